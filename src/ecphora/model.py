@@ -1,0 +1,369 @@
+"""The memory graph as plain frozen data: what passes between the rooms. No behaviour beyond small derived values."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from enum import StrEnum
+
+import numpy as np
+from numpy.typing import NDArray
+
+NodeId = str
+Scalar = str | int | float | bool | None
+Metadata = Mapping[str, Scalar]
+Vector = NDArray[np.float32]
+"""One text's embedding, shape ``(dim,)``, unit length."""
+Vectors = NDArray[np.float32]
+"""Several embeddings, shape ``(texts, dim)``, unit rows."""
+Scores = NDArray[np.float32]
+"""One number for each row of a graph; 0 means not active. The whole interface between stages."""
+Rows = NDArray[np.intp]
+"""Row numbers of a graph."""
+Mask = NDArray[np.bool_]
+"""One yes or no for each row of a graph."""
+
+
+class Kind(StrEnum):
+    """What a node stands for."""
+
+    EPISODE = "episode"
+    ENTITY = "entity"
+    INSIGHT = "insight"
+    CLAIM = "claim"
+
+
+class Link(StrEnum):
+    """What an edge means, read from its source to its destination."""
+
+    MENTIONS = "mentions"
+    ABOUT = "about"
+    TEMPORAL = "temporal"
+    ASSOCIATION = "association"
+    DERIVED_FROM = "derived_from"
+    SUPPORTS = "supports"
+    CONTRADICTS = "contradicts"
+    SUPERSEDES = "supersedes"
+
+
+class Touch(StrEnum):
+    """Why a node was accessed."""
+
+    ENCODED = "encoded"
+    STIMULATED = "stimulated"
+    RECALLED = "recalled"
+    USED = "used"
+
+
+class Evidence(StrEnum):
+    """How well a recollection answers its cue."""
+
+    STRONG = "strong"
+    WEAK = "weak"
+    NONE = "none"
+
+
+@dataclass(frozen=True, slots=True)
+class Interval:
+    """A half-open stretch of time, ``start <= t < end``."""
+
+    start: datetime
+    end: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class Episode:
+    """What somebody wants remembered, before it is a memory.
+
+    ``id`` is the caller's own name for it; without one the id follows from the content. ``happened_at`` takes an ISO
+    8601 string, a date or a datetime; without a zone it is read as UTC, and without any it is the time of recording.
+    ``supersedes`` names the memory that this one replaces from ``happened_at`` on.
+    """
+
+    text: str
+    id: NodeId | None = None
+    speaker: str | None = None
+    session: str | None = None
+    happened_at: object = None
+    title: str | None = None
+    source: str | None = None
+    metadata: Metadata = field(default_factory=dict)
+    trust: float = 1.0
+    supersedes: NodeId | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Node:
+    """One node of the memory graph.
+
+    ``happened_at`` is event time, ``recorded_at`` the time of writing, ``valid_from`` and ``valid_to`` bound the time
+    for which the text holds (``None``: open). ``seq`` counts insertions and accesses of a scope; the store gives it
+    out, 0 means not yet stored. A long text is stored as several nodes that share a ``document`` and count
+    ``position`` up; joined in that order they are the text again.
+    """
+
+    id: NodeId
+    kind: Kind
+    text: str
+    happened_at: datetime
+    recorded_at: datetime
+    speaker: str | None = None
+    session: str | None = None
+    title: str | None = None
+    source: str | None = None
+    document: NodeId | None = None
+    position: int = 0
+    valid_from: datetime | None = None
+    valid_to: datetime | None = None
+    trust: float = 1.0
+    metadata: Metadata = field(default_factory=dict)
+    seq: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """What the analysis of language made of one text: all that recall needs to know of its words.
+
+    ``words`` are the distinct word hashes in ascending order, ``counts`` how often each occurs; both have one length.
+    ``told`` are the stretches of time the text speaks of, relative dates resolved against the time it was said.
+    """
+
+    words: NDArray[np.uint32]
+    counts: NDArray[np.uint8]
+    question: bool = False
+    told: tuple[Interval, ...] = ()
+
+    @property
+    def length(self) -> int:
+        """The number of words, repetitions included."""
+        return int(self.counts.sum())
+
+
+@dataclass(frozen=True, slots=True)
+class Edge:
+    """A directed, typed, weighted connection; ``evidence`` names the episode that says so, if it is not ``src``."""
+
+    src: NodeId
+    dst: NodeId
+    link: Link
+    weight: float = 1.0
+    evidence: NodeId | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Access:
+    """One touch of one node: SynapticRAG's spike, EISA's chronology and Cognitive Weave's use, in one log."""
+
+    node: NodeId
+    at: datetime
+    touch: Touch
+    strength: float = 1.0
+    seq: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Superseded:
+    """From ``valid_to`` on the node no longer holds; known since ``recorded_at``. What holds instead is an edge."""
+
+    node: NodeId
+    valid_to: datetime
+    recorded_at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class Forgotten:
+    """A memory that was erased on purpose, and the digest of its content by which its return is recognised.
+
+    Id and digest are all that stays. Neither tells the text, though a guess of the exact text can be confirmed.
+    """
+
+    node: NodeId
+    digest: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """The only thing a store can be asked to write: all of it or nothing.
+
+    Applied in the order ``forgotten``, ``nodes``, ``vectors``, ``edges``, ``superseded``, ``accesses``. ``embedder``
+    names the model that made ``vectors``; ``adopt`` makes it the scope's own, once every episode has its vector.
+    ``revision`` is 0 until the change is committed; a store's answer carries the revision reached and every ``seq``.
+    """
+
+    nodes: tuple[Node, ...] = ()
+    readings: Mapping[NodeId, Reading] = field(default_factory=dict)
+    vectors: Mapping[NodeId, Vector] = field(default_factory=dict)
+    edges: tuple[Edge, ...] = ()
+    superseded: tuple[Superseded, ...] = ()
+    accesses: tuple[Access, ...] = ()
+    forgotten: tuple[Forgotten, ...] = ()
+    embedder: str | None = None
+    adopt: bool = False
+    revision: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class ScopeInfo:
+    """A scope as its store knows it."""
+
+    name: str
+    revision: int
+    episodes: int
+    embedder: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Mention:
+    """A name found in a text; ``about`` says that the text is about it rather than merely naming it."""
+
+    name: str
+    about: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Filter:
+    """What may come back at all; an empty field lets everything through.
+
+    A tuple of names asks for any of them. ``after`` and ``before`` bound event time, half-open. Every pair of
+    ``metadata`` must be there.
+    """
+
+    speakers: tuple[str, ...] = ()
+    sessions: tuple[str, ...] = ()
+    sources: tuple[str, ...] = ()
+    metadata: Metadata = field(default_factory=dict)
+    after: datetime | None = None
+    before: datetime | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Cue:
+    """A question with all that the outside had to say of it; the strategies add nothing from outside.
+
+    ``vector`` is ``None`` where no embedder is at hand. ``meaning`` in 0..1 says how far the embedder reads the cue's
+    language. ``words`` are the hashes of the content words, in order. ``entities`` are the ids of the names in the
+    cue. ``when`` are the stretches of time it asks about. ``as_of`` is in event time, ``known_at`` in recording time.
+    """
+
+    text: str
+    now: datetime
+    vector: Vector | None = None
+    meaning: float = 1.0
+    words: NDArray[np.uint32] = field(default_factory=lambda: np.zeros(0, np.uint32))
+    entities: tuple[NodeId, ...] = ()
+    when: tuple[Interval, ...] = ()
+    as_of: datetime | None = None
+    known_at: datetime | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Share:
+    """One stage's part of a score: ``value`` is what it added, ``path`` the nodes it came by."""
+
+    stage: str
+    value: float
+    path: tuple[NodeId, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Why:
+    """Why a memory came back. The shares' values add up to the hit's score."""
+
+    shares: tuple[Share, ...]
+
+    @property
+    def path(self) -> tuple[NodeId, ...]:
+        """The longest way by which the memory was reached, or nothing if the cue touched it directly."""
+        return max((share.path for share in self.shares), key=len, default=())
+
+    def __str__(self) -> str:
+        parts = sorted(self.shares, key=lambda share: -abs(share.value))
+        return ", ".join(f"{share.stage} {share.value:+.2f}" for share in parts if abs(share.value) >= 0.005)
+
+
+@dataclass(frozen=True, slots=True)
+class Hit:
+    """One memory that came back, how strongly, and why."""
+
+    node: Node
+    score: float
+    why: Why
+
+    @property
+    def id(self) -> NodeId:
+        """The node's id."""
+        return self.node.id
+
+    @property
+    def text(self) -> str:
+        """The node's text."""
+        return self.node.text
+
+
+@dataclass(frozen=True, slots=True)
+class Cost:
+    """What a recall cost: milliseconds in all and by step, and the tokens of the texts returned (estimated)."""
+
+    milliseconds: float
+    steps: Mapping[str, float]
+    tokens: int
+
+
+@dataclass(frozen=True, slots=True)
+class Recollection:
+    """What a cue brought back, best first. ``confidence`` in 0..1 is the value behind the ``evidence`` band."""
+
+    cue: Cue
+    strategy: str
+    evidence: Evidence
+    confidence: float
+    hits: tuple[Hit, ...]
+    cost: Cost
+
+    def __len__(self) -> int:
+        return len(self.hits)
+
+    def __iter__(self) -> Iterator[Hit]:
+        return iter(self.hits)
+
+    def __getitem__(self, place: int) -> Hit:
+        return self.hits[place]
+
+
+@dataclass(frozen=True, slots=True)
+class Remembered:
+    """What became of the episodes handed to ``remember``, in their order.
+
+    ``ids`` has one entry an episode. ``new`` were written now, ``known`` stood there already, ``refused`` were
+    forgotten on purpose before and stay so.
+    """
+
+    ids: tuple[NodeId, ...]
+    new: tuple[NodeId, ...] = ()
+    known: tuple[NodeId, ...] = ()
+    refused: tuple[NodeId, ...] = ()
+
+    @property
+    def id(self) -> NodeId:
+        """The id of the first episode: the one, if one was handed in."""
+        return self.ids[0]
+
+
+@dataclass(frozen=True, slots=True)
+class Erased:
+    """What ``forget`` removed: episodes, and the entities that only they had mentioned."""
+
+    episodes: tuple[NodeId, ...]
+    entities: tuple[NodeId, ...]
+
+    def __bool__(self) -> bool:
+        return bool(self.episodes)
+
+
+@dataclass(frozen=True, slots=True)
+class History:
+    """A memory's life: what it replaced and what replaced it, oldest first, and every access to it."""
+
+    node: Node
+    earlier: tuple[Node, ...]
+    later: tuple[Node, ...]
+    accesses: tuple[Access, ...]

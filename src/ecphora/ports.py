@@ -1,0 +1,115 @@
+"""What the outside must offer: narrow protocols, each proven by a contract of :mod:`ecphora.testing`."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Protocol
+
+import numpy as np
+
+from .graph import Graph
+from .model import Change, Cue, Mention, Node, NodeId, Rows, ScopeInfo, Scores, Vectors
+
+Clock = Callable[[], datetime]
+"""Tells the time, always with a zone."""
+
+Progress = Callable[[int, int], None]
+"""Told how many of how many are done."""
+
+
+class Embedder(Protocol):
+    """Turns texts into vectors."""
+
+    @property
+    def name(self) -> str:
+        """The model and how it is run; two embedders of one name give the same vectors."""
+        ...
+
+    @property
+    def dim(self) -> int:
+        """The length of every vector."""
+        ...
+
+    def reads(self, text: str, /) -> float:
+        """How much of the text the model can read, in 0..1; 0 where it was not trained on that script."""
+        ...
+
+    def embed(self, texts: Sequence[str], /, *, cue: bool = False) -> Vectors:
+        """Embed texts, shape ``(len(texts), dim)``, unit rows; ``cue`` marks questions for models that tell them apart.
+
+        A text's vector does not depend on the others of the call.
+        """
+        ...
+
+
+class Extractor(Protocol):
+    """Finds the names a text mentions."""
+
+    def extract(self, texts: Sequence[str], /) -> list[tuple[Mention, ...]]:
+        """Find the names of each text, in the order of the texts."""
+        ...
+
+
+class Store(Protocol):
+    """Keeps the truth: everything that was committed, by scope.
+
+    ``commit`` is the only method that writes. A scope's graph is grown from ``changes``, never read another way, so a
+    grown graph and a reloaded one are the same.
+    """
+
+    def commit(self, scope: str, change: Change, /) -> Change:
+        """Write all of a change or nothing; return it with its revision and every ``seq`` filled in."""
+        ...
+
+    def changes(self, scope: str, since: int, /) -> Change:
+        """Everything committed to a scope after the revision ``since``, as one change; 0 reads the whole scope."""
+        ...
+
+    def nodes(self, scope: str, ids: Sequence[NodeId], /) -> list[Node]:
+        """The nodes of these ids, in their order; those that are not there are left out."""
+        ...
+
+    def scopes(self) -> list[ScopeInfo]:
+        """Every scope that holds anything, by name."""
+        ...
+
+    def close(self) -> None:
+        """Let go of the file or connection; closing twice is harmless."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Trail:
+    """How a stage reached its rows: ``by[i]`` is the row before row ``i`` on its way, -1 where there is none."""
+
+    by: Rows
+    via: Rows
+
+
+@dataclass(frozen=True, slots=True)
+class Activation:
+    """A strategy's answer to a cue.
+
+    ``scores`` to rank by. ``shares`` are the stages' parts, each aligned with the graph's rows; their sum is ``scores``
+    wherever a score is not 0. ``trails`` say by which nodes a stage came. ``stimulus`` is what to log as felt.
+    ``confidence`` in 0..1 is how sure the strategy is that the memory holds the answer.
+    """
+
+    scores: Scores
+    shares: Mapping[str, Scores] = field(default_factory=dict)
+    trails: Mapping[str, Trail] = field(default_factory=dict)
+    stimulus: Scores = field(default_factory=lambda: np.zeros(0, np.float32))
+    confidence: float = 0.0
+
+
+class Strategy(Protocol):
+    """A published way of recalling: pure, from a cue and a graph to an activation."""
+
+    @property
+    def name(self) -> str:
+        """The name by which users choose it."""
+        ...
+
+    def activate(self, cue: Cue, graph: Graph, /) -> Activation:
+        """Activate the graph's rows by the cue."""
+        ...
