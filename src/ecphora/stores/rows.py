@@ -1,0 +1,122 @@
+"""Table rows to model types and back: what every store of rows shares. No SQL."""
+
+import json
+from collections.abc import Callable
+from datetime import datetime
+from functools import lru_cache
+
+import numpy as np
+
+from ..errors import WrongVector
+from ..model import Interval, Kind, Metadata, Node, NodeId, Reading, Vector
+
+SqlValue = None | int | float | bytes | str
+Row = tuple[SqlValue, ...]
+
+NODE = (
+    "seq", "id", "kind", "text", "happened_at", "recorded_at", "speaker", "session", "title", "source", "document",
+    "position", "valid_from", "valid_to", "trust", "metadata",
+)  # fmt: skip
+"""The columns of a node, in the order of :func:`node_row` and :func:`node`."""
+READING = ("words", "counts", "question", "told")
+"""The columns of a reading, in the order of :func:`reading_row` and :func:`reading`."""
+
+
+def node_row(node: Node, seq: int) -> Row:
+    """A node as values of the columns ``NODE``."""
+    return (
+        seq, node.id, node.kind.value, node.text, node.happened_at.isoformat(), node.recorded_at.isoformat(),
+        node.speaker, node.session, node.title, node.source, node.document, node.position,
+        time_text(node.valid_from), time_text(node.valid_to), float(node.trust),
+        json.dumps(node.metadata, ensure_ascii=False, sort_keys=True) if node.metadata else None,
+    )  # fmt: skip
+
+
+def node(row: Row) -> Node:
+    """The values of the columns ``NODE`` as a node."""
+    (seq, id_, kind, text, happened_at, recorded_at, speaker, session, title, source, document,
+     position, valid_from, valid_to, trust, metadata) = row  # fmt: skip
+    return Node(
+        id=str(id_),
+        kind=Kind(str(kind)),
+        text=str(text),
+        happened_at=datetime.fromisoformat(str(happened_at)),
+        recorded_at=datetime.fromisoformat(str(recorded_at)),
+        speaker=_text(speaker),
+        session=_text(session),
+        title=_text(title),
+        source=_text(source),
+        document=_text(document),
+        position=int(position or 0),
+        valid_from=time(valid_from),
+        valid_to=time(valid_to),
+        trust=float(trust or 0.0),
+        metadata=metadata_of(metadata),
+        seq=int(seq or 0),
+    )
+
+
+def reading_row(reading: Reading | None) -> Row:
+    """A reading as values of the columns ``READING``."""
+    if reading is None:
+        return (None, None, 0, None)
+    told = [[time.start.isoformat(), time.end.isoformat()] for time in reading.told]
+    return (
+        reading.words.astype("<u4").tobytes(),
+        reading.counts.tobytes(),
+        int(reading.question),
+        json.dumps(told) if told else None,
+    )
+
+
+def reading(row: Row) -> Reading | None:
+    """The values of the columns ``READING`` as a reading; None where the text was not read."""
+    words, counts, question, told = row
+    if not isinstance(words, bytes) or not isinstance(counts, bytes):
+        return None
+    times = json.loads(str(told)) if told else ()
+    return Reading(
+        np.frombuffer(words, "<u4"),
+        np.frombuffer(counts, np.uint8),
+        bool(question),
+        tuple(Interval(datetime.fromisoformat(start), datetime.fromisoformat(end)) for start, end in times),
+    )
+
+
+def vector_blob(vector: Vector, dim: int, node: NodeId) -> bytes:
+    """A vector as half-precision bytes; raises ``WrongVector`` if it has another size or is not finite."""
+    if vector.shape != (dim,):
+        raise WrongVector(f"the vector of {node!r} has shape {vector.shape}, this memory's have ({dim},)")
+    half = vector.astype("<f2")
+    if not np.isfinite(half).all():
+        raise WrongVector(f"the vector of {node!r} holds numbers that are not finite; mend the embedder")
+    return half.tobytes()
+
+
+def vector(blob: SqlValue) -> Vector:
+    """Half-precision bytes as a vector."""
+    return np.frombuffer(blob if isinstance(blob, bytes) else b"", "<f2").astype(np.float32)
+
+
+def time_text(value: datetime | None) -> str | None:
+    """A time as ISO 8601 text."""
+    return None if value is None else value.isoformat()
+
+
+def time(value: SqlValue) -> datetime | None:
+    """ISO 8601 text as a time."""
+    return None if value is None else datetime.fromisoformat(str(value))
+
+
+def time_parser() -> Callable[[str], datetime]:
+    """A function from ISO 8601 text to a time, quick where the same texts come again and again."""
+    return lru_cache(maxsize=1024)(datetime.fromisoformat)
+
+
+def metadata_of(value: SqlValue) -> Metadata:
+    """JSON text as metadata."""
+    return json.loads(str(value)) if value else {}
+
+
+def _text(value: SqlValue) -> str | None:
+    return None if value is None else str(value)

@@ -1,0 +1,490 @@
+"""A memory in one SQLite file: WAL, full durability, no extension. Any number of threads and processes may share it."""
+
+import os
+import threading
+import time
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, replace
+from importlib.resources import files
+from pathlib import Path
+
+import apsw
+import numpy as np
+
+from ..errors import (
+    EmbedderMismatch,
+    StaleChange,
+    StoreBusy,
+    StoreClosed,
+    StoreDamaged,
+    StoreError,
+    StoreFull,
+    StoreReadOnly,
+    StoreTooNew,
+)
+from ..model import Access, Change, Edge, Forgotten, Link, Node, NodeId, ScopeInfo, Superseded, Touch
+from . import rows
+from .rows import SqlValue
+
+APPLICATION_ID = 0x65637068  # "ecph" in the file's header
+WAIT = 20_000
+"""Milliseconds to wait for another process's lock."""
+CHUNK = 500
+"""Ids asked for in one query."""
+
+_NODE_COLUMNS = ", ".join(rows.NODE)
+_ALL_COLUMNS = ", ".join((*rows.NODE, *rows.READING))
+
+
+@dataclass(frozen=True, slots=True)
+class _Scope:
+    key: int
+    revision: int
+    seq: int
+    embedder: str | None
+    dim: int | None
+    adopted: int
+
+
+class SQLite:
+    """The store of :class:`ecphora.Memory`: one file, made on first use and readable by its owner alone.
+
+    ``wait`` is how long to wait for another process's lock, in milliseconds. A file that may not be written is opened
+    for reading; writing to it then raises ``StoreReadOnly``.
+    """
+
+    def __init__(self, path: str | Path, *, wait: int = WAIT) -> None:
+        self.path = Path(path)
+        self._lock = threading.RLock()
+        self._db: apsw.Connection | None = None
+        with self._translated():
+            self._db, self.read_only = _opened(self.path, wait)
+
+    def close(self) -> None:
+        """Let go of the file; closing twice is harmless."""
+        with self._lock:
+            if self._db is not None:
+                self._db.close()
+                self._db = None
+
+    # ---- writing
+
+    def commit(self, scope: str, change: Change, /) -> Change:
+        """Write all of a change or nothing; return it as every reader will see it."""
+        if self.read_only:
+            raise StoreReadOnly(f"{self.path} may not be written; give its owner write access, or copy it elsewhere")
+        with self._transaction("IMMEDIATE") as db:
+            target = _scope(db, scope) or _made(db, scope)
+            written = _Commit(db, scope, target, change).write()
+        if change.forgotten:
+            self._settle()
+        return written
+
+    def _settle(self) -> None:
+        """Move the log into the file and empty it, so that no copy of what was erased stays in it."""
+        with self._lock, self._translated():
+            # While another process still reads, the log stays; that process's next checkpoint empties it.
+            with suppress(apsw.BusyError):
+                self._connection().pragma("wal_checkpoint(TRUNCATE)")
+
+    # ---- reading
+
+    def changes(self, scope: str, since: int, /) -> Change:
+        """Everything committed to a scope after a revision; 0 reads the whole scope."""
+        with self._lock, self._translated():
+            # A graph that is up to date is the common case: one indexed look-up, no transaction.
+            known = _scope(self._connection(), scope)
+        if known is None or known.revision == since:
+            return Change(revision=since if known else 0, embedder=known.embedder if known else None)
+        with self._transaction("DEFERRED") as db:
+            target = _scope(db, scope)
+            return Change() if target is None else _changes(db, target, since)
+
+    def nodes(self, scope: str, ids: Sequence[NodeId], /) -> list[Node]:
+        """The nodes of these ids, in their order; those that are not there are left out."""
+        found: dict[NodeId, Node] = {}
+        with self._transaction("DEFERRED") as db:
+            target = _scope(db, scope)
+            if target is None:
+                return []
+            for some in _chunks(list(dict.fromkeys(ids))):
+                marks = ", ".join("?" * len(some))
+                query = f"SELECT {_NODE_COLUMNS} FROM node WHERE scope = ? AND id IN ({marks})"  # noqa: S608
+                found.update((node.id, node) for node in map(rows.node, db.execute(query, (target.key, *some))))
+                ends = db.execute(
+                    f"""SELECT n.id, s.valid_to FROM superseded s JOIN node n ON n.scope = s.scope AND n.seq = s.node
+                        WHERE s.scope = ? AND n.id IN ({marks}) ORDER BY s.revision""",  # noqa: S608
+                    (target.key, *some),
+                )
+                for id_, valid_to in ends:
+                    found[str(id_)] = replace(found[str(id_)], valid_to=rows.time(valid_to))
+        return [found[id_] for id_ in ids if id_ in found]
+
+    def scopes(self) -> list[ScopeInfo]:
+        """Every scope that holds anything, by name."""
+        query = """SELECT s.name, s.revision, s.embedder, count(n.seq) FROM scope s
+                   LEFT JOIN node n ON n.scope = s.key AND n.kind = 'episode' GROUP BY s.key ORDER BY s.name"""
+        with self._lock, self._translated():
+            found = self._connection().execute(query).fetchall()
+        return [
+            ScopeInfo(str(name), int(revision or 0), int(episodes or 0), None if embedder is None else str(embedder))
+            for name, revision, embedder, episodes in found
+        ]
+
+    def lacking(self, scope: str, model: str, /, *, limit: int) -> list[NodeId]:
+        """Some nodes that have a vector, but none of this model: what a change of model has still to do."""
+        query = """SELECT n.id FROM vector v JOIN node n ON n.scope = v.scope AND n.seq = v.node
+                   WHERE v.scope = ?1 AND v.model = ?2
+                     AND NOT EXISTS (SELECT 1 FROM vector w WHERE w.scope = ?1 AND w.model = ?3 AND w.node = v.node)
+                   ORDER BY v.node LIMIT ?4"""
+        with self._transaction("DEFERRED") as db:
+            target = _scope(db, scope)
+            if target is None or target.embedder in {None, model}:
+                return []
+            return [str(id_) for (id_,) in db.execute(query, (target.key, target.embedder, model, limit))]
+
+    def faults(self) -> Iterator[str]:
+        """What is wrong inside the file, in SQLite's own words; nothing if it is sound."""
+        with self._lock, self._translated():
+            db = self._connection()
+            yield from (str(found) for (found,) in db.execute("PRAGMA integrity_check(20)") if found != "ok")
+            for table, _, parent, _ in db.execute("PRAGMA foreign_key_check"):
+                yield f"a row of {table} points at a missing {parent}"
+
+    # ---- connection
+
+    def _connection(self) -> apsw.Connection:
+        if self._db is None:
+            raise StoreClosed(f"{self.path} was closed; open a new Memory")
+        return self._db
+
+    @contextmanager
+    def _transaction(self, mode: str) -> Iterator[apsw.Connection]:
+        with self._lock, self._translated():
+            db = self._connection()
+            db.execute(f"BEGIN {mode}")
+            try:
+                yield db
+                db.execute("COMMIT")
+            except BaseException:
+                if not db.get_autocommit():
+                    db.execute("ROLLBACK")
+                raise
+
+    @contextmanager
+    def _translated(self) -> Iterator[None]:
+        """Raise SQLite's errors as ours, each with its mend."""
+        try:
+            yield
+        except (apsw.BusyError, apsw.LockedError) as error:
+            raise StoreBusy(f"{self.path} is locked by another process; close it there, or try again") from error
+        except apsw.FullError as error:
+            raise StoreFull(f"no space left for {self.path}; free some: what was acknowledged is safe") from error
+        except (apsw.ReadOnlyError, apsw.PermissionsError, apsw.CantOpenError, apsw.AuthError) as error:
+            raise StoreReadOnly(f"{self.path} cannot be opened or written ({error}); check path and rights") from error
+        except (apsw.NotADBError, apsw.CorruptError) as error:
+            raise StoreDamaged(f"{self.path} is broken or no memory ({error}); restore a copy or an export") from error
+        except apsw.Error as error:
+            raise StoreError(f"{self.path}: {error}") from error
+        except OSError as error:
+            raise StoreReadOnly(f"{self.path} cannot be opened or made ({error}); check path and rights") from error
+
+
+def _opened(path: Path, wait: int) -> tuple[apsw.Connection, bool]:
+    """Open a file for writing, or else for reading, with every migration applied."""
+    if not path.exists():
+        os.close(os.open(path, os.O_CREAT | os.O_RDWR, 0o600))  # its owner's alone, and so are its log and index
+    read_only = not os.access(path, os.W_OK)
+    if read_only:
+        # Without a right to write the folder, WAL's index cannot be made: the file is then read as it stands.
+        still = "" if os.access(path.parent, os.W_OK) else "&immutable=1"
+        flags = apsw.SQLITE_OPEN_READONLY | apsw.SQLITE_OPEN_URI
+        db = apsw.Connection(f"{path.absolute().as_uri()}?mode=ro{still}", flags=flags)
+    else:
+        db = apsw.Connection(str(path))
+    try:
+        db.set_busy_timeout(wait)
+        _check(db, path)
+        if not read_only:
+            _prepare(db, wait)
+        if read_only:
+            _check_current(db, path)
+    except BaseException:
+        db.close()
+        raise
+    return db, read_only
+
+
+def _check(db: apsw.Connection, path: Path) -> None:
+    """Refuse what is no memory of ours before anything is written to it."""
+    version, owner = int(db.pragma("user_version")), int(db.pragma("application_id"))
+    empty = not db.execute("SELECT count(*) FROM sqlite_master").get
+    if owner != APPLICATION_ID and not (empty and not version):
+        raise StoreDamaged(f"{path} is a database of another program; choose another path")
+    if version > len(_migrations()):
+        raise StoreTooNew(
+            f"{path} has format {version}, this version reads up to {len(_migrations())}; upgrade ecphora"
+        )
+
+
+def _check_current(db: apsw.Connection, path: Path) -> None:
+    if int(db.pragma("user_version")) < len(_migrations()):
+        raise StoreReadOnly(f"{path} needs an upgrade, but may not be written; open it once with write access")
+
+
+def _prepare(db: apsw.Connection, wait: int) -> None:
+    """Set what must hold for every connection, then bring the schema up to date."""
+    deadline = time.monotonic() + wait / 1000
+    while db.pragma("journal_mode") != "wal":  # the busy handler is not asked for this one
+        try:
+            db.pragma("journal_mode", "wal")
+        except apsw.BusyError:
+            if time.monotonic() > deadline:
+                raise
+            time.sleep(0.005)
+    db.pragma("synchronous", 2)
+    db.pragma("foreign_keys", 1)
+    db.pragma("secure_delete", 1)  # what is erased is overwritten
+    migrations = _migrations()
+    if int(db.pragma("user_version")) >= len(migrations):
+        return
+    db.execute("BEGIN IMMEDIATE")  # of several processes that open a new file, one finds work to do
+    try:
+        for number in range(int(db.pragma("user_version")), len(migrations)):
+            db.execute(migrations[number]).fetchall()
+            db.pragma("user_version", number + 1)
+        db.pragma("application_id", APPLICATION_ID)
+        db.execute("COMMIT")
+    except BaseException:
+        if not db.get_autocommit():
+            db.execute("ROLLBACK")
+        raise
+
+
+def _migrations() -> list[str]:
+    """The numbered schema changes, oldest first."""
+    folder = files(__package__) / "migrations"
+    scripts = sorted((script for script in folder.iterdir() if script.name.endswith(".sql")), key=lambda s: s.name)
+    return [script.read_text(encoding="utf-8") for script in scripts]
+
+
+def _scope(db: apsw.Connection, name: str) -> _Scope | None:
+    query = "SELECT key, revision, seq, embedder, dim, adopted FROM scope WHERE name = ?"
+    row = db.execute(query, (name,)).fetchone()
+    return None if row is None else _Scope(*row)
+
+
+def _made(db: apsw.Connection, name: str) -> _Scope:
+    db.execute("INSERT INTO scope (name) VALUES (?)", (name,))
+    return _Scope(db.last_insert_rowid(), 0, 0, None, None, 0)
+
+
+def _chunks(ids: Sequence[NodeId]) -> Iterator[Sequence[NodeId]]:
+    for start in range(0, len(ids), CHUNK):
+        yield ids[start : start + CHUNK]
+
+
+class _Commit:
+    """One change on its way into the file, inside a transaction."""
+
+    def __init__(self, db: apsw.Connection, name: str, scope: _Scope, change: Change) -> None:
+        self.db = db
+        self.name = name
+        self.scope = scope
+        self.change = change
+        self.revision = scope.revision + 1
+        self.seq = scope.seq
+        self.known: dict[NodeId, int] = {}
+        """The ``seq`` of every node looked up so far."""
+
+    def write(self) -> Change:
+        change = self.change
+        self._forget(change.forgotten)
+        nodes = self._nodes(change)
+        embedder, seen = self._vectors(change)
+        self._edges(change.edges)
+        self._superseded(change.superseded)
+        accesses = self._accesses(change.accesses)
+        if change.adopt:
+            self._adopt(change)
+        self.db.execute(
+            "UPDATE scope SET revision = ?, seq = ? WHERE key = ?", (self.revision, self.seq, self.scope.key)
+        )
+        return replace(change, nodes=nodes, vectors=seen, accesses=accesses, embedder=embedder, revision=self.revision)
+
+    def _number(self, node: NodeId) -> int:
+        """The ``seq`` of a node, which must be there."""
+        if node not in self.known:
+            query = "SELECT seq FROM node WHERE scope = ? AND id = ?"
+            found = self.db.execute(query, (self.scope.key, node)).fetchone()
+            if found is None:
+                raise StaleChange(f"the change speaks of {node!r}, which is not in scope {self.name!r}")
+            self.known[node] = int(found[0])
+        return self.known[node]
+
+    def _next(self) -> int:
+        self.seq += 1
+        return self.seq
+
+    def _forget(self, forgotten: Iterable[Forgotten]) -> None:
+        key = self.scope.key
+        for gone in forgotten:
+            self.db.execute("DELETE FROM node WHERE scope = ? AND id = ?", (key, gone.node))
+            self.db.execute("INSERT INTO forgotten VALUES (?, ?, ?, ?)", (key, self.revision, gone.node, gone.digest))
+
+    def _nodes(self, change: Change) -> tuple[Node, ...]:
+        numbered = tuple(replace(node, seq=self._next()) for node in change.nodes)
+        marks = ", ".join("?" * (2 + len(rows.NODE) + len(rows.READING)))
+        values = (
+            (self.scope.key, self.revision, *rows.node_row(node, node.seq),
+             *rows.reading_row(change.readings.get(node.id)))
+            for node in numbered
+        )  # fmt: skip
+        try:
+            self.db.executemany(f"INSERT INTO node (scope, revision, {_ALL_COLUMNS}) VALUES ({marks})", values)  # noqa: S608
+        except apsw.ConstraintError as error:
+            raise StaleChange(f"an id of this change stands in scope {self.name!r} already ({error})") from error
+        self.known.update((node.id, node.seq) for node in numbered)
+        return numbered
+
+    def _vectors(self, change: Change) -> tuple[str | None, Mapping[NodeId, np.ndarray]]:
+        """Write vectors; return the scope's model and those vectors that are of it, as readers will see them."""
+        scope, model = self.scope, change.embedder
+        if not change.vectors:
+            return scope.embedder, {}
+        if model is None:
+            raise StoreError("a change with vectors must name their embedder")
+        current, dim = scope.embedder, len(next(iter(change.vectors.values())))
+        if current is None:
+            self.db.execute("UPDATE scope SET embedder = ?, dim = ? WHERE key = ?", (model, dim, scope.key))
+            current = model
+        elif current == model:
+            dim = scope.dim or dim
+        elif change.nodes:
+            raise EmbedderMismatch(
+                f"scope {self.name!r} is now embedded by {current!r}, not {model!r}; open it with that embedder"
+            )
+        blobs = {node: rows.vector_blob(vector, dim, node) for node, vector in change.vectors.items()}
+        self.db.executemany(
+            "INSERT OR REPLACE INTO vector VALUES (?, ?, ?, ?, ?)",
+            ((scope.key, model, self._number(node), self.revision, blob) for node, blob in blobs.items()),
+        )
+        return current, {node: rows.vector(blob) for node, blob in blobs.items()} if current == model else {}
+
+    def _edges(self, edges: Iterable[Edge]) -> None:
+        self.db.executemany(
+            "INSERT INTO edge VALUES (?, ?, ?, ?, ?, ?, ?)",
+            (
+                (self.scope.key, self.revision, self._number(edge.src), self._number(edge.dst), edge.link.value,
+                 float(edge.weight), edge.evidence)
+                for edge in edges
+            ),
+        )  # fmt: skip
+
+    def _superseded(self, superseded: Iterable[Superseded]) -> None:
+        self.db.executemany(
+            "INSERT INTO superseded VALUES (?, ?, ?, ?, ?)",
+            (
+                (self.scope.key, self.revision, self._number(end.node), end.valid_to.isoformat(),
+                 end.recorded_at.isoformat())
+                for end in superseded
+            ),
+        )  # fmt: skip
+
+    def _accesses(self, accesses: Iterable[Access]) -> tuple[Access, ...]:
+        # A node may have been forgotten by another process since it was recalled: then there is nothing to log.
+        there = [access for access in accesses if self._there(access.node)]
+        numbered = tuple(replace(access, seq=self._next()) for access in there)
+        self.db.executemany(
+            "INSERT INTO access VALUES (?, ?, ?, ?, ?, ?, ?)",
+            (
+                (self.scope.key, access.seq, self.revision, self.known[access.node], access.at.isoformat(),
+                 access.touch.value, float(access.strength))
+                for access in numbered
+            ),
+        )  # fmt: skip
+        return numbered
+
+    def _there(self, node: NodeId) -> bool:
+        try:
+            return self._number(node) > 0
+        except StaleChange:
+            return False
+
+    def _adopt(self, change: Change) -> None:
+        key, model = self.scope.key, change.embedder
+        missing = self.db.execute(
+            """SELECT count(*) FROM vector v WHERE v.scope = ?1 AND v.model = ?2
+               AND NOT EXISTS (SELECT 1 FROM vector w WHERE w.scope = ?1 AND w.model = ?3 AND w.node = v.node)""",
+            (key, self.scope.embedder, model),
+        ).get
+        if missing:
+            raise StoreError(
+                f"{missing} nodes of scope {self.name!r} have no vector of {model!r} yet; embed them first"
+            )
+        dim = self.db.execute("SELECT length(value) / 2 FROM vector WHERE scope = ? AND model = ?", (key, model)).get
+        self.db.execute(
+            "UPDATE scope SET embedder = ?, dim = ?, adopted = ? WHERE key = ?", (model, dim, self.revision, key)
+        )
+        self.db.execute("DELETE FROM vector WHERE scope = ? AND model <> ?", (key, model))
+
+
+def _changes(db: apsw.Connection, scope: _Scope, since: int) -> Change:
+    """Read what a scope gained after a revision, inside a transaction."""
+    bounds = (scope.key, since)
+    found = db.execute(
+        f"SELECT {_ALL_COLUMNS} FROM node WHERE scope = ? AND revision > ? ORDER BY seq",  # noqa: S608
+        bounds,
+    ).fetchall()
+    width = len(rows.NODE)
+    nodes = tuple(rows.node(row[:width]) for row in found)
+    readings = {node.id: rows.reading(row[width:]) for node, row in zip(nodes, found, strict=True)}
+    ids = _Ids(db, scope.key, {node.seq: node.id for node in nodes})
+    vectors = db.execute(
+        "SELECT node, value FROM vector WHERE scope = ? AND revision > ? AND model = ? ORDER BY revision, node",
+        (*bounds, scope.embedder),
+    )
+    edges = db.execute(
+        "SELECT src, dst, link, weight, evidence FROM edge WHERE scope = ? AND revision > ? ORDER BY rowid", bounds
+    )
+    ends = db.execute(
+        "SELECT node, valid_to, recorded_at FROM superseded WHERE scope = ? AND revision > ? ORDER BY rowid", bounds
+    )
+    accesses = db.execute(
+        "SELECT node, at, touch, strength, seq FROM access WHERE scope = ? AND revision > ? ORDER BY seq", bounds
+    )
+    forgotten = db.execute("SELECT node, digest FROM forgotten WHERE scope = ? AND revision > ? ORDER BY rowid", bounds)
+    parse = rows.time_parser()
+    return Change(
+        nodes=nodes,
+        readings={id_: reading for id_, reading in readings.items() if reading is not None},
+        vectors={ids[seq]: rows.vector(value) for seq, value in vectors},
+        edges=tuple(
+            Edge(ids[src], ids[dst], Link(link), weight, evidence) for src, dst, link, weight, evidence in edges
+        ),
+        superseded=tuple(Superseded(ids[seq], parse(valid_to), parse(recorded)) for seq, valid_to, recorded in ends),
+        accesses=tuple(
+            Access(ids[seq], parse(at), Touch(touch), strength, number) for seq, at, touch, strength, number in accesses
+        ),
+        forgotten=tuple(Forgotten(node, digest) for node, digest in forgotten),
+        embedder=scope.embedder,
+        adopt=scope.adopted > since > 0,
+        revision=scope.revision,
+    )
+
+
+class _Ids:
+    """The ids of nodes by ``seq``, those not yet known looked up."""
+
+    def __init__(self, db: apsw.Connection, scope: int, known: dict[int, NodeId]) -> None:
+        self._db = db
+        self._scope = scope
+        self._known = known
+
+    def __getitem__(self, seq: SqlValue) -> NodeId:
+        number = int(seq or 0)
+        if number not in self._known:
+            query = "SELECT id FROM node WHERE scope = ? AND seq = ?"
+            self._known[number] = str(self._db.execute(query, (self._scope, number)).get)
+        return self._known[number]
