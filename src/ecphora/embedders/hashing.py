@@ -1,0 +1,56 @@
+"""An embedder without a model: words and their trigrams hashed into a vector. For tests, and as the port's example.
+
+Kilian Weinberger et al., "Feature Hashing for Large Scale Multitask Learning", 2009, arXiv:0902.2206: every feature is
+hashed to a place and to a sign, so that collisions cancel out on average. It knows no meaning, only spelling.
+"""
+
+import hashlib
+import re
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+
+from ..errors import InvalidInput
+from ..model import Vectors
+
+_WORDS = re.compile(r"\w+")
+
+
+class Hashing:
+    """Deterministic vectors of ``dim`` numbers, the same on every machine; texts that share words are near."""
+
+    def __init__(self, dim: int = 256) -> None:
+        if dim < 1:
+            raise InvalidInput(f"dim must be at least 1, not {dim}")
+        self.dim = dim
+        self.name = f"hashing/{dim}"
+
+    def reads(self, _text: str, /) -> float:
+        """Always 1.0: spelling is compared in any script."""
+        return 1.0
+
+    def embed(self, texts: Sequence[str], /, *, cue: bool = False) -> Vectors:
+        """Embed texts, shape ``(len(texts), dim)``, unit rows; ``cue`` makes no difference."""
+        del cue
+        vectors = np.zeros((len(texts), self.dim), np.float32)
+        for place, text in enumerate(texts):
+            row = vectors[place]
+            for feature in _features(text):
+                digest = hashlib.blake2b(feature.encode("utf-8", "replace"), digest_size=8).digest()
+                number = int.from_bytes(digest, "little")
+                row[(number >> 1) % self.dim] += 1 if number & 1 else -1
+            length = np.linalg.norm(row)
+            if length:
+                row /= length
+            else:  # no words, or all cancelled out
+                row[0] = 1
+        return vectors
+
+
+def _features(text: str) -> Iterator[str]:
+    """The words of a text, and the three-letter stretches of each with its bounds marked."""
+    for word in _WORDS.findall(text.casefold()):
+        yield word
+        bounded = f"<{word}>"
+        for start in range(len(bounded) - 2):
+            yield f"#{bounded[start : start + 3]}"

