@@ -18,6 +18,9 @@ from .model import Access, Change, Edge, Forgotten, Kind, Link, Mask, NodeId, Ro
 KINDS = tuple(Kind)
 LINKS = tuple(Link)
 TOUCHES = tuple(Touch)
+_KIND_NUMBER = {kind: number for number, kind in enumerate(KINDS)}
+_LINK_NUMBER = {link: number for number, link in enumerate(LINKS)}
+_TOUCH_NUMBER = {touch: number for number, touch in enumerate(TOUCHES)}
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 SESSION_GAP = 3600.0
 """Spoken turns without a session belong together while no more than this many seconds lie between them."""
@@ -25,7 +28,7 @@ SESSION_GAP = 3600.0
 
 def seconds(time: datetime) -> float:
     """A time as seconds since 1970, the unit of every time column."""
-    return (time - EPOCH).total_seconds()
+    return time.timestamp()
 
 
 def _nodes() -> Table:
@@ -162,17 +165,25 @@ class Graph:
         lengths = self.nodes["lengths"][self.episodes]
         return max(1.0, float(lengths.mean())) if len(lengths) else 1.0
 
-    def word_places(self, word: int) -> Rows:
-        """The entries of table ``words`` that hold a word."""
-        return self._places("words", self.words["words"], word)
+    @cached_property
+    def lengths_in_context(self) -> tuple[NDArray[np.int32], float]:
+        """The words of each row and the row before it together, and their mean over episodes, at least 1."""
+        lengths, before = self.nodes["lengths"], self.previous
+        both = lengths + np.where(before >= 0, lengths[before], 0)
+        among = both[self.episodes]
+        return both, max(1.0, float(among.mean())) if len(among) else 1.0
 
-    def edges_from(self, row: int) -> Rows:
-        """The entries of table ``edges`` that leave a row."""
-        return self._places("src", self.edges["src"], row)
+    def postings(self, words: NDArray[np.uint32]) -> tuple[Rows, Rows]:
+        """The entries of table ``words`` that hold any of some distinct words, and for each the number of its word."""
+        return self._places("words", self.words["words"], words)
 
-    def edges_to(self, row: int) -> Rows:
-        """The entries of table ``edges`` that arrive at a row."""
-        return self._places("dst", self.edges["dst"], row)
+    def edges_from(self, rows: Rows) -> tuple[Rows, Rows]:
+        """The entries of table ``edges`` that leave some distinct rows, and for each the number of its row."""
+        return self._places("src", self.edges["src"], rows)
+
+    def edges_to(self, rows: Rows) -> tuple[Rows, Rows]:
+        """The entries of table ``edges`` that arrive at some distinct rows, and for each the number of its row."""
+        return self._places("dst", self.edges["dst"], rows)
 
     def accesses_of(self, row: int) -> tuple[Access, ...]:
         """Every access of a row, oldest first."""
@@ -185,7 +196,7 @@ class Graph:
                 strength=float(table["strengths"][place]),
                 seq=int(table["seq"][place]),
             )
-            for place in self._places("accesses", table["rows"], row)
+            for place in self._places("accesses", table["rows"], np.array([row]))[0]
         )
 
     def document_rows(self, document: NodeId) -> Rows:
@@ -198,11 +209,11 @@ class Graph:
     def _groups(self) -> dict[str, Groups]:
         return dict(self._parent.groups) if self._parent is not None else {}
 
-    def _places(self, name: str, values: Values, key: int) -> Rows:
+    def _places(self, name: str, values: Values, keys: Values) -> tuple[Rows, Rows]:
         groups = self._groups.get(name)
         if groups is None or not groups.fits(values):
             groups = self._groups[name] = Groups(values)
-        return groups.places(values, key)
+        return groups.places(values, keys.astype(values.dtype))
 
     def _derived(self) -> "_Derived":
         known = self.__dict__
@@ -220,13 +231,21 @@ class Graph:
 
         Costs what the change holds. Forgetting costs the size of the graph, and so does closing an interval, once.
         """
-        graph = self._without(change.forgotten) if change.forgotten else self
-        graph = _with_nodes(graph, change) if change.nodes else replace(graph, _parent=graph._derived())
+        base = self
+        if len(self._index) != len(self):  # another graph grew from this one and shares its index
+            base = replace(self, _index={node: row for row, node in enumerate(self.nodes["ids"])})
+        if change.forgotten:
+            base = base._without(change.forgotten)
+        graph = _with_nodes(base, change) if change.nodes else base
         graph = _with_vectors(graph, change)
         graph = _with_edges(graph, change.edges)
         graph = _with_ends(graph, change.superseded)
-        graph = _with_accesses(graph, change.accesses)
-        return replace(graph, revision=change.revision)
+        graph = _with_accesses(graph, change)
+        late = len(base) > 0 and any(base.row(node) is not None for node in change.vectors)
+        grown = replace(graph, revision=change.revision, _parent=None if late else base._derived())
+        if len(grown) == len(base) and not late:  # what follows from the nodes alone follows still
+            grown.__dict__.update({name: base.__dict__[name] for name in _FROM_NODES if name in base.__dict__})
+        return grown
 
     def _without(self, forgotten: Sequence[Forgotten]) -> "Graph":
         barred = self.barred | {gone.node for gone in forgotten} | {gone.digest for gone in forgotten}
@@ -244,21 +263,27 @@ class Graph:
             return shorter.put(np.arange(len(shorter)), **{name: moved[shorter[name]] for name in row_columns})
 
         nodes = self.nodes.keep(keep)
+        codes = {
+            name: getattr(self, name).keep(nodes[name]) for name in ("speakers", "sessions", "documents", "sources")
+        }
         return Graph(
-            nodes=nodes,
+            nodes=nodes.put(np.arange(len(nodes)), **{name: numbers for name, (_, numbers) in codes.items()}),
             words=kept(self.words, "rows"),
             told=kept(self.told, "rows"),
             vectored=kept(self.vectored, "rows"),
             vectors=Column(self.vectors.view[keep[self.vectored["rows"]]]),
             edges=kept(self.edges, "src", "dst"),
             accesses=kept(self.accesses, "rows"),
-            speakers=self.speakers,
-            sessions=self.sessions,
-            documents=self.documents,
-            sources=self.sources,
+            **{name: names for name, (names, _) in codes.items()},
             barred=barred,
             _index={node: row for row, node in enumerate(nodes["ids"])},
         )
+
+
+_FROM_NODES = (
+    "episodes", "previous", "following", "vector_places", "kinship", "mean_length", "lengths_in_context",
+)  # fmt: skip
+"""Derived columns that depend on nodes and vectors only."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -277,9 +302,13 @@ def _with_nodes(graph: Graph, change: Change) -> Graph:
     documents = graph.documents.plus(node.document for node in nodes)
     sources = graph.sources.plus(node.source for node in nodes)
     readings = [change.readings.get(node.id) for node in nodes]
+    read = [(first + i, reading) for i, reading in enumerate(readings) if reading is not None]
+    words = _joined([reading.words for _, reading in read], np.uint32)
+    counts = _joined([reading.counts for _, reading in read], np.uint8)
+    word_rows = np.repeat([row for row, _ in read], [len(reading.words) for _, reading in read]).astype(np.intp)
     table = graph.nodes.plus(
         ids=[node.id for node in nodes],
-        kinds=[KINDS.index(node.kind) for node in nodes],
+        kinds=[_KIND_NUMBER[node.kind] for node in nodes],
         seq=[node.seq for node in nodes],
         happened=[seconds(node.happened_at) for node in nodes],
         recorded=[seconds(node.recorded_at) for node in nodes],
@@ -292,57 +321,51 @@ def _with_nodes(graph: Graph, change: Change) -> Graph:
         documents=documents.coded([node.document for node in nodes]),
         sources=sources.coded([node.source for node in nodes]),
         positions=[node.position for node in nodes],
-        lengths=[0 if reading is None else reading.length for reading in readings],
+        lengths=np.bincount(word_rows - first, counts, minlength=len(nodes)),
         questions=[reading is not None and reading.question for reading in readings],
         metadata=[node.metadata or None for node in nodes],
     )
-    # Rows beyond its length mean nothing to the graph this one grows from; a second growth needs an index of its own.
-    index = graph._index if len(graph._index) == first else {id_: graph._index[id_] for id_ in graph.nodes["ids"]}
+    # The index is shared with the graph this one grows from, which takes no notice of rows beyond its length.
+    index = graph._index
     index.update((node.id, first + i) for i, node in enumerate(nodes))
-    read = [(first + i, reading) for i, reading in enumerate(readings) if reading is not None]
     told = [(row, seconds(time.start), seconds(time.end)) for row, reading in read for time in reading.told]
     return replace(
         graph,
         nodes=table,
-        words=graph.words.plus(
-            rows=np.repeat([row for row, _ in read], [len(reading.words) for _, reading in read]),
-            words=_joined([reading.words for _, reading in read], np.uint32),
-            counts=_joined([reading.counts for _, reading in read], np.uint8),
-        ),
+        words=graph.words.plus(rows=word_rows, words=words, counts=counts),
         told=graph.told.plus(rows=[t[0] for t in told], starts=[t[1] for t in told], ends=[t[2] for t in told]),
         speakers=speakers,
         sessions=sessions,
         documents=documents,
         sources=sources,
         _index=index,
-        _parent=graph._derived(),
     )
 
 
 def _with_vectors(graph: Graph, change: Change) -> Graph:
-    known = {node: row for node in change.vectors if (row := graph.row(node)) is not None}
+    index = graph._index
+    known = {node: index[node] for node in change.vectors if node in index}
     if not known:
         return graph
-    values = np.stack([change.vectors[node] for node in known]).astype(np.float32)
+    values = np.stack([change.vectors[node] for node in known])
+    places = graph.vector_places[list(known.values())]
+    if (places >= 0).any():  # embedded anew
+        stays = np.ones(len(graph.vectored), np.bool_)
+        stays[places[places >= 0]] = False
+        graph = replace(graph, vectored=graph.vectored.keep(stays), vectors=Column(graph.vectors.view[stays]))
     vectors = graph.vectors if graph.vectors.view.shape[1:] == values.shape[1:] else Column(values[:0])
-    late = not known.keys() <= {node.id for node in change.nodes}  # then what was derived from vectors is out of date
-    return replace(
-        graph,
-        vectored=graph.vectored.plus(rows=list(known.values())),
-        vectors=vectors.plus(values),
-        _parent=None if late else graph._parent,
-    )
+    return replace(graph, vectored=graph.vectored.plus(rows=list(known.values())), vectors=vectors.plus(values))
 
 
 def _with_edges(graph: Graph, edges: Sequence[Edge]) -> Graph:
-    ends = [(graph.row(edge.src), graph.row(edge.dst), edge) for edge in edges]
-    whole = [(src, dst, edge) for src, dst, edge in ends if src is not None and dst is not None]
+    index = graph._index
+    whole = [(index[edge.src], index[edge.dst], edge) for edge in edges if edge.src in index and edge.dst in index]
     if not whole:
         return graph
     table = graph.edges.plus(
         src=[src for src, _, _ in whole],
         dst=[dst for _, dst, _ in whole],
-        links=[LINKS.index(edge.link) for _, _, edge in whole],
+        links=[_LINK_NUMBER[edge.link] for _, _, edge in whole],
         weights=[edge.weight for _, _, edge in whole],
     )
     return replace(graph, edges=table)
@@ -357,18 +380,23 @@ def _with_ends(graph: Graph, superseded: Sequence[Superseded]) -> Graph:
     return replace(graph, nodes=graph.nodes.put(rows, valid_to=ends, closed=closed))
 
 
-def _with_accesses(graph: Graph, accesses: Sequence[Access]) -> Graph:
-    known = [(row, access) for access in accesses if (row := graph.row(access.node)) is not None]
-    if not known:
+def _with_accesses(graph: Graph, change: Change) -> Graph:
+    """Log the accesses of a change, and that each new episode was encoded: its ``seq`` and time say so already."""
+    index, encoded = graph._index, _TOUCH_NUMBER[Touch.ENCODED]
+    logged = [
+        (access.seq, index[access.node], seconds(access.at), _TOUCH_NUMBER[access.touch], access.strength)
+        for access in change.accesses
+        if access.node in index
+    ]
+    logged += [
+        (node.seq, index[node.id], seconds(node.recorded_at), encoded, 1.0)
+        for node in change.nodes
+        if node.kind is Kind.EPISODE
+    ]
+    if not logged:
         return graph
-    table = graph.accesses.plus(
-        rows=[row for row, _ in known],
-        at=[seconds(access.at) for _, access in known],
-        seq=[access.seq for _, access in known],
-        touches=[TOUCHES.index(access.touch) for _, access in known],
-        strengths=[access.strength for _, access in known],
-    )
-    return replace(graph, accesses=table)
+    seq, rows, at, touches, strengths = zip(*sorted(logged), strict=True)
+    return replace(graph, accesses=graph.accesses.plus(seq=seq, rows=rows, at=at, touches=touches, strengths=strengths))
 
 
 def _joined(arrays: Sequence[NDArray[np.generic]], dtype: type[np.generic]) -> Values:

@@ -1,0 +1,25 @@
+"""Which scripts a text is written in. Not language detection: letters are counted, nothing is guessed."""
+
+import re
+
+UNSPACED = (
+    "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff"
+    "\u3005\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af\uf900-\ufaff\U00020000-\U0003ffff"
+)
+"""Thai, Lao, Burmese, Khmer, kana, CJK ideographs and hangul: scripts whose words no space can be trusted to part."""
+
+_LATIN = re.compile("[A-Za-zª-ɏḀ-ỿＡ-Ｚａ-ｚ]")
+_UNSPACED = re.compile(f"[{UNSPACED}]")
+
+
+def latin_share(text: str) -> float:
+    """The share of a text's letters that are Latin, in 0..1; 1 for a text without letters."""
+    if text.isascii():
+        return 1.0
+    letters = sum(map(str.isalpha, text))
+    return min(1.0, len(_LATIN.findall(text)) / letters) if letters else 1.0
+
+
+def unspaced(text: str) -> int:
+    """How many characters of a text belong to scripts that are written without spaces."""
+    return 0 if text.isascii() else len(_UNSPACED.findall(text))

@@ -1,0 +1,203 @@
+"""Texts as words for exact matching (BM25), in any script. Not for display: words are folded, stemmed and hashed.
+
+NFKC, case folded, accents off; English words are stemmed (Snowball). Runs of scripts that use no spaces become
+single characters and pairs. Words are kept as 32-bit hashes: 1 in 4 billion pairs collides, and nothing needs the
+spelling back.
+"""
+
+import re
+import threading
+import unicodedata
+import zlib
+from collections import Counter
+from functools import lru_cache
+
+import numpy as np
+import Stemmer
+from numpy.typing import NDArray
+
+from .scripts import UNSPACED
+
+_RUN = re.compile(rf"[{UNSPACED}]+|[^\W_{UNSPACED}]+")
+_UNSPACED_RUN = re.compile(f"[{UNSPACED}]")
+_APOSTROPHE = re.compile(r"[’'`´](?:s\b)?")
+_ACCENT = re.compile("[\u0300-\u036f]")
+_stemmers = threading.local()
+
+STOP = frozenset(
+    [
+        "a",
+        "an",
+        "the",
+        "of",
+        "to",
+        "in",
+        "on",
+        "at",
+        "is",
+        "are",
+        "was",
+        "were",
+        "be",
+        "been",
+        "being",
+        "am",
+        "do",
+        "does",
+        "did",
+        "done",
+        "doing",
+        "what",
+        "when",
+        "where",
+        "who",
+        "whom",
+        "whose",
+        "which",
+        "how",
+        "why",
+        "and",
+        "or",
+        "but",
+        "nor",
+        "for",
+        "with",
+        "from",
+        "by",
+        "as",
+        "it",
+        "its",
+        "itself",
+        "this",
+        "that",
+        "these",
+        "those",
+        "there",
+        "here",
+        "i",
+        "me",
+        "my",
+        "mine",
+        "myself",
+        "you",
+        "your",
+        "yours",
+        "yourself",
+        "he",
+        "him",
+        "his",
+        "himself",
+        "she",
+        "her",
+        "hers",
+        "herself",
+        "we",
+        "us",
+        "our",
+        "ours",
+        "ourselves",
+        "they",
+        "them",
+        "their",
+        "theirs",
+        "themselves",
+        "have",
+        "has",
+        "had",
+        "having",
+        "will",
+        "would",
+        "can",
+        "could",
+        "shall",
+        "should",
+        "may",
+        "might",
+        "must",
+        "about",
+        "into",
+        "onto",
+        "than",
+        "then",
+        "so",
+        "if",
+        "not",
+        "no",
+        "any",
+        "some",
+        "such",
+        "very",
+        "just",
+        "also",
+        "too",
+        "im",
+        "ive",
+        "id",
+        "ill",
+        "youre",
+        "hes",
+        "shes",
+        "theyre",
+        "weve",
+        "dont",
+        "doesnt",
+        "didnt",
+        "isnt",
+        "arent",
+        "wasnt",
+        "werent",
+        "cant",
+        "couldnt",
+        "wont",
+        "wouldnt",
+    ]
+)
+"""English words that say nothing about what a text is about. Other languages rely on rarity alone."""
+
+_STOP_UNSPACED = frozenset("的了是在吗呢吧啊我你他她它们这那和与及之也都就はがをにのとでもへかねよ")
+
+
+def words(text: str) -> list[str]:
+    """The words of a text in order, folded and stemmed, stop words left out."""
+    found: list[str] = []
+    for run in _RUN.findall(_fold(text)):
+        if _UNSPACED_RUN.match(run):
+            found.extend(char for char in run if char not in _STOP_UNSPACED)
+            found.extend(run[i : i + 2] for i in range(len(run) - 1))
+        elif run not in STOP:
+            found.append(_stem(run))
+    return found
+
+
+def hashed(found: list[str]) -> NDArray[np.uint32]:
+    """Words as hashes, in their order."""
+    return np.array([_hash(word) for word in found], np.uint32)
+
+
+def counted(found: list[str]) -> tuple[NDArray[np.uint32], NDArray[np.uint8]]:
+    """Distinct words as ascending hashes, and how often each occurs (at most 255)."""
+    counts = Counter(map(_hash, found))
+    distinct = sorted(counts)
+    return np.array(distinct, np.uint32), np.array([min(255, counts[word]) for word in distinct], np.uint8)
+
+
+def _fold(text: str) -> str:
+    if not text.isascii():
+        text = unicodedata.normalize("NFKC", text)
+        text = unicodedata.normalize("NFC", _ACCENT.sub("", unicodedata.normalize("NFD", text)))
+    return _APOSTROPHE.sub("", text.casefold())
+
+
+@lru_cache(maxsize=1 << 16)
+def _stem(word: str) -> str:
+    if not word.isascii():
+        return word
+    stemmer = getattr(_stemmers, "english", None)  # a stemmer must not be shared between threads
+    if stemmer is None:
+        stemmer = _stemmers.english = Stemmer.Stemmer("english", 0)
+    return str(stemmer.stemWord(word))
+
+
+@lru_cache(maxsize=1 << 16)
+def _hash(word: str) -> int:
+    return zlib.crc32(word.encode("utf-8", "surrogatepass"))
