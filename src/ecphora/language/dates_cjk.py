@@ -1,0 +1,214 @@
+"""Chinese and Japanese dates, rewritten in place into the English that the grammar of ``dates`` reads.
+
+Not a translator and not a reader of dates: it knows no calendar and no moment; what it does not recognise stays.
+
+Conventions: simplified, traditional and Japanese forms share one table where they agree. Years are written 2023年,
+二〇二三年, 令和5年 or 去年; 上旬, 中旬 and 下旬 are early, mid and late. A repeated day (每周五, 毎週金曜日) is no
+date. 日 and 月 in other words (日本, 个月) are told apart by what stands around them, for want of a dictionary.
+"""
+
+import re
+from collections.abc import Callable
+
+_Write = Callable[[re.Match[str]], str]
+
+_NUMBER = "(?:[0-9０-９]{1,4}|[〇零一二三四五六七八九十百两兩]{1,5})"
+_DIGITS = {digit: value for value, digit in enumerate("〇一二三四五六七八九")} | {"零": 0, "两": 2, "兩": 2}
+_MONTH_NAMES = "January February March April May June July August September October November December"
+_MONTHS = _MONTH_NAMES.split()
+_WEEKDAY_NAMES = "Monday Tuesday Wednesday Thursday Friday Saturday Sunday"
+_WEEKDAYS = {"天": "Sunday"}
+for _letters in ("一二三四五六日", "月火水木金土日"):
+    _WEEKDAYS |= dict(zip(_letters, _WEEKDAY_NAMES.split(), strict=True))
+_ERAS = {"令和": 2018, "平成": 1988, "昭和": 1925, "大正": 1911, "明治": 1867}
+_SEASONS = {"春": "spring", "夏": "summer", "秋": "autumn", "冬": "winter"}
+_THIRDS = {
+    "上": "early",
+    "初": "early",
+    "は": "early",
+    "中": "mid",
+    "半": "mid",
+    "下": "late",
+    "底": "late",
+    "末": "late",
+}
+_OFFSETS = {"上上": -2, "先々": -2, "上": -1, "先": -1, "这": 0, "這": 0, "本": 0, "今": 0}
+_OFFSETS |= {"下": 1, "来": 1, "來": 1, "下下": 2, "再来": 2}
+_YEARS = {"一昨年": -2, "前年": -2, "おととし": -2, "去年": -1, "昨年": -1, "今年": 0, "本年": 0}
+_YEARS |= {"明年": 1, "来年": 1, "來年": 1, "后年": 2, "後年": 2, "再来年": 2}
+_DAYS = {
+    "大前天": "3 days ago",
+    "前天": "2 days ago",
+    "一昨日": "2 days ago",
+    "おととい": "2 days ago",
+    "昨天": "yesterday",
+    "昨日": "yesterday",
+    "今天": "today",
+    "今日": "today",
+    "本日": "today",
+    "明天": "tomorrow",
+    "明日": "tomorrow",
+    "大后天": "3 days from now",
+    "后天": "2 days from now",
+    "後天": "2 days from now",
+    "明後日": "2 days from now",
+    "あさって": "2 days from now",
+    "昨晚": "last night",
+    "昨夜": "last night",
+    "昨晩": "last night",
+    "今晚": "tonight",
+    "今晩": "tonight",
+    "今夜": "tonight",
+    "今早": "this morning",
+    "今朝": "this morning",
+    "明早": "tomorrow morning",
+    "明晚": "tomorrow night",
+    "明晩": "tomorrow night",
+}
+_PARTS = {"朝": "morning", "午前": "morning", "午後": "afternoon", "夕方": "evening", "夜": "night", "晩": "night"}
+_PARTS |= {
+    "早上": "morning",
+    "早晨": "morning",
+    "上午": "morning",
+    "下午": "afternoon",
+    "傍晚": "evening",
+    "晚上": "night",
+}
+_UNITS = {"天": "day", "日": "day", "周": "week", "週": "week", "星": "week", "礼": "week", "禮": "week", "年": "year"}
+_UNITS |= {"月": "month", "小": "hour", "時": "hour", "分": "minute"}
+_SIDES = {"以来": "since ", "以來": "since ", "起": "since ", "から": "since ", "以前": "before ", "之前": "before "}
+_SIDES |= {"前": "before ", "以后": "after ", "之后": "after ", "以後": "after ", "之後": "after ", "以降": "after "}
+_SIDES |= {"后": "after ", "後": "after "}
+
+
+def _number(text: str) -> int:
+    """Read 12, １２, 十二 or 二〇二三."""
+    if text.isdecimal():
+        return int(text)
+    if not set(text) & {"十", "百"}:
+        return int("".join(str(_DIGITS[letter]) for letter in text))
+    total, digit = 0, 0
+    for letter in text:
+        if letter in _DIGITS:
+            digit = _DIGITS[letter]
+        else:
+            total, digit = total + (digit or 1) * (100 if letter == "百" else 10), 0
+    return total + digit
+
+
+def _relative(unit: str, offset: int) -> str:
+    if abs(offset) < 2:
+        return f"{('last', 'this', 'next')[offset + 1]} {unit}"
+    return f"two {unit}s ago" if offset < 0 else f"two {unit}s from now"
+
+
+def _year(match: re.Match[str]) -> str:
+    if match["era"]:
+        return str(_ERAS[match["era"]] + (1 if match["count"] == "元" else _number(match["count"])))
+    if match["year"]:
+        return f"{_number(match['year']):04}"
+    return _relative("year", _YEARS[match["then"]]) if match["then"] else ""
+
+
+def _date(match: re.Match[str]) -> str:
+    parts = match.groupdict()
+    year = _year(match) if "era" in parts else ""
+    third, day = parts.get("third"), parts.get("day")
+    side = _SIDES[match["side"]] if match["side"] else ""
+    side += f"{_THIRDS[third[0]]} " if third else ""
+    if season := parts.get("season"):
+        return f" {side}{_SEASONS[season]} {year} "
+    if not parts.get("month"):
+        return f" {side}{year} " if match["then"] or side else f" in {year} "
+    month = _number(parts["month"])
+    if not 1 <= month <= 12:
+        return " "
+    return f" {side}{'' if day or side else 'in '}{_MONTHS[month - 1]} {_number(day) if day else ''} {year} "
+
+
+def _month(match: re.Match[str]) -> str:
+    month = _relative("month", _OFFSETS[match["which"]])
+    if match["day"]:
+        return f" {_number(match['day'])} of {month} "
+    return f" {_THIRDS[match['third'][0]]} {month} " if match["third"] else f" {month} "
+
+
+def _week(match: re.Match[str]) -> str:
+    offset = _OFFSETS[match["which"]]
+    if match["end"]:
+        return f" {_relative('weekend', offset)} "
+    weekday = f"{_WEEKDAYS[match['day']]} " if match["day"] else ""
+    return f" {weekday}{_relative('week', offset)} "
+
+
+def _weekday(match: re.Match[str]) -> str:
+    return f" on {_WEEKDAYS[match['day']]} "
+
+
+def _count(match: re.Match[str]) -> str:
+    if match["half"]:
+        return "6 months"
+    unit = match["unit"]
+    count = str(_number(match["number"])) if match["number"] else "a few"
+    return f"{count} {'month' if unit.endswith('月') else _UNITS[unit[-2:][0] if unit[0] in '个個' else unit[0]]}s"
+
+
+def _ago(match: re.Match[str]) -> str:
+    return f" {_count(match)} {'ago' if match['side'].endswith('前') else 'from now'} "
+
+
+def _rolling(match: re.Match[str]) -> str:
+    return f" the {'next' if match['side'][0] in '未今接' else 'past'} {_count(match)} "
+
+
+def _decade(match: re.Match[str]) -> str:
+    number = _number(match["number"])
+    return f" the {number}s " if number % 10 == 0 else " "
+
+
+def _any(words: dict[str, str] | dict[str, int]) -> str:
+    return "|".join(sorted(words, key=len, reverse=True))
+
+
+_WEEK = "(?:周|週|星期|礼拜|禮拜)"
+_WEEKDAY = "(?P<day>[一二三四五六日天])(?![个個次天直起些共样樣本川月年])"
+_WHICH = "(?P<which>上上|上|这|這|本|下下|下)[个個]?"
+_SOON = "(?P<which>先々|先|今|再来|来)"
+_THIRD = "(?P<third>上旬|初旬|初め|初|はじめ|中旬|半ば|下旬|底|末)"
+_UNIT = "(?P<unit>天|日|[个個]?星期|[个個]?[礼禮]拜|週間|周|週|[个個かヶカヵケ]月|年|[个個]?小[时時]|時間|分[钟鐘]?)"
+_SPAN = rf"(?:(?P<half>半年)|(?:(?<![\d.])(?P<number>{_NUMBER})(?<!\d\d\d\d)|[几幾数數]){_UNIT})"
+_YEAR = (
+    rf"(?:(?P<era>{_any(_ERAS)})(?P<count>元|{_NUMBER})年|(?<!\d)(?P<year>\d{{4}}|[〇零一二三四五六七八九]{{4}})年"
+    rf"|(?<![以之目])(?P<then>{_any(_YEARS)})(?![轻輕代龄齡]))"
+)
+_MONTH = rf"(?P<month>{_NUMBER})月份?(?:の?(?:(?P<day>{_NUMBER})[日号號](?:[（(].曜?日?[)）])?|{_THIRD}))?"
+_SIDE = "(?P<side>以[来來前后後降]|之[前后後]|起(?![来來])|[前后後](?![半期天年])|から(?![^。、\n]{0,16}まで))?"
+
+_RULES: tuple[tuple[re.Pattern[str], _Write], ...] = tuple(
+    (re.compile(pattern), write)
+    for pattern, write in (
+        (rf"(?<!\d)(?:二十世[纪紀])?(?P<number>{_NUMBER})年代", _decade),
+        (rf"{_YEAR}の?{_MONTH}{_SIDE}", _date),
+        (rf"{_YEAR}の?(?P<season>[春夏秋冬])[天季]?(?![节節]){_SIDE}", _date),
+        (rf"{_YEAR}(?:年?{_THIRD})?{_SIDE}", _date),
+        (rf"(?<![\d.每毎]){_MONTH}{_SIDE}", _date),
+        (rf"(?<!以){_WHICH}月(?:の?(?:(?P<day>{_NUMBER})[日号號]|{_THIRD}))?", _month),
+        (rf"{_SOON}月(?:の?(?:(?P<day>{_NUMBER})[日号號]|{_THIRD}))?", _month),
+        (rf"{_WHICH}{_WEEK}(?:{_WEEKDAY}|(?P<end>末))?", _week),
+        (rf"{_SOON}[週周](?:の?(?P<day>[月火水木金土日])曜日?|(?P<end>末))?", _week),
+        (rf"{_SPAN}(?P<side>[之以]?[前后後])(?!半)", _ago),
+        (rf"(?P<side>过去|過去|最近|ここ|未来|今後|接下来)[的の]?{_SPAN}間?", _rolling),
+        (rf"(?<![以之目])(?P<day>{_any(_DAYS)})(?!气|氣)", lambda match: f" {_DAYS[match['day']]} "),
+        (rf"(?<![每毎一两二三四五六七八九十\d个個]){_WEEK}{_WEEKDAY}", _weekday),
+        (r"(?<!毎週)(?<!毎週の)(?P<day>[月火水木金土日])曜日?", _weekday),
+        (rf"(?<=[a-z0-9 ] )の?(?P<part>{_any(_PARTS)})", lambda match: f"{_PARTS[match['part']]} "),
+    )
+)
+_CJK = re.compile("[\u3041-\u9fff]")
+
+
+def english(text: str) -> str:
+    """Give the text with every Chinese or Japanese date in it written out in English."""
+    for pattern, write in _RULES if _CJK.search(text) else ():
+        text = pattern.sub(write, text)
+    return text
