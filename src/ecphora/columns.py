@@ -127,15 +127,21 @@ class Groups:
         base = len(self._keys)
         return len(values) - base <= max(2048, base // 4)
 
-    def places(self, values: Values, key: int) -> Rows:
-        """The places of ``key`` in ``values``, ascending."""
-        wanted = values.dtype.type(key)
-        low, high = np.searchsorted(self._keys, wanted, "left"), np.searchsorted(self._keys, wanted, "right")
+    def places(self, values: Values, keys: Values) -> tuple[Rows, Rows]:
+        """Where in ``values`` any of some distinct keys stand: the places, and for each the number of its key."""
         base = len(self._keys)
-        found = self._places[low:high]
-        if len(values) == base:
-            return found
-        return np.concatenate([found, np.flatnonzero(values[base:] == wanted) + base])
+        low, high = np.searchsorted(self._keys, keys, "left"), np.searchsorted(self._keys, keys, "right")
+        counts = high - low
+        which = np.repeat(np.arange(len(keys)), counts)
+        skipped = np.repeat(low - np.cumsum(counts) + counts, counts)
+        found = self._places[np.arange(len(which)) + skipped]
+        if len(values) == base or not len(keys):
+            return found, which
+        order = np.argsort(keys, kind="stable")
+        tail = values[base:]
+        nearest = order[np.minimum(np.searchsorted(keys[order], tail), len(keys) - 1)]
+        late = np.flatnonzero(keys[nearest] == tail)
+        return np.concatenate([found, late + base]), np.concatenate([which, nearest[late]])
 
 
 class Codes:
@@ -158,6 +164,14 @@ class Codes:
             return self
         numbers = self._numbers | {name: len(self.names) + i for i, name in enumerate(fresh)}
         return Codes((*self.names, *fresh), numbers)
+
+    def keep(self, numbers: NDArray[np.int32]) -> tuple["Codes", NDArray[np.int32]]:
+        """Only the names of these numbers, and the numbers anew: as if the other names had never come."""
+        used, first = np.unique(numbers[numbers >= 0], return_index=True)
+        order = used[np.argsort(first)]
+        anew = np.full(len(self.names) + 1, -1, np.int32)  # its last stands for -1
+        anew[order] = np.arange(len(order))
+        return Codes(tuple(self.names[number] for number in order)), anew[numbers]
 
     def coded(self, names: Sequence[str | None]) -> NDArray[np.int32]:
         """The numbers of some names."""

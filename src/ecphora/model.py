@@ -151,7 +151,10 @@ class Edge:
 
 @dataclass(frozen=True, slots=True)
 class Access:
-    """One touch of one node: SynapticRAG's spike, EISA's chronology and Cognitive Weave's use, in one log."""
+    """One touch of one node: SynapticRAG's spike, EISA's chronology and Cognitive Weave's use, in one log.
+
+    That an episode was encoded when it was stored goes without saying: a graph logs it by the node's own ``seq``.
+    """
 
     node: NodeId
     at: datetime
