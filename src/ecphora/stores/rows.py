@@ -1,14 +1,15 @@
 """Table rows to model types and back: what every store of rows shares. No SQL."""
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
 from functools import lru_cache
+from typing import Any
 
 import numpy as np
 
 from ..errors import WrongVector
-from ..model import Interval, Kind, Metadata, Node, NodeId, Reading, Vector
+from ..model import Interval, Kind, Node, NodeId, Reading, Vector, Vectors
 
 SqlValue = None | int | float | bytes | str
 Row = tuple[SqlValue, ...]
@@ -18,6 +19,7 @@ NODE = (
     "position", "valid_from", "valid_to", "trust", "metadata",
 )  # fmt: skip
 """The columns of a node, in the order of :func:`node_row` and :func:`node`."""
+_KINDS: Mapping[SqlValue, Kind] = {kind.value: kind for kind in Kind}
 READING = ("words", "counts", "question", "told")
 """The columns of a reading, in the order of :func:`reading_row` and :func:`reading`."""
 
@@ -32,27 +34,27 @@ def node_row(node: Node, seq: int) -> Row:
     )  # fmt: skip
 
 
-def node(row: Row) -> Node:
-    """The values of the columns ``NODE`` as a node."""
+def node(row: Sequence[Any]) -> Node:
+    """The values of the columns ``NODE`` as a node; the tables are strict, so each has its column's type."""
     (seq, id_, kind, text, happened_at, recorded_at, speaker, session, title, source, document,
      position, valid_from, valid_to, trust, metadata) = row  # fmt: skip
     return Node(
-        id=str(id_),
-        kind=Kind(str(kind)),
-        text=str(text),
-        happened_at=datetime.fromisoformat(str(happened_at)),
-        recorded_at=datetime.fromisoformat(str(recorded_at)),
-        speaker=_text(speaker),
-        session=_text(session),
-        title=_text(title),
-        source=_text(source),
-        document=_text(document),
-        position=int(position or 0),
+        id=id_,
+        kind=_KINDS[kind],
+        text=text,
+        happened_at=datetime.fromisoformat(happened_at),
+        recorded_at=datetime.fromisoformat(recorded_at),
+        speaker=speaker,
+        session=session,
+        title=title,
+        source=source,
+        document=document,
+        position=position,
         valid_from=time(valid_from),
         valid_to=time(valid_to),
-        trust=float(trust or 0.0),
-        metadata=metadata_of(metadata),
-        seq=int(seq or 0),
+        trust=trust,
+        metadata=json.loads(metadata) if metadata else {},
+        seq=seq,
     )
 
 
@@ -69,12 +71,12 @@ def reading_row(reading: Reading | None) -> Row:
     )
 
 
-def reading(row: Row) -> Reading | None:
+def reading(row: Sequence[Any]) -> Reading | None:
     """The values of the columns ``READING`` as a reading; None where the text was not read."""
     words, counts, question, told = row
-    if not isinstance(words, bytes) or not isinstance(counts, bytes):
+    if words is None or counts is None:
         return None
-    times = json.loads(str(told)) if told else ()
+    times = json.loads(told) if told else ()
     return Reading(
         np.frombuffer(words, "<u4"),
         np.frombuffer(counts, np.uint8),
@@ -87,15 +89,17 @@ def vector_blob(vector: Vector, dim: int, node: NodeId) -> bytes:
     """A vector as half-precision bytes; raises ``WrongVector`` if it has another size or is not finite."""
     if vector.shape != (dim,):
         raise WrongVector(f"the vector of {node!r} has shape {vector.shape}, this memory's have ({dim},)")
-    half = vector.astype("<f2")
+    with np.errstate(over="ignore"):  # what is too large becomes infinite
+        half = vector.astype("<f2")
     if not np.isfinite(half).all():
         raise WrongVector(f"the vector of {node!r} holds numbers that are not finite; mend the embedder")
     return half.tobytes()
 
 
-def vector(blob: SqlValue) -> Vector:
-    """Half-precision bytes as a vector."""
-    return np.frombuffer(blob if isinstance(blob, bytes) else b"", "<f2").astype(np.float32)
+def vectors(blobs: Sequence[SqlValue]) -> Vectors:
+    """Half-precision bytes, all of one size, as vectors."""
+    joined = b"".join(blob for blob in blobs if isinstance(blob, bytes))
+    return np.frombuffer(joined, "<f2").astype(np.float32).reshape(len(blobs), -1) if blobs else np.empty((0, 0), "f4")
 
 
 def time_text(value: datetime | None) -> str | None:
@@ -111,12 +115,3 @@ def time(value: SqlValue) -> datetime | None:
 def time_parser() -> Callable[[str], datetime]:
     """A function from ISO 8601 text to a time, quick where the same texts come again and again."""
     return lru_cache(maxsize=1024)(datetime.fromisoformat)
-
-
-def metadata_of(value: SqlValue) -> Metadata:
-    """JSON text as metadata."""
-    return json.loads(str(value)) if value else {}
-
-
-def _text(value: SqlValue) -> str | None:
-    return None if value is None else str(value)

@@ -33,6 +33,8 @@ WAIT = 20_000
 CHUNK = 500
 """Ids asked for in one query."""
 
+_LINKS: Mapping[SqlValue, Link] = {link.value: link for link in Link}
+_TOUCHES: Mapping[SqlValue, Touch] = {touch.value: touch for touch in Touch}
 _NODE_COLUMNS = ", ".join(rows.NODE)
 _ALL_COLUMNS = ", ".join((*rows.NODE, *rows.READING))
 
@@ -74,7 +76,8 @@ class SQLite:
         """Write all of a change or nothing; return it as every reader will see it."""
         if self.read_only:
             raise StoreReadOnly(f"{self.path} may not be written; give its owner write access, or copy it elsewhere")
-        with self._transaction("IMMEDIATE") as db:
+        # That something was recalled must survive a crash of the process, not of the machine: no wait for the disk.
+        with self._transaction("IMMEDIATE", durable=change != Change(accesses=change.accesses)) as db:
             target = _scope(db, scope) or _made(db, scope)
             written = _Commit(db, scope, target, change).write()
         if change.forgotten:
@@ -83,10 +86,9 @@ class SQLite:
 
     def _settle(self) -> None:
         """Move the log into the file and empty it, so that no copy of what was erased stays in it."""
-        with self._lock, self._translated():
-            # While another process still reads, the log stays; that process's next checkpoint empties it.
-            with suppress(apsw.BusyError):
-                self._connection().pragma("wal_checkpoint(TRUNCATE)")
+        # While another process still reads, the log stays; that process's next checkpoint empties it.
+        with self._lock, self._translated(), suppress(apsw.BusyError):
+            self._connection().pragma("wal_checkpoint(TRUNCATE)")
 
     # ---- reading
 
@@ -160,9 +162,10 @@ class SQLite:
         return self._db
 
     @contextmanager
-    def _transaction(self, mode: str) -> Iterator[apsw.Connection]:
+    def _transaction(self, mode: str, *, durable: bool = True) -> Iterator[apsw.Connection]:
         with self._lock, self._translated():
             db = self._connection()
+            db.pragma("synchronous", 2 if durable else 1)
             db.execute(f"BEGIN {mode}")
             try:
                 yield db
@@ -243,7 +246,6 @@ def _prepare(db: apsw.Connection, wait: int) -> None:
             if time.monotonic() > deadline:
                 raise
             time.sleep(0.005)
-    db.pragma("synchronous", 2)
     db.pragma("foreign_keys", 1)
     db.pragma("secure_delete", 1)  # what is erased is overwritten
     migrations = _migrations()
@@ -330,8 +332,15 @@ class _Commit:
     def _forget(self, forgotten: Iterable[Forgotten]) -> None:
         key = self.scope.key
         for gone in forgotten:
+            if not gone.digest and self._mentioned(gone.node):
+                raise StaleChange(f"{gone.node!r} was to go with its last mention, but was mentioned again meanwhile")
             self.db.execute("DELETE FROM node WHERE scope = ? AND id = ?", (key, gone.node))
             self.db.execute("INSERT INTO forgotten VALUES (?, ?, ?, ?)", (key, self.revision, gone.node, gone.digest))
+
+    def _mentioned(self, node: NodeId) -> bool:
+        query = """SELECT EXISTS (SELECT 1 FROM node n JOIN edge e ON e.scope = n.scope AND e.dst = n.seq
+                   WHERE n.scope = ? AND n.id = ?)"""
+        return bool(self.db.execute(query, (self.scope.key, node)).get)
 
     def _nodes(self, change: Change) -> tuple[Node, ...]:
         numbered = tuple(replace(node, seq=self._next()) for node in change.nodes)
@@ -365,12 +374,15 @@ class _Commit:
             raise EmbedderMismatch(
                 f"scope {self.name!r} is now embedded by {current!r}, not {model!r}; open it with that embedder"
             )
-        blobs = {node: rows.vector_blob(vector, dim, node) for node, vector in change.vectors.items()}
+        ordered = sorted(change.vectors, key=self._number)  # as they will be read
+        blobs = {node: rows.vector_blob(change.vectors[node], dim, node) for node in ordered}
         self.db.executemany(
             "INSERT OR REPLACE INTO vector VALUES (?, ?, ?, ?, ?)",
             ((scope.key, model, self._number(node), self.revision, blob) for node, blob in blobs.items()),
         )
-        return current, {node: rows.vector(blob) for node, blob in blobs.items()} if current == model else {}
+        if current != model:
+            return current, {}
+        return current, dict(zip(blobs, rows.vectors(list(blobs.values())), strict=True))
 
     def _edges(self, edges: Iterable[Edge]) -> None:
         self.db.executemany(
@@ -423,7 +435,9 @@ class _Commit:
             raise StoreError(
                 f"{missing} nodes of scope {self.name!r} have no vector of {model!r} yet; embed them first"
             )
-        dim = self.db.execute("SELECT length(value) / 2 FROM vector WHERE scope = ? AND model = ?", (key, model)).get
+        dim = self.db.execute(
+            "SELECT length(value) / 2 FROM vector WHERE scope = ? AND model = ? LIMIT 1", (key, model)
+        ).get
         self.db.execute(
             "UPDATE scope SET embedder = ?, dim = ?, adopted = ? WHERE key = ?", (model, dim, self.revision, key)
         )
@@ -444,7 +458,7 @@ def _changes(db: apsw.Connection, scope: _Scope, since: int) -> Change:
     vectors = db.execute(
         "SELECT node, value FROM vector WHERE scope = ? AND revision > ? AND model = ? ORDER BY revision, node",
         (*bounds, scope.embedder),
-    )
+    ).fetchall()
     edges = db.execute(
         "SELECT src, dst, link, weight, evidence FROM edge WHERE scope = ? AND revision > ? ORDER BY rowid", bounds
     )
@@ -459,13 +473,14 @@ def _changes(db: apsw.Connection, scope: _Scope, since: int) -> Change:
     return Change(
         nodes=nodes,
         readings={id_: reading for id_, reading in readings.items() if reading is not None},
-        vectors={ids[seq]: rows.vector(value) for seq, value in vectors},
+        vectors=dict(zip((ids[seq] for seq, _ in vectors), rows.vectors([value for _, value in vectors]), strict=True)),
         edges=tuple(
-            Edge(ids[src], ids[dst], Link(link), weight, evidence) for src, dst, link, weight, evidence in edges
+            Edge(ids[src], ids[dst], _LINKS[link], weight, evidence) for src, dst, link, weight, evidence in edges
         ),
         superseded=tuple(Superseded(ids[seq], parse(valid_to), parse(recorded)) for seq, valid_to, recorded in ends),
         accesses=tuple(
-            Access(ids[seq], parse(at), Touch(touch), strength, number) for seq, at, touch, strength, number in accesses
+            Access(ids[seq], parse(at), _TOUCHES[touch], strength, number)
+            for seq, at, touch, strength, number in accesses
         ),
         forgotten=tuple(Forgotten(node, digest) for node, digest in forgotten),
         embedder=scope.embedder,
