@@ -1,0 +1,66 @@
+"""Ecphora: associative long-term memory for LLM agents. Public names, nothing else."""
+
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from .embedders.hashing import Hashing
+    from .embedders.minilm import MiniLM
+    from .embedders.openai import OpenAIEmbedder
+    from .embedders.sentence_transformers import SentenceTransformersEmbedder
+    from .errors import EcphoraError
+    from .memory import Memory, reembed
+    from .model import Episode, Evidence, Filter, Hit, Node, Recollection, Remembered, Why
+    from .stores.sqlite import SQLite
+
+__version__ = "0.1.0"
+
+_HOMES = {
+    "EcphoraError": "errors",
+    "Episode": "model",
+    "Evidence": "model",
+    "Filter": "model",
+    "Hashing": "embedders.hashing",
+    "Hit": "model",
+    "Memory": "memory",
+    "MiniLM": "embedders.minilm",
+    "Node": "model",
+    "OpenAIEmbedder": "embedders.openai",
+    "Recollection": "model",
+    "Remembered": "model",
+    "SQLite": "stores.sqlite",
+    "SentenceTransformersEmbedder": "embedders.sentence_transformers",
+    "Why": "model",
+    "reembed": "memory",
+}
+
+__all__ = [
+    "EcphoraError",
+    "Episode",
+    "Evidence",
+    "Filter",
+    "Hashing",
+    "Hit",
+    "Memory",
+    "MiniLM",
+    "Node",
+    "OpenAIEmbedder",
+    "Recollection",
+    "Remembered",
+    "SQLite",
+    "SentenceTransformersEmbedder",
+    "Why",
+    "reembed",
+]
+
+
+def __getattr__(name: str) -> object:
+    """Import a public name on first use, so that ``import ecphora`` costs nothing."""
+    home = _HOMES.get(name)
+    if home is None:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(import_module(f".{home}", __name__), name)
+
+
+def __dir__() -> list[str]:
+    return sorted([*__all__, "__version__"])

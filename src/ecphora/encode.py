@@ -1,0 +1,299 @@
+"""The write path, pure: episodes to a Change, and what forgetting takes along. It neither embeds nor commits."""
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+from hashlib import blake2b
+
+import numpy as np
+
+from .errors import IdCollision, InvalidInput, InvalidText
+from .graph import LINKS, Graph
+from .language.dates import told
+from .language.moments import moment
+from .language.names import entity_id, names
+from .language.segments import segments
+from .language.statements import asks
+from .language.words import counted, hashed, words
+from .model import (
+    Change,
+    Cue,
+    Edge,
+    Episode,
+    Forgotten,
+    Kind,
+    Link,
+    Mention,
+    Metadata,
+    Node,
+    NodeId,
+    Reading,
+    Superseded,
+    Vector,
+)
+
+LONGEST = 1_000_000
+"""Characters of the longest text that is taken; a book should come as its chapters."""
+NAME_LENGTH = 512
+"""Characters of the longest id, speaker, session, title or source."""
+ENTITY = "entity:"
+"""How the ids of entities begin; no episode's id may."""
+
+
+@dataclass(frozen=True, slots=True)
+class Draft:
+    """An episode that was checked: it can be written. ``pieces`` are its nodes, one unless the text is long."""
+
+    id: NodeId
+    pieces: tuple[Node, ...]
+    supersedes: NodeId | None
+    dated: bool
+
+
+def draft(episode: Episode, now: datetime) -> Draft:
+    """Check an episode and cut it into nodes; raises ``InvalidInput`` before anything is written."""
+    text = _checked_text(episode.text)
+    names_ = {
+        field: _checked_name(field, getattr(episode, field))
+        for field in ("id", "speaker", "session", "title", "source", "supersedes")
+    }
+    if (names_["id"] or "").startswith(ENTITY):
+        raise InvalidInput(f"the id {episode.id!r} begins with {ENTITY!r}, which is kept for names; choose another")
+    if not (isinstance(episode.trust, int | float) and 0 <= episode.trust <= 1):
+        raise InvalidInput(f"trust is {episode.trust!r}; give a number from 0 to 1")
+    dated = episode.happened_at is not None
+    happened_at = moment(episode.happened_at) if dated else now
+    content = "\x1f".join(
+        value or "" for value in (text, names_["speaker"], names_["session"], names_["title"], names_["source"])
+    ) + ("\x1f" + happened_at.isoformat() if dated else "")
+    whole = Node(
+        id=names_["id"] or blake2b(content.encode(), digest_size=16).hexdigest(),
+        kind=Kind.EPISODE,
+        text=text,
+        happened_at=happened_at,
+        recorded_at=now,
+        speaker=names_["speaker"],
+        session=names_["session"],
+        title=names_["title"],
+        source=names_["source"],
+        trust=float(episode.trust),
+        metadata=_checked_metadata(episode.metadata),
+    )
+    return Draft(whole.id, pieces(whole), names_["supersedes"], dated)
+
+
+def pieces(whole: Node) -> tuple[Node, ...]:
+    """Cut a node with a long text into nodes that an embedder can read whole."""
+    parts = segments(whole.text)
+    if len(parts) == 1:
+        return (whole,)
+    return tuple(
+        replace(whole, id=f"{whole.id}#{place}", text=part, document=whole.id, position=place)
+        for place, part in enumerate(parts, 1)
+    )
+
+
+def joined(nodes: Sequence[Node]) -> Node:
+    """The node that was cut into these, whole again."""
+    first = nodes[0]
+    if first.document is None:
+        return first
+    return replace(first, id=first.document, text="".join(node.text for node in nodes), document=None, position=0)
+
+
+def rows_of(graph: Graph, node: NodeId) -> list[NodeId]:
+    """The ids of the nodes that an id stands for: itself, or the pieces it was cut into; none if it is not there."""
+    if graph.row(node) is not None:
+        return [node]
+    return [graph.id(row) for row in graph.document_rows(node)]
+
+
+def same(draft_: Draft, stored: Sequence[Node]) -> bool:
+    """Whether a stored memory is what a draft says; a draft without a time of its own agrees with any."""
+    ours, theirs = joined(draft_.pieces), joined(stored)
+    return (
+        (ours.text, ours.speaker, ours.session, ours.title, ours.source)
+        == (theirs.text, theirs.speaker, theirs.session, theirs.title, theirs.source)
+    ) and (not draft_.dated or ours.happened_at == theirs.happened_at)
+
+
+def collision(draft_: Draft) -> IdCollision:
+    """The error for an id that stands for something else."""
+    return IdCollision(
+        f"the id {draft_.id!r} already stands for another memory; choose another id, or forget the old one first "
+        "(to replace a fact, remember the new one with supersedes=)"
+    )
+
+
+def spoken(node: Node) -> str:
+    """A node's text as it is read and embedded: with who said it and what it is about."""
+    text = node.text if node.title is None else f"{node.title}\n{node.text}"
+    return text if node.speaker is None else f"{node.speaker}: {text}"
+
+
+def read(node: Node) -> Reading:
+    """What the words of a node say."""
+    found, counts = counted(words(spoken(node)))
+    return Reading(found, counts, asks(node.text), told(node.text, node.happened_at))
+
+
+def encode(
+    drafts: Sequence[Draft],
+    graph: Graph,
+    *,
+    vectors: Mapping[NodeId, Vector],
+    mentions: Mapping[NodeId, Sequence[Mention]],
+    embedder: str,
+    now: datetime,
+) -> Change:
+    """Everything that remembering new drafts writes: nodes, the names they mention, links and ends."""
+    episodes = [node for draft_ in drafts for node in draft_.pieces]
+    entities: dict[NodeId, Node] = {}
+    edges: list[Edge] = []
+    for node in episodes:
+        about = (Mention(node.title, about=True),) if node.title else ()
+        for mention in (*about, *mentions.get(node.id, ())):
+            entity = entity_id(mention.name)
+            if entity == ENTITY:
+                continue
+            if entity not in entities and graph.row(entity) is None:
+                entities[entity] = Node(
+                    id=entity, kind=Kind.ENTITY, text=mention.name, happened_at=node.happened_at, recorded_at=now
+                )
+            edges.append(Edge(node.id, entity, Link.ABOUT if mention.about else Link.MENTIONS))
+    ends = [(old, draft_) for draft_ in drafts if draft_.supersedes for old in rows_of(graph, draft_.supersedes)]
+    edges.extend(Edge(draft_.pieces[0].id, old, Link.SUPERSEDES) for old, draft_ in ends)
+    return Change(
+        nodes=(*episodes, *entities.values()),
+        readings={node.id: read(node) for node in episodes},
+        vectors=vectors,
+        edges=tuple(dict.fromkeys(edges)),
+        superseded=tuple(Superseded(old, draft_.pieces[0].happened_at, now) for old, draft_ in ends),
+        embedder=embedder,
+    )
+
+
+def forget(graph: Graph, nodes: Sequence[Node]) -> Change:
+    """Erase nodes, and every entity that nothing else mentions."""
+    rows = graph.rows(node.id for node in nodes)
+    gone = [Forgotten(node.id, digest_of(node)) for node in nodes]
+    places, _ = graph.edges_from(np.unique(rows))
+    named = np.unique(graph.edges["dst"][places])
+    named = named[graph.of_kind(Kind.ENTITY)[named]]
+    places, which = graph.edges_to(named)
+    kept = np.bincount(which[~np.isin(graph.edges["src"][places], rows)], minlength=len(named)) > 0
+    gone.extend(Forgotten(graph.id(entity), b"") for entity in named[~kept].tolist())
+    return Change(forgotten=tuple(gone))
+
+
+def digest_of(node: Node) -> bytes:
+    """The digest by which a forgotten memory is recognised if it comes again: of its text, speaker and time."""
+    content = "\x1f".join((node.text, node.speaker or "", node.happened_at.isoformat()))
+    return blake2b(content.encode(), digest_size=16).digest()
+
+
+def barred(draft_: Draft, graph: Graph) -> bool:
+    """Whether this was forgotten on purpose before."""
+    return any(node.id in graph.barred or digest_of(node) in graph.barred for node in draft_.pieces)
+
+
+def superseding(graph: Graph, row: int, *, later: bool) -> list[NodeId]:
+    """The chain of memories that replaced a row (``later``) or that it replaced, nearest first."""
+    follow, end = (graph.edges_to, "src") if later else (graph.edges_from, "dst")
+    found: list[int] = []
+    here = [row]
+    while here:
+        places, _ = follow(np.unique(np.array(here)))
+        places = places[graph.edges["links"][places] == LINKS.index(Link.SUPERSEDES)]
+        here = [r for r in graph.edges[end][places].tolist() if r not in found and r != row]
+        found.extend(here)
+    return [graph.id(r) for r in found]
+
+
+def cue(
+    text: str,
+    now: datetime,
+    *,
+    vector: Vector | None,
+    meaning: float,
+    as_of: datetime | None = None,
+    known_at: datetime | None = None,
+) -> Cue:
+    """A question with all that its words say."""
+    return Cue(
+        text=text,
+        now=now,
+        vector=vector,
+        meaning=meaning,
+        words=hashed(list(dict.fromkeys(words(text)))),
+        entities=tuple(entity_id(name) for name in names(text)),
+        when=told(text, as_of or now),
+        as_of=as_of,
+        known_at=known_at,
+    )
+
+
+def checked_question(text: object) -> str:
+    """Check a question as the text of an episode is checked."""
+    return _checked_text(text)
+
+
+def _checked_text(text: object) -> str:
+    if not isinstance(text, str):
+        raise InvalidText(f"a text must be a str, not {type(text).__name__}")
+    if len(text) > LONGEST:
+        raise InvalidText(f"a text of {len(text):,} characters is too long; split it into parts of {LONGEST:,} at most")
+    if not text.strip():
+        raise InvalidText("the text is empty; give at least one visible character")
+    _check_unicode("text", text)
+    return text
+
+
+def checked_name(field: str, value: object) -> str:
+    """Check a name that must be there: of a scope, say."""
+    found = _checked_name(field, value)
+    if found is None:
+        raise InvalidInput(f"{field} is missing; give a text of 1 to {NAME_LENGTH} characters")
+    return found
+
+
+def _checked_name(field: str, value: object) -> str | None:
+    if value is None:
+        return None
+    if not isinstance(value, str) or not value.strip() or len(value) > NAME_LENGTH:
+        raise InvalidInput(f"{field} is {str(value)[:60]!r}; give a text of 1 to {NAME_LENGTH} characters, or None")
+    _check_unicode(field, value)
+    return value
+
+
+def _check_unicode(field: str, value: str) -> None:
+    try:
+        value.encode()
+    except UnicodeEncodeError as error:
+        raise InvalidText(
+            f"the {field} holds a lone surrogate at character {error.start}; "
+            "decode its source with the right encoding, or use text.encode('utf-8', 'replace').decode()"
+        ) from error
+
+
+def _checked_metadata(metadata: object) -> Metadata:
+    if not isinstance(metadata, Mapping):
+        raise InvalidInput(f"metadata is a {type(metadata).__name__}; give a mapping of names to plain values")
+    for key, value in metadata.items():
+        if not isinstance(key, str) or not (value is None or isinstance(value, str | int | float | bool)):
+            raise InvalidInput(f"metadata {key!r} is {value!r}; keys are texts, values texts, numbers, bools or None")
+        if isinstance(value, float) and not math.isfinite(value):
+            raise InvalidInput(f"metadata {key!r} is {value!r}, which JSON cannot hold; give a finite number or None")
+        _check_unicode("metadata", f"{key}{value}")
+    return dict(metadata)
+
+
+def distinct(drafts: Iterable[Draft]) -> dict[NodeId, Draft]:
+    """Drafts by id, each once; raises ``IdCollision`` where one id stands for two texts."""
+    found: dict[NodeId, Draft] = {}
+    for one in drafts:
+        other = found.setdefault(one.id, one)
+        if other is not one and not same(one, other.pieces):
+            raise collision(one)
+    return found

@@ -1,0 +1,425 @@
+"""Memory: the verbs. It fetches, calls something pure, and commits; it computes nothing itself."""
+
+import threading
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import closing, suppress
+from dataclasses import replace
+from datetime import UTC, datetime
+from pathlib import Path
+from time import perf_counter
+from types import TracebackType
+from typing import Self
+
+import numpy as np
+
+from . import encode, strategies
+from .embedders.minilm import MiniLM
+from .errors import EmbedderMismatch, InvalidInput, StaleChange, StoreBusy, WrongVector
+from .explain import why
+from .extractors.rules import Rules
+from .graph import Graph
+from .language.moments import moment
+from .language.tokens import tokens
+from .model import (
+    Access,
+    Change,
+    Cost,
+    Cue,
+    Episode,
+    Erased,
+    Filter,
+    History,
+    Hit,
+    Metadata,
+    Node,
+    NodeId,
+    Recollection,
+    Remembered,
+    Rows,
+    ScopeInfo,
+    Touch,
+    Vector,
+    Vectors,
+    Why,
+)
+from .ports import Activation, Clock, Embedder, Extractor, Progress, Store, Strategy
+from .stages import choose, gate
+from .stores.sqlite import SQLite
+
+EVERYTHING = Filter()
+"""The filter that lets everything through."""
+BATCH = 512
+"""Episodes embedded and committed together when many are remembered."""
+TRIES = 100
+"""How often a change is made anew because another process was quicker."""
+
+
+def _utc_now() -> datetime:
+    return datetime.now(UTC)  # noqa: TID251  # the one place that reads the clock
+
+
+class LiveGraph:
+    """The graph of one scope, kept up to date by what its store says was committed since."""
+
+    def __init__(self, store: Store, scope: str) -> None:
+        self._store = store
+        self._scope = scope
+        self._lock = threading.Lock()
+        self._graph = Graph()
+        self.embedder: str | None = None
+
+    def now(self) -> Graph:
+        """The graph as of the last commit of any process."""
+        with self._lock:
+            return self._grown(self._store.changes(self._scope, self._graph.revision))
+
+    def commit(self, change: Change) -> Graph:
+        """Commit a change and return the graph with it."""
+        written = self._store.commit(self._scope, change)
+        with self._lock:
+            if written.revision == self._graph.revision + 1 and not written.adopt:
+                return self._grown(written)
+            return self._grown(self._store.changes(self._scope, self._graph.revision))
+
+    def _grown(self, change: Change) -> Graph:
+        if change.adopt:  # other vectors: nothing of the old ones may stay
+            self._graph = Graph()
+            change = self._store.changes(self._scope, 0)
+        self.embedder = change.embedder or self.embedder
+        if change.revision > self._graph.revision:
+            self._graph = self._graph.plus(change)
+        return self._graph
+
+
+class Memory:
+    """Associative long-term memory in one file.
+
+    ``path`` is a file, made on first use, or any other :class:`~ecphora.ports.Store`. ``scope`` says whose memory it
+    is: nothing is read or written outside it. ``embedder``, ``extractor``, ``strategy`` and ``clock`` replace the
+    built-in ones. Safe to share between threads; any number of processes may open the file.
+
+    Raises ``EmbedderMismatch`` if the scope was written with another embedding model, and a ``StoreError`` if the
+    file cannot be used.
+    """
+
+    def __init__(
+        self,
+        path: str | Path | Store,
+        *,
+        scope: str = "default",
+        embedder: Embedder | None = None,
+        extractor: Extractor | None = None,
+        strategy: str | Strategy = "fused",
+        clock: Clock = _utc_now,
+    ) -> None:
+        self.scope = encode.checked_name("scope", scope)
+        self.strategy = strategies.by_name(strategy)
+        self._embedder = embedder or MiniLM()
+        self._extractor = extractor or Rules()
+        self._clock = clock
+        self._owned = isinstance(path, str | Path)
+        self._store: Store = SQLite(path) if isinstance(path, str | Path) else path
+        try:
+            self._live = LiveGraph(self._store, self.scope)
+            self.graph()
+        except BaseException:
+            self.close()
+            raise
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def __len__(self) -> int:
+        """The number of episodes."""
+        return int(self.graph().episodes.sum())
+
+    def close(self) -> None:
+        """Let go of the file; closing twice is harmless. A store that was handed in stays open."""
+        if self._owned:
+            self._store.close()
+
+    # ---- remember
+
+    def remember(
+        self,
+        what: str | Episode | Iterable[str | Episode],
+        *,
+        id: NodeId | None = None,  # noqa: A002
+        speaker: str | None = None,
+        session: str | None = None,
+        happened_at: object = None,
+        title: str | None = None,
+        source: str | None = None,
+        metadata: Metadata | None = None,
+        trust: float = 1.0,
+        supersedes: NodeId | None = None,
+        restore: bool = False,
+        progress: Progress | None = None,
+    ) -> Remembered:
+        """Remember one text, or many; every text is checked before the first is written.
+
+        The keywords describe a plain text; an :class:`Episode` brings its own. What stands there already under the same
+        id is left as it is, so doing it twice is harmless. What was forgotten on purpose stays forgotten unless
+        ``restore`` is set. Many are committed in batches of 512; each batch is written whole or not at all.
+
+        Raises ``InvalidInput`` for a text, name or time that cannot be used, ``IdCollision`` for an id that stands for
+        another text.
+        """
+        if isinstance(what, str | Episode):
+            items: Iterable[str | Episode] = (what,)
+        elif id is not None:
+            raise InvalidInput(f"one id, {id!r}, for several texts; hand in Episode(text, id=...) objects instead")
+        else:
+            items = what
+        plain = Episode("", id, speaker, session, happened_at, title, source, metadata or {}, trust, supersedes)
+        now = self._clock()
+        drafts = [encode.draft(replace(plain, text=i) if isinstance(i, str) else i, now) for i in items]
+        waiting = list(encode.distinct(drafts).values())
+        outcome: dict[str, list[NodeId]] = {"new": [], "known": [], "refused": []}
+        for start in range(0, len(waiting), BATCH):
+            fresh, known, refused = self._remember(waiting[start : start + BATCH], now, restore=restore)
+            outcome["new"].extend(fresh)
+            outcome["known"].extend(known)
+            outcome["refused"].extend(refused)
+            if progress is not None:
+                progress(min(start + BATCH, len(waiting)), len(waiting))
+        return Remembered(
+            tuple(one.id for one in drafts), tuple(outcome["new"]), tuple(outcome["known"]), tuple(outcome["refused"])
+        )
+
+    def _remember(
+        self, drafts: Sequence[encode.Draft], now: datetime, *, restore: bool
+    ) -> tuple[list[NodeId], list[NodeId], list[NodeId]]:
+        """Write a batch; what is new is decided against the state it is written to, whoever else writes."""
+        vectors: dict[NodeId, Vector] = {}
+        for _ in range(TRIES):
+            graph = self.graph()
+            known = [one for one in drafts if self._known(graph, one)]
+            refused = [one for one in drafts if one not in known and not restore and encode.barred(one, graph)]
+            fresh = [one for one in drafts if one not in known and one not in refused]
+            nodes = [node for one in fresh for node in one.pieces if node.id not in vectors]
+            vectors.update(zip((node.id for node in nodes), self._embedded(nodes), strict=True))
+            change = self._encoded(fresh, known, graph, vectors, now)
+            if (change.nodes or change.accesses) and not self._committed(change):
+                continue
+            return [one.id for one in fresh], [one.id for one in known], [one.id for one in refused]
+        raise self._outrun()
+
+    def _known(self, graph: Graph, draft: encode.Draft) -> bool:
+        stored = self._store.nodes(self.scope, encode.rows_of(graph, draft.id))
+        if stored and not encode.same(draft, stored):
+            raise encode.collision(draft)
+        return bool(stored)
+
+    def _embedded(self, nodes: Sequence[Node]) -> Vectors:
+        vectors = self._embedder.embed([encode.spoken(node) for node in nodes])
+        if vectors.shape != (len(nodes), self._embedder.dim):
+            expected = (len(nodes), self._embedder.dim)
+            raise WrongVector(f"{self._embedder.name} gave vectors of shape {vectors.shape}, not {expected}")
+        return vectors
+
+    def _encoded(
+        self,
+        fresh: Sequence[encode.Draft],
+        known: Sequence[encode.Draft],
+        graph: Graph,
+        vectors: Mapping[NodeId, Vector],
+        now: datetime,
+    ) -> Change:
+        nodes = [node for one in fresh for node in one.pieces]
+        mentions = self._extractor.extract([node.text for node in nodes])
+        change = encode.encode(
+            fresh,
+            graph,
+            vectors={node.id: vectors[node.id] for node in nodes},
+            mentions=dict(zip((node.id for node in nodes), mentions, strict=True)),
+            embedder=self._embedder.name,
+            now=now,
+        )
+        again = (Access(node, now, Touch.ENCODED) for one in known for node in encode.rows_of(graph, one.id))
+        return replace(change, accesses=tuple(again))
+
+    # ---- recall
+
+    def recall(
+        self,
+        question: str,
+        *,
+        limit: int = 10,
+        budget: int | None = None,
+        where: Filter = EVERYTHING,
+        as_of: object = None,
+        known_at: object = None,
+        strategy: str | Strategy | None = None,
+        explain: bool = True,
+        touch: bool = True,
+    ) -> Recollection:
+        """Bring back what belongs to a question, best first.
+
+        ``limit`` bounds the hits, ``budget`` the tokens of their texts (estimated). ``where`` says what may come back
+        at all. ``as_of`` is a point in event time: nothing that happened later comes back. ``known_at`` is one in
+        recording time: nothing written later does. ``explain=False`` leaves out the reasons. ``touch=False`` leaves no
+        trace in the access log, and so does a file that may not be written.
+        """
+        started = perf_counter()
+        question = encode.checked_question(question)
+        if limit < 1 or (budget is not None and budget < 1):
+            raise InvalidInput(f"limit is {limit} and budget {budget}; both must be at least 1")
+        chosen = self.strategy if strategy is None else strategies.by_name(strategy)
+        now = self._clock()
+        graph = self.graph()
+        vector = self._embedder.embed([question], cue=True)[0] if len(graph) else None
+        embedded = perf_counter()
+        cue = encode.cue(
+            question,
+            now,
+            vector=vector,
+            meaning=self._embedder.reads(question),
+            as_of=None if as_of is None else moment(as_of, end=True),
+            known_at=None if known_at is None else moment(known_at, end=True),
+        )
+        activation = chosen.activate(cue, graph)
+        activated = perf_counter()
+        rows = choose.best(activation.scores, choose.allowed(graph, cue, where), limit)
+        found = self._hits(graph, activation, rows, explain=explain)
+        hits = choose.within(found, budget, lambda hit: tokens(hit.text))
+        if touch and hits and not self.read_only:
+            self._live.commit(Change(accesses=tuple(Access(hit.id, now, Touch.RECALLED, hit.score) for hit in hits)))
+        ended = perf_counter()
+        confidence = activation.confidence if hits else 0.0
+        steps = {"embed": embedded - started, "activate": activated - embedded, "fetch": ended - activated}
+        cost = Cost(
+            milliseconds=1000 * (ended - started),
+            steps={step: 1000 * spent for step, spent in steps.items()},
+            tokens=sum(tokens(hit.text) for hit in hits),
+        )
+        return Recollection(cue, chosen.name, gate.band(confidence), confidence, tuple(hits), cost)
+
+    def _hits(self, graph: Graph, activation: Activation, rows: Rows, *, explain: bool) -> list[Hit]:
+        nodes = {node.id: node for node in self._store.nodes(self.scope, [graph.id(row) for row in rows])}
+        return [
+            Hit(nodes[id_], float(activation.scores[row]), why(graph, activation, row) if explain else Why(()))
+            for row in rows.tolist()
+            if (id_ := graph.id(row)) in nodes  # another process may have forgotten it since
+        ]
+
+    # ---- look up
+
+    def get(self, id: NodeId) -> Node | None:  # noqa: A002
+        """The memory of an id, a long one whole again; None if there is none."""
+        nodes = self._stored(id)
+        return encode.joined(nodes) if nodes else None
+
+    def history(self, id: NodeId) -> History | None:  # noqa: A002
+        """What a memory replaced, what replaced it, and when it was accessed; None if there is none."""
+        graph, nodes = self.graph(), self._stored(id)
+        rows = [row for node in nodes if (row := graph.row(node.id)) is not None]
+        if not rows:
+            return None
+        earlier = self._store.nodes(self.scope, encode.superseding(graph, rows[0], later=False))
+        later = self._store.nodes(self.scope, encode.superseding(graph, rows[0], later=True))
+        return History(encode.joined(nodes), tuple(reversed(earlier)), tuple(later), graph.accesses_of(rows[0]))
+
+    def _stored(self, id_: NodeId) -> list[Node]:
+        return self._store.nodes(self.scope, encode.rows_of(self.graph(), id_))
+
+    def scopes(self) -> list[ScopeInfo]:
+        """Every scope of the file, by name."""
+        return self._store.scopes()
+
+    # ---- forget
+
+    def forget(self, ids: NodeId | Iterable[NodeId] = (), *, where: Filter | None = None) -> Erased:
+        """Erase memories on purpose: by id, or all that a filter lets through.
+
+        Their texts, vectors, words, links and accesses are overwritten in the file, and so are the names that nothing
+        else mentions. The same memory does not come back by being handed in again, unless ``restore`` is set then. Ids
+        that are not there are no error: the answer says what was erased.
+        """
+        wanted = [ids] if isinstance(ids, str) else list(ids)
+        for _ in range(TRIES):
+            graph = self.graph()
+            pieces = [piece for id_ in wanted for piece in encode.rows_of(graph, id_)]
+            if where is not None:
+                allowed = choose.allowed(graph, Cue("", self._clock()), where)
+                pieces += [graph.id(row) for row in np.flatnonzero(allowed).tolist()]
+            nodes = self._store.nodes(self.scope, list(dict.fromkeys(pieces)))
+            if not nodes:
+                return Erased((), ())
+            change = encode.forget(graph, nodes)
+            if not self._committed(change):
+                continue
+            gone = [forgotten.node for forgotten in change.forgotten]
+            episodes = dict.fromkeys(node.document or node.id for node in nodes)
+            return Erased(tuple(episodes), tuple(id_ for id_ in gone if id_.startswith(encode.ENTITY)))
+        raise self._outrun()
+
+    # ---- the graph
+
+    def _committed(self, change: Change) -> bool:
+        """Commit, unless another process has changed what the change was made from: then it must be made anew."""
+        try:
+            self._live.commit(change)
+        except StaleChange:
+            return False
+        return True
+
+    def _outrun(self) -> StoreBusy:
+        return StoreBusy(f"other processes changed scope {self.scope!r} {TRIES} times meanwhile; try again")
+
+    @property
+    def read_only(self) -> bool:
+        """Whether the store takes no writes."""
+        return bool(getattr(self._store, "read_only", False))
+
+    def graph(self) -> Graph:
+        """The memory graph as of the last commit of any process; never changed, safe to keep.
+
+        Raises ``EmbedderMismatch`` if the scope's vectors come from another model than this memory's.
+        """
+        graph = self._live.now()
+        stored = self._live.embedder
+        if stored is not None and stored != self._embedder.name:
+            raise EmbedderMismatch(
+                f"scope {self.scope!r} was embedded by {stored!r}, this memory was opened with "
+                f"{self._embedder.name!r}; open it with the first, or change it over once with ecphora.reembed"
+            )
+        return graph
+
+
+def reembed(
+    path: str | Path,
+    *,
+    scope: str = "default",
+    embedder: Embedder | None = None,
+    progress: Progress | None = None,
+) -> int:
+    """Change a scope over to another embedding model; the number of memories embedded anew.
+
+    The memory stays in use meanwhile: it answers with the old vectors until every one has its successor, and then, in
+    one commit, with the new. Stopped half-way, it goes on from there when called again. What other processes write
+    meanwhile is embedded too. They must be reopened with the new embedder afterwards, and are told so.
+    """
+    model = embedder or MiniLM()
+    done = 0
+    with closing(SQLite(path)) as store:
+        while True:
+            info = next((info for info in store.scopes() if info.name == scope), None)
+            if info is None or info.embedder in {None, model.name}:
+                return done
+            nodes = store.nodes(scope, store.lacking(scope, model.name, limit=BATCH))
+            with suppress(StaleChange):  # another process wrote or forgot something meanwhile: look again
+                if nodes:
+                    vectors = model.embed([encode.spoken(node) for node in nodes])
+                    pairs = zip((node.id for node in nodes), vectors, strict=True)
+                    store.commit(scope, Change(vectors=dict(pairs), embedder=model.name))
+                    done += len(nodes)
+                    if progress is not None:
+                        progress(done, max(done, info.episodes))
+                else:
+                    store.commit(scope, Change(embedder=model.name, adopt=True))

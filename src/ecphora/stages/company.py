@@ -1,0 +1,36 @@
+"""The company a memory keeps: the turns beside it, and the session it was told in."""
+
+import numpy as np
+
+from ..graph import Graph
+from ..model import Scores
+from .choose import top
+
+BEST = 3
+"""How many of a session's turns speak for it."""
+CONSIDERED = 500
+"""How many of the best rows are looked at: the cost does not grow with the memory."""
+
+
+def neighbours(graph: Graph, scores: Scores) -> Scores:
+    """The better score of the turns just before and just after each row."""
+    before, after = graph.previous, graph.following
+    return np.maximum(np.where(before >= 0, scores[before], 0), np.where(after >= 0, scores[after], 0))
+
+
+def session(graph: Graph, scores: Scores) -> Scores:
+    """The mean of the best three scores in each row's session, of the rows among the best 500 in all; else 0."""
+    company = graph.zeros()
+    sessions = graph.nodes["sessions"]
+    rows = top(np.where(sessions >= 0, scores, 0), CONSIDERED)
+    rows = rows[(sessions[rows] >= 0) & (scores[rows] > 0)]
+    if not len(rows):
+        return company
+    rows = rows[np.argsort(sessions[rows], kind="stable")]  # by session, the best of each first
+    number = sessions[rows]
+    first = np.flatnonzero(np.r_[True, number[1:] != number[:-1]])
+    place = np.arange(len(rows)) - np.repeat(first, np.diff(np.r_[first, len(rows)]))
+    leading = place < BEST
+    means = np.zeros(len(graph.sessions.names), np.float32)
+    np.add.at(means, number[leading], scores[rows[leading]] / BEST)
+    return np.where(sessions >= 0, means[sessions], 0)

@@ -1,0 +1,44 @@
+"""Whether what came back is good enough to say."""
+
+import numpy as np
+
+from ..graph import Graph
+from ..model import Cue, Evidence, Scores
+from . import people, seed
+
+CONSIDERED = 5
+"""How many of the best memories are asked whether they answer the cue."""
+FAR, NEAR = 0.2, 0.7
+"""Cosines at which the default embedder finds two texts unrelated, and at which it finds them close."""
+
+STRONG = 0.5
+WEAK = 0.2
+"""Confidence from which evidence is strong, and from which it is weak rather than none."""
+
+
+def band(confidence: float) -> Evidence:
+    """The evidence band of a confidence in 0..1."""
+    if confidence >= STRONG:
+        return Evidence.STRONG
+    return Evidence.WEAK if confidence >= WEAK else Evidence.NONE
+
+
+def confidence(graph: Graph, cue: Cue, scores: Scores, meaning: Scores) -> float:
+    """How sure it is that the memory holds the answer, in 0..1; hand-set, not yet calibrated.
+
+    The mean of how close the best memories come in meaning and how much of the cue's words they cover together with
+    the turn before them, counting only what the person meant said, where the cue names one.
+    """
+    mask = graph.episodes & (scores > 0)
+    meant = people.speaks(graph, cue)
+    if meant.any():
+        mask &= meant > 0
+    rows = np.flatnonzero(mask)
+    if not len(rows):
+        return 0.0
+    rows = rows[np.argsort(-scores[rows], kind="stable")][:CONSIDERED]
+    before = graph.previous[rows]
+    covered = seed.covered(graph, cue)
+    words = np.maximum(covered[rows], np.where(before >= 0, covered[before], 0)).max()
+    near = np.clip((meaning[rows].max() - FAR) / (NEAR - FAR), 0, 1) * cue.meaning
+    return float((words + near) / (1 + cue.meaning))
