@@ -9,7 +9,7 @@ from hashlib import blake2b
 import numpy as np
 
 from .errors import IdCollision, InvalidInput, InvalidText
-from .graph import LINKS, Graph
+from .graph import LINKS, Graph, seconds
 from .language.dates import told
 from .language.moments import moment
 from .language.names import entity_id, names
@@ -53,6 +53,8 @@ class Draft:
 
 def draft(episode: Episode, now: datetime) -> Draft:
     """Check an episode and cut it into nodes; raises ``InvalidInput`` before anything is written."""
+    if not isinstance(episode, Episode):
+        raise InvalidInput(f"a {type(episode).__name__} cannot be remembered; hand in a text or an Episode, or several")
     text = _checked_text(episode.text)
     names_ = {
         field: _checked_name(field, getattr(episode, field))
@@ -66,7 +68,7 @@ def draft(episode: Episode, now: datetime) -> Draft:
     happened_at = moment(episode.happened_at) if dated else now
     content = "\x1f".join(
         value or "" for value in (text, names_["speaker"], names_["session"], names_["title"], names_["source"])
-    ) + ("\x1f" + happened_at.isoformat() if dated else "")
+    ) + (f"\x1f{seconds(happened_at)!r}" if dated else "")
     whole = Node(
         id=names_["id"] or blake2b(content.encode(), digest_size=16).hexdigest(),
         kind=Kind.EPISODE,
@@ -162,7 +164,13 @@ def encode(
                     id=entity, kind=Kind.ENTITY, text=mention.name, happened_at=node.happened_at, recorded_at=now
                 )
             edges.append(Edge(node.id, entity, Link.ABOUT if mention.about else Link.MENTIONS))
-    ends = [(old, draft_) for draft_ in drafts if draft_.supersedes for old in rows_of(graph, draft_.supersedes)]
+    among = {draft_.id: [node.id for node in draft_.pieces] for draft_ in drafts}
+    ends = [
+        (old, draft_)
+        for draft_ in drafts
+        if draft_.supersedes
+        for old in among.get(draft_.supersedes) or rows_of(graph, draft_.supersedes)
+    ]
     edges.extend(Edge(draft_.pieces[0].id, old, Link.SUPERSEDES) for old, draft_ in ends)
     return Change(
         nodes=(*episodes, *entities.values()),
@@ -189,7 +197,7 @@ def forget(graph: Graph, nodes: Sequence[Node]) -> Change:
 
 def digest_of(node: Node) -> bytes:
     """The digest by which a forgotten memory is recognised if it comes again: of its text, speaker and time."""
-    content = "\x1f".join((node.text, node.speaker or "", node.happened_at.isoformat()))
+    content = "\x1f".join((node.text, node.speaker or "", repr(seconds(node.happened_at))))
     return blake2b(content.encode(), digest_size=16).digest()
 
 
@@ -289,11 +297,22 @@ def _checked_metadata(metadata: object) -> Metadata:
     return dict(metadata)
 
 
-def distinct(drafts: Iterable[Draft]) -> dict[NodeId, Draft]:
-    """Drafts by id, each once; raises ``IdCollision`` where one id stands for two texts."""
+def distinct(drafts: Iterable[Draft], graph: Graph) -> dict[NodeId, Draft]:
+    """Drafts by id, each once.
+
+    Raises ``IdCollision`` where one id stands for two texts, ``InvalidInput`` where a draft replaces what neither the
+    graph nor an earlier draft holds.
+    """
     found: dict[NodeId, Draft] = {}
     for one in drafts:
+        there = not one.supersedes or one.supersedes in found or one.supersedes in graph.barred
+        if not there and not rows_of(graph, str(one.supersedes)):
+            raise InvalidInput(f"{one.id!r} supersedes {one.supersedes!r}, which is not there; remember the older first")
         other = found.setdefault(one.id, one)
         if other is not one and not same(one, other.pieces):
+            raise collision(one)
+    taken: dict[NodeId, Draft] = {}
+    for one in found.values():
+        if any(taken.setdefault(node.id, one) is not one for node in one.pieces):
             raise collision(one)
     return found

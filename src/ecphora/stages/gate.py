@@ -23,16 +23,19 @@ def band(confidence: float) -> Evidence:
     return Evidence.WEAK if confidence >= WEAK else Evidence.NONE
 
 
-def confidence(graph: Graph, cue: Cue, scores: Scores, meaning: Scores) -> float:
+def confidence(graph: Graph, cue: Cue, scores: Scores, meaning: Scores, direct: Scores) -> float:
     """How sure it is that the memory holds the answer, in 0..1; hand-set, not yet calibrated.
 
     The mean of how close the best memories come in meaning and how much of the cue's words they cover together with
-    the turn before them, counting only what the person meant said, where the cue names one.
+    the turn before them. Where the cue names a person, only what that person said counts, and it counts the less the
+    better somebody else's words fit: the same story may be told of another. ``direct`` are scores in parts of the best.
     """
     mask = graph.episodes & (scores > 0)
     meant = people.speaks(graph, cue)
+    theirs = 1.0
     if meant.any():
         mask &= meant > 0
+        theirs = float(direct[mask].max(initial=0.0))
     rows = np.flatnonzero(mask)
     if not len(rows):
         return 0.0
@@ -41,4 +44,4 @@ def confidence(graph: Graph, cue: Cue, scores: Scores, meaning: Scores) -> float
     covered = seed.covered(graph, cue)
     words = np.maximum(covered[rows], np.where(before >= 0, covered[before], 0)).max()
     near = np.clip((meaning[rows].max() - FAR) / (NEAR - FAR), 0, 1) * cue.meaning
-    return float((words + near) / (1 + cue.meaning))
+    return float(theirs**2 * (words + near) / (1 + cue.meaning))

@@ -1,4 +1,4 @@
-"""What makes a spoken turn worth recalling before anything is asked. Documents have no such priors."""
+"""What makes a memory worth recalling before anything is asked: that it says something, and does not ask."""
 
 import numpy as np
 
@@ -7,18 +7,18 @@ from ..model import Scores
 
 FULL_LENGTH = 60
 """Words from which a longer turn says no more."""
+DOCUMENT = 0.7
+"""What a text without a speaker counts, whatever its length: about a good turn, so that neither drowns the other."""
 
 
 def length(graph: Graph) -> Scores:
-    """How much a spoken turn says, in 0..1, by the logarithm of its words: "Haha!" says little."""
+    """How much a turn says, in 0..1, by the logarithm of its words: "Haha!" says little."""
     words = np.minimum(graph.nodes["lengths"], FULL_LENGTH)
-    return (np.log1p(words) / np.log1p(FULL_LENGTH) * _spoken(graph)).astype(np.float32)
+    said = np.log1p(words) / np.log1p(FULL_LENGTH)
+    return np.where(graph.nodes["speakers"] >= 0, said, DOCUMENT).astype(np.float32)
 
 
 def statement(graph: Graph) -> Scores:
-    """1 for each spoken turn that does not end by asking."""
-    return (_spoken(graph) & ~graph.nodes["questions"]).astype(np.float32)
-
-
-def _spoken(graph: Graph) -> Scores:
-    return np.greater_equal(graph.nodes["speakers"], 0)
+    """1 for each row but the turns that end by asking."""
+    asks = graph.nodes["questions"] & (graph.nodes["speakers"] >= 0)
+    return (~asks).astype(np.float32)

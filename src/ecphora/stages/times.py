@@ -2,8 +2,12 @@
 
 import numpy as np
 
-from ..graph import Graph, seconds
-from ..model import Cue, Mask, Scores
+from ..graph import LINKS, Graph, seconds
+from ..model import Cue, Link, Mask, Scores
+from ..ports import Trail
+
+CHAIN = 8
+"""How many times a fact may have changed for the newest to be found from the oldest."""
 
 
 def told_then(graph: Graph, cue: Cue) -> Scores:
@@ -22,3 +26,24 @@ def outdated(graph: Graph, cue: Cue) -> Mask:
     asked = seconds(cue.as_of or cue.now)
     known = seconds(cue.known_at or cue.now)
     return np.logical_and(graph.nodes["valid_to"] <= asked, graph.nodes["closed"] <= known)
+
+
+def succeeded(graph: Graph, scores: Scores, old: Mask) -> tuple[Scores, Trail]:
+    """What each row lacks to the score of the outdated row that it replaced, and that row as the way to it.
+
+    So the cue that finds a fact as it was leads to the fact as it is, though that may be told in other words.
+    """
+    lacking, reached = graph.zeros(), scores.astype(np.float32)
+    by = np.full(len(graph), -1, np.intp)
+    edges = graph.edges
+    replaces = np.flatnonzero((edges["links"] == LINKS.index(Link.SUPERSEDES)) & old[edges["dst"]])
+    new, former = edges["src"][replaces], edges["dst"][replaces]
+    for _ in range(CHAIN if len(replaces) else 0):
+        before = reached.copy()
+        np.maximum.at(reached, new, reached[former])
+        gained = reached[new] > before[new]
+        if not gained.any():
+            break
+        by[new[gained]] = former[gained]
+        lacking = reached - scores
+    return lacking, Trail(by, np.full(len(graph), -1, np.intp))

@@ -73,15 +73,24 @@ class Fused:
         ):
             shares[stage] = prior
             scores += prior
-        shares["outdated"] = -self.outdated * scores * times.outdated(graph, cue)
+        # What no longer holds points to what holds instead, and steps back behind it.
+        old = times.outdated(graph, cue)
+        shares["successor"], replaced = times.succeeded(graph, scores * active, old)
+        scores += shares["successor"]
+        shares["outdated"] = -self.outdated * scores * old
         scores += shares["outdated"]
-        scores[~active] = 0
+        scores[~(active | (shares["successor"] > 0))] = 0
         return Activation(
             scores=scores,
             shares=shares,
-            trails={"named link": about.trail, "shared names": sharing.trail, "neighbours": _beside(graph, direct)},
+            trails={
+                "named link": about.trail,
+                "shared names": sharing.trail,
+                "neighbours": _beside(graph, direct),
+                "successor": replaced,
+            },
             stimulus=direct,
-            confidence=gate.confidence(graph, cue, scores, meaning),
+            confidence=gate.confidence(graph, cue, scores, meaning, direct),
         )
 
     def _direct(self, cue: Cue, graph: Graph, meaning: Scores, context: Scores) -> dict[str, Scores]:
