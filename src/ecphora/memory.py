@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from time import perf_counter
 from types import TracebackType
-from typing import Self
+from typing import Self, TextIO
 
 import numpy as np
 
@@ -18,6 +18,8 @@ from .errors import EmbedderMismatch, InvalidInput, StaleChange, StoreBusy, Wron
 from .explain import why
 from .extractors.rules import Rules
 from .graph import Graph
+from .interchange import jsonl
+from .interchange.jsonl import Count
 from .language.moments import moment
 from .language.tokens import tokens
 from .model import (
@@ -174,12 +176,16 @@ class Memory:
             items: Iterable[str | Episode] = (what,)
         elif id is not None:
             raise InvalidInput(f"one id, {id!r}, for several texts; hand in Episode(text, id=...) objects instead")
+        elif isinstance(what, Mapping | bytes) or not isinstance(what, Iterable):
+            raise InvalidInput(
+                f"a {type(what).__name__} cannot be remembered; hand in a text or an Episode, or several"
+            )
         else:
             items = what
         plain = Episode("", id, speaker, session, happened_at, title, source, metadata or {}, trust, supersedes)
         now = self._clock()
         drafts = [encode.draft(replace(plain, text=i) if isinstance(i, str) else i, now) for i in items]
-        waiting = list(encode.distinct(drafts).values())
+        waiting = list(encode.distinct(drafts, self.graph()).values())
         outcome: dict[str, list[NodeId]] = {"new": [], "known": [], "refused": []}
         for start in range(0, len(waiting), BATCH):
             fresh, known, refused = self._remember(waiting[start : start + BATCH], now, restore=restore)
@@ -203,7 +209,7 @@ class Memory:
             refused = [one for one in drafts if one not in known and not restore and encode.barred(one, graph)]
             fresh = [one for one in drafts if one not in known and one not in refused]
             nodes = [node for one in fresh for node in one.pieces if node.id not in vectors]
-            vectors.update(zip((node.id for node in nodes), self._embedded(nodes), strict=True))
+            vectors.update(zip((node.id for node in nodes), self._embedded(map(encode.spoken, nodes)), strict=True))
             change = self._encoded(fresh, known, graph, vectors, now)
             if (change.nodes or change.accesses) and not self._committed(change):
                 continue
@@ -212,15 +218,19 @@ class Memory:
 
     def _known(self, graph: Graph, draft: encode.Draft) -> bool:
         stored = self._store.nodes(self.scope, encode.rows_of(graph, draft.id))
-        if stored and not encode.same(draft, stored):
+        if not encode.same(draft, stored) if stored else any(graph.row(node.id) is not None for node in draft.pieces):
             raise encode.collision(draft)
         return bool(stored)
 
-    def _embedded(self, nodes: Sequence[Node]) -> Vectors:
-        vectors = self._embedder.embed([encode.spoken(node) for node in nodes])
-        if vectors.shape != (len(nodes), self._embedder.dim):
-            expected = (len(nodes), self._embedder.dim)
-            raise WrongVector(f"{self._embedder.name} gave vectors of shape {vectors.shape}, not {expected}")
+    def _embedded(self, texts: Iterable[str], *, cue: bool = False) -> Vectors:
+        asked = list(texts)
+        vectors, expected = self._embedder.embed(asked, cue=cue), (len(asked), self._embedder.dim)
+        if vectors.shape != expected:
+            raise WrongVector(
+                f"{self._embedder.name} gave vectors of shape {vectors.shape}, not {expected}; mend the embedder"
+            )
+        if not np.isfinite(vectors).all():
+            raise WrongVector(f"{self._embedder.name} gave numbers that are not finite; mend the embedder")
         return vectors
 
     def _encoded(
@@ -273,7 +283,7 @@ class Memory:
         chosen = self.strategy if strategy is None else strategies.by_name(strategy)
         now = self._clock()
         graph = self.graph()
-        vector = self._embedder.embed([question], cue=True)[0] if len(graph) else None
+        vector = self._embedded([question], cue=True)[0] if len(graph) else None
         embedded = perf_counter()
         cue = encode.cue(
             question,
@@ -358,6 +368,22 @@ class Memory:
             episodes = dict.fromkeys(node.document or node.id for node in nodes)
             return Erased(tuple(episodes), tuple(id_ for id_ in gone if id_.startswith(encode.ENTITY)))
         raise self._outrun()
+
+    # ---- carry elsewhere
+
+    def export(self, out: TextIO, *, vectors: bool = False) -> Count:
+        """Write the scope to a text file as JSON Lines, with the vectors if asked; nothing is left out."""
+        self.graph()
+        return jsonl.write(self._store, self.scope, out, now=self._clock(), vectors=vectors)
+
+    def import_(self, lines: Iterable[str], *, restore: bool = False, progress: Progress | None = None) -> Count:
+        """Read an export into the scope; every line is checked before the first is written, and twice is harmless.
+
+        What was forgotten here on purpose stays forgotten unless ``restore`` is set. Vectors of another model, or none,
+        are made anew. Raises ``InvalidRecord`` with the line's number, ``IdCollision`` for an id that stands for
+        something else here.
+        """
+        return jsonl.read(lines, self._store, self.scope, self._embedder, restore=restore, progress=progress)
 
     # ---- the graph
 

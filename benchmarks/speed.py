@@ -1,0 +1,144 @@
+"""How long remembering and recalling take on a scope of 10,000 turns: ``python benchmarks/speed.py``."""
+
+import argparse
+import os
+import platform
+import random
+import tempfile
+from collections.abc import Sequence
+from itertools import chain
+from pathlib import Path
+from time import perf_counter
+
+import numpy as np
+
+from ecphora import Episode, Memory, MiniLM
+from ecphora.bench.datasets import cases
+from ecphora.demo.show import conversation
+from ecphora.model import Vectors
+
+QUESTIONS = (
+    "Where does Ines live now?", "When did Joost ask Marta to marry him?", "Which instruments does Wil play?",
+    "What is the name of Martina's cat?", "Who found the palm house for the wedding?", "What did Bea draw last winter?",
+    "Why did they not go to the lake in May?", "How many people came to the concert?",
+)  # fmt: skip
+
+
+class Timed:
+    """An embedder that keeps count of its own time."""
+
+    def __init__(self) -> None:
+        self.inner = MiniLM()
+        self.name, self.dim, self.spent = self.inner.name, self.inner.dim, 0.0
+
+    def reads(self, text: str, /) -> float:
+        return self.inner.reads(text)
+
+    def embed(self, texts: Sequence[str], /, *, cue: bool = False) -> Vectors:
+        start = perf_counter()
+        vectors = self.inner.embed(texts, cue=cue)
+        self.spent += perf_counter() - start
+        return vectors
+
+
+def invented(turns: int) -> list[Episode]:
+    """Turns made of halves of the demo's turns, in sessions of 20, by its six speakers. The same at every call."""
+    told = conversation()
+    dice = random.Random(7)  # noqa: S311  # not for secrets
+    halves = [half for one in told for half in (one.text[: len(one.text) // 2], one.text[len(one.text) // 2 :])]
+    speakers = sorted({one.speaker for one in told if one.speaker})
+    return [
+        Episode(
+            f"{dice.choice(halves)} {dice.choice(halves)} ({number})",
+            speaker=dice.choice(speakers),
+            session=f"s{number // 20}",
+            happened_at=f"20{10 + number // 2000:02d}-{1 + number // 170 % 12:02d}-{1 + number // 20 % 28:02d}",
+        )
+        for number in range(turns)
+    ]
+
+
+def real(turns: int, data: Path, sets: Sequence[str]) -> tuple[list[Episode], list[str]]:
+    """The turns of several benchmark sets in one scope, and questions of the first."""
+    found = [case for name in sets for case in cases(name, data)]
+    episodes = [
+        Episode(one.text, speaker=one.speaker, session=f"{case.space}/{one.session}", happened_at=one.happened_at)
+        for case in found
+        for one in case.episodes
+        if len(one.text) < 1000
+    ]
+    asked = list(chain.from_iterable((question.text for question in case.questions) for case in found))
+    return episodes[:turns], asked[:200]
+
+
+def milliseconds(samples: Sequence[float]) -> str:
+    p50, p95 = np.percentile(samples, [50, 95]) * 1000
+    return f"p50 {p50:7.2f} ms   p95 {p95:7.2f} ms"
+
+
+def main() -> None:
+    options = argparse.ArgumentParser(description=__doc__)
+    options.add_argument("--turns", type=int, default=10_000)
+    options.add_argument("--data", type=Path, help="use the turns of benchmark sets in this folder")
+    options.add_argument("--set", action="append", default=[], help="the sets to use with --data")
+    chosen = options.parse_args()
+    sets = chosen.set or ["locomo", "realtalk", "beam_100k"]
+    episodes, asked = real(chosen.turns, chosen.data, sets) if chosen.data else (invented(chosen.turns), [])
+    questions = (asked or list(QUESTIONS) * 25)[:200]
+    print(f"{len(episodes)} turns ({'+'.join(sets) if chosen.data else 'invented'}); {platform.machine()}, "
+          f"{os.cpu_count()} cores, load {os.getloadavg()[0]:.1f}, Python {platform.python_version()}")  # fmt: skip
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "speed.db"
+        embedder = Timed()
+        embedder.embed(["warm"])
+        write(path, embedder, episodes)
+        read(path, questions)
+        use(path, embedder, questions)
+
+
+def write(path: Path, embedder: Timed, episodes: list[Episode]) -> None:
+    embedder.spent = 0.0
+    with Memory(path, embedder=embedder) as memory:
+        start = perf_counter()
+        memory.remember(episodes)
+        took = perf_counter() - start
+    print(f"remember a batch            {took:7.1f} s, the embedder {embedder.spent:.1f} s: "
+          f"{100 * (took / embedder.spent - 1):.1f} % more; file {path.stat().st_size / 1e6:.1f} MB")  # fmt: skip
+
+
+def read(path: Path, questions: list[str]) -> None:
+    start = perf_counter()
+    with Memory(path) as memory:  # an embedder that is not loaded yet
+        opened = perf_counter()
+        memory.recall(questions[0])
+        print(
+            f"open                        {opened - start:7.3f} s; with the first answer {perf_counter() - start:.3f} s"
+        )
+
+
+def use(path: Path, embedder: Timed, questions: list[str]) -> None:
+    with Memory(path, embedder=embedder) as memory:
+        memory.recall(questions[0])
+        whole, apart, writes, after = [], [], [], []
+        for question in questions:
+            embedder.spent, start = 0.0, perf_counter()
+            memory.recall(question)
+            whole.append(perf_counter() - start)
+            apart.append(whole[-1] - embedder.spent)
+        for number, question in enumerate(questions[:100]):
+            start = perf_counter()
+            memory.remember(
+                f"A new turn, number {number}, about the garden behind the lock.", speaker="Wil", session="n"
+            )
+            writes.append(perf_counter() - start)
+            embedder.spent, start = 0.0, perf_counter()
+            memory.recall(question)
+            after.append(perf_counter() - start - embedder.spent)
+    print(f"recall                      {milliseconds(whole)}")
+    print(f"recall, embedding apart     {milliseconds(apart)}")
+    print(f"  right after a write       {milliseconds(after)}")
+    print(f"remember one turn, durably  {milliseconds(writes)}")
+
+
+if __name__ == "__main__":
+    main()

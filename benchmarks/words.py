@@ -1,0 +1,67 @@
+"""Exact words: SQLite's FTS5 against the graph's own postings. ``python benchmarks/words.py``.
+
+Two questions: what a search costs as a scope grows, and whether what stands in one scope changes scores in another.
+"""
+
+from datetime import UTC, datetime
+from time import perf_counter
+
+import apsw
+import numpy as np
+from speed import QUESTIONS, invented
+
+from ecphora.encode import cue, draft, encode
+from ecphora.graph import Graph
+from ecphora.model import Episode
+from ecphora.stages import seed
+
+NOW = datetime(2026, 1, 1, tzinfo=UTC)
+
+
+def fts(texts: dict[str, list[str]]) -> apsw.Connection:
+    db = apsw.Connection(":memory:")
+    db.execute("CREATE VIRTUAL TABLE told USING fts5(scope UNINDEXED, text, tokenize='porter unicode61')")
+    for scope, some in texts.items():
+        db.executemany("INSERT INTO told VALUES (?, ?)", ((scope, text) for text in some))
+    return db
+
+
+def search(db: apsw.Connection, scope: str, question: str) -> list[tuple[int, float]]:
+    words = " OR ".join(f'"{word.strip("?,.")}"' for word in question.split())
+    query = "SELECT rowid, bm25(told) FROM told WHERE told MATCH ? AND scope = ? ORDER BY bm25(told) LIMIT 30"
+    return db.execute(query, (words, scope)).fetchall()
+
+
+def graph(episodes: list[Episode]) -> Graph:
+    drafts = [draft(one, NOW) for one in episodes]
+    return Graph().plus(encode(drafts, Graph(), vectors={}, mentions={}, embedder="none", now=NOW))
+
+
+def main() -> None:
+    for turns in (1_000, 10_000, 50_000):
+        episodes = invented(turns)
+        db, own = fts({"a": [one.text for one in episodes]}), graph(episodes)
+        cues = [cue(question, NOW, vector=None, meaning=0) for question in QUESTIONS]
+        seed.words(own, cues[0])
+        times = {"FTS5": [], "postings": []}
+        for _ in range(5):
+            for question, asked in zip(QUESTIONS, cues, strict=True):
+                start = perf_counter()
+                search(db, "a", question)
+                middle = perf_counter()
+                seed.words(own, asked)
+                times["FTS5"].append(middle - start)
+                times["postings"].append(perf_counter() - middle)
+        shown = "   ".join(f"{name} p50 {1000 * np.median(some):7.2f} ms" for name, some in times.items())
+        print(f"{turns:6} turns   {shown}")
+    mine, theirs = [one.text for one in invented(200)], ["Wil plays the cello in the palm house."] * 200
+    alone, beside = (
+        search(fts({"a": mine}), "a", QUESTIONS[2]),
+        search(fts({"a": mine, "b": theirs}), "a", QUESTIONS[2]),
+    )
+    moved = max(abs(x[1] - y[1]) for x, y in zip(alone, beside, strict=False))
+    print(f"FTS5: scores of scope a after 200 turns were written to scope b: changed by up to {moved:.3f}")
+
+
+if __name__ == "__main__":
+    main()

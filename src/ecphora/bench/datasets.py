@@ -1,0 +1,182 @@
+"""Benchmark sets read from disk, space by space. It knows the format of the files, nothing of memories or measures.
+
+A set is two files of JSON lines, plain (``.jsonl``) or compressed (``.jsonl.gz``): ``<set>.docs`` with the fields
+``space, id, text, speaker, time, session, title, caption`` and ``<set>.questions`` with the fields ``space, id,
+question, answers, category, evidence, answerable, asked_at``. A missing field is read as null.
+"""
+
+import gzip
+import json
+from collections import defaultdict
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+
+from ..errors import InvalidInput, InvalidRecord, InvalidTime, UnknownName
+from ..language.moments import moment
+from ..model import Episode
+
+ENDINGS = (".jsonl.gz", ".jsonl")
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """A question with its gold: ``evidence`` are the ids of the episodes that hold the answer.
+
+    ``answerable`` is false where the right behaviour is to say that the memory does not hold it.
+    """
+
+    id: str
+    text: str
+    category: str
+    evidence: frozenset[str] = frozenset()
+    answerable: bool = True
+    asked_at: datetime | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """A space: what is to be remembered, in its order, and what is asked of it."""
+
+    space: str
+    episodes: tuple[Episode, ...]
+    questions: tuple[Question, ...]
+
+
+def known(data: Path) -> list[str]:
+    """The names of the sets that lie in a folder: of all that have a file of questions."""
+    names = {path.name.removesuffix(f".questions{end}") for end in ENDINGS for path in data.glob(f"*.questions{end}")}
+    return sorted(names)
+
+
+def cases(name: str, data: Path, docs: Path | None = None, limit: int | None = None) -> Iterator[Case]:
+    """Read a set, space by space in the order of its documents; spaces of which nothing is asked are left out.
+
+    ``docs`` is the folder of the documents where they do not lie in ``data``. ``limit`` keeps the first so many
+    questions. Raises ``UnknownName`` for a set that is not there and ``InvalidRecord`` for a line that is not right.
+    """
+    asked = _file(f"{name}.questions", data)
+    if asked is None:
+        there = ", ".join(known(data)) or "none"
+        raise UnknownName(f"no set {name!r} in {data}; there are: {there}")
+    told = _file(f"{name}.docs", data) or (None if docs is None else _file(f"{name}.docs", docs))
+    if told is None:
+        folders = data if docs is None else f"{data} or {docs}"
+        raise InvalidInput(f"set {name!r} has questions, but no {name}.docs.jsonl.gz in {folders}; name its folder")
+    episodes = _episodes(told)
+    questions = _questions(asked, {space: frozenset(by_id) for space, by_id in episodes.items()})
+    left = sum(map(len, questions.values())) if limit is None else limit
+    for space, by_id in episodes.items():
+        first = questions.get(space, [])[:left]
+        left -= len(first)
+        if first:
+            yield Case(space, tuple(by_id.values()), tuple(first))
+
+
+def _file(stem: str, folder: Path) -> Path | None:
+    paths = (folder / f"{stem}{end}" for end in ENDINGS)
+    return next((path for path in paths if path.is_file()), None)
+
+
+def _episodes(path: Path) -> dict[str, dict[str, Episode]]:
+    found: dict[str, dict[str, Episode]] = {}
+    for line in _lines(path):
+        episodes = found.setdefault(line.text("space"), {})
+        id_ = line.text("id")
+        if id_ in episodes:
+            raise line.wrong(f"the id {id_!r} stands twice in space {line.text('space')!r}; ids are unique in a space")
+        caption = line.maybe("caption")
+        episodes[id_] = Episode(
+            line.text("text") + (f" [shares {caption}]" if caption else ""),
+            id=id_,
+            speaker=line.maybe("speaker"),
+            session=line.maybe("session"),
+            happened_at=line.time("time"),
+            title=line.maybe("title"),
+        )
+    return found
+
+
+def _questions(path: Path, ids: Mapping[str, frozenset[str]]) -> dict[str, list[Question]]:
+    found: dict[str, list[Question]] = defaultdict(list)
+    for line in _lines(path):
+        space = line.text("space")
+        if space not in ids:
+            raise line.wrong(f"no document lies in its space {space!r}")
+        evidence = frozenset(line.texts("evidence"))
+        if missing := evidence - ids[space]:
+            raise line.wrong(f"evidence {min(missing)!r} is no document of space {space!r}")
+        found[space].append(
+            Question(
+                id=line.text("id"),
+                text=line.text("question"),
+                category=line.maybe("category") or "uncategorised",
+                evidence=evidence,
+                answerable=line.flag("answerable", default=True),
+                asked_at=line.time("asked_at"),
+            )
+        )
+    return found
+
+
+@dataclass(frozen=True, slots=True)
+class _Line:
+    path: Path
+    number: int
+    fields: Mapping[str, object]
+
+    def wrong(self, what: str) -> InvalidRecord:
+        return InvalidRecord(f"{self.path}:{self.number}: {what}")
+
+    def text(self, field: str) -> str:
+        value = self.fields.get(field)
+        if not isinstance(value, str) or not value.strip():
+            raise self.wrong(f"{field!r} is {value!r}, not a text")
+        return value
+
+    def maybe(self, field: str) -> str | None:
+        """A text, or None where it is missing or blank."""
+        value = self.fields.get(field)
+        if value is None or (isinstance(value, str) and not value.strip()):
+            return None
+        return self.text(field)
+
+    def texts(self, field: str) -> list[str]:
+        value = self.fields.get(field)
+        values: list[object] = [] if value is None else value if isinstance(value, list) else [None]
+        texts = [text for text in values if isinstance(text, str)]
+        if len(texts) != len(values):
+            raise self.wrong(f"{field!r} is {value!r}, not a list of texts")
+        return texts
+
+    def flag(self, field: str, *, default: bool) -> bool:
+        value = self.fields.get(field)
+        if value is None:
+            return default
+        if not isinstance(value, bool):
+            raise self.wrong(f"{field!r} is {value!r}, not true or false")
+        return value
+
+    def time(self, field: str) -> datetime | None:
+        value = self.maybe(field)
+        try:
+            return None if value is None else moment(value)
+        except InvalidTime as error:
+            raise self.wrong(f"{field!r}: {error}") from error
+
+
+def _lines(path: Path) -> Iterator[_Line]:
+    number = 0
+    try:
+        with gzip.open(path, "rt", encoding="utf-8") if path.suffix == ".gz" else path.open(encoding="utf-8") as file:
+            for number, raw in enumerate(file, 1):  # the error below names the last line that was read
+                if raw.strip():
+                    fields = json.loads(raw)
+                    if not isinstance(fields, dict):
+                        raise InvalidRecord(f"{path}:{number}: a line must be a JSON object, not {raw.strip()[:40]!r}")
+                    yield _Line(path, number, fields)
+    except json.JSONDecodeError as error:
+        raise InvalidRecord(f"{path}:{number}: not JSON ({error})") from error
+    except (OSError, EOFError, UnicodeDecodeError) as error:
+        raise InvalidRecord(f"{path}:{number + 1}: cannot be read ({error})") from error

@@ -1,0 +1,213 @@
+"""Figures as tables: Markdown for docs/evidence.md, and text for the terminal."""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from rich.box import SIMPLE_HEAD
+from rich.console import Group
+from rich.table import Table
+from rich.text import Text
+
+from ..errors import InvalidInput
+from .figures import ALL, ANSWERABLE, Figure, Metric, Record, Run
+from .run import LIVE, PIECES
+
+START = "<!-- bench:start -->"
+END = "<!-- bench:end -->"
+
+RANKING: Mapping[str, tuple[Metric, int]] = {
+    "fraction@5": (Metric.FRACTION, 5),
+    "fraction@10": (Metric.FRACTION, 10),
+    "fraction@20": (Metric.FRACTION, 20),
+    "fraction@30": (Metric.FRACTION, 30),
+    "any@5": (Metric.ANY, 5),
+    "all@5": (Metric.ALL, 5),
+    "nDCG@10": (Metric.NDCG, 10),
+}
+"""The columns of a ranking."""
+
+WORDS = (
+    "fraction@k: part of the gold evidence among the first k documents, mean over questions; any@5, all@5: part of "
+    "the questions with any or all of it among the first 5; AUROC: how often an answerable question has more evidence "
+    "value than an unanswerable one. In brackets: 95 % bootstrap intervals over questions."
+)
+TIMES = (
+    f"ms: one recall of {PIECES} memories, embedding included; embedding is measured live on up to {LIVE} questions a "
+    "set, the rest comes from a cache."
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Grid:
+    """The figures of one set, to be looked up."""
+
+    set: str
+    figures: tuple[Figure, ...]
+
+    @property
+    def strategies(self) -> list[str]:
+        """The strategies, in the order they ran."""
+        return list(dict.fromkeys(figure.strategy for figure in self.figures))
+
+    @property
+    def categories(self) -> list[str]:
+        """The set's own categories that have a ranking."""
+        named = dict.fromkeys(figure.category for figure in self.figures if figure.metric is Metric.FRACTION)
+        return [category for category in named if category != ANSWERABLE]
+
+    def of(self, strategy: str, category: str, metric: Metric, k: int | None = None) -> Figure | None:
+        """The figure of a place, None if there is none."""
+        place = (strategy, category, metric, k)
+        fitting = (one for one in self.figures if (one.strategy, one.category, one.metric, one.k) == place)
+        return next(fitting, None)
+
+
+def grids(figures: Iterable[Figure]) -> list[Grid]:
+    """Figures by set, in the order of the sets; of two figures of one place the later counts."""
+    places: dict[tuple[str, str, str, Metric, int | None], Figure] = {}
+    for one in figures:
+        places[one.set, one.strategy, one.category, one.metric, one.k] = one
+    sets = dict.fromkeys(one.set for one in places.values())
+    return [Grid(name, tuple(one for one in places.values() if one.set == name)) for name in sets]
+
+
+def number(value: float) -> str:
+    """A value of 0..1 as it stands in a table: ``.512``."""
+    return f"{value:.3f}".removeprefix("0")
+
+
+def bounds(figure: Figure) -> str:
+    """The interval of a value of 0..1 as it stands in a table: ``.49-.54``, with a dash between."""
+    return f"{figure.low:.2f}–{figure.high:.2f}".replace("0.", ".")
+
+
+# ---- Markdown
+
+
+def markdown(records: Sequence[Record]) -> str:
+    """The report of runs: for each state of code, model and machine its sets, one table of each and one by category."""
+    states: dict[str, list[Record]] = {}
+    for record in records:
+        states.setdefault(_state(record.run), []).append(record)
+    parts: list[str] = []
+    for state, same in states.items():
+        commands = "\n".join(dict.fromkeys(record.run.command for record in same))
+        dates = sorted({record.run.date for record in same})
+        measured = dates[0] if len(dates) == 1 else f"{dates[0]} to {dates[-1]}"
+        parts += [f"Measured {measured} with {state}.", f"```sh\n{commands}\n```", f"{WORDS} {TIMES}"]
+        for grid in grids(figure for record in same for figure in record.figures):
+            parts.append(f"### {grid.set}")
+            parts += [table for table in (_overall(grid), _by_category(grid)) if table]
+    return "\n\n".join(parts) + "\n"
+
+
+def _state(run: Run) -> str:
+    versions = dict(run.versions)
+    commit = f" (commit {run.commit})" if run.commit else ""
+    code = f"ecphora {versions.pop('ecphora', 'of unknown version')}{commit}, embedder {run.embedder}"
+    others = ", ".join(f"{name} {number_}" for name, number_ in versions.items())
+    return f"{code}, {others}, on {run.machine.platform} with {run.machine.cpus} CPUs"
+
+
+def _overall(grid: Grid) -> str:
+    columns: dict[str, list[Figure | None]] = {
+        name: [grid.of(strategy, ANSWERABLE, metric, k) for strategy in grid.strategies]
+        for name, (metric, k) in RANKING.items()
+    }
+    columns["AUROC"] = [grid.of(strategy, ALL, Metric.AUROC) for strategy in grid.strategies]
+    counts = [next((str(one.n) for one in row if one), "") for row in zip(*columns.values(), strict=True)]
+    cells = {name: _cells(column, bracketed=name.startswith(("fraction", "AUROC"))) for name, column in columns.items()}
+    times = [grid.of(strategy, ALL, Metric.MS_P50) for strategy in grid.strategies]
+    cells = {"n": counts, **cells, "ms p50": [f"{one.value:.1f}" if one else "" for one in times]}
+    return _table(grid.strategies, {name: column for name, column in cells.items() if any(column)})
+
+
+def _by_category(grid: Grid) -> str:
+    """Fraction@10 by category, for sets that have several."""
+    if len(grid.categories) < 2:
+        return ""
+    cells: dict[str, list[str]] = {}
+    for category in grid.categories:
+        column = [grid.of(strategy, category, Metric.FRACTION, 10) for strategy in grid.strategies]
+        n = next((one.n for one in column if one), 0)
+        cells[f"{category} ({n})".replace("|", "\\|")] = _cells(column, bracketed=True)
+    return f"fraction@10 by category:\n\n{_table(grid.strategies, cells)}"
+
+
+def _cells(column: Sequence[Figure | None], *, bracketed: bool) -> list[str]:
+    """A column of values in 0..1: the best in bold, the intervals in brackets."""
+    shown = ["" if one is None else number(one.value) for one in column]
+    best = number(max((one.value for one in column if one is not None), default=0))
+    bold = [f"**{text}**" if text == best and len(column) > 1 else text for text in shown]
+    if not bracketed:
+        return bold
+    return [text if one is None else f"{text} ({bounds(one)})" for text, one in zip(bold, column, strict=True)]
+
+
+def _table(rows: Sequence[str], columns: Mapping[str, Sequence[str]]) -> str:
+    lines = [["strategy", *columns], ["---", *("---:" for _ in columns)]]
+    lines += [[row, *(column[place] for column in columns.values())] for place, row in enumerate(rows)]
+    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
+
+
+def put_into(path: Path, report: str) -> None:
+    """Put a report between the two markers of a file, in place of what stands there."""
+    try:
+        text = path.read_text("utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise InvalidInput(f"{path} cannot be read ({error})") from error
+    before, start, rest = text.partition(START)
+    _, end, after = rest.partition(END)
+    if not start or not end:
+        raise InvalidInput(f"{path} has no place for the report; add the lines {START} and {END}, in this order")
+    path.write_text(f"{before}{START}\n\n{report}\n{END}{after}", "utf-8")
+
+
+# ---- the terminal
+
+
+def tables(figures: Sequence[Figure]) -> Group:
+    """All figures as text tables: for each set one by category, and one of evidence values and times."""
+    return Group(*(table for grid in grids(figures) for table in (_rankings(grid), _others(grid)) if table.row_count))
+
+
+def _rankings(grid: Grid) -> Table:
+    table = Table(title=Text(grid.set), box=SIMPLE_HEAD, padding=(0, 1), title_justify="left")
+    table.add_column("category", overflow="fold")
+    table.add_column("strategy")
+    for name in ("n", *RANKING):
+        table.add_column(name.replace("@", "\n@"), justify="right")
+    for category in (ANSWERABLE, *grid.categories):
+        for strategy in grid.strategies:
+            found = [grid.of(strategy, category, metric, k) for metric, k in RANKING.values()]
+            n = next((str(one.n) for one in found if one), "")
+            if n:
+                name = category if strategy == grid.strategies[0] else ""
+                table.add_row(Text(name), strategy, n, *(_cell(one, number, bounds) for one in found))
+        table.add_section()
+    return table
+
+
+def _others(grid: Grid) -> Table:
+    table = Table("strategy", box=SIMPLE_HEAD, padding=(0, 1))
+    for name in ("n", "AUROC", "ms p50", "ms p95", "p50 without embedding", "p95 without embedding"):
+        table.add_column(name, justify="right")
+    for strategy in grid.strategies:
+        area = grid.of(strategy, ALL, Metric.AUROC)
+        times = [grid.of(strategy, ALL, metric) for metric in (Metric.MS_P50, Metric.MS_P95)]
+        table.add_row(
+            strategy,
+            next((str(one.n) for one in times if one), ""),
+            _cell(area, number, bounds),
+            *(_cell(one, lambda value: f"{value:.1f}", lambda it: f"{it.low:.1f}–{it.high:.1f}") for one in times),
+            *("" if one is None or one.apart is None else f"{one.apart:.1f}" for one in times),
+        )
+    return table
+
+
+def _cell(figure: Figure | None, value: Callable[[float], str], between: Callable[[Figure], str]) -> Text:
+    """A value with its interval under it."""
+    if figure is None:
+        return Text("")
+    return Text.assemble(value(figure.value), "\n", (between(figure), "dim"))

@@ -1,0 +1,93 @@
+"""The measures, against values worked out by hand."""
+
+from math import log2
+
+import numpy as np
+import pytest
+
+from ecphora.bench import metrics
+
+RANKED = ("a", "b", "c", "d", "e")
+
+
+@pytest.mark.parametrize(
+    ("gold", "k", "fraction", "any_", "all_"),
+    [
+        ({"a"}, 1, 1, 1, 1),
+        ({"b"}, 1, 0, 0, 0),
+        ({"b"}, 2, 1, 1, 1),
+        ({"a", "d"}, 3, 1 / 2, 1, 0),
+        ({"a", "d"}, 4, 1, 1, 1),
+        ({"a", "x", "y"}, 5, 1 / 3, 1, 0),
+        ({"x"}, 5, 0, 0, 0),
+        ({"a", "b", "c"}, 2, 2 / 3, 1, 0),
+        ({"e"}, 30, 1, 1, 1),
+    ],
+)
+def test_shares_of_the_gold(gold: set[str], k: int, fraction: float, any_: float, all_: float) -> None:
+    found = frozenset(gold)
+    assert metrics.fraction(RANKED, found, k) == pytest.approx(fraction)
+    assert metrics.any_(RANKED, found, k) == any_
+    assert metrics.all_(RANKED, found, k) == all_
+
+
+@pytest.mark.parametrize(
+    ("gold", "k", "expected"),
+    [
+        ({"a"}, 10, 1.0),
+        ({"b"}, 10, 1 / log2(3)),
+        ({"a", "b"}, 10, 1.0),
+        ({"b", "c"}, 10, (1 / log2(3) + 1 / 2) / (1 + 1 / log2(3))),
+        ({"a", "x"}, 10, 1 / (1 + 1 / log2(3))),
+        ({"a", "b", "c"}, 2, 1.0),  # no order of two could be better
+        ({"c"}, 2, 0.0),
+        ({"x"}, 10, 0.0),
+    ],
+)
+def test_ndcg(gold: set[str], k: int, expected: float) -> None:
+    assert metrics.ndcg(RANKED, frozenset(gold), k) == pytest.approx(expected)
+
+
+def test_nothing_found_is_zero() -> None:
+    gold = frozenset({"a"})
+    assert [measure((), gold, 5) for measure in (metrics.fraction, metrics.any_, metrics.all_, metrics.ndcg)] == [0] * 4
+
+
+@pytest.mark.parametrize(
+    ("positives", "negatives", "expected"),
+    [
+        ([2, 3], [0, 1], 1.0),
+        ([0, 1], [2, 3], 0.0),
+        ([1, 1], [1, 1, 1], 0.5),
+        ([1, 3], [2], 0.5),
+        ([1, 2, 3], [2, 0], (1 + 1.5 + 2) / 6),  # 1 beats 0; 2 beats 0 and ties with 2; 3 beats both
+    ],
+)
+def test_auroc(positives: list[float], negatives: list[float], expected: float) -> None:
+    assert metrics.auroc(np.array(positives, float), np.array(negatives, float)) == pytest.approx(expected)
+
+
+def test_interval_of_equal_values_is_their_value() -> None:
+    assert metrics.interval(np.full(7, 0.25)) == (0.25, 0.25)
+    assert metrics.interval(np.array([0.5])) == (0.5, 0.5)
+
+
+def test_interval_of_a_mean_is_near_the_normal_one() -> None:
+    values = np.repeat([0.0, 1.0], 200)
+    low, high = metrics.interval(values)
+    error = 1.96 * 0.5 / 20  # of a mean of 400 with deviation 1/2
+    assert low == pytest.approx(0.5 - error, abs=0.01)
+    assert high == pytest.approx(0.5 + error, abs=0.01)
+    assert metrics.interval(values) == (low, high)
+
+
+def test_interval_of_a_percentile_holds_it() -> None:
+    values = np.arange(101, dtype=float)
+    low, high = metrics.interval(values, metrics.percentile(50))
+    assert low < metrics.percentile(50)(values) == 50 < high
+
+
+def test_interval_of_an_area() -> None:
+    assert metrics.auroc_interval(np.array([2.0, 3.0]), np.array([0.0, 1.0])) == (1.0, 1.0)
+    low, high = metrics.auroc_interval(np.array([1.0, 2.0, 3.0] * 9), np.array([2.0, 0.0] * 9))
+    assert 0 < low < 0.75 < high < 1

@@ -1,0 +1,177 @@
+"""A run: what is asked of which memory, what counts, and what is put on record."""
+
+import json
+from collections.abc import Iterator
+from dataclasses import replace
+from datetime import UTC, datetime
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from ecphora import strategies
+from ecphora.bench import figures, run
+from ecphora.bench.cache import Cached
+from ecphora.bench.datasets import Case, Question
+from ecphora.bench.figures import Figure, Metric
+from ecphora.embedders.hashing import Hashing
+from ecphora.errors import InvalidRecord
+from ecphora.graph import Graph
+from ecphora.model import Cue, Episode
+from ecphora.ports import Activation
+
+LONG = "".join(f"The {n}th barrel holds plum brandy and stands in the cellar. " for n in range(60))
+
+
+@pytest.fixture
+def embedder(tmp_path: Path) -> Iterator[Cached]:
+    with Cached(Hashing(64), tmp_path / "cache") as cached:
+        yield cached
+
+
+class Listening:
+    """Ranks as BM25 does and keeps the cues it was given."""
+
+    name = "listening"
+
+    def __init__(self) -> None:
+        self.cues: list[Cue] = []
+
+    def activate(self, cue: Cue, graph: Graph, /) -> Activation:
+        self.cues.append(cue)
+        return strategies.by_name("bm25").activate(cue, graph)
+
+
+def question(id_: str, text: str, *evidence: str, **rest: object) -> Question:
+    return replace(Question(id_, text, "plain", frozenset(evidence)), **rest)  # type: ignore[arg-type]
+
+
+def value(found: list[Figure] | tuple[Figure, ...], metric: Metric, k: int | None, category: str) -> Figure:
+    [one] = [f for f in found if (f.metric, f.k, f.category) == (metric, k, category)]
+    return one
+
+
+def test_pieces_are_rolled_up_to_documents(embedder: Cached) -> None:
+    episodes = (Episode(LONG, "long"), Episode("Plum brandy.", "short"), Episode("Nothing of it.", "other"))
+    case = Case("s", episodes, (question("q", "Where does the plum brandy barrel stand?", "long", "short"),))
+    outcome = run.run("set", [case], [strategies.by_name("bm25")], embedder)
+    assert value(outcome.figures, Metric.FRACTION, 5, "answerable").value == 1
+    assert value(outcome.figures, Metric.NDCG, 10, "answerable").value == 1
+    assert (outcome.spaces, outcome.episodes) == (1, 3)
+
+
+def test_spaces_do_not_see_each_other(embedder: Cached) -> None:
+    here = Case("a", (Episode("The ferry is blue.", "1"),), (question("q1", "What colour is the ferry?", "1"),))
+    there = Case("b", (Episode("A ferry, a blue ferry!", "2"),), (question("q2", "Is the ferry blue?", "2"),))
+    outcome = run.run("set", [here, there], [strategies.by_name("bm25")], embedder)
+    assert value(outcome.figures, Metric.NDCG, 10, "answerable").value == 1
+
+
+def test_the_clock_stands_at_the_question_or_at_the_end_of_its_space(embedder: Cached) -> None:
+    asked, last = datetime(2024, 3, 1, tzinfo=UTC), datetime(2024, 2, 1, tzinfo=UTC)
+    dated = Case(
+        "s",
+        (Episode("Snow.", "1", happened_at=last), Episode("Ice.", "2", happened_at=datetime(2023, 1, 1, tzinfo=UTC))),
+        (question("q1", "Snow?", "1"), question("q2", "Ice?", "2", asked_at=asked), question("q3", "Rain?", "2")),
+    )
+    listening = Listening()
+    run.run("set", [dated], [listening], embedder)
+    assert [cue.now for cue in listening.cues[1:]] == [last, asked, last]  # the first recall is to warm up
+    assert {cue.as_of for cue in listening.cues} == {None}
+    undated = Listening()
+    run.run("set", [Case("s", (Episode("Snow.", "1"),), (question("q", "Snow?", "1"),))], [undated], embedder)
+    assert {cue.now for cue in undated.cues} == {run.UNDATED}
+
+
+def test_every_step_is_told(embedder: Cached) -> None:
+    cases = [Case("s", (Episode("Snow.", "1"),), (question("q1", "Snow?", "1"), question("q2", "Ice?", "1")))]
+    ways = [strategies.by_name("bm25"), strategies.by_name("dense")]
+    told: list[int] = []
+    run.run("set", cases, ways, embedder, told.append)
+    assert sum(told) == run.steps(cases, ways) == 5
+
+
+def answer(id_: str, ranked: str, *evidence: str, confidence: float = 0.5, **rest: object) -> run.Answer:
+    return run.Answer(question(id_, "?", *evidence, **rest), "way", tuple(ranked), confidence, 2.0)
+
+
+def test_only_answerable_questions_with_evidence_have_a_ranking() -> None:
+    answers = [
+        answer("q1", "ab", "a", confidence=0.9),
+        answer("q2", "ab", "z", confidence=0.4, category="hard"),
+        answer("q3", "ab", "a", "z", confidence=0.9, category="hard"),
+        answer("q4", "ab", confidence=0.9, category="vague"),
+        answer("q5", "ab", confidence=0.4, category="none", answerable=False),
+        answer("q6", "ab", "a", confidence=0.1, category="none", answerable=False),
+    ]
+    found = run.measure("set", answers, np.array([1.0, 1, 1, 1, 1, 3]))
+    assert {f.category for f in found} == {"answerable", "plain", "hard", "all"}
+    assert {f.set for f in found} == {"set"}
+    assert {f.strategy for f in found} == {"way"}
+    overall = value(found, Metric.FRACTION, 5, "answerable")
+    assert (overall.n, overall.value) == (3, 0.5)  # of questions: (1 + 0 + 1/2) / 3, not of categories: (1 + 1/4) / 2
+    assert (value(found, Metric.FRACTION, 30, "hard").n, value(found, Metric.FRACTION, 30, "hard").value) == (2, 0.25)
+    assert value(found, Metric.ALL, 5, "answerable").value == pytest.approx(1 / 3)
+    area = value(found, Metric.AUROC, None, "all")
+    assert (area.n, area.value) == (6, (3 * 2 + 1.5) / 8)
+    middle = value(found, Metric.MS_P50, None, "all")
+    assert (middle.n, middle.value, middle.apart) == (6, 3.0, 2.0)
+    assert value(found, Metric.MS_P95, None, "all").value == 4.5  # between 3 and 5, a quarter from the last
+
+
+def test_without_unanswerable_questions_there_is_no_area() -> None:
+    found = run.measure("set", [answer("q1", "ab", "a")], np.ones(1))
+    assert Metric.AUROC not in {f.metric for f in found}
+    assert run.measure("set", [], np.ones(0)) == []
+
+
+def test_a_question_without_its_own_time_takes_that_of_a_neighbour(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(run, "LIVE", 2)
+    times = run.embedding_times(Hashing(), ["a", "b", "c", "d"])
+    assert times.shape == (4,)
+    assert times[0] == times[1] > 0 < times[2] == times[3]
+    assert run.embedding_times(Hashing(), []).shape == (0,)
+
+
+def test_lines_are_read_as_they_were_written(tmp_path: Path) -> None:
+    made = run.record("model", "ecphora bench recall")
+    timed = Figure("set", "way", "all", Metric.MS_P50, None, 3, 2.0, 1.0, 3.0, 0.5)
+    plain = Figure("set", "way", "多跳", Metric.NDCG, 10, 3, 0.5, 0.4, 0.6)
+    path = tmp_path / "runs.jsonl"
+    path.write_text(f"{made.line()}\n{timed.line()}\n{plain.line()}\n{made.line()}\n", "utf-8")
+    first, second = figures.read(path)
+    assert (first.run, first.figures, second.figures) == (made, [timed, plain], [])
+    assert json.loads(plain.line()) == {
+        "set": "set", "strategy": "way", "category": "多跳", "metric": "ndcg", "k": 10, "n": 3, "value": 0.5,
+        "low": 0.4, "high": 0.6,
+    }  # fmt: skip
+    assert json.loads(timed.line())["apart"] == 0.5
+    assert set(json.loads(made.line())) == {"commit", "versions", "embedder", "machine", "date", "command"}
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("{", "runs:1: neither a run nor a figure"),
+        ("[]", "runs:1: neither"),
+        ("{}", "runs:1: neither"),
+        ('{"metric": "charm"}', "'charm' is not a valid Metric"),
+        (Figure("s", "w", "all", Metric.ANY, 5, 1, 1, 1, 1).line(), "runs:1: a figure before the line of its run"),
+        ("", "no run in it"),
+    ],
+)
+def test_what_is_no_run_is_refused(tmp_path: Path, text: str, message: str) -> None:
+    path = tmp_path / "runs"
+    path.write_text(text)
+    with pytest.raises(InvalidRecord, match=message):
+        list(figures.read(path))
+
+
+def test_a_file_of_runs_that_cannot_be_read(tmp_path: Path) -> None:
+    with pytest.raises(InvalidRecord, match="cannot be read"):
+        list(figures.read(tmp_path / "missing"))
+
+
+def test_outside_a_repository_there_is_no_commit(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PATH", "")
+    assert run.record("model", "").commit is None
