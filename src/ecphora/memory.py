@@ -352,6 +352,8 @@ class Memory:
         that are not there are no error: the answer says what was erased.
         """
         wanted = [ids] if isinstance(ids, str) else list(ids)
+        if where == EVERYTHING:
+            raise InvalidInput("an empty filter would erase the whole scope; say what is to be forgotten")
         for _ in range(TRIES):
             graph = self.graph()
             pieces = [piece for id_ in wanted for piece in encode.rows_of(graph, id_)]
