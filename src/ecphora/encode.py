@@ -291,6 +291,8 @@ def _checked_metadata(metadata: object) -> Metadata:
     for key, value in metadata.items():
         if not isinstance(key, str) or not (value is None or isinstance(value, str | int | float | bool)):
             raise InvalidInput(f"metadata {key!r} is {value!r}; keys are texts, values texts, numbers, bools or None")
+        if isinstance(value, int) and value.bit_length() > 1024:
+            raise InvalidInput(f"metadata {key!r} is a number of {value.bit_length():,} bits; give it as a text")
         if isinstance(value, float) and not math.isfinite(value):
             raise InvalidInput(f"metadata {key!r} is {value!r}, which JSON cannot hold; give a finite number or None")
         _check_unicode("metadata", f"{key}{value}")
@@ -307,7 +309,7 @@ def distinct(drafts: Iterable[Draft], graph: Graph) -> dict[NodeId, Draft]:
     for one in drafts:
         there = not one.supersedes or one.supersedes in found or one.supersedes in graph.barred
         if not there and not rows_of(graph, str(one.supersedes)):
-            raise InvalidInput(f"{one.id!r} supersedes {one.supersedes!r}, which is not there; remember the older first")
+            raise InvalidInput(f"{one.id!r} supersedes {one.supersedes!r}, which is not there; remember that first")
         other = found.setdefault(one.id, one)
         if other is not one and not same(one, other.pieces):
             raise collision(one)

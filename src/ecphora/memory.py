@@ -417,6 +417,11 @@ class Memory:
                 f"scope {self.scope!r} was embedded by {stored!r}, this memory was opened with "
                 f"{self._embedder.name!r}; open it with the first, or change it over once with ecphora.reembed"
             )
+        if len(graph.vectors) and graph.vectors.view.shape[1] != self._embedder.dim:
+            raise EmbedderMismatch(
+                f"scope {self.scope!r} has vectors of {graph.vectors.view.shape[1]} numbers, {stored!r} now gives "
+                f"{self._embedder.dim}; open it with the first, or give the other a name of its own"
+            )
         return graph
 
 

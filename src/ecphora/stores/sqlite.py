@@ -88,7 +88,7 @@ class SQLite:
         """Move the log into the file and empty it, so that no copy of what was erased stays in it."""
         # While another process still reads, the log stays; that process's next checkpoint empties it.
         with self._lock, self._translated(), suppress(apsw.BusyError):
-            self._connection().pragma("wal_checkpoint(TRUNCATE)")
+            self._connection().wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_TRUNCATE)
 
     # ---- reading
 
@@ -205,7 +205,7 @@ def _opened(path: Path, wait: int) -> tuple[apsw.Connection, bool]:
         flags = apsw.SQLITE_OPEN_READONLY | apsw.SQLITE_OPEN_URI
         db = apsw.Connection(f"{path.absolute().as_uri()}?mode=ro{still}", flags=flags)
     else:
-        db = apsw.Connection(str(path))
+        db = apsw.Connection(str(path.absolute()))  # a name alone may mean something else: ":memory:"
     try:
         db.set_busy_timeout(wait)
         _check(db, path)
@@ -223,7 +223,7 @@ def _check(db: apsw.Connection, path: Path) -> None:
     """Refuse what is no memory of ours before anything is written to it."""
     version, owner = int(db.pragma("user_version")), int(db.pragma("application_id"))
     empty = not db.execute("SELECT count(*) FROM sqlite_master").get
-    if owner != APPLICATION_ID and not (empty and not version):
+    if owner != APPLICATION_ID and (owner or version or not empty):
         raise StoreDamaged(f"{path} is a database of another program; choose another path")
     if version > len(_migrations()):
         raise StoreTooNew(
@@ -246,6 +246,9 @@ def _prepare(db: apsw.Connection, wait: int) -> None:
             if time.monotonic() > deadline:
                 raise
             time.sleep(0.005)
+        else:
+            if db.pragma("journal_mode") != "wal":
+                raise StoreError("the file system cannot share a write-ahead log; choose a folder on a local disk")
     db.pragma("foreign_keys", 1)
     db.pragma("secure_delete", 1)  # what is erased is overwritten
     migrations = _migrations()

@@ -68,7 +68,8 @@ class Recency:
     def activate(self, cue: Cue, graph: Graph, /) -> Activation:
         """Score every episode by its rank in event time."""
         del cue
-        order = np.lexsort((graph.nodes["seq"], graph.nodes["happened"]))
+        rows = np.flatnonzero(graph.episodes)
+        order = rows[np.lexsort((rows, graph.nodes["happened"][rows]))]
         scores = graph.zeros()
-        scores[order] = np.arange(1, len(graph) + 1) / max(1, len(graph))
-        return Activation(scores * graph.episodes, {"recency": scores * graph.episodes})
+        scores[order] = np.arange(1, len(order) + 1) / max(1, len(order))
+        return Activation(scores, {"recency": scores})
