@@ -1,0 +1,373 @@
+"""A scope as JSON Lines and back, nothing lost. Words are read anew on the way in, missing vectors made anew.
+
+The first line is a header; then one line each for nodes in their order, edges, ends of validity, accesses, what was
+forgotten on purpose, and, if asked for, vectors. Fields at their default are left out. Numbers given out by a store
+(``seq``, revisions) stay behind: the order of the lines says the same.
+"""
+
+import base64
+import json
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import MISSING, dataclass, field, fields, replace
+from datetime import datetime
+from itertools import chain
+from typing import Any, TextIO, TypeVar
+
+from .. import encode
+from ..errors import EmbedderMismatch, IdCollision, InvalidRecord, StaleChange, StoreBusy, WrongVector
+from ..model import Access, Change, Edge, Forgotten, Kind, Node, NodeId, Superseded, Vector
+from ..ports import Embedder, Progress, Store
+from .records import Contents, parsed
+
+VERSION = 1
+BATCH = 512
+"""Nodes committed together; a long text's pieces are never parted, so one text alone may exceed it."""
+LINKS = 20_000
+"""Edges, ends and accesses committed together."""
+TRIES = 20
+"""How often an import is planned anew because another process changed the scope meanwhile."""
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class Count:
+    """What was written out or in.
+
+    ``known`` nodes stood there already, ``refused`` ones were forgotten there on purpose; ``notices`` is what else
+    somebody should know.
+    """
+
+    nodes: int = 0
+    edges: int = 0
+    superseded: int = 0
+    accesses: int = 0
+    forgotten: int = 0
+    vectors: int = 0
+    known: int = 0
+    refused: int = 0
+    notices: tuple[str, ...] = ()
+
+
+def write(store: Store, scope: str, out: TextIO, *, now: datetime, vectors: bool = False) -> Count:
+    """Write a scope to a text file; ``now`` is the time of the export."""
+    change = store.changes(scope, 0)
+    forgotten = sorted({(gone.node, gone.digest) for gone in change.forgotten})
+    embedded = [node.id for node in change.nodes if node.id in change.vectors] if vectors else []
+    header = {
+        "ecphora": VERSION,
+        "scope": scope,
+        "embedder": change.embedder,
+        "exported_at": now.isoformat(),
+        "revision": change.revision,
+        "vectors": vectors,
+    }
+    records: Iterable[Mapping[str, Any]] = chain(
+        [header],
+        ({"node": _plain(node, "seq")} for node in change.nodes),
+        ({"edge": _plain(edge)} for edge in change.edges),
+        ({"superseded": _plain(end)} for end in change.superseded),
+        ({"access": _plain(access, "seq")} for access in change.accesses),
+        ({"forgotten": {"node": node, "digest": digest.hex()}} for node, digest in forgotten),
+        (
+            {"vector": {"node": id_, "model": change.embedder, "value": _base64(change.vectors[id_])}}
+            for id_ in embedded
+        ),
+    )
+    out.writelines(_line(record) for record in records)
+    return Count(
+        nodes=len(change.nodes),
+        edges=len(change.edges),
+        superseded=len(change.superseded),
+        accesses=len(change.accesses),
+        forgotten=len(forgotten),
+        vectors=len(embedded),
+    )
+
+
+def read(
+    lines: Iterable[str],
+    store: Store,
+    scope: str,
+    embedder: Embedder,
+    *,
+    restore: bool = False,
+    progress: Progress | None = None,
+) -> Count:
+    """Read an export into a scope, which may hold memories already.
+
+    Everything is checked before the first write. What stands there already is left as it is, so that importing twice,
+    or again after an interruption, is harmless. What was forgotten there on purpose stays so, unless ``restore`` is
+    set; what the file calls forgotten does not come back later either, but no memory that is there is erased.
+
+    Raises ``InvalidRecord`` with the number of a line that cannot be read, ``IdCollision`` for an id that stands for
+    something else there, and ``EmbedderMismatch`` if the scope is of another embedder.
+    """
+    contents = parsed(lines, VERSION)
+    done = Count()
+    for _ in range(TRIES):
+        plan = _planned(contents, store.changes(scope, 0), scope, embedder, restore=restore)
+        known = plan.known - done.nodes
+        try:
+            for change in _changes(plan, embedder, progress):
+                written = store.commit(scope, change)
+                done = _added(done, written)
+        except StaleChange:
+            continue  # another process was quicker: what is left to do has changed
+        return replace(done, known=known, refused=plan.refused, notices=plan.notices)
+    raise StoreBusy(f"other processes changed scope {scope!r} {TRIES} times meanwhile; import again")
+
+
+@dataclass(frozen=True, slots=True)
+class _Plan:
+    """What is still to be written, in order, and what is not."""
+
+    batches: Sequence[Sequence[Node]] = ()
+    vectors: Mapping[NodeId, Vector] = field(default_factory=dict)
+    edges: Sequence[Edge] = ()
+    superseded: Sequence[Superseded] = ()
+    accesses: Sequence[Access] = ()
+    returned: Mapping[NodeId, Sequence[Forgotten]] = field(default_factory=dict)
+    """What was forgotten once and came back, by the node that came back: to be written together."""
+    forgotten: Sequence[Forgotten] = ()
+    known: int = 0
+    refused: int = 0
+    notices: tuple[str, ...] = ()
+
+
+def _planned(contents: Contents, there: Change, scope: str, embedder: Embedder, *, restore: bool) -> _Plan:
+    """Compare a file with what a scope holds; raises before anything is written."""
+    if there.embedder is not None and there.embedder != embedder.name:
+        raise EmbedderMismatch(
+            f"scope {scope!r} was embedded by {there.embedder!r}, the import would use {embedder.name!r}; "
+            "import with the first, or into another scope"
+        )
+    stored = {node.id: node for node in there.nodes}
+    _check_collisions(contents, stored)
+    _check_ends(contents, stored)
+    barred: set[NodeId | bytes] = {gone.node for gone in there.forgotten}
+    barred |= {gone.digest for gone in there.forgotten}
+    missing = [node for node in contents.nodes if node.id not in stored]
+    refused = set() if restore else {node.id for node in missing if _is_barred(node, barred)}
+    kept = _with_names(contents, [node for node in missing if node.id not in refused], refused)
+    here = stored.keys() | {node.id for node in kept}
+    vectors, notices = _usable(contents, kept, embedder)
+    returned, forgotten, alive = _forgotten(contents, there, kept, stored)
+    if alive:
+        notices += (f"{alive} memories that the file calls forgotten are here and stay; erase them with forget",)
+    edges = [edge for edge in contents.edges if edge.src in here and edge.dst in here]
+    return _Plan(
+        batches=_batches(kept),
+        vectors=vectors,
+        edges=_beyond(edges, there.edges),
+        superseded=_beyond([end for end in contents.superseded if end.node in here], there.superseded),
+        accesses=_beyond([_unnumbered(access) for access in contents.accesses if access.node in here],
+                         [_unnumbered(access) for access in there.accesses]),
+        returned=returned,
+        forgotten=forgotten,
+        known=sum(1 for node in contents.nodes if node.id in stored),
+        refused=len(refused),
+        notices=notices,
+    )  # fmt: skip
+
+
+def _check_collisions(contents: Contents, stored: Mapping[NodeId, Node]) -> None:
+    """Raise ``IdCollision`` for the first id that stands for one thing in the file and for another in the scope."""
+    documents = {node.document for node in stored.values() if node.document is not None}
+    pieces = {node.document: set[NodeId]() for node in contents.nodes if node.document is not None}
+    for node in contents.nodes:
+        if node.document is not None:
+            pieces[node.document].add(node.id)
+    for node in contents.nodes:
+        other = stored.get(node.id)
+        clash = (
+            node.id in documents
+            or (node.document is not None and node.document in stored)
+            or (other is not None and not _same(node, other))
+        )
+        if clash:
+            raise _collision(node.id, contents.lines[node.id])
+    for other in stored.values():
+        if other.document in pieces and other.id not in pieces[other.document]:
+            raise _collision(other.document, contents.lines[min(pieces[other.document])])
+
+
+def _collision(id_: NodeId | None, line: int) -> IdCollision:
+    return IdCollision(
+        f"line {line}: the id {id_!r} already stands for another memory; import into another scope, "
+        "or forget the one that is there"
+    )
+
+
+def _same(one: Node, other: Node) -> bool:
+    """Whether two nodes of one id are the same memory; a name is, however it was written and whenever first read."""
+    if Kind.ENTITY in {one.kind, other.kind}:
+        return one.kind == other.kind
+    compared = ("kind", "text", "speaker", "session", "title", "source", "happened_at", "document", "position")
+    return all(getattr(one, name) == getattr(other, name) for name in compared)
+
+
+def _check_ends(contents: Contents, stored: Mapping[NodeId, Node]) -> None:
+    """Raise ``InvalidRecord`` for the first line that speaks of a node that is in neither the file nor the scope."""
+    for node, line in contents.mentioned:
+        if node not in contents.lines and node not in stored:
+            raise InvalidRecord(f"line {line}: no node {node!r} is in this file or in the scope it goes to")
+
+
+def _is_barred(node: Node, barred: set[NodeId | bytes]) -> bool:
+    return node.kind != Kind.ENTITY and (node.id in barred or encode.digest_of(node) in barred)
+
+
+def _with_names(contents: Contents, kept: Sequence[Node], refused: set[NodeId]) -> Sequence[Node]:
+    """Leave out the names that only refused memories mention."""
+    if not refused:
+        return kept
+    only = {edge.dst for edge in contents.edges if edge.src in refused}
+    only -= {edge.dst for edge in contents.edges if edge.src not in refused}
+    return [node for node in kept if node.kind != Kind.ENTITY or node.id not in only]
+
+
+def _usable(
+    contents: Contents, kept: Sequence[Node], embedder: Embedder
+) -> tuple[Mapping[NodeId, Vector], tuple[str, ...]]:
+    """The file's vectors of the nodes to write that are of the embedder, and what is to be said of the others."""
+    wanted = {node.id for node in kept}
+    of_model = {id_: vector for id_, (model, vector) in contents.vectors.items() if model == embedder.name}
+    others = len(contents.vectors) - len(of_model)
+    found = {id_: vector for id_, vector in of_model.items() if id_ in wanted}
+    for id_, vector in found.items():
+        if vector.shape != (embedder.dim,):
+            raise WrongVector(
+                f"the vector of {id_!r} has {len(vector)} numbers, {embedder.name!r} makes {embedder.dim}"
+            )
+    if not others:
+        return found, ()
+    return found, (f"{others} vectors of another model than {embedder.name!r} were left aside and made anew",)
+
+
+def _forgotten(
+    contents: Contents, there: Change, kept: Sequence[Node], stored: Mapping[NodeId, Node]
+) -> tuple[Mapping[NodeId, Sequence[Forgotten]], Sequence[Forgotten], int]:
+    """What the file says was forgotten: what came back since, what did not, and how many are alive in the scope."""
+    known = set(there.forgotten)
+    fresh = [gone for gone in dict.fromkeys(contents.forgotten) if gone not in known]
+    alive = {gone for gone in fresh if gone.node in stored}
+    back: dict[NodeId | bytes, NodeId] = {}
+    for node in kept:
+        back.setdefault(node.id, node.id)
+        back.setdefault(encode.digest_of(node), node.id)
+    returned: dict[NodeId, list[Forgotten]] = {}
+    gone_for_good = []
+    for gone in fresh:
+        again = back.get(gone.node) or back.get(gone.digest)
+        if gone in alive:
+            continue
+        if again is not None:
+            returned.setdefault(again, []).append(gone)
+        else:
+            gone_for_good.append(gone)
+    in_file = contents.lines.keys()  # restored where the file comes from: nothing to say of those
+    return returned, gone_for_good, sum(1 for gone in alive if gone.node not in in_file)
+
+
+def _batches(nodes: Sequence[Node]) -> Sequence[Sequence[Node]]:
+    """Cut nodes into batches without parting the pieces of a text."""
+    batches: list[list[Node]] = []
+    for node in nodes:
+        last = batches[-1] if batches else None
+        together = last is not None and node.document is not None and last[-1].document == node.document
+        if last is None or (len(last) >= BATCH and not together):
+            batches.append([node])
+        else:
+            last.append(node)
+    return batches
+
+
+def _changes(plan: _Plan, embedder: Embedder, progress: Progress | None) -> Iterator[Change]:
+    """What is planned, as changes: first what was forgotten, then nodes with their vectors, then what joins them."""
+    if plan.forgotten:
+        yield Change(forgotten=tuple(plan.forgotten))
+    done, total = 0, sum(len(batch) for batch in plan.batches)
+    for batch in plan.batches:
+        read = [node for node in batch if node.kind != Kind.ENTITY]
+        anew = [node for node in read if node.id not in plan.vectors]
+        vectors = {node.id: plan.vectors[node.id] for node in read if node.id in plan.vectors}
+        if anew:
+            made = embedder.embed([encode.spoken(node) for node in anew])
+            vectors.update(zip((node.id for node in anew), made, strict=True))
+        yield Change(
+            nodes=tuple(batch),
+            readings={node.id: encode.read(node) for node in read},
+            vectors=vectors,
+            forgotten=tuple(gone for node in batch for gone in plan.returned.get(node.id, ())),
+            embedder=embedder.name,
+        )
+        done += len(batch)
+        if progress is not None:
+            progress(done, total)
+    for edges in _parts(plan.edges):
+        yield Change(edges=tuple(edges))
+    for ends in _parts(plan.superseded):
+        yield Change(superseded=tuple(ends))
+    for accesses in _parts(plan.accesses):
+        yield Change(accesses=tuple(accesses))
+
+
+def _added(count: Count, written: Change) -> Count:
+    return replace(
+        count,
+        nodes=count.nodes + len(written.nodes),
+        edges=count.edges + len(written.edges),
+        superseded=count.superseded + len(written.superseded),
+        accesses=count.accesses + len(written.accesses),
+        forgotten=count.forgotten + len(written.forgotten),
+        vectors=count.vectors + len(written.vectors),
+    )
+
+
+def _parts(items: Sequence[T]) -> Iterator[Sequence[T]]:
+    for start in range(0, len(items), LINKS):
+        yield items[start : start + LINKS]
+
+
+def _beyond(items: Sequence[T], there: Iterable[T]) -> Sequence[T]:
+    """The items that are not there yet, each as often as it is missing."""
+    left = Counter(there)
+    missing = []
+    for item in items:
+        if left[item] > 0:
+            left[item] -= 1
+        else:
+            missing.append(item)
+    return missing
+
+
+def _unnumbered(access: Access) -> Access:
+    return replace(access, seq=0)
+
+
+_BREAKS = str.maketrans({"\x85": "\\u0085", "\u2028": "\\u2028", "\u2029": "\\u2029"})
+"""Characters that JSON leaves as they are and that some readers, ``str.splitlines`` for one, take for line ends."""
+
+
+def _line(record: Mapping[str, Any]) -> str:
+    return json.dumps(record, ensure_ascii=False, separators=(",", ":")).translate(_BREAKS) + "\n"
+
+
+_WRITTEN: Mapping[type, Callable[[Any], Any]] = {datetime: datetime.isoformat}
+
+
+def _plain(item: Node | Edge | Superseded | Access, *left_out: str) -> Mapping[str, Any]:
+    """An item's fields as JSON values, without those at their default."""
+    plain: dict[str, Any] = {}
+    for each in fields(item):
+        value = getattr(item, each.name)
+        default = each.default if each.default_factory is MISSING else each.default_factory()
+        if each.name not in left_out and (default is MISSING or value != default):
+            plain[each.name] = _WRITTEN.get(type(value), lambda same: same)(value)
+    return plain
+
+
+def _base64(vector: Vector) -> str:
+    return base64.b64encode(vector.astype("<f2").tobytes()).decode("ascii")

@@ -1,0 +1,266 @@
+"""Export and import as JSON Lines: nothing lost, nothing half, nothing twice."""
+
+import io
+import itertools
+import json
+import tempfile
+from collections.abc import Iterator
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from ecphora.embedders.hashing import Hashing
+from ecphora.errors import EmbedderMismatch, IdCollision, InvalidRecord, WrongVector
+from ecphora.interchange import jsonl
+from ecphora.memory import Memory
+from ecphora.model import Change, Episode
+from ecphora.stores.sqlite import SQLite
+
+NOW = datetime(2026, 5, 3, 14, 30, tzinfo=UTC)
+DIM = 16
+
+
+def ticking() -> Iterator[datetime]:
+    return (NOW + timedelta(seconds=n) for n in itertools.count())
+
+
+def memory(store: SQLite, scope: str = "default") -> Memory:
+    times = ticking()
+    return Memory(store, scope=scope, embedder=Hashing(DIM), clock=lambda: next(times))
+
+
+def exported(store: SQLite, scope: str = "default", *, vectors: bool = False) -> list[str]:
+    out = io.StringIO()
+    jsonl.write(store, scope, out, now=NOW, vectors=vectors)
+    return out.getvalue().splitlines(keepends=True)
+
+
+def body(lines: list[str]) -> list[str]:
+    """All but the header."""
+    return lines[1:]
+
+
+def changed(line: str, **fields: object) -> str:
+    record = json.loads(line)
+    next(iter(record.values())).update(fields)
+    return json.dumps(record) + "\n"
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Iterator[SQLite]:
+    store = SQLite(tmp_path / "a.db")
+    yield store
+    store.close()
+
+
+@pytest.fixture
+def other(tmp_path: Path) -> Iterator[SQLite]:
+    store = SQLite(tmp_path / "b.db")
+    yield store
+    store.close()
+
+
+@pytest.fixture
+def full(store: SQLite) -> SQLite:
+    """A memory with everything in it: names, links, ends, accesses, something forgotten and something restored."""
+    one = memory(store)
+    one.remember(
+        [
+            Episode("Ana lives in Lisbon.", id="a", speaker="Ana", happened_at="2025-01-02T03:04:05.678901+02:00"),
+            Episode("Ana moved to Porto.", id="b", speaker="Ana", supersedes="a", metadata={"n": 1, "x": None}),
+            Episode("Bo keeps a secret.", id="c", trust=0.5, title="Secrets", source="diary", session="s"),
+            Episode("Bo is forgotten.", id="d"),
+            Episode("A long story. " * 400, id="e"),
+            Episode("line\u2028separator, \r\n and \x1b[31m", id="f"),
+        ]
+    )
+    one.recall("Where does Ana live?")
+    one.forget(["c", "d"])
+    one.remember(Episode("Bo is forgotten.", id="d"), restore=True)
+    return store
+
+
+@pytest.mark.parametrize("vectors", [False, True])
+def test_round_trip_into_another_scope_gives_the_same_lines(full: SQLite, other: SQLite, *, vectors: bool) -> None:
+    lines = exported(full, vectors=vectors)
+    count = jsonl.read(lines, other, "elsewhere", Hashing(DIM))
+    assert body(exported(other, "elsewhere", vectors=vectors)) == body(lines)
+    assert (count.known, count.refused, count.notices) == (0, 0, ())
+    assert {node.id for node in other.changes("elsewhere", 0).nodes} == {n.id for n in full.changes("default", 0).nodes}
+
+
+def test_an_imported_memory_recalls_as_the_first_does(full: SQLite, other: SQLite) -> None:
+    jsonl.read(exported(full), other, "default", Hashing(DIM))
+    ours, theirs = (memory(store).recall("Where does Ana live?", touch=False) for store in (full, other))
+    assert [(hit.id, hit.score) for hit in ours] == [(hit.id, hit.score) for hit in theirs]
+    assert memory(other).history("a") == replace(
+        memory(full).history("a"), accesses=memory(other).graph().accesses_of(memory(other).graph().row("a") or 0)
+    )  # type: ignore[type-var]
+
+
+def test_importing_twice_changes_nothing(full: SQLite, other: SQLite) -> None:
+    lines = exported(full, vectors=True)
+    jsonl.read(lines, other, "default", Hashing(DIM))
+    revision = other.changes("default", 0).revision
+    count = jsonl.read(lines, other, "default", Hashing(DIM))
+    assert (count.nodes, count.edges, count.accesses, count.vectors) == (0, 0, 0, 0)
+    assert count.known == len(full.changes("default", 0).nodes)
+    assert other.changes("default", 0).revision == revision
+
+
+def test_an_interrupted_import_is_finished_by_the_next(
+    full: SQLite, other: SQLite, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(jsonl, "BATCH", 2)
+    lines = exported(full)
+
+    def stop(_done: int, _total: int) -> None:
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        jsonl.read(lines, other, "default", Hashing(DIM), progress=stop)
+    assert other.changes("default", 0).nodes
+    jsonl.read(lines, other, "default", Hashing(DIM))
+    assert body(exported(other)) == body(lines)
+
+
+def test_vectors_of_another_model_are_made_anew_with_a_notice(full: SQLite, other: SQLite) -> None:
+    count = jsonl.read(exported(full, vectors=True), other, "default", Hashing(8))
+    assert "another model" in count.notices[0]
+    assert {len(vector) for vector in other.changes("default", 0).vectors.values()} == {8}
+
+
+def test_what_was_forgotten_here_stays_forgotten_unless_restored(full: SQLite, other: SQLite) -> None:
+    lines = exported(full)
+    jsonl.read(lines, other, "default", Hashing(DIM))
+    memory(other).forget("b")
+    assert jsonl.read(lines, other, "default", Hashing(DIM)).refused == 1
+    assert memory(other).get("b") is None
+    jsonl.read(lines, other, "default", Hashing(DIM), restore=True)
+    assert memory(other).get("b") is not None
+
+
+def test_what_the_file_calls_forgotten_is_refused_later_but_erases_nothing(full: SQLite, other: SQLite) -> None:
+    memory(other).remember("Bo keeps a secret.", id="c")
+    count = jsonl.read(exported(full), other, "default", Hashing(DIM))
+    assert memory(other).get("c") is not None
+    assert "stay" in count.notices[0]
+    jsonl.read(exported(full), other, "fresh", Hashing(DIM))
+    again = Episode("Bo keeps a secret.", id="c", trust=0.5, title="Secrets", source="diary", session="s")
+    assert memory(other, "fresh").remember(again).refused == ("c",)
+
+
+def test_an_id_that_means_something_else_is_refused_before_any_write(full: SQLite, other: SQLite) -> None:
+    memory(other).remember("Something else.", id="f")
+    before = other.changes("default", 0)
+    with pytest.raises(IdCollision, match=r"line \d+: the id 'f'"):
+        jsonl.read(exported(full), other, "default", Hashing(DIM))
+    assert other.changes("default", 0).revision == before.revision
+
+
+def test_a_long_text_and_a_short_one_cannot_share_an_id(full: SQLite, other: SQLite) -> None:
+    memory(other).remember("Short.", id="e")
+    with pytest.raises(IdCollision, match="'e"):
+        jsonl.read(exported(full), other, "default", Hashing(DIM))
+
+
+def test_a_scope_of_another_embedder_takes_nothing(full: SQLite, other: SQLite) -> None:
+    Memory(other, embedder=Hashing(8)).remember("Here first.")
+    with pytest.raises(EmbedderMismatch):
+        jsonl.read(exported(full), other, "default", Hashing(DIM))
+
+
+HEADER = '{"ecphora": 1}\n'
+NODE = (
+    '{"node": {"id": "a", "kind": "episode", "text": "t", '
+    '"happened_at": "2026-05-03", "recorded_at": "2026-05-03"}}\n'
+)  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("lines", "message"),
+    [
+        ([], "empty"),
+        (["{}\n"], "line 1: this is no export"),
+        (['{"ecphora": 2}\n'], "line 1: .*upgrade"),
+        (["nonsense\n"], "line 1: .*no JSON"),
+        (['["ecphora"]\n'], "not an object"),
+        ([HEADER, "[" * 100_000 + "\n"], "line 2: .*deeply"),
+        ([HEADER, '{"mode": {}}\n'], "line 2: a line is an object of one key"),
+        ([HEADER, NODE, "\n", NODE], "line 4: the node 'a' stood in line 2"),
+        ([HEADER, changed(NODE, text="")], "line 2: the text is empty"),
+        ([HEADER, changed(NODE, text="\ud800")], "line 2: .*surrogate"),
+        ([HEADER, changed(NODE, text=3)], "line 2: text"),
+        ([HEADER, changed(NODE, kind="dream")], "line 2: .*dream"),
+        ([HEADER, changed(NODE, kind="entity")], "line 2: a node of kind"),
+        ([HEADER, changed(NODE, happened_at="soon")], "line 2: 'soon' is no date"),
+        ([HEADER, changed(NODE, trust=2)], "line 2: trust"),
+        ([HEADER, changed(NODE, position=-1)], "line 2: position"),
+        ([HEADER, changed(NODE, metadata={"a": [1]})], "line 2: metadata"),
+        ([HEADER, changed(NODE, colour="red")], "line 2: 'colour': there is no such field"),
+        ([HEADER, NODE, '{"edge": {"src": "a", "dst": "b", "link": "mentions"}}\n'], "line 3: no node 'b'"),
+        ([HEADER, NODE, '{"edge": {"src": "a", "dst": "a", "link": "likes"}}\n'], "line 3: .*likes"),
+        (
+            [HEADER, NODE, '{"edge": {"src": "a", "dst": "a", "link": "about", "weight": NaN}}\n'],
+            "line 3: .*NaN is no number",
+        ),
+        ([HEADER, NODE, '{"edge": {"src": "a", "dst": "a", "link": "about", "weight": 1e999}}\n'], "line 3: weight"),
+        ([HEADER, NODE, '{"vector": {"node": "a", "model": "m", "value": "?"}}\n'], "line 3"),
+        ([HEADER, NODE, '{"vector": {"node": "a", "model": "m", "value": "AAAA"}}\n'], "line 3"),
+        ([HEADER, NODE, '{"vector": {"node": "a", "model": "m", "value": "AHw="}}\n'], "line 3: .*finite"),
+        ([HEADER, NODE, '{"forgotten": {"node": "a", "digest": "xyz"}}\n'], "line 3"),
+        ([HEADER, NODE, '{"access": {"node": "a", "at": "2026-05-03", "touch": "pushed"}}\n'], "line 3: .*pushed"),
+    ],
+)
+def test_a_line_that_cannot_be_read_is_named_and_nothing_written(other: SQLite, lines: list[str], message: str) -> None:
+    with pytest.raises(InvalidRecord, match=message):
+        jsonl.read(lines, other, "default", Hashing(DIM))
+    assert other.changes("default", 0) == Change()
+
+
+def test_a_vector_of_the_wrong_size_is_refused(other: SQLite) -> None:
+    vector = '{"vector": {"node": "a", "model": "hashing/16", "value": "ADwAAA=="}}\n'
+    with pytest.raises(WrongVector, match="2 numbers"):
+        jsonl.read([HEADER, NODE, vector], other, "default", Hashing(DIM))
+    assert not other.scopes()
+
+
+texts = st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=40).filter(str.strip)
+names = st.sampled_from([None, "Ana", "Bo", "Ángel\n"])
+times = st.datetimes(datetime(1, 1, 3), datetime(9999, 12, 28), timezones=st.just(UTC))  # noqa: DTZ001
+episodes = st.builds(
+    Episode,
+    text=st.one_of(texts, texts.map(lambda text: f"{text} Ana met Bo in Porto. " * 60)),
+    speaker=names,
+    session=names,
+    title=names,
+    source=names,
+    happened_at=st.one_of(st.none(), times),
+    metadata=st.dictionaries(texts, st.one_of(st.none(), st.booleans(), st.integers(), st.floats(-1, 1), texts)),
+    trust=st.floats(0, 1),
+    supersedes=st.sampled_from([None, "0", "1"]),
+)
+
+
+@settings(max_examples=25, deadline=None)
+@given(st.lists(episodes, min_size=1, max_size=4), st.sets(st.integers(0, 3)), st.booleans())
+def test_everything_survives(some: list[Episode], gone: set[int], vectors: bool) -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        first, second = SQLite(Path(folder) / "a.db"), SQLite(Path(folder) / "b.db")
+        try:
+            one = memory(first)
+            for number, episode in enumerate(some):
+                there = episode.supersedes is not None and int(episode.supersedes) < number
+                one.remember(replace(episode, id=str(number), supersedes=episode.supersedes if there else None))
+            one.recall(some[0].text)
+            one.forget(str(number) for number in gone)
+            lines = exported(first, vectors=vectors)
+            jsonl.read(lines, second, "other", Hashing(DIM))
+            assert body(exported(second, "other", vectors=vectors)) == body(lines)
+        finally:
+            first.close()
+            second.close()
