@@ -1,0 +1,157 @@
+"""What can be found wrong in a memory's file and mended there: the doctor's SQL. It judges nothing."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+import apsw
+
+from ..errors import StoreDamaged, StoreReadOnly
+from ..model import Node, NodeId, Reading
+from . import rows
+from .sqlite import APPLICATION_ID, SQLite, _migrations
+
+_POINTING = {"vector": ("node",), "edge": ("src", "dst"), "superseded": ("node",), "access": ("node",)}
+"""Tables whose rows belong to nodes, and the columns that name them."""
+
+
+@dataclass(frozen=True, slots=True)
+class Format:
+    """Whose file it is and in which format, against the newest that this version knows."""
+
+    ours: bool
+    version: int
+    newest: int
+
+
+def file_format(path: Path) -> Format:
+    """Read a file's format without changing it; raises ``StoreDamaged`` where it is no SQLite database."""
+    try:
+        db = apsw.Connection(
+            f"{path.absolute().as_uri()}?mode=ro", flags=apsw.SQLITE_OPEN_READONLY | apsw.SQLITE_OPEN_URI
+        )
+        try:
+            owner, version = int(db.pragma("application_id")), int(db.pragma("user_version"))
+        finally:
+            db.close()
+    except (apsw.NotADBError, apsw.CorruptError) as error:
+        raise StoreDamaged(f"{path} is no SQLite file, or a broken one ({error})") from error
+    except apsw.Error as error:
+        raise StoreReadOnly(f"{path} cannot be read ({error}); check its rights") from error
+    return Format(owner == APPLICATION_ID, version, len(_migrations()))
+
+
+@dataclass(frozen=True, slots=True)
+class Kept:
+    """One scope as its row says: its name and the model of its vectors."""
+
+    name: str
+    embedder: str | None
+
+
+class Repair(SQLite):
+    """A memory's file, opened to be looked through and mended. Every mend is one transaction."""
+
+    def kept(self) -> list[Kept]:
+        """Every scope, by name."""
+        with self._transaction("DEFERRED") as db:
+            found = db.execute("SELECT name, embedder FROM scope ORDER BY name").fetchall()
+        return [Kept(str(name), None if embedder is None else str(embedder)) for name, embedder in found]
+
+    # ---- rows that point nowhere, names that nothing mentions
+
+    def dangling(self) -> Mapping[str, int]:
+        """How many rows of each table point at nodes that are not there."""
+        with self._transaction("DEFERRED") as db:
+            counts = {table: int(db.execute(f"SELECT count(*) {_dangling(table)}").get) for table in _POINTING}
+        return {table: count for table, count in counts.items() if count}
+
+    def drop_dangling(self) -> None:
+        """Delete the rows that point at nodes that are not there."""
+        with self._transaction("IMMEDIATE") as db:
+            for table in _POINTING:
+                db.execute(f"DELETE {_dangling(table)}")
+            _announce(db)
+
+    def unmentioned(self) -> int:
+        """How many names there are that nothing mentions."""
+        with self._transaction("DEFERRED") as db:
+            return int(db.execute(f"SELECT count(*) {_UNMENTIONED}").get)
+
+    def drop_unmentioned(self) -> None:
+        """Delete the names that nothing mentions."""
+        with self._transaction("IMMEDIATE") as db:
+            db.execute(f"DELETE {_UNMENTIONED}")
+            _announce(db)
+
+    def rebuild_indexes(self) -> None:
+        """Make SQLite's own indexes anew from the rows."""
+        with self._lock, self._translated():
+            self._connection().execute("REINDEX")
+
+    # ---- readings
+
+    def read_nodes(self, scope: str) -> Iterator[tuple[Node, Reading | None]]:
+        """Every node of a scope that has words, with what is stored of them."""
+        columns = ", ".join(f"n.{name}" for name in (*rows.NODE, *rows.READING))
+        with self._transaction("DEFERRED") as db:
+            query = f"""SELECT {columns} FROM node n JOIN scope s ON s.key = n.scope
+                        WHERE s.name = ? AND n.kind <> 'entity' ORDER BY n.seq"""  # noqa: S608
+            width = len(rows.NODE)
+            for row in db.execute(query, (scope,)):
+                yield rows.node(row[:width]), rows.reading(row[width:])
+
+    def write_readings(self, scope: str, readings: Mapping[NodeId, Reading]) -> None:
+        """Put these readings in the place of what is stored."""
+        with self._transaction("IMMEDIATE") as db:
+            db.executemany(
+                """UPDATE node SET words = ?, counts = ?, question = ?, told = ?
+                   WHERE scope = (SELECT key FROM scope WHERE name = ?) AND id = ?""",
+                ((*rows.reading_row(reading), scope, id_) for id_, reading in readings.items()),
+            )
+            _announce(db)
+
+    # ---- vectors
+
+    def unvectored(self, scope: str) -> list[NodeId]:
+        """The nodes that should have a vector of the scope's model and have none, or one of a wrong size."""
+        query = """SELECT n.id FROM scope s JOIN node n ON n.scope = s.key
+                   LEFT JOIN vector v ON v.scope = s.key AND v.model = s.embedder AND v.node = n.seq
+                   WHERE s.name = ? AND n.kind <> 'entity' AND (v.value IS NULL OR length(v.value) <> 2 * s.dim)
+                   ORDER BY n.seq"""
+        with self._transaction("DEFERRED") as db:
+            return [str(id_) for (id_,) in db.execute(query, (scope,))]
+
+    def foreign_vectors(self) -> int:
+        """How many vectors there are of another model than their scope's: a change of model that was not finished."""
+        query = "SELECT count(*) FROM vector v JOIN scope s ON s.key = v.scope WHERE v.model <> s.embedder"
+        with self._transaction("DEFERRED") as db:
+            return int(db.execute(query).get)
+
+    def announce(self) -> None:
+        """Have every process that has the file open read it anew."""
+        with self._transaction("IMMEDIATE") as db:
+            _announce(db)
+
+    def checkpoint(self) -> None:
+        """Move the log into the file and empty it."""
+        self._settle()
+
+
+def _dangling(table: str) -> str:
+    wrong = " OR ".join(
+        f"NOT EXISTS (SELECT 1 FROM node n WHERE n.scope = {table}.scope AND n.seq = {table}.{column})"  # noqa: S608
+        for column in _POINTING[table]
+    )
+    return f"FROM {table} WHERE {wrong}"
+
+
+_UNMENTIONED = """FROM node WHERE kind = 'entity'
+    AND NOT EXISTS (SELECT 1 FROM edge e WHERE e.scope = node.scope AND e.dst = node.seq)
+    AND NOT EXISTS (SELECT 1 FROM edge e WHERE e.scope = node.scope AND e.src = node.seq)"""
+
+
+def _announce(db: apsw.Connection) -> None:
+    """Count every scope's revision up, as a change of model does: graphs grown before are read anew from the file."""
+    db.execute("UPDATE scope SET revision = revision + 1")
+    db.execute("UPDATE scope SET adopted = revision")

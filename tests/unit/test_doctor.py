@@ -1,0 +1,197 @@
+"""The doctor: a sound file is left alone; every seeded fault is found, and mended where that loses nothing."""
+
+import os
+import stat
+from pathlib import Path
+
+import apsw
+import pytest
+
+from ecphora import doctor
+from ecphora.doctor import Severity, examine
+from ecphora.embedders.hashing import Hashing
+from ecphora.errors import StoreReadOnly
+from ecphora.memory import Memory
+from ecphora.ports import Embedder
+
+TEXTS = ["Ana moved to Porto.", "Bo met Ana in Lisbon.", "It rained.", "A long walk with Bo. " * 100]
+
+
+def making(name: str) -> Embedder:
+    assert name == "hashing/32"
+    return Hashing(32)
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    path = tmp_path / "a.db"
+    for scope in ("default", "other"):
+        with Memory(path, scope=scope, embedder=Hashing(32)) as memory:
+            memory.remember(TEXTS, speaker="Ana")
+            memory.recall("Where is Ana?")
+    return path
+
+
+def break_(path: Path, *statements: str) -> None:
+    """Damage a file behind its store's back."""
+    db = apsw.Connection(str(path))
+    db.pragma("foreign_keys", 0)
+    for statement in statements:
+        db.execute(statement)
+    db.close()
+
+
+def texts_of(path: Path, question: str) -> list[str]:
+    with Memory(path, embedder=Hashing(32)) as memory:
+        return [hit.text for hit in memory.recall(question, touch=False)]
+
+
+def test_a_sound_file_has_no_findings_and_stays_as_it_is(path: Path) -> None:
+    before = path.read_bytes()
+    report = examine(path)
+    assert (report.findings, report.sound, report.scopes) == ((), True, 2)
+    assert report.texts >= 2 * len(TEXTS)
+    assert path.read_bytes() == before
+
+
+def test_a_file_that_is_not_there_is_an_error_and_not_made(tmp_path: Path) -> None:
+    with pytest.raises(StoreReadOnly, match="there is no file"):
+        examine(tmp_path / "none.db")
+    assert not (tmp_path / "none.db").exists()
+
+
+@pytest.mark.parametrize(
+    ("statements", "severity", "what"),
+    [
+        (["DELETE FROM node WHERE seq = 1 AND scope = 1"], Severity.ERROR, "vector rows belong to nodes that are not"),
+        (["DELETE FROM node WHERE seq = 1 AND scope = 1"], Severity.ERROR, "access rows belong to nodes that are not"),
+        (["DELETE FROM node WHERE kind = 'entity'"], Severity.ERROR, "edge rows belong to nodes that are not"),
+        (["DELETE FROM edge"], Severity.WARNING, "names that no memory mentions"),
+        (
+            ["UPDATE node SET words = x'01000000', counts = x'01' WHERE seq = 1 AND scope = 1"],
+            Severity.WARNING,
+            "the words of 1 texts",
+        ),
+        (["UPDATE node SET counts = zeroblob(length(counts)) WHERE scope = 1"], Severity.WARNING, "the words of"),
+        (["UPDATE node SET words = NULL WHERE seq = 2 AND scope = 1"], Severity.WARNING, "the words of 1 texts"),
+        (
+            ["DELETE FROM vector WHERE node = 1 AND scope = 1"],
+            Severity.WARNING,
+            "scope 'default': 1 texts have no vector",
+        ),
+        (
+            ["UPDATE vector SET value = x'003c003c' WHERE node = 1 AND scope = 2"],
+            Severity.WARNING,
+            "scope 'other': 1 texts have no",
+        ),
+    ],
+)
+def test_a_seeded_fault_is_found_and_mended(path: Path, statements: list[str], severity: Severity, what: str) -> None:
+    sound = texts_of(path, "Who met Ana?")
+    break_(path, *statements)
+    broken = path.read_bytes()
+    report = examine(path, embedder=making)
+    (found,) = [finding for finding in report.findings if what in finding.what]
+    assert (found.severity, found.fixed, report.sound) == (severity, False, False)
+    assert found.mend
+    assert path.read_bytes() == broken, "looking changed the file"
+
+    mended = examine(path, fix=True, embedder=making)
+    assert all(finding.fixed for finding in mended.findings)
+    assert mended.sound
+    assert examine(path).findings == ()
+    if not any("DELETE FROM node" in statement or "edge" in statement for statement in statements):
+        assert texts_of(path, "Who met Ana?") == sound
+
+
+def test_a_memory_that_is_open_meanwhile_sees_the_mend(path: Path) -> None:
+    sound = texts_of(path, "Lisbon")
+    break_(path, "UPDATE node SET words = x'01000000', counts = x'01'")
+    with Memory(path, embedder=Hashing(32), strategy="bm25") as memory:
+        assert not memory.recall("Lisbon", touch=False).hits
+        examine(path, fix=True)
+        assert memory.recall("Lisbon", touch=False)[0].text == sound[0]
+
+
+def test_missing_vectors_without_their_embedder_are_told_of_and_left(path: Path) -> None:
+    break_(path, "DELETE FROM vector WHERE node = 1")
+    report = examine(path, fix=True)
+    assert not report.sound
+    assert "--embedder" in report.findings[0].mend
+    other = examine(path, fix=True, embedder=lambda _: Hashing(8))
+    assert "hashing/8" in other.findings[0].mend
+
+
+def test_vectors_of_an_unfinished_change_of_model_are_a_note(path: Path) -> None:
+    break_(path, "INSERT INTO vector SELECT scope, 'next', node, revision, value FROM vector")
+    report = examine(path)
+    assert [finding.severity for finding in report.findings] == [Severity.NOTE]
+    assert report.sound
+    assert "reembed" in report.findings[0].mend
+
+
+@pytest.mark.skipif(os.name == "nt", reason="no such rights there")
+def test_rights_of_others_are_taken_away(path: Path) -> None:
+    path.chmod(0o644)
+    report = examine(path)
+    assert "open to others" in report.findings[0].what
+    assert stat.S_IMODE(path.stat().st_mode) == 0o644
+    assert examine(path, fix=True).findings[0].fixed
+    assert stat.S_IMODE(path.stat().st_mode) == 0o600
+
+
+def test_a_left_over_log_is_emptied(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(doctor, "LARGE_LOG", 1000)
+    log = Path(f"{path}-wal")
+    with Memory(path, embedder=Hashing(32)) as memory:  # kept open, so that closing another does not empty the log
+        memory.remember("Another text.")
+        assert log.stat().st_size > 1000
+        (found,) = examine(path).findings
+        assert "log" in found.what
+        assert log.stat().st_size > 1000
+        (fixed,) = examine(path, fix=True).findings
+        assert fixed.fixed
+        assert log.stat().st_size <= 1000
+
+
+@pytest.mark.parametrize(
+    ("make", "what"),
+    [
+        (lambda path: path.write_bytes(b"no database at all" * 100), "no SQLite file"),
+        (lambda path: break_(path, "PRAGMA user_version = 99"), "format 99"),
+        (lambda path: break_(path, "PRAGMA application_id = 7"), "another program"),
+        (lambda path: path.write_bytes(b""), "another program, or none yet"),
+    ],
+)
+def test_a_file_that_cannot_be_mended_is_said_to_be_so(path: Path, make: object, what: str) -> None:
+    make(path)  # type: ignore[operator]
+    before = path.read_bytes()
+    report = examine(path, fix=True)
+    assert what in report.findings[0].what
+    assert report.findings[0].severity == Severity.ERROR
+    assert not report.sound
+    assert path.read_bytes() == before
+
+
+def test_a_broken_page_is_an_error_that_names_the_way_out(path: Path) -> None:
+    with path.open("r+b") as file:
+        for page in range(2, path.stat().st_size // 4096):
+            file.seek(page * 4096)
+            file.write(b"\xff" * 64)
+    report = examine(path)
+    assert report.findings[0].severity == Severity.ERROR
+    assert "restore a copy" in report.findings[0].mend
+    assert not report.sound
+
+
+def test_an_index_that_lost_its_rows_is_made_anew(path: Path) -> None:
+    db = apsw.Connection(str(path))
+    index = "CREATE INDEX access_node ON access (scope, node)"
+    db.execute(index.replace("access_node", "stale") + " WHERE seq < 0")
+    db.pragma("writable_schema", 1)
+    db.execute("UPDATE sqlite_master SET sql = ? WHERE name = 'stale'", (index.replace("access_node", "stale"),))
+    db.close()
+    report = examine(path)
+    assert any("SQLite says" in finding.what for finding in report.findings)
+    assert examine(path, fix=True).sound
+    assert examine(path).findings == ()
