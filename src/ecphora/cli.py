@@ -1,0 +1,495 @@
+"""The command line: arguments in, pictures or JSON out. What is remembered and recalled is :class:`Memory`'s affair."""
+
+import os
+import sys
+import tempfile
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from . import __version__
+from .desk import CODES, MISSING, Command, Commands, Desk, accessed, noted, pairs, read_stdin, recollected, shared
+from .errors import InvalidInput, InvalidRecord, InvalidText
+
+if TYPE_CHECKING:
+    from .memory import Memory
+    from .model import Episode, Filter
+
+MANY = 16
+"""Texts from which a progress bar is shown."""
+
+
+@click.group(
+    cls=Commands, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100}, epilog=CODES
+)
+@click.version_option(__version__, prog_name="ecphora", message="%(prog)s %(version)s")
+@click.option("--traceback", is_flag=True, help="Show where an error arose (goes before the command).")
+def main(*, traceback: bool) -> None:
+    """Associative long-term memory in one file: tell it what happened, ask it later, see why.
+
+    \b
+    ecphora remember "Ana moved to Porto." --speaker Ana --at 2026-05-03
+    ecphora recall "Where does Ana live?"
+    ecphora demo
+    """
+    del traceback  # read by Commands
+
+
+def _filters(command: Command) -> Command:
+    """Give a command the options that say which memories it is about; they arrive as one ``where``."""
+    options = [
+        click.option("--speaker", multiple=True, metavar="NAME", help="Only what this person said; may be repeated."),
+        click.option("--session", multiple=True, metavar="NAME", help="Only from this session; may be repeated."),
+        click.option("--source", multiple=True, metavar="NAME", help="Only from this source; may be repeated."),
+        click.option(
+            "--meta", multiple=True, metavar="KEY=VALUE", callback=pairs, help="Only with this metadata; repeatable."
+        ),
+        click.option("--after", metavar="DATE", help="Only what happened at this time or later."),
+        click.option("--before", metavar="DATE", help="Only what happened before this time."),
+    ]
+
+    def gathered(
+        *,
+        speaker: tuple[str, ...],
+        session: tuple[str, ...],
+        source: tuple[str, ...],
+        meta: dict[str, Any],
+        after: str | None,
+        before: str | None,
+        **given: Any,
+    ) -> Any:
+        from .language.moments import moment
+        from .model import Filter
+
+        start = None if after is None else moment(after)
+        end = None if before is None else moment(before)
+        return command(where=Filter(speaker, session, source, meta, start, end), **given)
+
+    gathered.__name__, gathered.__doc__ = command.__name__, command.__doc__
+    gathered.__dict__.update(command.__dict__)
+    for option in reversed(options):
+        gathered = option(gathered)
+    return gathered
+
+
+# ---- remember
+
+
+@main.command()
+@click.argument("texts", nargs=-1, metavar="[TEXT]...")
+@click.option("--jsonl", is_flag=True, help="Read stdin as JSON Lines: objects with text, id, speaker, happened_at ...")
+@click.option("--whole", is_flag=True, help="Read the whole of stdin as one text.")
+@click.option("--id", "id_", metavar="ID", help="Your own name for the memory.")
+@click.option("--speaker", metavar="NAME", help="Who said it.")
+@click.option("--session", metavar="NAME", help="The conversation or file it belongs to.")
+@click.option("--at", metavar="DATE", help="When it happened: 2026-05-03 or 2026-05-03T14:30.  [default: now]")
+@click.option("--title", metavar="TEXT", help="What it is about.")
+@click.option("--source", metavar="NAME", help="Where it comes from.")
+@click.option("--meta", multiple=True, metavar="KEY=VALUE", callback=pairs, help="Metadata to keep; may be repeated.")
+@click.option("--supersedes", metavar="ID", help="The memory that this one replaces.")
+@click.option("--restore", is_flag=True, help="Remember it even if it was forgotten on purpose.")
+@shared
+def remember(
+    desk: Desk,
+    *,
+    texts: tuple[str, ...],
+    jsonl: bool,
+    whole: bool,
+    id_: str | None,
+    at: str | None,
+    meta: dict[str, Any],
+    supersedes: str | None,
+    restore: bool,
+    **named: str | None,
+) -> None:
+    """Remember texts: the arguments, or stdin line by line.
+
+    The file is made on first use. Remembering the same twice is harmless.
+    """
+    from .terminal import progress
+
+    given = {"id": id_, "happened_at": at, "metadata": meta, "supersedes": supersedes, **named}
+    episodes = _episodes(texts, {key: value for key, value in given.items() if value}, jsonl=jsonl, whole=whole)
+    if id_ is not None and len(episodes) > 1:
+        raise InvalidInput(f"one id, {id_!r}, for {len(episodes)} texts; give ids with --jsonl")
+    bar = progress(desk.err, "remembering", shown=desk.watched and len(episodes) >= MANY)
+    with desk.memory(new=True, embeds=True) as memory, bar as told:
+        done = memory.remember(episodes, restore=restore, progress=told)
+    if desk.as_json:
+        desk.json({name: list(getattr(done, name)) for name in ("ids", "new", "known", "refused")})
+        return
+    if len(episodes) == 1:
+        word = "remembered" if done.new else "known already" if done.known else "forgotten before, so refused"
+        click.echo(f"{word}: {done.id}")
+    else:
+        counts = (len(done.new), "remembered"), (len(done.known), "known already"), (len(done.refused), "refused")
+        click.echo(", ".join(f"{count:,} {word}" for count, word in counts if count) or "nothing to remember")
+    if done.refused:
+        desk.remark(f"refused, because forgotten on purpose (--restore takes them): {', '.join(done.refused[:10])}")
+
+
+def _episodes(texts: Sequence[str], given: dict[str, Any], *, jsonl: bool, whole: bool) -> list["Episode"]:
+    """What to remember: from the arguments, or from stdin."""
+    from .model import Episode
+
+    piped = not texts or texts == ("-",)
+    if (jsonl or whole) and (not piped or (jsonl and whole)):
+        raise click.UsageError("--jsonl and --whole say how stdin is read: give one of them, and no TEXT")
+    if not texts and sys.stdin.isatty():
+        raise click.UsageError('nothing to remember: give a TEXT, or pipe texts in; e.g. ecphora remember "..."')
+    if not piped:
+        return [Episode(**{**given, "text": text}) for text in texts]
+    read = read_stdin()
+    if jsonl:
+        return _from_lines(read.split("\n"), given)
+    found = [read] if whole else [line for line in read.splitlines() if line.strip()]
+    if not found:
+        raise InvalidText("stdin holds no text")
+    return [Episode(**{**given, "text": text}) for text in found]
+
+
+def _from_lines(lines: Iterable[str], given: dict[str, Any]) -> list["Episode"]:
+    """Check JSON Lines line by line, so that what is wrong has its number; fields left out are as the options say."""
+    from . import encode
+    from .graph import EPOCH
+    from .interchange.records import json_object
+    from .model import Episode
+
+    episodes = []
+    for number, line in enumerate(lines, 1):
+        if not line.strip():
+            continue
+        try:
+            record = json_object(line)
+            unknown = record.keys() - set(Episode.__dataclass_fields__)
+            if unknown:
+                known = ", ".join(Episode.__dataclass_fields__)
+                raise InvalidRecord(f"there is no field {', '.join(sorted(map(repr, unknown)))}; there are {known}")
+            episode = Episode(**{**given, "text": None, **record})
+            encode.draft(episode, EPOCH)
+        except InvalidInput as error:
+            raise InvalidRecord(f"line {number}: {error}") from error
+        episodes.append(episode)
+    return episodes
+
+
+# ---- recall
+
+
+@main.command(epilog="Exits with 3 when the evidence is none: what came back, if anything, is no answer.")
+@click.argument("question")
+@click.option("--limit", type=click.IntRange(min=1), default=5, show_default=True, help="Memories to bring back.")
+@click.option("--tokens", type=click.IntRange(min=1), help="Tokens that their texts may take together (estimated).")
+@_filters
+@click.option("--as-of", metavar="DATE", help="As things stood then: nothing that happened later.")
+@click.option("--known-at", metavar="DATE", help="As it was known then: nothing that was written later.")
+@click.option("--strategy", metavar="NAME", help="Another way of recalling: dense, bm25, rrf, recency ...")
+@click.option("--explain/--no-explain", default=None, help="Show every share of each score / none.  [default: three]")
+@click.option("--no-touch", is_flag=True, help="Leave no trace in the log of accesses.")
+@shared
+def recall(
+    desk: Desk,
+    *,
+    question: str,
+    limit: int,
+    tokens: int | None,
+    where: "Filter",
+    explain: bool | None,
+    no_touch: bool,
+    **given: str | None,
+) -> None:
+    """Bring back what belongs to a question, with how sure it is and why."""
+    from . import terminal
+    from .model import Evidence
+
+    with desk.memory(embeds=True) as memory:
+        found = memory.recall(
+            question,
+            limit=limit,
+            budget=tokens,
+            where=where,
+            explain=explain is not False,
+            touch=not no_touch,
+            **given,
+        )
+        if desk.as_json:
+            desk.json(recollected(found))
+        else:
+            console = desk.out
+            console.print(terminal.heading(found, question))
+            terminal.recollection(console, found, explain=explain, naming=_naming(memory))
+            if not found.hits:
+                console.print("  nothing came back", style="bright_black")
+    if found.evidence == Evidence.NONE:
+        click.get_current_context().exit(MISSING)
+
+
+def _naming(memory: "Memory") -> Callable[[str], str]:
+    """Names the nodes of a path by what they say."""
+    from .terminal import quoted
+
+    def name(id_: str) -> str:
+        node = memory.get(id_)
+        return id_ if node is None else quoted(node)
+
+    return name
+
+
+# ---- forget, history, scopes
+
+
+@main.command(epilog="Exits with 3 when an id is not there; the others are erased all the same.")
+@click.argument("ids", nargs=-1, metavar="[ID]...")
+@_filters
+@click.option("--yes", is_flag=True, help="Do not ask before erasing what the options choose.")
+@shared
+def forget(desk: Desk, *, ids: tuple[str, ...], where: "Filter", yes: bool) -> None:
+    """Erase memories on purpose: by ID, or all that the options choose.
+
+    Texts, vectors and links are overwritten in the file, and the same memory does not come back by being handed in
+    again. There is no undo.
+    """
+    from .model import Filter
+
+    chosen = where != Filter()
+    if bool(ids) == chosen:
+        raise click.UsageError("say what to forget: by ID, or by options such as --session, not both")
+    with desk.memory() as memory:
+        wanted = list(ids)
+        if chosen:
+            wanted = _chosen(memory, where)
+            if wanted and not yes:
+                _confirm(memory, wanted)
+        erased = memory.forget(wanted)
+    missing = [id_ for id_ in ids if id_ not in set(erased.episodes)]
+    if desk.as_json:
+        desk.json({"episodes": list(erased.episodes), "names": list(erased.entities), "missing": missing})
+    else:
+        click.echo(f"erased {len(erased.episodes):,} memories and {len(erased.entities):,} names only they mentioned")
+        for id_ in (*erased.episodes, *erased.entities)[:50]:
+            click.echo(f"  {id_}")
+    if missing:
+        desk.remark(f"not there: {', '.join(missing)}")
+        click.get_current_context().exit(MISSING)
+
+
+def _chosen(memory: "Memory", where: "Filter") -> list[str]:
+    """The ids of all that a filter lets through."""
+    import numpy as np
+
+    from .graph import EPOCH
+    from .model import Cue
+    from .stages import choose
+
+    graph = memory.graph()
+    return [graph.id(row) for row in np.flatnonzero(choose.allowed(graph, Cue("", EPOCH), where)).tolist()]
+
+
+def _confirm(memory: "Memory", ids: Sequence[str]) -> None:
+    from .terminal import quoted
+
+    if not sys.stdin.isatty():
+        raise click.UsageError(f"this would erase {len(ids):,} memories; say --yes if that is meant")
+    for node in filter(None, map(memory.get, ids[:5])):
+        click.echo(f"  {quoted(node, 70)}", err=True)
+    click.confirm(f"Erase these {len(ids):,} memories for good?", abort=True, err=True)
+
+
+@main.command(epilog="Exits with 3 when the id is not there.")
+@click.argument("id_", metavar="ID")
+@shared
+def history(desk: Desk, *, id_: str) -> None:
+    """Show a memory's life: what it replaced, what replaced it, and when it was accessed."""
+    from . import terminal
+
+    with desk.memory() as memory:
+        found = memory.history(id_)
+    if found is None:
+        if desk.as_json:
+            desk.json(None)
+        desk.remark(f"there is no memory {id_!r}")
+        click.get_current_context().exit(MISSING)
+    if desk.as_json:
+        ends = {"earlier": [*map(noted, found.earlier)], "later": [*map(noted, found.later)]}
+        desk.json({"node": noted(found.node), **ends, "accesses": [*map(accessed, found.accesses)]})
+        return
+    terminal.history(desk.out, found)
+
+
+@main.command()
+@shared
+def scopes(desk: Desk) -> None:
+    """List the scopes of the file: whose memories it holds."""
+    from .stores.sqlite import SQLite
+    from .terminal import table
+
+    store = SQLite(desk.check_there())
+    try:
+        found = store.scopes()
+    finally:
+        store.close()
+    if desk.as_json:
+        desk.json([{name: getattr(one, name) for name in one.__dataclass_fields__} for one in found])
+        return
+    rows = [(one.name, f"{one.episodes:,}", one.embedder or "none yet", f"{one.revision:,}") for one in found]
+    desk.out.print(
+        table({"scope": "left", "memories": "right", "embedder": "left", "revision": "right"}, rows)
+        if rows
+        else "no scopes yet"
+    )
+
+
+# ---- export, import, reembed
+
+
+@main.command()
+@click.argument("file", default="-", metavar="[FILE|-]")
+@click.option("--vectors", is_flag=True, help="Write the vectors too: larger, but nothing is embedded on import.")
+@shared
+def export(desk: Desk, *, file: str, vectors: bool) -> None:
+    """Write a scope as JSON Lines, to a file or to stdout; nothing is lost."""
+    import dataclasses
+
+    with desk.memory() as memory, _written(file) as out:
+        count = memory.export(out, vectors=vectors)
+    if file == "-":
+        return
+    if desk.as_json:
+        desk.json(dataclasses.asdict(count))
+    else:
+        click.echo(f"wrote {count.nodes:,} nodes, {count.edges:,} links and {count.accesses:,} accesses to {file}")
+
+
+@contextmanager
+def _written(file: str) -> Any:
+    """A text file that appears whole or not at all, its owner's alone; stdout for ``-``."""
+    if file == "-":
+        yield sys.stdout
+        sys.stdout.flush()
+        return
+    handle, name = tempfile.mkstemp(prefix=".ecphora-", dir=Path(file).parent)
+    try:
+        with os.fdopen(handle, "w", encoding="utf-8", newline="\n") as out:
+            yield out
+        Path(name).replace(file)
+    except BaseException:
+        Path(name).unlink(missing_ok=True)
+        raise
+
+
+@main.command("import")
+@click.argument("file", metavar="FILE|-")
+@click.option("--restore", is_flag=True, help="Take in what was forgotten here on purpose, too.")
+@shared
+def import_(desk: Desk, *, file: str, restore: bool) -> None:
+    """Read an export into a scope, which may hold memories already.
+
+    The file is checked to its last line before anything is written. Importing twice is harmless.
+    """
+    import dataclasses
+
+    from .terminal import progress
+
+    bar = progress(desk.err, "importing", shown=desk.watched)
+    with desk.memory(new=True, embeds=True) as memory, _lines(file) as lines, bar as told:
+        count = memory.import_(lines, restore=restore, progress=told)
+    if desk.as_json:
+        desk.json(dataclasses.asdict(count))
+        return
+    click.echo(
+        f"took in {count.nodes:,} nodes, {count.edges:,} links and {count.accesses:,} accesses; "
+        f"{count.known:,} were known, {count.refused:,} refused because forgotten here"
+    )
+    for notice in count.notices:
+        desk.remark(f"note: {notice}")
+
+
+@contextmanager
+def _lines(file: str) -> Any:
+    if file == "-":
+        yield read_stdin().split("\n")
+        return
+    try:
+        with Path(file).open(encoding="utf-8-sig", newline="\n") as lines:
+            yield lines
+    except UnicodeDecodeError as error:
+        raise InvalidText(f"{file} is not UTF-8 (byte {error.start} of a part of it); is it an export?") from error
+
+
+@main.command()
+@shared
+def reembed(desk: Desk) -> None:
+    """Change a scope over to another embedding model, given by --embedder."""
+    from . import memory
+    from .terminal import progress
+
+    settings = desk.settings
+    if settings.embedder is None:
+        raise click.UsageError("say which model to change over to, with --embedder")
+    path = desk.check_there()
+    with progress(desk.err, "embedding", shown=desk.watched) as told:
+        count = memory.reembed(path, scope=settings.scope, embedder=settings.make_embedder(), progress=told)
+    if desk.as_json:
+        desk.json({"reembedded": count})
+    else:
+        click.echo(f"{count:,} memories embedded anew")
+
+
+# ---- doctor, demo, bench
+
+
+@main.command(epilog="Exits with 1 when something is left to mend.")
+@click.option("--fix", is_flag=True, help="Mend what can be mended without loss.")
+@shared
+def doctor(desk: Desk, *, fix: bool) -> None:
+    """Examine the file and say how to mend what is wrong with it."""
+    import dataclasses
+
+    from . import terminal
+    from .doctor import examine
+
+    report = examine(desk.check_there(), fix=fix, embedder=desk.settings.make_embedder)
+    if desk.as_json:
+        desk.json({**dataclasses.asdict(report), "sound": report.sound})
+    else:
+        terminal.findings(desk.out, report)
+    if not report.sound:
+        click.get_current_context().exit(1)
+
+
+@main.command()
+@click.option("--db", type=click.Path(path_type=Path), help="Make the demo's memory here, and keep it.")
+@click.option("--keep", is_flag=True, help="Keep the demo's memory, to try your own questions on it.")
+@click.option("--embedder", metavar="NAME", default="minilm", show_default=True, help="As for the other commands.")
+@click.option("--json", "as_json", is_flag=True, help="Write JSON to stdout, and nothing else.")
+@click.pass_context
+def demo(ctx: click.Context, *, db: Path | None, keep: bool, embedder: str, as_json: bool) -> None:
+    """See it work: the chat of six friends over fourteen months, remembered and asked about.
+
+    Twelve hard questions with known answers; what is missed is shown as missed. No key, no network, half a minute.
+    """
+    from . import settings
+    from .demo import show
+
+    ctx.meta["ecphora.json"] = as_json
+    show.run(Desk(settings.load().over(embedder=embedder), as_json), db, keep=keep)
+
+
+class _Bench(click.Command):
+    """Stands for ``bench`` until it is called, so that listing the commands does not load it."""
+
+    def make_context(
+        self, info_name: str | None, args: list[str], parent: click.Context | None = None, **extra: Any
+    ) -> click.Context:
+        from .bench.commands import bench
+
+        return bench.make_context(info_name, args, parent, **extra)
+
+
+main.add_command(_Bench("bench", help="Measure recall on public data sets."))
+
+if __name__ == "__main__":
+    main()

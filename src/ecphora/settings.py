@@ -1,0 +1,124 @@
+"""Settings from the environment and a TOML file: their only reader. It opens no memory."""
+
+import os
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+from .errors import InvalidInput, UnknownName
+from .ports import Embedder
+
+FILE = "ecphora.toml"
+"""The settings file that is looked for in the working directory; ``ECPHORA_CONFIG`` names another."""
+VARIABLES = {
+    "db": ("ECPHORA_DB",),
+    "scope": ("ECPHORA_SCOPE",),
+    "embedder": ("ECPHORA_EMBEDDER",),
+    "openai_base_url": ("ECPHORA_OPENAI_BASE_URL",),
+    "openai_api_key": ("ECPHORA_OPENAI_API_KEY", "OPENAI_API_KEY"),
+}
+"""Every setting, as it is called in the file, and the environment variables that come before the file."""
+EMBEDDERS = "minilm, hashing, openai:MODEL or sentence-transformers:MODEL"
+"""What an embedder setting may say."""
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """What holds where a command says nothing else; ``embedder`` is ``None`` for the one a scope was written with."""
+
+    db: Path = Path("ecphora.db")
+    scope: str = "default"
+    embedder: str | None = None
+    openai_base_url: str | None = None
+    openai_api_key: str | None = field(default=None, repr=False)
+
+    def over(self, *, db: str | None = None, scope: str | None = None, embedder: str | None = None) -> "Settings":
+        """These settings with what a command line says in their place."""
+        return replace(
+            self,
+            db=self.db if db is None else Path(db),
+            scope=self.scope if scope is None else scope,
+            embedder=self.embedder if embedder is None else embedder,
+        )
+
+    def make_embedder(self, stored: str | None = None) -> Embedder:
+        """The embedder to use: the one that is set, else the one of the name ``stored``, else the default one."""
+        if self.embedder is not None:
+            return self._of_setting(self.embedder)
+        return self._of_setting("minilm") if stored is None else self._of_name(stored)
+
+    def _of_setting(self, setting: str) -> Embedder:
+        kind, _, model = setting.partition(":")
+        if kind == "minilm" and not model:
+            from .embedders.minilm import MiniLM  # noqa: PLC0415  # each embedder is imported only where it is used
+
+            return MiniLM()
+        if kind == "hashing" and (not model or (model.isascii() and model.isdigit())):
+            from .embedders.hashing import Hashing  # noqa: PLC0415
+
+            return Hashing(int(model)) if model else Hashing()
+        if kind == "openai" and model:
+            from .embedders.openai import OpenAIEmbedder  # noqa: PLC0415
+
+            if self.openai_base_url is None:
+                return OpenAIEmbedder(model, api_key=self.openai_api_key)
+            return OpenAIEmbedder(model, base_url=self.openai_base_url, api_key=self.openai_api_key)
+        if kind == "sentence-transformers" and model:
+            from .embedders.sentence_transformers import SentenceTransformersEmbedder  # noqa: PLC0415
+
+            return SentenceTransformersEmbedder(model)
+        raise UnknownName(f"no embedder is called {setting!r}; give {EMBEDDERS}")
+
+    def _of_name(self, name: str) -> Embedder:
+        """The embedder that calls itself so."""
+        from .embedders.minilm import MiniLM  # noqa: PLC0415
+
+        model, _, kind = name.rpartition("@")
+        if name == MiniLM.name:
+            return MiniLM()
+        if name.startswith("hashing/"):
+            return self._of_setting(f"hashing:{name.removeprefix('hashing/')}")
+        if kind in {"openai", "sentence-transformers"}:
+            return self._of_setting(f"{kind}:{model}")
+        raise UnknownName(
+            f"the scope was embedded by {name!r}, which cannot be made from its name alone; use it from Python, "
+            "or change the scope over with: ecphora reembed --embedder minilm"
+        )
+
+
+def load(environ: Mapping[str, str] | None = None, folder: Path | None = None) -> Settings:
+    """Read the settings: environment first, then the file, then the defaults.
+
+    ``environ`` and ``folder`` stand in for the process's own. A relative ``db`` in the file is relative to that file.
+    Raises ``InvalidInput`` for a file that cannot be read and for keys and values that mean nothing.
+    """
+    environ = os.environ if environ is None else environ
+    folder = Path() if folder is None else folder
+    named = environ.get("ECPHORA_CONFIG")
+    path = folder / (named or FILE)
+    found: dict[str, str] = _from_file(path) if named or path.is_file() else {}
+    if "db" in found:
+        found["db"] = str(path.parent / Path(found["db"]).expanduser())
+    for key, variables in VARIABLES.items():
+        for variable in reversed(variables):
+            if environ.get(variable):
+                found[key] = environ[variable]
+    db = found.pop("db", None)
+    return Settings(**({"db": Path(db)} if db else {}), **found)  # type: ignore[arg-type]  # checked: the keys are known
+
+
+def _from_file(path: Path) -> dict[str, str]:
+    try:
+        table: dict[str, Any] = tomllib.loads(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise InvalidInput(f"the settings file {path} cannot be read ({error}); mend ECPHORA_CONFIG") from error
+    except ValueError as error:  # not TOML, or not UTF-8
+        raise InvalidInput(f"the settings file {path} is not TOML: {error}") from error
+    for key, value in table.items():
+        if key not in VARIABLES:
+            raise InvalidInput(f"{path} sets {key!r}, which is no setting; there are {', '.join(VARIABLES)}")
+        if not isinstance(value, str) or not value:
+            raise InvalidInput(f"{path} sets {key!r} to {value!r}; give a text")
+    return table

@@ -1,0 +1,249 @@
+"""What is drawn in a terminal: recollections, nodes, progress. It decides nothing, and never prints control codes
+that stand in a memory's text.
+"""
+
+import re
+from collections import Counter
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from datetime import datetime
+
+from rich.console import Console, RenderableType
+from rich.padding import Padding
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+from rich.table import Table
+from rich.text import Text
+
+from .doctor import Report, Severity
+from .model import Evidence, History, Hit, Node, NodeId, Recollection, Share, Why
+
+NARROW = 76
+"""Columns below which a hit's text stands under its line instead of beside it."""
+LINES = 6
+"""Lines of a text that are shown before it is cut."""
+SLOW = 50.0
+"""Milliseconds of embedding from which they are shown apart."""
+TOP = 3
+"""Shares of a score that are shown without ``--explain``."""
+HEAD, WHO = 21, 20
+"""Columns for tick, rank, bar and score, and for date and speaker."""
+BANDS = {Evidence.STRONG: ("green", "●●●"), Evidence.WEAK: ("yellow", "●●○"), Evidence.NONE: ("red", "○○○")}
+_UNSAFE = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
+
+Naming = Callable[[NodeId], str]
+"""Gives the words by which a node of a path is shown."""
+
+
+def safe(text: str) -> str:
+    """A text without characters that would steer the terminal."""
+    return _UNSAFE.sub("\ufffd", text.replace("\r\n", "\n").replace("\t", "    "))
+
+
+def day(time: datetime) -> str:
+    """A time as a day: 3 May 2026."""
+    return f"{time.day} {time:%b} {time.year:04}"
+
+
+def clock(time: datetime) -> str:
+    """A time to the minute."""
+    return f"{day(time)} {time:%H:%M}"
+
+
+def band(found: Recollection) -> Text:
+    """Evidence band and confidence, as lights."""
+    colour, lights = BANDS[found.evidence]
+    name = "no" if found.evidence == Evidence.NONE else found.evidence.value
+    words = f"{name} evidence {found.confidence:.2f}"
+    return Text.assemble((lights, colour), " ", (words, f"bold {colour}"))
+
+
+def bar(part: float, width: int, colour: str, *, ascii_only: bool = False) -> Text:
+    """A bar filled to ``part`` of its width."""
+    full = round(max(0.0, min(1.0, part)) * width)
+    on, off = ("#", "-") if ascii_only else ("━", "╌")
+    return Text.assemble((on * full, colour), (off * (width - full), "bright_black"))
+
+
+def recollection(
+    console: Console,
+    found: Recollection,
+    *,
+    explain: bool | None = None,
+    naming: Naming = str,
+    gold: Collection[NodeId] = (),
+    lines: int = LINES,
+    shown: int | None = None,
+) -> None:
+    """Draw the hits, best first; ``gold`` are those to tick, ``explain`` asks for every share of each score.
+
+    With ``shown`` only so many, and after them only what is ticked.
+    """
+    colour = BANDS[found.evidence][0]
+    best = max((hit.score for hit in found), default=1.0)
+    narrow = console.width < NARROW
+    for rank, hit in enumerate(found, 1):
+        if shown is not None and rank > shown and hit.id not in gold:
+            continue
+        part = hit.score / best if best > 0 else 0.0
+        tick = ("✓ " if hit.id in gold else "  ", "bold green")
+        meter = bar(part, 6 if narrow else 10, colour, ascii_only=console.options.ascii_only)
+        head = Text.assemble(tick, (f"{rank:>2} ", "bold"), meter, (f" {hit.score:5.2f}", "bold"))
+        who = Text.assemble((day(hit.node.happened_at).rjust(11), "bright_black"))
+        who.append(f" {safe(hit.node.speaker or '')}", style="cyan")
+        width = console.width - (5 if narrow else HEAD + WHO + 2)
+        beside = _said(console, hit, explain=explain, naming=naming, lines=lines, width=width)
+        if narrow:
+            console.print(Text.assemble(head, " ", who))
+            console.print(Padding(beside, (0, 0, 0, 5)))
+        else:
+            grid = Table.grid(padding=(0, 1), expand=True)
+            grid.add_column(width=HEAD, no_wrap=True)
+            grid.add_column(width=WHO, overflow="ellipsis", no_wrap=True)
+            grid.add_column(ratio=1, overflow="fold")
+            grid.add_row(head, who, beside)
+            console.print(grid)
+
+
+def _said(
+    console: Console, hit: Hit, *, explain: bool | None, naming: Naming, lines: int, width: int
+) -> RenderableType:
+    """A hit's text, and under it why it came back."""
+    rows = Table.grid(expand=True)
+    rows.add_column(overflow="fold")
+    if hit.node.title:
+        rows.add_row(Text(safe(hit.node.title), style="italic"))
+    rows.add_row(_shortened(hit.text, lines * max(20, width)))
+    if hit.node.valid_to is not None:
+        rows.add_row(Text(f"held until {clock(hit.node.valid_to)}", style="yellow"))
+    if explain:
+        rows.add_row(shares(hit.why, hit.score, naming, ascii_only=console.options.ascii_only))
+        rows.add_row(Text(f"id {safe(hit.id)}", style="bright_black"))
+    elif explain is None and hit.why.shares:
+        rows.add_row(Text(top_shares(hit.why, width), style="bright_black"))
+    return rows
+
+
+def top_shares(why: Why, width: int) -> str:
+    """The largest shares of a score as one line, three or as many as fit, and what the rest adds."""
+    parts = sorted(why.shares, key=lambda share: -abs(share.value))
+    for shown in range(TOP, 0, -1):
+        told = [f"{share.stage} {share.value:+.2f}" for share in parts[:shown]]
+        if parts[shown:]:
+            told.append(f"rest {sum(share.value for share in parts[shown:]):+.2f}")
+        line = " · ".join(told)
+        if len(line) <= width:
+            break
+    return line
+
+
+def shares(why: Why, score: float, naming: Naming, *, ascii_only: bool = False) -> Table:
+    """Every share of a score with its path; the numbers shown add up to the score shown."""
+    table = Table.grid(padding=(0, 1))
+    table.add_column(style="bright_black")
+    table.add_column(justify="right", no_wrap=True)
+    table.add_column(overflow="fold", style="bright_black")
+    parts = sorted(why.shares, key=lambda share: -abs(share.value))
+    most = max((abs(share.value) for share in parts), default=1.0)
+    for share, value in zip(parts, _adding_up(parts, score), strict=True):
+        meter = bar(abs(share.value) / most, 8, "green" if share.value >= 0 else "red", ascii_only=ascii_only)
+        by = Text(" by " + " → ".join(naming(node) for node in share.path)) if share.path else Text("")
+        table.add_row(share.stage, f"{value:+.3f}", meter + by)
+    table.add_row("score", Text(f"{score:.3f}", style="bold"), "")
+    return table
+
+
+def _adding_up(parts: list[Share], score: float) -> list[float]:
+    """The shares rounded to thousandths so that they add up to the rounded score: the largest takes what is left."""
+    rounded = [round(share.value, 3) for share in parts]
+    if rounded:
+        rounded[0] = round(rounded[0] + round(score, 3) - sum(rounded), 3)
+    return rounded
+
+
+def quoted(node: Node, length: int = 40) -> str:
+    """A node in a few words: a name as it is, anything else as a quotation."""
+    if node.kind == "entity":
+        return safe(node.text)
+    words = " ".join(safe(node.text).split())
+    return f"“{words[:length].rstrip()}{'…' if len(words) > length else ''}”"
+
+
+def told(node: Node) -> Text:
+    """A memory as one line: when, who, what."""
+    who = (f"  {safe(node.speaker)}", "cyan") if node.speaker else ""
+    return Text.assemble((clock(node.happened_at), "bright_black"), who, "  ", " ".join(safe(node.text).split()))
+
+
+def _shortened(text: str, most: int) -> Text:
+    clean = safe(text).strip()
+    if len(clean) <= most + most // 2:
+        return Text(clean)
+    return Text.assemble(clean[:most].rsplit(" ", 1)[0], (f" … {len(clean) - most:,} more characters", "bright_black"))
+
+
+@contextmanager
+def progress(console: Console, what: str, *, shown: bool) -> Iterator[Callable[[int, int], None] | None]:
+    """A progress bar; nothing where it is not to be shown."""
+    if not shown:
+        yield None
+        return
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
+    with Progress(*columns, console=console, transient=True) as running:
+        task = running.add_task(what, total=None)
+        yield lambda done, total: running.update(task, completed=done, total=total)
+
+
+def table(columns: Mapping[str, str], rows: Iterable[tuple[str, ...]]) -> Table:
+    """Plain columns under a heading; the values say how each is aligned: ``left`` or ``right``."""
+    drawn = Table(box=None, padding=(0, 2, 0, 0), header_style="bright_black")
+    for name, align in columns.items():
+        drawn.add_column(name, justify="right" if align == "right" else "left", overflow="fold")
+    for row in rows:
+        drawn.add_row(*(Text(safe(value)) for value in row))
+    return drawn
+
+
+def heading(found: Recollection, question: str) -> Table:
+    """The question, and beside it the evidence and the time it took."""
+    grid = Table.grid(padding=(0, 2), expand=True)
+    grid.add_column(ratio=1, overflow="fold")
+    grid.add_column(justify="right", no_wrap=True)
+    embedding = found.cost.steps.get("embed", 0.0)
+    slow = embedding > SLOW  # the model was loaded, or asked over a network: not the time of recalling
+    took = f"{found.cost.milliseconds - embedding:.0f} ms + {embedding:.0f} embedding" if slow else ""
+    took = took or f"{found.cost.milliseconds:.0f} ms"
+    grid.add_row(Text(safe(question), style="bold"), Text.assemble(band(found), "  ", (took, "bright_black")))
+    return grid
+
+
+def history(console: Console, found: History) -> None:
+    """Draw a memory's life, oldest first."""
+    for node in found.earlier:
+        console.print(Text("  before  ", style="bright_black") + told(node))
+    console.print(Text("▶ now     " if not found.later else "▶ this    ", style="bold green") + told(found.node))
+    for node in found.later:
+        console.print(Text("  after   ", style="bright_black") + told(node))
+    if found.node.valid_to is not None:
+        console.print(f"          held until {clock(found.node.valid_to)}", style="yellow")
+    console.print(f"          recorded {clock(found.node.recorded_at)}", style="bright_black")
+    counts = Counter(access.touch.value for access in found.accesses)
+    if counts:
+        last = max(access.at for access in found.accesses)
+        parts = ", ".join(f"{count}× {touch}" for touch, count in counts.items())
+        console.print(f"          {parts}; last {clock(last)}", style="bright_black")
+
+
+def findings(console: Console, report: Report) -> None:
+    """Draw what an examination found, worst first."""
+    colours = {Severity.ERROR: "red", Severity.WARNING: "yellow", Severity.NOTE: "cyan"}
+    for finding in report.findings:
+        word, colour = ("fixed", "green") if finding.fixed else (finding.severity.value, colours[finding.severity])
+        console.print(Text.assemble((f"{word:>8}  ", f"bold {colour}"), safe(finding.what)))
+        if not finding.fixed:
+            console.print(Padding(Text(safe(finding.mend), style="bright_black"), (0, 0, 0, 10)))
+    scopes = "1 scope" if report.scopes == 1 else f"{report.scopes:,} scopes"
+    looked = f"{report.texts:,} texts in {scopes} of {report.path} were looked through"
+    if report.sound:
+        console.print(Text.assemble(("   sound  ", "bold green"), looked))
+    else:
+        console.print(Padding(Text(looked, style="bright_black"), (0, 0, 0, 10)))

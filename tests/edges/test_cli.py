@@ -1,0 +1,439 @@
+"""The command line: what it prints, where, and how it ends."""
+
+import io
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import click
+import pytest
+from click.testing import CliRunner, Result
+
+from ecphora.cli import main
+from ecphora.errors import EcphoraError, InvalidInput, UnknownName
+from ecphora.settings import Settings, load
+
+ECPHORA = Path(sys.executable).with_name("ecphora")
+
+
+@pytest.fixture(autouse=True)
+def clean(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """An empty working folder, a cheap embedder, and nothing else in the environment."""
+    monkeypatch.chdir(tmp_path)
+    for name in list(os.environ):
+        if name.startswith(("ECPHORA_", "OPENAI_")):
+            monkeypatch.delenv(name)
+    monkeypatch.setenv("ECPHORA_EMBEDDER", "hashing")
+    monkeypatch.setenv("COLUMNS", "100")
+
+
+def ecphora(*args: str, stdin: str | bytes | None = None) -> Result:
+    return CliRunner().invoke(main, args, input=stdin)
+
+
+def answer(*args: str, stdin: str | bytes | None = None, code: int = 0) -> Any:
+    result = ecphora(*args, "--json", stdin=stdin)
+    assert result.exit_code == code, result.output
+    return json.loads(result.stdout)
+
+
+def run(*args: str, stdin: bytes = b"", **environment: str) -> subprocess.CompletedProcess[bytes]:
+    return subprocess.run(
+        [ECPHORA, *args], input=stdin, capture_output=True, check=False, env={**os.environ, **environment}, timeout=60
+    )
+
+
+@pytest.fixture
+def told() -> None:
+    ecphora("remember", "Ana moved to Porto.", "--id", "a", "--speaker", "Ana", "--at", "2026-05-03", "--session", "s")
+    ecphora(
+        "remember", "Bo likes rain in Lisbon.", "--id", "b", "--speaker", "Bo", "--at", "2026-05-04", "--meta", "n=1"
+    )
+
+
+# ---- remember
+
+
+def test_remember_says_what_is_new_known_and_refused() -> None:
+    assert ecphora("remember", "One.", "--id", "1").stdout == "remembered: 1\n"
+    assert ecphora("remember", "One.", "--id", "1").stdout == "known already: 1\n"
+    ecphora("forget", "1")
+    result = ecphora("remember", "One.", "--id", "1")
+    assert "refused: 1" in result.stdout
+    assert "--restore" in result.stderr
+    assert ecphora("remember", "One.", "--id", "1", "--restore").stdout == "remembered: 1\n"
+    assert ecphora("remember", "Two.", "Three.").stdout == "2 remembered\n"
+
+
+def test_remember_reads_stdin_by_line_whole_and_as_json_lines() -> None:
+    assert len(answer("remember", stdin="One.\n\nTwo.\r\n")["new"]) == 2
+    assert len(answer("remember", "-", stdin="Three.\n")["new"]) == 1
+    assert len(answer("remember", "--whole", stdin="Four.\nFive.\n")["new"]) == 1
+    lines = '{"text": "Six.", "id": "6", "speaker": "Ana"}\n\n{"text": "Seven.", "id": "7", "metadata": {"a": 1}}\n'
+    assert answer("remember", "--jsonl", "--speaker", "Bo", stdin=lines)["new"] == ["6", "7"]
+    assert answer("history", "6")["node"]["speaker"] == "Ana"
+    assert answer("history", "7")["node"]["speaker"] == "Bo"
+
+
+@pytest.mark.parametrize(
+    ("line", "message"),
+    [
+        ('{"text": "x"}\nnonsense', "line 2: this is no JSON"),
+        ('{"text": "x", "mood": 1}', "line 1: there is no field 'mood'"),
+        ('{"speaker": "Ana"}', "line 1: a text must be a str"),
+        ('{"text": "x", "happened_at": "soon"}', "line 1: 'soon' is no date"),
+        ('{"text": "\\ud800"}', "line 1: the text holds a lone surrogate"),
+    ],
+)
+def test_a_line_that_cannot_be_read_is_named_and_nothing_written(line: str, message: str) -> None:
+    result = ecphora("remember", "--jsonl", stdin=line)
+    assert result.exit_code == 1
+    assert result.stderr.startswith(f"error: {message}")
+    assert not Path("ecphora.db").exists()
+
+
+def test_stdin_that_is_not_utf8_is_an_error_that_says_so() -> None:
+    result = ecphora("remember", stdin=b"caf\xe9\n")
+    assert (result.exit_code, result.stdout) == (1, "")
+    assert "UTF-8 at byte 3" in result.stderr
+
+
+def test_remember_supersedes_and_history_tells() -> None:
+    ecphora("remember", "Ana lives in Porto.", "--id", "old", "--at", "2026-01-01")
+    ecphora("remember", "Ana lives in Rome.", "--id", "new", "--at", "2026-02-01", "--supersedes", "old")
+    life = answer("history", "old")
+    assert [node["id"] for node in life["later"]] == ["new"]
+    assert life["node"]["valid_to"].startswith("2026-02-01")
+    drawn = ecphora("history", "old").stdout
+    assert "after" in drawn
+    assert "held until 1 Feb 2026" in drawn
+    assert ecphora("remember", "x", "--supersedes", "nobody").exit_code == 1
+
+
+# ---- recall
+
+
+@pytest.mark.usefixtures("told")
+def test_recall_draws_who_when_what_and_why() -> None:
+    result = ecphora("recall", "Where does Ana live now, in Porto?")
+    assert result.exit_code == 0
+    for part in ("evidence 0.", "ms", "Ana moved to Porto.", "3 May 2026", "words +", "rest +"):
+        assert part in result.stdout
+    assert "\x1b" not in result.stdout
+
+
+@pytest.mark.usefixtures("told")
+def test_explain_adds_up_to_the_score() -> None:
+    found = answer("recall", "Porto")
+    hit = found["hits"][0]
+    assert sum(share["value"] for share in hit["why"]) == pytest.approx(hit["score"], abs=1e-4)
+    drawn = ecphora("recall", "Porto", "--limit", "1", "--explain").stdout
+    values = [float(word) for word in drawn.split() if word[0] in "+-" and word[1:2].isdigit()]
+    score = float(drawn.split("score")[1].split()[0])
+    assert round(sum(values), 3) == score
+    assert "id a" in drawn
+    assert "words" not in ecphora("recall", "Porto", "--no-explain").stdout
+
+
+@pytest.mark.usefixtures("told")
+def test_recall_filters_and_looks_back() -> None:
+    def ids(*options: str) -> set[str]:
+        result = ecphora("recall", "Porto rain Lisbon", "--json", "--no-touch", *options)
+        return {hit["id"] for hit in json.loads(result.stdout)["hits"]}
+
+    assert ids() == {"a", "b"}
+    assert ids("--speaker", "Bo") == {"b"}
+    assert ids("--session", "s") == {"a"}
+    assert ids("--meta", "n=1") == {"b"}
+    assert ids("--meta", 'n="1"') == set()
+    assert ids("--after", "2026-05-04") == {"b"}
+    assert ids("--before", "2026-05-04") == {"a"}
+    assert ids("--as-of", "2026-05-03") == {"a"}
+    assert ids("--known-at", "2020-01-01") == set()
+    assert ids("--limit", "1", "--strategy", "recency") == {"b"}
+    assert ids("--tokens", "1") == set()
+
+
+@pytest.mark.usefixtures("told")
+def test_no_evidence_exits_with_three() -> None:
+    assert answer("recall", "Porto", "--known-at", "2020-01-01", code=3)["evidence"] == "none"
+    assert "nothing came back" in ecphora("recall", "Porto", "--known-at", "2020-01-01").stdout
+
+
+@pytest.mark.parametrize("width", ["20", "40", "59", "75", "200"])
+@pytest.mark.usefixtures("told")
+def test_any_width_will_do(width: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", width)
+    result = ecphora("recall", "Porto", "--explain")
+    assert "Porto." in result.stdout
+    assert max(map(len, result.stdout.splitlines())) <= int(width)
+
+
+def test_a_text_cannot_steer_the_terminal() -> None:
+    ecphora("remember", "Porto \x1b[2J\x07 \u202e [bold]tag[/bold]", "--speaker", "\x1b[31mAna")
+    shown = ecphora("recall", "Porto").stdout
+    assert not {"\x1b", "\x07", "\u202e"} & set(shown)
+    assert "[bold]tag[/bold]" in shown
+
+
+# ---- forget
+
+
+@pytest.mark.usefixtures("told")
+def test_forget_by_id_erases_and_tells_what_is_missing() -> None:
+    assert answer("forget", "a", "nobody", code=3) == {
+        "episodes": ["a"],
+        "names": ["entity:ana", "entity:porto"] if "entity:ana" in _names() else _names(),
+        "missing": ["nobody"],
+    }
+    assert ecphora("history", "a").exit_code == 3
+    assert answer("history", "a", code=3) is None
+
+
+def _names() -> list[str]:
+    lines = map(json.loads, ecphora("export").stdout.splitlines())
+    return sorted(line["forgotten"]["node"] for line in lines if line.get("forgotten", {}).get("digest") == "")
+
+
+@pytest.mark.usefixtures("told")
+def test_forget_by_options_asks_first() -> None:
+    refused = ecphora("forget", "--speaker", "Bo")
+    assert refused.exit_code == 2
+    assert "1 memories" in refused.stderr
+    assert "--yes" in refused.stderr
+    assert answer("forget", "--speaker", "Bo", "--yes")["episodes"] == ["b"]
+    assert ecphora("forget", "--speaker", "Bo", "--yes").stdout.startswith("erased 0 memories")
+    assert ecphora("forget").exit_code == 2
+    assert ecphora("forget", "a", "--speaker", "Ana").exit_code == 2
+
+
+# ---- export, import, scopes, reembed, doctor
+
+
+@pytest.mark.usefixtures("told")
+def test_export_and_import_go_round() -> None:
+    out = ecphora("export").stdout
+    assert json.loads(out.splitlines()[0])["ecphora"] == 1
+    assert answer("export", "all.jsonl", "--vectors")["vectors"] == 2
+    if os.name != "nt":
+        assert Path("all.jsonl").stat().st_mode & 0o077 == 0
+    assert answer("import", "all.jsonl", "--db", "copy.db", "--scope", "ana")["nodes"] > 2
+    again = ecphora("import", "-", "--db", "copy.db", "--scope", "ana", stdin=out)
+    assert again.stdout.startswith("took in 0 nodes")
+    assert ecphora("export", "--db", "copy.db", "--scope", "ana").stdout.splitlines()[1:] == out.splitlines()[1:]
+    found = answer("scopes", "--db", "copy.db")
+    assert [(scope["name"], scope["episodes"], scope["embedder"]) for scope in found] == [("ana", 2, "hashing/256")]
+    assert "ana" in ecphora("scopes", "--db", "copy.db").stdout
+
+
+def test_an_import_that_cannot_be_read_is_one_line() -> None:
+    Path("bad.jsonl").write_text('{"ecphora": 1}\n{"node": {}}\n')
+    result = ecphora("import", "bad.jsonl")
+    assert (result.exit_code, result.stdout) == (1, "")
+    assert result.stderr == "error: line 2: id is missing\n"
+    Path("bad.jsonl").write_bytes(b"\xff\xfe")
+    assert "UTF-8" in ecphora("import", "bad.jsonl").stderr
+    assert ecphora("import", "none.jsonl").exit_code == 1
+
+
+@pytest.mark.usefixtures("told")
+def test_the_scopes_own_embedder_is_used_where_none_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("ECPHORA_EMBEDDER")
+    assert answer("recall", "Porto")["hits"][0]["id"] == "a"
+    result = ecphora("recall", "Porto", "--embedder", "minilm")
+    assert result.exit_code == 1
+    assert "hashing/256" in result.stderr
+
+
+@pytest.mark.usefixtures("told")
+def test_reembed_changes_the_model(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert answer("reembed", "--embedder", "hashing:32") == {"reembedded": 2}
+    monkeypatch.delenv("ECPHORA_EMBEDDER")
+    assert answer("scopes")[0]["embedder"] == "hashing/32"
+    assert answer("recall", "Porto")["hits"][0]["id"] == "a"
+    assert ecphora("reembed").exit_code == 2
+
+
+@pytest.mark.usefixtures("told")
+def test_doctor_finds_mends_and_exits() -> None:
+    assert answer("doctor")["sound"]
+    assert "sound" in ecphora("doctor").stdout
+    Path("ecphora.db").write_bytes(b"broken" * 1000)
+    result = ecphora("doctor")
+    assert result.exit_code == 1
+    assert "error" in result.stdout
+    assert answer("doctor", code=1)["findings"][0]["severity"] == "error"
+
+
+# ---- errors and exit codes
+
+
+@pytest.mark.parametrize(
+    "command", [["recall", "x"], ["history", "x"], ["forget", "x"], ["export"], ["scopes"], ["doctor"]]
+)
+def test_reading_what_is_not_there_makes_no_file(command: list[str]) -> None:
+    result = ecphora(*command)
+    assert result.exit_code == 1
+    assert result.stderr.startswith("error: there is no memory at ecphora.db")
+    assert not Path("ecphora.db").exists()
+
+
+@pytest.mark.usefixtures("told")
+def test_an_unknown_scope_is_told_with_those_there_are() -> None:
+    result = ecphora("recall", "Porto", "--scope", "nobody")
+    assert result.exit_code == 1
+    assert "it holds 'default'" in result.stderr
+
+
+def test_with_json_an_error_is_json_on_stderr() -> None:
+    result = ecphora("recall", "x", "--json")
+    assert (result.exit_code, result.stdout) == (1, "")
+    assert json.loads(result.stderr)["error"]["type"] == "StoreReadOnly"
+
+
+def test_usage_errors_exit_with_two() -> None:
+    for args in (["nonsense"], ["recall"], ["recall", "x", "--limit", "0"], ["remember", "x", "--meta", "novalue"]):
+        assert ecphora(*args).exit_code == 2
+    assert ecphora("remember", "x", "--jsonl").exit_code == 2
+
+
+def test_an_unexpected_error_is_a_line_unless_a_traceback_is_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    def broken(*_: object, **__: object) -> None:
+        raise KeyError("oh")
+
+    monkeypatch.setattr("ecphora.settings.load", broken)
+    result = ecphora("scopes")
+    assert result.exit_code == 1
+    assert result.stderr.startswith("error: KeyError: 'oh' (unexpected")
+    assert isinstance(ecphora("--traceback", "scopes").exception, KeyError)
+
+
+def test_an_interrupt_exits_with_130(monkeypatch: pytest.MonkeyPatch) -> None:
+    def interrupted(*_: object, **__: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("ecphora.settings.load", interrupted)
+    result = ecphora("scopes")
+    assert result.exit_code == 130
+    assert "Traceback" not in result.output
+
+
+# ---- help
+
+
+def commands() -> list[tuple[str, click.Command]]:
+    return [(name, command) for name, command in main.commands.items() if name != "bench"]
+
+
+@pytest.mark.parametrize(("name", "command"), commands())
+def test_every_command_and_option_has_help(name: str, command: click.Command) -> None:
+    assert command.help
+    for param in command.params:
+        assert isinstance(param, click.Argument) or getattr(param, "help", None), f"{name} {param.name}"
+    assert ecphora(name, "--help").exit_code == 0
+
+
+@pytest.mark.parametrize(("name", "command"), commands())
+def test_every_command_but_the_demo_has_the_common_options(name: str, command: click.Command) -> None:
+    names = {param.name for param in command.params}
+    assert {"db", "embedder", "as_json"} <= names
+    assert name == "demo" or "scope" in names
+
+
+def test_bench_is_reached() -> None:
+    result = ecphora("bench", "--help")
+    assert result.exit_code == 0
+    assert "recall" in result.stdout
+
+
+# ---- real processes
+
+
+def test_help_loads_nothing_heavy() -> None:
+    code = "import sys; from ecphora.cli import main; main(['--help'], standalone_mode=False); print(*sys.modules)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert not {"numpy", "rich", "apsw", "onnxruntime", "dateparser"} & set(done.stdout.split())
+
+
+def test_a_lone_surrogate_in_the_arguments_is_an_error_not_a_crash() -> None:
+    if os.name == "nt":
+        pytest.skip("arguments are UTF-16 there")
+    for args in (
+        [b"remember", b"caf\xe9"],
+        [b"remember", b"x", b"--id", b"\xff"],
+        [b"remember", b"x", b"--db", b"\xff.db"],
+    ):
+        done = subprocess.run([str(ECPHORA).encode(), *args], capture_output=True, check=False)
+        assert done.returncode in ((0, 1) if b"--db" in args else (1,)), args
+        assert b"Traceback" not in done.stderr
+        assert done.stderr.startswith(b"error: ") or done.returncode == 0
+
+
+def test_a_reader_that_leaves_is_not_an_error() -> None:
+    run("remember", stdin="\n".join(f"Text number {n} about Porto." for n in range(600)).encode())
+    process = subprocess.Popen([ECPHORA, "export"], stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    assert process.stdout is not None
+    assert process.stderr is not None
+    process.stdout.read(10)
+    process.stdout.close()
+    process.wait(60)
+    assert process.stderr.read() == b""
+    process.stderr.close()
+
+
+def test_stdout_stays_clean_in_a_pipe_and_without_unicode() -> None:
+    done = run("remember", "--json", stdin=b"One in Porto.\nTwo.\n" * 20)
+    assert len(json.loads(done.stdout)["new"]) == 2
+    assert done.stderr == b""
+    plain = run("recall", "Porto", NO_COLOR="1", PYTHONIOENCODING="ascii")
+    assert plain.returncode in {0, 3}
+    assert b"One in Porto." in plain.stdout
+    json.loads(run("recall", "Porto é", "--json", PYTHONIOENCODING="ascii").stdout)
+
+
+# ---- settings
+
+
+def test_options_come_before_the_environment_before_the_file(tmp_path: Path) -> None:
+    (tmp_path / "ecphora.toml").write_text('db = "here.db"\nscope = "file"\nembedder = "hashing"\n')
+    found = load({"ECPHORA_SCOPE": "environment", "OPENAI_API_KEY": "k"}, tmp_path)
+    assert found == Settings(tmp_path / "here.db", "environment", "hashing", None, "k")
+    assert found.over(scope="option").scope == "option"
+    assert "k" not in repr(found).replace("Path", "")[-20:]
+    assert load({"ECPHORA_OPENAI_API_KEY": "ours", "OPENAI_API_KEY": "k"}, tmp_path).openai_api_key == "ours"
+    assert load({}, tmp_path / "elsewhere") == Settings()
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [("dbb = 'x'", "'dbb', which is no setting; there are db"), ("scope = 3", "give a text"), ("=", "not TOML")],
+)
+def test_a_settings_file_that_means_nothing_is_an_error(tmp_path: Path, text: str, message: str) -> None:
+    (tmp_path / "ecphora.toml").write_text(text)
+    with pytest.raises(InvalidInput, match=message):
+        load({}, tmp_path)
+    with pytest.raises(InvalidInput, match="ECPHORA_CONFIG"):
+        load({"ECPHORA_CONFIG": "none.toml"}, tmp_path)
+    assert ecphora("scopes").exit_code == 1
+
+
+def test_embedders_by_setting_and_by_name() -> None:
+    def name(setting: str | None, stored: str | None = None) -> str:
+        return Settings(embedder=setting, openai_base_url="http://localhost:1").make_embedder(stored).name
+
+    assert name("hashing") == name(None, "hashing/256") == "hashing/256"
+    assert name("minilm") == name(None) == name(None, "all-MiniLM-L6-v2/int8")
+    assert name("openai:m") == name(None, "m@openai") == "m@openai"
+    assert name("sentence-transformers:org/m") == "org/m@sentence-transformers"
+    for setting, stored in (("nonsense", None), ("openai:", None), ("hashing:x", None), (None, "someone's/own")):
+        with pytest.raises(UnknownName):
+            name(setting, stored)
+    assert issubclass(UnknownName, EcphoraError)
+
+
+def test_the_progress_bar_is_not_shown_to_pipes() -> None:
+    assert ecphora("remember", stdin="\n".join(f"Text {n}" for n in range(40))).stderr == ""
+    assert io.StringIO().isatty() is False
