@@ -1,0 +1,16 @@
+"""The SQLite store keeps the contract of stores."""
+
+from functools import partial
+
+import pytest
+
+from ecphora.stores.sqlite import SQLite
+from ecphora.testing import Locations, StoreContract
+
+
+class TestSQLite(StoreContract):
+    processes = True
+
+    @pytest.fixture
+    def locations(self, tmp_path_factory: pytest.TempPathFactory) -> Locations:
+        return lambda: partial(SQLite, tmp_path_factory.mktemp("store") / "memory.db")

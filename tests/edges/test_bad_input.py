@@ -1,0 +1,281 @@
+"""What may be handed in and cannot be used: one clear error that names the mend, and a file left as it was."""
+
+from collections.abc import Callable, Iterator, Sequence
+from datetime import time, timedelta
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from ecphora.embedders.hashing import Hashing
+from ecphora.errors import (
+    EcphoraError,
+    EmbedderMismatch,
+    IdCollision,
+    InvalidInput,
+    InvalidText,
+    InvalidTime,
+    UnknownName,
+    WrongVector,
+)
+from ecphora.graph import Graph
+from ecphora.memory import Memory
+from ecphora.model import Episode, Vectors
+from ecphora.stores.sqlite import SQLite
+from ecphora.testing import NOON, FakeClock, differences
+
+SURROGATE = "half a smile \ud83d"
+GOOD = "This must not be written."
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    return tmp_path / "memory.db"
+
+
+@pytest.fixture
+def memory(path: Path) -> Iterator[Memory]:
+    with Memory(path, embedder=Hashing(16), clock=FakeClock()) as opened:
+        opened.remember(Episode("Ana lives in Porto.", id="porto"))
+        yield opened
+
+
+def refused(memory: Memory, kind: type[EcphoraError], mend: str, use: Callable[[], object]) -> None:
+    """The use raises one clear error, and the memory stays as it was."""
+    before = memory.graph()
+    with pytest.raises(kind, match=mend) as caught:
+        use()
+    assert isinstance(caught.value, EcphoraError)
+    assert len(str(caught.value)) < 400
+    str(caught.value).encode()  # can be printed anywhere
+    assert differences(before, memory.graph()) == []
+    sound(memory)
+
+
+def sound(memory: Memory) -> None:
+    assert isinstance(memory._store, SQLite)
+    assert list(memory._store.faults()) == []
+    with Memory(memory._store.path, embedder=Hashing(16), clock=FakeClock()) as other:
+        assert differences(memory.graph(), other.graph()) == []
+
+
+# ---- texts
+
+
+@pytest.mark.parametrize(
+    ("text", "mend"),
+    [
+        ("", "give at least one visible character"),
+        (" \n\t\u3000", "give at least one visible character"),
+        ("x" * 10_000_000, "split it into parts of 1,000,000 at most"),
+        (SURROGATE, "decode its source with the right encoding"),
+        ("\udc80\ud800", "decode its source with the right encoding"),
+    ],
+    ids=["empty", "blank", "10 MB", "surrogate", "two surrogates"],
+)
+def test_texts(text: str, mend: str, memory: Memory) -> None:
+    refused(memory, InvalidText, mend, lambda: memory.remember(text))
+    refused(memory, InvalidText, mend, lambda: memory.remember([GOOD, text]))
+    refused(memory, InvalidText, mend, lambda: memory.remember([GOOD, Episode(text)]))
+    refused(memory, InvalidText, mend, lambda: memory.recall(text))
+
+
+@pytest.mark.parametrize("field", ["id", "speaker", "session", "title", "source", "supersedes"])
+def test_lone_surrogates_in_names(field: str, memory: Memory) -> None:
+    fields: dict[str, Any] = {field: SURROGATE}
+    mend = f"the {field} holds a lone surrogate at character 13; decode its source"
+    refused(memory, InvalidText, mend, lambda: memory.remember(GOOD, **fields))
+    refused(memory, InvalidText, mend, lambda: memory.remember([GOOD, Episode(GOOD, **fields)]))
+
+
+def test_lone_surrogates_elsewhere(memory: Memory, path: Path) -> None:
+    for metadata in ({"k": SURROGATE}, {SURROGATE: 1}):
+        refused(
+            memory,
+            InvalidText,
+            "the metadata holds a lone surrogate",
+            partial(memory.remember, GOOD, metadata=metadata),
+        )
+    refused(memory, InvalidText, "decode its source", lambda: Memory(path, scope=SURROGATE, embedder=Hashing(16)))
+    refused(memory, InvalidTime, "write 2026-05-03", lambda: memory.remember(GOOD, happened_at=SURROGATE))
+    refused(memory, UnknownName, "choose one of", lambda: memory.recall("Porto", strategy=SURROGATE))
+    assert memory.get(SURROGATE) is None
+    assert memory.history(SURROGATE) is None
+    assert not memory.forget(SURROGATE)
+
+
+def test_nul_characters_are_kept_faithfully(memory: Memory) -> None:
+    text = "\0Ana\0 moved\0"
+    id_ = memory.remember(text, id="n\0", speaker="A\0", session="\0s", title="t\0", metadata={"\0": "\0"}).id
+    with Memory(memory._store, embedder=Hashing(16)) as other:
+        node = other.get(id_)
+    assert node is not None
+    assert (node.id, node.text, node.speaker, node.session, node.title) == ("n\0", text, "A\0", "\0s", "t\0")
+    assert node.metadata == {"\0": "\0"}
+    assert memory.get("n") is None
+    assert memory.recall("\0Ana\0").hits
+    assert memory.forget("n\0").episodes == ("n\0",)
+    sound(memory)
+
+
+@pytest.mark.parametrize(
+    "what", [None, 5, b"text", {"text": GOOD}, [GOOD, None], [[GOOD]], [b"x"], 1.5], ids=repr
+)  # fmt: skip
+def test_what_cannot_be_remembered_at_all(what: Any, memory: Memory) -> None:
+    refused(memory, InvalidInput, "hand in a text or an Episode", lambda: memory.remember(what))
+
+
+@pytest.mark.parametrize("question", [None, 5, b"text", ["Porto"]], ids=repr)
+def test_what_cannot_be_asked(question: Any, memory: Memory) -> None:
+    refused(memory, InvalidText, "must be a str", lambda: memory.recall(question))
+
+
+@pytest.mark.parametrize("scope", ["", " ", None, 5, "x" * 513], ids=lambda scope: repr(scope)[:9])
+def test_scopes(scope: Any, memory: Memory, path: Path) -> None:
+    refused(memory, InvalidInput, "scope is .*give a text", lambda: Memory(path, scope=scope, embedder=Hashing(16)))
+
+
+# ---- times
+
+TIMES = (
+    "", "yesterday", "2026", "2026-02-30", "2026-13-01", "0000-01-01", "10000-01-01", "03.05.2026", "2026-05-03T25:00",
+    "2026-05-03T14:30+25:00", "\0", "١٢", 0, 1_777_777_777, 1.5, float("nan"), True, b"2026-05-03", time(12),
+    timedelta(1), [NOON],
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("value", TIMES, ids=lambda value: ascii(value)[:30])
+def test_times(value: Any, memory: Memory) -> None:
+    refused(memory, InvalidTime, "(write|give) ", lambda: memory.remember(GOOD, happened_at=value))
+    refused(memory, InvalidTime, "(write|give) ", lambda: memory.recall("Porto", as_of=value))
+    refused(memory, InvalidTime, "(write|give) ", lambda: memory.recall("Porto", known_at=value))
+
+
+@pytest.mark.parametrize("value", ["0001-01-01", "9999-12-31", "0001-01-01T00:00+14:00", "9999-12-31T23:59-12:00"])
+def test_the_ends_of_time(value: str, memory: Memory) -> None:
+    memory.remember("Yesterday, tomorrow, last year and in 3 weeks.", id="end", happened_at=value)
+    found = memory.recall("What happened yesterday, or will next year?", as_of=value, known_at="9999-12-31")
+    assert "end" in {hit.id for hit in found}
+    assert memory.history("end") is not None
+    sound(memory)
+
+
+# ---- names and numbers
+
+
+@pytest.mark.parametrize(
+    ("fields", "mend"),
+    [
+        ({"id": "entity:ana"}, "kept for names; choose another"),
+        ({"id": ""}, "give a text of 1 to 512 characters, or None"),
+        ({"id": 5}, "give a text of 1 to 512 characters, or None"),
+        ({"speaker": " "}, "give a text of 1 to 512 characters, or None"),
+        ({"title": "x" * 513}, "give a text of 1 to 512 characters, or None"),
+        ({"source": ["mail"]}, "give a text of 1 to 512 characters, or None"),
+        ({"supersedes": "nothing"}, "remember that first"),
+        ({"trust": float("nan")}, "give a number from 0 to 1"),
+        ({"trust": float("inf")}, "give a number from 0 to 1"),
+        ({"trust": -1}, "give a number from 0 to 1"),
+        ({"trust": "high"}, "give a number from 0 to 1"),
+        ({"metadata": [("k", 1)]}, "give a mapping of names to plain values"),
+        ({"metadata": "k"}, "give a mapping of names to plain values"),
+        ({"metadata": {1: "x"}}, "keys are texts, values texts, numbers, bools or None"),
+        ({"metadata": {"k": [1]}}, "keys are texts, values texts, numbers, bools or None"),
+        ({"metadata": {"k": {"deep": 1}}}, "keys are texts, values texts, numbers, bools or None"),
+        ({"metadata": {"k": b"x"}}, "keys are texts, values texts, numbers, bools or None"),
+        ({"metadata": {"k": NOON}}, "keys are texts, values texts, numbers, bools or None"),
+        ({"metadata": {"k": float("nan")}}, "give a finite number or None"),
+        ({"metadata": {"k": float("-inf")}}, "give a finite number or None"),
+        ({"metadata": {"k": 10**5000}}, "give it as a text"),
+    ],
+)  # fmt: skip
+def test_fields(fields: dict[str, Any], mend: str, memory: Memory) -> None:
+    refused(memory, InvalidInput, mend, lambda: memory.remember(GOOD, **fields))
+    refused(memory, InvalidInput, mend, lambda: memory.remember([GOOD, Episode(GOOD, **fields)]))
+
+
+def test_ids_that_collide(memory: Memory) -> None:
+    mend = "choose another id, or forget the old one first"
+    refused(memory, IdCollision, mend, lambda: memory.remember([Episode(GOOD, id="x"), Episode("Other.", id="x")]))
+    refused(memory, IdCollision, mend, lambda: memory.remember([GOOD, Episode(GOOD, id="porto")]))
+    refused(memory, InvalidInput, "hand in Episode", lambda: memory.remember([GOOD, "Other."], id="x"))
+
+
+def test_the_old_one_can_be_forgotten_as_the_message_says(memory: Memory) -> None:
+    memory.forget("porto")
+    assert memory.remember("Ana lives in Faro.", id="porto", restore=True).new == ("porto",)
+
+
+@pytest.mark.parametrize("bounds", [{"limit": 0}, {"limit": -1}, {"budget": 0}, {"limit": 5, "budget": -3}], ids=repr)
+def test_limits(bounds: dict[str, int], memory: Memory) -> None:
+    refused(memory, InvalidInput, "both must be at least 1", lambda: memory.recall("Porto", **bounds))  # type: ignore[arg-type]
+
+
+def test_unknown_strategies(memory: Memory, path: Path) -> None:
+    mend = "choose one of fused, dense, bm25, rrf, recency"
+    refused(memory, UnknownName, mend, lambda: memory.recall("Porto", strategy="oracle"))
+    refused(memory, UnknownName, mend, lambda: Memory(path, strategy="", embedder=Hashing(16)))
+
+
+# ---- embedders that fail
+
+
+class Failing(Hashing):
+    """Gives what ``broken`` makes of the right vectors, from the given call on."""
+
+    def __init__(self, broken: Callable[[Vectors], Vectors], calls: int = 0) -> None:
+        super().__init__(16)
+        self.broken = broken
+        self.calls = calls
+
+    def embed(self, texts: Sequence[str], /, *, cue: bool = False) -> Vectors:
+        vectors = super().embed(texts, cue=cue)
+        self.calls -= 1
+        return vectors if self.calls >= 0 else self.broken(vectors)
+
+
+@pytest.mark.parametrize(
+    "broken",
+    [
+        lambda vectors: vectors[:, :8],
+        lambda vectors: vectors[:-1],
+        lambda vectors: vectors[0],
+        lambda vectors: np.concatenate([vectors, vectors]),
+        lambda vectors: vectors * np.float32(np.nan),
+        lambda vectors: np.full_like(vectors, np.inf),
+    ],
+    ids=["narrow", "short", "flat", "long", "NaN", "infinite"],
+)
+def test_wrong_vectors(broken: Callable[[Vectors], Vectors], memory: Memory, path: Path) -> None:
+    with Memory(path, embedder=Failing(broken)) as other:
+        refused(memory, WrongVector, "mend the embedder", lambda: other.remember([GOOD, "Other."]))
+        refused(memory, WrongVector, "mend the embedder", lambda: other.recall("Where does Ana live?"))
+
+
+def test_another_size_under_the_same_name(memory: Memory, path: Path) -> None:
+    longer = Hashing(32)
+    longer.name = "hashing/16"
+    refused(memory, EmbedderMismatch, "give the other a name of its own", lambda: Memory(path, embedder=longer))
+
+
+def test_an_embedder_that_raises_amid_many(path: Path) -> None:
+    class Down(Exception):
+        pass
+
+    def broken(vectors: Vectors) -> Vectors:
+        raise Down
+
+    days = [Episode(f"On day {day} Ana saw Mia.", id=f"d{day}") for day in range(1200)]
+    with Memory(path, embedder=Failing(broken, calls=1), clock=FakeClock()) as memory:
+        with pytest.raises(Down):
+            memory.remember(days)
+        assert len(memory) == 512
+        assert {f"d{day}" for day in range(512)} == set(memory.graph().nodes["ids"][memory.graph().episodes])
+        sound(memory)
+    with Memory(path, embedder=Hashing(16), clock=FakeClock()) as memory:
+        made = memory.remember(days)
+        assert (len(made.known), len(made.new), len(memory)) == (512, 688, 1200)
+        sound(memory)
+        assert not differences(memory.graph(), Graph().plus(memory._store.changes("default", 0)))

@@ -1,0 +1,66 @@
+"""Memory as a whole: what must hold whatever is told, and in whatever order."""
+
+import tempfile
+from itertools import pairwise
+from pathlib import Path
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ecphora.embedders.hashing import Hashing
+from ecphora.language.tokens import tokens
+from ecphora.memory import Memory
+from ecphora.model import Episode
+from ecphora.strategies import BUILT_IN
+from ecphora.testing import FakeClock, differences
+
+TALK = tuple(
+    Episode(text, id=f"t{place}", speaker="Ana" if place % 2 else "Ben", session="s" if place < 5 else None,
+            happened_at=f"2026-05-03T12:{5 * place:02}")
+    for place, text in enumerate(
+        ["Did Mia find a boat?", "Yes, in Porto.", "How was the river?", "Lovely, we saw Zebulon.", "Who is he?",
+         "Remind me to call the school.", "Which school?", "The one in Porto."]
+    )
+)  # fmt: skip
+QUESTIONS = ("Who is Zebulon?", "Which school is in Porto?", "river boat")
+
+
+def recalled(memory: Memory) -> dict[tuple[str, str], dict[str, float]]:
+    return {
+        (question, name): {hit.id: round(hit.score, 4) for hit in memory.recall(question, strategy=name, touch=False)}
+        for question in QUESTIONS
+        for name in BUILT_IN
+        if name != "rrf"  # which ranks what is equally good in order of telling
+    }
+
+
+@given(st.permutations(TALK), st.lists(st.integers(1, 7), max_size=3))
+def test_told_in_any_order_the_same_is_recalled(talk: list[Episode], cuts: list[int]) -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        in_order = Memory(Path(folder) / "a.db", embedder=Hashing(64), clock=FakeClock())
+        backfilled = Memory(Path(folder) / "b.db", embedder=Hashing(64), clock=FakeClock())
+        in_order.remember(TALK)
+        bounds = [0, *sorted(set(cuts)), len(talk)]
+        for start, end in pairwise(bounds):
+            backfilled.remember(talk[start:end])
+        assert recalled(in_order) == recalled(backfilled)
+        in_order.close()
+        backfilled.close()
+
+
+@given(st.text(min_size=1), st.text(min_size=1), st.none() | st.text(min_size=1, max_size=20))
+def test_any_text_is_kept_faithfully(text: str, question: str, speaker: str | None) -> None:
+    if not (text.strip() and question.strip()) or (speaker is not None and not speaker.strip()):
+        return
+    with tempfile.TemporaryDirectory() as folder, Memory(Path(folder) / "m.db", embedder=Hashing(8)) as memory:
+        id_ = memory.remember(text, speaker=speaker, session=speaker, title=speaker, metadata={text: question}).id
+        node = memory.get(id_)
+        assert node is not None
+        assert (node.text, node.speaker, node.title, node.metadata) == (text, speaker, speaker, {text: question})
+        found = memory.recall(question, budget=5)
+        assert sum(tokens(hit.text) for hit in found) <= 5
+        assert memory.remember(text, speaker=speaker, session=speaker, title=speaker).known == (id_,)
+        with Memory(Path(folder) / "m.db", embedder=Hashing(8)) as other:
+            assert differences(memory.graph(), other.graph()) == []
+        assert memory.forget(id_).episodes == (id_,)
+        assert len(memory.graph()) == 0

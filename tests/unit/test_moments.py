@@ -1,0 +1,56 @@
+"""What callers give as a time."""
+
+from datetime import UTC, date, datetime, timedelta, timezone
+
+import pytest
+
+from ecphora.errors import InvalidTime
+from ecphora.language.moments import moment
+
+LISBON = timezone(timedelta(hours=1))
+
+
+@pytest.mark.parametrize(
+    ("value", "expected"),
+    [
+        ("2026-05-03", datetime(2026, 5, 3, tzinfo=UTC)),
+        (" 2026-05-03\n", datetime(2026, 5, 3, tzinfo=UTC)),
+        ("2026-05-03T14:30", datetime(2026, 5, 3, 14, 30, tzinfo=UTC)),
+        ("2026-05-03 14:30:05.25", datetime(2026, 5, 3, 14, 30, 5, 250_000, tzinfo=UTC)),
+        ("2026-05-03T14:30Z", datetime(2026, 5, 3, 14, 30, tzinfo=UTC)),
+        ("2026-05-03T14:30+01:00", datetime(2026, 5, 3, 14, 30, tzinfo=LISBON)),
+        (date(2026, 5, 3), datetime(2026, 5, 3, tzinfo=UTC)),
+        (datetime(2026, 5, 3, 14), datetime(2026, 5, 3, 14, tzinfo=UTC)),  # noqa: DTZ001  # what is tested
+        (datetime(2026, 5, 3, 14, tzinfo=LISBON), datetime(2026, 5, 3, 14, tzinfo=LISBON)),
+        ("0001-01-01", datetime(1, 1, 1, tzinfo=UTC)),
+        ("9999-12-31", datetime(9999, 12, 31, tzinfo=UTC)),
+    ],
+)
+def test_times_are_read(value: object, expected: datetime) -> None:
+    read = moment(value)
+    assert read == expected
+    assert read.utcoffset() == expected.utcoffset()
+
+
+@pytest.mark.parametrize("day", ["2026-05-03", "9999-12-31", date(2026, 5, 3), date.max])
+def test_the_end_of_a_day_is_its_last_instant(day: str | date) -> None:
+    last = moment(day, end=True)
+    assert last - moment(day) == timedelta(days=1) - timedelta(microseconds=1)
+
+
+def test_the_end_of_an_instant_is_that_instant() -> None:
+    assert moment("2026-05-03T00:00", end=True) == datetime(2026, 5, 3, tzinfo=UTC)
+
+
+INVALID = (
+    "", " ", "yesterday", "2026", "2026-05", "2026-5-3", "2026-02-30", "2025-02-29", "2026-13-01", "0000-01-01",
+    "10000-01-01", "-0001-01-01", "03.05.2026", "5/3/2026", "2026-05-03T25:00", "2026-05-03T14:60",
+    "2026-05-03T14:30+25:00", "2026-05-03\0", "\ud800", "x" * 100_000, "2026-05-03T14:30 Lisbon", 0, 1_777_777_777, 1.5,
+    True, b"2026-05-03", (2026, 5, 3), timedelta(1), float("nan"), object,
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("value", INVALID, ids=lambda value: ascii(value)[:30])
+def test_what_is_no_date_is_refused(value: object) -> None:
+    with pytest.raises(InvalidTime, match=r"(?s)is no date.*(write|give) "):
+        moment(value)

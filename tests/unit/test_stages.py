@@ -1,0 +1,422 @@
+"""The stages of recall, each beside its readable twin: the same written as plain loops."""
+
+import math
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import replace
+from datetime import timedelta
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ecphora.graph import Graph
+from ecphora.language.names import entity_id
+from ecphora.language.words import words
+from ecphora.model import Change, Cue, Edge, Episode, Evidence, Filter, Interval, Kind, Link, Node, Scores, Superseded
+from ecphora.stages import choose, company, fuse, gate, links, people, priors, seed, times
+from ecphora.testing import NOON, sample_change, sample_cue, sample_graph, sample_name, sample_node, sample_vector
+
+VOCABULARY = ["river", "boat", "school", "lunch", "porto"]
+NAMES = ["Ana", "Mia", "Porto"]
+
+
+@st.composite
+def graphs(draw: st.DrawFn) -> tuple[Graph, list[Node], list[Edge]]:
+    """Random turns in sessions, with the names they mention or are about."""
+    told = draw(
+        st.lists(
+            st.tuples(
+                st.lists(st.sampled_from(VOCABULARY), min_size=1, max_size=6),
+                st.sampled_from([None, "a", "b", "c"]),
+                st.integers(0, 5),
+                st.sets(st.sampled_from(NAMES)),
+                st.sampled_from([None, *NAMES]),
+            ),
+            min_size=1,
+            max_size=14,
+        )
+    )
+    nodes = [
+        sample_node(f"n{place}", " ".join(text), session=session, minutes=minutes)
+        for place, (text, session, minutes, _, _) in enumerate(told)
+    ]
+    mentions = [
+        Edge(f"n{place}", entity_id(name), Link.MENTIONS) for place, turn in enumerate(told) for name in sorted(turn[3])
+    ]
+    about = [Edge(f"n{place}", entity_id(turn[4]), Link.ABOUT) for place, turn in enumerate(told) if turn[4]]
+    change = sample_change(*nodes, *map(sample_name, NAMES), edges=(*mentions, *about))
+    numbered = tuple(replace(node, seq=seq) for seq, node in enumerate(change.nodes, 1))
+    return Graph().plus(replace(change, nodes=numbered, revision=1)), nodes, [*mentions, *about]
+
+
+texts = st.lists(st.sampled_from([*VOCABULARY, "zorro"]), max_size=4).map(" ".join)
+strengths = st.lists(st.sampled_from([0.0, 0.1, 0.25, 0.5, 0.9, 1.5, -0.5]), min_size=20, max_size=20)
+
+
+def scored(graph: Graph, values: Sequence[float]) -> Scores:
+    scores = graph.zeros()
+    episodes = np.flatnonzero(graph.episodes)
+    scores[episodes] = values[: len(episodes)]
+    return scores
+
+
+# ---- seed
+
+
+def bm25(documents: list[list[str]], query: list[str], *, k1: float = 1.2, b: float = 0.75) -> list[float]:
+    """Equation 3.15 of Robertson and Zaragoza, 2009, with the idf that is never negative."""
+    mean = max(1.0, sum(map(len, documents)) / len(documents))
+    found = []
+    for document in documents:
+        counts, score = Counter(document), 0.0
+        for word in query:
+            holding = sum(word in other for other in documents)
+            idf = math.log(1 + (len(documents) - holding + 0.5) / (holding + 0.5))
+            score += idf * counts[word] * (k1 + 1) / (counts[word] + k1 * (1 - b + b * len(document) / mean))
+        found.append(score)
+    return found
+
+
+@given(graphs(), texts)
+def test_words_are_bm25(made: tuple[Graph, list[Node], list[Edge]], text: str) -> None:
+    graph, nodes, _ = made
+    expected = bm25([words(node.text) for node in nodes], list(dict.fromkeys(words(text))))
+    assert seed.words(graph, sample_cue(text)) == pytest.approx([*expected, 0, 0, 0], abs=1e-5)
+
+
+@given(graphs(), texts)
+def test_words_in_context_are_bm25_of_two_turns_as_one(made: tuple[Graph, list[Node], list[Edge]], text: str) -> None:
+    graph, nodes, _ = made
+    together = [
+        words(node.text) + (words(nodes[graph.previous[row]].text) if graph.previous[row] >= 0 else [])
+        for row, node in enumerate(nodes)
+    ]
+    expected = bm25(together, list(dict.fromkeys(words(text))))
+    assert seed.words_in_context(graph, sample_cue(text)) == pytest.approx([*expected, 0, 0, 0], abs=1e-5)
+
+
+@given(graphs(), texts)
+def test_covered_is_the_share_of_rarity(made: tuple[Graph, list[Node], list[Edge]], text: str) -> None:
+    graph, nodes, _ = made
+    cue = sample_cue(text)
+    asked = list(dict.fromkeys(words(text)))
+    holding = {word: sum(word in words(node.text) for node in nodes) for word in asked}
+    idf = {word: math.log(1 + (len(nodes) - n + 0.5) / (n + 0.5)) for word, n in holding.items()}
+    whole = sum(idf.values()) or 1
+    expected = [sum(idf[word] for word in asked if word in words(node.text)) / whole for node in nodes]
+    assert seed.covered(graph, cue) == pytest.approx([*expected, 0, 0, 0], abs=1e-5)
+    assert seed.words(graph, cue).max() <= seed.most(graph, cue) + 1e-5
+
+
+def test_bm25_by_hand() -> None:
+    nodes = (sample_node("a", "river boat boat"), sample_node("b", "river"))
+    graph = Graph().plus(replace(sample_change(*nodes), revision=1))
+    scores = seed.words(graph, sample_cue("boat"))
+    # idf = ln(1 + (2 - 1 + .5) / (1 + .5)) = ln 2; tf = 2 · 2.2 / (2 + 1.2 (.25 + .75 · 3 / 2))
+    assert scores == pytest.approx([math.log(2) * 4.4 / (2 + 1.2 * 1.375), 0])
+
+
+@given(graphs(), texts)
+def test_the_context_score_is_the_cosine_with_the_context_vector(
+    made: tuple[Graph, list[Node], list[Edge]], text: str
+) -> None:
+    graph, nodes, _ = made
+    cue = sample_cue(text)
+    assert cue.vector is not None
+    scores = seed.meaning(graph, cue)
+    expected = []
+    for row, node in enumerate(nodes):
+        vector = sample_vector(node.text)
+        assert scores[row] == pytest.approx(vector @ cue.vector, abs=1e-3)
+        if (before := graph.previous[row]) >= 0:
+            vector = vector + 0.4 * sample_vector(nodes[before].text)
+        expected.append(vector @ cue.vector / np.linalg.norm(vector))
+    assert seed.in_context(graph, scores)[: len(nodes)] == pytest.approx(expected, abs=2e-3)
+
+
+def test_no_vector_means_no_meaning() -> None:
+    assert not seed.meaning(sample_graph(), sample_cue("boat", vector=None)).any()
+    assert seed.meaning(Graph(), sample_cue("boat")).shape == (0,)
+
+
+# ---- links
+
+
+def followed(graph: Graph, cue: Cue, scores: Scores, seeds: list[int], edges: list[Edge]) -> tuple[list[float], ...]:
+    about, shared = [0.0] * len(graph), [0.0] * len(graph)
+    episodes = max(2, int(graph.episodes.sum()))
+    for start in seeds:
+        strength = min(1.0, max(0.0, float(scores[start])))
+        names = [edge.dst for edge in edges if edge.src == graph.id(start) and edge.link is Link.MENTIONS]
+        sharing = Counter[int]()
+        for name in names:
+            arriving = [edge for edge in edges if edge.dst == name]
+            if name in cue.entities or len(arriving) > links.FAN:
+                continue
+            rarity = math.log(1 + episodes / len(arriving)) / math.log(1 + episodes)
+            for edge in arriving:
+                row = graph.row(edge.src)
+                if row is None or row == start:
+                    continue
+                if edge.link is Link.ABOUT:
+                    about[row] = max(about[row], strength)
+                else:
+                    sharing[row] += rarity * strength  # type: ignore[assignment]
+        for row, sum_ in sharing.items():
+            shared[row] = max(shared[row], sum_)
+    return about, shared
+
+
+@given(graphs(), strengths, st.sets(st.sampled_from(NAMES), max_size=1), st.integers(1, 8))
+def test_links_are_followed(
+    made: tuple[Graph, list[Node], list[Edge]], values: list[float], asked: set[str], k: int
+) -> None:
+    graph, _, edges = made
+    scores = scored(graph, values)
+    cue = sample_cue(" ".join(asked))
+    seeds = choose.top(scores, k)
+    about, sharing = links.followed(graph, cue, scores, seeds)
+    expected = followed(graph, cue, scores, seeds.tolist(), edges)
+    assert about.scores == pytest.approx(expected[0], abs=1e-5)
+    assert sharing.scores == pytest.approx(expected[1], abs=1e-5)
+    for reached in (about, sharing):
+        rows = np.flatnonzero(reached.scores)
+        assert np.isin(reached.trail.by[rows], seeds).all()
+        assert all(graph.id(via).startswith("entity:") for via in reached.trail.via[rows])
+
+
+def test_a_name_that_everything_mentions_leads_nowhere() -> None:
+    nodes = [sample_node(f"n{place}", "x", seq=place + 1) for place in range(links.FAN + 1)]
+    edges = tuple(Edge(node.id, "entity:ana", Link.MENTIONS) for node in nodes)
+    change = sample_change(*nodes, replace(sample_name("Ana"), seq=len(nodes) + 1), edges=edges, revision=1)
+    graph = Graph().plus(change)
+    about, sharing = links.followed(graph, sample_cue("x"), graph.zeros() + 1, np.array([0]))
+    assert not about.scores.any()
+    assert not sharing.scores.any()
+
+
+def test_titles_in_the_cue() -> None:
+    graph = sample_graph()
+    titled = links.titled(graph, sample_cue("Where is Porto?"))
+    assert [graph.id(row) for row in np.flatnonzero(titled).tolist()] == ["t5"]
+    assert not links.titled(graph, sample_cue("Where is Zorro?")).any()
+
+
+# ---- company
+
+
+@given(graphs(), strengths)
+def test_a_session_is_as_good_as_its_best_three(
+    made: tuple[Graph, list[Node], list[Edge]], values: list[float]
+) -> None:
+    graph, nodes, _ = made
+    scores = scored(graph, values)
+    expected = []
+    for node in nodes:
+        rows = [row for row, other in enumerate(nodes) if node.session and other.session == node.session]
+        best = sorted((max(0.0, float(scores[row])) for row in rows), reverse=True)[:3]
+        expected.append(sum(best) / 3)
+    assert company.session(graph, scores) == pytest.approx([*expected, 0, 0, 0], abs=1e-6)
+
+
+@given(graphs(), strengths)
+def test_neighbours(made: tuple[Graph, list[Node], list[Edge]], values: list[float]) -> None:
+    graph, nodes, _ = made
+    scores = scored(graph, values)
+    beside = company.neighbours(graph, scores)
+    for row in range(len(nodes)):
+        near = [other for other in range(len(nodes)) if graph.previous[other] == row or graph.previous[row] == other]
+        expected = max((float(scores[other]) for other in near), default=0.0)
+        assert beside[row] == pytest.approx(expected if len(near) == 2 else max(0.0, expected))
+
+
+# ---- choose
+
+
+def fact(id_: str, **fields: Any) -> Node:
+    return sample_node(id_, **fields)
+
+
+FACTS = (
+    fact("a", speaker="Ana", session="s1", source="mail", minutes=0, metadata={"k": 1, "x": "y"}),
+    fact("b", speaker="Ben", session="s1", source="chat", minutes=60, metadata={"k": 2}),
+    fact("c", speaker="Ana", session="s2", minutes=120, recorded_at=NOON + timedelta(days=1)),
+)
+
+
+@pytest.mark.parametrize(
+    ("where", "expected"),
+    [
+        (Filter(), "abc"),
+        (Filter(speakers=("Ana",)), "ac"),
+        (Filter(speakers=("Ana", "Ben", "Zorro")), "abc"),
+        (Filter(speakers=("Zorro",)), ""),
+        (Filter(sessions=("s1",)), "ab"),
+        (Filter(sources=("chat",)), "b"),
+        (Filter(speakers=("Ana",), sessions=("s1",)), "a"),
+        (Filter(metadata={"k": 1}), "a"),
+        (Filter(metadata={"k": 1, "x": "z"}), ""),
+        (Filter(after=NOON + timedelta(minutes=60)), "bc"),
+        (Filter(before=NOON + timedelta(minutes=60)), "a"),
+        (Filter(after=NOON, before=NOON), ""),
+    ],
+)
+def test_a_filter_lets_through(where: Filter, expected: str) -> None:
+    graph = Graph().plus(replace(sample_change(*FACTS, sample_name("Ana")), revision=1))
+    found = choose.allowed(graph, sample_cue("x"), where)
+    assert "".join(graph.id(row) for row in np.flatnonzero(found).tolist()) == expected
+
+
+def test_as_of_is_event_time_and_known_at_recording_time() -> None:
+    graph = Graph().plus(replace(sample_change(*FACTS), revision=1))
+    as_of = sample_cue("x", as_of=NOON + timedelta(minutes=60))
+    assert choose.allowed(graph, as_of, Filter()).tolist() == [True, True, False]
+    known_at = sample_cue("x", known_at=NOON + timedelta(hours=23))
+    assert choose.allowed(graph, known_at, Filter()).tolist() == [True, True, False]
+
+
+def test_a_filter_leaves_the_graph_alone() -> None:
+    graph = sample_graph()
+    choose.allowed(graph, sample_cue("x"), Filter(speakers=("Ana",)))
+    assert graph.episodes.sum() == 7
+
+
+@given(st.lists(st.tuples(st.sampled_from([0.0, 0.5, 0.5, 1.0, -1.0, 0.25]), st.booleans())), st.integers(1, 12))
+def test_the_best_come_first_and_equal_ones_in_order(rows: list[tuple[float, bool]], limit: int) -> None:
+    scores, mask = np.array([row[0] for row in rows], np.float32), np.array([row[1] for row in rows], np.bool_)
+    possible = [row for row, (score, allowed) in enumerate(rows) if allowed and score > 0]
+    expected = sorted(possible, key=lambda row: (-rows[row][0], row))[:limit]
+    assert choose.best(scores, mask, limit).tolist() == expected
+
+
+@given(st.lists(st.sampled_from([0.0, 0.5, 0.5, 1.0, -1.0]), max_size=15), st.integers(1, 20))
+def test_the_top_rows_hold_the_highest_scores(values: list[float], k: int) -> None:
+    scores = np.array(values, np.float32)
+    rows = choose.top(scores, k)
+    assert len(set(rows.tolist())) == len(rows)
+    assert scores[rows].tolist() == sorted(values, reverse=True)[: len(rows)]
+    assert len(rows) >= min(k, sum(value > 0 for value in values))
+
+
+@given(st.lists(st.integers(1, 50)), st.none() | st.integers(1, 120))
+def test_a_budget_is_never_exceeded(sizes: list[int], budget: int | None) -> None:
+    kept = choose.within(list(enumerate(sizes)), budget, lambda item: item[1])
+    if budget is None:
+        assert kept == list(enumerate(sizes))
+        return
+    assert sum(size for _, size in kept) <= budget
+    assert kept == sorted(kept)
+    left = budget
+    for item in enumerate(sizes):  # whatever still fits is kept
+        assert (item in kept) == (item[1] <= left)
+        left -= item[1] if item in kept else 0
+
+
+# ---- fuse, gate, people, priors, times
+
+
+def test_reciprocal_rank_by_hand() -> None:
+    fused = fuse.reciprocal_rank(np.array([0.2, 0.9, 0.0, 0.2, -1.0], np.float32))
+    assert fused == pytest.approx([1 / 62, 1 / 61, 0, 1 / 63, 0])
+
+
+def test_above_mean_and_of_best() -> None:
+    scores = np.array([1, 3, 100], np.float32)
+    assert fuse.above_mean(scores, np.array([True, True, False])).tolist() == [0, 1, 98]
+    assert not fuse.above_mean(np.ones(3, np.float32), np.ones(3, np.bool_)).any()
+    assert not fuse.above_mean(scores, np.zeros(3, np.bool_)).any()
+    assert fuse.of_best(np.array([-1, 2, 4], np.float32)).tolist() == [0, 0.5, 1]
+    assert fuse.of_best(np.array([-1, 0], np.float32)).tolist() == [0, 0]
+    assert fuse.of_best(np.zeros(0, np.float32)).shape == (0,)
+
+
+def test_bands_of_evidence() -> None:
+    assert [gate.band(value) for value in (0, 0.199, 0.2, 0.499, 0.5, 1)] == [
+        Evidence.NONE, Evidence.NONE, Evidence.WEAK, Evidence.WEAK, Evidence.STRONG, Evidence.STRONG,
+    ]  # fmt: skip
+
+
+def test_confidence_rises_with_what_is_covered() -> None:
+    graph = sample_graph()
+    asked = [sample_cue(text, vector=None) for text in ("river lovely", "river zorro", "zorro")]
+    ones = graph.episodes.astype(np.float32)
+    found = [gate.confidence(graph, cue, ones, graph.zeros(), ones) for cue in asked]
+    assert found == sorted(found, reverse=True)
+    assert found[0] > found[1] > found[2] == 0
+    assert gate.confidence(graph, asked[0], graph.zeros(), graph.zeros(), ones) == 0
+
+
+def test_who_speaks() -> None:
+    graph = sample_graph()
+    spoken = [graph.id(row) for row in np.flatnonzero(people.speaks(graph, sample_cue("What did Ben say?"))).tolist()]
+    assert spoken == ["t1", "t3"]
+    assert not people.speaks(graph, sample_cue("Did Ben call Ana?")).any()  # of two, neither is meant
+    assert not people.speaks(graph, sample_cue("Who?")).any()
+
+
+def test_of_whom_others_speak() -> None:
+    nodes = (sample_node("a", "Ben is kind", speaker="Ana"), sample_node("b", "I am Ben", speaker="Ben"))
+    graph = Graph().plus(replace(sample_change(*nodes), revision=1))
+    assert people.spoken_of(graph, sample_cue("Is Ben kind?")).tolist() == [1, 0]
+
+
+def test_the_user_is_who_says_i() -> None:
+    nodes = (sample_node("a", "Lunch.", speaker="user"), sample_node("b", "Yes.", speaker="assistant"))
+    graph = Graph().plus(replace(sample_change(*nodes), revision=1))
+    assert people.speaks(graph, sample_cue("What did I say?")).tolist() == [1, 0]
+    assert people.speaks(graph, sample_cue("What did the user say?")).tolist() == [0, 0]
+
+
+def test_priors_of_turns_and_documents() -> None:
+    nodes = (
+        sample_node("a", "river boat school", speaker="Ana"),
+        sample_node("b", "river?", speaker="Ana"),
+        sample_node("c", "river boat school"),
+        sample_node("d", "river " * 300, speaker="Ana"),
+    )
+    graph = Graph().plus(replace(sample_change(*nodes), revision=1))
+    assert priors.length(graph) == pytest.approx([math.log(4) / math.log(61), math.log(2) / math.log(61), 0.7, 1])
+    assert priors.statement(graph).tolist() == [1, 0, 1, 1]
+
+
+def test_dates_told_and_happened() -> None:
+    change = sample_change(sample_node("told"), sample_node("happened", minutes=60), sample_node("neither"))
+    hour = Interval(NOON + timedelta(minutes=60), NOON + timedelta(minutes=120))
+    reading = replace(
+        change.readings["told"], told=(Interval(NOON + timedelta(minutes=119), NOON + timedelta(days=1)),)
+    )
+    graph = Graph().plus(replace(change, readings={**change.readings, "told": reading}, revision=1))
+    assert times.told_then(graph, sample_cue("x", when=(hour,))).tolist() == [1, 1, 0]
+    assert times.told_then(graph, sample_cue("x")).tolist() == [0, 0, 0]
+
+
+def test_outdated_by_both_clocks() -> None:
+    end = Superseded("old", NOON + timedelta(days=1), NOON + timedelta(days=5))
+    change = sample_change(sample_node("old"), sample_node("new"), superseded=(end,), revision=1)
+    graph = Graph().plus(change)
+    days = [
+        (None, None, True), (0, None, False), (1, None, True), (2, 4, False), (2, 5, True), (None, 4, False),
+    ]  # fmt: skip
+    for as_of, known_at, expected in days:
+        cue = sample_cue(
+            "x",
+            as_of=None if as_of is None else NOON + timedelta(days=as_of),
+            known_at=None if known_at is None else NOON + timedelta(days=known_at),
+        )
+        assert times.outdated(graph, cue).tolist() == [expected, False]
+
+
+def test_nothing_is_no_accident() -> None:
+    graph, cue = Graph(), sample_cue("river")
+    assert seed.words(graph, cue).shape == seed.words_in_context(graph, cue).shape == (0,)
+    assert company.session(graph, graph.zeros()).shape == company.neighbours(graph, graph.zeros()).shape == (0,)
+    assert choose.best(graph.zeros(), graph.episodes, 5).tolist() == []
+    assert not choose.allowed(graph, cue, Filter(speakers=("Ana",))).any()
+    about, sharing = links.followed(graph, cue, graph.zeros(), np.empty(0, np.intp))
+    assert about.scores.shape == sharing.scores.shape == (0,)
+    assert Change() == Change()
+    assert Episode("x") == Episode("x")
+    assert len(graph.of_kind(Kind.CLAIM)) == 0

@@ -1,0 +1,73 @@
+"""Words for exact matching: folded, stemmed, hashed, in any script."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ecphora.language.words import counted, hashed, words
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("The river is lovely.", ["river", "love"]),
+        ("running, RUNS; runner's", ["run", "run", "runner"]),
+        ("Café, CAFE\u0301, ｃａｆｅ", ["cafe", "cafe", "cafe"]),  # composed, decomposed, full width
+        ("Straße STRASSE", ["strass", "strass"]),
+        ("İstanbul", ["istanbul"]),
+        ("don't I’ve Ana's Ana’s", ["ana", "ana"]),
+        ("e-mail, under_score x2", ["e", "mail", "under", "score", "x2"]),
+        ("2026-05-03 at 14:30", ["2026", "05", "03", "14", "30"]),
+        ("", []),
+        ("?! … 👋", []),
+        ("who is the one that did it", ["one"]),
+    ],
+)
+def test_words_are_folded_and_stemmed(text: str, expected: list[str]) -> None:
+    assert words(text) == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("你好", ["好", "你好"]),  # "你" says nothing
+        ("北京大学", ["北", "京", "大", "学", "北京", "京大", "大学"]),
+        ("東京に住む", ["東", "京", "住", "む", "東京", "京に", "に住", "住む"]),
+        ("서울", ["서", "울", "서울"]),
+        ("我用Python写", ["用", "我用", "python", "写"]),
+    ],
+)
+def test_scripts_without_spaces_become_characters_and_pairs(text: str, expected: list[str]) -> None:
+    assert words(text) == expected
+
+
+@pytest.mark.parametrize("text", ["\ud800", "a\udfff b", "\ud83d\udc4b", "日\ud800本"])
+def test_lone_surrogates_are_no_accident(text: str) -> None:
+    found, counts = counted(words(text))
+    assert len(found) == len(counts)
+
+
+@given(st.text())
+def test_any_text_has_words_of_its_own(text: str) -> None:
+    found = words(text)
+    assert found == words(text)
+    distinct, counts = counted(found)
+    assert distinct.tolist() == sorted(set(hashed(found).tolist()))
+    assert distinct.dtype == np.uint32
+    assert counts.dtype == np.uint8
+    assert counts.astype(int).sum() == len(found) or counts.max() == 255
+
+
+@given(st.text(st.characters(codec="ascii")))
+def test_case_makes_no_difference(text: str) -> None:
+    assert words(text) == words(text.upper()) == words(text.lower())
+
+
+def test_counts_stop_at_255() -> None:
+    _, counts = counted(["word"] * 300 + ["other"])
+    assert sorted(counts.tolist()) == [1, 255]
+
+
+def test_hashes_are_the_same_everywhere() -> None:
+    assert hashed(["river", "北京", "\ud800"]).tolist() == [4125321003, 3429596817, 499426600]
