@@ -35,6 +35,8 @@ from .model import (
 
 LONGEST = 1_000_000
 """Characters of the longest text that is taken; a book should come as its chapters."""
+LONGEST_QUESTION = 20_000
+"""Characters of the longest question."""
 NAME_LENGTH = 512
 """Characters of the longest id, speaker, session, title or source."""
 ENTITY = "entity:"
@@ -111,6 +113,17 @@ def rows_of(graph: Graph, node: NodeId) -> list[NodeId]:
     return [graph.id(row) for row in graph.document_rows(node)]
 
 
+def wholes(graph: Graph, nodes: Iterable[NodeId]) -> list[NodeId]:
+    """These nodes, and every other piece of the texts that they are pieces of; each once."""
+    found: dict[NodeId, None] = {}
+    for node in nodes:
+        row = graph.row(node)
+        document = -1 if row is None else int(graph.nodes["documents"][row])
+        pieces = graph.document_rows(graph.documents.names[document]) if document >= 0 else ()
+        found.update(dict.fromkeys([graph.id(piece) for piece in pieces] or [node]))
+    return list(found)
+
+
 def same(draft_: Draft, stored: Sequence[Node]) -> bool:
     """Whether a stored memory is what a draft says; a draft without a time of its own agrees with any."""
     ours, theirs = joined(draft_.pieces), joined(stored)
@@ -123,8 +136,8 @@ def same(draft_: Draft, stored: Sequence[Node]) -> bool:
 def collision(draft_: Draft) -> IdCollision:
     """The error for an id that stands for something else."""
     return IdCollision(
-        f"the id {draft_.id!r} already stands for another memory; choose another id, or forget the old one first "
-        "(to replace a fact, remember the new one with supersedes=)"
+        f"the id {draft_.id!r} already stands for another memory; choose another id (to replace a fact, "
+        "remember the new one with supersedes=), or forget the old one and remember this with restore=True"
     )
 
 
@@ -182,22 +195,18 @@ def encode(
     )
 
 
-def forget(graph: Graph, nodes: Sequence[Node]) -> Change:
-    """Erase nodes, and every entity that nothing else mentions."""
-    rows = graph.rows(node.id for node in nodes)
-    gone = [Forgotten(node.id, digest_of(node)) for node in nodes]
-    places, _ = graph.edges_from(np.unique(rows))
-    named = np.unique(graph.edges["dst"][places])
-    named = named[graph.of_kind(Kind.ENTITY)[named]]
-    places, which = graph.edges_to(named)
-    kept = np.bincount(which[~np.isin(graph.edges["src"][places], rows)], minlength=len(named)) > 0
-    gone.extend(Forgotten(graph.id(entity), b"") for entity in named[~kept].tolist())
-    return Change(forgotten=tuple(gone))
+def forget(nodes: Sequence[Node]) -> Change:
+    """Erase nodes; the entities that nothing else mentions go with them."""
+    return Change(forgotten=tuple(Forgotten(node.id, digest_of(node)) for node in nodes))
 
 
 def digest_of(node: Node) -> bytes:
-    """The digest by which a forgotten memory is recognised if it comes again: of its text, speaker and time."""
-    content = "\x1f".join((node.text, node.speaker or "", repr(seconds(node.happened_at))))
+    """The digest by which a forgotten memory is recognised if it comes again: of its text, speaker and time.
+
+    The time of recording is none of the memory's own: one that came without a date is recognised without.
+    """
+    dated = "" if node.happened_at == node.recorded_at else repr(seconds(node.happened_at))
+    content = "\x1f".join((node.text, node.speaker or "", dated))
     return blake2b(content.encode(), digest_size=16).digest()
 
 
@@ -243,8 +252,11 @@ def cue(
 
 
 def checked_question(text: object) -> str:
-    """Check a question as the text of an episode is checked."""
-    return _checked_text(text)
+    """Check a question as the text of an episode is checked; it may not be as long."""
+    question = _checked_text(text)
+    if len(question) > LONGEST_QUESTION:
+        raise InvalidText(f"a question of {len(question):,} characters; ask in {LONGEST_QUESTION:,} at most")
+    return question
 
 
 def _checked_text(text: object) -> str:

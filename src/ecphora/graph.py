@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .columns import Codes, Column, Groups, Table, Values
-from .model import Access, Change, Edge, Forgotten, Kind, Link, Mask, NodeId, Rows, Scores, Superseded, Touch
+from .model import MENTIONING, Access, Change, Edge, Kind, Link, Mask, NodeId, Rows, Scores, Superseded, Touch
 
 KINDS = tuple(Kind)
 LINKS = tuple(Link)
@@ -185,6 +185,12 @@ class Graph:
         """The entries of table ``edges`` that arrive at some distinct rows, and for each the number of its row."""
         return self._places("dst", self.edges["dst"], rows)
 
+    def named_by(self, rows: Rows) -> Rows:
+        """The entities that some rows mention or are about, ascending."""
+        places, _ = self.edges_from(np.unique(rows))
+        named = np.unique(self.edges["dst"][places])
+        return named[self.of_kind(Kind.ENTITY)[named]]
+
     def accesses_of(self, row: int) -> tuple[Access, ...]:
         """Every access of a row, oldest first."""
         table = self.accesses
@@ -235,7 +241,7 @@ class Graph:
         if len(self._index) != len(self):  # another graph grew from this one and shares its index
             base = replace(self, _index={node: row for row, node in enumerate(self.nodes["ids"])})
         if change.forgotten:
-            base = base._without(change.forgotten)
+            base = base._without(change)
         graph = _with_nodes(base, change) if change.nodes else base
         graph = _with_vectors(graph, change)
         graph = _with_edges(graph, change.edges)
@@ -247,10 +253,24 @@ class Graph:
             grown.__dict__.update({name: base.__dict__[name] for name in _FROM_NODES if name in base.__dict__})
         return grown
 
-    def _without(self, forgotten: Sequence[Forgotten]) -> "Graph":
+    def _orphaned(self, keep: Mask, change: Change) -> Rows:
+        """The names that nothing mentions once only the rows under a mask stay; stores drop them likewise."""
+        src, dst = self.edges["src"], self.edges["dst"]
+        mentions = np.isin(self.edges["links"], [_LINK_NUMBER[link] for link in MENTIONING])
+        left = np.unique(dst[mentions & ~keep[src]])
+        left = left[self.of_kind(Kind.ENTITY)[left]]
+        left = left[~np.isin(left, dst[mentions & keep[src]])]
+        # A name that was mentioned again before its last mention went has stayed all the while.
+        made = {node.id for node in change.nodes}
+        again = self.rows(edge.dst for edge in change.edges if edge.link in MENTIONING and edge.dst not in made)
+        return left[~np.isin(left, again)]
+
+    def _without(self, change: Change) -> "Graph":
+        forgotten = change.forgotten
         barred = self.barred | {gone.node for gone in forgotten} | {gone.digest for gone in forgotten}
         keep = np.ones(len(self), np.bool_)
         keep[self.rows(gone.node for gone in forgotten)] = False
+        keep[self._orphaned(keep, change)] = False
         if keep.all():
             return replace(self, barred=barred)
         moved = np.cumsum(keep) - 1  # old row -> new row

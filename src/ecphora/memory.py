@@ -345,7 +345,7 @@ class Memory:
     # ---- forget
 
     def forget(self, ids: NodeId | Iterable[NodeId] = (), *, where: Filter | None = None) -> Erased:
-        """Erase memories on purpose: by id, or all that a filter lets through.
+        """Erase memories on purpose: by id, or all that a filter lets through. A piece stands for its whole text.
 
         Their texts, vectors, words, links and accesses are overwritten in the file, and so are the names that nothing
         else mentions. The same memory does not come back by being handed in again, unless ``restore`` is set then. Ids
@@ -360,15 +360,15 @@ class Memory:
             if where is not None:
                 allowed = choose.allowed(graph, Cue("", self._clock()), where)
                 pieces += [graph.id(row) for row in np.flatnonzero(allowed).tolist()]
-            nodes = self._store.nodes(self.scope, list(dict.fromkeys(pieces)))
+            nodes = self._store.nodes(self.scope, encode.wholes(graph, pieces))
             if not nodes:
                 return Erased((), ())
-            change = encode.forget(graph, nodes)
-            if not self._committed(change):
+            if not self._committed(encode.forget(nodes)):
                 continue
-            gone = [forgotten.node for forgotten in change.forgotten]
+            after = self.graph()
+            names = [graph.id(row) for row in graph.named_by(graph.rows(node.id for node in nodes)).tolist()]
             episodes = dict.fromkeys(node.document or node.id for node in nodes)
-            return Erased(tuple(episodes), tuple(id_ for id_ in gone if id_.startswith(encode.ENTITY)))
+            return Erased(tuple(episodes), tuple(name for name in names if after.row(name) is None))
         raise self._outrun()
 
     # ---- carry elsewhere

@@ -45,6 +45,10 @@ class Link(StrEnum):
     SUPERSEDES = "supersedes"
 
 
+MENTIONING = frozenset({Link.MENTIONS, Link.ABOUT})
+"""The links by which an entity is there at all: one that is left without them goes with the last."""
+
+
 class Touch(StrEnum):
     """Why a node was accessed."""
 
@@ -187,7 +191,8 @@ class Forgotten:
 class Change:
     """The only thing a store can be asked to write: all of it or nothing.
 
-    Applied in the order ``forgotten``, ``nodes``, ``vectors``, ``edges``, ``superseded``, ``accesses``. ``embedder``
+    Forgetting a node takes along the entities that nothing else mentions; they need not be named. Applied in the
+    order ``forgotten``, ``nodes``, ``vectors``, ``edges``, ``superseded``, ``accesses``. ``embedder``
     names the model that made ``vectors``; ``adopt`` makes it the scope's own, once every episode has its vector.
     ``revision`` is 0 until the change is committed; a store's answer carries the revision reached and every ``seq``.
     """

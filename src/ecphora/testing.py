@@ -325,16 +325,23 @@ class StoreContract:
             assert graph.speakers.names == ("Ben",)
             assert self.faults(store) == []
 
-    def test_a_name_that_is_mentioned_meanwhile_is_not_forgotten(self, locations: Locations) -> None:
-        """Forgetting takes names along that nothing else mentions; if something does by now, the change is stale."""
+    def test_a_name_goes_with_its_last_mention(self, locations: Locations) -> None:
+        """Also for a reader who learns of a second mention and of the loss of the first at once."""
         with closing(locations()()) as store:
             mention = Edge("a", "entity:ana", Link.MENTIONS)
             store.commit(SCOPE, sample_change(sample_node("a"), sample_name("Ana"), edges=(mention,)))
+            early = _grown(store)
             store.commit(SCOPE, sample_change(sample_node("b"), edges=(replace(mention, src="b"),)))
-            before = _grown(store)
-            with _raises(StaleChange):
-                store.commit(SCOPE, Change(forgotten=(Forgotten("a", b"digest"), Forgotten("entity:ana", b""))))
-            assert differences(before, _grown(store)) == []
+            late = _grown(store)
+            store.commit(SCOPE, Change(forgotten=(Forgotten("a", b"digest"),)))
+            for reader in (early, late):
+                grown = reader.plus(store.changes(SCOPE, reader.revision))
+                assert grown.row("entity:ana") is not None
+                assert differences(grown, _grown(store)) == []
+            written = store.commit(SCOPE, Change(forgotten=(Forgotten("b", b"digest"),)))
+            assert len(_grown(store)) == len(early.plus(store.changes(SCOPE, early.revision))) == 0
+            assert [gone.node for gone in written.forgotten] == ["b"]
+            assert self.faults(store) == []
 
     def test_an_access_to_what_is_gone_is_left_out(self, locations: Locations) -> None:
         """Another process may have forgotten what was recalled: there is nothing to log then."""

@@ -197,7 +197,7 @@ def test_fields(fields: dict[str, Any], mend: str, memory: Memory) -> None:
 
 
 def test_ids_that_collide(memory: Memory) -> None:
-    mend = "choose another id, or forget the old one first"
+    mend = "choose another id .* or forget the old one"
     refused(memory, IdCollision, mend, lambda: memory.remember([Episode(GOOD, id="x"), Episode("Other.", id="x")]))
     refused(memory, IdCollision, mend, lambda: memory.remember([GOOD, Episode(GOOD, id="porto")]))
     refused(memory, InvalidInput, "hand in Episode", lambda: memory.remember([GOOD, "Other."], id="x"))

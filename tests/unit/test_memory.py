@@ -386,7 +386,6 @@ def test_closing(opened: Callable[..., Memory], tmp_path: Path) -> None:
     store.close()
 
 
-@pytest.mark.xfail(reason="one piece is erased, and the answer names the whole")
 def test_a_piece_of_a_long_text_is_not_the_whole(memory: Memory) -> None:
     memory.remember(LONG, id="stay")
     erased = memory.forget("stay#2")

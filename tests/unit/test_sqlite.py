@@ -348,7 +348,6 @@ def test_a_copy_of_the_file_is_the_memory(written: Path, tmp_path: Path) -> None
     assert differences(graph_of(written), graph_of(tmp_path / "copy.db")) == []
 
 
-@pytest.mark.xfail(reason="the ids of names stay readable in the table of what was forgotten")
 def test_no_forgotten_name_stays_in_the_file(path: Path) -> None:
     with Memory(path, embedder=Hashing()) as memory:
         memory.forget(memory.remember("Then I met Zebulon.").id)

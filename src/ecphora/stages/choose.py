@@ -46,6 +46,8 @@ def best(scores: Scores, mask: Mask, limit: int) -> Rows:
 
 def top(scores: Scores, k: int) -> Rows:
     """The rows of the highest scores, best first, equal ones in order of rows."""
+    if k < 1:
+        return np.empty(0, np.intp)
     if k >= len(scores):
         return np.argsort(-scores, kind="stable")
     cut = np.partition(scores, len(scores) - k)[len(scores) - k]

@@ -31,7 +31,8 @@ def in_context(graph: Graph, scores: Scores, *, share: float = CONTEXT) -> Score
     second vector is stored, and a turn that is backfilled later changes the context of the turn after it.
     """
     before = graph.previous
-    linked = (before >= 0) & (graph.vector_places[before] >= 0)
+    places = graph.vector_places
+    linked = (before >= 0) & (places >= 0) & (places[before] >= 0)
     together = (scores + share * scores[before]) / np.sqrt(1 + share * share + 2 * share * graph.kinship)
     return np.where(linked, together, scores)
 

@@ -202,6 +202,9 @@ def _opened(path: Path, wait: int) -> tuple[apsw.Connection, bool]:
     if read_only:
         # Without a right to write the folder, WAL's index cannot be made: the file is then read as it stands.
         still = "" if os.access(path.parent, os.W_OK) else "&immutable=1"
+        log = path.with_name(f"{path.name}-wal")
+        if still and log.exists() and log.stat().st_size:
+            raise StoreReadOnly(f"{log} holds what {path.name} lacks; open it once where the folder may be written")
         flags = apsw.SQLITE_OPEN_READONLY | apsw.SQLITE_OPEN_URI
         db = apsw.Connection(f"{path.absolute().as_uri()}?mode=ro{still}", flags=flags)
     else:
@@ -209,10 +212,10 @@ def _opened(path: Path, wait: int) -> tuple[apsw.Connection, bool]:
     try:
         db.set_busy_timeout(wait)
         _check(db, path)
-        if not read_only:
-            _prepare(db, wait)
         if read_only:
             _check_current(db, path)
+        else:
+            _prepare(db, wait)
     except BaseException:
         db.close()
         raise
@@ -334,16 +337,20 @@ class _Commit:
 
     def _forget(self, forgotten: Iterable[Forgotten]) -> None:
         key = self.scope.key
+        named: set[int] = set()
         for gone in forgotten:
-            if not gone.digest and self._mentioned(gone.node):
-                raise StaleChange(f"{gone.node!r} was to go with its last mention, but was mentioned again meanwhile")
+            there = self.db.execute("SELECT seq FROM node WHERE scope = ? AND id = ?", (key, gone.node)).fetchone()
+            if there is not None:
+                found = self.db.execute("SELECT dst FROM edge WHERE scope = ? AND src = ?", (key, there[0]))
+                named.update(int(dst) for (dst,) in found)
             self.db.execute("DELETE FROM node WHERE scope = ? AND id = ?", (key, gone.node))
             self.db.execute("INSERT INTO forgotten VALUES (?, ?, ?, ?)", (key, self.revision, gone.node, gone.digest))
-
-    def _mentioned(self, node: NodeId) -> bool:
-        query = """SELECT EXISTS (SELECT 1 FROM node n JOIN edge e ON e.scope = n.scope AND e.dst = n.seq
-                   WHERE n.scope = ? AND n.id = ?)"""
-        return bool(self.db.execute(query, (self.scope.key, node)).get)
+        # Names that nothing mentions any more go too, and leave no trace: they would tell of what was forgotten.
+        self.db.executemany(
+            """DELETE FROM node WHERE scope = ?1 AND seq = ?2 AND kind = 'entity' AND NOT EXISTS
+               (SELECT 1 FROM edge WHERE scope = ?1 AND dst = ?2 AND link IN ('mentions', 'about'))""",
+            ((key, seq) for seq in sorted(named)),
+        )
 
     def _nodes(self, change: Change) -> tuple[Node, ...]:
         numbered = tuple(replace(node, seq=self._next()) for node in change.nodes)
