@@ -283,16 +283,8 @@ class Memory:
         chosen = self.strategy if strategy is None else strategies.by_name(strategy)
         now = self._clock()
         graph = self.graph()
-        vector = self._embedded([question], cue=True)[0] if len(graph) else None
+        cue = self._cue(question, graph, now, as_of=as_of, known_at=known_at)
         embedded = perf_counter()
-        cue = encode.cue(
-            question,
-            now,
-            vector=vector,
-            meaning=self._embedder.reads(question),
-            as_of=None if as_of is None else moment(as_of, end=True),
-            known_at=None if known_at is None else moment(known_at, end=True),
-        )
         activation = chosen.activate(cue, graph)
         activated = perf_counter()
         rows = choose.best(activation.scores, choose.allowed(graph, cue, where), limit)
@@ -309,6 +301,24 @@ class Memory:
             tokens=sum(tokens(hit.text) for hit in hits),
         )
         return Recollection(cue, chosen.name, gate.band(confidence), confidence, tuple(hits), cost)
+
+    def _cue(self, question: str, graph: Graph, now: datetime, *, as_of: object, known_at: object) -> Cue:
+        """The question with all that the outside has to say of it."""
+        vector = self._embedded([question], cue=True)[0] if len(graph) else None
+        stored = graph.vectors.view
+        if vector is not None and len(stored) and stored.shape[1] != len(vector):
+            raise EmbedderMismatch(
+                f"scope {self.scope!r} has vectors of {stored.shape[1]} numbers, {self._embedder.name!r} now gives "
+                f"{len(vector)}; open it with the first, or give the other a name of its own"
+            )
+        return encode.cue(
+            question,
+            now,
+            vector=vector,
+            meaning=self._embedder.reads(question),
+            as_of=None if as_of is None else moment(as_of, end=True),
+            known_at=None if known_at is None else moment(known_at, end=True),
+        )
 
     def _hits(self, graph: Graph, activation: Activation, rows: Rows, *, explain: bool) -> list[Hit]:
         nodes = {node.id: node for node in self._store.nodes(self.scope, [graph.id(row) for row in rows])}
@@ -416,11 +426,6 @@ class Memory:
             raise EmbedderMismatch(
                 f"scope {self.scope!r} was embedded by {stored!r}, this memory was opened with "
                 f"{self._embedder.name!r}; open it with the first, or change it over once with ecphora.reembed"
-            )
-        if len(graph.vectors) and graph.vectors.view.shape[1] != self._embedder.dim:
-            raise EmbedderMismatch(
-                f"scope {self.scope!r} has vectors of {graph.vectors.view.shape[1]} numbers, {stored!r} now gives "
-                f"{self._embedder.dim}; open it with the first, or give the other a name of its own"
             )
         return graph
 

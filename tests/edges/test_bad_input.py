@@ -257,7 +257,10 @@ def test_wrong_vectors(broken: Callable[[Vectors], Vectors], memory: Memory, pat
 def test_another_size_under_the_same_name(memory: Memory, path: Path) -> None:
     longer = Hashing(32)
     longer.name = "hashing/16"
-    refused(memory, EmbedderMismatch, "give the other a name of its own", lambda: Memory(path, embedder=longer))
+    memory.remember(GOOD)
+    with Memory(path, embedder=longer) as other:
+        refused(memory, EmbedderMismatch, "give the other a name of its own", lambda: other.recall("Where is Ana?"))
+        refused(memory, WrongVector, "have", lambda: other.remember("Other."))
 
 
 def test_an_embedder_that_raises_amid_many(path: Path) -> None:
