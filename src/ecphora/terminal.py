@@ -17,6 +17,8 @@ from rich.text import Text
 from .doctor import Report, Severity
 from .model import Evidence, History, Hit, Node, NodeId, Recollection, Share, Why
 
+PRIORS = frozenset({"length", "statement"})
+"""Shares that do not depend on the question."""
 NARROW = 76
 """Columns below which a hit's text stands under its line instead of beside it."""
 LINES = 6
@@ -124,8 +126,11 @@ def _said(
 
 
 def top_shares(why: Why, width: int) -> str:
-    """The largest shares of a score as one line, three or as many as fit, and what the rest adds."""
-    parts = sorted(why.shares, key=lambda share: -abs(share.value))
+    """The largest shares of a score as one line, three or as many as fit, and what the rest adds.
+
+    What every memory gets, whatever is asked, comes last: it explains nothing.
+    """
+    parts = sorted(why.shares, key=lambda share: (share.stage in PRIORS, -abs(share.value)))
     for shown in range(TOP, 0, -1):
         told = [f"{share.stage} {share.value:+.2f}" for share in parts[:shown]]
         if parts[shown:]:

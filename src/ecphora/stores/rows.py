@@ -38,24 +38,12 @@ def node(row: Sequence[Any]) -> Node:
     """The values of the columns ``NODE`` as a node; the tables are strict, so each has its column's type."""
     (seq, id_, kind, text, happened_at, recorded_at, speaker, session, title, source, document,
      position, valid_from, valid_to, trust, metadata) = row  # fmt: skip
-    return Node(
-        id=id_,
-        kind=_KINDS[kind],
-        text=text,
-        happened_at=datetime.fromisoformat(happened_at),
-        recorded_at=datetime.fromisoformat(recorded_at),
-        speaker=speaker,
-        session=session,
-        title=title,
-        source=source,
-        document=document,
-        position=position,
-        valid_from=time(valid_from),
-        valid_to=time(valid_to),
-        trust=trust,
-        metadata=json.loads(metadata) if metadata else {},
-        seq=seq,
-    )
+    parse = datetime.fromisoformat
+    return Node(  # by position: a tenth of the time to open a memory is spent here
+        id_, _KINDS[kind], text, parse(happened_at), parse(recorded_at), speaker, session, title, source, document,
+        position, valid_from and parse(valid_from), valid_to and parse(valid_to), trust,
+        json.loads(metadata) if metadata else {}, seq,
+    )  # fmt: skip
 
 
 def reading_row(reading: Reading | None) -> Row:

@@ -1,20 +1,18 @@
 """A memory in one SQLite file: WAL, full durability, no extension. Any number of threads and processes may share it."""
 
+import gc
 import os
 import threading
 import time
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from importlib.resources import files
 from pathlib import Path
 
 import apsw
-import numpy as np
 
 from ..errors import (
-    EmbedderMismatch,
-    StaleChange,
     StoreBusy,
     StoreClosed,
     StoreDamaged,
@@ -25,6 +23,8 @@ from ..errors import (
 )
 from ..model import Access, Change, Edge, Forgotten, Link, Node, NodeId, ScopeInfo, Superseded, Touch
 from . import rows
+from .commit import ALL_COLUMNS, Commit, Scope, made
+from .commit import scope as scope_of
 from .rows import SqlValue
 
 APPLICATION_ID = 0x65637068  # "ecph" in the file's header
@@ -36,17 +36,6 @@ CHUNK = 500
 _LINKS: Mapping[SqlValue, Link] = {link.value: link for link in Link}
 _TOUCHES: Mapping[SqlValue, Touch] = {touch.value: touch for touch in Touch}
 _NODE_COLUMNS = ", ".join(rows.NODE)
-_ALL_COLUMNS = ", ".join((*rows.NODE, *rows.READING))
-
-
-@dataclass(frozen=True, slots=True)
-class _Scope:
-    key: int
-    revision: int
-    seq: int
-    embedder: str | None
-    dim: int | None
-    adopted: int
 
 
 class SQLite:
@@ -78,8 +67,8 @@ class SQLite:
             raise StoreReadOnly(f"{self.path} may not be written; give its owner write access, or copy it elsewhere")
         # That something was recalled must survive a crash of the process, not of the machine: no wait for the disk.
         with self._transaction("IMMEDIATE", durable=change != Change(accesses=change.accesses)) as db:
-            target = _scope(db, scope) or _made(db, scope)
-            written = _Commit(db, scope, target, change).write()
+            target = scope_of(db, scope) or made(db, scope)
+            written = Commit(db, scope, target, change).write()
         if change.forgotten:
             self._settle()
         return written
@@ -96,18 +85,18 @@ class SQLite:
         """Everything committed to a scope after a revision; 0 reads the whole scope."""
         with self._lock, self._translated():
             # A graph that is up to date is the common case: one indexed look-up, no transaction.
-            known = _scope(self._connection(), scope)
+            known = scope_of(self._connection(), scope)
         if known is None or known.revision == since:
             return Change(revision=since if known else 0, embedder=known.embedder if known else None)
-        with self._transaction("DEFERRED") as db:
-            target = _scope(db, scope)
+        with self._transaction("DEFERRED") as db, _collected_later():
+            target = scope_of(db, scope)
             return Change() if target is None else _changes(db, target, since)
 
     def nodes(self, scope: str, ids: Sequence[NodeId], /) -> list[Node]:
         """The nodes of these ids, in their order; those that are not there are left out."""
         found: dict[NodeId, Node] = {}
         with self._transaction("DEFERRED") as db:
-            target = _scope(db, scope)
+            target = scope_of(db, scope)
             if target is None:
                 return []
             for some in _chunks(list(dict.fromkeys(ids))):
@@ -141,7 +130,7 @@ class SQLite:
                      AND NOT EXISTS (SELECT 1 FROM vector w WHERE w.scope = ?1 AND w.model = ?3 AND w.node = v.node)
                    ORDER BY v.node LIMIT ?4"""
         with self._transaction("DEFERRED") as db:
-            target = _scope(db, scope)
+            target = scope_of(db, scope)
             if target is None or target.embedder in {None, model}:
                 return []
             return [str(id_) for (id_,) in db.execute(query, (target.key, target.embedder, model, limit))]
@@ -277,193 +266,33 @@ def _migrations() -> list[str]:
     return [script.read_text(encoding="utf-8") for script in scripts]
 
 
-def _scope(db: apsw.Connection, name: str) -> _Scope | None:
-    query = "SELECT key, revision, seq, embedder, dim, adopted FROM scope WHERE name = ?"
-    row = db.execute(query, (name,)).fetchone()
-    return None if row is None else _Scope(*row)
-
-
-def _made(db: apsw.Connection, name: str) -> _Scope:
-    db.execute("INSERT INTO scope (name) VALUES (?)", (name,))
-    return _Scope(db.last_insert_rowid(), 0, 0, None, None, 0)
-
-
 def _chunks(ids: Sequence[NodeId]) -> Iterator[Sequence[NodeId]]:
     for start in range(0, len(ids), CHUNK):
         yield ids[start : start + CHUNK]
 
 
-class _Commit:
-    """One change on its way into the file, inside a transaction."""
-
-    def __init__(self, db: apsw.Connection, name: str, scope: _Scope, change: Change) -> None:
-        self.db = db
-        self.name = name
-        self.scope = scope
-        self.change = change
-        self.revision = scope.revision + 1
-        self.seq = scope.seq
-        self.known: dict[NodeId, int] = {}
-        """The ``seq`` of every node looked up so far."""
-
-    def write(self) -> Change:
-        change = self.change
-        self._forget(change.forgotten)
-        nodes = self._nodes(change)
-        embedder, seen = self._vectors(change)
-        self._edges(change.edges)
-        self._superseded(change.superseded)
-        accesses = self._accesses(change.accesses)
-        if change.adopt:
-            self._adopt(change)
-        self.db.execute(
-            "UPDATE scope SET revision = ?, seq = ? WHERE key = ?", (self.revision, self.seq, self.scope.key)
-        )
-        return replace(change, nodes=nodes, vectors=seen, accesses=accesses, embedder=embedder, revision=self.revision)
-
-    def _number(self, node: NodeId) -> int:
-        """The ``seq`` of a node, which must be there."""
-        if node not in self.known:
-            query = "SELECT seq FROM node WHERE scope = ? AND id = ?"
-            found = self.db.execute(query, (self.scope.key, node)).fetchone()
-            if found is None:
-                raise StaleChange(f"the change speaks of {node!r}, which is not in scope {self.name!r}")
-            self.known[node] = int(found[0])
-        return self.known[node]
-
-    def _next(self) -> int:
-        self.seq += 1
-        return self.seq
-
-    def _forget(self, forgotten: Iterable[Forgotten]) -> None:
-        key = self.scope.key
-        named: set[int] = set()
-        for gone in forgotten:
-            there = self.db.execute("SELECT seq FROM node WHERE scope = ? AND id = ?", (key, gone.node)).fetchone()
-            if there is not None:
-                found = self.db.execute("SELECT dst FROM edge WHERE scope = ? AND src = ?", (key, there[0]))
-                named.update(int(dst) for (dst,) in found)
-            self.db.execute("DELETE FROM node WHERE scope = ? AND id = ?", (key, gone.node))
-            self.db.execute("INSERT INTO forgotten VALUES (?, ?, ?, ?)", (key, self.revision, gone.node, gone.digest))
-        # Names that nothing mentions any more go too, and leave no trace: they would tell of what was forgotten.
-        self.db.executemany(
-            """DELETE FROM node WHERE scope = ?1 AND seq = ?2 AND kind = 'entity' AND NOT EXISTS
-               (SELECT 1 FROM edge WHERE scope = ?1 AND dst = ?2 AND link IN ('mentions', 'about'))""",
-            ((key, seq) for seq in sorted(named)),
-        )
-
-    def _nodes(self, change: Change) -> tuple[Node, ...]:
-        numbered = tuple(replace(node, seq=self._next()) for node in change.nodes)
-        marks = ", ".join("?" * (2 + len(rows.NODE) + len(rows.READING)))
-        values = (
-            (self.scope.key, self.revision, *rows.node_row(node, node.seq),
-             *rows.reading_row(change.readings.get(node.id)))
-            for node in numbered
-        )  # fmt: skip
-        try:
-            self.db.executemany(f"INSERT INTO node (scope, revision, {_ALL_COLUMNS}) VALUES ({marks})", values)  # noqa: S608
-        except apsw.ConstraintError as error:
-            raise StaleChange(f"an id of this change stands in scope {self.name!r} already ({error})") from error
-        self.known.update((node.id, node.seq) for node in numbered)
-        return numbered
-
-    def _vectors(self, change: Change) -> tuple[str | None, Mapping[NodeId, np.ndarray]]:
-        """Write vectors; return the scope's model and those vectors that are of it, as readers will see them."""
-        scope, model = self.scope, change.embedder
-        if not change.vectors:
-            return scope.embedder, {}
-        if model is None:
-            raise StoreError("a change with vectors must name their embedder")
-        current, dim = scope.embedder, len(next(iter(change.vectors.values())))
-        if current is None:
-            self.db.execute("UPDATE scope SET embedder = ?, dim = ? WHERE key = ?", (model, dim, scope.key))
-            current = model
-        elif current == model:
-            dim = scope.dim or dim
-        elif change.nodes:
-            raise EmbedderMismatch(
-                f"scope {self.name!r} is now embedded by {current!r}, not {model!r}; open it with that embedder"
-            )
-        ordered = sorted(change.vectors, key=self._number)  # as they will be read
-        blobs = {node: rows.vector_blob(change.vectors[node], dim, node) for node in ordered}
-        self.db.executemany(
-            "INSERT OR REPLACE INTO vector VALUES (?, ?, ?, ?, ?)",
-            ((scope.key, model, self._number(node), self.revision, blob) for node, blob in blobs.items()),
-        )
-        if current != model:
-            return current, {}
-        return current, dict(zip(blobs, rows.vectors(list(blobs.values())), strict=True))
-
-    def _edges(self, edges: Iterable[Edge]) -> None:
-        self.db.executemany(
-            "INSERT INTO edge VALUES (?, ?, ?, ?, ?, ?, ?)",
-            (
-                (self.scope.key, self.revision, self._number(edge.src), self._number(edge.dst), edge.link.value,
-                 float(edge.weight), edge.evidence)
-                for edge in edges
-            ),
-        )  # fmt: skip
-
-    def _superseded(self, superseded: Iterable[Superseded]) -> None:
-        self.db.executemany(
-            "INSERT INTO superseded VALUES (?, ?, ?, ?, ?)",
-            (
-                (self.scope.key, self.revision, self._number(end.node), end.valid_to.isoformat(),
-                 end.recorded_at.isoformat())
-                for end in superseded
-            ),
-        )  # fmt: skip
-
-    def _accesses(self, accesses: Iterable[Access]) -> tuple[Access, ...]:
-        # A node may have been forgotten by another process since it was recalled: then there is nothing to log.
-        there = [access for access in accesses if self._there(access.node)]
-        numbered = tuple(replace(access, seq=self._next()) for access in there)
-        self.db.executemany(
-            "INSERT INTO access VALUES (?, ?, ?, ?, ?, ?, ?)",
-            (
-                (self.scope.key, access.seq, self.revision, self.known[access.node], access.at.isoformat(),
-                 access.touch.value, float(access.strength))
-                for access in numbered
-            ),
-        )  # fmt: skip
-        return numbered
-
-    def _there(self, node: NodeId) -> bool:
-        try:
-            return self._number(node) > 0
-        except StaleChange:
-            return False
-
-    def _adopt(self, change: Change) -> None:
-        key, model = self.scope.key, change.embedder
-        missing = self.db.execute(
-            """SELECT count(*) FROM vector v WHERE v.scope = ?1 AND v.model = ?2
-               AND NOT EXISTS (SELECT 1 FROM vector w WHERE w.scope = ?1 AND w.model = ?3 AND w.node = v.node)""",
-            (key, self.scope.embedder, model),
-        ).get
-        if missing:
-            raise StoreError(
-                f"{missing} nodes of scope {self.name!r} have no vector of {model!r} yet; embed them first"
-            )
-        dim = self.db.execute(
-            "SELECT length(value) / 2 FROM vector WHERE scope = ? AND model = ? LIMIT 1", (key, model)
-        ).get
-        self.db.execute(
-            "UPDATE scope SET embedder = ?, dim = ?, adopted = ? WHERE key = ?", (model, dim, self.revision, key)
-        )
-        self.db.execute("DELETE FROM vector WHERE scope = ? AND model <> ?", (key, model))
+@contextmanager
+def _collected_later() -> Iterator[None]:
+    """Hold the garbage collector off while many small objects are made that all stay: it would look through them."""
+    was = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was:
+            gc.enable()
 
 
-def _changes(db: apsw.Connection, scope: _Scope, since: int) -> Change:
+def _changes(db: apsw.Connection, scope: Scope, since: int) -> Change:
     """Read what a scope gained after a revision, inside a transaction."""
     bounds = (scope.key, since)
     found = db.execute(
-        f"SELECT {_ALL_COLUMNS} FROM node WHERE scope = ? AND revision > ? ORDER BY seq",  # noqa: S608
+        f"SELECT {ALL_COLUMNS} FROM node WHERE scope = ? AND revision > ? ORDER BY seq",  # noqa: S608
         bounds,
     ).fetchall()
     width = len(rows.NODE)
     nodes = tuple(rows.node(row[:width]) for row in found)
-    readings = {node.id: rows.reading(row[width:]) for node, row in zip(nodes, found, strict=True)}
+    readings = ((node.id, rows.reading(row[width:])) for node, row in zip(nodes, found, strict=True))
     ids = _Ids(db, scope.key, {node.seq: node.id for node in nodes})
     vectors = db.execute(
         "SELECT node, value FROM vector WHERE scope = ? AND revision > ? AND model = ? ORDER BY revision, node",
@@ -482,7 +311,7 @@ def _changes(db: apsw.Connection, scope: _Scope, since: int) -> Change:
     parse = rows.time_parser()
     return Change(
         nodes=nodes,
-        readings={id_: reading for id_, reading in readings.items() if reading is not None},
+        readings={id_: reading for id_, reading in readings if reading is not None},
         vectors=dict(zip((ids[seq] for seq, _ in vectors), rows.vectors([value for _, value in vectors]), strict=True)),
         edges=tuple(
             Edge(ids[src], ids[dst], _LINKS[link], weight, evidence) for src, dst, link, weight, evidence in edges

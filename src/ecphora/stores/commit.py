@@ -1,0 +1,199 @@
+"""One change on its way into the file, inside a transaction that its store holds. It neither opens nor reads back."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+
+import apsw
+import numpy as np
+
+from ..errors import EmbedderMismatch, StaleChange, StoreError
+from ..model import Access, Change, Edge, Forgotten, Node, NodeId, Superseded
+from . import rows
+
+ALL_COLUMNS = ", ".join((*rows.NODE, *rows.READING))
+
+
+@dataclass(frozen=True, slots=True)
+class Scope:
+    """A scope's row."""
+
+    key: int
+    revision: int
+    seq: int
+    embedder: str | None
+    dim: int | None
+    adopted: int
+
+
+def scope(db: apsw.Connection, name: str) -> Scope | None:
+    """The scope of a name, None if nothing was written to it."""
+    query = "SELECT key, revision, seq, embedder, dim, adopted FROM scope WHERE name = ?"
+    row = db.execute(query, (name,)).fetchone()
+    return None if row is None else Scope(*row)
+
+
+def made(db: apsw.Connection, name: str) -> Scope:
+    """Begin a scope."""
+    db.execute("INSERT INTO scope (name) VALUES (?)", (name,))
+    return Scope(db.last_insert_rowid(), 0, 0, None, None, 0)
+
+
+class Commit:
+    """One change on its way into the file, inside a transaction."""
+
+    def __init__(self, db: apsw.Connection, name: str, scope: Scope, change: Change) -> None:
+        self.db = db
+        self.name = name
+        self.scope = scope
+        self.change = change
+        self.revision = scope.revision + 1
+        self.seq = scope.seq
+        self.known: dict[NodeId, int] = {}
+        """The ``seq`` of every node looked up so far."""
+
+    def write(self) -> Change:
+        change = self.change
+        self._forget(change.forgotten)
+        nodes = self._nodes(change)
+        embedder, seen = self._vectors(change)
+        self._edges(change.edges)
+        self._superseded(change.superseded)
+        accesses = self._accesses(change.accesses)
+        if change.adopt:
+            self._adopt(change)
+        self.db.execute(
+            "UPDATE scope SET revision = ?, seq = ? WHERE key = ?", (self.revision, self.seq, self.scope.key)
+        )
+        return replace(change, nodes=nodes, vectors=seen, accesses=accesses, embedder=embedder, revision=self.revision)
+
+    def _number(self, node: NodeId) -> int:
+        """The ``seq`` of a node, which must be there."""
+        if node not in self.known:
+            query = "SELECT seq FROM node WHERE scope = ? AND id = ?"
+            found = self.db.execute(query, (self.scope.key, node)).fetchone()
+            if found is None:
+                raise StaleChange(f"the change speaks of {node!r}, which is not in scope {self.name!r}")
+            self.known[node] = int(found[0])
+        return self.known[node]
+
+    def _next(self) -> int:
+        self.seq += 1
+        return self.seq
+
+    def _forget(self, forgotten: Iterable[Forgotten]) -> None:
+        key = self.scope.key
+        named: set[int] = set()
+        for gone in forgotten:
+            there = self.db.execute("SELECT seq FROM node WHERE scope = ? AND id = ?", (key, gone.node)).fetchone()
+            if there is not None:
+                found = self.db.execute("SELECT dst FROM edge WHERE scope = ? AND src = ?", (key, there[0]))
+                named.update(int(dst) for (dst,) in found)
+            self.db.execute("DELETE FROM node WHERE scope = ? AND id = ?", (key, gone.node))
+            self.db.execute("INSERT INTO forgotten VALUES (?, ?, ?, ?)", (key, self.revision, gone.node, gone.digest))
+        # Names that nothing mentions any more go too, and leave no trace: they would tell of what was forgotten.
+        self.db.executemany(
+            """DELETE FROM node WHERE scope = ?1 AND seq = ?2 AND kind = 'entity' AND NOT EXISTS
+               (SELECT 1 FROM edge WHERE scope = ?1 AND dst = ?2 AND link IN ('mentions', 'about'))""",
+            ((key, seq) for seq in sorted(named)),
+        )
+
+    def _nodes(self, change: Change) -> tuple[Node, ...]:
+        numbered = tuple(replace(node, seq=self._next()) for node in change.nodes)
+        marks = ", ".join("?" * (2 + len(rows.NODE) + len(rows.READING)))
+        values = (
+            (self.scope.key, self.revision, *rows.node_row(node, node.seq),
+             *rows.reading_row(change.readings.get(node.id)))
+            for node in numbered
+        )  # fmt: skip
+        try:
+            self.db.executemany(f"INSERT INTO node (scope, revision, {ALL_COLUMNS}) VALUES ({marks})", values)  # noqa: S608
+        except apsw.ConstraintError as error:
+            raise StaleChange(f"an id of this change stands in scope {self.name!r} already ({error})") from error
+        self.known.update((node.id, node.seq) for node in numbered)
+        return numbered
+
+    def _vectors(self, change: Change) -> tuple[str | None, Mapping[NodeId, np.ndarray]]:
+        """Write vectors; return the scope's model and those vectors that are of it, as readers will see them."""
+        scope, model = self.scope, change.embedder
+        if not change.vectors:
+            return scope.embedder, {}
+        if model is None:
+            raise StoreError("a change with vectors must name their embedder")
+        current, dim = scope.embedder, len(next(iter(change.vectors.values())))
+        if current is None:
+            self.db.execute("UPDATE scope SET embedder = ?, dim = ? WHERE key = ?", (model, dim, scope.key))
+            current = model
+        elif current == model:
+            dim = scope.dim or dim
+        elif change.nodes:
+            raise EmbedderMismatch(
+                f"scope {self.name!r} is now embedded by {current!r}, not {model!r}; open it with that embedder"
+            )
+        ordered = sorted(change.vectors, key=self._number)  # as they will be read
+        blobs = {node: rows.vector_blob(change.vectors[node], dim, node) for node in ordered}
+        self.db.executemany(
+            "INSERT OR REPLACE INTO vector VALUES (?, ?, ?, ?, ?)",
+            ((scope.key, model, self._number(node), self.revision, blob) for node, blob in blobs.items()),
+        )
+        if current != model:
+            return current, {}
+        return current, dict(zip(blobs, rows.vectors(list(blobs.values())), strict=True))
+
+    def _edges(self, edges: Iterable[Edge]) -> None:
+        self.db.executemany(
+            "INSERT INTO edge VALUES (?, ?, ?, ?, ?, ?, ?)",
+            (
+                (self.scope.key, self.revision, self._number(edge.src), self._number(edge.dst), edge.link.value,
+                 float(edge.weight), edge.evidence)
+                for edge in edges
+            ),
+        )  # fmt: skip
+
+    def _superseded(self, superseded: Iterable[Superseded]) -> None:
+        self.db.executemany(
+            "INSERT INTO superseded VALUES (?, ?, ?, ?, ?)",
+            (
+                (self.scope.key, self.revision, self._number(end.node), end.valid_to.isoformat(),
+                 end.recorded_at.isoformat())
+                for end in superseded
+            ),
+        )  # fmt: skip
+
+    def _accesses(self, accesses: Iterable[Access]) -> tuple[Access, ...]:
+        # A node may have been forgotten by another process since it was recalled: then there is nothing to log.
+        there = [access for access in accesses if self._there(access.node)]
+        numbered = tuple(replace(access, seq=self._next()) for access in there)
+        self.db.executemany(
+            "INSERT INTO access VALUES (?, ?, ?, ?, ?, ?, ?)",
+            (
+                (self.scope.key, access.seq, self.revision, self.known[access.node], access.at.isoformat(),
+                 access.touch.value, float(access.strength))
+                for access in numbered
+            ),
+        )  # fmt: skip
+        return numbered
+
+    def _there(self, node: NodeId) -> bool:
+        try:
+            return self._number(node) > 0
+        except StaleChange:
+            return False
+
+    def _adopt(self, change: Change) -> None:
+        key, model = self.scope.key, change.embedder
+        missing = self.db.execute(
+            """SELECT count(*) FROM vector v WHERE v.scope = ?1 AND v.model = ?2
+               AND NOT EXISTS (SELECT 1 FROM vector w WHERE w.scope = ?1 AND w.model = ?3 AND w.node = v.node)""",
+            (key, self.scope.embedder, model),
+        ).get
+        if missing:
+            raise StoreError(
+                f"{missing} nodes of scope {self.name!r} have no vector of {model!r} yet; embed them first"
+            )
+        dim = self.db.execute(
+            "SELECT length(value) / 2 FROM vector WHERE scope = ? AND model = ? LIMIT 1", (key, model)
+        ).get
+        self.db.execute(
+            "UPDATE scope SET embedder = ?, dim = ?, adopted = ? WHERE key = ?", (model, dim, self.revision, key)
+        )
+        self.db.execute("DELETE FROM vector WHERE scope = ? AND model <> ?", (key, model))
