@@ -350,7 +350,7 @@ def test_bench_is_reached() -> None:
 def test_help_loads_nothing_heavy() -> None:
     code = "import sys; from ecphora.cli import main; main(['--help'], standalone_mode=False); print(*sys.modules)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert not {"numpy", "rich", "apsw", "onnxruntime", "dateparser"} & set(done.stdout.split())
+    assert not {"numpy", "rich", "apsw", "onnxruntime"} & set(done.stdout.split())
 
 
 def test_a_lone_surrogate_in_the_arguments_is_an_error_not_a_crash() -> None:

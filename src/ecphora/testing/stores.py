@@ -1,21 +1,9 @@
-"""Contracts that every store, strategy and embedder must keep, shipped for those who write their own. No fixtures.
-
-Subclass a contract in a test module and give it the one fixture it asks for::
-
-    class TestMyStore(StoreContract):
-        processes = True
-
-        @pytest.fixture
-        def locations(self, tmp_path_factory):
-            return lambda: functools.partial(MyStore, tmp_path_factory.mktemp("store") / "memory")
-
-The tests of stores and graphs that try many histories need Hypothesis; nothing else here needs more than the package.
-"""
+"""The contract of stores."""
 # ruff: noqa: S101, PLC0415  # these are tests; Hypothesis is imported by those that need it, so that the rest does not
 
 import multiprocessing
 import pickle
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
@@ -26,179 +14,32 @@ from typing import Any
 
 import numpy as np
 
-from .embedders.hashing import Hashing
-from .errors import EcphoraError, EmbedderMismatch, StaleChange, StoreClosed, WrongVector
-from .graph import LINKS, Graph
-from .language.names import entity_id
-from .language.words import counted, hashed, words
-from .model import (
-    Access,
-    Change,
-    Cue,
-    Edge,
-    Forgotten,
-    Interval,
-    Kind,
-    Link,
-    Node,
-    NodeId,
-    Reading,
-    Scores,
-    Superseded,
-    Touch,
-    Vector,
+from ..errors import EcphoraError, EmbedderMismatch, StaleChange, StoreClosed, WrongVector
+from ..graph import Graph
+from ..language.names import entity_id
+from ..model import Change, Edge, Forgotten, Interval, Kind, Link, Node, NodeId, Superseded
+from ..ports import Store
+from ..strategies import BUILT_IN
+from .histories import _histories
+from .samples import (
+    NOON,
+    SAMPLES,
+    SCOPE,
+    TURNS,
+    Opener,
+    _access,
+    _grown,
+    differences,
+    sample_change,
+    sample_cue,
+    sample_name,
+    sample_node,
+    sample_reading,
+    sample_vector,
 )
-from .ports import Embedder, Store, Strategy
-from .strategies import BUILT_IN
 
-NOON = datetime(2026, 5, 3, 12, tzinfo=UTC)
-"""When the samples happen."""
-SAMPLES = Hashing(16)
-"""The embedder of the samples."""
-SCOPE = "contract"
-Opener = Callable[[], Store]
-"""Opens a store; called again, it opens the same place. Picklable where several processes may open that place."""
 Locations = Callable[[], Opener]
 """Gives an opener of a new, empty place at every call."""
-
-
-class FakeClock:
-    """A :data:`~ecphora.ports.Clock` that moves when told."""
-
-    def __init__(self, now: datetime = NOON) -> None:
-        self.now = now
-
-    def __call__(self) -> datetime:
-        """Tell the time."""
-        return self.now
-
-    def advance(self, **time: float) -> datetime:
-        """Move by a ``timedelta`` of these arguments, and tell the new time."""
-        self.now += timedelta(**time)
-        return self.now
-
-
-# ---- two graphs compared
-
-
-def differences(a: Graph, b: Graph) -> list[str]:
-    """What differs between two graphs, column by column and row by row; nothing if they are equal."""
-    found = [] if a.revision == b.revision else [f"revision: {a.revision} != {b.revision}"]
-    for table in ("nodes", "words", "told", "vectored", "edges", "accesses"):
-        ours, theirs = getattr(a, table), getattr(b, table)
-        for column in ours.names():
-            found += _differing(f"{table}.{column}", ours[column], theirs[column])
-    found += _differing("vectors", a.vectors.view, b.vectors.view)
-    for codes in ("speakers", "sessions", "documents", "sources"):
-        ours, theirs = getattr(a, codes).names, getattr(b, codes).names
-        found += [] if ours == theirs else [f"{codes}: {ours} != {theirs}"]
-    if a.barred != b.barred:
-        found.append(f"barred: {sorted(map(str, a.barred ^ b.barred))} in one alone")
-    for derived in ("previous", "following", "vector_places"):
-        found += _differing(derived, getattr(a, derived), getattr(b, derived))
-    found += _differing("kinship", a.kinship, b.kinship, within=1e-6)
-    for graph, name in ((a, "first"), (b, "second")):
-        lost = [node for row, node in enumerate(graph.nodes["ids"]) if graph.row(node) != row]
-        found += [f"row(): the {name} graph does not find {lost}"] if lost else []
-    return found
-
-
-def _differing(name: str, ours: Any, theirs: Any, *, within: float = 0.0) -> list[str]:
-    if not len(ours) and not len(theirs):
-        return []
-    if ours.shape != theirs.shape:
-        return [f"{name}: shape {ours.shape} != {theirs.shape}"]
-    if ours.dtype != theirs.dtype:
-        return [f"{name}: type {ours.dtype} != {theirs.dtype}"]
-    same = np.abs(ours - theirs) <= within if within else np.equal(ours, theirs)
-    rows = [row for row in range(len(ours)) if not np.all(same[row])]
-    return [f"{name}: row {row} is {ours[row]!r} != {theirs[row]!r}" for row in rows[:3]]
-
-
-# ---- samples
-
-
-def sample_vector(text: str) -> Vector:
-    """A unit vector of 16 numbers, the same for the same text, that a half-precision number holds exactly enough."""
-    return SAMPLES.embed([text])[0].astype(np.float16).astype(np.float32)
-
-
-def sample_reading(text: str, *, told: Sequence[Interval] = ()) -> Reading:
-    """The words of a text."""
-    found, counts = counted(words(text))
-    return Reading(found, counts, text.endswith("?"), tuple(told))
-
-
-def sample_node(id_: NodeId, text: str = "", *, minutes: float = 0, **fields: Any) -> Node:
-    """An episode some minutes after noon; ``fields`` are those of :class:`~ecphora.model.Node`."""
-    time = NOON + timedelta(minutes=minutes)
-    return replace(Node(id_, Kind.EPISODE, text or id_, time, NOON), **fields)
-
-
-def sample_name(name: str) -> Node:
-    """An entity."""
-    return sample_node(entity_id(name), name, kind=Kind.ENTITY)
-
-
-def sample_change(*nodes: Node, bare: Iterable[NodeId] = (), **fields: Any) -> Change:
-    """What adds nodes: every episode with its words, and with a vector unless it is ``bare``."""
-    episodes = [node for node in nodes if node.kind is Kind.EPISODE]
-    without = set(bare)
-    change = Change(
-        nodes=nodes,
-        readings={node.id: sample_reading(node.text) for node in episodes},
-        vectors={node.id: sample_vector(node.text) for node in episodes if node.id not in without},
-        embedder=SAMPLES.name,
-    )
-    return replace(change, **fields)
-
-
-def sample_cue(text: str, *, now: datetime = NOON + timedelta(days=30), **fields: Any) -> Cue:
-    """A question with its words and its vector; every capitalised word is a name."""
-    cue = Cue(
-        text=text,
-        now=now,
-        vector=sample_vector(text),
-        words=hashed(list(dict.fromkeys(words(text)))),
-        entities=tuple(entity_id(word) for word in text.strip("?").split() if word.istitle()),
-    )
-    return replace(cue, **fields)
-
-
-TURNS = (
-    ("Ana", "monday", "I moved to Porto last week."),
-    ("Ben", "monday", "How do you like it there?"),
-    ("Ana", "monday", "The river is lovely, and Mia came along."),
-    ("Ben", "tuesday", "Did Mia find a school?"),
-    ("Ana", "tuesday", "Yes, she starts in June."),
-    (None, None, "Porto lies at the mouth of the Douro."),
-    ("Ana", None, "Remind me to call the school about lunch."),
-)
-"""Speakers, sessions and texts of the sample graph."""
-
-
-def sample_graph(size: int = len(TURNS)) -> Graph:
-    """The first turns of a talk with the names they mention, and one fact that no longer holds."""
-    turns = [TURNS[place % len(TURNS)] for place in range(size)]
-    nodes = [
-        sample_node(f"t{place}", text, minutes=5 * place, speaker=speaker, session=session, seq=place + 1,
-                    title="Porto" if speaker is None else None)
-        for place, (speaker, session, text) in enumerate(turns)
-    ]  # fmt: skip
-    names = [sample_name(name) for name in ("Porto", "Mia") if any(name in node.text for node in nodes)]
-    edges = [
-        Edge(node.id, name.id, Link.ABOUT if node.title == name.text else Link.MENTIONS)
-        for node in nodes
-        for name in names
-        if name.text in node.text
-    ]
-    ended = [Superseded("t0", NOON + timedelta(days=1), NOON)] if size > 4 else []
-    change = sample_change(*nodes, edges=tuple(edges), superseded=tuple(ended))
-    numbered = (replace(name, seq=size + place) for place, name in enumerate(names, 1))
-    return Graph().plus(replace(change, nodes=(*nodes, *numbered), revision=1))
-
-
-# ---- stores
 
 
 class StoreContract:
@@ -522,18 +363,10 @@ class StoreContract:
             assert written.readings[id_].words.tolist() == expected.readings[id_].words.tolist()
 
 
-def _access(node: NodeId, strength: float = 1.0) -> Access:
-    return Access(node, NOON, Touch.RECALLED, strength)
-
-
 def _entry(id_: NodeId) -> Change:
     """A change with one of everything."""
     edges = (Edge(id_, entity_id(id_), Link.MENTIONS),)
     return sample_change(sample_node(id_), sample_name(id_), edges=edges, accesses=(_access(id_),))
-
-
-def _grown(store: Store, scope: str = SCOPE) -> Graph:
-    return Graph().plus(store.changes(scope, 0))
 
 
 def _numbers(change: Change) -> list[int]:
@@ -588,231 +421,3 @@ def _all_checks() -> list[Any]:
     from hypothesis import HealthCheck
 
     return list(HealthCheck)
-
-
-def _histories() -> Callable[[Opener], Any]:  # noqa: C901  # one class of many small rules
-    """The machine that writes random histories through two handles on one place."""
-    from hypothesis import strategies as st
-    from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
-
-    pick = st.integers(0, 99)
-    episodes = st.lists(
-        st.fixed_dictionaries(
-            {
-                "id_": st.sampled_from([f"m{number}" for number in range(12)]),
-                "minutes": st.sampled_from([0, 0, 1, 30, 59, 61, 200, -45]),
-                "speaker": st.sampled_from([None, "Ana", "Ben"]),
-                "session": st.sampled_from([None, "a", "b"]),
-                "document": st.sampled_from([None, None, "d"]),
-                "source": st.sampled_from([None, "mail"]),
-                "text": st.sampled_from(["river boat", "boat boat?", "school", "你好"]),
-                "metadata": st.sampled_from([{}, {"k": 1}]),
-                "valid_to": st.sampled_from([None, NOON]),
-            }
-        ),
-        min_size=1,
-        max_size=4,
-        unique_by=lambda fields: str(fields["id_"]),
-    )
-
-    class Histories(RuleBasedStateMachine):
-        def __init__(self, opener: Opener) -> None:
-            super().__init__()
-            self.writer, self.reader = opener(), opener()
-            self.graphs = [Graph()]
-            self.followed = Graph()
-
-        def teardown(self) -> None:
-            now = self.graphs[-1]
-            for graph in self.graphs:
-                again = graph.plus(self.reader.changes(SCOPE, graph.revision))
-                assert differences(now, again) == []
-            self.writer.close()
-            self.reader.close()
-
-        def commit(self, change: Change) -> None:
-            self.graphs.append(self.graphs[-1].plus(self.writer.commit(SCOPE, change)))
-            assert self.graphs[-1].revision == len(self.graphs) - 1
-
-        def alive(self, kind: Kind = Kind.EPISODE) -> list[NodeId]:
-            graph = self.graphs[-1]
-            return [graph.id(row) for row in np.flatnonzero(graph.of_kind(kind)).tolist()]
-
-        def some(self, picks: Iterable[int]) -> list[NodeId]:
-            alive = self.alive()
-            return list(dict.fromkeys(alive[number % len(alive)] for number in picks))
-
-        @rule(new=episodes, bare=pick, backwards=st.booleans(), again=st.booleans())
-        def add(self, new: list[Mapping[str, Any]], bare: int, backwards: bool, again: bool) -> None:
-            there = set(self.alive())
-            nodes = [sample_node(**fields) for fields in new if again or fields["id_"] not in there]
-            change = sample_change(*nodes, bare=[node.id for node in nodes if bare < 20])
-            if backwards:
-                change = replace(change, vectors=dict(reversed(list(change.vectors.items()))))
-            gone = tuple(Forgotten(node.id, node.id.encode()) for node in nodes if node.id in there)
-            self.commit(replace(change, forgotten=gone))  # replaced within one change, where they were there
-
-        @precondition(lambda self: bool(self.alive()))
-        @rule(name=st.sampled_from(["Ana", "Porto", "Mia"]), picks=st.lists(pick, min_size=1, max_size=3))
-        def mention(self, name: str, picks: list[int]) -> None:
-            entity = sample_name(name)
-            nodes = () if entity.id in self.alive(Kind.ENTITY) else (entity,)
-            edges = tuple(Edge(id_, entity.id, LINKS[picks[0] % 2]) for id_ in self.some(picks))
-            self.commit(sample_change(*nodes, edges=edges))
-
-        @precondition(lambda self: bool(self.alive()))
-        @rule(picks=st.lists(pick, max_size=4))
-        def touch(self, picks: list[int]) -> None:
-            self.commit(Change(accesses=tuple(_access(id_, 0.5) for id_ in self.some(picks))))
-
-        @precondition(lambda self: bool(self.alive()))
-        @rule(old=pick, new=pick, days=st.integers(-2, 2))
-        def supersede(self, old: int, new: int, days: int) -> None:
-            (here,), (there,) = self.some([old]), self.some([new])
-            end = Superseded(here, NOON + timedelta(days=days), NOON)
-            self.commit(Change(superseded=(end,), edges=(Edge(there, here, Link.SUPERSEDES),)))
-
-        @precondition(lambda self: bool(self.alive()))
-        @rule(picks=st.lists(pick, min_size=1, max_size=3))
-        def embed_later(self, picks: list[int]) -> None:
-            vectors = {id_: sample_vector(f"{id_} again") for id_ in self.some(picks)}
-            self.commit(Change(vectors=vectors, embedder=SAMPLES.name))
-
-        @precondition(lambda self: bool(self.alive()))
-        @rule(picks=st.lists(pick, min_size=1, max_size=4))
-        def forget(self, picks: list[int]) -> None:
-            self.commit(Change(forgotten=tuple(Forgotten(id_, id_.encode()) for id_ in self.some(picks))))
-
-        @rule()
-        def follow(self) -> None:
-            self.followed = self.followed.plus(self.reader.changes(SCOPE, self.followed.revision))
-            assert differences(self.graphs[-1], self.followed) == []
-
-        @rule()
-        def look(self) -> None:
-            graph = self.graphs[-1]  # what was derived once must not outlive its truth
-            assert len(graph.kinship) == len(graph)
-            for row in range(len(graph)):
-                asked = np.array([row])
-                assert np.array_equal(graph.edges_from(asked)[0], np.flatnonzero(graph.edges["src"] == row))
-                assert np.array_equal(graph.edges_to(asked)[0], np.flatnonzero(graph.edges["dst"] == row))
-
-        @invariant()
-        def reloaded(self) -> None:
-            assert differences(self.graphs[-1], _grown(self.reader)) == []
-
-    return Histories
-
-
-# ---- strategies
-
-
-class StrategyContract:
-    """What every strategy must keep. The fixture ``strategy`` gives the one to prove."""
-
-    def test_scores_are_aligned_and_explained(self, strategy: Strategy) -> None:
-        """One finite float32 for every row, positive for episodes only; the shares add up to it."""
-        for graph, cue in _asked():
-            activation = strategy.activate(cue, graph)
-            _assert_scores(graph, activation.scores)
-            assert activation.scores[~graph.episodes].max(initial=0) <= 0
-            for share in activation.shares.values():
-                _assert_scores(graph, share)
-            active = activation.scores != 0
-            whole = np.sum([*activation.shares.values(), graph.zeros()], axis=0)
-            assert np.allclose(whole[active], activation.scores[active], atol=1e-4)
-            assert 0 <= activation.confidence <= 1
-            assert activation.stimulus.shape in {(0,), (len(graph),)}
-
-    def test_trails_lead_somewhere(self, strategy: Strategy) -> None:
-        """Every step of a trail is a row of the graph, or -1 for none."""
-        for graph, cue in _asked():
-            for trail in strategy.activate(cue, graph).trails.values():
-                for steps in (trail.by, trail.via):
-                    assert steps.shape == (len(graph),)
-                    assert ((steps >= -1) & (steps < len(graph))).all()
-
-    def test_the_same_is_found_again(self, strategy: Strategy) -> None:
-        """Nothing is left to chance, and nothing is kept from the question before."""
-        for graph, cue in _asked():
-            first = strategy.activate(cue, graph)
-            strategy.activate(sample_cue("something else"), sample_graph(2))
-            assert first.scores.tobytes() == strategy.activate(cue, graph).scores.tobytes()
-
-    def test_the_graph_stays_as_it_is(self, strategy: Strategy) -> None:
-        """Recall writes nothing into the graph."""
-        for graph, cue in _asked():
-            strategy.activate(cue, graph)
-            assert differences(graph, sample_graph(int(graph.episodes.sum()))) == []
-
-    def test_an_empty_graph_gives_nothing(self, strategy: Strategy) -> None:
-        """No scores, and no confidence."""
-        activation = strategy.activate(sample_cue("Where is Ana?"), Graph())
-        assert activation.scores.shape == (0,)
-        assert activation.confidence == 0
-
-    def test_names_alone_give_nothing(self, strategy: Strategy) -> None:
-        """A graph without an episode has nothing to bring back."""
-        graph = Graph().plus(replace(sample_change(sample_name("Ana")), revision=1))
-        assert strategy.activate(sample_cue("Where is Ana?"), graph).scores.max() <= 0
-
-    def test_it_has_a_name(self, strategy: Strategy) -> None:
-        """By which users choose it."""
-        assert strategy.name
-
-
-def _asked() -> Iterator[tuple[Graph, Cue]]:
-    """Graphs of several sizes, each with questions of several kinds."""
-    june = Interval(NOON, NOON + timedelta(days=30))
-    for size in (1, 2, 5, len(TURNS), 40):
-        graph = sample_graph(size)
-        yield graph, sample_cue("Where does Ana live in Porto?")
-        yield graph, sample_cue("Did Mia find a school?", vector=None)
-        yield graph, sample_cue("lunch", meaning=0.0, when=(june,), as_of=NOON, known_at=NOON)
-        yield graph, sample_cue("?!", vector=None)
-        yield graph, sample_cue("Nobody knows Zorro", vector=-sample_vector("river"))
-
-
-def _assert_scores(graph: Graph, scores: Scores) -> None:
-    assert scores.dtype == np.float32
-    assert scores.shape == (len(graph),)
-    assert np.isfinite(scores).all()
-
-
-# ---- embedders
-
-
-class EmbedderContract:
-    """What every embedder must keep. The fixture ``embedder`` gives the one to prove."""
-
-    texts: Sequence[str] = (
-        "Ana moved to Porto.", "Where does Ana live?", "Wo wohnt Ana?", "アナはどこに住んでいますか", "你好", "👋", "a",
-        " ", "", "\ud800", "\0", "word " * 2_000,
-    )  # fmt: skip
-    """What is embedded: texts of every kind that may come."""
-
-    def test_rows_are_unit_vectors(self, embedder: Embedder) -> None:
-        """One float32 row of ``dim`` numbers a text, of length 1, for questions too."""
-        for cue in (False, True):
-            vectors = embedder.embed(self.texts, cue=cue)
-            assert vectors.shape == (len(self.texts), embedder.dim)
-            assert vectors.dtype == np.float32
-            assert np.allclose(np.linalg.norm(vectors, axis=1), 1, atol=1e-3)
-
-    def test_a_vector_does_not_depend_on_its_neighbours(self, embedder: Embedder) -> None:
-        """Alone, together or turned round: the same numbers."""
-        together = embedder.embed(self.texts)
-        alone = np.concatenate([embedder.embed([text]) for text in self.texts])
-        turned = embedder.embed(self.texts[::-1])[::-1]
-        assert np.allclose(together, alone, atol=1e-6)
-        assert np.allclose(together, turned, atol=1e-6)
-
-    def test_no_texts_give_no_rows(self, embedder: Embedder) -> None:
-        """An empty list is no error."""
-        assert embedder.embed([]).shape == (0, embedder.dim)
-
-    def test_it_says_what_it_is(self, embedder: Embedder) -> None:
-        """A name, and how far it reads a text."""
-        assert embedder.name
-        assert embedder.dim > 0
-        assert all(0 <= embedder.reads(text) <= 1 for text in self.texts)

@@ -1,0 +1,54 @@
+"""Contracts that every store, strategy and embedder must keep, shipped for those who write their own. No fixtures.
+
+Subclass a contract in a test module and give it the one fixture it asks for::
+
+    class TestMyStore(StoreContract):
+        processes = True
+
+        @pytest.fixture
+        def locations(self, tmp_path_factory):
+            return lambda: functools.partial(MyStore, tmp_path_factory.mktemp("store") / "memory")
+
+The tests of stores and graphs that try many histories need Hypothesis; nothing else here needs more than the package.
+"""
+
+from .embedders import EmbedderContract
+from .samples import (
+    NOON,
+    SAMPLES,
+    SCOPE,
+    TURNS,
+    FakeClock,
+    Opener,
+    differences,
+    sample_change,
+    sample_cue,
+    sample_graph,
+    sample_name,
+    sample_node,
+    sample_reading,
+    sample_vector,
+)
+from .stores import Locations, StoreContract
+from .strategies import StrategyContract
+
+__all__ = [
+    "NOON",
+    "SAMPLES",
+    "SCOPE",
+    "TURNS",
+    "EmbedderContract",
+    "FakeClock",
+    "Locations",
+    "Opener",
+    "StoreContract",
+    "StrategyContract",
+    "differences",
+    "sample_change",
+    "sample_cue",
+    "sample_graph",
+    "sample_name",
+    "sample_node",
+    "sample_reading",
+    "sample_vector",
+]

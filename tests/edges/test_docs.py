@@ -1,0 +1,83 @@
+"""What the documents say is so: their Python runs, their commands exist, their versions agree."""
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import click
+import pytest
+
+import ecphora
+from ecphora.cli import main
+
+ROOT = Path(__file__).parents[2]
+PAGES = [ROOT / "README.md", ROOT / "benchmarks" / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+
+
+def blocks(page: Path, language: str) -> list[str]:
+    return re.findall(rf"^```{language}\n(.*?)^```", page.read_text(encoding="utf-8"), re.DOTALL | re.MULTILINE)
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_python_in_the_documents_runs(page: Path, tmp_path: Path) -> None:
+    for number, code in enumerate(blocks(page, "python")):
+        folder = tmp_path / str(number)
+        folder.mkdir()
+        done = subprocess.run(
+            [sys.executable, "-c", code], cwd=folder, capture_output=True, text=True, check=False, timeout=60
+        )
+        assert done.returncode == 0, done.stderr
+
+
+def test_the_readme_prints_what_it_says(tmp_path: Path) -> None:
+    (code,) = blocks(ROOT / "README.md", "python")
+    done = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True, check=True)
+    lines = done.stdout.splitlines()
+    assert lines[0] in {"strong", "weak"}
+    assert lines[1].startswith("I have a flat in Ghent now. None ")
+    assert lines[2].startswith("I moved to Porto. 2026-09-14")
+    assert lines[-1] == "I moved to Porto."
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_commands_in_the_documents_exist(page: Path) -> None:
+    known = main.list_commands(click.Context(main))
+    for name in re.findall(r"^\$ (?:.*\| )?ecphora ([a-z]+)", page.read_text(encoding="utf-8"), re.MULTILINE):
+        assert name in known
+
+
+def test_every_command_is_in_the_changelog() -> None:
+    told = (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
+    assert [name for name in main.list_commands(click.Context(main)) if f"`{name}`" not in told] == []
+
+
+def test_the_changelog_begins_with_this_version() -> None:
+    told = (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
+    assert re.findall(r"^## (\S+)", told, re.MULTILINE)[0] == ecphora.__version__
+
+
+def test_no_page_names_a_file_that_is_not_there() -> None:
+    for page in PAGES:
+        for link in re.findall(r"\]\((?!http)([^)#]+)\)", page.read_text(encoding="utf-8")):
+            assert (page.parent / link).exists(), f"{page.name} links to {link}"
+
+
+def test_public_names_are_sorted_and_there() -> None:
+    assert ecphora.__all__ == sorted(ecphora.__all__)
+    assert all(getattr(ecphora, name) is not None for name in ecphora.__all__)
+    with pytest.raises(AttributeError, match="no attribute 'Nothing'"):
+        _ = ecphora.Nothing
+
+
+def test_importing_the_package_imports_nothing_heavy() -> None:
+    code = "import sys, ecphora; print(*sorted({name.partition('.')[0] for name in sys.modules}))"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    heavy = {"numpy", "apsw", "onnxruntime", "onnx", "tokenizers", "rich", "click", "Stemmer"}
+    assert heavy.isdisjoint(done.stdout.split())
+
+
+def test_help_is_quick_because_it_imports_nothing_heavy() -> None:
+    code = "import sys, ecphora.cli; print(*sorted({name.partition('.')[0] for name in sys.modules}))"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert {"numpy", "apsw", "onnxruntime", "onnx", "tokenizers"}.isdisjoint(done.stdout.split())
