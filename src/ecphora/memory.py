@@ -119,6 +119,8 @@ class Memory:
         self._embedder = embedder or MiniLM()
         self._extractor = extractor or Rules()
         self._clock = clock
+        if path == ":memory:" or not (isinstance(path, str | Path) or hasattr(path, "commit")):
+            raise InvalidInput(f"{path!r} is no file and no store; for a memory that vanishes, use a temporary folder")
         self._owned = isinstance(path, str | Path)
         self._store: Store = SQLite(path) if isinstance(path, str | Path) else path
         try:

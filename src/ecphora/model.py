@@ -231,16 +231,16 @@ class Mention:
 class Filter:
     """What may come back at all; an empty field lets everything through.
 
-    A tuple of names asks for any of them. ``after`` and ``before`` bound event time, half-open. Every pair of
-    ``metadata`` must be there.
+    Several names ask for any of them. ``after`` and ``before`` bound event time, half-open, and take what
+    ``happened_at`` takes. Every pair of ``metadata`` must be there.
     """
 
-    speakers: tuple[str, ...] = ()
-    sessions: tuple[str, ...] = ()
-    sources: tuple[str, ...] = ()
+    speakers: str | tuple[str, ...] = ()
+    sessions: str | tuple[str, ...] = ()
+    sources: str | tuple[str, ...] = ()
     metadata: Metadata = field(default_factory=dict)
-    after: datetime | None = None
-    before: datetime | None = None
+    after: object = None
+    before: object = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -282,3 +282,9 @@ def test_an_embedder_that_raises_amid_many(path: Path) -> None:
         assert (len(made.known), len(made.new), len(memory)) == (512, 688, 1200)
         sound(memory)
         assert not differences(memory.graph(), Graph().plus(memory._store.changes("default", 0)))
+
+
+@pytest.mark.parametrize("place", [":memory:", 5, None])
+def test_what_is_no_place_for_a_memory(place: Any) -> None:
+    with pytest.raises(InvalidInput, match="use a temporary folder"):
+        Memory(place, embedder=Hashing())

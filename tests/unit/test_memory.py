@@ -285,7 +285,11 @@ def test_why_adds_up_to_the_score(memory: Memory) -> None:
 def test_filters_and_limits(memory: Memory) -> None:
     memory.remember(TALK)
     assert {hit.node.speaker for hit in memory.recall("river", where=Filter(speakers=("Ana",)))} == {"Ana"}
+    assert {hit.node.speaker for hit in memory.recall("river", where=Filter(speakers="Ana"))} == {"Ana"}
     assert ids(memory.recall("river", where=Filter(metadata={"k": 1}), strategy="recency")) == ["school"]
+    assert not memory.recall("river", where=Filter(after="2199-01-01"))
+    with pytest.raises(InvalidInput, match="is no date"):
+        memory.recall("river", where=Filter(before="soon"))
     assert len(memory.recall("the river", limit=1)) == 1
     assert ids(memory.recall("river", strategy="recency", as_of="2026-05-02")) == ["boat", "river"]
     assert ids(memory.recall("river", strategy="recency", as_of=date(2026, 5, 1))) == ["river"]

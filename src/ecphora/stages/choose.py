@@ -6,6 +6,7 @@ from typing import TypeVar
 import numpy as np
 
 from ..graph import Graph, seconds
+from ..language.moments import moment
 from ..model import Cue, Filter, Mask, Rows, Scores
 
 T = TypeVar("T")
@@ -21,12 +22,13 @@ def allowed(graph: Graph, cue: Cue, where: Filter) -> Mask:
         ("sources", graph.sources, where.sources),
     ):
         if names:
-            wanted = [number for name in names if (number := codes.number(name)) >= 0]
+            several = (names,) if isinstance(names, str) else names
+            wanted = [number for name in several if (number := codes.number(name)) >= 0]
             mask &= np.isin(nodes[column], wanted)
     if where.after is not None:
-        mask &= nodes["happened"] >= seconds(where.after)
+        mask &= nodes["happened"] >= seconds(moment(where.after))
     if where.before is not None:
-        mask &= nodes["happened"] < seconds(where.before)
+        mask &= nodes["happened"] < seconds(moment(where.before))
     if cue.as_of is not None:
         mask &= nodes["happened"] <= seconds(cue.as_of)
     if cue.known_at is not None:

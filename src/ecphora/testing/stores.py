@@ -272,7 +272,7 @@ class StoreContract:
                     there |= {id_, "entity:porto"}
                 elif act == "forget" and id_ in there:
                     store.commit("theirs", Change(forgotten=(Forgotten(id_, b"digest"),)))
-                    there.discard(id_)
+                    there = {node.id for node in _nodes(store, "theirs")}
                 elif act == "end" and id_ in there:
                     store.commit("theirs", Change(superseded=(Superseded(id_, NOON, NOON),)))
                 elif act == "touch":
