@@ -58,12 +58,12 @@ def words_in_context(graph: Graph, cue: Cue, *, k1: float = K1, b: float = B) ->
     followed = next_ >= 0
     # One number for each pair of a word and a row; the counts of a pair that occurs twice are added.
     pairs = np.concatenate([which * n + rows, which[followed] * n + next_[followed]])
-    together = np.bincount(pairs, np.concatenate([counts, counts[followed]]), minlength=len(cue.words) * n)
-    pairs = np.flatnonzero(together)
+    pairs, of = np.unique(pairs, return_inverse=True)
+    together = np.bincount(of, np.concatenate([counts, counts[followed]]))
     which, rows = np.divmod(pairs, max(1, n))
     lengths, mean = graph.lengths_in_context
     weights = idf(graph, np.bincount(which, minlength=len(cue.words)))
-    return _summed(graph, rows, weights[which] * _saturated(together[pairs], lengths[rows] / mean, k1, b))
+    return _summed(graph, rows, weights[which] * _saturated(together, lengths[rows] / mean, k1, b))
 
 
 def covered(graph: Graph, cue: Cue) -> Scores:
