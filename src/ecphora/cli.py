@@ -285,7 +285,7 @@ def _chosen(memory: "Memory", where: "Filter") -> list[str]:
     from .stages import choose
 
     graph = memory.graph()
-    return [graph.id(row) for row in np.flatnonzero(choose.allowed(graph, Cue("", EPOCH), where)).tolist()]
+    return [graph.id(row) for row in np.flatnonzero(choose.allowed(graph, Cue("", EPOCH, where=where))).tolist()]
 
 
 def _confirm(memory: "Memory", ids: Sequence[str]) -> None:

@@ -21,6 +21,7 @@ from .model import (
     Cue,
     Edge,
     Episode,
+    Filter,
     Forgotten,
     Kind,
     Link,
@@ -236,6 +237,7 @@ def cue(
     meaning: float,
     as_of: datetime | None = None,
     known_at: datetime | None = None,
+    where: Filter | None = None,
 ) -> Cue:
     """A question with all that its words say."""
     return Cue(
@@ -248,6 +250,7 @@ def cue(
         when=told(text, as_of or now),
         as_of=as_of,
         known_at=known_at,
+        where=where or Filter(),
     )
 
 

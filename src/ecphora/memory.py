@@ -208,8 +208,10 @@ class Memory:
         for _ in range(TRIES):
             graph = self.graph()
             known = [one for one in drafts if self._known(graph, one)]
-            refused = [one for one in drafts if one not in known and not restore and encode.barred(one, graph)]
-            fresh = [one for one in drafts if one not in known and one not in refused]
+            there = {one.id for one in known}
+            refused = [one for one in drafts if one.id not in there and not restore and encode.barred(one, graph)]
+            settled = there.union(one.id for one in refused)
+            fresh = [one for one in drafts if one.id not in settled]
             nodes = [node for one in fresh for node in one.pieces if node.id not in vectors]
             vectors.update(zip((node.id for node in nodes), self._embedded(map(encode.spoken, nodes)), strict=True))
             change = self._encoded(fresh, known, graph, vectors, now)
@@ -219,7 +221,8 @@ class Memory:
         raise self._outrun()
 
     def _known(self, graph: Graph, draft: encode.Draft) -> bool:
-        stored = self._store.nodes(self.scope, encode.rows_of(graph, draft.id))
+        ids = encode.rows_of(graph, draft.id)
+        stored = self._store.nodes(self.scope, ids) if ids else []
         if not encode.same(draft, stored) if stored else any(graph.row(node.id) is not None for node in draft.pieces):
             raise encode.collision(draft)
         return bool(stored)
@@ -285,11 +288,11 @@ class Memory:
         chosen = self.strategy if strategy is None else strategies.by_name(strategy)
         now = self._clock()
         graph = self.graph()
-        cue = self._cue(question, graph, now, as_of=as_of, known_at=known_at)
+        cue = self._cue(question, graph, now, as_of=as_of, known_at=known_at, where=where)
         embedded = perf_counter()
         activation = chosen.activate(cue, graph)
         activated = perf_counter()
-        rows = choose.best(activation.scores, choose.allowed(graph, cue, where), limit)
+        rows = choose.best(activation.scores, choose.allowed(graph, cue), limit)
         found = self._hits(graph, activation, rows, explain=explain)
         hits = choose.within(found, budget, lambda hit: tokens(hit.text))
         if touch and hits and not self.read_only:
@@ -304,7 +307,9 @@ class Memory:
         )
         return Recollection(cue, chosen.name, gate.band(confidence), confidence, tuple(hits), cost)
 
-    def _cue(self, question: str, graph: Graph, now: datetime, *, as_of: object, known_at: object) -> Cue:
+    def _cue(
+        self, question: str, graph: Graph, now: datetime, *, as_of: object, known_at: object, where: Filter
+    ) -> Cue:
         """The question with all that the outside has to say of it."""
         vector = self._embedded([question], cue=True)[0] if len(graph) else None
         stored = graph.vectors.view
@@ -320,6 +325,7 @@ class Memory:
             meaning=self._embedder.reads(question),
             as_of=None if as_of is None else moment(as_of, end=True),
             known_at=None if known_at is None else moment(known_at, end=True),
+            where=where,
         )
 
     def _hits(self, graph: Graph, activation: Activation, rows: Rows, *, explain: bool) -> list[Hit]:
@@ -370,7 +376,7 @@ class Memory:
             graph = self.graph()
             pieces = [piece for id_ in wanted for piece in encode.rows_of(graph, id_)]
             if where is not None:
-                allowed = choose.allowed(graph, Cue("", self._clock()), where)
+                allowed = choose.allowed(graph, Cue("", self._clock(), where=where))
                 pieces += [graph.id(row) for row in np.flatnonzero(allowed).tolist()]
             nodes = self._store.nodes(self.scope, encode.wholes(graph, pieces))
             if not nodes:

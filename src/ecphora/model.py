@@ -250,6 +250,7 @@ class Cue:
     ``vector`` is ``None`` where no embedder is at hand. ``meaning`` in 0..1 says how far the embedder reads the cue's
     language. ``words`` are the hashes of the content words, in order. ``entities`` are the ids of the names in the
     cue. ``when`` are the stretches of time it asks about. ``as_of`` is in event time, ``known_at`` in recording time.
+    ``where`` says what may come back at all.
     """
 
     text: str
@@ -261,6 +262,7 @@ class Cue:
     when: tuple[Interval, ...] = ()
     as_of: datetime | None = None
     known_at: datetime | None = None
+    where: Filter = field(default_factory=Filter)
 
 
 @dataclass(frozen=True, slots=True)

@@ -394,3 +394,27 @@ def test_a_piece_of_a_long_text_is_not_the_whole(memory: Memory) -> None:
     memory.remember(LONG, id="stay")
     erased = memory.forget("stay#2")
     assert (memory.get("stay") is None) == ("stay" in erased.episodes)
+
+
+@pytest.mark.parametrize("strategy", ["fused", "dense", "bm25", "rrf", "recency"])
+def test_what_may_not_come_back_gives_nothing_to_what_may(strategy: str, tmp_path: Path) -> None:
+    told = [
+        Episode("The heron stands in the river.", id="early", speaker="Ana", session="s", happened_at="2026-01-01"),
+        Episode("Porto is far.", id="other", speaker="Ben", session="s", happened_at="2026-01-01"),
+    ]
+    later = [
+        Episode("Where does Zorro live? In Porto!", id="late", speaker="Ben", session="s", happened_at="2026-02-01"),
+        Episode("Zorro lives in Porto by the river.", id="later", speaker="Ana", session="s", happened_at="2026-02-01"),
+    ]
+    with (
+        Memory(tmp_path / "then.db", embedder=Hashing()) as then,
+        Memory(tmp_path / "now.db", embedder=Hashing()) as now,
+    ):
+        then.remember(told)
+        now.remember([*told, *later])
+        question = "Where does Zorro live?"
+        after = now.recall(question, strategy=strategy, as_of="2026-01-15")
+        assert set(ids(after)) == set(ids(then.recall(question, strategy=strategy)))
+        assert strategy == "recency" or after.confidence < now.recall(question, strategy=strategy).confidence
+        none = now.recall(question, strategy=strategy, where=Filter(sessions="elsewhere"))
+        assert (len(none), none.evidence.value, none.confidence) == (0, "none", 0.0)

@@ -266,21 +266,21 @@ FACTS = (
 )
 def test_a_filter_lets_through(where: Filter, expected: str) -> None:
     graph = Graph().plus(replace(sample_change(*FACTS, sample_name("Ana")), revision=1))
-    found = choose.allowed(graph, sample_cue("x"), where)
+    found = choose.allowed(graph, sample_cue("x", where=where))
     assert "".join(graph.id(row) for row in np.flatnonzero(found).tolist()) == expected
 
 
 def test_as_of_is_event_time_and_known_at_recording_time() -> None:
     graph = Graph().plus(replace(sample_change(*FACTS), revision=1))
     as_of = sample_cue("x", as_of=NOON + timedelta(minutes=60))
-    assert choose.allowed(graph, as_of, Filter()).tolist() == [True, True, False]
+    assert choose.allowed(graph, as_of).tolist() == [True, True, False]
     known_at = sample_cue("x", known_at=NOON + timedelta(hours=23))
-    assert choose.allowed(graph, known_at, Filter()).tolist() == [True, True, False]
+    assert choose.allowed(graph, known_at).tolist() == [True, True, False]
 
 
 def test_a_filter_leaves_the_graph_alone() -> None:
     graph = sample_graph()
-    choose.allowed(graph, sample_cue("x"), Filter(speakers=("Ana",)))
+    choose.allowed(graph, sample_cue("x", where=Filter(speakers=("Ana",))))
     assert graph.episodes.sum() == 7
 
 
@@ -414,7 +414,7 @@ def test_nothing_is_no_accident() -> None:
     assert seed.words(graph, cue).shape == seed.words_in_context(graph, cue).shape == (0,)
     assert company.session(graph, graph.zeros()).shape == company.neighbours(graph, graph.zeros()).shape == (0,)
     assert choose.best(graph.zeros(), graph.episodes, 5).tolist() == []
-    assert not choose.allowed(graph, cue, Filter(speakers=("Ana",))).any()
+    assert not choose.allowed(graph, replace(cue, where=Filter(speakers=("Ana",)))).any()
     about, sharing = links.followed(graph, cue, graph.zeros(), np.empty(0, np.intp))
     assert about.scores.shape == sharing.scores.shape == (0,)
     assert Change() == Change()

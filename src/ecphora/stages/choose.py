@@ -7,14 +7,14 @@ import numpy as np
 
 from ..graph import Graph, seconds
 from ..language.moments import moment
-from ..model import Cue, Filter, Mask, Rows, Scores
+from ..model import Cue, Mask, Rows, Scores
 
 T = TypeVar("T")
 
 
-def allowed(graph: Graph, cue: Cue, where: Filter) -> Mask:
+def allowed(graph: Graph, cue: Cue) -> Mask:
     """The episodes that may come back: those the filter lets through, told and known by the times the cue names."""
-    nodes = graph.nodes
+    nodes, where = graph.nodes, cue.where
     mask = graph.episodes.copy()
     for column, codes, names in (
         ("speakers", graph.speakers, where.speakers),

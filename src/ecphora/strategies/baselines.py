@@ -7,11 +7,15 @@ import numpy as np
 from ..graph import Graph
 from ..model import Cue, Scores
 from ..ports import Activation
-from ..stages import fuse, seed
+from ..stages import choose, fuse, seed
 
 
 def _alone(stage: str, scores: Scores) -> Activation:
     return Activation(scores, {stage: scores}, confidence=float(np.clip(scores.max(initial=0.0), 0, 1)))
+
+
+def _may(graph: Graph, cue: Cue, scores: Scores) -> Scores:
+    return np.where(choose.allowed(graph, cue), scores, 0).astype(np.float32)
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,7 +26,7 @@ class Dense:
 
     def activate(self, cue: Cue, graph: Graph, /) -> Activation:
         """Score every memory that has a vector."""
-        return _alone("meaning", seed.meaning(graph, cue))
+        return _alone("meaning", _may(graph, cue, seed.meaning(graph, cue)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +39,7 @@ class Bm25:
 
     def activate(self, cue: Cue, graph: Graph, /) -> Activation:
         """Score every memory that shares a word with the cue; confidence is the share of the best possible score."""
-        scores = seed.words(graph, cue, k1=self.k1, b=self.b)
+        scores = _may(graph, cue, seed.words(graph, cue, k1=self.k1, b=self.b))
         best = seed.most(graph, cue, k1=self.k1)
         return Activation(scores, {"words": scores}, confidence=float(scores.max(initial=0.0)) / best if best else 0.0)
 
@@ -53,7 +57,7 @@ class Rrf:
 
     def activate(self, cue: Cue, graph: Graph, /) -> Activation:
         """Score every memory by the sum of its reciprocal ranks."""
-        meaning, words = seed.meaning(graph, cue), seed.words(graph, cue)
+        meaning, words = _may(graph, cue, seed.meaning(graph, cue)), _may(graph, cue, seed.words(graph, cue))
         shares = {"meaning": fuse.reciprocal_rank(meaning, k=self.k), "words": fuse.reciprocal_rank(words, k=self.k)}
         scores = np.add(shares["meaning"], shares["words"])
         return Activation(scores, shares, confidence=float(np.clip(meaning.max(initial=0.0), 0, 1)))
@@ -67,8 +71,7 @@ class Recency:
 
     def activate(self, cue: Cue, graph: Graph, /) -> Activation:
         """Score every episode by its rank in event time."""
-        del cue
-        rows = np.flatnonzero(graph.episodes)
+        rows = np.flatnonzero(choose.allowed(graph, cue))
         order = rows[np.lexsort((rows, graph.nodes["happened"][rows]))]
         scores = graph.zeros()
         scores[order] = np.arange(1, len(order) + 1) / max(1, len(order))

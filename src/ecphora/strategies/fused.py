@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ..graph import Graph
-from ..model import Cue, Scores
+from ..model import Cue, Mask, Scores
 from ..ports import Activation, Trail
 from ..stages import choose, company, fuse, gate, links, people, priors, seed, times
 
@@ -45,11 +45,13 @@ class Fused:
         """Score every episode that the cue touches, directly or by a link."""
         if not graph.episodes.any():
             return Activation(graph.zeros())
+        # What may not come back gives nothing to what may: no neighbour, no session, no way to it.
+        allowed = choose.allowed(graph, cue)
         # What the cue touches: by meaning and by words, each row alone and with the turn before it.
         meaning = seed.meaning(graph, cue)
         context = seed.in_context(graph, meaning)
-        shares = self._direct(cue, graph, meaning, context)
-        direct = _sum(shares)
+        shares = self._direct(cue, graph, meaning, context, allowed)
+        direct = _sum(shares) * allowed
         # What belongs to it: the person meant, the turns around, the same session.
         shares["speaker"] = self.speaker * people.speaks(graph, cue)
         shares["spoken of"] = self.spoken_of * people.spoken_of(graph, cue)
@@ -58,15 +60,13 @@ class Fused:
         # Where it leads: memories about what it names, and about what its best memories name.
         titled = links.titled(graph, cue)
         shares["title"] = self.title * titled
-        reached = direct + shares["title"]
-        about, sharing = links.followed(
-            graph, cue, reached, choose.top(np.where(graph.episodes, reached, 0), links.SEEDS)
-        )
+        reached = direct + shares["title"] * allowed
+        about, sharing = links.followed(graph, cue, reached, choose.top(reached, links.SEEDS))
         shares["named link"] = self.named_link * about.scores
         shares["shared names"] = self.shared_names * sharing.scores
         shares["date"] = self.date * times.told_then(graph, cue)
         scores = _sum(shares)
-        active = graph.episodes & (scores > 0)
+        active = allowed & (scores > 0)
         for stage, prior in (
             ("length", self.length * priors.length(graph)),
             ("statement", self.statement * priors.statement(graph)),
@@ -79,7 +79,7 @@ class Fused:
         scores += shares["successor"]
         shares["outdated"] = -self.outdated * scores * old
         scores += shares["outdated"]
-        scores[~(active | (shares["successor"] > 0))] = 0
+        scores[~allowed | ~(active | (shares["successor"] > 0))] = 0
         return Activation(
             scores=scores,
             shares=shares,
@@ -93,8 +93,8 @@ class Fused:
             confidence=gate.confidence(graph, cue, scores, meaning, direct),
         )
 
-    def _direct(self, cue: Cue, graph: Graph, meaning: Scores, context: Scores) -> dict[str, Scores]:
-        """The direct shares, in parts of the best direct score."""
+    def _direct(self, cue: Cue, graph: Graph, meaning: Scores, context: Scores, allowed: Mask) -> dict[str, Scores]:
+        """The direct shares, in parts of the best direct score that may come back."""
         words = seed.words(graph, cue)
         around = seed.words_in_context(graph, cue)
         above = {
@@ -107,7 +107,7 @@ class Fused:
         shares["meaning"] = shares["meaning"] + self.best_meaning * cue.meaning * fuse.of_best(meaning)
         shares["words"] = shares["words"] + self.best_words * fuse.of_best(words)
         shares["words"] = shares["words"] + self.covered * seed.covered(graph, cue)
-        best = float(_sum(shares)[graph.episodes].max())
+        best = float(_sum(shares)[allowed].max(initial=0.0))
         return {stage: share / best if best > 0 else share for stage, share in shares.items()}
 
 
