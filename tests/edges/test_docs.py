@@ -31,7 +31,7 @@ def test_python_in_the_documents_runs(page: Path, tmp_path: Path) -> None:
 
 
 def test_the_readme_prints_what_it_says(tmp_path: Path) -> None:
-    (code,) = blocks(ROOT / "README.md", "python")
+    code = blocks(ROOT / "README.md", "python")[0]
     done = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True, check=True)
     lines = done.stdout.splitlines()
     assert lines[0] in {"strong", "weak"}
