@@ -10,6 +10,7 @@ from datetime import UTC, datetime, timedelta
 from functools import cached_property
 
 import numpy as np
+import numpy.ma  # np.unique imports it when first called: better now than inside the first recall
 from numpy.typing import NDArray
 
 from .columns import Codes, Column, Groups, Table, Values
@@ -402,21 +403,22 @@ def _with_ends(graph: Graph, superseded: Sequence[Superseded]) -> Graph:
 
 def _with_accesses(graph: Graph, change: Change) -> Graph:
     """Log the accesses of a change, and that each new episode was encoded: its ``seq`` and time say so already."""
-    index, encoded = graph._index, _TOUCH_NUMBER[Touch.ENCODED]
-    logged = [
-        (access.seq, index[access.node], seconds(access.at), _TOUCH_NUMBER[access.touch], access.strength)
-        for access in change.accesses
-        if access.node in index
-    ]
-    logged += [
-        (node.seq, index[node.id], seconds(node.recorded_at), encoded, 1.0)
-        for node in change.nodes
-        if node.kind is Kind.EPISODE
-    ]
-    if not logged:
+    index, nodes = graph._index, graph.nodes
+    logged = [access for access in change.accesses if access.node in index]
+    new = np.flatnonzero(graph.of_kind(Kind.EPISODE)[len(graph) - len(change.nodes) :]) + len(graph) - len(change.nodes)
+    if not logged and not len(new):
         return graph
-    seq, rows, at, touches, strengths = zip(*sorted(logged), strict=True)
-    return replace(graph, accesses=graph.accesses.plus(seq=seq, rows=rows, at=at, touches=touches, strengths=strengths))
+    encoded = np.full(len(new), _TOUCH_NUMBER[Touch.ENCODED])
+    seq = np.concatenate([nodes["seq"][new], [access.seq for access in logged]])
+    order = np.argsort(seq, kind="stable")
+    table = graph.accesses.plus(
+        seq=seq[order],
+        rows=np.concatenate([new, [index[access.node] for access in logged]])[order],
+        at=np.concatenate([nodes["recorded"][new], [seconds(access.at) for access in logged]])[order],
+        touches=np.concatenate([encoded, [_TOUCH_NUMBER[access.touch] for access in logged]])[order],
+        strengths=np.concatenate([np.ones(len(new)), [access.strength for access in logged]])[order],
+    )
+    return replace(graph, accesses=table)
 
 
 def _joined(arrays: Sequence[NDArray[np.generic]], dtype: type[np.generic]) -> Values:

@@ -352,3 +352,16 @@ def test_no_forgotten_name_stays_in_the_file(path: Path) -> None:
     with Memory(path, embedder=Hashing()) as memory:
         memory.forget(memory.remember("Then I met Zebulon.").id)
         assert b"zebulon" not in bytes_of(path).lower()
+
+
+@pytest.mark.parametrize(
+    "change",
+    ["words = x'00'", "kind = 'dream'", "metadata = '{'", "happened_at = 'yesterday'", "told = '[[1]]'"],
+)
+def test_a_row_that_cannot_be_read_is_damage(path: Path, change: str) -> None:
+    with Memory(path, embedder=Hashing()) as memory:
+        memory.remember(["Ana moved to Porto.", "She likes the river."])
+    with closing(apsw.Connection(str(path))) as db:
+        db.execute(f"UPDATE node SET {change} WHERE seq = 1")  # noqa: S608
+    with pytest.raises(StoreDamaged, match="run ecphora doctor"):
+        Memory(path, embedder=Hashing())

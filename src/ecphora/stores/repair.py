@@ -99,7 +99,7 @@ class Repair(SQLite):
                         WHERE s.name = ? AND n.kind <> 'entity' ORDER BY n.seq"""  # noqa: S608
             width = len(rows.NODE)
             for row in db.execute(query, (scope,)):
-                yield rows.node(row[:width]), rows.reading(row[width:])
+                yield rows.node(row[:width]), rows.readings([row[width:]])[0]
 
     def write_readings(self, scope: str, readings: Mapping[NodeId, Reading]) -> None:
         """Put these readings in the place of what is stored."""

@@ -35,9 +35,9 @@ def node_row(node: Node, seq: int) -> Row:
 
 
 def node(row: Sequence[Any]) -> Node:
-    """The values of the columns ``NODE`` as a node; the tables are strict, so each has its column's type."""
+    """The values of the columns ``NODE``, whatever follows them, as a node; strict tables keep the types."""
     (seq, id_, kind, text, happened_at, recorded_at, speaker, session, title, source, document,
-     position, valid_from, valid_to, trust, metadata) = row  # fmt: skip
+     position, valid_from, valid_to, trust, metadata, *_) = row  # fmt: skip
     parse = datetime.fromisoformat
     return Node(  # by position: a tenth of the time to open a memory is spent here
         id_, _KINDS[kind], text, parse(happened_at), parse(recorded_at), speaker, session, title, source, document,
@@ -59,18 +59,29 @@ def reading_row(reading: Reading | None) -> Row:
     )
 
 
-def reading(row: Sequence[Any]) -> Reading | None:
-    """The values of the columns ``READING`` as a reading; None where the text was not read."""
-    words, counts, question, told = row
-    if words is None or counts is None:
-        return None
-    times = json.loads(told) if told else ()
-    return Reading(
-        np.frombuffer(words, "<u4"),
-        np.frombuffer(counts, np.uint8),
-        bool(question),
-        tuple(Interval(datetime.fromisoformat(start), datetime.fromisoformat(end)) for start, end in times),
-    )
+def readings(found: Sequence[Sequence[Any]]) -> list[Reading | None]:
+    """The values of the columns ``READING`` of many rows as readings; None where a text was not read.
+
+    The words of all rows are taken from their bytes at once, and each reading sees its part.
+    """
+    words = np.frombuffer(b"".join([row[0] or b"" for row in found]), "<u4")
+    counts = np.frombuffer(b"".join([row[1] or b"" for row in found]), np.uint8)
+    made: list[Reading | None] = []
+    word = count = 0
+    for blob, counted, question, told in found:
+        words_end, counts_end = word + len(blob or b"") // 4, count + len(counted or b"")
+        if blob is None or counted is None:
+            made.append(None)
+        else:
+            of_text = words[word:words_end], counts[count:counts_end]
+            made.append(Reading(*of_text, bool(question), _told(told) if told else ()))
+        word, count = words_end, counts_end
+    return made
+
+
+def _told(text: str) -> tuple[Interval, ...]:
+    parse = datetime.fromisoformat
+    return tuple(Interval(parse(start), parse(end)) for start, end in json.loads(text))
 
 
 def vector_blob(vector: Vector, dim: int, node: NodeId) -> bytes:

@@ -13,6 +13,7 @@ from pathlib import Path
 import apsw
 
 from ..errors import (
+    EcphoraError,
     StoreBusy,
     StoreClosed,
     StoreDamaged,
@@ -169,6 +170,10 @@ class SQLite:
         """Raise SQLite's errors as ours, each with its mend."""
         try:
             yield
+        except EcphoraError:
+            raise
+        except (ValueError, KeyError) as error:
+            raise StoreDamaged(f"{self.path} holds a row that cannot be read ({error}); run ecphora doctor") from error
         except (apsw.BusyError, apsw.LockedError) as error:
             raise StoreBusy(f"{self.path} is locked by another process; close it there, or try again") from error
         except apsw.FullError as error:
@@ -290,9 +295,8 @@ def _changes(db: apsw.Connection, scope: Scope, since: int) -> Change:
         f"SELECT {ALL_COLUMNS} FROM node WHERE scope = ? AND revision > ? ORDER BY seq",  # noqa: S608
         bounds,
     ).fetchall()
-    width = len(rows.NODE)
-    nodes = tuple(rows.node(row[:width]) for row in found)
-    readings = ((node.id, rows.reading(row[width:])) for node, row in zip(nodes, found, strict=True))
+    nodes = tuple(map(rows.node, found))
+    readings = zip(nodes, rows.readings([row[-len(rows.READING) :] for row in found]), strict=True)
     ids = _Ids(db, scope.key, {node.seq: node.id for node in nodes})
     vectors = db.execute(
         "SELECT node, value FROM vector WHERE scope = ? AND revision > ? AND model = ? ORDER BY revision, node",
@@ -311,7 +315,7 @@ def _changes(db: apsw.Connection, scope: Scope, since: int) -> Change:
     parse = rows.time_parser()
     return Change(
         nodes=nodes,
-        readings={id_: reading for id_, reading in readings if reading is not None},
+        readings={node.id: reading for node, reading in readings if reading is not None},
         vectors=dict(zip((ids[seq] for seq, _ in vectors), rows.vectors([value for _, value in vectors]), strict=True)),
         edges=tuple(
             Edge(ids[src], ids[dst], _LINKS[link], weight, evidence) for src, dst, link, weight, evidence in edges
