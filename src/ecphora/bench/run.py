@@ -233,7 +233,7 @@ def record(embedder: str, command: str) -> Run:
             **{package: version(package) for package in packages},
         },
         embedder=embedder,
-        machine=Machine(platform.platform(), os.cpu_count() or 1),
+        machine=Machine(f"{platform.system()} {platform.machine()}", os.cpu_count() or 1),
         date=time.strftime("%Y-%m-%d", time.gmtime()),
         command=command,
     )
