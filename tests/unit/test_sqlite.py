@@ -307,7 +307,7 @@ def as_nobody(path: Path, what: str) -> None:
 @pytest.mark.parametrize("what", ["recall", "remember", "forget"])
 @pytest.mark.parametrize("folder", [0o555, 0o777])
 def test_a_file_that_may_not_be_written_can_be_read(what: str, folder: int, written: Path) -> None:
-    for parent in written.parents[:3]:
+    for parent in written.parents[:4]:
         if parent.stat().st_uid == os.getuid() and parent != Path("/tmp"):  # noqa: S108
             parent.chmod(0o755)
     written.chmod(0o444)
