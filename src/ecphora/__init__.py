@@ -9,8 +9,9 @@ if TYPE_CHECKING:
     from .embedders.openai import OpenAIEmbedder
     from .embedders.sentence_transformers import SentenceTransformersEmbedder
     from .errors import EcphoraError
-    from .memory import Memory, reembed
+    from .memory import Memory
     from .model import Episode, Evidence, Filter, Hit, Node, Recollection, Remembered, Why
+    from .reembedding import reembed
     from .stores.sqlite import SQLite
 
 __version__ = "0.1.0"
@@ -31,7 +32,7 @@ _HOMES = {
     "SQLite": "stores.sqlite",
     "SentenceTransformersEmbedder": "embedders.sentence_transformers",
     "Why": "model",
-    "reembed": "memory",
+    "reembed": "reembedding",
 }
 
 __all__ = [

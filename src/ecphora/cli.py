@@ -423,7 +423,7 @@ def _lines(file: str) -> Any:
 @shared
 def reembed(desk: Desk) -> None:
     """Change a scope over to another embedding model, given by --embedder."""
-    from . import memory
+    from . import reembedding
     from .terminal import progress
 
     settings = desk.settings
@@ -431,7 +431,7 @@ def reembed(desk: Desk) -> None:
         raise click.UsageError("say which model to change over to, with --embedder")
     path = desk.check_there()
     with progress(desk.err, "embedding", shown=desk.watched) as told:
-        count = memory.reembed(path, scope=settings.scope, embedder=settings.make_embedder(), progress=told)
+        count = reembedding.reembed(path, scope=settings.scope, embedder=settings.make_embedder(), progress=told)
     if desk.as_json:
         desk.json({"reembedded": count})
     else:

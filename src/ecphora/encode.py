@@ -42,6 +42,8 @@ NAME_LENGTH = 512
 """Characters of the longest id, speaker, session, title or source."""
 ENTITY = "entity:"
 """How the ids of entities begin; no episode's id may."""
+INSIGHT = "insight:"
+"""How the ids of insights begin; no episode's id may."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,8 +65,8 @@ def draft(episode: Episode, now: datetime) -> Draft:
         field: _checked_name(field, getattr(episode, field))
         for field in ("id", "speaker", "session", "title", "source", "supersedes")
     }
-    if (names_["id"] or "").startswith(ENTITY):
-        raise InvalidInput(f"the id {episode.id!r} begins with {ENTITY!r}, which is kept for names; choose another")
+    if (names_["id"] or "").startswith((ENTITY, INSIGHT)):
+        raise InvalidInput(f"the id {episode.id!r} begins as those of names or insights do; choose another")
     if not (isinstance(episode.trust, int | float) and 0 <= episode.trust <= 1):
         raise InvalidInput(f"trust is {episode.trust!r}; give a number from 0 to 1")
     dated = episode.happened_at is not None

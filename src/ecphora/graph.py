@@ -4,10 +4,12 @@ Rows are numbered in order of ``seq``. A grown graph and a reloaded one are equa
 :mod:`ecphora.testing` holds every store to it.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from functools import cached_property
+from types import MappingProxyType
+from typing import Any, Generic, TypeVar
 
 import numpy as np
 import numpy.ma  # np.unique imports it when first called: better now than inside the first recall
@@ -44,6 +46,22 @@ def _accesses() -> Table:
     return Table.of(rows="i4", at="f8", seq="i8", touches="i1", strengths="f4")
 
 
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class Earlier(Generic[T]):
+    """A derived value as an earlier graph of the same line had it, and the sizes of that graph's tables.
+
+    What lies beyond these sizes in the tables of the graph at hand came since.
+    """
+
+    value: T
+    nodes: int
+    edges: int
+    accesses: int
+
+
 @dataclass(frozen=True, eq=False)
 class Graph:
     """The memory graph of one scope at one revision.
@@ -52,7 +70,7 @@ class Graph:
     ``words`` (distinct words of each row), ``told`` (times each row's text speaks of), ``vectored`` with ``vectors``
     (rows that have a vector), ``edges``, ``accesses``. Times are seconds since 1970. Speakers, sessions, documents and
     sources are numbers into ``speakers`` and so on, -1 for none. ``barred`` are the ids and digests of what was
-    forgotten on purpose.
+    forgotten on purpose. ``marks`` say how far each sleeper has come.
     """
 
     revision: int = 0
@@ -70,6 +88,7 @@ class Graph:
     documents: Codes = field(default_factory=Codes)
     sources: Codes = field(default_factory=Codes)
     barred: frozenset[NodeId | bytes] = frozenset()
+    marks: Mapping[str, int] = field(default_factory=lambda: MappingProxyType({}))
     _index: dict[NodeId, int] = field(default_factory=dict, repr=False)
     _parent: "_Derived | None" = field(default=None, repr=False)
 
@@ -212,6 +231,24 @@ class Graph:
         rows = np.flatnonzero(self.nodes["documents"] == number) if number >= 0 else np.empty(0, np.intp)
         return rows[np.argsort(self.nodes["positions"][rows], kind="stable")]
 
+    def derived(self, name: Hashable, make: "Callable[[Graph, Earlier[T] | None], T]") -> T:
+        """A value that follows from this graph, made once; ``make`` gets what an earlier graph had, if there is one.
+
+        What an earlier graph had may be built upon only as far as it depends on what grows by appending: nodes, words,
+        vectors, edges and accesses. ``previous`` and the ends of intervals change in the middle. Forgetting and
+        embedding anew begin a new line.
+        """
+        known = self._memo.get(name)
+        sizes = (len(self), len(self.edges), len(self.accesses))
+        if known is None or (known.nodes, known.edges, known.accesses) != sizes:
+            known = self._memo[name] = Earlier(make(self, known), *sizes)
+        value: T = known.value
+        return value
+
+    @cached_property
+    def _memo(self) -> dict[Hashable, Earlier[Any]]:
+        return dict(self._parent.memo) if self._parent is not None else {}
+
     @cached_property
     def _groups(self) -> dict[str, Groups]:
         return dict(self._parent.groups) if self._parent is not None else {}
@@ -227,6 +264,7 @@ class Graph:
         both = "previous" in known and "kinship" in known
         return _Derived(
             groups=dict(self._groups),
+            memo=dict(self._memo),
             previous=self.previous if both else None,
             kinship=self.kinship if both else None,
         )
@@ -249,7 +287,9 @@ class Graph:
         graph = _with_ends(graph, change.superseded)
         graph = _with_accesses(graph, change)
         late = len(base) > 0 and any(base.row(node) is not None for node in change.vectors)
-        grown = replace(graph, revision=change.revision, _parent=None if late else base._derived())
+        marks = MappingProxyType({**base.marks, **change.marks}) if change.marks else base.marks
+        parent = None if late else base._derived()
+        grown = replace(graph, revision=change.revision, marks=marks, _parent=parent)
         if len(grown) == len(base) and not late:  # what follows from the nodes alone follows still
             grown.__dict__.update({name: base.__dict__[name] for name in _FROM_NODES if name in base.__dict__})
         return grown
@@ -266,11 +306,22 @@ class Graph:
         again = self.rows(edge.dst for edge in change.edges if edge.link in MENTIONING and edge.dst not in made)
         return left[~np.isin(left, again)]
 
+    def _derived_from(self, gone: Mask) -> Rows:
+        """The insights that tell of any of some rows; of insights upon insights, all."""
+        derived = np.equal(self.edges["links"], _LINK_NUMBER[Link.DERIVED_FROM])
+        src, dst = self.edges["src"][derived], self.edges["dst"][derived]
+        lost, count = gone.copy(), -1
+        while count != lost.sum():
+            count = lost.sum()
+            lost[src[lost[dst]]] = True
+        return np.flatnonzero(lost & ~gone)
+
     def _without(self, change: Change) -> "Graph":
         forgotten = change.forgotten
         barred = self.barred | {gone.node for gone in forgotten} | {gone.digest for gone in forgotten}
         keep = np.ones(len(self), np.bool_)
         keep[self.rows(gone.node for gone in forgotten)] = False
+        keep[self._derived_from(~keep)] = False
         keep[self._orphaned(keep, change)] = False
         if keep.all():
             return replace(self, barred=barred)
@@ -297,6 +348,7 @@ class Graph:
             accesses=kept(self.accesses, "rows"),
             **{name: names for name, (names, _) in codes.items()},
             barred=barred,
+            marks=self.marks,
             _index={node: row for row, node in enumerate(nodes["ids"])},
         )
 
@@ -312,6 +364,7 @@ class _Derived:
     """What a grown graph may keep of its parent's derived columns."""
 
     groups: dict[str, Groups]
+    memo: dict[Hashable, Earlier[Any]]
     previous: Rows | None
     kinship: Scores | None
 

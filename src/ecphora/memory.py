@@ -1,8 +1,7 @@
 """Memory: the verbs. It fetches, calls something pure, and commits; it computes nothing itself."""
 
 import threading
-from collections.abc import Iterable, Mapping, Sequence
-from contextlib import closing, suppress
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -44,8 +43,8 @@ from .model import (
     Vectors,
     Why,
 )
-from .ports import Activation, Clock, Embedder, Extractor, Progress, Store, Strategy
-from .stages import choose, gate
+from .ports import Activation, Clock, Embedder, Extractor, Progress, Reader, Sleeper, Store, StoringIsQuerying, Strategy
+from .stages import choose, chronology, gate
 from .stores.sqlite import SQLite
 
 EVERYTHING = Filter()
@@ -189,13 +188,15 @@ class Memory:
         drafts = [encode.draft(replace(plain, text=i) if isinstance(i, str) else i, now) for i in items]
         waiting = list(encode.distinct(drafts, self.graph()).values())
         outcome: dict[str, list[NodeId]] = {"new": [], "known": [], "refused": []}
-        for start in range(0, len(waiting), BATCH):
-            fresh, known, refused = self._remember(waiting[start : start + BATCH], now, restore=restore)
+        at_once = 1 if self._storing_is_querying else BATCH  # what is stored later is stirred by what is stored first
+        for start in range(0, len(waiting), at_once):
+            fresh, known, refused = self._remember(waiting[start : start + at_once], now, restore=restore)
             outcome["new"].extend(fresh)
             outcome["known"].extend(known)
             outcome["refused"].extend(refused)
+            self._sleep(now)
             if progress is not None:
-                progress(min(start + BATCH, len(waiting)), len(waiting))
+                progress(min(start + at_once, len(waiting)), len(waiting))
         return Remembered(
             tuple(one.id for one in drafts), tuple(outcome["new"]), tuple(outcome["known"]), tuple(outcome["refused"])
         )
@@ -256,8 +257,44 @@ class Memory:
             embedder=self._embedder.name,
             now=now,
         )
-        again = (Access(node, now, Touch.ENCODED) for one in known for node in encode.rows_of(graph, one.id))
-        return replace(change, accesses=tuple(again))
+        again = [Access(node, now, Touch.ENCODED) for one in known for node in encode.rows_of(graph, one.id)]
+        stirred = self._stirred(nodes, graph, vectors, now) if self._storing_is_querying else ()
+        return replace(change, accesses=(*again, *stirred))
+
+    @property
+    def _storing_is_querying(self) -> bool:
+        return isinstance(self.strategy, StoringIsQuerying) and self.strategy.storing_is_querying
+
+    def _stirred(
+        self, nodes: Sequence[Node], graph: Graph, vectors: Mapping[NodeId, Vector], now: datetime
+    ) -> Iterator[Access]:
+        """What new episodes stir as cues of what was there before them."""
+        for node in nodes:
+            cue = encode.cue(node.text, now, vector=vectors[node.id], meaning=self._embedder.reads(node.text))
+            yield from _felt(graph, self.strategy.activate(cue, graph), now)
+
+    def _sleep(self, now: datetime) -> None:
+        """Let a strategy that sleeps work on what is new, piece by piece, each committed whole or not at all."""
+        sleeper = self.strategy
+        if not isinstance(sleeper, Sleeper):
+            return
+        for _ in range(TRIES):
+            graph = self.graph()
+            while sleeper.due(graph):
+                change = sleeper.sleep(graph, self._reader(graph), now)
+                ids, texts = [node.id for node in change.nodes], map(encode.spoken, change.nodes)
+                vectors = dict(zip(ids, self._embedded(texts), strict=True)) if ids else {}
+                readings = {node.id: encode.read(node) for node in change.nodes}
+                whole = replace(change, readings=readings, vectors=vectors, embedder=self._embedder.name)
+                if not self._committed(whole):
+                    break
+                graph = self.graph()
+            else:
+                return
+        raise self._outrun()
+
+    def _reader(self, graph: Graph) -> Reader:
+        return lambda rows: self._store.nodes(self.scope, [graph.id(row) for row in rows])
 
     # ---- recall
 
@@ -295,8 +332,8 @@ class Memory:
         rows = choose.best(activation.scores, choose.allowed(graph, cue), limit)
         found = self._hits(graph, activation, rows, explain=explain)
         hits = choose.within(found, budget, lambda hit: tokens(hit.text))
-        if touch and hits and not self.read_only:
-            self._live.commit(Change(accesses=tuple(Access(hit.id, now, Touch.RECALLED, hit.score) for hit in hits)))
+        if touch and not self.read_only:
+            self._touch(graph, activation, hits, now)
         ended = perf_counter()
         confidence = activation.confidence if hits else 0.0
         steps = {"embed": embedded - started, "activate": activated - embedded, "fetch": ended - activated}
@@ -306,6 +343,18 @@ class Memory:
             tokens=sum(tokens(hit.text) for hit in hits),
         )
         return Recollection(cue, chosen.name, gate.band(confidence), confidence, tuple(hits), cost)
+
+    def _touch(self, graph: Graph, activation: Activation, hits: Sequence[Hit], now: datetime) -> None:
+        """Log what a recall stirred and what it brought back, and remember what it leaves behind."""
+        scores = {graph.row(hit.id): hit for hit in hits}
+        # Those that come back keep their order among each other: the one touched longest ago is touched first.
+        returned = [scores[row] for row in chronology.in_order(graph, np.array(list(scores), np.intp)).tolist()]
+        recalled = (Access(hit.id, now, Touch.RECALLED, hit.score) for hit in returned)
+        accesses = (*_felt(graph, activation, now), *recalled)
+        if accesses:
+            self._live.commit(Change(accesses=accesses))
+        if activation.leaves is not None:
+            self._remember([encode.draft(activation.leaves, now)], now, restore=False)
 
     def _cue(
         self, question: str, graph: Graph, now: datetime, *, as_of: object, known_at: object, where: Filter
@@ -438,34 +487,7 @@ class Memory:
         return graph
 
 
-def reembed(
-    path: str | Path,
-    *,
-    scope: str = "default",
-    embedder: Embedder | None = None,
-    progress: Progress | None = None,
-) -> int:
-    """Change a scope over to another embedding model; the number of memories embedded anew.
-
-    The memory stays in use meanwhile: it answers with the old vectors until every one has its successor, and then, in
-    one commit, with the new. Stopped half-way, it goes on from there when called again. What other processes write
-    meanwhile is embedded too. They must be reopened with the new embedder afterwards, and are told so.
-    """
-    model = embedder or MiniLM()
-    done = 0
-    with closing(SQLite(path)) as store:
-        while True:
-            info = next((info for info in store.scopes() if info.name == scope), None)
-            if info is None or info.embedder in {None, model.name}:
-                return done
-            nodes = store.nodes(scope, store.lacking(scope, model.name, limit=BATCH))
-            with suppress(StaleChange):  # another process wrote or forgot something meanwhile: look again
-                if nodes:
-                    vectors = model.embed([encode.spoken(node) for node in nodes])
-                    pairs = zip((node.id for node in nodes), vectors, strict=True)
-                    store.commit(scope, Change(vectors=dict(pairs), embedder=model.name))
-                    done += len(nodes)
-                    if progress is not None:
-                        progress(done, max(done, info.episodes))
-                else:
-                    store.commit(scope, Change(embedder=model.name, adopt=True))
+def _felt(graph: Graph, activation: Activation, now: datetime) -> Iterator[Access]:
+    """The accesses of the rows that a cue stirred, by row."""
+    for row in np.flatnonzero(activation.stimulus).tolist():
+        yield Access(graph.id(row), now, Touch.STIMULATED, float(activation.stimulus[row]))

@@ -191,9 +191,10 @@ class Forgotten:
 class Change:
     """The only thing a store can be asked to write: all of it or nothing.
 
-    Forgetting a node takes along the entities that nothing else mentions; they need not be named. Applied in the
-    order ``forgotten``, ``nodes``, ``vectors``, ``edges``, ``superseded``, ``accesses``. ``embedder``
-    names the model that made ``vectors``; ``adopt`` makes it the scope's own, once every episode has its vector.
+    Forgetting a node takes along the entities that nothing else mentions, and the insights derived from it; they need
+    not be named. Applied in the order ``forgotten``, ``nodes``, ``vectors``, ``edges``, ``superseded``, ``accesses``.
+    ``embedder`` names the model that made ``vectors``; ``adopt`` makes it the scope's own, once every episode has its
+    vector. ``marks`` say how far a sleeper has come, by its name: the highest ``seq`` it has worked on.
     ``revision`` is 0 until the change is committed; a store's answer carries the revision reached and every ``seq``.
     """
 
@@ -204,6 +205,7 @@ class Change:
     superseded: tuple[Superseded, ...] = ()
     accesses: tuple[Access, ...] = ()
     forgotten: tuple[Forgotten, ...] = ()
+    marks: Mapping[str, int] = field(default_factory=dict)
     embedder: str | None = None
     adopt: bool = False
     revision: int = 0

@@ -3,18 +3,21 @@
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 import numpy as np
 
 from .graph import Graph
-from .model import Change, Cue, Mention, Node, NodeId, Rows, ScopeInfo, Scores, Vectors
+from .model import Change, Cue, Episode, Mention, Node, NodeId, Rows, ScopeInfo, Scores, Vectors
 
 Clock = Callable[[], datetime]
 """Tells the time, always with a zone."""
 
 Progress = Callable[[int, int], None]
 """Told how many of how many are done."""
+
+Reader = Callable[[Rows], list[Node]]
+"""Fetches the nodes of some rows, in their order."""
 
 
 class Embedder(Protocol):
@@ -91,14 +94,17 @@ class Activation:
     """A strategy's answer to a cue.
 
     ``scores`` to rank by. ``shares`` are the stages' parts, each aligned with the graph's rows; their sum is ``scores``
-    wherever a score is not 0. ``trails`` say by which nodes a stage came. ``stimulus`` is what to log as felt.
-    ``confidence`` in 0..1 is how sure the strategy is that the memory holds the answer.
+    wherever a score is not 0. ``trails`` say by which nodes a stage came. ``stimulus`` is what to log as felt: one
+    ``STIMULATED`` access for every row where it is not 0, with that strength; empty logs nothing. ``leaves`` is an
+    episode that recalling itself leaves behind. ``confidence`` in 0..1 is how sure the strategy is that the memory
+    holds the answer.
     """
 
     scores: Scores
     shares: Mapping[str, Scores] = field(default_factory=dict)
     trails: Mapping[str, Trail] = field(default_factory=dict)
     stimulus: Scores = field(default_factory=lambda: np.zeros(0, np.float32))
+    leaves: Episode | None = None
     confidence: float = 0.0
 
 
@@ -112,4 +118,30 @@ class Strategy(Protocol):
 
     def activate(self, cue: Cue, graph: Graph, /) -> Activation:
         """Activate the graph's rows by the cue."""
+        ...
+
+
+@runtime_checkable
+class StoringIsQuerying(Protocol):
+    """A strategy for which every new episode is a cue: what it stirs is logged together with it."""
+
+    @property
+    def storing_is_querying(self) -> bool:
+        """Whether new episodes are to be cues."""
+        ...
+
+
+@runtime_checkable
+class Sleeper(Protocol):
+    """A strategy that works on what is new when the memory has taken it in."""
+
+    def due(self, graph: Graph, /) -> bool:
+        """Whether enough is new to work on."""
+        ...
+
+    def sleep(self, graph: Graph, read: Reader, now: datetime, /) -> Change:
+        """The next piece of work: insights, edges, and the mark of how far it has come.
+
+        Pure but for ``read``. The memory embeds the new nodes and commits; it asks again while more is due.
+        """
         ...

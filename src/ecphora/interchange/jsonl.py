@@ -16,7 +16,7 @@ from typing import Any, TextIO, TypeVar
 
 from .. import encode
 from ..errors import EmbedderMismatch, IdCollision, InvalidRecord, StaleChange, StoreBusy, WrongVector
-from ..model import Access, Change, Edge, Forgotten, Kind, Node, NodeId, Superseded, Vector
+from ..model import Access, Change, Edge, Forgotten, Kind, Link, Node, NodeId, Superseded, Vector
 from ..ports import Embedder, Progress, Store
 from .records import Contents, parsed
 
@@ -220,12 +220,20 @@ def _is_barred(node: Node, barred: set[NodeId | bytes]) -> bool:
 
 
 def _with_names(contents: Contents, kept: Sequence[Node], refused: set[NodeId]) -> Sequence[Node]:
-    """Leave out the names that only refused memories mention."""
+    """Leave out the names that only refused memories mention, and the insights that tell of any."""
     if not refused:
         return kept
     only = {edge.dst for edge in contents.edges if edge.src in refused}
     only -= {edge.dst for edge in contents.edges if edge.src not in refused}
-    return [node for node in kept if node.kind != Kind.ENTITY or node.id not in only]
+    sources: dict[NodeId, list[NodeId]] = {}
+    for edge in contents.edges:
+        if edge.link == Link.DERIVED_FROM:
+            sources.setdefault(edge.dst, []).append(edge.src)
+    lost, telling = set(refused), list(refused)
+    while telling:  # of insights upon insights, all
+        telling = [insight for one in telling for insight in sources.get(one, ()) if insight not in lost]
+        lost.update(telling)
+    return [node for node in kept if node.id not in lost and (node.kind != Kind.ENTITY or node.id not in only)]
 
 
 def _usable(

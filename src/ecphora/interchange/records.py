@@ -125,14 +125,15 @@ def _node(item: Record, contents: Contents, number: int) -> None:
         metadata=taken.metadata("metadata"),
     )
     taken.finish()
-    if (kind == Kind.ENTITY) != id_.startswith(encode.ENTITY):
+    made = {Kind.ENTITY: encode.ENTITY, Kind.INSIGHT: encode.INSIGHT}
+    if any((kind == one) != id_.startswith(prefix) for one, prefix in made.items()):
         raise InvalidRecord(f"a node of kind {kind.value!r} cannot have the id {id_!r}")
     if not 0 <= node.position < _POSITIONS:
         raise InvalidRecord(f"position is {node.position}; give a number from 0")
     # What holds for an episode handed in by a caller holds here; a piece of a long text may be blank.
     text = "." if document is not None and node.text and not node.text.strip() else node.text
     names = (node.speaker, node.session, None, node.title, node.source, node.metadata, node.trust)
-    encode.draft(Episode(text, None if kind == Kind.ENTITY else id_, *names), _LONG_AGO)
+    encode.draft(Episode(text, None if kind in made else id_, *names), _LONG_AGO)
     encode.checked_name("id", id_)
     if document is not None:
         encode.checked_name("document", document)

@@ -38,6 +38,13 @@ def made(db: apsw.Connection, name: str) -> Scope:
     return Scope(db.last_insert_rowid(), 0, 0, None, None, 0)
 
 
+_TELLING = """
+    WITH RECURSIVE telling (seq) AS (
+        SELECT src FROM edge WHERE scope = ?1 AND dst = ?2 AND link = 'derived_from'
+        UNION SELECT e.src FROM edge e JOIN telling t ON e.dst = t.seq WHERE e.scope = ?1 AND e.link = 'derived_from')
+    DELETE FROM node WHERE scope = ?1 AND kind = 'insight' AND seq IN telling"""
+
+
 class Commit:
     """One change on its way into the file, inside a transaction."""
 
@@ -59,6 +66,7 @@ class Commit:
         self._edges(change.edges)
         self._superseded(change.superseded)
         accesses = self._accesses(change.accesses)
+        self._marks(change.marks)
         if change.adopt:
             self._adopt(change)
         self.db.execute(
@@ -86,6 +94,8 @@ class Commit:
         for gone in forgotten:
             there = self.db.execute("SELECT seq FROM node WHERE scope = ? AND id = ?", (key, gone.node)).fetchone()
             if there is not None:
+                # An insight tells of each of its sources: it goes with the first.
+                self.db.execute(_TELLING, (key, there[0]))
                 found = self.db.execute("SELECT dst FROM edge WHERE scope = ? AND src = ?", (key, there[0]))
                 named.update(int(dst) for (dst,) in found)
             self.db.execute("DELETE FROM node WHERE scope = ? AND id = ?", (key, gone.node))
@@ -172,6 +182,12 @@ class Commit:
             ),
         )  # fmt: skip
         return numbered
+
+    def _marks(self, marks: Mapping[str, int]) -> None:
+        self.db.executemany(
+            "INSERT OR REPLACE INTO mark VALUES (?, ?, ?, ?)",
+            ((self.scope.key, name, self.revision, seq) for name, seq in sorted(marks.items())),
+        )
 
     def _there(self, node: NodeId) -> bool:
         try:

@@ -312,6 +312,7 @@ def _changes(db: apsw.Connection, scope: Scope, since: int) -> Change:
         "SELECT node, at, touch, strength, seq FROM access WHERE scope = ? AND revision > ? ORDER BY seq", bounds
     )
     forgotten = db.execute("SELECT node, digest FROM forgotten WHERE scope = ? AND revision > ? ORDER BY rowid", bounds)
+    marks = db.execute("SELECT name, seq FROM mark WHERE scope = ? AND revision > ? ORDER BY name", bounds).fetchall()
     parse = rows.time_parser()
     return Change(
         nodes=nodes,
@@ -326,6 +327,7 @@ def _changes(db: apsw.Connection, scope: Scope, since: int) -> Change:
             for seq, at, touch, strength, number in accesses
         ),
         forgotten=tuple(Forgotten(node, digest) for node, digest in forgotten),
+        marks={str(name): int(seq or 0) for name, seq in marks},
         embedder=scope.embedder,
         adopt=scope.adopted > since > 0,
         revision=scope.revision,

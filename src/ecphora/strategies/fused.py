@@ -89,7 +89,6 @@ class Fused:
                 "neighbours": _beside(graph, direct),
                 "successor": replaced,
             },
-            stimulus=direct,
             confidence=gate.confidence(graph, cue, scores, meaning, direct),
         )
 

@@ -184,6 +184,27 @@ class StoreContract:
             assert [gone.node for gone in written.forgotten] == ["b"]
             assert self.faults(store) == []
 
+    def test_an_insight_goes_with_any_of_its_sources(self, locations: Locations) -> None:
+        """It tells of all of them; and so does an insight upon it. Grown and reloaded graphs agree."""
+        with closing(locations()()) as store:
+            told = sample_change(*(sample_node(name, f"text of {name}") for name in ("a", "b", "c")))
+            ids = [f"insight:{level}" for level in "123"]
+            insights = [replace(sample_node(id_, "insight"), kind=Kind.INSIGHT) for id_ in ids]
+            sources = (("insight:1", "a"), ("insight:1", "b"), ("insight:2", "insight:1"), ("insight:3", "c"))
+            edges = tuple(Edge(src, dst, Link.DERIVED_FROM) for src, dst in sources)
+            grown = Graph().plus(store.commit(SCOPE, told))
+            grown = grown.plus(store.commit(SCOPE, Change(nodes=tuple(insights), edges=edges)))
+            grown = grown.plus(store.commit(SCOPE, Change(forgotten=(Forgotten("a", b"a"),))))
+            assert list(grown.nodes["ids"]) == ["b", "c", "insight:3"]
+            assert differences(grown, _grown(store)) == []
+
+    def test_marks_are_kept(self, locations: Locations) -> None:
+        """Each name keeps its own, the last written."""
+        with closing(locations()()) as store:
+            grown = Graph().plus(store.commit(SCOPE, Change(marks={"one": 1, "two": 5})))
+            grown = grown.plus(store.commit(SCOPE, Change(marks={"one": 3})))
+            assert grown.marks == _grown(store).marks == {"one": 3, "two": 5}
+
     def test_an_access_to_what_is_gone_is_left_out(self, locations: Locations) -> None:
         """Another process may have forgotten what was recalled: there is nothing to log then."""
         with closing(locations()()) as store:

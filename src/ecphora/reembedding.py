@@ -1,0 +1,47 @@
+"""Changing a scope over to another embedding model, while it stays in use."""
+
+from contextlib import closing, suppress
+from pathlib import Path
+
+from . import encode
+from .embedders.minilm import MiniLM
+from .errors import StaleChange
+from .model import Change
+from .ports import Embedder, Progress
+from .stores.sqlite import SQLite
+
+BATCH = 512
+"""Memories embedded anew between two commits."""
+
+
+def reembed(
+    path: str | Path,
+    *,
+    scope: str = "default",
+    embedder: Embedder | None = None,
+    progress: Progress | None = None,
+) -> int:
+    """Change a scope over to another embedding model; the number of memories embedded anew.
+
+    The memory stays in use meanwhile: it answers with the old vectors until every one has its successor, and then, in
+    one commit, with the new. Stopped half-way, it goes on from there when called again. What other processes write
+    meanwhile is embedded too. They must be reopened with the new embedder afterwards, and are told so.
+    """
+    model = embedder or MiniLM()
+    done = 0
+    with closing(SQLite(path)) as store:
+        while True:
+            info = next((info for info in store.scopes() if info.name == scope), None)
+            if info is None or info.embedder in {None, model.name}:
+                return done
+            nodes = store.nodes(scope, store.lacking(scope, model.name, limit=BATCH))
+            with suppress(StaleChange):  # another process wrote or forgot something meanwhile: look again
+                if nodes:
+                    vectors = model.embed([encode.spoken(node) for node in nodes])
+                    pairs = zip((node.id for node in nodes), vectors, strict=True)
+                    store.commit(scope, Change(vectors=dict(pairs), embedder=model.name))
+                    done += len(nodes)
+                    if progress is not None:
+                        progress(done, max(done, info.episodes))
+                else:
+                    store.commit(scope, Change(embedder=model.name, adopt=True))
