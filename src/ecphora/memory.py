@@ -319,13 +319,11 @@ class Memory:
         trace in the access log, and so does a file that may not be written.
         """
         started = perf_counter()
-        question = encode.checked_question(question)
         if limit < 1 or (budget is not None and budget < 1):
             raise InvalidInput(f"limit is {limit} and budget {budget}; both must be at least 1")
         chosen = self.strategy if strategy is None else strategies.by_name(strategy)
-        now = self._clock()
-        graph = self.graph()
-        cue = self._cue(question, graph, now, as_of=as_of, known_at=known_at, where=where)
+        cue = self.cue(question, where=where, as_of=as_of, known_at=known_at)
+        now, graph = cue.now, self.graph()
         embedded = perf_counter()
         activation = chosen.activate(cue, graph)
         activated = perf_counter()
@@ -356,10 +354,10 @@ class Memory:
         if activation.leaves is not None:
             self._remember([encode.draft(activation.leaves, now)], now, restore=False)
 
-    def _cue(
-        self, question: str, graph: Graph, now: datetime, *, as_of: object, known_at: object, where: Filter
-    ) -> Cue:
-        """The question with all that the outside has to say of it."""
+    def cue(self, question: str, *, where: Filter = EVERYTHING, as_of: object = None, known_at: object = None) -> Cue:
+        """A question as strategies see it: with its vector, its words and names, and the times it asks about."""
+        question = encode.checked_question(question)
+        graph, now = self.graph(), self._clock()
         vector = self._embedded([question], cue=True)[0] if len(graph) else None
         stored = graph.vectors.view
         if vector is not None and len(stored) and stored.shape[1] != len(vector):

@@ -6,6 +6,7 @@ from datetime import datetime
 from typing import Protocol, runtime_checkable
 
 import numpy as np
+from numpy.typing import NDArray
 
 from .graph import Graph
 from .model import Change, Cue, Episode, Mention, Node, NodeId, Rows, ScopeInfo, Scores, Vectors
@@ -50,6 +51,20 @@ class Extractor(Protocol):
 
     def extract(self, texts: Sequence[str], /) -> list[tuple[Mention, ...]]:
         """Find the names of each text, in the order of the texts."""
+        ...
+
+
+class Oracle(Protocol):
+    """Writes what several memories say together: Cognitive Weave's Semantic Oracle Interface, a language model or not."""
+
+    def synthesise(
+        self, sources: Sequence[Node], vectors: Vectors, weights: NDArray[np.float64], token_cost: float, /
+    ) -> str | None:
+        """An insight over some memories, or None where there is none; it may state nothing that no source states.
+
+        ``vectors`` has the sources' unit vectors, ``weights`` what each counts, summing to 1, and ``token_cost`` what a
+        token of the insight costs against relevance in 0..1.
+        """
         ...
 
 

@@ -6,11 +6,12 @@ from ..errors import UnknownName
 from ..ports import Strategy
 from .baselines import Bm25, Dense, Recency, Rrf
 from .fused import Fused
+from .weave import Weave
 
 GROUP = "ecphora.strategies"
 """The entry-point group in which a third party's strategy, or a function that makes one, is found."""
 
-BUILT_IN: dict[str, Strategy] = {strategy.name: strategy for strategy in (Fused(), Dense(), Bm25(), Rrf(), Recency())}
+BUILT_IN: dict[str, Strategy] = {strategy.name: strategy for strategy in (Fused(), Weave(), Dense(), Bm25(), Rrf(), Recency())}
 
 
 def known() -> list[str]:

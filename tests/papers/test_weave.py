@@ -1,0 +1,357 @@
+"""Cognitive Weave, arXiv 2506.08098: its equations, its refinement, and what each mechanism is for."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from numpy.typing import NDArray
+
+from ecphora import Episode, Filter, Memory
+from ecphora.embedders.hashing import Hashing
+from ecphora.graph import Graph
+from ecphora.language.signifiers import signifiers
+from ecphora.model import Access, Change, Edge, Kind, Link, Node, Touch, Vectors
+from ecphora.ports import Strategy
+from ecphora.stages import importance, strands, synthesis
+from ecphora.stages.oracle import Extractive
+from ecphora.stages.particles import particle
+from ecphora.strategies.weave import FAITHFUL, Weave
+from ecphora.testing import FakeClock, StrategyContract
+from ecphora.testing.samples import sample_change, sample_node, sample_vector
+
+DAY = 86_400.0
+
+
+@pytest.mark.parametrize("strategy", [Weave(), FAITHFUL, Weave(w_importance=0.1, hops=3)], ids=lambda one: one.name)
+class TestContract(StrategyContract):
+    pass
+
+
+# ---- importance: equations 5 and 7
+
+
+def test_importance_decays_to_its_base() -> None:
+    """I_0 = 1, I_base = 0.1, lambda = ln 2 / 30 per day: I(30 days) = 0.55."""
+    fading = importance.Fading(start=1.0, base=0.1, half_life=30.0)
+    assert fading.decayed(np.array([1.0]), np.array([30.0])) == pytest.approx([0.55])
+    assert fading.decayed(np.array([1.0]), np.array([0.0])) == pytest.approx([1.0])
+    assert fading.decayed(np.array([1.0]), np.array([1e6])) == pytest.approx([0.1])
+
+
+@given(st.floats(0.1, 1), st.floats(0, 1000), st.floats(0, 1000))
+def test_decay_in_two_steps_is_decay_in_one(start: float, first: float, second: float) -> None:
+    fading = importance.Fading()
+    once = fading.decayed(np.array([start]), np.array([first + second]))
+    twice = fading.decayed(fading.decayed(np.array([start]), np.array([first])), np.array([second]))
+    assert once == pytest.approx(twice)
+
+
+def _used(graph: Graph, days: Sequence[float], fading: importance.Fading, born: float, now: float) -> float:
+    """The readable twin: one memory, use by use."""
+    value, at = fading.start, born
+    for count, day in enumerate(days, 1):
+        time = born + day * DAY
+        decayed = (value - fading.base) * 2 ** (-(time - at) / DAY / fading.half_life) + fading.base
+        value = min(1, fading.keep * decayed + fading.use * (1 - np.exp(-count / 5)))
+        at = time
+    return float((value - fading.base) * 2 ** (-(now - at) / DAY / fading.half_life) + fading.base)
+
+
+@given(st.lists(st.lists(st.integers(0, 90), max_size=6), min_size=1, max_size=4), st.integers(0, 6))
+def test_importance_is_the_fold_of_use(uses: list[list[int]], cut: int) -> None:
+    """Equation 5 after each use, equation 7 in between; grown in two steps or at once."""
+    nodes = [sample_node(f"n{place}", "text", seq=place + 1) for place in range(len(uses))]
+    born = nodes[0].happened_at
+    log = sorted((day, place) for place, days in enumerate(uses) for day in days)
+    accesses = [
+        Access(f"n{place}", born + timedelta(days=day), Touch.RECALLED, 1.0, seq=100 + number)
+        for number, (day, place) in enumerate(log)
+    ]
+    fading, now = importance.Fading(), born.timestamp() + 100 * DAY
+    first = Graph().plus(replace(sample_change(*nodes), accesses=tuple(accesses[:cut]), revision=1))
+    importance.importance(first, fading, now)
+    grown = first.plus(Change(accesses=tuple(accesses[cut:]), revision=2))
+    found = importance.importance(grown, fading, now)
+    for place, days in enumerate(uses):
+        birth = nodes[place].happened_at.timestamp()
+        shifted = [day - (birth - born.timestamp()) / DAY for day in sorted(days)]
+        assert found[place] == pytest.approx(_used(grown, shifted, fading, birth, now), abs=1e-4)
+
+
+# ---- strands: section 5.3
+
+
+def test_strength_is_the_published_sum() -> None:
+    found = strands.strength(
+        np.array([0.8], np.float32), np.array([0.5], np.float32), 1.0, alpha=0.5, beta=0.3, gamma=0.2
+    )
+    assert found == pytest.approx([0.75])
+
+
+def test_a_way_is_as_strong_as_its_strands_multiply() -> None:
+    """a -0.8- b -0.5- c: support 0.8 s at b and 0.4 s at c; a floor of 0.5 stops at b; one hop too."""
+    graph = _chain()
+    scores = np.array([1.0, 0, 0], np.float32)
+    seeds, every = np.array([0]), np.ones(3, np.bool_)
+    whole = strands.support(graph, seeds, scores, through=every, hops=2, floor=0.2)
+    assert whole.scores == pytest.approx([0.64, 0.8, 0.4])  # and back to a over b
+    assert whole.trail.by.tolist() == [1, 0, 1]
+    assert strands.support(graph, seeds, scores, through=every, hops=2, floor=0.5).scores[2] == 0
+    assert strands.support(graph, seeds, scores, through=every, hops=1, floor=0.2).scores[2] == 0
+
+
+def _chain() -> Graph:
+    nodes = [
+        replace(sample_node(name, name, seq=place), session=None, speaker=None) for place, name in enumerate("abc", 1)
+    ]
+    edges = (Edge("b", "a", Link.ASSOCIATION, 0.8), Edge("c", "b", Link.ASSOCIATION, 0.5))
+    return Graph().plus(replace(sample_change(*nodes, edges=edges), revision=1))
+
+
+# ---- synthesis: Algorithm 1 and equation 6
+
+
+def _unit(*angles: float) -> Vectors:
+    radians = np.radians(angles)
+    return np.stack([np.cos(radians), np.sin(radians)], axis=1).astype(np.float32)
+
+
+def test_the_objective_weighs_relevance_against_length() -> None:
+    vectors, weights = _unit(0, 60), np.array([0.5, 0.5])
+    costs = np.array([0.1, 0.1])
+    assert synthesis.objective([], vectors, weights, costs) == 0
+    assert synthesis.objective([0], vectors, weights, costs) == pytest.approx(-(0.5 + 0.25) + 0.1)
+    assert synthesis.objective([0, 1], vectors, weights, costs) == pytest.approx(-1 + 0.2)
+
+
+@given(st.lists(st.floats(0, 90), min_size=1, max_size=7), st.floats(0.01, 0.4))
+def test_greedy_never_ends_on_a_loss(angles: list[float], cost: float) -> None:
+    """Each sentence taken after the first lowers L: leaving out the last one taken is never better."""
+    vectors = _unit(*angles)
+    weights, costs = np.full(len(angles), 1 / len(angles)), np.full(len(angles), cost)
+    chosen = synthesis.extract(vectors, weights, costs)
+    whole = synthesis.objective(chosen, vectors, weights, costs)
+    assert chosen == sorted(set(chosen))
+    assert whole <= min(synthesis.objective([one], vectors, weights, costs) for one in chosen) + 1e-6
+
+
+def test_costly_words_are_left_out() -> None:
+    vectors, weights = _unit(0, 5, 90), np.full(3, 1 / 3)
+    assert synthesis.extract(vectors, weights, np.full(3, 0.001)) == [0, 1, 2]
+    assert synthesis.extract(vectors, weights, np.full(3, 0.05)) in ([0, 2], [1, 2])
+    assert len(synthesis.extract(vectors, weights, np.full(3, 5.0))) == 1
+
+
+@given(st.integers(1, 9).flatmap(lambda n: st.lists(st.booleans(), min_size=n * n, max_size=n * n)))
+def test_components_part_the_graph(cells: list[bool]) -> None:
+    n = int(len(cells) ** 0.5)
+    near = np.array(cells).reshape(n, n)
+    near |= near.T
+    parts = list(synthesis.components(near))
+    assert sorted(np.concatenate(parts).tolist()) == list(range(n))
+    of = {row: number for number, part in enumerate(parts) for row in part.tolist()}
+    assert all(of[a] == of[b] for a, b in np.argwhere(near).tolist())
+
+
+def test_mutual_means_both() -> None:
+    scores = np.array([[1, 0.9, 0.8], [0.9, 1, 0.1], [0.8, 0.1, 1]])
+    assert synthesis.mutual(scores, 1, 0.5).tolist() == [[False, True, False], [True, False, False], [False] * 3]
+
+
+# ---- refinement in a memory
+
+
+TOPICS = ("the garden needs water and roses", "the train to Porto leaves at nine", "Mia practises piano every day")
+
+
+@dataclass(frozen=True, slots=True)
+class Scripted:
+    """An oracle that says what it was asked of."""
+
+    asked: list[int]
+
+    def synthesise(
+        self, sources: Sequence[Node], vectors: Vectors, weights: NDArray[np.float64], token_cost: float, /
+    ) -> str | None:
+        self.asked.append(len(sources))
+        assert vectors.shape[0] == len(sources)
+        assert weights.sum() == pytest.approx(1)
+        assert token_cost > 0
+        return f"An insight over {len(sources)}."
+
+
+@pytest.fixture
+def told(tmp_path: Path) -> Iterator[Memory]:
+    with _memory(tmp_path / "weave.db", Weave()) as memory:
+        memory.remember(_episodes(40))
+        yield memory
+
+
+def _memory(path: Path, strategy: Strategy) -> Memory:
+    return Memory(path, embedder=Hashing(64), strategy=strategy, clock=FakeClock())
+
+
+def _episodes(count: int) -> list[Episode]:
+    start = datetime(2026, 1, 1, tzinfo=UTC)
+    return [
+        Episode(
+            f"{TOPICS[place % 3]} ({place})", id=f"e{place}", speaker="Ana", session=f"s{place // 8}",
+            happened_at=start + timedelta(days=place),
+        )
+        for place in range(count)
+    ]  # fmt: skip
+
+
+def _insights(memory: Memory) -> list[str]:
+    graph = memory.graph()
+    return [graph.id(row) for row in np.flatnonzero(graph.of_kind(Kind.INSIGHT)).tolist()]
+
+
+def test_refinement_weaves_strands_and_draws_insights(told: Memory) -> None:
+    """Every 20 particles; an insight quotes its sources, and has strands to every one of them."""
+    graph, found = told.graph(), _insights(told)
+    assert found
+    assert not Weave().due(graph)
+    for id_ in found:
+        insight = told.get(id_)
+        assert insight is not None
+        seen = particle(graph, insight)
+        sources = [strand.other for strand in seen.strands if strand.link == Link.DERIVED_FROM]
+        texts = [told.get(source).text for source in sources]  # type: ignore[union-attr]
+        assert 3 <= len(sources) <= 12
+        assert all(line.removeprefix("Ana: ") in texts for line in insight.text.splitlines())
+
+
+def test_how_they_come_makes_no_difference(told: Memory, tmp_path: Path) -> None:
+    """One at a time or all at once: the same strands and insights."""
+    with _memory(tmp_path / "single.db", Weave()) as memory:
+        for episode in _episodes(40):
+            memory.remember(episode)
+        assert sorted(_insights(memory)) == sorted(_insights(told))
+        assert len(memory.graph().edges) == len(told.graph().edges)
+
+
+def test_nothing_is_drawn_twice(told: Memory) -> None:
+    before = _insights(told)
+    told.remember(_episodes(40))
+    assert _insights(told) == before
+
+
+def test_an_insight_goes_with_its_source(told: Memory) -> None:
+    """It would tell what was forgotten on purpose."""
+    graph, id_ = told.graph(), _insights(told)[0]
+    insight = told.get(id_)
+    assert insight is not None
+    source = particle(graph, insight).strands[0].other
+    told.forget(source)
+    assert told.get(id_) is None
+
+
+def test_an_insight_is_a_short_cut_to_its_sources(told: Memory) -> None:
+    """Only episodes come back; those an insight was drawn from are reached through it."""
+    found = told.recall("the garden needs water and roses", limit=20)
+    assert all(hit.node.kind == Kind.EPISODE for hit in found)
+    ways = {step for hit in found for share in hit.why.shares for step in share.path}
+    assert ways.intersection(_insights(told))
+
+
+def test_an_insight_of_what_may_not_come_back_leads_nowhere(told: Memory) -> None:
+    found = told.recall("the garden needs water and roses", limit=20, where=Filter(sessions="s0"))
+    ways = {step for hit in found for share in hit.why.shares for step in share.path}
+    for node in filter(None, map(told.get, ways.intersection(_insights(told)))):
+        sources = [strand.other for strand in particle(told.graph(), node).strands]
+        assert {told.get(source).session for source in sources} == {"s0"}  # type: ignore[union-attr]
+    assert {told.get(step).session for step in ways if not step.startswith("insight:")} <= {"s0"}  # type: ignore[union-attr]
+
+
+def test_an_oracle_may_be_given(tmp_path: Path) -> None:
+    oracle = Scripted([])
+    with _memory(tmp_path / "oracle.db", Weave(oracle=oracle)) as memory:
+        memory.remember(_episodes(40))
+        assert oracle.asked
+        assert {memory.get(id_).text for id_ in _insights(memory)} == {f"An insight over {n}." for n in oracle.asked}  # type: ignore[union-attr]
+
+
+def test_a_fact_and_its_successor_make_no_insight(tmp_path: Path) -> None:
+    """The old fact loses to its successor, and no insight blends the two."""
+    with _memory(tmp_path / "changes.db", Weave(omega=4)) as memory:
+        for day, (id_, old) in enumerate((("a", None), ("b", "a"), ("c", None), ("d", None)), 1):
+            when = datetime(2026, 1, day, tzinfo=UTC)
+            memory.remember(f"Ana lives in the house of number {day}", id=id_, happened_at=when, supersedes=old)
+        assert _insights(memory) == []
+        found = memory.recall("Ana lives in the house of number 1")
+        assert found[0].id != "a"
+
+
+def test_times_asked_about_come_first(tmp_path: Path) -> None:
+    """Temporal filter before vectors: of two equal particles the one told in the month asked about."""
+    with _memory(tmp_path / "times.db", Weave()) as memory:
+        for month in (1, 2, 3):
+            memory.remember(
+                f"we went swimming again, day {month}", id=f"m{month}", happened_at=datetime(2026, month, 9, tzinfo=UTC)
+            )
+        assert memory.recall("when did we go swimming in February 2026?")[0].id == "m2"
+
+
+def test_use_makes_important(tmp_path: Path) -> None:
+    clock = FakeClock()
+    strategy = Weave(w_importance=0.2)
+    with Memory(tmp_path / "use.db", embedder=Hashing(64), strategy=strategy, clock=clock) as memory:
+        memory.remember(["roses by the gate", "tulips by the wall"])
+        before = importance.importance(memory.graph(), strategy.fading, clock.now.timestamp() + 40 * DAY)
+        clock.advance(days=40)
+        memory.recall("roses by the gate", limit=1)
+        after = importance.importance(memory.graph(), strategy.fading, clock.now.timestamp())
+        assert after[0] > before[0]
+        assert after[1] == pytest.approx(before[1])
+
+
+# ---- particles: Definition 3.1
+
+
+def test_a_particle_shows_the_eight_parts(tmp_path: Path) -> None:
+    with _memory(tmp_path / "parts.db", Weave()) as memory:
+        memory.remember("Ana moved to Porto.", id="old", speaker="Ana", session="s1", source="chat")
+        memory.remember("Maybe I'll move to Lisbon?", id="new", speaker="Ana", supersedes="old")
+        old, new = memory.get("old"), memory.get("new")
+        assert old is not None
+        assert new is not None
+        seen = particle(memory.graph(), old)
+        assert (seen.id, seen.data) == ("old", "Ana moved to Porto.")
+        assert "entity:porto" in seen.keys
+        assert seen.signifiers == ("assertion",)
+        assert seen.imprint == ("Ana", "s1", "chat")
+        assert seen.event is not None
+        assert seen.event.end == new.happened_at
+        assert [(strand.link, strand.other) for strand in seen.strands] == [(Link.SUPERSEDES, "new")]
+        assert [access.touch for access in seen.accesses] == [Touch.ENCODED]
+        assert particle(memory.graph(), new).signifiers == ("question", "plan", "hypothesis")
+        with pytest.raises(KeyError):
+            particle(Graph(), old)
+
+
+@pytest.mark.parametrize(
+    ("text", "signs"),
+    [
+        ("Please remind me of the dentist.", ("request",)),
+        ("I love hiking.", ("preference",)),
+        ("I'm so proud of you!", ("emotion",)),
+        ("The shop opens at nine.", ("assertion",)),
+        ("", ("assertion",)),
+    ],
+)
+def test_signifiers(text: str, signs: tuple[str, ...]) -> None:
+    assert signifiers(text) == signs
+
+
+def test_the_extractive_oracle_quotes_in_order_of_time() -> None:
+    nodes = [sample_node(name, f"{name} says it", minutes=-place, seq=place) for place, name in enumerate("ab", 1)]
+    vectors = np.stack([sample_vector("x"), sample_vector("y")])
+    text = Extractive().synthesise(nodes, vectors, np.array([0.5, 0.5]), 0.001)
+    assert text is not None
+    assert [line.split(": ")[-1] for line in text.splitlines()] == ["b says it", "a says it"]
