@@ -10,6 +10,7 @@ import numpy as np
 
 from ..graph import LINKS, Graph
 from ..model import Change, Edge, Forgotten, Kind, Link, NodeId, Superseded
+from ..stages import chronology, engrams
 from .samples import (
     NOON,
     SAMPLES,
@@ -56,7 +57,13 @@ class _Handles:
 
 
 def _assert_derived(graph: Graph) -> None:
-    """What was derived once must not outlive its truth."""
+    """What was derived once must not outlive its truth, and what grew must be what is made at once."""
+    anew = replace(graph, _parent=None)
+    grown, made = engrams.engrams(graph), engrams.engrams(anew)
+    assert grown.rows.tolist() == made.rows.tolist()
+    assert grown.mentions.tolist() == made.mentions.tolist()
+    assert np.allclose(grown.sums, made.sums, atol=1e-5)
+    assert chronology.last_touch(graph).tolist() == chronology.last_touch(anew).tolist()
     assert len(graph.kinship) == len(graph)
     for row in range(len(graph)):
         asked = np.array([row])
