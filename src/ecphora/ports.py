@@ -55,7 +55,7 @@ class Extractor(Protocol):
 
 
 class Oracle(Protocol):
-    """Writes what several memories say together: Cognitive Weave's Semantic Oracle Interface, a language model or not."""
+    """Writes what several memories say together, with a language model or without; Cognitive Weave's Oracle."""
 
     def synthesise(
         self, sources: Sequence[Node], vectors: Vectors, weights: NDArray[np.float64], token_cost: float, /

@@ -60,7 +60,7 @@ def support(graph: Graph, seeds: Rows, scores: Scores, *, through: Mask, hops: i
         way = product[of] * strands
         reaching = (way >= floor) & through[there]
         of, there, way = of[reaching], there[reaching], way[reaching]
-        value = carried[of] * way / product[of]
+        value = (carried[of] * way / product[of]).astype(np.float32)
         order = np.lexsort((here[of], -value, there))  # the strongest way to each row first, of equal ones by row
         first = order[np.flatnonzero(np.r_[True, np.diff(there[order]) != 0])] if len(order) else order
         better = first[value[first] > best[there[first]]]
