@@ -4,7 +4,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..graph import TOUCHES, Earlier, Graph
-from ..model import Rows, Scores, Touch
+from ..model import Mask, Rows, Scores, Touch
 
 _RETURNED = np.array([TOUCHES.index(touch) for touch in (Touch.ENCODED, Touch.RECALLED, Touch.USED)])
 
@@ -19,10 +19,10 @@ def in_order(graph: Graph, rows: Rows) -> Rows:
     return rows[np.argsort(last_touch(graph)[rows], kind="stable")]
 
 
-def rank(graph: Graph) -> Scores:
-    """EISA's chronology weight of each episode as a part of n: the rank of its last touch, w / n in (0, 1]; else 0."""
+def rank(graph: Graph, among: Mask) -> Scores:
+    """EISA's chronology weight of some rows as a part of n: the rank of their last touch, w / n in (0, 1]; else 0."""
     scores = graph.zeros()
-    order = in_order(graph, np.flatnonzero(graph.episodes))
+    order = in_order(graph, np.flatnonzero(among))
     scores[order] = np.arange(1, len(order) + 1) / max(1, len(order))
     return scores
 

@@ -1,0 +1,246 @@
+"""SideNet: the map, its gradient, and that training goes on where it stopped."""
+
+import json
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from ecphora.errors import InvalidRecord
+from ecphora.graph import Graph
+from ecphora.learn import Provenance, learn, load, logistic, readable, save
+from ecphora.model import Vectors
+from ecphora.stages import seed
+from ecphora.stages.sidenet import Example, SideNet, apply, gradient, identity, meaning, step
+from ecphora.testing import sample_change, sample_cue, sample_graph, sample_node
+
+DIM, RANK = 12, 3
+WHERE = Provenance(embedder="hashing/12", dim=DIM, date="2026-05-03", trained_by="a test")
+
+
+def vectors(rows: int, seed_: int) -> Vectors:
+    """Unit vectors that look like chance and are none."""
+    numbers = np.sin(np.arange(rows * DIM) * 12.9898 + seed_) * 43758.5453 % 1 - 0.5
+    matrix = numbers.reshape(rows, DIM)
+    return (matrix / np.linalg.norm(matrix, axis=1, keepdims=True)).astype(np.float32)
+
+
+def example(number: int, *, used: int = 2, unused: int = 4) -> Example:
+    many = vectors(1 + used + unused, number)
+    return Example(many[0], many[1 : 1 + used], many[1 + used :])
+
+
+def turned() -> SideNet:
+    """A net that is not the identity."""
+    return SideNet(0.4 * vectors(DIM, 7)[:, :RANK], vectors(DIM, 8)[:, :RANK])
+
+
+def matrix(net: SideNet) -> Any:
+    return np.eye(net.dim) + net.a.astype(np.float64) @ net.b.T.astype(np.float64)
+
+
+# ---- the map
+
+
+def test_untrained_it_is_the_identity() -> None:
+    """Its directions are orthonormal."""
+    net = identity(384)
+    assert (net.dim, net.rank) == (384, 8)
+    assert not net.a.any()
+    assert net.b.T @ net.b == pytest.approx(np.eye(8), abs=1e-5)
+    given = vectors(5, 1)
+    assert apply(identity(DIM, RANK), given) == pytest.approx(given, abs=1e-6)
+    assert apply(None, given) is given
+
+
+def test_it_maps_by_w() -> None:
+    given = vectors(5, 1)
+    expected = given @ matrix(turned()).T
+    expected /= np.linalg.norm(expected, axis=1, keepdims=True)
+    assert apply(turned(), given) == pytest.approx(expected, abs=1e-5)
+
+
+def test_scores_are_cosines_of_mapped_vectors() -> None:
+    """And need no mapped vector; a row without a vector has 0."""
+    nodes = [sample_node(f"n{number}", seq=number) for number in range(1, 6)]
+    given = vectors(4, 2)
+    known = {node.id: vector for node, vector in zip(nodes, given, strict=False)}
+    graph = Graph().plus(sample_change(*nodes, vectors=known, revision=1))
+    asked = vectors(1, 3)
+    found = meaning(graph, sample_cue("?", vector=asked[0]), turned())
+    assert found[:4] == pytest.approx(apply(turned(), given) @ apply(turned(), asked)[0], abs=1e-5)
+    assert found[4] == 0
+
+
+def test_grown_scores_are_those_of_a_graph_read_at_once() -> None:
+    cue, net = sample_cue("Where does Ana live?"), SideNet(identity(16).b * 0.3, identity(16).b)
+    graph = sample_graph(5)
+    before = meaning(graph, cue, net)
+    more = [sample_node(f"m{number}", f"Ana sails {number}", seq=100 + number) for number in range(3)]
+    grown = graph.plus(sample_change(*more, revision=2))
+    after = meaning(grown, cue, net)
+    assert after[: len(before)].tolist() == before.tolist()
+    again = sample_graph(5).plus(sample_change(*more, revision=2))
+    assert after == pytest.approx(meaning(again, cue, net), abs=1e-6)
+    assert not meaning(graph, replace(cue, vector=None), net).any()
+    assert meaning(graph, cue, identity(16)) == pytest.approx(seed.meaning(graph, cue), abs=1e-3)
+
+
+# ---- training
+
+
+def reference(net: SideNet, one: Example, temperature: float) -> float:
+    """InfoNCE as it is written in its paper, equation 4, with plain loops."""
+    w = matrix(net)
+
+    def cosine(vector: Any) -> float:
+        u, x = w @ one.cue.astype(np.float64), w @ vector.astype(np.float64)
+        return float(u @ x / np.linalg.norm(u) / np.linalg.norm(x))
+
+    losses = []
+    for used in one.used:
+        right = np.exp(cosine(used) / temperature)
+        wrong = sum(np.exp(cosine(unused) / temperature) for unused in one.unused)
+        losses.append(-np.log(right / (right + wrong)))
+    return float(np.mean(losses))
+
+
+@pytest.mark.parametrize("temperature", [0.05, 0.3])
+@pytest.mark.parametrize("net", [identity(DIM, RANK), turned()], ids=["identity", "turned"])
+def test_the_gradient_is_that_of_finite_differences(net: SideNet, temperature: float) -> None:
+    for number in range(3):
+        one = example(number, used=1 + number)
+        found = gradient(net, one, temperature)
+        assert found.loss == pytest.approx(reference(net, one, temperature), rel=1e-6)
+        for name, derivatives in (("a", found.a), ("b", found.b)):
+            numeric = np.zeros_like(derivatives)
+            for place in np.ndindex(*derivatives.shape):
+                sides = []
+                for move in (1e-5, -1e-5):
+                    moved: Any = getattr(net, name).astype(np.float64)
+                    moved[place] += move
+                    sides.append(reference(replace(net, **{name: moved}), one, temperature))
+                numeric[place] = (sides[0] - sides[1]) / 2e-5
+            assert derivatives == pytest.approx(numeric, rel=1e-4, abs=1e-6), name
+
+
+def test_a_step_goes_down_and_decay_draws_back() -> None:
+    examples = [example(number) for number in range(6)]
+    start = identity(DIM, RANK)
+    after, before = step(start, examples, rate=0.05, temperature=0.2)
+    assert step(after, examples, rate=0.05, temperature=0.2)[1] < before
+    net = turned()
+    free, held = (step(net, examples, rate=0.05, temperature=0.2, decay=decay)[0] for decay in (0.0, 2.0))
+    assert free.a - held.a == pytest.approx(0.1 * net.a, abs=1e-6)
+
+
+def test_examples_with_one_side_teach_nothing() -> None:
+    net = turned()
+    for one in (example(1, used=0), example(1, unused=0)):
+        assert step(net, [one], rate=1.0) == (net, 0.0)
+    mixed = step(net, [example(1, used=0), example(2)], rate=0.1)
+    assert mixed[1] == step(net, [example(2)], rate=0.1)[1]
+
+
+def test_training_brings_the_used_before_the_unused() -> None:
+    """A mark in one number, too weak for the plain cosine, is learned and holds for other cues."""
+
+    def marked(number: int) -> Example:
+        one = example(number, used=1)
+        cue, used, unused = one.cue.copy(), one.used.copy(), one.unused.copy()
+        cue[0], used[:, 0], unused[:, 0] = 0.2, 0.4, -0.4
+        return Example(cue, used, unused)
+
+    def right(net: SideNet | None, examples: list[Example]) -> int:
+        return sum(
+            bool((apply(net, one.used) @ apply(net, one.cue[None])[0]).min()
+                 > (apply(net, one.unused) @ apply(net, one.cue[None])[0]).max())
+            for one in examples
+        )  # fmt: skip
+
+    net = learn(identity(DIM, RANK), [marked(number) for number in range(60)], epochs=30, rate=0.05, temperature=0.2)
+    held_out = [marked(number) for number in range(100, 140)]
+    assert right(net, held_out) > right(None, held_out) + 10
+
+
+def test_training_goes_on_from_a_loaded_net(tmp_path: Path) -> None:
+    """Saved and loaded, a net is the same to the bit; so two times one epoch are two epochs."""
+    examples = [example(number) for number in range(10)]
+    options: dict[str, Any] = {"batch": 4, "rate": 0.02, "temperature": 0.2}
+    once = learn(identity(DIM, RANK), examples, epochs=1, **options)
+    save(once, tmp_path / "net.json", WHERE)
+    loaded, provenance = load(tmp_path / "net.json")
+    assert provenance == WHERE
+    assert loaded.a.dtype == loaded.b.dtype == np.float32
+    assert (loaded.a.tobytes(), loaded.b.tobytes()) == (once.a.tobytes(), once.b.tobytes())
+    twice = learn(identity(DIM, RANK), examples, epochs=2, **options)
+    again = learn(loaded, examples, epochs=1, **options)
+    assert (again.a.tobytes(), again.b.tobytes()) == (twice.a.tobytes(), twice.b.tobytes())
+    assert once.a.tobytes() != twice.a.tobytes()
+
+
+# ---- as JSON
+
+
+def test_any_float32_survives(tmp_path: Path) -> None:
+    numbers = np.array([0.1, 1 / 3, -0.0, 1e-38, 3.4e38, 1e-45, 16777217, np.pi], np.float32).reshape(4, 2)
+    save(SideNet(numbers, -numbers), tmp_path / "net.json", replace(WHERE, dim=4))
+    found = load(tmp_path / "net.json")[0]
+    assert (found.a.tobytes(), found.b.tobytes()) == (numbers.tobytes(), (-numbers).tobytes())
+
+
+def test_the_file_is_readable(tmp_path: Path) -> None:
+    """Short numbers, short lines, the provenance first."""
+    save(identity(DIM, RANK), tmp_path / "net.json", WHERE)
+    text = (tmp_path / "net.json").read_text()
+    assert json.loads(text)["provenance"]["columns"] == ["vector"]
+    assert text.index("provenance") < text.index('"a"')
+    assert max(map(len, text.splitlines())) <= 120
+    assert len(text.splitlines()) < 60
+    long: list[float] = [number / 7 for number in range(384)]
+    assert json.loads(readable({"x": long, "y": []})) == {"x": long, "y": []}
+
+
+@pytest.mark.parametrize(
+    "spoil",
+    [
+        lambda found: found.pop("a"),
+        lambda found: found.update(a=[[1.0]]),
+        lambda found: found.update(a=[[1.0], [1.0, 2.0]]),
+        lambda found: found["provenance"].update(dim=5),
+        lambda found: found["provenance"].update(weather="fine"),
+        lambda found: found.update(provenance=[]),
+    ],
+)
+def test_what_is_no_side_network_is_refused(tmp_path: Path, spoil: Callable[[Any], object]) -> None:
+    save(identity(DIM, RANK), tmp_path / "net.json", WHERE)
+    found = json.loads((tmp_path / "net.json").read_text())
+    spoil(found)
+    (tmp_path / "net.json").write_text(json.dumps(found))
+    with pytest.raises(InvalidRecord, match=r"net\.json"):
+        load(tmp_path / "net.json")
+
+
+def test_a_missing_or_broken_file_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "broken.json").write_text("{")
+    for name in ("missing.json", "broken.json"):
+        with pytest.raises(InvalidRecord, match=name):
+            load(tmp_path / name)
+
+
+# ---- logistic regression
+
+
+def test_logistic_regression_stands_at_the_bottom() -> None:
+    """The slope of its loss is 0 there; a ridge holds separable data."""
+    features = np.hstack([np.ones((40, 1)), vectors(40, 5).astype(np.float64)])
+    labels = (features[:, 1] + 0.3 * features[:, 2] > 0).astype(np.float64)
+    ridge = np.full(features.shape[1], 0.1)
+    weights = logistic(features, labels, ridge)
+    p = 1 / (1 + np.exp(-features @ weights))
+    assert features.T @ (p - labels) + ridge * weights == pytest.approx(np.zeros(len(ridge)), abs=1e-8)
+    assert ((p > 0.5) == (labels > 0.5)).mean() > 0.9
+    assert np.abs(logistic(features, labels, 10 * ridge)[1:]).sum() < np.abs(weights[1:]).sum()
