@@ -1,0 +1,93 @@
+"""The neuron in closed form, beside the loops and integrals it stands for."""
+# ruff: noqa: E741, N803, N806, PLR0917, SIM300  # the paper's symbols
+
+import math
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ecphora.errors import InvalidInput
+from ecphora.stages.neuron import Charge, Neuron, Outcome, effective, stimulated
+
+PUBLISHED = Neuron()
+PHYSIOLOGICAL = Neuron(physiological=True)
+NEURONS = [
+    PUBLISHED,
+    replace(PUBLISHED, dynamic=False),
+    replace(PUBLISHED, v_rest=0.0, i_rest=0.0, v_th=0.002),
+    replace(PUBLISHED, v_rest=0.05, i_rest=0.02, v_th=0.04, tau_init=2.0, tau_scale=1.0),
+    replace(PUBLISHED, v_rest=-0.5, i_rest=0.5, tau_init=4.0, tau_scale=1.0),
+]
+
+
+def stepped(
+    neuron: Neuron, V: float, I: float, tau: float, S: float, N: int
+) -> tuple[float, float, float, bool, float]:
+    """The readable twin: SR-code ``lif``, turn by turn."""
+    delta = N * neuron.time_scale
+    tau += (1 - math.exp(-delta)) / (1 + math.exp(-delta))
+    t = (tau + neuron.tau_init) * neuron.tau_scale
+    if not neuron.dynamic:
+        tau = t = neuron.tau_init * neuron.tau_scale
+    for j in range(N):
+        I += (-I + (S if j == 0 else 0) - neuron.i_rest) / t
+        V += (-(V - neuron.v_rest) + I) / t
+        if V >= neuron.v_th:
+            return neuron.v_rest, neuron.i_rest, tau, True, V
+    return V, I, tau, False, V
+
+
+def one(neuron: Neuron, S: float, N: int, V: float = 0.0, I: float = 0.0, tau: float = 1.0) -> Outcome:
+    charge = Charge(np.array([V]), np.array([I]), np.array([tau]))
+    return stimulated(neuron, charge, np.array([S]), np.array([N]))
+
+
+@given(
+    st.sampled_from(NEURONS), st.floats(0, 0.5), st.integers(0, 400), st.floats(-1, 3), st.floats(-8, 8),
+    st.floats(1, 50),
+)  # fmt: skip
+def test_the_published_steps_need_no_stepping(
+    neuron: Neuron,
+    S: float,
+    N: int,
+    V: float,
+    I: float,
+    tau: float,
+) -> None:
+    expected = stepped(neuron, V, I, tau, S, N)
+    outcome = one(neuron, S, N, V, I, tau)
+    found = (*(column[0] for column in outcome.charge.columns()), outcome.fired[0], outcome.potential[0])
+    assert found == pytest.approx(expected, abs=1e-9)
+
+
+@given(st.floats(0, 1), st.floats(0, 1), st.floats(0, 1), st.integers(0, 500))
+def test_the_physiological_neuron_solves_its_equations(S: float, V: float, I: float, N: int) -> None:
+    """Between two stimuli: against Heun's method, 200 steps a turn's worth of time constant."""
+    never = replace(PHYSIOLOGICAL, v_th=math.inf)
+    outcome = one(never, S, N, V, I)
+    tau = outcome.charge.tau[0]
+    t = effective(never, outcome.charge.tau)[0]
+    v, i, steps = V, I, 2000
+    dt = N / t / steps
+    for _ in range(steps):
+        di, dv = -i, i - v
+        di_, dv_ = -(i + dt * di), (i + dt * di) - (v + dt * dv)
+        i, v = i + dt * (di + di_) / 2, v + dt * (dv + dv_) / 2
+    assert tau == pytest.approx(1 + math.tanh(N * never.time_scale / 2))
+    assert outcome.charge.V[0] == pytest.approx(v, abs=1e-5)
+    assert outcome.charge.I[0] == pytest.approx(i + S, abs=1e-5)
+
+
+@given(st.floats(0, 1), st.floats(0, 1))
+def test_the_potential_is_the_peak_to_come(V: float, I: float) -> None:
+    ahead = np.linspace(0, 20, 20_001)  # in time constants
+    peak = (np.exp(-ahead) * (V + I * ahead)).max()
+    assert one(PHYSIOLOGICAL, I, 0, V=V).potential[0] == pytest.approx(peak, abs=1e-6)
+
+
+def test_a_neuron_that_forgets_at_once_is_refused() -> None:
+    with pytest.raises(InvalidInput, match="leaks"):
+        Neuron(tau_init=0.1, tau_scale=0.5)
