@@ -1,5 +1,7 @@
 """Several scores made one."""
 
+from collections.abc import Mapping
+
 import numpy as np
 
 from ..model import Mask, Scores
@@ -27,3 +29,8 @@ def of_best(scores: Scores) -> Scores:
     """Scores in parts of the highest; 0 where none is positive."""
     best = float(scores.max(initial=0.0))
     return np.maximum(0, scores / best).astype(np.float32) if best > 0 else np.zeros(len(scores), np.float32)
+
+
+def summed(shares: Mapping[str, Scores]) -> Scores:
+    """The sum of the named parts of a score; at least one."""
+    return np.sum(list(shares.values()), axis=0, dtype=np.float32)

@@ -1,6 +1,9 @@
 """Whether what came back is good enough to say."""
 
+from math import ceil
+
 import numpy as np
+from numpy.typing import NDArray
 
 from ..graph import Graph
 from ..model import Cue, Evidence, Scores
@@ -45,3 +48,25 @@ def confidence(graph: Graph, cue: Cue, scores: Scores, meaning: Scores, direct: 
     words = np.maximum(covered[rows], np.where(before >= 0, covered[before], 0)).max()
     near = np.clip((meaning[rows].max() - FAR) / (NEAR - FAR), 0, 1) * cue.meaning
     return float(theirs**2 * (words + near) / (1 + cue.meaning))
+
+
+def banded(highest: float, tau_gate: float) -> float:
+    """The activation of the highest node as a confidence, rising with it; below SYNAPSE's gate evidence is NONE.
+
+    Linear from 0 to the lower edge of WEAK below the gate, and from there to 1 above it. The paper knows two outcomes;
+    how they lie in three bands is ours.
+    """
+    if highest < tau_gate:
+        return min(WEAK * highest / tau_gate, float(np.nextafter(WEAK, 0)))
+    above = (min(1.0, highest) - tau_gate) / (1 - tau_gate) if tau_gate < 1 else 1.0
+    return WEAK + (1 - WEAK) * above
+
+
+def calibrated(answerable: NDArray[np.float64], false_refusals: float = 0.025) -> NDArray[np.float64]:
+    """The largest gate below which less than this part of some answerable questions lies: SYNAPSE's criterion.
+
+    ``answerable`` has their values of what is gated along its last axis, at least one.
+    """
+    most = max(0, ceil(false_refusals * answerable.shape[-1]) - 1)
+    gates: NDArray[np.float64] = np.sort(answerable, axis=-1)[..., most]
+    return gates

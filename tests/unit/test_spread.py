@@ -1,0 +1,204 @@
+"""Spreading activation: the published equations to their printed digits, and the frontier against the whole matrix."""
+
+from collections.abc import Iterable, Sequence
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from numpy.typing import NDArray
+
+from ecphora.stages import spread
+from ecphora.stages.spread import Ways
+
+Numbers = NDArray[np.float64]
+S, DELTA, BETA, M, GAMMA, THETA = 0.8, 0.5, 0.15, 7, 5.0, 0.5
+GATE = 0.12
+
+
+def ways(edges: Iterable[tuple[int, int, float]]) -> Ways:
+    src, dst, weights = list(zip(*edges, strict=True)) or ((), (), ())
+    return Ways(np.array(src, np.intp), np.array(dst, np.intp), np.array(weights, np.float32))
+
+
+def ring(size: int, degree: int) -> Ways:
+    steps = [step for half in range(1, degree // 2 + 1) for step in (half, -half)]
+    return ways((row, (row + step) % size, 1.0) for row in range(size) for step in steps)
+
+
+def waves(start: Numbers, edges: Ways, *, beta: float = BETA, divided: bool = True) -> list[spread.Wave]:
+    """Three iterations, each of which sees only the edges that leave what is active."""
+    wave = spread.still(start.astype(np.float32))
+    told = [wave]
+    for _ in range(3):
+        leaving = edges.only(wave.active[edges.src] > 0)
+        awake = np.ones(len(start), np.bool_)
+        wave = spread.travel(wave, leaving, awake, S=S, delta=DELTA, divided=divided)
+        wave = spread.fire(wave, spread.inhibit(wave.u, beta=beta, M=M), gamma=GAMMA, theta=THETA)
+        told.append(wave)
+    return told
+
+
+def highest(start: Numbers, edges: Ways) -> list[float]:
+    return [float(wave.active.max()) for wave in waves(start, edges)]
+
+
+def matrix_twin(start: Numbers, edges: Ways, *, sparse: bool = True) -> Numbers:
+    """The readable twin: the whole graph as one matrix, every row in every step."""
+    size = len(start)
+    weights, fan = np.zeros((size, size)), np.zeros(size)
+    for src, dst, weight in zip(edges.src, edges.dst, edges.weights.astype(np.float64), strict=True):
+        weights[dst, src] += weight
+        fan[src] += 1
+    active = start.astype(np.float32).astype(np.float64)
+    for _ in range(3):
+        u = np.zeros(size)
+        for i in range(size):
+            u[i] = (1 - DELTA) * active[i] + sum(
+                S * weights[i, j] * active[j] / fan[j] for j in range(size) if weights[i, j]
+            )
+        strongest = sorted(range(size), key=lambda i: (-u[i], i))[:M]
+        fired = np.zeros(size)
+        for i in range(size):
+            held = max(0.0, u[i] - BETA * sum(u[k] - u[i] for k in strongest if u[k] > u[i]))
+            if not sparse or held > 0 or active[i] > 0:
+                fired[i] = 1 / (1 + np.exp(-GAMMA * (held - THETA)))
+        active = fired
+    return active
+
+
+NONE = ways([])
+
+
+def anchors(size: int, rows: Sequence[int], cosine: float) -> Numbers:
+    start = np.zeros(size)
+    start[list(rows)] = cosine
+    return start
+
+
+@pytest.mark.parametrize(
+    ("start", "edges", "expected"),
+    [
+        pytest.param(anchors(1, [0], 0.3), NONE, (0.3, 0.1480, 0.1062, 0.0967), id="alone .3"),
+        pytest.param(anchors(1, [0], 0.6), NONE, (0.6, 0.2689, 0.1385, 0.1040), id="alone .6"),
+        pytest.param(anchors(1, [0], 0.8), NONE, (0.8, 0.3775, 0.1742, 0.1126), id="alone .8"),
+        pytest.param(anchors(1, [0], 1.0), NONE, (1.0, 0.5, 0.2227, 0.1253), id="alone 1"),
+        pytest.param(anchors(200, range(5), 0.3), ring(200, 4), (0.3, 0.3659, 0.3574, 0.3311), id="ring, side by side"),
+        pytest.param(
+            anchors(200, range(0, 100, 20), 0.7), ring(200, 4), (0.7, 0.3208, 0.1547, 0.1078), id="ring, apart"
+        ),
+    ],
+)
+def test_the_table_of_the_paper_s_equations(start: Numbers, edges: Ways, expected: tuple[float, ...]) -> None:
+    assert highest(start, edges) == pytest.approx(expected, abs=5e-5)
+
+
+def test_a_sigmoid_on_every_row_feeds_a_background_that_no_gate_could_refuse() -> None:
+    """200 rows, no anchor at all: .151 after three iterations, above the gate of .12."""
+    nothing = np.zeros(200)
+    assert matrix_twin(nothing, ring(200, 4), sparse=False).max() == pytest.approx(0.151, abs=5e-4)
+    assert highest(nothing, ring(200, 4)) == [0, 0, 0, 0]
+
+
+def test_a_single_anchor_passes_the_gate_from_a_cosine_of_925() -> None:
+    assert highest(anchors(1, [0], 0.924), NONE)[-1] < GATE < highest(anchors(1, [0], 0.926), NONE)[-1]
+
+
+@given(st.floats(1e-6, 1), st.booleans())
+def test_two_rows_that_know_each_other_pass_from_any_start(cosine: float, both: bool) -> None:
+    start = anchors(2, [0, 1] if both else [0], cosine)
+    assert highest(start, ways([(0, 1, 1.0), (1, 0, 1.0)]))[-1] > GATE
+
+
+@st.composite
+def webs(draw: st.DrawFn) -> tuple[Numbers, Ways]:
+    size = draw(st.integers(1, 14))
+    row = st.integers(0, size - 1)
+    pairs = draw(st.lists(st.tuples(row, row), max_size=40, unique=True))
+    weights = draw(st.lists(st.sampled_from([0.125, 0.25, 0.5, 0.75, 1.0]), min_size=len(pairs), max_size=len(pairs)))
+    start = np.zeros(size)
+    for place in draw(st.lists(row, max_size=4)):
+        start[place] = draw(st.sampled_from([0.0625, 0.25, 0.375, 0.5, 0.8125, 1.0]))
+    return start, ways((src, dst, weight) for (src, dst), weight in zip(pairs, weights, strict=True))
+
+
+@given(webs())
+def test_the_frontier_alone_gives_what_the_whole_matrix_gives(web: tuple[Numbers, Ways]) -> None:
+    start, edges = web
+    assert waves(start, edges)[-1].active == pytest.approx(matrix_twin(start, edges), abs=1e-4)
+
+
+@given(webs())
+def test_what_nothing_reaches_stays_at_rest(web: tuple[Numbers, Ways]) -> None:
+    start, edges = web
+    reached = start > 0
+    for _ in range(3):
+        reached[edges.dst[reached[edges.src]]] = True
+    assert not waves(start, edges)[-1].active[~reached].any()
+
+
+@pytest.mark.parametrize("fan", [1, 4, 20])
+def test_a_hub_divides_what_it_gives(fan: int) -> None:
+    star = ways((0, row, 1.0) for row in range(1, fan + 1))
+    wave = spread.still(anchors(fan + 1, [0], 0.5).astype(np.float32))
+    awake = np.ones(fan + 1, np.bool_)
+    shared = spread.travel(wave, star, awake, S=S, delta=DELTA)
+    assert shared.u[1:] == pytest.approx([S * 0.5 / fan] * fan)
+    assert shared.u[0] == pytest.approx(0.25)
+    assert spread.travel(wave, star, awake, S=S, delta=DELTA, divided=False).u[1:] == pytest.approx([0.4] * fan)
+
+
+def test_what_sleeps_neither_sends_nor_receives_but_counts_as_a_neighbour() -> None:
+    edges = ways([(0, 1, 1.0), (0, 2, 1.0), (1, 2, 1.0)])
+    wave = spread.still(anchors(3, [0, 1], 0.5).astype(np.float32))
+    u = spread.travel(wave, edges, np.array([True, False, True]), S=S, delta=DELTA).u
+    assert u == pytest.approx([0.25, 0.25, 0.2])
+
+
+def test_the_strongest_hold_down_the_others() -> None:
+    """û_i = u_i - .15 · Σ (u_k - u_i) over the two strongest; the weakest ends at 0."""
+    held = spread.inhibit(np.array([0.9, 0.7, 0.6, 0.1, 0], np.float32), beta=BETA, M=2)
+    assert held == pytest.approx([0.9, 0.7 - 0.15 * 0.2, 0.6 - 0.15 * (0.3 + 0.1), 0, 0], abs=1e-6)
+    damped = np.array([2.0, 1, 1, 1, 1])
+    gently = spread.inhibit(np.array([0.9, 0.7, 0.6, 0.1, 0], np.float32), beta=BETA, M=2, damped=damped)
+    assert gently[2] == pytest.approx(0.6 - 0.15 * (0.3 / 2 + 0.1))
+
+
+def test_of_equally_strong_rows_the_first_inhibit() -> None:
+    u = np.array([0.5, 0.8, 0.8, 0.8, 0.5], np.float32)
+    held = spread.inhibit(u, beta=BETA, M=1, damped=np.array([1.0, 2, 1, 1, 1]))
+    assert held[0] == pytest.approx(0.5 - 0.15 * 0.3 / 2)
+
+
+@given(st.lists(st.floats(0, 2, width=32), min_size=1, max_size=20))
+def test_inhibition_never_raises_and_keeps_the_order(values: list[float]) -> None:
+    u = np.array(values, np.float32)
+    held = spread.inhibit(u, beta=BETA, M=M)
+    assert (held <= u).all()
+    order = np.argsort(u, kind="stable")
+    assert (np.diff(held[order]) >= -1e-6).all()
+    assert (spread.inhibit(u, beta=0, M=M) == u).all()
+
+
+def test_tunnelling_is_the_part_of_the_anchors_that_drowned() -> None:
+    u, held = np.array([1, 1, 1, 1], np.float32), np.array([1, 0.4, 0.4, 0.6], np.float32)
+    wave = spread.fire(spread.still(u), held, gamma=GAMMA, theta=THETA)
+    assert spread.tunnelling(np.arange(4), np.array([0, 2]), wave) == 0.25
+    assert spread.tunnelling(np.arange(4), np.arange(4), wave) == 0
+    assert spread.tunnelling(np.empty(0, np.intp), np.arange(4), wave) == 0
+
+
+def test_a_trail_leads_back_to_the_anchor_over_what_lies_between() -> None:
+    """Rows 0, 3, 4 are turns, 1 and 2 concepts: 0 -> 1 -> 2 -> 3 -> 4 needs four iterations, 3 is reached in three."""
+    edges = ways([(0, 1, 1.0), (1, 2, 1.0), (2, 3, 1.0), (3, 4, 1.0)])
+    wave = waves(anchors(5, [0], 1.0), edges, beta=0)[-1]
+    assert wave.by.tolist() == [-1, 0, 1, 2, -1]
+    found = spread.trail(np.array([True, False, False, True, True]), wave.by)
+    assert (found.by[3], found.via[3]) == (0, 2)
+    assert (found.by[0], found.via[0]) == (-1, -1)
+
+
+def test_a_row_was_reached_by_whoever_sent_most() -> None:
+    edges = ways([(0, 2, 0.5), (1, 2, 1.0), (2, 0, 1.0)])
+    wave = waves(np.array([0.5, 0.5, 0]), edges)[-1]
+    assert wave.by.tolist() == [-1, -1, 1]
