@@ -1,0 +1,250 @@
+"""Hops over engrams, cues and co-occurrence: by hand, and beside plain loops."""
+
+import math
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ecphora.graph import Graph
+from ecphora.language.names import entity_id
+from ecphora.model import Change, Cue, Edge, Link, Mask, Vector
+from ecphora.stages import cooccurrence, cues, engrams, hop
+from ecphora.testing import NOON, sample_change, sample_name, sample_node
+
+NAMES = ["Ana", "Ben", "Mia", "Porto", "Douro"]
+Passage = tuple[float | None, set[str], str | None]
+"""The angle of a passage's vector, in degrees; the names it mentions; the name it is about."""
+
+
+def flat(angle: float) -> Vector:
+    """A unit vector in the plane."""
+    return np.array([math.cos(math.radians(angle)), math.sin(math.radians(angle))], np.float32)
+
+
+def named(passage: Passage) -> set[str]:
+    """The names a passage mentions or is about."""
+    _, names, about = passage
+    return names | {about} if about else names
+
+
+def told(passages: Sequence[Passage], first: int = 0) -> Change:
+    """Passages p0, p1 … with the names they mention; a passage without an angle has no vector."""
+    numbered = list(enumerate(passages, first))
+    nodes = [sample_node(f"p{place}", "text", seq=place + 1) for place, _ in numbered]
+    names = sorted(set().union(*(named(passage) for passage in passages)))
+    edges = [Edge(f"p{place}", entity_id(name), Link.MENTIONS) for place, one in numbered for name in sorted(one[1])]
+    edges += [Edge(f"p{place}", entity_id(about), Link.ABOUT) for place, (_, _, about) in numbered if about]
+    vectors = {f"p{place}": flat(angle) for place, (angle, _, _) in numbered if angle is not None}
+    numbered_names = [replace(sample_name(name), seq=100 + place) for place, name in enumerate(names)]
+    return replace(sample_change(*nodes, *numbered_names), vectors=vectors, edges=tuple(edges), revision=1)
+
+
+def graph_of(*passages: Passage) -> Graph:
+    return Graph().plus(told(passages))
+
+
+def asked(graph: Graph, angle: float | None, *names: str) -> Cue:
+    """A question of a vector and names; of words it has none."""
+    del graph
+    vector = None if angle is None else flat(angle)
+    return Cue("?", NOON, vector=vector, entities=tuple(map(entity_id, names)))
+
+
+def place(graph: Graph, name: str) -> int:
+    return int(hop.index(graph).places(graph.rows([entity_id(name)]))[0])
+
+
+passages = st.lists(
+    st.tuples(
+        st.one_of(st.none(), st.integers(0, 179).map(float)),
+        st.sets(st.sampled_from(NAMES), max_size=4),
+        st.one_of(st.none(), st.sampled_from(NAMES)),
+    ),
+    min_size=1,
+    max_size=10,
+)
+
+
+# ---- the index
+
+
+@given(passages, st.integers(0, 359))
+def test_similarity_is_the_cosine_with_the_engram(made: list[Passage], angle: int) -> None:
+    """No engram's vector is stored, and yet: the twin is the mean of its memories, as ``stages.engrams`` makes it."""
+    graph, question = graph_of(*made), flat(angle)
+    if not len(graph.vectored):
+        return
+    found = hop.search(graph, graph.episodes).similar(hop.cosines(graph, question[None, :])[0])
+    expected = np.clip(engrams.unit(graph) @ question, 0, 1)
+    clear = np.linalg.norm(engrams.engrams(graph).sums, axis=1) > 1e-3  # what cancels out has no direction
+    assert found[clear] == pytest.approx(expected[clear], abs=1e-4)
+    assert hop.index(graph).mentions.tolist() == engrams.engrams(graph).mentions.tolist()
+
+
+@given(passages, passages)
+def test_a_grown_index_is_one_made_at_once(first: list[Passage], then: list[Passage]) -> None:
+    before = graph_of(*first)
+    hop.index(before)
+    more = told(then, len(first))
+    fresh = tuple(node for node in more.nodes if before.row(node.id) is None)
+    grown = before.plus(replace(more, nodes=fresh, revision=2))
+    plain = Graph().plus(told(first)).plus(replace(more, nodes=fresh, revision=2))
+    ours, theirs = hop.index(grown), hop.index(plain)
+    for column in ("rows", "mentions", "titles"):
+        assert getattr(ours, column).tolist() == getattr(theirs, column).tolist()
+    assert ours.lengths == pytest.approx(theirs.lengths, abs=1e-5)
+    assert sorted(zip(ours.sources["at"], ours.sources["of"], strict=True)) == sorted(
+        zip(theirs.sources["at"], theirs.sources["of"], strict=True)
+    )
+
+
+@given(passages)
+def test_sums_do_not_depend_on_the_block(made: list[Passage]) -> None:
+    graph = graph_of(*made)
+    rows = hop.index(graph).rows
+    whole = hop.summed(graph, rows, graph.episodes)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(hop, "BLOCK", 2)
+        assert hop.summed(graph, rows, graph.episodes) == pytest.approx(whole, abs=1e-5)
+
+
+def test_only_what_may_come_back_tells_of_an_engram() -> None:
+    """Mia is mentioned by p1 alone, Ana by both: without p1 Mia is unknown, and Ana as p0 tells of her."""
+    graph = graph_of((0, {"Ana"}, None), (90, {"Ana", "Mia"}, None))
+    allowed: Mask = graph.episodes.copy()
+    allowed[graph.row("p1")] = False
+    similar = hop.search(graph, allowed).similar(hop.cosines(graph, flat(90)[None, :])[0])
+    assert similar == pytest.approx([0, 0])
+    similar = hop.search(graph, allowed).similar(hop.cosines(graph, flat(0)[None, :])[0])
+    # The cosine 1 of p0, times how well Ana's memories agree: 2 / |v0 + v1| = 2 / sqrt 2, cut to 1.
+    assert similar[place(graph, "Ana")] == 1
+    assert similar[place(graph, "Mia")] == 0
+    assert hop.vectors_of(graph, graph.rows([entity_id("Ana")]), allowed)[0] == pytest.approx(flat(0))
+
+
+def test_cosines_of_one_vector_and_of_several_agree() -> None:
+    graph = graph_of((0, set(), None), (60, set(), None))
+    several = hop.cosines(graph, np.stack([flat(0), flat(90)]))
+    assert several == pytest.approx(np.array([[1, 0.5], [0, math.sqrt(0.75)]]), abs=1e-6)
+    assert hop.cosines(graph, flat(90)[None, :])[0] == pytest.approx(several[1], abs=1e-6)
+
+
+# ---- the centroid, and what is awake
+
+
+def test_the_centroid_by_hand() -> None:
+    """(1·(1,0) + 3·(0,1)) / 4 = (.25, .75); its direction is what is searched by."""
+    vectors = np.array([[1, 0], [0, 1]], np.float32)
+    middle = hop.centroid(vectors, np.array([1, 3], np.float32))
+    assert middle == pytest.approx([0.25, 0.75])
+    assert hop.unit(middle) == pytest.approx(np.array([1, 3]) / math.sqrt(10))
+    equal = hop.centroid(vectors, np.array([0.5, 0.5], np.float32))
+    assert equal == pytest.approx([0.5, 0.5])
+
+
+def test_a_centroid_of_nothing_has_no_direction() -> None:
+    nothing = hop.centroid(np.array([[1, 0]], np.float32), np.zeros(1, np.float32))
+    assert nothing.tolist() == [0, 0]
+    assert hop.unit(nothing).tolist() == [0, 0]
+
+
+def test_what_is_reached_more_strongly_ranks_so_and_the_rest_keeps_its_rank() -> None:
+    woken = hop.Woken.none(np.array([0.9, 0.4, 0.1, 0.0], np.float32)).plus(np.array([0]))
+    woken = woken.plus(np.array([0, 1, 2]), by=7, strengths=np.array([0.5, 0.2, 0.6], np.float32))
+    assert woken.awake.tolist() == [True, True, True, False]
+    assert woken.ranks == pytest.approx([0.9, 0.4, 0.6, 0.0])
+    assert woken.by.tolist() == [-1, 7, 7, -1]
+    assert woken.best(2).tolist() == [0, 2]
+    assert woken.nearest(np.array([1, 1, 1, 0.3], np.float32), 5).tolist() == [3]
+    assert hop.Woken.none(np.zeros(3, np.float32)).plus(np.array([0, 1, 2])).best(3).tolist() == []
+
+
+# ---- cues
+
+
+def matched(graph: Graph, cue: Cue, *, rare: bool = False) -> cues.Matched:
+    search = hop.search(graph, graph.episodes)
+    return cues.matched(graph, cue, search, graph.episodes, name=1.0, question=0.7, rare=rare)
+
+
+def test_an_engram_has_the_best_of_the_cues() -> None:
+    """Ana at 0°, Ben at 90°, Mia at 60°; the question at 90° names Ana: .7 · cos 30° beats 1 · cos 60° for Mia."""
+    graph = graph_of((0, {"Ana"}, None), (90, {"Ben"}, None), (60, {"Mia"}, None))
+    found = matched(graph, asked(graph, 90, "Ana", "Nobody"))
+    scores = {name: found.scores[place(graph, name)] for name in ("Ana", "Ben", "Mia")}
+    assert scores == pytest.approx({"Ana": 1, "Ben": 0.7, "Mia": 0.7 * math.sqrt(0.75)}, abs=1e-5)
+    assert found.named.tolist() == [place(graph, "Ana")]
+    assert found.question[place(graph, "Ben")] == pytest.approx(1)
+    assert found.meaning == pytest.approx([0, 1, math.sqrt(0.75), 0, 0, 0], abs=1e-5)
+
+
+def test_a_named_engram_without_a_vector_is_awake_all_the_same() -> None:
+    graph = graph_of((None, {"Ana"}, None), (None, {"Ben"}, None))
+    assert matched(graph, asked(graph, None, "Ana")).scores.tolist() == [1, 0]
+    assert matched(graph, asked(graph, 0)).scores.tolist() == [0, 0]
+
+
+def test_a_common_name_is_a_weak_cue() -> None:
+    """Of 4 passages Ana is in 4 and Ben in 1: ln 2 / ln 5 against 1."""
+    graph = graph_of(*[(10.0 * n, {"Ana"}, None) for n in range(3)], (150, {"Ana", "Ben"}, None))
+    found = matched(graph, asked(graph, None, "Ana", "Ben"), rare=True).scores
+    assert found[place(graph, "Ben")] == pytest.approx(1)
+    assert found[place(graph, "Ana")] == pytest.approx(math.log(2) / math.log(5), abs=1e-5)
+
+
+def test_a_question_in_a_language_that_is_not_read_weighs_less() -> None:
+    graph = graph_of((0, {"Ana"}, None))
+    assert matched(graph, replace(asked(graph, 0), meaning=0.5)).scores.tolist() == pytest.approx([0.35])
+
+
+# ---- co-occurrence
+
+
+def test_rarity_and_certainty_by_hand() -> None:
+    graph = graph_of((0, {"Ana", "Ben"}, "Ana"), (0, {"Ben", "Mia"}, None), (0, set(), "Mia"), (0, set(), "Porto"))
+    index = hop.index(graph)
+    assert cooccurrence.rarity(graph, np.array([1, 2, 4, 8])) == pytest.approx(
+        [1, math.log(3) / math.log(5), math.log(2) / math.log(5), math.log(1.5) / math.log(5)]
+    )
+    sure = dict(zip(("Ana", "Ben", "Mia", "Porto"), [0.75, 0.5, 0.75, 0.5], strict=True))  # Porto: a title alone
+    places = np.array([place(graph, name) for name in sure])
+    assert cooccurrence.certainty(index, places).tolist() == list(sure.values())
+
+
+@given(passages, st.lists(st.sampled_from([0.0, 0.25, 0.5, 1.0]), min_size=10, max_size=10))
+def test_engrams_are_met_in_the_strongest_memory(made: list[Passage], strengths: list[float]) -> None:
+    graph = graph_of(*made)
+    index, chosen = hop.index(graph), np.arange(min(3, len(made)))
+    scores = graph.zeros()
+    scores[: len(made)] = strengths[: len(made)]
+    rare = cooccurrence.rarity(graph, index.mentions)
+    expected: dict[int, tuple[float, int]] = {}
+    for row in chosen.tolist():
+        for name in named(made[row]):
+            engram = place(graph, name)
+            value = float(scores[row] * rare[engram])
+            if engram not in expected or value > expected[engram][0] + 1e-9:
+                expected[engram] = (value, row)
+    found = cooccurrence.met(graph, index, chosen, scores)
+    assert found.places.tolist() == sorted(expected)
+    assert found.strengths == pytest.approx([expected[engram][0] for engram in sorted(expected)])
+    assert found.by.tolist() == [expected[engram][1] for engram in sorted(expected)]
+
+
+@given(passages, st.lists(st.sampled_from([0.1, 0.3, 0.6, 1.0]), min_size=5, max_size=5), st.booleans())
+def test_a_memory_has_the_best_of_its_engrams(made: list[Passage], values: list[float], rare: bool) -> None:
+    graph = graph_of(*made)
+    index = hop.index(graph)
+    given_ = np.array(values[: len(index)], np.float32)
+    found = cooccurrence.mentioning(graph, index, np.arange(len(index)), given_, rare=rare)
+    rarity = cooccurrence.rarity(graph, index.mentions)
+    for row, (_, names, about) in enumerate(made):
+        ways = [float(given_[place(graph, name)] * (rarity[place(graph, name)] if rare else 1)) for name in names]
+        ways += [float(given_[place(graph, about)])] if about else []
+        assert found.scores[row] == pytest.approx(max(ways, default=0.0))
+        assert (found.by[row] >= 0) == bool(ways)
+    assert not found.scores[len(made) :].any()
