@@ -215,7 +215,7 @@ def test_limits(bounds: dict[str, int], memory: Memory) -> None:
 
 
 def test_unknown_strategies(memory: Memory, path: Path) -> None:
-    mend = "choose one of fused, dense, bm25, rrf, recency"
+    mend = "choose one of fused, synaptic, synapse, eisa, ecphory, weave, dense, bm25, rrf, recency"
     refused(memory, UnknownName, mend, lambda: memory.recall("Porto", strategy="oracle"))
     refused(memory, UnknownName, mend, lambda: Memory(path, strategy="", embedder=Hashing(16)))
 

@@ -22,6 +22,8 @@ TALK = tuple(
          "Remind me to call the school.", "Which school?", "The one in Porto."]
     )
 )  # fmt: skip
+BY_TELLING = {"rrf", "eisa", "synaptic", "synapse"}
+"""Ties by order of telling; last touches; spikes and windows in turns as they were told: that order is their model."""
 QUESTIONS = ("Who is Zebulon?", "Which school is in Porto?", "river boat")
 
 
@@ -30,7 +32,7 @@ def recalled(memory: Memory) -> dict[tuple[str, str], dict[str, float]]:
         (question, name): {hit.id: round(hit.score, 4) for hit in memory.recall(question, strategy=name, touch=False)}
         for question in QUESTIONS
         for name in BUILT_IN
-        if name != "rrf"  # which ranks what is equally good in order of telling
+        if name not in BY_TELLING
     }
 
 

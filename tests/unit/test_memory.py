@@ -325,7 +325,7 @@ def test_a_strategy_of_ones_own(tmp_path: Path) -> None:
         memory.remember(TALK)
         assert memory.recall("river").strategy == "mine"
         assert memory.recall("river", strategy="dense").strategy == "dense"
-        with pytest.raises(UnknownName, match="choose one of fused, dense"):
+        with pytest.raises(UnknownName, match="choose one of fused, synaptic"):
             memory.recall("river", strategy="oracle")
 
 

@@ -140,7 +140,7 @@ def test_what_comes_back_keeps_its_order_among_itself(path: Path) -> None:
         assert found == ["c", "b", "a"]
         assert touched(memory.graph(), Touch.RECALLED) == ["a", "b", "c"]
         graph = memory.graph()
-        assert chronology.rank(graph).tolist() == pytest.approx([1 / 3, 2 / 3, 1])
+        assert chronology.rank(graph, graph.episodes).tolist() == pytest.approx([1 / 3, 2 / 3, 1])
 
 
 # ---- sleep

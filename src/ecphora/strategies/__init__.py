@@ -1,21 +1,33 @@
-"""Ways of recalling, one a file: the baselines, and ``fused``. Third parties add theirs as entry points."""
+"""Ways of recalling, one a file: ``fused``, five published models, the baselines. Third parties add entry points."""
 
 from importlib.metadata import entry_points
 
 from ..errors import UnknownName
 from ..ports import Strategy
+from . import ecphory, eisa, synapse, synaptic, weave
 from .baselines import Bm25, Dense, Recency, Rrf
 from .fused import Fused
-from .weave import Weave
 
 GROUP = "ecphora.strategies"
 """The entry-point group in which a third party's strategy, or a function that makes one, is found."""
 
-BUILT_IN: dict[str, Strategy] = {strategy.name: strategy for strategy in (Fused(), Weave(), Dense(), Bm25(), Rrf(), Recency())}
+MODELS: dict[str, Strategy] = {
+    strategy.name: strategy
+    for strategy in (synaptic.Synaptic(), synapse.Synapse(), eisa.Eisa(), ecphory.Ecphory(), weave.Weave())
+}
+"""The five published models as they serve in practice."""
+FAITHFUL: dict[str, Strategy] = {
+    module.FAITHFUL.name: module.FAITHFUL for module in (synaptic, synapse, eisa, ecphory, weave)
+}
+"""The five as published: for comparison with their papers."""
+BASELINES: dict[str, Strategy] = {strategy.name: strategy for strategy in (Dense(), Bm25(), Rrf(), Recency())}
+"""What every recall must beat."""
+BUILT_IN: dict[str, Strategy] = {"fused": Fused(), **MODELS, **BASELINES}
+"""What is chosen where all strategies are asked for."""
 
 
 def known() -> list[str]:
-    """The names of all strategies that can be chosen."""
+    """The names of the strategies that can be chosen, but for the faithful forms of published models."""
     return [*BUILT_IN, *sorted(point.name for point in entry_points(group=GROUP))]
 
 
@@ -23,9 +35,9 @@ def by_name(strategy: str | Strategy) -> Strategy:
     """The strategy of a name; one that is a strategy already is passed through."""
     if not isinstance(strategy, str):
         return strategy
-    if strategy in BUILT_IN:
-        return BUILT_IN[strategy]
+    if strategy in BUILT_IN or strategy in FAITHFUL:
+        return BUILT_IN.get(strategy) or FAITHFUL[strategy]
     for point in entry_points(group=GROUP, name=strategy):
         loaded: Strategy = point.load()()
         return loaded
-    raise UnknownName(f"no strategy is called {strategy!r}; choose one of {', '.join(known())}")
+    raise UnknownName(f"no strategy is called {strategy!r}; choose one of {', '.join([*known(), *FAITHFUL])}")
