@@ -1,18 +1,26 @@
 """``ecphora bench`` from the command line to its tables, on a small set of its own."""
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import click
 import pytest
 from click.testing import CliRunner, Result
 
-from ecphora.bench import cache, commands
+from ecphora.bench import ablation_tables, ablations, cache, commands
+from ecphora.bench import run as bench_run
 from ecphora.bench.commands import bench
+from ecphora.bench.figures import Difference, Figure, Metric, Record
+from ecphora.bench.variants import Model, Special, Variant
 from ecphora.embedders.hashing import Hashing
 from ecphora.errors import EcphoraError, InvalidInput, UnknownName
-from ecphora.model import Vectors
+from ecphora.graph import Graph
+from ecphora.model import Cue, Vectors
+from ecphora.ports import Activation
+from ecphora.strategies.baselines import Dense
+from ecphora.strategies.fused import Fused
 
 TOLD = {
     "harbour": [
@@ -79,7 +87,7 @@ def test_json_lines_alone_on_stdout(data: Path) -> None:
     assert all(line.keys() - {"apart"} == FIELDS for line in figures)
     assert all(line["low"] <= line["value"] <= line["high"] for line in figures)
     found = {(one["strategy"], one["category"], one["metric"], one["k"]): one for one in figures}
-    assert len(found) == len(figures) == 2 * (3 * 7 + 3)
+    assert len(found) == len(figures) == 2 * (3 * 7 + 4)
     best = found["bm25", "answerable", "fraction", 5]
     assert (best["n"], best["value"]) == (3, 1.0)
     assert found["bm25", "several", "all", 5]["n"] == 1
@@ -87,13 +95,16 @@ def test_json_lines_alone_on_stdout(data: Path) -> None:
     assert found["bm25", "all", "auroc", None]["n"] == 5
     assert found["recency", "all", "auroc", None]["value"] == 0.5
     assert found["bm25", "all", "ms_p50", None]["value"] > found["bm25", "all", "ms_p50", None]["apart"] > 0
+    assert found["bm25", "all", "index_s", None]["n"] == 6
+    assert found["bm25", "all", "index_s", None]["value"] == found["recency", "all", "index_s", None]["value"] > 0
 
 
 def test_limit_and_set(data: Path) -> None:
     words = ("recall", "--data", data, "--set", "village", "--strategy", "bm25", "--limit", 2, "--json", "-")
     run, *figures = [json.loads(line) for line in ran(*words).stdout.splitlines()]
     assert run["command"].endswith("--set village --strategy bm25 --limit 2")
-    assert {one["n"] for one in figures if one["category"] in ("answerable", "all")} == {2}
+    assert {one["n"] for one in figures if one["metric"] != "index_s"} == {1, 2}
+    assert {one["n"] for one in figures if one["category"] == "answerable"} == {2}
 
 
 def test_a_second_run_embeds_no_document(data: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -121,7 +132,12 @@ def test_report_into_a_document(data: Path, tmp_path: Path) -> None:
     assert text == f"# Evidence\n\n<!-- bench:start -->\n\n{printed}\n<!-- bench:end -->\n\nAfter.\n"
     ran("report", lines, "--into", document)
     assert document.read_text() == text
-    for part in ("### village", "| fused | 3 | **1.000** (1.00–1.00) |", "| strategy | single (2) | several (1) |"):
+    for part in (
+        "### village",
+        "| index s |",
+        "| fused | 3 | **1.000** (1.00–1.00) |",
+        "| strategy | single (2) | several (1) |",
+    ):
         assert part in printed
     assert "hashing/256" in printed
     assert "ecphora bench recall --data DATA\n" in printed
@@ -146,6 +162,122 @@ def test_a_document_without_a_place_is_left_alone(data: Path, tmp_path: Path) ->
     assert isinstance(error, InvalidInput)
     assert "add the lines" in str(error)
     assert document.read_text() == "<!-- bench:end --><!-- bench:start -->"
+
+
+# ---- ablations
+
+
+@pytest.fixture
+def models(monkeypatch: pytest.MonkeyPatch) -> Mapping[str, Model]:
+    """Two models in the registry: a fused one without one of its shares or both, and one with every measurement."""
+    whole = Fused(name="village")
+    none = replace(whole, best_words=0.0, covered=0.0)
+    variants = (Variant("no meaning", replace(whole, best_meaning=0.0)), Variant("no | words", none))
+    found = {
+        "village": Model("village", Variant("village", whole), variants),
+        "fired": Model("fired", Variant("fired", Firing()), specials=frozenset(Special)),
+    }
+    monkeypatch.setattr(ablations, "MODELS", found)
+    return found
+
+
+class Firing(Dense):
+    """Everything fires; what is nearest scores most."""
+
+    def activate(self, cue: Cue, graph: Graph, /) -> Activation:
+        found = super().activate(cue, graph)
+        return replace(found, shares={"fired": found.scores})
+
+
+def test_ablations_are_printed_by_model(data: Path, models: Mapping[str, Model]) -> None:
+    shown = ran("ablate", "--data", data, "--set", "village").stdout
+    for word in ("village on village", "fired on village", "no meaning", "AUROC", "refusals", "ERC", "gate", "rrf"):
+        assert word in shown
+    assert "6 documents in 2 spaces, indexed in" in shown
+
+
+def test_ablations_as_json_lines(data: Path, models: Mapping[str, Model]) -> None:
+    words = ("--set", "village", "--model", "fired", "--limit", 4, "--json", "-")
+    run, *figures = [json.loads(line) for line in ran("ablate", "--data", data, *words).stdout.splitlines()]
+    assert run["command"] == "ecphora bench ablate --data DATA --set village --model fired --limit 4"
+    assert all(line.keys() - {"against"} == FIELDS | {"model"} for line in figures)
+    assert {line["model"] for line in figures} == {"fired"}
+    assert all(("against" in line) == (line["strategy"] != "fired") for line in figures)
+    assert all(line["low"] <= line["value"] <= line["high"] for line in figures)
+    found = {(one["strategy"], one["metric"], one["k"]): one for one in figures}
+    assert len(found) == len(figures)
+    assert {metric for strategy, metric, _ in found if strategy == "village"} == {
+        "erc", "erc_mg", "precision", "threshold", "refused",
+    }  # fmt: skip
+    assert found["fired", "fired", None]["value"] > 1
+    assert found["fired", "erc", None]["value"] == found["dense", "erc", None]["value"]
+    assert found["dense", "fraction", 5]["against"] == {"to": "fired", "value": 0, "low": 0, "high": 0}
+
+
+def test_reports_of_ablations_into_a_document(data: Path, tmp_path: Path, models: Mapping[str, Model]) -> None:
+    lines, plain = tmp_path / "runs.jsonl", tmp_path / "plain.jsonl"
+    ran("ablate", "--data", data, "--set", "village", "--json", lines)
+    ran("recall", "--data", data, "--strategy", "bm25", "--json", plain)
+    names = ("models", "village", "fired")
+    document = tmp_path / "models.md"
+    document.write_text("".join(f"<!-- bench:{name}:start -->\n<!-- bench:{name}:end -->\n" for name in names))
+    ran("report", lines, "--into", document)
+    text = document.read_text()
+    ran("report", lines, "--into", document)
+    assert document.read_text() == text
+    parts = dict(zip(names, text.split(":end -->\n"), strict=False))
+    assert "village, fired: measured " in parts["models"]
+    assert "ecphora bench ablate --data DATA --set village\n" in parts["models"]
+    assert "|  | village | village (3) |\n| --- | --- | ---: |\n| fraction@5 | village | 1.000 (1.00–1.00) |" in text
+    assert "|  | no meaning | " in parts["village"]
+    assert "|  | no \\| words | " in parts["village"]
+    assert "ERC" not in parts["village"]
+    for heading in ("right refusals", "ERC", "ERC gain", "mean K", "gate at", "gate refuses rightly"):
+        assert f"| {heading} | fired | " in parts["fired"]
+    assert "low similarity" not in parts["fired"]  # too few questions
+    printed = ran("report", lines, plain).stdout
+    assert printed.index("### village") < printed.index("## models") < printed.index("## fired")
+    assert "no meaning" not in ran("report", plain).stdout
+    error = ran("report", lines, plain, "--into", document, fine=False).exception
+    assert isinstance(error, InvalidInput)
+    assert "bench:start" in str(error)
+    assert document.read_text() == text
+
+
+def test_what_cannot_be_ablated_is_said(data: Path, models: Mapping[str, Model]) -> None:
+    for words, message in (
+        (("--set", "village", "--model", "guess"), "no model is called 'guess'; choose one of village, fired"),
+        ((), "no set 'locomo'"),
+    ):
+        error = ran("ablate", "--data", data, *words, fine=False).exception
+        assert isinstance(error, UnknownName)
+        assert message in str(error)
+
+
+DIFFERENT = Figure("set", "less", "answerable", Metric.FRACTION, 5, 9, 0.5, 0.4, 0.6, model="m")
+
+
+@pytest.mark.parametrize(
+    ("figure", "cell"),
+    [
+        (DIFFERENT, ".500 (.40–.60)"),
+        (replace(DIFFERENT, against=Difference("full", -0.052, -0.1, -0.01)), ".500 **−.052** (−.10 to −.01)"),
+        (replace(DIFFERENT, against=Difference("full", 0.002, -0.004, 0.25)), ".500 +.002 (.00 to +.25)"),
+        (replace(DIFFERENT, against=Difference("full", 0, 0, 0)), ".500 ="),
+        (replace(DIFFERENT, value=1.0, against=Difference("full", 1, 1, 1)), "1.000 **+1.000** (+1.00 to +1.00)"),
+        (replace(DIFFERENT, metric=Metric.FIRED, k=None, value=12.34, low=9, high=15), "12.3 (9.0–15.0, n 9)"),
+        (replace(DIFFERENT, metric=Metric.LOSS, k=30, value=-0.1, low=-0.2, high=0.01), "−.100 (−.20 to .01, n 9)"),
+        (
+            replace(DIFFERENT, metric=Metric.FIRED, k=None, value=12, against=Difference("full", -1.5, -3, 0.04)),
+            "12.0 −1.5 (−3.0 to +0.0)",
+        ),
+    ],
+)
+def test_values_and_differences(figure: Figure, cell: str) -> None:
+    category = "low similarity" if figure.metric is Metric.LOSS else figure.category
+    record = Record(bench_run.record("model", "command"), [replace(figure, category=category)])
+    rows = ablation_tables.parts([record])["m"].splitlines()[2:]
+    assert rows[0].endswith(f"| less | {cell} |")
 
 
 def test_what_cannot_be_run_is_said_before_anything_is_written(data: Path, tmp_path: Path) -> None:

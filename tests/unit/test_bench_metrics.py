@@ -91,3 +91,28 @@ def test_interval_of_an_area() -> None:
     assert metrics.auroc_interval(np.array([2.0, 3.0]), np.array([0.0, 1.0])) == (1.0, 1.0)
     low, high = metrics.auroc_interval(np.array([1.0, 2.0, 3.0] * 9), np.array([2.0, 0.0] * 9))
     assert 0 < low < 0.75 < high < 1
+
+
+def test_resamples_of_equally_many_questions_are_the_same() -> None:
+    values = np.modf(np.arange(40) * 0.618)[0]
+    np.testing.assert_allclose(metrics.resampled(values + 0.25) - metrics.resampled(values), 0.25)
+    low, high = metrics.middle(metrics.resampled(values))
+    assert (low, high) == metrics.interval(values)
+    sure = np.array([0.9, 0.8, 0.7] * 5)
+    unsure = np.array([0.6, 0.1] * 5)
+    np.testing.assert_array_equal(metrics.areas(sure, unsure), metrics.areas(sure * 2, unsure * 2))
+
+
+def test_the_ratio_of_sums_is_none_of_ratios() -> None:
+    over, under = np.array([1.0, 0.0, 0.0] * 20), np.array([1.0, 1.0, 4.0] * 20)
+    samples = metrics.ratios(over, under)
+    assert 0 < samples.min() < samples.max() < 1
+    assert samples.mean() == pytest.approx(1 / 6, abs=0.01)  # the mean of the ratios would be 1 / 3
+    assert (metrics.ratios(np.ones(3), np.zeros(3)) == 0).all()
+
+
+def test_what_is_refused_below_the_threshold() -> None:
+    sure, unsure = np.full(60, 0.5), np.array([0.1] * 30 + [0.9] * 10)
+    samples = metrics.refused(sure, unsure, 0.025)
+    assert samples.shape == (metrics.RESAMPLES,)
+    assert samples.mean() == pytest.approx(0.75, abs=0.02)

@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Iterator
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -17,8 +17,8 @@ from ecphora.bench.figures import Figure, Metric
 from ecphora.embedders.hashing import Hashing
 from ecphora.errors import InvalidRecord
 from ecphora.graph import Graph
-from ecphora.model import Cue, Episode
-from ecphora.ports import Activation
+from ecphora.model import Change, Cue, Episode
+from ecphora.ports import Activation, Reader, Strategy
 
 LONG = "".join(f"The {n}th barrel holds plum brandy and stands in the cellar. " for n in range(60))
 
@@ -40,6 +40,54 @@ class Listening:
     def activate(self, cue: Cue, graph: Graph, /) -> Activation:
         self.cues.append(cue)
         return strategies.by_name("bm25").activate(cue, graph)
+
+
+class Reading(Listening):
+    """Ranks as BM25 does, and counts the accesses it sees."""
+
+    name = "reading"
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.logged: list[int] = []
+
+    def activate(self, cue: Cue, graph: Graph, /) -> Activation:
+        self.logged.append(len(graph.accesses))
+        return super().activate(cue, graph)
+
+
+@dataclass
+class Stirring(Listening):
+    """Ranks as BM25 does; every new episode stirs the rows that share a word with it."""
+
+    name: str = "stirring"
+    storing_is_querying: bool = True
+    logged: list[int] = field(default_factory=list)
+    cues: list[Cue] = field(default_factory=list)
+
+    def activate(self, cue: Cue, graph: Graph, /) -> Activation:
+        self.logged.append(len(graph.accesses))
+        found = super().activate(cue, graph)
+        return replace(found, stimulus=found.scores)
+
+
+@dataclass
+class Dozing(Listening):
+    """Ranks as BM25 does, and sleeps over every episode."""
+
+    name: str = "dozing"
+    marks: list[int] = field(default_factory=list)
+    cues: list[Cue] = field(default_factory=list)
+
+    def activate(self, cue: Cue, graph: Graph, /) -> Activation:
+        self.marks.append(graph.marks.get("dozing", 0))
+        return super().activate(cue, graph)
+
+    def due(self, graph: Graph, /) -> bool:
+        return graph.marks.get("dozing", 0) < graph.episodes.sum()
+
+    def sleep(self, graph: Graph, _read: Reader, _now: datetime, /) -> Change:
+        return Change(marks={"dozing": int(graph.episodes.sum())})
 
 
 def question(id_: str, text: str, *evidence: str, **rest: object) -> Question:
@@ -91,6 +139,33 @@ def test_every_step_is_told(embedder: Cached) -> None:
     assert sum(told) == run.steps(cases, ways) == 5
 
 
+def test_what_writes_has_a_memory_of_its_own(embedder: Cached) -> None:
+    reading, stirring, dozing = Reading(), Stirring(), Dozing()
+    ways: list[Strategy] = [stirring, reading, strategies.by_name("bm25"), dozing, replace(stirring, name="again")]
+    assert [[way.name for way in home] for home in run.homes(ways)] == [
+        ["stirring"],
+        ["reading", "bm25"],
+        ["dozing"],
+        ["again"],
+    ]
+    assert not run.writes(replace(stirring, storing_is_querying=False))
+    episodes = (Episode("Snow fell.", "1"), Episode("More snow.", "2"), Episode("Ice.", "3"))
+    case = Case("s", episodes, (question("q1", "Snow?", "1", "2"), question("q2", "Ice?", "3")))
+    told: list[int] = []
+    outcome = run.run("set", [case], ways[:-1], embedder, told.append)
+    assert sum(told) == run.steps([case], ways[:-1]) == 3 * 3 + 2 * 4
+    asked = 2 + 1  # the first recall is to warm up
+    assert stirring.logged == [0, 1, 3, *[4] * asked]  # the second turn stirred the first; no question left a trace
+    assert dozing.marks == [3] * asked
+    assert reading.logged == [3] * asked  # nothing of the others' is in the memory of those that read
+    assert [one.strategies for one in outcome.indexing] == [("stirring",), ("reading", "bm25"), ("dozing",)]
+    assert all(one.seconds > 0 for one in outcome.indexing)
+    assert list(dict.fromkeys(figure.strategy for figure in outcome.figures)) == [way.name for way in ways[:-1]]
+    took = [one for one in outcome.figures if one.metric is Metric.INDEX_S]
+    assert [(one.n, one.k, one.category) for one in took] == [(3, None, "all")] * 4
+    assert took[1].value == took[2].value == outcome.indexing[1].seconds
+
+
 def answer(id_: str, ranked: str, *evidence: str, confidence: float = 0.5, **rest: object) -> run.Answer:
     return run.Answer(question(id_, "?", *evidence, **rest), "way", tuple(ranked), confidence, 2.0)
 
@@ -138,14 +213,18 @@ def test_lines_are_read_as_they_were_written(tmp_path: Path) -> None:
     timed = Figure("set", "way", "all", Metric.MS_P50, None, 3, 2.0, 1.0, 3.0, 0.5)
     plain = Figure("set", "way", "多跳", Metric.NDCG, 10, 3, 0.5, 0.4, 0.6)
     path = tmp_path / "runs.jsonl"
-    path.write_text(f"{made.line()}\n{timed.line()}\n{plain.line()}\n{made.line()}\n", "utf-8")
+    against = figures.Difference("full", -0.1, -0.2, 0.0)
+    ablated = replace(plain, strategy="no gate", model="synapse", against=against)
+    lines = (made, timed, plain, made, ablated)
+    path.write_text("".join(f"{one.line()}\n" for one in lines), "utf-8")
     first, second = figures.read(path)
-    assert (first.run, first.figures, second.figures) == (made, [timed, plain], [])
+    assert (first.run, first.figures, second.figures) == (made, [timed, plain], [ablated])
     assert json.loads(plain.line()) == {
         "set": "set", "strategy": "way", "category": "多跳", "metric": "ndcg", "k": 10, "n": 3, "value": 0.5,
         "low": 0.4, "high": 0.6,
     }  # fmt: skip
     assert json.loads(timed.line())["apart"] == 0.5
+    assert json.loads(ablated.line())["against"] == {"to": "full", "value": -0.1, "low": -0.2, "high": 0.0}
     assert set(json.loads(made.line())) == {"commit", "versions", "embedder", "machine", "date", "command"}
 
 
@@ -156,6 +235,8 @@ def test_lines_are_read_as_they_were_written(tmp_path: Path) -> None:
         ("[]", "runs:1: neither"),
         ("{}", "runs:1: neither"),
         ('{"metric": "charm"}', "'charm' is not a valid Metric"),
+        ('{"metric": "any", "against": {"by": 1}}', "runs:1: neither"),
+        ('{"metric": "any", "against": 1}', "runs:1: neither"),
         (Figure("s", "w", "all", Metric.ANY, 5, 1, 1, 1, 1).line(), "runs:1: a figure before the line of its run"),
         ("", "no run in it"),
     ],

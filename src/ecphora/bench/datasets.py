@@ -43,6 +43,11 @@ class Case:
     episodes: tuple[Episode, ...]
     questions: tuple[Question, ...]
 
+    @property
+    def told(self) -> bool:
+        """Whether its episodes were told in time, as a talk is; the passages of a library were not."""
+        return any(one.happened_at is not None for one in self.episodes)
+
 
 def known(data: Path) -> list[str]:
     """The names of the sets that lie in a folder: of all that have a file of questions."""

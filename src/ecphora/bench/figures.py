@@ -5,6 +5,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass, field
 from enum import StrEnum
 from pathlib import Path
+from typing import Any
 
 from ..errors import InvalidRecord
 
@@ -15,7 +16,11 @@ ALL = "all"
 
 
 class Metric(StrEnum):
-    """What a figure measures; see :mod:`.metrics`. ``MS_…`` are milliseconds a recall, embedding included."""
+    """What a figure measures; see :mod:`.metrics`. Where nothing else is said it is a part, in 0..1.
+
+    ``MS_…`` are milliseconds a recall, embedding included; ``INDEX_S`` the seconds that filling the memory took. The
+    others are of ablations: see :mod:`.ablate`.
+    """
 
     FRACTION = "fraction"
     ANY = "any"
@@ -24,6 +29,27 @@ class Metric(StrEnum):
     AUROC = "auroc"
     MS_P50 = "ms_p50"
     MS_P95 = "ms_p95"
+    INDEX_S = "index_s"
+    FALSE_REFUSAL = "false_refusal"
+    RIGHT_REFUSAL = "right_refusal"
+    THRESHOLD = "threshold"
+    REFUSED = "refused"
+    LOSS = "loss"
+    FIRED = "fired"
+    PRECISION = "precision"
+    ERC = "erc"
+    ERC_MG = "erc_mg"
+    ERC_GAIN = "erc_gain"
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """How far a figure lies above that of ``to``, over the same questions, with the 95 % interval of that."""
+
+    to: str
+    value: float
+    low: float
+    high: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,7 +57,8 @@ class Figure:
     """One number over ``n`` questions, with its 95 % interval.
 
     ``k`` is the cut of the ranking, ``None`` where the metric has none. ``apart``, for the times only, is the same
-    percentile in milliseconds without the embedding.
+    percentile in milliseconds without the embedding. ``model``, for ablations only, is the model that ``strategy`` is
+    compared with, and ``against`` how it compares.
     """
 
     set: str
@@ -44,13 +71,22 @@ class Figure:
     low: float
     high: float
     apart: float | None = None
+    model: str | None = None
+    against: Difference | None = None
 
     def line(self) -> str:
-        """The figure as a line of JSON."""
+        """The figure as a line of JSON; the fields that only some have are left out where they are empty."""
         fields = asdict(self)
-        if self.apart is None:
-            del fields["apart"]
+        for name in ("apart", "model", "against"):
+            if fields[name] is None:
+                del fields[name]
         return json.dumps(fields, ensure_ascii=False)
+
+    @staticmethod
+    def of(fields: Mapping[str, Any]) -> "Figure":
+        """The figure of a line's fields; raises ``ValueError``, ``TypeError`` or ``KeyError`` if they are none."""
+        against = Difference(**fields["against"]) if fields.get("against") is not None else None
+        return Figure(**{**fields, "metric": Metric(fields["metric"]), "against": against})
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,7 +136,7 @@ def read(path: Path) -> Iterator[Record]:
         try:
             fields = json.loads(line)
             if "metric" in fields:
-                figure = Figure(**{**fields, "metric": Metric(fields["metric"])})
+                figure = Figure.of(fields)
             else:
                 if record is not None:
                     yield record

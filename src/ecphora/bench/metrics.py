@@ -4,10 +4,13 @@ Every measure of one question is in 0..1. ``ranked`` are distinct ids, best firs
 """
 
 from collections.abc import Callable, Sequence
+from functools import lru_cache
 from math import log2
 
 import numpy as np
 from numpy.typing import NDArray
+
+from ..stages import gate
 
 Numbers = NDArray[np.float64]
 Statistic = Callable[[Numbers], Numbers]
@@ -77,23 +80,58 @@ def interval(values: Numbers, statistic: Statistic = mean) -> tuple[float, float
     percentile. Bradley Efron, Robert Tibshirani, "An Introduction to the Bootstrap", 1993, chapter 13. Questions are
     taken as independent, though those of one conversation are not quite.
     """
-    rows = _generator().integers(len(values), size=(RESAMPLES, len(values)))
-    return _middle(statistic(values[rows]))
+    return middle(resampled(values, statistic))
 
 
 def auroc_interval(positives: Numbers, negatives: Numbers) -> tuple[float, float]:
     """The 95 % percentile bootstrap interval of :func:`auroc`; positives and negatives are resampled apart."""
+    return middle(areas(positives, negatives))
+
+
+# ---- resamples: those of equally many questions are the same, so their differences are differences of pairs
+
+
+def middle(samples: Numbers) -> tuple[float, float]:
+    """From the 2.5th to the 97.5th percentile."""
+    low, high = np.percentile(samples, (2.5, 97.5)).tolist()
+    return low, high
+
+
+def resampled(values: Numbers, statistic: Statistic = mean) -> Numbers:
+    """A statistic of every resample of values, one a question."""
+    return statistic(values[_draws(len(values))])
+
+
+def ratios(over: Numbers, under: Numbers) -> Numbers:
+    """The sum of one measure divided by that of another, in every resample; 0 where there is nothing to divide by."""
+    rows = _draws(len(over))
+    sums = under[rows].sum(axis=-1)
+    return np.divide(over[rows].sum(axis=-1), sums, out=np.zeros(RESAMPLES), where=sums != 0)
+
+
+def areas(positives: Numbers, negatives: Numbers) -> Numbers:
+    """:func:`auroc` of every resample."""
+    ours, theirs = _draws_apart(len(positives), len(negatives))
+    return np.array([auroc(positives[a], negatives[b]) for a, b in zip(ours, theirs, strict=True)])
+
+
+def refused(positives: Numbers, negatives: Numbers, lost: float) -> Numbers:
+    """The part of the negatives below the gate of :func:`gate.calibrated`, in every resample."""
+    ours, theirs = _draws_apart(len(positives), len(negatives))
+    return mean((negatives[theirs] < gate.calibrated(positives[ours], lost)[:, None]).astype(np.float64))
+
+
+@lru_cache(maxsize=2)
+def _draws(n: int) -> NDArray[np.int64]:
+    return _generator().integers(n, size=(RESAMPLES, n))
+
+
+@lru_cache(maxsize=1)
+def _draws_apart(n: int, m: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     draw = _generator()
-    areas = [
-        auroc(draw.choice(positives, len(positives)), draw.choice(negatives, len(negatives))) for _ in range(RESAMPLES)
-    ]
-    return _middle(np.array(areas))
+    rows = [(draw.integers(n, size=n), draw.integers(m, size=m)) for _ in range(RESAMPLES)]
+    return np.array([ours for ours, _ in rows]), np.array([theirs for _, theirs in rows])
 
 
 def _generator() -> np.random.Generator:
     return np.random.default_rng(SEED)  # noqa: TID251  # a bootstrap draws; the fixed seed makes it the same every time
-
-
-def _middle(samples: Numbers) -> tuple[float, float]:
-    low, high = np.percentile(samples, (2.5, 97.5)).tolist()
-    return low, high

@@ -13,9 +13,6 @@ from ..errors import InvalidInput
 from .figures import ALL, ANSWERABLE, Figure, Metric, Record, Run
 from .run import LIVE, PIECES
 
-START = "<!-- bench:start -->"
-END = "<!-- bench:end -->"
-
 RANKING: Mapping[str, tuple[Metric, int]] = {
     "fraction@5": (Metric.FRACTION, 5),
     "fraction@10": (Metric.FRACTION, 10),
@@ -34,7 +31,8 @@ WORDS = (
 )
 TIMES = (
     f"ms: one recall of {PIECES} memories, embedding included; embedding is measured live on up to {LIVE} questions a "
-    "set, the rest comes from a cache."
+    "set, the rest comes from a cache. index s: what filling the memory took, embeddings from the cache; strategies "
+    "that only read share one memory."
 )
 
 
@@ -85,24 +83,32 @@ def bounds(figure: Figure) -> str:
 # ---- Markdown
 
 
+def parts(records: Sequence[Record]) -> dict[str, str]:
+    """The part of docs/evidence.md, under no name; nothing if the runs are of ablations alone."""
+    plain = [Record(one.run, [figure for figure in one.figures if figure.model is None]) for one in records]
+    found = [one for one, whole in zip(plain, records, strict=True) if one.figures or not whole.figures]
+    return {"": markdown(found)} if found else {}
+
+
 def markdown(records: Sequence[Record]) -> str:
     """The report of runs: for each state of code, model and machine its sets, one table of each and one by category."""
     states: dict[str, list[Record]] = {}
     for record in records:
-        states.setdefault(_state(record.run), []).append(record)
+        states.setdefault(state(record.run), []).append(record)
     parts: list[str] = []
-    for state, same in states.items():
+    for state_, same in states.items():
         commands = "\n".join(dict.fromkeys(record.run.command for record in same))
         dates = sorted({record.run.date for record in same})
         measured = dates[0] if len(dates) == 1 else f"{dates[0]} to {dates[-1]}"
-        parts += [f"Measured {measured} with {state}.", f"```sh\n{commands}\n```", f"{WORDS} {TIMES}"]
+        parts += [f"Measured {measured} with {state_}.", f"```sh\n{commands}\n```", f"{WORDS} {TIMES}"]
         for grid in grids(figure for record in same for figure in record.figures):
             parts.append(f"### {grid.set}")
             parts += [table for table in (_overall(grid), _by_category(grid)) if table]
     return "\n\n".join(parts) + "\n"
 
 
-def _state(run: Run) -> str:
+def state(run: Run) -> str:
+    """The state of code, model and machine that a run was measured with, in words."""
     versions = dict(run.versions)
     commit = f" (commit {run.commit})" if run.commit else ""
     code = f"ecphora {versions.pop('ecphora', 'of unknown version')}{commit}, embedder {run.embedder}"
@@ -119,7 +125,10 @@ def _overall(grid: Grid) -> str:
     counts = [next((str(one.n) for one in row if one), "") for row in zip(*columns.values(), strict=True)]
     cells = {name: _cells(column, bracketed=name.startswith(("fraction", "AUROC"))) for name, column in columns.items()}
     times = [grid.of(strategy, ALL, Metric.MS_P50) for strategy in grid.strategies]
-    cells = {"n": counts, **cells, "ms p50": [f"{one.value:.1f}" if one else "" for one in times]}
+    indexing = [grid.of(strategy, ALL, Metric.INDEX_S) for strategy in grid.strategies]
+    ends = {"ms p50": times, "index s": indexing}
+    cells = {"n": counts, **cells}
+    cells |= {name: [f"{one.value:.1f}" if one else "" for one in column] for name, column in ends.items()}
     return _table(grid.strategies, {name: column for name, column in cells.items() if any(column)})
 
 
@@ -151,17 +160,20 @@ def _table(rows: Sequence[str], columns: Mapping[str, Sequence[str]]) -> str:
     return "\n".join(f"| {' | '.join(line)} |" for line in lines)
 
 
-def put_into(path: Path, report: str) -> None:
-    """Put a report between the two markers of a file, in place of what stands there."""
+def put_into(path: Path, found: Mapping[str, str]) -> None:
+    """Put the parts of a report between the markers of a file, each in place of what stands there."""
     try:
         text = path.read_text("utf-8")
     except (OSError, UnicodeDecodeError) as error:
         raise InvalidInput(f"{path} cannot be read ({error})") from error
-    before, start, rest = text.partition(START)
-    _, end, after = rest.partition(END)
-    if not start or not end:
-        raise InvalidInput(f"{path} has no place for the report; add the lines {START} and {END}, in this order")
-    path.write_text(f"{before}{START}\n\n{report}\n{END}{after}", "utf-8")
+    for name, part in found.items():
+        start, end = (f"<!-- bench:{f'{name}:' if name else ''}{side} -->" for side in ("start", "end"))
+        before, opened, rest = text.partition(start)
+        _, closed, after = rest.partition(end)
+        if not opened or not closed:
+            raise InvalidInput(f"{path} has no place for the report; add the lines {start} and {end}, in this order")
+        text = f"{before}{start}\n\n{part}\n{end}{after}"
+    path.write_text(text, "utf-8")
 
 
 # ---- the terminal

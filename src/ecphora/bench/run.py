@@ -1,9 +1,10 @@
 """A benchmark run: every space through a real :class:`~ecphora.Memory`, every question by every strategy.
 
-Each space is indexed on its own in a temporary file and recalled from by all strategies. Long texts come back as
-pieces; a ranking is of whole documents, each at the place of its best piece. The clock stands at the time a question
-was asked where the set says so, else at the last time told in its space, so a run does not depend on its day. Nothing
-is hidden by time: all of a space may be evidence.
+Each space is indexed on its own in a temporary file. Strategies that only read recall from one memory; one that
+writes, because it sleeps or because new episodes stir what was there before, has a memory of its own, opened with it.
+No question leaves a trace. Long texts come back as pieces; a ranking is of whole documents, each at the place of its
+best piece. The clock stands at the time a question was asked where the set says so, else at the last time told in its
+space, so a run does not depend on its day. Nothing is hidden by time: all of a space may be evidence.
 
 Embeddings come from a cache, so a recall's time is put together: what it takes without embedding, after one recall to
 warm up, plus what embedding a question takes, measured live on up to 100 questions of the set spread evenly.
@@ -14,7 +15,8 @@ import platform
 import shutil
 import subprocess
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from importlib.metadata import version
@@ -27,7 +29,7 @@ from .. import __version__
 from ..language.moments import moment
 from ..memory import Memory
 from ..model import Recollection
-from ..ports import Embedder, Strategy
+from ..ports import Embedder, Sleeper, StoringIsQuerying, Strategy
 from . import metrics
 from .cache import Cached
 from .datasets import Case, Question
@@ -73,13 +75,21 @@ class Answer:
 
 
 @dataclass(frozen=True, slots=True)
+class Indexing:
+    """The seconds that filling a memory took, over all spaces, and the strategies that recall from it."""
+
+    strategies: tuple[str, ...]
+    seconds: float
+
+
+@dataclass(frozen=True, slots=True)
 class Outcome:
-    """What a set gave: its figures, its size, and the seconds spent on indexing and on recalling."""
+    """What a set gave: its figures, its size, what indexing each memory took, and the seconds spent on recalling."""
 
     figures: tuple[Figure, ...]
     spaces: int
     episodes: int
-    indexing: float
+    indexing: tuple[Indexing, ...]
     recalling: float
 
 
@@ -91,9 +101,28 @@ class _Clock:
         return self.now
 
 
+def writes(strategy: Strategy, *, stirring: bool = True) -> bool:
+    """Whether a strategy writes what it recalls from: when it sleeps, or, if ``stirring``, at every new episode."""
+    stirred = isinstance(strategy, StoringIsQuerying) and strategy.storing_is_querying
+    return isinstance(strategy, Sleeper) or (stirring and stirred)
+
+
+def homes(strategies: Iterable[Strategy]) -> list[list[Strategy]]:
+    """Strategies by the memory they recall from: those that only read share one, each that writes has its own."""
+    found: list[list[Strategy]] = []
+    shared: list[Strategy] = []
+    for strategy in strategies:
+        home = [] if writes(strategy) else shared
+        if not home:
+            found.append(home)
+        home.append(strategy)
+    return found
+
+
 def steps(cases: Sequence[Case], strategies: Sequence[Strategy]) -> int:
-    """How many steps :func:`run` will report: one an episode, one a recall."""
-    return sum(len(case.episodes) + len(case.questions) * len(strategies) for case in cases)
+    """How many steps :func:`run` will report: one an episode of each memory, one a recall."""
+    memories = len(homes(strategies))
+    return sum(len(case.episodes) * memories + len(case.questions) * len(strategies) for case in cases)
 
 
 def run(
@@ -107,24 +136,46 @@ def run(
     questions = [question for case in cases for question in case.questions]
     live = embedding_times(embedder.embedder, [question.text for question in questions])
     answers: list[Answer] = []
-    indexing = recalling = 0.0
-    for case in cases:
-        clock = _Clock(_latest(case))
-        with TemporaryDirectory(prefix="ecphora-bench-") as folder:
+    indexing: list[Indexing] = []
+    recalling = 0.0
+    for home in homes(strategies):
+        spent = 0.0
+        for case in cases:
             started = time.perf_counter()
-            with Memory(Path(folder, "space.db"), embedder=embedder, clock=clock) as memory:
-                memory.remember(case.episodes)
+            with remembered(case, home[0], embedder, tick) as (memory, clock):
                 indexed = time.perf_counter()
-                tick(len(case.episodes))
-                answers.extend(_answers(memory, case, clock=clock, strategies=strategies, embedder=embedder, tick=tick))
-            indexing += indexed - started
+                answers.extend(_answers(memory, case, clock=clock, strategies=home, embedder=embedder, tick=tick))
+            spent += indexed - started
             recalling += time.perf_counter() - indexed
-    figures = [
-        figure
-        for strategy in strategies
-        for figure in measure(name, [answer for answer in answers if answer.strategy == strategy.name], live)
-    ]
-    return Outcome(tuple(figures), len(cases), sum(len(case.episodes) for case in cases), indexing, recalling)
+        indexing.append(Indexing(tuple(strategy.name for strategy in home), spent))
+    episodes = sum(len(case.episodes) for case in cases)
+    figures: list[Figure] = []
+    for strategy in strategies:
+        figures += measure(name, [answer for answer in answers if answer.strategy == strategy.name], live)
+        took = next(one.seconds for one in indexing if strategy.name in one.strategies)
+        figures.append(Figure(name, strategy.name, ALL, Metric.INDEX_S, None, episodes, took, took, took))
+    return Outcome(tuple(figures), len(cases), episodes, tuple(indexing), recalling)
+
+
+@contextmanager
+def remembered(
+    case: Case, strategy: Strategy, embedder: Embedder, tick: Tick = lambda _steps: None
+) -> Iterator[tuple[Memory, "_Clock"]]:
+    """A temporary memory opened with a strategy that holds a space, and its clock, standing at the space's end."""
+    clock = _Clock(_latest(case))
+    with (
+        TemporaryDirectory(prefix="ecphora-bench-") as folder,
+        Memory(Path(folder, "space.db"), embedder=embedder, clock=clock, strategy=strategy) as memory,
+    ):
+        told = 0
+
+        def progress(done: int, _of: int) -> None:
+            nonlocal told
+            tick(done - told)
+            told = done
+
+        memory.remember(case.episodes, progress=progress)
+        yield memory, clock
 
 
 def _latest(case: Case) -> datetime:
