@@ -9,6 +9,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from ecphora import Filter, Memory
 from ecphora.embedders.hashing import Hashing
@@ -20,6 +22,7 @@ from ecphora.stages.background import background
 from ecphora.stages.charge import Charged, charged
 from ecphora.stages.neuron import Charge, Neuron, Outcome
 from ecphora.stages.spikes import Trains
+from ecphora.stages.stimulus import Parents, beside
 from ecphora.strategies.baselines import Dense
 from ecphora.strategies.synaptic import FAITHFUL, Synaptic
 from ecphora.testing import NOON, TURNS, FakeClock, StrategyContract, differences, sample_cue, sample_node
@@ -339,17 +342,18 @@ def test_the_clock_counts_turns() -> None:
 # ---- what was made of it for use
 
 
-def test_practical_ranks_as_the_cosine_does(tmp_path: Path) -> None:
+def test_practical_ranks_what_was_not_told_beside_it_as_the_cosine_does(tmp_path: Path) -> None:
     """And not by who was touched last: the same is asked of the same memories after a talk that stirred some."""
-    with Memory(tmp_path / "m.db", embedder=Hashing(32), strategy=PRACTICAL, clock=FakeClock()) as memory:
+    apart = replace(PRACTICAL, beside=0)
+    with Memory(tmp_path / "m.db", embedder=Hashing(32), strategy=apart, clock=FakeClock()) as memory:
         memory.remember(TEXTS)
         graph = memory.graph()
         for text in TEXTS[:8]:
             cue = memory.cue(text)
-            dense, ours = Dense().activate(cue, graph).scores, PRACTICAL.activate(cue, graph).scores
+            dense, ours = Dense().activate(cue, graph).scores, apart.activate(cue, graph).scores
             near = dense > 0.3
             assert np.argsort(-ours[near], kind="stable").tolist() == np.argsort(-dense[near], kind="stable").tolist()
-            timed = replace(PRACTICAL, timeless=False).activate(cue, graph).scores
+            timed = replace(apart, timeless=False).activate(cue, graph).scores
             assert np.abs(timed[near] / dense[near] - (timed[near] / dense[near])[0]).max() > 0.01
 
 
@@ -360,8 +364,46 @@ def test_practical_stirs_few_and_faithful_many() -> None:
     practical = replace(PRACTICAL, cos_th=0.5).activate(cue, graph)
     assert np.count_nonzero(practical.stimulus) == 20
     assert np.count_nonzero(practical.scores) == 101
-    weakest = practical.scores[practical.stimulus > 0].min()
-    assert np.count_nonzero(practical.scores >= weakest) == 20
+    sent = practical.scores - practical.shares["told beside"]
+    assert np.count_nonzero(sent >= sent[practical.stimulus > 0].min()) == 20
+
+
+def test_what_was_told_beside_a_stirred_memory_gets_some_of_it() -> None:
+    """By hand: the cue is memory 4 of ten that have nothing else in common with it, and stirs it alone."""
+    angles = [90.0, 90, 90, 60, 0, 45, 90, 90, 90, 90]
+    graph, strategy = _told(angles), replace(PRACTICAL, cos_th=0.9)
+    found = strategy.activate(_at(0.0), graph)
+    assert np.flatnonzero(found.stimulus).tolist() == [4]
+    scale = strategy.bond_scale
+    T = 2 / (1 + math.exp(-math.exp(-1 / 3))) - 1  # a turn away
+    assert found.shares["told beside"][[3, 5]] == pytest.approx([scale * scale * cos * T for cos in (0.5, 0.5**0.5)])
+    assert found.shares["told beside"][[0, 4, 9]] == pytest.approx([0, 0, 0])
+    assert found.trails["told beside"].by[[3, 5]].tolist() == [4, 4]
+    for without in ({"beside": 0}, {"temporal": False}, {"generations": 1}):
+        assert not replace(strategy, **without).activate(_at(0.0), graph).shares["told beside"].any()
+
+
+@given(
+    st.lists(st.integers(0, 359), min_size=2, max_size=30),
+    st.sets(st.integers(0, 29), min_size=1, max_size=5),
+    st.sampled_from([0.3, 1.0, 3.0]),
+)
+def test_what_passes_beside_equals_its_readable_twin(angles: list[int], chosen: set[int], tau: float) -> None:
+    graph = _told(angles)
+    rows = np.array(sorted({row % len(angles) for row in chosen}))
+    S = np.linspace(0.1, 0.5, len(rows), dtype=np.float64)
+    parents = Parents(rows, graph.vectors.view[rows], S, np.ones(len(rows)), Trains.single(rows.astype(float)))
+    expected: dict[int, float] = {}
+    for row, strength in zip(rows.tolist(), S.tolist(), strict=True):
+        for other in range(len(angles)):
+            away = abs(row - other)
+            cos = float(graph.vectors.view[row] @ graph.vectors.view[other])
+            T = 2 / (1 + math.exp(-math.exp(-away / tau))) - 1
+            if 0 < away <= int(5 * tau) and cos > 0:
+                expected[other] = max(expected.get(other, 0.0), strength * cos * T * 0.5)
+    found = beside(graph, parents, scale=0.5, tau=tau)
+    got = {row: value for row, value in zip(found.rows.tolist(), found.S.tolist(), strict=True) if value > 1e-9}
+    assert got == pytest.approx({row: value for row, value in expected.items() if value > 1e-9}, abs=1e-6)
 
 
 def test_what_no_cue_is_like_does_not_fire() -> None:
@@ -512,6 +554,11 @@ def _at(degrees: float) -> Cue:
 
 def _circle(step: float, count: int) -> Graph:
     """Memories around a circle, ``step`` degrees apart from 0 on; stored without stirring each other."""
-    nodes = [sample_node(f"t{place}", seq=place + 1) for place in range(count + 1)]
-    vectors = {node.id: _point(step * place) for place, node in enumerate(nodes)}
+    return _told([step * place for place in range(count + 1)])
+
+
+def _told(angles: Sequence[float]) -> Graph:
+    """Memories told one after another, their vectors at these angles; stored without stirring each other."""
+    nodes = [sample_node(f"t{place}", seq=place + 1) for place in range(len(angles))]
+    vectors = {node.id: _point(angle) for node, angle in zip(nodes, angles, strict=True)}
     return Graph().plus(Change(nodes=tuple(nodes), vectors=vectors, revision=1))

@@ -69,6 +69,30 @@ class Delivered:
 
 
 @dataclass(frozen=True, slots=True)
+class Wave:
+    """What a cue does, filled generation by generation: one entry a row.
+
+    ``S`` is the stimulus sent, ``stimulus`` that which stirred; ``by`` the parent whose stimulus won. ``beside`` is
+    what came from a memory told near it, ``beside_by`` from which.
+    """
+
+    S: Floats
+    stimulus: Floats
+    potential: Floats
+    fired: Mask
+    by: Rows
+    beside: Floats
+    beside_by: Rows
+
+    @classmethod
+    def over(cls, graph: Graph) -> "Wave":
+        """Nothing yet."""
+        n = len(graph)
+        none = np.full(n, -1, np.intp)
+        return cls(np.zeros(n), np.zeros(n), np.zeros(n), np.zeros(n, np.bool_), none, np.zeros(n), none.copy())
+
+
+@dataclass(frozen=True, slots=True)
 class Receivers:
     """A memory that stimuli reach: the graph, the state of its rows, their constants, and how they are bound.
 
@@ -138,6 +162,26 @@ def strongest(to: Receivers, parents: Parents, open_: Mask, least: float) -> Del
             S = to.passed(parents, p[i], rows[j], cos[i, columns[j]].astype(np.float64))
             enough = least <= S
             _keep(best, by, rows[j[enough]], S[enough], p[i[enough]])
+    reached = np.flatnonzero(by >= 0)
+    return Delivered(reached, best[reached], by[reached])
+
+
+def beside(graph: Graph, parents: Parents, *, scale: float, tau: float) -> Delivered:
+    """The strongest stimulus that passes from some memories to those told beside them: S_p cos T ``scale``.
+
+    Here T = 2 σ(exp(-|A - B| / tau)) - 1 of the turns A and B in which two were told; published T is never below 1/2,
+    which holds for what has nothing to do with each other. Beyond 5 ``tau`` turns nothing passes.
+    """
+    told = np.flatnonzero(graph.episodes)
+    away = np.arange(-int(5 * tau), int(5 * tau) + 1)
+    at = np.searchsorted(told, parents.rows)[:, None] + away
+    p, step = np.nonzero((at >= 0) & (at < len(told)) & (away != 0))
+    rows = told[at[p, step]]
+    p, step, rows = (column[graph.vector_places[rows] >= 0] for column in (p, step, rows))
+    cos = np.einsum("ij,ij->i", parents.vectors[p], graph.vectors.view[graph.vector_places[rows]]).astype(np.float64)
+    T = 2 * spikes.bond(np.exp(-np.abs(away[step]) / tau)) - 1
+    best, by = np.zeros(len(graph)), np.full(len(graph), -1, np.intp)
+    _keep(best, by, rows, parents.S[p] * np.maximum(cos, 0) * T * scale, p)
     reached = np.flatnonzero(by >= 0)
     return Delivered(reached, best[reached], by[reached])
 

@@ -16,14 +16,14 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from ..graph import Graph
-from ..model import Cue, Mask, Rows, Scores
+from ..model import Cue, Rows, Scores
 from ..ports import Activation, Trail
 from ..stages import choose, seed
 from ..stages.background import background
 from ..stages.charge import charged
 from ..stages.neuron import Floats, Neuron, stimulated
 from ..stages.spikes import Trains
-from ..stages.stimulus import Bond, Delivered, Parents, Receivers, strongest
+from ..stages.stimulus import Bond, Delivered, Parents, Receivers, Wave, beside, strongest
 
 TINY = float(np.finfo(np.float32).tiny)
 """A stimulus of 0 is none, even where ``stimulus_th`` is 0."""
@@ -46,7 +46,8 @@ class Synaptic:
     and T = 1 at the first hop, for there T is nothing but recency. ``by_stimulus``, memories are ranked by the stimulus
     that the cue sends them, whether it is enough to stir them or not. ``epsilon``, of what a cue reaches only the
     strongest is stirred, while it adds that part of what was added before (1.11.1). ``last`` and ``band``, spike trains
-    and their tables are cut (1.11.2).
+    and their tables are cut (1.11.2). ``beside``, what the cue stirs adds to what was told beside it, with this time
+    constant in turns, for that of the neurons, 119 and more, tells nothing of the turns of one talk from each other.
     """
 
     cos_th: float | None = None
@@ -69,6 +70,7 @@ class Synaptic:
     epsilon: float = 0.05  # inferred: 1.11.1
     last: int | None = 16  # inferred: 1.11.2
     band: int | None = 4  # inferred: 1.11.2
+    beside: float = 3.0  # inferred: 1.11.3, the time scale of what is told together; 0 for none
     storing_is_querying: bool = True
     name: str = "synaptic"
 
@@ -94,20 +96,24 @@ class Synaptic:
             np.array([-1]), cue.vector[None], np.array([cue.meaning]), np.ones(1),
             Trains.single(np.array([float(to.state.now)])),
         )  # fmt: skip
-        wave = _Wave.over(graph)
+        wave = Wave.over(graph)
         reached = self._first(to, parents, np.where(open_, seed.meaning(graph, cue), -1), wave)
         parents, generation = self._stir(to, parents, reached, wave), 1
+        if self.beside and self.temporal and generation < self.generations:
+            near = beside(graph, parents, scale=self.bond_scale, tau=self.beside)
+            wave.beside[near.rows] = near.S * open_[near.rows]
+            wave.beside_by[near.rows] = parents.rows[near.by]
         while len(parents) and generation < self.generations:
             open_[reached.rows] = False  # a memory is reached once
             reached = strongest(to, parents, open_, self._least(wave))
             parents, generation = self._stir(to, parents, reached, wave), generation + 1
         return self._ranked(wave)
 
-    def _least(self, wave: "_Wave") -> float:
+    def _least(self, wave: Wave) -> float:
         """What a stimulus must be to count: ``stimulus_th``, and ``epsilon`` of what was stirred so far (1.11.1)."""
         return max(self.stimulus_th, self.epsilon * float(wave.stimulus.sum()), TINY)
 
-    def _first(self, to: Receivers, cue: Parents, cos: Scores, wave: "_Wave") -> Delivered:
+    def _first(self, to: Receivers, cue: Parents, cos: Scores, wave: Wave) -> Delivered:
         """What the cue sends to the memories like it."""
         if self.timeless:
             to = replace(to, bond=replace(to.bond, temporal=False))
@@ -117,7 +123,7 @@ class Synaptic:
         enough = np.flatnonzero((cos[rows] >= to.cos_th) & (self._least(wave) <= S))
         return Delivered(rows[enough], S[enough], np.zeros(len(enough), np.intp))
 
-    def _stir(self, to: Receivers, parents: Parents, reached: Delivered, wave: "_Wave") -> Parents:
+    def _stir(self, to: Receivers, parents: Parents, reached: Delivered, wave: Wave) -> Parents:
         """Stimulate what was reached; those stirred, fired or not, are the next parents."""
         taken = self._strong(reached.S, float(wave.stimulus.sum()))
         # What is logged is a 32-bit number: replaying it must give the same.
@@ -139,12 +145,14 @@ class Synaptic:
         enough = S[order] >= self.epsilon * before
         return np.sort(order if enough.all() else order[: int(enough.argmin())])
 
-    def _ranked(self, wave: "_Wave") -> Activation:
+    def _ranked(self, wave: Wave) -> Activation:
         """By stimulus, or in the published order (1.4): fired V + 1000, stimulated V + 100, others not at all."""
         stirred = wave.stimulus > 0
         if self.by_stimulus:
-            scores = wave.S.astype(np.float32)
-            shares = {"fired": np.where(wave.fired, scores, 0), "stimulus": np.where(wave.fired, 0, scores)}
+            sent, shared = wave.S.astype(np.float32), wave.beside.astype(np.float32)
+            scores = sent + shared
+            shares = {"fired": np.where(wave.fired, sent, 0), "stimulus": np.where(wave.fired, 0, sent)}
+            shares["told beside"] = shared
             highest = float(wave.S.max()) / math.e  # the potential that it causes in a memory at rest
         else:
             # As float32, V + 1000 keeps two digits of V: in place of V stands its rank, in 0..1, which keeps the order.
@@ -154,34 +162,15 @@ class Synaptic:
             shares = {"fired": wave.fired.astype(np.float32), "potential": potential}
             scores = shares["fired"] + potential
             highest = float(wave.potential[stirred].max(initial=0.0))
-        trail = Trail(wave.by, np.full(len(scores), -1, np.intp))
+        nowhere = np.full(len(scores), -1, np.intp)
+        trails = dict.fromkeys(shares, Trail(wave.by, nowhere)) | {"told beside": Trail(wave.beside_by, nowhere)}
         return Activation(
             scores=scores,
             shares=shares,
-            trails=dict.fromkeys(shares, trail),
+            trails=trails,
             stimulus=wave.stimulus.astype(np.float32),
             confidence=float(np.clip(highest / (2 * self.v_th), 0, 1)),  # inferred: 0.5 where something just fires
         )
-
-
-@dataclass(frozen=True, slots=True)
-class _Wave:
-    """What a cue does, filled generation by generation: one entry a row.
-
-    ``S`` is the stimulus sent, ``stimulus`` that which stirred; ``by`` the parent whose stimulus won.
-    """
-
-    S: Floats
-    stimulus: Floats
-    potential: Floats
-    fired: Mask
-    by: Rows
-
-    @classmethod
-    def over(cls, graph: Graph) -> "_Wave":
-        """Nothing yet."""
-        n = len(graph)
-        return cls(np.zeros(n), np.zeros(n), np.zeros(n), np.zeros(n, np.bool_), np.full(n, -1, np.intp))
 
 
 FAITHFUL = Synaptic(
@@ -192,6 +181,7 @@ FAITHFUL = Synaptic(
     epsilon=0,
     last=None,
     band=None,
+    beside=0,
     name="synaptic-faithful",
 )
 """The published model with the published constants."""
