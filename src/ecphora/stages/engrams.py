@@ -20,7 +20,8 @@ _MENTIONING = np.array([LINKS.index(link) for link in MENTIONING])
 class Engrams:
     """The entities of a graph: their rows, ascending, and the sum over the memories that mention each.
 
-    ``sums`` has shape ``(entities, dim)``, ``mentions`` counts the memories.
+    ``sums`` has shape ``(entities, dim)``, ``mentions`` counts what was added: a memory twice
+    that both mentions a name and is about it.
     """
 
     rows: Rows

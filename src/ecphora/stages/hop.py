@@ -34,8 +34,8 @@ class Index:
     """The engrams of a graph, by place: their ``rows``, ascending, and who mentions them.
 
     ``sources`` has an entry for each mention by a memory that has a vector: where that vector stands, ``at``, and the
-    engram, ``of``. ``lengths`` are those of the sums of these vectors, 0 where there is none; ``mentions`` counts the
-    memories that mention an engram or are about it, ``titles`` those that are about it.
+    engram, ``of``. ``lengths`` are those of the sums of these vectors, 0 where there is none; ``mentions`` counts
+    memories that mention an engram, and those that are about it once more, ``titles`` those that are about it.
     """
 
     rows: Rows
@@ -87,8 +87,10 @@ def search(graph: Graph, allowed: Mask) -> Search:
     scale = np.where(known.lengths > 0, 1 / np.maximum(known.lengths, TINY), 0).astype(np.float32)
     if not np.array_equal(allowed, graph.episodes):
         may = allowed[graph.vectored["rows"]][at]
-        whole, heard = np.bincount(of, minlength=len(known)), np.bincount(of, may, minlength=len(known))
-        scale = np.where(heard > 0, scale * whole / np.maximum(1, heard), 0).astype(np.float32)
+        m, h = np.bincount(of, minlength=len(known)), np.bincount(of, may, minlength=len(known))
+        # |sum of h|² = h + h (h - 1) times their mean cosine with each other, which is taken from all m.
+        agreeing = (known.lengths**2 - m) / np.maximum(1, m * (m - 1))
+        scale = np.where(h > 0, 1 / np.sqrt(np.maximum(TINY, h + h * (h - 1) * agreeing)), 0).astype(np.float32)
         at, of = at[may], of[may]
     return Search(known, at, of, scale)
 

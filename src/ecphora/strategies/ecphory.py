@@ -83,14 +83,13 @@ class Ecphory:
         self, graph: Graph, search: hop.Search, woken: hop.Woken, direct: Mapping[str, Scores], allowed: Mask
     ) -> hop.Woken:
         """One hop: to the engrams near the centroid of the seeds, and to those met in the best memories so far."""
-        index, seeds = search.index, woken.best(self.seeds)
-        if not len(seeds):
-            return woken
-        vectors = hop.vectors_of(graph, index.rows[seeds], allowed)
-        centre = hop.centroid(vectors, woken.ranks[seeds])
-        near = search.similar(hop.cosines(graph, hop.unit(centre)[None, :])[0])
-        new = woken.nearest(near, self.k_initial)  # E_new
-        grown = woken.plus(new, by=int(index.rows[seeds[0]]))
+        index, seeds, grown = search.index, woken.best(self.seeds), woken
+        if len(seeds):
+            vectors = hop.vectors_of(graph, index.rows[seeds], allowed)
+            centre = hop.centroid(vectors, woken.ranks[seeds])
+            near = search.similar(hop.cosines(graph, hop.unit(centre)[None, :])[0])
+            new = woken.nearest(near, self.k_initial)  # E_new
+            grown = woken.plus(new, by=int(index.rows[seeds[0]]))
         if not self.neighbours:
             return grown
         part = self._mentioning(graph, search, woken, len(index))
