@@ -61,6 +61,8 @@ ROWS = (
     Row("gate refuses rightly", Metric.REFUSED, None, UNANSWERABLE),
 )
 """Every kind of figure, in the order of the tables."""
+USUAL = 6
+"""How many of these stand first, in a table of their own: what is measured of every model."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -186,18 +188,22 @@ def _short(text: str) -> str:
 
 
 def tables(figures: Sequence[Figure]) -> Group:
-    """The figures of one set as text tables, one of each model."""
-    return Group(*(_table(grid, set_) for grid in grids(figures) for set_ in grid.sets))
+    """The figures of one set as text tables, one of each model, and one of its paper's own measurements."""
+    parts = (ROWS[:USUAL], ROWS[USUAL:])
+    made = [_table(grid, set_, rows) for grid in grids(figures) for set_ in grid.sets for rows in parts]
+    return Group(*(table for table in made if table.row_count))
 
 
-def _table(grid: Grid, set_: str) -> Table:
-    rows = [row for row in ROWS if any(grid.of(set_, strategy, row) for strategy in grid.strategies)]
+def _table(grid: Grid, set_: str, kinds: Sequence[Row]) -> Table:
+    rows = [row for row in kinds if any(grid.of(set_, strategy, row) for strategy in grid.strategies)]
     table = Table(title=Text(f"{grid.model} on {set_}"), box=SIMPLE_HEAD, padding=(0, 1), title_justify="left")
-    table.add_column("", overflow="fold")
+    table.add_column("", no_wrap=True)
     for row in rows:
         table.add_column(row.heading.replace("@", "\n@").replace(" ", "\n"), justify="right")
     for strategy in grid.strategies:
-        table.add_row(Text(strategy), *(_text(grid.of(set_, strategy, row)) for row in rows))
+        figures = [grid.of(set_, strategy, row) for row in rows]
+        if any(figures):
+            table.add_row(Text(strategy), *map(_text, figures))
     return table
 
 
