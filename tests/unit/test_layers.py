@@ -1,4 +1,4 @@
-"""The episodic-semantic layer: what a consolidation makes of turns and the names in them, and what it leaves alone."""
+"""The episodic-semantic layer: what a consolidation makes of turns and the names in them, what it ranks, what sleeps."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -14,7 +14,8 @@ from numpy.typing import NDArray
 from ecphora.graph import Graph
 from ecphora.language.names import entity_id
 from ecphora.model import Access, Change, Edge, Link, Touch
-from ecphora.stages import layers
+from ecphora.stages import layers, pagerank
+from ecphora.stages.dormancy import dormant
 from ecphora.stages.layers import DAY, Layer, Plan, layer
 from ecphora.stages.spread import Ways
 from ecphora.testing import NOON, sample_change, sample_name, sample_node
@@ -286,7 +287,7 @@ def webs(draw: st.DrawFn) -> tuple[Ways, NDArray[np.bool_]]:
 def test_pagerank_solves_its_equation(web: tuple[Ways, NDArray[np.bool_]]) -> None:
     """The twin solves p = (1 - d) / n + d · P p as linear equations instead of iterating."""
     ways, nodes = web
-    rank = layers.pagerank(ways, nodes)
+    rank = pagerank.pagerank(ways, nodes)
     assert not rank[~nodes].any()
     if not nodes.any():
         return
@@ -297,7 +298,7 @@ def test_pagerank_solves_its_equation(web: tuple[Ways, NDArray[np.bool_]]) -> No
         step[place[dst], place[src]] += weight
     step[:, step.sum(axis=0) == 0] = 1
     step /= step.sum(axis=0)
-    solved = np.linalg.solve(np.eye(n) - layers.DAMPING * step, np.full(n, (1 - layers.DAMPING) / n))
+    solved = np.linalg.solve(np.eye(n) - pagerank.DAMPING * step, np.full(n, (1 - pagerank.DAMPING) / n))
     assert rank[nodes] == pytest.approx(solved / solved.max(), abs=1e-4)
 
 
@@ -323,10 +324,10 @@ def test_what_ten_retrievals_pass_by_falls_asleep_until_it_is_touched() -> None:
     graph = told([Turn()] * 3)
     for minute in range(9):
         graph = stirred(graph, [0], minute)
-    assert not layers.dormant(graph, 10).any()
+    assert not dormant(graph, 10).any()
     graph = stirred(graph, [0], 10, returned=[2])
-    assert layers.dormant(graph, 10).tolist() == [False, True, False]
-    assert layers.dormant(stirred(graph, [0, 1], 11), 10).tolist() == [False, False, False]
+    assert dormant(graph, 10).tolist() == [False, True, False]
+    assert dormant(stirred(graph, [0, 1], 11), 10).tolist() == [False, False, False]
 
 
 def test_what_was_stored_since_is_awake_and_concepts_never_sleep() -> None:
@@ -335,9 +336,9 @@ def test_what_was_stored_since_is_awake_and_concepts_never_sleep() -> None:
         graph = stirred(graph, [0], minute)
         if minute == 5:
             graph = commit(graph, [Turn("Ana")])
-    asleep = layers.dormant(graph, 6)
+    asleep = dormant(graph, 6)
     assert {graph.id(row) for row in np.flatnonzero(asleep).tolist()} == {"t1"}
-    assert not layers.dormant(graph, 7).any()
+    assert not dormant(graph, 7).any()
 
 
 @given(
@@ -350,17 +351,17 @@ def test_retrievals_are_counted_as_they_were_logged(retrievals: list[tuple[set[i
     for count, (rows, returned) in enumerate(retrievals, 1):
         graph = stirred(graph, rows, count, returned)
         last.update(dict.fromkeys(rows | returned, count))
-        layers.dormant(graph, W)  # so that it grows
+        dormant(graph, W)  # so that it grows
     expected = [len(retrievals) - last[row] >= W for row in range(4)]
-    assert layers.dormant(graph, W).tolist() == expected
-    assert layers.dormant(replace(graph, _parent=None), W).tolist() == expected
+    assert dormant(graph, W).tolist() == expected
+    assert dormant(replace(graph, _parent=None), W).tolist() == expected
 
 
 def test_a_graph_of_nothing_has_an_empty_layer() -> None:
     made = layer(Graph(), Plan())
     assert made.episodes == 0
     assert len(made.leaving(Graph(), np.empty(0, np.intp))) == 0
-    assert layers.dormant(Graph(), 10).tolist() == []
+    assert dormant(Graph(), 10).tolist() == []
 
 
 def test_turns_without_vectors_have_concepts_all_the_same() -> None:

@@ -10,21 +10,17 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from ..graph import LINKS, TOUCHES, Earlier, Graph
-from ..model import MENTIONING, Kind, Mask, Rows, Scores, Touch, Vectors
+from ..graph import LINKS, Earlier, Graph
+from ..model import MENTIONING, Kind, Rows, Scores, Vectors
 from .engrams import engrams
+from .pagerank import pagerank
 from .spread import Ways
 
 DAY = 86_400.0
-DAMPING = 0.85
-"""PageRank's damping, at its textbook value; the restart is uniform."""
-STEPS, CLOSE = 100, 1e-6
-"""PageRank has converged where no row changes by more than this part of the mean; at most so many steps."""
 AT_ONCE = 512
 """Concepts compared with all others in one product."""
 
 _MENTIONING = np.array([LINKS.index(link) for link in MENTIONING])
-_STIMULATED = TOUCHES.index(Touch.STIMULATED)
 
 
 @dataclass(frozen=True, slots=True)
@@ -265,63 +261,3 @@ def _chained(graph: Graph, episodes: Rows, plan: Plan) -> tuple[Ways, Ways]:
 
 def _turned(ways: Ways) -> Ways:
     return Ways(ways.dst, ways.src, ways.weights)
-
-
-def pagerank(ways: Ways, nodes: Mask) -> Scores:
-    """PageRank of the nodes over weighted edges among them, in parts of the highest.
-
-    Lawrence Page, Sergey Brin, Rajeev Motwani, Terry Winograd, "The PageRank Citation Ranking", 1999. The rank of a
-    node that no edge leaves goes to all nodes alike.
-    """
-    size, n = len(nodes), max(1, int(nodes.sum()))
-    ways = ways.only(ways.weights > 0)  # after some decades nothing is left of a temporal edge
-    leaves = np.bincount(ways.src, ways.weights, minlength=size)
-    share = ways.weights / leaves[ways.src]
-    stuck, rank = nodes & (leaves == 0), nodes / n
-    for _ in range(STEPS):
-        arrived = np.bincount(ways.dst, share * rank[ways.src], minlength=size)
-        moved = np.where(nodes, (1 - DAMPING) / n + DAMPING * (arrived + rank[stuck].sum() / n), 0.0)
-        settled = np.abs(moved - rank).max(initial=0.0) < CLOSE / n
-        rank = moved
-        if settled:
-            break
-    return (rank / max(rank.max(initial=0.0), 1e-12)).astype(np.float32)
-
-
-# ---- dormancy
-
-
-def dormant(graph: Graph, W: int) -> Mask:  # noqa: N803
-    """The rows that were not touched in the last ``W`` retrievals that stirred anything.
-
-    A touch is any access: stored, stirred, brought back or used.
-    """
-    slept = graph.derived("retrievals", _retrievals)
-    return graph.episodes & (slept.count - slept.last >= W)
-
-
-@dataclass(frozen=True, slots=True)
-class _Retrievals:
-    """How many retrievals stirred anything, and how many had when each row was touched last."""
-
-    count: int
-    last: Rows
-
-
-def _retrievals(graph: Graph, before: Earlier[_Retrievals] | None) -> _Retrievals:
-    last, count, start = np.zeros(len(graph), np.intp), 0, 0
-    if before is not None:
-        last[: before.nodes], count, start = before.value.last, before.value.count, before.accesses
-    table = graph.accesses
-    stirred = table["touches"] == _STIMULATED
-    places = np.flatnonzero(stirred[start:]) + start
-    # A retrieval logs what it stirred row by row, at one time: another begins where the time changes or rows fall.
-    earlier = np.flatnonzero(stirred[:start])[-1:]
-    told = np.concatenate([earlier, places])
-    rows, at = table["rows"][told], table["at"][told]
-    begins = np.r_[[True] * (1 - len(earlier)), (at[1:] != at[:-1]) | (rows[1:] <= rows[:-1])][: len(places)]
-    number = np.zeros(len(table) - start, np.intp)
-    number[places - start] = begins
-    number = count + np.cumsum(number)
-    last[table["rows"][start:]] = number
-    return _Retrievals(int(number[-1]) if len(number) else count, last)

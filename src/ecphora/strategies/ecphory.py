@@ -1,7 +1,7 @@
 """EcphoryRAG: a cue wakes engrams, their centroid wakes more, and the memories that mention them come back.
 
-Z. Liao, "EcphoryRAG", 2025, arXiv 2510.08958. Only a part of its text could be had: sections and numbers are those of
-chapter 4 of our specification, which follows the paper's design where its public code departs from it.
+Z. Liao, "EcphoryRAG", 2025, arXiv 2510.08958. Only a part of its text could be had: numbers are those of
+sections of docs/papers.md, which follows the paper's design where its public code departs from it.
 """
 
 from collections.abc import Mapping

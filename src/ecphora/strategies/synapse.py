@@ -1,7 +1,7 @@
 """SYNAPSE: what a question touches activates what belongs to it, over turns and concepts.
 
 Jiang et al. (11 authors), "SYNAPSE", arXiv 2601.02744, January 2026 (v3 February 2026). Neither its full text nor its
-code could be had: the equations come from secondary sources; sections (§) are those of our notes, docs/models.md. Not
+code could be had: the equations come from secondary sources; sections (§) are those of docs/papers.md. Not
 "Synapse: Trajectory-as-Exemplar Prompting", another paper. No semantic node is written: the layer of concepts follows
 from the graph, see :mod:`ecphora.stages.layers`.
 """
@@ -15,7 +15,8 @@ from ..graph import Graph
 from ..model import Cue, Mask, Scores
 from ..ports import Activation
 from ..stages import choose, fuse, gate, spread, trigger
-from ..stages.layers import Layer, Plan, dormant, layer
+from ..stages.dormancy import dormant
+from ..stages.layers import Layer, Plan, layer
 from ..stages.trigger import Touched
 
 PLAN = Plan(tau_dup=1.0)

@@ -2,7 +2,7 @@
 
 Yuki Hou, Haruki Tamoto, Qinghua Zhao, Homei Miyashita, "SynapticRAG: Enhancing Temporal Memory Retrieval in Large
 Language Models through Synaptic Mechanisms", Findings of ACL 2025, pp. 20422-20436, arXiv 2410.13553. Sections are
-those of papers.md, which has equations and constants from the authors' code.
+those of docs/papers.md, which has equations and constants from the authors' code.
 
 A cue stimulates the memories like it, these pass a weakened stimulus on, and those whose membrane potential crosses a
 threshold fire: they are what is recalled. Potential, current, time constant and spike train of each memory follow from
