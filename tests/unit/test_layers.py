@@ -1,4 +1,4 @@
-"""The episodic-semantic layer: what a consolidation makes of turns and the names in them, what it ranks, what sleeps."""
+"""The episodic-semantic layer: what a consolidation makes of turns and the names in them, and what falls asleep."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
