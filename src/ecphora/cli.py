@@ -11,7 +11,20 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from . import __version__
-from .desk import CODES, MISSING, Command, Commands, Desk, accessed, noted, pairs, read_stdin, recollected, shared
+from .desk import (
+    CODES,
+    MISSING,
+    Command,
+    Commands,
+    Desk,
+    accessed,
+    by_strategy,
+    noted,
+    pairs,
+    read_stdin,
+    recollected,
+    shared,
+)
 from .errors import InvalidInput, InvalidRecord, InvalidText
 
 if TYPE_CHECKING:
@@ -91,6 +104,7 @@ def _filters(command: Command) -> Command:
 @click.option("--meta", multiple=True, metavar="KEY=VALUE", callback=pairs, help="Metadata to keep; may be repeated.")
 @click.option("--supersedes", metavar="ID", help="The memory that this one replaces.")
 @click.option("--restore", is_flag=True, help="Remember it even if it was forgotten on purpose.")
+@by_strategy
 @shared
 def remember(
     desk: Desk,
@@ -186,7 +200,7 @@ def _from_lines(lines: Iterable[str], given: dict[str, Any]) -> list["Episode"]:
 @_filters
 @click.option("--as-of", metavar="DATE", help="As things stood then: nothing that happened later.")
 @click.option("--known-at", metavar="DATE", help="As it was known then: nothing that was written later.")
-@click.option("--strategy", metavar="NAME", help="Another way of recalling: dense, bm25, rrf, recency ...")
+@by_strategy
 @click.option("--explain/--no-explain", default=None, help="Show every share of each score / none.  [default: three]")
 @click.option("--no-touch", is_flag=True, help="Leave no trace in the log of accesses.")
 @shared

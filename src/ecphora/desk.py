@@ -135,7 +135,7 @@ class Desk:
                 raise UnknownName(f"no scope is called {settings.scope!r} in {settings.db}; {holds}")
             true = embeds or settings.embedder is not None or tag.embedder is None
             embedder = settings.make_embedder(tag.embedder) if true else Idle(tag.embedder or "")
-            yield Memory(store, scope=settings.scope, embedder=embedder)
+            yield Memory(store, scope=settings.scope, embedder=embedder, strategy=settings.strategy)
         finally:
             store.close()
 
@@ -177,15 +177,25 @@ _COMMON: tuple[Callable[[Command], Command], ...] = (
 )
 
 
+by_strategy = click.option(
+    "--strategy",
+    metavar="NAME",
+    help="How to remember and recall: fused, dense, bm25, rrf, recency, or a published model: synaptic, synapse, eisa, "
+    "ecphory, weave.  [env ECPHORA_STRATEGY; default fused]",
+)
+"""The option of commands that recall, or store what a strategy makes of new memories."""
+
+
 def shared(command: Command) -> Command:
     """Give a command the common options, and a :class:`Desk` made from them as its first argument."""
 
     @functools.wraps(command)
-    def with_desk(*, db: str | None, scope: str | None, embedder: str | None, as_json: bool, **given: Any) -> Any:
+    def with_desk(*, as_json: bool, **given: Any) -> Any:
         from . import settings  # noqa: PLC0415
 
         click.get_current_context().meta["ecphora.json"] = as_json
-        found = settings.load().over(db=db, scope=scope, embedder=embedder)
+        said = {name: given.pop(name, None) for name in ("db", "scope", "embedder", "strategy")}
+        found = settings.load().over(**said)
         return command(Desk(found, as_json), **given)
 
     for option in reversed(_COMMON):

@@ -16,6 +16,7 @@ VARIABLES = {
     "db": ("ECPHORA_DB",),
     "scope": ("ECPHORA_SCOPE",),
     "embedder": ("ECPHORA_EMBEDDER",),
+    "strategy": ("ECPHORA_STRATEGY",),
     "openai_base_url": ("ECPHORA_OPENAI_BASE_URL",),
     "openai_api_key": ("ECPHORA_OPENAI_API_KEY", "OPENAI_API_KEY"),
 }
@@ -31,17 +32,14 @@ class Settings:
     db: Path = Path("ecphora.db")
     scope: str = "default"
     embedder: str | None = None
+    strategy: str = "fused"
     openai_base_url: str | None = None
     openai_api_key: str | None = field(default=None, repr=False)
 
-    def over(self, *, db: str | None = None, scope: str | None = None, embedder: str | None = None) -> "Settings":
+    def over(self, *, db: str | None = None, **given: str | None) -> "Settings":
         """These settings with what a command line says in their place."""
-        return replace(
-            self,
-            db=self.db if db is None else Path(db),
-            scope=self.scope if scope is None else scope,
-            embedder=self.embedder if embedder is None else embedder,
-        )
+        said = {name: value for name, value in given.items() if value is not None}
+        return replace(self, db=self.db if db is None else Path(db), **said)
 
     def make_embedder(self, stored: str | None = None) -> Embedder:
         """The embedder to use: the one that is set, else the one of the name ``stored``, else the default one."""

@@ -389,13 +389,38 @@ def test_stdout_stays_clean_in_a_pipe_and_without_unicode() -> None:
     json.loads(run("recall", "Porto é", "--json", PYTHONIOENCODING="ascii").stdout)
 
 
+# ---- strategies
+
+
+def test_what_a_strategy_writes_is_written_from_the_command_line_too() -> None:
+    for name in ("fused", "synaptic-faithful"):
+        ecphora("remember", "--id", f"a {name}", "--scope", name, "--strategy", name, "The boat is called Zebulon.")
+        ecphora("remember", "--id", f"b {name}", "--scope", name, "--strategy", name, "The boat called Zebulon leaks.")
+    touches = {
+        name: [one["touch"] for one in answer("history", f"a {name}", "--scope", name)["accesses"]]
+        for name in ("fused", "synaptic-faithful")
+    }
+    assert touches == {"fused": ["encoded"], "synaptic-faithful": ["encoded", "stimulated"]}
+
+
+def test_a_strategy_can_be_set_once_for_all(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("ECPHORA_STRATEGY", "weave")
+    ecphora("remember", "The boat is called Zebulon.")
+    assert answer("recall", "Zebulon")["strategy"] == "weave"
+    assert answer("recall", "Zebulon", "--strategy", "dense")["strategy"] == "dense"
+    monkeypatch.setenv("ECPHORA_STRATEGY", "weaver")
+    refused = ecphora("recall", "Zebulon")
+    assert refused.exit_code == 1
+    assert "choose one of fused, synaptic" in refused.stderr
+
+
 # ---- settings
 
 
 def test_options_come_before_the_environment_before_the_file(tmp_path: Path) -> None:
     (tmp_path / "ecphora.toml").write_text('db = "here.db"\nscope = "file"\nembedder = "hashing"\n')
     found = load({"ECPHORA_SCOPE": "environment", "OPENAI_API_KEY": "k"}, tmp_path)
-    assert found == Settings(tmp_path / "here.db", "environment", "hashing", None, "k")
+    assert found == Settings(tmp_path / "here.db", "environment", "hashing", openai_api_key="k")
     assert found.over(scope="option").scope == "option"
     assert "k" not in repr(found).replace("Path", "")[-20:]
     assert load({"ECPHORA_OPENAI_API_KEY": "ours", "OPENAI_API_KEY": "k"}, tmp_path).openai_api_key == "ours"
