@@ -270,6 +270,21 @@ def test_a_layer_stands_until_the_next_consolidation() -> None:
     assert layer(commit(graph, TALK[:1]), Plan()).episodes == 10
 
 
+@given(st.integers(0, 10**6), st.sampled_from([0.0, 0.02, 0.1]))
+def test_what_consolidation_does_not_know_yet_is_little(n: int, lag: float) -> None:
+    plan = Plan(lag=lag)
+    known = plan.consolidated(n)
+    assert known % plan.N == 0
+    assert 0 <= n - known < max(plan.N, lag * n)
+    assert known <= plan.consolidated(n + 1)  # it forgets nothing
+
+
+def test_a_large_memory_consolidates_less_often() -> None:
+    plan = Plan(lag=0.02)
+    assert [plan.consolidated(n) for n in (9, 499, 509, 10_159, 100_000)] == [5, 495, 500, 10_080, 99_840]
+    assert Plan().consolidated(10_159) == 10_155
+
+
 # ---- PageRank
 
 

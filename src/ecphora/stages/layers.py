@@ -1,8 +1,8 @@
 """The episodic-semantic graph of SYNAPSE as a layer over the memory graph: derived, never stored.
 
 Episodes are joined in time and to the concepts of their window, concepts to those that came up with them. Concepts are
-the entities of the graph. The layer is made at every consolidation, after ``N`` new episodes, of the first
-``floor(n / N) · N`` of them: so it follows from the graph alone, and all recalls between two consolidations share it.
+the entities of the graph. The layer is made at every consolidation, of as many whole windows as there were then: so it
+follows from the graph alone, and all recalls between two consolidations share it.
 """
 
 from dataclasses import dataclass
@@ -27,7 +27,8 @@ _MENTIONING = np.array([LINKS.index(link) for link in MENTIONING])
 class Plan:
     """How a layer is made.
 
-    ``N`` episodes a window; ``K`` semantic edges that each row keeps; ``tau_dup``: the cosine from which two concepts
+    ``N`` episodes a window, and from one consolidation to the next, or more while they are a part of ``lag`` of all, for
+    a consolidation takes as long as the memory is large; ``K`` semantic edges that each row keeps; ``tau_dup``: the cosine from which two concepts
     are one, 1 for never; ``abstraction``: the weight between an episode and a concept; ``whole_window``: a concept
     belongs to every episode of a window that names it, not only to those that do; ``rho``: the decay of temporal edges
     a day; ``back``: temporal edges lead back as well.
@@ -40,6 +41,14 @@ class Plan:
     whole_window: bool = False
     rho: float = 0.01
     back: bool = False
+    lag: float = 0.0
+
+    def consolidated(self, n: int) -> int:
+        """How many of n episodes the last consolidation knew: a multiple of a period that doubles as memories grow."""
+        period = self.N
+        while 2 * period <= self.lag * n:
+            period *= 2
+        return n // period * period
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,7 +100,7 @@ def _followed(graph: Graph, src: Rows, dst: Rows, rho: float) -> Ways:
 
 def _consolidated(graph: Graph, before: Earlier[Layer] | None, plan: Plan) -> Layer:
     episodes = np.flatnonzero(graph.episodes)
-    episodes = episodes[: len(episodes) // plan.N * plan.N]
+    episodes = episodes[: plan.consolidated(len(episodes))]
     if before is not None and before.value.episodes == len(episodes):
         return before.value
     concepts = _concepts(graph, episodes, plan)
