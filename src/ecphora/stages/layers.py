@@ -27,11 +27,11 @@ _MENTIONING = np.array([LINKS.index(link) for link in MENTIONING])
 class Plan:
     """How a layer is made.
 
-    ``N`` episodes a window, and from one consolidation to the next, or more while they are a part of ``lag`` of all, for
-    a consolidation takes as long as the memory is large; ``K`` semantic edges that each row keeps; ``tau_dup``: the cosine from which two concepts
-    are one, 1 for never; ``abstraction``: the weight between an episode and a concept; ``whole_window``: a concept
-    belongs to every episode of a window that names it, not only to those that do; ``rho``: the decay of temporal edges
-    a day; ``back``: temporal edges lead back as well.
+    ``N`` episodes a window, and from one consolidation to the next, or more while they are a part of ``lag`` of all,
+    for a consolidation takes as long as the memory is large; ``K`` semantic edges that each row keeps; ``tau_dup``: the
+    cosine from which two concepts are one, 1 for never; ``abstraction``: the weight between an episode and a concept;
+    ``whole_window``: a concept belongs to every episode of a window that names it, not only to those that do; ``rho``:
+    the decay of temporal edges a day; ``back``: temporal edges lead back as well.
     """
 
     N: int = 5
