@@ -11,7 +11,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .errors import InvalidRecord
-from .model import Vectors
+from .graph import TOUCHES, Graph
+from .model import Touch, Vectors
+from .stages import need
 from .stages.sidenet import TEMPERATURE, Example, SideNet, step
 
 Numbers = NDArray[np.float64]
@@ -58,6 +60,28 @@ class Provenance:
     date: str
     trained_by: str
     columns: tuple[str, ...] = ("vector",)
+
+
+def logged(graph: Graph) -> list[Example]:
+    """What the access log tells of questions that recalling left behind: which memories they used, and which in vain.
+
+    A question came with the memories that were brought back at its instant; of these were used what was logged so
+    before the next question. Those of which all or none was used teach nothing, and are left out.
+    """
+    rows, touches, at = (graph.accesses[column] for column in ("rows", "touches", "at"))
+    places, vectors = graph.vector_places, graph.vectors.view
+    begins = np.flatnonzero((need.asked(graph) & (places >= 0))[rows] & (touches == TOUCHES.index(Touch.ENCODED)))
+    examples = []
+    for start, begin, end in zip([0, *begins], begins, [*begins[1:], len(rows)], strict=False):
+        earlier = np.arange(start, begin)[at[start:begin] == at[begin]]
+        brought = rows[earlier[touches[earlier] == TOUCHES.index(Touch.RECALLED)]]
+        brought = brought[places[brought] >= 0]
+        after = np.arange(begin, end)
+        chosen = np.isin(brought, rows[after[touches[after] == TOUCHES.index(Touch.USED)]])
+        if chosen.any() and not chosen.all():
+            cue, used, unused = (vectors[places[some]] for some in (rows[begin], brought[chosen], brought[~chosen]))
+            examples.append(Example(cue, used, unused))
+    return examples
 
 
 def learn(

@@ -354,6 +354,18 @@ class Memory:
         if activation.leaves is not None:
             self._remember([encode.draft(activation.leaves, now)], now, restore=False)
 
+    def feedback(self, found: Recollection, used: Iterable[NodeId]) -> None:
+        """Log which hits of a recollection were of use: a touch for strategies, an example for ``ecphora.learn``.
+
+        Raises ``InvalidInput`` for an id that did not come back; then nothing is logged.
+        """
+        chosen = list(dict.fromkeys([used] if isinstance(used, str) else used))
+        if strange := [id_ for id_ in chosen if id_ not in {hit.id for hit in found}]:
+            raise InvalidInput(f"{strange[0]!r} is not among what came back; give ids of hits of this recollection")
+        now = self._clock()
+        if chosen:
+            self._live.commit(Change(accesses=tuple(Access(id_, now, Touch.USED) for id_ in chosen)))
+
     def cue(self, question: str, *, where: Filter = EVERYTHING, as_of: object = None, known_at: object = None) -> Cue:
         """A question as strategies see it: with its vector, its words and names, and the times it asks about."""
         question = encode.checked_question(question)

@@ -9,13 +9,17 @@ from typing import Any
 import numpy as np
 import pytest
 
-from ecphora.errors import InvalidRecord
+from ecphora import Episode, Memory
+from ecphora.embedders.hashing import Hashing
+from ecphora.errors import InvalidInput, InvalidRecord
 from ecphora.graph import Graph
-from ecphora.learn import Provenance, learn, load, logistic, readable, save
+from ecphora.learn import Provenance, learn, load, logged, logistic, readable, save
 from ecphora.model import Vectors
 from ecphora.stages import seed
+from ecphora.stages.need import asked
 from ecphora.stages.sidenet import Example, SideNet, apply, gradient, identity, meaning, step
-from ecphora.testing import sample_change, sample_cue, sample_graph, sample_node
+from ecphora.strategies.eisa import FAITHFUL
+from ecphora.testing import FakeClock, sample_change, sample_cue, sample_graph, sample_node
 
 DIM, RANK = 12, 3
 WHERE = Provenance(embedder="hashing/12", dim=DIM, date="2026-05-03", trained_by="a test")
@@ -164,6 +168,32 @@ def test_training_brings_the_used_before_the_unused() -> None:
     net = learn(identity(DIM, RANK), [marked(number) for number in range(60)], epochs=30, rate=0.05, temperature=0.2)
     held_out = [marked(number) for number in range(100, 140)]
     assert right(net, held_out) > right(None, held_out) + 10
+
+
+def test_it_learns_from_what_the_log_tells_was_used(tmp_path: Path) -> None:
+    """EISA leaves each question behind; what came back with it and was used is told apart from what came in vain."""
+    texts = ["the boat is called Zebulon", "the boat leaks", "a boat show in May", "Ana lives in Porto", "Ana is here"]
+    free = replace(FAITHFUL, theta_sim=0.05)
+    with Memory(tmp_path / "m.db", embedder=Hashing(64), strategy=free, clock=FakeClock()) as memory:
+        memory.remember([Episode(text, id=f"e{number}") for number, text in enumerate(texts)])
+        boats = memory.recall("the boat leaks badly")
+        memory.feedback(boats, ["e1"])
+        memory.recall("where is the boat")  # nothing of it was used
+        people = memory.recall("where Ana lives")
+        memory.feedback(people, [hit.id for hit in people])  # all of it was
+        with pytest.raises(InvalidInput, match="'e9' is not among what came back"):
+            memory.feedback(boats, ["e1", "e9"])
+        graph = memory.graph()
+    (told,) = logged(graph)
+    vector = {id_: graph.vectors.view[graph.vector_places[graph.row(id_)]] for id_ in graph.nodes["ids"].tolist()}
+    question = graph.id(int(np.flatnonzero(asked(graph))[0]))
+    assert told.cue.tolist() == vector[question].tolist()
+    assert told.used.tolist() == [vector["e1"].tolist()]
+    assert sorted(told.unused.tolist()) == sorted(vector[hit.id].tolist() for hit in boats if hit.id != "e1")
+    net = learn(identity(64), [told], epochs=20)
+    used, unused = (apply(net, some) @ apply(net, told.cue[None])[0] for some in (told.used, told.unused))
+    assert used.min() - unused.max() > (told.used @ told.cue).min() - (told.unused @ told.cue).max()
+    assert logged(Graph()) == []
 
 
 def test_training_goes_on_from_a_loaded_net(tmp_path: Path) -> None:

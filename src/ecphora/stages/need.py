@@ -55,6 +55,12 @@ class Encm:
     threshold: float = THRESHOLD
 
 
+def asked(graph: Graph) -> Mask:
+    """The episodes that recalling left behind: questions that were asked."""
+    left = graph.sources.number(RECALL)
+    return graph.episodes & (left >= 0) & (graph.nodes["sources"] == left)
+
+
 def bank(graph: Graph, encm: Encm) -> Mask:
     """The episodes that belong to the episodic bank; the others belong to the semantic one."""
     return graph.episodes & (needs(graph, encm) >= encm.threshold)
@@ -155,8 +161,7 @@ def _of_rows(graph: Graph, encm: Encm) -> Numbers:
         said = graph.derived(("read", head), lambda grown, before: _read(grown, before, head))
         rows = graph.vectored["rows"]
         found[rows] = np.where(known.read[rows], _by_columns(known.columns[rows], head) + said, found[rows])
-    if (left := graph.sources.number(RECALL)) >= 0:
-        found[graph.nodes["sources"] == left] = np.inf
+    found[asked(graph)] = np.inf
     return _logistic(found)
 
 
