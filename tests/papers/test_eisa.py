@@ -318,12 +318,13 @@ def test_what_may_not_come_back_has_no_score() -> None:
     assert not Eisa().activate(cue, graph).scores.any()
 
 
-@pytest.mark.parametrize("fields", [{"vector": None}, {"meaning": 0.0}])
-def test_without_meaning_nothing_is_found(fields: Any) -> None:
-    """EISA compares vectors and nothing else."""
-    found = Eisa().activate(sample_cue("Where does Ana live?", **fields), sample_graph(7))
-    assert not found.scores.any()
-    assert found.confidence == 0
+def test_without_a_vector_nothing_is_found() -> None:
+    """EISA compares vectors and nothing else; those of a text that the embedder cannot read are not believed."""
+    cue = sample_cue("Where does Ana live?")
+    assert not Eisa().activate(replace(cue, vector=None), sample_graph(7)).scores.any()
+    unread = Eisa().activate(replace(cue, meaning=0.0), sample_graph(7))
+    assert unread.scores.any()
+    assert unread.confidence == 0
 
 
 # ---- §3.2, the side network

@@ -47,8 +47,8 @@ class Eisa:
     name: str = "eisa"
 
     def activate(self, cue: Cue, graph: Graph, /) -> Activation:
-        """The read path of §3.3; a cue that the embedder cannot read finds nothing."""
-        if cue.vector is None or not cue.meaning or not len(graph.vectored):
+        """The read path of §3.3; a cue without a vector finds nothing."""
+        if cue.vector is None or not len(graph.vectored):
             return Activation(graph.zeros())
         needed = self.encm is None or need.need(cue, self.encm)
         asked = self._asked(graph, needed)

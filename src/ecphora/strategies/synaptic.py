@@ -85,15 +85,14 @@ class Synaptic:
     def activate(self, cue: Cue, graph: Graph, /) -> Activation:
         """Stimulate, generation by generation (1.4), and rank what was reached."""
         open_ = choose.allowed(graph, cue) & (graph.vector_places >= 0)
-        if cue.vector is None or cue.meaning <= 0 or not open_.any():
+        if cue.vector is None or not open_.any():
             return Activation(graph.zeros())
         # SR-code, ablation: without T the stimulus is S_p cos, undamped.
         bond = Bond(self.bond_scale if self.temporal else 1, self.temporal, self.version, self.last, self.band)
         cos_th = background(graph, self.quantile) if self.cos_th is None else self.cos_th
         to = Receivers(graph, charged(graph, self.neuron), self.neuron, bond, cos_th)
-        # deviation: S = 1 in the paper; a cue that the embedder reads in part stimulates in part.
         parents = Parents(
-            np.array([-1]), cue.vector[None], np.array([cue.meaning]), np.ones(1),
+            np.array([-1]), cue.vector[None], np.ones(1), np.ones(1),
             Trains.single(np.array([float(to.state.now)])),
         )  # fmt: skip
         wave = Wave.over(graph)
@@ -107,7 +106,7 @@ class Synaptic:
             open_[reached.rows] = False  # a memory is reached once
             reached = strongest(to, parents, open_, self._least(wave))
             parents, generation = self._stir(to, parents, reached, wave), generation + 1
-        return self._ranked(wave)
+        return self._ranked(wave, cue.meaning)
 
     def _least(self, wave: Wave) -> float:
         """What a stimulus must be to count: ``stimulus_th``, and ``epsilon`` of what was stirred so far (1.11.1)."""
@@ -145,8 +144,11 @@ class Synaptic:
         enough = S[order] >= self.epsilon * before
         return np.sort(order if enough.all() else order[: int(enough.argmin())])
 
-    def _ranked(self, wave: Wave) -> Activation:
-        """By stimulus, or in the published order (1.4): fired V + 1000, stimulated V + 100, others not at all."""
+    def _ranked(self, wave: Wave, read: float) -> Activation:
+        """By stimulus, or in the published order (1.4): fired V + 1000, stimulated V + 100, others not at all.
+
+        What stirs though the embedder does not ``read`` the cue's language is found, and not believed.
+        """
         stirred = wave.stimulus > 0
         if self.by_stimulus:
             sent, shared = wave.S.astype(np.float32), wave.beside.astype(np.float32)
@@ -164,12 +166,13 @@ class Synaptic:
             highest = float(wave.potential[stirred].max(initial=0.0))
         nowhere = np.full(len(scores), -1, np.intp)
         trails = dict.fromkeys(shares, Trail(wave.by, nowhere)) | {"told beside": Trail(wave.beside_by, nowhere)}
+        sure = float(np.clip(highest / (2 * self.v_th), 0, 1))  # inferred: 0.5 where something just fires
         return Activation(
             scores=scores,
             shares=shares,
             trails=trails,
             stimulus=wave.stimulus.astype(np.float32),
-            confidence=float(np.clip(highest / (2 * self.v_th), 0, 1)),  # inferred: 0.5 where something just fires
+            confidence=read * sure,
         )
 
 

@@ -72,7 +72,7 @@ class Weave:
     def activate(self, cue: Cue, graph: Graph, /) -> Activation:
         """Score the particles near the cue and those that strands lead to from them."""
         may = choose.allowed(graph, cue)
-        if not may.any() or cue.vector is None or cue.meaning <= 0:
+        if not may.any() or cue.vector is None:
             return Activation(graph.zeros())
         timely = self._timely(graph, cue)
         near = np.maximum(0, seed.meaning(graph, cue)) * timely  # equation 3
@@ -90,7 +90,7 @@ class Weave:
         shares = {stage: np.where(active, part, 0).astype(np.float32) for stage, part in parts.items() if part.any()}
         scores = np.sum([graph.zeros(), *shares.values()], axis=0).astype(np.float32)
         best = float(near[first].max(initial=0.0))
-        return Activation(scores, shares, {"strands": reached.trail}, confidence=min(1.0, best))
+        return Activation(scores, shares, {"strands": reached.trail}, confidence=cue.meaning * min(1.0, best))
 
     def _timely(self, graph: Graph, cue: Cue) -> Scores:
         """Equation 4's filter: 1 inside the times asked about and still holding, else the factors that remain."""
