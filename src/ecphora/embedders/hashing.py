@@ -7,6 +7,7 @@ hashed to a place and to a sign, so that collisions cancel out on average. It kn
 import hashlib
 import re
 from collections.abc import Iterator, Sequence
+from functools import lru_cache
 
 import numpy as np
 
@@ -35,10 +36,9 @@ class Hashing:
         vectors = np.zeros((len(texts), self.dim), np.float32)
         for place, text in enumerate(texts):
             row = vectors[place]
-            for feature in _features(text):
-                digest = hashlib.blake2b(feature.encode("utf-8", "replace"), digest_size=8).digest()
-                number = int.from_bytes(digest, "little")
-                row[(number >> 1) % self.dim] += 1 if number & 1 else -1
+            for word in _WORDS.findall(text.casefold()):
+                for number in _hashed(word):
+                    row[(number >> 1) % self.dim] += 1 if number & 1 else -1
             length = np.linalg.norm(row)
             if length:
                 row /= length
@@ -47,10 +47,15 @@ class Hashing:
         return vectors
 
 
-def _features(text: str) -> Iterator[str]:
-    """The words of a text, and the three-letter stretches of each with its bounds marked."""
-    for word in _WORDS.findall(text.casefold()):
-        yield word
-        bounded = f"<{word}>"
-        for start in range(len(bounded) - 2):
-            yield f"#{bounded[start : start + 3]}"
+@lru_cache(maxsize=1 << 14)
+def _hashed(word: str) -> tuple[int, ...]:
+    digests = (hashlib.blake2b(one.encode("utf-8", "replace"), digest_size=8).digest() for one in _features(word))
+    return tuple(int.from_bytes(digest, "little") for digest in digests)
+
+
+def _features(word: str) -> Iterator[str]:
+    """A word, and its three-letter stretches with its bounds marked."""
+    yield word
+    bounded = f"<{word}>"
+    for start in range(len(bounded) - 2):
+        yield f"#{bounded[start : start + 3]}"
