@@ -2,7 +2,7 @@
 
 Every space is indexed once for all that only read, and once for each strategy that writes; then strategies are asked
 directly, without fetching texts. Where a set's documents were told at no time, new ones stir nothing: a library is not
-a talk, and to store ten thousand passages one by one takes an hour. What is made of the answers stands in
+a talk, and to ask of each of ten thousand passages what it stirs takes long. What is made of the answers stands in
 :mod:`.comparison`.
 """
 

@@ -14,6 +14,8 @@ import numpy as np
 from ..errors import InvalidInput
 from ..model import Vectors
 
+SHORT = 32
+"""Words up to this length are hashed once and kept; texts repeat them."""
 _WORDS = re.compile(r"\w+")
 
 
@@ -37,7 +39,7 @@ class Hashing:
         for place, text in enumerate(texts):
             row = vectors[place]
             for word in _WORDS.findall(text.casefold()):
-                for number in _hashed(word):
+                for number in _known(word) if len(word) <= SHORT else _hashed(word):
                     row[(number >> 1) % self.dim] += 1 if number & 1 else -1
             length = np.linalg.norm(row)
             if length:
@@ -47,10 +49,14 @@ class Hashing:
         return vectors
 
 
+def _hashed(word: str) -> Iterator[int]:
+    for feature in _features(word):
+        yield int.from_bytes(hashlib.blake2b(feature.encode("utf-8", "replace"), digest_size=8).digest(), "little")
+
+
 @lru_cache(maxsize=1 << 14)
-def _hashed(word: str) -> tuple[int, ...]:
-    digests = (hashlib.blake2b(one.encode("utf-8", "replace"), digest_size=8).digest() for one in _features(word))
-    return tuple(int.from_bytes(digest, "little") for digest in digests)
+def _known(word: str) -> tuple[int, ...]:
+    return tuple(_hashed(word))
 
 
 def _features(word: str) -> Iterator[str]:

@@ -20,7 +20,7 @@ from ..stages.layers import Layer, Plan, layer
 from ..stages.trigger import Touched
 
 PLAN = Plan(tau_dup=1.0, lag=0.02)
-"""``N``, ``K``, ``rho`` as published. deviation: no concepts merge, for no set that we measured has a double of .92.
+"""``N``, ``K``, ``rho`` as published. deviation: no concepts merge, for means of what is said of two names come close.
 deviation: a memory of more than 500 turns consolidates less often, when a fiftieth of it is new at the latest."""
 NODES = 10
 """A graph of fewer nodes is too small to refuse by, or to spread in: the paper's cold start."""
