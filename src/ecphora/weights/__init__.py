@@ -6,9 +6,14 @@ Nothing is trained here: see ``scripts`` for that, and :mod:`ecphora.learn`.
 import json
 from functools import cache
 from importlib.resources import files
+from typing import Any
 
 from ..errors import InvalidRecord
-from ..stages.need import COLUMNS, Encm, Head
+from ..stages.knowing import SIGNS, Knowing
+from ..stages.need import COLUMNS, Encm
+from ..stages.need import Head as EncmHead
+from ..stages.ranker import Head, Ranker
+from ..stages.sheet import SORTS
 
 
 @cache
@@ -28,9 +33,40 @@ def encm_of(text: str, embedder: str | None = None) -> Encm:
         raise InvalidRecord(f"a checker trained on the columns {found['columns']}, not {COLUMNS}; train it anew")
     alone, reading = found["alone"], found["reading"]
     return Encm(
-        alone=Head(alone["bias"], tuple(alone["columns"])),
-        reading=Head(reading["bias"], tuple(reading["columns"]), tuple(reading["vector"]))
+        alone=EncmHead(alone["bias"], tuple(alone["columns"])),
+        reading=EncmHead(reading["bias"], tuple(reading["columns"]), tuple(reading["vector"]))
         if embedder is not None and embedder == found["embedder"]
         else None,
         threshold=found["threshold"],
     )
+
+
+# ---- fused
+
+
+@cache
+def fused() -> tuple[Ranker, Knowing]:
+    """What columns and signs are worth in ``fused``, as ``ecphora learn`` trained it on sets whose licence allows it."""
+    return fused_of(files(__package__).joinpath("fused.json").read_text(encoding="utf-8"))
+
+
+def fused_of(text: str) -> tuple[Ranker, Knowing]:
+    """Both as they stand in a JSON text; raises ``InvalidRecord`` for one that does not hold them."""
+    try:
+        found = json.loads(text)
+        ranker = Ranker(*(_head(found[name]) for name in SORTS))
+        talk, text_ = (found["knowing"][name] for name in ("talk", "text"))
+        knowing = Knowing(_signs(talk), float(talk["bias"]), _signs(text_), float(text_["bias"]))
+    except (ValueError, KeyError, TypeError, AttributeError) as error:
+        raise InvalidRecord(f"no weights of fused ({error!r}); make them with ecphora learn") from error
+    return ranker, knowing
+
+
+def _head(found: dict[str, Any]) -> Head:
+    return Head(float(found["bias"]), {str(name): float(weight) for name, weight in found["columns"].items()})
+
+
+def _signs(found: dict[str, Any]) -> tuple[float, ...]:
+    if strange := found["signs"].keys() - set(SIGNS):
+        raise KeyError(f"there is no sign {min(strange)!r}")
+    return tuple(float(found["signs"].get(name, 0.0)) for name in SIGNS)

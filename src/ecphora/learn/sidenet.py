@@ -1,51 +1,18 @@
-"""Training: what turns examples into weights, and weights into readable JSON and back. It recalls nothing."""
+"""Training of EISA's side network, and its weights as readable JSON."""
 
 import json
-import re
-import textwrap
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
-from numpy.typing import NDArray
 
-from .errors import InvalidRecord
-from .graph import TOUCHES, Graph
-from .model import Touch, Vectors
-from .stages import need
-from .stages.sidenet import TEMPERATURE, Example, SideNet, step
-
-Numbers = NDArray[np.float64]
-Json = str | int | float | bool | None | Sequence["Json"] | Mapping[str, "Json"]
-
-NEWTON = 50
-"""Steps after which a logistic regression is given up; it takes ten."""
-_NUMBERS = re.compile(r"\[([\s\d.,eE+-]*)\]")
-
-
-# ---- logistic regression
-
-
-def logistic(features: Numbers, labels: Numbers, ridge: Numbers) -> Numbers:
-    """The weights, one a feature, of a logistic regression with a ridge on each, by Newton's method.
-
-    ``features`` has shape ``(examples, features)``, ``labels`` are 0 or 1, ``ridge`` is the penalty of each weight's
-    square, halved. A column of ones with a small ridge serves as the bias.
-    """
-    weights = np.zeros(features.shape[1])
-    for _ in range(NEWTON):
-        p = 1 / (1 + np.exp(-np.clip(features @ weights, -60, 60)))
-        slope = features.T @ (p - labels) + ridge * weights
-        curve = (features.T * (p * (1 - p))) @ features + np.diag(ridge)
-        move = np.linalg.solve(curve, slope)
-        weights -= move
-        if np.abs(move).max() < 1e-9:
-            break
-    return weights
-
-
-# ---- the side network
+from ..errors import InvalidRecord
+from ..graph import TOUCHES, Graph
+from ..model import Touch, Vectors
+from ..stages import need
+from ..stages.sidenet import TEMPERATURE, Example, SideNet, step
+from .files import Json, readable
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,16 +98,6 @@ def load(path: Path) -> tuple[SideNet, Provenance]:
     if net.a.shape != shape or net.b.shape != shape:
         raise InvalidRecord(f"{path} says dim {provenance.dim}, but holds shapes {net.a.shape} and {net.b.shape}")
     return net, provenance
-
-
-def readable(value: Json) -> str:
-    """JSON with a line for each key, and lists of numbers filled into lines of 120 characters."""
-    text = json.dumps(value, indent=2, ensure_ascii=False)
-    return _NUMBERS.sub(lambda found: _filled(found[1]), text) + "\n"
-
-
-def _filled(numbers: str) -> str:
-    return textwrap.fill(f"[{' '.join(numbers.split())}]", 118, subsequent_indent="    ")
 
 
 def _listed(matrix: Vectors) -> list[list[float]]:

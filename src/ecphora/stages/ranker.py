@@ -1,0 +1,66 @@
+"""The ranker: what the columns of a memory are worth together, as log-odds that it belongs to what was asked.
+
+EISA has a trainable side network beside a frozen embedder. This one is linear in named columns, so a score is a sum of
+shares and its weights can be read. There is a head for each sort of memory, because a turn of a talk, a note of a day and
+a passage of a library are found by different signs; each row is weighed by its own. Pure: it is trained by
+:mod:`ecphora.learn`.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+from ..model import Scores
+from .sheet import Sheet
+
+START = "start"
+"""The share of a memory's score that it has before anything speaks for or against it."""
+FLOOR = -14.0
+"""Log-odds from which scores are counted: what is less likely than one in a million does not come back."""
+
+
+@dataclass(frozen=True, slots=True)
+class Head:
+    """Weights by column, 0 for those not named, and the log-odds of a row whose columns are all 0."""
+
+    bias: float
+    weights: Mapping[str, float]
+
+
+@dataclass(frozen=True, slots=True)
+class Weighed:
+    """What some rows are worth: the shares of their scores, which add up to ``scores``, and log-odds."""
+
+    shares: Mapping[str, Scores]
+    scores: Scores
+    odds: Scores
+
+
+@dataclass(frozen=True, slots=True)
+class Ranker:
+    """A head for each of :data:`~.sheet.SORTS`."""
+
+    spoken: Head
+    noted: Head
+    written: Head
+
+    @property
+    def heads(self) -> tuple[Head, ...]:
+        """The heads, in the order of :data:`~.sheet.SORTS`."""
+        return (self.spoken, self.noted, self.written)
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The columns that any head weighs."""
+        return tuple(dict.fromkeys(name for head in self.heads for name in head.weights))
+
+    def weigh(self, sheet: Sheet) -> Weighed:
+        """Weigh the rows of a pool, each by the head of its sort."""
+        start = np.array([head.bias - FLOOR for head in self.heads])
+        shares: dict[str, Scores] = {START: start[sheet.sorts].astype(np.float32)}
+        for name in self.columns:
+            weights = np.array([head.weights.get(name, 0.0) for head in self.heads])
+            shares[name] = (weights[sheet.sorts] * sheet.columns[name]).astype(np.float32)
+        scores = np.sum(list(shares.values()), axis=0, dtype=np.float32)
+        return Weighed(shares, scores, (scores + FLOOR).astype(np.float32))

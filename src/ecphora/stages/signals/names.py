@@ -1,0 +1,28 @@
+"""Where names lead: EcphoryRAG's cues and co-occurrence, and links from memory to memory as in a library."""
+
+import numpy as np
+
+from ...model import Scores
+from .. import fuse, links
+from ..touch import View
+
+
+def columns(view: View) -> dict[str, Scores]:
+    """Columns of names.
+
+    ``title`` marks what is about a name in the cue, ``names asked`` the rarity-weighted part of the cue's names that a
+    row mentions. ``link`` and ``shared names`` are ways from the best memories, see :func:`links.followed`, and ``way``
+    is the better of both; ``met names`` and ``met again`` the names that the cue or the best memories mention, followed
+    once and twice, see :func:`links.met`.
+    """
+    rows = view.rows
+    sharing = fuse.of_best(view.sharing.scores * view.allowed)[rows]
+    return {
+        "title": view.titled[rows],
+        "names asked": links.named(view.graph, view.cue)[rows],
+        "link": view.about.scores[rows],
+        "shared names": sharing,
+        "met names": view.met.scores[rows],
+        "met again": view.again.scores[rows],
+        "way": np.maximum(view.about.scores[rows], sharing),
+    }
