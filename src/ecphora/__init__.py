@@ -9,6 +9,7 @@ if TYPE_CHECKING:
     from .embedders.openai import OpenAIEmbedder
     from .embedders.sentence_transformers import SentenceTransformersEmbedder
     from .errors import EcphoraError
+    from .explain import Fell, WhyNot
     from .memory import Memory
     from .model import Episode, Evidence, Filter, Hit, Node, Recollection, Remembered, Why
     from .reembedding import reembed
@@ -20,6 +21,7 @@ _HOMES = {
     "EcphoraError": "errors",
     "Episode": "model",
     "Evidence": "model",
+    "Fell": "explain",
     "Filter": "model",
     "Hashing": "embedders.hashing",
     "Hit": "model",
@@ -32,6 +34,7 @@ _HOMES = {
     "SQLite": "stores.sqlite",
     "SentenceTransformersEmbedder": "embedders.sentence_transformers",
     "Why": "model",
+    "WhyNot": "explain",
     "reembed": "reembedding",
 }
 
@@ -39,6 +42,7 @@ __all__ = [
     "EcphoraError",
     "Episode",
     "Evidence",
+    "Fell",
     "Filter",
     "Hashing",
     "Hit",
@@ -51,6 +55,7 @@ __all__ = [
     "SQLite",
     "SentenceTransformersEmbedder",
     "Why",
+    "WhyNot",
     "reembed",
 ]
 

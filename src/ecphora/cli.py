@@ -5,6 +5,7 @@ import sys
 import tempfile
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import contextmanager
+from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -14,11 +15,13 @@ from . import __version__
 from .desk import (
     CODES,
     MISSING,
-    Command,
     Commands,
     Desk,
     accessed,
+    asks,
     by_strategy,
+    fallen,
+    filters,
     noted,
     pairs,
     read_stdin,
@@ -49,43 +52,6 @@ def main(*, traceback: bool) -> None:
     ecphora demo
     """
     del traceback  # read by Commands
-
-
-def _filters(command: Command) -> Command:
-    """Give a command the options that say which memories it is about; they arrive as one ``where``."""
-    options = [
-        click.option("--speaker", multiple=True, metavar="NAME", help="Only what this person said; may be repeated."),
-        click.option("--session", multiple=True, metavar="NAME", help="Only from this session; may be repeated."),
-        click.option("--source", multiple=True, metavar="NAME", help="Only from this source; may be repeated."),
-        click.option(
-            "--meta", multiple=True, metavar="KEY=VALUE", callback=pairs, help="Only with this metadata; repeatable."
-        ),
-        click.option("--after", metavar="DATE", help="Only what happened at this time or later."),
-        click.option("--before", metavar="DATE", help="Only what happened before this time."),
-    ]
-
-    def gathered(
-        *,
-        speaker: tuple[str, ...],
-        session: tuple[str, ...],
-        source: tuple[str, ...],
-        meta: dict[str, Any],
-        after: str | None,
-        before: str | None,
-        **given: Any,
-    ) -> Any:
-        from .language.moments import moment
-        from .model import Filter
-
-        start = None if after is None else moment(after)
-        end = None if before is None else moment(before)
-        return command(where=Filter(speaker, session, source, meta, start, end), **given)
-
-    gathered.__name__, gathered.__doc__ = command.__name__, command.__doc__
-    gathered.__dict__.update(command.__dict__)
-    for option in reversed(options):
-        gathered = option(gathered)
-    return gathered
 
 
 # ---- remember
@@ -194,13 +160,7 @@ def _from_lines(lines: Iterable[str], given: dict[str, Any]) -> list["Episode"]:
 
 
 @main.command(epilog="Exits with 3 when the evidence is none: what came back, if anything, is no answer.")
-@click.argument("question")
-@click.option("--limit", type=click.IntRange(min=1), default=5, show_default=True, help="Memories to bring back.")
-@click.option("--tokens", type=click.IntRange(min=1), help="Tokens that their texts may take together (estimated).")
-@_filters
-@click.option("--as-of", metavar="DATE", help="As things stood then: nothing that happened later.")
-@click.option("--known-at", metavar="DATE", help="As it was known then: nothing that was written later.")
-@by_strategy
+@asks
 @click.option("--explain/--no-explain", default=None, help="Show every share of each score / none.  [default: three]")
 @click.option("--no-touch", is_flag=True, help="Leave no trace in the log of accesses.")
 @shared
@@ -241,6 +201,30 @@ def recall(
         click.get_current_context().exit(MISSING)
 
 
+@main.command("why-not", epilog="Exits with 3 when the id is not there.")
+@asks
+@click.argument("id_", metavar="ID")
+@shared
+def why_not(
+    desk: Desk, *, question: str, id_: str, limit: int, tokens: int | None, where: "Filter", **given: str | None
+) -> None:
+    """Say why the memory ID does not come back for a question, and what would bring it back.
+
+    Asked with the options of the recall that missed it. It leaves no trace in the log of accesses.
+    """
+    from . import terminal
+    from .explain import Fell
+
+    with desk.memory(embeds=True) as memory:
+        found = memory.why_not(question, id_, limit=limit, budget=tokens, where=where, **given)
+    if desk.as_json:
+        desk.json(fallen(found))
+    else:
+        terminal.fallen(desk.out, found)
+    if found.stage == Fell.ABSENT:
+        click.get_current_context().exit(MISSING)
+
+
 def _naming(memory: "Memory") -> Callable[[str], str]:
     """Names the nodes of a path by what they say."""
     from .terminal import quoted
@@ -257,7 +241,7 @@ def _naming(memory: "Memory") -> Callable[[str], str]:
 
 @main.command(epilog="Exits with 3 when an id is not there; the others are erased all the same.")
 @click.argument("ids", nargs=-1, metavar="[ID]...")
-@_filters
+@filters
 @click.option("--yes", is_flag=True, help="Do not ask before erasing what the options choose.")
 @shared
 def forget(desk: Desk, *, ids: tuple[str, ...], where: "Filter", yes: bool) -> None:
@@ -492,18 +476,22 @@ def demo(ctx: click.Context, *, db: Path | None, keep: bool, embedder: str, as_j
     show.run(Desk(settings.load().over(embedder=embedder), as_json), db, keep=keep)
 
 
-class _Bench(click.Command):
-    """Stands for ``bench`` until it is called, so that listing the commands does not load it."""
+class _Later(click.Command):
+    """Stands for a command of :mod:`ecphora.bench` until it is called: listing the commands does not load it."""
+
+    def __init__(self, name: str, module: str, help_: str) -> None:
+        super().__init__(name, help=help_)
+        self.module = module
 
     def make_context(
         self, info_name: str | None, args: list[str], parent: click.Context | None = None, **extra: Any
     ) -> click.Context:
-        from .bench.commands import bench
+        command: click.Command = getattr(import_module(self.module, __package__), str(self.name))
+        return command.make_context(info_name, args, parent, **extra)
 
-        return bench.make_context(info_name, args, parent, **extra)
 
-
-main.add_command(_Bench("bench", help="Measure recall on public data sets."))
+main.add_command(_Later("learn", ".bench.teach", "Learn from questions whose evidence is known."))
+main.add_command(_Later("bench", ".bench.commands", "Measure recall on public data sets."))
 
 if __name__ == "__main__":
     main()

@@ -18,6 +18,7 @@ from .errors import EcphoraError, InvalidInput, InvalidText, StoreReadOnly, Unkn
 if TYPE_CHECKING:  # these cost a third of a second, which --help should not
     from rich.console import Console
 
+    from .explain import WhyNot
     from .memory import Memory
     from .model import Access, Node, Recollection, Vectors
     from .settings import Settings
@@ -135,7 +136,7 @@ class Desk:
                 raise UnknownName(f"no scope is called {settings.scope!r} in {settings.db}; {holds}")
             true = embeds or settings.embedder is not None or tag.embedder is None
             embedder = settings.make_embedder(tag.embedder) if true else Idle(tag.embedder or "")
-            yield Memory(store, scope=settings.scope, embedder=embedder, strategy=settings.strategy)
+            yield Memory(store, scope=settings.scope, embedder=embedder, strategy=settings.make_strategy())
         finally:
             store.close()
 
@@ -170,20 +171,33 @@ _COMMON: tuple[Callable[[Command], Command], ...] = (
     click.option(
         "--embedder",
         metavar="NAME",
-        help="minilm, hashing, openai:MODEL or sentence-transformers:MODEL.  "
+        help="minilm, e5, hashing, openai:MODEL or sentence-transformers:MODEL.  "
         "[env ECPHORA_EMBEDDER; default: the scope's own, for a new one minilm]",
     ),
     click.option("--json", "as_json", is_flag=True, help="Write JSON to stdout, and nothing else."),
 )
 
 
-by_strategy = click.option(
-    "--strategy",
-    metavar="NAME",
-    help="How to remember and recall: fused, dense, bm25, rrf, recency, or a published model: synaptic, synapse, eisa, "
-    "ecphory, weave.  [env ECPHORA_STRATEGY; default fused]",
+_BY_STRATEGY = (
+    click.option(
+        "--strategy",
+        metavar="NAME",
+        help="How to remember and recall: fused, dense, bm25, rrf, recency, or a published model: synaptic, synapse, "
+        "eisa, ecphory, weave.  [env ECPHORA_STRATEGY; default fused]",
+    ),
+    click.option(
+        "--weights",
+        metavar="FILE",
+        help="Weights of fused, made by ecphora learn.  [env ECPHORA_WEIGHTS; default: those that come with it]",
+    ),
 )
-"""The option of commands that recall, or store what a strategy makes of new memories."""
+
+
+def by_strategy(command: Command) -> Command:
+    """Give a command the options of those that recall, or store what a strategy makes of new memories."""
+    for option in reversed(_BY_STRATEGY):
+        command = option(command)
+    return command
 
 
 def shared(command: Command) -> Command:
@@ -194,13 +208,70 @@ def shared(command: Command) -> Command:
         from . import settings  # noqa: PLC0415
 
         click.get_current_context().meta["ecphora.json"] = as_json
-        said = {name: given.pop(name, None) for name in ("db", "scope", "embedder", "strategy")}
+        said = {name: given.pop(name, None) for name in ("db", "scope", "embedder", "strategy", "weights")}
         found = settings.load().over(**said)
         return command(Desk(found, as_json), **given)
 
     for option in reversed(_COMMON):
         option(with_desk)
     return with_desk
+
+
+def filters(command: Command) -> Command:
+    """Give a command the options that say which memories it is about; they arrive as one ``where``."""
+    options = [
+        click.option("--speaker", multiple=True, metavar="NAME", help="Only what this person said; may be repeated."),
+        click.option("--session", multiple=True, metavar="NAME", help="Only from this session; may be repeated."),
+        click.option("--source", multiple=True, metavar="NAME", help="Only from this source; may be repeated."),
+        click.option(
+            "--meta", multiple=True, metavar="KEY=VALUE", callback=pairs, help="Only with this metadata; repeatable."
+        ),
+        click.option("--after", metavar="DATE", help="Only what happened at this time or later."),
+        click.option("--before", metavar="DATE", help="Only what happened before this time."),
+    ]
+
+    def gathered(
+        *,
+        speaker: tuple[str, ...],
+        session: tuple[str, ...],
+        source: tuple[str, ...],
+        meta: dict[str, Any],
+        after: str | None,
+        before: str | None,
+        **given: Any,
+    ) -> Any:
+        from .language.moments import moment  # noqa: PLC0415
+        from .model import Filter  # noqa: PLC0415
+
+        start = None if after is None else moment(after)
+        end = None if before is None else moment(before)
+        return command(where=Filter(speaker, session, source, meta, start, end), **given)
+
+    gathered.__name__, gathered.__doc__ = command.__name__, command.__doc__
+    gathered.__dict__.update(command.__dict__)
+    for option in reversed(options):
+        gathered = option(gathered)
+    return gathered
+
+
+def asks(command: Command) -> Command:
+    """Give a command the question, and the options that say how it is asked."""
+    decorators: list[Callable[[Command], Command]] = [
+        click.argument("question"),
+        click.option(
+            "--limit", type=click.IntRange(min=1), default=5, show_default=True, help="Memories to bring back."
+        ),
+        click.option(
+            "--tokens", type=click.IntRange(min=1), help="Tokens that their texts may take together (estimated)."
+        ),
+        filters,
+        click.option("--as-of", metavar="DATE", help="As things stood then: nothing that happened later."),
+        click.option("--known-at", metavar="DATE", help="As it was known then: nothing that was written later."),
+        by_strategy,
+    ]
+    for decorator in reversed(decorators):
+        command = decorator(command)
+    return command
 
 
 def pairs(_ctx: click.Context, _param: click.Parameter, values: Sequence[str]) -> dict[str, Any]:
@@ -246,6 +317,17 @@ def recollected(found: "Recollection") -> dict[str, Any]:
             }
             for rank, hit in enumerate(found, 1)
         ],
+    }
+
+
+def fallen(found: "WhyNot") -> dict[str, Any]:
+    """Why a memory did not come back, as JSON values."""
+    plain = ("id", "stage", "place", "of", "score", "needed", "behind", "room")
+    return {
+        **{name: getattr(found, name) for name in plain},
+        "held": list(found.held),
+        "lacking": [{"stage": share.stage, "value": share.value} for share in found.lacking],
+        "sentence": str(found),
     }
 
 

@@ -230,8 +230,7 @@ class _Doctor:
             raise UnknownName(f"the scope was embedded by {scope.embedder!r}, not {embedder.name!r}; give the first")
         for start in range(0, len(lacking), BATCH):
             nodes = self.store.nodes(scope.name, lacking[start : start + BATCH])
-            vectors = embedder.embed([encode.spoken(node) for node in nodes])
-            made = dict(zip((node.id for node in nodes), vectors, strict=True))
+            made = encode.embedded(embedder, nodes)
             self.store.commit(scope.name, Change(vectors=made, embedder=scope.embedder))
         self.store.announce()
 

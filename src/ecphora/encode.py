@@ -1,4 +1,7 @@
-"""The write path, pure: episodes to a Change, and what forgetting takes along. It neither embeds nor commits."""
+"""The write path: episodes, what was of use, and forgetting as a Change. It commits nothing.
+
+Pure, but for :func:`embedded`, which asks the embedder that it is handed.
+"""
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
@@ -17,6 +20,7 @@ from .language.segments import segments
 from .language.statements import asks
 from .language.words import counted, hashed, words
 from .model import (
+    Access,
     Change,
     Cue,
     Edge,
@@ -30,9 +34,12 @@ from .model import (
     Node,
     NodeId,
     Reading,
+    Recollection,
     Superseded,
+    Touch,
     Vector,
 )
+from .ports import Embedder
 
 LONGEST = 1_000_000
 """Characters of the longest text that is taken; a book should come as its chapters."""
@@ -44,6 +51,8 @@ ENTITY = "entity:"
 """How the ids of entities begin; no episode's id may."""
 INSIGHT = "insight:"
 """How the ids of insights begin; no episode's id may."""
+QUESTION = "question:"
+"""How the ids of questions begin; no episode's id may."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,8 +74,8 @@ def draft(episode: Episode, now: datetime) -> Draft:
         field: _checked_name(field, getattr(episode, field))
         for field in ("id", "speaker", "session", "title", "source", "supersedes")
     }
-    if (names_["id"] or "").startswith((ENTITY, INSIGHT)):
-        raise InvalidInput(f"the id {episode.id!r} begins as those of names or insights do; choose another")
+    if (names_["id"] or "").startswith((ENTITY, INSIGHT, QUESTION)):
+        raise InvalidInput(f"the id {episode.id!r} begins as those of names, insights or questions do; choose another")
     if not (isinstance(episode.trust, int | float) and 0 <= episode.trust <= 1):
         raise InvalidInput(f"trust is {episode.trust!r}; give a number from 0 to 1")
     dated = episode.happened_at is not None
@@ -150,6 +159,17 @@ def spoken(node: Node) -> str:
     return text if node.speaker is None else f"{node.speaker}: {text}"
 
 
+def embedded(embedder: Embedder, nodes: Sequence[Node]) -> dict[NodeId, Vector]:
+    """The vectors of some nodes: what was told as a text, a question as a cue."""
+    found: dict[NodeId, Vector] = {}
+    for cue in (False, True):
+        some = [node for node in nodes if (node.kind == Kind.QUESTION) is cue]
+        if some:
+            made = embedder.embed([spoken(node) for node in some], cue=cue)
+            found.update(zip((node.id for node in some), made, strict=True))
+    return found
+
+
 def read(node: Node) -> Reading:
     """What the words of a node say."""
     found, counts = counted(words(spoken(node)))
@@ -198,6 +218,34 @@ def encode(
     )
 
 
+def question_id(asked: Cue, used: Iterable[NodeId]) -> NodeId:
+    """The id of a question as it was asked once, with what of its answers was used; the same in every scope."""
+    content = "\x1f".join((asked.text, repr(seconds(asked.now)), *sorted(used)))
+    return f"{QUESTION}{blake2b(content.encode(), digest_size=16).hexdigest()}"
+
+
+def feedback(
+    found: Recollection, used: Sequence[NodeId], graph: Graph, *, embedder: str, dim: int, now: datetime
+) -> Change:
+    """What telling which hits were of use writes: that they were used, and the question with all that answered it.
+
+    An answer counts 1 if it was used and 0 if it was brought back in vain. Nothing is written where no hit is there any
+    more, or where the same was told before.
+    """
+    asked, id_ = found.cue, question_id(found.cue, used)
+    here = [hit.id for hit in found if graph.row(hit.id) is not None]
+    if not here or graph.row(id_) is not None:
+        return Change()
+    question = Node(id_, Kind.QUESTION, checked_question(asked.text), asked.now, now)
+    return Change(
+        nodes=(question,),
+        vectors={} if asked.vector is None or asked.vector.shape != (dim,) else {id_: asked.vector},
+        edges=tuple(Edge(id_, hit, Link.ANSWERED_BY, float(hit in used)) for hit in here),
+        accesses=tuple(Access(hit, now, Touch.USED) for hit in used),
+        embedder=embedder,
+    )
+
+
 def forget(nodes: Sequence[Node]) -> Change:
     """Erase nodes; the entities that nothing else mentions go with them."""
     return Change(forgotten=tuple(Forgotten(node.id, digest_of(node)) for node in nodes))
@@ -206,8 +254,11 @@ def forget(nodes: Sequence[Node]) -> Change:
 def digest_of(node: Node) -> bytes:
     """The digest by which a forgotten memory is recognised if it comes again: of its text, speaker and time.
 
-    The time of recording is none of the memory's own: one that came without a date is recognised without.
+    The time of recording is none of the memory's own: one that came without a date is recognised without. A question
+    is recognised by its id alone: that it was taken back bars no memory of the same words.
     """
+    if node.kind == Kind.QUESTION:
+        return blake2b(node.id.encode(), digest_size=16).digest()
     dated = "" if node.happened_at == node.recorded_at else repr(seconds(node.happened_at))
     content = "\x1f".join((node.text, node.speaker or "", dated))
     return blake2b(content.encode(), digest_size=16).digest()
@@ -237,6 +288,7 @@ def cue(
     *,
     vector: Vector | None,
     meaning: float,
+    floor: float = 0.0,
     as_of: datetime | None = None,
     known_at: datetime | None = None,
     where: Filter | None = None,
@@ -247,6 +299,7 @@ def cue(
         now=now,
         vector=vector,
         meaning=meaning,
+        floor=floor,
         words=hashed(list(dict.fromkeys(words(text)))),
         entities=tuple(entity_id(name) for name in names(text)),
         when=told(text, as_of or now),

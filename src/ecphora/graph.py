@@ -16,7 +16,7 @@ import numpy.ma  # np.unique imports it when first called: better now than insid
 from numpy.typing import NDArray
 
 from .columns import Codes, Column, Groups, Table, Values
-from .model import MENTIONING, Access, Change, Edge, Kind, Link, Mask, NodeId, Rows, Scores, Superseded, Touch
+from .model import MENTIONING, TELLING, Access, Change, Edge, Kind, Link, Mask, NodeId, Rows, Scores, Superseded, Touch
 
 KINDS = tuple(Kind)
 LINKS = tuple(Link)
@@ -306,22 +306,22 @@ class Graph:
         again = self.rows(edge.dst for edge in change.edges if edge.link in MENTIONING and edge.dst not in made)
         return left[~np.isin(left, again)]
 
-    def _derived_from(self, gone: Mask) -> Rows:
-        """The insights that tell of any of some rows; of insights upon insights, all."""
-        derived = np.equal(self.edges["links"], _LINK_NUMBER[Link.DERIVED_FROM])
-        src, dst = self.edges["src"][derived], self.edges["dst"][derived]
+    def _telling(self, gone: Mask) -> Rows:
+        """The insights and questions that tell of any of some rows; of insights upon insights, all."""
+        tells = np.isin(self.edges["links"], [_LINK_NUMBER[link] for link in TELLING])
+        src, dst = self.edges["src"][tells], self.edges["dst"][tells]
         lost, count = gone.copy(), -1
         while count != lost.sum():
             count = lost.sum()
             lost[src[lost[dst]]] = True
-        return np.flatnonzero(lost & ~gone)
+        return np.flatnonzero(lost & ~gone & (self.of_kind(Kind.INSIGHT) | self.of_kind(Kind.QUESTION)))
 
     def _without(self, change: Change) -> "Graph":
         forgotten = change.forgotten
         barred = self.barred | {gone.node for gone in forgotten} | {gone.digest for gone in forgotten}
         keep = np.ones(len(self), np.bool_)
         keep[self.rows(gone.node for gone in forgotten)] = False
-        keep[self._derived_from(~keep)] = False
+        keep[self._telling(~keep)] = False
         keep[self._orphaned(keep, change)] = False
         if keep.all():
             return replace(self, barred=barred)

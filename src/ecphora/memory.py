@@ -14,7 +14,7 @@ import numpy as np
 from . import encode, strategies
 from .embedders.minilm import MiniLM
 from .errors import EmbedderMismatch, InvalidInput, StaleChange, StoreBusy, WrongVector
-from .explain import why
+from .explain import Answered, WhyNot, hits_of, why_not
 from .extractors.rules import Rules
 from .graph import Graph
 from .interchange import jsonl
@@ -36,12 +36,10 @@ from .model import (
     NodeId,
     Recollection,
     Remembered,
-    Rows,
     ScopeInfo,
     Touch,
     Vector,
     Vectors,
-    Why,
 )
 from .ports import Activation, Clock, Embedder, Extractor, Progress, Reader, Sleeper, Store, StoringIsQuerying, Strategy
 from .stages import choose, chronology, gate
@@ -319,19 +317,16 @@ class Memory:
         trace in the access log, and so does a file that may not be written.
         """
         started = perf_counter()
-        if limit < 1 or (budget is not None and budget < 1):
-            raise InvalidInput(f"limit is {limit} and budget {budget}; both must be at least 1")
-        chosen = self.strategy if strategy is None else strategies.by_name(strategy)
+        chosen = self._chosen(strategy, limit, budget)
         cue = self.cue(question, where=where, as_of=as_of, known_at=known_at)
-        now, graph = cue.now, self.graph()
+        graph = self.graph()
         embedded = perf_counter()
         activation = chosen.activate(cue, graph)
         activated = perf_counter()
-        rows = choose.best(activation.scores, choose.allowed(graph, cue), limit)
-        found = self._hits(graph, activation, rows, explain=explain)
+        found = self._hits(graph, cue, activation, limit, explain=explain)
         hits = choose.within(found, budget, lambda hit: tokens(hit.text))
         if touch and not self.read_only:
-            self._touch(graph, activation, hits, now)
+            self._touch(graph, activation, hits, cue.now)
         ended = perf_counter()
         confidence = activation.confidence if hits else 0.0
         steps = {"embed": embedded - started, "activate": activated - embedded, "fetch": ended - activated}
@@ -341,6 +336,34 @@ class Memory:
             tokens=sum(tokens(hit.text) for hit in hits),
         )
         return Recollection(cue, chosen.name, gate.band(confidence), confidence, tuple(hits), cost)
+
+    def why_not(
+        self,
+        question: str,
+        id: NodeId,  # noqa: A002
+        *,
+        limit: int = 10,
+        budget: int | None = None,
+        where: Filter = EVERYTHING,
+        as_of: object = None,
+        known_at: object = None,
+        strategy: str | Strategy | None = None,
+    ) -> WhyNot:
+        """Say why a memory does not come back for a question asked like this, and what would bring it back.
+
+        Of a long text its best piece counts. It leaves no trace in the access log.
+        """
+        chosen = self._chosen(strategy, limit, budget)
+        cue = self.cue(question, where=where, as_of=as_of, known_at=known_at)
+        graph = self.graph()
+        activation = chosen.activate(cue, graph)
+        found = self._hits(graph, cue, activation, limit, explain=True)
+        return why_not(Answered(graph, cue, activation, found, budget), id, encode.rows_of(graph, id))
+
+    def _chosen(self, strategy: str | Strategy | None, limit: int, budget: int | None) -> Strategy:
+        if limit < 1 or (budget is not None and budget < 1):
+            raise InvalidInput(f"limit is {limit} and budget {budget}; both must be at least 1")
+        return self.strategy if strategy is None else strategies.by_name(strategy)
 
     def _touch(self, graph: Graph, activation: Activation, hits: Sequence[Hit], now: datetime) -> None:
         """Log what a recall stirred and what it brought back, and remember what it leaves behind."""
@@ -354,17 +377,25 @@ class Memory:
         if activation.leaves is not None:
             self._remember([encode.draft(activation.leaves, now)], now, restore=False)
 
-    def feedback(self, found: Recollection, used: Iterable[NodeId]) -> None:
-        """Log which hits of a recollection were of use: a touch for strategies, an example for ``ecphora.learn``.
+    def feedback(self, found: Recollection, used: Iterable[NodeId]) -> NodeId:
+        """Keep which hits of a recollection were of use; the id of what is kept, by which ``forget`` takes it back.
 
-        Raises ``InvalidInput`` for an id that did not come back; then nothing is logged.
+        What was used is logged as such: a touch for strategies. Beside it the question is kept with all that came back
+        for it, used or in vain: an example for ``ecphora.learn``. An empty ``used`` says that nothing was of use. A
+        question never comes back itself, and goes with the first of its hits that is forgotten. Taking it back leaves
+        the log as it is. The same told twice is kept once; nothing is kept where no hit is there any more.
+
+        Raises ``InvalidInput`` for an id that did not come back; then nothing is written.
         """
         chosen = list(dict.fromkeys([used] if isinstance(used, str) else used))
         if strange := [id_ for id_ in chosen if id_ not in {hit.id for hit in found}]:
             raise InvalidInput(f"{strange[0]!r} is not among what came back; give ids of hits of this recollection")
-        now = self._clock()
-        if chosen:
-            self._live.commit(Change(accesses=tuple(Access(id_, now, Touch.USED) for id_ in chosen)))
+        now, model = self._clock(), self._embedder
+        for _ in range(TRIES):
+            change = encode.feedback(found, chosen, self.graph(), embedder=model.name, dim=model.dim, now=now)
+            if not change.nodes or self._committed(change):
+                return encode.question_id(found.cue, chosen)
+        raise self._outrun()
 
     def cue(self, question: str, *, where: Filter = EVERYTHING, as_of: object = None, known_at: object = None) -> Cue:
         """A question as strategies see it: with its vector, its words and names, and the times it asks about."""
@@ -382,18 +413,15 @@ class Memory:
             now,
             vector=vector,
             meaning=self._embedder.reads(question),
+            floor=float(getattr(self._embedder, "floor", 0.0)),
             as_of=None if as_of is None else moment(as_of, end=True),
             known_at=None if known_at is None else moment(known_at, end=True),
             where=where,
         )
 
-    def _hits(self, graph: Graph, activation: Activation, rows: Rows, *, explain: bool) -> list[Hit]:
-        nodes = {node.id: node for node in self._store.nodes(self.scope, [graph.id(row) for row in rows])}
-        return [
-            Hit(nodes[id_], float(activation.scores[row]), why(graph, activation, row) if explain else Why(()))
-            for row in rows.tolist()
-            if (id_ := graph.id(row)) in nodes  # another process may have forgotten it since
-        ]
+    def _hits(self, graph: Graph, cue: Cue, activation: Activation, limit: int, *, explain: bool) -> list[Hit]:
+        rows = choose.best(activation.scores, choose.allowed(graph, cue), limit)
+        return hits_of(graph, activation, self._reader(graph)(rows), explain=explain)
 
     # ---- look up
 

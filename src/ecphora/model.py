@@ -30,6 +30,7 @@ class Kind(StrEnum):
     ENTITY = "entity"
     INSIGHT = "insight"
     CLAIM = "claim"
+    QUESTION = "question"
 
 
 class Link(StrEnum):
@@ -43,10 +44,17 @@ class Link(StrEnum):
     SUPPORTS = "supports"
     CONTRADICTS = "contradicts"
     SUPERSEDES = "supersedes"
+    ANSWERED_BY = "answered_by"
 
 
+START = "start"
+"""The share of a score that a memory has before anything speaks for or against it: part of the sum, no reason."""
 MENTIONING = frozenset({Link.MENTIONS, Link.ABOUT})
 """The links by which an entity is there at all: one that is left without them goes with the last."""
+TELLING = frozenset({Link.DERIVED_FROM, Link.ANSWERED_BY})
+"""The links by which an insight or a question tells of a memory: it goes with the first that it tells of."""
+UNREAD = frozenset({Kind.ENTITY, Kind.QUESTION})
+"""The kinds whose words are not read: no question finds them by their words."""
 
 
 class Touch(StrEnum):
@@ -191,8 +199,9 @@ class Forgotten:
 class Change:
     """The only thing a store can be asked to write: all of it or nothing.
 
-    Forgetting a node takes along the entities that nothing else mentions, and the insights derived from it; they need
-    not be named. Applied in the order ``forgotten``, ``nodes``, ``vectors``, ``edges``, ``superseded``, ``accesses``.
+    Forgetting a node takes along the entities that nothing else mentions, the insights derived from it, and the
+    questions that it came back for; they need not be named. Applied in the order ``forgotten``, ``nodes``, ``vectors``,
+    ``edges``, ``superseded``, ``accesses``.
     ``embedder`` names the model that made ``vectors``; ``adopt`` makes it the scope's own, once every episode has its
     vector. ``marks`` say how far a sleeper has come, by its name: the highest ``seq`` it has worked on.
     ``revision`` is 0 until the change is committed; a store's answer carries the revision reached and every ``seq``.
@@ -250,15 +259,16 @@ class Cue:
     """A question with all that the outside had to say of it; the strategies add nothing from outside.
 
     ``vector`` is ``None`` where no embedder is at hand. ``meaning`` in 0..1 says how far the embedder reads the cue's
-    language. ``words`` are the hashes of the content words, in order. ``entities`` are the ids of the names in the
-    cue. ``when`` are the stretches of time it asks about. ``as_of`` is in event time, ``known_at`` in recording time.
-    ``where`` says what may come back at all.
+    language, ``floor`` at which cosine it finds two texts unrelated. ``words`` are the hashes of the content words, in
+    order. ``entities`` are the ids of the names in the cue. ``when`` are the stretches of time it asks about. ``as_of``
+    is in event time, ``known_at`` in recording time. ``where`` says what may come back at all.
     """
 
     text: str
     now: datetime
     vector: Vector | None = None
     meaning: float = 1.0
+    floor: float = 0.0
     words: NDArray[np.uint32] = field(default_factory=lambda: np.zeros(0, np.uint32))
     entities: tuple[NodeId, ...] = ()
     when: tuple[Interval, ...] = ()
@@ -287,9 +297,13 @@ class Why:
         """The longest way by which the memory was reached, or nothing if the cue touched it directly."""
         return max((share.path for share in self.shares), key=len, default=())
 
+    @property
+    def ranked(self) -> tuple[Share, ...]:
+        """The shares, strongest first; what a memory starts with comes last."""
+        return tuple(sorted(self.shares, key=lambda share: (share.stage == START, -abs(share.value))))
+
     def __str__(self) -> str:
-        parts = sorted(self.shares, key=lambda share: -abs(share.value))
-        return ", ".join(f"{share.stage} {share.value:+.2f}" for share in parts if abs(share.value) >= 0.005)
+        return ", ".join(f"{share.stage} {share.value:+.2f}" for share in self.ranked if abs(share.value) >= 0.005)
 
 
 @dataclass(frozen=True, slots=True)
@@ -362,7 +376,11 @@ class Remembered:
 
 @dataclass(frozen=True, slots=True)
 class Erased:
-    """What ``forget`` removed: episodes, and the entities that only they had mentioned."""
+    """What ``forget`` removed: ``episodes`` what was asked for, ``entities`` what nothing else had mentioned.
+
+    Insights drawn from a memory and questions that it came back for go with it and are not listed; a question that was
+    asked for by its own id stands among ``episodes``.
+    """
 
     episodes: tuple[NodeId, ...]
     entities: tuple[NodeId, ...]

@@ -22,7 +22,10 @@ Reader = Callable[[Rows], list[Node]]
 
 
 class Embedder(Protocol):
-    """Turns texts into vectors."""
+    """Turns texts into vectors.
+
+    One whose unrelated texts have cosines far above 0 says so by an attribute ``floor``: that cosine.
+    """
 
     @property
     def name(self) -> str:
@@ -98,10 +101,14 @@ class Store(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Trail:
-    """How a stage reached its rows: ``by[i]`` is the row before row ``i`` on its way, -1 where there is none."""
+    """How a stage reached its rows: ``by[i]`` is the row before row ``i`` on its way, -1 where there is none.
+
+    ``via[i]`` is the name between them, -1 for none. A stage that takes ``one`` step at a time has no longer ways.
+    """
 
     by: Rows
     via: Rows
+    one: bool = False
 
 
 @dataclass(frozen=True, slots=True)

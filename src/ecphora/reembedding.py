@@ -37,9 +37,7 @@ def reembed(
             nodes = store.nodes(scope, store.lacking(scope, model.name, limit=BATCH))
             with suppress(StaleChange):  # another process wrote or forgot something meanwhile: look again
                 if nodes:
-                    vectors = model.embed([encode.spoken(node) for node in nodes])
-                    pairs = zip((node.id for node in nodes), vectors, strict=True)
-                    store.commit(scope, Change(vectors=dict(pairs), embedder=model.name))
+                    store.commit(scope, Change(vectors=encode.embedded(model, nodes), embedder=model.name))
                     done += len(nodes)
                     if progress is not None:
                         progress(done, max(done, info.episodes))

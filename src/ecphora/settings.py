@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from .errors import InvalidInput, UnknownName
-from .ports import Embedder
+from .ports import Embedder, Strategy
 
 FILE = "ecphora.toml"
 """The settings file that is looked for in the working directory; ``ECPHORA_CONFIG`` names another."""
@@ -17,11 +17,12 @@ VARIABLES = {
     "scope": ("ECPHORA_SCOPE",),
     "embedder": ("ECPHORA_EMBEDDER",),
     "strategy": ("ECPHORA_STRATEGY",),
+    "weights": ("ECPHORA_WEIGHTS",),
     "openai_base_url": ("ECPHORA_OPENAI_BASE_URL",),
     "openai_api_key": ("ECPHORA_OPENAI_API_KEY", "OPENAI_API_KEY"),
 }
 """Every setting, as it is called in the file, and the environment variables that come before the file."""
-EMBEDDERS = "minilm, hashing, openai:MODEL or sentence-transformers:MODEL"
+EMBEDDERS = "minilm, e5, hashing, openai:MODEL or sentence-transformers:MODEL"
 """What an embedder setting may say."""
 
 
@@ -33,6 +34,7 @@ class Settings:
     scope: str = "default"
     embedder: str | None = None
     strategy: str = "fused"
+    weights: str | None = None
     openai_base_url: str | None = None
     openai_api_key: str | None = field(default=None, repr=False)
 
@@ -40,6 +42,23 @@ class Settings:
         """These settings with what a command line says in their place."""
         said = {name: value for name, value in given.items() if value is not None}
         return replace(self, db=self.db if db is None else Path(db), **said)
+
+    def make_strategy(self) -> str | Strategy:
+        """The strategy to use: the one that is set, ``fused`` with weights of its own where a file of them is named."""
+        if self.weights is None:
+            return self.strategy
+        if self.strategy != "fused":
+            raise InvalidInput(f"weights are for fused, not for {self.strategy!r}; leave out one of the two")
+        from . import weights  # noqa: PLC0415  # what is rarely used is imported where it is used
+        from .strategies.fused import Fused  # noqa: PLC0415
+
+        try:
+            text = Path(self.weights).read_text(encoding="utf-8")
+        except (OSError, UnicodeDecodeError) as error:
+            raise InvalidInput(
+                f"the weights {self.weights} cannot be read ({error}); make them with ecphora learn"
+            ) from error
+        return Fused(*weights.fused_of(text))
 
     def make_embedder(self, stored: str | None = None) -> Embedder:
         """The embedder to use: the one that is set, else the one of the name ``stored``, else the default one."""
@@ -53,6 +72,10 @@ class Settings:
             from .embedders.minilm import MiniLM  # noqa: PLC0415  # each embedder is imported only where it is used
 
             return MiniLM()
+        if kind == "e5" and not model:
+            from .embedders.e5 import E5  # noqa: PLC0415
+
+            return E5()
         if kind == "hashing" and (not model or (model.isascii() and model.isdigit())):
             from .embedders.hashing import Hashing  # noqa: PLC0415
 
@@ -71,11 +94,14 @@ class Settings:
 
     def _of_name(self, name: str) -> Embedder:
         """The embedder that calls itself so."""
+        from .embedders.e5 import E5  # noqa: PLC0415
         from .embedders.minilm import MiniLM  # noqa: PLC0415
 
         model, _, kind = name.rpartition("@")
         if name == MiniLM.name:
             return MiniLM()
+        if name == E5.name:
+            return E5()
         if name.startswith("hashing/"):
             return self._of_setting(f"hashing:{name.removeprefix('hashing/')}")
         if kind in {"openai", "sentence-transformers"}:

@@ -15,10 +15,9 @@ from rich.table import Table
 from rich.text import Text
 
 from .doctor import Report, Severity
-from .model import Evidence, History, Hit, Node, NodeId, Recollection, Share, Why
+from .explain import PRIORS, WhyNot
+from .model import START, Evidence, History, Hit, Node, NodeId, Recollection, Share, Why
 
-PRIORS = frozenset({"length", "statement"})
-"""Shares that do not depend on the question."""
 NARROW = 76
 """Columns below which a hit's text stands under its line instead of beside it."""
 LINES = 6
@@ -27,6 +26,8 @@ SLOW = 50.0
 """Milliseconds of embedding from which they are shown apart."""
 TOP = 3
 """Shares of a score that are shown without ``--explain``."""
+MOST = 8
+"""Shares that are shown of what a memory lacks."""
 HEAD, WHO = 21, 20
 """Columns for tick, rank, bar and score, and for date and speaker."""
 BANDS = {Evidence.STRONG: ("green", "●●●"), Evidence.WEAK: ("yellow", "●●○"), Evidence.NONE: ("red", "○○○")}
@@ -128,10 +129,11 @@ def _said(
 def top_shares(why: Why, width: int) -> str:
     """The largest shares of a score as one line, three or as many as fit, and what the rest adds.
 
-    What every memory gets, whatever is asked, comes last: it explains nothing.
+    What every memory gets, whatever is asked, comes last: it explains nothing. What it starts with is always rest.
     """
-    parts = sorted(why.shares, key=lambda share: (share.stage in PRIORS, -abs(share.value)))
-    for shown in range(TOP, 0, -1):
+    parts = sorted(why.ranked, key=lambda share: (share.stage == START, share.stage in PRIORS))
+    reasons = sum(share.stage != START for share in parts)
+    for shown in range(min(TOP, reasons), min(1, reasons) - 1, -1):
         told = [f"{share.stage} {share.value:+.2f}" for share in parts[:shown]]
         if parts[shown:]:
             told.append(f"rest {sum(share.value for share in parts[shown:]):+.2f}")
@@ -147,7 +149,7 @@ def shares(why: Why, score: float, naming: Naming, *, ascii_only: bool = False) 
     table.add_column(style="bright_black")
     table.add_column(justify="right", no_wrap=True)
     table.add_column(overflow="fold", style="bright_black")
-    parts = sorted(why.shares, key=lambda share: -abs(share.value))
+    parts = list(why.ranked)
     most = max((abs(share.value) for share in parts), default=1.0)
     for share, value in zip(parts, _adding_up(parts, score), strict=True):
         meter = bar(abs(share.value) / most, 8, "green" if share.value >= 0 else "red", ascii_only=ascii_only)
@@ -155,6 +157,23 @@ def shares(why: Why, score: float, naming: Naming, *, ascii_only: bool = False) 
         table.add_row(share.stage, f"{value:+.3f}", meter + by)
     table.add_row("score", Text(f"{score:.3f}", style="bold"), "")
     return table
+
+
+def fallen(console: Console, found: WhyNot) -> None:
+    """Draw why a memory did not come back, and under it what it lacks most."""
+    console.print(Text(safe(str(found))))
+    lacking = [share for share in found.lacking if share.stage != START][:MOST]
+    width = 8 if console.width < NARROW else 20
+    table = Table.grid(padding=(0, 1))
+    table.add_column(style="bright_black")
+    table.add_column(justify="right", no_wrap=True)
+    table.add_column()
+    for share in lacking:
+        part = share.value / lacking[0].value
+        meter = bar(part, width, "yellow", ascii_only=console.options.ascii_only)
+        table.add_row(f"  {share.stage}", f"{share.value:.2f}", meter)
+    if lacking:
+        console.print(table)
 
 
 def _adding_up(parts: list[Share], score: float) -> list[float]:

@@ -1,9 +1,13 @@
 """``fused`` and the baselines keep the contract of strategies; the published models do so in ``tests/papers``."""
 
+from dataclasses import replace
+
+import numpy as np
 import pytest
 
-from ecphora.strategies import BUILT_IN, MODELS
-from ecphora.testing import StrategyContract
+from ecphora.ports import Strategy
+from ecphora.strategies import BUILT_IN, FAITHFUL, MODELS
+from ecphora.testing import StrategyContract, sample_cue, sample_graph, sample_question
 
 
 @pytest.mark.parametrize(
@@ -11,3 +15,38 @@ from ecphora.testing import StrategyContract
 )
 class TestBuiltIn(StrategyContract):
     pass
+
+
+UNTAUGHT = [strategy for strategy in (*BUILT_IN.values(), *FAITHFUL.values()) if strategy.name != "fused"]
+
+
+@pytest.mark.parametrize("strategy", UNTAUGHT, ids=lambda s: s.name)
+@pytest.mark.parametrize("size", [5, 7, 40])  # with its names, 7 turns are one node short of SYNAPSE's smallest graph
+def test_what_was_asked_before_changes_nothing(strategy: Strategy, size: int) -> None:
+    cue = sample_cue("Where does Ana live in Porto?")
+    before = sample_graph(size)
+    after = before
+    for number in range(9):
+        question = sample_question(f"{number} {cue.text}", "t0", "t3")
+        after = after.plus(replace(question, revision=2 + number))
+    expected, found = strategy.activate(cue, before), strategy.activate(cue, after)
+    assert np.array_equal(found.scores[: len(before)], expected.scores)
+    assert np.array_equal(found.stimulus[: len(before)], expected.stimulus)
+    assert found.confidence == expected.confidence
+    assert not found.scores[len(before) :].any()
+
+
+def test_what_was_of_use_before_gains_for_a_question_like_it_and_nothing_else_changes() -> None:
+    cue, fused = sample_cue("Where does Ana live in Porto?"), BUILT_IN["fused"]
+    before = sample_graph(7)
+    taught = before.plus(replace(sample_question(cue.text, "t3"), revision=2))
+    expected, found = fused.activate(cue, before), fused.activate(cue, taught)
+    gained = found.scores[: len(before)] - expected.scores
+    row = before.rows(["t3"])[0]
+    assert gained[row] == pytest.approx(3.0, abs=1e-2)
+    assert not np.delete(gained, row).any()
+    assert found.trails["useful before"].by[row] == len(taught) - 1
+    assert found.confidence == expected.confidence
+    other = sample_cue("What is for lunch on Sunday?")
+    ours, theirs = fused.activate(other, before), fused.activate(other, taught)
+    assert np.array_equal(theirs.scores[: len(before)], ours.scores)

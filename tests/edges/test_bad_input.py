@@ -168,8 +168,9 @@ def test_the_ends_of_time(value: str, memory: Memory) -> None:
 @pytest.mark.parametrize(
     ("fields", "mend"),
     [
-        ({"id": "entity:ana"}, "begins as those of names or insights do; choose another"),
-        ({"id": "insight:1"}, "begins as those of names or insights do; choose another"),
+        ({"id": "entity:ana"}, "begins as those of names, insights or questions do; choose another"),
+        ({"id": "insight:1"}, "begins as those of names, insights or questions do; choose another"),
+        ({"id": "question:1"}, "begins as those of names, insights or questions do; choose another"),
         ({"id": ""}, "give a text of 1 to 512 characters, or None"),
         ({"id": 5}, "give a text of 1 to 512 characters, or None"),
         ({"speaker": " "}, "give a text of 1 to 512 characters, or None"),

@@ -9,7 +9,8 @@ import click
 import pytest
 from click.testing import CliRunner, Result
 
-from ecphora.bench import ablation_tables, ablations, cache, commands
+from ecphora import settings
+from ecphora.bench import ablation_tables, ablations, cache
 from ecphora.bench import run as bench_run
 from ecphora.bench.commands import bench
 from ecphora.bench.figures import Difference, Figure, Metric, Record
@@ -47,7 +48,7 @@ FIELDS = {"set", "strategy", "category", "metric", "k", "n", "value", "low", "hi
 @pytest.fixture
 def data(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A folder with the set ``village``; the embedder knows no model, the cache is not the user's."""
-    monkeypatch.setattr(commands, "MiniLM", Hashing)
+    monkeypatch.setenv("ECPHORA_EMBEDDER", "hashing")
     monkeypatch.setattr(cache, "user_cache_dir", lambda name: str(tmp_path / "cache" / name))
     folder = tmp_path / "data"
     folder.mkdir()
@@ -116,7 +117,7 @@ def test_a_second_run_embeds_no_document(data: Path, monkeypatch: pytest.MonkeyP
             embedded.extend(texts)
             return super().embed(texts, cue=cue)
 
-    monkeypatch.setattr(commands, "MiniLM", Telling)
+    monkeypatch.setattr(settings.Settings, "make_embedder", lambda _self: Telling())
     ran("recall", "--data", data, "--strategy", "dense")
     assert set(embedded) == {question for _, _, question, *_ in ASKED}  # for their time
 
@@ -171,8 +172,10 @@ def test_a_document_without_a_place_is_left_alone(data: Path, tmp_path: Path) ->
 def models(monkeypatch: pytest.MonkeyPatch) -> Mapping[str, Model]:
     """Two models in the registry: a fused one without one of its shares or both, and one with every measurement."""
     whole = Fused(name="village")
-    none = replace(whole, best_words=0.0, covered=0.0)
-    variants = (Variant("no meaning", replace(whole, best_meaning=0.0)), Variant("no | words", none))
+    variants = (
+        Variant("no meaning", ablations._less(whole, ["meaning", "context"])),
+        Variant("no | words", ablations._less(whole, ["words", "around"])),
+    )
     found = {
         "village": Model("village", Variant("village", whole), variants),
         "fired": Model("fired", Variant("fired", Firing()), specials=frozenset(Special)),

@@ -120,7 +120,7 @@ def test_remember_supersedes_and_history_tells() -> None:
 def test_recall_draws_who_when_what_and_why() -> None:
     result = ecphora("recall", "Where does Ana live now, in Porto?")
     assert result.exit_code == 0
-    for part in ("evidence 0.", "ms", "Ana moved to Porto.", "3 May 2026", "words +", "rest +"):
+    for part in ("evidence 0.", "ms", "Ana moved to Porto.", "3 May 2026", " · rest "):
         assert part in result.stdout
     assert "\x1b" not in result.stdout
 
@@ -136,6 +136,14 @@ def test_explain_adds_up_to_the_score() -> None:
     assert round(sum(values), 3) == score
     assert "id a" in drawn
     assert "words" not in ecphora("recall", "Porto", "--no-explain").stdout
+
+
+@pytest.mark.usefixtures("told")
+def test_what_a_score_starts_with_is_shown_where_everything_is() -> None:
+    explained = ecphora("recall", "Porto", "--limit", "1", "--explain").stdout.splitlines()
+    named = [line.split()[0] for line in explained if " +" in line or " -" in line or "score" in line]
+    assert named[-2:] == ["start", "score"]
+    assert "start" not in ecphora("recall", "Porto").stdout
 
 
 @pytest.mark.usefixtures("told")
@@ -170,6 +178,8 @@ def test_any_width_will_do(width: str, monkeypatch: pytest.MonkeyPatch) -> None:
     result = ecphora("recall", "Porto", "--explain")
     assert "Porto." in result.stdout
     assert max(map(len, result.stdout.splitlines())) <= int(width)
+    fallen = ecphora("why-not", "Porto", "b", "--limit", "1").stdout
+    assert max(map(len, fallen.splitlines())) <= int(width)
 
 
 def test_a_text_cannot_steer_the_terminal() -> None:
@@ -177,6 +187,57 @@ def test_a_text_cannot_steer_the_terminal() -> None:
     shown = ecphora("recall", "Porto").stdout
     assert not {"\x1b", "\x07", "\u202e"} & set(shown)
     assert "[bold]tag[/bold]" in shown
+
+
+# ---- why not
+
+
+@pytest.mark.usefixtures("told")
+def test_why_not_says_what_is_lacking_and_how_to_mend_it() -> None:
+    result = ecphora("why-not", "Porto", "b", "--limit", "1")
+    assert result.exit_code == 0
+    said = " ".join(result.stdout.split())
+    assert said.startswith("It came 2nd of 2, ")
+    assert "; most lacking: " in said
+    assert " Ask with a limit of 2. " in said
+    assert "━━━" in said
+    assert "start" not in result.stdout
+    assert ecphora("why-not", "Porto", "b", "--limit", "2").stdout == "It came back, 2nd of 2.\n"
+
+
+@pytest.mark.usefixtures("told")
+def test_why_not_is_asked_with_the_options_of_recall() -> None:
+    def stage(*options: str) -> str:
+        return str(answer("why-not", "Porto rain Lisbon", "a", *options)["stage"])
+
+    assert stage() == "returned"
+    assert stage("--tokens", "1") == "budget"
+    assert stage("--known-at", "2020-01-01") == "filtered"
+    assert answer("why-not", "Porto", "a", "--speaker", "Bo", "--as-of", "2026-05-01")["held"] == ["speakers", "as_of"]
+    assert stage("--limit", "1", "--strategy", "recency") == "outranked"
+    assert ecphora("why-not", "Porto").exit_code == 2
+    assert ecphora("why-not", "Porto", "a", "--limit", "0").exit_code == 2
+
+
+@pytest.mark.usefixtures("told")
+def test_why_not_as_json_is_clean_and_leaves_no_trace() -> None:
+    found = answer("why-not", "Porto", "b", "--limit", "1")
+    assert set(found) == {
+        "id", "stage", "place", "of", "score", "needed", "behind", "room", "held", "lacking", "sentence",
+    }  # fmt: skip
+    assert (found["id"], found["stage"], found["place"], found["of"], found["room"]) == ("b", "outranked", 2, 2, None)
+    assert found["needed"] > found["score"]
+    assert all(share["value"] > 0 and share["stage"] for share in found["lacking"])
+    assert [one["touch"] for one in answer("history", "b")["accesses"]] == ["encoded"]
+
+
+@pytest.mark.usefixtures("told")
+def test_why_not_of_what_is_not_there_exits_with_three() -> None:
+    result = ecphora("why-not", "Porto", "no\x1bbody")
+    assert result.exit_code == 3
+    assert result.stdout.startswith("There is no memory 'no")
+    assert "\x1b" not in result.stdout
+    assert answer("why-not", "Porto", "nobody", code=3)["stage"] == "absent"
 
 
 # ---- forget
@@ -320,7 +381,7 @@ def test_an_interrupt_exits_with_130(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def commands() -> list[tuple[str, click.Command]]:
-    return [(name, command) for name, command in main.commands.items() if name != "bench"]
+    return [(name, command) for name, command in main.commands.items() if name not in {"bench", "learn"}]
 
 
 @pytest.mark.parametrize(("name", "command"), commands())

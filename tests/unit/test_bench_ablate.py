@@ -8,14 +8,15 @@ import numpy as np
 import pytest
 
 from ecphora import strategies
-from ecphora.bench import ablate, ablations, metrics, run
+from ecphora.bench import ablate, ablations, metrics, run, spaces
 from ecphora.bench.ablate import replied
 from ecphora.bench.ablations import BASELINES, DENSE
 from ecphora.bench.cache import Cached
 from ecphora.bench.comparison import LOW_SIMILARITY, UNANSWERABLE, Asked, Replies, compared
 from ecphora.bench.datasets import Case, Question
 from ecphora.bench.figures import Difference, Figure, Metric
-from ecphora.bench.variants import Model, Space, Special, Trained, Variant
+from ecphora.bench.spaces import Space
+from ecphora.bench.variants import Model, Special, Trained, Variant
 from ecphora.embedders.hashing import Hashing
 from ecphora.errors import UnknownName
 from ecphora.graph import Graph
@@ -79,7 +80,7 @@ def test_each_memory_is_filled_once(embedder: Cached, monkeypatch: pytest.Monkey
         filled.append((case.space, strategy.name))
         return remembered(case, strategy, *rest)  # type: ignore[arg-type]
 
-    monkeypatch.setattr(ablate, "remembered", counted)
+    monkeypatch.setattr(spaces, "remembered", counted)
     writing = Variant("writing", Way("writing", storing_is_querying=True))
     variants = (
         Variant("reading", Way()),
@@ -135,7 +136,7 @@ def test_what_is_trained_learns_from_the_other_spaces(embedder: Cached) -> None:
         assert all(len(space.cues) == len(space.case.questions) for space in spaces)
         return Way("trained")
 
-    model = Model("side", Variant("plain", Way()), (Variant("trained", Trained(train)),))
+    model = Model("side", Variant("plain", Way()), (Variant("trained", Trained(train), apart=True),))
     both = ablate.run("set", CASES, [model], embedder)
     assert seen == [["b"], ["a"]]
     assert of(both.figures, "trained", Metric.FRACTION, 5).value == 1
@@ -143,6 +144,19 @@ def test_what_is_trained_learns_from_the_other_spaces(embedder: Cached) -> None:
     assert seen == [["b"], ["a"]]
     assert {figure.strategy for figure in alone.figures} == {"plain", *(way.label for way in BASELINES)}
     assert ablate.steps(CASES[:1], [model]) == 2 + 2 * (1 + len(BASELINES))
+
+
+def test_questions_are_dealt_where_spaces_are_few(embedder: Cached) -> None:
+    seen: list[list[str]] = []
+
+    def train(spaces: Sequence[Space]) -> Way:
+        seen.append([question.id for space in spaces for question in space.case.questions])
+        return Way("trained")
+
+    model = Model("side", Variant("plain", Way()), (Variant("trained", Trained(train)),))
+    found = ablate.run("set", CASES[1:], [model], embedder).figures
+    assert seen == [["bq1", "bq2"], ["bq0", "bq2"], ["bq0", "bq1"]]
+    assert of(found, "trained", Metric.FRACTION, 5).value == 1
 
 
 def test_an_empty_set_has_no_figures(embedder: Cached) -> None:
@@ -350,7 +364,7 @@ def test_models_are_chosen_by_name() -> None:
 @pytest.mark.parametrize("model", ablations.MODELS.values(), ids=lambda model: model.name)
 def test_the_registry_is_in_order(model: Model) -> None:
     assert ablations.MODELS[model.name] is model
-    labels = [way.label for way in (*model.ways, *ablations.rivals(model), *BASELINES)]
+    labels = [way.label for way in dict.fromkeys([*model.ways, *ablations.rivals(model), *BASELINES])]
     assert len(set(labels)) == len(labels)
     asked_ = [way.strategy for way in model.ways if not isinstance(way.strategy, Trained)]
     assert all(one != other for place, one in enumerate(asked_) for other in asked_[:place])

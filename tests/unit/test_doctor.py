@@ -28,7 +28,8 @@ def path(tmp_path: Path) -> Path:
     for scope in ("default", "other"):
         with Memory(path, scope=scope, embedder=Hashing(32)) as memory:
             memory.remember(TEXTS, speaker="Ana")
-            memory.recall("Where is Ana?")
+            found = memory.recall("Where is Ana?")
+            memory.feedback(found, [found[0].id])
     return path
 
 

@@ -17,7 +17,7 @@ from ecphora.embedders.hashing import Hashing
 from ecphora.errors import EmbedderMismatch, IdCollision, InvalidRecord, WrongVector
 from ecphora.interchange import jsonl
 from ecphora.memory import Memory
-from ecphora.model import Change, Episode
+from ecphora.model import Change, Episode, Kind
 from ecphora.stores.sqlite import SQLite
 
 NOW = datetime(2026, 5, 3, 14, 30, tzinfo=UTC)
@@ -78,8 +78,11 @@ def full(store: SQLite) -> SQLite:
             Episode("line\u2028separator, \r\n and \x1b[31m", id="f"),
         ]
     )
-    one.recall("Where does Ana live?")
+    found = one.recall("Where does Ana live?")
+    one.feedback(found, ["b"])
+    one.forget(one.feedback(found, []))
     one.forget(["c", "d"])
+    one.feedback(one.recall("A long story?", limit=3), [])
     one.remember(Episode("Bo is forgotten.", id="d"), restore=True)
     return store
 
@@ -144,6 +147,27 @@ def test_what_was_forgotten_here_stays_forgotten_unless_restored(full: SQLite, o
     assert memory(other).get("b") is not None
 
 
+def test_a_question_is_refused_with_what_came_back_for_it(full: SQLite, other: SQLite) -> None:
+    there = memory(other)
+    there.remember(Episode("Ana moved to Porto.", id="b", speaker="Ana"))
+    there.forget("b")
+    jsonl.read(exported(full), other, "default", Hashing(DIM))
+    kept = [node.text for node in other.changes("default", 0).nodes if node.kind == Kind.QUESTION]
+    assert kept == ["A long story?"]
+
+
+def test_feedback_that_was_taken_back_here_does_not_come_again(store: SQLite, other: SQLite) -> None:
+    one = memory(store)
+    one.remember("Ana lives in Lisbon.", id="a")
+    id_ = one.feedback(one.recall("Where is Ana?"), "a")
+    lines = exported(store)
+    one.forget(id_)
+    assert jsonl.read(lines, store, "default", Hashing(DIM)).refused == 1
+    assert one.get(id_) is None
+    assert jsonl.read(lines, store, "default", Hashing(DIM), restore=True).refused == 0
+    assert one.get(id_) is not None
+
+
 def test_what_the_file_calls_forgotten_is_refused_later_but_erases_nothing(full: SQLite, other: SQLite) -> None:
     memory(other).remember("Bo keeps a secret.", id="c")
     count = jsonl.read(exported(full), other, "default", Hashing(DIM))
@@ -197,6 +221,8 @@ NODE = (
         ([HEADER, changed(NODE, text=3)], "line 2: text"),
         ([HEADER, changed(NODE, kind="dream")], "line 2: .*dream"),
         ([HEADER, changed(NODE, kind="entity")], "line 2: a node of kind"),
+        ([HEADER, changed(NODE, kind="question")], "line 2: a node of kind"),
+        ([HEADER, changed(NODE, id="question:1")], "line 2: a node of kind"),
         ([HEADER, changed(NODE, happened_at="soon")], "line 2: 'soon' is no date"),
         ([HEADER, changed(NODE, trust=2)], "line 2: trust"),
         ([HEADER, changed(NODE, position=-1)], "line 2: position"),
@@ -256,7 +282,8 @@ def test_everything_survives(some: list[Episode], gone: set[int], vectors: bool)
             for number, episode in enumerate(some):
                 there = episode.supersedes is not None and int(episode.supersedes) < number
                 one.remember(replace(episode, id=str(number), supersedes=episode.supersedes if there else None))
-            one.recall(some[0].text)
+            found = one.recall(some[0].text)
+            one.feedback(found, [hit.id for hit in found][:1])
             one.forget(str(number) for number in gone)
             lines = exported(first, vectors=vectors)
             jsonl.read(lines, second, "other", Hashing(DIM))

@@ -1,7 +1,7 @@
 """Memory: the verbs, from outside."""
 
 import threading
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
 
@@ -9,8 +9,10 @@ import pytest
 
 from ecphora.embedders.hashing import Hashing
 from ecphora.errors import EmbedderMismatch, IdCollision, InvalidInput, StoreClosed, UnknownName
+from ecphora.graph import LINKS, TOUCHES
 from ecphora.memory import Memory
-from ecphora.model import Change, Episode, Evidence, Filter, Hit, Node, Touch
+from ecphora.model import Change, Episode, Erased, Evidence, Filter, Hit, Kind, Link, Node, Touch, Vectors
+from ecphora.reembedding import reembed
 from ecphora.stores.sqlite import SQLite
 from ecphora.strategies.baselines import Bm25
 from ecphora.testing import NOON, FakeClock, differences
@@ -318,6 +320,132 @@ def test_recall_leaves_a_trace(memory: Memory, clock: FakeClock) -> None:
         (Touch.ENCODED, NOON), (Touch.RECALLED, NOON + timedelta(hours=1)),
     ]  # fmt: skip
     assert history.accesses[-1].strength == pytest.approx(hit.score)
+
+
+# ---- feedback
+
+
+def answers(memory: Memory, question: str) -> dict[str, float]:
+    """What a question is kept with: the hits that are there, and what each counted."""
+    graph = memory.graph()
+    places, _ = graph.edges_from(graph.rows([question]))
+    edges = {column: graph.edges[column][places] for column in ("dst", "links", "weights")}
+    assert set(edges["links"].tolist()) <= {LINKS.index(Link.ANSWERED_BY)}
+    return {graph.id(row): float(weight) for row, weight in zip(edges["dst"], edges["weights"], strict=True)}
+
+
+def used(memory: Memory) -> list[str]:
+    accesses = memory.graph().accesses
+    return [memory.graph().id(row) for row in accesses["rows"][accesses["touches"] == TOUCHES.index(Touch.USED)]]
+
+
+def test_feedback_is_kept(memory: Memory, clock: FakeClock) -> None:
+    memory.remember(TALK)
+    found = memory.recall("What sank in the river?", limit=2)
+    asked, told = clock.now, clock.advance(minutes=5)
+    id_ = memory.feedback(found, ["boat", "boat"])
+    question = memory.get(id_)
+    assert question is not None
+    assert question == Node(id_, Kind.QUESTION, "What sank in the river?", asked, told, seq=question.seq)
+    assert id_.startswith("question:")
+    assert (answers(memory, id_), used(memory)) == ({"boat": 1, "river": 0}, ["boat"])
+    graph = memory.graph()
+    assert found.cue.vector is not None
+    assert graph.vectors.view[graph.vector_places[graph.row(id_)]] == pytest.approx(found.cue.vector, abs=1e-3)
+    assert (len(memory), memory.scopes()[0].episodes, len(graph.accesses_of(graph.row(id_) or 0))) == (3, 3, 0)
+    revision = graph.revision
+    assert memory.feedback(found, "boat") == id_  # the same told twice is kept once
+    assert memory.graph().revision == revision
+    assert memory.feedback(found, ["river", "boat"]) == memory.feedback(found, ["boat", "river"]) != id_
+
+
+def test_nothing_was_of_use(memory: Memory) -> None:
+    memory.remember(TALK)
+    found = memory.recall("river")
+    id_ = memory.feedback(found, [])
+    assert answers(memory, id_) == {hit.id: 0 for hit in found}
+    assert used(memory) == []
+    with pytest.raises(InvalidInput, match="'zorro' is not among what came back"):
+        memory.feedback(found, ["zorro"])
+    assert ids(memory.recall("river")) == ids(found)
+
+
+@pytest.mark.parametrize("useful", [["river"], ["boat", "river"], []])
+def test_feedback_is_taken_back(memory: Memory, opened: Callable[..., Memory], useful: list[str]) -> None:
+    memory.remember([*TALK, "Zebulon is a boat."])
+    found, kept = memory.recall("What sank in the river?"), memory.feedback(memory.recall("boat"), ["boat"])
+    before = memory.graph()
+    id_ = memory.feedback(found, useful)
+    assert len(memory.graph().edges) == len(before.edges) + len(found)
+    assert memory.forget(id_) == Erased((id_,), ())
+    left = [one for one in differences(before, memory.graph()) if not one.startswith(("revision", "barred"))]
+    assert [one for one in left if not one.startswith("accesses.")] == []  # what was used stays in the log
+    assert (used(memory), answers(memory, kept)["boat"]) == (["boat", *useful], 1)
+    assert (memory.get(id_), memory.forget(id_)) == (None, Erased((), ()))
+    assert differences(memory.graph(), opened().graph()) == []
+    assert memory.feedback(found, useful) == id_  # and may be given again
+    assert memory.get(id_) is not None
+
+
+def test_a_question_goes_with_what_came_back_for_it(memory: Memory, opened: Callable[..., Memory]) -> None:
+    memory.remember(TALK)
+    other = opened()
+    both, schools = other.recall("the river", limit=2), other.recall("school", limit=1)
+    asked = [other.feedback(both, "river"), other.feedback(both, "boat"), other.feedback(schools, "school")]
+    assert memory.forget("river") == Erased(("river",), ())
+    assert [memory.get(id_) is None for id_ in asked] == [True, True, False]
+    assert differences(memory.graph(), other.graph()) == differences(memory.graph(), opened().graph()) == []
+    assert answers(memory, memory.feedback(both, [])) == {"boat": 0}  # of the one that is still there
+    other.forget(["boat", "school"])
+    nowhere = memory.feedback(both, ["boat"])
+    assert (memory.get(nowhere), len(memory.graph())) == (None, 0)
+
+
+def test_taking_feedback_back_bars_no_memory_of_the_same_words(memory: Memory) -> None:
+    memory.remember(TALK)
+    memory.forget(memory.feedback(memory.recall("the river"), []))
+    assert memory.remember("the river").refused == ()
+    with pytest.raises(InvalidInput, match="begins as those of names, insights or questions"):
+        memory.remember("the river", id="question:1")
+
+
+def test_a_hit_that_goes_meanwhile(opened: Callable[..., Memory], tmp_path: Path) -> None:
+    other = opened()
+    other.remember(TALK)
+
+    class Meanwhile(SQLite):
+        def commit(self, scope: str, change: Change, /) -> Change:
+            if change.nodes:
+                other.forget("boat")
+            return super().commit(scope, change)
+
+    store = Meanwhile(tmp_path / "memory.db")
+    memory = Memory(store, embedder=Hashing(64), clock=FakeClock())
+    found = memory.recall("the river", limit=2)
+    assert answers(memory, memory.feedback(found, ["boat"])) == {"river": 0}
+    store.close()
+
+
+def test_questions_are_embedded_anew_as_cues(tmp_path: Path) -> None:
+    class Asking(Hashing):
+        """Knows a question from a text."""
+
+        name = "asking"
+
+        def embed(self, texts: Sequence[str], /, *, cue: bool = False) -> Vectors:
+            return super().embed([f"asked: {text}" if cue else text for text in texts])
+
+    with Memory(tmp_path / "m.db", embedder=Hashing(64)) as memory:
+        memory.remember(TALK)
+        id_ = memory.feedback(memory.recall("the river"), [])
+    assert reembed(tmp_path / "m.db", embedder=Asking(32)) == len(TALK) + 1
+    with Memory(tmp_path / "m.db", embedder=Asking(32)) as memory:
+        graph, (asked,) = memory.graph(), Hashing(32).embed(["asked: the river"])
+        assert graph.vectors.view[graph.vector_places[graph.row(id_)]] == pytest.approx(asked, abs=1e-3)
+        assert memory.recall("the river")[0].id == "river"
+
+
+# ---- strategies, scopes, handles
 
 
 def test_a_strategy_of_ones_own(tmp_path: Path) -> None:

@@ -7,7 +7,7 @@ import sqlite3
 import stat
 import time
 from collections.abc import Callable, Iterator
-from contextlib import closing
+from contextlib import closing, nullcontext
 from dataclasses import replace
 from pathlib import Path
 
@@ -297,14 +297,20 @@ def as_nobody(path: Path, what: str) -> None:
         os.setuid(65534)
     with Memory(path, embedder=Hashing(16), scope="s") as memory:
         assert memory.read_only
-        if what == "recall":
-            assert memory.recall("the river", strategy="bm25")[0].id == "a"
-            return
-        with pytest.raises(StoreReadOnly, match="may not be written; give its owner write access"):
-            memory.remember("more") if what == "remember" else memory.forget("a")
+        found = memory.recall("the river", strategy="bm25")
+        assert found[0].id == "a"
+        acts: dict[str, Callable[[], object]] = {
+            "recall": lambda: memory.recall("the river"),
+            "remember": lambda: memory.remember("more"),
+            "forget": lambda: memory.forget("a"),
+            "feedback": lambda: memory.feedback(found, []),
+        }
+        writes = pytest.raises(StoreReadOnly, match="may not be written; give its owner write access")
+        with nullcontext() if what == "recall" else writes:
+            acts[what]()
 
 
-@pytest.mark.parametrize("what", ["recall", "remember", "forget"])
+@pytest.mark.parametrize("what", ["recall", "remember", "forget", "feedback"])
 @pytest.mark.parametrize("folder", [0o555, 0o777])
 def test_a_file_that_may_not_be_written_can_be_read(what: str, folder: int, written: Path) -> None:
     for parent in written.parents[:4]:

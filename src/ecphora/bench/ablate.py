@@ -7,8 +7,9 @@ a talk, and to ask of each of ten thousand passages what it stirs takes long. Wh
 """
 
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 
@@ -19,9 +20,12 @@ from .ablations import BASELINES, rivals
 from .cache import Cached
 from .comparison import LOW, Asked, Replies, compared
 from .datasets import Case
-from .run import Indexing, Outcome, Tick, remembered
-from .variants import Model, Space, Trained, Variant
+from .run import Indexing, Outcome, Tick
+from .spaces import Space, space
+from .variants import Model, Trained, Variant
 
+SPACE_FOLDS, QUESTION_FOLDS = 10, 5
+"""Into how many folds spaces are dealt at most, and questions where there are fewer than three spaces."""
 FIRED = "fired"
 """The share that says whether a row fired."""
 
@@ -78,7 +82,7 @@ def run(
 def _askable(ways: Sequence[Variant], cases: Sequence[Case]) -> list[Variant]:
     """Those that can be asked: what is trained needs other spaces to learn from, and what is for talk needs talk."""
     several, told = len(cases) > 1, _told(cases)
-    return [way for way in ways if (several or not isinstance(way.strategy, Trained)) and (told or not way.talk)]
+    return [way for way in ways if (several or not way.apart) and (told or not way.talk)]
 
 
 def _told(cases: Sequence[Case]) -> bool:
@@ -94,18 +98,6 @@ def _homes(ways: Sequence[Variant], cases: Sequence[Case]) -> list[tuple[Strateg
         home = None if writer is None else way.home or way
         found.setdefault(home, (writer or Dense(), []))[1].append(way)
     return list(found.values())
-
-
-def space(case: Case, writer: Strategy, embedder: Cached, tick: Tick = lambda _steps: None) -> Space:
-    """A space remembered with a strategy; its memory is closed again, for a graph never changes."""
-    embedder.embed([question.text for question in case.questions], cue=True)  # at once, into the cache
-    with remembered(case, writer, embedder, tick) as (memory, clock):
-        standing = clock.now
-        cues = []
-        for question in case.questions:
-            clock.now = question.asked_at or standing
-            cues.append(memory.cue(question.text))
-        return Space.of(case, memory.graph(), cues)
 
 
 def _asked(spaces: Sequence[Space]) -> Asked:
@@ -128,19 +120,35 @@ def nearest(space: Space, place: int) -> float:
 
 def _replies(spaces: Sequence[Space], way: Variant, tick: Tick) -> Replies:
     found: list[Reply] = []
-    for space in spaces:
-        strategy = way.strategy
-        if isinstance(strategy, Trained):
-            strategy = strategy.train([other for other in spaces if other is not space])
-        for place, cue in enumerate(space.cues):
-            found.append(replied(space, place, strategy.activate(cue, space.graph)))
-            tick(1)
+    for strategy, some in _taught(spaces, way):
+        for one in some:
+            for place, cue in enumerate(one.cues):
+                found.append(replied(one, place, strategy.activate(cue, one.graph)))
+                tick(1)
     return Replies(
         tuple(one.places for one in found),
         np.array([one.confidence for one in found], np.float64),
         np.array([one.fired for one in found], np.float64),
         np.array([one.caught for one in found], np.float64),
     )
+
+
+def _taught(spaces: Sequence[Space], way: Variant) -> Iterator[tuple[Strategy, Sequence[Space]]]:
+    """A strategy with the spaces it is asked of, in their order; one that is trained once for each fold, without it."""
+    if not isinstance(way.strategy, Trained):
+        yield way.strategy, spaces
+        return
+    folds = folded(spaces, apart=way.apart)
+    for fold in folds:
+        yield way.strategy.train([one for other in folds if other is not fold for one in other]), fold
+
+
+def folded(spaces: Sequence[Space], *, apart: bool = False) -> list[list[Space]]:
+    """Spaces in at most ten folds, in their order; of fewer than three the questions are dealt, unless kept apart."""
+    if len(spaces) < 3 and not apart:
+        return [[part] for one in spaces for part in one.dealt(QUESTION_FOLDS)]
+    bounds = np.linspace(0, len(spaces), min(len(spaces), SPACE_FOLDS) + 1).astype(int).tolist()
+    return [list(spaces[start:end]) for start, end in pairwise(bounds)]
 
 
 def replied(space: Space, place: int, activation: Activation) -> Reply:

@@ -6,20 +6,27 @@ write recall from the memory that their model filled, so that what is compared i
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from functools import lru_cache
 
 import numpy as np
 
-from .. import learn, strategies
+from .. import learn, strategies, weights
 from ..errors import UnknownName
-from ..stages import choose, seed, sidenet
+from ..learn.ranking import Lesson, train
+from ..learn.ranking import Trained as Learned
+from ..stages import choose, seed, sidenet, signals
+from ..stages.ranker import Ranker
 from ..stages.sidenet import Example
 from ..strategies import ecphory, eisa, synapse, synaptic, weave
 from ..strategies.ecphory import Ecphory
 from ..strategies.eisa import Eisa
+from ..strategies.fused import Fused
 from ..strategies.synapse import Synapse
 from ..strategies.synaptic import Synaptic
 from ..strategies.weave import Weave
-from .variants import Model, Space, Special, Trained, Variant
+from . import learning
+from .spaces import Space
+from .variants import Model, Special, Trained, Variant
 
 SETS = ("locomo", "realtalk", "lihua", "musique", "2wikimultihopqa", "hotpotqa", "beam_100k")
 """The sets that are run where none is named."""
@@ -94,7 +101,7 @@ def _eisa() -> Model:
         (
             Variant("no chronology", replace(ours, kappa=0.0)),
             Variant("one bank", replace(ours, encm=None)),
-            Variant("side network", Trained(_with_side_network)),
+            Variant("side network", Trained(_with_side_network), apart=True),
             published,
             Variant("published, no chronology", replace(theirs, kappa=0.0), base=published),
             Variant("published, one bank", replace(theirs, encm=None), base=published),
@@ -159,13 +166,50 @@ def _weave() -> Model:
     )
 
 
-MODELS: Mapping[str, Model] = {model.name: model for model in (_synaptic(), _synapse(), _eisa(), _ecphory(), _weave())}
+def _fused() -> Model:
+    whole = Fused()
+    return Model(
+        "fused",
+        BASELINES[-1],
+        (
+            *(Variant(f"without {name}", _less(whole, columns)) for name, columns in signals.named().items()),
+            Variant("without inhibition", _less(whole, ["said better"])),
+            Variant("cross-validated", Trained(_taught)),
+        ),
+    )
+
+
+def _less(whole: Fused, columns: Iterable[str]) -> Fused:
+    """``fused`` with the weights of some columns at 0, nothing trained anew."""
+    gone = frozenset(columns)
+    heads = (
+        replace(head, weights={name: weight for name, weight in head.weights.items() if name not in gone})
+        for head in whole.ranker.heads
+    )
+    return replace(whole, ranker=Ranker(*heads))
+
+
+def _taught(spaces: Sequence[Space]) -> Fused:
+    """``fused`` that learned on from the weights of the package, from other questions of the set."""
+    taught = train([one for space in spaces for one in _lessons(space)], Learned(*weights.fused()))
+    return Fused(taught.ranker, taught.knowing)
+
+
+@lru_cache(maxsize=256)
+def _lessons(space: Space) -> list[Lesson]:
+    return list(learning.of_space("set", space))
+
+
+MODELS: Mapping[str, Model] = {
+    model.name: model for model in (_fused(), _synaptic(), _synapse(), _eisa(), _ecphory(), _weave())
+}
 """Every model that can be ablated, by its name."""
 
 
 def rivals(model: Model) -> list[Variant]:
     """The other models, for a model whose paper has a measurement of its own; else none."""
-    return [other.full for other in MODELS.values() if other.name != model.name] if model.specials else []
+    others = (other.full for other in MODELS.values() if other.name != model.name)
+    return [other for other in others if other not in BASELINES] if model.specials else []
 
 
 def chosen(names: Iterable[str]) -> list[Model]:

@@ -69,6 +69,11 @@ class Cached:
         """The length of every vector."""
         return self.embedder.dim
 
+    @property
+    def floor(self) -> float:
+        """The cosine at which the embedder behind it finds two texts unrelated."""
+        return float(getattr(self.embedder, "floor", 0.0))
+
     def reads(self, text: str, /) -> float:
         """How much of the text the embedder behind it can read, in 0..1."""
         return self.embedder.reads(text)

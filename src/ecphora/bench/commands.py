@@ -12,10 +12,9 @@ import click
 from rich.console import Console, Group
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 
-from .. import strategies
-from ..embedders.minilm import MiniLM
+from .. import settings, strategies
 from ..errors import InvalidInput
-from . import ablate, ablation_tables, ablations, datasets, figures, report
+from . import ablate, ablation_tables, ablations, datasets, drawing, figures, open_questions, report
 from .cache import Cached
 from .run import Outcome, Tick, record, run, steps
 
@@ -32,9 +31,21 @@ def bench() -> None:
     """Measure recall on public data sets."""
 
 
+by_embedder = click.option(
+    "--embedder", metavar="NAME", help="As for the other commands.  [env ECPHORA_EMBEDDER; default minilm]"
+)
+"""The option of commands that embed."""
+
+
+def cached(embedder: str | None) -> Cached:
+    """The embedder of a setting, or of the environment's, with what it embedded before."""
+    return Cached(settings.load().over(embedder=embedder).make_embedder())
+
+
 def _sources(command: Callable[..., None]) -> Callable[..., None]:
     """The options that say which questions are asked and where the figures go."""
     for option in (
+        by_embedder,
         click.option("--limit", type=click.IntRange(min=1), help="Take at most so many questions of a set."),
         click.option(
             "--json", "target", type=TARGET, metavar="FILE", help="Write the figures as JSON lines; - is stdout."
@@ -54,6 +65,7 @@ class _Source:
     docs: Path | None
     target: str | None
     limit: int | None
+    embedder: str | None
 
     def checked(self, names: Sequence[str]) -> list[str]:
         """The names of sets, each once; what is wrong with one is said before hours are spent."""
@@ -67,13 +79,14 @@ class _Source:
         """The command line that does it again; folders differ from machine to machine."""
         words = ["ecphora", "bench", name, "--data", "DATA", *(("--docs", "DOCS") if self.docs else ())]
         words += [word for option, values in options.items() for value in values for word in (option, value)]
+        words += ("--embedder", self.embedder) if self.embedder else ()
         return shlex.join([*words, *(("--limit", str(self.limit)) if self.limit else ())])
 
     @contextmanager
     def running(self, command: str) -> Iterator[tuple[Cached, Console, Callable[[str], None]]]:
         """The embedder, where to print, and where lines go: the first, of the run, is written."""
         with ExitStack() as stack:
-            embedder = stack.enter_context(Cached(MiniLM()))
+            embedder = stack.enter_context(cached(self.embedder))
             write = stack.enter_context(_lines(self.target))
             write(record(embedder.name, command).line())
             yield embedder, Console(width=None if sys.stdout.isatty() else WIDTH, quiet=self.target == "-"), write
@@ -97,7 +110,7 @@ def recall(*, sets: Sequence[str], chosen: Sequence[str], **source: Any) -> None
     with asked.running(asked.command("recall", {"--set": sets, "--strategy": chosen})) as (embedder, out, write):
         for name in names:
             cases = list(datasets.cases(name, asked.data, asked.docs, asked.limit))
-            with _progress(name, steps(cases, ways)) as tick:
+            with progress(name, steps(cases, ways)) as tick:
                 outcome = run(name, cases, ways, embedder, tick)
             _told(outcome, report.tables(outcome.figures), out, write)
         out.print(f"{report.WORDS} {report.TIMES}", highlight=False)
@@ -127,10 +140,44 @@ def ablate_(*, sets: Sequence[str], chosen: Sequence[str], **source: Any) -> Non
     with asked.running(asked.command("ablate", {"--set": sets, "--model": chosen})) as (embedder, out, write):
         for name in names:
             cases = list(datasets.cases(name, asked.data, asked.docs, asked.limit))
-            with _progress(name, ablate.steps(cases, models)) as tick:
+            with progress(name, ablate.steps(cases, models)) as tick:
                 outcome = ablate.run(name, cases, models, embedder, tick)
             _told(outcome, ablation_tables.tables(outcome.figures), out, write)
         out.print(ablation_tables.WORDS, ablation_tables.SPECIAL_WORDS, sep="\n", highlight=False)
+
+
+@bench.command("open")
+@_sources
+@click.option("--set", "sets", multiple=True, required=True, metavar="NAME", help="Set to run; may be repeated.")
+def open_(*, sets: Sequence[str], **source: Any) -> None:
+    """Measure what the papers left open, for fused and the plain baselines.
+
+    Recall as a memory grows from one episode to a thousand; recall where names were badly found; how much must be
+    brought back for equal recall; and how often the answer is there at each confidence. `ecphora bench draw` makes
+    pictures of the JSON lines.
+    """
+    asked = _Source(**source)
+    ways = [strategies.by_name(name) for name in ("dense", "bm25", "rrf", "fused")]
+    names = asked.checked(sets)
+    with asked.running(asked.command("open", {"--set": sets})) as (embedder, out, write):
+        for name in names:
+            cases = list(datasets.cases(name, asked.data, asked.docs, asked.limit))
+            with progress(name, open_questions.STEPS) as tick:
+                found = list(open_questions.run(name, cases, ways, embedder, tick))
+            for figure in found:
+                write(figure.line())
+            out.print(drawing.table(found))
+
+
+@bench.command("draw")
+@click.argument("files", type=FILE, nargs=-1, required=True, metavar="FILE...")
+@click.option("--into", type=FOLDER, required=True, help="Folder of the pictures.")
+def draw(files: Sequence[Path], into: Path) -> None:
+    """Draw pictures, as SVG, of the JSON lines of `ecphora bench open`: growth.svg, names.svg and reliability.svg."""
+    found = [figure for file in files for one in figures.read(file) for figure in one.figures]
+    for name, picture in drawing.pictures(found).items():
+        (into / name).write_text(picture, "utf-8")
+        click.echo(f"drawn: {into / name}")
 
 
 @bench.command("report")
@@ -179,7 +226,7 @@ def _size(outcome: Outcome) -> str:
 
 
 @contextmanager
-def _progress(name: str, total: int) -> Iterator[Tick]:
+def progress(name: str, total: int) -> Iterator[Tick]:
     """A bar on stderr that is gone when it is done; none where stderr is no terminal."""
     console = Console(stderr=True)
     bar = Progress(

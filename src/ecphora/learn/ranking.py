@@ -4,7 +4,7 @@ Logistic regression over the rows of the pools. Every weight keeps a sign, so th
 its column means, and is drawn to what was known before: to 0, or to the weights that come with the package.
 """
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -38,8 +38,9 @@ LEAST = 0.004
 class Lesson:
     """A question with its pool, and what is known of it.
 
-    ``whole`` is false for a small part of a space, from which only knowing is learned. ``documents`` numbers the document of each row of the pool; a text that is stored in pieces is one. ``gold`` are the
-    numbers of those that hold the answer, in the pool or not. ``answerable`` is None where that is not known.
+    ``whole`` is false for a small part of a space, from which only knowing is learned. ``documents`` numbers the
+    document of each row of the pool; a text that is stored in pieces is one. ``gold`` are the numbers of those that
+    hold the answer, in the pool or not. ``answerable`` is None where that is not known.
     """
 
     set: str
@@ -57,13 +58,13 @@ class Lesson:
 
 
 def lesson(
+    cue: Cue,
+    graph: Graph,
+    *,
     set_: str,
     space: str,
-    graph: Graph,
-    cue: Cue,
     documents: Rows,
     gold: Iterable[int],
-    *,
     answerable: bool | None,
     whole: bool = True,
 ) -> Lesson:
@@ -80,7 +81,9 @@ class Trained:
     knowing: Knowing
 
 
-Progress = Callable[[int, int], None]
+_NOTHING = (0.0,) * len(SIGNS)
+UNTAUGHT = Trained(Ranker(Head(-8.0, {}), Head(-8.0, {}), Head(-8.0, {})), Knowing(_NOTHING, 0.0, _NOTHING, 0.0))
+"""Where training begins that builds on nothing: no column is worth anything."""
 
 
 def train(lessons: Sequence[Lesson], prior: Trained, *, ridge: float = RIDGE) -> Trained:

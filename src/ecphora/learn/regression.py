@@ -29,8 +29,13 @@ def bounded(
     ``counts`` says how much each example counts. The ridge draws to ``prior``, which keeps the signs. Newton's method
     on the weights that are not held at 0 by their sign, each step halved until the loss falls.
     """
+
+    def loss_of(given: Numbers) -> float:
+        odds = features @ given
+        return float(counts @ (np.logaddexp(0, odds) - labels * odds) + 0.5 * ridge @ (given - prior) ** 2)
+
     weights = prior.copy()
-    loss = _loss(features, labels, counts, weights, ridge, prior)
+    loss = loss_of(weights)
     for _ in range(NEWTON):
         p = 1 / (1 + np.exp(-np.clip(features @ weights, -60, 60)))
         slope = features.T @ (counts * (p - labels)) + ridge * (weights - prior)
@@ -44,7 +49,7 @@ def bounded(
         while step > STILL:
             moved = weights - step * move
             moved = np.where((sign != 0) & (moved * sign < 0), 0, moved)
-            better = _loss(features, labels, counts, moved, ridge, prior)
+            better = loss_of(moved)
             if better <= loss:
                 break
             step /= 2
@@ -54,10 +59,3 @@ def bounded(
         if done:
             break
     return weights
-
-
-def _loss(
-    features: Numbers, labels: Numbers, counts: Numbers, weights: Numbers, ridge: Numbers, prior: Numbers
-) -> float:
-    odds = features @ weights
-    return float(counts @ (np.logaddexp(0, odds) - labels * odds) + 0.5 * ridge @ (weights - prior) ** 2)

@@ -18,19 +18,21 @@ def neighbours(graph: Graph, scores: Scores) -> Scores:
     return np.maximum(np.where(before >= 0, scores[before], 0), np.where(after >= 0, scores[after], 0))
 
 
-def session(graph: Graph, scores: Scores) -> Scores:
-    """The mean of the best three scores in each row's session, of the rows among the best 500 in all; else 0."""
-    company = graph.zeros()
+def sessions(graph: Graph, scores: Scores) -> Scores:
+    """The mean of the best three scores in each session, of the rows among the best 500 in all.
+
+    The last number is 0 and stands for no session.
+    """
+    means = np.zeros(len(graph.sessions.names) + 1, np.float32)
     sessions = graph.nodes["sessions"]
     rows = top(np.where(sessions >= 0, scores, 0), CONSIDERED)
     rows = rows[(sessions[rows] >= 0) & (scores[rows] > 0)]
     if not len(rows):
-        return company
+        return means
     rows = rows[np.argsort(sessions[rows], kind="stable")]  # by session, the best of each first
     number = sessions[rows]
     first = np.flatnonzero(np.r_[True, number[1:] != number[:-1]])
     place = np.arange(len(rows)) - np.repeat(first, np.diff(np.r_[first, len(rows)]))
     leading = place < BEST
-    means = np.zeros(len(graph.sessions.names), np.float32)
     np.add.at(means, number[leading], scores[rows[leading]] / BEST)
-    return np.where(sessions >= 0, means[sessions], 0)
+    return means

@@ -6,8 +6,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..graph import Graph
-from ..model import Cue, Mask, Rows, Scores
-from . import seed
+from ..model import Mask, Rows, Scores
+from .seed import Postings
 
 AROUND = 3
 """How many turns before and after a row count as told around it."""
@@ -37,30 +37,27 @@ class Covering:
         return np.max(self.own * (self.weights / highest), axis=1, initial=0).astype(np.float32)
 
 
-def covering(graph: Graph, cue: Cue, rows: Rows) -> Covering:
-    """Look up the cue's words in some rows and in those told around them."""
-    asked = np.unique(cue.words)
-    places, which = graph.postings(asked)
-    counts = np.bincount(which, minlength=len(asked))
+def covering(postings: Postings, rows: Rows) -> Covering:
+    """Look up which words some rows hold, and those told around them."""
+    graph = postings.graph
     near = _around(graph, rows)
-    wanted = np.unique(near[near >= 0])
-    told = graph.words["rows"][places]
-    at = np.searchsorted(wanted, told)
-    here = at < len(wanted)
-    here[here] = wanted[at[here]] == told[here]
-    holds = np.zeros((len(wanted) + 1, len(asked)), np.bool_)  # its last stands for no row
-    holds[at[here], which[here]] = True
-    index = np.where(near >= 0, np.searchsorted(wanted, near), len(wanted))
-    around = holds[index].any(axis=1)
-    return Covering(seed.idf(graph, counts).astype(np.float64), counts > 0, holds[index[:, 0]], around)
+    place = np.full(len(graph) + 1, -1, np.intp)  # its last stands for no row
+    place[near.ravel()] = np.arange(near.size)
+    place[-1] = near.size
+    at = place[postings.rows]
+    here = at >= 0
+    holds = np.zeros((near.size + 1, len(postings.weights)), np.bool_)
+    holds[at[here], postings.which[here]] = True
+    held = holds[place[near]]
+    return Covering(postings.weights, postings.known, held[0], np.logical_or.reduce(held, axis=0))
 
 
 def _around(graph: Graph, rows: Rows) -> Rows:
-    """Each row and those told around it, -1 for none; shape ``(len(rows), 1 + 2 * AROUND)``."""
+    """Each row and those told around it, -1 for none; shape ``(1 + 2 * AROUND, len(rows))``."""
     near = [rows]
     for beside in (graph.previous, graph.following):
         step = rows
         for _ in range(AROUND):
             step = np.where(step >= 0, beside[step], -1)
             near.append(step)
-    return np.stack(near, axis=1)
+    return np.stack(near)

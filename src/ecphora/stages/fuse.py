@@ -1,10 +1,14 @@
 """Several scores made one."""
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 
 import numpy as np
 
-from ..model import Mask, Scores
+from ..model import Mask, Rows, Scores
+
+ALL = slice(None)
+"""All rows."""
 
 
 def reciprocal_rank(scores: Scores, *, k: int = 60) -> Scores:
@@ -16,13 +20,33 @@ def reciprocal_rank(scores: Scores, *, k: int = 60) -> Scores:
     return fused
 
 
-def above_mean(scores: Scores, among: Mask) -> Scores:
-    """Scores as standard deviations above their mean over some rows; 0 below it, and where they do not vary."""
-    part = scores[among]
-    spread = float(part.std()) if len(part) else 0.0
-    if spread < 1e-6:
-        return np.zeros(len(scores), np.float32)
-    return np.maximum(0, (scores - part.mean()) / spread).astype(np.float32)
+@dataclass(frozen=True, slots=True)
+class Measured:
+    """Scores, their mean and standard deviation over some rows, and the best of some."""
+
+    scores: Scores
+    mean: float
+    deviation: float
+    best: float
+
+    @staticmethod
+    def of(scores: Scores, among: Mask, allowed: Mask) -> "Measured":
+        """Measure scores over the rows of ``among``, and the best of those that are ``allowed``."""
+        part = scores[among]
+        mean, deviation = (float(part.mean()), float(part.std())) if len(part) else (0.0, 0.0)
+        return Measured(scores, mean, deviation, float((scores * allowed).max(initial=0.0)))
+
+    def above_mean(self, rows: Rows | slice = ALL) -> Scores:
+        """The scores of rows as standard deviations above the mean; 0 below it, and where they do not vary."""
+        scores = self.scores[rows]
+        if self.deviation < 1e-6:
+            return np.zeros(len(scores), np.float32)
+        return np.maximum(0, (scores - self.mean) / self.deviation).astype(np.float32)
+
+    def of_best(self, rows: Rows | slice = ALL) -> Scores:
+        """The scores of rows in parts of the best; 0 where none is positive."""
+        scores = self.scores[rows]
+        return np.maximum(0, scores / self.best).astype(np.float32) if self.best > 0 else np.zeros_like(scores)
 
 
 def of_best(scores: Scores) -> Scores:

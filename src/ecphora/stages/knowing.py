@@ -68,7 +68,7 @@ def signs(sheet: Sheet, weighed: Weighed) -> Scores:
             sheet.words[best].max() / (most * (K1 + 1)),
             covering.part(covering.own[first])[0],
             covering.part(covering.around[best]).max(),
-            covering.part(covering.own[best].any(axis=0)[None])[0],
+            covering.part(np.logical_or.reduce(covering.own[best], axis=0, keepdims=True))[0],
             covering.weights[~covering.known].sum() / most,
             len(covering.weights),
             *_person(sheet, weighed),

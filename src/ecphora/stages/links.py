@@ -3,9 +3,10 @@
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
-from ..graph import LINKS, Graph
-from ..model import Cue, Link, Rows, Scores
+from ..graph import LINKS, Earlier, Graph
+from ..model import Link, Mask, Rows, Scores
 from ..ports import Trail
 
 SEEDS = 8
@@ -15,112 +16,163 @@ FAN = 500
 
 _MENTIONS = LINKS.index(Link.MENTIONS)
 _ABOUT = LINKS.index(Link.ABOUT)
-NAMING = np.array([_MENTIONS, _ABOUT])
 
 
 @dataclass(frozen=True, slots=True)
 class Linked:
-    """Rows reached by links: how strongly, from which row, and by which name."""
+    """Rows reached by links, ascending: how strongly, from which row, and by which name."""
 
-    scores: Scores
-    trail: Trail
+    rows: Rows
+    values: Scores
+    by: Rows
+    via: Rows
 
+    def at(self, rows: Rows) -> Scores:
+        """How strongly some rows are reached, 0 for the others."""
+        found = np.zeros(len(rows), np.float32)
+        if len(self.rows):
+            place = np.minimum(np.searchsorted(self.rows, rows), len(self.rows) - 1)
+            here = self.rows[place] == rows
+            found[here] = self.values[place[here]]
+        return found
 
-def titled(graph: Graph, cue: Cue) -> Scores:
-    """1 for each row whose title is a name in the cue."""
-    scores = graph.zeros()
-    places, _ = graph.edges_to(np.unique(graph.rows(cue.entities)))
-    scores[graph.edges["src"][places[graph.edges["links"][places] == _ABOUT]]] = 1
-    return scores
-
-
-def named(graph: Graph, cue: Cue) -> Scores:
-    """The rarity-weighted part of the cue's names that each row mentions or is about, in 0..1."""
-    scores = graph.zeros()
-    asked = np.unique(graph.rows(cue.entities))
-    places, which = graph.edges_to(asked)
-    naming = np.isin(graph.edges["links"][places], NAMING)
-    places, which = places[naming], which[naming]
-    if not len(places):
-        return scores
-    n = max(2, int(graph.episodes.sum()))
-    rarity = np.minimum(1, np.log1p(n / np.maximum(1, np.bincount(which, minlength=len(asked)))) / np.log1p(n))
-    pairs = np.unique(graph.edges["src"][places].astype(np.int64) * len(asked) + which)  # a title is mentioned too
-    rows, which = np.divmod(pairs, len(asked))
-    np.add.at(scores, rows, (rarity / rarity.sum())[which])
-    return scores
+    def trail(self, graph: Graph) -> Trail:
+        """The ways by which the rows were reached."""
+        trail = Trail(np.full(len(graph), -1, np.intp), np.full(len(graph), -1, np.intp))
+        trail.by[self.rows] = self.by
+        trail.via[self.rows] = self.via
+        return trail
 
 
-def followed(graph: Graph, cue: Cue, scores: Scores, seeds: Rows) -> tuple[Linked, Linked]:
-    """Follow the names that the seeds mention and the cue does not.
+@dataclass(frozen=True, slots=True)
+class Naming:
+    """The names that some rows mention or are about: an entry for each link, with the place of its row."""
+
+    names: Rows
+    of: Rows
+
+
+def naming(graph: Graph, rows: Rows) -> Naming:
+    """Look up the names of some distinct rows."""
+    places, of = graph.edges_from(rows)
+    names = _names(graph.edges["links"][places])
+    return Naming(graph.edges["dst"][places[names]].astype(np.intp), of[names])
+
+
+def titled(graph: Graph, asked: Rows) -> Rows:
+    """The rows whose title is one of the names asked, ascending."""
+    places, _ = graph.edges_to(asked)
+    return np.unique(graph.edges["src"][places[graph.edges["links"][places] == _ABOUT]]).astype(np.intp)
+
+
+def named(graph: Graph, asked: Rows, some: Naming, count: int) -> Scores:
+    """The rarity-weighted part of the names asked that each of so many rows mentions or is about, in 0..1."""
+    if not len(asked):
+        return np.zeros(count, np.float32)
+    rarity = _rarity(graph, asked)
+    place = np.minimum(np.searchsorted(asked, some.names), len(asked) - 1)
+    here = asked[place] == some.names
+    pairs = np.unique(some.of[here] * len(asked) + place[here])  # a title is mentioned too
+    return np.bincount(pairs // len(asked), (rarity / rarity.sum())[pairs % len(asked)], count).astype(np.float32)
+
+
+def followed(graph: Graph, asked: Rows, seeds: Rows, strengths: Scores) -> tuple[Linked, Linked]:
+    """Follow the names that the seeds mention and the cue does not; ``asked`` are those in the cue.
 
     Gives the rows *about* such a name, each as strong as its best seed, and the rows that *share* such names with a
     seed, each with the summed rarity of the names shared times the strength of that seed; the best seed counts.
-    Strengths are those of ``scores``, cut to 0..1.
+    ``strengths`` are those of the seeds; they are cut to 0..1.
     """
-    edges, n = graph.edges, max(2, int(graph.episodes.sum()))
+    edges = graph.edges
     leaving, of_seed = graph.edges_from(seeds)
-    mentions = edges["links"][leaving] == _MENTIONS
-    names, name_of = np.unique(edges["dst"][leaving[mentions]], return_inverse=True)
-    of_seed = of_seed[mentions]
+    to = edges["dst"][leaving]
+    known = (to[:, None] == asked).any(axis=1)
+    open_ = (edges["links"][leaving] == _MENTIONS) & _leads(graph, to) & ~known
+    names, name_of = np.unique(to[open_], return_inverse=True)
+    of_seed = of_seed[open_]
+    # Every way seed -> name -> row: the links to each name, once for each seed that mentions it.
     arriving, of_name = graph.edges_to(names)
     fan = np.bincount(of_name, minlength=len(names))
-    rarity = np.log1p(n / np.maximum(1, fan)) / np.log1p(n)
-    rarity[(fan > FAN) | np.isin(names, graph.rows(cue.entities))] = 0  # leads nowhere, or was asked for anyway
-    # Every way seed -> name -> row: the edges into each name, once for each seed that mentions it.
-    starts = np.cumsum(fan) - fan
     order = np.argsort(of_name, kind="stable")
-    way_seed = np.repeat(of_seed, fan[name_of])
-    way_name = np.repeat(name_of, fan[name_of])
-    within = np.arange(len(way_name)) - np.repeat(np.cumsum(fan[name_of]) - fan[name_of], fan[name_of])
-    place = arriving[order[starts[way_name] + within]]
+    ways = fan[name_of]
+    way_seed, way_name = np.repeat(of_seed, ways), np.repeat(name_of, ways)
+    within = np.arange(len(way_name)) - np.repeat(np.cumsum(ways) - ways, ways)
+    place = arriving[order[(np.cumsum(fan) - fan)[way_name] + within]]
     row, link = edges["src"][place].astype(np.intp), edges["links"][place]
-    open_ = (rarity[way_name] > 0) & (row != seeds[way_seed])
-    strength = np.clip(scores[seeds], 0, 1)[way_seed]
-    about = open_ & (link == _ABOUT)
-    shared = open_ & (link == _MENTIONS)
-    pair = way_seed * len(graph) + row
-    _, of_pair = np.unique(pair[shared], return_inverse=True)
-    sums = np.bincount(of_pair, (rarity[way_name] * strength)[shared])
+    strength = np.clip(strengths, 0, 1)[way_seed]
+    other = row != seeds[way_seed]
+    about, shared = other & (link == _ABOUT), other & (link == _MENTIONS)
+    _, of_pair = np.unique((way_seed * len(graph) + row)[shared], return_inverse=True)
+    sums = np.bincount(of_pair, (_rarity(graph, names)[way_name] * strength)[shared]).astype(np.float32)
     return (
-        _linked(graph, row[about], strength[about], seeds[way_seed[about]], names[way_name[about]]),
-        _linked(graph, row[shared], sums[of_pair].astype(np.float32), seeds[way_seed[shared]], names[way_name[shared]]),
+        _linked(row[about], strength[about], seeds[way_seed[about]], names[way_name[about]]),
+        _linked(row[shared], sums[of_pair], seeds[way_seed[shared]], names[way_name[shared]]),
     )
 
 
-def met(graph: Graph, cue: Cue, scores: Scores, seeds: Rows) -> Linked:
+def met(graph: Graph, asked: Rows, seeds: Rows, strengths: Scores) -> Linked:
     """The rows that mention a name which the cue or a seed mentions: each as strong as the best of its names.
 
-    A name of the cue is worth its rarity, one that a seed mentions that times the seed's strength, cut to 0..1; a row
-    has it in full where it is about the name, else times the rarity once more. The way leads from the seed by the name,
-    or from the cue itself.
+    ``asked`` are the names in the cue. One of these is worth its rarity, one that a seed mentions that times the seed's
+    strength, cut to 0..1; a row has it in full where it is about the name, else times the rarity once more. The way
+    leads from the seed by the name, or from the cue itself.
     """
-    edges, n = graph.edges, max(2, int(graph.episodes.sum()))
-    leaving, of_seed = graph.edges_from(seeds)
-    naming = np.isin(edges["links"][leaving], NAMING)
-    asked = np.unique(graph.rows(cue.entities))
-    names = np.concatenate([asked, edges["dst"][leaving[naming]]])
-    worth = np.concatenate([np.ones(len(asked), np.float32), np.clip(scores[seeds], 0, 1)[of_seed[naming]]])
-    by = np.concatenate([np.full(len(asked), -1), seeds[of_seed[naming]]])
-    order = np.lexsort((-worth, names))  # of each name the strongest first
-    first = order[np.r_[True, np.diff(names[order]) != 0]] if len(order) else order
-    names, worth, by = names[first], worth[first], by[first]
+    some = naming(graph, seeds)
+    names = np.concatenate([asked, some.names])
+    worth = np.concatenate([np.ones(len(asked), np.float32), np.clip(strengths, 0, 1)[some.of]])
+    by = np.concatenate([np.full(len(asked), -1), seeds[some.of]])
+    best = _strongest(names, worth)
+    best = best[_leads(graph, names[best]) & (worth[best] > 0)]
+    names, worth, by = names[best], worth[best], by[best]
     arriving, of_name = graph.edges_to(names)
-    fan = np.bincount(of_name, minlength=len(names))
-    rarity = np.where(fan > FAN, 0, np.log1p(n / np.maximum(1, fan)) / np.log1p(n))
-    about = edges["links"][arriving] == _ABOUT
-    value = (worth * rarity)[of_name] * np.where(about, 1, rarity[of_name])
-    named = (value > 0) & np.isin(edges["links"][arriving], NAMING)
+    named = _names(graph.edges["links"][arriving])
     arriving, of_name = arriving[named], of_name[named]
-    rows = edges["src"][arriving].astype(np.intp)
-    return _linked(graph, rows, value[named].astype(np.float32), by[of_name], names[of_name])
+    rarity = _rarity(graph, names)
+    about = graph.edges["links"][arriving] == _ABOUT
+    value = (worth * rarity)[of_name] * np.where(about, 1, rarity[of_name])
+    rows = graph.edges["src"][arriving].astype(np.intp)
+    return _linked(rows, value.astype(np.float32), by[of_name], names[of_name])
 
 
-def _linked(graph: Graph, rows: Rows, values: Scores, by: Rows, via: Rows) -> Linked:
+def _fans(graph: Graph) -> NDArray[np.int64]:
+    """How many links mention each row or are about it."""
+    return graph.derived("fans", _counted)
+
+
+def _counted(graph: Graph, before: Earlier[NDArray[np.int64]] | None) -> NDArray[np.int64]:
+    since = before.edges if before is not None else 0
+    names = _names(graph.edges["links"][since:])
+    counts = np.bincount(graph.edges["dst"][since:][names], minlength=len(graph))
+    if before is not None:
+        counts[: len(before.value)] += before.value
+    return counts
+
+
+def _names(link: NDArray[np.int8]) -> Mask:
+    """Which links are to a name."""
+    return (link == _MENTIONS) | (link == _ABOUT)
+
+
+def _leads(graph: Graph, names: Rows) -> Mask:
+    """Which names are rare enough to lead somewhere."""
+    return _fans(graph)[names] <= FAN
+
+
+def _rarity(graph: Graph, names: Rows) -> NDArray[np.float64]:
+    """How rare some names are: 1 for one that one memory mentions."""
+    n = max(2, int(graph.episodes.sum()))
+    return np.log1p(n / np.maximum(1, _fans(graph)[names])) / np.log1p(n)
+
+
+def _linked(rows: Rows, values: Scores, by: Rows, via: Rows) -> Linked:
     """The strongest way to each row; of equal ones the first."""
-    order = np.lexsort((-np.arange(len(rows)), values))  # the strongest is written last
-    linked = Linked(graph.zeros(), Trail(np.full(len(graph), -1, np.intp), np.full(len(graph), -1, np.intp)))
-    linked.scores[rows[order]] = values[order]
-    linked.trail.by[rows[order]] = by[order]
-    linked.trail.via[rows[order]] = via[order]
-    return linked
+    best = _strongest(rows, values)
+    return Linked(rows[best], values[best], by[best], via[best])
+
+
+def _strongest(keys: Rows, values: Scores) -> Rows:
+    """Where each key, ascending, has its highest value; of equal ones the first."""
+    order = np.lexsort((-values, keys))
+    first = np.ones(len(keys), np.bool_)
+    first[1:] = keys[order[1:]] != keys[order[:-1]]
+    return order[first]

@@ -7,7 +7,7 @@ import numpy as np
 from ..graph import Graph
 from ..language.people import ROLES, first_person
 from ..language.words import hashed, words
-from ..model import Cue, Rows, Scores
+from ..model import Cue, Mask, Rows, Scores
 
 
 def speaks(graph: Graph, cue: Cue) -> Scores:
@@ -19,15 +19,16 @@ def speaks(graph: Graph, cue: Cue) -> Scores:
     return scores
 
 
-def spoken_of(graph: Graph, cue: Cue) -> Scores:
-    """1 for each row in which somebody else speaks of a person the cue names."""
-    scores = graph.zeros()
-    speakers, rows_of = graph.nodes["speakers"], graph.words["rows"]
-    for person in meant(graph, cue):
+def spoken_of(graph: Graph, meant: Rows, rows: Rows) -> Mask:
+    """In which of some rows somebody else speaks of one of the speakers meant."""
+    found = np.zeros(len(rows), np.bool_)
+    speakers, told = graph.nodes["speakers"], np.zeros(len(graph), np.bool_)
+    for person in meant:
         places, _ = graph.postings(np.unique(np.array(_name_words(graph.speakers.names[person]), np.uint32)))
-        rows = rows_of[places]
-        scores[rows[speakers[rows] != person]] = 1
-    return scores
+        told[:] = False
+        told[graph.words["rows"][places]] = True
+        found |= told[rows] & (speakers[rows] != person)
+    return found
 
 
 def meant(graph: Graph, cue: Cue) -> Rows:

@@ -1,8 +1,8 @@
 """The ranker: what the columns of a memory are worth together, as log-odds that it belongs to what was asked.
 
 EISA has a trainable side network beside a frozen embedder. This one is linear in named columns, so a score is a sum of
-shares and its weights can be read. There is a head for each sort of memory, because a turn of a talk, a note of a day and
-a passage of a library are found by different signs; each row is weighed by its own. Pure: it is trained by
+shares and its weights can be read. There is a head for each sort of memory, because a turn of a talk, a note of a day
+and a passage of a library are found by different signs; each row is weighed by its own. Pure: it is trained by
 :mod:`ecphora.learn`.
 """
 
@@ -10,12 +10,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
-from ..model import Scores
+from ..model import START, Scores
 from .sheet import Sheet
 
-START = "start"
-"""The share of a memory's score that it has before anything speaks for or against it."""
 FLOOR = -14.0
 """Log-odds from which scores are counted: what is less likely than one in a million does not come back."""
 
@@ -57,10 +56,11 @@ class Ranker:
 
     def weigh(self, sheet: Sheet) -> Weighed:
         """Weigh the rows of a pool, each by the head of its sort."""
-        start = np.array([head.bias - FLOOR for head in self.heads])
-        shares: dict[str, Scores] = {START: start[sheet.sorts].astype(np.float32)}
-        for name in self.columns:
-            weights = np.array([head.weights.get(name, 0.0) for head in self.heads])
-            shares[name] = (weights[sheet.sorts] * sheet.columns[name]).astype(np.float32)
-        scores = np.sum(list(shares.values()), axis=0, dtype=np.float32)
-        return Weighed(shares, scores, (scores + FLOOR).astype(np.float32))
+        names = self.columns
+        weights = np.array(
+            [[head.bias - FLOOR, *(head.weights.get(name, 0.0) for name in names)] for head in self.heads]
+        )
+        values = np.stack([np.ones(len(sheet), np.float32), *(sheet.columns[name] for name in names)])
+        shares: NDArray[np.float32] = (weights.T[:, sheet.sorts] * values).astype(np.float32)
+        scores: Scores = shares.sum(axis=0)
+        return Weighed(dict(zip((START, *names), shares, strict=True)), scores, scores + np.float32(FLOOR))

@@ -1,4 +1,4 @@
-"""What is written down of a pool once it was looked at: all that ranking and knowing read. No graph is needed after it."""
+"""What is written down of a pool once it was looked at: all that ranking and knowing read, without the graph."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -44,8 +44,8 @@ def sheet(view: View) -> Sheet:
         rows=rows,
         columns=signals.columns(view),
         sorts=_sorts(view.graph, rows),
-        meaning=view.direct.meaning[rows],
-        words=view.direct.words[rows],
+        meaning=view.direct.meaning.scores[rows],
+        words=view.direct.words.scores[rows],
         covering=view.covering,
         dated=bool(cue.when),
         strange=len(graph.rows(cue.entities)) < len(cue.entities),

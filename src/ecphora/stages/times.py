@@ -3,7 +3,7 @@
 import numpy as np
 
 from ..graph import LINKS, Graph, seconds
-from ..model import Cue, Link, Mask, Scores
+from ..model import Cue, Link, Mask, Rows, Scores
 from ..ports import Trail
 
 CHAIN = 8
@@ -19,6 +19,13 @@ def told_then(graph: Graph, cue: Cue) -> Scores:
         scores[told["rows"][(told["starts"] < end) & (told["ends"] > start)]] = 1
         scores[(happened >= start) & (happened < end)] = 1
     return scores
+
+
+def dated(graph: Graph, rows: Rows) -> Mask:
+    """Which of some rows speak of a time."""
+    told = np.zeros(len(graph), np.bool_)
+    told[graph.told["rows"]] = True
+    return told[rows]
 
 
 def outdated(graph: Graph, cue: Cue) -> Mask:

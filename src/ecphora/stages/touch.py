@@ -12,7 +12,10 @@ from ..graph import Graph
 from ..model import Cue, Mask, Rows, Scores
 from . import choose, fuse, links, seed
 from .covering import Covering, covering
-from .links import Linked
+from .experience import Useful, useful
+from .fuse import Measured
+from .links import Linked, Naming
+from .seed import Postings
 
 POOL = 200
 """How many of the best by direct score are looked at."""
@@ -31,15 +34,15 @@ FIRST = 5
 class Direct:
     """What the cue touches by itself, a number for each row of the graph.
 
-    ``meaning`` and ``context`` are cosines of a row and of it with the row before it, times how far the embedder reads
-    the cue; ``words`` and ``together`` are BM25 likewise; ``covered`` is the rarity-weighted part of the cue's words.
-    ``whole`` puts them together, in parts of the best that may come back.
+    ``meaning`` and ``context`` are cosines of a row and of it with the row before it, counted from the embedder's floor
+    and times how far it reads the cue; ``words`` and ``together`` are BM25 likewise; ``covered`` is the rarity-weighted
+    part of the cue's words. ``whole`` puts them together, in parts of the best that may come back.
     """
 
-    meaning: Scores
-    context: Scores
-    words: Scores
-    together: Scores
+    meaning: Measured
+    context: Measured
+    words: Measured
+    together: Measured
     covered: Scores
     whole: Scores
 
@@ -48,9 +51,11 @@ class Direct:
 class View:
     """A cue, a graph, and the pool: ``rows``, ascending, all of which may come back.
 
-    ``direct``, ``titled`` and the ways along names have an entry for every row of the graph. ``leaders`` are places in
-    the pool, the best by direct score first. ``alike`` are the cosines of the pool with the leaders, shape
-    ``(len(rows), len(leaders))``, a row's with itself 0, times how far the embedder reads the cue. ``covering`` says which words of the cue the pool holds.
+    ``direct`` has an entry for every row of the graph. ``asked`` are the names in the cue, ``titled`` the rows about
+    one of them; these and the ways along names may lead out of the pool. ``leaders`` are places in the pool, the best
+    by direct score first. ``alike`` are the cosines of the pool with the leaders, shape ``(len(rows), len(leaders))``,
+    a row's with itself 0, times how far the embedder reads the cue. ``covering`` says which words of the cue the pool
+    holds, ``naming`` which names. ``useful`` is what was of use for a question like this one.
     """
 
     graph: Graph
@@ -58,7 +63,8 @@ class View:
     allowed: Mask
     rows: Rows
     direct: Direct
-    titled: Scores
+    asked: Rows
+    titled: Rows
     about: Linked
     sharing: Linked
     met: Linked
@@ -66,6 +72,8 @@ class View:
     leaders: Rows
     alike: Scores
     covering: Covering
+    useful: Useful
+    naming: Naming
 
     @property
     def strength(self) -> Scores:
@@ -75,21 +83,28 @@ class View:
 
 def look(graph: Graph, cue: Cue) -> View:
     """Touch every row, follow names from the best, and gather the pool."""
-    allowed = choose.allowed(graph, cue)
-    direct = touched(graph, cue, allowed)
-    titled = links.titled(graph, cue) * allowed
-    reached = (direct.whole + TITLE * titled).astype(np.float32)
-    about, sharing = links.followed(graph, cue, reached, choose.best(reached, allowed, links.SEEDS))
-    met = links.met(graph, cue, reached, choose.best(reached, allowed, FIRST))
-    further = fuse.of_best((reached + met.scores) * allowed)
-    again = links.met(graph, cue, further, choose.best(further, allowed, FIRST))
+    allowed, postings = choose.allowed(graph, cue), Postings.of(graph, cue)
+    direct = touched(graph, cue, allowed, postings)
+    asked = np.unique(graph.rows(cue.entities))
+    titled = links.titled(graph, asked)
+    titled = titled[allowed[titled]]
     best = choose.top(np.where(allowed, direct.whole, -1), POOL)  # a small memory is looked at whole
+    # Only the best and what names lead to can be among the best of what is reached.
+    near, reached = np.union1d(best, titled), direct.whole.copy()
+    reached[titled] += TITLE
+    seeds = near[choose.best(reached[near], allowed[near], links.SEEDS)]
+    about, sharing = links.followed(graph, asked, seeds, reached[seeds])
+    met = links.met(graph, asked, seeds[:FIRST], reached[seeds[:FIRST]])
+    near = np.union1d(near, met.rows)
+    reached[met.rows] += met.values
+    seeds = near[choose.best(reached[near], allowed[near], FIRST)]
+    again = links.met(graph, asked, seeds, fuse.of_best(reached[seeds]))
     beside = np.concatenate([graph.previous[best[:FOUND]], graph.following[best[:FOUND]]])
-    found = [
-        choose.best(scores, allowed, FOUND)
-        for scores in (direct.meaning, direct.words, titled, about.scores, sharing.scores, met.scores, again.scores)
-    ]
-    rows = np.unique(np.concatenate([best, beside[beside >= 0], *found])).astype(np.intp)
+    found = [choose.best(measured.scores, allowed, FOUND) for measured in (direct.meaning, direct.words)]
+    before = useful(graph, direct.meaning.scores)
+    found += [before.rows[:FOUND]]
+    found += [way.rows[choose.best(way.values, allowed[way.rows], FOUND)] for way in (about, sharing, met, again)]
+    rows = np.unique(np.concatenate([best, beside[beside >= 0], titled[:FOUND], *found])).astype(np.intp)
     rows = rows[allowed[rows]]
     leaders = choose.top(direct.whole[rows], LEADERS)
     return View(
@@ -98,34 +113,49 @@ def look(graph: Graph, cue: Cue) -> View:
         allowed=allowed,
         rows=rows,
         direct=direct,
+        asked=asked,
         titled=titled,
         about=about,
         sharing=sharing,
         met=met,
         again=again,
         leaders=leaders,
-        alike=np.float32(cue.meaning) * _alike(graph, rows, leaders),
-        covering=covering(graph, cue, rows),
+        alike=np.float32(cue.meaning) * _alike(graph, rows, leaders, cue.floor),
+        covering=covering(postings, rows),
+        useful=before,
+        naming=links.naming(graph, rows),
     )
 
 
-def touched(graph: Graph, cue: Cue, allowed: Mask) -> Direct:
+def touched(graph: Graph, cue: Cue, allowed: Mask, postings: Postings) -> Direct:
     """What the cue touches by meaning and by words."""
     cosine = seed.meaning(graph, cue)
-    meaning, context = cue.meaning * cosine, cue.meaning * seed.in_context(graph, cosine)
-    words, together = seed.words(graph, cue), seed.words_in_context(graph, cue)
-    covered = seed.covered(graph, cue)
-    whole = COVERED * covered + fuse.of_best(meaning * allowed) + fuse.of_best(words * allowed)
-    for scores in (meaning, context, words, together):
-        whole += SPREAD * fuse.above_mean(scores, graph.episodes)
+    scores = (
+        cue.meaning * above(cosine, cue.floor),
+        cue.meaning * above(seed.in_context(graph, cosine), cue.floor),
+        postings.words(),
+        postings.words_in_context(),
+    )
+    meaning, context, words, together = (Measured.of(one, graph.episodes, allowed) for one in scores)
+    covered = postings.covered()
+    whole = COVERED * covered + meaning.of_best() + words.of_best()
+    for measured in (meaning, context, words, together):
+        whole += SPREAD * measured.above_mean()
     return Direct(meaning, context, words, together, covered, fuse.of_best((whole * allowed).astype(np.float32)))
 
 
-def _alike(graph: Graph, rows: Rows, leaders: Rows) -> Scores:
+def above(cosines: Scores, floor: float) -> Scores:
+    """Cosines counted from the one at which an embedder finds two texts unrelated: 0 there, 1 at 1."""
+    counted: Scores = np.maximum(-1, (cosines - np.float32(floor)) / np.float32(1 - floor))
+    return counted if floor else cosines
+
+
+def _alike(graph: Graph, rows: Rows, leaders: Rows, floor: float) -> Scores:
     places, stored = graph.vector_places[rows], graph.vectors.view
     if not len(stored):
         return np.zeros((len(rows), len(leaders)), np.float32)
-    vectors = np.where((places >= 0)[:, None], stored[np.maximum(places, 0)], np.float32(0))
-    alike: Scores = np.einsum("id,jd->ij", vectors, vectors[leaders], optimize=False)
+    vectors = stored[places]
+    vectors[places < 0] = 0
+    alike = above(np.vecdot(vectors[:, None], vectors[leaders]), floor)  # a matrix product may wake a second thread
     alike[leaders, np.arange(len(leaders))] = 0
     return alike

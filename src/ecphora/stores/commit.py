@@ -40,9 +40,10 @@ def made(db: apsw.Connection, name: str) -> Scope:
 
 _TELLING = """
     WITH RECURSIVE telling (seq) AS (
-        SELECT src FROM edge WHERE scope = ?1 AND dst = ?2 AND link = 'derived_from'
-        UNION SELECT e.src FROM edge e JOIN telling t ON e.dst = t.seq WHERE e.scope = ?1 AND e.link = 'derived_from')
-    DELETE FROM node WHERE scope = ?1 AND kind = 'insight' AND seq IN telling"""
+        SELECT src FROM edge WHERE scope = ?1 AND dst = ?2 AND link IN ('derived_from', 'answered_by')
+        UNION SELECT e.src FROM edge e JOIN telling t ON e.dst = t.seq
+              WHERE e.scope = ?1 AND e.link IN ('derived_from', 'answered_by'))
+    DELETE FROM node WHERE scope = ?1 AND kind IN ('insight', 'question') AND seq IN telling"""
 
 
 class Commit:
@@ -94,7 +95,7 @@ class Commit:
         for gone in forgotten:
             there = self.db.execute("SELECT seq FROM node WHERE scope = ? AND id = ?", (key, gone.node)).fetchone()
             if there is not None:
-                # An insight tells of each of its sources: it goes with the first.
+                # An insight tells of each of its sources, a question of each answer: it goes with the first.
                 self.db.execute(_TELLING, (key, there[0]))
                 found = self.db.execute("SELECT dst FROM edge WHERE scope = ? AND src = ?", (key, there[0]))
                 named.update(int(dst) for (dst,) in found)

@@ -96,7 +96,7 @@ class Repair(SQLite):
         columns = ", ".join(f"n.{name}" for name in (*rows.NODE, *rows.READING))
         with self._transaction("DEFERRED") as db:
             query = f"""SELECT {columns} FROM node n JOIN scope s ON s.key = n.scope
-                        WHERE s.name = ? AND n.kind <> 'entity' ORDER BY n.seq"""  # noqa: S608
+                        WHERE s.name = ? AND n.kind NOT IN ('entity', 'question') ORDER BY n.seq"""  # noqa: S608
             width = len(rows.NODE)
             for row in db.execute(query, (scope,)):
                 yield rows.node(row[:width]), rows.readings([row[width:]])[0]

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ..graph import Graph
-from ..model import Cue, Mask, Scores
+from ..model import Cue, Kind, Mask, Scores
 from ..ports import Activation
 from ..stages import choose, fuse, gate, spread, trigger
 from ..stages.dormancy import dormant
@@ -143,7 +143,7 @@ class Synapse:
             "importance": g * self.lambda3 * rank,
         }
         shares = {part: (share * (scored & allowed)).astype(np.float32) for part, share in shares.items()}
-        if self.gradual and len(graph) < NODES:
+        if self.gradual and _small(graph):
             rows = np.flatnonzero(allowed)
             shares["last turns"] = graph.zeros()
             shares["last turns"][rows] = LATEST * np.arange(1, len(rows) + 1) / len(rows)
@@ -152,7 +152,7 @@ class Synapse:
     def _trust(self, graph: Graph, touched: Touched, web: Layer) -> float:
         """g of §2.10, 1: counted are the edges that leave the anchors and their neighbours, none in a small graph."""
         around = np.union1d(touched.anchors, web.leaving(graph, touched.anchors).dst)
-        return min(1.0, len(web.leaving(graph, around)) / E0) if len(graph) >= NODES else 0.0
+        return 0.0 if _small(graph) else min(1.0, len(web.leaving(graph, around)) / E0)
 
     def _tunnels(self, touched: Touched, wave: spread.Wave, shares: Mapping[str, Scores], allowed: Mask) -> bool:
         best = np.union1d(touched.lexical[:5], touched.dense[:5])
@@ -163,11 +163,16 @@ class Synapse:
         """§2.4, 6: below the gate there is no evidence, whatever else speaks for it."""
         if not (scores > 0).any():
             return 0.0
-        gated = gate.banded(highest, self.tau_gate if len(graph) >= NODES else 0.0)
+        gated = gate.banded(highest, 0.0 if _small(graph) else self.tau_gate)
         if not self.grounded:
             return gated
         sure = gate.confidence(graph, cue, scores, touched.cosine, fuse.of_best(touched.near))
         return sure if gated >= gate.WEAK else min(sure, gated)
+
+
+def _small(graph: Graph) -> bool:
+    """Whether a graph has too few nodes; a question that was asked is none of them."""
+    return len(graph) - int(graph.of_kind(Kind.QUESTION).sum()) < NODES
 
 
 FAITHFUL = Synapse(

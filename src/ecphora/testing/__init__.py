@@ -26,6 +26,7 @@ from .samples import (
     sample_graph,
     sample_name,
     sample_node,
+    sample_question,
     sample_reading,
     sample_vector,
 )
@@ -49,6 +50,7 @@ __all__ = [
     "sample_graph",
     "sample_name",
     "sample_node",
+    "sample_question",
     "sample_reading",
     "sample_vector",
 ]

@@ -22,6 +22,7 @@ from .samples import (
     sample_change,
     sample_name,
     sample_node,
+    sample_question,
     sample_vector,
 )
 
@@ -55,6 +56,14 @@ class _Handles:
         alive = self.alive()
         return list(dict.fromkeys(alive[number % len(alive)] for number in picks))
 
+    def asked(self, name: str, picks: list[int]) -> Change:
+        """Keeps a question in the place of the one of that name; without an answer it only takes that one back."""
+        asked = sample_question(name, *self.some(picks), used=sum(picks) % 3)
+        (question,) = asked.nodes
+        there = question.id in self.alive(Kind.QUESTION)
+        forgotten = (Forgotten(question.id, question.id.encode()),) if there else ()
+        return replace(asked, forgotten=forgotten) if picks else Change(forgotten=forgotten)
+
 
 def _assert_derived(graph: Graph) -> None:
     """What was derived once must not outlive its truth, and what grew must be what is made at once."""
@@ -71,7 +80,7 @@ def _assert_derived(graph: Graph) -> None:
         assert np.array_equal(graph.edges_to(asked)[0], np.flatnonzero(graph.edges["dst"] == row))
 
 
-def _histories() -> Callable[[Opener], Any]:
+def _histories() -> Callable[[Opener], Any]:  # noqa: C901  # many rules, each simple
     """The machine that writes random histories through two handles on one place."""
     from hypothesis import strategies as st
     from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
@@ -137,6 +146,11 @@ def _histories() -> Callable[[Opener], Any]:
         @rule(picks=st.lists(pick, min_size=1, max_size=4))
         def forget(self, picks: list[int]) -> None:
             self.commit(Change(forgotten=tuple(Forgotten(id_, id_.encode()) for id_ in self.some(picks))))
+
+        @precondition(lambda self: bool(self.alive()))
+        @rule(name=st.sampled_from(["where", "when", "who"]), picks=st.lists(pick, max_size=4))
+        def ask(self, name: str, picks: list[int]) -> None:
+            self.commit(self.asked(name, picks))
 
         @rule()
         def follow(self) -> None:

@@ -103,6 +103,13 @@ def sample_name(name: str) -> Node:
     return sample_node(entity_id(name), name, kind=Kind.ENTITY)
 
 
+def sample_question(id_: NodeId, *answers: NodeId, used: int = 1) -> Change:
+    """What keeps a question: with its vector, and what came back for it, of which the first ``used`` were of use."""
+    node = sample_node(f"question:{id_}", id_, kind=Kind.QUESTION)
+    edges = (Edge(node.id, answer, Link.ANSWERED_BY, float(place < used)) for place, answer in enumerate(answers))
+    return Change(nodes=(node,), vectors={node.id: sample_vector(id_)}, edges=tuple(edges), embedder=SAMPLES.name)
+
+
 def sample_change(*nodes: Node, bare: Iterable[NodeId] = (), **fields: Any) -> Change:
     """What adds nodes: every episode with its words, and with a vector unless it is ``bare``."""
     episodes = [node for node in nodes if node.kind is Kind.EPISODE]

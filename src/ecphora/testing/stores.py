@@ -34,6 +34,7 @@ from .samples import (
     sample_cue,
     sample_name,
     sample_node,
+    sample_question,
     sample_reading,
     sample_vector,
 )
@@ -197,6 +198,27 @@ class StoreContract:
             grown = grown.plus(store.commit(SCOPE, Change(forgotten=(Forgotten("a", b"a"),))))
             assert list(grown.nodes["ids"]) == ["b", "c", "insight:3"]
             assert differences(grown, _grown(store)) == []
+
+    def test_a_question_goes_with_any_of_its_answers(self, locations: Locations) -> None:
+        """Whether it was used or not; taken back alone, a question leaves everything else as it was."""
+        with closing(locations()()) as store:
+            told = sample_change(*(sample_node(name) for name in ("a", "b", "c")))
+            before = Graph().plus(store.commit(SCOPE, told))
+            grown = before
+            for name, *answers in (("one", "a", "b"), ("two", "b", "a"), ("three", "c"), ("four", "b", "c")):
+                grown = grown.plus(store.commit(SCOPE, sample_question(name, *answers)))
+            assert grown.edges["weights"].tolist() == [1, 0, 1, 0, 1, 1, 0]
+            assert (int(grown.episodes.sum()), len(grown.accesses), len(grown.vectored)) == (3, 3, 7)
+            back = grown.plus(store.commit(SCOPE, Change(forgotten=(Forgotten("question:four", b"four"),))))
+            assert differences(back, _grown(store)) == []
+            assert list(back.nodes["ids"]) == ["a", "b", "c", *(f"question:{name}" for name in ("one", "two", "three"))]
+            gone = back.plus(store.commit(SCOPE, Change(forgotten=(Forgotten("a", b"a"),))))
+            assert list(gone.nodes["ids"]) == ["b", "c", "question:three"]
+            assert differences(gone, grown.plus(store.changes(SCOPE, grown.revision))) == []
+            last = gone.plus(store.commit(SCOPE, Change(forgotten=(Forgotten("question:three", b"three"),))))
+            without = before.plus(Change(forgotten=(Forgotten("a", b"a"),)))
+            apart = [found for found in differences(without, last) if not found.startswith(("revision", "barred"))]
+            assert apart == differences(last, _grown(store)) == self.faults(store) == []
 
     def test_marks_are_kept(self, locations: Locations) -> None:
         """Each name keeps its own, the last written."""

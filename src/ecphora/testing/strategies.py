@@ -10,7 +10,17 @@ import numpy as np
 from ..graph import Graph
 from ..model import Cue, Interval, Scores
 from ..ports import Strategy
-from .samples import NOON, TURNS, differences, sample_change, sample_cue, sample_graph, sample_name, sample_vector
+from .samples import (
+    NOON,
+    TURNS,
+    differences,
+    sample_change,
+    sample_cue,
+    sample_graph,
+    sample_name,
+    sample_question,
+    sample_vector,
+)
 
 
 class StrategyContract:
@@ -50,6 +60,15 @@ class StrategyContract:
         for graph, cue in _asked():
             strategy.activate(cue, graph)
             assert differences(graph, sample_graph(int(graph.episodes.sum()))) == []
+
+    def test_a_question_never_comes_back(self, strategy: Strategy) -> None:
+        """What was asked before has a vector and is no memory, even where the same is asked again."""
+        for graph, cue in _asked():
+            asked = graph.plus(replace(sample_question(cue.text, "t0"), revision=2))
+            activation = strategy.activate(cue, asked)
+            _assert_scores(asked, activation.scores)
+            assert activation.scores[-1] <= 0
+            assert strategy.activate(replace(cue, vector=sample_vector(cue.text)), asked).scores[-1] <= 0
 
     def test_an_empty_graph_gives_nothing(self, strategy: Strategy) -> None:
         """No scores, and no confidence."""

@@ -46,7 +46,7 @@ def encm_of(text: str, embedder: str | None = None) -> Encm:
 
 @cache
 def fused() -> tuple[Ranker, Knowing]:
-    """What columns and signs are worth in ``fused``, as ``ecphora learn`` trained it on sets whose licence allows it."""
+    """What columns and signs are worth in ``fused``: trained by ``ecphora learn`` on sets whose licence allows it."""
     return fused_of(files(__package__).joinpath("fused.json").read_text(encoding="utf-8"))
 
 

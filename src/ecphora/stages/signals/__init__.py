@@ -3,8 +3,9 @@
 Every function gives named columns; 0 says nothing, so a signal that a memory or a question lacks fades out by itself.
 """
 
-from ...model import Scores
-from ..touch import View
+from ...graph import EPOCH, Graph
+from ...model import Cue, Scores
+from ..touch import View, look
 from . import company, direct, names, people, times, together
 
 GROUPS = {
@@ -21,3 +22,9 @@ GROUPS = {
 def columns(view: View) -> dict[str, Scores]:
     """All columns of a view, by name."""
     return {name: values for group in GROUPS.values() for name, values in group(view).items()}
+
+
+def named() -> dict[str, tuple[str, ...]]:
+    """The names of the columns of each group."""
+    nothing = look(Graph(), Cue("", EPOCH))
+    return {name: tuple(group(nothing)) for name, group in GROUPS.items()}

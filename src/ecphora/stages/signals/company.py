@@ -10,25 +10,24 @@ from ..touch import View
 def columns(view: View) -> dict[str, Scores]:
     """Columns of the turns beside each row, by their direct scores.
 
-    ``neighbour`` is the better of the two beside it, ``before`` and ``after`` each alone, ``two turns away`` the better
-    of those beyond. ``answers`` is the score of a turn before it that asks. ``session`` is the mean of the best three of
-    its session, in parts of the best session.
+    ``neighbour`` is the better of the two beside it, ``after`` the one told after it, ``two turns away`` the better of
+    those beyond. ``answers`` is the score of a turn before it that asks. ``session`` is the mean of the best three
+    of its session, in parts of the best session.
     """
     graph, rows, direct = view.graph, view.rows, view.direct.whole
     previous, following = graph.previous[rows], graph.following[rows]
     before, after = _of(direct, previous), _of(direct, following)
-    asks = _of(graph.nodes["questions"].astype(np.float32), previous)
+    asks = _of(graph.nodes["questions"], previous)
     beyond = np.maximum(
         _of(direct, _of_rows(graph.previous, previous)), _of(direct, _of_rows(graph.following, following))
     )
-    session = company.session(graph, direct)
+    sessions = company.sessions(graph, direct)
     return {
         "neighbour": np.maximum(before, after),
-        "before": before,
         "after": after,
         "two turns away": beyond,
         "answers": before * asks,
-        "session": (session / max(float(session.max(initial=0)), 1e-6))[rows],
+        "session": sessions[graph.nodes["sessions"][rows]] / max(float(sessions.max()), 1e-6),
     }
 
 

@@ -16,13 +16,13 @@ def columns(view: View) -> dict[str, Scores]:
     once and twice, see :func:`links.met`.
     """
     rows = view.rows
-    sharing = fuse.of_best(view.sharing.scores * view.allowed)[rows]
+    link, sharing = view.about.at(rows), fuse.of_best(view.sharing.at(rows))
     return {
-        "title": view.titled[rows],
-        "names asked": links.named(view.graph, view.cue)[rows],
-        "link": view.about.scores[rows],
+        "title": np.isin(rows, view.titled).astype(np.float32),
+        "names asked": links.named(view.graph, view.asked, view.naming, len(rows)),
+        "link": link,
         "shared names": sharing,
-        "met names": view.met.scores[rows],
-        "met again": view.again.scores[rows],
-        "way": np.maximum(view.about.scores[rows], sharing),
+        "met names": view.met.at(rows),
+        "met again": view.again.at(rows),
+        "way": np.maximum(link, sharing),
     }

@@ -22,7 +22,7 @@ def columns(view: View) -> dict[str, Scores]:
         found["date"] = then[rows]
         found["date alone"] = (then[rows] / max(1.0, float(then.sum())) ** 0.5).astype(np.float32)
     if asked.when(text):
-        found["when"] = np.isin(rows, graph.told["rows"]).astype(np.float32)
+        found["when"] = times.dated(graph, rows).astype(np.float32)
     if asked.how_many(text):
         places, _ = graph.postings(asked.numbers())
         found["number"] = np.isin(rows, graph.words["rows"][places]).astype(np.float32)

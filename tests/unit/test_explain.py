@@ -1,0 +1,276 @@
+"""Why a memory came back, and why another did not."""
+
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import ecphora.demo
+from ecphora.embedders.hashing import Hashing
+from ecphora.errors import InvalidInput
+from ecphora.explain import Fell, WhyNot, differences, sentence
+from ecphora.graph import Graph
+from ecphora.memory import Memory
+from ecphora.model import START, Cue, Episode, Filter, Share, Touch, Why
+from ecphora.ports import Activation
+from ecphora.stages import ranker
+from ecphora.testing import FakeClock
+
+TALK = (
+    Episode("The river is lovely.", id="river", speaker="Ana", session="s1", happened_at="2026-05-01"),
+    Episode("The boat sank in the river.", id="boat", speaker="Ben", session="s1", happened_at="2026-05-02"),
+    Episode("School starts in June, long after the boat sank in the cold river near the mill.", id="school",
+            speaker="Ana", session="s2", happened_at="2026-05-03", metadata={"k": 1}),
+)  # fmt: skip
+LONG = "".join(f"Ana met Mia in Porto on day {day} of her stay. " for day in range(100))
+SHOWN = ("fused", "dense", "bm25", "rrf", "recency", "synapse", "eisa", "ecphory", "weave", "synaptic-faithful")
+
+
+@pytest.fixture
+def memory(tmp_path: Path) -> Iterator[Memory]:
+    with Memory(tmp_path / "memory.db", embedder=Hashing(64), clock=FakeClock()) as opened:
+        opened.remember(TALK)
+        yield opened
+
+
+@dataclass(frozen=True)
+class Given:
+    """Gives each row what it was told to."""
+
+    speaking: tuple[float, ...]
+    against: tuple[float, ...]
+    name: str = "given"
+
+    def activate(self, _cue: Cue, graph: Graph, /) -> Activation:
+        """Score every episode by what it was given."""
+        shares = {stage: graph.zeros() for stage in ("for", "against")}
+        rows = np.flatnonzero(graph.episodes)
+        shares["for"][rows], shares["against"][rows] = self.speaking, self.against
+        return Activation(np.maximum(0, shares["for"] + shares["against"]), shares)
+
+
+# ---- each way to stay behind
+
+
+def test_what_is_not_there_is_absent(memory: Memory) -> None:
+    memory.forget("boat")
+    for id_ in ("nobody", "boat", "entity:ana", ""):
+        assert memory.why_not("river", id_) == WhyNot(id_, Fell.ABSENT)
+
+
+@pytest.mark.parametrize(
+    ("asked", "held"),
+    [
+        ({"where": Filter(speakers="Ben")}, ("speakers",)),
+        ({"where": Filter(sessions="s2", metadata={"k": 1})}, ("sessions", "metadata")),
+        ({"where": Filter(sources="book", before="2026-05-01", after="2026-05-01")}, ("sources", "before")),
+        ({"as_of": "2026-04-30"}, ("as_of",)),
+        ({"known_at": "2026-05-02", "where": Filter(speakers="Ana", after="2026-05-02")}, ("after", "known_at")),
+    ],
+)
+def test_what_may_not_come_back_is_filtered_and_by_what_is_told(
+    asked: dict[str, object], held: tuple[str, ...], memory: Memory
+) -> None:
+    found = memory.why_not("the river", "river", **asked)  # type: ignore[arg-type]
+    assert (found.stage, found.held, found.place) == (Fell.FILTERED, held, None)
+
+
+def test_what_nothing_leads_to_is_untouched(memory: Memory) -> None:
+    found = memory.why_not("lovely", "boat", strategy="bm25")
+    assert (found.stage, found.place, found.of, found.score, found.behind) == (Fell.UNTOUCHED, None, 1, 0.0, 1)
+    assert [share.stage for share in found.lacking] == ["words"]
+    assert found.lacking[0].value == found.needed
+    assert memory.why_not("nothing of it", "boat", strategy="bm25") == WhyNot("boat", Fell.UNTOUCHED)
+
+
+def test_fused_does_not_look_at_everything(memory: Memory) -> None:
+    memory.remember(f"Number {n * n} of a list." for n in range(400))
+    memory.remember("Zebras eat hay.", id="far")
+    assert memory.why_not("Which number of the list is it?", "far").stage == Fell.UNTOUCHED
+
+
+def test_what_more_speaks_against_is_unlikely(memory: Memory) -> None:
+    found = memory.why_not("river", "boat", strategy=Given((3, 1, 2), (0, -4, 0)))
+    assert (found.stage, found.place, found.score, found.needed) == (Fell.UNLIKELY, None, -3, 2)
+    assert found.lacking == (Share("against", 4), Share("for", 1))
+
+
+def test_what_is_beyond_the_limit_is_outranked(memory: Memory) -> None:
+    found = memory.why_not("river", "boat", limit=2, strategy=Given((3, 1, 2), (0, -0.5, -1)))
+    assert (found.stage, found.place, found.of, found.score) == (Fell.OUTRANKED, 3, 3, 0.5)
+    assert (found.needed, found.behind, found.lacking) == (1, 2, (Share("for", 1),))
+    assert str(found) == "It came 3rd of 3, 0.50 behind the 2nd; most lacking: for 1.00. Ask with a limit of 3."
+
+
+def test_what_does_not_fit_fell_to_the_budget(memory: Memory) -> None:
+    strategy = Given((2, 1, 3), (0, 0, 0))
+    found = memory.why_not("river", "school", budget=14, strategy=strategy)
+    assert (found.stage, found.place, found.behind, found.lacking) == (Fell.BUDGET, 1, 3, ())
+    asked = {"strategy": strategy, "touch": False}
+    assert found.room is not None
+    assert [hit.id for hit in memory.recall("river", budget=found.room, **asked)] == ["school"]  # type: ignore[arg-type]
+    assert memory.recall("river", budget=found.room - 1, **asked)[0].id == "river"  # type: ignore[arg-type]
+    assert memory.why_not("river", "school", budget=1, strategy=strategy).needed is None
+    assert memory.why_not("river", "boat", budget=1, limit=2, strategy=strategy).lacking == ()
+
+
+def test_what_came_back_is_told_so(memory: Memory) -> None:
+    found = memory.why_not("When does school start?", "school")
+    assert (found.stage, found.place, found.lacking, found.held, found.room) == (Fell.RETURNED, 1, (), (), None)
+
+
+# ---- what it is about
+
+
+def test_of_a_long_text_the_best_piece_counts(memory: Memory) -> None:
+    memory.remember(LONG, id="long")
+    found = memory.why_not("What did Ana do on day 77?", "long", strategy="bm25", limit=1)
+    best = memory.recall("What did Ana do on day 77?", strategy="bm25", limit=1, touch=False)[0].id
+    assert best.startswith("long#")
+    assert (found.id, found.stage, found.place) == ("long", Fell.RETURNED, 1)
+    other = "long#1" if best != "long#1" else "long#2"
+    assert memory.why_not("What did Ana do on day 77?", other, strategy="bm25", limit=1).stage == Fell.OUTRANKED
+    assert memory.why_not("Mia", "long", as_of="2020-01-01").stage == Fell.FILTERED
+
+
+def test_it_leaves_no_trace(memory: Memory) -> None:
+    before = memory.scopes()[0].revision
+    for strategy in ("fused", "eisa", "synaptic"):
+        memory.why_not("river", "boat", strategy=strategy)
+    assert memory.scopes()[0].revision == before
+    history = memory.history("boat")
+    assert history is not None
+    assert [access.touch for access in history.accesses] == [Touch.ENCODED]
+
+
+def test_a_question_that_cannot_be_asked_is_refused_as_by_recall(memory: Memory) -> None:
+    for question, limit, budget in (("", 1, None), ("river", 0, None), ("river", 1, 0)):
+        with pytest.raises(InvalidInput):
+            memory.why_not(question, "boat", limit=limit, budget=budget)
+
+
+# ---- it says what recall does
+
+
+@pytest.fixture(scope="module")
+def friends(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Memory]:
+    """The conversation of the demo."""
+    lines = Path(ecphora.demo.__file__).with_name("conversation.jsonl").read_text("utf-8").splitlines()
+    told = [Episode(**json.loads(line)) for line in lines]
+    with Memory(tmp_path_factory.mktemp("friends") / "memory.db", embedder=Hashing(64), clock=FakeClock()) as opened:
+        opened.remember(told)
+        yield opened
+
+
+@given(
+    question=st.sampled_from(("Who plays bass?", "What did Ines say of the holiday?", "What was on 8 February 2025?")),
+    row=st.integers(0, 10_000),
+    limit=st.integers(1, 40),
+    budget=st.none() | st.integers(20, 400),
+    strategy=st.sampled_from(SHOWN),
+)
+def test_what_it_says_is_what_recall_does(
+    friends: Memory, *, question: str, row: int, limit: int, budget: int | None, strategy: str
+) -> None:
+    graph = friends.graph()
+    id_ = graph.id(np.flatnonzero(graph.episodes)[row % len(friends)])
+
+    def recalled(limit: int, budget: int | None = None) -> dict[str, Why]:
+        hits = friends.recall(question, limit=limit, budget=budget, strategy=strategy, touch=False)
+        return {hit.id: hit.why for hit in hits}
+
+    found = friends.why_not(question, id_, limit=limit, budget=budget, strategy=strategy)
+    back, every = recalled(limit, budget), recalled(len(friends))
+    assert (found.stage == Fell.RETURNED) == (id_ in back)
+    assert found.of == len(every)
+    assert found.place == (list(every).index(id_) + 1 if id_ in every else None)
+    assert (found.room is not None) == (found.stage == Fell.BUDGET)
+    if found.stage == Fell.OUTRANKED:
+        assert found.place is not None
+        assert id_ in recalled(found.place)
+        assert id_ not in recalled(found.place - 1)
+    if found.room is not None:
+        assert id_ in recalled(limit, found.room)
+    if back and found.stage in {Fell.OUTRANKED, Fell.UNTOUCHED}:
+        assert found.needed is not None
+        beyond = differences(list(back.values())[-1], every.get(id_, Why(())))
+        assert sum(share.value for share in beyond) == pytest.approx(found.needed - found.score, abs=1e-3)
+        assert found.lacking == tuple(share for share in beyond if share.value > 0)
+        assert list(found.lacking) == sorted(found.lacking, key=lambda share: -share.value)
+    assert str(found).endswith(".")
+
+
+# ---- in words
+
+
+@pytest.mark.parametrize(
+    ("found", "said"),
+    [
+        (
+            WhyNot("a", Fell.ABSENT),
+            "There is no memory 'a': it was never remembered, or it was forgotten.",
+        ),
+        (
+            WhyNot("a", Fell.FILTERED, of=3, held=("speakers", "as_of")),
+            "It is there, but does not meet what was asked for: speakers, as of. Ask without.",
+        ),
+        (
+            WhyNot("a", Fell.UNTOUCHED, of=30, needed=4.5, behind=10),
+            "Neither the question nor a name led to it, 4.50 behind the 10th. Ask with words or names that it has.",
+        ),
+        (
+            WhyNot("a", Fell.UNLIKELY, of=30, score=-1.0),
+            "More speaks against it than for it. Ask in words nearer to its own.",
+        ),
+        (
+            WhyNot("a", Fell.OUTRANKED, 14, 2100, 3.0, 4.32, 10, (
+                Share(START, 2.0), Share("words", 0.61), Share("way", 0.4), Share("asks", 0.004),
+            )),
+            "It came 14th of 2,100, 1.32 behind the 10th; most lacking: words 0.61, way 0.40. Ask with a limit of 14.",
+        ),
+        (
+            WhyNot("a", Fell.BUDGET, 3, 210, room=412),
+            "It came 3rd of 210, but its text did not fit. Ask with a budget of 412 tokens.",
+        ),
+        (WhyNot("a", Fell.RETURNED, 21, 210), "It came back, 21st of 210."),
+        (WhyNot("a", Fell.RETURNED, 112, 210), "It came back, 112th of 210."),
+    ],
+)  # fmt: skip
+def test_every_way_is_told_with_its_mend(found: WhyNot, said: str) -> None:
+    assert str(found) == said
+
+
+def test_a_reason_in_one_sentence() -> None:
+    shares = (
+        Share(START, 5.3),
+        Share("session", 0.6, ("x", "a")),
+        Share("words", 1.2),
+        Share("length", 2.4),
+        Share("asks", -1.7),
+        Share("other speaker", -1.5),
+        Share("title", 0.001, ("y", "z", "a")),
+    )
+    for_ = "It came back for words (+1.20), session (+0.60) and length (+2.40)"
+    against = ", in spite of other speaker (-1.50)"
+    assert sentence(Why(shares)) == f"{for_}{against}, by way of x → a."
+    assert sentence(Why(shares), str.upper) == f"{for_}{against}, by way of X → A."
+    assert sentence(Why((Share("words", 1.0), Share("b", 0.5), Share("c", 0.4), Share("d", 0.3)))) == (
+        "It came back for words (+1.00), b (+0.50) and c (+0.40)."
+    )
+    assert sentence(Why((Share(START, 5.3),))) == "It came back for nothing in particular."
+
+
+def test_what_a_score_starts_with_is_named_last() -> None:
+    assert START == ranker.START
+    why = Why((Share(START, 5.3), Share("asks", -0.1), Share("words", 1.2)))
+    assert str(why) == "words +1.20, asks -0.10, start +5.30"
+
+
+def test_differences_add_up() -> None:
+    ours, theirs = Why((Share("a", 1.0), Share("b", 2.0))), Why((Share("b", 2.0), Share("c", 3.0), Share("a", -1.0)))
+    assert differences(theirs, ours) == (Share("c", 3.0), Share("a", -2.0))

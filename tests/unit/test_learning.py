@@ -1,0 +1,191 @@
+"""Lessons from labelled sets, how they are judged, and what the papers left open, on a small set of its own."""
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import pytest
+from click.testing import CliRunner
+
+from ecphora import strategies, weights
+from ecphora.bench import cache, drawing, learning, open_questions
+from ecphora.bench.cache import Cached
+from ecphora.bench.commands import bench
+from ecphora.bench.datasets import Case, Question
+from ecphora.bench.figures import Figure, Metric
+from ecphora.bench.learning import answered, crossed, folded, parts, scored
+from ecphora.bench.spaces import space
+from ecphora.bench.teach import learn
+from ecphora.embedders.hashing import Hashing
+from ecphora.errors import InvalidInput
+from ecphora.graph import LINKS
+from ecphora.learn.ranking import UNTAUGHT, Trained, train
+from ecphora.model import Episode, Link
+
+COLOURS = ("red", "blue", "green", "white", "black", "brown", "amber", "violet")
+
+
+def harbour(name: str, count: int = 8) -> Case:
+    """Ferries with their captains, each told by one of two people."""
+    episodes = tuple(
+        Episode(f"The {colour} ferry belongs to Captain {colour.title()}son.", f"{name}{n}",
+                speaker=("Ada", "Bo")[n % 2], session=f"s{n // 4}", happened_at=f"2024-05-{n + 1:02}")
+        for n, colour in enumerate(COLOURS[:count])
+    )  # fmt: skip
+    questions = tuple(
+        Question(f"{name}q{n}", f"Who owns the {colour} ferry?", "plain", frozenset({f"{name}{n}"}))
+        for n, colour in enumerate(COLOURS[:count])
+    )
+    lacking = Question(f"{name}x", "Who plays the cello?", "none", answerable=False)
+    return Case(name, episodes, (*questions, lacking))
+
+
+CASES = [harbour("a"), harbour("b"), harbour("c")]
+
+
+@pytest.fixture
+def embedder(tmp_path: Path) -> Iterator[Cached]:
+    with Cached(Hashing(64), tmp_path / "cache") as cached:
+        yield cached
+
+
+# ---- small parts
+
+
+def test_a_part_holds_the_evidence_of_some_questions_and_not_of_as_many() -> None:
+    found = list(parts(CASES, 4))
+    assert [(part.space, len(part.episodes), len(part.questions)) for part in found] == [
+        (name, 4, 8) for name in ("a", "a", "b", "b", "c", "c")
+    ]
+    for part in found:
+        ids = {episode.id for episode in part.episodes}
+        there = [question for question in part.questions if question.answerable]
+        lacking = [question for question in part.questions if not question.answerable]
+        assert len(there) == len(lacking) == 4
+        assert all(question.evidence <= ids for question in there)
+        assert {question.text for question in there}.isdisjoint(question.text for question in lacking)
+        assert all(not question.evidence for question in lacking)
+
+
+def test_evidence_that_lies_in_two_parts_is_asked_of_neither() -> None:
+    both = Question("q", "Which ferries are there?", "plain", frozenset({"a0", "a7"}))
+    case = Case("a", CASES[0].episodes, (both, CASES[0].questions[0]))
+    [part] = parts([case], 4)
+    assert [question.id for question in part.questions] == ["aq0"]  # there is no other question to be left out
+
+
+# ---- lessons and their figures
+
+
+def test_lessons_of_a_set(embedder: Cached) -> None:
+    found = learning.lessons("ferries", CASES, embedder)
+    whole = [one for one in found if one.whole]
+    assert [(one.set, one.space, one.answerable) for one in whole[:9]] == [("ferries", "a", True)] * 8 + [
+        ("ferries", "a", False)
+    ]
+    assert {one.set for one in found if not one.whole} == {f"ferries in parts of {size}" for size in learning.PARTS}
+    assert all(one.teaches for one in whole if one.answerable)
+    taught = train(found, UNTAUGHT)
+    score = scored(answered(found, taught))
+    assert (score.questions, score.fraction5) == (27, 1.0)
+    assert score.auroc is not None
+    assert score.auroc > 0.9
+    assert scored(answered(found, UNTAUGHT)).fraction5 < 1
+
+
+def test_each_fold_is_judged_by_what_never_saw_it(embedder: Cached) -> None:
+    found = [one for one in learning.lessons("ferries", CASES, embedder) if one.whole]
+    seen: list[set[str]] = []
+
+    def teach(some: list[learning.Lesson]) -> Trained:
+        seen.append({one.space for one in some})
+        return UNTAUGHT
+
+    assert len(crossed(found, teach)) == len(found)
+    assert seen == [{"b", "c"}, {"a", "c"}, {"a", "b"}]
+    assert set(folded([one for one in found if one.space == "a"])) == set(range(learning.FOLDS))
+
+
+# ---- the command
+
+
+def written(folder: Path) -> Path:
+    for part, lines in (
+        ("docs", [{"space": case.space, "id": one.id, "text": one.text, "speaker": one.speaker,
+                   "session": one.session, "time": one.happened_at} for case in CASES for one in case.episodes]),
+        ("questions", [{"space": case.space, "id": one.id, "question": one.text, "evidence": sorted(one.evidence),
+                        "answerable": one.answerable, "category": "x"} for case in CASES for one in case.questions]),
+    ):  # fmt: skip
+        (folder / f"ferries.{part}.jsonl").write_text("\n".join(map(json.dumps, lines)), "utf-8")
+    return folder
+
+
+@pytest.fixture
+def data(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("ECPHORA_EMBEDDER", "hashing:64")
+    monkeypatch.setattr(cache, "user_cache_dir", lambda name: str(tmp_path / "cache" / name))
+    return written(tmp_path)
+
+
+def test_weights_are_learned_from_the_command_line(data: Path) -> None:
+    target = data / "weights.json"
+    words = ["--data", str(data), "--set", "ferries", "--into", str(target), "--json"]
+    done = CliRunner().invoke(learn, words, catch_exceptions=False)
+    assert json.loads(done.stdout)["ferries"]["cross_validated"]["fraction5"] == 1.0
+    found = json.loads(target.read_text("utf-8"))
+    assert found["provenance"]["questions"] == {"ferries": 27}
+    assert found["provenance"]["built_upon"] == "the weights of the package"
+    assert found["provenance"]["embedder"] == "hashing/64"
+    assert found["provenance"]["command"] == "ecphora learn --data DATA --set ferries"
+    assert "left_out" not in found["provenance"]["figures"]["ferries"]  # nothing else tells of talk
+    assert weights.fused_of(target.read_text("utf-8"))[0].spoken.weights
+
+
+def test_a_set_that_is_not_there_is_said(data: Path) -> None:
+    words = ["--data", str(data), "--set", "boats", "--into", str(data / "weights.json")]
+    with pytest.raises(InvalidInput, match=r"no set 'boats' .*there are: ferries"):
+        CliRunner().invoke(learn, words, catch_exceptions=False)
+    assert not (data / "weights.json").exists()
+
+
+def test_open_questions_from_the_command_line_to_pictures(data: Path) -> None:
+    lines, pictures = data / "open.jsonl", data / "pictures"
+    pictures.mkdir()
+    run = CliRunner()
+    words = ["open", "--data", str(data), "--set", "ferries"]
+    shown = run.invoke(bench, words, catch_exceptions=False).stdout
+    for word in ("memories 1", "memories 8", "names lost 50%", "names false 10%", "reliability", "calibration_error"):
+        assert word in shown
+    run.invoke(bench, [*words, "--json", str(lines)], catch_exceptions=False)
+    drawn = run.invoke(bench, ["draw", str(lines), "--into", str(pictures)], catch_exceptions=False).stdout
+    assert [line.rsplit("/", 1)[1] for line in drawn.splitlines()] == ["growth.svg", "names.svg", "reliability.svg"]
+    assert "ferries: fraction@5" in (pictures / "growth.svg").read_text("utf-8")
+
+
+# ---- what the papers left open
+
+
+def test_mentions_are_lost_and_led_astray(embedder: Cached) -> None:
+    graph = space(CASES[0], strategies.by_name("dense"), embedder).graph
+    mentions = np.equal(graph.edges["links"], LINKS.index(Link.MENTIONS))
+    for rate in (0.0, 0.3, 1.0):
+        fewer, astray = open_questions.lost(graph, rate), open_questions.false(graph, rate)
+        assert len(fewer.edges) + round(rate * mentions.sum()) == pytest.approx(
+            len(graph.edges), abs=mentions.sum() / 4
+        )
+        assert len(astray.edges) == len(graph.edges)
+        moved = astray.edges["dst"] != graph.edges["dst"]
+        assert not moved[~mentions].any()
+        assert sorted(astray.edges["dst"].tolist()) == sorted(graph.edges["dst"].tolist())
+    assert len(open_questions.lost(graph, 1.0).edges) == int((~mentions).sum())
+
+
+def test_calibration_by_hand() -> None:
+    points = [
+        Figure("s", "fused", "confidence", Metric.RELIABILITY, k, 1, value, value, value, apart=mean)
+        for k, (mean, value) in enumerate([(0.05, 0.0), (0.15, 0.5)])
+    ]
+    [(name, picture)] = drawing.pictures(points).items()
+    assert name == "reliability.svg"
+    assert picture.count("<circle") == 2
