@@ -21,7 +21,9 @@ from ecphora.embedders.hashing import Hashing
 from ecphora.errors import InvalidInput
 from ecphora.graph import LINKS
 from ecphora.learn.ranking import UNTAUGHT, Trained, train
+from ecphora.memory import Memory
 from ecphora.model import Episode, Link
+from ecphora.strategies.fused import Fused
 
 COLOURS = ("red", "blue", "green", "white", "black", "brown", "amber", "violet")
 
@@ -147,6 +149,34 @@ def test_a_set_that_is_not_there_is_said(data: Path) -> None:
     with pytest.raises(InvalidInput, match=r"no set 'boats' .*there are: ferries"):
         CliRunner().invoke(learn, words, catch_exceptions=False)
     assert not (data / "weights.json").exists()
+
+
+def test_weights_are_learned_from_a_memorys_own_feedback(data: Path) -> None:
+    target, db = data / "weights.json", data / "m.db"
+    run = CliRunner()
+    with Memory(db, embedder=Hashing(64)) as memory:
+        memory.remember(CASES[0].episodes)
+        assert "nothing to learn from" in str(
+            run.invoke(learn, ["--db", str(db), "--into", str(target), "--quick"]).exception
+        )
+        for question in CASES[0].questions[:6]:
+            found = memory.recall(question.text)
+            memory.feedback(found, [hit.id for hit in found if hit.id in question.evidence])
+        run.invoke(learn, ["--db", str(db), "--into", str(target), "--quick"], catch_exceptions=False)
+    written_ = json.loads(target.read_text("utf-8"))
+    assert written_["provenance"]["questions"] == {"feedback": 6}
+    ranker, knowing = weights.fused_of(target.read_text("utf-8"))
+    assert ranker.spoken != weights.fused()[0].spoken
+    assert knowing == weights.fused()[1]  # feedback does not tell what the memory lacks
+    with Memory(db, embedder=Hashing(64), strategy=Fused(ranker, knowing)) as memory:
+        assert memory.recall(CASES[0].questions[7].text)[0].id == "a7"
+
+
+def test_what_to_learn_from_must_be_said(data: Path) -> None:
+    for words in ([], ["--data", str(data)], ["--set", "ferries"]):
+        result = CliRunner().invoke(learn, [*words, "--into", str(data / "weights.json")])
+        assert result.exit_code == 2
+        assert "say what to learn from" in result.output
 
 
 def test_open_questions_from_the_command_line_to_pictures(data: Path) -> None:

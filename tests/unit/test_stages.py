@@ -17,6 +17,8 @@ from ecphora.language.names import entity_id
 from ecphora.language.words import words
 from ecphora.model import Change, Cue, Edge, Episode, Evidence, Filter, Interval, Kind, Link, Node, Scores, Superseded
 from ecphora.stages import choose, company, fuse, gate, links, people, priors, seed, times
+from ecphora.stages.covering import AROUND, covering
+from ecphora.stages.seed import Postings
 from ecphora.testing import NOON, sample_change, sample_cue, sample_graph, sample_name, sample_node, sample_vector
 
 VOCABULARY = ["river", "boat", "school", "lunch", "porto"]
@@ -111,6 +113,32 @@ def test_covered_is_the_share_of_rarity(made: tuple[Graph, list[Node], list[Edge
     assert seed.words(graph, cue).max() <= seed.most(graph, cue) + 1e-5
 
 
+def around(graph: Graph, row: int) -> set[int]:
+    rows = {row}
+    for beside in (graph.previous, graph.following):
+        step = row
+        for _ in range(AROUND):
+            step = int(beside[step]) if step >= 0 else -1
+            rows.add(step)
+    return rows - {-1}
+
+
+@given(graphs(), texts, st.sets(st.integers(0, 13)))
+def test_what_rows_and_those_around_them_hold(
+    made: tuple[Graph, list[Node], list[Edge]], text: str, some: set[int]
+) -> None:
+    graph, nodes, _ = made
+    rows = np.array(sorted(row for row in some if row < len(nodes)), np.intp)
+    asked, held = list(dict.fromkeys(words(text))), [set(words(node.text)) for node in nodes]
+    found = covering(Postings.of(graph, sample_cue(text)), rows)
+    own = [[word in held[row] for word in asked] for row in rows.tolist()]
+    near = [[any(word in held[other] for other in around(graph, row)) for word in asked] for row in rows.tolist()]
+    assert found.own.tolist() == own
+    assert found.around.tolist() == near
+    assert found.known.tolist() == [any(word in one for one in held) for word in asked]
+    assert found.part(found.own) == pytest.approx(seed.covered(graph, sample_cue(text))[rows], abs=1e-5)
+
+
 def test_bm25_by_hand() -> None:
     nodes = (sample_node("a", "river boat boat"), sample_node("b", "river"))
     graph = Graph().plus(replace(sample_change(*nodes), revision=1))
@@ -178,14 +206,75 @@ def test_links_are_followed(
     scores = scored(graph, values)
     cue = sample_cue(" ".join(asked))
     seeds = choose.top(scores, k)
-    about, sharing = links.followed(graph, cue, scores, seeds)
-    expected = followed(graph, cue, scores, seeds.tolist(), edges)
-    assert about.scores == pytest.approx(expected[0], abs=1e-5)
-    assert sharing.scores == pytest.approx(expected[1], abs=1e-5)
-    for reached in (about, sharing):
-        rows = np.flatnonzero(reached.scores)
-        assert np.isin(reached.trail.by[rows], seeds).all()
-        assert all(graph.id(via).startswith("entity:") for via in reached.trail.via[rows])
+    ways = links.followed(graph, np.unique(graph.rows(cue.entities)), seeds, scores[seeds])
+    for reached, expected in zip(ways, followed(graph, cue, scores, seeds.tolist(), edges), strict=True):
+        assert reached.at(np.arange(len(graph))) == pytest.approx(expected, abs=1e-5)
+        assert np.isin(reached.by, seeds).all()
+        assert all(graph.id(via).startswith("entity:") for via in reached.via)
+        trail = reached.trail(graph)
+        assert (
+            np.flatnonzero(trail.by >= 0).tolist() == np.flatnonzero(trail.via >= 0).tolist() == reached.rows.tolist()
+        )
+
+
+def met(graph: Graph, asked: set[str], strengths: dict[int, float], edges: list[Edge]) -> list[float]:
+    worth = dict.fromkeys((entity_id(name) for name in asked), 1.0)
+    for edge in edges:
+        for row, strength in strengths.items():
+            if edge.src == graph.id(row):
+                worth[edge.dst] = max(worth.get(edge.dst, 0.0), min(1.0, max(0.0, strength)))
+    found, episodes = [0.0] * len(graph), max(2, int(graph.episodes.sum()))
+    for edge in edges:
+        fan = sum(other.dst == edge.dst for other in edges)
+        rarity = math.log(1 + episodes / fan) / math.log(1 + episodes)
+        value = worth.get(edge.dst, 0.0) * rarity * (1 if edge.link is Link.ABOUT else rarity)
+        row = graph.rows([edge.src])[0]
+        found[row] = max(found[row], value)
+    return found
+
+
+@given(graphs(), strengths, st.sets(st.sampled_from(NAMES), max_size=2), st.integers(1, 8))
+def test_names_are_met(
+    made: tuple[Graph, list[Node], list[Edge]], values: list[float], asked: set[str], k: int
+) -> None:
+    graph, _, edges = made
+    scores = scored(graph, values)
+    seeds = choose.top(scores, k)
+    reached = links.met(graph, np.unique(graph.rows(map(entity_id, sorted(asked)))), seeds, scores[seeds])
+    expected = met(graph, asked, {row: float(scores[row]) for row in seeds.tolist()}, edges)
+    assert reached.at(np.arange(len(graph))) == pytest.approx(expected, abs=1e-5)
+    assert (reached.values > 0).all()
+    assert np.isin(reached.by, [-1, *seeds]).all()
+
+
+@given(graphs(), st.sets(st.sampled_from(NAMES), max_size=3))
+def test_the_names_asked_count_by_their_rarity(made: tuple[Graph, list[Node], list[Edge]], asked: set[str]) -> None:
+    graph, nodes, edges = made
+    episodes = max(2, len(nodes))
+    fans = {entity_id(name): sum(edge.dst == entity_id(name) for edge in edges) for name in asked}
+    rarity = {name: math.log(1 + episodes / max(1, fan)) / math.log(1 + episodes) for name, fan in fans.items()}
+    whole = sum(rarity.values()) or 1
+    expected = [
+        sum(rarity.get(name, 0) for name in {edge.dst for edge in edges if edge.src == node.id}) / whole
+        for node in nodes
+    ]
+    rows = np.arange(len(nodes))
+    found = links.named(graph, np.unique(graph.rows(fans)), links.naming(graph, rows), len(rows))
+    assert found == pytest.approx(expected, abs=1e-5)
+
+
+@given(graphs(), st.integers(0, 14))
+def test_links_are_counted_on_as_a_graph_grows(made: tuple[Graph, list[Node], list[Edge]], first: int) -> None:
+    whole, nodes, edges = made
+    names = [replace(sample_name(name), seq=place) for place, name in enumerate(NAMES, 1)]
+    numbered = [replace(node, seq=place) for place, node in enumerate(nodes, len(NAMES) + 1)]
+    graph = Graph().plus(sample_change(*names, revision=1))
+    for revision, part in enumerate((numbered[:first], numbered[first:]), 2):
+        told = {node.id for node in part}
+        graph = graph.plus(sample_change(*part, edges=tuple(e for e in edges if e.src in told), revision=revision))
+        counted = links.fans(graph)
+        assert counted.tolist() == links.fans(replace(graph, _parent=None)).tolist()
+    assert [counted[row] for row in graph.rows(whole.nodes["ids"])] == links.fans(whole).tolist()
 
 
 def test_a_name_that_everything_mentions_leads_nowhere() -> None:
@@ -193,16 +282,15 @@ def test_a_name_that_everything_mentions_leads_nowhere() -> None:
     edges = tuple(Edge(node.id, "entity:ana", Link.MENTIONS) for node in nodes)
     change = sample_change(*nodes, replace(sample_name("Ana"), seq=len(nodes) + 1), edges=edges, revision=1)
     graph = Graph().plus(change)
-    about, sharing = links.followed(graph, sample_cue("x"), graph.zeros() + 1, np.array([0]))
-    assert not about.scores.any()
-    assert not sharing.scores.any()
+    seeds, nothing, one = np.array([0]), np.empty(0, np.intp), np.ones(1, np.float32)
+    for way in (*links.followed(graph, nothing, seeds, one), links.met(graph, nothing, seeds, one)):
+        assert not len(way.rows)
 
 
 def test_titles_in_the_cue() -> None:
     graph = sample_graph()
-    titled = links.titled(graph, sample_cue("Where is Porto?"))
-    assert [graph.id(row) for row in np.flatnonzero(titled).tolist()] == ["t5"]
-    assert not links.titled(graph, sample_cue("Where is Zorro?")).any()
+    titled = [links.titled(graph, graph.rows([entity_id(name)])) for name in ("Porto", "Zorro")]
+    assert [[graph.id(row) for row in rows.tolist()] for rows in titled] == [["t5"], []]
 
 
 # ---- company
@@ -219,7 +307,9 @@ def test_a_session_is_as_good_as_its_best_three(
         rows = [row for row, other in enumerate(nodes) if node.session and other.session == node.session]
         best = sorted((max(0.0, float(scores[row])) for row in rows), reverse=True)[:3]
         expected.append(sum(best) / 3)
-    assert company.session(graph, scores) == pytest.approx([*expected, 0, 0, 0], abs=1e-6)
+    found = company.sessions(graph, scores)
+    assert found[graph.nodes["sessions"]] == pytest.approx([*expected, 0, 0, 0], abs=1e-6)
+    assert found[-1] == 0
 
 
 @given(graphs(), strengths)
@@ -324,10 +414,15 @@ def test_reciprocal_rank_by_hand() -> None:
 
 
 def test_above_mean_and_of_best() -> None:
-    scores = np.array([1, 3, 100], np.float32)
-    assert fuse.above_mean(scores, np.array([True, True, False])).tolist() == [0, 1, 98]
-    assert not fuse.above_mean(np.ones(3, np.float32), np.ones(3, np.bool_)).any()
-    assert not fuse.above_mean(scores, np.zeros(3, np.bool_)).any()
+    scores, first, none = np.array([1, 3, 100], np.float32), np.array([True, False, False]), np.zeros(3, np.bool_)
+    measured = fuse.Measured.of(scores, np.array([True, True, False]), np.array([True, True, False]))
+    assert measured.above_mean().tolist() == [0, 1, 98]
+    assert measured.above_mean(np.array([2, 1])).tolist() == [98, 1]
+    assert measured.of_best() == pytest.approx([1 / 3, 1, 100 / 3])
+    assert measured.of_best(np.array([1])).tolist() == [1]
+    assert not fuse.Measured.of(np.ones(3, np.float32), ~none, ~none).above_mean().any()
+    assert not fuse.Measured.of(scores, none, none).above_mean().any()
+    assert not fuse.Measured.of(-scores, ~none, first).of_best().any()
     assert fuse.of_best(np.array([-1, 2, 4], np.float32)).tolist() == [0, 0.5, 1]
     assert fuse.of_best(np.array([-1, 0], np.float32)).tolist() == [0, 0]
     assert fuse.of_best(np.zeros(0, np.float32)).shape == (0,)
@@ -357,12 +452,6 @@ def test_who_speaks() -> None:
     assert not people.speaks(graph, sample_cue("Who?")).any()
 
 
-def test_of_whom_others_speak() -> None:
-    nodes = (sample_node("a", "Ben is kind", speaker="Ana"), sample_node("b", "I am Ben", speaker="Ben"))
-    graph = Graph().plus(replace(sample_change(*nodes), revision=1))
-    assert people.spoken_of(graph, sample_cue("Is Ben kind?")).tolist() == [1, 0]
-
-
 def test_the_user_is_who_says_i() -> None:
     nodes = (sample_node("a", "Lunch.", speaker="user"), sample_node("b", "Yes.", speaker="assistant"))
     graph = Graph().plus(replace(sample_change(*nodes), revision=1))
@@ -378,7 +467,9 @@ def test_priors_of_turns_and_documents() -> None:
         sample_node("d", "river " * 300, speaker="Ana"),
     )
     graph = Graph().plus(replace(sample_change(*nodes), revision=1))
-    assert priors.length(graph) == pytest.approx([math.log(4) / math.log(61), math.log(2) / math.log(61), 0.7, 1])
+    lengths = [math.log(4) / math.log(61), math.log(2) / math.log(61), 0.7, 1]
+    assert priors.length(graph, np.arange(4)) == pytest.approx(lengths)
+    assert priors.length(graph, np.array([3, 0])) == pytest.approx([lengths[3], lengths[0]])
     assert priors.statement(graph).tolist() == [1, 0, 1, 1]
 
 
@@ -391,6 +482,7 @@ def test_dates_told_and_happened() -> None:
     graph = Graph().plus(replace(change, readings={**change.readings, "told": reading}, revision=1))
     assert times.told_then(graph, sample_cue("x", when=(hour,))).tolist() == [1, 1, 0]
     assert times.told_then(graph, sample_cue("x")).tolist() == [0, 0, 0]
+    assert times.dated(graph, np.array([2, 0])).tolist() == [False, True]
 
 
 def test_outdated_by_both_clocks() -> None:
@@ -412,11 +504,14 @@ def test_outdated_by_both_clocks() -> None:
 def test_nothing_is_no_accident() -> None:
     graph, cue = Graph(), sample_cue("river")
     assert seed.words(graph, cue).shape == seed.words_in_context(graph, cue).shape == (0,)
-    assert company.session(graph, graph.zeros()).shape == company.neighbours(graph, graph.zeros()).shape == (0,)
+    assert company.neighbours(graph, graph.zeros()).shape == (0,)
+    assert company.sessions(graph, graph.zeros()).tolist() == [0]
     assert choose.best(graph.zeros(), graph.episodes, 5).tolist() == []
     assert not choose.allowed(graph, replace(cue, where=Filter(speakers=("Ana",)))).any()
-    about, sharing = links.followed(graph, cue, graph.zeros(), np.empty(0, np.intp))
-    assert about.scores.shape == sharing.scores.shape == (0,)
+    nothing = np.empty(0, np.intp)
+    about, sharing = links.followed(graph, nothing, nothing, graph.zeros())
+    assert about.at(nothing).shape == sharing.at(nothing).shape == (0,)
+    assert covering(Postings.of(graph, cue), nothing).around.shape == (0, 1)
     assert Change() == Change()
     assert Episode("x") == Episode("x")
     assert len(graph.of_kind(Kind.CLAIM)) == 0

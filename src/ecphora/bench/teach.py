@@ -8,21 +8,27 @@ from dataclasses import asdict
 from pathlib import Path
 
 import click
+import numpy as np
 from rich.box import SIMPLE_HEAD
 from rich.console import Console
 from rich.table import Table
 
-from .. import __version__, weights
+from .. import __version__, encode, weights
 from ..errors import InvalidInput
 from ..learn.files import Json
-from ..learn.ranking import UNTAUGHT, Lesson, Trained, train
+from ..learn.ranking import UNTAUGHT, Lesson, Trained, lesson, train
 from ..learn.weights import text
+from ..memory import Memory
+from ..model import Kind
+from ..ports import Embedder
 from . import datasets
 from .cache import Cached
-from .commands import FOLDER, by_embedder, cached, progress
+from .commands import FILE, FOLDER, by_embedder, cached, progress
 from .learning import Report, Score, lessons, report
 from .run import Tick
 
+FEEDBACK = "feedback"
+"""The name under which a memory's own feedback stands among the sets."""
 NEW_FILE = click.Path(dir_okay=False, path_type=Path)
 DIGITS = 4
 """Decimals of the figures that are kept with weights."""
@@ -35,6 +41,37 @@ def taught(sets: Sequence[str], folders: Sequence[Path], embedder: Cached, tick:
         found[name] = lessons(name, list(datasets.cases(name, _folder(name, folders))), embedder)
         tick(1)
     return found
+
+
+def from_feedback(memory: Memory, embedder: Embedder) -> list[Lesson]:
+    """The lessons of a memory's own feedback: each question with what was of use, as the memory stands now."""
+    graph = memory.graph()
+    places, vectors = graph.vector_places, graph.vectors.view
+    lessons_ = []
+    for row in np.flatnonzero(graph.of_kind(Kind.QUESTION) & (places >= 0)).tolist():
+        node = memory.get(graph.id(row))
+        edges, _ = graph.edges_from(np.array([row]))
+        used = graph.edges["dst"][edges[graph.edges["weights"][edges] > 0]]
+        if node is not None:
+            cue = encode.cue(
+                node.text,
+                node.happened_at,
+                vector=vectors[places[row]],
+                meaning=embedder.reads(node.text),
+                floor=float(getattr(embedder, "floor", 0.0)),
+            )
+            lessons_.append(
+                lesson(
+                    cue,
+                    graph,
+                    set_=FEEDBACK,
+                    space=node.id,
+                    documents=np.arange(len(graph)),
+                    gold=used.tolist(),
+                    answerable=True if len(used) else None,
+                )
+            )
+    return lessons_
 
 
 def _folder(name: str, folders: Sequence[Path]) -> Path:
@@ -102,10 +139,10 @@ def _cells(score: Score) -> tuple[str, ...]:
 
 
 @click.command()
-@click.option(
-    "--data", "folders", type=FOLDER, multiple=True, required=True, help="Folder of labelled sets; may be repeated."
-)
-@click.option("--set", "sets", multiple=True, required=True, metavar="NAME", help="Set to learn from; repeatable.")
+@click.option("--data", "folders", type=FOLDER, multiple=True, help="Folder of labelled sets; may be repeated.")
+@click.option("--set", "sets", multiple=True, metavar="NAME", help="Set to learn from; may be repeated.")
+@click.option("--db", type=FILE, metavar="PATH", help="A memory whose own feedback is to be learned from.")
+@click.option("--scope", metavar="NAME", default="default", show_default=True, help="Whose memory.")
 @click.option("--into", type=NEW_FILE, required=True, metavar="FILE", help="Where the weights are written, as JSON.")
 @click.option("--anew", is_flag=True, help="Build on nothing.  [default: on the weights that come with the package]")
 @click.option("--quick", is_flag=True, help="Leave out the cross-validation, which trains many times.")
@@ -115,6 +152,8 @@ def learn(
     *,
     folders: Sequence[Path],
     sets: Sequence[str],
+    db: Path | None,
+    scope: str,
     into: Path,
     anew: bool,
     quick: bool,
@@ -123,17 +162,23 @@ def learn(
 ) -> None:
     """Learn what the columns of fused are worth, and how sure it may be.
 
-    From sets of questions whose evidence is known, in the format of `ecphora bench recall`. The weights are used with
-    `ecphora recall --weights FILE` or ECPHORA_WEIGHTS.
+    From sets of questions whose evidence is known, in the format of `ecphora bench recall`, and from what a memory was
+    told of use by its feedback. The weights are used with `ecphora recall --weights FILE` or ECPHORA_WEIGHTS; to take
+    back what was learned, leave them out again.
     """
     names = list(dict.fromkeys(sets))
+    if bool(names) != bool(folders) or not (names or db):
+        raise click.UsageError("say what to learn from: --data DIR with --set NAME, or --db PATH, or both")
     with cached(embedder) as model, progress("learning", len(names)) as tick:
         found = taught(names, folders, model, tick)
+        if db is not None:
+            with Memory(db, scope=scope, embedder=model) as memory:
+                found[FEEDBACK] = from_feedback(memory, model)
         _, written, reports = learned(
             found,
             anew=anew,
             embedder=model.name,
-            command=shlex.join(_words(names, folders, embedder, anew=anew)),
+            command=shlex.join([*_words(names, folders, embedder, anew=anew), *(("--db", "DB") if db else ())]),
             checked=not quick,
         )
     into.write_text(written, encoding="utf-8")

@@ -53,8 +53,9 @@ def top(scores: Scores, k: int) -> Rows:
     if k >= len(scores):
         return np.argsort(-scores, kind="stable")
     cut = np.partition(scores, len(scores) - k)[len(scores) - k]
-    rows = np.flatnonzero(scores >= cut)
-    return rows[np.argsort(-scores[rows], kind="stable")][:k]
+    above = np.flatnonzero(scores > cut)
+    level = np.flatnonzero(scores == cut)[: k - len(above)]  # equal ones need no sorting, however many they are
+    return np.concatenate([above[np.argsort(-scores[above], kind="stable")], level])
 
 
 def within(found: Iterable[T], budget: int | None, size: Callable[[T], int]) -> list[T]:

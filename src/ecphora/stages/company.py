@@ -34,5 +34,4 @@ def sessions(graph: Graph, scores: Scores) -> Scores:
     first = np.flatnonzero(np.r_[True, number[1:] != number[:-1]])
     place = np.arange(len(rows)) - np.repeat(first, np.diff(np.r_[first, len(rows)]))
     leading = place < BEST
-    np.add.at(means, number[leading], scores[rows[leading]] / BEST)
-    return means
+    return np.bincount(number[leading], scores[rows[leading]] / BEST, len(means)).astype(np.float32)

@@ -11,7 +11,7 @@ import numpy as np
 from ..graph import LINKS, Graph
 from ..model import Kind, Link, Rows, Scores
 
-NEAR = 0.7
+NEAR = 0.8
 """The cosine from which a question is like another one; at 1 it is the same."""
 _ANSWERED = LINKS.index(Link.ANSWERED_BY)
 

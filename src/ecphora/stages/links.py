@@ -134,7 +134,7 @@ def met(graph: Graph, asked: Rows, seeds: Rows, strengths: Scores) -> Linked:
     return _linked(rows, value.astype(np.float32), by[of_name], names[of_name])
 
 
-def _fans(graph: Graph) -> NDArray[np.int64]:
+def fans(graph: Graph) -> NDArray[np.int64]:
     """How many links mention each row or are about it."""
     return graph.derived("fans", _counted)
 
@@ -155,13 +155,13 @@ def _names(link: NDArray[np.int8]) -> Mask:
 
 def _leads(graph: Graph, names: Rows) -> Mask:
     """Which names are rare enough to lead somewhere."""
-    return _fans(graph)[names] <= FAN
+    return fans(graph)[names] <= FAN
 
 
 def _rarity(graph: Graph, names: Rows) -> NDArray[np.float64]:
     """How rare some names are: 1 for one that one memory mentions."""
     n = max(2, int(graph.episodes.sum()))
-    return np.log1p(n / np.maximum(1, _fans(graph)[names])) / np.log1p(n)
+    return np.log1p(n / np.maximum(1, fans(graph)[names])) / np.log1p(n)
 
 
 def _linked(rows: Rows, values: Scores, by: Rows, via: Rows) -> Linked:

@@ -7,7 +7,7 @@ import numpy as np
 from ..graph import Graph
 from ..language.people import ROLES, first_person
 from ..language.words import hashed, words
-from ..model import Cue, Mask, Rows, Scores
+from ..model import Cue, Rows, Scores
 
 
 def speaks(graph: Graph, cue: Cue) -> Scores:
@@ -17,18 +17,6 @@ def speaks(graph: Graph, cue: Cue) -> Scores:
     if len(named) == 1:
         scores[graph.nodes["speakers"] == named[0]] = 1
     return scores
-
-
-def spoken_of(graph: Graph, meant: Rows, rows: Rows) -> Mask:
-    """In which of some rows somebody else speaks of one of the speakers meant."""
-    found = np.zeros(len(rows), np.bool_)
-    speakers, told = graph.nodes["speakers"], np.zeros(len(graph), np.bool_)
-    for person in meant:
-        places, _ = graph.postings(np.unique(np.array(_name_words(graph.speakers.names[person]), np.uint32)))
-        told[:] = False
-        told[graph.words["rows"][places]] = True
-        found |= told[rows] & (speakers[rows] != person)
-    return found
 
 
 def meant(graph: Graph, cue: Cue) -> Rows:

@@ -146,8 +146,10 @@ def touched(graph: Graph, cue: Cue, allowed: Mask, postings: Postings) -> Direct
 
 def above(cosines: Scores, floor: float) -> Scores:
     """Cosines counted from the one at which an embedder finds two texts unrelated: 0 there, 1 at 1."""
+    if not floor:
+        return cosines
     counted: Scores = np.maximum(-1, (cosines - np.float32(floor)) / np.float32(1 - floor))
-    return counted if floor else cosines
+    return counted
 
 
 def _alike(graph: Graph, rows: Rows, leaders: Rows, floor: float) -> Scores:

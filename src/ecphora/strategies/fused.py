@@ -13,7 +13,7 @@ import numpy as np
 
 from .. import weights
 from ..graph import Graph
-from ..model import Cue, Scores
+from ..model import Cue, Mask, Scores
 from ..ports import Activation, Trail
 from ..stages import times
 from ..stages.knowing import Knowing
@@ -81,7 +81,7 @@ class Fused:
 def _whole(graph: Graph, view: View, weighed: Weighed) -> dict[str, Scores]:
     """Shares of the pool as shares of all rows, 0 where nothing speaks for a row; those of 0 alone are left out."""
     pool = np.stack(list(weighed.shares.values())) * (weighed.scores > 0)
-    told = pool.any(axis=1)
+    told: Mask = np.logical_or.reduce(pool, axis=1)
     whole = np.zeros((int(told.sum()), len(graph)), np.float32)
     whole[:, view.rows] = pool[told]
     return dict(zip(compress(weighed.shares, told), whole, strict=True))
