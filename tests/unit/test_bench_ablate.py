@@ -15,7 +15,7 @@ from ecphora.bench.cache import Cached
 from ecphora.bench.comparison import LOW_SIMILARITY, UNANSWERABLE, Asked, Replies, compared
 from ecphora.bench.datasets import Case, Question
 from ecphora.bench.figures import Difference, Figure, Metric
-from ecphora.bench.spaces import Space
+from ecphora.bench.spaces import Space, space
 from ecphora.bench.variants import Model, Special, Trained, Variant
 from ecphora.embedders.hashing import Hashing
 from ecphora.errors import UnknownName
@@ -375,13 +375,13 @@ def test_the_registry_is_in_order(model: Model) -> None:
 
 def test_the_side_network_learns_to_tell_evidence_from_what_is_near(embedder: Cached) -> None:
     [trained] = [way.strategy for way in ablations.MODELS["eisa"].ways if isinstance(way.strategy, Trained)]
-    spaces = [ablate.space(case, strategies.by_name("dense"), embedder) for case in CASES]
-    made = trained.train(spaces)
+    found = [space(case, strategies.by_name("dense"), embedder) for case in CASES]
+    made = trained.train(found)
     plain = ablations.MODELS["eisa"].full.strategy
     assert isinstance(made, Eisa)
     assert isinstance(plain, Eisa)
     assert made.sidenet is not None
-    cue, graph = spaces[0].cues[1], spaces[0].graph
+    cue, graph = found[0].cues[1], found[0].graph
     right, wrong = graph.rows(["a1", "a0"])
 
     def margin(way: Eisa) -> float:
@@ -390,4 +390,4 @@ def test_the_side_network_learns_to_tell_evidence_from_what_is_near(embedder: Ca
 
     assert margin(made) > margin(plain)
     unanswerable = replace(CASES[0], questions=(Question("q", "Why?", "none", answerable=False),))
-    assert trained.train([ablate.space(unanswerable, strategies.by_name("dense"), embedder)]) == plain
+    assert trained.train([space(unanswerable, strategies.by_name("dense"), embedder)]) == plain

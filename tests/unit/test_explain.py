@@ -18,7 +18,6 @@ from ecphora.graph import Graph
 from ecphora.memory import Memory
 from ecphora.model import START, Cue, Episode, Filter, Share, Touch, Why
 from ecphora.ports import Activation
-from ecphora.stages import ranker
 from ecphora.testing import FakeClock
 
 TALK = (
@@ -266,7 +265,6 @@ def test_a_reason_in_one_sentence() -> None:
 
 
 def test_what_a_score_starts_with_is_named_last() -> None:
-    assert START == ranker.START
     why = Why((Share(START, 5.3), Share("asks", -0.1), Share("words", 1.2)))
     assert str(why) == "words +1.20, asks -0.10, start +5.30"
 

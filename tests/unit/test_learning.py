@@ -20,7 +20,7 @@ from ecphora.bench.teach import learn
 from ecphora.embedders.hashing import Hashing
 from ecphora.errors import InvalidInput
 from ecphora.graph import LINKS
-from ecphora.learn.ranking import UNTAUGHT, Trained, train
+from ecphora.learn.ranking import UNTAUGHT, Lesson, Trained, train
 from ecphora.memory import Memory
 from ecphora.model import Episode, Link
 from ecphora.strategies.fused import Fused
@@ -100,7 +100,7 @@ def test_each_fold_is_judged_by_what_never_saw_it(embedder: Cached) -> None:
     found = [one for one in learning.lessons("ferries", CASES, embedder) if one.whole]
     seen: list[set[str]] = []
 
-    def teach(some: list[learning.Lesson]) -> Trained:
+    def teach(some: list[Lesson]) -> Trained:
         seen.append({one.space for one in some})
         return UNTAUGHT
 

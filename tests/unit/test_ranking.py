@@ -3,6 +3,7 @@
 import json
 from collections.abc import Mapping
 from dataclasses import replace
+from importlib.resources import files
 
 import numpy as np
 import pytest
@@ -192,7 +193,7 @@ def test_weights_are_read_as_they_were_written() -> None:
 
 
 def test_the_weights_of_the_package_say_where_they_come_from() -> None:
-    found = json.loads(weights.files("ecphora.weights").joinpath("fused.json").read_text("utf-8"))
+    found = json.loads(files("ecphora.weights").joinpath("fused.json").read_text("utf-8"))
     assert set(found["provenance"]["questions"]) == set(found["provenance"]["figures"])
     assert {"locomo", "realtalk", "beam_100k", "memdaily"}.isdisjoint(found["provenance"]["questions"])
     taught = Trained(*weights.fused())
