@@ -4,6 +4,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from .embedders.e5 import E5
     from .embedders.hashing import Hashing
     from .embedders.minilm import MiniLM
     from .embedders.openai import OpenAIEmbedder
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 _HOMES = {
+    "E5": "embedders.e5",
     "EcphoraError": "errors",
     "Episode": "model",
     "Evidence": "model",
@@ -39,6 +41,7 @@ _HOMES = {
 }
 
 __all__ = [
+    "E5",
     "EcphoraError",
     "Episode",
     "Evidence",
