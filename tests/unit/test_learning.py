@@ -183,11 +183,10 @@ def test_open_questions_from_the_command_line_to_pictures(data: Path) -> None:
     lines, pictures = data / "open.jsonl", data / "pictures"
     pictures.mkdir()
     run = CliRunner()
-    words = ["open", "--data", str(data), "--set", "ferries"]
+    words = ["open", "--data", str(data), "--set", "ferries", "--limit", "9", "--json", str(lines)]
     shown = run.invoke(bench, words, catch_exceptions=False).stdout
     for word in ("memories 1", "memories 8", "names lost 50%", "names false 10%", "reliability", "calibration_error"):
         assert word in shown
-    run.invoke(bench, [*words, "--json", str(lines)], catch_exceptions=False)
     drawn = run.invoke(bench, ["draw", str(lines), "--into", str(pictures)], catch_exceptions=False).stdout
     assert [line.rsplit("/", 1)[1] for line in drawn.splitlines()] == ["growth.svg", "names.svg", "reliability.svg"]
     assert "ferries: fraction@5" in (pictures / "growth.svg").read_text("utf-8")
