@@ -117,7 +117,10 @@ def answered(asked: Sequence[Lesson], weights: Trained) -> list[Answer]:
 
 
 def crossed(asked: Sequence[Lesson], teach: Callable[[list[Lesson]], Trained]) -> list[Answer]:
-    """What weights make of the whole lessons, for each fold those that were taught without it."""
+    """What weights make of the whole lessons, for each fold those that were taught without it.
+
+    Where questions are dealt, small parts that were asked the same questions may stay among what knowing learns from.
+    """
     folds = folded(asked)
     found = []
     for fold in sorted(set(folds)):

@@ -1,4 +1,4 @@
-"""The company a memory keeps: the turns beside it, and the session it was told in."""
+"""The company a memory keeps: the session it was told in."""
 
 import numpy as np
 
@@ -10,12 +10,6 @@ BEST = 3
 """How many of a session's turns speak for it."""
 CONSIDERED = 500
 """How many of the best rows are looked at: the cost does not grow with the memory."""
-
-
-def neighbours(graph: Graph, scores: Scores) -> Scores:
-    """The better score of the turns just before and just after each row."""
-    before, after = graph.previous, graph.following
-    return np.maximum(np.where(before >= 0, scores[before], 0), np.where(after >= 0, scores[after], 0))
 
 
 def sessions(graph: Graph, scores: Scores) -> Scores:

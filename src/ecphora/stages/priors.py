@@ -1,4 +1,4 @@
-"""What makes a memory worth recalling before anything is asked: that it says something, and does not ask."""
+"""What makes a memory worth recalling before anything is asked: that it says something."""
 
 import numpy as np
 
@@ -16,9 +16,3 @@ def length(graph: Graph, rows: Rows) -> Scores:
     words = np.minimum(graph.nodes["lengths"][rows], FULL_LENGTH)
     said = np.log1p(words) / np.log1p(FULL_LENGTH)
     return np.where(graph.nodes["speakers"][rows] >= 0, said, DOCUMENT).astype(np.float32)
-
-
-def statement(graph: Graph) -> Scores:
-    """1 for each row but the turns that end by asking."""
-    asks = graph.nodes["questions"] & (graph.nodes["speakers"] >= 0)
-    return (~asks).astype(np.float32)
