@@ -13,12 +13,13 @@ import numpy as np
 
 from .errors import IdCollision, InvalidInput, InvalidText
 from .graph import LINKS, Graph, seconds
+from .language.asked import topic
 from .language.dates import told
 from .language.moments import moment
 from .language.names import entity_id, names
 from .language.segments import segments
 from .language.statements import asks
-from .language.words import counted, hashed, words
+from .language.words import counted, hashed, spelled, words
 from .model import (
     Access,
     Change,
@@ -38,8 +39,10 @@ from .model import (
     Superseded,
     Touch,
     Vector,
+    Vectors,
 )
 from .ports import Embedder
+from .stages import people
 
 LONGEST = 1_000_000
 """Characters of the longest text that is taken; a book should come as its chapters."""
@@ -51,6 +54,8 @@ ENTITY = "entity:"
 """How the ids of entities begin; no episode's id may."""
 INSIGHT = "insight:"
 """How the ids of insights begin; no episode's id may."""
+TERMS = 24
+"""A question of more words is a text, of which single words say little."""
 QUESTION = "question:"
 """How the ids of questions begin; no episode's id may."""
 
@@ -282,6 +287,33 @@ def superseding(graph: Graph, row: int, *, later: bool) -> list[NodeId]:
     return [graph.id(r) for r in found]
 
 
+@dataclass(frozen=True, slots=True)
+class Parts:
+    """The texts of a question that are embedded: itself, its topic, and words of that by their place in the cue's."""
+
+    question: str
+    topic: str
+    terms: Mapping[int, str]
+
+    @property
+    def texts(self) -> list[str]:
+        """Each text once."""
+        return list(dict.fromkeys((self.question, self.topic, *self.terms.values())))
+
+
+def parts(question: str, graph: Graph) -> Parts:
+    """Take a question apart: what it is about, without the speakers it names, and the words of that.
+
+    A text of more than :data:`TERMS` words is taken as it is: what each of its words means says little.
+    """
+    found, written, names_ = dict.fromkeys(words(question)), spelled(question), people.called(graph).by_word
+    if len(found) > TERMS:
+        return Parts(question, question, {})
+    named = {word for word, code in zip(found, hashed(list(found)).tolist(), strict=True) if code in names_}
+    terms = {i: written[word] for i, word in enumerate(found) if word in written and word not in named}
+    return Parts(question, topic(question, named), terms)
+
+
 def cue(
     text: str,
     now: datetime,
@@ -289,18 +321,30 @@ def cue(
     vector: Vector | None,
     meaning: float,
     floor: float = 0.0,
+    of_parts: tuple[Parts, Vectors] | None = None,
     as_of: datetime | None = None,
     known_at: datetime | None = None,
     where: Filter | None = None,
 ) -> Cue:
-    """A question with all that its words say."""
+    """A question with all that its words say; ``of_parts`` are its parts and the vectors of their texts."""
+    distinct = hashed(list(dict.fromkeys(words(text))))
+    topic_, terms = None, None
+    if of_parts is not None:
+        asked, vectors = of_parts
+        known = dict(zip(asked.texts, vectors, strict=True))
+        vector, topic_ = known[text], known[asked.topic]
+        terms = np.zeros((len(distinct), len(vector)), np.float32)
+        for place, word in asked.terms.items():
+            terms[place] = known[word]
     return Cue(
         text=text,
         now=now,
         vector=vector,
         meaning=meaning,
         floor=floor,
-        words=hashed(list(dict.fromkeys(words(text)))),
+        words=distinct,
+        topic=topic_,
+        terms=terms,
         entities=tuple(entity_id(name) for name in names(text)),
         when=told(text, as_of or now),
         as_of=as_of,

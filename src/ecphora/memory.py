@@ -401,17 +401,19 @@ class Memory:
         """A question as strategies see it: with its vector, its words and names, and the times it asks about."""
         question = encode.checked_question(question)
         graph, now = self.graph(), self._clock()
-        vector = self._embedded([question], cue=True)[0] if len(graph) else None
+        parts = encode.parts(question, graph)
+        vectors = self._embedded(parts.texts, cue=True) if len(graph) else None
         stored = graph.vectors.view
-        if vector is not None and len(stored) and stored.shape[1] != len(vector):
+        if vectors is not None and len(stored) and stored.shape[1] != vectors.shape[1]:
             raise EmbedderMismatch(
                 f"scope {self.scope!r} has vectors of {stored.shape[1]} numbers, {self._embedder.name!r} now gives "
-                f"{len(vector)}; open it with the first, or give the other a name of its own"
+                f"{vectors.shape[1]}; open it with the first, or give the other a name of its own"
             )
         return encode.cue(
             question,
             now,
-            vector=vector,
+            vector=None,
+            of_parts=None if vectors is None else (parts, vectors),
             meaning=self._embedder.reads(question),
             floor=float(getattr(self._embedder, "floor", 0.0)),
             as_of=None if as_of is None else moment(as_of, end=True),

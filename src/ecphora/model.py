@@ -260,7 +260,9 @@ class Cue:
 
     ``vector`` is ``None`` where no embedder is at hand. ``meaning`` in 0..1 says how far the embedder reads the cue's
     language, ``floor`` at which cosine it finds two texts unrelated. ``words`` are the hashes of the content words, in
-    order. ``entities`` are the ids of the names in the cue. ``when`` are the stretches of time it asks about. ``as_of``
+    order. ``topic`` is the vector of what it asks about, without how it asks and of whom; ``terms`` has the vector of
+    each of ``words`` that the topic holds, zeros for the others, shape ``(len(words), dim)``; both may be ``None``.
+    ``entities`` are the ids of the names in the cue. ``when`` are the stretches of time it asks about. ``as_of``
     is in event time, ``known_at`` in recording time. ``where`` says what may come back at all.
     """
 
@@ -270,6 +272,8 @@ class Cue:
     meaning: float = 1.0
     floor: float = 0.0
     words: NDArray[np.uint32] = field(default_factory=lambda: np.zeros(0, np.uint32))
+    topic: Vector | None = None
+    terms: Vectors | None = None
     entities: tuple[NodeId, ...] = ()
     when: tuple[Interval, ...] = ()
     as_of: datetime | None = None

@@ -46,17 +46,18 @@ def taught(sets: Sequence[str], folders: Sequence[Path], embedder: Cached, tick:
 def from_feedback(memory: Memory, embedder: Embedder) -> list[Lesson]:
     """The lessons of a memory's own feedback: each question with what was of use, as the memory stands now."""
     graph = memory.graph()
-    places, vectors = graph.vector_places, graph.vectors.view
     lessons_ = []
-    for row in np.flatnonzero(graph.of_kind(Kind.QUESTION) & (places >= 0)).tolist():
+    for row in np.flatnonzero(graph.of_kind(Kind.QUESTION) & (graph.vector_places >= 0)).tolist():
         node = memory.get(graph.id(row))
         edges, _ = graph.edges_from(np.array([row]))
         used = graph.edges["dst"][edges[graph.edges["weights"][edges] > 0]]
         if node is not None:
+            parts = encode.parts(node.text, graph)
             cue = encode.cue(
                 node.text,
                 node.happened_at,
-                vector=vectors[places[row]],
+                vector=None,
+                of_parts=(parts, embedder.embed(parts.texts, cue=True)),
                 meaning=embedder.reads(node.text),
                 floor=float(getattr(embedder, "floor", 0.0)),
             )

@@ -1,6 +1,7 @@
-"""What a question asks for: a time, a number, or how things stand now."""
+"""What a question asks for: a time, a number, or how things stand now; and what it is about."""
 
 import re
+from collections.abc import Collection
 from functools import cache
 
 import numpy as np
@@ -24,6 +25,25 @@ _NUMBERS = (
     "zero one two three four five six seven eight nine ten eleven twelve twenty thirty forty fifty hundred thousand "
     "couple several dozen first second third twice once"
 )
+
+_VERB = (
+    r"(?:did|does|do|is|are|was|were|has|have|had|would|could|will|can|should)|(?:kind|kinds|type|types|sort|sorts) of"
+)
+_OPENING = re.compile(
+    rf"^\s*(?:(?:in|at|on|for|with|from|to|by|of) )?(?:what|when|where|who|whom|whose|which|how|why|{_VERB})\b"
+    rf"(?:\s+(?:{_VERB}|many|much|long|often))*\s*",
+    re.IGNORECASE,
+)
+_WORD = re.compile(r"[^\W_]+(?:['’]s\b)?")
+
+
+def topic(question: str, without: Collection[str]) -> str:
+    """What a question is about: what is left of it without how it asks and without some words, or all of it."""
+    said = _OPENING.sub("", question, count=1)
+    if without:
+        said = _WORD.sub(lambda word: "" if without.__contains__("".join(words(word[0]))) else word[0], said)
+    said = " ".join(said.rstrip("?？.!。 ").split())
+    return said if _WORD.search(said) else question
 
 
 def when(question: str) -> bool:

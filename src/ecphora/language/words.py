@@ -51,6 +51,15 @@ def words(text: str) -> list[str]:
     return found
 
 
+def spelled(text: str) -> dict[str, str]:
+    """The words of a text that are written with spaces between them, in order, each with how it is first written."""
+    written: dict[str, str] = {}
+    for run in _RUN.findall(_fold(text)):
+        if run not in STOP and not _UNSPACED_RUN.match(run):
+            written.setdefault(_stem(run), run)
+    return written
+
+
 def hashed(found: list[str]) -> NDArray[np.uint32]:
     """Words as hashes, in their order."""
     return np.array([_hash(word) for word in found], np.uint32)

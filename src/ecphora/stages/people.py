@@ -1,10 +1,11 @@
 """Who speaks, and of whom: the person a question names against the person a memory comes from."""
 
-from functools import lru_cache
+from collections.abc import Mapping
+from dataclasses import dataclass
 
 import numpy as np
 
-from ..graph import Graph
+from ..graph import Earlier, Graph
 from ..language.people import ROLES, first_person
 from ..language.words import hashed, words
 from ..model import Cue, Rows, Scores
@@ -21,19 +22,36 @@ def speaks(graph: Graph, cue: Cue) -> Scores:
 
 def meant(graph: Graph, cue: Cue) -> Rows:
     """The speakers that the cue names; in "what did I …", the user of the assistant."""
-    asked = set(cue.words.tolist())
-    me = first_person(cue.text)
-    return np.array(
-        [
-            number
-            for number, name in enumerate(graph.speakers.names)
-            if (me and ROLES.get(name.casefold()) == "user")
-            or (name.casefold() not in ROLES and not asked.isdisjoint(_name_words(name)))
-        ],
-        np.intp,
-    )
+    known = called(graph)
+    named = {speaker for word in cue.words.tolist() for speaker in known.by_word.get(word, ())}
+    if first_person(cue.text):
+        named.update(known.users)
+    return np.array(sorted(named), np.intp)
 
 
-@lru_cache(maxsize=4096)
-def _name_words(name: str) -> tuple[int, ...]:
-    return tuple(hashed(words(name)).tolist())
+@dataclass(frozen=True, slots=True)
+class Called:
+    """The first so many speakers by the hash of each word of their names, and those that are the user by their role."""
+
+    speakers: int
+    by_word: Mapping[int, tuple[int, ...]]
+    users: tuple[int, ...]
+
+
+def called(graph: Graph) -> Called:
+    """How the speakers are called; a role is no name."""
+    return graph.derived("called", _called)
+
+
+def _called(graph: Graph, before: Earlier[Called] | None) -> Called:
+    known = Called(0, {}, ()) if before is None else before.value
+    names = graph.speakers.names
+    if len(names) == known.speakers:
+        return known
+    by_word, users = dict(known.by_word), known.users
+    for number, name in enumerate(names[known.speakers :], known.speakers):
+        role = ROLES.get(name.casefold())
+        users = (*users, number) if role == "user" else users
+        for word in dict.fromkeys(hashed(words(name)).tolist()) if role is None else ():
+            by_word[word] = (*by_word.get(word, ()), number)
+    return Called(len(names), by_word, users)

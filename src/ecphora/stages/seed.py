@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..graph import Graph
-from ..model import Cue, Mask, Rows, Scores
+from ..model import Cue, Mask, Rows, Scores, Vector
 
 Numbers = NDArray[np.floating] | NDArray[np.integer]
 
@@ -18,11 +18,16 @@ K1, B = 1.2, 0.75
 
 def meaning(graph: Graph, cue: Cue) -> Scores:
     """Cosine of the cue with each row's vector; 0 for rows without one."""
+    return cosines(graph, cue.vector)
+
+
+def cosines(graph: Graph, vector: Vector | None) -> Scores:
+    """Cosine of a vector with each row's; 0 for rows without one, or if there is none to compare with."""
     scores = graph.zeros()
     vectors = graph.vectors.view
-    if cue.vector is not None and len(vectors):
-        # Not vectors @ cue.vector: BLAS wakes a second thread for it, which on a busy machine can cost 10 ms.
-        scores[graph.vectored["rows"]] = np.einsum("ij,j->i", vectors, cue.vector)
+    if vector is not None and len(vectors):
+        # Not vectors @ vector: BLAS wakes a second thread for it, which on a busy machine can cost 10 ms.
+        scores[graph.vectored["rows"]] = np.einsum("ij,j->i", vectors, vector)
     return scores
 
 

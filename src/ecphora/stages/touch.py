@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ..graph import Graph
-from ..model import Cue, Mask, Rows, Scores
+from ..model import Cue, Mask, Rows, Scores, Vector
 from . import choose, fuse, links, seed
 from .covering import Covering, covering
 from .experience import Useful, useful
@@ -35,12 +35,15 @@ class Direct:
     """What the cue touches by itself, a number for each row of the graph.
 
     ``meaning`` and ``context`` are cosines of a row and of it with the row before it, counted from the embedder's floor
-    and times how far it reads the cue; ``words`` and ``together`` are BM25 likewise; ``covered`` is the rarity-weighted
-    part of the cue's words. ``whole`` puts them together, in parts of the best that may come back.
+    and times how far it reads the cue; ``topic`` and ``topic_context`` are those with the cue's topic. ``words`` and
+    ``together`` are BM25 likewise; ``covered`` is the rarity-weighted part of the cue's words. ``whole`` puts them
+    together, in parts of the best that may come back.
     """
 
     meaning: Measured
     context: Measured
+    topic: Measured
+    topic_context: Measured
     words: Measured
     together: Measured
     covered: Scores
@@ -129,19 +132,29 @@ def look(graph: Graph, cue: Cue) -> View:
 
 def touched(graph: Graph, cue: Cue, allowed: Mask, postings: Postings) -> Direct:
     """What the cue touches by meaning and by words."""
-    cosine = seed.meaning(graph, cue)
     scores = (
-        cue.meaning * above(cosine, cue.floor),
-        cue.meaning * above(seed.in_context(graph, cosine), cue.floor),
+        *_near(graph, cue, cue.vector),
+        *_near(graph, cue, cue.topic),
         postings.words(),
         postings.words_in_context(),
     )
-    meaning, context, words, together = (Measured.of(one, graph.episodes, allowed) for one in scores)
+    meaning, context, topic, topic_context, words, together = measured = [
+        Measured.of(one, graph.episodes, allowed) for one in scores
+    ]
     covered = postings.covered()
-    whole = COVERED * covered + meaning.of_best() + words.of_best()
-    for measured in (meaning, context, words, together):
-        whole += SPREAD * measured.above_mean()
-    return Direct(meaning, context, words, together, covered, fuse.of_best((whole * allowed).astype(np.float32)))
+    whole = COVERED * covered + meaning.of_best() + topic.of_best() + words.of_best()
+    for one in measured:
+        whole += SPREAD * one.above_mean()
+    strength = fuse.of_best((whole * allowed).astype(np.float32))
+    return Direct(meaning, context, topic, topic_context, words, together, covered, strength)
+
+
+def _near(graph: Graph, cue: Cue, vector: Vector | None) -> tuple[Scores, Scores]:
+    cosine = seed.cosines(graph, vector)
+    return (
+        cue.meaning * above(cosine, cue.floor),
+        cue.meaning * above(seed.in_context(graph, cosine), cue.floor),
+    )
 
 
 def above(cosines: Scores, floor: float) -> Scores:

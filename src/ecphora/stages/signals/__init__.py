@@ -6,10 +6,11 @@ Every function gives named columns; 0 says nothing, so a signal that a memory or
 from ...graph import EPOCH, Graph
 from ...model import Cue, Scores
 from ..touch import View, look
-from . import company, direct, names, people, times, together
+from . import company, direct, names, people, terms, times, together
 
 GROUPS = {
     "touched": direct.columns,
+    "words by meaning": terms.columns,
     "person and kind of turn": people.columns,
     "company": company.columns,
     "time and number": times.columns,

@@ -1,18 +1,28 @@
-"""What the cue touches by itself: SYNAPSE's dual trigger; each row alone, with the row before, with those around."""
+"""What the cue touches by itself: SYNAPSE's dual trigger; each row alone, with the row before, with those around.
+
+What a question is about stands out clearer without how it asks and the name of the person, who tells of many things.
+"""
 
 import numpy as np
 
 from ...model import Scores
 from ..touch import View
 
-IN_WORDS = {"meaning": "words", "context": "words in context"}
+IN_WORDS = {
+    "meaning": "words",
+    "context": "words in context",
+    "topic": "words",
+    "topic in context": "words in context",
+}
 """Which words stand in for which meaning."""
+OUT = 6.0
+"""How many standard deviations above the mean count: a rare word that one row holds stands out by a hundred."""
 
 
 def columns(view: View) -> dict[str, Scores]:
     """Direct columns.
 
-    Each of four scores counts in standard deviations above its mean, and three in parts of the best too.
+    Each of six scores counts in standard deviations above its mean, and all but one in parts of the best too.
     ``rank`` is minus the logarithm of the place by direct score. ``rarest word`` is the rarity of the rarest word of
     the cue that a row holds, ``around`` what the turns around it cover together, ``uncovered`` what a row covers of
     that which the best does not.
@@ -21,10 +31,12 @@ def columns(view: View) -> dict[str, Scores]:
     measured = {
         "meaning": direct.meaning,
         "context": direct.context,
+        "topic": direct.topic,
+        "topic in context": direct.topic_context,
         "words": direct.words,
         "words in context": direct.together,
     }
-    found = {f"{name}, standing out": scores.above_mean(rows) for name, scores in measured.items()}
+    found = {f"{name}, standing out": np.minimum(scores.above_mean(rows), OUT) for name, scores in measured.items()}
     of = {name: scores.of_best(rows) for name, scores in measured.items()}
     # Where the embedder reads nothing, words stand in for meaning.
     unread = np.float32(1 - view.cue.meaning)
