@@ -301,6 +301,8 @@ def read_stdin() -> str:
 
 def recollected(found: "Recollection") -> dict[str, Any]:
     """A recollection as JSON values."""
+    from .explain import sentence  # noqa: PLC0415
+
     return {
         "question": found.cue.text,
         "strategy": found.strategy,
@@ -313,6 +315,7 @@ def recollected(found: "Recollection") -> dict[str, Any]:
                 "rank": rank,
                 "score": hit.score,
                 **noted(hit.node),
+                "because": sentence(hit.why),
                 "why": [{"stage": s.stage, "value": s.value, "path": list(s.path)} for s in hit.why.shares],
             }
             for rank, hit in enumerate(found, 1)

@@ -15,7 +15,7 @@ from rich.table import Table
 from rich.text import Text
 
 from .doctor import Report, Severity
-from .explain import PRIORS, WhyNot
+from .explain import PRIORS, WhyNot, sentence
 from .model import START, Evidence, History, Hit, Node, NodeId, Recollection, Share, Why
 
 NARROW = 76
@@ -119,6 +119,7 @@ def _said(
     if hit.node.valid_to is not None:
         rows.add_row(Text(f"held until {clock(hit.node.valid_to)}", style="yellow"))
     if explain:
+        rows.add_row(Text(safe(sentence(hit.why, naming))))
         rows.add_row(shares(hit.why, hit.score, naming, ascii_only=console.options.ascii_only))
         rows.add_row(Text(f"id {safe(hit.id)}", style="bright_black"))
     elif explain is None and hit.why.shares:

@@ -130,10 +130,12 @@ def test_explain_adds_up_to_the_score() -> None:
     found = answer("recall", "Porto")
     hit = found["hits"][0]
     assert sum(share["value"] for share in hit["why"]) == pytest.approx(hit["score"], abs=1e-4)
+    assert hit["because"].startswith("It came back for ")
     drawn = ecphora("recall", "Porto", "--limit", "1", "--explain").stdout
     values = [float(word) for word in drawn.split() if word[0] in "+-" and word[1:2].isdigit()]
     score = float(drawn.split("score")[1].split()[0])
     assert round(sum(values), 3) == score
+    assert "It came back for" in drawn
     assert "id a" in drawn
     assert "words" not in ecphora("recall", "Porto", "--no-explain").stdout
 

@@ -212,16 +212,26 @@ def replies(*places: tuple[float, ...], confidence: Sequence[float] = (), fired:
     return Replies(places, sure, counts, np.array(caught, np.float64))
 
 
-def asked(gold: Sequence[int], *, answerable: Sequence[int] = (), far: Sequence[int] = ()) -> Asked:
+def asked(
+    gold: Sequence[int], *, answerable: Sequence[int] = (), far: Sequence[int] = (), several: Sequence[int] = ()
+) -> Asked:
     return Asked(
         np.array(answerable or [1] * len(gold), np.bool_),
         np.array(gold, np.float64),
         np.array(far or [0] * len(gold), np.bool_),
+        np.array(several or [0] * len(gold), np.bool_),
     )
 
 
 FULL = Variant("full", Way())
 LESS = Variant("less", Way())
+
+
+def test_all_of_the_evidence_and_questions_of_several_hops() -> None:
+    given = {FULL: replies((1, 6), (2, 12), (5,))}
+    found = list(compared("set", Model("m", FULL), given, asked([2, 2, 1], several=[0, 1, 0])))
+    assert of(found, "full", Metric.ALL, 5).value == pytest.approx(1 / 3)
+    assert of(found, "full", Metric.FRACTION, 10, category="multi-hop").value == 0.5
 
 
 def test_only_answerable_questions_with_gold_are_ranked() -> None:
@@ -249,14 +259,15 @@ def test_a_variant_may_be_compared_with_another_than_the_whole() -> None:
     least = Variant("least", Way(), base=LESS)
     given = {FULL: replies((1,), (1,)), LESS: replies((1,), (7,)), least: replies((7,), (7,))}
     found = list(compared("set", Model("m", FULL, (LESS, least)), given, asked([1, 1])))
-    assert [f.against and (f.against.to, f.against.value) for f in found if f.k == 5] == [
+    first = [f for f in found if f.metric is Metric.FRACTION and f.k == 5]
+    assert [f.against and (f.against.to, f.against.value) for f in first] == [
         None, ("full", -0.5), ("less", -0.5),
     ]  # fmt: skip
 
 
 def test_without_unanswerable_questions_nothing_can_be_refused_rightly() -> None:
     found = list(compared("set", Model("m", FULL), {FULL: replies((1,))}, asked([1])))
-    assert {f.metric for f in found} == {Metric.FRACTION, Metric.FALSE_REFUSAL}
+    assert {f.metric for f in found} == {Metric.FRACTION, Metric.ALL, Metric.FALSE_REFUSAL}
     none = list(compared("set", Model("m", FULL), {FULL: replies(())}, asked([0], answerable=[0])))
     assert {f.metric for f in none} == {Metric.RIGHT_REFUSAL}
 

@@ -4,6 +4,7 @@ from dataclasses import replace
 from datetime import UTC, date, datetime, timedelta, timezone
 from typing import Any
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -13,7 +14,7 @@ from ecphora.errors import IdCollision, InvalidInput, InvalidText
 from ecphora.graph import Graph
 from ecphora.language.names import entity_id
 from ecphora.model import Change, Edge, Episode, Forgotten, Kind, Link, Mention, Touch
-from ecphora.testing import NOON, sample_vector
+from ecphora.testing import NOON, sample_graph, sample_vector
 
 LONG = "Ana moved to Porto. " * 100
 
@@ -249,6 +250,36 @@ def test_a_cue_holds_what_its_words_say() -> None:
     assert cue.entities == ("entity:ana",)
     assert len(cue.words) == 2
     assert encode.cue("What happened yesterday?", NOON, vector=None, meaning=1).when[0].start < NOON
+
+
+def test_a_question_is_taken_apart() -> None:
+    parts = encode.parts("What did Ana paint, and what did Ana's friends paint?", sample_graph())
+    assert parts.topic == "paint, and what did friends paint"
+    assert parts.terms == {1: "paint", 2: "friends"}
+    assert parts.texts == [parts.question, parts.topic, "paint", "friends"]
+    vectors = np.eye(4, dtype=np.float32)
+    cue = encode.cue(parts.question, NOON, vector=None, of_parts=(parts, vectors), meaning=1)
+    assert cue.vector is not None
+    assert cue.vector.tolist() == [1, 0, 0, 0]
+    assert cue.topic is not None
+    assert cue.topic.tolist() == [0, 1, 0, 0]
+    assert cue.terms is not None
+    assert cue.terms.tolist() == [[0] * 4, [0, 0, 1, 0], [0, 0, 0, 1]]
+
+
+def test_a_long_text_is_no_bundle_of_words() -> None:
+    text = " ".join(f"word{number}" for number in range(encode.TERMS + 1))
+    parts = encode.parts(f"What is {text}?", sample_graph())
+    assert (parts.topic, parts.terms) == (parts.question, {})
+    cue = encode.cue(parts.question, NOON, vector=None, of_parts=(parts, np.ones((1, 2), np.float32)), meaning=1)
+    assert cue.terms is not None
+    assert cue.terms.shape == (encode.TERMS + 1, 2)
+    assert not cue.terms.any()
+
+
+def test_in_a_script_without_spaces_no_word_stands_alone() -> None:
+    parts = encode.parts("小明昨天去了 Porto 吗？", sample_graph())
+    assert list(parts.terms.values()) == ["porto"]
 
 
 def test_a_text_is_read_with_its_speaker_and_title() -> None:

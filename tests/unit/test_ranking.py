@@ -103,6 +103,7 @@ def told(
     return Lesson(
         set="s",
         space="one",
+        question="q",
         whole=True,
         sheet=pool({"good": good, **columns}, [sort] * len(good)),
         documents=np.arange(len(good)),

@@ -151,6 +151,50 @@ def test_what_a_question_asks_for(question: str, when: bool, many: bool, now: bo
     assert (asked.when(question), asked.how_many(question), asked.now(question)) == (when, many, now)
 
 
+@pytest.mark.parametrize(
+    ("question", "topic"),
+    [
+        ("What did Ana paint last summer?", "Ana paint last summer"),
+        ("In which year did the river rise?", "year did the river rise"),
+        ("How many kinds of tea does she keep?", "tea does she keep"),
+        ("what kind of tea", "tea"),
+        ("Tea in Porto", "Tea in Porto"),
+        ("Who?", "Who?"),
+        ("…", "…"),
+        ("", ""),
+    ],
+)
+def test_what_a_question_is_about(question: str, topic: str) -> None:
+    assert asked.topic(question, ()) == topic
+
+
+def test_a_name_is_no_topic() -> None:
+    assert asked.topic("What is Ana's take on Ána's tea?", {"ana"}) == "take on tea"
+    assert asked.topic("Who is Ana?", {"ana"}) == "Who is Ana?"
+
+
+def test_a_word_is_met_by_its_meaning_where_it_is_not_held() -> None:
+    like = np.eye(16, dtype=np.float32)
+    nodes = [sample_node(f"n{n}", f"{n}th barrel", minutes=n, session="s") for n in range(16)]
+    change = sample_change(*nodes, vectors={node.id: like[place] for place, node in enumerate(nodes)})
+    graph = Graph().plus(replace(change, revision=1))
+    cue = sample_cue("pets 8th", terms=np.stack([like[6], like[3]]))
+    out = pytest.approx((15 / 16) / (15 / 256) ** 0.5)  # of sixteen vectors one is like it
+    found = columns(graph, cue)
+    assert found["likest word"]["n6"] == pytest.approx(2 * found["words met"]["n6"], rel=0.5)
+    assert {id_ for id_, value in found["like words"].items() if value} == {"n3", "n6"}
+    assert found["words met"]["n4"] > found["words met"]["n12"] == 0  # beside the one that is like "8th"
+    alone = columns(graph, sample_cue("pets", terms=like[6:7]))
+    assert alone["like words"]["n6"] == alone["least word"]["n6"] == alone["words met"]["n5"] == out
+    half = columns(graph, sample_cue("pets", terms=like[6:7], meaning=0.5))
+    assert 2 * half["like words"]["n6"] == out
+    held = columns(graph, sample_cue("8th", terms=like[3:4]))
+    assert held["like words"]["n8"] == 0
+    assert held["words met"]["n8"] == 4 > held["words met"]["n3"]
+    bare = columns(graph, sample_cue("8th", terms=np.zeros((1, 16), np.float32)))
+    assert bare["words met"]["n8"] == 4 > bare["words met"]["n3"] == 0
+
+
 def test_where_the_embedder_reads_nothing_words_stand_in_for_meaning() -> None:
     graph = sample_graph()
     unread = columns(graph, sample_cue("school lunch", meaning=0.0))

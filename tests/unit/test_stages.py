@@ -448,6 +448,17 @@ def test_the_user_is_who_says_i() -> None:
     assert people.speaks(graph, sample_cue("What did the user say?")).tolist() == [0, 0]
 
 
+def test_speakers_are_known_by_each_of_their_names_as_they_come() -> None:
+    graph = Graph()
+    for place, name in enumerate(("Ana Lima", "User", "Rui Lima", "Ana Lima")):
+        node = sample_node(f"n{place}", "Yes.", speaker=name, seq=place + 1)
+        graph = graph.plus(replace(sample_change(node), revision=place + 1))
+        people.called(graph)
+    assert people.meant(graph, sample_cue("Where is Lima?")).tolist() == [0, 2]
+    assert people.meant(graph, sample_cue("Where is Rui?")).tolist() == [2]
+    assert people.meant(graph, sample_cue("Where am I, user?")).tolist() == [1]
+
+
 def test_priors_of_turns_and_documents() -> None:
     nodes = (
         sample_node("a", "river boat school", speaker="Ana"),

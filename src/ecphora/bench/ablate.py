@@ -18,7 +18,7 @@ from ..stages import choose
 from ..strategies.baselines import Dense
 from .ablations import BASELINES, rivals
 from .cache import Cached
-from .comparison import LOW, Asked, Replies, compared
+from .comparison import LOW, MULTI_HOP, Asked, Replies, compared
 from .datasets import Case
 from .run import Indexing, Outcome, Tick
 from .spaces import Space, space
@@ -106,6 +106,7 @@ def _asked(spaces: Sequence[Space]) -> Asked:
         np.array([one.answerable for _, _, one in questions], np.bool_),
         np.array([len(one.evidence) for _, _, one in questions], np.float64),
         np.array([nearest(space, place) < LOW for space, place, _ in questions], np.bool_),
+        np.array([one.category == MULTI_HOP for _, _, one in questions], np.bool_),
     )
 
 

@@ -8,7 +8,7 @@ from rich.console import Group
 from rich.table import Table
 from rich.text import Text
 
-from .comparison import LOST, LOW, LOW_SIMILARITY, UNANSWERABLE
+from .comparison import LOST, LOW, LOW_SIMILARITY, MULTI_HOP, UNANSWERABLE
 from .figures import ALL, ANSWERABLE, Difference, Figure, Metric, Record
 from .report import bounds, state
 
@@ -17,11 +17,12 @@ STATE = "models"
 
 WORDS = (
     "fraction@k: part of the gold evidence among the first k documents, mean over the questions whose number stands "
-    "beside the set. AUROC: how often an answerable question has more confidence than an unanswerable one. Refusals: "
-    "part of the questions with evidence `none`, false ones of answerable, right ones of unanswerable questions. In "
-    "brackets: 95 % bootstrap intervals over questions, of the value where it stands alone, else of the difference "
-    "beside it: to the first row, after `published,` to the row `as published`. Differences whose interval leaves out "
-    "0 are bold. Where documents were told at no time, storing them stirred nothing."
+    "beside the set. all@k: part of the questions with all their evidence there. AUROC: how often an answerable "
+    "question has more confidence than an unanswerable one. Refusals: part of the questions with evidence `none`, "
+    "false ones of answerable, right ones of unanswerable questions. In brackets: 95 % bootstrap intervals over "
+    "questions, of the value where it stands alone, else of the difference beside it: to the first row, after "
+    "`published,` to the row `as published`. Differences whose interval leaves out 0 are bold. Where documents were "
+    "told at no time, storing them stirred nothing."
 )
 SPECIAL_WORDS = (
     "ERC: part of all gold among the first K documents, K being how many fired for that question; mean K and precision "
@@ -47,6 +48,8 @@ ROWS = (
     Row("fraction@5", Metric.FRACTION, 5, ANSWERABLE),
     Row("fraction@10", Metric.FRACTION, 10, ANSWERABLE),
     Row("fraction@30", Metric.FRACTION, 30, ANSWERABLE),
+    Row("fraction@10, multi-hop", Metric.FRACTION, 10, MULTI_HOP),
+    Row("all@5", Metric.ALL, 5, ANSWERABLE),
     Row("AUROC", Metric.AUROC, None, ALL),
     Row("false refusals", Metric.FALSE_REFUSAL, None, ANSWERABLE),
     Row("right refusals", Metric.RIGHT_REFUSAL, None, UNANSWERABLE),
@@ -61,7 +64,7 @@ ROWS = (
     Row("gate refuses rightly", Metric.REFUSED, None, UNANSWERABLE),
 )
 """Every kind of figure, in the order of the tables."""
-USUAL = 6
+USUAL = 8
 """How many of these stand first, in a table of their own: what is measured of every model."""
 
 

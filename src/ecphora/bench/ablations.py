@@ -10,10 +10,9 @@ from functools import lru_cache
 
 import numpy as np
 
-from .. import learn, strategies, weights
+from .. import learn, strategies
 from ..errors import UnknownName
-from ..learn.ranking import Lesson, train
-from ..learn.ranking import Trained as Learned
+from ..learn.ranking import UNTAUGHT, Lesson, train
 from ..stages import choose, seed, sidenet, signals
 from ..stages.ranker import Ranker
 from ..stages.sidenet import Example
@@ -190,8 +189,8 @@ def _less(whole: Fused, columns: Iterable[str]) -> Fused:
 
 
 def _taught(spaces: Sequence[Space]) -> Fused:
-    """``fused`` that learned on from the weights of the package, from other questions of the set."""
-    taught = train([one for space in spaces for one in _lessons(space)], Learned(*weights.fused()))
+    """``fused`` that learned from other questions of the set, and from nothing else."""
+    taught = train([one for space in spaces for one in _lessons(space)], UNTAUGHT)
     return Fused(taught.ranker, taught.knowing)
 
 

@@ -35,6 +35,7 @@ FEW = 10
 """Questions of low similarity that a set must have for the stress test."""
 LOW_SIMILARITY = "low similarity"
 UNANSWERABLE = "unanswerable"
+MULTI_HOP = "multi-hop"
 """Categories of figures, as ``answerable`` and ``all`` are."""
 
 
@@ -55,11 +56,15 @@ class Replies:
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """The questions of a set, as columns: which are answerable, how much gold each has, and which lie far from it."""
+    """The questions of a set, as columns: which are answerable, how much gold each has, and which lie far from it.
+
+    ``several`` are those of the category multi-hop, as some sets call what needs several pieces of evidence.
+    """
 
     answerable: Mask
     gold: Numbers
     far: Mask
+    several: Mask
 
     @property
     def ranked(self) -> Mask:
@@ -108,6 +113,10 @@ def _usual(replies: Replies, asked: Asked) -> Iterator[tuple[Place, Measured]]:
     """Fractions of the gold, AUROC and refusals."""
     for k in CUTS if asked.ranked.any() else ():
         yield (Metric.FRACTION, k, ANSWERABLE), _mean(_fractions(replies, asked, k)[asked.ranked])
+    if asked.ranked.any():
+        yield (Metric.ALL, CUTS[0], ANSWERABLE), _mean(1.0 * (_fractions(replies, asked, CUTS[0]) == 1)[asked.ranked])
+    if (several := asked.ranked & asked.several).any():
+        yield (Metric.FRACTION, CUTS[1], MULTI_HOP), _mean(_fractions(replies, asked, CUTS[1])[several])
     none = np.array([gate.band(value) is Evidence.NONE for value in replies.confidence], np.float64)
     for metric, category, mask in (
         (Metric.FALSE_REFUSAL, ANSWERABLE, asked.answerable),

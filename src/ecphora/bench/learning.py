@@ -59,6 +59,7 @@ def of_space(name: str, asked: Space, *, whole: bool = True) -> Iterator[Lesson]
             asked.graph,
             set_=name,
             space=asked.case.space,
+            question=question.id,
             documents=asked.documents,
             gold=asked.gold(place).tolist(),
             answerable=question.answerable,
@@ -83,10 +84,7 @@ def parts(cases: Sequence[Case], size: int) -> Iterator[Case]:
             episodes = case.episodes[part * size : (part + 1) * size]
             start = number * 7 % len(strangers)  # not those of the next part: they would be of one matter
             others = [one for one in (*strangers[start:], *strangers[:start]) if one not in questions]
-            lacking = [
-                replace(one, id=f"{one.id} elsewhere", evidence=frozenset(), answerable=False)
-                for one in islice(others, len(questions))
-            ]
+            lacking = [replace(one, evidence=frozenset(), answerable=False) for one in islice(others, len(questions))]
             yield Case(case.space, tuple(episodes), (*questions, *lacking))
 
 
@@ -117,10 +115,7 @@ def answered(asked: Sequence[Lesson], weights: Trained) -> list[Answer]:
 
 
 def crossed(asked: Sequence[Lesson], teach: Callable[[list[Lesson]], Trained]) -> list[Answer]:
-    """What weights make of the whole lessons, for each fold those that were taught without it.
-
-    Where questions are dealt, small parts that were asked the same questions may stay among what knowing learns from.
-    """
+    """What weights make of the whole lessons, for each fold those that were taught without it."""
     folds = folded(asked)
     found = []
     for fold in sorted(set(folds)):
@@ -131,10 +126,11 @@ def crossed(asked: Sequence[Lesson], teach: Callable[[list[Lesson]], Trained]) -
 
 def folded(asked: Sequence[Lesson]) -> list[int]:
     """The fold of each lesson: that of its space, or where there are fewer than three, that of its question."""
-    spaces = {space: number for number, space in enumerate(dict.fromkeys(one.space for one in asked))}
-    if len(spaces) >= 3:
-        return [spaces[one.space] % FOLDS for one in asked]
-    return [number % FOLDS for number in range(len(asked))]
+    keys = [one.space for one in asked]
+    if len(set(keys)) < 3:
+        keys = [f"{one.space} {one.question}" for one in asked]
+    numbers = {key: number for number, key in enumerate(dict.fromkeys(keys))}
+    return [numbers[key] % FOLDS for key in keys]
 
 
 def scored(found: Sequence[Answer]) -> Score:
@@ -165,9 +161,13 @@ class Report:
 
 
 def report(taught: dict[str, list[Lesson]], prior: Trained, weights: Trained) -> Iterator[tuple[str, Report]]:
-    """Measure what training reached, set by set; slow, as it trains anew for each fold and each set."""
+    """Measure what training reached, set by set; slow, as it trains anew for each fold and each set.
+
+    A set is never judged by what was learned from another that asks of the same spaces.
+    """
     for name, own in taught.items():
-        others = [one for other, some in taught.items() if other != name for one in some]
+        spaces = {one.space for one in own}
+        others = [one for some in taught.values() for one in some if one.space not in spaces]
         yield (
             name,
             Report(

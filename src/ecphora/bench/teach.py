@@ -67,6 +67,7 @@ def from_feedback(memory: Memory, embedder: Embedder) -> list[Lesson]:
                     graph,
                     set_=FEEDBACK,
                     space=node.id,
+                    question=node.id,
                     documents=np.arange(len(graph)),
                     gold=used.tolist(),
                     answerable=True if len(used) else None,

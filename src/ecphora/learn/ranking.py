@@ -36,7 +36,7 @@ LEAST = 0.004
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Lesson:
-    """A question with its pool, and what is known of it.
+    """A question with its pool, and what is known of it; ``question`` is its id, the same wherever it is asked.
 
     ``whole`` is false for a small part of a space, from which only knowing is learned. ``documents`` numbers the
     document of each row of the pool; a text that is stored in pieces is one. ``gold`` are the numbers of those that
@@ -45,6 +45,7 @@ class Lesson:
 
     set: str
     space: str
+    question: str
     whole: bool
     sheet: Sheet
     documents: Rows
@@ -63,6 +64,7 @@ def lesson(
     *,
     set_: str,
     space: str,
+    question: str,
     documents: Rows,
     gold: Iterable[int],
     answerable: bool | None,
@@ -70,7 +72,7 @@ def lesson(
 ) -> Lesson:
     """Look at a cue and write down what there is to learn from; ``documents`` has an entry a row of the graph."""
     found = sheet(look(graph, cue))
-    return Lesson(set_, space, whole, found, documents[found.rows], frozenset(gold), answerable)
+    return Lesson(set_, space, question, whole, found, documents[found.rows], frozenset(gold), answerable)
 
 
 @dataclass(frozen=True, slots=True)

@@ -22,8 +22,8 @@ PERSON = ("speaker", "other speaker", "one of them")
 """The columns by which a person counts."""
 SIGNS = (
     "odds of the best", "odds together", "ahead of the tenth", "meaning", "words", "covered by the best",
-    "covered around one", "covered together", "unknown words", "words asked", "person", "right person",
-    "date asked", "date met", "unknown name", "looked at",
+    "covered around one", "covered together", "held around one", "unknown words", "words asked", "person",
+    "right person", "date asked", "date met", "unknown name", "looked at",
 )  # fmt: skip
 """What :func:`signs` tells, in its order."""
 
@@ -69,6 +69,7 @@ def signs(sheet: Sheet, weighed: Weighed) -> Scores:
             covering.part(covering.own[first])[0],
             covering.part(covering.around[best]).max(),
             covering.part(np.logical_or.reduce(covering.own[best], axis=0, keepdims=True))[0],
+            np.log1p((covering.own | covering.around)[best] @ covering.weights).max(),
             covering.weights[~covering.known].sum() / most,
             len(covering.weights),
             *_person(sheet, weighed),
