@@ -4,11 +4,15 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, fields, replace
 from enum import StrEnum
 
+import numpy as np
+
 from .graph import Graph
 from .language.tokens import tokens
 from .model import START, Cue, Filter, Hit, Node, NodeId, Share, Why
 from .ports import Activation, Trail
 from .stages import choose
+from .stages.covering import covering
+from .stages.seed import Postings
 
 PRIORS = frozenset({"length", "asks", "dated", "names"})
 """Shares that do not depend on the question."""
@@ -88,8 +92,17 @@ class Answered:
 
     @property
     def hits(self) -> list[Hit]:
-        """What came back: as much of it as fits into the budget."""
-        return choose.within(self.found, self.budget, lambda hit: tokens(hit.text))
+        """What came back, best first: as much of it as fits into the budget."""
+        if self.budget is None:
+            return list(self.found)
+        return [self.found[place] for place in sorted(self.chosen(self.budget))]
+
+    def chosen(self, budget: float) -> list[int]:
+        """The places of what is chosen for a budget, in turn."""
+        scores = np.array([hit.score for hit in self.found], np.float32)
+        rows = self.graph.rows(hit.id for hit in self.found)
+        held = covering(Postings.of(self.graph, self.cue), rows)
+        return choose.within(scores, [tokens(hit.text) for hit in self.found], budget, held)
 
 
 # ---- why
@@ -180,8 +193,9 @@ def _fallen(answered: Answered, said: WhyNot, row: int) -> WhyNot:
     graph, found = answered.graph, answered.found
     ids = [hit.id for hit in found]
     if graph.id(row) in ids:
-        down_to_it = found[: ids.index(graph.id(row)) + 1]
-        return replace(said, stage=Fell.BUDGET, room=sum(tokens(hit.text) for hit in down_to_it))
+        turns = answered.chosen(np.inf)  # with room for all that is chosen before it, it is chosen too
+        down_to_it = turns[: turns.index(ids.index(graph.id(row))) + 1]
+        return replace(said, stage=Fell.BUDGET, room=sum(tokens(found[place].text) for place in down_to_it))
     own = why(graph, answered.activation, row)
     beyond = [share for hit in answered.hits[-1:] for share in differences(hit.why, own)]
     said = replace(said, lacking=tuple(share for share in beyond if share.value > 0))

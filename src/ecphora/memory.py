@@ -324,7 +324,7 @@ class Memory:
         activation = chosen.activate(cue, graph)
         activated = perf_counter()
         found = self._hits(graph, cue, activation, limit, explain=explain)
-        hits = choose.within(found, budget, lambda hit: tokens(hit.text))
+        hits = Answered(graph, cue, activation, found, budget).hits
         if touch and not self.read_only:
             self._touch(graph, activation, hits, cue.now)
         ended = perf_counter()

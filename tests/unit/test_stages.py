@@ -17,7 +17,7 @@ from ecphora.language.names import entity_id
 from ecphora.language.words import words
 from ecphora.model import Change, Cue, Edge, Episode, Evidence, Filter, Interval, Kind, Link, Node, Scores, Superseded
 from ecphora.stages import choose, company, fuse, gate, links, people, priors, seed, times
-from ecphora.stages.covering import AROUND, covering
+from ecphora.stages.covering import AROUND, Covering, covering
 from ecphora.stages.seed import Postings
 from ecphora.testing import NOON, sample_change, sample_cue, sample_graph, sample_name, sample_node, sample_vector
 
@@ -380,18 +380,32 @@ def test_the_top_rows_hold_the_highest_scores(values: list[float], k: int) -> No
     assert len(rows) >= min(k, sum(value > 0 for value in values))
 
 
-@given(st.lists(st.integers(1, 50)), st.none() | st.integers(1, 120))
-def test_a_budget_is_never_exceeded(sizes: list[int], budget: int | None) -> None:
-    kept = choose.within(list(enumerate(sizes)), budget, lambda item: item[1])
-    if budget is None:
-        assert kept == list(enumerate(sizes))
-        return
-    assert sum(size for _, size in kept) <= budget
-    assert kept == sorted(kept)
-    left = budget
-    for item in enumerate(sizes):  # whatever still fits is kept
-        assert (item in kept) == (item[1] <= left)
-        left -= item[1] if item in kept else 0
+def held(*words: tuple[int, ...]) -> Covering:
+    """Which of three words of a cue, the first as rare as the others together, each place holds."""
+    own = np.array([[word in some for word in range(3)] for some in words], np.bool_).reshape(-1, 3)
+    return Covering(np.array([2.0, 1.0, 1.0]), np.ones(3, np.bool_), own, own)
+
+
+@given(st.lists(st.tuples(st.integers(1, 50), st.integers(0, 9), st.sets(st.integers(0, 2)))), st.integers(0, 120))
+def test_a_budget_is_used_up_and_never_exceeded(found: list[tuple[int, int, set[int]]], budget: int) -> None:
+    sizes = [size for size, _, _ in found]
+    scores = np.array(sorted((score for _, score, _ in found), reverse=True), np.float32)
+    covers = held(*(tuple(words) for *_, words in found))
+    chosen = choose.within(scores, sizes, budget, covers)
+    left = budget - sum(sizes[place] for place in chosen)
+    assert left >= 0
+    assert all(size > left for place, size in enumerate(sizes) if place not in chosen)
+    assert choose.within(scores, sizes, np.inf, held(*[()] * len(sizes))) == list(range(len(sizes)))
+    whole = choose.within(scores, sizes, np.inf, covers)
+    for count in range(len(whole) + 1):  # what is chosen first is chosen whenever there is room for it
+        room = sum(sizes[place] for place in whole[:count])
+        assert choose.within(scores, sizes, room, covers)[:count] == whole[:count]
+
+
+def test_what_covers_more_of_a_cue_is_preferred_to_what_scores_a_little_more() -> None:
+    sizes, words = [10, 10, 10, 10], held((0,), (0,), (1, 2), ())
+    assert choose.within(np.array([5, 4.9, 4.8, 1], np.float32), sizes, 20, words) == [0, 2]
+    assert choose.within(np.array([5, 4.9, 2.0, 1], np.float32), sizes, 20, words) == [0, 1]
 
 
 # ---- fuse, gate, people, priors, times

@@ -18,7 +18,8 @@ _HOW_MANY = re.compile(
     r"\bhow (?:many|much|often|old|far|big|tall)\b|几|多少|多大|何人|何回|何個|いくつ|いくら|何歳", re.IGNORECASE
 )
 _NOW = re.compile(
-    r"\b(?:now|nowadays|current|currently|latest|today|still|recent|recently|most recent)\b|现在|最近|目前|今の|現在",
+    r"\b(?:now|nowadays|current|currently|latest|today|still|recent|recently|most recent|(?:the )?last time)\b"
+    r"|现在|最近|目前|上次|最后一次|今の|現在|前回|最後に",
     re.IGNORECASE,
 )
 _NUMBERS = (

@@ -1,15 +1,18 @@
 """From scores to what comes back: what may, the best of it, within a budget."""
 
-from collections.abc import Callable, Iterable
-from typing import TypeVar
+from collections.abc import Sequence
 
 import numpy as np
 
 from ..graph import Graph, seconds
 from ..language.moments import moment
 from ..model import Cue, Mask, Rows, Scores
+from .covering import Covering
 
-T = TypeVar("T")
+COVER = 0.15
+"""What it is worth to cover all that nothing chosen covers, in parts of how far the best is ahead of the tenth."""
+AMONG = 9
+"""How far behind the best that one is."""
 
 
 def allowed(graph: Graph, cue: Cue) -> Mask:
@@ -58,13 +61,22 @@ def top(scores: Scores, k: int) -> Rows:
     return np.concatenate([above[np.argsort(-scores[above], kind="stable")], level])
 
 
-def within(found: Iterable[T], budget: int | None, size: Callable[[T], int]) -> list[T]:
-    """The first that fit into a budget together, in their order; one that does not fit leaves room for the next."""
-    if budget is None:
-        return list(found)
-    kept, left = [], budget
-    for item in found:
-        if size(item) <= left:
-            kept.append(item)
-            left -= size(item)
-    return kept
+def within(scores: Scores, sizes: Sequence[int], budget: float, held: Covering) -> list[int]:
+    """The places that are chosen, in turn, of what is ranked by its scores, so that their sizes fit into a budget.
+
+    Always the best of what still fits; what covers words of the cue that nothing chosen covers is preferred to what
+    scores a little more. ``held`` says which words each place holds.
+    """
+    places = np.arange(len(scores))
+    spread = float(scores[0] - scores[: AMONG + 1][-1]) if len(scores) else 0.0
+    size, left = np.asarray(sizes, np.float64), float(budget)
+    open_, covered = np.ones(len(places), np.bool_), np.zeros(len(held.weights), np.bool_)
+    chosen: list[int] = []
+    while (fits := places[open_ & (size <= left)]).size:
+        fresh = held.part(held.own[fits] & ~covered)
+        place = int(fits[np.argmax(scores[fits] + COVER * spread * fresh)])
+        chosen.append(place)
+        open_[place] = False
+        covered |= held.own[place]
+        left -= size[place]
+    return chosen
