@@ -126,6 +126,18 @@ def test_names_lead_on() -> None:
     assert way.via[graph.rows(["owner"])[0]] == graph.row(names[1].id)
 
 
+def test_names_lead_on_as_far_as_the_embedder_reads() -> None:
+    graph, cue = sample_graph(), sample_cue("Where does Ana live in Porto?")
+    whole, half = columns(graph, cue), columns(graph, replace(cue, meaning=0.5, vector=None))
+    assert max(half["met names"].values()) > 0
+    none = columns(graph, replace(cue, meaning=0.0))
+    for name in ("link", "shared names", "way", "met names", "met again"):
+        assert max(half[name].values()) <= 0.5
+        assert not any(none[name].values())
+    assert whole["title"] == none["title"]
+    assert whole["names asked"] == none["names asked"]
+
+
 def test_time_and_number_only_where_they_are_asked_for() -> None:
     graph = sample_graph()
     june = Interval(NOON + timedelta(minutes=12), NOON + timedelta(minutes=18))
