@@ -13,7 +13,7 @@ from ecphora.model import Cue, Edge, Filter, Interval, Link, Rows, Scores
 from ecphora.stages import choose, fuse, links, signals, touch
 from ecphora.stages.links import Linked
 from ecphora.stages.seed import Postings
-from ecphora.testing import NOON, sample_change, sample_cue, sample_name, sample_node
+from ecphora.testing import NOON, sample_change, sample_cue, sample_name, sample_node, sample_vector
 
 WORDS = [first + second for first in ("ri", "bo", "scho", "lun", "por", "gar", "mil") for second in ("ver", "at", "ol")]
 NAMES = [f"{first}{second}" for first in ("An", "Mi", "Bo", "Zo", "Ru", "Li") for second in ("a", "na", "ko", "mel")]
@@ -56,6 +56,7 @@ def questions() -> list[Cue]:
         *found,
         *(replace(cue, vector=None) for cue in found[:8]),
         *(replace(cue, meaning=0.3) for cue in found[:8]),
+        *(replace(cue, topic=sample_vector(cue.text[::-1])) for cue in found[:8]),
     ]
 
 
@@ -130,12 +131,13 @@ def test_the_columns_of_all_rows_are_those_of_the_pool() -> None:
         view = touch.look(graph, cue)
         columns = signals.columns(view)
         measured = {"meaning": view.direct.meaning, "context": view.direct.context, "words": view.direct.words}
+        measured |= {"topic": view.direct.topic, "topic in context": view.direct.topic_context}
         for name, scores in measured.items():
             whole = fuse.of_best(scores.scores * view.allowed)[view.rows]
             if cue.meaning == 1 or name == "words":
                 assert columns[name] == pytest.approx(whole, abs=1e-6)
         shared = view.sharing.at(np.arange(len(graph))) * view.allowed
-        assert columns["shared names"] == pytest.approx(fuse.of_best(shared)[view.rows], abs=1e-6)
+        assert columns["shared names"] == pytest.approx(cue.meaning * fuse.of_best(shared)[view.rows], abs=1e-6)
 
 
 def test_ways_to_no_row() -> None:

@@ -13,8 +13,8 @@ def columns(view: View) -> dict[str, Scores]:
     ``title`` marks what is about a name in the cue, ``names asked`` the rarity-weighted part of the cue's names that a
     row mentions. ``link`` and ``shared names`` are ways from the best memories, see :func:`links.followed`, and ``way``
     is the better of both; ``met names`` and ``met again`` the names that the cue or the best memories mention, followed
-    once and twice, see :func:`links.met`. Names lead on as far as the embedder reads the cue: in other languages few are
-    found, and nothing but a shared word speaks for the memories they lead from.
+    once and twice, see :func:`links.met`. Names lead on as far as the embedder reads the cue: in other languages few
+    are found, and nothing but a shared word speaks for the memories they lead from.
     """
     rows, read = view.rows, np.float32(view.cue.meaning)
     link, sharing = read * view.about.at(rows), read * fuse.of_best(view.sharing.at(rows))
