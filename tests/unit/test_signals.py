@@ -24,6 +24,7 @@ from ecphora.testing.samples import (
     sample_graph,
     sample_name,
     sample_node,
+    sample_question,
     sample_vector,
 )
 
@@ -147,6 +148,14 @@ def test_time_and_number_only_where_they_are_asked_for() -> None:
     assert found["date alone"]["t3"] == 1
     now = columns(graph, sample_cue("Where does Ana live now?"))["latest"]
     assert all(later > earlier for earlier, later in pairwise([now[f"t{n}"] for n in range(7)]))
+
+
+def test_what_was_asked_before_is_no_memory_of_a_time() -> None:
+    graph = sample_graph()
+    cue = sample_cue("What did Ana say then?", when=(Interval(NOON, NOON + timedelta(minutes=6)),))
+    alone = columns(graph, cue)["date alone"]
+    asked_of = graph.plus(replace(sample_question("then?", "t1"), revision=2))
+    assert columns(asked_of, cue)["date alone"] == alone
 
 
 @pytest.mark.parametrize(

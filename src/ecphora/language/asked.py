@@ -42,7 +42,7 @@ def topic(question: str, without: Collection[str]) -> str:
     """What a question is about: what is left of it without how it asks and without some words, or all of it."""
     said = _OPENING.sub("", question, count=1)
     if without:
-        said = _WORD.sub(lambda word: "" if without.__contains__("".join(words(word[0]))) else word[0], said)
+        said = _WORD.sub(lambda word: "" if "".join(words(word[0])) in without else word[0], said)
     said = " ".join(said.rstrip("?？.!。 ").split())
     return said if _WORD.search(said) else question
 

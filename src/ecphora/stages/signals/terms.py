@@ -17,7 +17,7 @@ def columns(view: View) -> dict[str, Scores]:
     """Columns of the words of the cue, rare ones counting more.
 
     ``like words`` is what a row has of those that it does not hold, ``likest word`` the most of one, ``least word``
-    the least of any, and ``words met`` what it and the turns beside it hold or have.
+    the least of any, and ``words met`` what it holds, or it or a turn beside it has.
     """
     graph, rows, covering = view.graph, view.rows, view.covering
     vectors = view.cue.terms

@@ -20,7 +20,7 @@ def columns(view: View) -> dict[str, Scores]:
     if view.cue.when:
         then = times.told_then(graph, view.cue)
         found["date"] = then[rows]
-        found["date alone"] = (then[rows] / max(1.0, float(then.sum())) ** 0.5).astype(np.float32)
+        found["date alone"] = (then[rows] / max(1.0, float(then[graph.episodes].sum())) ** 0.5).astype(np.float32)
     if asked.when(text):
         found["when"] = times.dated(graph, rows).astype(np.float32)
     if asked.how_many(text):
