@@ -79,6 +79,7 @@ def world(turns: int, alike: float) -> World:
         cue(f"{QUESTIONS[number % len(QUESTIONS)]} {name}", now, vector=vectors[turns + AFTER + number], meaning=1.0)
         for number, name in enumerate(picked(dice, len(asked)))
     ]
+    cues = [replace(one, topic=one.vector, terms=vectors[: len(one.words)]) for one in cues]  # what they cost, not mean
     drafts = [draft(one, now) for one in told]
     return World(drafts[:turns], np.array(topics[:turns]), vectors[: turns + AFTER], drafts[turns:], cues)
 
