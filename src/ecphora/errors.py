@@ -12,6 +12,9 @@
     │   ├── EmbedderUnavailable                its package or server is missing
     │   ├── ModelDamaged                       a model file is not the one that was published
     │   └── WrongVector                        a vector of another size, or not finite
+    ├── LLMError
+    │   ├── LLMUnavailable                     its package, server or file is missing, or it does not answer
+    │   └── UnreadableReply                    its reply does not have the form that was asked for
     └── StoreError
         ├── StoreBusy                          locked by another process for too long
         ├── StoreReadOnly                      the file or its folder may not be written
@@ -72,6 +75,18 @@ class ModelDamaged(EmbedderError):
 
 class WrongVector(EmbedderError):
     """A vector of another size than the memory's, or one that holds no finite numbers."""
+
+
+class LLMError(EcphoraError):
+    """The base of what can go wrong with a language model."""
+
+
+class LLMUnavailable(LLMError):
+    """Its package, server or file is missing, or it does not answer."""
+
+
+class UnreadableReply(LLMError):
+    """A reply that does not have the form that was asked for."""
 
 
 class StoreError(EcphoraError):

@@ -3,13 +3,13 @@
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Protocol, runtime_checkable
+from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
 
 from .graph import Graph
-from .model import Change, Cue, Episode, Mention, Node, NodeId, Rows, ScopeInfo, Scores, Vectors
+from .model import Batch, Change, Cue, Episode, Mention, Node, NodeId, Rows, ScopeInfo, Scores, Vectors
 
 Clock = Callable[[], datetime]
 """Tells the time, always with a zone."""
@@ -57,6 +57,46 @@ class Extractor(Protocol):
         ...
 
 
+@dataclass(frozen=True, slots=True)
+class Prompt:
+    """What a language model is asked: ``system`` says what it is to do, ``user`` with what.
+
+    ``schema`` is the JSON schema that its reply must follow, None for plain text. ``limit`` bounds the reply in tokens.
+    """
+
+    system: str
+    user: str
+    schema: Mapping[str, Any] | None = None
+    limit: int = 512
+
+
+@dataclass(frozen=True, slots=True)
+class Reply:
+    """What a language model said, as it said it, and what that took; ``money`` in US dollars, 0 where it is unknown."""
+
+    text: str
+    tokens_in: int
+    tokens_out: int
+    seconds: float
+    money: float = 0.0
+
+
+class LLM(Protocol):
+    """A language model: a guest of the memory, never its host."""
+
+    @property
+    def name(self) -> str:
+        """The model and how it is run."""
+        ...
+
+    def complete(self, prompt: Prompt, /) -> Reply:
+        """Answer a prompt, once, without retrying; may be called from several threads at once.
+
+        Raises ``LLMUnavailable`` where it does not answer.
+        """
+        ...
+
+
 class Oracle(Protocol):
     """Writes what several memories say together, with a language model or without; Cognitive Weave's Oracle."""
 
@@ -92,6 +132,10 @@ class Store(Protocol):
 
     def scopes(self) -> list[ScopeInfo]:
         """Every scope that holds anything, by name."""
+        ...
+
+    def batches(self, scope: str, /) -> list[Batch]:
+        """The runs of consolidation that can be undone, oldest first."""
         ...
 
     def close(self) -> None:

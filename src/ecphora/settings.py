@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from .errors import InvalidInput, UnknownName
-from .ports import Embedder, Strategy
+from .ports import LLM, Embedder, Strategy
 
 FILE = "ecphora.toml"
 """The settings file that is looked for in the working directory; ``ECPHORA_CONFIG`` names another."""
@@ -18,23 +18,33 @@ VARIABLES = {
     "embedder": ("ECPHORA_EMBEDDER",),
     "strategy": ("ECPHORA_STRATEGY",),
     "weights": ("ECPHORA_WEIGHTS",),
+    "llm": ("ECPHORA_LLM",),
+    "llm_base_url": ("ECPHORA_LLM_BASE_URL",),
     "openai_base_url": ("ECPHORA_OPENAI_BASE_URL",),
     "openai_api_key": ("ECPHORA_OPENAI_API_KEY", "OPENAI_API_KEY"),
 }
 """Every setting, as it is called in the file, and the environment variables that come before the file."""
 EMBEDDERS = "minilm, e5, hashing, openai:MODEL or sentence-transformers:MODEL"
 """What an embedder setting may say."""
+LLMS = "openai:MODEL or llamacpp:PATH"
+"""What a language model setting may say."""
 
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """What holds where a command says nothing else; ``embedder`` is ``None`` for the one a scope was written with."""
+    """What holds where a command says nothing else.
+
+    ``embedder`` is ``None`` for the one a scope was written with, ``llm`` for no language model. ``llm_base_url`` is
+    ``openai_base_url`` where it is ``None``.
+    """
 
     db: Path = Path("ecphora.db")
     scope: str = "default"
     embedder: str | None = None
     strategy: str = "fused"
     weights: str | None = None
+    llm: str | None = None
+    llm_base_url: str | None = None
     openai_base_url: str | None = None
     openai_api_key: str | None = field(default=None, repr=False)
 
@@ -65,6 +75,23 @@ class Settings:
         if self.embedder is not None:
             return self._of_setting(self.embedder)
         return self._of_setting("minilm") if stored is None else self._of_name(stored)
+
+    def make_llm(self) -> LLM | None:
+        """The language model that is set; None where none is, and then nothing is sent anywhere."""
+        if self.llm is None:
+            return None
+        kind, _, model = self.llm.partition(":")
+        if kind == "openai" and model:
+            from .llms.openai import OpenAIChat  # noqa: PLC0415  # each is imported only where it is used
+            from .served import OPENAI  # noqa: PLC0415
+
+            url = self.llm_base_url or self.openai_base_url or OPENAI
+            return OpenAIChat(model, base_url=url, api_key=self.openai_api_key)
+        if kind == "llamacpp" and model:
+            from .llms.llamacpp import LlamaCpp  # noqa: PLC0415
+
+            return LlamaCpp(model)
+        raise UnknownName(f"no language model is called {self.llm!r}; give {LLMS}")
 
     def _of_setting(self, setting: str) -> Embedder:
         kind, _, model = setting.partition(":")

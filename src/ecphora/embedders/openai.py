@@ -3,21 +3,15 @@
 The request and its answer: https://platform.openai.com/docs/api-reference/embeddings. Needs the extra ``[openai]``.
 """
 
-import importlib
 import time
-import weakref
 from collections.abc import Callable, Sequence
-from threading import Lock
-from types import ModuleType
 from typing import Any
 
 import numpy as np
 
 from ..errors import EmbedderUnavailable, InvalidInput, WrongVector
 from ..model import Vectors
-
-LONGEST_WAIT = 60.0
-"""Seconds; a server that asks for a longer pause is not waited for any longer."""
+from ..served import OPENAI, Server, sendable
 
 
 class OpenAIEmbedder:
@@ -33,7 +27,7 @@ class OpenAIEmbedder:
         self,
         model: str,
         *,
-        base_url: str = "https://api.openai.com/v1",
+        base_url: str = OPENAI,
         api_key: str | None = None,
         dim: int | None = None,
         batch: int = 64,
@@ -43,24 +37,26 @@ class OpenAIEmbedder:
         cue_prefix: str = "",
         sleep: Callable[[float], None] = time.sleep,
     ) -> None:
-        if batch < 1 or retries < 0:
-            raise InvalidInput(f"batch must be at least 1 and retries at least 0, not {batch} and {retries}")
-        if api_key is not None and not (api_key.isascii() and api_key.isprintable()):
-            raise InvalidInput("the API key holds characters that cannot be sent; was a line end copied with it?")
+        if batch < 1:
+            raise InvalidInput(f"batch must be at least 1, not {batch}")
         prefixes = f"({document_prefix}|{cue_prefix})" if document_prefix or cue_prefix else ""
         self.name = f"{model}@openai{prefixes}"
         self._model = model
-        self._url = f"{base_url.rstrip('/')}/embeddings"
-        self._key = api_key
+        self._server = Server(
+            model,
+            base_url=base_url,
+            path="embeddings",
+            api_key=api_key,
+            timeout=timeout,
+            retries=retries,
+            error=EmbedderUnavailable,
+            fails="gives no vectors",
+            sleep=sleep,
+        )
         self._dim = dim or 0
         self._batch = batch
-        self._timeout = timeout
-        self._retries = retries
         self._document_prefix = document_prefix
         self._cue_prefix = cue_prefix
-        self._sleep = sleep
-        self._lock = Lock()
-        self._client: Any = None
 
     @property
     def dim(self) -> int:
@@ -82,56 +78,19 @@ class OpenAIEmbedder:
         if not texts:
             return np.zeros((0, self.dim), np.float32)
         prefix = self._cue_prefix if cue else self._document_prefix
-        # A lone surrogate cannot be sent, and servers refuse empty texts.
-        given = [(prefix + text).encode("utf-8", "replace").decode("utf-8") or " " for text in texts]
+        given = [sendable(prefix + text) or " " for text in texts]  # servers refuse empty texts
         parts = []
         for start in range(0, len(given), self._batch):
             part = given[start : start + self._batch]
-            vectors = self._unit_rows(self._ask(part), len(part))
+            body = {"model": self._model, "input": part, "encoding_format": "float"}
+            vectors = self._unit_rows(self._server.post(body), len(part))
             self._dim = vectors.shape[1]
             parts.append(vectors)
         return np.concatenate(parts)
 
     def close(self) -> None:
         """Let go of the connections; a later ``embed`` makes new ones."""
-        with self._lock:
-            if self._client is not None:
-                self._client.close()
-                self._client = None
-
-    def _ask(self, texts: list[str]) -> Any:
-        """Send one request, again where that may help; return the answer's JSON."""
-        httpx = _httpx()
-        body = {"model": self._model, "input": texts, "encoding_format": "float"}
-        for attempt in range(self._retries + 1):
-            wait = min(2.0**attempt / 2, LONGEST_WAIT)
-            try:
-                response = self._connected(httpx).post(self._url, json=body)
-            except (httpx.HTTPError, httpx.InvalidURL) as error:
-                problem, cause = str(error) or type(error).__name__, error
-                again = isinstance(error, httpx.TransportError) and not isinstance(error, httpx.UnsupportedProtocol)
-            else:
-                if response.status_code == 200:
-                    try:
-                        return response.json()
-                    except ValueError as error:
-                        raise EmbedderUnavailable(f"{self._where()} answers with something that is no JSON") from error
-                problem, cause = f"{response.status_code} {_message(response)}", None
-                again = response.status_code in {408, 429} or response.status_code >= 500
-                asked = response.headers.get("retry-after", "")
-                wait = min(float(asked), LONGEST_WAIT) if asked.isdecimal() else wait
-            if not again or attempt == self._retries:
-                raise EmbedderUnavailable(f"{self._where()} gives no vectors: {self._hushed(problem)}") from cause
-            self._sleep(wait)
-        raise AssertionError  # the last attempt returns or raises
-
-    def _connected(self, httpx: ModuleType) -> Any:
-        with self._lock:
-            if self._client is None:
-                headers = {"Authorization": f"Bearer {self._key}"} if self._key else {}
-                self._client = httpx.Client(timeout=self._timeout, headers=headers)
-                weakref.finalize(self, self._client.close)
-            return self._client
+        self._server.close()
 
     def _unit_rows(self, answer: Any, count: int) -> Vectors:
         """The vectors of an answer by their ``index``, shape ``(count, dim)``, scaled to length 1."""
@@ -141,44 +100,20 @@ class OpenAIEmbedder:
             vectors = [np.asarray(item["embedding"], np.float64) for item in data]
         except (KeyError, TypeError, ValueError, OverflowError) as error:
             raise EmbedderUnavailable(
-                f"{self._where()} does not answer as OpenAI's embeddings do: {error!r}"
+                f"{self._server.where} does not answer as OpenAI's embeddings do: {error!r}"
             ) from error
         if places != list(range(count)):
-            raise WrongVector(f"{self._where()} gave {len(places)} vectors for {count} texts, or numbered them wrongly")
+            raise WrongVector(
+                f"{self._server.where} gave {len(places)} vectors for {count} texts, or numbered them wrongly"
+            )
         expected = (self._dim or vectors[0].size,)
         for vector in vectors:
             if vector.shape != expected:
-                raise WrongVector(f"{self._where()} gave a vector of {vector.size} numbers, not {expected[0]}")
+                raise WrongVector(f"{self._server.where} gave a vector of {vector.size} numbers, not {expected[0]}")
         rows = np.stack(vectors)
         with np.errstate(over="ignore", invalid="ignore"):
             lengths = np.linalg.norm(rows, axis=1, keepdims=True)
         if not (np.isfinite(lengths).all() and (lengths > 0).all()):
-            raise WrongVector(f"{self._where()} gave a vector that is not finite, or is all zeros")
+            raise WrongVector(f"{self._server.where} gave a vector that is not finite, or is all zeros")
         unit: Vectors = (rows / lengths).astype(np.float32)
         return unit
-
-    def _where(self) -> str:
-        """The model and its server's name, without what a URL may hold in secrets."""
-        address = self._url.partition("://")[2] or self._url
-        return f"{self._model} at {address.partition('/')[0].rpartition('@')[2]}"
-
-    def _hushed(self, message: str) -> str:
-        return (message.replace(self._key, "***") if self._key else message)[:500]
-
-
-def _httpx() -> ModuleType:
-    try:
-        return importlib.import_module("httpx")
-    except ImportError as error:
-        raise EmbedderUnavailable(f"{error}; install it with: pip install 'ecphora[openai]'") from error
-
-
-def _message(response: Any) -> str:
-    """What a server says of an error: ``error.message`` as OpenAI, ``message`` or ``detail`` as others, or the text."""
-    try:
-        said = response.json()
-        error = said.get("error", said)
-        found = error if isinstance(error, str) else error.get("message") or error.get("detail")
-    except (ValueError, AttributeError):
-        found = None
-    return str(found or response.text)

@@ -1,6 +1,6 @@
-"""Contracts that every store, strategy and embedder must keep, shipped for those who write their own. No fixtures.
+"""Contracts that every store, strategy, embedder and language model must keep, for those who write their own.
 
-Subclass a contract in a test module and give it the one fixture it asks for::
+There are no fixtures. Subclass a contract in a test module and give it the one fixture it asks for::
 
     class TestMyStore(StoreContract):
         processes = True
@@ -13,6 +13,7 @@ The tests of stores and graphs that try many histories need Hypothesis; nothing 
 """
 
 from .embedders import EmbedderContract
+from .llms import ChatServer, LLMContract, ScriptedLLM
 from .samples import (
     NOON,
     SAMPLES,
@@ -38,10 +39,13 @@ __all__ = [
     "SAMPLES",
     "SCOPE",
     "TURNS",
+    "ChatServer",
     "EmbedderContract",
     "FakeClock",
+    "LLMContract",
     "Locations",
     "Opener",
+    "ScriptedLLM",
     "StoreContract",
     "StrategyContract",
     "differences",

@@ -1,0 +1,1 @@
+"""Language models, one adapter a file."""

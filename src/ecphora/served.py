@@ -1,0 +1,167 @@
+"""A model behind an OpenAI-compatible server: how it is asked over HTTP, asked again, and what is said when it fails.
+
+What is asked is the affair of the adapters. Needs the extra ``[openai]``.
+"""
+
+import importlib
+import time
+import weakref
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from threading import Lock
+from types import ModuleType
+from typing import Any
+
+from .errors import EcphoraError, InvalidInput
+
+OPENAI = "https://api.openai.com/v1"
+"""Where OpenAI's own server answers."""
+LONGEST_WAIT = 60.0
+"""Seconds; a server that asks for a longer pause is not waited for any longer."""
+REFUSED = frozenset({400, 422})
+"""Answers by which a server says that it does not take what it was sent."""
+MENDS = {
+    401: "check the API key",
+    403: "check the API key and what it may use",
+    404: "check the model's name and the base URL",
+    429: "wait, or ask for a higher quota",
+}
+"""What to do about some answers."""
+
+
+@dataclass(frozen=True, slots=True)
+class Refusal:
+    """A server's answer to a request that it does not take: its status, and its own words without the key."""
+
+    status: int
+    message: str
+
+
+class Server:
+    """One model at one address; nothing is sent before the first ``post``.
+
+    ``base_url`` ends before ``path``. ``api_key`` is sent as a bearer token, where there is one, and never shown. A
+    request may take ``timeout`` seconds; after an answer of 429 or 5xx, or none, it is sent again up to ``retries``
+    times, after the pause that the server asks for. ``error`` is raised where it fails, and says that the model
+    ``fails`` so. ``sleep`` takes seconds. Safe to share between threads.
+    """
+
+    def __init__(
+        self,
+        model: str,
+        *,
+        base_url: str,
+        path: str,
+        api_key: str | None,
+        timeout: float,
+        retries: int,
+        error: type[EcphoraError],
+        fails: str,
+        sleep: Callable[[float], None] = time.sleep,
+    ) -> None:
+        if retries < 0:
+            raise InvalidInput(f"retries must be at least 0, not {retries}")
+        if api_key is not None and not (api_key.isascii() and api_key.isprintable()):
+            raise InvalidInput("the API key holds characters that cannot be sent; was a line end copied with it?")
+        self._model = model
+        self._url = f"{base_url.rstrip('/')}/{path}"
+        self._key = api_key
+        self._timeout = timeout
+        self._retries = retries
+        self._error = error
+        self._fails = fails
+        self._sleep = sleep
+        self._lock = Lock()
+        self._client: Any = None
+
+    @property
+    def where(self) -> str:
+        """The model and its server's name, without what a URL may hold in secrets."""
+        address = self._url.partition("://")[2] or self._url
+        return f"{self._model} at {address.partition('/')[0].rpartition('@')[2]}"
+
+    def post(self, body: Mapping[str, Any]) -> Any:
+        """Send one request, again where that may help; return the answer's JSON, or raise the error."""
+        answer = self.try_post(body)
+        if isinstance(answer, Refusal):
+            raise self.failure(answer)
+        return answer
+
+    def try_post(self, body: Mapping[str, Any]) -> Any:
+        """The same, but a 400 or 422 is returned as a :class:`Refusal`: something else may be taken."""
+        httpx = self._httpx()
+        for attempt in range(self._retries + 1):
+            wait = min(2.0**attempt / 2, LONGEST_WAIT)
+            try:
+                response = self._connected(httpx).post(self._url, json=body)
+            except (httpx.HTTPError, httpx.InvalidURL) as error:
+                problem, mend, cause = str(error) or type(error).__name__, "", error
+                again = isinstance(error, httpx.TransportError) and not isinstance(error, httpx.UnsupportedProtocol)
+                if again:
+                    mend = "; check the base URL, and that the server runs"
+            else:
+                status = response.status_code
+                if status == 200:
+                    try:
+                        return response.json()
+                    except ValueError as error:
+                        raise self._error(f"{self.where} answers with something that is no JSON") from error
+                refusal = Refusal(status, self._hushed(_message(response)))
+                if status in REFUSED:
+                    return refusal
+                problem, mend, cause = f"{status} {refusal.message}", _mend(status), None
+                again = status in {408, 429} or status >= 500
+                asked = response.headers.get("retry-after", "")
+                wait = min(float(asked), LONGEST_WAIT) if asked.isdecimal() else wait
+            if not again or attempt == self._retries:
+                raise self._error(f"{self.where} {self._fails}: {self._hushed(problem)}{mend}") from cause
+            self._sleep(wait)
+        raise AssertionError  # the last attempt returns or raises
+
+    def failure(self, refusal: Refusal) -> EcphoraError:
+        """The error of a refusal that nothing was found against."""
+        return self._error(f"{self.where} {self._fails}: {refusal.status} {refusal.message}{_mend(refusal.status)}")
+
+    def close(self) -> None:
+        """Let go of the connections; a later request makes new ones."""
+        with self._lock:
+            if self._client is not None:
+                self._client.close()
+                self._client = None
+
+    def _connected(self, httpx: ModuleType) -> Any:
+        with self._lock:
+            if self._client is None:
+                headers = {"Authorization": f"Bearer {self._key}"} if self._key else {}
+                self._client = httpx.Client(timeout=self._timeout, headers=headers)
+                weakref.finalize(self, self._client.close)
+            return self._client
+
+    def _hushed(self, message: str) -> str:
+        return (message.replace(self._key, "***") if self._key else message)[:500]
+
+    def _httpx(self) -> ModuleType:
+        try:
+            return importlib.import_module("httpx")
+        except ImportError as error:
+            raise self._error(f"{error}; install it with: pip install 'ecphora[openai]'") from error
+
+
+def sendable(text: str) -> str:
+    """A text as it can be sent: a lone surrogate becomes a question mark."""
+    return text.encode("utf-8", "replace").decode("utf-8")
+
+
+def _mend(status: int) -> str:
+    return f"; {MENDS[status]}" if status in MENDS else ""
+
+
+def _message(response: Any) -> str:
+    """What a server says of an error: ``error.message`` as OpenAI, ``message`` or ``detail`` as others, or the text."""
+    try:
+        said = response.json()
+        error = said.get("error", said)
+        found = error if isinstance(error, str) else error.get("message") or error.get("detail")
+    except (ValueError, AttributeError):
+        found = None
+    return str(found or response.text)
