@@ -25,14 +25,16 @@ def put(folder: Path, name: str, *lines: Mapping[str, object] | str) -> Path:
 def test_documents_become_episodes(tmp_path: Path) -> None:
     full = {"speaker": "Ola", "session": "s1", "time": "2024-05-01", "title": "Boats", "caption": "a red boat"}
     put(tmp_path, "set.docs", DOC | full, {**DOC, "id": "2", "title": "", "speaker": None})
-    put(tmp_path, "set.questions", QUESTION | {"asked_at": "2024-06-01T10:00:00", "answerable": True})
+    told = {"asked_at": "2024-06-01T10:00:00", "answerable": True, "answers": ["Yes", "It did"]}
+    put(tmp_path, "set.questions", QUESTION | told)
     [case] = datasets.cases("set", tmp_path)
     at = datetime(2024, 5, 1, tzinfo=UTC)
     first = Episode("Rain fell. [shares a red boat]", "1", speaker="Ola", session="s1", happened_at=at, title="Boats")
     assert case.space == "s"
     assert case.episodes == (first, Episode("Rain fell.", "2"))
     asked = datetime(2024, 6, 1, 10, tzinfo=UTC)
-    assert case.questions == (datasets.Question("q", "Did it rain?", "easy", frozenset({"1"}), True, asked),)
+    question = datasets.Question("q", "Did it rain?", "easy", frozenset({"1"}), True, asked, ("Yes", "It did"))
+    assert case.questions == (question,)
 
 
 def test_compressed_files_and_documents_elsewhere(tmp_path: Path) -> None:
@@ -93,6 +95,7 @@ def test_a_bad_document_is_named_by_its_line(tmp_path: Path, line: Mapping[str, 
         ({"evidence": "1"}, "'evidence' is '1', not a list of texts"),
         ({"evidence": [1]}, "not a list of texts"),
         ({"answerable": "no"}, "not true or false"),
+        ({"answers": "Yes"}, "'answers' is 'Yes', not a list of texts"),
         ({"question": None}, "'question' is None"),
     ],
 )

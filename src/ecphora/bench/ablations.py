@@ -14,6 +14,7 @@ from .. import learn, strategies
 from ..errors import UnknownName
 from ..learn.ranking import UNTAUGHT, Lesson, train
 from ..stages import choose, seed, sidenet, signals
+from ..stages.fading import Fading
 from ..stages.ranker import Ranker
 from ..stages.sidenet import Example
 from ..strategies import ecphory, eisa, synapse, synaptic, weave
@@ -173,6 +174,7 @@ def _fused() -> Model:
         (
             *(Variant(f"without {name}", _less(whole, columns)) for name, columns in signals.named().items()),
             Variant("without inhibition", _less(whole, ["said better"])),
+            Variant("with fading", replace(whole, fading=Fading())),
             Variant("cross-validated", Trained(_taught)),
         ),
     )

@@ -1,29 +1,33 @@
 """The commands ``ecphora bench``: options in, tables and files out."""
 
-import shlex
-import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import click
 from rich.console import Console, Group
-from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 
 from .. import settings, strategies
-from ..errors import InvalidInput
-from . import ablate, ablation_tables, ablations, datasets, drawing, figures, open_questions, report
-from .cache import Cached
-from .run import Outcome, Tick, record, run, steps
-
-WIDTH = 116
-"""Columns of a table where the output is no terminal."""
-
-FOLDER = click.Path(exists=True, file_okay=False, path_type=Path)
-TARGET = click.Path(dir_okay=False, allow_dash=True)
-FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
+from ..guest import Guest
+from . import (
+    ablate,
+    ablation_tables,
+    ablations,
+    answer_figures,
+    answer_files,
+    answer_tables,
+    answering,
+    datasets,
+    drawing,
+    figures,
+    open_questions,
+    readers,
+    report,
+)
+from .figures import Record
+from .run import Outcome, record, run, steps
+from .source import AT_LEAST_ONE, FILE, FOLDER, NEW_FILE, Source, cached, lines, progress, sources
 
 
 @click.group()
@@ -31,69 +35,8 @@ def bench() -> None:
     """Measure recall on public data sets."""
 
 
-by_embedder = click.option(
-    "--embedder", metavar="NAME", help="As for the other commands.  [env ECPHORA_EMBEDDER; default minilm]"
-)
-"""The option of commands that embed."""
-
-
-def cached(embedder: str | None) -> Cached:
-    """The embedder of a setting, or of the environment's, with what it embedded before."""
-    return Cached(settings.load().over(embedder=embedder).make_embedder())
-
-
-def _sources(command: Callable[..., None]) -> Callable[..., None]:
-    """The options that say which questions are asked and where the figures go."""
-    for option in (
-        by_embedder,
-        click.option("--limit", type=click.IntRange(min=1), help="Take at most so many questions of a set."),
-        click.option(
-            "--json", "target", type=TARGET, metavar="FILE", help="Write the figures as JSON lines; - is stdout."
-        ),
-        click.option("--docs", type=FOLDER, help="Folder of the sets' documents, where they are not in --data."),
-        click.option("--data", type=FOLDER, required=True, help="Folder of the data sets."),
-    ):
-        command = option(command)
-    return command
-
-
-@dataclass(frozen=True, slots=True)
-class _Source:
-    """Where the questions come from and where the figures go."""
-
-    data: Path
-    docs: Path | None
-    target: str | None
-    limit: int | None
-    embedder: str | None
-
-    def checked(self, names: Sequence[str]) -> list[str]:
-        """The names of sets, each once; what is wrong with one is said before hours are spent."""
-        if not names:
-            raise InvalidInput(f"{self.data} holds no data set: no NAME.docs.jsonl.gz with its NAME.questions.jsonl.gz")
-        for name in (found := list(dict.fromkeys(names))):
-            next(datasets.cases(name, self.data, self.docs), None)
-        return found
-
-    def command(self, name: str, options: Mapping[str, Sequence[str]]) -> str:
-        """The command line that does it again; folders differ from machine to machine."""
-        words = ["ecphora", "bench", name, "--data", "DATA", *(("--docs", "DOCS") if self.docs else ())]
-        words += [word for option, values in options.items() for value in values for word in (option, value)]
-        words += ("--embedder", self.embedder) if self.embedder else ()
-        return shlex.join([*words, *(("--limit", str(self.limit)) if self.limit else ())])
-
-    @contextmanager
-    def running(self, command: str) -> Iterator[tuple[Cached, Console, Callable[[str], None]]]:
-        """The embedder, where to print, and where lines go: the first, of the run, is written."""
-        with ExitStack() as stack:
-            embedder = stack.enter_context(cached(self.embedder))
-            write = stack.enter_context(_lines(self.target))
-            write(record(embedder.name, command).line())
-            yield embedder, Console(width=None if sys.stdout.isatty() else WIDTH, quiet=self.target == "-"), write
-
-
 @bench.command()
-@_sources
+@sources
 @click.option("--set", "sets", multiple=True, metavar="NAME", help="Set to run; may be repeated.  [default: all]")
 @click.option(
     "--strategy", "chosen", multiple=True, metavar="NAME", help="Strategy to run; may be repeated.  [default: all]"
@@ -104,7 +47,7 @@ def recall(*, sets: Sequence[str], chosen: Sequence[str], **source: Any) -> None
     Every space of a set is indexed on its own, once for all strategies that only read and once for each that writes.
     Embeddings are kept in the user's cache, so a second run is quick.
     """
-    asked = _Source(**source)
+    asked = Source(**source)
     ways = [strategies.by_name(name) for name in dict.fromkeys(chosen or strategies.known())]
     names = asked.checked(list(sets) or datasets.known(asked.data))
     with asked.running(asked.command("recall", {"--set": sets, "--strategy": chosen})) as (embedder, out, write):
@@ -117,7 +60,7 @@ def recall(*, sets: Sequence[str], chosen: Sequence[str], **source: Any) -> None
 
 
 @bench.command("ablate")
-@_sources
+@sources
 @click.option(
     "--set",
     "sets",
@@ -134,7 +77,7 @@ def ablate_(*, sets: Sequence[str], chosen: Sequence[str], **source: Any) -> Non
     Prints a table of each model and set; ecphora bench report makes the tables of docs/models.md from the JSON lines.
     Differences to the whole model come with their 95 % bootstrap intervals over pairs.
     """
-    asked = _Source(**source)
+    asked = Source(**source)
     models = ablations.chosen(chosen)
     names = asked.checked(sets or ablations.SETS)
     with asked.running(asked.command("ablate", {"--set": sets, "--model": chosen})) as (embedder, out, write):
@@ -146,8 +89,63 @@ def ablate_(*, sets: Sequence[str], chosen: Sequence[str], **source: Any) -> Non
         out.print(ablation_tables.WORDS, ablation_tables.SPECIAL_WORDS, sep="\n", highlight=False)
 
 
+@bench.command("answer")
+@sources
+@click.option("--set", "sets", multiple=True, required=True, metavar="NAME", help="Set to answer; may be repeated.")
+@click.option("--strategy", "chosen", multiple=True, metavar="NAME", help="Beside dense; may be repeated.  [fused]")
+@click.option("--llm", metavar="NAME", help=f"{settings.LLMS}, or extractive for a trial.  [env ECPHORA_LLM]")
+@click.option("--price", type=(float, float), metavar="IN OUT", help="US dollars for a million tokens in and out.")
+@click.option("--tokens", type=AT_LEAST_ONE, default=1_000, show_default=True, help="Budget of a context.")
+@click.option("--window", type=AT_LEAST_ONE, default=4_000, show_default=True, help="Budget of the full context.")
+@click.option("--sample", type=AT_LEAST_ONE, help="Take so many questions of a set, evenly spread over it.")
+@click.option("--at-once", type=AT_LEAST_ONE, default=4, show_default=True, help="Questions asked at a time.")
+@click.option("--out", type=NEW_FILE, required=True, metavar="FILE", help="Keep the answers here, and go on from here.")
+def answer(
+    *,
+    sets: Sequence[str],
+    chosen: Sequence[str],
+    llm: str | None,
+    price: tuple[float, float] | None,
+    tokens: int,
+    window: int,
+    sample: int | None,
+    at_once: int,
+    out: Path,
+    **source: Any,
+) -> None:
+    """Have the questions of data sets answered, by one prompt, from what each way of recalling brings back.
+
+    The contexts are the latest memories that fit the window (full), plain dense retrieval, and each strategy; all but
+    the first have equal budgets. Every answer is appended to --out at once, and what stands there is not asked again:
+    a run that was broken off goes on with the same command. ecphora bench report makes the tables of that file.
+    """
+    asked = Source(**source)
+    ways = tuple(strategies.by_name(name) for name in dict.fromkeys(("dense", *(chosen or ("fused",)))))
+    plan, names = answering.Plan(ways, tokens, window, at_once, price or (0.0, 0.0)), asked.checked(sets)
+    guest = Guest(readers.reader(llm), at_once=at_once)
+    single = {"--llm": readers.shown(llm), "--tokens": tokens, "--window": window, "--sample": sample, "--out": "FILE"}
+    options = {name: [str(value)] for name, value in single.items() if value is not None}
+    command = asked.command("answer", {"--set": sets, "--strategy": chosen, **options})
+    before = answer_files.read(out)
+    with cached(asked.embedder) as embedder, lines(asked.target) as put:
+        begun = replace(record(embedder.name, command), reading=answering.reading(guest.name, plan))
+        found = []
+        with answer_files.appending(out, begun) as write:
+            sitting = answering.Sitting(guest, plan, embedder, before.answered, write)
+            for name in names:
+                cases = list(datasets.cases(name, asked.data, asked.docs, asked.limit))
+                cases = answering.spread(cases, sample) if sample else cases
+                with progress(name, sitting.steps(name, cases)) as tick:
+                    sitting.run(name, cases, tick)
+                found += sitting.own(name, cases, answer_files.read(out))
+        measured = list(answer_figures.measured(found))
+        for line in (begun.line(), *(figure.line() for figure in measured)):
+            put(line)
+    asked.console.print(answer_tables.printed(begun, measured), highlight=False)
+
+
 @bench.command("open")
-@_sources
+@sources
 @click.option("--set", "sets", multiple=True, required=True, metavar="NAME", help="Set to run; may be repeated.")
 def open_(*, sets: Sequence[str], **source: Any) -> None:
     """Measure what the papers left open, for fused and the plain baselines.
@@ -156,7 +154,7 @@ def open_(*, sets: Sequence[str], **source: Any) -> None:
     brought back for equal recall; and how often the answer is there at each confidence. `ecphora bench draw` makes
     pictures of the JSON lines.
     """
-    asked = _Source(**source)
+    asked = Source(**source)
     ways = [strategies.by_name(name) for name in ("dense", "bm25", "rrf", "fused")]
     names = asked.checked(sets)
     with asked.running(asked.command("open", {"--set": sets})) as (embedder, out, write):
@@ -190,26 +188,19 @@ def report_(files: Sequence[Path], into: Path | None) -> None:
     `bench ablate` between <!-- bench:MODEL:start --> and <!-- bench:MODEL:end -->, MODEL being `models` for what was
     measured on what.
     """
-    records = [found for file in files for found in figures.read(file)]
-    made = report.parts(records) | ablation_tables.parts(records)
+    records = [found for file in files for found in _records(file)]
+    made = report.parts(records) | ablation_tables.parts(records) | answer_tables.parts(records)
     if into is None:
         click.echo("\n".join(f"## {name}\n\n{part}" if name else part for name, part in made.items()), nl=False)
     else:
         report.put_into(into, made)
 
 
-@contextmanager
-def _lines(target: str | None) -> Iterator[Callable[[str], None]]:
-    """Where lines go: to a file, for ``-`` to stdout, for None nowhere. Each is handed over once it is written."""
-    if target is None:
-        yield lambda _line: None
-        return
-    try:
-        opened = click.open_file(target, "w", "utf-8")
-    except OSError as error:
-        raise InvalidInput(f"{target} cannot be written ({error})") from error
-    with opened as file:
-        yield lambda line: click.echo(line, file=file)
+def _records(file: Path) -> Iterator[Record]:
+    """The runs of a file: of figures, or of answers, which are measured anew."""
+    yield from (
+        answer_figures.records(answer_files.read(file)) if answer_files.holds_answers(file) else figures.read(file)
+    )
 
 
 def _told(outcome: Outcome, tables: Group, out: Console, write: Callable[[str], None]) -> None:
@@ -223,28 +214,6 @@ def _size(outcome: Outcome) -> str:
     size = f"{outcome.episodes:,} documents in {outcome.spaces:,} space{'' if outcome.spaces == 1 else 's'}"
     took = "; ".join(f"{one.seconds:.1f} s ({', '.join(one.strategies)})" for one in outcome.indexing)
     return f"{size}, indexed in {took}; recalls took {outcome.recalling:.1f} s"
-
-
-@contextmanager
-def progress(name: str, total: int) -> Iterator[Tick]:
-    """A bar on stderr that is gone when it is done; none where stderr is no terminal."""
-    console = Console(stderr=True)
-    bar = Progress(
-        TextColumn("{task.description}"),
-        BarColumn(),
-        TextColumn("{task.completed:,} of {task.total:,}"),
-        TimeElapsedColumn(),
-        console=console,
-        transient=True,
-        disable=not console.is_terminal,
-    )
-    with bar:
-        task = bar.add_task(name, total=total)
-
-        def tick(done: int) -> None:
-            bar.advance(task, done)
-
-        yield tick
 
 
 if __name__ == "__main__":

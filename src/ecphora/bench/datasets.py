@@ -24,7 +24,8 @@ ENDINGS = (".jsonl.gz", ".jsonl")
 class Question:
     """A question with its gold: ``evidence`` are the ids of the episodes that hold the answer.
 
-    ``answerable`` is false where the right behaviour is to say that the memory does not hold it.
+    ``answerable`` is false where the right behaviour is to say that the memory does not hold it. Any of ``answers`` is
+    right.
     """
 
     id: str
@@ -33,6 +34,7 @@ class Question:
     evidence: frozenset[str] = frozenset()
     answerable: bool = True
     asked_at: datetime | None = None
+    answers: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,6 +122,7 @@ def _questions(path: Path, ids: Mapping[str, frozenset[str]]) -> dict[str, list[
                 evidence=evidence,
                 answerable=line.flag("answerable", default=True),
                 asked_at=line.time("asked_at"),
+                answers=tuple(line.texts("answers")),
             )
         )
     return found

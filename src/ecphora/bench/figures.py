@@ -18,8 +18,8 @@ ALL = "all"
 class Metric(StrEnum):
     """What a figure measures; see :mod:`.metrics`. Where nothing else is said it is a part, in 0..1.
 
-    ``MS_…`` are milliseconds a recall, embedding included; ``INDEX_S`` the seconds that filling the memory took. The
-    others are of ablations: see :mod:`.ablate`.
+    ``MS_…`` are milliseconds a recall, embedding included; ``INDEX_S`` the seconds that filling the memory took. From
+    ``F1`` on they are of answers: see :mod:`.answer_figures`. The others are of ablations: see :mod:`.ablate`.
     """
 
     FRACTION = "fraction"
@@ -42,6 +42,23 @@ class Metric(StrEnum):
     ERC_GAIN = "erc_gain"
     RELIABILITY = "reliability"
     CALIBRATION_ERROR = "calibration_error"
+    F1 = "f1"
+    EXACT = "exact"
+    EVIDENCE = "evidence"
+    TOKENS = "tokens"
+    NOT_HELD_PRECISION = "not_held_precision"
+    NOT_HELD_RECALL = "not_held_recall"
+    NOT_HELD_ACCURACY = "not_held_accuracy"
+    CALLS = "calls"
+    FAILED = "failed"
+    TOKENS_IN = "tokens_in"
+    TOKENS_OUT = "tokens_out"
+    SECONDS = "seconds"
+    MONEY = "money"
+
+
+ANSWERS = frozenset(list(Metric)[list(Metric).index(Metric.F1) :])
+"""The metrics of answers."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,11 +117,28 @@ class Machine:
 
 
 @dataclass(frozen=True, slots=True)
+class Reading:
+    """Who answered, and how it was asked: ``system`` and ``user`` are the prompt's text, ``digest`` is of both.
+
+    ``tokens`` bound what a strategy brings back, ``window`` the full context. What was read by a ``plumbing`` model
+    proves that everything works, and nothing of how good an answer can be.
+    """
+
+    model: str
+    digest: str
+    system: str
+    user: str
+    tokens: int
+    window: int
+    plumbing: bool
+
+
+@dataclass(frozen=True, slots=True)
 class Run:
     """What must be the same for the figures to be the same.
 
     ``commit`` is the state of the repository, ending in ``-dirty`` if files were changed since; ``None`` outside one.
-    ``versions`` are those of Python and of the packages that do the numbers.
+    ``versions`` are those of Python and of the packages that do the numbers. ``reading`` is for answers only.
     """
 
     commit: str | None
@@ -113,10 +147,21 @@ class Run:
     machine: Machine
     date: str
     command: str
+    reading: Reading | None = None
 
     def line(self) -> str:
         """The run as a line of JSON."""
-        return json.dumps(asdict(self), ensure_ascii=False)
+        fields = asdict(self)
+        if self.reading is None:
+            del fields["reading"]
+        return json.dumps(fields, ensure_ascii=False)
+
+    @staticmethod
+    def of(fields: Mapping[str, Any]) -> "Run":
+        """The run of a line's fields; raises ``TypeError`` or ``KeyError`` if they are none."""
+        machine = Machine(**fields["machine"])
+        reading = Reading(**fields["reading"]) if fields.get("reading") is not None else None
+        return Run(**{**fields, "machine": machine, "reading": reading})
 
 
 @dataclass(slots=True)
@@ -142,7 +187,7 @@ def read(path: Path) -> Iterator[Record]:
             else:
                 if record is not None:
                     yield record
-                record = Record(Run(**{**fields, "machine": Machine(**fields["machine"])}))
+                record = Record(Run.of(fields))
                 continue
         except (ValueError, TypeError, KeyError) as error:
             raise InvalidRecord(f"{path}:{number}: neither a run nor a figure of the bench ({error})") from error

@@ -10,7 +10,7 @@ from rich.table import Table
 from rich.text import Text
 
 from ..errors import InvalidInput
-from .figures import ALL, ANSWERABLE, Figure, Metric, Record, Run
+from .figures import ALL, ANSWERABLE, ANSWERS, Figure, Metric, Record, Run
 from .run import LIVE, PIECES
 
 RANKING: Mapping[str, tuple[Metric, int]] = {
@@ -84,10 +84,14 @@ def bounds(figure: Figure) -> str:
 
 
 def parts(records: Sequence[Record]) -> dict[str, str]:
-    """The part of docs/evidence.md, under no name; nothing if the runs are of ablations alone."""
-    plain = [Record(one.run, [figure for figure in one.figures if figure.model is None]) for one in records]
+    """The part of docs/evidence.md, under no name; nothing if the runs are of ablations or answers alone."""
+    plain = [Record(one.run, [figure for figure in one.figures if _plain(figure)]) for one in records]
     found = [one for one, whole in zip(plain, records, strict=True) if one.figures or not whole.figures]
     return {"": markdown(found)} if found else {}
+
+
+def _plain(figure: Figure) -> bool:
+    return figure.model is None and figure.metric not in ANSWERS
 
 
 def markdown(records: Sequence[Record]) -> str:

@@ -23,13 +23,12 @@ from ..model import Kind
 from ..ports import Embedder
 from . import datasets
 from .cache import Cached
-from .commands import FILE, FOLDER, by_embedder, cached, progress
 from .learning import Report, Score, lessons, report
 from .run import Tick
+from .source import FILE, FOLDER, NEW_FILE, by_embedder, cached, progress
 
 FEEDBACK = "feedback"
 """The name under which a memory's own feedback stands among the sets."""
-NEW_FILE = click.Path(dir_okay=False, path_type=Path)
 DIGITS = 4
 """Decimals of the figures that are kept with weights."""
 

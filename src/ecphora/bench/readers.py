@@ -1,0 +1,60 @@
+"""Who answers in ``ecphora bench answer``: a language model of the settings, or one that only quotes."""
+
+import json
+import re
+import time
+from pathlib import Path
+
+from .. import settings
+from ..errors import InvalidInput
+from ..language.tokens import tokens
+from ..language.words import words
+from ..ports import LLM, Prompt, Reply
+from ..prompts import render
+
+ENOUGH = 0.5
+"""The part of the question's words that a sentence must have, to be taken for an answer."""
+_MEMORY = re.compile(r'<memory id="([^"]*)"[^>]*>\n(.*?)\n</memory>', re.DOTALL)
+_QUESTION = re.compile(r"^Question: (.*)\Z", re.DOTALL | re.MULTILINE)
+_SENTENCE = re.compile(r"(?<=[.!?。！？])\s*|\n+")
+
+
+def reader(llm: str | None) -> LLM:
+    """The reader of a setting, or of the environment's: a language model, or ``extractive``."""
+    if llm == Extractive.name:
+        return Extractive()
+    made = settings.load().over(llm=llm).make_llm()
+    if made is None:
+        raise InvalidInput(f"nobody is there to answer: give --llm {settings.LLMS}, or {Extractive.name} for a trial")
+    return made
+
+
+def shown(llm: str | None) -> str | None:
+    """A setting as it goes on record: of a path only the file's name, for folders differ from machine to machine."""
+    kind, colon, model = (llm or "").partition(":")
+    return f"{kind}:{Path(model).name}" if colon and kind == "llamacpp" else llm
+
+
+class Extractive:
+    """Needs no model: it says the sentence of the memories that has most words of the question.
+
+    It replies to the prompt ``answer`` as a model does, so that a whole run can be tried out anywhere. As a reader it
+    is poor.
+    """
+
+    name = "extractive"
+
+    def complete(self, prompt: Prompt, /) -> Reply:
+        """The sentence nearest to the question in words, the first of equals; not held where none is near."""
+        started = time.perf_counter()
+        asked = _QUESTION.search(prompt.user)
+        wanted = set(words(render.plain(asked[1]))) if asked else set()
+        best, said, ids = 0, "", []
+        for id_, text in _MEMORY.findall(prompt.user):
+            for sentence in filter(None, _SENTENCE.split(render.plain(text))):
+                found = len(wanted.intersection(words(sentence)))
+                if found > best:
+                    best, said, ids = found, sentence.strip(), [id_]
+        held = best > 0 and best >= ENOUGH * len(wanted)
+        text = json.dumps({"answer": said if held else "", "ids": ids if held else [], "held": held})
+        return Reply(text, tokens(prompt.system) + tokens(prompt.user), tokens(text), time.perf_counter() - started)

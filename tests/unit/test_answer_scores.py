@@ -1,0 +1,122 @@
+"""The measures of answers, against values worked out by hand from the scripts published with the sets."""
+
+import pytest
+
+from ecphora.bench.answer_scores import (
+    NOT_HELD,
+    Score,
+    exact_match,
+    hotpotqa_f1,
+    locomo,
+    scored,
+    squad_f1,
+)
+
+
+@pytest.mark.parametrize(
+    ("said", "gold", "expected"),
+    [
+        ("two dogs", "two dogs", 1),
+        # she adopt two dog cat against two cat dog: 3 of 5 and 3 of 3
+        ("She adopted two dogs and a cat.", "two cats, dogs", 2 * (3 / 5) / (3 / 5 + 1)),
+        ("He was adopting.", "adoption", 0.5),  # he wa adopt against adopt: 1 of 3 and 1 of 1
+        ("7 May, 2023", "7 may 2023", 1),  # commas and case do not count
+        ("the lake and the hill", "lake hill", 1),  # nor do articles and and
+        ("hill, hill, hill", "hill hill lake", 2 / 3),  # 2 of 3 and 2 of 3
+        ("in 2021", "2022", 0),
+        ("", "2022", 0),
+        ("a, the", "the", 0),  # nothing is left of either
+        ("twenty-one", "twenty one", 0),  # the hyphen goes and joins
+    ],
+)
+def test_plain_questions_of_locomo(said: str, gold: str, expected: float) -> None:
+    for category in ("temporal", "single-hop"):
+        assert locomo(category, said, gold) == pytest.approx(expected)
+
+
+@pytest.mark.parametrize(
+    ("said", "gold", "expected"),
+    [
+        ("pottery, camping", "camping, pottery", 1),
+        ("camping, painting", "pottery, camping, swimming", 1 / 3),
+        # no comma: pottery 0, camping 1 of 2 and 1 of 1, swimming 0
+        ("camping painting", "pottery, camping, swimming", (2 / 3) / 3),
+        ("running", "runs", 1),
+        ("red boats, blue boats", "red boat, green boat", (1 + 1 / 2) / 2),
+        ("", "red, green", 0),
+    ],
+)
+def test_questions_of_locomo_with_several_parts(said: str, gold: str, expected: float) -> None:
+    assert locomo("multi-hop", said, gold) == pytest.approx(expected)
+
+
+def test_a_reason_behind_a_semicolon_does_not_count() -> None:
+    assert locomo("open-domain", "Likely no", "Likely no; she has other plans") == 1
+    assert locomo("single-hop", "Likely no", "Likely no; she has other plans") == 0.5  # 2 of 2 and 2 of 6
+
+
+@pytest.mark.parametrize(
+    ("said", "expected"),
+    [
+        ("No information available", 1),
+        ("That is NOT MENTIONED in the conversation.", 1),
+        ("I do not know.", 0),
+        ("No", 0),
+        ("", 0),
+    ],
+)
+def test_only_a_refusal_answers_an_adversarial_question(said: str, expected: float) -> None:
+    assert locomo("adversarial", said, "No") == expected
+
+
+@pytest.mark.parametrize(
+    ("said", "gold", "exact", "squad", "hotpotqa"),
+    [
+        ("The Eiffel Tower!", "eiffel  tower", 1, 1, 1),
+        # old tower of london against tower of london: 3 of 4 and 3 of 3
+        ("the old Tower of London", "Tower of London", 0, 6 / 7, 6 / 7),
+        ("salt and pepper", "salt pepper", 0, 2 * 2 / 5, 2 * 2 / 5),  # here and counts
+        ("adopted", "adopting", 0, 0, 0),  # and nothing is stemmed
+        ("yes", "Yes.", 1, 1, 1),
+        ("yes it is", "yes", 0, 0.5, 0),  # all or nothing
+        ("no", "no man's land", 0, 0.5, 0),
+        ("", "", 1, 1, 0),
+        ("", "Paris", 0, 0, 0),
+        ("the", "a", 1, 1, 0),
+    ],
+)
+def test_exact_match_and_f1(said: str, gold: str, exact: float, squad: float, hotpotqa: float) -> None:
+    assert exact_match(said, gold) == exact
+    assert squad_f1(said, gold) == pytest.approx(squad)
+    assert hotpotqa_f1(said, gold) == pytest.approx(hotpotqa)
+
+
+def of(set_: str, category: str, said: str, *answers: str, held: bool = True, answerable: bool = True) -> Score | None:
+    return scored(set_, category, said, held=held, answerable=answerable, answers=answers)
+
+
+def test_each_set_has_its_measure() -> None:
+    assert of("locomo", "multi-hop", "tea, milk", "tea, rum") == Score(0.5)
+    assert of("realtalk", "temporal", "adopted", "adopting") == Score(1.0)
+    assert of("hotpotqa", "bridge", "yes it is", "yes") == Score(0.0, 0.0)
+    assert of("2wikimultihopqa", "comparison", "no", "No") == Score(1.0, 1.0)
+    assert of("musique", "2hop", "yes it is", "yes") == Score(0.5, 0.0)
+
+
+def test_the_best_of_several_answers_counts() -> None:
+    assert of("musique", "2hop", "Porto", "Lisbon", "the city of Porto", "Porto") == Score(1.0, 1.0)
+    assert of("hotpotqa", "bridge", "Porto city", "Lisbon", "Porto") == Score(2 / 3, 0.0)
+
+
+def test_who_finds_no_answer_is_right_where_there_is_none() -> None:
+    assert of("timeqa", "x", "", held=False, answerable=False) == Score(1.0, 1.0)
+    assert of("timeqa", "x", "Porto", answerable=False) == Score(0.0, 0.0)
+    assert of("timeqa", "x", NOT_HELD, "No", held=False) == Score(0.0, 0.0)  # an empty answer, not "no …"
+    assert of("locomo", "adversarial", NOT_HELD, held=False, answerable=False) == Score(1.0)
+    assert of("locomo", "adversarial", "Porto", "No") == Score(0.0)
+    assert of("locomo", "temporal", NOT_HELD, "2022", held=False) == Score(0.0)
+
+
+def test_without_gold_nothing_is_compared() -> None:
+    assert of("memorybank", "x", "Porto") is None
+    assert of("locomo", "temporal", "Porto") is None
