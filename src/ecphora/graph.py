@@ -307,14 +307,14 @@ class Graph:
         return left[~np.isin(left, again)]
 
     def _telling(self, gone: Mask) -> Rows:
-        """The insights and questions that tell of any of some rows; of insights upon insights, all."""
-        tells = np.isin(self.edges["links"], [_LINK_NUMBER[link] for link in TELLING])
+        """What tells of any of some rows, as an insight of its sources; of insights upon insights, all."""
+        tells = np.isin(self.edges["links"], [_LINK_NUMBER[link] for link in TELLING.values()])
         src, dst = self.edges["src"][tells], self.edges["dst"][tells]
         lost, count = gone.copy(), -1
         while count != lost.sum():
             count = lost.sum()
             lost[src[lost[dst]]] = True
-        return np.flatnonzero(lost & ~gone & (self.of_kind(Kind.INSIGHT) | self.of_kind(Kind.QUESTION)))
+        return np.flatnonzero(lost & ~gone & np.isin(self.nodes["kinds"], [_KIND_NUMBER[kind] for kind in TELLING]))
 
     def _without(self, change: Change) -> "Graph":
         forgotten = change.forgotten

@@ -45,25 +45,36 @@ class Link(StrEnum):
     CONTRADICTS = "contradicts"
     SUPERSEDES = "supersedes"
     ANSWERED_BY = "answered_by"
+    CLAIMED_IN = "claimed_in"
+    ALIAS = "alias"
 
 
 START = "start"
 """The share of a score that a memory has before anything speaks for or against it: part of the sum, no reason."""
 MENTIONING = frozenset({Link.MENTIONS, Link.ABOUT})
 """The links by which an entity is there at all: one that is left without them goes with the last."""
-TELLING = frozenset({Link.DERIVED_FROM, Link.ANSWERED_BY})
-"""The links by which an insight or a question tells of a memory: it goes with the first that it tells of."""
-UNREAD = frozenset({Kind.ENTITY, Kind.QUESTION})
-"""The kinds whose words are not read: no question finds them by their words."""
+TELLING = {Kind.INSIGHT: Link.DERIVED_FROM, Kind.QUESTION: Link.ANSWERED_BY, Kind.CLAIM: Link.CLAIMED_IN}
+"""The kinds that tell of memories, and by which link: such a node goes with the first memory that it tells of."""
+UNREAD = frozenset(Kind) - {Kind.EPISODE}
+"""The kinds whose words are not read: no question finds them by their words, and they change the rank of none."""
 
 
 class Touch(StrEnum):
-    """Why a node was accessed."""
+    """Why a node was accessed, or how it was marked: see :data:`MARKING`. New ones come last."""
 
     ENCODED = "encoded"
     STIMULATED = "stimulated"
     RECALLED = "recalled"
     USED = "used"
+    PROTECTED = "protected"
+    RELEASED = "released"
+    ARCHIVED = "archived"
+    RETURNED = "returned"
+
+
+MARKING = frozenset({Touch.PROTECTED, Touch.RELEASED, Touch.ARCHIVED, Touch.RETURNED})
+"""What marks a node without being an access of it; the latest of each pair decides: protected or released, archived or
+returned."""
 
 
 class Evidence(StrEnum):
@@ -196,6 +207,15 @@ class Forgotten:
 
 
 @dataclass(frozen=True, slots=True)
+class Batch:
+    """One run of consolidation: when it was, and how much of what it wrote, by name. It can be undone by its id."""
+
+    id: str
+    at: datetime
+    wrote: Mapping[str, int] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
 class Change:
     """The only thing a store can be asked to write: all of it or nothing.
 
@@ -203,7 +223,9 @@ class Change:
     questions that it came back for; they need not be named. Applied in the order ``forgotten``, ``nodes``, ``vectors``,
     ``edges``, ``superseded``, ``accesses``.
     ``embedder`` names the model that made ``vectors``; ``adopt`` makes it the scope's own, once every episode has its
-    vector. ``marks`` say how far a sleeper has come, by its name: the highest ``seq`` it has worked on.
+    vector. ``marks`` say how far a sleeper has come, by its name: the highest ``seq`` it has worked on. ``batch`` names
+    the run that the change belongs to; ``undo`` is the id of the latest one, of which every row goes again, and the
+    marks are what they were before it.
     ``revision`` is 0 until the change is committed; a store's answer carries the revision reached and every ``seq``.
     """
 
@@ -215,6 +237,8 @@ class Change:
     accesses: tuple[Access, ...] = ()
     forgotten: tuple[Forgotten, ...] = ()
     marks: Mapping[str, int] = field(default_factory=dict)
+    batch: Batch | None = None
+    undo: str | None = None
     embedder: str | None = None
     adopt: bool = False
     revision: int = 0
@@ -311,12 +335,30 @@ class Why:
 
 
 @dataclass(frozen=True, slots=True)
+class Standing:
+    """How a memory stands at the time asked about, by what other memories claim.
+
+    ``until`` is when it ceases to hold, by what replaced it or by its own words; ``replaced_by`` are the memories that
+    hold instead, ``contradicted_by`` those that say otherwise without replacing it.
+    """
+
+    holds: bool
+    until: datetime | None = None
+    replaced_by: tuple[NodeId, ...] = ()
+    contradicted_by: tuple[NodeId, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class Hit:
-    """One memory that came back, how strongly, and why."""
+    """One memory that came back, how strongly, and why.
+
+    ``standing`` says whether it still holds, None where nothing bounds, replaces or contradicts it.
+    """
 
     node: Node
     score: float
     why: Why
+    standing: Standing | None = None
 
     @property
     def id(self) -> NodeId:
@@ -391,6 +433,20 @@ class Erased:
 
     def __bool__(self) -> bool:
         return bool(self.episodes)
+
+
+@dataclass(frozen=True, slots=True)
+class Insight:
+    """What several memories say together, and these memories: a view of them that goes with any of them.
+
+    ``level`` is 1 for insights over memories, one more for each level of insights over insights. ``holds`` is False
+    once one of its sources was replaced.
+    """
+
+    node: Node
+    level: int
+    sources: tuple[Node, ...]
+    holds: bool = True
 
 
 @dataclass(frozen=True, slots=True)

@@ -227,7 +227,7 @@ def _with_names(contents: Contents, kept: Sequence[Node], refused: set[NodeId]) 
     only -= {edge.dst for edge in contents.edges if edge.src not in refused}
     tellers: dict[NodeId, list[NodeId]] = {}
     for edge in contents.edges:
-        if edge.link in TELLING:
+        if edge.link in TELLING.values():
             tellers.setdefault(edge.dst, []).append(edge.src)
     lost, telling = set(refused), list(refused)
     while telling:  # of insights upon insights, all

@@ -1,13 +1,14 @@
 """One change on its way into the file, inside a transaction that its store holds. It neither opens nor reads back."""
 
+import json
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 
 import apsw
 import numpy as np
 
-from ..errors import EmbedderMismatch, StaleChange, StoreError
-from ..model import Access, Change, Edge, Forgotten, Node, NodeId, Superseded
+from ..errors import EmbedderMismatch, InvalidInput, StaleChange, StoreError
+from ..model import TELLING, Access, Batch, Change, Edge, Forgotten, Node, NodeId, Superseded
 from . import rows
 
 ALL_COLUMNS = ", ".join((*rows.NODE, *rows.READING))
@@ -38,12 +39,14 @@ def made(db: apsw.Connection, name: str) -> Scope:
     return Scope(db.last_insert_rowid(), 0, 0, None, None, 0)
 
 
-_TELLING = """
+_LINKS = ", ".join(f"'{link.value}'" for link in TELLING.values())
+_KINDS = ", ".join(f"'{kind.value}'" for kind in TELLING)
+_TELLING = f"""
     WITH RECURSIVE telling (seq) AS (
-        SELECT src FROM edge WHERE scope = ?1 AND dst = ?2 AND link IN ('derived_from', 'answered_by')
+        SELECT src FROM edge WHERE scope = ?1 AND dst = ?2 AND link IN ({_LINKS})
         UNION SELECT e.src FROM edge e JOIN telling t ON e.dst = t.seq
-              WHERE e.scope = ?1 AND e.link IN ('derived_from', 'answered_by'))
-    DELETE FROM node WHERE scope = ?1 AND kind IN ('insight', 'question') AND seq IN telling"""
+              WHERE e.scope = ?1 AND e.link IN ({_LINKS}))
+    DELETE FROM node WHERE scope = ?1 AND kind IN ({_KINDS}) AND seq IN telling"""  # noqa: S608
 
 
 class Commit:
@@ -61,6 +64,10 @@ class Commit:
 
     def write(self) -> Change:
         change = self.change
+        if change.batch is not None:
+            self._begin(change.batch, change.marks)
+        if change.undo is not None:
+            self._undo(change.undo)
         self._forget(change.forgotten)
         nodes = self._nodes(change)
         embedder, seen = self._vectors(change)
@@ -189,6 +196,33 @@ class Commit:
             "INSERT OR REPLACE INTO mark VALUES (?, ?, ?, ?)",
             ((self.scope.key, name, self.revision, seq) for name, seq in sorted(marks.items())),
         )
+
+    def _begin(self, batch: Batch, marks: Mapping[str, int]) -> None:
+        """Note that this revision belongs to a batch, and where its marks stood."""
+        key = self.scope.key
+        stood = {str(name): seq for name, seq in self.db.execute("SELECT name, seq FROM mark WHERE scope = ?", (key,))}
+        before = {name: stood.get(name) for name in marks}
+        told = json.dumps(dict(batch.wrote)), json.dumps(before)
+        self.db.execute(
+            "INSERT INTO batch VALUES (?, ?, ?, ?, ?, ?)", (key, self.revision, batch.id, batch.at.isoformat(), *told)
+        )
+
+    def _undo(self, batch: str) -> None:
+        """Take every row of the latest batch out again; readers must read anew, as nothing is appended."""
+        key = self.scope.key
+        query = "SELECT id, revision, before FROM batch WHERE scope = ? ORDER BY revision DESC"
+        found = self.db.execute(query, (key,)).fetchall()
+        if not found or found[0][0] != batch:
+            latest = f"the latest is {found[0][0]!r}: undo that first" if found else "there is none"
+            raise InvalidInput(f"{batch!r} is not the latest batch of scope {self.name!r}; {latest}")
+        for _, revision, before in (row for row in found if row[0] == batch):
+            for table in ("vector", "edge", "superseded", "node", "batch"):
+                self.db.execute(f"DELETE FROM {table} WHERE scope = ? AND revision = ?", (key, revision))  # noqa: S608
+            for name, seq in json.loads(str(before)).items():
+                self.db.execute("DELETE FROM mark WHERE scope = ? AND name = ?", (key, name))
+                if seq is not None:
+                    self.db.execute("INSERT INTO mark VALUES (?, ?, ?, ?)", (key, name, self.revision, seq))
+        self.db.execute("UPDATE scope SET adopted = ? WHERE key = ?", (self.revision, key))
 
     def _there(self, node: NodeId) -> bool:
         try:

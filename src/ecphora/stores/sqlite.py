@@ -1,12 +1,14 @@
 """A memory in one SQLite file: WAL, full durability, no extension. Any number of threads and processes may share it."""
 
 import gc
+import json
 import os
 import threading
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import replace
+from datetime import datetime
 from importlib.resources import files
 from pathlib import Path
 
@@ -22,7 +24,7 @@ from ..errors import (
     StoreReadOnly,
     StoreTooNew,
 )
-from ..model import Access, Change, Edge, Forgotten, Link, Node, NodeId, ScopeInfo, Superseded, Touch
+from ..model import MARKING, Access, Batch, Change, Edge, Forgotten, Link, Node, NodeId, ScopeInfo, Superseded, Touch
 from . import rows
 from .commit import ALL_COLUMNS, Commit, Scope, made
 from .commit import scope as scope_of
@@ -67,7 +69,9 @@ class SQLite:
         if self.read_only:
             raise StoreReadOnly(f"{self.path} may not be written; give its owner write access, or copy it elsewhere")
         # That something was recalled must survive a crash of the process, not of the machine: no wait for the disk.
-        with self._transaction("IMMEDIATE", durable=change != Change(accesses=change.accesses)) as db:
+        marked = any(access.touch in MARKING for access in change.accesses)
+        durable = marked or change != Change(accesses=change.accesses)
+        with self._transaction("IMMEDIATE", durable=durable) as db:
             target = scope_of(db, scope) or made(db, scope)
             written = Commit(db, scope, target, change).write()
         if change.forgotten:
@@ -123,6 +127,19 @@ class SQLite:
             ScopeInfo(str(name), int(revision or 0), int(episodes or 0), None if embedder is None else str(embedder))
             for name, revision, embedder, episodes in found
         ]
+
+    def batches(self, scope: str, /) -> list[Batch]:
+        """The runs of consolidation that can be undone, oldest first."""
+        with self._transaction("DEFERRED") as db:
+            target = scope_of(db, scope)
+            query = "SELECT id, at, wrote FROM batch WHERE scope = ? ORDER BY revision"
+            found: dict[str, Batch] = {}
+            for id_, at, wrote in db.execute(query, (-1 if target is None else target.key,)):
+                known = found.get(str(id_))
+                parts = json.loads(str(wrote))
+                whole = {name: parts.get(name, 0) + (known.wrote.get(name, 0) if known else 0) for name in parts}
+                found[str(id_)] = Batch(str(id_), datetime.fromisoformat(str(at)), whole)
+            return list(found.values())
 
     def lacking(self, scope: str, model: str, /, *, limit: int) -> list[NodeId]:
         """Some nodes that have a vector, but none of this model: what a change of model has still to do."""
