@@ -7,6 +7,7 @@ import numpy as np
 from ..graph import Graph, seconds
 from ..language.moments import moment
 from ..model import Cue, Mask, Rows, Scores
+from . import standing
 from .covering import Covering
 
 COVER = 0.15
@@ -33,7 +34,7 @@ def allowed(graph: Graph, cue: Cue) -> Mask:
     if where.before is not None:
         mask &= nodes["happened"] < seconds(moment(where.before))
     if cue.as_of is not None:
-        mask &= nodes["happened"] <= seconds(cue.as_of)
+        mask &= (nodes["happened"] <= seconds(cue.as_of)) | standing.told_of(graph, seconds(cue.as_of))
     if cue.known_at is not None:
         mask &= nodes["recorded"] <= seconds(cue.known_at)
     if where.metadata:

@@ -1,0 +1,316 @@
+"""What a statement claims, read by rules: whose it is, what of, which values, from when to when, and what it says of
+what was claimed before: that it changes, ends, is wrong, or stands but for a part. English.
+
+It reads sentence by sentence and knows no other sentence; what replaces what is decided in ``stages.succession``.
+"""
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
+from enum import StrEnum
+
+from .claim_words import (
+    ADDS,
+    ASKS,
+    CHANGES,
+    CORRECTS,
+    DOUBTS,
+    ENDS,
+    EVENT,
+    FIELDS,
+    FILLERS,
+    FORMER,
+    KEEPS,
+    KIN,
+    NEGATED,
+    NEUTRAL,
+    NEVER,
+    NEVER_THAT,
+    NOT_THAT,
+    NOT_YET,
+    NOW,
+    PAST,
+    RESUMES,
+    SINCE,
+    VISITS,
+)
+from .common import MONTHS, WEEKDAYS
+from .dates import told
+from .people import ROLES
+from .values import Sort, Value, values
+from .words import words
+
+
+class Form(StrEnum):
+    """What a statement says of what was claimed before."""
+
+    STATES = "states"
+    CHANGES = "changes"
+    ENDS = "ends"
+    RESUMES = "resumes"
+    CORRECTS = "corrects"
+    KEEPS = "keeps"
+    NEVER = "never"
+    NOW = "now"
+    UNCHANGED = "unchanged"
+
+
+@dataclass(frozen=True, slots=True)
+class Statement:
+    """One sentence as a claim; ``forms`` is what it says of what was claimed before, in any of several ways.
+
+    ``who`` are the keys of those whose matter it is, empty where it is nobody's or everybody's; "?" is whoever was
+    spoken of. ``fields`` are the single-valued matters it is about, as "home"; ``stems`` the stems of its other words,
+    ``focus`` those near what it says of change, ``object`` those of what it says ends or begins again. ``former`` are
+    the words and values that it names as no longer so, ``never`` those of what it says has never been. ``start`` and
+    ``end`` bound the time for which it holds, None where it does not say.
+    """
+
+    text: str
+    who: frozenset[str]
+    fields: frozenset[str]
+    stems: frozenset[str]
+    focus: frozenset[str]
+    values: tuple[Value, ...]
+    forms: frozenset[Form]
+    negated: bool = False
+    never: frozenset[str] = frozenset()
+    object: frozenset[str] = frozenset()
+    former: frozenset[str] = frozenset()
+    start: datetime | None = None
+    end: datetime | None = None
+
+    def around(self, value: Value) -> frozenset[str]:
+        """The stems near a value, its own unit among them."""
+        near = self.text[max(0, value.start - BEFORE) : value.end + AFTER]
+        return self.stems.intersection(words(near)) | ({value.unit} if value.unit else set())
+
+    @property
+    def polarity(self) -> bool:
+        """Whether it says that something is so; False where it says that it is not, or no longer."""
+        return Form.ENDS not in self.forms and not self.negated
+
+
+_STARTING = frozenset({Form.CHANGES, Form.ENDS, Form.RESUMES, Form.NOW, Form.KEEPS, Form.CORRECTS})
+BEFORE, AFTER = 75, 60
+"""Characters before and after a value, or a word of change, within which words belong to it."""
+CLOSE = 35
+"""Characters on both sides of what says that something ends, within which that something stands."""
+LONGEST = 600
+"""Characters of a sentence that are read: what is longer is no statement."""
+_SENTENCE = re.compile(  # no sentence ends with a title
+    r"(?<!\bDr\.)(?<!\bMr\.)(?<!\bMs\.)(?<!\bSt\.)(?<!\bMrs\.)(?<!\bProf\.)(?<=[.!?…])\s+(?=[\"'“‘A-Z0-9(])|[\n\r]+|"
+    r"\s[—–]\s(?=I\b|we\b|it\b)|;\s"
+)
+_FIRST = re.compile(r"\b(?:i|i['’]m|i['’]ve|i['’]d|i['’]ll|im|ive|my|me|mine|myself)\b", re.IGNORECASE)
+_SECOND = re.compile(r"\b(?:you|your|you['’]re|you['’]ve)\b", re.IGNORECASE)
+_TOLD_ME = re.compile(
+    r"^(?:\W|\w+[,!.]\s)*?(?P<who>[A-Z]\w+)(?: just| also)? (?:told|said|says|texted|mentioned|wrote|let me know|"
+    r"messaged|"
+    r"called|confirmed|announced)\b(?: me| us)?",
+)
+_THIRD = re.compile(r"\b(?:he|she|his|her|hers|him|they|their|theirs|them)\b|\b(?:he|she|they)['’]", re.IGNORECASE)
+_CLAUSE = re.compile(r"(?<=,)|(?<=:)|(?= (?:so|but|because|which|and then|though)\b)")
+_DATED_NAME = re.compile(
+    r"\b(?:January|February|March|April|May|June|July|August|September|October|November|"
+    r"December) (?P<who>[A-Z][a-z]+)['’ ]"
+)
+_PLACED = re.compile(
+    r"\b(?:in|at|to|from|with|for|of|on|by|near|the|into|than|not|meant|called|is|was|are|\w+ing|\w+ed) $",
+    re.IGNORECASE,
+)
+_RANGE = re.compile(r"\bfrom\b.+\b(?:to|till|until|through)\b", re.IGNORECASE)
+_REST_OF = re.compile(
+    r"\b(?:for|through(?:out)?) (?:all of |the whole of )?(?:the )?rest of (?:the |this )?(?P<what>day|week|month|"
+    r"quarter|year|summer)",
+    re.IGNORECASE,
+)
+_CODE = re.compile(r"```.*?(?:```|\Z)", re.DOTALL)
+_ASIDE = re.compile(r"\[[^\]]*\]")
+_NUMBERED = re.compile(r"(?m)^\s*\d+[.)]\s")
+_SIGNS = re.compile(r"[{}\[\]<>=;\\|`_#]")
+_QUOTED = re.compile(r"[\"“][^\"”]{25,}[\"”]")
+_BOUND = re.compile(
+    r"\b(?:until|till|'til|til|through|thru|up to|ending|ends?(?: on)?|back (?=on|in|at)|"
+    r"last day (?:\w+ ){0,6}?(?:is|will be)|"
+    r"runs? (?:out|to)|runs? out on|expires?|lasts? to|over by|up on|up in|only to)\b",
+    re.IGNORECASE,
+)
+_FROM = re.compile(
+    r"\b(?:since|as of|from|starting|beginning|effective|on|in|last|this|next|yesterday|today|tomorrow)\b",
+    re.IGNORECASE,
+)
+_LASTS = re.compile(
+    r"\bfor (?:the )?(?:next |coming |another |just |about )*(?P<n>\d+|an?|one|two|three|four|five|six|seven|eight|"
+    r"nine|ten|"
+    r"couple of|few) (?P<unit>day|week|fortnight|month|year)s?\b",
+    re.IGNORECASE,
+)
+_END_OF = re.compile(
+    r"\b(?:until|till|through|to)(?: the)? end of (?:the |this |next )?(?P<what>day|week|month|quarter|year|summer)\b",
+    re.IGNORECASE,
+)
+_SMALL = {"a": 1, "an": 1, "one": 1, "two": 2, "three": 3, "four": 4, "five": 5, "six": 6, "seven": 7, "eight": 8,
+          "nine": 9, "ten": 10, "couple of": 2, "few": 3}  # fmt: skip
+_DAYS = {"day": 1, "week": 7, "fortnight": 14, "month": 30, "year": 365}
+_EVER = frozenset({"never", "ever", "befor", "ani", "anyth", "someth"})
+_TIMES = MONTHS | WEEKDAYS
+
+
+def statements(text: str, speaker: str | None, said_at: datetime) -> Iterator[Statement]:
+    """The claims of a text, sentence by sentence; what asks, dreams or doubts claims nothing."""
+    person = None if speaker is None else speaker.casefold()
+    if ROLES.get(person or "") == "assistant":
+        return  # it tells of others, or of nobody
+    text = _NUMBERED.sub("", _ASIDE.sub(" ", _CODE.sub(" ", text)))
+    carried: frozenset[Form] = frozenset()
+    for sentence in filter(None, map(str.strip, _SENTENCE.split(_QUOTED.sub("", text)))):
+        if 2 < len(sentence) <= LONGEST and not _claimless(sentence):
+            found = _read(sentence, person, said_at)
+            # "No, that's wrong. It leaves at nine.": what one sentence says of what was said holds for the next.
+            yield replace(found, forms=found.forms | carried) if carried else found
+            carried = found.forms & {Form.CORRECTS, Form.KEEPS} if len(found.stems) < 3 else frozenset()
+
+
+def _claimless(sentence: str) -> bool:
+    """Whether it asks, or only thinks of, what it speaks of, or is no sentence but a piece of a program."""
+    if len(_SIGNS.findall(sentence)) > 2 or ASKS.search(sentence):
+        return True
+    return DOUBTS.search(sentence) is not None
+
+
+def _read(sentence: str, person: str | None, said_at: datetime) -> Statement:
+    found = tuple(values(sentence))
+    who = _whose(sentence, person, found)
+    start, end = _interval(sentence, said_at)
+    forms = frozenset(_forms(sentence, dated=start is not None and end is None))
+    shown = {part for value in found if value.sort != Sort.NAME for part in words(sentence[value.start : value.end])}
+    own = {stem for name in who for stem in words(name)}
+    stems = frozenset(words(sentence)) - FILLERS - _TIMES - own - shown
+    denied = [
+        *FORMER.finditer(sentence),
+        *(NOT_THAT.finditer(sentence) if Form.CORRECTS in forms or ", not " in sentence else ()),
+    ]
+    former = {stem for match in denied for stem in words(match["what"])}
+    old = [match.span("what") for match in denied]
+    kept = tuple(value for value in found if not any(a <= value.start < b for a, b in old))
+    former |= {value.form for value in found if value not in kept}
+    return Statement(
+        text=sentence,
+        who=who,
+        fields=frozenset(name for name, field in FIELDS.items() if field.search(sentence)),
+        stems=stems - former,
+        focus=_focus(sentence, stems - former),
+        values=kept,
+        forms=forms,
+        negated=Form.UNCHANGED not in forms
+        and NEGATED.search(NEUTRAL.sub("", NEVER_THAT.sub("", sentence))) is not None,
+        never=frozenset(stem for match in NEVER_THAT.finditer(sentence) for stem in words(match[0])) - FILLERS - _EVER,
+        object=_object(sentence) & (stems - former),
+        former=frozenset(former),
+        start=start if forms & _STARTING else None,
+        end=end,
+    )
+
+
+def _forms(sentence: str, *, dated: bool) -> Iterator[Form]:
+    """What it says of what was claimed before; ``dated`` if it says from when on."""
+    if NEVER.search(sentence):
+        yield Form.NEVER
+    if NOT_YET.search(NEVER_THAT.sub("", sentence)):
+        yield Form.UNCHANGED
+        return
+    for form, pattern in ((Form.CORRECTS, CORRECTS), (Form.KEEPS, KEEPS), (Form.RESUMES, RESUMES), (Form.ENDS, ENDS)):
+        if pattern.search(sentence):
+            yield form
+    if not ADDS.search(sentence) and not VISITS.search(sentence):
+        if CHANGES.search(sentence) or (dated and SINCE.search(sentence)):
+            yield Form.CHANGES
+        if NOW.search(sentence) and not EVENT.search(sentence):
+            yield Form.NOW
+
+
+def _focus(sentence: str, stems: frozenset[str]) -> frozenset[str]:
+    """The stems near what is said of change; all where nothing is, or the sentence is short."""
+    if len(sentence) <= BEFORE + AFTER:
+        return stems
+    found: set[str] = set()
+    for pattern in (CORRECTS, KEEPS, RESUMES, ENDS, CHANGES, NOW):
+        for match in pattern.finditer(sentence):
+            found.update(words(sentence[max(0, match.start() - BEFORE) : match.end() + AFTER]))
+    return stems & found if found else stems
+
+
+def _object(sentence: str) -> frozenset[str]:
+    """The stems close to what is said to end, or to begin again."""
+    found: set[str] = set()
+    for match in (*ENDS.finditer(sentence), *RESUMES.finditer(sentence)):
+        found.update(words(sentence[max(0, match.start() - CLOSE) : match.end() + CLOSE]))
+    return frozenset(found)
+
+
+def _whose(sentence: str, person: str | None, found: tuple[Value, ...]) -> frozenset[str]:
+    """Whose matter it is: the speaker's, that of somebody named or of kin at its head, or nobody's."""
+    told_by = _TOLD_ME.match(sentence)
+    if told_by:
+        return frozenset({told_by["who"].casefold()})
+    start = 0
+    for clause in _CLAUSE.split(sentence):
+        places = range(start, start + len(clause))
+        start += len(clause)
+        kin = KIN.search(clause)
+        if kin and not re.match(r"\W*(?:I|I['’]m|I['’]ve|We)\b", clause):
+            return frozenset({f"{person or ''}/{kin['kin'].casefold()}"})
+        dated = _DATED_NAME.search(clause)  # "As of 1 October Dmitri is ..."
+        if dated:
+            return frozenset({dated["who"].casefold()})
+        named = [value for value in found if value.sort == Sort.NAME and value.start in places]
+        whose = {value.form.split()[0] for value in named if not _PLACED.search(sentence[: value.start])}
+        if _FIRST.search(clause) and person is not None:
+            whose = {person} | (whose if re.search(r"\b(?:my|our)\b", clause, re.IGNORECASE) else set())
+        elif not whose and _THIRD.search(clause):
+            whose = {"?"}
+        elif not whose and _SECOND.search(clause):
+            whose = {"you"}
+        if whose or len(words(clause)) > 2:
+            return frozenset(whose)
+    return frozenset()
+
+
+def _interval(sentence: str, said_at: datetime) -> tuple[datetime | None, datetime | None]:
+    """From when to when it holds, as far as it says so."""
+    end = _end(sentence, said_at)
+    if not _FROM.search(sentence):
+        return None, end
+    near = [span for span in told(sentence, said_at) if abs((span.start - said_at).days) < 400 and span.start.year > 1]
+    days = [span for span in near if span.end - span.start <= timedelta(93) or span.end == said_at]
+    start = days[0].start if days else None
+    return (None if end is not None and start is not None and start >= end else start), end
+
+
+def _end(sentence: str, said_at: datetime) -> datetime | None:
+    lasts = _LASTS.search(sentence)
+    if lasts and not PAST.search(sentence):
+        count = _SMALL.get(lasts["n"].lower(), 0) or int(lasts["n"])
+        return said_at + timedelta(days=count * _DAYS[lasts["unit"].lower()])
+    whole = _END_OF.search(sentence) or _REST_OF.search(sentence)
+    if whole:
+        named = told(f"this {whole['what']}", said_at)
+        return named[0].end if named else None
+    if _RANGE.search(sentence):
+        ranges = [
+            span for span in told(sentence, said_at) if span.end > said_at and span.end - span.start > timedelta(1)
+        ]
+        if ranges:
+            return ranges[0].end
+    bound = _BOUND.search(sentence)
+    if bound is None:
+        return None
+    rest = sentence[bound.end() :]
+    spans = [span for span in told(f"on {rest.strip()}", said_at) + told(rest, said_at) if span.end > said_at]
+    if not spans:
+        return None
+    span = spans[0]
+    upto = bound[0].lower() in {"through", "thru"} or span.end - span.start <= timedelta(days=1)
+    return span.end if upto else max(span.start, said_at)

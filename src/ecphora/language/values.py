@@ -1,0 +1,187 @@
+"""Values that a statement gives: sums, shares, times of day, weekdays, dates, spans, versions, counts, names."""
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from enum import StrEnum
+
+from .common import MONTHS, WEEKDAYS
+from .names import names
+from .words import words
+
+
+class Sort(StrEnum):
+    """What a value measures or names; a value replaces only one of its own sort."""
+
+    MONEY = "money"
+    PERCENT = "percent"
+    CLOCK = "clock"
+    WEEKDAY = "weekday"
+    DATE = "date"
+    SPAN = "span"
+    VERSION = "version"
+    COUNT = "count"
+    NAME = "name"
+
+
+@dataclass(frozen=True, slots=True)
+class Value:
+    """A value as it stands in a text: ``form`` is equal for equal values, ``unit`` the stem of what is counted.
+
+    ``start`` and ``end`` are its place in the text.
+    """
+
+    sort: Sort
+    form: str
+    start: int
+    end: int
+    unit: str = ""
+
+
+_NUMBERS = {
+    word: number
+    for number, word in enumerate(
+        re.findall(
+            r"\w+",
+            "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen "
+            "seventeen eighteen nineteen twenty",
+        )
+    )
+} | {"thirty": 30, "forty": 40, "fifty": 50, "sixty": 60, "ninety": 90, "dozen": 12, "hundred": 100}
+_WORD = "|".join(sorted(_NUMBERS, key=len, reverse=True))
+_MONTH = (
+    "jan(?:uary)?|feb(?:ruary)?|mar(?:ch)?|apr(?:il)?|may|june?|july?|aug(?:ust)?|sept?(?:ember)?|oct(?:ober)?|"
+    "nov(?:ember)?|dec(?:ember)?"
+)
+_PLACES = {_month: place for place, _month in enumerate(re.findall("...", "janfebmaraprmayjunjulaugsepoctnovdec"), 1)}
+_DAYS = "mon|tues|wednes|thurs|fri|satur|sun"
+_HOURS = f"(?:1[0-2]|0?\\d|{'|'.join(list(_NUMBERS)[1:13])})"
+_AMOUNT = r"\d[\d,]*(?:\.\d+)?\s?k?"
+_UNITS = "seconds?|secs?|minutes?|mins?|hours?|hrs?|days?|nights?|weeks?|fortnights?|months?|years?|ms"
+_NO_COUNT = frozenset(["of", "more", "less", "other", "ago", "am", "pm", "times", "time"])
+_NO_UNITS = _NO_COUNT | {"or", "and", "at", "to", "in", "on", "a", "an", "the", "per", "now"}
+_LABEL = re.compile(
+    r"\b(chapter|platform|room|level|gate|track|line|floor|page|season|episode|lesson|stage|phase|step|size|number|"
+    r"unit|grade|version|bus|lane) $",
+    re.IGNORECASE,
+)
+_PATTERNS: tuple[tuple[Sort, re.Pattern[str]], ...] = tuple(
+    (sort, re.compile(pattern, re.IGNORECASE))
+    for sort, pattern in (
+        (Sort.MONEY, rf"[$€£¥]\s?(?P<n>{_AMOUNT})|\b(?P<m>{_AMOUNT})\s?(?:dollars|euros?|pounds|bucks|usd|eur|quid)\b"),
+        (Sort.PERCENT, r"(?<![\w.])(?P<n>\d+(?:\.\d+)?)\s?(?:%|percent\b|per cent\b)"),
+        (Sort.VERSION, r"\bv(?:ersion)?\.?\s?(?P<n>\d+(?:\.\d+)*)\b|(?<![\w.$])(?P<m>\d+\.\d+\.\d+)\b"),
+        (
+            Sort.CLOCK,
+            (
+                rf"\b(?P<n>(?:1[0-2]|0?\d)(?:[:.][0-5]\d)?)\s?(?P<half>[ap])\.?m\b|\b(?P<m>(?:[01]?\d|"
+                rf"2[0-3])[:h][0-5]\d)\b|"
+                rf"\b(?P<w>noon|midnight)\b|\b(?:(?P<past>half|quarter) (?P<side>past|to) )?(?P<o>{_HOURS}) o['’]?clock\b|"
+                rf"\b(?P<past2>half|quarter) (?P<side2>past|to) (?P<p>{_HOURS})\b|"
+                rf"(?:\b(?:at|by|until|till|from|to|around|before|after|instead of|not)|,|"
+                rf"\band) (?P<q>{_HOURS}(?:[ -]?thirty)?)"
+                rf"(?P<r>)(?= (?:instead|sharp|now|rather|in the (?:morning|evening|afternoon)|at night|on|from|every|"
+                rf"so|with|for)\b|"
+                r"\s*(?:[.,;!?)—–]|$))"
+            ),
+        ),
+        (Sort.WEEKDAY, rf"\b(?P<n>(?:{_DAYS})day)s?\b|\b(?P<w>weekends?|weekdays?)\b"),
+        (
+            Sort.DATE,
+            (
+                rf"\b(?P<month>{_MONTH})\.?\s(?:the )?(?P<day>\d\d?)(?:st|nd|rd|th)?\b(?!:)|"
+                rf"\b(?:the )?(?P<day2>\d\d?)(?:st|nd|rd|th)?\s(?:of )?(?P<month2>{_MONTH})\b|"
+                r"\b(?P<year>\d{4})-(?P<m2>\d\d)-(?P<d2>\d\d)\b|\bthe (?P<day3>\d\d?)(?:st|nd|rd|th)\b(?! (?:time|floor))|"
+                rf"\b(?:in|for|until|till|to|by|since|from|of|not|through|is|meant) (?P<month3>{_MONTH})\b(?! \d)"
+            ),
+        ),
+        (Sort.SPAN, rf"\b(?P<n>\d+(?:\.\d+)?(?:\s?(?:-|–|to)\s?\d+)?|{_WORD}|an?|half an)[\s-]?(?P<unit>{_UNITS})\b"),
+        (Sort.COUNT, rf"(?<![\w.$€£:/-])(?P<n>{_AMOUNT}|{_WORD})(?![\w%:/]|\.\d|-\d)(?:\s(?P<unit>[a-z][a-z'’-]+))?"),
+    )
+)
+
+
+def values(text: str) -> list[Value]:
+    """The values of a text, in their order; no two overlap."""
+    taken = [False] * (len(text) + 1)
+    found: list[Value] = []
+    for sort, pattern in _PATTERNS:
+        for match in pattern.finditer(text):
+            value = _value(sort, match)
+            if value is not None and not any(taken[value.start : value.end]):
+                taken[value.start : value.end] = [True] * (value.end - value.start)
+                found.append(value)
+    found.extend(_named(text, taken))
+    return sorted(found, key=lambda value: value.start)
+
+
+def _value(sort: Sort, match: re.Match[str]) -> Value | None:
+    groups = {name: text.lower() for name, text in match.groupdict().items() if text}
+    start, end = match.span()
+    unit = ""
+    if sort == Sort.CLOCK:
+        form = _clock(groups)
+        if groups.get("q") is not None:
+            start = match.start("q")
+    elif sort == Sort.WEEKDAY:
+        form = (groups.get("n") or groups["w"].rstrip("s"))[:7]
+    elif sort == Sort.DATE:
+        form = _date(groups)
+    else:
+        form = _number(groups.get("n") or groups["m"])
+    if sort in {Sort.SPAN, Sort.COUNT}:
+        unit = groups.get("unit", "")
+        label = _LABEL.search(match.string[: match.start()]) if sort == Sort.COUNT else None
+        if label:
+            unit = label[1].lower()
+        elif sort == Sort.COUNT and (unit in _NO_COUNT or unit in WEEKDAYS | MONTHS or form == "1"):
+            return None  # "one more", "two of them": no count of anything
+        unit = "" if unit in _NO_UNITS else unit
+        unit = next(iter(words(unit)), "")
+        end = match.end("n")
+    if sort == Sort.DATE and groups.get("month3"):
+        start = match.start("month3")
+    return Value(sort, form, start, end, unit)
+
+
+def _number(text: str) -> str:
+    plain = text.replace(",", "").replace(" ", "")
+    if plain in _NUMBERS:
+        return str(_NUMBERS[plain])
+    if plain in {"a", "an"}:
+        return "1"
+    if plain.endswith("k") and plain[:-1].replace(".", "", 1).isdigit():
+        return f"{float(plain[:-1]) * 1000:g}"
+    return f"{float(plain):g}" if plain.replace(".", "", 1).isdigit() and plain.count(".") < 2 else plain
+
+
+def _clock(groups: dict[str, str]) -> str:
+    if "w" in groups:
+        return {"noon": "12:00", "midnight": "0:00"}[groups["w"]]
+    past, side = groups.get("past") or groups.get("past2"), groups.get("side") or groups.get("side2")
+    text = groups.get("n") or groups.get("m") or groups.get("o") or groups.get("p") or groups["q"]
+    half = text.endswith("thirty")
+    hour, _, minute = re.sub(r"[ -]?thirty$", "", text).replace(".", ":").replace("h", ":").partition(":")
+    if hour not in _NUMBERS and not hour.isdigit():  # "three" held an h
+        hour, minute = text, ""
+    at = 60 * _NUMBERS.get(hour, int(hour) if hour.isdigit() else 0) + (30 if half else int(minute or 0))
+    if past:
+        at += (30 if past == "half" else 15) * (1 if side == "past" else -1)
+    if groups.get("half") == "p" and at < 720:
+        at += 720
+    return f"{at // 60 % 24}:{at % 60:02}"
+
+
+def _date(groups: dict[str, str]) -> str:
+    month = groups.get("month") or groups.get("month2") or groups.get("month3")
+    day = groups.get("day") or groups.get("day2") or groups.get("day3") or groups.get("d2")
+    number = int(groups["m2"]) if "m2" in groups else _PLACES.get((month or "")[:3], 0)
+    return f"{number:02}-{int(day or 0):02}"
+
+
+def _named(text: str, taken: list[bool]) -> Iterator[Value]:
+    for name in names(text):
+        for match in re.finditer(rf"(?<!\w){re.escape(name)}(?!\w)", text):
+            if not any(taken[match.start() : match.end()]):
+                yield Value(Sort.NAME, name.casefold(), match.start(), match.end())
+                break

@@ -1,0 +1,117 @@
+"""Facts that a language model took out of statements, as claims: which replaces which, by subject and attribute.
+
+Cognitive Weave's contradiction check with a model, docs/papers.md 5.8.1: a fact is compared only with those of the same
+subject and attribute; of a single-valued attribute the later one replaces the earlier, a denial what it denies.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from hashlib import blake2b
+from typing import Any
+
+from ..graph import Earlier, Graph
+from ..language.words import words
+from ..model import Edge, Kind, Link, Metadata, Node, NodeId
+from .claiming import CLAIM, Claims
+from .standing import ABOUT
+
+KEY = "fact"
+"""The metadata of a claim by a model that has its subject and attribute in a form in which equal ones are equal."""
+SURE = 0.9
+"""How sure a replacement is that a model's facts show."""
+
+
+@dataclass(frozen=True, slots=True)
+class Fact:
+    """One fact of one memory: subject, attribute, value; ``single`` if there is one such value at a time."""
+
+    source: Node
+    subject: str
+    attribute: str
+    value: str
+    polarity: bool = True
+    since: datetime | None = None
+    until: datetime | None = None
+    single: bool = True
+
+    @property
+    def key(self) -> str:
+        """Subject and attribute as stems: what other facts of the same matter have too."""
+        return "\x1f".join(" ".join(words(part)) for part in (self.subject, self.attribute))
+
+    def node(self) -> Node:
+        """The claim that it is kept as; its id follows from the memory and what the fact is of."""
+        content = "\x1f".join((self.source.id, self.key, " ".join(words(self.value)), str(self.polarity)))
+        metadata: Metadata = {
+            ABOUT: " ".join(words(f"{self.attribute} {self.value}")),
+            KEY: self.key,
+            "subject": self.subject,
+            "attribute": self.attribute,
+            "value": self.value,
+            "polarity": self.polarity,
+            "single": self.single,
+        }
+        return Node(
+            id=f"{CLAIM}{blake2b(content.encode(), digest_size=16).hexdigest()}",
+            kind=Kind.CLAIM,
+            text=f"{self.subject}: {self.attribute}: {'' if self.polarity else 'not '}{self.value}",
+            happened_at=self.source.happened_at,
+            recorded_at=self.source.recorded_at,
+            speaker=self.source.speaker,
+            session=self.source.session,
+            valid_from=self.since,
+            valid_to=self.until,
+            metadata=metadata,
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class _Held:
+    """A fact that is kept, as far as others are compared with it."""
+
+    id: NodeId
+    source: NodeId | None
+    at: float
+    told: Mapping[str, Any]
+
+
+def claimed(graph: Graph, facts: Sequence[Fact]) -> Claims:
+    """The claims of some facts, and what they replace among themselves and among what the graph holds."""
+    found = Claims()
+    by_key = {key: list(held) for key, held in graph.derived("facts", _known).items()}
+    for fact in sorted(facts, key=lambda one: (one.source.happened_at, one.source.seq)):
+        node = fact.node()
+        if graph.row(node.id) is not None or node.id in found.nodes:
+            continue
+        found.nodes[node.id] = node
+        found.edges[Edge(node.id, fact.source.id, Link.CLAIMED_IN)] = None
+        own = _Held(node.id, fact.source.id, node.happened_at.timestamp(), node.metadata)
+        for other in by_key.get(fact.key, ()):
+            later, earlier = (own, other) if own.at >= other.at else (other, own)
+            if other.source != own.source and _replaces(later.told, earlier.told):
+                found.edges[Edge(later.id, earlier.id, Link.SUPERSEDES, SURE)] = None
+        by_key.setdefault(fact.key, []).append(own)
+    return found
+
+
+def _replaces(later: Mapping[str, Any], earlier: Mapping[str, Any]) -> bool:
+    same = words(str(later["value"])) == words(str(earlier["value"]))
+    if same:
+        return bool(later["polarity"] != earlier["polarity"])
+    return bool(later["polarity"] and earlier["polarity"] and later["single"] and earlier["single"])
+
+
+def _known(graph: Graph, before: Earlier[dict[str, tuple[_Held, ...]]] | None) -> dict[str, tuple[_Held, ...]]:
+    first, found = (0, {}) if before is None else (before.nodes, dict(before.value))
+    for row, metadata in _claims(graph, first):
+        held = _Held(graph.id(row), None, float(graph.nodes["happened"][row]), metadata)
+        key = str(metadata[KEY])
+        found[key] = (*found.get(key, ()), held)
+    return found
+
+
+def _claims(graph: Graph, first: int) -> Iterator[tuple[int, Mapping[str, Any]]]:
+    for row, metadata in enumerate(graph.nodes["metadata"][first:], first):
+        if metadata and KEY in metadata and graph.id(row).startswith(CLAIM):
+            yield row, metadata

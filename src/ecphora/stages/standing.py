@@ -1,0 +1,223 @@
+"""How what was claimed stands at a time: what has replaced a memory, since when, and what contradicts it.
+
+A claim is a node drawn from one memory. An edge says which claim replaces another, and nothing else is stored of it:
+the time from which the earlier one no longer holds is when the later one begins. So whatever is forgotten or undone
+takes along what followed from it, and the earlier claim holds again.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..graph import EPOCH, LINKS, Earlier, Graph, seconds
+from ..language.names import names
+from ..language.words import hashed, words
+from ..model import Cue, Link, Mask, Rows, Scores, Standing
+from ..ports import Trail
+from . import people
+
+ABOUT = "about"
+"""The metadata of a claim that has the stems of its matter, parted by spaces."""
+_CLAIMED, _REPLACES, _AGAINST = (LINKS.index(link) for link in (Link.CLAIMED_IN, Link.SUPERSEDES, Link.CONTRADICTS))
+FAINTER = 0.95
+"""How near to a memory what contradicts it comes back, in parts of its score."""
+FIRST = 10
+"""Memories of the best that lead to what holds instead of them."""
+TWO = 2
+"""Words by which a cue must speak of the matter of two claims."""
+ABOVE = 1.001
+"""How far above a memory what replaced it comes back, in parts of its score."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Successions:
+    """What replaces what: an entry for each pair of claims, with the rows of the memories they were drawn from.
+
+    From ``start`` to ``end`` (seconds) the later claim holds, as was ``known`` since; ``sure`` in 0..1 is how sure it
+    is that both are of one matter. ``words`` are the hashes of what
+    both are about. ``against`` marks pairs that contradict each other, of which neither replaces the other. ``of``
+    gives the places of the entries that speak of a row.
+    """
+
+    old: Rows
+    new: Rows
+    start: NDArray[np.float64]
+    end: NDArray[np.float64]
+    known: NDArray[np.float64]
+    against: Mask
+    sure: Scores
+    words: tuple[frozenset[int], ...]
+    of: Mapping[int, tuple[int, ...]]
+
+    def __len__(self) -> int:
+        return len(self.old)
+
+
+def successions(graph: Graph) -> Successions:
+    """Every pair of claims, as far as both memories are there."""
+    return graph.derived("successions", _successions)
+
+
+def _successions(graph: Graph, before: Earlier[Successions] | None) -> Successions:
+    edges = graph.edges
+    if before is not None and not np.isin(edges["links"][before.edges :], (_REPLACES, _AGAINST)).any():
+        return before.value
+    drawn = np.full(len(graph), -1, np.intp)
+    claimed = edges["links"] == _CLAIMED
+    drawn[edges["src"][claimed]] = edges["dst"][claimed]
+    pairs = np.flatnonzero(np.isin(edges["links"], (_REPLACES, _AGAINST)) & (drawn[edges["src"]] >= 0))
+    pairs = pairs[drawn[edges["dst"][pairs]] >= 0]
+    later, earlier = edges["src"][pairs], edges["dst"][pairs]
+    nodes = graph.nodes
+    start = np.where(np.isfinite(nodes["valid_from"][later]), nodes["valid_from"][later], nodes["happened"][later])
+    known = np.maximum(nodes["recorded"][later], nodes["recorded"][earlier])
+    old, new = drawn[earlier].astype(np.intp), drawn[later].astype(np.intp)
+    of: dict[int, tuple[int, ...]] = {}
+    for place, rows in enumerate(zip(old.tolist(), new.tolist(), strict=True)):
+        for row in set(rows):
+            of[row] = (*of.get(row, ()), place)
+    texts = nodes["metadata"]
+    about = tuple(
+        _about(texts[new]) | _about(texts[old]) for new, old in zip(later.tolist(), earlier.tolist(), strict=True)
+    )
+    return Successions(
+        old,
+        new,
+        start,
+        nodes["valid_to"][later],
+        known,
+        edges["links"][pairs] == _AGAINST,
+        edges["weights"][pairs],
+        about,
+        of,
+    )
+
+
+def _about(metadata: Mapping[str, object] | None) -> frozenset[int]:
+    return frozenset(hashed(str((metadata or {}).get(ABOUT, "")).split()).tolist())
+
+
+def asked_of(cue: Cue) -> float:
+    """The time that a cue asks about, in seconds: as of when, else the last time that it names and that is past."""
+    if cue.as_of is None and cue.when and cue.when[-1].end <= cue.now:
+        return seconds(cue.when[-1].end) - 1
+    return seconds(cue.as_of or cue.now)
+
+
+def holding(known: Successions, cue: Cue) -> Mask:
+    """Which entries hold at the time asked about, as far as was known then."""
+    at, by = asked_of(cue), seconds(cue.known_at or cue.now)
+    return (known.start <= at) & (known.end > at) & (known.known <= by) & ~known.against
+
+
+def led(graph: Graph, cue: Cue, scores: Scores, allowed: Mask) -> tuple[Scores, Trail]:
+    """What a memory gains that holds at the time asked about, where another of the same matter would come before it.
+
+    Only where the cue speaks of that matter. So the newest comes first, or for a time that is past what held then; the
+    others lose nothing. What contradicts a memory comes next to it.
+    """
+    known = successions(graph)
+    gain, by = graph.zeros(), np.full(len(graph), -1, np.intp)
+    trail = Trail(by, np.full(len(graph), -1, np.intp), one=True)
+    if not len(known):
+        return gain, trail
+    named = [word for name in names(cue.text) for word in words(name)]
+    asked = frozenset(cue.words.tolist())
+    least = min(TWO, len(asked - people.called(graph).by_word.keys() - set(hashed(named).tolist())))
+    holds = holding(known, cue)
+    reached, among = scores.astype(np.float64), np.where(allowed, scores, 0)
+    for row in np.argsort(-among, kind="stable")[:FIRST].tolist():
+        if among[row] > 0:
+            _lead(known, row, asked=asked, least=least, holds=holds, reached=reached, by=by)
+    gain[:] = np.where(allowed, reached - scores, 0)
+    return gain, trail
+
+
+def _lead(
+    known: Successions,
+    row: int,
+    *,
+    asked: frozenset[int],
+    least: int,
+    holds: Mask,
+    reached: NDArray[np.float64],
+    by: Rows,
+) -> None:
+    """Bring what holds in the place of a memory before it, and what contradicts it beside it: the surest of each."""
+    near = [place for place in known.of.get(row, ()) if _speaks_of(known.words[place], asked, least)]
+    near.sort(key=lambda place: (-len(known.words[place] & asked), -known.sure[place], -known.start[place]))
+    told = [place for place in near if known.against[place]]
+    for place in told[:1]:
+        other = int(known.new[place] if known.old[place] == row else known.old[place])
+        _lift(reached, by, other, row, FAINTER)
+    for place in [place for place in near if not known.against[place]][:2]:
+        old, new = int(known.old[place]), int(known.new[place])
+        if holds[place]:
+            _lift(reached, by, new, old, ABOVE)
+        else:
+            _lift(reached, by, old, new, ABOVE)
+
+
+def _speaks_of(about: frozenset[int], asked: frozenset[int], least: int) -> bool:
+    """Whether a cue speaks of a matter: in so many of its words, or in all that there are."""
+    return len(about & asked) >= min(least, len(about)) > 0
+
+
+def _lift(reached: NDArray[np.float64], by: Rows, row: int, other: int, factor: float) -> None:
+    if row != other and reached[other] > 0 and reached[row] < reached[other] * factor:
+        reached[row], by[row] = reached[other] * factor, other
+
+
+def standing(graph: Graph, row: int, cue: Cue) -> Standing | None:
+    """How a memory stands at the time that a cue asks about; None where nothing replaces, bounds or contradicts it."""
+    known = successions(graph)
+    at, by = asked_of(cue), seconds(cue.known_at or cue.now)
+    replaced: dict[str, float] = {}
+    against: dict[str, None] = {}
+    ends = [float(graph.nodes["valid_to"][row])] if graph.nodes["closed"][row] <= by else []
+    for place in known.of.get(row, ()):
+        if known.known[place] > by:
+            continue
+        if known.against[place]:
+            other = known.new[place] if known.old[place] == row else known.old[place]
+            against[graph.id(int(other))] = None
+        elif known.old[place] == row:
+            ends.append(float(known.start[place]))
+            if known.start[place] <= at < known.end[place]:
+                replaced[graph.id(int(known.new[place]))] = float(known.start[place])
+    ends += bounds(graph, row)
+    until = min(ends, default=np.inf)
+    if not replaced and not against and not np.isfinite(until):
+        return None
+    return Standing(
+        holds=not replaced and until > at,
+        until=None if not np.isfinite(until) else _time(until),
+        replaced_by=tuple(sorted(replaced, key=lambda id_: replaced[id_])),
+        contradicted_by=tuple(against),
+    )
+
+
+def bounds(graph: Graph, row: int) -> list[float]:
+    """The ends that what a memory claims has of its own, in seconds."""
+    places, _ = graph.edges_to(np.array([row]))
+    claims = graph.edges["src"][places[graph.edges["links"][places] == _CLAIMED]]
+    ends = graph.nodes["valid_to"][claims]
+    return [float(end) for end in ends if np.isfinite(end)]
+
+
+def told_of(graph: Graph, at: float) -> Mask:
+    """The memories that, whenever they were told, say what was so at a time."""
+    mask = np.zeros(len(graph), np.bool_)
+    edges = graph.edges
+    claimed = edges["links"] == _CLAIMED
+    claims, memories = edges["src"][claimed], edges["dst"][claimed]
+    since, until = graph.nodes["valid_from"][claims], graph.nodes["valid_to"][claims]
+    mask[memories[np.isfinite(since) & (since <= at) & (at < until)]] = True
+    return mask
+
+
+def _time(value: float) -> datetime:
+    return EPOCH + timedelta(seconds=value)

@@ -1,0 +1,115 @@
+"""How facts change: 120 cases and 120 look-alikes, written by hand for this project, none of them from a data set.
+
+Half of each (``"part": "unseen"``) was written for measuring, and read only after the first figures. What is reached on
+cases that nobody read, ``benchmarks/changes.py`` measures and docs/sleep.md says.
+"""
+
+import json
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from ecphora import Episode, Memory, MiniLM
+from ecphora.model import Cue, Standing, Vectors
+from ecphora.ports import Embedder, Store
+from ecphora.stages.standing import standing, successions
+from ecphora.stores.sqlite import SQLite
+from ecphora.testing import FakeClock
+
+FOLDER = Path(__file__).parents[1] / "changes"
+DAY = timedelta(days=1)
+LATER = datetime(2030, 1, 1, tzinfo=UTC)
+"""When it is asked: long after all was told."""
+KINDS = ("replacement", "polarity", "retraction", "partial", "bounded")
+LEAST = 0.9
+"""The part of the cases that must come out right."""
+
+
+class Once:
+    """MiniLM that embeds each text once: the cases share many."""
+
+    def __init__(self) -> None:
+        self._model, self._known = MiniLM(), dict[str, Any]()
+        self.name, self.dim = self._model.name, self._model.dim
+
+    def reads(self, text: str, /) -> float:
+        return self._model.reads(text)
+
+    def embed(self, texts: Sequence[str], /, *, cue: bool = False) -> Vectors:
+        for text in texts:
+            if text not in self._known:
+                self._known[text] = self._model.embed([text], cue=cue)[0]
+        return np.array([self._known[text] for text in texts], np.float32).reshape(len(texts), self.dim)
+
+
+def cases(name: str) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in (FOLDER / f"{name}.jsonl").read_text(encoding="utf-8").splitlines()]
+
+
+@pytest.fixture(scope="module")
+def opened(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
+    """Opens the memory of a case, told and consolidated."""
+    store, embedder = SQLite(tmp_path_factory.mktemp("changes") / "m.db"), Once()
+
+    yield lambda case: slept(store, embedder, case)
+    store.close()
+
+
+def slept(store: Store, embedder: Embedder, case: dict[str, Any]) -> Memory:
+    """The memory of a case, told and consolidated."""
+    told = [Episode(t["text"], t["id"], t["speaker"], t["session"], t["at"]) for t in case["told"]]
+    last = datetime.fromisoformat(case["told"][-1]["at"]).replace(tzinfo=UTC)
+    memory = Memory(store, scope=case["id"], embedder=embedder, clock=FakeClock(last + timedelta(hours=1)))
+    memory.remember(told)
+    memory.consolidate()
+    return memory
+
+
+def stands(memory: Memory, id_: str, at: datetime) -> Standing | None:
+    graph = memory.graph()
+    row = graph.row(id_)
+    assert row is not None
+    return standing(graph, row, Cue("", LATER, as_of=at))
+
+
+def right(memory: Memory, case: dict[str, Any]) -> bool:
+    """Whether the old is replaced by the new from the day on, and by nothing else; a bounded one ends at its bound."""
+    told = datetime.fromisoformat(next(t["at"] for t in case["told"] if t["id"] == case["new"])).replace(tzinfo=UTC)
+    graph = memory.graph()
+    known = successions(graph)
+    pairs = {(graph.id(old), graph.id(new)) for old, new in zip(known.old.tolist(), known.new.tolist(), strict=True)}
+    if pairs - {(case["old"], case["new"])}:
+        return False
+    if case["kind"] == "bounded":
+        until = datetime.fromisoformat(case["until"]).replace(tzinfo=UTC)
+        during, after = (stands(memory, case["new"], at) for at in (max(told, until - 2 * DAY), until + 2 * DAY))
+        return bool(during and during.holds and after and not after.holds)
+    if not pairs:
+        return False
+    since = told if case["since"] is None else datetime.fromisoformat(case["since"]).replace(tzinfo=UTC)
+    before, after = stands(memory, case["old"], since - DAY), stands(memory, case["old"], max(since, told) + 2 * DAY)
+    replaced = bool(after and not after.holds and after.replaced_by == (case["new"],))
+    retracted = case["kind"] == "retraction"
+    return replaced and (retracted or bool(before and before.holds))
+
+
+@pytest.mark.slow
+def test_facts_change_as_they_are_told_to(opened: Any) -> None:
+    found: dict[str, list[bool]] = defaultdict(list)
+    wrong = []
+    for case in cases("matrix"):
+        found[case["kind"]].append(right(opened(case), case))
+        wrong += [case["id"]] if not found[case["kind"]][-1] else []
+    assert {kind: len(results) for kind, results in found.items()} == dict.fromkeys(KINDS, 24)
+    assert sum(map(sum, found.values())) >= LEAST * sum(map(len, found.values())), wrong
+
+
+@pytest.mark.slow
+def test_nothing_that_merely_resembles_a_change_is_one(opened: Any) -> None:
+    linked = [case["id"] for case in cases("control") if len(successions(opened(case).graph()))]
+    assert not linked
