@@ -12,21 +12,18 @@ the time columns (temporal index), edges (relational strands). The Semantic Orac
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
-from hashlib import blake2b
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ..graph import LINKS, Graph, seconds
-from ..model import Change, Cue, Edge, Kind, Link, Mask, Node, NodeId, Rows, Scores, Vectors
+from ..model import Change, Cue, Edge, Kind, Link, Mask, Node, Rows, Scores, Vectors
 from ..ports import Activation, Oracle, Reader
-from ..stages import choose, importance, seed, strands, synthesis, times
-from ..stages.oracle import Extractive
+from ..stages import choose, clusters, importance, seed, strands, times
+from ..stages.oracle import Extractive, insight_of
 
 MARK = "weave"
 """The name under which the memory keeps how far refinement has come."""
-_Near = tuple[int, Rows, Scores]
-_RELATED, _DERIVED = LINKS.index(Link.ASSOCIATION), LINKS.index(Link.DERIVED_FROM)
+_DERIVED = LINKS.index(Link.DERIVED_FROM)
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,7 +113,8 @@ class Weave:
     def sleep(self, graph: Graph, read: Reader, now: datetime, /) -> Change:
         """Weave the next particles in, and draw the insights that they complete."""
         new = self._new(graph)[: self.omega]
-        near = list(self._nearest(graph, new))
+        how, space = self._clustering, graph.vectors.view
+        near = list(clusters.nearest(graph, space, new, graph.episodes, how, earlier=True))
         edges = list(self._strands(graph, near))
         nodes: list[Node] = []
         for cluster in self._clusters(graph, near) if self.insights else ():
@@ -130,74 +128,36 @@ class Weave:
         first = int(np.searchsorted(graph.nodes["seq"], graph.marks.get(MARK, 0), "right"))
         return np.flatnonzero(graph.episodes[first:]) + first
 
-    def _strands(self, graph: Graph, near: Sequence[_Near]) -> Iterator[Edge]:
+    def _strands(self, graph: Graph, near: Sequence[clusters.Near]) -> Iterator[Edge]:
         """Strands from each new particle to the nearest earlier ones (pattern-based creation, 3.4.2; eq. 8 linear)."""
         for row, others, similar in near:
             keys = strands.shared_keys(graph, np.concatenate([[row], others]))[0, 1:]
-            weights = self._strength(similar, keys)
+            weights = self._clustering.strength(similar, keys)
             for other, weight in zip(others.tolist(), weights.tolist(), strict=True):
                 yield Edge(graph.id(row), graph.id(other), Link.ASSOCIATION, weight)
 
-    def _strength(self, similar: NDArray[np.float32], keys: NDArray[np.float32]) -> NDArray[np.float32]:
-        return strands.strength(similar, keys, self.confidence, alpha=self.alpha, beta=self.beta, gamma=self.gamma)
-
-    def _nearest(self, graph: Graph, new: Rows) -> Iterator[_Near]:
-        """Each new particle with the earlier ones nearest to it and their cosines."""
-        places, vectors = graph.vector_places, graph.vectors.view
-        earlier = graph.episodes[graph.vectored["rows"]]
-        held = new[places[new] >= 0]
-        for row, cosines in zip(held.tolist(), vectors[places[held]] @ vectors.T, strict=True):
-            cosines[~earlier | (graph.vectored["rows"] >= row)] = 0
-            best = choose.top(cosines, self.k)
-            best = best[cosines[best] >= self.near]
-            yield row, graph.vectored["rows"][best].astype(np.intp), cosines[best]
-
-    def _clusters(self, graph: Graph, near: Sequence[_Near]) -> Iterator[Rows]:
-        """IdentifyPotentialClusters and ClusterQualityCheck: by meaning, strands and time, around what is new."""
-        found: set[bytes] = set()
-        for row, others, _ in near:
-            around, _ = graph.edges_from(others)
-            wider = graph.edges["dst"][around[graph.edges["links"][around] == _RELATED]]
-            rows = np.unique(np.concatenate([[row], others, wider])).astype(np.intp)
-            vectors = graph.vectors.view[graph.vector_places[rows]]
-            cosine = (vectors @ vectors.T).astype(np.float64)
-            days = np.abs(np.subtract.outer(*2 * [graph.nodes["happened"][rows]])) / importance.DAY
-            strand = self._strength(vectors @ vectors.T, strands.shared_keys(graph, rows))
-            together = 0.6 * cosine + 0.2 * strand + 0.2 * np.exp(-days / 30)  # inferred
-            joined = synthesis.mutual(np.where(cosine >= self.tau_cluster, together, 0), self.k, 1e-9)
-            part = next(part for part in synthesis.components(joined) if row in rows[part])
-            cluster = rows[part]
-            if not self.smallest <= len(cluster) <= self.largest or cluster.tobytes() in found:
-                continue
-            found.add(cluster.tobytes())
-            if synthesis.cohesion(vectors[part]) >= self.tau_cluster and self._fresh(graph, cluster):
+    def _clusters(self, graph: Graph, near: Sequence[clusters.Near]) -> Iterator[Rows]:
+        """IdentifyPotentialClusters and ClusterQualityCheck, of what no insight tells already."""
+        how = self._clustering
+        for cluster in clusters.potential(graph, near, how):
+            if clusters.good(graph, graph.vectors.view, cluster, how) and clusters.told(graph, cluster) <= self.overlap:
                 yield cluster
 
-    def _fresh(self, graph: Graph, cluster: Rows) -> bool:
-        """Not told by another insight already, and without a fact and its successor side by side."""
-        into, _ = graph.edges_to(cluster)
-        links, src, dst = (graph.edges[name][into] for name in ("links", "src", "dst"))
-        _, shared = np.unique(src[links == _DERIVED], return_counts=True)
-        told = shared.max(initial=0) / len(cluster) > self.overlap
-        replaced = (links == LINKS.index(Link.SUPERSEDES)) & np.isin(src, cluster) & np.isin(dst, cluster)
-        return not told and not replaced.any()
+    @property
+    def _clustering(self) -> clusters.Clustering:
+        return clusters.Clustering(
+            k=self.k, near=self.near, tau=self.tau_cluster, smallest=self.smallest, largest=self.largest,
+            alpha=self.alpha, beta=self.beta, gamma=self.gamma, confidence=self.confidence,
+        )  # fmt: skip
 
     def _insight(self, graph: Graph, cluster: Rows, sources: Sequence[Node], now: datetime) -> Node | None:
         """SynthesizeInsight: the oracle's text over a cluster, weighted by importance (omega_i of equation 6)."""
         if len(sources) != len(cluster):
             return None  # one was forgotten meanwhile
-        vectors: Vectors = graph.vectors.view[graph.vector_places[cluster]]
         weights = importance.importance(graph, self.fading, seconds(now))[cluster].astype(np.float64)
+        vectors: Vectors = graph.vectors.view[graph.vector_places[cluster]]
         text = self.oracle.synthesise(sources, vectors, weights / weights.sum(), self.lambda_comp)
-        if not text:
-            return None
-        last = max(node.happened_at for node in sources)
-        return Node(_id(sources), Kind.INSIGHT, text, last, now, metadata={"level": 1, "sources": len(sources)})
-
-
-def _id(sources: Sequence[Node]) -> NodeId:
-    content = "\x1f".join(sorted(node.id for node in sources))
-    return f"insight:{blake2b(content.encode(), digest_size=16).hexdigest()}"
+        return insight_of(text, sources, now) if text else None
 
 
 FAITHFUL = Weave(w_sim=0.6, w_strand=0.2, w_importance=0.2, tau_cluster=0.75, name="weave-faithful")
