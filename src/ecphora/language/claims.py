@@ -206,8 +206,8 @@ def _read(sentence: str, person: str | None, said_at: datetime) -> Statement:
         forms=forms,
         negated=Form.UNCHANGED not in forms
         and NEGATED.search(NEUTRAL.sub("", NEVER_THAT.sub("", sentence))) is not None,
-        never=frozenset(stem for match in NEVER_THAT.finditer(sentence) for stem in words(match[0])) - FILLERS - _EVER,
-        object=_object(sentence) & (stems - former),
+        never=_never(sentence) if Form.NEVER in forms else frozenset(),
+        object=_object(sentence) & (stems - former) if forms & {Form.ENDS, Form.RESUMES} else frozenset(),
         former=frozenset(former),
         start=start if forms & _STARTING else None,
         end=end,
@@ -240,6 +240,12 @@ def _focus(sentence: str, stems: frozenset[str]) -> frozenset[str]:
         for match in pattern.finditer(sentence):
             found.update(words(sentence[max(0, match.start() - BEFORE) : match.end() + AFTER]))
     return stems & found if found else stems
+
+
+def _never(sentence: str) -> frozenset[str]:
+    """The stems of what is said never to have been."""
+    found = {stem for match in NEVER_THAT.finditer(sentence) for stem in words(match[0])}
+    return frozenset(found - FILLERS - _EVER)
 
 
 def _object(sentence: str) -> frozenset[str]:

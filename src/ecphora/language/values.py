@@ -76,7 +76,8 @@ _PATTERNS: tuple[tuple[Sort, re.Pattern[str]], ...] = tuple(
             (
                 rf"\b(?P<n>(?:1[0-2]|0?\d)(?:[:.][0-5]\d)?)\s?(?P<half>[ap])\.?m\b|\b(?P<m>(?:[01]?\d|"
                 rf"2[0-3])[:h][0-5]\d)\b|"
-                rf"\b(?P<w>noon|midnight)\b|\b(?:(?P<past>half|quarter) (?P<side>past|to) )?(?P<o>{_HOURS}) o['’]?clock\b|"
+                rf"\b(?P<w>noon|midnight)\b|"
+                rf"\b(?:(?P<past>half|quarter) (?P<side>past|to) )?(?P<o>{_HOURS}) o['’]?clock\b|"
                 rf"\b(?P<past2>half|quarter) (?P<side2>past|to) (?P<p>{_HOURS})\b|"
                 rf"(?:\b(?:at|by|until|till|from|to|around|before|after|instead of|not)|,|"
                 rf"\band) (?P<q>{_HOURS}(?:[ -]?thirty)?)"
@@ -91,7 +92,8 @@ _PATTERNS: tuple[tuple[Sort, re.Pattern[str]], ...] = tuple(
             (
                 rf"\b(?P<month>{_MONTH})\.?\s(?:the )?(?P<day>\d\d?)(?:st|nd|rd|th)?\b(?!:)|"
                 rf"\b(?:the )?(?P<day2>\d\d?)(?:st|nd|rd|th)?\s(?:of )?(?P<month2>{_MONTH})\b|"
-                r"\b(?P<year>\d{4})-(?P<m2>\d\d)-(?P<d2>\d\d)\b|\bthe (?P<day3>\d\d?)(?:st|nd|rd|th)\b(?! (?:time|floor))|"
+                r"\b(?P<year>\d{4})-(?P<m2>\d\d)-(?P<d2>\d\d)\b|"
+                r"\bthe (?P<day3>\d\d?)(?:st|nd|rd|th)\b(?! (?:time|floor))|"
                 rf"\b(?:in|for|until|till|to|by|since|from|of|not|through|is|meant) (?P<month3>{_MONTH})\b(?! \d)"
             ),
         ),
@@ -101,11 +103,18 @@ _PATTERNS: tuple[tuple[Sort, re.Pattern[str]], ...] = tuple(
 )
 
 
+_HINT = re.compile(
+    rf"\d|\b(?:{_WORD}|noon|midnight|half|quarter|weekends?|weekdays?|(?:{_DAYS})days?|{_MONTH}|an? (?:{_UNITS}))\b",
+    re.IGNORECASE,
+)
+"""Without any of these a text has no value but names."""
+
+
 def values(text: str) -> list[Value]:
     """The values of a text, in their order; no two overlap."""
     taken = [False] * (len(text) + 1)
     found: list[Value] = []
-    for sort, pattern in _PATTERNS:
+    for sort, pattern in _PATTERNS if _HINT.search(text) else ():
         for match in pattern.finditer(text):
             value = _value(sort, match)
             if value is not None and not any(taken[value.start : value.end]):

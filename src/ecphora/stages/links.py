@@ -1,5 +1,6 @@
 """Named links: from a memory by a name it mentions to the memories about that name, or that share it."""
 
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -16,6 +17,7 @@ FAN = 500
 
 _MENTIONS = LINKS.index(Link.MENTIONS)
 _ABOUT = LINKS.index(Link.ABOUT)
+_ALIAS = LINKS.index(Link.ALIAS)
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,14 +68,18 @@ def titled(graph: Graph, asked: Rows) -> Rows:
 
 
 def named(graph: Graph, asked: Rows, some: Naming, count: int) -> Scores:
-    """The rarity-weighted part of the names asked that each of so many rows mentions or is about, in 0..1."""
+    """The rarity-weighted part of the names asked that each of so many rows mentions or is about, in 0..1.
+
+    Of names that are the same one is enough.
+    """
     if not len(asked):
         return np.zeros(count, np.float32)
-    rarity = _rarity(graph, asked)
+    meant, of = np.unique(_represented(graph, asked), return_inverse=True)
+    rarity = _rare(graph, np.bincount(of, fans(graph)[asked]))
     place = np.minimum(np.searchsorted(asked, some.names), len(asked) - 1)
     here = asked[place] == some.names
-    pairs = np.unique(some.of[here] * len(asked) + place[here])  # a title is mentioned too
-    return np.bincount(pairs // len(asked), (rarity / rarity.sum())[pairs % len(asked)], count).astype(np.float32)
+    pairs = np.unique(some.of[here] * len(meant) + of[place[here]])  # a title is mentioned too
+    return np.bincount(pairs // len(meant), (rarity / rarity.sum())[pairs % len(meant)], count).astype(np.float32)
 
 
 def followed(graph: Graph, asked: Rows, seeds: Rows, strengths: Scores) -> tuple[Linked, Linked]:
@@ -148,6 +154,77 @@ def _counted(graph: Graph, before: Earlier[NDArray[np.int64]] | None) -> NDArray
     return counts
 
 
+@dataclass(frozen=True, slots=True)
+class Same:
+    """The names that are one: how sure each pair is by its latest link, and by how many links it is shown.
+
+    ``of`` has the least row of its group for each name that has others, ``groups`` all names of a group, ascending.
+    A link of weight 0 takes back what earlier ones say.
+    """
+
+    sure: Mapping[tuple[int, int], float]
+    shown: Mapping[tuple[int, int], int]
+    of: Mapping[int, int]
+    groups: Mapping[int, tuple[int, ...]]
+
+
+def same(graph: Graph) -> Same:
+    """Which names of a graph are one, by its links of that kind; transitively."""
+    return graph.derived("same names", _same)
+
+
+def alike(graph: Graph, rows: Rows) -> Rows:
+    """Some names, distinct and ascending, and all that are the same; where there are none, just these."""
+    known = same(graph)
+    if not known.of:
+        return rows
+    found = {one for row in rows.tolist() for one in known.groups.get(known.of.get(row, -1), (row,))}
+    return np.array(sorted(found), np.intp)
+
+
+def _same(graph: Graph, before: Earlier[Same] | None) -> Same:
+    known = Same({}, {}, {}, {}) if before is None else before.value
+    since = before.edges if before is not None else 0
+    edges = graph.edges
+    new = np.flatnonzero(edges["links"][since:] == _ALIAS) + since
+    if not len(new):
+        return known
+    sure, shown = dict(known.sure), dict(known.shown)
+    for src, dst, weight in zip(*(edges[name][new].tolist() for name in ("src", "dst", "weights")), strict=True):
+        pair = (min(src, dst), max(src, dst))
+        sure[pair] = weight
+        shown[pair] = shown.get(pair, 0) + (weight > 0)
+    groups = grouped(pair for pair, weight in sure.items() if weight > 0)
+    return Same(sure, shown, {row: first for first, group in groups.items() for row in group}, groups)
+
+
+def grouped(pairs: Iterable[tuple[int, int]]) -> dict[int, tuple[int, ...]]:
+    """Put together what pairs join, each group by its least member."""
+    first: dict[int, int] = {}
+
+    def least(row: int) -> int:
+        while (above := first.setdefault(row, row)) != row:
+            row = above
+        return row
+
+    for one, two in pairs:
+        low, high = sorted((least(one), least(two)))
+        first[high] = low
+    groups: dict[int, list[int]] = {}
+    for row in sorted(first):
+        groups.setdefault(least(row), []).append(row)
+    return {low: tuple(group) for low, group in groups.items() if len(group) > 1}
+
+
+def _represented(graph: Graph, asked: Rows) -> Rows:
+    """For each name asked the least of those asked that are the same."""
+    known = same(graph)
+    if not known.of:
+        return asked
+    least: dict[int, int] = {}
+    return np.array([least.setdefault(known.of.get(row, row), row) for row in asked.tolist()], np.intp)
+
+
 def _names(link: NDArray[np.int8]) -> Mask:
     """Which links are to a name."""
     return (link == _MENTIONS) | (link == _ABOUT)
@@ -160,8 +237,12 @@ def _leads(graph: Graph, names: Rows) -> Mask:
 
 def _rarity(graph: Graph, names: Rows) -> NDArray[np.float64]:
     """How rare some names are: 1 for one that one memory mentions."""
+    return _rare(graph, fans(graph)[names])
+
+
+def _rare(graph: Graph, mentions: NDArray[np.float64] | NDArray[np.int64]) -> NDArray[np.float64]:
     n = max(2, int(graph.episodes.sum()))
-    return np.log1p(n / np.maximum(1, fans(graph)[names])) / np.log1p(n)
+    return np.log1p(n / np.maximum(1, mentions)) / np.log1p(n)
 
 
 def _linked(rows: Rows, values: Scores, by: Rows, via: Rows) -> Linked:

@@ -6,9 +6,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from ..graph import Earlier, Graph
+from ..language.names import entity_id
 from ..language.people import ROLES, first_person
 from ..language.words import hashed, words
-from ..model import Cue, Rows, Scores
+from ..model import Cue, NodeId, Rows, Scores
+from . import links
 
 
 def speaks(graph: Graph, cue: Cue) -> Scores:
@@ -29,13 +31,30 @@ def meant(graph: Graph, cue: Cue) -> Rows:
     return np.array(sorted(named), np.intp)
 
 
+def asked(graph: Graph, cue: Cue) -> Rows:
+    """The names in the cue, and those that are the same; for a speaker's own name just that.
+
+    Others call a speaker by all their names while they talk to them: that tells nothing of the one meant.
+    """
+    rows = np.unique(graph.rows(cue.entities))
+    if not links.same(graph).of:
+        return rows
+    known = called(graph).by_name
+    own = np.array([graph.id(row) in known for row in rows.tolist()], np.bool_)
+    return np.union1d(rows[own], links.alike(graph, rows[~own])).astype(np.intp)
+
+
 @dataclass(frozen=True, slots=True)
 class Called:
-    """The first so many speakers by the hash of each word of their names, and those that are the user by their role."""
+    """The first so many speakers by the hash of each word of their names and by the id of the name as a whole.
+
+    ``users`` are those that are the user by their role.
+    """
 
     speakers: int
     by_word: Mapping[int, tuple[int, ...]]
     users: tuple[int, ...]
+    by_name: Mapping[NodeId, tuple[int, ...]]
 
 
 def called(graph: Graph) -> Called:
@@ -44,14 +63,16 @@ def called(graph: Graph) -> Called:
 
 
 def _called(graph: Graph, before: Earlier[Called] | None) -> Called:
-    known = Called(0, {}, ()) if before is None else before.value
+    known = Called(0, {}, (), {}) if before is None else before.value
     names = graph.speakers.names
     if len(names) == known.speakers:
         return known
-    by_word, users = dict(known.by_word), known.users
+    by_word, users, by_name = dict(known.by_word), known.users, dict(known.by_name)
     for number, name in enumerate(names[known.speakers :], known.speakers):
         role = ROLES.get(name.casefold())
         users = (*users, number) if role == "user" else users
         for word in dict.fromkeys(hashed(words(name)).tolist()) if role is None else ():
             by_word[word] = (*by_word.get(word, ()), number)
-    return Called(len(names), by_word, users)
+        if role is None:
+            by_name[entity_id(name)] = (*by_name.get(entity_id(name), ()), number)
+    return Called(len(names), by_word, users, by_name)

@@ -10,7 +10,7 @@ import numpy as np
 
 from ..graph import Graph
 from ..model import Cue, Mask, Rows, Scores, Vector
-from . import choose, fuse, links, seed
+from . import choose, fuse, links, people, seed
 from .covering import Covering, covering
 from .experience import Useful, useful
 from .fuse import Measured
@@ -54,11 +54,12 @@ class Direct:
 class View:
     """A cue, a graph, and the pool: ``rows``, ascending, all of which may come back.
 
-    ``direct`` has an entry for every row of the graph. ``asked`` are the names in the cue, ``titled`` the rows about
-    one of them; these and the ways along names may lead out of the pool. ``leaders`` are places in the pool, the best
-    by direct score first. ``alike`` are the cosines of the pool with the leaders, shape ``(len(rows), len(leaders))``,
-    a row's with itself 0, times how far the embedder reads the cue. ``covering`` says which words of the cue the pool
-    holds, ``naming`` which names. ``useful`` is what was of use for a question like this one.
+    ``direct`` has an entry for every row of the graph. ``asked`` are the names in the cue and those that are the same,
+    ``titled`` the rows about one of them; these and the ways along names may lead out of the pool. ``leaders`` are
+    places in the pool, the best by direct score first. ``alike`` are the cosines of the pool with the leaders, shape
+    ``(len(rows), len(leaders))``, a row's with itself 0, times how far the embedder reads the cue. ``covering`` says
+    which words of the cue the pool holds, ``naming`` which names. ``useful`` is what was of use for a question like
+    this one.
     """
 
     graph: Graph
@@ -88,7 +89,7 @@ def look(graph: Graph, cue: Cue) -> View:
     """Touch every row, follow names from the best, and gather the pool."""
     allowed, postings = choose.allowed(graph, cue), Postings.of(graph, cue)
     direct = touched(graph, cue, allowed, postings)
-    asked = np.unique(graph.rows(cue.entities))
+    asked = people.asked(graph, cue)
     titled = links.titled(graph, asked)
     titled = titled[allowed[titled]]
     best = choose.top(np.where(allowed, direct.whole, -1), POOL)  # a small memory is looked at whole

@@ -1,0 +1,416 @@
+"""Which names are one: what is merged and what is not, case by case; how merges are read, taken back and undone."""
+
+from collections.abc import Iterable
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from ecphora.graph import Graph
+from ecphora.language.names import entity_id, key, names
+from ecphora.language.said_names import aliases
+from ecphora.model import Batch, Change, Edge, Forgotten, Kind, Link, Node, Rows
+from ecphora.ports import Reader
+from ecphora.stages import links, touch
+from ecphora.stages.aliases import merged
+from ecphora.stages.relatives import RESOLVED
+from ecphora.stores.sqlite import SQLite
+from ecphora.strategies.fused import Fused
+from ecphora.testing import NOON, SCOPE, differences, sample_change, sample_cue, sample_name, sample_node
+
+Turn = tuple[str | None, str | None, str]
+
+
+def told(*lines: str) -> list[Turn]:
+    """Turns written as "Ben@monday: Hey Mel!"; without "@" there is no session, without ":" no speaker."""
+    found: list[Turn] = []
+    for line in lines:
+        head, _, text = line.partition("| ")
+        speaker, _, session = head.strip().partition("@")
+        found.append((speaker or None, session or None, text))
+    return found
+
+
+def change(turns: Iterable[Turn], known: Iterable[str] = (), first: int = 0) -> Change:
+    """What remembering turns writes, names read by the built-in rules."""
+    nodes = [
+        sample_node(f"t{place}", text, minutes=place, speaker=speaker, session=session)
+        for place, (speaker, session, text) in enumerate(turns, first)
+    ]
+    mentions = [(node.id, name) for node in nodes for name in names(node.text)]
+    entities = {entity_id(name): replace(sample_name(name), text=name) for _, name in mentions}
+    edges = tuple(Edge(node, entity_id(name), Link.MENTIONS) for node, name in mentions)
+    new = [node for id_, node in entities.items() if id_ not in set(known)]
+    return sample_change(*nodes, *new, edges=edges)
+
+
+class Talk:
+    """A graph that grows turn by turn, and what is read of it."""
+
+    def __init__(self, *lines: str) -> None:
+        self.graph = Graph()
+        self.texts: dict[str, Node] = {}
+        self.say(*lines)
+
+    def say(self, *lines: str) -> Rows:
+        """Add turns; the rows of what is new."""
+        before = len(self.graph)
+        grown = change(told(*lines), self.graph.nodes["ids"], len(self.texts))
+        grown = replace(grown, nodes=tuple(replace(node, seq=before + i) for i, node in enumerate(grown.nodes, 1)))
+        self.texts.update((node.id, node) for node in grown.nodes if node.kind is Kind.EPISODE)
+        self.graph = self.graph.plus(replace(grown, revision=self.graph.revision + 1))
+        rows = np.arange(before, len(self.graph))
+        return rows[self.graph.episodes[rows]]
+
+    @property
+    def read(self) -> Reader:
+        """Reads the turns."""
+        return lambda rows: [self.texts[self.graph.id(int(row))] for row in rows]
+
+    def merged(self, new: Rows | None = None) -> tuple[Edge, ...]:
+        """What some turns show, or all."""
+        return merged(self.graph, np.flatnonzero(self.graph.episodes) if new is None else new, self.read)
+
+    def write(self, edges: Iterable[Edge]) -> None:
+        """Add edges."""
+        self.graph = self.graph.plus(Change(edges=tuple(edges), revision=self.graph.revision + 1))
+
+    def names_of(self, name: str) -> set[str]:
+        """The names that are one with a name."""
+        row = self.graph.row(entity_id(name))
+        assert row is not None
+        return {self.graph.id(int(one)).partition(":")[2] for one in links.alike(self.graph, np.array([row]))}
+
+
+def pairs(edges: Iterable[Edge]) -> set[str]:
+    """The merges as "short=full", and kin as "t1>name"."""
+    found = set()
+    for edge in edges:
+        if edge.link is Link.ALIAS:
+            found.add(f"{edge.src.partition(':')[2]}={edge.dst.partition(':')[2]}")
+        else:
+            found.add(f"{edge.src}>{edge.dst.partition(':')[2]}")
+    return found
+
+
+MERGED: dict[str, tuple[tuple[str, ...], str]] = {
+    "a first name, one session": (("Ben@a| I met Ana Silva today.",
+    "Ben@a| Later Ana told me about Porto."), "ana=ana silva"),
+    "a last name": (("Ben@a| We talked about Mason Mount.",
+    "Cy@a| I think Mount said he is ready."), "mount=mason mount"),
+    "a first name, sessions apart": (
+        ("Ben@a| My colleague Ana Silva told me so.", "Ben@b| Today Ana said that she moves."), "ana=ana silva"),
+    "the full name speaks": (
+        ("Ana Silva@a| Good morning!", "Ben@a| Did Ana Silva call?", "Ben@a| Thanks, Ana!"), "ana=ana silva"),
+    "of Rivia": (("Ben@a| I saw Geralt of Rivia there.", "Cy@a| Today Geralt said little."), "geralt=geralt of rivia"),
+    "loose notes": (("| Today Ana Silva joined the team.", "| Her friend Ana likes tea."), "ana=ana silva"),
+    "full first, then short": (("Ben@a| I met Tom Baker. He is kind. I asked and Tom told me all.",), "tom=tom baker"),
+    "a legal form": (("Ben@a| We ordered from Acme Inc again.", "Ben@a| I wrote to Acme about it."), "acme=acme inc"),
+    "a doctor": (
+        ("Ben@a| I met Ana Silva, who is a doctor.", "Ben@a| Then Dr. Silva told me to rest."), "dr silva=ana silva"),
+    "a beginning, spoken to": (
+        ("Melanie@a| Hello you!", "Caro@a| Hey Mel! How are you?", "Caro@b| I talked with Melanie."), "mel=melanie"),
+    "a beginning in other words": (
+        ("Joanna@a| It is done.", "Nate@a| Wow Jo, you did it!", "Nate@b| I rang Joanna."), "jo=joanna"),
+    "Bob": (("Robert@a| Morning!", "Ana@a| Hi Bob!", "Ana@b| I saw Robert."), "bob=robert"),
+    "Liz": (("Elizabeth@a| Morning!", "Ana@a| Thanks, Liz!", "Ana@b| I saw Elizabeth."), "liz=elizabeth"),
+    "Kate": (("Katherine@a| Morning!", "Ana@a| Hello Kate!", "Ana@b| I saw Katherine."), "kate=katherine"),
+    "Bill, who is spoken of": (
+        ("William@a| Morning!", "Ana@a| I know.", "Cy@a| I think Bill told us.",
+        "Ana@b| I saw William."), "bill=william"),
+    "Bob speaks, Robert is spoken to": (
+        ("Bob@a| Morning!", "Ana@a| Hi Robert! How are you?", "Ana@b| I saw Bob."), "bob=robert"),
+    "both are spoken to": (("Ana@a| Hi Peter! Long time.", "Cy@a| Indeed.", "Ana@a| Thanks, Pete!"), "pete=peter"),
+    "a letter doubled": (("Ben@a| I saw Isolde.", "Ben@b| I met Isolde.", "Ben@b| I like Isollde."), "isollde=isolde"),
+    "doubled in a family's name": (
+        ("Ben@a| I like Conor Macgregor.", "Ben@b| I saw Conor Macgregor.", "Cy@b| You mean Conor Macgreggor?"),
+        "conor macgreggor=conor macgregor"),
+    "a letter left out": (
+        ("Ben@a| I love California.", "Ben@b| We drove through California.", "Cy@b| I miss Calfornia."),
+        "calfornia=california"),
+    "letters that changed places": (
+        ("Ben@a| I saw Nadezhda.", "Ben@b| I met Nadezhda.", "Ben@b| I like Nadzehda."), "nadzehda=nadezhda"),
+    "a letter of one sound": (("Ben@a| I saw Markus.", "Ben@b| I met Markus.",
+    "Ben@b| I like Marcus."), "marcus=markus"),
+    "a hyphen": (("Ben@a| I saw Jean-Luc.", "Ben@a| I like Jeanluc."), "jeanluc=jean luc"),
+    "call me": (("Robert@a| Please call me Bo.", "Ana@a| I saw Robert."), "bo=robert"),
+    "everyone calls him": (("Ana@a| Robert is here, everyone calls him Bobo.",), "bobo=robert"),
+    "in parentheses": (("Ana@a| I met Katherine (Kate) there.",), "kate=katherine"),
+    "aka": (("Ana@a| I met Robert, aka Bobo, there.",), "bobo=robert"),
+    "also known as": (("Ana@a| I saw the Northern Lights, also known as the Aurora Borealis.",),
+                      "aurora borealis=northern lights"),
+    "short for": (("Ana@a| My friend Bea, short for Beatrix, is here.",), "bea=beatrix"),
+    "née": (("Ana@a| I saw Mia Costa.", "Ana@a| It was Mia Silva, née Costa, who came."), "mia costa=mia silva"),
+    "in quotation marks": (("Ana@a| I met Robert “Bobo” Smith.",), "bobo=robert"),
+    "an acronym": (("Ana@a| It is by the American Geophysical Union (AGU).",), "agu=american geophysical union"),
+    "my name is": (("Elise@a| My name is Emilia.", "Ana@a| I saw Elise."), "emilia=elise"),
+    "goes by": (("Ana@a| My aunt Josephine goes by Fifi now.",), "fifi=josephine"),
+    "my sister": (("Ben@a| My sister Nadia is here.", "Ben@b| My sister called."), "t1>nadia"),
+    "my sister, earlier": (("Ben@a| My sister called.", "Ben@b| I saw my sister, Nadia, there."), "t0>nadia"),
+    "is my wife": (("Ben@a| Nadia is my wife.", "Ben@b| I cooked for my wife."), "t1>nadia"),
+    "my brother's name is": (("Ben@a| My brother's name is Tom.", "Ben@b| My brother's car broke down."), "t1>tom"),
+    "a son who is called": (("Ben@a| I have a cold. My son is called Tom.", "Ben@b| My son sings."), "t1>tom"),
+}  # fmt: skip
+"""Turns, and what they show."""
+
+APART: dict[str, tuple[str, ...]] = {
+    "two share the first name": (
+        "Ben@a| I met Ana Silva today.", "Ben@a| I met Ana Costa too.", "Ben@a| Then Ana told me all."),
+    "the other one speaks": (
+        "Ana Costa@a| Hello.", "Ben@a| I met Ana Silva today.", "Ben@a| Then Ana told me all."),
+    "first or last": ("Ben@a| I met Taylor Swift.", "Ben@a| I met Liz Taylor.", "Ben@a| Then Taylor told me."),
+    "in one sentence": ("Ben@a| I met Ana Silva and Ana told me all about it.",),
+    "the short one first": ("Ben@a| Then Ana told me all. Later I met Ana Silva.",),
+    "the short one speaks": ("John@a| Hello.", "Ben@a| I met John Denver and he sang.", "Ben@a| Hi John!"),
+    "one speaks of the other": ("Ana Silva@a| I met Ana.", "Ben@a| I saw Ana Silva.", "Ben@a| Hi Ana!"),
+    "both speak": ("Ana@a| Hello.", "Ana Silva@a| Hi Ana!", "Ana@a| Thanks, Ana Silva!"),
+    "never together": ("Ben@a| I met Ana Silva today.", "Cy@b| Then Ana told me all."),
+    "strangers across sessions": ("Ben@a| The song is by John Denver.", "Ben@b| Then John told me all."),
+    "a place": ("Ben@a| We went to Florida.", "Ben@a| She studies at Florida Gulf Coast."),
+    "a thing": ("Ben@a| I love Candy Crush.", "Ben@a| I had some Candy there."),
+    "a verb before the name": ("Ben@a| Consider Hiring Stephanie now.", "Ben@a| I saw Stephanie, who told me."),
+    "a relative": ("Ben@a| I met Ana Silva, who sings.", "Ben@a| I met Rui Silva, who dances.",
+    "Ben@a| Then Silva told me."),
+    "a passage of a library": ("| Robert Smith is a singer.", "Ben@a| Then Robert told me."),
+    "two whom the nickname fits": (
+        "Melanie@a| Hello.", "Melissa@a| Hello.", "Ben@a| Hey Mel!", "Ben@b| I saw Melanie."),
+    "another Mel speaks": ("Melanie@a| Hello.", "Mel@a| Hello.", "Ben@a| Hey Mel!", "Ben@b| I saw Melanie."),
+    "she tells of Mel": ("Melanie@a| I met Mel.", "Ben@a| Hey Mel!", "Ben@b| I saw Melanie."),
+    "not in that session": ("Melanie@b| Hello.", "Ben@a| Hey Mel!", "Cy@a| Hm.", "Ben@b| I saw Melanie."),
+    "not spoken to": ("Melanie@a| Hello.", "Ben@a| I saw Mel in the shop.", "Ben@b| I saw Melanie."),
+    "a dog": ("Maxine@a| Hello.", "Ben@a| I walked with my dog, Max.", "Ben@b| I saw Maxine."),
+    "Paul and Paula": (
+        "Paula@a| Hello.", "Cy@a| Hello.", "Ben@a| Hi Paul!", "Ben@b| I saw Paula."),
+    "Mel and Melanie in one text": ("Melanie@a| Hello.", "Ben@a| Hi Mel! I saw Melanie.", "Ben@b| I saw Melanie."),
+    "Maria and Mario": ("Ben@a| I saw Maria.", "Ben@b| I met Maria.", "Ben@b| I like Mario."),
+    "Marina and Marisa": ("Ben@a| I saw Marina.", "Ben@b| I met Marina.", "Ben@b| I like Marisa."),
+    "Kevin and Devin": ("Ben@a| I saw Kevin.", "Ben@b| I met Kevin.", "Ben@b| I like Devin."),
+    "Gabriel and Gavriel": ("Ben@a| I saw Gavriel.", "Ben@b| I met Gavriel.", "Ben@b| I like Gabriel."),
+    "Hansen and Hanson": ("Ben@a| I saw Ana Hansen.", "Ben@b| I met Ana Hansen.", "Ben@b| I like Ana Hanson."),
+    "spelled alike and often": (
+        "Ben@a| I saw Markus.", "Ben@a| I met Marcus.", "Ben@b| I like Marcus.", "Ben@b| I rang Marcus.",
+        "Ben@b| And Markus.",
+        "Ben@b| I see Markus."),
+    "spelled alike, told by others": ("Ben@a| I saw Markus.", "Ben@a| I met Markus.", "Cy@b| I like Marcus."),
+    "spelled alike in one text": ("Ben@a| I saw Markus.", "Ben@a| I met Markus.", "Ben@b| I like Markus, not Marcus."),
+    "volumes": ("Ben@a| I read Ilias XI.", "Ben@a| I like Ilias XI.", "Ben@b| I read Ilias XII."),
+    "plural": ("Ben@a| I drove a Toyota.", "Ben@b| A Toyota is good.", "Ben@b| Some Toyotas are not."),
+    "call me later": ("Robert@a| Please call me ASAP.", "Robert@a| You can call me on Friday.", "Ana@a| I saw Robert."),
+    "I am Irish": ("Robert@a| I am Irish.", "Ana@a| I saw Robert."),
+    "somebody calls him": ("Ana@a| Mary called him Bobo once.",),
+    "what stands in parentheses": ("Ana@a| I went to Paris (France) and met Tom (Boston).",),
+    "born in a town": ("Ana@a| Then Mia Silva, born in Porto, came.",),
+    "two sisters": ("Ben@a| My sister Nadia is here.", "Ben@a| My sister Olga is not.", "Ben@b| My sister called."),
+    "sisters": ("Ben@a| My sister Nadia is here.", "Ben@a| I miss my sisters.", "Ben@b| My sister called."),
+    "another sister": ("Ben@a| My sister Nadia is here.", "Ben@a| My other sister is not.", "Ben@b| My sister called."),
+    "her sister": ("Ben@a| My sister Nadia is here.", "Cy@b| My sister called."),
+    "the younger one": ("Ben@a| My older sister Nadia is here.", "Ben@b| My younger sister called."),
+    "a list": ("Ben@a| My girlfriend, Toby and I go camping.", "Ben@b| My girlfriend called."),
+    "a gift": ("Ben@a| I gave my sister Barbie for the holidays.", "Ben@b| My sister called."),
+    "a greeting": ("Ben@a| Hey Nadia, my sister is ill.", "Ben@b| My sister called."),
+    "an in-law": ("Ben@a| My sister-in-law Nadia is here.", "Ben@b| My sister called."),
+}  # fmt: skip
+"""Turns that show nothing."""
+
+
+@pytest.mark.parametrize("case", MERGED)
+def test_what_is_merged(case: str) -> None:
+    lines, expected = MERGED[case]
+    edges = Talk(*lines).merged()
+    assert expected in pairs(edges)
+    assert all(edge.evidence for edge in edges)
+
+
+@pytest.mark.parametrize("case", APART)
+def test_what_is_not_merged(case: str) -> None:
+    assert not pairs(Talk(*APART[case]).merged())
+
+
+def test_the_tables_are_large_enough() -> None:
+    assert len(MERGED) >= 30
+    assert len(APART) >= 30
+
+
+def test_the_evidence_shows_the_merge() -> None:
+    (edge,) = Talk(*MERGED["a beginning, spoken to"][0]).merged()
+    assert (edge.evidence, edge.link, edge.weight) == ("t1", Link.ALIAS, 0.9)
+    (edge,) = Talk(*MERGED["my sister, earlier"][0]).merged()
+    assert (edge.evidence, edge.link, edge.weight) == ("t1", Link.MENTIONS, RESOLVED)
+
+
+def test_a_text_says_which_names_are_one() -> None:
+    assert aliases("I met Robert (Bob) Smith.", None) == (("Bob", "Robert"),)
+    assert aliases("I met Robert (Boston) there.", None) == ()
+    assert aliases("Hello Ana, it is raining.", "Ben") == ()
+    assert aliases("I'm Robert Smith.", "Robert") == (("Robert", "Robert Smith"),)
+    assert aliases("I'm Robert.", "Bob") == (("Robert", "Bob"),)
+
+
+# ---- again and again, and back
+
+
+def test_only_new_memories_show_something() -> None:
+    talk = Talk(*MERGED["Bob"][0])
+    assert talk.merged(np.zeros(0, np.intp)) == ()
+    talk.write(talk.merged())
+    assert talk.merged(talk.say("Ana@b| It rains in Porto.")) == ()
+
+
+def test_a_merge_has_three_witnesses_at_most() -> None:
+    talk, found = Talk(*MERGED["Bob"][0]), []
+    talk.write(talk.merged())
+    for _ in range(5):
+        edges = talk.merged(talk.say("Robert@a| Well.", "Ana@a| Hi Bob!"))
+        talk.write(edges)
+        found += [edge.evidence for edge in edges]
+    assert len(found) == len(set(found)) == 2
+
+
+def test_a_merge_is_taken_back_where_another_person_of_the_name_turns_up() -> None:
+    talk = Talk(*MERGED["a first name, one session"][0])
+    talk.write(talk.merged())
+    assert talk.names_of("Ana") == {"ana", "ana silva"}
+    edges = talk.merged(talk.say("Ben@b| I met Ana Costa, who sings."))
+    assert [(edge.weight, edge.evidence) for edge in edges] == [(0, "t2")]
+    talk.write(edges)
+    assert talk.names_of("Ana") == {"ana"}
+    assert not talk.merged(talk.say("Ben@a| Later Ana told me more."))
+
+
+def test_a_nickname_of_two_is_nobodys() -> None:
+    talk = Talk(*MERGED["a beginning, spoken to"][0], "Ben@c| I rang Melissa.")
+    talk.write(talk.merged())
+    assert talk.names_of("Mel") == {"mel", "melanie"}
+    talk.write(talk.merged(talk.say("Melissa@c| Hello.", "Ben@c| Hey Mel!")))
+    assert talk.names_of("Mel") == {"mel"}
+
+
+def test_a_passage_that_is_forgotten_meanwhile_shows_nothing() -> None:
+    talk = Talk(*MERGED["Bob"][0])
+    assert merged(talk.graph, np.flatnonzero(talk.graph.episodes), lambda _rows: []) == ()
+
+
+# ---- reading
+
+
+def answers(graph: Graph, *cues: str) -> list[list[float]]:
+    """What a graph answers, to the bit."""
+    return [Fused().activate(sample_cue(cue), graph).scores.tolist() for cue in cues]
+
+
+CUES = ("What did Mel paint for Melanie?", "Who told Ana about Porto and Bob?")
+
+
+def reached(talk: Talk, name: str) -> tuple[set[str], set[str]]:
+    """The names that a question with a name is taken to ask, and the turns that mention all of these in full."""
+    view = touch.look(talk.graph, sample_cue(f"{name}?", entities=(entity_id(name),)))
+    full = links.named(talk.graph, view.asked, view.naming, len(view.rows)) == 1
+    asked = {talk.graph.id(int(row)).partition(":")[2] for row in view.asked}
+    return asked, {talk.graph.id(int(row)) for row in view.rows[full]}
+
+
+def test_either_name_reaches_what_mentions_the_other() -> None:
+    talk = Talk(*MERGED["a first name, one session"][0], "Ben@c| It rains.")
+    assert reached(talk, "Ana") == ({"ana"}, {"t1"})
+    talk.write(talk.merged())
+    for name in ("Ana", "Ana Silva"):
+        assert reached(talk, name) == ({"ana", "ana silva"}, {"t0", "t1"})
+
+
+def test_a_nickname_leads_to_the_name_and_a_speakers_own_name_to_no_greetings() -> None:
+    talk = Talk(*MERGED["a beginning, spoken to"][0], "Ben@c| It rains.")
+    talk.write(talk.merged())
+    assert reached(talk, "Mel") == ({"mel", "melanie"}, {"t1", "t2"})
+    assert reached(talk, "Melanie") == ({"melanie"}, {"t2"})
+
+
+def test_without_merges_nothing_changes() -> None:
+    talk = Talk(*MERGED["a beginning, spoken to"][0], *MERGED["a first name, one session"][0])
+    rows = np.flatnonzero(talk.graph.of_kind(Kind.ENTITY))
+    assert links.alike(talk.graph, rows) is rows
+    before = answers(talk.graph, *CUES)
+    talk.write([Edge("entity:mel", "entity:melanie", Link.ALIAS, 0.0, "t1")])
+    assert links.alike(talk.graph, rows) is rows
+    assert answers(talk.graph, *CUES) == before
+
+
+NAMED = ("Mel", "Melanie", "Ana", "Ana Silva", "Porto", "Bob")
+joined = st.lists(
+    st.tuples(st.sampled_from(NAMED), st.sampled_from(NAMED), st.sampled_from((0.0, 0.7, 1.0))), max_size=8
+)
+
+
+@given(joined)
+def test_reading_is_symmetric_and_transitive(some: list[tuple[str, str, float]]) -> None:
+    talk = Talk("Ben@a| I met Mel, Melanie, Ana Silva, Porto and Bob.", "Ben@a| Then Ana came.")
+    for one, two, weight in some:
+        talk.write([Edge(entity_id(one), entity_id(two), Link.ALIAS, weight, "t0")])
+    group = {name: talk.names_of(name) for name in NAMED}
+    for one in NAMED:
+        assert key(one) in group[one]
+        for two in NAMED:
+            assert (key(two) in group[one]) == (key(one) in group[two]) == (group[one] == group[two])
+    latest = {frozenset((one, two)): weight for one, two, weight in some}
+    assert all(key(two) in group[one] for one, two, _ in some if latest[frozenset((one, two))])
+    again = Talk("Ben@a| I met Mel, Melanie, Ana Silva, Porto and Bob.", "Ben@a| Then Ana came.")
+    again.write([Edge(entity_id(one), entity_id(two), Link.ALIAS, weight, "t0") for one, two, weight in some])
+    assert all(again.names_of(name) == group[name] for name in NAMED)
+
+
+@settings(max_examples=10)
+@given(st.lists(st.sampled_from(sorted(MERGED)), min_size=1, max_size=5, unique=True))
+def test_merging_and_undoing_restores_the_answers(cases: list[str]) -> None:
+    talk = Talk(*(line for case in cases for line in MERGED[case][0]))
+    bare, before = talk.graph, answers(talk.graph, *CUES)
+    talk.write(talk.merged())
+    answers(talk.graph, *CUES)
+    assert answers(bare, *CUES) == before
+    cut = replace(
+        talk.graph,
+        revision=bare.revision,
+        edges=talk.graph.edges.keep(np.arange(len(talk.graph.edges)) < len(bare.edges)),
+        _parent=None,
+    )
+    assert answers(cut, *CUES) == before
+
+
+def test_a_store_undoes_merges_and_drops_them_with_the_names(tmp_path: Path) -> None:
+    store = SQLite(tmp_path / "memory.db")
+    commit = partial(store.commit, SCOPE)
+    commit(change(told(*MERGED["a beginning, spoken to"][0])))
+    bare = Graph().plus(store.changes(SCOPE, 0))
+    read: Reader = lambda rows: store.nodes(SCOPE, [bare.id(int(row)) for row in rows])  # noqa: E731
+    edges = merged(bare, np.flatnonzero(bare.episodes), read)
+    assert edges
+    commit(Change(edges=edges, batch=Batch("b1", NOON)))
+    whole = Graph().plus(store.changes(SCOPE, 0))
+    assert links.same(whole).of
+    commit(Change(undo="b1"))
+    undone = Graph().plus(store.changes(SCOPE, 0))
+    assert not differences(replace(undone, revision=bare.revision), bare)
+    assert answers(undone, *CUES) == answers(bare, *CUES)
+    commit(Change(edges=edges, batch=Batch("b2", NOON)))
+    commit(Change(forgotten=(Forgotten("t2", b"2"),)))  # nothing else mentions Melanie
+    assert not links.same(Graph().plus(store.changes(SCOPE, 0))).of
+    store.close()
+
+
+@pytest.mark.parametrize("case", ["a beginning, spoken to", "my sister", "a first name, one session"])
+def test_what_only_a_forgotten_memory_shows_goes_with_it(case: str, tmp_path: Path) -> None:
+    store = SQLite(tmp_path / "memory.db")
+    lines = (*MERGED[case][0], "Zoe@z| I like Mel.")
+    grown = Graph().plus(store.commit(SCOPE, change(told(*lines))))
+    rows = np.flatnonzero(grown.episodes)
+    edges = merged(grown, rows, lambda some: store.nodes(SCOPE, [grown.id(int(row)) for row in some]))
+    grown = grown.plus(store.commit(SCOPE, Change(edges=edges)))
+    (shown,) = {edge.evidence for edge in edges}
+    grown = grown.plus(store.commit(SCOPE, Change(forgotten=(Forgotten(str(shown), b"1"),))))
+    reloaded = Graph().plus(store.changes(SCOPE, 0))
+    assert reloaded.row("entity:nadia") is None
+    assert not links.same(reloaded).of
+    assert not differences(grown, reloaded)
+    store.close()
