@@ -5,15 +5,16 @@ from dataclasses import dataclass
 import numpy as np
 
 from ..graph import TOUCHES, Earlier, Graph
-from ..model import Mask, Rows, Touch
+from ..model import MARKING, Mask, Rows, Touch
 
 _STIMULATED = TOUCHES.index(Touch.STIMULATED)
+_ACCESSES = np.array([number for number, touch in enumerate(TOUCHES) if touch not in MARKING])
 
 
 def dormant(graph: Graph, W: int) -> Mask:  # noqa: N803
     """The rows that were not touched in the last ``W`` retrievals that stirred anything.
 
-    A touch is any access: stored, stirred, brought back or used.
+    A touch is any access: stored, stirred, brought back or used. To be marked is none.
     """
     slept = graph.derived("retrievals", _retrievals)
     return graph.episodes & (slept.count - slept.last >= W)
@@ -42,5 +43,6 @@ def _retrievals(graph: Graph, before: Earlier[_Retrievals] | None) -> _Retrieval
     number = np.zeros(len(table) - start, np.intp)
     number[places - start] = begins
     number = count + np.cumsum(number)
-    last[table["rows"][start:]] = number
+    accessed = np.isin(table["touches"][start:], _ACCESSES)
+    last[table["rows"][start:][accessed]] = number[accessed]
     return _Retrievals(int(number[-1]) if len(number) else count, last)

@@ -7,7 +7,7 @@ import numpy as np
 
 from ..graph import EPOCH, LINKS, Graph
 from ..language.signifiers import signifiers
-from ..model import MENTIONING, Access, Interval, Link, Node, NodeId
+from ..model import MARKING, MENTIONING, Access, Interval, Link, Node, NodeId
 
 _STRANDS = (Link.ASSOCIATION, Link.DERIVED_FROM, Link.SUPPORTS, Link.CONTRADICTS, Link.SUPERSEDES)
 
@@ -27,7 +27,7 @@ class Particle:
 
     ``keys`` are the ids of the names mentioned. ``imprint`` is who said it, in which session, from which source.
     ``event`` is the stretch of time for which it holds, None where it is open on both sides; an open side is the end
-    of time. ``accesses`` are all its accesses, the first its creation.
+    of time. ``accesses`` are all its accesses, the first its creation; marks are none.
     """
 
     id: NodeId
@@ -66,5 +66,5 @@ def particle(graph: Graph, node: Node) -> Particle:
             for link, other, weight in (*leaving, *arriving)
             if link in _STRANDS
         ),
-        accesses=graph.accesses_of(row),
+        accesses=tuple(access for access in graph.accesses_of(row) if access.touch not in MARKING),
     )

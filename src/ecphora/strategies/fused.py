@@ -6,16 +6,17 @@ docs/evidence.md.
 """
 
 from collections.abc import Collection
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import compress
 
 import numpy as np
 
 from .. import weights
-from ..graph import Graph
+from ..graph import Graph, seconds
 from ..model import Cue, Mask, Scores
 from ..ports import Activation, Trail
-from ..stages import times
+from ..stages import choose, experience, standing, times
+from ..stages.fading import Fading, archived, faintness, protected
 from ..stages.knowing import Knowing
 from ..stages.ranker import Ranker, Weighed
 from ..stages.sheet import sheet
@@ -23,6 +24,12 @@ from ..stages.touch import View, look
 
 USEFUL = "useful before"
 """The share of what feedback taught."""
+TOGETHER = "used together"
+"""The share of what was of use together with a memory that comes back."""
+FADING, ARCHIVED = "fading", "archived"
+"""The shares that take from a memory what it lost by age, and what sets it behind those that are not archived."""
+BEHIND = 0.999
+"""How far behind the last memory the first archived one stands, in parts of its score."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,13 +38,23 @@ class Fused:
 
     ``useful`` is what a memory gains that answered the same question before, less for one less like it.
     ``outdated`` is the part of its score that a memory loses when it no longer holds at the time asked about.
+    ``together`` is the part of its score that one of the best lends to what was of use together with it.
+    ``faint`` is the part of its score that a memory loses once all of its importance has faded; without ``fading`` it
+    loses none. What is archived comes after all else, and what is protected loses nothing by either.
     """
 
     ranker: Ranker = field(default_factory=lambda: weights.fused()[0])
     knowing: Knowing = field(default_factory=lambda: weights.fused()[1])
     useful: float = 3.0
     outdated: float = 0.5
+    together: float = 0.3
+    fading: Fading | None = None
+    faint: float = 0.1
     name: str = "fused"
+
+    def unaided(self) -> "Fused":
+        """The same without what feedback taught: to see what a memory would bring back by itself."""
+        return replace(self, useful=0.0, together=0.0)
 
     def activate(self, cue: Cue, graph: Graph, /) -> Activation:
         """Score the memories of the pool, and what replaced them."""
@@ -55,6 +72,14 @@ class Fused:
         if len(view.useful.rows):
             shares[USEFUL], trails[USEFUL] = self._useful(view, scores)
             scores += shares[USEFUL]
+        gained, trail = self._company(view, scores)
+        if gained.any():
+            shares[TOGETHER], trails[TOGETHER] = gained, trail
+            scores = scores + gained
+        if self.fading is not None:
+            lost = scores * faintness(graph, self.fading, seconds(cue.as_of or cue.now))
+            shares[FADING] = (-self.faint * lost).astype(np.float32)
+            scores = scores + shares[FADING]
         # What no longer holds points to what holds instead, and steps back behind it.
         old = times.outdated(graph, cue)
         if old.any():
@@ -62,6 +87,14 @@ class Fused:
             scores = scores + shares["successor"] * view.allowed
             shares["outdated"] = (-self.outdated * scores * old).astype(np.float32)
             scores = scores + shares["outdated"]
+        gained, trail = standing.led(graph, cue, scores, view.allowed)
+        if gained.any():
+            shares["standing"], trails["standing"] = gained, trail
+            scores = scores + gained
+        back = _archived(graph, scores, view.allowed)
+        if back.any():
+            lowered = _behind(scores, back, view.allowed)
+            shares[ARCHIVED], scores = lowered - scores, lowered
         return Activation(
             scores=scores,
             shares=shares,
@@ -76,6 +109,31 @@ class Fused:
         share[known.rows] = self.useful * known.values * (scores[known.rows] > 0)
         by[known.rows] = known.by
         return share, Trail(by, np.full(len(by), -1, np.intp), one=True)
+
+    def _company(self, view: View, scores: Scores) -> tuple[Scores, Trail]:
+        """What may come back gains from the best memories with which it was of use together, and these as the way."""
+        share, by = view.graph.zeros(), np.full(len(view.graph), -1, np.intp)
+        if self.together:
+            best = choose.best(scores, view.allowed, experience.COMPANIONS)
+            found = experience.together(view.graph, best, scores[best])
+            share[found.rows] = self.together * found.values * view.allowed[found.rows]
+            by[found.rows] = found.by
+        return share, Trail(by, np.full(len(by), -1, np.intp), one=True)
+
+
+def _archived(graph: Graph, scores: Scores, allowed: Mask) -> Mask:
+    """The active rows that are archived, and not protected."""
+    return archived(graph) & ~protected(graph) & allowed & (scores > 0)
+
+
+def _behind(scores: Scores, back: Mask, allowed: Mask) -> Scores:
+    """Scores in which some active rows stand behind all others, in their order among each other."""
+    front = allowed & (scores > 0) & ~back
+    first, last = scores[back].max(), scores[front].min(initial=np.inf)
+    lowered = scores.copy()
+    if last <= first:
+        lowered[back] *= BEHIND * float(last) / float(first)
+    return lowered
 
 
 def _whole(graph: Graph, view: View, weighed: Weighed) -> dict[str, Scores]:

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from ..graph import LINKS, Graph
-from ..model import Change, Edge, Forgotten, Kind, Link, NodeId, Superseded
+from ..model import Change, Edge, Forgotten, Kind, Link, NodeId, Superseded, Touch
 from ..stages import chronology, engrams
 from .samples import (
     NOON,
@@ -125,9 +125,10 @@ def _histories() -> Callable[[Opener], Any]:  # noqa: C901  # many rules, each s
             self.commit(sample_change(*nodes, edges=edges))
 
         @precondition(lambda self: bool(self.alive()))
-        @rule(picks=st.lists(pick, max_size=4))
-        def touch(self, picks: list[int]) -> None:
-            self.commit(Change(accesses=tuple(_access(id_, 0.5) for id_ in self.some(picks))))
+        @rule(picks=st.lists(pick, max_size=4), touch=st.sampled_from(list(Touch)))
+        def touch(self, picks: list[int], touch: Touch) -> None:
+            accesses = (replace(_access(id_, 0.5), touch=touch) for id_ in self.some(picks))
+            self.commit(Change(accesses=tuple(accesses)))
 
         @precondition(lambda self: bool(self.alive()))
         @rule(old=pick, new=pick, days=st.integers(-2, 2))
