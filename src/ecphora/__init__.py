@@ -4,6 +4,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from .answer import Answer
     from .embedders.e5 import E5
     from .embedders.hashing import Hashing
     from .embedders.minilm import MiniLM
@@ -11,6 +12,9 @@ if TYPE_CHECKING:
     from .embedders.sentence_transformers import SentenceTransformersEmbedder
     from .errors import EcphoraError
     from .explain import Fell, WhyNot
+    from .guest import Guest
+    from .llms.llamacpp import LlamaCpp
+    from .llms.openai import OpenAIChat
     from .memory import Memory
     from .model import Episode, Evidence, Filter, Hit, Node, Recollection, Remembered, Why
     from .reembedding import reembed
@@ -19,17 +23,21 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 _HOMES = {
+    "Answer": "answer",
     "E5": "embedders.e5",
     "EcphoraError": "errors",
     "Episode": "model",
     "Evidence": "model",
     "Fell": "explain",
     "Filter": "model",
+    "Guest": "guest",
     "Hashing": "embedders.hashing",
     "Hit": "model",
+    "LlamaCpp": "llms.llamacpp",
     "Memory": "memory",
     "MiniLM": "embedders.minilm",
     "Node": "model",
+    "OpenAIChat": "llms.openai",
     "OpenAIEmbedder": "embedders.openai",
     "Recollection": "model",
     "Remembered": "model",
@@ -40,18 +48,22 @@ _HOMES = {
     "reembed": "reembedding",
 }
 
-__all__ = [
+__all__ = [  # noqa: RUF022  # plainly sorted
+    "Answer",
     "E5",
     "EcphoraError",
     "Episode",
     "Evidence",
     "Fell",
     "Filter",
+    "Guest",
     "Hashing",
     "Hit",
+    "LlamaCpp",
     "Memory",
     "MiniLM",
     "Node",
+    "OpenAIChat",
     "OpenAIEmbedder",
     "Recollection",
     "Remembered",

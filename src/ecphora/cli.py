@@ -477,7 +477,7 @@ def demo(ctx: click.Context, *, db: Path | None, keep: bool, embedder: str, as_j
 
 
 class _Later(click.Command):
-    """Stands for a command of :mod:`ecphora.bench` until it is called: listing the commands does not load it."""
+    """Stands for a command of another module until it is called: listing the commands does not load it."""
 
     def __init__(self, name: str, module: str, help_: str) -> None:
         super().__init__(name, help=help_)
@@ -490,8 +490,19 @@ class _Later(click.Command):
         return command.make_context(info_name, args, parent, **extra)
 
 
-main.add_command(_Later("learn", ".bench.teach", "Learn from questions whose evidence is known."))
-main.add_command(_Later("bench", ".bench.commands", "Measure recall on public data sets."))
+for _name, _module, _help in (
+    ("ask", ".conversation", "Answer a question from what is remembered."),
+    ("chat", ".conversation", "Talk with somebody who remembers."),
+    ("consolidate", ".upkeep", "Make sense of what is new."),
+    ("undo", ".upkeep", "Take back the latest consolidation."),
+    ("insights", ".upkeep", "Show what memories say together."),
+    ("faded", ".upkeep", "Show what sank."),
+    ("protect", ".upkeep", "Keep memories from fading."),
+    ("archive", ".upkeep", "Put memories behind all others."),
+    ("learn", ".bench.teach", "Learn from questions whose evidence is known."),
+    ("bench", ".bench.commands", "Measure recall on public data sets."),
+):
+    main.add_command(_Later(_name, _module, _help))
 
 if __name__ == "__main__":
     main()

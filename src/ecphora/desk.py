@@ -20,7 +20,7 @@ if TYPE_CHECKING:  # these cost a third of a second, which --help should not
 
     from .explain import WhyNot
     from .memory import Memory
-    from .model import Access, Node, Recollection, Vectors
+    from .model import Access, Node, Recollection, Standing, Vectors
     from .settings import Settings
 
 MISSING = 3
@@ -315,11 +315,22 @@ def recollected(found: "Recollection") -> dict[str, Any]:
                 "rank": rank,
                 "score": hit.score,
                 **noted(hit.node),
+                "standing": None if hit.standing is None else stood(hit.standing),
                 "because": sentence(hit.why),
                 "why": [{"stage": s.stage, "value": s.value, "path": list(s.path)} for s in hit.why.shares],
             }
             for rank, hit in enumerate(found, 1)
         ],
+    }
+
+
+def stood(standing: "Standing") -> dict[str, Any]:
+    """How a memory stands, as JSON values."""
+    return {
+        "holds": standing.holds,
+        "until": None if standing.until is None else standing.until.isoformat(),
+        "replaced_by": list(standing.replaced_by),
+        "contradicted_by": list(standing.contradicted_by),
     }
 
 

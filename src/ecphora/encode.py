@@ -42,7 +42,8 @@ from .model import (
     Vectors,
 )
 from .ports import Embedder
-from .stages import people
+from .stages import people, standing
+from .stages.claiming import CLAIM
 
 LONGEST = 1_000_000
 """Characters of the longest text that is taken; a book should come as its chapters."""
@@ -79,7 +80,7 @@ def draft(episode: Episode, now: datetime) -> Draft:
         field: _checked_name(field, getattr(episode, field))
         for field in ("id", "speaker", "session", "title", "source", "supersedes")
     }
-    if (names_["id"] or "").startswith((ENTITY, INSIGHT, QUESTION)):
+    if (names_["id"] or "").startswith((ENTITY, INSIGHT, QUESTION, CLAIM)):
         raise InvalidInput(f"the id {episode.id!r} begins as those of names, insights or questions do; choose another")
     if not (isinstance(episode.trust, int | float) and 0 <= episode.trust <= 1):
         raise InvalidInput(f"trust is {episode.trust!r}; give a number from 0 to 1")
@@ -275,14 +276,21 @@ def barred(draft_: Draft, graph: Graph) -> bool:
 
 
 def superseding(graph: Graph, row: int, *, later: bool) -> list[NodeId]:
-    """The chain of memories that replaced a row (``later``) or that it replaced, nearest first."""
+    """The chain of memories that replaced a row (``later``) or that it replaced, nearest first.
+
+    Whether somebody said so in so many words, or consolidation found it in what they claim.
+    """
     follow, end = (graph.edges_to, "src") if later else (graph.edges_from, "dst")
+    claimed = standing.successions(graph)
+    these, those = (claimed.old, claimed.new) if later else (claimed.new, claimed.old)
     found: list[int] = []
     here = [row]
     while here:
         places, _ = follow(np.unique(np.array(here)))
         places = places[graph.edges["links"][places] == LINKS.index(Link.SUPERSEDES)]
-        here = [r for r in graph.edges[end][places].tolist() if r not in found and r != row]
+        by_claims = those[np.isin(these, here) & ~claimed.against].tolist()
+        reached = dict.fromkeys([*graph.edges[end][places].tolist(), *by_claims])
+        here = [r for r in reached if r not in found and r != row]
         found.extend(here)
     return [graph.id(r) for r in found]
 

@@ -13,6 +13,7 @@ from .ports import Activation, Trail
 from .stages import choose
 from .stages.covering import covering
 from .stages.seed import Postings
+from .stages.standing import standing
 
 PRIORS = frozenset({"length", "asks", "dated", "names"})
 """Shares that do not depend on the question."""
@@ -119,10 +120,17 @@ def why(graph: Graph, activation: Activation, row: int) -> Why:
     )
 
 
-def hits_of(graph: Graph, activation: Activation, nodes: Iterable[Node], *, explain: bool) -> list[Hit]:
-    """Nodes as hits, in their order, with the reasons if asked."""
+def hits_of(
+    graph: Graph, activation: Activation, nodes: Iterable[Node], *, explain: bool, cue: Cue | None = None
+) -> list[Hit]:
+    """Nodes as hits, in their order, with the reasons if asked, and how each stands at the time the cue asks about."""
     return [
-        Hit(node, float(activation.scores[row]), why(graph, activation, row) if explain else Why(()))
+        Hit(
+            node,
+            float(activation.scores[row]),
+            why(graph, activation, row) if explain else Why(()),
+            None if cue is None else standing(graph, row, cue),
+        )
         for node in nodes
         if (row := graph.row(node.id)) is not None
     ]

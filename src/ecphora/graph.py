@@ -68,7 +68,8 @@ class Graph:
 
     Tables: ``nodes`` (one entry a row; ``valid_to`` is infinite while open, ``closed`` is when that end was recorded),
     ``words`` (distinct words of each row), ``told`` (times each row's text speaks of), ``vectored`` with ``vectors``
-    (rows that have a vector), ``edges``, ``accesses``. Times are seconds since 1970. Speakers, sessions, documents and
+    (rows that have a vector), ``edges`` (``evidence`` is the row that shows one, -1 for its own source), ``accesses``.
+    Times are seconds since 1970. Speakers, sessions, documents and
     sources are numbers into ``speakers`` and so on, -1 for none. ``barred`` are the ids and digests of what was
     forgotten on purpose. ``marks`` say how far each sleeper has come.
     """
@@ -79,7 +80,7 @@ class Graph:
     told: Table = field(default_factory=lambda: Table.of(rows="i4", starts="f8", ends="f8"))
     vectored: Table = field(default_factory=lambda: Table.of(rows="i4"))
     vectors: Column = field(default_factory=lambda: Column(np.empty((0, 0), np.float32)))
-    edges: Table = field(default_factory=lambda: Table.of(src="i4", dst="i4", links="i1", weights="f4"))
+    edges: Table = field(default_factory=lambda: Table.of(src="i4", dst="i4", links="i1", weights="f4", evidence="i4"))
     accesses: Table = field(
         default_factory=lambda: Table.of(rows="i4", at="f8", seq="i8", touches="i1", strengths="f4")
     )
@@ -298,9 +299,11 @@ class Graph:
         """The names that nothing mentions once only the rows under a mask stay; stores drop them likewise."""
         src, dst = self.edges["src"], self.edges["dst"]
         mentions = np.isin(self.edges["links"], [_LINK_NUMBER[link] for link in MENTIONING])
-        left = np.unique(dst[mentions & ~keep[src]])
+        shown = self.edges["evidence"]
+        stays = keep[src] & (keep[shown] | (shown < 0))
+        left = np.unique(dst[mentions & ~stays])
         left = left[self.of_kind(Kind.ENTITY)[left]]
-        left = left[~np.isin(left, dst[mentions & keep[src]])]
+        left = left[~np.isin(left, dst[mentions & stays])]
         # A name that was mentioned again before its last mention went has stayed all the while.
         made = {node.id for node in change.nodes}
         again = self.rows(edge.dst for edge in change.edges if edge.link in MENTIONING and edge.dst not in made)
@@ -334,6 +337,9 @@ class Graph:
             shorter = table.keep(mask)
             return shorter.put(np.arange(len(shorter)), **{name: moved[shorter[name]] for name in row_columns})
 
+        edges = self.edges.keep(keep[self.edges["evidence"]] | (self.edges["evidence"] < 0))  # shown by what stays
+        edges = kept(edges, "src", "dst")
+        shown = edges["evidence"]
         nodes = self.nodes.keep(keep)
         codes = {
             name: getattr(self, name).keep(nodes[name]) for name in ("speakers", "sessions", "documents", "sources")
@@ -344,7 +350,7 @@ class Graph:
             told=kept(self.told, "rows"),
             vectored=kept(self.vectored, "rows"),
             vectors=Column(self.vectors.view[keep[self.vectored["rows"]]]),
-            edges=kept(self.edges, "src", "dst"),
+            edges=edges.put(np.arange(len(edges)), evidence=np.where(shown < 0, -1, moved[shown])),
             accesses=kept(self.accesses, "rows"),
             **{name: names for name, (names, _) in codes.items()},
             barred=barred,
@@ -441,6 +447,7 @@ def _with_edges(graph: Graph, edges: Sequence[Edge]) -> Graph:
         dst=[dst for _, dst, _ in whole],
         links=[_LINK_NUMBER[edge.link] for _, _, edge in whole],
         weights=[edge.weight for _, _, edge in whole],
+        evidence=[-1 if edge.evidence is None else index.get(edge.evidence, -1) for _, _, edge in whole],
     )
     return replace(graph, edges=table)
 

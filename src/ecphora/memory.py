@@ -1,28 +1,30 @@
 """Memory: the verbs. It fetches, calls something pure, and commits; it computes nothing itself."""
 
-import threading
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from time import perf_counter
 from types import TracebackType
-from typing import Self, TextIO
+from typing import Any, Self, TextIO
 
 import numpy as np
 
-from . import encode, strategies
+from . import encode, sleeping, strategies
+from .answer import BUDGET, Answer, answer
 from .embedders.minilm import MiniLM
-from .errors import EmbedderMismatch, InvalidInput, StaleChange, StoreBusy, WrongVector
+from .errors import EmbedderMismatch, InvalidInput
 from .explain import Answered, WhyNot, hits_of, why_not
 from .extractors.rules import Rules
 from .graph import Graph
+from .guest import Guest
 from .interchange import jsonl
 from .interchange.jsonl import Count
 from .language.moments import moment
 from .language.tokens import tokens
 from .model import (
     Access,
+    Batch,
     Change,
     Cost,
     Cue,
@@ -31,6 +33,7 @@ from .model import (
     Filter,
     History,
     Hit,
+    Insight,
     Metadata,
     Node,
     NodeId,
@@ -38,56 +41,21 @@ from .model import (
     Remembered,
     ScopeInfo,
     Touch,
-    Vector,
-    Vectors,
 )
-from .ports import Activation, Clock, Embedder, Extractor, Progress, Reader, Sleeper, Store, StoringIsQuerying, Strategy
-from .stages import choose, chronology, gate
+from .pen import TRIES, LiveGraph, Pen, felt
+from .ports import LLM, Activation, Clock, Embedder, Extractor, Progress, Store, Strategy
+from .sleeping import Consolidated, Trigger
+from .stages import choose, chronology, fading, gate, telling
 from .stores.sqlite import SQLite
 
 EVERYTHING = Filter()
 """The filter that lets everything through."""
 BATCH = 512
 """Episodes embedded and committed together when many are remembered."""
-TRIES = 100
-"""How often a change is made anew because another process was quicker."""
 
 
 def _utc_now() -> datetime:
     return datetime.now(UTC)  # noqa: TID251  # the one place that reads the clock
-
-
-class LiveGraph:
-    """The graph of one scope, kept up to date by what its store says was committed since."""
-
-    def __init__(self, store: Store, scope: str) -> None:
-        self._store = store
-        self._scope = scope
-        self._lock = threading.Lock()
-        self._graph = Graph()
-        self.embedder: str | None = None
-
-    def now(self) -> Graph:
-        """The graph as of the last commit of any process."""
-        with self._lock:
-            return self._grown(self._store.changes(self._scope, self._graph.revision))
-
-    def commit(self, change: Change) -> Graph:
-        """Commit a change and return the graph with it."""
-        written = self._store.commit(self._scope, change)
-        with self._lock:
-            if written.revision == self._graph.revision + 1 and not written.adopt:
-                return self._grown(written)
-            return self._grown(self._store.changes(self._scope, self._graph.revision))
-
-    def _grown(self, change: Change) -> Graph:
-        if change.adopt:  # other vectors: nothing of the old ones may stay
-            self._graph = Graph()
-            change = self._store.changes(self._scope, 0)
-        self.embedder = change.embedder or self.embedder
-        if change.revision > self._graph.revision:
-            self._graph = self._graph.plus(change)
-        return self._graph
 
 
 class Memory:
@@ -95,7 +63,8 @@ class Memory:
 
     ``path`` is a file, made on first use, or any other :class:`~ecphora.ports.Store`. ``scope`` says whose memory it
     is: nothing is read or written outside it. ``embedder``, ``extractor``, ``strategy`` and ``clock`` replace the
-    built-in ones. Safe to share between threads; any number of processes may open the file.
+    built-in ones. ``sleeps`` says when it consolidates by itself; by default only when it is told to. Safe to share
+    between threads; any number of processes may open the file.
 
     Raises ``EmbedderMismatch`` if the scope was written with another embedding model, and a ``StoreError`` if the
     file cannot be used.
@@ -109,6 +78,7 @@ class Memory:
         embedder: Embedder | None = None,
         extractor: Extractor | None = None,
         strategy: str | Strategy = "fused",
+        sleeps: Trigger | None = None,
         clock: Clock = _utc_now,
     ) -> None:
         self.scope = encode.checked_name("scope", scope)
@@ -116,12 +86,14 @@ class Memory:
         self._embedder = embedder or MiniLM()
         self._extractor = extractor or Rules()
         self._clock = clock
+        self._sleeps = sleeps
         if path == ":memory:" or not (isinstance(path, str | Path) or hasattr(path, "commit")):
             raise InvalidInput(f"{path!r} is no file and no store; for a memory that vanishes, use a temporary folder")
         self._owned = isinstance(path, str | Path)
         self._store: Store = SQLite(path) if isinstance(path, str | Path) else path
         try:
-            self._live = LiveGraph(self._store, self.scope)
+            live = LiveGraph(self._store, self.scope)
+            self._pen = Pen(self._store, self.scope, self._embedder, self._extractor, self.strategy, live)
             self.graph()
         except BaseException:
             self.close()
@@ -186,113 +158,23 @@ class Memory:
         drafts = [encode.draft(replace(plain, text=i) if isinstance(i, str) else i, now) for i in items]
         waiting = list(encode.distinct(drafts, self.graph()).values())
         outcome: dict[str, list[NodeId]] = {"new": [], "known": [], "refused": []}
-        at_once = 1 if self._storing_is_querying else BATCH  # what is stored later is stirred by what is stored first
+        if self._sleeps is not None and waiting:
+            first = waiting[0].pieces[0].session
+            if self._sleeps.due(self.graph(), first, now):
+                self.consolidate()
+        # What is stored later is stirred by what is stored first.
+        at_once = 1 if self._pen.storing_is_querying else BATCH
         for start in range(0, len(waiting), at_once):
-            fresh, known, refused = self._remember(waiting[start : start + at_once], now, restore=restore)
+            fresh, known, refused = self._pen.remember(waiting[start : start + at_once], now, restore=restore)
             outcome["new"].extend(fresh)
             outcome["known"].extend(known)
             outcome["refused"].extend(refused)
-            self._sleep(now)
+            self._pen.sleep(now)
             if progress is not None:
                 progress(min(start + at_once, len(waiting)), len(waiting))
         return Remembered(
             tuple(one.id for one in drafts), tuple(outcome["new"]), tuple(outcome["known"]), tuple(outcome["refused"])
         )
-
-    def _remember(
-        self, drafts: Sequence[encode.Draft], now: datetime, *, restore: bool
-    ) -> tuple[list[NodeId], list[NodeId], list[NodeId]]:
-        """Write a batch; what is new is decided against the state it is written to, whoever else writes."""
-        vectors: dict[NodeId, Vector] = {}
-        for _ in range(TRIES):
-            graph = self.graph()
-            known = [one for one in drafts if self._known(graph, one)]
-            there = {one.id for one in known}
-            refused = [one for one in drafts if one.id not in there and not restore and encode.barred(one, graph)]
-            settled = there.union(one.id for one in refused)
-            fresh = [one for one in drafts if one.id not in settled]
-            nodes = [node for one in fresh for node in one.pieces if node.id not in vectors]
-            vectors.update(zip((node.id for node in nodes), self._embedded(map(encode.spoken, nodes)), strict=True))
-            change = self._encoded(fresh, known, graph, vectors, now)
-            if (change.nodes or change.accesses) and not self._committed(change):
-                continue
-            return [one.id for one in fresh], [one.id for one in known], [one.id for one in refused]
-        raise self._outrun()
-
-    def _known(self, graph: Graph, draft: encode.Draft) -> bool:
-        ids = encode.rows_of(graph, draft.id)
-        stored = self._store.nodes(self.scope, ids) if ids else []
-        if not encode.same(draft, stored) if stored else any(graph.row(node.id) is not None for node in draft.pieces):
-            raise encode.collision(draft)
-        return bool(stored)
-
-    def _embedded(self, texts: Iterable[str], *, cue: bool = False) -> Vectors:
-        asked = list(texts)
-        vectors, expected = self._embedder.embed(asked, cue=cue), (len(asked), self._embedder.dim)
-        if vectors.shape != expected:
-            raise WrongVector(
-                f"{self._embedder.name} gave vectors of shape {vectors.shape}, not {expected}; mend the embedder"
-            )
-        if not np.isfinite(vectors).all():
-            raise WrongVector(f"{self._embedder.name} gave numbers that are not finite; mend the embedder")
-        return vectors
-
-    def _encoded(
-        self,
-        fresh: Sequence[encode.Draft],
-        known: Sequence[encode.Draft],
-        graph: Graph,
-        vectors: Mapping[NodeId, Vector],
-        now: datetime,
-    ) -> Change:
-        nodes = [node for one in fresh for node in one.pieces]
-        mentions = self._extractor.extract([node.text for node in nodes])
-        change = encode.encode(
-            fresh,
-            graph,
-            vectors={node.id: vectors[node.id] for node in nodes},
-            mentions=dict(zip((node.id for node in nodes), mentions, strict=True)),
-            embedder=self._embedder.name,
-            now=now,
-        )
-        again = [Access(node, now, Touch.ENCODED) for one in known for node in encode.rows_of(graph, one.id)]
-        stirred = self._stirred(nodes, graph, vectors, now) if self._storing_is_querying else ()
-        return replace(change, accesses=(*again, *stirred))
-
-    @property
-    def _storing_is_querying(self) -> bool:
-        return isinstance(self.strategy, StoringIsQuerying) and self.strategy.storing_is_querying
-
-    def _stirred(
-        self, nodes: Sequence[Node], graph: Graph, vectors: Mapping[NodeId, Vector], now: datetime
-    ) -> Iterator[Access]:
-        """What new episodes stir as cues of what was there before them."""
-        for node in nodes:
-            cue = encode.cue(node.text, now, vector=vectors[node.id], meaning=self._embedder.reads(node.text))
-            yield from _felt(graph, self.strategy.activate(cue, graph), now)
-
-    def _sleep(self, now: datetime) -> None:
-        """Let a strategy that sleeps work on what is new, piece by piece, each committed whole or not at all."""
-        sleeper = self.strategy
-        if not isinstance(sleeper, Sleeper):
-            return
-        for _ in range(TRIES):
-            graph = self.graph()
-            while sleeper.due(graph):
-                change = sleeper.sleep(graph, self._reader(graph), now)
-                ids, texts = [node.id for node in change.nodes], map(encode.spoken, change.nodes)
-                vectors = dict(zip(ids, self._embedded(texts), strict=True)) if ids else {}
-                readings = {node.id: encode.read(node) for node in change.nodes}
-                whole = replace(change, readings=readings, vectors=vectors, embedder=self._embedder.name)
-                if not self._committed(whole):
-                    break
-                graph = self.graph()
-            else:
-                return
-        raise self._outrun()
-
-    def _reader(self, graph: Graph) -> Reader:
-        return lambda rows: self._store.nodes(self.scope, [graph.id(row) for row in rows])
 
     # ---- recall
 
@@ -371,11 +253,11 @@ class Memory:
         # Those that come back keep their order among each other: the one touched longest ago is touched first.
         returned = [scores[row] for row in chronology.in_order(graph, np.array(list(scores), np.intp)).tolist()]
         recalled = (Access(hit.id, now, Touch.RECALLED, hit.score) for hit in returned)
-        accesses = (*_felt(graph, activation, now), *recalled)
+        accesses = (*felt(graph, activation, now), *recalled)
         if accesses:
-            self._live.commit(Change(accesses=accesses))
+            self._pen.live.commit(Change(accesses=accesses))
         if activation.leaves is not None:
-            self._remember([encode.draft(activation.leaves, now)], now, restore=False)
+            self._pen.remember([encode.draft(activation.leaves, now)], now, restore=False)
 
     def feedback(self, found: Recollection, used: Iterable[NodeId]) -> NodeId:
         """Keep which hits of a recollection were of use; the id of what is kept, by which ``forget`` takes it back.
@@ -391,18 +273,17 @@ class Memory:
         if strange := [id_ for id_ in chosen if id_ not in {hit.id for hit in found}]:
             raise InvalidInput(f"{strange[0]!r} is not among what came back; give ids of hits of this recollection")
         now, model = self._clock(), self._embedder
-        for _ in range(TRIES):
-            change = encode.feedback(found, chosen, self.graph(), embedder=model.name, dim=model.dim, now=now)
-            if not change.nodes or self._committed(change):
-                return encode.question_id(found.cue, chosen)
-        raise self._outrun()
+        self._pen.commit(
+            lambda graph: encode.feedback(found, chosen, graph, embedder=model.name, dim=model.dim, now=now)
+        )
+        return encode.question_id(found.cue, chosen)
 
     def cue(self, question: str, *, where: Filter = EVERYTHING, as_of: object = None, known_at: object = None) -> Cue:
         """A question as strategies see it: with its vector, its words and names, and the times it asks about."""
         question = encode.checked_question(question)
         graph, now = self.graph(), self._clock()
         parts = encode.parts(question, graph)
-        vectors = self._embedded(parts.texts, cue=True) if len(graph) else None
+        vectors = self._pen.embedded(parts.texts, cue=True) if len(graph) else None
         stored = graph.vectors.view
         if vectors is not None and len(stored) and stored.shape[1] != vectors.shape[1]:
             raise EmbedderMismatch(
@@ -423,7 +304,7 @@ class Memory:
 
     def _hits(self, graph: Graph, cue: Cue, activation: Activation, limit: int, *, explain: bool) -> list[Hit]:
         rows = choose.best(activation.scores, choose.allowed(graph, cue), limit)
-        return hits_of(graph, activation, self._reader(graph)(rows), explain=explain)
+        return hits_of(graph, activation, self._pen.reader(graph)(rows), explain=explain, cue=cue)
 
     # ---- look up
 
@@ -470,13 +351,112 @@ class Memory:
             nodes = self._store.nodes(self.scope, encode.wholes(graph, pieces))
             if not nodes:
                 return Erased((), ())
-            if not self._committed(encode.forget(nodes)):
+            if not self._pen.committed(encode.forget(nodes)):
                 continue
             after = self.graph()
             names = [graph.id(row) for row in graph.named_by(graph.rows(node.id for node in nodes)).tolist()]
             episodes = dict.fromkeys(node.document or node.id for node in nodes)
             return Erased(tuple(episodes), tuple(name for name in names if after.row(name) is None))
-        raise self._outrun()
+        raise self._pen.outrun()
+
+    # ---- sleep
+
+    def consolidate(
+        self,
+        *,
+        llm: LLM | Guest | None = None,
+        seconds: float | None = None,
+        tokens: int | None = None,
+        dry_run: bool = False,
+        progress: Progress | None = None,
+    ) -> Consolidated:
+        """Make sense of what is new: which facts changed, which names mean the same, what belongs together.
+
+        Nothing is deleted or rewritten, and the whole run can be undone. It costs what is new, stops after so many
+        ``seconds`` or ``tokens`` of a language model, and goes on the next time. ``dry_run`` writes nothing and says
+        what would be. Past questions with feedback are replayed: a run that costs a point of their recall is refused.
+        """
+        return sleeping.night(
+            self._pen,
+            self._clock(),
+            self.cue,
+            guest=llm if isinstance(llm, Guest | None) else Guest(llm),
+            limits=sleeping.Limits(seconds, tokens),
+            dry_run=dry_run,
+            progress=progress,
+        )
+
+    def undo(self, batch: str | None = None) -> Batch:
+        """Take back the latest run of consolidation, or the one of an id if that is the latest; every row it wrote."""
+        known = self.batches()
+        if not known:
+            raise InvalidInput(f"scope {self.scope!r} has no run of consolidation to undo")
+        wanted = known[-1].id if batch is None else batch
+        self._pen.commit(lambda _graph: Change(undo=wanted))
+        return known[-1]
+
+    def batches(self) -> list[Batch]:
+        """The runs of consolidation that can be undone, oldest first."""
+        return self._store.batches(self.scope)
+
+    def insights(self, question: str | None = None, *, limit: int = 20) -> list[Insight]:
+        """What consolidation found that memories say together, newest first, or those nearest to a question.
+
+        They lead to their sources and never stand in the place of a memory: ``recall`` brings back memories alone.
+        """
+        if limit < 1:
+            raise InvalidInput(f"limit is {limit}; it must be at least 1")
+        graph = self.graph()
+        if question is None:
+            told = telling.listed(graph)[:limit]
+        else:
+            vector = self.cue(question).vector
+            told = () if vector is None else tuple(one for one, _ in telling.nearest(graph, vector, limit))
+        read = self._pen.reader(graph)
+        found = []
+        for one in told:
+            node, *_ = (*read(np.array([one.row], np.intp)), None)
+            if node is not None:
+                found.append(Insight(node, one.level, tuple(read(one.sources)), one.holds))
+        return found
+
+    def faded(self, *, limit: int = 50) -> list[Node]:
+        """The memories that sank: of little importance by use and age, untouched for months; weakest first.
+
+        They are as easily recalled as ever. ``archive`` puts them behind all others, ``protect`` keeps them from this.
+        """
+        graph = self.graph()
+        rows = fading.faded(graph, fading.Fading(), self._clock().timestamp())
+        return self._pen.reader(graph)(rows[:limit])
+
+    def protect(self, ids: NodeId | Iterable[NodeId], *, on: bool = True) -> None:
+        """Keep memories from fading, or no longer so. Raises ``InvalidInput`` for an id that is not there."""
+        self._mark(ids, Touch.PROTECTED if on else Touch.RELEASED)
+
+    def archive(self, ids: NodeId | Iterable[NodeId], *, on: bool = True) -> None:
+        """Put memories behind all others, or back among them; they still come back where nothing else does.
+
+        Raises ``InvalidInput`` for an id that is not there.
+        """
+        self._mark(ids, Touch.ARCHIVED if on else Touch.RETURNED)
+
+    def _mark(self, ids: NodeId | Iterable[NodeId], touch: Touch) -> None:
+        wanted, now = [ids] if isinstance(ids, str) else list(ids), self._clock()
+
+        def marks(graph: Graph) -> Change:
+            rows = {id_: encode.rows_of(graph, id_) for id_ in wanted}
+            if missing := [id_ for id_, found in rows.items() if not found]:
+                raise InvalidInput(f"there is no memory {missing[0]!r}; nothing was marked")
+            return Change(accesses=tuple(Access(row, now, touch) for found in rows.values() for row in found))
+
+        self._pen.commit(marks)
+
+    def answer(self, question: str, llm: LLM | Guest | None = None, *, budget: int = BUDGET, **asked: Any) -> Answer:
+        """Answer a question from what is recalled for it, citing memories; the other keywords are those of ``recall``.
+
+        Without evidence the language model is not asked; without a model the best memory is quoted.
+        """
+        return answer(self.recall(question, **asked), llm, budget=budget)
 
     # ---- carry elsewhere
 
@@ -496,17 +476,6 @@ class Memory:
 
     # ---- the graph
 
-    def _committed(self, change: Change) -> bool:
-        """Commit, unless another process has changed what the change was made from: then it must be made anew."""
-        try:
-            self._live.commit(change)
-        except StaleChange:
-            return False
-        return True
-
-    def _outrun(self) -> StoreBusy:
-        return StoreBusy(f"other processes changed scope {self.scope!r} {TRIES} times meanwhile; try again")
-
     @property
     def read_only(self) -> bool:
         """Whether the store takes no writes."""
@@ -517,17 +486,4 @@ class Memory:
 
         Raises ``EmbedderMismatch`` if the scope's vectors come from another model than this memory's.
         """
-        graph = self._live.now()
-        stored = self._live.embedder
-        if stored is not None and stored != self._embedder.name:
-            raise EmbedderMismatch(
-                f"scope {self.scope!r} was embedded by {stored!r}, this memory was opened with "
-                f"{self._embedder.name!r}; open it with the first, or change it over once with ecphora.reembed"
-            )
-        return graph
-
-
-def _felt(graph: Graph, activation: Activation, now: datetime) -> Iterator[Access]:
-    """The accesses of the rows that a cue stirred, by row."""
-    for row in np.flatnonzero(activation.stimulus).tolist():
-        yield Access(graph.id(row), now, Touch.STIMULATED, float(activation.stimulus[row]))
+        return self._pen.graph()

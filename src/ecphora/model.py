@@ -163,7 +163,10 @@ class Reading:
 
 @dataclass(frozen=True, slots=True)
 class Edge:
-    """A directed, typed, weighted connection; ``evidence`` names the episode that says so, if it is not ``src``."""
+    """A directed, typed, weighted connection; ``evidence`` names the episode that says so, if it is not ``src``.
+
+    It goes with that episode, as it goes with either end.
+    """
 
     src: NodeId
     dst: NodeId

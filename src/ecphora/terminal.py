@@ -16,7 +16,7 @@ from rich.text import Text
 
 from .doctor import Report, Severity
 from .explain import PRIORS, WhyNot, sentence
-from .model import START, Evidence, History, Hit, Node, NodeId, Recollection, Share, Why
+from .model import MARKING, START, Evidence, History, Hit, Node, NodeId, Recollection, Share, Standing, Why
 
 NARROW = 76
 """Columns below which a hit's text stands under its line instead of beside it."""
@@ -116,7 +116,9 @@ def _said(
     if hit.node.title:
         rows.add_row(Text(safe(hit.node.title), style="italic"))
     rows.add_row(_shortened(hit.text, lines * max(20, width)))
-    if hit.node.valid_to is not None:
+    if hit.standing is not None:
+        rows.add_row(Text(stands(hit.standing, naming), style="yellow"))
+    elif hit.node.valid_to is not None:
         rows.add_row(Text(f"held until {clock(hit.node.valid_to)}", style="yellow"))
     if explain:
         rows.add_row(Text(safe(sentence(hit.why, naming))))
@@ -125,6 +127,17 @@ def _said(
     elif explain is None and hit.why.shares:
         rows.add_row(Text(top_shares(hit.why, width), style="bright_black"))
     return rows
+
+
+def stands(standing: Standing, naming: Naming = str) -> str:
+    """How a memory stands, in words."""
+    parts = []
+    if standing.until is not None:
+        parts.append(f"{'holds' if standing.holds else 'held'} until {clock(standing.until)}")
+    for what, ids in (("replaced by", standing.replaced_by), ("contradicted by", standing.contradicted_by)):
+        if ids:
+            parts.append(f"{what} {', '.join(map(naming, ids))}")
+    return safe("; ".join(parts) or "holds no more")
 
 
 def top_shares(why: Why, width: int) -> str:
@@ -251,9 +264,10 @@ def history(console: Console, found: History) -> None:
     if found.node.valid_to is not None:
         console.print(f"          held until {clock(found.node.valid_to)}", style="yellow")
     console.print(f"          recorded {clock(found.node.recorded_at)}", style="bright_black")
-    counts = Counter(access.touch.value for access in found.accesses)
+    accesses = [access for access in found.accesses if access.touch not in MARKING]
+    counts = Counter(access.touch.value for access in accesses)
     if counts:
-        last = max(access.at for access in found.accesses)
+        last = max(access.at for access in accesses)
         parts = ", ".join(f"{count}× {touch}" for touch, count in counts.items())
         console.print(f"          {parts}; last {clock(last)}", style="bright_black")
 

@@ -65,6 +65,8 @@ def replaces(new: Told, old: Told, rarity: Mapping[str, float], alike: float = 0
     ``rarity`` in 0..1 says how much sharing a stem tells, ``alike`` is the cosine of the two texts.
     """
     later, earlier = new.statement, old.statement
+    if not (alike >= ALIKE or new.beside(old) or _touch(later, earlier)):
+        return None
     corrects = Form.CORRECTS in later.forms and new.beside(old)
     if Form.UNCHANGED in later.forms:
         return None
@@ -85,6 +87,13 @@ def replaces(new: Told, old: Told, rarity: Mapping[str, float], alike: float = 0
         if form in later.forms and (verdict := rule(pair)) is not None:
             return verdict
     return _silently(pair)
+
+
+def _touch(later: Statement, earlier: Statement) -> bool:
+    """Whether two statements have anything in common: a quick look before the slow ones."""
+    if later.stems & earlier.stems or later.fields & earlier.fields or later.former & earlier.stems:
+        return True
+    return bool(later.former) and any(value.form in later.former for value in earlier.values)
 
 
 def contradicts(new: Told, old: Told, rarity: Mapping[str, float]) -> Verdict | None:
@@ -273,13 +282,16 @@ def _reworded(pair: Pair, *, explicit: bool) -> Verdict | None:
 def _silently(pair: Pair) -> Verdict | None:
     """Two values in one frame, or of a single-valued matter of one person, without a word of change."""
     later, earlier = pair.later, pair.earlier
+    home = "home" in later.fields & earlier.fields
+    if not pair.one or not (home or pair.frame >= 0.6):
+        return None
     if any(pattern.search(later.text) for pattern in (ADDS, PAST, EVENT)) or EVENT.search(earlier.text):
         return None
     names = _names_of(later) - later.who, _names_of(earlier) - earlier.who
     whole = len(later.stems & earlier.stems) >= 2
-    if pair.one and "home" in later.fields & earlier.fields and all(map(_LIVES.search, (later.text, earlier.text))):
+    if home and all(map(_LIVES.search, (later.text, earlier.text))):
         return Verdict(0.6, "matter") if names[0] and names[1] and not names[0] & names[1] else None
-    if pair.one and whole and pair.frame >= 0.6 and not names[0] ^ names[1]:
+    if whole and pair.frame >= 0.6 and not names[0] ^ names[1]:
         measured = _measured(pair, least=1.0)
         return None if measured is None else Verdict(0.5, measured.sort.value)
     return None

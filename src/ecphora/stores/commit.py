@@ -106,6 +106,10 @@ class Commit:
                 self.db.execute(_TELLING, (key, there[0]))
                 found = self.db.execute("SELECT dst FROM edge WHERE scope = ? AND src = ?", (key, there[0]))
                 named.update(int(dst) for (dst,) in found)
+            shown = (key, gone.node)  # what it alone shows goes with it
+            found = self.db.execute("SELECT dst FROM edge WHERE scope = ? AND evidence = ?", shown)
+            named.update(int(dst) for (dst,) in found)
+            self.db.execute("DELETE FROM edge WHERE scope = ? AND evidence = ?", shown)
             self.db.execute("DELETE FROM node WHERE scope = ? AND id = ?", (key, gone.node))
             self.db.execute("INSERT INTO forgotten VALUES (?, ?, ?, ?)", (key, self.revision, gone.node, gone.digest))
         # Names that nothing mentions any more go too, and leave no trace: they would tell of what was forgotten.

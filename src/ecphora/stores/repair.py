@@ -117,7 +117,8 @@ class Repair(SQLite):
         """The nodes that should have a vector of the scope's model and have none, or one of a wrong size."""
         query = """SELECT n.id FROM scope s JOIN node n ON n.scope = s.key
                    LEFT JOIN vector v ON v.scope = s.key AND v.model = s.embedder AND v.node = n.seq
-                   WHERE s.name = ? AND n.kind NOT IN ('entity', 'claim') AND (v.value IS NULL OR length(v.value) <> 2 * s.dim)
+                   WHERE s.name = ? AND n.kind NOT IN ('entity', 'claim')
+                     AND (v.value IS NULL OR length(v.value) <> 2 * s.dim)
                    ORDER BY n.seq"""
         with self._transaction("DEFERRED") as db:
             return [str(id_) for (id_,) in db.execute(query, (scope,))]

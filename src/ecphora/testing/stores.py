@@ -14,10 +14,10 @@ from typing import Any
 
 import numpy as np
 
-from ..errors import EcphoraError, EmbedderMismatch, StaleChange, StoreClosed, WrongVector
+from ..errors import EcphoraError, EmbedderMismatch, InvalidInput, StaleChange, StoreClosed, WrongVector
 from ..graph import Graph
 from ..language.names import entity_id
-from ..model import Change, Edge, Forgotten, Interval, Kind, Link, Node, NodeId, Superseded
+from ..model import Batch, Change, Edge, Forgotten, Interval, Kind, Link, Node, NodeId, Superseded
 from ..ports import Store
 from ..strategies import BUILT_IN
 from .histories import _histories
@@ -226,6 +226,26 @@ class StoreContract:
             grown = Graph().plus(store.commit(SCOPE, Change(marks={"one": 1, "two": 5})))
             grown = grown.plus(store.commit(SCOPE, Change(marks={"one": 3})))
             assert grown.marks == _grown(store).marks == {"one": 3, "two": 5}
+
+    def test_a_batch_is_taken_back_to_the_row(self, locations: Locations) -> None:
+        with closing(locations()()) as store:
+            store.commit(SCOPE, Change(nodes=(sample_node("a"), sample_node("b")), marks={"sleep": 1}))
+            before = replace(store.changes(SCOPE, 0), revision=0)
+            for night in ("first", "second"):
+                claim = replace(sample_node(f"{night} claim"), kind=Kind.CLAIM)
+                edges = (Edge(claim.id, "a", Link.CLAIMED_IN), Edge("a", "b", Link.ASSOCIATION))
+                batch = Batch(night, NOON, {"claims": 1})
+                store.commit(SCOPE, Change(nodes=(claim,), edges=edges, marks={"sleep": 2, night: 1}, batch=batch))
+            assert [batch.id for batch in store.batches(SCOPE)] == ["first", "second"]
+            assert dict(store.batches(SCOPE)[0].wrote) == {"claims": 1}
+            with _raises(InvalidInput):  # what a later one wrote may rest on it
+                store.commit(SCOPE, Change(undo="first"))
+            store.commit(SCOPE, Change(undo="second"))
+            store.commit(SCOPE, Change(undo="first"))
+            assert replace(store.changes(SCOPE, 0), revision=0) == before
+            assert store.batches(SCOPE) == []
+            with _raises(InvalidInput):
+                store.commit(SCOPE, Change(undo="first"))
 
     def test_an_access_to_what_is_gone_is_left_out(self, locations: Locations) -> None:
         """Another process may have forgotten what was recalled: there is nothing to log then."""

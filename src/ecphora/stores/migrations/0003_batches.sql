@@ -9,3 +9,6 @@ CREATE TABLE batch (
     before   TEXT NOT NULL,                 -- JSON: the marks that it moved, as they stood; null: not there
     PRIMARY KEY (scope, revision)
 ) STRICT;
+
+-- A link goes with the memory that shows it.
+CREATE INDEX edge_evidence ON edge (scope, evidence) WHERE evidence IS NOT NULL;

@@ -1,0 +1,72 @@
+"""Draws what a night does, for docs/sleep.md: the demo's chat, asked one question before and after.
+
+``python benchmarks/draw_sleep.py docs/pictures/sleep.svg``. The hints of the chat (``supersedes``) are left out: what
+is drawn, consolidation found.
+"""
+
+import json
+import sys
+import tempfile
+import textwrap
+from html import escape
+from importlib.resources import files
+from pathlib import Path
+
+from ecphora import Episode, Hit, Memory
+from ecphora.stages.standing import ABOUT
+from ecphora.terminal import clock
+
+QUESTION = "Which dates did the owner offer us?"
+SHOWN, WIDTH, ROW = 4, 460, 92
+FONT = 'font-family="sans-serif" font-size="12"'
+
+
+def told() -> list[Episode]:
+    lines = files("ecphora.demo").joinpath("conversation.jsonl").read_text(encoding="utf-8").splitlines()
+    rows = map(json.loads, lines)
+    return [Episode(r["text"], r["id"], r["speaker"], r["session"], r["happened_at"]) for r in rows]
+
+
+def box(hit: Hit, rank: int, x: int, marked: dict[str, str]) -> str:
+    y = 60 + rank * ROW
+    colour = marked.get(hit.id, "#cccccc")
+    lines = textwrap.wrap(hit.text, 62)[:3]
+    head = f"{rank + 1}.  {hit.score:.2f}   {hit.node.speaker}, {clock(hit.node.happened_at)}"
+    if hit.standing is not None and hit.standing.until is not None:
+        head += f"   until {clock(hit.standing.until)}"
+    parts = [
+        f'<rect x="{x}" y="{y}" width="{WIDTH}" height="{ROW - 10}" fill="none" stroke="{colour}" stroke-width="2"/>'
+    ]
+    parts.append(f'<text x="{x + 10}" y="{y + 18}" font-weight="bold">{escape(head)}</text>')
+    parts += [f'<text x="{x + 10}" y="{y + 36 + 16 * n}">{escape(line)}</text>' for n, line in enumerate(lines)]
+    return "".join(parts)
+
+
+def main() -> None:
+    with tempfile.TemporaryDirectory() as folder, Memory(Path(folder) / "m.db") as memory:
+        memory.remember(told())
+        before = memory.recall(QUESTION, touch=False)
+        done = memory.consolidate()
+        after = memory.recall(QUESTION, touch=False)
+        old = next(hit for hit in after if hit.standing is not None and hit.standing.replaced_by)
+        assert old.standing is not None
+        new = old.standing.replaced_by[0]
+        graph = memory.graph()
+        about = {str(m[ABOUT]) for m in graph.nodes["metadata"] if m and ABOUT in m}
+    marked = {old.id: "#2b6cb0", new: "#b4232a"}
+    shared = next((text for text in about if "owner" in text), "")
+    pairs = done.wrote["supersedes"]
+    why = f"replaced, because it says “instead”, and both speak of: {shared}. {pairs} such pairs in all."
+    wide, height = 2 * WIDTH + 90, 110 + SHOWN * ROW
+    parts = [f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {wide} {height}" {FONT}>']
+    parts.append('<rect width="100%" height="100%" fill="#ffffff"/>')
+    parts.append(f'<text x="20" y="24" font-size="15" font-weight="bold">{escape(QUESTION)}</text>')
+    for x, title, found in ((20, "before the night", before), (WIDTH + 70, "after", after)):
+        parts.append(f'<text x="{x}" y="50" fill="#555555">{title}</text>')
+        parts += [box(hit, rank, x, marked) for rank, hit in enumerate(found.hits[:SHOWN])]
+    parts.append(f'<text x="20" y="{height - 16}" fill="#555555">{escape(why)}</text></svg>')
+    Path(sys.argv[1]).write_text("\n".join(parts) + "\n", encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,145 @@
+"""What consolidation does to recall: each set asked before and after, and how long a night takes.
+
+``python benchmarks/sleep.py --data DIR [--set NAME]…`` prints, for each set and category, fraction@5, fraction@10 and
+all@10 of ``fused`` before and after with the interval of the difference, how often the newest statement of an update
+ranks above the oldest, how the file grows, what was written, and seconds. ``--turns N`` instead lays the talks of all
+sets named end to end in one memory, consolidates N turns, and then a hundred more.
+"""
+
+import argparse
+import re
+import sqlite3
+import tempfile
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+from contextlib import closing
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from time import perf_counter
+
+import numpy as np
+
+from ecphora import Episode, Memory, MiniLM
+from ecphora.bench import metrics
+from ecphora.bench.cache import Cached
+from ecphora.bench.datasets import Case, Question, cases
+from ecphora.bench.run import PIECES, documents
+
+SETS = ("beam_100k", "longmemeval_mini", "locomo", "lihua", "realtalk", "ramdocs", "timeqa")
+UPDATES = {"knowledge_update", "knowledge-update"}
+NUMBER = re.compile(r"\d[\d,.:]*\d|\d")
+
+
+@dataclass
+class Tally:
+    """Measures of a category before and after, a row a question; ``newest`` has one only for updates."""
+
+    values: list[tuple[float, ...]] = field(default_factory=list)
+    newest: list[tuple[bool, bool]] = field(default_factory=list)
+
+
+def asked(memory: Memory, questions: Sequence[Question]) -> list[list[str]]:
+    """The documents that come back for each question, best first."""
+    return [documents(memory.recall(one.text, limit=PIECES, touch=False, explain=False)) for one in questions]
+
+
+def newest(case: Case, question: Question, ranked: Sequence[str]) -> bool:
+    """Whether of an update's evidence the newest statement comes before the oldest.
+
+    The newest is what shares a number with the answer, or else the last.
+    """
+    place = {str(one.id): number for number, one in enumerate(case.episodes)}
+    texts = {str(one.id): one.text for one in case.episodes}
+    told = sorted(question.evidence, key=place.__getitem__)
+    wanted = set(NUMBER.findall(" ".join(question.answers)))
+    later = [id_ for id_ in told[1:] if wanted & set(NUMBER.findall(texts[id_]))] or told[-1:]
+    rank = {id_: number for number, id_ in enumerate(ranked)}
+    return min(rank.get(id_, PIECES) for id_ in later) < rank.get(told[0], PIECES)
+
+
+def size(path: Path) -> int:
+    """Bytes of a file's pages, with those that are still in its log."""
+    with closing(sqlite3.connect(path)) as db:
+        pages, page = (int(db.execute(f"PRAGMA {what}").fetchone()[0]) for what in ("page_count", "page_size"))
+    return pages * page
+
+
+def measured(name: str, data: Path, embedder: Cached) -> None:
+    tallies: dict[str, Tally] = defaultdict(Tally)
+    wrote: dict[str, int] = defaultdict(int)
+    seconds, bytes_ = 0.0, np.zeros(2)
+    for case in cases(name, data):
+        questions = [one for one in case.questions if one.answerable and one.evidence]
+        with tempfile.TemporaryDirectory() as folder, Memory(Path(folder) / "m.db", embedder=embedder) as memory:
+            memory.remember(case.episodes)
+            before = asked(memory, questions)
+            bytes_[0] += size(Path(folder) / "m.db")
+            started = perf_counter()
+            done = memory.consolidate()
+            seconds += perf_counter() - started
+            for what, count in done.wrote.items():
+                wrote[what] += count
+            after = asked(memory, questions)
+            bytes_[1] += size(Path(folder) / "m.db")
+        for question, was, became in zip(questions, before, after, strict=True):
+            row = tuple(
+                metric(ranked, question.evidence, k)
+                for metric, k in ((metrics.fraction, 5), (metrics.fraction, 10), (metrics.all_, 10))
+                for ranked in (was, became)
+            )
+            for category in ("all", question.category):
+                tallies[category].values.append(row)
+                if question.category in UPDATES and len(question.evidence) > 1:
+                    tallies[category].newest.append((newest(case, question, was), newest(case, question, became)))
+    print(f"\n{name}: {seconds:.1f} s, file × {bytes_[1] / bytes_[0]:.3f}, {dict(wrote)}")
+    for category, tally in tallies.items():
+        told(category, tally)
+
+
+def told(category: str, tally: Tally) -> None:
+    values = np.array(tally.values)
+    means = values.mean(axis=0)
+    low, high = metrics.interval(values[:, 3] - values[:, 2])
+    parts = [f"{what} {means[2 * i]:.3f} → {means[2 * i + 1]:.3f}" for i, what in enumerate(("@5", "@10", "all@10"))]
+    line = f"  {category:28} n {len(values):4}  {'  '.join(parts)}  (Δ@10 {low:+.3f} to {high:+.3f})"
+    if tally.newest and category != "all":
+        was, became = np.array(tally.newest).mean(axis=0)
+        line += f"  newest first {was:.2f} → {became:.2f} of {len(tally.newest)}"
+    print(line)
+
+
+def turns(sets: Sequence[str], data: Path) -> Iterator[Episode]:
+    for name in sets:
+        for case in cases(name, data):
+            for one in case.episodes:
+                yield replace(one, id=f"{case.space}/{one.id}", session=f"{case.space}/{one.session}")
+
+
+def long(sets: Sequence[str], data: Path, embedder: Cached, count: int) -> None:
+    every = [one for _, one in zip(range(count + 100), turns(sets, data), strict=False)]
+    with tempfile.TemporaryDirectory() as folder, Memory(Path(folder) / "m.db", embedder=embedder) as memory:
+        for part in (every[:count], every[count:]):
+            memory.remember(part)
+            before, started = size(Path(folder) / "m.db"), perf_counter()
+            done = memory.consolidate()
+            spent = perf_counter() - started
+            grown = size(Path(folder) / "m.db") / before
+            print(f"{len(part):,} turns among {len(memory):,}: {spent:.2f} s, file × {grown:.3f}, {dict(done.wrote)}")
+
+
+def main() -> None:
+    options = argparse.ArgumentParser(description=__doc__)
+    options.add_argument("--data", type=Path, required=True)
+    options.add_argument("--set", action="append", default=[])
+    options.add_argument("--turns", type=int)
+    given = options.parse_args()
+    embedder = Cached(MiniLM())
+    if given.turns:
+        long(given.set or ("locomo", "realtalk", "lihua", "madial"), given.data, embedder, given.turns)
+    else:
+        for name in given.set or SETS:
+            measured(name, given.data, embedder)
+
+
+if __name__ == "__main__":
+    main()

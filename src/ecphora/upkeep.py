@@ -1,0 +1,165 @@
+"""Commands that tend a memory: let it sleep, take a night back, and look at what it found."""
+
+from typing import Any
+
+import click
+from rich.text import Text
+
+from . import terminal
+from .desk import MISSING, Desk, noted, shared
+from .guest import Guest
+from .model import Insight
+from .sleeping import Consolidated
+
+WROTE = {
+    "supersedes": "facts that changed",
+    "contradicts": "contradictions",
+    "alias": "names that mean the same",
+    "insights": "insights",
+}
+"""What a night wrote, as it is told."""
+
+
+@click.command()
+@click.option("--dry-run", is_flag=True, help="Write nothing; say what would be written.")
+@click.option("--seconds", type=click.FloatRange(min=0, min_open=True), help="Stop after so long; go on the next time.")
+@click.option("--tokens", type=click.IntRange(min=1), help="Stop after so many tokens of the language model.")
+@click.option("--llm", metavar="NAME", help="openai:MODEL or llamacpp:PATH; by default none.  [env ECPHORA_LLM]")
+@shared
+def consolidate(desk: Desk, *, dry_run: bool, seconds: float | None, tokens: int | None, llm: str | None) -> None:
+    """Make sense of what is new: facts that changed, names that mean the same, insights.
+
+    Nothing is deleted, and ecphora undo takes all of it back. Questions with feedback are replayed before and after: a
+    night that costs a point of their recall is refused.
+    """
+    made = desk.settings.over(llm=llm).make_llm()
+    bar = terminal.progress(desk.err, "consolidating", shown=desk.watched)
+    with desk.memory(embeds=True) as memory, bar as told:
+        found = memory.consolidate(
+            llm=None if made is None else Guest(made), seconds=seconds, tokens=tokens, dry_run=dry_run, progress=told
+        )
+    if desk.as_json:
+        desk.json(_plain(found))
+        return
+    if found.refused:
+        click.echo(
+            f"refused: of what was of use for {found.probes:,} past questions, {found.after:.1%} would come back "
+            f"instead of {found.before:.1%}; nothing was written"
+        )
+        return
+    if not found.wrote:
+        click.echo("nothing is new")
+        return
+    verb = "would write" if dry_run else "wrote"
+    parts = [f"{found.wrote[name]:,} {words}" for name, words in WROTE.items() if found.wrote.get(name)]
+    click.echo(f"looked at {found.wrote['memories']:,} new memories; {verb} {', '.join(parts) or 'nothing'}")
+    if found.batch is not None:
+        desk.remark(f"to take it back: ecphora undo {found.batch.id}")
+    if found.left:
+        desk.remark(f"{found.left:,} new memories are left; run it again")
+
+
+def _plain(found: Consolidated) -> dict[str, Any]:
+    spent = {name: getattr(found.spent, name) for name in found.spent.__dataclass_fields__}
+    plain = {name: getattr(found, name) for name in ("left", "probes", "before", "after", "refused")}
+    batch = None if found.batch is None else found.batch.id
+    return {"batch": batch, "wrote": dict(found.wrote), **plain, "spent": spent}
+
+
+@click.command()
+@click.argument("batch", required=False)
+@shared
+def undo(desk: Desk, *, batch: str | None) -> None:
+    """Take back the latest night, or BATCH if that is the latest: every row that it wrote."""
+    with desk.memory() as memory:
+        gone = memory.undo(batch)
+    if desk.as_json:
+        desk.json({"undone": gone.id, "at": gone.at.isoformat(), "wrote": dict(gone.wrote)})
+    else:
+        click.echo(f"undone: {gone.id}, the night of {terminal.clock(gone.at)}")
+
+
+@click.command(epilog="Exits with 3 when there are none.")
+@click.argument("question", required=False)
+@click.option("--limit", type=click.IntRange(min=1), default=10, show_default=True, help="Insights to show.")
+@shared
+def insights(desk: Desk, *, question: str | None, limit: int) -> None:
+    """Show what memories say together, with the memories: newest first, or nearest to a QUESTION."""
+    with desk.memory(embeds=question is not None) as memory:
+        found = memory.insights(question, limit=limit)
+    if desk.as_json:
+        desk.json([_told(one) for one in found])
+    else:
+        for one in found:
+            _draw(desk, one)
+        if not found:
+            desk.remark("no insights yet; they are drawn by ecphora consolidate")
+    if not found:
+        click.get_current_context().exit(MISSING)
+
+
+def _told(one: Insight) -> dict[str, Any]:
+    head = {"id": one.node.id, "text": one.node.text, "level": one.level, "holds": one.holds}
+    return {**head, "sources": [noted(node) for node in one.sources]}
+
+
+def _draw(desk: Desk, one: Insight) -> None:
+    level = "" if one.level == 1 else f", of level {one.level}"
+    held = "" if one.holds else "; one of them holds no more"
+    desk.out.print(Text(terminal.safe(one.node.text), style="bold"))
+    desk.out.print(Text(f"  from {len(one.sources):,} memories{level}{held}:", style="bright_black"))
+    for node in one.sources:
+        desk.out.print(Text("    ") + terminal.told(node))
+    desk.out.print()
+
+
+# ---- fading
+
+
+@click.command()
+@click.option("--limit", type=click.IntRange(min=1), default=20, show_default=True, help="Memories to show.")
+@shared
+def faded(desk: Desk, *, limit: int) -> None:
+    """Show what sank: of little importance by use and age, untouched for months. Nothing is lost; it only ranks."""
+    with desk.memory() as memory:
+        found = memory.faded(limit=limit)
+    if desk.as_json:
+        desk.json([noted(node) for node in found])
+        return
+    for node in found:
+        desk.out.print(terminal.told(node) + Text(f"  {terminal.safe(node.id)}", style="bright_black"))
+    if not found:
+        desk.remark("nothing has faded")
+
+
+@click.command()
+@click.argument("ids", nargs=-1, required=True, metavar="ID...")
+@click.option("--off", is_flag=True, help="Let them fade again.")
+@shared
+def protect(desk: Desk, *, ids: tuple[str, ...], off: bool) -> None:
+    """Keep memories from fading."""
+    with desk.memory() as memory:
+        memory.protect(ids, on=not off)
+    _marked(desk, ids, "may fade" if off else "protected")
+
+
+@click.command()
+@click.argument("ids", nargs=-1, required=True, metavar="ID...")
+@click.option("--off", is_flag=True, help="Put them back among the others.")
+@shared
+def archive(desk: Desk, *, ids: tuple[str, ...], off: bool) -> None:
+    """Put memories behind all others; they still come back where nothing else does."""
+    with desk.memory() as memory:
+        memory.archive(ids, on=not off)
+    _marked(desk, ids, "returned" if off else "archived")
+
+
+def _marked(desk: Desk, ids: tuple[str, ...], what: str) -> None:
+    if desk.as_json:
+        desk.json({what.replace(" ", "_"): list(ids)})
+    else:
+        click.echo(f"{what}: {', '.join(ids)}")
+
+
+TENDING: tuple[click.Command, ...] = (consolidate, undo, insights, faded, protect, archive)
+"""Every command of this module."""

@@ -1,0 +1,255 @@
+"""Asking and talking at the command line: with a model, without one, and with one that fails."""
+
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner, Result
+
+from ecphora import Memory
+from ecphora.cli import main
+from ecphora.embedders.hashing import Hashing
+from ecphora.testing import ChatServer
+
+
+@pytest.fixture(autouse=True)
+def clean(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """An empty working folder, a cheap embedder, and nothing else in the environment."""
+    monkeypatch.chdir(tmp_path)
+    for name in list(os.environ):
+        if name.startswith(("ECPHORA_", "OPENAI_")) or name.lower() in {"http_proxy", "all_proxy"}:
+            monkeypatch.delenv(name)
+    monkeypatch.setenv("ECPHORA_EMBEDDER", "hashing")
+    monkeypatch.setenv("COLUMNS", "100")
+
+
+def ecphora(*args: str, stdin: str | bytes | None = None) -> Result:
+    return CliRunner().invoke(main, args, input=stdin)
+
+
+@pytest.fixture
+def told() -> None:
+    ecphora("remember", "Ana moved to Porto.", "--id", "a", "--speaker", "Ana", "--at", "2026-05-03")
+    ecphora("remember", "Bo likes rain in Lisbon.", "--id", "b", "--speaker", "Bo", "--at", "2026-05-04")
+
+
+def with_model(server: ChatServer, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("ECPHORA_LLM", "openai:small")
+    monkeypatch.setenv("ECPHORA_LLM_BASE_URL", server.url)
+
+
+def said(text: str, *ids: str, held: bool = True) -> str:
+    return json.dumps({"answer": text, "ids": ids, "held": held})
+
+
+def remembered() -> list[tuple[str | None, str]]:
+    with Memory("ecphora.db", embedder=Hashing()) as memory:
+        graph = memory.graph()
+        nodes = [memory.get(graph.id(row)) for row in range(len(graph))]
+    return [(node.speaker, node.text) for node in nodes if node is not None and node.kind == "episode"]
+
+
+# ---- ask
+
+
+@pytest.mark.usefixtures("told")
+def test_ask_quotes_and_says_so_where_no_model_is_set() -> None:
+    result = ecphora("ask", "Where did Ana move in Porto?")
+    assert result.exit_code == 0
+    assert result.stdout.startswith("“Ana moved to Porto.” (Ana, 2026-05-03)\n  a  3 May 2026")
+    assert "no language model is set" in result.stderr
+    assert "--llm or ECPHORA_LLM" in result.stderr
+
+
+@pytest.mark.usefixtures("told")
+def test_ask_answers_with_a_model_and_cites(monkeypatch: pytest.MonkeyPatch) -> None:
+    with ChatServer(said("In Porto.", "a")) as server:
+        with_model(server, monkeypatch)
+        result = ecphora("ask", "Where did Ana move in Porto?")
+        as_json = json.loads(ecphora("ask", "Where did Ana move in Porto?", "--json").stdout)
+    assert (result.exit_code, result.stderr) == (0, "")
+    assert result.stdout.startswith("In Porto.\n  a  3 May 2026")
+    assert [as_json[name] for name in ("answer", "ids", "held", "degraded", "llm")] == [
+        "In Porto.", ["a"], True, False, "small@openai",
+    ]  # fmt: skip
+    assert as_json["spent"]["tokens_in"] == 11
+    assert [one["id"] for one in as_json["memories"]] == ["a"]
+
+
+@pytest.mark.usefixtures("told")
+def test_ask_exits_with_three_when_it_is_not_held(monkeypatch: pytest.MonkeyPatch) -> None:
+    with ChatServer(said("", held=False)) as server:
+        with_model(server, monkeypatch)
+        result = ecphora("ask", "Where did Ana move in Porto?")
+        assert (result.exit_code, result.stdout) == (3, "The memory does not hold this.\n")
+        assert ecphora("ask", "Porto", "--known-at", "2020-01-01").exit_code == 3
+    assert len(server.asked) == 1, "without evidence nothing is sent"
+
+
+@pytest.mark.usefixtures("told")
+def test_ask_does_without_a_model_that_fails(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-secret")
+    with ChatServer((401, {}, {"error": "bad key sk-secret"})) as server:
+        with_model(server, monkeypatch)
+        result = ecphora("ask", "Where did Ana move in Porto?")
+    assert result.exit_code == 0
+    assert result.stdout.startswith("“Ana moved to Porto.”")
+    assert "the language model failed" in result.stderr
+    assert "401 bad key ***; check the API key" in result.stderr
+    assert "sk-secret" not in result.output
+
+
+@pytest.mark.usefixtures("told")
+def test_an_answer_that_cites_nothing_is_said_to_be_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    with ChatServer(said("In Rome.", "z")) as server:
+        with_model(server, monkeypatch)
+        result = ecphora("ask", "Where did Ana move in Porto?")
+    assert result.stdout == "In Rome.\n"
+    assert "cites no memory" in result.stderr
+
+
+@pytest.mark.usefixtures("told")
+def test_ask_shows_what_it_would_send_and_sends_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    with ChatServer(said("no")) as server:
+        with_model(server, monkeypatch)
+        shown = ecphora("ask", "Where did Ana move in Porto?", "--show-prompt")
+        as_json = json.loads(ecphora("ask", "Ana in Porto?", "--show-prompt", "--json", "--tokens", "40").stdout)
+        nothing = ecphora("ask", "Porto", "--show-prompt", "--known-at", "2020-01-01")
+    assert server.asked == []
+    assert '<memory id="a" date="2026-05-03" speaker="Ana">\nAna moved to Porto.' in shown.stdout
+    assert as_json["user"].count("</memory>") == 1
+    assert as_json["schema"]["type"] == "object"
+    assert nothing.exit_code == 3
+    assert "nothing would be sent" in nothing.stdout
+    with Memory("ecphora.db", embedder=Hashing()) as memory:
+        history = memory.history("a")
+    assert history is not None
+    assert {access.touch.value for access in history.accesses} == {"encoded"}
+
+
+@pytest.mark.usefixtures("told")
+def test_a_model_cannot_steer_the_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
+    with ChatServer(said("\x1b[2J[bold]Porto[/bold]", "a")) as server:
+        with_model(server, monkeypatch)
+        result = ecphora("ask", "Where did Ana move in Porto?")
+    assert "\x1b" not in result.stdout
+    assert "[bold]Porto[/bold]" in result.stdout
+
+
+@pytest.mark.usefixtures("told")
+def test_an_unknown_model_is_an_error_that_says_what_there_is() -> None:
+    result = ecphora("ask", "Where is Ana?", "--llm", "gpt")
+    assert result.exit_code == 1
+    assert "give openai:MODEL or llamacpp:PATH" in result.stderr
+
+
+# ---- chat
+
+
+def test_chat_remembers_and_quotes_without_a_model() -> None:
+    lines = "I like the rain in Lisbon.\n\nWhere do I like the rain?\n/why\n/quit\nnever said\n"
+    result = ecphora("chat", "--speaker", "Bo", "--session", "s", stdin=lines)
+    assert result.exit_code == 0
+    assert result.stdout.startswith("Noted.\n“I like the rain in Lisbon.” (Bo, ")
+    assert "  from " in result.stdout
+    assert "It came back for" in result.stdout
+    assert "✓  1" in result.stdout
+    assert "no language model is set" in result.stderr
+    assert remembered() == [("Bo", "I like the rain in Lisbon."), ("Bo", "Where do I like the rain?")]
+
+
+def test_chat_with_a_model_remembers_both_sides(monkeypatch: pytest.MonkeyPatch) -> None:
+    with ChatServer(said("Nice to hear."), said("In Lisbon.", "?")) as server:
+        with_model(server, monkeypatch)
+        result = ecphora("chat", stdin="I like rain.\nI like it in Lisbon. Where?")
+    assert result.exit_code == 0
+    assert result.stdout == "Nice to hear.\nIn Lisbon.\n"
+    assert remembered() == [
+        ("user", "I like rain."),
+        ("assistant", "Nice to hear."),
+        ("user", "I like it in Lisbon. Where?"),
+        ("assistant", "In Lisbon."),
+    ]
+    sent = server.asked[1]["messages"][1]["content"]
+    assert '<turn speaker="user">\nI like rain.\n</turn>\n<turn speaker="assistant">\nNice to hear.' in sent
+    assert sent.count("I like it in Lisbon") == 1, "what is said now does not come back to itself"
+    with Memory("ecphora.db", embedder=Hashing()) as memory:
+        node = memory.get(memory.graph().id(1))
+    assert node is not None
+    assert (node.source, (node.session or "")[:5]) == ("small@openai", "chat-")
+
+
+def test_chat_goes_on_without_a_model_that_fails(monkeypatch: pytest.MonkeyPatch) -> None:
+    with ChatServer((400, {}, "no")) as server:
+        with_model(server, monkeypatch)
+        result = ecphora("chat", stdin="I like rain in Lisbon.\nWhere do I like rain?\n")
+    assert result.exit_code == 0
+    assert "“I like rain in Lisbon.”" in result.stdout
+    assert "the language model failed" in result.stderr
+    assert [who for who, _ in remembered()] == ["user", "user"]
+
+
+@pytest.mark.usefixtures("told")
+def test_chat_forgets() -> None:
+    lines = "/why\n/forget\n/forget a\n/forget a\n/nonsense\n/help\n"
+    result = ecphora("chat", stdin=lines)
+    assert result.exit_code == 0
+    for part in ("Nothing was said yet.", "Say which", "Erased: a", "There is no memory a.", "no command /nonsense"):
+        assert part in result.stdout
+    assert [text for _, text in remembered()] == ["Bo likes rain in Lisbon."]
+
+
+def test_chat_says_when_something_was_forgotten_on_purpose() -> None:
+    lines = "I like rain.\n"
+    id_ = json.loads(ecphora("remember", "I like rain.", "--speaker", "user", "--session", "s", "--json").stdout)[
+        "new"
+    ][0]
+    ecphora("forget", id_)
+    result = ecphora("chat", "--session", "s", stdin=lines)
+    assert result.exit_code == 0
+    assert ("forgotten on purpose before" in result.stderr) == (remembered() == [])
+
+
+def test_chat_speaks_json() -> None:
+    lines = "I like rain in Lisbon.\n/why\n/forget none\n/foo\n/help\n/why\n"
+    result = ecphora("chat", "--json", "--session", "s", stdin=lines)
+    read: list[dict[str, Any]] = [json.loads(line) for line in result.stdout.splitlines()]
+    assert read[0]["answer"] == "Noted."
+    assert read[0]["session"] == "s"
+    assert read[1]["used"] == []
+    assert read[2:4] == [{"episodes": [], "names": []}, {"error": "/foo"}]
+    assert "/forget ID" in read[4]["help"]
+    assert result.stderr == ""
+
+
+def test_chat_says_what_it_cannot_take_and_goes_on() -> None:
+    result = ecphora("chat", stdin="x" * 2_000_000 + "\nI like rain.\n")
+    assert result.exit_code == 0
+    assert "That cannot be remembered" in result.stdout
+    assert result.stdout.endswith("Noted.\n")
+    broken = ecphora("chat", stdin=b"Hello.\ncaf\xe9\n")
+    assert broken.exit_code == 1
+    assert "line 2 of stdin is not UTF-8" in broken.stderr
+
+
+@pytest.mark.parametrize(("raised", "code"), [(EOFError, 0), (KeyboardInterrupt, 130)])
+def test_chat_ends_cleanly_at_a_terminal(
+    raised: type[BaseException], code: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lines = ["I like rain."]
+
+    def typed(_prompt: str) -> str:
+        if not lines:
+            raise raised
+        return lines.pop()
+
+    monkeypatch.setattr("builtins.input", typed)
+    monkeypatch.setattr(
+        "ecphora.conversation.sys", type("Sys", (), {"stdin": type("In", (), {"isatty": lambda: True})})
+    )
+    result = ecphora("chat")
+    assert result.exit_code == code
+    assert "Traceback" not in result.output
+    assert [text for _, text in remembered()] == ["I like rain."]

@@ -1,0 +1,77 @@
+"""Tending a memory at the command line: what is printed, and how it ends."""
+
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner, Result
+
+from ecphora.cli import main
+
+
+@pytest.fixture(autouse=True)
+def told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A memory in which a fact changed, and many alike were told."""
+    monkeypatch.chdir(tmp_path)
+    for name in list(os.environ):
+        if name.startswith(("ECPHORA_", "OPENAI_")):
+            monkeypatch.delenv(name)
+    monkeypatch.setenv("ECPHORA_EMBEDDER", "hashing")
+    monkeypatch.setenv("COLUMNS", "100")
+    ecphora("remember", "--id", "old", "--speaker", "Ana", "--at", "2026-01-05", "I live in Lisbon.")
+    ecphora("remember", "--id", "new", "--speaker", "Ana", "--at", "2026-05-03", "I moved to Porto.")
+
+
+def ecphora(*args: str, code: int = 0) -> Result:
+    result = CliRunner().invoke(main, args)
+    assert result.exit_code == code, result.output
+    return result
+
+
+def answer(*args: str, code: int = 0) -> Any:
+    return json.loads(ecphora(*args, "--json", code=code).stdout)
+
+
+def test_a_night_and_back() -> None:
+    dry = answer("consolidate", "--dry-run")
+    assert (dry["batch"], dry["wrote"]["supersedes"]) == (None, 1)
+    result = ecphora("consolidate")
+    assert "wrote 1 facts that changed" in result.output
+    assert "ecphora undo night:" in result.stderr
+    hit = answer("recall", "Where does Ana live?")["hits"][1]
+    assert (hit["id"], hit["standing"]["replaced_by"], hit["standing"]["holds"]) == ("old", ["new"], False)
+    assert "held until 3 May 2026" in ecphora("recall", "Where does Ana live?").output
+    assert "nothing is new" in ecphora("consolidate").output
+    assert answer("undo")["wrote"]["supersedes"] == 1
+    assert answer("recall", "Where does Ana live?")["hits"][0]["standing"] is None
+
+
+def test_what_cannot_be_undone_is_one_error() -> None:
+    assert "has no run of consolidation" in ecphora("undo", code=1).stderr
+    ecphora("consolidate")
+    assert "is not the latest batch" in ecphora("undo", "night:never", code=1).stderr
+
+
+def test_insights_lead_to_their_sources() -> None:
+    assert "ecphora consolidate" in ecphora("insights", code=3).stderr
+    for n, text in enumerate(
+        ["sourdough starter bubbles nicely", "sourdough starter bubbles again", "sourdough starter bubbles well"] * 8
+    ):
+        ecphora("remember", "--session", f"s{n}", f"My {text} today {n}.")
+    ecphora("consolidate")
+    found = answer("insights")
+    assert found
+    assert {"id", "text", "level", "holds", "sources"} == set(found[0])
+    assert len(found[0]["sources"]) >= 3
+    assert "memories:" in ecphora("insights", "sourdough").output
+
+
+def test_marking(tmp_path: Path) -> None:
+    assert "protected: old" in ecphora("protect", "old").output
+    assert answer("archive", "new") == {"archived": ["new"]}
+    assert [hit["id"] for hit in answer("recall", "Porto Lisbon")["hits"]] == ["old", "new"]
+    assert "returned: new" in ecphora("archive", "new", "--off").output
+    assert "there is no memory 'gone'" in ecphora("archive", "new", "gone", code=1).stderr
+    assert answer("faded") == []

@@ -1,0 +1,241 @@
+"""Consolidation: what a night does by itself and with a language model, when it stops, and when it is refused."""
+
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from ecphora import Episode, Guest, Memory
+from ecphora.embedders.hashing import Hashing
+from ecphora.errors import InvalidInput, LLMUnavailable
+from ecphora.graph import Graph
+from ecphora.model import Cue, Kind
+from ecphora.ports import Activation, Prompt
+from ecphora.sleeping import SMALL, Trigger
+from ecphora.stages.standing import successions
+from ecphora.strategies.fused import Fused
+from ecphora.testing import FakeClock, ScriptedLLM
+
+NOW = datetime(2026, 6, 1, tzinfo=UTC)
+MOVES = [
+    Episode("I live in Lisbon.", "old", "Ana", "a", "2026-01-05"),
+    Episode("The bonsai lost its leaves.", "other", "Ben", "a", "2026-01-06"),
+    Episode("I moved to Porto.", "new", "Ana", "b", "2026-05-03"),
+]
+
+
+@pytest.fixture
+def memory(tmp_path: Path) -> Iterator[Memory]:
+    with Memory(tmp_path / "m.db", embedder=Hashing(64), clock=FakeClock(NOW)) as opened:
+        yield opened
+
+
+def pairs(memory: Memory) -> set[tuple[str, str]]:
+    graph = memory.graph()
+    known = successions(graph)
+    return {(graph.id(old), graph.id(new)) for old, new in zip(known.old.tolist(), known.new.tolist(), strict=True)}
+
+
+def test_a_changed_fact_leads_and_the_old_one_says_since_when(memory: Memory) -> None:
+    memory.remember(MOVES)
+    assert memory.recall("Where does Ana live?")[0].id == "old"
+    found = memory.consolidate()
+    assert found.wrote["supersedes"] == 1
+    hits = memory.recall("Where does Ana live?")
+    assert [hit.id for hit in hits][:2] == ["new", "old"]
+    assert hits[0].standing is None
+    assert hits[1].standing is not None
+    assert hits[1].standing.until == datetime(2026, 5, 3, tzinfo=UTC)
+    assert hits[0].score == pytest.approx(sum(share.value for share in hits[0].why.shares), abs=1e-5)
+    assert "standing" in {share.stage for share in hits[0].why.shares}
+    history = memory.history("old")
+    assert history is not None
+    assert [node.id for node in history.later] == ["new"]
+
+
+def test_what_was_told_late_counts_for_its_own_time(memory: Memory) -> None:
+    memory.remember([MOVES[0], Episode("I moved to Porto on 3 May.", "new", "Ana", "b", "2026-05-20")])
+    memory.consolidate()
+    told_later = memory.recall("Where does Ana live?", as_of="2026-05-10")
+    assert told_later[0].id == "new"
+    assert memory.recall("Where does Ana live?", as_of="2026-05-01")[0].id == "old"
+
+
+def test_backfilling_an_old_fact_does_not_make_it_the_newest(memory: Memory) -> None:
+    memory.remember(MOVES[2])
+    memory.consolidate()
+    memory.remember(MOVES[0])
+    memory.consolidate()
+    assert pairs(memory) == {("old", "new")}
+
+
+def test_forgetting_the_new_fact_lets_the_old_one_hold_again(memory: Memory) -> None:
+    memory.remember(MOVES)
+    memory.consolidate()
+    memory.forget("new")
+    hit = memory.recall("Where does Ana live?")[0]
+    assert (hit.id, hit.standing) == ("old", None)
+
+
+def test_both_sides_of_a_contradiction_come_back_marked(memory: Memory) -> None:
+    memory.remember(
+        [
+            Episode("I met Bryan at the film festival in January.", "met", "Ana", "a", "2026-01-05"),
+            Episode("I've never met Bryan at any film festival.", "never", "Ana", "b", "2026-02-05"),
+        ]
+    )
+    memory.consolidate()
+    hits = {hit.id: hit for hit in memory.recall("Has Ana met Bryan at a film festival?")}
+    assert [hits[one].standing.contradicted_by for one in ("met", "never")] == [("never",), ("met",)]  # type: ignore[union-attr]
+
+
+# ---- when it stops, and when it is refused
+
+
+def test_a_night_stops_in_time_and_goes_on_the_next(memory: Memory) -> None:
+    memory.remember([Episode(f"Note {n} of the log.", f"n{n}") for n in range(2 * SMALL + 5)])
+    left = [memory.consolidate(seconds=1e-9).left for _ in range(3)]
+    assert left == [SMALL + 5, 5, 0]
+    assert len(memory.batches()) == 3
+
+
+def test_limits_must_be_positive(memory: Memory) -> None:
+    with pytest.raises(InvalidInput, match="above 0"):
+        memory.consolidate(seconds=0)
+
+
+def test_only_the_latest_night_is_undone(memory: Memory) -> None:
+    with pytest.raises(InvalidInput, match="no run"):
+        memory.undo()
+    memory.remember(MOVES[:1])
+    first = memory.consolidate().batch
+    memory.remember(MOVES[1:])
+    second = memory.consolidate().batch
+    assert first is not None
+    assert second is not None
+    with pytest.raises(InvalidInput, match=second.id):
+        memory.undo(first.id)
+    assert [memory.undo().id, memory.undo().id] == [second.id, first.id]
+    assert memory.batches() == []
+
+
+@dataclass(frozen=True)
+class Spoiled:
+    """Recalls well until there is a claim."""
+
+    name: str = "spoiled"
+
+    def activate(self, cue: Cue, graph: Graph, /) -> Activation:
+        found = Fused().activate(cue, graph)
+        return Activation(graph.zeros()) if graph.of_kind(Kind.CLAIM).any() else found
+
+
+def test_a_night_that_costs_recall_is_refused(tmp_path: Path) -> None:
+    with Memory(tmp_path / "m.db", embedder=Hashing(64), strategy=Spoiled(), clock=FakeClock(NOW)) as memory:
+        memory.remember(MOVES)
+        memory.feedback(memory.recall("Where does Ana live?"), ["new"])
+        found = memory.consolidate()
+        assert (found.refused, found.batch, found.probes, found.before, found.after) == (True, None, 1, 1.0, 0.0)
+        assert not memory.graph().of_kind(Kind.CLAIM).any()
+        assert memory.batches() == []
+
+
+# ---- by itself
+
+
+@pytest.mark.parametrize(
+    ("trigger", "nights"),
+    [
+        (None, 0),
+        (Trigger(turns=2), 1),
+        (Trigger(session=True), 1),
+        (Trigger(pause=timedelta(hours=6)), 2),
+        (Trigger(pause=timedelta(days=300)), 0),
+    ],
+)
+def test_a_memory_sleeps_by_itself_when_it_is_to(tmp_path: Path, trigger: Trigger | None, nights: int) -> None:
+    clock = FakeClock(NOW)
+    with Memory(tmp_path / "m.db", embedder=Hashing(64), sleeps=trigger, clock=clock) as memory:
+        for episode in MOVES:
+            memory.remember(episode)
+            clock.now += timedelta(days=1)
+        assert len(memory.batches()) == nights
+
+
+# ---- with a language model
+
+
+def reply(*facts: dict[str, Any]) -> str:
+    plain = {"polarity": True, "from": None, "until": None, "single": True}
+    return json.dumps({"claims": [{**plain, **fact} for fact in facts]})
+
+
+HOMES = reply(
+    {"statement": 1, "subject": "Ana", "attribute": "home town", "value": "Lisbon"},
+    {"statement": 3, "subject": "Ana", "attribute": "home town", "value": "Porto"},
+    {"statement": 2, "subject": "bonsai", "attribute": "leaves", "value": "lost"},
+)
+
+
+def test_a_model_finds_what_rules_do_not(memory: Memory) -> None:
+    memory.remember(
+        [
+            Episode("You will find me under the Lisbon sky.", "old", "Ana", "a", "2026-01-05"),
+            MOVES[1],
+            Episode("The Douro is my river these weeks.", "new", "Ana", "b", "2026-05-03"),
+        ]
+    )
+    found = memory.consolidate(llm=ScriptedLLM(lambda prompt: HOMES if "statements" in prompt.user else "{}"))
+    assert pairs(memory) == {("old", "new")}
+    assert found.spent.calls > 0
+    memory.undo()
+    assert pairs(memory) == set()
+
+
+def test_a_later_night_compares_with_what_an_earlier_one_found(memory: Memory) -> None:
+    def say(prompt: Prompt) -> str:
+        town = "Lisbon" if "Lisbon" in prompt.user else "Porto"
+        return reply({"statement": 1, "subject": "Ana", "attribute": "home town", "value": town})
+
+    for episode in (Episode("Lisbon it is.", "old", "Ana"), Episode("Porto it is.", "new", "Ana")):
+        memory.remember(episode)
+        memory.consolidate(llm=ScriptedLLM(say))
+    assert pairs(memory) == {("old", "new")}
+
+
+def test_plural_attributes_do_not_replace_each_other(memory: Memory) -> None:
+    hobbies = reply(
+        {"statement": 1, "subject": "Ana", "attribute": "hobby", "value": "chess", "single": False},
+        {"statement": 2, "subject": "Ana", "attribute": "hobby", "value": "rowing", "single": False},
+    )
+    memory.remember([Episode("Chess it is.", "a", "Ana"), Episode("Rowing it is.", "b", "Ana")])
+    memory.consolidate(llm=ScriptedLLM(lambda _prompt: hobbies))
+    assert pairs(memory) == set()
+
+
+def test_without_its_model_a_night_does_what_it_can(memory: Memory) -> None:
+    memory.remember(MOVES)
+
+    def fail(_prompt: Prompt) -> str:
+        raise LLMUnavailable("it sleeps too")
+
+    found = memory.consolidate(llm=Guest(ScriptedLLM(fail), retries=0))
+    assert pairs(memory) == {("old", "new")}
+    assert found.spent.failed > 0
+
+
+def test_tokens_end_a_night(memory: Memory) -> None:
+    memory.remember([Episode(f"Note {n} of the log.", f"n{n}") for n in range(SMALL + 5)])
+    found = memory.consolidate(llm=ScriptedLLM(lambda _prompt: reply()), tokens=1)
+    assert found.left == 5
+
+
+def test_a_dry_run_counts_every_piece(memory: Memory) -> None:
+    memory.remember([Episode(f"Note {n} of the log.", f"n{n}") for n in range(SMALL + 5)])
+    assert memory.consolidate(seconds=100, dry_run=True).wrote["memories"] == SMALL + 5
+    assert np.all(memory.graph().of_kind(Kind.EPISODE))
