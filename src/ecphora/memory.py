@@ -21,6 +21,7 @@ from .guest import Guest
 from .interchange import jsonl
 from .interchange.jsonl import Count
 from .language.moments import moment
+from .language.names import entity_id
 from .language.tokens import tokens
 from .model import (
     Access,
@@ -28,12 +29,14 @@ from .model import (
     Change,
     Cost,
     Cue,
+    Edge,
     Episode,
     Erased,
     Filter,
     History,
     Hit,
     Insight,
+    Link,
     Metadata,
     Node,
     NodeId,
@@ -398,6 +401,32 @@ class Memory:
     def batches(self) -> list[Batch]:
         """The runs of consolidation that can be undone, oldest first."""
         return self._store.batches(self.scope)
+
+    def merge(self, name: str, other: str) -> Batch:
+        """Say that two names mean the same, as consolidation does by itself where it is shown; ``undo`` takes it back.
+
+        Raises ``InvalidInput`` for a name that no memory mentions.
+        """
+        return self._same(name, other, weight=1.0)
+
+    def unmerge(self, name: str, other: str) -> Batch:
+        """Say that two names do not mean the same, whatever showed so; ``undo`` takes it back."""
+        return self._same(name, other, weight=0.0)
+
+    def _same(self, name: str, other: str, *, weight: float) -> Batch:
+        now, ids = self._clock(), [entity_id(one) for one in (name, other)]
+
+        def change(graph: Graph) -> Change:
+            if missing := [one for one, id_ in zip((name, other), ids, strict=True) if graph.row(id_) is None]:
+                raise InvalidInput(f"no memory mentions {missing[0]!r}; give names as memories have them")
+            if ids[0] == ids[1]:
+                raise InvalidInput(f"{name!r} and {other!r} are one name already")
+            batch = Batch(f"merge:{graph.revision + 1}", now, {"alias": 1})
+            return Change(edges=(Edge(ids[0], ids[1], Link.ALIAS, weight),), batch=batch)
+
+        written = self._pen.commit(change).batch
+        assert written is not None  # noqa: S101  # a change of one edge is never empty
+        return written
 
     def insights(self, question: str | None = None, *, limit: int = 20) -> list[Insight]:
         """What consolidation found that memories say together, newest first, or those nearest to a question.

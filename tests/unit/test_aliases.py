@@ -1,5 +1,6 @@
 """Which names are one: what is merged and what is not, case by case; how merges are read, taken back and undone."""
 
+import tempfile
 from collections.abc import Iterable
 from dataclasses import replace
 from functools import partial
@@ -10,9 +11,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from ecphora.embedders.hashing import Hashing
+from ecphora.errors import InvalidInput
 from ecphora.graph import Graph
 from ecphora.language.names import entity_id, key, names
 from ecphora.language.said_names import aliases
+from ecphora.memory import Memory
 from ecphora.model import Batch, Change, Edge, Forgotten, Kind, Link, Node, Rows
 from ecphora.ports import Reader
 from ecphora.stages import links, touch
@@ -414,3 +418,24 @@ def test_what_only_a_forgotten_memory_shows_goes_with_it(case: str, tmp_path: Pa
     assert not links.same(reloaded).of
     assert not differences(grown, reloaded)
     store.close()
+
+
+@given(st.permutations(["Mel", "Melanie", "Ben"]))
+def test_what_somebody_merges_is_undone_to_the_row_and_unmerged_to_the_answer(order: list[str]) -> None:
+    with tempfile.TemporaryDirectory() as folder, Memory(Path(folder) / "m.db", embedder=Hashing(32)) as memory:
+        memory.remember([f"{name} has a boat called {boat}." for name, boat in zip(order, "ABC", strict=True)])
+        question = "What does Mel have?"
+
+        def seen() -> tuple[object, object]:
+            stored = memory._store.changes(memory.scope, 0)
+            return (stored.nodes, stored.edges), [(h.id, h.score) for h in memory.recall(question, touch=False)]
+
+        before = seen()
+        memory.merge("Mel", "Melanie")
+        memory.undo()
+        assert seen() == before
+        memory.merge("Melanie", "Mel")
+        memory.unmerge("Mel", "Melanie")
+        assert seen()[1] == before[1]
+        with pytest.raises(InvalidInput, match="Zoe"):
+            memory.merge("Mel", "Zoe")

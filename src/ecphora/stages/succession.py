@@ -41,6 +41,11 @@ class Told:
     at: datetime
     turn: int
 
+    def after(self, other: "Told") -> bool:
+        """Whether it is known to have been told later: by its date, or as a later turn of one conversation."""
+        together = self.session is not None and self.session == other.session
+        return self.at > other.at or (self.at == other.at and together and self.turn > other.turn)
+
     def beside(self, other: "Told") -> bool:
         """Whether both were told within a few turns of one conversation."""
         together = self.session == other.session and (self.session is not None or abs(self.at - other.at).days < 1)
@@ -65,7 +70,7 @@ def replaces(new: Told, old: Told, rarity: Mapping[str, float], alike: float = 0
     ``rarity`` in 0..1 says how much sharing a stem tells, ``alike`` is the cosine of the two texts.
     """
     later, earlier = new.statement, old.statement
-    if not (alike >= ALIKE or new.beside(old) or _touch(later, earlier)):
+    if not new.after(old) or not (alike >= ALIKE or new.beside(old) or _touch(later, earlier)):
         return None
     corrects = Form.CORRECTS in later.forms and new.beside(old)
     if Form.UNCHANGED in later.forms:
