@@ -12,12 +12,12 @@ from .model import Insight
 from .sleeping import Consolidated
 
 WROTE = {
-    "supersedes": "facts that changed",
-    "contradicts": "contradictions",
-    "alias": "names that mean the same",
-    "insights": "insights",
+    "supersedes": ("fact that changed", "facts that changed"),
+    "contradicts": ("contradiction", "contradictions"),
+    "alias": ("name that means another", "names that mean another"),
+    "insights": ("insight", "insights"),
 }
-"""What a night wrote, as it is told."""
+"""What a night wrote, as one and as several are told."""
 
 
 @click.command()
@@ -51,7 +51,8 @@ def consolidate(desk: Desk, *, dry_run: bool, seconds: float | None, tokens: int
         click.echo("nothing is new")
         return
     verb = "would write" if dry_run else "wrote"
-    parts = [f"{found.wrote[name]:,} {words}" for name, words in WROTE.items() if found.wrote.get(name)]
+    counts = [(found.wrote.get(name, 0), one, several) for name, (one, several) in WROTE.items()]
+    parts = [f"{count:,} {one if count == 1 else several}" for count, one, several in counts if count]
     click.echo(f"looked at {found.wrote['memories']:,} new memories; {verb} {', '.join(parts) or 'nothing'}")
     if found.batch is not None:
         desk.remark(f"to take it back: ecphora undo {found.batch.id}")

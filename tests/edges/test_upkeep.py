@@ -38,7 +38,7 @@ def test_a_night_and_back() -> None:
     dry = answer("consolidate", "--dry-run")
     assert (dry["batch"], dry["wrote"]["supersedes"]) == (None, 1)
     result = ecphora("consolidate")
-    assert "wrote 1 facts that changed" in result.output
+    assert "wrote 1 fact that changed" in result.output
     assert "ecphora undo night:" in result.stderr
     hit = answer("recall", "Where does Ana live?")["hits"][1]
     assert (hit["id"], hit["standing"]["replaced_by"], hit["standing"]["holds"]) == ("old", ["new"], False)
