@@ -12,6 +12,7 @@ import tempfile
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import count, islice
 from pathlib import Path
 from time import perf_counter
 
@@ -108,16 +109,18 @@ def told(category: str, tally: Tally) -> None:
 
 
 def turns(sets: Sequence[str], data: Path) -> Iterator[Episode]:
-    for name in sets:
+    """The turns of some sets end to end, again and again."""
+    for number, name in ((number, name) for number in count() for name in sets):
         for case in cases(name, data):
             for one in case.episodes:
-                yield replace(one, id=f"{case.space}/{one.id}", session=f"{case.space}/{one.session}")
+                space = f"{number}/{case.space}"
+                yield replace(one, id=f"{space}/{one.id}", session=f"{space}/{one.session}")
 
 
-def long(sets: Sequence[str], data: Path, embedder: Cached, count: int) -> None:
-    every = [one for _, one in zip(range(count + 100), turns(sets, data), strict=False)]
+def long(sets: Sequence[str], data: Path, embedder: Cached, many: int) -> None:
+    every = list(islice(turns(sets, data), many + 100))
     with tempfile.TemporaryDirectory() as folder, Memory(Path(folder) / "m.db", embedder=embedder) as memory:
-        for part in (every[:count], every[count:]):
+        for part in (every[:many], every[many:]):
             memory.remember(part)
             memory.graph().previous  # noqa: B018  # what every recall needs is made apart
             started = perf_counter()
@@ -134,7 +137,7 @@ def main() -> None:
     given = options.parse_args()
     embedder = Cached(MiniLM())
     if given.turns:
-        long(given.set or ("locomo", "realtalk", "lihua", "longmemeval_mini"), given.data, embedder, given.turns)
+        long(given.set or ("locomo", "realtalk", "lihua"), given.data, embedder, given.turns)
     else:
         for name in given.set or SETS:
             measured(name, given.data, embedder)
