@@ -79,8 +79,8 @@ def measured(name: str, data: Path, embedder: Cached) -> None:
                 seconds += perf_counter() - started
                 after = asked(memory, questions)
             bytes_[1] += size(path)
-        for what, count in done.wrote.items():
-            wrote[what] += count
+        for what, many in done.wrote.items():
+            wrote[what] += many
         for question, was, became in zip(questions, before, after, strict=True):
             row = tuple(
                 metric(ranked, question.evidence, k)
