@@ -23,7 +23,7 @@ from . import choose, seed
 from .standing import ABOUT
 from .succession import NEAR, Told, Verdict, contradicts, replaces
 
-CANDIDATES = 40
+CANDIDATES = 20
 """Earlier memories that a statement is compared with: those that share the rarest words."""
 LIKEST = 5
 """Memories of the same speaker that are compared because they mean much the same."""
