@@ -64,7 +64,7 @@ def recalled(memory: Memory) -> list[tuple[str, float]]:
     return [(hit.id, hit.score) for q in QUESTIONS for hit in memory.recall(q, touch=False)]
 
 
-@given(st.lists(st.sampled_from(TOLD), min_size=2, max_size=40, unique_by=lambda e: e.id), st.integers(1, 3))
+@given(st.lists(st.sampled_from(TOLD), min_size=2, max_size=14, unique_by=lambda e: e.id), st.integers(1, 3))
 def test_undo_restores_rows_edges_and_ranking(episodes: list[Episode], nights: int) -> None:
     with memory() as one:
         states = []
@@ -81,7 +81,7 @@ def test_undo_restores_rows_edges_and_ranking(episodes: list[Episode], nights: i
         assert taken not in one.batches()
 
 
-@given(st.lists(st.sampled_from(TOLD), min_size=2, max_size=40, unique_by=lambda e: e.id))
+@given(st.lists(st.sampled_from(TOLD), min_size=2, max_size=14, unique_by=lambda e: e.id))
 def test_a_grown_memory_and_a_reopened_one_are_the_same(episodes: list[Episode]) -> None:
     with memory() as one:
         one.remember(episodes)
@@ -92,7 +92,7 @@ def test_a_grown_memory_and_a_reopened_one_are_the_same(episodes: list[Episode])
         assert not differences(one.graph(), again.graph())
 
 
-@given(st.lists(st.sampled_from(TOLD), min_size=2, max_size=40, unique_by=lambda e: e.id))
+@given(st.lists(st.sampled_from(TOLD), min_size=2, max_size=14, unique_by=lambda e: e.id))
 def test_sleeping_twice_adds_nothing(episodes: list[Episode]) -> None:
     with memory() as one:
         one.remember(episodes)
@@ -104,7 +104,7 @@ def test_sleeping_twice_adds_nothing(episodes: list[Episode]) -> None:
         assert rows(one) == before
 
 
-@given(st.lists(st.sampled_from(TOLD), min_size=2, max_size=40, unique_by=lambda e: e.id))
+@given(st.lists(st.sampled_from(TOLD), min_size=2, max_size=14, unique_by=lambda e: e.id))
 def test_a_dry_run_tells_what_a_night_writes_and_writes_nothing(episodes: list[Episode]) -> None:
     with memory() as one:
         one.remember(episodes)
@@ -116,7 +116,7 @@ def test_a_dry_run_tells_what_a_night_writes_and_writes_nothing(episodes: list[E
         assert dict(dry.wrote) == dict(done.wrote)
 
 
-@given(st.lists(st.sampled_from(TOLD), min_size=2, max_size=40, unique_by=lambda e: e.id), st.data())
+@given(st.lists(st.sampled_from(TOLD), min_size=2, max_size=14, unique_by=lambda e: e.id), st.data())
 def test_what_was_drawn_goes_with_its_source(episodes: list[Episode], data: st.DataObject) -> None:
     with memory() as one:
         one.remember(episodes)
