@@ -139,7 +139,7 @@ def night(
             break
     if refused and kept:
         pen.commit(lambda _graph: Change(undo=id_))
-        kept = False
+        kept, wrote = False, {}
     return Consolidated(
         batch=Batch(id_, now, wrote) if kept else None,
         wrote=wrote,

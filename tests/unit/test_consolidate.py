@@ -66,6 +66,20 @@ def test_what_was_told_late_counts_for_its_own_time(memory: Memory) -> None:
     assert memory.recall("Where does Ana live?", as_of="2026-05-01")[0].id == "old"
 
 
+def test_what_was_displaced_for_a_time_holds_again_after_it(memory: Memory) -> None:
+    memory.remember([MOVES[0], Episode("I live in Rome until 10 May.", "away", "Ana", "b", "2026-04-10")])
+    memory.consolidate()
+    during, after = (
+        {hit.id: hit.standing for hit in memory.recall("Where does Ana live?", as_of=day)}
+        for day in ("2026-04-20", "2026-05-20")
+    )
+    assert during["old"] is not None
+    assert during["old"].replaced_by == ("away",)
+    assert after["old"] is None
+    assert after["away"] is not None
+    assert not after["away"].holds
+
+
 def test_backfilling_an_old_fact_does_not_make_it_the_newest(memory: Memory) -> None:
     memory.remember(MOVES[2])
     memory.consolidate()
@@ -140,6 +154,7 @@ def test_a_night_that_costs_recall_is_refused(tmp_path: Path) -> None:
         memory.remember(MOVES)
         memory.feedback(memory.recall("Where does Ana live?"), ["new"])
         found = memory.consolidate()
+        assert found.wrote == {}
         assert (found.refused, found.batch, found.probes, found.before, found.after) == (True, None, 1, 1.0, 0.0)
         assert not memory.graph().of_kind(Kind.CLAIM).any()
         assert memory.batches() == []

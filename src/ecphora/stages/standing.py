@@ -184,9 +184,9 @@ def standing(graph: Graph, row: int, cue: Cue) -> Standing | None:
         if known.against[place]:
             other = known.new[place] if known.old[place] == row else known.old[place]
             against[graph.id(int(other))] = None
-        elif known.old[place] == row:
+        elif known.old[place] == row and at < known.end[place]:  # what held for a time only is over: this holds again
             ends.append(float(known.start[place]))
-            if known.start[place] <= at < known.end[place]:
+            if known.start[place] <= at:
                 replaced[graph.id(int(known.new[place]))] = float(known.start[place])
     ends += bounds(graph, row)
     until = min(ends, default=np.inf)
