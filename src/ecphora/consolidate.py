@@ -6,7 +6,7 @@ from datetime import datetime
 
 import numpy as np
 
-from . import prompts
+from . import prompts, weights
 from .graph import Graph
 from .guest import Guest
 from .model import Change, Kind, Node, Rows, Vectors
@@ -14,6 +14,7 @@ from .ports import Reader
 from .prompts import replies
 from .stages import aliases, facts, insights
 from .stages.claiming import Claiming, Claims
+from .stages.rivals import Score
 
 Embed = Callable[[Sequence[str]], Vectors]
 """Makes vectors of texts."""
@@ -54,11 +55,15 @@ def due(graph: Graph) -> Rows:
 
 @dataclass(frozen=True, slots=True)
 class Help:
-    """What a piece may ask: ``embed`` makes vectors of a ``floor``, ``guest`` is a language model."""
+    """What a piece may ask: ``embed`` makes vectors of a ``floor``, ``guest`` is a language model.
+
+    ``score`` reads two texts at once, to tell whether one replaces the other; without it rules decide.
+    """
 
     embed: Embed
     floor: float = 0.0
     guest: Guest | None = None
+    score: Score | None = None
 
 
 def plan(graph: Graph, read: Reader, now: datetime, most: int, help_: Help) -> Plan | None:
@@ -69,7 +74,8 @@ def plan(graph: Graph, read: Reader, now: datetime, most: int, help_: Help) -> P
     new = due(graph)[:most]
     if not len(new):
         return None
-    claims = Claiming(graph, read).of(new)
+    judge = None if help_.score is None else weights.changes()
+    claims = Claiming(graph, read, judge, help_.score).of(new)
     told_facts = Claims() if help_.guest is None else facts.claimed(graph, _asked(help_.guest, read(new)))
     nodes = {**claims.nodes, **told_facts.nodes}
     fresh = tuple(node for id_, node in nodes.items() if graph.row(id_) is None)

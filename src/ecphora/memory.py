@@ -12,6 +12,7 @@ import numpy as np
 
 from . import encode, sleeping, strategies
 from .answer import BUDGET, Answer, answer
+from .embedders.changes import MiniLMChanges
 from .embedders.minilm import MiniLM
 from .errors import EmbedderMismatch, InvalidInput
 from .explain import Answered, WhyNot, hits_of, why_not
@@ -46,13 +47,15 @@ from .model import (
     Touch,
 )
 from .pen import TRIES, LiveGraph, Pen, felt
-from .ports import LLM, Activation, Clock, Embedder, Extractor, Progress, Store, Strategy
+from .ports import LLM, Activation, Clock, CrossEncoder, Embedder, Extractor, Progress, Store, Strategy
 from .sleeping import Consolidated, Trigger
 from .stages import choose, chronology, fading, gate, telling
 from .stores.sqlite import SQLite
 
 EVERYTHING = Filter()
 """The filter that lets everything through."""
+CHANGES = MiniLMChanges()
+"""What reads changes unless another comparer is given; it loads nothing before it is used."""
 BATCH = 512
 """Episodes embedded and committed together when many are remembered."""
 
@@ -66,8 +69,9 @@ class Memory:
 
     ``path`` is a file, made on first use, or any other :class:`~ecphora.ports.Store`. ``scope`` says whose memory it
     is: nothing is read or written outside it. ``embedder``, ``extractor``, ``strategy`` and ``clock`` replace the
-    built-in ones. ``sleeps`` says when it consolidates by itself; by default only when it is told to. Safe to share
-    between threads; any number of processes may open the file.
+    built-in ones; ``comparer`` reads two memories at once to tell changes of facts in its sleep, None for rules alone.
+    ``sleeps`` says when it consolidates by itself; by default only when it is told to. Safe to share between threads;
+    any number of processes may open the file.
 
     Raises ``EmbedderMismatch`` if the scope was written with another embedding model, and a ``StoreError`` if the
     file cannot be used.
@@ -80,6 +84,7 @@ class Memory:
         scope: str = "default",
         embedder: Embedder | None = None,
         extractor: Extractor | None = None,
+        comparer: CrossEncoder | None = CHANGES,
         strategy: str | Strategy = "fused",
         sleeps: Trigger | None = None,
         clock: Clock = _utc_now,
@@ -88,6 +93,7 @@ class Memory:
         self.strategy = strategies.by_name(strategy)
         self._embedder = embedder or MiniLM()
         self._extractor = extractor or Rules()
+        self._comparer = comparer
         self._clock = clock
         self._sleeps = sleeps
         if path == ":memory:" or not (isinstance(path, str | Path) or hasattr(path, "commit")):
@@ -383,6 +389,7 @@ class Memory:
             self._pen,
             self._clock(),
             self.cue,
+            comparer=self._comparer,
             guest=llm if isinstance(llm, Guest | None) else Guest(llm),
             limits=sleeping.Limits(seconds, tokens),
             dry_run=dry_run,

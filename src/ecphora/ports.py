@@ -49,6 +49,19 @@ class Embedder(Protocol):
         ...
 
 
+class CrossEncoder(Protocol):
+    """Reads two texts at once, and says how much speaks for it that the later one replaces the earlier."""
+
+    @property
+    def name(self) -> str:
+        """The model and how it is run; two of one name give the same scores."""
+        ...
+
+    def score(self, pairs: Sequence[tuple[str, str]], /) -> NDArray[np.float64]:
+        """Log-odds, shape ``(len(pairs),)``, for pairs (earlier, later); each pair's by itself."""
+        ...
+
+
 class Extractor(Protocol):
     """Finds the names a text mentions."""
 

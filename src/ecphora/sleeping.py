@@ -14,7 +14,7 @@ from .graph import LINKS, Graph
 from .guest import Guest, Spent
 from .model import Batch, Change, Cue, Kind, Link, NodeId
 from .pen import Pen
-from .ports import Progress, Strategy
+from .ports import CrossEncoder, Progress, Strategy
 from .stages import choose
 
 PROBES = 50
@@ -101,12 +101,13 @@ def night(
     now: datetime,
     cue: Callable[[str], Cue],
     *,
+    comparer: CrossEncoder | None = None,
     guest: Guest | None = None,
     limits: Limits = NO_LIMITS,
     dry_run: bool = False,
     progress: Progress | None = None,
 ) -> Consolidated:
-    """Consolidate what is new; ``cue`` makes a cue of a past question.
+    """Consolidate what is new; ``cue`` makes a cue of a past question, ``comparer`` reads what may replace what.
 
     Each piece is committed whole or not at all, and the next night goes on where this one stopped.
     """
@@ -117,7 +118,8 @@ def night(
     id_ = f"night:{blake2b(f'{pen.scope}/{graph.revision}/{now.isoformat()}'.encode(), digest_size=8).hexdigest()}"
     wrote: dict[str, int] = {}
     kept, refused = False, False
-    help_ = consolidate.Help(pen.embedded, float(getattr(pen.embedder, "floor", 0.0)), guest)
+    score = None if comparer is None else comparer.score
+    help_ = consolidate.Help(pen.embedded, float(getattr(pen.embedder, "floor", 0.0)), guest, score)
     while (plan := consolidate.plan(graph, pen.reader(graph), now, limits.piece, help_)) is not None:
         change = _whole(pen, plan.change, Batch(id_, now, plan.wrote))
         grown = consolidate.preview(graph, change)

@@ -19,7 +19,7 @@ from ecphora.memory import Memory
 from ecphora.model import Change, Cue, Episode, Kind, Standing
 from ecphora.stages.standing import standing
 from ecphora.stores.sqlite import SQLite
-from ecphora.testing import FakeClock, differences
+from ecphora.testing import FakeClock, Overlap, differences
 
 CASES = Path(__file__).parents[1] / "changes" / "matrix.jsonl"
 NOW = datetime(2027, 1, 1, tzinfo=UTC)
@@ -42,7 +42,7 @@ TOLD = told()
 @contextmanager
 def memory(clock: FakeClock | None = None) -> Iterator[Memory]:
     with tempfile.TemporaryDirectory() as folder:
-        opened = Memory(Path(folder) / "m.db", embedder=Hashing(64), clock=clock or FakeClock(NOW))
+        opened = Memory(Path(folder) / "m.db", embedder=Hashing(64), comparer=Overlap(), clock=clock or FakeClock(NOW))
         try:
             yield opened
         finally:
@@ -86,7 +86,7 @@ def test_a_grown_memory_and_a_reopened_one_are_the_same(episodes: list[Episode])
     with memory() as one:
         one.remember(episodes)
         one.consolidate()
-        again = Memory(one._store, embedder=Hashing(64), clock=FakeClock(NOW))
+        again = Memory(one._store, embedder=Hashing(64), comparer=Overlap(), clock=FakeClock(NOW))
         assert not differences(one.graph(), again.graph())
         one.undo()
         assert not differences(one.graph(), again.graph())
@@ -183,7 +183,7 @@ from ecphora import Hashing, Memory, SQLite
 from ecphora.testing import FakeClock
 store = SQLite(sys.argv[1])
 for scope in sys.argv[2:]:
-    Memory(store, scope=scope, embedder=Hashing(64), clock=FakeClock(datetime(2027, 1, 1, tzinfo=UTC))).consolidate()
+    Memory(store, scope=scope, embedder=Hashing(64), comparer=Overlap(), clock=FakeClock(datetime(2027, 1, 1, tzinfo=UTC))).consolidate()
     print(scope, flush=True)
 """
 """Another process that consolidates scope after scope, and says which are done."""
@@ -192,7 +192,7 @@ for scope in sys.argv[2:]:
 @pytest.mark.parametrize("acknowledged", [0, 1, 4])
 def test_killed_at_any_instant_the_memory_is_as_before_or_after(tmp_path: Path, acknowledged: int) -> None:
     store = SQLite(tmp_path / "m.db")
-    opened = {scope: Memory(store, scope=scope, embedder=Hashing(64), clock=FakeClock(NOW)) for scope in SCOPES}
+    opened = {scope: Memory(store, scope=scope, embedder=Hashing(64), comparer=Overlap(), clock=FakeClock(NOW)) for scope in SCOPES}
     before, after = {}, {}
     for scope, one in opened.items():
         one.remember(TOLD[:40])

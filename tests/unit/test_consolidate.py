@@ -31,7 +31,7 @@ MOVES = [
 
 @pytest.fixture
 def memory(tmp_path: Path) -> Iterator[Memory]:
-    with Memory(tmp_path / "m.db", embedder=Hashing(64), clock=FakeClock(NOW)) as opened:
+    with Memory(tmp_path / "m.db", embedder=Hashing(64), comparer=None, clock=FakeClock(NOW)) as opened:
         yield opened
 
 
@@ -150,7 +150,7 @@ class Spoiled:
 
 
 def test_a_night_that_costs_recall_is_refused(tmp_path: Path) -> None:
-    with Memory(tmp_path / "m.db", embedder=Hashing(64), strategy=Spoiled(), clock=FakeClock(NOW)) as memory:
+    with Memory(tmp_path / "m.db", embedder=Hashing(64), comparer=None, strategy=Spoiled(), clock=FakeClock(NOW)) as memory:
         memory.remember(MOVES)
         memory.feedback(memory.recall("Where does Ana live?"), ["new"])
         found = memory.consolidate()
@@ -175,7 +175,7 @@ def test_a_night_that_costs_recall_is_refused(tmp_path: Path) -> None:
 )
 def test_a_memory_sleeps_by_itself_when_it_is_to(tmp_path: Path, trigger: Trigger | None, nights: int) -> None:
     clock = FakeClock(NOW)
-    with Memory(tmp_path / "m.db", embedder=Hashing(64), sleeps=trigger, clock=clock) as memory:
+    with Memory(tmp_path / "m.db", embedder=Hashing(64), comparer=None, sleeps=trigger, clock=clock) as memory:
         for episode in MOVES:
             memory.remember(episode)
             clock.now += timedelta(days=1)

@@ -55,10 +55,10 @@ def model() -> MiniLM:
 @pytest.fixture
 def quantised(monkeypatch: pytest.MonkeyPatch) -> list[Path]:
     """The folders in which a graph was built; building takes the user's graph instead of 4 s."""
-    graph = minilm._graph(minilm._installed(), Path(user_cache_dir("ecphora")))
+    graph = minilm.graph(minilm.folder(), None)
     folders: list[Path] = []
 
-    def build(_weights: list[bytes], folder: Path) -> bytes:
+    def build(_model: Path, folder: Path) -> bytes:
         folders.append(folder)
         (folder / "int8.onnx").write_bytes(graph)
         return graph
@@ -129,14 +129,14 @@ def test_minilm_reads_latin_letters(model: MiniLM) -> None:
 def test_minilm_builds_a_damaged_cache_anew(broken: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     quantised: list[Path] = []
 
-    def build(_weights: list[bytes], folder: Path) -> bytes:
+    def build(_model: Path, folder: Path) -> bytes:
         quantised.append(folder)
         (folder / "int8.onnx").write_bytes(b"a graph")
         return b"a graph"
 
     monkeypatch.setattr(minilm, "_quantised", build)
-    source = minilm._installed()
-    whole = minilm._graph(source, tmp_path)
+    source = minilm.folder()
+    whole = minilm.graph(source, tmp_path)
     graph, note = tmp_path / "all-MiniLM-L6-v2-int8.onnx", tmp_path / "all-MiniLM-L6-v2-int8.json"
     match broken:
         case "onnx":
@@ -147,11 +147,11 @@ def test_minilm_builds_a_damaged_cache_anew(broken: str, tmp_path: Path, monkeyp
             monkeypatch.setattr(minilm, "RECIPE", minilm.RECIPE + 1)
         case _:
             graph.unlink()
-    assert minilm._graph(source, tmp_path) == whole
+    assert minilm.graph(source, tmp_path) == whole
     assert len(quantised) == 2
     assert sorted(tmp_path.iterdir()) == [note, graph]
     assert graph.read_bytes() == whole
-    assert minilm._graph(source, tmp_path) == whole
+    assert minilm.graph(source, tmp_path) == whole
     assert len(quantised) == 2
 
 
@@ -184,9 +184,9 @@ def test_minilm_refuses_files_that_are_not_the_published_ones(damaged: str, tmp_
     source = tmp_path / "source"
     (source / "onnx").mkdir(parents=True)
     for name in [*minilm.WEIGHTS, *minilm.TOKENIZER]:
-        (source / name).symlink_to(minilm._installed() / name)
+        (source / name).symlink_to(minilm.folder() / name)
     (source / damaged).unlink()
-    shutil.copyfile(minilm._installed() / damaged, source / damaged)
+    shutil.copyfile(minilm.folder() / damaged, source / damaged)
     with (source / damaged).open("r+b") as file:
         file.seek(1_000)
         byte = file.read(1)[0]

