@@ -32,6 +32,7 @@ from ecphora.bench.cache import Cached
 from ecphora.embedders import minilm
 from ecphora.embedders.changes import ADAPTED, Adapters, MiniLMChanges, cut, weighed
 from ecphora.learn import Json, logistic, readable
+from ecphora.ports import Reader
 from ecphora.stages.comparing import GATE, SIGNS, Judge
 from ecphora.stages.heard import Heard
 from ecphora.stages.ranker import Head
@@ -169,11 +170,17 @@ def cases() -> Iterator[dict[str, Any]]:
                 yield {"kind": "none", "old": None, "new": None, **case, "told": told}
 
 
+def reader(memory: Memory) -> Reader:
+    """What fetches the memories of rows."""
+    graph = memory.graph()
+    return lambda rows: [node for row in rows.tolist() if (node := memory.get(graph.id(row))) is not None]
+
+
 def seen(memory: Memory, space: str, gold: dict[tuple[str, str], bool | None], *, judged: bool) -> Iterator[Lesson]:
     """The pairs of one memory."""
     graph = memory.graph()
     rows = np.flatnonzero(graph.episodes)
-    rivals = Rivals(Heard(graph, memory._pen.reader(graph)), 0)
+    rivals = Rivals(Heard(graph, reader(memory)), 0)
     columns: list[dict[str, float]] = []
 
     class Noting(Judge):
@@ -248,7 +255,7 @@ def _json(found: Head) -> Json:
 # ---- adapters
 
 
-def adapted(lessons: Sequence[Lesson]) -> Adapters:
+def adapted(lessons: Sequence[Lesson]) -> Adapters:  # noqa: C901  # a model and its training, top to bottom
     """Low-rank adapters of all-MiniLM-L6-v2 and a head that reads its tokens, by AdamW on the pairs."""
     import torch  # noqa: PLC0415  # only training needs it
     from torch.nn import functional  # noqa: PLC0415

@@ -192,7 +192,10 @@ for scope in sys.argv[2:]:
 @pytest.mark.parametrize("acknowledged", [0, 1, 4])
 def test_killed_at_any_instant_the_memory_is_as_before_or_after(tmp_path: Path, acknowledged: int) -> None:
     store = SQLite(tmp_path / "m.db")
-    opened = {scope: Memory(store, scope=scope, embedder=Hashing(64), comparer=Overlap(), clock=FakeClock(NOW)) for scope in SCOPES}
+    opened = {
+        scope: Memory(store, scope=scope, embedder=Hashing(64), comparer=Overlap(), clock=FakeClock(NOW))
+        for scope in SCOPES
+    }
     before, after = {}, {}
     for scope, one in opened.items():
         one.remember(TOLD[:40])

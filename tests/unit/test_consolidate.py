@@ -150,7 +150,9 @@ class Spoiled:
 
 
 def test_a_night_that_costs_recall_is_refused(tmp_path: Path) -> None:
-    with Memory(tmp_path / "m.db", embedder=Hashing(64), comparer=None, strategy=Spoiled(), clock=FakeClock(NOW)) as memory:
+    with Memory(
+        tmp_path / "m.db", embedder=Hashing(64), comparer=None, strategy=Spoiled(), clock=FakeClock(NOW)
+    ) as memory:
         memory.remember(MOVES)
         memory.feedback(memory.recall("Where does Ana live?"), ["new"])
         found = memory.consolidate()

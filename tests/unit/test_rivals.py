@@ -20,7 +20,9 @@ from ecphora.stages.rivals import AT_LEAST
 from ecphora.testing import FakeClock
 
 NOW = datetime(2027, 1, 1, tzinfo=UTC)
-LAKE = Episode("The owner of the house by the lake is Marta now, she bought it.", "new", "Ana", "s2", "2026-05-03T10:00")
+LAKE = Episode(
+    "The owner of the house by the lake is Marta now, she bought it.", "new", "Ana", "s2", "2026-05-03T10:00"
+)
 HILL = Episode("The house by the lake is owned by the old baker.", "old", "Ana", "s1", "2026-02-03T10:00")
 
 
@@ -83,7 +85,9 @@ def test_other_languages_are_not_read(path: Path) -> None:
     comparer = Saying(12.0)
     with memory(path, comparer) as one:
         one.remember(Episode("Ich wohne in Lissabon am Fluss.", speaker="Ana", session="a", happened_at="2026-02-03"))
-        one.remember(Episode("Ich wohne jetzt in Porto am Fluss.", speaker="Ana", session="b", happened_at="2026-03-03"))
+        one.remember(
+            Episode("Ich wohne jetzt in Porto am Fluss.", speaker="Ana", session="b", happened_at="2026-03-03")
+        )
         one.consolidate()
         assert not comparer.shown
 
@@ -92,7 +96,7 @@ def test_a_night_reads_what_is_new_and_no_more_than_its_share(path: Path) -> Non
     comparer = Saying(-12.0)
     start = datetime(2026, 1, 1, tzinfo=UTC)
     told = [
-        Episode(f"My count of the {'red blue green'.split()[n % 3]} birds in the garden is {n} today.", f"t{n}", "Ana",
+        Episode(f"My count of the {['red', 'blue', 'green'][n % 3]} birds in the garden is {n} today.", f"t{n}", "Ana",
                 f"s{n // 9}", start + timedelta(hours=n))
         for n in range(300)
     ]  # fmt: skip
@@ -147,7 +151,7 @@ def test_what_ships_names_its_lessons() -> None:
 
 def test_adapters_survive_being_packed() -> None:
     half = np.ones((2, 2), np.float16)
-    adapters = Adapters({name: (half, half) for name in ADAPTED}, np.zeros(8, np.float16), 0.5)
+    adapters = Adapters(dict.fromkeys(ADAPTED, (half, half)), np.zeros(8, np.float16), 0.5)
     again = Adapters.unpacked(adapters.packed())
     assert again.bias == 0.5
     np.testing.assert_array_equal(again.matrices["5.out"][1], half)

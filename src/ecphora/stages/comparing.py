@@ -23,7 +23,7 @@ CLOSE = 4
 """Pairs of statements of two memories that the rules are tried on: those that share most."""
 MOST = 4.0
 """What counts or sums beyond this tell no more."""
-TEXT = 400
+TEXT = 240
 """Characters of a memory that are read closely, around its statement."""
 FORMS = tuple(form for form in Form if form not in {Form.STATES, Form.UNCHANGED})
 """What a statement may say of what was claimed before, each a sign."""

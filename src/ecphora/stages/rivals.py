@@ -17,7 +17,7 @@ from ..model import Rows, Scores
 from . import choose
 from .comparing import Judge, nearest, passage, shown, signs
 from .heard import Heard
-from .succession import NEAR, Told, Verdict, contradicts, paired, replaces
+from .succession import MEASURES, NEAR, Told, Verdict, contradicts, paired, replaces
 
 Score = Callable[[Sequence[tuple[str, str]]], NDArray[np.float64]]
 """A cross-encoder: the log-odds that the later text replaces the earlier one, for each pair."""
@@ -29,11 +29,13 @@ COMMON = 0.35
 """What it tells to share a word that is everywhere; a rare one tells 1."""
 FIRM = 0.5
 """How sure a replacement must be by the rules for more than the best one to be taken."""
-SURE = 0.6
+SURE = 0.7
 """How sure one must be that was read closely."""
+PLAIN, DOUBTED = 0.65, -4.0
+"""How sure the rules must be of another value for the same, to be believed unless the reading doubts it so much."""
 MOST = 5
 """Earlier claims that one statement may replace: a fact is seldom told more often before it changes."""
-EACH, AT_LEAST = 1.0, 200
+EACH, AT_LEAST = 0.4, 200
 """Pairs that are read closely: so many for each new memory, or so many in all."""
 BLOCK = 512
 """New memories whose cosines with all others are taken at once."""
@@ -114,22 +116,33 @@ class Rivals:
     # ---- by a close reading
 
     def read(self, rows: Rows) -> None:
-        """Read new memories closely beside what the gate lets through, and keep what each replaces."""
+        """Read new memories closely beside what the gate or the rules let through, and keep what each replaces."""
         if self._judge is None or self._score is None:
             return
         pairs = sorted(self.promising(rows, self._judge), key=lambda pair: -pair.promise)
-        faced = [self.faced(pair) for pair in pairs[: max(AT_LEAST, round(EACH * len(rows)))]]
-        fair = [one for one in faced if one is not None]
+        faced = {(pair.row, pair.other): pair for pair in pairs[: max(AT_LEAST, round(EACH * len(rows)))]}
+        valued = set(self._valued(rows))
+        faced |= {(pair.row, pair.other): pair for pair in pairs if (pair.row, pair.other) in valued}
+        fair = [one for one in map(self.faced, faced.values()) if one is not None]
         found: dict[tuple[int, int], list[Rival]] = {}
         new = set(rows.tolist())
         for one, reading in zip(fair, self._score([one.texts for one in fair]).tolist(), strict=True):
             sure = self._judge.sure({**one.signs, "reading": reading})
+            if one.rule is not None and _plain(one.rule) and reading > DOUBTED:
+                sure = max(sure, one.rule.sure)
             if sure < SURE:
                 continue
             verdict = Verdict(round(sure, 3), "read" if one.rule is None else one.rule.because, self._wrong(one))
             mine, other = (one.later, one.earlier) if one.later[0] in new else (one.earlier, one.later)
             found.setdefault(mine[:2], []).append(Rival(*other[:2], verdict, other[2]))
         self._read = {at: _taken(hits, self._heard.told(at[0])[at[1]]) for at, hits in found.items()}
+
+    def _valued(self, rows: Rows) -> Iterator[tuple[int, int]]:
+        """New memories and others of which the rules see that they give two values for the same."""
+        for row in rows[self._heard.speaking[rows]].tolist():
+            for told in self._heard.told(row):
+                if any(value.sort in MEASURES for value in told.statement.values):
+                    yield from ((row, hit.row) for hit in self._ruled(row, told) if _plain(hit.verdict))
 
     def promising(self, rows: Rows, judge: Judge) -> Iterator[Pair]:
         """New memories beside what is alike: at most ``CANDIDATES`` and ``LIKEST`` of each, and those just before."""
@@ -245,6 +258,11 @@ class Rivals:
         if places[row] < 0 or places[other] < 0:
             return 0.0
         return float(np.einsum("i,i->", vectors[places[row]], vectors[places[other]]))
+
+
+def _plain(rule: Verdict) -> bool:
+    """Whether the rules are sure that both give a value of one sort for the same."""
+    return rule.sure >= PLAIN and rule.because in MEASURES
 
 
 def _order(told: Told) -> tuple[object, int]:
