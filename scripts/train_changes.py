@@ -1,15 +1,17 @@
 """Train what tells a change of facts, measure it, and write src/ecphora/weights/changes.npz and changes.json.
 
-    .venv/bin/pip install torch && .venv/bin/python scripts/train_changes.py [--keep]
+    .venv/bin/pip install torch && .venv/bin/python scripts/train_changes.py [--keep | --review]
 
 Twenty minutes on two cores; ``--keep`` leaves the adapters as they are (no torch, two minutes).
 
 From scripts/data, all written for this project: ``changes.jsonl`` are short conversations with one change or a
-look-alike each, ``talks.changes.jsonl`` marks the changes in the long talks of ``talks.docs.jsonl``. Every pair of
-memories is seen through the very code that sleep runs. Four fifths of the cases and all but two talks teach low-rank
-adapters (LoRA; Hu et al. 2021, arXiv:2106.09685) to all-MiniLM-L6-v2, which then reads both texts at once; the rest
-teaches the judge what a reading is worth beside other signs, so it never sees a reading of what the adapters have seen.
-The gate learns from all. The readings that the judge learns from are those of the 8-bit graph that is used in the end.
+look-alike each, ``plain.jsonl`` such in the plainest words, ``talks.changes.jsonl`` marks the changes in the long talks
+of ``talks.docs.jsonl``; and those cases of tests/changes that were read. Every pair of memories is seen through the
+very code that sleep runs. Four fifths of the cases and all but two talks teach low-rank adapters (LoRA; Hu et al. 2021,
+arXiv:2106.09685) to all-MiniLM-L6-v2, which then reads both texts at once; the rest teaches the judge what a reading is
+worth beside other signs, so it never sees a reading of what the adapters have seen. The gate learns from the talks. The
+readings that the judge learns from are those of the 8-bit graph that is used in the end. The numbers that it prints
+are of judges that were trained on the other pairs.
 """
 # ruff: noqa: INP001, T201  # a script that prints
 
@@ -47,6 +49,10 @@ TESTS = tuple(
 READ = ("seen", "unseen", "held")
 """The parts of the tests' cases that were read while the rules were written; the others stay unseen."""
 WEIGHTS = HERE.parent / "src" / "ecphora" / "weights"
+PLAIN = HERE / "data" / "plain.jsonl"
+PLAINLY = "case:plain-"
+REVIEW, PLAINER = 1, 2
+"""After the first rounds, so many at half the step, with the plainest cases too, these so many times a round."""
 FIFTH = 5
 """Every fifth case teaches the judge, the others the adapters."""
 HELD = ("a3", "c2")
@@ -79,14 +85,20 @@ class Lesson:
 def main() -> None:
     """Train, measure, write."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
-    parser.add_argument("--keep", action="store_true", help="keep the adapters, train gate and judge alone")
-    keep = parser.parse_args().keep
+    which = parser.add_mutually_exclusive_group()
+    which.add_argument("--keep", action="store_true", help="keep the adapters, train gate and judge alone")
+    which.add_argument("--review", action="store_true", help="go on from the adapters that are there: the second part")
+    given = parser.parse_args()
     lessons = [lesson for lesson in taught() if lesson.label is not None]
     gate = gated(lessons)
     read = chosen(lessons, gate)
     readers, judged = ([lesson for lesson in read if lesson.judged is which] for which in (False, True))
-    if not keep:
-        WEIGHTS.joinpath("changes.npz").write_bytes(adapted(readers).packed())
+    path = WEIGHTS / "changes.npz"
+    if not given.keep:
+        first = [lesson for lesson in readers if not lesson.space.startswith(PLAINLY)]
+        begun = Adapters.unpacked(path.read_bytes()) if given.review else adapted(first, EPOCHS, RATE)
+        again = [lesson for lesson in readers if lesson.space.startswith(PLAINLY)] * PLAINER + first
+        path.write_bytes(adapted(again, REVIEW, RATE / 2, begun).packed())
     readings = MiniLMChanges().score([lesson.texts for lesson in judged]).tolist()
     promised = Judge(gate, EVEN.judge)
     rows = [
@@ -99,7 +111,9 @@ def main() -> None:
         "trained_by": "scripts/train_changes.py",
         "pairs": {"adapters": len(readers), "gate": len(lessons), "judge": len(judged)},
         "changes": {"adapters": sum(bool(lesson.label) for lesson in readers), "judge": int(labels.sum())},
-        "sha256": {path.name: hashlib.sha256(path.read_bytes()).hexdigest() for path in (CASES, TALKS, MARKS, *TESTS)},
+        "sha256": {
+            path.name: hashlib.sha256(path.read_bytes()).hexdigest() for path in (CASES, PLAIN, TALKS, MARKS, *TESTS)
+        },
     }
     file: dict[str, Json] = {"provenance": provenance, "gate": _json(gate), "judge": _json(judge)}
     WEIGHTS.joinpath("changes.json").write_text(readable(file), encoding="utf-8")
@@ -160,8 +174,9 @@ def taught() -> Iterator[Lesson]:
 
 def cases() -> Iterator[dict[str, Any]]:
     """The short conversations, and those of the tests that were read before, in the form of the former."""
-    for line in CASES.read_text(encoding="utf-8").splitlines():
-        yield json.loads(line)
+    for path in (CASES, PLAIN):
+        for line in path.read_text(encoding="utf-8").splitlines():
+            yield json.loads(line)
     for path in TESTS:
         for line in path.read_text(encoding="utf-8").splitlines():
             case = json.loads(line)
@@ -255,7 +270,9 @@ def _json(found: Head) -> Json:
 # ---- adapters
 
 
-def adapted(lessons: Sequence[Lesson]) -> Adapters:  # noqa: C901  # a model and its training, top to bottom
+def adapted(  # noqa: C901, PLR0915  # a model and its training, top to bottom
+    lessons: Sequence[Lesson], epochs: int, rate: float, begun: Adapters | None = None
+) -> Adapters:
     """Low-rank adapters of all-MiniLM-L6-v2 and a head that reads its tokens, by AdamW on the pairs."""
     import torch  # noqa: PLC0415  # only training needs it
     from torch.nn import functional  # noqa: PLC0415
@@ -271,11 +288,15 @@ def adapted(lessons: Sequence[Lesson]) -> Adapters:  # noqa: C901  # a model and
         rows, columns = model[name].shape
         down[name] = torch.nn.Parameter(torch.randn(rows, RANK) / math.sqrt(rows))
         up[name] = torch.nn.Parameter(torch.zeros(RANK, columns))
+        if begun is not None:
+            down[name].data, up[name].data = (torch.tensor(part).float() for part in begun.matrices[name])
     out = torch.nn.Parameter(torch.zeros(4 * 384)), torch.nn.Parameter(torch.zeros(()))
+    if begun is not None:
+        out[0].data, out[1].data = torch.tensor(begun.head).float(), torch.tensor(begun.bias).float()
     parameters = [*down.values(), *up.values(), *out]
-    adam = torch.optim.AdamW(parameters, lr=RATE, weight_decay=DECAY)
-    steps = EPOCHS * math.ceil(len(pairs) / BATCH)
-    rate = torch.optim.lr_scheduler.LambdaLR(
+    adam = torch.optim.AdamW(parameters, lr=rate, weight_decay=DECAY)
+    steps = epochs * math.ceil(len(pairs) / BATCH)
+    slower = torch.optim.lr_scheduler.LambdaLR(
         adam, lambda step: min(1, (step + 1) / (steps * 0.1)) * (0.5 + 0.5 * math.cos(math.pi * min(1, step / steps)))
     )
 
@@ -306,7 +327,7 @@ def adapted(lessons: Sequence[Lesson]) -> Adapters:  # noqa: C901  # a model and
         return dropped(torch.cat([x[:, 0], one, other, one * other], -1)) @ out[0] + out[1]
 
     chance = np.random.default_rng(SEED)  # noqa: TID251  # the order of lessons, seeded
-    for epoch in range(EPOCHS):
+    for epoch in range(epochs):
         started, total = time.perf_counter(), 0.0
         batches = list(_batches(pairs, chance))
         for batch in batches:
@@ -321,7 +342,7 @@ def adapted(lessons: Sequence[Lesson]) -> Adapters:  # noqa: C901  # a model and
             loss.backward()
             torch.nn.utils.clip_grad_norm_(parameters, 1.0)
             adam.step()
-            rate.step()
+            slower.step()
             total += loss.item()
         print(f"epoch {epoch + 1}: loss {total / len(batches):.3f}, {time.perf_counter() - started:.0f} s", flush=True)
 

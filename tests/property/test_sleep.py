@@ -17,6 +17,7 @@ from hypothesis import strategies as st
 from ecphora.embedders.hashing import Hashing
 from ecphora.memory import Memory
 from ecphora.model import Change, Cue, Episode, Kind, Standing
+from ecphora.ports import CrossEncoder
 from ecphora.stages.standing import standing
 from ecphora.stores.sqlite import SQLite
 from ecphora.testing import FakeClock, Overlap, differences
@@ -37,12 +38,13 @@ def told() -> list[Episode]:
 
 
 TOLD = told()
+OVERLAP = Overlap()
 
 
 @contextmanager
-def memory(clock: FakeClock | None = None) -> Iterator[Memory]:
+def memory(clock: FakeClock | None = None, comparer: CrossEncoder | None = OVERLAP) -> Iterator[Memory]:
     with tempfile.TemporaryDirectory() as folder:
-        opened = Memory(Path(folder) / "m.db", embedder=Hashing(64), comparer=Overlap(), clock=clock or FakeClock(NOW))
+        opened = Memory(Path(folder) / "m.db", embedder=Hashing(64), comparer=comparer, clock=clock or FakeClock(NOW))
         try:
             yield opened
         finally:
@@ -144,7 +146,7 @@ MOVES = [
 def test_facts_hold_by_both_clocks(as_of: int, known_at: int) -> None:
     """What was so on a day, as far as was known on another: told and recorded on the same day here."""
     clock = FakeClock(datetime(2026, 1, 5, tzinfo=UTC))
-    with memory(clock) as one:
+    with memory(clock, None) as one:
         for episode in MOVES:
             clock.now = datetime.fromisoformat(str(episode.happened_at)).replace(tzinfo=UTC)
             one.remember(episode)
@@ -164,7 +166,7 @@ def test_facts_hold_by_both_clocks(as_of: int, known_at: int) -> None:
 
 
 def test_a_question_about_a_time_past_is_answered_as_it_was_then() -> None:
-    with memory() as one:
+    with memory(comparer=None) as one:
         one.remember(MOVES)
         one.consolidate()
         assert one.recall("Where does Ana live?", touch=False)[0].id == "new"
@@ -180,10 +182,11 @@ SLEEPER = """
 import sys
 from datetime import UTC, datetime
 from ecphora import Hashing, Memory, SQLite
-from ecphora.testing import FakeClock
+from ecphora.testing import FakeClock, Overlap
 store = SQLite(sys.argv[1])
 for scope in sys.argv[2:]:
-    Memory(store, scope=scope, embedder=Hashing(64), comparer=Overlap(), clock=FakeClock(datetime(2027, 1, 1, tzinfo=UTC))).consolidate()
+    clock = FakeClock(datetime(2027, 1, 1, tzinfo=UTC))
+    Memory(store, scope=scope, embedder=Hashing(64), comparer=Overlap(), clock=clock).consolidate()
     print(scope, flush=True)
 """
 """Another process that consolidates scope after scope, and says which are done."""

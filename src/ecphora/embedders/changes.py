@@ -14,6 +14,7 @@ from functools import cache
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
+from zipfile import BadZipFile
 
 import numpy as np
 from numpy.typing import NDArray
@@ -66,7 +67,7 @@ class Adapters:
             with np.load(io.BytesIO(content), allow_pickle=False) as found:
                 matrices = {name: (found[f"{name}.down"], found[f"{name}.up"]) for name in ADAPTED}
                 return cls(matrices, found["head"], float(found["bias"]))
-        except (ValueError, KeyError, OSError) as error:
+        except (ValueError, KeyError, OSError, EOFError, BadZipFile) as error:
             raise InvalidRecord(f"no adapters ({error!r}); make them with scripts/train_changes.py") from error
 
 

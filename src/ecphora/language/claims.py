@@ -96,6 +96,8 @@ BEFORE, AFTER = 75, 60
 """Characters before and after a value, or a word of change, within which words belong to it."""
 CLOSE = 35
 """Characters on both sides of what says that something ends, within which that something stands."""
+CODE = 2
+"""Signs of a programming language beyond which a text is no prose."""
 LONGEST = 600
 """Characters of a sentence that are read: what is longer is no statement."""
 _SENTENCE = re.compile(  # no sentence ends with a title
@@ -146,9 +148,12 @@ def statements(text: str, speaker: str | None, said_at: datetime) -> Iterator[St
 
 def _claimless(sentence: str) -> bool:
     """Whether it asks, or only thinks of, what it speaks of, or is no sentence but a piece of a program."""
-    if len(_SIGNS.findall(sentence)) > 2 or ASKS.search(sentence):
-        return True
-    return DOUBTS.search(sentence) is not None
+    return program(sentence) or ASKS.search(sentence) is not None or DOUBTS.search(sentence) is not None
+
+
+def program(text: str) -> bool:
+    """Whether a text is, or has in it, a piece of a program."""
+    return len(_SIGNS.findall(text)) > CODE
 
 
 def _read(sentence: str, person: str | None, said_at: datetime) -> Statement:

@@ -19,7 +19,7 @@ from .succession import MEASURES, Pair, Told, Verdict, equal, names_in, of_one_u
 
 Numbers = NDArray[np.float64]
 
-CLOSE = 4
+CLOSE = 8
 """Pairs of statements of two memories that the rules are tried on: those that share most."""
 MOST = 4.0
 """What counts or sums beyond this tell no more."""

@@ -10,14 +10,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..language.claim_words import FIELD_STEMS
-from ..language.claims import Form
+from ..language.claims import Form, program
 from ..language.values import Sort
 from ..language.words import english, hashed
 from ..model import Rows, Scores
 from . import choose
 from .comparing import Judge, nearest, passage, shown, signs
 from .heard import Heard
-from .succession import MEASURES, NEAR, Told, Verdict, contradicts, paired, replaces
+from .succession import MEASURES, NEAR, Told, Verdict, contradicts, paired, replaces, says_otherwise
 
 Score = Callable[[Sequence[tuple[str, str]]], NDArray[np.float64]]
 """A cross-encoder: the log-odds that the later text replaces the earlier one, for each pair."""
@@ -29,7 +29,7 @@ COMMON = 0.35
 """What it tells to share a word that is everywhere; a rare one tells 1."""
 FIRM = 0.5
 """How sure a replacement must be by the rules for more than the best one to be taken."""
-SURE = 0.7
+SURE = 0.75
 """How sure one must be that was read closely."""
 PLAIN, DOUBTED = 0.65, -4.0
 """How sure the rules must be of another value for the same, to be believed unless the reading doubts it so much."""
@@ -37,6 +37,7 @@ MOST = 5
 """Earlier claims that one statement may replace: a fact is seldom told more often before it changes."""
 EACH, AT_LEAST = 0.4, 200
 """Pairs that are read closely: so many for each new memory, or so many in all."""
+NOTHING: Mapping[int, Iterable[int]] = {}
 BLOCK = 512
 """New memories whose cosines with all others are taken at once."""
 
@@ -119,11 +120,11 @@ class Rivals:
         """Read new memories closely beside what the gate or the rules let through, and keep what each replaces."""
         if self._judge is None or self._score is None:
             return
-        pairs = sorted(self.promising(rows, self._judge), key=lambda pair: -pair.promise)
-        faced = {(pair.row, pair.other): pair for pair in pairs[: max(AT_LEAST, round(EACH * len(rows)))]}
-        valued = set(self._valued(rows))
-        faced |= {(pair.row, pair.other): pair for pair in pairs if (pair.row, pair.other) in valued}
-        fair = [one for one in map(self.faced, faced.values()) if one is not None]
+        valued = {row: list(self._valued(row)) for row in rows[self._heard.speaking[rows]].tolist()}
+        pairs = sorted(self.promising(rows, self._judge, valued), key=lambda pair: -pair.promise)
+        share = max(AT_LEAST, round(EACH * len(rows)))
+        wanted = [pair for place, pair in enumerate(pairs) if place < share or pair.other in valued[pair.row]]
+        fair = [one for one in map(self.faced, wanted) if one is not None]
         found: dict[tuple[int, int], list[Rival]] = {}
         new = set(rows.tolist())
         for one, reading in zip(fair, self._score([one.texts for one in fair]).tolist(), strict=True):
@@ -137,15 +138,14 @@ class Rivals:
             found.setdefault(mine[:2], []).append(Rival(*other[:2], verdict, other[2]))
         self._read = {at: _taken(hits, self._heard.told(at[0])[at[1]]) for at, hits in found.items()}
 
-    def _valued(self, rows: Rows) -> Iterator[tuple[int, int]]:
-        """New memories and others of which the rules see that they give two values for the same."""
-        for row in rows[self._heard.speaking[rows]].tolist():
-            for told in self._heard.told(row):
-                if any(value.sort in MEASURES for value in told.statement.values):
-                    yield from ((row, hit.row) for hit in self._ruled(row, told) if _plain(hit.verdict))
+    def _valued(self, row: int) -> Iterator[int]:
+        """The others of which the rules see that a new memory gives two values for the same."""
+        for told in self._heard.told(row):
+            if any(value.sort in MEASURES for value in told.statement.values):
+                yield from (hit.row for hit in self._ruled(row, told) if _plain(hit.verdict))
 
-    def promising(self, rows: Rows, judge: Judge) -> Iterator[Pair]:
-        """New memories beside what is alike: at most ``CANDIDATES`` and ``LIKEST`` of each, and those just before."""
+    def promising(self, rows: Rows, judge: Judge, also: Mapping[int, Iterable[int]] = NOTHING) -> Iterator[Pair]:
+        """New memories beside what is alike, what was told just before, and ``also``, each with its promise."""
         graph, heard = self.graph, self._heard
         rows = rows[heard.speaking[rows]]
         heard.fetch(rows.tolist())
@@ -154,7 +154,7 @@ class Rivals:
             told = heard.told(row)
             if not told:
                 continue
-            others, rarity, shared = self._like(row, told, like)
+            others, rarity, shared = self._like(row, told, [*like, *also.get(row, ())])
             if not others:
                 continue
             these = np.array(others)
@@ -172,8 +172,10 @@ class Rivals:
                 yield Pair(row, other, promised, rarity, cosine)
 
     def faced(self, pair: Pair) -> Faced | None:
-        """The two statements of a pair that are nearest to each other; None where which came first is not
-        known, or they are not English."""
+        """The two statements of a pair that are nearest to each other; None where none can replace the other.
+
+        So it is where which came first is not known, one says what never was or the same again, or it is no English.
+        """
         heard = self._heard
         heard.fetch([pair.other])
         mine, theirs = heard.told(pair.row), heard.told(pair.other)
@@ -187,10 +189,16 @@ class Rivals:
             return None
         place, at, rule = nearest(ours, others, pair.rarity, pair.alike)
         later, earlier = ours[place], others[at]
+        if Form.NEVER in later.statement.forms | earlier.statement.forms:
+            return None  # what never was replaces nothing: it contradicts
+        if not says_otherwise(later.statement, earlier.statement):
+            return None  # it says the same again, or more of it
         texts = (
             passage(both[0], earlier.statement.text, earlier.speaker),
             passage(both[1], later.statement.text, later.speaker),
         )
+        if any(map(program, texts)):
+            return None
         seen = {"promise": pair.promise, **signs(paired(later, earlier, pair.rarity, pair.alike), rule)}
         return Faced((new, place, later), (old, at, earlier), rule, seen, texts)
 

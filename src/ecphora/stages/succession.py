@@ -75,7 +75,7 @@ def replaces(new: Told, old: Told, rarity: Mapping[str, float], alike: float = 0
     corrects = Form.CORRECTS in later.forms and new.beside(old)
     if Form.UNCHANGED in later.forms:
         return None
-    if not (of_same_owner(new, old) or corrects) or not _otherwise(later, earlier):
+    if not (of_same_owner(new, old) or corrects) or not says_otherwise(later, earlier):
         return None
     pair = paired(new, old, rarity, alike)
     for form, rule in _RULES.items():
@@ -371,7 +371,7 @@ def _named_before(later: Statement, earlier: Statement, rarity: Mapping[str, flo
     return sum(rarity.get(word, 1.0) for word in later.former & said) >= 0.6
 
 
-def _otherwise(later: Statement, earlier: Statement) -> bool:
+def says_otherwise(later: Statement, earlier: Statement) -> bool:
     """Whether the later claim says anything that the earlier one does not."""
     if later.negated != earlier.negated or later.forms & {Form.ENDS, Form.RESUMES}:
         return True
