@@ -1,7 +1,7 @@
 """Changes of fact by a close reading: what is read, which way round, and what its score does."""
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -41,7 +41,7 @@ class Saying:
 
 
 @pytest.fixture
-def path(tmp_path: Path) -> Iterator[Path]:
+def path(tmp_path: Path) -> Path:
     return tmp_path / "m.db"
 
 

@@ -131,7 +131,7 @@ class Rivals:
             sure = self._judge.sure({**one.signs, "reading": reading})
             if one.rule is not None and _plain(one.rule) and reading > DOUBTED:
                 sure = max(sure, one.rule.sure)
-            if sure < SURE:
+            elif sure < SURE:
                 continue
             verdict = Verdict(round(sure, 3), "read" if one.rule is None else one.rule.because, self._wrong(one))
             mine, other = (one.later, one.earlier) if one.later[0] in new else (one.earlier, one.later)
