@@ -75,3 +75,11 @@ def test_marking(tmp_path: Path) -> None:
     assert "returned: new" in ecphora("archive", "new", "--off").output
     assert "there is no memory 'gone'" in ecphora("archive", "new", "gone", code=1).stderr
     assert answer("faded") == []
+
+
+def test_what_a_night_wrote_is_exported_and_imported() -> None:
+    ecphora("consolidate")
+    ecphora("export", "all.jsonl")
+    ecphora("import", "--db", "copy.db", "all.jsonl")
+    hit = answer("recall", "--db", "copy.db", "Where does Ana live?")["hits"][1]
+    assert hit["standing"]["replaced_by"] == ["new"]

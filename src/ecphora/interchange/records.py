@@ -125,7 +125,12 @@ def _node(item: Record, contents: Contents, number: int) -> None:
         metadata=taken.metadata("metadata"),
     )
     taken.finish()
-    made = {Kind.ENTITY: encode.ENTITY, Kind.INSIGHT: encode.INSIGHT, Kind.QUESTION: encode.QUESTION}
+    made = {
+        Kind.ENTITY: encode.ENTITY,
+        Kind.INSIGHT: encode.INSIGHT,
+        Kind.QUESTION: encode.QUESTION,
+        Kind.CLAIM: encode.CLAIM,
+    }
     if any((kind == one) != id_.startswith(prefix) for one, prefix in made.items()):
         raise InvalidRecord(f"a node of kind {kind.value!r} cannot have the id {id_!r}")
     if not 0 <= node.position < _POSITIONS:
