@@ -27,6 +27,7 @@ from ..model import (
     Touch,
     Vector,
 )
+from ..stages.claiming import CLAIM
 
 T = TypeVar("T")
 Record = dict[str, Any]
@@ -129,7 +130,7 @@ def _node(item: Record, contents: Contents, number: int) -> None:
         Kind.ENTITY: encode.ENTITY,
         Kind.INSIGHT: encode.INSIGHT,
         Kind.QUESTION: encode.QUESTION,
-        Kind.CLAIM: encode.CLAIM,
+        Kind.CLAIM: CLAIM,
     }
     if any((kind == one) != id_.startswith(prefix) for one, prefix in made.items()):
         raise InvalidRecord(f"a node of kind {kind.value!r} cannot have the id {id_!r}")
