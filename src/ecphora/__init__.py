@@ -16,14 +16,28 @@ if TYPE_CHECKING:
     from .llms.llamacpp import LlamaCpp
     from .llms.openai import OpenAIChat
     from .memory import Memory
-    from .model import Episode, Evidence, Filter, Hit, Node, Recollection, Remembered, Why
+    from .model import (
+        Episode,
+        Evidence,
+        Filter,
+        Hit,
+        Insight,
+        Node,
+        Recollection,
+        Remembered,
+        Standing,
+        Succession,
+        Why,
+    )
     from .reembedding import reembed
+    from .sleeping import Consolidated, Trigger
     from .stores.sqlite import SQLite
 
 __version__ = "0.1.0"
 
 _HOMES = {
     "Answer": "answer",
+    "Consolidated": "sleeping",
     "E5": "embedders.e5",
     "EcphoraError": "errors",
     "Episode": "model",
@@ -33,6 +47,7 @@ _HOMES = {
     "Guest": "guest",
     "Hashing": "embedders.hashing",
     "Hit": "model",
+    "Insight": "model",
     "LlamaCpp": "llms.llamacpp",
     "Memory": "memory",
     "MiniLM": "embedders.minilm",
@@ -43,6 +58,9 @@ _HOMES = {
     "Remembered": "model",
     "SQLite": "stores.sqlite",
     "SentenceTransformersEmbedder": "embedders.sentence_transformers",
+    "Standing": "model",
+    "Succession": "model",
+    "Trigger": "sleeping",
     "Why": "model",
     "WhyNot": "explain",
     "reembed": "reembedding",
@@ -50,6 +68,7 @@ _HOMES = {
 
 __all__ = [  # noqa: RUF022  # plainly sorted
     "Answer",
+    "Consolidated",
     "E5",
     "EcphoraError",
     "Episode",
@@ -59,6 +78,7 @@ __all__ = [  # noqa: RUF022  # plainly sorted
     "Guest",
     "Hashing",
     "Hit",
+    "Insight",
     "LlamaCpp",
     "Memory",
     "MiniLM",
@@ -69,6 +89,9 @@ __all__ = [  # noqa: RUF022  # plainly sorted
     "Remembered",
     "SQLite",
     "SentenceTransformersEmbedder",
+    "Standing",
+    "Succession",
+    "Trigger",
     "Why",
     "WhyNot",
     "reembed",

@@ -494,6 +494,8 @@ for _name, _module, _help in (
     ("ask", ".conversation", "Answer a question from what is remembered."),
     ("chat", ".conversation", "Talk with somebody who remembers."),
     ("consolidate", ".upkeep", "Make sense of what is new."),
+    ("changes", ".upkeep", "Show which facts were found to have changed."),
+    ("reject", ".upkeep", "Say that a change that was found is none."),
     ("undo", ".upkeep", "Take back the latest consolidation."),
     ("insights", ".upkeep", "Show what memories say together."),
     ("faded", ".upkeep", "Show what sank."),

@@ -1,6 +1,6 @@
 """Memory: the verbs. It fetches, calls something pure, and commits; it computes nothing itself."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -44,12 +44,13 @@ from .model import (
     Recollection,
     Remembered,
     ScopeInfo,
+    Succession,
     Touch,
 )
 from .pen import TRIES, LiveGraph, Pen, felt
 from .ports import LLM, Activation, Clock, CrossEncoder, Embedder, Extractor, Progress, Store, Strategy
 from .sleeping import Consolidated, Trigger
-from .stages import choose, chronology, fading, gate, telling
+from .stages import choose, chronology, fading, gate, standing, telling
 from .stores.sqlite import SQLite
 
 EVERYTHING = Filter()
@@ -62,6 +63,12 @@ BATCH = 512
 
 def _utc_now() -> datetime:
     return datetime.now(UTC)  # noqa: TID251  # the one place that reads the clock
+
+
+def _counted(limit: int) -> int:
+    if limit < 1:
+        raise InvalidInput(f"limit is {limit}; it must be at least 1")
+    return limit
 
 
 class Memory:
@@ -409,6 +416,26 @@ class Memory:
         """The runs of consolidation that can be undone, oldest first."""
         return self._store.batches(self.scope)
 
+    def changes(self, *, limit: int = 50) -> list[Succession]:
+        """The changes of facts and the contradictions that consolidation found, those of the latest memories first."""
+        graph = self.graph()
+        return standing.found(graph, self._pen.reader(graph), _counted(limit))
+
+    def reject(self, old: NodeId, new: NodeId) -> Batch:
+        """Say that one memory neither replaces nor contradicts an older one after all; ``undo`` takes it back.
+
+        Raises ``InvalidInput`` where no consolidation has found so.
+        """
+
+        def change(graph: Graph) -> Change:
+            edges = standing.rejected(graph, encode.rows_of(graph, old), encode.rows_of(graph, new))
+            if not edges:
+                raise InvalidInput(f"nothing was found between {old!r} and {new!r}; changes() lists what was")
+            return Change(edges=edges, batch=Batch(f"reject:{graph.revision + 1}", now, {"rejected": len(edges)}))
+
+        now = self._clock()
+        return self._written(change)
+
     def merge(self, name: str, other: str) -> Batch:
         """Say that two names mean the same, as consolidation does by itself where it is shown; ``undo`` takes it back.
 
@@ -431,8 +458,11 @@ class Memory:
             batch = Batch(f"merge:{graph.revision + 1}", now, {"alias": 1})
             return Change(edges=(Edge(ids[0], ids[1], Link.ALIAS, weight),), batch=batch)
 
+        return self._written(change)
+
+    def _written(self, change: Callable[[Graph], Change]) -> Batch:
         written = self._pen.commit(change).batch
-        assert written is not None  # noqa: S101  # a change of one edge is never empty
+        assert written is not None  # noqa: S101  # a change of an edge is never empty
         return written
 
     def insights(self, question: str | None = None, *, limit: int = 20) -> list[Insight]:
@@ -440,21 +470,13 @@ class Memory:
 
         They lead to their sources and never stand in the place of a memory: ``recall`` brings back memories alone.
         """
-        if limit < 1:
-            raise InvalidInput(f"limit is {limit}; it must be at least 1")
-        graph = self.graph()
+        graph, limit = self.graph(), _counted(limit)
         if question is None:
             told = telling.listed(graph)[:limit]
         else:
             vector = self.cue(question).vector
             told = () if vector is None else tuple(one for one, _ in telling.nearest(graph, vector, limit))
-        read = self._pen.reader(graph)
-        found = []
-        for one in told:
-            node, *_ = (*read(np.array([one.row], np.intp)), None)
-            if node is not None:
-                found.append(Insight(node, one.level, tuple(read(one.sources)), one.holds))
-        return found
+        return telling.read(told, self._pen.reader(graph))
 
     def faded(self, *, limit: int = 50) -> list[Node]:
         """The memories that sank: of little importance by use and age, untouched for months; weakest first.
@@ -463,7 +485,7 @@ class Memory:
         """
         graph = self.graph()
         rows = fading.faded(graph, fading.Fading(), self._clock().timestamp())
-        return self._pen.reader(graph)(rows[:limit])
+        return self._pen.reader(graph)(rows[: _counted(limit)])
 
     def protect(self, ids: NodeId | Iterable[NodeId], *, on: bool = True) -> None:
         """Keep memories from fading, or no longer so. Raises ``InvalidInput`` for an id that is not there."""

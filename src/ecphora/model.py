@@ -453,6 +453,21 @@ class Insight:
 
 
 @dataclass(frozen=True, slots=True)
+class Succession:
+    """That consolidation found one memory to replace another, or where ``contradicts`` to say otherwise.
+
+    ``since`` is from when the later one holds, ``until`` when it ceases to by its own words; ``sure`` is in 0..1.
+    """
+
+    old: Node
+    new: Node
+    since: datetime
+    until: datetime | None
+    sure: float
+    contradicts: bool = False
+
+
+@dataclass(frozen=True, slots=True)
 class History:
     """A memory's life: what it replaced and what replaced it, oldest first, and every access to it."""
 

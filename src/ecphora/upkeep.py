@@ -8,7 +8,7 @@ from rich.text import Text
 from . import terminal
 from .desk import MISSING, Desk, noted, shared
 from .guest import Guest
-from .model import Insight
+from .model import Insight, Succession
 from .sleeping import Consolidated
 
 WROTE = {
@@ -67,6 +67,47 @@ def _plain(found: Consolidated) -> dict[str, Any]:
     return {"batch": batch, "wrote": dict(found.wrote), **plain, "spent": spent}
 
 
+@click.command(epilog="Exits with 3 when there are none.")
+@click.option("--limit", type=click.IntRange(min=1), default=20, show_default=True, help="Changes to show.")
+@shared
+def changes(desk: Desk, *, limit: int) -> None:
+    """Show which memories were found to replace or to contradict others, and how sure that is; the latest first."""
+    with desk.memory() as memory:
+        found = memory.changes(limit=limit)
+    if desk.as_json:
+        desk.json([_changed(one) for one in found])
+    else:
+        for one in found:
+            what = "contradicts" if one.contradicts else f"since {terminal.clock(one.since)} instead of"
+            for node, head in ((one.new, f"{one.sure:.0%} sure"), (one.old, what)):
+                desk.out.print(Text(f"{head}: ", style="bright_black") + terminal.told(node))
+            desk.out.print(Text(f"  ecphora reject {terminal.safe(one.old.id)} {terminal.safe(one.new.id)}\n"))
+        if not found:
+            desk.remark("no changes yet; they are found by ecphora consolidate")
+    if not found:
+        click.get_current_context().exit(MISSING)
+
+
+def _changed(one: Succession) -> dict[str, Any]:
+    until = None if one.until is None else one.until.isoformat()
+    head = {"since": one.since.isoformat(), "until": until, "sure": one.sure, "contradicts": one.contradicts}
+    return {**head, "old": noted(one.old), "new": noted(one.new)}
+
+
+@click.command()
+@click.argument("old")
+@click.argument("new")
+@shared
+def reject(desk: Desk, *, old: str, new: str) -> None:
+    """Say that memory NEW neither replaces nor contradicts memory OLD after all; ecphora undo takes it back."""
+    with desk.memory() as memory:
+        batch = memory.reject(old, new)
+    if desk.as_json:
+        desk.json({"rejected": [old, new], "batch": batch.id})
+    else:
+        click.echo(f"rejected: {terminal.safe(new)} leaves {terminal.safe(old)} as it was")
+
+
 @click.command()
 @click.argument("batch", required=False)
 @shared
@@ -77,7 +118,7 @@ def undo(desk: Desk, *, batch: str | None) -> None:
     if desk.as_json:
         desk.json({"undone": gone.id, "at": gone.at.isoformat(), "wrote": dict(gone.wrote)})
     else:
-        click.echo(f"undone: {gone.id}, the night of {terminal.clock(gone.at)}")
+        click.echo(f"undone: {gone.id} of {terminal.clock(gone.at)}")
 
 
 @click.command(epilog="Exits with 3 when there are none.")
@@ -162,5 +203,5 @@ def _marked(desk: Desk, ids: tuple[str, ...], what: str) -> None:
         click.echo(f"{what}: {', '.join(ids)}")
 
 
-TENDING: tuple[click.Command, ...] = (consolidate, undo, insights, faded, protect, archive)
+TENDING: tuple[click.Command, ...] = (consolidate, changes, reject, undo, insights, faded, protect, archive)
 """Every command of this module."""

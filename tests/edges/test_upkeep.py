@@ -48,6 +48,22 @@ def test_a_night_and_back() -> None:
     assert answer("recall", "Where does Ana live?")["hits"][0]["standing"] is None
 
 
+def test_a_change_is_shown_and_rejected() -> None:
+    assert "ecphora consolidate" in ecphora("changes", code=3).stderr
+    ecphora("consolidate")
+    (found,) = answer("changes")
+    assert (found["old"]["id"], found["new"]["id"], found["contradicts"]) == ("old", "new", False)
+    assert found["since"].startswith("2026-05-03")
+    assert 0 < found["sure"] <= 1
+    assert "ecphora reject old new" in ecphora("changes").output
+    assert "rejected: new leaves old as it was" in ecphora("reject", "old", "new").output
+    assert answer("changes", code=3) == []
+    assert all(hit["standing"] is None for hit in answer("recall", "Where does Ana live?")["hits"])
+    assert "changes() lists" in ecphora("reject", "new", "old", code=1).stderr
+    assert answer("undo")["wrote"] == {"rejected": 1}
+    assert len(answer("changes")) == 1
+
+
 def test_what_cannot_be_undone_is_one_error() -> None:
     assert "has no run of consolidation" in ecphora("undo", code=1).stderr
     ecphora("consolidate")

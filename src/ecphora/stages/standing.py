@@ -5,7 +5,7 @@ the time from which the earlier one no longer holds is when the later one begins
 takes along what followed from it, and the earlier claim holds again.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
@@ -15,8 +15,8 @@ from numpy.typing import NDArray
 from ..graph import EPOCH, LINKS, Earlier, Graph, seconds
 from ..language.names import names
 from ..language.words import hashed, words
-from ..model import Cue, Link, Mask, Rows, Scores, Standing
-from ..ports import Trail
+from ..model import Cue, Edge, Link, Mask, NodeId, Rows, Scores, Standing, Succession
+from ..ports import Reader, Trail
 from . import people
 
 ABOUT = "about"
@@ -24,12 +24,16 @@ ABOUT = "about"
 _CLAIMED, _REPLACES, _AGAINST = (LINKS.index(link) for link in (Link.CLAIMED_IN, Link.SUPERSEDES, Link.CONTRADICTS))
 FAINTER = 0.95
 """How near to a memory what contradicts it comes back, in parts of its score."""
-FIRST = 10
+FIRST = 20
 """Memories of the best that lead to what holds instead of them."""
 TWO = 2
 """Words by which a cue must speak of the matter of two claims."""
 ABOVE = 1.001
 """How far above a memory what replaced it comes back, in parts of its score."""
+
+
+SAID = 0.5
+"""How sure it must be that a memory was replaced to be said of it; below it is only asked after its successor."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -38,8 +42,8 @@ class Successions:
 
     From ``start`` to ``end`` (seconds) the later claim holds, as was ``known`` since; ``sure`` in 0..1 is how sure it
     is that both are of one matter. ``words`` are the hashes of what
-    both are about. ``against`` marks pairs that contradict each other, of which neither replaces the other. ``of``
-    gives the places of the entries that speak of a row.
+    both are about. ``against`` marks pairs that contradict each other, of which neither replaces the other. ``edges``
+    are the places of the edges that say so; ``of`` gives the places of the entries that speak of a row.
     """
 
     old: Rows
@@ -50,6 +54,7 @@ class Successions:
     against: Mask
     sure: Scores
     words: tuple[frozenset[int], ...]
+    edges: Rows
     of: Mapping[int, tuple[int, ...]]
 
     def __len__(self) -> int:
@@ -69,7 +74,8 @@ def _successions(graph: Graph, before: Earlier[Successions] | None) -> Successio
     claimed = edges["links"] == _CLAIMED
     drawn[edges["src"][claimed]] = edges["dst"][claimed]
     pairs = np.flatnonzero(np.isin(edges["links"], (_REPLACES, _AGAINST)) & (drawn[edges["src"]] >= 0))
-    pairs = pairs[drawn[edges["dst"][pairs]] >= 0]
+    pairs = _latest(edges["src"], edges["dst"], pairs[drawn[edges["dst"][pairs]] >= 0])
+    pairs = pairs[edges["weights"][pairs] > 0]
     later, earlier = edges["src"][pairs], edges["dst"][pairs]
     nodes = graph.nodes
     start = np.where(np.isfinite(nodes["valid_from"][later]), nodes["valid_from"][later], nodes["happened"][later])
@@ -92,12 +98,52 @@ def _successions(graph: Graph, before: Earlier[Successions] | None) -> Successio
         edges["links"][pairs] == _AGAINST,
         edges["weights"][pairs],
         about,
+        pairs,
         of,
     )
 
 
+def _latest(src: Rows, dst: Rows, places: Rows) -> Rows:
+    """Of edges between the same two claims the last one: it may say that neither replaces the other after all."""
+    ends = zip(src[places].tolist(), dst[places].tolist(), strict=True)
+    last = dict(zip(ends, places.tolist(), strict=True))
+    return np.array(sorted(last.values()), np.intp)
+
+
 def _about(metadata: Mapping[str, object] | None) -> frozenset[int]:
     return frozenset(hashed(str((metadata or {}).get(ABOUT, "")).split()).tolist())
+
+
+def found(graph: Graph, read: Reader, limit: int) -> list[Succession]:
+    """What was found to replace or contradict what: that of the latest memories first."""
+    known = successions(graph)
+    last = np.lexsort((-known.sure, -known.new))[:limit]
+    rows = np.unique(np.concatenate([known.old[last], known.new[last]]))
+    nodes = {node.id: node for node in read(rows)}
+    return [
+        Succession(
+            old=nodes[graph.id(int(known.old[place]))],
+            new=nodes[graph.id(int(known.new[place]))],
+            since=_time(float(known.start[place])),
+            until=_time(float(known.end[place])) if np.isfinite(known.end[place]) else None,
+            sure=round(float(known.sure[place]), 3),
+            contradicts=bool(known.against[place]),
+        )
+        for place in last.tolist()
+        if {graph.id(int(known.old[place])), graph.id(int(known.new[place]))} <= nodes.keys()
+    ]
+
+
+def rejected(graph: Graph, old: Sequence[NodeId], new: Sequence[NodeId]) -> tuple[Edge, ...]:
+    """Edges that say of two memories, each given as its pieces, that neither replaces the other after all."""
+    edges, known = graph.edges, successions(graph)
+    ours, theirs = ({graph.row(id_) for id_ in ids} for ids in (old, new))
+    pairs = zip(known.old.tolist(), known.new.tolist(), strict=True)
+    places = [known.edges[place] for place, (one, other) in enumerate(pairs) if one in ours and other in theirs]
+    return tuple(
+        Edge(graph.id(int(edges["src"][at])), graph.id(int(edges["dst"][at])), LINKS[edges["links"][at]], 0.0)
+        for at in places
+    )
 
 
 def asked_of(cue: Cue) -> float:
@@ -179,7 +225,7 @@ def standing(graph: Graph, row: int, cue: Cue) -> Standing | None:
     against: dict[str, None] = {}
     ends = [float(graph.nodes["valid_to"][row])] if graph.nodes["closed"][row] <= by else []
     for place in known.of.get(row, ()):
-        if known.known[place] > by:
+        if known.known[place] > by or known.sure[place] < SAID:
             continue
         if known.against[place]:
             other = known.new[place] if known.old[place] == row else known.old[place]

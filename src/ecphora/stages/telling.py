@@ -1,11 +1,13 @@
 """The insights that a graph holds: which memories each of them tells, and whether it still holds."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 import numpy as np
 
 from ..graph import KINDS, LINKS, Earlier, Graph
-from ..model import Kind, Link, Mask, Rows, Vector
+from ..model import Insight, Kind, Link, Mask, Rows, Vector
+from ..ports import Reader
 from . import standing
 
 _DERIVED, _REPLACES = LINKS.index(Link.DERIVED_FROM), LINKS.index(Link.SUPERSEDES)
@@ -41,6 +43,16 @@ def nearest(graph: Graph, vector: Vector, limit: int = 10) -> tuple[tuple[Told, 
     cosines = np.einsum("ij,j->i", vectors, vector)
     best = np.argsort(-cosines, kind="stable")[:limit]
     return tuple((known[place], float(cosines[place])) for place in best.tolist())
+
+
+def read(told: Iterable[Told], fetch: Reader) -> list[Insight]:
+    """Some insights with their texts and those of their sources; one that was forgotten meanwhile is left out."""
+    found = []
+    for one in told:
+        node, *_ = (*fetch(np.array([one.row], np.intp)), None)
+        if node is not None:
+            found.append(Insight(node, one.level, tuple(fetch(one.sources)), one.holds))
+    return found
 
 
 def every(graph: Graph) -> list[Told]:
