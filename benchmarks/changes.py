@@ -6,6 +6,10 @@ found or something else. ``--rules`` leaves the close reading out. The parts: ``
 tests hold; these and ``held`` were read while rules were written and are among the lessons of
 ``scripts/train_changes.py``. Nobody read ``fresh`` and ``later``, and nothing was trained on them; ``later`` was used
 to choose how to train.
+
+Then the same in long histories that nobody read either: what one person told an assistant, or several told each other,
+over months, with every pair marked in which a message makes an earlier one untrue. Of the pairs found, how many are
+marked and how many are doubtful by the mark; of the messages that change something, how many were found to.
 """
 
 import argparse
@@ -22,6 +26,10 @@ sys.path.insert(0, str(ROOT / "tests" / "unit"))
 
 import test_changes  # noqa: E402  # one place says what is right
 
+from ecphora.stages.standing import SAID  # noqa: E402
+
+HISTORIES = "held_histories"
+
 
 def cases(kind: str) -> list[dict[str, object]]:
     texts = [
@@ -29,6 +37,44 @@ def cases(kind: str) -> list[dict[str, object]]:
         for name in (f"{kind}.jsonl", f"held_{kind}.jsonl")
     ]
     return [json.loads(line) for text in texts for line in text.splitlines()]
+
+
+def histories(store: SQLite, embedder: test_changes.Once, *, rules: bool) -> None:
+    """Print what is found in the histories, each and all."""
+    told: dict[str, list[dict[str, object]]] = {}
+    for turn in test_changes.cases(HISTORIES):
+        told.setdefault(turn["space"], []).append({**turn, "at": turn["time"]})
+    marks: dict[str, dict[tuple[str, str], bool]] = {space: {} for space in told}
+    for mark in test_changes.cases(f"{HISTORIES}.changes"):
+        marks[mark["space"]][mark["old"], mark["new"]] = mark["sure"]
+    every = Counter[str]()
+    for space, turns in told.items():
+        memory = test_changes.slept(store, embedder, {"id": space, "told": turns}, rules=rules)
+        graph, marked = memory.graph(), marks[space]
+        known = test_changes.successions(graph)
+        shown = ~known.against & (known.sure >= SAID)
+        pairs = zip(known.old[shown].tolist(), known.new[shown].tolist(), strict=True)
+        found = {(graph.id(old), graph.id(new)) for old, new in pairs}
+        counts = Counter[str](
+            messages=len(turns),
+            found=len(found),
+            unsure=int((~known.against & ~shown).sum()),
+            right=sum(marked.get(pair, False) for pair in found),
+            doubtful=sum(not marked.get(pair, True) for pair in found),
+            changes=len({new for (_, new), sure in marked.items() if sure}),
+            seen=len({new for _, new in found & {pair for pair, sure in marked.items() if sure}}),
+        )
+        every += counts
+        line(space, counts)
+    line("all", every)
+
+
+def line(name: str, counts: Counter[str]) -> None:
+    print(
+        f"{name:7} {counts['messages']} messages: of {counts['found']} pairs found {counts['right']} are marked and "
+        f"{counts['doubtful']} doubtful; of {counts['changes']} messages that change something {counts['seen']} found; "
+        f"{counts['unsure']} pairs only ranked by"
+    )
 
 
 def main() -> None:
@@ -58,6 +104,7 @@ def main() -> None:
             kinds = ", ".join(f"{kind} {counts[kind]}/{sizes[part][kind]}" for kind in test_changes.KINDS)
             print(f"{part:7} {sum(counts.values())}/{sum(sizes[part].values())}  ({kinds})", end="; ")
             print(f"nothing found in {silent[part]}; wrongly taken for a change {wrong[part]}/{controls[part]}")
+        histories(store, embedder, rules=rules)
         store.close()
 
 

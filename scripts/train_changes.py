@@ -6,12 +6,13 @@ Twenty minutes on two cores; ``--keep`` leaves the adapters as they are (no torc
 
 From scripts/data, all written for this project: ``changes.jsonl`` are short conversations with one change or a
 look-alike each, ``plain.jsonl`` such in the plainest words, ``talks.changes.jsonl`` marks the changes in the long talks
-of ``talks.docs.jsonl``; and those cases of tests/changes that were read. Every pair of memories is seen through the
-very code that sleep runs. Four fifths of the cases and all but two talks teach low-rank adapters (LoRA; Hu et al. 2021,
-arXiv:2106.09685) to all-MiniLM-L6-v2, which then reads both texts at once; the rest teaches the judge what a reading is
-worth beside other signs, so it never sees a reading of what the adapters have seen. The gate learns from the talks. The
-readings that the judge learns from are those of the 8-bit graph that is used in the end. The numbers that it prints
-are of judges that were trained on the other pairs.
+of ``talks.docs.jsonl``, ``histories.changes.jsonl`` those in ``histories.jsonl``, which are what one person told an
+assistant, or several told each other, over months; and those cases of tests/changes that were read. Every pair of
+memories is seen through the very code that sleep runs. Four fifths of the cases and all but two talks teach low-rank
+adapters (LoRA; Hu et al. 2021, arXiv:2106.09685) to all-MiniLM-L6-v2, which then reads both texts at once; the rest
+teaches the judge what a reading is worth beside other signs, so it never sees a reading of what the adapters have seen.
+The gate learns from the talks. The readings that the judge learns from are those of the 8-bit graph that is used in the
+end. The numbers that it prints are of judges that were trained on the other pairs.
 """
 # ruff: noqa: INP001, T201  # a script that prints
 
@@ -38,11 +39,14 @@ from ecphora.ports import Reader
 from ecphora.stages.comparing import GATE, SIGNS, Judge
 from ecphora.stages.heard import Heard
 from ecphora.stages.ranker import Head
-from ecphora.stages.rivals import EACH, Rivals
+from ecphora.stages.rivals import Rivals
 
 HERE = Path(__file__).parent
 CASES = HERE / "data" / "changes.jsonl"
-TALKS, MARKS = HERE / "data" / "talks.docs.jsonl", HERE / "data" / "talks.changes.jsonl"
+TALKS, MARKS = (
+    tuple(HERE / "data" / f"{name}.jsonl" for name in names)
+    for names in (("talks.docs", "histories"), ("talks.changes", "histories.changes"))
+)
 TESTS = tuple(
     HERE.parent / "tests" / "changes" / f"{name}.jsonl" for name in ("matrix", "control", "held_matrix", "held_control")
 )
@@ -55,9 +59,11 @@ REVIEW, PLAINER = 1, 2
 """After the first rounds, so many at half the step, with the plainest cases too, these so many times a round."""
 FIFTH = 5
 """Every fifth case teaches the judge, the others the adapters."""
-HELD = ("a3", "c2")
-"""The talks that teach the judge."""
-HARD = 1_200
+HELD = ("a3", "c2", "h3", "h8", "h14", "h18", "h20", "h26", "h30")
+"""The talks and histories that teach the judge."""
+JUDGED = 2.0
+"""Pairs of these for each memory that teach it, those that promise most: more than a night reads, as most are none."""
+HARD = 4_000
 """Pairs of the talks that are no change and teach the adapters: those that look most like one."""
 RANK, EPOCHS, BATCH, RATE, DROP, DECAY, SEED = 16, 4, 24, 1e-3, 0.1, 0.01, 0
 """Rank of the adapters, rounds, pairs at a time, the highest step, dropout, decay of weights, seed."""
@@ -112,7 +118,7 @@ def main() -> None:
         "pairs": {"adapters": len(readers), "gate": len(lessons), "judge": len(judged)},
         "changes": {"adapters": sum(bool(lesson.label) for lesson in readers), "judge": int(labels.sum())},
         "sha256": {
-            path.name: hashlib.sha256(path.read_bytes()).hexdigest() for path in (CASES, PLAIN, TALKS, MARKS, *TESTS)
+            path.name: hashlib.sha256(path.read_bytes()).hexdigest() for path in (CASES, PLAIN, *TALKS, *MARKS, *TESTS)
         },
     }
     file: dict[str, Json] = {"provenance": provenance, "gate": _json(gate), "judge": _json(judge)}
@@ -122,7 +128,7 @@ def main() -> None:
         ("cases", np.array([":" in one.space for one in judged])),
         ("talks", np.array([":" not in one.space for one in judged])),
     ):
-        for least in (0.3, 0.4, 0.5, 0.6, 0.7):
+        for least in (0.5, 0.6, 0.7, 0.75, 0.8):
             taken = part & (sure >= least)
             found, wrong = int((taken & labels).sum()), int((taken & ~labels).sum())
             print(f"{name}, from {least}: {found} of {int((part & labels).sum())} changes, {wrong} wrong", flush=True)
@@ -148,12 +154,10 @@ def crossed(lessons: Sequence[Lesson], rows: Sequence[dict[str, float]], labels:
 def taught() -> Iterator[Lesson]:
     """Every pair that the gate may see, of the cases and of the talks."""
     marks: dict[str, dict[tuple[str, str], bool]] = {}
-    for line in MARKS.read_text(encoding="utf-8").splitlines():
-        mark = json.loads(line)
+    for mark in lines(*MARKS):
         marks.setdefault(mark["space"], {})[mark["old"], mark["new"]] = mark["sure"]
     spaces: dict[str, list[Episode]] = {}
-    for line in TALKS.read_text(encoding="utf-8").splitlines():
-        turn = json.loads(line)
+    for turn in lines(*TALKS):
         spaces.setdefault(turn["space"], []).append(
             Episode(turn["text"], turn["id"], turn["speaker"], turn["session"], turn["time"])
         )
@@ -174,15 +178,18 @@ def taught() -> Iterator[Lesson]:
 
 def cases() -> Iterator[dict[str, Any]]:
     """The short conversations, and those of the tests that were read before, in the form of the former."""
-    for path in (CASES, PLAIN):
+    yield from lines(CASES, PLAIN)
+    for case in lines(*TESTS):
+        if case["part"] in READ:
+            told = [[turn[name] for name in ("id", "at", "speaker", "session", "text")] for turn in case["told"]]
+            yield {"kind": "none", "old": None, "new": None, **case, "told": told}
+
+
+def lines(*paths: Path) -> Iterator[dict[str, Any]]:
+    """The objects of some files, a line each."""
+    for path in paths:
         for line in path.read_text(encoding="utf-8").splitlines():
             yield json.loads(line)
-    for path in TESTS:
-        for line in path.read_text(encoding="utf-8").splitlines():
-            case = json.loads(line)
-            if case["part"] in READ:
-                told = [[turn[name] for name in ("id", "at", "speaker", "session", "text")] for turn in case["told"]]
-                yield {"kind": "none", "old": None, "new": None, **case, "told": told}
 
 
 def reader(memory: Memory) -> Reader:
@@ -222,7 +229,7 @@ def chosen(lessons: Sequence[Lesson], gate: Head) -> list[Lesson]:
     free = [one for one in talks if not one.judged]
     return [
         *cases,
-        *held[: round(EACH * turns)],
+        *held[: round(JUDGED * turns)],
         *(one for one in free if one.label),
         *[one for one in free if not one.label][:HARD],
     ]

@@ -53,6 +53,7 @@ class Form(StrEnum):
     NEVER = "never"
     NOW = "now"
     UNCHANGED = "unchanged"
+    ASKS = "asks"
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,6 +105,12 @@ _SENTENCE = re.compile(  # no sentence ends with a title
     r"(?<!\bDr\.)(?<!\bMr\.)(?<!\bMs\.)(?<!\bSt\.)(?<!\bMrs\.)(?<!\bProf\.)(?<=[.!?…])\s+(?=[\"'“‘A-Z0-9(])|[\n\r]+|"
     r"\s[—–]\s(?=I\b|we\b|it\b)|;\s"
 )
+_NEVER_CLAUSE = re.compile(
+    r"(?<!\beven)(?<!\bespecially)(?<!\bgiven)(?<!,),?\s+(?=(?:but|and|so|as|since|because|although|though|while|given|considering|especially|even)\b"
+    r"(?:\s+\w+){0,2}?\s+(?:i|we)(?:['’]ve| have)?\s+(?:never|not ever)\b)",
+    re.IGNORECASE,
+)
+"""Where a sentence goes on with what has never been: a matter of its own."""
 _FIRST = re.compile(r"\b(?:i|i['’]m|i['’]ve|i['’]d|i['’]ll|im|ive|my|me|mine|myself)\b", re.IGNORECASE)
 _SECOND = re.compile(r"\b(?:you|your|you['’]re|you['’]ve)\b", re.IGNORECASE)
 _TOLD_ME = re.compile(
@@ -132,23 +139,31 @@ _WEEKDAY = re.compile(r"\b(?:mon|tues|wednes|thurs|fri|satur|sun)days?\b", re.IG
 
 
 def statements(text: str, speaker: str | None, said_at: datetime) -> Iterator[Statement]:
-    """The claims of a text, sentence by sentence; what asks, dreams or doubts claims nothing."""
+    """The claims of a text, sentence by sentence.
+
+    What asks, dreams or doubts claims nothing; where a text says nothing else it comes as such (:attr:`Form.ASKS`), for
+    what it takes as given.
+    """
     person = None if speaker is None else speaker.casefold()
     if ROLES.get(person or "") == "assistant":
         return  # it tells of others, or of nobody
     text = _NUMBERED.sub("", _ASIDE.sub(" ", _CODE.sub(" ", text)))
     carried: frozenset[Form] = frozenset()
-    for sentence in filter(None, map(str.strip, _SENTENCE.split(_QUOTED.sub("", text)))):
-        if 2 < len(sentence) <= LONGEST and not _claimless(sentence):
-            found = _read(sentence, person, said_at)
-            # "No, that's wrong. It leaves at nine.": what one sentence says of what was said holds for the next.
-            yield replace(found, forms=found.forms | carried) if carried else found
-            carried = found.forms & {Form.CORRECTS, Form.KEEPS} if len(found.stems) < 3 else frozenset()
-
-
-def _claimless(sentence: str) -> bool:
-    """Whether it asks, or only thinks of, what it speaks of, or is no sentence but a piece of a program."""
-    return program(sentence) or ASKS.search(sentence) is not None or DOUBTS.search(sentence) is not None
+    whole = filter(None, map(str.strip, _SENTENCE.split(_QUOTED.sub("", text))))
+    told, asked = False, list[str]()
+    for sentence in (part for one in whole for part in _NEVER_CLAUSE.split(one)):
+        if not 2 < len(sentence) <= LONGEST or program(sentence):
+            continue
+        if ASKS.search(sentence) or DOUBTS.search(sentence):
+            asked.append(sentence)
+            continue
+        told, found = True, _read(sentence, person, said_at)
+        # "No, that's wrong. It leaves at nine.": what one sentence says of what was said holds for the next.
+        yield replace(found, forms=found.forms | carried) if carried else found
+        carried = found.forms & {Form.CORRECTS, Form.KEEPS} if len(found.stems) < 3 else frozenset()
+    if not told:
+        for sentence in asked:
+            yield replace(_read(sentence, person, said_at), forms=frozenset({Form.ASKS}), start=None, end=None)
 
 
 def program(text: str) -> bool:

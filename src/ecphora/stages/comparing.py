@@ -19,6 +19,8 @@ from .succession import MEASURES, Pair, Told, Verdict, equal, names_in, of_one_u
 
 Numbers = NDArray[np.float64]
 
+MANY = 100
+"""Memories beyond which more of them make no pair less likely."""
 CLOSE = 8
 """Pairs of statements of two memories that the rules are tried on: those that share most."""
 MOST = 4.0
@@ -45,6 +47,7 @@ or to when; log(1 + statements)."""
 SIGNS = (
     "reading",
     "promise",
+    "many",
     "rule",
     "apart",
     "shared",
@@ -69,7 +72,8 @@ SIGNS = (
     "event",
     *(form.value for form in FORMS),
 )
-"""The signs of the judge: what the cross-encoder, the gate and the rules say, then what both statements show."""
+"""The signs of the judge: what the cross-encoder and the gate say, log(1 + memories that may be replaced), as the more
+there are the less likely is any one of them; what the rules say, then what both statements show."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,7 +137,7 @@ def nearest(
 
 
 def signs(pair: Pair, rule: Verdict | None) -> dict[str, float]:
-    """The signs of the judge but for the reading and the promise; ``rule`` is what the rules say."""
+    """The signs of the judge that the statements show; ``rule`` is what the rules say."""
     new, old, later, earlier = pair.new, pair.old, pair.later, pair.earlier
     rarity = pair.rarity
     ours, theirs = names_in(later) - later.who - earlier.who, names_in(earlier) - later.who - earlier.who

@@ -15,7 +15,7 @@ from ..language.values import Sort
 from ..language.words import english, hashed
 from ..model import Rows, Scores
 from . import choose
-from .comparing import Judge, nearest, passage, shown, signs
+from .comparing import MANY, Judge, nearest, passage, shown, signs
 from .heard import Heard
 from .succession import MEASURES, NEAR, Told, Verdict, contradicts, paired, replaces, says_otherwise
 
@@ -23,15 +23,15 @@ Score = Callable[[Sequence[tuple[str, str]]], NDArray[np.float64]]
 """A cross-encoder: the log-odds that the later text replaces the earlier one, for each pair."""
 CANDIDATES = 20
 """Earlier memories that a new one is compared with: those that share the rarest words."""
-LIKEST = 8
+LIKEST = 16
 """Memories that are compared because they mean much the same: a fact may change without any of its words."""
 COMMON = 0.35
 """What it tells to share a word that is everywhere; a rare one tells 1."""
 FIRM = 0.5
 """How sure a replacement must be by the rules for more than the best one to be taken."""
-SURE = 0.75
+SURE = 0.8
 """How sure one must be that was read closely."""
-PLAIN, DOUBTED = 0.65, -4.0
+PLAIN, DOUBTED = 0.65, -2.0
 """How sure the rules must be of another value for the same, to be believed unless the reading doubts it so much."""
 MOST = 5
 """Earlier claims that one statement may replace: a fact is seldom told more often before it changes."""
@@ -83,6 +83,7 @@ class Rivals:
     def __init__(self, heard: Heard, first: int, judge: Judge | None = None, score: Score | None = None) -> None:
         self._heard, self.graph, self._first = heard, heard.graph, first
         self._judge, self._score = judge, score
+        self._many = float(np.log1p(min(MANY, int(heard.speaking.sum()))))
         self._read: dict[tuple[int, int], list[Rival]] = {}
 
     def of(self, row: int, place: int) -> list[Rival]:
@@ -129,14 +130,13 @@ class Rivals:
         new = set(rows.tolist())
         for one, reading in zip(fair, self._score([one.texts for one in fair]).tolist(), strict=True):
             sure = self._judge.sure({**one.signs, "reading": reading})
-            if one.rule is not None and _plain(one.rule) and reading > DOUBTED:
-                sure = max(sure, one.rule.sure)
-            elif sure < SURE:
+            plain = one.rule is not None and _plain(one.rule) and reading > DOUBTED
+            if sure < SURE and not plain:
                 continue
             verdict = Verdict(round(sure, 3), "read" if one.rule is None else one.rule.because, self._wrong(one))
             mine, other = (one.later, one.earlier) if one.later[0] in new else (one.earlier, one.later)
             found.setdefault(mine[:2], []).append(Rival(*other[:2], verdict, other[2]))
-        self._read = {at: _taken(hits, self._heard.told(at[0])[at[1]]) for at, hits in found.items()}
+        self._read = {at: _taken(hits, self._heard.told(at[0])[at[1]], 0.0) for at, hits in found.items()}
 
     def _valued(self, row: int) -> Iterator[int]:
         """The others of which the rules see that a new memory gives two values for the same."""
@@ -199,7 +199,11 @@ class Rivals:
         )
         if any(map(program, texts)):
             return None
-        seen = {"promise": pair.promise, **signs(paired(later, earlier, pair.rarity, pair.alike), rule)}
+        seen = {
+            "promise": pair.promise,
+            "many": self._many,
+            **signs(paired(later, earlier, pair.rarity, pair.alike), rule),
+        }
         return Faced((new, place, later), (old, at, earlier), rule, seen, texts)
 
     def _wrong(self, one: Faced) -> bool:
@@ -277,16 +281,18 @@ def _order(told: Told) -> tuple[object, int]:
     return told.at, told.turn
 
 
-def _taken(hits: list[Rival], told: Told) -> list[Rival]:
-    """The surest rivals: one of what corrects or keeps, else several if they are sure."""
+def _taken(hits: list[Rival], told: Told, firm: float = FIRM) -> list[Rival]:
+    """The surest rivals: one of what corrects or keeps, else several if they are as sure as ``firm``."""
     hits = sorted(hits, key=lambda hit: (-hit.verdict.sure, -hit.told.turn))
     single = told.statement.forms & {Form.CORRECTS, Form.KEEPS}
-    return hits[:1] if single else [hit for hit in hits if hit.verdict.sure >= FIRM][:MOST] or hits[:1]
+    return hits[:1] if single else [hit for hit in hits if hit.verdict.sure >= firm][:MOST] or hits[:1]
 
 
 def _matters(told: Told) -> bool:
     """Whether a claim may replace or contradict something, as far as the rules know."""
     statement = told.statement
+    if Form.ASKS in statement.forms:
+        return False
     if statement.forms - {Form.UNCHANGED}:
         return True
     measured = any(value.sort != Sort.NAME for value in statement.values)

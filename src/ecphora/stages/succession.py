@@ -73,7 +73,7 @@ def replaces(new: Told, old: Told, rarity: Mapping[str, float], alike: float = 0
     if not new.after(old) or not (alike >= ALIKE or new.beside(old) or _touch(later, earlier)):
         return None
     corrects = Form.CORRECTS in later.forms and new.beside(old)
-    if Form.UNCHANGED in later.forms:
+    if Form.UNCHANGED in later.forms or Form.ASKS in later.forms | earlier.forms:
         return None
     if not (of_same_owner(new, old) or corrects) or not says_otherwise(later, earlier):
         return None
@@ -93,6 +93,8 @@ def _touch(later: Statement, earlier: Statement) -> bool:
 
 def contradicts(new: Told, old: Told, rarity: Mapping[str, float]) -> Verdict | None:
     """Whether one says that never was what the other says was: most of its words, and a rare one among them."""
+    if Form.ASKS in new.statement.forms | old.statement.forms:
+        return None
     for denial, other in ((new.statement, old.statement), (old.statement, new.statement)):
         common = denial.never & (other.stems - other.never)
         weights = {stem: rarity.get(stem, 1.0) for stem in denial.never}

@@ -1,0 +1,49 @@
+"""What statements claim, sentence by sentence."""
+
+from datetime import UTC, datetime
+
+import pytest
+
+from ecphora.language.claims import Form, Statement, statements
+
+SAID = datetime(2026, 3, 9, tzinfo=UTC)
+
+
+def read(text: str) -> list[Statement]:
+    return list(statements(text, "user", SAID))
+
+
+@pytest.mark.parametrize("link", ["considering", "but", "especially as", "even though"])
+def test_what_never_was_is_a_matter_of_its_own(link: str) -> None:
+    budget, never = read(f"I have raised my sneaker budget to $650, {link} I've never been to a swap meet.")
+    assert Form.CHANGES in budget.forms
+    assert Form.NEVER not in budget.forms
+    assert [value.form for value in budget.values] == ["650"]
+    assert Form.NEVER in never.forms
+    assert not never.values
+
+
+def test_a_claim_needs_no_question_beside_it() -> None:
+    (found,) = read("Our launch is on 3 May. Should we push it to June?")
+    assert found.text == "Our launch is on 3 May."
+    assert Form.ASKS not in found.forms
+
+
+@pytest.mark.parametrize(
+    "text", ["Is 15 miles a week enough of a base?", "What if I asked for 45k?", "Will Lena bring 12 chairs?"]
+)
+def test_what_only_asks_comes_as_a_question(text: str) -> None:
+    (found,) = read(text)
+    assert found.forms == {Form.ASKS}
+    assert found.start is None
+    assert found.end is None
+    assert found.values or found.stems
+
+
+@pytest.mark.parametrize("text", ["x = {a: 1, b: [2]} # y", "", "?", "Hm"])
+def test_programs_and_scraps_are_nothing(text: str) -> None:
+    assert not read(text)
+
+
+def test_an_assistant_claims_nothing() -> None:
+    assert not list(statements("You moved to Porto.", "assistant", SAID))
