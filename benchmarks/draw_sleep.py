@@ -13,10 +13,9 @@ from importlib.resources import files
 from pathlib import Path
 
 from ecphora import Episode, Hit, Memory
-from ecphora.stages.standing import ABOUT
 from ecphora.terminal import clock
 
-QUESTION = "Which dates did the owner offer us?"
+QUESTION = "Which day in April 2026 is the wedding?"
 SHOWN, WIDTH, ROW = 4, 460, 92
 FONT = 'font-family="sans-serif" font-size="12"'
 
@@ -51,12 +50,10 @@ def main() -> None:
         old = next(hit for hit in after if hit.standing is not None and hit.standing.replaced_by)
         assert old.standing is not None
         new = old.standing.replaced_by[0]
-        graph = memory.graph()
-        about = {str(m[ABOUT]) for m in graph.nodes["metadata"] if m and ABOUT in m}
+        sure = next(one.sure for one in memory.changes() if (one.old.id, one.new.id) == (old.id, new))
     marked = {old.id: "#2b6cb0", new: "#b4232a"}
-    shared = next((text for text in about if "owner" in text), "")
     pairs = done.wrote["supersedes"]
-    why = f"replaced, because it says “instead”, and both speak of: {shared}. {pairs} such pairs in all."
+    why = f"replaced, as far as {sure:.0%} sure: read together, the later takes the earlier back. {pairs} pairs in all."
     wide, height = 2 * WIDTH + 90, 110 + SHOWN * ROW
     parts = [f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {wide} {height}" {FONT}>']
     parts.append('<rect width="100%" height="100%" fill="#ffffff"/>')

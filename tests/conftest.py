@@ -8,6 +8,6 @@ from hypothesis import HealthCheck, settings
 pytest.register_assert_rewrite("ecphora.testing")
 
 SLOW = [HealthCheck.too_slow, HealthCheck.data_too_large]
-settings.register_profile("dev", max_examples=25, deadline=None, suppress_health_check=SLOW)
+settings.register_profile("dev", max_examples=12, deadline=None, suppress_health_check=SLOW)
 settings.register_profile("ci", max_examples=100, deadline=None, derandomize=True, suppress_health_check=SLOW)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "dev"))

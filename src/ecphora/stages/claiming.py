@@ -12,6 +12,7 @@ from ..graph import Graph
 from ..language.claim_words import FIELD_STEMS
 from ..language.claims import Statement
 from ..language.values import Sort
+from ..language.words import words
 from ..model import Edge, Kind, Link, Node, NodeId, Rows
 from ..ports import Reader
 from .comparing import Judge
@@ -126,4 +127,14 @@ def _about(later: Statement, earlier: Statement) -> frozenset[str]:
     fields = later.fields & earlier.fields
     units = {value.unit for value in (*later.values, *earlier.values) if value.unit}
     shared = (later.stems & earlier.stems) | units | {stem for name in fields for stem in FIELD_STEMS[name]}
-    return frozenset(shared or earlier.stems)
+    return frozenset(shared or earlier.stems) | (_measuring(later) & _measuring(earlier))
+
+
+def _measuring(statement: Statement) -> frozenset[str]:
+    """The stems of its values, such as the month of a date."""
+    return frozenset(
+        stem
+        for value in statement.values
+        if value.sort != Sort.NAME
+        for stem in words(statement.text[value.start : value.end])
+    )

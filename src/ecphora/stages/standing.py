@@ -32,7 +32,7 @@ ABOVE = 1.001
 """How far above a memory what replaced it comes back, in parts of its score."""
 
 
-SAID = 0.5
+SAID = 0.3
 """How sure it must be that a memory was replaced to be said of it; below it is only asked after its successor."""
 
 

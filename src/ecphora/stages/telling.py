@@ -91,5 +91,5 @@ def replaced(graph: Graph) -> Mask:
     edges = graph.edges
     mask[edges["dst"][edges["links"] == _REPLACES]] = True
     known = standing.successions(graph)
-    mask[known.old[~known.against]] = True
+    mask[known.old[~known.against & (known.sure >= standing.SAID)]] = True
     return mask
