@@ -29,10 +29,10 @@ COMMON = 0.35
 """What it tells to share a word that is everywhere; a rare one tells 1."""
 FIRM = 0.5
 """How sure a replacement must be by the rules for more than the best one to be taken."""
-SURE = 0.8
-"""How sure one must be that was read closely."""
+SURE, AGREED = 0.8, 0.5
+"""How sure one must be that was read closely, and one of which the rules are sure too."""
 PLAIN, DOUBTED = 0.65, -2.0
-"""How sure the rules must be of another value for the same, to be believed unless the reading doubts it so much."""
+"""How sure the rules must be; and of two values for the same, how much the reading may doubt it for them to be kept."""
 MOST = 5
 """Earlier claims that one statement may replace: a fact is seldom told more often before it changes."""
 EACH, AT_LEAST = 0.4, 200
@@ -130,8 +130,9 @@ class Rivals:
         new = set(rows.tolist())
         for one, reading in zip(fair, self._score([one.texts for one in fair]).tolist(), strict=True):
             sure = self._judge.sure({**one.signs, "reading": reading})
+            agreed = one.rule is not None and one.rule.sure >= PLAIN
             plain = one.rule is not None and _plain(one.rule) and reading > DOUBTED
-            if sure < SURE and not plain:
+            if sure < (AGREED if agreed else SURE) and not plain:
                 continue
             verdict = Verdict(round(sure, 3), "read" if one.rule is None else one.rule.because, self._wrong(one))
             mine, other = (one.later, one.earlier) if one.later[0] in new else (one.earlier, one.later)
