@@ -5,6 +5,7 @@ from datetime import UTC, datetime
 import pytest
 
 from ecphora.language.claims import Form, Statement, statements
+from ecphora.stages.succession import says_otherwise
 
 SAID = datetime(2026, 3, 9, tzinfo=UTC)
 
@@ -47,3 +48,17 @@ def test_programs_and_scraps_are_nothing(text: str) -> None:
 
 def test_an_assistant_claims_nothing() -> None:
     assert not list(statements("You moved to Porto.", "assistant", SAID))
+
+
+@pytest.mark.parametrize(
+    ("earlier", "later", "otherwise"),
+    [
+        ("My class is on Thursdays.", "My class on Thursdays starts at half past six.", False),
+        ("My class is on Thursdays.", "My class is still on Thursdays, but at nine.", True),
+        ("My class is on Thursdays.", "My class is on Fridays.", True),
+        ("My class is on Thursdays.", "My class is on Thursdays.", False),
+    ],
+)
+def test_more_of_the_same_says_nothing_else(earlier: str, later: str, otherwise: bool) -> None:
+    (one,), (other,) = read(earlier), read(later)
+    assert says_otherwise(other, one) is otherwise

@@ -377,12 +377,17 @@ def says_otherwise(later: Statement, earlier: Statement) -> bool:
     """Whether the later claim says anything that the earlier one does not."""
     if later.negated != earlier.negated or later.forms & {Form.ENDS, Form.RESUMES}:
         return True
+    if not later.forms and earlier.values and earlier.stems <= later.stems and _valued_in(earlier, later):
+        return False  # every word and value of it is there still: this is more of the same
     if names_in(later) - later.who - names_in(earlier):
         held = names_in(earlier) - earlier.who
         return not (held and held <= names_in(later) | later.former and later.stems >= earlier.stems)
-    return bool(later.stems - earlier.stems) or any(
-        not any(equal(value, other) for other in earlier.values) for value in later.values
-    )
+    return bool(later.stems - earlier.stems) or not _valued_in(later, earlier)
+
+
+def _valued_in(claim: Statement, other: Statement) -> bool:
+    """Whether another claim gives every value of a claim."""
+    return all(any(equal(value, one) for one in other.values) for value in claim.values)
 
 
 def names_in(claim: Statement) -> set[str]:
