@@ -95,7 +95,14 @@ def test_marking(tmp_path: Path) -> None:
 
 def test_what_a_night_wrote_is_exported_and_imported() -> None:
     ecphora("consolidate")
+    ecphora("export", "found.jsonl")
+    ecphora("reject", "old", "new")
+    ecphora("export", "rejected.jsonl")
+    ecphora("undo")
+    ecphora("import", "--db", "rejected.db", "rejected.jsonl")
+    assert answer("changes", "--db", "rejected.db", code=3) == []
     ecphora("export", "all.jsonl")
+    assert Path("all.jsonl").read_text().splitlines()[1:] == Path("found.jsonl").read_text().splitlines()[1:]
     ecphora("import", "--db", "copy.db", "all.jsonl")
     hit = answer("recall", "--db", "copy.db", "Where does Ana live?")["hits"][1]
     assert hit["standing"]["replaced_by"] == ["new"]

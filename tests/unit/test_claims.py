@@ -16,10 +16,10 @@ def read(text: str) -> list[Statement]:
 
 @pytest.mark.parametrize("link", ["considering", "but", "especially as", "even though"])
 def test_what_never_was_is_a_matter_of_its_own(link: str) -> None:
-    budget, never = read(f"I have raised my sneaker budget to $650, {link} I've never been to a swap meet.")
-    assert Form.CHANGES in budget.forms
-    assert Form.NEVER not in budget.forms
-    assert [value.form for value in budget.values] == ["650"]
+    savings, never = read(f"I have raised what I save for the kayak to 480 euros, {link} I've never been out at sea.")
+    assert Form.CHANGES in savings.forms
+    assert Form.NEVER not in savings.forms
+    assert [value.form for value in savings.values] == ["480"]
     assert Form.NEVER in never.forms
     assert not never.values
 

@@ -106,7 +106,8 @@ _SENTENCE = re.compile(  # no sentence ends with a title
     r"\s[—–]\s(?=I\b|we\b|it\b)|;\s"
 )
 _NEVER_CLAUSE = re.compile(
-    r"(?<!\beven)(?<!\bespecially)(?<!\bgiven)(?<!,),?\s+(?=(?:but|and|so|as|since|because|although|though|while|given|considering|especially|even)\b"
+    r"(?<!\beven)(?<!\bespecially)(?<!\bgiven)(?<!,),?\s+(?="
+    r"(?:but|and|so|as|since|because|although|though|while|given|considering|especially|even)\b"
     r"(?:\s+\w+){0,2}?\s+(?:i|we)(?:['’]ve| have)?\s+(?:never|not ever)\b)",
     re.IGNORECASE,
 )
