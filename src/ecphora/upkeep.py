@@ -81,8 +81,8 @@ def changes(desk: Desk, *, limit: int) -> None:
             what = "contradicts" if one.contradicts else f"since {terminal.clock(one.since)} instead of"
             for node, head in ((one.new, f"{one.sure:.0%} sure"), (one.old, what)):
                 desk.out.print(Text(f"{head}: ", style="bright_black") + terminal.told(node))
-            undo_it = Text(f"  ecphora reject {terminal.safe(one.old.id)} {terminal.safe(one.new.id)}\n")
-            desk.out.print(undo_it, soft_wrap=True)  # to be copied as it stands
+            reject_it = Text(f"  ecphora reject {terminal.safe(one.old.id)} {terminal.safe(one.new.id)}\n")
+            desk.out.print(reject_it, soft_wrap=True)  # to be copied as it stands
         if not found:
             desk.remark("no changes yet; they are found by ecphora consolidate")
     if not found:
