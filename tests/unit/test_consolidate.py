@@ -1,7 +1,7 @@
 """Consolidation: what a night does by itself and with a language model, when it stops, and when it is refused."""
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 
 from ecphora import Episode, Guest, Memory
 from ecphora.embedders.hashing import Hashing
@@ -106,6 +107,66 @@ def test_both_sides_of_a_contradiction_come_back_marked(memory: Memory) -> None:
     memory.consolidate()
     hits = {hit.id: hit for hit in memory.recall("Has Ana met Bryan at a film festival?")}
     assert [hits[one].standing.contradicted_by for one in ("met", "never")] == [("never",), ("met",)]  # type: ignore[union-attr]
+
+
+# ---- only what is known to be later replaces
+
+
+class Certain:
+    """A cross-encoder that takes every pair for a change."""
+
+    name = "certain"
+
+    def score(self, pairs: Sequence[tuple[str, str]], /) -> NDArray[np.float64]:
+        return np.full(len(pairs), 12.0)
+
+
+PHONES = ("My phone number is 555-0142 now.", "My phone number is 555-0199 now.")
+SAME_PHONE = json.dumps(
+    {
+        "claims": [
+            {"statement": n, "subject": "Ana", "attribute": "phone", "value": value, "polarity": True, "from": None,
+             "until": None, "single": True}
+            for n, value in ((1, "555-0142"), (2, "555-0199"))
+        ]
+    }
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("way", ["rules", "reading", "model"])
+@pytest.mark.parametrize("session", [None, "a"])
+@pytest.mark.parametrize(("minutes", "found"), [(0, set()), (1, {("old", "new")}), (-1, {("new", "old")})])
+def test_of_two_texts_of_one_time_neither_replaces_the_other(
+    tmp_path: Path, way: str, session: str | None, minutes: int, found: set[tuple[str, str]]
+) -> None:
+    comparer = Certain() if way == "reading" else None
+    llm = ScriptedLLM(lambda prompt: SAME_PHONE if "statements" in prompt.user else "{}") if way == "model" else None
+    with Memory(tmp_path / "m.db", embedder=Hashing(64), comparer=comparer, clock=FakeClock(NOW)) as memory:
+        start = datetime(2026, 3, 1, 10, tzinfo=UTC)
+        times = (start, start + timedelta(minutes=minutes))
+        memory.remember(
+            [
+                Episode(text, id_, "Ana", session, at)
+                for text, id_, at in zip(PHONES, ("old", "new"), times, strict=True)
+            ]
+        )
+        memory.consolidate(llm=llm)
+        assert pairs(memory) == found
+
+
+def test_pieces_of_one_document_do_not_replace_each_other(tmp_path: Path) -> None:
+    filler = "\n\n" + "a garden and trees and a path from the gate to the door and " * 30 + ".\n\n"  # no statement
+    with Memory(tmp_path / "m.db", embedder=Hashing(64), comparer=Certain(), clock=FakeClock(NOW)) as memory:
+        memory.remember(f"{PHONES[0]}{filler}{PHONES[1]}", speaker="Ana", happened_at="2026-03-01")
+        assert len(memory) > 1
+        memory.consolidate()
+        assert pairs(memory) == set()
+
+
+def test_texts_told_without_a_time_in_one_go_do_not_replace_each_other(memory: Memory) -> None:
+    memory.remember(list(PHONES), speaker="Ana", session="notes")
+    memory.consolidate()
+    assert pairs(memory) == set()
 
 
 # ---- when it stops, and when it is refused
@@ -219,8 +280,8 @@ def test_a_later_night_compares_with_what_an_earlier_one_found(memory: Memory) -
         town = "Lisbon" if "Lisbon" in prompt.user else "Porto"
         return reply({"statement": 1, "subject": "Ana", "attribute": "home town", "value": town})
 
-    for episode in (Episode("Lisbon it is.", "old", "Ana"), Episode("Porto it is.", "new", "Ana")):
-        memory.remember(episode)
+    for town, id_, day in (("Lisbon", "old", "2026-01-05"), ("Porto", "new", "2026-05-03")):
+        memory.remember(Episode(f"{town} it is.", id_, "Ana", happened_at=day))
         memory.consolidate(llm=ScriptedLLM(say))
     assert pairs(memory) == {("old", "new")}
 
@@ -230,7 +291,12 @@ def test_plural_attributes_do_not_replace_each_other(memory: Memory) -> None:
         {"statement": 1, "subject": "Ana", "attribute": "hobby", "value": "chess", "single": False},
         {"statement": 2, "subject": "Ana", "attribute": "hobby", "value": "rowing", "single": False},
     )
-    memory.remember([Episode("Chess it is.", "a", "Ana"), Episode("Rowing it is.", "b", "Ana")])
+    memory.remember(
+        [
+            Episode("Chess it is.", "a", "Ana", happened_at="2026-01-05"),
+            Episode("Rowing it is.", "b", "Ana", happened_at="2026-05-03"),
+        ]
+    )
     memory.consolidate(llm=ScriptedLLM(lambda _prompt: hobbies))
     assert pairs(memory) == set()
 

@@ -1,7 +1,8 @@
 """Facts that a language model took out of statements, as claims: which replaces which, by subject and attribute.
 
 Cognitive Weave's contradiction check with a model, docs/papers.md 5.8.1: a fact is compared only with those of the same
-subject and attribute; of a single-valued attribute the later one replaces the earlier, a denial what it denies.
+subject and attribute; of a single-valued attribute the later one replaces the earlier, a denial what it denies. Where both were
+told at the same time, neither replaces the other.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -10,7 +11,7 @@ from datetime import datetime
 from hashlib import blake2b
 from typing import Any
 
-from ..graph import Earlier, Graph
+from ..graph import Earlier, Graph, seconds
 from ..language.words import words
 from ..model import Edge, Kind, Link, Metadata, Node, NodeId
 from .claiming import CLAIM, Claims
@@ -71,7 +72,6 @@ class _Held:
     """A fact that is kept, as far as others are compared with it."""
 
     id: NodeId
-    source: NodeId | None
     at: float
     told: Mapping[str, Any]
 
@@ -86,10 +86,10 @@ def claimed(graph: Graph, facts: Sequence[Fact]) -> Claims:
             continue
         found.nodes[node.id] = node
         found.edges[Edge(node.id, fact.source.id, Link.CLAIMED_IN)] = None
-        own = _Held(node.id, fact.source.id, node.happened_at.timestamp(), node.metadata)
+        own = _Held(node.id, seconds(node.happened_at), node.metadata)
         for other in by_key.get(fact.key, ()):
-            later, earlier = (own, other) if own.at >= other.at else (other, own)
-            if other.source != own.source and _replaces(later.told, earlier.told):
+            later, earlier = (own, other) if own.at > other.at else (other, own)
+            if later.at > earlier.at and _replaces(later.told, earlier.told):
                 found.edges[Edge(later.id, earlier.id, Link.SUPERSEDES, SURE)] = None
         by_key.setdefault(fact.key, []).append(own)
     return found
@@ -105,7 +105,7 @@ def _replaces(later: Mapping[str, Any], earlier: Mapping[str, Any]) -> bool:
 def _known(graph: Graph, before: Earlier[dict[str, tuple[_Held, ...]]] | None) -> dict[str, tuple[_Held, ...]]:
     first, found = (0, {}) if before is None else (before.nodes, dict(before.value))
     for row, metadata in _claims(graph, first):
-        held = _Held(graph.id(row), None, float(graph.nodes["happened"][row]), metadata)
+        held = _Held(graph.id(row), float(graph.nodes["happened"][row]), metadata)
         key = str(metadata[KEY])
         found[key] = (*found.get(key, ()), held)
     return found

@@ -146,16 +146,20 @@ class Rivals:
                 yield from (hit.row for hit in self._ruled(row, told) if _plain(hit.verdict))
 
     def promising(self, rows: Rows, judge: Judge, also: Mapping[int, Iterable[int]] = NOTHING) -> Iterator[Pair]:
-        """New memories beside what is alike, what was told just before, and ``also``, each with its promise."""
+        """New memories beside what is alike, what was told just before, and ``also``, each with its promise.
+
+        Not beside what was told at the same time: neither of the two can replace the other.
+        """
         graph, heard = self.graph, self._heard
         rows = rows[heard.speaking[rows]]
         heard.fetch(rows.tolist())
-        sessions, speakers = graph.nodes["sessions"], graph.nodes["speakers"]
+        sessions, speakers, happened = (graph.nodes[name] for name in ("sessions", "speakers", "happened"))
         for row, like in zip(rows.tolist(), self._likest(rows), strict=True):
             told = heard.told(row)
             if not told:
                 continue
             others, rarity, shared = self._like(row, told, [*like, *also.get(row, ())])
+            others = [other for other in others if happened[other] != happened[row]]
             if not others:
                 continue
             these = np.array(others)

@@ -42,9 +42,12 @@ class Told:
     turn: int
 
     def after(self, other: "Told") -> bool:
-        """Whether it is known to have been told later: by its date, or as a later turn of one conversation."""
-        together = self.session is not None and self.session == other.session
-        return self.at > other.at or (self.at == other.at and together and self.turn > other.turn)
+        """Whether it is known to have been told later.
+
+        Of two texts of the same time neither is, in whatever order they were written. The pieces of a document share
+        its time.
+        """
+        return self.at > other.at
 
     def beside(self, other: "Told") -> bool:
         """Whether both were told within a few turns of one conversation."""
