@@ -1,8 +1,8 @@
 """Facts that a language model took out of statements, as claims: which replaces which, by subject and attribute.
 
 Cognitive Weave's contradiction check with a model, docs/papers.md 5.8.1: a fact is compared only with those of the same
-subject and attribute; of a single-valued attribute the later one replaces the earlier, a denial what it denies. Where both were
-told at the same time, neither replaces the other.
+subject and attribute; of a single-valued attribute the later one replaces the earlier, a denial what it denies. Of two
+that were told at the same time, neither replaces the other.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
