@@ -88,7 +88,7 @@ def test_json_lines_alone_on_stdout(data: Path) -> None:
     assert all(line.keys() - {"apart"} == FIELDS for line in figures)
     assert all(line["low"] <= line["value"] <= line["high"] for line in figures)
     found = {(one["strategy"], one["category"], one["metric"], one["k"]): one for one in figures}
-    assert len(found) == len(figures) == 2 * (3 * 7 + 4)
+    assert len(found) == len(figures) == 2 * (3 * 9 + 4 + 2 * 3)
     best = found["bm25", "answerable", "fraction", 5]
     assert (best["n"], best["value"]) == (3, 1.0)
     assert found["bm25", "several", "all", 5]["n"] == 1

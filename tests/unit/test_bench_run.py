@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from ecphora import strategies
-from ecphora.bench import figures, run
+from ecphora.bench import figures, report, run
 from ecphora.bench.cache import Cached
 from ecphora.bench.datasets import Case, Question
 from ecphora.bench.figures import Figure, Metric
@@ -19,6 +19,7 @@ from ecphora.errors import InvalidRecord
 from ecphora.graph import Graph
 from ecphora.model import Change, Cue, Episode
 from ecphora.ports import Activation, Reader, Strategy
+from ecphora.stages import gate
 
 LONG = "".join(f"The {n}th barrel holds plum brandy and stands in the cellar. " for n in range(60))
 
@@ -180,7 +181,7 @@ def test_only_answerable_questions_with_evidence_have_a_ranking() -> None:
         answer("q6", "ab", "a", confidence=0.1, category="none", answerable=False),
     ]
     found = run.measure("set", answers, np.array([1.0, 1, 1, 1, 1, 3]))
-    assert {f.category for f in found} == {"answerable", "plain", "hard", "all"}
+    assert {f.category for f in found} == {"answerable", "unanswerable", "plain", "hard", "all"}
     assert {f.set for f in found} == {"set"}
     assert {f.strategy for f in found} == {"way"}
     overall = value(found, Metric.FRACTION, 5, "answerable")
@@ -194,9 +195,21 @@ def test_only_answerable_questions_with_evidence_have_a_ranking() -> None:
     assert value(found, Metric.MS_P95, None, "all").value == 4.5  # between 3 and 5, a quarter from the last
 
 
-def test_without_unanswerable_questions_there_is_no_area() -> None:
+def test_the_bands_of_answerable_and_unanswerable_questions_are_counted_apart() -> None:
+    answers = [answer(str(place), "ab", "a", confidence=sure) for place, sure in enumerate((0.0, 0.4, 1.0, 1.0))]
+    answers += [answer("none", "ab", confidence=0.0, answerable=False)]
+    found = run.measure("set", answers, np.ones(5))
+    bands = (Metric.STRONG, Metric.WEAK, Metric.NONE)
+    assert [gate.band(sure).value for sure in (1.0, 0.4, 0.0)] == [band.value for band in bands]
+    assert [value(found, band, None, "answerable").value for band in bands] == [0.5, 0.25, 0.25]
+    assert [value(found, band, None, "unanswerable").value for band in bands] == [0.0, 0.0, 1.0]
+    record = figures.Record(run.record("model", "ecphora bench recall"), found)
+    assert "| way | .500 | .250 | .250 | .000 | .000 | 1.000 |" in report.markdown([record])
+
+
+def test_without_unanswerable_questions_there_is_no_area_and_no_band() -> None:
     found = run.measure("set", [answer("q1", "ab", "a")], np.ones(1))
-    assert Metric.AUROC not in {f.metric for f in found}
+    assert not {Metric.AUROC, Metric.STRONG, Metric.NONE} & {f.metric for f in found}
     assert run.measure("set", [], np.ones(0)) == []
 
 

@@ -8,8 +8,8 @@ from rich.console import Group
 from rich.table import Table
 from rich.text import Text
 
-from .comparison import LOST, LOW, LOW_SIMILARITY, MULTI_HOP, UNANSWERABLE
-from .figures import ALL, ANSWERABLE, Difference, Figure, Metric, Record
+from .comparison import LOST, LOW, LOW_SIMILARITY, MULTI_HOP
+from .figures import ALL, ANSWERABLE, UNANSWERABLE, Difference, Figure, Metric, Record
 from .report import bounds, state
 
 STATE = "models"

@@ -21,7 +21,7 @@ from ..model import Evidence, Mask
 from ..stages import gate
 from . import metrics
 from .ablations import BASELINES, DENSE, rivals
-from .figures import ALL, ANSWERABLE, Difference, Figure, Metric
+from .figures import ALL, ANSWERABLE, UNANSWERABLE, Difference, Figure, Metric
 from .metrics import Numbers
 from .variants import Model, Special, Variant
 
@@ -34,7 +34,6 @@ LOST = 0.025
 FEW = 10
 """Questions of low similarity that a set must have for the stress test."""
 LOW_SIMILARITY = "low similarity"
-UNANSWERABLE = "unanswerable"
 MULTI_HOP = "multi-hop"
 """Categories of figures, as ``answerable`` and ``all`` are."""
 

@@ -13,11 +13,14 @@ ANSWERABLE = "answerable"
 """The category of all answerable questions that have evidence."""
 ALL = "all"
 """The category of all questions."""
+UNANSWERABLE = "unanswerable"
+"""The category of all questions that the memory does not answer."""
 
 
 class Metric(StrEnum):
     """What a figure measures; see :mod:`.metrics`. Where nothing else is said it is a part, in 0..1.
 
+    ``STRONG``, ``WEAK`` and ``NONE`` are parts of the questions whose evidence falls into that band.
     ``MS_…`` are milliseconds a recall, embedding included; ``INDEX_S`` the seconds that filling the memory took. From
     ``F1`` on they are of answers: see :mod:`.answer_figures`. The others are of ablations: see :mod:`.ablate`.
     """
@@ -42,6 +45,9 @@ class Metric(StrEnum):
     ERC_GAIN = "erc_gain"
     RELIABILITY = "reliability"
     CALIBRATION_ERROR = "calibration_error"
+    STRONG = "strong"
+    WEAK = "weak"
+    NONE = "none"
     F1 = "f1"
     EXACT = "exact"
     EVIDENCE = "evidence"

@@ -1,6 +1,6 @@
 """Figures as tables: Markdown for docs/evidence.md, and text for the terminal."""
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -10,7 +10,7 @@ from rich.table import Table
 from rich.text import Text
 
 from ..errors import InvalidInput
-from .figures import ALL, ANSWERABLE, ANSWERS, Figure, Metric, Record, Run
+from .figures import ALL, ANSWERABLE, ANSWERS, UNANSWERABLE, Figure, Metric, Record, Run
 from .run import LIVE, PIECES
 
 RANKING: Mapping[str, tuple[Metric, int]] = {
@@ -21,12 +21,14 @@ RANKING: Mapping[str, tuple[Metric, int]] = {
     "any@5": (Metric.ANY, 5),
     "all@5": (Metric.ALL, 5),
     "nDCG@10": (Metric.NDCG, 10),
+    "any@1": (Metric.ANY, 1),
+    "any@3": (Metric.ANY, 3),
 }
 """The columns of a ranking."""
 
 WORDS = (
-    "fraction@k: part of the gold evidence among the first k documents, mean over questions; any@5, all@5: part of "
-    "the questions with any or all of it among the first 5; AUROC: how often an answerable question has more evidence "
+    "fraction@k: part of the gold evidence among the first k documents, mean over questions; any@k, all@k: part of "
+    "the questions with any or all of it among the first k; AUROC: how often an answerable question has more evidence "
     "value than an unanswerable one. In brackets: 95 % bootstrap intervals over questions."
 )
 TIMES = (
@@ -107,7 +109,7 @@ def markdown(records: Sequence[Record]) -> str:
         parts += [f"Measured {measured} with {state_}.", f"```sh\n{commands}\n```", f"{WORDS} {TIMES}"]
         for grid in grids(figure for record in same for figure in record.figures):
             parts.append(f"### {grid.set}")
-            parts += [table for table in (_overall(grid), _by_category(grid)) if table]
+            parts += [table for table in (_overall(grid), *_by_category(grid), _bands(grid)) if table]
     return "\n\n".join(parts) + "\n"
 
 
@@ -136,16 +138,27 @@ def _overall(grid: Grid) -> str:
     return _table(grid.strategies, {name: column for name, column in cells.items() if any(column)})
 
 
-def _by_category(grid: Grid) -> str:
-    """Fraction@10 by category, for sets that have several."""
-    if len(grid.categories) < 2:
-        return ""
+def _by_category(grid: Grid) -> Iterator[str]:
+    """Fraction@10 and any@1 by category, for sets that have several."""
+    for name in ("fraction@10", "any@1") if len(grid.categories) > 1 else ():
+        cells: dict[str, list[str]] = {}
+        for category in grid.categories:
+            column = [grid.of(strategy, category, *RANKING[name]) for strategy in grid.strategies]
+            n = next((one.n for one in column if one), 0)
+            cells[f"{category} ({n})".replace("|", "\\|")] = _cells(column, bracketed=True)
+        yield f"{name} by category:\n\n{_table(grid.strategies, cells)}"
+
+
+def _bands(grid: Grid) -> str:
+    """The parts of answerable and unanswerable questions in each band of evidence, for sets that have both."""
     cells: dict[str, list[str]] = {}
-    for category in grid.categories:
-        column = [grid.of(strategy, category, Metric.FRACTION, 10) for strategy in grid.strategies]
-        n = next((one.n for one in column if one), 0)
-        cells[f"{category} ({n})".replace("|", "\\|")] = _cells(column, bracketed=True)
-    return f"fraction@10 by category:\n\n{_table(grid.strategies, cells)}"
+    for category in (ANSWERABLE, UNANSWERABLE):
+        for band in (Metric.STRONG, Metric.WEAK, Metric.NONE):
+            column = [grid.of(strategy, category, band) for strategy in grid.strategies]
+            if any(column):
+                n = next(one.n for one in column if one)
+                cells[f"{category} ({n}) {band}"] = ["" if one is None else number(one.value) for one in column]
+    return f"evidence band, part of the questions:\n\n{_table(grid.strategies, cells)}" if cells else ""
 
 
 def _cells(column: Sequence[Figure | None], *, bracketed: bool) -> list[str]:

@@ -28,12 +28,13 @@ import numpy as np
 from .. import __version__
 from ..language.moments import moment
 from ..memory import Memory
-from ..model import Recollection
+from ..model import Evidence, Recollection
 from ..ports import Embedder, Sleeper, StoringIsQuerying, Strategy
+from ..stages import gate
 from . import metrics
 from .cache import Cached
 from .datasets import Case, Question
-from .figures import ALL, ANSWERABLE, Figure, Machine, Metric, Run
+from .figures import ALL, ANSWERABLE, UNANSWERABLE, Figure, Machine, Metric, Run
 from .metrics import Numbers
 
 PIECES = 120
@@ -50,7 +51,7 @@ UNDATED = datetime(2026, 1, 1, tzinfo=UTC)
 
 MEASURES = (
     (Metric.FRACTION, metrics.fraction, (5, 10, 20, 30)),
-    (Metric.ANY, metrics.any_, (5,)),
+    (Metric.ANY, metrics.any_, (1, 3, 5)),
     (Metric.ALL, metrics.all_, (5,)),
     (Metric.NDCG, metrics.ndcg, (10,)),
 )
@@ -245,7 +246,7 @@ def measure(set_: str, answers: Sequence[Answer], live: Numbers) -> list[Figure]
                 low, high = metrics.interval(values)
                 value = float(values.mean())
                 figures.append(Figure(set_, strategy, category, metric, k, len(some), value, low, high))
-    return [*figures, *_auroc(set_, answers), *_times(set_, answers, live)]
+    return [*figures, *_auroc(set_, answers), *_bands(set_, answers), *_times(set_, answers, live)]
 
 
 def _auroc(set_: str, answers: Sequence[Answer]) -> list[Figure]:
@@ -256,6 +257,20 @@ def _auroc(set_: str, answers: Sequence[Answer]) -> list[Figure]:
     low, high = metrics.auroc_interval(positives, negatives)
     value = metrics.auroc(positives, negatives)
     return [Figure(set_, answers[0].strategy, ALL, Metric.AUROC, None, len(answers), value, low, high)]
+
+
+def _bands(set_: str, answers: Sequence[Answer]) -> Iterator[Figure]:
+    """The parts of the answerable and of the unanswerable questions in each band; nothing for a set without both."""
+    by_category = {
+        category: [gate.band(one.confidence) for one in answers if one.question.answerable is answerable]
+        for category, answerable in ((ANSWERABLE, True), (UNANSWERABLE, False))
+    }
+    for category, found in by_category.items() if all(by_category.values()) else ():
+        for band in Evidence:
+            values = np.array([float(one is band) for one in found])
+            low, high = metrics.interval(values)
+            place = (set_, answers[0].strategy, category, Metric(band.value), None)
+            yield Figure(*place, len(found), float(values.mean()), low, high)
 
 
 def _times(set_: str, answers: Sequence[Answer], live: Numbers) -> Iterator[Figure]:
