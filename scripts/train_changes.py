@@ -2,15 +2,15 @@
 
     .venv/bin/pip install torch && .venv/bin/python scripts/train_changes.py [--keep | --review]
 
-Three quarters of an hour on two cores, ``--review`` twelve minutes; ``--keep`` leaves the adapters as they are (no
-torch, three minutes). Those that come with the package had a first training, and two ``--review`` as lessons grew.
+Three quarters of an hour on two cores; ``--keep`` leaves the adapters as they are (no torch, three minutes),
+``--review`` goes on from them (twelve minutes). Those that come with the package are of one whole training.
 
 From scripts/data, all written for this project: ``changes.jsonl`` are short conversations with one change or a
-look-alike each, ``plain.jsonl`` such in the plainest words, ``talks.changes.jsonl`` marks the changes in the long talks
-of ``talks.docs.jsonl``, ``histories.changes.jsonl`` those in ``histories.jsonl``, which are what one person told an
-assistant, or several told each other, over months; and those cases of tests/changes that were read. Every pair of
-memories is seen through the very code that sleep runs. Four fifths of the cases and all but nine talks teach low-rank
-adapters (LoRA; Hu et al. 2021, arXiv:2106.09685) to all-MiniLM-L6-v2, which then reads both texts at once; the rest
+look-alike each, ``plain.jsonl`` such in the plainest words, ``everyday.jsonl`` such as people tell an assistant,
+friends or colleagues outright, ``talks.changes.jsonl`` marks the changes in the long talks of ``talks.docs.jsonl``,
+``histories.changes.jsonl`` those in ``histories.jsonl``, which are what one person told an assistant, or several told
+each other, over months; and those cases of tests/changes that were read. Every pair of memories is seen through the
+very code that sleep runs. Four fifths of the cases and all but nine talks teach low-rank adapters (LoRA; Hu et al. 2021, arXiv:2106.09685) to all-MiniLM-L6-v2, which then reads both texts at once; the rest
 teaches the judge what a reading is worth beside other signs, so it never sees a reading of what the adapters have seen.
 The gate learns from the talks. The readings that the judge learns from are those of the 8-bit graph that is used in the
 end. The numbers that it prints are of judges that were trained on the other pairs.
@@ -22,7 +22,7 @@ import hashlib
 import json
 import math
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -49,12 +49,13 @@ TALKS, MARKS = (
     for names in (("talks.docs", "histories"), ("talks.changes", "histories.changes"))
 )
 TESTS = tuple(
-    HERE.parent / "tests" / "changes" / f"{name}.jsonl" for name in ("matrix", "control", "held_matrix", "held_control")
+    HERE.parent / "tests" / "changes" / f"{name}.jsonl"
+    for name in ("matrix", "control", "held_matrix", "held_control", "everyday_matrix", "everyday_control")
 )
-READ = ("seen", "unseen", "held")
+READ = ("seen", "unseen", "held", "everyday-read")
 """The parts of the tests' cases that were read while the rules were written; the others stay unseen."""
 WEIGHTS = HERE.parent / "src" / "ecphora" / "weights"
-PLAIN = HERE / "data" / "plain.jsonl"
+PLAIN, EVERYDAY = HERE / "data" / "plain.jsonl", HERE / "data" / "everyday.jsonl"
 PLAINLY = "case:plain-"
 REVIEW, PLAINER = 1, 2
 """After the first rounds, so many at half the step, with the plainest cases too, these so many times a round."""
@@ -119,7 +120,8 @@ def main() -> None:
         "pairs": {"adapters": len(readers), "gate": len(lessons), "judge": len(judged)},
         "changes": {"adapters": sum(bool(lesson.label) for lesson in readers), "judge": int(labels.sum())},
         "sha256": {
-            path.name: hashlib.sha256(path.read_bytes()).hexdigest() for path in (CASES, PLAIN, *TALKS, *MARKS, *TESTS)
+            path.name: hashlib.sha256(path.read_bytes()).hexdigest()
+            for path in (CASES, PLAIN, EVERYDAY, *TALKS, *MARKS, *TESTS)
         },
     }
     file: dict[str, Json] = {"provenance": provenance, "gate": _json(gate), "judge": _json(judge)}
@@ -172,18 +174,26 @@ def taught() -> Iterator[Lesson]:
             space = f"case:{case['id']}"
             memory = Memory(store, scope=space, embedder=embedder)
             memory.remember([Episode(text, id_, who, session, at) for id_, at, who, session, text in case["told"]])
-            gold = {} if case["kind"] == "none" or case["old"] is None else {(case["old"], case["new"]): True}
-            yield from seen(memory, space, gold, judged=place % FIFTH == 0)
+            yield from seen(memory, space, marked(case), judged=place % FIFTH == 0)
         store.close()
 
 
 def cases() -> Iterator[dict[str, Any]]:
     """The short conversations, and those of the tests that were read before, in the form of the former."""
-    yield from lines(CASES, PLAIN)
+    yield from lines(CASES, PLAIN, EVERYDAY)
     for case in lines(*TESTS):
         if case["part"] in READ:
             told = [[turn[name] for name in ("id", "at", "speaker", "session", "text")] for turn in case["told"]]
             yield {"kind": "none", "old": None, "new": None, **case, "told": told}
+
+
+def marked(case: dict[str, Any]) -> dict[tuple[str, str], bool | None]:
+    """The pair of a case that is a change. Of a value that changed ``twice`` the older pairs are left open."""
+    if case["kind"] == "none" or case["old"] is None:
+        return {}
+    told = [id_ for id_, *_ in case["told"]] if case.get("twice") else []
+    older: dict[tuple[str, str], bool | None] = {(one, other): None for one in told for other in told}
+    return older | {(case["old"], case["new"]): True}
 
 
 def lines(*paths: Path) -> Iterator[dict[str, Any]]:
@@ -199,7 +209,7 @@ def reader(memory: Memory) -> Reader:
     return lambda rows: [node for row in rows.tolist() if (node := memory.get(graph.id(row))) is not None]
 
 
-def seen(memory: Memory, space: str, gold: dict[tuple[str, str], bool | None], *, judged: bool) -> Iterator[Lesson]:
+def seen(memory: Memory, space: str, gold: Mapping[tuple[str, str], bool | None], *, judged: bool) -> Iterator[Lesson]:
     """The pairs of one memory."""
     graph = memory.graph()
     rows = np.flatnonzero(graph.episodes)
