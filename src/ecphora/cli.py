@@ -23,6 +23,7 @@ from .desk import (
     fallen,
     filters,
     noted,
+    open_desk,
     pairs,
     read_stdin,
     recollected,
@@ -469,11 +470,10 @@ def demo(ctx: click.Context, *, db: Path | None, keep: bool, embedder: str, as_j
 
     Twelve hard questions with known answers; what is missed is shown as missed. No key, no network, half a minute.
     """
-    from . import settings
     from .demo import show
 
     ctx.meta["ecphora.json"] = as_json
-    show.run(Desk(settings.load().over(embedder=embedder), as_json), db, keep=keep)
+    show.run(open_desk(as_json=as_json, embedder=embedder), db, keep=keep)
 
 
 class _Later(click.Command):

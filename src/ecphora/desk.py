@@ -148,6 +148,16 @@ class Desk:
         return path
 
 
+def open_desk(*, as_json: bool, **arguments: str | None) -> Desk:
+    """A desk with the settings that hold beside these arguments; tells on stderr what a project's file may not set."""
+    from . import settings  # noqa: PLC0415
+
+    desk = Desk(settings.load(arguments=arguments), as_json)
+    for note in desk.settings.notes:
+        desk.remark(note)
+    return desk
+
+
 @dataclass(frozen=True, slots=True)
 class Idle:
     """Stands in for a scope's embedder where nothing is embedded."""
@@ -205,12 +215,9 @@ def shared(command: Command) -> Command:
 
     @functools.wraps(command)
     def with_desk(*, as_json: bool, **given: Any) -> Any:
-        from . import settings  # noqa: PLC0415
-
         click.get_current_context().meta["ecphora.json"] = as_json
         said = {name: given.pop(name, None) for name in ("db", "scope", "embedder", "strategy", "weights")}
-        found = settings.load().over(**said)
-        return command(Desk(found, as_json), **given)
+        return command(open_desk(as_json=as_json, **said), **given)
 
     for option in reversed(_COMMON):
         option(with_desk)

@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 
 from . import encode
-from .errors import EcphoraError, EmbedderError, StoreDamaged, StoreError, StoreReadOnly, UnknownName
+from .errors import EcphoraError, EmbedderError, InvalidInput, StoreDamaged, StoreError, StoreReadOnly, UnknownName
 from .model import Change, Reading
 from .ports import Embedder
 from .stores.repair import Format, Kept, Repair, file_format
@@ -216,7 +216,7 @@ class _Doctor:
         if self.fix:
             try:
                 self._embed(scope, lacking)
-            except (EmbedderError, UnknownName) as error:
+            except (EmbedderError, InvalidInput) as error:
                 finding = replace(finding, mend=str(error))
             else:
                 finding = replace(finding, fixed=True)

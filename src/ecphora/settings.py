@@ -1,17 +1,37 @@
-"""Settings from the environment and a TOML file: their only reader. It opens no memory."""
+"""Settings from arguments, the environment and two TOML files: their only reader. It opens no memory.
+
+Sources are read in the order of trust, and each only fills in what those before it left open:
+
+1. arguments
+2. environment variables
+3. the user's own file, ``config.toml`` in the user's configuration folder
+4. the project's file, ``ecphora.toml`` in the working directory; its parents are not searched
+5. the defaults
+
+The project's file may come from a stranger. It may set what sends nothing anywhere: ``scope``, ``strategy``, an
+``embedder`` that runs on this machine, and ``db`` and ``weights`` inside its own folder. The memory's file sets
+nothing: a remote embedder that is stored there is used only if one of the first three sources names it.
+
+``ECPHORA_CONFIG`` names a file to read instead of both files. It is trusted as the user's own.
+"""
 
 import os
+import shlex
 import tomllib
+from collections import ChainMap
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 from .errors import InvalidInput, UnknownName
 from .ports import LLM, Embedder, Strategy
 
 FILE = "ecphora.toml"
-"""The settings file that is looked for in the working directory; ``ECPHORA_CONFIG`` names another."""
+"""The project's file, in the working directory."""
+USER_FILE = "config.toml"
+"""The user's own file, in the user's configuration folder."""
 VARIABLES = {
     "db": ("ECPHORA_DB",),
     "scope": ("ECPHORA_SCOPE",),
@@ -28,6 +48,16 @@ EMBEDDERS = "minilm, e5, hashing, openai:MODEL or sentence-transformers:MODEL"
 """What an embedder setting may say."""
 LLMS = "openai:MODEL or llamacpp:PATH"
 """What a language model setting may say."""
+LOCAL = frozenset({"minilm", "e5", "hashing"})
+"""The kinds of embedder that send nothing and load nothing but this package's own dependencies."""
+REMOTE = frozenset({"openai", "sentence-transformers"})
+"""The kinds of embedder that a name stored with a scope can ask for, and that send texts to a server, or fetch a model
+by its name and load it."""
+PROJECT = ("db", "scope", "embedder", "strategy", "weights")
+"""What a project's file may set."""
+PATHS = ("db", "weights")
+"""Settings that are paths; in a file, relative ones are relative to that file."""
+_NOTHING: Mapping[str, str | None] = MappingProxyType({})
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +65,7 @@ class Settings:
     """What holds where a command says nothing else.
 
     ``embedder`` is ``None`` for the one a scope was written with, ``llm`` for no language model. ``llm_base_url`` is
-    ``openai_base_url`` where it is ``None``.
+    ``openai_base_url`` where it is ``None``. ``notes`` are sentences about settings that were ignored.
     """
 
     db: Path = Path("ecphora.db")
@@ -47,11 +77,12 @@ class Settings:
     llm_base_url: str | None = None
     openai_base_url: str | None = None
     openai_api_key: str | None = field(default=None, repr=False)
+    notes: tuple[str, ...] = ()
 
-    def over(self, *, db: str | None = None, **given: str | None) -> "Settings":
-        """These settings with what a command line says in their place."""
+    def over(self, **given: str | None) -> "Settings":
+        """These settings with the texts that an argument says in their place."""
         said = {name: value for name, value in given.items() if value is not None}
-        return replace(self, db=self.db if db is None else Path(db), **said)
+        return replace(self, **said)  # type: ignore[arg-type]  # fields that are texts
 
     def make_strategy(self) -> str | Strategy:
         """The strategy to use: the one that is set, ``fused`` with weights of its own where a file of them is named."""
@@ -71,7 +102,10 @@ class Settings:
         return Fused(*weights.fused_of(text))
 
     def make_embedder(self, stored: str | None = None) -> Embedder:
-        """The embedder to use: the one that is set, else the one of the name ``stored``, else the default one."""
+        """The embedder to use: the one that is set, else the one of the name ``stored``, else the default one.
+
+        Raises ``InvalidInput`` where ``stored`` is a remote one: a memory's file does not decide what is sent where.
+        """
         if self.embedder is not None:
             return self._of_setting(self.embedder)
         return self._of_setting("minilm") if stored is None else self._of_name(stored)
@@ -90,7 +124,7 @@ class Settings:
         if kind == "llamacpp" and model:
             from .llms.llamacpp import LlamaCpp  # noqa: PLC0415
 
-            return LlamaCpp(model)
+            return LlamaCpp(expand_home(model))
         raise UnknownName(f"no language model is called {self.llm!r}; give {LLMS}")
 
     def _of_setting(self, setting: str) -> Embedder:
@@ -131,40 +165,133 @@ class Settings:
             return E5()
         if name.startswith("hashing/"):
             return self._of_setting(f"hashing:{name.removeprefix('hashing/')}")
-        if kind in {"openai", "sentence-transformers"}:
-            return self._of_setting(f"{kind}:{model}")
+        if kind in REMOTE:
+            setting = f"{kind}:{model}"
+            does = (
+                "sends every text to a server" if kind == "openai" else "loads a model that may be fetched by its name"
+            )
+            raise InvalidInput(
+                f"the scope was embedded by {name!r}, which {does}; a memory's file cannot decide that. If you want "
+                f"it, add --embedder {shlex.quote(setting)}, or set ECPHORA_EMBEDDER, or set embedder in {user_file()}"
+            )
         raise UnknownName(
             f"the scope was embedded by {name!r}, which cannot be made from its name alone; use it from Python, "
             "or change the scope over with: ecphora reembed --embedder minilm"
         )
 
 
-def load(environ: Mapping[str, str] | None = None, folder: Path | None = None) -> Settings:
-    """Read the settings: environment first, then the file, then the defaults.
+def load(
+    environ: Mapping[str, str] | None = None,
+    folder: Path | None = None,
+    *,
+    arguments: Mapping[str, str | None] = _NOTHING,
+    user: Path | None = None,
+) -> Settings:
+    """Read the settings from every source, the most trusted first.
 
-    ``environ`` and ``folder`` stand in for the process's own. A relative ``db`` in the file is relative to that file.
-    Raises ``InvalidInput`` for a file that cannot be read and for keys and values that mean nothing.
+    ``environ``, ``folder`` and ``user`` stand in for the process's environment, the working directory and the user's
+    own file. What a project's file may not set is ignored and told in ``notes``.
+
+    Raises ``InvalidInput`` for a file that cannot be read, for keys and values that mean nothing, and for a path of a
+    project's file that leads out of the project's folder, unless a source before it has set that path.
     """
     environ = os.environ if environ is None else environ
     folder = Path() if folder is None else folder
-    named = environ.get("ECPHORA_CONFIG")
-    path = folder / (named or FILE)
-    found: dict[str, str] = _from_file(path) if named or path.is_file() else {}
-    if "db" in found:
-        found["db"] = str(path.parent / Path(found["db"]).expanduser())
+    said = {key: value for key, value in arguments.items() if value is not None}
+    layers = [_with_homes(said), _with_homes(_from_environment(environ))]
+    notes: list[str] = []
+    if named := environ.get("ECPHORA_CONFIG"):
+        layers.append(_from_file(folder / expand_home(named)))
+    else:
+        own = user_file() if user is None else user
+        if _is_there(own):
+            layers.append(_from_file(own))
+        if _is_there(project := folder / FILE):
+            layers.append(_from_project(project, ChainMap(*layers), own, notes))
+    found = dict(ChainMap(*layers))
+    db = found.pop("db", None)
+    return Settings(**({"db": Path(db)} if db else {}), notes=tuple(notes), **found)  # type: ignore[arg-type]  # checked: the keys are known
+
+
+def user_file() -> Path:
+    """Where the user's own settings are looked for: ``~/.config/ecphora/config.toml`` on Linux."""
+    from platformdirs import user_config_path  # noqa: PLC0415  # only where no ECPHORA_CONFIG names a file
+
+    return user_config_path("ecphora", appauthor=False) / USER_FILE
+
+
+def expand_home(path: str | Path) -> Path:
+    """A path with a leading ``~`` or ``~name`` as the home folder; raises ``InvalidInput`` where there is none."""
+    try:
+        return Path(path).expanduser()
+    except RuntimeError as error:
+        raise InvalidInput(f"{str(path)!r} names a home folder that cannot be found; give the whole path") from error
+
+
+def _is_there(file: Path) -> bool:
+    try:
+        return file.is_file()
+    except OSError:  # a home that this process may not look into
+        return False
+
+
+def _from_environment(environ: Mapping[str, str]) -> dict[str, str]:
+    found = {}
     for key, variables in VARIABLES.items():
         for variable in reversed(variables):
             if environ.get(variable):
                 found[key] = environ[variable]
-    db = found.pop("db", None)
-    return Settings(**({"db": Path(db)} if db else {}), **found)  # type: ignore[arg-type]  # checked: the keys are known
+    return found
 
 
 def _from_file(path: Path) -> dict[str, str]:
+    """A file that is trusted; a relative path in it is relative to that file."""
+    return _with_homes(_table(path), path.parent)
+
+
+def _with_homes(found: dict[str, str], folder: Path | None = None) -> dict[str, str]:
+    """Settings with the ``~`` of their paths expanded, and relative paths under ``folder``; this is done only once."""
+    paths = {key: expand_home(found[key]) for key in PATHS if key in found}
+    return found | {key: str(path if folder is None else folder / path) for key, path in paths.items()}
+
+
+def _from_project(path: Path, known: Mapping[str, str], own: Path, notes: list[str]) -> dict[str, str]:
+    """A file that is not trusted: what it may set of what is not ``known`` yet; the rest is told in ``notes``."""
+    found = {key: value for key, value in _table(path).items() if key not in known}
+    kind = found.get("embedder", "minilm").partition(":")[0]
+    refused = [key for key in found if key not in PROJECT or (key == "embedder" and kind not in LOCAL)]
+    if refused:
+        variables = ", ".join(VARIABLES[key][0] for key in refused)
+        notes.append(
+            f"ignored in the project's file {path}: {', '.join(refused)}. What decides where data is sent is set in "
+            f"{own}, by {variables}, or by an argument"
+        )
+    allowed = {key: value for key, value in found.items() if key not in refused}
+    return allowed | {key: str(_inside(path, key, allowed[key])) for key in PATHS if key in allowed}
+
+
+def _inside(file: Path, key: str, value: str) -> Path:
+    """A path of a project's file; raises ``InvalidInput`` where it leads out of the file's folder, by a link too."""
+    path = file.parent / value
+    relative = not (value.startswith("~") or Path(value).anchor)  # told first: to resolve a share's path asks its host
+    try:
+        inside = relative and path.resolve().is_relative_to(file.parent.resolve())
+    except (OSError, RuntimeError, ValueError):  # a loop of links, or a name that no file can have
+        inside = False
+    if not inside:
+        option = {"db": "--db", "weights": "--weights"}[key]
+        raise InvalidInput(
+            f"the project's file {file} sets {key} to {value!r}, outside its own folder; give a path inside it, or say "
+            f"{option} or {VARIABLES[key][0]} yourself"
+        )
+    return path
+
+
+def _table(path: Path) -> dict[str, str]:
     try:
         table: dict[str, Any] = tomllib.loads(path.read_text(encoding="utf-8"))
     except OSError as error:
-        raise InvalidInput(f"the settings file {path} cannot be read ({error}); mend ECPHORA_CONFIG") from error
+        raise InvalidInput(f"the settings file {path} cannot be read ({error}); mend it, or ECPHORA_CONFIG") from error
     except ValueError as error:  # not TOML, or not UTF-8
         raise InvalidInput(f"the settings file {path} is not TOML: {error}") from error
     for key, value in table.items():

@@ -513,7 +513,7 @@ def test_embedders_by_setting_and_by_name() -> None:
 
     assert name("hashing") == name(None, "hashing/256") == "hashing/256"
     assert name("minilm") == name(None) == name(None, "all-MiniLM-L6-v2/int8")
-    assert name("openai:m") == name(None, "m@openai") == "m@openai"
+    assert name("openai:m") == name("openai:m", "m@openai") == "m@openai"
     assert name("sentence-transformers:org/m") == "org/m@sentence-transformers"
     for setting, stored in (("nonsense", None), ("openai:", None), ("hashing:x", None), (None, "someone's/own")):
         with pytest.raises(UnknownName):

@@ -6,6 +6,7 @@ import time
 from pathlib import Path
 
 from .. import settings
+from ..desk import open_desk
 from ..errors import InvalidInput
 from ..language.tokens import tokens
 from ..language.words import words
@@ -23,7 +24,7 @@ def reader(llm: str | None) -> LLM:
     """The reader of a setting, or of the environment's: a language model, or ``extractive``."""
     if llm == Extractive.name:
         return Extractive()
-    made = settings.load().over(llm=llm).make_llm()
+    made = open_desk(as_json=True, llm=llm).settings.make_llm()  # the notes are told once, where the embedder is made
     if made is None:
         raise InvalidInput(f"nobody is there to answer: give --llm {settings.LLMS}, or {Extractive.name} for a trial")
     return made

@@ -11,7 +11,7 @@ import click
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 
-from .. import settings
+from ..desk import open_desk
 from ..errors import InvalidInput
 from . import datasets
 from .cache import Cached
@@ -34,7 +34,7 @@ by_embedder = click.option(
 
 def cached(embedder: str | None) -> Cached:
     """The embedder of a setting, or of the environment's, with what it embedded before."""
-    return Cached(settings.load().over(embedder=embedder).make_embedder())
+    return Cached(open_desk(as_json=False, embedder=embedder).settings.make_embedder())
 
 
 def sources(command: Callable[..., None]) -> Callable[..., None]:

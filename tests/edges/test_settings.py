@@ -1,0 +1,278 @@
+"""Where settings come from: a project's file and a memory's file may not decide what is sent where."""
+
+import json
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+import apsw
+import pytest
+from click.testing import CliRunner, Result
+
+from ecphora import Memory
+from ecphora.cli import main
+from ecphora.embedders.hashing import Hashing
+from ecphora.errors import InvalidInput
+from ecphora.settings import Settings, expand_home, load, user_file
+from ecphora.testing import ChatServer
+
+KEY = "sk-of-the-user"
+
+
+class Remote(Hashing):
+    """Hashing under the name of a remote model."""
+
+    def __init__(self, name: str) -> None:
+        super().__init__()
+        self.name = name
+
+
+@pytest.fixture(autouse=True)
+def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A project's folder to work in, a home of its own, and a key in the environment."""
+    folder, home = tmp_path / "project", tmp_path / "home"
+    folder.mkdir()
+    home.mkdir()
+    monkeypatch.chdir(folder)
+    for name in list(os.environ):
+        if name.startswith(("ECPHORA_", "OPENAI_")) or name.lower() in {"http_proxy", "all_proxy"}:
+            monkeypatch.delenv(name)
+    monkeypatch.setenv("HOME", str(home))
+    monkeypatch.setenv("USERPROFILE", str(home))
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(home / ".config"))
+    monkeypatch.setenv("OPENAI_API_KEY", KEY)
+    monkeypatch.setenv("COLUMNS", "100")
+    return folder
+
+
+@pytest.fixture
+def stranger() -> Iterator[ChatServer]:
+    with ChatServer(json.dumps({"answer": "Porto.", "ids": ["a"], "held": True})) as server:
+        yield server
+
+
+def ecphora(*args: str) -> Result:
+    return CliRunner().invoke(main, args)
+
+
+def sets(file: Path, **values: str) -> None:
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.write_text("".join(f"{name} = {json.dumps(value)}\n" for name, value in values.items()))
+
+
+# ---- a project's file
+
+
+@pytest.mark.parametrize("name", ["llm", "llm_base_url", "openai_base_url", "openai_api_key"])
+def test_a_project_may_not_set_what_decides_where_data_goes(project: Path, name: str) -> None:
+    sets(project / "ecphora.toml", **{name: "openai:m", "scope": "ours"})
+    found = load({}, project)
+    assert (getattr(found, name), found.scope) == (None, "ours")
+    (note,) = found.notes
+    assert f"ignored in the project's file {project / 'ecphora.toml'}: {name}. " in note
+    assert f"ECPHORA_{name.upper()}" in note
+    assert str(user_file()) in note
+
+
+@pytest.mark.parametrize("name", ["openai:m", "sentence-transformers:org/m", "sentence-transformers:./m", "other"])
+def test_a_project_may_not_choose_an_embedder_that_is_remote_or_loads_a_model(project: Path, name: str) -> None:
+    sets(project / "ecphora.toml", embedder=name)
+    found = load({}, project)
+    assert found.embedder is None
+    assert "ECPHORA_EMBEDDER" in found.notes[0]
+
+
+@pytest.mark.parametrize("name", ["minilm", "e5", "hashing", "hashing:32"])
+def test_a_project_may_choose_an_embedder_that_runs_here(project: Path, name: str) -> None:
+    sets(project / "ecphora.toml", embedder=name, strategy="dense", db="here.db", weights="w.json")
+    assert load({}, project) == Settings(
+        project / "here.db", embedder=name, strategy="dense", weights=str(project / "w.json")
+    )
+
+
+@pytest.mark.parametrize("name", ["db", "weights"])
+@pytest.mark.parametrize(
+    "path", ["../out.db", "~/out.db", "~", "sub/../../out.db", "link/out.db", "link.db", "round", "a\0b", "ABSOLUTE"]
+)
+def test_a_path_of_a_project_stays_in_its_folder(project: Path, name: str, path: str) -> None:
+    outside = project.parent / "outside"
+    outside.mkdir()
+    try:
+        (project / "link").symlink_to(outside, target_is_directory=True)
+        (project / "link.db").symlink_to(outside / "out.db")
+        (project / "round").symlink_to(project / "round")
+    except OSError:
+        pytest.skip("no links here")
+    path = str(outside / "out.db") if path == "ABSOLUTE" else path
+    sets(project / "ecphora.toml", **{name: path})
+    with pytest.raises(InvalidInput, match=f"sets {name} to .*, outside its own folder.* ECPHORA_{name.upper()}"):
+        load({}, project)
+    result = ecphora("remember", "A secret.", "--embedder", "hashing")
+    assert result.exit_code == 1
+    assert f"say --{name} or ECPHORA_{name.upper()} yourself" in result.stderr
+    assert not list(outside.iterdir())
+    assert not (project / "ecphora.db").exists()
+    mine = {name: str(project.parent / "mine.db")}
+    assert str(getattr(load({}, project, arguments=mine), name)) == mine[name]
+    assert str(getattr(load({f"ECPHORA_{name.upper()}": mine[name]}, project), name)) == mine[name]
+
+
+def test_a_path_inside_a_project_is_relative_to_its_file(project: Path) -> None:
+    (project / "data").mkdir()
+    sets(project / "ecphora.toml", db="data/../here.db")
+    assert load({}, project).db.resolve() == (project / "here.db").resolve()
+    assert ecphora("remember", "A text.", "--embedder", "hashing").exit_code == 0
+    assert (project / "here.db").exists()
+
+
+def test_nothing_of_a_question_reaches_the_host_of_a_project(project: Path, stranger: ChatServer) -> None:
+    ecphora("remember", "Ana moved to Porto.", "--id", "a", "--embedder", "hashing")
+    sets(
+        project / "ecphora.toml",
+        llm="openai:m", llm_base_url=stranger.url, openai_base_url=stranger.url, embedder="openai:m",
+    )  # fmt: skip
+    for command in (["ask", "Where is Ana?"], ["recall", "Where is Ana?"], ["consolidate"], ["remember", "New."]):
+        result = ecphora(*command)
+        assert result.exit_code == 0, result.output
+        assert "ignored in the project's file ecphora.toml: llm, llm_base_url, openai_base_url, embedder" in " ".join(
+            result.stderr.split()
+        )
+    assert "no language model is set" in ecphora("ask", "Where is Ana?").stderr
+    quiet = ecphora("recall", "Where is Ana?", "--json")
+    assert (json.loads(quiet.stdout)["hits"][0]["id"], quiet.stderr) == ("a", "")
+    assert stranger.asked == []
+
+
+def test_a_key_of_the_environment_is_not_sent_to_a_host_of_the_project(project: Path, stranger: ChatServer) -> None:
+    ecphora("remember", "Ana moved to Porto.", "--id", "a", "--embedder", "hashing")
+    sets(project / "ecphora.toml", llm_base_url=stranger.url, openai_base_url=stranger.url)
+    found = load({"OPENAI_API_KEY": KEY, "ECPHORA_LLM": "openai:m"}, project)
+    assert (found.openai_api_key, found.llm, found.llm_base_url, found.openai_base_url) == (KEY, "openai:m", None, None)
+
+
+def test_a_folder_above_is_not_searched(project: Path) -> None:
+    sets(project / "ecphora.toml", scope="ours")
+    (project / "below").mkdir()
+    assert load({}, project / "below") == Settings()
+
+
+# ---- the user's own file
+
+
+def test_the_users_own_file_may_set_everything(project: Path, stranger: ChatServer) -> None:
+    sets(user_file(), llm="openai:m", llm_base_url=stranger.url, db="mine.db", embedder="hashing", openai_api_key="own")
+    found = load({}, project)
+    assert found == Settings(
+        user_file().parent / "mine.db",
+        embedder="hashing",
+        llm="openai:m",
+        llm_base_url=stranger.url,
+        openai_api_key="own",
+    )
+    assert user_file() == Path.home() / ".config" / "ecphora" / "config.toml" or os.name == "nt"
+    ecphora("remember", "Ana moved to Porto.", "--id", "a")
+    assert ecphora("ask", "Where is Ana?").stdout.startswith("Porto.\n  a ")
+    assert stranger.keys == [f"Bearer {KEY}"]  # the environment comes before the file
+
+
+def test_a_project_fills_in_only_what_the_user_left_open(project: Path) -> None:
+    sets(user_file(), db="~/mine.db", strategy="dense")
+    sets(project / "ecphora.toml", db="../elsewhere.db", strategy="rrf", scope="ours", llm="openai:m")
+    found = load({"ECPHORA_LLM": "openai:mine"}, project)
+    assert (found.db, found.strategy, found.scope, found.llm) == (
+        Path.home() / "mine.db",
+        "dense",
+        "ours",
+        "openai:mine",
+    )
+    assert found.notes == (), "what is set elsewhere is not asked for in vain"
+
+
+def test_a_file_that_the_environment_names_stands_for_both(project: Path) -> None:
+    sets(user_file(), scope="user")
+    sets(project / "ecphora.toml", scope="project", strategy="dense")
+    sets(Path.home() / "named.toml", llm="openai:m", db="../db")
+    found = load({"ECPHORA_CONFIG": "~/named.toml"}, project)
+    assert found == Settings(Path.home() / "../db", llm="openai:m")
+
+
+def test_a_home_that_may_not_be_looked_into_is_no_error(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def forbidden(_self: Path) -> bool:
+        raise PermissionError
+
+    monkeypatch.setattr(Path, "is_file", forbidden)
+    assert load({}, project) == Settings()
+
+
+# ---- home folders
+
+
+@pytest.mark.parametrize("name", ["db", "weights"])
+def test_a_tilde_further_on_in_a_projects_path_is_a_name(project: Path, name: str) -> None:
+    sets(project / "ecphora.toml", **{name: "./~/out.db"})
+    assert str(getattr(load({}), name)) == os.path.join("~", "out.db")  # noqa: PTH118
+    ecphora("remember", "A secret.", "--embedder", "hashing")
+    assert not list(Path.home().iterdir())
+
+
+def test_a_home_folder_is_found_in_every_path(project: Path) -> None:
+    assert load({"ECPHORA_DB": "~/a.db"}, project).db == Path.home() / "a.db"
+    assert load({}, project, arguments={"db": "~/a.db"}).db == Path.home() / "a.db"
+    with pytest.raises(InvalidInput, match=r"~nobody-of-that-name.*cannot be found"):
+        expand_home("~nobody-of-that-name/a.db")
+    with pytest.raises(InvalidInput, match=r"home.w\.json"):
+        load({"ECPHORA_WEIGHTS": "~/w.json"}, project).make_strategy()
+
+
+# ---- a memory's file
+
+
+@pytest.mark.parametrize("setting", ["openai:m", "sentence-transformers:org/m", "openai:a b;c"])
+def test_a_memory_does_not_choose_a_remote_embedder(
+    setting: str, stranger: ChatServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("ECPHORA_OPENAI_BASE_URL", stranger.url)
+    kind, _, model = setting.partition(":")
+    with Memory("ecphora.db", embedder=Remote(f"{model}@{kind}")) as memory:
+        memory.remember("Ana moved to Porto.", id="a")
+    for command in (["recall", "x"], ["ask", "x"], ["remember", "x"], ["chat"], ["consolidate"], ["why-not", "x", "a"]):
+        result = ecphora(*command)
+        assert (result.exit_code, result.stdout) == (1, ""), command
+        assert result.stderr.count("\n") == 1
+        named = f"'{setting}'" if " " in setting else setting
+        for part in (f"add --embedder {named},", "ECPHORA_EMBEDDER", str(user_file())):
+            assert part in result.stderr
+    assert ecphora("history", "a").exit_code == 0, "where nothing is embedded, no embedder is needed"
+    assert ecphora("doctor").exit_code == 0
+    assert stranger.asked == []
+
+
+@pytest.mark.parametrize("how", ["argument", "environment", "file"])
+def test_a_remote_embedder_that_the_user_names_is_used(
+    how: str, stranger: ChatServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("ECPHORA_OPENAI_BASE_URL", stranger.url)
+    with Memory("ecphora.db", embedder=Remote("m@openai")) as memory:
+        memory.remember("Ana moved to Porto.", id="a")
+    if how == "environment":
+        monkeypatch.setenv("ECPHORA_EMBEDDER", "openai:m")
+    elif how == "file":
+        sets(user_file(), embedder="openai:m")
+    result = ecphora("recall", "Where is Ana?", *(["--embedder", "openai:m"] if how == "argument" else []))
+    assert "404" in result.stderr  # this server knows no embeddings, but it was asked
+    assert [asked["model"] for asked in stranger.asked] == ["m"]
+
+
+def test_the_doctor_embeds_nothing_with_a_remote_model_of_the_file(
+    stranger: ChatServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("ECPHORA_OPENAI_BASE_URL", stranger.url)
+    with Memory("ecphora.db", embedder=Remote("m@openai")) as memory:
+        memory.remember("Ana moved to Porto.", id="a")
+    db = apsw.Connection("ecphora.db")
+    db.execute("DELETE FROM vector")
+    db.close()
+    result = ecphora("doctor", "--fix")
+    assert result.exit_code == 1
+    assert "--embedder openai:m" in " ".join(result.stdout.split())
+    assert stranger.asked == []
