@@ -161,6 +161,7 @@ class _Doctor:
         yield from self._faults()
         self.scopes = self.store.kept()
         yield from self._unmentioned()
+        yield from self._superfluous()
         for scope in self.scopes:
             yield from self._drift(scope)
             yield from self._vectors(scope)
@@ -191,6 +192,13 @@ class _Doctor:
         if count:
             what = f"{count} names that no memory mentions"
             yield self._mended(Finding(Severity.WARNING, what, FIX), self.store.drop_unmentioned)
+
+    def _superfluous(self) -> Iterator[Finding]:
+        """Vectors that an import by an earlier version made of claims."""
+        count = self.store.superfluous_vectors()
+        if count:
+            what = f"{count} claims or names have a vector of their own, which only texts should have"
+            yield self._mended(Finding(Severity.WARNING, what, FIX), self.store.drop_superfluous_vectors)
 
     def _drift(self, scope: Kept) -> Iterator[Finding]:
         """Texts whose stored words, counts or times are not what today's reading of them gives."""

@@ -526,6 +526,9 @@ class Memory:
     def import_(self, lines: Iterable[str], *, restore: bool = False, progress: Progress | None = None) -> Count:
         """Read an export into the scope; every line is checked before the first is written, and twice is harmless.
 
+        It is committed in portions of about 512 nodes, each with the links, vectors and ends that belong to it. Stopped
+        half-way, the memory is sound, and the same import again goes on from there.
+
         What was forgotten here on purpose stays forgotten unless ``restore`` is set. Vectors of another model, or none,
         are made anew. Raises ``InvalidRecord`` with the line's number, ``IdCollision`` for an id that stands for
         something else here.

@@ -57,6 +57,8 @@ TELLING = {Kind.INSIGHT: Link.DERIVED_FROM, Kind.QUESTION: Link.ANSWERED_BY, Kin
 """The kinds that tell of memories, and by which link: such a node goes with the first memory that it tells of."""
 UNREAD = frozenset(Kind) - {Kind.EPISODE}
 """The kinds whose words are not read: no question finds them by their words, and they change the rank of none."""
+UNEMBEDDED = frozenset({Kind.ENTITY, Kind.CLAIM})
+"""The kinds that have no vector of their own."""
 
 
 class Touch(StrEnum):

@@ -85,6 +85,11 @@ def test_a_file_that_is_not_there_is_an_error_and_not_made(tmp_path: Path) -> No
             Severity.WARNING,
             "scope 'other': 1 texts have no",
         ),
+        (
+            ["INSERT INTO vector SELECT scope, 'hashing/32', seq, 1, zeroblob(64) FROM node WHERE id LIKE 'e%:bo'"],
+            Severity.WARNING,
+            "2 claims or names have a vector of their own",
+        ),
     ],
 )
 def test_a_seeded_fault_is_found_and_mended(path: Path, statements: list[str], severity: Severity, what: str) -> None:

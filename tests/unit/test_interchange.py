@@ -17,8 +17,9 @@ from ecphora.embedders.hashing import Hashing
 from ecphora.errors import EmbedderMismatch, IdCollision, InvalidRecord, WrongVector
 from ecphora.interchange import jsonl
 from ecphora.memory import Memory
-from ecphora.model import Change, Episode, Kind
+from ecphora.model import Change, Edge, Episode, Forgotten, Kind, Link, Superseded
 from ecphora.stores.sqlite import SQLite
+from ecphora.testing import sample_change, sample_name, sample_node, sample_vector
 
 NOW = datetime(2026, 5, 3, 14, 30, tzinfo=UTC)
 DIM = 16
@@ -154,6 +155,44 @@ def test_a_question_is_refused_with_what_came_back_for_it(full: SQLite, other: S
     jsonl.read(exported(full), other, "default", Hashing(DIM))
     kept = [node.text for node in other.changes("default", 0).nodes if node.kind == Kind.QUESTION]
     assert kept == ["A long story?"]
+
+
+def test_what_only_a_refused_memory_shows_is_left_out(store: SQLite, other: SQLite) -> None:
+    nodes = (sample_node("a"), sample_node("b"), *map(sample_name, "XYZ"))
+    x, y, z = (node.id for node in nodes[2:])
+    mentions = (Edge("a", x, Link.MENTIONS), Edge("a", y, Link.MENTIONS), Edge("a", z, Link.MENTIONS, 0.5, "b"))
+    shown = (Edge(x, y, Link.ALIAS, 0.9, "b"), Edge("a", x, Link.ABOUT, 1.0, "a"))
+    store.commit("default", sample_change(*nodes, edges=(*mentions, *shown)))
+    other.commit("default", Change(forgotten=(Forgotten("b", b"digest"),)))
+    assert jsonl.read(exported(store), other, "default", Hashing(DIM)).refused == 1
+    there = other.changes("default", 0)
+    assert [node.id for node in there.nodes] == ["a", x, y]
+    assert there.edges == (*mentions[:2], shown[1])
+
+
+def test_a_small_import_is_one_commit(full: SQLite, other: SQLite) -> None:
+    jsonl.read(exported(full), other, "default", Hashing(DIM))
+    assert other.changes("default", 0).revision == 1
+
+
+def test_ends_stand_in_the_order_of_their_nodes(store: SQLite, other: SQLite, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(jsonl, "BATCH", 1)
+    ends = [Superseded(name, NOW + timedelta(days=day), NOW) for day, name in enumerate(("b", "a", "b"))]
+    store.commit("default", sample_change(sample_node("a"), sample_node("b"), superseded=tuple(ends)))
+    lines = exported(store)
+    jsonl.read(lines, other, "default", Hashing(DIM))
+    assert other.changes("default", 0).superseded == (ends[1], ends[0], ends[2])
+    assert body(exported(other)) == body(lines)
+
+
+def test_vectors_of_claims_are_not_taken_in(store: SQLite, other: SQLite) -> None:
+    """An earlier version made vectors of claims when it imported them; such files heal by export and import."""
+    claim = sample_node("claim:1", kind=Kind.CLAIM)
+    vectors = {"a": sample_vector("a"), claim.id: sample_vector("claim")}
+    edges = (Edge(claim.id, "a", Link.CLAIMED_IN),)
+    store.commit("default", sample_change(sample_node("a"), claim, vectors=vectors, edges=edges))
+    jsonl.read(exported(store, vectors=True), other, "default", Hashing(DIM))
+    assert other.changes("default", 0).vectors.keys() == {"a"}
 
 
 def test_feedback_that_was_taken_back_here_does_not_come_again(store: SQLite, other: SQLite) -> None:

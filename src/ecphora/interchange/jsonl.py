@@ -2,7 +2,10 @@
 
 The first line is a header; then one line each for nodes in their order, edges, ends of validity, accesses, what was
 forgotten on purpose, and, if asked for, vectors. Fields at their default are left out. Numbers given out by a store
-(``seq``, revisions) stay behind: the order of the lines says the same.
+(``seq``, revisions) stay behind: the order of the lines says the same. Ends stand in the order of their nodes.
+
+An import commits portion by portion, each whole (:mod:`.portions`): broken off at any instant, what is there is sound,
+and the same import goes on from there.
 """
 
 import base64
@@ -16,15 +19,30 @@ from typing import Any, TextIO, TypeVar
 
 from .. import encode
 from ..errors import EmbedderMismatch, IdCollision, InvalidRecord, StaleChange, StoreBusy, WrongVector
-from ..model import TELLING, UNREAD, Access, Change, Edge, Forgotten, Kind, Node, NodeId, Superseded, Vector
+from ..model import (
+    MENTIONING,
+    TELLING,
+    UNEMBEDDED,
+    UNREAD,
+    Access,
+    Change,
+    Edge,
+    Forgotten,
+    Kind,
+    Node,
+    NodeId,
+    Superseded,
+    Vector,
+)
 from ..ports import Embedder, Progress, Store
+from .portions import Portion, portions
 from .records import Contents, parsed
 
 VERSION = 1
 BATCH = 512
-"""Nodes committed together; a long text's pieces are never parted, so one text alone may exceed it."""
-LINKS = 20_000
-"""Edges, ends and accesses committed together."""
+"""Nodes committed together, with their vectors, edges and ends; more where fewer would not be whole."""
+LOGGED = 20_000
+"""Accesses committed together."""
 TRIES = 20
 """How often an import is planned anew because another process changed the scope meanwhile."""
 
@@ -53,6 +71,8 @@ class Count:
 def write(store: Store, scope: str, out: TextIO, *, now: datetime, vectors: bool = False) -> Count:
     """Write a scope to a text file; ``now`` is the time of the export."""
     change = store.changes(scope, 0)
+    places = {node.id: place for place, node in enumerate(change.nodes)}
+    ends = sorted(change.superseded, key=lambda end: places[end.node])  # those of one node keep their order
     forgotten = sorted({(gone.node, gone.digest) for gone in change.forgotten})
     embedded = [node.id for node in change.nodes if node.id in change.vectors] if vectors else []
     header = {
@@ -67,7 +87,7 @@ def write(store: Store, scope: str, out: TextIO, *, now: datetime, vectors: bool
         [header],
         ({"node": _plain(node, "seq")} for node in change.nodes),
         ({"edge": _plain(edge)} for edge in change.edges),
-        ({"superseded": _plain(end)} for end in change.superseded),
+        ({"superseded": _plain(end)} for end in ends),
         ({"access": _plain(access, "seq")} for access in change.accesses),
         ({"forgotten": {"node": node, "digest": digest.hex()}} for node, digest in forgotten),
         (
@@ -123,10 +143,8 @@ def read(
 class _Plan:
     """What is still to be written, in order, and what is not."""
 
-    batches: Sequence[Sequence[Node]] = ()
+    portions: Sequence[Portion] = ()
     vectors: Mapping[NodeId, Vector] = field(default_factory=dict)
-    edges: Sequence[Edge] = ()
-    superseded: Sequence[Superseded] = ()
     accesses: Sequence[Access] = ()
     returned: Mapping[NodeId, Sequence[Forgotten]] = field(default_factory=dict)
     """What was forgotten once and came back, by the node that came back: to be written together."""
@@ -150,18 +168,17 @@ def _planned(contents: Contents, there: Change, scope: str, embedder: Embedder, 
     barred |= {gone.digest for gone in there.forgotten}
     missing = [node for node in contents.nodes if node.id not in stored]
     refused = set() if restore else {node.id for node in missing if _is_barred(node, barred)}
-    kept = _with_names(contents, [node for node in missing if node.id not in refused], refused)
+    kept = _kept(contents, missing, refused)
     here = stored.keys() | {node.id for node in kept}
     vectors, notices = _usable(contents, kept, embedder)
     returned, forgotten, alive = _forgotten(contents, there, kept, stored)
     if alive:
         notices += (f"{alive} memories that the file calls forgotten are here and stay; erase them with forget",)
-    edges = [edge for edge in contents.edges if edge.src in here and edge.dst in here]
+    edges = [edge for edge in contents.edges if {edge.src, edge.dst, edge.evidence or edge.src} <= here]
+    ends = [end for end in contents.superseded if end.node in here]
     return _Plan(
-        batches=_batches(kept),
+        portions=portions(kept, _beyond(edges, there.edges), _beyond(ends, there.superseded), BATCH),
         vectors=vectors,
-        edges=_beyond(edges, there.edges),
-        superseded=_beyond([end for end in contents.superseded if end.node in here], there.superseded),
         accesses=_beyond([_unnumbered(access) for access in contents.accesses if access.node in here],
                          [_unnumbered(access) for access in there.accesses]),
         returned=returned,
@@ -219,12 +236,8 @@ def _is_barred(node: Node, barred: set[NodeId | bytes]) -> bool:
     return node.kind != Kind.ENTITY and (node.id in barred or encode.digest_of(node) in barred)
 
 
-def _with_names(contents: Contents, kept: Sequence[Node], refused: set[NodeId]) -> Sequence[Node]:
-    """Leave out the names that only refused memories mention, and the insights and questions that tell of any."""
-    if not refused:
-        return kept
-    only = {edge.dst for edge in contents.edges if edge.src in refused}
-    only -= {edge.dst for edge in contents.edges if edge.src not in refused}
+def _kept(contents: Contents, missing: Sequence[Node], refused: set[NodeId]) -> Sequence[Node]:
+    """The nodes to write: without what tells of refused memories, and without the names that only these mention."""
     tellers: dict[NodeId, list[NodeId]] = {}
     for edge in contents.edges:
         if edge.link in TELLING.values():
@@ -233,7 +246,10 @@ def _with_names(contents: Contents, kept: Sequence[Node], refused: set[NodeId]) 
     while telling:  # of insights upon insights, all
         telling = [teller for one in telling for teller in tellers.get(one, ()) if teller not in lost]
         lost.update(telling)
-    return [node for node in kept if node.id not in lost and (node.kind != Kind.ENTITY or node.id not in only)]
+    mentions = [edge for edge in contents.edges if edge.link in MENTIONING]
+    stay = [edge.src not in lost and edge.evidence not in lost for edge in mentions]
+    lost |= {edge.dst for edge in mentions} - {edge.dst for edge, stays in zip(mentions, stay, strict=True) if stays}
+    return [node for node in missing if node.id not in lost]
 
 
 def _usable(
@@ -279,44 +295,40 @@ def _forgotten(
     return returned, gone_for_good, sum(1 for gone in alive if gone.node not in in_file)
 
 
-def _batches(nodes: Sequence[Node]) -> Sequence[Sequence[Node]]:
-    """Cut nodes into batches without parting the pieces of a text."""
-    batches: list[list[Node]] = []
-    for node in nodes:
-        last = batches[-1] if batches else None
-        together = last is not None and node.document is not None and last[-1].document == node.document
-        if last is None or (len(last) >= BATCH and not together):
-            batches.append([node])
-        else:
-            last.append(node)
-    return batches
-
-
 def _changes(plan: _Plan, embedder: Embedder, progress: Progress | None) -> Iterator[Change]:
-    """What is planned, as changes: first what was forgotten, then nodes with their vectors, then what joins them."""
-    if plan.forgotten:
-        yield Change(forgotten=tuple(plan.forgotten))
-    done, total = 0, sum(len(batch) for batch in plan.batches)
-    for batch in plan.batches:
-        texts = [node for node in batch if node.kind != Kind.ENTITY]
-        vectors = {node.id: plan.vectors[node.id] for node in texts if node.id in plan.vectors}
-        vectors.update(encode.embedded(embedder, [node for node in texts if node.id not in vectors]))
-        yield Change(
-            nodes=tuple(batch),
-            readings={node.id: encode.read(node) for node in batch if node.kind not in UNREAD},
-            vectors=vectors,
-            forgotten=tuple(gone for node in batch for gone in plan.returned.get(node.id, ())),
-            embedder=embedder.name,
+    """What is planned, as changes: what was forgotten with the first portion, accesses from the last one on."""
+    done, total = 0, sum(len(portion.nodes) for portion in plan.portions)
+    accesses = [plan.accesses[start : start + LOGGED] for start in range(0, len(plan.accesses), LOGGED)]
+    for number, portion in enumerate(plan.portions, 1):
+        back = [gone for node in portion.nodes for gone in plan.returned.get(node.id, ())]
+        last = number == len(plan.portions)
+        change = replace(
+            _change(portion, plan.vectors, embedder),
+            forgotten=(*(plan.forgotten if number == 1 else ()), *back),
+            accesses=tuple(accesses.pop(0) if last and accesses else ()),
         )
-        done += len(batch)
-        if progress is not None:
+        if change != Change():
+            yield change
+        done += len(portion.nodes)
+        if progress is not None and portion.nodes:
             progress(done, total)
-    for edges in _parts(plan.edges):
-        yield Change(edges=tuple(edges))
-    for ends in _parts(plan.superseded):
-        yield Change(superseded=tuple(ends))
-    for accesses in _parts(plan.accesses):
-        yield Change(accesses=tuple(accesses))
+    for part in accesses:
+        yield Change(accesses=tuple(part))
+
+
+def _change(portion: Portion, known: Mapping[NodeId, Vector], embedder: Embedder) -> Change:
+    """A portion with its readings and vectors; those that are not known are made."""
+    embedded = [node for node in portion.nodes if node.kind not in UNEMBEDDED]
+    made = encode.embedded(embedder, [node for node in embedded if node.id not in known])
+    vectors = {node.id: known[node.id] if node.id in known else made[node.id] for node in embedded}
+    return Change(
+        nodes=tuple(portion.nodes),
+        readings={node.id: encode.read(node) for node in portion.nodes if node.kind not in UNREAD},
+        vectors=vectors,
+        edges=tuple(portion.edges),
+        superseded=tuple(portion.superseded),
+        embedder=embedder.name if vectors else None,
+    )
 
 
 def _added(count: Count, written: Change) -> Count:
@@ -329,11 +341,6 @@ def _added(count: Count, written: Change) -> Count:
         forgotten=count.forgotten + len(written.forgotten),
         vectors=count.vectors + len(written.vectors),
     )
-
-
-def _parts(items: Sequence[T]) -> Iterator[Sequence[T]]:
-    for start in range(0, len(items), LINKS):
-        yield items[start : start + LINKS]
 
 
 def _beyond(items: Sequence[T], there: Iterable[T]) -> Sequence[T]:

@@ -7,12 +7,13 @@ from pathlib import Path
 import apsw
 
 from ..errors import StoreDamaged, StoreReadOnly
-from ..model import Node, NodeId, Reading
+from ..model import UNEMBEDDED, Node, NodeId, Reading
 from . import rows
 from .sqlite import APPLICATION_ID, SQLite, _migrations
 
 _POINTING = {"vector": ("node",), "edge": ("src", "dst"), "superseded": ("node",), "access": ("node",)}
 """Tables whose rows belong to nodes, and the columns that name them."""
+_BARE = ", ".join(f"'{kind.value}'" for kind in sorted(UNEMBEDDED))
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,13 +116,24 @@ class Repair(SQLite):
 
     def unvectored(self, scope: str) -> list[NodeId]:
         """The nodes that should have a vector of the scope's model and have none, or one of a wrong size."""
-        query = """SELECT n.id FROM scope s JOIN node n ON n.scope = s.key
-                   LEFT JOIN vector v ON v.scope = s.key AND v.model = s.embedder AND v.node = n.seq
-                   WHERE s.name = ? AND n.kind NOT IN ('entity', 'claim')
-                     AND (v.value IS NULL OR length(v.value) <> 2 * s.dim)
-                   ORDER BY n.seq"""
+        query = f"""SELECT n.id FROM scope s JOIN node n ON n.scope = s.key
+                    LEFT JOIN vector v ON v.scope = s.key AND v.model = s.embedder AND v.node = n.seq
+                    WHERE s.name = ? AND n.kind NOT IN ({_BARE})
+                      AND (v.value IS NULL OR length(v.value) <> 2 * s.dim)
+                    ORDER BY n.seq"""  # noqa: S608
         with self._transaction("DEFERRED") as db:
             return [str(id_) for (id_,) in db.execute(query, (scope,))]
+
+    def superfluous_vectors(self) -> int:
+        """How many vectors belong to nodes that should have none."""
+        with self._transaction("DEFERRED") as db:
+            return int(db.execute(f"SELECT count(*) {_SUPERFLUOUS}").get)
+
+    def drop_superfluous_vectors(self) -> None:
+        """Delete the vectors of nodes that should have none."""
+        with self._transaction("IMMEDIATE") as db:
+            db.execute(f"DELETE {_SUPERFLUOUS}")
+            _announce(db)
 
     def foreign_vectors(self) -> int:
         """How many vectors there are of another model than their scope's: a change of model that was not finished."""
@@ -150,6 +162,9 @@ def _dangling(table: str) -> str:
 _UNMENTIONED = """FROM node WHERE kind = 'entity'
     AND NOT EXISTS (SELECT 1 FROM edge e WHERE e.scope = node.scope AND e.dst = node.seq)
     AND NOT EXISTS (SELECT 1 FROM edge e WHERE e.scope = node.scope AND e.src = node.seq)"""
+
+_SUPERFLUOUS = f"""FROM vector WHERE EXISTS (SELECT 1 FROM node n WHERE n.scope = vector.scope AND n.seq = vector.node
+    AND n.kind IN ({_BARE}))"""  # noqa: S608
 
 
 def _announce(db: apsw.Connection) -> None:
