@@ -28,13 +28,14 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
+import minilm_source
 import numpy as np
 from numpy.typing import NDArray
 
 from ecphora import Episode, Memory, SQLite
 from ecphora.bench.cache import Cached
 from ecphora.embedders import minilm
-from ecphora.embedders.changes import ADAPTED, Adapters, MiniLMChanges, cut, weighed
+from ecphora.embedders.changes import ADAPTED, Adapters, MiniLMChanges, tokens
 from ecphora.learn import Json, logistic, readable
 from ecphora.ports import Reader
 from ecphora.stages.comparing import GATE, SIGNS, Judge
@@ -296,10 +297,9 @@ def adapted(  # noqa: C901, PLR0915  # a model and its training, top to bottom
     from torch.nn import functional  # noqa: PLC0415
 
     torch.manual_seed(SEED)
-    source = minilm.folder()
-    model = {name: torch.tensor(value) for name, value in weighed(source).items()}
-    tokens = cut(source)
-    pairs = [tokens(*lesson.texts) for lesson in lessons]
+    model = {name: torch.tensor(value) for name, value in minilm_source.weights().items()}
+    network = minilm.Network()
+    pairs = [tokens(network, *lesson.texts) for lesson in lessons]
     labels = torch.tensor([float(bool(lesson.label)) for lesson in lessons])
     down, up = {}, {}
     for name in ADAPTED:

