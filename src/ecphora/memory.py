@@ -11,6 +11,7 @@ from typing import Any, Self, TextIO
 import numpy as np
 
 from . import encode, sleeping, strategies
+from .access_log import AccessLog
 from .answer import BUDGET, Answer, answer
 from .embedders.changes import MiniLMChanges
 from .embedders.minilm import MiniLM
@@ -59,6 +60,8 @@ CHANGES = MiniLMChanges()
 """What reads changes unless another comparer is given; it loads nothing before it is used."""
 BATCH = 512
 """Episodes embedded and committed together when many are remembered."""
+LOG_FIRST = 5.0
+"""Seconds that a write, or closing, waits for what recalls before it left for the access log."""
 
 
 def _utc_now() -> datetime:
@@ -107,9 +110,10 @@ class Memory:
             raise InvalidInput(f"{path!r} is no file and no store; for a memory that vanishes, use a temporary folder")
         self._owned = isinstance(path, str | Path)
         self._store: Store = SQLite(path) if isinstance(path, str | Path) else path
+        live = LiveGraph(self._store, self.scope)
+        self._pen = Pen(self._store, self.scope, self._embedder, self._extractor, self.strategy, live)
+        self._log = AccessLog(self._pen)
         try:
-            live = LiveGraph(self._store, self.scope)
-            self._pen = Pen(self._store, self.scope, self._embedder, self._extractor, self.strategy, live)
             self.graph()
         except BaseException:
             self.close()
@@ -128,7 +132,11 @@ class Memory:
         return int(self.graph().episodes.sum())
 
     def close(self) -> None:
-        """Let go of the file; closing twice is harmless. A store that was handed in stays open."""
+        """Let go of the file, once what recalls left is logged; closing twice is harmless.
+
+        A store that was handed in stays open.
+        """
+        self._log.close(LOG_FIRST)
         if self._owned:
             self._store.close()
 
@@ -179,13 +187,14 @@ class Memory:
             if self._sleeps.due(self.graph(), first, now):
                 self.consolidate()
         # What is stored later is stirred by what is stored first.
-        at_once = 1 if self._pen.storing_is_querying else BATCH
+        pen = self._writer()
+        at_once = 1 if pen.storing_is_querying else BATCH
         for start in range(0, len(waiting), at_once):
-            fresh, known, refused = self._pen.remember(waiting[start : start + at_once], now, restore=restore)
+            fresh, known, refused = pen.remember(waiting[start : start + at_once], now, restore=restore)
             outcome["new"].extend(fresh)
             outcome["known"].extend(known)
             outcome["refused"].extend(refused)
-            self._pen.sleep(now)
+            pen.sleep(now)
             if progress is not None:
                 progress(min(start + at_once, len(waiting)), len(waiting))
         return Remembered(
@@ -212,7 +221,9 @@ class Memory:
         ``limit`` bounds the hits, ``budget`` the tokens of their texts (estimated). ``where`` says what may come back
         at all. ``as_of`` is a point in event time: nothing that happened later comes back. ``known_at`` is one in
         recording time: nothing written later does. ``explain=False`` leaves out the reasons. ``touch=False`` leaves no
-        trace in the access log, and so does a file that may not be written.
+        trace in the access log.
+
+        A recall neither waits for the log nor fails for it: what cannot be written is counted, see ``unlogged``.
         """
         started = perf_counter()
         chosen = self._chosen(strategy, limit, budget)
@@ -223,7 +234,7 @@ class Memory:
         activated = perf_counter()
         found = self._hits(graph, cue, activation, limit, explain=explain)
         hits = Answered(graph, cue, activation, found, budget).hits
-        if touch and not self.read_only:
+        if touch:
             self._touch(graph, activation, hits, cue.now)
         ended = perf_counter()
         confidence = activation.confidence if hits else 0.0
@@ -270,10 +281,20 @@ class Memory:
         returned = [scores[row] for row in chronology.in_order(graph, np.array(list(scores), np.intp)).tolist()]
         recalled = (Access(hit.id, now, Touch.RECALLED, hit.score) for hit in returned)
         accesses = (*felt(graph, activation, now), *recalled)
-        if accesses:
-            self._pen.live.commit(Change(accesses=accesses))
-        if activation.leaves is not None:
-            self._pen.remember([encode.draft(activation.leaves, now)], now, restore=False)
+        episode = None if activation.leaves is None else encode.draft(activation.leaves, now)
+        if self.read_only:
+            self._log.skip(len(accesses) + (episode is not None))
+        else:
+            self._log.add(accesses, episode, now)
+
+    @property
+    def unlogged(self) -> int:
+        """How many accesses, and episodes that recalls leave behind, were not logged since the memory was opened.
+
+        They are dropped where the file takes no writes, the disk is full, or another process holds the lock for too
+        long.
+        """
+        return self._log.unlogged
 
     def feedback(self, found: Recollection, used: Iterable[NodeId]) -> NodeId:
         """Keep which hits of a recollection were of use; the id of what is kept, by which ``forget`` takes it back.
@@ -289,7 +310,7 @@ class Memory:
         if strange := [id_ for id_ in chosen if id_ not in {hit.id for hit in found}]:
             raise InvalidInput(f"{strange[0]!r} is not among what came back; give ids of hits of this recollection")
         now, model = self._clock(), self._embedder
-        self._pen.commit(
+        self._writer().commit(
             lambda graph: encode.feedback(found, chosen, graph, embedder=model.name, dim=model.dim, now=now)
         )
         return encode.question_id(found.cue, chosen)
@@ -297,7 +318,7 @@ class Memory:
     def cue(self, question: str, *, where: Filter = EVERYTHING, as_of: object = None, known_at: object = None) -> Cue:
         """A question as strategies see it: with its vector, its words and names, and the times it asks about."""
         question = encode.checked_question(question)
-        graph, now = self.graph(), self._clock()
+        graph, now = self._pen.graph(), self._clock()
         parts = encode.parts(question, graph)
         vectors = self._pen.embedded(parts.texts, cue=True) if len(graph) else None
         stored = graph.vectors.view
@@ -358,8 +379,9 @@ class Memory:
         wanted = [ids] if isinstance(ids, str) else list(ids)
         if where == EVERYTHING:
             raise InvalidInput("an empty filter would erase the whole scope; say what is to be forgotten")
+        pen = self._writer()
         for _ in range(TRIES):
-            graph = self.graph()
+            graph = pen.graph()
             pieces = [piece for id_ in wanted for piece in encode.rows_of(graph, id_)]
             if where is not None:
                 allowed = choose.allowed(graph, Cue("", self._clock(), where=where))
@@ -367,13 +389,13 @@ class Memory:
             nodes = self._store.nodes(self.scope, encode.wholes(graph, pieces))
             if not nodes:
                 return Erased((), ())
-            if not self._pen.committed(encode.forget(nodes)):
+            if not pen.committed(encode.forget(nodes)):
                 continue
-            after = self.graph()
+            after = pen.graph()
             names = [graph.id(row) for row in graph.named_by(graph.rows(node.id for node in nodes)).tolist()]
             episodes = dict.fromkeys(node.document or node.id for node in nodes)
             return Erased(tuple(episodes), tuple(name for name in names if after.row(name) is None))
-        raise self._pen.outrun()
+        raise pen.outrun()
 
     # ---- sleep
 
@@ -393,7 +415,7 @@ class Memory:
         what would be. Past questions with feedback are replayed: a run that costs a point of their recall is refused.
         """
         return sleeping.night(
-            self._pen,
+            self._writer(),
             self._clock(),
             self.cue,
             comparer=self._comparer,
@@ -409,7 +431,7 @@ class Memory:
         if not known:
             raise InvalidInput(f"scope {self.scope!r} has no run of consolidation to undo")
         wanted = known[-1].id if batch is None else batch
-        self._pen.commit(lambda _graph: Change(undo=wanted))
+        self._writer().commit(lambda _graph: Change(undo=wanted))
         return known[-1]
 
     def batches(self) -> list[Batch]:
@@ -461,7 +483,7 @@ class Memory:
         return self._written(change)
 
     def _written(self, change: Callable[[Graph], Change]) -> Batch:
-        written = self._pen.commit(change).batch
+        written = self._writer().commit(change).batch
         assert written is not None  # noqa: S101  # a change of an edge is never empty
         return written
 
@@ -507,7 +529,7 @@ class Memory:
                 raise InvalidInput(f"there is no memory {missing[0]!r}; nothing was marked")
             return Change(accesses=tuple(Access(row, now, touch) for found in rows.values() for row in found))
 
-        self._pen.commit(marks)
+        self._writer().commit(marks)
 
     def answer(self, question: str, llm: LLM | Guest | None = None, *, budget: int = BUDGET, **asked: Any) -> Answer:
         """Answer a question from what is recalled for it, citing memories; the other keywords are those of ``recall``.
@@ -520,7 +542,7 @@ class Memory:
 
     def export(self, out: TextIO, *, vectors: bool = False) -> Count:
         """Write the scope to a text file as JSON Lines, with the vectors if asked; nothing is left out."""
-        self.graph()
+        self._writer().graph()
         return jsonl.write(self._store, self.scope, out, now=self._clock(), vectors=vectors)
 
     def import_(self, lines: Iterable[str], *, restore: bool = False, progress: Progress | None = None) -> Count:
@@ -533,6 +555,7 @@ class Memory:
         are made anew. Raises ``InvalidRecord`` with the line's number, ``IdCollision`` for an id that stands for
         something else here.
         """
+        self._writer()
         return jsonl.read(lines, self._store, self.scope, self._embedder, restore=restore, progress=progress)
 
     # ---- the graph
@@ -545,6 +568,12 @@ class Memory:
     def graph(self) -> Graph:
         """The memory graph as of the last commit of any process; never changed, safe to keep.
 
-        Raises ``EmbedderMismatch`` if the scope's vectors come from another model than this memory's.
+        What recalls of this memory left is in it, even if it is not logged yet. Raises ``EmbedderMismatch`` if the
+        scope's vectors come from another model than this memory's.
         """
-        return self._pen.graph()
+        return self._log.graph()
+
+    def _writer(self) -> Pen:
+        """The pen, for what is to be written after what recalls before it left."""
+        self._log.flush(LOG_FIRST)
+        return self._pen

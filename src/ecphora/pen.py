@@ -32,9 +32,8 @@ class LiveGraph:
         with self._lock:
             return self._grown(self._store.changes(self._scope, self._graph.revision))
 
-    def commit(self, change: Change) -> Graph:
-        """Commit a change and return the graph with it."""
-        written = self._store.commit(self._scope, change)
+    def add(self, written: Change) -> Graph:
+        """Grow by a change that was committed, and return the graph."""
         with self._lock:
             if written.revision == self._graph.revision + 1 and not written.adopt and written.undo is None:
                 return self._grown(written)
@@ -84,7 +83,7 @@ class Pen:
     def committed(self, change: Change) -> bool:
         """Commit, unless another process has changed what the change was made from: then it must be made anew."""
         try:
-            self.live.commit(change)
+            self.live.add(self.store.commit(self.scope, change))
         except StaleChange:
             return False
         return True

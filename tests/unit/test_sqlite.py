@@ -308,15 +308,18 @@ def as_nobody(path: Path, what: str) -> None:
         writes = pytest.raises(StoreReadOnly, match="may not be written; give its owner write access")
         with nullcontext() if what == "recall" else writes:
             acts[what]()
+        assert memory.unlogged > 0
 
 
 @pytest.mark.parametrize("what", ["recall", "remember", "forget", "feedback"])
-@pytest.mark.parametrize("folder", [0o555, 0o777])
-def test_a_file_that_may_not_be_written_can_be_read(what: str, folder: int, written: Path) -> None:
+@pytest.mark.parametrize(("file", "folder"), [(0o444, 0o555), (0o444, 0o777), (0o644, 0o555)])
+def test_a_file_that_may_not_be_written_can_be_read(what: str, file: int, folder: int, written: Path) -> None:
     for parent in written.parents[:4]:
         if parent.stat().st_uid == os.getuid() and parent != Path("/tmp"):  # noqa: S108
             parent.chmod(0o755)
-    written.chmod(0o444)
+    if os.getuid() == 0:
+        os.chown(written, 65534, 65534)
+    written.chmod(file)
     written.parent.chmod(folder)
     before = written.read_bytes()
     process = multiprocessing.get_context("fork").Process(target=as_nobody, args=(written, what))

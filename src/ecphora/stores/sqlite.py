@@ -33,6 +33,8 @@ from .rows import SqlValue
 APPLICATION_ID = 0x65637068  # "ecph" in the file's header
 WAIT = 20_000
 """Milliseconds to wait for another process's lock."""
+POLL = 0.005
+"""Seconds between two tries to get it."""
 CHUNK = 500
 """Ids asked for in one query."""
 
@@ -50,24 +52,41 @@ class SQLite:
 
     def __init__(self, path: str | Path, *, wait: int = WAIT) -> None:
         self.path = Path(path)
+        self._wait = wait
         self._lock = threading.RLock()
         self._db: apsw.Connection | None = None
+        self._second: SQLite | None = None
         with self._translated():
             self._db, self.read_only = _opened(self.path, wait)
 
     def close(self) -> None:
         """Let go of the file; closing twice is harmless."""
         with self._lock:
+            if self._second is not None:
+                self._second.close()
             if self._db is not None:
                 self._db.close()
                 self._db = None
+
+    def second_handle(self) -> "SQLite":
+        """A handle with a connection of its own that waits for no lock; opened once, closed with this one.
+
+        What is written through it holds up no reader of this one. Its writes raise ``StoreBusy`` at once.
+        """
+        with self._lock, self._translated():
+            self._connection()
+            if self._second is None:
+                self._second = SQLite(self.path, wait=0)
+            return self._second
 
     # ---- writing
 
     def commit(self, scope: str, change: Change, /) -> Change:
         """Write all of a change or nothing; return it as every reader will see it."""
         if self.read_only:
-            raise StoreReadOnly(f"{self.path} may not be written; give its owner write access, or copy it elsewhere")
+            raise StoreReadOnly(
+                f"{self.path} may not be written; give its owner write access, to its folder too, or copy it"
+            )
         # That something was recalled must survive a crash of the process, not of the machine: no wait for the disk.
         marked = any(access.touch in MARKING for access in change.accesses)
         durable = marked or change != Change(accesses=change.accesses)
@@ -170,10 +189,7 @@ class SQLite:
 
     @contextmanager
     def _transaction(self, mode: str, *, durable: bool = True) -> Iterator[apsw.Connection]:
-        with self._lock, self._translated():
-            db = self._connection()
-            db.pragma("synchronous", 2 if durable else 1)
-            db.execute(f"BEGIN {mode}")
+        with self._translated(), self._locked(mode, durable=durable) as db:
             try:
                 yield db
                 db.execute("COMMIT")
@@ -181,6 +197,35 @@ class SQLite:
                 if not db.get_autocommit():
                     db.execute("ROLLBACK")
                 raise
+
+    @contextmanager
+    def _locked(self, mode: str, *, durable: bool) -> Iterator[apsw.Connection]:
+        """The connection, for this thread alone and with a transaction begun.
+
+        While another process holds the file's lock, the other threads may go on reading.
+        """
+        end = time.monotonic() + self._wait / 1000
+        while True:
+            with self._lock:
+                if self._begin(mode, durable=durable, last=time.monotonic() >= end):
+                    yield self._connection()
+                    return
+            time.sleep(POLL)
+
+    def _begin(self, mode: str, *, durable: bool, last: bool) -> bool:
+        """Begin a transaction unless another process holds the lock; raises ``BusyError`` for that at the last try."""
+        db = self._connection()
+        db.pragma("synchronous", 2 if durable else 1)
+        db.set_busy_timeout(0)
+        try:
+            db.execute(f"BEGIN {mode}")
+        except apsw.BusyError:
+            if last:
+                raise
+            return False
+        finally:
+            db.set_busy_timeout(self._wait)
+        return True
 
     @contextmanager
     def _translated(self) -> Iterator[None]:
@@ -209,10 +254,11 @@ def _opened(path: Path, wait: int) -> tuple[apsw.Connection, bool]:
     """Open a file for writing, or else for reading, with every migration applied."""
     if not path.exists():
         os.close(os.open(path, os.O_CREAT | os.O_RDWR, 0o600))  # its owner's alone, and so are its log and index
-    read_only = not os.access(path, os.W_OK)
+    shared = [path.with_name(f"{path.name}{end}") for end in ("-wal", "-shm")]  # made in the folder, unless there
+    read_only = not all(os.access(file, os.W_OK) for file in (path, *(shared if _still(path) else ())))
     if read_only:
         # Without a right to write the folder, WAL's index cannot be made: the file is then read as it stands.
-        still = "" if os.access(path.parent, os.W_OK) else "&immutable=1"
+        still = "&immutable=1" if _still(path) else ""
         log = path.with_name(f"{path.name}-wal")
         if still and log.exists() and log.stat().st_size:
             raise StoreReadOnly(f"{log} holds what {path.name} lacks; open it once where the folder may be written")
@@ -231,6 +277,11 @@ def _opened(path: Path, wait: int) -> tuple[apsw.Connection, bool]:
         db.close()
         raise
     return db, read_only
+
+
+def _still(path: Path) -> bool:
+    """Whether nothing can be made beside a file."""
+    return not os.access(path.parent, os.W_OK)
 
 
 def _check(db: apsw.Connection, path: Path) -> None:
