@@ -174,7 +174,7 @@ def recall(
     where: "Filter",
     explain: bool | None,
     no_touch: bool,
-    **given: str | None,
+    **given: Any,
 ) -> None:
     """Bring back what belongs to a question, with how sure it is and why."""
     from . import terminal
@@ -207,7 +207,7 @@ def recall(
 @click.argument("id_", metavar="ID")
 @shared
 def why_not(
-    desk: Desk, *, question: str, id_: str, limit: int, tokens: int | None, where: "Filter", **given: str | None
+    desk: Desk, *, question: str, id_: str, limit: int, tokens: int | None, where: "Filter", **given: Any
 ) -> None:
     """Say why the memory ID does not come back for a question, and what would bring it back.
 

@@ -53,7 +53,7 @@ def ask(
     where: Filter,
     llm: str | None,
     show_prompt: bool,
-    **given: str | None,
+    **given: Any,
 ) -> None:
     """Answer a question from what is remembered, and cite it.
 

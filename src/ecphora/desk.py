@@ -273,6 +273,7 @@ def asks(command: Command) -> Command:
         ),
         filters,
         click.option("--as-of", metavar="DATE", help="As things stood then: nothing that happened later."),
+        click.option("--retroactive", is_flag=True, help="With --as-of: also what was told later of that time."),
         click.option("--known-at", metavar="DATE", help="As it was known then: nothing that was written later."),
         by_strategy,
     ]

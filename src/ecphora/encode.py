@@ -332,6 +332,7 @@ def cue(
     of_parts: tuple[Parts, Vectors] | None = None,
     as_of: datetime | None = None,
     known_at: datetime | None = None,
+    retroactive: bool = False,
     where: Filter | None = None,
 ) -> Cue:
     """A question with all that its words say; ``of_parts`` are its parts and the vectors of their texts."""
@@ -357,6 +358,7 @@ def cue(
         when=told(text, as_of or now),
         as_of=as_of,
         known_at=known_at,
+        retroactive=retroactive,
         where=where or Filter(),
     )
 

@@ -13,7 +13,7 @@ from .ports import Activation, Trail
 from .stages import choose
 from .stages.covering import covering
 from .stages.seed import Postings
-from .stages.standing import standing
+from .stages.standing import as_known, standing
 
 PRIORS = frozenset({"length", "asks", "dated", "names"})
 """Shares that do not depend on the question."""
@@ -123,10 +123,13 @@ def why(graph: Graph, activation: Activation, row: int) -> Why:
 def hits_of(
     graph: Graph, activation: Activation, nodes: Iterable[Node], *, explain: bool, cue: Cue | None = None
 ) -> list[Hit]:
-    """Nodes as hits, in their order, with the reasons if asked, and how each stands at the time the cue asks about."""
+    """Nodes as hits, in their order, with the reasons if asked.
+
+    Given a cue, each is as it was known at the times that the cue names, and says how it stood then.
+    """
     return [
         Hit(
-            node,
+            node if cue is None else as_known(graph, row, node, cue),
             float(activation.scores[row]),
             why(graph, activation, row) if explain else Why(()),
             None if cue is None else standing(graph, row, cue),
@@ -224,12 +227,13 @@ def differences(other: Why, own: Why) -> tuple[Share, ...]:
 
 def _held(graph: Graph, cue: Cue, rows: Sequence[int]) -> tuple[str, ...]:
     """The conditions of a cue that, each alone, let none of some rows through."""
-    bare = replace(cue, where=Filter(), as_of=None, known_at=None)
+    bare = replace(cue, where=Filter(), as_of=None, known_at=None, retroactive=False)
     alone = {
         field.name: replace(bare, where=replace(bare.where, **{field.name: getattr(cue.where, field.name)}))
         for field in fields(Filter)
     }
-    alone |= {"as_of": replace(bare, as_of=cue.as_of), "known_at": replace(bare, known_at=cue.known_at)}
+    alone["as_of"] = replace(bare, as_of=cue.as_of, retroactive=cue.retroactive)
+    alone["known_at"] = replace(bare, known_at=cue.known_at)
     return tuple(name for name, one in alone.items() if not choose.allowed(graph, one)[rows].any())
 
 

@@ -212,6 +212,7 @@ class Memory:
         where: Filter = EVERYTHING,
         as_of: object = None,
         known_at: object = None,
+        retroactive: bool = False,
         strategy: str | Strategy | None = None,
         explain: bool = True,
         touch: bool = True,
@@ -219,15 +220,17 @@ class Memory:
         """Bring back what belongs to a question, best first.
 
         ``limit`` bounds the hits, ``budget`` the tokens of their texts (estimated). ``where`` says what may come back
-        at all. ``as_of`` is a point in event time: nothing that happened later comes back. ``known_at`` is one in
-        recording time: nothing written later does. ``explain=False`` leaves out the reasons. ``touch=False`` leaves no
-        trace in the access log.
+        at all. ``as_of`` is a point in event time: nothing that happened later comes back, and no hit says anything of
+        it. With ``retroactive``, what was told later but claims to hold by then comes back too. ``known_at`` is a point
+        in recording time: nothing written later comes back. ``explain=False`` leaves out the reasons. ``touch=False``
+        leaves no trace in the access log.
 
-        A recall neither waits for the log nor fails for it: what cannot be written is counted, see ``unlogged``.
+        A recall neither waits for the log nor fails for it: what cannot be written is counted, see ``unlogged``. Raises
+        ``InvalidInput`` for ``retroactive`` without ``as_of``.
         """
         started = perf_counter()
         chosen = self._chosen(strategy, limit, budget)
-        cue = self.cue(question, where=where, as_of=as_of, known_at=known_at)
+        cue = self.cue(question, where=where, as_of=as_of, known_at=known_at, retroactive=retroactive)
         graph = self.graph()
         embedded = perf_counter()
         activation = chosen.activate(cue, graph)
@@ -256,6 +259,7 @@ class Memory:
         where: Filter = EVERYTHING,
         as_of: object = None,
         known_at: object = None,
+        retroactive: bool = False,
         strategy: str | Strategy | None = None,
     ) -> WhyNot:
         """Say why a memory does not come back for a question asked like this, and what would bring it back.
@@ -263,7 +267,7 @@ class Memory:
         Of a long text its best piece counts. It leaves no trace in the access log.
         """
         chosen = self._chosen(strategy, limit, budget)
-        cue = self.cue(question, where=where, as_of=as_of, known_at=known_at)
+        cue = self.cue(question, where=where, as_of=as_of, known_at=known_at, retroactive=retroactive)
         graph = self.graph()
         activation = chosen.activate(cue, graph)
         found = self._hits(graph, cue, activation, limit, explain=True)
@@ -315,9 +319,19 @@ class Memory:
         )
         return encode.question_id(found.cue, chosen)
 
-    def cue(self, question: str, *, where: Filter = EVERYTHING, as_of: object = None, known_at: object = None) -> Cue:
+    def cue(
+        self,
+        question: str,
+        *,
+        where: Filter = EVERYTHING,
+        as_of: object = None,
+        known_at: object = None,
+        retroactive: bool = False,
+    ) -> Cue:
         """A question as strategies see it: with its vector, its words and names, and the times it asks about."""
         question = encode.checked_question(question)
+        if retroactive and as_of is None:
+            raise InvalidInput("retroactive=True goes with as_of=; say as of when, or leave it out")
         graph, now = self._pen.graph(), self._clock()
         parts = encode.parts(question, graph)
         vectors = self._pen.embedded(parts.texts, cue=True) if len(graph) else None
@@ -336,6 +350,7 @@ class Memory:
             floor=float(getattr(self._embedder, "floor", 0.0)),
             as_of=None if as_of is None else moment(as_of, end=True),
             known_at=None if known_at is None else moment(known_at, end=True),
+            retroactive=retroactive,
             where=where,
         )
 

@@ -292,7 +292,8 @@ class Cue:
     order. ``topic`` is the vector of what it asks about, without how it asks and of whom; ``terms`` has the vector of
     each of ``words`` that the topic holds, zeros for the others, shape ``(len(words), dim)``; both may be ``None``.
     ``entities`` are the ids of the names in the cue. ``when`` are the stretches of time it asks about. ``as_of``
-    is in event time, ``known_at`` in recording time. ``where`` says what may come back at all.
+    is in event time, ``known_at`` in recording time; with ``retroactive``, what was told after ``as_of`` speaks too, as
+    far as it claims to hold by then. ``where`` says what may come back at all.
     """
 
     text: str
@@ -307,6 +308,7 @@ class Cue:
     when: tuple[Interval, ...] = ()
     as_of: datetime | None = None
     known_at: datetime | None = None
+    retroactive: bool = False
     where: Filter = field(default_factory=Filter)
 
 

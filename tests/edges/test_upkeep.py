@@ -48,6 +48,19 @@ def test_a_night_and_back() -> None:
     assert answer("recall", "Where does Ana live?")["hits"][0]["standing"] is None
 
 
+def test_what_was_told_later_comes_back_as_of_then_only_when_it_is_asked_for() -> None:
+    ecphora("remember", "--id", "late", "--speaker", "Ana", "--at", "2026-05-20", "I moved to Ghent on 10 May.")
+    ecphora("consolidate")
+    asked = ("Where does Ana live?", "--as-of", "2026-05-12")
+    assert {hit["id"] for hit in answer("recall", *asked)["hits"]} == {"old", "new"}
+    assert {hit["id"] for hit in answer("recall", *asked, "--retroactive")["hits"]} == {"old", "new", "late"}
+    assert answer("why-not", *asked, "late")["held"] == ["as_of"]
+    assert answer("why-not", *asked, "--retroactive", "late")["stage"] == "returned"
+    assert answer("ask", *asked)["ids"] == ["new"]
+    assert answer("ask", *asked, "--retroactive")["ids"] == ["late"]
+    assert "as_of" in ecphora("recall", "Where does Ana live?", "--retroactive", code=1).stderr
+
+
 def test_a_change_is_shown_and_rejected() -> None:
     assert "ecphora consolidate" in ecphora("changes", code=3).stderr
     ecphora("consolidate")

@@ -10,6 +10,7 @@ from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -18,6 +19,7 @@ from ecphora.embedders.hashing import Hashing
 from ecphora.memory import Memory
 from ecphora.model import Change, Cue, Episode, Kind, Standing
 from ecphora.ports import CrossEncoder
+from ecphora.stages import choose
 from ecphora.stages.standing import standing
 from ecphora.stores.sqlite import SQLite
 from ecphora.testing import FakeClock, Overlap, differences
@@ -163,6 +165,22 @@ def test_facts_hold_by_both_clocks(as_of: int, known_at: int) -> None:
             assert old == expected
         else:
             assert old is None or (old.holds and by >= moved)
+
+
+@given(st.lists(st.sampled_from(TOLD), min_size=2, max_size=14, unique_by=lambda e: e.id), st.data())
+def test_as_of_says_what_it_would_say_had_nothing_been_told_since(episodes: list[Episode], data: st.DataObject) -> None:
+    at = datetime.fromisoformat(str(data.draw(st.sampled_from(episodes)).happened_at)).replace(tzinfo=UTC)
+    later = [str(e.id) for e in episodes if datetime.fromisoformat(str(e.happened_at)).replace(tzinfo=UTC) > at]
+    with memory() as one:
+        one.remember(episodes)
+        one.consolidate()
+        cue = Cue("", NOW, as_of=at)
+        allowed, graph = choose.allowed(one.graph(), cue), one.graph()
+        then = {graph.id(row): standing(graph, row, cue) for row in np.flatnonzero(allowed).tolist()}
+        assert not then.keys() & set(later)
+        one.forget(later)
+        graph = one.graph()
+        assert then == {graph.id(row): standing(graph, row, cue) for row in np.flatnonzero(graph.episodes).tolist()}
 
 
 def test_a_question_about_a_time_past_is_answered_as_it_was_then() -> None:

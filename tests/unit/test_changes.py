@@ -78,7 +78,7 @@ def stands(memory: Memory, id_: str, at: datetime) -> Standing | None:
     graph = memory.graph()
     row = graph.row(id_)
     assert row is not None
-    return standing(graph, row, Cue("", LATER, as_of=at))
+    return standing(graph, row, Cue("", LATER, as_of=at, retroactive=True))
 
 
 def right(memory: Memory, case: dict[str, Any]) -> bool:

@@ -62,9 +62,11 @@ def test_a_changed_fact_leads_and_the_old_one_says_since_when(memory: Memory) ->
 def test_what_was_told_late_counts_for_its_own_time(memory: Memory) -> None:
     memory.remember([MOVES[0], Episode("I moved to Porto on 3 May.", "new", "Ana", "b", "2026-05-20")])
     memory.consolidate()
-    told_later = memory.recall("Where does Ana live?", as_of="2026-05-10")
+    told_later = memory.recall("Where does Ana live?", as_of="2026-05-10", retroactive=True)
     assert told_later[0].id == "new"
-    assert memory.recall("Where does Ana live?", as_of="2026-05-01")[0].id == "old"
+    for day, retroactive in (("2026-05-10", False), ("2026-05-01", True)):
+        found = memory.recall("Where does Ana live?", as_of=day, retroactive=retroactive)
+        assert [hit.id for hit in found] == ["old"]
 
 
 def test_what_was_displaced_for_a_time_holds_again_after_it(memory: Memory) -> None:

@@ -136,6 +136,7 @@ _SIGNS = re.compile(r"[{}\[\]<>=;\\|`_#]")
 _QUOTED = re.compile(r"[\"“][^\"”]{25,}[\"”]")
 _EVER = frozenset({"never", "ever", "befor", "ani", "anyth", "someth"})
 _TIMES = MONTHS | WEEKDAYS
+_SET_FOR = re.compile(r"(?:\b(?:is|are|be)|['’]s)\s+(?:\w+\s+)?(?:on|for)\b", re.IGNORECASE)
 _WEEKDAY = re.compile(r"\b(?:mon|tues|wednes|thurs|fri|satur|sun)days?\b", re.IGNORECASE)
 
 
@@ -207,8 +208,13 @@ def _read(sentence: str, person: str | None, said_at: datetime) -> Statement:
 
 
 def _since(sentence: str, start: datetime, said_at: datetime) -> bool:
-    """Whether a time that a sentence names is since when it is so, though it says nothing of change."""
-    return SINCE.search(sentence) is not None or (start <= said_at and _WEEKDAY.search(sentence) is None)
+    """Whether a time that a sentence names is since when it is so, though it says nothing of change.
+
+    A weekday, or the date that something is set for, is no such time.
+    """
+    if SINCE.search(sentence):
+        return True
+    return start <= said_at and not _WEEKDAY.search(sentence) and not _SET_FOR.search(sentence)
 
 
 def _forms(sentence: str, *, dated: bool) -> Iterator[Form]:

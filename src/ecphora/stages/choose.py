@@ -34,7 +34,8 @@ def allowed(graph: Graph, cue: Cue) -> Mask:
     if where.before is not None:
         mask &= nodes["happened"] < seconds(moment(where.before))
     if cue.as_of is not None:
-        mask &= (nodes["happened"] <= seconds(cue.as_of)) | standing.told_of(graph, seconds(cue.as_of))
+        told = nodes["happened"] <= seconds(cue.as_of)
+        mask &= told | standing.told_of(graph, seconds(cue.as_of)) if cue.retroactive else told
     if cue.known_at is not None:
         mask &= nodes["recorded"] <= seconds(cue.known_at)
     if where.metadata:

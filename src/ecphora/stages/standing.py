@@ -6,7 +6,7 @@ takes along what followed from it, and the earlier claim holds again.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
 import numpy as np
@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from ..graph import EPOCH, LINKS, Earlier, Graph, seconds
 from ..language.names import names
 from ..language.words import hashed, words
-from ..model import Cue, Edge, Link, Mask, NodeId, Rows, Scores, Standing, Succession
+from ..model import Cue, Edge, Link, Mask, Node, NodeId, Rows, Scores, Standing, Succession
 from ..ports import Reader, Trail
 from . import people
 
@@ -40,9 +40,9 @@ SAID = 0.3
 class Successions:
     """What replaces what: an entry for each pair of claims, with the rows of the memories they were drawn from.
 
-    From ``start`` to ``end`` (seconds) the later claim holds, as was ``known`` since; ``sure`` in 0..1 is how sure it
-    is that both are of one matter. ``words`` are the hashes of what
-    both are about. ``against`` marks pairs that contradict each other, of which neither replaces the other. ``edges``
+    From ``start`` to ``end`` (seconds) the later claim holds, as was ``known`` since and ``told`` when its memory
+    happened; ``sure`` in 0..1 is how sure it is that both are of one matter. ``words`` are the hashes of what both are
+    about. ``against`` marks pairs that contradict each other, of which neither replaces the other. ``edges``
     are the places of the edges that say so; ``of`` gives the places of the entries that speak of a row.
     """
 
@@ -51,6 +51,7 @@ class Successions:
     start: NDArray[np.float64]
     end: NDArray[np.float64]
     known: NDArray[np.float64]
+    told: NDArray[np.float64]
     against: Mask
     sure: Scores
     words: tuple[frozenset[int], ...]
@@ -77,8 +78,8 @@ def _successions(graph: Graph, before: Earlier[Successions] | None) -> Successio
     pairs = _latest(edges["src"], edges["dst"], pairs[drawn[edges["dst"][pairs]] >= 0])
     pairs = pairs[edges["weights"][pairs] > 0]
     later, earlier = edges["src"][pairs], edges["dst"][pairs]
-    nodes = graph.nodes
-    start = np.where(np.isfinite(nodes["valid_from"][later]), nodes["valid_from"][later], nodes["happened"][later])
+    nodes, against = graph.nodes, edges["links"][pairs] == _AGAINST
+    start = _since(graph, pairs[~against])[later]
     known = np.maximum(nodes["recorded"][later], nodes["recorded"][earlier])
     old, new = drawn[earlier].astype(np.intp), drawn[later].astype(np.intp)
     of: dict[int, tuple[int, ...]] = {}
@@ -95,12 +96,30 @@ def _successions(graph: Graph, before: Earlier[Successions] | None) -> Successio
         start,
         nodes["valid_to"][later],
         known,
-        edges["links"][pairs] == _AGAINST,
+        np.maximum(nodes["happened"][later], nodes["happened"][earlier]),
+        against,
         edges["weights"][pairs],
         about,
         pairs,
         of,
     )
+
+
+def _since(graph: Graph, edges: Rows) -> NDArray[np.float64]:
+    """From when each row holds, in seconds: as it says, or else from when it was told.
+
+    Of some edges, each from a claim to what it replaces: whatever a claim says, it holds no earlier than what it
+    replaces; that puts it off to when it was told at most.
+    """
+    valid_from, happened = graph.nodes["valid_from"], graph.nodes["happened"]
+    later, earlier = graph.edges["src"][edges], graph.edges["dst"][edges]
+    since = np.where(np.isfinite(valid_from), valid_from, happened)
+    while True:
+        raised = since.copy()
+        np.maximum.at(raised, later, np.minimum(since[earlier], happened[later]))
+        if np.array_equal(raised, since):
+            return since
+        since = raised
 
 
 def _latest(src: Rows, dst: Rows, places: Rows) -> Rows:
@@ -153,17 +172,29 @@ def asked_of(cue: Cue) -> float:
     return seconds(cue.as_of or cue.now)
 
 
+def horizon(cue: Cue) -> tuple[float, float]:
+    """The last recording time and the last event time that a cue lets speak, in seconds."""
+    strict = cue.as_of is not None and not cue.retroactive
+    return seconds(cue.known_at or cue.now), seconds(cue.as_of) if cue.as_of and strict else np.inf
+
+
+def visible(known: Successions, cue: Cue) -> Mask:
+    """Which entries had been told and recorded by the times that a cue names."""
+    recorded, told = horizon(cue)
+    return (known.known <= recorded) & (known.told <= told)
+
+
 def holding(known: Successions, cue: Cue) -> Mask:
     """Which entries hold at the time asked about, as far as was known then."""
-    at, by = asked_of(cue), seconds(cue.known_at or cue.now)
-    return (known.start <= at) & (known.end > at) & (known.known <= by) & ~known.against
+    at = asked_of(cue)
+    return (known.start <= at) & (known.end > at) & visible(known, cue) & ~known.against
 
 
 def led(graph: Graph, cue: Cue, scores: Scores, allowed: Mask) -> tuple[Scores, Trail]:
     """What a memory gains that holds at the time asked about, where another of the same matter would come before it.
 
-    Only where the cue speaks of that matter. So the newest comes first, or for a time that is past what held then; the
-    others lose nothing. What contradicts a memory comes next to it.
+    Only where the cue speaks of that matter, and may know of it. So the newest comes first, or for a time that is past
+    what held then; the others lose nothing. What contradicts a memory comes next to it.
     """
     known = successions(graph)
     gain, by = graph.zeros(), np.full(len(graph), -1, np.intp)
@@ -173,11 +204,11 @@ def led(graph: Graph, cue: Cue, scores: Scores, allowed: Mask) -> tuple[Scores, 
     named = [word for name in names(cue.text) for word in words(name)]
     asked = frozenset(cue.words.tolist())
     least = min(TWO, len(asked - people.called(graph).by_word.keys() - set(hashed(named).tolist())))
-    holds = holding(known, cue)
+    holds, seen = holding(known, cue), visible(known, cue)
     reached, among = scores.astype(np.float64), np.where(allowed, scores, 0)
     for row in np.argsort(-among, kind="stable")[:FIRST].tolist():
         if among[row] > 0:
-            _lead(known, row, asked=asked, least=least, holds=holds, reached=reached, by=by)
+            _lead(known, row, asked=asked, least=least, seen=seen, holds=holds, reached=reached, by=by)
     gain[:] = np.where(allowed, reached - scores, 0)
     return gain, trail
 
@@ -188,12 +219,14 @@ def _lead(
     *,
     asked: frozenset[int],
     least: int,
+    seen: Mask,
     holds: Mask,
     reached: NDArray[np.float64],
     by: Rows,
 ) -> None:
     """Bring what holds in the place of a memory before it, and what contradicts it beside it: the surest of each."""
-    near = [place for place in known.of.get(row, ()) if _speaks_of(known.words[place], asked, least)]
+    places = [place for place in known.of.get(row, ()) if seen[place]]
+    near = [place for place in places if _speaks_of(known.words[place], asked, least)]
     near.sort(key=lambda place: (-len(known.words[place] & asked), -known.sure[place], -known.start[place]))
     told = [place for place in near if known.against[place]]
     for place in told[:1]:
@@ -218,14 +251,17 @@ def _lift(reached: NDArray[np.float64], by: Rows, row: int, other: int, factor: 
 
 
 def standing(graph: Graph, row: int, cue: Cue) -> Standing | None:
-    """How a memory stands at the time that a cue asks about; None where nothing replaces, bounds or contradicts it."""
+    """How a memory stands at the time that a cue asks about; None where nothing replaces, bounds or contradicts it.
+
+    Nothing is said of what was recorded after ``known_at``, nor, unless the cue is retroactive, told after ``as_of``.
+    """
     known = successions(graph)
-    at, by = asked_of(cue), seconds(cue.known_at or cue.now)
+    at, (recorded, told) = asked_of(cue), horizon(cue)
     replaced: dict[str, float] = {}
     against: dict[str, None] = {}
-    ends = [float(graph.nodes["valid_to"][row])] if graph.nodes["closed"][row] <= by else []
+    ends = [_end(graph, row, cue)]
     for place in known.of.get(row, ()):
-        if known.known[place] > by or known.sure[place] < SAID:
+        if known.known[place] > recorded or known.told[place] > told or known.sure[place] < SAID:
             continue
         if known.against[place]:
             other = known.new[place] if known.old[place] == row else known.old[place]
@@ -235,7 +271,7 @@ def standing(graph: Graph, row: int, cue: Cue) -> Standing | None:
             if known.start[place] <= at:
                 replaced[graph.id(int(known.new[place]))] = float(known.start[place])
     ends += bounds(graph, row)
-    until = min(ends, default=np.inf)
+    until = min(ends)
     if not replaced and not against and not np.isfinite(until):
         return None
     return Standing(
@@ -244,6 +280,18 @@ def standing(graph: Graph, row: int, cue: Cue) -> Standing | None:
         replaced_by=tuple(sorted(replaced, key=lambda id_: replaced[id_])),
         contradicted_by=tuple(against),
     )
+
+
+def _end(graph: Graph, row: int, cue: Cue) -> float:
+    """When a memory was said to end by one that replaced it, in seconds; infinite where the cue does not see that."""
+    recorded, told = horizon(cue)
+    end, closed = graph.nodes["valid_to"][row], graph.nodes["closed"][row]
+    return float(end) if closed <= recorded and end <= told else np.inf
+
+
+def as_known(graph: Graph, row: int, node: Node, cue: Cue) -> Node:
+    """A memory as it was known at the times that a cue names: open where its end had not been told or recorded."""
+    return node if node.valid_to is None or np.isfinite(_end(graph, row, cue)) else replace(node, valid_to=None)
 
 
 def bounds(graph: Graph, row: int) -> list[float]:
@@ -255,13 +303,13 @@ def bounds(graph: Graph, row: int) -> list[float]:
 
 
 def told_of(graph: Graph, at: float) -> Mask:
-    """The memories that, whenever they were told, say what was so at a time."""
+    """The memories that, whenever they were told, claim what was so at a time."""
+    known, edges = successions(graph), graph.edges
+    since, until = _since(graph, known.edges[~known.against]), graph.nodes["valid_to"]
     mask = np.zeros(len(graph), np.bool_)
-    edges = graph.edges
-    claimed = edges["links"] == _CLAIMED
-    claims, memories = edges["src"][claimed], edges["dst"][claimed]
-    since, until = graph.nodes["valid_from"][claims], graph.nodes["valid_to"][claims]
-    mask[memories[np.isfinite(since) & (since <= at) & (at < until)]] = True
+    claimed = np.flatnonzero(edges["links"] == _CLAIMED)
+    claims = edges["src"][claimed]
+    mask[edges["dst"][claimed[(since[claims] <= at) & (at < until[claims])]]] = True
     return mask
 
 
