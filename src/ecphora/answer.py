@@ -7,13 +7,13 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from . import prompts
-from .errors import InvalidInput
-from .guest import Guest, Spent
+from .guest import Guest, Spent, as_guest
 from .language.statements import asks
 from .language.tokens import tokens
 from .model import Evidence, Hit, Node, NodeId, Recollection, Standing
 from .ports import LLM, Prompt
 from .prompts import render, replies
+from .validate import check_count
 
 BUDGET = 2_000
 """Tokens of memories that a model is shown, where nothing else is said."""
@@ -48,9 +48,7 @@ def packed(found: Recollection, budget: int = BUDGET) -> tuple[Hit, ...]:
 
     What is counted is each memory with its head.
     """
-    if budget < 1:
-        raise InvalidInput(f"the budget is {budget}; it must be at least 1")
-    left, chosen = budget, []
+    left, chosen = check_count("budget", budget), []
     for hit in found:
         size = tokens(render.memory(hit.node, hit.standing))
         if size <= left:
@@ -75,9 +73,10 @@ def answer(found: Recollection, llm: LLM | Guest | None, *, budget: int = BUDGET
     is ``degraded``.
     """
     prompt = asked(found, budget)
-    if prompt is None or llm is None:
+    guest = as_guest(llm)
+    if prompt is None or guest is None:
         return quoting(found)
-    return _of_model(found, _guest(llm), prompt, packed(found, budget))
+    return _of_model(found, guest, prompt, packed(found, budget))
 
 
 def reply(
@@ -91,12 +90,13 @@ def reply(
 
     Unlike a question, what is said in a conversation is replied to even where nothing is remembered of it.
     """
-    if llm is None:
+    guest = as_guest(llm)
+    if guest is None:
         return quoting(found)
     shown = packed(found, budget)
     said, today = found.cue.text, found.cue.now
     prompt = prompts.talk(said, turns, _nodes(shown), today=today, standing=_standing(shown))
-    return _of_model(found, _guest(llm), prompt, shown, talking=True)
+    return _of_model(found, guest, prompt, shown, talking=True)
 
 
 def quoting(found: Recollection) -> Answer:
@@ -138,10 +138,6 @@ def _of_model(
         return Answer(text, (), held=False, evidence=found.evidence, spent=spent, prompt=prompt)
     ids = cited(said.ids, shown)
     return Answer(said.answer, ids, held=True, evidence=found.evidence, spent=spent, prompt=prompt)
-
-
-def _guest(llm: LLM | Guest) -> Guest:
-    return llm if isinstance(llm, Guest) else Guest(llm)
 
 
 def _nodes(shown: Iterable[Hit]) -> list[Node]:

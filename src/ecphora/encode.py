@@ -3,7 +3,6 @@
 Pure, but for :func:`embedded`, which asks the embedder that it is handed.
 """
 
-import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
@@ -11,11 +10,11 @@ from hashlib import blake2b
 
 import numpy as np
 
-from .errors import IdCollision, InvalidInput, InvalidText
+from . import validate
+from .errors import IdCollision, InvalidInput
 from .graph import LINKS, Graph, seconds
 from .language.asked import topic
 from .language.dates import told
-from .language.moments import moment
 from .language.names import entity_id, names
 from .language.segments import segments
 from .language.statements import asks
@@ -31,7 +30,6 @@ from .model import (
     Kind,
     Link,
     Mention,
-    Metadata,
     Node,
     NodeId,
     Reading,
@@ -45,12 +43,6 @@ from .ports import Embedder
 from .stages import people, standing
 from .stages.claiming import CLAIM
 
-LONGEST = 1_000_000
-"""Characters of the longest text that is taken; a book should come as its chapters."""
-LONGEST_QUESTION = 20_000
-"""Characters of the longest question."""
-NAME_LENGTH = 512
-"""Characters of the longest id, speaker, session, title or source."""
 ENTITY = "entity:"
 """How the ids of entities begin; no episode's id may."""
 INSIGHT = "insight:"
@@ -75,17 +67,15 @@ def draft(episode: Episode, now: datetime) -> Draft:
     """Check an episode and cut it into nodes; raises ``InvalidInput`` before anything is written."""
     if not isinstance(episode, Episode):
         raise InvalidInput(f"a {type(episode).__name__} cannot be remembered; hand in a text or an Episode, or several")
-    text = _checked_text(episode.text)
+    text = validate.check_text(episode.text)
     names_ = {
-        field: _checked_name(field, getattr(episode, field))
+        field: validate.check_optional_name(field, getattr(episode, field))
         for field in ("id", "speaker", "session", "title", "source", "supersedes")
     }
     if (names_["id"] or "").startswith((ENTITY, INSIGHT, QUESTION, CLAIM)):
         raise InvalidInput(f"the id {episode.id!r} begins as those of names, insights or questions do; choose another")
-    if not (isinstance(episode.trust, int | float) and 0 <= episode.trust <= 1):
-        raise InvalidInput(f"trust is {episode.trust!r}; give a number from 0 to 1")
     dated = episode.happened_at is not None
-    happened_at = moment(episode.happened_at) if dated else now
+    happened_at = validate.check_time("happened_at", episode.happened_at) if dated else now
     content = "\x1f".join(
         value or "" for value in (text, names_["speaker"], names_["session"], names_["title"], names_["source"])
     ) + (f"\x1f{seconds(happened_at)!r}" if dated else "")
@@ -99,8 +89,8 @@ def draft(episode: Episode, now: datetime) -> Draft:
         session=names_["session"],
         title=names_["title"],
         source=names_["source"],
-        trust=float(episode.trust),
-        metadata=_checked_metadata(episode.metadata),
+        trust=validate.check_number("trust", episode.trust, least=0, most=1),
+        metadata=validate.check_metadata(episode.metadata),
     )
     return Draft(whole.id, pieces(whole), names_["supersedes"], dated)
 
@@ -242,7 +232,7 @@ def feedback(
     here = [hit.id for hit in found if graph.row(hit.id) is not None]
     if not here or graph.row(id_) is not None:
         return Change()
-    question = Node(id_, Kind.QUESTION, checked_question(asked.text), asked.now, now)
+    question = Node(id_, Kind.QUESTION, validate.check_question(asked.text), asked.now, now)
     return Change(
         nodes=(question,),
         vectors={} if asked.vector is None or asked.vector.shape != (dim,) else {id_: asked.vector},
@@ -361,66 +351,6 @@ def cue(
         retroactive=retroactive,
         where=where or Filter(),
     )
-
-
-def checked_question(text: object) -> str:
-    """Check a question as the text of an episode is checked; it may not be as long."""
-    question = _checked_text(text)
-    if len(question) > LONGEST_QUESTION:
-        raise InvalidText(f"a question of {len(question):,} characters; ask in {LONGEST_QUESTION:,} at most")
-    return question
-
-
-def _checked_text(text: object) -> str:
-    if not isinstance(text, str):
-        raise InvalidText(f"a text must be a str, not {type(text).__name__}")
-    if len(text) > LONGEST:
-        raise InvalidText(f"a text of {len(text):,} characters is too long; split it into parts of {LONGEST:,} at most")
-    if not text.strip():
-        raise InvalidText("the text is empty; give at least one visible character")
-    _check_unicode("text", text)
-    return text
-
-
-def checked_name(field: str, value: object) -> str:
-    """Check a name that must be there: of a scope, say."""
-    found = _checked_name(field, value)
-    if found is None:
-        raise InvalidInput(f"{field} is missing; give a text of 1 to {NAME_LENGTH} characters")
-    return found
-
-
-def _checked_name(field: str, value: object) -> str | None:
-    if value is None:
-        return None
-    if not isinstance(value, str) or not value.strip() or len(value) > NAME_LENGTH:
-        raise InvalidInput(f"{field} is {str(value)[:60]!r}; give a text of 1 to {NAME_LENGTH} characters, or None")
-    _check_unicode(field, value)
-    return value
-
-
-def _check_unicode(field: str, value: str) -> None:
-    try:
-        value.encode()
-    except UnicodeEncodeError as error:
-        raise InvalidText(
-            f"the {field} holds a lone surrogate at character {error.start}; "
-            "decode its source with the right encoding, or use text.encode('utf-8', 'replace').decode()"
-        ) from error
-
-
-def _checked_metadata(metadata: object) -> Metadata:
-    if not isinstance(metadata, Mapping):
-        raise InvalidInput(f"metadata is a {type(metadata).__name__}; give a mapping of names to plain values")
-    for key, value in metadata.items():
-        if not isinstance(key, str) or not (value is None or isinstance(value, str | int | float | bool)):
-            raise InvalidInput(f"metadata {key!r} is {value!r}; keys are texts, values texts, numbers, bools or None")
-        if isinstance(value, int) and value.bit_length() > 1024:
-            raise InvalidInput(f"metadata {key!r} is a number of {value.bit_length():,} bits; give it as a text")
-        if isinstance(value, float) and not math.isfinite(value):
-            raise InvalidInput(f"metadata {key!r} is {value!r}, which JSON cannot hold; give a finite number or None")
-        _check_unicode("metadata", f"{key}{value}")
-    return dict(metadata)
 
 
 def distinct(drafts: Iterable[Draft], graph: Graph) -> dict[NodeId, Draft]:

@@ -6,8 +6,9 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import astuple, dataclass, replace
 from typing import Generic, TypeVar
 
-from .errors import InvalidInput, LLMError, UnreadableReply
+from .errors import LLMError, UnreadableReply
 from .ports import LLM, Prompt, Reply
+from .validate import check_count, check_part
 
 T = TypeVar("T")
 
@@ -58,12 +59,10 @@ class Guest:
     """
 
     def __init__(self, llm: LLM, *, retries: int = 1, at_once: int = 4) -> None:
-        if retries < 0 or at_once < 1:
-            raise InvalidInput(f"retries must be at least 0 and at_once at least 1, not {retries} and {at_once}")
-        self._llm = llm
-        self._retries = retries
-        self._at_once = at_once
-        self._room = threading.BoundedSemaphore(at_once)
+        self._llm = check_part("llm", llm, "a language model", "complete")
+        self._retries = check_count("retries", retries, least=0)
+        self._at_once = check_count("at_once", at_once)
+        self._room = threading.BoundedSemaphore(self._at_once)
         self._lock = threading.Lock()
         self._spent = Spent()
 
@@ -111,3 +110,8 @@ class Guest:
         with self._lock:
             self._spent += spent
         return Attempt(value, spent, trouble)
+
+
+def as_guest(llm: LLM | Guest | None) -> Guest | None:
+    """A language model as a guest; one that is one already, or none, is passed through."""
+    return llm if isinstance(llm, Guest | None) else Guest(llm)

@@ -1,6 +1,6 @@
 """Memory: the verbs. It fetches, calls something pure, and commits; it computes nothing itself."""
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -19,10 +19,9 @@ from .errors import EmbedderMismatch, InvalidInput
 from .explain import Answered, WhyNot, hits_of, why_not
 from .extractors.rules import Rules
 from .graph import Graph
-from .guest import Guest
+from .guest import Guest, as_guest
 from .interchange import jsonl
 from .interchange.jsonl import Count
-from .language.moments import moment
 from .language.names import entity_id
 from .language.tokens import tokens
 from .model import (
@@ -53,11 +52,33 @@ from .ports import LLM, Activation, Clock, CrossEncoder, Embedder, Extractor, Pr
 from .sleeping import Consolidated, Trigger
 from .stages import choose, chronology, fading, gate, standing, telling
 from .stores.sqlite import SQLite
+from .validate import (
+    check_clock,
+    check_count,
+    check_filter,
+    check_flag,
+    check_id,
+    check_ids,
+    check_items,
+    check_lines,
+    check_name,
+    check_optional_count,
+    check_optional_name,
+    check_optional_time,
+    check_part,
+    check_progress,
+    check_question,
+    check_string,
+    check_text_file,
+    show,
+)
 
 EVERYTHING = Filter()
 """The filter that lets everything through."""
 CHANGES = MiniLMChanges()
 """What reads changes unless another comparer is given; it loads nothing before it is used."""
+EMBEDS = ("embed", "reads")
+"""The methods of an embedder."""
 BATCH = 512
 """Episodes embedded and committed together when many are remembered."""
 LOG_FIRST = 5.0
@@ -68,10 +89,13 @@ def _utc_now() -> datetime:
     return datetime.now(UTC)  # noqa: TID251  # the one place that reads the clock
 
 
-def _counted(limit: int) -> int:
-    if limit < 1:
-        raise InvalidInput(f"limit is {limit}; it must be at least 1")
-    return limit
+def _is_file(path: object) -> bool:
+    """Whether a place is a file rather than a store; raises ``InvalidInput`` where it is neither."""
+    if isinstance(path, str | Path) and path != ":memory:":
+        return True
+    if not isinstance(path, type) and callable(getattr(path, "commit", None)):
+        return False
+    raise InvalidInput(f"{show(path)} is no file and no store; for a memory that vanishes, use a temporary folder")
 
 
 class Memory:
@@ -99,16 +123,18 @@ class Memory:
         sleeps: Trigger | None = None,
         clock: Clock = _utc_now,
     ) -> None:
-        self.scope = encode.checked_name("scope", scope)
+        self.scope = check_name("scope", scope)
         self.strategy = strategies.by_name(strategy)
-        self._embedder = embedder or MiniLM()
-        self._extractor = extractor or Rules()
-        self._comparer = comparer
-        self._clock = clock
+        self._embedder = MiniLM() if embedder is None else check_part("embedder", embedder, "an embedder", *EMBEDS)
+        self._extractor = (
+            Rules() if extractor is None else check_part("extractor", extractor, "an extractor", "extract")
+        )
+        self._comparer = None if comparer is None else check_part("comparer", comparer, "a cross-encoder", "score")
+        self._clock = check_clock(clock)
+        if sleeps is not None and not isinstance(sleeps, Trigger):
+            raise InvalidInput(f"sleeps is {show(sleeps)}; give a Trigger, as in Trigger(turns=100)")
         self._sleeps = sleeps
-        if path == ":memory:" or not (isinstance(path, str | Path) or hasattr(path, "commit")):
-            raise InvalidInput(f"{path!r} is no file and no store; for a memory that vanishes, use a temporary folder")
-        self._owned = isinstance(path, str | Path)
+        self._owned = _is_file(path)
         self._store: Store = SQLite(path) if isinstance(path, str | Path) else path
         live = LiveGraph(self._store, self.scope)
         self._pen = Pen(self._store, self.scope, self._embedder, self._extractor, self.strategy, live)
@@ -167,17 +193,16 @@ class Memory:
         Raises ``InvalidInput`` for a text, name or time that cannot be used, ``IdCollision`` for an id that stands for
         another text.
         """
+        check_flag("restore", restore)
+        check_progress(progress)
         if isinstance(what, str | Episode):
             items: Iterable[str | Episode] = (what,)
         elif id is not None:
-            raise InvalidInput(f"one id, {id!r}, for several texts; hand in Episode(text, id=...) objects instead")
-        elif isinstance(what, Mapping | bytes) or not isinstance(what, Iterable):
-            raise InvalidInput(
-                f"a {type(what).__name__} cannot be remembered; hand in a text or an Episode, or several"
-            )
+            raise InvalidInput(f"one id, {show(id)}, for several texts; hand in Episode(text, id=...) objects instead")
         else:
-            items = what
-        plain = Episode("", id, speaker, session, happened_at, title, source, metadata or {}, trust, supersedes)
+            items = check_items("what", what, "a text or an Episode, or several")
+        told = {} if metadata is None else metadata
+        plain = Episode("", id, speaker, session, happened_at, title, source, told, trust, supersedes)
         now = self._clock()
         drafts = [encode.draft(replace(plain, text=i) if isinstance(i, str) else i, now) for i in items]
         waiting = list(encode.distinct(drafts, self.graph()).values())
@@ -229,7 +254,9 @@ class Memory:
         ``InvalidInput`` for ``retroactive`` without ``as_of``.
         """
         started = perf_counter()
-        chosen = self._chosen(strategy, limit, budget)
+        limit, budget = check_count("limit", limit), check_optional_count("budget", budget)
+        explain, touch = check_flag("explain", explain), check_flag("touch", touch)
+        chosen = self.strategy if strategy is None else strategies.by_name(strategy)
         cue = self.cue(question, where=where, as_of=as_of, known_at=known_at, retroactive=retroactive)
         graph = self.graph()
         embedded = perf_counter()
@@ -266,17 +293,13 @@ class Memory:
 
         Of a long text its best piece counts. It leaves no trace in the access log.
         """
-        chosen = self._chosen(strategy, limit, budget)
+        limit, budget, id = check_count("limit", limit), check_optional_count("budget", budget), check_id(id)  # noqa: A001
+        chosen = self.strategy if strategy is None else strategies.by_name(strategy)
         cue = self.cue(question, where=where, as_of=as_of, known_at=known_at, retroactive=retroactive)
         graph = self.graph()
         activation = chosen.activate(cue, graph)
         found = self._hits(graph, cue, activation, limit, explain=True)
         return why_not(Answered(graph, cue, activation, found, budget), id, encode.rows_of(graph, id))
-
-    def _chosen(self, strategy: str | Strategy | None, limit: int, budget: int | None) -> Strategy:
-        if limit < 1 or (budget is not None and budget < 1):
-            raise InvalidInput(f"limit is {limit} and budget {budget}; both must be at least 1")
-        return self.strategy if strategy is None else strategies.by_name(strategy)
 
     def _touch(self, graph: Graph, activation: Activation, hits: Sequence[Hit], now: datetime) -> None:
         """Log what a recall stirred and what it brought back, and remember what it leaves behind."""
@@ -310,7 +333,9 @@ class Memory:
 
         Raises ``InvalidInput`` for an id that did not come back; then nothing is written.
         """
-        chosen = list(dict.fromkeys([used] if isinstance(used, str) else used))
+        if not isinstance(found, Recollection):
+            raise InvalidInput(f"found is {show(found)}; give what recall returned")
+        chosen = list(dict.fromkeys(check_ids(used, "used")))
         if strange := [id_ for id_ in chosen if id_ not in {hit.id for hit in found}]:
             raise InvalidInput(f"{strange[0]!r} is not among what came back; give ids of hits of this recollection")
         now, model = self._clock(), self._embedder
@@ -329,8 +354,10 @@ class Memory:
         retroactive: bool = False,
     ) -> Cue:
         """A question as strategies see it: with its vector, its words and names, and the times it asks about."""
-        question = encode.checked_question(question)
-        if retroactive and as_of is None:
+        question, where = check_question(question), check_filter(where)
+        as_of = check_optional_time("as_of", as_of, end=True)
+        known_at = check_optional_time("known_at", known_at, end=True)
+        if check_flag("retroactive", retroactive) and as_of is None:
             raise InvalidInput("retroactive=True goes with as_of=; say as of when, or leave it out")
         graph, now = self._pen.graph(), self._clock()
         parts = encode.parts(question, graph)
@@ -348,8 +375,8 @@ class Memory:
             of_parts=None if vectors is None else (parts, vectors),
             meaning=self._embedder.reads(question),
             floor=float(getattr(self._embedder, "floor", 0.0)),
-            as_of=None if as_of is None else moment(as_of, end=True),
-            known_at=None if known_at is None else moment(known_at, end=True),
+            as_of=as_of,
+            known_at=known_at,
             retroactive=retroactive,
             where=where,
         )
@@ -376,7 +403,7 @@ class Memory:
         return History(encode.joined(nodes), tuple(reversed(earlier)), tuple(later), graph.accesses_of(rows[0]))
 
     def _stored(self, id_: NodeId) -> list[Node]:
-        return self._store.nodes(self.scope, encode.rows_of(self.graph(), id_))
+        return self._store.nodes(self.scope, encode.rows_of(self.graph(), check_id(id_)))
 
     def scopes(self) -> list[ScopeInfo]:
         """Every scope of the file, by name."""
@@ -391,7 +418,8 @@ class Memory:
         else mentions. The same memory does not come back by being handed in again, unless ``restore`` is set then. Ids
         that are not there are no error: the answer says what was erased.
         """
-        wanted = [ids] if isinstance(ids, str) else list(ids)
+        wanted = check_ids(ids)
+        where = None if where is None else check_filter(where)
         if where == EVERYTHING:
             raise InvalidInput("an empty filter would erase the whole scope; say what is to be forgotten")
         pen = self._writer()
@@ -434,15 +462,15 @@ class Memory:
             self._clock(),
             self.cue,
             comparer=self._comparer,
-            guest=llm if isinstance(llm, Guest | None) else Guest(llm),
+            guest=as_guest(llm),
             limits=sleeping.Limits(seconds, tokens),
-            dry_run=dry_run,
-            progress=progress,
+            dry_run=check_flag("dry_run", dry_run),
+            progress=check_progress(progress),
         )
 
     def undo(self, batch: str | None = None) -> Batch:
         """Take back the latest run of consolidation, or the one of an id if that is the latest; every row it wrote."""
-        known = self.batches()
+        known, batch = self.batches(), check_optional_name("batch", batch)
         if not known:
             raise InvalidInput(f"scope {self.scope!r} has no run of consolidation to undo")
         wanted = known[-1].id if batch is None else batch
@@ -456,13 +484,15 @@ class Memory:
     def changes(self, *, limit: int = 50) -> list[Succession]:
         """The changes of facts and the contradictions that consolidation found, those of the latest memories first."""
         graph = self.graph()
-        return standing.found(graph, self._pen.reader(graph), _counted(limit))
+        return standing.found(graph, self._pen.reader(graph), check_count("limit", limit))
 
     def reject(self, old: NodeId, new: NodeId) -> Batch:
         """Say that one memory neither replaces nor contradicts an older one after all; ``undo`` takes it back.
 
         Raises ``InvalidInput`` where no consolidation has found so.
         """
+
+        old, new = check_id(old, "old"), check_id(new, "new")
 
         def change(graph: Graph) -> Change:
             edges = standing.rejected(graph, encode.rows_of(graph, old), encode.rows_of(graph, new))
@@ -485,11 +515,12 @@ class Memory:
         return self._same(name, other, weight=0.0)
 
     def _same(self, name: str, other: str, *, weight: float) -> Batch:
+        name, other = check_string("name", name), check_string("other", other)
         now, ids = self._clock(), [entity_id(one) for one in (name, other)]
 
         def change(graph: Graph) -> Change:
             if missing := [one for one, id_ in zip((name, other), ids, strict=True) if graph.row(id_) is None]:
-                raise InvalidInput(f"no memory mentions {missing[0]!r}; give names as memories have them")
+                raise InvalidInput(f"no memory mentions {show(missing[0])}; give names as memories have them")
             if ids[0] == ids[1]:
                 raise InvalidInput(f"{name!r} and {other!r} are one name already")
             batch = Batch(f"merge:{graph.revision + 1}", now, {"alias": 1})
@@ -507,7 +538,7 @@ class Memory:
 
         They lead to their sources and never stand in the place of a memory: ``recall`` brings back memories alone.
         """
-        graph, limit = self.graph(), _counted(limit)
+        graph, limit = self.graph(), check_count("limit", limit)
         if question is None:
             told = telling.listed(graph)[:limit]
         else:
@@ -520,28 +551,28 @@ class Memory:
 
         They are as easily recalled as ever. ``archive`` puts them behind all others, ``protect`` keeps them from this.
         """
-        graph = self.graph()
+        graph, limit = self.graph(), check_count("limit", limit)
         rows = fading.faded(graph, fading.Fading(), self._clock().timestamp())
-        return self._pen.reader(graph)(rows[: _counted(limit)])
+        return self._pen.reader(graph)(rows[:limit])
 
     def protect(self, ids: NodeId | Iterable[NodeId], *, on: bool = True) -> None:
         """Keep memories from fading, or no longer so. Raises ``InvalidInput`` for an id that is not there."""
-        self._mark(ids, Touch.PROTECTED if on else Touch.RELEASED)
+        self._mark(ids, Touch.PROTECTED if check_flag("on", on) else Touch.RELEASED)
 
     def archive(self, ids: NodeId | Iterable[NodeId], *, on: bool = True) -> None:
         """Put memories behind all others, or back among them; they still come back where nothing else does.
 
         Raises ``InvalidInput`` for an id that is not there.
         """
-        self._mark(ids, Touch.ARCHIVED if on else Touch.RETURNED)
+        self._mark(ids, Touch.ARCHIVED if check_flag("on", on) else Touch.RETURNED)
 
     def _mark(self, ids: NodeId | Iterable[NodeId], touch: Touch) -> None:
-        wanted, now = [ids] if isinstance(ids, str) else list(ids), self._clock()
+        wanted, now = check_ids(ids), self._clock()
 
         def marks(graph: Graph) -> Change:
             rows = {id_: encode.rows_of(graph, id_) for id_ in wanted}
             if missing := [id_ for id_, found in rows.items() if not found]:
-                raise InvalidInput(f"there is no memory {missing[0]!r}; nothing was marked")
+                raise InvalidInput(f"there is no memory {show(missing[0])}; nothing was marked")
             return Change(accesses=tuple(Access(row, now, touch) for found in rows.values() for row in found))
 
         self._writer().commit(marks)
@@ -551,12 +582,15 @@ class Memory:
 
         Without evidence the language model is not asked; without a model the best memory is quoted.
         """
-        return answer(self.recall(question, **asked), llm, budget=budget)
+        guest, budget = as_guest(llm), check_count("budget", budget)
+        return answer(self.recall(question, **asked), guest, budget=budget)
 
     # ---- carry elsewhere
 
     def export(self, out: TextIO, *, vectors: bool = False) -> Count:
         """Write the scope to a text file as JSON Lines, with the vectors if asked; nothing is left out."""
+        check_text_file("out", out)
+        vectors = check_flag("vectors", vectors)
         self._writer().graph()
         return jsonl.write(self._store, self.scope, out, now=self._clock(), vectors=vectors)
 
@@ -570,6 +604,7 @@ class Memory:
         are made anew. Raises ``InvalidRecord`` with the line's number, ``IdCollision`` for an id that stands for
         something else here.
         """
+        lines, restore, progress = check_lines(lines), check_flag("restore", restore), check_progress(progress)
         self._writer()
         return jsonl.read(lines, self._store, self.scope, self._embedder, restore=restore, progress=progress)
 

@@ -101,7 +101,8 @@ class Episode:
 
     ``id`` is the caller's own name for it; without one the id follows from the content. ``happened_at`` takes an ISO
     8601 string, a date or a datetime; without a zone it is read as UTC, and without any it is the time of recording.
-    ``supersedes`` names the memory that this one replaces from ``happened_at`` on.
+    ``supersedes`` names the memory that this one replaces from ``happened_at`` on. The fields are checked when it is
+    remembered.
     """
 
     text: str
@@ -272,7 +273,7 @@ class Filter:
     """What may come back at all; an empty field lets everything through.
 
     Several names ask for any of them. ``after`` and ``before`` bound event time, half-open, and take what
-    ``happened_at`` takes. Every pair of ``metadata`` must be there.
+    ``happened_at`` takes. Every pair of ``metadata`` must be there. The fields are checked when it is used.
     """
 
     speakers: str | tuple[str, ...] = ()

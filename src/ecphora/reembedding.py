@@ -9,6 +9,7 @@ from .errors import StaleChange
 from .model import Change
 from .ports import Embedder, Progress
 from .stores.sqlite import SQLite
+from .validate import check_name, check_part, check_progress
 
 BATCH = 512
 """Memories embedded anew between two commits."""
@@ -27,7 +28,8 @@ def reembed(
     one commit, with the new. Stopped half-way, it goes on from there when called again. What other processes write
     meanwhile is embedded too. They must be reopened with the new embedder afterwards, and are told so.
     """
-    model = embedder or MiniLM()
+    model = MiniLM() if embedder is None else check_part("embedder", embedder, "an embedder", "embed", "reads")
+    scope, progress = check_name("scope", scope), check_progress(progress)
     done = 0
     with closing(SQLite(path)) as store:
         while True:

@@ -13,6 +13,7 @@ from types import ModuleType
 from typing import Any
 
 from .errors import EcphoraError, InvalidInput
+from .validate import check_count, check_name, check_number
 
 OPENAI = "https://api.openai.com/v1"
 """Where OpenAI's own server answers."""
@@ -59,15 +60,15 @@ class Server:
         fails: str,
         sleep: Callable[[float], None] = time.sleep,
     ) -> None:
-        if retries < 0:
-            raise InvalidInput(f"retries must be at least 0, not {retries}")
+        if api_key is not None and not isinstance(api_key, str):  # it is never shown
+            raise InvalidInput(f"the API key is a {type(api_key).__name__}; give a str, or None for no key")
         if api_key is not None and not (api_key.isascii() and api_key.isprintable()):
             raise InvalidInput("the API key holds characters that cannot be sent; was a line end copied with it?")
         self._model = model
-        self._url = f"{base_url.rstrip('/')}/{path}"
+        self._url = f"{check_name('base_url', base_url).rstrip('/')}/{path}"
         self._key = api_key
-        self._timeout = timeout
-        self._retries = retries
+        self._timeout = check_number("timeout", timeout, above=0)
+        self._retries = check_count("retries", retries, least=0)
         self._error = error
         self._fails = fails
         self._sleep = sleep

@@ -16,6 +16,7 @@ from .model import Batch, Change, Cue, Kind, Link, NodeId
 from .pen import Pen
 from .ports import CrossEncoder, Progress, Strategy
 from .stages import choose
+from .validate import check_flag, check_number, check_optional_count, show
 
 PROBES = 50
 """Past cues that are replayed: the latest with feedback."""
@@ -35,6 +36,12 @@ class Trigger:
     turns: int | None = None
     session: bool = False
     pause: timedelta | None = None
+
+    def __post_init__(self) -> None:
+        check_optional_count("turns", self.turns)
+        check_flag("session", self.session)
+        if self.pause is not None and not (isinstance(self.pause, timedelta) and self.pause > timedelta(0)):
+            raise InvalidInput(f"pause is {show(self.pause)}; give a timedelta above 0, or None")
 
     def due(self, graph: Graph, session: str | None, now: datetime) -> bool:
         """Whether to consolidate before a new memory of this session is written."""
@@ -79,8 +86,9 @@ class Limits:
     tokens: int | None = None
 
     def __post_init__(self) -> None:
-        if (self.seconds is not None and self.seconds <= 0) or (self.tokens is not None and self.tokens < 1):
-            raise InvalidInput(f"a night of {self.seconds} seconds and {self.tokens} tokens; both must be above 0")
+        if self.seconds is not None:
+            check_number("seconds", self.seconds, above=0)
+        check_optional_count("tokens", self.tokens)
 
     @property
     def piece(self) -> int:

@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 from ..errors import InvalidRecord
 from ..model import Vector, Vectors
+from ..validate import check_part
 from . import local, minilm
 
 LAYERS = 6
@@ -80,7 +81,7 @@ class MiniLMChanges:
     name = "all-MiniLM-L6-v2/changes"
 
     def __init__(self, *, source: Traversable | None = None) -> None:
-        self._source = source
+        self._source = None if source is None else check_part("source", source, "a folder, such as a Path", "joinpath")
         self._score: local.OneByOne[tuple[str, str]] = local.OneByOne(self._load, 1)
 
     def score(self, pairs: Sequence[tuple[str, str]], /) -> Numbers:

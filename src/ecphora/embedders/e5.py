@@ -15,6 +15,7 @@ from platformdirs import user_cache_dir
 
 from ..errors import EmbedderUnavailable
 from ..model import Vector, Vectors
+from ..validate import check_optional_path
 from . import local
 from .e5_file import E5File
 from .e5_graph import WIDTH, built
@@ -58,8 +59,8 @@ class E5:
     """Unrelated texts have cosines of .72 to .79, whatever the language."""
 
     def __init__(self, *, source: Path | None = None, cache: Path | None = None) -> None:
-        self._source = source
-        self._cache = cache
+        self._source = check_optional_path("source", source)
+        self._cache = check_optional_path("cache", cache)
         self._embed = local.OneByOne(self._load, self.dim)
 
     def reads(self, text: str, /) -> float:

@@ -11,8 +11,8 @@ from functools import lru_cache
 
 import numpy as np
 
-from ..errors import InvalidInput
 from ..model import Vectors
+from ..validate import check_count
 
 SHORT = 32
 """Words up to this length are hashed once and kept; texts repeat them."""
@@ -23,10 +23,8 @@ class Hashing:
     """Deterministic vectors of ``dim`` numbers, the same on every machine; texts that share words are near."""
 
     def __init__(self, dim: int = 256) -> None:
-        if dim < 1:
-            raise InvalidInput(f"dim must be at least 1, not {dim}")
-        self.dim = dim
-        self.name = f"hashing/{dim}"
+        self.dim = check_count("dim", dim)
+        self.name = f"hashing/{self.dim}"
 
     def reads(self, _text: str, /) -> float:
         """Always 1.0: spelling is compared in any script."""

@@ -16,6 +16,7 @@ import numpy as np
 
 from ..language.scripts import latin_share
 from ..model import Vector, Vectors
+from ..validate import check_part
 from . import local
 
 FILES = {
@@ -45,7 +46,7 @@ class MiniLM:
     dim = 384
 
     def __init__(self, *, source: Traversable | None = None) -> None:
-        self._source = source
+        self._source = None if source is None else check_part("source", source, "a folder, such as a Path", "joinpath")
         self._embed = local.OneByOne(self._load, self.dim)
 
     def reads(self, text: str, /) -> float:

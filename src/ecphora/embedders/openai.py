@@ -9,9 +9,10 @@ from typing import Any
 
 import numpy as np
 
-from ..errors import EmbedderUnavailable, InvalidInput, WrongVector
+from ..errors import EmbedderUnavailable, WrongVector
 from ..model import Vectors
 from ..served import OPENAI, Server, sendable
+from ..validate import check_count, check_name, check_optional_count, check_string
 
 
 class OpenAIEmbedder:
@@ -37,8 +38,9 @@ class OpenAIEmbedder:
         cue_prefix: str = "",
         sleep: Callable[[float], None] = time.sleep,
     ) -> None:
-        if batch < 1:
-            raise InvalidInput(f"batch must be at least 1, not {batch}")
+        check_name("model", model)
+        check_string("document_prefix", document_prefix)
+        check_string("cue_prefix", cue_prefix)
         prefixes = f"({document_prefix}|{cue_prefix})" if document_prefix or cue_prefix else ""
         self.name = f"{model}@openai{prefixes}"
         self._model = model
@@ -53,8 +55,8 @@ class OpenAIEmbedder:
             fails="gives no vectors",
             sleep=sleep,
         )
-        self._dim = dim or 0
-        self._batch = batch
+        self._dim = check_optional_count("dim", dim) or 0
+        self._batch = check_count("batch", batch)
         self._document_prefix = document_prefix
         self._cue_prefix = cue_prefix
 

@@ -11,8 +11,9 @@ from typing import Any
 
 import numpy as np
 
-from ..errors import EmbedderUnavailable, InvalidInput, WrongVector
+from ..errors import EmbedderUnavailable, WrongVector
 from ..model import Vectors
+from ..validate import check_count, check_name, check_optional_name, check_string
 
 
 class SentenceTransformersEmbedder:
@@ -32,15 +33,17 @@ class SentenceTransformersEmbedder:
         cue_prefix: str = "",
         batch: int = 32,
     ) -> None:
-        if batch < 1:
-            raise InvalidInput(f"batch must be at least 1, not {batch}")
+        check_name("model", model)
+        check_optional_name("device", device)
+        check_string("document_prefix", document_prefix)
+        check_string("cue_prefix", cue_prefix)
         prefixes = f"({document_prefix}|{cue_prefix})" if document_prefix or cue_prefix else ""
         self.name = f"{model}@sentence-transformers{prefixes}"
         self._model = model
         self._device = device
         self._document_prefix = document_prefix
         self._cue_prefix = cue_prefix
-        self._batch = batch
+        self._batch = check_count("batch", batch)
         self._lock = Lock()
         self._encode: Callable[..., Any] | None = None
         self._dim = 0

@@ -2,7 +2,6 @@
 
 import base64
 import json
-import math
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -28,6 +27,7 @@ from ..model import (
     Vector,
 )
 from ..stages.claiming import CLAIM
+from ..validate import check_name, check_number
 
 T = TypeVar("T")
 Record = dict[str, Any]
@@ -140,9 +140,9 @@ def _node(item: Record, contents: Contents, number: int) -> None:
     text = "." if document is not None and node.text and not node.text.strip() else node.text
     names = (node.speaker, node.session, None, node.title, node.source, node.metadata, node.trust)
     encode.draft(Episode(text, None if kind in made else id_, *names), _LONG_AGO)
-    encode.checked_name("id", id_)
+    check_name("id", id_)
     if document is not None:
-        encode.checked_name("document", document)
+        check_name("document", document)
     if id_ in contents.lines:
         raise InvalidRecord(f"the node {id_!r} stood in line {contents.lines[id_]} already")
     contents.lines[id_] = number
@@ -160,7 +160,7 @@ def _edge(item: Record, contents: Contents, number: int) -> None:
     )
     taken.finish()
     if edge.evidence is not None:
-        encode.checked_name("evidence", edge.evidence)
+        check_name("evidence", edge.evidence)
     contents.mentioned += [(edge.src, number), (edge.dst, number)]
     contents.edges.append(edge)
 
@@ -185,7 +185,7 @@ def _access(item: Record, contents: Contents, number: int) -> None:
 
 def _forgotten(item: Record, contents: Contents, _: int) -> None:
     taken = _Fields(item)
-    gone = Forgotten(encode.checked_name("node", taken.text("node")), bytes.fromhex(taken.text("digest")))
+    gone = Forgotten(check_name("node", taken.text("node")), bytes.fromhex(taken.text("digest")))
     taken.finish()
     contents.forgotten.append(gone)
 
@@ -232,10 +232,7 @@ class _Fields:
         return None if text is None else moment(text)
 
     def number(self, name: str, default: float) -> float:
-        value = self._left.pop(name, default)
-        if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
-            raise InvalidRecord(f"{name} is {value!r}, not a finite number")
-        return float(value)
+        return check_number(name, self._left.pop(name, default))
 
     def metadata(self, name: str) -> Metadata:
         value: Metadata = self._given(name, dict, self._left.pop(name, {}))

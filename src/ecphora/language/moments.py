@@ -12,7 +12,7 @@ def moment(value: object, *, end: bool = False) -> datetime:
     ``InvalidTime`` for anything else.
     """
     if isinstance(value, datetime):
-        return value if value.tzinfo is not None else value.replace(tzinfo=UTC)
+        return value if value.utcoffset() is not None else value.replace(tzinfo=UTC)
     if isinstance(value, date):
         day = datetime(value.year, value.month, value.day, tzinfo=UTC)
         return day + (timedelta(days=1) - timedelta(microseconds=1)) if end else day

@@ -7,11 +7,12 @@ from pathlib import Path
 
 import numpy as np
 
-from ..errors import InvalidRecord
+from ..errors import InvalidInput, InvalidRecord
 from ..graph import TOUCHES, Graph
 from ..model import Touch, Vectors
 from ..stages import need
 from ..stages.sidenet import TEMPERATURE, Example, SideNet, step
+from ..validate import check_count, check_items, check_number, check_path, show
 from .files import Json, readable
 
 
@@ -35,6 +36,8 @@ def logged(graph: Graph) -> list[Example]:
     A question came with the memories that were brought back at its instant; of these were used what was logged so
     before the next question. Those of which all or none was used teach nothing, and are left out.
     """
+    if not isinstance(graph, Graph):
+        raise InvalidInput(f"graph is {show(graph)}; give memory.graph()")
     rows, touches, at = (graph.accesses[column] for column in ("rows", "touches", "at"))
     places, vectors = graph.vector_places, graph.vectors.view
     begins = np.flatnonzero((need.asked(graph) & (places >= 0))[rows] & (touches == TOUCHES.index(Touch.ENCODED)))
@@ -67,14 +70,25 @@ def learn(
     Nothing is left to chance, and a step depends on nothing but the net: training twice for one epoch is training for
     two, with a save and a load in between or not.
     """
+    if not isinstance(net, SideNet):
+        raise InvalidInput(f"net is {show(net)}; give a SideNet")
+    known = list(check_items("examples", examples, "a list of Example objects"))
+    if strange := [one for one in known if not isinstance(one, Example)]:
+        raise InvalidInput(f"one of examples is {show(strange[0])}; give Example objects")
+    epochs, batch = check_count("epochs", epochs, least=0), check_count("batch", batch)
+    rate, decay = check_number("rate", rate, least=0), check_number("decay", decay, least=0)
+    temperature = check_number("temperature", temperature, above=0)
     for _ in range(epochs):
-        for start in range(0, len(examples), batch):
-            net, _ = step(net, examples[start : start + batch], rate=rate, temperature=temperature, decay=decay)
+        for start in range(0, len(known), batch):
+            net, _ = step(net, known[start : start + batch], rate=rate, temperature=temperature, decay=decay)
     return net
 
 
-def save(net: SideNet, path: Path, provenance: Provenance) -> None:
+def save(net: SideNet, path: str | Path, provenance: Provenance) -> None:
     """Write a side network as JSON; read again, it is the same to the last bit."""
+    path = check_path("path", path)
+    if not isinstance(net, SideNet) or not isinstance(provenance, Provenance):
+        raise InvalidInput(f"{show(net)} and {show(provenance)} cannot be saved; give a SideNet and a Provenance")
     known: dict[str, Json] = {
         "embedder": provenance.embedder,
         "dim": provenance.dim,
@@ -85,8 +99,9 @@ def save(net: SideNet, path: Path, provenance: Provenance) -> None:
     path.write_text(readable({"provenance": known, "a": _listed(net.a), "b": _listed(net.b)}), encoding="utf-8")
 
 
-def load(path: Path) -> tuple[SideNet, Provenance]:
+def load(path: str | Path) -> tuple[SideNet, Provenance]:
     """Read a side network, and where it comes from; raises ``InvalidRecord`` where the file holds none."""
+    path = check_path("path", path)
     try:
         found = json.loads(path.read_text(encoding="utf-8"))
         known = found["provenance"]

@@ -12,10 +12,11 @@ from pathlib import Path
 from threading import Lock
 from typing import Any
 
-from ..errors import InvalidInput, LLMUnavailable
+from ..errors import LLMUnavailable
 from ..language.tokens import tokens
 from ..ports import Prompt, Reply
 from ..served import sendable
+from ..validate import check_count, check_path
 
 QUIET = -1
 """The engine's verbosity at which it prints nothing."""
@@ -40,15 +41,12 @@ class LlamaCpp:
         seed: int = 0,
     ) -> None:
         threads = max(1, (os.cpu_count() or 1) // 2) if threads is None else threads
-        if min(context, threads) < 1 or gpu_layers < 0:
-            given = f"not {context}, {threads} and {gpu_layers}"
-            raise InvalidInput(f"context and threads must be at least 1 and gpu_layers at least 0, {given}")
-        self._path = Path(path)
+        self._path = check_path("path", path)
         self.name = f"{self._path.stem}@llamacpp"
-        self._context = context
-        self._threads = threads
-        self._gpu_layers = gpu_layers
-        self._seed = seed
+        self._context = check_count("context", context)
+        self._threads = check_count("threads", threads)
+        self._gpu_layers = check_count("gpu_layers", gpu_layers, least=0)
+        self._seed = check_count("seed", seed, least=0)
         self._lock = Lock()
         self._engine: Any = None
 

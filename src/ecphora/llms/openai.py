@@ -13,6 +13,7 @@ from ..errors import InvalidInput, LLMUnavailable
 from ..language.tokens import tokens
 from ..ports import Prompt, Reply
 from ..served import OPENAI, Refusal, Server, sendable
+from ..validate import check_count, check_items, check_name, check_number
 
 SCHEMA, OBJECT, NOTHING = "json_schema", "json_object", "none"
 """How a reply's form is asked for: by its schema, as any JSON, or in words only."""
@@ -62,12 +63,13 @@ class OpenAIChat:
         retries: int = 2,
         sleep: Callable[[float], None] = time.sleep,
     ) -> None:
-        if min(prices) < 0:
-            raise InvalidInput(f"prices must not be negative, not {prices}")
-        self.name = f"{model}@openai"
+        pair = [check_number("a price", one, least=0) for one in check_items("prices", prices, "two numbers")]
+        if len(pair) != 2:
+            raise InvalidInput(f"prices has {len(pair)} numbers; give two, for a million tokens in and out")
+        self.name = f"{check_name('model', model)}@openai"
         self._model = model
-        self._prices = prices
-        self._seed = seed
+        self._prices = (pair[0], pair[1])
+        self._seed = check_count("seed", seed, least=0)
         self._dialect = Dialect()
         self._server = Server(
             model,

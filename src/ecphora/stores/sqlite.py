@@ -25,6 +25,7 @@ from ..errors import (
     StoreTooNew,
 )
 from ..model import MARKING, Access, Batch, Change, Edge, Forgotten, Link, Node, NodeId, ScopeInfo, Superseded, Touch
+from ..validate import check_count, check_path
 from . import rows
 from .commit import ALL_COLUMNS, Commit, Scope, made
 from .commit import scope as scope_of
@@ -35,6 +36,8 @@ WAIT = 20_000
 """Milliseconds to wait for another process's lock."""
 POLL = 0.005
 """Seconds between two tries to get it."""
+LONGEST_WAIT = 2**31 - 1
+"""The most milliseconds that SQLite can be told to wait."""
 CHUNK = 500
 """Ids asked for in one query."""
 
@@ -51,13 +54,13 @@ class SQLite:
     """
 
     def __init__(self, path: str | Path, *, wait: int = WAIT) -> None:
-        self.path = Path(path)
-        self._wait = wait
+        self.path = check_path("path", path)
+        self._wait = min(check_count("wait", wait, least=0), LONGEST_WAIT)
         self._lock = threading.RLock()
         self._db: apsw.Connection | None = None
         self._second: SQLite | None = None
         with self._translated():
-            self._db, self.read_only = _opened(self.path, wait)
+            self._db, self.read_only = _opened(self.path, self._wait)
 
     def close(self) -> None:
         """Let go of the file; closing twice is harmless."""

@@ -4,6 +4,7 @@ from importlib.metadata import entry_points
 
 from ..errors import UnknownName
 from ..ports import Strategy
+from ..validate import check_part, show
 from . import ecphory, eisa, synapse, synaptic, weave
 from .baselines import Bm25, Dense, Recency, Rrf
 from .fused import Fused
@@ -34,10 +35,10 @@ def known() -> list[str]:
 def by_name(strategy: str | Strategy) -> Strategy:
     """The strategy of a name; one that is a strategy already is passed through."""
     if not isinstance(strategy, str):
-        return strategy
+        return check_part("strategy", strategy, f"a name, such as one of {', '.join(BUILT_IN)}", "activate")
     if strategy in BUILT_IN or strategy in FAITHFUL:
         return BUILT_IN.get(strategy) or FAITHFUL[strategy]
     for point in entry_points(group=GROUP, name=strategy):
         loaded: Strategy = point.load()()
         return loaded
-    raise UnknownName(f"no strategy is called {strategy!r}; choose one of {', '.join([*known(), *FAITHFUL])}")
+    raise UnknownName(f"no strategy is called {show(strategy)}; choose one of {', '.join([*known(), *FAITHFUL])}")

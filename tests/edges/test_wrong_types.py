@@ -1,0 +1,293 @@
+"""Whatever is handed to a public call, one of our own errors comes out or none, and then nothing was written."""
+
+import inspect
+import io
+from collections.abc import Callable, Iterator, Mapping
+from datetime import timedelta
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import ecphora
+from ecphora import Episode, Filter, Guest, Memory, Trigger, errors, learn
+from ecphora.embedders.hashing import Hashing
+from ecphora.errors import EcphoraError, InvalidInput
+from ecphora.stages.sidenet import Example, SideNet
+from ecphora.testing import NOON, FakeClock, sample_vector
+
+
+class Odd:
+    """Something of no use, of which not even the name can be printed."""
+
+    def __repr__(self) -> str:
+        return "half a smile \ud83d"
+
+
+class Silent:
+    """Something that cannot be shown at all."""
+
+    def __repr__(self) -> str:
+        raise RuntimeError("no")
+
+
+WRONG: tuple[Any, ...] = (
+    None, True, False, 0, -1, 3, 10**30, 10**5000, 0.5, float("nan"), float("inf"), -0.0, 1 + 2j, "", "x", "3",
+    "\ud83d", "a\0b", b"x", bytearray(b"x"), [], ["x"], [5], [None], [["x"]], (), ("x", 5), {}, {"k": "v"},
+    {"k": [1]}, {1: 2}, {"x"}, frozenset({5}), object(), Odd(), Silent(), int, Hashing, Memory, len, lambda: None,
+    NOON, NOON.date(), NOON.replace(tzinfo=None), timedelta(1), timedelta(-1), range(2), np.int64(3), np.float32(0.5),
+    np.bool_(1), np.zeros(2), np.array(["x"]), np.array(object()), Path("x"), io.StringIO("x"), io.BytesIO(b"x"),
+    Episode("x"), Episode(5), Episode("Ana.", id=5, trust=[], metadata=3),  # type: ignore[arg-type]
+    Filter(), Filter(speakers=5), Filter(speakers=[5]), Filter(sessions={"a": 1}), Filter(sources=b"x"),  # type: ignore[arg-type]
+    Filter(metadata=5), Filter(metadata={"k": [1]}), Filter(after=5), Filter(before="x"), Filter(after=float("nan")),  # type: ignore[arg-type,dict-item]
+    Trigger(), Hashing(8), FakeClock(),
+)  # fmt: skip
+"""What is wrong almost anywhere, and here and there right."""
+ITERATORS: tuple[Callable[[], Any], ...] = (lambda: iter([5]), lambda: iter("x"), lambda: (one for one in (b"x", None)))
+"""Makers of what can be gone through once."""
+
+
+def wrong() -> Iterator[Any]:
+    """Every wrong value."""
+    yield from WRONG
+    for make in ITERATORS:
+        yield make()
+
+
+def shown(value: Any) -> str:
+    try:
+        return ascii(value)[:60]
+    except Exception:  # noqa: BLE001
+        return f"a {type(value).__name__}"
+
+
+def raw(calls: Mapping[str, Callable[[], object]], state: Callable[[], object]) -> list[str]:
+    """The calls that end in an error that is not ours, or change the state and raise."""
+    found = []
+    for name, call in calls.items():
+        before = state()
+        try:
+            call()
+        except EcphoraError as error:
+            if state() != before:
+                found.append(f"{name}: {error} (something was written)")
+            message = str(error).encode("utf-8", "replace").decode()
+            if message != str(error) or not 0 < len(message) < 500:
+                found.append(f"{name}: an error that cannot be printed, or of {len(message)} characters")
+        except Exception as error:  # noqa: BLE001
+            found.append(f"{name}: {type(error).__name__}: {str(error)[:80]}")
+    return found
+
+
+def with_wrong(function: Callable[..., object], needed: Mapping[str, Any]) -> dict[str, Callable[[], object]]:
+    """A function called with every wrong value for each of its parameters, the others as needed."""
+    calls: dict[str, Callable[[], object]] = {}
+    for one in inspect.signature(function).parameters.values():
+        if one.kind is one.VAR_KEYWORD:
+            continue
+        for number, value in enumerate(wrong()):
+            if one.name == "epochs" and isinstance(value, int) and value > 10:
+                continue  # right, and never done
+            given = {**needed, one.name: value}
+            first = () if one.kind is not one.POSITIONAL_ONLY else (given.pop(one.name),)
+            calls[f"{one.name}={shown(value)} ({number})"] = partial(function, *first, **given)
+    return calls
+
+
+# ---- every method of Memory
+
+
+@pytest.fixture
+def memory(tmp_path: Path) -> Iterator[Memory]:
+    with Memory(tmp_path / "memory.db", embedder=Hashing(16), clock=FakeClock()) as opened:
+        opened.remember(
+            [
+                Episode("Ana lives in Porto.", id="porto", speaker="Ana"),
+                Episode("Ben has a boat.", id="boat", speaker="Ben", happened_at="2026-02-01"),
+            ]
+        )
+        yield opened
+
+
+QUESTION = "Where does Ana live?"
+NEEDED: dict[str, dict[str, Any]] = {
+    "answer": {"question": QUESTION},
+    "archive": {"ids": "porto"},
+    "cue": {"question": QUESTION},
+    "export": {"out": io.StringIO()},
+    "feedback": {"used": ["porto"]},
+    "get": {"id": "porto"},
+    "history": {"id": "porto"},
+    "import_": {"lines": []},
+    "merge": {"name": "Ana", "other": "Ben"},
+    "protect": {"ids": "porto"},
+    "recall": {"question": QUESTION},
+    "reject": {"old": "porto", "new": "boat"},
+    "remember": {"what": "Something else."},
+    "unmerge": {"name": "Ana", "other": "Ben"},
+    "why_not": {"question": QUESTION, "id": "boat"},
+}
+"""What a call needs to be right but for one parameter."""
+METHODS = sorted(name for name in dir(Memory) if not name.startswith("_") and inspect.isfunction(getattr(Memory, name)))
+
+
+@pytest.mark.parametrize("name", [name for name in METHODS if name != "close"])
+def test_every_method_takes_wrong_values_for_what_they_are(name: str, memory: Memory) -> None:
+    needed = dict(NEEDED.get(name, {}))
+    if name == "feedback":
+        needed["found"] = memory.recall(QUESTION)
+    found = raw(with_wrong(getattr(memory, name), needed), lambda: memory._writer().graph().revision)
+    assert found == []
+
+
+def test_what_answer_hands_on_is_checked(memory: Memory) -> None:
+    wrongs: tuple[dict[str, Any], ...] = (
+        {"limit": "3"},
+        {"strategy": 5},
+        {"where": "Ana"},
+        {"as_of": 5},
+        {"touch": ""},
+    )
+    for given in wrongs:
+        with pytest.raises(InvalidInput, match="give"):
+            memory.answer(QUESTION, **given)
+
+
+# ---- what else is public
+
+
+def closed(make: Callable[..., object]) -> Callable[..., None]:
+    """Makes something and closes it again."""
+
+    def made(*args: Any, **given: Any) -> None:
+        close = getattr(make(*args, **given), "close", None)
+        if close is not None:
+            close()
+
+    made.__signature__ = inspect.signature(make)  # type: ignore[attr-defined]
+    return made
+
+
+NET = SideNet(np.zeros((16, 2), np.float32), np.zeros((16, 2), np.float32))
+EXAMPLE = Example(sample_vector("a"), sample_vector("b")[None], sample_vector("c")[None])
+OPEN: dict[str, tuple[Callable[..., object], dict[str, Any]]] = {
+    "Episode": (Episode, {"text": "x"}),
+    "Filter": (Filter, {}),
+    "Guest": (Guest, {"llm": ecphora.OpenAIChat("m")}),
+    "Hashing": (Hashing, {}),
+    "E5": (ecphora.E5, {}),
+    "LlamaCpp": (ecphora.LlamaCpp, {"path": "x.gguf"}),
+    "Memory": (Memory, {"path": "memory.db", "embedder": Hashing(16)}),
+    "MiniLM": (ecphora.MiniLM, {}),
+    "OpenAIChat": (ecphora.OpenAIChat, {"model": "m"}),
+    "OpenAIEmbedder": (ecphora.OpenAIEmbedder, {"model": "m"}),
+    "SQLite": (ecphora.SQLite, {"path": "memory.db"}),
+    "SentenceTransformersEmbedder": (ecphora.SentenceTransformersEmbedder, {"model": "m"}),
+    "Trigger": (Trigger, {}),
+    "learn": (learn.learn, {"net": NET, "examples": [EXAMPLE], "epochs": 1}),
+    "load": (learn.load, {"path": "net.json"}),
+    "logged": (learn.logged, {}),
+    "reembed": (ecphora.reembed, {"path": "memory.db", "embedder": Hashing(16)}),
+    "save": (learn.save, {"net": NET, "path": "net.json", "provenance": learn.Provenance("hashing/16", 16, "", "")}),
+}
+"""What can be made or called, and what that needs to be right but for one parameter."""
+
+
+@pytest.mark.parametrize("name", OPEN)
+def test_what_else_is_public_takes_wrong_values_for_what_they_are(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    function, needed = OPEN[name]
+    assert raw(with_wrong(closed(function), needed), lambda: None) == []
+
+
+def test_a_wrong_path_makes_no_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    for wrong_one in ({"scope": 5}, {"clock": 5}, {"strategy": 5}, {"embedder": Hashing}, {"sleeps": "night"}):
+        with pytest.raises(InvalidInput, match="give"):
+            Memory("memory.db", **wrong_one)
+    assert list(tmp_path.iterdir()) == []
+
+
+# ---- what the errors say
+
+
+@pytest.mark.parametrize(
+    ("use", "mend"),
+    [
+        (lambda memory: memory.recall("Ana", limit="3"), "limit is '3'; give a whole number of at least 1"),
+        (lambda memory: memory.recall("Ana", limit=True), "limit is True; give a whole number"),
+        (lambda memory: memory.recall("Ana", limit=float("nan")), "limit is nan; give a whole number"),
+        (lambda memory: memory.recall("Ana", limit=2.0), "limit is 2.0; give a whole number"),
+        (lambda memory: memory.recall("Ana", budget="x"), "budget is 'x'; give a whole number"),
+        (lambda memory: memory.recall("Ana", strategy=5), "strategy is 5, .* give a name, such as one of fused"),
+        (lambda memory: memory.recall("Ana", where="Ana"), "where is 'Ana'; give a Filter"),
+        (lambda memory: memory.recall("Ana", where=Filter(speakers="")), "speakers is ''; give a text"),
+        (lambda memory: memory.recall("Ana", explain="no"), "explain is 'no'; give True or False"),
+        (lambda memory: memory.forget(5), "ids is 5; give an id, a str such as hit.id, or a list"),
+        (lambda memory: memory.forget(["porto", 5]), "one of ids is 5; an id is a str, such as hit.id"),
+        (lambda memory: memory.forget({"porto": 1}), "give an id, a str such as hit.id, or a list"),
+        (lambda memory: memory.forget(memory.recall("Ana")[0]), "ids is .*; give an id, a str such as hit.id"),
+        (lambda memory: memory.feedback("x", ["porto"]), "found is 'x'; give what recall returned"),
+        (lambda memory: memory.get(5), "id is 5; an id is a str"),
+        (lambda memory: memory.consolidate(seconds=-1), "seconds is -1; give a number above 0"),
+        (lambda memory: memory.consolidate(seconds=float("nan")), "seconds is nan; give a number above 0"),
+        (lambda memory: memory.consolidate(llm=Guest), "llm is the class Guest; give a language model"),
+        (lambda memory: memory.remember("x", trust=True), "trust is True; give a number from 0 to 1"),
+        (lambda memory: memory.remember("x", trust=None), "trust is None; give a number from 0 to 1"),
+        (lambda memory: memory.remember("x", metadata=()), "metadata is a tuple; give a mapping"),
+        (lambda memory: memory.remember("x", progress=lambda _: None), "give a function of two numbers"),
+        (lambda memory: memory.import_("dump.jsonl"), "lines is 'dump.jsonl'; give .*: a file opened as text"),
+        (lambda memory: memory.export(io.BytesIO()), "give a file opened as text"),
+        (lambda _: Trigger(pause=3600), "pause is 3600; give a timedelta above 0, or None"),  # type: ignore[arg-type]
+        (lambda _: Trigger(turns="5"), "turns is '5'; give a whole number"),  # type: ignore[arg-type]
+        (lambda _: Guest(5), "llm is 5, which has no method complete; give a language model"),  # type: ignore[arg-type]
+    ],
+)  # fmt: skip
+def test_the_error_names_what_was_given_and_the_mend(use: Callable[[Any], object], mend: str, memory: Memory) -> None:
+    before = memory.graph().nodes["ids"].tolist()
+    with pytest.raises(InvalidInput, match=mend):
+        use(memory)
+    assert memory.graph().nodes["ids"].tolist() == before
+
+
+@pytest.mark.parametrize("names", [[], (), set(), iter(())], ids=["list", "tuple", "set", "iterator"])
+def test_a_filter_without_names_is_no_filter_and_erases_nothing(names: Any, memory: Memory) -> None:
+    with pytest.raises(InvalidInput, match="an empty filter would erase the whole scope"):
+        memory.forget(where=Filter(speakers=names))
+    assert len(memory) == 2
+
+
+def test_a_filter_takes_any_list_of_names(memory: Memory) -> None:
+    for names in (["Ana"], {"Ana"}, ("Ana",), "Ana", (name for name in ["Ana"])):
+        found = memory.recall("Who?", where=Filter(speakers=names), touch=False)  # type: ignore[arg-type]
+        assert [hit.id for hit in found] == ["porto"]
+
+
+def test_numbers_of_numpy_are_numbers(memory: Memory) -> None:
+    assert len(memory.recall("Ana", limit=np.int64(1))) == 1  # type: ignore[arg-type]
+    assert len(memory.recall("Ana", limit=10**30, budget=10**500)) == 2
+    memory.remember("It rains.", id="rain", trust=np.float32(0.5))  # type: ignore[arg-type]
+    assert memory.get("rain").trust == 0.5  # type: ignore[union-attr]
+
+
+@pytest.mark.parametrize("now", [None, 5, NOON.replace(tzinfo=None)], ids=repr)
+def test_a_clock_without_a_zone_is_told_so(now: Any, tmp_path: Path) -> None:
+    with (
+        Memory(tmp_path / "memory.db", embedder=Hashing(16), clock=lambda: now) as memory,
+        pytest.raises(InvalidInput, match="let it give a datetime with a zone"),
+    ):
+        memory.remember("It rains.")
+
+
+# ---- the errors
+
+
+def test_every_error_is_public() -> None:
+    ours = {name: one for name, one in vars(errors).items() if inspect.isclass(one) and issubclass(one, EcphoraError)}
+    assert len(ours) > 20
+    assert {name: getattr(ecphora, name, None) for name in ours} == ours
+    assert set(ours) <= set(ecphora.__all__)
