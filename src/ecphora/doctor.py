@@ -66,13 +66,14 @@ Making = Callable[[str], Embedder]
 def examine(path: Path, *, fix: bool = False, embedder: Making | None = None) -> Report:
     """Look through a file, and with ``fix`` mend what can be mended without loss, each thing in one transaction.
 
-    ``embedder`` makes the embedder of a scope, to embed texts whose vectors are missing; without one they are only
-    reported. Raises ``StoreReadOnly`` if there is no such file or it may not be read.
+    A file that is no memory is reported and left as it is. ``embedder`` makes the embedder of a scope, to embed texts
+    whose vectors are missing; without one they are only reported. Raises ``StoreReadOnly`` if there is no such file or
+    it may not be read.
     """
     path = Path(path)
     if not path.is_file():
         raise StoreReadOnly(f"there is no file {path}; name a memory with --db")
-    findings = [*_rights(path, fix=fix), *_log(path, fix=fix)]
+    findings: list[Finding] = []
     scopes: list[Kept] = []
     texts = 0
     try:
@@ -80,7 +81,10 @@ def examine(path: Path, *, fix: bool = False, embedder: Making | None = None) ->
         finding = _format(found, fix=fix)
         if finding is not None:
             findings.append(finding)
+        if found.ours:
+            findings += _rights(path, fix=fix)
         if finding is None or finding.fixed:
+            findings += _log(path, fix=fix)
             store = Repair(path)
             try:
                 doctor = _Doctor(store, embedder, fix=fix and not store.read_only)
@@ -135,11 +139,11 @@ def _log(path: Path, *, fix: bool) -> Iterator[Finding]:
 
 def _format(found: Format, *, fix: bool) -> Finding | None:
     """A format that is not today's; the store upgrades an older one when it opens it to write."""
+    if not found.ours:
+        return Finding(Severity.ERROR, "the file is a database of another program, or none yet", "name another file")
     if found.version > found.newest:
         what = f"the file has format {found.version}, this version reads up to {found.newest}"
         return Finding(Severity.ERROR, what, "upgrade ecphora")
-    if not found.ours:
-        return Finding(Severity.ERROR, "the file is a database of another program, or none yet", "name another file")
     if found.version < found.newest:
         what = f"the file has the older format {found.version} of {found.newest}"
         return Finding(Severity.WARNING, what, f"any use of it upgrades it, or {FIX}", fixed=fix)

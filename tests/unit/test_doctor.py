@@ -2,6 +2,7 @@
 
 import os
 import stat
+from collections.abc import Callable
 from pathlib import Path
 
 import apsw
@@ -13,6 +14,7 @@ from ecphora.embedders.hashing import Hashing
 from ecphora.errors import StoreReadOnly
 from ecphora.memory import Memory
 from ecphora.ports import Embedder
+from ecphora.stores.repair import file_format
 
 TEXTS = ["Ana moved to Porto.", "Bo met Ana in Lisbon.", "It rained.", "A long walk with Bo. " * 100]
 
@@ -177,6 +179,46 @@ def test_a_file_that_cannot_be_mended_is_said_to_be_so(path: Path, make: object,
     assert report.findings[0].severity == Severity.ERROR
     assert not report.sound
     assert path.read_bytes() == before
+
+
+@pytest.mark.skipif(os.name == "nt", reason="no such rights there")
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda path: path.write_text("# Notes\n\nNo database at all.\n"),
+        lambda path: path.write_bytes(b""),
+        lambda path: break_(path, "PRAGMA journal_mode = delete", "CREATE TABLE t (x)", "PRAGMA user_version = 99"),
+        lambda path: break_(path, "PRAGMA journal_mode = wal", "CREATE TABLE t (x)"),
+    ],
+)
+def test_what_is_no_memory_is_not_touched(tmp_path: Path, make: Callable[[Path], None]) -> None:
+    path = tmp_path / "other.db"
+    make(path)
+    path.chmod(0o644)
+    before = {file.name: (file.read_bytes(), file.stat().st_mode) for file in tmp_path.iterdir()}
+    report = examine(path, fix=True, embedder=making)
+    assert [finding.severity for finding in report.findings] == [Severity.ERROR], "one finding, and none of its rights"
+    assert {file.name: (file.read_bytes(), file.stat().st_mode) for file in tmp_path.iterdir()} == before
+
+
+def test_a_memory_that_stands_in_its_log_alone_is_known(tmp_path: Path) -> None:
+    path, copy = tmp_path / "a.db", tmp_path / "copy.db"
+    with Memory(path, embedder=Hashing(32)) as memory:
+        memory.remember(TEXTS)
+        for suffix in ("", "-wal"):  # as a killed process leaves it: nothing was moved into the file yet
+            Path(f"{copy}{suffix}").write_bytes(Path(f"{path}{suffix}").read_bytes())
+    assert copy.read_bytes()[68:72] == bytes(4)
+    assert file_format(copy) == file_format(path)
+    assert (report := examine(copy, fix=True)).sound
+    assert report.texts >= len(TEXTS)
+
+
+def test_a_log_of_another_life_of_the_file_says_nothing(path: Path) -> None:
+    log = Path(f"{path}-wal")
+    log.write_bytes(os.urandom(32 + 3 * (24 + 4096)))
+    assert file_format(path).ours
+    log.write_bytes(b"short")
+    assert file_format(path).ours
 
 
 def test_a_broken_page_is_an_error_that_names_the_way_out(path: Path) -> None:

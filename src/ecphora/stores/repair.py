@@ -2,7 +2,9 @@
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from io import SEEK_CUR, BytesIO
 from pathlib import Path
+from typing import BinaryIO
 
 import apsw
 
@@ -13,6 +15,11 @@ from .sqlite import APPLICATION_ID, SQLite, _migrations
 
 _POINTING = {"vector": ("node",), "edge": ("src", "dst"), "superseded": ("node",), "access": ("node",)}
 """Tables whose rows belong to nodes, and the columns that name them."""
+_MAGIC, _HEAD = b"SQLite format 3\0", 100
+_VERSION_AT, _OWNER_AT = 60, 68
+"""Where ``user_version`` and ``application_id`` stand in a database's head, https://www.sqlite.org/fileformat2.html."""
+_LOG_HEAD, _FRAME_HEAD = 32, 24
+_FIRST_PAGE, _NO_COMMIT = (1).to_bytes(4, "big"), bytes(4)
 _BARE = ", ".join(f"'{kind.value}'" for kind in sorted(UNEMBEDDED))
 
 
@@ -26,20 +33,41 @@ class Format:
 
 
 def file_format(path: Path) -> Format:
-    """Read a file's format without changing it; raises ``StoreDamaged`` where it is no SQLite database."""
+    """Read a file's format from its bytes: SQLite is not asked, since it makes files beside one that it opens.
+
+    Raises ``StoreDamaged`` where it is no SQLite database, ``StoreReadOnly`` where it may not be read.
+    """
     try:
-        db = apsw.Connection(
-            f"{path.absolute().as_uri()}?mode=ro", flags=apsw.SQLITE_OPEN_READONLY | apsw.SQLITE_OPEN_URI
-        )
-        try:
-            owner, version = int(db.pragma("application_id")), int(db.pragma("user_version"))
-        finally:
-            db.close()
-    except (apsw.NotADBError, apsw.CorruptError) as error:
-        raise StoreDamaged(f"{path} is no SQLite file, or a broken one ({error})") from error
-    except apsw.Error as error:
+        with path.open("rb") as file:
+            head = file.read(_HEAD)
+        log = path.with_name(f"{path.name}-wal")
+        if head and not head.startswith(_MAGIC):
+            raise StoreDamaged(f"{path} is no SQLite file, or a broken one")
+        with log.open("rb") if log.is_file() else BytesIO() as frames:
+            head = _logged_head(frames) or head
+    except OSError as error:
         raise StoreReadOnly(f"{path} cannot be read ({error}); check its rights") from error
+    owner, version = (int.from_bytes(head[at : at + 4], "big") for at in (_OWNER_AT, _VERSION_AT))
     return Format(owner == APPLICATION_ID, version, len(_migrations()))
+
+
+def _logged_head(log: BinaryIO) -> bytes:
+    """The head of a database as the last transaction in its write-ahead log left it; empty where none touched it.
+
+    The format: https://www.sqlite.org/fileformat2.html#walformat. Checksums are not verified.
+    """
+    opening = log.read(_LOG_HEAD)
+    page_size, salts = int.from_bytes(opening[8:12], "big"), opening[16:24]
+    seen = committed = b""
+    while len(frame := log.read(_FRAME_HEAD)) == _FRAME_HEAD and frame[8:16] == salts and page_size >= _HEAD:
+        if frame[:4] == _FIRST_PAGE:
+            seen = log.read(_HEAD)
+            log.seek(page_size - _HEAD, SEEK_CUR)
+        else:
+            log.seek(page_size, SEEK_CUR)
+        if frame[4:8] != _NO_COMMIT:
+            committed = seen
+    return committed
 
 
 @dataclass(frozen=True, slots=True)
