@@ -3,7 +3,7 @@
 import os
 import sys
 import tempfile
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import contextmanager
 from importlib import import_module
 from pathlib import Path
@@ -29,11 +29,11 @@ from .desk import (
     recollected,
     shared,
 )
-from .errors import InvalidInput, InvalidRecord, InvalidText
+from .errors import InvalidInput, InvalidText
 
 if TYPE_CHECKING:
     from .memory import Memory
-    from .model import Episode, Filter
+    from .model import Filter, Remembered
 
 MANY = 16
 """Texts from which a progress bar is shown."""
@@ -60,8 +60,19 @@ def main(*, traceback: bool) -> None:
 
 @main.command()
 @click.argument("texts", nargs=-1, metavar="[TEXT]...")
-@click.option("--jsonl", is_flag=True, help="Read stdin as JSON Lines: objects with text, id, speaker, happened_at ...")
+@click.option("--text", "literal", multiple=True, metavar="TEXT", help="A text, even if it names a file; repeatable.")
+@click.option(
+    "--file",
+    "files",
+    multiple=True,
+    metavar="PATH",
+    help="Remember Markdown and text files (.md, .markdown, .txt, .text): a path, a pattern such as 'notes/*.md', or "
+    "with --recursive a folder; may be repeated.",
+)
+@click.option("--recursive", is_flag=True, help="Read folders of --file, with all below them.")
+@click.option("--lines", is_flag=True, help="Read stdin line by line.  [default: by paragraph]")
 @click.option("--whole", is_flag=True, help="Read the whole of stdin as one text.")
+@click.option("--jsonl", is_flag=True, help="Read stdin as JSON Lines: objects with text, id, speaker, happened_at ...")
 @click.option("--id", "id_", metavar="ID", help="Your own name for the memory.")
 @click.option("--speaker", metavar="NAME", help="Who said it.")
 @click.option("--session", metavar="NAME", help="The conversation or file it belongs to.")
@@ -77,8 +88,12 @@ def remember(
     desk: Desk,
     *,
     texts: tuple[str, ...],
-    jsonl: bool,
+    literal: tuple[str, ...],
+    files: tuple[str, ...],
+    recursive: bool,
+    lines: bool,
     whole: bool,
+    jsonl: bool,
     id_: str | None,
     at: str | None,
     meta: dict[str, Any],
@@ -86,23 +101,44 @@ def remember(
     restore: bool,
     **named: str | None,
 ) -> None:
-    """Remember texts: the arguments, or stdin line by line.
+    """Remember texts: the arguments, files, or stdin by paragraph.
 
-    The file is made on first use. Remembering the same twice is harmless.
+    The file is made on first use. Remembering the same twice is harmless. A file is one memory: its source is the path,
+    its title the file's name, and it happened when the file was last changed, unless --at says else. In prose from
+    stdin, blank lines part the memories. A program that passes on what it was told should use --text or stdin: a TEXT
+    that names a file is an error.
     """
+    from . import intake, text_files
     from .terminal import progress
 
     given = {"id": id_, "happened_at": at, "metadata": meta, "supersedes": supersedes, **named}
-    episodes = _episodes(texts, {key: value for key, value in given.items() if value}, jsonl=jsonl, whole=whole)
+    given = {key: value for key, value in given.items() if value}
+    forms = [form for form, on in (("lines", lines), ("whole", whole), ("jsonl", jsonl)) if on]
+    if files or recursive:
+        if texts or literal or forms or not files:
+            raise click.UsageError("--file PATH [--recursive] stands for itself: no TEXT, --lines, --whole or --jsonl")
+        episodes = intake.of_files(desk, files, given, recursive=recursive)
+    elif literal or texts not in {(), ("-",)}:
+        if forms:
+            raise click.UsageError(f"--{forms[0]} says how stdin is read; give no TEXT beside it")
+        episodes = intake.of_arguments(texts, literal, given)
+    else:
+        episodes = intake.of_stdin(forms, given, asked=bool(texts))
     if id_ is not None and len(episodes) > 1:
         raise InvalidInput(f"one id, {id_!r}, for {len(episodes)} texts; give ids with --jsonl")
     bar = progress(desk.err, "remembering", shown=desk.watched and len(episodes) >= MANY)
     with desk.memory(new=True, embeds=True) as memory, bar as told:
+        if files and at is None:
+            episodes = [text_files.with_known_time(memory, episode) for episode in episodes]
         done = memory.remember(episodes, restore=restore, progress=told)
+    _tell_remembered(desk, done)
+
+
+def _tell_remembered(desk: Desk, done: "Remembered") -> None:
     if desk.as_json:
         desk.json({name: list(getattr(done, name)) for name in ("ids", "new", "known", "refused")})
         return
-    if len(episodes) == 1:
+    if len(done.ids) == 1:
         word = "remembered" if done.new else "known already" if done.known else "forgotten before, so refused"
         click.echo(f"{word}: {done.id}")
     else:
@@ -110,51 +146,6 @@ def remember(
         click.echo(", ".join(f"{count:,} {word}" for count, word in counts if count) or "nothing to remember")
     if done.refused:
         desk.remark(f"refused, because forgotten on purpose (--restore takes them): {', '.join(done.refused[:10])}")
-
-
-def _episodes(texts: Sequence[str], given: dict[str, Any], *, jsonl: bool, whole: bool) -> list["Episode"]:
-    """What to remember: from the arguments, or from stdin."""
-    from .model import Episode
-
-    piped = not texts or texts == ("-",)
-    if (jsonl or whole) and (not piped or (jsonl and whole)):
-        raise click.UsageError("--jsonl and --whole say how stdin is read: give one of them, and no TEXT")
-    if not texts and sys.stdin.isatty():
-        raise click.UsageError('nothing to remember: give a TEXT, or pipe texts in; e.g. ecphora remember "..."')
-    if not piped:
-        return [Episode(**{**given, "text": text}) for text in texts]
-    read = read_stdin()
-    if jsonl:
-        return _from_lines(read.split("\n"), given)
-    found = [read] if whole else [line for line in read.splitlines() if line.strip()]
-    if not found:
-        raise InvalidText("stdin holds no text")
-    return [Episode(**{**given, "text": text}) for text in found]
-
-
-def _from_lines(lines: Iterable[str], given: dict[str, Any]) -> list["Episode"]:
-    """Check JSON Lines line by line, so that what is wrong has its number; fields left out are as the options say."""
-    from . import encode
-    from .graph import EPOCH
-    from .interchange.records import json_object
-    from .model import Episode
-
-    episodes = []
-    for number, line in enumerate(lines, 1):
-        if not line.strip():
-            continue
-        try:
-            record = json_object(line)
-            unknown = record.keys() - set(Episode.__dataclass_fields__)
-            if unknown:
-                known = ", ".join(Episode.__dataclass_fields__)
-                raise InvalidRecord(f"there is no field {', '.join(sorted(map(repr, unknown)))}; there are {known}")
-            episode = Episode(**{**given, "text": None, **record})
-            encode.draft(episode, EPOCH)
-        except InvalidInput as error:
-            raise InvalidRecord(f"line {number}: {error}") from error
-        episodes.append(episode)
-    return episodes
 
 
 # ---- recall

@@ -70,8 +70,9 @@ def test_remember_says_what_is_new_known_and_refused() -> None:
     assert ecphora("remember", "Two.", "Three.").stdout == "2 remembered\n"
 
 
-def test_remember_reads_stdin_by_line_whole_and_as_json_lines() -> None:
-    assert len(answer("remember", stdin="One.\n\nTwo.\r\n")["new"]) == 2
+def test_remember_reads_stdin_by_paragraph_by_line_whole_and_as_json_lines() -> None:
+    assert len(answer("remember", stdin="One,\nnot two.\n\nTwo.\r\n")["new"]) == 2
+    assert len(answer("remember", "--lines", stdin="One,\nbut two.\n\n")["new"]) == 2
     assert len(answer("remember", "-", stdin="Three.\n")["new"]) == 1
     assert len(answer("remember", "--whole", stdin="Four.\nFive.\n")["new"]) == 1
     lines = '{"text": "Six.", "id": "6", "speaker": "Ana"}\n\n{"text": "Seven.", "id": "7", "metadata": {"a": 1}}\n'
@@ -435,7 +436,7 @@ def test_a_lone_surrogate_in_the_arguments_is_an_error_not_a_crash() -> None:
 
 
 def test_a_reader_that_leaves_is_not_an_error() -> None:
-    run("remember", stdin="\n".join(f"Text number {n} about Porto." for n in range(600)).encode())
+    run("remember", "--lines", stdin="\n".join(f"Text number {n} about Porto." for n in range(600)).encode())
     process = subprocess.Popen([ECPHORA, "export"], stdout=subprocess.PIPE, stderr=subprocess.PIPE)
     assert process.stdout is not None
     assert process.stderr is not None
@@ -447,7 +448,7 @@ def test_a_reader_that_leaves_is_not_an_error() -> None:
 
 
 def test_stdout_stays_clean_in_a_pipe_and_without_unicode() -> None:
-    done = run("remember", "--json", stdin=b"One in Porto.\nTwo.\n" * 20)
+    done = run("remember", "--json", "--lines", stdin=b"One in Porto.\nTwo.\n" * 20)
     assert len(json.loads(done.stdout)["new"]) == 2
     assert done.stderr == b""
     plain = run("recall", "Porto", NO_COLOR="1", PYTHONIOENCODING="ascii")
@@ -522,5 +523,5 @@ def test_embedders_by_setting_and_by_name() -> None:
 
 
 def test_the_progress_bar_is_not_shown_to_pipes() -> None:
-    assert ecphora("remember", stdin="\n".join(f"Text {n}" for n in range(40))).stderr == ""
+    assert ecphora("remember", "--lines", stdin="\n".join(f"Text {n}" for n in range(40))).stderr == ""
     assert io.StringIO().isatty() is False
