@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from . import encode
+from . import encode, validate
 from .errors import InvalidInput, InvalidText
 from .graph import EPOCH
 from .memory import Memory
@@ -67,8 +67,8 @@ def read(path: Path, given: Mapping[str, Any]) -> Episode | None:
     named = str(path).encode("utf-8", "backslashreplace").decode()
     try:
         status = path.stat()
-        if status.st_size > _BYTES * encode.LONGEST:
-            raise InvalidText(f"{named} has {status.st_size:,} bytes; a text may have {encode.LONGEST:,} characters")
+        if status.st_size > _BYTES * validate.LONGEST:
+            raise InvalidText(f"{named} has {status.st_size:,} bytes; a text may have {validate.LONGEST:,} characters")
         text = path.read_bytes().decode("utf-8-sig")
     except OSError as error:
         raise InvalidText(f"{named} cannot be read ({error.strerror or error}); nothing was remembered") from error
