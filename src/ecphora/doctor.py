@@ -22,6 +22,8 @@ OTHERS = 0o077
 """The rights of anybody but the owner."""
 BATCH = 512
 """Texts embedded and committed together."""
+SHOWN = 20
+"""Rows that are named one by one."""
 FIX = "ecphora doctor --fix"
 COPY = "restore a copy, or import an export into a new file"
 
@@ -164,6 +166,7 @@ class _Doctor:
         yield from self._dangling()
         yield from self._faults()
         self.scopes = self.store.kept()
+        yield from self._unreadable()
         yield from self._unmentioned()
         yield from self._superfluous()
         for scope in self.scopes:
@@ -190,6 +193,20 @@ class _Doctor:
         for fault, count in faults.items():
             times = f" ({count} times)" if count > 1 else ""
             yield Finding(Severity.ERROR, f"SQLite says: {fault}{times}", mends, fixed=fault not in left)
+
+    def _unreadable(self) -> Iterator[Finding]:
+        """Rows with which no memory can be opened."""
+        found = self.store.unreadable()
+        if found and self.fix:
+            self.store.mend_times()
+        left = self.store.unreadable() if found and self.fix else found
+        mend = f"{FIX} takes the nearest time that is known; for anything else, {COPY}"
+        told = list(dict.fromkeys([*left, *found]))  # a row may be unreadable for a second reason
+        for what in told[:SHOWN]:
+            yield Finding(Severity.ERROR, what, mend, fixed=what not in left)
+        if told[SHOWN:]:
+            what = f"{len(told) - SHOWN:,} more rows cannot be read"
+            yield Finding(Severity.ERROR, what, mend, fixed=len(left) <= SHOWN)
 
     def _unmentioned(self) -> Iterator[Finding]:
         count = self.store.unmentioned()
@@ -219,20 +236,24 @@ class _Doctor:
             )
 
     def _vectors(self, scope: Kept) -> Iterator[Finding]:
-        """Texts without a vector of the scope's model, or with one of another size."""
-        lacking = self.store.unvectored(scope.name)
-        if not lacking:
-            return
-        what = f"scope {scope.name!r}: {len(lacking)} texts have no vector of {scope.embedder!r} of the right size"
-        finding = Finding(Severity.WARNING, what, FIX)
-        if self.fix:
-            try:
-                self._embed(scope, lacking)
-            except (EmbedderError, InvalidInput) as error:
-                finding = replace(finding, mend=str(error))
-            else:
-                finding = replace(finding, fixed=True)
-        yield finding
+        """Texts without a vector of the scope's model, or with a damaged one."""
+        lacking, damaged = self.store.unvectored(scope.name), self.store.damaged_vectors(scope.name)
+        named = ", ".join(map(repr, damaged[:SHOWN])) + (" ..." if len(damaged) > SHOWN else "")
+        told = {
+            f"{len(lacking)} texts have no vector of {scope.embedder!r}": lacking,
+            f"the vectors of {len(damaged)} texts are not finite, or of a wrong size: {named}": damaged,
+        }
+        for what, nodes in told.items():
+            finding = Finding(Severity.WARNING, f"scope {scope.name!r}: {what}", FIX)
+            if nodes and self.fix:
+                try:
+                    self._embed(scope, nodes)
+                except (EmbedderError, InvalidInput) as error:
+                    finding = replace(finding, mend=str(error))
+                else:
+                    finding = replace(finding, fixed=True)
+            if nodes:
+                yield finding
 
     def _embed(self, scope: Kept, lacking: list[str]) -> None:
         if self._making is None or scope.embedder is None:

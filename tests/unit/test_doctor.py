@@ -11,12 +11,18 @@ import pytest
 from ecphora import doctor
 from ecphora.doctor import Severity, examine
 from ecphora.embedders.hashing import Hashing
+from ecphora.encode import draft
 from ecphora.errors import StoreReadOnly
 from ecphora.memory import Memory
+from ecphora.model import Episode
 from ecphora.ports import Embedder
 from ecphora.stores.repair import file_format
+from ecphora.testing import NOON
 
 TEXTS = ["Ana moved to Porto.", "Bo met Ana in Lisbon.", "It rained.", "A long walk with Bo. " * 100]
+
+
+FIRST = draft(Episode(TEXTS[0], speaker="Ana"), NOON).id
 
 
 def making(name: str) -> Embedder:
@@ -85,8 +91,35 @@ def test_a_file_that_is_not_there_is_an_error_and_not_made(tmp_path: Path) -> No
         (
             ["UPDATE vector SET value = x'003c003c' WHERE node = 1 AND scope = 2"],
             Severity.WARNING,
-            "scope 'other': 1 texts have no",
+            f"scope 'other': the vectors of 1 texts are not finite, or of a wrong size: '{FIRST}'",
         ),
+        (
+            ["UPDATE vector SET value = CAST(substr(value, 3) || x'007e' AS BLOB) WHERE node = 1 AND scope = 1"],
+            Severity.WARNING,
+            f"scope 'default': the vectors of 1 texts are not finite, or of a wrong size: '{FIRST}'",
+        ),
+        (
+            ["UPDATE node SET happened_at = 'soon', recorded_at = '' WHERE seq = 1 AND scope = 1"],
+            Severity.ERROR,
+            f"scope 'default': node '{FIRST}': happened_at: 'soon' is no time",
+        ),
+        (["UPDATE node SET valid_to = '2026-13-01' WHERE scope = 2 AND seq = 1"], Severity.ERROR, "'2026-13-01' is no"),
+        (
+            ["INSERT INTO superseded VALUES (1, 1, 1, 'never', '2026-05-03T12:00:00+00:00')"],
+            Severity.ERROR,
+            f"scope 'default': an end of node '{FIRST}': 'never' is no time",
+        ),
+        (
+            ["UPDATE access SET at = 'x' WHERE scope = 1 AND seq = (SELECT max(seq) FROM access WHERE scope = 1)"],
+            Severity.ERROR,
+            f"scope 'default': an access of node '{FIRST}': 'x' is no time",
+        ),
+        (
+            ["INSERT INTO batch VALUES (1, 1, 'night', '', '{}', '{}')"],
+            Severity.ERROR,
+            "scope 'default': batch 'night': '' is no time",
+        ),
+        (["UPDATE node SET told = '[1]' WHERE seq = 1 AND scope = 1"], Severity.WARNING, "the words of 1 texts"),
         (
             ["INSERT INTO vector SELECT scope, 'hashing/32', seq, 1, zeroblob(64) FROM node WHERE id LIKE 'e%:bo'"],
             Severity.WARNING,
@@ -108,8 +141,20 @@ def test_a_seeded_fault_is_found_and_mended(path: Path, statements: list[str], s
     assert all(finding.fixed for finding in mended.findings)
     assert mended.sound
     assert examine(path).findings == ()
-    if not any("DELETE FROM node" in statement or "edge" in statement for statement in statements):
+    if not any(lost in statement for lost in ("DELETE FROM node", "edge", "superseded") for statement in statements):
         assert texts_of(path, "Who met Ana?") == sound
+
+
+def test_many_rows_that_cannot_be_read_are_counted(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(doctor, "SHOWN", 2)
+    break_(path, "UPDATE node SET recorded_at = ''", "UPDATE node SET kind = 'dream' WHERE seq = 1 AND scope = 1")
+    report = examine(path)
+    assert [finding.fixed for finding in report.findings] == [False, False, False]
+    assert "more rows cannot be read" in report.findings[-1].what
+    report = examine(path, fix=True)
+    assert [finding.fixed for finding in report.findings] == [False, True, True]
+    assert "kind: there is no 'dream'" in report.findings[0].what
+    assert "restore a copy" in report.findings[0].mend
 
 
 def test_a_memory_that_is_open_meanwhile_sees_the_mend(path: Path) -> None:

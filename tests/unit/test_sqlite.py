@@ -2,6 +2,7 @@
 
 import multiprocessing
 import os
+import re
 import shutil
 import sqlite3
 import stat
@@ -26,7 +27,7 @@ from ecphora.errors import (
 )
 from ecphora.graph import Graph
 from ecphora.memory import Memory
-from ecphora.model import Access, Change, Forgotten, Touch
+from ecphora.model import Access, Change, Forgotten, Superseded, Touch
 from ecphora.stores import sqlite
 from ecphora.stores.sqlite import SQLite
 from ecphora.testing import NOON, differences, sample_change, sample_name, sample_node, sample_vector
@@ -363,14 +364,86 @@ def test_no_forgotten_name_stays_in_the_file(path: Path) -> None:
         assert b"zebulon" not in bytes_of(path).lower()
 
 
-@pytest.mark.parametrize(
-    "change",
-    ["words = x'00'", "kind = 'dream'", "metadata = '{'", "happened_at = 'yesterday'", "told = '[[1]]'"],
-)
-def test_a_row_that_cannot_be_read_is_damage(path: Path, change: str) -> None:
-    with Memory(path, embedder=Hashing()) as memory:
+NAN = np.full(16, np.nan, "<f2").tobytes()
+INFINITE = np.array([*range(15), np.inf], "<f2").tobytes()
+
+
+@pytest.mark.parametrize("value", [NAN, INFINITE, b"", b"\0", NAN[:-2], bytes(34)])
+def test_a_damaged_vector_is_set_aside_and_told_of_once(
+    value: bytes, path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    texts = ["Ana moved to Porto.", "She likes the river.", "A boat lies there."]
+    with Memory(path, embedder=Hashing(16)) as memory:
+        first, second, third = memory.remember(texts).ids
+    with closing(apsw.Connection(str(path))) as db:
+        db.execute("UPDATE vector SET value = ? WHERE node = 1", (value,))
+    with Memory(path, embedder=Hashing(16)) as memory:
+        graph = memory.graph()
+        assert [graph.id(row) for row in graph.vectored["rows"]] == [second, third]
+        assert [hit.id for hit in memory.recall("Who moved to Porto?")][:1] == [first]  # by its words
+        assert memory.recall(texts[2], strategy="dense")[0].id == third
+        memory._store.changes("default", 0)
+    (record,) = caplog.records
+    assert first in record.getMessage()
+    assert "ecphora doctor --fix" in record.getMessage()
+
+
+def test_all_vectors_damaged_is_no_error(path: Path) -> None:
+    with Memory(path, embedder=Hashing(16)) as memory:
         memory.remember(["Ana moved to Porto.", "She likes the river."])
     with closing(apsw.Connection(str(path))) as db:
+        db.execute("UPDATE vector SET value = x'00'")
+    with Memory(path, embedder=Hashing(16)) as memory:
+        assert memory.recall("Porto")[0].text == "Ana moved to Porto."
+
+
+@pytest.mark.parametrize(
+    ("change", "what"),
+    [
+        ("words = x'00'", "its words and their counts do not agree"),
+        ("counts = x''", "its words and their counts do not agree"),
+        ("kind = 'dream'", "kind: there is no 'dream'"),
+        ("metadata = '{'", "metadata: no JSON"),
+        ("happened_at = 'yesterday'", "happened_at: 'yesterday' is no time"),
+        ("recorded_at = ''", "recorded_at: '' is no time"),
+        ("valid_from = '2026-02-30'", "valid_from: '2026-02-30' is no time"),
+        ("valid_to = ''", "valid_to: '' is no time"),
+        ("told = '[[1]]'", "told: '[[1]]' are no times"),
+        ("told = '[1]'", "told: '[1]' are no times"),
+        ("told = '[[null, null]]'", "are no times"),
+    ],
+)
+def test_a_row_that_cannot_be_read_is_damage(path: Path, change: str, what: str) -> None:
+    with Memory(path, embedder=Hashing()) as memory:
+        memory.remember(["Ana moved to Porto.", "She likes the river."], id=None)
+        id_ = memory.graph().id(0)
+    with closing(apsw.Connection(str(path))) as db:
         db.execute(f"UPDATE node SET {change} WHERE seq = 1")  # noqa: S608
-    with pytest.raises(StoreDamaged, match="run ecphora doctor"):
+    with pytest.raises(StoreDamaged, match=f"node '{id_}'.*{re.escape(what)}.*; run ecphora doctor"):
         Memory(path, embedder=Hashing())
+
+
+@pytest.mark.parametrize(
+    ("table", "column", "what"),
+    [
+        ("node", "happened_at", "node 'a'.*: happened_at: None is no time"),
+        ("superseded", "valid_to", "an end of node 'a': None is no time"),
+        ("access", "at", "an access of node 'a': None is no time"),
+    ],
+)
+def test_a_time_that_is_missing_is_damage(written: Path, table: str, column: str, what: str) -> None:
+    with closing(SQLite(written)) as store:
+        ends = (Superseded("a", NOON, NOON),)
+        store.commit("s", Change(superseded=ends, accesses=(Access("a", NOON, Touch.USED),)))
+    with closing(sqlite3.connect(written)) as db:  # as after a page was lost: the schema does not let it in
+        db.execute("PRAGMA writable_schema = 1")
+        db.execute("UPDATE sqlite_master SET sql = replace(sql, 'TEXT NOT NULL', 'TEXT') WHERE name = ?", (table,))
+        db.commit()
+    with closing(sqlite3.connect(written)) as db:
+        db.execute(f"UPDATE {table} SET {column} = NULL")  # noqa: S608
+        db.commit()
+    with closing(SQLite(written)) as store, pytest.raises(StoreDamaged, match=f"{what}.*; run ecphora doctor"):
+        store.changes("s", 0)
+    if table == "superseded":
+        with closing(SQLite(written)) as store, pytest.raises(StoreDamaged, match=what):
+            store.nodes("s", ["a"])

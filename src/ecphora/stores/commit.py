@@ -159,7 +159,7 @@ class Commit:
         )
         if current != model:
             return current, {}
-        return current, dict(zip(blobs, rows.vectors(list(blobs.values())), strict=True))
+        return current, dict(zip(blobs, rows.vectors(list(blobs.values()), dim)[0], strict=True))
 
     def _edges(self, edges: Iterable[Edge]) -> None:
         self.db.executemany(

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from ..errors import WrongVector
-from ..model import Interval, Kind, Node, NodeId, Reading, Vector, Vectors
+from ..model import Interval, Kind, Mask, Node, NodeId, Reading, Vector, Vectors
 
 SqlValue = None | int | float | bytes | str
 Row = tuple[SqlValue, ...]
@@ -22,6 +22,7 @@ NODE = (
 _KINDS: Mapping[SqlValue, Kind] = {kind.value: kind for kind in Kind}
 READING = ("words", "counts", "question", "told")
 """The columns of a reading, in the order of :func:`reading_row` and :func:`reading`."""
+_TIMES = ("happened_at", "recorded_at", "valid_from", "valid_to")
 
 
 def node_row(node: Node, seq: int) -> Row:
@@ -35,15 +36,34 @@ def node_row(node: Node, seq: int) -> Row:
 
 
 def node(row: Sequence[Any]) -> Node:
-    """The values of the columns ``NODE``, whatever follows them, as a node; strict tables keep the types."""
+    """The values of the columns ``NODE``, whatever follows them, as a node; strict tables keep the types.
+
+    Raises ``ValueError`` that names the node and the column for a time, kind or metadata that cannot be read.
+    """
     (seq, id_, kind, text, happened_at, recorded_at, speaker, session, title, source, document,
      position, valid_from, valid_to, trust, metadata, *_) = row  # fmt: skip
     parse = datetime.fromisoformat
-    return Node(  # by position: a tenth of the time to open a memory is spent here
-        id_, _KINDS[kind], text, parse(happened_at), parse(recorded_at), speaker, session, title, source, document,
-        position, valid_from and parse(valid_from), valid_to and parse(valid_to), trust,
-        json.loads(metadata) if metadata else {}, seq,
-    )  # fmt: skip
+    try:
+        return Node(  # by position: a tenth of the time to open a memory is spent here
+            id_, _KINDS[kind], text, parse(happened_at), parse(recorded_at), speaker, session, title, source, document,
+            position, None if valid_from is None else parse(valid_from),
+            None if valid_to is None else parse(valid_to), trust,
+            json.loads(metadata) if metadata else {}, seq,
+        )  # fmt: skip
+    except (KeyError, TypeError, ValueError) as error:
+        raise ValueError(f"node {id_!r}: {_trouble(row)}") from error
+
+
+def _trouble(row: Sequence[Any]) -> str:
+    """Which column of a node cannot be read."""
+    columns = dict(zip(NODE, row, strict=False))
+    for name in _TIMES:
+        if columns[name] is not None or name in {"happened_at", "recorded_at"}:
+            try:
+                time(columns[name])
+            except ValueError as error:
+                return f"{name}: {error}"
+    return "metadata: no JSON" if columns["kind"] in _KINDS else f"kind: there is no {columns['kind']!r}"
 
 
 def reading_row(reading: Reading | None) -> Row:
@@ -60,28 +80,35 @@ def reading_row(reading: Reading | None) -> Row:
 
 
 def readings(found: Sequence[Sequence[Any]]) -> list[Reading | None]:
-    """The values of the columns ``READING`` of many rows as readings; None where a text was not read.
+    """The values of the columns ``NODE`` and ``READING`` of many rows as readings; None where a text was not read.
 
-    The words of all rows are taken from their bytes at once, and each reading sees its part.
+    The words of all rows are taken from their bytes at once, and each reading sees its part. Raises ``ValueError`` that
+    names the node whose words or times cannot be read.
     """
-    words = np.frombuffer(b"".join([row[0] or b"" for row in found]), "<u4")
-    counts = np.frombuffer(b"".join([row[1] or b"" for row in found]), np.uint8)
+    columns = [row[-len(READING) :] for row in found]
+    joined = b"".join([blob for blob, counted, _, _ in columns if blob and counted])
+    words = np.frombuffer(joined, "<u4", len(joined) // 4)
+    counts = np.frombuffer(b"".join([counted for blob, counted, _, _ in columns if blob and counted]), np.uint8)
     made: list[Reading | None] = []
-    word = count = 0
-    for blob, counted, question, told in found:
-        words_end, counts_end = word + len(blob or b"") // 4, count + len(counted or b"")
+    start = 0
+    for row, (blob, counted, question, told) in zip(found, columns, strict=True):
         if blob is None or counted is None:
             made.append(None)
-        else:
-            of_text = words[word:words_end], counts[count:counts_end]
-            made.append(Reading(*of_text, bool(question), _told(told) if told else ()))
-        word, count = words_end, counts_end
+            continue
+        if len(blob) != 4 * len(counted):
+            raise ValueError(f"node {row[1]!r}: its words and their counts do not agree")
+        end = start + len(counted)
+        made.append(Reading(words[start:end], counts[start:end], bool(question), _told(told, row[1]) if told else ()))
+        start = end
     return made
 
 
-def _told(text: str) -> tuple[Interval, ...]:
+def _told(text: str, node: NodeId) -> tuple[Interval, ...]:
     parse = datetime.fromisoformat
-    return tuple(Interval(parse(start), parse(end)) for start, end in json.loads(text))
+    try:
+        return tuple(Interval(parse(start), parse(end)) for start, end in json.loads(text))
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"node {node!r}: told: {text[:60]!r} are no times") from error
 
 
 def vector_blob(vector: Vector, dim: int, node: NodeId) -> bytes:
@@ -95,10 +122,12 @@ def vector_blob(vector: Vector, dim: int, node: NodeId) -> bytes:
     return half.tobytes()
 
 
-def vectors(blobs: Sequence[SqlValue]) -> Vectors:
-    """Half-precision bytes, all of one size, as vectors."""
-    joined = b"".join(blob for blob in blobs if isinstance(blob, bytes))
-    return np.frombuffer(joined, "<f2").astype(np.float32).reshape(len(blobs), -1) if blobs else np.empty((0, 0), "f4")
+def vectors(blobs: Sequence[SqlValue], dim: int) -> tuple[Vectors, Mask]:
+    """Half-precision bytes as vectors, and which of these are sound: of ``dim`` finite numbers. The others may be 0."""
+    fits = [isinstance(blob, bytes) and len(blob) == 2 * dim for blob in blobs]
+    joined = b"".join(blob if fit else bytes(2 * dim) for blob, fit in zip(blobs, fits, strict=True))  # type: ignore[misc]
+    values = np.frombuffer(joined, "<f2").astype(np.float32).reshape(len(blobs), dim)
+    return values, np.array(fits, np.bool_) & np.isfinite(values).all(axis=1)
 
 
 def time_text(value: datetime | None) -> str | None:
@@ -106,11 +135,14 @@ def time_text(value: datetime | None) -> str | None:
     return None if value is None else value.isoformat()
 
 
-def time(value: SqlValue) -> datetime | None:
-    """ISO 8601 text as a time."""
-    return None if value is None else datetime.fromisoformat(str(value))
+def time(value: SqlValue, what: str = "") -> datetime:
+    """ISO 8601 text as a time; raises ``ValueError`` for anything else, of which ``what`` says what it belongs to."""
+    try:
+        return datetime.fromisoformat(value)  # type: ignore[arg-type]
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"{what}: {value!r} is no time".removeprefix(": ")) from error
 
 
-def time_parser() -> Callable[[str], datetime]:
-    """A function from ISO 8601 text to a time, quick where the same texts come again and again."""
-    return lru_cache(maxsize=1024)(datetime.fromisoformat)
+def time_parser() -> Callable[[SqlValue], datetime]:
+    """:func:`time`, quick where the same texts come again and again."""
+    return lru_cache(maxsize=1024)(time)

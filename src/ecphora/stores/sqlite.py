@@ -2,15 +2,17 @@
 
 import gc
 import json
+import logging
 import os
 import threading
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import replace
 from datetime import datetime
 from importlib.resources import files
 from pathlib import Path
+from typing import Any
 
 import apsw
 
@@ -29,7 +31,7 @@ from ..validate import check_count, check_path
 from . import rows
 from .commit import ALL_COLUMNS, Commit, Scope, made
 from .commit import scope as scope_of
-from .rows import SqlValue
+from .rows import Row, SqlValue
 
 APPLICATION_ID = 0x65637068  # "ecph" in the file's header
 WAIT = 20_000
@@ -40,7 +42,10 @@ LONGEST_WAIT = 2**31 - 1
 """The most milliseconds that SQLite can be told to wait."""
 CHUNK = 500
 """Ids asked for in one query."""
+NAMED = 10
+"""Damaged vectors that a warning names."""
 
+_log = logging.getLogger("ecphora")
 _LINKS: Mapping[SqlValue, Link] = {link.value: link for link in Link}
 _TOUCHES: Mapping[SqlValue, Touch] = {touch.value: touch for touch in Touch}
 _NODE_COLUMNS = ", ".join(rows.NODE)
@@ -59,6 +64,7 @@ class SQLite:
         self._lock = threading.RLock()
         self._db: apsw.Connection | None = None
         self._second: SQLite | None = None
+        self._warned: set[tuple[str, NodeId]] = set()
         with self._translated():
             self._db, self.read_only = _opened(self.path, self._wait)
 
@@ -117,7 +123,22 @@ class SQLite:
             return Change(revision=since if known else 0, embedder=known.embedder if known else None)
         with self._transaction("DEFERRED") as db, _collected_later():
             target = scope_of(db, scope)
-            return Change() if target is None else _changes(db, target, since)
+            if target is None:
+                return Change()
+            change, damaged = _changes(db, target, since)
+        self._warn(scope, damaged)
+        return change
+
+    def _warn(self, scope: str, damaged: Iterable[NodeId]) -> None:
+        """Log once which memories are taken for such as have no vector, because theirs is damaged."""
+        new = [node for node in damaged if (scope, node) not in self._warned]
+        self._warned.update((scope, node) for node in new)
+        if new:
+            named = ", ".join(map(repr, new[:NAMED])) + (f" and {len(new) - NAMED:,} more" if len(new) > NAMED else "")
+            _log.warning(
+                "%s: scope %r has %d damaged vectors, left aside until ecphora doctor --fix makes them anew: %s",
+                self.path, scope, len(new), named,
+            )  # fmt: skip
 
     def nodes(self, scope: str, ids: Sequence[NodeId], /) -> list[Node]:
         """The nodes of these ids, in their order; those that are not there are left out."""
@@ -136,7 +157,8 @@ class SQLite:
                     (target.key, *some),
                 )
                 for id_, valid_to in ends:
-                    found[str(id_)] = replace(found[str(id_)], valid_to=rows.time(valid_to))
+                    until = rows.time(valid_to, f"an end of node {id_!r}")
+                    found[str(id_)] = replace(found[str(id_)], valid_to=until)
         return [found[id_] for id_ in ids if id_ in found]
 
     def scopes(self) -> list[ScopeInfo]:
@@ -160,7 +182,7 @@ class SQLite:
                 known = found.get(str(id_))
                 parts = json.loads(str(wrote))
                 whole = {name: parts.get(name, 0) + (known.wrote.get(name, 0) if known else 0) for name in parts}
-                found[str(id_)] = Batch(str(id_), datetime.fromisoformat(str(at)), whole)
+                found[str(id_)] = Batch(str(id_), rows.time(at, f"batch {id_!r}"), whole)
             return list(found.values())
 
     def lacking(self, scope: str, model: str, /, *, limit: int) -> list[NodeId]:
@@ -238,7 +260,9 @@ class SQLite:
         except EcphoraError:
             raise
         except (ValueError, KeyError) as error:
-            raise StoreDamaged(f"{self.path} holds a row that cannot be read ({error}); run ecphora doctor") from error
+            raise StoreDamaged(
+                f"{self.path} holds a row that cannot be read ({error}); run ecphora doctor, or restore a copy"
+            ) from error
         except (apsw.BusyError, apsw.LockedError) as error:
             raise StoreBusy(f"{self.path} is locked by another process; close it there, or try again") from error
         except apsw.FullError as error:
@@ -359,15 +383,15 @@ def _collected_later() -> Iterator[None]:
             gc.enable()
 
 
-def _changes(db: apsw.Connection, scope: Scope, since: int) -> Change:
-    """Read what a scope gained after a revision, inside a transaction."""
+def _changes(db: apsw.Connection, scope: Scope, since: int) -> tuple[Change, list[NodeId]]:
+    """Read what a scope gained after a revision, inside a transaction; and the nodes whose vectors are damaged."""
     bounds = (scope.key, since)
     found = db.execute(
         f"SELECT {ALL_COLUMNS} FROM node WHERE scope = ? AND revision > ? ORDER BY seq",  # noqa: S608
         bounds,
     ).fetchall()
     nodes = tuple(map(rows.node, found))
-    readings = zip(nodes, rows.readings([row[-len(rows.READING) :] for row in found]), strict=True)
+    readings = zip(nodes, rows.readings(found), strict=True)
     ids = _Ids(db, scope.key, {node.seq: node.id for node in nodes})
     vectors = db.execute(
         "SELECT node, value FROM vector WHERE scope = ? AND revision > ? AND model = ? ORDER BY revision, node",
@@ -385,24 +409,40 @@ def _changes(db: apsw.Connection, scope: Scope, since: int) -> Change:
     forgotten = db.execute("SELECT node, digest FROM forgotten WHERE scope = ? AND revision > ? ORDER BY rowid", bounds)
     marks = db.execute("SELECT name, seq FROM mark WHERE scope = ? AND revision > ? ORDER BY name", bounds).fetchall()
     parse = rows.time_parser()
-    return Change(
+    dim = scope.dim or max((len(value) // 2 for _, value in vectors if isinstance(value, bytes)), default=0)
+    values, sound = rows.vectors([value for _, value in vectors], dim)
+    change = Change(
         nodes=nodes,
         readings={node.id: reading for node, reading in readings if reading is not None},
-        vectors=dict(zip((ids[seq] for seq, _ in vectors), rows.vectors([value for _, value in vectors]), strict=True)),
+        vectors={ids[seq]: value for (seq, _), value, good in zip(vectors, values, sound, strict=True) if good},
         edges=tuple(
             Edge(ids[src], ids[dst], _LINKS[link], weight, evidence) for src, dst, link, weight, evidence in edges
         ),
-        superseded=tuple(Superseded(ids[seq], parse(valid_to), parse(recorded)) for seq, valid_to, recorded in ends),
-        accesses=tuple(
-            Access(ids[seq], parse(at), _TOUCHES[touch], strength, number)
-            for seq, at, touch, strength, number in accesses
-        ),
+        superseded=tuple(_ends(ends, ids, parse)),
+        accesses=tuple(_accesses(accesses, ids, parse)),
         forgotten=tuple(Forgotten(node, digest) for node, digest in forgotten),
         marks={str(name): int(seq or 0) for name, seq in marks},
         embedder=scope.embedder,
         adopt=scope.adopted > since > 0,
         revision=scope.revision,
     )
+    return change, [ids[seq] for (seq, _), good in zip(vectors, sound, strict=True) if not good]
+
+
+def _ends(found: Iterable[Row], ids: "_Ids", parse: Callable[[SqlValue], datetime]) -> Iterator[Superseded]:
+    for seq, valid_to, recorded in found:
+        try:
+            yield Superseded(ids[seq], parse(valid_to), parse(recorded))
+        except ValueError as error:
+            raise ValueError(f"an end of node {ids[seq]!r}: {error}") from error
+
+
+def _accesses(found: Iterable[Any], ids: "_Ids", parse: Callable[[SqlValue], datetime]) -> Iterator[Access]:
+    for seq, at, touch, strength, number in found:
+        try:
+            yield Access(ids[seq], parse(at), _TOUCHES[touch], strength, number)
+        except ValueError as error:
+            raise ValueError(f"an access of node {ids[seq]!r}: {error}") from error
 
 
 class _Ids:
