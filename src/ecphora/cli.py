@@ -108,7 +108,9 @@ def remember(
     stdin, blank lines part the memories. A program that passes on what it was told should use --text or stdin: a TEXT
     that names a file is an error.
     """
-    from . import intake, text_files
+    from dataclasses import replace
+
+    from . import intake, short_ids, text_files
     from .terminal import progress
 
     given = {"id": id_, "happened_at": at, "metadata": meta, "supersedes": supersedes, **named}
@@ -130,6 +132,9 @@ def remember(
     with desk.memory(new=True, embeds=True) as memory, bar as told:
         if files and at is None:
             episodes = [text_files.with_known_time(memory, episode) for episode in episodes]
+        if supersedes:
+            known = short_ids.complete(supersedes, memory.graph())
+            episodes = [replace(one, supersedes=known) if one.supersedes == supersedes else one for one in episodes]
         done = memory.remember(episodes, restore=restore, progress=told)
     _tell_remembered(desk, done)
 
@@ -168,7 +173,7 @@ def recall(
     **given: Any,
 ) -> None:
     """Bring back what belongs to a question, with how sure it is and why."""
-    from . import terminal
+    from . import short_ids, terminal
     from .model import Evidence
 
     with desk.memory(embeds=True) as memory:
@@ -186,7 +191,8 @@ def recall(
         else:
             console = desk.out
             console.print(terminal.heading(found, question))
-            terminal.recollection(console, found, explain=explain, naming=_naming(memory))
+            ids = short_ids.abbreviate((hit.id for hit in found), memory.graph())
+            terminal.recollection(console, found, explain=explain, naming=_naming(memory), ids=ids)
             if not found.hits:
                 console.print("  nothing came back", style="bright_black")
     if found.evidence == Evidence.NONE:
@@ -204,10 +210,11 @@ def why_not(
 
     Asked with the options of the recall that missed it. It leaves no trace in the log of accesses.
     """
-    from . import terminal
+    from . import short_ids, terminal
     from .explain import Fell
 
     with desk.memory(embeds=True) as memory:
+        id_ = short_ids.complete(id_, memory.graph())
         found = memory.why_not(question, id_, limit=limit, budget=tokens, where=where, **given)
     if desk.as_json:
         desk.json(fallen(found))
@@ -240,14 +247,16 @@ def forget(desk: Desk, *, ids: tuple[str, ...], where: "Filter", yes: bool) -> N
     """Erase memories on purpose: by ID, or all that the options choose.
 
     Texts, vectors and links are overwritten in the file, and the same memory does not come back by being handed in
-    again. There is no undo.
+    again. There is no undo, so a name that you gave a memory is taken whole; an id made by Ecphora may be abbreviated.
     """
+    from . import short_ids
     from .model import Filter
 
     chosen = where != Filter()
     if bool(ids) == chosen:
         raise click.UsageError("say what to forget: by ID, or by options such as --session, not both")
     with desk.memory() as memory:
+        ids = tuple(short_ids.complete(id_, memory.graph(), names=False) for id_ in ids)
         wanted = list(ids)
         if chosen:
             wanted = _chosen(memory, where)
@@ -293,10 +302,10 @@ def _confirm(memory: "Memory", ids: Sequence[str]) -> None:
 @shared
 def history(desk: Desk, *, id_: str) -> None:
     """Show a memory's life: what it replaced, what replaced it, and when it was accessed."""
-    from . import terminal
+    from . import short_ids, terminal
 
     with desk.memory() as memory:
-        found = memory.history(id_)
+        found = memory.history(short_ids.complete(id_, memory.graph()))
     if found is None:
         if desk.as_json:
             desk.json(None)

@@ -9,14 +9,14 @@ import click
 from rich.text import Text
 
 from . import answer as answering
-from . import terminal
+from . import short_ids, terminal
 from .answer import Answer
 from .desk import MISSING, Desk, asks, by_strategy, noted, recollected, shared
 from .errors import InvalidInput, InvalidText
 from .guest import Guest
 from .language.statements import asks as is_question
 from .memory import Memory
-from .model import Filter, Recollection
+from .model import Filter, NodeId, Recollection
 from .ports import Prompt
 
 ASSISTANT = "assistant"
@@ -69,7 +69,7 @@ def ask(
             held = _show(desk, answering.asked(found, budget))
         else:
             answer = answering.answer(found, guest, budget=budget)
-            _tell(desk, found, answer, guest)
+            _tell(desk, found, answer, guest, short_ids.abbreviate(answer.ids, memory.graph()))
             held = answer.held
     if not held:
         click.get_current_context().exit(MISSING)
@@ -91,7 +91,7 @@ def _show(desk: Desk, prompt: Prompt | None) -> bool:
     return prompt is not None
 
 
-def _tell(desk: Desk, found: Recollection, answer: Answer, guest: Guest | None) -> None:
+def _tell(desk: Desk, found: Recollection, answer: Answer, guest: Guest | None, ids: Mapping[NodeId, str]) -> None:
     if desk.as_json:
         desk.json({"question": found.cue.text, **_plain(found, answer, guest)})
         return
@@ -99,7 +99,8 @@ def _tell(desk: Desk, found: Recollection, answer: Answer, guest: Guest | None) 
     console.print(Text(terminal.safe(answer.text)))
     for hit in found:
         if hit.id in answer.ids:
-            console.print(Text.assemble((f"  {terminal.safe(hit.id)}  ", "bright_black"), terminal.told(hit.node)))
+            id_ = terminal.safe(ids[hit.id])
+            console.print(Text.assemble((f"  {id_}  ", "bright_black"), terminal.told(hit.node)))
     _excuse(desk, answer, guest)
 
 
@@ -192,7 +193,8 @@ class Talk:
         console = self.desk.out
         console.print(Text(terminal.safe(answer.text)))
         if answer.ids:
-            console.print(Text(terminal.safe(f"  from {', '.join(answer.ids)}"), style="bright_black"))
+            ids = short_ids.abbreviate(answer.ids, self.memory.graph())
+            console.print(Text(terminal.safe(f"  from {', '.join(ids.values())}"), style="bright_black"))
         if self.guest is not None:
             _excuse(self.desk, answer, self.guest)
 
@@ -212,6 +214,7 @@ class Talk:
         if not id_:
             self._say("Say which: /forget ID. The ids stand below a reply, and in /why.", error="no id")
             return
+        id_ = short_ids.complete(id_, self.memory.graph(), names=False)
         erased = self.memory.forget(id_)
         if self.desk.as_json:
             self.desk.json({"episodes": list(erased.episodes), "names": list(erased.entities)})

@@ -7,8 +7,9 @@ from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from datetime import datetime
+from types import MappingProxyType
 
-from rich.console import Console, RenderableType
+from rich.console import Console, Group, RenderableType
 from rich.padding import Padding
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 from rich.table import Table
@@ -73,13 +74,14 @@ def recollection(
     *,
     explain: bool | None = None,
     naming: Naming = str,
+    ids: Mapping[NodeId, str] = MappingProxyType({}),
     gold: Collection[NodeId] = (),
     lines: int = LINES,
     shown: int | None = None,
 ) -> None:
     """Draw the hits, best first; ``gold`` are those to tick, ``explain`` asks for every share of each score.
 
-    With ``shown`` only so many, and after them only what is ticked.
+    With ``shown`` only so many, and after them only what is ticked. ``ids`` are the ids to show, by the whole ones.
     """
     colour = BANDS[found.evidence][0]
     best = max((hit.score for hit in found), default=1.0)
@@ -91,18 +93,23 @@ def recollection(
         tick = ("✓ " if hit.id in gold else "  ", "bold green")
         meter = bar(part, 6 if narrow else 10, colour, ascii_only=console.options.ascii_only)
         head = Text.assemble(tick, (f"{rank:>2} ", "bold"), meter, (f" {hit.score:5.2f}", "bold"))
+        id_ = "" if explain else safe(ids.get(hit.id, hit.id))
         who = Text.assemble((day(hit.node.happened_at).rjust(11), "bright_black"))
         who.append(f" {safe(hit.node.speaker or '')}", style="cyan")
         width = console.width - (5 if narrow else HEAD + WHO + 2)
         beside = _said(console, hit, explain=explain, naming=naming, lines=lines, width=width)
         if narrow:
-            console.print(Text.assemble(head, " ", who))
+            console.print(Text.assemble(head, " ", who, (f" {id_}", "bright_black")))
             console.print(Padding(beside, (0, 0, 0, 5)))
         else:
             grid = Table.grid(padding=(0, 1), expand=True)
             grid.add_column(width=HEAD, no_wrap=True)
             grid.add_column(width=WHO, overflow="ellipsis", no_wrap=True)
             grid.add_column(ratio=1, overflow="fold")
+            if len(id_) <= WHO:
+                who.append(f"\n{id_.rjust(11)}" if id_ else "", style="bright_black")
+            else:
+                beside = Group(beside, Text(id_, style="bright_black"))
             grid.add_row(head, who, beside)
             console.print(grid)
 

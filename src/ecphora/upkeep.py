@@ -5,7 +5,7 @@ from typing import Any
 import click
 from rich.text import Text
 
-from . import terminal
+from . import short_ids, terminal
 from .desk import MISSING, Desk, noted, shared
 from .guest import Guest
 from .model import Insight, Succession
@@ -102,6 +102,7 @@ def _changed(one: Succession) -> dict[str, Any]:
 def reject(desk: Desk, *, old: str, new: str) -> None:
     """Say that memory NEW neither replaces nor contradicts memory OLD after all; ecphora undo takes it back."""
     with desk.memory() as memory:
+        old, new = (short_ids.complete(id_, memory.graph()) for id_ in (old, new))
         batch = memory.reject(old, new)
     if desk.as_json:
         desk.json({"rejected": [old, new], "batch": batch.id})
@@ -115,7 +116,8 @@ def reject(desk: Desk, *, old: str, new: str) -> None:
 def undo(desk: Desk, *, batch: str | None) -> None:
     """Take back the latest night, or BATCH if that is the latest: every row that it wrote."""
     with desk.memory() as memory:
-        gone = memory.undo(batch)
+        known = [one.id for one in memory.batches()]
+        gone = memory.undo(batch and short_ids.complete_among(batch, known))
     if desk.as_json:
         desk.json({"undone": gone.id, "at": gone.at.isoformat(), "wrote": dict(gone.wrote)})
     else:
@@ -182,6 +184,7 @@ def faded(desk: Desk, *, limit: int) -> None:
 def protect(desk: Desk, *, ids: tuple[str, ...], off: bool) -> None:
     """Keep memories from fading."""
     with desk.memory() as memory:
+        ids = tuple(short_ids.complete(id_, memory.graph()) for id_ in ids)
         memory.protect(ids, on=not off)
     _marked(desk, ids, "may fade" if off else "protected")
 
@@ -193,6 +196,7 @@ def protect(desk: Desk, *, ids: tuple[str, ...], off: bool) -> None:
 def archive(desk: Desk, *, ids: tuple[str, ...], off: bool) -> None:
     """Put memories behind all others; they still come back where nothing else does."""
     with desk.memory() as memory:
+        ids = tuple(short_ids.complete(id_, memory.graph()) for id_ in ids)
         memory.archive(ids, on=not off)
     _marked(desk, ids, "returned" if off else "archived")
 

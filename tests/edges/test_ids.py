@@ -1,0 +1,103 @@
+"""Ids at the command line: shown short, and taken short by every command that takes one."""
+
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner, Result
+
+from ecphora.cli import main
+
+OLD, NEW, ALIKE = (f"{start:0<32}" for start in ("aaaa1111", "bbbb2222", "aaaa3333"))
+
+
+@pytest.fixture(autouse=True)
+def told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Two memories with ids as Ecphora makes them, of which one replaces the other."""
+    monkeypatch.chdir(tmp_path)
+    for name in list(os.environ):
+        if name.startswith(("ECPHORA_", "OPENAI_")):
+            monkeypatch.delenv(name)
+    monkeypatch.setenv("ECPHORA_EMBEDDER", "hashing")
+    monkeypatch.setenv("COLUMNS", "100")
+    ecphora("remember", "--id", OLD, "--speaker", "Ana", "--at", "2026-01-05", "I live in Lisbon.")
+    ecphora("remember", "--id", NEW, "--speaker", "Ana", "--at", "2026-05-03", "I moved to Porto.")
+
+
+def ecphora(*args: str, code: int = 0, stdin: str | None = None) -> Result:
+    result = CliRunner().invoke(main, args, input=stdin)
+    assert result.exit_code == code, result.output
+    return result
+
+
+def answer(*args: str, code: int = 0) -> Any:
+    return json.loads(ecphora(*args, "--json", code=code).stdout)
+
+
+def test_recall_shows_what_the_other_commands_take() -> None:
+    shown = ecphora("recall", "Where does Ana live?").stdout
+    assert "aaaa1111" in shown
+    assert OLD not in shown
+    assert f"id {OLD}" in ecphora("recall", "Where does Ana live?", "--explain").stdout
+    assert {hit["id"] for hit in answer("recall", "Where does Ana live?")["hits"]} == {OLD, NEW}
+    ecphora("remember", "--id", "aaaa1112".ljust(32, "0"), "I like Lisbon.")
+    assert "aaaa1111" in ecphora("recall", "Where does Ana live?").stdout
+
+
+@pytest.mark.parametrize("width", ["30", "76", "200"])
+def test_an_id_of_ones_own_is_shown_whole(width: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", width)
+    own = "a-name-of-more-letters-than-fit"
+    ecphora("remember", "--id", own, "Zebulon sails.")
+    shown = ecphora("recall", "Zebulon", "--limit", "1").stdout
+    assert own in "".join(shown.split())
+    assert max(map(len, shown.splitlines())) <= int(width)
+
+
+def test_history_and_why_not() -> None:
+    assert answer("history", "aaaa")["node"]["id"] == OLD
+    assert answer("why-not", "Where does Ana live?", "bbbb2")["id"] == NEW
+
+
+def test_supersedes_protect_archive() -> None:
+    ecphora("remember", "I live in Rome.", "--id", "rome", "--supersedes", "bbbb")
+    assert [node["id"] for node in answer("history", NEW)["later"]] == ["rome"]
+    assert answer("protect", "aaaa", "bbbb") == {"protected": [OLD, NEW]}
+    assert answer("archive", "aaaa") == {"archived": [OLD]}
+
+
+def test_reject_and_undo() -> None:
+    batch = answer("consolidate")["batch"]
+    assert answer("reject", "aaaa", "bbbb")["rejected"] == [OLD, NEW]
+    assert answer("undo", "reje")["undone"].startswith("reject:")
+    assert answer("undo", batch[:10])["undone"] == batch
+
+
+def test_forget() -> None:
+    assert answer("forget", "aaaa", "bbb", code=3)["missing"] == ["bbb"]
+    assert answer("history", OLD, code=3) is None
+    ecphora("remember", "A note.", "--id", "note-one")
+    assert answer("forget", "note", code=3) == {"episodes": [], "names": [], "missing": ["note"]}
+    assert "Erased: " + NEW in ecphora("chat", stdin="/forget bbbb\n").stdout
+
+
+def test_what_several_begin_with_changes_nothing() -> None:
+    ecphora("remember", "--id", ALIKE, "Another text.")
+    for command in (
+        ["forget", "bbbb", "aaaa"],
+        ["history", "aaaa"],
+        ["protect", "bbbb", "aaaa"],
+        ["reject", "aaaa", "b"],
+    ):
+        result = ecphora(*command, code=1)
+        assert result.stderr == f"error: 2 ids begin with 'aaaa': {OLD}, {ALIKE}\n"
+    assert "2 ids begin with" in ecphora("chat", stdin="/forget aaaa\n").stdout
+    assert answer("history", NEW)["accesses"][-1]["touch"] == "encoded"
+    assert len(answer("recall", "text Lisbon Porto")["hits"]) == 3
+
+
+def test_an_answer_names_its_memories_shortly() -> None:
+    assert "  bbbb2222  3 May 2026" in ecphora("ask", "Who moved to Porto?").stdout
+    assert "  from bbbb2222\n" in ecphora("chat", stdin="Who moved to Porto?\n").stdout
