@@ -17,6 +17,7 @@ from .desk import (
     MISSING,
     Commands,
     Desk,
+    HomePath,
     accessed,
     asks,
     by_strategy,
@@ -345,7 +346,7 @@ def scopes(desk: Desk) -> None:
 
 
 @main.command()
-@click.argument("file", default="-", metavar="[FILE|-]")
+@click.argument("file", default="-", metavar="[FILE|-]", type=HomePath(allow_dash=True))
 @click.option("--vectors", is_flag=True, help="Write the vectors too: larger, but nothing is embedded on import.")
 @shared
 def export(desk: Desk, *, file: str, vectors: bool) -> None:
@@ -380,7 +381,7 @@ def _written(file: str) -> Any:
 
 
 @main.command("import")
-@click.argument("file", metavar="FILE|-")
+@click.argument("file", metavar="FILE|-", type=HomePath(allow_dash=True))
 @click.option("--restore", is_flag=True, help="Take in what was forgotten here on purpose, too.")
 @shared
 def import_(desk: Desk, *, file: str, restore: bool) -> None:
@@ -460,7 +461,7 @@ def doctor(desk: Desk, *, fix: bool) -> None:
 
 
 @main.command()
-@click.option("--db", type=click.Path(path_type=Path), help="Make the demo's memory here, and keep it.")
+@click.option("--db", type=HomePath(path_type=Path), help="Make the demo's memory here, and keep it.")
 @click.option("--keep", is_flag=True, help="Keep the demo's memory, to try your own questions on it.")
 @click.option("--embedder", metavar="NAME", default="minilm", show_default=True, help="As for the other commands.")
 @click.option("--json", "as_json", is_flag=True, help="Write JSON to stdout, and nothing else.")

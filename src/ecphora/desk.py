@@ -175,6 +175,18 @@ class Idle:
         raise InvalidInput(f"{self.name!r} was opened without its model")
 
 
+class HomePath(click.Path):
+    """A path in which a leading ``~`` means the home folder, also where no shell has expanded it."""
+
+    def convert(
+        self, value: "str | os.PathLike[str]", param: click.Parameter | None, ctx: click.Context | None
+    ) -> "str | bytes | os.PathLike[str]":
+        """The path, checked as click does; ``-`` stays as it is."""
+        from .settings import expand_home  # noqa: PLC0415
+
+        return super().convert(str(expand_home(os.fspath(value))), param, ctx)
+
+
 _COMMON: tuple[Callable[[Command], Command], ...] = (
     click.option("--db", metavar="PATH", help="The memory's file.  [env ECPHORA_DB; default ecphora.db]"),
     click.option("--scope", metavar="NAME", help="Whose memory.  [env ECPHORA_SCOPE; default 'default']"),

@@ -224,6 +224,21 @@ def test_a_home_folder_is_found_in_every_path(project: Path) -> None:
         load({"ECPHORA_WEIGHTS": "~/w.json"}, project).make_strategy()
 
 
+def test_a_home_folder_is_found_in_every_option_and_argument(project: Path) -> None:
+    named = ["--embedder", "hashing"]
+    assert ecphora("remember", "A text.", "--db", "~/a.db", *named).exit_code == 0
+    assert ecphora("export", "~/a.jsonl", "--db", "~/a.db").exit_code == 0
+    assert ecphora("import", "~/a.jsonl", "--db", "~/b.db", *named).exit_code == 0
+    refused = ecphora("demo", "--db", "~/a.db", *named)
+    assert f"{Path.home() / 'a.db'} is there already" in refused.stderr
+    assert ecphora("demo", "--db", "~nobody-of-that-name/a.db").exit_code == 1
+    assert "nothing to learn from" in ecphora("learn", "--db", "~/a.db", "--into", "~/w.json", *named).stderr
+    (Path.home() / "sets").mkdir()
+    assert f"{Path.home() / 'sets'} holds no data set" in ecphora("bench", "recall", "--data", "~/sets").stderr
+    assert {file.name for file in Path.home().iterdir()} - {".cache"} == {"a.db", "a.jsonl", "b.db", "sets"}
+    assert not list(project.iterdir())
+
+
 # ---- a memory's file
 
 

@@ -11,7 +11,7 @@ import click
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 
-from ..desk import open_desk
+from ..desk import HomePath, open_desk
 from ..errors import InvalidInput
 from . import datasets
 from .cache import Cached
@@ -20,10 +20,10 @@ from .run import Tick, record
 WIDTH = 116
 """Columns of a table where the output is no terminal."""
 
-FOLDER = click.Path(exists=True, file_okay=False, path_type=Path)
-TARGET = click.Path(dir_okay=False, allow_dash=True)
-FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
-NEW_FILE = click.Path(dir_okay=False, path_type=Path)
+FOLDER = HomePath(exists=True, file_okay=False, path_type=Path)
+TARGET = HomePath(dir_okay=False, allow_dash=True)
+FILE = HomePath(exists=True, dir_okay=False, path_type=Path)
+NEW_FILE = HomePath(dir_okay=False, path_type=Path)
 AT_LEAST_ONE = click.IntRange(min=1)
 
 by_embedder = click.option(
