@@ -41,6 +41,7 @@ from .model import (
 )
 from .ports import Embedder
 from .stages import people, standing
+from .stages.authority import is_below
 from .stages.claiming import CLAIM
 
 ENTITY = "entity:"
@@ -353,17 +354,31 @@ def cue(
     )
 
 
+def _check_trust(one: Draft, graph: Graph, earlier: Draft | None) -> None:
+    """Check that a draft has the trust to end what it replaces, which stands in the graph or is an earlier draft."""
+    stored = graph.rows(rows_of(graph, str(one.supersedes)))
+    held = [*graph.nodes["trust"][stored].tolist(), *(node.trust for node in (earlier.pieces if earlier else ()))][:1]
+    ours = one.pieces[0].trust
+    if held and is_below(ours, held[0]):
+        raise InvalidInput(
+            f"{one.id!r} has trust {ours:g} and may not supersede {one.supersedes!r}, which has {held[0]:g}; "
+            f"remember it without supersedes, or with a trust of at least {held[0]:g}"
+        )
+
+
 def distinct(drafts: Iterable[Draft], graph: Graph) -> dict[NodeId, Draft]:
     """Drafts by id, each once.
 
     Raises ``IdCollision`` where one id stands for two texts, ``InvalidInput`` where a draft replaces what neither the
-    graph nor an earlier draft holds.
+    graph nor an earlier draft holds, or what has more trust.
     """
     found: dict[NodeId, Draft] = {}
     for one in drafts:
         there = not one.supersedes or one.supersedes in found or one.supersedes in graph.barred
         if not there and not rows_of(graph, str(one.supersedes)):
             raise InvalidInput(f"{one.id!r} supersedes {one.supersedes!r}, which is not there; remember that first")
+        if one.supersedes and not rows_of(graph, one.id):
+            _check_trust(one, graph, found.get(one.supersedes))
         other = found.setdefault(one.id, one)
         if other is not one and not same(one, other.pieces):
             raise collision(one)

@@ -190,8 +190,12 @@ class Memory:
         id is left as it is, so doing it twice is harmless. What was forgotten on purpose stays forgotten unless
         ``restore`` is set. Many are committed in batches of 512; each batch is written whole or not at all.
 
-        Raises ``InvalidInput`` for a text, name or time that cannot be used, ``IdCollision`` for an id that stands for
-        another text.
+        ``supersedes`` ends the memory of that id, whoever said it. ``trust`` bounds who may end whom: a memory never
+        ends one of higher trust, neither by ``supersedes`` nor as found by :meth:`consolidate`. It has no part in
+        ranking yet.
+
+        Raises ``InvalidInput`` for a text, name or time that cannot be used and for a ``supersedes`` that names what is
+        not there or has a higher trust, ``IdCollision`` for an id that stands for another text.
         """
         check_flag("restore", restore)
         check_progress(progress)

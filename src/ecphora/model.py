@@ -101,8 +101,13 @@ class Episode:
 
     ``id`` is the caller's own name for it; without one the id follows from the content. ``happened_at`` takes an ISO
     8601 string, a date or a datetime; without a zone it is read as UTC, and without any it is the time of recording.
-    ``supersedes`` names the memory that this one replaces from ``happened_at`` on. The fields are checked when it is
-    remembered.
+    ``supersedes`` names the memory that this one replaces from ``happened_at`` on; whoever said it, it ends.
+    The fields are checked when it is remembered.
+
+    ``trust``, 0 to 1, bounds who may end whom: a memory never ends one of higher trust, neither by ``supersedes`` nor
+    as found by consolidation. It has no part in ranking yet. ``speaker`` bounds it too: in consolidation nobody else
+    ends what a speaker said of themselves, and an unknown speaker (None) ends only what an unknown one said. Speakers
+    are told apart to the letter: "ana" is not "Ana".
     """
 
     text: str

@@ -51,6 +51,32 @@ def test_an_assistant_claims_nothing() -> None:
 
 
 @pytest.mark.parametrize(
+    ("text", "own"),
+    [
+        ("My phone number is 555-0142.", [True]),
+        ("I have a new phone number. It is 555-0199.", [True, True]),
+        ("I have a new phone number. 555-0199.", [True, True]),
+        ("As far as the bistro goes, I am its cook.", [True]),
+        ("Ana lives in Lisbon.", [True]),
+        ("Bo told me that he moved to Porto.", [False]),
+        ("Bo told me that my exam is on 8 June.", [True]),
+        ("My sister Nadia lives in Ghent.", [False]),
+        ("My sister and I live in Ghent.", [True]),
+        ("We meet on Tuesdays.", [False]),
+        ("The ferry leaves at nine.", [False]),
+        ("I am tired. The ferry to Kestrel leaves at nine.", [True, False]),
+        ("I met Bo. He lives here.", [True, False]),
+    ],
+)
+def test_who_speaks_of_themselves(text: str, own: list[bool]) -> None:
+    assert [one.own for one in statements(text, "Ana", SAID)] == own
+
+
+def test_whoever_is_not_known_may_speak_of_themselves() -> None:
+    assert [one.own for one in statements("My phone number is 555-0142. Ana lives here.", None, SAID)] == [True, False]
+
+
+@pytest.mark.parametrize(
     ("earlier", "later", "otherwise"),
     [
         ("My class is on Thursdays.", "My class on Thursdays starts at half past six.", False),

@@ -64,7 +64,8 @@ class Statement:
     spoken of. ``fields`` are the single-valued matters it is about, as "home"; ``stems`` the stems of its other words,
     ``focus`` those near what it says of change, ``object`` those of what it says ends or begins again. ``former`` are
     the words and values that it names as no longer so, ``never`` those of what it says has never been. ``start`` and
-    ``end`` bound the time for which it holds, None where it does not say.
+    ``end`` bound the time for which it holds, None where it does not say. ``own`` says that the speaker speaks of
+    themselves: in the first person singular, or by their own name.
     """
 
     text: str
@@ -80,6 +81,7 @@ class Statement:
     former: frozenset[str] = frozenset()
     start: datetime | None = None
     end: datetime | None = None
+    own: bool = False
 
     def around(self, value: Value) -> frozenset[str]:
         """The stems near a value, its own unit among them."""
@@ -97,6 +99,8 @@ BEFORE, AFTER = 75, 60
 """Characters before and after a value, or a word of change, within which words belong to it."""
 CLOSE = 35
 """Characters on both sides of what says that something ends, within which that something stands."""
+FEW = 3
+"""Stems below which a sentence names no matter of its own."""
 CODE = 2
 """Signs of a programming language beyond which a text is no prose."""
 LONGEST = 600
@@ -120,6 +124,7 @@ _TOLD_ME = re.compile(
     r"called|confirmed|announced)\b(?: me| us)?",
 )
 _THIRD = re.compile(r"\b(?:he|she|his|her|hers|him|they|their|theirs|them)\b|\b(?:he|she|they)['’]", re.IGNORECASE)
+_POINTS_BACK = re.compile(r"\W*(?:it|that|this|these|those|they)\b", re.IGNORECASE)
 _CLAUSE = re.compile(r"(?<=,)|(?<=:)|(?= (?:so|but|because|which|and then|though)\b)")
 _DATED_NAME = re.compile(
     r"\b(?:January|February|March|April|May|June|July|August|September|October|November|"
@@ -152,7 +157,7 @@ def statements(text: str, speaker: str | None, said_at: datetime) -> Iterator[St
     text = _NUMBERED.sub("", _ASIDE.sub(" ", _CODE.sub(" ", text)))
     carried: frozenset[Form] = frozenset()
     whole = filter(None, map(str.strip, _SENTENCE.split(_QUOTED.sub("", text))))
-    told, asked = False, list[str]()
+    told, asked, own = False, list[str](), False
     for sentence in (part for one in whole for part in _NEVER_CLAUSE.split(one)):
         if not 2 < len(sentence) <= LONGEST or program(sentence):
             continue
@@ -160,9 +165,12 @@ def statements(text: str, speaker: str | None, said_at: datetime) -> Iterator[St
             asked.append(sentence)
             continue
         told, found = True, _read(sentence, person, said_at)
+        # "I have a new number. It is 555-0199.": what points back to one's own is one's own.
+        own = found.own or (own and not found.who and (len(found.stems) < FEW or _points_back(sentence)))
+        found = replace(found, own=own)
         # "No, that's wrong. It leaves at nine.": what one sentence says of what was said holds for the next.
         yield replace(found, forms=found.forms | carried) if carried else found
-        carried = found.forms & {Form.CORRECTS, Form.KEEPS} if len(found.stems) < 3 else frozenset()
+        carried = found.forms & {Form.CORRECTS, Form.KEEPS} if len(found.stems) < FEW else frozenset()
     if not told:
         for sentence in asked:
             yield replace(_read(sentence, person, said_at), forms=frozenset({Form.ASKS}), start=None, end=None)
@@ -204,7 +212,19 @@ def _read(sentence: str, person: str | None, said_at: datetime) -> Statement:
         former=frozenset(former),
         start=start if forms & _STARTING or (start is not None and _since(sentence, start, said_at)) else None,
         end=end,
+        own=_own(sentence, who, person),
     )
+
+
+def _own(sentence: str, who: frozenset[str], person: str | None) -> bool:
+    """Whether a sentence is of its speaker: not what somebody told them, nor of their kin."""
+    told_by = _TOLD_ME.match(sentence)
+    said = KIN.sub(" ", sentence[told_by.end() if told_by else 0 :])
+    return _FIRST.search(said) is not None or (person is not None and person in who)
+
+
+def _points_back(sentence: str) -> bool:
+    return _POINTS_BACK.match(sentence) is not None
 
 
 def _since(sentence: str, start: datetime, said_at: datetime) -> bool:

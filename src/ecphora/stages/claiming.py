@@ -1,7 +1,8 @@
 """The claims of what is new, and which earlier ones they replace: looked up by their words, never by reading all.
 
 What a statement claims is read from its text when it is needed, and kept only where it matters to another one: where it
-replaces, ends, bounds or contradicts. So the memory grows by what changed, not by what was said.
+replaces, ends, bounds or contradicts. So the memory grows by what changed, not by what was said. What would replace a
+claim that it may not end (:mod:`.authority`) contradicts it.
 """
 
 from dataclasses import dataclass, field, replace
@@ -15,6 +16,7 @@ from ..language.values import Sort
 from ..language.words import words
 from ..model import Edge, Kind, Link, Node, NodeId, Rows
 from ..ports import Reader
+from .authority import may_end
 from .comparing import Judge
 from .heard import Heard
 from .rivals import Rival, Rivals, Score
@@ -69,11 +71,12 @@ class Claiming:
     ) -> None:
         about = _about(later[2].statement, earlier[2].statement)
         old = self._noted(found, *earlier, about)
-        since = _since(later[2], earlier[2], old, verdict)
+        ends = verdict.because != "never" and may_end(later[2].voice, earlier[2].voice)
+        since = _since(later[2], earlier[2], old, verdict) if ends else None
         new = self._noted(found, *later, about, since=since)
         if old.id == new.id:
             return
-        link = Link.CONTRADICTS if verdict.because == "never" else Link.SUPERSEDES
+        link = Link.SUPERSEDES if ends else Link.CONTRADICTS
         found.edges[Edge(new.id, old.id, link, round(verdict.sure, 3))] = None
 
     def _noted(
@@ -94,6 +97,7 @@ class Claiming:
                 session=source.session,
                 valid_from=since or statement.start,
                 valid_to=statement.end,
+                trust=source.trust,
             )
             if self.graph.row(id_) is None:
                 found.edges[Edge(id_, source.id, Link.CLAIMED_IN)] = None

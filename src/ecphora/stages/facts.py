@@ -2,7 +2,7 @@
 
 Cognitive Weave's contradiction check with a model, docs/papers.md 5.8.1: a fact is compared only with those of the same
 subject and attribute; of a single-valued attribute the later one replaces the earlier, a denial what it denies. Of two
-that were told at the same time, neither replaces the other.
+that were told at the same time, neither replaces the other; what would replace what it may not end contradicts it.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -14,9 +14,12 @@ from typing import Any
 from ..graph import Earlier, Graph, seconds
 from ..language.words import words
 from ..model import Edge, Kind, Link, Metadata, Node, NodeId
+from .authority import Voice, may_end
 from .claiming import CLAIM, Claims
 from .standing import ABOUT
 
+SELF = frozenset({"i", "me", "myself", "speaker", "the speaker", "user", "the user"})
+"""Subjects by which a model may name a speaker."""
 KEY = "fact"
 """The metadata of a claim by a model that has its subject and attribute in a form in which equal ones are equal."""
 SURE = 0.9
@@ -63,6 +66,7 @@ class Fact:
             session=self.source.session,
             valid_from=self.since,
             valid_to=self.until,
+            trust=self.source.trust,
             metadata=metadata,
         )
 
@@ -74,6 +78,7 @@ class _Held:
     id: NodeId
     at: float
     told: Mapping[str, Any]
+    voice: Voice
 
 
 def claimed(graph: Graph, facts: Sequence[Fact]) -> Claims:
@@ -86,13 +91,21 @@ def claimed(graph: Graph, facts: Sequence[Fact]) -> Claims:
             continue
         found.nodes[node.id] = node
         found.edges[Edge(node.id, fact.source.id, Link.CLAIMED_IN)] = None
-        own = _Held(node.id, seconds(node.happened_at), node.metadata)
+        voice = _voice(node.speaker, node.trust, node.metadata)
+        own = _Held(node.id, seconds(node.happened_at), node.metadata, voice)
         for other in by_key.get(fact.key, ()):
             later, earlier = (own, other) if own.at > other.at else (other, own)
             if later.at > earlier.at and _replaces(later.told, earlier.told):
-                found.edges[Edge(later.id, earlier.id, Link.SUPERSEDES, SURE)] = None
+                link = Link.SUPERSEDES if may_end(later.voice, earlier.voice) else Link.CONTRADICTS
+                found.edges[Edge(later.id, earlier.id, link, SURE)] = None
         by_key.setdefault(fact.key, []).append(own)
     return found
+
+
+def _voice(speaker: str | None, trust: float, told: Mapping[str, Any]) -> Voice:
+    subject = str(told["subject"])
+    own = subject.casefold() in SELF or not set(words(subject)).isdisjoint(words(speaker or ""))
+    return Voice(speaker, trust, own)
 
 
 def _replaces(later: Mapping[str, Any], earlier: Mapping[str, Any]) -> bool:
@@ -105,7 +118,9 @@ def _replaces(later: Mapping[str, Any], earlier: Mapping[str, Any]) -> bool:
 def _known(graph: Graph, before: Earlier[dict[str, tuple[_Held, ...]]] | None) -> dict[str, tuple[_Held, ...]]:
     first, found = (0, {}) if before is None else (before.nodes, dict(before.value))
     for row, metadata in _claims(graph, first):
-        held = _Held(graph.id(row), float(graph.nodes["happened"][row]), metadata)
+        number, trust = int(graph.nodes["speakers"][row]), float(graph.nodes["trust"][row])
+        voice = _voice(None if number < 0 else graph.speakers.names[number], trust, metadata)
+        held = _Held(graph.id(row), float(graph.nodes["happened"][row]), metadata, voice)
         key = str(metadata[KEY])
         found[key] = (*found.get(key, ()), held)
     return found

@@ -53,6 +53,8 @@ class Heard:
             found = () if node is None else statements(node.text, node.speaker, node.happened_at)
             turn = int(self.turns[row])
             self._told[row] = tuple(
-                Told(one, node.speaker, node.session or node.document, node.happened_at, turn) for one in found if node
+                Told(one, node.speaker, node.session or node.document, node.happened_at, turn, node.trust)
+                for one in found
+                if node
             )
         return self._told[row]

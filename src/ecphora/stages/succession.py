@@ -14,6 +14,7 @@ from ..language.claim_words import ADDS, EVENT, PAST, SAME, SWITCHES, VISITS
 from ..language.claims import Form, Statement
 from ..language.values import Sort, Value
 from ..language.words import words
+from .authority import Voice
 
 ALIKE = 0.5
 """The cosine from which two states of one person may be the same matter in other words."""
@@ -33,13 +34,22 @@ MEASURES = frozenset(Sort) - {Sort.NAME}
 
 @dataclass(frozen=True, slots=True)
 class Told:
-    """A statement where it was told: by whom, when, in which session, as which turn of the memory in order of time."""
+    """A statement where it was told: by whom, when, in which session, as which turn of the memory in order of time.
+
+    ``trust`` in 0..1 is that of its memory.
+    """
 
     statement: Statement
     speaker: str | None
     session: str | None
     at: datetime
     turn: int
+    trust: float = 1.0
+
+    @property
+    def voice(self) -> Voice:
+        """Who says it."""
+        return Voice(self.speaker, self.trust, self.statement.own)
 
     def after(self, other: "Told") -> bool:
         """Whether it is known to have been told later.
