@@ -21,9 +21,7 @@ from typing import Any
 import minilm_source
 import numpy as np
 import onnx
-import onnxruntime
 from onnx import TensorProto, helper, numpy_helper
-from onnxruntime.quantization import QuantType, quantize_dynamic
 
 from ecphora.embedders import local, minilm
 from ecphora.embedders.changes import ADAPTED
@@ -71,6 +69,9 @@ def quantize() -> bytes:
     ``reduce_range`` keeps the sums of 8-bit products inside 16 bits on processors without VNNI; ``per_channel`` and
     leaving all but two kinds of operators alone keeps the cosine to the full model above .99 (without: .87).
     """
+    onnxruntime = local.runtime()
+    from onnxruntime.quantization import QuantType, quantize_dynamic  # noqa: PLC0415  # after its telemetry is off
+
     with tempfile.TemporaryDirectory(prefix="ecphora-") as place:
         folder = Path(place)
         quantize_dynamic(

@@ -1,7 +1,9 @@
 """The embedders: that vectors are right, the same every time, and that what breaks says so."""
 
+import importlib
 import importlib.util
 import json
+import os
 import shutil
 import sys
 import tempfile
@@ -109,6 +111,22 @@ def test_minilm_is_loaded_once_by_four_threads(monkeypatch: pytest.MonkeyPatch, 
         for vectors in pool.map(embed, range(8)):
             np.testing.assert_array_equal(vectors, model.embed(EATING))
     assert len(sessions) == 1
+
+
+@pytest.mark.parametrize(("given", "kept"), [(None, "1"), ("", "1"), ("1", "1"), ("0", "0")])
+def test_telemetry_is_off_before_onnxruntime_is_imported(
+    given: str | None, kept: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Only who asks for it in the environment has it."""
+    seen: list[tuple[str, str | None]] = []
+    monkeypatch.setattr(
+        importlib, "import_module", lambda name: seen.append((name, os.environ.get("ORT_DISABLE_TELEMETRY")))
+    )
+    monkeypatch.delenv("ORT_DISABLE_TELEMETRY", raising=False)
+    if given is not None:
+        monkeypatch.setenv("ORT_DISABLE_TELEMETRY", given)
+    local.runtime()
+    assert seen == [("onnxruntime", kept)]
 
 
 def test_minilm_reads_latin_letters(model: MiniLM) -> None:

@@ -26,6 +26,9 @@ from ..model import Vector, Vectors
 CUTS = (4_096, 65_536)
 """How many characters are cut into tokens: first so many, then, if that was too little to fill the model, so many."""
 
+NO_TELEMETRY = "ORT_DISABLE_TELEMETRY"
+"""The variable of the environment that onnxruntime reads when it is imported."""
+
 Encoder = Callable[[str], Vector]
 """Turns one text into its vector; may be shared by threads."""
 
@@ -138,9 +141,21 @@ def module(name: str, mend: str) -> Any:
         raise EmbedderUnavailable(f"{error}; install it with: pip install {mend}") from error
 
 
+def runtime() -> Any:
+    """The package ``onnxruntime``, its telemetry off. Nothing else imports it.
+
+    Without the variable, onnxruntime writes an id into the user's cache and, in a process of more than some ten
+    seconds, reports to its maker; its own ``disable_telemetry_events`` comes too late for both. Who has set the
+    variable keeps what they set.
+    """
+    if not os.environ.get(NO_TELEMETRY):
+        os.environ[NO_TELEMETRY] = "1"
+    return module("onnxruntime", "onnxruntime")
+
+
 def session(graph: bytes) -> Any:
     """An ``InferenceSession`` on one thread, over a graph that is optimised already."""
-    onnxruntime = module("onnxruntime", "onnxruntime")
+    onnxruntime = runtime()
     options = onnxruntime.SessionOptions()
     options.intra_op_num_threads = options.inter_op_num_threads = 1
     options.log_severity_level = 3
