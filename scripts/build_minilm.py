@@ -54,7 +54,7 @@ def compare(plain: bytes, made: dict[str, bytes]) -> None:
     print("model.onnx:", "the same bytes" if there["model.onnx"] == made["model.onnx"] else "other bytes")
     one, other = local.session(plain), local.session(there["model.onnx"])
     texts = [json.loads(line)["text"] for line in TEXTS.read_text(encoding="utf-8").splitlines()[::20]]
-    network = minilm.Network()
+    network = minilm.shared()()
     for text in texts:
         ids = np.array([network.tokens(text, minilm.TOKENS)])
         feed = {"input_ids": ids, "attention_mask": np.ones_like(ids), "token_type_ids": np.zeros_like(ids)}

@@ -298,7 +298,7 @@ def adapted(  # noqa: C901, PLR0915  # a model and its training, top to bottom
 
     torch.manual_seed(SEED)
     model = {name: torch.tensor(value) for name, value in minilm_source.weights().items()}
-    network = minilm.Network()
+    network = minilm.shared()()
     pairs = [tokens(network, *lesson.texts) for lesson in lessons]
     labels = torch.tensor([float(bool(lesson.label)) for lesson in lessons])
     down, up = {}, {}

@@ -76,7 +76,7 @@ from .validate import (
 EVERYTHING = Filter()
 """The filter that lets everything through."""
 CHANGES = MiniLMChanges()
-"""What reads changes unless another comparer is given; it loads nothing before it is used."""
+"""Stands for the comparer that a memory makes for itself; it is never used, so it never loads the model."""
 EMBEDS = ("embed", "reads")
 """The methods of an embedder."""
 BATCH = 512
@@ -129,6 +129,8 @@ class Memory:
         self._extractor = (
             Rules() if extractor is None else check_part("extractor", extractor, "an extractor", "extract")
         )
+        if comparer is CHANGES:
+            comparer = MiniLMChanges()
         self._comparer = None if comparer is None else check_part("comparer", comparer, "a cross-encoder", "score")
         self._clock = check_clock(clock)
         if sleeps is not None and not isinstance(sleeps, Trigger):

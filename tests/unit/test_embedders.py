@@ -21,7 +21,7 @@ import pytest
 from numpy.typing import NDArray
 
 from ecphora import weights
-from ecphora.embedders import e5, local, minilm
+from ecphora.embedders import e5, local, minilm, share
 from ecphora.embedders.changes import ADAPTED
 from ecphora.embedders.e5 import E5
 from ecphora.embedders.e5_file import BLOCK, E5File, Matrix
@@ -93,7 +93,8 @@ def test_minilm_stops_at_256_tokens(model: MiniLM) -> None:
     np.testing.assert_array_equal(model.embed([text]), model.embed([text + "stock market " * 900]))
 
 
-def test_minilm_is_loaded_once_by_four_threads(monkeypatch: pytest.MonkeyPatch, model: MiniLM) -> None:
+def test_minilm_is_loaded_once_by_four_threads(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, model: MiniLM) -> None:
+    expected = model.embed(EATING)
     sessions: list[bytes] = []
 
     def session(graph: bytes) -> Any:
@@ -102,14 +103,15 @@ def test_minilm_is_loaded_once_by_four_threads(monkeypatch: pytest.MonkeyPatch, 
 
     load = local.session
     monkeypatch.setattr(local, "session", session)
-    fresh = MiniLM()
+    (tmp_path / "minilm").symlink_to(SHIPPED, target_is_directory=True)
+    fresh = MiniLM(source=tmp_path / "minilm")
 
     def embed(_: int) -> Vectors:
         return fresh.embed(EATING)
 
     with ThreadPoolExecutor(4) as pool:
         for vectors in pool.map(embed, range(8)):
-            np.testing.assert_array_equal(vectors, model.embed(EATING))
+            np.testing.assert_array_equal(vectors, expected)
     assert len(sessions) == 1
 
 
@@ -142,7 +144,7 @@ def test_minilm_keeps_no_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, m
     for name in ("HOME", "XDG_CACHE_HOME", "LOCALAPPDATA", "TMPDIR"):
         monkeypatch.setenv(name, str(tmp_path / "file" / "nowhere"))
     monkeypatch.setattr(tempfile, "tempdir", None)
-    np.testing.assert_array_equal(MiniLM().embed(EATING), model.embed(EATING))
+    np.testing.assert_array_equal(MiniLM(source=SHIPPED).embed(EATING), model.embed(EATING))
     assert [path.name for path in tmp_path.iterdir()] == ["file"]
 
 
@@ -167,7 +169,7 @@ def test_minilm_refuses_files_that_are_not_the_published_ones(damaged: str, tmp_
 
 @pytest.fixture(scope="session")
 def network() -> minilm.Network:
-    return minilm.Network()
+    return minilm.shared()()
 
 
 def adapter(name: str, *columns: float) -> dict[str, NDArray[np.float32]]:
@@ -643,6 +645,7 @@ def stub(monkeypatch: pytest.MonkeyPatch) -> type[Stub]:
     module = types.ModuleType("sentence_transformers")
     monkeypatch.setattr(module, "SentenceTransformer", Fresh, raising=False)
     monkeypatch.setitem(sys.modules, "sentence_transformers", module)
+    monkeypatch.setattr(share, "_registry", share._Registry())  # every test has a model of its own
     return Fresh
 
 

@@ -18,8 +18,8 @@ from numpy.typing import NDArray
 
 from ..errors import InvalidRecord
 from ..model import Vector, Vectors
-from ..validate import check_part
 from . import local, minilm
+from .share import Share
 
 LAYERS = 6
 PARTS = ("q", "k", "v", "o", "in", "out")
@@ -74,15 +74,17 @@ class Adapters:
 class MiniLMChanges:
     """Says how much speaks for it that a later text replaces an earlier one; about 4 ms for two short texts.
 
-    Making one costs nothing; the first ``score`` loads the model. ``source`` is the folder of its files, by default
-    that of the package. Safe to share between threads.
+    Making one costs nothing; the first ``score`` loads the model, once for all of a process and for
+    :class:`.minilm.MiniLM` too. ``source`` is the folder of its files, by default that of the package. Safe to share
+    between threads, and in a forked child.
     """
 
     name = "all-MiniLM-L6-v2/changes"
 
     def __init__(self, *, source: Traversable | None = None) -> None:
-        self._source = None if source is None else check_part("source", source, "a folder, such as a Path", "joinpath")
-        self._score: local.OneByOne[tuple[str, str]] = local.OneByOne(self._load, 1)
+        network = minilm.shared(source)
+        reader = Share(("changes", network.key), lambda: _reader(network()))
+        self._score: local.OneByOne[tuple[str, str]] = local.OneByOne(reader, 1)
 
     def score(self, pairs: Sequence[tuple[str, str]], /) -> Numbers:
         """The log-odds that the later text replaces the earlier, for pairs (earlier, later), in their order.
@@ -91,21 +93,22 @@ class MiniLMChanges:
         """
         return self._score(pairs)[:, 0].astype(np.float64)
 
-    def _load(self) -> Callable[[tuple[str, str]], Vector]:
-        network = minilm.Network(self._source)
-        adapters = Adapters.unpacked(files("ecphora.weights").joinpath("changes.npz").read_bytes())
-        inputs = adapters.inputs()
-        head = adapters.head.astype(np.float32).reshape(4, minilm.MiniLM.dim)
 
-        def one(pair: tuple[str, str]) -> Vector:
-            ids, kinds = tokens(network, *pair)
-            rows = network.rows(ids, kinds, inputs)
-            second = np.array(kinds) == 1
-            earlier, later = rows[~second].mean(axis=0), rows[second].mean(axis=0)
-            read = np.stack([rows[0], earlier, later, earlier * later])
-            return np.array([(read * head).sum() + adapters.bias], np.float32)
+def _reader(network: minilm.Network) -> Callable[[tuple[str, str]], Vector]:
+    """What turns one pair into its score, shape ``(1,)``."""
+    adapters = Adapters.unpacked(files("ecphora.weights").joinpath("changes.npz").read_bytes())
+    inputs = adapters.inputs()
+    head = adapters.head.astype(np.float32).reshape(4, minilm.MiniLM.dim)
 
-        return one
+    def one(pair: tuple[str, str]) -> Vector:
+        ids, kinds = tokens(network, *pair)
+        rows = network.rows(ids, kinds, inputs)
+        second = np.array(kinds) == 1
+        earlier, later = rows[~second].mean(axis=0), rows[second].mean(axis=0)
+        read = np.stack([rows[0], earlier, later, earlier * later])
+        return np.array([(read * head).sum() + adapters.bias], np.float32)
+
+    return one
 
 
 def tokens(network: minilm.Network, earlier: str, later: str) -> tuple[list[int], list[int]]:

@@ -19,6 +19,7 @@ from ..validate import check_optional_path
 from . import local
 from .e5_file import E5File
 from .e5_graph import WIDTH, built
+from .share import Share
 from .unigram import Unigram
 
 RECIPE = 1
@@ -49,8 +50,9 @@ class E5:
     """multilingual-e5-small: about 100 languages, 384 dimensions, about 5 ms for a short text.
 
     Making one costs nothing; the first ``embed`` loads the model (0.5 s), and builds it (1 s) where that was never done
-    before. ``source`` is the folder of the published file, by default that of the package of the extra
-    ``multilingual``; ``cache`` the folder for the 8-bit graph, by default the user's. Safe to share between threads.
+    before; once for all of a process. ``source`` is the folder of the published file, by default that of the package
+    of the extra ``multilingual``; ``cache`` the folder for the 8-bit graph, by default the user's. Safe to share
+    between threads, and in a forked child.
     """
 
     name = "multilingual-e5-small/int8 (query:/passage:)"
@@ -59,9 +61,9 @@ class E5:
     """Unrelated texts have cosines of .72 to .79, whatever the language."""
 
     def __init__(self, *, source: Path | None = None, cache: Path | None = None) -> None:
-        self._source = check_optional_path("source", source)
-        self._cache = check_optional_path("cache", cache)
-        self._embed = local.OneByOne(self._load, self.dim)
+        source, cache = check_optional_path("source", source), check_optional_path("cache", cache)
+        encoder = Share(("e5", str(source), str(cache)), lambda: _load(source, cache))
+        self._embed = local.OneByOne(encoder, self.dim)
 
     def reads(self, text: str, /) -> float:
         """The share in 0..1 of the text's letters whose script the model knows; 1.0 for a text without letters."""
@@ -79,9 +81,10 @@ class E5:
         prefix = CUE if cue else TEXT
         return self._embed([prefix + text for text in texts])
 
-    def _load(self) -> local.Encoder:
-        file = E5File(local.checked(self._source or _installed(), PUBLISHED, _MEND)[0])
-        return _encoder(file, _graph(file, self._cache or Path(user_cache_dir("ecphora"))))
+
+def _load(source: Path | None, cache: Path | None) -> local.Encoder:
+    file = E5File(local.checked(source or _installed(), PUBLISHED, _MEND)[0])
+    return _encoder(file, _graph(file, cache or Path(user_cache_dir("ecphora"))))
 
 
 def _installed() -> Path:

@@ -15,7 +15,6 @@ from collections.abc import Callable, Mapping, Sequence, Sized
 from concurrent.futures import ThreadPoolExecutor
 from importlib.resources.abc import Traversable
 from pathlib import Path
-from threading import Lock
 from typing import Any, Generic, TypeVar
 
 import numpy as np
@@ -39,23 +38,21 @@ T = TypeVar("T", bound=Sized)
 
 
 class OneByOne(Generic[T]):
-    """Texts, or pairs, to rows of ``dim`` numbers, each in a run of its own; the first loads the encoder, once.
+    """Texts, or pairs, to rows of ``dim`` numbers, each in a run of its own.
 
-    Safe to share between threads.
+    The first call takes the ``encoder``. Safe to share between threads.
     """
 
-    def __init__(self, load: Callable[[], Callable[[T], Vector]], dim: int) -> None:
-        self._load = load
+    def __init__(self, encoder: Callable[[], Callable[[T], Vector]], dim: int) -> None:
+        self._encoder = encoder
         self._dim = dim
-        self._lock = Lock()
-        self._one: Callable[[T], Vector] | None = None
 
     def __call__(self, texts: Sequence[T]) -> Vectors:
         """The vectors of texts, in the order given."""
         vectors = np.zeros((len(texts), self._dim), np.float32)
         if not texts:
             return vectors
-        one = self._loaded()
+        one = self._encoder()
         if len(texts) == 1:
             vectors[0] = one(texts[0])
             return vectors
@@ -64,13 +61,6 @@ class OneByOne(Generic[T]):
             for row, vector in zip(order, pool.map(one, (texts[row] for row in order)), strict=True):
                 vectors[row] = vector
         return vectors
-
-    def _loaded(self) -> Callable[[T], Vector]:
-        if self._one is None:
-            with self._lock:
-                if self._one is None:
-                    self._one = self._load()
-        return self._one
 
 
 def installed(package: str, inside: str = ".") -> Path | None:

@@ -18,6 +18,7 @@ from ..language.scripts import latin_share
 from ..model import Vector, Vectors
 from ..validate import check_part
 from . import local
+from .share import Share
 
 FILES = {
     "model.onnx": "ced38c196379cbb61173d78d8065856f5511e3535fad872facdbd0f76201a08b",
@@ -32,22 +33,24 @@ BEGIN, END = 101, 102
 SWITCH = "use_adapters"
 """The input of the graph that chooses the branch with adapters; the branch without them is the default."""
 
+SHIPPED = files("ecphora.weights") / "minilm"
+"""The folder of the files."""
 _MEND = "mend it with: pip install --force-reinstall --no-deps ecphora"
 
 
 class MiniLM:
     """all-MiniLM-L6-v2: English, 384 dimensions, about 2 ms for a short text.
 
-    Making one costs nothing; the first ``embed`` loads the model. ``source`` is the folder of its files, by default
-    that of the package. Safe to share between threads.
+    Making one costs nothing; the first ``embed`` loads the model, once for all of a process. ``source`` is the folder
+    of its files, by default that of the package. Safe to share between threads, and in a forked child.
     """
 
     name = "all-MiniLM-L6-v2/int8"
     dim = 384
 
     def __init__(self, *, source: Traversable | None = None) -> None:
-        self._source = None if source is None else check_part("source", source, "a folder, such as a Path", "joinpath")
-        self._embed = local.OneByOne(self._load, self.dim)
+        self._network = shared(source)
+        self._embed = local.OneByOne(self._encoder, self.dim)
 
     def reads(self, text: str, /) -> float:
         """The share in 0..1 of the text's letters that are Latin; 1.0 for a text without letters."""
@@ -62,8 +65,8 @@ class MiniLM:
         del cue
         return self._embed(texts)
 
-    def _load(self) -> local.Encoder:
-        network = Network(self._source)
+    def _encoder(self) -> local.Encoder:
+        network = self._network()
 
         def one(text: str) -> Vector:
             ids = [BEGIN, *network.tokens(text, TOKENS - 2), END]
@@ -75,8 +78,8 @@ class MiniLM:
 class Network:
     """The loaded model: texts to tokens, tokens to the rows of its last layer. Safe to share between threads."""
 
-    def __init__(self, source: Traversable | None = None) -> None:
-        model, tokenizer = local.checked(source or files("ecphora.weights") / "minilm", FILES, _MEND)
+    def __init__(self, folder: Traversable) -> None:
+        model, tokenizer = local.checked(folder, FILES, _MEND)
         self._session = local.session(model)
         self._tokenizer = local.module("tokenizers", "tokenizers").Tokenizer.from_buffer(tokenizer)
         self._tokenizer.no_truncation()
@@ -106,3 +109,9 @@ class Network:
             feed |= {SWITCH: np.array(True), **adapters}
         rows: Vectors = self._session.run(None, feed)[0][0]
         return rows
+
+
+def shared(source: Traversable | None = None) -> Share[Network]:
+    """A share of the model of a folder, by default the one that comes with the package."""
+    folder = SHIPPED if source is None else check_part("source", source, "a folder, such as a Path", "joinpath")
+    return Share(("minilm", str(folder)), lambda: Network(folder))

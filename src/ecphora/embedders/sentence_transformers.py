@@ -5,8 +5,7 @@ arXiv:1908.10084.
 """
 
 import importlib
-from collections.abc import Callable, Sequence
-from threading import Lock
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -14,6 +13,7 @@ import numpy as np
 from ..errors import EmbedderUnavailable, WrongVector
 from ..model import Vectors
 from ..validate import check_count, check_name, check_optional_name, check_string
+from .share import Share
 
 
 class SentenceTransformersEmbedder:
@@ -44,8 +44,7 @@ class SentenceTransformersEmbedder:
         self._document_prefix = document_prefix
         self._cue_prefix = cue_prefix
         self._batch = check_count("batch", batch)
-        self._lock = Lock()
-        self._encode: Callable[..., Any] | None = None
+        self._loaded: Share[Any] = Share(("sentence-transformers", model, device), self._load)
         self._dim = 0
 
     @property
@@ -69,7 +68,7 @@ class SentenceTransformersEmbedder:
             return np.zeros((0, self.dim), np.float32)
         prefix = self._cue_prefix if cue else self._document_prefix
         given = [(prefix + text).encode("utf-8", "replace").decode("utf-8") for text in texts]
-        answer = self._loaded()(
+        answer = self._loaded().encode(
             given,
             batch_size=self._batch,
             normalize_embeddings=True,
@@ -84,16 +83,13 @@ class SentenceTransformersEmbedder:
         self._dim = vectors.shape[1]
         return vectors
 
-    def _loaded(self) -> Callable[..., Any]:
-        with self._lock:
-            if self._encode is None:
-                try:
-                    package = importlib.import_module("sentence_transformers")
-                    self._encode = package.SentenceTransformer(self._model, device=self._device).encode
-                except ImportError as error:
-                    raise EmbedderUnavailable(
-                        f"{error}; install it with: pip install 'ecphora[sentence-transformers]'"
-                    ) from error
-                except (OSError, ValueError, RuntimeError) as error:  # no such model, no network, no such device
-                    raise EmbedderUnavailable(f"cannot load the model {self._model!r}: {error}") from error
-            return self._encode
+    def _load(self) -> Any:
+        try:
+            package = importlib.import_module("sentence_transformers")
+            return package.SentenceTransformer(self._model, device=self._device)
+        except ImportError as error:
+            raise EmbedderUnavailable(
+                f"{error}; install it with: pip install 'ecphora[sentence-transformers]'"
+            ) from error
+        except (OSError, ValueError, RuntimeError) as error:  # no such model, no network, no such device
+            raise EmbedderUnavailable(f"cannot load the model {self._model!r}: {error}") from error
