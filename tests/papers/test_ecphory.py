@@ -543,6 +543,16 @@ def test_an_engram_half_of_which_is_hidden_is_as_near_as_the_other_half() -> Non
     assert given_by("engrams", FAITHFUL, cue, *told) == pytest.approx([0.25, 0])
 
 
+def test_how_well_the_seen_ones_agree_is_taken_from_all() -> None:
+    """Ana at 0°, 60° and, hidden, 30°: the mean cosine of the three pairs is (.5 + 2 cos 30°) / 3 = .74402.
+
+    Two are seen, |h_1 + h_2|² is taken for 2 + 2 · .74402 = 3.48803, and a question at 0° is (1 + .5) / 1.86763 near.
+    """
+    told = (Told(0, "Ana", session="open"), Told(60, "Ana", session="open"), Told(30, "Ana", session="hidden"))
+    cue = asked(0, where=Filter(sessions="open"))
+    assert engrams(FAITHFUL, cue, *told) == [0.803157, 0.803157, 0]
+
+
 def test_a_hidden_memory_bends_no_cue_and_no_hop() -> None:
     """Ana is told of at 0° and, hidden, at 90°. Her cue and the hop from her are at 0°, and not at 45°."""
     told = (

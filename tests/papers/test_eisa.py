@@ -327,6 +327,14 @@ def test_without_a_vector_nothing_is_found() -> None:
     assert unread.confidence == 0
 
 
+def test_the_faithful_values() -> None:
+    """The README's mechanisms; its numbers are inferred (§3.6)."""
+    values = {"theta_sim": None, "quantile": 0.95, "floor": 0.25, "kappa": 0.2, "top": 5, "other_bank": 0.0,
+              "below": False, "leaves": True, "sidenet": None, "name": "eisa-faithful"}  # fmt: skip
+    assert {name: getattr(FAITHFUL, name) for name in values} == values
+    assert FAITHFUL.encm is not None
+
+
 # ---- §3.2, the side network
 
 

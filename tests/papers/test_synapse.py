@@ -150,6 +150,21 @@ def test_both_triggers_anchor_and_a_found_word_starts_with_its_cosine() -> None:
     assert np.flatnonzero(replace(still, lexical=False).activate(asked("zither"), graph).scores).tolist() == [11]
 
 
+def test_alpha_scales_what_an_anchor_starts_with() -> None:
+    """§2.4, 2: a_i(0) = α · cos, here .4 · .8, of which the score has λ2 = .3."""
+    graph = talk(*[("far away", 0.0, "")] * 10, ("quite near", 0.8, ""))
+    still = replace(FAITHFUL, T=0, anchors=1, lexical=False, alpha=0.4)
+    assert still.activate(asked(), graph).shares["activation"][10] == pytest.approx(0.3 * 0.4 * 0.8, abs=1e-6)
+
+
+def test_delta_is_what_an_anchor_loses_in_an_iteration() -> None:
+    """One iteration without edges and inhibition, δ = .2: σ(γ (.8 · .8 - θ))."""
+    graph = talk(*[("far away", 0.0, "")] * 10, ("quite near", 0.8, ""), session=None, speakers=(None,))
+    one = replace(FAITHFUL, T=1, anchors=1, lexical=False, beta=0.0, delta=0.2, lambda1=0.0, lambda2=1.0, lambda3=0.0)
+    expected = 1 / (1 + np.exp(-5.0 * (0.8 * 0.8 - 0.5)))
+    assert one.activate(asked(), graph).scores[10] == pytest.approx(expected, abs=1e-6)
+
+
 def test_an_opposite_turn_injects_nothing() -> None:
     graph = talk(*[("zither", -0.5, "")] * 12)
     found = FAITHFUL.activate(asked("zither"), graph)
@@ -249,6 +264,15 @@ def test_a_lonely_anchor_is_refused_and_a_supported_one_is_not() -> None:
     assert refused(apart.activate(asked(), lonely))
     linked = talk(*[("so it goes", 0.3, "Ana")] * 12)
     assert not refused(replace(BARE, anchors=1).activate(asked(), linked))
+
+
+def test_the_gate_asks_the_highest_node_and_not_the_mean() -> None:
+    """One turn is highly active, the others hardly: confidence is that of the one."""
+    graph = talk(("quite near", 0.9, ""), *[("so it goes", 0.2, "")] * 12, session=None, speakers=(None,))
+    found = replace(FAITHFUL, T=0, anchors=13, epsilon=0.0).activate(asked(), graph)
+    highest, mean = float(found.stimulus.max()), float(found.stimulus[found.stimulus > 0].mean())
+    assert mean < highest / 2
+    assert found.confidence == pytest.approx(gate.banded(highest, 0.12), abs=1e-6)
 
 
 def test_what_is_refused_comes_back_as_a_hint() -> None:
@@ -391,6 +415,15 @@ def test_what_is_never_reached_falls_asleep_and_wakes_as_an_anchor() -> None:
     assert woken.stimulus[evidence] > strategy.epsilon
     graph = retrieved(graph, woken, 11)
     assert strategy.activate(asked("hiking"), graph).scores[0] > 0
+
+
+def test_only_what_reaches_epsilon_counts_as_touched() -> None:
+    """§2.5: a retrieval touches the rows with an activation of ε or more."""
+    graph = hiking(chained=True)
+    every, some = (replace(FAITHFUL, epsilon=epsilon).activate(asked("hiking"), graph) for epsilon in (0.0, 0.2))
+    felt = every.stimulus[every.stimulus > 0]
+    assert felt.min() < 0.2 <= felt.max()
+    assert some.stimulus == pytest.approx(np.where(every.stimulus >= 0.2, every.stimulus, 0))
 
 
 def test_only_the_faithful_preset_logs_what_it_stirs(tmp_path: Path) -> None:

@@ -48,6 +48,19 @@ class TestContract(StrategyContract):
     pass
 
 
+def test_the_published_values() -> None:
+    """1.2, the table, and every departure of the practical preset switched off."""
+    values = {
+        "cos_th": 0.26234455963372794, "v_th": 0.09965483747846116, "stimulus_th": 0.036644412598255786,
+        "tau_init": 43.071022365235635, "tau_scale": 2.7037589108368674, "time_scale": 7.933361005067098,
+        "bond_scale": 0.4636666711414976, "v_rest": 2.9030838107636145, "i_rest": -7.127504404013959,
+        "temporal": True, "dynamic": True, "generations": math.inf, "version": 2, "physiological": False,
+        "timeless": False, "by_stimulus": False, "epsilon": 0, "last": None, "band": None, "beside": 0,
+        "storing_is_querying": True, "name": "synaptic-faithful",
+    }  # fmt: skip
+    assert {name: getattr(FAITHFUL, name) for name in values} == values
+
+
 # ---- 1.5 the temporal association score
 
 

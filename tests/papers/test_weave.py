@@ -14,14 +14,15 @@ from numpy.typing import NDArray
 from ecphora import Episode, Filter, Memory
 from ecphora.embedders.hashing import Hashing
 from ecphora.graph import Graph
+from ecphora.language.names import entity_id
 from ecphora.language.signifiers import signifiers
 from ecphora.model import Access, Change, Edge, Kind, Link, Node, Touch, Vectors
 from ecphora.ports import Strategy
-from ecphora.stages import importance, strands, synthesis
+from ecphora.stages import clusters, importance, strands, synthesis
 from ecphora.stages.oracle import Extractive
 from ecphora.stages.particles import particle
 from ecphora.strategies.weave import FAITHFUL, Weave
-from ecphora.testing import FakeClock, StrategyContract
+from ecphora.testing import NOON, FakeClock, StrategyContract, sample_cue, sample_name
 from ecphora.testing.samples import sample_change, sample_node, sample_vector
 
 DAY = 86_400.0
@@ -30,6 +31,18 @@ DAY = 86_400.0
 @pytest.mark.parametrize("strategy", [Weave(), FAITHFUL, Weave(w_importance=0.1, hops=3)], ids=lambda one: one.name)
 class TestContract(StrategyContract):
     pass
+
+
+def test_the_proposed_values() -> None:
+    """The paper gives no number: these are the ones that its specification proposes (docs/papers.md, 5)."""
+    values = {
+        "candidates": 50, "hops": 2, "floor": 0.2, "w_sim": 0.6, "w_strand": 0.2, "w_importance": 0.2, "alpha": 0.5,
+        "beta": 0.3, "gamma": 0.2, "confidence": 0.5, "k": 10, "near": 0.4, "omega": 20, "tau_cluster": 0.75,
+        "smallest": 3, "largest": 12, "overlap": 0.8, "lambda_comp": 0.002, "insights": True,
+        "outside": 0.5, "outdated": 0.3, "name": "weave-faithful",
+    }  # fmt: skip
+    assert {name: getattr(FAITHFUL, name) for name in values} == values
+    assert FAITHFUL.fading == importance.Fading(0.6, 0.1, 30.0, 1.0, 0.2, 0.1)
 
 
 # ---- importance: equations 5 and 7
@@ -83,6 +96,21 @@ def test_importance_is_the_fold_of_use(uses: list[list[int]], cut: int) -> None:
         assert found[place] == pytest.approx(_used(grown, shifted, fading, birth, now), abs=1e-4)
 
 
+def test_an_insight_drawn_from_it_makes_a_memory_important() -> None:
+    """Equation 5 at the first use, at once: I = α .6 + β (1 - e^(-1/5)) + γ (1 - e^-1) = .699466; unused, .6."""
+    used, unused, insight = (
+        sample_node(name, name, seq=place, kind=kind)
+        for place, (name, kind) in enumerate(
+            (("used", Kind.EPISODE), ("unused", Kind.EPISODE), ("told", Kind.INSIGHT)), 1
+        )
+    )
+    edges = (Edge("told", "used", Link.DERIVED_FROM), Edge("told", "unused", Link.DERIVED_FROM))
+    access = Access("used", used.happened_at, Touch.RECALLED, 1.0, seq=9)
+    change = replace(sample_change(used, unused, insight, edges=edges), accesses=(access,), revision=1)
+    found = importance.importance(Graph().plus(change), importance.Fading(), used.happened_at.timestamp())
+    assert found[:2] == pytest.approx([0.699466, 0.6], abs=1e-5)
+
+
 # ---- strands: section 5.3
 
 
@@ -111,6 +139,45 @@ def _chain() -> Graph:
     ]
     edges = (Edge("b", "a", Link.ASSOCIATION, 0.8), Edge("c", "b", Link.ASSOCIATION, 0.5))
     return Graph().plus(replace(sample_change(*nodes, edges=edges), revision=1))
+
+
+def _particles(*angles: float, named: Sequence[str] = (), edges: Sequence[Edge] = ()) -> Graph:
+    """Particles p0, p1 … of one instant with vectors in a plane; the n-th mentions the names at that place."""
+    nodes = [replace(sample_node(f"p{n}", f"p{n}", seq=n + 1), session=None, speaker=None) for n in range(len(angles))]
+    names = sorted({name for text in named for name in text.split()})
+    entities = [replace(sample_name(name), seq=100 + n) for n, name in enumerate(names)]
+    mentions = [Edge(f"p{n}", entity_id(name), Link.MENTIONS) for n, text in enumerate(named) for name in text.split()]
+    vectors = {f"p{n}": vector for n, vector in enumerate(_unit(*angles))}
+    change = sample_change(*nodes, *entities, vectors=vectors, edges=(*edges, *mentions))
+    return Graph().plus(replace(change, revision=1))
+
+
+def test_a_new_strand_weighs_meaning_company_and_confidence() -> None:
+    """S = .5 cos 60° + .3 · 1/2 + .2 · .5 = .5: Ana is named by both, Bob by one."""
+    graph = _particles(0, 60, named=("Ana Bob", "Ana"))
+    refined = Weave(omega=2, insights=False).sleep(graph, lambda _rows: [], NOON)
+    assert [(edge.src, edge.dst, edge.link) for edge in refined.edges] == [("p1", "p0", Link.ASSOCIATION)]
+    assert refined.edges[0].weight == pytest.approx(0.5, abs=1e-6)
+
+
+@pytest.mark.parametrize("strategy", [Weave(), FAITHFUL], ids=lambda one: one.name)
+def test_strands_lead_two_hops_from_the_nearest_particles(strategy: Weave) -> None:
+    """p1 and p2 share nothing with the question; strands of .8 lead to them by p0, and no further than two."""
+    chain = [Edge(f"p{n + 1}", f"p{n}", Link.ASSOCIATION, 0.8) for n in range(3)]
+    graph = _particles(0, 120, 120, 120, edges=chain)
+    cue = sample_cue("question", vector=_unit(0)[0])
+    strands_only = replace(strategy, w_importance=0.0)
+    assert (strands_only.activate(cue, graph).scores > 0).tolist() == [True, True, True, False]
+    found = strands_only.activate(cue, graph).shares["strands"]
+    assert found[1:3] == pytest.approx([strategy.w_strand * 0.8, strategy.w_strand * 0.64], abs=1e-6)
+
+
+def test_only_the_candidates_come_back_where_no_strand_leads() -> None:
+    graph = _particles(0, 10, 20, 30)
+    cue = sample_cue("question", vector=_unit(0)[0])
+    few = replace(Weave(), candidates=2).activate(cue, graph).scores
+    assert (few > 0).tolist() == [True, True, False, False]
+    assert (Weave().activate(cue, graph).scores > 0).all()
 
 
 # ---- synthesis: Algorithm 1 and equation 6
@@ -309,6 +376,51 @@ def test_use_makes_important(tmp_path: Path) -> None:
         after = importance.importance(memory.graph(), strategy.fading, clock.now.timestamp())
         assert after[0] > before[0]
         assert after[1] == pytest.approx(before[1])
+
+
+def test_sources_weigh_by_their_importance() -> None:
+    """ω_i of equation 6 is importance over its sum: a particle that was used weighs more."""
+    weighed: list[list[float]] = []
+
+    class Weighing(Scripted):
+        def synthesise(
+            self, sources: Sequence[Node], vectors: Vectors, weights: NDArray[np.float64], token_cost: float, /
+        ) -> str | None:
+            weighed.append(weights.tolist())
+            return super().synthesise(sources, vectors, weights, token_cost)
+
+    graph = _particles(0, 0, 0)
+    used = Access("p1", NOON, Touch.USED, 1.0, seq=9)
+    graph = graph.plus(Change(accesses=(used,), revision=2))
+    nodes = [sample_node(f"p{n}", f"p{n}", seq=n + 1) for n in range(3)]
+    refined = Weave(omega=3, oracle=Weighing([])).sleep(graph, lambda rows: [nodes[row] for row in rows], NOON)
+    assert [node.kind for node in refined.nodes] == [Kind.INSIGHT]
+    expected = importance.importance(graph, importance.Fading(), NOON.timestamp())[:3].astype(np.float64)
+    assert expected[1] > expected[0]
+    assert weighed == [pytest.approx((expected / expected.sum()).tolist())]
+
+
+def test_a_cluster_that_an_insight_tells_already_is_left_out() -> None:
+    """An insight tells three of four, .75: too much where at most .7 may be told, and not where .8 may."""
+    told = sample_node("insight", "insight", seq=50, kind=Kind.INSIGHT)
+    graph = _particles(0, 0, 0, 0)
+    derived = tuple(Edge("insight", f"p{n}", Link.DERIVED_FROM) for n in range(3))
+    graph = graph.plus(replace(sample_change(told, edges=derived), revision=2))
+    rows = np.arange(4)
+    assert clusters.told(graph, rows) == 0.75
+    near = [(3, rows[:3], np.ones(3, np.float32))]
+    assert list(replace(Weave(), overlap=0.7)._clusters(graph, near)) == []
+    assert [found.tolist() for found in replace(Weave(), overlap=0.8)._clusters(graph, near)] == [[0, 1, 2, 3]]
+
+
+def test_a_cluster_reaches_where_strands_lead() -> None:
+    """p2 is near p1 alone; a strand leads on from there to p0, which makes three."""
+    how = clusters.Clustering(smallest=3)
+    near = [(2, np.array([1]), np.ones(1, np.float32))]
+    strand = (Edge("p1", "p0", Link.ASSOCIATION, 0.8),)
+    found = clusters.potential(_particles(0, 0, 0, edges=strand), near, how)
+    assert [cluster.tolist() for cluster in found] == [[0, 1, 2]]
+    assert list(clusters.potential(_particles(0, 0, 0), near, how)) == []
 
 
 # ---- particles: Definition 3.1

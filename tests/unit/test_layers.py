@@ -151,6 +151,14 @@ def test_concepts_of_a_window_lead_to_each_other_by_the_cosine_of_what_was_said_
     assert among == pytest.approx({(name("Ana"), name("Bob")): 1, (name("Bob"), name("Ana")): 1})  # Cid lies opposite
 
 
+def test_an_association_weighs_the_cosine_and_not_one() -> None:
+    """Ana was told of at 0° and 90°, so she lies at 45°; Bob at 0°: cos 45° = .7071."""
+    graph = told([Turn("Ana", at=(1, 0)), Turn("Bob", at=(1, 0)), Turn("Ana", at=(0, 1)), Turn(), Turn()])
+    found = edges(graph, layer(graph, Plan()))
+    assert found[name("Ana"), name("Bob")] == pytest.approx(0.7071, abs=1e-4)
+    assert found[name("Bob"), name("Ana")] == pytest.approx(0.7071, abs=1e-4)
+
+
 def test_concepts_of_two_windows_do_not_know_each_other() -> None:
     graph = told([*[Turn("Ana", at=(1,))] * 5, *[Turn("Bob", at=(1,))] * 5])
     assert (name("Ana"), name("Bob")) not in edges(graph, layer(graph, Plan()))
@@ -315,6 +323,12 @@ def test_pagerank_solves_its_equation(web: tuple[Ways, NDArray[np.bool_]]) -> No
     step /= step.sum(axis=0)
     solved = np.linalg.solve(np.eye(n) - pagerank.DAMPING * step, np.full(n, (1 - pagerank.DAMPING) / n))
     assert rank[nodes] == pytest.approx(solved / solved.max(), abs=1e-4)
+
+
+def test_pagerank_by_hand() -> None:
+    """One edge, a to b, d = .85: p_a = .15/2 + .85 p_b/2 and p_a + p_b = 1, so p_a = .5/1.425, p_a/p_b = .540541."""
+    link = Ways(np.array([0]), np.array([1]), np.ones(1, np.float32))
+    assert pagerank.pagerank(link, np.ones(2, np.bool_)) == pytest.approx([0.540541, 1.0], abs=1e-5)
 
 
 def test_the_concept_all_speak_of_ranks_highest() -> None:

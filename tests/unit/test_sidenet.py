@@ -141,6 +141,18 @@ def test_a_step_goes_down_and_decay_draws_back() -> None:
     assert free.a - held.a == pytest.approx(0.1 * net.a, abs=1e-6)
 
 
+def test_a_step_moves_both_matrices_by_their_gradients() -> None:
+    """W = I + A Bᵀ: from a net that is not the identity B moves as A does, by the rate times the mean gradient."""
+    net, examples = turned(), [example(1), example(2)]
+    gradients = [gradient(net, one) for one in examples]
+    after, _ = step(net, examples, rate=0.1)
+    assert after.a == pytest.approx(net.a - 0.1 * np.mean([one.a for one in gradients], axis=0), abs=1e-6)
+    assert after.b == pytest.approx(net.b - 0.1 * np.mean([one.b for one in gradients], axis=0), abs=1e-6)
+    assert np.abs(after.b - net.b).max() > 1e-3
+    untrained, trained = identity(DIM, RANK), learn(identity(DIM, RANK), examples, epochs=3)
+    assert np.abs(trained.b - untrained.b).max() > 1e-5
+
+
 def test_examples_with_one_side_teach_nothing() -> None:
     net = turned()
     for one in (example(1, used=0), example(1, unused=0)):

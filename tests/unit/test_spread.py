@@ -137,6 +137,12 @@ def test_what_nothing_reaches_stays_at_rest(web: tuple[Numbers, Ways]) -> None:
     assert not waves(start, edges)[-1].active[~reached].any()
 
 
+def test_a_row_keeps_what_delta_leaves_it() -> None:
+    """(1 - δ)·a with δ = .2 is .8 of .5; the published δ = .5 would hide a swap."""
+    wave = spread.still(anchors(1, [0], 0.5).astype(np.float32))
+    assert spread.travel(wave, ways([]), np.ones(1, np.bool_), S=S, delta=0.2).u == pytest.approx([0.4])
+
+
 @pytest.mark.parametrize("fan", [1, 4, 20])
 def test_a_hub_divides_what_it_gives(fan: int) -> None:
     star = ways((0, row, 1.0) for row in range(1, fan + 1))
