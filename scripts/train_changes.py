@@ -10,10 +10,11 @@ look-alike each, ``plain.jsonl`` such in the plainest words, ``everyday.jsonl`` 
 friends or colleagues outright, ``talks.changes.jsonl`` marks the changes in the long talks of ``talks.docs.jsonl``,
 ``histories.changes.jsonl`` those in ``histories.jsonl``, which are what one person told an assistant, or several told
 each other, over months; and those cases of tests/changes that were read. Every pair of memories is seen through the
-very code that sleep runs. Four fifths of the cases and all but nine talks teach low-rank adapters (LoRA; Hu et al. 2021, arXiv:2106.09685) to all-MiniLM-L6-v2, which then reads both texts at once; the rest
-teaches the judge what a reading is worth beside other signs, so it never sees a reading of what the adapters have seen.
-The gate learns from the talks. The readings that the judge learns from are those of the 8-bit graph that is used in the
-end. The numbers that it prints are of judges that were trained on the other pairs.
+very code that sleep runs. Four fifths of the cases and all but nine talks teach low-rank adapters (LoRA; Hu et al.
+2021, arXiv:2106.09685) to all-MiniLM-L6-v2, which then reads both texts at once; the rest teaches the judge what a
+reading is worth beside other signs, so it never sees a reading of what the adapters have seen. The gate learns from the
+talks. The readings that the judge learns from are those of the 8-bit graph that is used in the end. The numbers that it
+prints are of judges that were trained on the other pairs.
 """
 # ruff: noqa: INP001, T201  # a script that prints
 
