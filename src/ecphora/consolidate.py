@@ -75,7 +75,7 @@ def plan(graph: Graph, read: Reader, now: datetime, most: int, help_: Help) -> P
     if not len(new):
         return None
     judge = None if help_.score is None else weights.changes()
-    claims = Claiming(graph, read, judge, help_.score).of(new)
+    claims = Claiming(graph, read, judge, help_.score, help_.embed).of(new)
     told_facts = Claims() if help_.guest is None else facts.claimed(graph, _asked(help_.guest, read(new)))
     nodes = {**claims.nodes, **told_facts.nodes}
     fresh = tuple(node for id_, node in nodes.items() if graph.row(id_) is None)

@@ -1,9 +1,10 @@
 """What statements claim, sentence by sentence."""
 
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 
 import pytest
 
+from ecphora.language.bounds import interval
 from ecphora.language.claims import Form, Statement, statements
 from ecphora.stages.succession import says_otherwise
 
@@ -88,3 +89,20 @@ def test_whoever_is_not_known_may_speak_of_themselves() -> None:
 def test_more_of_the_same_says_nothing_else(earlier: str, later: str, otherwise: bool) -> None:
     (one,), (other,) = read(earlier), read(later)
     assert says_otherwise(other, one) is otherwise
+
+
+@pytest.mark.parametrize(
+    ("text", "end"),
+    [
+        ("She puts her lessons up to 27 from 1 September.", None),
+        ("It runs to 12 pages.", None),
+        ("It runs up to 20 guests, but only until 20 September.", "2026-09-20"),
+        ("We are open up to the 27th.", "2026-08-27"),
+        ("The offer lasts to 27 September.", "2026-09-27"),
+        ("It lasts to 2026-09-03.", "2026-09-03"),
+    ],
+)
+def test_an_amount_is_no_day_on_which_something_ends(text: str, end: str | None) -> None:
+    said_at = datetime(2026, 8, 20, tzinfo=UTC)
+    found = interval(text, said_at)[1]
+    assert (found and (found - timedelta(1)).date().isoformat()) == end

@@ -14,10 +14,14 @@ _REST_OF = re.compile(
     r"quarter|year|summer)",
     re.IGNORECASE,
 )
+_NAMED = "January|February|March|April|May|June|July|August|September|October|November|December"
+_SHORT = "jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec"
+_AMOUNT = rf"(?! \d[\d,.]*(?![\d,.]|st\b|nd\b|rd\b|th\b|-\d|\s(?:of )?(?:{_SHORT})))"
+"""No bare number: "the price goes up to 27", "it runs to 12 pages"."""
 _BOUND = re.compile(
-    r"\b(?:until|till|'til|til|through|thru|up to|ending|ends?(?: on)?|back (?=on|in|at)|reopens?|finishes|"
+    r"\b(?:until|till|'til|til|through|thru|ending|ends?(?: on)?|back (?=on|in|at)|reopens?|finishes|"
     r"last day (?:\w+ ){0,6}?(?:is|will be)|"
-    r"runs? (?:out|to)|runs? out on|expires?|lasts? to|over by|up on|up in|only to)\b",
+    rf"(?:up|runs?|lasts?|only) to{_AMOUNT}|runs? out|runs? out on|expires?|over by|up on|up in)\b",
     re.IGNORECASE,
 )
 _FROM = re.compile(
@@ -34,7 +38,6 @@ _END_OF = re.compile(
     r"\b(?:until|till|through|to)(?: the)? end of (?:the |this |next )?(?P<what>day|week|month|quarter|year|summer)\b",
     re.IGNORECASE,
 )
-_NAMED = "January|February|March|April|May|June|July|August|September|October|November|December"
 _MONTHS = re.compile(
     rf"\b(?:during|all of|whole of|throughout|(?:only )?for) (?:all of |the whole of )?(?P<first>{_NAMED})"
     rf"(?:(?:,| and| to|,? \w+ and) (?P<last>{_NAMED}))?\b(?! \d)"

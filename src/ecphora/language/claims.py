@@ -35,6 +35,7 @@ from .claim_words import (
     SINCE,
     VISITS,
 )
+from .clauses import SENTENCE
 from .common import MONTHS, WEEKDAYS
 from .people import ROLES
 from .values import Sort, Value, values
@@ -105,10 +106,6 @@ CODE = 2
 """Signs of a programming language beyond which a text is no prose."""
 LONGEST = 600
 """Characters of a sentence that are read: what is longer is no statement."""
-_SENTENCE = re.compile(  # no sentence ends with a title
-    r"(?<!\bDr\.)(?<!\bMr\.)(?<!\bMs\.)(?<!\bSt\.)(?<!\bMrs\.)(?<!\bProf\.)(?<=[.!?…])\s+(?=[\"'“‘A-Z0-9(])|[\n\r]+|"
-    r"\s[—–]\s(?=I\b|we\b|it\b)|;\s"
-)
 _NEVER_CLAUSE = re.compile(
     r"(?<!\beven)(?<!\bespecially)(?<!\bgiven)(?<!,),?\s+(?="
     r"(?:but|and|so|as|since|because|although|though|while|given|considering|especially|even)\b"
@@ -156,7 +153,7 @@ def statements(text: str, speaker: str | None, said_at: datetime) -> Iterator[St
         return  # it tells of others, or of nobody
     text = _NUMBERED.sub("", _ASIDE.sub(" ", _CODE.sub(" ", text)))
     carried: frozenset[Form] = frozenset()
-    whole = filter(None, map(str.strip, _SENTENCE.split(_QUOTED.sub("", text))))
+    whole = filter(None, map(str.strip, SENTENCE.split(_QUOTED.sub("", text))))
     told, asked, own = False, list[str](), False
     for sentence in (part for one in whole for part in _NEVER_CLAUSE.split(one)):
         if not 2 < len(sentence) <= LONGEST or program(sentence):

@@ -10,19 +10,19 @@ from datetime import datetime
 from hashlib import blake2b
 
 from ..graph import Graph
-from ..language.claim_words import FIELD_STEMS
-from ..language.claims import Statement
 from ..language.values import Sort
-from ..language.words import words
 from ..model import Edge, Kind, Link, Node, NodeId, Rows
 from ..ports import Reader
 from .authority import may_end
 from .comparing import Judge
+from .correspondence import Embed, Side, matter
 from .heard import Heard
+from .matter import Matter
 from .rivals import Rival, Rivals, Score
-from .standing import ABOUT
 from .succession import Told, Verdict
 
+NOTHING = Matter()
+"""The matter of a claim that stands beside no other."""
 CLAIM = "claim:"
 """How the ids of claims begin; no episode's id may."""
 
@@ -41,10 +41,17 @@ class Claiming:
     With a ``judge`` and a cross-encoder's ``score``, what the gate lets through is read closely; else rules decide.
     """
 
-    def __init__(self, graph: Graph, read: Reader, judge: Judge | None = None, score: Score | None = None) -> None:
+    def __init__(
+        self,
+        graph: Graph,
+        read: Reader,
+        judge: Judge | None = None,
+        score: Score | None = None,
+        embed: Embed | None = None,
+    ) -> None:
         self.graph = graph
         self._heard = Heard(graph, read)
-        self._judge, self._score = judge, score
+        self._judge, self._score, self._embed = judge, score, embed
 
     def of(self, rows: Rows) -> Claims:
         """The claims of some rows that matter to another claim, and those other ones."""
@@ -64,23 +71,30 @@ class Claiming:
                 later, earlier = earlier, later
             self._link(found, later, earlier, rival.verdict)
         if told.statement.end is not None and not rivals:
-            self._noted(found, row, place, told, frozenset())
+            self._noted(found, row, place, told)
 
     def _link(
         self, found: Claims, later: tuple[int, int, Told], earlier: tuple[int, int, Told], verdict: Verdict
     ) -> None:
-        about = _about(later[2].statement, earlier[2].statement)
-        old = self._noted(found, *earlier, about)
+        one, other = (Side(self._heard.node(side[0]).text, side[2].statement) for side in (earlier, later))
+        old = self._noted(found, *earlier, matter(one, other, self._embed))
         ends = verdict.because != "never" and may_end(later[2].voice, earlier[2].voice)
         since = _since(later[2], earlier[2], old, verdict) if ends else None
-        new = self._noted(found, *later, about, since=since)
+        new = self._noted(found, *later, matter(other, one, self._embed), since=since)
         if old.id == new.id:
             return
         link = Link.SUPERSEDES if ends else Link.CONTRADICTS
         found.edges[Edge(new.id, old.id, link, round(verdict.sure, 3))] = None
 
     def _noted(
-        self, found: Claims, row: int, place: int, told: Told, about: frozenset[str], *, since: datetime | None = None
+        self,
+        found: Claims,
+        row: int,
+        place: int,
+        told: Told,
+        seen: Matter = NOTHING,
+        *,
+        since: datetime | None = None,
     ) -> Node:
         """The node of a claim: made if the graph has none yet."""
         source, statement = self._heard.node(row), told.statement
@@ -103,9 +117,7 @@ class Claiming:
                 found.edges[Edge(id_, source.id, Link.CLAIMED_IN)] = None
         elif since is not None:
             known = replace(known, valid_from=since)
-        had = set(str(known.metadata.get(ABOUT, "")).split())
-        if about - had:
-            known = replace(known, metadata={ABOUT: " ".join(sorted(had | about))})
+        known = replace(known, metadata=seen.joined(Matter.of(known.metadata)).metadata)
         found.nodes[id_] = known
         return known
 
@@ -124,21 +136,3 @@ def _since(later: Told, earlier: Told, old: Node, verdict: Verdict) -> datetime 
     both &= {value.form for value in earlier.statement.values}
     # The date that is changed, or that both name, is what they speak of, not since when it is so.
     return later.at if verdict.because == Sort.DATE or both else None
-
-
-def _about(later: Statement, earlier: Statement) -> frozenset[str]:
-    """The stems of what both claims are about."""
-    fields = later.fields & earlier.fields
-    units = {value.unit for value in (*later.values, *earlier.values) if value.unit}
-    shared = (later.stems & earlier.stems) | units | {stem for name in fields for stem in FIELD_STEMS[name]}
-    return frozenset(shared or earlier.stems) | (_measuring(later) & _measuring(earlier))
-
-
-def _measuring(statement: Statement) -> frozenset[str]:
-    """The stems of its values, such as the month of a date."""
-    return frozenset(
-        stem
-        for value in statement.values
-        if value.sort != Sort.NAME
-        for stem in words(statement.text[value.start : value.end])
-    )

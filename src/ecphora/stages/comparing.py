@@ -15,7 +15,18 @@ from ..language.claim_words import ADDS, EVENT, PAST, VISITS
 from ..language.claims import Form, Statement
 from ..language.values import Sort
 from .ranker import Head
-from .succession import MEASURES, Pair, Told, Verdict, equal, names_in, of_one_unit, of_same_owner, replaces
+from .succession import (
+    MEASURES,
+    Pair,
+    Told,
+    Verdict,
+    equal,
+    names_in,
+    of_one_unit,
+    of_same_owner,
+    replaces,
+    says_otherwise,
+)
 
 Numbers = NDArray[np.float64]
 
@@ -113,7 +124,8 @@ def nearest(
 ) -> tuple[int, int, Verdict | None]:
     """The places of the two statements of two memories that are nearest to each other, and what the rules say of them.
 
-    Those of which the rules are surest; else those that share most; of equals those that speak of change.
+    Those of which the rules are surest; else those that share most; of equals those that speak of change. Greetings
+    come last.
     """
     ways = [
         (
@@ -127,13 +139,19 @@ def nearest(
         for at, earlier in enumerate(old)
     ]
     ways.sort(reverse=True)
-    found = ways[0][3], ways[0][4], None
-    best: tuple[int, int, Verdict | None] = found
-    for *_, place, at in ways[:CLOSE]:
+    close = [(place, at) for *_, place, at in ways[:CLOSE]]
+    fresh = (pair for pair in close if not _greets(new[pair[0]].statement, old[pair[1]].statement))
+    best: tuple[int, int, Verdict | None] = *next(fresh, close[0]), None
+    for place, at in close:
         verdict = replaces(new[place], old[at], rarity, alike)
         if verdict is not None and (best[2] is None or verdict.sure > best[2].sure):
             best = place, at, verdict
     return best
+
+
+def _greets(later: Statement, earlier: Statement) -> bool:
+    """Whether a statement says nothing but a word of another: "Hello again."."""
+    return len(later.stems) < 2 and not later.values and not says_otherwise(later, earlier)
 
 
 def signs(pair: Pair, rule: Verdict | None) -> dict[str, float]:

@@ -16,7 +16,7 @@ from ..language.words import words
 from ..model import Edge, Kind, Link, Metadata, Node, NodeId
 from .authority import Voice, may_end
 from .claiming import CLAIM, Claims
-from .standing import ABOUT
+from .matter import ABOUT
 
 SELF = frozenset({"i", "me", "myself", "speaker", "the speaker", "user", "the user"})
 """Subjects by which a model may name a speaker."""

@@ -5,7 +5,7 @@ the time from which the earlier one no longer holds is when the later one begins
 takes along what followed from it, and the earlier claim holds again.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
@@ -13,25 +13,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..graph import EPOCH, LINKS, Earlier, Graph, seconds
-from ..language.names import names
-from ..language.words import hashed, words
+from ..language.words import hashed
 from ..model import Cue, Edge, Link, Mask, Node, NodeId, Rows, Scores, Standing, Succession
-from ..ports import Reader, Trail
-from . import people
+from ..ports import Reader
+from .matter import Matter
 
-ABOUT = "about"
-"""The metadata of a claim that has the stems of its matter, parted by spaces."""
 _CLAIMED, _REPLACES, _AGAINST = (LINKS.index(link) for link in (Link.CLAIMED_IN, Link.SUPERSEDES, Link.CONTRADICTS))
-FAINTER = 0.95
-"""How near to a memory what contradicts it comes back, in parts of its score."""
-FIRST = 20
-"""Memories of the best that lead to what holds instead of them."""
-TWO = 2
-"""Words by which a cue must speak of the matter of two claims."""
-ABOVE = 1.001
-"""How far above a memory what replaced it comes back, in parts of its score."""
-
-
+Hashes = frozenset[int]
+"""The hashes of some words."""
 SAID = 0.3
 """How sure it must be that a memory was replaced to be said of it; below it is only asked after its successor."""
 
@@ -41,9 +30,10 @@ class Successions:
     """What replaces what: an entry for each pair of claims, with the rows of the memories they were drawn from.
 
     From ``start`` to ``end`` (seconds) the later claim holds, as was ``known`` since and ``told`` when its memory
-    happened; ``sure`` in 0..1 is how sure it is that both are of one matter. ``words`` are the hashes of what both are
-    about. ``against`` marks pairs that contradict each other, of which neither replaces the other. ``edges``
-    are the places of the edges that say so; ``of`` gives the places of the entries that speak of a row.
+    happened; ``sure`` in 0..1 is how sure it is that both are of one matter. ``about`` are the hashes of the words
+    of that matter; ``old_beside`` and ``new_beside`` those of what else the two memories say, None where nobody looked.
+    ``against`` marks pairs that contradict each other, of which neither replaces the other. ``edges`` are the places of
+    the edges that say so; ``of`` gives the places of the entries that speak of a row.
     """
 
     old: Rows
@@ -54,7 +44,9 @@ class Successions:
     told: NDArray[np.float64]
     against: Mask
     sure: Scores
-    words: tuple[frozenset[int], ...]
+    about: tuple[Hashes, ...]
+    old_beside: tuple[Hashes | None, ...]
+    new_beside: tuple[Hashes | None, ...]
     edges: Rows
     of: Mapping[int, tuple[int, ...]]
 
@@ -86,10 +78,8 @@ def _successions(graph: Graph, before: Earlier[Successions] | None) -> Successio
     for place, rows in enumerate(zip(old.tolist(), new.tolist(), strict=True)):
         for row in set(rows):
             of[row] = (*of.get(row, ()), place)
-    texts = nodes["metadata"]
-    about = tuple(
-        _about(texts[new]) | _about(texts[old]) for new, old in zip(later.tolist(), earlier.tolist(), strict=True)
-    )
+    told = nodes["metadata"]
+    matters = [(Matter.of(told[one]), Matter.of(told[other])) for one, other in zip(earlier, later, strict=True)]
     return Successions(
         old,
         new,
@@ -99,7 +89,9 @@ def _successions(graph: Graph, before: Earlier[Successions] | None) -> Successio
         np.maximum(nodes["happened"][later], nodes["happened"][earlier]),
         against,
         edges["weights"][pairs],
-        about,
+        tuple(_hashes(one.about | other.about) for one, other in matters),
+        tuple(_beside(one, other) for one, other in matters),
+        tuple(_beside(other, one) for one, other in matters),
         pairs,
         of,
     )
@@ -129,8 +121,13 @@ def _latest(src: Rows, dst: Rows, places: Rows) -> Rows:
     return np.array(sorted(last.values()), np.intp)
 
 
-def _about(metadata: Mapping[str, object] | None) -> frozenset[int]:
-    return frozenset(hashed(str((metadata or {}).get(ABOUT, "")).split()).tolist())
+def _beside(one: Matter, other: Matter) -> Hashes | None:
+    """What the memory of a claim says besides its matter, as far as another claim is not about that."""
+    return None if one.beside is None else _hashes(one.beside - other.about)
+
+
+def _hashes(stems: Iterable[str]) -> Hashes:
+    return frozenset(hashed(list(stems)).tolist())
 
 
 def found(graph: Graph, read: Reader, limit: int) -> list[Succession]:
@@ -188,66 +185,6 @@ def holding(known: Successions, cue: Cue) -> Mask:
     """Which entries hold at the time asked about, as far as was known then."""
     at = asked_of(cue)
     return (known.start <= at) & (known.end > at) & visible(known, cue) & ~known.against
-
-
-def led(graph: Graph, cue: Cue, scores: Scores, allowed: Mask) -> tuple[Scores, Trail]:
-    """What a memory gains that holds at the time asked about, where another of the same matter would come before it.
-
-    Only where the cue speaks of that matter, and may know of it. So the newest comes first, or for a time that is past
-    what held then; the others lose nothing. What contradicts a memory comes next to it.
-    """
-    known = successions(graph)
-    gain, by = graph.zeros(), np.full(len(graph), -1, np.intp)
-    trail = Trail(by, np.full(len(graph), -1, np.intp), one=True)
-    if not len(known):
-        return gain, trail
-    named = [word for name in names(cue.text) for word in words(name)]
-    asked = frozenset(cue.words.tolist())
-    least = min(TWO, len(asked - people.called(graph).by_word.keys() - set(hashed(named).tolist())))
-    holds, seen = holding(known, cue), visible(known, cue)
-    reached, among = scores.astype(np.float64), np.where(allowed, scores, 0)
-    for row in np.argsort(-among, kind="stable")[:FIRST].tolist():
-        if among[row] > 0:
-            _lead(known, row, asked=asked, least=least, seen=seen, holds=holds, reached=reached, by=by)
-    gain[:] = np.where(allowed, reached - scores, 0)
-    return gain, trail
-
-
-def _lead(
-    known: Successions,
-    row: int,
-    *,
-    asked: frozenset[int],
-    least: int,
-    seen: Mask,
-    holds: Mask,
-    reached: NDArray[np.float64],
-    by: Rows,
-) -> None:
-    """Bring what holds in the place of a memory before it, and what contradicts it beside it: the surest of each."""
-    places = [place for place in known.of.get(row, ()) if seen[place]]
-    near = [place for place in places if _speaks_of(known.words[place], asked, least)]
-    near.sort(key=lambda place: (-len(known.words[place] & asked), -known.sure[place], -known.start[place]))
-    told = [place for place in near if known.against[place]]
-    for place in told[:1]:
-        other = int(known.new[place] if known.old[place] == row else known.old[place])
-        _lift(reached, by, other, row, FAINTER)
-    for place in [place for place in near if not known.against[place]][:2]:
-        old, new = int(known.old[place]), int(known.new[place])
-        if holds[place]:
-            _lift(reached, by, new, old, ABOVE)
-        else:
-            _lift(reached, by, old, new, ABOVE)
-
-
-def _speaks_of(about: frozenset[int], asked: frozenset[int], least: int) -> bool:
-    """Whether a cue speaks of a matter: in so many of its words, or in all that there are."""
-    return len(about & asked) >= min(least, len(about)) > 0
-
-
-def _lift(reached: NDArray[np.float64], by: Rows, row: int, other: int, factor: float) -> None:
-    if row != other and reached[other] > 0 and reached[row] < reached[other] * factor:
-        reached[row], by[row] = reached[other] * factor, other
 
 
 def standing(graph: Graph, row: int, cue: Cue) -> Standing | None:

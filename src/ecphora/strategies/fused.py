@@ -15,7 +15,7 @@ from .. import weights
 from ..graph import Graph, seconds
 from ..model import Cue, Mask, Scores
 from ..ports import Activation, Trail
-from ..stages import choose, experience, standing, times
+from ..stages import choose, experience, promotion, times
 from ..stages.fading import Fading, archived, faintness, protected
 from ..stages.knowing import Knowing
 from ..stages.ranker import Ranker, Weighed
@@ -87,7 +87,7 @@ class Fused:
             scores = scores + shares["successor"] * view.allowed
             shares["outdated"] = (-self.outdated * scores * old).astype(np.float32)
             scores = scores + shares["outdated"]
-        gained, trail = standing.led(graph, cue, scores, view.allowed)
+        gained, trail = promotion.led(graph, cue, scores, view.allowed)
         if gained.any():
             shares["standing"], trails["standing"] = gained, trail
             scores = scores + gained

@@ -1,0 +1,137 @@
+"""Changes that are told plainly: how many are found, and whether the new statement then comes first.
+
+``python benchmarks/everyday.py`` reads the cases of ``tests/changes/everyday_matrix.jsonl``, each with a question, and
+the look-alikes of ``everyday_control.jsonl``. For each part it prints
+
+- how many changes are found: a link says that the new message replaces the old one;
+- how many are in the right order: asked the question, the new message comes before the old one; also without a night;
+- how many are both;
+- how many look-alikes have any link that says that one message replaces another, however sure.
+
+Changes that somebody else tells are counted apart: what they say of somebody who spoke of themselves replaces nothing,
+it contradicts. Then it prints for ``two_facts.jsonl`` how many of the changes are found, and of these, whether the new
+message comes first for a question about the fact that changed, and stays behind for one about the other fact.
+
+Nobody who wrote code or lessons has read the part ``everyday-unread``. ``--rules`` leaves the close reading out.
+"""
+
+import argparse
+import json
+import tempfile
+from collections import Counter
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+from ecphora import Episode, Memory, MiniLM, SQLite
+from ecphora.stages.standing import SAID, successions
+from ecphora.testing import FakeClock
+
+ROOT = Path(__file__).parents[1]
+MONTH = timedelta(days=30)
+"""How long after all was told, and holds, it is asked."""
+Case = dict[str, Any]
+
+
+def cases(name: str) -> list[Case]:
+    path = ROOT / "tests" / "changes" / f"{name}.jsonl"
+    return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
+
+
+def told(store: SQLite, embedder: MiniLM, case: Case, how: dict[str, Any]) -> Memory:
+    """The memory of a case, a month after the last message and the day from which the change holds."""
+    times = [turn["at"] for turn in case["told"]] + ([case["since"]] if case.get("since") else [])
+    last = max(datetime.fromisoformat(at).replace(tzinfo=UTC) for at in times)
+    memory = Memory(store, scope=case["id"], embedder=embedder, clock=FakeClock(last + MONTH), **how)
+    memory.remember([Episode(t["text"], t["id"], t["speaker"], t["session"], t["at"]) for t in case["told"]])
+    return memory
+
+
+def first(memory: Memory, question: str, case: Case) -> bool:
+    """Whether the new message comes before the old one."""
+    ids = [hit.id for hit in memory.recall(question, limit=len(case["told"]), touch=False, explain=False)]
+    places = {id_: place for place, id_ in enumerate(ids)}
+    return places.get(case["new"], len(ids)) < places.get(case["old"], len(ids))
+
+
+def links(memory: Memory, *, against: bool = False) -> dict[tuple[str, str], float]:
+    """The pairs (old, new) that replace, or contradict, each other, and how sure each is."""
+    graph = memory.graph()
+    known = successions(graph)
+    rows = zip(known.old.tolist(), known.new.tolist(), known.against.tolist(), known.sure.tolist(), strict=True)
+    return {(graph.id(old), graph.id(new)): sure for old, new, other, sure in rows if other == against}
+
+
+def changes(store: SQLite, embedder: MiniLM, how: dict[str, Any]) -> None:
+    counts: dict[tuple[str, str], Counter[str]] = {}
+    for case in cases("everyday_matrix"):
+        count = counts.setdefault((case["part"], case["by"]), Counter())
+        memory = told(store, embedder, case, how)
+        before = first(memory, case["ask"], case)
+        memory.consolidate()
+        pair, found = (case["old"], case["new"]), links(memory)
+        after = first(memory, case["ask"], case)
+        count += Counter(
+            cases=1,
+            found=pair in found,
+            contradicts=pair in links(memory, against=True),
+            before=before,
+            after=after,
+            both=after and pair in found,
+            wrong=not case.get("twice") and bool(found.keys() - {pair}),
+        )
+    for (part, by), count in counts.items():
+        size = count["cases"]
+        print(
+            f"{part}, told by {'the same' if by == 'same' else 'another'} speaker: of {size} found {count['found']} "
+            f"({count['contradicts']} more as a contradiction), "
+            f"in the right order {count['after']} (without a night {count['before']}), "
+            f"both {count['both']} ({count['both'] / size:.0%}); another pair found in {count['wrong']}"
+        )
+
+
+def look_alikes(store: SQLite, embedder: MiniLM, how: dict[str, Any]) -> None:
+    counts: dict[str, Counter[str]] = {}
+    for case in cases("everyday_control"):
+        memory = told(store, embedder, case, how)
+        memory.consolidate()
+        found = links(memory)
+        said = any(sure >= SAID for sure in found.values())
+        counts.setdefault(case["part"], Counter()).update(cases=1, linked=bool(found), said=said)
+    for part, count in counts.items():
+        share = count["linked"] / count["cases"]
+        print(
+            f"{part}: of {count['cases']} look-alikes {count['linked']} ({share:.1%}) are taken for a change, "
+            f"{count['said']} said to be one"
+        )
+
+
+def two_facts(store: SQLite, embedder: MiniLM, how: dict[str, Any]) -> None:
+    count = Counter[str]()
+    for case in cases("two_facts"):
+        memory = told(store, embedder, case, how)
+        memory.consolidate()
+        if (case["old"], case["new"]) in links(memory):
+            asked = (first(memory, case[name], case) for name in ("changed", "kept"))
+            count += Counter(dict(zip(("found", "changed", "kept"), (1, *asked), strict=True)))
+        count["cases"] += 1
+    print(
+        f"two facts in one message: of {count['cases']} found {count['found']}; asked about the fact that changed, the "
+        f"new message comes first in {count['changed']}, asked about the other in {count['kept']}"
+    )
+
+
+def main() -> None:
+    options = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    options.add_argument("--rules", action="store_true", help="by rules alone")
+    how = {"comparer": None} if options.parse_args().rules else {}
+    with tempfile.TemporaryDirectory() as folder:
+        store, embedder = SQLite(Path(folder) / "m.db"), MiniLM()
+        changes(store, embedder, how)
+        look_alikes(store, embedder, how)
+        two_facts(store, embedder, how)
+        store.close()
+
+
+if __name__ == "__main__":
+    main()
