@@ -20,6 +20,7 @@
         ├── StoreReadOnly                      the file or its folder may not be written
         ├── StoreFull                          no space left on the disk
         ├── StoreDamaged                       not a memory, or a broken one
+        ├── StoreReplaced                      the file was replaced, moved or deleted while it was open
         ├── StaleChange                        made from a state that another process has changed since
         ├── StoreTooNew                        written by a newer version of this package
         └── StoreClosed                        used after ``close()``
@@ -107,6 +108,10 @@ class StoreFull(StoreError):
 
 class StoreDamaged(StoreError):
     """The file is not a memory, or it is broken."""
+
+
+class StoreReplaced(StoreError):
+    """The file was replaced, moved or deleted while it was open; open the memory anew."""
 
 
 class StoreTooNew(StoreError):

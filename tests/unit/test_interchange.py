@@ -319,8 +319,9 @@ def test_everything_survives(some: list[Episode], gone: set[int], vectors: bool)
         try:
             one = memory(first)
             for number, episode in enumerate(some):
-                there = episode.supersedes is not None and int(episode.supersedes) < number
-                one.remember(replace(episode, id=str(number), supersedes=episode.supersedes if there else None))
+                old = None if episode.supersedes is None else int(episode.supersedes)
+                may = old is not None and old < number and some[old].trust <= episode.trust
+                one.remember(replace(episode, id=str(number), supersedes=episode.supersedes if may else None))
             found = one.recall(some[0].text)
             one.feedback(found, [hit.id for hit in found][:1])
             one.forget(str(number) for number in gone)

@@ -7,7 +7,7 @@ import os
 import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import replace
 from datetime import datetime
 from importlib.resources import files
@@ -17,13 +17,12 @@ from typing import Any
 import apsw
 
 from ..errors import (
-    EcphoraError,
     StoreBusy,
     StoreClosed,
     StoreDamaged,
     StoreError,
-    StoreFull,
     StoreReadOnly,
+    StoreReplaced,
     StoreTooNew,
 )
 from ..model import MARKING, Access, Batch, Change, Edge, Forgotten, Link, Node, NodeId, ScopeInfo, Superseded, Touch
@@ -31,7 +30,9 @@ from ..validate import check_count, check_path
 from . import rows
 from .commit import ALL_COLUMNS, Commit, Scope, made
 from .commit import scope as scope_of
+from .open_files import OpenFiles, identity
 from .rows import Row, SqlValue
+from .translate import translated
 
 APPLICATION_ID = 0x65637068  # "ecph" in the file's header
 WAIT = 20_000
@@ -40,6 +41,8 @@ POLL = 0.005
 """Seconds between two tries to get it."""
 LONGEST_WAIT = 2**31 - 1
 """The most milliseconds that SQLite can be told to wait."""
+TRIES = 10
+"""How often a file is opened anew because it was replaced while it was opened."""
 CHUNK = 500
 """Ids asked for in one query."""
 NAMED = 10
@@ -66,7 +69,7 @@ class SQLite:
         self._second: SQLite | None = None
         self._warned: set[tuple[str, NodeId]] = set()
         with self._translated():
-            self._db, self.read_only = _opened(self.path, self._wait)
+            self._db, self.read_only, self._files = _held(self.path, self._wait)
 
     def close(self) -> None:
         """Let go of the file; closing twice is harmless."""
@@ -74,6 +77,7 @@ class SQLite:
             if self._second is not None:
                 self._second.close()
             if self._db is not None:
+                self._leave()
                 self._db.close()
                 self._db = None
 
@@ -86,6 +90,7 @@ class SQLite:
             self._connection()
             if self._second is None:
                 self._second = SQLite(self.path, wait=0)
+            self._check_in_place()  # both have the same file open
             return self._second
 
     # ---- writing
@@ -119,6 +124,7 @@ class SQLite:
         with self._lock, self._translated():
             # A graph that is up to date is the common case: one indexed look-up, no transaction.
             known = scope_of(self._connection(), scope)
+            self._check_in_place()
         if known is None or known.revision == since:
             return Change(revision=since if known else 0, embedder=known.embedder if known else None)
         with self._transaction("DEFERRED") as db, _collected_later():
@@ -215,13 +221,42 @@ class SQLite:
     @contextmanager
     def _transaction(self, mode: str, *, durable: bool = True) -> Iterator[apsw.Connection]:
         with self._translated(), self._locked(mode, durable=durable) as db:
+            writes = mode != "DEFERRED"
             try:
                 yield db
+                if writes:
+                    self._check_in_place()
                 db.execute("COMMIT")
             except BaseException:
                 if not db.get_autocommit():
                     db.execute("ROLLBACK")
                 raise
+            if writes:
+                self._check_in_place()  # what was committed to another file is not acknowledged
+
+    # ---- a file that was replaced
+
+    def _check_in_place(self) -> None:
+        """Raise ``StoreReplaced``, with nothing written, where the path leads to another file than the open one."""
+        moved = self._files.moved()
+        if moved is None:
+            return
+        if not self._connection().get_autocommit():
+            self._connection().execute("ROLLBACK")
+        self._leave()
+        raise StoreReplaced(
+            f"{moved} was replaced, moved or deleted while the memory was open; nothing more is read or acknowledged: "
+            "close this memory and open it anew"
+        )
+
+    def _leave(self) -> None:
+        """Move the log into the file that was opened, wherever it is now, if another may stand in its place.
+
+        SQLite would read that other file together with the log that lies beside it.
+        """
+        if self._db is not None and not self.read_only and self._files.moved() == str(self.path.absolute()):
+            with suppress(apsw.Error):
+                self._db.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_TRUNCATE)
 
     @contextmanager
     def _locked(self, mode: str, *, durable: bool) -> Iterator[apsw.Connection]:
@@ -252,29 +287,21 @@ class SQLite:
             db.set_busy_timeout(self._wait)
         return True
 
-    @contextmanager
-    def _translated(self) -> Iterator[None]:
-        """Raise SQLite's errors as ours, each with its mend."""
-        try:
-            yield
-        except EcphoraError:
-            raise
-        except (ValueError, KeyError) as error:
-            raise StoreDamaged(
-                f"{self.path} holds a row that cannot be read ({error}); run ecphora doctor, or restore a copy"
-            ) from error
-        except (apsw.BusyError, apsw.LockedError) as error:
-            raise StoreBusy(f"{self.path} is locked by another process; close it there, or try again") from error
-        except apsw.FullError as error:
-            raise StoreFull(f"no space left for {self.path}; free some: what was acknowledged is safe") from error
-        except (apsw.ReadOnlyError, apsw.PermissionsError, apsw.CantOpenError, apsw.AuthError) as error:
-            raise StoreReadOnly(f"{self.path} cannot be opened or written ({error}); check path and rights") from error
-        except (apsw.NotADBError, apsw.CorruptError) as error:
-            raise StoreDamaged(f"{self.path} is broken or no memory ({error}); restore a copy or an export") from error
-        except apsw.Error as error:
-            raise StoreError(f"{self.path}: {error}") from error
-        except OSError as error:
-            raise StoreReadOnly(f"{self.path} cannot be opened or made ({error}); check path and rights") from error
+    def _translated(self) -> AbstractContextManager[None]:
+        return translated(self.path)
+
+
+def _held(path: Path, wait: int) -> tuple[apsw.Connection, bool, OpenFiles]:
+    """Open a file, and note which files these are; anew if another is put in its place meanwhile."""
+    for _ in range(TRIES):
+        before = identity(path)
+        db, read_only = _opened(path, wait)
+        names = [] if read_only else [Path(db.filename_wal), Path(f"{db.filename_wal.removesuffix('-wal')}-shm")]
+        found = OpenFiles.at([path.absolute(), *names])
+        if before in {None, identity(path)}:
+            return db, read_only, found
+        db.close()
+    raise StoreBusy(f"{path} is replaced again and again; try again when nobody does that")
 
 
 def _opened(path: Path, wait: int) -> tuple[apsw.Connection, bool]:
