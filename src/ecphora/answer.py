@@ -117,10 +117,16 @@ def quoting(found: Recollection) -> Answer:
 
 
 def cited(ids: Iterable[str], shown: Iterable[Hit]) -> tuple[NodeId, ...]:
-    """The ids of memories among those that a model gives, each once; what it was not shown is left out."""
-    known = {render.shown_id(hit.id): hit.id for hit in shown}
-    found = (known.get(id_) or known.get(replies.bare(id_)) for id_ in ids)
-    return tuple(dict.fromkeys(id_ for id_ in found if id_ is not None))
+    """The ids of memories among those that a model gives, each once.
+
+    An id is known where it is letter by letter one that the model was shown. Left out is what it was not shown, and
+    what several memories were shown with.
+    """
+    known: dict[str, set[NodeId]] = {}
+    for hit in shown:
+        known.setdefault(render.shown_id(hit.id), set()).add(hit.id)
+    found = (known.get(id_) or known.get(replies.bare(id_), set()) for id_ in ids)
+    return tuple(dict.fromkeys(next(iter(meant)) for meant in found if len(meant) == 1))
 
 
 def _of_model(

@@ -146,10 +146,10 @@ def _tell_remembered(desk: Desk, done: "Remembered") -> None:
         return
     if len(done.ids) == 1:
         word = "remembered" if done.new else "known already" if done.known else "forgotten before, so refused"
-        click.echo(f"{word}: {done.id}")
+        desk.say(f"{word}: {done.id}")
     else:
         counts = (len(done.new), "remembered"), (len(done.known), "known already"), (len(done.refused), "refused")
-        click.echo(", ".join(f"{count:,} {word}" for count, word in counts if count) or "nothing to remember")
+        desk.say(", ".join(f"{count:,} {word}" for count, word in counts if count) or "nothing to remember")
     if done.refused:
         desk.remark(f"refused, because forgotten on purpose (--restore takes them): {', '.join(done.refused[:10])}")
 
@@ -262,15 +262,15 @@ def forget(desk: Desk, *, ids: tuple[str, ...], where: "Filter", yes: bool) -> N
         if chosen:
             wanted = _chosen(memory, where)
             if wanted and not yes:
-                _confirm(memory, wanted)
+                _confirm(desk, memory, wanted)
         erased = memory.forget(wanted)
     missing = [id_ for id_ in ids if id_ not in set(erased.episodes)]
     if desk.as_json:
         desk.json({"episodes": list(erased.episodes), "names": list(erased.entities), "missing": missing})
     else:
-        click.echo(f"erased {len(erased.episodes):,} memories and {len(erased.entities):,} names only they mentioned")
+        desk.say(f"erased {len(erased.episodes):,} memories and {len(erased.entities):,} names only they mentioned")
         for id_ in (*erased.episodes, *erased.entities)[:50]:
-            click.echo(f"  {id_}")
+            desk.say(f"  {id_}")
     if missing:
         desk.remark(f"not there: {', '.join(missing)}")
         click.get_current_context().exit(MISSING)
@@ -288,13 +288,13 @@ def _chosen(memory: "Memory", where: "Filter") -> list[str]:
     return [graph.id(row) for row in np.flatnonzero(choose.allowed(graph, Cue("", EPOCH, where=where))).tolist()]
 
 
-def _confirm(memory: "Memory", ids: Sequence[str]) -> None:
+def _confirm(desk: Desk, memory: "Memory", ids: Sequence[str]) -> None:
     from .terminal import quoted
 
     if not sys.stdin.isatty():
         raise click.UsageError(f"this would erase {len(ids):,} memories; say --yes if that is meant")
     for node in filter(None, map(memory.get, ids[:5])):
-        click.echo(f"  {quoted(node, 70)}", err=True)
+        desk.remark(f"  {quoted(node, 70)}")
     click.confirm(f"Erase these {len(ids):,} memories for good?", abort=True, err=True)
 
 
@@ -360,7 +360,7 @@ def export(desk: Desk, *, file: str, vectors: bool) -> None:
     if desk.as_json:
         desk.json(dataclasses.asdict(count))
     else:
-        click.echo(f"wrote {count.nodes:,} nodes, {count.edges:,} links and {count.accesses:,} accesses to {file}")
+        desk.say(f"wrote {count.nodes:,} nodes, {count.edges:,} links and {count.accesses:,} accesses to {file}")
 
 
 @contextmanager
@@ -399,7 +399,7 @@ def import_(desk: Desk, *, file: str, restore: bool) -> None:
     if desk.as_json:
         desk.json(dataclasses.asdict(count))
         return
-    click.echo(
+    desk.say(
         f"took in {count.nodes:,} nodes, {count.edges:,} links and {count.accesses:,} accesses; "
         f"{count.known:,} were known, {count.refused:,} refused because forgotten here"
     )
@@ -435,7 +435,7 @@ def reembed(desk: Desk) -> None:
     if desk.as_json:
         desk.json({"reembedded": count})
     else:
-        click.echo(f"{count:,} memories embedded anew")
+        desk.say(f"{count:,} memories embedded anew")
 
 
 # ---- doctor, demo, bench

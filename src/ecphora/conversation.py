@@ -15,6 +15,7 @@ from .desk import MISSING, Desk, asks, by_strategy, noted, recollected, shared
 from .errors import InvalidInput, InvalidText
 from .guest import Guest
 from .language.statements import asks as is_question
+from .language.visible import line
 from .memory import Memory
 from .model import Filter, NodeId, Recollection
 from .ports import Prompt
@@ -85,9 +86,9 @@ def _show(desk: Desk, prompt: Prompt | None) -> bool:
     if desk.as_json:
         desk.json(None if prompt is None else asdict(prompt))
     elif prompt is None:
-        click.echo("nothing would be sent: the memory has no evidence, or none that fits")
+        desk.say("nothing would be sent: the memory has no evidence, or none that fits")
     else:
-        click.echo(terminal.safe(f"{prompt.system}\n----\n{prompt.user}"))
+        desk.out.print(Text(terminal.safe(f"{prompt.system}\n----\n{prompt.user}")), soft_wrap=True)
     return prompt is not None
 
 
@@ -99,7 +100,7 @@ def _tell(desk: Desk, found: Recollection, answer: Answer, guest: Guest | None, 
     console.print(Text(terminal.safe(answer.text)))
     for hit in found:
         if hit.id in answer.ids:
-            id_ = terminal.safe(ids[hit.id])
+            id_ = line(ids[hit.id])
             console.print(Text.assemble((f"  {id_}  ", "bright_black"), terminal.told(hit.node)))
     _excuse(desk, answer, guest)
 
@@ -194,7 +195,7 @@ class Talk:
         console.print(Text(terminal.safe(answer.text)))
         if answer.ids:
             ids = short_ids.abbreviate(answer.ids, self.memory.graph())
-            console.print(Text(terminal.safe(f"  from {', '.join(ids.values())}"), style="bright_black"))
+            console.print(Text(line(f"  from {', '.join(ids.values())}"), style="bright_black"))
         if self.guest is not None:
             _excuse(self.desk, answer, self.guest)
 
@@ -219,7 +220,7 @@ class Talk:
         if self.desk.as_json:
             self.desk.json({"episodes": list(erased.episodes), "names": list(erased.entities)})
         else:
-            click.echo(terminal.safe(f"Erased: {id_}" if erased else f"There is no memory {id_}."))
+            self.desk.say(f"Erased: {id_}" if erased else f"There is no memory {id_}.")
 
     def _help(self, _rest: str) -> None:
         self._say(HELP, error="")
@@ -228,7 +229,7 @@ class Talk:
         if self.desk.as_json:
             self.desk.json({"error": error} if error else {"help": text})
         else:
-            click.echo(terminal.safe(text))
+            self.desk.out.print(Text(terminal.safe(text)), soft_wrap=True)
 
 
 @click.command(epilog="While it runs: /why, /forget ID, /help, /quit.")
@@ -264,8 +265,8 @@ def _said() -> Iterator[str]:
             except EOFError:
                 click.echo()
                 return
-    for number, line in enumerate(sys.stdin.buffer, 1):
+    for number, typed in enumerate(sys.stdin.buffer, 1):
         try:
-            yield line.decode("utf-8-sig")
+            yield typed.decode("utf-8-sig")
         except UnicodeDecodeError as error:
             raise InvalidText(f"line {number} of stdin is not UTF-8; convert it first, e.g. with iconv") from error

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, NoReturn, TextIO
 import click
 
 from .errors import EcphoraError, InvalidInput, InvalidText, StoreReadOnly, UnknownName
+from .language.visible import line, spelled_out
 
 if TYPE_CHECKING:  # these cost a third of a second, which --help should not
     from rich.console import Console
@@ -45,7 +46,10 @@ class Commands(click.Group):
                 stream.reconfigure(errors="replace")  # a terminal that knows no bars gets question marks
         try:
             return super().invoke(ctx)
-        except (click.exceptions.Exit, click.ClickException):
+        except click.exceptions.Exit:
+            raise
+        except click.ClickException as error:
+            error.message = line(error.message)  # type: ignore[misc]  # final to mypy alone
             raise
         except (KeyboardInterrupt, click.Abort):
             click.echo("interrupted; what was acknowledged is kept", err=True)
@@ -78,7 +82,7 @@ def _tell(error: Exception, *, as_json: bool) -> None:
     if as_json:
         click.echo(json.dumps({"error": {"type": type(error).__name__, "message": message}}), err=True)
     else:
-        click.echo(f"error: {message}", err=True)
+        click.echo(f"error: {line(message)}", err=True)
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,16 +95,16 @@ class Desk:
     @property
     def out(self) -> "Console":
         """For people, on stdout."""
-        from rich.console import Console  # noqa: PLC0415
+        from .terminal import console  # noqa: PLC0415
 
-        return Console(highlight=False)
+        return console()
 
     @property
     def err(self) -> "Console":
         """For people, on stderr: progress and remarks."""
-        from rich.console import Console  # noqa: PLC0415
+        from .terminal import console  # noqa: PLC0415
 
-        return Console(stderr=True, highlight=False)
+        return console(stderr=True)
 
     @property
     def watched(self) -> bool:
@@ -108,15 +112,19 @@ class Desk:
         return not self.as_json and sys.stderr.isatty()
 
     def json(self, value: object, *, stream: TextIO | None = None) -> None:
-        """Write one JSON document as a line."""
+        """Write one JSON document as a line; what would steer a terminal is escaped."""
         stream = stream or sys.stdout
         utf = (getattr(stream, "encoding", None) or "utf-8").lower().startswith("utf")
-        stream.write(json.dumps(value, ensure_ascii=not utf, default=str) + "\n")
+        stream.write(spelled_out(json.dumps(value, ensure_ascii=not utf, default=str)) + "\n")
+
+    def say(self, text: str) -> None:
+        """Write one line to stdout, whatever names and ids stand in it."""
+        click.echo(line(text))
 
     def remark(self, text: str) -> None:
-        """Say something beside the point, on stderr; nothing in JSON mode."""
+        """Say something beside the point as a line on stderr; nothing in JSON mode."""
         if not self.as_json:
-            click.echo(text, err=True)
+            click.echo(line(text), err=True)
 
     @contextmanager
     def memory(self, *, new: bool = False, embeds: bool = False) -> Iterator["Memory"]:

@@ -1,22 +1,34 @@
-"""What is drawn in a terminal: recollections, nodes, progress. It decides nothing, and never prints control codes
-that stand in a memory's text.
+"""What is drawn in a terminal: recollections, nodes, progress. It decides nothing.
+
+What would steer the terminal is replaced wherever it stands: :func:`console` makes the only consoles there are, and
+:meth:`ecphora.desk.Desk.say` and ``remark`` write the only lines.
 """
 
-import re
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import dataclass
 from datetime import datetime
 from types import MappingProxyType
 
-from rich.console import Console, Group, RenderableType
+from rich.console import (
+    Console,
+    ConsoleOptions,
+    ConsoleRenderable,
+    Group,
+    RenderableType,
+    RenderHook,
+    RenderResult,
+)
 from rich.padding import Padding
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+from rich.segment import Segment
 from rich.table import Table
 from rich.text import Text
 
 from .doctor import Report, Severity
 from .explain import PRIORS, WhyNot, sentence
+from .language.visible import REPLACEMENT, line, visible
 from .model import MARKING, START, Evidence, History, Hit, Node, NodeId, Recollection, Share, Standing, Why
 
 NARROW = 76
@@ -32,7 +44,6 @@ MOST = 8
 HEAD, WHO = 21, 20
 """Columns for tick, rank, bar and score, and for date and speaker."""
 BANDS = {Evidence.STRONG: ("green", "●●●"), Evidence.WEAK: ("yellow", "●●○"), Evidence.NONE: ("red", "○○○")}
-_UNSAFE = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
 
 Naming = Callable[[NodeId], str]
 """Gives the words by which a node of a path is shown."""
@@ -40,7 +51,33 @@ Naming = Callable[[NodeId], str]
 
 def safe(text: str) -> str:
     """A text without characters that would steer the terminal."""
-    return _UNSAFE.sub("\ufffd", text.replace("\r\n", "\n").replace("\t", "    "))
+    return visible(text, instead=REPLACEMENT).replace("\t", "    ")
+
+
+def console(*, stderr: bool = False) -> Console:
+    """A console that shows no character that would steer the terminal, whoever draws on it."""
+    made = Console(stderr=stderr, highlight=False)
+    made.push_render_hook(_Shown())
+    return made
+
+
+class _Shown(RenderHook):
+    """Wraps all that a console draws."""
+
+    def process_renderables(self, renderables: list[ConsoleRenderable]) -> list[ConsoleRenderable]:
+        """Each of them, made safe."""
+        return [_Safe(one) for one in renderables]
+
+
+@dataclass(frozen=True, slots=True)
+class _Safe:
+    """Something to draw, of which every piece of text is made safe."""
+
+    drawn: ConsoleRenderable
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        for piece in console.render(self.drawn, options):
+            yield piece if piece.control else Segment(visible(piece.text, instead=REPLACEMENT), piece.style)
 
 
 def day(time: datetime) -> str:
@@ -93,9 +130,9 @@ def recollection(
         tick = ("✓ " if hit.id in gold else "  ", "bold green")
         meter = bar(part, 6 if narrow else 10, colour, ascii_only=console.options.ascii_only)
         head = Text.assemble(tick, (f"{rank:>2} ", "bold"), meter, (f" {hit.score:5.2f}", "bold"))
-        id_ = "" if explain else safe(ids.get(hit.id, hit.id))
+        id_ = "" if explain else line(ids.get(hit.id, hit.id))
         who = Text.assemble((day(hit.node.happened_at).rjust(11), "bright_black"))
-        who.append(f" {safe(hit.node.speaker or '')}", style="cyan")
+        who.append(f" {line(hit.node.speaker or '')}", style="cyan")
         width = console.width - (5 if narrow else HEAD + WHO + 2)
         beside = _said(console, hit, explain=explain, naming=naming, lines=lines, width=width)
         if narrow:
@@ -121,16 +158,16 @@ def _said(
     rows = Table.grid(expand=True)
     rows.add_column(overflow="fold")
     if hit.node.title:
-        rows.add_row(Text(safe(hit.node.title), style="italic"))
+        rows.add_row(Text(line(hit.node.title), style="italic"))
     rows.add_row(_shortened(hit.text, lines * max(20, width)))
     if hit.standing is not None:
         rows.add_row(Text(stands(hit.standing, naming), style="yellow"))
     elif hit.node.valid_to is not None:
         rows.add_row(Text(f"held until {clock(hit.node.valid_to)}", style="yellow"))
     if explain:
-        rows.add_row(Text(safe(sentence(hit.why, naming))))
+        rows.add_row(Text(line(sentence(hit.why, naming))))
         rows.add_row(shares(hit.why, hit.score, naming, ascii_only=console.options.ascii_only))
-        rows.add_row(Text(f"id {safe(hit.id)}", style="bright_black"))
+        rows.add_row(Text(f"id {line(hit.id)}", style="bright_black"))
     elif explain is None and hit.why.shares:
         rows.add_row(Text(top_shares(hit.why, width), style="bright_black"))
     return rows
@@ -144,7 +181,7 @@ def stands(standing: Standing, naming: Naming = str) -> str:
     for what, ids in (("replaced by", standing.replaced_by), ("contradicted by", standing.contradicted_by)):
         if ids:
             parts.append(f"{what} {', '.join(map(naming, ids))}")
-    return safe("; ".join(parts) or "holds no more")
+    return line("; ".join(parts) or "holds no more")
 
 
 def top_shares(why: Why, width: int) -> str:
@@ -158,10 +195,10 @@ def top_shares(why: Why, width: int) -> str:
         told = [f"{share.stage} {share.value:+.2f}" for share in parts[:shown]]
         if parts[shown:]:
             told.append(f"rest {sum(share.value for share in parts[shown:]):+.2f}")
-        line = " · ".join(told)
-        if len(line) <= width:
+        shown_ = " · ".join(told)
+        if len(shown_) <= width:
             break
-    return line
+    return shown_
 
 
 def shares(why: Why, score: float, naming: Naming, *, ascii_only: bool = False) -> Table:
@@ -174,7 +211,7 @@ def shares(why: Why, score: float, naming: Naming, *, ascii_only: bool = False) 
     most = max((abs(share.value) for share in parts), default=1.0)
     for share, value in zip(parts, _adding_up(parts, score), strict=True):
         meter = bar(abs(share.value) / most, 8, "green" if share.value >= 0 else "red", ascii_only=ascii_only)
-        by = Text(" by " + " → ".join(naming(node) for node in share.path)) if share.path else Text("")
+        by = Text(" by " + " → ".join(line(naming(node)) for node in share.path)) if share.path else Text("")
         table.add_row(share.stage, f"{value:+.3f}", meter + by)
     table.add_row("score", Text(f"{score:.3f}", style="bold"), "")
     return table
@@ -208,14 +245,14 @@ def _adding_up(parts: list[Share], score: float) -> list[float]:
 def quoted(node: Node, length: int = 40) -> str:
     """A node in a few words: a name as it is, anything else as a quotation."""
     if node.kind == "entity":
-        return safe(node.text)
+        return line(node.text)
     words = " ".join(safe(node.text).split())
     return f"“{words[:length].rstrip()}{'…' if len(words) > length else ''}”"
 
 
 def told(node: Node) -> Text:
     """A memory as one line: when, who, what."""
-    who = (f"  {safe(node.speaker)}", "cyan") if node.speaker else ""
+    who = (f"  {line(node.speaker)}", "cyan") if node.speaker else ""
     return Text.assemble((clock(node.happened_at), "bright_black"), who, "  ", " ".join(safe(node.text).split()))
 
 
@@ -244,7 +281,7 @@ def table(columns: Mapping[str, str], rows: Iterable[tuple[str, ...]]) -> Table:
     for name, align in columns.items():
         drawn.add_column(name, justify="right" if align == "right" else "left", overflow="fold")
     for row in rows:
-        drawn.add_row(*(Text(safe(value)) for value in row))
+        drawn.add_row(*(Text(line(value)) for value in row))
     return drawn
 
 

@@ -1,5 +1,6 @@
 """Commands that tend a memory: let it sleep, take a night back, and look at what it found."""
 
+import shlex
 from typing import Any
 
 import click
@@ -8,6 +9,7 @@ from rich.text import Text
 from . import short_ids, terminal
 from .desk import MISSING, Desk, noted, shared
 from .guest import Guest
+from .language.visible import line
 from .model import Insight, Succession
 from .sleeping import Consolidated
 
@@ -42,18 +44,18 @@ def consolidate(desk: Desk, *, dry_run: bool, seconds: float | None, tokens: int
         desk.json(_plain(found))
         return
     if found.refused:
-        click.echo(
+        desk.say(
             f"refused: of what was of use for {found.probes:,} past questions, {found.after:.1%} would come back "
             f"instead of {found.before:.1%}; nothing was written"
         )
         return
     if not found.wrote:
-        click.echo("nothing is new")
+        desk.say("nothing is new")
         return
     verb = "would write" if dry_run else "wrote"
     counts = [(found.wrote.get(name, 0), one, several) for name, (one, several) in WROTE.items()]
     parts = [f"{count:,} {one if count == 1 else several}" for count, one, several in counts if count]
-    click.echo(f"looked at {found.wrote['memories']:,} new memories; {verb} {', '.join(parts) or 'nothing'}")
+    desk.say(f"looked at {found.wrote['memories']:,} new memories; {verb} {', '.join(parts) or 'nothing'}")
     if found.batch is not None:
         desk.remark(f"to take it back: ecphora undo {found.batch.id}")
     if found.left:
@@ -81,7 +83,8 @@ def changes(desk: Desk, *, limit: int) -> None:
             what = "contradicts" if one.contradicts else f"since {terminal.clock(one.since)} instead of"
             for node, head in ((one.new, f"{one.sure:.0%} sure"), (one.old, what)):
                 desk.out.print(Text(f"{head}: ", style="bright_black") + terminal.told(node))
-            reject_it = Text(f"  ecphora reject {terminal.safe(one.old.id)} {terminal.safe(one.new.id)}\n")
+            old, new = (shlex.quote(line(node.id)) for node in (one.old, one.new))
+            reject_it = Text(f"  ecphora reject {old} {new}\n")
             desk.out.print(reject_it, soft_wrap=True)  # to be copied as it stands
         if not found:
             desk.remark("no changes yet; they are found by ecphora consolidate")
@@ -107,7 +110,7 @@ def reject(desk: Desk, *, old: str, new: str) -> None:
     if desk.as_json:
         desk.json({"rejected": [old, new], "batch": batch.id})
     else:
-        click.echo(f"rejected: {terminal.safe(new)} leaves {terminal.safe(old)} as it was")
+        desk.say(f"rejected: {new} leaves {old} as it was")
 
 
 @click.command()
@@ -121,7 +124,7 @@ def undo(desk: Desk, *, batch: str | None) -> None:
     if desk.as_json:
         desk.json({"undone": gone.id, "at": gone.at.isoformat(), "wrote": dict(gone.wrote)})
     else:
-        click.echo(f"undone: {gone.id} of {terminal.clock(gone.at)}")
+        desk.say(f"undone: {gone.id} of {terminal.clock(gone.at)}")
 
 
 @click.command(epilog="Exits with 3 when there are none.")
@@ -172,7 +175,7 @@ def faded(desk: Desk, *, limit: int) -> None:
         desk.json([noted(node) for node in found])
         return
     for node in found:
-        desk.out.print(terminal.told(node) + Text(f"  {terminal.safe(node.id)}", style="bright_black"))
+        desk.out.print(terminal.told(node) + Text(f"  {line(node.id)}", style="bright_black"))
     if not found:
         desk.remark("nothing has faded")
 
@@ -205,7 +208,7 @@ def _marked(desk: Desk, ids: tuple[str, ...], what: str) -> None:
     if desk.as_json:
         desk.json({what.replace(" ", "_"): list(ids)})
     else:
-        click.echo(f"{what}: {', '.join(ids)}")
+        desk.say(f"{what}: {', '.join(ids)}")
 
 
 TENDING: tuple[click.Command, ...] = (consolidate, changes, reject, undo, insights, faded, protect, archive)

@@ -91,6 +91,31 @@ def test_only_what_was_shown_can_be_cited() -> None:
     assert cited([render.shown_id(odd.id)], [odd]) == (odd.id,)
 
 
+@pytest.mark.parametrize(
+    ("said", "meant"),
+    [
+        (["a1"], ["a1"]),
+        (["[a1]", "a1"], ["a1"]),
+        (["a"], []),
+        (["a11"], []),
+        (["A1"], []),
+        (["a1, a12"], []),
+        (["xa1"], []),
+        (["#a1"], []),
+        (["a1)"], []),
+        (["a12", "a1"], ["a12", "a1"]),
+        (["(b)"], ["(b)"]),  # a whole id comes before what stands in its brackets
+        (["b"], ["b"]),
+        (["same id"], []),  # two memories were shown with it
+        (["a1\u200b"], []),
+        (["c\\u200b"], ["c\u200b"]),
+    ],
+)
+def test_a_citation_is_an_id_letter_by_letter(said: list[str], meant: list[str]) -> None:
+    shown = [hit(id_, "A text.") for id_ in ("a1", "a12", "b", "(b)", "same id", "same\nid", "c\u200b", "c")]
+    assert list(cited(said, shown)) == meant
+
+
 def test_what_the_model_does_not_find_is_not_held() -> None:
     found = answer(FOUND, says("Perhaps Rome?", "a", held=False))
     assert (found.text, found.ids, found.held) == (NOT_HELD, (), False)

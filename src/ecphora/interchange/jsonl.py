@@ -19,6 +19,7 @@ from typing import Any, TextIO, TypeVar
 
 from .. import encode
 from ..errors import EmbedderMismatch, IdCollision, InvalidRecord, StaleChange, StoreBusy, WrongVector
+from ..language.visible import spelled_out
 from ..model import (
     MENTIONING,
     TELLING,
@@ -359,12 +360,9 @@ def _unnumbered(access: Access) -> Access:
     return replace(access, seq=0)
 
 
-_BREAKS = str.maketrans({"\x85": "\\u0085", "\u2028": "\\u2028", "\u2029": "\\u2029"})
-"""Characters that JSON leaves as they are and that some readers, ``str.splitlines`` for one, take for line ends."""
-
-
 def _line(record: Mapping[str, Any]) -> str:
-    return json.dumps(record, ensure_ascii=False, separators=(",", ":")).translate(_BREAKS) + "\n"
+    # What is not seen is escaped: it may steer a terminal, or be taken for a line end.
+    return spelled_out(json.dumps(record, ensure_ascii=False, separators=(",", ":"))) + "\n"
 
 
 _WRITTEN: Mapping[type, Callable[[Any], Any]] = {datetime: datetime.isoformat}

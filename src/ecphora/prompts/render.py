@@ -1,6 +1,7 @@
 """How memories are quoted in a prompt: as data, between tags that no memory can close or forge.
 
-A text in a prompt keeps its words; what could end its quotation or pass for a mark of the model's own is written as a
+A text in a prompt keeps its words, without control characters and letters that nobody sees
+(:mod:`ecphora.language.visible`); what could end its quotation or pass for a mark of the model's own is written as a
 character reference: every ``<`` (tags, and marks such as ``<|im_end|>`` or ``</s>``), and the bracket of ``[INST]`` and
 its like.
 """
@@ -9,21 +10,21 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 
+from ..language.visible import spelled_out, visible
 from ..model import Node, NodeId, Standing
 
 HEAD = 120
 """Characters of a name, source or id that are shown in a memory's head; ids are never cut."""
 _MARK = re.compile(r"\[(?=/?[A-Z_]{3,}\])")
-_LINES = re.compile(r"[\s\x00-\x1f\x7f-\x9f\u2028\u2029]+")
 
 
 def escaped(text: str) -> str:
-    """A text that holds neither a tag nor a mark."""
-    return _MARK.sub("&#91;", text.replace("<", "&lt;"))
+    """A text that holds neither a tag nor a mark, nor what is not seen."""
+    return _MARK.sub("&#91;", visible(text).replace("<", "&lt;"))
 
 
 def plain(text: str) -> str:
-    """The same undone, for what a model quotes of a prompt."""
+    """The marks undone, for what a model quotes of a prompt."""
     return text.replace("&lt;", "<").replace("&#91;", "[")
 
 
@@ -83,8 +84,11 @@ def names(places: Mapping[str, Sequence[str]]) -> str:
 
 
 def shown_id(id_: NodeId) -> str:
-    """An id as it stands in a memory's head: on one line, and without what could end it."""
-    return _one_line(id_)
+    """An id as it stands in a memory's head: on one line, without what could end it, and what is not seen spelled out.
+
+    So two ids that look the same are not written the same.
+    """
+    return _one_line(spelled_out(id_))
 
 
 def day(time: datetime) -> str:
@@ -102,4 +106,4 @@ def _cut(text: str | None) -> str:
 
 
 def _one_line(text: str) -> str:
-    return escaped(_LINES.sub(" ", text).strip()).replace('"', "&quot;").replace(">", "&gt;")
+    return escaped(" ".join(visible(text).split())).replace('"', "&quot;").replace(">", "&gt;")

@@ -27,7 +27,7 @@ NESTED = 300
 _THOUGHT = re.compile(r"<(think|thinking|thought|reasoning)>.*?(?:</\1>|\Z)", re.DOTALL | re.IGNORECASE)
 _UNOPENED = re.compile(r"\A.*</(?:think|thinking|thought|reasoning)>", re.DOTALL | re.IGNORECASE)
 _QUOTES = str.maketrans("“”„‟″«»", '"' * 7)
-_AROUND = re.compile(r"^\s*(?:memory\s+)?(?:id\s*[=:]\s*)?[\[(\"'#]*|[\])\"'\s]*$")
+_AROUND = re.compile(r"""(?:id\s*[=:]\s*)?(?:\[(.+)\]|\((.+)\)|"(.+)"|'(.+)'|(.+))""", re.DOTALL)
 _DECODER = json.JSONDecoder()
 
 
@@ -98,8 +98,9 @@ def claimed(text: str, count: int) -> tuple[Claimed, ...]:
 
 
 def bare(id_: str) -> str:
-    """An id without what models put around it: brackets, quotes, "id="."""
-    return _AROUND.sub("", id_)
+    """An id without what models put around a whole one: a pair of brackets or quotes, "id="."""
+    found = _AROUND.fullmatch(id_.strip())
+    return "" if found is None else next(group for group in found.groups() if group)
 
 
 def told(text: str) -> str:

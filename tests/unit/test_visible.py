@@ -1,0 +1,94 @@
+"""What is not seen in a text is taken out; what spells something stays; nothing else changes."""
+
+import json
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from rich._emoji_codes import EMOJI
+
+from ecphora.language.visible import line, spelled_out, visible
+
+
+def tags(letters: str) -> str:
+    return "".join(chr(0xE0000 + ord(letter)) for letter in letters)
+
+
+FLAGS = [f"\U0001f3f4{tags(region)}\U000e007f" for region in ("gbeng", "gbsct", "gbwls")]
+SPELLED = [
+    *FLAGS,
+    "👨\u200d👩\u200d👧\u200d👦",
+    "🏋🏽\u200d♀\ufe0f",
+    "🏳\ufe0f\u200d🌈",
+    "👁\ufe0f\u200d🗨\ufe0f",
+    "❤\ufe0f\u200d🔥",
+    "⬛\ufe0e",
+    "☝🏿",
+    "🇵🇹",
+    "1\ufe0f\u20e3",
+    "#\u20e3",
+    "葛\U000e0100",  # one of several forms of the ideograph
+    "می\u200cخواهم",  # Persian
+    "ന\u0d4d\u200d",  # Malayalam
+    "ᠠ\u180b",  # Mongolian
+    "é ñ ü e\u0301 日本語 한국어 ไทย עברית עִבְרִית \n\t",
+]
+
+
+@pytest.mark.parametrize("text", SPELLED)
+def test_what_spells_something_stays(text: str) -> None:
+    assert visible(text) == visible(f"{text}\u200b").strip("\u200b") == text
+    assert spelled_out(text) == text
+
+
+def test_every_emoji_stays() -> None:
+    assert [text for text in EMOJI.values() if visible(text) != text] == []
+
+
+@pytest.mark.parametrize(
+    ("text", "seen"),
+    [
+        ("a\x1b[31mb\x07\x9b\x7f", "a[31mb"),
+        ("a\u202eb\u2066c\u2069\u061c\u200e\u200f", "abc"),
+        ("a\u200b\u200c\u200d\u2060\ufeff\u00adb", "ab"),
+        (f"a{tags('obey me')}b", "ab"),
+        (f"👍{tags('obey')}\U000e007f", "👍"),
+        (f"\U0001f3f4{tags('obeyme')}\U000e007f", "\U0001f3f4"),
+        (f"{FLAGS[0]}{tags('x')}", FLAGS[0]),
+        ("👍" + "".join(map(chr, range(0xE0100, 0xE0120))), "👍"),  # bytes hidden in selectors
+        ("👍\ufe0f\ufe0f\ufe0e", "👍\ufe0f"),
+        ("a\ufe0f1\ufe0f", "a1"),
+        ("葛\U000e0100\U000e0101", "葛\U000e0100"),
+        ("👍\u200d\u200d👍\u200da", "👍👍a"),
+        ("م\u200c\u200c\u200d", "م\u200c"),
+        ("one\r\ntwo\rthree\u2028four\x85\x0b\x0cfive", "one\ntwo\nthree\nfour\n\n\nfive"),
+        ("\u3164\u115f\U0001d173", ""),
+    ],
+)
+def test_what_is_not_seen_goes(text: str, seen: str) -> None:
+    assert visible(text) == seen
+
+
+def test_where_a_control_was_something_can_be_shown() -> None:
+    assert visible("a\x1b[0m\u202eb\u200b", instead="?") == "a?[0m?b"
+    assert line("a\nb\tc\x9b") == "a b c\ufffd"
+
+
+ANY = st.text(
+    st.one_of(
+        st.characters(exclude_categories=["Cs"]), st.sampled_from("".join(SPELLED) + "\x1b\x9b\u202e\u200b\u200d\r")
+    )
+)
+
+
+@given(ANY)
+def test_to_clean_twice_is_to_clean_once(text: str) -> None:
+    assert visible(visible(text)) == visible(text)
+    assert visible(spelled_out(text).replace("\r", "\n")) == spelled_out(text).replace("\r", "\n")
+
+
+@given(st.recursive(st.none() | st.integers() | ANY, lambda inner: st.lists(inner) | st.dictionaries(ANY, inner)))
+def test_json_is_escaped_and_reads_the_same(value: object) -> None:
+    written = spelled_out(json.dumps(value, ensure_ascii=False))
+    assert json.loads(written) == value
+    assert visible(written) == written
