@@ -13,6 +13,7 @@ from .language.tokens import tokens
 from .model import Evidence, Hit, Node, NodeId, Recollection, Standing
 from .ports import LLM, Prompt
 from .prompts import render, replies
+from .reprs import ShortRepr
 from .validate import check_count
 
 BUDGET = 2_000
@@ -23,8 +24,8 @@ NOTHING = Spent()
 """What an answer takes for which no model is asked."""
 
 
-@dataclass(frozen=True, slots=True)
-class Answer:
+@dataclass(frozen=True, slots=True, repr=False)
+class Answer(ShortRepr):
     """An answer and what it rests on.
 
     ``ids`` are the memories it cites, all of them shown to the model or quoted. ``held`` is False where the memory does

@@ -18,16 +18,12 @@ from .desk import (
     Commands,
     Desk,
     HomePath,
-    accessed,
     asks,
     by_strategy,
-    fallen,
     filters,
-    noted,
     open_desk,
     pairs,
     read_stdin,
-    recollected,
     shared,
 )
 from .errors import InvalidInput, InvalidText
@@ -142,7 +138,7 @@ def remember(
 
 def _tell_remembered(desk: Desk, done: "Remembered") -> None:
     if desk.as_json:
-        desk.json({name: list(getattr(done, name)) for name in ("ids", "new", "known", "refused")})
+        desk.json(done.to_dict())
         return
     if len(done.ids) == 1:
         word = "remembered" if done.new else "known already" if done.known else "forgotten before, so refused"
@@ -188,7 +184,7 @@ def recall(
             **given,
         )
         if desk.as_json:
-            desk.json(recollected(found))
+            desk.json(found.to_dict())
         else:
             console = desk.out
             console.print(terminal.heading(found, question))
@@ -218,7 +214,7 @@ def why_not(
         id_ = short_ids.complete(id_, memory.graph())
         found = memory.why_not(question, id_, limit=limit, budget=tokens, where=where, **given)
     if desk.as_json:
-        desk.json(fallen(found))
+        desk.json(found.to_dict())
     else:
         terminal.fallen(desk.out, found)
     if found.stage == Fell.ABSENT:
@@ -313,8 +309,7 @@ def history(desk: Desk, *, id_: str) -> None:
         desk.remark(f"there is no memory {id_!r}")
         click.get_current_context().exit(MISSING)
     if desk.as_json:
-        ends = {"earlier": [*map(noted, found.earlier)], "later": [*map(noted, found.later)]}
-        desk.json({"node": noted(found.node), **ends, "accesses": [*map(accessed, found.accesses)]})
+        desk.json(found.to_dict())
         return
     terminal.history(desk.out, found)
 

@@ -11,7 +11,7 @@ from rich.text import Text
 from . import answer as answering
 from . import short_ids, terminal
 from .answer import Answer
-from .desk import MISSING, Desk, asks, by_strategy, noted, recollected, shared
+from .desk import MISSING, Desk, asks, by_strategy, shared
 from .errors import InvalidInput, InvalidText
 from .guest import Guest
 from .language.statements import asks as is_question
@@ -117,7 +117,7 @@ def _plain(found: Recollection, answer: Answer, guest: Guest | None) -> dict[str
         "confidence": round(found.confidence, 4),
         "llm": None if guest is None else guest.name,
         "spent": asdict(answer.spent),
-        "memories": [noted(hit.node) for hit in found if hit.id in answer.ids],
+        "memories": [hit.node.to_dict() for hit in found if hit.id in answer.ids],
     }
 
 
@@ -203,7 +203,7 @@ class Talk:
         if self.found is None or self.answer is None:
             self._say("Nothing was said yet.", error="nothing was said yet")
         elif self.desk.as_json:
-            self.desk.json({**recollected(self.found), "used": list(self.answer.ids)})
+            self.desk.json({**self.found.to_dict(), "used": list(self.answer.ids)})
         else:
             console = self.desk.out
             console.print(terminal.heading(self.found, self.found.cue.text))

@@ -19,9 +19,8 @@ from .language.visible import line, spelled_out
 if TYPE_CHECKING:  # these cost a third of a second, which --help should not
     from rich.console import Console
 
-    from .explain import WhyNot
     from .memory import Memory
-    from .model import Access, Node, Recollection, Standing, Vectors
+    from .model import Vectors
     from .settings import Settings
 
 MISSING = 3
@@ -325,65 +324,3 @@ def read_stdin() -> str:
         raise InvalidText(
             f"stdin is not UTF-8 at byte {error.start}; convert it first, e.g. with iconv -t UTF-8"
         ) from error
-
-
-def recollected(found: "Recollection") -> dict[str, Any]:
-    """A recollection as JSON values."""
-    from .explain import sentence  # noqa: PLC0415
-
-    return {
-        "question": found.cue.text,
-        "strategy": found.strategy,
-        "evidence": found.evidence.value,
-        "confidence": round(found.confidence, 4),
-        "milliseconds": round(found.cost.milliseconds, 3),
-        "tokens": found.cost.tokens,
-        "hits": [
-            {
-                "rank": rank,
-                "score": hit.score,
-                **noted(hit.node),
-                "standing": None if hit.standing is None else stood(hit.standing),
-                "because": sentence(hit.why),
-                "why": [{"stage": s.stage, "value": s.value, "path": list(s.path)} for s in hit.why.shares],
-            }
-            for rank, hit in enumerate(found, 1)
-        ],
-    }
-
-
-def stood(standing: "Standing") -> dict[str, Any]:
-    """How a memory stands, as JSON values."""
-    return {
-        "holds": standing.holds,
-        "until": None if standing.until is None else standing.until.isoformat(),
-        "replaced_by": list(standing.replaced_by),
-        "contradicted_by": list(standing.contradicted_by),
-    }
-
-
-def fallen(found: "WhyNot") -> dict[str, Any]:
-    """Why a memory did not come back, as JSON values."""
-    plain = ("id", "stage", "place", "of", "score", "needed", "behind", "room")
-    return {
-        **{name: getattr(found, name) for name in plain},
-        "held": list(found.held),
-        "lacking": [{"stage": share.stage, "value": share.value} for share in found.lacking],
-        "sentence": str(found),
-    }
-
-
-def noted(node: "Node") -> dict[str, Any]:
-    """A node as JSON values, all fields that mean something outside."""
-    times = {name: getattr(node, name) for name in ("happened_at", "recorded_at", "valid_from", "valid_to")}
-    return {
-        **{name: getattr(node, name) for name in ("id", "text", "speaker", "session", "title", "source", "document")},
-        **{name: None if time is None else time.isoformat() for name, time in times.items()},
-        "trust": node.trust,
-        "metadata": dict(node.metadata),
-    }
-
-
-def accessed(access: "Access") -> dict[str, Any]:
-    """An access as JSON values."""
-    return {"at": access.at.isoformat(), "touch": access.touch.value, "strength": access.strength}

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, fields, replace
 from enum import StrEnum
+from typing import Any
 
 import numpy as np
 
@@ -10,6 +11,7 @@ from .graph import Graph
 from .language.tokens import tokens
 from .model import START, Cue, Filter, Hit, Node, NodeId, Share, Why
 from .ports import Activation, Trail
+from .reprs import ShortRepr
 from .stages import choose
 from .stages.covering import covering
 from .stages.seed import Postings
@@ -43,8 +45,8 @@ class Fell(StrEnum):
     RETURNED = "returned"
 
 
-@dataclass(frozen=True, slots=True)
-class WhyNot:
+@dataclass(frozen=True, slots=True, repr=False)
+class WhyNot(ShortRepr):
     """Why a memory did not come back.
 
     ``place`` is its rank, from 1, among the ``of`` that were active. ``score`` is the sum of its shares; ``needed`` and
@@ -63,6 +65,16 @@ class WhyNot:
     lacking: tuple[Share, ...] = ()
     held: tuple[str, ...] = ()
     room: int | None = None
+
+    def to_dict(self) -> dict[str, Any]:
+        """The answer as JSON values, with the sentence that ``print`` shows."""
+        plain = ("id", "stage", "place", "of", "score", "needed", "behind", "room")
+        return {
+            **{name: getattr(self, name) for name in plain},
+            "held": list(self.held),
+            "lacking": [{"stage": share.stage, "value": share.value} for share in self.lacking],
+            "sentence": str(self),
+        }
 
     def __str__(self) -> str:
         rank = f"{_nth(self.place)} of {self.of:,}"
@@ -131,8 +143,9 @@ def hits_of(
         Hit(
             node if cue is None else as_known(graph, row, node, cue),
             float(activation.scores[row]),
-            why(graph, activation, row) if explain else Why(()),
+            reasons := why(graph, activation, row) if explain else Why(()),
             None if cue is None else standing(graph, row, cue),
+            sentence(reasons) if explain else "",
         )
         for node in nodes
         if (row := graph.row(node.id)) is not None

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from .columns import Codes, Column, Groups, Table, Values
 from .model import MENTIONING, TELLING, Access, Change, Edge, Kind, Link, Mask, NodeId, Rows, Scores, Superseded, Touch
+from .reprs import call_repr
 
 KINDS = tuple(Kind)
 LINKS = tuple(Link)
@@ -62,7 +63,7 @@ class Earlier(Generic[T]):
     accesses: int
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Graph:
     """The memory graph of one scope at one revision.
 
@@ -95,6 +96,10 @@ class Graph:
 
     def __len__(self) -> int:
         return len(self.nodes)
+
+    def __repr__(self) -> str:
+        sizes = {"nodes": len(self), "edges": len(self.edges), "vectors": len(self.vectored)}
+        return call_repr("Graph", revision=self.revision, **sizes)
 
     def row(self, node: NodeId) -> int | None:
         """The row of a node, None if it is not here."""

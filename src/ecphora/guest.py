@@ -8,6 +8,7 @@ from typing import Generic, TypeVar
 
 from .errors import LLMError, UnreadableReply
 from .ports import LLM, Prompt, Reply
+from .reprs import ShortRepr, call_repr
 from .validate import check_count, check_part
 
 T = TypeVar("T")
@@ -19,8 +20,8 @@ Reply once more, in the form that was asked for, and with nothing else."""
 """What is put behind a question that is asked again because its reply could not be read."""
 
 
-@dataclass(frozen=True, slots=True)
-class Spent:
+@dataclass(frozen=True, slots=True, repr=False)
+class Spent(ShortRepr):
     """What a guest took: calls, of them ``retried``; questions it ``failed``; tokens, seconds and US dollars.
 
     Tokens, seconds and money are those of the replies that came.
@@ -65,6 +66,9 @@ class Guest:
         self._room = threading.BoundedSemaphore(self._at_once)
         self._lock = threading.Lock()
         self._spent = Spent()
+
+    def __repr__(self) -> str:
+        return call_repr("Guest", self._llm)
 
     @property
     def name(self) -> str:

@@ -49,6 +49,7 @@ from .model import (
 )
 from .pen import TRIES, LiveGraph, Pen, felt
 from .ports import LLM, Activation, Clock, CrossEncoder, Embedder, Extractor, Progress, Store, Strategy
+from .reprs import call_repr
 from .sleeping import Consolidated, Trigger
 from .stages import choose, chronology, fading, gate, standing, telling
 from .stores.sqlite import SQLite
@@ -146,6 +147,10 @@ class Memory:
         except BaseException:
             self.close()
             raise
+
+    def __repr__(self) -> str:
+        strategy, embedder = self.strategy.name, self._embedder.name
+        return call_repr("Memory", self._store, scope=self.scope, strategy=strategy, embedder=embedder)
 
     def __enter__(self) -> Self:
         return self

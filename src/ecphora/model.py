@@ -4,9 +4,13 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
+from typing import Any, overload
 
 import numpy as np
 from numpy.typing import NDArray
+
+from .reprs import ShortRepr, call_repr
+from .tables import html_table, text_table
 
 NodeId = str
 Scalar = str | int | float | bool | None
@@ -87,16 +91,16 @@ class Evidence(StrEnum):
     NONE = "none"
 
 
-@dataclass(frozen=True, slots=True)
-class Interval:
+@dataclass(frozen=True, slots=True, repr=False)
+class Interval(ShortRepr):
     """A half-open stretch of time, ``start <= t < end``."""
 
     start: datetime
     end: datetime
 
 
-@dataclass(frozen=True, slots=True)
-class Episode:
+@dataclass(frozen=True, slots=True, repr=False)
+class Episode(ShortRepr):
     """What somebody wants remembered, before it is a memory.
 
     ``id`` is the caller's own name for it; without one the id follows from the content. ``happened_at`` takes an ISO
@@ -122,8 +126,8 @@ class Episode:
     supersedes: NodeId | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Node:
+@dataclass(frozen=True, slots=True, repr=False)
+class Node(ShortRepr):
     """One node of the memory graph.
 
     ``happened_at`` is event time, ``recorded_at`` the time of writing, ``valid_from`` and ``valid_to`` bound the time
@@ -136,7 +140,7 @@ class Node:
     kind: Kind
     text: str
     happened_at: datetime
-    recorded_at: datetime
+    recorded_at: datetime = field(repr=False)
     speaker: str | None = None
     session: str | None = None
     title: str | None = None
@@ -149,9 +153,20 @@ class Node:
     metadata: Metadata = field(default_factory=dict)
     seq: int = 0
 
+    def to_dict(self) -> dict[str, Any]:
+        """The node as JSON values: every field that means something outside the store."""
+        plain = ("id", "text", "speaker", "session", "title", "source", "document")
+        times = ("happened_at", "recorded_at", "valid_from", "valid_to")
+        return {
+            **{name: getattr(self, name) for name in plain},
+            **{name: _iso(getattr(self, name)) for name in times},
+            "trust": self.trust,
+            "metadata": dict(self.metadata),
+        }
 
-@dataclass(frozen=True, slots=True)
-class Reading:
+
+@dataclass(frozen=True, slots=True, repr=False)
+class Reading(ShortRepr):
     """What the analysis of language made of one text: all that recall needs to know of its words.
 
     ``words`` are the distinct word hashes in ascending order, ``counts`` how often each occurs; both have one length.
@@ -169,8 +184,8 @@ class Reading:
         return int(self.counts.sum())
 
 
-@dataclass(frozen=True, slots=True)
-class Edge:
+@dataclass(frozen=True, slots=True, repr=False)
+class Edge(ShortRepr):
     """A directed, typed, weighted connection; ``evidence`` names the episode that says so, if it is not ``src``.
 
     It goes with that episode, as it goes with either end.
@@ -183,8 +198,8 @@ class Edge:
     evidence: NodeId | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Access:
+@dataclass(frozen=True, slots=True, repr=False)
+class Access(ShortRepr):
     """One touch of one node: SynapticRAG's spike, EISA's chronology and Cognitive Weave's use, in one log.
 
     That an episode was encoded when it was stored goes without saying: a graph logs it by the node's own ``seq``.
@@ -196,9 +211,13 @@ class Access:
     strength: float = 1.0
     seq: int = 0
 
+    def to_dict(self) -> dict[str, Any]:
+        """The access as JSON values; of which node is left out."""
+        return {"at": self.at.isoformat(), "touch": self.touch.value, "strength": self.strength}
 
-@dataclass(frozen=True, slots=True)
-class Superseded:
+
+@dataclass(frozen=True, slots=True, repr=False)
+class Superseded(ShortRepr):
     """From ``valid_to`` on the node no longer holds; known since ``recorded_at``. What holds instead is an edge."""
 
     node: NodeId
@@ -206,8 +225,8 @@ class Superseded:
     recorded_at: datetime
 
 
-@dataclass(frozen=True, slots=True)
-class Forgotten:
+@dataclass(frozen=True, slots=True, repr=False)
+class Forgotten(ShortRepr):
     """A memory that was erased on purpose, and the digest of its content by which its return is recognised.
 
     Id and digest are all that stays. Neither tells the text, though a guess of the exact text can be confirmed.
@@ -217,8 +236,8 @@ class Forgotten:
     digest: bytes
 
 
-@dataclass(frozen=True, slots=True)
-class Batch:
+@dataclass(frozen=True, slots=True, repr=False)
+class Batch(ShortRepr):
     """One run of consolidation: when it was, and how much of what it wrote, by name. It can be undone by its id."""
 
     id: str
@@ -226,8 +245,8 @@ class Batch:
     wrote: Mapping[str, int] = field(default_factory=dict)
 
 
-@dataclass(frozen=True, slots=True)
-class Change:
+@dataclass(frozen=True, slots=True, repr=False)
+class Change(ShortRepr):
     """The only thing a store can be asked to write: all of it or nothing.
 
     Forgetting a node takes along the entities that nothing else mentions, the insights derived from it, and the
@@ -255,8 +274,8 @@ class Change:
     revision: int = 0
 
 
-@dataclass(frozen=True, slots=True)
-class ScopeInfo:
+@dataclass(frozen=True, slots=True, repr=False)
+class ScopeInfo(ShortRepr):
     """A scope as its store knows it."""
 
     name: str
@@ -265,16 +284,16 @@ class ScopeInfo:
     embedder: str | None
 
 
-@dataclass(frozen=True, slots=True)
-class Mention:
+@dataclass(frozen=True, slots=True, repr=False)
+class Mention(ShortRepr):
     """A name found in a text; ``about`` says that the text is about it rather than merely naming it."""
 
     name: str
     about: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Filter:
+@dataclass(frozen=True, slots=True, repr=False)
+class Filter(ShortRepr):
     """What may come back at all; an empty field lets everything through.
 
     Several names ask for any of them. ``after`` and ``before`` bound event time, half-open, and take what
@@ -289,8 +308,8 @@ class Filter:
     before: object = None
 
 
-@dataclass(frozen=True, slots=True)
-class Cue:
+@dataclass(frozen=True, slots=True, repr=False)
+class Cue(ShortRepr):
     """A question with all that the outside had to say of it; the strategies add nothing from outside.
 
     ``vector`` is ``None`` where no embedder is at hand. ``meaning`` in 0..1 says how far the embedder reads the cue's
@@ -318,17 +337,21 @@ class Cue:
     where: Filter = field(default_factory=Filter)
 
 
-@dataclass(frozen=True, slots=True)
-class Share:
+@dataclass(frozen=True, slots=True, repr=False)
+class Share(ShortRepr):
     """One stage's part of a score: ``value`` is what it added, ``path`` the nodes it came by."""
 
     stage: str
     value: float
     path: tuple[NodeId, ...] = ()
 
+    def to_dict(self) -> dict[str, Any]:
+        """The share as JSON values."""
+        return {"stage": self.stage, "value": self.value, "path": list(self.path)}
 
-@dataclass(frozen=True, slots=True)
-class Why:
+
+@dataclass(frozen=True, slots=True, repr=False)
+class Why(ShortRepr):
     """Why a memory came back. The shares' values add up to the hit's score."""
 
     shares: tuple[Share, ...]
@@ -346,9 +369,12 @@ class Why:
     def __str__(self) -> str:
         return ", ".join(f"{share.stage} {share.value:+.2f}" for share in self.ranked if abs(share.value) >= 0.005)
 
+    def __repr__(self) -> str:
+        return call_repr("Why", str(self))
 
-@dataclass(frozen=True, slots=True)
-class Standing:
+
+@dataclass(frozen=True, slots=True, repr=False)
+class Standing(ShortRepr):
     """How a memory stands at the time asked about, by what other memories claim.
 
     ``until`` is when it ceases to hold, by what replaced it or by its own words; ``replaced_by`` are the memories that
@@ -360,18 +386,29 @@ class Standing:
     replaced_by: tuple[NodeId, ...] = ()
     contradicted_by: tuple[NodeId, ...] = ()
 
+    def to_dict(self) -> dict[str, Any]:
+        """The standing as JSON values."""
+        return {
+            "holds": self.holds,
+            "until": _iso(self.until),
+            "replaced_by": list(self.replaced_by),
+            "contradicted_by": list(self.contradicted_by),
+        }
 
-@dataclass(frozen=True, slots=True)
-class Hit:
+
+@dataclass(frozen=True, slots=True, repr=False)
+class Hit(ShortRepr):
     """One memory that came back, how strongly, and why.
 
-    ``standing`` says whether it still holds, None where nothing bounds, replaces or contradicts it.
+    ``standing`` says whether it still holds, None where nothing bounds, replaces or contradicts it. ``reason`` says in
+    words why it came back; it is empty where no reasons were asked for.
     """
 
     node: Node
     score: float
     why: Why
     standing: Standing | None = None
+    reason: str = ""
 
     @property
     def id(self) -> NodeId:
@@ -383,9 +420,19 @@ class Hit:
         """The node's text."""
         return self.node.text
 
+    def to_dict(self) -> dict[str, Any]:
+        """The hit as JSON values: its score, its node's fields, how it stands and why it came back."""
+        return {
+            "score": self.score,
+            **self.node.to_dict(),
+            "standing": None if self.standing is None else self.standing.to_dict(),
+            "because": self.reason,
+            "why": [share.to_dict() for share in self.why.shares],
+        }
 
-@dataclass(frozen=True, slots=True)
-class Cost:
+
+@dataclass(frozen=True, slots=True, repr=False)
+class Cost(ShortRepr):
     """What a recall cost: milliseconds in all and by step, and the tokens of the texts returned (estimated)."""
 
     milliseconds: float
@@ -393,9 +440,13 @@ class Cost:
     tokens: int
 
 
-@dataclass(frozen=True, slots=True)
-class Recollection:
-    """What a cue brought back, best first. ``confidence`` in 0..1 is the value behind the ``evidence`` band."""
+@dataclass(frozen=True, slots=True, repr=False)
+class Recollection(ShortRepr):
+    """What a cue brought back, best first. ``confidence`` in 0..1 is the value behind the ``evidence`` band.
+
+    Its length is that of its hits, an index gives a hit and a slice a tuple of hits. ``print`` shows it as a table, and
+    so does a notebook.
+    """
 
     cue: Cue
     strategy: str
@@ -410,12 +461,36 @@ class Recollection:
     def __iter__(self) -> Iterator[Hit]:
         return iter(self.hits)
 
-    def __getitem__(self, place: int) -> Hit:
+    @overload
+    def __getitem__(self, place: int) -> Hit: ...
+
+    @overload
+    def __getitem__(self, place: slice) -> tuple[Hit, ...]: ...
+
+    def __getitem__(self, place: int | slice) -> Hit | tuple[Hit, ...]:
         return self.hits[place]
 
+    def __str__(self) -> str:
+        return text_table(self.to_dict())
 
-@dataclass(frozen=True, slots=True)
-class Remembered:
+    def _repr_html_(self) -> str:
+        return html_table(self.to_dict())
+
+    def to_dict(self) -> dict[str, Any]:
+        """The recollection as JSON values, the hits with their ranks."""
+        return {
+            "question": self.cue.text,
+            "strategy": self.strategy,
+            "evidence": self.evidence.value,
+            "confidence": round(self.confidence, 4),
+            "milliseconds": round(self.cost.milliseconds, 3),
+            "tokens": self.cost.tokens,
+            "hits": [{"rank": rank, **hit.to_dict()} for rank, hit in enumerate(self.hits, 1)],
+        }
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class Remembered(ShortRepr):
     """What became of the episodes handed to ``remember``, in their order.
 
     ``ids`` has one entry an episode. ``new`` were written now, ``known`` stood there already, ``refused`` were
@@ -432,9 +507,13 @@ class Remembered:
         """The id of the first episode: the one, if one was handed in."""
         return self.ids[0]
 
+    def to_dict(self) -> dict[str, Any]:
+        """The ids as JSON values."""
+        return {name: list(getattr(self, name)) for name in ("ids", "new", "known", "refused")}
 
-@dataclass(frozen=True, slots=True)
-class Erased:
+
+@dataclass(frozen=True, slots=True, repr=False)
+class Erased(ShortRepr):
     """What ``forget`` removed: ``episodes`` what was asked for, ``entities`` what nothing else had mentioned.
 
     Insights drawn from a memory and questions that it came back for go with it and are not listed; a question that was
@@ -448,8 +527,8 @@ class Erased:
         return bool(self.episodes)
 
 
-@dataclass(frozen=True, slots=True)
-class Insight:
+@dataclass(frozen=True, slots=True, repr=False)
+class Insight(ShortRepr):
     """What several memories say together, and these memories: a view of them that goes with any of them.
 
     ``level`` is 1 for insights over memories, one more for each level of insights over insights. ``holds`` is False
@@ -461,9 +540,14 @@ class Insight:
     sources: tuple[Node, ...]
     holds: bool = True
 
+    def to_dict(self) -> dict[str, Any]:
+        """The insight as JSON values, its sources whole."""
+        head = {"id": self.node.id, "text": self.node.text, "level": self.level, "holds": self.holds}
+        return {**head, "sources": [node.to_dict() for node in self.sources]}
 
-@dataclass(frozen=True, slots=True)
-class Succession:
+
+@dataclass(frozen=True, slots=True, repr=False)
+class Succession(ShortRepr):
     """That consolidation found one memory to replace another, or where ``contradicts`` to say otherwise.
 
     ``since`` is from when the later one holds, ``until`` when it ceases to by its own words; ``sure`` is in 0..1.
@@ -476,12 +560,36 @@ class Succession:
     sure: float
     contradicts: bool = False
 
+    def to_dict(self) -> dict[str, Any]:
+        """The change as JSON values, both memories whole."""
+        return {
+            "since": self.since.isoformat(),
+            "until": _iso(self.until),
+            "sure": self.sure,
+            "contradicts": self.contradicts,
+            "old": self.old.to_dict(),
+            "new": self.new.to_dict(),
+        }
 
-@dataclass(frozen=True, slots=True)
-class History:
+
+@dataclass(frozen=True, slots=True, repr=False)
+class History(ShortRepr):
     """A memory's life: what it replaced and what replaced it, oldest first, and every access to it."""
 
     node: Node
     earlier: tuple[Node, ...]
     later: tuple[Node, ...]
     accesses: tuple[Access, ...]
+
+    def to_dict(self) -> dict[str, Any]:
+        """The history as JSON values."""
+        return {
+            "node": self.node.to_dict(),
+            "earlier": [node.to_dict() for node in self.earlier],
+            "later": [node.to_dict() for node in self.later],
+            "accesses": [access.to_dict() for access in self.accesses],
+        }
+
+
+def _iso(time: datetime | None) -> str | None:
+    return None if time is None else time.isoformat()

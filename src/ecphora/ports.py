@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from .graph import Graph
 from .model import Batch, Change, Cue, Episode, Mention, Node, NodeId, Rows, ScopeInfo, Scores, Vectors
+from .reprs import ShortRepr
 
 Clock = Callable[[], datetime]
 """Tells the time, always with a zone."""
@@ -70,8 +71,8 @@ class Extractor(Protocol):
         ...
 
 
-@dataclass(frozen=True, slots=True)
-class Prompt:
+@dataclass(frozen=True, slots=True, repr=False)
+class Prompt(ShortRepr):
     """What a language model is asked: ``system`` says what it is to do, ``user`` with what.
 
     ``schema`` is the JSON schema that its reply must follow, None for plain text. ``limit`` bounds the reply in tokens.
@@ -83,8 +84,8 @@ class Prompt:
     limit: int = 512
 
 
-@dataclass(frozen=True, slots=True)
-class Reply:
+@dataclass(frozen=True, slots=True, repr=False)
+class Reply(ShortRepr):
     """What a language model said, as it said it, and what that took; ``money`` in US dollars, 0 where it is unknown."""
 
     text: str
@@ -156,8 +157,8 @@ class Store(Protocol):
         ...
 
 
-@dataclass(frozen=True, slots=True)
-class Trail:
+@dataclass(frozen=True, slots=True, repr=False)
+class Trail(ShortRepr):
     """How a stage reached its rows: ``by[i]`` is the row before row ``i`` on its way, -1 where there is none.
 
     ``via[i]`` is the name between them, -1 for none. A stage that takes ``one`` step at a time has no longer ways.
@@ -168,8 +169,8 @@ class Trail:
     one: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Activation:
+@dataclass(frozen=True, slots=True, repr=False)
+class Activation(ShortRepr):
     """A strategy's answer to a cue.
 
     ``scores`` to rank by. ``shares`` are the stages' parts, each aligned with the graph's rows; their sum is ``scores``

@@ -13,7 +13,7 @@ from types import ModuleType
 from typing import Any
 
 from .errors import EcphoraError, InvalidInput
-from .validate import check_count, check_name, check_number
+from .validate import check_count, check_name, check_number, show
 
 OPENAI = "https://api.openai.com/v1"
 """Where OpenAI's own server answers."""
@@ -64,6 +64,8 @@ class Server:
             raise InvalidInput(f"the API key is a {type(api_key).__name__}; give a str, or None for no key")
         if api_key is not None and not (api_key.isascii() and api_key.isprintable()):
             raise InvalidInput("the API key holds characters that cannot be sent; was a line end copied with it?")
+        if not callable(sleep):
+            raise InvalidInput(f"sleep is {show(sleep)}; give a function that takes seconds")
         self._model = model
         self._url = f"{check_name('base_url', base_url).rstrip('/')}/{path}"
         self._key = api_key

@@ -1,10 +1,11 @@
 """A night: consolidation plans, is probed, and is committed piece by piece as one batch that can be undone."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field, replace
 from datetime import datetime, timedelta
 from hashlib import blake2b
 from time import perf_counter
+from typing import Any
 
 import numpy as np
 
@@ -15,6 +16,7 @@ from .guest import Guest, Spent
 from .model import Batch, Change, Cue, Kind, Link, NodeId
 from .pen import Pen
 from .ports import CrossEncoder, Progress, Strategy
+from .reprs import ShortRepr
 from .stages import choose
 from .validate import check_flag, check_number, check_optional_count, show
 
@@ -28,8 +30,8 @@ SMALL = 256
 """Memories a piece has where time or tokens are limited."""
 
 
-@dataclass(frozen=True, slots=True)
-class Trigger:
+@dataclass(frozen=True, slots=True, repr=False)
+class Trigger(ShortRepr):
     """When a memory consolidates by itself, if it is to: after so many new memories, when a session has ended, or at
     the first memory after so long a pause."""
 
@@ -57,8 +59,8 @@ class Trigger:
         return self.pause is not None and now.timestamp() - graph.nodes["recorded"][last] >= self.pause.total_seconds()
 
 
-@dataclass(frozen=True, slots=True)
-class Consolidated:
+@dataclass(frozen=True, slots=True, repr=False)
+class Consolidated(ShortRepr):
     """What a night did.
 
     ``batch`` is what it wrote, to be undone by its id; None where nothing was: because nothing was new, it was a dry
@@ -76,6 +78,12 @@ class Consolidated:
     after: float = 0.0
     refused: bool = False
     spent: Spent = field(default_factory=Spent)
+
+    def to_dict(self) -> dict[str, Any]:
+        """What was done as JSON values."""
+        plain = {name: getattr(self, name) for name in ("left", "probes", "before", "after", "refused")}
+        batch = None if self.batch is None else self.batch.id
+        return {"batch": batch, "wrote": dict(self.wrote), **plain, "spent": asdict(self.spent)}
 
 
 @dataclass(frozen=True, slots=True)

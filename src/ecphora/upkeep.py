@@ -1,17 +1,15 @@
 """Commands that tend a memory: let it sleep, take a night back, and look at what it found."""
 
 import shlex
-from typing import Any
 
 import click
 from rich.text import Text
 
 from . import short_ids, terminal
-from .desk import MISSING, Desk, noted, shared
+from .desk import MISSING, Desk, shared
 from .guest import Guest
 from .language.visible import line
-from .model import Insight, Succession
-from .sleeping import Consolidated
+from .model import Insight
 
 WROTE = {
     "supersedes": ("fact that changed", "facts that changed"),
@@ -41,7 +39,7 @@ def consolidate(desk: Desk, *, dry_run: bool, seconds: float | None, tokens: int
             llm=None if made is None else Guest(made), seconds=seconds, tokens=tokens, dry_run=dry_run, progress=told
         )
     if desk.as_json:
-        desk.json(_plain(found))
+        desk.json(found.to_dict())
         return
     if found.refused:
         desk.say(
@@ -62,13 +60,6 @@ def consolidate(desk: Desk, *, dry_run: bool, seconds: float | None, tokens: int
         desk.remark(f"{found.left:,} new memories are left; run it again")
 
 
-def _plain(found: Consolidated) -> dict[str, Any]:
-    spent = {name: getattr(found.spent, name) for name in found.spent.__dataclass_fields__}
-    plain = {name: getattr(found, name) for name in ("left", "probes", "before", "after", "refused")}
-    batch = None if found.batch is None else found.batch.id
-    return {"batch": batch, "wrote": dict(found.wrote), **plain, "spent": spent}
-
-
 @click.command(epilog="Exits with 3 when there are none.")
 @click.option("--limit", type=click.IntRange(min=1), default=20, show_default=True, help="Changes to show.")
 @shared
@@ -77,7 +68,7 @@ def changes(desk: Desk, *, limit: int) -> None:
     with desk.memory() as memory:
         found = memory.changes(limit=limit)
     if desk.as_json:
-        desk.json([_changed(one) for one in found])
+        desk.json([one.to_dict() for one in found])
     else:
         for one in found:
             what = "contradicts" if one.contradicts else f"since {terminal.clock(one.since)} instead of"
@@ -90,12 +81,6 @@ def changes(desk: Desk, *, limit: int) -> None:
             desk.remark("no changes yet; they are found by ecphora consolidate")
     if not found:
         click.get_current_context().exit(MISSING)
-
-
-def _changed(one: Succession) -> dict[str, Any]:
-    until = None if one.until is None else one.until.isoformat()
-    head = {"since": one.since.isoformat(), "until": until, "sure": one.sure, "contradicts": one.contradicts}
-    return {**head, "old": noted(one.old), "new": noted(one.new)}
 
 
 @click.command()
@@ -136,7 +121,7 @@ def insights(desk: Desk, *, question: str | None, limit: int) -> None:
     with desk.memory(embeds=question is not None) as memory:
         found = memory.insights(question, limit=limit)
     if desk.as_json:
-        desk.json([_told(one) for one in found])
+        desk.json([one.to_dict() for one in found])
     else:
         for one in found:
             _draw(desk, one)
@@ -144,11 +129,6 @@ def insights(desk: Desk, *, question: str | None, limit: int) -> None:
             desk.remark("no insights yet; they are drawn by ecphora consolidate")
     if not found:
         click.get_current_context().exit(MISSING)
-
-
-def _told(one: Insight) -> dict[str, Any]:
-    head = {"id": one.node.id, "text": one.node.text, "level": one.level, "holds": one.holds}
-    return {**head, "sources": [noted(node) for node in one.sources]}
 
 
 def _draw(desk: Desk, one: Insight) -> None:
@@ -172,7 +152,7 @@ def faded(desk: Desk, *, limit: int) -> None:
     with desk.memory() as memory:
         found = memory.faded(limit=limit)
     if desk.as_json:
-        desk.json([noted(node) for node in found])
+        desk.json([node.to_dict() for node in found])
         return
     for node in found:
         desk.out.print(terminal.told(node) + Text(f"  {line(node.id)}", style="bright_black"))

@@ -105,7 +105,7 @@ def check_unicode(field: str, value: str) -> None:
 def check_id(value: object, field: str = "id") -> NodeId:
     """Check an id by which a memory is looked up; that none has it is no error."""
     if not isinstance(value, str):
-        raise InvalidInput(f"{field} is {show(value)}; an id is a str, such as hit.id")
+        raise InvalidInput(f"{field} is {show(value)}; give a str, such as hit.id")
     return value
 
 

@@ -142,6 +142,17 @@ def test_every_method_takes_wrong_values_for_what_they_are(name: str, memory: Me
     assert found == []
 
 
+@pytest.mark.parametrize("name", [name for name in METHODS if name != "close"])
+def test_nothing_takes_just_any_object(name: str, memory: Memory) -> None:
+    function, needed = getattr(memory, name), dict(NEEDED.get(name, {}))
+    if name == "feedback":
+        needed["found"] = memory.recall(QUESTION)
+    for one in inspect.signature(function).parameters.values():
+        if one.kind is not one.VAR_KEYWORD:
+            with pytest.raises(InvalidInput, match=r"give|must be a str|use a temporary folder"):
+                function(**{**needed, one.name: object()})
+
+
 def test_what_answer_hands_on_is_checked(memory: Memory) -> None:
     wrongs: tuple[dict[str, Any], ...] = (
         {"limit": "3"},
@@ -195,6 +206,15 @@ OPEN: dict[str, tuple[Callable[..., object], dict[str, Any]]] = {
 """What can be made or called, and what that needs to be right but for one parameter."""
 
 
+@pytest.mark.parametrize("name", [name for name in OPEN if name not in {"Episode", "Filter"}])
+def test_nothing_is_made_of_just_any_object(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    function, needed = OPEN[name]
+    for parameter in inspect.signature(function).parameters:
+        with pytest.raises(InvalidInput, match=r"give|must be a str|use a temporary folder"):
+            function(**{**needed, parameter: object()})
+
+
 @pytest.mark.parametrize("name", OPEN)
 def test_what_else_is_public_takes_wrong_values_for_what_they_are(
     name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -228,11 +248,11 @@ def test_a_wrong_path_makes_no_file(tmp_path: Path, monkeypatch: pytest.MonkeyPa
         (lambda memory: memory.recall("Ana", where=Filter(speakers="")), "speakers is ''; give a text"),
         (lambda memory: memory.recall("Ana", explain="no"), "explain is 'no'; give True or False"),
         (lambda memory: memory.forget(5), "ids is 5; give an id, a str such as hit.id, or a list"),
-        (lambda memory: memory.forget(["porto", 5]), "one of ids is 5; an id is a str, such as hit.id"),
+        (lambda memory: memory.forget(["porto", 5]), "one of ids is 5; give a str, such as hit.id"),
         (lambda memory: memory.forget({"porto": 1}), "give an id, a str such as hit.id, or a list"),
         (lambda memory: memory.forget(memory.recall("Ana")[0]), "ids is .*; give an id, a str such as hit.id"),
         (lambda memory: memory.feedback("x", ["porto"]), "found is 'x'; give what recall returned"),
-        (lambda memory: memory.get(5), "id is 5; an id is a str"),
+        (lambda memory: memory.get(5), "id is 5; give a str"),
         (lambda memory: memory.consolidate(seconds=-1), "seconds is -1; give a number above 0"),
         (lambda memory: memory.consolidate(seconds=float("nan")), "seconds is nan; give a number above 0"),
         (lambda memory: memory.consolidate(llm=Guest), "llm is the class Guest; give a language model"),

@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 from ..errors import InvalidRecord
 from ..model import Vector, Vectors
+from ..reprs import call_repr
 from . import local, minilm
 from .share import Share
 
@@ -85,6 +86,9 @@ class MiniLMChanges:
         network = minilm.shared(source)
         reader = Share(("changes", network.key), lambda: _reader(network()))
         self._score: local.OneByOne[tuple[str, str]] = local.OneByOne(reader, 1)
+
+    def __repr__(self) -> str:
+        return call_repr("MiniLMChanges")
 
     def score(self, pairs: Sequence[tuple[str, str]], /) -> Numbers:
         """The log-odds that the later text replaces the earlier, for pairs (earlier, later), in their order.

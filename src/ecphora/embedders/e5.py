@@ -15,6 +15,7 @@ from platformdirs import user_cache_dir
 
 from ..errors import EmbedderUnavailable
 from ..model import Vector, Vectors
+from ..reprs import call_repr
 from ..validate import check_optional_path
 from . import local
 from .e5_file import E5File
@@ -64,6 +65,9 @@ class E5:
         source, cache = check_optional_path("source", source), check_optional_path("cache", cache)
         encoder = Share(("e5", str(source), str(cache)), lambda: _load(source, cache))
         self._embed = local.OneByOne(encoder, self.dim)
+
+    def __repr__(self) -> str:
+        return call_repr("E5")
 
     def reads(self, text: str, /) -> float:
         """The share in 0..1 of the text's letters whose script the model knows; 1.0 for a text without letters."""

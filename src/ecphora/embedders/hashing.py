@@ -12,6 +12,7 @@ from functools import lru_cache
 import numpy as np
 
 from ..model import Vectors
+from ..reprs import call_repr
 from ..validate import check_count
 
 SHORT = 32
@@ -25,6 +26,9 @@ class Hashing:
     def __init__(self, dim: int = 256) -> None:
         self.dim = check_count("dim", dim)
         self.name = f"hashing/{self.dim}"
+
+    def __repr__(self) -> str:
+        return call_repr("Hashing", self.dim)
 
     def reads(self, _text: str, /) -> float:
         """Always 1.0: spelling is compared in any script."""

@@ -16,6 +16,7 @@ import numpy as np
 
 from ..language.scripts import latin_share
 from ..model import Vector, Vectors
+from ..reprs import call_repr
 from ..validate import check_part
 from . import local
 from .share import Share
@@ -51,6 +52,9 @@ class MiniLM:
     def __init__(self, *, source: Traversable | None = None) -> None:
         self._network = shared(source)
         self._embed = local.OneByOne(self._encoder, self.dim)
+
+    def __repr__(self) -> str:
+        return call_repr("MiniLM")
 
     def reads(self, text: str, /) -> float:
         """The share in 0..1 of the text's letters that are Latin; 1.0 for a text without letters."""

@@ -11,6 +11,7 @@ import numpy as np
 
 from ..errors import EmbedderUnavailable, WrongVector
 from ..model import Vectors
+from ..reprs import call_repr
 from ..served import OPENAI, Server, sendable
 from ..validate import check_count, check_name, check_optional_count, check_string
 
@@ -59,6 +60,9 @@ class OpenAIEmbedder:
         self._batch = check_count("batch", batch)
         self._document_prefix = document_prefix
         self._cue_prefix = cue_prefix
+
+    def __repr__(self) -> str:
+        return call_repr("OpenAIEmbedder", self._model)
 
     @property
     def dim(self) -> int:

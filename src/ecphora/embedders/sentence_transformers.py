@@ -12,6 +12,7 @@ import numpy as np
 
 from ..errors import EmbedderUnavailable, WrongVector
 from ..model import Vectors
+from ..reprs import call_repr
 from ..validate import check_count, check_name, check_optional_name, check_string
 from .share import Share
 
@@ -46,6 +47,9 @@ class SentenceTransformersEmbedder:
         self._batch = check_count("batch", batch)
         self._loaded: Share[Any] = Share(("sentence-transformers", model, device), self._load)
         self._dim = 0
+
+    def __repr__(self) -> str:
+        return call_repr("SentenceTransformersEmbedder", self._model)
 
     @property
     def dim(self) -> int:

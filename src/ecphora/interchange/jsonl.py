@@ -36,6 +36,7 @@ from ..model import (
     Vector,
 )
 from ..ports import Embedder, Progress, Store
+from ..reprs import ShortRepr
 from .portions import Portion, portions
 from .records import Contents, parsed
 
@@ -50,8 +51,8 @@ TRIES = 20
 T = TypeVar("T")
 
 
-@dataclass(frozen=True, slots=True)
-class Count:
+@dataclass(frozen=True, slots=True, repr=False)
+class Count(ShortRepr):
     """What was written out or in.
 
     ``known`` nodes stood there already, ``refused`` ones were forgotten there on purpose; ``notices`` is what else

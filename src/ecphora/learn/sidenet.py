@@ -10,14 +10,15 @@ import numpy as np
 from ..errors import InvalidInput, InvalidRecord
 from ..graph import TOUCHES, Graph
 from ..model import Touch, Vectors
+from ..reprs import ShortRepr
 from ..stages import need
 from ..stages.sidenet import TEMPERATURE, Example, SideNet, step
 from ..validate import check_count, check_items, check_number, check_path, show
 from .files import Json, readable
 
 
-@dataclass(frozen=True, slots=True)
-class Provenance:
+@dataclass(frozen=True, slots=True, repr=False)
+class Provenance(ShortRepr):
     """Where a side network comes from: what it reads, of which embedder, when it was trained and by what.
 
     ``date`` is given by the caller, as any text; ``trained_by`` says what taught it, in words.

@@ -15,6 +15,7 @@ from typing import Any
 from ..errors import LLMUnavailable
 from ..language.tokens import tokens
 from ..ports import Prompt, Reply
+from ..reprs import call_repr
 from ..served import sendable
 from ..validate import check_count, check_path
 
@@ -49,6 +50,9 @@ class LlamaCpp:
         self._seed = check_count("seed", seed, least=0)
         self._lock = Lock()
         self._engine: Any = None
+
+    def __repr__(self) -> str:
+        return call_repr("LlamaCpp", str(self._path))
 
     def complete(self, prompt: Prompt, /) -> Reply:
         """Answer a prompt; raises ``LLMUnavailable`` where wheel or file are missing, or the prompt is too long."""

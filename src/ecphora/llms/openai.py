@@ -12,6 +12,7 @@ from typing import Any
 from ..errors import InvalidInput, LLMUnavailable
 from ..language.tokens import tokens
 from ..ports import Prompt, Reply
+from ..reprs import call_repr
 from ..served import OPENAI, Refusal, Server, sendable
 from ..validate import check_count, check_items, check_name, check_number
 
@@ -82,6 +83,9 @@ class OpenAIChat:
             fails="gives no reply",
             sleep=sleep,
         )
+
+    def __repr__(self) -> str:
+        return call_repr("OpenAIChat", self._model)
 
     def complete(self, prompt: Prompt, /) -> Reply:
         """Answer a prompt; raises ``LLMUnavailable`` where httpx is missing, or the server is silent or refuses."""

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ..model import Scores
+from ..reprs import ShortRepr
 from .ranker import Weighed
 from .seed import K1
 from .sheet import SPOKEN, Sheet
@@ -28,8 +29,8 @@ SIGNS = (
 """What :func:`signs` tells, in its order."""
 
 
-@dataclass(frozen=True, slots=True)
-class Knowing:
+@dataclass(frozen=True, slots=True, repr=False)
+class Knowing(ShortRepr):
     """Logistic regressions over :data:`SIGNS`, for talk and for texts; a memory of both is between them.
 
     A question of which half of all askers would get an answer is the even start: ``bias`` is set so that 0.5 means that

@@ -13,22 +13,23 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..model import START, Scores
+from ..reprs import ShortRepr
 from .sheet import Sheet
 
 FLOOR = -14.0
 """Log-odds from which scores are counted: what is less likely than one in a million does not come back."""
 
 
-@dataclass(frozen=True, slots=True)
-class Head:
+@dataclass(frozen=True, slots=True, repr=False)
+class Head(ShortRepr):
     """Weights by column, 0 for those not named, and the log-odds of a row whose columns are all 0."""
 
     bias: float
     weights: Mapping[str, float]
 
 
-@dataclass(frozen=True, slots=True)
-class Weighed:
+@dataclass(frozen=True, slots=True, repr=False)
+class Weighed(ShortRepr):
     """What some rows are worth: the shares of their scores, which add up to ``scores``, and log-odds."""
 
     shares: Mapping[str, Scores]
@@ -36,8 +37,8 @@ class Weighed:
     odds: Scores
 
 
-@dataclass(frozen=True, slots=True)
-class Ranker:
+@dataclass(frozen=True, slots=True, repr=False)
+class Ranker(ShortRepr):
     """A head for each of :data:`~.sheet.SORTS`."""
 
     spoken: Head

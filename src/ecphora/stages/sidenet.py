@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from ..graph import Earlier, Graph
 from ..model import Cue, Scores, Vector, Vectors
+from ..reprs import ShortRepr
 
 RANK = 8
 """How many directions the correction has."""
@@ -25,8 +26,8 @@ TEMPERATURE = 0.05
 Numbers = NDArray[np.float64]
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class SideNet:
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class SideNet(ShortRepr):
     """W = I + ``a`` ``b``ᵀ; both have shape ``(dim, rank)``."""
 
     a: Vectors
@@ -43,8 +44,8 @@ class SideNet:
         return self.a.shape[1]
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Example:
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Example(ShortRepr):
     """What came of one recall: the cue's vector, those of the memories used, and of those brought back in vain."""
 
     cue: Vector
@@ -52,8 +53,8 @@ class Example:
     unused: Vectors
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Gradient:
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Gradient(ShortRepr):
     """An InfoNCE loss and its derivatives by ``a`` and ``b``."""
 
     loss: float

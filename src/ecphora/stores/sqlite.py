@@ -26,6 +26,7 @@ from ..errors import (
     StoreTooNew,
 )
 from ..model import MARKING, Access, Batch, Change, Edge, Forgotten, Link, Node, NodeId, ScopeInfo, Superseded, Touch
+from ..reprs import call_repr
 from ..validate import check_count, check_path
 from . import rows
 from .commit import ALL_COLUMNS, Commit, Scope, made
@@ -70,6 +71,9 @@ class SQLite:
         self._warned: set[tuple[str, NodeId]] = set()
         with self._translated():
             self._db, self.read_only, self._files = _held(self.path, self._wait)
+
+    def __repr__(self) -> str:
+        return call_repr("SQLite", str(self.path))
 
     def close(self) -> None:
         """Let go of the file; closing twice is harmless."""

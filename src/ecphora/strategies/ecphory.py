@@ -12,14 +12,15 @@ import numpy as np
 from ..graph import Graph
 from ..model import Cue, Mask, Scores
 from ..ports import Activation, Trail
+from ..reprs import ShortRepr
 from ..stages import choose, cooccurrence, cues, fuse, gate, hop, seed
 
 HALF = np.float32(0.5)
 """What engrams and the memory itself each weigh in a memory's score. Inferred, 4.11."""
 
 
-@dataclass(frozen=True, slots=True)
-class Ecphory:
+@dataclass(frozen=True, slots=True, repr=False)
+class Ecphory(ShortRepr):
     """The paper's settings, and four remedies for what it leaves open.
 
     ``k_initial`` engrams begin, and each of ``L`` hops from the ``seeds`` best adds as many; ``k_final`` are kept.

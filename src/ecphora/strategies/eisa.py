@@ -15,6 +15,7 @@ from ..errors import WrongVector
 from ..graph import Graph
 from ..model import Cue, Episode, Mask, Rows, Scores
 from ..ports import Activation
+from ..reprs import ShortRepr
 from ..stages import choose, chronology, need, seed, sidenet
 from ..stages.need import Encm
 from ..stages.sidenet import SideNet
@@ -24,8 +25,8 @@ PAIRS = 2_048
 _PLASTIC = 1.32471795724474602596
 
 
-@dataclass(frozen=True, slots=True)
-class Eisa:
+@dataclass(frozen=True, slots=True, repr=False)
+class Eisa(ShortRepr):
     """``encm`` parts episodes from other matter, ``sidenet`` vectorises, ``theta_sim`` gates, ``kappa`` weighs order.
 
     Without ``encm`` everything is an episode; without ``sidenet`` vectors are taken as the embedder made them.

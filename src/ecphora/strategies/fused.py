@@ -15,6 +15,7 @@ from .. import weights
 from ..graph import Graph, seconds
 from ..model import Cue, Mask, Scores
 from ..ports import Activation, Trail
+from ..reprs import ShortRepr
 from ..stages import choose, experience, promotion, times
 from ..stages.fading import Fading, archived, faintness, protected
 from ..stages.knowing import Knowing
@@ -32,8 +33,8 @@ BEHIND = 0.999
 """How far behind the last memory the first archived one stands, in parts of its score."""
 
 
-@dataclass(frozen=True, slots=True)
-class Fused:
+@dataclass(frozen=True, slots=True, repr=False)
+class Fused(ShortRepr):
     """``ranker`` weighs columns, ``knowing`` tells how sure it is; by default those that come with the package.
 
     ``useful`` is what a memory gains that answered the same question before, less for one less like it.

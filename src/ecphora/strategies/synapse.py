@@ -14,6 +14,7 @@ import numpy as np
 from ..graph import Graph
 from ..model import Cue, Kind, Mask, Scores
 from ..ports import Activation
+from ..reprs import ShortRepr
 from ..stages import choose, fuse, gate, spread, trigger
 from ..stages.dormancy import dormant
 from ..stages.layers import Layer, Plan, layer
@@ -35,8 +36,8 @@ LATEST = 0.1
 """How much being the last turn counts in a memory too small to spread in. inferred."""
 
 
-@dataclass(frozen=True, slots=True)
-class Synapse:
+@dataclass(frozen=True, slots=True, repr=False)
+class Synapse(ShortRepr):
     """The symbols of the paper with its values, and below them what is ours; each can be switched off.
 
     ``tau_gate`` 0 switches the gate off, ``W`` 0 dormancy, ``T`` 0 spreading; ``top_k`` 0 returns all that is active.

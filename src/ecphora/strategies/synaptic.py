@@ -18,6 +18,7 @@ import numpy as np
 from ..graph import Graph
 from ..model import Cue, Rows, Scores
 from ..ports import Activation, Trail
+from ..reprs import ShortRepr
 from ..stages import choose, seed
 from ..stages.background import background
 from ..stages.charge import charged
@@ -29,8 +30,8 @@ TINY = float(np.finfo(np.float32).tiny)
 """A stimulus of 0 is none, even where ``stimulus_th`` is 0."""
 
 
-@dataclass(frozen=True, slots=True)
-class Synaptic:
+@dataclass(frozen=True, slots=True, repr=False)
+class Synaptic(ShortRepr):
     """The published constants (1.2), and what was made of them for use.
 
     Two memories are connected when cos >= ``cos_th``; None takes the ``quantile`` of the cosines of stored pairs. A

@@ -18,6 +18,7 @@ import numpy as np
 from ..graph import LINKS, Graph, seconds
 from ..model import Change, Cue, Edge, Kind, Link, Mask, Node, Rows, Scores, Vectors
 from ..ports import Activation, Oracle, Reader
+from ..reprs import ShortRepr
 from ..stages import choose, clusters, importance, seed, strands, times
 from ..stages.oracle import Extractive, insight_of
 
@@ -26,8 +27,8 @@ MARK = "weave"
 _DERIVED = LINKS.index(Link.DERIVED_FROM)
 
 
-@dataclass(frozen=True, slots=True)
-class Weave:
+@dataclass(frozen=True, slots=True, repr=False)
+class Weave(ShortRepr):
     """The parameters, by what they do.
 
     Read path (5.4): ``candidates`` nearest particles, strands of up to ``hops`` whose strengths multiply to ``floor``,

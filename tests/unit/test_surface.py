@@ -1,0 +1,216 @@
+"""How public objects show themselves: a repr of one short line, a recollection as a table, as HTML and as JSON."""
+
+import dataclasses
+import inspect
+import json
+import typing
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from html.parser import HTMLParser
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import ecphora
+from ecphora import Episode, Filter, Guest, Memory, OpenAIChat, Recollection, Trigger
+from ecphora.embedders.hashing import Hashing
+from ecphora.model import Cost, Cue, Evidence, Hit, Kind, Node, Share, Standing, Why
+from ecphora.ports import Activation
+from ecphora.reprs import LONGEST, ShortRepr, call_repr
+from ecphora.strategies import BUILT_IN, FAITHFUL
+from ecphora.testing import NOON, FakeClock
+
+LONG = "Ana moved\nto \x1b[31mPorto\x1b[0m, <b>she</b> said. " * 60
+
+
+@pytest.fixture
+def memory(tmp_path: Path) -> Iterator[Memory]:
+    with Memory(tmp_path / "memory.db", embedder=Hashing(384), comparer=None, clock=FakeClock()) as opened:
+        old = opened.remember(
+            Episode(LONG, id="x" * 500, speaker="Ana" * 100, happened_at="2026-01-02", metadata={"k" * 300: "v" * 300})
+        ).id
+        opened.remember(Episode("Ana lives in Ghent.", id="new", supersedes=old, happened_at="2026-04-01"))
+        opened.remember(["Ana lives in a house."] * 3 + [f"Ana has {n} cats." for n in range(30)])
+        yield opened
+
+
+def public(memory: Memory) -> dict[str, object]:
+    """One of every public object."""
+    found = memory.recall("Where does Ana live? " * 40, where=Filter(speakers=(), metadata={}), as_of="2026-12-01")
+    first = found[0]
+    return {
+        "memory": memory, "found": found, "cue": found.cue, "hit": first, "node": first.node, "why": first.why,
+        "share": first.why.shares[0], "cost": found.cost, "history": memory.history("new"), "graph": memory.graph(),
+        "remembered": memory.remember([f"Ben has {n} cats." for n in range(40)]), "answer": memory.answer("Ana?"),
+        "consolidated": memory.consolidate(), "batches": memory.batches()[0], "erased": memory.forget(["new"]),
+        "why not": memory.why_not("Ana?", "x" * 500), "scopes": memory.scopes()[0], "store": memory._store,
+        "episode": Episode(LONG, speaker="Ana" * 100, metadata={"k": "v" * 900}), "trigger": Trigger(turns=5),
+        "filter": Filter(speakers=tuple("abcdefghij" * 40), after="2026-01-01"), "embedder": Hashing(8),
+        "guest": Guest(OpenAIChat("m" * 400, api_key="secret")), "chat": OpenAIChat("m", api_key="secret"),
+        "openai": ecphora.OpenAIEmbedder("m", api_key="secret", base_url="https://user:secret@host/v1"),
+        "llamacpp": ecphora.LlamaCpp("x" * 400 + ".gguf"), "minilm": ecphora.MiniLM(), "e5": ecphora.E5(),
+        "transformers": ecphora.SentenceTransformersEmbedder("m"),
+        "activation": memory.strategy.activate(found.cue, memory.graph()),
+        **BUILT_IN, **FAITHFUL,
+    }  # fmt: skip
+
+
+def test_every_repr_is_one_short_line(memory: Memory) -> None:
+    for name, one in public(memory).items():
+        shown = repr(one)
+        assert len(shown) <= LONGEST, name
+        assert "\n" not in shown, name
+        assert "\x1b" not in shown, name
+        assert "array(" not in shown, name
+        assert " object at 0x" not in shown, name
+        assert "secret" not in shown, name
+
+
+def test_every_public_dataclass_has_one() -> None:
+    """What the package exports, and what the methods of Memory return."""
+    exported = {getattr(ecphora, name) for name in ecphora.__all__}
+    methods = [one for name, one in inspect.getmembers(Memory, inspect.isfunction) if not name.startswith("_")]
+    hints = [typing.get_type_hints(one).get("return") for one in methods]
+    returned = {one for hint in hints for one in (hint, *typing.get_args(hint))}
+    classes = [one for one in exported | returned if inspect.isclass(one) and dataclasses.is_dataclass(one)]
+    assert len(classes) > 20
+    assert [one.__name__ for one in classes if one.__repr__ is object.__repr__ or "array" in repr(one)] == []
+    plain = {one.__name__ for one in classes if not issubclass(one, ShortRepr)}
+    assert plain == {"Graph"}  # it counts what it holds
+
+
+def test_what_a_repr_shows() -> None:
+    node = Node("porto", Kind.EPISODE, "Ana moved to Porto.", NOON, NOON, speaker="Ana")
+    at = "2026-05-03T12:00+00:00"
+    told = f"text='Ana moved to Porto.', happened_at={at}, speaker='Ana'"
+    assert repr(node) == f"Node(id='porto', kind='episode', {told})"
+    hit = Hit(node, 3.14159, Why((Share("words", 1.2), Share("start", 5.0))))
+    assert repr(hit) == "Hit(node=Node('porto', …), score=3.142, why=Why(<2 Share>, …))"
+    assert repr(hit.why) == "Why('words +1.20, start +5.00')"
+    assert repr(Cue("Where?", NOON, np.ones(3, np.float32))) == f"Cue(text='Where?', now={at}, vector=float32[3])"
+    assert repr(Activation(np.ones(3, np.float32))) == "Activation(scores=float32[3])"
+    assert repr(Episode("x" * 60)) == f"Episode(text='{'x' * 47}…')"
+    assert repr(Trigger()) == "Trigger()"
+
+
+@given(st.lists(st.text() | st.integers() | st.binary() | st.lists(st.text()) | st.datetimes()))
+def test_no_repr_is_longer(values: list[object]) -> None:
+    shown = call_repr("Something", *values, name=values)
+    assert len(shown) <= LONGEST
+    assert "\n" not in shown
+
+
+# ---- a recollection
+
+
+def recollection(*hits: Hit, question: str = "Where does Ana live?") -> Recollection:
+    return Recollection(Cue(question, NOON), "fused", Evidence.STRONG, 0.93, hits, Cost(12.34, {"embed": 2.0}, 17))
+
+
+def node(id_: str, text: str, **fields: Any) -> Node:
+    return Node(id_, Kind.EPISODE, text, datetime(2026, 9, 14, tzinfo=UTC), NOON, **fields)
+
+
+WORDS = Why((Share("words", 9.0),))
+NEW = Hit(node("new", "I have a flat in Ghent now.", speaker="Ana"), 14.586, WORDS, None, "says “Ana”")
+OLD = Hit(
+    node("old", "I moved\n to Porto.", speaker="Benedita Vasconcelos"),
+    1.2,
+    Why(()),
+    Standing(holds=False, until=datetime(2026, 9, 14, tzinfo=UTC), replaced_by=("new",), contradicted_by=("c",)),
+)
+
+
+def test_a_recollection_prints_as_a_small_table() -> None:
+    assert str(recollection(NEW, OLD)) == (
+        "Where does Ana live?  evidence strong (0.93), 2 memories, 17 tokens, 12.3 ms, fused\n"
+        "  1   14.59  2026-09-14  Ana               I have a flat in Ghent now.\n"
+        "  2    1.20  2026-09-14  Benedita Vascon…  I moved to Porto."
+        "  [held until 2026-09-14; replaced by new; contradicted by c]"
+    )
+    assert str(recollection()) == "Where does Ana live?  evidence strong (0.93), 0 memories, 17 tokens, 12.3 ms, fused"
+
+
+def test_a_table_has_one_line_a_hit_whatever_is_in_it(memory: Memory) -> None:
+    found = memory.recall("Ana moved to Porto", limit=5)
+    lines = str(found).splitlines()
+    assert len(lines) == 6
+    assert max(map(len, lines)) < 200
+    assert "\x1b" not in str(found)
+    assert "👩‍🔬" in str(recollection(Hit(node("a", "👩‍🔬 and \u202e\u200b"), 1, Why(()))))
+    assert "\u202e" not in str(recollection(Hit(node("a", "a\u202eb"), 1, Why(()))))
+
+
+class Cells(HTMLParser):
+    """The texts of the cells of a table, and the tags that are in it."""
+
+    def __init__(self, html: str) -> None:
+        super().__init__()
+        self.tags: set[str] = set()
+        self.cells: list[str] = []
+        self.feed(html)
+
+    def handle_starttag(self, tag: str, attrs: object) -> None:  # noqa: ARG002
+        self.tags.add(tag)
+        if tag in {"td", "th", "caption"}:
+            self.cells.append("")
+
+    def handle_data(self, data: str) -> None:
+        self.cells[-1] += data
+
+
+def test_a_notebook_gets_escaped_html() -> None:
+    evil = Hit(node("e", "<script>alert('&')</script>", speaker="<b>Ana</b>"), 2.0, Why(()), None, "says “<i>”")
+    found = Cells(recollection(evil, OLD, question="<img src=x>?")._repr_html_())
+    assert found.tags == {"table", "caption", "thead", "tbody", "tr", "th", "td"}
+    assert found.cells[0].startswith("<img src=x>?  evidence strong")
+    assert found.cells[1:8] == ["", "score", "date", "speaker", "text", "because", "standing"]
+    assert found.cells[8:15] == [
+        "1", "2.00", "2026-09-14", "<b>Ana</b>", "<script>alert('&')</script>", "says “<i>”", ""
+    ]  # fmt: skip
+    assert found.cells[-1] == "held until 2026-09-14; replaced by new; contradicted by c"
+
+
+def test_a_recollection_is_json() -> None:
+    found = json.loads(json.dumps(recollection(NEW, OLD).to_dict()))
+    assert list(found) == ["question", "strategy", "evidence", "confidence", "milliseconds", "tokens", "hits"]
+    assert (found["evidence"], found["confidence"], found["milliseconds"], found["tokens"]) == (
+        "strong",
+        0.93,
+        12.34,
+        17,
+    )
+    first, second = found["hits"]
+    assert (first["rank"], first["score"], first["id"], first["speaker"]) == (1, 14.586, "new", "Ana")
+    assert first["happened_at"] == "2026-09-14T00:00:00+00:00"
+    assert (first["because"], first["standing"]) == ("says “Ana”", None)
+    assert first["why"] == [{"stage": "words", "value": 9.0, "path": []}]
+    assert second["standing"] == {
+        "holds": False, "until": "2026-09-14T00:00:00+00:00", "replaced_by": ["new"], "contradicted_by": ["c"]
+    }  # fmt: skip
+
+
+def test_every_to_dict_is_json(memory: Memory) -> None:
+    told = memory.remember("My standup is at nine.", speaker="Jo", happened_at="2026-02-02").id
+    memory.remember("My standup is at ten now.", speaker="Jo", happened_at="2026-04-07")
+    objects = [*public(memory).values(), memory.history(told), *memory.changes(), *memory.insights()]
+    able = [one for one in objects if hasattr(one, "to_dict")]
+    assert len(able) > 8
+    for one in able:
+        found = one.to_dict()
+        assert json.loads(json.dumps(found, allow_nan=False)) == found
+
+
+def test_slices_are_tuples_of_hits() -> None:
+    found = recollection(NEW, OLD)
+    assert found[0] is NEW
+    assert found[-1] is OLD
+    assert found[:1] == (NEW,)
+    assert found[::-1] == (OLD, NEW)
+    first: str = found[0].id  # both are checked by mypy too
+    every: tuple[Hit, ...] = found[:]
+    assert (first, every) == ("new", (NEW, OLD))
