@@ -44,11 +44,15 @@ _logger = logging.getLogger("ecphora")
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """What one recall leaves behind: accesses, or an episode; ``at`` is when, on the monotonic clock."""
+    """What one recall leaves behind: accesses, or an episode; ``at`` is when, on the monotonic clock.
+
+    ``whole_log`` says that from here on nothing of the log may expire.
+    """
 
     at: float
     now: datetime
     accesses: tuple[Access, ...] = ()
+    whole_log: bool = False
     episode: encode.Draft | None = None
 
     @property
@@ -80,12 +84,14 @@ class AccessLog:
 
     # ---- for recalls
 
-    def add(self, accesses: Sequence[Access], episode: encode.Draft | None, now: datetime) -> None:
+    def add(
+        self, accesses: Sequence[Access], episode: encode.Draft | None, now: datetime, *, whole_log: bool = False
+    ) -> None:
         """Hand over what a recall leaves behind; it does not wait, and raises nothing."""
         at = monotonic()
         with self._changed:
             if accesses:
-                self._append(Entry(at, now, accesses=tuple(accesses)))
+                self._append(Entry(at, now, tuple(accesses), whole_log))
             if episode is not None:
                 self._append(Entry(at, now, episode=episode))
 
@@ -195,7 +201,8 @@ class AccessLog:
             replace(pen, store=store).remember([first.episode], first.now, restore=False)
         else:
             accesses = tuple(access for entry in batch for access in entry.accesses)
-            pen.live.add(store.commit(pen.scope, Change(accesses=accesses)))
+            whole_log = any(entry.whole_log for entry in batch)
+            pen.live.add(store.commit(pen.scope, Change(accesses=accesses, whole_log=whole_log)))
 
     def _end(self, batch: Sequence[Entry], error: Exception | None = None, *, again: bool = False) -> None:
         with self._changed:
@@ -233,8 +240,16 @@ def _with(graph: Graph, accesses: Sequence[Access]) -> Graph:
     if not accesses:
         return graph
     last = max(int(graph.nodes["seq"][-1:].max(initial=0)), int(graph.accesses["seq"][-1:].max(initial=0)))
-    numbered = tuple(replace(access, seq=last + place) for place, access in enumerate(accesses, 1))
-    return graph.plus(Change(accesses=numbered, revision=graph.revision))
+    there = [(row, access) for access in accesses if (row := graph.row(access.node)) is not None]
+    counts = {
+        (access.node, access.touch): access.nth for row in dict(there) for access in graph.accesses_of(row)
+    }  # in order of seq: the last stays
+    numbered: list[Access] = []
+    for place, (_, access) in enumerate(there, 1):
+        group = access.node, access.touch
+        counts[group] = counts.get(group, 0) + 1
+        numbered.append(replace(access, seq=last + place, nth=counts[group]))
+    return graph.plus(Change(accesses=tuple(numbered), revision=graph.revision))
 
 
 _LOGS: "weakref.WeakSet[AccessLog]" = weakref.WeakSet()

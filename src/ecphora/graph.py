@@ -16,7 +16,23 @@ import numpy.ma  # np.unique imports it when first called: better now than insid
 from numpy.typing import NDArray
 
 from .columns import Codes, Column, Groups, Table, Values
-from .model import MENTIONING, TELLING, Access, Change, Edge, Kind, Link, Mask, NodeId, Rows, Scores, Superseded, Touch
+from .model import (
+    MENTIONING,
+    NOTHING_EXPIRED,
+    TELLING,
+    Access,
+    Change,
+    Edge,
+    Expiry,
+    Kind,
+    Link,
+    Mask,
+    NodeId,
+    Rows,
+    Scores,
+    Superseded,
+    Touch,
+)
 from .reprs import call_repr
 
 KINDS = tuple(Kind)
@@ -44,7 +60,7 @@ def _nodes() -> Table:
 
 
 def _accesses() -> Table:
-    return Table.of(rows="i4", at="f8", seq="i8", touches="i1", strengths="f4")
+    return Table.of(rows="i4", at="f8", seq="i8", touches="i1", strengths="f4", nths="i4")
 
 
 T = TypeVar("T")
@@ -54,13 +70,15 @@ T = TypeVar("T")
 class Earlier(Generic[T]):
     """A derived value as an earlier graph of the same line had it, and the sizes of that graph's tables.
 
-    What lies beyond these sizes in the tables of the graph at hand came since.
+    What lies beyond these sizes in the tables of the graph at hand came since. ``log`` says that it depends on the
+    access log.
     """
 
     value: T
     nodes: int
     edges: int
     accesses: int
+    log: bool = False
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -72,7 +90,7 @@ class Graph:
     (rows that have a vector), ``edges`` (``evidence`` is the row that shows one, -1 for its own source), ``accesses``.
     Times are seconds since 1970. Speakers, sessions, documents and
     sources are numbers into ``speakers`` and so on, -1 for none. ``barred`` are the ids and digests of what was
-    forgotten on purpose. ``marks`` say how far each sleeper has come.
+    forgotten on purpose. ``marks`` say how far each sleeper has come, ``expiry`` what of the access log is left.
     """
 
     revision: int = 0
@@ -82,15 +100,14 @@ class Graph:
     vectored: Table = field(default_factory=lambda: Table.of(rows="i4"))
     vectors: Column = field(default_factory=lambda: Column(np.empty((0, 0), np.float32)))
     edges: Table = field(default_factory=lambda: Table.of(src="i4", dst="i4", links="i1", weights="f4", evidence="i4"))
-    accesses: Table = field(
-        default_factory=lambda: Table.of(rows="i4", at="f8", seq="i8", touches="i1", strengths="f4")
-    )
+    accesses: Table = field(default_factory=_accesses)
     speakers: Codes = field(default_factory=Codes)
     sessions: Codes = field(default_factory=Codes)
     documents: Codes = field(default_factory=Codes)
     sources: Codes = field(default_factory=Codes)
     barred: frozenset[NodeId | bytes] = frozenset()
     marks: Mapping[str, int] = field(default_factory=lambda: MappingProxyType({}))
+    expiry: Expiry = NOTHING_EXPIRED
     _index: dict[NodeId, int] = field(default_factory=dict, repr=False)
     _parent: "_Derived | None" = field(default=None, repr=False)
 
@@ -227,6 +244,7 @@ class Graph:
                 touch=TOUCHES[table["touches"][place]],
                 strength=float(table["strengths"][place]),
                 seq=int(table["seq"][place]),
+                nth=int(table["nths"][place]),
             )
             for place in self._places("accesses", table["rows"], np.array([row]))[0]
         )
@@ -237,17 +255,18 @@ class Graph:
         rows = np.flatnonzero(self.nodes["documents"] == number) if number >= 0 else np.empty(0, np.intp)
         return rows[np.argsort(self.nodes["positions"][rows], kind="stable")]
 
-    def derived(self, name: Hashable, make: "Callable[[Graph, Earlier[T] | None], T]") -> T:
+    def derived(self, name: Hashable, make: "Callable[[Graph, Earlier[T] | None], T]", *, log: bool = False) -> T:
         """A value that follows from this graph, made once; ``make`` gets what an earlier graph had, if there is one.
 
         What an earlier graph had may be built upon only as far as it depends on what grows by appending: nodes, words,
         vectors, edges and accesses. ``previous`` and the ends of intervals change in the middle. Forgetting and
-        embedding anew begin a new line.
+        embedding anew begin a new line. A value that depends on accesses must say so by ``log``: it is made anew when
+        some were logged, and begins a new line when some have expired.
         """
         known = self._memo.get(name)
         sizes = (len(self), len(self.edges), len(self.accesses))
-        if known is None or (known.nodes, known.edges, known.accesses) != sizes:
-            known = self._memo[name] = Earlier(make(self, known), *sizes)
+        if known is None or (known.nodes, known.edges, known.accesses if log else sizes[2]) != sizes:
+            known = self._memo[name] = Earlier(make(self, known), *sizes, log)
         value: T = known.value
         return value
 
@@ -295,6 +314,9 @@ class Graph:
         late = len(base) > 0 and any(base.row(node) is not None for node in change.vectors)
         marks = MappingProxyType({**base.marks, **change.marks}) if change.marks else base.marks
         parent = None if late else base._derived()
+        if change.expiry.seq > base.expiry.seq:
+            graph = _without_expired(graph, change.expiry)
+            parent = parent and parent.without_log()
         grown = replace(graph, revision=change.revision, marks=marks, _parent=parent)
         if len(grown) == len(base) and not late:  # what follows from the nodes alone follows still
             grown.__dict__.update({name: base.__dict__[name] for name in _FROM_NODES if name in base.__dict__})
@@ -360,6 +382,7 @@ class Graph:
             **{name: names for name, (names, _) in codes.items()},
             barred=barred,
             marks=self.marks,
+            expiry=self.expiry,
             _index={node: row for row, node in enumerate(nodes["ids"])},
         )
 
@@ -378,6 +401,11 @@ class _Derived:
     memo: dict[Hashable, Earlier[Any]]
     previous: Rows | None
     kinship: Scores | None
+
+    def without_log(self) -> "_Derived":
+        """What of it does not depend on the access log."""
+        groups = {name: known for name, known in self.groups.items() if name != "accesses"}
+        return replace(self, groups=groups, memo={name: known for name, known in self.memo.items() if not known.log})
 
 
 def _with_nodes(graph: Graph, change: Change) -> Graph:
@@ -482,8 +510,21 @@ def _with_accesses(graph: Graph, change: Change) -> Graph:
         at=np.concatenate([nodes["recorded"][new], [seconds(access.at) for access in logged]])[order],
         touches=np.concatenate([encoded, [_TOUCH_NUMBER[access.touch] for access in logged]])[order],
         strengths=np.concatenate([np.ones(len(new)), [access.strength for access in logged]])[order],
+        nths=np.concatenate([np.ones(len(new)), [access.nth for access in logged]])[order],
     )
     return replace(graph, accesses=table)
+
+
+def _without_expired(graph: Graph, expiry: Expiry) -> Graph:
+    """Drop what has expired of the access log, as stores do; that an episode was encoded when it was stored stays."""
+    table = graph.accesses
+    seq, nths = table["seq"], table["nths"]
+    of_kind = table["rows"].astype(np.intp) * len(TOUCHES) + table["touches"]  # a number for each node and kind
+    old = seq <= expiry.seq
+    last = np.zeros(len(graph) * len(TOUCHES), np.int64)
+    np.maximum.at(last, of_kind[old], nths[old])
+    stays = (nths > last[of_kind] - expiry.kept) | (seq == graph.nodes["seq"][table["rows"]])
+    return replace(graph, accesses=table if stays.all() else table.keep(stays), expiry=expiry)
 
 
 def _joined(arrays: Sequence[NDArray[np.generic]], dtype: type[np.generic]) -> Values:

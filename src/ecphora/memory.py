@@ -47,7 +47,7 @@ from .model import (
     Succession,
     Touch,
 )
-from .pen import TRIES, LiveGraph, Pen, felt
+from .pen import TRIES, LiveGraph, Pen, felt, keeps_log
 from .ports import LLM, Activation, Clock, CrossEncoder, Embedder, Extractor, Progress, Store, Strategy
 from .reprs import call_repr
 from .sleeping import Consolidated, Trigger
@@ -276,7 +276,7 @@ class Memory:
         found = self._hits(graph, cue, activation, limit, explain=explain)
         hits = Answered(graph, cue, activation, found, budget).hits
         if touch:
-            self._touch(graph, activation, hits, cue.now)
+            self._touch(graph, activation, hits, cue.now, whole_log=keeps_log(chosen))
         ended = perf_counter()
         confidence = activation.confidence if hits else 0.0
         steps = {"embed": embedded - started, "activate": activated - embedded, "fetch": ended - activated}
@@ -312,7 +312,9 @@ class Memory:
         found = self._hits(graph, cue, activation, limit, explain=True)
         return why_not(Answered(graph, cue, activation, found, budget), id, encode.rows_of(graph, id))
 
-    def _touch(self, graph: Graph, activation: Activation, hits: Sequence[Hit], now: datetime) -> None:
+    def _touch(
+        self, graph: Graph, activation: Activation, hits: Sequence[Hit], now: datetime, *, whole_log: bool
+    ) -> None:
         """Log what a recall stirred and what it brought back, and remember what it leaves behind."""
         scores = {graph.row(hit.id): hit for hit in hits}
         # Those that come back keep their order among each other: the one touched longest ago is touched first.
@@ -323,7 +325,7 @@ class Memory:
         if self.read_only:
             self._log.skip(len(accesses) + (episode is not None))
         else:
-            self._log.add(accesses, episode, now)
+            self._log.add(accesses, episode, now, whole_log=whole_log)
 
     @property
     def unlogged(self) -> int:

@@ -203,6 +203,8 @@ class Access(ShortRepr):
     """One touch of one node: SynapticRAG's spike, EISA's chronology and Cognitive Weave's use, in one log.
 
     That an episode was encoded when it was stored goes without saying: a graph logs it by the node's own ``seq``.
+    ``nth`` counts the accesses of one kind to one node, those that have expired included; like ``seq`` it is given out
+    by the store, 0 means not yet stored.
     """
 
     node: NodeId
@@ -210,10 +212,23 @@ class Access(ShortRepr):
     touch: Touch
     strength: float = 1.0
     seq: int = 0
+    nth: int = 0
 
     def to_dict(self) -> dict[str, Any]:
         """The access as JSON values; of which node is left out."""
         return {"at": self.at.isoformat(), "touch": self.touch.value, "strength": self.strength}
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class Expiry(ShortRepr):
+    """What of the access log is left: of the accesses up to ``seq`` each node has the last ``kept`` of each kind."""
+
+    seq: int = 0
+    kept: int = 0
+
+
+NOTHING_EXPIRED = Expiry()
+"""The expiry of a log that is whole."""
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -256,6 +271,8 @@ class Change(ShortRepr):
     vector. ``marks`` say how far a sleeper has come, by its name: the highest ``seq`` it has worked on. ``batch`` names
     the run that the change belongs to; ``undo`` is the id of the latest one, of which every row goes again, and the
     marks are what they were before it.
+    ``whole_log`` says that the scope's access log is to stay whole from here on; where it is not, a store may let old
+    accesses expire, and says by ``expiry`` which.
     ``revision`` is 0 until the change is committed; a store's answer carries the revision reached and every ``seq``.
     """
 
@@ -271,6 +288,8 @@ class Change(ShortRepr):
     undo: str | None = None
     embedder: str | None = None
     adopt: bool = False
+    whole_log: bool = False
+    expiry: Expiry = NOTHING_EXPIRED
     revision: int = 0
 
 
@@ -574,7 +593,10 @@ class Succession(ShortRepr):
 
 @dataclass(frozen=True, slots=True, repr=False)
 class History(ShortRepr):
-    """A memory's life: what it replaced and what replaced it, oldest first, and every access to it."""
+    """A memory's life: what it replaced and what replaced it, oldest first, and the accesses to it that are kept.
+
+    The ``nth`` of an access says how many of its kind there were, those that have expired included.
+    """
 
     node: Node
     earlier: tuple[Node, ...]

@@ -11,7 +11,7 @@ from . import encode
 from .errors import EmbedderMismatch, StaleChange, StoreBusy, WrongVector
 from .graph import Graph
 from .model import Access, Change, Node, NodeId, Touch, Vector, Vectors
-from .ports import Activation, Embedder, Extractor, Reader, Sleeper, Store, StoringIsQuerying, Strategy
+from .ports import Activation, Embedder, Extractor, Reader, Sleeper, Store, StoringIsQuerying, Strategy, WholeLog
 
 TRIES = 100
 """How often a change is made anew because another process was quicker."""
@@ -165,7 +165,7 @@ class Pen:
         )
         again = [Access(node, now, Touch.ENCODED) for one in known for node in encode.rows_of(graph, one.id)]
         stirred = self._stirred(nodes, graph, vectors, now) if self.storing_is_querying else ()
-        return replace(change, accesses=(*again, *stirred))
+        return replace(change, accesses=(*again, *stirred), whole_log=keeps_log(self.strategy))
 
     @property
     def storing_is_querying(self) -> bool:
@@ -198,6 +198,11 @@ class Pen:
             else:
                 return
         raise self.outrun()
+
+
+def keeps_log(strategy: Strategy) -> bool:
+    """Whether a strategy reads the whole access log, so that nothing of it may expire where it wrote."""
+    return isinstance(strategy, WholeLog) and strategy.whole_log
 
 
 def felt(graph: Graph, activation: Activation, now: datetime) -> Iterator[Access]:

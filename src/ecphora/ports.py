@@ -129,7 +129,8 @@ class Store(Protocol):
     """Keeps the truth: everything that was committed, by scope.
 
     ``commit`` is the only method that writes. A scope's graph is grown from ``changes``, never read another way, so a
-    grown graph and a reloaded one are the same.
+    grown graph and a reloaded one are the same. Old accesses may expire, as :class:`~ecphora.model.Expiry` says, unless
+    a change has asked for the scope's log to stay whole.
     """
 
     def commit(self, scope: str, change: Change, /) -> Change:
@@ -208,6 +209,16 @@ class StoringIsQuerying(Protocol):
     @property
     def storing_is_querying(self) -> bool:
         """Whether new episodes are to be cues."""
+        ...
+
+
+@runtime_checkable
+class WholeLog(Protocol):
+    """A strategy that reads all of the access log: where it has recalled or stored, nothing of the log expires."""
+
+    @property
+    def whole_log(self) -> bool:
+        """Whether it does."""
         ...
 
 

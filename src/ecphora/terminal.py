@@ -4,7 +4,6 @@ What would steer the terminal is replaced wherever it stands: :func:`console` ma
 :meth:`ecphora.desk.Desk.say` and ``remark`` write the only lines.
 """
 
-from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -309,7 +308,9 @@ def history(console: Console, found: History) -> None:
         console.print(f"          held until {clock(found.node.valid_to)}", style="yellow")
     console.print(f"          recorded {clock(found.node.recorded_at)}", style="bright_black")
     accesses = [access for access in found.accesses if access.touch not in MARKING]
-    counts = Counter(access.touch.value for access in accesses)
+    counts: dict[str, int] = {}
+    for access in accesses:
+        counts[access.touch.value] = max(counts.get(access.touch.value, 0) + 1, access.nth)
     if counts:
         last = max(access.at for access in accesses)
         parts = ", ".join(f"{count}× {touch}" for touch, count in counts.items())

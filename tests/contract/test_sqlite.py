@@ -14,3 +14,9 @@ class TestSQLite(StoreContract):
     @pytest.fixture
     def locations(self, tmp_path_factory: pytest.TempPathFactory) -> Locations:
         return lambda: partial(SQLite, tmp_path_factory.mktemp("store") / "memory.db")
+
+    def test_grown_equals_reloaded_where_the_log_expires(self, tmp_path_factory: pytest.TempPathFactory) -> None:
+        small = {"kept": 2, "slack": 3}
+        self.test_grown_equals_reloaded(
+            lambda: partial(SQLite, tmp_path_factory.mktemp("store") / "memory.db", **small)
+        )

@@ -2,7 +2,8 @@
 
 The first line is a header; then one line each for nodes in their order, edges, ends of validity, accesses, what was
 forgotten on purpose, and, if asked for, vectors. Fields at their default are left out. Numbers given out by a store
-(``seq``, revisions) stay behind: the order of the lines says the same. Ends stand in the order of their nodes.
+(``seq``, revisions) stay behind: the order of the lines says the same; the count of an access, ``nth``, goes along.
+Ends stand in the order of their nodes.
 
 An import commits portion by portion, each whole (:mod:`.portions`): broken off at any instant, what is there is sound,
 and the same import goes on from there.
@@ -33,6 +34,7 @@ from ..model import (
     Node,
     NodeId,
     Superseded,
+    Touch,
     Vector,
 )
 from ..ports import Embedder, Progress, Store
@@ -84,6 +86,7 @@ def write(store: Store, scope: str, out: TextIO, *, now: datetime, vectors: bool
         "exported_at": now.isoformat(),
         "revision": change.revision,
         "vectors": vectors,
+        **({"whole_log": True} if change.whole_log else {}),
     }
     records: Iterable[Mapping[str, Any]] = chain(
         [header],
@@ -148,6 +151,7 @@ class _Plan:
     portions: Sequence[Portion] = ()
     vectors: Mapping[NodeId, Vector] = field(default_factory=dict)
     accesses: Sequence[Access] = ()
+    whole_log: bool = False
     returned: Mapping[NodeId, Sequence[Forgotten]] = field(default_factory=dict)
     """What was forgotten once and came back, by the node that came back: to be written together."""
     forgotten: Sequence[Forgotten] = ()
@@ -181,8 +185,8 @@ def _planned(contents: Contents, there: Change, scope: str, embedder: Embedder, 
     return _Plan(
         portions=portions(kept, _beyond(edges, there.edges), _beyond(ends, there.superseded), BATCH),
         vectors=vectors,
-        accesses=_beyond([_unnumbered(access) for access in contents.accesses if access.node in here],
-                         [_unnumbered(access) for access in there.accesses]),
+        accesses=_unlogged([access for access in contents.accesses if access.node in here], there.accesses),
+        whole_log=contents.whole_log,
         returned=returned,
         forgotten=forgotten,
         known=sum(1 for node in contents.nodes if node.id in stored),
@@ -308,6 +312,7 @@ def _changes(plan: _Plan, embedder: Embedder, progress: Progress | None) -> Iter
             _change(portion, plan.vectors, embedder),
             forgotten=(*(plan.forgotten if number == 1 else ()), *back),
             accesses=tuple(accesses.pop(0) if last and accesses else ()),
+            whole_log=plan.whole_log and last,
         )
         if change != Change():
             yield change
@@ -315,7 +320,7 @@ def _changes(plan: _Plan, embedder: Embedder, progress: Progress | None) -> Iter
         if progress is not None and portion.nodes:
             progress(done, total)
     for part in accesses:
-        yield Change(accesses=tuple(part))
+        yield Change(accesses=tuple(part), whole_log=plan.whole_log)
 
 
 def _change(portion: Portion, known: Mapping[NodeId, Vector], embedder: Embedder) -> Change:
@@ -357,8 +362,24 @@ def _beyond(items: Sequence[T], there: Iterable[T]) -> Sequence[T]:
     return missing
 
 
+def _unlogged(accesses: Sequence[Access], there: Sequence[Access]) -> Sequence[Access]:
+    """The accesses that are not there yet, each as often as it is missing, and have not expired there."""
+    left = Counter(_unnumbered(access) for access in there)
+    oldest: dict[tuple[NodeId, Touch], Access] = {}
+    for access in there:
+        oldest.setdefault((access.node, access.touch), access)
+    missing = []
+    for access in accesses:
+        known = oldest.get((access.node, access.touch))
+        if left[_unnumbered(access)] > 0:
+            left[_unnumbered(access)] -= 1
+        elif known is None or access.at > known.at or known.nth == 1 + (known.touch == Touch.ENCODED):
+            missing.append(access)
+    return missing
+
+
 def _unnumbered(access: Access) -> Access:
-    return replace(access, seq=0)
+    return replace(access, seq=0, nth=0)
 
 
 def _line(record: Mapping[str, Any]) -> str:

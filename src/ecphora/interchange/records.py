@@ -46,6 +46,7 @@ class Contents:
     accesses: list[Access] = field(default_factory=list)
     forgotten: list[Forgotten] = field(default_factory=list)
     vectors: dict[NodeId, tuple[str, Vector]] = field(default_factory=dict)
+    whole_log: bool = False
     lines: dict[NodeId, int] = field(default_factory=dict)
     mentioned: list[tuple[NodeId, int]] = field(default_factory=list)
 
@@ -63,6 +64,7 @@ def parsed(lines: Iterable[str], version: int) -> Contents:
                 _take(record, contents, number)
             else:
                 _check_header(record, version)
+                contents.whole_log = record.get("whole_log") is True
                 headed = True
         except (InvalidInput, ValueError) as error:
             raise InvalidRecord(f"line {number}: {error}") from error
@@ -176,9 +178,12 @@ def _superseded(item: Record, contents: Contents, number: int) -> None:
 def _access(item: Record, contents: Contents, number: int) -> None:
     taken = _Fields(item)
     access = Access(
-        taken.text("node"), taken.time("at"), Touch(taken.text("touch")), taken.number("strength", 1.0)
+        taken.text("node"), taken.time("at"), Touch(taken.text("touch")), taken.number("strength", 1.0),
+        nth=int(taken.number("nth", 0.0)),
     )  # fmt: skip
     taken.finish()
+    if not 0 <= access.nth < _POSITIONS:
+        raise InvalidRecord(f"nth is {access.nth}; give a number from 0")
     contents.mentioned.append((access.node, number))
     contents.accesses.append(access)
 

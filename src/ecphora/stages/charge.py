@@ -67,7 +67,7 @@ class Charged:
 
 def charged(graph: Graph, neuron: Neuron) -> Charged:
     """The state of every row, replayed from the log: what is new of it, onto what an earlier graph had."""
-    return graph.derived(("charged", neuron), lambda grown, before: _replayed(grown, before, neuron))
+    return graph.derived(("charged", neuron), lambda grown, before: _replayed(grown, before, neuron), log=True)
 
 
 def _replayed(graph: Graph, before: Earlier[Charged] | None, neuron: Neuron) -> Charged:

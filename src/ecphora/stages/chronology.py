@@ -11,7 +11,7 @@ _RETURNED = np.array([TOUCHES.index(touch) for touch in (Touch.ENCODED, Touch.RE
 
 def last_touch(graph: Graph) -> NDArray[np.int64]:
     """The ``seq`` at which each row was stored, brought back or used last; 0 for rows that never were."""
-    return graph.derived("last touch", _grown)
+    return graph.derived("last touch", _grown, log=True)
 
 
 def in_order(graph: Graph, rows: Rows) -> Rows:

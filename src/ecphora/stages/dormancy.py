@@ -16,7 +16,7 @@ def dormant(graph: Graph, W: int) -> Mask:  # noqa: N803
 
     A touch is any access: stored, stirred, brought back or used. To be marked is none.
     """
-    slept = graph.derived("retrievals", _retrievals)
+    slept = graph.derived("retrievals", _retrievals, log=True)
     return graph.episodes & (slept.count - slept.last >= W)
 
 

@@ -60,7 +60,7 @@ def faded(graph: Graph, fading: Fading, now: float) -> Rows:
     among them, and what was returned to its place begins anew to wait.
     """
     weight = importance(graph, fading.importance, now)
-    quiet = graph.derived("last come to", _last) < now - fading.days * DAY
+    quiet = graph.derived("last come to", _last, log=True) < now - fading.days * DAY
     may = graph.episodes & (weight < fading.below) & quiet & ~_borne(graph) & ~protected(graph) & ~archived(graph)
     rows = np.flatnonzero(may)
     return rows[np.argsort(weight[rows], kind="stable")]
@@ -79,7 +79,7 @@ def _borne(graph: Graph) -> Mask:
 
 def _marked(graph: Graph, on: int, off: int) -> Mask:
     """The rows of which ``on`` is later in the log than ``off``; of a grown graph only what is new is read."""
-    return graph.derived(("marked", on), lambda grown, before: _folded(grown, before, on, off))
+    return graph.derived(("marked", on), lambda grown, before: _folded(grown, before, on, off), log=True)
 
 
 def _folded(graph: Graph, before: Earlier[Mask] | None, on: int, off: int) -> Mask:

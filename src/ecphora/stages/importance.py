@@ -41,6 +41,7 @@ class _State:
     per_insight: NDArray[np.float64]
     at: NDArray[np.float64]
     uses: NDArray[np.int64]
+    """How often each row was used: a column for each kind of use."""
 
 
 def importance(graph: Graph, fading: Fading, now: float) -> Scores:
@@ -48,9 +49,10 @@ def importance(graph: Graph, fading: Fading, now: float) -> Scores:
 
     Each use of a memory sets I to alpha I + beta f_access + gamma IA_links (equation 5, linear), with f_access =
     1 - exp(-uses / 5) and IA_links = 1 - exp(-insights drawn from it); between uses it decays. Insights are counted as
-    they are now, not as they were at each use. Nothing exceeds 1.
+    they are now, not as they were at each use. Nothing exceeds 1. Uses that have expired from the log still count in
+    f_access; what they had added to I is gone by then: the later uses have brought I to 1, or it has decayed.
     """
-    state = graph.derived(("importance", fading), lambda grown, before: _folded(grown, before, fading))
+    state = graph.derived(("importance", fading), lambda grown, before: _folded(grown, before, fading), log=True)
     days = np.maximum(0, now - state.at) / DAY
     derived = graph.edges["links"] == _DERIVED_FROM
     insights = 1 - np.exp(-np.bincount(graph.edges["dst"][derived], minlength=len(graph)))
@@ -61,7 +63,7 @@ def importance(graph: Graph, fading: Fading, now: float) -> Scores:
 def _folded(graph: Graph, before: Earlier[_State] | None, fading: Fading) -> _State:
     """The state after every use in the log, the k-th new use of all rows at once; t_0 is when a row happened."""
     n = len(graph)
-    own, per_insight, uses = np.full(n, fading.start), np.zeros(n), np.zeros(n, np.int64)
+    own, per_insight, uses = np.full(n, fading.start), np.zeros(n), np.zeros((n, len(_USE)), np.int64)
     at, first = graph.nodes["happened"].astype(np.float64), 0
     if before is not None:
         state, k, first = before.value, before.nodes, before.accesses
@@ -69,15 +71,16 @@ def _folded(graph: Graph, before: Earlier[_State] | None, fading: Fading) -> _St
     accesses = graph.accesses
     new = np.flatnonzero(np.isin(accesses["touches"][first:], _USE)) + first
     new = new[np.argsort(accesses["rows"][new], kind="stable")]
-    rows, times = accesses["rows"][new], accesses["at"][new]
+    rows, times, nths = accesses["rows"][new], accesses["at"][new], accesses["nths"][new]
+    kinds = np.searchsorted(_USE, accesses["touches"][new])
     starts = np.flatnonzero(np.r_[True, rows[1:] != rows[:-1]]) if len(rows) else np.empty(0, np.intp)
     counts = np.diff(np.r_[starts, len(rows)])
     for k in range(int(counts.max(initial=0))):
         place = starts[counts > k] + k
         row, time = rows[place], times[place]
         days = np.maximum(0, time - at[row]) / DAY
-        uses[row] += 1
-        frequency = 1 - np.exp(-uses[row] / 5)
+        uses[row, kinds[place]] = np.maximum(uses[row, kinds[place]] + 1, nths[place])
+        frequency = 1 - np.exp(-uses[row].sum(axis=1) / 5)
         own[row] = np.minimum(1, fading.keep * fading.decayed(own[row], days) + fading.use * frequency)
         links = fading.keep * per_insight[row] * np.exp2(-days / fading.half_life) + fading.insight
         per_insight[row] = np.minimum(1, links)

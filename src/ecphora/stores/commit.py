@@ -2,41 +2,71 @@
 
 import json
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 
 import apsw
 import numpy as np
 
 from ..errors import EmbedderMismatch, InvalidInput, StaleChange, StoreError
-from ..model import TELLING, Access, Batch, Change, Edge, Forgotten, Node, NodeId, Superseded
+from ..model import (
+    NOTHING_EXPIRED,
+    TELLING,
+    Access,
+    Batch,
+    Change,
+    Edge,
+    Expiry,
+    Forgotten,
+    Node,
+    NodeId,
+    Superseded,
+    Touch,
+)
 from . import rows
 
 ALL_COLUMNS = ", ".join((*rows.NODE, *rows.READING))
+KEPT = 32
+"""Accesses of one kind that a node keeps when the log expires."""
+SLACK = 1024
+"""Accesses by which the log must have grown, and by half, to expire again."""
+SWEPT = 64
+"""Nodes of which one commit deletes what has expired."""
 
 
 @dataclass(frozen=True, slots=True)
 class Scope:
-    """A scope's row."""
+    """A scope's row.
+
+    Of the accesses up to ``expiry`` each node has the last of each kind; of the nodes up to ``log_cursor`` the others
+    are deleted. The log has ``log_size`` accesses, and ``log_growth`` since it expired.
+    """
 
     key: int
-    revision: int
-    seq: int
-    embedder: str | None
-    dim: int | None
-    adopted: int
+    revision: int = 0
+    seq: int = 0
+    embedder: str | None = None
+    dim: int | None = None
+    adopted: int = 0
+    whole_log: int = 0
+    expiry: int = 0
+    log_cursor: int = 0
+    log_size: int = 0
+    log_growth: int = 0
+
+
+_SCOPE = ", ".join(column.name for column in fields(Scope))
 
 
 def scope(db: apsw.Connection, name: str) -> Scope | None:
     """The scope of a name, None if nothing was written to it."""
-    query = "SELECT key, revision, seq, embedder, dim, adopted FROM scope WHERE name = ?"
-    row = db.execute(query, (name,)).fetchone()
+    row = db.execute(f"SELECT {_SCOPE} FROM scope WHERE name = ?", (name,)).fetchone()  # noqa: S608
     return None if row is None else Scope(*row)
 
 
 def made(db: apsw.Connection, name: str) -> Scope:
     """Begin a scope."""
     db.execute("INSERT INTO scope (name) VALUES (?)", (name,))
-    return Scope(db.last_insert_rowid(), 0, 0, None, None, 0)
+    return Scope(db.last_insert_rowid())
 
 
 _LINKS = ", ".join(f"'{link.value}'" for link in TELLING.values())
@@ -50,10 +80,14 @@ _TELLING = f"""
 
 
 class Commit:
-    """One change on its way into the file, inside a transaction."""
+    """One change on its way into the file, inside a transaction; the log expires to ``kept`` accesses."""
 
-    def __init__(self, db: apsw.Connection, name: str, scope: Scope, change: Change) -> None:
+    def __init__(
+        self, db: apsw.Connection, name: str, scope: Scope, change: Change, *, kept: int = KEPT, slack: int = SLACK
+    ) -> None:
         self.db = db
+        self.kept = kept
+        self.slack = slack
         self.name = name
         self.scope = scope
         self.change = change
@@ -61,6 +95,8 @@ class Commit:
         self.seq = scope.seq
         self.known: dict[NodeId, int] = {}
         """The ``seq`` of every node looked up so far."""
+        self.log_loss = 0
+        """Accesses that went with their nodes."""
 
     def write(self) -> Change:
         change = self.change
@@ -74,13 +110,23 @@ class Commit:
         self._edges(change.edges)
         self._superseded(change.superseded)
         accesses = self._accesses(change.accesses)
+        expiry = self._grow_log(len(accesses))
         self._marks(change.marks)
         if change.adopt:
             self._adopt(change)
         self.db.execute(
             "UPDATE scope SET revision = ?, seq = ? WHERE key = ?", (self.revision, self.seq, self.scope.key)
         )
-        return replace(change, nodes=nodes, vectors=seen, accesses=accesses, embedder=embedder, revision=self.revision)
+        return replace(
+            change,
+            nodes=nodes,
+            vectors=seen,
+            accesses=accesses,
+            embedder=embedder,
+            whole_log=bool(self.scope.whole_log or change.whole_log),
+            expiry=expiry,
+            revision=self.revision,
+        )
 
     def _number(self, node: NodeId) -> int:
         """The ``seq`` of a node, which must be there."""
@@ -102,6 +148,8 @@ class Commit:
         for gone in forgotten:
             there = self.db.execute("SELECT seq FROM node WHERE scope = ? AND id = ?", (key, gone.node)).fetchone()
             if there is not None:
+                logged = "SELECT count(*) FROM access WHERE scope = ? AND node = ?"
+                self.log_loss += int(self.db.execute(logged, (key, there[0])).get)
                 # An insight tells of each of its sources, a question of each answer: it goes with the first.
                 self.db.execute(_TELLING, (key, there[0]))
                 found = self.db.execute("SELECT dst FROM edge WHERE scope = ? AND src = ?", (key, there[0]))
@@ -184,16 +232,64 @@ class Commit:
     def _accesses(self, accesses: Iterable[Access]) -> tuple[Access, ...]:
         # A node may have been forgotten by another process since it was recalled: then there is nothing to log.
         there = [access for access in accesses if self._there(access.node)]
-        numbered = tuple(replace(access, seq=self._next()) for access in there)
+        counts: dict[tuple[int, Touch], int] = {}
+        numbered = tuple(replace(access, seq=self._next(), nth=self._nth(access, counts)) for access in there)
+        columns = ", ".join(rows.ACCESS)
         self.db.executemany(
-            "INSERT INTO access VALUES (?, ?, ?, ?, ?, ?, ?)",
-            (
-                (self.scope.key, access.seq, self.revision, self.known[access.node], access.at.isoformat(),
-                 access.touch.value, float(access.strength))
-                for access in numbered
-            ),
-        )  # fmt: skip
+            f"INSERT INTO access (scope, revision, {columns}) VALUES (?, ?, ?, ?, ?, ?, ?, ?)",  # noqa: S608
+            ((self.scope.key, self.revision, *rows.access_row(access, self.known[access.node])) for access in numbered),
+        )
         return numbered
+
+    def _nth(self, access: Access, counts: dict[tuple[int, Touch], int]) -> int:
+        """The number of an access among those of its kind, not below the one that it brings along."""
+        group = self.known[access.node], access.touch
+        if group not in counts:
+            query = "SELECT max(nth) FROM access WHERE scope = ? AND node = ? AND touch = ?"
+            there = self.db.execute(query, (self.scope.key, group[0], rows.TOUCH_NUMBERS[access.touch])).get
+            counts[group] = there or int(access.touch == Touch.ENCODED)  # that it was stored is its first
+        counts[group] = max(counts[group] + 1, access.nth)
+        return counts[group]
+
+    def _grow_log(self, logged: int) -> Expiry:
+        """Note that the log has grown, let it expire where that is enough, and say what of it is left.
+
+        What has expired is deleted by the commits that follow, a few nodes each; readers leave it out by themselves.
+        """
+        scope, whole = self.scope, int(self.scope.whole_log or self.change.whole_log)
+        size, growth = scope.log_size + logged - self.log_loss, scope.log_growth + logged
+        expiry, cursor = scope.expiry, scope.log_cursor
+        if logged and not whole:
+            if cursor < expiry:
+                cursor, deleted = self._sweep_log(cursor)
+                size -= deleted
+            elif growth >= max(self.slack, (size - growth) // 2):
+                expiry, cursor, growth = self.seq, 0, 0
+        self.db.execute(
+            """UPDATE scope SET whole_log = ?, expiry = ?, log_cursor = ?, log_size = ?, log_growth = ?
+               WHERE key = ?""",
+            (whole, expiry, cursor, max(0, size), growth, scope.key),
+        )
+        return Expiry(expiry, self.kept) if expiry else NOTHING_EXPIRED
+
+    def _sweep_log(self, cursor: int) -> tuple[int, int]:
+        """Delete what has expired of the next nodes; how far that went, and how many accesses it took."""
+        key, expiry = self.scope.key, self.scope.expiry
+        query = "SELECT DISTINCT node FROM access WHERE scope = ? AND node > ? ORDER BY node LIMIT ?"
+        nodes = self.db.execute(query, (key, cursor, SWEPT)).fetchall()
+        if not nodes:
+            return expiry, 0
+        groups = self.db.execute(
+            """SELECT node, touch, max(nth) - ?1 FROM access WHERE scope = ?2 AND node > ?3 AND node <= ?4 AND seq <= ?5
+               GROUP BY node, touch HAVING max(nth) - min(nth) >= ?1""",
+            (self.kept, key, cursor, nodes[-1][0], expiry),
+        ).fetchall()
+        before = self.db.total_changes()
+        self.db.executemany(
+            "DELETE FROM access WHERE scope = ? AND node = ? AND touch = ? AND nth <= ?",
+            ((key, *group) for group in groups),
+        )
+        return int(nodes[-1][0] or 0), self.db.total_changes() - before
 
     def _marks(self, marks: Mapping[str, int]) -> None:
         self.db.executemany(

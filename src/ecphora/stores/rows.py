@@ -2,14 +2,14 @@
 
 import json
 from collections.abc import Callable, Mapping, Sequence
-from datetime import datetime
+from datetime import UTC, datetime, timedelta
 from functools import lru_cache
 from typing import Any
 
 import numpy as np
 
 from ..errors import WrongVector
-from ..model import Interval, Kind, Mask, Node, NodeId, Reading, Vector, Vectors
+from ..model import Access, Interval, Kind, Mask, Node, NodeId, Reading, Touch, Vector, Vectors
 
 SqlValue = None | int | float | bytes | str
 Row = tuple[SqlValue, ...]
@@ -20,6 +20,11 @@ NODE = (
 )  # fmt: skip
 """The columns of a node, in the order of :func:`node_row` and :func:`node`."""
 _KINDS: Mapping[SqlValue, Kind] = {kind.value: kind for kind in Kind}
+ACCESS = ("node", "touch", "nth", "seq", "at", "strength")
+"""The columns of an access, in the order of :func:`access_row` and :func:`access`."""
+TOUCHES = tuple(Touch)
+TOUCH_NUMBERS = {touch: number for number, touch in enumerate(TOUCHES)}
+_EPOCH, _MICROSECOND = datetime(1970, 1, 1, tzinfo=UTC), timedelta(microseconds=1)
 READING = ("words", "counts", "question", "told")
 """The columns of a reading, in the order of :func:`reading_row` and :func:`reading`."""
 _TIMES = ("happened_at", "recorded_at", "valid_from", "valid_to")
@@ -109,6 +114,18 @@ def _told(text: str, node: NodeId) -> tuple[Interval, ...]:
         return tuple(Interval(parse(start), parse(end)) for start, end in json.loads(text))
     except (TypeError, ValueError) as error:
         raise ValueError(f"node {node!r}: told: {text[:60]!r} are no times") from error
+
+
+def access_row(access: Access, node: int) -> Row:
+    """An access as values of the columns ``ACCESS``; ``node`` is the node's ``seq``."""
+    at = (access.at - _EPOCH) // _MICROSECOND
+    return node, TOUCH_NUMBERS[access.touch], access.nth, access.seq, at, float(access.strength)
+
+
+def access(row: Sequence[Any], node: NodeId) -> Access:
+    """The values of the columns ``ACCESS`` as an access."""
+    _, touch, nth, seq, at, strength = row
+    return Access(node, _EPOCH + at * _MICROSECOND, TOUCHES[touch], strength, seq, nth)
 
 
 def vector_blob(vector: Vector, dim: int, node: NodeId) -> bytes:

@@ -25,11 +25,25 @@ from ..errors import (
     StoreReplaced,
     StoreTooNew,
 )
-from ..model import MARKING, Access, Batch, Change, Edge, Forgotten, Link, Node, NodeId, ScopeInfo, Superseded, Touch
+from ..model import (
+    MARKING,
+    NOTHING_EXPIRED,
+    Access,
+    Batch,
+    Change,
+    Edge,
+    Expiry,
+    Forgotten,
+    Link,
+    Node,
+    NodeId,
+    ScopeInfo,
+    Superseded,
+)
 from ..reprs import call_repr
 from ..validate import check_count, check_path
 from . import rows
-from .commit import ALL_COLUMNS, Commit, Scope, made
+from .commit import ALL_COLUMNS, KEPT, SLACK, Commit, Scope, made
 from .commit import scope as scope_of
 from .open_files import OpenFiles, identity
 from .rows import Row, SqlValue
@@ -51,7 +65,7 @@ NAMED = 10
 
 _log = logging.getLogger("ecphora")
 _LINKS: Mapping[SqlValue, Link] = {link.value: link for link in Link}
-_TOUCHES: Mapping[SqlValue, Touch] = {touch.value: touch for touch in Touch}
+_ACCESS_COLUMNS = ", ".join(rows.ACCESS)
 _NODE_COLUMNS = ", ".join(rows.NODE)
 
 
@@ -60,11 +74,15 @@ class SQLite:
 
     ``wait`` is how long to wait for another process's lock, in milliseconds. A file that may not be written is opened
     for reading; writing to it then raises ``StoreReadOnly``.
+
+    The access log expires: whenever it has grown by ``slack`` accesses and by half, each node keeps the last ``kept``
+    of each kind. All who open a file must agree on ``kept``. A log that is to stay whole does not expire.
     """
 
-    def __init__(self, path: str | Path, *, wait: int = WAIT) -> None:
+    def __init__(self, path: str | Path, *, wait: int = WAIT, kept: int = KEPT, slack: int = SLACK) -> None:
         self.path = check_path("path", path)
         self._wait = min(check_count("wait", wait, least=0), LONGEST_WAIT)
+        self._kept, self._slack = check_count("kept", kept), check_count("slack", slack)
         self._lock = threading.RLock()
         self._db: apsw.Connection | None = None
         self._second: SQLite | None = None
@@ -93,7 +111,7 @@ class SQLite:
         with self._lock, self._translated():
             self._connection()
             if self._second is None:
-                self._second = SQLite(self.path, wait=0)
+                self._second = SQLite(self.path, wait=0, kept=self._kept, slack=self._slack)
             self._check_in_place()  # both have the same file open
             return self._second
 
@@ -107,10 +125,10 @@ class SQLite:
             )
         # That something was recalled must survive a crash of the process, not of the machine: no wait for the disk.
         marked = any(access.touch in MARKING for access in change.accesses)
-        durable = marked or change != Change(accesses=change.accesses)
+        durable = marked or change != Change(accesses=change.accesses, whole_log=change.whole_log)
         with self._transaction("IMMEDIATE", durable=durable) as db:
             target = scope_of(db, scope) or made(db, scope)
-            written = Commit(db, scope, target, change).write()
+            written = Commit(db, scope, target, change, kept=self._kept, slack=self._slack).write()
         if change.forgotten:
             self._settle()
         return written
@@ -135,7 +153,7 @@ class SQLite:
             target = scope_of(db, scope)
             if target is None:
                 return Change()
-            change, damaged = _changes(db, target, since)
+            change, damaged = _changes(db, target, since, self._kept)
         self._warn(scope, damaged)
         return change
 
@@ -414,7 +432,7 @@ def _collected_later() -> Iterator[None]:
             gc.enable()
 
 
-def _changes(db: apsw.Connection, scope: Scope, since: int) -> tuple[Change, list[NodeId]]:
+def _changes(db: apsw.Connection, scope: Scope, since: int, kept: int) -> tuple[Change, list[NodeId]]:
     """Read what a scope gained after a revision, inside a transaction; and the nodes whose vectors are damaged."""
     bounds = (scope.key, since)
     found = db.execute(
@@ -435,7 +453,8 @@ def _changes(db: apsw.Connection, scope: Scope, since: int) -> tuple[Change, lis
         "SELECT node, valid_to, recorded_at FROM superseded WHERE scope = ? AND revision > ? ORDER BY rowid", bounds
     )
     accesses = db.execute(
-        "SELECT node, at, touch, strength, seq FROM access WHERE scope = ? AND revision > ? ORDER BY seq", bounds
+        f"SELECT {_ACCESS_COLUMNS} FROM access WHERE scope = ? AND revision > ? ORDER BY seq",  # noqa: S608
+        bounds,
     )
     forgotten = db.execute("SELECT node, digest FROM forgotten WHERE scope = ? AND revision > ? ORDER BY rowid", bounds)
     marks = db.execute("SELECT name, seq FROM mark WHERE scope = ? AND revision > ? ORDER BY name", bounds).fetchall()
@@ -450,11 +469,13 @@ def _changes(db: apsw.Connection, scope: Scope, since: int) -> tuple[Change, lis
             Edge(ids[src], ids[dst], _LINKS[link], weight, evidence) for src, dst, link, weight, evidence in edges
         ),
         superseded=tuple(_ends(ends, ids, parse)),
-        accesses=tuple(_accesses(accesses, ids, parse)),
+        accesses=tuple(_accesses(accesses, ids)),
         forgotten=tuple(Forgotten(node, digest) for node, digest in forgotten),
         marks={str(name): int(seq or 0) for name, seq in marks},
         embedder=scope.embedder,
         adopt=scope.adopted > since > 0,
+        whole_log=bool(scope.whole_log),
+        expiry=Expiry(scope.expiry, kept) if scope.expiry else NOTHING_EXPIRED,
         revision=scope.revision,
     )
     return change, [ids[seq] for (seq, _), good in zip(vectors, sound, strict=True) if not good]
@@ -468,12 +489,12 @@ def _ends(found: Iterable[Row], ids: "_Ids", parse: Callable[[SqlValue], datetim
             raise ValueError(f"an end of node {ids[seq]!r}: {error}") from error
 
 
-def _accesses(found: Iterable[Any], ids: "_Ids", parse: Callable[[SqlValue], datetime]) -> Iterator[Access]:
-    for seq, at, touch, strength, number in found:
+def _accesses(found: Iterable[Any], ids: "_Ids") -> Iterator[Access]:
+    for row in found:
         try:
-            yield Access(ids[seq], parse(at), _TOUCHES[touch], strength, number)
-        except ValueError as error:
-            raise ValueError(f"an access of node {ids[seq]!r}: {error}") from error
+            yield rows.access(row, ids[row[0]])
+        except (ValueError, IndexError, OverflowError) as error:
+            raise ValueError(f"an access of node {ids[row[0]]!r}: {error}") from error
 
 
 class _Ids:

@@ -45,6 +45,7 @@ class Eisa(ShortRepr):
     leaves: bool = False  # deviation: `FAITHFUL` leaves the cue behind; questions are not what is asked for
     encm: Encm | None = field(default_factory=weights.encm)
     sidenet: SideNet | None = None
+    whole_log: bool = False  # `FAITHFUL` keeps every access; the last of each memory serve as well
     name: str = "eisa"
 
     def activate(self, cue: Cue, graph: Graph, /) -> Activation:
@@ -120,5 +121,5 @@ def pairs(n: int) -> tuple[Rows, Rows]:
     return first[first != second], second[first != second]
 
 
-FAITHFUL = Eisa(top=5, other_bank=0.0, below=False, leaves=True, name="eisa-faithful")
+FAITHFUL = Eisa(top=5, other_bank=0.0, below=False, leaves=True, whole_log=True, name="eisa-faithful")
 """The README: one bank is asked, the threshold cuts, and every retrieval is an episode."""

@@ -73,6 +73,7 @@ class Synapse(ShortRepr):
     protected: bool = True
     gradual: bool = True
     grounded: bool = True
+    whole_log: bool = False  # `FAITHFUL` keeps every access; the last of each memory serve as well
     name: str = "synapse"
 
     def activate(self, cue: Cue, graph: Graph, /) -> Activation:
@@ -178,6 +179,6 @@ def _small(graph: Graph) -> bool:
 
 FAITHFUL = Synapse(
     W=10, top_k=30, tau_gate=0.12, plan=Plan(whole_window=True), context=False, by_words=False, unreached=False,
-    protected=False, gradual=False, grounded=False, name="synapse-faithful",
+    protected=False, gradual=False, grounded=False, whole_log=True, name="synapse-faithful",
 )  # fmt: skip
 """The paper as far as it is known."""

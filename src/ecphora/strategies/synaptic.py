@@ -73,6 +73,7 @@ class Synaptic(ShortRepr):
     band: int | None = 4  # inferred: 1.11.2
     beside: float = 3.0  # inferred: 1.11.3, the time scale of what is told together; 0 for none
     storing_is_querying: bool = True
+    whole_log: bool = False  # `FAITHFUL` keeps every access; the last of each memory serve as well
     name: str = "synaptic"
 
     @property
@@ -186,6 +187,7 @@ FAITHFUL = Synaptic(
     last=None,
     band=None,
     beside=0,
+    whole_log=True,
     name="synaptic-faithful",
 )
 """The published model with the published constants."""

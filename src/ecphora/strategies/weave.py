@@ -63,6 +63,7 @@ class Weave(ShortRepr):
     insights: bool = True
     fading: importance.Fading = field(default_factory=importance.Fading)
     oracle: Oracle = field(default_factory=Extractive)
+    whole_log: bool = False  # `FAITHFUL` keeps every access; the last of each memory serve as well
     name: str = "weave"
 
     # ---- read path: temporal filter, then vectors, then strands (section 5.4)
@@ -161,5 +162,5 @@ class Weave(ShortRepr):
         return insight_of(text, sources, now) if text else None
 
 
-FAITHFUL = Weave(w_sim=0.6, w_strand=0.2, w_importance=0.2, tau_cluster=0.75, name="weave-faithful")
+FAITHFUL = Weave(w_sim=0.6, w_strand=0.2, w_importance=0.2, tau_cluster=0.75, whole_log=True, name="weave-faithful")
 """The weights that the specification proposes before any measurement."""

@@ -10,7 +10,7 @@ import numpy as np
 
 from ..graph import LINKS, Graph
 from ..model import Change, Edge, Forgotten, Kind, Link, NodeId, Superseded, Touch
-from ..stages import chronology, engrams
+from ..stages import chronology, engrams, fading, importance
 from .samples import (
     NOON,
     SAMPLES,
@@ -73,6 +73,10 @@ def _assert_derived(graph: Graph) -> None:
     assert grown.mentions.tolist() == made.mentions.tolist()
     assert np.allclose(grown.sums, made.sums, atol=1e-5)
     assert chronology.last_touch(graph).tolist() == chronology.last_touch(anew).tolist()
+    for marked in (fading.protected, fading.archived):
+        assert marked(graph).tolist() == marked(anew).tolist()
+    use, now = importance.Fading(), NOON.timestamp() + 1e6
+    assert importance.importance(graph, use, now).tolist() == importance.importance(anew, use, now).tolist()
     assert len(graph.kinship) == len(graph)
     for row in range(len(graph)):
         asked = np.array([row])

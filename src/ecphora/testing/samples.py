@@ -55,6 +55,8 @@ def differences(a: Graph, b: Graph) -> list[str]:
         found += [] if ours == theirs else [f"{codes}: {ours} != {theirs}"]
     if a.barred != b.barred:
         found.append(f"barred: {sorted(map(str, a.barred ^ b.barred))} in one alone")
+    if a.expiry != b.expiry:
+        found.append(f"expiry: {a.expiry} != {b.expiry}")
     if a.marks != b.marks:
         found.append(f"marks: {dict(a.marks)} != {dict(b.marks)}")
     for derived in ("previous", "following", "vector_places"):
