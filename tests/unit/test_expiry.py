@@ -1,6 +1,6 @@
 """The access log is bounded: each memory keeps the last accesses of each kind, and what follows from them stays."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, closing
 from dataclasses import replace
 from datetime import timedelta
@@ -17,6 +17,7 @@ from rich.console import Console
 
 from ecphora import terminal
 from ecphora.embedders.hashing import Hashing
+from ecphora.errors import StoreDamaged
 from ecphora.graph import TOUCHES, Graph
 from ecphora.memory import Memory
 from ecphora.model import NOTHING_EXPIRED, Access, Change, Episode, Expiry, Forgotten, NodeId, Touch
@@ -364,7 +365,15 @@ def test_a_clock_that_is_none_of_ours_is_no_matter(path: Path) -> None:
         assert store.changes("s", 0).accesses[0].at.year == 1970
 
 
-Opened = Callable[..., Memory]
+@pytest.mark.parametrize(
+    ("change", "what"), [("touch = 99", "99 is no kind of access"), ("at = 9e18", "9000000000000000000 is no time")]
+)
+def test_an_access_that_cannot_be_read_is_damage(store: SQLite, path: Path, change: str, what: str) -> None:
+    store.commit("s", touched("a"))
+    with closing(apsw.Connection(str(path))) as db:
+        db.execute(f"UPDATE access SET {change}")  # noqa: S608
+    with pytest.raises(StoreDamaged, match=f"an access of node 'a': {what}"):
+        store.changes("s", 0)
 
 
 def test_recalls_of_one_process_stay_visible_while_the_log_expires(path: Path) -> None:

@@ -575,7 +575,9 @@ def test_a_time_that_is_missing_is_damage(written: Path, table: str, column: str
         store.commit("s", Change(superseded=ends, accesses=(Access("a", NOON, Touch.USED),)))
     with closing(sqlite3.connect(written)) as db:  # as after a page was lost: the schema does not let it in
         db.execute("PRAGMA writable_schema = 1")
-        db.execute("UPDATE sqlite_master SET sql = replace(sql, 'TEXT NOT NULL', 'TEXT') WHERE name = ?", (table,))
+        for kind in ("TEXT", "INTEGER"):
+            looser = "UPDATE sqlite_master SET sql = replace(sql, ?, ?) WHERE name = ?"
+            db.execute(looser, (f"{kind} NOT NULL", kind, table))
         db.commit()
     with closing(sqlite3.connect(written)) as db:
         db.execute(f"UPDATE {table} SET {column} = NULL")  # noqa: S608

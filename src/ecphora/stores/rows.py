@@ -123,9 +123,15 @@ def access_row(access: Access, node: int) -> Row:
 
 
 def access(row: Sequence[Any], node: NodeId) -> Access:
-    """The values of the columns ``ACCESS`` as an access."""
+    """The values of the columns ``ACCESS`` as an access; raises ``ValueError`` for a time or kind that is none."""
     _, touch, nth, seq, at, strength = row
-    return Access(node, _EPOCH + at * _MICROSECOND, TOUCHES[touch], strength, seq, nth)
+    try:
+        time = _EPOCH + at * _MICROSECOND
+    except (TypeError, OverflowError) as error:
+        raise ValueError(f"{at!r} is no time") from error
+    if touch not in range(len(TOUCHES)):
+        raise ValueError(f"{touch!r} is no kind of access")
+    return Access(node, time, TOUCHES[touch], strength, seq, nth)
 
 
 def vector_blob(vector: Vector, dim: int, node: NodeId) -> bytes:

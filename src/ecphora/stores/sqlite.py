@@ -493,7 +493,7 @@ def _accesses(found: Iterable[Any], ids: "_Ids") -> Iterator[Access]:
     for row in found:
         try:
             yield rows.access(row, ids[row[0]])
-        except (ValueError, IndexError, OverflowError) as error:
+        except ValueError as error:
             raise ValueError(f"an access of node {ids[row[0]]!r}: {error}") from error
 
 
