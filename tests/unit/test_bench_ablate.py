@@ -12,9 +12,9 @@ from ecphora.bench import ablate, ablations, metrics, run, spaces
 from ecphora.bench.ablate import replied
 from ecphora.bench.ablations import BASELINES, DENSE
 from ecphora.bench.cache import Cached
-from ecphora.bench.comparison import LOW_SIMILARITY, UNANSWERABLE, Asked, Replies, compared
+from ecphora.bench.comparison import LOW_SIMILARITY, Asked, Replies, compared
 from ecphora.bench.datasets import Case, Question
-from ecphora.bench.figures import Difference, Figure, Metric
+from ecphora.bench.figures import UNANSWERABLE, Difference, Figure, Metric
 from ecphora.bench.spaces import Space, space
 from ecphora.bench.variants import Model, Special, Trained, Variant
 from ecphora.embedders.hashing import Hashing

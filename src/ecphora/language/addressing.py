@@ -19,7 +19,7 @@ _GREETED = re.compile(
     re.IGNORECASE,
 )
 _OPENING = re.compile(
-    r"(?:\A|[.!?\n]\s*)\x00\s*[,!?]\s+(?:I|I['’]\w+|you|your|you['’]\w+|what|how|can|could|did|do|does|are|is|have|has|"
+    r"(?:\A|[.!?\n]\s{0,9})\x00\s*[,!?]\s+(?:I|I['’]\w+|you|your|you['’]\w+|what|how|can|could|did|do|does|are|is|have|has|"
     r"that|this|it|we|please|thanks|thank|let|who|when|where|why|will|would|any|great|so|good|just|the|my|there|if|in|"
     r"and you)\b",
     re.IGNORECASE,
@@ -50,7 +50,7 @@ _OWNER = re.compile(
     r"\b(?:my|his|her|our|their|your|the|an?|named|called|with|and|or)\s+(?:[\w-]+\s+){0,2}[\w-]+,\s*\Z", re.IGNORECASE
 )
 _WITHIN = re.compile(r"[a-z][,'’]?\s[\"“(]?\x00(?![-\w])")
-_TURN = re.compile(r"^\W*\x00\s*:", re.MULTILINE)
+_TURN = re.compile(r"^[^\w\n]*\x00\s*:", re.MULTILINE)
 _GOES_ON = re.compile(r"\w|\s[A-Z][a-z]")
 
 
@@ -63,7 +63,7 @@ def excerpt(text: str, name: str) -> str:
     at = text.find(name)
     while at >= 0 and len(found) < _FEW:
         end = at + len(name)
-        if not _GOES_ON.match(text, end) and not text[:at][-1:].isalnum():
+        if not _GOES_ON.match(text, end) and not text[max(0, at - 1) : at].isalnum():
             start = max(text.rfind(mark, 0, at) for mark in (". ", "! ", "? ", "\n")) + 1
             rest = text[end : end + _FOLLOWING]
             found.append(f"{text[start:at].lstrip()}{MARK}{rest}")

@@ -8,7 +8,8 @@ from ..model import Interval
 from .claim_words import PAST
 from .dates import told
 
-_RANGE = re.compile(r"\b(?:from|between)\b.+\b(?:to|till|until|through|and)\b", re.IGNORECASE)
+_RANGE_OPENS = re.compile(r"\b(?:from|between)\b", re.IGNORECASE)
+_RANGE_GOES_ON = re.compile(r"\b(?:to|till|until|through|and)\b", re.IGNORECASE)
 _REST_OF = re.compile(
     r"\b(?:for|through(?:out)?) (?:all of |the whole of )?(?:the )?rest of (?:the |this )?(?P<what>day|week|month|"
     r"quarter|year|summer)",
@@ -29,7 +30,7 @@ _FROM = re.compile(
     re.IGNORECASE,
 )
 _LASTS = re.compile(
-    r"\bfor (?:the )?(?:next |coming |another |just |about )*(?P<n>\d+|an?|one|two|three|four|five|six|seven|eight|"
+    r"\bfor (?:the )?(?:next |coming |another |just |about )*(?P<n>\d{1,6}|an?|one|two|three|four|five|six|seven|eight|"
     r"nine|ten|"
     r"couple of|few) (?P<unit>day|week|fortnight|month|year)s?\b",
     re.IGNORECASE,
@@ -86,7 +87,10 @@ def _end(sentence: str, said_at: datetime) -> datetime | None:
     lasts = _LASTS.search(sentence)
     if lasts and not PAST.search(sentence):
         count = _SMALL.get(lasts["n"].lower(), 0) or int(lasts["n"])
-        return said_at + timedelta(days=count * _DAYS[lasts["unit"].lower()])
+        try:
+            return said_at + timedelta(days=count * _DAYS[lasts["unit"].lower()])
+        except OverflowError:  # beyond the calendar
+            return None
     if whole := _END_OF.search(sentence) or _REST_OF.search(sentence):
         named = told(f"this {whole['what']}", said_at)
         return named[0].end if named else None
@@ -98,12 +102,18 @@ def _end(sentence: str, said_at: datetime) -> datetime | None:
 
 def _stretched(sentence: str, said_at: datetime) -> Interval | None:
     """The stretch of time for which it holds: from one day to another, or some whole months."""
-    if _RANGE.search(sentence):
+    if any(map(_ranges, sentence.split("\n"))):
         for span in _ahead(sentence, said_at):
             if span.end - span.start > timedelta(1):
                 return span
     months = _MONTHS.search(sentence)
     return next(iter(_ahead(f"in {months['last'] or months['first']}", said_at)), None) if months else None
+
+
+def _ranges(line: str) -> bool:
+    """Whether a line goes from one thing to another."""
+    opening = _RANGE_OPENS.search(line)
+    return opening is not None and _RANGE_GOES_ON.search(line, opening.end()) is not None
 
 
 def _bounded(rest: str, bound: str, said_at: datetime) -> datetime | None:

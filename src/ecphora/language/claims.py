@@ -107,7 +107,7 @@ CODE = 2
 LONGEST = 600
 """Characters of a sentence that are read: what is longer is no statement."""
 _NEVER_CLAUSE = re.compile(
-    r"(?<!\beven)(?<!\bespecially)(?<!\bgiven)(?<!,),?\s+(?="
+    r"(?<!\beven)(?<!\bespecially)(?<!\bgiven)(?:(?<!,),|(?<![,\s]))\s+(?="
     r"(?:but|and|so|as|since|because|although|though|while|given|considering|especially|even)\b"
     r"(?:\s+\w+){0,2}?\s+(?:i|we)(?:['’]ve| have)?\s+(?:never|not ever)\b)",
     re.IGNORECASE,
@@ -133,9 +133,10 @@ _PLACED = re.compile(
 )
 _CODE = re.compile(r"```.*?(?:```|\Z)", re.DOTALL)
 _ASIDE = re.compile(r"\[[^\]]*\]")
-_NUMBERED = re.compile(r"(?m)^\s*\d+[.)]\s")
+_NUMBERED = re.compile(r"(?m)^[^\S\n]*\d+[.)]\s")
 _SIGNS = re.compile(r"[{}\[\]<>=;\\|`_#]")
-_QUOTED = re.compile(r"[\"“][^\"”]{25,}[\"”]")
+_QUOTED = re.compile(r"[\"“][^\"”]{25,}[\"”]|(?P<open>[\"“][^\"”]*)")
+"""What somebody else says; ``open`` is a quotation too short to be taken out, or one that never ends."""
 _EVER = frozenset({"never", "ever", "befor", "ani", "anyth", "someth"})
 _TIMES = MONTHS | WEEKDAYS
 _SET_FOR = re.compile(r"(?:\b(?:is|are|be)|['’]s)\s+(?:\w+\s+)?(?:on|for)\b", re.IGNORECASE)
@@ -151,9 +152,9 @@ def statements(text: str, speaker: str | None, said_at: datetime) -> Iterator[St
     person = None if speaker is None else speaker.casefold()
     if ROLES.get(person or "") == "assistant":
         return  # it tells of others, or of nobody
-    text = _NUMBERED.sub("", _ASIDE.sub(" ", _CODE.sub(" ", text)))
+    text = _NUMBERED.sub("", _without_asides(_CODE.sub(" ", text)))
     carried: frozenset[Form] = frozenset()
-    whole = filter(None, map(str.strip, SENTENCE.split(_QUOTED.sub("", text))))
+    whole = filter(None, map(str.strip, SENTENCE.split(_QUOTED.sub(r"\g<open>", text))))
     told, asked, own = False, list[str](), False
     for sentence in (part for one in whole for part in _NEVER_CLAUSE.split(one)):
         if not 2 < len(sentence) <= LONGEST or program(sentence):
@@ -171,6 +172,12 @@ def statements(text: str, speaker: str | None, said_at: datetime) -> Iterator[St
     if not told:
         for sentence in asked:
             yield replace(_read(sentence, person, said_at), forms=frozenset({Form.ASKS}), start=None, end=None)
+
+
+def _without_asides(text: str) -> str:
+    """The text without what stands in square brackets; a bracket that nothing closes stays."""
+    closed = text.rfind("]") + 1
+    return _ASIDE.sub(" ", text[:closed]) + text[closed:]
 
 
 def program(text: str) -> bool:
@@ -192,8 +199,9 @@ def _read(sentence: str, person: str | None, said_at: datetime) -> Statement:
     ]
     former = {stem for match in denied for stem in words(match["what"])}
     old = [match.span("what") for match in denied]
-    kept = tuple(value for value in found if not any(a <= value.start < b for a, b in old))
-    former |= {value.form for value in found if value not in kept}
+    gone = frozenset(value.start for value in found if any(a <= value.start < b for a, b in old))
+    kept = tuple(value for value in found if value.start not in gone)
+    former |= {value.form for value in found if value.start in gone}
     return Statement(
         text=sentence,
         who=who,
@@ -281,6 +289,7 @@ def _whose(sentence: str, person: str | None, found: tuple[Value, ...]) -> froze
     told_by = _TOLD_ME.match(sentence)
     if told_by:
         return frozenset({told_by["who"].casefold()})
+    names = [value for value in found if value.sort == Sort.NAME]
     start = 0
     for clause in _CLAUSE.split(sentence):
         places = range(start, start + len(clause))
@@ -291,7 +300,7 @@ def _whose(sentence: str, person: str | None, found: tuple[Value, ...]) -> froze
         dated = _DATED_NAME.search(clause)  # "As of 1 October Dmitri is ..."
         if dated:
             return frozenset({dated["who"].casefold()})
-        named = [value for value in found if value.sort == Sort.NAME and value.start in places]
+        named = [value for value in names if value.start in places]
         whose = {value.form.split()[0] for value in named if not _PLACED.search(sentence[: value.start])}
         if _FIRST.search(clause) and person is not None:
             whose = {person} | (whose if re.search(r"\b(?:my|our)\b", clause, re.IGNORECASE) else set())

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from .common import COMMON
 from .names import key, names
-from .said_names import after, before
+from .said_names import Known
 
 _CALLED = {
     "sister": "sister", "brother": "brother", "mother": "mother", "mom": "mother", "mum": "mother", "mama": "mother",
@@ -26,6 +26,10 @@ _SEVERAL = re.compile(
     rf"\b(?:I\s+have|I['’]ve(?:\s+got)?|I\s+had|I['’]ve\s+only)\s+(?:[\w-]+\s+){{0,2}}(?P<kin>{_WORDS})s\b"
 )
 _NAMED = re.compile(r"['’]s\s+name\s+is\s+|(?:,?\s+(?:who\s+)?is)?\s+(?:called|named)\s+|\s+(?=[^\W\d_])")
+_NEAR = 40
+"""Characters around a mention in which its name is looked for."""
+_BESIDE = re.compile(r"\s*[,(]\s*")
+_IS = re.compile(r"(?:\s+is|['’]s|\s*[,(])\s*\Z")
 _OBJECT = re.compile(
     r"\b(?:gave|gives?|giving|buy|bought|get|got|getting|sent|send|show|showed|showing|teach|taught|teaching|take|took|"
     r"taking|made|make|making|cook|cooked|lend|lent|read|offer|offered|bring|brought|play|played|owe|let|have|had)\s+\Z"
@@ -56,7 +60,7 @@ def kin(text: str) -> tuple[Kin, ...]:
 
 
 def _kin(text: str) -> Iterator[Kin]:
-    known: tuple[str, ...] | None = None
+    known: Known | None = None
     for match in _SEVERAL.finditer(text):
         yield Kin(_CALLED[match["kin"]], several=True)
     for match in _OF.finditer(text):
@@ -66,35 +70,36 @@ def _kin(text: str) -> Iterator[Kin]:
         if match["many"] or plural or _OTHER.intersection(which):
             yield Kin(called, several=True)
             continue
-        known = names(text) if known is None else known
+        known = Known(names(text)) if known is None else known
         name = _name(text, match, known)
         fit = name is not None and key(name) not in COMMON and key(name).split()[0] not in _NO_NAME
         yield Kin(called, " ".join(which), name if fit else None)
 
 
-def _name(text: str, match: re.Match[str], known: tuple[str, ...]) -> str | None:
+def _name(text: str, match: re.Match[str], known: Known) -> str | None:
     """The name given together with a mention: beside it, by "is called", or before it, as in "Nadia is my sister"."""
-    at = match.start("end")
+    at, start = match.start("end"), match.start()
+    near = max(0, start - _NEAR)
     if found := _NAMED.match(text, at):
-        name = after(text, found.end(), known)
-        if name is not None and (found[0].strip() or not (match["end"] or _OBJECT.search(text[: match.start()]))):
+        name = known.after(text, found.end())
+        if name is not None and (found[0].strip() or not (match["end"] or _OBJECT.search(text, near, start))):
             return name
     if match["end"]:
         return None
-    if found := re.compile(r"\s*[,(]\s*").match(text, at):
-        name = after(text, found.end(), known)
+    if found := _BESIDE.match(text, at):
+        name = known.after(text, found.end())
         if name is not None and _CLOSED.match(text, found.end() + len(name)):
             return name
-    head = text[: match.start()]
-    if told := re.search(r"(?:\s+is|['’]s|\s*[,(])\s*\Z", head):
-        name = before(text, told.start(), known)
+    if told := _IS.search(text, near, start):
+        name = known.before(text, told.start())
         verb = told[0].strip() not in (",", "(")
-        if name is not None and (verb or _alone(head[: told.start()], name)) and _ENDED.match(text, at):
+        if name is not None and (verb or _alone(text, told.start(), name)) and _ENDED.match(text, at):
             return name
     return None
 
 
-def _alone(head: str, name: str) -> bool:
+def _alone(text: str, end: int, name: str) -> bool:
     """Whether nobody is greeted by the name: "Hey Nadia, my sister" speaks to one and of another."""
+    head = text[max(0, end - len(name) - _NEAR) : end]
     rest = head.rstrip()[: -len(name)].rstrip(" ,").lower()
     return not rest.endswith(("hi", "hey", "hello", "dear", "thanks", "thank you", "yes", "no", "oh", "wow", "sorry"))

@@ -27,6 +27,7 @@ from .common import (
     SURNAMES,
     WEEKDAYS,
 )
+from .scripts import stream_safe
 
 
 def names(text: str) -> tuple[str, ...]:
@@ -101,7 +102,7 @@ def _unparenthesised(form: str) -> str:
 
 def _folded(name: str) -> str:
     """Compatibility form, no case, no accents; twice, since taking an accent off may uncover another change."""
-    form = name
+    form = stream_safe(name)
     for _ in range(2):
         plain = _ACCENT.sub("", unicodedata.normalize("NFKD", form).casefold()).translate(_LETTERS)
         form = unicodedata.normalize("NFKC", plain)

@@ -1,7 +1,7 @@
 """What a text says of names themselves: "call me Bo", "Robert, everyone calls him Bob", "Katherine (Kate)", "née"."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from .common import COMMON
 from .names import key, names
@@ -21,7 +21,7 @@ _JOINED = re.compile(
 _BOUND = re.compile(r"(?:\s|,|\()+(?:who\s+)?(?:(?:is|was|are)\s+)?\Z")
 _BY_ALL = re.compile(
     r"\b(?:everyone|everybody|people|friends|we|I|they|family|folks|kids|colleagues|all|teammates)\s+"
-    r"(?:(?:always|usually|just|all|often)\s+)*(?:calls?|called|nicknamed)\s+(?:him|her|them)\s+"
+    r"(?:(?:always|usually|just|all|often)\s+){0,3}(?:calls?|called|nicknamed)\s+(?:him|her|them)\s+"
 )
 _OWN = re.compile(
     r"\b(?:(?:you\s+can|please|just|do|but|and|friends|everyone|everybody|people|they|folks|family)\s+)?"
@@ -29,40 +29,55 @@ _OWN = re.compile(
 )
 _INSIDE = re.compile(r"\s\(([^()\n]{2,40})\)")
 _QUOTED = re.compile(r"\s[\"“]([^\"“”\n]{2,20})[\"”]\s")
+_SENTENCE = 400
+"""Characters before "everyone calls him" in which the name is looked for."""
 _TAIL = re.compile(r"\s+(?:for short|to (?:his|her|their|my|our) friends)\Z")
+
+
+class Known:
+    """The names of a text, to be looked up by where they begin or end in it."""
+
+    def __init__(self, found: Iterable[str]) -> None:
+        self._names = frozenset(found)
+        self._lengths = sorted(set(map(len, self._names)), reverse=True)
+
+    def before(self, text: str, at: int) -> str | None:
+        """The longest of these names that ends at a place of a text, but for spaces."""
+        while at and text[at - 1].isspace():
+            at -= 1
+        for length in self._lengths:
+            start = at - length
+            if start >= 0 and text[start:at] in self._names and not text[max(0, start - 1) : start].isalnum():
+                return text[start:at]
+        return None
+
+    def after(self, text: str, at: int) -> str | None:
+        """The longest of these names that begins at a place of a text."""
+        for length in self._lengths:
+            name = text[at : at + length]
+            if name in self._names and not _GOES_ON.match(text, at + length):
+                return name
+        return None
 
 
 def aliases(text: str, speaker: str | None) -> tuple[tuple[str, str], ...]:
     """The pairs of names that a text says are one's, as they are written: the other name, and whose it is."""
     if not _HINT.search(text):
         return ()
-    known = names(text)
+    known = Known(names(text))
     found = [*_inside(text, known), *_told(text, known), *(_own(text, speaker, known) if speaker else ())]
     pairs = {(key(one), key(two)): (one, two) for one, two in found if _fit(one) and _fit(two)}
     return tuple(pair for (one, two), pair in pairs.items() if one != two)
-
-
-def before(text: str, at: int, known: tuple[str, ...]) -> str | None:
-    """The longest of some names that ends at a place of a text, but for spaces."""
-    head = text[:at].rstrip()
-    ends = [name for name in known if head.endswith(name) and not head[: -len(name)][-1:].isalnum()]
-    return max(ends, key=len, default=None)
-
-
-def after(text: str, at: int, known: tuple[str, ...]) -> str | None:
-    """The longest of some names that begins at a place of a text."""
-    begins = [name for name in known if text.startswith(name, at) and not _GOES_ON.match(text, at + len(name))]
-    return max(begins, key=len, default=None)
 
 
 def _fit(name: str) -> bool:
     return len(key(name)) > 1 and key(name) not in COMMON
 
 
-def _inside(text: str, known: tuple[str, ...]) -> Iterator[tuple[str, str]]:
+def _inside(text: str, known: Known) -> Iterator[tuple[str, str]]:
     """What stands in parentheses or quotation marks behind a name, if it can be a form of it."""
     for match in _INSIDE.finditer(text):
-        name, inner = before(text, match.start(), known), _TAIL.sub("", match[1].strip(" \"“”'"))
+        name, inner = known.before(text, match.start()), _TAIL.sub("", match[1].strip(" \"“”'"))
         if name is None or not inner[:1].isupper():
             continue
         whole, other = key(name), key(inner)
@@ -72,17 +87,17 @@ def _inside(text: str, known: tuple[str, ...]) -> Iterator[tuple[str, str]]:
             yield name, inner
     for match in _QUOTED.finditer(text):
         plain = names(match[1])
-        given, family = before(text, match.start(), known), after(text, match.end(), known)
+        given, family = known.before(text, match.start()), known.after(text, match.end())
         if given and family and plain and plain[0] == match[1]:
             yield match[1], f"{given} {family}"
             yield match[1], given
 
 
-def _told(text: str, known: tuple[str, ...]) -> Iterator[tuple[str, str]]:
+def _told(text: str, known: Known) -> Iterator[tuple[str, str]]:
     for match in _JOINED.finditer(text):
         bound = _BOUND.search(text, max(0, match.start() - 20), match.start())
-        whose = None if bound is None else before(text, bound.start(), known)
-        other = after(text, match.end(), known)
+        whose = None if bound is None else known.before(text, bound.start())
+        other = known.after(text, match.end())
         if whose is None or other is None:
             continue
         if match["says"].lower() in ("née", "nee", "born"):
@@ -96,17 +111,18 @@ def _told(text: str, known: tuple[str, ...]) -> Iterator[tuple[str, str]]:
         else:
             yield other, whose
     for match in _BY_ALL.finditer(text):
-        start = max(text.rfind(mark, 0, match.start()) for mark in ".!?\n") + 1
+        near = max(0, match.start() - _SENTENCE)
+        start = max(near - 1, *(text.rfind(mark, near, match.start()) for mark in ".!?\n")) + 1
         earlier = names(text[start : match.start()].strip(" ,"))
-        other = after(text, match.end(), known)
+        other = known.after(text, match.end())
         if len(earlier) == 1 and other is not None:
             yield other, earlier[0]
 
 
-def _own(text: str, speaker: str, known: tuple[str, ...]) -> Iterator[tuple[str, str]]:
+def _own(text: str, speaker: str, known: Known) -> Iterator[tuple[str, str]]:
     """What one says of oneself; "I am Irish" names nobody, so a mere "I am" must fit the name known."""
     for match in _OWN.finditer(text):
-        other = after(text, match.end(), known)
+        other = known.after(text, match.end())
         if other is None:
             continue
         said, own = key(other), key(speaker)

@@ -10,6 +10,8 @@ UNSPACED = (
 
 _LATIN = re.compile("[A-Za-zª-ɏḀ-ỿＡ-Ｚａ-ｚ]")
 _UNSPACED = re.compile(f"[{UNSPACED}]")
+_MARKS = re.compile(r"(?:[^\w\x00-\x7f]|[\uff9e\uff9f]){30}")
+_JOINER = "\u034f"
 
 
 def latin_share(text: str) -> float:
@@ -18,6 +20,15 @@ def latin_share(text: str) -> float:
         return 1.0
     letters = sum(map(str.isalpha, text))
     return min(1.0, len(_LATIN.findall(text)) / letters) if letters else 1.0
+
+
+def stream_safe(text: str) -> str:
+    """The text with a combining grapheme joiner after every 30 marks in a row (Unicode's UAX #15, section 13).
+
+    Normalizing sorts a run of marks, in time quadratic in its length. The joiner is itself a mark without meaning; take
+    it out again with the accents.
+    """
+    return _MARKS.sub(rf"\g<0>{_JOINER}", text)
 
 
 def unspaced(text: str) -> int:

@@ -56,7 +56,7 @@ _MONTH = (
 _PLACES = {_month: place for place, _month in enumerate(re.findall("...", "janfebmaraprmayjunjulaugsepoctnovdec"), 1)}
 _DAYS = "mon|tues|wednes|thurs|fri|satur|sun"
 _HOURS = f"(?:1[0-2]|0?\\d|{'|'.join(list(_NUMBERS)[1:13])})"
-_AMOUNT = r"\d[\d,]*(?:\.\d+)?\s?k?"
+_AMOUNT = r"\d[\d,]{0,40}(?:\.\d+)?\s?k?"
 _UNITS = "seconds?|secs?|minutes?|mins?|hours?|hrs?|days?|nights?|weeks?|fortnights?|months?|years?|ms"
 _NO_COUNT = frozenset(["of", "more", "less", "other", "ago", "am", "pm", "times", "time"])
 _NO_UNITS = _NO_COUNT | {"or", "and", "at", "to", "in", "on", "a", "an", "the", "per", "now"}
@@ -65,6 +65,9 @@ _LABEL = re.compile(
     r"unit|grade|version|bus|lane) $",
     re.IGNORECASE,
 )
+_LABEL_LENGTH = 12
+_NAMES = 200
+"""Names of a text that are read as values: more than a sentence of 600 characters can hold."""
 _PATTERNS: tuple[tuple[Sort, re.Pattern[str]], ...] = tuple(
     (sort, re.compile(pattern, re.IGNORECASE))
     for sort, pattern in (
@@ -140,7 +143,8 @@ def _value(sort: Sort, match: re.Match[str]) -> Value | None:
         form = _number(groups.get("n") or groups["m"])
     if sort in {Sort.SPAN, Sort.COUNT}:
         unit = groups.get("unit", "")
-        label = _LABEL.search(match.string[: match.start()]) if sort == Sort.COUNT else None
+        before = max(0, start - _LABEL_LENGTH)
+        label = _LABEL.search(match.string, before, start) if sort == Sort.COUNT else None
         if label:
             unit = label[1].lower()
         elif sort == Sort.COUNT and (unit in _NO_COUNT or unit in WEEKDAYS | MONTHS or form == "1"):
@@ -189,7 +193,7 @@ def _date(groups: dict[str, str]) -> str:
 
 
 def _named(text: str, taken: list[bool]) -> Iterator[Value]:
-    for name in names(text):
+    for name in names(text)[:_NAMES]:
         for match in re.finditer(rf"(?<!\w){re.escape(name)}(?!\w)", text):
             if not any(taken[match.start() : match.end()]):
                 yield Value(Sort.NAME, name.casefold(), match.start(), match.end())

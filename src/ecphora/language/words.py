@@ -16,7 +16,7 @@ import numpy as np
 import Stemmer
 from numpy.typing import NDArray
 
-from .scripts import UNSPACED
+from .scripts import UNSPACED, stream_safe
 
 _RUN = re.compile(rf"[{UNSPACED}]+|[^\W_{UNSPACED}]+")
 _UNSPACED_RUN = re.compile(f"[{UNSPACED}]")
@@ -87,7 +87,7 @@ def counted(found: list[str]) -> tuple[NDArray[np.uint32], NDArray[np.uint8]]:
 
 def _fold(text: str) -> str:
     if not text.isascii():
-        text = unicodedata.normalize("NFKC", text)
+        text = unicodedata.normalize("NFKC", stream_safe(text))
         text = unicodedata.normalize("NFC", _ACCENT.sub("", unicodedata.normalize("NFD", text)))
     return _APOSTROPHE.sub("", text.casefold())
 
