@@ -110,9 +110,9 @@ def test_a_file_that_is_not_there_is_an_error_and_not_made(tmp_path: Path) -> No
             f"scope 'default': an end of node '{FIRST}': 'never' is no time",
         ),
         (
-            ["UPDATE access SET at = 'x' WHERE scope = 1 AND seq = (SELECT max(seq) FROM access WHERE scope = 1)"],
+            ["UPDATE access SET at = 9e18 WHERE scope = 1 AND seq = (SELECT max(seq) FROM access WHERE scope = 1)"],
             Severity.ERROR,
-            f"scope 'default': an access of node '{FIRST}': 'x' is no time",
+            f"scope 'default': an access of node '{FIRST}': 9000000000000000000 is no time",
         ),
         (
             ["INSERT INTO batch VALUES (1, 1, 'night', '', '{}', '{}')"],

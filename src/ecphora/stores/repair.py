@@ -238,7 +238,7 @@ def _reading(row: Sequence[Any]) -> Reading | None:
 
 def _is_time(*value: rows.SqlValue) -> bool:
     try:
-        rows.time(value[0])
+        rows.instant(value[0]) if isinstance(value[0], int) else rows.time(value[0])
     except ValueError:
         return False
     return True

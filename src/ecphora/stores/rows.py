@@ -122,16 +122,20 @@ def access_row(access: Access, node: int) -> Row:
     return node, TOUCH_NUMBERS[access.touch], access.nth, access.seq, at, float(access.strength)
 
 
+def instant(value: Any) -> datetime:
+    """A time that is stored as microseconds since 1970; raises ``ValueError`` for what is none."""
+    try:
+        return _EPOCH + value * _MICROSECOND
+    except (TypeError, OverflowError) as error:
+        raise ValueError(f"{value!r} is no time") from error
+
+
 def access(row: Sequence[Any], node: NodeId) -> Access:
     """The values of the columns ``ACCESS`` as an access; raises ``ValueError`` for a time or kind that is none."""
     _, touch, nth, seq, at, strength = row
-    try:
-        time = _EPOCH + at * _MICROSECOND
-    except (TypeError, OverflowError) as error:
-        raise ValueError(f"{at!r} is no time") from error
     if touch not in range(len(TOUCHES)):
         raise ValueError(f"{touch!r} is no kind of access")
-    return Access(node, time, TOUCHES[touch], strength, seq, nth)
+    return Access(node, instant(at), TOUCHES[touch], strength, seq, nth)
 
 
 def vector_blob(vector: Vector, dim: int, node: NodeId) -> bytes:
