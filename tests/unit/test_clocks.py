@@ -119,7 +119,7 @@ FIRST_TOLD = [
     ),
     (
         "The rehearsal is at seven.",
-        "Sorry, the rehearsal is at eight, not at seven as I first told everybody last year.",
+        "Sorry, I was wrong: the rehearsal is at eight, not at seven as I first told everybody last year.",
     ),
 ]
 
