@@ -19,6 +19,8 @@ _VERB = re.compile(
 """What a clause has that says something; without any of it, it is a part of one."""
 LEAST = 3
 """Words of a clause that stands by itself."""
+LONGEST = 600
+"""Characters of a sentence that is cut where two join: what is longer is none."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +46,7 @@ def clauses(text: str) -> list[Clause]:
 def _parts(text: str) -> Iterator[str]:
     for sentence in filter(None, map(str.strip, SENTENCE.split(text))):
         start = 0
-        for joint in () if ": " in sentence else _JOINT.finditer(sentence):
+        for joint in () if ": " in sentence or len(sentence) > LONGEST else _JOINT.finditer(sentence):
             before, after = sentence[start : joint.start()], sentence[joint.end() :]
             if _stands(before) and len(after.split()) >= LEAST:
                 yield before

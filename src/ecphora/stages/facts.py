@@ -11,15 +11,19 @@ from datetime import datetime
 from hashlib import blake2b
 from typing import Any
 
-from ..graph import Earlier, Graph, seconds
+import numpy as np
+
+from ..graph import LINKS, Earlier, Graph
 from ..language.words import words
 from ..model import Edge, Kind, Link, Metadata, Node, NodeId
 from .authority import Voice, may_end
 from .claiming import CLAIM, Claims
 from .matter import ABOUT
+from .moment import Moment, Moments
 
 SELF = frozenset({"i", "me", "myself", "speaker", "the speaker", "user", "the user"})
 """Subjects by which a model may name a speaker."""
+_CLAIMED = LINKS.index(Link.CLAIMED_IN)
 KEY = "fact"
 """The metadata of a claim by a model that has its subject and attribute in a form in which equal ones are equal."""
 SURE = 0.9
@@ -76,14 +80,14 @@ class _Held:
     """A fact that is kept, as far as others are compared with it."""
 
     id: NodeId
-    at: float
+    moment: Moment
     told: Mapping[str, Any]
     voice: Voice
 
 
 def claimed(graph: Graph, facts: Sequence[Fact]) -> Claims:
     """The claims of some facts, and what they replace among themselves and among what the graph holds."""
-    found = Claims()
+    found, moments = Claims(), Moments(graph)
     by_key = {key: list(held) for key, held in graph.derived("facts", _known).items()}
     for fact in sorted(facts, key=lambda one: (one.source.happened_at, one.source.seq)):
         node = fact.node()
@@ -92,10 +96,11 @@ def claimed(graph: Graph, facts: Sequence[Fact]) -> Claims:
         found.nodes[node.id] = node
         found.edges[Edge(node.id, fact.source.id, Link.CLAIMED_IN)] = None
         voice = _voice(node.speaker, node.trust, node.metadata)
-        own = _Held(node.id, seconds(node.happened_at), node.metadata, voice)
+        row = graph.row(fact.source.id)
+        own = _Held(node.id, Moment(0.0) if row is None else moments.of(row), node.metadata, voice)
         for other in by_key.get(fact.key, ()):
-            later, earlier = (own, other) if own.at > other.at else (other, own)
-            if later.at > earlier.at and _replaces(later.told, earlier.told):
+            later, earlier = (own, other) if own.moment.after(other.moment) else (other, own)
+            if later.moment.after(earlier.moment) and _replaces(later.told, earlier.told):
                 link = Link.SUPERSEDES if may_end(later.voice, earlier.voice) else Link.CONTRADICTS
                 found.edges[Edge(later.id, earlier.id, link, SURE)] = None
         by_key.setdefault(fact.key, []).append(own)
@@ -117,13 +122,21 @@ def _replaces(later: Mapping[str, Any], earlier: Mapping[str, Any]) -> bool:
 
 def _known(graph: Graph, before: Earlier[dict[str, tuple[_Held, ...]]] | None) -> dict[str, tuple[_Held, ...]]:
     first, found = (0, {}) if before is None else (before.nodes, dict(before.value))
+    moments = Moments(graph)
     for row, metadata in _claims(graph, first):
         number, trust = int(graph.nodes["speakers"][row]), float(graph.nodes["trust"][row])
         voice = _voice(None if number < 0 else graph.speakers.names[number], trust, metadata)
-        held = _Held(graph.id(row), float(graph.nodes["happened"][row]), metadata, voice)
+        held = _Held(graph.id(row), moments.of(_source(graph, row)), metadata, voice)
         key = str(metadata[KEY])
         found[key] = (*found.get(key, ()), held)
     return found
+
+
+def _source(graph: Graph, row: int) -> int:
+    """The row of the memory that a claim was drawn from; its own where that is gone."""
+    places, _ = graph.edges_from(np.array([row]))
+    drawn = graph.edges["dst"][places[graph.edges["links"][places] == _CLAIMED]]
+    return int(drawn[0]) if len(drawn) else row
 
 
 def _claims(graph: Graph, first: int) -> Iterator[tuple[int, Mapping[str, Any]]]:

@@ -9,6 +9,7 @@ from ..language.claims import statements
 from ..language.people import ROLES
 from ..model import Node, Rows
 from ..ports import Reader
+from .moment import Moments
 from .succession import Told
 
 
@@ -16,7 +17,7 @@ class Heard:
     """The statements of a graph's memories.
 
     ``order`` are the episodes in order of time, ``turns`` the place of each row in it, and ``speaking`` marks the rows
-    of those who speak of themselves: an assistant does not.
+    of those who speak of themselves: an assistant does not. ``moments`` say how well the time of each row is known.
     """
 
     def __init__(self, graph: Graph, read: Reader) -> None:
@@ -24,6 +25,7 @@ class Heard:
         self._read = read
         self._told: dict[int, tuple[Told, ...]] = {}
         self._nodes: dict[int, Node] = {}
+        self.moments = Moments(graph)
         nodes = graph.nodes
         order = np.lexsort((nodes["seq"], nodes["happened"]))
         self.order: Rows = order[graph.episodes[order]]
@@ -51,9 +53,9 @@ class Heard:
         if row not in self._told:
             node = self._nodes.get(row)
             found = () if node is None else statements(node.text, node.speaker, node.happened_at)
-            turn = int(self.turns[row])
+            turn, moment = int(self.turns[row]), self.moments.of(row)
             self._told[row] = tuple(
-                Told(one, node.speaker, node.session or node.document, node.happened_at, turn, node.trust)
+                Told(one, node.speaker, node.session or node.document, node.happened_at, turn, moment, node.trust)
                 for one in found
                 if node
             )

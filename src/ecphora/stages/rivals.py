@@ -148,22 +148,21 @@ class Rivals:
     def promising(self, rows: Rows, judge: Judge, also: Mapping[int, Iterable[int]] = NOTHING) -> Iterator[Pair]:
         """New memories beside what is alike, what was told just before, and ``also``, each with its promise.
 
-        Not beside what was told at the same time: neither of the two can replace the other.
+        Not beside what is not known to be earlier or later: neither of the two can replace the other.
         """
         graph, heard = self.graph, self._heard
         rows = rows[heard.speaking[rows]]
         heard.fetch(rows.tolist())
-        sessions, speakers, happened = (graph.nodes[name] for name in ("sessions", "speakers", "happened"))
+        sessions, speakers = graph.nodes["sessions"], graph.nodes["speakers"]
         for row, like in zip(rows.tolist(), self._likest(rows), strict=True):
             told = heard.told(row)
             if not told:
                 continue
             others, rarity, shared = self._like(row, told, [*like, *also.get(row, ())])
-            others = [other for other in others if happened[other] != happened[row]]
-            if not others:
+            these = heard.moments.ordered(row, np.array(others, np.intp))
+            if not len(these):
                 continue
-            these = np.array(others)
-            alike = np.array([self._cosine(row, other) for other in others])
+            alike = np.array([self._cosine(row, other) for other in these.tolist()])
             columns = {
                 **shown([one.statement for one in told]),
                 "shared": np.minimum(4.0, shared[these]),
@@ -173,7 +172,7 @@ class Rivals:
                 "apart": np.log1p(np.abs(heard.turns[these] - heard.turns[row])),
             }
             promise = judge.promise(columns)
-            for other, promised, cosine in zip(others, promise.tolist(), alike.tolist(), strict=True):
+            for other, promised, cosine in zip(these.tolist(), promise.tolist(), alike.tolist(), strict=True):
                 yield Pair(row, other, promised, rarity, cosine)
 
     def faced(self, pair: Pair) -> Faced | None:

@@ -15,6 +15,7 @@ from ..language.claims import Form, Statement
 from ..language.values import Sort, Value
 from ..language.words import words
 from .authority import Voice
+from .moment import Moment
 
 ALIKE = 0.5
 """The cosine from which two states of one person may be the same matter in other words."""
@@ -36,7 +37,7 @@ MEASURES = frozenset(Sort) - {Sort.NAME}
 class Told:
     """A statement where it was told: by whom, when, in which session, as which turn of the memory in order of time.
 
-    ``trust`` in 0..1 is that of its memory.
+    ``trust`` in 0..1 is that of its memory, ``moment`` how well its time is known.
     """
 
     statement: Statement
@@ -44,6 +45,7 @@ class Told:
     session: str | None
     at: datetime
     turn: int
+    moment: Moment
     trust: float = 1.0
 
     @property
@@ -52,12 +54,8 @@ class Told:
         return Voice(self.speaker, self.trust, self.statement.own)
 
     def after(self, other: "Told") -> bool:
-        """Whether it is known to have been told later.
-
-        Of two texts of the same time neither is, in whatever order they were written. The pieces of a document share
-        its time.
-        """
-        return self.at > other.at
+        """Whether it is known to have been told later."""
+        return self.moment.after(other.moment)
 
     def beside(self, other: "Told") -> bool:
         """Whether both were told within a few turns of one conversation."""
