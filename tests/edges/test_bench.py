@@ -23,6 +23,8 @@ from ecphora.ports import Activation
 from ecphora.strategies.baselines import Dense
 from ecphora.strategies.fused import Fused
 
+pytestmark = pytest.mark.slow
+
 TOLD = {
     "harbour": [
         ("h1", "Ines", "I bought a rowing boat from the old lighthouse keeper."),

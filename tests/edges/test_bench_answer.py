@@ -13,6 +13,8 @@ from ecphora.bench.commands import bench
 from ecphora.errors import EcphoraError, InvalidInput, UnknownName
 from ecphora.testing.llms import ChatServer, ScriptedLLM
 
+pytestmark = pytest.mark.slow
+
 TOLD = [("b1", "The rowing boat is called Kestrel."), ("b2", "Two panes of the greenhouse broke in the storm.")]
 ASKED = [
     ("q1", "What is the rowing boat called?", "single", ["b1"], ["Kestrel"], True),

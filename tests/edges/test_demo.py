@@ -10,6 +10,8 @@ from ecphora.cli import main
 from ecphora.demo import show
 from ecphora.memory import Memory
 
+pytestmark = pytest.mark.slow
+
 
 def demo(*args: str) -> Result:
     return CliRunner().invoke(main, ["demo", "--embedder", "hashing", *args], env={"COLUMNS": "100"})

@@ -10,6 +10,8 @@ from click.testing import CliRunner, Result
 
 from ecphora.cli import main
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture(autouse=True)
 def told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

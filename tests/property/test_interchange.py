@@ -22,6 +22,8 @@ from ecphora.model import MENTIONING, TELLING, Change, Edge, Episode, Kind, Link
 from ecphora.stores.sqlite import SQLite
 from ecphora.testing import FakeClock
 
+pytestmark = pytest.mark.slow
+
 NOW = datetime(2027, 1, 1, tzinfo=UTC)
 MODEL = Hashing(32)
 BELONGING = MENTIONING | set(TELLING.values())

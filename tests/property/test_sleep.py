@@ -24,6 +24,8 @@ from ecphora.stages.standing import standing
 from ecphora.stores.sqlite import SQLite
 from ecphora.testing import FakeClock, Overlap, differences
 
+pytestmark = pytest.mark.slow
+
 CASES = Path(__file__).parents[1] / "changes" / "matrix.jsonl"
 NOW = datetime(2027, 1, 1, tzinfo=UTC)
 QUESTIONS = ("Where does Ana live?", "When is the standup?", "Who quit smoking?")

@@ -25,6 +25,8 @@ from ecphora.memory import Memory
 from ecphora.model import Episode, Link
 from ecphora.strategies.fused import Fused
 
+pytestmark = pytest.mark.slow
+
 COLOURS = ("red", "blue", "green", "white", "black", "brown", "amber", "violet")
 
 

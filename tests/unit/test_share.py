@@ -18,6 +18,8 @@ from ecphora.embedders.changes import MiniLMChanges
 from ecphora.embedders.minilm import MiniLM
 from ecphora.embedders.share import Share
 
+pytestmark = pytest.mark.slow
+
 
 class Thing:
     """What is loaded."""
