@@ -4,7 +4,7 @@ import pytest
 
 from ecphora.embedders.changes import MiniLMChanges
 from ecphora.ports import CrossEncoder
-from ecphora.testing import CrossEncoderContract, Overlap
+from ecphora.testing import ConstantCrossEncoder, CrossEncoderContract, Overlap
 
 READER = MiniLMChanges()
 
@@ -13,6 +13,12 @@ class TestOverlap(CrossEncoderContract):
     @pytest.fixture
     def comparer(self) -> CrossEncoder:
         return Overlap()
+
+
+class TestConstantCrossEncoder(CrossEncoderContract):
+    @pytest.fixture
+    def comparer(self) -> CrossEncoder:
+        return ConstantCrossEncoder()
 
 
 class TestMiniLMChanges(CrossEncoderContract):

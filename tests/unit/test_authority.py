@@ -9,7 +9,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-from numpy.typing import NDArray
 
 from ecphora import Episode, Memory
 from ecphora.embedders.hashing import Hashing
@@ -17,7 +16,7 @@ from ecphora.errors import InvalidInput
 from ecphora.model import Standing
 from ecphora.ports import Prompt
 from ecphora.stages.authority import Voice, may_end
-from ecphora.testing import FakeClock, ScriptedLLM
+from ecphora.testing import ConstantCrossEncoder, FakeClock, ScriptedLLM
 
 NOW = datetime(2027, 1, 1, tzinfo=UTC)
 TRUSTS = {"lower": (0.7, 0.2), "equal": (0.7, 0.7), "higher": (0.7, 0.9)}
@@ -31,18 +30,11 @@ MATTERS = {
 }
 
 
-class Certain:
-    """A cross-encoder that takes every pair for a change."""
-
-    name = "certain"
-
-    def score(self, pairs: Sequence[tuple[str, str]], /) -> NDArray[np.float64]:
-        return np.full(len(pairs), 12.0)
-
-
 @pytest.fixture
 def memory(tmp_path: Path) -> Iterator[Memory]:
-    with Memory(tmp_path / "m.db", embedder=Hashing(64), comparer=Certain(), clock=FakeClock(NOW)) as opened:
+    with Memory(
+        tmp_path / "m.db", embedder=Hashing(64), comparer=ConstantCrossEncoder(), clock=FakeClock(NOW)
+    ) as opened:
         yield opened
 
 
@@ -85,7 +77,7 @@ def test_who_ends_what_as_consolidation_finds_it(
 ) -> None:
     old, new = pair(matter, speakers, TRUSTS[trust])
     llm: Any = None if way == "reading" else model(matter, speakers)
-    comparer = Certain() if way == "reading" else None
+    comparer = ConstantCrossEncoder() if way == "reading" else None
     with Memory(tmp_path / "m.db", embedder=Hashing(64), comparer=comparer, clock=FakeClock(NOW)) as memory:
         memory.remember([old] if "two" in way else [old, new])
         memory.consolidate(llm=llm)

@@ -16,7 +16,7 @@ from ecphora.embedders.hashing import Hashing
 from ecphora.errors import InvalidInput
 from ecphora.explain import Fell
 from ecphora.model import Standing
-from ecphora.testing import FakeClock, ScriptedLLM
+from ecphora.testing import ConstantCrossEncoder, FakeClock, ScriptedLLM
 
 LATER = datetime(2027, 1, 1, tzinfo=UTC)
 """When it is asked."""
@@ -128,7 +128,8 @@ FIRST_TOLD = [
 def test_a_correction_that_speaks_of_an_earlier_telling_is_not_dated_before_it(
     tmp_path: Path, texts: tuple[str, str]
 ) -> None:
-    with Memory(tmp_path / "m.db", embedder=Hashing(64), clock=FakeClock(LATER)) as memory:
+    comparer = ConstantCrossEncoder()
+    with Memory(tmp_path / "m.db", embedder=Hashing(64), comparer=comparer, clock=FakeClock(LATER)) as memory:
         days = ("2026-03-01", "2026-06-01")
         memory.remember(
             [Episode(text, id_, "Ana", id_, told) for text, id_, told in zip(texts, ("old", "new"), days, strict=True)]

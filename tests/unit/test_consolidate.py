@@ -1,7 +1,7 @@
 """Consolidation: what a night does by itself and with a language model, when it stops, and when it is refused."""
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -9,7 +9,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-from numpy.typing import NDArray
 
 from ecphora import Episode, Guest, Memory
 from ecphora.embedders.hashing import Hashing
@@ -20,7 +19,7 @@ from ecphora.ports import Activation, Prompt
 from ecphora.sleeping import SMALL, Trigger
 from ecphora.stages.standing import successions
 from ecphora.strategies.fused import Fused
-from ecphora.testing import FakeClock, ScriptedLLM
+from ecphora.testing import ConstantCrossEncoder, FakeClock, ScriptedLLM
 
 NOW = datetime(2026, 6, 1, tzinfo=UTC)
 MOVES = [
@@ -114,15 +113,6 @@ def test_both_sides_of_a_contradiction_come_back_marked(memory: Memory) -> None:
 # ---- only what is known to be later replaces
 
 
-class Certain:
-    """A cross-encoder that takes every pair for a change."""
-
-    name = "certain"
-
-    def score(self, pairs: Sequence[tuple[str, str]], /) -> NDArray[np.float64]:
-        return np.full(len(pairs), 12.0)
-
-
 PHONES = ("My phone number is 555-0142 now.", "My phone number is 555-0199 now.")
 SAME_PHONE = json.dumps(
     {
@@ -141,7 +131,7 @@ SAME_PHONE = json.dumps(
 def test_of_two_texts_of_one_time_neither_replaces_the_other(
     tmp_path: Path, way: str, session: str | None, minutes: int, found: set[tuple[str, str]]
 ) -> None:
-    comparer = Certain() if way == "reading" else None
+    comparer = ConstantCrossEncoder() if way == "reading" else None
     llm = ScriptedLLM(lambda prompt: SAME_PHONE if "statements" in prompt.user else "{}") if way == "model" else None
     with Memory(tmp_path / "m.db", embedder=Hashing(64), comparer=comparer, clock=FakeClock(NOW)) as memory:
         start = datetime(2026, 3, 1, 10, tzinfo=UTC)
@@ -158,7 +148,9 @@ def test_of_two_texts_of_one_time_neither_replaces_the_other(
 
 def test_pieces_of_one_document_do_not_replace_each_other(tmp_path: Path) -> None:
     filler = "\n\n" + "a garden and trees and a path from the gate to the door and " * 30 + ".\n\n"  # no statement
-    with Memory(tmp_path / "m.db", embedder=Hashing(64), comparer=Certain(), clock=FakeClock(NOW)) as memory:
+    with Memory(
+        tmp_path / "m.db", embedder=Hashing(64), comparer=ConstantCrossEncoder(), clock=FakeClock(NOW)
+    ) as memory:
         memory.remember(f"{PHONES[0]}{filler}{PHONES[1]}", speaker="Ana", happened_at="2026-03-01")
         assert len(memory) > 1
         memory.consolidate()

@@ -1,13 +1,11 @@
 """Changes of fact by a close reading: what is read, which way round, and what its score does."""
 
 import json
-from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import numpy as np
 import pytest
-from numpy.typing import NDArray
 
 from ecphora import Episode, Memory, weights
 from ecphora.embedders.changes import ADAPTED, Adapters, MiniLMChanges
@@ -17,7 +15,7 @@ from ecphora.language.words import english
 from ecphora.stages.comparing import GATE, SIGNS, TEXT, Judge, passage
 from ecphora.stages.ranker import Head
 from ecphora.stages.rivals import AT_LEAST
-from ecphora.testing import FakeClock
+from ecphora.testing import ConstantCrossEncoder, FakeClock
 
 NOW = datetime(2027, 1, 1, tzinfo=UTC)
 LAKE = Episode(
@@ -26,26 +24,12 @@ LAKE = Episode(
 HILL = Episode("The house by the lake is owned by the old baker.", "old", "Ana", "s1", "2026-02-03T10:00")
 
 
-class Saying:
-    """A cross-encoder that says the same of every pair, and remembers what it was shown."""
-
-    name = "saying"
-
-    def __init__(self, odds: float) -> None:
-        self.odds = odds
-        self.shown: list[tuple[str, str]] = []
-
-    def score(self, pairs: Sequence[tuple[str, str]], /) -> NDArray[np.float64]:
-        self.shown += pairs
-        return np.full(len(pairs), self.odds)
-
-
 @pytest.fixture
 def path(tmp_path: Path) -> Path:
     return tmp_path / "m.db"
 
 
-def memory(path: Path, comparer: Saying) -> Memory:
+def memory(path: Path, comparer: ConstantCrossEncoder) -> Memory:
     return Memory(path, embedder=Hashing(64), comparer=comparer, clock=FakeClock(NOW))
 
 
@@ -56,14 +40,14 @@ def replaced(memory: Memory, id_: str) -> tuple[str, ...]:
 
 @pytest.mark.parametrize(("odds", "found"), [(12.0, ("new",)), (-12.0, ())])
 def test_what_is_read_decides(path: Path, odds: float, found: tuple[str, ...]) -> None:
-    with memory(path, Saying(odds)) as one:
+    with memory(path, ConstantCrossEncoder(odds)) as one:
         one.remember([HILL, LAKE])
         one.consolidate()
         assert replaced(one, "old") == found
 
 
 def test_the_earlier_is_read_first_even_if_it_is_told_last(path: Path) -> None:
-    comparer = Saying(12.0)
+    comparer = ConstantCrossEncoder(12.0)
     with memory(path, comparer) as one:
         one.remember(LAKE)
         one.consolidate()
@@ -74,7 +58,7 @@ def test_the_earlier_is_read_first_even_if_it_is_told_last(path: Path) -> None:
 
 
 def test_without_a_known_order_nothing_is_read(path: Path) -> None:
-    comparer = Saying(12.0)
+    comparer = ConstantCrossEncoder(12.0)
     with memory(path, comparer) as one:
         one.remember([Episode(text.text, happened_at="2026-02-03") for text in (HILL, LAKE)])
         one.consolidate()
@@ -82,7 +66,7 @@ def test_without_a_known_order_nothing_is_read(path: Path) -> None:
 
 
 def test_other_languages_are_not_read(path: Path) -> None:
-    comparer = Saying(12.0)
+    comparer = ConstantCrossEncoder(12.0)
     with memory(path, comparer) as one:
         one.remember(Episode("Ich wohne in Lissabon am Fluss.", speaker="Ana", session="a", happened_at="2026-02-03"))
         one.remember(
@@ -93,7 +77,7 @@ def test_other_languages_are_not_read(path: Path) -> None:
 
 
 def test_a_night_reads_what_is_new_and_no_more_than_its_share(path: Path) -> None:
-    comparer = Saying(-12.0)
+    comparer = ConstantCrossEncoder(-12.0)
     start = datetime(2026, 1, 1, tzinfo=UTC)
     told = [
         Episode(f"My count of the {['red', 'blue', 'green'][n % 3]} birds in the garden is {n} today.", f"t{n}", "Ana",

@@ -12,7 +12,7 @@ There are no fixtures. Subclass a contract in a test module and give it the one 
 The tests of stores and graphs that try many histories need Hypothesis; nothing else here needs more than the package.
 """
 
-from .comparers import CrossEncoderContract, Overlap
+from .comparers import ConstantCrossEncoder, CrossEncoderContract, Overlap
 from .embedders import EmbedderContract
 from .llms import ChatServer, LLMContract, ScriptedLLM
 from .samples import (
@@ -41,6 +41,7 @@ __all__ = [
     "SCOPE",
     "TURNS",
     "ChatServer",
+    "ConstantCrossEncoder",
     "CrossEncoderContract",
     "EmbedderContract",
     "FakeClock",

@@ -1,4 +1,4 @@
-"""The contract of cross-encoders, and one that needs no model."""
+"""The contract of cross-encoders, and two that need no model."""
 # ruff: noqa: S101  # these are tests
 
 from collections.abc import Sequence
@@ -58,6 +58,21 @@ class Overlap:
     def score(self, pairs: Sequence[tuple[str, str]], /) -> NDArray[np.float64]:
         """Log-odds from -6 where no word is shared to 6 where all are."""
         return np.array([_shared(*pair) for pair in pairs], np.float64)
+
+
+class ConstantCrossEncoder:
+    """A cross-encoder for tests that gives every pair the same log-odds; ``shown`` keeps what it was shown."""
+
+    name = "constant"
+
+    def __init__(self, odds: float = 12.0) -> None:
+        self.odds = odds
+        self.shown: list[tuple[str, str]] = []
+
+    def score(self, pairs: Sequence[tuple[str, str]], /) -> NDArray[np.float64]:
+        """The same log-odds for each pair."""
+        self.shown += pairs
+        return np.full(len(pairs), self.odds)
 
 
 def _shared(earlier: str, later: str) -> float:
