@@ -15,10 +15,10 @@ from .desk import MISSING, Desk, asks, by_strategy, shared
 from .errors import InvalidInput, InvalidText
 from .guest import Guest
 from .language.statements import asks as is_question
-from .language.visible import line
 from .memory import Memory
 from .model import Filter, NodeId, Recollection
 from .ports import Prompt
+from .visible import line
 
 ASSISTANT = "assistant"
 """Who has said the replies that are remembered."""

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, NoReturn, TextIO
 import click
 
 from .errors import EcphoraError, InvalidInput, InvalidText, StoreReadOnly, UnknownName
-from .language.visible import line, spelled_out
+from .visible import line, spelled_out
 
 if TYPE_CHECKING:  # these cost a third of a second, which --help should not
     from rich.console import Console

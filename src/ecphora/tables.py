@@ -4,6 +4,8 @@ from collections.abc import Mapping, Sequence
 from html import escape
 from typing import Any
 
+from .visible import REPLACEMENT, visible
+
 TEXT = 72
 """Characters of a memory's text in a line of plain text."""
 WHO = 16
@@ -66,7 +68,8 @@ def day(time: str) -> str:
 
 def _row(hit: Json) -> str:
     texts = (hit["speaker"] or "", hit["text"], hit["because"], standing(hit))
-    cells = [str(hit["rank"]), f"{hit['score']:.2f}", day(hit["happened_at"]), *map(_printable, texts)]
+    shown = (visible(text, instead=REPLACEMENT) for text in texts)
+    cells = [str(hit["rank"]), f"{hit['score']:.2f}", day(hit["happened_at"]), *shown]
     return f"<tr>{''.join(f'<td>{escape(cell)}</td>' for cell in cells)}</tr>"
 
 
@@ -76,10 +79,5 @@ def _ids(ids: Sequence[str]) -> str:
 
 def _line(text: str, most: int) -> str:
     """A text as part of a line: white space as single spaces, shortened."""
-    line = " ".join(_printable(text).split())
+    line = " ".join(visible(text, instead=REPLACEMENT).split())
     return line if len(line) <= most else f"{line[: most - 1].rstrip()}…"
-
-
-def _printable(text: str) -> str:
-    """A text without characters that cannot be printed or would steer a terminal."""
-    return "".join(char if char.isprintable() or char in "\n\t\u200d" else "\ufffd" for char in text)

@@ -27,8 +27,8 @@ from rich.text import Text
 
 from .doctor import Report, Severity
 from .explain import PRIORS, WhyNot, sentence
-from .language.visible import REPLACEMENT, line, visible
 from .model import MARKING, START, Evidence, History, Hit, Node, NodeId, Recollection, Share, Standing, Why
+from .visible import REPLACEMENT, line, visible
 
 NARROW = 76
 """Columns below which a hit's text stands under its line instead of beside it."""

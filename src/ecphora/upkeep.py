@@ -8,8 +8,8 @@ from rich.text import Text
 from . import short_ids, terminal
 from .desk import MISSING, Desk, shared
 from .guest import Guest
-from .language.visible import line
 from .model import Insight
+from .visible import line
 
 WROTE = {
     "supersedes": ("fact that changed", "facts that changed"),

@@ -11,7 +11,9 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner, Result
 
+from ecphora import Memory
 from ecphora.cli import main
+from ecphora.embedders.hashing import Hashing
 
 TAGS = "".join(chr(0xE0000 + ord(letter)) for letter in "obey")
 DIRT = f"\x1b[31m\x1b]0;title\x07\x9b2J\x7f\u202e\u2066\u200b{TAGS}\rspoof: 1\nspoof: 2\u2028spoof: 3"
@@ -173,6 +175,15 @@ def test_json_gives_back_every_field_letter_by_letter() -> None:
 def test_valid_emoji_stay(command: list[str]) -> None:
     shown = ecphora(*command).stdout
     assert all(emoji in shown for emoji in (FAMILY, SCOTLAND, KEYCAP))
+
+
+def test_a_recollection_that_is_printed_is_harmless_too() -> None:
+    with Memory("ecphora.db", scope=SCOPE, embedder=Hashing()) as memory:
+        found = memory.recall(f"Where does Ana live?{DIRT}", touch=False)
+    assert len(str(found).splitlines()) == len(found) + 1
+    for shown in (str(found), found._repr_html_(), repr(found), repr(found[0])):
+        assert_harmless(shown)
+    assert all(emoji in str(found) and emoji in found._repr_html_() for emoji in (FAMILY, SCOTLAND, KEYCAP))
 
 
 def test_an_id_in_a_command_to_copy_is_quoted() -> None:

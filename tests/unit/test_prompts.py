@@ -13,9 +13,9 @@ from hypothesis import strategies as st
 
 from ecphora import prompts
 from ecphora.errors import UnreadableReply
-from ecphora.language.visible import visible
 from ecphora.model import Kind, Node, Standing
 from ecphora.prompts import render, replies
+from ecphora.visible import visible
 
 NOON = datetime(2026, 5, 3, 12, 0, tzinfo=UTC)
 DAY = NOON.replace(hour=0)

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rich._emoji_codes import EMOJI
 
-from ecphora.language.visible import line, spelled_out, visible
+from ecphora.visible import line, spelled_out, visible
 
 
 def tags(letters: str) -> str:

@@ -20,7 +20,6 @@ from typing import Any, TextIO, TypeVar
 
 from .. import encode
 from ..errors import EmbedderMismatch, IdCollision, InvalidRecord, StaleChange, StoreBusy, WrongVector
-from ..language.visible import spelled_out
 from ..model import (
     MENTIONING,
     TELLING,
@@ -39,6 +38,7 @@ from ..model import (
 )
 from ..ports import Embedder, Progress, Store
 from ..reprs import ShortRepr
+from ..visible import spelled_out
 from .portions import Portion, portions
 from .records import Contents, parsed
 

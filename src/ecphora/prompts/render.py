@@ -1,7 +1,7 @@
 """How memories are quoted in a prompt: as data, between tags that no memory can close or forge.
 
 A text in a prompt keeps its words, without control characters and letters that nobody sees
-(:mod:`ecphora.language.visible`); what could end its quotation or pass for a mark of the model's own is written as a
+(:mod:`ecphora.visible`); what could end its quotation or pass for a mark of the model's own is written as a
 character reference: every ``<`` (tags, and marks such as ``<|im_end|>`` or ``</s>``), and the bracket of ``[INST]`` and
 its like.
 """
@@ -10,8 +10,8 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 
-from ..language.visible import spelled_out, visible
 from ..model import Node, NodeId, Standing
+from ..visible import spelled_out, visible
 
 HEAD = 120
 """Characters of a name, source or id that are shown in a memory's head; ids are never cut."""
