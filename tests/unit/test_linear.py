@@ -5,6 +5,7 @@
 
 import pkgutil
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from datetime import UTC, datetime
 from functools import partial
 from importlib import import_module
@@ -34,8 +35,8 @@ PATTERNS = (
     "a's ", "Mr. ", "Ana. ", "Ana Silva, ", "My sister, Ana, ", "is my sister ", "all ", "we call him ", "can a ",
     "between 1 and ", "二〇二三年", "but i never ",
 )  # fmt: skip
-SHORT = PATTERNS[::4]
-"""What the default suite tries on all of them."""
+FEW = ("\n", " ", "1,", "[", "“", "\u0301\u0316", "and ", "from ", "my sister ", "A-", "Ana, ", "a, \x00! ")
+"""What is tried on all of them every time: most of it was a trap once."""
 
 
 def readers() -> Iterator[tuple[str, Callable[[str], object]]]:
@@ -64,7 +65,7 @@ def _read(function: Callable[..., object], texts: list[str], text: str) -> None:
 
 
 def _moment(text: str) -> None:
-    with pytest.raises(InvalidTime):
+    with suppress(InvalidTime):
         import_module("ecphora.language.moments").moment(text)
 
 
@@ -83,7 +84,7 @@ READERS = dict(readers())
 
 @pytest.mark.parametrize("name", READERS)
 def test_sixteen_times_the_text_takes_about_sixteen_times_as_long(name: str) -> None:
-    for pattern in SHORT:
+    for pattern in FEW:
         few, many = repeated(pattern, 250), repeated(pattern, 4000)
         late = seconds(READERS[name], many)
         if late > 0.03:  # what is done in no time is not measured
