@@ -43,6 +43,7 @@ if TYPE_CHECKING:
     from .memory import Memory
     from .model import (
         Access,
+        Backup,
         Batch,
         Cost,
         Cue,
@@ -71,6 +72,7 @@ __version__ = "0.1.0"
 _HOMES = {
     "Access": "model",
     "Answer": "answer",
+    "Backup": "model",
     "Batch": "model",
     "Consolidated": "sleeping",
     "Cost": "model",
@@ -133,6 +135,7 @@ _HOMES = {
 __all__ = [  # noqa: RUF022  # plainly sorted
     "Access",
     "Answer",
+    "Backup",
     "Batch",
     "Consolidated",
     "Cost",

@@ -497,6 +497,7 @@ for _name, _module, _help in (
     ("faded", ".upkeep", "Show what sank."),
     ("protect", ".upkeep", "Keep memories from fading."),
     ("archive", ".upkeep", "Put memories behind all others."),
+    ("backup", ".upkeep", "Copy the whole file while it is in use."),
     ("learn", ".bench.teach", "Learn from questions whose evidence is known."),
     ("bench", ".bench.commands", "Measure recall on public data sets."),
 ):

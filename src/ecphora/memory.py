@@ -15,7 +15,7 @@ from .access_log import AccessLog
 from .answer import BUDGET, Answer, answer
 from .embedders.changes import MiniLMChanges
 from .embedders.minilm import MiniLM
-from .errors import EmbedderMismatch, InvalidInput
+from .errors import EmbedderMismatch, InvalidInput, StoreError
 from .explain import Answered, WhyNot, hits_of, why_not
 from .extractors.rules import Rules
 from .graph import Graph
@@ -26,6 +26,7 @@ from .language.names import entity_id
 from .language.tokens import tokens
 from .model import (
     Access,
+    Backup,
     Batch,
     Change,
     Cost,
@@ -48,7 +49,7 @@ from .model import (
     Touch,
 )
 from .pen import TRIES, LiveGraph, Pen, felt, keeps_log
-from .ports import LLM, Activation, Clock, CrossEncoder, Embedder, Extractor, Progress, Store, Strategy
+from .ports import LLM, Activation, BackupStore, Clock, CrossEncoder, Embedder, Extractor, Progress, Store, Strategy
 from .reprs import call_repr
 from .sleeping import Consolidated, Trigger
 from .stages import choose, chronology, fading, gate, standing, telling
@@ -67,6 +68,7 @@ from .validate import (
     check_optional_name,
     check_optional_time,
     check_part,
+    check_path,
     check_progress,
     check_question,
     check_string,
@@ -606,6 +608,21 @@ class Memory:
         vectors = check_flag("vectors", vectors)
         self._writer().graph()
         return jsonl.write(self._store, self.scope, out, now=self._clock(), vectors=vectors)
+
+    def backup(self, path: str | Path, *, overwrite: bool = False, progress: Progress | None = None) -> Backup:
+        """Copy the whole file, every scope of it, to another while both stay in use; the copy is a memory like this.
+
+        It is one state of the file, checked for soundness and for the number of episodes, and appears at ``path`` whole
+        or not at all. ``progress`` is told of pages. Raises ``InvalidInput`` if something is at ``path`` already and
+        ``overwrite`` is not set, or if it is this memory itself; ``StoreDamaged`` if the file is not sound;
+        ``StoreError`` if the memory is in a store of another kind that makes no copies.
+        """
+        target, overwrite = check_path("path", path), check_flag("overwrite", overwrite)
+        progress = check_progress(progress)
+        if not isinstance(self._store, BackupStore):
+            raise StoreError(f"a {type(self._store).__name__} makes no backups; export its scopes instead")
+        self._writer()
+        return self._store.backup(str(target), overwrite=overwrite, progress=progress)
 
     def import_(self, lines: Iterable[str], *, restore: bool = False, progress: Progress | None = None) -> Count:
         """Read an export into the scope; every line is checked before the first is written, and twice is harmless.

@@ -294,6 +294,20 @@ class Change(ShortRepr):
 
 
 @dataclass(frozen=True, slots=True, repr=False)
+class Backup(ShortRepr):
+    """A verified copy of a store: where it is, the episodes of all its scopes, its bytes, and their SHA-256 in hex."""
+
+    path: str
+    episodes: int
+    size: int
+    sha256: str
+
+    def to_dict(self) -> dict[str, Any]:
+        """The copy as JSON values."""
+        return {"path": self.path, "episodes": self.episodes, "size": self.size, "sha256": self.sha256}
+
+
+@dataclass(frozen=True, slots=True, repr=False)
 class ScopeInfo(ShortRepr):
     """A scope as its store knows it."""
 

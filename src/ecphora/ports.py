@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .graph import Graph
-from .model import Batch, Change, Cue, Episode, Mention, Node, NodeId, Rows, ScopeInfo, Scores, Vectors
+from .model import Backup, Batch, Change, Cue, Episode, Mention, Node, NodeId, Rows, ScopeInfo, Scores, Vectors
 from .reprs import ShortRepr
 
 Clock = Callable[[], datetime]
@@ -155,6 +155,18 @@ class Store(Protocol):
 
     def close(self) -> None:
         """Let go of the file or connection; closing twice is harmless."""
+        ...
+
+
+@runtime_checkable
+class BackupStore(Protocol):
+    """A store that copies itself while it is in use."""
+
+    def backup(self, path: str, /, *, overwrite: bool = False, progress: Progress | None = None) -> Backup:
+        """Copy one state of all scopes to a new file, or to one that is there with ``overwrite``.
+
+        Raises ``InvalidInput`` for a path at which no copy may stand.
+        """
         ...
 
 

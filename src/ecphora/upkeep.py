@@ -1,14 +1,16 @@
 """Commands that tend a memory: let it sleep, take a night back, and look at what it found."""
 
 import shlex
+from contextlib import closing
 
 import click
 from rich.text import Text
 
 from . import short_ids, terminal
-from .desk import MISSING, Desk, shared
+from .desk import MISSING, Desk, HomePath, shared
 from .guest import Guest
 from .model import Insight
+from .stores.sqlite import SQLite
 from .visible import line
 
 WROTE = {
@@ -191,5 +193,27 @@ def _marked(desk: Desk, ids: tuple[str, ...], what: str) -> None:
         desk.say(f"{what}: {', '.join(ids)}")
 
 
-TENDING: tuple[click.Command, ...] = (consolidate, changes, reject, undo, insights, faded, protect, archive)
+# ---- backup
+
+
+@click.command()
+@click.argument("to", type=HomePath())
+@click.option("--overwrite", is_flag=True, help="Replace the file TO if it is there.")
+@shared
+def backup(desk: Desk, *, to: str, overwrite: bool) -> None:
+    """Copy the whole file, every scope of it, to TO, while it is in use.
+
+    The copy is one state of the file, verified, and a memory like any other: name it with --db.
+    """
+    bar = terminal.progress(desk.err, "copying", shown=desk.watched)
+    with closing(SQLite(desk.check_there())) as store, bar as told:
+        made = store.backup(to, overwrite=overwrite, progress=told)
+    if desk.as_json:
+        desk.json(made.to_dict())
+        return
+    desk.say(f"copied {made.episodes:,} memories, {made.size:,} bytes, to {made.path}")
+    desk.say(f"sha256 {made.sha256}")
+
+
+TENDING: tuple[click.Command, ...] = (consolidate, changes, reject, undo, insights, faded, protect, archive, backup)
 """Every command of this module."""

@@ -7,7 +7,7 @@ import os
 import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, contextmanager, suppress
+from contextlib import AbstractContextManager, closing, contextmanager, suppress
 from dataclasses import replace
 from datetime import datetime
 from importlib.resources import files
@@ -29,6 +29,7 @@ from ..model import (
     MARKING,
     NOTHING_EXPIRED,
     Access,
+    Backup,
     Batch,
     Change,
     Edge,
@@ -40,9 +41,11 @@ from ..model import (
     ScopeInfo,
     Superseded,
 )
+from ..ports import Progress
 from ..reprs import call_repr
 from ..validate import check_count, check_path
 from . import rows
+from .backup import check_target, copy
 from .commit import ALL_COLUMNS, KEPT, SLACK, Commit, Scope, made
 from .commit import scope as scope_of
 from .open_files import OpenFiles, identity
@@ -81,6 +84,7 @@ class SQLite:
 
     def __init__(self, path: str | Path, *, wait: int = WAIT, kept: int = KEPT, slack: int = SLACK) -> None:
         self.path = check_path("path", path)
+        self._where = self.path.absolute()
         self._wait = min(check_count("wait", wait, least=0), LONGEST_WAIT)
         self._kept, self._slack = check_count("kept", kept), check_count("slack", slack)
         self._lock = threading.RLock()
@@ -88,7 +92,7 @@ class SQLite:
         self._second: SQLite | None = None
         self._warned: set[tuple[str, NodeId]] = set()
         with self._translated():
-            self._db, self.read_only, self._files = _held(self.path, self._wait)
+            self._db, self.read_only, self._files = _held(self._where, self._wait)
 
     def __repr__(self) -> str:
         return call_repr("SQLite", str(self.path))
@@ -111,7 +115,7 @@ class SQLite:
         with self._lock, self._translated():
             self._connection()
             if self._second is None:
-                self._second = SQLite(self.path, wait=0, kept=self._kept, slack=self._slack)
+                self._second = SQLite(self._where, wait=0, kept=self._kept, slack=self._slack)
             self._check_in_place()  # both have the same file open
             return self._second
 
@@ -225,6 +229,24 @@ class SQLite:
                 return []
             return [str(id_) for (id_,) in db.execute(query, (target.key, target.embedder, model, limit))]
 
+    def backup(self, path: str | Path, /, *, overwrite: bool = False, progress: Progress | None = None) -> Backup:
+        """Copy the file as it stands to a path, verified, while this and other processes go on using it.
+
+        The copy is one state of all scopes. It is made beside ``path``, readable by its owner alone, and moved there
+        whole. ``progress`` is told of pages. Raises ``InvalidInput`` if something is there and ``overwrite`` is not
+        set, or if it is the memory itself; ``StoreDamaged`` if no sound copy can be made.
+        """
+        target = check_path("path", path)
+        with self._lock:
+            self._connection()
+            check_target(target, self._files, overwrite=overwrite)
+        with self._translated():
+            db, _, _ = _held(self._where, self._wait)  # a connection of its own, so that this one stays free
+        with closing(db):
+            with self._lock, self._translated():
+                self._check_in_place()  # so both have the same file open
+            return copy(db, self.path, target, overwrite=overwrite, progress=progress)
+
     def faults(self) -> Iterator[str]:
         """What is wrong inside the file, in SQLite's own words; nothing if it is sound."""
         with self._lock, self._translated():
@@ -276,7 +298,7 @@ class SQLite:
 
         SQLite would read that other file together with the log that lies beside it.
         """
-        if self._db is not None and not self.read_only and self._files.moved() == str(self.path.absolute()):
+        if self._db is not None and not self.read_only and self._files.moved() == str(self._where):
             with suppress(apsw.Error):
                 self._db.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_TRUNCATE)
 
@@ -319,7 +341,7 @@ def _held(path: Path, wait: int) -> tuple[apsw.Connection, bool, OpenFiles]:
         before = identity(path)
         db, read_only = _opened(path, wait)
         names = [] if read_only else [Path(db.filename_wal), Path(f"{db.filename_wal.removesuffix('-wal')}-shm")]
-        found = OpenFiles.at([path.absolute(), *names])
+        found = OpenFiles.at([path, *names])
         if before in {None, identity(path)}:
             return db, read_only, found
         db.close()

@@ -1,0 +1,253 @@
+"""Backups: one state of a file that is in use, verified, whole under its name or not there at all."""
+
+import hashlib
+import json
+import os
+import stat
+from collections.abc import Callable, Iterator
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import apsw
+import pytest
+from click.testing import CliRunner
+
+import ecphora
+from ecphora.cli import main
+from ecphora.doctor import examine
+from ecphora.embedders.hashing import Hashing
+from ecphora.errors import InvalidInput, StoreClosed, StoreDamaged, StoreError, StoreFull, StoreReadOnly, StoreReplaced
+from ecphora.graph import Graph
+from ecphora.memory import Memory
+from ecphora.stores import backup
+from ecphora.stores.sqlite import SQLite
+from ecphora.testing import differences, sample_change, sample_node
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Iterator[SQLite]:
+    """A store with two scopes, open, with some of it in its log alone."""
+    with closing(SQLite(tmp_path / "a.db")) as store:
+        store.commit("s", sample_change(*(sample_node(f"n{number}", "river boat " * 40) for number in range(300))))
+        store.commit("t", sample_change(sample_node("a"), sample_node("b")))
+        yield store
+
+
+@pytest.fixture
+def target(tmp_path: Path) -> Path:
+    (tmp_path / "kept").mkdir()
+    return tmp_path / "kept" / "b.db"
+
+
+def graph_of(store: SQLite, scope: str) -> Graph:
+    return Graph().plus(store.changes(scope, 0))
+
+
+def test_a_backup_is_the_same_memory(store: SQLite, target: Path) -> None:
+    seen: list[tuple[int, int]] = []
+    made = store.backup(target, progress=lambda done, total: seen.append((done, total)))
+    data = target.read_bytes()
+    assert (made.path, made.episodes, made.size) == (str(target), 302, len(data))
+    assert made.sha256 == hashlib.sha256(data).hexdigest()
+    assert seen[-1][0] == seen[-1][1] == len(data) // 4096
+    assert [file.name for file in target.parent.iterdir()] == ["b.db"]
+    assert os.name == "nt" or stat.S_IMODE(target.stat().st_mode) == 0o600
+    with closing(SQLite(target)) as other:
+        assert other.scopes() == store.scopes()
+        for scope in "st":
+            assert differences(graph_of(store, scope), graph_of(other, scope)) == []
+    assert target.read_bytes() == data  # opening it leaves the digest true
+    assert examine(target).findings == ()
+    assert "\n" not in repr(made)
+
+
+def test_others_write_meanwhile_and_the_copy_is_one_state(
+    store: SQLite, target: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(backup, "PAGES", 8)
+    before = graph_of(store, "s")
+    with closing(SQLite(store.path)) as writer:
+
+        def write(done: int, _total: int) -> None:
+            writer.commit("s", sample_change(sample_node(f"meanwhile {done}")))
+
+        made = store.backup(target, progress=write)
+    assert made.episodes == 302
+    assert len(graph_of(store, "s")) > len(before) + 5
+    with closing(SQLite(target)) as other:
+        assert differences(before, graph_of(other, "s")) == []
+
+
+def test_what_is_there_is_replaced_only_when_told_to(store: SQLite, target: Path) -> None:
+    target.write_text("precious")
+    with pytest.raises(InvalidInput, match=r"is there already.*--overwrite"):
+        store.backup(target)
+    assert target.read_text() == "precious"
+    store.backup(target, overwrite=True)
+    with closing(SQLite(target)) as other:
+        assert len(graph_of(other, "t")) == 2
+
+
+@pytest.mark.parametrize("overwrite", [False, True])
+@pytest.mark.parametrize(
+    ("place", "message"),
+    [
+        ("{source}", "is the memory itself"),
+        ("{folder}/../a.db", "is the memory itself"),
+        ("{folder}/link.db", "is the memory itself"),
+        ("{folder}/hard_link.db", "is the memory itself"),
+        ("{source}-wal", "is the memory itself"),
+        ("{folder}/b.db-wal", "names files beside a database"),
+        ("{folder}", "is a folder"),
+        (os.devnull, "is there already"),
+        ("{folder}/logged.db", "would be read with the copy"),
+        ("{folder}/rolled_back.db", "would be read with the copy"),
+        ("{folder}/none/b.db", "check path and rights"),
+    ],
+)
+def test_a_place_where_no_copy_may_stand_is_refused(
+    place: str, message: str, store: SQLite, target: Path, overwrite: bool
+) -> None:
+    folder, before = target.parent, graph_of(store, "s")
+    (folder / "link.db").symlink_to(store.path)
+    os.link(store.path, folder / "hard_link.db")
+    (folder / "logged.db-wal").write_bytes(b"hot")
+    (folder / "rolled_back.db-journal").write_bytes(b"hot")
+    there = sorted(folder.iterdir())
+    with pytest.raises((InvalidInput, StoreReadOnly), match=message):
+        store.backup(place.format(source=store.path, folder=folder), overwrite=overwrite)
+    assert differences(before, graph_of(store, "s")) == []
+    assert sorted(folder.iterdir()) == there
+
+
+def failing(error: Exception) -> Callable[..., None]:
+    def fail(*_: object) -> None:
+        raise error
+
+    return fail
+
+
+@pytest.mark.parametrize(
+    ("error", "kind"),
+    [(apsw.FullError("full"), StoreFull), (OSError("gone"), StoreReadOnly), (ZeroDivisionError(), None)],
+)
+def test_broken_off_it_leaves_nothing(
+    error: Exception, kind: type[Exception] | None, store: SQLite, target: Path
+) -> None:
+    with pytest.raises(kind or type(error)):
+        store.backup(target, progress=failing(error))
+    assert list(target.parent.iterdir()) == []
+    assert store.backup(target).episodes == 302
+
+
+def lose_a_row(db: apsw.Connection) -> None:
+    db.execute("DELETE FROM node WHERE id = 'a'")
+
+
+def lose_an_index_row(db: apsw.Connection) -> None:
+    db.pragma("writable_schema", 1)
+    db.execute("UPDATE sqlite_master SET sql = replace(sql, '(scope, id)', '(scope, text)') WHERE name = 'node_id'")
+
+
+@pytest.mark.parametrize("harm", [lose_a_row, lose_an_index_row])
+def test_a_copy_that_is_not_what_was_copied_is_not_kept(
+    harm: Callable[[apsw.Connection], None], store: SQLite, target: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    copy_pages = backup._copy_pages
+
+    def harmed(db: apsw.Connection, source: Path, made: Path, progress: Any) -> None:
+        copy_pages(db, source, made, progress)
+        with closing(apsw.Connection(str(made))) as copied:
+            copied.pragma("journal_mode", "delete")
+            harm(copied)
+
+    monkeypatch.setattr(backup, "_copy_pages", harmed)
+    with pytest.raises(StoreDamaged, match="nothing was kept: run ecphora doctor"):
+        store.backup(target)
+    assert list(target.parent.iterdir()) == []
+
+
+def test_a_damaged_file_makes_no_backup(store: SQLite, target: Path) -> None:
+    store.close()
+    with store.path.open("r+b") as file:
+        for page in range(30, store.path.stat().st_size // 4096):
+            file.seek(page * 4096)
+            file.write(b"\xff" * 64)
+    with closing(SQLite(store.path)) as broken, pytest.raises(StoreDamaged):
+        broken.backup(target)
+    assert list(target.parent.iterdir()) == []
+
+
+@pytest.mark.parametrize("links", [True, False])
+def test_what_comes_to_stand_there_meanwhile_is_not_replaced(
+    links: bool, store: SQLite, target: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if not links:
+        monkeypatch.setattr(os, "link", failing(PermissionError("no such links here")))
+        assert store.backup(target.with_name("c.db")).episodes == 302
+
+    def come(_done: int, _total: int) -> None:
+        target.write_text("new")
+
+    with pytest.raises(InvalidInput, match="is there already"):
+        store.backup(target, progress=come)
+    assert target.read_text() == "new"
+    assert not list(target.parent.glob(".ecphora-*"))
+
+
+def test_a_memory_makes_backups_with_what_its_recalls_left(tmp_path: Path, target: Path) -> None:
+    with Memory(tmp_path / "m.db", embedder=Hashing(16)) as memory:
+        memory.remember("The river is wide.")
+        memory.recall("river")
+        made = memory.backup(target)
+        assert isinstance(made, ecphora.Backup)
+        with Memory(target, embedder=Hashing(16)) as other:
+            assert differences(memory.graph(), other.graph()) == []
+            assert len(other.graph().accesses) == 2
+
+
+def test_a_store_of_another_kind_says_so(store: SQLite, target: Path) -> None:
+    class Plain:
+        commit, changes, nodes, scopes, batches, close = (
+            store.commit, store.changes, store.nodes, store.scopes, store.batches, store.close,
+        )  # fmt: skip
+
+    with Memory(Plain(), embedder=Hashing(16)) as memory, pytest.raises(StoreError, match="a Plain makes no backups"):
+        memory.backup(target)
+
+
+def test_no_backup_of_what_is_closed_or_replaced(store: SQLite, target: Path) -> None:
+    copied = Path(store.backup(target).path)
+    if os.name != "nt":
+        copied.replace(store.path)
+        with pytest.raises(StoreReplaced):
+            store.backup(target)
+    store.close()
+    with pytest.raises(StoreClosed):
+        store.backup(target)
+
+
+# ---- the command
+
+
+@pytest.fixture
+def ecphora_(store: SQLite, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Any]:
+    monkeypatch.chdir(store.path.parent)
+    monkeypatch.setenv("ECPHORA_DB", "a.db")
+    monkeypatch.setenv("HOME", str(store.path.parent))
+    return lambda *args: CliRunner().invoke(main, ["backup", *args])
+
+
+def test_the_command_says_where_how_many_and_the_digest(ecphora_: Callable[..., Any], target: Path) -> None:
+    result = ecphora_("kept/b.db")
+    assert result.exit_code == 0, result.output
+    digest = hashlib.sha256(target.read_bytes()).hexdigest()
+    assert result.output == (
+        f"copied 302 memories, {target.stat().st_size:,} bytes, to kept{os.sep}b.db\nsha256 {digest}\n"
+    )
+    again = ecphora_("kept/b.db", "--json")
+    assert (again.exit_code, again.stdout) == (1, "")
+    assert "--overwrite" in json.loads(again.stderr)["error"]["message"]
+    told = json.loads(ecphora_("~/kept/b.db", "--overwrite", "--json").stdout)
+    assert told == {"path": str(target), "episodes": 302, "size": target.stat().st_size, "sha256": told["sha256"]}
