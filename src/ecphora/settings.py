@@ -276,6 +276,10 @@ def _inside(file: Path, key: str, value: str) -> Path:
     relative = not (value.startswith("~") or Path(value).anchor)  # told first: to resolve a share's path asks its host
     try:
         inside = relative and path.resolve().is_relative_to(file.parent.resolve())
+        if inside and path.is_symlink():
+            path.resolve(strict=True)  # from Python 3.13 on only this tells a loop
+    except FileNotFoundError:
+        pass  # a link to what is not there yet, inside the folder
     except (OSError, RuntimeError, ValueError):  # a loop of links, or a name that no file can have
         inside = False
     if not inside:
