@@ -150,6 +150,7 @@ def test_nothing_forgotten_stays_in_the_file(path: Path) -> None:
     assert [part in bytes_of(path) for part in told if part not in {b"xanadu", b"zebulon"}] == [False] * 6
 
 
+@pytest.mark.slow
 def test_a_reader_does_not_keep_the_erased_for_ever(written: Path) -> None:
     with closing(SQLite(written)) as store, closing(SQLite(written)) as reader:
         with reader._transaction("DEFERRED") as db:
