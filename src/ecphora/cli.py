@@ -3,7 +3,7 @@
 import os
 import sys
 import tempfile
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from contextlib import contextmanager
 from importlib import import_module
 from pathlib import Path
@@ -155,7 +155,7 @@ def _tell_remembered(desk: Desk, done: "Remembered") -> None:
 
 @main.command(epilog="Exits with 3 when the evidence is none: what came back, if anything, is no answer.")
 @asks
-@click.option("--explain/--no-explain", default=None, help="Show every share of each score / none.  [default: three]")
+@click.option("--explain/--no-explain", default=None, help="Show the shares of each score too / no reason at all.")
 @click.option("--no-touch", is_flag=True, help="Leave no trace in the log of accesses.")
 @shared
 def recall(
@@ -189,7 +189,7 @@ def recall(
             console = desk.out
             console.print(terminal.heading(found, question))
             ids = short_ids.abbreviate((hit.id for hit in found), memory.graph())
-            terminal.recollection(console, found, explain=explain, naming=_naming(memory), ids=ids)
+            terminal.recollection(console, found, explain=explain, naming=terminal.naming(memory), ids=ids)
             if not found.hits:
                 console.print("  nothing came back", style="bright_black")
     if found.evidence == Evidence.NONE:
@@ -199,9 +199,18 @@ def recall(
 @main.command("why-not", epilog="Exits with 3 when the id is not there.")
 @asks
 @click.argument("id_", metavar="ID")
+@click.option("--explain", is_flag=True, help="Show the shares that its score lacks most too.")
 @shared
 def why_not(
-    desk: Desk, *, question: str, id_: str, limit: int, tokens: int | None, where: "Filter", **given: Any
+    desk: Desk,
+    *,
+    question: str,
+    id_: str,
+    limit: int,
+    tokens: int | None,
+    where: "Filter",
+    explain: bool,
+    **given: Any,
 ) -> None:
     """Say why the memory ID does not come back for a question, and what would bring it back.
 
@@ -216,20 +225,9 @@ def why_not(
     if desk.as_json:
         desk.json(found.to_dict())
     else:
-        terminal.fallen(desk.out, found)
+        terminal.fallen(desk.out, found, explain=explain)
     if found.stage == Fell.ABSENT:
         click.get_current_context().exit(MISSING)
-
-
-def _naming(memory: "Memory") -> Callable[[str], str]:
-    """Names the nodes of a path by what they say."""
-    from .terminal import quoted
-
-    def name(id_: str) -> str:
-        node = memory.get(id_)
-        return id_ if node is None else quoted(node)
-
-    return name
 
 
 # ---- forget, history, scopes

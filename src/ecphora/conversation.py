@@ -207,7 +207,9 @@ class Talk:
         else:
             console = self.desk.out
             console.print(terminal.heading(self.found, self.found.cue.text))
-            terminal.recollection(console, self.found, explain=True, gold=self.answer.ids)
+            ids = short_ids.abbreviate((hit.id for hit in self.found), self.memory.graph())
+            naming = terminal.naming(self.memory)
+            terminal.recollection(console, self.found, naming=naming, ids=ids, gold=self.answer.ids)
             if not self.found.hits:
                 console.print("  nothing came back", style="bright_black")
 

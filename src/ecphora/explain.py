@@ -1,30 +1,27 @@
 """The story of a score: which stages gave how much, by which way a memory was reached, where another fell behind."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, fields, replace
 from enum import StrEnum
+from functools import partial
 from typing import Any
 
 import numpy as np
 
 from .graph import Graph
 from .language.tokens import tokens
-from .model import START, Cue, Filter, Hit, Node, NodeId, Share, Why
-from .ports import Activation, Trail
+from .model import Cue, Filter, Hit, NodeId, Rows, Share, Why
+from .observations import Ranking
+from .ports import Activation, Reader, Trail
+from .reasons import NEXT, Reasons, reasons
 from .reprs import ShortRepr
 from .stages import choose
 from .stages.covering import covering
 from .stages.seed import Postings
 from .stages.standing import as_known, standing
 
-PRIORS = frozenset({"length", "asks", "dated", "names"})
-"""Shares that do not depend on the question."""
 LONGEST = 6
 """Nodes of the longest path told."""
-TOLD = 3
-"""Shares that a sentence names."""
-LEAST = 0.005
-"""The least share that a sentence names: any less would be told as 0.00."""
 
 
 class Fell(StrEnum):
@@ -51,8 +48,9 @@ class WhyNot(ShortRepr):
 
     ``place`` is its rank, from 1, among the ``of`` that were active. ``score`` is the sum of its shares; ``needed`` and
     ``behind`` are score and place of the last that came back, None if nothing did. ``lacking`` is what the shares of
-    that one have beyond this memory's, largest first: what would have lifted it. ``held`` names the conditions that
-    keep it out, ``room`` is a budget that has room for it; both are there only where that is the reason.
+    that one have beyond this memory's, largest first: what would have lifted it. ``reason`` says in words what sets
+    that one apart from it, as ``Hit.reason`` does. ``held`` names the conditions that keep it out, ``room`` is a budget
+    that has room for it; both are there only where that is the reason.
     """
 
     id: NodeId
@@ -63,12 +61,13 @@ class WhyNot(ShortRepr):
     needed: float | None = None
     behind: int | None = None
     lacking: tuple[Share, ...] = ()
+    reason: str = ""
     held: tuple[str, ...] = ()
     room: int | None = None
 
     def to_dict(self) -> dict[str, Any]:
         """The answer as JSON values, with the sentence that ``print`` shows."""
-        plain = ("id", "stage", "place", "of", "score", "needed", "behind", "room")
+        plain = ("id", "stage", "place", "of", "score", "needed", "behind", "reason", "room")
         return {
             **{name: getattr(self, name) for name in plain},
             "held": list(self.held),
@@ -78,16 +77,14 @@ class WhyNot(ShortRepr):
 
     def __str__(self) -> str:
         rank = f"{_nth(self.place)} of {self.of:,}"
-        gap = "" if self.needed is None else f", {self.needed - self.score:.2f} behind the {_nth(self.behind)}"
-        told = [f"{share.stage} {share.value:.2f}" for share in _reasons(self.lacking)[:TOLD]]
-        most = f"; most lacking: {', '.join(told)}" if told else ""
+        beyond = f" What the {_nth(self.behind)} has beyond it: {self.reason}." if self.reason else ""
         held = ", ".join(self.held).replace("_", " ")
         return {
             Fell.ABSENT: f"There is no memory {self.id!r}: it was never remembered, or it was forgotten.",
             Fell.FILTERED: f"It is there, but does not meet what was asked for: {held}. Ask without.",
-            Fell.UNTOUCHED: f"Neither the question nor a name led to it{gap}. Ask with words or names that it has.",
-            Fell.UNLIKELY: f"More speaks against it than for it{gap}{most}. Ask in words nearer to its own.",
-            Fell.OUTRANKED: f"It came {rank}{gap}{most}. Ask with a limit of {self.place}.",
+            Fell.UNTOUCHED: f"Neither the question nor a name led to it.{beyond} Ask with words or names that it has.",
+            Fell.UNLIKELY: f"More speaks against it than for it.{beyond} Ask in words nearer to its own.",
+            Fell.OUTRANKED: f"It came {rank}.{beyond} Ask with a limit of {self.place}.",
             Fell.BUDGET: f"It came {rank}, but its text did not fit. Ask with a budget of {self.room} tokens.",
             Fell.RETURNED: f"It came back, {rank}.",
         }[self.stage]
@@ -95,13 +92,17 @@ class WhyNot(ShortRepr):
 
 @dataclass(frozen=True, slots=True)
 class Answered:
-    """A question as it was answered: ``found`` are the hits within the limit, with their reasons."""
+    """A question as it was answered: ``found`` are the hits within the limit, with their reasons.
+
+    ``read`` fetches nodes by their rows.
+    """
 
     graph: Graph
     cue: Cue
     activation: Activation
     found: Sequence[Hit]
     budget: int | None
+    read: Reader
 
     @property
     def hits(self) -> list[Hit]:
@@ -123,56 +124,49 @@ class Answered:
 
 def why(graph: Graph, activation: Activation, row: int) -> Why:
     """The shares of a row's score, those of 0 left out; they add up to the score."""
-    return Why(
-        tuple(
-            Share(stage, float(values[row]), _path(graph, activation.trails.get(stage), row))
-            for stage, values in activation.shares.items()
-            if values[row] != 0
-        )
-    )
+    return _whys(graph, activation, np.array([row]))[0]
 
 
-def hits_of(
-    graph: Graph, activation: Activation, nodes: Iterable[Node], *, explain: bool, cue: Cue | None = None
-) -> list[Hit]:
-    """Nodes as hits, in their order, with the reasons if asked.
-
-    Given a cue, each is as it was known at the times that the cue names, and says how it stood then.
-    """
+def _whys(graph: Graph, activation: Activation, rows: Rows) -> list[Why]:
+    """The same of several rows."""
+    stages, values = tuple(activation.shares), [shares[rows].tolist() for shares in activation.shares.values()]
     return [
-        Hit(
-            node if cue is None else as_known(graph, row, node, cue),
-            float(activation.scores[row]),
-            reasons := why(graph, activation, row) if explain else Why(()),
-            None if cue is None else standing(graph, row, cue),
-            sentence(reasons) if explain else "",
+        Why(
+            tuple(
+                Share(stage, value, _path(graph, activation.trails.get(stage), row))
+                for stage, value in zip(stages, own, strict=True)
+                if value
+            )
         )
-        for node in nodes
-        if (row := graph.row(node.id)) is not None
+        for row, own in zip(rows.tolist(), zip(*values, strict=True) if stages else [()] * len(rows), strict=True)
     ]
 
 
-def sentence(why: Why, naming: Callable[[NodeId], str] = str) -> str:
-    """Why a memory came back, in one sentence; ``naming`` gives the words for a node of a path.
+def hits_of(graph: Graph, cue: Cue, activation: Activation, limit: int, read: Reader, *, explain: bool) -> list[Hit]:
+    """The best as hits, best first, with the reasons if asked; ``read`` fetches nodes.
 
-    What does not depend on the question is told only where too little else is.
+    Each is as it was known at the times that the cue names, and says how it stood then.
     """
-    reasons = sorted(_reasons(why.ranked), key=lambda share: share.stage in PRIORS)
-    speaking = [share for share in reasons if share.value > 0]
-    *most, last = [_told(share) for share in speaking[:TOLD]] or ["nothing in particular"]
-    against = [f", in spite of {_told(share)}" for share in reasons if share.value < 0][:1]
-    path = next((share.path for share in speaking if share.path), ())
-    way = f", by way of {' → '.join(map(naming, path))}" if path else ""
-    return f"It came back for {' and '.join(filter(None, (', '.join(most), last)))}{''.join(against)}{way}."
-
-
-def _reasons(shares: Iterable[Share]) -> list[Share]:
-    """The shares that say something of the memory, and are not too small to tell."""
-    return [share for share in shares if share.stage != START and abs(share.value) >= LEAST]
-
-
-def _told(share: Share) -> str:
-    return f"{share.stage} ({share.value:+.2f})"
+    allowed = choose.allowed(graph, cue)
+    order = choose.best(activation.scores, allowed, limit + NEXT)
+    known = {node.id: node for node in read(order[:limit])}  # another process may have erased some
+    rows = [row for row in order[:limit].tolist() if graph.id(row) in known]
+    nodes = [known[graph.id(row)] for row in rows]
+    whys, found = [Why(())] * len(rows), Reasons(("",) * len(rows))
+    if explain:
+        whys = _whys(graph, activation, np.array(rows, np.intp))
+        ranking = Ranking.of(graph, cue, activation, allowed, order)
+        found = Reasons(find=lambda: reasons(ranking, nodes, read))
+    return [
+        Hit(
+            as_known(graph, row, node, cue),
+            float(activation.scores[row]),
+            whys[place],
+            standing(graph, row, cue),
+            partial(found.at, place),
+        )
+        for place, (row, node) in enumerate(zip(rows, nodes, strict=True))
+    ]
 
 
 def _path(graph: Graph, trail: Trail | None, row: int) -> tuple[NodeId, ...]:
@@ -222,11 +216,20 @@ def _fallen(answered: Answered, said: WhyNot, row: int) -> WhyNot:
         return replace(said, stage=Fell.BUDGET, room=sum(tokens(found[place].text) for place in down_to_it))
     own = why(graph, answered.activation, row)
     beyond = [share for hit in answered.hits[-1:] for share in differences(hit.why, own)]
-    said = replace(said, lacking=tuple(share for share in beyond if share.value > 0))
+    said = replace(said, lacking=tuple(share for share in beyond if share.value > 0), reason=_ahead(answered, row))
     if said.place is not None:
         return replace(said, stage=Fell.OUTRANKED)
     score = sum((share.value for share in own.shares), 0.0)  # where more speaks against it, a strategy may give it 0
     return replace(said, stage=Fell.UNLIKELY if own.shares else Fell.UNTOUCHED, score=score)
+
+
+def _ahead(answered: Answered, row: int) -> str:
+    """What sets the last hit that came back apart from a row, in words."""
+    graph, last = answered.graph, answered.hits[-1:]
+    allowed = choose.allowed(graph, answered.cue)
+    pair = np.append(graph.rows(hit.id for hit in last), row)
+    ranking = Ranking.of(graph, answered.cue, answered.activation, allowed, pair)
+    return "".join(reasons(ranking, [hit.node for hit in last], answered.read))
 
 
 def differences(other: Why, own: Why) -> tuple[Share, ...]:

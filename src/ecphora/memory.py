@@ -275,8 +275,9 @@ class Memory:
         embedded = perf_counter()
         activation = chosen.activate(cue, graph)
         activated = perf_counter()
-        found = self._hits(graph, cue, activation, limit, explain=explain)
-        hits = Answered(graph, cue, activation, found, budget).hits
+        read = self._pen.reader(graph)
+        found = hits_of(graph, cue, activation, limit, read, explain=explain)
+        hits = Answered(graph, cue, activation, found, budget, read).hits
         if touch:
             self._touch(graph, activation, hits, cue.now, whole_log=keeps_log(chosen))
         ended = perf_counter()
@@ -311,8 +312,9 @@ class Memory:
         cue = self.cue(question, where=where, as_of=as_of, known_at=known_at, retroactive=retroactive)
         graph = self.graph()
         activation = chosen.activate(cue, graph)
-        found = self._hits(graph, cue, activation, limit, explain=True)
-        return why_not(Answered(graph, cue, activation, found, budget), id, encode.rows_of(graph, id))
+        read = self._pen.reader(graph)
+        found = hits_of(graph, cue, activation, limit, read, explain=True)
+        return why_not(Answered(graph, cue, activation, found, budget, read), id, encode.rows_of(graph, id))
 
     def _touch(
         self, graph: Graph, activation: Activation, hits: Sequence[Hit], now: datetime, *, whole_log: bool
@@ -395,10 +397,6 @@ class Memory:
             retroactive=retroactive,
             where=where,
         )
-
-    def _hits(self, graph: Graph, cue: Cue, activation: Activation, limit: int, *, explain: bool) -> list[Hit]:
-        rows = choose.best(activation.scores, choose.allowed(graph, cue), limit)
-        return hits_of(graph, activation, self._pen.reader(graph)(rows), explain=explain, cue=cue)
 
     # ---- look up
 

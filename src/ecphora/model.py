@@ -1,6 +1,6 @@
 """The memory graph as plain frozen data: what passes between the rooms. No behaviour beyond small derived values."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
@@ -433,15 +433,24 @@ class Standing(ShortRepr):
 class Hit(ShortRepr):
     """One memory that came back, how strongly, and why.
 
-    ``standing`` says whether it still holds, None where nothing bounds, replaces or contradicts it. ``reason`` says in
-    words why it came back; it is empty where no reasons were asked for.
+    ``standing`` says whether it still holds, None where nothing bounds, replaces or contradicts it. ``find_reason``
+    finds the text of ``reason``.
     """
 
     node: Node
     score: float
     why: Why
     standing: Standing | None = None
-    reason: str = ""
+    find_reason: Callable[[], str] = field(default=str, repr=False, compare=False)
+
+    @property
+    def reason(self) -> str:
+        """What sets it apart from the memories ranked after it, in words: at most two clauses, parted by a semicolon.
+
+        Empty where no reasons were asked for, where it is alone, and where nothing tells it from the others. It is
+        found when it is first read. Where the memory was closed before that, it names others without quoting them.
+        """
+        return self.find_reason()
 
     @property
     def id(self) -> NodeId:
@@ -454,12 +463,12 @@ class Hit(ShortRepr):
         return self.node.text
 
     def to_dict(self) -> dict[str, Any]:
-        """The hit as JSON values: its score, its node's fields, how it stands and why it came back."""
+        """The hit as JSON values: its score, its node's fields, how it stands, its reason and its shares."""
         return {
             "score": self.score,
             **self.node.to_dict(),
             "standing": None if self.standing is None else self.standing.to_dict(),
-            "because": self.reason,
+            "reason": self.reason,
             "why": [share.to_dict() for share in self.why.shares],
         }
 

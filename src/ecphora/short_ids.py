@@ -5,10 +5,11 @@ that somebody gave means something, and its numbers are never cut: ``msg-1`` is 
 """
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from bisect import bisect_left
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from .errors import InvalidInput
-from .graph import Graph
+from .graph import Earlier, Graph
 from .model import NodeId
 
 SHORTEST = 4
@@ -51,11 +52,7 @@ def complete_among(given: str, ids: Iterable[str], *, names: bool = True) -> str
 
 def abbreviate(ids: Iterable[NodeId], graph: Graph) -> Mapping[NodeId, str]:
     """Each id as short as it stands for itself alone: digests are cut, names that somebody gave are not."""
-    wholes = {id_: _split(id_) for id_ in ids}
-    starts = {whole[: _shown(whole)] for whole, _ in wholes.values() if _DIGEST.fullmatch(whole)}
-    lengths = {len(start) for start in starts}
-    near = {other for other in _ids(graph) if any(other[:length] in starts for length in lengths)}
-    return {id_: _unique(whole, near) + piece for id_, (whole, piece) in wholes.items()}
+    return {id_: _unique(whole, graph) + piece for id_, (whole, piece) in ((id_, _split(id_)) for id_ in ids)}
 
 
 def _stands_for(given: str, id_: str, *, names: bool) -> bool:
@@ -64,11 +61,18 @@ def _stands_for(given: str, id_: str, *, names: bool) -> bool:
     return names and not (given[-1].isdigit() and id_[len(given) :][:1].isdigit())
 
 
-def _ids(graph: Graph) -> Iterator[NodeId]:
-    """The ids of a graph; of a long text its own, not those of its pieces."""
-    documents = graph.documents.names
-    for id_, document in zip(graph.nodes["ids"].tolist(), graph.nodes["documents"].tolist(), strict=True):
-        yield id_ if document < 0 else documents[document]
+def _ids(graph: Graph) -> Sequence[NodeId]:
+    """The ids of a graph in their order; of a long text its own, not those of its pieces."""
+    return graph.derived("ids", _sorted_ids)
+
+
+def _sorted_ids(graph: Graph, before: Earlier[list[NodeId]] | None) -> list[NodeId]:
+    start, known = (0, []) if before is None else (before.nodes, before.value)
+    nodes, documents = graph.nodes, graph.documents.names
+    new = zip(nodes["ids"][start:].tolist(), nodes["documents"][start:].tolist(), strict=True)
+    given = sorted({id_ if document < 0 else documents[document] for id_, document in new})
+    places = ((id_, bisect_left(known, id_)) for id_ in given)
+    return sorted([*known, *(id_ for id_, place in places if known[place : place + 1] != [id_])])
 
 
 def _split(id_: NodeId) -> tuple[NodeId, str]:
@@ -81,9 +85,12 @@ def _shown(digest: str) -> int:
     return digest.find(":") + 1 + SHOWN
 
 
-def _unique(whole: str, near: Iterable[str]) -> str:
+def _unique(whole: NodeId, graph: Graph) -> str:
     if not _DIGEST.fullmatch(whole):
         return whole
+    known = _ids(graph)
+    place = bisect_left(known, whole)
+    near = (*known[max(0, place - 1) : place], *known[place : place + 2])  # the likest ids stand beside it
     shared = max((_shared(whole, other) for other in near if other != whole), default=0)
     return whole[: max(_shown(whole), shared + 1)]
 

@@ -8,6 +8,8 @@ from .visible import REPLACEMENT, visible
 
 TEXT = 72
 """Characters of a memory's text in a line of plain text."""
+REASON = 160
+"""Characters of a reason there."""
 WHO = 16
 """Characters of a speaker's name there."""
 
@@ -15,7 +17,7 @@ Json = Mapping[str, Any]
 
 
 def text_table(found: Json) -> str:
-    """A recollection as lines: question, evidence and cost, then a line a hit."""
+    """A recollection as lines: question, evidence and cost, then a line a hit and below it its reason."""
     lines = [head(found)]
     widest = max((len(_line(hit["speaker"] or "", WHO)) for hit in found["hits"]), default=0)
     for hit in found["hits"]:
@@ -23,12 +25,14 @@ def text_table(found: Json) -> str:
         stands = f"  [{_line(standing(hit), TEXT)}]" if standing(hit) else ""
         cells = f"{hit['rank']:>3}  {hit['score']:>6.2f}  {day(hit['happened_at'])}{who}"
         lines.append(f"{cells}  {_line(hit['text'], TEXT)}{stands}")
+        if hit["reason"]:
+            lines.append(f"{' ' * len('  1  ')}{_line(hit['reason'], REASON)}")
     return "\n".join(lines)
 
 
 def html_table(found: Json) -> str:
     """A recollection as an HTML table; every text is escaped."""
-    names = ("", "score", "date", "speaker", "text", "because", "standing")
+    names = ("", "score", "date", "speaker", "text", "reason", "standing")
     rows = "".join(_row(hit) for hit in found["hits"])
     return (
         f"<table><caption>{escape(head(found))}</caption>"
@@ -67,7 +71,7 @@ def day(time: str) -> str:
 
 
 def _row(hit: Json) -> str:
-    texts = (hit["speaker"] or "", hit["text"], hit["because"], standing(hit))
+    texts = (hit["speaker"] or "", hit["text"], hit["reason"], standing(hit))
     shown = (visible(text, instead=REPLACEMENT) for text in texts)
     cells = [str(hit["rank"]), f"{hit['score']:.2f}", day(hit["happened_at"]), *shown]
     return f"<tr>{''.join(f'<td>{escape(cell)}</td>' for cell in cells)}</tr>"

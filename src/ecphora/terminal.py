@@ -26,8 +26,10 @@ from rich.table import Table
 from rich.text import Text
 
 from .doctor import Report, Severity
-from .explain import PRIORS, WhyNot, sentence
-from .model import MARKING, START, Evidence, History, Hit, Node, NodeId, Recollection, Share, Standing, Why
+from .explain import WhyNot
+from .memory import Memory
+from .model import MARKING, START, Evidence, History, Hit, Kind, Node, NodeId, Recollection, Share, Standing, Why
+from .short_ids import abbreviate
 from .visible import REPLACEMENT, line, visible
 
 NARROW = 76
@@ -36,8 +38,6 @@ LINES = 6
 """Lines of a text that are shown before it is cut."""
 SLOW = 50.0
 """Milliseconds of embedding from which they are shown apart."""
-TOP = 3
-"""Shares of a score that are shown without ``--explain``."""
 MOST = 8
 """Shares that are shown of what a memory lacks."""
 HEAD, WHO = 21, 20
@@ -115,9 +115,10 @@ def recollection(
     lines: int = LINES,
     shown: int | None = None,
 ) -> None:
-    """Draw the hits, best first; ``gold`` are those to tick, ``explain`` asks for every share of each score.
+    """Draw the hits with their reasons, best first.
 
-    With ``shown`` only so many, and after them only what is ticked. ``ids`` are the ids to show, by the whole ones.
+    ``gold`` are those to tick, ``ids`` the ids to show, by the whole ones. ``explain`` asks for every share of each
+    score too, False for no reasons. With ``shown`` only so many are drawn, and after them only what is ticked.
     """
     colour = BANDS[found.evidence][0]
     best = max((hit.score for hit in found), default=1.0)
@@ -163,12 +164,11 @@ def _said(
         rows.add_row(Text(stands(hit.standing, naming), style="yellow"))
     elif hit.node.valid_to is not None:
         rows.add_row(Text(f"held until {clock(hit.node.valid_to)}", style="yellow"))
+    if explain is not False and hit.reason:
+        rows.add_row(Text(line(hit.reason), style="bright_black"))
     if explain:
-        rows.add_row(Text(line(sentence(hit.why, naming))))
         rows.add_row(shares(hit.why, hit.score, naming, ascii_only=console.options.ascii_only))
         rows.add_row(Text(f"id {line(hit.id)}", style="bright_black"))
-    elif explain is None and hit.why.shares:
-        rows.add_row(Text(top_shares(hit.why, width), style="bright_black"))
     return rows
 
 
@@ -181,23 +181,6 @@ def stands(standing: Standing, naming: Naming = str) -> str:
         if ids:
             parts.append(f"{what} {', '.join(map(naming, ids))}")
     return line("; ".join(parts) or "holds no more")
-
-
-def top_shares(why: Why, width: int) -> str:
-    """The largest shares of a score as one line, three or as many as fit, and what the rest adds.
-
-    What every memory gets, whatever is asked, comes last: it explains nothing. What it starts with is always rest.
-    """
-    parts = sorted(why.ranked, key=lambda share: (share.stage == START, share.stage in PRIORS))
-    reasons = sum(share.stage != START for share in parts)
-    for shown in range(min(TOP, reasons), min(1, reasons) - 1, -1):
-        told = [f"{share.stage} {share.value:+.2f}" for share in parts[:shown]]
-        if parts[shown:]:
-            told.append(f"rest {sum(share.value for share in parts[shown:]):+.2f}")
-        shown_ = " · ".join(told)
-        if len(shown_) <= width:
-            break
-    return shown_
 
 
 def shares(why: Why, score: float, naming: Naming, *, ascii_only: bool = False) -> Table:
@@ -216,10 +199,10 @@ def shares(why: Why, score: float, naming: Naming, *, ascii_only: bool = False) 
     return table
 
 
-def fallen(console: Console, found: WhyNot) -> None:
-    """Draw why a memory did not come back, and under it what it lacks most."""
-    console.print(Text(safe(str(found))))
-    lacking = [share for share in found.lacking if share.stage != START][:MOST]
+def fallen(console: Console, found: WhyNot, *, explain: bool = False) -> None:
+    """Draw why a memory did not come back; ``explain`` asks for the shares that it lacks most."""
+    console.print(Text(line(str(found))))
+    lacking = [] if not explain else [share for share in found.lacking if share.stage != START][:MOST]
     width = 8 if console.width < NARROW else 20
     table = Table.grid(padding=(0, 1))
     table.add_column(style="bright_black")
@@ -241,9 +224,20 @@ def _adding_up(parts: list[Share], score: float) -> list[float]:
     return rounded
 
 
+def naming(memory: Memory) -> Naming:
+    """Names the nodes of a path: a name as it is, a memory by its id, as short as it can be, and how it begins."""
+
+    def name(id_: NodeId) -> str:
+        node = memory.get(id_)
+        short = line(abbreviate([id_], memory.graph())[id_])
+        return short if node is None else quoted(node) if node.kind == Kind.ENTITY else f"{short} {quoted(node)}"
+
+    return name
+
+
 def quoted(node: Node, length: int = 40) -> str:
     """A node in a few words: a name as it is, anything else as a quotation."""
-    if node.kind == "entity":
+    if node.kind == Kind.ENTITY:
         return line(node.text)
     words = " ".join(safe(node.text).split())
     return f"“{words[:length].rstrip()}{'…' if len(words) > length else ''}”"

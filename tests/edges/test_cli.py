@@ -18,6 +18,7 @@ from ecphora.errors import EcphoraError, InvalidInput, UnknownName
 from ecphora.settings import Settings, load
 from ecphora.upkeep import TENDING
 
+NEARER = "is nearer in meaning to the question"
 ECPHORA = Path(sys.executable).with_name("ecphora")
 
 
@@ -123,8 +124,9 @@ def test_remember_supersedes_and_history_tells() -> None:
 def test_recall_draws_who_when_what_and_why() -> None:
     result = ecphora("recall", "Where does Ana live now, in Porto?")
     assert result.exit_code == 0
-    for part in ("evidence 0.", "ms", "Ana moved to Porto.", "3 May 2026", " · rest "):
+    for part in ("evidence 0.", "ms", "Ana moved to Porto.", "3 May 2026", "says “Porto”"):
         assert part in result.stdout
+    assert "+" not in result.stdout
     assert "\x1b" not in result.stdout
 
 
@@ -133,14 +135,14 @@ def test_explain_adds_up_to_the_score() -> None:
     found = answer("recall", "Porto")
     hit = found["hits"][0]
     assert sum(share["value"] for share in hit["why"]) == pytest.approx(hit["score"], abs=1e-4)
-    assert hit["because"].startswith("It came back for ")
+    assert hit["reason"] == f"says “Porto”; {NEARER}"
     drawn = ecphora("recall", "Porto", "--limit", "1", "--explain").stdout
     values = [float(word) for word in drawn.split() if word[0] in "+-" and word[1:2].isdigit()]
     score = float(drawn.split("score")[1].split()[0])
     assert round(sum(values), 3) == score
-    assert "It came back for" in drawn
+    assert "says “Porto”" in drawn
     assert "id a" in drawn
-    assert "words" not in ecphora("recall", "Porto", "--no-explain").stdout
+    assert "says" not in ecphora("recall", "Porto", "--no-explain").stdout
 
 
 @pytest.mark.usefixtures("told")
@@ -148,7 +150,7 @@ def test_what_a_score_starts_with_is_shown_where_everything_is() -> None:
     explained = ecphora("recall", "Porto", "--limit", "1", "--explain").stdout.splitlines()
     named = [line.split()[0] for line in explained if " +" in line or " -" in line or "score" in line]
     assert named[-2:] == ["start", "score"]
-    assert "start" not in ecphora("recall", "Porto").stdout
+    assert not {"start", "score", "+"} & set(ecphora("recall", "Porto").stdout.split())
 
 
 @pytest.mark.usefixtures("told")
@@ -194,6 +196,27 @@ def test_a_text_cannot_steer_the_terminal() -> None:
     assert "[bold]tag[/bold]" in shown
 
 
+def test_a_reason_reads_the_same_everywhere() -> None:
+    told = ("We went to the bakery.", "And?", "It was closed.", "It rained all day.")
+    first = answer("remember", told[0], "--session", "s", "--at", "2026-05-03")["ids"][0]
+    for text in told[1:]:
+        ecphora("remember", text, "--session", "s", "--at", "2026-05-03")
+    question = "Was the bakery open?"
+    hits = answer("recall", question, "--no-touch")["hits"]
+    reason = next(hit["reason"] for hit in hits if hit["text"] == "And?")
+    assert reason == f"comes right after {first[:8]}, which says “bakery”"
+    assert all(hit["why"] for hit in hits)
+    drawn = [ecphora("recall", question, "--no-touch", *explain).stdout for explain in ((), ("--explain",))]
+    drawn.append(ecphora("chat", "--session", "t", stdin=f"{question}\n/why\n").stdout)
+    assert all(reason in " ".join(text.split()) for text in drawn)
+    assert all(first[:8] in text.split() for text in (drawn[0], drawn[2]))
+    chat = ecphora("chat", "--session", "u", "--json", stdin=f"{question}\n/why\n").stdout.splitlines()
+    assert reason in [hit["reason"] for hit in json.loads(chat[1])["hits"]]
+    why_not = answer("why-not", question, hits[-1]["id"], "--limit", "1")
+    assert why_not["reason"] in why_not["sentence"]
+    assert "says “bakery”" in why_not["reason"]
+
+
 # ---- why not
 
 
@@ -202,11 +225,11 @@ def test_why_not_says_what_is_lacking_and_how_to_mend_it() -> None:
     result = ecphora("why-not", "Porto", "b", "--limit", "1")
     assert result.exit_code == 0
     said = " ".join(result.stdout.split())
-    assert said.startswith("It came 2nd of 2, ")
-    assert "; most lacking: " in said
-    assert " Ask with a limit of 2. " in said
-    assert "━━━" in said
-    assert "start" not in result.stdout
+    assert said == f"It came 2nd of 2. What the 1st has beyond it: says “Porto”; {NEARER}. Ask with a limit of 2."
+    explained = ecphora("why-not", "Porto", "b", "--limit", "1", "--explain").stdout
+    assert " ".join(explained.split()).startswith(said)
+    assert "━━━" in explained
+    assert "start" not in explained
     assert ecphora("why-not", "Porto", "b", "--limit", "2").stdout == "It came back, 2nd of 2.\n"
 
 
@@ -228,7 +251,7 @@ def test_why_not_is_asked_with_the_options_of_recall() -> None:
 def test_why_not_as_json_is_clean_and_leaves_no_trace() -> None:
     found = answer("why-not", "Porto", "b", "--limit", "1")
     assert set(found) == {
-        "id", "stage", "place", "of", "score", "needed", "behind", "room", "held", "lacking", "sentence",
+        "id", "stage", "place", "of", "score", "needed", "behind", "reason", "room", "held", "lacking", "sentence",
     }  # fmt: skip
     assert (found["id"], found["stage"], found["place"], found["of"], found["room"]) == ("b", "outranked", 2, 2, None)
     assert found["needed"] > found["score"]

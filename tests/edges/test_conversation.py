@@ -149,15 +149,20 @@ def test_an_unknown_model_is_an_error_that_says_what_there_is() -> None:
 
 
 def test_chat_remembers_and_quotes_without_a_model() -> None:
-    lines = "I like the rain in Lisbon.\n\nWhere do I like the rain?\n/why\n/quit\nnever said\n"
+    told = "I like the rain in Lisbon.\n\nThe sun shines in Oslo.\n"
+    lines = f"{told}Where do I like the rain?\n/why\n/quit\nnever said\n"
     result = ecphora("chat", "--speaker", "Bo", "--session", "s", stdin=lines)
     assert result.exit_code == 0
-    assert result.stdout.startswith("Noted.\n“I like the rain in Lisbon.” (Bo, ")
+    assert result.stdout.startswith("Noted.\nNoted.\n“I like the rain in Lisbon.” (Bo, ")
     assert "  from " in result.stdout
-    assert "It came back for" in result.stdout
+    assert "says “like” and “rain”" in result.stdout
     assert "✓  1" in result.stdout
     assert "no language model is set" in result.stderr
-    assert remembered() == [("Bo", "I like the rain in Lisbon."), ("Bo", "Where do I like the rain?")]
+    assert remembered() == [
+        ("Bo", "I like the rain in Lisbon."),
+        ("Bo", "The sun shines in Oslo."),
+        ("Bo", "Where do I like the rain?"),
+    ]
 
 
 def test_chat_with_a_model_remembers_both_sides(monkeypatch: pytest.MonkeyPatch) -> None:

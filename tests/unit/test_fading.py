@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from ecphora import explain
 from ecphora.graph import TOUCHES, Graph
-from ecphora.model import MARKING, Access, Change, Edge, Forgotten, Kind, Link, Mask, NodeId, Touch
+from ecphora.model import MARKING, Access, Change, Edge, Forgotten, Kind, Link, Mask, Node, NodeId, Rows, Touch
 from ecphora.ports import Activation
 from ecphora.stages import choose, importance
 from ecphora.stages.charge import charged
@@ -231,9 +231,12 @@ def test_it_says_why_and_why_not() -> None:
     why = explain.why(graph, found, best)
     assert sum(share.value for share in why.shares) == pytest.approx(found.scores[best], abs=1e-4)
     assert [share.stage for share in why.shares if share.value < -1][-1] == ARCHIVED
-    nodes = [sample_node(graph.id(row)) for row in ranked(found, graph)[:3]]
-    hits = explain.hits_of(graph, found, nodes, explain=True)
-    said = explain.why_not(explain.Answered(graph, CUE, found, hits, None), f"t{best}", [f"t{best}"])
+
+    def read(rows: Rows) -> list[Node]:
+        return [sample_node(graph.id(row)) for row in rows.tolist()]
+
+    hits = explain.hits_of(graph, CUE, found, 3, read, explain=True)
+    said = explain.why_not(explain.Answered(graph, CUE, found, hits, None, read), f"t{best}", [f"t{best}"])
     assert said.stage is explain.Fell.OUTRANKED
     assert said.lacking[0].stage == ARCHIVED
 

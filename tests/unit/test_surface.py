@@ -116,7 +116,7 @@ def node(id_: str, text: str, **fields: Any) -> Node:
 
 
 WORDS = Why((Share("words", 9.0),))
-NEW = Hit(node("new", "I have a flat in Ghent now.", speaker="Ana"), 14.586, WORDS, None, "says “Ana”")
+NEW = Hit(node("new", "I have a flat in Ghent now.", speaker="Ana"), 14.586, WORDS, None, lambda: "says “Ana”")
 OLD = Hit(
     node("old", "I moved\n to Porto.", speaker="Benedita Vasconcelos"),
     1.2,
@@ -129,16 +129,18 @@ def test_a_recollection_prints_as_a_small_table() -> None:
     assert str(recollection(NEW, OLD)) == (
         "Where does Ana live?  evidence strong (0.93), 2 memories, 17 tokens, 12.3 ms, fused\n"
         "  1   14.59  2026-09-14  Ana               I have a flat in Ghent now.\n"
+        "     says “Ana”\n"
         "  2    1.20  2026-09-14  Benedita Vascon…  I moved to Porto."
         "  [held until 2026-09-14; replaced by new; contradicted by c]"
     )
     assert str(recollection()) == "Where does Ana live?  evidence strong (0.93), 0 memories, 17 tokens, 12.3 ms, fused"
 
 
-def test_a_table_has_one_line_a_hit_whatever_is_in_it(memory: Memory) -> None:
+def test_a_table_has_a_line_a_hit_and_one_for_its_reason_whatever_is_in_it(memory: Memory) -> None:
     found = memory.recall("Ana moved to Porto", limit=5)
     lines = str(found).splitlines()
-    assert len(lines) == 6
+    assert [line[:5].strip() for line in lines[1::2]] == ["1", "2", "3", "4", "5"]
+    assert [line[:5].strip() for line in lines[2::2]] == [""] * 5
     assert max(map(len, lines)) < 200
     assert "\x1b" not in str(found)
     assert "👩‍🔬" in str(recollection(Hit(node("a", "👩‍🔬 and \u202e\u200b"), 1, Why(()))))
@@ -164,11 +166,11 @@ class Cells(HTMLParser):
 
 
 def test_a_notebook_gets_escaped_html() -> None:
-    evil = Hit(node("e", "<script>alert('&')</script>", speaker="<b>Ana</b>"), 2.0, Why(()), None, "says “<i>”")
+    evil = Hit(node("e", "<script>alert('&')</script>", speaker="<b>Ana</b>"), 2.0, Why(()), None, lambda: "says “<i>”")
     found = Cells(recollection(evil, OLD, question="<img src=x>?")._repr_html_())
     assert found.tags == {"table", "caption", "thead", "tbody", "tr", "th", "td"}
     assert found.cells[0].startswith("<img src=x>?  evidence strong")
-    assert found.cells[1:8] == ["", "score", "date", "speaker", "text", "because", "standing"]
+    assert found.cells[1:8] == ["", "score", "date", "speaker", "text", "reason", "standing"]
     assert found.cells[8:15] == [
         "1", "2.00", "2026-09-14", "<b>Ana</b>", "<script>alert('&')</script>", "says “<i>”", ""
     ]  # fmt: skip
@@ -187,7 +189,7 @@ def test_a_recollection_is_json() -> None:
     first, second = found["hits"]
     assert (first["rank"], first["score"], first["id"], first["speaker"]) == (1, 14.586, "new", "Ana")
     assert first["happened_at"] == "2026-09-14T00:00:00+00:00"
-    assert (first["because"], first["standing"]) == ("says “Ana”", None)
+    assert (first["reason"], first["standing"]) == ("says “Ana”", None)
     assert first["why"] == [{"stage": "words", "value": 9.0, "path": []}]
     assert second["standing"] == {
         "holds": False, "until": "2026-09-14T00:00:00+00:00", "replaced_by": ["new"], "contradicted_by": ["c"]

@@ -23,6 +23,7 @@ from ..desk import Desk
 from ..errors import InvalidInput
 from ..memory import Memory
 from ..model import Episode, Evidence, NodeId, Recollection
+from ..short_ids import abbreviate
 
 LIMIT = 5
 """Memories brought back for a question."""
@@ -152,7 +153,8 @@ def _draw(console: Console, number: int, asked: Asked, memory: Memory) -> None:
         )
     )
     console.print(terminal.heading(found, question.question))
-    terminal.recollection(console, found, gold=question.evidence, lines=LINES, shown=SHOWN)
+    ids = abbreviate((hit.id for hit in found), memory.graph())
+    terminal.recollection(console, found, ids=ids, gold=question.evidence, lines=LINES, shown=SHOWN)
     for id_ in asked.missed:
         node = memory.get(id_)
         if node is not None:
@@ -217,7 +219,9 @@ def _plain(asked: Sequence[Asked], seconds: float, kept: Path | None) -> Mapping
                 "band": one.found.evidence.value,
                 "confidence": round(one.found.confidence, 4),
                 "milliseconds": round(one.found.cost.milliseconds, 3),
-                "hits": [{"id": hit.id, "score": hit.score, "text": hit.text} for hit in one.found],
+                "hits": [
+                    {"id": hit.id, "score": hit.score, "text": hit.text, "reason": hit.reason} for hit in one.found
+                ],
             }
             for one in asked
         ],

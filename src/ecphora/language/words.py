@@ -10,6 +10,8 @@ import threading
 import unicodedata
 import zlib
 from collections import Counter
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from functools import lru_cache
 
 import numpy as np
@@ -19,6 +21,12 @@ from numpy.typing import NDArray
 from .scripts import UNSPACED, stream_safe
 
 _RUN = re.compile(rf"[{UNSPACED}]+|[^\W_{UNSPACED}]+")
+_LETTERS = rf"(?:[^\W_{UNSPACED}][\u0300-\u036f]*)+"
+_WRITTEN = re.compile(rf"[{UNSPACED}]+|{_LETTERS}(?:[’'`´]{_LETTERS})*")
+_POSSESSIVE = re.compile(r"[’'`´]s\Z", re.IGNORECASE)
+_IDEOGRAPH = re.compile("[\u3400-\u9fff\uf900-\ufaff\U00020000-\U0003ffff]")
+_STRETCH, _ASKED = 40, 2000
+"""Characters of the longest stretch that is compared, and those of the other text that it is compared with."""
 _UNSPACED_RUN = re.compile(f"[{UNSPACED}]")
 _APOSTROPHE = re.compile(r"[’'`´](?:s\b)?")
 _ACCENT = re.compile("[\u0300-\u036f]")
@@ -73,6 +81,73 @@ def spelled(text: str) -> dict[str, str]:
     return written
 
 
+@dataclass(frozen=True, slots=True)
+class Quote:
+    """A word of a text as it is first written there, and as ``asked`` writes it: the same word, or one of its kin.
+
+    ``words`` are the words it is for exact matching: of a script without spaces, several for a stretch of characters.
+    """
+
+    text: str
+    asked: str
+    words: tuple[str, ...]
+
+    @property
+    def kin(self) -> bool:
+        """Whether the two are different forms of a word."""
+        return self.text.casefold() != self.asked.casefold()
+
+
+def quotes(text: str, asked: str) -> list[Quote]:
+    """The words of a text that a question has too, in order, each once: its longest stretches where no spaces are."""
+    known, folded = _written(asked), _fold(asked)[:_ASKED]
+    initials = {word[0] for word in known}
+    found: dict[tuple[str, ...], Quote] = {}
+    for run in _WRITTEN.findall(text):
+        if _UNSPACED_RUN.match(run):
+            shared = ((part, part) for part in _stretches(run, folded))
+        elif run[0].isascii() and run[0].casefold() not in initials:  # nearly always, and a stem keeps its initial
+            continue
+        else:
+            part = _POSSESSIVE.sub("", run)
+            shared = ((part, known[word]) for word in _held(part)[:1] if word in known)
+        for part, other in shared:
+            held = _held(part)
+            found.setdefault(held, Quote(part, other, held))
+    said = [one.text for one in found.values() if len(one.text) > 1]
+    return [one for one in found.values() if len(one.text) > 1 or not any(one.text in other for other in said)]
+
+
+@lru_cache(maxsize=1 << 14)
+def _held(part: str) -> tuple[str, ...]:
+    return tuple(words(part))
+
+
+@lru_cache(maxsize=16)
+def _written(text: str) -> Mapping[str, str]:
+    """The words of a text that have spaces between them, as they are first written."""
+    found: dict[str, str] = {}
+    for run in _WRITTEN.findall(text):
+        if not _UNSPACED_RUN.match(run):
+            part = _POSSESSIVE.sub("", run)
+            for word in _held(part)[:1]:
+                found.setdefault(word, part)
+    return found
+
+
+def _stretches(run: str, folded: str) -> Iterator[str]:
+    """The stretches of a run that a folded text has too, each as long as can be from where the last one ends."""
+    start, signs = 0, list(map(_fold_sign, run))
+    while start < len(run):
+        end = start
+        while end < min(len(run), start + _STRETCH) and "".join(signs[start : end + 1]) in folded:
+            end += 1
+        part = run[start:end]
+        if end - start > 1 or (_IDEOGRAPH.match(part) and part not in _STOP_UNSPACED):
+            yield part
+        start = max(end, start + 1)
+
+
 def hashed(found: list[str]) -> NDArray[np.uint32]:
     """Words as hashes, in their order."""
     return np.array([_hash(word) for word in found], np.uint32)
@@ -90,6 +165,11 @@ def _fold(text: str) -> str:
         text = unicodedata.normalize("NFKC", stream_safe(text))
         text = unicodedata.normalize("NFC", _ACCENT.sub("", unicodedata.normalize("NFD", text)))
     return _APOSTROPHE.sub("", text.casefold())
+
+
+@lru_cache(maxsize=1 << 14)
+def _fold_sign(sign: str) -> str:
+    return _fold(sign)
 
 
 @lru_cache(maxsize=1 << 16)

@@ -40,7 +40,7 @@ class Covering:
 def covering(postings: Postings, rows: Rows) -> Covering:
     """Look up which words some rows hold, and those told around them."""
     graph = postings.graph
-    near = _around(graph, rows)
+    near = around(graph, rows)
     place = np.full(len(graph) + 1, -1, np.intp)  # its last stands for no row
     place[near.ravel()] = np.arange(near.size)
     place[-1] = near.size
@@ -52,8 +52,11 @@ def covering(postings: Postings, rows: Rows) -> Covering:
     return Covering(postings.weights, postings.known, held[0], np.logical_or.reduce(held, axis=0))
 
 
-def _around(graph: Graph, rows: Rows) -> Rows:
-    """Each row and those told around it, -1 for none; shape ``(1 + 2 * AROUND, len(rows))``."""
+def around(graph: Graph, rows: Rows) -> Rows:
+    """Each row, those told before it, then those after it, nearest first; -1 for none.
+
+    Its shape is ``(1 + 2 * AROUND, len(rows))``.
+    """
     near = [rows]
     for beside in (graph.previous, graph.following):
         step = rows

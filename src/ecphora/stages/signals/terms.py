@@ -3,7 +3,8 @@
 import numpy as np
 from numpy.typing import NDArray
 
-from ...model import Rows, Scores
+from ...graph import Graph
+from ...model import Cue, Rows, Scores
 from ..touch import View, above
 from .direct import OUT
 
@@ -26,7 +27,8 @@ def columns(view: View) -> dict[str, Scores]:
     asked = np.flatnonzero(vectors.any(axis=1))
     if not len(asked):  # in a script without spaces, or too many: there are only the words as they are
         asked = np.arange(len(vectors))
-    own, before, after = _standing(view, vectors[asked], (rows, graph.previous[rows], graph.following[rows]))
+    groups = (rows, graph.previous[rows], graph.following[rows])
+    own, before, after = standing_out(graph, view.cue, vectors[asked], groups)
     weights = covering.weights[asked]
     weights = weights / max(1e-6, float(weights.sum()))
     held = covering.own[:, asked]
@@ -41,12 +43,11 @@ def columns(view: View) -> dict[str, Scores]:
     return {name: values.astype(np.float32) for name, values in found.items()}
 
 
-def _standing(view: View, asked: NDArray[np.float32], groups: tuple[Rows, ...]) -> list[Scores]:
+def standing_out(graph: Graph, cue: Cue, asked: NDArray[np.float32], groups: tuple[Rows, ...]) -> list[Scores]:
     """How far the rows of each group stand out in likeness to the vectors asked, shape ``(rows, len(asked))``.
 
     A row is -1 for none; one without a vector has 0.
     """
-    graph, cue = view.graph, view.cue
     stored, places = graph.vectors.view, graph.vector_places
     known, of = np.unique(np.concatenate(groups), return_inverse=True)
     there = places[graph.episodes]
