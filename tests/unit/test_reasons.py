@@ -302,6 +302,10 @@ def test_what_is_filtered_or_later_is_neither_named_nor_quoted(memory: Memory) -
     assert recalled(memory, question, strategy=strategy)["Well."] == "comes right before secret, which says “bakery”"
     assert recalled(memory, question, strategy=strategy, where=Filter(speakers="Ana"))["Well."] == ""
     assert recalled(memory, question, strategy=strategy, as_of="2026-05-03")["Well."] == ""
+    for stage in ("successor", "used together"):
+        led = Given({stage: (0, 9, 1)}, {stage: {1: (0, -1)}})
+        assert "secret" in recalled(memory, question, strategy=led)["Well."]
+        assert recalled(memory, question, strategy=led, where=Filter(speakers="Ana"))["Well."] == ""
 
 
 # ---- found when first read
