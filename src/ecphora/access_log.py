@@ -19,8 +19,7 @@ from . import encode
 from .errors import StoreBusy
 from .graph import Graph
 from .model import Access, Change
-from .pen import Pen
-from .ports import Store
+from .pen import Pen, second_handle
 
 CAPACITY = 20_000
 """Accesses that may wait; what comes on top is dropped."""
@@ -196,7 +195,7 @@ class AccessLog:
     def _write(self, batch: Sequence[Entry]) -> None:
         """Commit some entries: the accesses of several, or one episode."""
         pen, (first, *_) = self._pen, batch
-        store = _second(pen.store)
+        store = second_handle(pen.store)
         if first.episode is not None:
             replace(pen, store=store).remember([first.episode], first.now, restore=False)
         else:
@@ -227,12 +226,6 @@ class AccessLog:
     def begin_anew(self) -> None:
         """Start empty, in a child process: its parent writes what waited."""
         self._begin()
-
-
-def _second(store: Store) -> Store:
-    """A handle of the store that holds up no reader, where it has one."""
-    second = getattr(store, "second_handle", None)
-    return store if second is None else second()
 
 
 def _with(graph: Graph, accesses: Sequence[Access]) -> Graph:

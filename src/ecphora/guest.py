@@ -4,10 +4,11 @@ import threading
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import astuple, dataclass, replace
+from itertools import takewhile
 from typing import Generic, TypeVar
 
 from .errors import LLMError, UnreadableReply
-from .ports import LLM, Prompt, Reply
+from .ports import LLM, Left, Prompt, Reply
 from .reprs import ShortRepr, call_repr
 from .validate import check_count, check_part
 
@@ -85,12 +86,41 @@ class Guest:
         """A reply as ``read`` makes it, which raises ``UnreadableReply`` for another form; None where it failed."""
         return self.attempt(prompt, read).value
 
-    def ask_all(self, prompts: Sequence[Prompt], read: Callable[[str], T], /) -> list[T | None]:
-        """The replies to several prompts, in their order."""
+    def ask_all(
+        self, prompts: Sequence[Prompt], read: Callable[[str], T], /, *, left: Left | None = None
+    ) -> list[T | None]:
+        """The replies to several prompts, in their order.
+
+        ``left`` bounds the time: then only the first ones that were answered in time come back. What is still being
+        asked then goes on in the background, and its reply is counted and thrown away.
+        """
+        if left is not None:
+            return self._ask_in_time(prompts, read, left)
         if len(prompts) < 2 or self._at_once == 1:
             return [self.ask(prompt, read) for prompt in prompts]
         with ThreadPoolExecutor(min(self._at_once, len(prompts))) as pool:
             return list(pool.map(lambda prompt: self.ask(prompt, read), prompts))
+
+    def _ask_in_time(self, prompts: Sequence[Prompt], read: Callable[[str], T], left: Left) -> list[T | None]:
+        replies: dict[int, T | None] = {}
+        waiting = iter(range(len(prompts)))
+
+        def work() -> None:
+            while left() > 0:
+                with self._lock:
+                    place = next(waiting, None)
+                if place is None:
+                    return
+                replies[place] = self.ask(prompts[place], read)
+
+        # Daemons, unlike the threads of a pool, do not keep the process from ending before the last reply.
+        workers = [threading.Thread(target=work, daemon=True) for _ in range(min(self._at_once, len(prompts)))]
+        for worker in workers:
+            worker.start()
+        for worker in workers:
+            worker.join(max(0.0, left()))
+        answered = takewhile(replies.__contains__, range(len(prompts)))
+        return [replies[place] for place in answered]
 
     def attempt(self, prompt: Prompt, read: Callable[[str], T], /) -> Attempt[T]:
         """The same as ``ask`` for one prompt, with what this one question took and what went wrong."""

@@ -469,14 +469,19 @@ class Memory:
         Nothing is deleted or rewritten, and the whole run can be undone. It costs what is new, stops after so many
         ``seconds`` or ``tokens`` of a language model, and goes on the next time. ``dry_run`` writes nothing and says
         what would be. Past questions with feedback are replayed: a run that costs a point of their recall is refused.
+
+        With ``seconds`` it takes at most a second longer, also while others write. What there was no time for stays
+        new, and the result's ``left`` says how much that is. Nothing is written where another process holds the lock
+        all the time. Without ``seconds`` that raises ``StoreBusy``.
         """
+        limits = sleeping.Limits(seconds, tokens)
         return sleeping.night(
-            self._writer(),
+            self._writer(limits.flushing()),
             self._clock(),
             self.cue,
             comparer=self._comparer,
             guest=as_guest(llm),
-            limits=sleeping.Limits(seconds, tokens),
+            limits=limits,
             dry_run=check_flag("dry_run", dry_run),
             progress=check_progress(progress),
         )
@@ -651,7 +656,7 @@ class Memory:
         """
         return self._log.graph()
 
-    def _writer(self) -> Pen:
-        """The pen, for what is to be written after what recalls before it left."""
-        self._log.flush(LOG_FIRST)
+    def _writer(self, patience: float = LOG_FIRST) -> Pen:
+        """The pen, for what is to be written after what recalls before it left, as far as that is logged by then."""
+        self._log.flush(min(patience, LOG_FIRST))
         return self._pen

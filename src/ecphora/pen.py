@@ -1,6 +1,7 @@
 """The pen of one scope: its graph as of the last commit of any process, and everything that ends in a commit."""
 
 import threading
+import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
@@ -11,10 +12,12 @@ from . import encode
 from .errors import EmbedderMismatch, StaleChange, StoreBusy, WrongVector
 from .graph import Graph
 from .model import Access, Change, Node, NodeId, Touch, Vector, Vectors
-from .ports import Activation, Embedder, Extractor, Reader, Sleeper, Store, StoringIsQuerying, Strategy, WholeLog
+from .ports import Activation, Embedder, Extractor, Left, Reader, Sleeper, Store, StoringIsQuerying, Strategy, WholeLog
 
 TRIES = 100
 """How often a change is made anew because another process was quicker."""
+RETRY = 0.005
+"""Seconds between two tries to commit in a limited time while another process holds the lock."""
 
 
 class LiveGraph:
@@ -80,13 +83,24 @@ class Pen:
 
     # ---- committing
 
-    def committed(self, change: Change) -> bool:
-        """Commit, unless another process has changed what the change was made from: then it must be made anew."""
-        try:
-            self.live.add(self.store.commit(self.scope, change))
-        except StaleChange:
-            return False
-        return True
+    def committed(self, change: Change, left: Left | None = None) -> bool:
+        """Commit, unless another process has changed what the change was made from: then it must be made anew.
+
+        ``left`` bounds the wait for another process's lock, where the store has a handle that does not wait by itself;
+        raises ``StoreBusy`` after it.
+        """
+        store = self.store if left is None else second_handle(self.store)
+        while True:
+            try:
+                self.live.add(store.commit(self.scope, change))
+            except StaleChange:
+                return False
+            except StoreBusy:
+                if left is None or left() <= 0:
+                    raise
+                time.sleep(RETRY)
+            else:
+                return True
 
     def commit(self, make: Callable[[Graph], Change]) -> Change:
         """Commit what is made of the graph as it stands, made anew while other processes are quicker; nothing if empty.
@@ -198,6 +212,12 @@ class Pen:
             else:
                 return
         raise self.outrun()
+
+
+def second_handle(store: Store) -> Store:
+    """A handle of the store that holds up no reader and waits for no lock, where it has one."""
+    second = getattr(store, "second_handle", None)
+    return store if second is None else second()
 
 
 def keeps_log(strategy: Strategy) -> bool:

@@ -21,6 +21,9 @@ Progress = Callable[[int, int], None]
 Reader = Callable[[Rows], list[Node]]
 """Fetches the nodes of some rows, in their order."""
 
+Left = Callable[[], float]
+"""Tells how many seconds are left; 0 or less when the time is up."""
+
 
 class Embedder(Protocol):
     """Turns texts into vectors.

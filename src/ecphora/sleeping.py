@@ -4,18 +4,19 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from datetime import datetime, timedelta
 from hashlib import blake2b
+from math import inf
 from time import perf_counter
 from typing import Any
 
 import numpy as np
 
-from . import consolidate, encode
-from .errors import InvalidInput
+from . import consolidate
+from .errors import InvalidInput, StoreBusy
 from .graph import LINKS, Graph
 from .guest import Guest, Spent
 from .model import Batch, Change, Cue, Kind, Link, NodeId
 from .pen import Pen
-from .ports import CrossEncoder, Progress, Strategy
+from .ports import CrossEncoder, Left, Progress, Strategy
 from .reprs import ShortRepr
 from .stages import choose
 from .validate import check_flag, check_number, check_optional_count, show
@@ -28,6 +29,13 @@ POINT = 0.01
 """How much of the probes' recall a night may cost."""
 SMALL = 256
 """Memories a piece has where time or tokens are limited."""
+FIRST, LONGEST_PROBING = 0.1, 0.5
+"""The part of a limited time that the access log may take to be written, and that replaying past cues once may take;
+and the most seconds for the latter."""
+RESERVE, LONGEST_RESERVE = 0.5, 1.0
+"""The part of a limited time, at most so many seconds, that is kept for replaying and committing what is planned."""
+GRACE = 0.75
+"""Seconds that a piece may wait for another process's lock on top of the limit."""
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -88,28 +96,60 @@ class Consolidated(ShortRepr):
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """How long a night may be: in seconds and in tokens of the language model, None for no limit."""
+    """How long a night may be: in seconds and in tokens of the language model, None for no limit.
+
+    The seconds count from when this is made, by ``clock``. They are divided: some for what comes first, then for
+    planning, and the last ones, ``reserve``, for writing. What is begun in time may take ``GRACE`` longer.
+    """
 
     seconds: float | None = None
     tokens: int | None = None
+    clock: Callable[[], float] = perf_counter
+    started: float = field(init=False, default=0.0)
 
     def __post_init__(self) -> None:
         if self.seconds is not None:
             check_number("seconds", self.seconds, above=0)
         check_optional_count("tokens", self.tokens)
+        object.__setattr__(self, "started", self.clock())
 
     @property
     def piece(self) -> int:
-        """Memories worked on between two looks at the clock."""
+        """Memories that are worked on before their insights are drawn."""
         return consolidate.PIECE if self.seconds is None and self.tokens is None else SMALL
 
-    def over(self, started: float, spent: Spent) -> bool:
+    def left(self) -> float:
+        """The seconds that are left; infinite where there is no limit."""
+        return inf if self.seconds is None else self.seconds - (self.clock() - self.started)
+
+    @property
+    def planning(self) -> Left | None:
+        """What is left for planning a piece; None where there is no limit."""
+        if self.seconds is None:
+            return None
+        reserve = min(RESERVE * self.seconds, LONGEST_RESERVE)
+        return lambda: self.left() - reserve
+
+    @property
+    def writing(self) -> Left | None:
+        """What is left for writing a piece that was planned in time; None where there is no limit."""
+        return None if self.seconds is None else lambda: self.left() + GRACE
+
+    def flushing(self) -> float:
+        """The seconds that the access log may take to be written first."""
+        return FIRST * self.left()
+
+    def probing(self) -> Left:
+        """What is left, from now on, for replaying past questions once."""
+        if self.seconds is None:
+            return self.left
+        end = self.left() - min(FIRST * self.seconds, LONGEST_PROBING)
+        return lambda: self.left() - end
+
+    def over(self, spent: Spent) -> bool:
         """Whether it is time to stop."""
-        late = self.seconds is not None and perf_counter() - started >= self.seconds
+        late = self.planning is not None and self.planning() <= 0
         return late or (self.tokens is not None and spent.tokens_in + spent.tokens_out >= self.tokens)
-
-
-NO_LIMITS = Limits()
 
 
 def night(
@@ -119,7 +159,7 @@ def night(
     *,
     comparer: CrossEncoder | None = None,
     guest: Guest | None = None,
-    limits: Limits = NO_LIMITS,
+    limits: Limits | None = None,
     dry_run: bool = False,
     progress: Progress | None = None,
 ) -> Consolidated:
@@ -127,41 +167,40 @@ def night(
 
     Each piece is committed whole or not at all, and the next night goes on where this one stopped.
     """
-    started, graph = perf_counter(), pen.graph()
-    probes = list(_probes(pen, graph, cue))
-    before = after = _recalled(pen.strategy, graph, probes)
-    whole = len(consolidate.due(graph))
+    limits, graph = limits or Limits(), pen.graph()
+    probes, before = _replayed(pen, graph, cue, limits.probing())
+    after, whole = before, consolidate.pending(graph)
     id_ = f"night:{blake2b(f'{pen.scope}/{graph.revision}/{now.isoformat()}'.encode(), digest_size=8).hexdigest()}"
     wrote: dict[str, int] = {}
     kept, refused = False, False
     score = None if comparer is None else comparer.score
-    help_ = consolidate.Help(pen.embedded, float(getattr(pen.embedder, "floor", 0.0)), guest, score)
+    floor = float(getattr(pen.embedder, "floor", 0.0))
+    help_ = consolidate.Help(pen.embedded, floor, guest, score, limits.planning)
     while (plan := consolidate.plan(graph, pen.reader(graph), now, limits.piece, help_)) is not None:
-        change = _whole(pen, plan.change, Batch(id_, now, plan.wrote))
+        change = replace(plan.change, embedder=pen.embedder.name, batch=Batch(id_, now, plan.wrote))
         grown = consolidate.preview(graph, change)
-        after = _recalled(pen.strategy, grown, probes)
+        if change.nodes or change.edges:
+            after = _recalled(pen.strategy, grown, probes)
         if after < before - POINT:
             refused = True
             break
-        if dry_run:
-            graph = grown
-        elif pen.committed(change):
-            kept, graph = True, pen.graph()
+        written = dry_run or _written(pen, change, limits)
+        if written:
+            kept, graph = not dry_run, grown if dry_run else pen.graph()
+            wrote = {name: wrote.get(name, 0) + count for name, count in plan.wrote.items()}
+            if progress is not None:
+                progress(min(wrote["memories"], whole), whole)
         else:
             graph = pen.graph()
-            continue
-        wrote = {name: wrote.get(name, 0) + count for name, count in plan.wrote.items()}
-        if progress is not None:
-            progress(whole - len(consolidate.due(graph)), whole)
-        if limits.over(started, Spent() if guest is None else guest.spent):
+        if limits.over(Spent() if guest is None else guest.spent):
             break
     if refused and kept:
         pen.commit(lambda _graph: Change(undo=id_))
-        kept, wrote = False, {}
+        kept, wrote, graph = False, {}, pen.graph()
     return Consolidated(
         batch=Batch(id_, now, wrote) if kept else None,
         wrote=wrote,
-        left=len(consolidate.due(pen.graph() if not dry_run else graph)),
+        left=consolidate.pending(graph),
         probes=len(probes),
         before=before,
         after=after,
@@ -170,12 +209,14 @@ def night(
     )
 
 
-def _whole(pen: Pen, change: Change, batch: Batch) -> Change:
-    """A planned change with the vectors of its insights."""
-    told = [node for node in change.nodes if node.kind == Kind.INSIGHT]
-    vectors = pen.embedded(map(encode.spoken, told)) if told else ()
-    known = dict(zip((node.id for node in told), vectors, strict=True))
-    return replace(change, vectors=known, embedder=pen.embedder.name, batch=batch)
+def _written(pen: Pen, change: Change, limits: Limits) -> bool:
+    """Whether a piece was committed: not if it was made from what is no longer so, or the lock was not free in time."""
+    try:
+        return pen.committed(change, limits.writing)
+    except StoreBusy:
+        if limits.seconds is None:
+            raise
+        return False
 
 
 # ---- probes
@@ -189,7 +230,19 @@ class Probe:
     used: frozenset[NodeId]
 
 
+def _replayed(pen: Pen, graph: Graph, cue: Callable[[str], Cue], left: Left) -> tuple[list[Probe], float]:
+    """The past cues that there is time to replay, the latest at least, and what they bring back now."""
+    probes, parts = list[Probe](), list[float]()
+    for probe in _probes(pen, graph, cue):
+        probes.append(probe)
+        parts.append(_recalled(pen.strategy, graph, [probe]))
+        if left() <= 0:
+            break
+    return probes[::-1], float(np.mean(parts[::-1])) if parts else 1.0
+
+
 def _probes(pen: Pen, graph: Graph, cue: Callable[[str], Cue]) -> Iterator[Probe]:
+    """The past cues with feedback, the latest first."""
     asked = np.flatnonzero(graph.of_kind(Kind.QUESTION))
     places, which = graph.edges_from(asked)
     used = (graph.edges["links"][places] == LINKS.index(Link.ANSWERED_BY)) & (graph.edges["weights"][places] > 0)
@@ -197,7 +250,7 @@ def _probes(pen: Pen, graph: Graph, cue: Callable[[str], Cue]) -> Iterator[Probe
     for place, number in zip(places[used].tolist(), which[used].tolist(), strict=True):
         by_question.setdefault(int(asked[number]), set()).add(graph.id(int(graph.edges["dst"][place])))
     rows = sorted(by_question)[-PROBES:]
-    for node in pen.reader(graph)(np.array(rows, np.intp)):
+    for node in reversed(pen.reader(graph)(np.array(rows, np.intp))):
         row = graph.row(node.id)
         if row is not None:
             yield Probe(cue(node.text), frozenset(by_question[row]))

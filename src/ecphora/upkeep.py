@@ -49,6 +49,9 @@ def consolidate(desk: Desk, *, dry_run: bool, seconds: float | None, tokens: int
             f"instead of {found.before:.1%}; nothing was written"
         )
         return
+    if not found.wrote and found.left:
+        desk.say(f"no time to write anything: {found.left:,} new memories are left; give it more seconds")
+        return
     if not found.wrote:
         desk.say("nothing is new")
         return

@@ -167,9 +167,10 @@ def test_texts_told_without_a_time_in_one_go_do_not_replace_each_other(memory: M
 
 
 def test_a_night_stops_in_time_and_goes_on_the_next(memory: Memory) -> None:
-    memory.remember([Episode(f"Note {n} of the log.", f"n{n}") for n in range(2 * SMALL + 5)])
-    left = [memory.consolidate(seconds=1e-9).left for _ in range(3)]
-    assert left == [SMALL + 5, 5, 0]
+    memory.remember([Episode(f"Note {n} of the log.", f"n{n}") for n in range(SMALL + 5)])
+    left = [memory.consolidate(seconds=1e-9).left for _ in range(2)]
+    assert left == [SMALL + 4, SMALL + 3]
+    assert memory.consolidate(seconds=100).left == 0
     assert len(memory.batches()) == 3
 
 

@@ -12,13 +12,13 @@ from hashlib import blake2b
 from ..graph import Graph
 from ..language.values import Sort
 from ..model import Edge, Kind, Link, Node, NodeId, Rows
-from ..ports import Reader
+from ..ports import Left, Reader
 from .authority import may_end
 from .comparing import Judge
 from .correspondence import Embed, Side, matter
 from .heard import Heard
 from .matter import Matter
-from .rivals import Rival, Rivals, Score
+from .rivals import Rival, Rivals, Score, portions
 from .succession import Told, Verdict
 
 NOTHING = Matter()
@@ -29,10 +29,14 @@ CLAIM = "claim:"
 
 @dataclass(frozen=True, slots=True)
 class Claims:
-    """What is to be written: claims, each with the memory it was drawn from, and and which is against which."""
+    """What is to be written: claims, each with the memory it was drawn from, and and which is against which.
+
+    ``seen`` memories, the first ones, were worked on.
+    """
 
     nodes: dict[NodeId, Node] = field(default_factory=dict)
     edges: dict[Edge, None] = field(default_factory=dict)
+    seen: int = 0
 
 
 class Claiming:
@@ -53,16 +57,25 @@ class Claiming:
         self._heard = Heard(graph, read)
         self._judge, self._score, self._embed = judge, score, embed
 
-    def of(self, rows: Rows) -> Claims:
-        """The claims of some rows that matter to another claim, and those other ones."""
-        found, heard = Claims(), self._heard
-        rivals = Rivals(heard, int(rows[0]) if len(rows) else 0, self._judge, self._score)
-        heard.fetch(rows.tolist())
-        rivals.read(rows)
-        for row in rows.tolist():
-            for place, told in enumerate(heard.told(row)):
-                self._add(found, row, place, told, rivals.of(row, place))
-        return found
+    def of(self, rows: Rows, *, piece: Rows | None = None, left: Left | None = None) -> Claims:
+        """The claims of some rows that matter to another claim, and those other ones.
+
+        ``left`` bounds the time: if it runs out, the last rows are not worked on; the first one always is. ``piece``
+        are the rows that were new together with these, of which the first may have been worked on before.
+        """
+        found, heard, seen = Claims(), self._heard, 0
+        piece = rows if piece is None else piece
+        rivals = Rivals(heard, int(piece[0]) if len(piece) else 0, self._judge, self._score)
+        for some, share in portions(rows, len(piece), left):
+            heard.fetch(some.tolist())
+            rivals.read(some, share, left)
+            for row in some.tolist():
+                if seen and left is not None and left() <= 0:
+                    return replace(found, seen=seen)
+                for place, told in enumerate(heard.told(row)):
+                    self._add(found, row, place, told, rivals.of(row, place))
+                seen += 1
+        return replace(found, seen=seen)
 
     def _add(self, found: Claims, row: int, place: int, told: Told, rivals: list[Rival]) -> None:
         for rival in rivals:

@@ -15,7 +15,7 @@ import numpy as np
 from ..graph import LINKS, Graph, seconds
 from ..language.tokens import tokens
 from ..model import Edge, Link, Mask, Node, Rows, Vector, Vectors
-from ..ports import Reader
+from ..ports import Left, Reader
 from . import clusters, importance, standing, synthesis, telling
 from .clusters import Clustering
 from .oracle import costs, insight_id, insight_of, quoted
@@ -59,11 +59,15 @@ class Drawing:
 
 @dataclass(frozen=True, slots=True)
 class Drawn:
-    """Insights and the edges to their sources; ``refused`` texts of a language model were not used."""
+    """Insights and the edges to their sources; ``refused`` texts of a language model were not used.
+
+    ``whole`` says that none is missing because the time ran out.
+    """
 
     nodes: tuple[Node, ...] = ()
     edges: tuple[Edge, ...] = ()
     refused: int = 0
+    whole: bool = True
 
 
 def drawn(
@@ -74,10 +78,13 @@ def drawn(
     write: Writer | None = None,
     *,
     how: Drawing | None = None,
+    left: Left | None = None,
 ) -> Drawn:
     """The insights that some new memories complete, and those over insights of which no higher one tells.
 
     Costs what is new times what there is. Deterministic but for the texts of ``write``; an id follows from the sources.
+    ``left`` bounds the time: if it runs out, the last ones are missing, never the first. The same call finds them once
+    the others are written.
     """
     ground = _Ground(graph, how or Drawing(), now)
     found = list(_found(ground, new))
@@ -94,6 +101,8 @@ def drawn(
         id_ = insight_id(node.id for node in sources)
         if graph.row(id_) is not None or id_ in graph.barred:
             continue
+        if nodes and left is not None and left() <= 0:
+            return Drawn(tuple(nodes), tuple(edges), refused, whole=False)
         text, no = _text(ground, one.leaves, sources, leaves, write)
         refused += no
         nodes.append(insight_of(text, sources, now, one.level))

@@ -5,6 +5,8 @@ With a judge, what is alike passes a gate and is read closely; without one, the 
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
+from math import ceil
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,10 +15,12 @@ from ..language.claim_words import FIELD_STEMS
 from ..language.claims import Form, program
 from ..language.values import Sort
 from ..language.words import english, hashed
-from ..model import Rows, Scores
+from ..model import Rows, Scores, Vectors
+from ..ports import Left
 from . import choose
 from .comparing import MANY, Judge, nearest, passage, shown, signs
 from .heard import Heard
+from .pace import paced
 from .succession import MEASURES, NEAR, Told, Verdict, contradicts, paired, replaces, says_otherwise
 
 Score = Callable[[Sequence[tuple[str, str]]], NDArray[np.float64]]
@@ -37,6 +41,9 @@ MOST = 5
 """Earlier claims that one statement may replace: a fact is seldom told more often before it changes."""
 EACH, AT_LEAST = 0.4, 200
 """Pairs that are read closely: so many for each new memory, or so many in all."""
+AT_ONCE, GROUP = 16, 8
+"""Where time is limited: the most pairs that are read, and memories that are worked on, between two looks at the clock.
+"""
 NOTHING: Mapping[int, Iterable[int]] = {}
 BLOCK = 512
 """New memories whose cosines with all others are taken at once."""
@@ -117,18 +124,21 @@ class Rivals:
 
     # ---- by a close reading
 
-    def read(self, rows: Rows) -> None:
-        """Read new memories closely beside what the gate or the rules let through, and keep what each replaces."""
+    def read(self, rows: Rows, share: int, left: Left | None = None) -> None:
+        """Read new memories closely beside what the gate or the rules let through, and keep what each replaces.
+
+        Of the pairs that the gate lets through, the ``share`` that promise most. If the time runs out, the last of them
+        are not read.
+        """
         if self._judge is None or self._score is None:
             return
         valued = {row: list(self._valued(row)) for row in rows[self._heard.speaking[rows]].tolist()}
         pairs = sorted(self.promising(rows, self._judge, valued), key=lambda pair: -pair.promise)
-        share = max(AT_LEAST, round(EACH * len(rows)))
         wanted = [pair for place, pair in enumerate(pairs) if place < share or pair.other in valued[pair.row]]
         fair = [one for one in map(self.faced, wanted) if one is not None]
         found: dict[tuple[int, int], list[Rival]] = {}
         new = set(rows.tolist())
-        for one, reading in zip(fair, self._score([one.texts for one in fair]).tolist(), strict=True):
+        for one, reading in zip(fair, _readings(fair, self._score, left), strict=False):  # out of time: fewer
             sure = self._judge.sure({**one.signs, "reading": reading})
             agreed = one.rule is not None and one.rule.sure >= PLAIN
             plain = one.rule is not None and _plain(one.rule) and reading > DOUBTED
@@ -258,8 +268,7 @@ class Rivals:
         """The memories that mean most the same as each of some, or those of its speaker ``alone``."""
         graph = self.graph
         places, vectors, speakers = graph.vector_places, graph.vectors.view, graph.nodes["speakers"]
-        held = np.flatnonzero(self._heard.speaking & (places >= 0))
-        matrix = vectors[places[held]]
+        held, matrix = self._held
         for start in range(0, len(rows), BLOCK):
             block = rows[start : start + BLOCK]
             cosines: Scores = np.round(vectors[places[block]] @ matrix.T, 5)  # equal texts are equal in any block
@@ -269,11 +278,35 @@ class Rivals:
                     among &= speakers[held] == speakers[row]
                 yield [] if places[row] < 0 else held[choose.best(cosine, among, LIKEST)].tolist()
 
+    @cached_property
+    def _held(self) -> tuple[Rows, Vectors]:
+        """The rows that speak and have a vector, with their vectors."""
+        places = self.graph.vector_places
+        held = np.flatnonzero(self._heard.speaking & (places >= 0))
+        return held, self.graph.vectors.view[places[held]]
+
     def _cosine(self, row: int, other: int) -> float:
         places, vectors = self.graph.vector_places, self.graph.vectors.view
         if places[row] < 0 or places[other] < 0:
             return 0.0
         return float(np.einsum("i,i->", vectors[places[row]], vectors[places[other]]))
+
+
+def portions(rows: Rows, pending: int, left: Left | None) -> Iterator[tuple[Rows, int]]:
+    """Some new memories in portions to be read one after the other, each with its share of the close readings.
+
+    In a limited time the shares are those of a piece of ``pending`` memories, of which they are a part.
+    """
+    each = max(AT_LEAST / max(1, pending), EACH)
+    for place in paced(len(rows), GROUP, left):
+        some = rows[place]
+        yield some, max(AT_LEAST, round(EACH * len(some))) if left is None else ceil(each * len(some))
+
+
+def _readings(faced: Sequence[Faced], score: Score, left: Left | None) -> list[float]:
+    """What the cross-encoder says of some pairs, or of the first of them if the time runs out."""
+    texts = [one.texts for one in faced]
+    return [float(reading) for place in paced(len(texts), AT_ONCE, left) for reading in score(texts[place])]
 
 
 def _plain(rule: Verdict) -> bool:

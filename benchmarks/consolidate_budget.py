@@ -1,0 +1,105 @@
+"""Whether consolidation keeps its budget while others write: ten calls of ``seconds`` beside four writers.
+
+``python benchmarks/consolidate_budget.py [--turns 3000] [--seconds 2] [--calls 10] [--writers 4] [--processes]``
+
+The turns are those of ``speed.py``. The writers, threads or else processes, each with a memory of its own on the same
+file, remember one turn after the other all the time. ``wall`` is how long a call took, ``looked at`` how many memories
+it has worked on, ``left`` what was still new after it. A call must take at most ``seconds`` + 1.
+"""
+
+import argparse
+import os
+import tempfile
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from multiprocessing import get_context
+from pathlib import Path
+from queue import Queue
+from threading import Event, Thread
+from time import perf_counter
+from typing import Any
+
+from speed import invented
+
+from ecphora import Memory
+
+
+def write(path: Path, writer: int, stop: Any, told: Callable[[int], None]) -> None:
+    """Remember one turn after the other until told to stop; tell of the first, and in the end how many these were."""
+    turns, count = invented(1_000), 0
+    with Memory(path) as memory:
+        while not stop.is_set():
+            turn = turns[count % len(turns)]
+            session = f"w{writer}/{turn.session}"
+            memory.remember(replace(turn, text=f"{turn.text} by {writer}, {count}", session=session))
+            count += 1
+            if count == 1:
+                told(0)
+    told(count)
+
+
+def in_process(path: Path, writer: int, stop: Any, told: Any) -> None:
+    write(path, writer, stop, told.put)
+
+
+@contextmanager
+def writing(path: Path, writers: int, *, processes: bool) -> Iterator[None]:
+    """Have some writers write, from when each has begun, and print how much that was."""
+    context = get_context("spawn")
+    told: Any = context.Queue() if processes else Queue()
+    stop: Any = context.Event() if processes else Event()
+    workers: list[Any] = [
+        context.Process(target=in_process, args=(path, writer, stop, told))
+        if processes
+        else Thread(target=write, args=(path, writer, stop, told.put))
+        for writer in range(writers)
+    ]
+    for worker in workers:
+        worker.start()
+    for _ in workers:
+        told.get()
+    started = perf_counter()
+    try:
+        yield
+    finally:
+        spent = perf_counter() - started
+        stop.set()
+        counts = [told.get() for _ in workers]
+        for worker in workers:
+            worker.join()
+        print(f"meanwhile {writers} writers remembered {sum(counts):,} turns in {spent:.1f} s")
+
+
+def main() -> None:
+    options = argparse.ArgumentParser(description=__doc__)
+    options.add_argument("--turns", type=int, default=3_000)
+    options.add_argument("--seconds", type=float, default=2.0)
+    options.add_argument("--calls", type=int, default=10)
+    options.add_argument("--writers", type=int, default=4)
+    options.add_argument("--processes", action="store_true", help="writers as processes instead of threads")
+    given = options.parse_args()
+    kind = "processes" if given.processes else "threads"
+    print(f"{given.turns:,} turns, {given.writers} {kind} beside, {os.cpu_count()} cores, seconds={given.seconds:g}")
+    with tempfile.TemporaryDirectory() as folder, Memory(Path(folder) / "m.db") as memory:
+        memory.remember(invented(given.turns))
+        for question in ("Where does Ines live now?", "Which instruments does Wil play?"):
+            found = memory.recall(question)
+            memory.feedback(found, [found[0].id])
+        longest = 0.0
+        with writing(Path(folder) / "m.db", given.writers, processes=given.processes):
+            print(f"{'call':>4} {'wall':>7} {'looked at':>10} {'left':>7}  wrote")
+            for call in range(1, given.calls + 1):
+                started = perf_counter()
+                done = memory.consolidate(seconds=given.seconds)
+                wall = perf_counter() - started
+                longest = max(longest, wall)
+                wrote = ", ".join(f"{n} {name}" for name, n in done.wrote.items() if n and name != "memories")
+                print(
+                    f"{call:>4} {wall:>6.2f}s {done.wrote.get('memories', 0):>10,} {done.left:>7,}  {wrote}", flush=True
+                )
+        print(f"longest {longest:.2f} s")
+
+
+if __name__ == "__main__":
+    main()
