@@ -64,6 +64,7 @@ if TYPE_CHECKING:
         Why,
     )
     from .reembedding import reembed
+    from .resegmentation import resegment
     from .sleeping import Consolidated, Trigger
     from .stores.sqlite import SQLite
 
@@ -130,6 +131,7 @@ _HOMES = {
     "WhyNot": "explain",
     "WrongVector": "errors",
     "reembed": "reembedding",
+    "resegment": "resegmentation",
 }
 
 __all__ = [  # noqa: RUF022  # plainly sorted
@@ -193,6 +195,7 @@ __all__ = [  # noqa: RUF022  # plainly sorted
     "WhyNot",
     "WrongVector",
     "reembed",
+    "resegment",
 ]
 
 

@@ -4,7 +4,7 @@ import os
 import sys
 import tempfile
 from collections.abc import Sequence
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -413,22 +413,39 @@ def _lines(file: str) -> Any:
 
 
 @main.command()
+@click.option(
+    "--resegment", is_flag=True, help="Cut long texts anew, as they are cut today; without --embedder only that."
+)
 @shared
-def reembed(desk: Desk) -> None:
-    """Change a scope over to another embedding model, given by --embedder."""
-    from . import reembedding
+def reembed(desk: Desk, *, resegment: bool) -> None:
+    """Change a scope over to another embedding model, given by --embedder; with --resegment cut long texts anew."""
+    from . import reembedding, resegmentation
+    from .stores.sqlite import SQLite
     from .terminal import progress
 
     settings = desk.settings
-    if settings.embedder is None:
+    if settings.embedder is None and not resegment:
         raise click.UsageError("say which model to change over to, with --embedder")
     path = desk.check_there()
-    with progress(desk.err, "embedding", shown=desk.watched) as told:
-        count = reembedding.reembed(path, scope=settings.scope, embedder=settings.make_embedder(), progress=told)
+    found: dict[str, int] = {}
+    if settings.embedder is not None:
+        with progress(desk.err, "embedding", shown=desk.watched) as told:
+            found["reembedded"] = reembedding.reembed(
+                path, scope=settings.scope, embedder=settings.make_embedder(), progress=told
+            )
+    if resegment:
+        with progress(desk.err, "cutting", shown=desk.watched) as told:
+            with closing(SQLite(path)) as store:
+                stored = next((info.embedder for info in store.scopes() if info.name == settings.scope), None)
+            embedder = settings.make_embedder(stored)
+            found["resegmented"] = resegmentation.resegment(
+                path, scope=settings.scope, embedder=embedder, progress=told
+            )
     if desk.as_json:
-        desk.json({"reembedded": count})
+        desk.json(found)
     else:
-        desk.say(f"{count:,} memories embedded anew")
+        said = {"reembedded": "memories embedded anew", "resegmented": "memories got other pieces"}
+        desk.say("; ".join(f"{count:,} {said[name]}" for name, count in found.items()))
 
 
 # ---- doctor, demo, bench

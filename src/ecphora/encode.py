@@ -50,6 +50,8 @@ INSIGHT = "insight:"
 """How the ids of insights begin; no episode's id may."""
 TERMS = 24
 """A question of more words is a text, of which single words say little."""
+MARKDOWN = (".md", ".markdown")
+"""How the sources and titles of texts end that are Markdown; others are where they look so."""
 QUESTION = "question:"
 """How the ids of questions begin; no episode's id may."""
 
@@ -98,13 +100,32 @@ def draft(episode: Episode, now: datetime) -> Draft:
 
 def pieces(whole: Node) -> tuple[Node, ...]:
     """Cut a node with a long text into nodes that an embedder can read whole."""
-    parts = segments(whole.text)
+    is_markdown = any((name or "").lower().endswith(MARKDOWN) for name in (whole.source, whole.title))
+    parts = segments(whole.text, markdown=is_markdown or None)
     if len(parts) == 1:
         return (whole,)
     return tuple(
-        replace(whole, id=f"{whole.id}#{place}", text=part, document=whole.id, position=place)
+        replace(
+            whole,
+            id=f"{whole.id}#{place}",
+            text=part.text,
+            document=whole.id,
+            position=place,
+            start=part.start,
+            heading=part.heading,
+        )
         for place, part in enumerate(parts, 1)
     )
+
+
+def placed(nodes: Sequence[Node]) -> list[Node]:
+    """The same nodes; each piece of a text with where it starts, as follows from the pieces before it."""
+    starts: dict[NodeId, int] = {}
+    ends: dict[NodeId, int] = {}
+    for node in sorted((node for node in nodes if node.document is not None), key=lambda node: node.position):
+        starts[node.id] = ends.get(str(node.document), 0)
+        ends[str(node.document)] = starts[node.id] + len(node.text)
+    return [replace(node, start=starts[node.id]) if starts.get(node.id) else node for node in nodes]
 
 
 def joined(nodes: Sequence[Node]) -> Node:
@@ -112,7 +133,8 @@ def joined(nodes: Sequence[Node]) -> Node:
     first = nodes[0]
     if first.document is None:
         return first
-    return replace(first, id=first.document, text="".join(node.text for node in nodes), document=None, position=0)
+    text = "".join(node.text for node in nodes)
+    return replace(first, id=first.document, text=text, document=None, position=0, start=0, heading=None)
 
 
 def rows_of(graph: Graph, node: NodeId) -> list[NodeId]:
@@ -151,8 +173,8 @@ def collision(draft_: Draft) -> IdCollision:
 
 
 def spoken(node: Node) -> str:
-    """A node's text as it is read and embedded: with who said it and what it is about."""
-    text = node.text if node.title is None else f"{node.title}\n{node.text}"
+    """A node's text as it is read and embedded: with who said it, what it is about, and under which headings."""
+    text = "\n".join(part for part in (node.title, node.heading, node.text) if part is not None)
     return text if node.speaker is None else f"{node.speaker}: {text}"
 
 

@@ -133,7 +133,8 @@ class Node(ShortRepr):
     ``happened_at`` is event time, ``recorded_at`` the time of writing, ``valid_from`` and ``valid_to`` bound the time
     for which the text holds (``None``: open). ``seq`` counts insertions and accesses of a scope; the store gives it
     out, 0 means not yet stored. A long text is stored as several nodes that share a ``document`` and count
-    ``position`` up; joined in that order they are the text again.
+    ``position`` up; joined in that order they are the text again. Such a piece begins at the character ``start`` of
+    the text, and stands there under ``heading``: "Guide > Timers", None where it stands under none.
     """
 
     id: NodeId
@@ -147,6 +148,8 @@ class Node(ShortRepr):
     source: str | None = None
     document: NodeId | None = None
     position: int = 0
+    start: int = 0
+    heading: str | None = None
     valid_from: datetime | None = None
     valid_to: datetime | None = None
     trust: float = 1.0
@@ -155,7 +158,7 @@ class Node(ShortRepr):
 
     def to_dict(self) -> dict[str, Any]:
         """The node as JSON values: every field that means something outside the store."""
-        plain = ("id", "text", "speaker", "session", "title", "source", "document")
+        plain = ("id", "text", "speaker", "session", "title", "source", "document", "start", "heading")
         times = ("happened_at", "recorded_at", "valid_from", "valid_to")
         return {
             **{name: getattr(self, name) for name in plain},

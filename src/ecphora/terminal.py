@@ -159,6 +159,8 @@ def _said(
     rows.add_column(overflow="fold")
     if hit.node.title:
         rows.add_row(Text(line(hit.node.title), style="italic"))
+    if hit.node.heading:
+        rows.add_row(Text(line(hit.node.heading), style="italic"))
     rows.add_row(_shortened(hit.text, lines * max(20, width)))
     if hit.standing is not None:
         rows.add_row(Text(stands(hit.standing, naming), style="yellow"))

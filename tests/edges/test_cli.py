@@ -12,9 +12,11 @@ import click
 import pytest
 from click.testing import CliRunner, Result
 
+from ecphora import encode
 from ecphora.cli import main
 from ecphora.conversation import ask, chat
 from ecphora.errors import EcphoraError, InvalidInput, UnknownName
+from ecphora.language.segments import Segment
 from ecphora.settings import Settings, load
 from ecphora.upkeep import TENDING
 
@@ -339,6 +341,23 @@ def test_reembed_changes_the_model(monkeypatch: pytest.MonkeyPatch) -> None:
     assert answer("scopes")[0]["embedder"] == "hashing/32"
     assert answer("recall", "Porto")["hits"][0]["id"] == "a"
     assert ecphora("reembed").exit_code == 2
+
+
+@pytest.mark.usefixtures("told")
+def test_reembed_cuts_long_texts_anew(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    text = "# Lock\n\n" + "It rains. " * 90 + "\n\n## Ropes\n\n" + "Bring one. " * 80
+    (tmp_path / "manual.md").write_text(text, encoding="utf-8")
+    with monkeypatch.context() as patch:
+        patch.setattr(encode, "segments", lambda text, **_: (Segment(0, text[:700]), Segment(700, text[700:])))
+        answer("remember", "--file", str(tmp_path / "manual.md"))
+    monkeypatch.delenv("ECPHORA_EMBEDDER")  # the scope's own is taken
+    assert answer("reembed", "--resegment") == {"resegmented": 1}
+    hit = answer("recall", "ropes")["hits"][0]
+    assert (hit["heading"], text[hit["start"] :][: len(hit["text"])]) == ("Lock > Ropes", hit["text"])
+    assert "Lock > Ropes" in ecphora("recall", "ropes").stdout
+    assert "0 memories got other pieces" in ecphora("reembed", "--resegment").stdout
+    both = answer("reembed", "--resegment", "--embedder", "hashing:32")
+    assert (both["reembedded"] > 3, both["resegmented"]) == (True, 0)
 
 
 @pytest.mark.usefixtures("told")

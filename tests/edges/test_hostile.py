@@ -64,6 +64,7 @@ COMMANDS: dict[str, list[str]] = {
     "archive": ["archive", OLD],
     "export": ["export"],
     "reembed": ["reembed", "--embedder", "hashing:32"],
+    "resegment": ["reembed", "--resegment"],
     "wrong option": ["recall", "x", f"--none{DIRT}"],
     "wrong value": ["recall", "x", "--limit", f"1{DIRT}"],
     "wrong argument": ["scopes", f"more{DIRT}"],

@@ -206,6 +206,7 @@ OPEN: dict[str, tuple[Callable[..., object], dict[str, Any]]] = {
     "load": (learn.load, {"path": "net.json"}),
     "logged": (learn.logged, {}),
     "reembed": (ecphora.reembed, {"path": "memory.db", "embedder": Hashing(16)}),
+    "resegment": (ecphora.resegment, {"path": "memory.db", "embedder": Hashing(16)}),
     "save": (learn.save, {"net": NET, "path": "net.json", "provenance": learn.Provenance("hashing/16", 16, "", "")}),
 }
 """What can be made or called, and what that needs to be right but for one parameter."""

@@ -293,7 +293,8 @@ def older(path: Path, rows: Sequence[tuple[int, int, int, str, str, float]], mor
         store.commit("s", sample_change(sample_node("a"), sample_node("b")))
     with closing(apsw.Connection(str(path))) as db:
         for statement in (
-            "DROP TABLE access", *(f"ALTER TABLE scope DROP COLUMN {name}" for name in NEW), before_0004()
+            "DROP TABLE access", *(f"ALTER TABLE scope DROP COLUMN {name}" for name in NEW), before_0004(),
+            *(f"ALTER TABLE node DROP COLUMN {name}" for name in ("start", "heading")),
         ):  # fmt: skip
             db.execute(statement).fetchall()
         db.executemany(OLD, rows)

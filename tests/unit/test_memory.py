@@ -4,9 +4,11 @@ import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
+from textwrap import fill
 
 import pytest
 
+from ecphora import encode
 from ecphora.embedders.hashing import Hashing
 from ecphora.errors import EmbedderMismatch, IdCollision, InvalidInput, StoreClosed, UnknownName
 from ecphora.graph import LINKS, TOUCHES
@@ -443,6 +445,50 @@ def test_questions_are_embedded_anew_as_cues(tmp_path: Path) -> None:
         graph, (asked,) = memory.graph(), Hashing(32).embed(["asked: the river"])
         assert graph.vectors.view[graph.vector_places[graph.row(id_)]] == pytest.approx(asked, abs=1e-3)
         assert memory.recall("the river")[0].id == "river"
+
+
+# ---- documents
+
+FIRST = "The heron that nested below the old bridge returned in April when nobody at the lock expected to see it again"
+KEEPER = "The keeper counts barges and writes each of them down in a large green book that his mother gave him. "
+MANUAL = (
+    "# Lock manual\n\n"
+    + fill(KEEPER * 7 + "Barges pay by their weight, and boats that carry nobody pay half. ", 72)
+    + "\n\n"
+    + fill(f"{FIRST}, so the keeper was told to leave the nest alone. " + KEEPER * 3, 72)
+    + "\n\n## Ropes\n\n"
+    + "\n\n".join([fill("Bring one that is as long as the lock is deep, and dry it each night. " * 9, 72)] * 2)
+    + "\n\n## Lamps\n\n"
+    + "\n\n".join([fill("Fill them before it is dark, and trim the wick with the small knife. " * 9, 72)] * 2)
+)
+
+
+@pytest.mark.parametrize("end", ["\n", "\r\n"])
+def test_the_first_sentence_of_a_wrapped_paragraph_is_found_whole(memory: Memory, end: str) -> None:
+    memory.remember(MANUAL.replace("\n", end), source="manual.md")
+    best = memory.recall("When did the heron return to its nest below the old bridge?")[0]
+    assert FIRST in " ".join(best.text.split())
+    assert best.node.heading == "Lock manual"
+
+
+def test_a_question_that_names_a_heading_finds_what_stands_under_it(memory: Memory) -> None:
+    memory.remember(MANUAL, title="Manual.MD")
+    for name in ("Ropes", "Lamps"):
+        assert memory.recall(f"{name}?")[0].node.heading == f"Lock manual > {name}"
+        found = memory.recall(f"{name}?", strategy="bm25")
+        assert len(found) == 2
+        assert {hit.node.heading for hit in found} == {f"Lock manual > {name}"}
+        assert any(name not in hit.text for hit in found)
+        told = found[1].to_dict()
+        assert MANUAL[told["start"] : told["start"] + len(told["text"])] == told["text"]
+        assert told["heading"] == f"Lock manual > {name}"
+
+
+def test_a_short_markdown_text_is_one_memory_as_it_was(memory: Memory) -> None:
+    made = memory.remember("# Lock\n\n## Ropes\n\nBring one.", source="lock.md")
+    (hit,) = memory.recall("ropes")
+    assert (hit.id, hit.node.document, hit.node.heading, hit.node.start) == (made.id, None, None, 0)
+    assert encode.spoken(hit.node) == "# Lock\n\n## Ropes\n\nBring one."
 
 
 # ---- strategies, scopes, handles

@@ -2,7 +2,8 @@
 
 The first line is a header; then one line each for nodes in their order, edges, ends of validity, accesses, what was
 forgotten on purpose, and, if asked for, vectors. Fields at their default are left out. Numbers given out by a store
-(``seq``, revisions) stay behind: the order of the lines says the same; the count of an access, ``nth``, goes along.
+(``seq``, revisions) stay behind: the order of the lines says the same, and that of its pieces where in a text each
+begins; the count of an access, ``nth``, goes along.
 Ends stand in the order of their nodes.
 
 An import commits portion by portion, each whole (:mod:`.portions`): broken off at any instant, what is there is sound,
@@ -90,7 +91,7 @@ def write(store: Store, scope: str, out: TextIO, *, now: datetime, vectors: bool
     }
     records: Iterable[Mapping[str, Any]] = chain(
         [header],
-        ({"node": _plain(node, "seq")} for node in change.nodes),
+        ({"node": _plain(node, "seq", "start")} for node in change.nodes),
         ({"edge": _plain(edge)} for edge in change.edges),
         ({"superseded": _plain(end)} for end in ends),
         ({"access": _plain(access, "seq")} for access in change.accesses),

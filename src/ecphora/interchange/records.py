@@ -27,7 +27,7 @@ from ..model import (
     Vector,
 )
 from ..stages.claiming import CLAIM
-from ..validate import check_name, check_number
+from ..validate import check_name, check_number, check_optional_name
 
 T = TypeVar("T")
 Record = dict[str, Any]
@@ -70,6 +70,7 @@ def parsed(lines: Iterable[str], version: int) -> Contents:
             raise InvalidRecord(f"line {number}: {error}") from error
     if not headed:
         raise InvalidRecord('the file is empty; an export begins with a line {"ecphora": 1, ...}')
+    contents.nodes = encode.placed(contents.nodes)
     return contents
 
 
@@ -122,6 +123,7 @@ def _node(item: Record, contents: Contents, number: int) -> None:
         source=taken.maybe_text("source"),
         document=document,
         position=int(taken.number("position", 0.0)),
+        heading=taken.maybe_text("heading"),
         valid_from=taken.maybe_time("valid_from"),
         valid_to=taken.maybe_time("valid_to"),
         trust=taken.number("trust", 1.0),
@@ -143,6 +145,7 @@ def _node(item: Record, contents: Contents, number: int) -> None:
     names = (node.speaker, node.session, None, node.title, node.source, node.metadata, node.trust)
     encode.draft(Episode(text, None if kind in made else id_, *names), _LONG_AGO)
     check_name("id", id_)
+    check_optional_name("heading", node.heading)
     if document is not None:
         check_name("document", document)
     if id_ in contents.lines:

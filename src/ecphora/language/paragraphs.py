@@ -5,7 +5,7 @@ from itertools import pairwise
 
 from .scripts import UNSPACED
 
-_ITEM = re.compile(r"\s*(?:[-*+•>|#]|\d{1,9}[.)])(?:\s|$)")
+ITEM = re.compile(r"\s*(?:[-*+•>|#]|\d{1,9}[.)])(?:\s|$)")
 """The beginning of a list's item, a heading, a quotation or a table's row: such a line continues nothing."""
 _HEADING = re.compile(r"\s*#{1,6}\s")
 _HANGUL = "\uac00-\ud7af"
@@ -28,7 +28,7 @@ def _joined(lines: list[str]) -> str:
     """Lines with their wrapping undone."""
     kept = [[lines[0].strip()]]
     for before, line in pairwise(lines):
-        if _ITEM.match(line) or _HEADING.match(before):
+        if ITEM.match(line) or _HEADING.match(before):
             kept.append([line])
         else:
             kept[-1].append(line.strip())

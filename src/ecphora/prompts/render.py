@@ -50,6 +50,7 @@ def memory(node: Node, standing: Standing | None = None) -> str:
         "speaker": _cut(node.speaker),
         "source": _cut(node.source),
         "about": _cut(node.title),
+        "heading": _cut(node.heading),
         "held": ", ".join(held),
         "contradicted-by": " and ".join(map(shown_id, against)),
     }

@@ -16,7 +16,7 @@ Row = tuple[SqlValue, ...]
 
 NODE = (
     "seq", "id", "kind", "text", "happened_at", "recorded_at", "speaker", "session", "title", "source", "document",
-    "position", "valid_from", "valid_to", "trust", "metadata",
+    "position", "start", "heading", "valid_from", "valid_to", "trust", "metadata",
 )  # fmt: skip
 """The columns of a node, in the order of :func:`node_row` and :func:`node`."""
 _KINDS: Mapping[SqlValue, Kind] = {kind.value: kind for kind in Kind}
@@ -34,7 +34,7 @@ def node_row(node: Node, seq: int) -> Row:
     """A node as values of the columns ``NODE``."""
     return (
         seq, node.id, node.kind.value, node.text, node.happened_at.isoformat(), node.recorded_at.isoformat(),
-        node.speaker, node.session, node.title, node.source, node.document, node.position,
+        node.speaker, node.session, node.title, node.source, node.document, node.position, node.start, node.heading,
         time_text(node.valid_from), time_text(node.valid_to), float(node.trust),
         json.dumps(node.metadata, ensure_ascii=False, sort_keys=True) if node.metadata else None,
     )  # fmt: skip
@@ -46,12 +46,12 @@ def node(row: Sequence[Any]) -> Node:
     Raises ``ValueError`` that names the node and the column for a time, kind or metadata that cannot be read.
     """
     (seq, id_, kind, text, happened_at, recorded_at, speaker, session, title, source, document,
-     position, valid_from, valid_to, trust, metadata, *_) = row  # fmt: skip
+     position, start, heading, valid_from, valid_to, trust, metadata, *_) = row  # fmt: skip
     parse = datetime.fromisoformat
     try:
         return Node(  # by position: a tenth of the time to open a memory is spent here
             id_, _KINDS[kind], text, parse(happened_at), parse(recorded_at), speaker, session, title, source, document,
-            position, None if valid_from is None else parse(valid_from),
+            position, start, heading, None if valid_from is None else parse(valid_from),
             None if valid_to is None else parse(valid_to), trust,
             json.loads(metadata) if metadata else {}, seq,
         )  # fmt: skip

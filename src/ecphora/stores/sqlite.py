@@ -17,6 +17,7 @@ from typing import Any
 import apsw
 
 from ..errors import (
+    StaleChange,
     StoreBusy,
     StoreClosed,
     StoreDamaged,
@@ -49,6 +50,7 @@ from .backup import check_target, copy
 from .commit import ALL_COLUMNS, KEPT, SLACK, Commit, Scope, made
 from .commit import scope as scope_of
 from .open_files import OpenFiles, identity
+from .resegment import NewPieces, Resegmentation
 from .rows import Row, SqlValue
 from .translate import translated
 
@@ -124,9 +126,7 @@ class SQLite:
     def commit(self, scope: str, change: Change, /) -> Change:
         """Write all of a change or nothing; return it as every reader will see it."""
         if self.read_only:
-            raise StoreReadOnly(
-                f"{self.path} may not be written; give its owner write access, to its folder too, or copy it"
-            )
+            raise self._not_writable()
         # That something was recalled must survive a crash of the process, not of the machine: no wait for the disk.
         marked = any(access.touch in MARKING for access in change.accesses)
         durable = marked or change != Change(accesses=change.accesses, whole_log=change.whole_log)
@@ -228,6 +228,36 @@ class SQLite:
             if target is None or target.embedder in {None, model}:
                 return []
             return [str(id_) for (id_,) in db.execute(query, (target.key, target.embedder, model, limit))]
+
+    def documents(self, scope: str, /) -> Mapping[NodeId, Sequence[NodeId]]:
+        """The ids of the pieces of every text that is stored in pieces, by the text's id, in their order."""
+        query = (
+            "SELECT document, id FROM node WHERE scope = ? AND document IS NOT NULL ORDER BY document, position, seq"
+        )
+        found: dict[NodeId, list[NodeId]] = {}
+        with self._transaction("DEFERRED") as db:
+            target = scope_of(db, scope)
+            for document, piece in db.execute(query, (target.key,)) if target else ():
+                found.setdefault(str(document), []).append(str(piece))
+        return found
+
+    def resegment(self, scope: str, texts: Sequence[NewPieces], /) -> None:
+        """Put other pieces in the place of those that some texts are stored in: of all of them, or of none.
+
+        Raises ``StaleChange`` if any of them is not stored any more as it was read.
+        """
+        if self.read_only:
+            raise self._not_writable()
+        with self._transaction("IMMEDIATE") as db:
+            target = scope_of(db, scope)
+            if target is None:
+                raise StaleChange(f"there is no scope {scope!r} any more")
+            Resegmentation(db, target).write(texts)
+
+    def _not_writable(self) -> StoreReadOnly:
+        return StoreReadOnly(
+            f"{self.path} may not be written; give its owner write access, to its folder too, or copy it"
+        )
 
     def backup(self, path: str | Path, /, *, overwrite: bool = False, progress: Progress | None = None) -> Backup:
         """Copy the file as it stands to a path, verified, while this and other processes go on using it.
@@ -417,6 +447,7 @@ def _prepare(db: apsw.Connection, wait: int) -> None:
     migrations = _migrations()
     if int(db.pragma("user_version")) >= len(migrations):
         return
+    db.create_scalar_function("characters", _characters, 1, deterministic=True)  # for the migrations alone
     db.execute("BEGIN IMMEDIATE")  # of several processes that open a new file, one finds work to do
     try:
         for number in range(int(db.pragma("user_version")), len(migrations)):
@@ -428,6 +459,10 @@ def _prepare(db: apsw.Connection, wait: int) -> None:
         if not db.get_autocommit():
             db.execute("ROLLBACK")
         raise
+
+
+def _characters(*values: SqlValue) -> int:
+    return len(str(values[0]))
 
 
 def _migrations() -> list[str]:

@@ -1,0 +1,391 @@
+"""Long texts that were cut otherwise once: they get the pieces of today, and keep all that belongs to them."""
+
+import io
+import sqlite3
+import subprocess
+import sys
+import tempfile
+from collections import Counter
+from collections.abc import Callable
+from contextlib import closing
+from pathlib import Path
+from textwrap import fill
+from unittest.mock import Mock
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ecphora import encode, resegmentation
+from ecphora.doctor import examine
+from ecphora.embedders.hashing import Hashing
+from ecphora.errors import EmbedderMismatch, InvalidInput, StaleChange, StoreBusy
+from ecphora.graph import LINKS, TOUCHES, Graph
+from ecphora.language.segments import Segment
+from ecphora.memory import Memory
+from ecphora.model import Episode, Kind, Link, NodeId, Touch
+from ecphora.resegmentation import resegment
+from ecphora.stores.resegment import NewPieces, Resegmentation
+from ecphora.stores.sqlite import SQLite
+from ecphora.testing import FakeClock
+
+MODEL = Hashing(64)
+GUIDE = (
+    "# Guide\n\nAna Silva wrote this guide in Porto.\n\n## Herons\n\n"
+    + fill("The heron nests below the old bridge and eats what the lock keeper leaves. " * 12, 72)
+    + "\n\n## Barges\n\nI live in Lisbon.\n\n"
+    + fill("A barge waits at the lock until Mia Torres has counted it in her green book. " * 12, 72)
+    + "\n\n### Ropes\n\nBring one as long as the lock is deep.\n"
+)
+DIARY = "\n\n".join(fill(f"Day {day}: " + "It rained and Ben Kahn mended the roof. " * 9, 60) for day in range(12))
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    return tmp_path / "memory.db"
+
+
+def crude(width: int) -> Callable[..., tuple[Segment, ...]]:
+    """Cuts a text after so many characters, wherever that is."""
+
+    def cut(text: str, *, markdown: bool | None = None) -> tuple[Segment, ...]:
+        return tuple(Segment(start, text[start : start + width]) for start in range(0, len(text), width))
+
+    return cut
+
+
+def opened(path: Path) -> Memory:
+    return Memory(path, embedder=MODEL, comparer=None, clock=FakeClock())
+
+
+def told(path: Path, *episodes: Episode, width: int = 500) -> None:
+    """Remember texts as they were cut once."""
+    with pytest.MonkeyPatch.context() as patch, opened(path) as memory:
+        patch.setattr(encode, "segments", crude(width))
+        memory.remember(episodes)
+
+
+def guide(speaker: str | None = None, happened_at: str | None = None, supersedes: NodeId | None = None) -> Episode:
+    return Episode(
+        GUIDE, id="guide", source="guide.md", speaker=speaker, happened_at=happened_at, supersedes=supersedes
+    )
+
+
+def described(path: Path) -> dict[NodeId, tuple[object, ...]]:
+    """What a memory knows of each episode, by its id: its text and place, words, vector and names."""
+    with opened(path) as memory:
+        graph = memory.graph()
+        found: dict[NodeId, tuple[object, ...]] = {}
+        for node in memory._store.nodes("default", [graph.id(row) for row in graph.episodes.nonzero()[0].tolist()]):
+            row = graph.row(node.id)
+            assert row is not None
+            at = graph.words["rows"] == row
+            names = {graph.id(name) for name in graph.named_by(graph.rows([node.id])).tolist()}
+            vector = graph.vectors.view[graph.vector_places[row]].tolist()
+            words = dict(zip(graph.words["words"][at].tolist(), graph.words["counts"][at].tolist(), strict=True))
+            found[node.id] = node.text, node.document, node.position, node.start, node.heading, names, vector, words
+        return found
+
+
+def links(graph: Graph, link: Link) -> Counter[tuple[NodeId, NodeId]]:
+    table = graph.edges
+    places = (table["links"] == LINKS.index(link)).nonzero()[0].tolist()
+    return Counter((graph.id(table["src"][place]), graph.id(table["dst"][place])) for place in places)
+
+
+def touches(graph: Graph, touch: Touch) -> list[NodeId]:
+    table = graph.accesses
+    return [graph.id(row) for row in table["rows"][table["touches"] == TOUCHES.index(touch)].tolist()]
+
+
+def sound(path: Path) -> bool:
+    with closing(SQLite(path)) as store:
+        assert list(store.faults()) == []
+    return not examine(path, fix=False, embedder=lambda _name: MODEL).findings
+
+
+# ---- what becomes of the pieces
+
+
+@pytest.mark.parametrize("width", [100, 500, 1000])
+def test_the_pieces_are_those_of_today(path: Path, tmp_path: Path, width: int) -> None:
+    told(path, guide(), Episode(DIARY, id="diary"), Episode("Short.", id="short"), width=width)
+    with opened(tmp_path / "new.db") as memory:
+        memory.remember([guide(), Episode(DIARY, id="diary"), Episode("Short.", id="short")])
+    seen: list[tuple[int, int]] = []
+    assert resegment(path, embedder=MODEL, progress=lambda done, all_: seen.append((done, all_))) == 2
+    assert seen == [(2, 2)]
+    assert described(path) == described(tmp_path / "new.db")
+    assert sound(path)
+    assert resegment(path, embedder=MODEL) == 0
+    with opened(path) as memory:
+        assert [memory.get(id_).text for id_ in ("guide", "diary")] == [GUIDE, DIARY]  # type: ignore[union-attr]
+        assert memory.remember([guide(), Episode(DIARY, id="diary")]).known == ("guide", "diary")
+
+
+@given(st.integers(40, 3000), st.integers(40, 3000))
+def test_any_pieces_become_any_others(first: int, second: int) -> None:
+    """From one cut to another, each part of the text and each link to it arrives where it belongs."""
+    with tempfile.TemporaryDirectory() as folder, pytest.MonkeyPatch.context() as patch:
+        path = Path(folder) / "memory.db"
+        told(path, guide(), width=first)
+        patch.setattr(encode, "segments", crude(second))
+        expected = [segment.text for segment in crude(second)(GUIDE)]
+        assert resegment(path, embedder=MODEL) == (len(range(0, len(GUIDE), first)) > 1 and first != second)
+        with closing(SQLite(path)) as store:
+            pieces = store.documents("default").get("guide", ["guide"])
+            assert list(store.faults()) == []
+            if len(range(0, len(GUIDE), first)) > 1:
+                assert [node.text for node in store.nodes("default", pieces)] == expected
+
+
+def test_an_open_memory_sees_the_new_pieces(path: Path) -> None:
+    told(path, guide(), width=300)
+    with opened(path) as memory:
+        before = len(memory)
+        assert memory.recall("heron").hits[0].node.heading is None
+        resegment(path, embedder=MODEL)
+        assert len(memory) != before
+        assert memory.recall("heron").hits[0].node.heading == "Guide > Herons"
+
+
+# ---- what belongs to them
+
+
+def test_links_and_ends_stay(path: Path) -> None:
+    told(path, Episode(DIARY, id="older"), guide(supersedes="older"))
+    with opened(path) as memory:
+        memory.remember(Episode("The lock is closed for good.", id="end", supersedes="guide"))
+    resegment(path, embedder=MODEL)
+    with opened(path) as memory:
+        graph = memory.graph()
+        pieces, before = encode.rows_of(graph, "guide"), encode.rows_of(graph, "older")
+        assert len(pieces) > 2
+        assert links(graph, Link.SUPERSEDES) == Counter(
+            [*(("end", piece) for piece in pieces), *((pieces[0], piece) for piece in before)]
+        )
+        assert {node.valid_to is not None for node in memory._store.nodes("default", [*pieces, *before])} == {True}
+        history = memory.history("guide")
+        assert history is not None
+        assert [node.id for node in history.later] == ["end"]
+    assert sound(path)
+
+
+def test_accesses_marks_and_feedback_stay(path: Path) -> None:
+    told(path, guide(), width=300)
+    with opened(path) as memory:
+        memory.protect("guide")
+        memory.protect("guide", on=False)
+        memory.protect("guide")
+        asked = [memory.recall(question) for question in ("heron", "barge", "rope", "heron")]
+        memory.feedback(asked[0], [asked[0][0].id])
+        used = asked[0][0].text
+        counts = {touch: len(touches(memory.graph(), touch)) for touch in (Touch.RECALLED, Touch.USED)}
+    resegment(path, embedder=MODEL)
+    with opened(path) as memory:
+        graph = memory.graph()
+        pieces = encode.rows_of(graph, "guide")
+        assert {touch: len(touches(graph, touch)) for touch in counts} == counts
+        (one,) = touches(graph, Touch.USED)
+        node = memory._store.nodes("default", [one])[0]
+        start = GUIDE.index(used)
+        assert node.start < start + len(used)
+        assert start < node.start + len(node.text)
+        for piece in pieces:
+            row = graph.row(piece)
+            assert row is not None
+            marks = [
+                access.touch for access in graph.accesses_of(row) if access.touch in {Touch.PROTECTED, Touch.RELEASED}
+            ]
+            assert marks[-1] == Touch.PROTECTED
+        assert links(graph, Link.ANSWERED_BY).keys() <= {
+            (graph.id(row), piece) for row in range(len(graph)) for piece in pieces
+        }
+        seqs = graph.accesses["seq"].tolist()
+        assert len(set(seqs)) == len(seqs)
+        memory.recall("heron")
+    with closing(sqlite3.connect(path)) as db:
+        (size,), (rows,) = (
+            db.execute("SELECT log_size FROM scope").fetchone(),
+            db.execute("SELECT count(*) FROM access").fetchone(),
+        )
+        assert size == rows
+    assert sound(path)
+
+
+def test_claims_stay_where_they_are_claimed(path: Path) -> None:
+    told(path, guide(speaker="Ana", happened_at="2026-01-03"), width=420)
+    with opened(path) as memory:
+        memory.remember("I moved to Porto.", speaker="Ana", happened_at="2026-05-03")
+        memory.consolidate()
+        before = [(change.old.text, change.new.text) for change in memory.changes()]
+        assert len(before) == 1
+        claims = int(memory.graph().of_kind(Kind.CLAIM).sum())
+    resegment(path, embedder=MODEL)
+    with opened(path) as memory:
+        (change,) = memory.changes()
+        assert "I live in Lisbon." in change.old.text
+        graph = memory.graph()
+        assert int(graph.of_kind(Kind.CLAIM).sum()) == claims
+        memory.consolidate()
+        assert int(memory.graph().of_kind(Kind.CLAIM).sum()) == claims
+    assert sound(path)
+
+
+def test_a_night_from_before_can_be_undone(path: Path) -> None:
+    told(path, guide(speaker="Ana", happened_at="2026-01-03"), width=420)
+    with opened(path) as memory:
+        memory.remember("I moved to Porto.", speaker="Ana", happened_at="2026-05-03")
+        memory.consolidate()
+    resegment(path, embedder=MODEL)
+    with opened(path) as memory:
+        memory.undo()
+        assert memory.changes() == []
+        assert not links(memory.graph(), Link.CLAIMED_IN)
+    assert sound(path)
+
+
+def test_names_that_only_a_cut_made_go(path: Path) -> None:
+    told(path, Episode("x" * 1000 + " " + "Ana Silva came. " * 100, id="a"), width=1004)  # "… Ana S", "ilva came …"
+    resegment(path, embedder=MODEL)
+    with opened(path) as memory:
+        graph = memory.graph()
+        assert {graph.id(row) for row in graph.of_kind(Kind.ENTITY).nonzero()[0].tolist()} == {"entity:ana silva"}
+    assert sound(path)
+
+
+# ---- what may come between
+
+
+def test_another_embedder_is_refused(path: Path) -> None:
+    told(path, guide())
+    with pytest.raises(EmbedderMismatch, match=r"hashing/64.*hashing/32.*ecphora\.reembed"):
+        resegment(path, embedder=Hashing(32))
+
+
+def test_nothing_is_cut_where_nothing_is(path: Path) -> None:
+    assert resegment(path, embedder=MODEL) == 0
+    assert resegment(path, scope="nobody", embedder=MODEL) == 0
+    with pytest.raises(InvalidInput):
+        resegment(path, extractor=3)  # type: ignore[arg-type]
+
+
+def test_an_id_that_is_taken_leaves_the_text_as_it_is(path: Path) -> None:
+    told(path, guide(), width=1500)
+    with opened(path) as memory:
+        memory.remember("Taken.", id="guide#3")
+        before = encode.rows_of(memory.graph(), "guide")
+    assert resegment(path, embedder=MODEL) == 0
+    with opened(path) as memory:
+        assert encode.rows_of(memory.graph(), "guide") == before
+
+
+def test_what_another_process_forgets_meanwhile_stays_forgotten(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    told(path, guide(), Episode(DIARY, id="diary"))
+    write = SQLite.resegment
+
+    def later(store: SQLite, scope: str, texts: list[NewPieces], /) -> None:
+        monkeypatch.undo()
+        with opened(path) as memory:
+            memory.forget("guide")
+        write(store, scope, texts)
+
+    monkeypatch.setattr(SQLite, "resegment", later)
+    assert resegment(path, embedder=MODEL) == 1
+    with opened(path) as memory:
+        assert memory.get("guide") is None
+        assert memory.get("diary").text == DIARY  # type: ignore[union-attr]
+    assert sound(path)
+
+
+def test_others_that_are_always_quicker_are_one_error(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    told(path, guide())
+    before = described(path)
+    monkeypatch.setattr(resegmentation, "TRIES", 2)
+    monkeypatch.setattr(Resegmentation, "_checked", Mock(side_effect=StaleChange("changed")))
+    with pytest.raises(StoreBusy, match="2 times"):
+        resegment(path, embedder=MODEL)
+    assert described(path) == before
+
+
+KILLED = """
+import os, sys
+from ecphora import Hashing, resegment, resegmentation
+from ecphora.stores.resegment import Resegmentation
+
+resegmentation.BATCH = 1
+name, left = sys.argv[2], 1
+step = getattr(Resegmentation, name)
+
+def last(self, *given):
+    global left
+    left -= 1
+    if left < 0:
+        os._exit(9)  # amid the second text, with its transaction open
+    return step(self, *given)
+
+setattr(Resegmentation, name, last)
+resegment(sys.argv[1], embedder=Hashing(64))
+"""
+"""Another process that cuts texts anew, and ends amid the second."""
+
+
+@pytest.mark.parametrize("step", ["_move_accesses", "_name_claims", "_embed"])
+def test_killed_each_memory_is_cut_anew_or_not(step: str, path: Path, tmp_path: Path) -> None:
+    told(path, Episode(DIARY, id="diary"), guide())
+    before = described(path)
+    assert subprocess.run([sys.executable, "-c", KILLED, str(path), step], check=False).returncode == 9
+    with opened(tmp_path / "new.db") as memory:
+        memory.remember([Episode(DIARY, id="diary"), guide()])
+    expected = described(tmp_path / "new.db")
+    found = described(path)
+    assert {id_: of for id_, of in found.items() if of[1] == "diary"} == {
+        id_: of for id_, of in expected.items() if of[1] == "diary"
+    }
+    assert {id_: of for id_, of in found.items() if of[1] == "guide"} == {
+        id_: of for id_, of in before.items() if of[1] == "guide"
+    }
+    assert sound(path)
+    assert resegment(path, embedder=MODEL) == 1
+    assert described(path) == expected
+
+
+# ---- files from before
+
+
+def test_a_file_of_the_former_schema_opens_and_can_be_cut_anew(path: Path, tmp_path: Path) -> None:
+    text = "A NUL \x00 ends a text for some, and 你好 has six bytes.\n\n" + GUIDE
+    told(path, Episode(text, id="guide", title="guide.md"), Episode("Short.", id="short"))
+    with closing(sqlite3.connect(path)) as db:
+        for statement in (
+            "ALTER TABLE node DROP COLUMN start", "ALTER TABLE node DROP COLUMN heading", "PRAGMA user_version = 4"
+        ):  # fmt: skip
+            db.execute(statement)
+        db.commit()
+    with closing(SQLite(path)) as store:
+        pieces = store.nodes("default", store.documents("default")["guide"])
+        assert len(pieces) > 3
+        assert [text[node.start : node.start + 500] for node in pieces] == [node.text for node in pieces]
+        assert {node.heading for node in pieces} == {None}
+        assert store.nodes("default", ["short"])[0].start == 0
+    assert resegment(path, embedder=MODEL) == 1
+    with opened(tmp_path / "new.db") as memory:
+        memory.remember([Episode(text, id="guide", title="guide.md"), Episode("Short.", id="short")])
+    assert described(path) == described(tmp_path / "new.db")
+
+
+@pytest.mark.parametrize("cut_anew", [True, False])
+def test_export_and_import_keep_pieces_places_and_headings(path: Path, tmp_path: Path, cut_anew: bool) -> None:
+    told(path, guide(), Episode(DIARY, id="diary"))
+    if cut_anew:
+        resegment(path, embedder=MODEL)
+    with opened(path) as memory:
+        memory.recall("heron")
+        out, again = io.StringIO(), io.StringIO()
+        memory.export(out, vectors=True)
+    with opened(tmp_path / "copy.db") as copy:
+        copy.import_(out.getvalue().splitlines(keepends=True))
+        copy.export(again, vectors=True)
+    assert again.getvalue().split("\n")[1:] == out.getvalue().split("\n")[1:]
+    assert described(tmp_path / "copy.db") == described(path)
+    assert ('"heading":"Guide > Barges"' in out.getvalue()) is cut_anew
