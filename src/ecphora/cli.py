@@ -1,5 +1,7 @@
 """The command line: arguments in, pictures or JSON out. What is remembered and recalled is :class:`Memory`'s affair."""
 
+import atexit
+import gc
 import os
 import sys
 import tempfile
@@ -31,6 +33,11 @@ from .errors import InvalidInput, InvalidText
 if TYPE_CHECKING:
     from .memory import Memory
     from .model import Filter, Remembered
+
+# A short command need not pay for NumPy's threads, which spin for 0.1 s before they sleep, nor at its end for a search
+# for reference cycles among all that was imported (docs/storage.md, "What a start costs").
+os.environ.setdefault("OPENBLAS_THREAD_TIMEOUT", "4")
+atexit.register(gc.freeze)
 
 MANY = 16
 """Texts from which a progress bar is shown."""

@@ -42,7 +42,7 @@ from .model import (
 from .ports import Embedder
 from .stages import people, standing
 from .stages.authority import is_below
-from .stages.claiming import CLAIM
+from .stages.matter import CLAIM
 
 ENTITY = "entity:"
 """How the ids of entities begin; no episode's id may."""

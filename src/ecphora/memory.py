@@ -20,8 +20,6 @@ from .explain import Answered, WhyNot, hits_of, why_not
 from .extractors.rules import Rules
 from .graph import Graph
 from .guest import Guest, as_guest
-from .interchange import jsonl
-from .interchange.jsonl import Count
 from .language.names import entity_id
 from .language.tokens import tokens
 from .model import (
@@ -30,6 +28,7 @@ from .model import (
     Batch,
     Change,
     Cost,
+    Count,
     Cue,
     Edge,
     Episode,
@@ -607,6 +606,8 @@ class Memory:
 
     def export(self, out: TextIO, *, vectors: bool = False) -> Count:
         """Write the scope to a text file as JSON Lines, with the vectors if asked; nothing is left out."""
+        from .interchange import jsonl  # noqa: PLC0415
+
         check_text_file("out", out)
         vectors = check_flag("vectors", vectors)
         self._writer().graph()
@@ -637,6 +638,8 @@ class Memory:
         are made anew. Raises ``InvalidRecord`` with the line's number, ``IdCollision`` for an id that stands for
         something else here.
         """
+        from .interchange import jsonl  # noqa: PLC0415
+
         lines, restore, progress = check_lines(lines), check_flag("restore", restore), check_progress(progress)
         self._writer()
         return jsonl.read(lines, self._store, self.scope, self._embedder, restore=restore, progress=progress)

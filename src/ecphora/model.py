@@ -297,6 +297,25 @@ class Change(ShortRepr):
 
 
 @dataclass(frozen=True, slots=True, repr=False)
+class Count(ShortRepr):
+    """What was written out or in.
+
+    ``known`` nodes stood there already, ``refused`` ones were forgotten there on purpose; ``notices`` is what else
+    somebody should know.
+    """
+
+    nodes: int = 0
+    edges: int = 0
+    superseded: int = 0
+    accesses: int = 0
+    forgotten: int = 0
+    vectors: int = 0
+    known: int = 0
+    refused: int = 0
+    notices: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, repr=False)
 class Backup(ShortRepr):
     """A verified copy of a store: where it is, the episodes of all its scopes, its bytes, and their SHA-256 in hex."""
 

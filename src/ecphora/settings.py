@@ -17,7 +17,6 @@ nothing: a remote embedder that is stored there is used only if one of the first
 
 import os
 import shlex
-import tomllib
 from collections import ChainMap
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
@@ -155,12 +154,13 @@ class Settings:
 
     def _of_name(self, name: str) -> Embedder:
         """The embedder that calls itself so."""
-        from .embedders.e5 import E5  # noqa: PLC0415
         from .embedders.minilm import MiniLM  # noqa: PLC0415
 
-        model, _, kind = name.rpartition("@")
         if name == MiniLM.name:
             return MiniLM()
+        from .embedders.e5 import E5  # noqa: PLC0415
+
+        model, _, kind = name.rpartition("@")
         if name == E5.name:
             return E5()
         if name.startswith("hashing/"):
@@ -292,6 +292,8 @@ def _inside(file: Path, key: str, value: str) -> Path:
 
 
 def _table(path: Path) -> dict[str, str]:
+    import tomllib  # noqa: PLC0415  # only where there is a file
+
     try:
         table: dict[str, Any] = tomllib.loads(path.read_text(encoding="utf-8"))
     except OSError as error:

@@ -4,13 +4,13 @@ An id that Ecphora made, or a UUID, is a digest: any four characters or more of 
 that somebody gave means something, and its numbers are never cut: ``msg-1`` is not ``msg-10``.
 """
 
-import re
 from bisect import bisect_left
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from .errors import InvalidInput
 from .graph import Earlier, Graph
 from .model import NodeId
+from .patterns import lazy_pattern
 
 SHORTEST = 4
 """Characters of the shortest beginning that stands for an id."""
@@ -18,7 +18,7 @@ SHOWN = 8
 """Characters of a digest that are shown, where they are enough."""
 CANDIDATES = 10
 """Ids that an error lists."""
-_DIGEST = re.compile(r"([a-z]+:)?(?:[0-9a-f]{16}|[0-9a-f]{32}|[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})")
+_DIGEST = lazy_pattern(r"([a-z]+:)?(?:[0-9a-f]{16}|[0-9a-f]{32}|[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})")
 
 
 def complete(given: NodeId, graph: Graph, *, names: bool = True) -> NodeId:

@@ -10,7 +10,6 @@ from typing import Any
 
 import numpy as np
 
-from . import consolidate
 from .errors import InvalidInput, StoreBusy
 from .graph import LINKS, Graph
 from .guest import Guest, Spent
@@ -55,6 +54,8 @@ class Trigger(ShortRepr):
 
     def due(self, graph: Graph, session: str | None, now: datetime) -> bool:
         """Whether to consolidate before a new memory of this session is written."""
+        from . import consolidate  # noqa: PLC0415  # only who consolidates pays for it
+
         new = consolidate.due(graph)
         if not len(new):
             return False
@@ -116,6 +117,8 @@ class Limits:
     @property
     def piece(self) -> int:
         """Memories that are worked on before their insights are drawn."""
+        from . import consolidate  # noqa: PLC0415
+
         return consolidate.PIECE if self.seconds is None and self.tokens is None else SMALL
 
     def left(self) -> float:
@@ -167,6 +170,8 @@ def night(
 
     Each piece is committed whole or not at all, and the next night goes on where this one stopped.
     """
+    from . import consolidate  # noqa: PLC0415
+
     limits, graph = limits or Limits(), pen.graph()
     probes, before = _replayed(pen, graph, cue, limits.probing())
     after, whole = before, consolidate.pending(graph)

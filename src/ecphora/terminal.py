@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import datetime
 from types import MappingProxyType
+from typing import TYPE_CHECKING
 
 from rich.console import (
     Console,
@@ -20,17 +21,18 @@ from rich.console import (
     RenderResult,
 )
 from rich.padding import Padding
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 from rich.segment import Segment
 from rich.table import Table
 from rich.text import Text
 
-from .doctor import Report, Severity
 from .explain import WhyNot
 from .memory import Memory
 from .model import MARKING, START, Evidence, History, Hit, Kind, Node, NodeId, Recollection, Share, Standing, Why
 from .short_ids import abbreviate
 from .visible import REPLACEMENT, line, visible
+
+if TYPE_CHECKING:
+    from .doctor import Report
 
 NARROW = 76
 """Columns below which a hit's text stands under its line instead of beside it."""
@@ -264,6 +266,8 @@ def progress(console: Console, what: str, *, shown: bool) -> Iterator[Callable[[
     if not shown:
         yield None
         return
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn  # noqa: PLC0415
+
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
     with Progress(*columns, console=console, transient=True) as running:
         task = running.add_task(what, total=None)
@@ -313,8 +317,10 @@ def history(console: Console, found: History) -> None:
         console.print(f"          {parts}; last {clock(last)}", style="bright_black")
 
 
-def findings(console: Console, report: Report) -> None:
+def findings(console: Console, report: "Report") -> None:
     """Draw what an examination found, worst first."""
+    from .doctor import Severity  # noqa: PLC0415  # a recall examines nothing
+
     colours = {Severity.ERROR: "red", Severity.WARNING: "yellow", Severity.NOTE: "cyan"}
     for finding in report.findings:
         word, colour = ("fixed", "green") if finding.fixed else (finding.severity.value, colours[finding.severity])

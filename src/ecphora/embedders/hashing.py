@@ -5,19 +5,19 @@ hashed to a place and to a sign, so that collisions cancel out on average. It kn
 """
 
 import hashlib
-import re
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
 
 import numpy as np
 
 from ..model import Vectors
+from ..patterns import lazy_pattern
 from ..reprs import call_repr
 from ..validate import check_count
 
 SHORT = 32
 """Words up to this length are hashed once and kept; texts repeat them."""
-_WORDS = re.compile(r"\w+")
+_WORDS = lazy_pattern(r"\w+")
 
 
 class Hashing:

@@ -5,17 +5,18 @@ the sum of its pieces', and the best cutting is found from left to right (Viterb
 same, but needs two seconds to take up a vocabulary of 250,000 pieces; here it is a dictionary.
 """
 
-import re
 import unicodedata
 from collections.abc import Mapping
 from dataclasses import dataclass
+
+from ..patterns import lazy_pattern
 
 SPACE = "▁"
 """Stands before every word, in place of the space."""
 UNKNOWN = 10.0
 """By how much a letter without a piece is less likely than the least likely piece."""
 
-_SPACES = re.compile(" {2,}")
+_SPACES = lazy_pattern(" {2,}")
 
 
 @dataclass(frozen=True, slots=True)

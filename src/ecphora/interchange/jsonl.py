@@ -28,6 +28,7 @@ from ..model import (
     UNREAD,
     Access,
     Change,
+    Count,
     Edge,
     Forgotten,
     Kind,
@@ -38,7 +39,6 @@ from ..model import (
     Vector,
 )
 from ..ports import Embedder, Progress, Store
-from ..reprs import ShortRepr
 from ..visible import spelled_out
 from .portions import Portion, portions
 from .records import Contents, parsed
@@ -52,25 +52,6 @@ TRIES = 20
 """How often an import is planned anew because another process changed the scope meanwhile."""
 
 T = TypeVar("T")
-
-
-@dataclass(frozen=True, slots=True, repr=False)
-class Count(ShortRepr):
-    """What was written out or in.
-
-    ``known`` nodes stood there already, ``refused`` ones were forgotten there on purpose; ``notices`` is what else
-    somebody should know.
-    """
-
-    nodes: int = 0
-    edges: int = 0
-    superseded: int = 0
-    accesses: int = 0
-    forgotten: int = 0
-    vectors: int = 0
-    known: int = 0
-    refused: int = 0
-    notices: tuple[str, ...] = ()
 
 
 def write(store: Store, scope: str, out: TextIO, *, now: datetime, vectors: bool = False) -> Count:

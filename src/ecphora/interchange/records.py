@@ -26,7 +26,7 @@ from ..model import (
     Touch,
     Vector,
 )
-from ..stages.claiming import CLAIM
+from ..stages.matter import CLAIM
 from ..validate import check_name, check_number, check_optional_name
 
 T = TypeVar("T")

@@ -2,6 +2,7 @@
 
 import re
 
+from ..patterns import lazy_pattern
 from .names import names
 
 MARK = "\x00"
@@ -12,27 +13,27 @@ _ROLE = (
     r"teammate|buddy|mate|sister|brother|mom|mum|mother|dad|father|wife|husband|daughter|son|cousin|aunt|uncle|niece|"
     r"nephew|girlfriend|boyfriend|partner|fianc[eé]e?|grandma|grandpa|grandmother|grandfather)"
 )
-_GREETED = re.compile(
+_GREETED = lazy_pattern(
     r"\b(?:hi|hey|hello|dear|thanks|thank you|thx|morning|afternoon|evening|night|bye|goodbye|sorry|congrats|"
     r"congratulations|wow|yo|welcome|cheers|happy birthday|you|ok|okay|oh|yeah|yes|no|sure|absolutely),?\s+"
     r"\x00\s*(?=[,.!?;:\n]|\Z)|\b(?:hi|hey|hello|dear|thanks|thank you),?\s+\x00(?!['’]s)",
     re.IGNORECASE,
 )
-_OPENING = re.compile(
+_OPENING = lazy_pattern(
     r"(?:\A|[.!?\n]\s{0,9})\x00\s*[,!?]\s+(?:I|I['’]\w+|you|your|you['’]\w+|what|how|can|could|did|do|does|are|is|have|has|"
     r"that|this|it|we|please|thanks|thank|let|who|when|where|why|will|would|any|great|so|good|just|the|my|there|if|in|"
     r"and you)\b",
     re.IGNORECASE,
 )
-_CLOSING = re.compile(r"[\w'’)]\s*,\s*(?=\x00\s*[!?.])")
-_DOES = re.compile(
+_CLOSING = lazy_pattern(r"[\w'’)]\s*,\s*(?=\x00\s*[!?.])")
+_DOES = lazy_pattern(
     r"\x00(?:\s+(?:said|says|told|tells|asked|asks|thinks|thought|loves|loved|likes|liked|wants|wanted|knows|knew|"
     r"feels|felt|hopes|hoped|texted|emailed|replied|answered|laughed|smiled|cried|married|lives|lived|works|worked|"
     r"moved|joined|studies|studied|invited|brought|baked|cooked|agreed|decided|promised|finished|lost|herself|himself|"
     rf"and I)\b|['’]s\s+(?:{_ROLE}|birthday|house|place|kids|children|wedding|apartment|flat|family)\b|,\s+who\b)"
     rf"|\b(?:{_ROLE},?|[Mm]rs?\.?|[Mm]s\.?|[Dd]r\.?|[Pp]rof\.?)\s+\x00",
 )
-_KNOWN = re.compile(
+_KNOWN = lazy_pattern(
     rf"\b(?:my|our)\s+(?:[\w-]+\s+){{0,2}}{_ROLE},?\s+\x00"
     r"|\x00\s+(?:and I|(?:told|asked|called|texted|emailed|invited|helped|gave|showed|sent|taught|visited|brought)"
     r"\s+(?:me|us))\b"
@@ -40,18 +41,18 @@ _KNOWN = re.compile(
     r"\s+with)\s+(?:\w+\s+)?\x00",
     re.IGNORECASE,
 )
-_SENTENCE = re.compile(r"(?<=[.!?])\s+|\n+")
-_PRONOUN = re.compile(
+_SENTENCE = lazy_pattern(r"(?<=[.!?])\s+|\n+")
+_PRONOUN = lazy_pattern(
     r"(?:['’]s|\s+(?:is|was|has|had|will|would|can|did|got|also|never|always|just|\w\w+(?:ed|s)))\b"
     r"[^.!?\n]{0,60}?\b(?:he|she|his|her|him|himself|herself)\b"
 )
-_PLACED = re.compile(r"\b(?:in|at|to|from|the|on|of|for|about|near|into|by|a|an)\s+\Z", re.IGNORECASE)
-_OWNER = re.compile(
+_PLACED = lazy_pattern(r"\b(?:in|at|to|from|the|on|of|for|about|near|into|by|a|an)\s+\Z", re.IGNORECASE)
+_OWNER = lazy_pattern(
     r"\b(?:my|his|her|our|their|your|the|an?|named|called|with|and|or)\s+(?:[\w-]+\s+){0,2}[\w-]+,\s*\Z", re.IGNORECASE
 )
-_WITHIN = re.compile(r"[a-z][,'’]?\s[\"“(]?\x00(?![-\w])")
-_TURN = re.compile(r"^[^\w\n]*\x00\s*:", re.MULTILINE)
-_GOES_ON = re.compile(r"\w|\s[A-Z][a-z]")
+_WITHIN = lazy_pattern(r"[a-z][,'’]?\s[\"“(]?\x00(?![-\w])")
+_TURN = lazy_pattern(r"^[^\w\n]*\x00\s*:", re.MULTILINE)
+_GOES_ON = lazy_pattern(r"\w|\s[A-Z][a-z]")
 
 
 def excerpt(text: str, name: str) -> str:
@@ -113,7 +114,7 @@ def turn_of(marked: str) -> bool:
 def apart(text: str, short: str, full: str) -> bool:
     """Whether a text speaks of a short and a fuller name as of two: in one sentence, or the short one first."""
     rest = text.replace(full, MARK)
-    alone = re.compile(rf"\b{re.escape(short)}\b")
+    alone = lazy_pattern(rf"\b{re.escape(short)}\b")
     if any(MARK in sentence and alone.search(sentence) for sentence in _SENTENCE.split(rest)):
         return True
     first = alone.search(rest)

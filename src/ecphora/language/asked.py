@@ -7,17 +7,18 @@ from functools import cache
 import numpy as np
 from numpy.typing import NDArray
 
+from ..patterns import lazy_pattern
 from .words import hashed, words
 
-_WHEN = re.compile(
+_WHEN = lazy_pattern(
     r"\b(?:when|how long|since|what (?:date|day|month|year|time)|which (?:date|day|month|year))\b"
     r"|何時|いつ|何年|何月|何日|什么时候|何时|哪天|哪年|哪个月",
     re.IGNORECASE,
 )
-_HOW_MANY = re.compile(
+_HOW_MANY = lazy_pattern(
     r"\bhow (?:many|much|often|old|far|big|tall)\b|几|多少|多大|何人|何回|何個|いくつ|いくら|何歳", re.IGNORECASE
 )
-_NOW = re.compile(
+_NOW = lazy_pattern(
     r"\b(?:now|nowadays|current|currently|latest|today|still|recent|recently|most recent|(?:the )?last time)\b"
     r"|现在|最近|目前|上次|最后一次|今の|現在|前回|最後に",
     re.IGNORECASE,
@@ -30,12 +31,12 @@ _NUMBERS = (
 _VERB = (
     r"(?:did|does|do|is|are|was|were|has|have|had|would|could|will|can|should)|(?:kind|kinds|type|types|sort|sorts) of"
 )
-_OPENING = re.compile(
+_OPENING = lazy_pattern(
     rf"^\s*(?:(?:in|at|on|for|with|from|to|by|of) )?(?:what|when|where|who|whom|whose|which|how|why|{_VERB})\b"
     rf"(?:\s+(?:{_VERB}|many|much|long|often))*\s*",
     re.IGNORECASE,
 )
-_WORD = re.compile(r"[^\W_]+(?:['’]s\b)?")
+_WORD = lazy_pattern(r"[^\W_]+(?:['’]s\b)?")
 
 
 def topic(question: str, without: Collection[str]) -> str:

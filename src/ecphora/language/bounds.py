@@ -5,12 +5,13 @@ from calendar import isleap
 from datetime import datetime, timedelta
 
 from ..model import Interval
+from ..patterns import lazy_pattern
 from .claim_words import PAST
 from .dates import told
 
-_RANGE_OPENS = re.compile(r"\b(?:from|between)\b", re.IGNORECASE)
-_RANGE_GOES_ON = re.compile(r"\b(?:to|till|until|through|and)\b", re.IGNORECASE)
-_REST_OF = re.compile(
+_RANGE_OPENS = lazy_pattern(r"\b(?:from|between)\b", re.IGNORECASE)
+_RANGE_GOES_ON = lazy_pattern(r"\b(?:to|till|until|through|and)\b", re.IGNORECASE)
+_REST_OF = lazy_pattern(
     r"\b(?:for|through(?:out)?) (?:all of |the whole of )?(?:the )?rest of (?:the |this )?(?P<what>day|week|month|"
     r"quarter|year|summer)",
     re.IGNORECASE,
@@ -19,37 +20,37 @@ _NAMED = "January|February|March|April|May|June|July|August|September|October|No
 _SHORT = "jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec"
 _AMOUNT = rf"(?! \d[\d,.]*(?![\d,.]|st\b|nd\b|rd\b|th\b|-\d|\s(?:of )?(?:{_SHORT})))"
 """No bare number: "the price goes up to 27", "it runs to 12 pages"."""
-_BOUND = re.compile(
+_BOUND = lazy_pattern(
     r"\b(?:until|till|'til|til|through|thru|ending|ends?(?: on)?|back (?=on|in|at)|reopens?|finishes|"
     r"last day (?:\w+ ){0,6}?(?:is|will be)|"
     rf"(?:up|runs?|lasts?|only) to{_AMOUNT}|runs? out|runs? out on|expires?|over by|up on|up in)\b",
     re.IGNORECASE,
 )
-_FROM = re.compile(
+_FROM = lazy_pattern(
     r"\b(?:since|as of|from|starting|beginning|effective|on|in|last|this|next|yesterday|today|tomorrow)\b",
     re.IGNORECASE,
 )
-_LASTS = re.compile(
+_LASTS = lazy_pattern(
     r"\bfor (?:the )?(?:next |coming |another |just |about )*(?P<n>\d{1,6}|an?|one|two|three|four|five|six|seven|eight|"
     r"nine|ten|"
     r"couple of|few) (?P<unit>day|week|fortnight|month|year)s?\b",
     re.IGNORECASE,
 )
-_END_OF = re.compile(
+_END_OF = lazy_pattern(
     r"\b(?:until|till|through|to)(?: the)? end of (?:the |this |next )?(?P<what>day|week|month|quarter|year|summer)\b",
     re.IGNORECASE,
 )
-_MONTHS = re.compile(
+_MONTHS = lazy_pattern(
     rf"\b(?:during|all of|whole of|throughout|(?:only )?for) (?:all of |the whole of )?(?P<first>{_NAMED})"
     rf"(?:(?:,| and| to|,? \w+ and) (?P<last>{_NAMED}))?\b(?! \d)"
 )
-_DAY = re.compile(
+_DAY = lazy_pattern(
     r"(?:(?:on )?(?:mon|tues?|wed|thu|fri|sat|sun)\w*,? )?(?:the )?(?P<day>[12]?\d|3[01])(?:st|nd|rd|th)?\b"
     rf"(?!\.?\s*(?:of )?(?:{_NAMED[:-1]}|jan|feb|mar|apr|jun|jul|aug|sep|oct|nov|dec|am\b|pm\b|o['’]clock|[:.%]\d|"
     r"days?|weeks?|months?|years?|people|hours?|minutes?))",
     re.IGNORECASE,
 )
-_AHEAD = re.compile(r"\b(?:from|as of|starting|beginning|effective|will|going to|next)\b|['’]ll\b", re.IGNORECASE)
+_AHEAD = lazy_pattern(r"\b(?:from|as of|starting|beginning|effective|will|going to|next)\b|['’]ll\b", re.IGNORECASE)
 SOON = 200
 """Days after which a date without a year is rather the coming one."""
 YEAR, FEBRUARY = 366, 2

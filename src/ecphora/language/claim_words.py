@@ -2,6 +2,8 @@
 
 import re
 
+from ..patterns import lazy_pattern
+
 _TO = r"(?:\w+[\s,]+){0,6}?"
 """What stands for ``<TO>`` in a pattern: up to six words."""
 
@@ -15,7 +17,7 @@ def _any(patterns: str) -> re.Pattern[str]:
     whole = re.sub(r"\|\n\s*", "|", patterns.strip())
     several = [one for line in whole.splitlines() for one in line.strip().split(" ; ")]
     joined = "|".join(several).replace("'", "['’]").replace("<TO>", _TO)
-    return re.compile(rf"(?<![\w’'-])(?:{joined})(?![\w])", re.IGNORECASE)
+    return lazy_pattern(rf"(?<![\w’'-])(?:{joined})(?![\w])", re.IGNORECASE)
 
 
 CHANGES = _any(
@@ -167,7 +169,7 @@ SWITCHES = _any(
 )
 """It puts one thing in the place of another."""
 
-NEVER_THAT = re.compile(
+NEVER_THAT = lazy_pattern(
     r"\b(?:i|we)(?:['’]ve| have)? never\b[^,;.!?]{3,90}|\b(?:i|we) haven['’]t (?:\w+ )?ever\b[^,;.!?]{3,90}",
     re.IGNORECASE,
 )
@@ -207,7 +209,7 @@ DOUBTS = _any(
 )
 """What is only thought of, wished, advised or told of fiction."""
 
-ASKS = re.compile(
+ASKS = lazy_pattern(
     r"^(?:\W|(?:so|and|but|oh|hey|hi|wait|btw|ok|okay|hm+|well|\w+,)\s)*(?:did|do|does|are|is|was|were|have|has|had|"
     r"will|would|"
     r"should|shall|who|what|when|where|why|how|which|whose|isn['’]t|aren['’]t|didn['’]t|don['’]t|haven['’]t|"
@@ -254,7 +256,7 @@ PAST = _any(
 )
 """It was so, and may be no more."""
 
-FORMER = re.compile(
+FORMER = lazy_pattern(
     r"\b(?:(?:mov|switch|chang|went|gone|upgrad|up|down|rais|increas|shift|migrat|transfer|convert|extend|push|bump|"
     r"cut|drop|grow|"
     r"grew|fell|rose|improv|back)\w*(?: (?!to\b)[\w’'-]+){0,5}? from|instead of|rather than|in place of|"
@@ -269,14 +271,14 @@ FORMER = re.compile(
 )
 """What is named as no longer so, or never so."""
 
-NOT_THAT = re.compile(
+NOT_THAT = lazy_pattern(
     r"\b(?:not|wasn['’]t|isn['’]t|was|said)(?: on| at| in| for)? (?P<what>(?:the )?[\w$€£%:.'’-]+(?: (?!to\b|but\b|"
     r"it\b)[\w$€£%:.'’-]+)?)",
     re.IGNORECASE,
 )
 """What a correction names as never so."""
 
-KIN = re.compile(
+KIN = lazy_pattern(
     r"\bmy (?:\w+ )?(?P<kin>sister|brother|mom|mum|mother|dad|father|wife|husband|son|daughter|cousin|aunt|uncle|"
     r"boss|manager|"
     r"roommate|flatmate|neighbou?r|grandma|grandpa|grandmother|grandfather|niece|nephew|partner|girlfriend|"

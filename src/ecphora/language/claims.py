@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from enum import StrEnum
 
+from ..patterns import lazy_pattern
 from .bounds import interval
 from .claim_words import (
     ADDS,
@@ -106,41 +107,41 @@ CODE = 2
 """Signs of a programming language beyond which a text is no prose."""
 LONGEST = 600
 """Characters of a sentence that are read: what is longer is no statement."""
-_NEVER_CLAUSE = re.compile(
+_NEVER_CLAUSE = lazy_pattern(
     r"(?<!\beven)(?<!\bespecially)(?<!\bgiven)(?:(?<!,),|(?<![,\s]))\s+(?="
     r"(?:but|and|so|as|since|because|although|though|while|given|considering|especially|even)\b"
     r"(?:\s+\w+){0,2}?\s+(?:i|we)(?:['’]ve| have)?\s+(?:never|not ever)\b)",
     re.IGNORECASE,
 )
 """Where a sentence goes on with what has never been: a matter of its own."""
-_FIRST = re.compile(r"\b(?:i|i['’]m|i['’]ve|i['’]d|i['’]ll|im|ive|my|me|mine|myself)\b", re.IGNORECASE)
-_SECOND = re.compile(r"\b(?:you|your|you['’]re|you['’]ve)\b", re.IGNORECASE)
-_TOLD_ME = re.compile(
+_FIRST = lazy_pattern(r"\b(?:i|i['’]m|i['’]ve|i['’]d|i['’]ll|im|ive|my|me|mine|myself)\b", re.IGNORECASE)
+_SECOND = lazy_pattern(r"\b(?:you|your|you['’]re|you['’]ve)\b", re.IGNORECASE)
+_TOLD_ME = lazy_pattern(
     r"^(?:\W|\w+[,!.]\s)*?(?P<who>[A-Z]\w+)(?: just| also)? (?:told|said|says|texted|mentioned|wrote|let me know|"
     r"messaged|"
     r"called|confirmed|announced)\b(?: me| us)?",
 )
-_THIRD = re.compile(r"\b(?:he|she|his|her|hers|him|they|their|theirs|them)\b|\b(?:he|she|they)['’]", re.IGNORECASE)
-_POINTS_BACK = re.compile(r"\W*(?:it|that|this|these|those|they)\b", re.IGNORECASE)
-_CLAUSE = re.compile(r"(?<=,)|(?<=:)|(?= (?:so|but|because|which|and then|though)\b)")
-_DATED_NAME = re.compile(
+_THIRD = lazy_pattern(r"\b(?:he|she|his|her|hers|him|they|their|theirs|them)\b|\b(?:he|she|they)['’]", re.IGNORECASE)
+_POINTS_BACK = lazy_pattern(r"\W*(?:it|that|this|these|those|they)\b", re.IGNORECASE)
+_CLAUSE = lazy_pattern(r"(?<=,)|(?<=:)|(?= (?:so|but|because|which|and then|though)\b)")
+_DATED_NAME = lazy_pattern(
     r"\b(?:January|February|March|April|May|June|July|August|September|October|November|"
     r"December) (?P<who>[A-Z][a-z]+)['’ ]"
 )
-_PLACED = re.compile(
+_PLACED = lazy_pattern(
     r"\b(?:in|at|to|from|with|for|of|on|by|near|the|into|than|not|meant|called|is|was|are|\w+ing|\w+ed) $",
     re.IGNORECASE,
 )
-_CODE = re.compile(r"```.*?(?:```|\Z)", re.DOTALL)
-_ASIDE = re.compile(r"\[[^\]]*\]")
-_NUMBERED = re.compile(r"(?m)^[^\S\n]*\d+[.)]\s")
-_SIGNS = re.compile(r"[{}\[\]<>=;\\|`_#]")
-_QUOTED = re.compile(r"[\"“][^\"”]{25,}[\"”]|(?P<open>[\"“][^\"”]*)")
+_CODE = lazy_pattern(r"```.*?(?:```|\Z)", re.DOTALL)
+_ASIDE = lazy_pattern(r"\[[^\]]*\]")
+_NUMBERED = lazy_pattern(r"(?m)^[^\S\n]*\d+[.)]\s")
+_SIGNS = lazy_pattern(r"[{}\[\]<>=;\\|`_#]")
+_QUOTED = lazy_pattern(r"[\"“][^\"”]{25,}[\"”]|(?P<open>[\"“][^\"”]*)")
 """What somebody else says; ``open`` is a quotation too short to be taken out, or one that never ends."""
 _EVER = frozenset({"never", "ever", "befor", "ani", "anyth", "someth"})
 _TIMES = MONTHS | WEEKDAYS
-_SET_FOR = re.compile(r"(?:\b(?:is|are|be)|['’]s)\s+(?:\w+\s+)?(?:on|for)\b", re.IGNORECASE)
-_WEEKDAY = re.compile(r"\b(?:mon|tues|wednes|thurs|fri|satur|sun)days?\b", re.IGNORECASE)
+_SET_FOR = lazy_pattern(r"(?:\b(?:is|are|be)|['’]s)\s+(?:\w+\s+)?(?:on|for)\b", re.IGNORECASE)
+_WEEKDAY = lazy_pattern(r"\b(?:mon|tues|wednes|thurs|fri|satur|sun)days?\b", re.IGNORECASE)
 
 
 def statements(text: str, speaker: str | None, said_at: datetime) -> Iterator[Statement]:

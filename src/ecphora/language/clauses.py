@@ -4,14 +4,16 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-SENTENCE = re.compile(  # no sentence ends with a title
+from ..patterns import lazy_pattern
+
+SENTENCE = lazy_pattern(  # no sentence ends with a title
     r"(?<!\bDr\.)(?<!\bMr\.)(?<!\bMs\.)(?<!\bSt\.)(?<!\bMrs\.)(?<!\bProf\.)(?<=[.!?…])\s+(?=[\"'“‘A-Z0-9(])|[\n\r]+|"
     r"\s[—–]\s(?=I\b|we\b|it\b)|;\s"
 )
 """Where a sentence ends and another begins."""
-_JOINT = re.compile(r",?\s+(?:and|but|so|while|whereas)\s+", re.IGNORECASE)
-_COMMA = re.compile(r",\s+")
-_VERB = re.compile(
+_JOINT = lazy_pattern(r",?\s+(?:and|but|so|while|whereas)\s+", re.IGNORECASE)
+_COMMA = lazy_pattern(r",\s+")
+_VERB = lazy_pattern(
     r"\b(?:i|we|you|he|she|they|it|there|this|that)\b|['’](?:m|re|ve|ll|d)\b|"
     r"\b(?:am|is|are|was|were|be|has|have|had|do|does|did|will|would|can|must)\b|[a-z]{2}(?:s|ed)\s+\w",
     re.IGNORECASE,

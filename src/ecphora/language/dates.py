@@ -20,6 +20,7 @@ from datetime import datetime
 from typing import NamedTuple
 
 from ..model import Interval
+from ..patterns import lazy_pattern
 from . import dates_meaning as mean
 from .dates_cjk import english
 
@@ -78,7 +79,7 @@ _TURN = "(?P<which>last|previous|this past|this last|past|this coming|this|curre
 
 def _rule(pattern: str, leaf: _Leaf | None = None, *, wrap: _Wrap | None = None, bare: bool = False) -> _Rule:
     """Compile a pattern; a space in it stands for some white space."""
-    return _Rule(re.compile(pattern.replace(" ", _SPACE), re.IGNORECASE | re.ASCII), leaf, wrap, bare)
+    return _Rule(lazy_pattern(pattern.replace(" ", _SPACE), re.IGNORECASE | re.ASCII), leaf, wrap, bare)
 
 
 _COUNTS = (
@@ -176,13 +177,13 @@ _STARTS = {
     "every": "every|each|any|most|some|black|good|ash",
 }
 _WORD = rf"(?:the{_SPACE})?(?:{'|'.join(f'(?P<{kind}>{words})' for kind, words in _STARTS.items())})\b"
-_HERE = re.compile(rf"{_WORD}|(?:the{_SPACE})?(?P<digit>['’]?\d)", re.IGNORECASE | re.ASCII)
-_START = re.compile(
+_HERE = lazy_pattern(rf"{_WORD}|(?:the{_SPACE})?(?P<digit>['’]?\d)", re.IGNORECASE | re.ASCII)
+_START = lazy_pattern(
     rf"(?<![\w\u00c0-\u024f'’-]){_WORD}|(?<![\w.,/:$€£#])(?<!\d[-–])"
     rf"(?:(?<=the\s)(?=['’]?\d)|(?=\d{{1,6}}(?:[-–/.'’a-z]|{_SPACE}[a-z–-])))(?P<digit>['’]?\d)",
     re.IGNORECASE | re.ASCII,
 )
-_HINT = re.compile(
+_HINT = lazy_pattern(
     r"\d|\b(?:yesterday|today|tomorrow|tonight|days?|nights?|week(?:end)?s?|fortnights?|months?|years?|quarter|decades?|"
     r"century|morning|afternoon|evening|hours?|minutes?|spring|summer|autumn|fall|winter|[a-z]{3,5}ties|"
     rf"{_STARTS['month']}|{_FULL}|mon|tues?|wed|thu(?:rs?)?|fri|sat|sun)\b",
@@ -190,7 +191,7 @@ _HINT = re.compile(
 )
 _DAYPART = _rule(rf" (?:in the |at )?{_PART}\b").pattern
 _JOIN = _rule(r"(?P<tight> ?(?:[-–~〜～到至]|から) ?)| (?P<word>to|until|till|through|and) ").pattern
-_YEAR_IN = re.compile(r"\d{4}")
+_YEAR_IN = lazy_pattern(r"\d{4}")
 
 
 def told(text: str, said_at: datetime) -> tuple[Interval, ...]:

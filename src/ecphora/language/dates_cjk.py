@@ -10,6 +10,8 @@ date. 日 and 月 in other words (日本, 个月) are told apart by what stands 
 import re
 from collections.abc import Callable
 
+from ..patterns import lazy_pattern
+
 _Write = Callable[[re.Match[str]], str]
 
 _NUMBER = "(?:[0-9０-９]{1,4}|[〇零一二三四五六七八九十百两兩]{1,5})"
@@ -185,7 +187,7 @@ _MONTH = rf"(?P<month>{_NUMBER})月份?(?:の?(?:(?P<day>{_NUMBER})[日号號](?
 _SIDE = "(?P<side>以[来來前后後降]|之[前后後]|起(?![来來])|[前后後](?![半期天年])|から(?![^。、\n]{0,16}まで))?"
 
 _RULES: tuple[tuple[re.Pattern[str], _Write], ...] = tuple(
-    (re.compile(pattern), write)
+    (lazy_pattern(pattern), write)
     for pattern, write in (
         (rf"(?<!\d)(?:二十世[纪紀])?(?P<number>{_NUMBER})年代", _decade),
         (rf"{_YEAR}の?{_MONTH}{_SIDE}", _date),
@@ -204,7 +206,7 @@ _RULES: tuple[tuple[re.Pattern[str], _Write], ...] = tuple(
         (rf"(?<=[a-z0-9 ] )の?(?P<part>{_any(_PARTS)})", lambda match: f"{_PARTS[match['part']]} "),
     )
 )
-_CJK = re.compile("[\u3041-\u9fff]")
+_CJK = lazy_pattern("[\u3041-\u9fff]")
 
 
 def english(text: str) -> str:

@@ -10,6 +10,7 @@ from collections.abc import Callable
 from datetime import datetime, timedelta, timezone
 
 from ..model import Interval
+from ..patterns import lazy_pattern
 
 _Match = re.Match[str]
 
@@ -131,11 +132,13 @@ _PRESENT_WORDS = "need feed speed seed indeed exceed proceed bleed breed weed de
 _FUTURE = frozenset(_AHEAD_WORDS.split())
 _PAST = frozenset(_PAST_WORDS.split())
 _NOT_PAST = frozenset(_PRESENT_WORDS.split())
-_AHEAD = re.compile(r"going to |want(?:s|ing)? to |see you|looking forward|can't wait|'ll ")
-_AHEAD_CJK = re.compile("[将將会會](?=[去来來再见見在有和跟到于要])|打算|计划|計畫|准备|つもり|予定|ましょう|でしょう")
-_PAST_CJK = re.compile("[了过過刚剛](?![去来解])|ました|でした|だった|った|んだ")
-_WORD = re.compile("[a-z']+")
-_SENTENCE = re.compile(r"[.!?\n。！？]")
+_AHEAD = lazy_pattern(r"going to |want(?:s|ing)? to |see you|looking forward|can't wait|'ll ")
+_AHEAD_CJK = lazy_pattern(
+    "[将將会會](?=[去来來再见見在有和跟到于要])|打算|计划|計畫|准备|つもり|予定|ましょう|でしょう"
+)
+_PAST_CJK = lazy_pattern("[了过過刚剛](?![去来解])|ました|でした|だった|った|んだ")
+_WORD = lazy_pattern("[a-z']+")
+_SENTENCE = lazy_pattern(r"[.!?\n。！？]")
 
 
 def _lean(match: _Match) -> int:

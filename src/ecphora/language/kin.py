@@ -4,6 +4,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from ..patterns import lazy_pattern
 from .common import COMMON
 from .names import key, names
 from .said_names import Known
@@ -18,24 +19,24 @@ KIN = tuple(_CALLED)
 """The words for kin of whom one has few."""
 
 _WORDS = "|".join(_CALLED)
-_OF = re.compile(
+_OF = lazy_pattern(
     rf"\b(?P<many>[Oo]ne\s+of\s+)?[Mm]y\s+(?P<which>(?:[\w-]+\s+){{0,2}}?)(?P<kin>{_WORDS})(?P<end>s\b(?!['’])|['’]s\b|\b)"
     r"(?![- ]in[- ]law|-)"
 )
-_SEVERAL = re.compile(
+_SEVERAL = lazy_pattern(
     rf"\b(?:I\s+have|I['’]ve(?:\s+got)?|I\s+had|I['’]ve\s+only)\s+(?:[\w-]+\s+){{0,2}}(?P<kin>{_WORDS})s\b"
 )
-_NAMED = re.compile(r"['’]s\s+name\s+is\s+|(?:,?\s+(?:who\s+)?is)?\s+(?:called|named)\s+|\s+(?=[^\W\d_])")
+_NAMED = lazy_pattern(r"['’]s\s+name\s+is\s+|(?:,?\s+(?:who\s+)?is)?\s+(?:called|named)\s+|\s+(?=[^\W\d_])")
 _NEAR = 40
 """Characters around a mention in which its name is looked for."""
-_BESIDE = re.compile(r"\s*[,(]\s*")
-_IS = re.compile(r"(?:\s+is|['’]s|\s*[,(])\s*\Z")
-_OBJECT = re.compile(
+_BESIDE = lazy_pattern(r"\s*[,(]\s*")
+_IS = lazy_pattern(r"(?:\s+is|['’]s|\s*[,(])\s*\Z")
+_OBJECT = lazy_pattern(
     r"\b(?:gave|gives?|giving|buy|bought|get|got|getting|sent|send|show|showed|showing|teach|taught|teaching|take|took|"
     r"taking|made|make|making|cook|cooked|lend|lent|read|offer|offered|bring|brought|play|played|owe|let|have|had)\s+\Z"
 )
-_CLOSED = re.compile(r"\s*(?:[.;:!?)\n]|\Z|,(?!\s*(?:and|or)\b)(?!\s*[A-Z](?!['’\s]))|\s+who\b)")
-_ENDED = re.compile(r"\s*(?:[.;:!?)\n]|\Z|,(?!\s*(?:and|or)\b)|who\b)")
+_CLOSED = lazy_pattern(r"\s*(?:[.;:!?)\n]|\Z|,(?!\s*(?:and|or)\b)(?!\s*[A-Z](?!['’\s]))|\s+who\b)")
+_ENDED = lazy_pattern(r"\s*(?:[.;:!?)\n]|\Z|,(?!\s*(?:and|or)\b)|who\b)")
 _NO_NAME = frozenset(("christmas", "easter", "thanksgiving", "halloween", "disney", "god", "facebook", "instagram"))
 _MANY = frozenset(("sister", "brother", "son", "daughter"))
 _OTHER = frozenset(

@@ -8,6 +8,7 @@ import re
 import unicodedata
 from collections.abc import Iterable, Iterator
 
+from ..patterns import lazy_pattern
 from .common import (
     COMMON,
     COUNTED,
@@ -82,11 +83,11 @@ def entity_id(name: str) -> str:
 
 # The normal form.
 
-_LETTER = re.compile(r"[^\W_]")
-_POSSESSIVE = re.compile(r"(?<=\w)['’ʼ`]s(?!\w)")
-_GAPS = re.compile(r"[\W_]+")
-_INITIALS = re.compile(r"(?<=\b[a-z]) (?=[a-z]\b)")
-_ACCENT = re.compile("[\u0300-\u036f]+")
+_LETTER = lazy_pattern(r"[^\W_]")
+_POSSESSIVE = lazy_pattern(r"(?<=\w)['’ʼ`]s(?!\w)")
+_GAPS = lazy_pattern(r"[\W_]+")
+_INITIALS = lazy_pattern(r"(?<=\b[a-z]) (?=[a-z]\b)")
+_ACCENT = lazy_pattern("[\u0300-\u036f]+")
 _LETTERS = str.maketrans({"ø": "o", "ł": "l", "đ": "d", "ð": "d", "þ": "th", "æ": "ae", "œ": "oe", "ı": "i"})
 
 
@@ -111,13 +112,13 @@ def _folded(name: str) -> str:
 
 # Works in quotation marks.
 
-_QUOTED = re.compile(
+_QUOTED = lazy_pattern(
     r"""["“«'‘《『「](?:(?<=["“«])(?=(?P<double>[^"“”«»\n]{1,80})["”»])"""
     r"""|(?<=['‘])(?<!\w.)(?=(?P<single>[^'‘’"\n]{2,60})['’](?!\w))"""
     r"""|(?<=[《『])(?=(?P<work>[^《》『』\n]{1,40})[》』])"""
     r"""|(?<=[「“])(?=(?P<speech>[^「」“”\n]{2,16})[」”]))"""
 )
-_WORD_IN_TITLE = re.compile(r"[^\s\-–—/]+")
+_WORD_IN_TITLE = lazy_pattern(r"[^\s\-–—/]+")
 
 
 def _works(text: str) -> Iterator[tuple[int, int, str]]:
@@ -191,29 +192,40 @@ _RANK = (
 _RANK_FOLLOWS = (
     rf"(?={_NUMBERED}{_RANK}\b|{_RANK}(?: Palatine| Consort)? [oO]f [A-Z]|Holy Roman Emp|[JS]r\b)(?:{_NUMBERED})?"
 )
-_WORD = (
-    rf"(?:(?:[{_UPPER}]\.){{1,6}}(?:[{_UPPER}](?![{_ALPHA}]))?"
-    r"|(?:Dr|Mr|Mrs|Ms|Mx|Prof|St|Ste|Mt|Ft|Jr|Sr|Lt|Col|Gen|Sgt|Capt|Rev|Gov|Sen|Inc|Ltd|Co|Corp|Bros|Vol|Vs)\."
-    rf"|(?:[a-z]{{1,2}}(?=[{_UPPER}][{_ALPHA}]))?[{_UPPER}][{_ALPHA}]*(?:['’ʼ][{_ALPHA}]+)*(?:&[{_UPPER}][{_ALPHA}]*)?"
-    rf"(?:[-‐‑](?:(?:upon|on|sur|en|de|la|le|les|du|al|el|ul|of|the|in)-)*[{_UPPER}0-9][{_ALPHA}]*(?:['’][{_ALPHA}]+)?"
-    rf"|(?<=[{_ALPHA}]{{2}})-(?!(?:{_NOT_A_NAME})(?![a-z]))[a-z]{{2,5}}(?![{_ALPHA}-]))*+)"
+
+
+def _span(upper: str, alpha: str) -> re.Pattern[str]:
+    """What may hold names: capitalised words and what joins them, over these upper-case and these word characters."""
+    word = (
+        rf"(?:(?:[{upper}]\.){{1,6}}(?:[{upper}](?![{alpha}]))?"
+        r"|(?:Dr|Mr|Mrs|Ms|Mx|Prof|St|Ste|Mt|Ft|Jr|Sr|Lt|Col|Gen|Sgt|Capt|Rev|Gov|Sen|Inc|Ltd|Co|Corp|Bros|Vol|Vs)\."
+        rf"|(?:[a-z]{{1,2}}(?=[{upper}][{alpha}]))?[{upper}][{alpha}]*(?:['’ʼ][{alpha}]+)*(?:&[{upper}][{alpha}]*)?"
+        rf"(?:[-‐‑](?:(?:upon|on|sur|en|de|la|le|les|du|al|el|ul|of|the|in)-)*[{upper}0-9][{alpha}]*(?:['’][{alpha}]+)?"
+        rf"|(?<=[{alpha}]{{2}})-(?!(?:{_NOT_A_NAME})(?![a-z]))[a-z]{{2,5}}(?![{alpha}-]))*+)"
+    )
+    return lazy_pattern(
+        rf"(?<![{alpha}@#/_])(?<![{alpha}]['’.-]){word}"
+        rf"(?:(?:{_SPACE}(?:(?:{_JOINING}){_SPACE}){{0,2}}(?:[dl]['’]|al-|el-|ul-)?"
+        rf"|,{_SPACE}{_RANK_FOLLOWS}|:{_SPACE}(?=(?:A|An|The){_SPACE}[{upper}]))"
+        rf"(?:{word}|\d{{1,4}}(?![{alpha}%€$£°])(?![.,:/-]\d)))*+"
+    )
+
+
+_SPAN = _span(_UPPER, _ALPHA)
+_ASCII_SPAN = _span("A-Z", "0-9A-Za-z")
+"""Finds in an ASCII text what ``_SPAN`` finds; the hundreds of capitals in that one take long to compile."""
+_LED_BY_NUMBER = lazy_pattern(r"\b(?:[Tt]he|films?|movies?|books?|novels?|songs?|albums?|series|game) (\d{1,4}) \Z")
+_PRECEDING = lazy_pattern(r"([A-Za-z]+)[ \t]+\Z")
+_FOLLOWING = lazy_pattern(r"[ \t]([a-z]+)")
+_AFTER_NUMERAL = lazy_pattern(r"[,.;:?!)\]\n]|\Z|['’]s| (?:of|and|or|in|at|to|by|from|who|as|\()")
+_ABBREVIATED = lazy_pattern(
+    r"(?<![A-Za-z])(?:[A-Z]|vs|e\.g|i\.e|etc|approx|ca|c|d|b|no|nr|fig|ed|eds|ft|feat|r|née)\.\Z"
 )
-_SPAN = re.compile(
-    rf"(?<![{_ALPHA}@#/_])(?<![{_ALPHA}]['’.-]){_WORD}"
-    rf"(?:(?:{_SPACE}(?:(?:{_JOINING}){_SPACE}){{0,2}}(?:[dl]['’]|al-|el-|ul-)?"
-    rf"|,{_SPACE}{_RANK_FOLLOWS}|:{_SPACE}(?=(?:A|An|The){_SPACE}[{_UPPER}]))"
-    rf"(?:{_WORD}|\d{{1,4}}(?![{_ALPHA}%€$£°])(?![.,:/-]\d)))*+"
-)
-_LED_BY_NUMBER = re.compile(r"\b(?:[Tt]he|films?|movies?|books?|novels?|songs?|albums?|series|game) (\d{1,4}) \Z")
-_PRECEDING = re.compile(r"([A-Za-z]+)[ \t]+\Z")
-_FOLLOWING = re.compile(r"[ \t]([a-z]+)")
-_AFTER_NUMERAL = re.compile(r"[,.;:?!)\]\n]|\Z|['’]s| (?:of|and|or|in|at|to|by|from|who|as|\()")
-_ABBREVIATED = re.compile(r"(?<![A-Za-z])(?:[A-Z]|vs|e\.g|i\.e|etc|approx|ca|c|d|b|no|nr|fig|ed|eds|ft|feat|r|née)\.\Z")
-_CLITIC = re.compile(r"['’ʼ](?:ll|ve|re|d|m|LL|VE|RE|M)\Z")
-_OWNING = re.compile(r"['’ʼ][sS]?\Z")
-_I = re.compile(r"I(?:['’](?:m|ll|ve|d|M|LL|VE|D))?\Z")
-_INITIAL = re.compile(r"\A\w\.\Z")
-_LOWER = re.compile(r"(?<![A-Za-zÀ-ÿ'’])[a-zß-ÿ]{2,}")
+_CLITIC = lazy_pattern(r"['’ʼ](?:ll|ve|re|d|m|LL|VE|RE|M)\Z")
+_OWNING = lazy_pattern(r"['’ʼ][sS]?\Z")
+_I = lazy_pattern(r"I(?:['’](?:m|ll|ve|d|M|LL|VE|D))?\Z")
+_INITIAL = lazy_pattern(r"\A\w\.\Z")
+_LOWER = lazy_pattern(r"(?<![A-Za-zÀ-ÿ'’])[a-zß-ÿ]{2,}")
 _ALSO_NAMES = frozenset(("will", "hope", "love", "art", "young"))
 _CAPITALS = frozenset(("US", "IT", "WHO"))
 _LONGEST = 12
@@ -224,7 +236,7 @@ _Entry = tuple[int, str, bool]
 
 
 def _capitalised(text: str) -> Iterator[_Entry]:
-    for match in _SPAN.finditer(text):
+    for match in (_ASCII_SPAN if text.isascii() else _SPAN).finditer(text):
         span = match[0]
         if _mere_opener(span):
             continue
@@ -407,8 +419,8 @@ def _ordinary(word: str) -> bool:
     return any(stem in COMMON or stem in STARTERS for stem in stems)
 
 
-_INFLECTED = re.compile(r"(?:(?P<y>ies|ied)|e?s|e?d|ly)\Z")
-_DRAWN_OUT = re.compile(r"(.)\1{2,}")
+_INFLECTED = lazy_pattern(r"(?:(?P<y>ies|ied)|e?s|e?d|ly)\Z")
+_DRAWN_OUT = lazy_pattern(r"(.)\1{2,}")
 
 
 def _base(word: str) -> str:
@@ -439,26 +451,28 @@ def _opens_sentence(text: str, start: int) -> bool:
 # Chinese, Japanese and Korean: only what stands beside a telling word.
 
 _HAN = "\u3400-\u9fff々"
-_CJK = re.compile("[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7a3]")
-_KANA = re.compile("[\u3041-\u30fa]")
-_SPOKEN = re.compile(
+_CJK = lazy_pattern("[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7a3]")
+_KANA = lazy_pattern("[\u3041-\u30fa]")
+_SPOKEN = lazy_pattern(
     "[。！？、，；…!?,;:：]|[的了吗呢吧啊哦嗯我你您他她们]|(?:もの|こと|する|した|である|です|ます|ました|ません|だ|よ|ね|た|ない|요|다|니)$|^[ぁ-ん]{1,5}$"
 )
 _TITLES = "先生|女士|老师|同学|小姐|阿姨|叔叔|教授|医生|经理|师傅"
 _FAMILY = f"(?:欧阳|司马|上官|诸葛|[{SURNAMES}])"
-_CHINESE = re.compile(
+_CHINESE = lazy_pattern(
     f"(?:我叫|名叫|名字是|名字叫|姓名是|叫做)(?P<called>{_FAMILY}[{_HAN}]{{1,2}}?)(?=[^{_HAN}]|[{FUNCTION_SIGNS}]|\\Z)"
     f"|(?P<full>{_FAMILY}(?:(?!{_TITLES})[{_HAN}]){{1,2}}?)(?={_TITLES})|(?P<titled>{_FAMILY}(?:{_TITLES}))"
 )
-_JAPANESE = re.compile(
+_JAPANESE = lazy_pattern(
     f"(?<![{_HAN}])(?P<name>[{_HAN}]{{1,6}})(?=さん|くん|ちゃん|様(?![子々式相])|氏(?![{_HAN}])|先生)"
 )
-_KOREAN = re.compile("(?<![가-힣])(?P<name>[김이박최정강조윤장임한오서신권황안송류홍][가-힣]{2})(?= ?(?:씨|님|선생님))")
-_KOREAN_PLACE = re.compile("(?<![가-힣])(?P<name>[가-힣]{2,5}대학교)")
-_KATAKANA = re.compile("(?P<name>[ァ-ヺ][ァ-ヺー]+(?:[・＝][ァ-ヺー]+)*)")
-_LATIN = re.compile("(?<=[\u3040-\u30ff\u3400-\u9fff])(?P<name>[a-z][a-z0-9]{2,})(?![a-z0-9.@_/-])")
-_RUN = re.compile(f"(?:(?![{FUNCTION_SIGNS}])[{_HAN}]){{3,}}")
-_PLACE = re.compile(
+_KOREAN = lazy_pattern(
+    "(?<![가-힣])(?P<name>[김이박최정강조윤장임한오서신권황안송류홍][가-힣]{2})(?= ?(?:씨|님|선생님))"
+)
+_KOREAN_PLACE = lazy_pattern("(?<![가-힣])(?P<name>[가-힣]{2,5}대학교)")
+_KATAKANA = lazy_pattern("(?P<name>[ァ-ヺ][ァ-ヺー]+(?:[・＝][ァ-ヺー]+)*)")
+_LATIN = lazy_pattern("(?<=[\u3040-\u30ff\u3400-\u9fff])(?P<name>[a-z][a-z0-9]{2,})(?![a-z0-9.@_/-])")
+_RUN = lazy_pattern(f"(?:(?![{FUNCTION_SIGNS}])[{_HAN}]){{3,}}")
+_PLACE = lazy_pattern(
     "(.{2,3}?)(市(?![场場民中价面长值容])|县(?!城)|縣|駅|県)|(.{2,4}?)(大学|大學|公司|会社)|(?P<ward>.{2,3}?[区區](?![域别块分]))"
     "|(?P<whole>東京都|大阪府|京都府|黑龙江省|[广河湖山陕海江浙福云贵四甘青吉辽安台][东北南西苏江建州川肃海林宁徽湾]省)"
 )

@@ -1,15 +1,15 @@
 """Prose as its paragraphs: blank lines separate them, and lines that were only wrapped are joined."""
 
-import re
 from itertools import pairwise
 
+from ..patterns import lazy_pattern
 from .scripts import UNSPACED
 
-ITEM = re.compile(r"\s*(?:[-*+•>|#]|\d{1,9}[.)])(?:\s|$)")
+ITEM = lazy_pattern(r"\s*(?:[-*+•>|#]|\d{1,9}[.)])(?:\s|$)")
 """The beginning of a list's item, a heading, a quotation or a table's row: such a line continues nothing."""
-_HEADING = re.compile(r"\s*#{1,6}\s")
+_HEADING = lazy_pattern(r"\s*#{1,6}\s")
 _HANGUL = "\uac00-\ud7af"
-_NO_SPACE = re.compile(rf"(?<=[{UNSPACED}])(?<![{_HANGUL}])\n(?=[{UNSPACED}])(?![{_HANGUL}])")
+_NO_SPACE = lazy_pattern(rf"(?<=[{UNSPACED}])(?<![{_HANGUL}])\n(?=[{UNSPACED}])(?![{_HANGUL}])")
 """A line end between two letters of a script that is written without spaces."""
 
 

@@ -1,12 +1,12 @@
 """Who is who in a chat: the roles of assistants' logs, and who says "I"."""
 
-import re
+from ..patterns import lazy_pattern
 
 ROLES = {"user": "user", "human": "user", "me": "user", "assistant": "assistant", "ai": "assistant", "bot": "assistant",
          "system": "system", "tool": "tool", "model": "assistant"}  # fmt: skip
 """Speakers that are roles, not names."""
 
-_FIRST_PERSON = re.compile(r"\b(?:I|me|my|mine|myself)\b|[我私僕俺]")
+_FIRST_PERSON = lazy_pattern(r"\b(?:I|me|my|mine|myself)\b|[我私僕俺]")
 
 
 def first_person(text: str) -> bool:

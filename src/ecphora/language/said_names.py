@@ -3,35 +3,36 @@
 import re
 from collections.abc import Iterable, Iterator
 
+from ..patterns import lazy_pattern
 from .common import COMMON
 from .names import key, names
 from .nicknames import acronym, fuller, nickname
 
-_GOES_ON = re.compile(r"\w|\s[A-Z][a-z]")
-_HINT = re.compile(
+_GOES_ON = lazy_pattern(r"\w|\s[A-Z][a-z]")
+_HINT = lazy_pattern(
     r"\bcalls?\b|\bcalled\b|a\.?k\.?a\b|\bn[ée]e\b|\bborn\b|\bshort for\b|\bnick|\bgo(?:es)? by\b|known as|\balias\b|"
     r"\bmy (?:\w+ )?name\b|\bstands for\b|\bI['’]?\s?a?m\b|\(|[\"“]",
     re.IGNORECASE,
 )
-_JOINED = re.compile(
+_JOINED = lazy_pattern(
     r"\b(?P<says>a\.?k\.?a\.?|(?:also|better|commonly|otherwise|formerly|previously|best)\s+(?:known\s+as|called)|alias|"
     r"nicknamed|goes\s+by|went\s+by|short\s+for|stands\s+for|n[ée]e|born)(?:\s+the\s+name)?,?\s+(?:the\s+)?",
     re.IGNORECASE,
 )
-_BOUND = re.compile(r"(?:\s|,|\()+(?:who\s+)?(?:(?:is|was|are)\s+)?\Z")
-_BY_ALL = re.compile(
+_BOUND = lazy_pattern(r"(?:\s|,|\()+(?:who\s+)?(?:(?:is|was|are)\s+)?\Z")
+_BY_ALL = lazy_pattern(
     r"\b(?:everyone|everybody|people|friends|we|I|they|family|folks|kids|colleagues|all|teammates)\s+"
     r"(?:(?:always|usually|just|all|often)\s+){0,3}(?:calls?|called|nicknamed)\s+(?:him|her|them)\s+"
 )
-_OWN = re.compile(
+_OWN = lazy_pattern(
     r"\b(?:(?:you\s+can|please|just|do|but|and|friends|everyone|everybody|people|they|folks|family)\s+)?"
     r"(?P<says>(?:[Cc]alls?\s+me|[Mm]y\s+(?:full\s+|real\s+|first\s+)?name(?:\s+is|['’]s)|I\s+go\s+by|I['’]?\s?a?m))\s+"
 )
-_INSIDE = re.compile(r"\s\(([^()\n]{2,40})\)")
-_QUOTED = re.compile(r"\s[\"“]([^\"“”\n]{2,20})[\"”]\s")
+_INSIDE = lazy_pattern(r"\s\(([^()\n]{2,40})\)")
+_QUOTED = lazy_pattern(r"\s[\"“]([^\"“”\n]{2,20})[\"”]\s")
 _SENTENCE = 400
 """Characters before "everyone calls him" in which the name is looked for."""
-_TAIL = re.compile(r"\s+(?:for short|to (?:his|her|their|my|our) friends)\Z")
+_TAIL = lazy_pattern(r"\s+(?:for short|to (?:his|her|their|my|our) friends)\Z")
 
 
 class Known:

@@ -1,6 +1,6 @@
 """Which scripts a text is written in. Not language detection: letters are counted, nothing is guessed."""
 
-import re
+from ..patterns import lazy_pattern
 
 UNSPACED = (
     "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff"
@@ -8,9 +8,9 @@ UNSPACED = (
 )
 """Thai, Lao, Burmese, Khmer, kana, CJK ideographs and hangul: scripts whose words no space can be trusted to part."""
 
-_LATIN = re.compile("[A-Za-zª-ɏḀ-ỿＡ-Ｚａ-ｚ]")
-_UNSPACED = re.compile(f"[{UNSPACED}]")
-_MARKS = re.compile(r"(?:[^\w\x00-\x7f]|[\uff9e\uff9f]){30}")
+_LATIN = lazy_pattern("[A-Za-zª-ɏḀ-ỿＡ-Ｚａ-ｚ]")
+_UNSPACED = lazy_pattern(f"[{UNSPACED}]")
+_MARKS = lazy_pattern(r"(?:[^\w\x00-\x7f]|[\uff9e\uff9f]){30}")
 _JOINER = "\u034f"
 
 

@@ -1,12 +1,12 @@
 """Long texts cut into pieces that an embedder can read whole. Nothing is lost: the pieces joined are the text."""
 
-import re
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import accumulate, pairwise
 from unicodedata import category
 
+from ..patterns import lazy_pattern
 from .blocks import Block, is_markdown, plain_blocks
 from .scripts import unspaced
 
@@ -21,7 +21,7 @@ UNSPACED_SIZE = 3
 PATH = 500
 """Characters of the longest path of headings; of a longer one the end is kept."""
 
-_BREAK = re.compile(r"(?P<line>(?:\r\n|\r|\n)\s*)|(?<=[.!?…])[\"'”’)\]]*\s+|(?<=[。！？])[」』”）]*\s*")
+_BREAK = lazy_pattern(r"(?P<line>(?:\r\n|\r|\n)\s*)|(?<=[.!?…])[\"'”’)\]]*\s+|(?<=[。！？])[」』”）]*\s*")
 _JOINERS = frozenset("\u200d\ufe0e\ufe0f")
 
 

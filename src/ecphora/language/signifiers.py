@@ -2,6 +2,7 @@
 
 import re
 
+from ..patterns import lazy_pattern
 from .statements import asks
 
 _SIGNS = {
@@ -17,7 +18,7 @@ _SIGNS = {
     ),
     "hypothesis": r"\b(?:maybe|perhaps|probably|might|i (?:think|guess|suppose))\b",
 }
-_PATTERNS = {name: re.compile(pattern, re.IGNORECASE) for name, pattern in _SIGNS.items()}
+_PATTERNS = {name: lazy_pattern(pattern, re.IGNORECASE) for name, pattern in _SIGNS.items()}
 
 
 def signifiers(text: str) -> tuple[str, ...]:

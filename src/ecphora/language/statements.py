@@ -1,8 +1,10 @@
 """Questions against statements: a turn that asks seldom holds the answer."""
 
-import re
+from ..patterns import lazy_pattern
 
-_ASKS = re.compile(r"[?？؟][\s\"'”’)\]」』]*$|[吗呢]\s*[。.]?\s*$|(?:です|ます|でしょう|ました|ません)か\s*[。.]?\s*$")
+_ASKS = lazy_pattern(
+    r"[?？؟][\s\"'”’)\]」』]*$|[吗呢]\s*[。.]?\s*$|(?:です|ます|でしょう|ました|ません)か\s*[。.]?\s*$"
+)
 
 
 def asks(text: str) -> bool:

@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import StrEnum
 
+from ..patterns import lazy_pattern
 from .common import MONTHS, WEEKDAYS
 from .names import names
 from .words import words
@@ -60,7 +61,7 @@ _AMOUNT = r"\d[\d,]{0,40}(?:\.\d+)?\s?k?"
 _UNITS = "seconds?|secs?|minutes?|mins?|hours?|hrs?|days?|nights?|weeks?|fortnights?|months?|years?|ms"
 _NO_COUNT = frozenset(["of", "more", "less", "other", "ago", "am", "pm", "times", "time"])
 _NO_UNITS = _NO_COUNT | {"or", "and", "at", "to", "in", "on", "a", "an", "the", "per", "now"}
-_LABEL = re.compile(
+_LABEL = lazy_pattern(
     r"\b(chapter|platform|room|level|gate|track|line|floor|page|season|episode|lesson|stage|phase|step|size|number|"
     r"unit|grade|version|bus|lane) $",
     re.IGNORECASE,
@@ -69,7 +70,7 @@ _LABEL_LENGTH = 12
 _NAMES = 200
 """Names of a text that are read as values: more than a sentence of 600 characters can hold."""
 _PATTERNS: tuple[tuple[Sort, re.Pattern[str]], ...] = tuple(
-    (sort, re.compile(pattern, re.IGNORECASE))
+    (sort, lazy_pattern(pattern, re.IGNORECASE))
     for sort, pattern in (
         (Sort.MONEY, rf"[$€£¥]\s?(?P<n>{_AMOUNT})|\b(?P<m>{_AMOUNT})\s?(?:dollars|euros?|pounds|bucks|usd|eur|quid)\b"),
         (Sort.PERCENT, r"(?<![\w.])(?P<n>\d+(?:\.\d+)?)\s?(?:%|percent\b|per cent\b)"),
@@ -106,7 +107,7 @@ _PATTERNS: tuple[tuple[Sort, re.Pattern[str]], ...] = tuple(
 )
 
 
-_HINT = re.compile(
+_HINT = lazy_pattern(
     rf"\d|\b(?:{_WORD}|noon|midnight|half|quarter|weekends?|weekdays?|(?:{_DAYS})days?|{_MONTH}|an? (?:{_UNITS}))\b",
     re.IGNORECASE,
 )

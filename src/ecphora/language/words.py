@@ -18,18 +18,21 @@ import numpy as np
 import Stemmer
 from numpy.typing import NDArray
 
+from ..patterns import lazy_pattern
 from .scripts import UNSPACED, stream_safe
 
-_RUN = re.compile(rf"[{UNSPACED}]+|[^\W_{UNSPACED}]+")
+_RUN = lazy_pattern(rf"[{UNSPACED}]+|[^\W_{UNSPACED}]+")
+_ASCII_RUN = lazy_pattern(r"[^\W_]+", re.ASCII)
+"""Finds in an ASCII text what ``_RUN`` finds, whose many scripts take long to compile."""
 _LETTERS = rf"(?:[^\W_{UNSPACED}][\u0300-\u036f]*)+"
-_WRITTEN = re.compile(rf"[{UNSPACED}]+|{_LETTERS}(?:[’'`´]{_LETTERS})*")
-_POSSESSIVE = re.compile(r"[’'`´]s\Z", re.IGNORECASE)
-_IDEOGRAPH = re.compile("[\u3400-\u9fff\uf900-\ufaff\U00020000-\U0003ffff]")
+_WRITTEN = lazy_pattern(rf"[{UNSPACED}]+|{_LETTERS}(?:[’'`´]{_LETTERS})*")
+_POSSESSIVE = lazy_pattern(r"[’'`´]s\Z", re.IGNORECASE)
+_IDEOGRAPH = lazy_pattern("[\u3400-\u9fff\uf900-\ufaff\U00020000-\U0003ffff]")
 _STRETCH, _ASKED = 40, 2000
 """Characters of the longest stretch that is compared, and those of the other text that it is compared with."""
-_UNSPACED_RUN = re.compile(f"[{UNSPACED}]")
-_APOSTROPHE = re.compile(r"[’'`´](?:s\b)?")
-_ACCENT = re.compile("[\u0300-\u036f]")
+_UNSPACED_RUN = lazy_pattern(f"[{UNSPACED}]")
+_APOSTROPHE = lazy_pattern(r"[’'`´](?:s\b)?")
+_ACCENT = lazy_pattern("[\u0300-\u036f]")
 _stemmers = threading.local()
 
 STOP = frozenset(
@@ -57,8 +60,8 @@ _STOP_UNSPACED = frozenset("的了是在吗呢吧啊我你他她它们这那和�
 def words(text: str) -> list[str]:
     """The words of a text in order, folded and stemmed, stop words left out."""
     found: list[str] = []
-    for run in _RUN.findall(_fold(text)):
-        if _UNSPACED_RUN.match(run):
+    for run in _runs(text):
+        if _is_unspaced(run):
             found.extend(char for char in run if char not in _STOP_UNSPACED)
             found.extend(run[i : i + 2] for i in range(len(run) - 1))
         elif run not in STOP:
@@ -68,15 +71,15 @@ def words(text: str) -> list[str]:
 
 def english(text: str) -> bool:
     """Whether a text of two sentences or more is likely English: a tenth of its words are its most frequent ones."""
-    runs = _RUN.findall(_fold(text))
+    runs = _runs(text)
     return 10 * sum(run in _ENGLISH for run in runs) >= len(runs)
 
 
 def spelled(text: str) -> dict[str, str]:
     """The words of a text that are written with spaces between them, in order, each with how it is first written."""
     written: dict[str, str] = {}
-    for run in _RUN.findall(_fold(text)):
-        if run not in STOP and not _UNSPACED_RUN.match(run):
+    for run in _runs(text):
+        if run not in STOP and not _is_unspaced(run):
             written.setdefault(_stem(run), run)
     return written
 
@@ -158,6 +161,15 @@ def counted(found: list[str]) -> tuple[NDArray[np.uint32], NDArray[np.uint8]]:
     counts = Counter(map(_hash, found))
     distinct = sorted(counts)
     return np.array(distinct, np.uint32), np.array([min(255, counts[word]) for word in distinct], np.uint8)
+
+
+def _runs(text: str) -> list[str]:
+    folded = _fold(text)
+    return (_ASCII_RUN if folded.isascii() else _RUN).findall(folded)
+
+
+def _is_unspaced(run: str) -> bool:
+    return not run.isascii() and _UNSPACED_RUN.match(run) is not None
 
 
 def _fold(text: str) -> str:

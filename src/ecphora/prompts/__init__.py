@@ -5,7 +5,6 @@ Here the files are loaded and filled in. How memories are quoted is in :mod:`.re
 """
 
 import json
-import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
@@ -13,12 +12,13 @@ from importlib.resources import files
 from typing import Any
 
 from ..model import Node, NodeId, Standing
+from ..patterns import lazy_pattern
 from ..ports import Prompt
 from . import render
 
 PARTED = "\n====\n"
 """What stands in a file between what the model is to do and what it is given."""
-_SLOT = re.compile(r"\{([a-z_]+)\}")
+_SLOT = lazy_pattern(r"\{([a-z_]+)\}")
 
 
 @dataclass(frozen=True, slots=True)

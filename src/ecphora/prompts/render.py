@@ -6,16 +6,16 @@ character reference: every ``<`` (tags, and marks such as ``<|im_end|>`` or ``</
 its like.
 """
 
-import re
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 
 from ..model import Node, NodeId, Standing
+from ..patterns import lazy_pattern
 from ..visible import spelled_out, visible
 
 HEAD = 120
 """Characters of a name, source or id that are shown in a memory's head; ids are never cut."""
-_MARK = re.compile(r"\[(?=/?[A-Z_]{3,}\])")
+_MARK = lazy_pattern(r"\[(?=/?[A-Z_]{3,}\])")
 
 
 def escaped(text: str) -> str:

@@ -14,6 +14,7 @@ from typing import Any
 
 from ..errors import InvalidTime, UnreadableReply
 from ..language.moments import moment
+from ..patterns import lazy_pattern
 from . import ANSWER, CLAIMS, INSIGHT, MERGE, render
 
 LONGEST = 100_000
@@ -24,10 +25,10 @@ MENDED = 8_000
 """Characters of a reply that are mended."""
 NESTED = 300
 """Brackets beyond which a reply is not mended: it repeats itself."""
-_THOUGHT = re.compile(r"<(think|thinking|thought|reasoning)>.*?(?:</\1>|\Z)", re.DOTALL | re.IGNORECASE)
-_UNOPENED = re.compile(r"\A.*</(?:think|thinking|thought|reasoning)>", re.DOTALL | re.IGNORECASE)
+_THOUGHT = lazy_pattern(r"<(think|thinking|thought|reasoning)>.*?(?:</\1>|\Z)", re.DOTALL | re.IGNORECASE)
+_UNOPENED = lazy_pattern(r"\A.*</(?:think|thinking|thought|reasoning)>", re.DOTALL | re.IGNORECASE)
 _QUOTES = str.maketrans("“”„‟″«»", '"' * 7)
-_AROUND = re.compile(r"""(?:id\s*[=:]\s*)?(?:\[(.+)\]|\((.+)\)|"(.+)"|'(.+)'|(.+))""", re.DOTALL)
+_AROUND = lazy_pattern(r"""(?:id\s*[=:]\s*)?(?:\[(.+)\]|\((.+)\)|"(.+)"|'(.+)'|(.+))""", re.DOTALL)
 _DECODER = json.JSONDecoder()
 
 
@@ -207,7 +208,7 @@ def _members(items: list[Any], schema: Mapping[str, Any], place: str, *, lenient
 
 _UNFIT = object()
 _YES = {"true": True, "yes": True, "false": False, "no": False}
-_NUMBER = re.compile(r"\s*-?\d{1,15}(?:\.\d+)?\s*")
+_NUMBER = lazy_pattern(r"\s*-?\d{1,15}(?:\.\d+)?\s*")
 
 
 def _as(kind: str, value: Any) -> Any:

@@ -17,14 +17,12 @@ from .authority import may_end
 from .comparing import Judge
 from .correspondence import Embed, Side, matter
 from .heard import Heard
-from .matter import Matter
+from .matter import CLAIM, Matter
 from .rivals import Rival, Rivals, Score, portions
 from .succession import Told, Verdict
 
 NOTHING = Matter()
 """The matter of a claim that stands beside no other."""
-CLAIM = "claim:"
-"""How the ids of claims begin; no episode's id may."""
 
 
 @dataclass(frozen=True, slots=True)

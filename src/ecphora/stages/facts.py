@@ -17,8 +17,8 @@ from ..graph import LINKS, Earlier, Graph
 from ..language.words import words
 from ..model import Edge, Kind, Link, Metadata, Node, NodeId
 from .authority import Voice, may_end
-from .claiming import CLAIM, Claims
-from .matter import ABOUT
+from .claiming import Claims
+from .matter import ABOUT, CLAIM
 from .moment import Moment, Moments
 
 SELF = frozenset({"i", "me", "myself", "speaker", "the speaker", "user", "the user"})

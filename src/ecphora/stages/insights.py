@@ -5,7 +5,6 @@ if that says more and nothing that no source says. It goes with the first of its
 hold once one of them is replaced. It is found by its meaning alone: no word of it is read, so it changes no rank.
 """
 
-import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -15,13 +14,14 @@ import numpy as np
 from ..graph import LINKS, Graph, seconds
 from ..language.tokens import tokens
 from ..model import Edge, Link, Mask, Node, Rows, Vector, Vectors
+from ..patterns import lazy_pattern
 from ..ports import Left, Reader
 from . import clusters, importance, standing, synthesis, telling
 from .clusters import Clustering
 from .oracle import costs, insight_id, insight_of, quoted
 
 _DERIVED = LINKS.index(Link.DERIVED_FROM)
-_SENTENCE = re.compile(
+_SENTENCE = lazy_pattern(
     r"(?<!\b[A-Z]\.)(?<!\b[A-Z][a-z]\.)(?<!\bMrs\.)(?<=[.!?…])[\"'”’)\]]*\s+|(?<=[。！？])[」』”）]*\s*|\n+"
 )
 

@@ -5,6 +5,8 @@ from dataclasses import dataclass
 
 from ..model import Metadata
 
+CLAIM = "claim:"
+"""How the ids of claims begin; no episode's id may."""
 ABOUT, BESIDE = "about", "beside"
 """The metadata of a claim that have the stems of its matter, and of what else its memory says, parted by spaces."""
 

@@ -14,6 +14,7 @@ from ..language.claim_words import ADDS, EVENT, PAST, SAME, SWITCHES, VISITS
 from ..language.claims import Form, Statement
 from ..language.values import Sort, Value
 from ..language.words import words
+from ..patterns import lazy_pattern
 from .authority import Voice
 from .moment import Moment
 
@@ -27,8 +28,8 @@ FEW = 4
 """Stems of a sentence that says nothing but a value."""
 NEAR = 6
 """Turns that a correction, or what names nothing, may look back."""
-_SAYS = re.compile(r"\b(?:it|that|this|she|he|they|i)(?:['’]s| is| was| meant)\b|\bmake that\b", re.IGNORECASE)
-_LIVES = re.compile(r"\b(?:live|lives|living|based|reside|resides)\b", re.IGNORECASE)
+_SAYS = lazy_pattern(r"\b(?:it|that|this|she|he|they|i)(?:['’]s| is| was| meant)\b|\bmake that\b", re.IGNORECASE)
+_LIVES = lazy_pattern(r"\b(?:live|lives|living|based|reside|resides)\b", re.IGNORECASE)
 MEASURES = frozenset(Sort) - {Sort.NAME}
 """The sorts of values of which a later one replaces an earlier one."""
 

@@ -1,34 +1,75 @@
-"""Ways of recalling, one a file: ``fused``, five published models, the baselines. Third parties add entry points."""
+"""Ways of recalling, one a file: ``fused``, five published models, the baselines. Third parties add entry points.
 
-from importlib.metadata import entry_points
+A strategy is imported when it is first asked for.
+"""
+
+from collections.abc import Iterator, Mapping
+from functools import cache
+from importlib import import_module
 
 from ..errors import UnknownName
 from ..ports import Strategy
 from ..validate import check_part, show
-from . import ecphory, eisa, synapse, synaptic, weave
-from .baselines import Bm25, Dense, Recency, Rrf
-from .fused import Fused
 
 GROUP = "ecphora.strategies"
 """The entry-point group in which a third party's strategy, or a function that makes one, is found."""
 
-MODELS: dict[str, Strategy] = {
-    strategy.name: strategy
-    for strategy in (synaptic.Synaptic(), synapse.Synapse(), eisa.Eisa(), ecphory.Ecphory(), weave.Weave())
+
+class Catalog(Mapping[str, Strategy]):
+    """Strategies by name. ``places`` says of each where it is: ``module.Type`` makes it, ``module.FAITHFUL`` is it."""
+
+    def __init__(self, places: Mapping[str, str]) -> None:
+        self._places = places
+
+    def __getitem__(self, name: str) -> Strategy:
+        return _strategy(self._places[name])
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._places
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._places)
+
+    def __len__(self) -> int:
+        return len(self._places)
+
+
+@cache
+def _strategy(place: str) -> Strategy:
+    module, _, what = place.rpartition(".")
+    found = getattr(import_module(f".{module}", __package__), what)
+    made: Strategy = found() if isinstance(found, type) else found
+    return made
+
+
+_MODELS = {
+    "synaptic": "synaptic.Synaptic",
+    "synapse": "synapse.Synapse",
+    "eisa": "eisa.Eisa",
+    "ecphory": "ecphory.Ecphory",
+    "weave": "weave.Weave",
 }
+_BASELINES = {
+    "dense": "baselines.Dense",
+    "bm25": "baselines.Bm25",
+    "rrf": "baselines.Rrf",
+    "recency": "baselines.Recency",
+}
+
+MODELS = Catalog(_MODELS)
 """The five published models as they serve in practice."""
-FAITHFUL: dict[str, Strategy] = {
-    module.FAITHFUL.name: module.FAITHFUL for module in (synaptic, synapse, eisa, ecphory, weave)
-}
+FAITHFUL = Catalog({f"{name}-faithful": f"{name}.FAITHFUL" for name in _MODELS})
 """The five as published: for comparison with their papers."""
-BASELINES: dict[str, Strategy] = {strategy.name: strategy for strategy in (Dense(), Bm25(), Rrf(), Recency())}
+BASELINES = Catalog(_BASELINES)
 """What every recall must beat."""
-BUILT_IN: dict[str, Strategy] = {"fused": Fused(), **MODELS, **BASELINES}
+BUILT_IN = Catalog({"fused": "fused.Fused", **_MODELS, **_BASELINES})
 """What is chosen where all strategies are asked for."""
 
 
 def known() -> list[str]:
     """The names of the strategies that can be chosen, but for the faithful forms of published models."""
+    from importlib.metadata import entry_points  # noqa: PLC0415  # it is slow to import
+
     return [*BUILT_IN, *sorted(point.name for point in entry_points(group=GROUP))]
 
 
@@ -37,7 +78,9 @@ def by_name(strategy: str | Strategy) -> Strategy:
     if not isinstance(strategy, str):
         return check_part("strategy", strategy, f"a name, such as one of {', '.join(BUILT_IN)}", "activate")
     if strategy in BUILT_IN or strategy in FAITHFUL:
-        return BUILT_IN.get(strategy) or FAITHFUL[strategy]
+        return BUILT_IN[strategy] if strategy in BUILT_IN else FAITHFUL[strategy]
+    from importlib.metadata import entry_points  # noqa: PLC0415
+
     for point in entry_points(group=GROUP, name=strategy):
         loaded: Strategy = point.load()()
         return loaded

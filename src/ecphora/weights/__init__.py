@@ -6,20 +6,20 @@ Nothing is trained here: see ``scripts`` for that, and :mod:`ecphora.learn`.
 import json
 from functools import cache
 from importlib.resources import files
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ..errors import InvalidRecord
-from ..stages.comparing import GATE, Judge
-from ..stages.comparing import SIGNS as SIGNS_OF_CHANGE
 from ..stages.knowing import SIGNS, Knowing
-from ..stages.need import COLUMNS, Encm
-from ..stages.need import Head as EncmHead
 from ..stages.ranker import Head, Ranker
 from ..stages.sheet import SORTS
 
+if TYPE_CHECKING:  # each strategy pays for its own
+    from ..stages.comparing import Judge
+    from ..stages.need import Encm
+
 
 @cache
-def encm(embedder: str | None = None) -> Encm:
+def encm(embedder: str | None = None) -> "Encm":
     """EISA's necessity checker, trained on the lines of ``scripts/data/encm.jsonl``.
 
     With the name of the embedder whose vectors it was trained on, it reads vectors too. With any other name, or none,
@@ -28,15 +28,17 @@ def encm(embedder: str | None = None) -> Encm:
     return encm_of(files(__package__).joinpath("encm.json").read_text(encoding="utf-8"), embedder)
 
 
-def encm_of(text: str, embedder: str | None = None) -> Encm:
+def encm_of(text: str, embedder: str | None = None) -> "Encm":
     """A checker as it stands in a JSON text."""
+    from ..stages.need import COLUMNS, Encm, Head  # noqa: PLC0415
+
     found = json.loads(text)
     if tuple(found["columns"]) != COLUMNS:
         raise InvalidRecord(f"a checker trained on the columns {found['columns']}, not {COLUMNS}; train it anew")
     alone, reading = found["alone"], found["reading"]
     return Encm(
-        alone=EncmHead(alone["bias"], tuple(alone["columns"])),
-        reading=EncmHead(reading["bias"], tuple(reading["columns"]), tuple(reading["vector"]))
+        alone=Head(alone["bias"], tuple(alone["columns"])),
+        reading=Head(reading["bias"], tuple(reading["columns"]), tuple(reading["vector"]))
         if embedder is not None and embedder == found["embedder"]
         else None,
         threshold=found["threshold"],
@@ -78,16 +80,18 @@ def _signs(found: dict[str, Any]) -> tuple[float, ...]:
 
 
 @cache
-def changes() -> Judge:
+def changes() -> "Judge":
     """What tells that a later memory replaces an earlier one, trained by ``scripts/train_changes.py``."""
     return changes_of(files(__package__).joinpath("changes.json").read_text(encoding="utf-8"))
 
 
-def changes_of(text: str) -> Judge:
+def changes_of(text: str) -> "Judge":
     """The gate and the judge as they stand in a JSON text; raises ``InvalidRecord`` for one that does not hold them."""
+    from ..stages.comparing import GATE, SIGNS, Judge  # noqa: PLC0415
+
     try:
         found = json.loads(text)
-        return Judge(_named(found["gate"], GATE), _named(found["judge"], SIGNS_OF_CHANGE))
+        return Judge(_named(found["gate"], GATE), _named(found["judge"], SIGNS))
     except (ValueError, KeyError, TypeError, AttributeError) as error:
         raise InvalidRecord(f"no weights of changes ({error!r}); make them with scripts/train_changes.py") from error
 
