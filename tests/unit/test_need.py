@@ -268,3 +268,10 @@ def test_samples_have_vectors_of_their_own() -> None:
     asked = sample_cue("Where is Ana?", vector=sample_vector("Ana"))
     assert need.needs(graph, MINILM).tolist() == need.needs(graph, weights.encm()).tolist()
     assert need.probability(asked, MINILM) == need.probability(asked, weights.encm())
+
+
+def test_what_a_row_gets_does_not_depend_on_its_neighbors() -> None:
+    columns = np.random.RandomState(0).normal(size=(1000, len(need.COLUMNS))).astype(np.float32)
+    head = weights.encm().alone
+    alone = np.concatenate([need._by_columns(columns[row : row + 1], head) for row in range(len(columns))])
+    assert need._by_columns(columns, head).tobytes() == alone.tobytes()
