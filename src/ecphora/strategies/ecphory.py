@@ -111,4 +111,6 @@ class Ecphory(ShortRepr):
 FAITHFUL = Ecphory(
     by_question=True, back_off=False, neighbours=False, rarity=False, certainty=False, name="ecphory-faithful"
 )
-"""The paper's read path on our engrams, cues without a language model."""
+"""The paper's read path on our engrams, cues without a language model.
+
+The weights of cues and the halves of a score are inferred (4.11)."""

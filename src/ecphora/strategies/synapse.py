@@ -181,4 +181,4 @@ FAITHFUL = Synapse(
     W=10, top_k=30, tau_gate=0.12, plan=Plan(whole_window=True), context=False, by_words=False, unreached=False,
     protected=False, gradual=False, grounded=False, whole_log=True, name="synapse-faithful",
 )  # fmt: skip
-"""The paper as far as it is known."""
+"""The paper as far as secondary sources tell; where they give no number the constant is inferred (2.8)."""

@@ -190,4 +190,4 @@ FAITHFUL = Synaptic(
     whole_log=True,
     name="synaptic-faithful",
 )
-"""The published model with the published constants."""
+"""The published model with the constants of the authors' code."""

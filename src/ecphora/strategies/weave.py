@@ -2,7 +2,7 @@
 
 Akash Vishwakarma, Hojin Lee, Mohith Suresh, Priyam Shankar Sharma, Rahul Vishwakarma, Sparsh Gupta, Yuvraj Anupam
 Chauhan, "Cognitive Weave: Synthesizing Abstracted Knowledge with a Spatio-Temporal Resonance Graph", 2025,
-arXiv 2506.08098. The paper gives no number: every constant here is inferred.
+arXiv 2506.08098. The paper gives no number for a constant: every one here is inferred.
 
 The four layers (section 3.3) are this graph's tables: nodes (core particle store), vectors (vectorial resonator),
 the time columns (temporal index), edges (relational strands). The Semantic Oracle Interface is two ports: the
@@ -163,4 +163,4 @@ class Weave(ShortRepr):
 
 
 FAITHFUL = Weave(w_sim=0.6, w_strand=0.2, w_importance=0.2, tau_cluster=0.75, whole_log=True, name="weave-faithful")
-"""The weights that the specification proposes before any measurement."""
+"""As specified; the paper prints no constant, so all are inferred (5.7), as proposed before any measurement."""
