@@ -31,7 +31,7 @@ SMALL = 256
 FIRST, LONGEST_PROBING = 0.1, 0.5
 """The part of a limited time that the access log may take to be written, and that replaying past cues once may take;
 and the most seconds for the latter."""
-RESERVE, LONGEST_RESERVE = 0.5, 1.0
+RESERVE, LONGEST_RESERVE = 0.35, 1.0
 """The part of a limited time, at most so many seconds, that is kept for replaying and committing what is planned."""
 GRACE = 0.75
 """Seconds that a piece may wait for another process's lock on top of the limit."""

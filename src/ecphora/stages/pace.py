@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from ..ports import Left
 
-BRIEF = 0.1
+BRIEF = 0.2
 """Seconds that a portion should take at most, where several things can be done in them."""
 
 

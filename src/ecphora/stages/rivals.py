@@ -41,7 +41,7 @@ MOST = 5
 """Earlier claims that one statement may replace: a fact is seldom told more often before it changes."""
 EACH, AT_LEAST = 0.4, 200
 """Pairs that are read closely: so many for each new memory, or so many in all."""
-AT_ONCE, GROUP = 16, 8
+AT_ONCE, GROUP = 8, 4
 """Where time is limited: the most pairs that are read, and memories that are worked on, between two looks at the clock.
 """
 NOTHING: Mapping[int, Iterable[int]] = {}
@@ -127,13 +127,16 @@ class Rivals:
     def read(self, rows: Rows, share: int, left: Left | None = None) -> None:
         """Read new memories closely beside what the gate or the rules let through, and keep what each replaces.
 
-        Of the pairs that the gate lets through, the ``share`` that promise most. If the time runs out, the last of them
-        are not read.
+        Of the pairs that the gate lets through, the ``share`` that promise most. If the time runs out, the last
+        memories and the last pairs are not read.
         """
         if self._judge is None or self._score is None:
             return
-        valued = {row: list(self._valued(row)) for row in rows[self._heard.speaking[rows]].tolist()}
-        pairs = sorted(self.promising(rows, self._judge, valued), key=lambda pair: -pair.promise)
+        told = rows[self._heard.speaking[rows]]
+        parts = (told[place] for place in paced(len(told), 1, left))  # out of time: fewer
+        valued = {row: list(self._valued(row)) for some in parts for row in some.tolist()}
+        first = told[: len(valued)]
+        pairs = sorted(self.promising(first, self._judge, valued), key=lambda pair: -pair.promise)
         wanted = [pair for place, pair in enumerate(pairs) if place < share or pair.other in valued[pair.row]]
         fair = [one for one in map(self.faced, wanted) if one is not None]
         found: dict[tuple[int, int], list[Rival]] = {}
@@ -299,8 +302,8 @@ def portions(rows: Rows, pending: int, left: Left | None) -> Iterator[tuple[Rows
     """
     each = max(AT_LEAST / max(1, pending), EACH)
     for place in paced(len(rows), GROUP, left):
-        some = rows[place]
-        yield some, max(AT_LEAST, round(EACH * len(some))) if left is None else ceil(each * len(some))
+        some, due = rows[place], ceil(each * place.start)
+        yield some, max(AT_LEAST, round(EACH * len(some))) if left is None else ceil(each * place.stop) - due
 
 
 def _readings(faced: Sequence[Faced], score: Score, left: Left | None) -> list[float]:
