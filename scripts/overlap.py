@@ -92,7 +92,7 @@ def main() -> None:
 
 def training_texts() -> Iterator[Text]:
     """Every text of this project that trains a shipped weight, in pieces."""
-    for name in ("changes", "plain", "everyday"):
+    for name in ("changes", "plain", "everyday", "twins"):
         for case in lines(DATA / f"{name}.jsonl"):
             yield from (piece for id_, *_, text in case["told"] for piece in pieces(f"{name}:{case['id']}/{id_}", text))
     for name, field in (("histories", "text"), ("talks.docs", "text"), ("talks.questions", "question")):
