@@ -143,7 +143,8 @@ class Desk:
                 raise UnknownName(f"no scope is called {settings.scope!r} in {settings.db}; {holds}")
             true = embeds or settings.embedder is not None or tag.embedder is None
             embedder = settings.make_embedder(tag.embedder) if true else Idle(tag.embedder or "")
-            yield Memory(store, scope=settings.scope, embedder=embedder, strategy=settings.make_strategy())
+            with Memory(store, scope=settings.scope, embedder=embedder, strategy=settings.make_strategy()) as memory:
+                yield memory
         finally:
             store.close()
 

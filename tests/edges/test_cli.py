@@ -5,6 +5,7 @@ import json
 import os
 import subprocess
 import sys
+import threading
 from pathlib import Path
 from typing import Any
 
@@ -12,11 +13,13 @@ import click
 import pytest
 from click.testing import CliRunner, Result
 
-from ecphora import encode
+from ecphora import Hashing, Memory, encode
+from ecphora.access_log import AccessLog
 from ecphora.cli import main
 from ecphora.conversation import ask, chat
 from ecphora.errors import EcphoraError, InvalidInput, UnknownName
 from ecphora.language.segments import Segment
+from ecphora.model import Touch
 from ecphora.settings import Settings, load
 from ecphora.upkeep import TENDING
 
@@ -505,6 +508,27 @@ def test_a_reader_that_leaves_is_not_an_error() -> None:
     process.wait(60)
     assert process.stderr.read() == b""
     process.stderr.close()
+
+
+def test_what_a_recall_touched_is_logged_before_the_file_is_closed(monkeypatch: pytest.MonkeyPatch) -> None:
+    ecphora("remember", "--id", "a", "Ana lives in Porto.")
+    ends, close, write = threading.Event(), AccessLog.close, AccessLog._write
+
+    def late(log: AccessLog, batch: list[Any]) -> None:
+        ends.wait(5)
+        write(log, batch)
+
+    def end(log: AccessLog, seconds: float) -> None:
+        ends.set()
+        close(log, seconds)
+
+    monkeypatch.setattr(AccessLog, "_write", late)
+    monkeypatch.setattr(AccessLog, "close", end)
+    assert ecphora("recall", "Porto").exit_code == 0
+    with Memory("ecphora.db", embedder=Hashing()) as memory:
+        history = memory.history("a")
+    assert history is not None
+    assert [access.touch for access in history.accesses] == [Touch.ENCODED, Touch.RECALLED]
 
 
 def test_stdout_stays_clean_in_a_pipe_and_without_unicode() -> None:
