@@ -14,7 +14,7 @@ from .ports import Left, Reader
 from .prompts import replies
 from .stages import aliases, facts, insights
 from .stages.claiming import Claiming
-from .stages.pace import paced
+from .stages.pace import steps
 from .stages.rivals import Score
 
 Embed = Callable[[Sequence[str]], Vectors]
@@ -176,7 +176,7 @@ def _half(left: Left) -> Left:
 def _embedded(told: Sequence[Node], help_: Help) -> dict[NodeId, Vector]:
     """The vectors of insights, or of the first of them if the time runs out."""
     found: dict[NodeId, Vector] = {}
-    for place in paced(len(told), TOLD_AT_ONCE, help_.left):
+    for place in steps(len(told), TOLD_AT_ONCE, help_.left):
         some = told[place]
         if some:
             vectors = help_.embed([encode.spoken(node) for node in some])

@@ -118,7 +118,7 @@ def pieces(whole: Node) -> tuple[Node, ...]:
     )
 
 
-def placed(nodes: Sequence[Node]) -> list[Node]:
+def with_starts(nodes: Sequence[Node]) -> list[Node]:
     """The same nodes; each piece of a text with where it starts, as follows from the pieces before it."""
     starts: dict[NodeId, int] = {}
     ends: dict[NodeId, int] = {}

@@ -444,7 +444,7 @@ class Memory:
             nodes = self._store.nodes(self.scope, encode.wholes(graph, pieces))
             if not nodes:
                 return Erased((), ())
-            if not pen.committed(encode.forget(nodes)):
+            if not pen.try_commit(encode.forget(nodes)):
                 continue
             after = pen.graph()
             names = [graph.id(row) for row in graph.named_by(graph.rows(node.id for node in nodes)).tolist()]
@@ -469,9 +469,10 @@ class Memory:
         ``seconds`` or ``tokens`` of a language model, and goes on the next time. ``dry_run`` writes nothing and says
         what would be. Past questions with feedback are replayed: a run that costs a point of their recall is refused.
 
-        With ``seconds`` it takes at most a second longer, also while others write. What there was no time for stays
-        new, and the result's ``left`` says how much that is. Nothing is written where another process holds the lock
-        all the time. Without ``seconds`` that raises ``StoreBusy``.
+        With ``seconds`` it looks at the clock in every part, to end within a second of it, also while others write; a
+        busy machine can make it longer. What there was no time for stays new, and the result's ``left`` says how much
+        that is. Nothing is written where another process holds the lock all the time. Without ``seconds`` that raises
+        ``StoreBusy``.
         """
         limits = sleeping.Limits(seconds, tokens)
         return sleeping.night(

@@ -83,7 +83,7 @@ class Pen:
 
     # ---- committing
 
-    def committed(self, change: Change, left: Left | None = None) -> bool:
+    def try_commit(self, change: Change, left: Left | None = None) -> bool:
         """Commit, unless another process has changed what the change was made from: then it must be made anew.
 
         ``left`` bounds the wait for another process's lock, where the store has a handle that does not wait by itself;
@@ -109,7 +109,7 @@ class Pen:
         """
         for _ in range(TRIES):
             change = make(self.graph())
-            if change == Change() or self.committed(change):
+            if change == Change() or self.try_commit(change):
                 return change
         raise self.outrun()
 
@@ -134,7 +134,7 @@ class Pen:
             nodes = [node for one in fresh for node in one.pieces if node.id not in vectors]
             vectors.update(zip((node.id for node in nodes), self.embedded(map(encode.spoken, nodes)), strict=True))
             change = self._encoded(fresh, known, graph, vectors, now)
-            if (change.nodes or change.accesses) and not self.committed(change):
+            if (change.nodes or change.accesses) and not self.try_commit(change):
                 continue
             return [one.id for one in fresh], [one.id for one in known], [one.id for one in refused]
         raise self.outrun()
@@ -206,7 +206,7 @@ class Pen:
                 ids, texts = [node.id for node in change.nodes], map(encode.spoken, change.nodes)
                 vectors = dict(zip(ids, self.embedded(texts), strict=True)) if ids else {}
                 whole = replace(change, vectors=vectors, embedder=self.embedder.name)
-                if not self.committed(whole):
+                if not self.try_commit(whole):
                     break
                 graph = self.graph()
             else:

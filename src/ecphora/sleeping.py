@@ -217,7 +217,7 @@ def night(
 def _written(pen: Pen, change: Change, limits: Limits) -> bool:
     """Whether a piece was committed: not if it was made from what is no longer so, or the lock was not free in time."""
     try:
-        return pen.committed(change, limits.writing)
+        return pen.try_commit(change, limits.writing)
     except StoreBusy:
         if limits.seconds is None:
             raise

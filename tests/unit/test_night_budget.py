@@ -21,7 +21,7 @@ from ecphora.model import Change, Kind, Link, Vectors
 from ecphora.pen import Pen
 from ecphora.ports import CrossEncoder, Prompt, Store
 from ecphora.sleeping import Consolidated, Limits, night
-from ecphora.stages.pace import BRIEF, paced
+from ecphora.stages.pace import BRIEF, steps
 from ecphora.stages.rivals import AT_LEAST, GROUP, portions
 from ecphora.stores.sqlite import SQLite
 from ecphora.testing import ConstantCrossEncoder, FakeClock, Overlap, ScriptedLLM
@@ -327,10 +327,10 @@ def test_the_shortest_night_works_on_one_memory(memory: Memory) -> None:
 
 def test_portions_grow_while_they_are_brief_and_end_with_the_time() -> None:
     left = iter([9.0, 9 - BRIEF / 2, 9 - BRIEF, 8.0, 7.9, 0.0])
-    sizes = [len(range(100)[place]) for place in paced(100, 8, lambda: next(left))]
+    sizes = [len(range(100)[place]) for place in steps(100, 8, lambda: next(left))]
     assert sizes == [1, 2, 4, 2, 4]
-    assert [len(range(9)[place]) for place in paced(9, 2, lambda: 5.0)] == [1, 2, 2, 2, 2]
-    assert list(paced(9, 2, None)) == [slice(0, 9)]
+    assert [len(range(9)[place]) for place in steps(9, 2, lambda: 5.0)] == [1, 2, 2, 2, 2]
+    assert list(steps(9, 2, None)) == [slice(0, 9)]
 
 
 def test_portions_share_the_readings_of_their_piece() -> None:

@@ -70,7 +70,7 @@ def parsed(lines: Iterable[str], version: int) -> Contents:
             raise InvalidRecord(f"line {number}: {error}") from error
     if not headed:
         raise InvalidRecord('the file is empty; an export begins with a line {"ecphora": 1, ...}')
-    contents.nodes = encode.placed(contents.nodes)
+    contents.nodes = encode.with_starts(contents.nodes)
     return contents
 
 

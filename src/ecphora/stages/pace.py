@@ -8,7 +8,7 @@ BRIEF = 0.2
 """Seconds that a portion should take at most, where several things can be done in them."""
 
 
-def paced(count: int, most: int, left: Left | None) -> Iterator[slice]:
+def steps(count: int, most: int, left: Left | None) -> Iterator[slice]:
     """Portions of ``count`` things, in order, until the time is up; all at once where it is not limited.
 
     There is one thing in the first portion, and twice as many in the next, up to ``most``, after a portion that took

@@ -20,7 +20,7 @@ from ..ports import Left
 from . import choose
 from .comparing import MANY, Judge, nearest, passage, shown, signs
 from .heard import Heard
-from .pace import paced
+from .pace import steps
 from .succession import MEASURES, NEAR, Told, Verdict, contradicts, paired, replaces, says_otherwise
 
 Score = Callable[[Sequence[tuple[str, str]]], NDArray[np.float64]]
@@ -133,7 +133,7 @@ class Rivals:
         if self._judge is None or self._score is None:
             return
         told = rows[self._heard.speaking[rows]]
-        parts = (told[place] for place in paced(len(told), 1, left))  # out of time: fewer
+        parts = (told[place] for place in steps(len(told), 1, left))  # out of time: fewer
         valued = {row: list(self._valued(row)) for some in parts for row in some.tolist()}
         first = told[: len(valued)]
         pairs = sorted(self.promising(first, self._judge, valued), key=lambda pair: -pair.promise)
@@ -301,7 +301,7 @@ def portions(rows: Rows, pending: int, left: Left | None) -> Iterator[tuple[Rows
     In a limited time the shares are those of a piece of ``pending`` memories, of which they are a part.
     """
     each = max(AT_LEAST / max(1, pending), EACH)
-    for place in paced(len(rows), GROUP, left):
+    for place in steps(len(rows), GROUP, left):
         some, due = rows[place], ceil(each * place.start)
         yield some, max(AT_LEAST, round(EACH * len(some))) if left is None else ceil(each * place.stop) - due
 
@@ -309,7 +309,7 @@ def portions(rows: Rows, pending: int, left: Left | None) -> Iterator[tuple[Rows
 def _readings(faced: Sequence[Faced], score: Score, left: Left | None) -> list[float]:
     """What the cross-encoder says of some pairs, or of the first of them if the time runs out."""
     texts = [one.texts for one in faced]
-    return [float(reading) for place in paced(len(texts), AT_ONCE, left) for reading in score(texts[place])]
+    return [float(reading) for place in steps(len(texts), AT_ONCE, left) for reading in score(texts[place])]
 
 
 def _plain(rule: Verdict) -> bool:
