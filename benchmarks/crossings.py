@@ -1,0 +1,114 @@
+"""Count how often one recall, one remember and one night of consolidation go from file to file.
+
+    python benchmarks/crossings.py
+
+A call crosses when the function called stands in another file of this package than its caller. Three numbers for each
+walk: the files that it enters, the calls that cross, and the returns. For the returns only the first call of each
+function counts, so that a loop is counted once: a return is a crossing call into a file that the walk has been in
+before. Fewer returns mean a straighter way to read. The files of the data (model, graph, columns) are left out: they
+are what passes, not where the walk goes. The numbers do not depend on the machine.
+"""
+
+import sys
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+from itertools import count
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from types import FrameType
+
+import ecphora
+from ecphora import Episode, Memory
+
+PACKAGE = str(Path(ecphora.__file__).parent)
+DATA = {"model.py", "graph.py", "columns.py"}
+TURNS = [
+    ("Ana", "I moved to Porto in May and work at a bakery there."),
+    ("Ben", "Nice! My sister Martina adopted a cat from the shelter."),
+    ("Ana", "The rent is 700 euros a month."),
+    ("Ben", "Martina called the cat Biscuit."),
+    ("Ana", "The rent went up: it is 750 euros a month now."),
+    ("Ben", "I will visit you in Porto next week."),
+]
+
+
+@dataclass
+class Walk:
+    """What a profile of one call saw, file by file; names are those below the package."""
+
+    crossings: int = 0
+    returns: list[str] = field(default_factory=list)
+    files: dict[str, None] = field(default_factory=dict)
+    _functions: set[tuple[str, str]] = field(default_factory=set)
+
+    def __call__(self, frame: FrameType, event: str, _argument: object) -> None:
+        """Note a call; the other events of a profile are passed over."""
+        if event != "call":
+            return
+        here, there = _file(frame.f_back), _file(frame)
+        if there is None or there in DATA:
+            return
+        function = (there, frame.f_code.co_qualname)
+        if here != there:
+            self.crossings += 1
+            if function not in self._functions and there in self.files:
+                self.returns.append(f"{here}: {there} {frame.f_code.co_qualname}")
+        self.files.setdefault(there)
+        self._functions.add(function)
+
+
+def _file(frame: FrameType | None) -> str | None:
+    """The file of the nearest frame that belongs to the package, named from the package's folder."""
+    while frame is not None:
+        if frame.f_code.co_filename.startswith(PACKAGE):
+            return frame.f_code.co_filename[len(PACKAGE) + 1 :]
+        frame = frame.f_back
+    return None
+
+
+def walk(work: Callable[[], object]) -> Walk:
+    """The walk of one call."""
+    seen = Walk()
+    sys.setprofile(seen)
+    try:
+        work()
+    finally:
+        sys.setprofile(None)
+    return seen
+
+
+def walks() -> Iterator[tuple[str, Walk]]:
+    """The three walks, each after one call that warms up what is loaded once a process."""
+    begin = datetime(2026, 5, 1, tzinfo=UTC)
+    hours = count()
+    with TemporaryDirectory() as folder, Memory(Path(folder, "walk.db"), clock=lambda: begin) as memory:
+
+        def remember() -> None:
+            memory.remember(
+                [
+                    Episode(text, speaker=speaker, happened_at=begin + timedelta(hours=next(hours)))
+                    for speaker, text in TURNS
+                ]
+            )
+
+        def recall() -> None:
+            memory.recall("Where does Ana live now?")
+
+        remember()
+        recall()
+        yield "remember", walk(remember)
+        yield "recall", walk(recall)
+        yield "consolidate", walk(memory.consolidate)
+
+
+def main() -> None:
+    """Print a line a walk; with -v every return, caller's file first."""
+    for name, seen in walks():
+        print(f"{name:<12}{len(seen.files):>4} files{seen.crossings:>7} crossing calls{len(seen.returns):>5} returns")
+        if "-v" in sys.argv:
+            print(*(f"    {one}" for one in seen.returns), sep="\n")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,189 @@
+#!/usr/bin/env python3
+"""Show that two checkouts recall and consolidate alike: scripts/compare_checkouts.py BEFORE AFTER --data DIR.
+
+Runs both on the same data sets, each in processes of its own: every strategy answers the first questions of every set,
+`-faithful` ones included, and a night of consolidation runs over the first spaces of each. Prints a line a set, and
+ends with 1 if the ids or scores of any hit, a confidence, or any row that consolidation wrote differs. Scores are
+compared to the last digit; rows by place, so a column may change its name. Vectors of texts are kept in a temporary
+folder, one file a checkout.
+
+The part that runs in a checkout, `dump`, uses names that both have.
+"""
+
+import argparse
+import gzip
+import inspect
+import json
+import os
+import sqlite3
+import subprocess
+import sys
+import tempfile
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+from datetime import UTC, datetime
+from itertools import zip_longest
+from pathlib import Path
+from typing import Any
+
+STRATEGIES = [
+    *("fused", "synaptic", "synapse", "eisa", "ecphory", "weave", "dense", "bm25", "rrf", "recency"),
+    *("synaptic-faithful", "synapse-faithful", "eisa-faithful", "ecphory-faithful", "weave-faithful"),
+]
+HITS = 30
+"""Hits compared of each recall."""
+EPISODES = 1500
+"""Episodes of a space that are remembered at most, and of all spaces that one set's night looks at."""
+UNDATED = "2026-01-01"
+
+
+class Kept:
+    """An embedder that keeps its vectors in a dictionary; everything else is the embedder's own."""
+
+    def __init__(self, embedder: Any) -> None:
+        self._embedder = embedder
+        self._vectors: dict[tuple[str, str], Any] = {}
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._embedder, name)
+
+    def embed(self, texts: Sequence[str], /, **options: Any) -> Any:
+        """The vectors of texts; each is computed once."""
+        import numpy as np  # noqa: PLC0415  # the process that compares needs no packages
+
+        keys = [(text, repr(sorted(options.items()))) for text in texts]
+        missing = list(dict.fromkeys(key for key in keys if key not in self._vectors))
+        if missing:
+            made = self._embedder.embed([text for text, _ in missing], **options)
+            self._vectors.update(zip(missing, made, strict=True))
+        if not keys:
+            return np.zeros((0, self._embedder.dim), np.float32)
+        return np.stack([self._vectors[key] for key in keys])
+
+
+def spaces(path: Path) -> dict[str, list[dict[str, Any]]]:
+    """The lines of a file of JSON lines, by their space."""
+    found = defaultdict(list)
+    with gzip.open(path, "rt", encoding="utf-8") as file:
+        for line in file:
+            fields = json.loads(line)
+            found[fields["space"]].append(fields)
+    return found
+
+
+def dump(data: Path, name: str, limit: int, episodes: int) -> Iterator[str]:
+    """The lines that two checkouts must have in common for a set: hits by strategy and question, rows of a night."""
+    from ecphora import Memory  # noqa: PLC0415  # of the checkout in PYTHONPATH
+    from ecphora.embedders import minilm  # noqa: PLC0415
+
+    # An older checkout calls it MiniLM.
+    embedder = Kept(next(vars(minilm)[name]() for name in ("MiniLMEmbedder", "MiniLM") if name in vars(minilm)))
+    asked = spaces(data / f"{name}.questions.jsonl.gz")
+    left, nights = limit, episodes
+    for space, documents in spaces(data / f"{name}.docs.jsonl.gz").items():
+        questions = [one["question"] for one in asked.get(space, [])][:left]
+        left -= len(questions)
+        if not questions:
+            continue
+        for strategy in STRATEGIES:
+            with tempfile.TemporaryDirectory() as folder:
+                memory = _remember(Memory, Path(folder, "m.db"), documents[:episodes], embedder, strategy)
+                yield from (f"{space} {strategy} {line}" for line in _hits(memory, questions, strategy))
+                memory.close()
+        if nights > 0:
+            nights -= len(documents)
+            with tempfile.TemporaryDirectory() as folder:
+                file = Path(folder, "m.db")
+                memory = _remember(Memory, file, documents[:episodes], embedder, "fused")
+                memory.consolidate()
+                yield from (f"{space} night {line}" for line in _hits(memory, questions, "fused"))
+                memory.close()
+                yield from (f"{space} night {line}" for line in _rows(file))
+
+
+def _remember(memory_type: Any, file: Path, documents: list[dict[str, Any]], embedder: Kept, strategy: str) -> Any:
+    from ecphora import Episode  # noqa: PLC0415
+
+    times = [one["time"] for one in documents if one.get("time")]
+    now = datetime.fromisoformat(max(times, default=UNDATED))
+    now = now if now.tzinfo else now.replace(tzinfo=UTC)
+    memory = memory_type(file, embedder=embedder, clock=lambda: now, strategy=strategy)
+    fields = {"id": "id", "speaker": "speaker", "session": "session", "time": "happened_at", "title": "title"}
+    memory.remember(
+        [
+            Episode(one["text"], **{there: one[here] for here, there in fields.items() if one.get(here)})
+            for one in documents
+            if one["text"].strip()
+        ]
+    )
+    return memory
+
+
+def _hits(memory: Any, questions: Sequence[str], strategy: str) -> Iterator[str]:
+    parameters = inspect.signature(memory.recall).parameters
+    silent = {name: False for name in ("touch", "log_access") if name in parameters}
+    for place, question in enumerate(questions):
+        found = memory.recall(question, limit=HITS, strategy=strategy, explain=False, **silent)
+        yield f"{place} {found.confidence!r} " + " ".join(f"{hit.id}={float(hit.score)!r}" for hit in found)
+
+
+def _rows(file: Path) -> Iterator[str]:
+    with sqlite3.connect(file) as db:
+        tables = [name for (name,) in db.execute("SELECT name FROM sqlite_schema WHERE type = 'table' ORDER BY name")]
+        for table in (name for name in tables if name in {"node", "edge", "vector"}):
+            rows = [repr(row) for row in db.execute(f'SELECT * FROM "{table}"')]  # noqa: S608  # a name of the schema
+            yield from (f"{table} {row}" for row in sorted(rows))
+
+
+def run(checkout: Path, options: argparse.Namespace, name: str, into: Path) -> subprocess.Popen[bytes]:
+    """Start the dump of a set in a checkout."""
+    words = ["--dump", name, "--data", options.data, "--limit", str(options.limit), "--episodes", str(options.episodes)]
+    threads = dict.fromkeys(("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"), "1")
+    env = {**os.environ, **threads, "PYTHONPATH": str(checkout / "src"), "PYTHONHASHSEED": "0"}
+    with into.open("wb") as out:
+        return subprocess.Popen([sys.executable, __file__, *words], env=env, stdout=out)  # noqa: S603  # this very file
+
+
+def compare(options: argparse.Namespace) -> int:
+    """Run both checkouts on every set, print a line a set; the number of sets that differ."""
+    data = Path(options.data)
+    known = sorted(path.name.removesuffix(".questions.jsonl.gz") for path in data.glob("*.questions.jsonl.gz"))
+    differing = 0
+    with tempfile.TemporaryDirectory() as folder:
+        for name in options.set or known:
+            files = [Path(folder, f"{name}.{which}") for which in ("before", "after")]
+            pairs = zip(options.checkouts, files, strict=True)
+            processes = [run(Path(checkout).resolve(), options, name, file) for checkout, file in pairs]
+            codes = [process.wait() for process in processes]
+            if any(codes):
+                raise SystemExit(f"{name}: a checkout failed")
+            before, after = (file.read_text("utf-8").splitlines() for file in files)
+            apart = [pair for pair in zip_longest(before, after, fillvalue="nothing") if pair[0] != pair[1]]
+            print(f"{name}: {len(before):,} lines, {len(apart):,} differ", flush=True)  # noqa: T201
+            for pair in apart[:3]:
+                print(*(f"  {which} {line[:300]}" for which, line in zip("-+", pair, strict=True)), sep="\n")  # noqa: T201
+            differing += bool(apart)
+    return differing
+
+
+def main() -> None:
+    """Read the options; compare, or dump for the process that compares."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("checkouts", nargs="*", metavar="CHECKOUT", help="the folder before and the one after")
+    parser.add_argument("--data", required=True, help="folder of the data sets")
+    parser.add_argument("--set", action="append", help="a set; may be repeated (default: all)")
+    parser.add_argument("--limit", type=int, default=20, help="questions a set (default 20)")
+    parser.add_argument("--episodes", type=int, default=EPISODES, help="episodes a space (default %(default)s)")
+    parser.add_argument("--dump", help=argparse.SUPPRESS)
+    options = parser.parse_args()
+    if options.dump:
+        for line in dump(Path(options.data), options.dump, options.limit, options.episodes):
+            print(line.encode("utf-8", "backslashreplace").decode("utf-8"))  # noqa: T201
+        return
+    if len(options.checkouts) != 2:
+        parser.error("name two checkouts: the one before and the one after")
+    raise SystemExit(1 if compare(options) else 0)
+
+
+if __name__ == "__main__":
+    main()
