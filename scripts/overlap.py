@@ -27,8 +27,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from sklearn.feature_extraction.text import TfidfVectorizer
-
 HERE = Path(__file__).parent
 DATA = HERE / "data"
 CASES = HERE.parent / "tests" / "changes"
@@ -169,6 +167,8 @@ def similar_pairs(training: Sequence[Text], sets: Sequence[Text]) -> Iterator[Ov
     ours, theirs = ([one for one in texts if len(set(one.words)) >= RUN] for texts in (training, sets))
     if not ours or not theirs:
         return
+    from sklearn.feature_extraction.text import TfidfVectorizer  # noqa: PLC0415  # takes a second to import
+
     vectorizer = TfidfVectorizer(ngram_range=(1, 2), sublinear_tf=True, token_pattern=_WORD.pattern)
     vectors = vectorizer.fit_transform([one.text for one in (*ours, *theirs)])
     known = vectors[len(ours) :].T.tocsc()

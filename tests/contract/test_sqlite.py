@@ -8,6 +8,7 @@ from ecphora.stores.sqlite import SQLite
 from ecphora.testing import Locations, StoreContract
 
 
+@pytest.mark.usefixtures("migrations")
 class TestSQLite(StoreContract):
     processes = True
 

@@ -272,7 +272,7 @@ def test_an_embedder_that_raises_amid_many(path: Path) -> None:
     def broken(vectors: Vectors) -> Vectors:
         raise Down
 
-    days = [Episode(f"On day {day} Ana saw Mia.", id=f"d{day}") for day in range(1200)]
+    days = [Episode(f"On day {day} Ana saw Mia.", id=f"d{day}") for day in range(600)]
     with Memory(path, embedder=Failing(broken, calls=1), clock=FakeClock()) as memory:
         with pytest.raises(Down):
             memory.remember(days)
@@ -281,7 +281,7 @@ def test_an_embedder_that_raises_amid_many(path: Path) -> None:
         sound(memory)
     with Memory(path, embedder=Hashing(16), clock=FakeClock()) as memory:
         made = memory.remember(days)
-        assert (len(made.known), len(made.new), len(memory)) == (512, 688, 1200)
+        assert (len(made.known), len(made.new), len(memory)) == (512, 88, 600)
         sound(memory)
         assert not differences(memory.graph(), Graph().plus(memory._store.changes("default", 0)))
 

@@ -484,22 +484,26 @@ def test_a_recall_loads_only_what_it_needs() -> None:
     assert not loaded & {*others, *(f"ecphora.{room}" for room in rooms), *foreign}
 
 
-def test_a_lone_surrogate_in_the_arguments_is_an_error_not_a_crash() -> None:
+@pytest.mark.parametrize(
+    "args",
+    [
+        [b"caf\xe9"],
+        pytest.param([b"x", b"--id", b"\xff"], marks=pytest.mark.slow),
+        pytest.param([b"x", b"--db", b"\xff.db"], marks=pytest.mark.slow),
+    ],
+    ids=ascii,
+)
+def test_a_lone_surrogate_in_the_arguments_is_an_error_not_a_crash(args: list[bytes]) -> None:
     if os.name == "nt":
         pytest.skip("arguments are UTF-16 there")
-    for args in (
-        [b"remember", b"caf\xe9"],
-        [b"remember", b"x", b"--id", b"\xff"],
-        [b"remember", b"x", b"--db", b"\xff.db"],
-    ):
-        done = subprocess.run([str(ECPHORA).encode(), *args], capture_output=True, check=False)
-        assert done.returncode in ((0, 1) if b"--db" in args else (1,)), args
-        assert b"Traceback" not in done.stderr
-        assert done.stderr.startswith(b"error: ") or done.returncode == 0
+    done = subprocess.run([str(ECPHORA).encode(), b"remember", *args], capture_output=True, check=False)
+    assert done.returncode in ((0, 1) if b"--db" in args else (1,)), args
+    assert b"Traceback" not in done.stderr
+    assert done.stderr.startswith(b"error: ") or done.returncode == 0
 
 
 def test_a_reader_that_leaves_is_not_an_error() -> None:
-    run("remember", "--lines", stdin="\n".join(f"Text number {n} about Porto." for n in range(600)).encode())
+    ecphora("remember", "--lines", stdin="\n".join(f"Text number {n} about Porto." for n in range(600)))
     process = subprocess.Popen([ECPHORA, "export"], stdout=subprocess.PIPE, stderr=subprocess.PIPE)
     assert process.stdout is not None
     assert process.stderr is not None
@@ -532,12 +536,17 @@ def test_what_a_recall_touched_is_logged_before_the_file_is_closed(monkeypatch: 
 
 
 def test_stdout_stays_clean_in_a_pipe_and_without_unicode() -> None:
-    done = run("remember", "--json", "--lines", stdin=b"One in Porto.\nTwo.\n" * 20)
-    assert len(json.loads(done.stdout)["new"]) == 2
-    assert done.stderr == b""
+    ecphora("remember", "One in Porto.")
     plain = run("recall", "Porto", NO_COLOR="1", PYTHONIOENCODING="ascii")
     assert plain.returncode in {0, 3}
     assert b"One in Porto." in plain.stdout
+
+
+@pytest.mark.slow
+def test_json_stays_clean_in_a_pipe_and_without_unicode() -> None:
+    done = run("remember", "--json", "--lines", stdin=b"One in Porto.\nTwo.\n" * 20)
+    assert len(json.loads(done.stdout)["new"]) == 2
+    assert done.stderr == b""
     json.loads(run("recall", "Porto é", "--json", PYTHONIOENCODING="ascii").stdout)
 
 

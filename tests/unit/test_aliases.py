@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from ecphora.embedders.hashing import Hashing
@@ -365,7 +365,6 @@ def test_reading_is_symmetric_and_transitive(some: list[tuple[str, str, float]])
     assert all(again.names_of(name) == group[name] for name in NAMED)
 
 
-@settings(max_examples=10)
 @given(st.lists(st.sampled_from(sorted(MERGED)), min_size=1, max_size=5, unique=True))
 def test_merging_and_undoing_restores_the_answers(cases: list[str]) -> None:
     talk = Talk(*(line for case in cases for line in MERGED[case][0]))

@@ -24,12 +24,14 @@ from ecphora.stores import backup
 from ecphora.stores.sqlite import SQLite
 from ecphora.testing import differences, sample_change, sample_node
 
+MANY = sample_change(*(sample_node(f"n{number}", "river boat " * 40) for number in range(300)))
+
 
 @pytest.fixture
 def store(tmp_path: Path) -> Iterator[SQLite]:
     """A store with two scopes, open, with some of it in its log alone."""
     with closing(SQLite(tmp_path / "a.db")) as store:
-        store.commit("s", sample_change(*(sample_node(f"n{number}", "river boat " * 40) for number in range(300))))
+        store.commit("s", MANY)
         store.commit("t", sample_change(sample_node("a"), sample_node("b")))
         yield store
 

@@ -321,7 +321,7 @@ def test_reading_time_grows_with_the_length_only(piece: str) -> None:
         return process_time() - start
 
     seconds(1_000)
-    assert seconds(20_000) < 12 * seconds(5_000) + 0.05
+    assert seconds(6_000) < 12 * seconds(1_500) + 0.02
 
 
 def test_a_turn_without_a_date_is_cheap() -> None:

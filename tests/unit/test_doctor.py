@@ -246,6 +246,7 @@ def test_what_is_no_memory_is_not_touched(tmp_path: Path, make: Callable[[Path],
     assert {file.name: (file.read_bytes(), file.stat().st_mode) for file in tmp_path.iterdir()} == before
 
 
+@pytest.mark.usefixtures("migrations")
 def test_a_memory_that_stands_in_its_log_alone_is_known(tmp_path: Path) -> None:
     path, copy = tmp_path / "a.db", tmp_path / "copy.db"
     with Memory(path, embedder=Hashing(32)) as memory:

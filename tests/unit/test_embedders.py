@@ -5,6 +5,7 @@ import importlib.util
 import json
 import os
 import shutil
+import ssl
 import sys
 import tempfile
 import types
@@ -20,7 +21,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from ecphora import weights
+from ecphora import served, weights
 from ecphora.embedders import e5, local, minilm, share
 from ecphora.embedders.changes import ADAPTED
 from ecphora.embedders.e5 import E5
@@ -491,6 +492,23 @@ def test_openai_sorts_by_index_and_normalises(server: Server) -> None:
     assert [body["input"] for body in server.asked] == [["d:a", "d:bbb", "d:cc"], ["d:", "d:?"], ["q:a"]]
     assert server.asked[0]["model"] == "small"
     assert server.asked[0]["encoding_format"] == "float"
+
+
+def test_the_certificates_are_read_once_for_all_clients(server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
+    read: list[ssl.SSLContext] = []
+    create = ssl.create_default_context
+
+    def counted(**options: Any) -> ssl.SSLContext:
+        read.append(create(**options))
+        return read[-1]
+
+    monkeypatch.setattr(ssl, "create_default_context", counted)
+    served._certificates.cache_clear()
+    server.replies = [good]
+    for _ in range(2):
+        with closing(openai(server)) as model:
+            model.embed(["a"])
+    assert [context.verify_mode for context in read] == [ssl.CERT_REQUIRED]
 
 
 def test_openai_sends_the_key_and_asks_for_its_dimension(server: Server) -> None:

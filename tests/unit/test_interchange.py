@@ -10,7 +10,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from ecphora.embedders.hashing import Hashing
@@ -311,7 +311,6 @@ episodes = st.builds(
 )
 
 
-@settings(max_examples=25, deadline=None)
 @given(st.lists(episodes, min_size=1, max_size=4), st.sets(st.integers(0, 3)), st.booleans())
 def test_everything_survives(some: list[Episode], gone: set[int], vectors: bool) -> None:
     with tempfile.TemporaryDirectory() as folder:

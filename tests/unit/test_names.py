@@ -243,8 +243,8 @@ def test_a_key_is_its_own_key(text: str) -> None:
     ],
 )
 def test_time_grows_with_length_only(unit: str) -> None:
-    text = unit * 50_000
+    text = unit * 10_000
     start = time.process_time()
     names(text)
     key(text)
-    assert time.process_time() - start < 3
+    assert time.process_time() - start < 0.6

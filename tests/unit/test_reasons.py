@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from ecphora.demo import show
@@ -487,7 +487,6 @@ TURNS = st.builds(
 )
 
 
-@settings(max_examples=8)  # each opens a memory of its own
 @given(
     turns=st.lists(TURNS, min_size=1, max_size=8),
     question=TEXTS,

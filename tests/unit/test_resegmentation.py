@@ -330,7 +330,10 @@ resegment(sys.argv[1], embedder=Hashing(64))
 """Another process that cuts texts anew, and ends amid the second."""
 
 
-@pytest.mark.parametrize("step", ["_move_accesses", "_name_claims", "_embed"])
+SLOWER = [pytest.param(step, marks=pytest.mark.slow) for step in ("_move_accesses", "_name_claims")]
+
+
+@pytest.mark.parametrize("step", [*SLOWER, "_embed"])
 def test_killed_each_memory_is_cut_anew_or_not(step: str, path: Path, tmp_path: Path) -> None:
     told(path, Episode(DIARY, id="diary"), guide())
     before = described(path)

@@ -82,7 +82,7 @@ def test_a_night_reads_what_is_new_and_no_more_than_its_share(path: Path) -> Non
     told = [
         Episode(f"My count of the {['red', 'blue', 'green'][n % 3]} birds in the garden is {n} today.", f"t{n}", "Ana",
                 f"s{n // 9}", start + timedelta(hours=n))
-        for n in range(300)
+        for n in range(150)
     ]  # fmt: skip
     with memory(path, comparer) as one:
         one.remember(told)

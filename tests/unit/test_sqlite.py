@@ -35,6 +35,8 @@ from ecphora.stores.open_files import OpenFiles
 from ecphora.stores.sqlite import SQLite
 from ecphora.testing import NOON, differences, sample_change, sample_name, sample_node, sample_vector
 
+pytestmark = pytest.mark.usefixtures("migrations")
+
 
 @pytest.fixture
 def path(tmp_path: Path) -> Path:

@@ -3,9 +3,11 @@
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ..embedders.hashing import Hashing
 from ..graph import Graph
@@ -76,6 +78,8 @@ def _differing(name: str, ours: Any, theirs: Any, *, within: float = 0.0) -> lis
     if ours.dtype != theirs.dtype:
         return [f"{name}: type {ours.dtype} != {theirs.dtype}"]
     same = np.abs(ours - theirs) <= within if within else np.equal(ours, theirs)
+    if same.all():
+        return []
     rows = [row for row in range(len(ours)) if not np.all(same[row])]
     return [f"{name}: row {row} is {ours[row]!r} != {theirs[row]!r}" for row in rows[:3]]
 
@@ -85,13 +89,23 @@ def _differing(name: str, ours: Any, theirs: Any, *, within: float = 0.0) -> lis
 
 def sample_vector(text: str) -> Vector:
     """A unit vector of 16 numbers, the same for the same text, that a half-precision number holds exactly enough."""
-    return SAMPLES.embed([text])[0].astype(np.float16).astype(np.float32)
+    return _vector(text).copy()
 
 
 def sample_reading(text: str, *, told: Sequence[Interval] = ()) -> Reading:
     """The words of a text."""
-    found, counts = counted(words(text))
-    return Reading(found, counts, text.endswith("?"), tuple(told))
+    found, counts = _counted(text)
+    return Reading(found.copy(), counts.copy(), text.endswith("?"), tuple(told))
+
+
+@lru_cache(maxsize=4096)
+def _vector(text: str) -> Vector:
+    return SAMPLES.embed([text])[0].astype(np.float16).astype(np.float32)
+
+
+@lru_cache(maxsize=4096)
+def _counted(text: str) -> tuple[NDArray[np.uint32], NDArray[np.uint8]]:
+    return counted(words(text))
 
 
 def sample_node(id_: NodeId, text: str = "", *, minutes: float = 0, **fields: Any) -> Node:
