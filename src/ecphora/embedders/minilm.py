@@ -8,6 +8,7 @@ neighbors (cosine down to .989).
 """
 
 from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from importlib.resources import files
 from importlib.resources.abc import Traversable
 from typing import Any
@@ -21,9 +22,10 @@ from ..validate import check_part
 from . import local
 from .share import Share
 
+MODEL, TOKENIZER = "model.onnx", "tokenizer.json"
 FILES = {
-    "model.onnx": "ced38c196379cbb61173d78d8065856f5511e3535fad872facdbd0f76201a08b",
-    "tokenizer.json": "07805d116826679de90b4edeb2222269c4b8753bc0981be4399f732b2708e904",
+    MODEL: "ced38c196379cbb61173d78d8065856f5511e3535fad872facdbd0f76201a08b",
+    TOKENIZER: "07805d116826679de90b4edeb2222269c4b8753bc0981be4399f732b2708e904",
 }
 """SHA-256 of the files of the model."""
 
@@ -83,9 +85,13 @@ class Network:
     """The loaded model: texts to tokens, tokens to the rows of its last layer. Safe to share between threads."""
 
     def __init__(self, folder: Traversable) -> None:
-        model, tokenizer = local.checked(folder, FILES, _MEND)
-        self._session = local.session(model)
-        self._tokenizer = local.module("tokenizers", "tokenizers").Tokenizer.from_buffer(tokenizer)
+        # To hash the model and to load it leave Python free: meanwhile the packages and the tokenizer are loaded.
+        with ThreadPoolExecutor(1, "ecphora-load") as pool:
+            session = pool.submit(lambda: local.session(_checked(folder, MODEL)))
+            local.runtime()
+            tokenizers = local.module("tokenizers", "tokenizers")
+            self._tokenizer = tokenizers.Tokenizer.from_buffer(_checked(folder, TOKENIZER))
+            self._session = session.result()
         self._tokenizer.no_truncation()
         self._tokenizer.no_padding()
 
@@ -113,6 +119,11 @@ class Network:
             feed |= {SWITCH: np.array(True), **adapters}
         rows: Vectors = self._session.run(None, feed)[0][0]
         return rows
+
+
+def _checked(folder: Traversable, name: str) -> bytes:
+    """One file of the model, or ``ModelDamaged``."""
+    return local.checked(folder, {name: FILES[name]}, _MEND)[0]
 
 
 def shared(source: Traversable | None = None) -> Share[Network]:
