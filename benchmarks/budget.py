@@ -1,7 +1,8 @@
 """How best to choose within a budget of tokens: in order of score, by size too, or by what is covered together.
 
 ``python benchmarks/budget.py --data DIR [--set NAME]…`` prints the fraction of the gold evidence in what is chosen by
-``fused``. "By size" goes by place times size to the power of .3; "covering" is :func:`ecphora.stages.choose.within`.
+``fused``. "By size" goes by place times size to the power of .3; "covering" is
+:func:`ecphora.stages.retrieval.top_k.select_within`.
 """
 
 import argparse
@@ -9,27 +10,27 @@ from pathlib import Path
 
 import numpy as np
 
-from ecphora import MiniLM
-from ecphora.bench.cache import Cached
-from ecphora.bench.datasets import cases
-from ecphora.bench.spaces import space
-from ecphora.language.tokens import tokens
+from ecphora import MiniLMEmbedder
+from ecphora.bench.datasets import read_cases
+from ecphora.bench.embedding_cache import CachingEmbedder
+from ecphora.bench.query_spaces import build_query_space
+from ecphora.language.token_count import estimate_tokens
 from ecphora.model import Rows, Scores
-from ecphora.stages import choose
-from ecphora.stages.covering import covering
-from ecphora.stages.seed import Postings
+from ecphora.stages.retrieval import filters, token_budget, top_k
+from ecphora.stages.retrieval.bm25 import Postings
+from ecphora.stages.retrieval.term_coverage import term_coverage
 from ecphora.strategies.baselines import Dense
 from ecphora.strategies.fused import Fused
 
 BUDGETS = (100, 200, 400, 800)
-FAR = 100
+CANDIDATES = 100
 """How many of the best are chosen from."""
-SIZE = 0.3
-A_PIECE = 225
+SIZE_EXPONENT = 0.3
+CHUNK_TOKENS = 225
 """Tokens of a piece of a long text, about."""
 
 
-def in_turn(order: Rows, sizes: Scores, budget: int) -> list[int]:
+def fill_in_order(order: Rows, sizes: Scores, budget: int) -> list[int]:
     kept, left = [], float(budget)
     for place in order.tolist():
         if sizes[place] <= left:
@@ -44,26 +45,34 @@ def main() -> None:
     options.add_argument("--set", action="append", default=[])
     chosen = options.parse_args()
     fused = Fused()
-    with Cached(MiniLM()) as embedder:
+    with CachingEmbedder(MiniLMEmbedder()) as embedder:
         for name in chosen.set or ["locomo", "realtalk"]:
             found: dict[tuple[int, str], list[float]] = {}
-            for case in cases(name, chosen.data):
-                one, size = space(case, Dense(), embedder), {ep.id: tokens(ep.text) for ep in case.episodes}
-                for place, (question, cue) in enumerate(zip(case.questions, one.cues, strict=True)):
-                    if not (question.answerable and question.evidence):
+            for case in read_cases(name, chosen.data):
+                one, size = (
+                    build_query_space(case, Dense(), embedder),
+                    {ep.id: estimate_tokens(ep.text) for ep in case.episodes},
+                )
+                for place, (question, cue) in enumerate(zip(case.questions, one.queries, strict=True)):
+                    if not (question.is_answerable and question.gold):
                         continue
                     activation = fused.activate(cue, one.graph)
-                    rows = choose.best(activation.scores, choose.allowed(one.graph, cue), FAR)
+                    rows = top_k.top_rows(activation.scores, filters.eligible(one.graph, cue), CANDIDATES)
                     scores, places = activation.scores[rows], np.arange(len(rows))
-                    sizes = np.array([size.get(one.graph.id(row), A_PIECE) for row in rows.tolist()], np.float32)
-                    gold, held = one.gold(place), covering(Postings.of(one.graph, cue), rows)
+                    sizes = np.array([size.get(one.graph.id(row), CHUNK_TOKENS) for row in rows.tolist()], np.float32)
+                    gold, held = one.gold_documents(place), term_coverage(Postings.for_query(one.graph, cue), rows)
                     for budget in BUDGETS:
                         for how, kept in (
-                            ("in order", in_turn(places, sizes, budget)),
-                            ("by size", in_turn(np.argsort((1 + places) * sizes**SIZE, kind="stable"), sizes, budget)),
-                            ("covering", choose.within(scores, sizes.tolist(), budget, held)),
+                            ("in order", fill_in_order(places, sizes, budget)),
+                            (
+                                "by size",
+                                fill_in_order(
+                                    np.argsort((1 + places) * sizes**SIZE_EXPONENT, kind="stable"), sizes, budget
+                                ),
+                            ),
+                            ("covering", token_budget.select_within(scores, sizes.tolist(), budget, held)),
                         ):
-                            back = np.isin(gold, one.documents[rows[kept]])
+                            back = np.isin(gold, one.document_numbers[rows[kept]])
                             found.setdefault((budget, how), []).append(float(back.mean()))
             for (budget, how), values in found.items():
                 print(f"{name:10} {budget:4} tokens  {how:10} {np.mean(values):.3f}")

@@ -19,19 +19,19 @@ import tempfile
 from collections import Counter
 from pathlib import Path
 
-from ecphora import SQLite
+from ecphora import SQLiteStore
 
 ROOT = Path(__file__).parents[1]
 sys.path.insert(0, str(ROOT / "tests" / "unit"))
 
 import test_changes  # noqa: E402  # one place says what is right
 
-from ecphora.stages.standing import SAID  # noqa: E402
+from ecphora.stages.retrieval.validity import MIN_REPORTED_CONFIDENCE  # noqa: E402
 
 HISTORIES = "held_histories"
 
 
-def cases(kind: str) -> list[dict[str, object]]:
+def read_cases(kind: str) -> list[dict[str, object]]:
     texts = [
         (ROOT / "tests" / "changes" / name).read_text(encoding="utf-8")
         for name in (f"{kind}.jsonl", f"held_{kind}.jsonl")
@@ -39,7 +39,7 @@ def cases(kind: str) -> list[dict[str, object]]:
     return [json.loads(line) for text in texts for line in text.splitlines()]
 
 
-def histories(store: SQLite, embedder: test_changes.Once, *, rules: bool) -> None:
+def report_histories(store: SQLiteStore, embedder: test_changes.Once, *, rules: bool) -> None:
     """Print what is found in the histories, each and all."""
     told: dict[str, list[dict[str, object]]] = {}
     for turn in test_changes.cases(HISTORIES):
@@ -52,7 +52,7 @@ def histories(store: SQLite, embedder: test_changes.Once, *, rules: bool) -> Non
         memory = test_changes.slept(store, embedder, {"id": space, "told": turns}, rules=rules)
         graph, marked = memory.graph(), marks[space]
         known = test_changes.successions(graph)
-        shown = ~known.against & (known.sure >= SAID)
+        shown = ~known.against & (known.sure >= MIN_REPORTED_CONFIDENCE)
         pairs = zip(known.old[shown].tolist(), known.new[shown].tolist(), strict=True)
         found = {(graph.id(old), graph.id(new)) for old, new in pairs}
         counts = Counter[str](
@@ -65,11 +65,11 @@ def histories(store: SQLite, embedder: test_changes.Once, *, rules: bool) -> Non
             seen=len({new for _, new in found & {pair for pair, sure in marked.items() if sure}}),
         )
         every += counts
-        line(space, counts)
-    line("all", every)
+        print_counts(space, counts)
+    print_counts("all", every)
 
 
-def line(name: str, counts: Counter[str]) -> None:
+def print_counts(name: str, counts: Counter[str]) -> None:
     print(
         f"{name:7} {counts['messages']} messages: of {counts['found']} pairs found {counts['right']} are marked and "
         f"{counts['doubtful']} doubtful; of {counts['changes']} messages that change something {counts['seen']} found; "
@@ -82,11 +82,11 @@ def main() -> None:
     parser.add_argument("--rules", action="store_true", help="by rules alone")
     rules = parser.parse_args().rules
     with tempfile.TemporaryDirectory() as folder:
-        store, embedder = SQLite(Path(folder) / "m.db"), test_changes.Once()
+        store, embedder = SQLiteStore(Path(folder) / "m.db"), test_changes.Once()
         right: dict[str, Counter[str]] = {}
         sizes: dict[str, Counter[str]] = {}
         silent: Counter[str] = Counter()
-        for case in cases("matrix"):
+        for case in read_cases("matrix"):
             part, kind = str(case["part"]), str(case["kind"])
             memory = test_changes.slept(store, embedder, case, rules=rules)
             good = test_changes.right(memory, case)
@@ -95,7 +95,7 @@ def main() -> None:
             silent[part] += not good and not len(test_changes.successions(memory.graph()))
         wrong: Counter[str] = Counter()
         controls: Counter[str] = Counter()
-        for case in cases("control"):
+        for case in read_cases("control"):
             part = str(case["part"])
             memory = test_changes.slept(store, embedder, case, rules=rules)
             wrong[part] += bool(len(test_changes.successions(memory.graph())))
@@ -104,7 +104,7 @@ def main() -> None:
             kinds = ", ".join(f"{kind} {counts[kind]}/{sizes[part][kind]}" for kind in test_changes.KINDS)
             print(f"{part:7} {sum(counts.values())}/{sum(sizes[part].values())}  ({kinds})", end="; ")
             print(f"nothing found in {silent[part]}; wrongly taken for a change {wrong[part]}/{controls[part]}")
-        histories(store, embedder, rules=rules)
+        report_histories(store, embedder, rules=rules)
         store.close()
 
 

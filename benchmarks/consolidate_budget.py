@@ -20,14 +20,14 @@ from threading import Event, Thread
 from time import perf_counter
 from typing import Any
 
-from speed import invented
+from speed import synthetic_turns
 
 from ecphora import Memory
 
 
-def write(path: Path, writer: int, stop: Any, told: Callable[[int], None]) -> None:
+def write_turns(path: Path, writer: int, stop: Any, report: Callable[[int], None]) -> None:
     """Remember one turn after the other until told to stop; tell of the first, and in the end how many these were."""
-    turns, count = invented(1_000), 0
+    turns, count = synthetic_turns(1_000), 0
     with Memory(path) as memory:
         while not stop.is_set():
             turn = turns[count % len(turns)]
@@ -35,24 +35,24 @@ def write(path: Path, writer: int, stop: Any, told: Callable[[int], None]) -> No
             memory.remember(replace(turn, text=f"{turn.text} by {writer}, {count}", session=session))
             count += 1
             if count == 1:
-                told(0)
-    told(count)
+                report(0)
+    report(count)
 
 
-def in_process(path: Path, writer: int, stop: Any, told: Any) -> None:
-    write(path, writer, stop, told.put)
+def write_in_process(path: Path, writer: int, stop: Any, reports: Any) -> None:
+    write_turns(path, writer, stop, reports.put)
 
 
 @contextmanager
-def writing(path: Path, writers: int, *, processes: bool) -> Iterator[None]:
+def concurrent_writers(path: Path, writers: int, *, processes: bool) -> Iterator[None]:
     """Have some writers write, from when each has begun, and print how much that was."""
     context = get_context("spawn")
     told: Any = context.Queue() if processes else Queue()
     stop: Any = context.Event() if processes else Event()
     workers: list[Any] = [
-        context.Process(target=in_process, args=(path, writer, stop, told))
+        context.Process(target=write_in_process, args=(path, writer, stop, told))
         if processes
-        else Thread(target=write, args=(path, writer, stop, told.put))
+        else Thread(target=write_turns, args=(path, writer, stop, told.put))
         for writer in range(writers)
     ]
     for worker in workers:
@@ -82,21 +82,22 @@ def main() -> None:
     kind = "processes" if given.processes else "threads"
     print(f"{given.turns:,} turns, {given.writers} {kind} beside, {os.cpu_count()} cores, seconds={given.seconds:g}")
     with tempfile.TemporaryDirectory() as folder, Memory(Path(folder) / "m.db") as memory:
-        memory.remember(invented(given.turns))
+        memory.remember(synthetic_turns(given.turns))
         for question in ("Where does Ines live now?", "Which instruments does Wil play?"):
             found = memory.recall(question)
             memory.feedback(found, [found[0].id])
         longest = 0.0
-        with writing(Path(folder) / "m.db", given.writers, processes=given.processes):
+        with concurrent_writers(Path(folder) / "m.db", given.writers, processes=given.processes):
             print(f"{'call':>4} {'wall':>7} {'looked at':>10} {'left':>7}  wrote")
             for call in range(1, given.calls + 1):
                 started = perf_counter()
                 done = memory.consolidate(seconds=given.seconds)
                 wall = perf_counter() - started
                 longest = max(longest, wall)
-                wrote = ", ".join(f"{n} {name}" for name, n in done.wrote.items() if n and name != "memories")
+                wrote = ", ".join(f"{n} {name}" for name, n in done.counts.items() if n and name != "memories")
                 print(
-                    f"{call:>4} {wall:>6.2f}s {done.wrote.get('memories', 0):>10,} {done.left:>7,}  {wrote}", flush=True
+                    f"{call:>4} {wall:>6.2f}s {done.counts.get('memories', 0):>10,} {done.pending_count:>7,}  {wrote}",
+                    flush=True,
                 )
         print(f"longest {longest:.2f} s")
 

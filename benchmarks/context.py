@@ -8,26 +8,26 @@ from pathlib import Path
 
 import numpy as np
 
-from ecphora import MiniLM
-from ecphora.bench.cache import Cached
-from ecphora.bench.datasets import Case, cases
+from ecphora import MiniLMEmbedder
+from ecphora.bench.datasets import Case, read_cases
+from ecphora.bench.embedding_cache import CachingEmbedder
 from ecphora.model import Vectors
 
-SHARES = (0.2, 0.3, 0.4, 0.5, 0.7, 1.0)
+CONTEXT_WEIGHTS = (0.2, 0.3, 0.4, 0.5, 0.7, 1.0)
 
 
-def unit(rows: Vectors) -> Vectors:
+def normalize(rows: Vectors) -> Vectors:
     return rows / np.maximum(np.linalg.norm(rows, axis=1, keepdims=True), 1e-9)
 
 
-def forms(case: Case, embedder: Cached) -> dict[str, Vectors]:
+def vectors_by_form(case: Case, embedder: CachingEmbedder) -> dict[str, Vectors]:
     said = [f"{one.speaker}: {one.text}" if one.speaker else one.text for one in case.episodes]
     sessions = [one.session for one in case.episodes]
     before = [i - 1 if i and sessions[i - 1] == sessions[i] else i for i in range(len(said))]
     own = embedder.embed(said)
     pair = embedder.embed([said[i] if p == i else f"{said[p]}\n{said[i]}" for i, p in enumerate(before)])
-    summed = {f"own + {share} before": unit(own + share * own[before]) for share in SHARES}
-    return {"own": own, "pair embedded": pair, "own + pair": unit(own + pair), **summed}
+    summed = {f"own + {share} before": normalize(own + share * own[before]) for share in CONTEXT_WEIGHTS}
+    return {"own": own, "pair embedded": pair, "own + pair": normalize(own + pair), **summed}
 
 
 def main() -> None:
@@ -35,17 +35,17 @@ def main() -> None:
     options.add_argument("--data", type=Path, required=True)
     options.add_argument("--set", action="append", default=[])
     chosen = options.parse_args()
-    with Cached(MiniLM()) as embedder:
+    with CachingEmbedder(MiniLMEmbedder()) as embedder:
         for name in chosen.set or ["locomo", "realtalk"]:
             found: dict[str, list[list[float]]] = {}
-            for case in cases(name, chosen.data):
+            for case in read_cases(name, chosen.data):
                 ids = [one.id for one in case.episodes]
-                asked = [question for question in case.questions if question.answerable and question.evidence]
-                cues = embedder.embed([question.text for question in asked], cue=True)
-                for form, vectors in forms(case, embedder).items():
+                asked = [question for question in case.questions if question.is_answerable and question.gold]
+                cues = embedder.embed([question.text for question in asked], is_query=True)
+                for form, vectors in vectors_by_form(case, embedder).items():
                     for question, cue in zip(asked, cues, strict=True):
                         best = [ids[row] for row in np.argsort(-(vectors @ cue), kind="stable")[:30]]
-                        gold = question.evidence
+                        gold = question.gold
                         found.setdefault(form, []).append([len(gold & set(best[:k])) / len(gold) for k in (5, 10, 30)])
             for form, rows in found.items():
                 print(f"{name:10} {form:18} " + "  ".join(f"{value:.3f}" for value in np.mean(rows, axis=0)))

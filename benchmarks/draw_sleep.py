@@ -1,4 +1,4 @@
-"""Draws what a night does, for docs/sleep.md: the demo's chat, asked one question before and after.
+"""Draws what a night does, for docs/consolidation.md: the demo's chat, asked one question before and after.
 
 ``python benchmarks/draw_sleep.py docs/pictures/sleep.svg``. The hints of the chat (``supersedes``) are left out: what
 is drawn, consolidation found.
@@ -13,26 +13,26 @@ from importlib.resources import files
 from pathlib import Path
 
 from ecphora import Episode, Hit, Memory
-from ecphora.terminal import clock
+from ecphora.cli.render import format_minute
 
 QUESTION = "Which day in April 2026 is the wedding?"
 SHOWN, WIDTH, ROW = 4, 460, 92
 FONT = 'font-family="sans-serif" font-size="12"'
 
 
-def told() -> list[Episode]:
-    lines = files("ecphora.demo").joinpath("conversation.jsonl").read_text(encoding="utf-8").splitlines()
+def episodes() -> list[Episode]:
+    lines = files("ecphora.cli.demo").joinpath("conversation.jsonl").read_text(encoding="utf-8").splitlines()
     rows = map(json.loads, lines)
     return [Episode(r["text"], r["id"], r["speaker"], r["session"], r["happened_at"]) for r in rows]
 
 
-def box(hit: Hit, rank: int, x: int, marked: dict[str, str]) -> str:
+def draw_hit(hit: Hit, rank: int, x: int, colors: dict[str, str]) -> str:
     y = 60 + rank * ROW
-    colour = marked.get(hit.id, "#cccccc")
+    colour = colors.get(hit.id, "#cccccc")
     lines = textwrap.wrap(hit.text, 62)[:3]
-    head = f"{rank + 1}.  {hit.score:.2f}   {hit.node.speaker}, {clock(hit.node.happened_at)}"
-    if hit.standing is not None and hit.standing.until is not None:
-        head += f"   until {clock(hit.standing.until)}"
+    head = f"{rank + 1}.  {hit.score:.2f}   {hit.node.speaker}, {format_minute(hit.node.happened_at)}"
+    if hit.validity is not None and hit.validity.valid_to is not None:
+        head += f"   until {format_minute(hit.validity.valid_to)}"
     parts = [
         f'<rect x="{x}" y="{y}" width="{WIDTH}" height="{ROW - 10}" fill="none" stroke="{colour}" stroke-width="2"/>'
     ]
@@ -43,16 +43,16 @@ def box(hit: Hit, rank: int, x: int, marked: dict[str, str]) -> str:
 
 def main() -> None:
     with tempfile.TemporaryDirectory() as folder, Memory(Path(folder) / "m.db") as memory:
-        memory.remember(told())
-        before = memory.recall(QUESTION, touch=False)
+        memory.remember(episodes())
+        before = memory.recall(QUESTION, log_access=False)
         done = memory.consolidate()
-        after = memory.recall(QUESTION, touch=False)
-        old = next(hit for hit in after if hit.standing is not None and hit.standing.replaced_by)
-        assert old.standing is not None
-        new = old.standing.replaced_by[0]
-        sure = next(one.sure for one in memory.changes() if (one.old.id, one.new.id) == (old.id, new))
+        after = memory.recall(QUESTION, log_access=False)
+        old = next(hit for hit in after if hit.validity is not None and hit.validity.superseded_by)
+        assert old.validity is not None
+        new = old.validity.superseded_by[0]
+        sure = next(one.confidence for one in memory.facts.updates() if (one.old.id, one.new.id) == (old.id, new))
     marked = {old.id: "#2b6cb0", new: "#b4232a"}
-    pairs = done.wrote["supersedes"]
+    pairs = done.counts["supersedes"]
     why = f"replaced, as far as {sure:.0%} sure: read together, the later takes the earlier back. {pairs} pairs in all."
     wide, height = 2 * WIDTH + 90, 110 + SHOWN * ROW
     parts = [f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {wide} {height}" {FONT}>']
@@ -60,7 +60,7 @@ def main() -> None:
     parts.append(f'<text x="20" y="24" font-size="15" font-weight="bold">{escape(QUESTION)}</text>')
     for x, title, found in ((20, "before the night", before), (WIDTH + 70, "after", after)):
         parts.append(f'<text x="{x}" y="50" fill="#555555">{title}</text>')
-        parts += [box(hit, rank, x, marked) for rank, hit in enumerate(found.hits[:SHOWN])]
+        parts += [draw_hit(hit, rank, x, marked) for rank, hit in enumerate(found.hits[:SHOWN])]
     parts.append(f'<text x="20" y="{height - 16}" fill="#555555">{escape(why)}</text></svg>')
     Path(sys.argv[1]).write_text("\n".join(parts) + "\n", encoding="utf-8")
 

@@ -23,8 +23,8 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
-from ecphora import Episode, Memory, MiniLM, SQLite
-from ecphora.stages.standing import SAID, successions
+from ecphora import Episode, Memory, MiniLMEmbedder, SQLiteStore
+from ecphora.stages.retrieval.validity import MIN_REPORTED_CONFIDENCE, supersessions
 from ecphora.testing import FakeClock
 
 ROOT = Path(__file__).parents[1]
@@ -33,48 +33,50 @@ MONTH = timedelta(days=30)
 Case = dict[str, Any]
 
 
-def cases(name: str) -> list[Case]:
+def read_cases(name: str) -> list[Case]:
     path = ROOT / "tests" / "changes" / f"{name}.jsonl"
     return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
 
 
-def told(store: SQLite, embedder: MiniLM, case: Case, how: dict[str, Any]) -> Memory:
+def memory_of_case(store: SQLiteStore, embedder: MiniLMEmbedder, case: Case, options: dict[str, Any]) -> Memory:
     """The memory of a case, a month after the last message and the day from which the change holds."""
     times = [turn["at"] for turn in case["told"]] + ([case["since"]] if case.get("since") else [])
     last = max(datetime.fromisoformat(at).replace(tzinfo=UTC) for at in times)
-    memory = Memory(store, scope=case["id"], embedder=embedder, clock=FakeClock(last + MONTH), **how)
+    memory = Memory(store, scope=case["id"], embedder=embedder, clock=FakeClock(last + MONTH), **options)
     memory.remember([Episode(t["text"], t["id"], t["speaker"], t["session"], t["at"]) for t in case["told"]])
     return memory
 
 
-def first(memory: Memory, question: str, case: Case) -> bool:
+def is_new_first(memory: Memory, question: str, case: Case) -> bool:
     """Whether the new message comes before the old one."""
-    ids = [hit.id for hit in memory.recall(question, limit=len(case["told"]), touch=False, explain=False)]
+    ids = [hit.id for hit in memory.recall(question, limit=len(case["told"]), log_access=False, explain=False)]
     places = {id_: place for place, id_ in enumerate(ids)}
     return places.get(case["new"], len(ids)) < places.get(case["old"], len(ids))
 
 
-def links(memory: Memory, *, against: bool = False) -> dict[tuple[str, str], float]:
+def update_pairs(memory: Memory, *, contradictions: bool = False) -> dict[tuple[str, str], float]:
     """The pairs (old, new) that replace, or contradict, each other, and how sure each is."""
     graph = memory.graph()
-    known = successions(graph)
-    rows = zip(known.old.tolist(), known.new.tolist(), known.against.tolist(), known.sure.tolist(), strict=True)
-    return {(graph.id(old), graph.id(new)): sure for old, new, other, sure in rows if other == against}
+    known = supersessions(graph)
+    rows = zip(
+        known.old.tolist(), known.new.tolist(), known.is_contradiction.tolist(), known.confidence.tolist(), strict=True
+    )
+    return {(graph.id(old), graph.id(new)): sure for old, new, other, sure in rows if other == contradictions}
 
 
-def changes(store: SQLite, embedder: MiniLM, how: dict[str, Any]) -> None:
+def report_updates(store: SQLiteStore, embedder: MiniLMEmbedder, options: dict[str, Any]) -> None:
     counts: dict[tuple[str, str], Counter[str]] = {}
-    for case in cases("everyday_matrix"):
+    for case in read_cases("everyday_matrix"):
         count = counts.setdefault((case["part"], case["by"]), Counter())
-        memory = told(store, embedder, case, how)
-        before = first(memory, case["ask"], case)
+        memory = memory_of_case(store, embedder, case, options)
+        before = is_new_first(memory, case["ask"], case)
         memory.consolidate()
-        pair, found = (case["old"], case["new"]), links(memory)
-        after = first(memory, case["ask"], case)
+        pair, found = (case["old"], case["new"]), update_pairs(memory)
+        after = is_new_first(memory, case["ask"], case)
         count += Counter(
             cases=1,
             found=pair in found,
-            contradicts=pair in links(memory, against=True),
+            contradicts=pair in update_pairs(memory, contradictions=True),
             before=before,
             after=after,
             both=after and pair in found,
@@ -90,13 +92,13 @@ def changes(store: SQLite, embedder: MiniLM, how: dict[str, Any]) -> None:
         )
 
 
-def look_alikes(store: SQLite, embedder: MiniLM, how: dict[str, Any]) -> None:
+def report_look_alikes(store: SQLiteStore, embedder: MiniLMEmbedder, options: dict[str, Any]) -> None:
     counts: dict[str, Counter[str]] = {}
-    for case in cases("everyday_control"):
-        memory = told(store, embedder, case, how)
+    for case in read_cases("everyday_control"):
+        memory = memory_of_case(store, embedder, case, options)
         memory.consolidate()
-        found = links(memory)
-        said = any(sure >= SAID for sure in found.values())
+        found = update_pairs(memory)
+        said = any(sure >= MIN_REPORTED_CONFIDENCE for sure in found.values())
         counts.setdefault(case["part"], Counter()).update(cases=1, linked=bool(found), said=said)
     for part, count in counts.items():
         share = count["linked"] / count["cases"]
@@ -106,13 +108,13 @@ def look_alikes(store: SQLite, embedder: MiniLM, how: dict[str, Any]) -> None:
         )
 
 
-def two_facts(store: SQLite, embedder: MiniLM, how: dict[str, Any]) -> None:
+def report_two_facts(store: SQLiteStore, embedder: MiniLMEmbedder, options: dict[str, Any]) -> None:
     count = Counter[str]()
-    for case in cases("two_facts"):
-        memory = told(store, embedder, case, how)
+    for case in read_cases("two_facts"):
+        memory = memory_of_case(store, embedder, case, options)
         memory.consolidate()
-        if (case["old"], case["new"]) in links(memory):
-            asked = (first(memory, case[name], case) for name in ("changed", "kept"))
+        if (case["old"], case["new"]) in update_pairs(memory):
+            asked = (is_new_first(memory, case[name], case) for name in ("changed", "kept"))
             count += Counter(dict(zip(("found", "changed", "kept"), (1, *asked), strict=True)))
         count["cases"] += 1
     print(
@@ -124,12 +126,12 @@ def two_facts(store: SQLite, embedder: MiniLM, how: dict[str, Any]) -> None:
 def main() -> None:
     options = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     options.add_argument("--rules", action="store_true", help="by rules alone")
-    how = {"comparer": None} if options.parse_args().rules else {}
+    how = {"update_scorer": None} if options.parse_args().rules else {}
     with tempfile.TemporaryDirectory() as folder:
-        store, embedder = SQLite(Path(folder) / "m.db"), MiniLM()
-        changes(store, embedder, how)
-        look_alikes(store, embedder, how)
-        two_facts(store, embedder, how)
+        store, embedder = SQLiteStore(Path(folder) / "m.db"), MiniLMEmbedder()
+        report_updates(store, embedder, how)
+        report_look_alikes(store, embedder, how)
+        report_two_facts(store, embedder, how)
         store.close()
 
 

@@ -19,39 +19,39 @@ from time import perf_counter
 import numpy as np
 
 from ecphora import Memory
-from ecphora.embedders.hashing import Hashing
-from ecphora.model import Access, Change, Touch
-from ecphora.stores.sqlite import SQLite
+from ecphora.embedders.hashing import HashingEmbedder
+from ecphora.model import Access, AccessKind, WriteBatch
+from ecphora.stores.sqlite import SQLiteStore
 
-SCOPE, BACK = "default", 10
+SCOPE, HITS_PER_RECALL = "default", 10
 BEGIN = datetime(2026, 1, 1, tzinfo=UTC)
 
 
-def grow(path: Path, memories: int, recalls: int, *, whole: bool) -> None:
+def grow(path: Path, memories: int, recalls: int, *, keeps_all: bool) -> None:
     dice = random.Random(7)  # noqa: S311  # not for secrets
     often = list(accumulate(1 / rank for rank in range(1, memories + 1)))
-    with Memory(path, embedder=Hashing(16)) as memory:
+    with Memory(path, embedder=HashingEmbedder(16)) as memory:
         ids = memory.remember([f"Note {number} of a small memory." for number in range(memories)]).ids
     report(path, 0, [0.0])
-    store, spent = SQLite(path), list[float]()
-    store.commit(SCOPE, Change(whole_log=whole))
+    store, spent = SQLiteStore(path), list[float]()
+    store.commit(SCOPE, WriteBatch(needs_full_log=keeps_all))
     for number in range(1, recalls + 1):
         at = BEGIN + timedelta(minutes=number)
-        back = dict.fromkeys(dice.choices(ids, cum_weights=often, k=3 * BACK))
-        accesses = tuple(Access(id_, at, Touch.RECALLED, 0.5) for id_ in list(back)[:BACK])
+        back = dict.fromkeys(dice.choices(ids, cum_weights=often, k=3 * HITS_PER_RECALL))
+        accesses = tuple(Access(id_, at, AccessKind.RECALLED, 0.5) for id_ in list(back)[:HITS_PER_RECALL])
         started = perf_counter()
-        store.commit(SCOPE, Change(accesses=accesses))
+        store.commit(SCOPE, WriteBatch(accesses=accesses))
         spent.append(perf_counter() - started)
         if number in {recalls, *(10**power for power in range(2, 9))}:
             store.close()  # moves the write-ahead log in
             report(path, number, spent)
-            store, spent = SQLite(path), []
+            store, spent = SQLiteStore(path), []
     store.close()
 
 
 def report(path: Path, recalls: int, spent: list[float]) -> None:
-    with closing(SQLite(path)) as store:
-        rows = len(store.changes(SCOPE, 0).accesses)
+    with closing(SQLiteStore(path)) as store:
+        rows = len(store.changes_since(SCOPE, 0).accesses)
     times = f"{1000 * float(np.median(spent)):>7.2f} {1000 * max(spent):>7.1f}"
     print(f"{recalls:>9,} {rows:>10,} {path.stat().st_size / 1e6:>9.2f} {times}", flush=True)
 
@@ -65,7 +65,7 @@ def main() -> None:
         print("whole" if whole else "bounded")
         print(f"{'recalls':>9} {'accesses':>10} {'MB':>9} {'ms':>7} {'most':>7}")
         with tempfile.TemporaryDirectory() as folder:
-            grow(Path(folder) / "memory.db", chosen.memories, chosen.recalls, whole=whole)
+            grow(Path(folder) / "memory.db", chosen.memories, chosen.recalls, keeps_all=whole)
 
 
 if __name__ == "__main__":

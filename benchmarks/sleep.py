@@ -1,6 +1,6 @@
 """What consolidation does to recall: each set asked before and after, and how long a night takes.
 
-``python benchmarks/sleep.py --data DIR [--set NAME]…`` prints, for each set and category, fraction@5, fraction@10 and
+``python benchmarks/sleep.py --data DIR [--set NAME]…`` prints, for each set and category, recall@5, recall@10 and
 all@10 of ``fused`` before and after with the interval of the difference, how often the newest statement of an update
 ranks above the oldest, how the file grows, what was written, and seconds. ``--turns N`` instead lays the talks of all
 sets named end to end in one memory, consolidates N turns, and then a hundred more.
@@ -18,14 +18,14 @@ from time import perf_counter
 
 import numpy as np
 
-from ecphora import Episode, Memory, MiniLM
-from ecphora.bench import metrics
-from ecphora.bench.cache import Cached
-from ecphora.bench.datasets import Case, Question, cases
-from ecphora.bench.run import PIECES, documents
+from ecphora import Episode, Memory, MiniLMEmbedder
+from ecphora.bench.datasets import Case, Question, read_cases
+from ecphora.bench.embedding_cache import CachingEmbedder
+from ecphora.bench.recall import metrics
+from ecphora.bench.recall.recall_run import RECALL_LIMIT, ranked_documents
 
-SETS = ("beam_100k", "longmemeval_mini", "locomo", "lihua", "realtalk", "ramdocs", "timeqa")
-UPDATES = {"knowledge_update", "knowledge-update"}
+DATASETS = ("beam_100k", "longmemeval_mini", "locomo", "lihua", "realtalk", "ramdocs", "timeqa")
+UPDATE_CATEGORIES = {"knowledge_update", "knowledge-update"}
 NUMBER = re.compile(r"\d[\d,.:]*\d|\d")
 
 
@@ -37,69 +37,74 @@ class Tally:
     newest: list[tuple[bool, bool]] = field(default_factory=list)
 
 
-def asked(memory: Memory, questions: Sequence[Question]) -> list[list[str]]:
+def recall_all(memory: Memory, questions: Sequence[Question]) -> list[tuple[str, ...]]:
     """The documents that come back for each question, best first."""
-    return [documents(memory.recall(one.text, limit=PIECES, touch=False, explain=False)) for one in questions]
+    return [
+        ranked_documents(memory.recall(one.text, limit=RECALL_LIMIT, log_access=False, explain=False))
+        for one in questions
+    ]
 
 
-def newest(case: Case, question: Question, ranked: Sequence[str]) -> bool:
+def is_newest_first(case: Case, question: Question, ranked: Sequence[str]) -> bool:
     """Whether of an update's evidence the newest statement comes before the oldest.
 
     The newest is what shares a number with the answer, or else the last.
     """
     place = {str(one.id): number for number, one in enumerate(case.episodes)}
     texts = {str(one.id): one.text for one in case.episodes}
-    told = sorted(question.evidence, key=place.__getitem__)
+    told = sorted(question.gold, key=place.__getitem__)
     wanted = set(NUMBER.findall(" ".join(question.answers)))
     later = [id_ for id_ in told[1:] if wanted & set(NUMBER.findall(texts[id_]))] or told[-1:]
     rank = {id_: number for number, id_ in enumerate(ranked)}
-    return min(rank.get(id_, PIECES) for id_ in later) < rank.get(told[0], PIECES)
+    return min(rank.get(id_, RECALL_LIMIT) for id_ in later) < rank.get(told[0], RECALL_LIMIT)
 
 
-def size(path: Path) -> int:
+def file_size(path: Path) -> int:
     """Bytes of a memory that is closed: its log is empty."""
     return sum(part.stat().st_size for part in path.parent.glob(f"{path.name}*"))
 
 
-def measured(name: str, data: Path, embedder: Cached) -> None:
+def report_dataset(name: str, data: Path, embedder: CachingEmbedder) -> None:
     tallies: dict[str, Tally] = defaultdict(Tally)
     wrote: dict[str, int] = defaultdict(int)
     seconds, bytes_ = 0.0, np.zeros(2)
-    for case in cases(name, data):
-        questions = [one for one in case.questions if one.answerable and one.evidence]
+    for case in read_cases(name, data):
+        questions = [one for one in case.questions if one.is_answerable and one.gold]
         with tempfile.TemporaryDirectory() as folder:
             path = Path(folder) / "m.db"
             with Memory(path, embedder=embedder) as memory:
                 memory.remember(case.episodes)
-                before = asked(memory, questions)
-            bytes_[0] += size(path)
+                before = recall_all(memory, questions)
+            bytes_[0] += file_size(path)
             with Memory(path, embedder=embedder) as memory:
                 started = perf_counter()
                 done = memory.consolidate()
                 seconds += perf_counter() - started
-                after = asked(memory, questions)
-            bytes_[1] += size(path)
-        for what, many in done.wrote.items():
+                after = recall_all(memory, questions)
+            bytes_[1] += file_size(path)
+        for what, many in done.counts.items():
             wrote[what] += many
         for question, was, became in zip(questions, before, after, strict=True):
             row = tuple(
-                metric(ranked, question.evidence, k)
-                for metric, k in ((metrics.fraction, 5), (metrics.fraction, 10), (metrics.all_, 10))
+                metric(ranked, question.gold, k)
+                for metric, k in ((metrics.recall_at_k, 5), (metrics.recall_at_k, 10), (metrics.recall_all_at_k, 10))
                 for ranked in (was, became)
             )
             for category in ("all", question.category):
                 tallies[category].values.append(row)
-                if question.category in UPDATES and len(question.evidence) > 1:
-                    tallies[category].newest.append((newest(case, question, was), newest(case, question, became)))
+                if question.category in UPDATE_CATEGORIES and len(question.gold) > 1:
+                    tallies[category].newest.append(
+                        (is_newest_first(case, question, was), is_newest_first(case, question, became))
+                    )
     print(f"\n{name}: {seconds:.1f} s, file × {bytes_[1] / bytes_[0]:.3f}, {dict(wrote)}")
     for category, tally in tallies.items():
-        told(category, tally)
+        print_tally(category, tally)
 
 
-def told(category: str, tally: Tally) -> None:
+def print_tally(category: str, tally: Tally) -> None:
     values = np.array(tally.values)
     means = values.mean(axis=0)
-    low, high = metrics.interval(values[:, 3] - values[:, 2])
+    low, high = metrics.bootstrap_interval(values[:, 3] - values[:, 2])
     parts = [f"{what} {means[2 * i]:.3f} → {means[2 * i + 1]:.3f}" for i, what in enumerate(("@5", "@10", "all@10"))]
     line = f"  {category:28} n {len(values):4}  {'  '.join(parts)}  (Δ@10 {low:+.3f} to {high:+.3f})"
     if tally.newest and category != "all":
@@ -111,22 +116,22 @@ def told(category: str, tally: Tally) -> None:
 def turns(sets: Sequence[str], data: Path) -> Iterator[Episode]:
     """The turns of some sets end to end, again and again."""
     for number, name in ((number, name) for number in count() for name in sets):
-        for case in cases(name, data):
+        for case in read_cases(name, data):
             for one in case.episodes:
                 space = f"{number}/{case.space}"
                 yield replace(one, id=f"{space}/{one.id}", session=f"{space}/{one.session}")
 
 
-def long(sets: Sequence[str], data: Path, embedder: Cached, many: int) -> None:
-    every = list(islice(turns(sets, data), many + 100))
+def report_long_memory(sets: Sequence[str], data: Path, embedder: CachingEmbedder, turn_count: int) -> None:
+    every = list(islice(turns(sets, data), turn_count + 100))
     with tempfile.TemporaryDirectory() as folder, Memory(Path(folder) / "m.db", embedder=embedder) as memory:
-        for part in (every[:many], every[many:]):
+        for part in (every[:turn_count], every[turn_count:]):
             memory.remember(part)
-            memory.graph().previous  # noqa: B018  # what every recall needs is made apart
+            memory.graph().previous_rows  # noqa: B018  # what every recall needs is made apart
             started = perf_counter()
             done = memory.consolidate()
             spent = perf_counter() - started
-            print(f"{len(part):,} turns among {len(memory):,} memories: {spent:.2f} s, {dict(done.wrote)}")
+            print(f"{len(part):,} turns among {len(memory):,} memories: {spent:.2f} s, {dict(done.counts)}")
 
 
 def main() -> None:
@@ -135,12 +140,12 @@ def main() -> None:
     options.add_argument("--set", action="append", default=[])
     options.add_argument("--turns", type=int)
     given = options.parse_args()
-    embedder = Cached(MiniLM())
+    embedder = CachingEmbedder(MiniLMEmbedder())
     if given.turns:
-        long(given.set or ("locomo", "realtalk", "lihua"), given.data, embedder, given.turns)
+        report_long_memory(given.set or ("locomo", "realtalk", "lihua"), given.data, embedder, given.turns)
     else:
-        for name in given.set or SETS:
-            measured(name, given.data, embedder)
+        for name in given.set or DATASETS:
+            report_dataset(name, given.data, embedder)
 
 
 if __name__ == "__main__":

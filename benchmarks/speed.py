@@ -12,9 +12,9 @@ from time import perf_counter
 
 import numpy as np
 
-from ecphora import Episode, Memory, MiniLM
-from ecphora.bench.datasets import cases
-from ecphora.demo.show import conversation
+from ecphora import Episode, Memory, MiniLMEmbedder
+from ecphora.bench.datasets import read_cases
+from ecphora.cli.demo.show import load_conversation
 from ecphora.model import Vectors
 
 QUESTIONS = (
@@ -24,26 +24,26 @@ QUESTIONS = (
 )  # fmt: skip
 
 
-class Timed:
+class TimedEmbedder:
     """An embedder that keeps count of its own time."""
 
     def __init__(self) -> None:
-        self.inner = MiniLM()
+        self.inner = MiniLMEmbedder()
         self.name, self.dim, self.spent = self.inner.name, self.inner.dim, 0.0
 
-    def reads(self, text: str, /) -> float:
-        return self.inner.reads(text)
+    def coverage(self, text: str, /) -> float:
+        return self.inner.coverage(text)
 
-    def embed(self, texts: Sequence[str], /, *, cue: bool = False) -> Vectors:
+    def embed(self, texts: Sequence[str], /, *, is_query: bool = False) -> Vectors:
         start = perf_counter()
-        vectors = self.inner.embed(texts, cue=cue)
+        vectors = self.inner.embed(texts, is_query=is_query)
         self.spent += perf_counter() - start
         return vectors
 
 
-def invented(turns: int) -> list[Episode]:
+def synthetic_turns(turns: int) -> list[Episode]:
     """Turns made of halves of the demo's turns, in sessions of 20, by its six speakers. The same at every call."""
-    told = conversation()
+    told = load_conversation()
     dice = random.Random(7)  # noqa: S311  # not for secrets
     halves = [half for one in told for half in (one.text[: len(one.text) // 2], one.text[len(one.text) // 2 :])]
     speakers = sorted({one.speaker for one in told if one.speaker})
@@ -58,9 +58,9 @@ def invented(turns: int) -> list[Episode]:
     ]
 
 
-def real(turns: int, data: Path, sets: Sequence[str]) -> tuple[list[Episode], list[str]]:
+def dataset_turns(turns: int, data: Path, sets: Sequence[str]) -> tuple[list[Episode], list[str]]:
     """The turns of several benchmark sets in one scope, and questions of the first."""
-    found = [case for name in sets for case in cases(name, data)]
+    found = [case for name in sets for case in read_cases(name, data)]
     episodes = [
         Episode(one.text, speaker=one.speaker, session=f"{case.space}/{one.session}", happened_at=one.happened_at)
         for case in found
@@ -83,20 +83,22 @@ def main() -> None:
     options.add_argument("--set", action="append", default=[], help="the sets to use with --data")
     chosen = options.parse_args()
     sets = chosen.set or ["locomo", "realtalk", "beam_100k"]
-    episodes, asked = real(chosen.turns, chosen.data, sets) if chosen.data else (invented(chosen.turns), [])
+    episodes, asked = (
+        dataset_turns(chosen.turns, chosen.data, sets) if chosen.data else (synthetic_turns(chosen.turns), [])
+    )
     questions = (asked or list(QUESTIONS) * 25)[:200]
     print(f"{len(episodes)} turns ({'+'.join(sets) if chosen.data else 'invented'}); {platform.machine()}, "
           f"{os.cpu_count()} cores, load {os.getloadavg()[0]:.1f}, Python {platform.python_version()}")  # fmt: skip
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "speed.db"
-        embedder = Timed()
+        embedder = TimedEmbedder()
         embedder.embed(["warm"])
-        write(path, embedder, episodes)
-        read(path, questions)
-        use(path, embedder, questions)
+        time_remember(path, embedder, episodes)
+        time_open(path, questions)
+        time_recall(path, embedder, questions)
 
 
-def write(path: Path, embedder: Timed, episodes: list[Episode]) -> None:
+def time_remember(path: Path, embedder: TimedEmbedder, episodes: list[Episode]) -> None:
     embedder.spent = 0.0
     with Memory(path, embedder=embedder) as memory:
         start = perf_counter()
@@ -106,7 +108,7 @@ def write(path: Path, embedder: Timed, episodes: list[Episode]) -> None:
           f"{100 * (took / embedder.spent - 1):.1f} % more; file {path.stat().st_size / 1e6:.1f} MB")  # fmt: skip
 
 
-def read(path: Path, questions: list[str]) -> None:
+def time_open(path: Path, questions: list[str]) -> None:
     start = perf_counter()
     with Memory(path) as memory:  # an embedder that is not loaded yet
         opened = perf_counter()
@@ -116,7 +118,7 @@ def read(path: Path, questions: list[str]) -> None:
         )
 
 
-def use(path: Path, embedder: Timed, questions: list[str]) -> None:
+def time_recall(path: Path, embedder: TimedEmbedder, questions: list[str]) -> None:
     with Memory(path, embedder=embedder) as memory:
         memory.recall(questions[0])
         whole, apart, writes, after = [], [], [], []

@@ -18,18 +18,21 @@ from statistics import median
 from ecphora import Memory
 
 OPEN = "from ecphora import Memory; memory = Memory('memory.db')"
-RECALL = "from ecphora.cli import main; main(['recall', '--db', 'memory.db', '--no-touch', 'Where does Ana live?'])"
+RECALL = (
+    "from ecphora.cli.main import main; main(['recall', '--db', 'memory.db', "
+    "'--no-log-access', 'Where does Ana live?'])"
+)
 CASES = {
     "python": "pass",
     "import numpy": "import numpy",
     "import Memory": "from ecphora import Memory",
     "open a memory": OPEN,
-    "and embed": f"{OPEN}; memory.cue('Where does Ana live?')",
+    "and embed": f"{OPEN}; memory.build_query('Where does Ana live?')",
     "ecphora recall": RECALL,
 }
 
 
-def spent(code: str, folder: str) -> tuple[float, float]:
+def time_process(code: str, folder: str) -> tuple[float, float]:
     """Milliseconds of CPU and of wall time that a process takes for some code."""
     before, started = resource.getrusage(resource.RUSAGE_CHILDREN), time.perf_counter()
     subprocess.run([sys.executable, "-c", code], cwd=folder, stdout=subprocess.DEVNULL, check=True)  # noqa: S603
@@ -48,10 +51,10 @@ def main() -> None:
             memory.remember(["Ana moved to Porto in May.", "Ana likes cats.", "The ferry leaves at nine."])
         found: dict[str, list[tuple[float, float]]] = {name: [] for name in CASES}
         for code in CASES.values():
-            spent(code, folder)  # the first run compiles modules
+            time_process(code, folder)  # the first run compiles modules
         for _ in range(runs):
             for name, code in CASES.items():
-                found[name].append(spent(code, folder))
+                found[name].append(time_process(code, folder))
     last = 0.0
     print(f"median of {runs} runs        CPU ms    more   wall ms")
     for name, times in found.items():

@@ -1,8 +1,8 @@
 """SYNAPSE's low-similarity stress test, of its strategies, the baselines and ``fused``.
 
 ``python benchmarks/stress.py --data DIR [--set NAME]…`` asks each strategy the answerable questions of each set. Where
-all gold evidence has a cosine below .3 with the question it prints fraction@30 and the loss: by how much that is less
-than fraction@30 over all answerable questions, in parts of these. The table of docs/models.md is made of it.
+all gold evidence has a cosine below .3 with the question it prints recall@30 and the loss: by how much that is less
+than recall@30 over all answerable questions, in parts of these. The table of docs/models.md is made of it.
 """
 
 import argparse
@@ -11,36 +11,36 @@ from pathlib import Path
 
 import numpy as np
 
-from ecphora import MiniLM
-from ecphora.bench import metrics
-from ecphora.bench.ablate import nearest, replied
-from ecphora.bench.cache import Cached
-from ecphora.bench.comparison import CUTS, LOW
-from ecphora.bench.datasets import cases
-from ecphora.bench.metrics import Numbers
-from ecphora.bench.spaces import Space, space
-from ecphora.strategies import by_name
+from ecphora import MiniLMEmbedder
+from ecphora.bench.ablation.ablation_run import max_gold_cosine, question_result
+from ecphora.bench.ablation.comparison import CUTOFFS, LOW_COSINE
+from ecphora.bench.datasets import read_cases
+from ecphora.bench.embedding_cache import CachingEmbedder
+from ecphora.bench.query_spaces import QuerySpace, build_query_space
+from ecphora.bench.recall import metrics
+from ecphora.bench.recall.metrics import Numbers
+from ecphora.strategies import resolve_strategy
 
-SETS = ("locomo", "realtalk", "lihua", "beam_100k")
+DATASETS = ("locomo", "realtalk", "lihua", "beam_100k")
 """The sets with ten such questions or more."""
 STRATEGIES = ("synapse", "synapse-faithful", "dense", "bm25", "rrf", "fused")
-TOP = CUTS[-1]
+CUTOFF = CUTOFFS[-1]
 
 
-def fractions(name: str, asked: Sequence[tuple[Space, int]]) -> Numbers:
-    strategy, found = by_name(name), []
-    for one, place in asked:
-        reply = replied(one, place, strategy.activate(one.cues[place], one.graph))
-        found.append(np.mean([gold <= TOP for gold in reply.places]))
+def fractions(name: str, questions: Sequence[tuple[QuerySpace, int]]) -> Numbers:
+    strategy, found = resolve_strategy(name), []
+    for one, place in questions:
+        reply = question_result(one, place, strategy.activate(one.queries[place], one.graph))
+        found.append(np.mean([gold <= CUTOFF for gold in reply.gold_ranks]))
     return np.array(found, np.float64)
 
 
-def cells(found: Numbers, far: Numbers) -> tuple[str, str]:
+def format_cells(found: Numbers, is_low_similarity: Numbers) -> tuple[str, str]:
     """Fraction and loss with their 95 % bootstrap intervals over questions."""
-    there, overall = metrics.ratios(found * far, far), metrics.resampled(found)
+    there, overall = metrics.resample_ratios(found * is_low_similarity, is_low_similarity), metrics.resample(found)
     lost = 1 - np.divide(there, overall, out=np.ones_like(overall), where=overall > 0)
-    value, whole = float(found[far > 0].mean()), float(found.mean())
-    (low, high), (least, most) = metrics.middle(there), metrics.middle(lost)
+    value, whole = float(found[is_low_similarity > 0].mean()), float(found.mean())
+    (low, high), (least, most) = metrics.percentile_interval(there), metrics.percentile_interval(lost)
     return f"{value:.3f} ({low:.2f} to {high:.2f})", f"{1 - value / whole:.3f} ({least:.2f} to {most:.2f})"
 
 
@@ -49,20 +49,20 @@ def main() -> None:
     parser.add_argument("--data", type=Path, required=True)
     parser.add_argument("--set", dest="sets", action="append")
     options = parser.parse_args()
-    writer = by_name("dense")
-    with Cached(MiniLM()) as embedder:
-        for name in options.sets or SETS:
-            spaces = [space(case, writer, embedder) for case in cases(name, options.data)]
+    writer = resolve_strategy("dense")
+    with CachingEmbedder(MiniLMEmbedder()) as embedder:
+        for name in options.sets or DATASETS:
+            spaces = [build_query_space(case, writer, embedder) for case in read_cases(name, options.data)]
             asked = [
                 (one, place)
                 for one in spaces
                 for place, question in enumerate(one.case.questions)
-                if question.answerable and question.evidence
+                if question.is_answerable and question.gold
             ]
-            far = np.array([nearest(one, place) < LOW for one, place in asked], np.float64)
+            far = np.array([max_gold_cosine(one, place) < LOW_COSINE for one, place in asked], np.float64)
             print(f"{name}: {len(asked)} questions, {int(far.sum())} of low similarity")
             for strategy in STRATEGIES:
-                fraction, loss = cells(fractions(strategy, asked), far)
+                fraction, loss = format_cells(fractions(strategy, asked), far)
                 print(f"| {strategy} | {fraction} | {loss} |", flush=True)
 
 

@@ -8,17 +8,19 @@ from time import perf_counter
 
 import apsw
 import numpy as np
-from speed import QUESTIONS, invented
+from speed import QUESTIONS, synthetic_turns
 
-from ecphora.encode import cue, draft, encode
+from ecphora.checked_episode import check_episode
+from ecphora.encode import encode
 from ecphora.graph import Graph
 from ecphora.model import Episode
-from ecphora.stages import seed
+from ecphora.query import build_query
+from ecphora.stages.retrieval import bm25
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
 
 
-def fts(texts: dict[str, list[str]]) -> apsw.Connection:
+def build_fts(texts: dict[str, list[str]]) -> apsw.Connection:
     db = apsw.Connection(":memory:")
     db.execute("CREATE VIRTUAL TABLE told USING fts5(scope UNINDEXED, text, tokenize='porter unicode61')")
     for scope, some in texts.items():
@@ -29,35 +31,35 @@ def fts(texts: dict[str, list[str]]) -> apsw.Connection:
 def search(db: apsw.Connection, scope: str, question: str) -> list[tuple[int, float]]:
     words = " OR ".join(f'"{word.strip("?,.")}"' for word in question.split())
     query = "SELECT rowid, bm25(told) FROM told WHERE told MATCH ? AND scope = ? ORDER BY bm25(told) LIMIT 30"
-    return db.execute(query, (words, scope)).fetchall()
+    return [(int(row or 0), float(score or 0)) for row, score in db.execute(query, (words, scope))]
 
 
-def graph(episodes: list[Episode]) -> Graph:
-    drafts = [draft(one, NOW) for one in episodes]
-    return Graph().plus(encode(drafts, Graph(), vectors={}, mentions={}, embedder="none", now=NOW))
+def build_graph(episodes: list[Episode]) -> Graph:
+    drafts = [check_episode(one, NOW) for one in episodes]
+    return Graph().apply(encode(drafts, Graph(), vectors={}, mentions={}, embedder="none", now=NOW))
 
 
 def main() -> None:
     for turns in (1_000, 10_000, 50_000):
-        episodes = invented(turns)
-        db, own = fts({"a": [one.text for one in episodes]}), graph(episodes)
-        cues = [cue(question, NOW, vector=None, meaning=0) for question in QUESTIONS]
-        seed.words(own, cues[0])
-        times = {"FTS5": [], "postings": []}
+        episodes = synthetic_turns(turns)
+        db, own = build_fts({"a": [one.text for one in episodes]}), build_graph(episodes)
+        cues = [build_query(question, NOW, vector=None, embedder_coverage=0) for question in QUESTIONS]
+        bm25.bm25(own, cues[0])
+        times: dict[str, list[float]] = {"FTS5": [], "postings": []}
         for _ in range(5):
             for question, asked in zip(QUESTIONS, cues, strict=True):
                 start = perf_counter()
                 search(db, "a", question)
                 middle = perf_counter()
-                seed.words(own, asked)
+                bm25.bm25(own, asked)
                 times["FTS5"].append(middle - start)
                 times["postings"].append(perf_counter() - middle)
         shown = "   ".join(f"{name} p50 {1000 * np.median(some):7.2f} ms" for name, some in times.items())
         print(f"{turns:6} turns   {shown}")
-    mine, theirs = [one.text for one in invented(200)], ["Wil plays the cello in the palm house."] * 200
+    mine, theirs = [one.text for one in synthetic_turns(200)], ["Wil plays the cello in the palm house."] * 200
     alone, beside = (
-        search(fts({"a": mine}), "a", QUESTIONS[2]),
-        search(fts({"a": mine, "b": theirs}), "a", QUESTIONS[2]),
+        search(build_fts({"a": mine}), "a", QUESTIONS[2]),
+        search(build_fts({"a": mine, "b": theirs}), "a", QUESTIONS[2]),
     )
     moved = max(abs(x[1] - y[1]) for x, y in zip(alone, beside, strict=False))
     print(f"FTS5: scores of scope a after 200 turns were written to scope b: changed by up to {moved:.3f}")

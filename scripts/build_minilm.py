@@ -23,12 +23,12 @@ import numpy as np
 import onnx
 from onnx import TensorProto, helper, numpy_helper
 
-from ecphora.embedders import local, minilm
-from ecphora.embedders.changes import ADAPTED
+from ecphora.embedders import minilm, onnx_runtime
+from ecphora.update_scorers.minilm_lora import ADAPTED_MATRICES
 
 TARGET = Path(__file__).parent.parent / "src" / "ecphora" / "weights" / "minilm"
-TEXTS = Path(__file__).parent / "data" / "talks.docs.jsonl"
-WIDTH, INNER = 384, 1_536
+SAMPLE_TEXTS = Path(__file__).parent / "data" / "talks.docs.jsonl"
+HIDDEN_SIZE, FEED_FORWARD_SIZE = 384, 1_536
 
 
 def main() -> None:
@@ -37,7 +37,7 @@ def main() -> None:
     parser.add_argument("--check", action="store_true", help="compare with what is there; write nothing")
     given = parser.parse_args()
     plain = quantize()
-    made = {"model.onnx": add_branch(plain), "tokenizer.json": minilm_source.content("tokenizer.json")}
+    made = {"model.onnx": add_adapter_branch(plain), "tokenizer.json": minilm_source.read_file("tokenizer.json")}
     if given.check:
         compare(plain, made)
         return
@@ -46,17 +46,17 @@ def main() -> None:
         print(f'    "{name}": "{hashlib.sha256(content).hexdigest()}",')
 
 
-def compare(plain: bytes, made: dict[str, bytes]) -> None:
+def compare(base_model: bytes, built: dict[str, bytes]) -> None:
     """Say whether the files are those of the package; where the model is not, whether it gives the same vectors."""
-    there = {name: (TARGET / name).read_bytes() for name in made}
-    if there["tokenizer.json"] != made["tokenizer.json"]:
+    there = {name: (TARGET / name).read_bytes() for name in built}
+    if there["tokenizer.json"] != built["tokenizer.json"]:
         sys.exit("tokenizer.json is not the published one")
-    print("model.onnx:", "the same bytes" if there["model.onnx"] == made["model.onnx"] else "other bytes")
-    one, other = local.session(plain), local.session(there["model.onnx"])
-    texts = [json.loads(line)["text"] for line in TEXTS.read_text(encoding="utf-8").splitlines()[::20]]
-    network = minilm.shared()()
+    print("model.onnx:", "the same bytes" if there["model.onnx"] == built["model.onnx"] else "other bytes")
+    one, other = onnx_runtime.inference_session(base_model), onnx_runtime.inference_session(there["model.onnx"])
+    texts = [json.loads(line)["text"] for line in SAMPLE_TEXTS.read_text(encoding="utf-8").splitlines()[::20]]
+    network = minilm.share_network()()
     for text in texts:
-        ids = np.array([network.tokens(text, minilm.TOKENS)])
+        ids = np.array([network.tokenize(text, minilm.MAX_TOKENS)])
         feed = {"input_ids": ids, "attention_mask": np.ones_like(ids), "token_type_ids": np.zeros_like(ids)}
         if one.run(None, feed)[0].tobytes() != other.run(None, feed)[0].tobytes():
             sys.exit(f"model.onnx gives other vectors than a build from the source, first for {text[:60]!r}")
@@ -69,13 +69,13 @@ def quantize() -> bytes:
     ``reduce_range`` keeps the sums of 8-bit products inside 16 bits on processors without VNNI; ``per_channel`` and
     leaving all but two kinds of operators alone keeps the cosine to the full model above .99 (without: .87).
     """
-    onnxruntime = local.runtime()
+    onnxruntime = onnx_runtime.load_onnxruntime()
     from onnxruntime.quantization import QuantType, quantize_dynamic  # noqa: PLC0415  # after its telemetry is off
 
     with tempfile.TemporaryDirectory(prefix="ecphora-") as place:
         folder = Path(place)
         quantize_dynamic(
-            str(minilm_source.place(folder)),
+            str(minilm_source.copy_model(folder)),
             str(folder / "rounded.onnx"),
             weight_type=QuantType.QInt8,
             per_channel=True,
@@ -90,32 +90,35 @@ def quantize() -> bytes:
         return (folder / "joined.onnx").read_bytes()
 
 
-def add_branch(plain: bytes) -> bytes:
+def add_adapter_branch(base_model: bytes) -> bytes:
     """The model with a choice of two branches over one set of weights: as it is, and with adapters.
 
     A branch of its own, because adapters of zeros in the only branch would cost every text a sixth of its time.
     """
-    model = onnx.load_from_string(plain)
+    model = onnx.load_from_string(base_model)
     graph = model.graph
     first = next(place for place, node in enumerate(graph.node) if "/layers.0/" in node.name)
     embedding, layers = list(graph.node)[:first], list(graph.node)[first:]
     output = graph.output[0]
     chosen = helper.make_node(
         "If",
-        [minilm.SWITCH],
+        [minilm.ADAPTER_SWITCH],
         [output.name],
         name="layers",
-        then_branch=_branch("adapters", _adapt(layers, embedding), output),
-        else_branch=_branch("plain", layers, output),
+        then_branch=_make_branch("adapters", _add_adapters(layers, embedding), output),
+        else_branch=_make_branch("plain", layers, output),
     )
     made = helper.make_graph(
         [*embedding, chosen], "all-MiniLM-L6-v2", list(graph.input), [output], list(graph.initializer)
     )
-    _give(made, minilm.SWITCH, np.array(False), [])
-    for name in ADAPTED:
-        rows, columns = INNER if name.endswith(".out") else WIDTH, INNER if name.endswith(".in") else WIDTH
-        _give(made, f"{name}.down", np.zeros((rows, 1), np.float32), [rows, f"{name}.rank"])
-        _give(made, f"{name}.up", np.zeros((1, columns), np.float32), [f"{name}.rank", columns])
+    _add_optional_input(made, minilm.ADAPTER_SWITCH, np.array(False), [])
+    for name in ADAPTED_MATRICES:
+        rows, columns = (
+            FEED_FORWARD_SIZE if name.endswith(".out") else HIDDEN_SIZE,
+            FEED_FORWARD_SIZE if name.endswith(".in") else HIDDEN_SIZE,
+        )
+        _add_optional_input(made, f"{name}.down", np.zeros((rows, 1), np.float32), [rows, f"{name}.rank"])
+        _add_optional_input(made, f"{name}.up", np.zeros((1, columns), np.float32), [f"{name}.rank", columns])
     opsets = [opset for opset in model.opset_import if opset.domain in {"", "com.microsoft"}]
     found: bytes = helper.make_model(
         made, opset_imports=opsets, ir_version=model.ir_version, producer_name="ecphora/scripts/build_minilm.py"
@@ -124,15 +127,15 @@ def add_branch(plain: bytes) -> bytes:
     return found
 
 
-def _give(graph: Any, name: str, default: Any, shape: list[int | str]) -> None:
+def _add_optional_input(graph: Any, name: str, default: Any, shape: list[int | str]) -> None:
     """Add an input that need not be fed."""
     graph.input.append(helper.make_tensor_value_info(name, helper.np_dtype_to_tensor_dtype(default.dtype), shape))
     graph.initializer.append(numpy_helper.from_array(default, name))
 
 
-def _adapt(layers: Sequence[Any], embedding: Sequence[Any]) -> Iterator[Any]:
+def _add_adapters(layers: Sequence[Any], embedding: Sequence[Any]) -> Iterator[Any]:
     """The nodes of the layers; after every product with a matrix of ``ADAPTED`` what its adapter adds."""
-    adapters = {f"{minilm_source.product(name)}_quant": name for name in ADAPTED}
+    adapters = {f"{minilm_source.matmul_name(name)}_quant": name for name in ADAPTED_MATRICES}
     before = {n.output[0]: n.input[0] for n in [*embedding, *layers] if n.op_type == "DynamicQuantizeLinear"}
     for node in layers:
         if node.name not in adapters:
@@ -151,7 +154,7 @@ def _adapt(layers: Sequence[Any], embedding: Sequence[Any]) -> Iterator[Any]:
         raise SystemExit(f"the joined model has no product called {min(adapters)}")
 
 
-def _branch(name: str, nodes: Iterable[Any], output: Any) -> Any:
+def _make_branch(name: str, nodes: Iterable[Any], output: Any) -> Any:
     """Nodes as a graph inside another, everything that they make under names of their own."""
     body = [type(node).FromString(node.SerializeToString()) for node in nodes]
     made = {out for node in body for out in node.output}

@@ -47,6 +47,10 @@ class Kept:
     def __getattr__(self, name: str) -> Any:
         return getattr(self._embedder, name)
 
+    def coverage(self, text: str, /) -> float:
+        """How much of the text the embedder can read. Asked for by its type, so it stands here by name."""
+        return float(self._embedder.coverage(text))
+
     def embed(self, texts: Sequence[str], /, **options: Any) -> Any:
         """The vectors of texts; each is computed once."""
         import numpy as np  # noqa: PLC0415  # the process that compares needs no packages

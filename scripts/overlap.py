@@ -30,17 +30,17 @@ from typing import Any
 HERE = Path(__file__).parent
 DATA = HERE / "data"
 CASES = HERE.parent / "tests" / "changes"
-READ = ("seen", "unseen", "held", "everyday-read")
+TRAINING_PARTS = ("seen", "unseen", "held", "everyday-read")
 """The parts of tests/changes that train the change reader."""
-LIMIT = 0.35
+MIN_SIMILARITY = 0.35
 """The least TF-IDF similarity that is reported."""
-RUN = 8
+NGRAM_WORDS = 8
 """Words in a run, and different words that a text needs to be compared at all."""
-COMMON = 3
+COMMON_PHRASE_SPACES = 3
 """Spaces of the sets that share a run which is a common phrase."""
-LONGEST = 60
+MAX_WORDS = 60
 """Words after which a text is cut at the next sentence."""
-AT_ONCE = 500
+BATCH_SIZE = 500
 """Training texts whose similarities are in memory together."""
 
 _WORD = re.compile(r"\w+(?:'\w+)?")
@@ -66,20 +66,20 @@ class Overlap:
     """A training text, the text of a set that it repeats, and how: the similarity, or the run of words."""
 
     training: Text
-    held: Text
-    how: str
+    test: Text
+    reason: str
 
 
 def main() -> None:
     """Compare, print, exit with 1 if anything overlaps."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("data", type=Path, help="the folder of the sets")
-    training, sets = list(training_texts()), list(set_texts(parser.parse_args().data))
+    training, sets = list(training_texts()), list(dataset_texts(parser.parse_args().data))
     if not sets:
         sys.exit("there are no sets in that folder; give the one that holds NAME.docs.jsonl.gz")
-    found = [*shared_runs(training, sets), *similar_pairs(training, sets)]
+    found = [*shared_ngrams(training, sets), *similar_pairs(training, sets)]
     for one in found:
-        print(f"{one.training.id}\t{one.held.id}\t{one.how}\t{one.training.text}")
+        print(f"{one.training.id}\t{one.test.id}\t{one.reason}\t{one.training.text}")
     spaces = len({text.space for text in sets})
     print(f"{len(training)} training texts, {len(sets)} texts of {spaces} spaces: {len(found)} overlaps")
     sys.exit(1 if found else 0)
@@ -91,44 +91,44 @@ def main() -> None:
 def training_texts() -> Iterator[Text]:
     """Every text of this project that trains a shipped weight, in pieces."""
     for name in ("changes", "plain", "everyday", "twins"):
-        for case in lines(DATA / f"{name}.jsonl"):
-            yield from (piece for id_, *_, text in case["told"] for piece in pieces(f"{name}:{case['id']}/{id_}", text))
+        for case in read_lines(DATA / f"{name}.jsonl"):
+            yield from (piece for id_, *_, text in case["told"] for piece in chunks(f"{name}:{case['id']}/{id_}", text))
     for name, field in (("histories", "text"), ("talks.docs", "text"), ("talks.questions", "question")):
-        for line in lines(DATA / f"{name}.jsonl"):
-            yield from pieces(f"{name}:{line['space']}/{line['id']}", line[field])
-    for number, line in enumerate(lines(DATA / "encm.jsonl"), 1):
-        yield from pieces(f"encm:{number}", line["text"])
+        for line in read_lines(DATA / f"{name}.jsonl"):
+            yield from chunks(f"{name}:{line['space']}/{line['id']}", line[field])
+    for number, line in enumerate(read_lines(DATA / "encm.jsonl"), 1):
+        yield from chunks(f"encm:{number}", line["text"])
     for path in sorted(CASES.glob("*.jsonl")):
-        for case in lines(path):
-            if case.get("part") in READ:
-                yield from (piece for t in case["told"] for piece in pieces(f"{case['id']}/{t['id']}", t["text"]))
+        for case in read_lines(path):
+            if case.get("part") in TRAINING_PARTS:
+                yield from (piece for t in case["told"] for piece in chunks(f"{case['id']}/{t['id']}", t["text"]))
 
 
-def set_texts(folder: Path) -> Iterator[Text]:
+def dataset_texts(folder: Path) -> Iterator[Text]:
     """Every text, caption, question and answer of the sets of a folder, in pieces."""
     for path in sorted(folder.glob("*.jsonl.gz")):
         name = path.name.partition(".")[0]
-        for line in lines(path):
+        for line in read_lines(path):
             space = f"{name}:{line.get('space', '')}"
             fields = [line.get(field) for field in ("text", "caption", "question")] + list(line.get("answers") or ())
             for text in fields:
                 if isinstance(text, str):
-                    yield from pieces(f"{space}/{line['id']}", text, space)
+                    yield from chunks(f"{space}/{line['id']}", text, space)
 
 
-def lines(path: Path) -> Iterator[dict[str, Any]]:
+def read_lines(path: Path) -> Iterator[dict[str, Any]]:
     """The objects of a file of JSON lines, which may be packed; nothing where there is no such file."""
     if path.exists():
         with gzip.open(path, "rt", encoding="utf-8") if path.suffix == ".gz" else path.open(encoding="utf-8") as file:
             yield from map(json.loads, file)
 
 
-def pieces(id_: str, text: str, space: str = "") -> Iterator[Text]:
+def chunks(id_: str, text: str, space: str = "") -> Iterator[Text]:
     """A text, or parts of it that end with a sentence and have about ``LONGEST`` words at most."""
     part, size = "", 0
     for sentence in _SENTENCE.split(text):
         words = len(sentence.split())
-        if part and size + words > LONGEST:
+        if part and size + words > MAX_WORDS:
             yield Text(id_, part, space)
             part, size = "", 0
         part, size = f"{part} {sentence}".strip(), size + words
@@ -139,32 +139,32 @@ def pieces(id_: str, text: str, space: str = "") -> Iterator[Text]:
 # ---- comparisons
 
 
-def shared_runs(training: Iterable[Text], sets: Iterable[Text]) -> Iterator[Overlap]:
+def shared_ngrams(training: Iterable[Text], dataset_texts: Iterable[Text]) -> Iterator[Overlap]:
     """Pairs that share a run of ``RUN`` words which is no common phrase; one for each run of a training text."""
     by_run: dict[tuple[str, ...], list[Text]] = defaultdict(list)
     for text in training:
-        for run in runs(text):
+        for run in ngrams(text):
             by_run[run].append(text)
     holders: dict[tuple[str, ...], dict[str, Text]] = defaultdict(dict)
-    for text in sets:
-        for run in runs(text):
+    for text in dataset_texts:
+        for run in ngrams(text):
             if run in by_run:
                 holders[run].setdefault(text.space, text)
     for run, found in holders.items():
-        if len(found) < COMMON:
+        if len(found) < COMMON_PHRASE_SPACES:
             for text in by_run[run]:
                 yield Overlap(text, next(iter(found.values())), f"run: {' '.join(run)}")
 
 
-def runs(text: Text) -> set[tuple[str, ...]]:
+def ngrams(text: Text) -> set[tuple[str, ...]]:
     """Every run of ``RUN`` words of a text."""
     words = text.words
-    return {tuple(words[start : start + RUN]) for start in range(len(words) - RUN + 1)}
+    return {tuple(words[start : start + NGRAM_WORDS]) for start in range(len(words) - NGRAM_WORDS + 1)}
 
 
-def similar_pairs(training: Sequence[Text], sets: Sequence[Text]) -> Iterator[Overlap]:
+def similar_pairs(training: Sequence[Text], dataset_texts: Sequence[Text]) -> Iterator[Overlap]:
     """For each training text the most similar text of the sets, if that is at ``LIMIT`` or above."""
-    ours, theirs = ([one for one in texts if len(set(one.words)) >= RUN] for texts in (training, sets))
+    ours, theirs = ([one for one in texts if len(set(one.words)) >= NGRAM_WORDS] for texts in (training, dataset_texts))
     if not ours or not theirs:
         return
     from sklearn.feature_extraction.text import TfidfVectorizer  # noqa: PLC0415  # takes a second to import
@@ -172,11 +172,11 @@ def similar_pairs(training: Sequence[Text], sets: Sequence[Text]) -> Iterator[Ov
     vectorizer = TfidfVectorizer(ngram_range=(1, 2), sublinear_tf=True, token_pattern=_WORD.pattern)
     vectors = vectorizer.fit_transform([one.text for one in (*ours, *theirs)])
     known = vectors[len(ours) :].T.tocsc()
-    for start in range(0, len(ours), AT_ONCE):
-        cosines = (vectors[start : min(start + AT_ONCE, len(ours))] @ known).tocsr()
-        for row, text in enumerate(ours[start : start + AT_ONCE]):
+    for start in range(0, len(ours), BATCH_SIZE):
+        cosines = (vectors[start : min(start + BATCH_SIZE, len(ours))] @ known).tocsr()
+        for row, text in enumerate(ours[start : start + BATCH_SIZE]):
             of_row = cosines.getrow(row)
-            if of_row.nnz and of_row.data.max() >= LIMIT:
+            if of_row.nnz and of_row.data.max() >= MIN_SIMILARITY:
                 best = theirs[of_row.indices[of_row.data.argmax()]]
                 yield Overlap(text, best, f"similarity {of_row.data.max():.2f}")
 

@@ -8,6 +8,7 @@ chance: two runs write the same file.
 # ruff: noqa: E501, INP001  # a grid is read by its rows
 
 import json
+from collections.abc import Sequence
 from itertools import count
 from pathlib import Path
 
@@ -16,9 +17,9 @@ SPEAKERS = ("Ana", "user", "Bob", "Mia", "Tom", None, "Priya", "Sam")
 PEOPLE = ("Carol", "Dan", "Lena", "Omar", "Yuki", "Nina")
 CITIES = ["Lisbon", "Porto", "Berlin", "Munich", "Paris", "Lyon", "Boston", "Denver", "Leeds", "Cork", "Oslo", "Madrid"]
 FIRMS = ["Acme", "Globex", "Initech", "Google", "Umbrella", "Siemens", "Tesco", "Spotify", "Nokia", "Barclays"]
-COLOURS = ["blue", "green", "red", "purple", "orange", "teal", "yellow", "black"]
+COLORS = ["blue", "green", "red", "purple", "orange", "teal", "yellow", "black"]
 DAYS = ["Monday", "Tuesday", "Wednesday", "Thursday", "Friday"]
-CLOCKS = ("9 am", "10 am", "noon", "2 pm", "4:30 pm", "6 pm")
+TIMES = ("9 am", "10 am", "noon", "2 pm", "4:30 pm", "6 pm")
 DATES = ("3 March", "15 March", "1 April", "20 May", "2 June", "9 July")
 CARS = ["Honda", "Toyota", "Tesla", "Volvo", "Fiat", "Skoda"]
 JOBS = ("nurse", "teacher", "data engineer", "designer", "chef", "plumber", "sales manager")
@@ -26,11 +27,11 @@ DRINKS = ("coffee", "tea", "wine", "beer", "milk")
 FOODS = ("sushi", "pizza", "ramen", "tacos", "curry")
 NAMES = ("Rex", "Luna", "Milo", "Bella", "Oscar")
 TOOLS = ("Postgres", "MySQL", "React", "Vue", "Python 3.11", "Python 3.12", "Jira", "Linear")
-SUMS = ("400 euros", "450 euros", "$800", "$950", "1,200 pounds", "1,350 pounds")
+AMOUNTS = ("400 euros", "450 euros", "$800", "$950", "1,200 pounds", "1,350 pounds")
 COUNTS = ("two", "three", "four", "five", "12", "15", "40")
 HOBBIES = ("chess", "tennis", "yoga", "the violin", "pottery", "football")
 
-GRID: tuple[tuple[tuple[str, ...], str, str, str], ...] = (
+TEMPLATES: tuple[tuple[Sequence[str], str, str, str], ...] = (
     (CITIES, "I live in {a}. | I live in {a}, close to the river. | I'm based in {a}. | My home is in {a}.",
      ("I moved to {b}. | I moved to {b} last week. | I just moved to {b}! | I live in {b} now. | We've settled in {b}. | "
      "I've relocated to {b} for good. | As of this month I live in {b}."),
@@ -52,7 +53,7 @@ GRID: tuple[tuple[tuple[str, ...], str, str, str], ...] = (
     (JOBS, "I'm a {a}. | I work as a {a}.", ("I'm a {b} now. | I got promoted, I'm a {b} now. | I retrained as a {b}. | "
      "I'm no longer a {a}."), ("My brother is a {b}. | I wanted to be a {b} as a child. | I met a {b} at the party. | "
      "I've been a {a} for ten years.")),
-    (COLOURS, "My favourite colour is {a}. | I like {a} best of all colours.",
+    (COLORS, "My favourite colour is {a}. | I like {a} best of all colours.",
      ("My favourite colour is {b} now. | My favourite colour is {b}. | These days {b} is my favourite colour. | "
      "I prefer {b} to {a} now."),
      "My sister's favourite colour is {b}. | I bought a {b} jacket. | Our kitchen is {b}. | My favourite colour is still {a}."),
@@ -64,7 +65,7 @@ GRID: tuple[tuple[tuple[str, ...], str, str, str], ...] = (
      "lesson is on {b} from now on.@2 | They pushed the meeting to {b}.@0"),
      ("I have a dentist appointment on {b}. | The party is on {b}. | I have another meeting on {b}. | "
      "The meeting is on {a}, as planned. | I'm free on {b}.")),
-    (CLOCKS, "The standup is at {a}. | I get up at {a}. | Dinner is at {a}.",
+    (TIMES, "The standup is at {a}. | I get up at {a}. | Dinner is at {a}.",
      ("The standup is at {b} now.@0 | The standup moved to {b}.@0 | I get up at {b} these days.@1 | Dinner is at {b}, not "
      "{a}.@2 | Sorry, I meant {b}."),
      "My train leaves at {b}. | The film starts at {b}. | My husband gets up at {b}. | I was late today, I came at {b}."),
@@ -100,7 +101,7 @@ GRID: tuple[tuple[tuple[str, ...], str, str, str], ...] = (
     (TOOLS, "We use {a}. | The project runs on {a}. | I prefer {a}.", ("We switched to {b}. | We migrated from {a} to {b}. | "
      "The project runs on {b} now. | I prefer {b} these days. | We dropped {a} for {b}."),
      "Another team uses {b}. | I'm reading about {b}. | We fixed a bug in {a}. | I gave a talk on {b}."),
-    (SUMS, "My rent is {a}. | I pay {a} in rent. | I've saved {a}.", ("My rent went up to {b}.@0 | My rent is {b} now.@0 | "
+    (AMOUNTS, "My rent is {a}. | I pay {a} in rent. | I've saved {a}.", ("My rent went up to {b}.@0 | My rent is {b} now.@0 | "
      "I pay {b} in rent now.@1 | I've saved {b} by now.@2"), ("My bike cost {b}. | My brother pays {b} in rent. | "
      "The repair was {b}. | I earned {b} extra.")),
     (COUNTS, "I have {a} followers. | I've read {a} books this year. | There are {a} people in our team.",
@@ -118,7 +119,7 @@ GRID: tuple[tuple[tuple[str, ...], str, str, str], ...] = (
 def main() -> None:
     """Write the file."""
     turn, lines = count(), []
-    for row, (values, states, changes, others) in enumerate(GRID):
+    for row, (values, states, changes, others) in enumerate(TEMPLATES):
         said = states.split(" | ")
         for change, texts in ((True, changes), (False, others)):
             for place, text in enumerate(texts.split(" | ")):
@@ -133,18 +134,20 @@ def main() -> None:
                         state = said[0]
                     who = SPEAKERS[number % len(SPEAKERS)]
                     lines.append(
-                        case(f"plain-{number:03}", [s.format(**fill) for s in (state, words)], who, change=change)
+                        make_case(
+                            f"plain-{number:03}", [s.format(**fill) for s in (state, words)], who, is_change=change
+                        )
                     )
     FILE.write_text(
         "".join(f"{json.dumps(line, ensure_ascii=False, separators=(',', ':'))}\n" for line in lines), "utf-8"
     )
 
 
-def case(id_: str, texts: list[str], who: str | None, *, change: bool) -> dict[str, object]:
+def make_case(id_: str, texts: list[str], speaker: str | None, *, is_change: bool) -> dict[str, object]:
     """A case of two turns, a month apart."""
     earlier, later = (text[0].upper() + text[1:] for text in texts)
-    told = [["a", "2025-03-03T10:00", who, "s1", earlier], ["b", "2025-04-07T18:30", who, "s2", later]]
-    kind = "replacement" if change else "none"
+    told = [["a", "2025-03-03T10:00", speaker, "s1", earlier], ["b", "2025-04-07T18:30", speaker, "s2", later]]
+    kind = "replacement" if is_change else "none"
     return {"id": id_, "kind": kind, "told": told, "old": "a", "new": "b", "since": None, "until": None}
 
 

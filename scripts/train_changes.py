@@ -35,49 +35,49 @@ import minilm_source
 import numpy as np
 from numpy.typing import NDArray
 
-from ecphora import Episode, Memory, SQLite
-from ecphora.bench.cache import Cached
+from ecphora import Episode, Memory, SQLiteStore
+from ecphora.bench.embedding_cache import CachingEmbedder
+from ecphora.consolidation.facts.judge import GATE_FEATURES, JUDGE_FEATURES, UpdateJudge
+from ecphora.consolidation.facts.statement_index import StatementIndex
+from ecphora.consolidation.facts.update_candidates import UpdateFinder
 from ecphora.embedders import minilm
-from ecphora.embedders.changes import ADAPTED, Adapters, MiniLMChanges, tokens
-from ecphora.learn import Json, logistic, readable
-from ecphora.ports import Reader
-from ecphora.stages.comparing import GATE, SIGNS, Judge
-from ecphora.stages.heard import Heard
-from ecphora.stages.ranker import Head
-from ecphora.stages.rivals import Rivals
+from ecphora.learn import Json, fit_logistic, format_json
+from ecphora.ports import NodeReader
+from ecphora.stages.retrieval.linear import LinearModel
+from ecphora.update_scorers.minilm_lora import ADAPTED_MATRICES, Adapters, MiniLMUpdateScorer, encode_pair
 
 HERE = Path(__file__).parent
 CASES = HERE / "data" / "changes.jsonl"
-TALKS, MARKS = (
+DIALOG_FILES, LABEL_FILES = (
     tuple(HERE / "data" / f"{name}.jsonl" for name in names)
     for names in (("talks.docs", "histories"), ("talks.changes", "histories.changes"))
 )
-TESTS = tuple(
+TEST_FILES = tuple(
     HERE.parent / "tests" / "changes" / f"{name}.jsonl"
     for name in ("matrix", "control", "held_matrix", "held_control", "everyday_matrix", "everyday_control")
 )
-READ = ("seen", "unseen", "held", "everyday-read")
+TRAINING_PARTS = ("seen", "unseen", "held", "everyday-read")
 """The parts of the tests' cases that were read while the rules were written; the others stay unseen."""
 WEIGHTS = HERE.parent / "src" / "ecphora" / "weights"
 PLAIN, EVERYDAY, TWINS = (HERE / "data" / f"{name}.jsonl" for name in ("plain", "everyday", "twins"))
-PLAINLY = "case:plain-"
-REVIEW, PLAINER = 2, 2
+PLAIN_PREFIX = "case:plain-"
+REVIEW_EPOCHS, PLAIN_REPEATS = 2, 2
 """After the first rounds, so many at half the step, with the plainest cases too, these so many times a round."""
-CLEARLY, SOME = -3.0, 3
+CLEAR_NEGATIVE_LOGIT, NEGATIVE_SAMPLING = -3.0, 3
 """The log-odds below which a pair that is no change is learned; one in so many of these is reviewed."""
-FIFTH = 5
+FOLDS = 5
 """Every fifth case teaches the judge, the others the adapters."""
-HELD = ("a3", "c2", "h3", "h8", "h14", "h18", "h20", "h26", "h30")
+JUDGE_SPACES = ("a3", "c2", "h3", "h8", "h14", "h18", "h20", "h26", "h30")
 """The talks and histories that teach the judge."""
-JUDGED = 2.0
+JUDGE_PAIRS_PER_MEMORY = 2.0
 """Pairs of these for each memory that teach it, those that promise most: more than a night reads, as most are none."""
-HARD = 4_000
+HARD_NEGATIVES = 4_000
 """Pairs of the talks that are no change and teach the adapters: those that look most like one."""
-RANK, EPOCHS, BATCH, RATE, DROP, DECAY, SEED = 16, 4, 24, 1e-3, 0.1, 0.01, 0
+RANK, EPOCHS, BATCH, RATE, DROPOUT, WEIGHT_DECAY, SEED = 16, 4, 24, 1e-3, 0.1, 0.01, 0
 """Rank of the adapters, rounds, pairs at a time, the highest step, dropout, decay of weights, seed."""
 RIDGE, BIAS = 2.0, 1e-3
 """The ridge on a sign's weight and on the bias."""
-EVEN = Judge(Head(0.0, {}), Head(0.0, {}))
+NEUTRAL_JUDGE = UpdateJudge(LinearModel(0.0, {}), LinearModel(0.0, {}))
 """A judge without an opinion: lets everything through."""
 
 Numbers = NDArray[np.float64]
@@ -90,9 +90,9 @@ class Lesson:
 
     space: str
     label: bool | None
-    judged: bool
-    gate: dict[str, float]
-    signs: dict[str, float]
+    teaches_judge: bool
+    gate_features: dict[str, float]
+    features: dict[str, float]
     texts: tuple[str, str]
 
 
@@ -103,37 +103,41 @@ def main() -> None:
     which.add_argument("--keep", action="store_true", help="keep the adapters, train gate and judge alone")
     which.add_argument("--review", action="store_true", help="go on from the adapters that are there: the second part")
     given = parser.parse_args()
-    lessons = [lesson for lesson in taught() if lesson.label is not None]
-    gate = gated(lessons)
-    read = chosen(lessons, gate)
-    readers, judged = ([lesson for lesson in read if lesson.judged is which] for which in (False, True))
+    lessons = [lesson for lesson in read_lessons() if lesson.label is not None]
+    gate = train_gate(lessons)
+    read = select_lessons(lessons, gate)
+    readers, judged = ([lesson for lesson in read if lesson.teaches_judge is which] for which in (False, True))
     path = WEIGHTS / "changes.npz"
     if not given.keep:
-        first = [lesson for lesson in readers if not lesson.space.startswith(PLAINLY)]
+        first = [lesson for lesson in readers if not lesson.space.startswith(PLAIN_PREFIX)]
         if not given.review:
-            path.write_bytes(adapted(first, EPOCHS, RATE).packed())
-        again = [lesson for lesson in readers if lesson.space.startswith(PLAINLY)] * PLAINER + hard(first)
-        path.write_bytes(adapted(again, REVIEW, RATE / 2, Adapters.unpacked(path.read_bytes())).packed())
-    readings = MiniLMChanges().score([lesson.texts for lesson in judged]).tolist()
-    promised = Judge(gate, EVEN.judge)
+            path.write_bytes(train_adapters(first, EPOCHS, RATE).to_bytes())
+        again = [lesson for lesson in readers if lesson.space.startswith(PLAIN_PREFIX)] * PLAIN_REPEATS + hard_lessons(
+            first
+        )
+        path.write_bytes(
+            train_adapters(again, REVIEW_EPOCHS, RATE / 2, Adapters.from_bytes(path.read_bytes())).to_bytes()
+        )
+    readings = MiniLMUpdateScorer().score([lesson.texts for lesson in judged]).tolist()
+    promised = UpdateJudge(gate, NEUTRAL_JUDGE.judge)
     rows = [
-        {**lesson.signs, "promise": float(promised.promise(lesson.gate)[0]), "reading": reading}
+        {**lesson.features, "promise": float(promised.gate_log_odds(lesson.gate_features)[0]), "reading": reading}
         for lesson, reading in zip(judged, readings, strict=True)
     ]
     labels = np.array([bool(lesson.label) for lesson in judged])
-    judge = head(SIGNS, rows, labels)
+    judge = fit_linear_model(JUDGE_FEATURES, rows, labels)
     provenance: dict[str, Json] = {
         "trained_by": "scripts/train_changes.py",
         "pairs": {"adapters": len(readers), "gate": len(lessons), "judge": len(judged)},
         "changes": {"adapters": sum(bool(lesson.label) for lesson in readers), "judge": int(labels.sum())},
         "sha256": {
             path.name: hashlib.sha256(path.read_bytes()).hexdigest()
-            for path in (CASES, PLAIN, EVERYDAY, TWINS, *TALKS, *MARKS, *TESTS)
+            for path in (CASES, PLAIN, EVERYDAY, TWINS, *DIALOG_FILES, *LABEL_FILES, *TEST_FILES)
         },
     }
-    file: dict[str, Json] = {"provenance": provenance, "gate": _json(gate), "judge": _json(judge)}
-    WEIGHTS.joinpath("changes.json").write_text(readable(file), encoding="utf-8")
-    sure = crossed(judged, rows, labels)
+    file: dict[str, Json] = {"provenance": provenance, "gate": _model_fields(gate), "judge": _model_fields(judge)}
+    WEIGHTS.joinpath("changes.json").write_text(format_json(file), encoding="utf-8")
+    sure = cross_validate(judged, rows, labels)
     for name, part in (
         ("cases", np.array([":" in one.space for one in judged])),
         ("talks", np.array([":" not in one.space for one in judged])),
@@ -144,58 +148,63 @@ def main() -> None:
             print(f"{name}, from {least}: {found} of {int((part & labels).sum())} changes, {wrong} wrong", flush=True)
 
 
-def crossed(lessons: Sequence[Lesson], rows: Sequence[dict[str, float]], labels: Labels) -> Numbers:
+def cross_validate(lessons: Sequence[Lesson], rows: Sequence[dict[str, float]], labels: Labels) -> Numbers:
     """How sure a judge is of each pair that was trained on the other pairs: five parts, by space."""
     spaces = sorted({lesson.space for lesson in lessons})
-    parts = np.array([spaces.index(lesson.space) % FIFTH for lesson in lessons])
+    parts = np.array([spaces.index(lesson.space) % FOLDS for lesson in lessons])
     sure = np.zeros(len(lessons))
-    for part in range(FIFTH):
+    for part in range(FOLDS):
         out = parts == part
-        judge = Judge(
-            EVEN.gate, head(SIGNS, [row for row, left in zip(rows, out, strict=True) if not left], labels[~out])
+        judge = UpdateJudge(
+            NEUTRAL_JUDGE.gate,
+            fit_linear_model(
+                JUDGE_FEATURES, [row for row, left in zip(rows, out, strict=True) if not left], labels[~out]
+            ),
         )
-        sure[out] = [judge.sure(row) for row, left in zip(rows, out, strict=True) if left]
+        sure[out] = [judge.probability(row) for row, left in zip(rows, out, strict=True) if left]
     return sure
 
 
 # ---- lessons
 
 
-def taught() -> Iterator[Lesson]:
+def read_lessons() -> Iterator[Lesson]:
     """Every pair that the gate may see, of the cases and of the talks."""
     marks: dict[str, dict[tuple[str, str], bool]] = {}
-    for mark in lines(*MARKS):
+    for mark in read_lines(*LABEL_FILES):
         marks.setdefault(mark["space"], {})[mark["old"], mark["new"]] = mark["sure"]
     spaces: dict[str, list[Episode]] = {}
-    for turn in lines(*TALKS):
+    for turn in read_lines(*DIALOG_FILES):
         spaces.setdefault(turn["space"], []).append(
             Episode(turn["text"], turn["id"], turn["speaker"], turn["session"], turn["time"])
         )
-    with TemporaryDirectory() as folder, Cached(minilm.MiniLM()) as embedder:
-        store = SQLite(Path(folder) / "m.db")
+    with TemporaryDirectory() as folder, CachingEmbedder(minilm.MiniLMEmbedder()) as embedder:
+        store = SQLiteStore(Path(folder) / "m.db")
         for space, episodes in spaces.items():
             memory = Memory(store, scope=space, embedder=embedder)
             memory.remember(episodes)
-            yield from seen(memory, space, {k: v or None for k, v in marks[space].items()}, judged=space in HELD)
-        twins = ((place // 2, case) for place, case in enumerate(lines(TWINS)))
+            yield from memory_lessons(
+                memory, space, {k: v or None for k, v in marks[space].items()}, teaches_judge=space in JUDGE_SPACES
+            )
+        twins = ((place // 2, case) for place, case in enumerate(read_lines(TWINS)))
         for place, case in (*enumerate(cases()), *twins):
             space = f"case:{case['id']}"
             memory = Memory(store, scope=space, embedder=embedder)
             memory.remember([Episode(text, id_, who, session, at) for id_, at, who, session, text in case["told"]])
-            yield from seen(memory, space, marked(case), judged=place % FIFTH == 0)
+            yield from memory_lessons(memory, space, labels_of(case), teaches_judge=place % FOLDS == 0)
         store.close()
 
 
 def cases() -> Iterator[dict[str, Any]]:
     """The short conversations, and those of the tests that were read before, in the form of the former."""
-    yield from lines(CASES, PLAIN, EVERYDAY)
-    for case in lines(*TESTS):
-        if case["part"] in READ:
+    yield from read_lines(CASES, PLAIN, EVERYDAY)
+    for case in read_lines(*TEST_FILES):
+        if case["part"] in TRAINING_PARTS:
             told = [[turn[name] for name in ("id", "at", "speaker", "session", "text")] for turn in case["told"]]
             yield {"kind": "none", "old": None, "new": None, **case, "told": told}
 
 
-def marked(case: dict[str, Any]) -> dict[tuple[str, str], bool | None]:
+def labels_of(case: dict[str, Any]) -> dict[tuple[str, str], bool | None]:
     """The pair of a case that is a change. Of a value that changed ``twice`` the older pairs are left open."""
     if case["kind"] == "none" or case["old"] is None:
         return {}
@@ -204,57 +213,64 @@ def marked(case: dict[str, Any]) -> dict[tuple[str, str], bool | None]:
     return older | {(case["old"], case["new"]): True}
 
 
-def lines(*paths: Path) -> Iterator[dict[str, Any]]:
+def read_lines(*paths: Path) -> Iterator[dict[str, Any]]:
     """The objects of some files, a line each."""
     for path in paths:
         for line in path.read_text(encoding="utf-8").splitlines():
             yield json.loads(line)
 
 
-def reader(memory: Memory) -> Reader:
+def node_reader(memory: Memory) -> NodeReader:
     """What fetches the memories of rows."""
     graph = memory.graph()
     return lambda rows: [node for row in rows.tolist() if (node := memory.get(graph.id(row))) is not None]
 
 
-def seen(memory: Memory, space: str, gold: Mapping[tuple[str, str], bool | None], *, judged: bool) -> Iterator[Lesson]:
+def memory_lessons(
+    memory: Memory, space: str, labels: Mapping[tuple[str, str], bool | None], *, teaches_judge: bool
+) -> Iterator[Lesson]:
     """The pairs of one memory."""
     graph = memory.graph()
     rows = np.flatnonzero(graph.episodes)
-    rivals = Rivals(Heard(graph, reader(memory)), 0)
+    rivals = UpdateFinder(StatementIndex(graph, node_reader(memory)), 0)
     columns: list[dict[str, float]] = []
 
-    class Noting(Judge):
+    class Noting(UpdateJudge):
         def promise(self, found: Any) -> Numbers:
             size = len(found["alike"])
-            columns.extend({name: float(np.broadcast_to(found[name], size)[i]) for name in GATE} for i in range(size))
+            columns.extend(
+                {name: float(np.broadcast_to(found[name], size)[i]) for name in GATE_FEATURES} for i in range(size)
+            )
             return np.zeros(size)
 
-    pairs = list(rivals.promising(rows, Noting(EVEN.gate, EVEN.judge)))
+    pairs = list(rivals.candidate_pairs(rows, Noting(NEUTRAL_JUDGE.gate, NEUTRAL_JUDGE.judge)))
     for pair, gate in zip(pairs, columns, strict=True):
-        faced = rivals.faced(pair)
+        faced = rivals.align(pair)
         if faced is not None:
             key = graph.id(faced.earlier[0]), graph.id(faced.later[0])
-            yield Lesson(space, gold.get(key, False), judged, gate, dict(faced.signs), faced.texts)
+            yield Lesson(space, labels.get(key, False), teaches_judge, gate, dict(faced.features), faced.texts)
 
 
-def chosen(lessons: Sequence[Lesson], gate: Head) -> list[Lesson]:
+def select_lessons(lessons: Sequence[Lesson], gate: LinearModel) -> list[Lesson]:
     """The pairs that are read: all of the cases; of the talks the changes, and what looks most like one."""
-    judge = Judge(gate, EVEN.judge)
+    judge = UpdateJudge(gate, NEUTRAL_JUDGE.judge)
     cases = [lesson for lesson in lessons if ":" in lesson.space]
-    talks = sorted((one for one in lessons if ":" not in one.space), key=lambda one: -float(judge.promise(one.gate)[0]))
-    held = [one for one in talks if one.judged]
+    talks = sorted(
+        (one for one in lessons if ":" not in one.space),
+        key=lambda one: -float(judge.gate_log_odds(one.gate_features)[0]),
+    )
+    held = [one for one in talks if one.teaches_judge]
     turns = len({one.texts[1] for one in held})
-    free = [one for one in talks if not one.judged]
+    free = [one for one in talks if not one.teaches_judge]
     return [
         *cases,
-        *held[: round(JUDGED * turns)],
+        *held[: round(JUDGE_PAIRS_PER_MEMORY * turns)],
         *(one for one in free if one.label),
-        *[one for one in free if not one.label][:HARD],
+        *[one for one in free if not one.label][:HARD_NEGATIVES],
     ]
 
 
-def gated(lessons: Sequence[Lesson]) -> Head:
+def train_gate(lessons: Sequence[Lesson]) -> LinearModel:
     """The gate, learned from the talks, where changes are rare; prints what it lets through of a talk it has not seen.
 
     The cases teach it nothing: in a short memory everything is read, and their look-alikes speak of change as often.
@@ -262,81 +278,84 @@ def gated(lessons: Sequence[Lesson]) -> Head:
     talks = [one for one in lessons if ":" not in one.space]
     labels = np.array([bool(one.label) for one in talks])
     spaces = np.array([one.space for one in talks])
-    rows = [one.gate for one in talks]
+    rows = [one.gate_features for one in talks]
     promise = np.zeros(len(talks))
     for space in sorted(set(spaces)):
         others = spaces != space
-        left = Judge(
-            head(GATE, [row for row, other in zip(rows, others, strict=True) if other], labels[others]), EVEN.judge
+        left = UpdateJudge(
+            fit_linear_model(
+                GATE_FEATURES, [row for row, other in zip(rows, others, strict=True) if other], labels[others]
+            ),
+            NEUTRAL_JUDGE.judge,
         )
-        promise[~others] = [left.promise(row)[0] for row, other in zip(rows, others, strict=True) if not other]
+        promise[~others] = [left.gate_log_odds(row)[0] for row, other in zip(rows, others, strict=True) if not other]
     turns = len({(one.space, one.texts[1]) for one in talks})
     for each in (0.5, 1.0, 2.0, 4.0):
         let = promise >= np.sort(promise)[::-1][min(len(talks) - 1, round(each * turns))]
         print(f"{each} pairs a memory: {let[labels].mean():.2f} of the marked changes", flush=True)
-    return head(GATE, rows, labels)
+    return fit_linear_model(GATE_FEATURES, rows, labels)
 
 
-def head(names: Sequence[str], rows: Sequence[dict[str, float]], labels: Labels) -> Head:
+def fit_linear_model(names: Sequence[str], rows: Sequence[dict[str, float]], labels: Labels) -> LinearModel:
     """Logistic regression on named signs."""
     values = np.array([[row[name] for name in names] for row in rows], np.float64)
     scale = values.std(axis=0) + 1e-6
     features = np.hstack([np.ones((len(rows), 1)), values / scale])
-    weights = logistic(features, labels.astype(np.float64), np.array([BIAS] + [RIDGE] * len(names)))
-    return Head(
+    weights = fit_logistic(features, labels.astype(np.float64), np.array([BIAS] + [RIDGE] * len(names)))
+    return LinearModel(
         round(float(weights[0]), 4),
         {name: round(float(weight), 4) for name, weight in zip(names, weights[1:] / scale, strict=True)},
     )
 
 
-def hard(lessons: Sequence[Lesson]) -> list[Lesson]:
+def hard_lessons(lessons: Sequence[Lesson]) -> list[Lesson]:
     """The changes, and of the rest what the adapters as they are do not turn down clearly; of what they do, some."""
-    readings = MiniLMChanges().score([lesson.texts for lesson in lessons]).tolist()
+    readings = MiniLMUpdateScorer().score([lesson.texts for lesson in lessons]).tolist()
     return [
         lesson
         for place, (lesson, reading) in enumerate(zip(lessons, readings, strict=True))
-        if lesson.label or reading > CLEARLY or place % SOME == 0
+        if lesson.label or reading > CLEAR_NEGATIVE_LOGIT or place % NEGATIVE_SAMPLING == 0
     ]
 
 
-def _json(found: Head) -> Json:
-    return {"bias": found.bias, "signs": dict(found.weights)}
+def _model_fields(model: LinearModel) -> Json:
+    return {"bias": model.bias, "signs": dict(model.weights)}
 
 
 # ---- adapters
 
 
-def adapted(  # noqa: C901, PLR0915  # a model and its training, top to bottom
-    lessons: Sequence[Lesson], epochs: int, rate: float, begun: Adapters | None = None
+def train_adapters(  # noqa: C901, PLR0915  # a model and its training, top to bottom
+    lessons: Sequence[Lesson], epochs: int, rate: float, initial: Adapters | None = None
 ) -> Adapters:
     """Low-rank adapters of all-MiniLM-L6-v2 and a head that reads its tokens, by AdamW on the pairs."""
     import torch  # noqa: PLC0415  # only training needs it
     from torch.nn import functional  # noqa: PLC0415
 
     torch.manual_seed(SEED)
-    model = {name: torch.tensor(value) for name, value in minilm_source.weights().items()}
-    network = minilm.shared()()
-    pairs = [tokens(network, *lesson.texts) for lesson in lessons]
+    model = {name: torch.tensor(value) for name, value in minilm_source.load_weights().items()}
+    network = minilm.share_network()()
+    pairs = [encode_pair(network, *lesson.texts) for lesson in lessons]
     labels = torch.tensor([float(bool(lesson.label)) for lesson in lessons])
     down, up = {}, {}
-    for name in ADAPTED:
+    for name in ADAPTED_MATRICES:
         rows, columns = model[name].shape
         down[name] = torch.nn.Parameter(torch.randn(rows, RANK) / math.sqrt(rows))
         up[name] = torch.nn.Parameter(torch.zeros(RANK, columns))
-        if begun is not None:
-            down[name].data, up[name].data = (torch.tensor(part).float() for part in begun.matrices[name])
+        if initial is not None:
+            down[name].data, up[name].data = (torch.tensor(part).float() for part in initial.matrices[name])
     out = torch.nn.Parameter(torch.zeros(4 * 384)), torch.nn.Parameter(torch.zeros(()))
-    if begun is not None:
-        out[0].data, out[1].data = torch.tensor(begun.head).float(), torch.tensor(begun.bias).float()
+    if initial is not None:
+        out[0].data, out[1].data = torch.tensor(initial.head).float(), torch.tensor(initial.bias).float()
     parameters = [*down.values(), *up.values(), *out]
-    adam = torch.optim.AdamW(parameters, lr=rate, weight_decay=DECAY)
+    adam = torch.optim.AdamW(parameters, lr=rate, weight_decay=WEIGHT_DECAY)
     steps = epochs * math.ceil(len(pairs) / BATCH)
     slower = torch.optim.lr_scheduler.LambdaLR(
         adam, lambda step: min(1, (step + 1) / (steps * 0.1)) * (0.5 + 0.5 * math.cos(math.pi * min(1, step / steps)))
     )
 
     def dropped(values: Any) -> Any:
-        return functional.dropout(values, DROP)
+        return functional.dropout(values, DROPOUT)
 
     def line(x: Any, layer: int, part: str) -> Any:
         name = f"{layer}.{part}"
@@ -385,7 +404,7 @@ def adapted(  # noqa: C901, PLR0915  # a model and its training, top to bottom
         return found.detach().numpy().astype(np.float16)
 
     return Adapters(
-        {name: (kept(down[name]), kept(up[name])) for name in ADAPTED}, kept(out[0]), float(out[1].detach())
+        {name: (kept(down[name]), kept(up[name])) for name in ADAPTED_MATRICES}, kept(out[0]), float(out[1].detach())
     )
 
 

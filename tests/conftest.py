@@ -3,12 +3,13 @@
 import os
 import shutil
 import tempfile
-from collections.abc import Iterator
-from contextlib import suppress
+from collections.abc import Callable, Iterator
+from contextlib import closing, suppress
 from pathlib import Path
 from tempfile import NamedTemporaryFile
 from typing import Any
 
+import apsw
 import pytest
 from hypothesis import HealthCheck, settings
 
@@ -33,6 +34,50 @@ if "TMPDIR" not in os.environ and MEMORY.is_dir() and shutil.disk_usage(MEMORY).
 os.environ["XDG_CONFIG_HOME"] = os.path.join(tempfile.gettempdir(), "ecphora-tests-have-no-settings")  # noqa: PTH118
 
 
+FORMAT_5 = """
+ALTER TABLE scope RENAME COLUMN reload_revision TO adopted;
+ALTER TABLE scope RENAME COLUMN needs_full_log TO whole_log;
+ALTER TABLE scope RENAME COLUMN retention_seq TO expiry;
+ALTER TABLE scope RENAME COLUMN sweep_cursor TO log_cursor;
+ALTER TABLE node RENAME COLUMN term_hashes TO words;
+ALTER TABLE node RENAME COLUMN term_counts TO counts;
+ALTER TABLE node RENAME COLUMN is_question TO question;
+ALTER TABLE node RENAME COLUMN time_mentions TO told;
+ALTER TABLE edge RENAME COLUMN provenance TO evidence;
+DROP INDEX edge_provenance;
+CREATE INDEX edge_evidence ON edge (scope, evidence) WHERE evidence IS NOT NULL;
+ALTER TABLE access RENAME COLUMN kind TO touch;
+ALTER TABLE validity_end RENAME TO superseded;
+DROP INDEX validity_end_revision;
+DROP INDEX validity_end_node;
+CREATE INDEX superseded_revision ON superseded (scope, revision);
+CREATE INDEX superseded_node ON superseded (scope, node);
+ALTER TABLE tombstone RENAME TO forgotten;
+DROP INDEX tombstone_revision;
+CREATE INDEX forgotten_revision ON forgotten (scope, revision);
+ALTER TABLE cursor RENAME TO mark;
+UPDATE mark SET name = replace(name, 'consolidation', 'sleep');
+ALTER TABLE undo_batch RENAME TO batch;
+ALTER TABLE batch RENAME COLUMN counts TO wrote;
+ALTER TABLE batch RENAME COLUMN previous_cursors TO before;
+UPDATE batch SET wrote = replace(wrote, '"rejected_insights"', '"refused"'),
+    before = replace(before, '"consolidation', '"sleep');
+PRAGMA user_version = 5;
+"""
+"""Gives a file the names that it had in format 5."""
+
+
+@pytest.fixture
+def to_format_5() -> Callable[[Path], None]:
+    """Rewrites a file as the versions before format 6 would have written it."""
+
+    def rewrite(path: Path) -> None:
+        with closing(apsw.Connection(str(path))) as db:
+            db.execute(FORMAT_5).fetchall()
+
+    return rewrite
+
+
 @pytest.fixture(scope="session", autouse=True)
 def template(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
     """New memories are copies of one empty file: a copy takes a fourth of the time that the migrations take.
@@ -42,8 +87,8 @@ def template(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
     from ecphora.stores import sqlite  # noqa: PLC0415  # only processes that run tests need it
 
     made = tmp_path_factory.mktemp("template") / "empty.db"
-    sqlite.SQLite(made).close()
-    data, opened = made.read_bytes(), sqlite._opened
+    sqlite.SQLiteStore(made).close()
+    data, opened = made.read_bytes(), sqlite._open_file
 
     def copied(path: Path, wait: int) -> Any:
         if not path.exists():
@@ -54,11 +99,11 @@ def template(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
         return opened(path, wait)
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(sqlite, "_opened", copied)
+        patch.setattr(sqlite, "_open_file", copied)
         yield opened
 
 
 @pytest.fixture
 def migrations(template: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     """New memories are made by their migrations, as everywhere but in tests."""
-    monkeypatch.setattr("ecphora.stores.sqlite._opened", template)
+    monkeypatch.setattr("ecphora.stores.sqlite._open_file", template)

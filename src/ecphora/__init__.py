@@ -4,11 +4,12 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from .answer import Answer
-    from .embedders.e5 import E5
-    from .embedders.hashing import Hashing
-    from .embedders.minilm import MiniLM
-    from .embedders.openai import OpenAIEmbedder
+    from .answering import Answer
+    from .consolidation_run import AutoConsolidate, ConsolidationResult
+    from .embedders.e5.e5_embedder import E5Embedder
+    from .embedders.hashing import HashingEmbedder
+    from .embedders.minilm import MiniLMEmbedder
+    from .embedders.openai_embeddings import OpenAIEmbedder
     from .embedders.sentence_transformers import SentenceTransformersEmbedder
     from .errors import (
         EcphoraError,
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
         LLMError,
         LLMUnavailable,
         ModelDamaged,
-        StaleChange,
+        StaleWrite,
         StoreBusy,
         StoreClosed,
         StoreDamaged,
@@ -36,60 +37,59 @@ if TYPE_CHECKING:
         UnreadableReply,
         WrongVector,
     )
-    from .explain import Fell, WhyNot
-    from .guest import Guest
-    from .llms.llamacpp import LlamaCpp
-    from .llms.openai import OpenAIChat
+    from .explain import MissReason, WhyNot
+    from .llm_client import LLMClient
+    from .llms.llamacpp import LlamaCppLLM
+    from .llms.openai_chat import OpenAILLM
     from .memory import Memory
     from .model import (
         Access,
         Backup,
-        Batch,
+        Contribution,
         Cost,
-        Cue,
         Episode,
-        Erased,
         Evidence,
+        FactUpdate,
         Filter,
+        ForgetResult,
         History,
         Hit,
         Insight,
         Node,
+        Query,
         Recollection,
-        Remembered,
+        RememberResult,
         ScopeInfo,
-        Share,
-        Standing,
-        Succession,
+        UndoBatch,
+        Validity,
+        When,
         Why,
     )
+    from .rechunking import rechunk
     from .reembedding import reembed
-    from .resegmentation import resegment
-    from .sleeping import Consolidated, Trigger
-    from .stores.sqlite import SQLite
+    from .stores.sqlite import SQLiteStore
 
 __version__ = "0.1.0"
 
 _HOMES = {
     "Access": "model",
-    "Answer": "answer",
+    "Answer": "answering",
+    "AutoConsolidate": "consolidation_run",
     "Backup": "model",
-    "Batch": "model",
-    "Consolidated": "sleeping",
+    "ConsolidationResult": "consolidation_run",
+    "Contribution": "model",
     "Cost": "model",
-    "Cue": "model",
-    "E5": "embedders.e5",
+    "E5Embedder": "embedders.e5.e5_embedder",
     "EcphoraError": "errors",
     "EmbedderError": "errors",
     "EmbedderMismatch": "errors",
     "EmbedderUnavailable": "errors",
     "Episode": "model",
-    "Erased": "model",
     "Evidence": "model",
-    "Fell": "explain",
+    "FactUpdate": "model",
     "Filter": "model",
-    "Guest": "guest",
-    "Hashing": "embedders.hashing",
+    "ForgetResult": "model",
+    "HashingEmbedder": "embedders.hashing",
     "History": "model",
     "Hit": "model",
     "IdCollision": "errors",
@@ -98,23 +98,24 @@ _HOMES = {
     "InvalidRecord": "errors",
     "InvalidText": "errors",
     "InvalidTime": "errors",
+    "LLMClient": "llm_client",
     "LLMError": "errors",
     "LLMUnavailable": "errors",
-    "LlamaCpp": "llms.llamacpp",
+    "LlamaCppLLM": "llms.llamacpp",
     "Memory": "memory",
-    "MiniLM": "embedders.minilm",
+    "MiniLMEmbedder": "embedders.minilm",
+    "MissReason": "explain",
     "ModelDamaged": "errors",
     "Node": "model",
-    "OpenAIChat": "llms.openai",
-    "OpenAIEmbedder": "embedders.openai",
+    "OpenAIEmbedder": "embedders.openai_embeddings",
+    "OpenAILLM": "llms.openai_chat",
+    "Query": "model",
     "Recollection": "model",
-    "Remembered": "model",
-    "SQLite": "stores.sqlite",
+    "RememberResult": "model",
+    "SQLiteStore": "stores.sqlite",
     "ScopeInfo": "model",
     "SentenceTransformersEmbedder": "embedders.sentence_transformers",
-    "Share": "model",
-    "StaleChange": "errors",
-    "Standing": "model",
+    "StaleWrite": "errors",
     "StoreBusy": "errors",
     "StoreClosed": "errors",
     "StoreDamaged": "errors",
@@ -123,37 +124,37 @@ _HOMES = {
     "StoreReadOnly": "errors",
     "StoreReplaced": "errors",
     "StoreTooNew": "errors",
-    "Succession": "model",
-    "Trigger": "sleeping",
+    "UndoBatch": "model",
     "UnknownName": "errors",
     "UnreadableReply": "errors",
+    "Validity": "model",
+    "When": "model",
     "Why": "model",
     "WhyNot": "explain",
     "WrongVector": "errors",
+    "rechunk": "rechunking",
     "reembed": "reembedding",
-    "resegment": "resegmentation",
 }
 
-__all__ = [  # noqa: RUF022  # plainly sorted
+__all__ = [  # plainly sorted
     "Access",
     "Answer",
+    "AutoConsolidate",
     "Backup",
-    "Batch",
-    "Consolidated",
+    "ConsolidationResult",
+    "Contribution",
     "Cost",
-    "Cue",
-    "E5",
+    "E5Embedder",
     "EcphoraError",
     "EmbedderError",
     "EmbedderMismatch",
     "EmbedderUnavailable",
     "Episode",
-    "Erased",
     "Evidence",
-    "Fell",
+    "FactUpdate",
     "Filter",
-    "Guest",
-    "Hashing",
+    "ForgetResult",
+    "HashingEmbedder",
     "History",
     "Hit",
     "IdCollision",
@@ -162,23 +163,24 @@ __all__ = [  # noqa: RUF022  # plainly sorted
     "InvalidRecord",
     "InvalidText",
     "InvalidTime",
+    "LLMClient",
     "LLMError",
     "LLMUnavailable",
-    "LlamaCpp",
+    "LlamaCppLLM",
     "Memory",
-    "MiniLM",
+    "MiniLMEmbedder",
+    "MissReason",
     "ModelDamaged",
     "Node",
-    "OpenAIChat",
     "OpenAIEmbedder",
+    "OpenAILLM",
+    "Query",
     "Recollection",
-    "Remembered",
-    "SQLite",
+    "RememberResult",
+    "SQLiteStore",
     "ScopeInfo",
     "SentenceTransformersEmbedder",
-    "Share",
-    "StaleChange",
-    "Standing",
+    "StaleWrite",
     "StoreBusy",
     "StoreClosed",
     "StoreDamaged",
@@ -187,15 +189,16 @@ __all__ = [  # noqa: RUF022  # plainly sorted
     "StoreReadOnly",
     "StoreReplaced",
     "StoreTooNew",
-    "Succession",
-    "Trigger",
+    "UndoBatch",
     "UnknownName",
     "UnreadableReply",
+    "Validity",
+    "When",
     "Why",
     "WhyNot",
     "WrongVector",
+    "rechunk",
     "reembed",
-    "resegment",
 ]
 
 

@@ -1,4 +1,4 @@
-"""Append-only arrays and the index over them: what lets a graph grow without being copied. Not a table, not a store."""
+"""Append-only columns, an inverted index over a column, and interned strings: a graph grows without being copied."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
@@ -9,11 +9,11 @@ from numpy.typing import ArrayLike, DTypeLike, NDArray
 from .model import Mask, Rows
 
 Values = NDArray[Any]
-"""A column's values: the table's schema says of which type."""
+"""A column's values; the table's schema gives their type."""
 
 
 class _Buffer:
-    """Memory shared by all columns grown from one another; ``used`` is the length of the longest of them."""
+    """Memory shared by a column and those grown from it; ``used`` is the length of the longest."""
 
     __slots__ = ("array", "used")
 
@@ -23,10 +23,10 @@ class _Buffer:
 
 
 class Column:
-    """An immutable array that grows into a longer one at the cost of what is added.
+    """An immutable array; appending returns a longer one at the cost of what is added.
 
-    The grown column shares the memory; this one never sees beyond its own length. Growing one column twice copies it
-    the second time, so both results stand.
+    The grown column shares the memory; this one never sees beyond its own length. Growing a column a second time
+    copies it, so both results stay valid.
     """
 
     __slots__ = ("_buffer", "_length")
@@ -43,16 +43,16 @@ class Column:
         """The values, read-only by convention."""
         return self._buffer.array[: self._length]
 
-    def plus(self, values: Values) -> "Column":
-        """Grow by some values."""
+    def append(self, values: Values) -> "Column":
+        """Return the column with some values added."""
         if not len(values):
             return self
         buffer, end = self._buffer, self._length + len(values)
         if buffer.used != self._length or end > len(buffer.array):
-            room = np.empty((max(end, 2 * self._length, 64), *values.shape[1:]), buffer.array.dtype)
+            array = np.empty((max(end, 2 * self._length, 64), *values.shape[1:]), buffer.array.dtype)
             if self._length:
-                room[: self._length] = self.view
-            buffer = _Buffer(room, self._length)
+                array[: self._length] = self.view
+            buffer = _Buffer(array, self._length)
         buffer.array[self._length : end] = values
         buffer.used = end
         grown = Column.__new__(Column)
@@ -61,7 +61,7 @@ class Column:
 
 
 class Table:
-    """Columns of one length, by name: one entry an item, of the types its schema gives."""
+    """Columns of equal length, by name, of the types that the schema gives."""
 
     __slots__ = ("_columns",)
 
@@ -69,8 +69,8 @@ class Table:
         self._columns = columns
 
     @classmethod
-    def of(cls, **schema: DTypeLike) -> "Table":
-        """Make an empty table."""
+    def empty(cls, **schema: DTypeLike) -> "Table":
+        """Return an empty table."""
         return cls({name: Column(np.empty(0, dtype)) for name, dtype in schema.items()})
 
     def __len__(self) -> int:
@@ -83,28 +83,28 @@ class Table:
         """The columns' names."""
         return tuple(self._columns)
 
-    def plus(self, **values: ArrayLike | Sequence[object]) -> "Table":
-        """Grow every column by values of one length."""
+    def append(self, **values: ArrayLike | Sequence[object]) -> "Table":
+        """Return the table with values added to every column, all of one length."""
         grown = {}
         for name, column in self._columns.items():
-            grown[name] = column.plus(_array(values[name], column.view.dtype))
+            grown[name] = column.append(_to_array(values[name], column.view.dtype))
         return Table(grown)
 
-    def put(self, places: Rows, **values: ArrayLike | Sequence[object]) -> "Table":
-        """Change some entries; the columns concerned are copied."""
+    def replace(self, positions: Rows, **values: ArrayLike | Sequence[object]) -> "Table":
+        """Return the table with some entries changed; only the columns concerned are copied."""
         changed = dict(self._columns)
         for name, new in values.items():
             array = self[name].copy()
-            array[places] = new
+            array[positions] = new
             changed[name] = Column(array)
         return Table(changed)
 
     def keep(self, mask: Mask) -> "Table":
-        """Only the entries under the mask, copied."""
+        """Return the entries under the mask, copied."""
         return Table({name: Column(column.view[mask]) for name, column in self._columns.items()})
 
 
-def _array(values: ArrayLike | Sequence[object], dtype: DTypeLike) -> Values:
+def _to_array(values: ArrayLike | Sequence[object], dtype: DTypeLike) -> Values:
     if np.dtype(dtype) != np.object_:
         return np.asarray(values, dtype)
     objects = list(values)  # type: ignore[arg-type]
@@ -113,66 +113,66 @@ def _array(values: ArrayLike | Sequence[object], dtype: DTypeLike) -> Values:
     return array
 
 
-class Groups:
-    """Where each value of an append-only column stands: a sorted base, and a short tail that is scanned."""
+class InvertedIndex:
+    """The positions of each value of an append-only column: a sorted base, and a short tail that is scanned."""
 
-    __slots__ = ("_keys", "_places")
+    __slots__ = ("_keys", "_positions")
 
     def __init__(self, values: Values) -> None:
-        self._places: Rows = np.argsort(values, kind="stable")
-        self._keys = values[self._places]
+        self._positions: Rows = np.argsort(values, kind="stable")
+        self._keys = values[self._positions]
 
-    def fits(self, values: Values) -> bool:
+    def has_short_tail(self, values: Values) -> bool:
         """Whether the tail of ``values`` beyond this base is still short enough to scan."""
         base = len(self._keys)
         return len(values) - base <= max(2048, base // 4)
 
-    def places(self, values: Values, keys: Values) -> tuple[Rows, Rows]:
-        """Where in ``values`` any of some distinct keys stand: the places, and for each the number of its key."""
+    def lookup(self, values: Values, keys: Values) -> tuple[Rows, Rows]:
+        """Find distinct keys in ``values``: the positions, and for each the index of its key."""
         base = len(self._keys)
         low, high = np.searchsorted(self._keys, keys, "left"), np.searchsorted(self._keys, keys, "right")
         counts = high - low
-        which = np.repeat(np.arange(len(keys)), counts)
-        skipped = np.repeat(low - np.cumsum(counts) + counts, counts)
-        found = self._places[np.arange(len(which)) + skipped]
+        key_indexes = np.repeat(np.arange(len(keys)), counts)
+        shifts = np.repeat(low - np.cumsum(counts) + counts, counts)
+        found = self._positions[np.arange(len(key_indexes)) + shifts]
         if len(values) == base or not len(keys):
-            return found, which
+            return found, key_indexes
         order = np.argsort(keys, kind="stable")
         tail = values[base:]
         nearest = order[np.minimum(np.searchsorted(keys[order], tail), len(keys) - 1)]
-        late = np.flatnonzero(keys[nearest] == tail)
-        return np.concatenate([found, late + base]), np.concatenate([which, nearest[late]])
+        in_tail = np.flatnonzero(keys[nearest] == tail)
+        return np.concatenate([found, in_tail + base]), np.concatenate([key_indexes, nearest[in_tail]])
 
 
-class Codes:
-    """Names as small numbers, in order of first appearance; -1 stands for no name."""
+class Vocabulary:
+    """Interned strings: names as small codes, in order of first appearance; -1 stands for no name."""
 
-    __slots__ = ("_numbers", "names")
+    __slots__ = ("_codes", "names")
 
-    def __init__(self, names: tuple[str, ...] = (), numbers: dict[str, int] | None = None) -> None:
+    def __init__(self, names: tuple[str, ...] = (), codes: dict[str, int] | None = None) -> None:
         self.names = names
-        self._numbers = {name: number for number, name in enumerate(names)} if numbers is None else numbers
+        self._codes = {name: code for code, name in enumerate(names)} if codes is None else codes
 
-    def number(self, name: str | None) -> int:
-        """The number of a name, -1 if there is none."""
-        return -1 if name is None else self._numbers.get(name, -1)
+    def code(self, name: str | None) -> int:
+        """The code of a name, -1 if there is none."""
+        return -1 if name is None else self._codes.get(name, -1)
 
-    def plus(self, names: Iterable[str | None]) -> "Codes":
-        """Grow by the names that are new."""
-        fresh = [name for name in dict.fromkeys(names) if name is not None and name not in self._numbers]
+    def append(self, names: Iterable[str | None]) -> "Vocabulary":
+        """Return the vocabulary with the new ones of some names added."""
+        fresh = [name for name in dict.fromkeys(names) if name is not None and name not in self._codes]
         if not fresh:
             return self
-        numbers = self._numbers | {name: len(self.names) + i for i, name in enumerate(fresh)}
-        return Codes((*self.names, *fresh), numbers)
+        codes = self._codes | {name: len(self.names) + i for i, name in enumerate(fresh)}
+        return Vocabulary((*self.names, *fresh), codes)
 
-    def keep(self, numbers: NDArray[np.int32]) -> tuple["Codes", NDArray[np.int32]]:
-        """Only the names of these numbers, and the numbers anew: as if the other names had never come."""
-        used, first = np.unique(numbers[numbers >= 0], return_index=True)
+    def keep(self, codes: NDArray[np.int32]) -> tuple["Vocabulary", NDArray[np.int32]]:
+        """Keep only the names of these codes; return the new vocabulary and the new codes."""
+        used, first = np.unique(codes[codes >= 0], return_index=True)
         order = used[np.argsort(first)]
-        anew = np.full(len(self.names) + 1, -1, np.int32)  # its last stands for -1
-        anew[order] = np.arange(len(order))
-        return Codes(tuple(self.names[number] for number in order)), anew[numbers]
+        new_codes = np.full(len(self.names) + 1, -1, np.int32)  # the last entry stands for -1
+        new_codes[order] = np.arange(len(order))
+        return Vocabulary(tuple(self.names[code] for code in order)), new_codes[codes]
 
-    def coded(self, names: Sequence[str | None]) -> NDArray[np.int32]:
-        """The numbers of some names."""
-        return np.array([self.number(name) for name in names], np.int32)
+    def codes(self, names: Sequence[str | None]) -> NDArray[np.int32]:
+        """The codes of some names."""
+        return np.array([self.code(name) for name in names], np.int32)

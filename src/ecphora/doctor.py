@@ -12,20 +12,20 @@ import numpy as np
 
 from . import encode
 from .errors import EcphoraError, EmbedderError, InvalidInput, StoreDamaged, StoreError, StoreReadOnly, UnknownName
-from .model import Change, Reading
+from .model import TextAnalysis, WriteBatch
 from .ports import Embedder
-from .stores.repair import Format, Kept, Repair, file_format
+from .stores.repair import FileFormat, RepairStore, StoredScope, read_file_format
 
-LARGE_LOG = 64 * 1024 * 1024
+LARGE_WAL_BYTES = 64 * 1024 * 1024
 """Bytes from which a write-ahead log is called left over; SQLite empties it at 4 MB when nobody is in the way."""
-OTHERS = 0o077
+NON_OWNER_BITS = 0o077
 """The rights of anybody but the owner."""
-BATCH = 512
+BATCH_SIZE = 512
 """Texts embedded and committed together."""
-SHOWN = 20
+MAX_LISTED_ROWS = 20
 """Rows that are named one by one."""
-FIX = "ecphora doctor --fix"
-COPY = "restore a copy, or import an export into a new file"
+FIX_COMMAND = "ecphora doctor --fix"
+RESTORE_HINT = "restore a copy, or import an export into a new file"
 
 
 class Severity(StrEnum):
@@ -38,12 +38,12 @@ class Severity(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """Something that is not as it should be; ``mend`` says what to do, ``fixed`` that it was done."""
+    """A problem of the file; ``hint`` says what to do, ``is_fixed`` that it was done."""
 
     severity: Severity
-    what: str
-    mend: str
-    fixed: bool = False
+    problem: str
+    hint: str
+    is_fixed: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,20 +52,20 @@ class Report:
 
     path: Path
     findings: tuple[Finding, ...]
-    scopes: int = 0
-    texts: int = 0
+    scope_count: int = 0
+    text_count: int = 0
 
     @property
-    def sound(self) -> bool:
+    def is_healthy(self) -> bool:
         """Whether nothing is left to mend."""
-        return all(finding.fixed or finding.severity == Severity.NOTE for finding in self.findings)
+        return all(finding.is_fixed or finding.severity == Severity.NOTE for finding in self.findings)
 
 
-Making = Callable[[str], Embedder]
+EmbedderFactory = Callable[[str], Embedder]
 """Makes the embedder of a name; raises ``UnknownName`` where it cannot."""
 
 
-def examine(path: Path, *, fix: bool = False, embedder: Making | None = None) -> Report:
+def examine(path: Path, *, fix: bool = False, make_embedder: EmbedderFactory | None = None) -> Report:
     """Look through a file, and with ``fix`` mend what can be mended without loss, each thing in one transaction.
 
     A file that is no memory is reported and left as it is. ``embedder`` makes the embedder of a scope, to embed texts
@@ -76,31 +76,31 @@ def examine(path: Path, *, fix: bool = False, embedder: Making | None = None) ->
     if not path.is_file():
         raise StoreReadOnly(f"there is no file {path}; name a memory with --db")
     findings: list[Finding] = []
-    scopes: list[Kept] = []
+    scopes: list[StoredScope] = []
     texts = 0
     try:
-        found = file_format(path)
-        finding = _format(found, fix=fix)
+        found = read_file_format(path)
+        finding = _check_format(found, fix=fix)
         if finding is not None:
             findings.append(finding)
-        if found.ours:
-            findings += _rights(path, fix=fix)
-        if finding is None or finding.fixed:
-            findings += _log(path, fix=fix)
-            store = Repair(path)
+        if found.is_ours:
+            findings += _check_permissions(path, fix=fix)
+        if finding is None or finding.is_fixed:
+            findings += _check_wal(path, fix=fix)
+            store = RepairStore(path)
             try:
-                doctor = _Doctor(store, embedder, fix=fix and not store.read_only)
+                doctor = _Examination(store, make_embedder, fix=fix and not store.read_only)
                 findings += doctor.findings()
-                scopes, texts = doctor.scopes, doctor.texts
+                scopes, texts = doctor.scopes, doctor.text_count
             finally:
                 store.close()
     except StoreDamaged as error:
-        findings.append(Finding(Severity.ERROR, str(error), COPY))
+        findings.append(Finding(Severity.ERROR, str(error), RESTORE_HINT))
     findings.sort(key=lambda finding: list(Severity).index(finding.severity))
     return Report(path, tuple(findings), len(scopes), texts)
 
 
-def _rights(path: Path, *, fix: bool) -> Iterator[Finding]:
+def _check_permissions(path: Path, *, fix: bool) -> Iterator[Finding]:
     """Files that others than their owner may read or write."""
     if os.name == "nt":
         return
@@ -108,185 +108,185 @@ def _rights(path: Path, *, fix: bool) -> Iterator[Finding]:
         if not file.exists():
             continue
         mode = stat.S_IMODE(file.stat().st_mode)
-        if mode & OTHERS:
+        if mode & NON_OWNER_BITS:
             what = f"{file.name} is open to others than its owner (mode {mode:04o})"
-            finding = Finding(Severity.WARNING, what, f"chmod {mode & ~OTHERS:04o} {file}, or {FIX}")
+            finding = Finding(Severity.WARNING, what, f"chmod {mode & ~NON_OWNER_BITS:04o} {file}, or {FIX_COMMAND}")
             if fix:
                 try:
-                    file.chmod(mode & ~OTHERS)
+                    file.chmod(mode & ~NON_OWNER_BITS)
                 except OSError as error:
-                    finding = replace(finding, mend=f"the owner of the file must mend it ({error})")
+                    finding = replace(finding, hint=f"the owner of the file must mend it ({error})")
                 else:
-                    finding = replace(finding, fixed=True)
+                    finding = replace(finding, is_fixed=True)
             yield finding
 
 
-def _log(path: Path, *, fix: bool) -> Iterator[Finding]:
+def _check_wal(path: Path, *, fix: bool) -> Iterator[Finding]:
     """A write-ahead log that nobody has moved into the file for long."""
     log = Path(f"{path}-wal")
     size = log.stat().st_size if log.exists() else 0
-    if size <= LARGE_LOG:
+    if size <= LARGE_WAL_BYTES:
         return
     what = f"the log {log.name} has grown to {size / 2**20:,.0f} MB: reading slows down"
-    finding = Finding(Severity.WARNING, what, f"close the process that keeps the memory open, then {FIX}")
+    finding = Finding(Severity.WARNING, what, f"close the process that keeps the memory open, then {FIX_COMMAND}")
     if fix:
-        store = Repair(path)
+        store = RepairStore(path)
         try:
             store.checkpoint()
         finally:
             store.close()
-        finding = replace(finding, fixed=not log.exists() or log.stat().st_size <= LARGE_LOG)
+        finding = replace(finding, is_fixed=not log.exists() or log.stat().st_size <= LARGE_WAL_BYTES)
     yield finding
 
 
-def _format(found: Format, *, fix: bool) -> Finding | None:
+def _check_format(format_info: FileFormat, *, fix: bool) -> Finding | None:
     """A format that is not today's; the store upgrades an older one when it opens it to write."""
-    if not found.ours:
+    if not format_info.is_ours:
         return Finding(Severity.ERROR, "the file is a database of another program, or none yet", "name another file")
-    if found.version > found.newest:
-        what = f"the file has format {found.version}, this version reads up to {found.newest}"
+    if format_info.version > format_info.latest:
+        what = f"the file has format {format_info.version}, this version reads up to {format_info.latest}"
         return Finding(Severity.ERROR, what, "upgrade ecphora")
-    if found.version < found.newest:
-        what = f"the file has the older format {found.version} of {found.newest}"
-        return Finding(Severity.WARNING, what, f"any use of it upgrades it, or {FIX}", fixed=fix)
+    if format_info.version < format_info.latest:
+        what = f"the file has the older format {format_info.version} of {format_info.latest}"
+        return Finding(Severity.WARNING, what, f"any use of it upgrades it, or {FIX_COMMAND}", is_fixed=fix)
     return None
 
 
-class _Doctor:
+class _Examination:
     """One open file under examination."""
 
-    def __init__(self, store: Repair, embedder: Making | None, *, fix: bool) -> None:
+    def __init__(self, store: RepairStore, make_embedder: EmbedderFactory | None, *, fix: bool) -> None:
         self.store = store
         self.fix = fix
-        self.scopes: list[Kept] = []
-        self.texts = 0
-        self._making = embedder
+        self.scopes: list[StoredScope] = []
+        self.text_count = 0
+        self._make_embedder = make_embedder
 
     def findings(self) -> Iterator[Finding]:
-        yield from self._dangling()
-        yield from self._faults()
-        self.scopes = self.store.kept()
-        yield from self._unreadable()
-        yield from self._unmentioned()
-        yield from self._superfluous()
+        yield from self._check_dangling()
+        yield from self._check_integrity()
+        self.scopes = self.store.stored_scopes()
+        yield from self._check_unreadable()
+        yield from self._check_orphan_entities()
+        yield from self._check_superfluous_vectors()
         for scope in self.scopes:
-            yield from self._drift(scope)
-            yield from self._vectors(scope)
-        yield from self._unfinished()
+            yield from self._check_text_analyses(scope)
+            yield from self._check_missing_vectors(scope)
+        yield from self._check_unfinished_reembed()
 
-    def _dangling(self) -> Iterator[Finding]:
-        found = self.store.dangling()
+    def _check_dangling(self) -> Iterator[Finding]:
+        found = self.store.count_dangling_rows()
         for table, count in found.items():
             what = f"{count} {table} rows belong to nodes that are not there"
-            yield self._mended(Finding(Severity.ERROR, what, FIX), self.store.drop_dangling)
+            yield self._apply_fix(Finding(Severity.ERROR, what, FIX_COMMAND), self.store.delete_dangling_rows)
 
-    def _faults(self) -> Iterator[Finding]:
+    def _check_integrity(self) -> Iterator[Finding]:
         """What SQLite itself finds wrong; what points nowhere was told of before."""
-        mends = f"{FIX}; if it stays, {COPY}"
-        faults = Counter(fault for fault in self.store.faults() if "points at a missing node" not in fault)
+        mends = f"{FIX_COMMAND}; if it stays, {RESTORE_HINT}"
+        faults = Counter(fault for fault in self.store.check_integrity() if "points at a missing node" not in fault)
         if faults and self.fix:
             try:
                 self.store.rebuild_indexes()
             except StoreError:
-                mends = COPY
-        left = set(self.store.faults()) if faults and self.fix else set(faults)
+                mends = RESTORE_HINT
+        left = set(self.store.check_integrity()) if faults and self.fix else set(faults)
         for fault, count in faults.items():
             times = f" ({count} times)" if count > 1 else ""
-            yield Finding(Severity.ERROR, f"SQLite says: {fault}{times}", mends, fixed=fault not in left)
+            yield Finding(Severity.ERROR, f"SQLite says: {fault}{times}", mends, is_fixed=fault not in left)
 
-    def _unreadable(self) -> Iterator[Finding]:
+    def _check_unreadable(self) -> Iterator[Finding]:
         """Rows with which no memory can be opened."""
-        found = self.store.unreadable()
+        found = self.store.find_unreadable_rows()
         if found and self.fix:
-            self.store.mend_times()
-        left = self.store.unreadable() if found and self.fix else found
-        mend = f"{FIX} takes the nearest time that is known; for anything else, {COPY}"
+            self.store.repair_times()
+        left = self.store.find_unreadable_rows() if found and self.fix else found
+        mend = f"{FIX_COMMAND} takes the nearest time that is known; for anything else, {RESTORE_HINT}"
         told = list(dict.fromkeys([*left, *found]))  # a row may be unreadable for a second reason
-        for what in told[:SHOWN]:
-            yield Finding(Severity.ERROR, what, mend, fixed=what not in left)
-        if told[SHOWN:]:
-            what = f"{len(told) - SHOWN:,} more rows cannot be read"
-            yield Finding(Severity.ERROR, what, mend, fixed=len(left) <= SHOWN)
+        for what in told[:MAX_LISTED_ROWS]:
+            yield Finding(Severity.ERROR, what, mend, is_fixed=what not in left)
+        if told[MAX_LISTED_ROWS:]:
+            what = f"{len(told) - MAX_LISTED_ROWS:,} more rows cannot be read"
+            yield Finding(Severity.ERROR, what, mend, is_fixed=len(left) <= MAX_LISTED_ROWS)
 
-    def _unmentioned(self) -> Iterator[Finding]:
-        count = self.store.unmentioned()
+    def _check_orphan_entities(self) -> Iterator[Finding]:
+        count = self.store.count_orphan_entities()
         if count:
             what = f"{count} names that no memory mentions"
-            yield self._mended(Finding(Severity.WARNING, what, FIX), self.store.drop_unmentioned)
+            yield self._apply_fix(Finding(Severity.WARNING, what, FIX_COMMAND), self.store.delete_orphan_entities)
 
-    def _superfluous(self) -> Iterator[Finding]:
+    def _check_superfluous_vectors(self) -> Iterator[Finding]:
         """Vectors that an import by an earlier version made of claims."""
-        count = self.store.superfluous_vectors()
+        count = self.store.count_superfluous_vectors()
         if count:
             what = f"{count} claims or names have a vector of their own, which only texts should have"
-            yield self._mended(Finding(Severity.WARNING, what, FIX), self.store.drop_superfluous_vectors)
+            yield self._apply_fix(Finding(Severity.WARNING, what, FIX_COMMAND), self.store.delete_superfluous_vectors)
 
-    def _drift(self, scope: Kept) -> Iterator[Finding]:
+    def _check_text_analyses(self, scope: StoredScope) -> Iterator[Finding]:
         """Texts whose stored words, counts or times are not what today's reading of them gives."""
         drifted = {}
-        for node, stored in self.store.read_nodes(scope.name):
-            self.texts += 1
-            reading = encode.read(node)
-            if stored is None or not _equal(stored, reading):
+        for node, stored in self.store.read_analyses(scope.name):
+            self.text_count += 1
+            reading = encode.analyze(node)
+            if stored is None or not _same_analysis(stored, reading):
                 drifted[node.id] = reading
         if drifted:
             what = f"scope {scope.name!r}: the words of {len(drifted)} texts are not those in the index"
-            yield self._mended(
-                Finding(Severity.WARNING, what, FIX), lambda: self.store.write_readings(scope.name, drifted)
+            yield self._apply_fix(
+                Finding(Severity.WARNING, what, FIX_COMMAND), lambda: self.store.write_analyses(scope.name, drifted)
             )
 
-    def _vectors(self, scope: Kept) -> Iterator[Finding]:
+    def _check_missing_vectors(self, scope: StoredScope) -> Iterator[Finding]:
         """Texts without a vector of the scope's model, or with a damaged one."""
-        lacking, damaged = self.store.unvectored(scope.name), self.store.damaged_vectors(scope.name)
-        named = ", ".join(map(repr, damaged[:SHOWN])) + (" ..." if len(damaged) > SHOWN else "")
+        lacking, damaged = self.store.ids_without_vector(scope.name), self.store.ids_with_damaged_vector(scope.name)
+        named = ", ".join(map(repr, damaged[:MAX_LISTED_ROWS])) + (" ..." if len(damaged) > MAX_LISTED_ROWS else "")
         told = {
             f"{len(lacking)} texts have no vector of {scope.embedder!r}": lacking,
             f"the vectors of {len(damaged)} texts are not finite, or of a wrong size: {named}": damaged,
         }
         for what, nodes in told.items():
-            finding = Finding(Severity.WARNING, f"scope {scope.name!r}: {what}", FIX)
+            finding = Finding(Severity.WARNING, f"scope {scope.name!r}: {what}", FIX_COMMAND)
             if nodes and self.fix:
                 try:
                     self._embed(scope, nodes)
                 except (EmbedderError, InvalidInput) as error:
-                    finding = replace(finding, mend=str(error))
+                    finding = replace(finding, hint=str(error))
                 else:
-                    finding = replace(finding, fixed=True)
+                    finding = replace(finding, is_fixed=True)
             if nodes:
                 yield finding
 
-    def _embed(self, scope: Kept, lacking: list[str]) -> None:
-        if self._making is None or scope.embedder is None:
+    def _embed(self, scope: StoredScope, node_ids: list[str]) -> None:
+        if self._make_embedder is None or scope.embedder is None:
             raise UnknownName("no embedder is at hand; run ecphora doctor --fix with --embedder")
-        embedder = self._making(scope.embedder)
+        embedder = self._make_embedder(scope.embedder)
         if embedder.name != scope.embedder:
             raise UnknownName(f"the scope was embedded by {scope.embedder!r}, not {embedder.name!r}; give the first")
-        for start in range(0, len(lacking), BATCH):
-            nodes = self.store.nodes(scope.name, lacking[start : start + BATCH])
-            made = encode.embedded(embedder, nodes)
-            self.store.commit(scope.name, Change(vectors=made, embedder=scope.embedder))
-        self.store.announce()
+        for start in range(0, len(node_ids), BATCH_SIZE):
+            nodes = self.store.nodes(scope.name, node_ids[start : start + BATCH_SIZE])
+            made = encode.embed_nodes(embedder, nodes)
+            self.store.commit(scope.name, WriteBatch(vectors=made, embedder=scope.embedder))
+        self.store.force_reload()
 
-    def _unfinished(self) -> Iterator[Finding]:
-        count = self.store.foreign_vectors()
+    def _check_unfinished_reembed(self) -> Iterator[Finding]:
+        count = self.store.count_foreign_vectors()
         if count:
             what = f"{count} vectors are of another model than their scope's: a change of model was not finished"
             yield Finding(Severity.NOTE, what, "finish it with: ecphora reembed --embedder ...")
 
-    def _mended(self, finding: Finding, mend: Callable[[], None]) -> Finding:
+    def _apply_fix(self, finding: Finding, fix: Callable[[], None]) -> Finding:
         if not self.fix:
             return finding
         try:
-            mend()
+            fix()
         except EcphoraError as error:
-            return replace(finding, mend=str(error))
-        return replace(finding, fixed=True)
+            return replace(finding, hint=str(error))
+        return replace(finding, is_fixed=True)
 
 
-def _equal(one: Reading, other: Reading) -> bool:
+def _same_analysis(one: TextAnalysis, other: TextAnalysis) -> bool:
     return (
-        np.array_equal(one.words, other.words)
-        and np.array_equal(one.counts, other.counts)
-        and one.question == other.question
-        and one.told == other.told
+        np.array_equal(one.term_hashes, other.term_hashes)
+        and np.array_equal(one.term_counts, other.term_counts)
+        and one.is_question == other.is_question
+        and one.time_mentions == other.time_mentions
     )

@@ -5,37 +5,37 @@
     │   ├── InvalidText                        empty, too long, or not valid Unicode
     │   ├── InvalidTime                        not a date, or a date outside 0001-9999
     │   ├── InvalidRecord                      a line of an import that cannot be read
-    │   └── UnknownName                        no strategy, embedder, scope or set of that name
-    ├── IdCollision             (ValueError)   an id that already stands for another memory
+    │   └── UnknownName                        no strategy, embedder, scope or data set of that name
+    ├── IdCollision             (ValueError)   the id of another memory
     ├── EmbedderError
     │   ├── EmbedderMismatch                   the memory was written with another model
     │   ├── EmbedderUnavailable                its package or server is missing
-    │   ├── ModelDamaged                       a model file is not the one that was published
-    │   └── WrongVector                        a vector of another size, or not finite
+    │   ├── ModelDamaged                       a model file differs from the published one
+    │   └── WrongVector                        a vector of the wrong size, or not finite
     ├── LLMError
     │   ├── LLMUnavailable                     its package, server or file is missing, or it does not answer
-    │   └── UnreadableReply                    its reply does not have the form that was asked for
+    │   └── UnreadableReply                    its reply does not have the requested form
     └── StoreError
         ├── StoreBusy                          locked by another process for too long
-        ├── StoreReadOnly                      the file or its folder may not be written
+        ├── StoreReadOnly                      the file or its folder is not writable
         ├── StoreFull                          no space left on the disk
-        ├── StoreDamaged                       not a memory, or a broken one
+        ├── StoreDamaged                       not a memory, or a damaged one
         ├── StoreReplaced                      the file was replaced, moved or deleted while it was open
-        ├── StaleChange                        made from a state that another process has changed since
+        ├── StaleWrite                         made from a state that another process has changed since
         ├── StoreTooNew                        written by a newer version of this package
         └── StoreClosed                        used after ``close()``
 
-Each message says what is wrong and how to mend it. Errors of other libraries are wrapped where they arise, with
+Each message says what is wrong and how to fix it. Errors of other libraries are wrapped where they arise, with
 ``raise … from error``.
 """
 
 
 class EcphoraError(Exception):
-    """The base of every deliberate error of this package."""
+    """The base of every error that this package raises on purpose."""
 
 
 class InvalidInput(EcphoraError, ValueError):
-    """What was given cannot be used; nothing was written."""
+    """An argument cannot be used; nothing was written."""
 
 
 class InvalidText(InvalidInput):
@@ -43,7 +43,7 @@ class InvalidText(InvalidInput):
 
 
 class InvalidTime(InvalidInput):
-    """A value that is no date, or a date outside the years 0001 to 9999."""
+    """A value that is not a date, or a date outside the years 0001 to 9999."""
 
 
 class InvalidRecord(InvalidInput):
@@ -55,11 +55,11 @@ class UnknownName(InvalidInput):
 
 
 class IdCollision(EcphoraError, ValueError):
-    """An id that already stands for another memory."""
+    """The id belongs to another memory already."""
 
 
 class EmbedderError(EcphoraError):
-    """The base of what can go wrong with an embedder."""
+    """The base of the errors of embedders."""
 
 
 class EmbedderMismatch(EmbedderError):
@@ -75,23 +75,23 @@ class ModelDamaged(EmbedderError):
 
 
 class WrongVector(EmbedderError):
-    """A vector of another size than the memory's, or one that holds no finite numbers."""
+    """A vector whose size differs from the memory's, or that holds numbers that are not finite."""
 
 
 class LLMError(EcphoraError):
-    """The base of what can go wrong with a language model."""
+    """The base of the errors of language models."""
 
 
 class LLMUnavailable(LLMError):
-    """Its package, server or file is missing, or it does not answer."""
+    """The model's package, server or file is missing, or it does not answer."""
 
 
 class UnreadableReply(LLMError):
-    """A reply that does not have the form that was asked for."""
+    """A reply that does not have the requested form."""
 
 
 class StoreError(EcphoraError):
-    """The base of what can go wrong with the file."""
+    """The base of the errors of stores."""
 
 
 class StoreBusy(StoreError):
@@ -99,19 +99,19 @@ class StoreBusy(StoreError):
 
 
 class StoreReadOnly(StoreError):
-    """The file, or the folder it lies in, may not be written."""
+    """The file or its folder is not writable."""
 
 
 class StoreFull(StoreError):
-    """The disk is full; what was acknowledged before is safe."""
+    """The disk is full; everything committed before is safe."""
 
 
 class StoreDamaged(StoreError):
-    """The file is not a memory, or it is broken."""
+    """The file is not a memory, or it is damaged."""
 
 
 class StoreReplaced(StoreError):
-    """The file was replaced, moved or deleted while it was open; open the memory anew."""
+    """The file was replaced, moved or deleted while it was open; open the memory again."""
 
 
 class StoreTooNew(StoreError):
@@ -122,5 +122,5 @@ class StoreClosed(StoreError):
     """The memory was used after ``close()``."""
 
 
-class StaleChange(StoreError):
-    """A change made from a state that another process has changed since; make it again from the new one."""
+class StaleWrite(StoreError):
+    """A batch made from a state that another process has changed since; make it again from the new state."""

@@ -1,6 +1,6 @@
-"""One scope's memory as columns, immutable, made for recall. ``plus`` grows it; nothing reloads it. No text, no I/O.
+"""The memory graph of one scope as immutable columns, made for recall. ``apply`` extends it. No text, no I/O.
 
-Rows are numbered in order of ``seq``. A grown graph and a reloaded one are equal row for row: the store contract of
+Rows are numbered in order of ``seq``. An updated graph and a reloaded one are equal row for row: the store contract of
 :mod:`ecphora.testing` holds every store to it.
 """
 
@@ -15,129 +15,132 @@ import numpy as np
 import numpy.ma  # np.unique imports it when first called: better now than inside the first recall
 from numpy.typing import NDArray
 
-from .columns import Codes, Column, Groups, Table, Values
+from .columns import Column, InvertedIndex, Table, Values, Vocabulary
 from .model import (
-    MENTIONING,
-    NOTHING_EXPIRED,
-    TELLING,
+    ACCESS_KIND_CODES,
+    ACCESS_KINDS,
+    FULL_LOG,
+    MENTION_LINKS,
+    SOURCE_LINKS,
     Access,
-    Change,
+    AccessKind,
     Edge,
-    Expiry,
     Kind,
     Link,
+    LogRetention,
     Mask,
     NodeId,
     Rows,
     Scores,
-    Superseded,
-    Touch,
+    ValidityEnd,
+    WriteBatch,
 )
 from .reprs import call_repr
 
 KINDS = tuple(Kind)
 LINKS = tuple(Link)
-TOUCHES = tuple(Touch)
-_KIND_NUMBER = {kind: number for number, kind in enumerate(KINDS)}
-_LINK_NUMBER = {link: number for number, link in enumerate(LINKS)}
-_TOUCH_NUMBER = {touch: number for number, touch in enumerate(TOUCHES)}
+_KIND_CODES = {kind: number for number, kind in enumerate(KINDS)}
+_LINK_CODES = {link: number for number, link in enumerate(LINKS)}
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 SESSION_GAP = 3600.0
-"""Spoken turns without a session belong together while no more than this many seconds lie between them."""
+"""Turns of a speaker without a session belong together if at most this many seconds lie between them."""
 
 
-def seconds(time: datetime) -> float:
-    """A time as seconds since 1970, the unit of every time column."""
+def epoch_seconds(time: datetime) -> float:
+    """Return a time as seconds since 1970, the unit of every time column."""
     return time.timestamp()
 
 
-def _nodes() -> Table:
-    return Table.of(
-        ids=object, kinds="i1", seq="i8", happened="f8", recorded="f8", valid_from="f8", valid_to="f8", closed="f8",
-        trust="f4", speakers="i4", sessions="i4", documents="i4", sources="i4", positions="i4", lengths="i4",
-        questions="?", metadata=object,
+def _empty_nodes() -> Table:
+    return Table.empty(
+        ids=object, kinds="i1", seq="i8", happened="f8", recorded="f8", valid_from="f8", valid_to="f8",
+        valid_to_recorded_at="f8", trust="f4", speakers="i4", sessions="i4", documents="i4", sources="i4",
+        positions="i4", lengths="i4", is_question="?", metadata=object,
     )  # fmt: skip
 
 
-def _accesses() -> Table:
-    return Table.of(rows="i4", at="f8", seq="i8", touches="i1", strengths="f4", nths="i4")
+def _empty_accesses() -> Table:
+    return Table.empty(rows="i4", at="f8", seq="i8", kinds="i1", strengths="f4", nths="i4")
 
 
 T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
-class Earlier(Generic[T]):
-    """A derived value as an earlier graph of the same line had it, and the sizes of that graph's tables.
+class CachedDerivation(Generic[T]):
+    """A value derived from an earlier graph of the same line, and the sizes of that graph's tables.
 
-    What lies beyond these sizes in the tables of the graph at hand came since. ``log`` says that it depends on the
-    access log.
+    Entries of the current graph's tables beyond these sizes are new. ``depends_on_log`` says that the value depends on
+    the access log.
     """
 
     value: T
-    nodes: int
-    edges: int
-    accesses: int
-    log: bool = False
+    node_count: int
+    edge_count: int
+    access_count: int
+    depends_on_log: bool = False
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Graph:
     """The memory graph of one scope at one revision.
 
-    Tables: ``nodes`` (one entry a row; ``valid_to`` is infinite while open, ``closed`` is when that end was recorded),
-    ``words`` (distinct words of each row), ``told`` (times each row's text speaks of), ``vectored`` with ``vectors``
-    (rows that have a vector), ``edges`` (``evidence`` is the row that shows one, -1 for its own source), ``accesses``.
-    Times are seconds since 1970. Speakers, sessions, documents and
-    sources are numbers into ``speakers`` and so on, -1 for none. ``barred`` are the ids and digests of what was
-    forgotten on purpose. ``marks`` say how far each sleeper has come, ``expiry`` what of the access log is left.
+    Tables: ``nodes`` (one entry per row; ``valid_to`` is infinite while open, ``valid_to_recorded_at`` is when that end
+    was recorded), ``terms`` (the distinct terms of each row), ``time_mentions`` (the times that each row's text
+    mentions), ``vector_rows`` with ``vectors`` (rows that have a vector), ``edges`` (``provenance`` is the row that
+    supports one, -1 for its own source), ``accesses``. Times are seconds since 1970. Speakers, sessions, documents and
+    sources are codes of the vocabularies ``speakers`` and so on, -1 for none. ``tombstones`` are the ids and digests of
+    forgotten memories. ``cursors`` say how far each incremental process has come, ``retention`` what is left of the
+    access log.
     """
 
     revision: int = 0
-    nodes: Table = field(default_factory=_nodes)
-    words: Table = field(default_factory=lambda: Table.of(rows="i4", words="u4", counts="u1"))
-    told: Table = field(default_factory=lambda: Table.of(rows="i4", starts="f8", ends="f8"))
-    vectored: Table = field(default_factory=lambda: Table.of(rows="i4"))
+    nodes: Table = field(default_factory=_empty_nodes)
+    terms: Table = field(default_factory=lambda: Table.empty(rows="i4", hashes="u4", counts="u1"))
+    time_mentions: Table = field(default_factory=lambda: Table.empty(rows="i4", starts="f8", ends="f8"))
+    vector_rows: Table = field(default_factory=lambda: Table.empty(rows="i4"))
     vectors: Column = field(default_factory=lambda: Column(np.empty((0, 0), np.float32)))
-    edges: Table = field(default_factory=lambda: Table.of(src="i4", dst="i4", links="i1", weights="f4", evidence="i4"))
-    accesses: Table = field(default_factory=_accesses)
-    speakers: Codes = field(default_factory=Codes)
-    sessions: Codes = field(default_factory=Codes)
-    documents: Codes = field(default_factory=Codes)
-    sources: Codes = field(default_factory=Codes)
-    barred: frozenset[NodeId | bytes] = frozenset()
-    marks: Mapping[str, int] = field(default_factory=lambda: MappingProxyType({}))
-    expiry: Expiry = NOTHING_EXPIRED
-    _index: dict[NodeId, int] = field(default_factory=dict, repr=False)
-    _parent: "_Derived | None" = field(default=None, repr=False)
+    edges: Table = field(
+        default_factory=lambda: Table.empty(src="i4", dst="i4", links="i1", weights="f4", provenance="i4")
+    )
+    accesses: Table = field(default_factory=_empty_accesses)
+    speakers: Vocabulary = field(default_factory=Vocabulary)
+    sessions: Vocabulary = field(default_factory=Vocabulary)
+    documents: Vocabulary = field(default_factory=Vocabulary)
+    sources: Vocabulary = field(default_factory=Vocabulary)
+    tombstones: frozenset[NodeId | bytes] = frozenset()
+    cursors: Mapping[str, int] = field(default_factory=lambda: MappingProxyType({}))
+    retention: LogRetention = FULL_LOG
+    _row_by_id: dict[NodeId, int] = field(default_factory=dict, repr=False)
+    _parent: "_InheritedColumns | None" = field(default=None, repr=False)
 
     def __len__(self) -> int:
         return len(self.nodes)
 
     def __repr__(self) -> str:
-        sizes = {"nodes": len(self), "edges": len(self.edges), "vectors": len(self.vectored)}
+        sizes = {"nodes": len(self), "edges": len(self.edges), "vectors": len(self.vector_rows)}
         return call_repr("Graph", revision=self.revision, **sizes)
 
     def row(self, node: NodeId) -> int | None:
-        """The row of a node, None if it is not here."""
-        row = self._index.get(node)
+        """Return the row of a node, None if it is not in the graph."""
+        row = self._row_by_id.get(node)
         return row if row is not None and row < len(self) else None
 
     def rows(self, nodes: Iterable[NodeId]) -> Rows:
-        """The rows of those nodes that are here, in their order."""
+        """Return the rows of those nodes that are in the graph, in their order."""
         found = (self.row(node) for node in nodes)
         return np.array([row for row in found if row is not None], np.intp)
 
     def id(self, row: int) -> NodeId:
-        """The id of the node in a row."""
+        """Return the id of the node in a row."""
         return str(self.nodes["ids"][row])
 
     def zeros(self) -> Scores:
-        """Scores in which nothing is active."""
+        """Return scores in which nothing is active."""
         return np.zeros(len(self), np.float32)
 
     def of_kind(self, kind: Kind) -> Mask:
-        """The rows of one kind."""
+        """Return the mask of the rows of one kind."""
         return np.equal(self.nodes["kinds"], KINDS.index(kind))
 
     @cached_property
@@ -145,387 +148,421 @@ class Graph:
         """The rows that are episodes."""
         return self.of_kind(Kind.EPISODE)
 
-    # ---- derived columns: kept from the graph this one grew from as far as they still hold
+    # ---- derived columns: inherited from the previous graph as far as they are still valid
 
     @cached_property
-    def previous(self) -> Rows:
-        """The row told just before each row: in its session or document, by time and then ``seq``; -1 for none.
+    def previous_rows(self) -> Rows:
+        """The row just previous each row in its session or document, by time and then ``seq``; -1 for none.
 
         Derived, not stored, so that turns may be backfilled in any order.
         """
         nodes, n = self.nodes, len(self)
-        before = np.full(n, -1, np.intp)
+        previous = np.full(n, -1, np.intp)
         sessions, documents, speakers = nodes["sessions"], nodes["documents"], nodes["speakers"]
-        loose = (sessions < 0) & (documents < 0)
-        told = self.episodes & ~(loose & (speakers < 0))
-        rows = np.flatnonzero(told)
+        is_loose = (sessions < 0) & (documents < 0)
+        in_stream = self.episodes & ~(is_loose & (speakers < 0))
+        rows = np.flatnonzero(in_stream)
         stream = np.where(sessions >= 0, 2 * sessions.astype(np.int64), np.where(documents >= 0, 2 * documents + 1, -1))
         happened = nodes["happened"]
         order = rows[np.lexsort((rows, happened[rows], stream[rows]))]
         earlier, later = order[:-1], order[1:]
-        joined = stream[earlier] == stream[later]
-        joined &= ~loose[later] | (happened[later] - happened[earlier] <= SESSION_GAP)
-        before[later[joined]] = earlier[joined]
-        return before
+        is_adjacent = stream[earlier] == stream[later]
+        is_adjacent &= ~is_loose[later] | (happened[later] - happened[earlier] <= SESSION_GAP)
+        previous[later[is_adjacent]] = earlier[is_adjacent]
+        return previous
 
     @cached_property
-    def following(self) -> Rows:
-        """The row told just after each row, -1 for none."""
-        after = np.full(len(self), -1, np.intp)
-        linked = np.flatnonzero(self.previous >= 0)
-        after[self.previous[linked]] = linked
-        return after
+    def next_rows(self) -> Rows:
+        """The row just following each row, -1 for none."""
+        following = np.full(len(self), -1, np.intp)
+        rows = np.flatnonzero(self.previous_rows >= 0)
+        following[self.previous_rows[rows]] = rows
+        return following
 
     @cached_property
-    def vector_places(self) -> Rows:
-        """Where each row's vector stands in ``vectors``, -1 for none."""
-        places = np.full(len(self), -1, np.intp)
-        places[self.vectored["rows"]] = np.arange(len(self.vectored))
-        return places
+    def vector_positions(self) -> Rows:
+        """The position of each row's vector in ``vectors``, -1 for none."""
+        positions = np.full(len(self), -1, np.intp)
+        positions[self.vector_rows["rows"]] = np.arange(len(self.vector_rows))
+        return positions
 
     @cached_property
-    def kinship(self) -> Scores:
-        """The cosine of each row's vector with that of the row before it; 0 where either is missing."""
-        kept, start = self.zeros(), 0
+    def previous_cosine(self) -> Scores:
+        """The cosine of each row's vector with that of the previous row; 0 where either is missing."""
+        cosines, start = self.zeros(), 0
         parent = self._parent
-        changed = self.previous >= 0
-        if parent is not None and parent.previous is not None and parent.kinship is not None:
-            start = len(parent.previous)
-            kept[:start] = parent.kinship
-            changed[:start] &= parent.previous != self.previous[:start]
-            kept[:start][self.previous[:start] < 0] = 0
+        changed = self.previous_rows >= 0
+        if parent is not None and parent.previous_rows is not None and parent.previous_cosine is not None:
+            start = len(parent.previous_rows)
+            cosines[:start] = parent.previous_cosine
+            changed[:start] &= parent.previous_rows != self.previous_rows[:start]
+            cosines[:start][self.previous_rows[:start] < 0] = 0
         rows = np.flatnonzero(changed)
-        here, there = self.vector_places[rows], self.vector_places[self.previous[rows]]
-        both = (here >= 0) & (there >= 0)
+        current, previous = self.vector_positions[rows], self.vector_positions[self.previous_rows[rows]]
+        has_both = (current >= 0) & (previous >= 0)
         vectors = self.vectors.view
-        kept[rows] = 0
-        kept[rows[both]] = np.einsum("ij,ij->i", vectors[here[both]], vectors[there[both]])
-        return kept
+        cosines[rows] = 0
+        cosines[rows[has_both]] = np.einsum("ij,ij->i", vectors[current[has_both]], vectors[previous[has_both]])
+        return cosines
 
     @cached_property
     def mean_length(self) -> float:
-        """The mean number of words of an episode, at least 1."""
+        """The mean number of terms of an episode, at least 1."""
         lengths = self.nodes["lengths"][self.episodes]
         return max(1.0, float(lengths.mean())) if len(lengths) else 1.0
 
     @cached_property
-    def lengths_in_context(self) -> tuple[NDArray[np.int32], float]:
-        """The words of each row and the row before it together, and their mean over episodes, at least 1."""
-        lengths, before = self.nodes["lengths"], self.previous
-        both = lengths + np.where(before >= 0, lengths[before], 0)
-        among = both[self.episodes]
-        return both, max(1.0, float(among.mean())) if len(among) else 1.0
+    def lengths_with_previous(self) -> tuple[NDArray[np.int32], float]:
+        """The number of terms of each row and its previous row together, and the mean over episodes, at least 1."""
+        lengths, previous = self.nodes["lengths"], self.previous_rows
+        totals = lengths + np.where(previous >= 0, lengths[previous], 0)
+        episode_totals = totals[self.episodes]
+        return totals, max(1.0, float(episode_totals.mean())) if len(episode_totals) else 1.0
 
-    def postings(self, words: NDArray[np.uint32]) -> tuple[Rows, Rows]:
-        """The entries of table ``words`` that hold any of some distinct words, and for each the number of its word."""
-        return self._places("words", self.words["words"], words)
+    def postings(self, term_hashes: NDArray[np.uint32]) -> tuple[Rows, Rows]:
+        """Find distinct terms in table ``terms``: the entries that hold them, and for each the index of its term."""
+        return self._lookup("hashes", self.terms["hashes"], term_hashes)
 
     def edges_from(self, rows: Rows) -> tuple[Rows, Rows]:
-        """The entries of table ``edges`` that leave some distinct rows, and for each the number of its row."""
-        return self._places("src", self.edges["src"], rows)
+        """Find the entries of table ``edges`` that leave distinct rows, and for each the index of its row."""
+        return self._lookup("src", self.edges["src"], rows)
 
     def edges_to(self, rows: Rows) -> tuple[Rows, Rows]:
-        """The entries of table ``edges`` that arrive at some distinct rows, and for each the number of its row."""
-        return self._places("dst", self.edges["dst"], rows)
+        """Find the entries of table ``edges`` that arrive at distinct rows, and for each the index of its row."""
+        return self._lookup("dst", self.edges["dst"], rows)
 
-    def named_by(self, rows: Rows) -> Rows:
-        """The entities that some rows mention or are about, ascending."""
-        places, _ = self.edges_from(np.unique(rows))
-        named = np.unique(self.edges["dst"][places])
-        return named[self.of_kind(Kind.ENTITY)[named]]
+    def mentioned_entities(self, rows: Rows) -> Rows:
+        """Return the entities that some rows mention or are about, ascending."""
+        positions, _ = self.edges_from(np.unique(rows))
+        targets = np.unique(self.edges["dst"][positions])
+        return targets[self.of_kind(Kind.ENTITY)[targets]]
 
     def accesses_of(self, row: int) -> tuple[Access, ...]:
-        """Every access of a row, oldest first."""
+        """Return every access of a row, oldest first."""
         table = self.accesses
         return tuple(
             Access(
                 node=self.id(row),
-                at=EPOCH + timedelta(seconds=float(table["at"][place])),
-                touch=TOUCHES[table["touches"][place]],
-                strength=float(table["strengths"][place]),
-                seq=int(table["seq"][place]),
-                nth=int(table["nths"][place]),
+                at=EPOCH + timedelta(seconds=float(table["at"][position])),
+                kind=ACCESS_KINDS[table["kinds"][position]],
+                strength=float(table["strengths"][position]),
+                seq=int(table["seq"][position]),
+                nth=int(table["nths"][position]),
             )
-            for place in self._places("accesses", table["rows"], np.array([row]))[0]
+            for position in self._lookup("accesses", table["rows"], np.array([row]))[0]
         )
 
     def document_rows(self, document: NodeId) -> Rows:
-        """The rows of a document that was stored in pieces, in their order."""
-        number = self.documents.number(document)
-        rows = np.flatnonzero(self.nodes["documents"] == number) if number >= 0 else np.empty(0, np.intp)
+        """Return the rows of a chunked document, in their order."""
+        code = self.documents.code(document)
+        rows = np.flatnonzero(self.nodes["documents"] == code) if code >= 0 else np.empty(0, np.intp)
         return rows[np.argsort(self.nodes["positions"][rows], kind="stable")]
 
-    def derived(self, name: Hashable, make: "Callable[[Graph, Earlier[T] | None], T]", *, log: bool = False) -> T:
-        """A value that follows from this graph, made once; ``make`` gets what an earlier graph had, if there is one.
+    def derive(
+        self,
+        key: Hashable,
+        compute: "Callable[[Graph, CachedDerivation[T] | None], T]",
+        *,
+        depends_on_log: bool = False,
+    ) -> T:
+        """Return a value derived from this graph, computed once; ``compute`` gets an earlier graph's value, if any.
 
-        What an earlier graph had may be built upon only as far as it depends on what grows by appending: nodes, words,
-        vectors, edges and accesses. ``previous`` and the ends of intervals change in the middle. Forgetting and
-        embedding anew begin a new line. A value that depends on accesses must say so by ``log``: it is made anew when
-        some were logged, and begins a new line when some have expired.
+        An earlier value may be extended only as far as it depends on what grows by appending: nodes, terms, vectors,
+        edges and accesses. ``previous_rows`` and ends of validity change in the middle. Forgetting and re-embedding
+        begin a new line. A value that depends on accesses must set ``depends_on_log``: it is computed again when some
+        were logged, and begins a new line when some have expired.
         """
-        known = self._memo.get(name)
+        cached = self._derivations.get(key)
         sizes = (len(self), len(self.edges), len(self.accesses))
-        if known is None or (known.nodes, known.edges, known.accesses if log else sizes[2]) != sizes:
-            known = self._memo[name] = Earlier(make(self, known), *sizes, log)
-        value: T = known.value
+        if (
+            cached is None
+            or (cached.node_count, cached.edge_count, cached.access_count if depends_on_log else sizes[2]) != sizes
+        ):
+            cached = self._derivations[key] = CachedDerivation(compute(self, cached), *sizes, depends_on_log)
+        value: T = cached.value
         return value
 
     @cached_property
-    def _memo(self) -> dict[Hashable, Earlier[Any]]:
-        return dict(self._parent.memo) if self._parent is not None else {}
+    def _derivations(self) -> dict[Hashable, CachedDerivation[Any]]:
+        return dict(self._parent.derivations) if self._parent is not None else {}
 
     @cached_property
-    def _groups(self) -> dict[str, Groups]:
-        return dict(self._parent.groups) if self._parent is not None else {}
+    def _indexes(self) -> dict[str, InvertedIndex]:
+        return dict(self._parent.indexes) if self._parent is not None else {}
 
-    def _places(self, name: str, values: Values, keys: Values) -> tuple[Rows, Rows]:
-        groups = self._groups.get(name)
-        if groups is None or not groups.fits(values):
-            groups = self._groups[name] = Groups(values)
-        return groups.places(values, keys.astype(values.dtype))
+    def _lookup(self, column: str, values: Values, keys: Values) -> tuple[Rows, Rows]:
+        index = self._indexes.get(column)
+        if index is None or not index.has_short_tail(values):
+            index = self._indexes[column] = InvertedIndex(values)
+        return index.lookup(values, keys.astype(values.dtype))
 
-    def _derived(self) -> "_Derived":
-        known = self.__dict__
-        both = "previous" in known and "kinship" in known
-        return _Derived(
-            groups=dict(self._groups),
-            memo=dict(self._memo),
-            previous=self.previous if both else None,
-            kinship=self.kinship if both else None,
+    def _columns_to_inherit(self) -> "_InheritedColumns":
+        computed = self.__dict__
+        has_both = "previous_rows" in computed and "previous_cosine" in computed
+        return _InheritedColumns(
+            indexes=dict(self._indexes),
+            derivations=dict(self._derivations),
+            previous_rows=self.previous_rows if has_both else None,
+            previous_cosine=self.previous_cosine if has_both else None,
         )
 
-    # ---- growth
+    # ---- updates
 
-    def plus(self, change: Change) -> "Graph":
-        """Grow by a committed change; this graph stays as it is.
+    def apply(self, batch: WriteBatch) -> "Graph":
+        """Return the graph with a committed batch applied; this graph stays as it is.
 
-        Costs what the change holds. Forgetting costs the size of the graph, and so does closing an interval, once.
+        The cost is proportional to the batch. Forgetting and ending validity cost the size of the graph, once each.
         """
         base = self
-        if len(self._index) != len(self):  # another graph grew from this one and shares its index
-            base = replace(self, _index={node: row for row, node in enumerate(self.nodes["ids"])})
-        if change.forgotten:
-            base = base._without(change)
-        graph = _with_nodes(base, change) if change.nodes else base
-        graph = _with_vectors(graph, change)
-        graph = _with_edges(graph, change.edges)
-        graph = _with_ends(graph, change.superseded)
-        graph = _with_accesses(graph, change)
-        late = len(base) > 0 and any(base.row(node) is not None for node in change.vectors)
-        marks = MappingProxyType({**base.marks, **change.marks}) if change.marks else base.marks
-        parent = None if late else base._derived()
-        if change.expiry.seq > base.expiry.seq:
-            graph = _without_expired(graph, change.expiry)
+        if len(self._row_by_id) != len(self):  # another graph was derived from this one and shares its index
+            base = replace(self, _row_by_id={node: row for row, node in enumerate(self.nodes["ids"])})
+        if batch.tombstones:
+            base = base._forget(batch)
+        graph = _with_nodes(base, batch) if batch.nodes else base
+        graph = _with_vectors(graph, batch)
+        graph = _with_edges(graph, batch.edges)
+        graph = _with_validity_ends(graph, batch.validity_ends)
+        graph = _with_accesses(graph, batch)
+        has_late_vectors = len(base) > 0 and any(base.row(node) is not None for node in batch.vectors)
+        cursors = MappingProxyType({**base.cursors, **batch.cursors}) if batch.cursors else base.cursors
+        parent = None if has_late_vectors else base._columns_to_inherit()
+        if batch.retention.through_seq > base.retention.through_seq:
+            graph = _trim_accesses(graph, batch.retention)
             parent = parent and parent.without_log()
-        grown = replace(graph, revision=change.revision, marks=marks, _parent=parent)
-        if len(grown) == len(base) and not late:  # what follows from the nodes alone follows still
-            grown.__dict__.update({name: base.__dict__[name] for name in _FROM_NODES if name in base.__dict__})
+        grown = replace(graph, revision=batch.revision, cursors=cursors, _parent=parent)
+        if len(grown) == len(base) and not has_late_vectors:  # what depends on the nodes alone is still valid
+            grown.__dict__.update(
+                {name: base.__dict__[name] for name in _NODE_ONLY_PROPERTIES if name in base.__dict__}
+            )
         return grown
 
-    def _orphaned(self, keep: Mask, change: Change) -> Rows:
-        """The names that nothing mentions once only the rows under a mask stay; stores drop them likewise."""
+    def _orphan_entities(self, keep: Mask, batch: WriteBatch) -> Rows:
+        """Return the entities that nothing mentions once only the rows under a mask stay; stores drop the same ones."""
         src, dst = self.edges["src"], self.edges["dst"]
-        mentions = np.isin(self.edges["links"], [_LINK_NUMBER[link] for link in MENTIONING])
-        shown = self.edges["evidence"]
-        stays = keep[src] & (keep[shown] | (shown < 0))
-        left = np.unique(dst[mentions & ~stays])
-        left = left[self.of_kind(Kind.ENTITY)[left]]
-        left = left[~np.isin(left, dst[mentions & stays])]
-        # A name that was mentioned again before its last mention went has stayed all the while.
-        made = {node.id for node in change.nodes}
-        again = self.rows(edge.dst for edge in change.edges if edge.link in MENTIONING and edge.dst not in made)
-        return left[~np.isin(left, again)]
+        mentions = np.isin(self.edges["links"], [_LINK_CODES[link] for link in MENTION_LINKS])
+        provenance = self.edges["provenance"]
+        stays = keep[src] & (keep[provenance] | (provenance < 0))
+        orphans = np.unique(dst[mentions & ~stays])
+        orphans = orphans[self.of_kind(Kind.ENTITY)[orphans]]
+        orphans = orphans[~np.isin(orphans, dst[mentions & stays])]
+        # An entity that was mentioned again before its last mention was deleted has never been an orphan.
+        new_ids = {node.id for node in batch.nodes}
+        mentioned_again = self.rows(
+            edge.dst for edge in batch.edges if edge.link in MENTION_LINKS and edge.dst not in new_ids
+        )
+        return orphans[~np.isin(orphans, mentioned_again)]
 
-    def _telling(self, gone: Mask) -> Rows:
-        """What tells of any of some rows, as an insight of its sources; of insights upon insights, all."""
-        tells = np.isin(self.edges["links"], [_LINK_NUMBER[link] for link in TELLING.values()])
-        src, dst = self.edges["src"][tells], self.edges["dst"][tells]
-        lost, count = gone.copy(), -1
-        while count != lost.sum():
-            count = lost.sum()
-            lost[src[lost[dst]]] = True
-        return np.flatnonzero(lost & ~gone & np.isin(self.nodes["kinds"], [_KIND_NUMBER[kind] for kind in TELLING]))
+    def _dependent_rows(self, removed: Mask) -> Rows:
+        """Return the nodes derived from removed rows, as an insight from its sources; insights over insights too."""
+        is_source_link = np.isin(self.edges["links"], [_LINK_CODES[link] for link in SOURCE_LINKS.values()])
+        src, dst = self.edges["src"][is_source_link], self.edges["dst"][is_source_link]
+        deleted, count = removed.copy(), -1
+        while count != deleted.sum():
+            count = deleted.sum()
+            deleted[src[deleted[dst]]] = True
+        return np.flatnonzero(
+            deleted & ~removed & np.isin(self.nodes["kinds"], [_KIND_CODES[kind] for kind in SOURCE_LINKS])
+        )
 
-    def _without(self, change: Change) -> "Graph":
-        forgotten = change.forgotten
-        barred = self.barred | {gone.node for gone in forgotten} | {gone.digest for gone in forgotten}
+    def _forget(self, batch: WriteBatch) -> "Graph":
+        removed = batch.tombstones
+        tombstones = self.tombstones | {gone.node for gone in removed} | {gone.digest for gone in removed}
         keep = np.ones(len(self), np.bool_)
-        keep[self.rows(gone.node for gone in forgotten)] = False
-        keep[self._telling(~keep)] = False
-        keep[self._orphaned(keep, change)] = False
+        keep[self.rows(gone.node for gone in removed)] = False
+        keep[self._dependent_rows(~keep)] = False
+        keep[self._orphan_entities(keep, batch)] = False
         if keep.all():
-            return replace(self, barred=barred)
-        moved = np.cumsum(keep) - 1  # old row -> new row
+            return replace(self, tombstones=tombstones)
+        new_rows = np.cumsum(keep) - 1  # old row -> new row
 
-        def kept(table: Table, *row_columns: str) -> Table:
+        def keep_rows(table: Table, *row_columns: str) -> Table:
             mask = np.ones(len(table), np.bool_)
             for name in row_columns:
                 mask &= keep[table[name]]
             shorter = table.keep(mask)
-            return shorter.put(np.arange(len(shorter)), **{name: moved[shorter[name]] for name in row_columns})
+            return shorter.replace(np.arange(len(shorter)), **{name: new_rows[shorter[name]] for name in row_columns})
 
-        edges = self.edges.keep(keep[self.edges["evidence"]] | (self.edges["evidence"] < 0))  # shown by what stays
-        edges = kept(edges, "src", "dst")
-        shown = edges["evidence"]
+        edges = self.edges.keep(keep[self.edges["provenance"]] | (self.edges["provenance"] < 0))
+        edges = keep_rows(edges, "src", "dst")
+        provenance = edges["provenance"]
         nodes = self.nodes.keep(keep)
         codes = {
             name: getattr(self, name).keep(nodes[name]) for name in ("speakers", "sessions", "documents", "sources")
         }
         return Graph(
-            nodes=nodes.put(np.arange(len(nodes)), **{name: numbers for name, (_, numbers) in codes.items()}),
-            words=kept(self.words, "rows"),
-            told=kept(self.told, "rows"),
-            vectored=kept(self.vectored, "rows"),
-            vectors=Column(self.vectors.view[keep[self.vectored["rows"]]]),
-            edges=edges.put(np.arange(len(edges)), evidence=np.where(shown < 0, -1, moved[shown])),
-            accesses=kept(self.accesses, "rows"),
+            nodes=nodes.replace(np.arange(len(nodes)), **{name: numbers for name, (_, numbers) in codes.items()}),
+            terms=keep_rows(self.terms, "rows"),
+            time_mentions=keep_rows(self.time_mentions, "rows"),
+            vector_rows=keep_rows(self.vector_rows, "rows"),
+            vectors=Column(self.vectors.view[keep[self.vector_rows["rows"]]]),
+            edges=edges.replace(np.arange(len(edges)), provenance=np.where(provenance < 0, -1, new_rows[provenance])),
+            accesses=keep_rows(self.accesses, "rows"),
             **{name: names for name, (names, _) in codes.items()},
-            barred=barred,
-            marks=self.marks,
-            expiry=self.expiry,
-            _index={node: row for row, node in enumerate(nodes["ids"])},
+            tombstones=tombstones,
+            cursors=self.cursors,
+            retention=self.retention,
+            _row_by_id={node: row for row, node in enumerate(nodes["ids"])},
         )
 
 
-_FROM_NODES = (
-    "episodes", "previous", "following", "vector_places", "kinship", "mean_length", "lengths_in_context",
+_NODE_ONLY_PROPERTIES = (
+    "episodes", "previous_rows", "next_rows", "vector_positions", "previous_cosine", "mean_length",
+    "lengths_with_previous",
 )  # fmt: skip
 """Derived columns that depend on nodes and vectors only."""
 
 
 @dataclass(frozen=True, slots=True)
-class _Derived:
-    """What a grown graph may keep of its parent's derived columns."""
+class _InheritedColumns:
+    """The derived columns that an updated graph may take over from its parent."""
 
-    groups: dict[str, Groups]
-    memo: dict[Hashable, Earlier[Any]]
-    previous: Rows | None
-    kinship: Scores | None
+    indexes: dict[str, InvertedIndex]
+    derivations: dict[Hashable, CachedDerivation[Any]]
+    previous_rows: Rows | None
+    previous_cosine: Scores | None
 
-    def without_log(self) -> "_Derived":
-        """What of it does not depend on the access log."""
-        groups = {name: known for name, known in self.groups.items() if name != "accesses"}
-        return replace(self, groups=groups, memo={name: known for name, known in self.memo.items() if not known.log})
+    def without_log(self) -> "_InheritedColumns":
+        """Return the columns that do not depend on the access log."""
+        return replace(
+            self,
+            indexes={name: index for name, index in self.indexes.items() if name != "accesses"},
+            derivations={key: cached for key, cached in self.derivations.items() if not cached.depends_on_log},
+        )
 
 
-def _with_nodes(graph: Graph, change: Change) -> Graph:
-    nodes, first = change.nodes, len(graph)
-    speakers = graph.speakers.plus(node.speaker for node in nodes)
-    sessions = graph.sessions.plus(node.session for node in nodes)
-    documents = graph.documents.plus(node.document for node in nodes)
-    sources = graph.sources.plus(node.source for node in nodes)
-    readings = [change.readings.get(node.id) for node in nodes]
-    read = [(first + i, reading) for i, reading in enumerate(readings) if reading is not None]
-    words = _joined([reading.words for _, reading in read], np.uint32)
-    counts = _joined([reading.counts for _, reading in read], np.uint8)
-    word_rows = np.repeat([row for row, _ in read], [len(reading.words) for _, reading in read]).astype(np.intp)
-    table = graph.nodes.plus(
+def _with_nodes(graph: Graph, batch: WriteBatch) -> Graph:
+    nodes, first = batch.nodes, len(graph)
+    speakers = graph.speakers.append(node.speaker for node in nodes)
+    sessions = graph.sessions.append(node.session for node in nodes)
+    documents = graph.documents.append(node.document for node in nodes)
+    sources = graph.sources.append(node.source for node in nodes)
+    analyses = [batch.analyses.get(node.id) for node in nodes]
+    analyzed = [(first + i, analysis) for i, analysis in enumerate(analyses) if analysis is not None]
+    hashes = _concatenate([analysis.term_hashes for _, analysis in analyzed], np.uint32)
+    counts = _concatenate([analysis.term_counts for _, analysis in analyzed], np.uint8)
+    term_rows = np.repeat([row for row, _ in analyzed], [len(analysis.term_hashes) for _, analysis in analyzed]).astype(
+        np.intp
+    )
+    table = graph.nodes.append(
         ids=[node.id for node in nodes],
-        kinds=[_KIND_NUMBER[node.kind] for node in nodes],
+        kinds=[_KIND_CODES[node.kind] for node in nodes],
         seq=[node.seq for node in nodes],
-        happened=[seconds(node.happened_at) for node in nodes],
-        recorded=[seconds(node.recorded_at) for node in nodes],
-        valid_from=[-np.inf if node.valid_from is None else seconds(node.valid_from) for node in nodes],
-        valid_to=[np.inf if node.valid_to is None else seconds(node.valid_to) for node in nodes],
-        closed=[np.inf if node.valid_to is None else seconds(node.recorded_at) for node in nodes],
+        happened=[epoch_seconds(node.happened_at) for node in nodes],
+        recorded=[epoch_seconds(node.recorded_at) for node in nodes],
+        valid_from=[-np.inf if node.valid_from is None else epoch_seconds(node.valid_from) for node in nodes],
+        valid_to=[np.inf if node.valid_to is None else epoch_seconds(node.valid_to) for node in nodes],
+        valid_to_recorded_at=[np.inf if node.valid_to is None else epoch_seconds(node.recorded_at) for node in nodes],
         trust=[node.trust for node in nodes],
-        speakers=speakers.coded([node.speaker for node in nodes]),
-        sessions=sessions.coded([node.session for node in nodes]),
-        documents=documents.coded([node.document for node in nodes]),
-        sources=sources.coded([node.source for node in nodes]),
+        speakers=speakers.codes([node.speaker for node in nodes]),
+        sessions=sessions.codes([node.session for node in nodes]),
+        documents=documents.codes([node.document for node in nodes]),
+        sources=sources.codes([node.source for node in nodes]),
         positions=[node.position for node in nodes],
-        lengths=np.bincount(word_rows - first, counts, minlength=len(nodes)),
-        questions=[reading is not None and reading.question for reading in readings],
+        lengths=np.bincount(term_rows - first, counts, minlength=len(nodes)),
+        is_question=[analysis is not None and analysis.is_question for analysis in analyses],
         metadata=[node.metadata or None for node in nodes],
     )
-    # The index is shared with the graph this one grows from, which takes no notice of rows beyond its length.
-    index = graph._index
+    # The index is shared with the parent graph, which ignores rows beyond its own length.
+    index = graph._row_by_id
     index.update((node.id, first + i) for i, node in enumerate(nodes))
-    told = [(row, seconds(time.start), seconds(time.end)) for row, reading in read for time in reading.told]
+    mentions = [
+        (row, epoch_seconds(time.start), epoch_seconds(time.end))
+        for row, analysis in analyzed
+        for time in analysis.time_mentions
+    ]
     return replace(
         graph,
         nodes=table,
-        words=graph.words.plus(rows=word_rows, words=words, counts=counts),
-        told=graph.told.plus(rows=[t[0] for t in told], starts=[t[1] for t in told], ends=[t[2] for t in told]),
+        terms=graph.terms.append(rows=term_rows, hashes=hashes, counts=counts),
+        time_mentions=graph.time_mentions.append(
+            rows=[row for row, _, _ in mentions],
+            starts=[start for _, start, _ in mentions],
+            ends=[end for _, _, end in mentions],
+        ),
         speakers=speakers,
         sessions=sessions,
         documents=documents,
         sources=sources,
-        _index=index,
+        _row_by_id=index,
     )
 
 
-def _with_vectors(graph: Graph, change: Change) -> Graph:
-    index = graph._index
-    known = {node: index[node] for node in change.vectors if node in index}
-    if not known:
+def _with_vectors(graph: Graph, batch: WriteBatch) -> Graph:
+    index = graph._row_by_id
+    row_by_id = {node: index[node] for node in batch.vectors if node in index}
+    if not row_by_id:
         return graph
-    values = np.stack([change.vectors[node] for node in known])
-    places = graph.vector_places[list(known.values())]
-    if (places >= 0).any():  # embedded anew
-        stays = np.ones(len(graph.vectored), np.bool_)
-        stays[places[places >= 0]] = False
-        graph = replace(graph, vectored=graph.vectored.keep(stays), vectors=Column(graph.vectors.view[stays]))
+    values = np.stack([batch.vectors[node] for node in row_by_id])
+    positions = graph.vector_positions[list(row_by_id.values())]
+    if (positions >= 0).any():  # re-embedded
+        keep = np.ones(len(graph.vector_rows), np.bool_)
+        keep[positions[positions >= 0]] = False
+        graph = replace(graph, vector_rows=graph.vector_rows.keep(keep), vectors=Column(graph.vectors.view[keep]))
     vectors = graph.vectors if graph.vectors.view.shape[1:] == values.shape[1:] else Column(values[:0])
-    return replace(graph, vectored=graph.vectored.plus(rows=list(known.values())), vectors=vectors.plus(values))
+    return replace(
+        graph, vector_rows=graph.vector_rows.append(rows=list(row_by_id.values())), vectors=vectors.append(values)
+    )
 
 
 def _with_edges(graph: Graph, edges: Sequence[Edge]) -> Graph:
-    index = graph._index
-    whole = [(index[edge.src], index[edge.dst], edge) for edge in edges if edge.src in index and edge.dst in index]
-    if not whole:
+    index = graph._row_by_id
+    resolved = [(index[edge.src], index[edge.dst], edge) for edge in edges if edge.src in index and edge.dst in index]
+    if not resolved:
         return graph
-    table = graph.edges.plus(
-        src=[src for src, _, _ in whole],
-        dst=[dst for _, dst, _ in whole],
-        links=[_LINK_NUMBER[edge.link] for _, _, edge in whole],
-        weights=[edge.weight for _, _, edge in whole],
-        evidence=[-1 if edge.evidence is None else index.get(edge.evidence, -1) for _, _, edge in whole],
+    table = graph.edges.append(
+        src=[src for src, _, _ in resolved],
+        dst=[dst for _, dst, _ in resolved],
+        links=[_LINK_CODES[edge.link] for _, _, edge in resolved],
+        weights=[edge.weight for _, _, edge in resolved],
+        provenance=[-1 if edge.provenance is None else index.get(edge.provenance, -1) for _, _, edge in resolved],
     )
     return replace(graph, edges=table)
 
 
-def _with_ends(graph: Graph, superseded: Sequence[Superseded]) -> Graph:
-    rows = graph.rows(end.node for end in superseded)
+def _with_validity_ends(graph: Graph, ends: Sequence[ValidityEnd]) -> Graph:
+    rows = graph.rows(end.node for end in ends)
     if not len(rows):
         return graph
-    known = [end for end in superseded if graph.row(end.node) is not None]
-    ends, closed = [seconds(end.valid_to) for end in known], [seconds(end.recorded_at) for end in known]
-    return replace(graph, nodes=graph.nodes.put(rows, valid_to=ends, closed=closed))
+    known = [end for end in ends if graph.row(end.node) is not None]
+    valid_to, recorded_at = (
+        [epoch_seconds(end.valid_to) for end in known],
+        [epoch_seconds(end.recorded_at) for end in known],
+    )
+    return replace(graph, nodes=graph.nodes.replace(rows, valid_to=valid_to, valid_to_recorded_at=recorded_at))
 
 
-def _with_accesses(graph: Graph, change: Change) -> Graph:
-    """Log the accesses of a change, and that each new episode was encoded: its ``seq`` and time say so already."""
-    index, nodes = graph._index, graph.nodes
-    logged = [access for access in change.accesses if access.node in index]
-    new = np.flatnonzero(graph.of_kind(Kind.EPISODE)[len(graph) - len(change.nodes) :]) + len(graph) - len(change.nodes)
+def _with_accesses(graph: Graph, batch: WriteBatch) -> Graph:
+    """Log the accesses of a batch, and an ``ENCODED`` access for each new episode, with its ``seq`` and time."""
+    index, nodes = graph._row_by_id, graph.nodes
+    logged = [access for access in batch.accesses if access.node in index]
+    new = np.flatnonzero(graph.of_kind(Kind.EPISODE)[len(graph) - len(batch.nodes) :]) + len(graph) - len(batch.nodes)
     if not logged and not len(new):
         return graph
-    encoded = np.full(len(new), _TOUCH_NUMBER[Touch.ENCODED])
+    encoded = np.full(len(new), ACCESS_KIND_CODES[AccessKind.ENCODED])
     seq = np.concatenate([nodes["seq"][new], [access.seq for access in logged]])
     order = np.argsort(seq, kind="stable")
-    table = graph.accesses.plus(
+    table = graph.accesses.append(
         seq=seq[order],
         rows=np.concatenate([new, [index[access.node] for access in logged]])[order],
-        at=np.concatenate([nodes["recorded"][new], [seconds(access.at) for access in logged]])[order],
-        touches=np.concatenate([encoded, [_TOUCH_NUMBER[access.touch] for access in logged]])[order],
+        at=np.concatenate([nodes["recorded"][new], [epoch_seconds(access.at) for access in logged]])[order],
+        kinds=np.concatenate([encoded, [ACCESS_KIND_CODES[access.kind] for access in logged]])[order],
         strengths=np.concatenate([np.ones(len(new)), [access.strength for access in logged]])[order],
         nths=np.concatenate([np.ones(len(new)), [access.nth for access in logged]])[order],
     )
     return replace(graph, accesses=table)
 
 
-def _without_expired(graph: Graph, expiry: Expiry) -> Graph:
-    """Drop what has expired of the access log, as stores do; that an episode was encoded when it was stored stays."""
+def _trim_accesses(graph: Graph, retention: LogRetention) -> Graph:
+    """Drop the expired accesses, as stores do; the ``ENCODED`` access of storing an episode keep."""
     table = graph.accesses
     seq, nths = table["seq"], table["nths"]
-    of_kind = table["rows"].astype(np.intp) * len(TOUCHES) + table["touches"]  # a number for each node and kind
-    old = seq <= expiry.seq
-    last = np.zeros(len(graph) * len(TOUCHES), np.int64)
-    np.maximum.at(last, of_kind[old], nths[old])
-    stays = (nths > last[of_kind] - expiry.kept) | (seq == graph.nodes["seq"][table["rows"]])
-    return replace(graph, accesses=table if stays.all() else table.keep(stays), expiry=expiry)
+    groups = table["rows"].astype(np.intp) * len(ACCESS_KINDS) + table["kinds"]  # one group per node and kind
+    old = seq <= retention.through_seq
+    last = np.zeros(len(graph) * len(ACCESS_KINDS), np.int64)
+    np.maximum.at(last, groups[old], nths[old])
+    keep = (nths > last[groups] - retention.keep_last) | (seq == graph.nodes["seq"][table["rows"]])
+    return replace(graph, accesses=table if keep.all() else table.keep(keep), retention=retention)
 
 
-def _joined(arrays: Sequence[NDArray[np.generic]], dtype: type[np.generic]) -> Values:
+def _concatenate(arrays: Sequence[NDArray[np.generic]], dtype: type[np.generic]) -> Values:
     return np.concatenate(arrays) if arrays else np.empty(0, dtype)

@@ -1,60 +1,76 @@
 """Memory: the verbs. It fetches, calls something pure, and commits; it computes nothing itself."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from time import perf_counter
 from types import TracebackType
-from typing import Any, Self, TextIO
+from typing import Self, TextIO
 
 import numpy as np
 
-from . import encode, sleeping, strategies
+from . import checked_episode, consolidation_run, documents, encode, strategies
 from .access_log import AccessLog
-from .answer import BUDGET, Answer, answer
-from .embedders.changes import MiniLMChanges
-from .embedders.minilm import MiniLM
+from .answering import DEFAULT_BUDGET, Answer, answer
+from .consolidation_run import AutoConsolidate, ConsolidationResult
+from .embedders.minilm import MiniLMEmbedder
 from .errors import EmbedderMismatch, InvalidInput, StoreError
-from .explain import Answered, WhyNot, hits_of, why_not
-from .extractors.rules import Rules
+from .explain import WhyNot, why_not
+from .extractors.rule_extractor import RuleExtractor
+from .forget import forget
 from .graph import Graph
-from .guest import Guest, as_guest
-from .language.names import entity_id
-from .language.tokens import tokens
+from .graph_cache import GraphCache
+from .language.token_count import estimate_tokens
+from .llm_client import LLMClient, as_llm_client
 from .model import (
     Access,
+    AccessKind,
     Backup,
-    Batch,
-    Change,
     Cost,
-    Count,
-    Cue,
-    Edge,
     Episode,
-    Erased,
     Filter,
+    ForgetResult,
     History,
     Hit,
     Insight,
-    Link,
     Metadata,
     Node,
     NodeId,
+    Query,
     Recollection,
-    Remembered,
+    RememberResult,
     ScopeInfo,
-    Succession,
-    Touch,
+    TransferResult,
+    UndoBatch,
+    When,
+    WriteBatch,
 )
-from .pen import TRIES, LiveGraph, Pen, felt, keeps_log
-from .ports import LLM, Activation, BackupStore, Clock, CrossEncoder, Embedder, Extractor, Progress, Store, Strategy
+from .ports import (
+    LLM,
+    Activation,
+    BackupStore,
+    Clock,
+    Embedder,
+    Extractor,
+    FactUpdateScorer,
+    Progress,
+    Store,
+    Strategy,
+    embedder_coverage,
+    similarity_floor,
+)
+from .query import build_query, query_parts
+from .recall import RankedHits, build_hits
 from .reprs import call_repr
-from .sleeping import Consolidated, Trigger
-from .stages import choose, chronology, fading, gate, standing, telling
-from .stores.sqlite import SQLite
+from .scope_writer import MAX_RETRIES, ScopeWriter, reads_full_log, stimulus_accesses
+from .stages.retrieval import filters, insight_index, last_access
+from .stages.retrieval.confidence import band
+from .stores.sqlite import SQLiteStore
+from .update_scorers.minilm_lora import MiniLMUpdateScorer
 from .validate import (
     check_clock,
+    check_component,
     check_count,
     check_filter,
     check_flag,
@@ -66,24 +82,23 @@ from .validate import (
     check_optional_count,
     check_optional_name,
     check_optional_time,
-    check_part,
     check_path,
     check_progress,
     check_question,
-    check_string,
     check_text_file,
     show,
 )
+from .views import Entities, Facts, Maintenance
 
-EVERYTHING = Filter()
+MATCH_ALL = Filter()
 """The filter that lets everything through."""
-CHANGES = MiniLMChanges()
+DEFAULT_UPDATE_SCORER = MiniLMUpdateScorer()
 """Stands for the comparer that a memory makes for itself; it is never used, so it never loads the model."""
-EMBEDS = ("embed", "reads")
+EMBEDDER_METHODS = ("embed",)
 """The methods of an embedder."""
-BATCH = 512
+BATCH_SIZE = 512
 """Episodes embedded and committed together when many are remembered."""
-LOG_FIRST = 5.0
+LOG_FLUSH_SECONDS = 5.0
 """Seconds that a write, or closing, waits for what recalls before it left for the access log."""
 
 
@@ -120,29 +135,40 @@ class Memory:
         scope: str = "default",
         embedder: Embedder | None = None,
         extractor: Extractor | None = None,
-        comparer: CrossEncoder | None = CHANGES,
+        update_scorer: FactUpdateScorer | None = DEFAULT_UPDATE_SCORER,
         strategy: str | Strategy = "fused",
-        sleeps: Trigger | None = None,
+        auto_consolidate: AutoConsolidate | None = None,
         clock: Clock = _utc_now,
     ) -> None:
         self.scope = check_name("scope", scope)
-        self.strategy = strategies.by_name(strategy)
-        self._embedder = MiniLM() if embedder is None else check_part("embedder", embedder, "an embedder", *EMBEDS)
-        self._extractor = (
-            Rules() if extractor is None else check_part("extractor", extractor, "an extractor", "extract")
+        self.strategy = strategies.resolve_strategy(strategy)
+        self._embedder = (
+            MiniLMEmbedder()
+            if embedder is None
+            else check_component("embedder", embedder, "an embedder", *EMBEDDER_METHODS)
         )
-        if comparer is CHANGES:
-            comparer = MiniLMChanges()
-        self._comparer = None if comparer is None else check_part("comparer", comparer, "a cross-encoder", "score")
+        self._extractor = (
+            RuleExtractor() if extractor is None else check_component("extractor", extractor, "an extractor", "extract")
+        )
+        if update_scorer is DEFAULT_UPDATE_SCORER:
+            update_scorer = MiniLMUpdateScorer()
+        self._update_scorer = (
+            None
+            if update_scorer is None
+            else check_component("update_scorer", update_scorer, "a cross-encoder", "score")
+        )
         self._clock = check_clock(clock)
-        if sleeps is not None and not isinstance(sleeps, Trigger):
-            raise InvalidInput(f"sleeps is {show(sleeps)}; give a Trigger, as in Trigger(turns=100)")
-        self._sleeps = sleeps
-        self._owned = _is_file(path)
-        self._store: Store = SQLite(path) if isinstance(path, str | Path) else path
-        live = LiveGraph(self._store, self.scope)
-        self._pen = Pen(self._store, self.scope, self._embedder, self._extractor, self.strategy, live)
-        self._log = AccessLog(self._pen)
+        if auto_consolidate is not None and not isinstance(auto_consolidate, AutoConsolidate):
+            raise InvalidInput(f"auto_consolidate is {show(auto_consolidate)}; give AutoConsolidate(every_turns=100)")
+        self._auto_consolidate = auto_consolidate
+        self._owns_store = _is_file(path)
+        self._store: Store = SQLiteStore(path) if isinstance(path, str | Path) else path
+        live = GraphCache(self._store, self.scope)
+        self._scope_writer = ScopeWriter(self._store, self.scope, self._embedder, self._extractor, self.strategy, live)
+        self._access_log = AccessLog(self._scope_writer)
+        self.facts = Facts(self._flushed_writer, self._clock)
+        self.entities = Entities(self._flushed_writer, self._clock)
+        self.maintenance = Maintenance(self._flushed_writer, self._clock)
         try:
             self.graph()
         except BaseException:
@@ -157,7 +183,7 @@ class Memory:
         return self
 
     def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+        self, exc_type: type[BaseException] | None, exc: BaseException | None, tb: TracebackType | None
     ) -> None:
         self.close()
 
@@ -170,20 +196,20 @@ class Memory:
 
         A store that was handed in stays open.
         """
-        self._log.close(LOG_FIRST)
-        if self._owned:
+        self._access_log.close(LOG_FLUSH_SECONDS)
+        if self._owns_store:
             self._store.close()
 
     # ---- remember
 
     def remember(
         self,
-        what: str | Episode | Iterable[str | Episode],
+        content: str | Episode | Iterable[str | Episode],
         *,
         id: NodeId | None = None,  # noqa: A002
         speaker: str | None = None,
         session: str | None = None,
-        happened_at: object = None,
+        happened_at: When | None = None,
         title: str | None = None,
         source: str | None = None,
         metadata: Metadata | None = None,
@@ -191,7 +217,7 @@ class Memory:
         supersedes: NodeId | None = None,
         restore: bool = False,
         progress: Progress | None = None,
-    ) -> Remembered:
+    ) -> RememberResult:
         """Remember one text, or many; every text is checked before the first is written.
 
         The keywords describe a plain text; an :class:`Episode` brings its own. What stands there already under the same
@@ -207,34 +233,36 @@ class Memory:
         """
         check_flag("restore", restore)
         check_progress(progress)
-        if isinstance(what, str | Episode):
-            items: Iterable[str | Episode] = (what,)
+        if isinstance(content, str | Episode):
+            items: Iterable[str | Episode] = (content,)
         elif id is not None:
             raise InvalidInput(f"one id, {show(id)}, for several texts; hand in Episode(text, id=...) objects instead")
         else:
-            items = check_items("what", what, "a text or an Episode, or several")
+            items = check_items("content", content, "a text or an Episode, or several")
         told = {} if metadata is None else metadata
         plain = Episode("", id, speaker, session, happened_at, title, source, told, trust, supersedes)
         now = self._clock()
-        drafts = [encode.draft(replace(plain, text=i) if isinstance(i, str) else i, now) for i in items]
-        waiting = list(encode.distinct(drafts, self.graph()).values())
+        drafts = [
+            checked_episode.check_episode(replace(plain, text=i) if isinstance(i, str) else i, now) for i in items
+        ]
+        waiting = list(checked_episode.deduplicate(drafts, self.graph()).values())
         outcome: dict[str, list[NodeId]] = {"new": [], "known": [], "refused": []}
-        if self._sleeps is not None and waiting:
-            first = waiting[0].pieces[0].session
-            if self._sleeps.due(self.graph(), first, now):
+        if self._auto_consolidate is not None and waiting:
+            first = waiting[0].chunks[0].session
+            if self._auto_consolidate.is_due(self.graph(), first, now):
                 self.consolidate()
         # What is stored later is stirred by what is stored first.
-        pen = self._writer()
-        at_once = 1 if pen.storing_is_querying else BATCH
+        pen = self._flushed_writer()
+        at_once = 1 if pen.writes_on_store else BATCH_SIZE
         for start in range(0, len(waiting), at_once):
             fresh, known, refused = pen.remember(waiting[start : start + at_once], now, restore=restore)
             outcome["new"].extend(fresh)
             outcome["known"].extend(known)
             outcome["refused"].extend(refused)
-            pen.sleep(now)
+            pen.process_pending(now)
             if progress is not None:
                 progress(min(start + at_once, len(waiting)), len(waiting))
-        return Remembered(
+        return RememberResult(
             tuple(one.id for one in drafts), tuple(outcome["new"]), tuple(outcome["known"]), tuple(outcome["refused"])
         )
 
@@ -246,48 +274,48 @@ class Memory:
         *,
         limit: int = 10,
         budget: int | None = None,
-        where: Filter = EVERYTHING,
-        as_of: object = None,
-        known_at: object = None,
+        where: Filter = MATCH_ALL,
+        as_of: When | None = None,
+        known_at: When | None = None,
         retroactive: bool = False,
         strategy: str | Strategy | None = None,
         explain: bool = True,
-        touch: bool = True,
+        log_access: bool = True,
     ) -> Recollection:
         """Bring back what belongs to a question, best first.
 
         ``limit`` bounds the hits, ``budget`` the tokens of their texts (estimated). ``where`` says what may come back
         at all. ``as_of`` is a point in event time: nothing that happened later comes back, and no hit says anything of
         it. With ``retroactive``, what was told later but claims to hold by then comes back too. ``known_at`` is a point
-        in recording time: nothing written later comes back. ``explain=False`` leaves out the reasons. ``touch=False``
-        leaves no trace in the access log.
+        in recording time: nothing written later comes back. ``explain=False`` leaves out the reasons.
+        ``log_access=False`` leaves no trace in the access log.
 
         A recall neither waits for the log nor fails for it: what cannot be written is counted, see ``unlogged``. Raises
         ``InvalidInput`` for ``retroactive`` without ``as_of``.
         """
         started = perf_counter()
         limit, budget = check_count("limit", limit), check_optional_count("budget", budget)
-        explain, touch = check_flag("explain", explain), check_flag("touch", touch)
-        chosen = self.strategy if strategy is None else strategies.by_name(strategy)
-        cue = self.cue(question, where=where, as_of=as_of, known_at=known_at, retroactive=retroactive)
+        explain, log_access = check_flag("explain", explain), check_flag("log_access", log_access)
+        chosen = self.strategy if strategy is None else strategies.resolve_strategy(strategy)
+        cue = self.build_query(question, where=where, as_of=as_of, known_at=known_at, retroactive=retroactive)
         graph = self.graph()
         embedded = perf_counter()
         activation = chosen.activate(cue, graph)
         activated = perf_counter()
-        read = self._pen.reader(graph)
-        found = hits_of(graph, cue, activation, limit, read, explain=explain)
-        hits = Answered(graph, cue, activation, found, budget, read).hits
-        if touch:
-            self._touch(graph, activation, hits, cue.now, whole_log=keeps_log(chosen))
+        read = self._scope_writer.reader(graph)
+        found = build_hits(graph, cue, activation, limit, read, explain=explain)
+        hits = RankedHits(graph, cue, activation, found, budget, read).hits
+        if log_access:
+            self._log_recall(graph, activation, hits, cue.now, needs_full_log=reads_full_log(chosen))
         ended = perf_counter()
         confidence = activation.confidence if hits else 0.0
         steps = {"embed": embedded - started, "activate": activated - embedded, "fetch": ended - activated}
         cost = Cost(
             milliseconds=1000 * (ended - started),
-            steps={step: 1000 * spent for step, spent in steps.items()},
-            tokens=sum(tokens(hit.text) for hit in hits),
+            step_milliseconds={step: 1000 * spent for step, spent in steps.items()},
+            tokens=sum(estimate_tokens(hit.text) for hit in hits),
         )
-        return Recollection(cue, chosen.name, gate.band(confidence), confidence, tuple(hits), cost)
+        return Recollection(cue, chosen.name, band(confidence), confidence, tuple(hits), cost)
 
     def why_not(
         self,
@@ -296,9 +324,9 @@ class Memory:
         *,
         limit: int = 10,
         budget: int | None = None,
-        where: Filter = EVERYTHING,
-        as_of: object = None,
-        known_at: object = None,
+        where: Filter = MATCH_ALL,
+        as_of: When | None = None,
+        known_at: When | None = None,
         retroactive: bool = False,
         strategy: str | Strategy | None = None,
     ) -> WhyNot:
@@ -307,39 +335,41 @@ class Memory:
         Of a long text its best piece counts. It leaves no trace in the access log.
         """
         limit, budget, id = check_count("limit", limit), check_optional_count("budget", budget), check_id(id)  # noqa: A001
-        chosen = self.strategy if strategy is None else strategies.by_name(strategy)
-        cue = self.cue(question, where=where, as_of=as_of, known_at=known_at, retroactive=retroactive)
+        chosen = self.strategy if strategy is None else strategies.resolve_strategy(strategy)
+        cue = self.build_query(question, where=where, as_of=as_of, known_at=known_at, retroactive=retroactive)
         graph = self.graph()
         activation = chosen.activate(cue, graph)
-        read = self._pen.reader(graph)
-        found = hits_of(graph, cue, activation, limit, read, explain=True)
-        return why_not(Answered(graph, cue, activation, found, budget, read), id, encode.rows_of(graph, id))
+        read = self._scope_writer.reader(graph)
+        found = build_hits(graph, cue, activation, limit, read, explain=True)
+        return why_not(RankedHits(graph, cue, activation, found, budget, read), id, documents.node_ids_of(graph, id))
 
-    def _touch(
-        self, graph: Graph, activation: Activation, hits: Sequence[Hit], now: datetime, *, whole_log: bool
+    def _log_recall(
+        self, graph: Graph, activation: Activation, hits: Sequence[Hit], now: datetime, *, needs_full_log: bool
     ) -> None:
         """Log what a recall stirred and what it brought back, and remember what it leaves behind."""
         scores = {graph.row(hit.id): hit for hit in hits}
         # Those that come back keep their order among each other: the one touched longest ago is touched first.
-        returned = [scores[row] for row in chronology.in_order(graph, np.array(list(scores), np.intp)).tolist()]
-        recalled = (Access(hit.id, now, Touch.RECALLED, hit.score) for hit in returned)
-        accesses = (*felt(graph, activation, now), *recalled)
-        episode = None if activation.leaves is None else encode.draft(activation.leaves, now)
-        if self.read_only:
-            self._log.skip(len(accesses) + (episode is not None))
+        returned = [
+            scores[row] for row in last_access.sort_by_last_access(graph, np.array(list(scores), np.intp)).tolist()
+        ]
+        recalled = (Access(hit.id, now, AccessKind.RECALLED, hit.score) for hit in returned)
+        accesses = (*stimulus_accesses(graph, activation, now), *recalled)
+        episode = None if activation.new_episode is None else checked_episode.check_episode(activation.new_episode, now)
+        if self.is_read_only:
+            self._access_log.count_unlogged(len(accesses) + (episode is not None))
         else:
-            self._log.add(accesses, episode, now, whole_log=whole_log)
+            self._access_log.add(accesses, episode, now, needs_full_log=needs_full_log)
 
     @property
-    def unlogged(self) -> int:
+    def unlogged_count(self) -> int:
         """How many accesses, and episodes that recalls leave behind, were not logged since the memory was opened.
 
         They are dropped where the file takes no writes, the disk is full, or another process holds the lock for too
         long.
         """
-        return self._log.unlogged
+        return self._access_log.unlogged_count
 
-    def feedback(self, found: Recollection, used: Iterable[NodeId]) -> NodeId:
+    def feedback(self, recollection: Recollection, used_ids: Iterable[NodeId]) -> NodeId:
         """Keep which hits of a recollection were of use; the id of what is kept, by which ``forget`` takes it back.
 
         What was used is logged as such: a touch for strategies. Beside it the question is kept with all that came back
@@ -349,48 +379,48 @@ class Memory:
 
         Raises ``InvalidInput`` for an id that did not come back; then nothing is written.
         """
-        if not isinstance(found, Recollection):
-            raise InvalidInput(f"found is {show(found)}; give what recall returned")
-        chosen = list(dict.fromkeys(check_ids(used, "used")))
-        if strange := [id_ for id_ in chosen if id_ not in {hit.id for hit in found}]:
+        if not isinstance(recollection, Recollection):
+            raise InvalidInput(f"recollection is {show(recollection)}; give what recall returned")
+        chosen = list(dict.fromkeys(check_ids(used_ids, "used_ids")))
+        if strange := [id_ for id_ in chosen if id_ not in {hit.id for hit in recollection}]:
             raise InvalidInput(f"{strange[0]!r} is not among what came back; give ids of hits of this recollection")
         now, model = self._clock(), self._embedder
-        self._writer().commit(
-            lambda graph: encode.feedback(found, chosen, graph, embedder=model.name, dim=model.dim, now=now)
+        self._flushed_writer().commit(
+            lambda graph: encode.feedback(recollection, chosen, graph, embedder=model.name, dim=model.dim, now=now)
         )
-        return encode.question_id(found.cue, chosen)
+        return encode.question_id(recollection.query, chosen)
 
-    def cue(
+    def build_query(
         self,
         question: str,
         *,
-        where: Filter = EVERYTHING,
-        as_of: object = None,
-        known_at: object = None,
+        where: Filter = MATCH_ALL,
+        as_of: When | None = None,
+        known_at: When | None = None,
         retroactive: bool = False,
-    ) -> Cue:
+    ) -> Query:
         """A question as strategies see it: with its vector, its words and names, and the times it asks about."""
         question, where = check_question(question), check_filter(where)
-        as_of = check_optional_time("as_of", as_of, end=True)
-        known_at = check_optional_time("known_at", known_at, end=True)
+        as_of = check_optional_time("as_of", as_of, end_of_period=True)
+        known_at = check_optional_time("known_at", known_at, end_of_period=True)
         if check_flag("retroactive", retroactive) and as_of is None:
             raise InvalidInput("retroactive=True goes with as_of=; say as of when, or leave it out")
-        graph, now = self._pen.graph(), self._clock()
-        parts = encode.parts(question, graph)
-        vectors = self._pen.embedded(parts.texts, cue=True) if len(graph) else None
+        graph, now = self._scope_writer.graph(), self._clock()
+        parts = query_parts(question, graph)
+        vectors = self._scope_writer.embed(parts.texts, is_query=True) if len(graph) else None
         stored = graph.vectors.view
         if vectors is not None and len(stored) and stored.shape[1] != vectors.shape[1]:
             raise EmbedderMismatch(
                 f"scope {self.scope!r} has vectors of {stored.shape[1]} numbers, {self._embedder.name!r} now gives "
                 f"{vectors.shape[1]}; open it with the first, or give the other a name of its own"
             )
-        return encode.cue(
+        return build_query(
             question,
             now,
             vector=None,
-            of_parts=None if vectors is None else (parts, vectors),
-            meaning=self._embedder.reads(question),
-            floor=float(getattr(self._embedder, "floor", 0.0)),
+            embedded_parts=None if vectors is None else (parts, vectors),
+            embedder_coverage=embedder_coverage(self._embedder, question),
+            similarity_floor=similarity_floor(self._embedder),
             as_of=as_of,
             known_at=known_at,
             retroactive=retroactive,
@@ -401,21 +431,21 @@ class Memory:
 
     def get(self, id: NodeId) -> Node | None:  # noqa: A002
         """The memory of an id, a long one whole again; None if there is none."""
-        nodes = self._stored(id)
-        return encode.joined(nodes) if nodes else None
+        nodes = self._stored_nodes(id)
+        return documents.reassemble(nodes) if nodes else None
 
     def history(self, id: NodeId) -> History | None:  # noqa: A002
         """What a memory replaced, what replaced it, and when it was accessed; None if there is none."""
-        graph, nodes = self.graph(), self._stored(id)
+        graph, nodes = self.graph(), self._stored_nodes(id)
         rows = [row for node in nodes if (row := graph.row(node.id)) is not None]
         if not rows:
             return None
-        earlier = self._store.nodes(self.scope, encode.superseding(graph, rows[0], later=False))
-        later = self._store.nodes(self.scope, encode.superseding(graph, rows[0], later=True))
-        return History(encode.joined(nodes), tuple(reversed(earlier)), tuple(later), graph.accesses_of(rows[0]))
+        earlier = self._store.nodes(self.scope, encode.supersession_chain(graph, rows[0], forward=False))
+        later = self._store.nodes(self.scope, encode.supersession_chain(graph, rows[0], forward=True))
+        return History(documents.reassemble(nodes), tuple(reversed(earlier)), tuple(later), graph.accesses_of(rows[0]))
 
-    def _stored(self, id_: NodeId) -> list[Node]:
-        return self._store.nodes(self.scope, encode.rows_of(self.graph(), check_id(id_)))
+    def _stored_nodes(self, id_: NodeId) -> list[Node]:
+        return self._store.nodes(self.scope, documents.node_ids_of(self.graph(), check_id(id_)))
 
     def scopes(self) -> list[ScopeInfo]:
         """Every scope of the file, by name."""
@@ -423,7 +453,7 @@ class Memory:
 
     # ---- forget
 
-    def forget(self, ids: NodeId | Iterable[NodeId] = (), *, where: Filter | None = None) -> Erased:
+    def forget(self, ids: NodeId | Iterable[NodeId] = (), *, where: Filter | None = None) -> ForgetResult:
         """Erase memories on purpose: by id, or all that a filter lets through. A piece stands for its whole text.
 
         Their texts, vectors, words, links and accesses are overwritten in the file, and so are the names that nothing
@@ -432,37 +462,37 @@ class Memory:
         """
         wanted = check_ids(ids)
         where = None if where is None else check_filter(where)
-        if where == EVERYTHING:
+        if where == MATCH_ALL:
             raise InvalidInput("an empty filter would erase the whole scope; say what is to be forgotten")
-        pen = self._writer()
-        for _ in range(TRIES):
+        pen = self._flushed_writer()
+        for _ in range(MAX_RETRIES):
             graph = pen.graph()
-            pieces = [piece for id_ in wanted for piece in encode.rows_of(graph, id_)]
+            pieces = [piece for id_ in wanted for piece in documents.node_ids_of(graph, id_)]
             if where is not None:
-                allowed = choose.allowed(graph, Cue("", self._clock(), where=where))
+                allowed = filters.eligible(graph, Query("", self._clock(), where=where))
                 pieces += [graph.id(row) for row in np.flatnonzero(allowed).tolist()]
-            nodes = self._store.nodes(self.scope, encode.wholes(graph, pieces))
+            nodes = self._store.nodes(self.scope, documents.expand_to_documents(graph, pieces))
             if not nodes:
-                return Erased((), ())
-            if not pen.try_commit(encode.forget(nodes)):
+                return ForgetResult((), ())
+            if not pen.try_commit(forget(nodes)):
                 continue
             after = pen.graph()
-            names = [graph.id(row) for row in graph.named_by(graph.rows(node.id for node in nodes)).tolist()]
+            names = [graph.id(row) for row in graph.mentioned_entities(graph.rows(node.id for node in nodes)).tolist()]
             episodes = dict.fromkeys(node.document or node.id for node in nodes)
-            return Erased(tuple(episodes), tuple(name for name in names if after.row(name) is None))
-        raise pen.outrun()
+            return ForgetResult(tuple(episodes), tuple(name for name in names if after.row(name) is None))
+        raise pen.contention_error()
 
     # ---- sleep
 
     def consolidate(
         self,
         *,
-        llm: LLM | Guest | None = None,
+        llm: LLM | LLMClient | None = None,
         seconds: float | None = None,
         tokens: int | None = None,
         dry_run: bool = False,
         progress: Progress | None = None,
-    ) -> Consolidated:
+    ) -> ConsolidationResult:
         """Make sense of what is new: which facts changed, which names mean the same, what belongs together.
 
         Nothing is deleted or rewritten, and the whole run can be undone. It costs what is new, stops after so many
@@ -474,82 +504,26 @@ class Memory:
         that is. Nothing is written where another process holds the lock all the time. Without ``seconds`` that raises
         ``StoreBusy``.
         """
-        limits = sleeping.Limits(seconds, tokens)
-        return sleeping.night(
-            self._writer(limits.flushing()),
+        limits = consolidation_run.RunLimits(seconds, tokens)
+        return consolidation_run.run(
+            self._flushed_writer(limits.flush_seconds()),
             self._clock(),
-            self.cue,
-            comparer=self._comparer,
-            guest=as_guest(llm),
+            self.build_query,
+            update_scorer=self._update_scorer,
+            llm_client=as_llm_client(llm),
             limits=limits,
             dry_run=check_flag("dry_run", dry_run),
             progress=check_progress(progress),
         )
 
-    def undo(self, batch: str | None = None) -> Batch:
+    def undo(self, batch: str | None = None) -> UndoBatch:
         """Take back the latest run of consolidation, or the one of an id if that is the latest; every row it wrote."""
-        known, batch = self.batches(), check_optional_name("batch", batch)
+        known, batch = self.maintenance.batches(), check_optional_name("batch", batch)
         if not known:
             raise InvalidInput(f"scope {self.scope!r} has no run of consolidation to undo")
         wanted = known[-1].id if batch is None else batch
-        self._writer().commit(lambda _graph: Change(undo=wanted))
+        self._flushed_writer().commit(lambda _graph: WriteBatch(undoes=wanted))
         return known[-1]
-
-    def batches(self) -> list[Batch]:
-        """The runs of consolidation that can be undone, oldest first."""
-        return self._store.batches(self.scope)
-
-    def changes(self, *, limit: int = 50) -> list[Succession]:
-        """The changes of facts and the contradictions that consolidation found, those of the latest memories first."""
-        graph = self.graph()
-        return standing.found(graph, self._pen.reader(graph), check_count("limit", limit))
-
-    def reject(self, old: NodeId, new: NodeId) -> Batch:
-        """Say that one memory neither replaces nor contradicts an older one after all; ``undo`` takes it back.
-
-        Raises ``InvalidInput`` where no consolidation has found so.
-        """
-
-        old, new = check_id(old, "old"), check_id(new, "new")
-
-        def change(graph: Graph) -> Change:
-            edges = standing.rejected(graph, encode.rows_of(graph, old), encode.rows_of(graph, new))
-            if not edges:
-                raise InvalidInput(f"nothing was found between {old!r} and {new!r}; changes() lists what was")
-            return Change(edges=edges, batch=Batch(f"reject:{graph.revision + 1}", now, {"rejected": len(edges)}))
-
-        now = self._clock()
-        return self._written(change)
-
-    def merge(self, name: str, other: str) -> Batch:
-        """Say that two names mean the same, as consolidation does by itself where it is shown; ``undo`` takes it back.
-
-        Raises ``InvalidInput`` for a name that no memory mentions.
-        """
-        return self._same(name, other, weight=1.0)
-
-    def unmerge(self, name: str, other: str) -> Batch:
-        """Say that two names do not mean the same, whatever showed so; ``undo`` takes it back."""
-        return self._same(name, other, weight=0.0)
-
-    def _same(self, name: str, other: str, *, weight: float) -> Batch:
-        name, other = check_string("name", name), check_string("other", other)
-        now, ids = self._clock(), [entity_id(one) for one in (name, other)]
-
-        def change(graph: Graph) -> Change:
-            if missing := [one for one, id_ in zip((name, other), ids, strict=True) if graph.row(id_) is None]:
-                raise InvalidInput(f"no memory mentions {show(missing[0])}; give names as memories have them")
-            if ids[0] == ids[1]:
-                raise InvalidInput(f"{name!r} and {other!r} are one name already")
-            batch = Batch(f"merge:{graph.revision + 1}", now, {"alias": 1})
-            return Change(edges=(Edge(ids[0], ids[1], Link.ALIAS, weight),), batch=batch)
-
-        return self._written(change)
-
-    def _written(self, change: Callable[[Graph], Change]) -> Batch:
-        written = self._writer().commit(change).batch
-        assert written is not None  # noqa: S101  # a change of an edge is never empty
-        return written
 
     def insights(self, question: str | None = None, *, limit: int = 20) -> list[Insight]:
         """What consolidation found that memories say together, newest first, or those nearest to a question.
@@ -558,61 +532,56 @@ class Memory:
         """
         graph, limit = self.graph(), check_count("limit", limit)
         if question is None:
-            told = telling.listed(graph)[:limit]
+            told = insight_index.newest_insights(graph)[:limit]
         else:
-            vector = self.cue(question).vector
-            told = () if vector is None else tuple(one for one, _ in telling.nearest(graph, vector, limit))
-        return telling.read(told, self._pen.reader(graph))
+            vector = self.build_query(question).vector
+            told = (
+                () if vector is None else tuple(one for one, _ in insight_index.nearest_insights(graph, vector, limit))
+            )
+        return insight_index.load_insights(told, self._scope_writer.reader(graph))
 
-    def faded(self, *, limit: int = 50) -> list[Node]:
-        """The memories that sank: of little importance by use and age, untouched for months; weakest first.
+    def answer(
+        self,
+        question: str,
+        llm: LLM | LLMClient | None = None,
+        *,
+        budget: int = DEFAULT_BUDGET,
+        limit: int = 10,
+        where: Filter = MATCH_ALL,
+        as_of: When | None = None,
+        known_at: When | None = None,
+        retroactive: bool = False,
+        strategy: str | Strategy | None = None,
+        log_access: bool = True,
+    ) -> Answer:
+        """Answer a question from what is recalled for it, citing memories.
 
-        They are as easily recalled as ever. ``archive`` puts them behind all others, ``protect`` keeps them from this.
-        """
-        graph, limit = self.graph(), check_count("limit", limit)
-        rows = fading.faded(graph, fading.Fading(), self._clock().timestamp())
-        return self._pen.reader(graph)(rows[:limit])
-
-    def protect(self, ids: NodeId | Iterable[NodeId], *, on: bool = True) -> None:
-        """Keep memories from fading, or no longer so. Raises ``InvalidInput`` for an id that is not there."""
-        self._mark(ids, Touch.PROTECTED if check_flag("on", on) else Touch.RELEASED)
-
-    def archive(self, ids: NodeId | Iterable[NodeId], *, on: bool = True) -> None:
-        """Put memories behind all others, or back among them; they still come back where nothing else does.
-
-        Raises ``InvalidInput`` for an id that is not there.
-        """
-        self._mark(ids, Touch.ARCHIVED if check_flag("on", on) else Touch.RETURNED)
-
-    def _mark(self, ids: NodeId | Iterable[NodeId], touch: Touch) -> None:
-        wanted, now = check_ids(ids), self._clock()
-
-        def marks(graph: Graph) -> Change:
-            rows = {id_: encode.rows_of(graph, id_) for id_ in wanted}
-            if missing := [id_ for id_, found in rows.items() if not found]:
-                raise InvalidInput(f"there is no memory {show(missing[0])}; nothing was marked")
-            return Change(accesses=tuple(Access(row, now, touch) for found in rows.values() for row in found))
-
-        self._writer().commit(marks)
-
-    def answer(self, question: str, llm: LLM | Guest | None = None, *, budget: int = BUDGET, **asked: Any) -> Answer:
-        """Answer a question from what is recalled for it, citing memories; the other keywords are those of ``recall``.
-
+        ``budget`` bounds the tokens of the memories in the prompt; the keywords after it are those of :meth:`recall`.
         Without evidence the language model is not asked; without a model the best memory is quoted.
         """
-        guest, budget = as_guest(llm), check_count("budget", budget)
-        return answer(self.recall(question, **asked), guest, budget=budget)
+        client, budget = as_llm_client(llm), check_count("budget", budget)
+        recollection = self.recall(
+            question,
+            limit=limit,
+            where=where,
+            as_of=as_of,
+            known_at=known_at,
+            retroactive=retroactive,
+            strategy=strategy,
+            log_access=log_access,
+        )
+        return answer(recollection, client, budget=budget)
 
     # ---- carry elsewhere
 
-    def export(self, out: TextIO, *, vectors: bool = False) -> Count:
+    def export(self, out: TextIO, *, vectors: bool = False) -> TransferResult:
         """Write the scope to a text file as JSON Lines, with the vectors if asked; nothing is left out."""
         from .interchange import jsonl  # noqa: PLC0415
 
         check_text_file("out", out)
         vectors = check_flag("vectors", vectors)
-        self._writer().graph()
-        return jsonl.write(self._store, self.scope, out, now=self._clock(), vectors=vectors)
+        self._flushed_writer().graph()
+        return jsonl.export_scope(self._store, self.scope, out, now=self._clock(), vectors=vectors)
 
     def backup(self, path: str | Path, *, overwrite: bool = False, progress: Progress | None = None) -> Backup:
         """Copy the whole file, every scope of it, to another while both stay in use; the copy is a memory like this.
@@ -626,10 +595,12 @@ class Memory:
         progress = check_progress(progress)
         if not isinstance(self._store, BackupStore):
             raise StoreError(f"a {type(self._store).__name__} makes no backups; export its scopes instead")
-        self._writer()
+        self._flushed_writer()
         return self._store.backup(str(target), overwrite=overwrite, progress=progress)
 
-    def import_(self, lines: Iterable[str], *, restore: bool = False, progress: Progress | None = None) -> Count:
+    def import_(
+        self, lines: Iterable[str], *, restore: bool = False, progress: Progress | None = None
+    ) -> TransferResult:
         """Read an export into the scope; every line is checked before the first is written, and twice is harmless.
 
         It is committed in portions of about 512 nodes, each with the links, vectors and ends that belong to it. Stopped
@@ -642,13 +613,13 @@ class Memory:
         from .interchange import jsonl  # noqa: PLC0415
 
         lines, restore, progress = check_lines(lines), check_flag("restore", restore), check_progress(progress)
-        self._writer()
-        return jsonl.read(lines, self._store, self.scope, self._embedder, restore=restore, progress=progress)
+        self._flushed_writer()
+        return jsonl.import_scope(lines, self._store, self.scope, self._embedder, restore=restore, progress=progress)
 
     # ---- the graph
 
     @property
-    def read_only(self) -> bool:
+    def is_read_only(self) -> bool:
         """Whether the store takes no writes."""
         return bool(getattr(self._store, "read_only", False))
 
@@ -658,9 +629,9 @@ class Memory:
         What recalls of this memory left is in it, even if it is not logged yet. Raises ``EmbedderMismatch`` if the
         scope's vectors come from another model than this memory's.
         """
-        return self._log.graph()
+        return self._access_log.graph()
 
-    def _writer(self, patience: float = LOG_FIRST) -> Pen:
+    def _flushed_writer(self, max_wait: float = LOG_FLUSH_SECONDS) -> ScopeWriter:
         """The pen, for what is to be written after what recalls before it left, as far as that is logged by then."""
-        self._log.flush(min(patience, LOG_FIRST))
-        return self._pen
+        self._access_log.flush(min(max_wait, LOG_FLUSH_SECONDS))
+        return self._scope_writer

@@ -1,16 +1,16 @@
-"""The memory graph as plain frozen data: what passes between the rooms. No behaviour beyond small derived values."""
+"""The data types of the memory graph: frozen dataclasses with no behavior beyond small derived values."""
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
-from datetime import datetime
+from datetime import date, datetime
 from enum import StrEnum
 from typing import Any, overload
 
 import numpy as np
 from numpy.typing import NDArray
 
+from .recollection_tables import html_table, text_table
 from .reprs import ShortRepr, call_repr
-from .tables import html_table, text_table
 
 NodeId = str
 Scalar = str | int | float | bool | None
@@ -20,11 +20,11 @@ Vector = NDArray[np.float32]
 Vectors = NDArray[np.float32]
 """Several embeddings, shape ``(texts, dim)``, unit rows."""
 Scores = NDArray[np.float32]
-"""One number for each row of a graph; 0 means not active. The whole interface between stages."""
+"""One number for each row of a graph; 0 means not active. Stages exchange nothing else."""
 Rows = NDArray[np.intp]
 """Row numbers of a graph."""
 Mask = NDArray[np.bool_]
-"""One yes or no for each row of a graph."""
+"""One boolean for each row of a graph."""
 
 
 class Kind(StrEnum):
@@ -53,38 +53,50 @@ class Link(StrEnum):
     ALIAS = "alias"
 
 
-START = "start"
-"""The share of a score that a memory has before anything speaks for or against it: part of the sum, no reason."""
-MENTIONING = frozenset({Link.MENTIONS, Link.ABOUT})
-"""The links by which an entity is there at all: one that is left without them goes with the last."""
-TELLING = {Kind.INSIGHT: Link.DERIVED_FROM, Kind.QUESTION: Link.ANSWERED_BY, Kind.CLAIM: Link.CLAIMED_IN}
-"""The kinds that tell of memories, and by which link: such a node goes with the first memory that it tells of."""
-UNREAD = frozenset(Kind) - {Kind.EPISODE}
-"""The kinds whose words are not read: no question finds them by their words, and they change the rank of none."""
-UNEMBEDDED = frozenset({Kind.ENTITY, Kind.CLAIM})
+When = str | date | datetime
+"""A time as callers give it: an ISO 8601 text, a date or a datetime; without a zone it is UTC."""
+PRIOR = "prior"
+"""The feature for the score that a memory has before any evidence: part of the sum, but no reason."""
+MENTION_LINKS = frozenset({Link.MENTIONS, Link.ABOUT})
+"""The links that keep an entity in the graph: it is deleted with the last of them."""
+SOURCE_LINKS = {Kind.INSIGHT: Link.DERIVED_FROM, Kind.QUESTION: Link.ANSWERED_BY, Kind.CLAIM: Link.CLAIMED_IN}
+"""The kinds derived from memories, and the link to their sources: such a node is deleted with its first source."""
+UNINDEXED_KINDS = frozenset(Kind) - {Kind.EPISODE}
+"""The kinds whose terms are not indexed: no query matches their text, and they do not change document frequencies."""
+UNEMBEDDED_KINDS = frozenset({Kind.ENTITY, Kind.CLAIM})
 """The kinds that have no vector of their own."""
 
 
-class Touch(StrEnum):
-    """Why a node was accessed, or how it was marked: see :data:`MARKING`. New ones come last."""
+class AccessKind(StrEnum):
+    """Why a node was accessed."""
 
     ENCODED = "encoded"
     STIMULATED = "stimulated"
     RECALLED = "recalled"
     USED = "used"
-    PROTECTED = "protected"
-    RELEASED = "released"
+
+
+class Mark(StrEnum):
+    """How a node was marked. A mark is not an access; the latest of each pair decides."""
+
+    PINNED = "pinned"
+    UNPINNED = "unpinned"
     ARCHIVED = "archived"
-    RETURNED = "returned"
+    UNARCHIVED = "unarchived"
 
 
-MARKING = frozenset({Touch.PROTECTED, Touch.RELEASED, Touch.ARCHIVED, Touch.RETURNED})
-"""What marks a node without being an access of it; the latest of each pair decides: protected or released, archived or
-returned."""
+ACCESS_KINDS: tuple[AccessKind | Mark, ...] = (*AccessKind, *Mark)
+"""Every kind of access log entry. Its position is its code in files and graphs: new ones come last."""
+ACCESS_KIND_CODES = {kind: code for code, kind in enumerate(ACCESS_KINDS)}
+
+
+def parse_access_kind(name: str) -> AccessKind | Mark:
+    """Return the access kind or mark of that name; raises ``ValueError`` for an unknown name."""
+    return Mark(name) if name in list(Mark) else AccessKind(name)
 
 
 class Evidence(StrEnum):
-    """How well a recollection answers its cue."""
+    """The answerability band: how well a recollection answers its query."""
 
     STRONG = "strong"
     WEAK = "weak"
@@ -93,7 +105,7 @@ class Evidence(StrEnum):
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Interval(ShortRepr):
-    """A half-open stretch of time, ``start <= t < end``."""
+    """A half-open time interval, ``start <= t < end``."""
 
     start: datetime
     end: datetime
@@ -101,24 +113,24 @@ class Interval(ShortRepr):
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Episode(ShortRepr):
-    """What somebody wants remembered, before it is a memory.
+    """An episode to remember, as the caller gives it.
 
-    ``id`` is the caller's own name for it; without one the id follows from the content. ``happened_at`` takes an ISO
-    8601 string, a date or a datetime; without a zone it is read as UTC, and without any it is the time of recording.
-    ``supersedes`` names the memory that this one replaces from ``happened_at`` on; whoever said it, it ends.
-    The fields are checked when it is remembered.
+    ``id`` is the caller's own id; by default the id follows from the content. ``happened_at`` takes an ISO 8601
+    string, a date or a datetime; without a time zone it is UTC, and None means the time of recording.
+    ``supersedes`` is the id of the memory that this one replaces from ``happened_at`` on, whoever said it.
+    The fields are checked when the episode is remembered.
 
-    ``trust``, 0 to 1, bounds who may end whom: a memory never ends one of higher trust, neither by ``supersedes`` nor
-    as found by consolidation. It has no part in ranking yet. ``speaker`` bounds it too: in consolidation nobody else
-    ends what a speaker said of themselves, and an unknown speaker (None) ends only what an unknown one said. Speakers
-    are told apart to the letter: "ana" is not "Ana".
+    ``trust``, 0 to 1, limits supersession: a memory never supersedes one of higher trust, neither by ``supersedes``
+    nor through consolidation. It does not affect ranking yet. ``speaker`` limits it too: consolidation lets nobody else
+    supersede what a speaker said of themselves, and an unknown speaker (None) supersedes only what an unknown speaker
+    said. Speakers are compared exactly: "ana" is not "Ana".
     """
 
     text: str
     id: NodeId | None = None
     speaker: str | None = None
     session: str | None = None
-    happened_at: object = None
+    happened_at: When | None = None
     title: str | None = None
     source: str | None = None
     metadata: Metadata = field(default_factory=dict)
@@ -130,11 +142,11 @@ class Episode(ShortRepr):
 class Node(ShortRepr):
     """One node of the memory graph.
 
-    ``happened_at`` is event time, ``recorded_at`` the time of writing, ``valid_from`` and ``valid_to`` bound the time
-    for which the text holds (``None``: open). ``seq`` counts insertions and accesses of a scope; the store gives it
-    out, 0 means not yet stored. A long text is stored as several nodes that share a ``document`` and count
-    ``position`` up; joined in that order they are the text again. Such a piece begins at the character ``start`` of
-    the text, and stands there under ``heading``: "Guide > Timers", None where it stands under none.
+    ``happened_at`` is event time, ``recorded_at`` recording time; ``valid_from`` and ``valid_to`` bound the time in
+    which the text is valid (``None``: open). ``seq`` counts insertions and accesses of a scope; the store assigns it,
+    0 means not yet stored. A long text is stored as several chunks: nodes that share a ``document`` and count
+    ``position`` up; joined in that order they are the text again. A chunk begins at character ``start`` of the text,
+    under the heading path ``heading``: "Guide > Timers", or None.
     """
 
     id: NodeId
@@ -169,74 +181,75 @@ class Node(ShortRepr):
 
 
 @dataclass(frozen=True, slots=True, repr=False)
-class Reading(ShortRepr):
-    """What the analysis of language made of one text: all that recall needs to know of its words.
+class TextAnalysis(ShortRepr):
+    """The analysis of one text: all that recall needs to know of its terms.
 
-    ``words`` are the distinct word hashes in ascending order, ``counts`` how often each occurs; both have one length.
-    ``told`` are the stretches of time the text speaks of, relative dates resolved against the time it was said.
+    ``term_hashes`` are the distinct term hashes in ascending order, ``term_counts`` how often each occurs; both have
+    the same length. ``time_mentions`` are the time intervals that the text mentions, with relative dates resolved
+    against the time it was said.
     """
 
-    words: NDArray[np.uint32]
-    counts: NDArray[np.uint8]
-    question: bool = False
-    told: tuple[Interval, ...] = ()
+    term_hashes: NDArray[np.uint32]
+    term_counts: NDArray[np.uint8]
+    is_question: bool = False
+    time_mentions: tuple[Interval, ...] = ()
 
     @property
     def length(self) -> int:
-        """The number of words, repetitions included."""
-        return int(self.counts.sum())
+        """The number of terms, repetitions included."""
+        return int(self.term_counts.sum())
 
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Edge(ShortRepr):
-    """A directed, typed, weighted connection; ``evidence`` names the episode that says so, if it is not ``src``.
+    """A directed, typed, weighted edge; ``provenance`` is the episode that supports it, if that is not ``src``.
 
-    It goes with that episode, as it goes with either end.
+    The edge is deleted with that episode, and with either end.
     """
 
     src: NodeId
     dst: NodeId
     link: Link
     weight: float = 1.0
-    evidence: NodeId | None = None
+    provenance: NodeId | None = None
 
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Access(ShortRepr):
-    """One touch of one node: SynapticRAG's spike, EISA's chronology and Cognitive Weave's use, in one log.
+    """One entry of the access log: SynapticRAG's spike, EISA's chronology and Cognitive Weave's use, in one log.
 
-    That an episode was encoded when it was stored goes without saying: a graph logs it by the node's own ``seq``.
-    ``nth`` counts the accesses of one kind to one node, those that have expired included; like ``seq`` it is given out
-    by the store, 0 means not yet stored.
+    The ``ENCODED`` access of storing an episode is implicit: a graph logs it under the node's own ``seq``.
+    ``nth`` counts the accesses of one kind to one node, expired ones included; like ``seq`` the store assigns it,
+    0 means not yet stored.
     """
 
     node: NodeId
     at: datetime
-    touch: Touch
+    kind: AccessKind | Mark
     strength: float = 1.0
     seq: int = 0
     nth: int = 0
 
     def to_dict(self) -> dict[str, Any]:
         """The access as JSON values; of which node is left out."""
-        return {"at": self.at.isoformat(), "touch": self.touch.value, "strength": self.strength}
+        return {"at": self.at.isoformat(), "kind": self.kind.value, "strength": self.strength}
 
 
 @dataclass(frozen=True, slots=True, repr=False)
-class Expiry(ShortRepr):
-    """What of the access log is left: of the accesses up to ``seq`` each node has the last ``kept`` of each kind."""
+class LogRetention(ShortRepr):
+    """What is left of the access log: up to ``through_seq``, each node keeps the last ``keep_last`` of each kind."""
 
-    seq: int = 0
-    kept: int = 0
+    through_seq: int = 0
+    keep_last: int = 0
 
 
-NOTHING_EXPIRED = Expiry()
-"""The expiry of a log that is whole."""
+FULL_LOG = LogRetention()
+"""The retention of a log from which nothing has expired."""
 
 
 @dataclass(frozen=True, slots=True, repr=False)
-class Superseded(ShortRepr):
-    """From ``valid_to`` on the node no longer holds; known since ``recorded_at``. What holds instead is an edge."""
+class ValidityEnd(ShortRepr):
+    """From ``valid_to`` on the node is no longer valid; known since ``recorded_at``. An edge names its successor."""
 
     node: NodeId
     valid_to: datetime
@@ -244,10 +257,10 @@ class Superseded(ShortRepr):
 
 
 @dataclass(frozen=True, slots=True, repr=False)
-class Forgotten(ShortRepr):
-    """A memory that was erased on purpose, and the digest of its content by which its return is recognised.
+class Tombstone(ShortRepr):
+    """The record of a forgotten memory: its id, and a digest of its content that recognizes it if it comes back.
 
-    Id and digest are all that stays. Neither tells the text, though a guess of the exact text can be confirmed.
+    Nothing else is kept. Neither reveals the text, though a guess of the exact text can be confirmed.
     """
 
     node: NodeId
@@ -255,69 +268,69 @@ class Forgotten(ShortRepr):
 
 
 @dataclass(frozen=True, slots=True, repr=False)
-class Batch(ShortRepr):
-    """One run of consolidation: when it was, and how much of what it wrote, by name. It can be undone by its id."""
+class UndoBatch(ShortRepr):
+    """A write batch that can be undone by its id: when it was written, and how many items of each name it wrote."""
 
     id: str
     at: datetime
-    wrote: Mapping[str, int] = field(default_factory=dict)
+    counts: Mapping[str, int] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True, repr=False)
-class Change(ShortRepr):
-    """The only thing a store can be asked to write: all of it or nothing.
+class WriteBatch(ShortRepr):
+    """The unit of writing to a store, atomic: all of it is written or nothing.
 
-    Forgetting a node takes along the entities that nothing else mentions, the insights derived from it, and the
-    questions that it came back for; they need not be named. Applied in the order ``forgotten``, ``nodes``, ``vectors``,
-    ``edges``, ``superseded``, ``accesses``.
-    ``embedder`` names the model that made ``vectors``; ``adopt`` makes it the scope's own, once every episode has its
-    vector. ``marks`` say how far a sleeper has come, by its name: the highest ``seq`` it has worked on. ``batch`` names
-    the run that the change belongs to; ``undo`` is the id of the latest one, of which every row goes again, and the
-    marks are what they were before it.
-    ``whole_log`` says that the scope's access log is to stay whole from here on; where it is not, a store may let old
-    accesses expire, and says by ``expiry`` which.
-    ``revision`` is 0 until the change is committed; a store's answer carries the revision reached and every ``seq``.
+    Forgetting a node also deletes the entities that nothing else mentions, the insights derived from it, and the
+    questions that it answered; they need not be named. Applied in the order ``tombstones``, ``nodes``, ``vectors``,
+    ``edges``, ``validity_ends``, ``accesses``.
+    ``embedder`` names the model that made ``vectors``; ``switch_embedder`` makes it the scope's own, once every episode
+    has its vector. ``cursors`` say how far each incremental process has come, by its name: the highest ``seq`` it has
+    processed. ``undo_batch`` names the undo batch that the rows belong to; ``undoes`` is the id of the latest undo
+    batch, whose rows are all deleted and whose cursors are set back.
+    ``needs_full_log`` keeps the scope's access log complete from here on; otherwise a store may let old accesses
+    expire, and ``retention`` says which are left.
+    ``revision`` is 0 until the batch is committed; the store returns it with the new revision and every ``seq``.
     """
 
     nodes: tuple[Node, ...] = ()
-    readings: Mapping[NodeId, Reading] = field(default_factory=dict)
+    analyses: Mapping[NodeId, TextAnalysis] = field(default_factory=dict)
     vectors: Mapping[NodeId, Vector] = field(default_factory=dict)
     edges: tuple[Edge, ...] = ()
-    superseded: tuple[Superseded, ...] = ()
+    validity_ends: tuple[ValidityEnd, ...] = ()
     accesses: tuple[Access, ...] = ()
-    forgotten: tuple[Forgotten, ...] = ()
-    marks: Mapping[str, int] = field(default_factory=dict)
-    batch: Batch | None = None
-    undo: str | None = None
+    tombstones: tuple[Tombstone, ...] = ()
+    cursors: Mapping[str, int] = field(default_factory=dict)
+    undo_batch: UndoBatch | None = None
+    undoes: str | None = None
     embedder: str | None = None
-    adopt: bool = False
-    whole_log: bool = False
-    expiry: Expiry = NOTHING_EXPIRED
+    switch_embedder: bool = False
+    needs_full_log: bool = False
+    retention: LogRetention = FULL_LOG
     revision: int = 0
 
 
 @dataclass(frozen=True, slots=True, repr=False)
-class Count(ShortRepr):
-    """What was written out or in.
+class TransferResult(ShortRepr):
+    """What an export or import wrote.
 
-    ``known`` nodes stood there already, ``refused`` ones were forgotten there on purpose; ``notices`` is what else
-    somebody should know.
+    ``existing`` nodes were there already, ``blocked`` ones have a tombstone there; ``notices`` are messages for the
+    user.
     """
 
     nodes: int = 0
     edges: int = 0
-    superseded: int = 0
+    validity_ends: int = 0
     accesses: int = 0
-    forgotten: int = 0
+    tombstones: int = 0
     vectors: int = 0
-    known: int = 0
-    refused: int = 0
+    existing: int = 0
+    blocked: int = 0
     notices: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Backup(ShortRepr):
-    """A verified copy of a store: where it is, the episodes of all its scopes, its bytes, and their SHA-256 in hex."""
+    """A verified copy of a store: its path, the episodes of all scopes, its size in bytes and its SHA-256 in hex."""
 
     path: str
     episodes: int
@@ -331,7 +344,7 @@ class Backup(ShortRepr):
 
 @dataclass(frozen=True, slots=True, repr=False)
 class ScopeInfo(ShortRepr):
-    """A scope as its store knows it."""
+    """A scope as stored: its name, revision, number of episodes and embedding model."""
 
     name: str
     revision: int
@@ -341,51 +354,52 @@ class ScopeInfo(ShortRepr):
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Mention(ShortRepr):
-    """A name found in a text; ``about`` says that the text is about it rather than merely naming it."""
+    """A name found in a text; ``is_about`` says that the text is about it rather than merely naming it."""
 
     name: str
-    about: bool = False
+    is_about: bool = False
 
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Filter(ShortRepr):
-    """What may come back at all; an empty field lets everything through.
+    """Which memories are eligible; an empty field allows all.
 
-    Several names ask for any of them. ``after`` and ``before`` bound event time, half-open, and take what
-    ``happened_at`` takes. Every pair of ``metadata`` must be there. The fields are checked when it is used.
+    Several names match any of them. ``after`` and ``before`` bound event time, half-open, and take what
+    ``happened_at`` takes. Every pair of ``metadata`` must match. The fields are checked when the filter is used.
     """
 
     speakers: str | tuple[str, ...] = ()
     sessions: str | tuple[str, ...] = ()
     sources: str | tuple[str, ...] = ()
     metadata: Metadata = field(default_factory=dict)
-    after: object = None
-    before: object = None
+    after: When | None = None
+    before: When | None = None
 
 
 @dataclass(frozen=True, slots=True, repr=False)
-class Cue(ShortRepr):
-    """A question with all that the outside had to say of it; the strategies add nothing from outside.
+class Query(ShortRepr):
+    """A question with its analysis and options: all that a strategy gets besides the graph.
 
-    ``vector`` is ``None`` where no embedder is at hand. ``meaning`` in 0..1 says how far the embedder reads the cue's
-    language, ``floor`` at which cosine it finds two texts unrelated. ``words`` are the hashes of the content words, in
-    order. ``topic`` is the vector of what it asks about, without how it asks and of whom; ``terms`` has the vector of
-    each of ``words`` that the topic holds, zeros for the others, shape ``(len(words), dim)``; both may be ``None``.
-    ``entities`` are the ids of the names in the cue. ``when`` are the stretches of time it asks about. ``as_of``
-    is in event time, ``known_at`` in recording time; with ``retroactive``, what was told after ``as_of`` speaks too, as
-    far as it claims to hold by then. ``where`` says what may come back at all.
+    ``vector`` is ``None`` without an embedder. ``embedder_coverage`` in 0..1 says how much of the query's language the
+    embedder reads, ``similarity_floor`` at which cosine it finds two texts unrelated. ``term_hashes`` are the hashes of
+    the content words, in order. ``topic_vector`` is the vector of the topic, without the question's form and addressee;
+    ``term_vectors`` has the vector of each term that the topic holds, zeros for the others, shape
+    ``(len(term_hashes), dim)``; both may be ``None``. ``entity_ids`` are the ids of the entities that the query names.
+    ``time_ranges`` are the time intervals it asks about. ``as_of`` is in event time, ``known_at`` in recording time;
+    with ``retroactive``, what was said after ``as_of`` counts too, as far as it claims to be valid by then. ``where``
+    says which memories are eligible.
     """
 
     text: str
     now: datetime
     vector: Vector | None = None
-    meaning: float = 1.0
-    floor: float = 0.0
-    words: NDArray[np.uint32] = field(default_factory=lambda: np.zeros(0, np.uint32))
-    topic: Vector | None = None
-    terms: Vectors | None = None
-    entities: tuple[NodeId, ...] = ()
-    when: tuple[Interval, ...] = ()
+    embedder_coverage: float = 1.0
+    similarity_floor: float = 0.0
+    term_hashes: NDArray[np.uint32] = field(default_factory=lambda: np.zeros(0, np.uint32))
+    topic_vector: Vector | None = None
+    term_vectors: Vectors | None = None
+    entity_ids: tuple[NodeId, ...] = ()
+    time_ranges: tuple[Interval, ...] = ()
     as_of: datetime | None = None
     known_at: datetime | None = None
     retroactive: bool = False
@@ -393,60 +407,62 @@ class Cue(ShortRepr):
 
 
 @dataclass(frozen=True, slots=True, repr=False)
-class Share(ShortRepr):
-    """One stage's part of a score: ``value`` is what it added, ``path`` the nodes it came by."""
+class Contribution(ShortRepr):
+    """One feature's part of a score: ``value`` is what it added, ``path`` the nodes it spread along."""
 
-    stage: str
+    feature: str
     value: float
     path: tuple[NodeId, ...] = ()
 
     def to_dict(self) -> dict[str, Any]:
-        """The share as JSON values."""
-        return {"stage": self.stage, "value": self.value, "path": list(self.path)}
+        """The contribution as JSON values."""
+        return {"feature": self.feature, "value": self.value, "path": list(self.path)}
 
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Why(ShortRepr):
-    """Why a memory came back. The shares' values add up to the hit's score."""
+    """Why a memory came back. The contributions' values add up to the hit's score."""
 
-    shares: tuple[Share, ...]
+    contributions: tuple[Contribution, ...]
 
     @property
     def path(self) -> tuple[NodeId, ...]:
-        """The longest way by which the memory was reached, or nothing if the cue touched it directly."""
-        return max((share.path for share in self.shares), key=len, default=())
+        """The longest path on which the memory was reached; empty if the query matched it directly."""
+        return max((contribution.path for contribution in self.contributions), key=len, default=())
 
     @property
-    def ranked(self) -> tuple[Share, ...]:
-        """The shares, strongest first; what a memory starts with comes last."""
-        return tuple(sorted(self.shares, key=lambda share: (share.stage == START, -abs(share.value))))
+    def ranked_contributions(self) -> tuple[Contribution, ...]:
+        """The contributions, strongest first; the prior comes last."""
+        return tuple(sorted(self.contributions, key=lambda part: (part.feature == PRIOR, -abs(part.value))))
 
     def __str__(self) -> str:
-        return ", ".join(f"{share.stage} {share.value:+.2f}" for share in self.ranked if abs(share.value) >= 0.005)
+        return ", ".join(
+            f"{part.feature} {part.value:+.2f}" for part in self.ranked_contributions if abs(part.value) >= 0.005
+        )
 
     def __repr__(self) -> str:
         return call_repr("Why", str(self))
 
 
 @dataclass(frozen=True, slots=True, repr=False)
-class Standing(ShortRepr):
-    """How a memory stands at the time asked about, by what other memories claim.
+class Validity(ShortRepr):
+    """Whether a memory is valid at the time asked about, given what other memories claim.
 
-    ``until`` is when it ceases to hold, by what replaced it or by its own words; ``replaced_by`` are the memories that
-    hold instead, ``contradicted_by`` those that say otherwise without replacing it.
+    ``valid_to`` is when it ceases to be valid, by its successor or by its own words; ``superseded_by`` are its
+    successors, ``contradicted_by`` the memories that contradict it without superseding it.
     """
 
-    holds: bool
-    until: datetime | None = None
-    replaced_by: tuple[NodeId, ...] = ()
+    is_valid: bool
+    valid_to: datetime | None = None
+    superseded_by: tuple[NodeId, ...] = ()
     contradicted_by: tuple[NodeId, ...] = ()
 
     def to_dict(self) -> dict[str, Any]:
-        """The standing as JSON values."""
+        """The validity as JSON values."""
         return {
-            "holds": self.holds,
-            "until": _iso(self.until),
-            "replaced_by": list(self.replaced_by),
+            "is_valid": self.is_valid,
+            "valid_to": _iso(self.valid_to),
+            "superseded_by": list(self.superseded_by),
             "contradicted_by": list(self.contradicted_by),
         }
 
@@ -455,22 +471,22 @@ class Standing(ShortRepr):
 class Hit(ShortRepr):
     """One memory that came back, how strongly, and why.
 
-    ``standing`` says whether it still holds, None where nothing bounds, replaces or contradicts it. ``find_reason``
-    finds the text of ``reason``.
+    ``validity`` says whether it is still valid, None where nothing bounds, supersedes or contradicts it.
+    ``find_reason`` computes the text of ``reason``.
     """
 
     node: Node
     score: float
     why: Why
-    standing: Standing | None = None
+    validity: Validity | None = None
     find_reason: Callable[[], str] = field(default=str, repr=False, compare=False)
 
     @property
     def reason(self) -> str:
-        """What sets it apart from the memories ranked after it, in words: at most two clauses, parted by a semicolon.
+        """What distinguishes it from the memories ranked after it: at most two clauses, separated by a semicolon.
 
-        Empty where no reasons were asked for, where it is alone, and where nothing tells it from the others. It is
-        found when it is first read. Where the memory was closed before that, it names others without quoting them.
+        Empty where no reasons were asked for, where it is the only hit, and where nothing distinguishes it. It is
+        computed when it is first read. If the ``Memory`` was closed before that, it names others without quoting them.
         """
         return self.find_reason()
 
@@ -485,34 +501,34 @@ class Hit(ShortRepr):
         return self.node.text
 
     def to_dict(self) -> dict[str, Any]:
-        """The hit as JSON values: its score, its node's fields, how it stands, its reason and its shares."""
+        """The hit as JSON values: its score, its node's fields, its validity, its reason and its contributions."""
         return {
             "score": self.score,
             **self.node.to_dict(),
-            "standing": None if self.standing is None else self.standing.to_dict(),
+            "validity": None if self.validity is None else self.validity.to_dict(),
             "reason": self.reason,
-            "why": [share.to_dict() for share in self.why.shares],
+            "why": [share.to_dict() for share in self.why.contributions],
         }
 
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Cost(ShortRepr):
-    """What a recall cost: milliseconds in all and by step, and the tokens of the texts returned (estimated)."""
+    """What a recall cost: milliseconds in total and by step, and the estimated tokens of the returned texts."""
 
     milliseconds: float
-    steps: Mapping[str, float]
+    step_milliseconds: Mapping[str, float]
     tokens: int
 
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Recollection(ShortRepr):
-    """What a cue brought back, best first. ``confidence`` in 0..1 is the value behind the ``evidence`` band.
+    """The result of a query, best hit first. ``evidence`` is the answerability band of ``confidence``, in 0..1.
 
-    Its length is that of its hits, an index gives a hit and a slice a tuple of hits. ``print`` shows it as a table, and
-    so does a notebook.
+    Its length is the number of hits; an index returns a hit, a slice a tuple of hits. ``print`` and notebooks show it
+    as a table.
     """
 
-    cue: Cue
+    query: Query
     strategy: str
     evidence: Evidence
     confidence: float
@@ -526,13 +542,13 @@ class Recollection(ShortRepr):
         return iter(self.hits)
 
     @overload
-    def __getitem__(self, place: int) -> Hit: ...
+    def __getitem__(self, index: int) -> Hit: ...
 
     @overload
-    def __getitem__(self, place: slice) -> tuple[Hit, ...]: ...
+    def __getitem__(self, index: slice) -> tuple[Hit, ...]: ...
 
-    def __getitem__(self, place: int | slice) -> Hit | tuple[Hit, ...]:
-        return self.hits[place]
+    def __getitem__(self, index: int | slice) -> Hit | tuple[Hit, ...]:
+        return self.hits[index]
 
     def __str__(self) -> str:
         return text_table(self.to_dict())
@@ -543,7 +559,7 @@ class Recollection(ShortRepr):
     def to_dict(self) -> dict[str, Any]:
         """The recollection as JSON values, the hits with their ranks."""
         return {
-            "question": self.cue.text,
+            "question": self.query.text,
             "strategy": self.strategy,
             "evidence": self.evidence.value,
             "confidence": round(self.confidence, 4),
@@ -554,83 +570,94 @@ class Recollection(ShortRepr):
 
 
 @dataclass(frozen=True, slots=True, repr=False)
-class Remembered(ShortRepr):
-    """What became of the episodes handed to ``remember``, in their order.
+class RememberResult(ShortRepr):
+    """The result of ``remember``, in the order of the episodes.
 
-    ``ids`` has one entry an episode. ``new`` were written now, ``known`` stood there already, ``refused`` were
-    forgotten on purpose before and stay so.
+    ``ids`` has one entry per episode. ``created`` were written now, ``existing`` were there already, ``blocked`` were
+    forgotten before and stay forgotten.
     """
 
     ids: tuple[NodeId, ...]
-    new: tuple[NodeId, ...] = ()
-    known: tuple[NodeId, ...] = ()
-    refused: tuple[NodeId, ...] = ()
+    created: tuple[NodeId, ...] = ()
+    existing: tuple[NodeId, ...] = ()
+    blocked: tuple[NodeId, ...] = ()
 
     @property
     def id(self) -> NodeId:
-        """The id of the first episode: the one, if one was handed in."""
+        """The id of the first episode, or of the only one."""
         return self.ids[0]
 
     def to_dict(self) -> dict[str, Any]:
         """The ids as JSON values."""
-        return {name: list(getattr(self, name)) for name in ("ids", "new", "known", "refused")}
+        return {name: list(getattr(self, name)) for name in ("ids", "created", "existing", "blocked")}
 
 
 @dataclass(frozen=True, slots=True, repr=False)
-class Erased(ShortRepr):
-    """What ``forget`` removed: ``episodes`` what was asked for, ``entities`` what nothing else had mentioned.
+class ForgetResult(ShortRepr):
+    """What ``forget`` removed: ``episode_ids`` as asked for, ``entity_ids`` that nothing else mentioned.
 
-    Insights drawn from a memory and questions that it came back for go with it and are not listed; a question that was
-    asked for by its own id stands among ``episodes``.
+    Insights derived from a memory and questions that it answered are removed with it and not listed; a question that
+    was named by its own id is among ``episode_ids``.
     """
 
-    episodes: tuple[NodeId, ...]
-    entities: tuple[NodeId, ...]
+    episode_ids: tuple[NodeId, ...]
+    entity_ids: tuple[NodeId, ...]
 
     def __bool__(self) -> bool:
-        return bool(self.episodes)
+        return bool(self.episode_ids)
+
+    def to_dict(self) -> dict[str, Any]:
+        """The ids as JSON values."""
+        return {"episode_ids": list(self.episode_ids), "entity_ids": list(self.entity_ids)}
 
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Insight(ShortRepr):
-    """What several memories say together, and these memories: a view of them that goes with any of them.
+    """A summary of several memories, with its sources; it is deleted with any of them.
 
-    ``level`` is 1 for insights over memories, one more for each level of insights over insights. ``holds`` is False
-    once one of its sources was replaced.
+    ``level`` is 1 for insights over memories, one more for each level of insights over insights. ``is_valid`` is False
+    once one of its sources was superseded.
     """
 
     node: Node
     level: int
     sources: tuple[Node, ...]
-    holds: bool = True
+    is_valid: bool = True
 
     def to_dict(self) -> dict[str, Any]:
         """The insight as JSON values, its sources whole."""
-        head = {"id": self.node.id, "text": self.node.text, "level": self.level, "holds": self.holds}
+        head = {"id": self.node.id, "text": self.node.text, "level": self.level, "is_valid": self.is_valid}
         return {**head, "sources": [node.to_dict() for node in self.sources]}
 
 
-@dataclass(frozen=True, slots=True, repr=False)
-class Succession(ShortRepr):
-    """That consolidation found one memory to replace another, or where ``contradicts`` to say otherwise.
+class FactRelation(StrEnum):
+    """What a later memory does to an earlier one."""
 
-    ``since`` is from when the later one holds, ``until`` when it ceases to by its own words; ``sure`` is in 0..1.
+    SUPERSEDES = "supersedes"
+    CONTRADICTS = "contradicts"
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class FactUpdate(ShortRepr):
+    """A fact update that consolidation found: ``new`` supersedes ``old`` or contradicts it.
+
+    ``valid_from`` is when ``new`` becomes valid, ``valid_to`` when it ends by its own words; ``confidence`` is in 0..1.
     """
 
     old: Node
     new: Node
-    since: datetime
-    until: datetime | None
-    sure: float
-    contradicts: bool = False
+    valid_from: datetime
+    valid_to: datetime | None
+    confidence: float
+    relation: FactRelation = FactRelation.SUPERSEDES
 
     def to_dict(self) -> dict[str, Any]:
-        """The change as JSON values, both memories whole."""
+        """The update as JSON values, both memories whole."""
         return {
-            "since": self.since.isoformat(),
-            "until": _iso(self.until),
-            "sure": self.sure,
-            "contradicts": self.contradicts,
+            "valid_from": self.valid_from.isoformat(),
+            "valid_to": _iso(self.valid_to),
+            "confidence": self.confidence,
+            "relation": self.relation.value,
             "old": self.old.to_dict(),
             "new": self.new.to_dict(),
         }
@@ -638,22 +665,22 @@ class Succession(ShortRepr):
 
 @dataclass(frozen=True, slots=True, repr=False)
 class History(ShortRepr):
-    """A memory's life: what it replaced and what replaced it, oldest first, and the accesses to it that are kept.
+    """The history of a memory: its predecessors and successors, oldest first, and the accesses that are kept.
 
-    The ``nth`` of an access says how many of its kind there were, those that have expired included.
+    The ``nth`` of an access says how many of its kind there were, expired ones included.
     """
 
     node: Node
-    earlier: tuple[Node, ...]
-    later: tuple[Node, ...]
+    predecessors: tuple[Node, ...]
+    successors: tuple[Node, ...]
     accesses: tuple[Access, ...]
 
     def to_dict(self) -> dict[str, Any]:
         """The history as JSON values."""
         return {
             "node": self.node.to_dict(),
-            "earlier": [node.to_dict() for node in self.earlier],
-            "later": [node.to_dict() for node in self.later],
+            "predecessors": [node.to_dict() for node in self.predecessors],
+            "successors": [node.to_dict() for node in self.successors],
             "accesses": [access.to_dict() for access in self.accesses],
         }
 

@@ -1,4 +1,4 @@
-"""What the outside must offer: narrow protocols, each proven by a contract of :mod:`ecphora.testing`."""
+"""Protocols of the components around the memory. Each has a contract test in :mod:`ecphora.testing`."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -9,31 +9,41 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .graph import Graph
-from .model import Backup, Batch, Change, Cue, Episode, Mention, Node, NodeId, Rows, ScopeInfo, Scores, Vectors
+from .model import (
+    Backup,
+    Episode,
+    Mention,
+    Node,
+    NodeId,
+    Query,
+    Rows,
+    ScopeInfo,
+    Scores,
+    UndoBatch,
+    Vectors,
+    WriteBatch,
+)
 from .reprs import ShortRepr
 
 Clock = Callable[[], datetime]
-"""Tells the time, always with a zone."""
+"""Returns the current time, always with a time zone."""
 
 Progress = Callable[[int, int], None]
-"""Told how many of how many are done."""
+"""Called with the number of items done and their total."""
 
-Reader = Callable[[Rows], list[Node]]
+NodeReader = Callable[[Rows], list[Node]]
 """Fetches the nodes of some rows, in their order."""
 
-Left = Callable[[], float]
-"""Tells how many seconds are left; 0 or less when the time is up."""
+SecondsLeft = Callable[[], float]
+"""Returns how many seconds are left; 0 or less when the time is up."""
 
 
 class Embedder(Protocol):
-    """Turns texts into vectors.
-
-    One whose unrelated texts have cosines far above 0 says so by an attribute ``floor``: that cosine.
-    """
+    """Turns texts into vectors. What else an embedder may say is in the protocols below."""
 
     @property
     def name(self) -> str:
-        """The model and how it is run; two embedders of one name give the same vectors."""
+        """The model and how it is run; two embedders of the same name give the same vectors."""
         ...
 
     @property
@@ -41,28 +51,53 @@ class Embedder(Protocol):
         """The length of every vector."""
         ...
 
-    def reads(self, text: str, /) -> float:
-        """How much of the text the model can read, in 0..1; 0 where it was not trained on that script."""
-        ...
+    def embed(self, texts: Sequence[str], /, *, is_query: bool = False) -> Vectors:
+        """Embed texts, shape ``(len(texts), dim)``, unit rows; ``is_query`` marks queries for asymmetric models.
 
-    def embed(self, texts: Sequence[str], /, *, cue: bool = False) -> Vectors:
-        """Embed texts, shape ``(len(texts), dim)``, unit rows; ``cue`` marks questions for models that tell them apart.
-
-        A text's vector does not depend on the others of the call.
+        A text's vector does not depend on the other texts of the call.
         """
         ...
 
 
-class CrossEncoder(Protocol):
-    """Reads two texts at once, and says how much speaks for it that the later one replaces the earlier."""
+@runtime_checkable
+class CoverageEmbedder(Embedder, Protocol):
+    """An embedder that says how much of a text it can read. One that does not is taken to read all of it."""
+
+    def coverage(self, text: str, /) -> float:
+        """How much of the text the model can read, in 0..1; 0 where it was not trained on that script."""
+        ...
+
+
+@runtime_checkable
+class SimilarityFloorEmbedder(Embedder, Protocol):
+    """An embedder whose unrelated texts have cosines far above 0. For others the floor is 0."""
+
+    @property
+    def similarity_floor(self) -> float:
+        """The cosine of unrelated texts."""
+        ...
+
+
+def embedder_coverage(embedder: Embedder, text: str) -> float:
+    """How much of a text an embedder can read, in 0..1."""
+    return embedder.coverage(text) if isinstance(embedder, CoverageEmbedder) else 1.0
+
+
+def similarity_floor(embedder: Embedder) -> float:
+    """The cosine at which an embedder finds two texts unrelated."""
+    return float(embedder.similarity_floor) if isinstance(embedder, SimilarityFloorEmbedder) else 0.0
+
+
+class FactUpdateScorer(Protocol):
+    """A cross-encoder that scores whether the later of two texts updates the earlier."""
 
     @property
     def name(self) -> str:
-        """The model and how it is run; two of one name give the same scores."""
+        """The model and how it is run; two scorers of the same name give the same scores."""
         ...
 
     def score(self, pairs: Sequence[tuple[str, str]], /) -> NDArray[np.float64]:
-        """Log-odds, shape ``(len(pairs),)``, for pairs (earlier, later); each pair's by itself."""
+        """Log-odds, shape ``(len(pairs),)``, for pairs (earlier, later); each pair is scored independently."""
         ...
 
 
@@ -76,30 +111,30 @@ class Extractor(Protocol):
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Prompt(ShortRepr):
-    """What a language model is asked: ``system`` says what it is to do, ``user`` with what.
+    """A prompt for a language model: ``system`` has the instructions, ``user`` the input.
 
-    ``schema`` is the JSON schema that its reply must follow, None for plain text. ``limit`` bounds the reply in tokens.
+    ``schema`` is the JSON schema that the reply must follow, None for plain text. ``max_tokens`` bounds the reply.
     """
 
     system: str
     user: str
     schema: Mapping[str, Any] | None = None
-    limit: int = 512
+    max_tokens: int = 512
 
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Reply(ShortRepr):
-    """What a language model said, as it said it, and what that took; ``money`` in US dollars, 0 where it is unknown."""
+    """A language model's reply, verbatim, and what it cost; ``cost_usd`` is 0 where the price is unknown."""
 
     text: str
     tokens_in: int
     tokens_out: int
     seconds: float
-    money: float = 0.0
+    cost_usd: float = 0.0
 
 
 class LLM(Protocol):
-    """A language model: a guest of the memory, never its host."""
+    """A language model. It is optional: the memory works without one."""
 
     @property
     def name(self) -> str:
@@ -109,145 +144,163 @@ class LLM(Protocol):
     def complete(self, prompt: Prompt, /) -> Reply:
         """Answer a prompt, once, without retrying; may be called from several threads at once.
 
-        Raises ``LLMUnavailable`` where it does not answer.
+        Raises ``LLMUnavailable`` if the model does not answer.
         """
         ...
 
 
-class Oracle(Protocol):
-    """Writes what several memories say together, with a language model or without; Cognitive Weave's Oracle."""
+class Summarizer(Protocol):
+    """Summarizes several memories, with or without a language model; Cognitive Weave's Oracle."""
 
-    def synthesise(
+    def summarize(
         self, sources: Sequence[Node], vectors: Vectors, weights: NDArray[np.float64], token_cost: float, /
     ) -> str | None:
-        """An insight over some memories, or None where there is none; it may state nothing that no source states.
+        """Write an insight over some memories, or return None if there is none; every statement needs a source.
 
-        ``vectors`` has the sources' unit vectors, ``weights`` what each counts, summing to 1, and ``token_cost`` what a
-        token of the insight costs against relevance in 0..1.
+        ``vectors`` has the sources' unit vectors, ``weights`` their weights, summing to 1, and ``token_cost`` the
+        penalty per token of the insight, against relevance in 0..1.
         """
         ...
 
 
 class Store(Protocol):
-    """Keeps the truth: everything that was committed, by scope.
+    """Durable storage of everything that was committed, by scope.
 
-    ``commit`` is the only method that writes. A scope's graph is grown from ``changes``, never read another way, so a
-    grown graph and a reloaded one are the same. Old accesses may expire, as :class:`~ecphora.model.Expiry` says, unless
-    a change has asked for the scope's log to stay whole.
+    ``commit`` is the only method that writes. A scope's graph is built only from ``changes_since``, so an updated graph
+    and a reloaded one are the same. Old accesses may expire, as :class:`~ecphora.model.LogRetention` says, unless a
+    batch has asked for the full log.
     """
 
-    def commit(self, scope: str, change: Change, /) -> Change:
-        """Write all of a change or nothing; return it with its revision and every ``seq`` filled in."""
+    def commit(self, scope: str, batch: WriteBatch, /) -> WriteBatch:
+        """Write all of a batch or nothing; return it with its revision and every ``seq`` filled in."""
         ...
 
-    def changes(self, scope: str, since: int, /) -> Change:
-        """Everything committed to a scope after the revision ``since``, as one change; 0 reads the whole scope."""
+    def changes_since(self, scope: str, revision: int, /) -> WriteBatch:
+        """Return everything committed to a scope after a revision, as one batch; 0 reads the whole scope."""
         ...
 
     def nodes(self, scope: str, ids: Sequence[NodeId], /) -> list[Node]:
-        """The nodes of these ids, in their order; those that are not there are left out."""
+        """Return the nodes with these ids, in their order; missing ones are left out."""
         ...
 
     def scopes(self) -> list[ScopeInfo]:
-        """Every scope that holds anything, by name."""
+        """Return every scope that holds anything, by name."""
         ...
 
-    def batches(self, scope: str, /) -> list[Batch]:
-        """The runs of consolidation that can be undone, oldest first."""
+    def undo_batches(self, scope: str, /) -> list[UndoBatch]:
+        """Return the undo batches, oldest first."""
         ...
 
     def close(self) -> None:
-        """Let go of the file or connection; closing twice is harmless."""
+        """Close the file or connection; closing twice is harmless."""
         ...
 
 
 @runtime_checkable
 class BackupStore(Protocol):
-    """A store that copies itself while it is in use."""
+    """A store that can be backed up while it is in use."""
 
     def backup(self, path: str, /, *, overwrite: bool = False, progress: Progress | None = None) -> Backup:
-        """Copy one state of all scopes to a new file, or to one that is there with ``overwrite``.
+        """Copy one state of all scopes to a new file, or with ``overwrite`` over an existing one.
 
-        Raises ``InvalidInput`` for a path at which no copy may stand.
+        Raises ``InvalidInput`` for a path that cannot be the target.
         """
         ...
 
 
 @dataclass(frozen=True, slots=True, repr=False)
-class Trail(ShortRepr):
-    """How a stage reached its rows: ``by[i]`` is the row before row ``i`` on its way, -1 where there is none.
+class ActivationPath(ShortRepr):
+    """Back-pointers of a stage: ``parent[i]`` is the row from which row ``i`` was reached, -1 for none.
 
-    ``via[i]`` is the name between them, -1 for none. A stage that takes ``one`` step at a time has no longer ways.
+    ``via_entity[i]`` is the entity between them, -1 for none. With ``single_hop`` every path has one step.
     """
 
-    by: Rows
-    via: Rows
-    one: bool = False
+    parent: Rows
+    via_entity: Rows
+    single_hop: bool = False
 
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Activation(ShortRepr):
-    """A strategy's answer to a cue.
+    """A strategy's result for a query.
 
-    ``scores`` to rank by. ``shares`` are the stages' parts, each aligned with the graph's rows; their sum is ``scores``
-    wherever a score is not 0. ``trails`` say by which nodes a stage came. ``stimulus`` is what to log as felt: one
-    ``STIMULATED`` access for every row where it is not 0, with that strength; empty logs nothing. ``leaves`` is an
-    episode that recalling itself leaves behind. ``confidence`` in 0..1 is how sure the strategy is that the memory
-    holds the answer.
+    ``scores`` rank the rows. ``contributions`` are the features' parts, each aligned with the graph's rows; they sum to
+    ``scores`` wherever a score is not 0. ``paths`` say along which nodes a feature spread. ``stimulus`` is logged: one
+    ``STIMULATED`` access for every row where it is not 0, with that strength; empty logs nothing. ``new_episode`` is
+    an episode that the recall itself stores. ``confidence`` in 0..1 is how sure the strategy is that the memory holds
+    the answer.
     """
 
     scores: Scores
-    shares: Mapping[str, Scores] = field(default_factory=dict)
-    trails: Mapping[str, Trail] = field(default_factory=dict)
+    contributions: Mapping[str, Scores] = field(default_factory=dict)
+    paths: Mapping[str, ActivationPath] = field(default_factory=dict)
     stimulus: Scores = field(default_factory=lambda: np.zeros(0, np.float32))
-    leaves: Episode | None = None
+    new_episode: Episode | None = None
     confidence: float = 0.0
 
 
 class Strategy(Protocol):
-    """A published way of recalling: pure, from a cue and a graph to an activation."""
+    """A recall strategy: a pure function from a query and a graph to an activation."""
 
     @property
     def name(self) -> str:
         """The name by which users choose it."""
         ...
 
-    def activate(self, cue: Cue, graph: Graph, /) -> Activation:
-        """Activate the graph's rows by the cue."""
+    def activate(self, query: Query, graph: Graph, /) -> Activation:
+        """Score the graph's rows for the query."""
         ...
 
 
 @runtime_checkable
-class StoringIsQuerying(Protocol):
-    """A strategy for which every new episode is a cue: what it stirs is logged together with it."""
+class WritesOnStore(Protocol):
+    """A strategy that runs every new episode as a query and logs the memories that it activates."""
 
     @property
-    def storing_is_querying(self) -> bool:
-        """Whether new episodes are to be cues."""
+    def writes_on_store(self) -> bool:
+        """Whether new episodes are run as queries."""
         ...
 
 
 @runtime_checkable
-class WholeLog(Protocol):
-    """A strategy that reads all of the access log: where it has recalled or stored, nothing of the log expires."""
+class FullLogStrategy(Protocol):
+    """A strategy that reads the full access log: in scopes where it was used, no access expires."""
 
     @property
-    def whole_log(self) -> bool:
-        """Whether it does."""
+    def needs_full_log(self) -> bool:
+        """Whether it reads the full log."""
         ...
 
 
 @runtime_checkable
-class Sleeper(Protocol):
-    """A strategy that works on what is new when the memory has taken it in."""
+class IncrementalStrategy(Protocol):
+    """A strategy that processes new memories after they were stored."""
 
-    def due(self, graph: Graph, /) -> bool:
-        """Whether enough is new to work on."""
+    def has_pending(self, graph: Graph, /) -> bool:
+        """Whether there are enough new memories to process."""
         ...
 
-    def sleep(self, graph: Graph, read: Reader, now: datetime, /) -> Change:
-        """The next piece of work: insights, edges, and the mark of how far it has come.
+    def process(self, graph: Graph, read_nodes: NodeReader, now: datetime, /) -> WriteBatch:
+        """Process the next portion: return insights, edges and the new cursor.
 
-        Pure but for ``read``. The memory embeds the new nodes and commits; it asks again while more is due.
+        Pure but for ``read_nodes``. The memory embeds the new nodes and commits; it calls again while more is pending.
         """
+        ...
+
+
+@runtime_checkable
+class NonblockingStore(Protocol):
+    """A store that has a second handle, which gives up at once where another writes."""
+
+    def nonblocking_handle(self) -> Store:
+        """That handle; it is closed with the store."""
+        ...
+
+
+@runtime_checkable
+class FeedbackStrategy(Protocol):
+    """A strategy that ranks by feedback, and has a form that does not."""
+
+    def without_feedback(self) -> Strategy:
+        """The same strategy, blind to feedback."""
         ...

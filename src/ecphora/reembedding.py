@@ -4,14 +4,14 @@ from contextlib import closing, suppress
 from pathlib import Path
 
 from . import encode
-from .embedders.minilm import MiniLM
-from .errors import StaleChange
-from .model import Change
+from .embedders.minilm import MiniLMEmbedder
+from .errors import StaleWrite
+from .model import WriteBatch
 from .ports import Embedder, Progress
-from .stores.sqlite import SQLite
-from .validate import check_name, check_part, check_progress
+from .stores.sqlite import SQLiteStore
+from .validate import check_component, check_name, check_progress
 
-BATCH = 512
+BATCH_SIZE = 512
 """Memories embedded anew between two commits."""
 
 
@@ -28,20 +28,20 @@ def reembed(
     one commit, with the new. Stopped half-way, it goes on from there when called again. What other processes write
     meanwhile is embedded too. They must be reopened with the new embedder afterwards, and are told so.
     """
-    model = MiniLM() if embedder is None else check_part("embedder", embedder, "an embedder", "embed", "reads")
+    model = MiniLMEmbedder() if embedder is None else check_component("embedder", embedder, "an embedder", "embed")
     scope, progress = check_name("scope", scope), check_progress(progress)
     done = 0
-    with closing(SQLite(path)) as store:
+    with closing(SQLiteStore(path)) as store:
         while True:
             info = next((info for info in store.scopes() if info.name == scope), None)
             if info is None or info.embedder in {None, model.name}:
                 return done
-            nodes = store.nodes(scope, store.lacking(scope, model.name, limit=BATCH))
-            with suppress(StaleChange):  # another process wrote or forgot something meanwhile: look again
+            nodes = store.nodes(scope, store.ids_to_reembed(scope, model.name, limit=BATCH_SIZE))
+            with suppress(StaleWrite):  # another process wrote or forgot something meanwhile: look again
                 if nodes:
-                    store.commit(scope, Change(vectors=encode.embedded(model, nodes), embedder=model.name))
+                    store.commit(scope, WriteBatch(vectors=encode.embed_nodes(model, nodes), embedder=model.name))
                     done += len(nodes)
                     if progress is not None:
                         progress(done, max(done, info.episodes))
                 else:
-                    store.commit(scope, Change(embedder=model.name, adopt=True))
+                    store.commit(scope, WriteBatch(embedder=model.name, switch_embedder=True))

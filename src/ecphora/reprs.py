@@ -1,4 +1,4 @@
-"""Short reprs: one line of at most :data:`LONGEST` characters, however much an object holds."""
+"""Short reprs: one line of at most :data:`MAX_REPR_CHARS` characters, however much an object holds."""
 
 from collections.abc import Collection, Mapping
 from dataclasses import MISSING, Field, fields
@@ -7,87 +7,87 @@ from functools import singledispatch
 
 import numpy as np
 
-LONGEST = 200
+MAX_REPR_CHARS = 200
 """Characters of the longest repr."""
-TEXT = 48
-"""Characters of a text that are shown."""
+MAX_VALUE_CHARS = 48
+"""Characters shown of a text."""
 
 
 class ShortRepr:
-    """Gives a dataclass a repr of its fields that differ from their defaults; long values are shortened or counted."""
+    """A mixin for dataclasses: the repr shows the fields that differ from their defaults, long values shortened."""
 
     __slots__ = ()
 
     def __repr__(self) -> str:
-        known: tuple[Field[object], ...] = fields(self)  # type: ignore[arg-type]  # for dataclasses alone
-        values = ((field, getattr(self, field.name)) for field in known if field.repr)
-        given = {field.name: value for field, value in values if not _default(field, value)}
+        own_fields: tuple[Field[object], ...] = fields(self)  # type: ignore[arg-type]  # for dataclasses alone
+        values = ((field, getattr(self, field.name)) for field in own_fields if field.repr)
+        given = {field.name: value for field, value in values if not _is_default(field, value)}
         return call_repr(type(self).__name__, **given)
 
 
-def call_repr(name: str, /, *args: object, **given: object) -> str:
-    """The repr of an object as the call that would make it, shortened."""
-    shown = [brief(value) for value in args] + [f"{field}={brief(value)}" for field, value in given.items()]
-    return cut(f"{name}({', '.join(shown)})", LONGEST)
+def call_repr(name: str, /, *args: object, **kwargs: object) -> str:
+    """Return the repr of an object as the call that would make it, shortened."""
+    shown = [short_repr(value) for value in args] + [f"{field}={short_repr(value)}" for field, value in kwargs.items()]
+    return truncate(f"{name}({', '.join(shown)})", MAX_REPR_CHARS)
 
 
 @singledispatch
-def brief(value: object) -> str:
-    """One value in a few characters."""
-    return cut(" ".join(repr(value).split()), TEXT)
+def short_repr(value: object) -> str:
+    """Return one value in a few characters."""
+    return truncate(" ".join(repr(value).split()), MAX_VALUE_CHARS)
 
 
-@brief.register
+@short_repr.register
 def _(value: str) -> str:
-    return repr(cut(str(value), TEXT))
+    return repr(truncate(str(value), MAX_VALUE_CHARS))
 
 
-@brief.register
+@short_repr.register
 def _(value: float) -> str:
     return f"{value:.4g}"
 
 
-@brief.register
+@short_repr.register
 def _(value: datetime) -> str:
     return value.isoformat(timespec="minutes")
 
 
-@brief.register
+@short_repr.register
 def _(value: np.ndarray) -> str:
     return f"{value.dtype}[{'×'.join(map(str, value.shape))}]"
 
 
-@brief.register
+@short_repr.register
 def _(value: ShortRepr) -> str:
     first: Field[object] = fields(value)[0]  # type: ignore[arg-type]  # for dataclasses alone
-    return f"{type(value).__name__}({brief(getattr(value, first.name))}, …)"
+    return f"{type(value).__name__}({short_repr(getattr(value, first.name))}, …)"
 
 
-@brief.register
+@short_repr.register
 def _(value: Mapping) -> str:  # type: ignore[type-arg]
     return f"<{len(value)} entries>"
 
 
-@brief.register
+@short_repr.register
 def _(value: bytes) -> str:
     return f"<{len(value)} bytes>"
 
 
-@brief.register
+@short_repr.register
 def _(value: Collection) -> str:  # type: ignore[type-arg]
-    some = list(value)
-    if all(isinstance(one, str) for one in some) and sum(map(len, some)) <= TEXT:
-        return f"[{', '.join(map(repr, some))}]"
-    return f"<{len(some)} {type(some[0]).__name__}>"
+    items = list(value)
+    if all(isinstance(item, str) for item in items) and sum(map(len, items)) <= MAX_VALUE_CHARS:
+        return f"[{', '.join(map(repr, items))}]"
+    return f"<{len(items)} {type(items[0]).__name__}>"
 
 
-def cut(text: str, most: int) -> str:
-    """A text of at most so many characters."""
-    return text if len(text) <= most else f"{text[: most - 1]}…"
+def truncate(text: str, max_chars: int) -> str:
+    """Return a text cut to at most ``max_chars`` characters."""
+    return text if len(text) <= max_chars else f"{text[: max_chars - 1]}…"
 
 
-def _default(field: "Field[object]", value: object) -> bool:
+def _is_default(field: "Field[object]", value: object) -> bool:
     if isinstance(value, np.ndarray):
         return not value.size
-    made = field.default if field.default_factory is MISSING else field.default_factory()
-    return value is made or (type(value) is type(made) and bool(value == made))
+    default = field.default if field.default_factory is MISSING else field.default_factory()
+    return value is default or (type(value) is type(default) and bool(value == default))

@@ -27,11 +27,11 @@ from typing import Any
 from .errors import InvalidInput, UnknownName
 from .ports import LLM, Embedder, Strategy
 
-FILE = "ecphora.toml"
+PROJECT_FILE = "ecphora.toml"
 """The project's file, in the working directory."""
 USER_FILE = "config.toml"
 """The user's own file, in the user's configuration folder."""
-VARIABLES = {
+ENV_VARIABLES = {
     "db": ("ECPHORA_DB",),
     "scope": ("ECPHORA_SCOPE",),
     "embedder": ("ECPHORA_EMBEDDER",),
@@ -43,20 +43,20 @@ VARIABLES = {
     "openai_api_key": ("ECPHORA_OPENAI_API_KEY", "OPENAI_API_KEY"),
 }
 """Every setting, as it is called in the file, and the environment variables that come before the file."""
-EMBEDDERS = "minilm, e5, hashing, openai:MODEL or sentence-transformers:MODEL"
+EMBEDDER_CHOICES = "minilm, e5, hashing, openai:MODEL or sentence-transformers:MODEL"
 """What an embedder setting may say."""
-LLMS = "openai:MODEL or llamacpp:PATH"
+LLM_CHOICES = "openai:MODEL or llamacpp:PATH"
 """What a language model setting may say."""
-LOCAL = frozenset({"minilm", "e5", "hashing"})
+LOCAL_EMBEDDERS = frozenset({"minilm", "e5", "hashing"})
 """The kinds of embedder that send nothing and load nothing but this package's own dependencies."""
-REMOTE = frozenset({"openai", "sentence-transformers"})
+REMOTE_EMBEDDERS = frozenset({"openai", "sentence-transformers"})
 """The kinds of embedder that a name stored with a scope can ask for, and that send texts to a server, or fetch a model
 by its name and load it."""
-PROJECT = ("db", "scope", "embedder", "strategy", "weights")
+PROJECT_KEYS = ("db", "scope", "embedder", "strategy", "weights")
 """What a project's file may set."""
-PATHS = ("db", "weights")
+PATH_KEYS = ("db", "weights")
 """Settings that are paths; in a file, relative ones are relative to that file."""
-_NOTHING: Mapping[str, str | None] = MappingProxyType({})
+_NO_ARGUMENTS: Mapping[str, str | None] = MappingProxyType({})
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,9 +78,9 @@ class Settings:
     openai_api_key: str | None = field(default=None, repr=False)
     notes: tuple[str, ...] = ()
 
-    def over(self, **given: str | None) -> "Settings":
+    def with_overrides(self, **overrides: str | None) -> "Settings":
         """These settings with the texts that an argument says in their place."""
-        said = {name: value for name, value in given.items() if value is not None}
+        said = {name: value for name, value in overrides.items() if value is not None}
         return replace(self, **said)  # type: ignore[arg-type]  # fields that are texts
 
     def make_strategy(self) -> str | Strategy:
@@ -98,16 +98,16 @@ class Settings:
             raise InvalidInput(
                 f"the weights {self.weights} cannot be read ({error}); make them with ecphora learn"
             ) from error
-        return Fused(*weights.fused_of(text))
+        return Fused(*weights.parse_fused_model(text))
 
-    def make_embedder(self, stored: str | None = None) -> Embedder:
+    def make_embedder(self, stored_name: str | None = None) -> Embedder:
         """The embedder to use: the one that is set, else the one of the name ``stored``, else the default one.
 
         Raises ``InvalidInput`` where ``stored`` is a remote one: a memory's file does not decide what is sent where.
         """
         if self.embedder is not None:
-            return self._of_setting(self.embedder)
-        return self._of_setting("minilm") if stored is None else self._of_name(stored)
+            return self._embedder_from_setting(self.embedder)
+        return self._embedder_from_setting("minilm") if stored_name is None else self._embedder_from_name(stored_name)
 
     def make_llm(self) -> LLM | None:
         """The language model that is set; None where none is, and then nothing is sent anywhere."""
@@ -115,33 +115,33 @@ class Settings:
             return None
         kind, _, model = self.llm.partition(":")
         if kind == "openai" and model:
-            from .llms.openai import OpenAIChat  # noqa: PLC0415  # each is imported only where it is used
-            from .served import OPENAI  # noqa: PLC0415
+            from .llms.openai_chat import OpenAILLM  # noqa: PLC0415  # each is imported only where it is used
+            from .openai_http import OPENAI_BASE_URL  # noqa: PLC0415
 
-            url = self.llm_base_url or self.openai_base_url or OPENAI
-            return OpenAIChat(model, base_url=url, api_key=self.openai_api_key)
+            url = self.llm_base_url or self.openai_base_url or OPENAI_BASE_URL
+            return OpenAILLM(model, base_url=url, api_key=self.openai_api_key)
         if kind == "llamacpp" and model:
-            from .llms.llamacpp import LlamaCpp  # noqa: PLC0415
+            from .llms.llamacpp import LlamaCppLLM  # noqa: PLC0415
 
-            return LlamaCpp(expand_home(model))
-        raise UnknownName(f"no language model is called {self.llm!r}; give {LLMS}")
+            return LlamaCppLLM(expand_home(model))
+        raise UnknownName(f"no language model is called {self.llm!r}; give {LLM_CHOICES}")
 
-    def _of_setting(self, setting: str) -> Embedder:
+    def _embedder_from_setting(self, setting: str) -> Embedder:
         kind, _, model = setting.partition(":")
         if kind == "minilm" and not model:
-            from .embedders.minilm import MiniLM  # noqa: PLC0415  # each embedder is imported only where it is used
+            from .embedders.minilm import MiniLMEmbedder  # noqa: PLC0415  # each embedder is imported only where it is used
 
-            return MiniLM()
+            return MiniLMEmbedder()
         if kind == "e5" and not model:
-            from .embedders.e5 import E5  # noqa: PLC0415
+            from .embedders.e5.e5_embedder import E5Embedder  # noqa: PLC0415
 
-            return E5()
+            return E5Embedder()
         if kind == "hashing" and (not model or (model.isascii() and model.isdigit())):
-            from .embedders.hashing import Hashing  # noqa: PLC0415
+            from .embedders.hashing import HashingEmbedder  # noqa: PLC0415
 
-            return Hashing(int(model)) if model else Hashing()
+            return HashingEmbedder(int(model)) if model else HashingEmbedder()
         if kind == "openai" and model:
-            from .embedders.openai import OpenAIEmbedder  # noqa: PLC0415
+            from .embedders.openai_embeddings import OpenAIEmbedder  # noqa: PLC0415
 
             if self.openai_base_url is None:
                 return OpenAIEmbedder(model, api_key=self.openai_api_key)
@@ -150,22 +150,22 @@ class Settings:
             from .embedders.sentence_transformers import SentenceTransformersEmbedder  # noqa: PLC0415
 
             return SentenceTransformersEmbedder(model)
-        raise UnknownName(f"no embedder is called {setting!r}; give {EMBEDDERS}")
+        raise UnknownName(f"no embedder is called {setting!r}; give {EMBEDDER_CHOICES}")
 
-    def _of_name(self, name: str) -> Embedder:
+    def _embedder_from_name(self, name: str) -> Embedder:
         """The embedder that calls itself so."""
-        from .embedders.minilm import MiniLM  # noqa: PLC0415
+        from .embedders.minilm import MiniLMEmbedder  # noqa: PLC0415
 
-        if name == MiniLM.name:
-            return MiniLM()
-        from .embedders.e5 import E5  # noqa: PLC0415
+        if name == MiniLMEmbedder.name:
+            return MiniLMEmbedder()
+        from .embedders.e5.e5_embedder import E5Embedder  # noqa: PLC0415
 
         model, _, kind = name.rpartition("@")
-        if name == E5.name:
-            return E5()
+        if name == E5Embedder.name:
+            return E5Embedder()
         if name.startswith("hashing/"):
-            return self._of_setting(f"hashing:{name.removeprefix('hashing/')}")
-        if kind in REMOTE:
+            return self._embedder_from_setting(f"hashing:{name.removeprefix('hashing/')}")
+        if kind in REMOTE_EMBEDDERS:
             setting = f"{kind}:{model}"
             does = (
                 "sends every text to a server" if kind == "openai" else "loads a model that may be fetched by its name"
@@ -184,8 +184,8 @@ def load(
     environ: Mapping[str, str] | None = None,
     folder: Path | None = None,
     *,
-    arguments: Mapping[str, str | None] = _NOTHING,
-    user: Path | None = None,
+    arguments: Mapping[str, str | None] = _NO_ARGUMENTS,
+    user_path: Path | None = None,
 ) -> Settings:
     """Read the settings from every source, the most trusted first.
 
@@ -198,16 +198,16 @@ def load(
     environ = os.environ if environ is None else environ
     folder = Path() if folder is None else folder
     said = {key: value for key, value in arguments.items() if value is not None}
-    layers = [_with_homes(said), _with_homes(_from_environment(environ))]
+    layers = [_expand_paths(said), _expand_paths(_read_environment(environ))]
     notes: list[str] = []
     if named := environ.get("ECPHORA_CONFIG"):
-        layers.append(_from_file(folder / expand_home(named)))
+        layers.append(_read_trusted_file(folder / expand_home(named)))
     else:
-        own = user_file() if user is None else user
-        if _is_there(own):
-            layers.append(_from_file(own))
-        if _is_there(project := folder / FILE):
-            layers.append(_from_project(project, ChainMap(*layers), own, notes))
+        own = user_file() if user_path is None else user_path
+        if _file_exists(own):
+            layers.append(_read_trusted_file(own))
+        if _file_exists(project := folder / PROJECT_FILE):
+            layers.append(_read_project_file(project, ChainMap(*layers), own, notes))
     found = dict(ChainMap(*layers))
     db = found.pop("db", None)
     return Settings(**({"db": Path(db)} if db else {}), notes=tuple(notes), **found)  # type: ignore[arg-type]  # checked: the keys are known
@@ -228,49 +228,51 @@ def expand_home(path: str | Path) -> Path:
         raise InvalidInput(f"{str(path)!r} names a home folder that cannot be found; give the whole path") from error
 
 
-def _is_there(file: Path) -> bool:
+def _file_exists(file: Path) -> bool:
     try:
         return file.is_file()
     except OSError:  # a home that this process may not look into
         return False
 
 
-def _from_environment(environ: Mapping[str, str]) -> dict[str, str]:
+def _read_environment(environ: Mapping[str, str]) -> dict[str, str]:
     found = {}
-    for key, variables in VARIABLES.items():
+    for key, variables in ENV_VARIABLES.items():
         for variable in reversed(variables):
             if environ.get(variable):
                 found[key] = environ[variable]
     return found
 
 
-def _from_file(path: Path) -> dict[str, str]:
+def _read_trusted_file(path: Path) -> dict[str, str]:
     """A file that is trusted; a relative path in it is relative to that file."""
-    return _with_homes(_table(path), path.parent)
+    return _expand_paths(_read_toml(path), path.parent)
 
 
-def _with_homes(found: dict[str, str], folder: Path | None = None) -> dict[str, str]:
+def _expand_paths(values: dict[str, str], folder: Path | None = None) -> dict[str, str]:
     """Settings with the ``~`` of their paths expanded, and relative paths under ``folder``; this is done only once."""
-    paths = {key: expand_home(found[key]) for key in PATHS if key in found}
-    return found | {key: str(path if folder is None else folder / path) for key, path in paths.items()}
+    paths = {key: expand_home(values[key]) for key in PATH_KEYS if key in values}
+    return values | {key: str(path if folder is None else folder / path) for key, path in paths.items()}
 
 
-def _from_project(path: Path, known: Mapping[str, str], own: Path, notes: list[str]) -> dict[str, str]:
+def _read_project_file(
+    path: Path, higher_priority: Mapping[str, str], user_path: Path, notes: list[str]
+) -> dict[str, str]:
     """A file that is not trusted: what it may set of what is not ``known`` yet; the rest is told in ``notes``."""
-    found = {key: value for key, value in _table(path).items() if key not in known}
+    found = {key: value for key, value in _read_toml(path).items() if key not in higher_priority}
     kind = found.get("embedder", "minilm").partition(":")[0]
-    refused = [key for key in found if key not in PROJECT or (key == "embedder" and kind not in LOCAL)]
+    refused = [key for key in found if key not in PROJECT_KEYS or (key == "embedder" and kind not in LOCAL_EMBEDDERS)]
     if refused:
-        variables = ", ".join(VARIABLES[key][0] for key in refused)
+        variables = ", ".join(ENV_VARIABLES[key][0] for key in refused)
         notes.append(
             f"ignored in the project's file {path}: {', '.join(refused)}. What decides where data is sent is set in "
-            f"{own}, by {variables}, or by an argument"
+            f"{user_path}, by {variables}, or by an argument"
         )
     allowed = {key: value for key, value in found.items() if key not in refused}
-    return allowed | {key: str(_inside(path, key, allowed[key])) for key in PATHS if key in allowed}
+    return allowed | {key: str(_path_in_project(path, key, allowed[key])) for key in PATH_KEYS if key in allowed}
 
 
-def _inside(file: Path, key: str, value: str) -> Path:
+def _path_in_project(file: Path, key: str, value: str) -> Path:
     """A path of a project's file; raises ``InvalidInput`` where it leads out of the file's folder, by a link too."""
     path = file.parent / value
     relative = not (value.startswith("~") or Path(value).anchor)  # told first: to resolve a share's path asks its host
@@ -286,12 +288,12 @@ def _inside(file: Path, key: str, value: str) -> Path:
         option = {"db": "--db", "weights": "--weights"}[key]
         raise InvalidInput(
             f"the project's file {file} sets {key} to {value!r}, outside its own folder; give a path inside it, or say "
-            f"{option} or {VARIABLES[key][0]} yourself"
+            f"{option} or {ENV_VARIABLES[key][0]} yourself"
         )
     return path
 
 
-def _table(path: Path) -> dict[str, str]:
+def _read_toml(path: Path) -> dict[str, str]:
     import tomllib  # noqa: PLC0415  # only where there is a file
 
     try:
@@ -301,8 +303,8 @@ def _table(path: Path) -> dict[str, str]:
     except ValueError as error:  # not TOML, or not UTF-8
         raise InvalidInput(f"the settings file {path} is not TOML: {error}") from error
     for key, value in table.items():
-        if key not in VARIABLES:
-            raise InvalidInput(f"{path} sets {key!r}, which is no setting; there are {', '.join(VARIABLES)}")
+        if key not in ENV_VARIABLES:
+            raise InvalidInput(f"{path} sets {key!r}, which is no setting; there are {', '.join(ENV_VARIABLES)}")
         if not isinstance(value, str) or not value:
             raise InvalidInput(f"{path} sets {key!r} to {value!r}; give a text")
     return table

@@ -2,26 +2,26 @@
 
 import pytest
 
-from ecphora.embedders.changes import MiniLMChanges
-from ecphora.ports import CrossEncoder
-from ecphora.testing import ConstantCrossEncoder, CrossEncoderContract, Overlap
+from ecphora.ports import FactUpdateScorer
+from ecphora.testing import ConstantScorer, FactUpdateScorerContract, OverlapScorer
+from ecphora.update_scorers.minilm_lora import MiniLMUpdateScorer
 
-READER = MiniLMChanges()
+READER = MiniLMUpdateScorer()
 
 
-class TestOverlap(CrossEncoderContract):
+class TestOverlap(FactUpdateScorerContract):
     @pytest.fixture
-    def comparer(self) -> CrossEncoder:
-        return Overlap()
+    def update_scorer(self) -> FactUpdateScorer:
+        return OverlapScorer()
 
 
-class TestConstantCrossEncoder(CrossEncoderContract):
+class TestConstantCrossEncoder(FactUpdateScorerContract):
     @pytest.fixture
-    def comparer(self) -> CrossEncoder:
-        return ConstantCrossEncoder()
+    def update_scorer(self) -> FactUpdateScorer:
+        return ConstantScorer()
 
 
-class TestMiniLMChanges(CrossEncoderContract):
+class TestMiniLMChanges(FactUpdateScorerContract):
     @pytest.fixture
-    def comparer(self) -> CrossEncoder:
+    def update_scorer(self) -> FactUpdateScorer:
         return READER

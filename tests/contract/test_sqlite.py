@@ -4,7 +4,7 @@ from functools import partial
 
 import pytest
 
-from ecphora.stores.sqlite import SQLite
+from ecphora.stores.sqlite import SQLiteStore
 from ecphora.testing import Locations, StoreContract
 
 
@@ -14,10 +14,10 @@ class TestSQLite(StoreContract):
 
     @pytest.fixture
     def locations(self, tmp_path_factory: pytest.TempPathFactory) -> Locations:
-        return lambda: partial(SQLite, tmp_path_factory.mktemp("store") / "memory.db")
+        return lambda: partial(SQLiteStore, tmp_path_factory.mktemp("store") / "memory.db")
 
     def test_grown_equals_reloaded_where_the_log_expires(self, tmp_path_factory: pytest.TempPathFactory) -> None:
-        small = {"kept": 2, "slack": 3}
-        self.test_grown_equals_reloaded(
-            lambda: partial(SQLite, tmp_path_factory.mktemp("store") / "memory.db", **small)
+        small = {"keep_last": 2, "min_log_growth": 3}
+        self.test_incremental_graph_equals_reloaded_graph(
+            lambda: partial(SQLiteStore, tmp_path_factory.mktemp("store") / "memory.db", **small)
         )

@@ -6,12 +6,12 @@ import numpy as np
 import pytest
 
 from ecphora.ports import Strategy
-from ecphora.strategies import BUILT_IN, FAITHFUL, MODELS
-from ecphora.testing import StrategyContract, sample_cue, sample_graph, sample_question
+from ecphora.strategies import BUILT_IN, FAITHFUL, PAPERS
+from ecphora.testing import StrategyContract, sample_graph, sample_query, sample_question_batch
 
 
 @pytest.mark.parametrize(
-    "strategy", [one for name, one in BUILT_IN.items() if name not in MODELS], ids=lambda s: s.name
+    "strategy", [one for name, one in BUILT_IN.items() if name not in PAPERS], ids=lambda s: s.name
 )
 class TestBuiltIn(StrategyContract):
     pass
@@ -23,12 +23,12 @@ UNTAUGHT = [strategy for strategy in (*BUILT_IN.values(), *FAITHFUL.values()) if
 @pytest.mark.parametrize("strategy", UNTAUGHT, ids=lambda s: s.name)
 @pytest.mark.parametrize("size", [5, 7, 40])  # with its names, 7 turns are one node short of SYNAPSE's smallest graph
 def test_what_was_asked_before_changes_nothing(strategy: Strategy, size: int) -> None:
-    cue = sample_cue("Where does Ana live in Porto?")
+    cue = sample_query("Where does Ana live in Porto?")
     before = sample_graph(size)
     after = before
     for number in range(9):
-        question = sample_question(f"{number} {cue.text}", "t0", "t3")
-        after = after.plus(replace(question, revision=2 + number))
+        question = sample_question_batch(f"{number} {cue.text}", "t0", "t3")
+        after = after.apply(replace(question, revision=2 + number))
     expected, found = strategy.activate(cue, before), strategy.activate(cue, after)
     assert np.array_equal(found.scores[: len(before)], expected.scores)
     assert np.array_equal(found.stimulus[: len(before)], expected.stimulus)
@@ -37,16 +37,16 @@ def test_what_was_asked_before_changes_nothing(strategy: Strategy, size: int) ->
 
 
 def test_what_was_of_use_before_gains_for_a_question_like_it_and_nothing_else_changes() -> None:
-    cue, fused = sample_cue("Where does Ana live in Porto?"), BUILT_IN["fused"]
+    cue, fused = sample_query("Where does Ana live in Porto?"), BUILT_IN["fused"]
     before = sample_graph(7)
-    taught = before.plus(replace(sample_question(cue.text, "t3"), revision=2))
+    taught = before.apply(replace(sample_question_batch(cue.text, "t3"), revision=2))
     expected, found = fused.activate(cue, before), fused.activate(cue, taught)
     gained = found.scores[: len(before)] - expected.scores
     row = before.rows(["t3"])[0]
     assert gained[row] == pytest.approx(3.0, abs=1e-2)
     assert not np.delete(gained, row).any()
-    assert found.trails["useful before"].by[row] == len(taught) - 1
+    assert found.paths["similar question feedback"].parent[row] == len(taught) - 1
     assert found.confidence == expected.confidence
-    other = sample_cue("What is for lunch on Sunday?")
+    other = sample_query("What is for lunch on Sunday?")
     ours, theirs = fused.activate(other, before), fused.activate(other, taught)
     assert np.array_equal(theirs.scores[: len(before)], ours.scores)

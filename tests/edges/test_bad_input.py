@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from ecphora.embedders.hashing import Hashing
+from ecphora.embedders.hashing import HashingEmbedder
 from ecphora.errors import (
     EcphoraError,
     EmbedderMismatch,
@@ -23,8 +23,8 @@ from ecphora.errors import (
 from ecphora.graph import Graph
 from ecphora.memory import Memory
 from ecphora.model import Episode, Vectors
-from ecphora.stores.sqlite import SQLite
-from ecphora.testing import NOON, FakeClock, differences
+from ecphora.stores.sqlite import SQLiteStore
+from ecphora.testing import NOON, FakeClock, graph_differences
 
 SURROGATE = "half a smile \ud83d"
 GOOD = "This must not be written."
@@ -37,7 +37,7 @@ def path(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def memory(path: Path) -> Iterator[Memory]:
-    with Memory(path, embedder=Hashing(16), clock=FakeClock()) as opened:
+    with Memory(path, embedder=HashingEmbedder(16), clock=FakeClock()) as opened:
         opened.remember(Episode("Ana lives in Porto.", id="porto"))
         yield opened
 
@@ -50,15 +50,15 @@ def refused(memory: Memory, kind: type[EcphoraError], mend: str, use: Callable[[
     assert isinstance(caught.value, EcphoraError)
     assert len(str(caught.value)) < 400
     str(caught.value).encode()  # can be printed anywhere
-    assert differences(before, memory.graph()) == []
+    assert graph_differences(before, memory.graph()) == []
     sound(memory)
 
 
 def sound(memory: Memory) -> None:
-    assert isinstance(memory._store, SQLite)
-    assert list(memory._store.faults()) == []
-    with Memory(memory._store.path, embedder=Hashing(16), clock=FakeClock()) as other:
-        assert differences(memory.graph(), other.graph()) == []
+    assert isinstance(memory._store, SQLiteStore)
+    assert list(memory._store.check_integrity()) == []
+    with Memory(memory._store.path, embedder=HashingEmbedder(16), clock=FakeClock()) as other:
+        assert graph_differences(memory.graph(), other.graph()) == []
 
 
 # ---- texts
@@ -98,7 +98,9 @@ def test_lone_surrogates_elsewhere(memory: Memory, path: Path) -> None:
             "the metadata holds a lone surrogate",
             partial(memory.remember, GOOD, metadata=metadata),
         )
-    refused(memory, InvalidText, "decode its source", lambda: Memory(path, scope=SURROGATE, embedder=Hashing(16)))
+    refused(
+        memory, InvalidText, "decode its source", lambda: Memory(path, scope=SURROGATE, embedder=HashingEmbedder(16))
+    )
     refused(memory, InvalidTime, "write 2026-05-03", lambda: memory.remember(GOOD, happened_at=SURROGATE))
     refused(memory, UnknownName, "choose one of", lambda: memory.recall("Porto", strategy=SURROGATE))
     assert memory.get(SURROGATE) is None
@@ -109,14 +111,14 @@ def test_lone_surrogates_elsewhere(memory: Memory, path: Path) -> None:
 def test_nul_characters_are_kept_faithfully(memory: Memory) -> None:
     text = "\0Ana\0 moved\0"
     id_ = memory.remember(text, id="n\0", speaker="A\0", session="\0s", title="t\0", metadata={"\0": "\0"}).id
-    with Memory(memory._store, embedder=Hashing(16)) as other:
+    with Memory(memory._store, embedder=HashingEmbedder(16)) as other:
         node = other.get(id_)
     assert node is not None
     assert (node.id, node.text, node.speaker, node.session, node.title) == ("n\0", text, "A\0", "\0s", "t\0")
     assert node.metadata == {"\0": "\0"}
     assert memory.get("n") is None
     assert memory.recall("\0Ana\0").hits
-    assert memory.forget("n\0").episodes == ("n\0",)
+    assert memory.forget("n\0").episode_ids == ("n\0",)
     sound(memory)
 
 
@@ -134,7 +136,9 @@ def test_what_cannot_be_asked(question: Any, memory: Memory) -> None:
 
 @pytest.mark.parametrize("scope", ["", " ", None, 5, "x" * 513], ids=lambda scope: repr(scope)[:9])
 def test_scopes(scope: Any, memory: Memory, path: Path) -> None:
-    refused(memory, InvalidInput, "scope is .*give a text", lambda: Memory(path, scope=scope, embedder=Hashing(16)))
+    refused(
+        memory, InvalidInput, "scope is .*give a text", lambda: Memory(path, scope=scope, embedder=HashingEmbedder(16))
+    )
 
 
 # ---- times
@@ -207,7 +211,7 @@ def test_ids_that_collide(memory: Memory) -> None:
 
 def test_the_old_one_can_be_forgotten_as_the_message_says(memory: Memory) -> None:
     memory.forget("porto")
-    assert memory.remember("Ana lives in Faro.", id="porto", restore=True).new == ("porto",)
+    assert memory.remember("Ana lives in Faro.", id="porto", restore=True).created == ("porto",)
 
 
 @pytest.mark.parametrize("bounds", [{"limit": 0}, {"limit": -1}, {"budget": 0}, {"limit": 5, "budget": -3}], ids=repr)
@@ -218,13 +222,13 @@ def test_limits(bounds: dict[str, int], memory: Memory) -> None:
 def test_unknown_strategies(memory: Memory, path: Path) -> None:
     mend = "choose one of fused, synaptic, synapse, eisa, ecphory, weave, dense, bm25, rrf, recency"
     refused(memory, UnknownName, mend, lambda: memory.recall("Porto", strategy="oracle"))
-    refused(memory, UnknownName, mend, lambda: Memory(path, strategy="", embedder=Hashing(16)))
+    refused(memory, UnknownName, mend, lambda: Memory(path, strategy="", embedder=HashingEmbedder(16)))
 
 
 # ---- embedders that fail
 
 
-class Failing(Hashing):
+class Failing(HashingEmbedder):
     """Gives what ``broken`` makes of the right vectors, from the given call on."""
 
     def __init__(self, broken: Callable[[Vectors], Vectors], calls: int = 0) -> None:
@@ -232,8 +236,8 @@ class Failing(Hashing):
         self.broken = broken
         self.calls = calls
 
-    def embed(self, texts: Sequence[str], /, *, cue: bool = False) -> Vectors:
-        vectors = super().embed(texts, cue=cue)
+    def embed(self, texts: Sequence[str], /, *, is_query: bool = False) -> Vectors:
+        vectors = super().embed(texts, is_query=is_query)
         self.calls -= 1
         return vectors if self.calls >= 0 else self.broken(vectors)
 
@@ -257,7 +261,7 @@ def test_wrong_vectors(broken: Callable[[Vectors], Vectors], memory: Memory, pat
 
 
 def test_another_size_under_the_same_name(memory: Memory, path: Path) -> None:
-    longer = Hashing(32)
+    longer = HashingEmbedder(32)
     longer.name = "hashing/16"
     memory.remember(GOOD)
     with Memory(path, embedder=longer) as other:
@@ -279,14 +283,14 @@ def test_an_embedder_that_raises_amid_many(path: Path) -> None:
         assert len(memory) == 512
         assert {f"d{day}" for day in range(512)} == set(memory.graph().nodes["ids"][memory.graph().episodes])
         sound(memory)
-    with Memory(path, embedder=Hashing(16), clock=FakeClock()) as memory:
+    with Memory(path, embedder=HashingEmbedder(16), clock=FakeClock()) as memory:
         made = memory.remember(days)
-        assert (len(made.known), len(made.new), len(memory)) == (512, 88, 600)
+        assert (len(made.existing), len(made.created), len(memory)) == (512, 88, 600)
         sound(memory)
-        assert not differences(memory.graph(), Graph().plus(memory._store.changes("default", 0)))
+        assert not graph_differences(memory.graph(), Graph().apply(memory._store.changes_since("default", 0)))
 
 
 @pytest.mark.parametrize("place", [":memory:", 5, None])
 def test_what_is_no_place_for_a_memory(place: Any) -> None:
     with pytest.raises(InvalidInput, match="use a temporary folder"):
-        Memory(place, embedder=Hashing())
+        Memory(place, embedder=HashingEmbedder())

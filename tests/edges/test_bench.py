@@ -10,15 +10,16 @@ import pytest
 from click.testing import CliRunner, Result
 
 from ecphora import settings
-from ecphora.bench import ablation_tables, ablations, cache
-from ecphora.bench import run as bench_run
+from ecphora.bench import embedding_cache
+from ecphora.bench.ablation import ablation_tables, registry
+from ecphora.bench.ablation.variants import Model, PaperMeasurement, Variant
 from ecphora.bench.commands import bench
-from ecphora.bench.figures import Difference, Figure, Metric, Record
-from ecphora.bench.variants import Model, Special, Variant
-from ecphora.embedders.hashing import Hashing
+from ecphora.bench.recall import recall_run as bench_run
+from ecphora.bench.recall.figures import Difference, Figure, Metric, RunRecord
+from ecphora.embedders.hashing import HashingEmbedder
 from ecphora.errors import EcphoraError, InvalidInput, UnknownName
 from ecphora.graph import Graph
-from ecphora.model import Cue, Vectors
+from ecphora.model import Query, Vectors
 from ecphora.ports import Activation
 from ecphora.strategies.baselines import Dense
 from ecphora.strategies.fused import Fused
@@ -44,14 +45,14 @@ ASKED = [
     ("kitchen", "q4", "How many hours does the sourdough need?", "single", ["k1"], True),
     ("kitchen", "q5", "What is the kitchen like?", "single", [], True),
 ]
-FIELDS = {"set", "strategy", "category", "metric", "k", "n", "value", "low", "high"}
+FIELDS = {"dataset", "strategy", "category", "metric", "k", "n", "value", "low", "high"}
 
 
 @pytest.fixture
 def data(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A folder with the set ``village``; the embedder knows no model, the cache is not the user's."""
     monkeypatch.setenv("ECPHORA_EMBEDDER", "hashing")
-    monkeypatch.setattr(cache, "user_cache_dir", lambda name: str(tmp_path / "cache" / name))
+    monkeypatch.setattr(embedding_cache, "user_cache_dir", lambda name: str(tmp_path / "cache" / name))
     folder = tmp_path / "data"
     folder.mkdir()
     docs = [
@@ -87,17 +88,17 @@ def test_json_lines_alone_on_stdout(data: Path) -> None:
     assert run["embedder"] == "hashing/256"
     assert {"ecphora", "python", "numpy", "apsw", "onnxruntime"} <= run["versions"].keys()
     assert run["command"] == "ecphora bench recall --data DATA --strategy bm25 --strategy recency"
-    assert all(line.keys() - {"apart"} == FIELDS for line in figures)
+    assert all(line.keys() - {"secondary_value"} == FIELDS for line in figures)
     assert all(line["low"] <= line["value"] <= line["high"] for line in figures)
     found = {(one["strategy"], one["category"], one["metric"], one["k"]): one for one in figures}
     assert len(found) == len(figures) == 2 * (3 * 9 + 4 + 2 * 3)
-    best = found["bm25", "answerable", "fraction", 5]
+    best = found["bm25", "answerable", "recall", 5]
     assert (best["n"], best["value"]) == (3, 1.0)
-    assert found["bm25", "several", "all", 5]["n"] == 1
+    assert found["bm25", "several", "recall_all", 5]["n"] == 1
     assert found["recency", "single", "ndcg", 10]["value"] < found["bm25", "single", "ndcg", 10]["value"]
     assert found["bm25", "all", "auroc", None]["n"] == 5
     assert found["recency", "all", "auroc", None]["value"] == 0.5
-    assert found["bm25", "all", "ms_p50", None]["value"] > found["bm25", "all", "ms_p50", None]["apart"] > 0
+    assert found["bm25", "all", "ms_p50", None]["value"] > found["bm25", "all", "ms_p50", None]["secondary_value"] > 0
     assert found["bm25", "all", "index_s", None]["n"] == 6
     assert found["bm25", "all", "index_s", None]["value"] == found["recency", "all", "index_s", None]["value"] > 0
 
@@ -114,10 +115,10 @@ def test_a_second_run_embeds_no_document(data: Path, monkeypatch: pytest.MonkeyP
     ran("recall", "--data", data, "--strategy", "dense")
     embedded: list[str] = []
 
-    class Telling(Hashing):
-        def embed(self, texts: Sequence[str], /, *, cue: bool = False) -> Vectors:
+    class Telling(HashingEmbedder):
+        def embed(self, texts: Sequence[str], /, *, is_query: bool = False) -> Vectors:
             embedded.extend(texts)
-            return super().embed(texts, cue=cue)
+            return super().embed(texts, is_query=is_query)
 
     monkeypatch.setattr(settings.Settings, "make_embedder", lambda _self: Telling())
     ran("recall", "--data", data, "--strategy", "dense")
@@ -130,10 +131,10 @@ def test_report_into_a_document(data: Path, tmp_path: Path) -> None:
     printed = ran("report", lines).stdout
     document = tmp_path / "evidence.md"
     document.write_text("# Evidence\n\n<!-- bench:start -->\nold\n<!-- bench:end -->\n\nAfter.\n")
-    ran("report", lines, "--into", document)
+    ran("report", lines, "--insert-into", document)
     text = document.read_text()
     assert text == f"# Evidence\n\n<!-- bench:start -->\n\n{printed}\n<!-- bench:end -->\n\nAfter.\n"
-    ran("report", lines, "--into", document)
+    ran("report", lines, "--insert-into", document)
     assert document.read_text() == text
     for part in (
         "### village",
@@ -161,7 +162,7 @@ def test_a_document_without_a_place_is_left_alone(data: Path, tmp_path: Path) ->
     ran("recall", "--data", data, "--strategy", "recency", "--json", lines)
     document = tmp_path / "evidence.md"
     document.write_text("<!-- bench:end --><!-- bench:start -->")
-    error = ran("report", lines, "--into", document, fine=False).exception
+    error = ran("report", lines, "--insert-into", document, fine=False).exception
     assert isinstance(error, InvalidInput)
     assert "add the lines" in str(error)
     assert document.read_text() == "<!-- bench:end --><!-- bench:start -->"
@@ -175,23 +176,23 @@ def models(monkeypatch: pytest.MonkeyPatch) -> Mapping[str, Model]:
     """Two models in the registry: a fused one without one of its shares or both, and one with every measurement."""
     whole = Fused(name="village")
     variants = (
-        Variant("no meaning", ablations._less(whole, ["meaning", "context"])),
-        Variant("no | words", ablations._less(whole, ["words", "around"])),
+        Variant("no meaning", registry._without_features(whole, ["meaning", "context"])),
+        Variant("no | words", registry._without_features(whole, ["words", "around"])),
     )
     found = {
         "village": Model("village", Variant("village", whole), variants),
-        "fired": Model("fired", Variant("fired", Firing()), specials=frozenset(Special)),
+        "fired": Model("fired", Variant("fired", Firing()), paper_measurements=frozenset(PaperMeasurement)),
     }
-    monkeypatch.setattr(ablations, "MODELS", found)
+    monkeypatch.setattr(registry, "MODELS", found)
     return found
 
 
 class Firing(Dense):
     """Everything fires; what is nearest scores most."""
 
-    def activate(self, cue: Cue, graph: Graph, /) -> Activation:
+    def activate(self, cue: Query, graph: Graph, /) -> Activation:
         found = super().activate(cue, graph)
-        return replace(found, shares={"fired": found.scores})
+        return replace(found, contributions={"fired": found.scores})
 
 
 def test_ablations_are_printed_by_model(data: Path, models: Mapping[str, Model]) -> None:
@@ -205,18 +206,18 @@ def test_ablations_as_json_lines(data: Path, models: Mapping[str, Model]) -> Non
     words = ("--set", "village", "--model", "fired", "--limit", 4, "--json", "-")
     run, *figures = [json.loads(line) for line in ran("ablate", "--data", data, *words).stdout.splitlines()]
     assert run["command"] == "ecphora bench ablate --data DATA --set village --model fired --limit 4"
-    assert all(line.keys() - {"against"} == FIELDS | {"model"} for line in figures)
+    assert all(line.keys() - {"difference"} == FIELDS | {"model"} for line in figures)
     assert {line["model"] for line in figures} == {"fired"}
-    assert all(("against" in line) == (line["strategy"] != "fired") for line in figures)
+    assert all(("difference" in line) == (line["strategy"] != "fired") for line in figures)
     assert all(line["low"] <= line["value"] <= line["high"] for line in figures)
     found = {(one["strategy"], one["metric"], one["k"]): one for one in figures}
     assert len(found) == len(figures)
     assert {metric for strategy, metric, _ in found if strategy == "village"} == {
-        "erc", "erc_mg", "precision", "threshold", "refused",
+        "erc", "erc_mg", "precision", "threshold", "gate_refusal",
     }  # fmt: skip
-    assert found["fired", "fired", None]["value"] > 1
+    assert found["fired", "fired_count", None]["value"] > 1
     assert found["fired", "erc", None]["value"] == found["dense", "erc", None]["value"]
-    assert found["dense", "fraction", 5]["against"] == {"to": "fired", "value": 0, "low": 0, "high": 0}
+    assert found["dense", "recall", 5]["difference"] == {"reference": "fired", "value": 0, "low": 0, "high": 0}
 
 
 def test_reports_of_ablations_into_a_document(data: Path, tmp_path: Path, models: Mapping[str, Model]) -> None:
@@ -226,24 +227,24 @@ def test_reports_of_ablations_into_a_document(data: Path, tmp_path: Path, models
     names = ("models", "village", "fired")
     document = tmp_path / "models.md"
     document.write_text("".join(f"<!-- bench:{name}:start -->\n<!-- bench:{name}:end -->\n" for name in names))
-    ran("report", lines, "--into", document)
+    ran("report", lines, "--insert-into", document)
     text = document.read_text()
-    ran("report", lines, "--into", document)
+    ran("report", lines, "--insert-into", document)
     assert document.read_text() == text
     parts = dict(zip(names, text.split(":end -->\n"), strict=False))
     assert "village, fired: measured " in parts["models"]
     assert "ecphora bench ablate --data DATA --set village\n" in parts["models"]
-    assert "|  | village | village (3) |\n| --- | --- | ---: |\n| fraction@5 | village | 1.000 (1.00–1.00) |" in text
+    assert "|  | village | village (3) |\n| --- | --- | ---: |\n| recall@5 | village | 1.000 (1.00–1.00) |" in text
     assert "|  | no meaning | " in parts["village"]
     assert "|  | no \\| words | " in parts["village"]
     assert "ERC" not in parts["village"]
-    for heading in ("right refusals", "ERC", "ERC gain", "mean K", "gate at", "gate refuses rightly"):
+    for heading in ("true refusals", "ERC", "ERC gain", "mean K", "gate threshold", "gate refusals"):
         assert f"| {heading} | fired | " in parts["fired"]
     assert "low similarity" not in parts["fired"]  # too few questions
     printed = ran("report", lines, plain).stdout
     assert printed.index("### village") < printed.index("## models") < printed.index("## fired")
     assert "no meaning" not in ran("report", plain).stdout
-    error = ran("report", lines, plain, "--into", document, fine=False).exception
+    error = ran("report", lines, plain, "--insert-into", document, fine=False).exception
     assert isinstance(error, InvalidInput)
     assert "bench:start" in str(error)
     assert document.read_text() == text
@@ -259,29 +260,31 @@ def test_what_cannot_be_ablated_is_said(data: Path, models: Mapping[str, Model])
         assert message in str(error)
 
 
-DIFFERENT = Figure("set", "less", "answerable", Metric.FRACTION, 5, 9, 0.5, 0.4, 0.6, model="m")
+DIFFERENT = Figure("set", "less", "answerable", Metric.RECALL, 5, 9, 0.5, 0.4, 0.6, model="m")
 
 
 @pytest.mark.parametrize(
     ("figure", "cell"),
     [
         (DIFFERENT, ".500 (.40–.60)"),
-        (replace(DIFFERENT, against=Difference("full", -0.052, -0.1, -0.01)), ".500 **−.052** (−.10 to −.01)"),
-        (replace(DIFFERENT, against=Difference("full", 0.002, -0.004, 0.25)), ".500 +.002 (.00 to +.25)"),
-        (replace(DIFFERENT, against=Difference("full", 0, 0, 0)), ".500 ="),
-        (replace(DIFFERENT, value=1.0, against=Difference("full", 1, 1, 1)), "1.000 **+1.000** (+1.00 to +1.00)"),
-        (replace(DIFFERENT, metric=Metric.FIRED, k=None, value=12.34, low=9, high=15), "12.3 (9.0–15.0, n 9)"),
+        (replace(DIFFERENT, difference=Difference("full", -0.052, -0.1, -0.01)), ".500 **−.052** (−.10 to −.01)"),
+        (replace(DIFFERENT, difference=Difference("full", 0.002, -0.004, 0.25)), ".500 +.002 (.00 to +.25)"),
+        (replace(DIFFERENT, difference=Difference("full", 0, 0, 0)), ".500 ="),
+        (replace(DIFFERENT, value=1.0, difference=Difference("full", 1, 1, 1)), "1.000 **+1.000** (+1.00 to +1.00)"),
+        (replace(DIFFERENT, metric=Metric.FIRED_COUNT, k=None, value=12.34, low=9, high=15), "12.3 (9.0–15.0, n 9)"),
         (replace(DIFFERENT, metric=Metric.LOSS, k=30, value=-0.1, low=-0.2, high=0.01), "−.100 (−.20 to .01, n 9)"),
         (
-            replace(DIFFERENT, metric=Metric.FIRED, k=None, value=12, against=Difference("full", -1.5, -3, 0.04)),
+            replace(
+                DIFFERENT, metric=Metric.FIRED_COUNT, k=None, value=12, difference=Difference("full", -1.5, -3, 0.04)
+            ),
             "12.0 −1.5 (−3.0 to +0.0)",
         ),
     ],
 )
 def test_values_and_differences(figure: Figure, cell: str) -> None:
     category = "low similarity" if figure.metric is Metric.LOSS else figure.category
-    record = Record(bench_run.record("model", "command"), [replace(figure, category=category)])
-    rows = ablation_tables.parts([record])["m"].splitlines()[2:]
+    record = RunRecord(bench_run.make_run("model", "command"), [replace(figure, category=category)])
+    rows = ablation_tables.sections([record])["m"].splitlines()[2:]
     assert rows[0].endswith(f"| less | {cell} |")
 
 

@@ -6,6 +6,8 @@ import os
 import subprocess
 import sys
 import threading
+from collections.abc import Iterator
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -13,15 +15,15 @@ import click
 import pytest
 from click.testing import CliRunner, Result
 
-from ecphora import Hashing, Memory, encode
+from ecphora import HashingEmbedder, Memory, documents
 from ecphora.access_log import AccessLog
-from ecphora.cli import main
-from ecphora.conversation import ask, chat
+from ecphora.cli.chat import ask, chat
+from ecphora.cli.consolidation import COMMANDS
+from ecphora.cli.main import _LazyCommand, main
 from ecphora.errors import EcphoraError, InvalidInput, UnknownName
-from ecphora.language.segments import Segment
-from ecphora.model import Touch
+from ecphora.language.chunking import Chunk
+from ecphora.model import AccessKind
 from ecphora.settings import Settings, load
-from ecphora.upkeep import TENDING
 
 NEARER = "is nearer in meaning to the question"
 ECPHORA = Path(sys.executable).with_name("ecphora")
@@ -56,9 +58,29 @@ def run(*args: str, stdin: bytes = b"", **environment: str) -> subprocess.Comple
 
 @pytest.fixture
 def told() -> None:
-    ecphora("remember", "Ana moved to Porto.", "--id", "a", "--speaker", "Ana", "--at", "2026-05-03", "--session", "s")
     ecphora(
-        "remember", "Bo likes rain in Lisbon.", "--id", "b", "--speaker", "Bo", "--at", "2026-05-04", "--meta", "n=1"
+        "remember",
+        "Ana moved to Porto.",
+        "--id",
+        "a",
+        "--speaker",
+        "Ana",
+        "--happened-at",
+        "2026-05-03",
+        "--session",
+        "s",
+    )
+    ecphora(
+        "remember",
+        "Bo likes rain in Lisbon.",
+        "--id",
+        "b",
+        "--speaker",
+        "Bo",
+        "--happened-at",
+        "2026-05-04",
+        "--metadata",
+        "n=1",
     )
 
 
@@ -67,22 +89,22 @@ def told() -> None:
 
 def test_remember_says_what_is_new_known_and_refused() -> None:
     assert ecphora("remember", "One.", "--id", "1").stdout == "remembered: 1\n"
-    assert ecphora("remember", "One.", "--id", "1").stdout == "known already: 1\n"
+    assert ecphora("remember", "One.", "--id", "1").stdout == "exists already: 1\n"
     ecphora("forget", "1")
     result = ecphora("remember", "One.", "--id", "1")
-    assert "refused: 1" in result.stdout
+    assert "blocked: 1" in result.stdout
     assert "--restore" in result.stderr
     assert ecphora("remember", "One.", "--id", "1", "--restore").stdout == "remembered: 1\n"
     assert ecphora("remember", "Two.", "Three.").stdout == "2 remembered\n"
 
 
 def test_remember_reads_stdin_by_paragraph_by_line_whole_and_as_json_lines() -> None:
-    assert len(answer("remember", stdin="One,\nnot two.\n\nTwo.\r\n")["new"]) == 2
-    assert len(answer("remember", "--lines", stdin="One,\nbut two.\n\n")["new"]) == 2
-    assert len(answer("remember", "-", stdin="Three.\n")["new"]) == 1
-    assert len(answer("remember", "--whole", stdin="Four.\nFive.\n")["new"]) == 1
+    assert len(answer("remember", stdin="One,\nnot two.\n\nTwo.\r\n")["created"]) == 2
+    assert len(answer("remember", "--lines", stdin="One,\nbut two.\n\n")["created"]) == 2
+    assert len(answer("remember", "-", stdin="Three.\n")["created"]) == 1
+    assert len(answer("remember", "--whole", stdin="Four.\nFive.\n")["created"]) == 1
     lines = '{"text": "Six.", "id": "6", "speaker": "Ana"}\n\n{"text": "Seven.", "id": "7", "metadata": {"a": 1}}\n'
-    assert answer("remember", "--jsonl", "--speaker", "Bo", stdin=lines)["new"] == ["6", "7"]
+    assert answer("remember", "--jsonl", "--speaker", "Bo", stdin=lines)["created"] == ["6", "7"]
     assert answer("history", "6")["node"]["speaker"] == "Ana"
     assert answer("history", "7")["node"]["speaker"] == "Bo"
 
@@ -111,10 +133,10 @@ def test_stdin_that_is_not_utf8_is_an_error_that_says_so() -> None:
 
 
 def test_remember_supersedes_and_history_tells() -> None:
-    ecphora("remember", "Ana lives in Porto.", "--id", "old", "--at", "2026-01-01")
-    ecphora("remember", "Ana lives in Rome.", "--id", "new", "--at", "2026-02-01", "--supersedes", "old")
+    ecphora("remember", "Ana lives in Porto.", "--id", "old", "--happened-at", "2026-01-01")
+    ecphora("remember", "Ana lives in Rome.", "--id", "new", "--happened-at", "2026-02-01", "--supersedes", "old")
     life = answer("history", "old")
-    assert [node["id"] for node in life["later"]] == ["new"]
+    assert [node["id"] for node in life["successors"]] == ["new"]
     assert life["node"]["valid_to"].startswith("2026-02-01")
     drawn = ecphora("history", "old").stdout
     assert "after" in drawn
@@ -143,7 +165,7 @@ def test_explain_adds_up_to_the_score() -> None:
     assert hit["reason"] == f"says “Porto”; {NEARER}"
     drawn = ecphora("recall", "Porto", "--limit", "1", "--explain").stdout
     values = [float(word) for word in drawn.split() if word[0] in "+-" and word[1:2].isdigit()]
-    score = float(drawn.split("score")[1].split()[0])
+    score = next(float(line.split()[1]) for line in drawn.splitlines() if line.split()[:1] == ["score"])
     assert round(sum(values), 3) == score
     assert "says “Porto”" in drawn
     assert "id a" in drawn
@@ -154,27 +176,27 @@ def test_explain_adds_up_to_the_score() -> None:
 def test_what_a_score_starts_with_is_shown_where_everything_is() -> None:
     explained = ecphora("recall", "Porto", "--limit", "1", "--explain").stdout.splitlines()
     named = [line.split()[0] for line in explained if " +" in line or " -" in line or "score" in line]
-    assert named[-2:] == ["start", "score"]
-    assert not {"start", "score", "+"} & set(ecphora("recall", "Porto").stdout.split())
+    assert named[-2:] == ["prior", "score"]
+    assert not {"prior", "score", "+"} & set(ecphora("recall", "Porto").stdout.split())
 
 
 @pytest.mark.usefixtures("told")
 def test_recall_filters_and_looks_back() -> None:
     def ids(*options: str) -> set[str]:
-        result = ecphora("recall", "Porto rain Lisbon", "--json", "--no-touch", *options)
+        result = ecphora("recall", "Porto rain Lisbon", "--json", "--no-log-access", *options)
         return {hit["id"] for hit in json.loads(result.stdout)["hits"]}
 
     assert ids() == {"a", "b"}
     assert ids("--speaker", "Bo") == {"b"}
     assert ids("--session", "s") == {"a"}
-    assert ids("--meta", "n=1") == {"b"}
-    assert ids("--meta", 'n="1"') == set()
+    assert ids("--metadata", "n=1") == {"b"}
+    assert ids("--metadata", 'n="1"') == set()
     assert ids("--after", "2026-05-04") == {"b"}
     assert ids("--before", "2026-05-04") == {"a"}
     assert ids("--as-of", "2026-05-03") == {"a"}
     assert ids("--known-at", "2020-01-01") == set()
     assert ids("--limit", "1", "--strategy", "recency") == {"b"}
-    assert ids("--tokens", "1") == set()
+    assert ids("--budget", "1") == set()
 
 
 @pytest.mark.usefixtures("told")
@@ -203,15 +225,15 @@ def test_a_text_cannot_steer_the_terminal() -> None:
 
 def test_a_reason_reads_the_same_everywhere() -> None:
     told = ("We went to the bakery.", "And?", "It was closed.", "It rained all day.")
-    first = answer("remember", told[0], "--session", "s", "--at", "2026-05-03")["ids"][0]
+    first = answer("remember", told[0], "--session", "s", "--happened-at", "2026-05-03")["ids"][0]
     for text in told[1:]:
-        ecphora("remember", text, "--session", "s", "--at", "2026-05-03")
+        ecphora("remember", text, "--session", "s", "--happened-at", "2026-05-03")
     question = "Was the bakery open?"
-    hits = answer("recall", question, "--no-touch")["hits"]
+    hits = answer("recall", question, "--no-log-access")["hits"]
     reason = next(hit["reason"] for hit in hits if hit["text"] == "And?")
     assert reason == f"comes right after {first[:8]}, which says “bakery”"
     assert all(hit["why"] for hit in hits)
-    drawn = [ecphora("recall", question, "--no-touch", *explain).stdout for explain in ((), ("--explain",))]
+    drawn = [ecphora("recall", question, "--no-log-access", *explain).stdout for explain in ((), ("--explain",))]
     drawn.append(ecphora("chat", "--session", "t", stdin=f"{question}\n/why\n").stdout)
     assert all(reason in " ".join(text.split()) for text in drawn)
     assert all(first[:8] in text.split() for text in (drawn[0], drawn[2]))
@@ -234,20 +256,21 @@ def test_why_not_says_what_is_lacking_and_how_to_mend_it() -> None:
     explained = ecphora("why-not", "Porto", "b", "--limit", "1", "--explain").stdout
     assert " ".join(explained.split()).startswith(said)
     assert "━━━" in explained
-    assert "start" not in explained
+    assert "prior" not in explained
     assert ecphora("why-not", "Porto", "b", "--limit", "2").stdout == "It came back, 2nd of 2.\n"
 
 
 @pytest.mark.usefixtures("told")
 def test_why_not_is_asked_with_the_options_of_recall() -> None:
-    def stage(*options: str) -> str:
-        return str(answer("why-not", "Porto rain Lisbon", "a", *options)["stage"])
+    def reason(*options: str) -> str:
+        return str(answer("why-not", "Porto rain Lisbon", "a", *options)["miss_reason"])
 
-    assert stage() == "returned"
-    assert stage("--tokens", "1") == "budget"
-    assert stage("--known-at", "2020-01-01") == "filtered"
-    assert answer("why-not", "Porto", "a", "--speaker", "Bo", "--as-of", "2026-05-01")["held"] == ["speakers", "as_of"]
-    assert stage("--limit", "1", "--strategy", "recency") == "outranked"
+    assert reason() == "none"
+    assert reason("--budget", "1") == "budget"
+    assert reason("--known-at", "2020-01-01") == "filter"
+    found = answer("why-not", "Porto", "a", "--speaker", "Bo", "--as-of", "2026-05-01")
+    assert found["failed_filters"] == ["speakers", "as_of"]
+    assert reason("--limit", "1", "--strategy", "recency") == "below_cutoff"
     assert ecphora("why-not", "Porto").exit_code == 2
     assert ecphora("why-not", "Porto", "a", "--limit", "0").exit_code == 2
 
@@ -256,12 +279,14 @@ def test_why_not_is_asked_with_the_options_of_recall() -> None:
 def test_why_not_as_json_is_clean_and_leaves_no_trace() -> None:
     found = answer("why-not", "Porto", "b", "--limit", "1")
     assert set(found) == {
-        "id", "stage", "place", "of", "score", "needed", "behind", "reason", "room", "held", "lacking", "sentence",
+        "id", "miss_reason", "rank", "candidates", "score", "cutoff_score", "cutoff_rank", "reason", "required_budget",
+        "failed_filters", "shortfall", "sentence",
     }  # fmt: skip
-    assert (found["id"], found["stage"], found["place"], found["of"], found["room"]) == ("b", "outranked", 2, 2, None)
-    assert found["needed"] > found["score"]
-    assert all(share["value"] > 0 and share["stage"] for share in found["lacking"])
-    assert [one["touch"] for one in answer("history", "b")["accesses"]] == ["encoded"]
+    assert (found["id"], found["miss_reason"], found["required_budget"]) == ("b", "below_cutoff", None)
+    assert (found["rank"], found["candidates"]) == (2, 2)
+    assert found["cutoff_score"] > found["score"]
+    assert all(part["value"] > 0 and part["feature"] for part in found["shortfall"])
+    assert [one["kind"] for one in answer("history", "b")["accesses"]] == ["encoded"]
 
 
 @pytest.mark.usefixtures("told")
@@ -270,7 +295,7 @@ def test_why_not_of_what_is_not_there_exits_with_three() -> None:
     assert result.exit_code == 3
     assert result.stdout.startswith("There is no memory 'no")
     assert "\x1b" not in result.stdout
-    assert answer("why-not", "Porto", "nobody", code=3)["stage"] == "absent"
+    assert answer("why-not", "Porto", "nobody", code=3)["miss_reason"] == "not_found"
 
 
 # ---- forget
@@ -279,9 +304,9 @@ def test_why_not_of_what_is_not_there_exits_with_three() -> None:
 @pytest.mark.usefixtures("told")
 def test_forget_by_id_erases_and_tells_what_is_missing() -> None:
     assert answer("forget", "a", "nobody", code=3) == {
-        "episodes": ["a"],
-        "names": ["entity:ana", "entity:porto"],
-        "missing": ["nobody"],
+        "episode_ids": ["a"],
+        "entity_ids": ["entity:ana", "entity:porto"],
+        "missing_ids": ["nobody"],
     }
     assert ecphora("history", "a").exit_code == 3
     assert answer("history", "a", code=3) is None
@@ -293,7 +318,7 @@ def test_forget_by_options_asks_first() -> None:
     assert refused.exit_code == 2
     assert "1 memories" in refused.stderr
     assert "--yes" in refused.stderr
-    assert answer("forget", "--speaker", "Bo", "--yes")["episodes"] == ["b"]
+    assert answer("forget", "--speaker", "Bo", "--yes")["episode_ids"] == ["b"]
     assert ecphora("forget", "--speaker", "Bo", "--yes").stdout.startswith("erased 0 memories")
     assert ecphora("forget").exit_code == 2
     assert ecphora("forget", "a", "--speaker", "Ana").exit_code == 2
@@ -305,13 +330,13 @@ def test_forget_by_options_asks_first() -> None:
 @pytest.mark.usefixtures("told")
 def test_export_and_import_go_round() -> None:
     out = ecphora("export").stdout
-    assert json.loads(out.splitlines()[0])["ecphora"] == 1
+    assert json.loads(out.splitlines()[0])["ecphora"] == 2
     assert answer("export", "all.jsonl", "--vectors")["vectors"] == 2
     if os.name != "nt":
         assert Path("all.jsonl").stat().st_mode & 0o077 == 0
     assert answer("import", "all.jsonl", "--db", "copy.db", "--scope", "ana")["nodes"] > 2
     again = ecphora("import", "-", "--db", "copy.db", "--scope", "ana", stdin=out)
-    assert again.stdout.startswith("took in 0 nodes")
+    assert again.stdout.startswith("imported 0 nodes")
     assert ecphora("export", "--db", "copy.db", "--scope", "ana").stdout.splitlines()[1:] == out.splitlines()[1:]
     found = answer("scopes", "--db", "copy.db")
     assert [(scope["name"], scope["episodes"], scope["embedder"]) for scope in found] == [("ana", 2, "hashing/256")]
@@ -339,7 +364,7 @@ def test_the_scopes_own_embedder_is_used_where_none_is_named(monkeypatch: pytest
 
 @pytest.mark.usefixtures("told")
 def test_reembed_changes_the_model(monkeypatch: pytest.MonkeyPatch) -> None:
-    assert answer("reembed", "--embedder", "hashing:32") == {"reembedded": 2}
+    assert answer("reembed", "--embedder", "hashing:32") == {"reembedded_count": 2}
     monkeypatch.delenv("ECPHORA_EMBEDDER")
     assert answer("scopes")[0]["embedder"] == "hashing/32"
     assert answer("recall", "Porto")["hits"][0]["id"] == "a"
@@ -351,22 +376,22 @@ def test_reembed_cuts_long_texts_anew(monkeypatch: pytest.MonkeyPatch, tmp_path:
     text = "# Lock\n\n" + "It rains. " * 90 + "\n\n## Ropes\n\n" + "Bring one. " * 80
     (tmp_path / "manual.md").write_text(text, encoding="utf-8")
     with monkeypatch.context() as patch:
-        patch.setattr(encode, "segments", lambda text, **_: (Segment(0, text[:700]), Segment(700, text[700:])))
+        patch.setattr(documents, "split_into_chunks", lambda text, **_: (Chunk(0, text[:700]), Chunk(700, text[700:])))
         answer("remember", "--file", str(tmp_path / "manual.md"))
     monkeypatch.delenv("ECPHORA_EMBEDDER")  # the scope's own is taken
-    assert answer("reembed", "--resegment") == {"resegmented": 1}
+    assert answer("reembed", "--rechunk") == {"rechunked_count": 1}
     hit = answer("recall", "ropes")["hits"][0]
     assert (hit["heading"], text[hit["start"] :][: len(hit["text"])]) == ("Lock > Ropes", hit["text"])
     assert "Lock > Ropes" in ecphora("recall", "ropes").stdout
-    assert "0 memories got other pieces" in ecphora("reembed", "--resegment").stdout
-    both = answer("reembed", "--resegment", "--embedder", "hashing:32")
-    assert (both["reembedded"] > 3, both["resegmented"]) == (True, 0)
+    assert "0 memories got other chunks" in ecphora("reembed", "--rechunk").stdout
+    both = answer("reembed", "--rechunk", "--embedder", "hashing:32")
+    assert (both["reembedded_count"] > 3, both["rechunked_count"]) == (True, 0)
 
 
 @pytest.mark.usefixtures("told")
 def test_doctor_finds_mends_and_exits() -> None:
-    assert answer("doctor")["sound"]
-    assert "sound" in ecphora("doctor").stdout
+    assert answer("doctor")["is_healthy"]
+    assert "healthy" in ecphora("doctor").stdout
     Path("ecphora.db").write_bytes(b"broken" * 1000)
     result = ecphora("doctor")
     assert result.exit_code == 1
@@ -401,7 +426,7 @@ def test_with_json_an_error_is_json_on_stderr() -> None:
 
 
 def test_usage_errors_exit_with_two() -> None:
-    for args in (["nonsense"], ["recall"], ["recall", "x", "--limit", "0"], ["remember", "x", "--meta", "novalue"]):
+    for args in (["nonsense"], ["recall"], ["recall", "x", "--limit", "0"], ["remember", "x", "--metadata", "novalue"]):
         assert ecphora(*args).exit_code == 2
     assert ecphora("remember", "x", "--jsonl").exit_code == 2
 
@@ -431,7 +456,7 @@ def test_an_interrupt_exits_with_130(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def commands() -> list[tuple[str, click.Command]]:
-    lazy = {str(command.name): command for command in (ask, chat, *TENDING)}
+    lazy = {str(command.name): command for command in (ask, chat, *COMMANDS)}
     loaded = {**main.commands, **lazy}  # the others are reached only through bench
     return [(name, command) for name, command in loaded.items() if name not in {"bench", "learn"}]
 
@@ -451,6 +476,37 @@ def test_every_command_but_the_demo_has_the_common_options(name: str, command: c
     assert name == "demo" or "scope" in names
 
 
+OLD_COMMANDS = {"changes", "faded", "protect", "open"}
+OLD_OPTIONS = {
+    "--anew", "--at", "--at-once", "--into", "--meta", "--no-touch", "--off", "--quick", "--resegment", "--tokens",
+}  # fmt: skip
+
+
+def every_command(group: click.Group = main, path: str = "") -> Iterator[tuple[str, click.Command]]:
+    """Every command with the words that call it, loaded where it is lazy."""
+    for name, command in group.commands.items():
+        loaded = command
+        if isinstance(command, _LazyCommand):
+            loaded = getattr(import_module(command.module, "ecphora.cli"), name)
+        yield f"{path} {name}".strip(), loaded
+        if isinstance(loaded, click.Group):
+            yield from every_command(loaded, name)
+
+
+def test_no_command_or_option_has_an_old_name() -> None:
+    for path, command in every_command():
+        assert path.split()[-1] not in OLD_COMMANDS, path
+        kept = {"--tokens"} if path == "consolidate" else set()  # a limit of what the language model reads and writes
+        options = {word for param in command.params for word in (*param.opts, *param.secondary_opts)}
+        assert not options & (OLD_OPTIONS - kept), path
+
+
+def test_an_old_option_is_an_unknown_one() -> None:
+    result = ecphora("recall", "Porto", "--tokens", "5")
+    assert result.exit_code == 2
+    assert "No such option" in result.stderr
+
+
 def test_bench_is_reached() -> None:
     result = ecphora("bench", "--help")
     assert result.exit_code == 0
@@ -461,14 +517,14 @@ def test_bench_is_reached() -> None:
 
 
 def test_help_loads_nothing_heavy() -> None:
-    code = "import sys; from ecphora.cli import main; main(['--help'], standalone_mode=False); print(*sys.modules)"
+    code = "import sys; from ecphora.cli.main import main; main(['--help'], standalone_mode=False); print(*sys.modules)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert not {"numpy", "rich", "apsw", "onnxruntime"} & set(done.stdout.split())
 
 
 def test_a_recall_loads_only_what_it_needs() -> None:
     ecphora("remember", "Ana moved to Porto.")
-    code = "import sys; from ecphora.cli import main; main(['recall', 'Where is Ana?'], standalone_mode=False)"
+    code = "import sys; from ecphora.cli.main import main; main(['recall', 'Where is Ana?'], standalone_mode=False)"
     done = subprocess.run(
         [sys.executable, "-c", f"{code}; print(*sys.modules, file=sys.stderr)"],
         capture_output=True,
@@ -477,9 +533,9 @@ def test_a_recall_loads_only_what_it_needs() -> None:
     )
     assert "Ana moved to Porto." in done.stdout
     loaded = set(done.stderr.split())
-    assert {"ecphora.memory", "ecphora.terminal", "ecphora.strategies.fused"} <= loaded
+    assert {"ecphora.memory", "ecphora.cli.render", "ecphora.strategies.fused"} <= loaded
     others = {f"ecphora.strategies.{name}" for name in ("baselines", "ecphory", "eisa", "synapse", "synaptic", "weave")}
-    rooms = ("bench", "consolidate", "demo", "doctor", "interchange", "learn", "llms", "stages.claiming", "upkeep")
+    rooms = ("bench", "cli.consolidation", "cli.demo", "consolidation", "doctor", "interchange", "learn", "llms")
     foreign = ("importlib.metadata", "onnxruntime", "rich.progress", "tokenizers", "tomllib")
     assert not loaded & {*others, *(f"ecphora.{room}" for room in rooms), *foreign}
 
@@ -529,10 +585,10 @@ def test_what_a_recall_touched_is_logged_before_the_file_is_closed(monkeypatch: 
     monkeypatch.setattr(AccessLog, "_write", late)
     monkeypatch.setattr(AccessLog, "close", end)
     assert ecphora("recall", "Porto").exit_code == 0
-    with Memory("ecphora.db", embedder=Hashing()) as memory:
+    with Memory("ecphora.db", embedder=HashingEmbedder()) as memory:
         history = memory.history("a")
     assert history is not None
-    assert [access.touch for access in history.accesses] == [Touch.ENCODED, Touch.RECALLED]
+    assert [access.kind for access in history.accesses] == [AccessKind.ENCODED, AccessKind.RECALLED]
 
 
 def test_stdout_stays_clean_in_a_pipe_and_without_unicode() -> None:
@@ -557,11 +613,11 @@ def test_what_a_strategy_writes_is_written_from_the_command_line_too() -> None:
     for name in ("fused", "synaptic-faithful"):
         ecphora("remember", "--id", f"a {name}", "--scope", name, "--strategy", name, "The boat is called Zebulon.")
         ecphora("remember", "--id", f"b {name}", "--scope", name, "--strategy", name, "The boat called Zebulon leaks.")
-    touches = {
-        name: [one["touch"] for one in answer("history", f"a {name}", "--scope", name)["accesses"]]
+    kinds = {
+        name: [one["kind"] for one in answer("history", f"a {name}", "--scope", name)["accesses"]]
         for name in ("fused", "synaptic-faithful")
     }
-    assert touches == {"fused": ["encoded"], "synaptic-faithful": ["encoded", "stimulated"]}
+    assert kinds == {"fused": ["encoded"], "synaptic-faithful": ["encoded", "stimulated"]}
 
 
 def test_a_strategy_can_be_set_once_for_all(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -582,7 +638,7 @@ def test_options_come_before_the_environment_before_the_file(tmp_path: Path) -> 
     (tmp_path / "ecphora.toml").write_text('db = "here.db"\nscope = "file"\nembedder = "hashing"\n')
     found = load({"ECPHORA_SCOPE": "environment", "OPENAI_API_KEY": "k"}, tmp_path)
     assert found == Settings(tmp_path / "here.db", "environment", "hashing", openai_api_key="k")
-    assert found.over(scope="option").scope == "option"
+    assert found.with_overrides(scope="option").scope == "option"
     assert "k" not in repr(found).replace("Path", "")[-20:]
     assert load({"ECPHORA_OPENAI_API_KEY": "ours", "OPENAI_API_KEY": "k"}, tmp_path).openai_api_key == "ours"
     assert load({}, tmp_path / "elsewhere") == Settings()

@@ -9,9 +9,9 @@ import pytest
 from click.testing import CliRunner, Result
 
 from ecphora import Memory
-from ecphora.cli import main
-from ecphora.embedders.hashing import Hashing
-from ecphora.testing import ChatServer
+from ecphora.cli.main import main
+from ecphora.embedders.hashing import HashingEmbedder
+from ecphora.testing import FakeChatServer
 
 
 @pytest.fixture(autouse=True)
@@ -31,11 +31,11 @@ def ecphora(*args: str, stdin: str | bytes | None = None) -> Result:
 
 @pytest.fixture
 def told() -> None:
-    ecphora("remember", "Ana moved to Porto.", "--id", "a", "--speaker", "Ana", "--at", "2026-05-03")
-    ecphora("remember", "Bo likes rain in Lisbon.", "--id", "b", "--speaker", "Bo", "--at", "2026-05-04")
+    ecphora("remember", "Ana moved to Porto.", "--id", "a", "--speaker", "Ana", "--happened-at", "2026-05-03")
+    ecphora("remember", "Bo likes rain in Lisbon.", "--id", "b", "--speaker", "Bo", "--happened-at", "2026-05-04")
 
 
-def with_model(server: ChatServer, monkeypatch: pytest.MonkeyPatch) -> None:
+def with_model(server: FakeChatServer, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("ECPHORA_LLM", "openai:small")
     monkeypatch.setenv("ECPHORA_LLM_BASE_URL", server.url)
 
@@ -45,7 +45,7 @@ def said(text: str, *ids: str, held: bool = True) -> str:
 
 
 def remembered() -> list[tuple[str | None, str]]:
-    with Memory("ecphora.db", embedder=Hashing()) as memory:
+    with Memory("ecphora.db", embedder=HashingEmbedder()) as memory:
         graph = memory.graph()
         nodes = [memory.get(graph.id(row)) for row in range(len(graph))]
     return [(node.speaker, node.text) for node in nodes if node is not None and node.kind == "episode"]
@@ -65,33 +65,33 @@ def test_ask_quotes_and_says_so_where_no_model_is_set() -> None:
 
 @pytest.mark.usefixtures("told")
 def test_ask_answers_with_a_model_and_cites(monkeypatch: pytest.MonkeyPatch) -> None:
-    with ChatServer(said("In Porto.", "a")) as server:
+    with FakeChatServer(said("In Porto.", "a")) as server:
         with_model(server, monkeypatch)
         result = ecphora("ask", "Where did Ana move in Porto?")
         as_json = json.loads(ecphora("ask", "Where did Ana move in Porto?", "--json").stdout)
     assert (result.exit_code, result.stderr) == (0, "")
     assert result.stdout.startswith("In Porto.\n  a  3 May 2026")
-    assert [as_json[name] for name in ("answer", "ids", "held", "degraded", "llm")] == [
+    assert [as_json[name] for name in ("answer", "cited_ids", "is_answered", "is_extractive", "llm")] == [
         "In Porto.", ["a"], True, False, "small@openai",
     ]  # fmt: skip
-    assert as_json["spent"]["tokens_in"] == 11
+    assert as_json["usage"]["tokens_in"] == 11
     assert [one["id"] for one in as_json["memories"]] == ["a"]
 
 
 @pytest.mark.usefixtures("told")
 def test_ask_exits_with_three_when_it_is_not_held(monkeypatch: pytest.MonkeyPatch) -> None:
-    with ChatServer(said("", held=False)) as server:
+    with FakeChatServer(said("", held=False)) as server:
         with_model(server, monkeypatch)
         result = ecphora("ask", "Where did Ana move in Porto?")
         assert (result.exit_code, result.stdout) == (3, "The memory does not hold this.\n")
         assert ecphora("ask", "Porto", "--known-at", "2020-01-01").exit_code == 3
-    assert len(server.asked) == 1, "without evidence nothing is sent"
+    assert len(server.requests) == 1, "without evidence nothing is sent"
 
 
 @pytest.mark.usefixtures("told")
 def test_ask_does_without_a_model_that_fails(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", "sk-secret")
-    with ChatServer((401, {}, {"error": "bad key sk-secret"})) as server:
+    with FakeChatServer((401, {}, {"error": "bad key sk-secret"})) as server:
         with_model(server, monkeypatch)
         result = ecphora("ask", "Where did Ana move in Porto?")
     assert result.exit_code == 0
@@ -103,7 +103,7 @@ def test_ask_does_without_a_model_that_fails(monkeypatch: pytest.MonkeyPatch) ->
 
 @pytest.mark.usefixtures("told")
 def test_an_answer_that_cites_nothing_is_said_to_be_one(monkeypatch: pytest.MonkeyPatch) -> None:
-    with ChatServer(said("In Rome.", "z")) as server:
+    with FakeChatServer(said("In Rome.", "z")) as server:
         with_model(server, monkeypatch)
         result = ecphora("ask", "Where did Ana move in Porto?")
     assert result.stdout == "In Rome.\n"
@@ -112,26 +112,26 @@ def test_an_answer_that_cites_nothing_is_said_to_be_one(monkeypatch: pytest.Monk
 
 @pytest.mark.usefixtures("told")
 def test_ask_shows_what_it_would_send_and_sends_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
-    with ChatServer(said("no")) as server:
+    with FakeChatServer(said("no")) as server:
         with_model(server, monkeypatch)
         shown = ecphora("ask", "Where did Ana move in Porto?", "--show-prompt")
-        as_json = json.loads(ecphora("ask", "Ana in Porto?", "--show-prompt", "--json", "--tokens", "40").stdout)
+        as_json = json.loads(ecphora("ask", "Ana in Porto?", "--show-prompt", "--json", "--budget", "40").stdout)
         nothing = ecphora("ask", "Porto", "--show-prompt", "--known-at", "2020-01-01")
-    assert server.asked == []
+    assert server.requests == []
     assert '<memory id="a" date="2026-05-03" speaker="Ana">\nAna moved to Porto.' in shown.stdout
     assert as_json["user"].count("</memory>") == 1
     assert as_json["schema"]["type"] == "object"
     assert nothing.exit_code == 3
     assert "nothing would be sent" in nothing.stdout
-    with Memory("ecphora.db", embedder=Hashing()) as memory:
+    with Memory("ecphora.db", embedder=HashingEmbedder()) as memory:
         history = memory.history("a")
     assert history is not None
-    assert {access.touch.value for access in history.accesses} == {"encoded"}
+    assert {access.kind.value for access in history.accesses} == {"encoded"}
 
 
 @pytest.mark.usefixtures("told")
 def test_a_model_cannot_steer_the_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
-    with ChatServer(said("\x1b[2J[bold]Porto[/bold]", "a")) as server:
+    with FakeChatServer(said("\x1b[2J[bold]Porto[/bold]", "a")) as server:
         with_model(server, monkeypatch)
         result = ecphora("ask", "Where did Ana move in Porto?")
     assert "\x1b" not in result.stdout
@@ -166,7 +166,7 @@ def test_chat_remembers_and_quotes_without_a_model() -> None:
 
 
 def test_chat_with_a_model_remembers_both_sides(monkeypatch: pytest.MonkeyPatch) -> None:
-    with ChatServer(said("Nice to hear."), said("In Lisbon.", "?")) as server:
+    with FakeChatServer(said("Nice to hear."), said("In Lisbon.", "?")) as server:
         with_model(server, monkeypatch)
         result = ecphora("chat", stdin="I like rain.\nI like it in Lisbon. Where?")
     assert result.exit_code == 0
@@ -177,17 +177,17 @@ def test_chat_with_a_model_remembers_both_sides(monkeypatch: pytest.MonkeyPatch)
         ("user", "I like it in Lisbon. Where?"),
         ("assistant", "In Lisbon."),
     ]
-    sent = server.asked[1]["messages"][1]["content"]
+    sent = server.requests[1]["messages"][1]["content"]
     assert '<turn speaker="user">\nI like rain.\n</turn>\n<turn speaker="assistant">\nNice to hear.' in sent
     assert sent.count("I like it in Lisbon") == 1, "what is said now does not come back to itself"
-    with Memory("ecphora.db", embedder=Hashing()) as memory:
+    with Memory("ecphora.db", embedder=HashingEmbedder()) as memory:
         node = memory.get(memory.graph().id(1))
     assert node is not None
     assert (node.source, (node.session or "")[:5]) == ("small@openai", "chat-")
 
 
 def test_chat_goes_on_without_a_model_that_fails(monkeypatch: pytest.MonkeyPatch) -> None:
-    with ChatServer((400, {}, "no")) as server:
+    with FakeChatServer((400, {}, "no")) as server:
         with_model(server, monkeypatch)
         result = ecphora("chat", stdin="I like rain in Lisbon.\nWhere do I like rain?\n")
     assert result.exit_code == 0
@@ -209,7 +209,7 @@ def test_chat_forgets() -> None:
 def test_chat_says_when_something_was_forgotten_on_purpose() -> None:
     lines = "I like rain.\n"
     id_ = json.loads(ecphora("remember", "I like rain.", "--speaker", "user", "--session", "s", "--json").stdout)[
-        "new"
+        "created"
     ][0]
     ecphora("forget", id_)
     result = ecphora("chat", "--session", "s", stdin=lines)
@@ -223,8 +223,8 @@ def test_chat_speaks_json() -> None:
     read: list[dict[str, Any]] = [json.loads(line) for line in result.stdout.splitlines()]
     assert read[0]["answer"] == "Noted."
     assert read[0]["session"] == "s"
-    assert read[1]["used"] == []
-    assert read[2:4] == [{"episodes": [], "names": []}, {"error": "/foo"}]
+    assert read[1]["cited_ids"] == []
+    assert read[2:4] == [{"episode_ids": [], "entity_ids": []}, {"error": "/foo"}]
     assert "/forget ID" in read[4]["help"]
     assert result.stderr == ""
 
@@ -251,9 +251,7 @@ def test_chat_ends_cleanly_at_a_terminal(
         return lines.pop()
 
     monkeypatch.setattr("builtins.input", typed)
-    monkeypatch.setattr(
-        "ecphora.conversation.sys", type("Sys", (), {"stdin": type("In", (), {"isatty": lambda: True})})
-    )
+    monkeypatch.setattr("ecphora.cli.chat.sys", type("Sys", (), {"stdin": type("In", (), {"isatty": lambda: True})}))
     result = ecphora("chat")
     assert result.exit_code == code
     assert "Traceback" not in result.output

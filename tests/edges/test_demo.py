@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner, Result
 
-from ecphora.cli import main
-from ecphora.demo import show
+from ecphora.cli.demo import show
+from ecphora.cli.main import main
 from ecphora.memory import Memory
 
 pytestmark = pytest.mark.slow
@@ -18,12 +18,12 @@ def demo(*args: str) -> Result:
 
 
 def test_the_evidence_of_every_question_is_in_the_conversation() -> None:
-    there = {episode.id for episode in show.conversation()}
-    asked = show.questions()
-    assert len(there) == len(show.conversation())
-    assert all(there.issuperset(question.evidence) for question in asked)
-    assert {question.kind for question in asked} <= show.KINDS.keys()
-    assert all(bool(question.evidence) == (question.kind != "unanswerable") for question in asked)
+    there = {episode.id for episode in show.load_conversation()}
+    asked = show.load_questions()
+    assert len(there) == len(show.load_conversation())
+    assert all(there.issuperset(question.gold) for question in asked)
+    assert {question.kind for question in asked} <= show.QUESTION_KINDS.keys()
+    assert all(bool(question.gold) == (question.kind != "unanswerable") for question in asked)
 
 
 def test_it_draws_every_question_and_sums_up_what_it_drew() -> None:
@@ -31,11 +31,11 @@ def test_it_draws_every_question_and_sums_up_what_it_drew() -> None:
     assert result.exit_code == 0, result.output
     assert result.stderr == ""
     drawn = " ".join(result.stdout.split())
-    for question in show.questions():
+    for question in show.load_questions():
         assert " ".join(question.answer.split()) in drawn
     found = json.loads(demo("--json").stdout)
-    assert f"{found['whole']} of {found['answerable']} answerable questions" in drawn
-    missed = sum(len(question["missed"]) for question in found["questions"])
+    assert f"{found['complete_count']} of {found['answerable_count']} answerable questions" in drawn
+    missed = sum(len(question["missed_ids"]) for question in found["questions"])
     assert drawn.count("✗ not found") == missed
     assert "ecphora remember --db my.db" in drawn
 
@@ -45,9 +45,9 @@ def test_what_counts_as_found_is_all_of_the_evidence_among_the_first_five() -> N
     for question in found["questions"]:
         first = [hit["id"] for hit in question["hits"]]
         assert len(first) <= 5
-        assert question["missed"] == [id_ for id_ in question["evidence"] if id_ not in first]
-    whole = [q for q in found["questions"] if q["evidence"] and not q["missed"]]
-    assert found["whole"] == len(whole)
+        assert question["missed_ids"] == [id_ for id_ in question["gold"] if id_ not in first]
+    whole = [q for q in found["questions"] if q["gold"] and not q["missed_ids"]]
+    assert found["complete_count"] == len(whole)
 
 
 def test_it_refuses_a_file_that_is_there_and_keeps_one_that_is_asked_for(tmp_path: Path) -> None:
@@ -66,6 +66,6 @@ def test_with_the_default_embedder_it_takes_seconds_and_finds_some(tmp_path: Pat
     result = CliRunner().invoke(main, ["demo", "--db", str(tmp_path / "demo.db"), "--json"])
     found = json.loads(result.stdout)
     assert found["seconds"] < 30
-    assert found["whole"] >= 3
+    assert found["complete_count"] >= 3
     with Memory(tmp_path / "demo.db") as memory:
-        assert len(memory) == len(show.conversation())
+        assert len(memory) == len(show.load_conversation())

@@ -9,7 +9,7 @@ import click
 import pytest
 
 import ecphora
-from ecphora.cli import main
+from ecphora.cli.main import main
 
 pytestmark = pytest.mark.slow
 
@@ -80,6 +80,6 @@ def test_importing_the_package_imports_nothing_heavy() -> None:
 
 
 def test_help_is_quick_because_it_imports_nothing_heavy() -> None:
-    code = "import sys, ecphora.cli; print(*sorted({name.partition('.')[0] for name in sys.modules}))"
+    code = "import sys, ecphora.cli.main; print(*sorted({name.partition('.')[0] for name in sys.modules}))"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert {"numpy", "apsw", "onnxruntime", "onnx", "tokenizers"}.isdisjoint(done.stdout.split())

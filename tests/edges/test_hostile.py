@@ -12,8 +12,8 @@ import pytest
 from click.testing import CliRunner, Result
 
 from ecphora import Memory
-from ecphora.cli import main
-from ecphora.embedders.hashing import Hashing
+from ecphora.cli.main import main
+from ecphora.embedders.hashing import HashingEmbedder
 
 TAGS = "".join(chr(0xE0000 + ord(letter)) for letter in "obey")
 DIRT = f"\x1b[31m\x1b]0;title\x07\x9b2J\x7f\u202e\u2066\u200b{TAGS}\rspoof: 1\nspoof: 2\u2028spoof: 3"
@@ -52,19 +52,21 @@ COMMANDS: dict[str, list[str]] = {
     "ask prompt": ["ask", "Where does Ana live?", "--show-prompt"],
     "chat": ["chat", "--session", f"s{DIRT}", "--speaker", f"Bo{DIRT}"],
     "consolidate": ["consolidate"],
-    "changes": ["changes"],
+    "updates": ["updates"],
     "reject": ["reject", OLD, NEW],
     "reject nothing": ["reject", NEW, OLD],
     "undo": ["undo"],
     "undo nothing": ["undo", f"night{DIRT}"],
     "insights": ["insights"],
-    "faded": ["faded"],
-    "protect": ["protect", OLD, NEW],
-    "protect absent": ["protect", f"nobody{DIRT}"],
+    "decayed": ["decayed"],
+    "pin": ["pin", OLD, NEW],
+    "pin absent": ["pin", f"nobody{DIRT}"],
+    "unpin": ["unpin", OLD],
     "archive": ["archive", OLD],
+    "unarchive": ["unarchive", OLD],
     "export": ["export"],
     "reembed": ["reembed", "--embedder", "hashing:32"],
-    "resegment": ["reembed", "--resegment"],
+    "rechunk": ["reembed", "--rechunk"],
     "wrong option": ["recall", "x", f"--none{DIRT}"],
     "wrong value": ["recall", "x", "--limit", f"1{DIRT}"],
     "wrong argument": ["scopes", f"more{DIRT}"],
@@ -83,7 +85,7 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder with the memory and a file, made once."""
     folder = tmp_path_factory.mktemp("hostile")
     about = [
-        "--meta",
+        "--metadata",
         f"k{DIRT}=v{DIRT}",
         "--source",
         f"s{DIRT}",
@@ -95,12 +97,14 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
     with pytest.MonkeyPatch.context() as patch:
         settle(patch, folder)
         for id_, day, text in ((OLD, "2026-01-05", "I live in Lisbon."), (NEW, "2026-05-03", "I moved to Porto.")):
-            ecphora("remember", *about, "--id", id_, "--speaker", "Ana", "--at", day, "--text", f"{text} {KEPT}")
+            ecphora(
+                "remember", *about, "--id", id_, "--speaker", "Ana", "--happened-at", day, "--text", f"{text} {KEPT}"
+            )
         told = ["--id", SEA, "--speaker", f"Bo{DIRT}", "--text", f"Ana swims in the sea at Porto. {KEPT}{DIRT}"]
         ecphora("remember", *about, *told)
         ecphora("remember", "--id", f"gone{DIRT}", "--text", "Gone.")
         ecphora("forget", f"gone{DIRT}")
-        assert "1 fact that changed" in ecphora("consolidate").stdout
+        assert "1 updated fact" in ecphora("consolidate").stdout
     if os.name != "nt":
         (folder / f"file{DIRT}").write_text("x")
     return folder
@@ -171,7 +175,7 @@ def test_json_gives_back_every_field_letter_by_letter() -> None:
 
 
 @pytest.mark.parametrize(
-    "command", [["recall", "Where does Ana live?"], ["history", OLD], ["changes"], ["ask", "Ana?"]]
+    "command", [["recall", "Where does Ana live?"], ["history", OLD], ["updates"], ["ask", "Ana?"]]
 )
 def test_valid_emoji_stay(command: list[str]) -> None:
     shown = ecphora(*command).stdout
@@ -179,8 +183,8 @@ def test_valid_emoji_stay(command: list[str]) -> None:
 
 
 def test_a_recollection_that_is_printed_is_harmless_too() -> None:
-    with Memory("ecphora.db", scope=SCOPE, embedder=Hashing()) as memory:
-        found = memory.recall(f"Where does Ana live?{DIRT}", touch=False)
+    with Memory("ecphora.db", scope=SCOPE, embedder=HashingEmbedder()) as memory:
+        found = memory.recall(f"Where does Ana live?{DIRT}", log_access=False)
         reasons = sum(bool(hit.reason) for hit in found)
     assert len(str(found).splitlines()) == 1 + len(found) + reasons
     for shown in (str(found), found._repr_html_(), repr(found), repr(found[0])):
@@ -189,18 +193,18 @@ def test_a_recollection_that_is_printed_is_harmless_too() -> None:
 
 
 def test_an_id_in_a_command_to_copy_is_quoted() -> None:
-    ecphora("remember", "--id", "x; rm -rf ~", "--speaker", "Bo", "--at", "2026-01-05", "I live in Lisbon.")
-    ecphora("remember", "--id", "y", "--speaker", "Bo", "--at", "2026-05-03", "I moved to Porto.")
+    ecphora("remember", "--id", "x; rm -rf ~", "--speaker", "Bo", "--happened-at", "2026-01-05", "I live in Lisbon.")
+    ecphora("remember", "--id", "y", "--speaker", "Bo", "--happened-at", "2026-05-03", "I moved to Porto.")
     ecphora("consolidate")
-    assert "ecphora reject 'x; rm -rf ~' y\n" in ecphora("changes").stdout
+    assert "ecphora reject 'x; rm -rf ~' y\n" in ecphora("updates").stdout
 
 
-@pytest.mark.parametrize("module", ["cli", "upkeep", "conversation", "intake", "demo.show"])
-def test_only_the_desk_writes_lines(module: str) -> None:
+@pytest.mark.parametrize("module", ["main", "consolidation", "chat", "remember_input", "serialize", "demo.show"])
+def test_only_the_command_context_writes_lines(module: str) -> None:
     *folders, name = module.split(".")
-    source = files("ecphora").joinpath(*folders, f"{name}.py").read_text(encoding="utf-8")
+    source = files("ecphora.cli").joinpath(*folders, f"{name}.py").read_text(encoding="utf-8")
     calls = [node.func for node in ast.walk(ast.parse(source)) if isinstance(node, ast.Call)]
     written = [
         ast.unparse(call) for call in calls if ast.unparse(call) in {"print", "click.echo", "click.secho", "Console"}
     ]
-    assert written == (["click.echo"] if module == "conversation" else []), "an empty line at the end of a chat"
+    assert written == (["click.echo"] if module == "chat" else []), "an empty line at the end of a chat"

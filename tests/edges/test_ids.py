@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from click.testing import CliRunner, Result
 
-from ecphora.cli import main
+from ecphora.cli.main import main
 
 OLD, NEW, ALIKE = (f"{start:0<32}" for start in ("aaaa1111", "bbbb2222", "aaaa3333"))
 
@@ -22,8 +22,8 @@ def told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
             monkeypatch.delenv(name)
     monkeypatch.setenv("ECPHORA_EMBEDDER", "hashing")
     monkeypatch.setenv("COLUMNS", "100")
-    ecphora("remember", "--id", OLD, "--speaker", "Ana", "--at", "2026-01-05", "I live in Lisbon.")
-    ecphora("remember", "--id", NEW, "--speaker", "Ana", "--at", "2026-05-03", "I moved to Porto.")
+    ecphora("remember", "--id", OLD, "--speaker", "Ana", "--happened-at", "2026-01-05", "I live in Lisbon.")
+    ecphora("remember", "--id", NEW, "--speaker", "Ana", "--happened-at", "2026-05-03", "I moved to Porto.")
 
 
 def ecphora(*args: str, code: int = 0, stdin: str | None = None) -> Result:
@@ -61,25 +61,26 @@ def test_history_and_why_not() -> None:
     assert answer("why-not", "Where does Ana live?", "bbbb2")["id"] == NEW
 
 
-def test_supersedes_protect_archive() -> None:
+def test_supersedes_pin_archive() -> None:
     ecphora("remember", "I live in Rome.", "--id", "rome", "--supersedes", "bbbb")
-    assert [node["id"] for node in answer("history", NEW)["later"]] == ["rome"]
-    assert answer("protect", "aaaa", "bbbb") == {"protected": [OLD, NEW]}
-    assert answer("archive", "aaaa") == {"archived": [OLD]}
+    assert [node["id"] for node in answer("history", NEW)["successors"]] == ["rome"]
+    assert answer("pin", "aaaa", "bbbb") == {"pinned_ids": [OLD, NEW]}
+    assert answer("archive", "aaaa") == {"archived_ids": [OLD]}
 
 
 def test_reject_and_undo() -> None:
-    batch = answer("consolidate")["batch"]
-    assert answer("reject", "aaaa", "bbbb")["rejected"] == [OLD, NEW]
-    assert answer("undo", "reje")["undone"].startswith("reject:")
-    assert answer("undo", batch[:10])["undone"] == batch
+    batch = answer("consolidate")["undo_batch"]
+    rejected = answer("reject", "aaaa", "bbbb")
+    assert (rejected["old"], rejected["new"]) == (OLD, NEW)
+    assert answer("undo", "reje")["undo_batch"].startswith("reject:")
+    assert answer("undo", batch[:10])["undo_batch"] == batch
 
 
 def test_forget() -> None:
-    assert answer("forget", "aaaa", "bbb", code=3)["missing"] == ["bbb"]
+    assert answer("forget", "aaaa", "bbb", code=3)["missing_ids"] == ["bbb"]
     assert answer("history", OLD, code=3) is None
     ecphora("remember", "A note.", "--id", "note-one")
-    assert answer("forget", "note", code=3) == {"episodes": [], "names": [], "missing": ["note"]}
+    assert answer("forget", "note", code=3) == {"episode_ids": [], "entity_ids": [], "missing_ids": ["note"]}
     assert "Erased: " + NEW in ecphora("chat", stdin="/forget bbbb\n").stdout
 
 
@@ -88,13 +89,13 @@ def test_what_several_begin_with_changes_nothing() -> None:
     for command in (
         ["forget", "bbbb", "aaaa"],
         ["history", "aaaa"],
-        ["protect", "bbbb", "aaaa"],
+        ["pin", "bbbb", "aaaa"],
         ["reject", "aaaa", "b"],
     ):
         result = ecphora(*command, code=1)
         assert result.stderr == f"error: 2 ids begin with 'aaaa': {OLD}, {ALIKE}\n"
     assert "2 ids begin with" in ecphora("chat", stdin="/forget aaaa\n").stdout
-    assert answer("history", NEW)["accesses"][-1]["touch"] == "encoded"
+    assert answer("history", NEW)["accesses"][-1]["kind"] == "encoded"
     assert len(answer("recall", "text Lisbon Porto")["hits"]) == 3
 
 

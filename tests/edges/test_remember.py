@@ -10,8 +10,8 @@ import pytest
 from click.testing import CliRunner, Result
 
 from ecphora import Memory
-from ecphora.cli import main
-from ecphora.embedders.hashing import Hashing
+from ecphora.cli.main import main
+from ecphora.embedders.hashing import HashingEmbedder
 from ecphora.model import Node
 
 PNG = b"\x89PNG\r\n\x1a\n"
@@ -56,7 +56,7 @@ def answer(*args: str) -> Any:
 
 def remembered() -> list[Node]:
     """Every memory, a long one whole."""
-    with Memory("ecphora.db", embedder=Hashing()) as memory:
+    with Memory("ecphora.db", embedder=HashingEmbedder()) as memory:
         graph = memory.graph()
         ids = dict.fromkeys(graph.id(row).partition("#")[0] for row in graph.episodes.nonzero()[0].tolist())
         return [node for node in map(memory.get, ids) if node is not None]
@@ -110,7 +110,7 @@ def test_what_does_not_go_together_is_wrong_usage(args: list[str]) -> None:
 
 
 def test_a_file_is_one_memory_with_its_path_name_and_time() -> None:
-    assert answer("remember", "--file", "notes/a.md", "--speaker", "Ana")["new"]
+    assert answer("remember", "--file", "notes/a.md", "--speaker", "Ana")["created"]
     (node,) = remembered()
     assert node.text == "# Porto\n\nAna moved\nto Porto.\n"
     assert (node.source, node.title, node.speaker, node.session) == ("notes/a.md", "a.md", "Ana", None)
@@ -118,8 +118,21 @@ def test_a_file_is_one_memory_with_its_path_name_and_time() -> None:
 
 
 def test_what_the_options_say_comes_before_what_the_file_says() -> None:
-    options = ["--at", "2020-01-01", "--title", "T", "--source", "S", "--session", "s", "--id", "mine", "--meta", "n=1"]
-    assert answer("remember", "--file", "notes/a.md", *options)["new"] == ["mine"]
+    options = [
+        "--happened-at",
+        "2020-01-01",
+        "--title",
+        "T",
+        "--source",
+        "S",
+        "--session",
+        "s",
+        "--id",
+        "mine",
+        "--metadata",
+        "n=1",
+    ]
+    assert answer("remember", "--file", "notes/a.md", *options)["created"] == ["mine"]
     (node,) = remembered()
     assert (node.title, node.source, node.session, node.happened_at.year) == ("T", "S", "s", 2020)
     assert node.metadata == {"n": 1}
@@ -129,13 +142,13 @@ def test_a_file_that_was_only_touched_is_known_and_one_that_changed_is_new() -> 
     first = answer("remember", "--file", "notes/a.md")
     write("notes/a.md", "# Porto\r\n\r\nAna moved\r\nto Porto.\r\n", day=9)
     again = answer("remember", "--file", "notes/a.md")
-    assert (again["known"], again["new"]) == (first["new"], [])
+    assert (again["existing"], again["created"]) == (first["created"], [])
     assert remembered()[0].happened_at.day == 3
     write("notes/a.md", "Ana moved to Rome.", day=10)
-    assert len(answer("remember", "--file", "notes/a.md")["new"]) == 1
-    assert ecphora("forget", first["new"][0]).exit_code == 0
+    assert len(answer("remember", "--file", "notes/a.md")["created"]) == 1
+    assert ecphora("forget", first["created"][0]).exit_code == 0
     write("notes/a.md", "# Porto\n\nAna moved\nto Porto.\n", day=11)
-    assert answer("remember", "--file", "notes/a.md")["refused"] == first["new"]
+    assert answer("remember", "--file", "notes/a.md")["blocked"] == first["created"]
 
 
 @pytest.mark.parametrize(

@@ -10,16 +10,16 @@ import pytest
 from click.testing import CliRunner, Result
 
 from ecphora import Memory
-from ecphora.cli import main
-from ecphora.embedders.hashing import Hashing
+from ecphora.cli.main import main
+from ecphora.embedders.hashing import HashingEmbedder
 from ecphora.errors import InvalidInput
 from ecphora.settings import Settings, expand_home, load, user_file
-from ecphora.testing import ChatServer
+from ecphora.testing import FakeChatServer
 
 KEY = "sk-of-the-user"
 
 
-class Remote(Hashing):
+class Remote(HashingEmbedder):
     """Hashing under the name of a remote model."""
 
     def __init__(self, name: str) -> None:
@@ -46,8 +46,8 @@ def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 @pytest.fixture
-def stranger() -> Iterator[ChatServer]:
-    with ChatServer(json.dumps({"answer": "Porto.", "ids": ["a"], "held": True})) as server:
+def stranger() -> Iterator[FakeChatServer]:
+    with FakeChatServer(json.dumps({"answer": "Porto.", "ids": ["a"], "held": True})) as server:
         yield server
 
 
@@ -125,7 +125,7 @@ def test_a_path_inside_a_project_is_relative_to_its_file(project: Path) -> None:
     assert (project / "here.db").exists()
 
 
-def test_nothing_of_a_question_reaches_the_host_of_a_project(project: Path, stranger: ChatServer) -> None:
+def test_nothing_of_a_question_reaches_the_host_of_a_project(project: Path, stranger: FakeChatServer) -> None:
     ecphora("remember", "Ana moved to Porto.", "--id", "a", "--embedder", "hashing")
     sets(
         project / "ecphora.toml",
@@ -140,10 +140,10 @@ def test_nothing_of_a_question_reaches_the_host_of_a_project(project: Path, stra
     assert "no language model is set" in ecphora("ask", "Where is Ana?").stderr
     quiet = ecphora("recall", "Where is Ana?", "--json")
     assert (json.loads(quiet.stdout)["hits"][0]["id"], quiet.stderr) == ("a", "")
-    assert stranger.asked == []
+    assert stranger.requests == []
 
 
-def test_a_key_of_the_environment_is_not_sent_to_a_host_of_the_project(project: Path, stranger: ChatServer) -> None:
+def test_a_key_of_the_environment_is_not_sent_to_a_host_of_the_project(project: Path, stranger: FakeChatServer) -> None:
     ecphora("remember", "Ana moved to Porto.", "--id", "a", "--embedder", "hashing")
     sets(project / "ecphora.toml", llm_base_url=stranger.url, openai_base_url=stranger.url)
     found = load({"OPENAI_API_KEY": KEY, "ECPHORA_LLM": "openai:m"}, project)
@@ -159,7 +159,7 @@ def test_a_folder_above_is_not_searched(project: Path) -> None:
 # ---- the user's own file
 
 
-def test_the_users_own_file_may_set_everything(project: Path, stranger: ChatServer) -> None:
+def test_the_users_own_file_may_set_everything(project: Path, stranger: FakeChatServer) -> None:
     sets(user_file(), llm="openai:m", llm_base_url=stranger.url, db="mine.db", embedder="hashing", openai_api_key="own")
     found = load({}, project)
     assert found == Settings(
@@ -172,7 +172,7 @@ def test_the_users_own_file_may_set_everything(project: Path, stranger: ChatServ
     assert user_file() == Path.home() / ".config" / "ecphora" / "config.toml" or os.name == "nt"
     ecphora("remember", "Ana moved to Porto.", "--id", "a")
     assert ecphora("ask", "Where is Ana?").stdout.startswith("Porto.\n  a ")
-    assert stranger.keys == [f"Bearer {KEY}"]  # the environment comes before the file
+    assert stranger.authorizations == [f"Bearer {KEY}"]  # the environment comes before the file
 
 
 def test_a_project_fills_in_only_what_the_user_left_open(project: Path) -> None:
@@ -232,7 +232,7 @@ def test_a_home_folder_is_found_in_every_option_and_argument(project: Path) -> N
     refused = ecphora("demo", "--db", "~/a.db", *named)
     assert f"{Path.home() / 'a.db'} is there already" in refused.stderr
     assert ecphora("demo", "--db", "~nobody-of-that-name/a.db").exit_code == 1
-    assert "nothing to learn from" in ecphora("learn", "--db", "~/a.db", "--into", "~/w.json", *named).stderr
+    assert "nothing to learn from" in ecphora("learn", "--db", "~/a.db", "--out", "~/w.json", *named).stderr
     (Path.home() / "sets").mkdir()
     assert f"{Path.home() / 'sets'} holds no data set" in ecphora("bench", "recall", "--data", "~/sets").stderr
     assert {file.name for file in Path.home().iterdir()} - {".cache"} == {"a.db", "a.jsonl", "b.db", "sets"}
@@ -244,7 +244,7 @@ def test_a_home_folder_is_found_in_every_option_and_argument(project: Path) -> N
 
 @pytest.mark.parametrize("setting", ["openai:m", "sentence-transformers:org/m", "openai:a b;c"])
 def test_a_memory_does_not_choose_a_remote_embedder(
-    setting: str, stranger: ChatServer, monkeypatch: pytest.MonkeyPatch
+    setting: str, stranger: FakeChatServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("ECPHORA_OPENAI_BASE_URL", stranger.url)
     kind, _, model = setting.partition(":")
@@ -259,12 +259,12 @@ def test_a_memory_does_not_choose_a_remote_embedder(
             assert part in result.stderr
     assert ecphora("history", "a").exit_code == 0, "where nothing is embedded, no embedder is needed"
     assert ecphora("doctor").exit_code == 0
-    assert stranger.asked == []
+    assert stranger.requests == []
 
 
 @pytest.mark.parametrize("how", ["argument", "environment", "file"])
 def test_a_remote_embedder_that_the_user_names_is_used(
-    how: str, stranger: ChatServer, monkeypatch: pytest.MonkeyPatch
+    how: str, stranger: FakeChatServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("ECPHORA_OPENAI_BASE_URL", stranger.url)
     with Memory("ecphora.db", embedder=Remote("m@openai")) as memory:
@@ -275,11 +275,11 @@ def test_a_remote_embedder_that_the_user_names_is_used(
         sets(user_file(), embedder="openai:m")
     result = ecphora("recall", "Where is Ana?", *(["--embedder", "openai:m"] if how == "argument" else []))
     assert "404" in result.stderr  # this server knows no embeddings, but it was asked
-    assert [asked["model"] for asked in stranger.asked] == ["m"]
+    assert [asked["model"] for asked in stranger.requests] == ["m"]
 
 
 def test_the_doctor_embeds_nothing_with_a_remote_model_of_the_file(
-    stranger: ChatServer, monkeypatch: pytest.MonkeyPatch
+    stranger: FakeChatServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("ECPHORA_OPENAI_BASE_URL", stranger.url)
     with Memory("ecphora.db", embedder=Remote("m@openai")) as memory:
@@ -290,4 +290,4 @@ def test_the_doctor_embeds_nothing_with_a_remote_model_of_the_file(
     result = ecphora("doctor", "--fix")
     assert result.exit_code == 1
     assert "--embedder openai:m" in " ".join(result.stdout.split())
-    assert stranger.asked == []
+    assert stranger.requests == []

@@ -1,4 +1,4 @@
-"""Tending a memory at the command line: what is printed, and how it ends."""
+"""Consolidation and maintenance at the command line: what is printed, and how it ends."""
 
 import json
 import os
@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from click.testing import CliRunner, Result
 
-from ecphora.cli import main
+from ecphora.cli.main import main
 
 pytestmark = pytest.mark.slow
 
@@ -22,8 +22,8 @@ def told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
             monkeypatch.delenv(name)
     monkeypatch.setenv("ECPHORA_EMBEDDER", "hashing")
     monkeypatch.setenv("COLUMNS", "100")
-    ecphora("remember", "--id", "old", "--speaker", "Ana", "--at", "2026-01-05", "I live in Lisbon.")
-    ecphora("remember", "--id", "new", "--speaker", "Ana", "--at", "2026-05-03", "I moved to Porto.")
+    ecphora("remember", "--id", "old", "--speaker", "Ana", "--happened-at", "2026-01-05", "I live in Lisbon.")
+    ecphora("remember", "--id", "new", "--speaker", "Ana", "--happened-at", "2026-05-03", "I moved to Porto.")
 
 
 def ecphora(*args: str, code: int = 0) -> Result:
@@ -38,45 +38,47 @@ def answer(*args: str, code: int = 0) -> Any:
 
 def test_a_night_and_back() -> None:
     dry = answer("consolidate", "--dry-run")
-    assert (dry["batch"], dry["wrote"]["supersedes"]) == (None, 1)
+    assert (dry["undo_batch"], dry["counts"]["supersedes"]) == (None, 1)
     result = ecphora("consolidate")
-    assert "wrote 1 fact that changed" in result.output
+    assert "wrote 1 updated fact" in result.output
     assert "ecphora undo night:" in result.stderr
     hit = answer("recall", "Where does Ana live?")["hits"][1]
-    assert (hit["id"], hit["standing"]["replaced_by"], hit["standing"]["holds"]) == ("old", ["new"], False)
+    assert (hit["id"], hit["validity"]["superseded_by"], hit["validity"]["is_valid"]) == ("old", ["new"], False)
     assert "held until 3 May 2026" in ecphora("recall", "Where does Ana live?").output
     assert "nothing is new" in ecphora("consolidate").output
-    assert answer("undo")["wrote"]["supersedes"] == 1
-    assert answer("recall", "Where does Ana live?")["hits"][0]["standing"] is None
+    assert answer("undo")["counts"]["supersedes"] == 1
+    assert answer("recall", "Where does Ana live?")["hits"][0]["validity"] is None
 
 
 def test_what_was_told_later_comes_back_as_of_then_only_when_it_is_asked_for() -> None:
-    ecphora("remember", "--id", "late", "--speaker", "Ana", "--at", "2026-05-20", "I moved to Ghent on 10 May.")
+    ecphora(
+        "remember", "--id", "late", "--speaker", "Ana", "--happened-at", "2026-05-20", "I moved to Ghent on 10 May."
+    )
     ecphora("consolidate")
     asked = ("Where does Ana live?", "--as-of", "2026-05-12")
     assert {hit["id"] for hit in answer("recall", *asked)["hits"]} == {"old", "new"}
     assert {hit["id"] for hit in answer("recall", *asked, "--retroactive")["hits"]} == {"old", "new", "late"}
-    assert answer("why-not", *asked, "late")["held"] == ["as_of"]
-    assert answer("why-not", *asked, "--retroactive", "late")["stage"] == "returned"
-    assert answer("ask", *asked)["ids"] == ["new"]
-    assert answer("ask", *asked, "--retroactive")["ids"] == ["late"]
+    assert answer("why-not", *asked, "late")["failed_filters"] == ["as_of"]
+    assert answer("why-not", *asked, "--retroactive", "late")["miss_reason"] == "none"
+    assert answer("ask", *asked)["cited_ids"] == ["new"]
+    assert answer("ask", *asked, "--retroactive")["cited_ids"] == ["late"]
     assert "as_of" in ecphora("recall", "Where does Ana live?", "--retroactive", code=1).stderr
 
 
 def test_a_change_is_shown_and_rejected() -> None:
-    assert "ecphora consolidate" in ecphora("changes", code=3).stderr
+    assert "ecphora consolidate" in ecphora("updates", code=3).stderr
     ecphora("consolidate")
-    (found,) = answer("changes")
-    assert (found["old"]["id"], found["new"]["id"], found["contradicts"]) == ("old", "new", False)
-    assert found["since"].startswith("2026-05-03")
-    assert 0 < found["sure"] <= 1
-    assert "ecphora reject old new" in ecphora("changes").output
-    assert "rejected: new leaves old as it was" in ecphora("reject", "old", "new").output
-    assert answer("changes", code=3) == []
-    assert all(hit["standing"] is None for hit in answer("recall", "Where does Ana live?")["hits"])
-    assert "changes() lists" in ecphora("reject", "new", "old", code=1).stderr
-    assert answer("undo")["wrote"] == {"rejected": 1}
-    assert len(answer("changes")) == 1
+    (found,) = answer("updates")
+    assert (found["old"]["id"], found["new"]["id"], found["relation"]) == ("old", "new", "supersedes")
+    assert found["valid_from"].startswith("2026-05-03")
+    assert 0 < found["confidence"] <= 1
+    assert "ecphora reject old new" in ecphora("updates").output
+    assert "rejected: new does not change old" in ecphora("reject", "old", "new").output
+    assert answer("updates", code=3) == []
+    assert all(hit["validity"] is None for hit in answer("recall", "Where does Ana live?")["hits"])
+    assert "updates() lists" in ecphora("reject", "new", "old", code=1).stderr
+    assert answer("undo")["counts"] == {"rejected": 1}
+    assert len(answer("updates")) == 1
 
 
 def test_what_cannot_be_undone_is_one_error() -> None:
@@ -94,18 +96,19 @@ def test_insights_lead_to_their_sources() -> None:
     ecphora("consolidate")
     found = answer("insights")
     assert found
-    assert {"id", "text", "level", "holds", "sources"} == set(found[0])
+    assert {"id", "text", "level", "is_valid", "sources"} == set(found[0])
     assert len(found[0]["sources"]) >= 3
     assert "memories:" in ecphora("insights", "sourdough").output
 
 
 def test_marking(tmp_path: Path) -> None:
-    assert "protected: old" in ecphora("protect", "old").output
-    assert answer("archive", "new") == {"archived": ["new"]}
+    assert "pinned: old" in ecphora("pin", "old").output
+    assert answer("unpin", "old") == {"unpinned_ids": ["old"]}
+    assert answer("archive", "new") == {"archived_ids": ["new"]}
     assert [hit["id"] for hit in answer("recall", "Porto Lisbon")["hits"]] == ["old", "new"]
-    assert "returned: new" in ecphora("archive", "new", "--off").output
+    assert "unarchived: new" in ecphora("unarchive", "new").output
     assert "there is no memory 'gone'" in ecphora("archive", "new", "gone", code=1).stderr
-    assert answer("faded") == []
+    assert answer("decayed") == []
 
 
 def test_what_a_night_wrote_is_exported_and_imported() -> None:
@@ -115,9 +118,9 @@ def test_what_a_night_wrote_is_exported_and_imported() -> None:
     ecphora("export", "rejected.jsonl")
     ecphora("undo")
     ecphora("import", "--db", "rejected.db", "rejected.jsonl")
-    assert answer("changes", "--db", "rejected.db", code=3) == []
+    assert answer("updates", "--db", "rejected.db", code=3) == []
     ecphora("export", "all.jsonl")
     assert Path("all.jsonl").read_text().splitlines()[1:] == Path("found.jsonl").read_text().splitlines()[1:]
     ecphora("import", "--db", "copy.db", "all.jsonl")
     hit = answer("recall", "--db", "copy.db", "Where does Ana live?")["hits"][1]
-    assert hit["standing"]["replaced_by"] == ["new"]
+    assert hit["validity"]["superseded_by"] == ["new"]

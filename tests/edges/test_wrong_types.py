@@ -12,10 +12,10 @@ import numpy as np
 import pytest
 
 import ecphora
-from ecphora import Episode, Filter, Guest, Memory, Trigger, errors, learn
-from ecphora.embedders.hashing import Hashing
+from ecphora import AutoConsolidate, Episode, Filter, LLMClient, Memory, errors, learn
+from ecphora.embedders.hashing import HashingEmbedder
 from ecphora.errors import EcphoraError, InvalidInput
-from ecphora.stages.sidenet import Example, SideNet
+from ecphora.stages.eisa.side_network import ContrastiveExample, SideNet
 from ecphora.testing import NOON, FakeClock, sample_vector
 
 
@@ -36,13 +36,14 @@ class Silent:
 WRONG: tuple[Any, ...] = (
     None, True, False, 0, -1, 3, 10**30, 10**5000, 0.5, float("nan"), float("inf"), -0.0, 1 + 2j, "", "x", "3",
     "\ud83d", "a\0b", b"x", bytearray(b"x"), [], ["x"], [5], [None], [["x"]], (), ("x", 5), {}, {"k": "v"},
-    {"k": [1]}, {1: 2}, {"x"}, frozenset({5}), object(), Odd(), Silent(), int, Hashing, Memory, len, lambda: None,
+    {"k": [1]}, {1: 2}, {"x"}, frozenset({5}), object(), Odd(), Silent(), int, HashingEmbedder, Memory, len,
+    lambda: None,
     NOON, NOON.date(), NOON.replace(tzinfo=None), timedelta(1), timedelta(-1), range(2), np.int64(3), np.float32(0.5),
     np.bool_(1), np.zeros(2), np.array(["x"]), np.array(object()), Path("x"), io.StringIO("x"), io.BytesIO(b"x"),
     Episode("x"), Episode(5), Episode("Ana.", id=5, trust=[], metadata=3),  # type: ignore[arg-type]
     Filter(), Filter(speakers=5), Filter(speakers=[5]), Filter(sessions={"a": 1}), Filter(sources=b"x"),  # type: ignore[arg-type]
     Filter(metadata=5), Filter(metadata={"k": [1]}), Filter(after=5), Filter(before="x"), Filter(after=float("nan")),  # type: ignore[arg-type,dict-item]
-    Trigger(), Hashing(8), FakeClock(),
+    AutoConsolidate(), HashingEmbedder(8), FakeClock(),
 )  # fmt: skip
 """What is wrong almost anywhere, and here and there right."""
 ITERATORS: tuple[Callable[[], Any], ...] = (lambda: iter([5]), lambda: iter("x"), lambda: (one for one in (b"x", None)))
@@ -101,7 +102,7 @@ def with_wrong(function: Callable[..., object], needed: Mapping[str, Any]) -> di
 
 @pytest.fixture
 def memory(tmp_path: Path) -> Iterator[Memory]:
-    with Memory(tmp_path / "memory.db", embedder=Hashing(16), clock=FakeClock()) as opened:
+    with Memory(tmp_path / "memory.db", embedder=HashingEmbedder(16), clock=FakeClock()) as opened:
         opened.remember(
             [
                 Episode("Ana lives in Porto.", id="porto", speaker="Ana"),
@@ -115,18 +116,18 @@ QUESTION = "Where does Ana live?"
 NEEDED: dict[str, dict[str, Any]] = {
     "answer": {"question": QUESTION},
     "archive": {"ids": "porto"},
-    "cue": {"question": QUESTION},
+    "build_query": {"question": QUESTION},
     "export": {"out": io.StringIO()},
-    "feedback": {"used": ["porto"]},
+    "feedback": {"used_ids": ["porto"]},
     "get": {"id": "porto"},
     "history": {"id": "porto"},
     "import_": {"lines": []},
     "merge": {"name": "Ana", "other": "Ben"},
-    "protect": {"ids": "porto"},
+    "pin": {"ids": "porto"},
     "recall": {"question": QUESTION},
     "reject": {"old": "porto", "new": "boat"},
-    "remember": {"what": "Something else."},
-    "unmerge": {"name": "Ana", "other": "Ben"},
+    "remember": {"content": "Something else."},
+    "split": {"name": "Ana", "other": "Ben"},
     "why_not": {"question": QUESTION, "id": "boat"},
 }
 """What a call needs to be right but for one parameter."""
@@ -142,8 +143,8 @@ METHODS = sorted(
 def test_every_method_takes_wrong_values_for_what_they_are(name: str, memory: Memory) -> None:
     needed = dict(NEEDED.get(name, {}))
     if name == "feedback":
-        needed["found"] = memory.recall(QUESTION)
-    found = raw(with_wrong(getattr(memory, name), needed), lambda: memory._writer().graph().revision)
+        needed["recollection"] = memory.recall(QUESTION)
+    found = raw(with_wrong(getattr(memory, name), needed), lambda: memory._flushed_writer().graph().revision)
     assert found == []
 
 
@@ -151,7 +152,7 @@ def test_every_method_takes_wrong_values_for_what_they_are(name: str, memory: Me
 def test_nothing_takes_just_any_object(name: str, memory: Memory) -> None:
     function, needed = getattr(memory, name), dict(NEEDED.get(name, {}))
     if name == "feedback":
-        needed["found"] = memory.recall(QUESTION)
+        needed["recollection"] = memory.recall(QUESTION)
     for one in inspect.signature(function).parameters.values():
         if one.kind is not one.VAR_KEYWORD:
             with pytest.raises(InvalidInput, match=r"give|must be a str|use a temporary folder"):
@@ -164,7 +165,7 @@ def test_what_answer_hands_on_is_checked(memory: Memory) -> None:
         {"strategy": 5},
         {"where": "Ana"},
         {"as_of": 5},
-        {"touch": ""},
+        {"log_access": ""},
     )
     for given in wrongs:
         with pytest.raises(InvalidInput, match="give"):
@@ -187,27 +188,30 @@ def closed(make: Callable[..., object]) -> Callable[..., None]:
 
 
 NET = SideNet(np.zeros((16, 2), np.float32), np.zeros((16, 2), np.float32))
-EXAMPLE = Example(sample_vector("a"), sample_vector("b")[None], sample_vector("c")[None])
+EXAMPLE = ContrastiveExample(sample_vector("a"), sample_vector("b")[None], sample_vector("c")[None])
 OPEN: dict[str, tuple[Callable[..., object], dict[str, Any]]] = {
     "Episode": (Episode, {"text": "x"}),
     "Filter": (Filter, {}),
-    "Guest": (Guest, {"llm": ecphora.OpenAIChat("m")}),
-    "Hashing": (Hashing, {}),
-    "E5": (ecphora.E5, {}),
-    "LlamaCpp": (ecphora.LlamaCpp, {"path": "x.gguf"}),
-    "Memory": (Memory, {"path": "memory.db", "embedder": Hashing(16)}),
-    "MiniLM": (ecphora.MiniLM, {}),
-    "OpenAIChat": (ecphora.OpenAIChat, {"model": "m"}),
+    "LLMClient": (LLMClient, {"llm": ecphora.OpenAILLM("m")}),
+    "HashingEmbedder": (HashingEmbedder, {}),
+    "E5Embedder": (ecphora.E5Embedder, {}),
+    "LlamaCppLLM": (ecphora.LlamaCppLLM, {"path": "x.gguf"}),
+    "Memory": (Memory, {"path": "memory.db", "embedder": HashingEmbedder(16)}),
+    "MiniLMEmbedder": (ecphora.MiniLMEmbedder, {}),
+    "OpenAILLM": (ecphora.OpenAILLM, {"model": "m"}),
     "OpenAIEmbedder": (ecphora.OpenAIEmbedder, {"model": "m"}),
-    "SQLite": (ecphora.SQLite, {"path": "memory.db"}),
+    "SQLiteStore": (ecphora.SQLiteStore, {"path": "memory.db"}),
     "SentenceTransformersEmbedder": (ecphora.SentenceTransformersEmbedder, {"model": "m"}),
-    "Trigger": (Trigger, {}),
-    "learn": (learn.learn, {"net": NET, "examples": [EXAMPLE], "epochs": 1}),
-    "load": (learn.load, {"path": "net.json"}),
-    "logged": (learn.logged, {}),
-    "reembed": (ecphora.reembed, {"path": "memory.db", "embedder": Hashing(16)}),
-    "resegment": (ecphora.resegment, {"path": "memory.db", "embedder": Hashing(16)}),
-    "save": (learn.save, {"net": NET, "path": "net.json", "provenance": learn.Provenance("hashing/16", 16, "", "")}),
+    "AutoConsolidate": (AutoConsolidate, {}),
+    "train_side_network": (learn.train_side_network, {"net": NET, "examples": [EXAMPLE], "epochs": 1}),
+    "load_side_network": (learn.load_side_network, {"path": "net.json"}),
+    "examples_from_log": (learn.examples_from_log, {}),
+    "reembed": (ecphora.reembed, {"path": "memory.db", "embedder": HashingEmbedder(16)}),
+    "rechunk": (ecphora.rechunk, {"path": "memory.db", "embedder": HashingEmbedder(16)}),
+    "save_side_network": (
+        learn.save_side_network,
+        {"net": NET, "path": "net.json", "info": learn.TrainingInfo("hashing/16", 16, "", "")},
+    ),
 }
 """What can be made or called, and what that needs to be right but for one parameter."""
 
@@ -232,7 +236,13 @@ def test_what_else_is_public_takes_wrong_values_for_what_they_are(
 
 def test_a_wrong_path_makes_no_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    for wrong_one in ({"scope": 5}, {"clock": 5}, {"strategy": 5}, {"embedder": Hashing}, {"sleeps": "night"}):
+    for wrong_one in (
+        {"scope": 5},
+        {"clock": 5},
+        {"strategy": 5},
+        {"embedder": HashingEmbedder},
+        {"auto_consolidate": "night"},
+    ):
         with pytest.raises(InvalidInput, match="give"):
             Memory("memory.db", **wrong_one)
     assert list(tmp_path.iterdir()) == []
@@ -257,20 +267,20 @@ def test_a_wrong_path_makes_no_file(tmp_path: Path, monkeypatch: pytest.MonkeyPa
         (lambda memory: memory.forget(["porto", 5]), "one of ids is 5; give a str, such as hit.id"),
         (lambda memory: memory.forget({"porto": 1}), "give an id, a str such as hit.id, or a list"),
         (lambda memory: memory.forget(memory.recall("Ana")[0]), "ids is .*; give an id, a str such as hit.id"),
-        (lambda memory: memory.feedback("x", ["porto"]), "found is 'x'; give what recall returned"),
+        (lambda memory: memory.feedback("x", ["porto"]), "recollection is 'x'; give what recall returned"),
         (lambda memory: memory.get(5), "id is 5; give a str"),
         (lambda memory: memory.consolidate(seconds=-1), "seconds is -1; give a number above 0"),
         (lambda memory: memory.consolidate(seconds=float("nan")), "seconds is nan; give a number above 0"),
-        (lambda memory: memory.consolidate(llm=Guest), "llm is the class Guest; give a language model"),
+        (lambda memory: memory.consolidate(llm=LLMClient), "llm is the class LLMClient; give a language model"),
         (lambda memory: memory.remember("x", trust=True), "trust is True; give a number from 0 to 1"),
         (lambda memory: memory.remember("x", trust=None), "trust is None; give a number from 0 to 1"),
         (lambda memory: memory.remember("x", metadata=()), "metadata is a tuple; give a mapping"),
         (lambda memory: memory.remember("x", progress=lambda _: None), "give a function of two numbers"),
         (lambda memory: memory.import_("dump.jsonl"), "lines is 'dump.jsonl'; give .*: a file opened as text"),
         (lambda memory: memory.export(io.BytesIO()), "give a file opened as text"),
-        (lambda _: Trigger(pause=3600), "pause is 3600; give a timedelta above 0, or None"),  # type: ignore[arg-type]
-        (lambda _: Trigger(turns="5"), "turns is '5'; give a whole number"),  # type: ignore[arg-type]
-        (lambda _: Guest(5), "llm is 5, which has no method complete; give a language model"),  # type: ignore[arg-type]
+        (lambda _: AutoConsolidate(after_idle=3600), "after_idle is 3600; give a timedelta above 0, or None"),  # type: ignore[arg-type]
+        (lambda _: AutoConsolidate(every_turns="5"), "every_turns is '5'; give a whole number"),  # type: ignore[arg-type]
+        (lambda _: LLMClient(5), "llm is 5, which has no method complete; give a language model"),  # type: ignore[arg-type]
     ],
 )  # fmt: skip
 def test_the_error_names_what_was_given_and_the_mend(use: Callable[[Any], object], mend: str, memory: Memory) -> None:
@@ -289,7 +299,7 @@ def test_a_filter_without_names_is_no_filter_and_erases_nothing(names: Any, memo
 
 def test_a_filter_takes_any_list_of_names(memory: Memory) -> None:
     for names in (["Ana"], {"Ana"}, ("Ana",), "Ana", (name for name in ["Ana"])):
-        found = memory.recall("Who?", where=Filter(speakers=names), touch=False)  # type: ignore[arg-type]
+        found = memory.recall("Who?", where=Filter(speakers=names), log_access=False)  # type: ignore[arg-type]
         assert [hit.id for hit in found] == ["porto"]
 
 
@@ -303,7 +313,7 @@ def test_numbers_of_numpy_are_numbers(memory: Memory) -> None:
 @pytest.mark.parametrize("now", [None, 5, NOON.replace(tzinfo=None)], ids=repr)
 def test_a_clock_without_a_zone_is_told_so(now: Any, tmp_path: Path) -> None:
     with (
-        Memory(tmp_path / "memory.db", embedder=Hashing(16), clock=lambda: now) as memory,
+        Memory(tmp_path / "memory.db", embedder=HashingEmbedder(16), clock=lambda: now) as memory,
         pytest.raises(InvalidInput, match="let it give a datetime with a zone"),
     ):
         memory.remember("It rains.")

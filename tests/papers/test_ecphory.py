@@ -16,23 +16,23 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ecphora import Episode, Filter, Memory
-from ecphora.embedders.hashing import Hashing
-from ecphora.explain import LONGEST, why
+from ecphora.embedders.hashing import HashingEmbedder
 from ecphora.graph import Graph
 from ecphora.language.names import entity_id
-from ecphora.model import Cue, Edge, Link, Vector
+from ecphora.model import Edge, Link, Query, Vector
 from ecphora.ports import Activation
-from ecphora.stages import choose
+from ecphora.recall import MAX_PATH_NODES, why
+from ecphora.stages.retrieval import top_k
 from ecphora.strategies.ecphory import FAITHFUL, Ecphory
 from ecphora.testing import (
     NOON,
     FakeClock,
     StrategyContract,
-    sample_change,
-    sample_cue,
+    sample_batch,
+    sample_entity,
     sample_graph,
-    sample_name,
     sample_node,
+    sample_query,
 )
 
 PRACTICAL = Ecphory()
@@ -40,7 +40,7 @@ PRACTICAL = Ecphory()
 
 @pytest.mark.parametrize(
     "strategy",
-    [PRACTICAL, FAITHFUL, replace(PRACTICAL, L=3, k_final=1, by_question=True, certainty=False)],
+    [PRACTICAL, FAITHFUL, replace(PRACTICAL, L=3, k_final=1, rank_by_question=True, use_certainty=False)],
     ids=["practical", "faithful", "mixed"],
 )
 class TestContract(StrategyContract):
@@ -49,14 +49,14 @@ class TestContract(StrategyContract):
 
 def test_the_published_values() -> None:
     """§4.3: the paper's k_initial, the class's depth and seeds, HotpotQA's best k_final, the chunks that are kept."""
-    published = {"k_initial": 20, "L": 1, "seeds": 10, "k_final": 40, "chunks": 5}
+    published = {"k_initial": 20, "L": 1, "k_seeds": 10, "k_final": 40, "k_chunks": 5}
     for strategy in (PRACTICAL, FAITHFUL):
         assert {symbol: getattr(strategy, symbol) for symbol in published} == published
         assert (strategy.name_weight, strategy.question_weight) == (1.0, 0.7)  # §4.11
-    remedies = ("back_off", "neighbours", "rarity", "certainty")
+    remedies = ("use_lexical_backoff", "use_cooccurrence", "use_specificity", "use_certainty")
     assert [getattr(FAITHFUL, remedy) for remedy in remedies] == [False] * 4
-    assert FAITHFUL.by_question
-    assert replace(PRACTICAL, name=FAITHFUL.name, by_question=True, **dict.fromkeys(remedies, False)) == FAITHFUL
+    assert FAITHFUL.rank_by_question
+    assert replace(PRACTICAL, name=FAITHFUL.name, rank_by_question=True, **dict.fromkeys(remedies, False)) == FAITHFUL
 
 
 # ---- memories made by hand
@@ -103,25 +103,25 @@ def graph_of(*told: Told, backwards: bool = False) -> Graph:
         for link, some in ((Link.MENTIONS, one.names), (Link.ABOUT, one.about))
         for name in some.split()
     ]
-    entities = [replace(sample_name(name), seq=100 + n) for n, name in enumerate(names)]
+    entities = [replace(sample_entity(name), seq=100 + n) for n, name in enumerate(names)]
     vectors = {f"p{n}": flat(one.vector) for n, one in enumerate(told) if one.vector is not None}
     ordered = tuple(reversed(edges)) if backwards else tuple(edges)
-    return Graph().plus(sample_change(*nodes, *entities, vectors=vectors, edges=ordered, revision=1))
+    return Graph().apply(sample_batch(*nodes, *entities, vectors=vectors, edges=ordered, revision=1))
 
 
-def asked(vector: float | Vector | None, *names: str, text: str = "", **fields: Any) -> Cue:
+def asked(vector: float | Vector | None, *names: str, text: str = "", **fields: Any) -> Query:
     """A question: its vector, the names in it, and its words, of which it has none unless they are given."""
     found = None if vector is None else flat(vector)
-    return sample_cue(text, vector=found, entities=tuple(map(entity_id, names)), **fields)
+    return sample_query(text, vector=found, entity_ids=tuple(map(entity_id, names)), **fields)
 
 
-def given_by(stage: str, strategy: Ecphory, cue: Cue, *told: Told) -> list[float]:
+def given_by(stage: str, strategy: Ecphory, cue: Query, *told: Told) -> list[float]:
     """What a stage gives each memory."""
     found = strategy.activate(cue, graph_of(*told))
-    return [float(value) for value in found.shares[stage][: len(told)]]
+    return [float(value) for value in found.contributions[stage][: len(told)]]
 
 
-def engrams(strategy: Ecphory, cue: Cue, *told: Told) -> Any:
+def engrams(strategy: Ecphory, cue: Query, *told: Told) -> Any:
     """What each memory's best engram counts, for comparison; it makes up half of a score."""
     return pytest.approx([2 * value for value in given_by("engrams", strategy, cue, *told)], abs=1e-5)
 
@@ -153,10 +153,10 @@ class Loops:
         }
         self.mentions = {name: sum(name in one.known for one in told) for name in everyone}
         near = [towards(flat(one.vector), question) for one in told if one.vector is not None]
-        highest = float(np.max(near)) if strategy.back_off else 1.0
+        highest = float(np.max(near)) if strategy.use_lexical_backoff else 1.0
         self.direct = [0.5 * value / highest for value in near]
         whole = {name: towards(self.h[name], question) for name in everyone}
-        cues = {name: self.rare(name) if strategy.rarity else 1.0 for name in named if name in self.h}
+        cues = {name: self.rare(name) if strategy.use_specificity else 1.0 for name in named if name in self.h}
         fits = {
             name: max(
                 0.7 * whole[name],
@@ -165,7 +165,7 @@ class Loops:
             )
             for name in everyone
         }
-        self.ranks = dict(whole if strategy.by_question else fits)
+        self.ranks = dict(whole if strategy.rank_by_question else fits)
         self.awake = best(fits, strategy.k_initial)
 
     def rare(self, name: str) -> float:
@@ -182,22 +182,22 @@ class Loops:
 
     def value(self, name: str, one: Told) -> float:
         titles = sum(name in told.about.split() for told in self.told)
-        sure = (0.75 if 0 < titles < self.mentions[name] else 0.5) if self.asked.certainty else 1.0
-        rare = self.rare(name) if self.asked.rarity and name not in one.about.split() else 1.0
+        sure = (0.75 if 0 < titles < self.mentions[name] else 0.5) if self.asked.use_certainty else 1.0
+        rare = self.rare(name) if self.asked.use_specificity and name not in one.about.split() else 1.0
         return self.ranks[name] * sure * rare
 
     def scores(self, k: int) -> list[float]:
         return [0.5 * given + direct for given, direct in zip(self.given(k), self.direct, strict=True)]
 
     def hop(self) -> None:
-        seeds = self.kept(self.asked.seeds)
+        seeds = self.kept(self.asked.k_seeds)
         centroid = np.sum([self.ranks[one] * self.h[one] / np.linalg.norm(self.h[one]) for one in seeds], axis=0)
         near = {name: towards(self.h[name], centroid) for name in self.h if name not in self.awake}
         so_far = self.scores(len(self.h))
         self.awake += best(near, self.asked.k_initial)
-        if not self.asked.neighbours:
+        if not self.asked.use_cooccurrence:
             return
-        top = sorted(range(len(self.told)), key=lambda n: -so_far[n])[: self.asked.chunks]
+        top = sorted(range(len(self.told)), key=lambda n: -so_far[n])[: self.asked.k_chunks]
         for n in top:
             for name in sorted(self.told[n].known):
                 self.awake += [] if name in self.awake else [name]
@@ -221,9 +221,9 @@ def drawn(seed: int) -> tuple[list[Told], Vector, list[str]]:
     "strategy",
     [
         FAITHFUL,
-        replace(FAITHFUL, by_question=False, rarity=True),
-        replace(FAITHFUL, certainty=True, back_off=True),
-        replace(FAITHFUL, neighbours=True),
+        replace(FAITHFUL, rank_by_question=False, use_specificity=True),
+        replace(FAITHFUL, use_certainty=True, use_lexical_backoff=True),
+        replace(FAITHFUL, use_cooccurrence=True),
         PRACTICAL,
     ],
     ids=["faithful", "by-cues", "certain", "neighbours", "practical"],
@@ -231,7 +231,7 @@ def drawn(seed: int) -> tuple[list[Told], Vector, list[str]]:
 @pytest.mark.parametrize("depth", [0, 1, 2, 3])
 def test_the_read_path_is_that_of_plain_loops(strategy: Ecphory, depth: int) -> None:
     """Small settings, so that every number cuts something."""
-    small = replace(strategy, L=depth, k_initial=2, seeds=2, k_final=4, chunks=2)
+    small = replace(strategy, L=depth, k_initial=2, k_seeds=2, k_final=4, k_chunks=2)
     for seed in range(4):
         told, question, named = drawn(seed)
         twin = Loops(small, question, named, told)
@@ -247,7 +247,7 @@ def test_the_read_path_is_that_of_plain_loops(strategy: Ecphory, depth: int) -> 
 def test_an_engram_fits_by_the_best_of_the_cues() -> None:
     """§4.11: Ana is named, so her engram has 1; Ben has .7 of the question's cosine; Cleo cos 50° with Ana's engram."""
     told = Told(80, "Ana"), Told(0, "Ben"), Told(130, "Cleo")
-    by_cues = replace(FAITHFUL, by_question=False, L=0)
+    by_cues = replace(FAITHFUL, rank_by_question=False, L=0)
     assert engrams(by_cues, asked(0, "Ana"), *told) == [1, 0.7, cos(50)]
     assert engrams(by_cues, asked(0), *told) == [0.7 * cos(80), 0.7, 0]
     weighed = replace(by_cues, name_weight=0.5, question_weight=1.0)
@@ -258,8 +258,8 @@ def test_engrams_and_memories_are_both_searched() -> None:
     """p1 has no name and p2 no vector: either is found by what it has, and p3, which has neither, is not."""
     told = Told(0, "Ana"), Told(60), Told(None, "Ana"), Told(None)
     found = FAITHFUL.activate(asked(0), graph_of(*told))
-    assert found.shares["meaning"][:4] == pytest.approx([0.5, 0.25, 0, 0])
-    assert found.shares["engrams"][:4] == pytest.approx([0.5, 0, 0.5, 0])
+    assert found.contributions["dense similarity"][:4] == pytest.approx([0.5, 0.25, 0, 0])
+    assert found.contributions["engrams"][:4] == pytest.approx([0.5, 0, 0.5, 0])
     assert found.scores == pytest.approx([1, 0.25, 0.5, 0, 0])
 
 
@@ -331,7 +331,7 @@ def test_each_depth_reaches_one_further(seeds: int) -> None:
     So it is here with one seed, the best, who is always Ana; but what is awake is not found again, so the next are.
     """
     for depth in (0, 1, 2, 3):
-        found = engrams(replace(FAITHFUL, k_initial=1, seeds=seeds, L=depth), asked(0), *CHAIN)
+        found = engrams(replace(FAITHFUL, k_initial=1, k_seeds=seeds, L=depth), asked(0), *CHAIN)
         assert found == [cos(20), cos(45), cos(68), cos(85)][: depth + 1] + [0] * (3 - depth)
 
 
@@ -341,7 +341,7 @@ def test_the_next_seeds_are_the_most_similar_of_all_awake() -> None:
     So Ben alone is the next seed, and Cleo at 25° is nearest to him; to Ana it is Dora at 130°.
     """
     told = Told(80, "Ana"), Told(50, "Ben"), Told(25, "Cleo"), Told(130, "Dora"), Told(-80, "Emil")
-    found = engrams(replace(FAITHFUL, k_initial=1, seeds=1, L=2), asked(0, "Ana"), *told)
+    found = engrams(replace(FAITHFUL, k_initial=1, k_seeds=1, L=2), asked(0, "Ana"), *told)
     assert found == [cos(80), cos(50), cos(25), 0, 0]
 
 
@@ -361,7 +361,7 @@ def test_each_step_along_names_reaches_one_further(depth: int) -> None:
     assert (reached > 0).tolist() == [n <= depth for n in range(4)]
     assert sorted(reached, reverse=True) == reached.tolist(), "what is reached later ranks no higher"
     way = ["entity:ana", "p0", "entity:ben", "p1", "entity:cleo", "p2", "entity:dora", "p3"][: 2 * depth + 2]
-    assert why(graph, found, depth).path == tuple(way[-LONGEST:])
+    assert why(graph, found, depth).path == tuple(way[-MAX_PATH_NODES:])
 
 
 def test_a_bridge_by_hand() -> None:
@@ -370,7 +370,7 @@ def test_a_bridge_by_hand() -> None:
     p0 has Ana's 1; so it is the strongest, and Ben is met with r. p1 has r for Ben, times r as he is in two.
     """
     r = math.log(3) / math.log(5)
-    plain = replace(PRACTICAL, certainty=False)
+    plain = replace(PRACTICAL, use_certainty=False)
     assert engrams(replace(plain, L=1), asked(None, "Ana"), *BRIDGE) == [1, r**2, 0, 0]
     assert engrams(replace(plain, L=2), asked(None, "Ana"), *BRIDGE) == [1, r**2, r**4, 0]
 
@@ -379,8 +379,8 @@ def test_the_faithful_hop_follows_vectors_alone() -> None:
     """The paper has the graph and describes no step on it (§4.11)."""
     r = math.log(3) / math.log(5)
     assert engrams(replace(FAITHFUL, L=3), asked(None, "Ana"), *BRIDGE) == [1, 0, 0, 0]
-    assert engrams(replace(FAITHFUL, neighbours=True), asked(None, "Ana"), *BRIDGE) == [1, r, 0, 0]
-    assert engrams(replace(PRACTICAL, L=3, neighbours=False), asked(None, "Ana"), *BRIDGE) == [0.5, 0, 0, 0]
+    assert engrams(replace(FAITHFUL, use_cooccurrence=True), asked(None, "Ana"), *BRIDGE) == [1, r, 0, 0]
+    assert engrams(replace(PRACTICAL, L=3, use_cooccurrence=False), asked(None, "Ana"), *BRIDGE) == [0.5, 0, 0, 0]
 
 
 def test_what_was_hopped_to_ranks_by_the_question_and_not_by_the_centroid() -> None:
@@ -414,7 +414,7 @@ def test_a_further_hop_changes_nothing_that_was_found(
 ) -> None:
     """No drift: an engram that is awake keeps its number; a memory gains by a better engram of its own alone."""
     angle, names = question
-    cue, few = asked(angle, *sorted(names)), replace(FAITHFUL, k_initial=2, seeds=2)
+    cue, few = asked(angle, *sorted(names)), replace(FAITHFUL, k_initial=2, k_seeds=2)
     before, after = (given_by("engrams", replace(few, L=L), cue, *told) for L in (depth, depth + 1))
     assert all(later >= earlier for earlier, later in zip(before, after, strict=True))
     for one, earlier, later in zip(told, before, after, strict=True):
@@ -438,7 +438,7 @@ def test_the_order_of_mentions_is_nothing(told: list[Told], question: tuple[floa
 def test_co_occurrence_leads_both_ways() -> None:
     """From Ana to Ben's memory as from Ben to Ana's."""
     told = Told(None, "Ana"), Told(None, "Ana Ben"), Told(None, "Ben")
-    for strategy in (PRACTICAL, replace(FAITHFUL, neighbours=True)):
+    for strategy in (PRACTICAL, replace(FAITHFUL, use_cooccurrence=True)):
         there = given_by("engrams", strategy, asked(None, "Ana"), *told)
         back = given_by("engrams", strategy, asked(None, "Ben"), *told)
         assert there == pytest.approx(back[::-1])
@@ -449,7 +449,7 @@ def test_only_the_best_memories_lead_on() -> None:
     """``chunks`` of them: Ben is met in the memory that is about Ana, Cleo in the one that merely names her."""
     told = Told(None, "Ben", "Ana"), Told(None, "Ana Cleo"), Told(None, "Ben"), Told(None, "Cleo")
     for chunks in (0, 1, 2):
-        found = given_by("engrams", replace(PRACTICAL, chunks=chunks), asked(None, "Ana"), *told)
+        found = given_by("engrams", replace(PRACTICAL, k_chunks=chunks), asked(None, "Ana"), *told)
         assert found[0] > found[1] > 0
         assert [value > 0 for value in found[2:]] == [n < chunks for n in range(2)]
 
@@ -457,16 +457,16 @@ def test_only_the_best_memories_lead_on() -> None:
 # ---- the remedies, each on and off
 
 
-@pytest.mark.parametrize("fields", [{"vector": None}, {"meaning": 0.0}])
+@pytest.mark.parametrize("fields", [{"vector": None}, {"embedder_coverage": 0.0}])
 def test_back_off_finds_by_words_what_no_vector_finds(fields: Any) -> None:
     """§4.12.3. The question names nobody, and its language is not read."""
     told = Told(0, "Ana", text="the harbour at night"), Told(30, "Ana", text="school lunch")
     cue, graph = replace(asked(0, text="harbour"), **fields), graph_of(*told)
     found = replace(PRACTICAL, L=0).activate(cue, graph)
     assert found.scores[:2] == pytest.approx([0.5, 0])
-    assert found.shares["words"][:2] == pytest.approx([0.5, 0])
+    assert found.contributions["bm25"][:2] == pytest.approx([0.5, 0])
     assert not FAITHFUL.activate(cue, graph).scores.any()
-    assert not replace(PRACTICAL, back_off=False).activate(cue, graph).scores.any()
+    assert not replace(PRACTICAL, use_lexical_backoff=False).activate(cue, graph).scores.any()
 
 
 def test_back_off_finds_a_name_that_was_missed() -> None:
@@ -481,11 +481,14 @@ def test_the_direct_half_is_of_the_best() -> None:
     """Meaning and words are each in parts of their best, and so is their sum; the best memory has one half."""
     told = Told(0, text="night"), Told(60, text="harbour harbour"), Told(90, text="lunch")
     found = PRACTICAL.activate(asked(0, text="harbour"), graph_of(*told))
-    assert found.shares["meaning"][:3] == pytest.approx([0.5 / 1.5, 0.25 / 1.5, 0], abs=1e-6)
-    assert found.shares["words"][:3] == pytest.approx([0, 0.5 / 1.5, 0], abs=1e-6)
+    assert found.contributions["dense similarity"][:3] == pytest.approx([0.5 / 1.5, 0.25 / 1.5, 0], abs=1e-6)
+    assert found.contributions["bm25"][:3] == pytest.approx([0, 0.5 / 1.5, 0], abs=1e-6)
     assert found.scores[:3].max() == pytest.approx(0.5)
-    half = replace(asked(0, text="harbour"), meaning=0.5)
-    assert PRACTICAL.activate(half, graph_of(*told)).shares["meaning"][0] < found.shares["meaning"][0]
+    half = replace(asked(0, text="harbour"), embedder_coverage=0.5)
+    assert (
+        PRACTICAL.activate(half, graph_of(*told)).contributions["dense similarity"][0]
+        < found.contributions["dense similarity"][0]
+    )
 
 
 def test_a_name_that_every_memory_mentions_counts_less() -> None:
@@ -493,7 +496,7 @@ def test_a_name_that_every_memory_mentions_counts_less() -> None:
     told = Told(None, "Ana"), Told(None, "Ana Ben"), Told(None, "Ana"), Told(None, "", "Ana")
     cue, r = asked(None, "Ana", "Ben"), math.log(2) / math.log(5)
     assert engrams(FAITHFUL, cue, *told) == [1, 1, 1, 1]
-    assert engrams(replace(FAITHFUL, rarity=True), cue, *told) == [r * r, 1, r * r, r]  # p3 is about her
+    assert engrams(replace(FAITHFUL, use_specificity=True), cue, *told) == [r * r, 1, r * r, r]  # p3 is about her
 
 
 def test_an_engram_counts_as_surely_as_it_is_a_name() -> None:
@@ -501,14 +504,14 @@ def test_an_engram_counts_as_surely_as_it_is_a_name() -> None:
     told = Told(None, "Ana Ben"), Told(None, "", "Ana"), Told(None, "Ben"), Told(None, "", "Cleo")
     cue = asked(None, "Ana", "Ben", "Cleo")
     assert engrams(FAITHFUL, cue, *told) == [1, 1, 1, 1]
-    assert engrams(replace(FAITHFUL, certainty=True), cue, *told) == [0.75, 0.75, 0.5, 0.5]
+    assert engrams(replace(FAITHFUL, use_certainty=True), cue, *told) == [0.75, 0.75, 0.5, 0.5]
 
 
 def test_all_cues_rank_what_the_question_alone_does_not() -> None:
     """§4.12.2: Ana is named, but lies at a right angle to the question; as published her memory has nothing of it."""
     told = Told(90, "Ana"), Told(60, "Ben")
     assert engrams(FAITHFUL, asked(0, "Ana"), *told) == [0, cos(60)]
-    assert engrams(replace(FAITHFUL, by_question=False), asked(0, "Ana"), *told) == [1, cos(30)]
+    assert engrams(replace(FAITHFUL, rank_by_question=False), asked(0, "Ana"), *told) == [1, cos(30)]
 
 
 # ---- what may not come back
@@ -526,7 +529,7 @@ def test_what_may_not_come_back_leads_nowhere(strategy: Ecphory) -> None:
     assert seen.scores[0] > 0
     open_ = deep.activate(asked(None, "Ana", where=Filter(sessions="open")), graph)
     assert not open_.scores.any()
-    assert (open_.trails["engrams"].by != 0).all()
+    assert (open_.paths["engrams"].parent != 0).all()
 
 
 def test_an_engram_is_what_the_memories_that_may_come_back_tell() -> None:
@@ -566,7 +569,7 @@ def test_a_hidden_memory_bends_no_cue_and_no_hop() -> None:
 
 def test_a_name_that_is_known_from_hidden_memories_takes_no_place() -> None:
     """Of the one engram that is kept, Ana would be the best; Cleo has the question's .7."""
-    one, told = replace(FAITHFUL, by_question=False, k_final=1), (SESSIONS[0], SESSIONS[2])
+    one, told = replace(FAITHFUL, rank_by_question=False, k_final=1), (SESSIONS[0], SESSIONS[2])
     assert engrams(one, asked(80, "Ana"), *told) == [1, 0]
     assert engrams(one, asked(80, "Ana", where=Filter(sessions="open")), *told) == [0, 0.7]
 
@@ -582,7 +585,7 @@ def test_whatever_is_hidden_is_no_step_of_a_way(
         if one.session == "hidden":
             assert found.scores[row] == 0
         elif found.scores[row] > 0:
-            steps = {graph.row(step) for share in why(graph, found, row).shares for step in share.path}
+            steps = {graph.row(step) for share in why(graph, found, row).contributions for step in share.path}
             assert not steps & hidden & set(range(len(mixed)))
 
 
@@ -617,14 +620,14 @@ def test_no_names_leave_the_memories() -> None:
     for strategy in BOTH:
         found = strategy.activate(asked(0, "Ana"), graph_of(Told(0), Told(60)))
         assert found.scores == pytest.approx([0.5, 0.25])
-        assert found.shares["engrams"].tolist() == [0, 0]
+        assert found.contributions["engrams"].tolist() == [0, 0]
         assert found.confidence > 0
 
 
 def test_asking_writes_nothing() -> None:
     """§4.7: status, access counts and short-term memory have no effect on ranking; here they are not kept at all."""
-    found: Activation = PRACTICAL.activate(sample_cue("Where is Ana?"), sample_graph())
-    assert found.leaves is None
+    found: Activation = PRACTICAL.activate(sample_query("Where is Ana?"), sample_graph())
+    assert found.new_episode is None
     assert not len(found.stimulus)
 
 
@@ -639,7 +642,7 @@ TALK = (
 
 
 def memory_at(path: Path, strategy: str | Ecphory = "ecphory") -> Memory:
-    return Memory(path, embedder=Hashing(256), strategy=strategy, clock=FakeClock())
+    return Memory(path, embedder=HashingEmbedder(256), strategy=strategy, clock=FakeClock())
 
 
 @pytest.mark.parametrize("strategy", ["ecphory", "ecphory-faithful"])
@@ -651,8 +654,8 @@ def test_the_reasons_add_up_to_the_score(tmp_path: Path, strategy: str) -> None:
         assert found[0].id == "hike"
         assert len(found) > 1
         for hit in found:
-            assert sum(share.value for share in hit.why.shares) == pytest.approx(hit.score, abs=1e-4)
-        shares = {share.stage: share for share in found[0].why.shares}
+            assert sum(share.value for share in hit.why.contributions) == pytest.approx(hit.score, abs=1e-4)
+        shares = {share.feature: share for share in found[0].why.contributions}
         assert shares["engrams"].path[-1] == "hike"
         assert shares["engrams"].path[0].startswith("entity:")
 
@@ -661,10 +664,10 @@ def test_a_memory_is_walked_from_name_to_name(tmp_path: Path) -> None:
     """Kendall leads to Rosalind and she to the market. One engram begins; the question's vector is left out."""
     with memory_at(tmp_path / "m.db") as memory:
         memory.remember(TALK)
-        graph, cue = memory.graph(), replace(memory.cue("Kendall"), vector=None)
+        graph, cue = memory.graph(), replace(memory.build_query("Kendall"), vector=None)
         for depth, expected in ((0, ["hike"]), (1, ["hike", "stall"]), (2, ["hike", "stall", "noon"])):
             found = replace(PRACTICAL, k_initial=1, L=depth).activate(cue, graph)
-            rows = choose.best(found.scores, graph.episodes, 10)
+            rows = top_k.top_rows(found.scores, graph.episodes, 10)
             assert [graph.id(row) for row in rows.tolist()] == expected
         path = why(graph, found, int(rows[-1])).path
         assert (path[0], path[-2:]) == ("entity:kendall", ("entity:ashgrove", "noon"))
@@ -675,7 +678,7 @@ def test_a_filter_holds_in_a_memory(tmp_path: Path) -> None:
         memory.remember(TALK)
         found = memory.recall("Whom did Kendall meet at the market?", where=Filter(sessions="june"))
         assert {hit.node.session for hit in found} == {"june"}
-        ways = {step for hit in found for share in hit.why.shares for step in share.path}
+        ways = {step for hit in found for share in hit.why.contributions for step in share.path}
         assert not ways & {"hike", "entity:kendall"}
 
 
@@ -683,7 +686,7 @@ def test_forgetting_a_memory_forgets_its_bridge(tmp_path: Path) -> None:
     """Engrams are derived: nothing of a forgotten memory stays in them."""
     with memory_at(tmp_path / "m.db", replace(PRACTICAL, L=2)) as memory:
         memory.remember(TALK)
-        cue = replace(memory.cue("Kendall"), vector=None)
+        cue = replace(memory.build_query("Kendall"), vector=None)
         assert memory.strategy.activate(cue, memory.graph()).scores.any()
         memory.forget("hike")
         assert not memory.strategy.activate(cue, memory.graph()).scores.any()

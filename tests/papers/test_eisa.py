@@ -13,20 +13,28 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ecphora import weights
-from ecphora.embedders.hashing import Hashing
+from ecphora.embedders.hashing import HashingEmbedder
 from ecphora.errors import WrongVector
 from ecphora.graph import Graph
 from ecphora.memory import Memory
-from ecphora.model import Access, Change, Cue, Episode, Filter, NodeId, Touch, Vector
+from ecphora.model import Access, AccessKind, Episode, Filter, NodeId, Query, Vector, WriteBatch
 from ecphora.ports import Activation, Strategy
-from ecphora.stages import choose, chronology, need, sidenet
-from ecphora.strategies.eisa import FAITHFUL, PAIRS, Eisa, pairs
-from ecphora.testing import NOON, FakeClock, StrategyContract, sample_change, sample_cue, sample_graph, sample_node
+from ecphora.stages.eisa import chronology, necessity, side_network
+from ecphora.stages.retrieval import filters
+from ecphora.strategies.eisa import FAITHFUL, MAX_SAMPLE_PAIRS, Eisa, sample_pairs
+from ecphora.testing import NOON, FakeClock, StrategyContract, sample_batch, sample_graph, sample_node, sample_query
 
-FREE = replace(FAITHFUL, encm=None, theta_sim=0.3)
+FREE = replace(FAITHFUL, necessity_classifier=None, theta_sim=0.3)
 """The faithful one with everything in one bank, and a threshold that holds for any embedder of words."""
-TURNED = replace(sidenet.identity(16), a=sidenet.identity(16).b * 0.5)
-STRATEGIES = (Eisa(), FAITHFUL, FREE, Eisa(kappa=1.0), Eisa(sidenet=TURNED), Eisa(encm=None, kappa=0.0))
+TURNED = replace(side_network.identity(16), a=side_network.identity(16).b * 0.5)
+STRATEGIES = (
+    Eisa(),
+    FAITHFUL,
+    FREE,
+    Eisa(kappa=1.0),
+    Eisa(side_net=TURNED),
+    Eisa(necessity_classifier=None, kappa=0.0),
+)
 
 
 @pytest.mark.parametrize("strategy", STRATEGIES, ids=("practical", "faithful", "free", "product", "turned", "plain"))
@@ -49,7 +57,7 @@ def after(order: Sequence[str], retrieved: Sequence[str], new: str) -> list[str]
 
 def ordered(graph: Graph) -> list[NodeId]:
     """The episodes by chronology weight, from 1 to n."""
-    part = chronology.rank(graph, graph.episodes)
+    part = chronology.chronology_weight(graph, graph.episodes)
     rows = np.flatnonzero(graph.episodes)
     n = len(rows)
     assert np.allclose(np.sort(part[rows]) * n, np.arange(1, n + 1))
@@ -65,15 +73,15 @@ def logged(n: int, recalls: Sequence[tuple[Sequence[str], str]]) -> tuple[Graph,
     for retrieved, new in recalls:
         for one in sorted(set(retrieved), key=touched.__getitem__):
             touched[one] = seq = seq + 1
-            accesses.append(Access(one, NOON, Touch.RECALLED, 1.0, seq))
+            accesses.append(Access(one, NOON, AccessKind.RECALLED, 1.0, seq))
         touched_before = new in touched
         touched[new] = seq = seq + 1
         if touched_before:
-            accesses.append(Access(new, NOON, Touch.ENCODED, 1.0, seq))
+            accesses.append(Access(new, NOON, AccessKind.ENCODED, 1.0, seq))
         else:
             nodes.append(sample_node(new, seq=seq))
         order = after(order, retrieved, new)
-    return Graph().plus(Change(nodes=tuple(nodes), accesses=tuple(accesses), revision=1)), order
+    return Graph().apply(WriteBatch(nodes=tuple(nodes), accesses=tuple(accesses), revision=1)), order
 
 
 def test_the_worked_example() -> None:
@@ -86,7 +94,7 @@ def test_the_worked_example() -> None:
 def test_the_worked_example_through_a_memory(tmp_path: Path) -> None:
     """The same, asked of a real memory: the answers come back best first, and are pushed in their previous order."""
     texts = ("grey stones", "tall trees", "cold rain", "ana sails boats", "loud trains", "ana sails boats ana sails")
-    with Memory(tmp_path / "m.db", embedder=Hashing(256), strategy=FREE, clock=FakeClock()) as memory:
+    with Memory(tmp_path / "m.db", embedder=HashingEmbedder(256), strategy=FREE, clock=FakeClock()) as memory:
         for number, text in enumerate(texts, 1):
             memory.remember(text, id=f"e{number}")
         found = memory.recall("ana sails boats ana sails")
@@ -95,7 +103,7 @@ def test_the_worked_example_through_a_memory(tmp_path: Path) -> None:
         assert ordered(memory.graph()) == ["e1", "e2", "e3", "e5", "e4", "e6", new]
         left = memory.get(new)
         assert left is not None
-        assert (left.text, left.source) == ("ana sails boats ana sails", need.RECALL)
+        assert (left.text, left.source) == ("ana sails boats ana sails", necessity.RECALL_SOURCE)
         again = memory.recall("ana sails boats ana sails")
         assert again[0].id == new, "what retrieval leaves can itself be retrieved"
         assert len(memory) == len(texts) + 1, "the same question is the same episode"
@@ -118,11 +126,13 @@ def test_rank_of_the_last_touch_is_the_rule() -> None:
         assert ordered(graph) == order, recalls
 
 
-@pytest.mark.parametrize(("touch", "first"), [(Touch.STIMULATED, "e3"), (Touch.RECALLED, "e1"), (Touch.USED, "e1")])
-def test_only_what_comes_back_is_touched(touch: Touch, first: NodeId) -> None:
+@pytest.mark.parametrize(
+    ("touch", "first"), [(AccessKind.STIMULATED, "e3"), (AccessKind.RECALLED, "e1"), (AccessKind.USED, "e1")]
+)
+def test_only_what_comes_back_is_touched(touch: AccessKind, first: NodeId) -> None:
     """§6.1: what another model merely stirred keeps its place in the order."""
     graph, _ = logged(3, [])
-    grown = graph.plus(Change(accesses=(Access("e1", NOON, touch, 1.0, 4),), revision=2))
+    grown = graph.apply(WriteBatch(accesses=(Access("e1", NOON, touch, 1.0, 4),), revision=2))
     assert ordered(grown)[-1] == first
 
 
@@ -138,7 +148,7 @@ def test_any_history_of_a_memory_keeps_the_rule(told: list[str], acts: list[tupl
     """Whatever is asked, asked again, or told in between."""
     with (
         tempfile.TemporaryDirectory() as folder,
-        Memory(Path(folder, "m.db"), embedder=Hashing(64), strategy=FREE, clock=FakeClock()) as memory,
+        Memory(Path(folder, "m.db"), embedder=HashingEmbedder(64), strategy=FREE, clock=FakeClock()) as memory,
     ):
         order = [memory.remember(text).id for text in told]
         for text, said in acts:
@@ -147,8 +157,8 @@ def test_any_history_of_a_memory_keeps_the_rule(told: list[str], acts: list[tupl
                 order = after(order, (), told_now)
             else:
                 found = [hit.id for hit in memory.recall(text)]
-                asked = memory.remember(text, source=need.RECALL)
-                assert asked.known, "the recall left this very episode behind"
+                asked = memory.remember(text, source=necessity.RECALL_SOURCE)
+                assert asked.existing, "the recall left this very episode behind"
                 order = after(order, found, asked.id)
             assert ordered(memory.graph()) == order
 
@@ -161,11 +171,11 @@ def at(cosine: float) -> Vector:
     return np.array([cosine, np.sqrt(1 - cosine**2)] + [0] * 14, np.float32)
 
 
-def placed(*cosines: float, **fields: Any) -> tuple[Graph, Cue]:
+def placed(*cosines: float, **fields: Any) -> tuple[Graph, Query]:
     """Episodes e1, e2, … stored in this order, at these cosines to the cue."""
     nodes = [sample_node(f"e{number}", seq=number, **fields) for number in range(1, len(cosines) + 1)]
     vectors = {node.id: at(cosine) for node, cosine in zip(nodes, cosines, strict=True)}
-    return Graph().plus(sample_change(*nodes, vectors=vectors, revision=1)), sample_cue("ana?", vector=at(1.0))
+    return Graph().apply(sample_batch(*nodes, vectors=vectors, revision=1)), sample_query("ana?", vector=at(1.0))
 
 
 def test_the_score_by_hand() -> None:
@@ -173,21 +183,21 @@ def test_the_score_by_hand() -> None:
     graph, cue = placed(0.8, 0.6, 0.4)
     found = replace(FREE, kappa=0.2).activate(cue, graph)
     assert found.scores == pytest.approx([0.8 * (0.8 + 0.2 / 3), 0.6 * (0.8 + 0.4 / 3), 0.4], abs=1e-6)
-    assert found.shares["meaning"] == pytest.approx([0.64, 0.48, 0.32], abs=1e-6)
-    assert found.shares["chronology"] == pytest.approx([0.16 / 3, 0.24 / 3, 0.08], abs=1e-6)
+    assert found.contributions["dense similarity"] == pytest.approx([0.64, 0.48, 0.32], abs=1e-6)
+    assert found.contributions["chronology"] == pytest.approx([0.16 / 3, 0.24 / 3, 0.08], abs=1e-6)
     assert replace(FREE, kappa=0.0).activate(cue, graph).scores == pytest.approx([0.8, 0.6, 0.4], abs=1e-6)
     assert replace(FREE, kappa=1.0).activate(cue, graph).scores == pytest.approx([0.8 / 3, 0.4, 0.4], abs=1e-6)
 
 
 def test_recall_lifts_what_it_brings_back(tmp_path: Path) -> None:
     """Of two equal memories the later told comes first, until the other alone was brought back."""
-    strategy = replace(FREE, leaves=False)
-    with Memory(tmp_path / "m.db", embedder=Hashing(256), strategy=strategy, clock=FakeClock()) as memory:
+    strategy = replace(FREE, store_query=False)
+    with Memory(tmp_path / "m.db", embedder=HashingEmbedder(256), strategy=strategy, clock=FakeClock()) as memory:
         memory.remember("ana sails", id="old", source="a")
         memory.remember("ana sails", id="new", source="b")
-        assert [hit.id for hit in memory.recall("ana sails", touch=False)] == ["new", "old"]
+        assert [hit.id for hit in memory.recall("ana sails", log_access=False)] == ["new", "old"]
         memory.recall("ana sails", where=Filter(sources="a"))
-        assert [hit.id for hit in memory.recall("ana sails", touch=False)] == ["old", "new"]
+        assert [hit.id for hit in memory.recall("ana sails", log_access=False)] == ["old", "new"]
 
 
 def test_the_gate_is_on_the_raw_cosine() -> None:
@@ -206,7 +216,7 @@ def test_at_most_five_come_back() -> None:
     graph, cue = placed(*np.linspace(0.4, 0.9, 9).tolist())
     found = FREE.activate(cue, graph)
     assert np.flatnonzero(found.scores).tolist() == [4, 5, 6, 7, 8]
-    assert np.count_nonzero(replace(FREE, top=0).activate(cue, graph).scores) == 9
+    assert np.count_nonzero(replace(FREE, max_hits=0).activate(cue, graph).scores) == 9
 
 
 cosines = st.lists(st.floats(0.0625, 0.9375, width=32), min_size=1, max_size=12)
@@ -216,7 +226,7 @@ cosines = st.lists(st.floats(0.0625, 0.9375, width=32), min_size=1, max_size=12)
 def test_practical_loses_nothing_and_keeps_the_gate(given_: list[float], kappa: float, theta: float) -> None:
     """Rows below the threshold follow, each; none passes one above it, and order lifts no row over its cosine."""
     graph, cue = placed(*given_)
-    found = Eisa(encm=None, kappa=kappa, theta_sim=theta).activate(cue, graph).scores
+    found = Eisa(necessity_classifier=None, kappa=kappa, theta_sim=theta).activate(cue, graph).scores
     cosine = np.array(given_, np.float32)
     above = cosine >= theta + 1e-5
     below = cosine < theta - 1e-5
@@ -224,7 +234,7 @@ def test_practical_loses_nothing_and_keeps_the_gate(given_: list[float], kappa: 
     assert (found <= cosine + 1e-5).all()
     if above.any() and below.any():
         assert found[above].min() >= found[below].max() - 1e-5
-    faithful = replace(FREE, kappa=kappa, theta_sim=theta, top=0).activate(cue, graph).scores
+    faithful = replace(FREE, kappa=kappa, theta_sim=theta, max_hits=0).activate(cue, graph).scores
     assert faithful[above] == pytest.approx(found[above])
     assert not faithful[below].any()
 
@@ -244,12 +254,12 @@ def test_the_threshold_is_a_quantile_of_stored_pairs() -> None:
 def test_many_pairs_are_sampled_evenly() -> None:
     """No row with itself, every part of the rows in both places, and the quantile is that of all pairs."""
     n = 500
-    first, second = pairs(n)
-    assert len(first) > 0.99 * PAIRS
+    first, second = sample_pairs(n)
+    assert len(first) > 0.99 * MAX_SAMPLE_PAIRS
     assert (first != second).all()
     for side in (first, second):
         counts = np.histogram(side, 10, (0, n))[0]
-        assert counts.min() > 0.8 * PAIRS / 10
+        assert counts.min() > 0.8 * MAX_SAMPLE_PAIRS / 10
     values = np.sin(np.arange(n) * 12.9898) * 43758.5453 % 1
     every = [abs(a - b) for a, b in combinations(values, 2)]
     assert np.quantile(np.abs(values[first] - values[second]), 0.95) == pytest.approx(
@@ -262,14 +272,14 @@ def test_many_pairs_are_sampled_evenly() -> None:
 MATTER = "Entropy, a measure of arrangements. " + " ".join(f"word{number}" for number in range(150))
 
 
-def banks() -> tuple[Graph, Cue]:
+def banks() -> tuple[Graph, Query]:
     """Two turns and two paragraphs, all equally near to the cue."""
     nodes = [
         sample_node("t1", "I sail.", seq=1, speaker="Ana"), sample_node("p1", MATTER, seq=2),
         sample_node("t2", "You sail.", seq=3, speaker="Ben"), sample_node("p2", MATTER, seq=4),
     ]  # fmt: skip
     vectors = {node.id: at(0.8) for node in nodes}
-    return Graph().plus(sample_change(*nodes, vectors=vectors, revision=1)), sample_cue("ana?", vector=at(1.0))
+    return Graph().apply(sample_batch(*nodes, vectors=vectors, revision=1)), sample_query("ana?", vector=at(1.0))
 
 
 def test_faithful_asks_one_bank() -> None:
@@ -277,35 +287,37 @@ def test_faithful_asks_one_bank() -> None:
     graph, cue = banks()
     found = replace(FAITHFUL, theta_sim=0.3).activate(cue, graph)
     assert found.scores == pytest.approx([0.8 * 0.9, 0, 0.8, 0], abs=1e-6)
-    assert found.leaves == Episode("ana?", source=need.RECALL)
-    matter = sample_cue(MATTER, vector=at(1.0))
-    assert not need.need(matter, weights.encm())
+    assert found.new_episode == Episode("ana?", source=necessity.RECALL_SOURCE)
+    matter = sample_query(MATTER, vector=at(1.0))
+    assert not necessity.needs_episodes(matter, weights.load_necessity_classifier())
     found = FAITHFUL.activate(matter, graph)
     assert not found.scores.any()
-    assert found.leaves is None
+    assert found.new_episode is None
 
 
 def test_practical_asks_the_other_bank_after_it() -> None:
     """Nothing is lost, and a cue that needs no episodes turns the banks round."""
     graph, cue = banks()
-    practical = Eisa(theta_sim=0.3, kappa=0.0, other_bank=0.5)
+    practical = Eisa(theta_sim=0.3, kappa=0.0, other_bank_weight=0.5)
     assert practical.activate(cue, graph).scores == pytest.approx([0.8, 0.4, 0.8, 0.4], abs=1e-6)
-    turned = practical.activate(sample_cue(MATTER, vector=at(1.0)), graph)
+    turned = practical.activate(sample_query(MATTER, vector=at(1.0)), graph)
     assert turned.scores == pytest.approx([0.4, 0.8, 0.4, 0.8], abs=1e-6)
-    assert turned.leaves is None
-    assert replace(practical, encm=None).activate(cue, graph).scores == pytest.approx([0.8] * 4, abs=1e-6)
+    assert turned.new_episode is None
+    assert replace(practical, necessity_classifier=None).activate(cue, graph).scores == pytest.approx(
+        [0.8] * 4, abs=1e-6
+    )
 
 
 def test_what_recalling_leaves_is_an_episode() -> None:
     """However it looks: it was answered from episodes, so later questions find it there."""
-    nodes = [sample_node("q", MATTER, seq=1, source=need.RECALL), sample_node("p", MATTER, seq=2)]
-    graph = Graph().plus(sample_change(*nodes, revision=1))
-    assert need.bank(graph, weights.encm()).tolist() == [True, False]
+    nodes = [sample_node("q", MATTER, seq=1, source=necessity.RECALL_SOURCE), sample_node("p", MATTER, seq=2)]
+    graph = Graph().apply(sample_batch(*nodes, revision=1))
+    assert necessity.episodic_bank(graph, weights.load_necessity_classifier()).tolist() == [True, False]
 
 
 def test_practical_leaves_nothing() -> None:
     for text in ("Where does Ana live?", MATTER):
-        assert Eisa().activate(sample_cue(text), sample_graph(7)).leaves is None
+        assert Eisa().activate(sample_query(text), sample_graph(7)).new_episode is None
 
 
 # ---- what is not searched
@@ -313,53 +325,63 @@ def test_practical_leaves_nothing() -> None:
 
 def test_what_may_not_come_back_has_no_score() -> None:
     graph, _ = placed(0.9, 0.8, speaker="Ana")
-    cue = sample_cue("ana?", vector=at(1.0), where=Filter(speakers="Ben"))
+    cue = sample_query("ana?", vector=at(1.0), where=Filter(speakers="Ben"))
     assert not Eisa().activate(cue, graph).scores.any()
 
 
 def test_without_a_vector_nothing_is_found() -> None:
     """EISA compares vectors and nothing else; those of a text that the embedder cannot read are not believed."""
-    cue = sample_cue("Where does Ana live?")
+    cue = sample_query("Where does Ana live?")
     assert not Eisa().activate(replace(cue, vector=None), sample_graph(7)).scores.any()
-    unread = Eisa().activate(replace(cue, meaning=0.0), sample_graph(7))
+    unread = Eisa().activate(replace(cue, embedder_coverage=0.0), sample_graph(7))
     assert unread.scores.any()
     assert unread.confidence == 0
 
 
 def test_the_faithful_values() -> None:
     """The README's mechanisms; its numbers are inferred (§3.6)."""
-    values = {"theta_sim": None, "quantile": 0.95, "floor": 0.25, "kappa": 0.2, "top": 5, "other_bank": 0.0,
-              "below": False, "leaves": True, "sidenet": None, "name": "eisa-faithful"}  # fmt: skip
+    values = {
+        "theta_sim": None,
+        "quantile": 0.95,
+        "min_threshold": 0.25,
+        "kappa": 0.2,
+        "max_hits": 5,
+        "other_bank_weight": 0.0,
+        "include_below_threshold": False,
+        "store_query": True,
+        "side_net": None,
+        "name": "eisa-faithful",
+    }
     assert {name: getattr(FAITHFUL, name) for name in values} == values
-    assert FAITHFUL.encm is not None
+    assert FAITHFUL.necessity_classifier is not None
 
 
 # ---- §3.2, the side network
 
 
 def scored(strategy: Strategy) -> Activation:
-    return strategy.activate(sample_cue("Where does Ana live in Porto?"), sample_graph(7))
+    return strategy.activate(sample_query("Where does Ana live in Porto?"), sample_graph(7))
 
 
 def test_an_untrained_side_network_changes_nothing() -> None:
-    plain, with_net = scored(Eisa()), scored(Eisa(sidenet=sidenet.identity(16)))
+    plain, with_net = scored(Eisa()), scored(Eisa(side_net=side_network.identity(16)))
     assert with_net.scores == pytest.approx(plain.scores, abs=1e-3)  # the samples are of length 1 to three digits
 
 
 def test_a_trained_side_network_turns_the_scores() -> None:
     """The cosine is that of the mapped vectors, and so is the threshold."""
-    graph, cue = sample_graph(7), sample_cue("Where does Ana live in Porto?")
-    found = Eisa(sidenet=TURNED, encm=None, kappa=0.0).activate(cue, graph)
+    graph, cue = sample_graph(7), sample_query("Where does Ana live in Porto?")
+    found = Eisa(side_net=TURNED, necessity_classifier=None, kappa=0.0).activate(cue, graph)
     assert cue.vector is not None
-    ours, theirs = (sidenet.apply(TURNED, vectors) for vectors in (cue.vector[None], graph.vectors.view))
-    rows = graph.vectored["rows"]
-    expected = np.where(choose.allowed(graph, cue)[rows], np.maximum(0, theirs @ ours[0]), 0)
+    ours, theirs = (side_network.map_vectors(TURNED, vectors) for vectors in (cue.vector[None], graph.vectors.view))
+    rows = graph.vector_rows["rows"]
+    expected = np.where(filters.eligible(graph, cue)[rows], np.maximum(0, theirs @ ours[0]), 0)
     assert found.scores[rows] == pytest.approx(expected, abs=1e-5)
-    assert np.abs(found.scores - scored(Eisa(encm=None, kappa=0.0)).scores).max() > 0.01
+    assert np.abs(found.scores - scored(Eisa(necessity_classifier=None, kappa=0.0)).scores).max() > 0.01
     every = [float(a @ b) for a, b in combinations(theirs, 2)]
-    assert Eisa(sidenet=TURNED, floor=-1).threshold(graph) == pytest.approx(np.quantile(every, 0.95), abs=1e-5)
+    assert Eisa(side_net=TURNED, min_threshold=-1).threshold(graph) == pytest.approx(np.quantile(every, 0.95), abs=1e-5)
 
 
 def test_a_side_network_of_another_embedder_is_refused() -> None:
     with pytest.raises(WrongVector, match="384 numbers"):
-        scored(Eisa(sidenet=sidenet.identity(384)))
+        scored(Eisa(side_net=side_network.identity(384)))

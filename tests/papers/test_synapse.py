@@ -17,34 +17,39 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from ecphora import Episode, Filter, Memory
-from ecphora.embedders.hashing import Hashing
-from ecphora.explain import why
+from ecphora.embedders.hashing import HashingEmbedder
 from ecphora.graph import Graph
 from ecphora.language.names import entity_id
-from ecphora.model import Access, Change, Cue, Edge, Evidence, Link, Touch
+from ecphora.model import Access, AccessKind, Edge, Evidence, Link, Mark, Query, WriteBatch
 from ecphora.ports import Activation
-from ecphora.stages import choose, gate, seed
-from ecphora.stages.layers import Plan, layer
+from ecphora.recall import why
+from ecphora.stages.retrieval import dense, top_k
+from ecphora.stages.retrieval.confidence import band, calibrate_gate, from_activation
+from ecphora.stages.synapse.semantic_layer import LayerConfig, consolidated_layer
 from ecphora.strategies import synapse
 from ecphora.strategies.synapse import FAITHFUL, Synapse
 from ecphora.testing import (
     NOON,
     FakeClock,
     StrategyContract,
-    sample_change,
-    sample_cue,
+    sample_batch,
+    sample_entity,
     sample_graph,
-    sample_name,
     sample_node,
+    sample_query,
 )
 
-BARE = replace(FAITHFUL, plan=Plan(back=True), W=0)
+BARE = replace(FAITHFUL, layer_config=LayerConfig(is_bidirectional=True), W=0)
 """The equations with the plainest graph: time both ways, concepts with the turns that name them."""
 
 
 @pytest.mark.parametrize(
     "strategy",
-    [Synapse(), FAITHFUL, replace(Synapse(), T=0, W=2, top_k=3, beta=0.0, fan=False, lexical=False)],
+    [
+        Synapse(),
+        FAITHFUL,
+        replace(Synapse(), T=0, W=2, top_k=3, beta=0.0, use_fan_effect=False, use_lexical_trigger=False),
+    ],
     ids=["practical", "faithful", "mixed"],
 )
 class TestContract(StrategyContract):
@@ -58,8 +63,15 @@ def test_the_published_values() -> None:
         "lambda1": 0.5, "lambda2": 0.3, "lambda3": 0.2, "top_k": 30, "tau_gate": 0.12, "epsilon": 0.01, "W": 10,
     }  # fmt: skip
     assert {symbol: getattr(FAITHFUL, symbol) for symbol in published} == published
-    plan = FAITHFUL.plan
-    assert (plan.N, plan.K, plan.tau_dup, plan.rho, plan.back, plan.whole_window) == (5, 15, 0.92, 0.01, False, True)
+    plan = FAITHFUL.layer_config
+    assert (plan.N, plan.K, plan.tau_dup, plan.rho, plan.is_bidirectional, plan.link_whole_window) == (
+        5,
+        15,
+        0.92,
+        0.01,
+        False,
+        True,
+    )
 
 
 # ---- a talk made by hand
@@ -87,23 +99,23 @@ def talk(*told: Told, session: str | None = "s", speakers: Sequence[str | None] 
         sample_node(f"t{place}", text, minutes=place, speaker=speakers[place % len(speakers)], session=session)
         for place, (text, _, _) in enumerate(told)
     ]
-    names = [sample_name(name) for name in dict.fromkeys(name for _, _, names in told for name in names.split())]
+    names = [sample_entity(name) for name in dict.fromkeys(name for _, _, names in told for name in names.split())]
     edges = [
         Edge(node.id, entity_id(name), Link.MENTIONS)
         for node, (_, _, names) in zip(nodes, told, strict=True)
         for name in names.split()
     ]
-    change = sample_change(*nodes, *names, edges=tuple(edges))
+    change = sample_batch(*nodes, *names, edges=tuple(edges))
     vectors = {
         node.id: at(cosine, 1 + place % 15)
         for place, (node, (_, cosine, _)) in enumerate(zip(nodes, told, strict=True))
     }
     numbered = tuple(replace(node, seq=seq) for seq, node in enumerate(change.nodes, 1))
-    return Graph().plus(replace(change, nodes=numbered, vectors=vectors, revision=1))
+    return Graph().apply(replace(change, nodes=numbered, vectors=vectors, revision=1))
 
 
-def asked(text: str = "question", **fields: Any) -> Cue:
-    return sample_cue(text, vector=axis(1.0), **fields)
+def asked(text: str = "question", **fields: Any) -> Query:
+    return sample_query(text, vector=axis(1.0), **fields)
 
 
 def row(graph: Graph, node: str) -> int:
@@ -135,7 +147,7 @@ def test_the_score_is_similarity_activation_and_rank() -> None:
     found = BARE.activate(asked("hiking"), graph)
     active = np.flatnonzero(found.scores)
     whole = replace(BARE, lambda1=0.0, lambda2=1.0, lambda3=0.0).activate(asked("hiking"), graph).scores
-    cosine, rank = seed.meaning(graph, asked()), layer(graph, BARE.plan).rank
+    cosine, rank = dense.cosine(graph, asked()), consolidated_layer(graph, BARE.layer_config).pagerank
     assert len(active) > 5
     assert found.scores[active] == pytest.approx((0.5 * cosine + 0.3 * whole + 0.2 * rank)[active], abs=1e-6)
 
@@ -143,24 +155,36 @@ def test_the_score_is_similarity_activation_and_rank() -> None:
 def test_both_triggers_anchor_and_a_found_word_starts_with_its_cosine() -> None:
     """§2.4, 1 and 2: one anchor of each kind, without spreading."""
     graph = talk(*[("far away", 0.1, "")] * 10, ("a zither", 0.05, ""), ("quite near", 0.8, ""))
-    still = replace(FAITHFUL, T=0, anchors=1)
+    still = replace(FAITHFUL, T=0, anchors_per_trigger=1)
     found = still.activate(asked("zither"), graph)
     assert set(np.flatnonzero(found.scores)) == {10, 11}
-    assert found.shares["activation"][[10, 11]] == pytest.approx([0.3 * 0.05, 0.3 * 0.8], abs=1e-6)
-    assert np.flatnonzero(replace(still, lexical=False).activate(asked("zither"), graph).scores).tolist() == [11]
+    assert found.contributions["activation"][[10, 11]] == pytest.approx([0.3 * 0.05, 0.3 * 0.8], abs=1e-6)
+    assert np.flatnonzero(
+        replace(still, use_lexical_trigger=False).activate(asked("zither"), graph).scores
+    ).tolist() == [11]
 
 
 def test_alpha_scales_what_an_anchor_starts_with() -> None:
     """§2.4, 2: a_i(0) = α · cos, here .4 · .8, of which the score has λ2 = .3."""
     graph = talk(*[("far away", 0.0, "")] * 10, ("quite near", 0.8, ""))
-    still = replace(FAITHFUL, T=0, anchors=1, lexical=False, alpha=0.4)
-    assert still.activate(asked(), graph).shares["activation"][10] == pytest.approx(0.3 * 0.4 * 0.8, abs=1e-6)
+    still = replace(FAITHFUL, T=0, anchors_per_trigger=1, use_lexical_trigger=False, alpha=0.4)
+    assert still.activate(asked(), graph).contributions["activation"][10] == pytest.approx(0.3 * 0.4 * 0.8, abs=1e-6)
 
 
 def test_delta_is_what_an_anchor_loses_in_an_iteration() -> None:
     """One iteration without edges and inhibition, δ = .2: σ(γ (.8 · .8 - θ))."""
     graph = talk(*[("far away", 0.0, "")] * 10, ("quite near", 0.8, ""), session=None, speakers=(None,))
-    one = replace(FAITHFUL, T=1, anchors=1, lexical=False, beta=0.0, delta=0.2, lambda1=0.0, lambda2=1.0, lambda3=0.0)
+    one = replace(
+        FAITHFUL,
+        T=1,
+        anchors_per_trigger=1,
+        use_lexical_trigger=False,
+        beta=0.0,
+        delta=0.2,
+        lambda1=0.0,
+        lambda2=1.0,
+        lambda3=0.0,
+    )
     expected = 1 / (1 + np.exp(-5.0 * (0.8 * 0.8 - 0.5)))
     assert one.activate(asked(), graph).scores[10] == pytest.approx(expected, abs=1e-6)
 
@@ -168,19 +192,24 @@ def test_delta_is_what_an_anchor_loses_in_an_iteration() -> None:
 def test_an_opposite_turn_injects_nothing() -> None:
     graph = talk(*[("zither", -0.5, "")] * 12)
     found = FAITHFUL.activate(asked("zither"), graph)
-    assert found.shares["activation"].min() == found.shares["near"].max() == 0
+    assert found.contributions["activation"].min() == found.contributions["near"].max() == 0
 
 
 def test_spreading_finds_by_a_concept_what_nothing_in_the_question_touches() -> None:
     """The cosine of the evidence is 0, and it shares no word with the question: vectors and words alone miss it."""
     graph = hiking()
     evidence = row(graph, "t13")
-    strategy = replace(BARE, anchors=3)
+    strategy = replace(BARE, anchors_per_trigger=3)
     found = strategy.activate(asked("hiking"), graph)
     assert found.scores[evidence] > 0
     assert replace(strategy, T=0).activate(asked("hiking"), graph).scores[evidence] == 0
-    assert replace(strategy, plan=replace(BARE.plan, K=0)).activate(asked("hiking"), graph).scores[evidence] == 0
-    told = next(share for share in why(graph, found, evidence).shares if share.stage == "activation")
+    assert (
+        replace(strategy, layer_config=replace(BARE.layer_config, K=0))
+        .activate(asked("hiking"), graph)
+        .scores[evidence]
+        == 0
+    )
+    told = next(share for share in why(graph, found, evidence).contributions if share.feature == "activation")
     assert told.path == ("t0", entity_id("Kendall"), "t13")
 
 
@@ -191,7 +220,7 @@ def test_inhibition_silences_what_the_graph_holds_two_steps_away() -> None:
     nothing of it; it is why spreading is worth little in our measurements.
     """
     graph = hiking(chained=True)
-    evidence, strategy = row(graph, "t13"), replace(BARE, anchors=3)
+    evidence, strategy = row(graph, "t13"), replace(BARE, anchors_per_trigger=3)
     assert strategy.activate(asked("hiking"), graph).scores[evidence] == 0
     assert replace(strategy, beta=0.0).activate(asked("hiking"), graph).scores[evidence] > 0
 
@@ -200,7 +229,11 @@ def test_spreading_finds_the_turn_after_the_anchor() -> None:
     """And the one before it only where time leads back."""
     graph = talk(*[("so it goes", 0.0, "")] * 10, ("where is it", 0.9, ""), *[("in the attic", 0.0, "")] * 10)
     forward, both = (
-        replace(BARE, anchors=1, plan=Plan(back=back)).activate(asked(), graph).scores > 0 for back in (False, True)
+        replace(BARE, anchors_per_trigger=1, layer_config=LayerConfig(is_bidirectional=back))
+        .activate(asked(), graph)
+        .scores
+        > 0
+        for back in (False, True)
     )
     assert (forward[11], forward[9]) == (True, False)
     assert (both[11], both[9]) == (True, True)
@@ -215,9 +248,16 @@ def test_a_hub_tells_less_than_a_rare_name() -> None:
         *[("more of it", 0.0, "Hub")] * 12,
         session=None, speakers=("Ana",),
     )  # fmt: skip
-    strategy = replace(BARE, anchors=1, beta=0.0, lambda1=0.0, lambda3=0.0, plan=Plan(rho=1e9, back=True))
+    strategy = replace(
+        BARE,
+        anchors_per_trigger=1,
+        beta=0.0,
+        lambda1=0.0,
+        lambda3=0.0,
+        layer_config=LayerConfig(rho=1e9, is_bidirectional=True),
+    )
     divided = strategy.activate(asked("hiking"), graph).scores
-    undivided = replace(strategy, fan=False).activate(asked("hiking"), graph).scores
+    undivided = replace(strategy, use_fan_effect=False).activate(asked("hiking"), graph).scores
     assert divided[1] > divided[2] > 0
     assert undivided[1] == pytest.approx(undivided[2], abs=1e-3)
 
@@ -227,7 +267,7 @@ def test_what_may_not_come_back_leads_nowhere() -> None:
         ("we went hiking", 0.9, ""), ("said by Ben", 0.0, ""), ("and then", 0.0, ""), *[("else", 0.0, "")] * 9,
         speakers=("Ana", "Ben"),
     )  # fmt: skip
-    strategy = replace(BARE, anchors=1)
+    strategy = replace(BARE, anchors_per_trigger=1)
     assert strategy.activate(asked(), graph).scores[2] > 0
     only = asked(where=Filter(speakers="Ana"))
     assert np.flatnonzero(strategy.activate(only, graph).scores).tolist() == [0]
@@ -237,15 +277,15 @@ def test_what_may_not_come_back_leads_nowhere() -> None:
 
 def test_no_more_than_top_k_come_back() -> None:
     graph = sample_graph(120)
-    cue = sample_cue("Where does Ana live in Porto?")
-    cut, whole = (replace(FAITHFUL, unreached=True, top_k=k).activate(cue, graph).scores for k in (30, 0))
+    cue = sample_query("Where does Ana live in Porto?")
+    cut, whole = (replace(FAITHFUL, include_unreached=True, top_k=k).activate(cue, graph).scores for k in (30, 0))
     assert (cut > 0).sum() == 30 < (whole > 0).sum()
-    assert choose.best(cut, graph.episodes, 30).tolist() == choose.best(whole, graph.episodes, 30).tolist()
+    assert top_k.top_rows(cut, graph.episodes, 30).tolist() == top_k.top_rows(whole, graph.episodes, 30).tolist()
 
 
 def test_a_cue_that_nothing_reads_goes_by_its_words() -> None:
     graph = hiking()
-    for cue in (asked("rained", meaning=0.0), replace(asked("rained"), vector=None)):
+    for cue in (asked("rained", embedder_coverage=0.0), replace(asked("rained"), vector=None)):
         for strategy in (Synapse(), FAITHFUL):
             assert graph.id(int(strategy.activate(cue, graph).scores.argmax())) == "t13"
 
@@ -254,25 +294,25 @@ def test_a_cue_that_nothing_reads_goes_by_its_words() -> None:
 
 
 def refused(found: Activation) -> bool:
-    return gate.band(found.confidence) is Evidence.NONE
+    return band(found.confidence) is Evidence.NONE
 
 
 def test_a_lonely_anchor_is_refused_and_a_supported_one_is_not() -> None:
     """The gate asks whether the anchors hold each other up: alone .9 is too little, linked .3 is enough."""
     lonely = talk(*[("so it goes", 0.9, "")] * 12, session=None, speakers=("Ana",))
-    apart = replace(BARE, anchors=1, plan=Plan(rho=1e9))  # time has worn all edges down
+    apart = replace(BARE, anchors_per_trigger=1, layer_config=LayerConfig(rho=1e9))  # time has worn all edges down
     assert refused(apart.activate(asked(), lonely))
     linked = talk(*[("so it goes", 0.3, "Ana")] * 12)
-    assert not refused(replace(BARE, anchors=1).activate(asked(), linked))
+    assert not refused(replace(BARE, anchors_per_trigger=1).activate(asked(), linked))
 
 
 def test_the_gate_asks_the_highest_node_and_not_the_mean() -> None:
     """One turn is highly active, the others hardly: confidence is that of the one."""
     graph = talk(("quite near", 0.9, ""), *[("so it goes", 0.2, "")] * 12, session=None, speakers=(None,))
-    found = replace(FAITHFUL, T=0, anchors=13, epsilon=0.0).activate(asked(), graph)
+    found = replace(FAITHFUL, T=0, anchors_per_trigger=13, epsilon=0.0).activate(asked(), graph)
     highest, mean = float(found.stimulus.max()), float(found.stimulus[found.stimulus > 0].mean())
     assert mean < highest / 2
-    assert found.confidence == pytest.approx(gate.banded(highest, 0.12), abs=1e-6)
+    assert found.confidence == pytest.approx(from_activation(highest, 0.12), abs=1e-6)
 
 
 def test_what_is_refused_comes_back_as_a_hint() -> None:
@@ -295,14 +335,14 @@ def test_a_small_graph_is_never_refused_by_the_gate() -> None:
 @given(st.floats(0, 1), st.floats(0, 1), st.floats(0, 1))
 def test_confidence_rises_with_the_highest_node_and_is_none_below_the_gate(a: float, b: float, tau: float) -> None:
     low, high = sorted((a, b))
-    assert 0 <= gate.banded(low, tau) <= gate.banded(high, tau) <= 1
-    assert (gate.band(gate.banded(a, tau)) is Evidence.NONE) == (a < tau)
+    assert 0 <= from_activation(low, tau) <= from_activation(high, tau) <= 1
+    assert (band(from_activation(a, tau)) is Evidence.NONE) == (a < tau)
 
 
 @given(st.lists(st.floats(0, 1, width=32), min_size=1, max_size=60), st.sampled_from([0.025, 0.1, 0.3]))
 def test_the_calibrated_gate_is_the_largest_that_refuses_few(values: list[float], part: float) -> None:
     """Less than the given part of the answerable are refused; the next larger gate would refuse too many."""
-    tau = float(gate.calibrated(np.array(values), part))
+    tau = float(calibrate_gate(np.array(values), part))
     assert sum(value < tau for value in values) < part * len(values) or tau == min(values)
     assert sum(value <= tau for value in values) >= part * len(values)
 
@@ -318,12 +358,12 @@ def test_the_calibrated_gate_is_the_largest_that_refuses_few(values: list[float]
     ],
 )
 def test_the_gate_by_hand(confidence: list[float], part: float, expected: float) -> None:
-    assert float(gate.calibrated(np.array(confidence), part)) == expected
+    assert float(calibrate_gate(np.array(confidence), part)) == expected
 
 
 def test_the_criterion_on_two_hundred_questions() -> None:
     values = [0.01 * place for place in range(200)]
-    assert float(gate.calibrated(np.array(values))) == pytest.approx(0.04)  # 4 of 200 are 2 %, 5 would be 2.5 %
+    assert float(calibrate_gate(np.array(values))) == pytest.approx(0.04)  # 4 of 200 are 2 %, 5 would be 2.5 %
 
 
 # ---- remedies
@@ -343,7 +383,15 @@ def airport() -> Graph:
 def test_a_hub_does_not_drown_a_detail_that_both_triggers_find(protected: bool) -> None:
     """Not protected, the jacket loses all that it had; protected, it keeps what no inhibition took below its cosine."""
     graph = airport()
-    strategy = replace(BARE, anchors=20, protected=protected, lambda1=0.0, lambda3=0.0, lambda2=1.0, plan=Plan(rho=1e9))
+    strategy = replace(
+        BARE,
+        anchors_per_trigger=20,
+        protect_anchors=protected,
+        lambda1=0.0,
+        lambda3=0.0,
+        lambda2=1.0,
+        layer_config=LayerConfig(rho=1e9),
+    )
     found = strategy.activate(asked("green jacket"), graph)
     alone = replace(strategy, beta=0.0).activate(asked("green jacket"), graph)
     jacket = row(graph, "t14")
@@ -357,35 +405,37 @@ def test_where_anchors_drown_the_last_iteration_is_gentle(monkeypatch: pytest.Mo
         *[("at the airport again", 0.75, "Airport")] * 14, *[("a jacket, green", 0.3, "")] * 5,
         session=None, speakers=("Ana",),
     )  # fmt: skip
-    strategy = replace(BARE, T=1, anchors=7, top_k=7, protected=True, plan=Plan(rho=1e9))
+    strategy = replace(
+        BARE, T=1, anchors_per_trigger=7, top_k=7, protect_anchors=True, layer_config=LayerConfig(rho=1e9)
+    )
     gentle = strategy.activate(asked("green jacket"), graph)
-    monkeypatch.setattr(synapse, "DROWNED", 0.5)
+    monkeypatch.setattr(synapse, "MAX_TUNNELING", 0.5)
     harsh = strategy.activate(asked("green jacket"), graph)
     jackets = slice(14, 19)
     assert not gentle.scores[jackets].any()
-    assert harsh.shares["activation"][jackets].max() < gentle.shares["activation"][jackets].min()
+    assert harsh.contributions["activation"][jackets].max() < gentle.contributions["activation"][jackets].min()
 
 
 def test_the_fewer_edges_the_less_they_count() -> None:
     """Passages that nobody said and that share no name have no graph: what is near comes first."""
     passages = talk(*[(f"word{place}", 0.1 + place / 20, "") for place in range(14)], session=None, speakers=(None,))
     found = Synapse().activate(asked("word3"), passages)
-    assert found.shares["activation"].max() == found.shares["importance"].max() == 0
-    assert found.scores == pytest.approx(found.shares["near"])
+    assert found.contributions["activation"].max() == found.contributions["importance"].max() == 0
+    assert found.scores == pytest.approx(found.contributions["near"])
     chat = talk(*[("we went hiking", 0.9, "Kendall"), ("so it goes", 0.1, "Ana")] * 20)
     tied = Synapse().activate(asked("hiking"), chat)
-    assert tied.shares["near"].max() == pytest.approx(0.5, abs=1e-6)
-    assert tied.shares["activation"].max() > 0
+    assert tied.contributions["near"].max() == pytest.approx(0.5, abs=1e-6)
+    assert tied.contributions["activation"].max() > 0
     few = Synapse().activate(asked("hiking"), hiking())  # an anchor leads to a name, that to two turns: 3 edges of 30
-    assert few.shares["near"].max() == pytest.approx(3 / 30 * 0.5 + 27 / 30, abs=1e-6)
+    assert few.contributions["near"].max() == pytest.approx(3 / 30 * 0.5 + 27 / 30, abs=1e-6)
 
 
 def test_a_memory_of_a_few_turns_is_a_buffer_that_knows_the_last_turns() -> None:
     """Below ten nodes all comes back, near ones first, and of two equally near ones the later."""
     graph = talk(("a", 0.2, ""), ("b", 0.9, ""), ("c", 0.2, ""), ("d", -0.9, ""))
-    found = Synapse(context=False).activate(asked("nothing"), graph)
-    assert choose.best(found.scores, graph.episodes, 9).tolist() == [1, 2, 0, 3]
-    assert set(found.shares) == {"near", "activation", "importance", "last turns"}
+    found = Synapse(use_previous_turn=False).activate(asked("nothing"), graph)
+    assert top_k.top_rows(found.scores, graph.episodes, 9).tolist() == [1, 2, 0, 3]
+    assert set(found.contributions) == {"near", "activation", "importance", "last turns"}
 
 
 # ---- dormancy
@@ -394,14 +444,14 @@ def test_a_memory_of_a_few_turns_is_a_buffer_that_knows_the_last_turns() -> None
 def retrieved(graph: Graph, found: Activation, minute: int) -> Graph:
     rows = np.flatnonzero(found.stimulus).tolist()
     moment, seq = NOON + timedelta(minutes=minute), 10_000 + 100 * minute
-    felt = (Access(graph.id(row), moment, Touch.STIMULATED, float(found.stimulus[row]), seq + row) for row in rows)
-    return graph.plus(Change(accesses=tuple(felt), revision=graph.revision + 1))
+    felt = (Access(graph.id(row), moment, AccessKind.STIMULATED, float(found.stimulus[row]), seq + row) for row in rows)
+    return graph.apply(WriteBatch(accesses=tuple(felt), revision=graph.revision + 1))
 
 
 def test_what_is_never_reached_falls_asleep_and_wakes_as_an_anchor() -> None:
     """§2.5: after ten retrievals the far turn leaves the graph; a question about itself still finds it."""
     graph = hiking()
-    strategy = replace(FAITHFUL, anchors=1, plan=Plan(back=True))
+    strategy = replace(FAITHFUL, anchors_per_trigger=1, layer_config=LayerConfig(is_bidirectional=True))
     evidence, other = row(graph, "t13"), replace(asked("else"), vector=at(0.0, 9))
     fresh = strategy.activate(asked("hiking"), graph)
     assert fresh.scores[evidence] > 0
@@ -427,14 +477,14 @@ def test_only_what_reaches_epsilon_counts_as_touched() -> None:
 
 
 def test_only_the_faithful_preset_logs_what_it_stirs(tmp_path: Path) -> None:
-    def logged(strategy: Synapse) -> list[Touch]:
+    def logged(strategy: Synapse) -> list[AccessKind | Mark]:
         with Memory(
-            tmp_path / f"{strategy.name}.db", embedder=Hashing(16), strategy=strategy, clock=FakeClock()
+            tmp_path / f"{strategy.name}.db", embedder=HashingEmbedder(16), strategy=strategy, clock=FakeClock()
         ) as memory:
             memory.remember([Episode(f"Ana saw boat {number}", speaker="Ana", session="s") for number in range(12)])
             assert memory.recall("boat 3", limit=2).strategy == strategy.name
             graph = memory.graph()
-            return [access.touch for node in range(12) for access in graph.accesses_of(node)]
+            return [access.kind for node in range(12) for access in graph.accesses_of(node)]
 
-    assert Touch.STIMULATED in logged(FAITHFUL)
-    assert Touch.STIMULATED not in logged(Synapse())
+    assert AccessKind.STIMULATED in logged(FAITHFUL)
+    assert AccessKind.STIMULATED not in logged(Synapse())

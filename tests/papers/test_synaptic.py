@@ -13,29 +13,49 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ecphora import Filter, Memory
-from ecphora.embedders.hashing import Hashing
+from ecphora.embedders.hashing import HashingEmbedder
 from ecphora.graph import Graph
-from ecphora.model import Access, Change, Cue, Kind, Node, Touch, Vector
-from ecphora.ports import Activation, StoringIsQuerying, Strategy
-from ecphora.stages import neuron, spikes
-from ecphora.stages.background import background
-from ecphora.stages.charge import Charged, charged
-from ecphora.stages.neuron import Charge, Neuron, Outcome
-from ecphora.stages.spikes import Trains
-from ecphora.stages.stimulus import Parents, beside
+from ecphora.model import Access, AccessKind, Kind, Node, Query, Vector, WriteBatch
+from ecphora.ports import Activation, Strategy, WritesOnStore
+from ecphora.stages.synaptic import lif, spike_trains
+from ecphora.stages.synaptic.lif import Neuron, NeuronState, StimulusOutcome
+from ecphora.stages.synaptic.membrane import NetworkState, network_state
+from ecphora.stages.synaptic.propagation import Senders, adjacent_stimuli
+from ecphora.stages.synaptic.similarity_threshold import cosine_quantile
+from ecphora.stages.synaptic.spike_trains import SpikeTrains
 from ecphora.strategies.baselines import Dense
 from ecphora.strategies.synaptic import FAITHFUL, Synaptic
-from ecphora.testing import NOON, TURNS, FakeClock, StrategyContract, differences, sample_cue, sample_node
+from ecphora.testing import NOON, TURNS, FakeClock, StrategyContract, graph_differences, sample_node, sample_query
 
 PRACTICAL = Synaptic()
 STIM = replace(
-    FAITHFUL, temporal=False, cos_th=0.47610, v_th=0.13329, stimulus_th=0.11621, tau_init=45.845, tau_scale=1.18473,
-    time_scale=3.80215, bond_scale=7.72244, v_rest=3.57921, i_rest=-3.34567, name="stim",
-)  # fmt: skip
+    FAITHFUL,
+    use_temporal_score=False,
+    cos_th=0.47610,
+    v_th=0.13329,
+    stimulus_th=0.11621,
+    tau_init=45.845,
+    tau_scale=1.18473,
+    time_scale=3.80215,
+    bond_scale=7.72244,
+    v_rest=3.57921,
+    i_rest=-3.34567,
+    name="stim",
+)
 LIF = replace(
-    FAITHFUL, dynamic=False, cos_th=0.20524, v_th=0.16126, stimulus_th=0.16736, tau_init=45.606, tau_scale=0.51392,
-    time_scale=4.09465, bond_scale=0.78514, v_rest=4.13581, i_rest=-2.21911, name="lif",
-)  # fmt: skip
+    FAITHFUL,
+    use_dynamic_tau=False,
+    cos_th=0.20524,
+    v_th=0.16126,
+    stimulus_th=0.16736,
+    tau_init=45.606,
+    tau_scale=0.51392,
+    time_scale=4.09465,
+    bond_scale=0.78514,
+    v_rest=4.13581,
+    i_rest=-2.21911,
+    name="lif",
+)
 PROP = replace(
     FAITHFUL, stimulus_th=0.0, cos_th=0.45299, v_th=0.15450, tau_init=41.1390, tau_scale=4.24408, time_scale=0.73982,
     bond_scale=7.69490, v_rest=6.30719, i_rest=-6.74479, name="prop",
@@ -51,13 +71,29 @@ class TestContract(StrategyContract):
 def test_the_published_values() -> None:
     """1.2, the table, and every departure of the practical preset switched off."""
     values = {
-        "cos_th": 0.26234455963372794, "v_th": 0.09965483747846116, "stimulus_th": 0.036644412598255786,
-        "tau_init": 43.071022365235635, "tau_scale": 2.7037589108368674, "time_scale": 7.933361005067098,
-        "bond_scale": 0.4636666711414976, "v_rest": 2.9030838107636145, "i_rest": -7.127504404013959,
-        "temporal": True, "dynamic": True, "generations": math.inf, "version": 2, "physiological": False,
-        "timeless": False, "by_stimulus": False, "epsilon": 0, "last": None, "band": None, "beside": 0,
-        "storing_is_querying": True, "name": "synaptic-faithful",
-    }  # fmt: skip
+        "cos_th": 0.26234455963372794,
+        "v_th": 0.09965483747846116,
+        "stimulus_th": 0.036644412598255786,
+        "tau_init": 43.071022365235635,
+        "tau_scale": 2.7037589108368674,
+        "time_scale": 7.933361005067098,
+        "bond_scale": 0.4636666711414976,
+        "v_rest": 2.9030838107636145,
+        "i_rest": -7.127504404013959,
+        "use_temporal_score": True,
+        "use_dynamic_tau": True,
+        "max_generations": math.inf,
+        "alignment_version": 2,
+        "is_physiological": False,
+        "is_cue_timeless": False,
+        "rank_by_stimulus": False,
+        "epsilon": 0,
+        "max_spikes": None,
+        "band": None,
+        "adjacency_tau": 0,
+        "writes_on_store": True,
+        "name": "synaptic-faithful",
+    }
     assert {name: getattr(FAITHFUL, name) for name in values} == values
 
 
@@ -74,28 +110,30 @@ def test_the_published_values() -> None:
     ],
 )
 def test_the_temporal_score(A: list[float], B: list[float], L: float, T: float, scaled: float) -> None:
-    tau = neuron.effective(FAITHFUL.neuron, np.array([0.5 * (1 + 1)]))
+    tau = lif.effective_tau(FAITHFUL.neuron, np.array([0.5 * (1 + 1)]))
     assert tau == pytest.approx([119.157419], abs=1e-6)
-    found = spikes.similarity(_train(A), _train(B), tau)
+    found = spike_trains.cumulative_similarity(_train(A), _train(B), tau)
     assert found == pytest.approx([L], abs=1e-6)
-    assert spikes.bond(found) == pytest.approx([T], abs=1e-6)
-    assert spikes.bond(found) * FAITHFUL.bond_scale == pytest.approx([scaled], abs=1e-6)
+    assert spike_trains.temporal_score(found) == pytest.approx([T], abs=1e-6)
+    assert spike_trains.temporal_score(found) * FAITHFUL.bond_scale == pytest.approx([scaled], abs=1e-6)
 
 
 def test_a_single_spike_meets_a_discounted_count_of_accesses(tmp_path: Path) -> None:
     """papers.md 6.1: the first hop's T follows from the list of access times, like every other count of accesses."""
-    with Memory(tmp_path / "m.db", embedder=Hashing(32), strategy=FAITHFUL, clock=FakeClock()) as memory:
+    with Memory(tmp_path / "m.db", embedder=HashingEmbedder(32), strategy=FAITHFUL, clock=FakeClock()) as memory:
         memory.remember(TEXTS[:12])
         graph = memory.graph()
-    state, times = charged(graph, FAITHFUL.neuron), _logged_turns(graph)
+    state, times = network_state(graph, FAITHFUL.neuron), _logged_turns(graph)
     rows, now = np.arange(12), np.full(12, float(state.now))
-    tau = neuron.effective(FAITHFUL.neuron, 0.5 * (1 + state.charge.tau))
-    since = [spoken[-int(count) :] for spoken, count in zip(times, state.counts, strict=True)]  # a firing forgets
+    tau = lif.effective_tau(FAITHFUL.neuron, 0.5 * (1 + state.neurons.tau))
+    since = [spoken[-int(count) :] for spoken, count in zip(times, state.spike_counts, strict=True)]  # a firing forgets
     assert max(map(len, times)) > 3
-    assert spikes.discounted(now, state.trains(rows), tau) == pytest.approx(
+    assert spike_trains.discounted_count(now, state.spike_trains(rows), tau) == pytest.approx(
         [sum(math.exp(-(13 - t) / of) for t in some) for some, of in zip(since, tau, strict=True)]
     )
-    counted = spikes.discounted(now, state.trains(rows), np.full(12, np.inf))  # the kernel 1: a plain count
+    counted = spike_trains.discounted_count(
+        now, state.spike_trains(rows), np.full(12, np.inf)
+    )  # the kernel 1: a plain count
     assert counted.tolist() == [len(some) for some in since]
 
 
@@ -105,28 +143,28 @@ def test_a_single_spike_meets_a_discounted_count_of_accesses(tmp_path: Path) -> 
 @pytest.mark.parametrize("S", [0.0367, 0.1, 0.2, 0.3, 0.46])
 def test_the_published_neuron_fires_after_five_turns_whatever_reaches_it(S: float) -> None:
     after = {N: _stimulated(FAITHFUL.neuron, S, N) for N in (0, 1, 4, 5, 6, 100)}
-    assert [N for N, outcome in after.items() if outcome.fired[0]] == [5, 6, 100]
+    assert [N for N, outcome in after.items() if outcome.has_fired[0]] == [5, 6, 100]
     assert 0.0989 <= round(float(after[4].potential[0]), 4) <= 0.0990
     assert 0.1242 <= round(float(after[5].potential[0]), 4) <= 0.1244
     assert after[100].potential == pytest.approx(after[5].potential)  # it fired at step 5 and waited for no more
-    assert after[0].charge.V[0] == after[0].charge.I[0] == 0  # no turn, no step
+    assert after[0].state.V[0] == after[0].state.I[0] == 0  # no turn, no step
 
 
 @pytest.mark.parametrize("N", [0, 1, 2, 50])
 def test_the_published_neuron_that_fired_fires_again(N: int) -> None:
     fired = _stimulated(FAITHFUL.neuron, 0.1, 5)
-    assert (fired.charge.V[0], fired.charge.I[0]) == (FAITHFUL.v_rest, FAITHFUL.i_rest)
-    again = neuron.stimulated(FAITHFUL.neuron, fired.charge, np.array([0.04]), np.array([N]))
-    assert again.fired[0] == (N >= 1)
+    assert (fired.state.V[0], fired.state.I[0]) == (FAITHFUL.v_rest, FAITHFUL.i_rest)
+    again = lif.stimulate(FAITHFUL.neuron, fired.state, np.array([0.04]), np.array([N]))
+    assert again.has_fired[0] == (N >= 1)
 
 
 def test_tau_grows_by_almost_one_a_stimulus() -> None:
     """papers.md 1.7: by 0.99928 after one turn."""
-    one = neuron.consolidated(FAITHFUL.neuron, np.ones(1), np.array([1]))
+    one = lif.update_tau(FAITHFUL.neuron, np.ones(1), np.array([1]))
     assert one - 1 == pytest.approx([0.99928], abs=1e-5)
-    still = neuron.consolidated(FAITHFUL.neuron, np.ones(1), np.array([0]))
+    still = lif.update_tau(FAITHFUL.neuron, np.ones(1), np.array([0]))
     assert still.tolist() == [1.0]
-    assert neuron.consolidated(LIF.neuron, np.ones(1), np.array([9])) == pytest.approx([LIF.tau_init * LIF.tau_scale])
+    assert lif.update_tau(LIF.neuron, np.ones(1), np.array([9])) == pytest.approx([LIF.tau_init * LIF.tau_scale])
 
 
 # ---- 1.6 the physiological neuron
@@ -136,20 +174,20 @@ def test_a_resting_memory_fires_from_e_times_the_threshold() -> None:
     needed = math.e * PRACTICAL.v_th
     assert needed == pytest.approx(0.2709, abs=1e-4)
     for N in (0, 1, 30, 10_000):  # however long it waited
-        assert not _stimulated(PRACTICAL.neuron, needed - 1e-6, N).fired[0]
-        assert _stimulated(PRACTICAL.neuron, needed + 1e-6, N).fired[0]
+        assert not _stimulated(PRACTICAL.neuron, needed - 1e-6, N).has_fired[0]
+        assert _stimulated(PRACTICAL.neuron, needed + 1e-6, N).has_fired[0]
 
 
 def test_two_stimuli_sum_up_while_the_first_lasts() -> None:
     first = _stimulated(PRACTICAL.neuron, 0.2, 10)
-    assert not first.fired[0]
+    assert not first.has_fired[0]
     fired = {
-        N: bool(neuron.stimulated(PRACTICAL.neuron, first.charge, np.array([0.2]), np.array([N])).fired[0])
+        N: bool(lif.stimulate(PRACTICAL.neuron, first.state, np.array([0.2]), np.array([N])).has_fired[0])
         for N in (1, 60, 120, 1000)
     }
     assert fired == {1: True, 60: True, 120: True, 1000: False}
-    again = neuron.stimulated(PRACTICAL.neuron, first.charge, np.array([0.2]), np.array([1]))
-    assert (again.charge.V[0], again.charge.I[0]) == (0, 0)  # and begins anew
+    again = lif.stimulate(PRACTICAL.neuron, first.state, np.array([0.2]), np.array([1]))
+    assert (again.state.V[0], again.state.I[0]) == (0, 0)  # and begins anew
 
 
 # ---- 1.4 the read path, against the published loops
@@ -178,7 +216,7 @@ def propagate(s: Synaptic, records: dict[int, Record], source: Record) -> dict[i
         for p, S_p in parents:
             likeness = [(float(p.vector @ c.vector), c) for c in records.values() if c.id not in excluded]
             for cos, c in sorted(likeness, key=lambda pair: -pair[0]):
-                S = S_p * cos * (_bond(s, p, c) * s.bond_scale if s.temporal else 1)
+                S = S_p * cos * (_bond(s, p, c) * s.bond_scale if s.use_temporal_score else 1)
                 if cos < float(s.cos_th or 0) or S < s.stimulus_th or (c.id in children and children[c.id][1] > S):
                     continue
                 S = float(np.float32(S))
@@ -204,7 +242,7 @@ def _fired(s: Synaptic, c: Record, S: float, now: int) -> Record:
     N = now - c.spike[-1]
     tau = c.tau + (1 - math.exp(-N * s.time_scale)) / (1 + math.exp(-N * s.time_scale))
     t = (tau + s.tau_init) * s.tau_scale
-    if not s.dynamic:
+    if not s.use_dynamic_tau:
         tau = t = s.tau_init * s.tau_scale
     v, i = c.v, c.i
     for j in range(N):
@@ -241,8 +279,8 @@ def test_storing_by_storing_it_is_the_published_loop(strategy: Synaptic) -> None
         potentials = {id_ - 1: _height(record) for id_, (record, _) in reached.items()}
         ranked = [potentials[row] for row in np.argsort(-activation.scores, kind="stable") if row in potentials]
         assert ranked == pytest.approx(sorted(potentials.values(), reverse=True), abs=1e-6)
-        state = charged(grown, strategy.neuron)
-        assert np.stack(state.charge.columns(), 1) == pytest.approx(
+        state = network_state(grown, strategy.neuron)
+        assert np.stack(state.neurons.columns(), 1) == pytest.approx(
             np.array([(r.v, r.i, r.tau) for r in records.values()]), abs=1e-6
         )
         assert _spikes(state) == [r.spike for r in records.values()]
@@ -255,15 +293,15 @@ def test_over_cosines_of_six_tenths_a_stimulus_gets_two_hops_far() -> None:
     graph, cue = _circle(53.13, 3), _at(-53.13)
     activation = FAITHFUL.activate(cue, graph)
     assert np.flatnonzero(activation.stimulus).tolist() == [0, 1]
-    assert activation.trails["fired"].by.tolist() == [-1, 0, -1, -1]
+    assert activation.paths["fired"].parent.tolist() == [-1, 0, -1, -1]
     assert _depth(replace(FAITHFUL, stimulus_th=0.0).activate(cue, graph)) == 4
-    assert np.flatnonzero(replace(FAITHFUL, generations=1).activate(cue, graph).stimulus).tolist() == [0]
+    assert np.flatnonzero(replace(FAITHFUL, max_generations=1).activate(cue, graph).stimulus).tolist() == [0]
 
 
 def test_fired_before_stimulated_and_the_rest_not_at_all() -> None:
     graph = _circle(20, 12)
     activation = FAITHFUL.activate(_at(200.0), graph)  # like some of five turns ago, and like some since
-    fired, stirred = activation.shares["fired"] > 0, activation.stimulus > 0
+    fired, stirred = activation.contributions["fired"] > 0, activation.stimulus > 0
     assert fired.any()
     assert (stirred & ~fired).any()
     assert activation.scores[fired].min() > 1 > activation.scores[stirred & ~fired].max() > 0
@@ -278,23 +316,25 @@ def test_what_is_replayed_is_what_was_activated(tmp_path: Path) -> None:
     for strategy in (replace(FAITHFUL, cos_th=0.15), replace(PRACTICAL, quantile=0.5, v_th=0.03)):
         clock, path = FakeClock(), tmp_path / f"{strategy.name}.db"
         predicted: list[Prediction] = []
-        with Memory(path, embedder=Hashing(32), strategy=Spy(strategy, predicted.append), clock=clock) as memory:
+        with Memory(
+            path, embedder=HashingEmbedder(32), strategy=Spy(strategy, predicted.append), clock=clock
+        ) as memory:
             for place, text in enumerate(TEXTS[:15]):
                 memory.remember(text)
-                predicted[-1].holds(charged(memory.graph(), strategy.neuron))
+                predicted[-1].holds(network_state(memory.graph(), strategy.neuron))
                 clock.advance(minutes=1)
                 if place % 5 == 4:
                     memory.recall(TEXTS[place - 3])
-                    predicted[-1].holds(charged(memory.graph(), strategy.neuron))
+                    predicted[-1].holds(network_state(memory.graph(), strategy.neuron))
                     clock.advance(minutes=1)
             grown = memory.graph()
-        assert sum(one.outcome.fired.sum() for one in predicted) > 3
-        with Memory(path, embedder=Hashing(32), strategy=strategy, clock=clock) as memory:
+        assert sum(one.outcome.has_fired.sum() for one in predicted) > 3
+        with Memory(path, embedder=HashingEmbedder(32), strategy=strategy, clock=clock) as memory:
             again = memory.graph()
-            assert differences(grown, again) == []
-            _same(charged(again, strategy.neuron), charged(grown, strategy.neuron))
+            assert graph_differences(grown, again) == []
+            _same(network_state(again, strategy.neuron), network_state(grown, strategy.neuron))
             memory.forget(again.id(3))  # the log without it is replayed anew
-            assert len(charged(memory.graph(), strategy.neuron).heads) == len(memory.graph())
+            assert len(network_state(memory.graph(), strategy.neuron).last_spikes) == len(memory.graph())
 
 
 @dataclass
@@ -303,14 +343,16 @@ class Prediction:
 
     now: int
     rows: np.ndarray[tuple[int], np.dtype[np.intp]]
-    outcome: Outcome
+    outcome: StimulusOutcome
 
-    def holds(self, state: Charged) -> None:
+    def holds(self, state: NetworkState) -> None:
         """Whether the log says the same."""
-        for found, expected in zip(state.charge.of(self.rows).columns(), self.outcome.charge.columns(), strict=True):
+        for found, expected in zip(
+            state.neurons.select(self.rows).columns(), self.outcome.state.columns(), strict=True
+        ):
             assert found == pytest.approx(expected, rel=1e-12, abs=1e-15)
-        assert (state.turns.view[state.heads[self.rows]] == self.now).all()
-        assert (state.counts[self.rows] == 1).tolist() == self.outcome.fired.tolist()
+        assert (state.access_turns.view[state.last_spikes[self.rows]] == self.now).all()
+        assert (state.spike_counts[self.rows] == 1).tolist() == self.outcome.has_fired.tolist()
 
 
 @dataclass
@@ -319,17 +361,17 @@ class Spy:
 
     strategy: Synaptic
     tell: Callable[[Prediction], None]
-    storing_is_querying: bool = True
+    writes_on_store: bool = True
     name: str = field(default="spy")
 
-    def activate(self, cue: Cue, graph: Graph, /) -> Activation:
+    def activate(self, cue: Query, graph: Graph, /) -> Activation:
         """Activate, and tell what that means."""
         activation = self.strategy.activate(cue, graph)
         rows = np.flatnonzero(activation.stimulus)
-        state = charged(graph, self.strategy.neuron)
+        state = network_state(graph, self.strategy.neuron)
         felt = activation.stimulus[rows].astype(np.float64)
-        outcome = neuron.stimulated(self.strategy.neuron, state.charge.of(rows), felt, state.waited(rows))
-        assert (activation.shares.get("fired", graph.zeros())[rows] > 0).tolist() == outcome.fired.tolist()
+        outcome = lif.stimulate(self.strategy.neuron, state.neurons.select(rows), felt, state.turns_since_spike(rows))
+        assert (activation.contributions.get("fired", graph.zeros())[rows] > 0).tolist() == outcome.has_fired.tolist()
         self.tell(Prediction(state.now, rows, outcome))
         return activation
 
@@ -339,14 +381,14 @@ def test_the_clock_counts_turns() -> None:
     nodes = [sample_node(f"t{seq}", seq=seq) for seq in (1, 2, 4)]
     late = NOON + timedelta(minutes=1)
     accesses = (
-        Access("t1", NOON, Touch.STIMULATED, 0.1, seq=3),  # came with t2, which was recorded at noon
-        Access("t1", late, Touch.STIMULATED, 0.1, seq=5),  # came a minute after t4
-        Access("t2", late, Touch.RECALLED, 0.1, seq=6),  # no stimulus
+        Access("t1", NOON, AccessKind.STIMULATED, 0.1, seq=3),  # came with t2, which was recorded at noon
+        Access("t1", late, AccessKind.STIMULATED, 0.1, seq=5),  # came a minute after t4
+        Access("t2", late, AccessKind.RECALLED, 0.1, seq=6),  # no stimulus
     )
     vectors = {node.id: _point(0) for node in nodes}
-    graph = Graph().plus(Change(nodes=tuple(nodes), vectors=vectors, accesses=accesses, revision=1))
-    never = Neuron(physiological=True, v_th=math.inf)
-    state = charged(graph, never)
+    graph = Graph().apply(WriteBatch(nodes=tuple(nodes), vectors=vectors, accesses=accesses, revision=1))
+    never = Neuron(is_physiological=True, v_th=math.inf)
+    state = network_state(graph, never)
     assert state.now == 4
     assert _spikes(state) == [[1, 2, 4], [2], [3]]
     assert _spikes(state, last=2) == [[2, 4], [2], [3]]
@@ -357,16 +399,16 @@ def test_the_clock_counts_turns() -> None:
 
 def test_practical_ranks_what_was_not_told_beside_it_as_the_cosine_does(tmp_path: Path) -> None:
     """And not by who was touched last: the same is asked of the same memories after a talk that stirred some."""
-    apart = replace(PRACTICAL, beside=0)
-    with Memory(tmp_path / "m.db", embedder=Hashing(32), strategy=apart, clock=FakeClock()) as memory:
+    apart = replace(PRACTICAL, adjacency_tau=0)
+    with Memory(tmp_path / "m.db", embedder=HashingEmbedder(32), strategy=apart, clock=FakeClock()) as memory:
         memory.remember(TEXTS)
         graph = memory.graph()
         for text in TEXTS[:8]:
-            cue = memory.cue(text)
+            cue = memory.build_query(text)
             dense, ours = Dense().activate(cue, graph).scores, apart.activate(cue, graph).scores
             near = dense > 0.3
             assert np.argsort(-ours[near], kind="stable").tolist() == np.argsort(-dense[near], kind="stable").tolist()
-            timed = replace(apart, timeless=False).activate(cue, graph).scores
+            timed = replace(apart, is_cue_timeless=False).activate(cue, graph).scores
             assert np.abs(timed[near] / dense[near] - (timed[near] / dense[near])[0]).max() > 0.01
 
 
@@ -377,7 +419,7 @@ def test_practical_stirs_few_and_faithful_many() -> None:
     practical = replace(PRACTICAL, cos_th=0.5).activate(cue, graph)
     assert np.count_nonzero(practical.stimulus) == 20
     assert np.count_nonzero(practical.scores) == 101
-    sent = practical.scores - practical.shares["told beside"]
+    sent = practical.scores - practical.contributions["told beside"]
     assert np.count_nonzero(sent >= sent[practical.stimulus > 0].min()) == 20
 
 
@@ -389,11 +431,13 @@ def test_what_was_told_beside_a_stirred_memory_gets_some_of_it() -> None:
     assert np.flatnonzero(found.stimulus).tolist() == [4]
     scale = strategy.bond_scale
     T = 2 / (1 + math.exp(-math.exp(-1 / 3))) - 1  # a turn away
-    assert found.shares["told beside"][[3, 5]] == pytest.approx([scale * scale * cos * T for cos in (0.5, 0.5**0.5)])
-    assert found.shares["told beside"][[0, 4, 9]] == pytest.approx([0, 0, 0])
-    assert found.trails["told beside"].by[[3, 5]].tolist() == [4, 4]
-    for without in ({"beside": 0}, {"temporal": False}, {"generations": 1}):
-        assert not replace(strategy, **without).activate(_at(0.0), graph).shares["told beside"].any()
+    assert found.contributions["told beside"][[3, 5]] == pytest.approx(
+        [scale * scale * cos * T for cos in (0.5, 0.5**0.5)]
+    )
+    assert found.contributions["told beside"][[0, 4, 9]] == pytest.approx([0, 0, 0])
+    assert found.paths["told beside"].parent[[3, 5]].tolist() == [4, 4]
+    for without in ({"adjacency_tau": 0}, {"use_temporal_score": False}, {"max_generations": 1}):
+        assert not replace(strategy, **without).activate(_at(0.0), graph).contributions["told beside"].any()
 
 
 @given(
@@ -405,7 +449,9 @@ def test_what_passes_beside_equals_its_readable_twin(angles: list[int], chosen: 
     graph = _told(angles)
     rows = np.array(sorted({row % len(angles) for row in chosen}))
     S = np.linspace(0.1, 0.5, len(rows), dtype=np.float64)
-    parents = Parents(rows, graph.vectors.view[rows], S, np.ones(len(rows)), Trains.single(rows.astype(float)))
+    parents = Senders(
+        rows, graph.vectors.view[rows], S, np.ones(len(rows)), SpikeTrains.single_spikes(rows.astype(float))
+    )
     expected: dict[int, float] = {}
     for row, strength in zip(rows.tolist(), S.tolist(), strict=True):
         for other in range(len(angles)):
@@ -414,7 +460,7 @@ def test_what_passes_beside_equals_its_readable_twin(angles: list[int], chosen: 
             T = 2 / (1 + math.exp(-math.exp(-away / tau))) - 1
             if 0 < away <= int(5 * tau) and cos > 0:
                 expected[other] = max(expected.get(other, 0.0), strength * cos * T * 0.5)
-    found = beside(graph, parents, scale=0.5, tau=tau)
+    found = adjacent_stimuli(graph, parents, scale=0.5, tau=tau)
     got = {row: value for row, value in zip(found.rows.tolist(), found.S.tolist(), strict=True) if value > 1e-9}
     assert got == pytest.approx({row: value for row, value in expected.items() if value > 1e-9}, abs=1e-6)
 
@@ -422,19 +468,19 @@ def test_what_passes_beside_equals_its_readable_twin(angles: list[int], chosen: 
 def test_what_no_cue_is_like_does_not_fire() -> None:
     graph = _circle(5, 10)
     near, far = PRACTICAL.activate(_at(10.0), graph), replace(PRACTICAL, cos_th=0.3).activate(_at(120.0), graph)
-    assert (near.shares["fired"] > 0).any()
+    assert (near.contributions["fired"] > 0).any()
     assert near.confidence > 0.5 > far.confidence > 0
-    assert not (far.shares["fired"] > 0).any()
+    assert not (far.contributions["fired"] > 0).any()
     assert np.flatnonzero(far.stimulus).size > 0  # stirred, but not enough
 
 
 def test_what_may_not_come_back_is_not_stirred(tmp_path: Path) -> None:
-    with Memory(tmp_path / "m.db", embedder=Hashing(32), strategy=PRACTICAL, clock=FakeClock()) as memory:
+    with Memory(tmp_path / "m.db", embedder=HashingEmbedder(32), strategy=PRACTICAL, clock=FakeClock()) as memory:
         for speaker, session, text in TURNS:
             memory.remember(text, speaker=speaker, session=session)
         graph = memory.graph()
         ana = [row for row, (speaker, _, _) in enumerate(TURNS) if speaker == "Ana"]
-        cue = memory.cue(f"Ben and Ana: {TURNS[ana[0]][2]}", where=Filter(speakers="Ana"))
+        cue = memory.build_query(f"Ben and Ana: {TURNS[ana[0]][2]}", where=Filter(speakers="Ana"))
         for strategy in (PRACTICAL, replace(FAITHFUL, cos_th=0.0)):
             activation = strategy.activate(cue, graph)
             episodes = np.flatnonzero(graph.episodes)
@@ -445,7 +491,7 @@ def test_what_may_not_come_back_is_not_stirred(tmp_path: Path) -> None:
 def test_what_the_embedder_cannot_read_is_found_and_not_believed() -> None:
     graph, cue = _circle(5, 10), _at(10.0)
     for strategy in (PRACTICAL, FAITHFUL):
-        read, unread = (strategy.activate(replace(cue, meaning=part), graph) for part in (1.0, 0.0))
+        read, unread = (strategy.activate(replace(cue, embedder_coverage=part), graph) for part in (1.0, 0.0))
         assert unread.scores.tolist() == read.scores.tolist()
         assert read.confidence > unread.confidence == 0
 
@@ -454,13 +500,13 @@ def test_connected_is_what_is_liker_than_most() -> None:
     graph = _circle(3, 29)
     cosines = graph.vectors.view @ graph.vectors.view.T
     among = cosines[:16, :16][np.triu_indices(16, 1)]  # the first 2^4 of 30
-    assert background(graph, 0.95) == pytest.approx(np.quantile(among, 0.95))
-    assert background(Graph(), 0.95) == 0
+    assert cosine_quantile(graph, 0.95) == pytest.approx(np.quantile(among, 0.95))
+    assert cosine_quantile(Graph(), 0.95) == 0
 
 
-def test_storing_is_querying() -> None:
-    assert isinstance(PRACTICAL, StoringIsQuerying)
-    assert PRACTICAL.storing_is_querying
+def test_writes_on_store() -> None:
+    assert isinstance(PRACTICAL, WritesOnStore)
+    assert PRACTICAL.writes_on_store
     strategy: Strategy = FAITHFUL
     assert strategy.name == "synaptic-faithful"
 
@@ -490,20 +536,20 @@ TEXTS = [
 """Turns that share words now and then."""
 
 
-def _train(times: Sequence[float]) -> Trains:
-    return Trains(np.array(times, float), np.array([0, len(times)]))
+def _train(times: Sequence[float]) -> SpikeTrains:
+    return SpikeTrains(np.array(times, float), np.array([0, len(times)]))
 
 
-def _stimulated(constants: Neuron, S: float, N: int) -> Outcome:
-    return neuron.stimulated(constants, Charge.new(1), np.array([S]), np.array([N]))
+def _stimulated(constants: Neuron, S: float, N: int) -> StimulusOutcome:
+    return lif.stimulate(constants, NeuronState.initial(1), np.array([S]), np.array([N]))
 
 
-def _stored(strategy: Synaptic, texts: Sequence[str]) -> Iterator[tuple[Graph, Cue, Graph]]:
+def _stored(strategy: Synaptic, texts: Sequence[str]) -> Iterator[tuple[Graph, Query, Graph]]:
     """Store texts one by one as a memory does: the graph before each, the cue that it is, and the graph with it."""
-    vectors = Hashing(32).embed(texts)
+    vectors = HashingEmbedder(32).embed(texts)
     graph, seq = Graph(), 0
     for turn, (text, vector) in enumerate(zip(texts, vectors, strict=True), 1):
-        cue = Cue(text, NOON, vector=vector)
+        cue = Query(text, NOON, vector=vector)
         grown, seq = _with(graph, sample_node(f"t{turn}", text), vector, strategy.activate(cue, graph), seq)
         yield graph, cue, grown
         graph = grown
@@ -512,16 +558,16 @@ def _stored(strategy: Synaptic, texts: Sequence[str]) -> Iterator[tuple[Graph, C
 def _with(graph: Graph, node: Node, vector: Vector, activation: Activation, seq: int) -> tuple[Graph, int]:
     rows = np.flatnonzero(activation.stimulus).tolist()
     felt = tuple(
-        Access(graph.id(row), node.recorded_at, Touch.STIMULATED, float(activation.stimulus[row]), seq + 2 + place)
+        Access(graph.id(row), node.recorded_at, AccessKind.STIMULATED, float(activation.stimulus[row]), seq + 2 + place)
         for place, row in enumerate(rows)
     )
-    change = Change(
+    change = WriteBatch(
         nodes=(replace(node, seq=seq + 1),), vectors={node.id: vector}, accesses=felt, revision=graph.revision + 1
     )
-    return graph.plus(change), seq + 1 + len(felt)
+    return graph.apply(change), seq + 1 + len(felt)
 
 
-def _vector(cue: Cue) -> Vector:
+def _vector(cue: Query) -> Vector:
     assert cue.vector is not None
     return cue.vector
 
@@ -530,8 +576,8 @@ def _height(record: Record) -> float:
     return record.v + 100 if record.fire is None else record.fire + 1000
 
 
-def _spikes(state: Charged, last: int | None = None) -> list[list[float]]:
-    trains = state.trains(np.arange(len(state.heads)), last=last)
+def _spikes(state: NetworkState, last: int | None = None) -> list[list[float]]:
+    trains = state.spike_trains(np.arange(len(state.last_spikes)), max_spikes=last)
     return [trains.times[a:b].tolist() for a, b in zip(trains.starts[:-1], trains.starts[1:], strict=True)]
 
 
@@ -545,7 +591,7 @@ def _logged_turns(graph: Graph) -> list[list[int]]:
 
 
 def _depth(activation: Activation) -> int:
-    by = activation.trails["fired"].by if activation.trails else np.empty(0, np.intp)
+    by = activation.paths["fired"].parent if activation.paths else np.empty(0, np.intp)
     depths = []
     for row in np.flatnonzero(activation.stimulus).tolist():
         depth, at = 1, row
@@ -555,8 +601,8 @@ def _depth(activation: Activation) -> int:
     return max(depths, default=0)
 
 
-def _same(a: Charged, b: Charged) -> None:
-    assert np.stack(a.charge.columns()) == pytest.approx(np.stack(b.charge.columns()))
+def _same(a: NetworkState, b: NetworkState) -> None:
+    assert np.stack(a.neurons.columns()) == pytest.approx(np.stack(b.neurons.columns()))
     assert _spikes(a) == _spikes(b)
     assert a.now == b.now
 
@@ -566,8 +612,8 @@ def _point(degrees: float) -> Vector:
     return np.array([math.cos(angle), math.sin(angle)], np.float32)
 
 
-def _at(degrees: float) -> Cue:
-    return sample_cue("?", vector=_point(degrees))
+def _at(degrees: float) -> Query:
+    return sample_query("?", vector=_point(degrees))
 
 
 def _circle(step: float, count: int) -> Graph:
@@ -579,4 +625,4 @@ def _told(angles: Sequence[float]) -> Graph:
     """Memories told one after another, their vectors at these angles; stored without stirring each other."""
     nodes = [sample_node(f"t{place}", seq=place + 1) for place in range(len(angles))]
     vectors = {node.id: _point(angle) for node, angle in zip(nodes, angles, strict=True)}
-    return Graph().plus(Change(nodes=tuple(nodes), vectors=vectors, revision=1))
+    return Graph().apply(WriteBatch(nodes=tuple(nodes), vectors=vectors, revision=1))

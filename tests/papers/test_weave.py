@@ -12,23 +12,24 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from ecphora import Episode, Filter, Memory
-from ecphora.embedders.hashing import Hashing
+from ecphora.embedders.hashing import HashingEmbedder
 from ecphora.graph import Graph
 from ecphora.language.names import entity_id
 from ecphora.language.signifiers import signifiers
-from ecphora.model import Access, Change, Edge, Kind, Link, Node, Touch, Vectors
+from ecphora.model import Access, AccessKind, Edge, Kind, Link, Node, Vectors, WriteBatch
 from ecphora.ports import Strategy
-from ecphora.stages import clusters, importance, strands, synthesis
-from ecphora.stages.oracle import Extractive
-from ecphora.stages.particles import particle
+from ecphora.stages.retrieval import importance
+from ecphora.stages.weave import clustering, extractive_summary, relational_strands
+from ecphora.stages.weave.oracle import ExtractiveSummarizer
+from ecphora.stages.weave.particles import particle
 from ecphora.strategies.weave import FAITHFUL, Weave
-from ecphora.testing import NOON, FakeClock, StrategyContract, sample_cue, sample_name
-from ecphora.testing.samples import sample_change, sample_node, sample_vector
+from ecphora.testing import NOON, FakeClock, StrategyContract, sample_entity, sample_query
+from ecphora.testing.samples import sample_batch, sample_node, sample_vector
 
 DAY = 86_400.0
 
 
-@pytest.mark.parametrize("strategy", [Weave(), FAITHFUL, Weave(w_importance=0.1, hops=3)], ids=lambda one: one.name)
+@pytest.mark.parametrize("strategy", [Weave(), FAITHFUL, Weave(w_importance=0.1, max_hops=3)], ids=lambda one: one.name)
 class TestContract(StrategyContract):
     pass
 
@@ -36,13 +37,31 @@ class TestContract(StrategyContract):
 def test_the_proposed_values() -> None:
     """The paper gives no number: these are the ones that its specification proposes (docs/papers.md, 5)."""
     values = {
-        "candidates": 50, "hops": 2, "floor": 0.2, "w_sim": 0.6, "w_strand": 0.2, "w_importance": 0.2, "alpha": 0.5,
-        "beta": 0.3, "gamma": 0.2, "confidence": 0.5, "k": 10, "near": 0.4, "omega": 20, "tau_cluster": 0.75,
-        "smallest": 3, "largest": 12, "overlap": 0.8, "lambda_comp": 0.002, "insights": True,
-        "outside": 0.5, "outdated": 0.3, "name": "weave-faithful",
-    }  # fmt: skip
+        "candidates": 50,
+        "max_hops": 2,
+        "min_path_strength": 0.2,
+        "w_sim": 0.6,
+        "w_strand": 0.2,
+        "w_importance": 0.2,
+        "alpha": 0.5,
+        "beta": 0.3,
+        "gamma": 0.2,
+        "oracle_confidence": 0.5,
+        "k": 10,
+        "min_cosine": 0.4,
+        "omega": 20,
+        "tau_cluster": 0.75,
+        "min_cluster_size": 3,
+        "max_cluster_size": 12,
+        "max_overlap": 0.8,
+        "lambda_comp": 0.002,
+        "use_insights": True,
+        "outside_time_factor": 0.5,
+        "expired_factor": 0.3,
+        "name": "weave-faithful",
+    }
     assert {name: getattr(FAITHFUL, name) for name in values} == values
-    assert FAITHFUL.fading == importance.Fading(0.6, 0.1, 30.0, 1.0, 0.2, 0.1)
+    assert FAITHFUL.importance_decay == importance.ImportanceDecay(0.6, 0.1, 30.0, 1.0, 0.2, 0.1)
 
 
 # ---- importance: equations 5 and 7
@@ -50,27 +69,27 @@ def test_the_proposed_values() -> None:
 
 def test_importance_decays_to_its_base() -> None:
     """I_0 = 1, I_base = 0.1, lambda = ln 2 / 30 per day: I(30 days) = 0.55."""
-    fading = importance.Fading(start=1.0, base=0.1, half_life=30.0)
-    assert fading.decayed(np.array([1.0]), np.array([30.0])) == pytest.approx([0.55])
-    assert fading.decayed(np.array([1.0]), np.array([0.0])) == pytest.approx([1.0])
-    assert fading.decayed(np.array([1.0]), np.array([1e6])) == pytest.approx([0.1])
+    fading = importance.ImportanceDecay(initial=1.0, base=0.1, half_life=30.0)
+    assert fading.apply(np.array([1.0]), np.array([30.0])) == pytest.approx([0.55])
+    assert fading.apply(np.array([1.0]), np.array([0.0])) == pytest.approx([1.0])
+    assert fading.apply(np.array([1.0]), np.array([1e6])) == pytest.approx([0.1])
 
 
 @given(st.floats(0.1, 1), st.floats(0, 1000), st.floats(0, 1000))
 def test_decay_in_two_steps_is_decay_in_one(start: float, first: float, second: float) -> None:
-    fading = importance.Fading()
-    once = fading.decayed(np.array([start]), np.array([first + second]))
-    twice = fading.decayed(fading.decayed(np.array([start]), np.array([first])), np.array([second]))
+    fading = importance.ImportanceDecay()
+    once = fading.apply(np.array([start]), np.array([first + second]))
+    twice = fading.apply(fading.apply(np.array([start]), np.array([first])), np.array([second]))
     assert once == pytest.approx(twice)
 
 
-def _used(graph: Graph, days: Sequence[float], fading: importance.Fading, born: float, now: float) -> float:
+def _used(graph: Graph, days: Sequence[float], fading: importance.ImportanceDecay, born: float, now: float) -> float:
     """The readable twin: one memory, use by use."""
-    value, at = fading.start, born
+    value, at = fading.initial, born
     for count, day in enumerate(days, 1):
         time = born + day * DAY
         decayed = (value - fading.base) * 2 ** (-(time - at) / DAY / fading.half_life) + fading.base
-        value = min(1, fading.keep * decayed + fading.use * (1 - np.exp(-count / 5)))
+        value = min(1, fading.alpha * decayed + fading.beta * (1 - np.exp(-count / 5)))
         at = time
     return float((value - fading.base) * 2 ** (-(now - at) / DAY / fading.half_life) + fading.base)
 
@@ -82,13 +101,13 @@ def test_importance_is_the_fold_of_use(uses: list[list[int]], cut: int) -> None:
     born = nodes[0].happened_at
     log = sorted((day, place) for place, days in enumerate(uses) for day in days)
     accesses = [
-        Access(f"n{place}", born + timedelta(days=day), Touch.RECALLED, 1.0, seq=100 + number)
+        Access(f"n{place}", born + timedelta(days=day), AccessKind.RECALLED, 1.0, seq=100 + number)
         for number, (day, place) in enumerate(log)
     ]
-    fading, now = importance.Fading(), born.timestamp() + 100 * DAY
-    first = Graph().plus(replace(sample_change(*nodes), accesses=tuple(accesses[:cut]), revision=1))
+    fading, now = importance.ImportanceDecay(), born.timestamp() + 100 * DAY
+    first = Graph().apply(replace(sample_batch(*nodes), accesses=tuple(accesses[:cut]), revision=1))
     importance.importance(first, fading, now)
-    grown = first.plus(Change(accesses=tuple(accesses[cut:]), revision=2))
+    grown = first.apply(WriteBatch(accesses=tuple(accesses[cut:]), revision=2))
     found = importance.importance(grown, fading, now)
     for place, days in enumerate(uses):
         birth = nodes[place].happened_at.timestamp()
@@ -105,9 +124,9 @@ def test_an_insight_drawn_from_it_makes_a_memory_important() -> None:
         )
     )
     edges = (Edge("told", "used", Link.DERIVED_FROM), Edge("told", "unused", Link.DERIVED_FROM))
-    access = Access("used", used.happened_at, Touch.RECALLED, 1.0, seq=9)
-    change = replace(sample_change(used, unused, insight, edges=edges), accesses=(access,), revision=1)
-    found = importance.importance(Graph().plus(change), importance.Fading(), used.happened_at.timestamp())
+    access = Access("used", used.happened_at, AccessKind.RECALLED, 1.0, seq=9)
+    change = replace(sample_batch(used, unused, insight, edges=edges), accesses=(access,), revision=1)
+    found = importance.importance(Graph().apply(change), importance.ImportanceDecay(), used.happened_at.timestamp())
     assert found[:2] == pytest.approx([0.699466, 0.6], abs=1e-5)
 
 
@@ -115,7 +134,7 @@ def test_an_insight_drawn_from_it_makes_a_memory_important() -> None:
 
 
 def test_strength_is_the_published_sum() -> None:
-    found = strands.strength(
+    found = relational_strands.strand_strength(
         np.array([0.8], np.float32), np.array([0.5], np.float32), 1.0, alpha=0.5, beta=0.3, gamma=0.2
     )
     assert found == pytest.approx([0.75])
@@ -126,11 +145,21 @@ def test_a_way_is_as_strong_as_its_strands_multiply() -> None:
     graph = _chain()
     scores = np.array([1.0, 0, 0], np.float32)
     seeds, every = np.array([0]), np.ones(3, np.bool_)
-    whole = strands.support(graph, seeds, scores, through=every, hops=2, floor=0.2)
+    whole = relational_strands.strand_support(graph, seeds, scores, through=every, max_hops=2, min_path_strength=0.2)
     assert whole.scores == pytest.approx([0.64, 0.8, 0.4])  # and back to a over b
-    assert whole.trail.by.tolist() == [1, 0, 1]
-    assert strands.support(graph, seeds, scores, through=every, hops=2, floor=0.5).scores[2] == 0
-    assert strands.support(graph, seeds, scores, through=every, hops=1, floor=0.2).scores[2] == 0
+    assert whole.path.parent.tolist() == [1, 0, 1]
+    assert (
+        relational_strands.strand_support(
+            graph, seeds, scores, through=every, max_hops=2, min_path_strength=0.5
+        ).scores[2]
+        == 0
+    )
+    assert (
+        relational_strands.strand_support(
+            graph, seeds, scores, through=every, max_hops=1, min_path_strength=0.2
+        ).scores[2]
+        == 0
+    )
 
 
 def _chain() -> Graph:
@@ -138,24 +167,24 @@ def _chain() -> Graph:
         replace(sample_node(name, name, seq=place), session=None, speaker=None) for place, name in enumerate("abc", 1)
     ]
     edges = (Edge("b", "a", Link.ASSOCIATION, 0.8), Edge("c", "b", Link.ASSOCIATION, 0.5))
-    return Graph().plus(replace(sample_change(*nodes, edges=edges), revision=1))
+    return Graph().apply(replace(sample_batch(*nodes, edges=edges), revision=1))
 
 
 def _particles(*angles: float, named: Sequence[str] = (), edges: Sequence[Edge] = ()) -> Graph:
     """Particles p0, p1 … of one instant with vectors in a plane; the n-th mentions the names at that place."""
     nodes = [replace(sample_node(f"p{n}", f"p{n}", seq=n + 1), session=None, speaker=None) for n in range(len(angles))]
     names = sorted({name for text in named for name in text.split()})
-    entities = [replace(sample_name(name), seq=100 + n) for n, name in enumerate(names)]
+    entities = [replace(sample_entity(name), seq=100 + n) for n, name in enumerate(names)]
     mentions = [Edge(f"p{n}", entity_id(name), Link.MENTIONS) for n, text in enumerate(named) for name in text.split()]
     vectors = {f"p{n}": vector for n, vector in enumerate(_unit(*angles))}
-    change = sample_change(*nodes, *entities, vectors=vectors, edges=(*edges, *mentions))
-    return Graph().plus(replace(change, revision=1))
+    change = sample_batch(*nodes, *entities, vectors=vectors, edges=(*edges, *mentions))
+    return Graph().apply(replace(change, revision=1))
 
 
 def test_a_new_strand_weighs_meaning_company_and_confidence() -> None:
     """S = .5 cos 60° + .3 · 1/2 + .2 · .5 = .5: Ana is named by both, Bob by one."""
     graph = _particles(0, 60, named=("Ana Bob", "Ana"))
-    refined = Weave(omega=2, insights=False).sleep(graph, lambda _rows: [], NOON)
+    refined = Weave(omega=2, use_insights=False).process(graph, lambda _rows: [], NOON)
     assert [(edge.src, edge.dst, edge.link) for edge in refined.edges] == [("p1", "p0", Link.ASSOCIATION)]
     assert refined.edges[0].weight == pytest.approx(0.5, abs=1e-6)
 
@@ -165,16 +194,16 @@ def test_strands_lead_two_hops_from_the_nearest_particles(strategy: Weave) -> No
     """p1 and p2 share nothing with the question; strands of .8 lead to them by p0, and no further than two."""
     chain = [Edge(f"p{n + 1}", f"p{n}", Link.ASSOCIATION, 0.8) for n in range(3)]
     graph = _particles(0, 120, 120, 120, edges=chain)
-    cue = sample_cue("question", vector=_unit(0)[0])
+    cue = sample_query("question", vector=_unit(0)[0])
     strands_only = replace(strategy, w_importance=0.0)
     assert (strands_only.activate(cue, graph).scores > 0).tolist() == [True, True, True, False]
-    found = strands_only.activate(cue, graph).shares["strands"]
+    found = strands_only.activate(cue, graph).contributions["strands"]
     assert found[1:3] == pytest.approx([strategy.w_strand * 0.8, strategy.w_strand * 0.64], abs=1e-6)
 
 
 def test_only_the_candidates_come_back_where_no_strand_leads() -> None:
     graph = _particles(0, 10, 20, 30)
-    cue = sample_cue("question", vector=_unit(0)[0])
+    cue = sample_query("question", vector=_unit(0)[0])
     few = replace(Weave(), candidates=2).activate(cue, graph).scores
     assert (few > 0).tolist() == [True, True, False, False]
     assert (Weave().activate(cue, graph).scores > 0).all()
@@ -191,9 +220,9 @@ def _unit(*angles: float) -> Vectors:
 def test_the_objective_weighs_relevance_against_length() -> None:
     vectors, weights = _unit(0, 60), np.array([0.5, 0.5])
     costs = np.array([0.1, 0.1])
-    assert synthesis.objective([], vectors, weights, costs) == 0
-    assert synthesis.objective([0], vectors, weights, costs) == pytest.approx(-(0.5 + 0.25) + 0.1)
-    assert synthesis.objective([0, 1], vectors, weights, costs) == pytest.approx(-1 + 0.2)
+    assert extractive_summary.objective([], vectors, weights, costs) == 0
+    assert extractive_summary.objective([0], vectors, weights, costs) == pytest.approx(-(0.5 + 0.25) + 0.1)
+    assert extractive_summary.objective([0, 1], vectors, weights, costs) == pytest.approx(-1 + 0.2)
 
 
 @given(st.lists(st.floats(0, 90), min_size=1, max_size=7), st.floats(0.01, 0.4))
@@ -201,17 +230,17 @@ def test_greedy_never_ends_on_a_loss(angles: list[float], cost: float) -> None:
     """Each sentence taken after the first lowers L: leaving out the last one taken is never better."""
     vectors = _unit(*angles)
     weights, costs = np.full(len(angles), 1 / len(angles)), np.full(len(angles), cost)
-    chosen = synthesis.extract(vectors, weights, costs)
-    whole = synthesis.objective(chosen, vectors, weights, costs)
+    chosen = extractive_summary.select_sentences(vectors, weights, costs)
+    whole = extractive_summary.objective(chosen, vectors, weights, costs)
     assert chosen == sorted(set(chosen))
-    assert whole <= min(synthesis.objective([one], vectors, weights, costs) for one in chosen) + 1e-6
+    assert whole <= min(extractive_summary.objective([one], vectors, weights, costs) for one in chosen) + 1e-6
 
 
 def test_costly_words_are_left_out() -> None:
     vectors, weights = _unit(0, 5, 90), np.full(3, 1 / 3)
-    assert synthesis.extract(vectors, weights, np.full(3, 0.001)) == [0, 1, 2]
-    assert synthesis.extract(vectors, weights, np.full(3, 0.05)) in ([0, 2], [1, 2])
-    assert len(synthesis.extract(vectors, weights, np.full(3, 5.0))) == 1
+    assert extractive_summary.select_sentences(vectors, weights, np.full(3, 0.001)) == [0, 1, 2]
+    assert extractive_summary.select_sentences(vectors, weights, np.full(3, 0.05)) in ([0, 2], [1, 2])
+    assert len(extractive_summary.select_sentences(vectors, weights, np.full(3, 5.0))) == 1
 
 
 @given(st.integers(1, 9).flatmap(lambda n: st.lists(st.booleans(), min_size=n * n, max_size=n * n)))
@@ -219,7 +248,7 @@ def test_components_part_the_graph(cells: list[bool]) -> None:
     n = int(len(cells) ** 0.5)
     near = np.array(cells).reshape(n, n)
     near |= near.T
-    parts = list(synthesis.components(near))
+    parts = list(extractive_summary.connected_components(near))
     assert sorted(np.concatenate(parts).tolist()) == list(range(n))
     of = {row: number for number, part in enumerate(parts) for row in part.tolist()}
     assert all(of[a] == of[b] for a, b in np.argwhere(near).tolist())
@@ -227,7 +256,11 @@ def test_components_part_the_graph(cells: list[bool]) -> None:
 
 def test_mutual_means_both() -> None:
     scores = np.array([[1, 0.9, 0.8], [0.9, 1, 0.1], [0.8, 0.1, 1]])
-    assert synthesis.mutual(scores, 1, 0.5).tolist() == [[False, True, False], [True, False, False], [False] * 3]
+    assert extractive_summary.mutual_neighbors(scores, 1, 0.5).tolist() == [
+        [False, True, False],
+        [True, False, False],
+        [False] * 3,
+    ]
 
 
 # ---- refinement in a memory
@@ -242,7 +275,7 @@ class Scripted:
 
     asked: list[int]
 
-    def synthesise(
+    def summarize(
         self, sources: Sequence[Node], vectors: Vectors, weights: NDArray[np.float64], token_cost: float, /
     ) -> str | None:
         self.asked.append(len(sources))
@@ -260,7 +293,7 @@ def told(tmp_path: Path) -> Iterator[Memory]:
 
 
 def _memory(path: Path, strategy: Strategy) -> Memory:
-    return Memory(path, embedder=Hashing(64), strategy=strategy, clock=FakeClock())
+    return Memory(path, embedder=HashingEmbedder(64), strategy=strategy, clock=FakeClock())
 
 
 def _episodes(count: int) -> list[Episode]:
@@ -283,12 +316,12 @@ def test_refinement_weaves_strands_and_draws_insights(told: Memory) -> None:
     """Every 20 particles; an insight quotes its sources, and has strands to every one of them."""
     graph, found = told.graph(), _insights(told)
     assert found
-    assert not Weave().due(graph)
+    assert not Weave().has_pending(graph)
     for id_ in found:
         insight = told.get(id_)
         assert insight is not None
         seen = particle(graph, insight)
-        sources = [strand.other for strand in seen.strands if strand.link == Link.DERIVED_FROM]
+        sources = [strand.other_id for strand in seen.strands if strand.link == Link.DERIVED_FROM]
         texts = [told.get(source).text for source in sources]  # type: ignore[union-attr]
         assert 3 <= len(sources) <= 12
         assert all(line.removeprefix("Ana: ") in texts for line in insight.text.splitlines())
@@ -314,7 +347,7 @@ def test_an_insight_goes_with_its_source(told: Memory) -> None:
     graph, id_ = told.graph(), _insights(told)[0]
     insight = told.get(id_)
     assert insight is not None
-    source = particle(graph, insight).strands[0].other
+    source = particle(graph, insight).strands[0].other_id
     told.forget(source)
     assert told.get(id_) is None
 
@@ -323,22 +356,22 @@ def test_an_insight_is_a_short_cut_to_its_sources(told: Memory) -> None:
     """Only episodes come back; those an insight was drawn from are reached through it."""
     found = told.recall("the garden needs water and roses", limit=20)
     assert all(hit.node.kind == Kind.EPISODE for hit in found)
-    ways = {step for hit in found for share in hit.why.shares for step in share.path}
+    ways = {step for hit in found for share in hit.why.contributions for step in share.path}
     assert ways.intersection(_insights(told))
 
 
 def test_an_insight_of_what_may_not_come_back_leads_nowhere(told: Memory) -> None:
     found = told.recall("the garden needs water and roses", limit=20, where=Filter(sessions="s0"))
-    ways = {step for hit in found for share in hit.why.shares for step in share.path}
+    ways = {step for hit in found for share in hit.why.contributions for step in share.path}
     for node in filter(None, map(told.get, ways.intersection(_insights(told)))):
-        sources = [strand.other for strand in particle(told.graph(), node).strands]
+        sources = [strand.other_id for strand in particle(told.graph(), node).strands]
         assert {told.get(source).session for source in sources} == {"s0"}  # type: ignore[union-attr]
     assert {told.get(step).session for step in ways if not step.startswith("insight:")} <= {"s0"}  # type: ignore[union-attr]
 
 
 def test_an_oracle_may_be_given(tmp_path: Path) -> None:
     oracle = Scripted([])
-    with _memory(tmp_path / "oracle.db", Weave(oracle=oracle)) as memory:
+    with _memory(tmp_path / "oracle.db", Weave(summarizer=oracle)) as memory:
         memory.remember(_episodes(40))
         assert oracle.asked
         assert {memory.get(id_).text for id_ in _insights(memory)} == {f"An insight over {n}." for n in oracle.asked}  # type: ignore[union-attr]
@@ -368,12 +401,12 @@ def test_times_asked_about_come_first(tmp_path: Path) -> None:
 def test_use_makes_important(tmp_path: Path) -> None:
     clock = FakeClock()
     strategy = Weave(w_importance=0.2)
-    with Memory(tmp_path / "use.db", embedder=Hashing(64), strategy=strategy, clock=clock) as memory:
+    with Memory(tmp_path / "use.db", embedder=HashingEmbedder(64), strategy=strategy, clock=clock) as memory:
         memory.remember(["roses by the gate", "tulips by the wall"])
-        before = importance.importance(memory.graph(), strategy.fading, clock.now.timestamp() + 40 * DAY)
+        before = importance.importance(memory.graph(), strategy.importance_decay, clock.now.timestamp() + 40 * DAY)
         clock.advance(days=40)
         memory.recall("roses by the gate", limit=1)
-        after = importance.importance(memory.graph(), strategy.fading, clock.now.timestamp())
+        after = importance.importance(memory.graph(), strategy.importance_decay, clock.now.timestamp())
         assert after[0] > before[0]
         assert after[1] == pytest.approx(before[1])
 
@@ -383,19 +416,19 @@ def test_sources_weigh_by_their_importance() -> None:
     weighed: list[list[float]] = []
 
     class Weighing(Scripted):
-        def synthesise(
+        def summarize(
             self, sources: Sequence[Node], vectors: Vectors, weights: NDArray[np.float64], token_cost: float, /
         ) -> str | None:
             weighed.append(weights.tolist())
-            return super().synthesise(sources, vectors, weights, token_cost)
+            return super().summarize(sources, vectors, weights, token_cost)
 
     graph = _particles(0, 0, 0)
-    used = Access("p1", NOON, Touch.USED, 1.0, seq=9)
-    graph = graph.plus(Change(accesses=(used,), revision=2))
+    used = Access("p1", NOON, AccessKind.USED, 1.0, seq=9)
+    graph = graph.apply(WriteBatch(accesses=(used,), revision=2))
     nodes = [sample_node(f"p{n}", f"p{n}", seq=n + 1) for n in range(3)]
-    refined = Weave(omega=3, oracle=Weighing([])).sleep(graph, lambda rows: [nodes[row] for row in rows], NOON)
+    refined = Weave(omega=3, summarizer=Weighing([])).process(graph, lambda rows: [nodes[row] for row in rows], NOON)
     assert [node.kind for node in refined.nodes] == [Kind.INSIGHT]
-    expected = importance.importance(graph, importance.Fading(), NOON.timestamp())[:3].astype(np.float64)
+    expected = importance.importance(graph, importance.ImportanceDecay(), NOON.timestamp())[:3].astype(np.float64)
     assert expected[1] > expected[0]
     assert weighed == [pytest.approx((expected / expected.sum()).tolist())]
 
@@ -405,22 +438,22 @@ def test_a_cluster_that_an_insight_tells_already_is_left_out() -> None:
     told = sample_node("insight", "insight", seq=50, kind=Kind.INSIGHT)
     graph = _particles(0, 0, 0, 0)
     derived = tuple(Edge("insight", f"p{n}", Link.DERIVED_FROM) for n in range(3))
-    graph = graph.plus(replace(sample_change(told, edges=derived), revision=2))
+    graph = graph.apply(replace(sample_batch(told, edges=derived), revision=2))
     rows = np.arange(4)
-    assert clusters.told(graph, rows) == 0.75
+    assert clustering.insight_coverage(graph, rows) == 0.75
     near = [(3, rows[:3], np.ones(3, np.float32))]
-    assert list(replace(Weave(), overlap=0.7)._clusters(graph, near)) == []
-    assert [found.tolist() for found in replace(Weave(), overlap=0.8)._clusters(graph, near)] == [[0, 1, 2, 3]]
+    assert list(replace(Weave(), max_overlap=0.7)._new_clusters(graph, near)) == []
+    assert [found.tolist() for found in replace(Weave(), max_overlap=0.8)._new_clusters(graph, near)] == [[0, 1, 2, 3]]
 
 
 def test_a_cluster_reaches_where_strands_lead() -> None:
     """p2 is near p1 alone; a strand leads on from there to p0, which makes three."""
-    how = clusters.Clustering(smallest=3)
+    how = clustering.ClusteringConfig(min_size=3)
     near = [(2, np.array([1]), np.ones(1, np.float32))]
     strand = (Edge("p1", "p0", Link.ASSOCIATION, 0.8),)
-    found = clusters.potential(_particles(0, 0, 0, edges=strand), near, how)
+    found = clustering.potential_clusters(_particles(0, 0, 0, edges=strand), near, how)
     assert [cluster.tolist() for cluster in found] == [[0, 1, 2]]
-    assert list(clusters.potential(_particles(0, 0, 0), near, how)) == []
+    assert list(clustering.potential_clusters(_particles(0, 0, 0), near, how)) == []
 
 
 # ---- particles: Definition 3.1
@@ -438,10 +471,10 @@ def test_a_particle_shows_the_eight_parts(tmp_path: Path) -> None:
         assert "entity:porto" in seen.keys
         assert seen.signifiers == ("assertion",)
         assert seen.imprint == ("Ana", "s1", "chat")
-        assert seen.event is not None
-        assert seen.event.end == new.happened_at
-        assert [(strand.link, strand.other) for strand in seen.strands] == [(Link.SUPERSEDES, "new")]
-        assert [access.touch for access in seen.accesses] == [Touch.ENCODED]
+        assert seen.event_interval is not None
+        assert seen.event_interval.end == new.happened_at
+        assert [(strand.link, strand.other_id) for strand in seen.strands] == [(Link.SUPERSEDES, "new")]
+        assert [access.kind for access in seen.accesses] == [AccessKind.ENCODED]
         assert particle(memory.graph(), new).signifiers == ("question", "plan", "hypothesis")
         with pytest.raises(KeyError):
             particle(Graph(), old)
@@ -464,6 +497,6 @@ def test_signifiers(text: str, signs: tuple[str, ...]) -> None:
 def test_the_extractive_oracle_quotes_in_order_of_time() -> None:
     nodes = [sample_node(name, f"{name} says it", minutes=-place, seq=place) for place, name in enumerate("ab", 1)]
     vectors = np.stack([sample_vector("x"), sample_vector("y")])
-    text = Extractive().synthesise(nodes, vectors, np.array([0.5, 0.5]), 0.001)
+    text = ExtractiveSummarizer().summarize(nodes, vectors, np.array([0.5, 0.5]), 0.001)
     assert text is not None
     assert [line.split(": ")[-1] for line in text.splitlines()] == ["b says it", "a says it"]

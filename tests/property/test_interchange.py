@@ -15,18 +15,18 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ecphora.doctor import examine
-from ecphora.embedders.hashing import Hashing
+from ecphora.embedders.hashing import HashingEmbedder
 from ecphora.interchange import jsonl
 from ecphora.memory import Memory
-from ecphora.model import MENTIONING, TELLING, Change, Edge, Episode, Kind, Link
-from ecphora.stores.sqlite import SQLite
+from ecphora.model import MENTION_LINKS, SOURCE_LINKS, Edge, Episode, Kind, Link, WriteBatch
+from ecphora.stores.sqlite import SQLiteStore
 from ecphora.testing import FakeClock
 
 pytestmark = pytest.mark.slow
 
 NOW = datetime(2027, 1, 1, tzinfo=UTC)
-MODEL = Hashing(32)
-BELONGING = MENTIONING | set(TELLING.values())
+MODEL = HashingEmbedder(32)
+BELONGING = MENTION_LINKS | set(SOURCE_LINKS.values())
 TEXTS = (
     "I live in Lisbon.",
     "I moved to Porto.",
@@ -75,19 +75,19 @@ def sleep(memory: Memory, _number: int) -> None:
 
 
 def wake(memory: Memory, _number: int) -> None:
-    if memory.batches():
+    if memory.maintenance.batches():
         memory.undo()
 
 
 def mark(memory: Memory, number: int) -> None:
     if memory.get(f"e{number}") is not None:
-        (memory.protect if number % 2 else memory.archive)(f"e{number}")
+        (memory.maintenance.pin if number % 2 else memory.maintenance.archive)(f"e{number}")
 
 
 def merge(memory: Memory, number: int) -> None:
-    names = [node.text for node in memory._store.changes("default", 0).nodes if node.kind == Kind.ENTITY]
+    names = [node.text for node in memory._store.changes_since("default", 0).nodes if node.kind == Kind.ENTITY]
     if len(names) > 1:
-        (memory.unmerge if number % 2 else memory.merge)(names[0], names[-1])
+        (memory.entities.split if number % 2 else memory.entities.merge)(names[0], names[-1])
 
 
 Acts = list[tuple[Callable[[Memory, int], None], int]]
@@ -109,21 +109,21 @@ histories = st.builds(
 
 
 @contextmanager
-def lived(acts: Acts) -> Iterator[tuple[SQLite, Path]]:
+def lived(acts: Acts) -> Iterator[tuple[SQLiteStore, Path]]:
     """A store in which these acts were done, and a folder for others."""
-    with tempfile.TemporaryDirectory() as folder, closing(SQLite(Path(folder) / "a.db")) as store:
+    with tempfile.TemporaryDirectory() as folder, closing(SQLiteStore(Path(folder) / "a.db")) as store:
         clock = FakeClock(NOW)
-        with Memory(store, embedder=MODEL, comparer=None, clock=clock) as memory:
+        with Memory(store, embedder=MODEL, update_scorer=None, clock=clock) as memory:
             for act, number in acts:
                 act(memory, number)
                 clock.advance(seconds=1)
         yield store, Path(folder)
 
 
-def exported(store: SQLite, *, vectors: bool = True) -> list[str]:
+def exported(store: SQLiteStore, *, vectors: bool = True) -> list[str]:
     """The lines of an export, but for its header."""
     out = io.StringIO()
-    jsonl.write(store, "default", out, now=NOW, vectors=vectors)
+    jsonl.export_scope(store, "default", out, now=NOW, vectors=vectors)
     return out.getvalue().splitlines(keepends=True)[1:]
 
 
@@ -137,29 +137,29 @@ class Killed(BaseException):
 class Stopping:
     """A store that commits so many changes and then stops for good."""
 
-    def __init__(self, store: SQLite, commits: int) -> None:
+    def __init__(self, store: SQLiteStore, commits: int) -> None:
         self._store = store
         self._left = commits
 
     def __getattr__(self, name: str) -> object:
         return getattr(self._store, name)
 
-    def commit(self, scope: str, change: Change) -> Change:
+    def commit(self, scope: str, change: WriteBatch) -> WriteBatch:
         if not self._left:
             raise Killed
         self._left -= 1
         return self._store.commit(scope, change)
 
 
-def belonging(change: Change) -> set[Edge]:
+def belonging(change: WriteBatch) -> set[Edge]:
     return {edge for edge in change.edges if edge.link in BELONGING}
 
 
 @given(histories, st.booleans())
 def test_what_is_imported_is_what_was_exported(acts: Acts, vectors: bool) -> None:
-    with lived(acts) as (store, folder), closing(SQLite(folder / "b.db")) as other:
+    with lived(acts) as (store, folder), closing(SQLiteStore(folder / "b.db")) as other:
         lines = exported(store, vectors=vectors)
-        jsonl.read([HEADER, *lines], other, "default", MODEL)
+        jsonl.import_scope([HEADER, *lines], other, "default", MODEL)
         assert exported(other, vectors=vectors) == lines
         assert exported(other) == exported(store)
         assert examine(folder / "b.db").findings == ()
@@ -171,51 +171,54 @@ def test_broken_off_after_any_commit_it_is_sound_and_goes_on(
 ) -> None:
     with (
         lived(acts) as (store, folder),
-        closing(SQLite(folder / "b.db")) as other,
-        mock.patch.object(jsonl, "BATCH", size),
+        closing(SQLiteStore(folder / "b.db")) as other,
+        mock.patch.object(jsonl, "NODES_PER_PORTION", size),
     ):
         lines = [HEADER, *exported(store, vectors=vectors)]
         try:
-            jsonl.read(lines, Stopping(other, commits), "default", MODEL)  # type: ignore[arg-type]
+            jsonl.import_scope(lines, Stopping(other, commits), "default", MODEL)  # type: ignore[arg-type]
         except Killed:
             assert examine(folder / "b.db").findings == ()
-            there = other.changes("default", 0)
+            there = other.changes_since("default", 0)
             ids = {node.id for node in there.nodes}
-            assert belonging(there) == {edge for edge in belonging(store.changes("default", 0)) if edge.src in ids}
-        jsonl.read(lines, other, "default", MODEL)
+            assert belonging(there) == {
+                edge for edge in belonging(store.changes_since("default", 0)) if edge.src in ids
+            }
+        jsonl.import_scope(lines, other, "default", MODEL)
         assert exported(other) == exported(store)
 
 
 def test_these_histories_hold_everything() -> None:
     """Each kind of node and link that the properties above are to carry over comes about in them."""
     with lived(FULL) as (store, _):
-        told = store.changes("default", 0)
+        told = store.changes_since("default", 0)
     assert {node.kind for node in told.nodes} == set(Kind)
     links = {Link.MENTIONS, Link.SUPERSEDES, Link.DERIVED_FROM, Link.CLAIMED_IN, Link.ANSWERED_BY, Link.ALIAS}
     assert {edge.link for edge in told.edges} >= links
-    assert told.superseded
-    assert told.forgotten
+    assert told.validity_ends
+    assert told.tombstones
     assert told.accesses
 
 
 IMPORTER = """
 import os, sys
-from ecphora import Hashing, Memory
+from ecphora import HashingEmbedder, Memory
 from ecphora.interchange import jsonl
-from ecphora.stores.commit import Commit
+from ecphora.stores.batch_writer import BatchWriter
 
-jsonl.BATCH = 3
-left, write = int(sys.argv[3]), Commit._edges
+jsonl.NODES_PER_PORTION = 3
+left, write = int(sys.argv[3]), BatchWriter._insert_edges
 
-def write_edges(commit, edges):
+def write_edges(writer, edges):
     global left
     left -= 1
     if left < 0:
         os._exit(9)  # with the nodes and vectors of this commit written, and its transaction open
-    write(commit, edges)
+    write(writer, edges)
 
-Commit._edges = write_edges
-with Memory(sys.argv[1], embedder=Hashing(32)) as memory, open(sys.argv[2], encoding="utf-8", newline="\\n") as lines:
+BatchWriter._insert_edges = write_edges
+lines = open(sys.argv[2], encoding="utf-8", newline="\\n")
+with lines, Memory(sys.argv[1], embedder=HashingEmbedder(32)) as memory:
     memory.import_(lines)
 """
 """Another process that imports, and ends in the midst of a commit."""
@@ -230,7 +233,7 @@ def test_killed_amid_a_commit_it_is_sound_and_goes_on(commits: int) -> None:
         assert subprocess.run(command, check=False).returncode == 9
         report = examine(folder / "b.db")
         assert report.findings == ()
-        with closing(SQLite(folder / "b.db")) as other:
-            assert other.changes("default", 0).revision == commits
-            jsonl.read(lines, other, "default", MODEL)
+        with closing(SQLiteStore(folder / "b.db")) as other:
+            assert other.changes_since("default", 0).revision == commits
+            jsonl.import_scope(lines, other, "default", MODEL)
             assert [HEADER, *exported(other)] == lines

@@ -7,12 +7,12 @@ from pathlib import Path
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ecphora.embedders.hashing import Hashing
-from ecphora.language.tokens import tokens
+from ecphora.embedders.hashing import HashingEmbedder
+from ecphora.language.token_count import estimate_tokens
 from ecphora.memory import Memory
 from ecphora.model import Episode
 from ecphora.strategies import BUILT_IN
-from ecphora.testing import FakeClock, differences
+from ecphora.testing import FakeClock, graph_differences
 
 TALK = tuple(
     Episode(text, id=f"t{place}", speaker="Ana" if place % 2 else "Ben", session="s" if place < 5 else None,
@@ -29,7 +29,9 @@ QUESTIONS = ("Who is Zebulon?", "Which school is in Porto?", "river boat")
 
 def recalled(memory: Memory) -> dict[tuple[str, str], dict[str, float]]:
     return {
-        (question, name): {hit.id: round(hit.score, 4) for hit in memory.recall(question, strategy=name, touch=False)}
+        (question, name): {
+            hit.id: round(hit.score, 4) for hit in memory.recall(question, strategy=name, log_access=False)
+        }
         for question in QUESTIONS
         for name in BUILT_IN
         if name not in BY_TELLING
@@ -39,8 +41,8 @@ def recalled(memory: Memory) -> dict[tuple[str, str], dict[str, float]]:
 @given(st.permutations(TALK), st.lists(st.integers(1, 7), max_size=3))
 def test_told_in_any_order_the_same_is_recalled(talk: list[Episode], cuts: list[int]) -> None:
     with tempfile.TemporaryDirectory() as folder:
-        in_order = Memory(Path(folder) / "a.db", embedder=Hashing(64), clock=FakeClock())
-        backfilled = Memory(Path(folder) / "b.db", embedder=Hashing(64), clock=FakeClock())
+        in_order = Memory(Path(folder) / "a.db", embedder=HashingEmbedder(64), clock=FakeClock())
+        backfilled = Memory(Path(folder) / "b.db", embedder=HashingEmbedder(64), clock=FakeClock())
         in_order.remember(TALK)
         bounds = [0, *sorted(set(cuts)), len(talk)]
         for start, end in pairwise(bounds):
@@ -54,15 +56,15 @@ def test_told_in_any_order_the_same_is_recalled(talk: list[Episode], cuts: list[
 def test_any_text_is_kept_faithfully(text: str, question: str, speaker: str | None) -> None:
     if not (text.strip() and question.strip()) or (speaker is not None and not speaker.strip()):
         return
-    with tempfile.TemporaryDirectory() as folder, Memory(Path(folder) / "m.db", embedder=Hashing(8)) as memory:
+    with tempfile.TemporaryDirectory() as folder, Memory(Path(folder) / "m.db", embedder=HashingEmbedder(8)) as memory:
         id_ = memory.remember(text, speaker=speaker, session=speaker, title=speaker, metadata={text: question}).id
         node = memory.get(id_)
         assert node is not None
         assert (node.text, node.speaker, node.title, node.metadata) == (text, speaker, speaker, {text: question})
         found = memory.recall(question, budget=5)
-        assert sum(tokens(hit.text) for hit in found) <= 5
-        assert memory.remember(text, speaker=speaker, session=speaker, title=speaker).known == (id_,)
-        with Memory(Path(folder) / "m.db", embedder=Hashing(8)) as other:
-            assert differences(memory.graph(), other.graph()) == []
-        assert memory.forget(id_).episodes == (id_,)
+        assert sum(estimate_tokens(hit.text) for hit in found) <= 5
+        assert memory.remember(text, speaker=speaker, session=speaker, title=speaker).existing == (id_,)
+        with Memory(Path(folder) / "m.db", embedder=HashingEmbedder(8)) as other:
+            assert graph_differences(memory.graph(), other.graph()) == []
+        assert memory.forget(id_).episode_ids == (id_,)
         assert len(memory.graph()) == 0

@@ -15,14 +15,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ecphora.embedders.hashing import Hashing
+from ecphora.embedders.hashing import HashingEmbedder
 from ecphora.memory import Memory
-from ecphora.model import Change, Cue, Episode, Kind, Standing
-from ecphora.ports import CrossEncoder
-from ecphora.stages import choose
-from ecphora.stages.standing import standing
-from ecphora.stores.sqlite import SQLite
-from ecphora.testing import FakeClock, Overlap, differences
+from ecphora.model import Episode, Kind, Query, Validity, WriteBatch
+from ecphora.ports import FactUpdateScorer
+from ecphora.stages.retrieval import filters
+from ecphora.stages.retrieval.validity import validity_of
+from ecphora.stores.sqlite import SQLiteStore
+from ecphora.testing import FakeClock, OverlapScorer, graph_differences
 
 pytestmark = pytest.mark.slow
 
@@ -42,32 +42,34 @@ def told() -> list[Episode]:
 
 
 TOLD = told()
-OVERLAP = Overlap()
+OVERLAP = OverlapScorer()
 
 
 @contextmanager
-def memory(clock: FakeClock | None = None, comparer: CrossEncoder | None = OVERLAP) -> Iterator[Memory]:
+def memory(clock: FakeClock | None = None, comparer: FactUpdateScorer | None = OVERLAP) -> Iterator[Memory]:
     with tempfile.TemporaryDirectory() as folder:
-        opened = Memory(Path(folder) / "m.db", embedder=Hashing(64), comparer=comparer, clock=clock or FakeClock(NOW))
+        opened = Memory(
+            Path(folder) / "m.db", embedder=HashingEmbedder(64), update_scorer=comparer, clock=clock or FakeClock(NOW)
+        )
         try:
             yield opened
         finally:
             opened.close()
 
 
-def rows(memory: Memory) -> Change:
+def rows(memory: Memory) -> WriteBatch:
     """Everything that is stored, but for the number of the last change."""
-    return replace(memory._store.changes(memory.scope, 0), revision=0, readings={}, vectors={})
+    return replace(memory._store.changes_since(memory.scope, 0), revision=0, analyses={}, vectors={})
 
 
-def unnumbered(memory: Memory) -> Change:
+def unnumbered(memory: Memory) -> WriteBatch:
     """The same, but for the numbers that a store gives out."""
     change = rows(memory)
     return replace(change, nodes=tuple(replace(node, seq=0) for node in change.nodes))
 
 
 def recalled(memory: Memory) -> list[tuple[str, float]]:
-    return [(hit.id, hit.score) for q in QUESTIONS for hit in memory.recall(q, touch=False)]
+    return [(hit.id, hit.score) for q in QUESTIONS for hit in memory.recall(q, log_access=False)]
 
 
 @given(st.lists(st.sampled_from(TOLD), min_size=2, max_size=14, unique_by=lambda e: e.id), st.integers(1, 3))
@@ -81,10 +83,10 @@ def test_undo_restores_rows_edges_and_ranking(episodes: list[Episode], nights: i
             one.consolidate()
             if start + size < len(episodes):
                 one.undo()
-        assert [batch.id for batch in one.batches()] == [one.batches()[-1].id]
+        assert [batch.id for batch in one.maintenance.batches()] == [one.maintenance.batches()[-1].id]
         taken = one.undo()
         assert (rows(one), recalled(one)) == states[-1]
-        assert taken not in one.batches()
+        assert taken not in one.maintenance.batches()
 
 
 @given(st.lists(st.sampled_from(TOLD), min_size=2, max_size=14, unique_by=lambda e: e.id))
@@ -92,10 +94,10 @@ def test_a_grown_memory_and_a_reopened_one_are_the_same(episodes: list[Episode])
     with memory() as one:
         one.remember(episodes)
         one.consolidate()
-        again = Memory(one._store, embedder=Hashing(64), comparer=Overlap(), clock=FakeClock(NOW))
-        assert not differences(one.graph(), again.graph())
+        again = Memory(one._store, embedder=HashingEmbedder(64), update_scorer=OverlapScorer(), clock=FakeClock(NOW))
+        assert not graph_differences(one.graph(), again.graph())
         one.undo()
-        assert not differences(one.graph(), again.graph())
+        assert not graph_differences(one.graph(), again.graph())
 
 
 @given(st.lists(st.sampled_from(TOLD), min_size=2, max_size=14, unique_by=lambda e: e.id))
@@ -105,8 +107,8 @@ def test_sleeping_twice_adds_nothing(episodes: list[Episode]) -> None:
         one.consolidate()
         before = rows(one)
         again = one.consolidate()
-        assert again.batch is None
-        assert again.left == 0
+        assert again.undo_batch is None
+        assert again.pending_count == 0
         assert rows(one) == before
 
 
@@ -118,8 +120,8 @@ def test_a_dry_run_tells_what_a_night_writes_and_writes_nothing(episodes: list[E
         dry = one.consolidate(dry_run=True)
         assert rows(one) == before
         done = one.consolidate()
-        assert dry.batch is None
-        assert dict(dry.wrote) == dict(done.wrote)
+        assert dry.undo_batch is None
+        assert dict(dry.counts) == dict(done.counts)
 
 
 @given(st.lists(st.sampled_from(TOLD), min_size=2, max_size=14, unique_by=lambda e: e.id), st.data())
@@ -133,9 +135,9 @@ def test_what_was_drawn_goes_with_its_source(episodes: list[Episode], data: st.D
         assert not any(text in gone.text for text in sentences if len(text) > 20)
         graph = one.graph()
         for row in range(len(graph)):
-            found = standing(graph, row, Cue("", NOW))
+            found = validity_of(graph, row, Query("", NOW))
             if found is not None:
-                others = (*found.replaced_by, *found.contradicted_by)
+                others = (*found.superseded_by, *found.contradicted_by)
                 assert str(gone.id) not in others
                 assert all(graph.row(other) is not None for other in others)
 
@@ -158,15 +160,15 @@ def test_facts_hold_by_both_clocks(as_of: int, known_at: int) -> None:
         start = datetime(2026, 1, 6, tzinfo=UTC)
         at, by = start + timedelta(days=as_of), start + timedelta(days=known_at)
         moved = datetime(2026, 5, 3, tzinfo=UTC)
-        found = one.recall("Where does Ana live?", as_of=at, known_at=by, touch=False)
+        found = one.recall("Where does Ana live?", as_of=at, known_at=by, log_access=False)
         changed = at >= moved and by >= moved
         assert found[0].id == ("new" if changed else "old")
-        old = next(hit for hit in found if hit.id == "old").standing
-        expected = Standing(holds=False, until=moved, replaced_by=("new",))
+        old = next(hit for hit in found if hit.id == "old").validity
+        expected = Validity(is_valid=False, valid_to=moved, superseded_by=("new",))
         if changed:
             assert old == expected
         else:
-            assert old is None or (old.holds and by >= moved)
+            assert old is None or (old.is_valid and by >= moved)
 
 
 @given(st.lists(st.sampled_from(TOLD), min_size=2, max_size=14, unique_by=lambda e: e.id), st.data())
@@ -176,21 +178,21 @@ def test_as_of_says_what_it_would_say_had_nothing_been_told_since(episodes: list
     with memory() as one:
         one.remember(episodes)
         one.consolidate()
-        cue = Cue("", NOW, as_of=at)
-        allowed, graph = choose.allowed(one.graph(), cue), one.graph()
-        then = {graph.id(row): standing(graph, row, cue) for row in np.flatnonzero(allowed).tolist()}
+        cue = Query("", NOW, as_of=at)
+        allowed, graph = filters.eligible(one.graph(), cue), one.graph()
+        then = {graph.id(row): validity_of(graph, row, cue) for row in np.flatnonzero(allowed).tolist()}
         assert not then.keys() & set(later)
         one.forget(later)
         graph = one.graph()
-        assert then == {graph.id(row): standing(graph, row, cue) for row in np.flatnonzero(graph.episodes).tolist()}
+        assert then == {graph.id(row): validity_of(graph, row, cue) for row in np.flatnonzero(graph.episodes).tolist()}
 
 
 def test_a_question_about_a_time_past_is_answered_as_it_was_then() -> None:
     with memory(comparer=None) as one:
         one.remember(MOVES)
         one.consolidate()
-        assert one.recall("Where does Ana live?", touch=False)[0].id == "new"
-        assert one.recall("Where did Ana live in March 2026?", touch=False)[0].id == "old"
+        assert one.recall("Where does Ana live?", log_access=False)[0].id == "new"
+        assert one.recall("Where did Ana live in March 2026?", log_access=False)[0].id == "old"
 
 
 # ---- broken off
@@ -201,12 +203,12 @@ SCOPES = tuple(f"s{number}" for number in range(12))
 SLEEPER = """
 import sys
 from datetime import UTC, datetime
-from ecphora import Hashing, Memory, SQLite
-from ecphora.testing import FakeClock, Overlap
-store = SQLite(sys.argv[1])
+from ecphora import HashingEmbedder, Memory, SQLiteStore
+from ecphora.testing import FakeClock, OverlapScorer
+store = SQLiteStore(sys.argv[1])
 for scope in sys.argv[2:]:
     clock = FakeClock(datetime(2027, 1, 1, tzinfo=UTC))
-    Memory(store, scope=scope, embedder=Hashing(64), comparer=Overlap(), clock=clock).consolidate()
+    Memory(store, scope=scope, embedder=HashingEmbedder(64), update_scorer=OverlapScorer(), clock=clock).consolidate()
     print(scope, flush=True)
 """
 """Another process that consolidates scope after scope, and says which are done."""
@@ -214,9 +216,11 @@ for scope in sys.argv[2:]:
 
 @pytest.mark.parametrize("acknowledged", [0, 1, 4])
 def test_killed_at_any_instant_the_memory_is_as_before_or_after(tmp_path: Path, acknowledged: int) -> None:
-    store = SQLite(tmp_path / "m.db")
+    store = SQLiteStore(tmp_path / "m.db")
     opened = {
-        scope: Memory(store, scope=scope, embedder=Hashing(64), comparer=Overlap(), clock=FakeClock(NOW))
+        scope: Memory(
+            store, scope=scope, embedder=HashingEmbedder(64), update_scorer=OverlapScorer(), clock=FakeClock(NOW)
+        )
         for scope in SCOPES
     }
     before, after = {}, {}
@@ -235,5 +239,5 @@ def test_killed_at_any_instant_the_memory_is_as_before_or_after(tmp_path: Path, 
     for scope, one in opened.items():
         state = unnumbered(one)
         assert state in ([after[scope]] if scope in done else [before[scope], after[scope]])
-        assert len(one.batches()) == (state == after[scope])
+        assert len(one.maintenance.batches()) == (state == after[scope])
     store.close()

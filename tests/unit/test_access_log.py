@@ -18,13 +18,13 @@ import pytest
 
 from ecphora import access_log
 from ecphora.access_log import AccessLog
-from ecphora.embedders.hashing import Hashing
+from ecphora.embedders.hashing import HashingEmbedder
 from ecphora.errors import StoreBusy, StoreError
-from ecphora.graph import TOUCHES, Graph
+from ecphora.graph import Graph
 from ecphora.memory import Memory
-from ecphora.model import Episode, Touch
-from ecphora.stores.sqlite import SQLite
-from ecphora.testing import FakeClock, differences
+from ecphora.model import ACCESS_KIND_CODES, AccessKind, Episode
+from ecphora.stores.sqlite import SQLiteStore
+from ecphora.testing import FakeClock, graph_differences
 
 TALK = (
     Episode("The river is lovely.", id="river"),
@@ -45,7 +45,14 @@ def opened(path: Path) -> Iterator[Opened]:
     with ExitStack() as stack:
         yield lambda **options: stack.enter_context(
             Memory(
-                path, **{"embedder": Hashing(64), "comparer": None, "strategy": "bm25", "clock": FakeClock(), **options}
+                path,
+                **{
+                    "embedder": HashingEmbedder(64),
+                    "update_scorer": None,
+                    "strategy": "bm25",
+                    "clock": FakeClock(),
+                    **options,
+                },
             )
         )
 
@@ -75,16 +82,16 @@ class Lock:
 def recalled(graph: Graph) -> list[str]:
     """What was brought back, in the order of the log."""
     table = graph.accesses
-    return [graph.id(row) for row in table["rows"][table["touches"] == TOUCHES.index(Touch.RECALLED)].tolist()]
+    return [graph.id(row) for row in table["rows"][table["kinds"] == ACCESS_KIND_CODES[AccessKind.RECALLED]].tolist()]
 
 
 def stored(path: Path) -> Graph:
-    with closing(SQLite(path)) as store:
-        return Graph().plus(store.changes("default", 0))
+    with closing(SQLiteStore(path)) as store:
+        return Graph().apply(store.changes_since("default", 0))
 
 
 def flushed(memory: Memory) -> Memory:
-    assert memory._log.flush(10)
+    assert memory._access_log.flush(10)
     return memory
 
 
@@ -101,10 +108,10 @@ def test_a_recall_does_not_wait_for_another_writer(memory: Memory, path: Path) -
         assert monotonic() - started < 5  # it was 20 seconds, and then an error
         history = memory.history("school")
         assert history is not None
-        assert [access.touch for access in history.accesses] == [Touch.ENCODED, Touch.RECALLED]
+        assert [access.kind for access in history.accesses] == [AccessKind.ENCODED, AccessKind.RECALLED]
         assert recalled(stored(path)) == []
     assert recalled(flushed(memory).graph()) == recalled(stored(path)) == ["school", "boat", "river"]
-    assert memory.unlogged == 0
+    assert memory.unlogged_count == 0
 
 
 def test_what_is_seen_before_it_is_written_is_what_will_be(memory: Memory, path: Path) -> None:
@@ -113,32 +120,32 @@ def test_what_is_seen_before_it_is_written_is_what_will_be(memory: Memory, path:
         memory.recall("school")
         early = memory.graph()
     late = flushed(memory).graph()
-    assert [found for found in differences(early, late) if not found.startswith("revision")] == []
+    assert [found for found in graph_differences(early, late) if not found.startswith("revision")] == []
     assert late.accesses_of(0) == early.accesses_of(0)
 
 
 def test_what_another_process_keeps_out_for_too_long_is_counted(
     memory: Memory, path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    monkeypatch.setattr(access_log, "PATIENCE", 0.0)
+    monkeypatch.setattr(access_log, "LOCK_TIMEOUT_SECONDS", 0.0)
     with Lock(path), caplog.at_level(logging.WARNING):
         for count, question in enumerate(("river", "school"), 1):
             memory.recall(question)
-            assert flushed(memory).unlogged == (2, 3)[count - 1]
+            assert flushed(memory).unlogged_count == (2, 3)[count - 1]
     assert [record.message.split(";")[0] for record in caplog.records] == [
         "what a recall touched was not logged: another process holds the lock"
     ]
     memory.recall("boat")
     assert recalled(flushed(memory).graph()) == ["boat"]
-    assert memory.unlogged == 3
+    assert memory.unlogged_count == 3
 
 
 def test_what_is_too_much_to_wait_is_counted(memory: Memory, path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(access_log, "CAPACITY", 3)
+    monkeypatch.setattr(access_log, "QUEUE_CAPACITY", 3)
     with Lock(path):
         for question in ("river", "school", "boat", "school"):
             memory.recall(question)
-        assert memory.unlogged == 2
+        assert memory.unlogged_count == 2
     assert recalled(flushed(memory).graph()) == ["river", "boat", "school"]
     memory.recall("boat")
     assert recalled(flushed(memory).graph())[3:] == ["boat"]
@@ -147,11 +154,11 @@ def test_what_is_too_much_to_wait_is_counted(memory: Memory, path: Path, monkeyp
 def test_what_waits_does_not_keep_a_memory_from_closing(
     memory: Memory, path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("ecphora.memory.LOG_FIRST", 0.0)
+    monkeypatch.setattr("ecphora.memory.LOG_FLUSH_SECONDS", 0.0)
     with Lock(path):
         memory.recall("school")
         memory.close()
-    assert memory.unlogged == 1
+    assert memory.unlogged_count == 1
     assert recalled(stored(path)) == []
     memory.close()
 
@@ -178,7 +185,7 @@ def test_an_episode_that_a_recall_leaves_waits_like_an_access(opened: Opened, pa
         memory.recall("When did Ana meet Ben?")
         memory.recall("Where did I go with Ana?")
         assert len(memory) == 2
-    assert flushed(memory).unlogged == 0
+    assert flushed(memory).unlogged_count == 0
     assert len(memory) == 4
     log = memory.graph().accesses
     assert log["seq"].tolist() == sorted(log["seq"].tolist())
@@ -188,15 +195,15 @@ def test_an_episode_that_a_recall_leaves_waits_like_an_access(opened: Opened, pa
 
 
 def test_a_full_disk_costs_the_log_and_no_recall(memory: Memory, path: Path, caplog: pytest.LogCaptureFixture) -> None:
-    assert isinstance(memory._store, SQLite)
-    db = memory._store.second_handle()._connection()
+    assert isinstance(memory._store, SQLiteStore)
+    db = memory._store.nonblocking_handle()._open_connection()
     db.pragma("max_page_count", db.pragma("page_count"))
     recalls = 0
-    while not memory.unlogged:
+    while not memory.unlogged_count:
         recalls += 1
         assert [hit.id for hit in memory.recall("river")] == ["river", "boat"]
         flushed(memory)
-    assert memory.unlogged == 2
+    assert memory.unlogged_count == 2
     assert len(recalled(memory.graph())) == len(recalled(stored(path))) == 2 * (recalls - 1)
     assert [record.message.split(";")[0] for record in caplog.records] == [
         f"what a recall touched was not logged: no space left for {path}"
@@ -213,9 +220,9 @@ def test_no_error_of_the_log_reaches_a_recall(
     def broken(_: object) -> None:
         raise error
 
-    monkeypatch.setattr(SQLite, "second_handle", broken)
+    monkeypatch.setattr(SQLiteStore, "nonblocking_handle", broken)
     assert memory.recall("school")[0].id == "school"
-    assert flushed(memory).unlogged == 1
+    assert flushed(memory).unlogged_count == 1
     monkeypatch.undo()
     memory.recall("school")
     assert recalled(flushed(memory).graph()) == ["school"]
@@ -227,7 +234,7 @@ def test_no_thread_no_log_and_no_error(memory: Memory, monkeypatch: pytest.Monke
 
     monkeypatch.setattr(threading.Thread, "start", refused)
     assert memory.recall("school")[0].id == "school"
-    assert memory.unlogged == 1
+    assert memory.unlogged_count == 1
 
 
 # ---- order
@@ -247,73 +254,73 @@ def test_what_writes_comes_after_the_recalls_before_it(memory: Memory) -> None:
     out = StringIO()
     acts: dict[str, Callable[[], object]] = {
         "remember": lambda: memory.remember("Something new."),
-        "feedback": lambda: memory.feedback(memory.recall("school", touch=False), ["school"]),
-        "mark": lambda: memory.protect("school"),
+        "feedback": lambda: memory.feedback(memory.recall("school", log_access=False), ["school"]),
+        "mark": lambda: memory.maintenance.pin("school"),
         "consolidate": memory.consolidate,
         "export": lambda: memory.export(out),
         "import": lambda: memory.import_(out.getvalue().splitlines()),
         "forget": lambda: memory.forget("boat"),
     }
     for count, (name, act) in enumerate(acts.items(), 1):
-        memory._log.hold()
+        memory._access_log.pause()
         memory.recall("school")
-        memory._log.resume()
+        memory._access_log.resume()
         act()
-        assert memory._log.flush(0), name
-        assert len(recalled(memory._pen.graph())) == count
-    assert out.getvalue().count('"touch":"recalled"') == 5
+        assert memory._access_log.flush(0), name
+        assert len(recalled(memory._scope_writer.graph())) == count
+    assert out.getvalue().count('"kind":"recalled"') == 5
 
 
 def test_what_was_forgotten_meanwhile_is_left_out(memory: Memory, opened: Opened) -> None:
     other = opened()
-    memory._log.hold()
+    memory._access_log.pause()
     assert len(memory.recall("river")) == 2
     other.forget("boat")
-    memory._log.resume()
+    memory._access_log.resume()
     assert recalled(flushed(memory).graph()) == ["river"]
-    assert memory.unlogged == 0
+    assert memory.unlogged_count == 0
 
 
 def test_closing_writes_what_waits(memory: Memory, path: Path) -> None:
-    memory._log.hold()
+    memory._access_log.pause()
     memory.recall("river")
-    memory._log.resume()
+    memory._access_log.resume()
     memory.close()
     assert recalled(stored(path)) == ["river", "boat"]
 
 
 def test_several_memories_of_one_store_log_each_to_its_own_scope(path: Path) -> None:
-    with closing(SQLite(path)) as store:
+    with closing(SQLiteStore(path)) as store:
         for scope in ("a", "b"):
-            with Memory(store, scope=scope, embedder=Hashing(64)) as memory:
+            with Memory(store, scope=scope, embedder=HashingEmbedder(64)) as memory:
                 memory.remember(TALK)
                 memory.recall("school", limit=1)
         for scope in ("a", "b"):
-            assert recalled(Graph().plus(store.changes(scope, 0))) == ["school"]
+            assert recalled(Graph().apply(store.changes_since(scope, 0))) == ["school"]
 
 
 # ---- the thread
 
 
 def test_the_thread_ends_when_nothing_is_left_to_do(memory: Memory, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(access_log, "IDLE", 0.0)
+    monkeypatch.setattr(access_log, "IDLE_SECONDS", 0.0)
     for count in (1, 2):
-        memory._log.hold()
+        memory._access_log.pause()
         memory.recall("school")
-        thread = memory._log._thread
+        thread = memory._access_log._thread
         assert thread is not None
-        memory._log.resume()
+        memory._access_log.resume()
         thread.join(10)
         assert not thread.is_alive()
-        assert memory._log._thread is None
+        assert memory._access_log._thread is None
         assert len(recalled(memory.graph())) == count
 
 
 def in_child(memory: Memory) -> None:
-    assert (memory._log._thread, len(memory._log._waiting)) == (None, 0)
+    assert (memory._access_log._thread, len(memory._access_log._entries)) == (None, 0)
     memory.recall("boat")
-    assert memory._log.flush(10)
-    assert memory.unlogged == 0
+    assert memory._access_log.flush(10)
+    assert memory.unlogged_count == 0
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
@@ -321,11 +328,11 @@ def in_child(memory: Memory) -> None:
 def test_a_fork_writes_everything_once(memory: Memory, path: Path) -> None:
     """What waits is written by the parent; what the child recalls by the child."""
     memory.recall("lovely")
-    memory._log.hold()
+    memory._access_log.pause()
     memory.recall("school")
     child = multiprocessing.get_context("fork").Process(target=in_child, args=(memory,))
     child.start()
-    memory._log.resume()
+    memory._access_log.resume()
     child.join()
     assert child.exitcode == 0
     flushed(memory)
@@ -336,8 +343,8 @@ def test_a_fork_writes_everything_once(memory: Memory, path: Path) -> None:
 def test_what_waits_is_written_at_exit(memory: Memory, path: Path) -> None:
     program = f"""
 from ecphora import Memory
-from ecphora.embedders.hashing import Hashing
-memory = Memory({str(path)!r}, embedder=Hashing(64), strategy="bm25")
+from ecphora.embedders.hashing import HashingEmbedder
+memory = Memory({str(path)!r}, embedder=HashingEmbedder(64), strategy="bm25")
 memory._log.hold()
 memory.recall("school")
 memory._log.resume()
@@ -347,16 +354,16 @@ memory._log.resume()
 
 
 def test_a_log_that_is_closed_takes_nothing(memory: Memory) -> None:
-    log = AccessLog(memory._pen)
+    log = AccessLog(memory._scope_writer)
     log.close(1)
     assert log.flush(0)
 
 
 def test_a_second_handle_waits_for_nobody(memory: Memory, path: Path) -> None:
-    with closing(SQLite(path)) as store:
-        second = store.second_handle()
-        assert store.second_handle() is second
+    with closing(SQLiteStore(path)) as store:
+        second = store.nonblocking_handle()
+        assert store.nonblocking_handle() is second
         with Lock(path), pytest.raises(StoreBusy):
-            second.commit("default", memory._store.changes("default", 0))
+            second.commit("default", memory._store.changes_since("default", 0))
     with pytest.raises(StoreError, match="was closed"):
-        second.changes("default", 0)
+        second.changes_since("default", 0)

@@ -11,20 +11,21 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ecphora.embedders.hashing import Hashing
+from ecphora.consolidation.entities.kinship import KIN_MENTION_WEIGHT
+from ecphora.consolidation.entities.resolution import resolve_entities
+from ecphora.embedders.hashing import HashingEmbedder
 from ecphora.errors import InvalidInput
 from ecphora.graph import Graph
-from ecphora.language.names import entity_id, key, names
-from ecphora.language.said_names import aliases
+from ecphora.language.alias_phrases import alias_pairs
+from ecphora.language.names import entity_id, names, normalize_name
 from ecphora.memory import Memory
-from ecphora.model import Batch, Change, Edge, Forgotten, Kind, Link, Node, Rows
-from ecphora.ports import Reader
-from ecphora.stages import links, touch
-from ecphora.stages.aliases import merged
-from ecphora.stages.relatives import RESOLVED
-from ecphora.stores.sqlite import SQLite
+from ecphora.model import Edge, Kind, Link, Node, Rows, Tombstone, UndoBatch, WriteBatch
+from ecphora.ports import NodeReader
+from ecphora.stages.fused import candidate_pool
+from ecphora.stages.retrieval import aliases, entity_links
+from ecphora.stores.sqlite import SQLiteStore
 from ecphora.strategies.fused import Fused
-from ecphora.testing import NOON, SCOPE, differences, sample_change, sample_cue, sample_name, sample_node
+from ecphora.testing import NOON, SCOPE, graph_differences, sample_batch, sample_entity, sample_node, sample_query
 
 Turn = tuple[str | None, str | None, str]
 
@@ -39,17 +40,17 @@ def told(*lines: str) -> list[Turn]:
     return found
 
 
-def change(turns: Iterable[Turn], known: Iterable[str] = (), first: int = 0) -> Change:
+def change(turns: Iterable[Turn], known: Iterable[str] = (), first: int = 0) -> WriteBatch:
     """What remembering turns writes, names read by the built-in rules."""
     nodes = [
         sample_node(f"t{place}", text, minutes=place, speaker=speaker, session=session)
         for place, (speaker, session, text) in enumerate(turns, first)
     ]
     mentions = [(node.id, name) for node in nodes for name in names(node.text)]
-    entities = {entity_id(name): replace(sample_name(name), text=name) for _, name in mentions}
+    entities = {entity_id(name): replace(sample_entity(name), text=name) for _, name in mentions}
     edges = tuple(Edge(node, entity_id(name), Link.MENTIONS) for node, name in mentions)
     new = [node for id_, node in entities.items() if id_ not in set(known)]
-    return sample_change(*nodes, *new, edges=edges)
+    return sample_batch(*nodes, *new, edges=edges)
 
 
 class Talk:
@@ -66,28 +67,30 @@ class Talk:
         grown = change(told(*lines), self.graph.nodes["ids"], len(self.texts))
         grown = replace(grown, nodes=tuple(replace(node, seq=before + i) for i, node in enumerate(grown.nodes, 1)))
         self.texts.update((node.id, node) for node in grown.nodes if node.kind is Kind.EPISODE)
-        self.graph = self.graph.plus(replace(grown, revision=self.graph.revision + 1))
+        self.graph = self.graph.apply(replace(grown, revision=self.graph.revision + 1))
         rows = np.arange(before, len(self.graph))
         return rows[self.graph.episodes[rows]]
 
     @property
-    def read(self) -> Reader:
+    def read(self) -> NodeReader:
         """Reads the turns."""
         return lambda rows: [self.texts[self.graph.id(int(row))] for row in rows]
 
     def merged(self, new: Rows | None = None) -> tuple[Edge, ...]:
         """What some turns show, or all."""
-        return merged(self.graph, np.flatnonzero(self.graph.episodes) if new is None else new, self.read)
+        return resolve_entities(self.graph, np.flatnonzero(self.graph.episodes) if new is None else new, self.read)
 
     def write(self, edges: Iterable[Edge]) -> None:
         """Add edges."""
-        self.graph = self.graph.plus(Change(edges=tuple(edges), revision=self.graph.revision + 1))
+        self.graph = self.graph.apply(WriteBatch(edges=tuple(edges), revision=self.graph.revision + 1))
 
     def names_of(self, name: str) -> set[str]:
         """The names that are one with a name."""
         row = self.graph.row(entity_id(name))
         assert row is not None
-        return {self.graph.id(int(one)).partition(":")[2] for one in links.alike(self.graph, np.array([row]))}
+        return {
+            self.graph.id(int(one)).partition(":")[2] for one in aliases.expand_aliases(self.graph, np.array([row]))
+        }
 
 
 def pairs(edges: Iterable[Edge]) -> set[str]:
@@ -226,7 +229,7 @@ def test_what_is_merged(case: str) -> None:
     lines, expected = MERGED[case]
     edges = Talk(*lines).merged()
     assert expected in pairs(edges)
-    assert all(edge.evidence for edge in edges)
+    assert all(edge.provenance for edge in edges)
 
 
 @pytest.mark.parametrize("case", APART)
@@ -241,17 +244,17 @@ def test_the_tables_are_large_enough() -> None:
 
 def test_the_evidence_shows_the_merge() -> None:
     (edge,) = Talk(*MERGED["a beginning, spoken to"][0]).merged()
-    assert (edge.evidence, edge.link, edge.weight) == ("t1", Link.ALIAS, 0.9)
+    assert (edge.provenance, edge.link, edge.weight) == ("t1", Link.ALIAS, 0.9)
     (edge,) = Talk(*MERGED["my sister, earlier"][0]).merged()
-    assert (edge.evidence, edge.link, edge.weight) == ("t1", Link.MENTIONS, RESOLVED)
+    assert (edge.provenance, edge.link, edge.weight) == ("t1", Link.MENTIONS, KIN_MENTION_WEIGHT)
 
 
 def test_a_text_says_which_names_are_one() -> None:
-    assert aliases("I met Robert (Bob) Smith.", None) == (("Bob", "Robert"),)
-    assert aliases("I met Robert (Boston) there.", None) == ()
-    assert aliases("Hello Ana, it is raining.", "Ben") == ()
-    assert aliases("I'm Robert Smith.", "Robert") == (("Robert", "Robert Smith"),)
-    assert aliases("I'm Robert.", "Bob") == (("Robert", "Bob"),)
+    assert alias_pairs("I met Robert (Bob) Smith.", None) == (("Bob", "Robert"),)
+    assert alias_pairs("I met Robert (Boston) there.", None) == ()
+    assert alias_pairs("Hello Ana, it is raining.", "Ben") == ()
+    assert alias_pairs("I'm Robert Smith.", "Robert") == (("Robert", "Robert Smith"),)
+    assert alias_pairs("I'm Robert.", "Bob") == (("Robert", "Bob"),)
 
 
 # ---- again and again, and back
@@ -270,7 +273,7 @@ def test_a_merge_has_three_witnesses_at_most() -> None:
     for _ in range(5):
         edges = talk.merged(talk.say("Robert@a| Well.", "Ana@a| Hi Bob!"))
         talk.write(edges)
-        found += [edge.evidence for edge in edges]
+        found += [edge.provenance for edge in edges]
     assert len(found) == len(set(found)) == 2
 
 
@@ -279,7 +282,7 @@ def test_a_merge_is_taken_back_where_another_person_of_the_name_turns_up() -> No
     talk.write(talk.merged())
     assert talk.names_of("Ana") == {"ana", "ana silva"}
     edges = talk.merged(talk.say("Ben@b| I met Ana Costa, who sings."))
-    assert [(edge.weight, edge.evidence) for edge in edges] == [(0, "t2")]
+    assert [(edge.weight, edge.provenance) for edge in edges] == [(0, "t2")]
     talk.write(edges)
     assert talk.names_of("Ana") == {"ana"}
     assert not talk.merged(talk.say("Ben@a| Later Ana told me more."))
@@ -295,7 +298,7 @@ def test_a_nickname_of_two_is_nobodys() -> None:
 
 def test_a_passage_that_is_forgotten_meanwhile_shows_nothing() -> None:
     talk = Talk(*MERGED["Bob"][0])
-    assert merged(talk.graph, np.flatnonzero(talk.graph.episodes), lambda _rows: []) == ()
+    assert resolve_entities(talk.graph, np.flatnonzero(talk.graph.episodes), lambda _rows: []) == ()
 
 
 # ---- reading
@@ -303,7 +306,7 @@ def test_a_passage_that_is_forgotten_meanwhile_shows_nothing() -> None:
 
 def answers(graph: Graph, *cues: str) -> list[list[float]]:
     """What a graph answers, to the bit."""
-    return [Fused().activate(sample_cue(cue), graph).scores.tolist() for cue in cues]
+    return [Fused().activate(sample_query(cue), graph).scores.tolist() for cue in cues]
 
 
 CUES = ("What did Mel paint for Melanie?", "Who told Ana about Porto and Bob?")
@@ -311,9 +314,9 @@ CUES = ("What did Mel paint for Melanie?", "Who told Ana about Porto and Bob?")
 
 def reached(talk: Talk, name: str) -> tuple[set[str], set[str]]:
     """The names that a question with a name is taken to ask, and the turns that mention all of these in full."""
-    view = touch.look(talk.graph, sample_cue(f"{name}?", entities=(entity_id(name),)))
-    full = links.named(talk.graph, view.asked, view.naming, len(view.rows)) == 1
-    asked = {talk.graph.id(int(row)).partition(":")[2] for row in view.asked}
+    view = candidate_pool.build_pool(talk.graph, sample_query(f"{name}?", entity_ids=(entity_id(name),)))
+    full = entity_links.entity_coverage(talk.graph, view.query_entities, view.mentions, len(view.rows)) == 1
+    asked = {talk.graph.id(int(row)).partition(":")[2] for row in view.query_entities}
     return asked, {talk.graph.id(int(row)) for row in view.rows[full]}
 
 
@@ -335,10 +338,10 @@ def test_a_nickname_leads_to_the_name_and_a_speakers_own_name_to_no_greetings() 
 def test_without_merges_nothing_changes() -> None:
     talk = Talk(*MERGED["a beginning, spoken to"][0], *MERGED["a first name, one session"][0])
     rows = np.flatnonzero(talk.graph.of_kind(Kind.ENTITY))
-    assert links.alike(talk.graph, rows) is rows
+    assert aliases.expand_aliases(talk.graph, rows) is rows
     before = answers(talk.graph, *CUES)
     talk.write([Edge("entity:mel", "entity:melanie", Link.ALIAS, 0.0, "t1")])
-    assert links.alike(talk.graph, rows) is rows
+    assert aliases.expand_aliases(talk.graph, rows) is rows
     assert answers(talk.graph, *CUES) == before
 
 
@@ -355,11 +358,13 @@ def test_reading_is_symmetric_and_transitive(some: list[tuple[str, str, float]])
         talk.write([Edge(entity_id(one), entity_id(two), Link.ALIAS, weight, "t0")])
     group = {name: talk.names_of(name) for name in NAMED}
     for one in NAMED:
-        assert key(one) in group[one]
+        assert normalize_name(one) in group[one]
         for two in NAMED:
-            assert (key(two) in group[one]) == (key(one) in group[two]) == (group[one] == group[two])
+            assert (
+                (normalize_name(two) in group[one]) == (normalize_name(one) in group[two]) == (group[one] == group[two])
+            )
     latest = {frozenset((one, two)): weight for one, two, weight in some}
-    assert all(key(two) in group[one] for one, two, _ in some if latest[frozenset((one, two))])
+    assert all(normalize_name(two) in group[one] for one, two, _ in some if latest[frozenset((one, two))])
     again = Talk("Ben@a| I met Mel, Melanie, Ana Silva, Porto and Bob.", "Ben@a| Then Ana came.")
     again.write([Edge(entity_id(one), entity_id(two), Link.ALIAS, weight, "t0") for one, two, weight in some])
     assert all(again.names_of(name) == group[name] for name in NAMED)
@@ -382,59 +387,59 @@ def test_merging_and_undoing_restores_the_answers(cases: list[str]) -> None:
 
 
 def test_a_store_undoes_merges_and_drops_them_with_the_names(tmp_path: Path) -> None:
-    store = SQLite(tmp_path / "memory.db")
+    store = SQLiteStore(tmp_path / "memory.db")
     commit = partial(store.commit, SCOPE)
     commit(change(told(*MERGED["a beginning, spoken to"][0])))
-    bare = Graph().plus(store.changes(SCOPE, 0))
-    read: Reader = lambda rows: store.nodes(SCOPE, [bare.id(int(row)) for row in rows])  # noqa: E731
-    edges = merged(bare, np.flatnonzero(bare.episodes), read)
+    bare = Graph().apply(store.changes_since(SCOPE, 0))
+    read: NodeReader = lambda rows: store.nodes(SCOPE, [bare.id(int(row)) for row in rows])  # noqa: E731
+    edges = resolve_entities(bare, np.flatnonzero(bare.episodes), read)
     assert edges
-    commit(Change(edges=edges, batch=Batch("b1", NOON)))
-    whole = Graph().plus(store.changes(SCOPE, 0))
-    assert links.same(whole).of
-    commit(Change(undo="b1"))
-    undone = Graph().plus(store.changes(SCOPE, 0))
-    assert not differences(replace(undone, revision=bare.revision), bare)
+    commit(WriteBatch(edges=edges, undo_batch=UndoBatch("b1", NOON)))
+    whole = Graph().apply(store.changes_since(SCOPE, 0))
+    assert aliases.alias_groups(whole).representative
+    commit(WriteBatch(undoes="b1"))
+    undone = Graph().apply(store.changes_since(SCOPE, 0))
+    assert not graph_differences(replace(undone, revision=bare.revision), bare)
     assert answers(undone, *CUES) == answers(bare, *CUES)
-    commit(Change(edges=edges, batch=Batch("b2", NOON)))
-    commit(Change(forgotten=(Forgotten("t2", b"2"),)))  # nothing else mentions Melanie
-    assert not links.same(Graph().plus(store.changes(SCOPE, 0))).of
+    commit(WriteBatch(edges=edges, undo_batch=UndoBatch("b2", NOON)))
+    commit(WriteBatch(tombstones=(Tombstone("t2", b"2"),)))  # nothing else mentions Melanie
+    assert not aliases.alias_groups(Graph().apply(store.changes_since(SCOPE, 0))).representative
     store.close()
 
 
 @pytest.mark.parametrize("case", ["a beginning, spoken to", "my sister", "a first name, one session"])
 def test_what_only_a_forgotten_memory_shows_goes_with_it(case: str, tmp_path: Path) -> None:
-    store = SQLite(tmp_path / "memory.db")
+    store = SQLiteStore(tmp_path / "memory.db")
     lines = (*MERGED[case][0], "Zoe@z| I like Mel.")
-    grown = Graph().plus(store.commit(SCOPE, change(told(*lines))))
+    grown = Graph().apply(store.commit(SCOPE, change(told(*lines))))
     rows = np.flatnonzero(grown.episodes)
-    edges = merged(grown, rows, lambda some: store.nodes(SCOPE, [grown.id(int(row)) for row in some]))
-    grown = grown.plus(store.commit(SCOPE, Change(edges=edges)))
-    (shown,) = {edge.evidence for edge in edges}
-    grown = grown.plus(store.commit(SCOPE, Change(forgotten=(Forgotten(str(shown), b"1"),))))
-    reloaded = Graph().plus(store.changes(SCOPE, 0))
+    edges = resolve_entities(grown, rows, lambda some: store.nodes(SCOPE, [grown.id(int(row)) for row in some]))
+    grown = grown.apply(store.commit(SCOPE, WriteBatch(edges=edges)))
+    (shown,) = {edge.provenance for edge in edges}
+    grown = grown.apply(store.commit(SCOPE, WriteBatch(tombstones=(Tombstone(str(shown), b"1"),))))
+    reloaded = Graph().apply(store.changes_since(SCOPE, 0))
     assert reloaded.row("entity:nadia") is None
-    assert not links.same(reloaded).of
-    assert not differences(grown, reloaded)
+    assert not aliases.alias_groups(reloaded).representative
+    assert not graph_differences(grown, reloaded)
     store.close()
 
 
 @given(st.permutations(["Mel", "Melanie", "Ben"]))
 def test_what_somebody_merges_is_undone_to_the_row_and_unmerged_to_the_answer(order: list[str]) -> None:
-    with tempfile.TemporaryDirectory() as folder, Memory(Path(folder) / "m.db", embedder=Hashing(32)) as memory:
+    with tempfile.TemporaryDirectory() as folder, Memory(Path(folder) / "m.db", embedder=HashingEmbedder(32)) as memory:
         memory.remember([f"{name} has a boat called {boat}." for name, boat in zip(order, "ABC", strict=True)])
         question = "What does Mel have?"
 
         def seen() -> tuple[object, object]:
-            stored = memory._store.changes(memory.scope, 0)
-            return (stored.nodes, stored.edges), [(h.id, h.score) for h in memory.recall(question, touch=False)]
+            stored = memory._store.changes_since(memory.scope, 0)
+            return (stored.nodes, stored.edges), [(h.id, h.score) for h in memory.recall(question, log_access=False)]
 
         before = seen()
-        memory.merge("Mel", "Melanie")
+        memory.entities.merge("Mel", "Melanie")
         memory.undo()
         assert seen() == before
-        memory.merge("Melanie", "Mel")
-        memory.unmerge("Mel", "Melanie")
+        memory.entities.merge("Melanie", "Mel")
+        memory.entities.split("Mel", "Melanie")
         assert seen()[1] == before[1]
         with pytest.raises(InvalidInput, match="Zoe"):
-            memory.merge("Mel", "Zoe")
+            memory.entities.merge("Mel", "Zoe")

@@ -2,13 +2,13 @@
 
 import pytest
 
-from ecphora.bench.answer_scores import (
-    NOT_HELD,
-    Score,
+from ecphora.bench.answers.answer_scores import (
+    NO_ANSWER,
+    AnswerScore,
     exact_match,
     hotpotqa_f1,
-    locomo,
-    scored,
+    locomo_score,
+    score_answer,
     squad_f1,
 )
 
@@ -31,7 +31,7 @@ from ecphora.bench.answer_scores import (
 )
 def test_plain_questions_of_locomo(said: str, gold: str, expected: float) -> None:
     for category in ("temporal", "single-hop"):
-        assert locomo(category, said, gold) == pytest.approx(expected)
+        assert locomo_score(category, said, gold) == pytest.approx(expected)
 
 
 @pytest.mark.parametrize(
@@ -47,12 +47,12 @@ def test_plain_questions_of_locomo(said: str, gold: str, expected: float) -> Non
     ],
 )
 def test_questions_of_locomo_with_several_parts(said: str, gold: str, expected: float) -> None:
-    assert locomo("multi-hop", said, gold) == pytest.approx(expected)
+    assert locomo_score("multi-hop", said, gold) == pytest.approx(expected)
 
 
 def test_a_reason_behind_a_semicolon_does_not_count() -> None:
-    assert locomo("open-domain", "Likely no", "Likely no; she has other plans") == 1
-    assert locomo("single-hop", "Likely no", "Likely no; she has other plans") == 0.5  # 2 of 2 and 2 of 6
+    assert locomo_score("open-domain", "Likely no", "Likely no; she has other plans") == 1
+    assert locomo_score("single-hop", "Likely no", "Likely no; she has other plans") == 0.5  # 2 of 2 and 2 of 6
 
 
 @pytest.mark.parametrize(
@@ -66,7 +66,7 @@ def test_a_reason_behind_a_semicolon_does_not_count() -> None:
     ],
 )
 def test_only_a_refusal_answers_an_adversarial_question(said: str, expected: float) -> None:
-    assert locomo("adversarial", said, "No") == expected
+    assert locomo_score("adversarial", said, "No") == expected
 
 
 @pytest.mark.parametrize(
@@ -91,30 +91,32 @@ def test_exact_match_and_f1(said: str, gold: str, exact: float, squad: float, ho
     assert hotpotqa_f1(said, gold) == pytest.approx(hotpotqa)
 
 
-def of(set_: str, category: str, said: str, *answers: str, held: bool = True, answerable: bool = True) -> Score | None:
-    return scored(set_, category, said, held=held, answerable=answerable, answers=answers)
+def of(
+    set_: str, category: str, said: str, *answers: str, held: bool = True, answerable: bool = True
+) -> AnswerScore | None:
+    return score_answer(set_, category, said, answered=held, is_answerable=answerable, gold_answers=answers)
 
 
 def test_each_set_has_its_measure() -> None:
-    assert of("locomo", "multi-hop", "tea, milk", "tea, rum") == Score(0.5)
-    assert of("realtalk", "temporal", "adopted", "adopting") == Score(1.0)
-    assert of("hotpotqa", "bridge", "yes it is", "yes") == Score(0.0, 0.0)
-    assert of("2wikimultihopqa", "comparison", "no", "No") == Score(1.0, 1.0)
-    assert of("musique", "2hop", "yes it is", "yes") == Score(0.5, 0.0)
+    assert of("locomo", "multi-hop", "tea, milk", "tea, rum") == AnswerScore(0.5)
+    assert of("realtalk", "temporal", "adopted", "adopting") == AnswerScore(1.0)
+    assert of("hotpotqa", "bridge", "yes it is", "yes") == AnswerScore(0.0, 0.0)
+    assert of("2wikimultihopqa", "comparison", "no", "No") == AnswerScore(1.0, 1.0)
+    assert of("musique", "2hop", "yes it is", "yes") == AnswerScore(0.5, 0.0)
 
 
 def test_the_best_of_several_answers_counts() -> None:
-    assert of("musique", "2hop", "Porto", "Lisbon", "the city of Porto", "Porto") == Score(1.0, 1.0)
-    assert of("hotpotqa", "bridge", "Porto city", "Lisbon", "Porto") == Score(2 / 3, 0.0)
+    assert of("musique", "2hop", "Porto", "Lisbon", "the city of Porto", "Porto") == AnswerScore(1.0, 1.0)
+    assert of("hotpotqa", "bridge", "Porto city", "Lisbon", "Porto") == AnswerScore(2 / 3, 0.0)
 
 
 def test_who_finds_no_answer_is_right_where_there_is_none() -> None:
-    assert of("timeqa", "x", "", held=False, answerable=False) == Score(1.0, 1.0)
-    assert of("timeqa", "x", "Porto", answerable=False) == Score(0.0, 0.0)
-    assert of("timeqa", "x", NOT_HELD, "No", held=False) == Score(0.0, 0.0)  # an empty answer, not "no …"
-    assert of("locomo", "adversarial", NOT_HELD, held=False, answerable=False) == Score(1.0)
-    assert of("locomo", "adversarial", "Porto", "No") == Score(0.0)
-    assert of("locomo", "temporal", NOT_HELD, "2022", held=False) == Score(0.0)
+    assert of("timeqa", "x", "", held=False, answerable=False) == AnswerScore(1.0, 1.0)
+    assert of("timeqa", "x", "Porto", answerable=False) == AnswerScore(0.0, 0.0)
+    assert of("timeqa", "x", NO_ANSWER, "No", held=False) == AnswerScore(0.0, 0.0)  # an empty answer, not "no …"
+    assert of("locomo", "adversarial", NO_ANSWER, held=False, answerable=False) == AnswerScore(1.0)
+    assert of("locomo", "adversarial", "Porto", "No") == AnswerScore(0.0)
+    assert of("locomo", "temporal", NO_ANSWER, "2022", held=False) == AnswerScore(0.0)
 
 
 def test_without_gold_nothing_is_compared() -> None:

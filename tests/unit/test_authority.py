@@ -11,12 +11,12 @@ import numpy as np
 import pytest
 
 from ecphora import Episode, Memory
-from ecphora.embedders.hashing import Hashing
+from ecphora.embedders.hashing import HashingEmbedder
 from ecphora.errors import InvalidInput
-from ecphora.model import Standing
+from ecphora.model import FactRelation, Validity
 from ecphora.ports import Prompt
-from ecphora.stages.authority import Voice, may_end
-from ecphora.testing import ConstantCrossEncoder, FakeClock, ScriptedLLM
+from ecphora.stages.retrieval.trust import Attribution, may_supersede
+from ecphora.testing import ConstantScorer, FakeClock, ScriptedLLM
 
 NOW = datetime(2027, 1, 1, tzinfo=UTC)
 TRUSTS = {"lower": (0.7, 0.2), "equal": (0.7, 0.7), "higher": (0.7, 0.9)}
@@ -33,7 +33,7 @@ MATTERS = {
 @pytest.fixture
 def memory(tmp_path: Path) -> Iterator[Memory]:
     with Memory(
-        tmp_path / "m.db", embedder=Hashing(64), comparer=ConstantCrossEncoder(), clock=FakeClock(NOW)
+        tmp_path / "m.db", embedder=HashingEmbedder(64), update_scorer=ConstantScorer(), clock=FakeClock(NOW)
     ) as opened:
         yield opened
 
@@ -77,22 +77,25 @@ def test_who_ends_what_as_consolidation_finds_it(
 ) -> None:
     old, new = pair(matter, speakers, TRUSTS[trust])
     llm: Any = None if way == "reading" else model(matter, speakers)
-    comparer = ConstantCrossEncoder() if way == "reading" else None
-    with Memory(tmp_path / "m.db", embedder=Hashing(64), comparer=comparer, clock=FakeClock(NOW)) as memory:
+    comparer = ConstantScorer() if way == "reading" else None
+    with Memory(
+        tmp_path / "m.db", embedder=HashingEmbedder(64), update_scorer=comparer, clock=FakeClock(NOW)
+    ) as memory:
         memory.remember([old] if "two" in way else [old, new])
         memory.consolidate(llm=llm)
         memory.remember(new)
         memory.consolidate(llm=llm)
-        found = memory.changes()  # what the model finds, the rules may find too
+        found = memory.facts.updates()  # what the model finds, the rules may find too
         earlier, later = speakers
         ends = trust != "lower" and (earlier == later or (later is not None and matter == THING))
-        assert {(one.old.id, one.new.id, one.contradicts) for one in found} == {("old", "new", not ends)}
-        hits = {hit.id: hit.standing for hit in memory.recall("phone number")}
+        relation = FactRelation.SUPERSEDES if ends else FactRelation.CONTRADICTS
+        assert {(one.old.id, one.new.id, one.relation) for one in found} == {("old", "new", relation)}
+        hits = {hit.id: hit.validity for hit in memory.recall("phone number")}
         if ends:
-            assert hits["old"] == Standing(holds=False, until=found[0].since, replaced_by=("new",))
+            assert hits["old"] == Validity(is_valid=False, valid_to=found[0].valid_from, superseded_by=("new",))
         else:
-            assert hits["old"] == Standing(holds=True, contradicted_by=("new",))
-            assert hits["new"] == Standing(holds=True, contradicted_by=("old",))
+            assert hits["old"] == Validity(is_valid=True, contradicted_by=("new",))
+            assert hits["new"] == Validity(is_valid=True, contradicted_by=("old",))
 
 
 @pytest.mark.parametrize("trust", TRUSTS)
@@ -118,7 +121,7 @@ def test_the_trust_that_is_stored_counts_and_a_memory_that_is_known_is_no_news(m
     old, new = pair(THING, ("Ana", "Ana"), (0.1, 0.1))
     memory.remember([old, replace(new, supersedes="old")])
     done = memory.remember([replace(old, trust=1.0), replace(new, supersedes="old")])
-    assert done.known == ("old", "new")
+    assert done.existing == ("old", "new")
     memory.remember(replace(new, id="third", supersedes="old"))
     with pytest.raises(InvalidInput, match="trust"):
         memory.remember(Episode("It rains.", trust=0.05, supersedes="old"))
@@ -128,25 +131,25 @@ def test_the_trust_that_is_stored_counts_and_a_memory_that_is_known_is_no_news(m
 
 def test_what_a_stranger_says_leaves_an_own_number_in_the_first_place(tmp_path: Path) -> None:
     """The case that was seen: by rules alone, with nothing else to tell the two apart."""
-    with Memory(tmp_path / "m.db", embedder=Hashing(64), comparer=None, clock=FakeClock(NOW)) as memory:
+    with Memory(tmp_path / "m.db", embedder=HashingEmbedder(64), update_scorer=None, clock=FakeClock(NOW)) as memory:
         memory.remember("My phone number is 555-0142.", speaker="Ana", happened_at="2026-02-01", id="ana")
         memory.remember(
             "My phone number is 555-0199 now.", speaker="ana", happened_at="2026-05-01", id="stranger", trust=0.0
         )
         memory.consolidate()
-        (found,) = memory.changes()
-        assert found.contradicts
-        assert {hit.id: hit.standing.holds for hit in memory.recall("Ana's phone number") if hit.standing} == {
+        (found,) = memory.facts.updates()
+        assert found.relation is FactRelation.CONTRADICTS
+        assert {hit.id: hit.validity.is_valid for hit in memory.recall("Ana's phone number") if hit.validity} == {
             "ana": True,
             "stranger": True,
         }
 
 
 def test_voices_are_compared_to_the_letter_and_trusts_as_a_graph_holds_them() -> None:
-    ana = Voice("Ana", 0.7, own=True)
-    assert may_end(Voice("Ana", 0.7), ana)
-    assert may_end(Voice("Ana", float(np.float32(0.7))), ana)
-    assert may_end(ana, Voice("Ana", float(np.float32(0.7))))
-    assert not may_end(Voice("Ana", 0.69), ana)
-    assert not may_end(Voice("ana", 1.0), ana)
-    assert not may_end(Voice("Ana ", 1.0), ana)
+    ana = Attribution("Ana", 0.7, is_about_self=True)
+    assert may_supersede(Attribution("Ana", 0.7), ana)
+    assert may_supersede(Attribution("Ana", float(np.float32(0.7))), ana)
+    assert may_supersede(ana, Attribution("Ana", float(np.float32(0.7))))
+    assert not may_supersede(Attribution("Ana", 0.69), ana)
+    assert not may_supersede(Attribution("ana", 1.0), ana)
+    assert not may_supersede(Attribution("Ana ", 1.0), ana)

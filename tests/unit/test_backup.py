@@ -14,25 +14,25 @@ import pytest
 from click.testing import CliRunner
 
 import ecphora
-from ecphora.cli import main
+from ecphora.cli.main import main
 from ecphora.doctor import examine
-from ecphora.embedders.hashing import Hashing
+from ecphora.embedders.hashing import HashingEmbedder
 from ecphora.errors import InvalidInput, StoreClosed, StoreDamaged, StoreError, StoreFull, StoreReadOnly, StoreReplaced
 from ecphora.graph import Graph
 from ecphora.memory import Memory
 from ecphora.stores import backup
-from ecphora.stores.sqlite import SQLite
-from ecphora.testing import differences, sample_change, sample_node
+from ecphora.stores.sqlite import SQLiteStore
+from ecphora.testing import graph_differences, sample_batch, sample_node
 
-MANY = sample_change(*(sample_node(f"n{number}", "river boat " * 40) for number in range(300)))
+MANY = sample_batch(*(sample_node(f"n{number}", "river boat " * 40) for number in range(300)))
 
 
 @pytest.fixture
-def store(tmp_path: Path) -> Iterator[SQLite]:
+def store(tmp_path: Path) -> Iterator[SQLiteStore]:
     """A store with two scopes, open, with some of it in its log alone."""
-    with closing(SQLite(tmp_path / "a.db")) as store:
+    with closing(SQLiteStore(tmp_path / "a.db")) as store:
         store.commit("s", MANY)
-        store.commit("t", sample_change(sample_node("a"), sample_node("b")))
+        store.commit("t", sample_batch(sample_node("a"), sample_node("b")))
         yield store
 
 
@@ -42,11 +42,11 @@ def target(tmp_path: Path) -> Path:
     return tmp_path / "kept" / "b.db"
 
 
-def graph_of(store: SQLite, scope: str) -> Graph:
-    return Graph().plus(store.changes(scope, 0))
+def graph_of(store: SQLiteStore, scope: str) -> Graph:
+    return Graph().apply(store.changes_since(scope, 0))
 
 
-def test_a_backup_is_the_same_memory(store: SQLite, target: Path) -> None:
+def test_a_backup_is_the_same_memory(store: SQLiteStore, target: Path) -> None:
     seen: list[tuple[int, int]] = []
     made = store.backup(target, progress=lambda done, total: seen.append((done, total)))
     data = target.read_bytes()
@@ -55,39 +55,39 @@ def test_a_backup_is_the_same_memory(store: SQLite, target: Path) -> None:
     assert seen[-1][0] == seen[-1][1] == len(data) // 4096
     assert [file.name for file in target.parent.iterdir()] == ["b.db"]
     assert os.name == "nt" or stat.S_IMODE(target.stat().st_mode) == 0o600
-    with closing(SQLite(target)) as other:
+    with closing(SQLiteStore(target)) as other:
         assert other.scopes() == store.scopes()
         for scope in "st":
-            assert differences(graph_of(store, scope), graph_of(other, scope)) == []
+            assert graph_differences(graph_of(store, scope), graph_of(other, scope)) == []
     assert target.read_bytes() == data  # opening it leaves the digest true
     assert examine(target).findings == ()
     assert "\n" not in repr(made)
 
 
 def test_others_write_meanwhile_and_the_copy_is_one_state(
-    store: SQLite, target: Path, monkeypatch: pytest.MonkeyPatch
+    store: SQLiteStore, target: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(backup, "PAGES", 8)
+    monkeypatch.setattr(backup, "PAGES_PER_STEP", 8)
     before = graph_of(store, "s")
-    with closing(SQLite(store.path)) as writer:
+    with closing(SQLiteStore(store.path)) as writer:
 
         def write(done: int, _total: int) -> None:
-            writer.commit("s", sample_change(sample_node(f"meanwhile {done}")))
+            writer.commit("s", sample_batch(sample_node(f"meanwhile {done}")))
 
         made = store.backup(target, progress=write)
     assert made.episodes == 302
     assert len(graph_of(store, "s")) > len(before) + 5
-    with closing(SQLite(target)) as other:
-        assert differences(before, graph_of(other, "s")) == []
+    with closing(SQLiteStore(target)) as other:
+        assert graph_differences(before, graph_of(other, "s")) == []
 
 
-def test_what_is_there_is_replaced_only_when_told_to(store: SQLite, target: Path) -> None:
+def test_what_is_there_is_replaced_only_when_told_to(store: SQLiteStore, target: Path) -> None:
     target.write_text("precious")
     with pytest.raises(InvalidInput, match=r"is there already.*--overwrite"):
         store.backup(target)
     assert target.read_text() == "precious"
     store.backup(target, overwrite=True)
-    with closing(SQLite(target)) as other:
+    with closing(SQLiteStore(target)) as other:
         assert len(graph_of(other, "t")) == 2
 
 
@@ -100,7 +100,7 @@ def test_what_is_there_is_replaced_only_when_told_to(store: SQLite, target: Path
         ("{folder}/link.db", "is the memory itself"),
         ("{folder}/hard_link.db", "is the memory itself"),
         ("{source}-wal", "is the memory itself"),
-        ("{folder}/b.db-wal", "names files beside a database"),
+        ("{folder}/b.db-wal", "uses for files beside a database"),
         ("{folder}", "is a folder"),
         (os.devnull, "is there already"),
         ("{folder}/logged.db", "would be read with the copy"),
@@ -109,7 +109,7 @@ def test_what_is_there_is_replaced_only_when_told_to(store: SQLite, target: Path
     ],
 )
 def test_a_place_where_no_copy_may_stand_is_refused(
-    place: str, message: str, store: SQLite, target: Path, overwrite: bool
+    place: str, message: str, store: SQLiteStore, target: Path, overwrite: bool
 ) -> None:
     folder, before = target.parent, graph_of(store, "s")
     (folder / "link.db").symlink_to(store.path)
@@ -119,7 +119,7 @@ def test_a_place_where_no_copy_may_stand_is_refused(
     there = sorted(folder.iterdir())
     with pytest.raises((InvalidInput, StoreReadOnly), match=message):
         store.backup(place.format(source=store.path, folder=folder), overwrite=overwrite)
-    assert differences(before, graph_of(store, "s")) == []
+    assert graph_differences(before, graph_of(store, "s")) == []
     assert sorted(folder.iterdir()) == there
 
 
@@ -135,7 +135,7 @@ def failing(error: Exception) -> Callable[..., None]:
     [(apsw.FullError("full"), StoreFull), (OSError("gone"), StoreReadOnly), (ZeroDivisionError(), None)],
 )
 def test_broken_off_it_leaves_nothing(
-    error: Exception, kind: type[Exception] | None, store: SQLite, target: Path
+    error: Exception, kind: type[Exception] | None, store: SQLiteStore, target: Path
 ) -> None:
     with pytest.raises(kind or type(error)):
         store.backup(target, progress=failing(error))
@@ -154,7 +154,7 @@ def lose_an_index_row(db: apsw.Connection) -> None:
 
 @pytest.mark.parametrize("harm", [lose_a_row, lose_an_index_row])
 def test_a_copy_that_is_not_what_was_copied_is_not_kept(
-    harm: Callable[[apsw.Connection], None], store: SQLite, target: Path, monkeypatch: pytest.MonkeyPatch
+    harm: Callable[[apsw.Connection], None], store: SQLiteStore, target: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     copy_pages = backup._copy_pages
 
@@ -170,20 +170,20 @@ def test_a_copy_that_is_not_what_was_copied_is_not_kept(
     assert list(target.parent.iterdir()) == []
 
 
-def test_a_damaged_file_makes_no_backup(store: SQLite, target: Path) -> None:
+def test_a_damaged_file_makes_no_backup(store: SQLiteStore, target: Path) -> None:
     store.close()
     with store.path.open("r+b") as file:
         for page in range(30, store.path.stat().st_size // 4096):
             file.seek(page * 4096)
             file.write(b"\xff" * 64)
-    with closing(SQLite(store.path)) as broken, pytest.raises(StoreDamaged):
+    with closing(SQLiteStore(store.path)) as broken, pytest.raises(StoreDamaged):
         broken.backup(target)
     assert list(target.parent.iterdir()) == []
 
 
 @pytest.mark.parametrize("links", [True, False])
 def test_what_comes_to_stand_there_meanwhile_is_not_replaced(
-    links: bool, store: SQLite, target: Path, monkeypatch: pytest.MonkeyPatch
+    links: bool, store: SQLiteStore, target: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     if not links:
         monkeypatch.setattr(os, "link", failing(PermissionError("no such links here")))
@@ -199,27 +199,30 @@ def test_what_comes_to_stand_there_meanwhile_is_not_replaced(
 
 
 def test_a_memory_makes_backups_with_what_its_recalls_left(tmp_path: Path, target: Path) -> None:
-    with Memory(tmp_path / "m.db", embedder=Hashing(16)) as memory:
+    with Memory(tmp_path / "m.db", embedder=HashingEmbedder(16)) as memory:
         memory.remember("The river is wide.")
         memory.recall("river")
         made = memory.backup(target)
         assert isinstance(made, ecphora.Backup)
-        with Memory(target, embedder=Hashing(16)) as other:
-            assert differences(memory.graph(), other.graph()) == []
+        with Memory(target, embedder=HashingEmbedder(16)) as other:
+            assert graph_differences(memory.graph(), other.graph()) == []
             assert len(other.graph().accesses) == 2
 
 
-def test_a_store_of_another_kind_says_so(store: SQLite, target: Path) -> None:
+def test_a_store_of_another_kind_says_so(store: SQLiteStore, target: Path) -> None:
     class Plain:
-        commit, changes, nodes, scopes, batches, close = (
-            store.commit, store.changes, store.nodes, store.scopes, store.batches, store.close,
+        commit, changes_since, nodes, scopes, undo_batches, close = (
+            store.commit, store.changes_since, store.nodes, store.scopes, store.undo_batches, store.close,
         )  # fmt: skip
 
-    with Memory(Plain(), embedder=Hashing(16)) as memory, pytest.raises(StoreError, match="a Plain makes no backups"):
+    with (
+        Memory(Plain(), embedder=HashingEmbedder(16)) as memory,
+        pytest.raises(StoreError, match="a Plain makes no backups"),
+    ):
         memory.backup(target)
 
 
-def test_no_backup_of_what_is_closed_or_replaced(store: SQLite, target: Path) -> None:
+def test_no_backup_of_what_is_closed_or_replaced(store: SQLiteStore, target: Path) -> None:
     copied = Path(store.backup(target).path)
     if os.name != "nt":
         copied.replace(store.path)
@@ -234,7 +237,7 @@ def test_no_backup_of_what_is_closed_or_replaced(store: SQLite, target: Path) ->
 
 
 @pytest.fixture
-def ecphora_(store: SQLite, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Any]:
+def ecphora_(store: SQLiteStore, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Any]:
     monkeypatch.chdir(store.path.parent)
     monkeypatch.setenv("ECPHORA_DB", "a.db")
     monkeypatch.setenv("HOME", str(store.path.parent))

@@ -6,14 +6,14 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from ecphora.bench import cache
-from ecphora.bench.cache import Cached
-from ecphora.embedders.hashing import Hashing
+from ecphora.bench import embedding_cache
+from ecphora.bench.embedding_cache import CachingEmbedder
+from ecphora.embedders.hashing import HashingEmbedder
 from ecphora.errors import StoreError
 from ecphora.model import Vectors
 
 
-class Counting(Hashing):
+class Counting(HashingEmbedder):
     """Counts the texts it embeds; its cues have other vectors."""
 
     def __init__(self, name: str = "counting", dim: int = 16) -> None:
@@ -21,65 +21,65 @@ class Counting(Hashing):
         self.name = name
         self.embedded: list[str] = []
 
-    def embed(self, texts: Sequence[str], /, *, cue: bool = False) -> Vectors:
+    def embed(self, texts: Sequence[str], /, *, is_query: bool = False) -> Vectors:
         self.embedded += texts
-        return super().embed([f"question: {text}" if cue else text for text in texts])
+        return super().embed([f"question: {text}" if is_query else text for text in texts])
 
 
 def test_a_text_is_embedded_once_by_all_processes(tmp_path: Path) -> None:
     texts = ["one", "two", "one", "three"]
     first = Counting()
-    with Cached(first, tmp_path) as cached, Cached(Counting(), tmp_path) as other:
-        np.testing.assert_array_equal(cached.embed(texts), Hashing(16).embed(texts))
+    with CachingEmbedder(first, tmp_path) as cached, CachingEmbedder(Counting(), tmp_path) as other:
+        np.testing.assert_array_equal(cached.embed(texts), HashingEmbedder(16).embed(texts))
         assert first.embedded == ["one", "two", "three"]
-        np.testing.assert_array_equal(other.embed(["three", "four"]), Hashing(16).embed(["three", "four"]))
+        np.testing.assert_array_equal(other.embed(["three", "four"]), HashingEmbedder(16).embed(["three", "four"]))
         assert isinstance(other.embedder, Counting)
         assert other.embedder.embedded == ["four"]
         assert cached.embed([]).shape == (0, 16)
-        assert (cached.name, cached.dim, cached.reads("x")) == ("counting", 16, 1.0)
+        assert (cached.name, cached.dim, cached.coverage("x")) == ("counting", 16, 1.0)
 
 
 def test_more_texts_than_fit_in_a_query_or_a_batch(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(cache, "CHUNK", 3)
-    monkeypatch.setattr(cache, "BATCH", 4)
+    monkeypatch.setattr(embedding_cache, "KEYS_PER_QUERY", 3)
+    monkeypatch.setattr(embedding_cache, "COMMIT_SIZE", 4)
     texts = [f"text {n}" for n in range(11)]
-    with Cached(Counting(), tmp_path) as cached:
+    with CachingEmbedder(Counting(), tmp_path) as cached:
         for _ in range(2):
-            np.testing.assert_array_equal(cached.embed(texts), Hashing(16).embed(texts))
+            np.testing.assert_array_equal(cached.embed(texts), HashingEmbedder(16).embed(texts))
 
 
 @pytest.mark.parametrize(("name", "calls"), [("model (query: )", 2), ("model", 1)])
 def test_cues_are_kept_apart_where_the_embedder_may_tell_them_apart(tmp_path: Path, name: str, calls: int) -> None:
     embedder = Counting(name)
-    with Cached(embedder, tmp_path) as cached:
+    with CachingEmbedder(embedder, tmp_path) as cached:
         for cue in (False, True, False, True):
-            cached.embed(["one"], cue=cue)
+            cached.embed(["one"], is_query=cue)
     assert embedder.embedded == ["one"] * calls
 
 
 def test_every_embedder_has_its_own_file(tmp_path: Path) -> None:
-    with Cached(Counting("a/b"), tmp_path) as one, Cached(Counting("a-b"), tmp_path) as two:
+    with CachingEmbedder(Counting("a/b"), tmp_path) as one, CachingEmbedder(Counting("a-b"), tmp_path) as two:
         assert one.path.name == "a%2Fb.db"
         assert two.path.parent == one.path.parent == tmp_path
 
 
 def test_vectors_of_another_size_are_made_anew(tmp_path: Path) -> None:
-    with Cached(Counting(dim=8), tmp_path) as cached:
+    with CachingEmbedder(Counting(dim=8), tmp_path) as cached:
         cached.embed(["one"])
-    with Cached(Counting(dim=16), tmp_path) as cached:
+    with CachingEmbedder(Counting(dim=16), tmp_path) as cached:
         assert cached.embed(["one"]).shape == (1, 16)
 
 
 def test_it_lies_in_the_users_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(cache, "user_cache_dir", lambda name: str(tmp_path / name))
-    with Cached(Counting()) as cached:
+    monkeypatch.setattr(embedding_cache, "user_cache_dir", lambda name: str(tmp_path / name))
+    with CachingEmbedder(Counting()) as cached:
         assert cached.path == tmp_path / "ecphora" / "embeddings" / "counting.db"
 
 
 def test_a_broken_cache_says_how_to_mend_it(tmp_path: Path) -> None:
     (tmp_path / "counting.db").write_bytes(b"no database" * 1_000)
     with pytest.raises(StoreError, match=r"counting\.db cannot be used .*delete it"):
-        Cached(Counting(), tmp_path)
+        CachingEmbedder(Counting(), tmp_path)
     (tmp_path / "file").touch()
     with pytest.raises(StoreError, match="cannot be used"):
-        Cached(Counting(), tmp_path / "file")
+        CachingEmbedder(Counting(), tmp_path / "file")

@@ -27,7 +27,7 @@ def test_documents_become_episodes(tmp_path: Path) -> None:
     put(tmp_path, "set.docs", DOC | full, {**DOC, "id": "2", "title": "", "speaker": None})
     told = {"asked_at": "2024-06-01T10:00:00", "answerable": True, "answers": ["Yes", "It did"]}
     put(tmp_path, "set.questions", QUESTION | told)
-    [case] = datasets.cases("set", tmp_path)
+    [case] = datasets.read_cases("set", tmp_path)
     at = datetime(2024, 5, 1, tzinfo=UTC)
     first = Episode("Rain fell. [shares a red boat]", "1", speaker="Ola", session="s1", happened_at=at, title="Boats")
     assert case.space == "s"
@@ -43,9 +43,9 @@ def test_compressed_files_and_documents_elsewhere(tmp_path: Path) -> None:
     put(other, "set.docs", DOC)
     (tmp_path / "set.questions.jsonl.gz").write_bytes(gzip.compress(json.dumps(QUESTION).encode()))
     with pytest.raises(InvalidInput, match=r"no set\.docs\.jsonl\.gz in .*; name its folder"):
-        list(datasets.cases("set", tmp_path))
-    assert [case.space for case in datasets.cases("set", tmp_path, other)] == ["s"]
-    assert datasets.known(tmp_path) == ["set"]
+        list(datasets.read_cases("set", tmp_path))
+    assert [case.space for case in datasets.read_cases("set", tmp_path, other)] == ["s"]
+    assert datasets.dataset_names(tmp_path) == ["set"]
 
 
 def test_limit_takes_the_first_spaces_in_order(tmp_path: Path) -> None:
@@ -53,7 +53,9 @@ def test_limit_takes_the_first_spaces_in_order(tmp_path: Path) -> None:
     asked = [{**QUESTION, "space": space, "id": f"{space}{n}"} for space in ("a", "b", "d") for n in range(2)]
     put(tmp_path, "set.questions", *asked)
     taken = {
-        limit: [[question.id for question in case.questions] for case in datasets.cases("set", tmp_path, limit=limit)]
+        limit: [
+            [question.id for question in case.questions] for case in datasets.read_cases("set", tmp_path, limit=limit)
+        ]
         for limit in (None, 3, 2)
     }
     assert taken == {None: [["b0", "b1"], ["a0", "a1"], ["d0", "d1"]], 3: [["b0", "b1"], ["a0"]], 2: [["b0", "b1"]]}
@@ -61,11 +63,11 @@ def test_limit_takes_the_first_spaces_in_order(tmp_path: Path) -> None:
 
 def test_an_unknown_set_names_those_that_are_there(tmp_path: Path) -> None:
     with pytest.raises(UnknownName, match="there are: none"):
-        list(datasets.cases("set", tmp_path))
+        list(datasets.read_cases("set", tmp_path))
     for name in ("two", "one"):
         put(tmp_path, f"{name}.questions", QUESTION)
     with pytest.raises(UnknownName, match=r"no set 'set' in .*; there are: one, two"):
-        list(datasets.cases("set", tmp_path))
+        list(datasets.read_cases("set", tmp_path))
 
 
 @pytest.mark.parametrize(
@@ -84,7 +86,7 @@ def test_a_bad_document_is_named_by_its_line(tmp_path: Path, line: Mapping[str, 
     put(tmp_path, "set.questions", QUESTION)
     put(tmp_path, "set.docs", DOC, "", line)
     with pytest.raises(InvalidRecord, match=r"set\.docs\.jsonl:3: .*" + message):
-        list(datasets.cases("set", tmp_path))
+        list(datasets.read_cases("set", tmp_path))
 
 
 @pytest.mark.parametrize(
@@ -103,7 +105,7 @@ def test_a_bad_question_is_named_by_its_line(tmp_path: Path, change: Mapping[str
     put(tmp_path, "set.docs", DOC)
     put(tmp_path, "set.questions", {**QUESTION, **change})
     with pytest.raises(InvalidRecord, match=r"set\.questions\.jsonl:1: .*" + message):
-        list(datasets.cases("set", tmp_path))
+        list(datasets.read_cases("set", tmp_path))
 
 
 def test_a_broken_file_is_named(tmp_path: Path) -> None:
@@ -112,8 +114,8 @@ def test_a_broken_file_is_named(tmp_path: Path) -> None:
     for broken in (packed[: len(packed) // 2], b"no gzip"):
         (tmp_path / "set.docs.jsonl.gz").write_bytes(broken)
         with pytest.raises(InvalidRecord, match=r"set\.docs\.jsonl\.gz:\d+: cannot be read"):
-            list(datasets.cases("set", tmp_path))
+            list(datasets.read_cases("set", tmp_path))
     (tmp_path / "set.docs.jsonl.gz").unlink()
     (tmp_path / "set.docs.jsonl").write_bytes(b'{"space": "\xff"}\n')
     with pytest.raises(InvalidRecord, match="cannot be read"):
-        list(datasets.cases("set", tmp_path))
+        list(datasets.read_cases("set", tmp_path))

@@ -5,7 +5,7 @@ from math import log2
 import numpy as np
 import pytest
 
-from ecphora.bench import metrics
+from ecphora.bench.recall import metrics
 
 RANKED = ("a", "b", "c", "d", "e")
 
@@ -26,9 +26,9 @@ RANKED = ("a", "b", "c", "d", "e")
 )
 def test_shares_of_the_gold(gold: set[str], k: int, fraction: float, any_: float, all_: float) -> None:
     found = frozenset(gold)
-    assert metrics.fraction(RANKED, found, k) == pytest.approx(fraction)
-    assert metrics.any_(RANKED, found, k) == any_
-    assert metrics.all_(RANKED, found, k) == all_
+    assert metrics.recall_at_k(RANKED, found, k) == pytest.approx(fraction)
+    assert metrics.recall_any_at_k(RANKED, found, k) == any_
+    assert metrics.recall_all_at_k(RANKED, found, k) == all_
 
 
 @pytest.mark.parametrize(
@@ -50,7 +50,10 @@ def test_ndcg(gold: set[str], k: int, expected: float) -> None:
 
 def test_nothing_found_is_zero() -> None:
     gold = frozenset({"a"})
-    assert [measure((), gold, 5) for measure in (metrics.fraction, metrics.any_, metrics.all_, metrics.ndcg)] == [0] * 4
+    assert [
+        measure((), gold, 5)
+        for measure in (metrics.recall_at_k, metrics.recall_any_at_k, metrics.recall_all_at_k, metrics.ndcg)
+    ] == [0] * 4
 
 
 @pytest.mark.parametrize(
@@ -68,51 +71,51 @@ def test_auroc(positives: list[float], negatives: list[float], expected: float) 
 
 
 def test_interval_of_equal_values_is_their_value() -> None:
-    assert metrics.interval(np.full(7, 0.25)) == (0.25, 0.25)
-    assert metrics.interval(np.array([0.5])) == (0.5, 0.5)
+    assert metrics.bootstrap_interval(np.full(7, 0.25)) == (0.25, 0.25)
+    assert metrics.bootstrap_interval(np.array([0.5])) == (0.5, 0.5)
 
 
 def test_interval_of_a_mean_is_near_the_normal_one() -> None:
     values = np.repeat([0.0, 1.0], 200)
-    low, high = metrics.interval(values)
+    low, high = metrics.bootstrap_interval(values)
     error = 1.96 * 0.5 / 20  # of a mean of 400 with deviation 1/2
     assert low == pytest.approx(0.5 - error, abs=0.01)
     assert high == pytest.approx(0.5 + error, abs=0.01)
-    assert metrics.interval(values) == (low, high)
+    assert metrics.bootstrap_interval(values) == (low, high)
 
 
 def test_interval_of_a_percentile_holds_it() -> None:
     values = np.arange(101, dtype=float)
-    low, high = metrics.interval(values, metrics.percentile(50))
+    low, high = metrics.bootstrap_interval(values, metrics.percentile(50))
     assert low < metrics.percentile(50)(values) == 50 < high
 
 
 def test_interval_of_an_area() -> None:
-    assert metrics.auroc_interval(np.array([2.0, 3.0]), np.array([0.0, 1.0])) == (1.0, 1.0)
-    low, high = metrics.auroc_interval(np.array([1.0, 2.0, 3.0] * 9), np.array([2.0, 0.0] * 9))
+    assert metrics.auroc_bootstrap_interval(np.array([2.0, 3.0]), np.array([0.0, 1.0])) == (1.0, 1.0)
+    low, high = metrics.auroc_bootstrap_interval(np.array([1.0, 2.0, 3.0] * 9), np.array([2.0, 0.0] * 9))
     assert 0 < low < 0.75 < high < 1
 
 
 def test_resamples_of_equally_many_questions_are_the_same() -> None:
     values = np.modf(np.arange(40) * 0.618)[0]
-    np.testing.assert_allclose(metrics.resampled(values + 0.25) - metrics.resampled(values), 0.25)
-    low, high = metrics.middle(metrics.resampled(values))
-    assert (low, high) == metrics.interval(values)
+    np.testing.assert_allclose(metrics.resample(values + 0.25) - metrics.resample(values), 0.25)
+    low, high = metrics.percentile_interval(metrics.resample(values))
+    assert (low, high) == metrics.bootstrap_interval(values)
     sure = np.array([0.9, 0.8, 0.7] * 5)
     unsure = np.array([0.6, 0.1] * 5)
-    np.testing.assert_array_equal(metrics.areas(sure, unsure), metrics.areas(sure * 2, unsure * 2))
+    np.testing.assert_array_equal(metrics.resample_auroc(sure, unsure), metrics.resample_auroc(sure * 2, unsure * 2))
 
 
 def test_the_ratio_of_sums_is_none_of_ratios() -> None:
     over, under = np.array([1.0, 0.0, 0.0] * 20), np.array([1.0, 1.0, 4.0] * 20)
-    samples = metrics.ratios(over, under)
+    samples = metrics.resample_ratios(over, under)
     assert 0 < samples.min() < samples.max() < 1
     assert samples.mean() == pytest.approx(1 / 6, abs=0.01)  # the mean of the ratios would be 1 / 3
-    assert (metrics.ratios(np.ones(3), np.zeros(3)) == 0).all()
+    assert (metrics.resample_ratios(np.ones(3), np.zeros(3)) == 0).all()
 
 
 def test_what_is_refused_below_the_threshold() -> None:
     sure, unsure = np.full(60, 0.5), np.array([0.1] * 30 + [0.9] * 10)
-    samples = metrics.refused(sure, unsure, 0.025)
+    samples = metrics.resample_gate_refusals(sure, unsure, 0.025)
     assert samples.shape == (metrics.RESAMPLES,)
     assert samples.mean() == pytest.approx(0.75, abs=0.02)

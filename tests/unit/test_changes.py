@@ -1,7 +1,7 @@
 """How facts change: 120 cases and 120 look-alikes, written by hand for this project, none of them from a data set.
 
 All were read in the end, and are among the lessons of ``scripts/train_changes.py``: they hold what is reached. How it
-does on cases that nobody read, ``benchmarks/changes.py`` measures and docs/sleep.md says.
+does on cases that nobody read, ``benchmarks/changes.py`` measures and docs/consolidation.md says.
 """
 
 import json
@@ -15,11 +15,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from ecphora import Episode, Memory, MiniLM
-from ecphora.model import Cue, Standing, Vectors
+from ecphora import Episode, Memory, MiniLMEmbedder
+from ecphora.model import Query, Validity, Vectors
 from ecphora.ports import Embedder, Store
-from ecphora.stages.standing import standing, successions
-from ecphora.stores.sqlite import SQLite
+from ecphora.stages.retrieval.validity import supersessions, validity_of
+from ecphora.stores.sqlite import SQLiteStore
 from ecphora.testing import FakeClock
 
 FOLDER = Path(__file__).parents[1] / "changes"
@@ -41,16 +41,16 @@ class Once:
     """MiniLM that embeds each text once: the cases share many."""
 
     def __init__(self) -> None:
-        self._model, self._known = MiniLM(), dict[str, Any]()
+        self._model, self._known = MiniLMEmbedder(), dict[str, Any]()
         self.name, self.dim = self._model.name, self._model.dim
 
-    def reads(self, text: str, /) -> float:
-        return self._model.reads(text)
+    def coverage(self, text: str, /) -> float:
+        return self._model.coverage(text)
 
-    def embed(self, texts: Sequence[str], /, *, cue: bool = False) -> Vectors:
+    def embed(self, texts: Sequence[str], /, *, is_query: bool = False) -> Vectors:
         for text in texts:
             if text not in self._known:
-                self._known[text] = self._model.embed([text], cue=cue)[0]
+                self._known[text] = self._model.embed([text], is_query=is_query)[0]
         return np.array([self._known[text] for text in texts], np.float32).reshape(len(texts), self.dim)
 
 
@@ -61,7 +61,7 @@ def cases(name: str) -> list[dict[str, Any]]:
 @pytest.fixture(scope="module")
 def opened(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
     """Opens the memory of a case, told and consolidated."""
-    store, embedder = SQLite(tmp_path_factory.mktemp("changes") / "m.db"), Once()
+    store, embedder = SQLiteStore(tmp_path_factory.mktemp("changes") / "m.db"), Once()
 
     yield lambda case: slept(store, embedder, case)
     store.close()
@@ -79,11 +79,11 @@ def slept(store: Store, embedder: Embedder, case: dict[str, Any], *, rules: bool
     return memory
 
 
-def stands(memory: Memory, id_: str, at: datetime) -> Standing | None:
+def stands(memory: Memory, id_: str, at: datetime) -> Validity | None:
     graph = memory.graph()
     row = graph.row(id_)
     assert row is not None
-    return standing(graph, row, Cue("", LATER, as_of=at, retroactive=True))
+    return validity_of(graph, row, Query("", LATER, as_of=at, retroactive=True))
 
 
 def of_another(case: dict[str, Any]) -> bool:
@@ -100,23 +100,23 @@ def right(memory: Memory, case: dict[str, Any]) -> bool:
     """
     told = datetime.fromisoformat(next(t["at"] for t in case["told"] if t["id"] == case["new"])).replace(tzinfo=UTC)
     graph = memory.graph()
-    known = successions(graph)
+    known = supersessions(graph)
     pairs = {(graph.id(old), graph.id(new)) for old, new in zip(known.old.tolist(), known.new.tolist(), strict=True)}
     if pairs - {(case["old"], case["new"])}:
         return False
     if case["kind"] == "bounded":
         until = datetime.fromisoformat(case["until"]).replace(tzinfo=UTC)
         during, after = (stands(memory, case["new"], at) for at in (max(told, until - 2 * DAY), until + 2 * DAY))
-        return bool(during and during.holds and after and not after.holds)
+        return bool(during and during.is_valid and after and not after.is_valid)
     if not pairs:
         return False
     since = told if case["since"] is None else datetime.fromisoformat(case["since"]).replace(tzinfo=UTC)
     before, after = stands(memory, case["old"], since - DAY), stands(memory, case["old"], max(since, told) + 2 * DAY)
     if of_another(case):
-        return bool(after and after.holds and after.contradicted_by == (case["new"],) and not after.replaced_by)
-    replaced = bool(after and not after.holds and after.replaced_by == (case["new"],))
+        return bool(after and after.is_valid and after.contradicted_by == (case["new"],) and not after.superseded_by)
+    replaced = bool(after and not after.is_valid and after.superseded_by == (case["new"],))
     retracted = case["kind"] == "retraction"
-    return replaced and (retracted or bool(before and before.holds))
+    return replaced and (retracted or bool(before and before.is_valid))
 
 
 @pytest.mark.slow
@@ -135,6 +135,6 @@ def test_facts_change_as_they_are_told_to(opened: Any) -> None:
 def test_nothing_that_merely_resembles_a_change_is_one(opened: Any) -> None:
     linked = dict.fromkeys(("seen", "unseen"), 0)
     for case in cases("control"):
-        linked[case["part"]] += len(successions(opened(case).graph()))
+        linked[case["part"]] += len(supersessions(opened(case).graph()))
     assert linked["seen"] == 0
     assert linked["unseen"] <= FEW

@@ -4,9 +4,9 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from ecphora.language.bounds import interval
-from ecphora.language.claims import Form, Statement, statements
-from ecphora.stages.succession import says_otherwise
+from ecphora.consolidation.facts.update_rules import has_new_content
+from ecphora.language.statements import ChangeSignal, Statement, statements
+from ecphora.language.validity_phrases import validity_interval
 
 SAID = datetime(2026, 3, 9, tzinfo=UTC)
 
@@ -18,17 +18,17 @@ def read(text: str) -> list[Statement]:
 @pytest.mark.parametrize("link", ["considering", "but", "especially as", "even though"])
 def test_what_never_was_is_a_matter_of_its_own(link: str) -> None:
     savings, never = read(f"I have raised what I save for the kayak to 480 euros, {link} I've never been out at sea.")
-    assert Form.CHANGES in savings.forms
-    assert Form.NEVER not in savings.forms
-    assert [value.form for value in savings.values] == ["480"]
-    assert Form.NEVER in never.forms
+    assert ChangeSignal.CHANGE in savings.change_signals
+    assert ChangeSignal.NEVER not in savings.change_signals
+    assert [value.normal_form for value in savings.values] == ["480"]
+    assert ChangeSignal.NEVER in never.change_signals
     assert not never.values
 
 
 def test_a_claim_needs_no_question_beside_it() -> None:
     (found,) = read("Our launch is on 3 May. Should we push it to June?")
     assert found.text == "Our launch is on 3 May."
-    assert Form.ASKS not in found.forms
+    assert ChangeSignal.QUESTION not in found.change_signals
 
 
 @pytest.mark.parametrize(
@@ -36,9 +36,9 @@ def test_a_claim_needs_no_question_beside_it() -> None:
 )
 def test_what_only_asks_comes_as_a_question(text: str) -> None:
     (found,) = read(text)
-    assert found.forms == {Form.ASKS}
-    assert found.start is None
-    assert found.end is None
+    assert found.change_signals == {ChangeSignal.QUESTION}
+    assert found.valid_from is None
+    assert found.valid_to is None
     assert found.values or found.stems
 
 
@@ -70,11 +70,14 @@ def test_an_assistant_claims_nothing() -> None:
     ],
 )
 def test_who_speaks_of_themselves(text: str, own: list[bool]) -> None:
-    assert [one.own for one in statements(text, "Ana", SAID)] == own
+    assert [one.is_about_speaker for one in statements(text, "Ana", SAID)] == own
 
 
 def test_whoever_is_not_known_may_speak_of_themselves() -> None:
-    assert [one.own for one in statements("My phone number is 555-0142. Ana lives here.", None, SAID)] == [True, False]
+    assert [one.is_about_speaker for one in statements("My phone number is 555-0142. Ana lives here.", None, SAID)] == [
+        True,
+        False,
+    ]
 
 
 @pytest.mark.parametrize(
@@ -88,7 +91,7 @@ def test_whoever_is_not_known_may_speak_of_themselves() -> None:
 )
 def test_more_of_the_same_says_nothing_else(earlier: str, later: str, otherwise: bool) -> None:
     (one,), (other,) = read(earlier), read(later)
-    assert says_otherwise(other, one) is otherwise
+    assert has_new_content(other, one) is otherwise
 
 
 @pytest.mark.parametrize(
@@ -104,5 +107,5 @@ def test_more_of_the_same_says_nothing_else(earlier: str, later: str, otherwise:
 )
 def test_an_amount_is_no_day_on_which_something_ends(text: str, end: str | None) -> None:
     said_at = datetime(2026, 8, 20, tzinfo=UTC)
-    found = interval(text, said_at)[1]
+    found = validity_interval(text, said_at)[1]
     assert (found and (found - timedelta(1)).date().isoformat()) == end

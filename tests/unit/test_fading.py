@@ -12,35 +12,50 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ecphora import explain
-from ecphora.graph import TOUCHES, Graph
-from ecphora.model import MARKING, Access, Change, Edge, Forgotten, Kind, Link, Mask, Node, NodeId, Rows, Touch
+from ecphora.graph import Graph
+from ecphora.model import (
+    ACCESS_KINDS,
+    Access,
+    AccessKind,
+    Edge,
+    Kind,
+    Link,
+    Mark,
+    Mask,
+    Node,
+    NodeId,
+    Rows,
+    Tombstone,
+    WriteBatch,
+)
 from ecphora.ports import Activation
-from ecphora.stages import choose, importance
-from ecphora.stages.charge import charged
-from ecphora.stages.chronology import last_touch
-from ecphora.stages.dormancy import dormant
-from ecphora.stages.fading import Fading, archived, faded, faintness, protected
-from ecphora.stages.neuron import Neuron
-from ecphora.stages.particles import particle
-from ecphora.stores.sqlite import SQLite
-from ecphora.strategies.fused import ARCHIVED, FADING, Fused
-from ecphora.testing import NOON, sample_change, sample_cue, sample_graph, sample_node
+from ecphora.recall import RankedHits, build_hits, why
+from ecphora.stages.fused.decay import DecayPolicy, archived_mask, decay, decayed_rows, pinned_mask
+from ecphora.stages.retrieval import filters, importance, top_k
+from ecphora.stages.retrieval.last_access import last_access
+from ecphora.stages.synapse.dormancy import dormant_mask
+from ecphora.stages.synaptic.lif import Neuron
+from ecphora.stages.synaptic.membrane import network_state
+from ecphora.stages.weave.particles import particle
+from ecphora.stores.sqlite import SQLiteStore
+from ecphora.strategies.fused import ARCHIVED, DECAY, Fused
+from ecphora.testing import NOON, sample_batch, sample_graph, sample_node, sample_query
 
 DAY = 86_400.0
 SIZE = 20
-CUE = sample_cue("Did Mia find a school in Porto?")
+CUE = sample_query("Did Mia find a school in Porto?")
 
 
-def marked(graph: Graph, *touches: tuple[NodeId, Touch], days: float = 0.0) -> Graph:
+def marked(graph: Graph, *touches: tuple[NodeId, AccessKind | Mark], days: float = 0.0) -> Graph:
     """A graph grown by accesses, so many days after noon."""
     seq = int(max(graph.nodes["seq"].max(), graph.accesses["seq"].max())) + 1
     at = NOON + timedelta(days=days)
     accesses = tuple(Access(node, at, touch, seq=seq + place) for place, (node, touch) in enumerate(touches))
-    return graph.plus(Change(accesses=accesses, revision=graph.revision + 1))
+    return graph.apply(WriteBatch(accesses=accesses, revision=graph.revision + 1))
 
 
 def archiving(graph: Graph, rows: Iterable[int]) -> Graph:
-    return marked(graph, *((f"t{row}", Touch.ARCHIVED) for row in rows))
+    return marked(graph, *((f"t{row}", Mark.ARCHIVED) for row in rows))
 
 
 def ids(graph: Graph, which: Any) -> list[NodeId]:
@@ -49,11 +64,11 @@ def ids(graph: Graph, which: Any) -> list[NodeId]:
 
 
 def summed(found: Activation) -> Any:
-    return np.sum(list(found.shares.values()), axis=0)
+    return np.sum(list(found.contributions.values()), axis=0)
 
 
 def ranked(found: Activation, graph: Graph) -> list[int]:
-    rows: list[int] = choose.best(found.scores, choose.allowed(graph, CUE), SIZE).tolist()
+    rows: list[int] = top_k.top_rows(found.scores, filters.eligible(graph, CUE), SIZE).tolist()
     return rows
 
 
@@ -61,15 +76,15 @@ def ranked(found: Activation, graph: Graph) -> list[int]:
 
 
 def test_touches_keep_their_numbers() -> None:
-    assert TOUCHES[:4] == (Touch.ENCODED, Touch.STIMULATED, Touch.RECALLED, Touch.USED)
-    assert frozenset(TOUCHES[4:]) == MARKING
+    assert ACCESS_KINDS[:4] == (AccessKind.ENCODED, AccessKind.STIMULATED, AccessKind.RECALLED, AccessKind.USED)
+    assert ACCESS_KINDS[4:] == tuple(Mark)
 
 
 @given(
-    log=st.lists(st.tuples(st.integers(0, 2), st.sampled_from(TOUCHES)), max_size=16),
+    log=st.lists(st.tuples(st.integers(0, 2), st.sampled_from(ACCESS_KINDS)), max_size=16),
     cut=st.integers(0, 16),
 )
-def test_the_latest_mark_decides_and_none_is_an_access(log: list[tuple[int, Touch]], cut: int) -> None:
+def test_the_latest_mark_decides_and_none_is_an_access(log: list[tuple[int, AccessKind | Mark]], cut: int) -> None:
     accesses = [
         Access(f"t{row}", NOON + timedelta(days=place), touch, 0.4, seq=100 + place)
         for place, (row, touch) in enumerate(log)
@@ -78,39 +93,39 @@ def test_the_latest_mark_decides_and_none_is_an_access(log: list[tuple[int, Touc
     def grown(some: list[Access]) -> Graph:
         graph = sample_graph(3)
         for part in (some[:cut], some[cut:]):
-            graph = graph.plus(Change(accesses=tuple(part), revision=graph.revision + 1))
+            graph = graph.apply(WriteBatch(accesses=tuple(part), revision=graph.revision + 1))
             state(graph)  # of a grown graph only what is new is read
         return graph
 
-    graph, bare = grown(accesses), grown([one for one in accesses if one.touch not in MARKING])
+    graph, bare = grown(accesses), grown([one for one in accesses if not isinstance(one.kind, Mark)])
     for row in range(3):
-        told = [one.touch for one in accesses if one.node == f"t{row}"]
-        guarded = [one for one in told if one in {Touch.PROTECTED, Touch.RELEASED}]
-        put_away = [one for one in told if one in {Touch.ARCHIVED, Touch.RETURNED}]
-        assert protected(graph)[row] == (guarded[-1:] == [Touch.PROTECTED])
-        assert archived(graph)[row] == (put_away[-1:] == [Touch.ARCHIVED])
+        told = [one.kind for one in accesses if one.node == f"t{row}"]
+        guarded = [one for one in told if one in {Mark.PINNED, Mark.UNPINNED}]
+        put_away = [one for one in told if one in {Mark.ARCHIVED, Mark.UNARCHIVED}]
+        assert pinned_mask(graph)[row] == (guarded[-1:] == [Mark.PINNED])
+        assert archived_mask(graph)[row] == (put_away[-1:] == [Mark.ARCHIVED])
         node = sample_node(f"t{row}")
         assert particle(graph, node).accesses == particle(bare, node).accesses
-    assert not protected(bare).any()
-    assert not archived(bare).any()
+    assert not pinned_mask(bare).any()
+    assert not archived_mask(bare).any()
     for ours, theirs in zip(state(graph), state(bare), strict=True):
         np.testing.assert_array_equal(ours, theirs)
 
 
 def state(graph: Graph) -> list[Any]:
     """What follows from the accesses of a graph."""
-    told = charged(graph, Neuron())
+    told = network_state(graph, Neuron())
     rows = np.flatnonzero(graph.episodes)
-    protected(graph), archived(graph)
+    pinned_mask(graph), archived_mask(graph)
     return [
-        importance.importance(graph, importance.Fading(), NOON.timestamp() + 50 * DAY),
-        last_touch(graph),
-        *(dormant(graph, W) for W in (1, 2, 3)),
+        importance.importance(graph, importance.ImportanceDecay(), NOON.timestamp() + 50 * DAY),
+        last_access(graph),
+        *(dormant_mask(graph, W) for W in (1, 2, 3)),
         told.now,
-        told.counts,
-        told.waited(rows),
-        told.trains(rows).times,
-        *(getattr(told.charge, name) for name in told.charge.__slots__),
+        told.spike_counts,
+        told.turns_since_spike(rows),
+        told.spike_trains(rows).times,
+        *(getattr(told.neurons, name) for name in told.neurons.__slots__),
     ]
 
 
@@ -123,25 +138,25 @@ def passed(days: float) -> float:
 
 def test_what_was_of_no_use_for_long_has_faded() -> None:
     graph = sample_graph(3)
-    assert ids(graph, faded(graph, Fading(), passed(89))) == []
-    assert ids(graph, faded(graph, Fading(), passed(101))) == ["t0", "t1", "t2"]
-    assert ids(graph, faded(graph, Fading(below=0.2), passed(91))) == ["t0", "t1", "t2"]
-    assert ids(graph, faded(graph, Fading(below=0.2), passed(89))) == []
+    assert ids(graph, decayed_rows(graph, DecayPolicy(), passed(89))) == []
+    assert ids(graph, decayed_rows(graph, DecayPolicy(), passed(101))) == ["t0", "t1", "t2"]
+    assert ids(graph, decayed_rows(graph, DecayPolicy(max_importance=0.2), passed(91))) == ["t0", "t1", "t2"]
+    assert ids(graph, decayed_rows(graph, DecayPolicy(max_importance=0.2), passed(89))) == []
 
 
 def test_the_weakest_comes_first_and_use_holds_off() -> None:
-    graph = marked(sample_graph(3), ("t0", Touch.USED), days=10)
-    assert ids(graph, faded(graph, Fading(), passed(120))) == ["t1", "t2", "t0"]
-    stirred = marked(graph, ("t1", Touch.STIMULATED), ("t2", Touch.ENCODED), days=100)
-    assert ids(stirred, faded(stirred, Fading(), passed(120))) == ["t0"]
+    graph = marked(sample_graph(3), ("t0", AccessKind.USED), days=10)
+    assert ids(graph, decayed_rows(graph, DecayPolicy(), passed(120))) == ["t1", "t2", "t0"]
+    stirred = marked(graph, ("t1", AccessKind.STIMULATED), ("t2", AccessKind.ENCODED), days=100)
+    assert ids(stirred, decayed_rows(stirred, DecayPolicy(), passed(120))) == ["t0"]
 
 
 def test_what_is_marked_is_not_archived_again() -> None:
-    graph = marked(sample_graph(3), ("t0", Touch.PROTECTED), ("t1", Touch.ARCHIVED))
-    assert ids(graph, faded(graph, Fading(), passed(200))) == ["t2"]
-    again = marked(graph, ("t0", Touch.RELEASED), ("t1", Touch.RETURNED), days=200)
-    assert ids(again, faded(again, Fading(), passed(200))) == ["t0", "t2"]
-    assert ids(again, faded(again, Fading(), passed(291))) == ["t0", "t1", "t2"]
+    graph = marked(sample_graph(3), ("t0", Mark.PINNED), ("t1", Mark.ARCHIVED))
+    assert ids(graph, decayed_rows(graph, DecayPolicy(), passed(200))) == ["t2"]
+    again = marked(graph, ("t0", Mark.UNPINNED), ("t1", Mark.UNARCHIVED), days=200)
+    assert ids(again, decayed_rows(again, DecayPolicy(), passed(200))) == ["t0", "t2"]
+    assert ids(again, decayed_rows(again, DecayPolicy(), passed(291))) == ["t0", "t1", "t2"]
 
 
 @pytest.mark.parametrize(
@@ -162,18 +177,20 @@ def test_what_something_rests_on_stays(
     kinds: list[Kind], edges: list[tuple[str, str, Link]], left: list[NodeId]
 ) -> None:
     nodes = [sample_node(id_, kind=kind, seq=50 + n) for n, (id_, kind) in enumerate(zip("ab", kinds, strict=False))]
-    graph = sample_graph(3).plus(Change(nodes=tuple(nodes), edges=tuple(Edge(*edge) for edge in edges), revision=2))
-    assert ids(graph, faded(graph, Fading(), passed(200))) == left
+    graph = sample_graph(3).apply(
+        WriteBatch(nodes=tuple(nodes), edges=tuple(Edge(*edge) for edge in edges), revision=2)
+    )
+    assert ids(graph, decayed_rows(graph, DecayPolicy(), passed(200))) == left
 
 
 @given(days=st.floats(0, 400), guarded=st.sets(st.integers(0, 4)))
 def test_faintness_grows_with_time(days: float, guarded: set[int]) -> None:
-    graph = marked(sample_graph(5), *((f"t{row}", Touch.PROTECTED) for row in sorted(guarded)))
-    earlier, later = (faintness(graph, Fading(), passed(time))[:5] for time in (days, days + 30))
+    graph = marked(sample_graph(5), *((f"t{row}", Mark.PINNED) for row in sorted(guarded)))
+    earlier, later = (decay(graph, DecayPolicy(), passed(time))[:5] for time in (days, days + 30))
     assert ((later >= earlier) & (earlier >= 0) & (later <= 1)).all()
     assert np.flatnonzero(later == 0).tolist() == sorted(guarded)
-    even = Fading(importance.Fading(start=0.1, base=0.1))
-    assert not faintness(graph, even, passed(days)).any()
+    even = DecayPolicy(importance.ImportanceDecay(initial=0.1, base=0.1))
+    assert not decay(graph, even, passed(days)).any()
 
 
 # ---- in a rank
@@ -181,16 +198,19 @@ def test_faintness_grows_with_time(days: float, guarded: set[int]) -> None:
 
 def test_without_marks_and_fading_nothing_changes() -> None:
     graph = sample_graph(SIZE)
-    found, back = Fused().activate(CUE, graph), marked(graph, ("t3", Touch.ARCHIVED), ("t3", Touch.RETURNED))
+    found, back = (
+        Fused().activate(CUE, graph),
+        marked(graph, ("t3", Mark.ARCHIVED), ("t3", Mark.UNARCHIVED)),
+    )
     again = Fused().activate(CUE, back)
     np.testing.assert_array_equal(found.scores, again.scores)
-    assert list(found.shares) == list(again.shares)
-    assert not {FADING, ARCHIVED} & set(found.shares)
+    assert list(found.contributions) == list(again.contributions)
+    assert not {DECAY, ARCHIVED} & set(found.contributions)
 
 
 @given(away=st.sets(st.integers(0, SIZE - 1)), fades=st.booleans())
 def test_what_is_archived_steps_back_behind_all_else(away: set[int], fades: bool) -> None:
-    strategy = Fused(fading=Fading()) if fades else Fused()
+    strategy = Fused(decay_policy=DecayPolicy()) if fades else Fused()
     graph = sample_graph(SIZE)
     before = strategy.activate(CUE, graph)
     graph = archiving(graph, sorted(away))
@@ -213,14 +233,14 @@ def test_what_is_archived_still_comes_back_where_nothing_else_does() -> None:
 def test_what_is_protected_loses_nothing() -> None:
     plain = sample_graph(SIZE)
     best = ranked(Fused().activate(CUE, plain), plain)[0]
-    graph = marked(plain, (f"t{best}", Touch.ARCHIVED), (f"t{best}", Touch.PROTECTED))
-    found = Fused(fading=Fading(), faint=0.9).activate(CUE, graph)
-    assert found.shares[FADING][best] == 0
-    assert ARCHIVED not in found.shares
+    graph = marked(plain, (f"t{best}", Mark.ARCHIVED), (f"t{best}", Mark.PINNED))
+    found = Fused(decay_policy=DecayPolicy(), decay_weight=0.9).activate(CUE, graph)
+    assert found.contributions[DECAY][best] == 0
+    assert ARCHIVED not in found.contributions
     assert ranked(found, graph)[0] == best
     others = found.scores > 0
     others[best] = False
-    assert (found.shares[FADING][others] < 0).all()
+    assert (found.contributions[DECAY][others] < 0).all()
 
 
 def test_it_says_why_and_why_not() -> None:
@@ -228,39 +248,39 @@ def test_it_says_why_and_why_not() -> None:
     best = ranked(Fused().activate(CUE, plain), plain)[0]
     graph = archiving(plain, [best])
     found = Fused().activate(CUE, graph)
-    why = explain.why(graph, found, best)
-    assert sum(share.value for share in why.shares) == pytest.approx(found.scores[best], abs=1e-4)
-    assert [share.stage for share in why.shares if share.value < -1][-1] == ARCHIVED
+    reasons = why(graph, found, best)
+    assert sum(share.value for share in reasons.contributions) == pytest.approx(found.scores[best], abs=1e-4)
+    assert [share.feature for share in reasons.contributions if share.value < -1][-1] == ARCHIVED
 
     def read(rows: Rows) -> list[Node]:
         return [sample_node(graph.id(row)) for row in rows.tolist()]
 
-    hits = explain.hits_of(graph, CUE, found, 3, read, explain=True)
-    said = explain.why_not(explain.Answered(graph, CUE, found, hits, None, read), f"t{best}", [f"t{best}"])
-    assert said.stage is explain.Fell.OUTRANKED
-    assert said.lacking[0].stage == ARCHIVED
+    hits = build_hits(graph, CUE, found, 3, read, explain=True)
+    said = explain.why_not(RankedHits(graph, CUE, found, hits, None, read), f"t{best}", [f"t{best}"])
+    assert said.miss_reason is explain.MissReason.BELOW_CUTOFF
+    assert said.shortfall[0].feature == ARCHIVED
 
 
 def test_marks_go_with_a_memory() -> None:
-    change = sample_change(sample_node("a", seq=1), sample_node("b", seq=2))
-    graph = marked(Graph().plus(replace(change, revision=1)), ("b", Touch.PROTECTED), ("b", Touch.ARCHIVED))
-    gone = graph.plus(Change(forgotten=(Forgotten("a", b"a"),), revision=3))
-    masks: list[Mask] = [protected(gone), archived(gone)]
+    change = sample_batch(sample_node("a", seq=1), sample_node("b", seq=2))
+    graph = marked(Graph().apply(replace(change, revision=1)), ("b", Mark.PINNED), ("b", Mark.ARCHIVED))
+    gone = graph.apply(WriteBatch(tombstones=(Tombstone("a", b"a"),), revision=3))
+    masks: list[Mask] = [pinned_mask(gone), archived_mask(gone)]
     assert [mask.tolist() for mask in masks] == [[True], [True]]
 
 
 def test_a_mark_survives_a_crash_of_the_machine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     waits: list[bool] = []
-    transaction = SQLite._transaction
+    transaction = SQLiteStore._transaction
 
-    def spied(store: SQLite, mode: str, *, durable: bool = True) -> Any:
+    def spied(store: SQLiteStore, mode: str, *, durable: bool = True) -> Any:
         waits.append(durable)
         return transaction(store, mode, durable=durable)
 
-    store = SQLite(tmp_path / "m.db")
-    store.commit("s", sample_change(sample_node("a")))
-    monkeypatch.setattr(SQLite, "_transaction", spied)
-    for touch in TOUCHES:
-        store.commit("s", Change(accesses=(Access("a", NOON, touch),)))
+    store = SQLiteStore(tmp_path / "m.db")
+    store.commit("s", sample_batch(sample_node("a")))
+    monkeypatch.setattr(SQLiteStore, "_transaction", spied)
+    for touch in ACCESS_KINDS:
+        store.commit("s", WriteBatch(accesses=(Access("a", NOON, touch),)))
     store.close()
-    assert waits == [touch in MARKING for touch in TOUCHES]
+    assert waits == [isinstance(touch, Mark) for touch in ACCESS_KINDS]

@@ -8,17 +8,25 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ecphora.graph import Graph
-from ecphora.model import Access, Change, Edge, Forgotten, Kind, Link, Node, Superseded, Touch
-from ecphora.testing import NOON, differences, sample_change, sample_graph, sample_name, sample_node, sample_vector
+from ecphora.model import Access, AccessKind, Edge, Kind, Link, Node, Tombstone, ValidityEnd, WriteBatch
+from ecphora.testing import (
+    NOON,
+    graph_differences,
+    sample_batch,
+    sample_entity,
+    sample_graph,
+    sample_node,
+    sample_vector,
+)
 
 
-def graph_of(*nodes: Node, change: Change | None = None) -> Graph:
+def graph_of(*nodes: Node, change: WriteBatch | None = None) -> Graph:
     numbered = tuple(replace(node, seq=place) for place, node in enumerate(nodes, 1))
-    return Graph().plus(replace(change or sample_change(*numbered), nodes=numbered, revision=1))
+    return Graph().apply(replace(change or sample_batch(*numbered), nodes=numbered, revision=1))
 
 
 def before(graph: Graph) -> dict[str, str | None]:
-    return {graph.id(row): graph.id(p) if p >= 0 else None for row, p in enumerate(graph.previous.tolist())}
+    return {graph.id(row): graph.id(p) if p >= 0 else None for row, p in enumerate(graph.previous_rows.tolist())}
 
 
 # ---- what was told before
@@ -33,7 +41,7 @@ def test_turns_follow_each_other_by_session_and_time() -> None:
         sample_node("a2", minutes=2, session="a"),  # backfilled
     )
     assert before(graph) == {"a1": None, "a2": "a1", "a3": "a2", "b1": None, "b2": "b1"}
-    after = {graph.id(row): graph.id(f) for row, f in enumerate(graph.following.tolist()) if f >= 0}
+    after = {graph.id(row): graph.id(f) for row, f in enumerate(graph.next_rows.tolist()) if f >= 0}
     assert after == {"a1": "a2", "a2": "a3", "b1": "b2"}
 
 
@@ -64,7 +72,7 @@ def test_pieces_of_a_document_follow_each_other() -> None:
 
 
 def test_entities_are_no_turns() -> None:
-    graph = graph_of(sample_node("a", session="s"), sample_name("Ana"), sample_node("b", session="s"))
+    graph = graph_of(sample_node("a", session="s"), sample_entity("Ana"), sample_node("b", session="s"))
     assert before(graph) == {"a": None, "entity:ana": None, "b": "a"}
 
 
@@ -100,7 +108,7 @@ def test_previous_is_what_a_plain_search_finds(told: list[tuple[str | None, str 
         when, expected = max(earlier, default=(NOON, -1))
         if stream(node) == "loose" and node.happened_at - when > timedelta(hours=1):
             expected = -1
-        assert graph_of(*nodes).previous[place] == expected
+        assert graph_of(*nodes).previous_rows[place] == expected
 
 
 # ---- vectors
@@ -111,28 +119,28 @@ def test_kinship_is_the_cosine_with_the_turn_before() -> None:
     nodes = [sample_node(text, minutes=place, session="s") for place, text in enumerate(texts)]
     graph = graph_of(*nodes)
     a, b, c = map(sample_vector, texts)
-    assert graph.kinship == pytest.approx([0, a @ b, b @ c], abs=1e-6)
-    bare = Graph().plus(replace(sample_change(*nodes, bare=["boat"]), revision=1))
-    assert bare.kinship.tolist() == [0, 0, 0]
-    assert bare.vector_places.tolist() == [0, -1, 1]
+    assert graph.previous_cosine == pytest.approx([0, a @ b, b @ c], abs=1e-6)
+    bare = Graph().apply(replace(sample_batch(*nodes, without_vectors=["boat"]), revision=1))
+    assert bare.previous_cosine.tolist() == [0, 0, 0]
+    assert bare.vector_positions.tolist() == [0, -1, 1]
 
 
 def test_a_backfilled_turn_changes_the_kinship_of_the_next() -> None:
     first, late = sample_node("river boat", session="s"), sample_node("boat", session="s", minutes=2)
     graph = graph_of(first, late)
-    assert graph.kinship[1] == pytest.approx(sample_vector("river boat") @ sample_vector("boat"), abs=1e-6)
-    grown = graph.plus(replace(sample_change(sample_node("school", session="s", minutes=1, seq=3)), revision=2))
-    assert grown.previous.tolist() == [-1, 2, 0]
-    assert grown.kinship[1] == pytest.approx(sample_vector("school") @ sample_vector("boat"), abs=1e-6)
-    assert graph.kinship[1] == pytest.approx(sample_vector("river boat") @ sample_vector("boat"), abs=1e-6)
+    assert graph.previous_cosine[1] == pytest.approx(sample_vector("river boat") @ sample_vector("boat"), abs=1e-6)
+    grown = graph.apply(replace(sample_batch(sample_node("school", session="s", minutes=1, seq=3)), revision=2))
+    assert grown.previous_rows.tolist() == [-1, 2, 0]
+    assert grown.previous_cosine[1] == pytest.approx(sample_vector("school") @ sample_vector("boat"), abs=1e-6)
+    assert graph.previous_cosine[1] == pytest.approx(sample_vector("river boat") @ sample_vector("boat"), abs=1e-6)
 
 
 def test_a_vector_that_comes_again_replaces_the_first() -> None:
     graph = graph_of(sample_node("a", session="s"), sample_node("b", session="s"))
-    assert graph.kinship[1] != 0
-    grown = graph.plus(Change(vectors={"a": sample_vector("b")}, revision=2))
-    assert len(grown.vectored) == len(grown.vectors) == 2
-    assert grown.kinship[1] == pytest.approx(1, abs=1e-3)
+    assert graph.previous_cosine[1] != 0
+    grown = graph.apply(WriteBatch(vectors={"a": sample_vector("b")}, revision=2))
+    assert len(grown.vector_rows) == len(grown.vectors) == 2
+    assert grown.previous_cosine[1] == pytest.approx(1, abs=1e-3)
 
 
 # ---- growth
@@ -140,39 +148,39 @@ def test_a_vector_that_comes_again_replaces_the_first() -> None:
 
 def test_a_graph_grown_twice_gives_two_that_stand() -> None:
     parent = sample_graph()
-    whole = differences(parent, sample_graph())
-    left = parent.plus(replace(sample_change(sample_node("left", session="monday", seq=90)), revision=2))
-    right = parent.plus(replace(sample_change(sample_node("right", seq=90), sample_node("two", seq=91)), revision=2))
+    whole = graph_differences(parent, sample_graph())
+    left = parent.apply(replace(sample_batch(sample_node("left", session="monday", seq=90)), revision=2))
+    right = parent.apply(replace(sample_batch(sample_node("right", seq=90), sample_node("two", seq=91)), revision=2))
     assert [left.row("left"), left.row("right"), parent.row("left")] == [len(parent), None, None]
     assert [right.row("right"), right.row("two"), right.row("left")] == [len(parent), len(parent) + 1, None]
     assert (len(left), len(right)) == (len(parent) + 1, len(parent) + 2)
-    assert differences(parent, sample_graph()) == whole == []
+    assert graph_differences(parent, sample_graph()) == whole == []
 
 
 def test_every_growth_leaves_the_parent_as_it_was() -> None:
     parent = sample_graph()
-    accesses = (Access("t0", NOON, Touch.USED, 1.0, 99),)
+    accesses = (Access("t0", NOON, AccessKind.USED, 1.0, 99),)
     for change in (
-        Change(forgotten=(Forgotten("t0", b"x"), Forgotten("entity:ana", b"")), revision=2),
-        Change(superseded=(Superseded("t1", NOON, NOON),), revision=2),
-        Change(accesses=accesses, revision=2),
-        Change(edges=(Edge("t1", "t2", Link.SUPPORTS),), revision=2),
-        Change(vectors={"t1": sample_vector("x")}, revision=2),
-        Change(revision=2),
+        WriteBatch(tombstones=(Tombstone("t0", b"x"), Tombstone("entity:ana", b"")), revision=2),
+        WriteBatch(validity_ends=(ValidityEnd("t1", NOON, NOON),), revision=2),
+        WriteBatch(accesses=accesses, revision=2),
+        WriteBatch(edges=(Edge("t1", "t2", Link.SUPPORTS),), revision=2),
+        WriteBatch(vectors={"t1": sample_vector("x")}, revision=2),
+        WriteBatch(revision=2),
     ):
-        assert differences(parent, parent.plus(change)) != []
-        assert differences(parent, sample_graph()) == []
+        assert graph_differences(parent, parent.apply(change)) != []
+        assert graph_differences(parent, sample_graph()) == []
 
 
 def test_forgetting_what_is_not_there_bars_it() -> None:
-    graph = sample_graph().plus(Change(forgotten=(Forgotten("never", b"digest"),), revision=2))
-    assert graph.barred == {"never", b"digest"}
+    graph = sample_graph().apply(WriteBatch(tombstones=(Tombstone("never", b"digest"),), revision=2))
+    assert graph.tombstones == {"never", b"digest"}
     assert len(graph) == len(sample_graph())
 
 
 def test_forgetting_takes_names_out_of_the_codes() -> None:
     graph = graph_of(sample_node("a", speaker="Ana", session="x"), sample_node("b", speaker="Ben", session="y"))
-    less = graph.plus(Change(forgotten=(Forgotten("a", b""),), revision=2))
+    less = graph.apply(WriteBatch(tombstones=(Tombstone("a", b""),), revision=2))
     assert less.speakers.names == ("Ben",)
     assert less.nodes["sessions"].tolist() == [0]
 
@@ -182,14 +190,14 @@ def test_what_is_not_there_is_not_found() -> None:
     assert graph.row("nothing") is None
     assert graph.rows(["nothing", "t1", "t0"]).tolist() == [1, 0]
     assert len(Graph()) == 0
-    assert Graph().previous.tolist() == Graph().kinship.tolist() == []
+    assert Graph().previous_rows.tolist() == Graph().previous_cosine.tolist() == []
     assert Graph().mean_length == 1
 
 
 def test_accesses_come_back_as_they_were() -> None:
     graph = sample_graph()
-    access = Access("t0", NOON + timedelta(seconds=1.5), Touch.RECALLED, 0.5, 99)
-    grown = graph.plus(Change(accesses=(access, Access("gone", NOON, Touch.USED)), revision=2))
+    access = Access("t0", NOON + timedelta(seconds=1.5), AccessKind.RECALLED, 0.5, 99)
+    grown = graph.apply(WriteBatch(accesses=(access, Access("gone", NOON, AccessKind.USED)), revision=2))
     assert grown.accesses_of(0)[-1] == access
     assert graph.accesses_of(0) == grown.accesses_of(0)[:-1]
 
@@ -198,4 +206,4 @@ def test_kinds() -> None:
     graph = sample_graph()
     assert graph.of_kind(Kind.ENTITY).sum() == 2
     assert graph.episodes.sum() == len(graph) - 2
-    assert differences(graph, sample_graph(3))
+    assert graph_differences(graph, sample_graph(3))

@@ -6,7 +6,7 @@ from threading import Barrier, Lock
 import pytest
 
 from ecphora.errors import InvalidInput, LLMUnavailable, UnreadableReply
-from ecphora.guest import Guest, Spent
+from ecphora.llm_client import LLMClient, LLMUsage
 from ecphora.ports import Prompt, Reply
 from ecphora.testing import ScriptedLLM
 
@@ -22,50 +22,50 @@ def number(text: str) -> int:
 
 def test_a_reply_that_can_be_read_takes_one_call() -> None:
     llm = ScriptedLLM(["7"])
-    guest = Guest(llm)
+    guest = LLMClient(llm)
     assert guest.ask(QUESTION, number) == 7
     assert guest.name == "scripted"
     assert llm.prompts == [QUESTION]
-    assert guest.spent == Spent(calls=1, tokens_in=4, tokens_out=1)
+    assert guest.usage == LLMUsage(calls=1, tokens_in=4, tokens_out=1)
 
 
 def test_it_is_told_what_was_wrong() -> None:
     llm = ScriptedLLM(["seven", "7"])
-    guest = Guest(llm)
+    guest = LLMClient(llm)
     assert guest.ask(QUESTION, number) == 7
     assert llm.prompts[1].user.startswith("Next?\n\nYour last reply could not be used: 'seven' is no number\n")
-    assert (guest.spent.calls, guest.spent.retried, guest.spent.failed) == (2, 1, 0)
+    assert (guest.usage.calls, guest.usage.retries, guest.usage.failures) == (2, 1, 0)
 
 
 def test_after_silence_the_same_is_asked_again() -> None:
-    llm = ScriptedLLM(["7"], fails={0})
-    assert Guest(llm).ask(QUESTION, number) == 7
+    llm = ScriptedLLM(["7"], failing_calls={0})
+    assert LLMClient(llm).ask(QUESTION, number) == 7
     assert llm.prompts == [QUESTION] * 2
 
 
 @pytest.mark.parametrize(("retries", "calls"), [(0, 1), (1, 2), (3, 4)])
 def test_what_fails_is_none_and_counted(retries: int, calls: int) -> None:
-    guest = Guest(ScriptedLLM(lambda _: "seven"), retries=retries)
+    guest = LLMClient(ScriptedLLM(lambda _: "seven"), retries=retries)
     attempt = guest.attempt(QUESTION, number)
     assert attempt.value is None
-    assert attempt.trouble == "'seven' is no number"
-    assert attempt.spent == guest.spent
-    assert (guest.spent.calls, guest.spent.retried, guest.spent.failed) == (calls, calls - 1, 1)
+    assert attempt.error == "'seven' is no number"
+    assert attempt.usage == guest.usage
+    assert (guest.usage.calls, guest.usage.retries, guest.usage.failures) == (calls, calls - 1, 1)
 
 
 def test_a_server_that_is_silent_takes_no_tokens() -> None:
-    guest = Guest(ScriptedLLM([], fails=range(2)))
+    guest = LLMClient(ScriptedLLM([], failing_calls=range(2)))
     assert guest.ask(QUESTION, number) is None
-    assert guest.spent == Spent(calls=2, retried=1, failed=1)
+    assert guest.usage == LLMUsage(calls=2, retries=1, failures=1)
 
 
 def test_a_mistake_of_the_caller_is_not_swallowed() -> None:
     with pytest.raises(ZeroDivisionError):
-        Guest(ScriptedLLM(["7"])).ask(QUESTION, lambda _: 1 // 0)
+        LLMClient(ScriptedLLM(["7"])).ask(QUESTION, lambda _: 1 // 0)
     with pytest.raises(InvalidInput):
-        Guest(ScriptedLLM([]), retries=-1)
+        LLMClient(ScriptedLLM([]), retries=-1)
     with pytest.raises(InvalidInput):
-        Guest(ScriptedLLM([]), at_once=0)
+        LLMClient(ScriptedLLM([]), max_concurrency=0)
 
 
 class Crowded:
@@ -90,19 +90,19 @@ class Crowded:
 
 def test_many_are_asked_at_once_but_not_too_many_and_come_back_in_order() -> None:
     llm = Crowded(3)
-    guest = Guest(llm, at_once=3)
+    guest = LLMClient(llm, max_concurrency=3)
     assert guest.ask_all([Prompt("", str(place)) for place in range(12)], number) == list(range(12))
     assert llm.most == 3
-    assert guest.spent == Spent(12, 0, 0, 12, 24, 6.0, 3.0)
+    assert guest.usage == LLMUsage(12, 0, 0, 12, 24, 6.0, 3.0)
     assert guest.ask_all([], number) == []
 
 
 def test_totals_are_right_when_many_threads_ask() -> None:
-    guest = Guest(ScriptedLLM(lambda prompt: prompt.user), at_once=2)
+    guest = LLMClient(ScriptedLLM(lambda prompt: prompt.user), max_concurrency=2)
     with ThreadPoolExecutor(8) as pool:
         found = list(pool.map(lambda place: guest.ask(Prompt("", str(place)), number), range(200)))
     assert found == list(range(200))
-    assert guest.spent.calls == 200
+    assert guest.usage.calls == 200
 
 
 def test_one_that_fails_costs_the_others_nothing() -> None:
@@ -111,6 +111,6 @@ def test_one_that_fails_costs_the_others_nothing() -> None:
             raise LLMUnavailable("no")
         return prompt.user
 
-    guest = Guest(ScriptedLLM(script), at_once=1)
+    guest = LLMClient(ScriptedLLM(script), max_concurrency=1)
     assert guest.ask_all([Prompt("", str(place)) for place in range(3)], number) == [0, None, 2]
-    assert guest.spent.failed == 1
+    assert guest.usage.failures == 1

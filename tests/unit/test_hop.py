@@ -11,9 +11,10 @@ from hypothesis import strategies as st
 
 from ecphora.graph import Graph
 from ecphora.language.names import entity_id
-from ecphora.model import Change, Cue, Edge, Link, Mask, Vector
-from ecphora.stages import cooccurrence, cues, engrams, hop
-from ecphora.testing import NOON, sample_change, sample_name, sample_node
+from ecphora.model import Edge, Link, Mask, Query, Vector, WriteBatch
+from ecphora.stages.ecphory import cooccurrence, cue_matching, engram_search
+from ecphora.stages.retrieval import entity_vectors
+from ecphora.testing import NOON, sample_batch, sample_entity, sample_node
 
 NAMES = ["Ana", "Ben", "Mia", "Porto", "Douro"]
 Passage = tuple[float | None, set[str], str | None]
@@ -31,7 +32,7 @@ def named(passage: Passage) -> set[str]:
     return names | {about} if about else names
 
 
-def told(passages: Sequence[Passage], first: int = 0) -> Change:
+def told(passages: Sequence[Passage], first: int = 0) -> WriteBatch:
     """Passages p0, p1 … with the names they mention; a passage without an angle has no vector."""
     numbered = list(enumerate(passages, first))
     nodes = [sample_node(f"p{place}", "text", seq=place + 1) for place, _ in numbered]
@@ -39,23 +40,23 @@ def told(passages: Sequence[Passage], first: int = 0) -> Change:
     edges = [Edge(f"p{place}", entity_id(name), Link.MENTIONS) for place, one in numbered for name in sorted(one[1])]
     edges += [Edge(f"p{place}", entity_id(about), Link.ABOUT) for place, (_, _, about) in numbered if about]
     vectors = {f"p{place}": flat(angle) for place, (angle, _, _) in numbered if angle is not None}
-    numbered_names = [replace(sample_name(name), seq=100 + place) for place, name in enumerate(names)]
-    return replace(sample_change(*nodes, *numbered_names), vectors=vectors, edges=tuple(edges), revision=1)
+    numbered_names = [replace(sample_entity(name), seq=100 + place) for place, name in enumerate(names)]
+    return replace(sample_batch(*nodes, *numbered_names), vectors=vectors, edges=tuple(edges), revision=1)
 
 
 def graph_of(*passages: Passage) -> Graph:
-    return Graph().plus(told(passages))
+    return Graph().apply(told(passages))
 
 
-def asked(graph: Graph, angle: float | None, *names: str) -> Cue:
+def asked(graph: Graph, angle: float | None, *names: str) -> Query:
     """A question of a vector and names; of words it has none."""
     del graph
     vector = None if angle is None else flat(angle)
-    return Cue("?", NOON, vector=vector, entities=tuple(map(entity_id, names)))
+    return Query("?", NOON, vector=vector, entity_ids=tuple(map(entity_id, names)))
 
 
 def place(graph: Graph, name: str) -> int:
-    return int(hop.index(graph).places(graph.rows([entity_id(name)]))[0])
+    return int(engram_search.engram_index(graph).places(graph.rows([entity_id(name)]))[0])
 
 
 passages = st.lists(
@@ -76,25 +77,32 @@ passages = st.lists(
 def test_similarity_is_the_cosine_with_the_engram(made: list[Passage], angle: int) -> None:
     """No engram's vector is stored, and yet: the twin is the mean of its memories, as ``stages.engrams`` makes it."""
     graph, question = graph_of(*made), flat(angle)
-    if not len(graph.vectored):
+    if not len(graph.vector_rows):
         return
-    found = hop.search(graph, graph.episodes).similar(hop.cosines(graph, question[None, :])[0])
-    expected = np.clip(engrams.unit(graph) @ question, 0, 1)
-    clear = np.linalg.norm(engrams.engrams(graph).sums, axis=1) > 1e-3  # what cancels out has no direction
+    found = engram_search.prepare_search(graph, graph.episodes).similarities(
+        engram_search.cosines(graph, question[None, :])[0]
+    )
+    expected = np.clip(entity_vectors.unit_entity_vectors(graph) @ question, 0, 1)
+    clear = (
+        np.linalg.norm(entity_vectors.entity_vectors(graph).sums, axis=1) > 1e-3
+    )  # what cancels out has no direction
     assert found[clear] == pytest.approx(expected[clear], abs=1e-4)
-    assert hop.index(graph).mentions.tolist() == engrams.engrams(graph).mentions.tolist()
+    assert (
+        engram_search.engram_index(graph).mention_counts.tolist()
+        == entity_vectors.entity_vectors(graph).mention_counts.tolist()
+    )
 
 
 @given(passages, passages)
 def test_a_grown_index_is_one_made_at_once(first: list[Passage], then: list[Passage]) -> None:
     before = graph_of(*first)
-    hop.index(before)
+    engram_search.engram_index(before)
     more = told(then, len(first))
     fresh = tuple(node for node in more.nodes if before.row(node.id) is None)
-    grown = before.plus(replace(more, nodes=fresh, revision=2))
-    plain = Graph().plus(told(first)).plus(replace(more, nodes=fresh, revision=2))
-    ours, theirs = hop.index(grown), hop.index(plain)
-    for column in ("rows", "mentions", "titles"):
+    grown = before.apply(replace(more, nodes=fresh, revision=2))
+    plain = Graph().apply(told(first)).apply(replace(more, nodes=fresh, revision=2))
+    ours, theirs = engram_search.engram_index(grown), engram_search.engram_index(plain)
+    for column in ("rows", "mention_counts", "title_counts"):
         assert getattr(ours, column).tolist() == getattr(theirs, column).tolist()
     assert ours.lengths == pytest.approx(theirs.lengths, abs=1e-5)
     assert sorted(zip(ours.sources["at"], ours.sources["of"], strict=True)) == sorted(
@@ -105,11 +113,11 @@ def test_a_grown_index_is_one_made_at_once(first: list[Passage], then: list[Pass
 @given(passages)
 def test_sums_do_not_depend_on_the_block(made: list[Passage]) -> None:
     graph = graph_of(*made)
-    rows = hop.index(graph).rows
-    whole = hop.summed(graph, rows, graph.episodes)
+    rows = engram_search.engram_index(graph).rows
+    whole = engram_search.sum_vectors(graph, rows, graph.episodes)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(hop, "BLOCK", 2)
-        assert hop.summed(graph, rows, graph.episodes) == pytest.approx(whole, abs=1e-5)
+        patch.setattr(engram_search, "BLOCK", 2)
+        assert engram_search.sum_vectors(graph, rows, graph.episodes) == pytest.approx(whole, abs=1e-5)
 
 
 def test_only_what_may_come_back_tells_of_an_engram() -> None:
@@ -117,20 +125,24 @@ def test_only_what_may_come_back_tells_of_an_engram() -> None:
     graph = graph_of((0, {"Ana"}, None), (90, {"Ana", "Mia"}, None))
     allowed: Mask = graph.episodes.copy()
     allowed[graph.row("p1")] = False
-    similar = hop.search(graph, allowed).similar(hop.cosines(graph, flat(90)[None, :])[0])
+    similar = engram_search.prepare_search(graph, allowed).similarities(
+        engram_search.cosines(graph, flat(90)[None, :])[0]
+    )
     assert similar == pytest.approx([0, 0])
-    similar = hop.search(graph, allowed).similar(hop.cosines(graph, flat(0)[None, :])[0])
+    similar = engram_search.prepare_search(graph, allowed).similarities(
+        engram_search.cosines(graph, flat(0)[None, :])[0]
+    )
     # The cosine 1 of p0, times how well Ana's memories agree: 2 / |v0 + v1| = 2 / sqrt 2, cut to 1.
     assert similar[place(graph, "Ana")] == 1
     assert similar[place(graph, "Mia")] == 0
-    assert hop.vectors_of(graph, graph.rows([entity_id("Ana")]), allowed)[0] == pytest.approx(flat(0))
+    assert engram_search.unit_vectors(graph, graph.rows([entity_id("Ana")]), allowed)[0] == pytest.approx(flat(0))
 
 
 def test_cosines_of_one_vector_and_of_several_agree() -> None:
     graph = graph_of((0, set(), None), (60, set(), None))
-    several = hop.cosines(graph, np.stack([flat(0), flat(90)]))
+    several = engram_search.cosines(graph, np.stack([flat(0), flat(90)]))
     assert several == pytest.approx(np.array([[1, 0.5], [0, math.sqrt(0.75)]]), abs=1e-6)
-    assert hop.cosines(graph, flat(90)[None, :])[0] == pytest.approx(several[1], abs=1e-6)
+    assert engram_search.cosines(graph, flat(90)[None, :])[0] == pytest.approx(several[1], abs=1e-6)
 
 
 # ---- the centroid, and what is awake
@@ -139,36 +151,40 @@ def test_cosines_of_one_vector_and_of_several_agree() -> None:
 def test_the_centroid_by_hand() -> None:
     """(1·(1,0) + 3·(0,1)) / 4 = (.25, .75); its direction is what is searched by."""
     vectors = np.array([[1, 0], [0, 1]], np.float32)
-    middle = hop.centroid(vectors, np.array([1, 3], np.float32))
+    middle = engram_search.centroid(vectors, np.array([1, 3], np.float32))
     assert middle == pytest.approx([0.25, 0.75])
-    assert hop.unit(middle) == pytest.approx(np.array([1, 3]) / math.sqrt(10))
-    equal = hop.centroid(vectors, np.array([0.5, 0.5], np.float32))
+    assert engram_search.normalize(middle) == pytest.approx(np.array([1, 3]) / math.sqrt(10))
+    equal = engram_search.centroid(vectors, np.array([0.5, 0.5], np.float32))
     assert equal == pytest.approx([0.5, 0.5])
 
 
 def test_a_centroid_of_nothing_has_no_direction() -> None:
-    nothing = hop.centroid(np.array([[1, 0]], np.float32), np.zeros(1, np.float32))
+    nothing = engram_search.centroid(np.array([[1, 0]], np.float32), np.zeros(1, np.float32))
     assert nothing.tolist() == [0, 0]
-    assert hop.unit(nothing).tolist() == [0, 0]
+    assert engram_search.normalize(nothing).tolist() == [0, 0]
 
 
 def test_what_is_reached_more_strongly_ranks_so_and_the_rest_keeps_its_rank() -> None:
-    woken = hop.Woken.none(np.array([0.9, 0.4, 0.1, 0.0], np.float32)).plus(np.array([0]))
-    woken = woken.plus(np.array([0, 1, 2]), by=7, strengths=np.array([0.5, 0.2, 0.6], np.float32))
-    assert woken.awake.tolist() == [True, True, True, False]
+    woken = engram_search.ActiveEngrams.empty(np.array([0.9, 0.4, 0.1, 0.0], np.float32)).activate(np.array([0]))
+    woken = woken.activate(np.array([0, 1, 2]), parent=7, strengths=np.array([0.5, 0.2, 0.6], np.float32))
+    assert woken.is_active.tolist() == [True, True, True, False]
     assert woken.ranks == pytest.approx([0.9, 0.4, 0.6, 0.0])
-    assert woken.by.tolist() == [-1, 7, 7, -1]
-    assert woken.best(2).tolist() == [0, 2]
-    assert woken.nearest(np.array([1, 1, 1, 0.3], np.float32), 5).tolist() == [3]
-    assert hop.Woken.none(np.zeros(3, np.float32)).plus(np.array([0, 1, 2])).best(3).tolist() == []
+    assert woken.parent.tolist() == [-1, 7, 7, -1]
+    assert woken.top(2).tolist() == [0, 2]
+    assert woken.nearest_inactive(np.array([1, 1, 1, 0.3], np.float32), 5).tolist() == [3]
+    assert (
+        engram_search.ActiveEngrams.empty(np.zeros(3, np.float32)).activate(np.array([0, 1, 2])).top(3).tolist() == []
+    )
 
 
 # ---- cues
 
 
-def matched(graph: Graph, cue: Cue, *, rare: bool = False) -> cues.Matched:
-    search = hop.search(graph, graph.episodes)
-    return cues.matched(graph, cue, search, graph.episodes, name=1.0, question=0.7, rare=rare)
+def matched(graph: Graph, cue: Query, *, rare: bool = False) -> cue_matching.CueMatches:
+    search = engram_search.prepare_search(graph, graph.episodes)
+    return cue_matching.match_cues(
+        graph, cue, search, graph.episodes, name_weight=1.0, question_weight=0.7, use_specificity=rare
+    )
 
 
 def test_an_engram_has_the_best_of_the_cues() -> None:
@@ -177,9 +193,9 @@ def test_an_engram_has_the_best_of_the_cues() -> None:
     found = matched(graph, asked(graph, 90, "Ana", "Nobody"))
     scores = {name: found.scores[place(graph, name)] for name in ("Ana", "Ben", "Mia")}
     assert scores == pytest.approx({"Ana": 1, "Ben": 0.7, "Mia": 0.7 * math.sqrt(0.75)}, abs=1e-5)
-    assert found.named.tolist() == [place(graph, "Ana")]
-    assert found.question[place(graph, "Ben")] == pytest.approx(1)
-    assert found.meaning == pytest.approx([0, 1, math.sqrt(0.75), 0, 0, 0], abs=1e-5)
+    assert found.name_places.tolist() == [place(graph, "Ana")]
+    assert found.question_similarity[place(graph, "Ben")] == pytest.approx(1)
+    assert found.memory_cosine == pytest.approx([0, 1, math.sqrt(0.75), 0, 0, 0], abs=1e-5)
 
 
 def test_a_named_engram_without_a_vector_is_awake_all_the_same() -> None:
@@ -198,7 +214,7 @@ def test_a_common_name_is_a_weak_cue() -> None:
 
 def test_a_question_in_a_language_that_is_not_read_weighs_less() -> None:
     graph = graph_of((0, {"Ana"}, None))
-    assert matched(graph, replace(asked(graph, 0), meaning=0.5)).scores.tolist() == pytest.approx([0.35])
+    assert matched(graph, replace(asked(graph, 0), embedder_coverage=0.5)).scores.tolist() == pytest.approx([0.35])
 
 
 # ---- co-occurrence
@@ -206,8 +222,8 @@ def test_a_question_in_a_language_that_is_not_read_weighs_less() -> None:
 
 def test_rarity_and_certainty_by_hand() -> None:
     graph = graph_of((0, {"Ana", "Ben"}, "Ana"), (0, {"Ben", "Mia"}, None), (0, set(), "Mia"), (0, set(), "Porto"))
-    index = hop.index(graph)
-    assert cooccurrence.rarity(graph, np.array([1, 2, 4, 8])) == pytest.approx(
+    index = engram_search.engram_index(graph)
+    assert cooccurrence.specificity(graph, np.array([1, 2, 4, 8])) == pytest.approx(
         [1, math.log(3) / math.log(5), math.log(2) / math.log(5), math.log(1.5) / math.log(5)]
     )
     sure = dict(zip(("Ana", "Ben", "Mia", "Porto"), [0.75, 0.5, 0.75, 0.5], strict=True))  # Porto: a title alone
@@ -218,10 +234,10 @@ def test_rarity_and_certainty_by_hand() -> None:
 @given(passages, st.lists(st.sampled_from([0.0, 0.25, 0.5, 1.0]), min_size=10, max_size=10))
 def test_engrams_are_met_in_the_strongest_memory(made: list[Passage], strengths: list[float]) -> None:
     graph = graph_of(*made)
-    index, chosen = hop.index(graph), np.arange(min(3, len(made)))
+    index, chosen = engram_search.engram_index(graph), np.arange(min(3, len(made)))
     scores = graph.zeros()
     scores[: len(made)] = strengths[: len(made)]
-    rare = cooccurrence.rarity(graph, index.mentions)
+    rare = cooccurrence.specificity(graph, index.mention_counts)
     expected: dict[int, tuple[float, int]] = {}
     for row in chosen.tolist():
         for name in named(made[row]):
@@ -229,22 +245,22 @@ def test_engrams_are_met_in_the_strongest_memory(made: list[Passage], strengths:
             value = float(scores[row] * rare[engram])
             if engram not in expected or value > expected[engram][0] + 1e-9:
                 expected[engram] = (value, row)
-    found = cooccurrence.met(graph, index, chosen, scores)
+    found = cooccurrence.co_occurring_engrams(graph, index, chosen, scores)
     assert found.places.tolist() == sorted(expected)
     assert found.strengths == pytest.approx([expected[engram][0] for engram in sorted(expected)])
-    assert found.by.tolist() == [expected[engram][1] for engram in sorted(expected)]
+    assert found.episodes.tolist() == [expected[engram][1] for engram in sorted(expected)]
 
 
 @given(passages, st.lists(st.sampled_from([0.1, 0.3, 0.6, 1.0]), min_size=5, max_size=5), st.booleans())
 def test_a_memory_has_the_best_of_its_engrams(made: list[Passage], values: list[float], rare: bool) -> None:
     graph = graph_of(*made)
-    index = hop.index(graph)
+    index = engram_search.engram_index(graph)
     given_ = np.array(values[: len(index)], np.float32)
-    found = cooccurrence.mentioning(graph, index, np.arange(len(index)), given_, rare=rare)
-    rarity = cooccurrence.rarity(graph, index.mentions)
+    found = cooccurrence.best_mentions(graph, index, np.arange(len(index)), given_, use_specificity=rare)
+    rarity = cooccurrence.specificity(graph, index.mention_counts)
     for row, (_, names, about) in enumerate(made):
         ways = [float(given_[place(graph, name)] * (rarity[place(graph, name)] if rare else 1)) for name in names]
         ways += [float(given_[place(graph, about)])] if about else []
         assert found.scores[row] == pytest.approx(max(ways, default=0.0))
-        assert (found.by[row] >= 0) == bool(ways)
+        assert (found.engram_rows[row] >= 0) == bool(ways)
     assert not found.scores[len(made) :].any()

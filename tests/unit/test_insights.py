@@ -9,18 +9,19 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from ecphora.consolidation import insights
+from ecphora.consolidation.insights import InsightBatch, InsightConfig, InsightWriter
 from ecphora.graph import Graph
-from ecphora.model import Change, Edge, Forgotten, Kind, Link, Node, NodeId, Vector, Vectors
-from ecphora.ports import Reader
-from ecphora.stages import insights, telling
-from ecphora.stages.insights import Drawing, Drawn, Writer
-from ecphora.stages.oracle import insight_id
+from ecphora.model import Edge, Kind, Link, Node, NodeId, Tombstone, Vector, Vectors, WriteBatch
+from ecphora.ports import NodeReader
+from ecphora.stages.retrieval import insight_index
+from ecphora.stages.weave.oracle import insight_id
 from ecphora.strategies.fused import Fused
-from ecphora.testing.samples import NOON, sample_change, sample_cue, sample_name, sample_node, sample_vector
+from ecphora.testing.samples import NOON, sample_batch, sample_entity, sample_node, sample_query, sample_vector
 
 NOW = NOON + timedelta(days=9)
-OFTEN = Drawing(every=4)
-DEAR = Drawing(every=4, token_cost=0.1)
+OFTEN = InsightConfig(memories_per_insight=4)
+DEAR = InsightConfig(memories_per_insight=4, token_cost=0.1)
 """Each word costs so much that a short text is better than any quote."""
 TOPICS = ("garden roses water", "train Porto nine", "piano Mia practice")
 
@@ -40,11 +41,11 @@ class Bench:
     graph: Graph = field(default_factory=Graph)
     nodes: dict[NodeId, Node] = field(default_factory=dict)
 
-    def write(self, change: Change) -> None:
+    def write(self, change: WriteBatch) -> None:
         first = 1 + max((node.seq for node in self.nodes.values()), default=0)
         nodes = tuple(replace(node, seq=first + place) for place, node in enumerate(change.nodes))
         self.nodes.update((node.id, node) for node in nodes)
-        self.graph = self.graph.plus(replace(change, nodes=nodes, revision=self.graph.revision + 1))
+        self.graph = self.graph.apply(replace(change, nodes=nodes, revision=self.graph.revision + 1))
 
     def remember(self, topics: Sequence[int], **fields: object) -> None:
         """One memory a topic, some minutes apart."""
@@ -56,29 +57,31 @@ class Bench:
         vectors = {
             node.id: _vector(topic, first + k) for k, (node, topic) in enumerate(zip(nodes, topics, strict=True))
         }
-        self.write(replace(sample_change(*nodes), vectors=vectors))
+        self.write(replace(sample_batch(*nodes), vectors=vectors))
 
-    def read(self) -> Reader:
+    def read(self) -> NodeReader:
         return lambda rows: [self.nodes[self.graph.id(row)] for row in rows.tolist()]
 
-    def draw(self, new: Iterable[int] | None = None, write: Writer | None = None, how: Drawing = OFTEN) -> Drawn:
+    def draw(
+        self, new: Iterable[int] | None = None, write: InsightWriter | None = None, how: InsightConfig = OFTEN
+    ) -> InsightBatch:
         rows = np.flatnonzero(self.graph.episodes) if new is None else np.array(list(new), np.intp)
-        return insights.drawn(self.graph, rows, self.read(), NOW, write, how=how)
+        return insights.draw_insights(self.graph, rows, self.read(), NOW, write, config=how)
 
-    def sleep(self, found: Drawn, vectors: Callable[[int], Vector] | None = None) -> None:
+    def sleep(self, found: InsightBatch, vectors: Callable[[int], Vector] | None = None) -> None:
         """Write what was drawn, with the mean of its sources' vectors or others."""
         made = {}
         for place, node in enumerate(found.nodes):
             rows = self.graph.rows(edge.dst for edge in found.edges if edge.src == node.id)
-            mean = self.graph.vectors.view[self.graph.vector_places[rows]].mean(axis=0)
+            mean = self.graph.vectors.view[self.graph.vector_positions[rows]].mean(axis=0)
             made[node.id] = vectors(place) if vectors is not None else mean / np.linalg.norm(mean)
-        self.write(Change(nodes=found.nodes, edges=found.edges, vectors=made))
+        self.write(WriteBatch(nodes=found.nodes, edges=found.edges, vectors=made))
 
     def claim(self, new: NodeId, old: NodeId, link: Link = Link.SUPERSEDES) -> None:
         """Each of two memories claims something, and one claim replaces or contradicts the other."""
         claims = [sample_node(f"claim:{id_}", kind=Kind.CLAIM) for id_ in (new, old)]
         edges = [Edge(f"claim:{id_}", id_, Link.CLAIMED_IN) for id_ in (new, old)]
-        self.write(Change(nodes=tuple(claims), edges=(*edges, Edge(f"claim:{new}", f"claim:{old}", link))))
+        self.write(WriteBatch(nodes=tuple(claims), edges=(*edges, Edge(f"claim:{new}", f"claim:{old}", link))))
 
 
 def _bench(count: int = 15) -> Bench:
@@ -87,7 +90,7 @@ def _bench(count: int = 15) -> Bench:
     return bench
 
 
-def _sources(found: Drawn) -> dict[NodeId, set[NodeId]]:
+def _sources(found: InsightBatch) -> dict[NodeId, set[NodeId]]:
     told: dict[NodeId, set[NodeId]] = {node.id: set() for node in found.nodes}
     for edge in found.edges:
         assert edge.link is Link.DERIVED_FROM
@@ -111,12 +114,12 @@ def test_what_is_alike_is_told_together() -> None:
         assert node.metadata == {"level": 1, "sources": 5}
         assert (node.happened_at, node.recorded_at) == (max(one.happened_at for one in sources), NOW)
         assert {line.removeprefix("Ana: ") for line in node.text.splitlines()} <= {one.text for one in sources}
-    assert found.refused == 0
+    assert found.rejection_count == 0
 
 
 def test_nothing_new_draws_nothing() -> None:
-    assert insights.drawn(Graph(), np.empty(0, np.intp), lambda _rows: [], NOW) == Drawn()
-    assert _bench().draw(()) == Drawn()
+    assert insights.draw_insights(Graph(), np.empty(0, np.intp), lambda _rows: [], NOW) == InsightBatch()
+    assert _bench().draw(()) == InsightBatch()
 
 
 def test_only_around_what_is_new() -> None:
@@ -130,8 +133,8 @@ def test_the_id_follows_from_the_sources() -> None:
     bench = _bench()
     found = bench.draw()
     assert bench.draw() == found
-    later = insights.drawn(
-        bench.graph, np.flatnonzero(bench.graph.episodes), bench.read(), NOW + timedelta(days=99), how=OFTEN
+    later = insights.draw_insights(
+        bench.graph, np.flatnonzero(bench.graph.episodes), bench.read(), NOW + timedelta(days=99), config=OFTEN
     )
     assert {node.id for node in later.nodes} == {node.id for node in found.nodes}
     assert all(id_ == insight_id(sources) for id_, sources in _sources(found).items())
@@ -140,7 +143,7 @@ def test_the_id_follows_from_the_sources() -> None:
 @given(st.lists(st.tuples(st.integers(0, 2), st.booleans(), st.booleans()), max_size=30), st.integers(1, 9))
 def test_what_always_holds(turns: list[tuple[int, bool, bool]], every: int) -> None:
     """Few, over several distinct statements each, and mostly of what nothing tells yet; again it draws nothing."""
-    bench, how = Bench(), Drawing(every=every)
+    bench, how = Bench(), InsightConfig(memories_per_insight=every)
     nodes = [
         sample_node(f"e{place}", f"{TOPICS[topic]} told again {place}{'?' * asks}", minutes=place,
                     document="whole" if piece else None, position=place)
@@ -149,7 +152,7 @@ def test_what_always_holds(turns: list[tuple[int, bool, bool]], every: int) -> N
     vectors = {
         node.id: _vector(topic, place) for place, (node, (topic, _, _)) in enumerate(zip(nodes, turns, strict=True))
     }
-    bench.write(replace(sample_change(*nodes), vectors=vectors))
+    bench.write(replace(sample_batch(*nodes), vectors=vectors))
     found = bench.draw(how=how)
     told: set[NodeId] = set()
     assert len(found.nodes) <= len(turns) // every
@@ -171,23 +174,23 @@ def test_a_greeting_is_no_statement() -> None:
     bench = _bench()
     nodes = [sample_node(f"h{place}", "hello Ana", minutes=60 + place) for place in range(5)]
     vectors = {node.id: _vector(3, place) for place, node in enumerate(nodes)}
-    bench.write(replace(sample_change(*nodes), vectors=vectors))
+    bench.write(replace(sample_batch(*nodes), vectors=vectors))
     assert not any(sources & {"h0", "h1"} for sources in _sources(bench.draw()).values())
 
 
 def test_one_insight_for_so_many_memories() -> None:
-    assert len(_bench().draw(how=Drawing(every=7)).nodes) == 2
-    assert _bench().draw(how=Drawing(every=16)) == Drawn()
+    assert len(_bench().draw(how=InsightConfig(memories_per_insight=7)).nodes) == 2
+    assert _bench().draw(how=InsightConfig(memories_per_insight=16)) == InsightBatch()
 
 
 def test_what_is_told_is_not_told_again() -> None:
     bench = _bench()
     bench.sleep(bench.draw())
-    assert bench.draw() == Drawn()
+    assert bench.draw() == InsightBatch()
     bench.remember([0, 0])
-    assert bench.draw([18, 19]) == Drawn()  # of seven memories five are told
+    assert bench.draw([18, 19]) == InsightBatch()  # of seven memories five are told
     bench.remember([0, 0, 0, 0])
-    (sources,) = _sources(bench.draw(range(18, 24), how=Drawing(every=1))).values()
+    (sources,) = _sources(bench.draw(range(18, 24), how=InsightConfig(memories_per_insight=1))).values()
     assert len(sources & {f"e{place}" for place in range(0, 15, 3)}) <= len(sources) / 2
 
 
@@ -200,16 +203,16 @@ def test_an_insight_goes_with_any_of_its_sources() -> None:
     bench.sleep(found)
     for id_, sources in _sources(found).items():
         for source in sources:
-            after = bench.graph.plus(Change(forgotten=(Forgotten(source, b""),), revision=9))
+            after = bench.graph.apply(WriteBatch(tombstones=(Tombstone(source, b""),), revision=9))
             assert after.row(id_) is None
-            assert len(telling.every(after)) == len(found.nodes) - 1
+            assert len(insight_index.all_insights(after)) == len(found.nodes) - 1
 
 
 def test_a_forgotten_insight_stays_forgotten() -> None:
     bench = _bench()
     found = bench.draw()
     bench.sleep(found)
-    bench.graph = bench.graph.plus(Change(forgotten=(Forgotten(found.nodes[0].id, b""),), revision=9))
+    bench.graph = bench.graph.apply(WriteBatch(tombstones=(Tombstone(found.nodes[0].id, b""),), revision=9))
     assert found.nodes[0].id not in {node.id for node in bench.draw().nodes}
 
 
@@ -224,7 +227,7 @@ def test_no_insight_over_a_fact_and_its_successor(link: Link, pairs: list[tuple[
             Edge(f"claim:{number}a", f"e{new}", Link.CLAIMED_IN),
             Edge(f"claim:{number}b", f"e{old}", Link.CLAIMED_IN),
         ]
-        bench.write(Change(nodes=tuple(claims), edges=(*edges, Edge(f"claim:{number}a", f"claim:{number}b", link))))
+        bench.write(WriteBatch(nodes=tuple(claims), edges=(*edges, Edge(f"claim:{number}a", f"claim:{number}b", link))))
     for sources in _sources(bench.draw()).values():
         assert not any({f"e{new}", f"e{old}"} <= sources for new, old in pairs)
         assert link is Link.CONTRADICTS or not sources & {f"e{old}" for _, old in pairs}
@@ -232,7 +235,7 @@ def test_no_insight_over_a_fact_and_its_successor(link: Link, pairs: list[tuple[
 
 def test_what_was_replaced_in_so_many_words_is_left_out() -> None:
     bench = _bench()
-    bench.write(Change(edges=(Edge("e3", "e0", Link.SUPERSEDES),)))
+    bench.write(WriteBatch(edges=(Edge("e3", "e0", Link.SUPERSEDES),)))
     told = _sources(bench.draw()).values()
     assert not any("e0" in sources for sources in told)
     assert any("e3" in sources for sources in told)
@@ -245,18 +248,18 @@ def test_an_insight_over_what_was_replaced_holds_no_more() -> None:
     bench.sleep(first)
     bench.remember([0])
     bench.claim("e18", "e0")
-    stale = next(one for one in telling.listed(bench.graph) if 0 in one.sources)
-    assert not stale.holds
-    assert all(one.holds for one in telling.listed(bench.graph) if one.row != stale.row)
-    assert stale.row not in [one.row for one, _ in telling.nearest(bench.graph, _vector(0, 0))]
-    (sources,) = _sources(bench.draw([18], how=Drawing(every=1))).values()
+    stale = next(one for one in insight_index.newest_insights(bench.graph) if 0 in one.sources)
+    assert not stale.is_valid
+    assert all(one.is_valid for one in insight_index.newest_insights(bench.graph) if one.row != stale.row)
+    assert stale.row not in [one.row for one, _ in insight_index.nearest_insights(bench.graph, _vector(0, 0))]
+    (sources,) = _sources(bench.draw([18], how=InsightConfig(memories_per_insight=1))).values()
     assert sources == {"e3", "e6", "e9", "e12", "e18"}
 
 
 # ---- levels
 
 
-def _levels() -> tuple[Bench, Drawn]:
+def _levels() -> tuple[Bench, InsightBatch]:
     """Three insights that are alike, as one of another topic is not, and what is drawn over them."""
     bench = Bench()
     bench.remember([place % 3 for place in range(15)])
@@ -271,11 +274,11 @@ def test_insights_that_are_alike_make_one_of_the_next_level() -> None:
     assert _sources(found)[node.id] == {one for one, told in bench.nodes.items() if told.kind is Kind.INSIGHT}
     assert {line.removeprefix("Ana: ") for line in node.text.splitlines()} <= {one.text for one in bench.nodes.values()}
     bench.sleep(found)
-    assert bench.draw() == Drawn()
-    top, *lower = telling.listed(bench.graph)
+    assert bench.draw() == InsightBatch()
+    top, *lower = insight_index.newest_insights(bench.graph)
     assert (top.level, top.sources.tolist()) == (2, list(range(15)))
     assert [one.level for one in lower] == [1, 1, 1]
-    gone = bench.graph.plus(Change(forgotten=(Forgotten("e0", b""),), revision=9))
+    gone = bench.graph.apply(WriteBatch(tombstones=(Tombstone("e0", b""),), revision=9))
     assert gone.row(node.id) is None
 
 
@@ -287,7 +290,7 @@ def test_insights_of_the_same_run_wait_for_the_next() -> None:
 def test_no_higher_insight_over_a_fact_and_its_successor() -> None:
     bench, _ = _levels()
     bench.claim("e1", "e0", Link.CONTRADICTS)
-    assert bench.draw(()) == Drawn()
+    assert bench.draw(()) == InsightBatch()
 
 
 def test_a_circle_of_insights_is_no_trouble() -> None:
@@ -295,9 +298,9 @@ def test_a_circle_of_insights_is_no_trouble() -> None:
     bench = _bench()
     circle = [sample_node(f"insight:{name}", kind=Kind.INSIGHT) for name in "ab"]
     links = [("insight:a", "insight:b"), ("insight:b", "insight:a"), ("insight:b", "e1"), ("insight:b", "insight:b")]
-    bench.write(Change(nodes=tuple(circle), edges=tuple(Edge(src, dst, Link.DERIVED_FROM) for src, dst in links)))
-    assert [(one.level, one.sources.tolist()) for one in telling.listed(bench.graph)] == [(1, [1])]
-    assert len(bench.draw(how=Drawing(every=3)).nodes) == 3
+    bench.write(WriteBatch(nodes=tuple(circle), edges=tuple(Edge(src, dst, Link.DERIVED_FROM) for src, dst in links)))
+    assert [(one.level, one.sources.tolist()) for one in insight_index.newest_insights(bench.graph)] == [(1, [1])]
+    assert len(bench.draw(how=InsightConfig(memories_per_insight=3)).nodes) == 3
 
 
 # ---- looking
@@ -307,22 +310,28 @@ def test_insights_are_listed_latest_and_fullest_first() -> None:
     bench = _bench(16)
     first = bench.draw()
     bench.sleep(first)
-    assert [len(one.sources) for one in telling.listed(bench.graph)] == [6, 5, 5]
+    assert [len(one.sources) for one in insight_index.newest_insights(bench.graph)] == [6, 5, 5]
     bench.remember([0] * 7)
-    later = insights.drawn(bench.graph, np.arange(19, 26), bench.read(), NOW + timedelta(days=1), how=Drawing(every=1))
+    later = insights.draw_insights(
+        bench.graph,
+        np.arange(19, 26),
+        bench.read(),
+        NOW + timedelta(days=1),
+        config=InsightConfig(memories_per_insight=1),
+    )
     bench.sleep(later)
-    assert bench.graph.id(telling.listed(bench.graph)[0].row) in {node.id for node in later.nodes}
+    assert bench.graph.id(insight_index.newest_insights(bench.graph)[0].row) in {node.id for node in later.nodes}
 
 
 def test_a_cue_finds_the_insight_of_its_topic() -> None:
     bench = _bench()
-    assert telling.nearest(bench.graph, _vector(0, 0)) == ()
+    assert insight_index.nearest_insights(bench.graph, _vector(0, 0)) == ()
     bench.sleep(bench.draw())
-    found = telling.nearest(bench.graph, _vector(1, 1), limit=2)
+    found = insight_index.nearest_insights(bench.graph, _vector(1, 1), limit=2)
     assert len(found) == 2
     assert found[0][0].sources.tolist() == [1, 4, 7, 10, 13]
     assert found[0][1] > 0.9 > found[1][1]
-    assert telling.nearest(bench.graph, _vector(1, 1), limit=0) == ()
+    assert insight_index.nearest_insights(bench.graph, _vector(1, 1), limit=0) == ()
 
 
 # ---- a language model
@@ -331,14 +340,14 @@ def test_a_cue_finds_the_insight_of_its_topic() -> None:
 TOPIC = np.eye(16, dtype=np.float32)
 
 
-def _writer(text: str | None, vector: Callable[[str], Vector]) -> tuple[Writer, list[str]]:
+def _writer(text: str | None, vector: Callable[[str], Vector]) -> tuple[InsightWriter, list[str]]:
     embedded: list[str] = []
 
     def embed(sentences: Sequence[str]) -> Vectors:
         embedded.extend(sentences)
         return np.stack([vector(sentence) for sentence in sentences])
 
-    return Writer(lambda _sources: text, embed), embedded
+    return InsightWriter(lambda _sources: text, embed), embedded
 
 
 def test_a_text_that_says_more_for_its_length_is_taken() -> None:
@@ -346,7 +355,7 @@ def test_a_text_that_says_more_for_its_length_is_taken() -> None:
     write, embedded = _writer("All roses.", lambda _: TOPIC[0])
     found = bench.draw([0], write, DEAR)
     assert [node.text for node in found.nodes] == ["All roses."]
-    assert found.refused == 0
+    assert found.rejection_count == 0
     assert embedded == ["All roses."]
     assert _sources(found) == _sources(bench.draw([0]))  # the same id and sources as in quotes
 
@@ -364,7 +373,7 @@ def test_a_text_that_is_no_better_is_refused(text: str, vector: Callable[[str], 
     bench = _bench()
     for how in (OFTEN, DEAR):
         found = bench.draw([0], _writer(text, vector)[0], how)
-        assert found == replace(bench.draw([0], how=how), refused=1)
+        assert found == replace(bench.draw([0], how=how), rejection_count=1)
 
 
 @pytest.mark.parametrize("text", [None, "", "  \n"])
@@ -378,8 +387,8 @@ def test_unrelated_texts_of_some_embedders_are_near() -> None:
     bench = _bench()
     half = (0.6 * TOPIC[0] + 0.8 * TOPIC[3]).astype(np.float32)
     write, _ = _writer("Roses.", lambda _: half)
-    assert bench.draw([0], write, DEAR).refused == 0
-    assert bench.draw([0], replace(write, floor=0.4), DEAR).refused == 1
+    assert bench.draw([0], write, DEAR).rejection_count == 0
+    assert bench.draw([0], replace(write, similarity_floor=0.4), DEAR).rejection_count == 1
 
 
 def test_sentences_are_checked_one_by_one() -> None:
@@ -396,18 +405,18 @@ def test_sentences_are_checked_one_by_one() -> None:
 def test_recall_is_the_same_with_and_without_insights(text: str, topic: int) -> None:
     """No word of an insight is read and it is no episode: it pushes no evidence out, however near to the cue it is."""
     bench = _bench()
-    names = [sample_name(name) for name in ("Porto", "Mia")]
+    names = [sample_entity(name) for name in ("Porto", "Mia")]
     mentions = [Edge(f"e{place}", names[place % 2].id, Link.MENTIONS) for place in range(15) if place % 3]
-    bench.write(Change(nodes=tuple(names), edges=tuple(mentions)))
-    cue = replace(sample_cue(f"What of {text}?"), vector=_vector(topic, 0), topic=sample_vector(text))
+    bench.write(WriteBatch(nodes=tuple(names), edges=tuple(mentions)))
+    cue = replace(sample_query(f"What of {text}?"), vector=_vector(topic, 0), topic_vector=sample_vector(text))
     before, n = Fused().activate(cue, bench.graph), len(bench.graph)
     bench.sleep(bench.draw(), lambda place: _vector(topic, place))
     bench.sleep(bench.draw(()), lambda _: _vector(topic, 0))
-    assert len(telling.every(bench.graph)) == 4
+    assert len(insight_index.all_insights(bench.graph)) == 4
     after = Fused().activate(cue, bench.graph)
     assert after.scores[:n].tolist() == before.scores.tolist()
     assert not after.scores[n:].any()
     assert after.confidence == before.confidence
-    assert {name: share[:n].tolist() for name, share in after.shares.items()} == {
-        name: share.tolist() for name, share in before.shares.items()
+    assert {name: share[:n].tolist() for name, share in after.contributions.items()} == {
+        name: share.tolist() for name, share in before.contributions.items()
     }

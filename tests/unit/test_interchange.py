@@ -13,13 +13,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ecphora.embedders.hashing import Hashing
+from ecphora.embedders.hashing import HashingEmbedder
 from ecphora.errors import EmbedderMismatch, IdCollision, InvalidRecord, WrongVector
 from ecphora.interchange import jsonl
 from ecphora.memory import Memory
-from ecphora.model import Change, Edge, Episode, Forgotten, Kind, Link, Superseded
-from ecphora.stores.sqlite import SQLite
-from ecphora.testing import sample_change, sample_name, sample_node, sample_vector
+from ecphora.model import Edge, Episode, Kind, Link, Tombstone, ValidityEnd, WriteBatch
+from ecphora.stores.sqlite import SQLiteStore
+from ecphora.testing import sample_batch, sample_entity, sample_node, sample_vector
 
 NOW = datetime(2026, 5, 3, 14, 30, tzinfo=UTC)
 DIM = 16
@@ -29,14 +29,14 @@ def ticking() -> Iterator[datetime]:
     return (NOW + timedelta(seconds=n) for n in itertools.count())
 
 
-def memory(store: SQLite, scope: str = "default") -> Memory:
+def memory(store: SQLiteStore, scope: str = "default") -> Memory:
     times = ticking()
-    return Memory(store, scope=scope, embedder=Hashing(DIM), clock=lambda: next(times))
+    return Memory(store, scope=scope, embedder=HashingEmbedder(DIM), clock=lambda: next(times))
 
 
-def exported(store: SQLite, scope: str = "default", *, vectors: bool = False) -> list[str]:
+def exported(store: SQLiteStore, scope: str = "default", *, vectors: bool = False) -> list[str]:
     out = io.StringIO()
-    jsonl.write(store, scope, out, now=NOW, vectors=vectors)
+    jsonl.export_scope(store, scope, out, now=NOW, vectors=vectors)
     return out.getvalue().splitlines(keepends=True)
 
 
@@ -52,21 +52,21 @@ def changed(line: str, **fields: object) -> str:
 
 
 @pytest.fixture
-def store(tmp_path: Path) -> Iterator[SQLite]:
-    store = SQLite(tmp_path / "a.db")
+def store(tmp_path: Path) -> Iterator[SQLiteStore]:
+    store = SQLiteStore(tmp_path / "a.db")
     yield store
     store.close()
 
 
 @pytest.fixture
-def other(tmp_path: Path) -> Iterator[SQLite]:
-    store = SQLite(tmp_path / "b.db")
+def other(tmp_path: Path) -> Iterator[SQLiteStore]:
+    store = SQLiteStore(tmp_path / "b.db")
     yield store
     store.close()
 
 
 @pytest.fixture
-def full(store: SQLite) -> SQLite:
+def full(store: SQLiteStore) -> SQLiteStore:
     """A memory with everything in it: names, links, ends, accesses, something forgotten and something restored."""
     one = memory(store)
     one.remember(
@@ -89,152 +89,160 @@ def full(store: SQLite) -> SQLite:
 
 
 @pytest.mark.parametrize("vectors", [False, True])
-def test_round_trip_into_another_scope_gives_the_same_lines(full: SQLite, other: SQLite, *, vectors: bool) -> None:
+def test_round_trip_into_another_scope_gives_the_same_lines(
+    full: SQLiteStore, other: SQLiteStore, *, vectors: bool
+) -> None:
     lines = exported(full, vectors=vectors)
-    count = jsonl.read(lines, other, "elsewhere", Hashing(DIM))
+    count = jsonl.import_scope(lines, other, "elsewhere", HashingEmbedder(DIM))
     assert body(exported(other, "elsewhere", vectors=vectors)) == body(lines)
-    assert (count.known, count.refused, count.notices) == (0, 0, ())
-    assert {node.id for node in other.changes("elsewhere", 0).nodes} == {n.id for n in full.changes("default", 0).nodes}
+    assert (count.existing, count.blocked, count.notices) == (0, 0, ())
+    assert {node.id for node in other.changes_since("elsewhere", 0).nodes} == {
+        n.id for n in full.changes_since("default", 0).nodes
+    }
 
 
-def test_an_imported_memory_recalls_as_the_first_does(full: SQLite, other: SQLite) -> None:
-    jsonl.read(exported(full), other, "default", Hashing(DIM))
-    ours, theirs = (memory(store).recall("Where does Ana live?", touch=False) for store in (full, other))
+def test_an_imported_memory_recalls_as_the_first_does(full: SQLiteStore, other: SQLiteStore) -> None:
+    jsonl.import_scope(exported(full), other, "default", HashingEmbedder(DIM))
+    ours, theirs = (memory(store).recall("Where does Ana live?", log_access=False) for store in (full, other))
     assert [(hit.id, hit.score) for hit in ours] == [(hit.id, hit.score) for hit in theirs]
     assert memory(other).history("a") == replace(
         memory(full).history("a"), accesses=memory(other).graph().accesses_of(memory(other).graph().row("a") or 0)
     )  # type: ignore[type-var]
 
 
-def test_importing_twice_changes_nothing(full: SQLite, other: SQLite) -> None:
+def test_importing_twice_changes_nothing(full: SQLiteStore, other: SQLiteStore) -> None:
     lines = exported(full, vectors=True)
-    jsonl.read(lines, other, "default", Hashing(DIM))
-    revision = other.changes("default", 0).revision
-    count = jsonl.read(lines, other, "default", Hashing(DIM))
+    jsonl.import_scope(lines, other, "default", HashingEmbedder(DIM))
+    revision = other.changes_since("default", 0).revision
+    count = jsonl.import_scope(lines, other, "default", HashingEmbedder(DIM))
     assert (count.nodes, count.edges, count.accesses, count.vectors) == (0, 0, 0, 0)
-    assert count.known == len(full.changes("default", 0).nodes)
-    assert other.changes("default", 0).revision == revision
+    assert count.existing == len(full.changes_since("default", 0).nodes)
+    assert other.changes_since("default", 0).revision == revision
 
 
 def test_an_interrupted_import_is_finished_by_the_next(
-    full: SQLite, other: SQLite, monkeypatch: pytest.MonkeyPatch
+    full: SQLiteStore, other: SQLiteStore, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(jsonl, "BATCH", 2)
+    monkeypatch.setattr(jsonl, "NODES_PER_PORTION", 2)
     lines = exported(full)
 
     def stop(_done: int, _total: int) -> None:
         raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        jsonl.read(lines, other, "default", Hashing(DIM), progress=stop)
-    assert other.changes("default", 0).nodes
-    jsonl.read(lines, other, "default", Hashing(DIM))
+        jsonl.import_scope(lines, other, "default", HashingEmbedder(DIM), progress=stop)
+    assert other.changes_since("default", 0).nodes
+    jsonl.import_scope(lines, other, "default", HashingEmbedder(DIM))
     assert body(exported(other)) == body(lines)
 
 
-def test_vectors_of_another_model_are_made_anew_with_a_notice(full: SQLite, other: SQLite) -> None:
-    count = jsonl.read(exported(full, vectors=True), other, "default", Hashing(8))
+def test_vectors_of_another_model_are_made_anew_with_a_notice(full: SQLiteStore, other: SQLiteStore) -> None:
+    count = jsonl.import_scope(exported(full, vectors=True), other, "default", HashingEmbedder(8))
     assert "another model" in count.notices[0]
-    assert {len(vector) for vector in other.changes("default", 0).vectors.values()} == {8}
+    assert {len(vector) for vector in other.changes_since("default", 0).vectors.values()} == {8}
 
 
-def test_what_was_forgotten_here_stays_forgotten_unless_restored(full: SQLite, other: SQLite) -> None:
+def test_what_was_forgotten_here_stays_forgotten_unless_restored(full: SQLiteStore, other: SQLiteStore) -> None:
     lines = exported(full)
-    jsonl.read(lines, other, "default", Hashing(DIM))
+    jsonl.import_scope(lines, other, "default", HashingEmbedder(DIM))
     memory(other).forget("b")
-    assert jsonl.read(lines, other, "default", Hashing(DIM)).refused == 1
+    assert jsonl.import_scope(lines, other, "default", HashingEmbedder(DIM)).blocked == 1
     assert memory(other).get("b") is None
-    jsonl.read(lines, other, "default", Hashing(DIM), restore=True)
+    jsonl.import_scope(lines, other, "default", HashingEmbedder(DIM), restore=True)
     assert memory(other).get("b") is not None
 
 
-def test_a_question_is_refused_with_what_came_back_for_it(full: SQLite, other: SQLite) -> None:
+def test_a_question_is_refused_with_what_came_back_for_it(full: SQLiteStore, other: SQLiteStore) -> None:
     there = memory(other)
     there.remember(Episode("Ana moved to Porto.", id="b", speaker="Ana"))
     there.forget("b")
-    jsonl.read(exported(full), other, "default", Hashing(DIM))
-    kept = [node.text for node in other.changes("default", 0).nodes if node.kind == Kind.QUESTION]
+    jsonl.import_scope(exported(full), other, "default", HashingEmbedder(DIM))
+    kept = [node.text for node in other.changes_since("default", 0).nodes if node.kind == Kind.QUESTION]
     assert kept == ["A long story?"]
 
 
-def test_what_only_a_refused_memory_shows_is_left_out(store: SQLite, other: SQLite) -> None:
-    nodes = (sample_node("a"), sample_node("b"), *map(sample_name, "XYZ"))
+def test_what_only_a_refused_memory_shows_is_left_out(store: SQLiteStore, other: SQLiteStore) -> None:
+    nodes = (sample_node("a"), sample_node("b"), *map(sample_entity, "XYZ"))
     x, y, z = (node.id for node in nodes[2:])
     mentions = (Edge("a", x, Link.MENTIONS), Edge("a", y, Link.MENTIONS), Edge("a", z, Link.MENTIONS, 0.5, "b"))
     shown = (Edge(x, y, Link.ALIAS, 0.9, "b"), Edge("a", x, Link.ABOUT, 1.0, "a"))
-    store.commit("default", sample_change(*nodes, edges=(*mentions, *shown)))
-    other.commit("default", Change(forgotten=(Forgotten("b", b"digest"),)))
-    assert jsonl.read(exported(store), other, "default", Hashing(DIM)).refused == 1
-    there = other.changes("default", 0)
+    store.commit("default", sample_batch(*nodes, edges=(*mentions, *shown)))
+    other.commit("default", WriteBatch(tombstones=(Tombstone("b", b"digest"),)))
+    assert jsonl.import_scope(exported(store), other, "default", HashingEmbedder(DIM)).blocked == 1
+    there = other.changes_since("default", 0)
     assert [node.id for node in there.nodes] == ["a", x, y]
     assert there.edges == (*mentions[:2], shown[1])
 
 
-def test_a_small_import_is_one_commit(full: SQLite, other: SQLite) -> None:
-    jsonl.read(exported(full), other, "default", Hashing(DIM))
-    assert other.changes("default", 0).revision == 1
+def test_a_small_import_is_one_commit(full: SQLiteStore, other: SQLiteStore) -> None:
+    jsonl.import_scope(exported(full), other, "default", HashingEmbedder(DIM))
+    assert other.changes_since("default", 0).revision == 1
 
 
-def test_ends_stand_in_the_order_of_their_nodes(store: SQLite, other: SQLite, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(jsonl, "BATCH", 1)
-    ends = [Superseded(name, NOW + timedelta(days=day), NOW) for day, name in enumerate(("b", "a", "b"))]
-    store.commit("default", sample_change(sample_node("a"), sample_node("b"), superseded=tuple(ends)))
+def test_ends_stand_in_the_order_of_their_nodes(
+    store: SQLiteStore, other: SQLiteStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(jsonl, "NODES_PER_PORTION", 1)
+    ends = [ValidityEnd(name, NOW + timedelta(days=day), NOW) for day, name in enumerate(("b", "a", "b"))]
+    store.commit("default", sample_batch(sample_node("a"), sample_node("b"), validity_ends=tuple(ends)))
     lines = exported(store)
-    jsonl.read(lines, other, "default", Hashing(DIM))
-    assert other.changes("default", 0).superseded == (ends[1], ends[0], ends[2])
+    jsonl.import_scope(lines, other, "default", HashingEmbedder(DIM))
+    assert other.changes_since("default", 0).validity_ends == (ends[1], ends[0], ends[2])
     assert body(exported(other)) == body(lines)
 
 
-def test_vectors_of_claims_are_not_taken_in(store: SQLite, other: SQLite) -> None:
+def test_vectors_of_claims_are_not_taken_in(store: SQLiteStore, other: SQLiteStore) -> None:
     """An earlier version made vectors of claims when it imported them; such files heal by export and import."""
     claim = sample_node("claim:1", kind=Kind.CLAIM)
     vectors = {"a": sample_vector("a"), claim.id: sample_vector("claim")}
     edges = (Edge(claim.id, "a", Link.CLAIMED_IN),)
-    store.commit("default", sample_change(sample_node("a"), claim, vectors=vectors, edges=edges))
-    jsonl.read(exported(store, vectors=True), other, "default", Hashing(DIM))
-    assert other.changes("default", 0).vectors.keys() == {"a"}
+    store.commit("default", sample_batch(sample_node("a"), claim, vectors=vectors, edges=edges))
+    jsonl.import_scope(exported(store, vectors=True), other, "default", HashingEmbedder(DIM))
+    assert other.changes_since("default", 0).vectors.keys() == {"a"}
 
 
-def test_feedback_that_was_taken_back_here_does_not_come_again(store: SQLite, other: SQLite) -> None:
+def test_feedback_that_was_taken_back_here_does_not_come_again(store: SQLiteStore, other: SQLiteStore) -> None:
     one = memory(store)
     one.remember("Ana lives in Lisbon.", id="a")
     id_ = one.feedback(one.recall("Where is Ana?"), "a")
     lines = exported(store)
     one.forget(id_)
-    assert jsonl.read(lines, store, "default", Hashing(DIM)).refused == 1
+    assert jsonl.import_scope(lines, store, "default", HashingEmbedder(DIM)).blocked == 1
     assert one.get(id_) is None
-    assert jsonl.read(lines, store, "default", Hashing(DIM), restore=True).refused == 0
+    assert jsonl.import_scope(lines, store, "default", HashingEmbedder(DIM), restore=True).blocked == 0
     assert one.get(id_) is not None
 
 
-def test_what_the_file_calls_forgotten_is_refused_later_but_erases_nothing(full: SQLite, other: SQLite) -> None:
+def test_what_the_file_calls_forgotten_is_refused_later_but_erases_nothing(
+    full: SQLiteStore, other: SQLiteStore
+) -> None:
     memory(other).remember("Bo keeps a secret.", id="c")
-    count = jsonl.read(exported(full), other, "default", Hashing(DIM))
+    count = jsonl.import_scope(exported(full), other, "default", HashingEmbedder(DIM))
     assert memory(other).get("c") is not None
     assert "stay" in count.notices[0]
-    jsonl.read(exported(full), other, "fresh", Hashing(DIM))
+    jsonl.import_scope(exported(full), other, "fresh", HashingEmbedder(DIM))
     again = Episode("Bo keeps a secret.", id="c", trust=0.5, title="Secrets", source="diary", session="s")
-    assert memory(other, "fresh").remember(again).refused == ("c",)
+    assert memory(other, "fresh").remember(again).blocked == ("c",)
 
 
-def test_an_id_that_means_something_else_is_refused_before_any_write(full: SQLite, other: SQLite) -> None:
+def test_an_id_that_means_something_else_is_refused_before_any_write(full: SQLiteStore, other: SQLiteStore) -> None:
     memory(other).remember("Something else.", id="f")
-    before = other.changes("default", 0)
+    before = other.changes_since("default", 0)
     with pytest.raises(IdCollision, match=r"line \d+: the id 'f'"):
-        jsonl.read(exported(full), other, "default", Hashing(DIM))
-    assert other.changes("default", 0).revision == before.revision
+        jsonl.import_scope(exported(full), other, "default", HashingEmbedder(DIM))
+    assert other.changes_since("default", 0).revision == before.revision
 
 
-def test_a_long_text_and_a_short_one_cannot_share_an_id(full: SQLite, other: SQLite) -> None:
+def test_a_long_text_and_a_short_one_cannot_share_an_id(full: SQLiteStore, other: SQLiteStore) -> None:
     memory(other).remember("Short.", id="e")
     with pytest.raises(IdCollision, match="'e"):
-        jsonl.read(exported(full), other, "default", Hashing(DIM))
+        jsonl.import_scope(exported(full), other, "default", HashingEmbedder(DIM))
 
 
-def test_a_scope_of_another_embedder_takes_nothing(full: SQLite, other: SQLite) -> None:
-    Memory(other, embedder=Hashing(8)).remember("Here first.")
+def test_a_scope_of_another_embedder_takes_nothing(full: SQLiteStore, other: SQLiteStore) -> None:
+    Memory(other, embedder=HashingEmbedder(8)).remember("Here first.")
     with pytest.raises(EmbedderMismatch):
-        jsonl.read(exported(full), other, "default", Hashing(DIM))
+        jsonl.import_scope(exported(full), other, "default", HashingEmbedder(DIM))
 
 
 HEADER = '{"ecphora": 1}\n'
@@ -249,7 +257,7 @@ NODE = (
     [
         ([], "empty"),
         (["{}\n"], "line 1: this is no export"),
-        (['{"ecphora": 2}\n'], "line 1: .*upgrade"),
+        (['{"ecphora": 3}\n'], "line 1: .*upgrade"),
         (["nonsense\n"], "line 1: .*no JSON"),
         (['["ecphora"]\n'], "not an object"),
         ([HEADER, "[" * 100_000 + "\n"], "line 2: .*deeply"),
@@ -271,7 +279,7 @@ NODE = (
         ([HEADER, NODE, '{"edge": {"src": "a", "dst": "a", "link": "likes"}}\n'], "line 3: .*likes"),
         (
             [HEADER, NODE, '{"edge": {"src": "a", "dst": "a", "link": "about", "weight": NaN}}\n'],
-            "line 3: .*NaN is no number",
+            "line 3: .*NaN is not a JSON number",
         ),
         ([HEADER, NODE, '{"edge": {"src": "a", "dst": "a", "link": "about", "weight": 1e999}}\n'], "line 3: weight"),
         ([HEADER, NODE, '{"vector": {"node": "a", "model": "m", "value": "?"}}\n'], "line 3"),
@@ -281,16 +289,18 @@ NODE = (
         ([HEADER, NODE, '{"access": {"node": "a", "at": "2026-05-03", "touch": "pushed"}}\n'], "line 3: .*pushed"),
     ],
 )
-def test_a_line_that_cannot_be_read_is_named_and_nothing_written(other: SQLite, lines: list[str], message: str) -> None:
+def test_a_line_that_cannot_be_read_is_named_and_nothing_written(
+    other: SQLiteStore, lines: list[str], message: str
+) -> None:
     with pytest.raises(InvalidRecord, match=message):
-        jsonl.read(lines, other, "default", Hashing(DIM))
-    assert other.changes("default", 0) == Change()
+        jsonl.import_scope(lines, other, "default", HashingEmbedder(DIM))
+    assert other.changes_since("default", 0) == WriteBatch()
 
 
-def test_a_vector_of_the_wrong_size_is_refused(other: SQLite) -> None:
+def test_a_vector_of_the_wrong_size_is_refused(other: SQLiteStore) -> None:
     vector = '{"vector": {"node": "a", "model": "hashing/16", "value": "ADwAAA=="}}\n'
     with pytest.raises(WrongVector, match="2 numbers"):
-        jsonl.read([HEADER, NODE, vector], other, "default", Hashing(DIM))
+        jsonl.import_scope([HEADER, NODE, vector], other, "default", HashingEmbedder(DIM))
     assert not other.scopes()
 
 
@@ -314,7 +324,7 @@ episodes = st.builds(
 @given(st.lists(episodes, min_size=1, max_size=4), st.sets(st.integers(0, 3)), st.booleans())
 def test_everything_survives(some: list[Episode], gone: set[int], vectors: bool) -> None:
     with tempfile.TemporaryDirectory() as folder:
-        first, second = SQLite(Path(folder) / "a.db"), SQLite(Path(folder) / "b.db")
+        first, second = SQLiteStore(Path(folder) / "a.db"), SQLiteStore(Path(folder) / "b.db")
         try:
             one = memory(first)
             for number, episode in enumerate(some):
@@ -325,7 +335,7 @@ def test_everything_survives(some: list[Episode], gone: set[int], vectors: bool)
             one.feedback(found, [hit.id for hit in found][:1])
             one.forget(str(number) for number in gone)
             lines = exported(first, vectors=vectors)
-            jsonl.read(lines, second, "other", Hashing(DIM))
+            jsonl.import_scope(lines, second, "other", HashingEmbedder(DIM))
             assert body(exported(second, "other", vectors=vectors)) == body(lines)
         finally:
             first.close()

@@ -13,12 +13,12 @@ from numpy.typing import NDArray
 
 from ecphora.graph import Graph
 from ecphora.language.names import entity_id
-from ecphora.model import Access, Change, Edge, Link, Touch
-from ecphora.stages import layers, pagerank
-from ecphora.stages.dormancy import dormant
-from ecphora.stages.layers import DAY, Layer, Plan, layer
-from ecphora.stages.spread import Ways
-from ecphora.testing import NOON, sample_change, sample_name, sample_node
+from ecphora.model import Access, AccessKind, Edge, Link, WriteBatch
+from ecphora.stages.synapse import pagerank, semantic_layer
+from ecphora.stages.synapse.dormancy import dormant_mask
+from ecphora.stages.synapse.semantic_layer import DAY, Layer, LayerConfig, consolidated_layer
+from ecphora.stages.synapse.spreading_activation import EdgeList
+from ecphora.testing import NOON, sample_batch, sample_entity, sample_node
 
 Edges = Mapping[tuple[str, str], float]
 
@@ -49,17 +49,17 @@ def commit(graph: Graph, turns: Sequence[Turn]) -> Graph:
         for number, turn in enumerate(turns, first)
     ]
     named = dict.fromkeys(name for turn in turns for name in turn.names.split())
-    fresh = [sample_name(name) for name in named if graph.row(entity_id(name)) is None]
+    fresh = [sample_entity(name) for name in named if graph.row(entity_id(name)) is None]
     edges = [
         Edge(node.id, entity_id(name), Link.MENTIONS)
         for node, turn in zip(nodes, turns, strict=True)
         for name in turn.names.split()
     ]
-    change = sample_change(*nodes, *fresh, edges=tuple(edges))
+    change = sample_batch(*nodes, *fresh, edges=tuple(edges))
     placed = {node.id: unit(*turn.at) for node, turn in zip(nodes, turns, strict=True) if turn.at is not None}
     numbered = tuple(replace(node, seq=seq + place) for place, node in enumerate(change.nodes))
     vectors = {**change.vectors, **placed}
-    return graph.plus(replace(change, nodes=numbered, vectors=vectors, revision=graph.revision + 1))
+    return graph.apply(replace(change, nodes=numbered, vectors=vectors, revision=graph.revision + 1))
 
 
 def told(turns: Sequence[Turn], at_once: int | None = None) -> Graph:
@@ -71,7 +71,7 @@ def told(turns: Sequence[Turn], at_once: int | None = None) -> Graph:
 
 def edges(graph: Graph, found: Layer, *, beside: bool = False) -> dict[tuple[str, str], float]:
     """Every edge of a layer by the ids at its ends; the turns ``beside`` each other only if asked."""
-    ways = found.leaving(graph, np.arange(len(graph)))
+    ways = found.edges_from(graph, np.arange(len(graph)))
     ends = zip(ways.src.tolist(), ways.dst.tolist(), ways.weights.tolist(), strict=True)
     by_id = {(graph.id(src), graph.id(dst)): weight for src, dst, weight in ends}
     turns = {(a, b) for a, b in by_id if a[0] == b[0] == "t"}
@@ -87,15 +87,19 @@ def name(of: str) -> str:
 
 
 def test_time_between_turns_weakens_their_bond_by_half_in_69_days() -> None:
-    half = layers.bond(np.array([69.3 * DAY, log(2) / 0.01 * DAY, 30 * DAY, -30 * DAY, 0.0]), rho=0.01)
+    half = semantic_layer.temporal_weight(
+        np.array([69.3 * DAY, log(2) / 0.01 * DAY, 30 * DAY, -30 * DAY, 0.0]), rho=0.01
+    )
     assert half == pytest.approx([0.5, 0.5, 0.7408, 0.7408, 1], abs=1e-4)
-    assert layers.bond(np.array([30 * 24.0 * DAY]), rho=0.01)[0] < 0.00075  # what hours would make of 30 days
+    assert (
+        semantic_layer.temporal_weight(np.array([30 * 24.0 * DAY]), rho=0.01)[0] < 0.00075
+    )  # what hours would make of 30 days
 
 
 @pytest.mark.parametrize("back", [False, True])
 def test_turns_lead_on_and_back_if_asked(back: bool) -> None:
     graph = told([Turn(), Turn(day=30), Turn(session="other", day=40)])
-    found = edges(graph, layer(graph, Plan(N=5, back=back)), beside=True)
+    found = edges(graph, consolidated_layer(graph, LayerConfig(N=5, is_bidirectional=back)), beside=True)
     weight = exp(-0.01 * (30 + 1 / 1440))
     expected = {("t0", "t1"): weight, **({("t1", "t0"): weight} if back else {})}
     assert found == pytest.approx(expected)
@@ -106,7 +110,7 @@ def test_a_session_leads_to_the_next(back: bool) -> None:
     """The chain of the paper runs through: the last turn said before a session began leads to its first."""
     days = [("a", 0), ("a", 0), ("b", 10), ("b", 10), ("c", 17)]
     graph = told([Turn(session=session, day=day) for session, day in days])
-    found = edges(graph, layer(graph, Plan(N=5, back=back)), beside=True)
+    found = edges(graph, consolidated_layer(graph, LayerConfig(N=5, is_bidirectional=back)), beside=True)
     forward = {("t0", "t1"), ("t1", "t2"), ("t2", "t3"), ("t3", "t4")}
     assert set(found) == forward | ({(b, a) for a, b in forward} if back else set())
     assert found["t1", "t2"] == pytest.approx(exp(-0.01 * 10), abs=1e-4)
@@ -115,8 +119,8 @@ def test_a_session_leads_to_the_next(back: bool) -> None:
 
 def test_texts_that_nobody_said_are_not_chained() -> None:
     nodes = [sample_node(f"t{place}", seq=place + 1) for place in range(5)]
-    graph = Graph().plus(replace(sample_change(*nodes), revision=1))
-    assert edges(graph, layer(graph, Plan()), beside=True) == {}
+    graph = Graph().apply(replace(sample_batch(*nodes), revision=1))
+    assert edges(graph, consolidated_layer(graph, LayerConfig()), beside=True) == {}
 
 
 # ---- abstraction and association
@@ -127,7 +131,7 @@ TALK = [Turn("Ana"), Turn("Bob"), Turn(), Turn("Ana Cid"), Turn(), Turn("Ana"), 
 
 def test_a_concept_and_the_turns_that_name_it_lead_to_each_other() -> None:
     graph = told(TALK)
-    found = edges(graph, layer(graph, Plan(abstraction=0.8)))
+    found = edges(graph, consolidated_layer(graph, LayerConfig(abstraction_weight=0.8)))
     between = {pair: weight for pair, weight in found.items() if "t" in (pair[0][0], pair[1][0])}
     said = [("t0", name("Ana")), ("t1", name("Bob")), ("t3", name("Ana")), ("t3", name("Cid"))]
     assert between == pytest.approx(
@@ -137,7 +141,7 @@ def test_a_concept_and_the_turns_that_name_it_lead_to_each_other() -> None:
 
 def test_a_concept_of_a_window_belongs_to_all_its_turns_if_asked() -> None:
     graph = told(TALK)
-    found = edges(graph, layer(graph, Plan(whole_window=True)))
+    found = edges(graph, consolidated_layer(graph, LayerConfig(link_whole_window=True)))
     leaving = {pair for pair in found if pair[0][0] == "t"}
     assert leaving == {(f"t{turn}", name(of)) for turn in range(5) for of in ("Ana", "Bob", "Cid")}
 
@@ -146,7 +150,7 @@ def test_concepts_of_a_window_lead_to_each_other_by_the_cosine_of_what_was_said_
     graph = told(
         [Turn("Ana", at=(1, 0)), Turn("Bob", at=(1, 1)), Turn("Ana", at=(0, 1)), Turn(), Turn("Cid", at=(-1, -1))]
     )
-    found = edges(graph, layer(graph, Plan()))
+    found = edges(graph, consolidated_layer(graph, LayerConfig()))
     among = {pair: weight for pair, weight in found.items() if "t" not in (pair[0][0], pair[1][0])}
     assert among == pytest.approx({(name("Ana"), name("Bob")): 1, (name("Bob"), name("Ana")): 1})  # Cid lies opposite
 
@@ -154,40 +158,40 @@ def test_concepts_of_a_window_lead_to_each_other_by_the_cosine_of_what_was_said_
 def test_an_association_weighs_the_cosine_and_not_one() -> None:
     """Ana was told of at 0° and 90°, so she lies at 45°; Bob at 0°: cos 45° = .7071."""
     graph = told([Turn("Ana", at=(1, 0)), Turn("Bob", at=(1, 0)), Turn("Ana", at=(0, 1)), Turn(), Turn()])
-    found = edges(graph, layer(graph, Plan()))
+    found = edges(graph, consolidated_layer(graph, LayerConfig()))
     assert found[name("Ana"), name("Bob")] == pytest.approx(0.7071, abs=1e-4)
     assert found[name("Bob"), name("Ana")] == pytest.approx(0.7071, abs=1e-4)
 
 
 def test_concepts_of_two_windows_do_not_know_each_other() -> None:
     graph = told([*[Turn("Ana", at=(1,))] * 5, *[Turn("Bob", at=(1,))] * 5])
-    assert (name("Ana"), name("Bob")) not in edges(graph, layer(graph, Plan()))
+    assert (name("Ana"), name("Bob")) not in edges(graph, consolidated_layer(graph, LayerConfig()))
 
 
 def test_the_unconsolidated_tail_takes_part_in_time_alone() -> None:
     graph = told(TALK)
-    made = layer(graph, Plan())
-    assert made.episodes == 5
+    made = consolidated_layer(graph, LayerConfig())
+    assert made.episode_count == 5
     assert not any(turn in pair for pair in edges(graph, made) for turn in ("t5", "t6"))
     assert ("t4", "t5") in edges(graph, made, beside=True)
     assert (name("Dora"), "t6") in edges(
-        told([*TALK, Turn(), Turn(), Turn()]), layer(told([*TALK, *[Turn()] * 3]), Plan())
+        told([*TALK, Turn(), Turn(), Turn()]), consolidated_layer(told([*TALK, *[Turn()] * 3]), LayerConfig())
     )
 
 
 def test_fifteen_edges_stay_with_a_hub_and_the_chain_stays_whole() -> None:
     graph = told([Turn("Hub") for _ in range(40)])
-    found = edges(graph, layer(graph, Plan()), beside=True)
+    found = edges(graph, consolidated_layer(graph, LayerConfig()), beside=True)
     assert {pair[1] for pair in found if pair[0] == name("Hub")} == {f"t{turn}" for turn in range(25, 40)}
     assert all((f"t{turn}", f"t{turn + 1}") in found for turn in range(39))
     crowded = told([Turn(" ".join(f"Name{number}" for number in range(20))), *[Turn()] * 4])
-    found = edges(crowded, layer(crowded, Plan()), beside=True)
+    found = edges(crowded, consolidated_layer(crowded, LayerConfig()), beside=True)
     assert sum(pair[0] == "t0" for pair in found) == 16  # fifteen concepts, and the turn after it
 
 
 def test_the_strongest_edges_stay() -> None:
-    ways = Ways(np.zeros(4, np.intp), np.arange(1, 5), np.array([0.5, 0.9, 0.5, 0.7], np.float32))
-    assert layers.pruned(ways, 3).dst.tolist() == [2, 4, 3]
+    ways = EdgeList(np.zeros(4, np.intp), np.arange(1, 5), np.array([0.5, 0.9, 0.5, 0.7], np.float32))
+    assert semantic_layer.prune(ways, 3).dst.tolist() == [2, 4, 3]
 
 
 # ---- merging
@@ -195,7 +199,7 @@ def test_the_strongest_edges_stay() -> None:
 
 def test_concepts_merge_from_a_cosine_of_92() -> None:
     near, far = unit(0.925, (1 - 0.925**2) ** 0.5), unit(0.915, -((1 - 0.915**2) ** 0.5))
-    same = layers.merged(np.stack([unit(1), near, far]), np.arange(3), np.arange(3), 0.92)
+    same = semantic_layer.merge_duplicates(np.stack([unit(1), near, far]), np.arange(3), np.arange(3), 0.92)
     assert same.tolist() == [0, 0, 2]
 
 
@@ -203,13 +207,13 @@ def test_names_of_one_text_never_merge_and_what_merged_shares_its_texts() -> Non
     vectors, mentions = np.stack([unit(1)] * 4), [(0, 0), (1, 1), (0, 2), (1, 2), (9, 3)]
     texts, concepts = (np.array(column) for column in zip(*mentions, strict=True))
     # 1 joins 0 and brings its text along; 2 stands in both texts; 3 stands elsewhere.
-    assert layers.merged(vectors, texts, concepts, 0.92).tolist() == [0, 0, 2, 0]
+    assert semantic_layer.merge_duplicates(vectors, texts, concepts, 0.92).tolist() == [0, 0, 2, 0]
 
 
 def test_a_concept_merges_with_the_nearest_older_one() -> None:
     angles = [0.0, 0.5, 0.3]
     vectors = np.stack([unit(np.cos(angle), np.sin(angle)) for angle in angles])
-    assert layers.merged(vectors, np.arange(3), np.arange(3), 0.92).tolist() == [0, 1, 1]
+    assert semantic_layer.merge_duplicates(vectors, np.arange(3), np.arange(3), 0.92).tolist() == [0, 1, 1]
 
 
 MERGING = [
@@ -221,10 +225,10 @@ MERGING = [
 
 def test_the_older_name_keeps_the_mentions_of_both() -> None:
     graph = told(MERGING)
-    found = edges(graph, layer(graph, Plan()))
+    found = edges(graph, consolidated_layer(graph, LayerConfig()))
     assert {pair[1] for pair in found if pair[0] == name("Nyc") and pair[1][0] == "t"} == {"t0", "t2", "t5", "t7"}
     assert not any(name("Gotham") in pair for pair in found)
-    apart = edges(graph, layer(graph, Plan(tau_dup=1.0)))
+    apart = edges(graph, consolidated_layer(graph, LayerConfig(tau_dup=1.0)))
     assert {pair[1] for pair in apart if pair[0] == name("Gotham") and pair[1][0] == "t"} == {"t5", "t7"}
 
 
@@ -237,7 +241,7 @@ def test_two_old_friends_are_not_one() -> None:
     graph = told(turns)
     sums = [np.sum([unit(*turn.at or ()) for turn in turns if turn.names == one], axis=0) for one in ("Ana", "Bob")]
     assert float(unit(*sums[0]) @ unit(*sums[1])) > 0.92
-    found = edges(graph, layer(graph, Plan(tau_dup=0.92)))
+    found = edges(graph, consolidated_layer(graph, LayerConfig(tau_dup=0.92)))
     assert {name("Ana"), name("Bob")} <= {pair[0] for pair in found}
 
 
@@ -255,59 +259,59 @@ turns = st.builds(
 @given(st.lists(turns, min_size=1, max_size=23), st.integers(1, 7), st.booleans())
 def test_a_layer_that_grew_is_the_layer_of_the_graph(history: list[Turn], at_once: int, whole: bool) -> None:
     """However it was written, and whenever it was asked: nothing but the consolidated turns counts."""
-    plan = Plan(whole_window=whole, tau_dup=0.9)
+    plan = LayerConfig(link_whole_window=whole, tau_dup=0.9)
     grown = Graph()
     for start in range(0, len(history), at_once):
         grown = commit(grown, history[start : start + at_once])
-        made = layer(grown, plan)
+        made = consolidated_layer(grown, plan)
     fresh = replace(grown, _parent=None)
-    again = layer(fresh, plan)
-    assert made.episodes == again.episodes == len(history) // 5 * 5
+    again = consolidated_layer(fresh, plan)
+    assert made.episode_count == again.episode_count == len(history) // 5 * 5
     assert edges(grown, made, beside=True) == pytest.approx(edges(fresh, again, beside=True), abs=1e-5)
     padded = np.zeros(len(fresh))
-    padded[: len(made.rank)] = made.rank
-    assert padded == pytest.approx(again.rank, abs=1e-4)
+    padded[: len(made.pagerank)] = made.pagerank
+    assert padded == pytest.approx(again.pagerank, abs=1e-4)
 
 
 def test_a_layer_stands_until_the_next_consolidation() -> None:
     graph = told(TALK[:5])
-    first = layer(graph, Plan())
+    first = consolidated_layer(graph, LayerConfig())
     for turn in TALK[:4]:
         graph = commit(graph, [turn])
-        assert layer(graph, Plan()) is first
-    assert layer(commit(graph, TALK[:1]), Plan()).episodes == 10
+        assert consolidated_layer(graph, LayerConfig()) is first
+    assert consolidated_layer(commit(graph, TALK[:1]), LayerConfig()).episode_count == 10
 
 
 @given(st.integers(0, 10**6), st.sampled_from([0.0, 0.02, 0.1]))
 def test_what_consolidation_does_not_know_yet_is_little(n: int, lag: float) -> None:
-    plan = Plan(lag=lag)
-    known = plan.consolidated(n)
+    plan = LayerConfig(max_stale_share=lag)
+    known = plan.consolidated_count(n)
     assert known % plan.N == 0
     assert 0 <= n - known < max(plan.N, lag * n)
-    assert known <= plan.consolidated(n + 1)  # it forgets nothing
+    assert known <= plan.consolidated_count(n + 1)  # it forgets nothing
 
 
 def test_a_large_memory_consolidates_less_often() -> None:
-    plan = Plan(lag=0.02)
-    assert [plan.consolidated(n) for n in (9, 499, 509, 10_159, 100_000)] == [5, 495, 500, 10_080, 99_840]
-    assert Plan().consolidated(10_159) == 10_155
+    plan = LayerConfig(max_stale_share=0.02)
+    assert [plan.consolidated_count(n) for n in (9, 499, 509, 10_159, 100_000)] == [5, 495, 500, 10_080, 99_840]
+    assert LayerConfig().consolidated_count(10_159) == 10_155
 
 
 # ---- PageRank
 
 
 @st.composite
-def webs(draw: st.DrawFn) -> tuple[Ways, NDArray[np.bool_]]:
+def webs(draw: st.DrawFn) -> tuple[EdgeList, NDArray[np.bool_]]:
     nodes = np.array(draw(st.lists(st.booleans(), min_size=1, max_size=10)))
     members = np.flatnonzero(nodes).tolist()
     pairs = draw(st.lists(st.tuples(*[st.sampled_from(members)] * 2), max_size=20)) if members else []
     weights = np.array([draw(st.sampled_from([0.25, 0.5, 1.0])) for _ in pairs], np.float32)
     src, dst = (np.array([pair[end] for pair in pairs], np.intp) for end in (0, 1))
-    return Ways(src, dst, weights), nodes
+    return EdgeList(src, dst, weights), nodes
 
 
 @given(webs())
-def test_pagerank_solves_its_equation(web: tuple[Ways, NDArray[np.bool_]]) -> None:
+def test_pagerank_solves_its_equation(web: tuple[EdgeList, NDArray[np.bool_]]) -> None:
     """The twin solves p = (1 - d) / n + d · P p as linear equations instead of iterating."""
     ways, nodes = web
     rank = pagerank.pagerank(ways, nodes)
@@ -327,13 +331,13 @@ def test_pagerank_solves_its_equation(web: tuple[Ways, NDArray[np.bool_]]) -> No
 
 def test_pagerank_by_hand() -> None:
     """One edge, a to b, d = .85: p_a = .15/2 + .85 p_b/2 and p_a + p_b = 1, so p_a = .5/1.425, p_a/p_b = .540541."""
-    link = Ways(np.array([0]), np.array([1]), np.ones(1, np.float32))
+    link = EdgeList(np.array([0]), np.array([1]), np.ones(1, np.float32))
     assert pagerank.pagerank(link, np.ones(2, np.bool_)) == pytest.approx([0.540541, 1.0], abs=1e-5)
 
 
 def test_the_concept_all_speak_of_ranks_highest() -> None:
     graph = told([Turn("Hub"), Turn("Hub Ana"), Turn("Hub"), Turn("Hub"), Turn("Bob")])
-    rank = layer(graph, Plan()).rank
+    rank = consolidated_layer(graph, LayerConfig()).pagerank
     assert graph.id(int(rank.argmax())) == name("Hub")
     assert rank.max() == 1
 
@@ -344,19 +348,19 @@ def test_the_concept_all_speak_of_ranks_highest() -> None:
 def stirred(graph: Graph, rows: Iterable[int], minute: int, returned: Iterable[int] = ()) -> Graph:
     """A retrieval as the memory logs it: what it stirred, row by row, and then what it brought back."""
     at, seq = NOON + timedelta(minutes=minute), 10_000 + 100 * minute
-    logged = [(row, Touch.STIMULATED) for row in sorted(rows)] + [(row, Touch.RECALLED) for row in returned]
+    logged = [(row, AccessKind.STIMULATED) for row in sorted(rows)] + [(row, AccessKind.RECALLED) for row in returned]
     accesses = tuple(Access(graph.id(row), at, touch, 0.3, seq + i) for i, (row, touch) in enumerate(logged))
-    return graph.plus(Change(accesses=accesses, revision=graph.revision + 1))
+    return graph.apply(WriteBatch(accesses=accesses, revision=graph.revision + 1))
 
 
 def test_what_ten_retrievals_pass_by_falls_asleep_until_it_is_touched() -> None:
     graph = told([Turn()] * 3)
     for minute in range(9):
         graph = stirred(graph, [0], minute)
-    assert not dormant(graph, 10).any()
+    assert not dormant_mask(graph, 10).any()
     graph = stirred(graph, [0], 10, returned=[2])
-    assert dormant(graph, 10).tolist() == [False, True, False]
-    assert dormant(stirred(graph, [0, 1], 11), 10).tolist() == [False, False, False]
+    assert dormant_mask(graph, 10).tolist() == [False, True, False]
+    assert dormant_mask(stirred(graph, [0, 1], 11), 10).tolist() == [False, False, False]
 
 
 def test_what_was_stored_since_is_awake_and_concepts_never_sleep() -> None:
@@ -365,9 +369,9 @@ def test_what_was_stored_since_is_awake_and_concepts_never_sleep() -> None:
         graph = stirred(graph, [0], minute)
         if minute == 5:
             graph = commit(graph, [Turn("Ana")])
-    asleep = dormant(graph, 6)
+    asleep = dormant_mask(graph, 6)
     assert {graph.id(row) for row in np.flatnonzero(asleep).tolist()} == {"t1"}
-    assert not dormant(graph, 7).any()
+    assert not dormant_mask(graph, 7).any()
 
 
 @given(
@@ -380,25 +384,25 @@ def test_retrievals_are_counted_as_they_were_logged(retrievals: list[tuple[set[i
     for count, (rows, returned) in enumerate(retrievals, 1):
         graph = stirred(graph, rows, count, returned)
         last.update(dict.fromkeys(rows | returned, count))
-        dormant(graph, W)  # so that it grows
+        dormant_mask(graph, W)  # so that it grows
     expected = [len(retrievals) - last[row] >= W for row in range(4)]
-    assert dormant(graph, W).tolist() == expected
-    assert dormant(replace(graph, _parent=None), W).tolist() == expected
+    assert dormant_mask(graph, W).tolist() == expected
+    assert dormant_mask(replace(graph, _parent=None), W).tolist() == expected
 
 
 def test_a_graph_of_nothing_has_an_empty_layer() -> None:
-    made = layer(Graph(), Plan())
-    assert made.episodes == 0
-    assert len(made.leaving(Graph(), np.empty(0, np.intp))) == 0
-    assert dormant(Graph(), 10).tolist() == []
+    made = consolidated_layer(Graph(), LayerConfig())
+    assert made.episode_count == 0
+    assert len(made.edges_from(Graph(), np.empty(0, np.intp))) == 0
+    assert dormant_mask(Graph(), 10).tolist() == []
 
 
 def test_turns_without_vectors_have_concepts_all_the_same() -> None:
     nodes = [sample_node(f"t{place}", seq=place + 1, speaker="Ana", session="s") for place in range(5)]
-    names = [replace(sample_name(one), seq=9) for one in ("Ana", "Bob")]
+    names = [replace(sample_entity(one), seq=9) for one in ("Ana", "Bob")]
     said = tuple(Edge(node.id, one.id, Link.MENTIONS) for node in nodes for one in names)
     bare = [node.id for node in nodes]
-    graph = Graph().plus(replace(sample_change(*nodes, *names, bare=bare, edges=said), revision=1))
-    found = edges(graph, layer(graph, Plan()))
+    graph = Graph().apply(replace(sample_batch(*nodes, *names, without_vectors=bare, edges=said), revision=1))
+    found = edges(graph, consolidated_layer(graph, LayerConfig()))
     assert len(found) == 20
     assert (name("Ana"), name("Bob")) not in found

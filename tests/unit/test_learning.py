@@ -9,18 +9,26 @@ import pytest
 from click.testing import CliRunner
 
 from ecphora import strategies, weights
-from ecphora.bench import cache, drawing, learning, open_questions
-from ecphora.bench.cache import Cached
+from ecphora.bench import embedding_cache
+from ecphora.bench.ablation import charts, open_questions
 from ecphora.bench.commands import bench
 from ecphora.bench.datasets import Case, Question
-from ecphora.bench.figures import Figure, Metric
-from ecphora.bench.learning import answered, crossed, folded, parts, scored
-from ecphora.bench.spaces import space
-from ecphora.bench.teach import learn
-from ecphora.embedders.hashing import Hashing
+from ecphora.bench.embedding_cache import CachingEmbedder
+from ecphora.bench.learning import lessons
+from ecphora.bench.learning.learn_command import learn
+from ecphora.bench.learning.lessons import (
+    assign_folds,
+    cross_validate,
+    rank_lessons,
+    score_results,
+    space_parts,
+)
+from ecphora.bench.query_spaces import build_query_space
+from ecphora.bench.recall.figures import Figure, Metric
+from ecphora.embedders.hashing import HashingEmbedder
 from ecphora.errors import InvalidInput
 from ecphora.graph import LINKS
-from ecphora.learn.ranking import UNTAUGHT, Lesson, Trained, train
+from ecphora.learn.fused_training import UNTRAINED, FusedExample, FusedModel, train
 from ecphora.memory import Memory
 from ecphora.model import Episode, Link
 from ecphora.strategies.fused import Fused
@@ -41,7 +49,7 @@ def harbour(name: str, count: int = 8) -> Case:
         Question(f"{name}q{n}", f"Who owns the {colour} ferry?", "plain", frozenset({f"{name}{n}"}))
         for n, colour in enumerate(COLOURS[:count])
     )
-    lacking = Question(f"{name}x", "Who plays the cello?", "none", answerable=False)
+    lacking = Question(f"{name}x", "Who plays the cello?", "none", is_answerable=False)
     return Case(name, episodes, (*questions, lacking))
 
 
@@ -49,8 +57,8 @@ CASES = [harbour("a"), harbour("b"), harbour("c")]
 
 
 @pytest.fixture
-def embedder(tmp_path: Path) -> Iterator[Cached]:
-    with Cached(Hashing(64), tmp_path / "cache") as cached:
+def embedder(tmp_path: Path) -> Iterator[CachingEmbedder]:
+    with CachingEmbedder(HashingEmbedder(64), tmp_path / "cache") as cached:
         yield cached
 
 
@@ -58,57 +66,59 @@ def embedder(tmp_path: Path) -> Iterator[Cached]:
 
 
 def test_a_part_holds_the_evidence_of_some_questions_and_not_of_as_many() -> None:
-    found = list(parts(CASES, 4))
+    found = list(space_parts(CASES, 4))
     assert [(part.space, len(part.episodes), len(part.questions)) for part in found] == [
         (name, 4, 8) for name in ("a", "a", "b", "b", "c", "c")
     ]
     for part in found:
         ids = {episode.id for episode in part.episodes}
-        there = [question for question in part.questions if question.answerable]
-        lacking = [question for question in part.questions if not question.answerable]
+        there = [question for question in part.questions if question.is_answerable]
+        lacking = [question for question in part.questions if not question.is_answerable]
         assert len(there) == len(lacking) == 4
-        assert all(question.evidence <= ids for question in there)
+        assert all(question.gold <= ids for question in there)
         assert {question.text for question in there}.isdisjoint(question.text for question in lacking)
-        assert all(not question.evidence for question in lacking)
+        assert all(not question.gold for question in lacking)
 
 
 def test_evidence_that_lies_in_two_parts_is_asked_of_neither() -> None:
     both = Question("q", "Which ferries are there?", "plain", frozenset({"a0", "a7"}))
     case = Case("a", CASES[0].episodes, (both, CASES[0].questions[0]))
-    [part] = parts([case], 4)
+    [part] = space_parts([case], 4)
     assert [question.id for question in part.questions] == ["aq0"]  # there is no other question to be left out
 
 
 # ---- lessons and their figures
 
 
-def test_lessons_of_a_set(embedder: Cached) -> None:
-    found = learning.lessons("ferries", CASES, embedder)
-    whole = [one for one in found if one.whole]
-    assert [(one.set, one.space, one.answerable) for one in whole[:9]] == [("ferries", "a", True)] * 8 + [
+def test_lessons_of_a_set(embedder: CachingEmbedder) -> None:
+    found = lessons.dataset_lessons("ferries", CASES, embedder)
+    whole = [one for one in found if one.is_full_space]
+    assert [(one.dataset, one.space, one.is_answerable) for one in whole[:9]] == [("ferries", "a", True)] * 8 + [
         ("ferries", "a", False)
     ]
-    assert {one.set for one in found if not one.whole} == {f"ferries in parts of {size}" for size in learning.PARTS}
-    assert all(one.teaches for one in whole if one.answerable)
-    taught = train(found, UNTAUGHT)
-    score = scored(answered(found, taught))
-    assert (score.questions, score.fraction5) == (27, 1.0)
+    assert {one.dataset for one in found if not one.is_full_space} == {
+        f"ferries in parts of {size}" for size in lessons.PART_SIZES
+    }
+    assert all(one.is_trainable for one in whole if one.is_answerable)
+    taught = train(found, UNTRAINED)
+    score = score_results(rank_lessons(found, taught))
+    assert (score.questions, score.recall_at_5) == (27, 1.0)
     assert score.auroc is not None
     assert score.auroc > 0.9
-    assert scored(answered(found, UNTAUGHT)).fraction5 < 1
+    assert score_results(rank_lessons(found, UNTRAINED)).recall_at_5 < 1
 
 
-def test_each_fold_is_judged_by_what_never_saw_it(embedder: Cached) -> None:
-    found = [one for one in learning.lessons("ferries", CASES, embedder) if one.whole]
+def test_each_fold_is_judged_by_what_never_saw_it(embedder: CachingEmbedder) -> None:
+    found = [one for one in lessons.dataset_lessons("ferries", CASES, embedder) if one.is_full_space]
     seen: list[set[str]] = []
 
-    def teach(some: list[Lesson]) -> Trained:
+    def teach(some: list[FusedExample]) -> FusedModel:
         seen.append({one.space for one in some})
-        return UNTAUGHT
+        return UNTRAINED
 
-    assert len(crossed(found, teach)) == len(found)
+    assert len(cross_validate(found, teach)) == len(found)
     assert seen == [{"b", "c"}, {"a", "c"}, {"a", "b"}]
-    assert set(folded([one for one in found if one.space == "a"])) == set(range(learning.FOLDS))
+    assert set(assign_folds([one for one in found if one.space == "a"])) == set(range(lessons.FOLDS))
 
 
 # ---- the command
@@ -118,8 +128,8 @@ def written(folder: Path) -> Path:
     for part, lines in (
         ("docs", [{"space": case.space, "id": one.id, "text": one.text, "speaker": one.speaker,
                    "session": one.session, "time": one.happened_at} for case in CASES for one in case.episodes]),
-        ("questions", [{"space": case.space, "id": one.id, "question": one.text, "evidence": sorted(one.evidence),
-                        "answerable": one.answerable, "category": "x"} for case in CASES for one in case.questions]),
+        ("questions", [{"space": case.space, "id": one.id, "question": one.text, "evidence": sorted(one.gold),
+                        "answerable": one.is_answerable, "category": "x"} for case in CASES for one in case.questions]),
     ):  # fmt: skip
         (folder / f"ferries.{part}.jsonl").write_text("\n".join(map(json.dumps, lines)), "utf-8")
     return folder
@@ -128,26 +138,26 @@ def written(folder: Path) -> Path:
 @pytest.fixture
 def data(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setenv("ECPHORA_EMBEDDER", "hashing:64")
-    monkeypatch.setattr(cache, "user_cache_dir", lambda name: str(tmp_path / "cache" / name))
+    monkeypatch.setattr(embedding_cache, "user_cache_dir", lambda name: str(tmp_path / "cache" / name))
     return written(tmp_path)
 
 
 def test_weights_are_learned_from_the_command_line(data: Path) -> None:
     target = data / "weights.json"
-    words = ["--data", str(data), "--set", "ferries", "--into", str(target), "--json"]
+    words = ["--data", str(data), "--set", "ferries", "--out", str(target), "--json"]
     done = CliRunner().invoke(learn, words, catch_exceptions=False)
-    assert json.loads(done.stdout)["ferries"]["cross_validated"]["fraction5"] == 1.0
+    assert json.loads(done.stdout)["ferries"]["cross_validation"]["recall_at_5"] == 1.0
     found = json.loads(target.read_text("utf-8"))
     assert found["provenance"]["questions"] == {"ferries": 27}
     assert found["provenance"]["built_upon"] == "the weights of the package"
     assert found["provenance"]["embedder"] == "hashing/64"
     assert found["provenance"]["command"] == "ecphora learn --data DATA --set ferries"
-    assert "left_out" not in found["provenance"]["figures"]["ferries"]  # nothing else tells of talk
-    assert weights.fused_of(target.read_text("utf-8"))[0].spoken.weights
+    assert "held_out" not in found["provenance"]["figures"]["ferries"]  # nothing else tells of talk
+    assert weights.parse_fused_model(target.read_text("utf-8"))[0].utterance.weights
 
 
 def test_a_set_that_is_not_there_is_said(data: Path) -> None:
-    words = ["--data", str(data), "--set", "boats", "--into", str(data / "weights.json")]
+    words = ["--data", str(data), "--set", "boats", "--out", str(data / "weights.json")]
     with pytest.raises(InvalidInput, match=r"no set 'boats' .*there are: ferries"):
         CliRunner().invoke(learn, words, catch_exceptions=False)
     assert not (data / "weights.json").exists()
@@ -156,27 +166,27 @@ def test_a_set_that_is_not_there_is_said(data: Path) -> None:
 def test_weights_are_learned_from_a_memorys_own_feedback(data: Path) -> None:
     target, db = data / "weights.json", data / "m.db"
     run = CliRunner()
-    with Memory(db, embedder=Hashing(64)) as memory:
+    with Memory(db, embedder=HashingEmbedder(64)) as memory:
         memory.remember(CASES[0].episodes)
         assert "nothing to learn from" in str(
-            run.invoke(learn, ["--db", str(db), "--into", str(target), "--quick"]).exception
+            run.invoke(learn, ["--db", str(db), "--out", str(target), "--no-cross-validation"]).exception
         )
         for question in CASES[0].questions[:6]:
             found = memory.recall(question.text)
-            memory.feedback(found, [hit.id for hit in found if hit.id in question.evidence])
-        run.invoke(learn, ["--db", str(db), "--into", str(target), "--quick"], catch_exceptions=False)
+            memory.feedback(found, [hit.id for hit in found if hit.id in question.gold])
+        run.invoke(learn, ["--db", str(db), "--out", str(target), "--no-cross-validation"], catch_exceptions=False)
     written_ = json.loads(target.read_text("utf-8"))
     assert written_["provenance"]["questions"] == {"feedback": 6}
-    ranker, knowing = weights.fused_of(target.read_text("utf-8"))
-    assert ranker.spoken != weights.fused()[0].spoken
-    assert knowing == weights.fused()[1]  # feedback does not tell what the memory lacks
-    with Memory(db, embedder=Hashing(64), strategy=Fused(ranker, knowing)) as memory:
+    ranker, knowing = weights.parse_fused_model(target.read_text("utf-8"))
+    assert ranker.utterance != weights.load_fused_model()[0].utterance
+    assert knowing == weights.load_fused_model()[1]  # feedback does not tell what the memory lacks
+    with Memory(db, embedder=HashingEmbedder(64), strategy=Fused(ranker, knowing)) as memory:
         assert memory.recall(CASES[0].questions[7].text)[0].id == "a7"
 
 
 def test_what_to_learn_from_must_be_said(data: Path) -> None:
     for words in ([], ["--data", str(data)], ["--set", "ferries"]):
-        result = CliRunner().invoke(learn, [*words, "--into", str(data / "weights.json")])
+        result = CliRunner().invoke(learn, [*words, "--out", str(data / "weights.json")])
         assert result.exit_code == 2
         assert "say what to learn from" in result.output
 
@@ -185,23 +195,23 @@ def test_open_questions_from_the_command_line_to_pictures(data: Path) -> None:
     lines, pictures = data / "open.jsonl", data / "pictures"
     pictures.mkdir()
     run = CliRunner()
-    words = ["open", "--data", str(data), "--set", "ferries", "--limit", "9", "--json", str(lines)]
+    words = ["open-questions", "--data", str(data), "--set", "ferries", "--limit", "9", "--json", str(lines)]
     shown = run.invoke(bench, words, catch_exceptions=False).stdout
     for word in ("memories 1", "memories 8", "names lost 50%", "names false 10%", "reliability", "calibration_error"):
         assert word in shown
-    drawn = run.invoke(bench, ["draw", str(lines), "--into", str(pictures)], catch_exceptions=False).stdout
+    drawn = run.invoke(bench, ["draw", str(lines), "--out", str(pictures)], catch_exceptions=False).stdout
     assert [line.rsplit("/", 1)[1] for line in drawn.splitlines()] == ["growth.svg", "names.svg", "reliability.svg"]
-    assert "ferries: fraction@5" in (pictures / "growth.svg").read_text("utf-8")
+    assert "ferries: recall@5" in (pictures / "growth.svg").read_text("utf-8")
 
 
 # ---- what the papers left open
 
 
-def test_mentions_are_lost_and_led_astray(embedder: Cached) -> None:
-    graph = space(CASES[0], strategies.by_name("dense"), embedder).graph
+def test_mentions_are_lost_and_led_astray(embedder: CachingEmbedder) -> None:
+    graph = build_query_space(CASES[0], strategies.resolve_strategy("dense"), embedder).graph
     mentions = np.equal(graph.edges["links"], LINKS.index(Link.MENTIONS))
     for rate in (0.0, 0.3, 1.0):
-        fewer, astray = open_questions.lost(graph, rate), open_questions.false(graph, rate)
+        fewer, astray = open_questions.drop_mentions(graph, rate), open_questions.misdirect_mentions(graph, rate)
         assert len(fewer.edges) + round(rate * mentions.sum()) == pytest.approx(
             len(graph.edges), abs=mentions.sum() / 4
         )
@@ -209,14 +219,14 @@ def test_mentions_are_lost_and_led_astray(embedder: Cached) -> None:
         moved = astray.edges["dst"] != graph.edges["dst"]
         assert not moved[~mentions].any()
         assert sorted(astray.edges["dst"].tolist()) == sorted(graph.edges["dst"].tolist())
-    assert len(open_questions.lost(graph, 1.0).edges) == int((~mentions).sum())
+    assert len(open_questions.drop_mentions(graph, 1.0).edges) == int((~mentions).sum())
 
 
 def test_calibration_by_hand() -> None:
     points = [
-        Figure("s", "fused", "confidence", Metric.RELIABILITY, k, 1, value, value, value, apart=mean)
+        Figure("s", "fused", "confidence", Metric.RELIABILITY, k, 1, value, value, value, secondary_value=mean)
         for k, (mean, value) in enumerate([(0.05, 0.0), (0.15, 0.5)])
     ]
-    [(name, picture)] = drawing.pictures(points).items()
+    [(name, picture)] = charts.svg_files(points).items()
     assert name == "reliability.svg"
     assert picture.count("<circle") == 2

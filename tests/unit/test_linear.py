@@ -16,15 +16,15 @@ import pytest
 
 from ecphora import language
 from ecphora.errors import InvalidTime
-from ecphora.language.addressing import addressed, excerpt
-from ecphora.language.bounds import interval
-from ecphora.language.claims import statements
+from ecphora.language.name_usage import is_vocative, masked_excerpt
+from ecphora.language.statements import statements
+from ecphora.language.terms import extract_terms
+from ecphora.language.validity_phrases import validity_interval
 from ecphora.language.values import values
-from ecphora.language.words import words
 
 NOW = datetime(2026, 5, 3, tzinfo=UTC)
 LONG, SECONDS = 100_000, 5
-GIVEN = {"said_at": NOW, "speaker": "Ana Silva", "without": ()}
+GIVEN = {"reference_time": NOW, "speaker": "Ana Silva", "exclude": ()}
 """What readers are handed beside texts, by the names of their parameters."""
 WHOLE = frozenset({"text", "marked", "sentence", "question"})
 """The parameters that take any text; others take names in their normal form."""
@@ -42,7 +42,7 @@ FEW = ("\n", " ", "1,", "[", "“", "\u0301\u0316", "and ", "from ", "my sister 
 def readers() -> Iterator[tuple[str, Callable[[str], object]]]:
     """Every public function of the language that reads a text, as a function of it alone."""
     for module in pkgutil.iter_modules(language.__path__):
-        if module.name == "dates_meaning":
+        if module.name == "date_semantics":
             continue  # it reads matches and names of units
         whole = import_module(f"ecphora.language.{module.name}")
         for name, function in vars(whole).items():
@@ -50,14 +50,14 @@ def readers() -> Iterator[tuple[str, Callable[[str], object]]]:
                 texts = [one for one, kind in get_annotations(function).items() if kind is str and one != "return"]
                 if texts and texts[0] == next(iter(signature(function).parameters)):
                     yield f"{module.name}.{name}", partial(_read, function, texts)
-    yield "moments.moment", _moment
+    yield "timeparse.parse_time", _moment
 
 
 def _read(function: Callable[..., object], texts: list[str], text: str) -> None:
     rest = {name: GIVEN[name] for name in signature(function).parameters if name in GIVEN}
     whole = text if texts[0] in WHOLE else " ".join(text.split()) or "a"
     other = {name: whole[: len(whole) - place] or "a" for place, name in enumerate(texts) if name not in GIVEN}
-    if function is excerpt:
+    if function is masked_excerpt:
         other["name"] = text[:3]
     found = function(**other, **rest)
     if isgeneratorfunction(function):
@@ -66,7 +66,7 @@ def _read(function: Callable[..., object], texts: list[str], text: str) -> None:
 
 def _moment(text: str) -> None:
     with suppress(InvalidTime):
-        import_module("ecphora.language.moments").moment(text)
+        import_module("ecphora.timeparse").parse_time(text)
 
 
 def seconds(reader: Callable[[str], object], text: str) -> float:
@@ -95,18 +95,18 @@ def test_sixteen_times_the_text_takes_about_sixteen_times_as_long(name: str) -> 
 @pytest.mark.parametrize(
     ("reader", "pattern", "size"),
     [
-        (addressed, "\n", LONG),
-        (READERS["addressing.turn_of"], "\n", LONG),
+        (is_vocative, "\n", LONG),
+        (READERS["name_usage.has_speaker_label"], "\n", LONG),
         (values, "1,", 20_000),
         (values, "in 2020 ", 20_000),
-        (words, "\u0301\u0316", LONG),
-        (READERS["names.key"], "ﾞ\u0316", LONG),
-        (READERS["claims.statements"], "\n", LONG),
-        (READERS["claims.statements"], "[", LONG),
-        (READERS["claims.statements"], "“", LONG),
-        (READERS["claims.statements"], "a" + 200 * " ", LONG),
-        (READERS["bounds.interval"], "from ", LONG),
-        (READERS["kin.kin"], "my sister ", 40_000),
+        (extract_terms, "\u0301\u0316", LONG),
+        (READERS["names.normalize_name"], "ﾞ\u0316", LONG),
+        (READERS["statements.statements"], "\n", LONG),
+        (READERS["statements.statements"], "[", LONG),
+        (READERS["statements.statements"], "“", LONG),
+        (READERS["statements.statements"], "a" + 200 * " ", LONG),
+        (READERS["validity_phrases.validity_interval"], "from ", LONG),
+        (READERS["kin_mentions.kin_mentions"], "my sister ", 40_000),
     ],
 )
 def test_known_traps(reader: Callable[[str], object], pattern: str, size: int) -> None:
@@ -114,13 +114,13 @@ def test_known_traps(reader: Callable[[str], object], pattern: str, size: int) -
 
 
 def test_a_long_row_of_words_before_a_call_is_read_once() -> None:
-    assert seconds(READERS["said_names.aliases"], "all " * 20_000 + "call her") < 1
+    assert seconds(READERS["alias_phrases.alias_pairs"], "all " * 20_000 + "call her") < 1
 
 
 def test_runs_are_read_as_they_were() -> None:
-    assert addressed("Hello.\n\n\x00! How are you?")
-    assert words("cafe\u0301 " + "n" + "\u0303" * 100) == ["cafe", "n"]
-    assert [found.form for found in values("chapter 5 costs 1,000,000 dollars")] == ["5", "1e+06"]
+    assert is_vocative("Hello.\n\n\x00! How are you?")
+    assert extract_terms("cafe\u0301 " + "n" + "\u0303" * 100) == ["cafe", "n"]
+    assert [found.normal_form for found in values("chapter 5 costs 1,000,000 dollars")] == ["5", "1e+06"]
     assert [one.text for one in statements("[aside] I moved [to Porto.\n\n  1. I sold it.", "Ana", NOW)] == [
         "I moved [to Porto.",
         "I sold it.",
@@ -128,8 +128,8 @@ def test_runs_are_read_as_they_were() -> None:
 
 
 def test_a_length_beyond_the_calendar_bounds_nothing() -> None:
-    assert interval("I am away for 999999 years.", NOW) == (None, None)
-    assert interval(f"I am away for {'9' * 5000} days.", NOW) == (None, None)
+    assert validity_interval("I am away for 999999 years.", NOW) == (None, None)
+    assert validity_interval(f"I am away for {'9' * 5000} days.", NOW) == (None, None)
 
 
 if __name__ == "__main__":

@@ -8,18 +8,18 @@ from typing import Any
 import pytest
 
 from ecphora.errors import InvalidInput, LLMUnavailable, UnknownName
-from ecphora.language.tokens import tokens
-from ecphora.llms.llamacpp import LlamaCpp
-from ecphora.llms.openai import OpenAIChat
+from ecphora.language.token_count import estimate_tokens
+from ecphora.llms.llamacpp import LlamaCppLLM
+from ecphora.llms.openai_chat import OpenAILLM
 from ecphora.ports import LLM, Prompt, Reply
 from ecphora.settings import Settings, load
-from ecphora.testing import ChatServer, ScriptedLLM
-from ecphora.testing.llms import Response, chat_answer
+from ecphora.testing import FakeChatServer, ScriptedLLM
+from ecphora.testing.llms import Response, chat_completion
 
 KEY = "sk-secret-123"
 SCHEMA = {"type": "object", "properties": {"held": {"type": "boolean"}}, "required": ["held"]}
 PLAIN = Prompt("Be brief.", "Hello.")
-FORMED = Prompt("Be brief.", "Is it held?", SCHEMA, limit=9)
+FORMED = Prompt("Be brief.", "Is it held?", SCHEMA, max_tokens=9)
 
 
 @pytest.fixture(autouse=True)
@@ -28,12 +28,12 @@ def no_proxy(monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.delenv(name, raising=False)
 
 
-def chat(server: ChatServer, **options: Any) -> OpenAIChat:
+def chat(server: FakeChatServer, **options: Any) -> OpenAILLM:
     waits: list[float] = options.pop("waits", [])
-    return OpenAIChat("small", base_url=server.url, api_key=KEY, sleep=waits.append, **options)
+    return OpenAILLM("small", base_url=server.url, api_key=KEY, sleep=waits.append, **options)
 
 
-def asked(server: ChatServer, prompt: Prompt = PLAIN, **options: Any) -> Reply:
+def asked(server: FakeChatServer, prompt: Prompt = PLAIN, **options: Any) -> Reply:
     llm = chat(server, **options)
     try:
         return llm.complete(prompt)
@@ -54,9 +54,9 @@ def refusing(word: str, message: str) -> Any:
 
 
 def test_what_is_sent_and_what_it_cost() -> None:
-    with ChatServer("Good day.") as server:
+    with FakeChatServer("Good day.") as server:
         reply = asked(server, prices=(2.0, 10.0), seed=3)
-    assert server.asked == [
+    assert server.requests == [
         {
             "model": "small",
             "max_tokens": 512,
@@ -66,27 +66,27 @@ def test_what_is_sent_and_what_it_cost() -> None:
             "messages": [{"role": "system", "content": "Be brief."}, {"role": "user", "content": "Hello."}],
         }
     ]
-    assert server.keys == [f"Bearer {KEY}"]
+    assert server.authorizations == [f"Bearer {KEY}"]
     assert (reply.text, reply.tokens_in, reply.tokens_out) == ("Good day.", 11, 7)
-    assert reply.money == pytest.approx((11 * 2 + 7 * 10) / 1e6)
+    assert reply.cost_usd == pytest.approx((11 * 2 + 7 * 10) / 1e6)
     assert 0 < reply.seconds < 60
 
 
 def test_tokens_are_estimated_where_the_server_counts_none() -> None:
-    with ChatServer((200, {}, {"choices": [{"message": {"content": "Good day."}}]})) as server:
+    with FakeChatServer((200, {}, {"choices": [{"message": {"content": "Good day."}}]})) as server:
         reply = asked(server)
-    assert reply.tokens_in == tokens("Be brief.") + tokens("Hello.")
-    assert reply.tokens_out == tokens("Good day.")
+    assert reply.tokens_in == estimate_tokens("Be brief.") + estimate_tokens("Hello.")
+    assert reply.tokens_out == estimate_tokens("Good day.")
 
 
 def test_a_schema_is_sent_as_such() -> None:
-    with ChatServer('{"held": true}') as server:
+    with FakeChatServer('{"held": true}') as server:
         asked(server, FORMED)
-    assert server.asked[0]["response_format"] == {
+    assert server.requests[0]["response_format"] == {
         "type": "json_schema",
         "json_schema": {"name": "reply", "strict": True, "schema": SCHEMA},
     }
-    assert server.asked[0]["max_tokens"] == 9
+    assert server.requests[0]["max_tokens"] == 9
 
 
 @pytest.mark.parametrize("status", [400, 422])
@@ -95,15 +95,15 @@ def test_a_server_that_takes_no_schema_is_asked_in_words_from_then_on(status: in
         form = body.get("response_format", {}).get("type")
         return (status, {}, {"detail": "what is this?"}) if form else '{"held": true}'
 
-    with ChatServer(answer) as server:
+    with FakeChatServer(answer) as server:
         llm = chat(server)
         for _ in range(2):
             assert llm.complete(FORMED).text == '{"held": true}'
         llm.close()
-    forms = [body.get("response_format", {}).get("type") for body in server.asked]
+    forms = [body.get("response_format", {}).get("type") for body in server.requests]
     assert forms == ["json_schema", "json_object", None, None]
-    assert '"held"' in server.asked[2]["messages"][0]["content"]
-    assert '"held"' not in server.asked[0]["messages"][0]["content"]
+    assert '"held"' in server.requests[2]["messages"][0]["content"]
+    assert '"held"' not in server.requests[0]["messages"][0]["content"]
 
 
 @pytest.mark.parametrize(
@@ -115,27 +115,27 @@ def test_a_server_that_takes_no_schema_is_asked_in_words_from_then_on(status: in
     ],
 )
 def test_what_a_server_does_not_know_is_left_out(word: str, message: str, left: dict[str, int]) -> None:
-    with ChatServer(refusing(f"'{word}'", message)) as server:
+    with FakeChatServer(refusing(f"'{word}'", message)) as server:
         asked(server)
-    assert word not in server.asked[1]
-    assert left.items() <= server.asked[1].items()
-    assert len(server.asked) == 2
+    assert word not in server.requests[1]
+    assert left.items() <= server.requests[1].items()
+    assert len(server.requests) == 2
 
 
 def test_a_prompt_that_is_refused_in_every_form_changes_nothing() -> None:
-    with ChatServer(refusing("Is it", "the context is too long")) as server:
+    with FakeChatServer(refusing("Is it", "the context is too long")) as server:
         llm = chat(server)
         with pytest.raises(LLMUnavailable, match="400 the context is too long"):
             llm.complete(FORMED)
         llm.complete(Prompt("", "Hello.", SCHEMA))
         llm.close()
-    assert server.asked[-1]["response_format"]["type"] == "json_schema"
-    assert len(server.asked) == 4
+    assert server.requests[-1]["response_format"]["type"] == "json_schema"
+    assert len(server.requests) == 4
 
 
 def test_it_waits_as_long_as_the_server_asks() -> None:
     waits: list[float] = []
-    with ChatServer((429, {"Retry-After": "7"}, ""), (503, {}, {}), "Hello.") as server:
+    with FakeChatServer((429, {"Retry-After": "7"}, ""), (503, {}, {}), "Hello.") as server:
         assert asked(server, waits=waits).text == "Hello."
     assert waits == [7, 1]
 
@@ -143,7 +143,7 @@ def test_it_waits_as_long_as_the_server_asks() -> None:
 def test_it_gives_up_after_its_retries() -> None:
     waits: list[float] = []
     with (
-        ChatServer((429, {}, {"error": "quota"})) as server,
+        FakeChatServer((429, {}, {"error": "quota"})) as server,
         pytest.raises(LLMUnavailable, match=r"small at 127\.0\.0\.1.*429 quota; wait, or ask for a higher quota"),
     ):
         asked(server, waits=waits, retries=1)
@@ -151,7 +151,7 @@ def test_it_gives_up_after_its_retries() -> None:
 
 
 def test_nobody_there_is_said_so() -> None:
-    with ChatServer("") as server:
+    with FakeChatServer("") as server:
         pass
     with pytest.raises(LLMUnavailable, match="check the base URL, and that the server runs"):
         asked(server, retries=0)
@@ -160,40 +160,40 @@ def test_nobody_there_is_said_so() -> None:
 @pytest.mark.parametrize(("status", "mend"), [(401, "check the API key"), (404, "check the model's name")])
 def test_a_refusal_names_its_mend_and_not_the_key(status: int, mend: str) -> None:
     with (
-        ChatServer((status, {}, {"error": {"message": f"bad key {KEY}"}})) as server,
+        FakeChatServer((status, {}, {"error": {"message": f"bad key {KEY}"}})) as server,
         pytest.raises(LLMUnavailable, match=rf"bad key \*\*\*; {mend}") as caught,
     ):
         asked(server)
-    assert len(server.asked) == 1
+    assert len(server.requests) == 1
     assert KEY not in str(caught.value)
-    assert KEY not in repr(OpenAIChat("small", api_key=KEY))
+    assert KEY not in repr(OpenAILLM("small", api_key=KEY))
 
 
 @pytest.mark.parametrize(
     "answer",
     [{}, [], {"choices": []}, {"choices": [{"message": {"content": 7}}]}, {"choices": [{"message": "x"}]}, "<html>",
-     {**chat_answer("x"), "usage": {"prompt_tokens": "many"}}, {**chat_answer("x"), "usage": [1]}],
+     {**chat_completion("x"), "usage": {"prompt_tokens": "many"}}, {**chat_completion("x"), "usage": [1]}],
 )  # fmt: skip
 def test_what_is_no_chat_is_said_so(answer: Any) -> None:
-    with ChatServer((200, {}, answer)) as server, pytest.raises(LLMUnavailable, match=r"small at 127\.0\.0\.1"):
+    with FakeChatServer((200, {}, answer)) as server, pytest.raises(LLMUnavailable, match=r"small at 127\.0\.0\.1"):
         asked(server)
 
 
 def test_an_empty_reply_is_a_reply() -> None:
-    with ChatServer((200, {}, {"choices": [{"message": {"content": None}}]})) as server:
+    with FakeChatServer((200, {}, {"choices": [{"message": {"content": None}}]})) as server:
         assert asked(server).text == ""
 
 
 @pytest.mark.parametrize("options", [{"retries": -1}, {"api_key": "sk-1\n"}, {"prices": (-1.0, 0.0)}])
 def test_options_that_cannot_work_are_refused(options: dict[str, Any]) -> None:
     with pytest.raises(InvalidInput):
-        OpenAIChat("small", **options)
+        OpenAILLM("small", **options)
 
 
 def test_the_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "httpx", None)
     with pytest.raises(LLMUnavailable, match=r"ecphora\[openai\]"):
-        OpenAIChat("small").complete(PLAIN)
+        OpenAILLM("small").complete(PLAIN)
 
 
 # ---- llama.cpp
@@ -222,7 +222,7 @@ class Engine:
 def engine(monkeypatch: pytest.MonkeyPatch) -> type[Engine]:
     class Fresh(Engine):
         given, asked = [], []
-        answer = chat_answer("Hello.")
+        answer = chat_completion("Hello.")
 
     def params() -> types.SimpleNamespace:
         parts = ("model", "cpuparams", "cpuparams_batch")
@@ -243,7 +243,7 @@ def gguf(tmp_path: Path) -> Path:
 
 
 def test_llamacpp_is_loaded_once_and_locked(engine: type[Engine], gguf: Path) -> None:
-    llm = LlamaCpp(gguf, context=128, threads=1)
+    llm = LlamaCppLLM(gguf, context_tokens=128, threads=1)
     assert not engine.given
     assert llm.complete(FORMED).text == "Hello."
     llm.complete(Prompt("", "\ud800"))
@@ -266,27 +266,27 @@ def test_llamacpp_is_loaded_once_and_locked(engine: type[Engine], gguf: Path) ->
     ("answer", "message"),
     [
         ({"error": {"message": "request exceeds the context"}}, "exceeds the context; ask with less"),
-        (ValueError("no schema"), "does not take the prompt: no schema"),
+        (ValueError("no schema"), "does not accept the prompt: no schema"),
         ("no model", "cannot be loaded"),
     ],
 )
 def test_llamacpp_says_what_is_wrong(engine: type[Engine], gguf: Path, answer: Any, message: str) -> None:
     engine.answer = answer
     with pytest.raises(LLMUnavailable, match=message):
-        LlamaCpp(gguf).complete(PLAIN)
+        LlamaCppLLM(gguf).complete(PLAIN)
 
 
 def test_llamacpp_names_what_is_missing(engine: type[Engine], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(LLMUnavailable, match="there is no file"):
-        LlamaCpp(tmp_path / "none.gguf").complete(PLAIN)
+        LlamaCppLLM(tmp_path / "none.gguf").complete(PLAIN)
     (tmp_path / "text").write_text("hello")
-    with pytest.raises(LLMUnavailable, match="is no GGUF file"):
-        LlamaCpp(tmp_path / "text").complete(PLAIN)
+    with pytest.raises(LLMUnavailable, match="is not a GGUF file"):
+        LlamaCppLLM(tmp_path / "text").complete(PLAIN)
     monkeypatch.setitem(sys.modules, "xllamacpp", None)
     with pytest.raises(LLMUnavailable, match=r"ecphora\[llamacpp\]"):
-        LlamaCpp(tmp_path / "none.gguf").complete(PLAIN)
+        LlamaCppLLM(tmp_path / "none.gguf").complete(PLAIN)
     with pytest.raises(InvalidInput):
-        LlamaCpp("x", context=0)
+        LlamaCppLLM("x", context_tokens=0)
 
 
 # ---- settings
@@ -306,16 +306,16 @@ def test_a_language_model_is_made_from_a_setting(tmp_path: Path) -> None:
 
 def test_where_a_language_model_is_asked(tmp_path: Path) -> None:
     environment = {"ECPHORA_LLM": "openai:gpt", "ECPHORA_OPENAI_BASE_URL": "http://one/v1", "OPENAI_API_KEY": KEY}
-    with ChatServer("Hello.") as server:
+    with FakeChatServer("Hello.") as server:
         for given in (
             {**environment, "ECPHORA_OPENAI_BASE_URL": server.url},
             {**environment, "ECPHORA_LLM_BASE_URL": server.url},
         ):
             llm = load(given, tmp_path).make_llm()
-            assert isinstance(llm, OpenAIChat)
+            assert isinstance(llm, OpenAILLM)
             llm.complete(PLAIN)
             llm.close()
-    assert server.keys == [f"Bearer {KEY}"] * 2
+    assert server.authorizations == [f"Bearer {KEY}"] * 2
     assert KEY not in repr(load(environment, tmp_path))
 
 
@@ -323,7 +323,7 @@ def test_where_a_language_model_is_asked(tmp_path: Path) -> None:
 
 
 def test_a_script_that_has_run_out_fails_the_test() -> None:
-    llm = ScriptedLLM(["one", {"two": 2}], fails={1})
+    llm = ScriptedLLM(["one", {"two": 2}], failing_calls={1})
     assert llm.complete(PLAIN).text == "one"
     with pytest.raises(LLMUnavailable):
         llm.complete(PLAIN)

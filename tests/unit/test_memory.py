@@ -9,15 +9,28 @@ from textwrap import fill
 import pytest
 
 from ecphora import encode
-from ecphora.embedders.hashing import Hashing
+from ecphora.embedders.hashing import HashingEmbedder
 from ecphora.errors import EmbedderMismatch, IdCollision, InvalidInput, StoreClosed, UnknownName
-from ecphora.graph import LINKS, TOUCHES
+from ecphora.graph import LINKS
 from ecphora.memory import Memory
-from ecphora.model import Change, Episode, Erased, Evidence, Filter, Hit, Kind, Link, Node, Touch, Vectors
+from ecphora.model import (
+    ACCESS_KIND_CODES,
+    AccessKind,
+    Episode,
+    Evidence,
+    Filter,
+    ForgetResult,
+    Hit,
+    Kind,
+    Link,
+    Node,
+    Vectors,
+    WriteBatch,
+)
 from ecphora.reembedding import reembed
-from ecphora.stores.sqlite import SQLite
+from ecphora.stores.sqlite import SQLiteStore
 from ecphora.strategies.baselines import Bm25
-from ecphora.testing import NOON, FakeClock, differences
+from ecphora.testing import NOON, FakeClock, graph_differences
 
 LONG = "".join(f"Ana met Mia in Porto on day {day} of her stay. " for day in range(100))
 PORTO = "Ana lives in Porto."
@@ -35,7 +48,7 @@ def opened(tmp_path: Path, clock: FakeClock) -> Iterator[Callable[..., Memory]]:
     handles: list[Memory] = []
 
     def open_(scope: str = "default", dim: int = 64) -> Memory:
-        handles.append(Memory(tmp_path / "memory.db", scope=scope, embedder=Hashing(dim), clock=clock))
+        handles.append(Memory(tmp_path / "memory.db", scope=scope, embedder=HashingEmbedder(dim), clock=clock))
         return handles[-1]
 
     yield open_
@@ -57,7 +70,7 @@ def ids(found: Iterable[Hit | Node]) -> list[str]:
 
 def test_one_text(memory: Memory) -> None:
     made = memory.remember(PORTO, speaker="Ana", happened_at="2026-05-01", title="Home", metadata={"k": 1})
-    assert made.new == made.ids == (made.id,)
+    assert made.created == made.ids == (made.id,)
     node = memory.get(made.id)
     assert node is not None
     assert (node.text, node.speaker, node.title, node.metadata) == (PORTO, "Ana", "Home", {"k": 1})
@@ -72,10 +85,10 @@ def test_many_texts_of_every_form(memory: Memory) -> None:
         speaker="Ana",
         progress=lambda done, all_: told.append((done, all_)),
     )
-    assert (len(made.ids), len(made.new)) == (3, 2)
+    assert (len(made.ids), len(made.created)) == (3, 2)
     assert made.ids[0] == made.ids[2]
     assert told == [(2, 2)]
-    assert [memory.get(id_).speaker for id_ in made.new] == ["Ana", "Ben"]  # type: ignore[union-attr]
+    assert [memory.get(id_).speaker for id_ in made.created] == ["Ana", "Ben"]  # type: ignore[union-attr]
     assert memory.remember([]).ids == ()
 
 
@@ -90,12 +103,12 @@ def test_twice_is_harmless(memory: Memory, clock: FakeClock) -> None:
     first = memory.remember(PORTO)
     clock.advance(days=1)
     second = memory.remember([PORTO, FARO])
-    assert second.known == (first.id,)
-    assert len(second.new) == 1
+    assert second.existing == (first.id,)
+    assert len(second.created) == 1
     history = memory.history(first.id)
     assert history is not None
-    assert [(access.touch, access.at) for access in history.accesses] == [
-        (Touch.ENCODED, NOON), (Touch.ENCODED, NOON + timedelta(days=1)),
+    assert [(access.kind, access.at) for access in history.accesses] == [
+        (AccessKind.ENCODED, NOON), (AccessKind.ENCODED, NOON + timedelta(days=1)),
     ]  # fmt: skip
 
 
@@ -106,7 +119,7 @@ def test_an_id_that_stands_for_something_else(again: str, memory: Memory) -> Non
         memory.remember(["Not written either.", Episode(again, id="a")])
     assert len(memory) == 1
     memory.remember(LONG, id="long")
-    assert memory.remember(LONG, id="long").known == ("long",)
+    assert memory.remember(LONG, id="long").existing == ("long",)
     with pytest.raises(IdCollision):
         memory.remember(LONG + "And more.", id="long")
 
@@ -136,7 +149,7 @@ def test_another_model(memory: Memory, opened: Callable[..., Memory]) -> None:
 
 def test_a_long_text_is_whole_again(memory: Memory) -> None:
     made = memory.remember(LONG, id="stay", speaker="Ana")
-    assert made.new == ("stay",)
+    assert made.created == ("stay",)
     node = memory.get("stay")
     assert node is not None
     assert (node.id, node.text, node.document) == ("stay", LONG, None)
@@ -144,7 +157,7 @@ def test_a_long_text_is_whole_again(memory: Memory) -> None:
     assert sorted(places) == list(range(1, len(places) + 1))
     graph = memory.graph()
     rows = graph.document_rows("stay")
-    assert graph.previous[rows].tolist() == [-1, *rows[:-1].tolist()]
+    assert graph.previous_rows[rows].tolist() == [-1, *rows[:-1].tolist()]
     assert all(memory.get(hit.id) is not None for hit in memory.recall("Porto"))
 
 
@@ -164,11 +177,11 @@ def test_a_fact_is_replaced(memory: Memory, clock: FakeClock) -> None:
     memory.remember("Ana lives in Braga.", id="braga", happened_at="2026-05-10", supersedes="faro")
     history = memory.history("faro")
     assert history is not None
-    assert (ids(history.earlier), ids(history.later)) == (["porto"], ["braga"])
+    assert (ids(history.predecessors), ids(history.successors)) == (["porto"], ["braga"])
     assert history.node.valid_to == datetime(2026, 5, 10, tzinfo=UTC)
     whole = memory.history("braga")
     assert whole is not None
-    assert (ids(whole.earlier), ids(whole.later)) == (["porto", "faro"], [])
+    assert (ids(whole.predecessors), ids(whole.successors)) == (["porto", "faro"], [])
     assert memory.recall("Where does Ana live?")[0].id == "braga"
     assert memory.recall("Where does Ana live?", as_of="2026-05-06")[0].id == "faro"
     assert ids(memory.recall("Where does Ana live?", as_of="2026-02-01")) == ["porto"]
@@ -187,38 +200,38 @@ def test_in_one_batch_too(memory: Memory) -> None:
 
 def test_by_id(memory: Memory) -> None:
     memory.remember([Episode("Ana met Zebulon.", id="a"), Episode("Ana left.", id="b"), Episode("Rain.", id="c")])
-    assert memory.forget("a").episodes == ("a",)
+    assert memory.forget("a").episode_ids == ("a",)
     assert (memory.get("a"), len(memory)) == (None, 2)
-    assert memory.forget("a").episodes == ()
+    assert memory.forget("a").episode_ids == ()
     erased = memory.forget(["b", "c", "b", "nothing"])
-    assert (set(erased.episodes), bool(erased)) == ({"b", "c"}, True)
+    assert (set(erased.episode_ids), bool(erased)) == ({"b", "c"}, True)
     assert len(memory.graph()) == 0
     assert memory.recall("Ana").hits == ()
 
 
 def test_names_vanish_with_their_last_mention(memory: Memory) -> None:
     memory.remember([Episode("I met Zebulon in Porto.", id="a"), Episode("I like Porto.", id="b")])
-    assert memory.forget("a").entities == ("entity:zebulon",)
+    assert memory.forget("a").entity_ids == ("entity:zebulon",)
     assert memory.graph().row("entity:porto") is not None
-    assert memory.forget("b").entities == ("entity:porto",)
+    assert memory.forget("b").entity_ids == ("entity:porto",)
 
 
 def test_by_filter(memory: Memory) -> None:
     memory.remember([Episode(PORTO, id="a", speaker="Ana"), Episode(FARO, id="b", speaker="Ben")])
-    assert memory.forget(where=Filter(speakers=("Zorro",))).episodes == ()
-    assert memory.forget(where=Filter(speakers=("Ana",))).episodes == ("a",)
-    assert memory.forget().episodes == ()
+    assert memory.forget(where=Filter(speakers=("Zorro",))).episode_ids == ()
+    assert memory.forget(where=Filter(speakers=("Ana",))).episode_ids == ("a",)
+    assert memory.forget().episode_ids == ()
     assert len(memory) == 1
     with pytest.raises(InvalidInput, match="say what is to be forgotten"):
         memory.forget(where=Filter())
-    assert memory.forget(where=Filter(before=NOON + timedelta(days=1))).episodes == ("b",)
+    assert memory.forget(where=Filter(before=NOON + timedelta(days=1))).episode_ids == ("b",)
 
 
 def test_a_long_text_goes_whole(memory: Memory) -> None:
     memory.remember(LONG, id="stay")
-    assert memory.forget("stay").episodes == ("stay",)
+    assert memory.forget("stay").episode_ids == ("stay",)
     assert len(memory.graph()) == 0
-    assert memory.remember(LONG, id="stay").refused == ("stay",)
+    assert memory.remember(LONG, id="stay").blocked == ("stay",)
 
 
 def test_what_was_forgotten_stays_so(memory: Memory, opened: Callable[..., Memory]) -> None:
@@ -228,10 +241,10 @@ def test_what_was_forgotten_stays_so(memory: Memory, opened: Callable[..., Memor
     other = opened()
     for again in (told, Episode(PORTO, happened_at="2026-05-01"), Episode(PORTO, id="b", happened_at=date(2026, 5, 1))):
         made = other.remember([again, FARO])
-        assert len(made.refused) == 1
+        assert len(made.blocked) == 1
     assert len(other) == 1
-    assert other.remember(told, restore=True).new == ("a",)
-    assert other.remember(told).known == ("a",)
+    assert other.remember(told, restore=True).created == ("a",)
+    assert other.remember(told).existing == ("a",)
     assert memory.get("a") is not None
 
 
@@ -239,15 +252,15 @@ def test_a_mention_that_comes_meanwhile_is_not_lost(opened: Callable[..., Memory
     other = opened()
     other.remember("I met Zebulon.", id="a")
 
-    class Meanwhile(SQLite):
-        def commit(self, scope: str, change: Change, /) -> Change:
-            if change.forgotten and other.get("b") is None:
+    class Meanwhile(SQLiteStore):
+        def commit(self, scope: str, change: WriteBatch, /) -> WriteBatch:
+            if change.tombstones and other.get("b") is None:
                 other.remember("Zebulon called.", id="b")
             return super().commit(scope, change)
 
     store = Meanwhile(tmp_path / "memory.db")
-    memory = Memory(store, embedder=Hashing(64), clock=FakeClock())
-    assert memory.forget("a").entities == ()
+    memory = Memory(store, embedder=HashingEmbedder(64), clock=FakeClock())
+    assert memory.forget("a").entity_ids == ()
     assert memory.graph().row("entity:zebulon") is not None
     assert len(memory.graph().edges) == 1
     store.close()
@@ -272,7 +285,7 @@ def test_the_answer_comes_first(memory: Memory) -> None:
     assert [hit.score for hit in found] == sorted((hit.score for hit in found), reverse=True)
     assert found.evidence in {Evidence.STRONG, Evidence.WEAK}
     assert found.cost.tokens > 0
-    assert found.cost.milliseconds >= sum(found.cost.steps.values()) * 0.99
+    assert found.cost.milliseconds >= sum(found.cost.step_milliseconds.values()) * 0.99
 
 
 def test_why_adds_up_to_the_score(memory: Memory) -> None:
@@ -281,9 +294,9 @@ def test_why_adds_up_to_the_score(memory: Memory) -> None:
         found = memory.recall("Did the boat sink in the river?", strategy=strategy)
         assert found.hits
         for hit in found:
-            assert sum(share.value for share in hit.why.shares) == pytest.approx(hit.score, abs=1e-4)
+            assert sum(share.value for share in hit.why.contributions) == pytest.approx(hit.score, abs=1e-4)
             assert str(hit.why)
-    assert memory.recall("river", explain=False)[0].why.shares == ()
+    assert memory.recall("river", explain=False)[0].why.contributions == ()
 
 
 def test_filters_and_limits(memory: Memory) -> None:
@@ -312,14 +325,14 @@ def test_nothing_is_found_in_nothing(memory: Memory) -> None:
 
 def test_recall_leaves_a_trace(memory: Memory, clock: FakeClock) -> None:
     memory.remember(TALK)
-    memory.recall("river", touch=False)
+    memory.recall("river", log_access=False)
     assert memory.scopes()[0].revision == 1
     clock.advance(hours=1)
     hit = memory.recall("river", limit=1)[0]
     history = memory.history(hit.id)
     assert history is not None
-    assert [(access.touch, access.at) for access in history.accesses] == [
-        (Touch.ENCODED, NOON), (Touch.RECALLED, NOON + timedelta(hours=1)),
+    assert [(access.kind, access.at) for access in history.accesses] == [
+        (AccessKind.ENCODED, NOON), (AccessKind.RECALLED, NOON + timedelta(hours=1)),
     ]  # fmt: skip
     assert history.accesses[-1].strength == pytest.approx(hit.score)
 
@@ -338,7 +351,7 @@ def answers(memory: Memory, question: str) -> dict[str, float]:
 
 def used(memory: Memory) -> list[str]:
     accesses = memory.graph().accesses
-    return [memory.graph().id(row) for row in accesses["rows"][accesses["touches"] == TOUCHES.index(Touch.USED)]]
+    return [memory.graph().id(row) for row in accesses["rows"][accesses["kinds"] == ACCESS_KIND_CODES[AccessKind.USED]]]
 
 
 def test_feedback_is_kept(memory: Memory, clock: FakeClock) -> None:
@@ -352,8 +365,8 @@ def test_feedback_is_kept(memory: Memory, clock: FakeClock) -> None:
     assert id_.startswith("question:")
     assert (answers(memory, id_), used(memory)) == ({"boat": 1, "river": 0}, ["boat"])
     graph = memory.graph()
-    assert found.cue.vector is not None
-    assert graph.vectors.view[graph.vector_places[graph.row(id_)]] == pytest.approx(found.cue.vector, abs=1e-3)
+    assert found.query.vector is not None
+    assert graph.vectors.view[graph.vector_positions[graph.row(id_)]] == pytest.approx(found.query.vector, abs=1e-3)
     assert (len(memory), memory.scopes()[0].episodes, len(graph.accesses_of(graph.row(id_) or 0))) == (3, 3, 0)
     revision = graph.revision
     assert memory.feedback(found, "boat") == id_  # the same told twice is kept once
@@ -379,12 +392,12 @@ def test_feedback_is_taken_back(memory: Memory, opened: Callable[..., Memory], u
     before = memory.graph()
     id_ = memory.feedback(found, useful)
     assert len(memory.graph().edges) == len(before.edges) + len(found)
-    assert memory.forget(id_) == Erased((id_,), ())
-    left = [one for one in differences(before, memory.graph()) if not one.startswith(("revision", "barred"))]
+    assert memory.forget(id_) == ForgetResult((id_,), ())
+    left = [one for one in graph_differences(before, memory.graph()) if not one.startswith(("revision", "tombstones"))]
     assert [one for one in left if not one.startswith("accesses.")] == []  # what was used stays in the log
     assert (used(memory), answers(memory, kept)["boat"]) == (["boat", *useful], 1)
-    assert (memory.get(id_), memory.forget(id_)) == (None, Erased((), ()))
-    assert differences(memory.graph(), opened().graph()) == []
+    assert (memory.get(id_), memory.forget(id_)) == (None, ForgetResult((), ()))
+    assert graph_differences(memory.graph(), opened().graph()) == []
     assert memory.feedback(found, useful) == id_  # and may be given again
     assert memory.get(id_) is not None
 
@@ -394,9 +407,9 @@ def test_a_question_goes_with_what_came_back_for_it(memory: Memory, opened: Call
     other = opened()
     both, schools = other.recall("the river", limit=2), other.recall("school", limit=1)
     asked = [other.feedback(both, "river"), other.feedback(both, "boat"), other.feedback(schools, "school")]
-    assert memory.forget("river") == Erased(("river",), ())
+    assert memory.forget("river") == ForgetResult(("river",), ())
     assert [memory.get(id_) is None for id_ in asked] == [True, True, False]
-    assert differences(memory.graph(), other.graph()) == differences(memory.graph(), opened().graph()) == []
+    assert graph_differences(memory.graph(), other.graph()) == graph_differences(memory.graph(), opened().graph()) == []
     assert answers(memory, memory.feedback(both, [])) == {"boat": 0}  # of the one that is still there
     other.forget(["boat", "school"])
     nowhere = memory.feedback(both, ["boat"])
@@ -406,7 +419,7 @@ def test_a_question_goes_with_what_came_back_for_it(memory: Memory, opened: Call
 def test_taking_feedback_back_bars_no_memory_of_the_same_words(memory: Memory) -> None:
     memory.remember(TALK)
     memory.forget(memory.feedback(memory.recall("the river"), []))
-    assert memory.remember("the river").refused == ()
+    assert memory.remember("the river").blocked == ()
     with pytest.raises(InvalidInput, match="begins as those of names, insights or questions"):
         memory.remember("the river", id="question:1")
 
@@ -415,35 +428,35 @@ def test_a_hit_that_goes_meanwhile(opened: Callable[..., Memory], tmp_path: Path
     other = opened()
     other.remember(TALK)
 
-    class Meanwhile(SQLite):
-        def commit(self, scope: str, change: Change, /) -> Change:
+    class Meanwhile(SQLiteStore):
+        def commit(self, scope: str, change: WriteBatch, /) -> WriteBatch:
             if change.nodes:
                 other.forget("boat")
             return super().commit(scope, change)
 
     store = Meanwhile(tmp_path / "memory.db")
-    memory = Memory(store, embedder=Hashing(64), clock=FakeClock())
+    memory = Memory(store, embedder=HashingEmbedder(64), clock=FakeClock())
     found = memory.recall("the river", limit=2)
     assert answers(memory, memory.feedback(found, ["boat"])) == {"river": 0}
     store.close()
 
 
 def test_questions_are_embedded_anew_as_cues(tmp_path: Path) -> None:
-    class Asking(Hashing):
+    class Asking(HashingEmbedder):
         """Knows a question from a text."""
 
         name = "asking"
 
-        def embed(self, texts: Sequence[str], /, *, cue: bool = False) -> Vectors:
-            return super().embed([f"asked: {text}" if cue else text for text in texts])
+        def embed(self, texts: Sequence[str], /, *, is_query: bool = False) -> Vectors:
+            return super().embed([f"asked: {text}" if is_query else text for text in texts])
 
-    with Memory(tmp_path / "m.db", embedder=Hashing(64)) as memory:
+    with Memory(tmp_path / "m.db", embedder=HashingEmbedder(64)) as memory:
         memory.remember(TALK)
         id_ = memory.feedback(memory.recall("the river"), [])
     assert reembed(tmp_path / "m.db", embedder=Asking(32)) == len(TALK) + 1
     with Memory(tmp_path / "m.db", embedder=Asking(32)) as memory:
-        graph, (asked,) = memory.graph(), Hashing(32).embed(["asked: the river"])
-        assert graph.vectors.view[graph.vector_places[graph.row(id_)]] == pytest.approx(asked, abs=1e-3)
+        graph, (asked,) = memory.graph(), HashingEmbedder(32).embed(["asked: the river"])
+        assert graph.vectors.view[graph.vector_positions[graph.row(id_)]] == pytest.approx(asked, abs=1e-3)
         assert memory.recall("the river")[0].id == "river"
 
 
@@ -488,14 +501,14 @@ def test_a_short_markdown_text_is_one_memory_as_it_was(memory: Memory) -> None:
     made = memory.remember("# Lock\n\n## Ropes\n\nBring one.", source="lock.md")
     (hit,) = memory.recall("ropes")
     assert (hit.id, hit.node.document, hit.node.heading, hit.node.start) == (made.id, None, None, 0)
-    assert encode.spoken(hit.node) == "# Lock\n\n## Ropes\n\nBring one."
+    assert encode.indexed_text(hit.node) == "# Lock\n\n## Ropes\n\nBring one."
 
 
 # ---- strategies, scopes, handles
 
 
 def test_a_strategy_of_ones_own(tmp_path: Path) -> None:
-    with Memory(tmp_path / "m.db", embedder=Hashing(64), strategy=Bm25(name="mine")) as memory:
+    with Memory(tmp_path / "m.db", embedder=HashingEmbedder(64), strategy=Bm25(name="mine")) as memory:
         memory.remember(TALK)
         assert memory.recall("river").strategy == "mine"
         assert memory.recall("river", strategy="dense").strategy == "dense"
@@ -513,7 +526,7 @@ def test_scopes_are_apart(memory: Memory, opened: Callable[..., Memory]) -> None
     other.remember(FARO, id="a")
     other.forget("a")
     assert memory.get("a") is not None
-    assert memory.remember(PORTO, id="a").known == ("a",)
+    assert memory.remember(PORTO, id="a").existing == ("a",)
     assert [info.name for info in memory.scopes()] == ["default", "other"]
 
 
@@ -524,7 +537,7 @@ def test_two_handles_see_each_other(memory: Memory, opened: Callable[..., Memory
     other.remember(FARO, id="b", supersedes="a")
     other.forget("b")
     assert len(memory) == 1
-    assert differences(memory.graph(), other.graph()) == []
+    assert graph_differences(memory.graph(), other.graph()) == []
 
 
 def test_two_threads_and_two_handles(memory: Memory, opened: Callable[..., Memory]) -> None:
@@ -547,8 +560,8 @@ def test_two_threads_and_two_handles(memory: Memory, opened: Callable[..., Memor
         thread.join()
     assert failed == []
     assert len(memory) == 3 * 8 + 8
-    assert differences(memory.graph(), handles[2].graph()) == []
-    assert differences(memory.graph(), opened().graph()) == []
+    assert graph_differences(memory.graph(), handles[2].graph()) == []
+    assert graph_differences(memory.graph(), opened().graph()) == []
 
 
 def test_closing(opened: Callable[..., Memory], tmp_path: Path) -> None:
@@ -557,8 +570,8 @@ def test_closing(opened: Callable[..., Memory], tmp_path: Path) -> None:
     memory.close()
     with pytest.raises(StoreClosed, match="open a new Memory"):
         memory.recall("Porto")
-    store = SQLite(tmp_path / "own.db")
-    with Memory(store, embedder=Hashing(64)) as lent:
+    store = SQLiteStore(tmp_path / "own.db")
+    with Memory(store, embedder=HashingEmbedder(64)) as lent:
         lent.remember(PORTO)
     assert len(store.scopes()) == 1  # a store that was handed in stays open
     store.close()
@@ -567,7 +580,7 @@ def test_closing(opened: Callable[..., Memory], tmp_path: Path) -> None:
 def test_a_piece_of_a_long_text_is_not_the_whole(memory: Memory) -> None:
     memory.remember(LONG, id="stay")
     erased = memory.forget("stay#2")
-    assert (memory.get("stay") is None) == ("stay" in erased.episodes)
+    assert (memory.get("stay") is None) == ("stay" in erased.episode_ids)
 
 
 @pytest.mark.parametrize("strategy", ["fused", "dense", "bm25", "rrf", "recency"])
@@ -581,8 +594,8 @@ def test_what_may_not_come_back_gives_nothing_to_what_may(strategy: str, tmp_pat
         Episode("Zorro lives in Porto by the river.", id="later", speaker="Ana", session="s", happened_at="2026-02-01"),
     ]
     with (
-        Memory(tmp_path / "then.db", embedder=Hashing()) as then,
-        Memory(tmp_path / "now.db", embedder=Hashing()) as now,
+        Memory(tmp_path / "then.db", embedder=HashingEmbedder()) as then,
+        Memory(tmp_path / "now.db", embedder=HashingEmbedder()) as now,
     ):
         then.remember(told)
         now.remember([*told, *later])

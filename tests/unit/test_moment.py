@@ -10,8 +10,8 @@ import pytest
 from numpy.typing import NDArray
 
 from ecphora import Episode, Memory
-from ecphora.embedders.hashing import Hashing
-from ecphora.stages.moment import DAY, Moment, Moments
+from ecphora.consolidation.facts.event_time import MIN_DOCUMENT_GAP, Timestamp, Timestamps
+from ecphora.embedders.hashing import HashingEmbedder
 from ecphora.testing import FakeClock
 
 NOW = datetime(2026, 6, 1, tzinfo=UTC)
@@ -67,7 +67,7 @@ def manuals(times: Sequence[datetime | None]) -> list[Episode]:
 def remembered(path: Path, told: Sequence[Episode], *, comparer: Certain | None, days: int = 0) -> Memory:
     """A memory that was handed texts, one after another with so many days between."""
     clock = FakeClock(NOW)
-    memory = Memory(path, embedder=Hashing(64), comparer=comparer, clock=clock)
+    memory = Memory(path, embedder=HashingEmbedder(64), update_scorer=comparer, clock=clock)
     if days:
         for episode in told:
             memory.remember(episode)
@@ -93,18 +93,18 @@ def test_documents_of_no_known_order_replace_nothing(
     tmp_path: Path, comparer: Certain | None, times: Sequence[datetime | None], days: int
 ) -> None:
     with remembered(tmp_path / "m.db", manuals(times), comparer=comparer, days=days) as memory:
-        assert memory.changes() == []
+        assert memory.facts.updates() == []
 
 
 def test_a_long_text_that_nobody_speaks_is_a_document_without_a_source(tmp_path: Path) -> None:
     told = [Episode(f"{MANUALS['bread.txt']}\nIt rests for {n} hours.", f"bread-{n}") for n in (4, 5)]
     with remembered(tmp_path / "m.db", told, comparer=Certain(), days=30) as memory:
-        assert memory.changes() == []
+        assert memory.facts.updates() == []
 
 
 def test_documents_of_known_order_do(tmp_path: Path) -> None:
     with remembered(tmp_path / "m.db", manuals(REVISED), comparer=Certain()) as memory:
-        pairs = {(change.old.source, change.new.source) for change in memory.changes()}
+        pairs = {(change.old.source, change.new.source) for change in memory.facts.updates()}
         assert ("pump-old.md", "pump.md") in pairs
         assert all(old != new for old, new in pairs)  # never a piece of a document another
 
@@ -115,28 +115,28 @@ def test_what_somebody_says_replaces_what_a_document_says(tmp_path: Path) -> Non
         Episode("The pump runs for 35 minutes now.", "said", "Ana"),
     ]
     with remembered(tmp_path / "m.db", told, comparer=Certain(), days=1) as memory:
-        assert [(change.old.id, change.new.id) for change in memory.changes()] == [("manual", "said")]
+        assert [(change.old.id, change.new.id) for change in memory.facts.updates()] == [("manual", "said")]
     with remembered(tmp_path / "n.db", told[::-1], comparer=Certain(), days=1) as memory:
-        assert memory.changes() == []  # nobody knows when the manual was written
+        assert memory.facts.updates() == []  # nobody knows when the manual was written
 
 
 @pytest.mark.parametrize(
     ("later", "earlier", "after"),
     [
-        (Moment(1.0), Moment(0.0), True),
-        (Moment(0.0), Moment(0.0), False),
-        (Moment(0.0), Moment(1.0), False),
-        (Moment(1.0, document=True), Moment(0.0), True),
-        (Moment(1.0, document=True, dated=False), Moment(0.0), False),
-        (Moment(1.0), Moment(0.0, document=True, dated=False), True),
-        (Moment(DAY, document=True), Moment(0.0, document=True), False),
-        (Moment(DAY + 1, document=True), Moment(0.0, document=True, dated=False), True),
-        (Moment(DAY + 1, document=True, dated=False), Moment(0.0, document=True), False),
+        (Timestamp(1.0), Timestamp(0.0), True),
+        (Timestamp(0.0), Timestamp(0.0), False),
+        (Timestamp(0.0), Timestamp(1.0), False),
+        (Timestamp(1.0, is_document=True), Timestamp(0.0), True),
+        (Timestamp(1.0, is_document=True, is_dated=False), Timestamp(0.0), False),
+        (Timestamp(1.0), Timestamp(0.0, is_document=True, is_dated=False), True),
+        (Timestamp(MIN_DOCUMENT_GAP, is_document=True), Timestamp(0.0, is_document=True), False),
+        (Timestamp(MIN_DOCUMENT_GAP + 1, is_document=True), Timestamp(0.0, is_document=True, is_dated=False), True),
+        (Timestamp(MIN_DOCUMENT_GAP + 1, is_document=True, is_dated=False), Timestamp(0.0, is_document=True), False),
     ],
 )
-def test_which_text_is_known_to_be_later(later: Moment, earlier: Moment, after: bool) -> None:
-    assert later.after(earlier) is after
-    assert not (after and earlier.after(later))
+def test_which_text_is_known_to_be_later(later: Timestamp, earlier: Timestamp, after: bool) -> None:
+    assert later.is_after(earlier) is after
+    assert not (after and earlier.is_after(later))
 
 
 def test_the_rows_of_known_order_are_those_of_which_one_is_after_the_other(tmp_path: Path) -> None:
@@ -145,11 +145,11 @@ def test_the_rows_of_known_order_are_those_of_which_one_is_after_the_other(tmp_p
         Episode(f"Text {place}.", f"t{place}", speaker, source=source, happened_at=at)
         for place, (speaker, source, at) in enumerate(product((None, "Ana"), (None, "a.md"), times))
     ]
-    with Memory(tmp_path / "m.db", embedder=Hashing(64), clock=FakeClock(NOW)) as memory:
+    with Memory(tmp_path / "m.db", embedder=HashingEmbedder(64), clock=FakeClock(NOW)) as memory:
         memory.remember(told)
         graph = memory.graph()
-        rows, moments = np.flatnonzero(graph.episodes), Moments(graph)
+        rows, moments = np.flatnonzero(graph.episodes), Timestamps(graph)
         for row in rows.tolist():
-            of = {other: moments.of(other) for other in rows.tolist()}
-            known = [other for other, one in of.items() if one.after(of[row]) or of[row].after(one)]
-            assert moments.ordered(row, rows).tolist() == known
+            of = {other: moments.timestamp(other) for other in rows.tolist()}
+            known = [other for other, one in of.items() if one.is_after(of[row]) or of[row].is_after(one)]
+            assert moments.comparable_rows(row, rows).tolist() == known

@@ -5,7 +5,7 @@ from datetime import UTC, date, datetime, timedelta, timezone
 import pytest
 
 from ecphora.errors import InvalidTime
-from ecphora.language.moments import moment
+from ecphora.timeparse import parse_time
 
 LISBON = timezone(timedelta(hours=1))
 
@@ -27,19 +27,19 @@ LISBON = timezone(timedelta(hours=1))
     ],
 )
 def test_times_are_read(value: object, expected: datetime) -> None:
-    read = moment(value)
+    read = parse_time(value)
     assert read == expected
     assert read.utcoffset() == expected.utcoffset()
 
 
 @pytest.mark.parametrize("day", ["2026-05-03", "9999-12-31", date(2026, 5, 3), date.max])
 def test_the_end_of_a_day_is_its_last_instant(day: str | date) -> None:
-    last = moment(day, end=True)
-    assert last - moment(day) == timedelta(days=1) - timedelta(microseconds=1)
+    last = parse_time(day, end_of_day=True)
+    assert last - parse_time(day) == timedelta(days=1) - timedelta(microseconds=1)
 
 
 def test_the_end_of_an_instant_is_that_instant() -> None:
-    assert moment("2026-05-03T00:00", end=True) == datetime(2026, 5, 3, tzinfo=UTC)
+    assert parse_time("2026-05-03T00:00", end_of_day=True) == datetime(2026, 5, 3, tzinfo=UTC)
 
 
 INVALID = (
@@ -53,4 +53,4 @@ INVALID = (
 @pytest.mark.parametrize("value", INVALID, ids=lambda value: ascii(value)[:30])
 def test_what_is_no_date_is_refused(value: object) -> None:
     with pytest.raises(InvalidTime, match=r"(?s)is no date.*(write|give) "):
-        moment(value)
+        parse_time(value)

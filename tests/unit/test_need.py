@@ -11,46 +11,53 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ecphora import encode, weights
-from ecphora.embedders.minilm import MiniLM
+from ecphora import checked_episode, encode, weights
+from ecphora.embedders.minilm import MiniLMEmbedder
 from ecphora.errors import InvalidRecord
 from ecphora.graph import Graph
 from ecphora.language.names import entity_id
-from ecphora.language.statements import asks
-from ecphora.language.words import words
-from ecphora.model import Change, Cue, Edge, Episode, Interval, Link, Node, Vector
-from ecphora.stages import need
-from ecphora.stages.need import COLUMNS, Encm, Head
-from ecphora.testing import NOON, sample_change, sample_cue, sample_graph, sample_name, sample_node, sample_vector
+from ecphora.language.question import is_question
+from ecphora.language.terms import extract_terms
+from ecphora.model import Edge, Episode, Interval, Link, Node, Query, Vector, WriteBatch
+from ecphora.query import build_query
+from ecphora.stages.eisa import necessity
+from ecphora.stages.eisa.necessity import FEATURES, LogisticModel, NecessityClassifier
+from ecphora.testing import NOON, sample_batch, sample_entity, sample_graph, sample_node, sample_query, sample_vector
 
 ROOT = Path(__file__).parents[2]
 LINES = ROOT / "scripts" / "data" / "encm.jsonl"
 SHIPPED = ROOT / "src" / "ecphora" / "weights" / "encm.json"
-MINILM = weights.encm(MiniLM.name)
-HAND = Encm(alone=Head(-1.0, (2.0, 1.0, -0.5, -1.0, 0.25)))
+MINILM = weights.load_necessity_classifier(MiniLMEmbedder.name)
+HAND = NecessityClassifier(feature_model=LogisticModel(-1.0, (2.0, 1.0, -0.5, -1.0, 0.25)))
 TALE = "Ana told me " + " ".join(f"word{number}" for number in range(60))
 
 
 def read(*episodes: Episode) -> Graph:
     """A graph of episodes as a memory encodes them, without vectors."""
-    drafts = [encode.draft(replace(one, id=f"e{number}"), NOON) for number, one in enumerate(episodes)]
+    drafts = [checked_episode.check_episode(replace(one, id=f"e{number}"), NOON) for number, one in enumerate(episodes)]
     change = encode.encode(
-        drafts, Graph(), vectors={}, mentions={node.id: () for one in drafts for node in one.pieces},
+        drafts, Graph(), vectors={}, mentions={node.id: () for one in drafts for node in one.chunks},
         embedder="none", now=NOON,
     )  # fmt: skip
     nodes = tuple(replace(node, seq=seq) for seq, node in enumerate(change.nodes, 1))
-    return Graph().plus(replace(change, nodes=nodes, revision=1))
+    return Graph().apply(replace(change, nodes=nodes, revision=1))
 
 
-def cue(text: str, vector: Vector | None = None, meaning: float = 1.0) -> Cue:
-    return encode.cue(text, NOON, vector=vector, meaning=meaning)
+def cue(text: str, vector: Vector | None = None, meaning: float = 1.0) -> Query:
+    return build_query(text, NOON, vector=vector, embedder_coverage=meaning)
 
 
 def columns(node: Node, *, titled: bool, dated: bool) -> list[float]:
     """The readable twin, for texts in scripts with spaces."""
     spoken = node.speaker is not None or node.session is not None
-    distinct = len(set(words(encode.spoken(node))))
-    return [float(asks(node.text)), float(spoken), 0.0 if spoken else np.log1p(distinct), float(titled), float(dated)]
+    distinct = len(set(extract_terms(encode.indexed_text(node))))
+    return [
+        float(is_question(node.text)),
+        float(spoken),
+        0.0 if spoken else np.log1p(distinct),
+        float(titled),
+        float(dated),
+    ]
 
 
 # ---- what is read
@@ -63,23 +70,27 @@ def test_columns_by_hand() -> None:
         Episode("Boats float. Boats sink.", title="Boat"),
         Episode("We sailed on 3 May 2025.", session="s"),
     )
-    found = need.seen(graph)
+    found = necessity.row_features(graph)
     expected = [
         [1, 0, np.log1p(1), 0, 0],  # boat
         [1, 1, 0, 0, 0],
         [0, 0, np.log1p(3), 1, 0],  # boat, float, sink
         [0, 1, 0, 0, 1],
     ]
-    assert found.columns[graph.episodes] == pytest.approx(np.array(expected), abs=1e-6)
-    assert found.read.all()
+    assert found.features[graph.episodes] == pytest.approx(np.array(expected), abs=1e-6)
+    assert found.is_vector_usable.all()
 
 
 def test_a_cue_is_read_as_if_it_were_stored_bare() -> None:
     for text in ("Where is the boat?", "what did we do on 3 May 2025", "钥匙在哪里？", TALE):
         graph = read(Episode(text))
-        assert need.cue_columns(cue(text)) == pytest.approx(need.seen(graph).columns[:1], abs=1e-6)
-        assert need.readable(cue(text)) == need.seen(graph).read[0]
-        assert need.probability(cue(text), HAND) == pytest.approx(float(need.needs(graph, HAND)[0]), abs=1e-6)
+        assert necessity.query_features(cue(text)) == pytest.approx(
+            necessity.row_features(graph).features[:1], abs=1e-6
+        )
+        assert necessity.is_vector_usable(cue(text)) == necessity.row_features(graph).is_vector_usable[0]
+        assert necessity.query_probability(cue(text), HAND) == pytest.approx(
+            float(necessity.episode_probabilities(graph, HAND)[0]), abs=1e-6
+        )
 
 
 @pytest.mark.parametrize(
@@ -96,9 +107,9 @@ def test_a_cue_is_read_as_if_it_were_stored_bare() -> None:
 def test_scripts_without_spaces_are_known_by_their_words(text: str, dense: bool) -> None:
     """There a text has five times as many words, and no vector of an English model is read."""
     graph = read(Episode(text))
-    assert need.seen(graph).read.tolist() == [not dense]
-    count = len(set(words(text)))
-    assert need.seen(graph).columns[0, 2] == pytest.approx(np.log1p(count / (5 if dense else 1)))
+    assert necessity.row_features(graph).is_vector_usable.tolist() == [not dense]
+    count = len(set(extract_terms(text)))
+    assert necessity.row_features(graph).features[0, 2] == pytest.approx(np.log1p(count / (5 if dense else 1)))
 
 
 turns = st.tuples(
@@ -118,28 +129,30 @@ def test_grown_is_read_at_once_and_is_the_twin(told: list[tuple[str, str, str, s
     ]
     dated = {node.id for node in nodes if "2025" in node.text}
     may = Interval(NOON, NOON)
-    change = sample_change(sample_name("Boats"), *nodes, bare=[node.id for node in nodes], revision=1)
+    change = sample_batch(sample_entity("Boats"), *nodes, without_vectors=[node.id for node in nodes], revision=1)
     readings = {
-        id_: replace(encode.read(next(node for node in nodes if node.id == id_)), told=(may,) if id_ in dated else ())
-        for id_ in change.readings
+        id_: replace(
+            encode.analyze(next(node for node in nodes if node.id == id_)), time_mentions=(may,) if id_ in dated else ()
+        )
+        for id_ in change.analyses
     }
     edges = tuple(Edge(node.id, entity_id("Boats"), Link.ABOUT) for node in nodes if node.title)
-    whole = replace(change, readings=readings, edges=edges)
-    at_once = need.seen(Graph().plus(whole))
+    whole = replace(change, analyses=readings, edges=edges)
+    at_once = necessity.row_features(Graph().apply(whole))
     graph = Graph()
     parts = (nodes[:cut], nodes[cut:])
     for revision, part in enumerate(parts, 1):
         new = (*change.nodes[:1], *part) if revision == 1 else tuple(part)
-        graph = graph.plus(replace(whole, nodes=new, edges=(), revision=revision))
-        need.seen(graph)
-    graph = graph.plus(Change(edges=edges, revision=3))
-    grown = need.seen(graph)
-    assert grown.columns.tolist() == at_once.columns.tolist()
-    assert grown.read.tolist() == at_once.read.tolist()
+        graph = graph.apply(replace(whole, nodes=new, edges=(), revision=revision))
+        necessity.row_features(graph)
+    graph = graph.apply(WriteBatch(edges=edges, revision=3))
+    grown = necessity.row_features(graph)
+    assert grown.features.tolist() == at_once.features.tolist()
+    assert grown.is_vector_usable.tolist() == at_once.is_vector_usable.tolist()
     for row, node in enumerate(nodes, 1):
-        if at_once.read[row]:
+        if at_once.is_vector_usable[row]:
             twin = columns(node, titled=node.title is not None, dated=node.id in dated)
-            assert at_once.columns[row] == pytest.approx(twin, abs=1e-6)
+            assert at_once.features[row] == pytest.approx(twin, abs=1e-6)
 
 
 # ---- how it judges
@@ -149,40 +162,42 @@ def test_the_probability_by_hand() -> None:
     """σ(bias + weights · columns)."""
     graph = read(Episode("Where is the boat?"), Episode("Boats float. Boats sink.", title="Boat"))
     values = np.array([-1 + 2 - 0.5 * np.log1p(1), -1 - 0.5 * np.log1p(3) - 1])
-    assert need.needs(graph, HAND)[graph.episodes] == pytest.approx(1 / (1 + np.exp(-values)), abs=1e-6)
+    assert necessity.episode_probabilities(graph, HAND)[graph.episodes] == pytest.approx(
+        1 / (1 + np.exp(-values)), abs=1e-6
+    )
 
 
 def test_the_uncertain_is_needed() -> None:
     """Only what lies below the threshold is not: at the threshold, and at even odds, a text is an episode."""
-    even = Encm(alone=Head(0.0, (0.0,) * len(COLUMNS)), threshold=0.5)
-    assert need.need(cue("Boats float."), even)
-    assert need.bank(sample_graph(7), even).tolist() == sample_graph(7).episodes.tolist()
-    assert not need.need(cue("Boats float."), replace(even, threshold=0.51))
-    assert need.THRESHOLD < 0.5
+    even = NecessityClassifier(feature_model=LogisticModel(0.0, (0.0,) * len(FEATURES)), threshold=0.5)
+    assert necessity.needs_episodes(cue("Boats float."), even)
+    assert necessity.episodic_bank(sample_graph(7), even).tolist() == sample_graph(7).episodes.tolist()
+    assert not necessity.needs_episodes(cue("Boats float."), replace(even, threshold=0.51))
+    assert necessity.THRESHOLD < 0.5
 
 
 def test_vectors_are_read_where_they_fit() -> None:
     """Of the right length, in a script that the embedder reads; else the columns decide."""
-    by_vector = Head(0.0, (0.0,) * len(COLUMNS), tuple([100.0] + [0.0] * 15))
-    encm = Encm(alone=Head(-3.0, (0.0,) * len(COLUMNS)), reading=by_vector)
+    by_vector = LogisticModel(0.0, (0.0,) * len(FEATURES), tuple([100.0] + [0.0] * 15))
+    encm = NecessityClassifier(feature_model=LogisticModel(-3.0, (0.0,) * len(FEATURES)), vector_model=by_vector)
     right, wrong = np.eye(16, dtype=np.float32)[0], np.eye(8, dtype=np.float32)[0]
-    assert need.probability(cue("boat", right), encm) > 0.99
+    assert necessity.query_probability(cue("boat", right), encm) > 0.99
     alone = 1 / (1 + np.exp(3))
     for asked in (cue("boat"), cue("boat", wrong), cue("boat", right, 0.4), cue("钥匙在哪里", right)):
-        assert need.probability(asked, encm) == pytest.approx(alone)
+        assert necessity.query_probability(asked, encm) == pytest.approx(alone)
     nodes = [sample_node("a", "boat", seq=1), sample_node("b", "钥匙在哪里", seq=2), sample_node("c", "river", seq=3)]
     known = {"a": right, "b": right}
-    graph = Graph().plus(sample_change(*nodes, vectors=known, revision=1))
-    assert need.needs(graph, encm) == pytest.approx([1, alone, alone], abs=1e-3)
-    other = Graph().plus(sample_change(*nodes, vectors={"a": wrong}, revision=1))
-    assert need.needs(other, encm) == pytest.approx([alone] * 3)
-    more = sample_change(sample_node("d", "stone", seq=4), vectors={"d": right}, revision=2)
-    assert need.needs(graph.plus(more), encm) == pytest.approx([1, alone, alone, 1], abs=1e-3)
+    graph = Graph().apply(sample_batch(*nodes, vectors=known, revision=1))
+    assert necessity.episode_probabilities(graph, encm) == pytest.approx([1, alone, alone], abs=1e-3)
+    other = Graph().apply(sample_batch(*nodes, vectors={"a": wrong}, revision=1))
+    assert necessity.episode_probabilities(other, encm) == pytest.approx([alone] * 3)
+    more = sample_batch(sample_node("d", "stone", seq=4), vectors={"d": right}, revision=2)
+    assert necessity.episode_probabilities(graph.apply(more), encm) == pytest.approx([1, alone, alone, 1], abs=1e-3)
 
 
 def test_only_episodes_are_in_a_bank() -> None:
     graph = sample_graph(7)
-    assert not need.bank(graph, weights.encm())[~graph.episodes].any()
+    assert not necessity.episodic_bank(graph, weights.load_necessity_classifier())[~graph.episodes].any()
 
 
 # ---- the weights that come with the package
@@ -212,18 +227,18 @@ def test_shipped_error_is_published() -> None:
 
 
 def test_vectors_are_read_only_for_the_embedder_it_was_trained_on() -> None:
-    assert MINILM.reading is not None
-    assert len(MINILM.reading.vector) == MiniLM.dim
+    assert MINILM.vector_model is not None
+    assert len(MINILM.vector_model.vector_weights) == MiniLMEmbedder.dim
     for name in (None, "hashing/384", "all-MiniLM-L12-v2/int8"):
-        assert weights.encm(name).reading is None
-        assert weights.encm(name).alone == MINILM.alone
-    assert weights.encm() is weights.encm()
+        assert weights.load_necessity_classifier(name).vector_model is None
+        assert weights.load_necessity_classifier(name).feature_model == MINILM.feature_model
+    assert weights.load_necessity_classifier() is weights.load_necessity_classifier()
 
 
 def test_weights_of_other_columns_are_refused() -> None:
     found = json.loads(SHIPPED.read_text(encoding="utf-8"))
-    with pytest.raises(InvalidRecord, match="train it anew"):
-        weights.encm_of(json.dumps({**found, "columns": ["asks"]}))
+    with pytest.raises(InvalidRecord, match="train it again"):
+        weights.parse_necessity_classifier(json.dumps({**found, "columns": ["asks"]}))
 
 
 def test_columns_alone_err_on_their_own_lines_as_published() -> None:
@@ -233,7 +248,7 @@ def test_columns_alone_err_on_their_own_lines_as_published() -> None:
     rows = np.flatnonzero(graph.episodes)
     number = [int(graph.id(row).partition("#")[0][1:]) for row in rows.tolist()]
     needed = np.array([lines[place]["need"] for place in number])
-    taken = need.bank(graph, weights.encm())[rows]
+    taken = necessity.episodic_bank(graph, weights.load_necessity_classifier())[rows]
     assert (~taken[needed]).mean() < 0.06
     assert taken[~needed].mean() < 0.4
 
@@ -242,7 +257,7 @@ def test_columns_alone_err_on_their_own_lines_as_published() -> None:
     "text", ["Where does Ana live?", "buy milk", "ok", "What is a monad?", "钥匙在哪里？", "lol same"]
 )
 def test_short_prompts_are_needed(text: str) -> None:
-    assert need.need(cue(text), weights.encm())
+    assert necessity.needs_episodes(cue(text), weights.load_necessity_classifier())
 
 
 def test_with_vectors_it_tells_a_tale_from_a_treatise() -> None:
@@ -258,20 +273,25 @@ def test_with_vectors_it_tells_a_tale_from_a_treatise() -> None:
         "bakeries use continuous ovens through which the loaves travel on a belt."
     )
     for text, needed in ((tale, True), (treatise, False)):
-        vector = MiniLM().embed([text], cue=True)[0]
-        assert need.need(cue(text, vector), MINILM) is needed
+        vector = MiniLMEmbedder().embed([text], is_query=True)[0]
+        assert necessity.needs_episodes(cue(text, vector), MINILM) is needed
 
 
 def test_samples_have_vectors_of_their_own() -> None:
     """The weights for MiniLM's 384 numbers leave a graph of 16 alone."""
     graph = sample_graph(7)
-    asked = sample_cue("Where is Ana?", vector=sample_vector("Ana"))
-    assert need.needs(graph, MINILM).tolist() == need.needs(graph, weights.encm()).tolist()
-    assert need.probability(asked, MINILM) == need.probability(asked, weights.encm())
+    asked = sample_query("Where is Ana?", vector=sample_vector("Ana"))
+    assert (
+        necessity.episode_probabilities(graph, MINILM).tolist()
+        == necessity.episode_probabilities(graph, weights.load_necessity_classifier()).tolist()
+    )
+    assert necessity.query_probability(asked, MINILM) == necessity.query_probability(
+        asked, weights.load_necessity_classifier()
+    )
 
 
 def test_what_a_row_gets_does_not_depend_on_its_neighbors() -> None:
-    columns = np.random.RandomState(0).normal(size=(1000, len(need.COLUMNS))).astype(np.float32)
-    head = weights.encm().alone
-    alone = np.concatenate([need._by_columns(columns[row : row + 1], head) for row in range(len(columns))])
-    assert need._by_columns(columns, head).tobytes() == alone.tobytes()
+    columns = np.random.RandomState(0).normal(size=(1000, len(necessity.FEATURES))).astype(np.float32)
+    head = weights.load_necessity_classifier().feature_model
+    alone = np.concatenate([necessity._feature_logits(columns[row : row + 1], head) for row in range(len(columns))])
+    assert necessity._feature_logits(columns, head).tobytes() == alone.tobytes()

@@ -10,13 +10,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ecphora.errors import InvalidInput
-from ecphora.stages.neuron import Charge, Neuron, Outcome, effective, stimulated
+from ecphora.stages.synaptic.lif import Neuron, NeuronState, StimulusOutcome, effective_tau, stimulate
 
 PUBLISHED = Neuron()
-PHYSIOLOGICAL = Neuron(physiological=True)
+PHYSIOLOGICAL = Neuron(is_physiological=True)
 NEURONS = [
     PUBLISHED,
-    replace(PUBLISHED, dynamic=False),
+    replace(PUBLISHED, use_dynamic_tau=False),
     replace(PUBLISHED, v_rest=0.0, i_rest=0.0, v_th=0.002),
     replace(PUBLISHED, v_rest=0.05, i_rest=0.02, v_th=0.04, tau_init=2.0, tau_scale=1.0),
     replace(PUBLISHED, v_rest=-0.5, i_rest=0.5, tau_init=4.0, tau_scale=1.0),
@@ -30,7 +30,7 @@ def stepped(
     delta = N * neuron.time_scale
     tau += (1 - math.exp(-delta)) / (1 + math.exp(-delta))
     t = (tau + neuron.tau_init) * neuron.tau_scale
-    if not neuron.dynamic:
+    if not neuron.use_dynamic_tau:
         tau = t = neuron.tau_init * neuron.tau_scale
     for j in range(N):
         I += (-I + (S if j == 0 else 0) - neuron.i_rest) / t
@@ -40,9 +40,9 @@ def stepped(
     return V, I, tau, False, V
 
 
-def one(neuron: Neuron, S: float, N: int, V: float = 0.0, I: float = 0.0, tau: float = 1.0) -> Outcome:
-    charge = Charge(np.array([V]), np.array([I]), np.array([tau]))
-    return stimulated(neuron, charge, np.array([S]), np.array([N]))
+def one(neuron: Neuron, S: float, N: int, V: float = 0.0, I: float = 0.0, tau: float = 1.0) -> StimulusOutcome:
+    charge = NeuronState(np.array([V]), np.array([I]), np.array([tau]))
+    return stimulate(neuron, charge, np.array([S]), np.array([N]))
 
 
 @given(
@@ -59,7 +59,7 @@ def test_the_published_steps_need_no_stepping(
 ) -> None:
     expected = stepped(neuron, V, I, tau, S, N)
     outcome = one(neuron, S, N, V, I, tau)
-    found = (*(column[0] for column in outcome.charge.columns()), outcome.fired[0], outcome.potential[0])
+    found = (*(column[0] for column in outcome.state.columns()), outcome.has_fired[0], outcome.potential[0])
     assert found == pytest.approx(expected, abs=1e-9)
 
 
@@ -68,8 +68,8 @@ def test_the_physiological_neuron_solves_its_equations(S: float, V: float, I: fl
     """Between two stimuli: against Heun's method, 200 steps a turn's worth of time constant."""
     never = replace(PHYSIOLOGICAL, v_th=math.inf)
     outcome = one(never, S, N, V, I)
-    tau = outcome.charge.tau[0]
-    t = effective(never, outcome.charge.tau)[0]
+    tau = outcome.state.tau[0]
+    t = effective_tau(never, outcome.state.tau)[0]
     v, i, steps = V, I, 2000
     dt = N / t / steps
     for _ in range(steps):
@@ -77,8 +77,8 @@ def test_the_physiological_neuron_solves_its_equations(S: float, V: float, I: fl
         di_, dv_ = -(i + dt * di), (i + dt * di) - (v + dt * dv)
         i, v = i + dt * (di + di_) / 2, v + dt * (dv + dv_) / 2
     assert tau == pytest.approx(1 + math.tanh(N * never.time_scale / 2))
-    assert outcome.charge.V[0] == pytest.approx(v, abs=1e-5)
-    assert outcome.charge.I[0] == pytest.approx(i + S, abs=1e-5)
+    assert outcome.state.V[0] == pytest.approx(v, abs=1e-5)
+    assert outcome.state.I[0] == pytest.approx(i + S, abs=1e-5)
 
 
 @given(st.floats(0, 1), st.floats(0, 1))

@@ -37,13 +37,13 @@ def texts(overlap: ModuleType, lesson: str, held: Sequence[str]) -> tuple[list[A
 
 
 def runs(overlap: ModuleType, lesson: str, *held: str) -> int:
-    return len(list(overlap.shared_runs(*texts(overlap, lesson, held))))
+    return len(list(overlap.shared_ngrams(*texts(overlap, lesson, held))))
 
 
 def found(overlap: ModuleType, lesson: str, *held: str) -> list[str]:
     ours, theirs = texts(overlap, lesson, held)
-    both = [*overlap.shared_runs(ours, theirs), *overlap.similar_pairs(ours, theirs)]
-    return [one.how.partition(":")[0].partition(" ")[0] for one in both]
+    both = [*overlap.shared_ngrams(ours, theirs), *overlap.similar_pairs(ours, theirs)]
+    return [one.reason.partition(":")[0].partition(" ")[0] for one in both]
 
 
 def test_a_retold_text_is_found_by_its_words(overlap: ModuleType) -> None:
@@ -70,8 +70,8 @@ def test_what_three_spaces_share_is_a_common_phrase(overlap: ModuleType) -> None
 def test_a_sentence_is_found_inside_a_long_passage(overlap: ModuleType) -> None:
     passage = " ".join(f"{OTHER} This is line {number} of the same long account." for number in range(12))
     assert found(overlap, RETOLD, f"{passage} {ORIGINAL} {passage}") == []  # lost in a text that is not cut
-    pieces = [piece.text for piece in overlap.pieces("set/1", f"{passage} {ORIGINAL} {ORIGINAL}", "set:1")]
-    assert all(len(piece.split()) <= overlap.LONGEST for piece in pieces)
+    pieces = [piece.text for piece in overlap.chunks("set/1", f"{passage} {ORIGINAL} {ORIGINAL}", "set:1")]
+    assert all(len(piece.split()) <= overlap.MAX_WORDS for piece in pieces)
     assert found(overlap, RETOLD, *pieces) == ["similarity"]
 
 

@@ -12,8 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import ecphora.language
-from ecphora.language import names, words
-from ecphora.patterns import LazyPattern, lazy_pattern
+from ecphora.language import names, terms
+from ecphora.lazy_pattern import LazyPattern, lazy_pattern
 
 PARTS = [
     *("Ana", "Mr.", "St.", "O'Neill", "I'm", "US", "U.S.", "Jean-Luc", "the", "of", "van", "King", "Duke", "II", "12"),
@@ -50,4 +50,4 @@ def test_an_ascii_text_is_read_alike_by_the_short_forms(text: str) -> None:
     assert [one.span() for one in names._ASCII_SPAN.finditer(text)] == [
         one.span() for one in names._SPAN.finditer(text)
     ]
-    assert words._ASCII_RUN.findall(text) == words._RUN.findall(text)
+    assert terms._ASCII_RUN.findall(text) == terms._RUN.findall(text)

@@ -4,9 +4,9 @@ from datetime import timedelta
 
 import pytest
 
-from ecphora.interchange.portions import portions
-from ecphora.model import Edge, Kind, Link, Node, Superseded
-from ecphora.testing import NOON, sample_name, sample_node
+from ecphora.interchange.portions import split_into_portions
+from ecphora.model import Edge, Kind, Link, Node, ValidityEnd
+from ecphora.testing import NOON, sample_entity, sample_node
 
 KINDS = {"i": Kind.INSIGHT, "c": Kind.CLAIM, "q": Kind.QUESTION}
 
@@ -14,7 +14,7 @@ KINDS = {"i": Kind.INSIGHT, "c": Kind.CLAIM, "q": Kind.QUESTION}
 def nodes(names: str) -> list[Node]:
     """Episodes, and names written in capitals, and what tells of memories."""
     return [
-        sample_name(name)
+        sample_entity(name)
         if name.isupper()
         else sample_node(name, kind=KINDS.get(name[0], Kind.EPISODE), document="d" if name.startswith("d") else None)
         for name in names.split()
@@ -25,12 +25,12 @@ def edge(text: str) -> Edge:
     """An edge from "src dst", with what else it says."""
     src, dst, *rest = text.split()
     link = Link(rest[0]) if rest else Link.MENTIONS
-    return Edge(src, f"entity:{dst.lower()}" if dst.isupper() else dst, link, evidence=rest[1] if rest[1:] else None)
+    return Edge(src, f"entity:{dst.lower()}" if dst.isupper() else dst, link, provenance=rest[1] if rest[1:] else None)
 
 
 def cut(names: str, edges: list[str], size: int = 1) -> str:
     """The nodes of each portion, and how many edges come with them."""
-    found = portions(nodes(names), [edge(one) for one in edges], [], size)
+    found = split_into_portions(nodes(names), [edge(one) for one in edges], [], size)
     return " | ".join(f"{' '.join(n.text for n in one.nodes)} +{len(one.edges)}" for one in found)
 
 
@@ -63,13 +63,13 @@ def test_a_portion_has_the_size_asked_for() -> None:
 
 
 def test_an_end_comes_with_what_replaces_the_memory() -> None:
-    ends = [Superseded(name, NOON + timedelta(days=day), NOON) for day, name in enumerate(("a", "b", "old", "a"))]
+    ends = [ValidityEnd(name, NOON + timedelta(days=day), NOON) for day, name in enumerate(("a", "b", "old", "a"))]
     edges = [edge("c a supersedes")]
-    found = portions(nodes("a b c"), edges, ends, 1)
-    assert [[ends.index(end) for end in one.superseded] for one in found] == [[2], [1], [0, 3]]
+    found = split_into_portions(nodes("a b c"), edges, ends, 1)
+    assert [[ends.index(end) for end in one.validity_ends] for one in found] == [[2], [1], [0, 3]]
 
 
 def test_links_alone_are_one_portion() -> None:
-    ends = [Superseded("a", NOON, NOON)]
-    (found,) = portions([], [edge("a X"), edge("b X")], ends, 1)
-    assert (len(found.edges), found.superseded) == (2, ends)
+    ends = [ValidityEnd("a", NOON, NOON)]
+    (found,) = split_into_portions([], [edge("a X"), edge("b X")], ends, 1)
+    assert (len(found.edges), found.validity_ends) == (2, ends)

@@ -13,9 +13,9 @@ from hypothesis import strategies as st
 
 from ecphora import prompts
 from ecphora.errors import UnreadableReply
-from ecphora.model import Kind, Node, Standing
-from ecphora.prompts import render, replies
-from ecphora.visible import visible
+from ecphora.invisible_chars import strip_invisible
+from ecphora.model import Kind, Node, Validity
+from ecphora.prompts import quoting, replies
 
 NOON = datetime(2026, 5, 3, 12, 0, tzinfo=UTC)
 DAY = NOON.replace(hour=0)
@@ -28,8 +28,11 @@ BO = Node("b", Kind.EPISODE, "Ana has a flat in Ghent now.", NOON, NOON, speaker
 
 def test_an_answer_is_asked_for_with_all_that_is_known_of_a_memory() -> None:
     old = replace(ANA, valid_from=DAY - timedelta(days=2), valid_to=DAY + timedelta(days=134))
-    standing = {"a": Standing(holds=False, replaced_by=("b",)), "b": Standing(holds=True, contradicted_by=("c", "d"))}
-    prompt = prompts.answer("Where does {memories} live?", [old, BO], today=NOON, as_of=DAY, standing=standing)
+    standing = {
+        "a": Validity(is_valid=False, superseded_by=("b",)),
+        "b": Validity(is_valid=True, contradicted_by=("c", "d")),
+    }
+    prompt = prompts.answer_prompt("Where does {memories} live?", [old, BO], today=NOON, as_of=DAY, validity=standing)
     assert prompt.user == (
         "<memories>\n"
         '<memory id="a" date="2026-05-03" speaker="Ana" source="chat" '
@@ -48,7 +51,7 @@ def test_an_answer_is_asked_for_with_all_that_is_known_of_a_memory() -> None:
 
 
 def test_facts_are_asked_for_by_number() -> None:
-    assert prompts.claims([ANA, BO]).user == (
+    assert prompts.claims_prompt([ANA, BO]).user == (
         "<statements>\n"
         '<statement number="1" speaker="Ana" date="2026-05-03">\nI moved to Porto.\n</statement>\n'
         '<statement number="2" speaker="Bo" date="2026-05-03 12:00">\nAna has a flat in Ghent now.\n</statement>\n'
@@ -57,21 +60,21 @@ def test_facts_are_asked_for_by_number() -> None:
 
 
 def test_names_and_turns_are_shown_with_their_places() -> None:
-    assert prompts.merge("Ana", "Ana Costa", {"Ana": ["Ana moved."]}).user == (
+    assert prompts.merge_prompt("Ana", "Ana Costa", {"Ana": ["Ana moved."]}).user == (
         '<names>\n<name is="Ana">\n<place>\nAna moved.\n</place>\n</name>\n<name is="Ana Costa">\n\n</name>\n</names>'
     )
-    talk = prompts.talk("And now?", [("Ana", "Hi."), ("assistant", "Hello.")], [], today=NOON)
+    talk = prompts.chat_prompt("And now?", [("Ana", "Hi."), ("assistant", "Hello.")], [], today=NOON)
     assert '<turn speaker="Ana">\nHi.\n</turn>\n<turn speaker="assistant">\nHello.\n</turn>' in talk.user
     assert "<memories>\n(none)\n</memories>" in talk.user
     assert talk.user.endswith("The person says: And now?")
 
 
 FORMS = {
-    "answer": (prompts.ANSWER, replies.answered),
-    "talk": (prompts.TALK, replies.answered),
-    "claims": (prompts.CLAIMS, lambda text: replies.claimed(text, 1)),
-    "insight": (prompts.INSIGHT, replies.told),
-    "merge": (prompts.MERGE, replies.same),
+    "answer": (prompts.ANSWER, replies.parse_answer),
+    "talk": (prompts.CHAT, replies.parse_answer),
+    "claims": (prompts.CLAIMS, lambda text: replies.parse_claims(text, 1)),
+    "insight": (prompts.INSIGHT, replies.parse_insight),
+    "merge": (prompts.MERGE, replies.parse_merge),
 }
 
 
@@ -111,8 +114,10 @@ NODES = st.builds(
 
 @given(st.lists(NODES, max_size=4), TEXTS)
 def test_no_memory_closes_its_quotation_or_forges_another(nodes: list[Node], other: str) -> None:
-    standing = Standing(holds=False, until=NOON, replaced_by=(other,), contradicted_by=(other, other))
-    prompt = prompts.answer(other, nodes, today=NOON, standing=dict.fromkeys((node.id for node in nodes), standing))
+    standing = Validity(is_valid=False, valid_to=NOON, superseded_by=(other,), contradicted_by=(other, other))
+    prompt = prompts.answer_prompt(
+        other, nodes, today=NOON, validity=dict.fromkeys((node.id for node in nodes), standing)
+    )
     parts = re.split("(<[^<]*?>)", prompt.user)
     tags = [part for part in parts[1::2] if not part.startswith("<memory ")]
     assert tags == ["<memories>", *["</memory>"] * len(nodes), "</memories>"]
@@ -120,11 +125,11 @@ def test_no_memory_closes_its_quotation_or_forges_another(nodes: list[Node], oth
     assert len(heads) == len(nodes)
     for head, node in zip(heads, nodes, strict=True):
         assert re.fullmatch(r'<memory( [a-z-]+="[^"<>\n]*")+>', head)
-        if render.shown_id(node.id):
-            assert f' id="{render.shown_id(node.id)}"' in head
+        if quoting.render_id(node.id):
+            assert f' id="{quoting.render_id(node.id)}"' in head
     quoted = parts[4::4][: len(nodes)]
     assert all(
-        render.escaped(node.text) == text.removeprefix("\n").removesuffix("\n")
+        quoting.escape(node.text) == text.removeprefix("\n").removesuffix("\n")
         for node, text in zip(nodes, quoted, strict=True)
     )
     assert not any("<" in text or "[INST]" in text for text in parts[::2])
@@ -133,7 +138,7 @@ def test_no_memory_closes_its_quotation_or_forges_another(nodes: list[Node], oth
 @given(TEXTS)
 def test_quoting_can_be_undone(text: str) -> None:
     if "&lt;" not in text and "&#91;" not in text:
-        assert render.plain(render.escaped(text)) == visible(text)
+        assert quoting.unescape(quoting.escape(text)) == strip_invisible(text)
 
 
 def test_what_is_not_seen_is_not_sent() -> None:
@@ -142,11 +147,11 @@ def test_what_is_not_seen_is_not_sent() -> None:
     dirty = f"\x1b[31mPorto{tags}\u200b\u202e {seen}\x9b"
     node = replace(ANA, id=f"a{tags}", text=dirty, speaker=dirty, source=dirty, title=dirty)
     asked = (
-        prompts.answer(dirty, [node], today=NOON),
-        prompts.talk(dirty, [(dirty, dirty)], [node], today=NOON),
-        prompts.claims([node]),
-        prompts.insight([node]),
-        prompts.merge(dirty, "b", {dirty: [dirty]}),
+        prompts.answer_prompt(dirty, [node], today=NOON),
+        prompts.chat_prompt(dirty, [(dirty, dirty)], [node], today=NOON),
+        prompts.claims_prompt([node]),
+        prompts.insight_prompt([node]),
+        prompts.merge_prompt(dirty, "b", {dirty: [dirty]}),
     )
     for prompt in asked:
         assert f"[31mPorto {seen}" in prompt.user
@@ -184,7 +189,7 @@ HELD = '{"answer": "Porto", "ids": ["a", "b"], "held": true}'
     ],
 )
 def test_a_reply_is_found_in_whatever_stands_around_it(text: str) -> None:
-    assert replies.answered(text) == replies.Answered("Porto", ("a", "b"), held=True)
+    assert replies.parse_answer(text) == replies.AnswerReply("Porto", ("a", "b"), is_answered=True)
 
 
 @pytest.mark.parametrize(
@@ -208,7 +213,7 @@ def test_a_reply_is_found_in_whatever_stands_around_it(text: str) -> None:
 )
 def test_what_cannot_be_read_says_why(text: str, problem: str) -> None:
     with pytest.raises(UnreadableReply, match=re.escape(problem)):
-        replies.answered(text)
+        replies.parse_answer(text)
 
 
 @given(
@@ -217,7 +222,7 @@ def test_what_cannot_be_read_says_why(text: str, problem: str) -> None:
 def test_any_text_is_read_or_refused(text: str) -> None:
     for form, _ in FORMS.values():
         try:
-            found = replies.read(text, form.schema)
+            found = replies.parse_json(text, form.schema)
         except UnreadableReply:
             continue
         else:
@@ -228,7 +233,7 @@ def test_any_text_is_read_or_refused(text: str) -> None:
 def test_a_sound_reply_is_read_as_it_is(value: Mapping[str, Any]) -> None:
     for text in (json.dumps(value), json.dumps(value, ensure_ascii=False, indent=1)):
         if "<think" not in text.lower() and "</th" not in text.lower():
-            assert replies.read(text, prompts.ANSWER.schema) == value
+            assert replies.parse_json(text, prompts.ANSWER.schema) == value
 
 
 FACT = {
@@ -243,42 +248,51 @@ def test_facts_are_read_one_by_one() -> None:
         {**FACT, "value": " "},
         {**FACT, "statement": "2", "from": "soon", "single": "no"},
     ]
-    found = replies.claimed(json.dumps({"claims": [FACT, *others]}), 2)
-    first = replies.Claimed(
-        1, "Ana", "home town", "Porto", polarity=True, since=DAY.replace(day=1), until=None, single=True
+    found = replies.parse_claims(json.dumps({"claims": [FACT, *others]}), 2)
+    first = replies.ExtractedClaim(
+        1,
+        "Ana",
+        "home town",
+        "Porto",
+        polarity=True,
+        valid_from=DAY.replace(day=1),
+        valid_to=None,
+        is_single_valued=True,
     )
-    assert found == (first, replace(first, statement=2, since=None, single=False))
+    assert found == (first, replace(first, statement=2, valid_from=None, is_single_valued=False))
     for alone in (json.dumps([FACT]), f"{json.dumps([FACT])[:-1]}, {json.dumps(FACT)[:40]}", json.dumps(FACT)):
-        assert replies.claimed(alone, 2) == (first,)
+        assert replies.parse_claims(alone, 2) == (first,)
     cut = json.dumps({"claims": [FACT, FACT]})
-    assert replies.claimed(cut[: len(cut) - 30], 2) == (first,)
+    assert replies.parse_claims(cut[: len(cut) - 30], 2) == (first,)
     bare = {name: value for name, value in FACT.items() if name not in {"from", "until"}}
-    assert replies.claimed(json.dumps({"claims": [bare]}), 1)[0].since is None
-    assert replies.claimed('{"claims": []}', 1) == ()
+    assert replies.parse_claims(json.dumps({"claims": [bare]}), 1)[0].valid_from is None
+    assert replies.parse_claims('{"claims": []}', 1) == ()
     with pytest.raises(UnreadableReply, match='lacks "claims"'):
-        replies.claimed("{}", 1)
+        replies.parse_claims("{}", 1)
 
 
 def test_insights_and_mergers_are_read() -> None:
-    assert replies.told('{"text": " 1 &lt; 2 "}') == "1 < 2"
+    assert replies.parse_insight('{"text": " 1 &lt; 2 "}') == "1 < 2"
     with pytest.raises(UnreadableReply, match="empty"):
-        replies.told('{"text": ""}')
-    assert replies.same('{"same": "No", "because": "who knows"}') == replies.Same(same=False, because="who knows")
+        replies.parse_insight('{"text": ""}')
+    assert replies.parse_merge('{"same": "No", "because": "who knows"}') == replies.MergeReply(
+        is_same=False, reason="who knows"
+    )
 
 
 @pytest.mark.parametrize("said", ["a", " a\n", "[a]", '"a"', "'a'", "(a)", "id=a", 'id: "a"', "id=[a]"])
 def test_an_id_is_known_in_what_models_put_around_it(said: str) -> None:
-    assert replies.bare(said) == "a"
+    assert replies.strip_id(said) == "a"
 
 
 @pytest.mark.parametrize("said", ["A", "#a", "a)", "[a", "memory a", "a, b", "[[a]]", "a.", "", "()", "ID=a"])
 def test_nothing_else_is_taken_for_it(said: str) -> None:
-    assert replies.bare(said) != "a"
+    assert replies.strip_id(said) != "a"
 
 
 def test_a_schema_may_name_numbers_and_choices() -> None:
     schema = {"type": "object", "properties": {"n": {"type": "number"}, "c": {"type": "string", "enum": ["x"]}}}
-    assert replies.read('{"n": "1.5", "c": "x"}', schema) == {"n": 1.5, "c": "x"}
+    assert replies.parse_json('{"n": "1.5", "c": "x"}', schema) == {"n": 1.5, "c": "x"}
     for wrong in ('{"n": "many"}', '{"c": "y"}', '{"n": 1e999}', '{"n": true}'):
         with pytest.raises(UnreadableReply):
-            replies.read(wrong, schema)
+            replies.parse_json(wrong, schema)

@@ -15,25 +15,37 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ecphora.demo import show
-from ecphora.embedders.hashing import Hashing
-from ecphora.graph import Graph, seconds
+from ecphora.cli.demo import show
+from ecphora.embedders.hashing import HashingEmbedder
+from ecphora.graph import Graph, epoch_seconds
 from ecphora.language.names import entity_id
-from ecphora.language.words import quotes, words
+from ecphora.language.terms import extract_terms, shared_terms
 from ecphora.memory import Memory
-from ecphora.model import START, Cue, Episode, Filter, Hit, Kind, Recollection
-from ecphora.observations import OBSERVATIONS, day, span
-from ecphora.ports import Activation, Trail
+from ecphora.model import PRIOR, Episode, Filter, Hit, Kind, Query, Recollection
+from ecphora.ports import Activation, ActivationPath
+from ecphora.reason_clauses import CLAUSE_BUILDERS, format_day, format_interval
 from ecphora.short_ids import abbreviate
-from ecphora.stages import signals
-from ecphora.strategies import BUILT_IN, FAITHFUL, by_name
+from ecphora.stages.fused import features
+from ecphora.strategies import BUILT_IN, FAITHFUL, resolve_strategy
 from ecphora.testing import NOON, FakeClock
 
 DIGEST = re.compile("[0-9a-f]{8}")
-UNTOLD = frozenset({
-    "rank", "said better", "length", "asks", "dated", "names", "importance", "other bank", "outdated", "fading",
-    "archived", START,
-})  # fmt: skip
+UNTOLD = frozenset(
+    {
+        "first-stage rank",
+        "redundancy",
+        "turn length",
+        "is question",
+        "mentions time",
+        "entity count",
+        "importance",
+        "other bank",
+        "expired",
+        "decay",
+        "archived",
+        PRIOR,
+    }
+)
 """Stages that explain nothing: a place in a list, what every question gives a memory, what takes from a score."""
 
 
@@ -45,7 +57,7 @@ class Given:
     ways: Mapping[str, Mapping[int, tuple[int, int]]] | None = None
     name: str = "given"
 
-    def activate(self, _cue: Cue, graph: Graph, /) -> Activation:
+    def activate(self, _cue: Query, graph: Graph, /) -> Activation:
         """The shares and their sum."""
         rows = np.flatnonzero(graph.episodes)
         shares = {stage: graph.zeros() for stage in self.shares}
@@ -53,9 +65,9 @@ class Given:
             shares[stage][rows] = values
         trails = {}
         for stage, ways in (self.ways or {}).items():
-            trails[stage] = Trail(np.full(len(graph), -1, np.intp), np.full(len(graph), -1, np.intp))
+            trails[stage] = ActivationPath(np.full(len(graph), -1, np.intp), np.full(len(graph), -1, np.intp))
             for row, (by, via) in ways.items():
-                trails[stage].by[row], trails[stage].via[row] = by, via
+                trails[stage].parent[row], trails[stage].via_entity[row] = by, via
         return Activation(np.sum(list(shares.values()), axis=0), shares, trails)
 
 
@@ -65,13 +77,13 @@ def turn(text: str, speaker: str | None = None, **fields: Any) -> Episode:
 
 @pytest.fixture
 def memory(tmp_path: Path) -> Iterator[Memory]:
-    with Memory(tmp_path / "memory.db", embedder=Hashing(64), comparer=None, clock=FakeClock()) as opened:
+    with Memory(tmp_path / "memory.db", embedder=HashingEmbedder(64), update_scorer=None, clock=FakeClock()) as opened:
         yield opened
 
 
 def recalled(memory: Memory, question: str, **asked: Any) -> dict[str, str]:
     """The reason of each memory that comes back, by its text."""
-    found = memory.recall(question, **{"touch": False, **asked})
+    found = memory.recall(question, **{"log_access": False, **asked})
     return {hit.text: hit.reason for hit in found}
 
 
@@ -81,8 +93,8 @@ def recalled(memory: Memory, question: str, **asked: Any) -> dict[str, str]:
 def test_what_is_furthest_ahead_comes_first(memory: Memory) -> None:
     memory.remember([turn("A cat sat.", "Ana"), turn("It rained.", "Bo"), turn("It snowed.", "Bo")])
     question = "Did Ana see a cat?"
-    words_first = Given({"words": (9, 0, 0), "speaker": (5, 0, 0), START: (1, 1, 1)})
-    speaker_first = Given({"words": (5, 0, 0), "speaker": (9, 0, 0), START: (1, 1, 1)})
+    words_first = Given({"bm25": (9, 0, 0), "named speaker": (5, 0, 0), PRIOR: (1, 1, 1)})
+    speaker_first = Given({"bm25": (5, 0, 0), "named speaker": (9, 0, 0), PRIOR: (1, 1, 1)})
     assert (
         recalled(memory, question, strategy=words_first)["A cat sat."] == "says “cat”; Ana, who is asked about, speaks"
     )
@@ -94,13 +106,13 @@ def test_what_is_furthest_ahead_comes_first(memory: Memory) -> None:
 def test_what_all_share_is_not_told(memory: Memory) -> None:
     texts = ["The cat sat in Oslo.", "The cat ran.", "A cat slept.", "One cat woke."]
     memory.remember([turn(text, "Ana") for text in texts])
-    alike = Given({"speaker": (9, 9, 9, 9), "words": (2, 1, 1, 1)})
+    alike = Given({"named speaker": (9, 9, 9, 9), "bm25": (2, 1, 1, 1)})
     assert recalled(memory, "Was Ana's cat in Oslo?", strategy=alike)["The cat sat in Oslo."] == "says “Oslo”"
 
 
 def test_it_is_compared_with_the_next_ones_not_with_those_before_it(memory: Memory) -> None:
     memory.remember([turn("The cat is in Oslo."), turn("A cat."), turn("It rained."), turn("It snowed.")])
-    given_ = Given({"words": (4, 3, 2, 1)})
+    given_ = Given({"bm25": (4, 3, 2, 1)})
     found = recalled(memory, "Is a cat in Oslo?", strategy=given_)
     assert list(found.values())[:2] == ["says “cat” and “Oslo”", "says “cat”"]
 
@@ -109,7 +121,7 @@ def test_a_lone_memory_has_nothing_to_be_set_apart_from(memory: Memory) -> None:
     memory.remember(turn("A cat sat."))
     hit = memory.recall("cat")[0]
     assert hit.reason == ""
-    assert hit.why.shares
+    assert hit.why.contributions
 
 
 def test_without_explain_there_is_no_reason(memory: Memory) -> None:
@@ -136,16 +148,18 @@ def test_without_explain_there_is_no_reason(memory: Memory) -> None:
     ],
 )
 def test_words_are_quoted_as_they_are_written(text: str, question: str, said: list[str]) -> None:
-    found = quotes(text, question)
-    assert [f"{one.text} ({one.asked})" if one.kin else one.text for one in found] == said
+    found = shared_terms(text, question)
+    assert [f"{one.surface} ({one.question_surface})" if one.is_inflected else one.surface for one in found] == said
 
 
 @given(st.text(max_size=80), st.text(max_size=40))
 def test_a_quote_stands_in_both_texts(text: str, question: str) -> None:
-    for one in quotes(text, question):
-        assert one.text in text
-        assert one.asked in question or one.text == one.asked  # a stretch is folded before it is compared
-        assert set(one.words) <= set(words(text)) & set(words(question))
+    for one in shared_terms(text, question):
+        assert one.surface in text
+        assert (
+            one.question_surface in question or one.surface == one.question_surface
+        )  # a stretch is folded before it is compared
+        assert set(one.terms) <= set(extract_terms(text)) & set(extract_terms(question))
 
 
 @pytest.mark.parametrize(
@@ -158,7 +172,7 @@ def test_a_quote_stands_in_both_texts(text: str, question: str) -> None:
 )
 def test_other_languages_are_quoted_too(texts: Sequence[str], question: str, reason: str, memory: Memory) -> None:
     memory.remember(map(turn, texts))
-    given_ = Given({"words": (2, 1)})
+    given_ = Given({"bm25": (2, 1)})
     assert recalled(memory, question, strategy=given_)[texts[0]] == reason
 
 
@@ -167,7 +181,7 @@ def test_other_languages_are_quoted_too(texts: Sequence[str], question: str, rea
 
 def test_who_speaks(memory: Memory) -> None:
     memory.remember([turn("It rained.", "Ana"), turn("It snowed.", "user"), turn("Hail.", "Bo"), turn("Sun.")])
-    ahead = Given({"speaker": (4, 3, 2, 1)})
+    ahead = Given({"named speaker": (4, 3, 2, 1)})
     assert recalled(memory, "What did Ana see?", strategy=ahead)["It rained."] == "Ana, who is asked about, speaks"
     assert (
         recalled(memory, "What did Ana and Bo see?", strategy=ahead)["Hail."] == "Bo, one of those asked about, speaks"
@@ -184,7 +198,7 @@ def test_when_it_was(memory: Memory) -> None:
         turn("It had snowed on 4 April 2026.", happened_at="2026-06-01"),
         turn("Hail.", happened_at="2026-01-01"),
     ])  # fmt: skip
-    dated = Given({"date": (3, 2, 1)})
+    dated = Given({"date match": (3, 2, 1)})
     assert recalled(memory, "What was on 3 May 2026?", strategy=dated)["It rained."] == (
         "is of 3 May 2026, the time asked about"
     )
@@ -197,7 +211,7 @@ def test_when_it_was(memory: Memory) -> None:
         "is later, of 3 May 2026",
         "",
     ]
-    asked = Given({"when": (1, 3, 2)})
+    asked = Given({"time for when-question": (1, 3, 2)})
     assert (
         recalled(memory, "When?", strategy=asked)["It had snowed on 4 April 2026."] == "speaks of a time, 4 April 2026"
     )
@@ -213,12 +227,12 @@ def test_when_it_was(memory: Memory) -> None:
     ],
 )
 def test_a_stretch_of_time_in_words(start: tuple[int, int, int], end: tuple[int, int, int], said: str) -> None:
-    assert span(*(seconds(datetime(*one, tzinfo=NOON.tzinfo)) for one in (start, end))) == said
+    assert format_interval(*(epoch_seconds(datetime(*one, tzinfo=NOON.tzinfo)) for one in (start, end))) == said
 
 
 def test_a_number_is_told_only_of_what_gives_one(memory: Memory) -> None:
     memory.remember([turn("Three came."), turn("Some came.")])
-    counted = Given({"number": (1, 2)})
+    counted = Given({"number for how-many-question": (1, 2)})
     assert recalled(memory, "How many came?", strategy=counted) == {
         "Some came.": "says “came”",
         "Three came.": "gives a number; says “came”",
@@ -233,21 +247,21 @@ def test_what_is_told_beside_it(memory: Memory) -> None:
         turn("Ah.", id="four", session="s"),
         turn("Nothing.", id="five", session="t"),
     ])  # fmt: skip
-    beside = Given({"neighbour": (5, 4, 3, 2, 1)})
-    found = memory.recall("Was the bakery open?", strategy=beside, touch=False)
+    beside = Given({"adjacent turn": (5, 4, 3, 2, 1)})
+    found = memory.recall("Was the bakery open?", strategy=beside, log_access=False)
     assert [hit.reason for hit in found][:4] == [
         "says “bakery”",
         "comes right after one, which says “bakery”",
         "comes soon after one, which says “bakery”",
         "comes soon after one, which says “bakery”",
     ]
-    answers = Given({"answers": (1, 1, 5, 2, 1)})
+    answers = Given({"follows question": (1, 1, 5, 2, 1)})
     assert recalled(memory, "Was it open?", strategy=answers)["Closed."] == "follows the question two"
-    session = Given({"session": (5, 1, 1, 1, 4)})
+    session = Given({"session score": (5, 1, 1, 1, 4)})
     memory.remember(turn("Yes.", id="six", session="t"))
-    assert recalled(memory, "Well?", strategy=Given({"session": (5, 1, 1, 1, 4, 3)}))["Yes."] == ""
+    assert recalled(memory, "Well?", strategy=Given({"session score": (5, 1, 1, 1, 4, 3)}))["Yes."] == ""
     memory.remember(turn(f"Later {n}.", session="s") for n in range(5))
-    session = Given({"session": (9, 1, 1, 1, 2, 2, 1, 1, 1, 1, 8)})
+    session = Given({"session score": (9, 1, 1, 1, 2, 2, 1, 1, 1, 1, 8)})
     assert recalled(memory, "Well?", strategy=session)["Later 4."] == "is of the same session as one"
 
 
@@ -258,18 +272,18 @@ def test_the_memory_that_led_to_it_with_its_short_id(memory: Memory) -> None:
     by, row, name = (graph.rows([id_]).item() for id_ in (first, second, entity_id("Lotte Maes")))
     short = abbreviate([first], graph)[first]
     assert DIGEST.fullmatch(short)
-    ways = {"link": {row: (by, name)}}
-    found = memory.recall("Whose bakery?", strategy=Given({"link": (1, 9, 1)}, ways), touch=False)
+    ways = {"title link": {row: (by, name)}}
+    found = memory.recall("Whose bakery?", strategy=Given({"title link": (1, 9, 1)}, ways), log_access=False)
     assert found[0].reason == f"follows from {short}, which names “Lotte Maes”"
-    assert first in next(share.path for share in found[0].why.shares if share.stage == "link")
-    without = {"link": {graph.rows([other]).item(): (by, name)}, "way": {}}
-    elsewhere = memory.recall("Whose?", strategy=Given({"link": (1, 1, 9)}, without), touch=False)
+    assert first in next(share.path for share in found[0].why.contributions if share.feature == "title link")
+    without = {"title link": {graph.rows([other]).item(): (by, name)}, "best entity link": {}}
+    elsewhere = memory.recall("Whose?", strategy=Given({"title link": (1, 1, 9)}, without), log_access=False)
     assert elsewhere[0].reason == f"follows from {short}, which names “Lotte Maes”"
     engram = {"engrams": {row: (name, -1), name: (-1, -1)}}
-    touched = memory.recall("Whose?", strategy=Given({"engrams": (1, 9, 1)}, engram), touch=False)
+    touched = memory.recall("Whose?", strategy=Given({"engrams": (1, 9, 1)}, engram), log_access=False)
     assert touched[0].reason == "is linked to “Lotte Maes”"
     through = {"engrams": {row: (name, -1), name: (by, -1)}}
-    led = memory.recall("Whose?", strategy=Given({"engrams": (1, 9, 1)}, through), touch=False)
+    led = memory.recall("Whose?", strategy=Given({"engrams": (1, 9, 1)}, through), log_access=False)
     assert led[0].reason == f"follows from {short}, which names “Lotte Maes”"
 
 
@@ -282,9 +296,9 @@ def test_what_it_replaces(memory: Memory) -> None:
 
 def test_what_was_of_use(memory: Memory) -> None:
     memory.remember([turn("A cat sat.", id="cat"), turn("A dog ran.", id="dog"), turn("It rained.", id="rain")])
-    useful = Given({"useful before": (9, 1, 1)})
+    useful = Given({"similar question feedback": (9, 1, 1)})
     assert recalled(memory, "What?", strategy=useful)["A cat sat."] == "was of use for a question like this one"
-    together = Given({"used together": (1, 9, 1)}, {"used together": {1: (0, -1)}})
+    together = Given({"co-use": (1, 9, 1)}, {"co-use": {1: (0, -1)}})
     assert recalled(memory, "What?", strategy=together)["A dog ran."] == "was of use together with cat"
 
 
@@ -297,12 +311,12 @@ def test_what_is_filtered_or_later_is_neither_named_nor_quoted(memory: Memory) -
         turn("Well.", "Ana", id="well", session="s", happened_at="2026-05-03"),
         turn("Rain.", "Ana", id="rain", session="t", happened_at="2026-05-03"),
     ])  # fmt: skip
-    strategy = Given({"neighbour": (0, 9, 1), "link": (0, 5, 1)}, {"link": {1: (0, -1)}})
+    strategy = Given({"adjacent turn": (0, 9, 1), "title link": (0, 5, 1)}, {"title link": {1: (0, -1)}})
     question = "Whose bakery?"
     assert recalled(memory, question, strategy=strategy)["Well."] == "comes right before secret, which says “bakery”"
     assert recalled(memory, question, strategy=strategy, where=Filter(speakers="Ana"))["Well."] == ""
     assert recalled(memory, question, strategy=strategy, as_of="2026-05-03")["Well."] == ""
-    for stage in ("successor", "used together"):
+    for stage in ("successor", "co-use"):
         led = Given({stage: (0, 9, 1)}, {stage: {1: (0, -1)}})
         assert "secret" in recalled(memory, question, strategy=led)["Well."]
         assert recalled(memory, question, strategy=led, where=Filter(speakers="Ana"))["Well."] == ""
@@ -312,11 +326,11 @@ def test_what_is_filtered_or_later_is_neither_named_nor_quoted(memory: Memory) -
 
 
 def test_it_is_found_when_first_read(tmp_path: Path) -> None:
-    memory = Memory(tmp_path / "memory.db", embedder=Hashing(64), clock=FakeClock())
+    memory = Memory(tmp_path / "memory.db", embedder=HashingEmbedder(64), clock=FakeClock())
     memory.remember([turn(f"Turn {n}.", id=f"t{n}", session="s") for n in range(3)])
     memory.remember(turn("The bakery.", id="bakery", session="s"))
-    strategy = Given({"neighbour": (1, 2, 9, 0)})
-    early, late = (memory.recall("Which bakery?", strategy=strategy, limit=1, touch=False)[0] for _ in range(2))
+    strategy = Given({"adjacent turn": (1, 2, 9, 0)})
+    early, late = (memory.recall("Which bakery?", strategy=strategy, limit=1, log_access=False)[0] for _ in range(2))
     assert early.reason == "comes right before bakery, which says “bakery”"
     memory.close()
     assert early.reason == "comes right before bakery, which says “bakery”"
@@ -334,29 +348,29 @@ def test_a_copy_has_the_reasons(memory: Memory) -> None:
 
 
 def test_every_stage_is_told_or_known_to_say_nothing(friends: Memory) -> None:
-    stages = {column for columns in signals.named().values() for column in columns}
+    stages = {column for columns in features.feature_names_by_group().values() for column in columns}
     for name in (*BUILT_IN, *FAITHFUL):
         for question in ("What is the name of Martina's cat?", "What was on 8 February 2025?"):
-            activation = by_name(name).activate(friends.cue(question), friends.graph())
-            stages |= activation.shares.keys()
-    assert stages - OBSERVATIONS.keys() - UNTOLD == set()
-    assert not OBSERVATIONS.keys() & UNTOLD
+            activation = resolve_strategy(name).activate(friends.build_query(question), friends.graph())
+            stages |= activation.contributions.keys()
+    assert stages - CLAUSE_BUILDERS.keys() - UNTOLD == set()
+    assert not CLAUSE_BUILDERS.keys() & UNTOLD
 
 
 @pytest.fixture(scope="module")
 def friends(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Memory]:
     """The conversation of the demo."""
     path = tmp_path_factory.mktemp("friends") / "memory.db"
-    with Memory(path, embedder=Hashing(64), comparer=None, clock=FakeClock()) as opened:
-        opened.remember(show.conversation())
+    with Memory(path, embedder=HashingEmbedder(64), update_scorer=None, clock=FakeClock()) as opened:
+        opened.remember(show.load_conversation())
         yield opened
 
 
 @pytest.mark.parametrize("strategy", [*BUILT_IN, *FAITHFUL])
 def test_every_strategy_says_why_and_says_the_truth(strategy: str, friends: Memory) -> None:
     said: list[str] = []
-    for question in show.questions():
-        found = friends.recall(question.question, limit=4, as_of=question.as_of, strategy=strategy, touch=False)
+    for question in show.load_questions():
+        found = friends.recall(question.question, limit=4, as_of=question.as_of, strategy=strategy, log_access=False)
         said += [hit.reason for hit in found]
         check(found, friends)
     assert sum(map(bool, said)) >= 0.75 * len(said)
@@ -377,7 +391,7 @@ class Checker:
     """Checks the clauses of one hit against the graph and the texts."""
 
     hit: Hit
-    cue: Cue
+    cue: Query
     memory: Memory
     graph: Graph
 
@@ -390,8 +404,8 @@ class Checker:
             "is nearer in meaning to the question": lambda: self.hit.id is not None,
             "(.+), (?:who is asked about|one of those asked about), speaks": self.speaks,
             "the (.+), who asks, speaks": lambda role: role == self.hit.node.speaker,
-            f"is of {DAYS}, the time asked about": lambda one: one == day(self.hit.node.happened_at),
-            f"is later, of {DAYS}": lambda one: one == day(self.hit.node.happened_at),
+            f"is of {DAYS}, the time asked about": lambda one: one == format_day(self.hit.node.happened_at),
+            f"is later, of {DAYS}": lambda one: one == format_day(self.hit.node.happened_at),
             f"speaks of {DAYS}, the time asked about": lambda one: one in self.spans(),
             f"speaks of a time, {DAYS}": lambda one: one in self.spans(),
             "gives a number": lambda: any(word.isdigit() or word in {"one", "two"} for word in self.text.split()),
@@ -424,7 +438,7 @@ class Checker:
     def quoted(self, said: str, text: str) -> bool:
         """Whether all that is quoted stands in a text, and it or what it is kin to in the question."""
         found = QUOTE.findall(said)
-        kin = [set(words(quote)) & set(words(other or quote)) for quote, other in found]
+        kin = [set(extract_terms(quote)) & set(extract_terms(other or quote)) for quote, other in found]
         return (
             0 < len(found) <= 2
             and all(kin)
@@ -436,30 +450,32 @@ class Checker:
         return self.quoted(said, self.hit.text)
 
     def speaks(self, speaker: str) -> bool:
-        return speaker == self.hit.node.speaker and bool(set(words(speaker)) & set(words(self.cue.text)))
+        return speaker == self.hit.node.speaker and bool(
+            set(extract_terms(speaker)) & set(extract_terms(self.cue.text))
+        )
 
     def spans(self) -> list[str]:
-        told = self.graph.told
+        told = self.graph.time_mentions
         here = told["rows"] == self.graph.row(self.hit.id)
-        return [span(*one) for one in zip(told["starts"][here], told["ends"][here], strict=True)]
+        return [format_interval(*one) for one in zip(told["starts"][here], told["ends"][here], strict=True)]
 
     def beside(self, side: str, short: str, said: str | None) -> bool:
         other = self.node(short)
         first, last = (other, self.hit.node) if side == "after" else (self.hit.node, other)
         row, steps = self.graph.row(last.id), 0
         while row is not None and row >= 0 and self.graph.id(row) != first.id:
-            row, steps = int(self.graph.previous[row]), steps + 1
+            row, steps = int(self.graph.previous_rows[row]), steps + 1
         return 0 < steps <= 3 and (said is None or self.quoted(said, other.text))
 
     def follows(self, short: str, name: str | None) -> bool:
         other = self.node(short)
-        if not any(other.id in share.path for share in self.hit.why.shares):
+        if not any(other.id in share.path for share in self.hit.why.contributions):
             return False
-        named = self.graph.named_by(self.graph.rows([other.id]))
+        named = self.graph.mentioned_entities(self.graph.rows([other.id]))
         return name is None or entity_id(name) in {self.graph.id(row) for row in named}
 
     def linked(self, name: str) -> bool:
-        return any(entity_id(name) in share.path for share in self.hit.why.shares)
+        return any(entity_id(name) in share.path for share in self.hit.why.contributions)
 
 
 def check(found: Recollection, memory: Memory) -> None:
@@ -467,9 +483,9 @@ def check(found: Recollection, memory: Memory) -> None:
     for hit in found:
         clauses = hit.reason.split("; ") if hit.reason else []
         assert len(clauses) == len(set(clauses)) <= 2
-        checker = Checker(hit, found.cue, memory, memory.graph())
+        checker = Checker(hit, found.query, memory, memory.graph())
         assert all(map(checker.checks, clauses)), hit.reason
-        assert sum(share.value for share in hit.why.shares) == pytest.approx(hit.score, rel=1e-3, abs=1e-3)
+        assert sum(share.value for share in hit.why.contributions) == pytest.approx(hit.score, rel=1e-3, abs=1e-3)
 
 
 SOME = st.sampled_from([
@@ -498,7 +514,10 @@ def test_all_that_it_says_is_true(
     turns: list[Episode], question: str, strategy: str, limit: int, as_of: str | None
 ) -> None:
     folder = TemporaryDirectory(ignore_cleanup_errors=True)
-    with folder as place, Memory(f"{place}/m.db", embedder=Hashing(64), comparer=None, clock=FakeClock()) as memory:
+    with (
+        folder as place,
+        Memory(f"{place}/m.db", embedder=HashingEmbedder(64), update_scorer=None, clock=FakeClock()) as memory,
+    ):
         memory.remember(turns)
-        found = memory.recall(question, limit=limit, strategy=strategy, as_of=as_of, touch=False)
+        found = memory.recall(question, limit=limit, strategy=strategy, as_of=as_of, log_access=False)
         check(found, memory)

@@ -16,20 +16,20 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ecphora import encode, resegmentation
+from ecphora import documents, rechunking
 from ecphora.doctor import examine
-from ecphora.embedders.hashing import Hashing
-from ecphora.errors import EmbedderMismatch, InvalidInput, StaleChange, StoreBusy
-from ecphora.graph import LINKS, TOUCHES, Graph
-from ecphora.language.segments import Segment
+from ecphora.embedders.hashing import HashingEmbedder
+from ecphora.errors import EmbedderMismatch, InvalidInput, StaleWrite, StoreBusy
+from ecphora.graph import LINKS, Graph
+from ecphora.language.chunking import Chunk
 from ecphora.memory import Memory
-from ecphora.model import Episode, Kind, Link, NodeId, Touch
-from ecphora.resegmentation import resegment
-from ecphora.stores.resegment import NewPieces, Resegmentation
-from ecphora.stores.sqlite import SQLite
+from ecphora.model import ACCESS_KIND_CODES, AccessKind, Episode, Kind, Link, Mark, NodeId
+from ecphora.rechunking import rechunk
+from ecphora.stores.rechunk_writer import RechunkedDocument, RechunkWriter
+from ecphora.stores.sqlite import SQLiteStore
 from ecphora.testing import FakeClock
 
-MODEL = Hashing(64)
+MODEL = HashingEmbedder(64)
 GUIDE = (
     "# Guide\n\nAna Silva wrote this guide in Porto.\n\n## Herons\n\n"
     + fill("The heron nests below the old bridge and eats what the lock keeper leaves. " * 12, 72)
@@ -45,23 +45,23 @@ def path(tmp_path: Path) -> Path:
     return tmp_path / "memory.db"
 
 
-def crude(width: int) -> Callable[..., tuple[Segment, ...]]:
+def crude(width: int) -> Callable[..., tuple[Chunk, ...]]:
     """Cuts a text after so many characters, wherever that is."""
 
-    def cut(text: str, *, markdown: bool | None = None) -> tuple[Segment, ...]:
-        return tuple(Segment(start, text[start : start + width]) for start in range(0, len(text), width))
+    def cut(text: str, *, markdown: bool | None = None) -> tuple[Chunk, ...]:
+        return tuple(Chunk(start, text[start : start + width]) for start in range(0, len(text), width))
 
     return cut
 
 
 def opened(path: Path) -> Memory:
-    return Memory(path, embedder=MODEL, comparer=None, clock=FakeClock())
+    return Memory(path, embedder=MODEL, update_scorer=None, clock=FakeClock())
 
 
 def told(path: Path, *episodes: Episode, width: int = 500) -> None:
     """Remember texts as they were cut once."""
     with pytest.MonkeyPatch.context() as patch, opened(path) as memory:
-        patch.setattr(encode, "segments", crude(width))
+        patch.setattr(documents, "split_into_chunks", crude(width))
         memory.remember(episodes)
 
 
@@ -79,10 +79,10 @@ def described(path: Path) -> dict[NodeId, tuple[object, ...]]:
         for node in memory._store.nodes("default", [graph.id(row) for row in graph.episodes.nonzero()[0].tolist()]):
             row = graph.row(node.id)
             assert row is not None
-            at = graph.words["rows"] == row
-            names = {graph.id(name) for name in graph.named_by(graph.rows([node.id])).tolist()}
-            vector = graph.vectors.view[graph.vector_places[row]].tolist()
-            words = dict(zip(graph.words["words"][at].tolist(), graph.words["counts"][at].tolist(), strict=True))
+            at = graph.terms["rows"] == row
+            names = {graph.id(name) for name in graph.mentioned_entities(graph.rows([node.id])).tolist()}
+            vector = graph.vectors.view[graph.vector_positions[row]].tolist()
+            words = dict(zip(graph.terms["hashes"][at].tolist(), graph.terms["counts"][at].tolist(), strict=True))
             found[node.id] = node.text, node.document, node.position, node.start, node.heading, names, vector, words
         return found
 
@@ -93,15 +93,15 @@ def links(graph: Graph, link: Link) -> Counter[tuple[NodeId, NodeId]]:
     return Counter((graph.id(table["src"][place]), graph.id(table["dst"][place])) for place in places)
 
 
-def touches(graph: Graph, touch: Touch) -> list[NodeId]:
+def touches(graph: Graph, touch: AccessKind | Mark) -> list[NodeId]:
     table = graph.accesses
-    return [graph.id(row) for row in table["rows"][table["touches"] == TOUCHES.index(touch)].tolist()]
+    return [graph.id(row) for row in table["rows"][table["kinds"] == ACCESS_KIND_CODES[touch]].tolist()]
 
 
 def sound(path: Path) -> bool:
-    with closing(SQLite(path)) as store:
-        assert list(store.faults()) == []
-    return not examine(path, fix=False, embedder=lambda _name: MODEL).findings
+    with closing(SQLiteStore(path)) as store:
+        assert list(store.check_integrity()) == []
+    return not examine(path, fix=False, make_embedder=lambda _name: MODEL).findings
 
 
 # ---- what becomes of the pieces
@@ -113,14 +113,14 @@ def test_the_pieces_are_those_of_today(path: Path, tmp_path: Path, width: int) -
     with opened(tmp_path / "new.db") as memory:
         memory.remember([guide(), Episode(DIARY, id="diary"), Episode("Short.", id="short")])
     seen: list[tuple[int, int]] = []
-    assert resegment(path, embedder=MODEL, progress=lambda done, all_: seen.append((done, all_))) == 2
+    assert rechunk(path, embedder=MODEL, progress=lambda done, all_: seen.append((done, all_))) == 2
     assert seen == [(2, 2)]
     assert described(path) == described(tmp_path / "new.db")
     assert sound(path)
-    assert resegment(path, embedder=MODEL) == 0
+    assert rechunk(path, embedder=MODEL) == 0
     with opened(path) as memory:
         assert [memory.get(id_).text for id_ in ("guide", "diary")] == [GUIDE, DIARY]  # type: ignore[union-attr]
-        assert memory.remember([guide(), Episode(DIARY, id="diary")]).known == ("guide", "diary")
+        assert memory.remember([guide(), Episode(DIARY, id="diary")]).existing == ("guide", "diary")
 
 
 @given(st.integers(40, 3000), st.integers(40, 3000))
@@ -129,12 +129,12 @@ def test_any_pieces_become_any_others(first: int, second: int) -> None:
     with tempfile.TemporaryDirectory() as folder, pytest.MonkeyPatch.context() as patch:
         path = Path(folder) / "memory.db"
         told(path, guide(), width=first)
-        patch.setattr(encode, "segments", crude(second))
+        patch.setattr(documents, "split_into_chunks", crude(second))
         expected = [segment.text for segment in crude(second)(GUIDE)]
-        assert resegment(path, embedder=MODEL) == (len(range(0, len(GUIDE), first)) > 1 and first != second)
-        with closing(SQLite(path)) as store:
-            pieces = store.documents("default").get("guide", ["guide"])
-            assert list(store.faults()) == []
+        assert rechunk(path, embedder=MODEL) == (len(range(0, len(GUIDE), first)) > 1 and first != second)
+        with closing(SQLiteStore(path)) as store:
+            pieces = store.document_chunks("default").get("guide", ["guide"])
+            assert list(store.check_integrity()) == []
             if len(range(0, len(GUIDE), first)) > 1:
                 assert [node.text for node in store.nodes("default", pieces)] == expected
 
@@ -144,7 +144,7 @@ def test_an_open_memory_sees_the_new_pieces(path: Path) -> None:
     with opened(path) as memory:
         before = len(memory)
         assert memory.recall("heron").hits[0].node.heading is None
-        resegment(path, embedder=MODEL)
+        rechunk(path, embedder=MODEL)
         assert len(memory) != before
         assert memory.recall("heron").hits[0].node.heading == "Guide > Herons"
 
@@ -156,10 +156,10 @@ def test_links_and_ends_stay(path: Path) -> None:
     told(path, Episode(DIARY, id="older"), guide(supersedes="older"))
     with opened(path) as memory:
         memory.remember(Episode("The lock is closed for good.", id="end", supersedes="guide"))
-    resegment(path, embedder=MODEL)
+    rechunk(path, embedder=MODEL)
     with opened(path) as memory:
         graph = memory.graph()
-        pieces, before = encode.rows_of(graph, "guide"), encode.rows_of(graph, "older")
+        pieces, before = documents.node_ids_of(graph, "guide"), documents.node_ids_of(graph, "older")
         assert len(pieces) > 2
         assert links(graph, Link.SUPERSEDES) == Counter(
             [*(("end", piece) for piece in pieces), *((pieces[0], piece) for piece in before)]
@@ -167,26 +167,26 @@ def test_links_and_ends_stay(path: Path) -> None:
         assert {node.valid_to is not None for node in memory._store.nodes("default", [*pieces, *before])} == {True}
         history = memory.history("guide")
         assert history is not None
-        assert [node.id for node in history.later] == ["end"]
+        assert [node.id for node in history.successors] == ["end"]
     assert sound(path)
 
 
 def test_accesses_marks_and_feedback_stay(path: Path) -> None:
     told(path, guide(), width=300)
     with opened(path) as memory:
-        memory.protect("guide")
-        memory.protect("guide", on=False)
-        memory.protect("guide")
+        memory.maintenance.pin("guide")
+        memory.maintenance.unpin("guide")
+        memory.maintenance.pin("guide")
         asked = [memory.recall(question) for question in ("heron", "barge", "rope", "heron")]
         memory.feedback(asked[0], [asked[0][0].id])
         used = asked[0][0].text
-        counts = {touch: len(touches(memory.graph(), touch)) for touch in (Touch.RECALLED, Touch.USED)}
-    resegment(path, embedder=MODEL)
+        counts = {touch: len(touches(memory.graph(), touch)) for touch in (AccessKind.RECALLED, AccessKind.USED)}
+    rechunk(path, embedder=MODEL)
     with opened(path) as memory:
         graph = memory.graph()
-        pieces = encode.rows_of(graph, "guide")
+        pieces = documents.node_ids_of(graph, "guide")
         assert {touch: len(touches(graph, touch)) for touch in counts} == counts
-        (one,) = touches(graph, Touch.USED)
+        (one,) = touches(graph, AccessKind.USED)
         node = memory._store.nodes("default", [one])[0]
         start = GUIDE.index(used)
         assert node.start < start + len(used)
@@ -194,10 +194,8 @@ def test_accesses_marks_and_feedback_stay(path: Path) -> None:
         for piece in pieces:
             row = graph.row(piece)
             assert row is not None
-            marks = [
-                access.touch for access in graph.accesses_of(row) if access.touch in {Touch.PROTECTED, Touch.RELEASED}
-            ]
-            assert marks[-1] == Touch.PROTECTED
+            marks = [access.kind for access in graph.accesses_of(row) if access.kind in {Mark.PINNED, Mark.UNPINNED}]
+            assert marks[-1] == Mark.PINNED
         assert links(graph, Link.ANSWERED_BY).keys() <= {
             (graph.id(row), piece) for row in range(len(graph)) for piece in pieces
         }
@@ -218,12 +216,12 @@ def test_claims_stay_where_they_are_claimed(path: Path) -> None:
     with opened(path) as memory:
         memory.remember("I moved to Porto.", speaker="Ana", happened_at="2026-05-03")
         memory.consolidate()
-        before = [(change.old.text, change.new.text) for change in memory.changes()]
+        before = [(change.old.text, change.new.text) for change in memory.facts.updates()]
         assert len(before) == 1
         claims = int(memory.graph().of_kind(Kind.CLAIM).sum())
-    resegment(path, embedder=MODEL)
+    rechunk(path, embedder=MODEL)
     with opened(path) as memory:
-        (change,) = memory.changes()
+        (change,) = memory.facts.updates()
         assert "I live in Lisbon." in change.old.text
         graph = memory.graph()
         assert int(graph.of_kind(Kind.CLAIM).sum()) == claims
@@ -237,17 +235,17 @@ def test_a_night_from_before_can_be_undone(path: Path) -> None:
     with opened(path) as memory:
         memory.remember("I moved to Porto.", speaker="Ana", happened_at="2026-05-03")
         memory.consolidate()
-    resegment(path, embedder=MODEL)
+    rechunk(path, embedder=MODEL)
     with opened(path) as memory:
         memory.undo()
-        assert memory.changes() == []
+        assert memory.facts.updates() == []
         assert not links(memory.graph(), Link.CLAIMED_IN)
     assert sound(path)
 
 
 def test_names_that_only_a_cut_made_go(path: Path) -> None:
     told(path, Episode("x" * 1000 + " " + "Ana Silva came. " * 100, id="a"), width=1004)  # "… Ana S", "ilva came …"
-    resegment(path, embedder=MODEL)
+    rechunk(path, embedder=MODEL)
     with opened(path) as memory:
         graph = memory.graph()
         assert {graph.id(row) for row in graph.of_kind(Kind.ENTITY).nonzero()[0].tolist()} == {"entity:ana silva"}
@@ -260,38 +258,38 @@ def test_names_that_only_a_cut_made_go(path: Path) -> None:
 def test_another_embedder_is_refused(path: Path) -> None:
     told(path, guide())
     with pytest.raises(EmbedderMismatch, match=r"hashing/64.*hashing/32.*ecphora\.reembed"):
-        resegment(path, embedder=Hashing(32))
+        rechunk(path, embedder=HashingEmbedder(32))
 
 
 def test_nothing_is_cut_where_nothing_is(path: Path) -> None:
-    assert resegment(path, embedder=MODEL) == 0
-    assert resegment(path, scope="nobody", embedder=MODEL) == 0
+    assert rechunk(path, embedder=MODEL) == 0
+    assert rechunk(path, scope="nobody", embedder=MODEL) == 0
     with pytest.raises(InvalidInput):
-        resegment(path, extractor=3)  # type: ignore[arg-type]
+        rechunk(path, extractor=3)  # type: ignore[arg-type]
 
 
 def test_an_id_that_is_taken_leaves_the_text_as_it_is(path: Path) -> None:
     told(path, guide(), width=1500)
     with opened(path) as memory:
         memory.remember("Taken.", id="guide#3")
-        before = encode.rows_of(memory.graph(), "guide")
-    assert resegment(path, embedder=MODEL) == 0
+        before = documents.node_ids_of(memory.graph(), "guide")
+    assert rechunk(path, embedder=MODEL) == 0
     with opened(path) as memory:
-        assert encode.rows_of(memory.graph(), "guide") == before
+        assert documents.node_ids_of(memory.graph(), "guide") == before
 
 
 def test_what_another_process_forgets_meanwhile_stays_forgotten(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     told(path, guide(), Episode(DIARY, id="diary"))
-    write = SQLite.resegment
+    write = SQLiteStore.rechunk
 
-    def later(store: SQLite, scope: str, texts: list[NewPieces], /) -> None:
+    def later(store: SQLiteStore, scope: str, texts: list[RechunkedDocument], /) -> None:
         monkeypatch.undo()
         with opened(path) as memory:
             memory.forget("guide")
         write(store, scope, texts)
 
-    monkeypatch.setattr(SQLite, "resegment", later)
-    assert resegment(path, embedder=MODEL) == 1
+    monkeypatch.setattr(SQLiteStore, "rechunk", later)
+    assert rechunk(path, embedder=MODEL) == 1
     with opened(path) as memory:
         assert memory.get("guide") is None
         assert memory.get("diary").text == DIARY  # type: ignore[union-attr]
@@ -301,21 +299,21 @@ def test_what_another_process_forgets_meanwhile_stays_forgotten(path: Path, monk
 def test_others_that_are_always_quicker_are_one_error(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     told(path, guide())
     before = described(path)
-    monkeypatch.setattr(resegmentation, "TRIES", 2)
-    monkeypatch.setattr(Resegmentation, "_checked", Mock(side_effect=StaleChange("changed")))
+    monkeypatch.setattr(rechunking, "MAX_RETRIES", 2)
+    monkeypatch.setattr(RechunkWriter, "_current_chunks", Mock(side_effect=StaleWrite("changed")))
     with pytest.raises(StoreBusy, match="2 times"):
-        resegment(path, embedder=MODEL)
+        rechunk(path, embedder=MODEL)
     assert described(path) == before
 
 
 KILLED = """
 import os, sys
-from ecphora import Hashing, resegment, resegmentation
-from ecphora.stores.resegment import Resegmentation
+from ecphora import HashingEmbedder, rechunk, rechunking
+from ecphora.stores.rechunk_writer import RechunkWriter
 
-resegmentation.BATCH = 1
+rechunking.BATCH_SIZE = 1
 name, left = sys.argv[2], 1
-step = getattr(Resegmentation, name)
+step = getattr(RechunkWriter, name)
 
 def last(self, *given):
     global left
@@ -324,16 +322,16 @@ def last(self, *given):
         os._exit(9)  # amid the second text, with its transaction open
     return step(self, *given)
 
-setattr(Resegmentation, name, last)
-resegment(sys.argv[1], embedder=Hashing(64))
+setattr(RechunkWriter, name, last)
+rechunk(sys.argv[1], embedder=HashingEmbedder(64))
 """
 """Another process that cuts texts anew, and ends amid the second."""
 
 
-SLOWER = [pytest.param(step, marks=pytest.mark.slow) for step in ("_move_accesses", "_name_claims")]
+SLOWER = [pytest.param(step, marks=pytest.mark.slow) for step in ("_move_accesses", "_reassign_claims")]
 
 
-@pytest.mark.parametrize("step", [*SLOWER, "_embed"])
+@pytest.mark.parametrize("step", [*SLOWER, "_replace_vectors"])
 def test_killed_each_memory_is_cut_anew_or_not(step: str, path: Path, tmp_path: Path) -> None:
     told(path, Episode(DIARY, id="diary"), guide())
     before = described(path)
@@ -349,29 +347,32 @@ def test_killed_each_memory_is_cut_anew_or_not(step: str, path: Path, tmp_path: 
         id_: of for id_, of in before.items() if of[1] == "guide"
     }
     assert sound(path)
-    assert resegment(path, embedder=MODEL) == 1
+    assert rechunk(path, embedder=MODEL) == 1
     assert described(path) == expected
 
 
 # ---- files from before
 
 
-def test_a_file_of_the_former_schema_opens_and_can_be_cut_anew(path: Path, tmp_path: Path) -> None:
+def test_a_file_of_the_former_schema_opens_and_can_be_cut_anew(
+    path: Path, tmp_path: Path, to_format_5: Callable[[Path], None]
+) -> None:
     text = "A NUL \x00 ends a text for some, and 你好 has six bytes.\n\n" + GUIDE
     told(path, Episode(text, id="guide", title="guide.md"), Episode("Short.", id="short"))
+    to_format_5(path)
     with closing(sqlite3.connect(path)) as db:
         for statement in (
             "ALTER TABLE node DROP COLUMN start", "ALTER TABLE node DROP COLUMN heading", "PRAGMA user_version = 4"
         ):  # fmt: skip
             db.execute(statement)
         db.commit()
-    with closing(SQLite(path)) as store:
-        pieces = store.nodes("default", store.documents("default")["guide"])
+    with closing(SQLiteStore(path)) as store:
+        pieces = store.nodes("default", store.document_chunks("default")["guide"])
         assert len(pieces) > 3
         assert [text[node.start : node.start + 500] for node in pieces] == [node.text for node in pieces]
         assert {node.heading for node in pieces} == {None}
         assert store.nodes("default", ["short"])[0].start == 0
-    assert resegment(path, embedder=MODEL) == 1
+    assert rechunk(path, embedder=MODEL) == 1
     with opened(tmp_path / "new.db") as memory:
         memory.remember([Episode(text, id="guide", title="guide.md"), Episode("Short.", id="short")])
     assert described(path) == described(tmp_path / "new.db")
@@ -381,7 +382,7 @@ def test_a_file_of_the_former_schema_opens_and_can_be_cut_anew(path: Path, tmp_p
 def test_export_and_import_keep_pieces_places_and_headings(path: Path, tmp_path: Path, cut_anew: bool) -> None:
     told(path, guide(), Episode(DIARY, id="diary"))
     if cut_anew:
-        resegment(path, embedder=MODEL)
+        rechunk(path, embedder=MODEL)
     with opened(path) as memory:
         memory.recall("heron")
         out, again = io.StringIO(), io.StringIO()

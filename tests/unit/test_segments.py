@@ -9,9 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ecphora.language.blocks import is_markdown, plain_blocks
+from ecphora.language.chunking import MAX_SIZE, TARGET_SIZE, Chunk, align_chunks, split_into_chunks
 from ecphora.language.markdown import markdown_blocks
-from ecphora.language.scripts import unspaced
-from ecphora.language.segments import PIECE, WHOLE, Segment, segments, successors
+from ecphora.language.scripts import count_unspaced
 
 LONG = "Ana moved to Porto. She likes it there! Why?\n\nThe river…  \n"
 sentences = st.lists(
@@ -35,14 +35,14 @@ marked = st.lists(
 
 def size(text: str) -> int:
     """Characters, those of scripts without spaces three times."""
-    return len(text) + 2 * unspaced(text)
+    return len(text) + 2 * count_unspaced(text)
 
 
 def texts(text: str, *, markdown: bool | None = None) -> list[str]:
-    return [piece.text for piece in segments(text, markdown=markdown)]
+    return [piece.text for piece in split_into_chunks(text, markdown=markdown)]
 
 
-def piece_with(words: str, pieces: tuple[Segment, ...]) -> Segment:
+def piece_with(words: str, pieces: tuple[Chunk, ...]) -> Chunk:
     """The one piece that holds some words whole."""
     (found,) = (piece for piece in pieces if words in piece.text)
     return found
@@ -53,7 +53,7 @@ def piece_with(words: str, pieces: tuple[Segment, ...]) -> Segment:
 
 @given(st.text() | sentences | marked, st.sampled_from([True, False, None]))
 def test_the_pieces_are_the_text_each_at_its_place(text: str, markdown: bool | None) -> None:
-    pieces = segments(text, markdown=markdown)
+    pieces = split_into_chunks(text, markdown=markdown)
     assert "".join(piece.text for piece in pieces) == text
     assert all(text[piece.start : piece.start + len(piece.text)] == piece.text for piece in pieces)
 
@@ -61,17 +61,17 @@ def test_the_pieces_are_the_text_each_at_its_place(text: str, markdown: bool | N
 @given(sentences | marked, st.sampled_from([True, False, None]))
 def test_pieces_have_a_size_an_embedder_can_read(text: str, markdown: bool | None) -> None:
     pieces = texts(text, markdown=markdown)
-    if size(text) <= WHOLE:
+    if size(text) <= MAX_SIZE:
         assert pieces == [text]
     else:
         assert all(pieces)
-        assert all(size(piece) <= WHOLE for piece in pieces)
+        assert all(size(piece) <= MAX_SIZE for piece in pieces)
 
 
 @given(sentences)
 def test_neighbors_that_fit_are_one_piece(text: str) -> None:
     pieces = texts(text, markdown=False)
-    assert all(size(a) + size(b) > PIECE // 2 for a, b in pairwise(pieces))
+    assert all(size(a) + size(b) > TARGET_SIZE // 2 for a, b in pairwise(pieces))
 
 
 @given(sentences | marked)
@@ -82,7 +82,7 @@ def test_blocks_cover_a_text(text: str) -> None:
         assert all(start < end or not text for start, end in bounds)
         assert all(one[1] == other[0] for one, other in pairwise(bounds))
         for block in blocks:
-            inner = [place for part in block.parts for place in (part.start, part.end)]
+            inner = [place for part in block.children for place in (part.start, part.end)]
             assert not inner or (inner[0], inner[-1]) == (block.start, block.end)
 
 
@@ -97,7 +97,7 @@ def test_a_successor_has_most_of_a_piece(before: list[str], widths: list[int]) -
             starts.append(starts[-1] + width)
     after = [text[start:end] for start, end in pairwise([*starts, len(text)])]
     owners = [place for place, piece in enumerate(after) for _ in piece]
-    found, start = successors(before, after), 0
+    found, start = align_chunks(before, after), 0
     for piece, place in zip(before, found, strict=True):
         held = owners[start : start + len(piece)]
         assert held.count(place) == max(map(held.count, held))
@@ -108,11 +108,11 @@ def test_a_successor_has_most_of_a_piece(before: list[str], widths: list[int]) -
 
 
 def test_a_short_text_is_one_piece() -> None:
-    assert segments("Ana moved.") == (Segment(0, "Ana moved."),)
-    assert segments("") == (Segment(0, ""),)
-    assert segments("# Title\n\nText.", markdown=True) == (Segment(0, "# Title\n\nText."),)
-    assert len(segments("x" * WHOLE)) == 1
-    assert len(segments("x" * (WHOLE + 1))) == 2
+    assert split_into_chunks("Ana moved.") == (Chunk(0, "Ana moved."),)
+    assert split_into_chunks("") == (Chunk(0, ""),)
+    assert split_into_chunks("# Title\n\nText.", markdown=True) == (Chunk(0, "# Title\n\nText."),)
+    assert len(split_into_chunks("x" * MAX_SIZE)) == 1
+    assert len(split_into_chunks("x" * (MAX_SIZE + 1))) == 2
 
 
 def test_sentences_stay_whole() -> None:
@@ -123,7 +123,7 @@ def test_sentences_stay_whole() -> None:
 def test_words_stay_whole_in_an_endless_sentence() -> None:
     pieces = texts("word " * 1000)
     assert all(piece.endswith("word ") for piece in pieces)
-    assert all(len(piece) <= PIECE for piece in pieces)
+    assert all(len(piece) <= TARGET_SIZE for piece in pieces)
 
 
 def test_a_letter_keeps_its_marks() -> None:
@@ -143,11 +143,11 @@ def test_a_letter_keeps_its_marks() -> None:
 def test_other_scripts_are_cut_after_sentences_too(sentence: str, end: str) -> None:
     pieces = texts(sentence * 300)
     assert all(piece.endswith(end) for piece in pieces)
-    assert max(map(size, pieces)) <= PIECE
+    assert max(map(size, pieces)) <= TARGET_SIZE
 
 
 def test_a_sentence_of_two_scripts_is_no_larger_than_a_piece() -> None:
-    assert max(map(size, texts(("a" * 51 + "你" * 49) * 30))) <= PIECE
+    assert max(map(size, texts(("a" * 51 + "你" * 49) * 30))) <= TARGET_SIZE
 
 
 # ---- lines and paragraphs
@@ -221,7 +221,7 @@ GUIDE = (
 
 
 def test_every_piece_knows_its_headings() -> None:
-    pieces = segments(GUIDE, markdown=True)
+    pieces = split_into_chunks(GUIDE, markdown=True)
     found = [
         piece_with(words, pieces).heading for words in ("To begin", "### `set", "was cleared", "Files\n--", "left out")
     ]
@@ -230,14 +230,14 @@ def test_every_piece_knows_its_headings() -> None:
         "Guide > Files", "Guide > Files",
     ]  # fmt: skip
     assert {piece.heading for piece in pieces if "A timer waits" in piece.text} == {"Guide > Timers"}
-    assert [piece.heading for piece in segments(GUIDE.replace("\n", "\r\n"), markdown=True)] == [
+    assert [piece.heading for piece in split_into_chunks(GUIDE.replace("\n", "\r\n"), markdown=True)] == [
         piece.heading for piece in pieces
     ]
 
 
 def test_a_section_that_fits_is_one_piece_with_all_below_it() -> None:
     small = "## Small\n\nOne.\n\n### Smaller\n\nTwo.\n\n"
-    pieces = segments("# Top\n\n" + "It rains. " * 120 + "\n\n" + small + "## Next\n\nThree.\n", markdown=True)
+    pieces = split_into_chunks("# Top\n\n" + "It rains. " * 120 + "\n\n" + small + "## Next\n\nThree.\n", markdown=True)
     assert [(piece.text, piece.heading) for piece in pieces[-2:]] == [
         (small, "Top > Small"), ("## Next\n\nThree.\n", "Top > Next"),
     ]  # fmt: skip
@@ -246,7 +246,7 @@ def test_a_section_that_fits_is_one_piece_with_all_below_it() -> None:
 def test_a_heading_never_stands_alone() -> None:
     code = "```\n" + "x = 1  # as it was\n" * 62 + "```\n"
     for body in ("It rains. " * 200, code, "- item\n" * 300, "| a |\n| - |\n" + "| 1 |\n" * 300):
-        first = segments(f"# Top\n\n## Section\n\n{body}", markdown=True)[0]
+        first = split_into_chunks(f"# Top\n\n## Section\n\n{body}", markdown=True)[0]
         assert len(first.text) > 100
         assert first.heading == "Top > Section"
 
@@ -254,8 +254,8 @@ def test_a_heading_never_stands_alone() -> None:
 def test_code_and_tables_stay_whole_where_they_fit() -> None:
     code = "```python\n# no heading\n\n" + "print('a. b! c?')\n" * 60 + "```\n\n"
     table = "| name | is |\n| --- | --- |\n" + "| a. b | c |\n" * 70 + "\n"
-    assert PIECE < len(code) <= WHOLE
-    pieces = segments(f"{'It rains. ' * 70}\n\n{code}{'It rains. ' * 70}\n\n{table}", markdown=True)
+    assert TARGET_SIZE < len(code) <= MAX_SIZE
+    pieces = split_into_chunks(f"{'It rains. ' * 70}\n\n{code}{'It rains. ' * 70}\n\n{table}", markdown=True)
     assert [code, table] == [piece.text for piece in pieces if not piece.text.startswith("It")]
     assert {piece.heading for piece in pieces} == {None}
 
@@ -275,7 +275,7 @@ def test_a_long_list_is_cut_between_its_items_and_these_stay_with_what_is_below_
 
 def test_front_matter_is_no_heading() -> None:
     text = "---\ntitle: Guide\nlayout: page\n---\n\n" + "It rains. " * 150 + "\n\n# Real\n\nText.\n"
-    assert [piece.heading for piece in segments(text, markdown=True)] == [None, None, "Real"]
+    assert [piece.heading for piece in split_into_chunks(text, markdown=True)] == [None, None, "Real"]
 
 
 @pytest.mark.parametrize(
@@ -291,7 +291,7 @@ def test_markdown_is_known_by_its_signs(text: str, expected: bool) -> None:
     assert is_markdown(text) is expected
     long = f"{text}\n\n{'It rains. ' * 200}\n\n## Part\nof no heading\n\n> x"
     if not expected and "```" not in text:
-        assert {piece.heading for piece in segments(long)} == {None}
+        assert {piece.heading for piece in split_into_chunks(long)} == {None}
 
 
 # ---- time
@@ -330,5 +330,5 @@ SLOWER = (
 def test_markdown_is_cut_in_linear_time(part: str) -> None:
     text = (part * 100_000)[:100_000]
     started = time.thread_time()
-    assert len(segments(text, markdown=True)) > 1
+    assert len(split_into_chunks(text, markdown=True)) > 1
     assert time.thread_time() - started < 5  # 2 s at most here

@@ -13,10 +13,10 @@ from threading import Barrier
 import pytest
 
 from ecphora import Memory
-from ecphora.embedders import minilm, share
-from ecphora.embedders.changes import MiniLMChanges
-from ecphora.embedders.minilm import MiniLM
-from ecphora.embedders.share import Share
+from ecphora.embedders import minilm, shared_model
+from ecphora.embedders.minilm import MiniLMEmbedder
+from ecphora.embedders.shared_model import SharedModel
+from ecphora.update_scorers.minilm_lora import MiniLMUpdateScorer
 
 pytestmark = pytest.mark.slow
 
@@ -44,13 +44,13 @@ def load(loads: list[Thing]) -> Callable[[], Thing]:
 def shipped(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """The model in a folder that no other test has loaded it from."""
     folder = tmp_path / "minilm"
-    folder.symlink_to(str(minilm.SHIPPED), target_is_directory=True)
-    monkeypatch.setattr(minilm, "SHIPPED", folder)
+    folder.symlink_to(str(minilm.MODEL_FOLDER), target_is_directory=True)
+    monkeypatch.setattr(minilm, "MODEL_FOLDER", folder)
     return folder
 
 
 def test_shares_of_one_key_are_of_one_object(loads: list[Thing], load: Callable[[], Thing]) -> None:
-    one, same, other = Share("a", load), Share("a", load), Share("b", load)
+    one, same, other = SharedModel("a", load), SharedModel("a", load), SharedModel("b", load)
     assert one() is same() is one()
     assert other() is not one()
     assert len(loads) == 2
@@ -60,7 +60,7 @@ def test_four_threads_load_once(loads: list[Thing], load: Callable[[], Thing]) -
     ready = Barrier(4)
 
     def use(_: int) -> Thing:
-        mine = Share("threads", load)
+        mine = SharedModel("threads", load)
         ready.wait()
         return mine()
 
@@ -71,7 +71,7 @@ def test_four_threads_load_once(loads: list[Thing], load: Callable[[], Thing]) -
 
 
 def test_what_nobody_uses_is_let_go(load: Callable[[], Thing], loads: list[Thing]) -> None:
-    one, same = Share("gone", load), Share("gone", load)
+    one, same = SharedModel("gone", load), SharedModel("gone", load)
     ref = weakref.ref(one())
     same()
     loads.clear()
@@ -91,7 +91,7 @@ def test_a_load_that_failed_is_tried_again() -> None:
             raise answer
         return answer
 
-    mine = Share("fails", load)
+    mine = SharedModel("fails", load)
     with pytest.raises(OSError, match="no"):
         mine()
     assert mine() is mine()
@@ -102,10 +102,10 @@ def test_memories_share_one_model_and_let_it_go(shipped: Path, tmp_path: Path) -
     for memory in memories:
         memory.remember("I moved to Porto.", speaker="Ana", happened_at="2026-05-03")
         memory.remember("I live in Lisbon.", speaker="Ana", happened_at="2026-01-03")
-        assert memory.consolidate().wrote
+        assert memory.consolidate().counts
     keys = ("minilm", str(shipped)), ("changes", ("minilm", str(shipped)))
-    loaded = [weakref.ref(share._registry.loaded[key]) for key in keys]
-    assert MiniLM()._network() is MiniLM(source=shipped)._network() is loaded[0]()
+    loaded = [weakref.ref(shared_model._registry.models[key]) for key in keys]
+    assert MiniLMEmbedder()._network() is MiniLMEmbedder(source=shipped)._network() is loaded[0]()
     for memory in memories:
         memory.close()
     del memory, memories
@@ -114,15 +114,15 @@ def test_memories_share_one_model_and_let_it_go(shipped: Path, tmp_path: Path) -
 
 
 def test_the_reader_of_changes_shares_the_model_of_the_embedder(shipped: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    networks: list[minilm.Network] = []
-    begin = minilm.Network.__init__
+    networks: list[minilm.MiniLMNetwork] = []
+    begin = minilm.MiniLMNetwork.__init__
 
-    def note(network: minilm.Network, folder: Path) -> None:
+    def note(network: minilm.MiniLMNetwork, folder: Path) -> None:
         networks.append(network)
         begin(network, folder)
 
-    monkeypatch.setattr(minilm.Network, "__init__", note)
-    model, reader = MiniLM(), MiniLMChanges()
+    monkeypatch.setattr(minilm.MiniLMNetwork, "__init__", note)
+    model, reader = MiniLMEmbedder(), MiniLMUpdateScorer()
     reader.score([("I live in Lisbon.", "I moved to Porto.")])
     model.embed(["I moved to Porto."])
     assert len(networks) == 1
@@ -132,9 +132,9 @@ FORKED = """
 import os, signal, threading, time
 from ecphora.embedders import minilm, share
 
-model, texts = minilm.MiniLM(), ["I moved to Porto.", "The tea is cold."]
+model, texts = minilm.MiniLMEmbedder(), ["I moved to Porto.", "The tea is cold."]
 expected = model.embed(texts).tobytes()
-busy, stop = minilm.MiniLM(), threading.Event()
+busy, stop = minilm.MiniLMEmbedder(), threading.Event()
 
 def embed():
     while not stop.is_set():
@@ -150,7 +150,7 @@ time.sleep(0.05)
 child = os.fork()
 if child == 0:
     signal.alarm(40)
-    os._exit(0 if model.embed(texts).tobytes() == expected == minilm.MiniLM().embed(texts).tobytes() else 1)
+    os._exit(0 if model.embed(texts).tobytes() == expected == minilm.MiniLMEmbedder().embed(texts).tobytes() else 1)
 code = os.waitpid(child, 0)[1]
 stop.set()
 assert code == 0, code

@@ -8,18 +8,18 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ecphora import Memory
-from ecphora.embedders.hashing import Hashing
+from ecphora.embedders.hashing import HashingEmbedder
 from ecphora.errors import InvalidInput
 from ecphora.graph import Graph
 from ecphora.model import Episode
-from ecphora.short_ids import CANDIDATES, abbreviate, complete, complete_among
+from ecphora.short_ids import MAX_LISTED_IDS, abbreviate, resolve_among, resolve_id
 
 ONE, TWO, THREE = (f"{start:0<32}" for start in ("abcd1234e", "abcd1234f", "12340"))
 UUID = "9f1c0de2-5a3b-4c6d-8e7f-0123456789ab"
 
 
 def graph_of(path: Path, ids: Sequence[str], forgotten: str = "") -> Graph:
-    with Memory(path, embedder=Hashing()) as memory:
+    with Memory(path, embedder=HashingEmbedder()) as memory:
         memory.remember([Episode(f"Text number {number}.", id=id_) for number, id_ in enumerate(ids)])
         memory.forget(forgotten)
         return memory.graph()
@@ -52,7 +52,7 @@ def graph(tmp_path: Path) -> Graph:
     ],
 )
 def test_worked_examples(graph: Graph, said: str, meant: str) -> None:
-    assert complete(said, graph) == meant
+    assert resolve_id(said, graph) == meant
 
 
 @pytest.mark.parametrize(
@@ -60,31 +60,31 @@ def test_worked_examples(graph: Graph, said: str, meant: str) -> None:
 )
 def test_what_several_begin_with_is_an_error_that_lists_them(graph: Graph, said: str, candidates: list[str]) -> None:
     with pytest.raises(InvalidInput, match=f"2 ids begin with '{said}': {', '.join(candidates)}$"):
-        complete(said, graph)
+        resolve_id(said, graph)
 
 
 def test_not_more_than_a_few_candidates_are_listed() -> None:
     with pytest.raises(InvalidInput, match=r"30 ids begin with 'name': .* and 20 more$") as caught:
-        complete_among("name", [f"name-{chr(97 + n)}" for n in range(26)] + [f"name_{n}" for n in "abcd"])
-    assert str(caught.value).count("name") == CANDIDATES + 1
+        resolve_among("name", [f"name-{chr(97 + n)}" for n in range(26)] + [f"name_{n}" for n in "abcd"])
+    assert str(caught.value).count("name") == MAX_LISTED_IDS + 1
 
 
 @pytest.mark.parametrize("said", ["alpha-o", "msg-", "note-"])
 def test_a_name_that_somebody_gave_can_be_asked_for_whole(graph: Graph, said: str) -> None:
-    assert complete(said, graph, names=False) == said
-    assert complete("abcd1234e", graph, names=False) == ONE
+    assert resolve_id(said, graph, allow_names=False) == said
+    assert resolve_id("abcd1234e", graph, allow_names=False) == ONE
 
 
 def test_pieces_of_a_long_text_count_as_one(tmp_path: Path) -> None:
-    with Memory(tmp_path / "a.db", embedder=Hashing()) as memory:
+    with Memory(tmp_path / "a.db", embedder=HashingEmbedder()) as memory:
         (id_,) = memory.remember("A long walk by the river. " * 200).ids
         graph = memory.graph()
         assert graph.row(f"{id_}#2") is not None
-        assert complete(id_[:6], graph) == id_
-        assert complete(f"{id_[:6]}#2", graph) == f"{id_}#2"
+        assert resolve_id(id_[:6], graph) == id_
+        assert resolve_id(f"{id_[:6]}#2", graph) == f"{id_}#2"
         assert abbreviate([id_, f"{id_}#2"], graph) == {id_: id_[:8], f"{id_}#2": f"{id_[:8]}#2"}
         memory.forget(id_)
-        assert complete(id_, memory.graph()) == id_
+        assert resolve_id(id_, memory.graph()) == id_
 
 
 def test_digests_are_shown_as_short_as_they_are_clear(graph: Graph) -> None:
@@ -104,10 +104,10 @@ def test_what_is_shown_can_be_typed(tmp_path_factory: pytest.TempPathFactory, id
     graph = graph_of(tmp_path_factory.mktemp("m") / "a.db", alike)
     shown = abbreviate(alike, graph)
     assert len(set(shown.values())) == len(alike)
-    assert all(complete(short, graph) == id_ and len(short) >= 8 for id_, short in shown.items())
+    assert all(resolve_id(short, graph) == id_ and len(short) >= 8 for id_, short in shown.items())
 
 
 def test_ids_of_other_kinds_have_their_own_beginnings() -> None:
     ids = [f"question:{ONE}", f"question:{TWO}", f"night:{ONE[:16]}"]
-    assert complete_among("nigh", ids) == ids[2]
-    assert complete_among("question:abcd1234e", ids) == ids[0]
+    assert resolve_among("nigh", ids) == ids[2]
+    assert resolve_among("question:abcd1234e", ids) == ids[0]

@@ -10,19 +10,35 @@ import numpy as np
 import pytest
 
 from ecphora import Episode, Memory
-from ecphora.embedders.hashing import Hashing
+from ecphora.embedders.hashing import HashingEmbedder
 from ecphora.errors import InvalidInput, InvalidRecord
 from ecphora.graph import Graph
-from ecphora.learn import Provenance, learn, load, logged, logistic, readable, save
+from ecphora.learn import (
+    TrainingInfo,
+    examples_from_log,
+    fit_logistic,
+    format_json,
+    load_side_network,
+    save_side_network,
+    train_side_network,
+)
 from ecphora.model import Vectors
-from ecphora.stages import seed
-from ecphora.stages.need import asked
-from ecphora.stages.sidenet import Example, SideNet, apply, gradient, identity, meaning, step
+from ecphora.stages.eisa.necessity import is_recall_question
+from ecphora.stages.eisa.side_network import (
+    ContrastiveExample,
+    SideNet,
+    cosine,
+    gradient,
+    gradient_step,
+    identity,
+    map_vectors,
+)
+from ecphora.stages.retrieval import dense
 from ecphora.strategies.eisa import FAITHFUL
-from ecphora.testing import FakeClock, sample_change, sample_cue, sample_graph, sample_node
+from ecphora.testing import FakeClock, sample_batch, sample_graph, sample_node, sample_query
 
 DIM, RANK = 12, 3
-WHERE = Provenance(embedder="hashing/12", dim=DIM, date="2026-05-03", trained_by="a test")
+WHERE = TrainingInfo(embedder="hashing/12", dim=DIM, date="2026-05-03", trained_by="a test")
 
 
 def vectors(rows: int, seed_: int) -> Vectors:
@@ -32,9 +48,9 @@ def vectors(rows: int, seed_: int) -> Vectors:
     return (matrix / np.linalg.norm(matrix, axis=1, keepdims=True)).astype(np.float32)
 
 
-def example(number: int, *, used: int = 2, unused: int = 4) -> Example:
+def example(number: int, *, used: int = 2, unused: int = 4) -> ContrastiveExample:
     many = vectors(1 + used + unused, number)
-    return Example(many[0], many[1 : 1 + used], many[1 + used :])
+    return ContrastiveExample(many[0], many[1 : 1 + used], many[1 + used :])
 
 
 def turned() -> SideNet:
@@ -56,15 +72,15 @@ def test_untrained_it_is_the_identity() -> None:
     assert not net.a.any()
     assert net.b.T @ net.b == pytest.approx(np.eye(8), abs=1e-5)
     given = vectors(5, 1)
-    assert apply(identity(DIM, RANK), given) == pytest.approx(given, abs=1e-6)
-    assert apply(None, given) is given
+    assert map_vectors(identity(DIM, RANK), given) == pytest.approx(given, abs=1e-6)
+    assert map_vectors(None, given) is given
 
 
 def test_it_maps_by_w() -> None:
     given = vectors(5, 1)
     expected = given @ matrix(turned()).T
     expected /= np.linalg.norm(expected, axis=1, keepdims=True)
-    assert apply(turned(), given) == pytest.approx(expected, abs=1e-5)
+    assert map_vectors(turned(), given) == pytest.approx(expected, abs=1e-5)
 
 
 def test_scores_are_cosines_of_mapped_vectors() -> None:
@@ -72,42 +88,42 @@ def test_scores_are_cosines_of_mapped_vectors() -> None:
     nodes = [sample_node(f"n{number}", seq=number) for number in range(1, 6)]
     given = vectors(4, 2)
     known = {node.id: vector for node, vector in zip(nodes, given, strict=False)}
-    graph = Graph().plus(sample_change(*nodes, vectors=known, revision=1))
+    graph = Graph().apply(sample_batch(*nodes, vectors=known, revision=1))
     asked = vectors(1, 3)
-    found = meaning(graph, sample_cue("?", vector=asked[0]), turned())
-    assert found[:4] == pytest.approx(apply(turned(), given) @ apply(turned(), asked)[0], abs=1e-5)
+    found = cosine(graph, sample_query("?", vector=asked[0]), turned())
+    assert found[:4] == pytest.approx(map_vectors(turned(), given) @ map_vectors(turned(), asked)[0], abs=1e-5)
     assert found[4] == 0
 
 
 def test_grown_scores_are_those_of_a_graph_read_at_once() -> None:
-    cue, net = sample_cue("Where does Ana live?"), SideNet(identity(16).b * 0.3, identity(16).b)
+    cue, net = sample_query("Where does Ana live?"), SideNet(identity(16).b * 0.3, identity(16).b)
     graph = sample_graph(5)
-    before = meaning(graph, cue, net)
+    before = cosine(graph, cue, net)
     more = [sample_node(f"m{number}", f"Ana sails {number}", seq=100 + number) for number in range(3)]
-    grown = graph.plus(sample_change(*more, revision=2))
-    after = meaning(grown, cue, net)
+    grown = graph.apply(sample_batch(*more, revision=2))
+    after = cosine(grown, cue, net)
     assert after[: len(before)].tolist() == before.tolist()
-    again = sample_graph(5).plus(sample_change(*more, revision=2))
-    assert after == pytest.approx(meaning(again, cue, net), abs=1e-6)
-    assert not meaning(graph, replace(cue, vector=None), net).any()
-    assert meaning(graph, cue, identity(16)) == pytest.approx(seed.meaning(graph, cue), abs=1e-3)
+    again = sample_graph(5).apply(sample_batch(*more, revision=2))
+    assert after == pytest.approx(cosine(again, cue, net), abs=1e-6)
+    assert not cosine(graph, replace(cue, vector=None), net).any()
+    assert cosine(graph, cue, identity(16)) == pytest.approx(dense.cosine(graph, cue), abs=1e-3)
 
 
 # ---- training
 
 
-def reference(net: SideNet, one: Example, temperature: float) -> float:
+def reference(net: SideNet, one: ContrastiveExample, temperature: float) -> float:
     """InfoNCE as it is written in its paper, equation 4, with plain loops."""
     w = matrix(net)
 
     def cosine(vector: Any) -> float:
-        u, x = w @ one.cue.astype(np.float64), w @ vector.astype(np.float64)
+        u, x = w @ one.query.astype(np.float64), w @ vector.astype(np.float64)
         return float(u @ x / np.linalg.norm(u) / np.linalg.norm(x))
 
     losses = []
-    for used in one.used:
+    for used in one.positives:
         right = np.exp(cosine(used) / temperature)
-        wrong = sum(np.exp(cosine(unused) / temperature) for unused in one.unused)
+        wrong = sum(np.exp(cosine(unused) / temperature) for unused in one.negatives)
         losses.append(-np.log(right / (right + wrong)))
     return float(np.mean(losses))
 
@@ -134,10 +150,12 @@ def test_the_gradient_is_that_of_finite_differences(net: SideNet, temperature: f
 def test_a_step_goes_down_and_decay_draws_back() -> None:
     examples = [example(number) for number in range(6)]
     start = identity(DIM, RANK)
-    after, before = step(start, examples, rate=0.05, temperature=0.2)
-    assert step(after, examples, rate=0.05, temperature=0.2)[1] < before
+    after, before = gradient_step(start, examples, learning_rate=0.05, temperature=0.2)
+    assert gradient_step(after, examples, learning_rate=0.05, temperature=0.2)[1] < before
     net = turned()
-    free, held = (step(net, examples, rate=0.05, temperature=0.2, decay=decay)[0] for decay in (0.0, 2.0))
+    free, held = (
+        gradient_step(net, examples, learning_rate=0.05, temperature=0.2, weight_decay=decay)[0] for decay in (0.0, 2.0)
+    )
     assert free.a - held.a == pytest.approx(0.1 * net.a, abs=1e-6)
 
 
@@ -145,39 +163,41 @@ def test_a_step_moves_both_matrices_by_their_gradients() -> None:
     """W = I + A Bᵀ: from a net that is not the identity B moves as A does, by the rate times the mean gradient."""
     net, examples = turned(), [example(1), example(2)]
     gradients = [gradient(net, one) for one in examples]
-    after, _ = step(net, examples, rate=0.1)
+    after, _ = gradient_step(net, examples, learning_rate=0.1)
     assert after.a == pytest.approx(net.a - 0.1 * np.mean([one.a for one in gradients], axis=0), abs=1e-6)
     assert after.b == pytest.approx(net.b - 0.1 * np.mean([one.b for one in gradients], axis=0), abs=1e-6)
     assert np.abs(after.b - net.b).max() > 1e-3
-    untrained, trained = identity(DIM, RANK), learn(identity(DIM, RANK), examples, epochs=3)
+    untrained, trained = identity(DIM, RANK), train_side_network(identity(DIM, RANK), examples, epochs=3)
     assert np.abs(trained.b - untrained.b).max() > 1e-5
 
 
 def test_examples_with_one_side_teach_nothing() -> None:
     net = turned()
     for one in (example(1, used=0), example(1, unused=0)):
-        assert step(net, [one], rate=1.0) == (net, 0.0)
-    mixed = step(net, [example(1, used=0), example(2)], rate=0.1)
-    assert mixed[1] == step(net, [example(2)], rate=0.1)[1]
+        assert gradient_step(net, [one], learning_rate=1.0) == (net, 0.0)
+    mixed = gradient_step(net, [example(1, used=0), example(2)], learning_rate=0.1)
+    assert mixed[1] == gradient_step(net, [example(2)], learning_rate=0.1)[1]
 
 
 def test_training_brings_the_used_before_the_unused() -> None:
     """A mark in one number, too weak for the plain cosine, is learned and holds for other cues."""
 
-    def marked(number: int) -> Example:
+    def marked(number: int) -> ContrastiveExample:
         one = example(number, used=1)
-        cue, used, unused = one.cue.copy(), one.used.copy(), one.unused.copy()
+        cue, used, unused = one.query.copy(), one.positives.copy(), one.negatives.copy()
         cue[0], used[:, 0], unused[:, 0] = 0.2, 0.4, -0.4
-        return Example(cue, used, unused)
+        return ContrastiveExample(cue, used, unused)
 
-    def right(net: SideNet | None, examples: list[Example]) -> int:
+    def right(net: SideNet | None, examples: list[ContrastiveExample]) -> int:
         return sum(
-            bool((apply(net, one.used) @ apply(net, one.cue[None])[0]).min()
-                 > (apply(net, one.unused) @ apply(net, one.cue[None])[0]).max())
+            bool((map_vectors(net, one.positives) @ map_vectors(net, one.query[None])[0]).min()
+                 > (map_vectors(net, one.negatives) @ map_vectors(net, one.query[None])[0]).max())
             for one in examples
         )  # fmt: skip
 
-    net = learn(identity(DIM, RANK), [marked(number) for number in range(60)], epochs=30, rate=0.05, temperature=0.2)
+    net = train_side_network(
+        identity(DIM, RANK), [marked(number) for number in range(60)], epochs=30, learning_rate=0.05, temperature=0.2
+    )
     held_out = [marked(number) for number in range(100, 140)]
     assert right(net, held_out) > right(None, held_out) + 10
 
@@ -186,7 +206,7 @@ def test_it_learns_from_what_the_log_tells_was_used(tmp_path: Path) -> None:
     """EISA leaves each question behind; what came back with it and was used is told apart from what came in vain."""
     texts = ["the boat is called Zebulon", "the boat leaks", "a boat show in May", "Ana lives in Porto", "Ana is here"]
     free = replace(FAITHFUL, theta_sim=0.05)
-    with Memory(tmp_path / "m.db", embedder=Hashing(64), strategy=free, clock=FakeClock()) as memory:
+    with Memory(tmp_path / "m.db", embedder=HashingEmbedder(64), strategy=free, clock=FakeClock()) as memory:
         memory.remember([Episode(text, id=f"e{number}") for number, text in enumerate(texts)])
         boats = memory.recall("the boat leaks badly")
         memory.feedback(boats, ["e1"])
@@ -196,30 +216,32 @@ def test_it_learns_from_what_the_log_tells_was_used(tmp_path: Path) -> None:
         with pytest.raises(InvalidInput, match="'e9' is not among what came back"):
             memory.feedback(boats, ["e1", "e9"])
         graph = memory.graph()
-    (told,) = logged(graph)
-    vector = {id_: graph.vectors.view[graph.vector_places[graph.row(id_)]] for id_ in graph.nodes["ids"].tolist()}
-    question = graph.id(int(np.flatnonzero(asked(graph))[0]))
-    assert told.cue.tolist() == vector[question].tolist()
-    assert told.used.tolist() == [vector["e1"].tolist()]
-    assert sorted(told.unused.tolist()) == sorted(vector[hit.id].tolist() for hit in boats if hit.id != "e1")
-    net = learn(identity(64), [told], epochs=20)
-    used, unused = (apply(net, some) @ apply(net, told.cue[None])[0] for some in (told.used, told.unused))
-    assert used.min() - unused.max() > (told.used @ told.cue).min() - (told.unused @ told.cue).max()
-    assert logged(Graph()) == []
+    (told,) = examples_from_log(graph)
+    vector = {id_: graph.vectors.view[graph.vector_positions[graph.row(id_)]] for id_ in graph.nodes["ids"].tolist()}
+    question = graph.id(int(np.flatnonzero(is_recall_question(graph))[0]))
+    assert told.query.tolist() == vector[question].tolist()
+    assert told.positives.tolist() == [vector["e1"].tolist()]
+    assert sorted(told.negatives.tolist()) == sorted(vector[hit.id].tolist() for hit in boats if hit.id != "e1")
+    net = train_side_network(identity(64), [told], epochs=20)
+    used, unused = (
+        map_vectors(net, some) @ map_vectors(net, told.query[None])[0] for some in (told.positives, told.negatives)
+    )
+    assert used.min() - unused.max() > (told.positives @ told.query).min() - (told.negatives @ told.query).max()
+    assert examples_from_log(Graph()) == []
 
 
 def test_training_goes_on_from_a_loaded_net(tmp_path: Path) -> None:
     """Saved and loaded, a net is the same to the bit; so two times one epoch are two epochs."""
     examples = [example(number) for number in range(10)]
-    options: dict[str, Any] = {"batch": 4, "rate": 0.02, "temperature": 0.2}
-    once = learn(identity(DIM, RANK), examples, epochs=1, **options)
-    save(once, tmp_path / "net.json", WHERE)
-    loaded, provenance = load(tmp_path / "net.json")
+    options: dict[str, Any] = {"batch_size": 4, "learning_rate": 0.02, "temperature": 0.2}
+    once = train_side_network(identity(DIM, RANK), examples, epochs=1, **options)
+    save_side_network(once, tmp_path / "net.json", WHERE)
+    loaded, provenance = load_side_network(tmp_path / "net.json")
     assert provenance == WHERE
     assert loaded.a.dtype == loaded.b.dtype == np.float32
     assert (loaded.a.tobytes(), loaded.b.tobytes()) == (once.a.tobytes(), once.b.tobytes())
-    twice = learn(identity(DIM, RANK), examples, epochs=2, **options)
-    again = learn(loaded, examples, epochs=1, **options)
+    twice = train_side_network(identity(DIM, RANK), examples, epochs=2, **options)
+    again = train_side_network(loaded, examples, epochs=1, **options)
     assert (again.a.tobytes(), again.b.tobytes()) == (twice.a.tobytes(), twice.b.tobytes())
     assert once.a.tobytes() != twice.a.tobytes()
 
@@ -229,21 +251,21 @@ def test_training_goes_on_from_a_loaded_net(tmp_path: Path) -> None:
 
 def test_any_float32_survives(tmp_path: Path) -> None:
     numbers = np.array([0.1, 1 / 3, -0.0, 1e-38, 3.4e38, 1e-45, 16777217, np.pi], np.float32).reshape(4, 2)
-    save(SideNet(numbers, -numbers), tmp_path / "net.json", replace(WHERE, dim=4))
-    found = load(tmp_path / "net.json")[0]
+    save_side_network(SideNet(numbers, -numbers), tmp_path / "net.json", replace(WHERE, dim=4))
+    found = load_side_network(tmp_path / "net.json")[0]
     assert (found.a.tobytes(), found.b.tobytes()) == (numbers.tobytes(), (-numbers).tobytes())
 
 
 def test_the_file_is_readable(tmp_path: Path) -> None:
     """Short numbers, short lines, the provenance first."""
-    save(identity(DIM, RANK), tmp_path / "net.json", WHERE)
+    save_side_network(identity(DIM, RANK), tmp_path / "net.json", WHERE)
     text = (tmp_path / "net.json").read_text()
     assert json.loads(text)["provenance"]["columns"] == ["vector"]
     assert text.index("provenance") < text.index('"a"')
     assert max(map(len, text.splitlines())) <= 120
     assert len(text.splitlines()) < 60
     long: list[float] = [number / 7 for number in range(384)]
-    assert json.loads(readable({"x": long, "y": []})) == {"x": long, "y": []}
+    assert json.loads(format_json({"x": long, "y": []})) == {"x": long, "y": []}
 
 
 @pytest.mark.parametrize(
@@ -258,19 +280,19 @@ def test_the_file_is_readable(tmp_path: Path) -> None:
     ],
 )
 def test_what_is_no_side_network_is_refused(tmp_path: Path, spoil: Callable[[Any], object]) -> None:
-    save(identity(DIM, RANK), tmp_path / "net.json", WHERE)
+    save_side_network(identity(DIM, RANK), tmp_path / "net.json", WHERE)
     found = json.loads((tmp_path / "net.json").read_text())
     spoil(found)
     (tmp_path / "net.json").write_text(json.dumps(found))
     with pytest.raises(InvalidRecord, match=r"net\.json"):
-        load(tmp_path / "net.json")
+        load_side_network(tmp_path / "net.json")
 
 
 def test_a_missing_or_broken_file_is_refused(tmp_path: Path) -> None:
     (tmp_path / "broken.json").write_text("{")
     for name in ("missing.json", "broken.json"):
         with pytest.raises(InvalidRecord, match=name):
-            load(tmp_path / name)
+            load_side_network(tmp_path / name)
 
 
 # ---- logistic regression
@@ -281,8 +303,8 @@ def test_logistic_regression_stands_at_the_bottom() -> None:
     features = np.hstack([np.ones((40, 1)), vectors(40, 5).astype(np.float64)])
     labels = (features[:, 1] + 0.3 * features[:, 2] > 0).astype(np.float64)
     ridge = np.full(features.shape[1], 0.1)
-    weights = logistic(features, labels, ridge)
+    weights = fit_logistic(features, labels, ridge)
     p = 1 / (1 + np.exp(-features @ weights))
     assert features.T @ (p - labels) + ridge * weights == pytest.approx(np.zeros(len(ridge)), abs=1e-8)
     assert ((p > 0.5) == (labels > 0.5)).mean() > 0.9
-    assert np.abs(logistic(features, labels, 10 * ridge)[1:]).sum() < np.abs(weights[1:]).sum()
+    assert np.abs(fit_logistic(features, labels, 10 * ridge)[1:]).sum() < np.abs(weights[1:]).sum()

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ecphora.stages import spikes
-from ecphora.stages.spikes import Trains
+from ecphora.stages.synaptic import spike_trains
+from ecphora.stages.synaptic.spike_trains import SpikeTrains
 
 Train = Sequence[int]
 
@@ -18,8 +18,8 @@ trains = st.lists(st.integers(0, 300), min_size=1, max_size=9, unique=True).map(
 pairs = st.lists(st.tuples(trains, trains, st.floats(5, 500)), min_size=1, max_size=12)
 
 
-def together(some: Sequence[Train]) -> Trains:
-    return Trains(np.array([t for train in some for t in train], float), np.cumsum([0, *map(len, some)]))
+def together(some: Sequence[Train]) -> SpikeTrains:
+    return SpikeTrains(np.array([t for train in some for t in train], float), np.cumsum([0, *map(len, some)]))
 
 
 def accumulated(A: Train, B: Train, tau: float, band: float = math.inf) -> float:
@@ -51,7 +51,7 @@ def warped(A: Train, B: Train, tau: float) -> float:
 @given(pairs, st.sampled_from([None, 0, 1, 4]))
 def test_many_tables_at_once(some: list[tuple[Train, Train, float]], band: int | None) -> None:
     A, B, tau = zip(*some, strict=True)
-    L = spikes.similarity(together(A), together(B), np.array(tau), band=band)
+    L = spike_trains.cumulative_similarity(together(A), together(B), np.array(tau), band=band)
     expected = [accumulated(a, b, t, math.inf if band is None else band) for a, b, t in some]
     assert pytest.approx(expected) == L
 
@@ -59,15 +59,15 @@ def test_many_tables_at_once(some: list[tuple[Train, Train, float]], band: int |
 @given(pairs)
 def test_many_warpings_at_once(some: list[tuple[Train, Train, float]]) -> None:
     A, B, tau = zip(*some, strict=True)
-    sums = spikes.warped(together(A), together(B), np.array(tau))
+    sums = spike_trains.dtw_similarity(together(A), together(B), np.array(tau))
     assert sums == pytest.approx([warped(a, b, t) for a, b, t in some])
 
 
 def test_tables_of_very_different_lengths(monkeypatch: pytest.MonkeyPatch) -> None:
     """They are held a few at a time, the largest first."""
-    monkeypatch.setattr(spikes, "CELLS", 50)
+    monkeypatch.setattr(spike_trains, "MAX_CELLS", 50)
     A, B = [[0, 9], list(range(40)), [5], [1, 2, 3]], [[3, 4], [7, 8], [1, 2], list(range(30))]
-    L = spikes.similarity(together(A), together(B), np.full(4, 20.0))
+    L = spike_trains.cumulative_similarity(together(A), together(B), np.full(4, 20.0))
     assert pytest.approx([accumulated(a, b, 20.0) for a, b in zip(A, B, strict=True)]) == L
 
 
@@ -77,24 +77,24 @@ def test_a_single_spike_needs_no_table(train: Train, now: int, tau: float) -> No
     expected = sum(math.exp(-abs(now - t) / tau) for t in train)
     one, many, taus = together([[now]]), together([train]), np.array([tau])
     for L in (
-        spikes.similarity(one, many, taus),
-        spikes.similarity(many, one, taus),
-        spikes.warped(one, many, taus),
-        spikes.discounted(np.array([float(now)]), many, taus),
+        spike_trains.cumulative_similarity(one, many, taus),
+        spike_trains.cumulative_similarity(many, one, taus),
+        spike_trains.dtw_similarity(one, many, taus),
+        spike_trains.discounted_count(np.array([float(now)]), many, taus),
     ):
         assert pytest.approx([expected]) == L
 
 
 def test_no_pairs_give_nothing() -> None:
-    none = Trains(np.zeros(0), np.zeros(1, np.intp))
-    assert spikes.similarity(none, none, np.zeros(0)).shape == (0,)
-    assert spikes.discounted(np.zeros(0), none, np.zeros(0)).shape == (0,)
+    none = SpikeTrains(np.zeros(0), np.zeros(1, np.intp))
+    assert spike_trains.cumulative_similarity(none, none, np.zeros(0)).shape == (0,)
+    assert spike_trains.discounted_count(np.zeros(0), none, np.zeros(0)).shape == (0,)
 
 
 @given(st.lists(trains, min_size=1, max_size=6), st.data())
 def test_trains_are_taken_in_any_order(some: list[Train], data: st.DataObject) -> None:
     places = data.draw(st.lists(st.integers(0, len(some) - 1), max_size=8))
-    taken = together(some).of(np.array(places, np.intp))
+    taken = together(some).select(np.array(places, np.intp))
     assert [taken.times[a:b].tolist() for a, b in zip(taken.starts[:-1], taken.starts[1:], strict=True)] == [
         list(some[place]) for place in places
     ]

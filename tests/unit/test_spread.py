@@ -8,42 +8,46 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from ecphora.stages import spread
-from ecphora.stages.spread import Ways
+from ecphora.stages.synapse import spreading_activation
+from ecphora.stages.synapse.spreading_activation import EdgeList
 
 Numbers = NDArray[np.float64]
 S, DELTA, BETA, M, GAMMA, THETA = 0.8, 0.5, 0.15, 7, 5.0, 0.5
 GATE = 0.12
 
 
-def ways(edges: Iterable[tuple[int, int, float]]) -> Ways:
+def ways(edges: Iterable[tuple[int, int, float]]) -> EdgeList:
     src, dst, weights = list(zip(*edges, strict=True)) or ((), (), ())
-    return Ways(np.array(src, np.intp), np.array(dst, np.intp), np.array(weights, np.float32))
+    return EdgeList(np.array(src, np.intp), np.array(dst, np.intp), np.array(weights, np.float32))
 
 
-def ring(size: int, degree: int) -> Ways:
+def ring(size: int, degree: int) -> EdgeList:
     steps = [step for half in range(1, degree // 2 + 1) for step in (half, -half)]
     return ways((row, (row + step) % size, 1.0) for row in range(size) for step in steps)
 
 
-def waves(start: Numbers, edges: Ways, *, beta: float = BETA, divided: bool = True) -> list[spread.Wave]:
+def waves(
+    start: Numbers, edges: EdgeList, *, beta: float = BETA, divided: bool = True
+) -> list[spreading_activation.Iteration]:
     """Three iterations, each of which sees only the edges that leave what is active."""
-    wave = spread.still(start.astype(np.float32))
+    wave = spreading_activation.initial(start.astype(np.float32))
     told = [wave]
     for _ in range(3):
-        leaving = edges.only(wave.active[edges.src] > 0)
+        leaving = edges.select(wave.activation[edges.src] > 0)
         awake = np.ones(len(start), np.bool_)
-        wave = spread.travel(wave, leaving, awake, S=S, delta=DELTA, divided=divided)
-        wave = spread.fire(wave, spread.inhibit(wave.u, beta=beta, M=M), gamma=GAMMA, theta=THETA)
+        wave = spreading_activation.propagate(wave, leaving, awake, S=S, delta=DELTA, use_fan_effect=divided)
+        wave = spreading_activation.apply_sigmoid(
+            wave, spreading_activation.inhibit(wave.u, beta=beta, M=M), gamma=GAMMA, theta=THETA
+        )
         told.append(wave)
     return told
 
 
-def highest(start: Numbers, edges: Ways) -> list[float]:
-    return [float(wave.active.max()) for wave in waves(start, edges)]
+def highest(start: Numbers, edges: EdgeList) -> list[float]:
+    return [float(wave.activation.max()) for wave in waves(start, edges)]
 
 
-def matrix_twin(start: Numbers, edges: Ways, *, sparse: bool = True) -> Numbers:
+def matrix_twin(start: Numbers, edges: EdgeList, *, sparse: bool = True) -> Numbers:
     """The readable twin: the whole graph as one matrix, every row in every step."""
     size = len(start)
     weights, fan = np.zeros((size, size)), np.zeros(size)
@@ -89,7 +93,7 @@ def anchors(size: int, rows: Sequence[int], cosine: float) -> Numbers:
         ),
     ],
 )
-def test_the_table_of_the_paper_s_equations(start: Numbers, edges: Ways, expected: tuple[float, ...]) -> None:
+def test_the_table_of_the_paper_s_equations(start: Numbers, edges: EdgeList, expected: tuple[float, ...]) -> None:
     assert highest(start, edges) == pytest.approx(expected, abs=5e-5)
 
 
@@ -111,7 +115,7 @@ def test_two_rows_that_know_each_other_pass_from_any_start(cosine: float, both: 
 
 
 @st.composite
-def webs(draw: st.DrawFn) -> tuple[Numbers, Ways]:
+def webs(draw: st.DrawFn) -> tuple[Numbers, EdgeList]:
     size = draw(st.integers(1, 14))
     row = st.integers(0, size - 1)
     pairs = draw(st.lists(st.tuples(row, row), max_size=40, unique=True))
@@ -123,88 +127,92 @@ def webs(draw: st.DrawFn) -> tuple[Numbers, Ways]:
 
 
 @given(webs())
-def test_the_frontier_alone_gives_what_the_whole_matrix_gives(web: tuple[Numbers, Ways]) -> None:
+def test_the_frontier_alone_gives_what_the_whole_matrix_gives(web: tuple[Numbers, EdgeList]) -> None:
     start, edges = web
-    assert waves(start, edges)[-1].active == pytest.approx(matrix_twin(start, edges), abs=1e-4)
+    assert waves(start, edges)[-1].activation == pytest.approx(matrix_twin(start, edges), abs=1e-4)
 
 
 @given(webs())
-def test_what_nothing_reaches_stays_at_rest(web: tuple[Numbers, Ways]) -> None:
+def test_what_nothing_reaches_stays_at_rest(web: tuple[Numbers, EdgeList]) -> None:
     start, edges = web
     reached = start > 0
     for _ in range(3):
         reached[edges.dst[reached[edges.src]]] = True
-    assert not waves(start, edges)[-1].active[~reached].any()
+    assert not waves(start, edges)[-1].activation[~reached].any()
 
 
 def test_a_row_keeps_what_delta_leaves_it() -> None:
     """(1 - δ)·a with δ = .2 is .8 of .5; the published δ = .5 would hide a swap."""
-    wave = spread.still(anchors(1, [0], 0.5).astype(np.float32))
-    assert spread.travel(wave, ways([]), np.ones(1, np.bool_), S=S, delta=0.2).u == pytest.approx([0.4])
+    wave = spreading_activation.initial(anchors(1, [0], 0.5).astype(np.float32))
+    assert spreading_activation.propagate(wave, ways([]), np.ones(1, np.bool_), S=S, delta=0.2).u == pytest.approx(
+        [0.4]
+    )
 
 
 @pytest.mark.parametrize("fan", [1, 4, 20])
 def test_a_hub_divides_what_it_gives(fan: int) -> None:
     star = ways((0, row, 1.0) for row in range(1, fan + 1))
-    wave = spread.still(anchors(fan + 1, [0], 0.5).astype(np.float32))
+    wave = spreading_activation.initial(anchors(fan + 1, [0], 0.5).astype(np.float32))
     awake = np.ones(fan + 1, np.bool_)
-    shared = spread.travel(wave, star, awake, S=S, delta=DELTA)
+    shared = spreading_activation.propagate(wave, star, awake, S=S, delta=DELTA)
     assert shared.u[1:] == pytest.approx([S * 0.5 / fan] * fan)
     assert shared.u[0] == pytest.approx(0.25)
-    assert spread.travel(wave, star, awake, S=S, delta=DELTA, divided=False).u[1:] == pytest.approx([0.4] * fan)
+    assert spreading_activation.propagate(wave, star, awake, S=S, delta=DELTA, use_fan_effect=False).u[
+        1:
+    ] == pytest.approx([0.4] * fan)
 
 
 def test_what_sleeps_neither_sends_nor_receives_but_counts_as_a_neighbour() -> None:
     edges = ways([(0, 1, 1.0), (0, 2, 1.0), (1, 2, 1.0)])
-    wave = spread.still(anchors(3, [0, 1], 0.5).astype(np.float32))
-    u = spread.travel(wave, edges, np.array([True, False, True]), S=S, delta=DELTA).u
+    wave = spreading_activation.initial(anchors(3, [0, 1], 0.5).astype(np.float32))
+    u = spreading_activation.propagate(wave, edges, np.array([True, False, True]), S=S, delta=DELTA).u
     assert u == pytest.approx([0.25, 0.25, 0.2])
 
 
 def test_the_strongest_hold_down_the_others() -> None:
     """û_i = u_i - .15 · Σ (u_k - u_i) over the two strongest; the weakest ends at 0."""
-    held = spread.inhibit(np.array([0.9, 0.7, 0.6, 0.1, 0], np.float32), beta=BETA, M=2)
+    held = spreading_activation.inhibit(np.array([0.9, 0.7, 0.6, 0.1, 0], np.float32), beta=BETA, M=2)
     assert held == pytest.approx([0.9, 0.7 - 0.15 * 0.2, 0.6 - 0.15 * (0.3 + 0.1), 0, 0], abs=1e-6)
     damped = np.array([2.0, 1, 1, 1, 1])
-    gently = spread.inhibit(np.array([0.9, 0.7, 0.6, 0.1, 0], np.float32), beta=BETA, M=2, damped=damped)
+    gently = spreading_activation.inhibit(np.array([0.9, 0.7, 0.6, 0.1, 0], np.float32), beta=BETA, M=2, divisor=damped)
     assert gently[2] == pytest.approx(0.6 - 0.15 * (0.3 / 2 + 0.1))
 
 
 def test_of_equally_strong_rows_the_first_inhibit() -> None:
     u = np.array([0.5, 0.8, 0.8, 0.8, 0.5], np.float32)
-    held = spread.inhibit(u, beta=BETA, M=1, damped=np.array([1.0, 2, 1, 1, 1]))
+    held = spreading_activation.inhibit(u, beta=BETA, M=1, divisor=np.array([1.0, 2, 1, 1, 1]))
     assert held[0] == pytest.approx(0.5 - 0.15 * 0.3 / 2)
 
 
 @given(st.lists(st.floats(0, 2, width=32), min_size=1, max_size=20))
 def test_inhibition_never_raises_and_keeps_the_order(values: list[float]) -> None:
     u = np.array(values, np.float32)
-    held = spread.inhibit(u, beta=BETA, M=M)
+    held = spreading_activation.inhibit(u, beta=BETA, M=M)
     assert (held <= u).all()
     order = np.argsort(u, kind="stable")
     assert (np.diff(held[order]) >= -1e-6).all()
-    assert (spread.inhibit(u, beta=0, M=M) == u).all()
+    assert (spreading_activation.inhibit(u, beta=0, M=M) == u).all()
 
 
 def test_tunnelling_is_the_part_of_the_anchors_that_drowned() -> None:
     u, held = np.array([1, 1, 1, 1], np.float32), np.array([1, 0.4, 0.4, 0.6], np.float32)
-    wave = spread.fire(spread.still(u), held, gamma=GAMMA, theta=THETA)
-    assert spread.tunnelling(np.arange(4), np.array([0, 2]), wave) == 0.25
-    assert spread.tunnelling(np.arange(4), np.arange(4), wave) == 0
-    assert spread.tunnelling(np.empty(0, np.intp), np.arange(4), wave) == 0
+    wave = spreading_activation.apply_sigmoid(spreading_activation.initial(u), held, gamma=GAMMA, theta=THETA)
+    assert spreading_activation.tunneling_index(np.arange(4), np.array([0, 2]), wave) == 0.25
+    assert spreading_activation.tunneling_index(np.arange(4), np.arange(4), wave) == 0
+    assert spreading_activation.tunneling_index(np.empty(0, np.intp), np.arange(4), wave) == 0
 
 
 def test_a_trail_leads_back_to_the_anchor_over_what_lies_between() -> None:
     """Rows 0, 3, 4 are turns, 1 and 2 concepts: 0 -> 1 -> 2 -> 3 -> 4 needs four iterations, 3 is reached in three."""
     edges = ways([(0, 1, 1.0), (1, 2, 1.0), (2, 3, 1.0), (3, 4, 1.0)])
     wave = waves(anchors(5, [0], 1.0), edges, beta=0)[-1]
-    assert wave.by.tolist() == [-1, 0, 1, 2, -1]
-    found = spread.trail(np.array([True, False, False, True, True]), wave.by)
-    assert (found.by[3], found.via[3]) == (0, 2)
-    assert (found.by[0], found.via[0]) == (-1, -1)
+    assert wave.parent.tolist() == [-1, 0, 1, 2, -1]
+    found = spreading_activation.activation_path(np.array([True, False, False, True, True]), wave.parent)
+    assert (found.parent[3], found.via_entity[3]) == (0, 2)
+    assert (found.parent[0], found.via_entity[0]) == (-1, -1)
 
 
 def test_a_row_was_reached_by_whoever_sent_most() -> None:
     edges = ways([(0, 2, 0.5), (1, 2, 1.0), (2, 0, 1.0)])
     wave = waves(np.array([0.5, 0.5, 0]), edges)[-1]
-    assert wave.by.tolist() == [-1, -1, 1]
+    assert wave.parent.tolist() == [-1, -1, 1]

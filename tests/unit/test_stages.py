@@ -14,12 +14,37 @@ from hypothesis import strategies as st
 
 from ecphora.graph import Graph
 from ecphora.language.names import entity_id
-from ecphora.language.words import words
-from ecphora.model import Change, Cue, Edge, Episode, Evidence, Filter, Interval, Kind, Link, Node, Scores, Superseded
-from ecphora.stages import choose, company, fuse, gate, links, people, priors, seed, times
-from ecphora.stages.covering import AROUND, Covering, covering
-from ecphora.stages.seed import Postings
-from ecphora.testing import NOON, sample_change, sample_cue, sample_graph, sample_name, sample_node, sample_vector
+from ecphora.language.terms import extract_terms
+from ecphora.model import (
+    Edge,
+    Episode,
+    Evidence,
+    Filter,
+    Interval,
+    Kind,
+    Link,
+    Node,
+    Query,
+    Scores,
+    ValidityEnd,
+    WriteBatch,
+)
+from ecphora.stages.fused import session_context, turn_length
+from ecphora.stages.retrieval import (
+    bm25,
+    confidence,
+    dense,
+    entity_links,
+    filters,
+    fusion,
+    speakers,
+    temporal,
+    token_budget,
+    top_k,
+)
+from ecphora.stages.retrieval.bm25 import Postings
+from ecphora.stages.retrieval.term_coverage import WINDOW_SIZE, TermCoverage, term_coverage
+from ecphora.testing import NOON, sample_batch, sample_entity, sample_graph, sample_node, sample_query, sample_vector
 
 VOCABULARY = ["river", "boat", "school", "lunch", "porto"]
 NAMES = ["Ana", "Mia", "Porto"]
@@ -49,9 +74,9 @@ def graphs(draw: st.DrawFn) -> tuple[Graph, list[Node], list[Edge]]:
         Edge(f"n{place}", entity_id(name), Link.MENTIONS) for place, turn in enumerate(told) for name in sorted(turn[3])
     ]
     about = [Edge(f"n{place}", entity_id(turn[4]), Link.ABOUT) for place, turn in enumerate(told) if turn[4]]
-    change = sample_change(*nodes, *map(sample_name, NAMES), edges=(*mentions, *about))
+    change = sample_batch(*nodes, *map(sample_entity, NAMES), edges=(*mentions, *about))
     numbered = tuple(replace(node, seq=seq) for seq, node in enumerate(change.nodes, 1))
-    return Graph().plus(replace(change, nodes=numbered, revision=1)), nodes, [*mentions, *about]
+    return Graph().apply(replace(change, nodes=numbered, revision=1)), nodes, [*mentions, *about]
 
 
 texts = st.lists(st.sampled_from([*VOCABULARY, "zorro"]), max_size=4).map(" ".join)
@@ -68,7 +93,7 @@ def scored(graph: Graph, values: Sequence[float]) -> Scores:
 # ---- seed
 
 
-def bm25(documents: list[list[str]], query: list[str], *, k1: float = 1.2, b: float = 0.75) -> list[float]:
+def bm25_by_hand(documents: list[list[str]], query: list[str], *, k1: float = 1.2, b: float = 0.75) -> list[float]:
     """Equation 3.15 of Robertson and Zaragoza, 2009, with the idf that is never negative."""
     mean = max(1.0, sum(map(len, documents)) / len(documents))
     found = []
@@ -85,39 +110,40 @@ def bm25(documents: list[list[str]], query: list[str], *, k1: float = 1.2, b: fl
 @given(graphs(), texts)
 def test_words_are_bm25(made: tuple[Graph, list[Node], list[Edge]], text: str) -> None:
     graph, nodes, _ = made
-    expected = bm25([words(node.text) for node in nodes], list(dict.fromkeys(words(text))))
-    assert seed.words(graph, sample_cue(text)) == pytest.approx([*expected, 0, 0, 0], abs=1e-5)
+    expected = bm25_by_hand([extract_terms(node.text) for node in nodes], list(dict.fromkeys(extract_terms(text))))
+    assert bm25.bm25(graph, sample_query(text)) == pytest.approx([*expected, 0, 0, 0], abs=1e-5)
 
 
 @given(graphs(), texts)
 def test_words_in_context_are_bm25_of_two_turns_as_one(made: tuple[Graph, list[Node], list[Edge]], text: str) -> None:
     graph, nodes, _ = made
     together = [
-        words(node.text) + (words(nodes[graph.previous[row]].text) if graph.previous[row] >= 0 else [])
+        extract_terms(node.text)
+        + (extract_terms(nodes[graph.previous_rows[row]].text) if graph.previous_rows[row] >= 0 else [])
         for row, node in enumerate(nodes)
     ]
-    expected = bm25(together, list(dict.fromkeys(words(text))))
-    assert seed.words_in_context(graph, sample_cue(text)) == pytest.approx([*expected, 0, 0, 0], abs=1e-5)
+    expected = bm25_by_hand(together, list(dict.fromkeys(extract_terms(text))))
+    assert bm25.bm25_with_previous_turn(graph, sample_query(text)) == pytest.approx([*expected, 0, 0, 0], abs=1e-5)
 
 
 @given(graphs(), texts)
 def test_covered_is_the_share_of_rarity(made: tuple[Graph, list[Node], list[Edge]], text: str) -> None:
     graph, nodes, _ = made
-    cue = sample_cue(text)
-    asked = list(dict.fromkeys(words(text)))
-    holding = {word: sum(word in words(node.text) for node in nodes) for word in asked}
+    cue = sample_query(text)
+    asked = list(dict.fromkeys(extract_terms(text)))
+    holding = {word: sum(word in extract_terms(node.text) for node in nodes) for word in asked}
     idf = {word: math.log(1 + (len(nodes) - n + 0.5) / (n + 0.5)) for word, n in holding.items()}
     whole = sum(idf.values()) or 1
-    expected = [sum(idf[word] for word in asked if word in words(node.text)) / whole for node in nodes]
-    assert seed.covered(graph, cue) == pytest.approx([*expected, 0, 0, 0], abs=1e-5)
-    assert seed.words(graph, cue).max() <= seed.most(graph, cue) + 1e-5
+    expected = [sum(idf[word] for word in asked if word in extract_terms(node.text)) / whole for node in nodes]
+    assert bm25.idf_coverage(graph, cue) == pytest.approx([*expected, 0, 0, 0], abs=1e-5)
+    assert bm25.bm25(graph, cue).max() <= bm25.max_score(graph, cue) + 1e-5
 
 
 def around(graph: Graph, row: int) -> set[int]:
     rows = {row}
-    for beside in (graph.previous, graph.following):
+    for beside in (graph.previous_rows, graph.next_rows):
         step = row
-        for _ in range(AROUND):
+        for _ in range(WINDOW_SIZE):
             step = int(beside[step]) if step >= 0 else -1
             rows.add(step)
     return rows - {-1}
@@ -129,20 +155,22 @@ def test_what_rows_and_those_around_them_hold(
 ) -> None:
     graph, nodes, _ = made
     rows = np.array(sorted(row for row in some if row < len(nodes)), np.intp)
-    asked, held = list(dict.fromkeys(words(text))), [set(words(node.text)) for node in nodes]
-    found = covering(Postings.of(graph, sample_cue(text)), rows)
+    asked, held = list(dict.fromkeys(extract_terms(text))), [set(extract_terms(node.text)) for node in nodes]
+    found = term_coverage(Postings.for_query(graph, sample_query(text)), rows)
     own = [[word in held[row] for word in asked] for row in rows.tolist()]
     near = [[any(word in held[other] for other in around(graph, row)) for word in asked] for row in rows.tolist()]
-    assert found.own.tolist() == own
-    assert found.around.tolist() == near
-    assert found.known.tolist() == [any(word in one for one in held) for word in asked]
-    assert found.part(found.own) == pytest.approx(seed.covered(graph, sample_cue(text))[rows], abs=1e-5)
+    assert found.in_row.tolist() == own
+    assert found.in_window.tolist() == near
+    assert found.in_corpus.tolist() == [any(word in one for one in held) for word in asked]
+    assert found.weighted_fraction(found.in_row) == pytest.approx(
+        bm25.idf_coverage(graph, sample_query(text))[rows], abs=1e-5
+    )
 
 
 def test_bm25_by_hand() -> None:
     nodes = (sample_node("a", "river boat boat"), sample_node("b", "river"))
-    graph = Graph().plus(replace(sample_change(*nodes), revision=1))
-    scores = seed.words(graph, sample_cue("boat"))
+    graph = Graph().apply(replace(sample_batch(*nodes), revision=1))
+    scores = bm25.bm25(graph, sample_query("boat"))
     # idf = ln(1 + (2 - 1 + .5) / (1 + .5)) = ln 2; tf = 2 · 2.2 / (2 + 1.2 (.25 + .75 · 3 / 2))
     assert scores == pytest.approx([math.log(2) * 4.4 / (2 + 1.2 * 1.375), 0])
 
@@ -152,28 +180,28 @@ def test_the_context_score_is_the_cosine_with_the_context_vector(
     made: tuple[Graph, list[Node], list[Edge]], text: str
 ) -> None:
     graph, nodes, _ = made
-    cue = sample_cue(text)
+    cue = sample_query(text)
     assert cue.vector is not None
-    scores = seed.meaning(graph, cue)
+    scores = dense.cosine(graph, cue)
     expected = []
     for row, node in enumerate(nodes):
         vector = sample_vector(node.text)
         assert scores[row] == pytest.approx(vector @ cue.vector, abs=1e-3)
-        if (before := graph.previous[row]) >= 0:
+        if (before := graph.previous_rows[row]) >= 0:
             vector = vector + 0.4 * sample_vector(nodes[before].text)
         expected.append(vector @ cue.vector / np.linalg.norm(vector))
-    assert seed.in_context(graph, scores)[: len(nodes)] == pytest.approx(expected, abs=2e-3)
+    assert dense.with_previous_turn(graph, scores)[: len(nodes)] == pytest.approx(expected, abs=2e-3)
 
 
 def test_no_vector_means_no_meaning() -> None:
-    assert not seed.meaning(sample_graph(), sample_cue("boat", vector=None)).any()
-    assert seed.meaning(Graph(), sample_cue("boat")).shape == (0,)
+    assert not dense.cosine(sample_graph(), sample_query("boat", vector=None)).any()
+    assert dense.cosine(Graph(), sample_query("boat")).shape == (0,)
 
 
 # ---- links
 
 
-def followed(graph: Graph, cue: Cue, scores: Scores, seeds: list[int], edges: list[Edge]) -> tuple[list[float], ...]:
+def followed(graph: Graph, cue: Query, scores: Scores, seeds: list[int], edges: list[Edge]) -> tuple[list[float], ...]:
     about, shared = [0.0] * len(graph), [0.0] * len(graph)
     episodes = max(2, int(graph.episodes.sum()))
     for start in seeds:
@@ -182,7 +210,7 @@ def followed(graph: Graph, cue: Cue, scores: Scores, seeds: list[int], edges: li
         sharing = Counter[int]()
         for name in names:
             arriving = [edge for edge in edges if edge.dst == name]
-            if name in cue.entities or len(arriving) > links.FAN:
+            if name in cue.entity_ids or len(arriving) > entity_links.MAX_MENTIONS:
                 continue
             rarity = math.log(1 + episodes / len(arriving)) / math.log(1 + episodes)
             for edge in arriving:
@@ -204,16 +232,18 @@ def test_links_are_followed(
 ) -> None:
     graph, _, edges = made
     scores = scored(graph, values)
-    cue = sample_cue(" ".join(asked))
-    seeds = choose.top(scores, k)
-    ways = links.followed(graph, np.unique(graph.rows(cue.entities)), seeds, scores[seeds])
+    cue = sample_query(" ".join(asked))
+    seeds = top_k.top_k(scores, k)
+    ways = entity_links.follow_entities(graph, np.unique(graph.rows(cue.entity_ids)), seeds, scores[seeds])
     for reached, expected in zip(ways, followed(graph, cue, scores, seeds.tolist(), edges), strict=True):
-        assert reached.at(np.arange(len(graph))) == pytest.approx(expected, abs=1e-5)
-        assert np.isin(reached.by, seeds).all()
-        assert all(graph.id(via).startswith("entity:") for via in reached.via)
-        trail = reached.trail(graph)
+        assert reached.strengths_of(np.arange(len(graph))) == pytest.approx(expected, abs=1e-5)
+        assert np.isin(reached.parent, seeds).all()
+        assert all(graph.id(via).startswith("entity:") for via in reached.via_entity)
+        trail = reached.activation_path(graph)
         assert (
-            np.flatnonzero(trail.by >= 0).tolist() == np.flatnonzero(trail.via >= 0).tolist() == reached.rows.tolist()
+            np.flatnonzero(trail.parent >= 0).tolist()
+            == np.flatnonzero(trail.via_entity >= 0).tolist()
+            == reached.rows.tolist()
         )
 
 
@@ -239,12 +269,14 @@ def test_names_are_met(
 ) -> None:
     graph, _, edges = made
     scores = scored(graph, values)
-    seeds = choose.top(scores, k)
-    reached = links.met(graph, np.unique(graph.rows(map(entity_id, sorted(asked)))), seeds, scores[seeds])
+    seeds = top_k.top_k(scores, k)
+    reached = entity_links.direct_mentions(
+        graph, np.unique(graph.rows(map(entity_id, sorted(asked)))), seeds, scores[seeds]
+    )
     expected = met(graph, asked, {row: float(scores[row]) for row in seeds.tolist()}, edges)
-    assert reached.at(np.arange(len(graph))) == pytest.approx(expected, abs=1e-5)
-    assert (reached.values > 0).all()
-    assert np.isin(reached.by, [-1, *seeds]).all()
+    assert reached.strengths_of(np.arange(len(graph))) == pytest.approx(expected, abs=1e-5)
+    assert (reached.strengths > 0).all()
+    assert np.isin(reached.parent, [-1, *seeds]).all()
 
 
 @given(graphs(), st.sets(st.sampled_from(NAMES), max_size=3))
@@ -259,37 +291,42 @@ def test_the_names_asked_count_by_their_rarity(made: tuple[Graph, list[Node], li
         for node in nodes
     ]
     rows = np.arange(len(nodes))
-    found = links.named(graph, np.unique(graph.rows(fans)), links.naming(graph, rows), len(rows))
+    found = entity_links.entity_coverage(
+        graph, np.unique(graph.rows(fans)), entity_links.entity_mentions(graph, rows), len(rows)
+    )
     assert found == pytest.approx(expected, abs=1e-5)
 
 
 @given(graphs(), st.integers(0, 14))
 def test_links_are_counted_on_as_a_graph_grows(made: tuple[Graph, list[Node], list[Edge]], first: int) -> None:
     whole, nodes, edges = made
-    names = [replace(sample_name(name), seq=place) for place, name in enumerate(NAMES, 1)]
+    names = [replace(sample_entity(name), seq=place) for place, name in enumerate(NAMES, 1)]
     numbered = [replace(node, seq=place) for place, node in enumerate(nodes, len(NAMES) + 1)]
-    graph = Graph().plus(sample_change(*names, revision=1))
+    graph = Graph().apply(sample_batch(*names, revision=1))
     for revision, part in enumerate((numbered[:first], numbered[first:]), 2):
         told = {node.id for node in part}
-        graph = graph.plus(sample_change(*part, edges=tuple(e for e in edges if e.src in told), revision=revision))
-        counted = links.fans(graph)
-        assert counted.tolist() == links.fans(replace(graph, _parent=None)).tolist()
-    assert [counted[row] for row in graph.rows(whole.nodes["ids"])] == links.fans(whole).tolist()
+        graph = graph.apply(sample_batch(*part, edges=tuple(e for e in edges if e.src in told), revision=revision))
+        counted = entity_links.mention_counts(graph)
+        assert counted.tolist() == entity_links.mention_counts(replace(graph, _parent=None)).tolist()
+    assert [counted[row] for row in graph.rows(whole.nodes["ids"])] == entity_links.mention_counts(whole).tolist()
 
 
 def test_a_name_that_everything_mentions_leads_nowhere() -> None:
-    nodes = [sample_node(f"n{place}", "x", seq=place + 1) for place in range(links.FAN + 1)]
+    nodes = [sample_node(f"n{place}", "x", seq=place + 1) for place in range(entity_links.MAX_MENTIONS + 1)]
     edges = tuple(Edge(node.id, "entity:ana", Link.MENTIONS) for node in nodes)
-    change = sample_change(*nodes, replace(sample_name("Ana"), seq=len(nodes) + 1), edges=edges, revision=1)
-    graph = Graph().plus(change)
+    change = sample_batch(*nodes, replace(sample_entity("Ana"), seq=len(nodes) + 1), edges=edges, revision=1)
+    graph = Graph().apply(change)
     seeds, nothing, one = np.array([0]), np.empty(0, np.intp), np.ones(1, np.float32)
-    for way in (*links.followed(graph, nothing, seeds, one), links.met(graph, nothing, seeds, one)):
+    for way in (
+        *entity_links.follow_entities(graph, nothing, seeds, one),
+        entity_links.direct_mentions(graph, nothing, seeds, one),
+    ):
         assert not len(way.rows)
 
 
 def test_titles_in_the_cue() -> None:
     graph = sample_graph()
-    titled = [links.titled(graph, graph.rows([entity_id(name)])) for name in ("Porto", "Zorro")]
+    titled = [entity_links.rows_about(graph, graph.rows([entity_id(name)])) for name in ("Porto", "Zorro")]
     assert [[graph.id(row) for row in rows.tolist()] for rows in titled] == [["t5"], []]
 
 
@@ -307,7 +344,7 @@ def test_a_session_is_as_good_as_its_best_three(
         rows = [row for row, other in enumerate(nodes) if node.session and other.session == node.session]
         best = sorted((max(0.0, float(scores[row])) for row in rows), reverse=True)[:3]
         expected.append(sum(best) / 3)
-    found = company.sessions(graph, scores)
+    found = session_context.session_scores(graph, scores)
     assert found[graph.nodes["sessions"]] == pytest.approx([*expected, 0, 0, 0], abs=1e-6)
     assert found[-1] == 0
 
@@ -344,22 +381,22 @@ FACTS = (
     ],
 )
 def test_a_filter_lets_through(where: Filter, expected: str) -> None:
-    graph = Graph().plus(replace(sample_change(*FACTS, sample_name("Ana")), revision=1))
-    found = choose.allowed(graph, sample_cue("x", where=where))
+    graph = Graph().apply(replace(sample_batch(*FACTS, sample_entity("Ana")), revision=1))
+    found = filters.eligible(graph, sample_query("x", where=where))
     assert "".join(graph.id(row) for row in np.flatnonzero(found).tolist()) == expected
 
 
 def test_as_of_is_event_time_and_known_at_recording_time() -> None:
-    graph = Graph().plus(replace(sample_change(*FACTS), revision=1))
-    as_of = sample_cue("x", as_of=NOON + timedelta(minutes=60))
-    assert choose.allowed(graph, as_of).tolist() == [True, True, False]
-    known_at = sample_cue("x", known_at=NOON + timedelta(hours=23))
-    assert choose.allowed(graph, known_at).tolist() == [True, True, False]
+    graph = Graph().apply(replace(sample_batch(*FACTS), revision=1))
+    as_of = sample_query("x", as_of=NOON + timedelta(minutes=60))
+    assert filters.eligible(graph, as_of).tolist() == [True, True, False]
+    known_at = sample_query("x", known_at=NOON + timedelta(hours=23))
+    assert filters.eligible(graph, known_at).tolist() == [True, True, False]
 
 
 def test_a_filter_leaves_the_graph_alone() -> None:
     graph = sample_graph()
-    choose.allowed(graph, sample_cue("x", where=Filter(speakers=("Ana",))))
+    filters.eligible(graph, sample_query("x", where=Filter(speakers=("Ana",))))
     assert graph.episodes.sum() == 7
 
 
@@ -368,22 +405,22 @@ def test_the_best_come_first_and_equal_ones_in_order(rows: list[tuple[float, boo
     scores, mask = np.array([row[0] for row in rows], np.float32), np.array([row[1] for row in rows], np.bool_)
     possible = [row for row, (score, allowed) in enumerate(rows) if allowed and score > 0]
     expected = sorted(possible, key=lambda row: (-rows[row][0], row))[:limit]
-    assert choose.best(scores, mask, limit).tolist() == expected
+    assert top_k.top_rows(scores, mask, limit).tolist() == expected
 
 
 @given(st.lists(st.sampled_from([0.0, 0.5, 0.5, 1.0, -1.0]), max_size=15), st.integers(1, 20))
 def test_the_top_rows_hold_the_highest_scores(values: list[float], k: int) -> None:
     scores = np.array(values, np.float32)
-    rows = choose.top(scores, k)
+    rows = top_k.top_k(scores, k)
     assert len(set(rows.tolist())) == len(rows)
     assert scores[rows].tolist() == sorted(values, reverse=True)[: len(rows)]
     assert len(rows) >= min(k, sum(value > 0 for value in values))
 
 
-def held(*words: tuple[int, ...]) -> Covering:
+def held(*words: tuple[int, ...]) -> TermCoverage:
     """Which of three words of a cue, the first as rare as the others together, each place holds."""
     own = np.array([[word in some for word in range(3)] for some in words], np.bool_).reshape(-1, 3)
-    return Covering(np.array([2.0, 1.0, 1.0]), np.ones(3, np.bool_), own, own)
+    return TermCoverage(np.array([2.0, 1.0, 1.0]), np.ones(3, np.bool_), own, own)
 
 
 @given(st.lists(st.tuples(st.integers(1, 50), st.integers(0, 9), st.sets(st.integers(0, 2)))), st.integers(0, 120))
@@ -391,86 +428,89 @@ def test_a_budget_is_used_up_and_never_exceeded(found: list[tuple[int, int, set[
     sizes = [size for size, _, _ in found]
     scores = np.array(sorted((score for _, score, _ in found), reverse=True), np.float32)
     covers = held(*(tuple(words) for *_, words in found))
-    chosen = choose.within(scores, sizes, budget, covers)
+    chosen = token_budget.select_within(scores, sizes, budget, covers)
     left = budget - sum(sizes[place] for place in chosen)
     assert left >= 0
     assert all(size > left for place, size in enumerate(sizes) if place not in chosen)
-    assert choose.within(scores, sizes, np.inf, held(*[()] * len(sizes))) == list(range(len(sizes)))
-    whole = choose.within(scores, sizes, np.inf, covers)
+    assert token_budget.select_within(scores, sizes, np.inf, held(*[()] * len(sizes))) == list(range(len(sizes)))
+    whole = token_budget.select_within(scores, sizes, np.inf, covers)
     for count in range(len(whole) + 1):  # what is chosen first is chosen whenever there is room for it
         room = sum(sizes[place] for place in whole[:count])
-        assert choose.within(scores, sizes, room, covers)[:count] == whole[:count]
+        assert token_budget.select_within(scores, sizes, room, covers)[:count] == whole[:count]
 
 
 def test_what_covers_more_of_a_cue_is_preferred_to_what_scores_a_little_more() -> None:
     sizes, words = [10, 10, 10, 10], held((0,), (0,), (1, 2), ())
-    assert choose.within(np.array([5, 4.9, 4.8, 1], np.float32), sizes, 20, words) == [0, 2]
-    assert choose.within(np.array([5, 4.9, 2.0, 1], np.float32), sizes, 20, words) == [0, 1]
+    assert token_budget.select_within(np.array([5, 4.9, 4.8, 1], np.float32), sizes, 20, words) == [0, 2]
+    assert token_budget.select_within(np.array([5, 4.9, 2.0, 1], np.float32), sizes, 20, words) == [0, 1]
 
 
 # ---- fuse, gate, people, priors, times
 
 
 def test_reciprocal_rank_by_hand() -> None:
-    fused = fuse.reciprocal_rank(np.array([0.2, 0.9, 0.0, 0.2, -1.0], np.float32))
+    fused = fusion.reciprocal_rank(np.array([0.2, 0.9, 0.0, 0.2, -1.0], np.float32))
     assert fused == pytest.approx([1 / 62, 1 / 61, 0, 1 / 63, 0])
 
 
 def test_above_mean_and_of_best() -> None:
     scores, first, none = np.array([1, 3, 100], np.float32), np.array([True, False, False]), np.zeros(3, np.bool_)
-    measured = fuse.Measured.of(scores, np.array([True, True, False]), np.array([True, True, False]))
-    assert measured.above_mean().tolist() == [0, 1, 98]
-    assert measured.above_mean(np.array([2, 1])).tolist() == [98, 1]
-    assert measured.of_best() == pytest.approx([1 / 3, 1, 100 / 3])
-    assert measured.of_best(np.array([1])).tolist() == [1]
-    assert not fuse.Measured.of(np.ones(3, np.float32), ~none, ~none).above_mean().any()
-    assert not fuse.Measured.of(scores, none, none).above_mean().any()
-    assert not fuse.Measured.of(-scores, ~none, first).of_best().any()
-    assert fuse.of_best(np.array([-1, 2, 4], np.float32)).tolist() == [0, 0.5, 1]
-    assert fuse.of_best(np.array([-1, 0], np.float32)).tolist() == [0, 0]
-    assert fuse.of_best(np.zeros(0, np.float32)).shape == (0,)
+    measured = fusion.NormalizedScores.from_scores(scores, np.array([True, True, False]), np.array([True, True, False]))
+    assert measured.zscore().tolist() == [0, 1, 98]
+    assert measured.zscore(np.array([2, 1])).tolist() == [98, 1]
+    assert measured.max_normalize() == pytest.approx([1 / 3, 1, 100 / 3])
+    assert measured.max_normalize(np.array([1])).tolist() == [1]
+    assert not fusion.NormalizedScores.from_scores(np.ones(3, np.float32), ~none, ~none).zscore().any()
+    assert not fusion.NormalizedScores.from_scores(scores, none, none).zscore().any()
+    assert not fusion.NormalizedScores.from_scores(-scores, ~none, first).max_normalize().any()
+    assert fusion.max_normalize(np.array([-1, 2, 4], np.float32)).tolist() == [0, 0.5, 1]
+    assert fusion.max_normalize(np.array([-1, 0], np.float32)).tolist() == [0, 0]
+    assert fusion.max_normalize(np.zeros(0, np.float32)).shape == (0,)
 
 
 def test_bands_of_evidence() -> None:
-    assert [gate.band(value) for value in (0, 0.199, 0.2, 0.499, 0.5, 1)] == [
+    assert [confidence.band(value) for value in (0, 0.199, 0.2, 0.499, 0.5, 1)] == [
         Evidence.NONE, Evidence.NONE, Evidence.WEAK, Evidence.WEAK, Evidence.STRONG, Evidence.STRONG,
     ]  # fmt: skip
 
 
 def test_confidence_rises_with_what_is_covered() -> None:
     graph = sample_graph()
-    asked = [sample_cue(text, vector=None) for text in ("river lovely", "river zorro", "zorro")]
+    asked = [sample_query(text, vector=None) for text in ("river lovely", "river zorro", "zorro")]
     ones = graph.episodes.astype(np.float32)
-    found = [gate.confidence(graph, cue, ones, graph.zeros(), ones) for cue in asked]
+    found = [confidence.heuristic_confidence(graph, cue, ones, graph.zeros(), ones) for cue in asked]
     assert found == sorted(found, reverse=True)
     assert found[0] > found[1] > found[2] == 0
-    assert gate.confidence(graph, asked[0], graph.zeros(), graph.zeros(), ones) == 0
+    assert confidence.heuristic_confidence(graph, asked[0], graph.zeros(), graph.zeros(), ones) == 0
 
 
 def test_who_speaks() -> None:
     graph = sample_graph()
-    spoken = [graph.id(row) for row in np.flatnonzero(people.speaks(graph, sample_cue("What did Ben say?"))).tolist()]
+    spoken = [
+        graph.id(row)
+        for row in np.flatnonzero(speakers.named_speaker_scores(graph, sample_query("What did Ben say?"))).tolist()
+    ]
     assert spoken == ["t1", "t3"]
-    assert not people.speaks(graph, sample_cue("Did Ben call Ana?")).any()  # of two, neither is meant
-    assert not people.speaks(graph, sample_cue("Who?")).any()
+    assert not speakers.named_speaker_scores(graph, sample_query("Did Ben call Ana?")).any()  # of two, neither is meant
+    assert not speakers.named_speaker_scores(graph, sample_query("Who?")).any()
 
 
 def test_the_user_is_who_says_i() -> None:
     nodes = (sample_node("a", "Lunch.", speaker="user"), sample_node("b", "Yes.", speaker="assistant"))
-    graph = Graph().plus(replace(sample_change(*nodes), revision=1))
-    assert people.speaks(graph, sample_cue("What did I say?")).tolist() == [1, 0]
-    assert people.speaks(graph, sample_cue("What did the user say?")).tolist() == [0, 0]
+    graph = Graph().apply(replace(sample_batch(*nodes), revision=1))
+    assert speakers.named_speaker_scores(graph, sample_query("What did I say?")).tolist() == [1, 0]
+    assert speakers.named_speaker_scores(graph, sample_query("What did the user say?")).tolist() == [0, 0]
 
 
 def test_speakers_are_known_by_each_of_their_names_as_they_come() -> None:
     graph = Graph()
     for place, name in enumerate(("Ana Lima", "User", "Rui Lima", "Ana Lima")):
         node = sample_node(f"n{place}", "Yes.", speaker=name, seq=place + 1)
-        graph = graph.plus(replace(sample_change(node), revision=place + 1))
-        people.called(graph)
-    assert people.meant(graph, sample_cue("Where is Lima?")).tolist() == [0, 2]
-    assert people.meant(graph, sample_cue("Where is Rui?")).tolist() == [2]
-    assert people.meant(graph, sample_cue("Where am I, user?")).tolist() == [1]
+        graph = graph.apply(replace(sample_batch(node), revision=place + 1))
+        speakers.speaker_index(graph)
+    assert speakers.named_speakers(graph, sample_query("Where is Lima?")).tolist() == [0, 2]
+    assert speakers.named_speakers(graph, sample_query("Where is Rui?")).tolist() == [2]
+    assert speakers.named_speakers(graph, sample_query("Where am I, user?")).tolist() == [1]
 
 
 def test_priors_of_turns_and_documents() -> None:
@@ -480,50 +520,50 @@ def test_priors_of_turns_and_documents() -> None:
         sample_node("c", "river boat school"),
         sample_node("d", "river " * 300, speaker="Ana"),
     )
-    graph = Graph().plus(replace(sample_change(*nodes), revision=1))
+    graph = Graph().apply(replace(sample_batch(*nodes), revision=1))
     lengths = [math.log(4) / math.log(61), math.log(2) / math.log(61), 0.7, 1]
-    assert priors.length(graph, np.arange(4)) == pytest.approx(lengths)
-    assert priors.length(graph, np.array([3, 0])) == pytest.approx([lengths[3], lengths[0]])
+    assert turn_length.turn_length_score(graph, np.arange(4)) == pytest.approx(lengths)
+    assert turn_length.turn_length_score(graph, np.array([3, 0])) == pytest.approx([lengths[3], lengths[0]])
 
 
 def test_dates_told_and_happened() -> None:
-    change = sample_change(sample_node("told"), sample_node("happened", minutes=60), sample_node("neither"))
+    change = sample_batch(sample_node("told"), sample_node("happened", minutes=60), sample_node("neither"))
     hour = Interval(NOON + timedelta(minutes=60), NOON + timedelta(minutes=120))
     reading = replace(
-        change.readings["told"], told=(Interval(NOON + timedelta(minutes=119), NOON + timedelta(days=1)),)
+        change.analyses["told"], time_mentions=(Interval(NOON + timedelta(minutes=119), NOON + timedelta(days=1)),)
     )
-    graph = Graph().plus(replace(change, readings={**change.readings, "told": reading}, revision=1))
-    assert times.told_then(graph, sample_cue("x", when=(hour,))).tolist() == [1, 1, 0]
-    assert times.told_then(graph, sample_cue("x")).tolist() == [0, 0, 0]
-    assert times.dated(graph, np.array([2, 0])).tolist() == [False, True]
+    graph = Graph().apply(replace(change, analyses={**change.analyses, "told": reading}, revision=1))
+    assert temporal.in_asked_time(graph, sample_query("x", time_ranges=(hour,))).tolist() == [1, 1, 0]
+    assert temporal.in_asked_time(graph, sample_query("x")).tolist() == [0, 0, 0]
+    assert temporal.mentions_time(graph, np.array([2, 0])).tolist() == [False, True]
 
 
 def test_outdated_by_both_clocks() -> None:
-    end = Superseded("old", NOON + timedelta(days=1), NOON + timedelta(days=5))
-    change = sample_change(sample_node("old"), sample_node("new"), superseded=(end,), revision=1)
-    graph = Graph().plus(change)
+    end = ValidityEnd("old", NOON + timedelta(days=1), NOON + timedelta(days=5))
+    change = sample_batch(sample_node("old"), sample_node("new"), validity_ends=(end,), revision=1)
+    graph = Graph().apply(change)
     days = [
         (None, None, True), (0, None, False), (1, None, True), (2, 4, False), (2, 5, True), (None, 4, False),
     ]  # fmt: skip
     for as_of, known_at, expected in days:
-        cue = sample_cue(
+        cue = sample_query(
             "x",
             as_of=None if as_of is None else NOON + timedelta(days=as_of),
             known_at=None if known_at is None else NOON + timedelta(days=known_at),
         )
-        assert times.outdated(graph, cue).tolist() == [expected, False]
+        assert temporal.expired_mask(graph, cue).tolist() == [expected, False]
 
 
 def test_nothing_is_no_accident() -> None:
-    graph, cue = Graph(), sample_cue("river")
-    assert seed.words(graph, cue).shape == seed.words_in_context(graph, cue).shape == (0,)
-    assert company.sessions(graph, graph.zeros()).tolist() == [0]
-    assert choose.best(graph.zeros(), graph.episodes, 5).tolist() == []
-    assert not choose.allowed(graph, replace(cue, where=Filter(speakers=("Ana",)))).any()
+    graph, cue = Graph(), sample_query("river")
+    assert bm25.bm25(graph, cue).shape == bm25.bm25_with_previous_turn(graph, cue).shape == (0,)
+    assert session_context.session_scores(graph, graph.zeros()).tolist() == [0]
+    assert top_k.top_rows(graph.zeros(), graph.episodes, 5).tolist() == []
+    assert not filters.eligible(graph, replace(cue, where=Filter(speakers=("Ana",)))).any()
     nothing = np.empty(0, np.intp)
-    about, sharing = links.followed(graph, nothing, nothing, graph.zeros())
-    assert about.at(nothing).shape == sharing.at(nothing).shape == (0,)
-    assert covering(Postings.of(graph, cue), nothing).around.shape == (0, 1)
-    assert Change() == Change()
+    about, sharing = entity_links.follow_entities(graph, nothing, nothing, graph.zeros())
+    assert about.strengths_of(nothing).shape == sharing.strengths_of(nothing).shape == (0,)
+    assert term_coverage(Postings.for_query(graph, cue), nothing).in_window.shape == (0, 1)
+    assert WriteBatch() == WriteBatch()
     assert Episode("x") == Episode("x")
     assert len(graph.of_kind(Kind.CLAIM)) == 0

@@ -16,11 +16,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import ecphora
-from ecphora import Episode, Filter, Guest, Memory, OpenAIChat, Recollection, Trigger
-from ecphora.embedders.hashing import Hashing
-from ecphora.model import Cost, Cue, Evidence, Hit, Kind, Node, Share, Standing, Why
+from ecphora import AutoConsolidate, Episode, Filter, LLMClient, Memory, OpenAILLM, Recollection
+from ecphora.embedders.hashing import HashingEmbedder
+from ecphora.model import Contribution, Cost, Evidence, Hit, Kind, Node, Query, Validity, Why
 from ecphora.ports import Activation
-from ecphora.reprs import LONGEST, ShortRepr, call_repr
+from ecphora.reprs import MAX_REPR_CHARS, ShortRepr, call_repr
 from ecphora.strategies import BUILT_IN, FAITHFUL
 from ecphora.testing import NOON, FakeClock
 
@@ -29,7 +29,7 @@ LONG = "Ana moved\nto \x1b[31mPorto\x1b[0m, <b>she</b> said. " * 60
 
 @pytest.fixture
 def memory(tmp_path: Path) -> Iterator[Memory]:
-    with Memory(tmp_path / "memory.db", embedder=Hashing(384), comparer=None, clock=FakeClock()) as opened:
+    with Memory(tmp_path / "memory.db", embedder=HashingEmbedder(384), update_scorer=None, clock=FakeClock()) as opened:
         old = opened.remember(
             Episode(LONG, id="x" * 500, speaker="Ana" * 100, happened_at="2026-01-02", metadata={"k" * 300: "v" * 300})
         ).id
@@ -43,26 +43,45 @@ def public(memory: Memory) -> dict[str, object]:
     found = memory.recall("Where does Ana live? " * 40, where=Filter(speakers=(), metadata={}), as_of="2026-12-01")
     first = found[0]
     return {
-        "memory": memory, "found": found, "cue": found.cue, "hit": first, "node": first.node, "why": first.why,
-        "share": first.why.shares[0], "cost": found.cost, "history": memory.history("new"), "graph": memory.graph(),
-        "remembered": memory.remember([f"Ben has {n} cats." for n in range(40)]), "answer": memory.answer("Ana?"),
-        "consolidated": memory.consolidate(), "batches": memory.batches()[0], "erased": memory.forget(["new"]),
-        "why not": memory.why_not("Ana?", "x" * 500), "scopes": memory.scopes()[0], "store": memory._store,
-        "episode": Episode(LONG, speaker="Ana" * 100, metadata={"k": "v" * 900}), "trigger": Trigger(turns=5),
-        "filter": Filter(speakers=tuple("abcdefghij" * 40), after="2026-01-01"), "embedder": Hashing(8),
-        "guest": Guest(OpenAIChat("m" * 400, api_key="secret")), "chat": OpenAIChat("m", api_key="secret"),
+        "memory": memory,
+        "found": found,
+        "cue": found.query,
+        "hit": first,
+        "node": first.node,
+        "why": first.why,
+        "share": first.why.contributions[0],
+        "cost": found.cost,
+        "history": memory.history("new"),
+        "graph": memory.graph(),
+        "remembered": memory.remember([f"Ben has {n} cats." for n in range(40)]),
+        "answer": memory.answer("Ana?"),
+        "consolidated": memory.consolidate(),
+        "batches": memory.maintenance.batches()[0],
+        "erased": memory.forget(["new"]),
+        "why not": memory.why_not("Ana?", "x" * 500),
+        "scopes": memory.scopes()[0],
+        "store": memory._store,
+        "episode": Episode(LONG, speaker="Ana" * 100, metadata={"k": "v" * 900}),
+        "trigger": AutoConsolidate(every_turns=5),
+        "filter": Filter(speakers=tuple("abcdefghij" * 40), after="2026-01-01"),
+        "embedder": HashingEmbedder(8),
+        "guest": LLMClient(OpenAILLM("m" * 400, api_key="secret")),
+        "chat": OpenAILLM("m", api_key="secret"),
         "openai": ecphora.OpenAIEmbedder("m", api_key="secret", base_url="https://user:secret@host/v1"),
-        "llamacpp": ecphora.LlamaCpp("x" * 400 + ".gguf"), "minilm": ecphora.MiniLM(), "e5": ecphora.E5(),
+        "llamacpp": ecphora.LlamaCppLLM("x" * 400 + ".gguf"),
+        "minilm": ecphora.MiniLMEmbedder(),
+        "e5": ecphora.E5Embedder(),
         "transformers": ecphora.SentenceTransformersEmbedder("m"),
-        "activation": memory.strategy.activate(found.cue, memory.graph()),
-        **BUILT_IN, **FAITHFUL,
-    }  # fmt: skip
+        "activation": memory.strategy.activate(found.query, memory.graph()),
+        **BUILT_IN,
+        **FAITHFUL,
+    }
 
 
 def test_every_repr_is_one_short_line(memory: Memory) -> None:
     for name, one in public(memory).items():
         shown = repr(one)
-        assert len(shown) <= LONGEST, name
+        assert len(shown) <= MAX_REPR_CHARS, name
         assert "\n" not in shown, name
         assert "\x1b" not in shown, name
         assert "array(" not in shown, name
@@ -88,19 +107,19 @@ def test_what_a_repr_shows() -> None:
     at = "2026-05-03T12:00+00:00"
     told = f"text='Ana moved to Porto.', happened_at={at}, speaker='Ana'"
     assert repr(node) == f"Node(id='porto', kind='episode', {told})"
-    hit = Hit(node, 3.14159, Why((Share("words", 1.2), Share("start", 5.0))))
-    assert repr(hit) == "Hit(node=Node('porto', …), score=3.142, why=Why(<2 Share>, …))"
-    assert repr(hit.why) == "Why('words +1.20, start +5.00')"
-    assert repr(Cue("Where?", NOON, np.ones(3, np.float32))) == f"Cue(text='Where?', now={at}, vector=float32[3])"
+    hit = Hit(node, 3.14159, Why((Contribution("words", 1.2), Contribution("prior", 5.0))))
+    assert repr(hit) == "Hit(node=Node('porto', …), score=3.142, why=Why(<2 Contribution>, …))"
+    assert repr(hit.why) == "Why('words +1.20, prior +5.00')"
+    assert repr(Query("Where?", NOON, np.ones(3, np.float32))) == f"Query(text='Where?', now={at}, vector=float32[3])"
     assert repr(Activation(np.ones(3, np.float32))) == "Activation(scores=float32[3])"
     assert repr(Episode("x" * 60)) == f"Episode(text='{'x' * 47}…')"
-    assert repr(Trigger()) == "Trigger()"
+    assert repr(AutoConsolidate()) == "AutoConsolidate()"
 
 
 @given(st.lists(st.text() | st.integers() | st.binary() | st.lists(st.text()) | st.datetimes()))
 def test_no_repr_is_longer(values: list[object]) -> None:
     shown = call_repr("Something", *values, name=values)
-    assert len(shown) <= LONGEST
+    assert len(shown) <= MAX_REPR_CHARS
     assert "\n" not in shown
 
 
@@ -108,20 +127,22 @@ def test_no_repr_is_longer(values: list[object]) -> None:
 
 
 def recollection(*hits: Hit, question: str = "Where does Ana live?") -> Recollection:
-    return Recollection(Cue(question, NOON), "fused", Evidence.STRONG, 0.93, hits, Cost(12.34, {"embed": 2.0}, 17))
+    return Recollection(Query(question, NOON), "fused", Evidence.STRONG, 0.93, hits, Cost(12.34, {"embed": 2.0}, 17))
 
 
 def node(id_: str, text: str, **fields: Any) -> Node:
     return Node(id_, Kind.EPISODE, text, datetime(2026, 9, 14, tzinfo=UTC), NOON, **fields)
 
 
-WORDS = Why((Share("words", 9.0),))
+WORDS = Why((Contribution("words", 9.0),))
 NEW = Hit(node("new", "I have a flat in Ghent now.", speaker="Ana"), 14.586, WORDS, None, lambda: "says “Ana”")
 OLD = Hit(
     node("old", "I moved\n to Porto.", speaker="Benedita Vasconcelos"),
     1.2,
     Why(()),
-    Standing(holds=False, until=datetime(2026, 9, 14, tzinfo=UTC), replaced_by=("new",), contradicted_by=("c",)),
+    Validity(
+        is_valid=False, valid_to=datetime(2026, 9, 14, tzinfo=UTC), superseded_by=("new",), contradicted_by=("c",)
+    ),
 )
 
 
@@ -131,7 +152,7 @@ def test_a_recollection_prints_as_a_small_table() -> None:
         "  1   14.59  2026-09-14  Ana               I have a flat in Ghent now.\n"
         "     says “Ana”\n"
         "  2    1.20  2026-09-14  Benedita Vascon…  I moved to Porto."
-        "  [held until 2026-09-14; replaced by new; contradicted by c]"
+        "  [held until 2026-09-14; superseded by new; contradicted by c]"
     )
     assert str(recollection()) == "Where does Ana live?  evidence strong (0.93), 0 memories, 17 tokens, 12.3 ms, fused"
 
@@ -170,11 +191,11 @@ def test_a_notebook_gets_escaped_html() -> None:
     found = Cells(recollection(evil, OLD, question="<img src=x>?")._repr_html_())
     assert found.tags == {"table", "caption", "thead", "tbody", "tr", "th", "td"}
     assert found.cells[0].startswith("<img src=x>?  evidence strong")
-    assert found.cells[1:8] == ["", "score", "date", "speaker", "text", "reason", "standing"]
+    assert found.cells[1:8] == ["", "score", "date", "speaker", "text", "reason", "validity"]
     assert found.cells[8:15] == [
         "1", "2.00", "2026-09-14", "<b>Ana</b>", "<script>alert('&')</script>", "says “<i>”", ""
     ]  # fmt: skip
-    assert found.cells[-1] == "held until 2026-09-14; replaced by new; contradicted by c"
+    assert found.cells[-1] == "held until 2026-09-14; superseded by new; contradicted by c"
 
 
 def test_a_recollection_is_json() -> None:
@@ -189,17 +210,17 @@ def test_a_recollection_is_json() -> None:
     first, second = found["hits"]
     assert (first["rank"], first["score"], first["id"], first["speaker"]) == (1, 14.586, "new", "Ana")
     assert first["happened_at"] == "2026-09-14T00:00:00+00:00"
-    assert (first["reason"], first["standing"]) == ("says “Ana”", None)
-    assert first["why"] == [{"stage": "words", "value": 9.0, "path": []}]
-    assert second["standing"] == {
-        "holds": False, "until": "2026-09-14T00:00:00+00:00", "replaced_by": ["new"], "contradicted_by": ["c"]
+    assert (first["reason"], first["validity"]) == ("says “Ana”", None)
+    assert first["why"] == [{"feature": "words", "value": 9.0, "path": []}]
+    assert second["validity"] == {
+        "is_valid": False, "valid_to": "2026-09-14T00:00:00+00:00", "superseded_by": ["new"], "contradicted_by": ["c"]
     }  # fmt: skip
 
 
 def test_every_to_dict_is_json(memory: Memory) -> None:
     told = memory.remember("My standup is at nine.", speaker="Jo", happened_at="2026-02-02").id
     memory.remember("My standup is at ten now.", speaker="Jo", happened_at="2026-04-07")
-    objects = [*public(memory).values(), memory.history(told), *memory.changes(), *memory.insights()]
+    objects = [*public(memory).values(), memory.history(told), *memory.facts.updates(), *memory.insights()]
     able = [one for one in objects if hasattr(one, "to_dict")]
     assert len(able) > 8
     for one in able:

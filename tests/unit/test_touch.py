@@ -10,11 +10,12 @@ import pytest
 
 from ecphora.graph import Graph
 from ecphora.language.names import entity_id
-from ecphora.model import Cue, Edge, Filter, Interval, Link, Rows, Scores
-from ecphora.stages import choose, fuse, links, signals, touch
-from ecphora.stages.links import Linked
-from ecphora.stages.seed import Postings
-from ecphora.testing import NOON, sample_change, sample_cue, sample_name, sample_node, sample_vector
+from ecphora.model import Edge, Filter, Interval, Link, Query, Rows, Scores
+from ecphora.stages.fused import candidate_pool, features
+from ecphora.stages.retrieval import entity_links, filters, fusion, top_k
+from ecphora.stages.retrieval.bm25 import Postings
+from ecphora.stages.retrieval.entity_links import ReachedRows
+from ecphora.testing import NOON, sample_batch, sample_entity, sample_node, sample_query, sample_vector
 
 WORDS = [first + second for first in ("ri", "bo", "scho", "lun", "por", "gar", "mil") for second in ("ver", "at", "ol")]
 NAMES = [f"{first}{second}" for first in ("An", "Mi", "Bo", "Zo", "Ru", "Li") for second in ("a", "na", "ko", "mel")]
@@ -37,11 +38,11 @@ def talk(seed: int) -> Graph:
         edges += [Edge(f"n{place}", entity_id(name), Link.MENTIONS) for name in sorted(mentioned)]
         if passage:
             edges.append(Edge(f"n{place}", entity_id(dice.choice(NAMES)), Link.ABOUT))
-    names = [replace(sample_name(name), seq=place) for place, name in enumerate(NAMES, 1)]
-    return Graph().plus(sample_change(*names, *nodes, edges=tuple(edges), bare=("n7", "n8"), revision=1))
+    names = [replace(sample_entity(name), seq=place) for place, name in enumerate(NAMES, 1)]
+    return Graph().apply(sample_batch(*names, *nodes, edges=tuple(edges), without_vectors=("n7", "n8"), revision=1))
 
 
-def questions() -> list[Cue]:
+def questions() -> list[Query]:
     """Questions that name somebody and some that do not, with a vector and without, of all that is told and of part."""
     dice, found = random.Random(5), []  # noqa: S311  # not for secrets
     late = Interval(NOON + timedelta(minutes=300), NOON + timedelta(minutes=400))
@@ -53,35 +54,39 @@ def questions() -> list[Cue]:
             Filter(after=NOON + timedelta(minutes=200)),
             Filter(speakers="x"),
         )
-        found.append(sample_cue(text, where=part[place % 4], when=(late,) if place % 5 == 0 else ()))
+        found.append(sample_query(text, where=part[place % 4], time_ranges=(late,) if place % 5 == 0 else ()))
     return [
         *found,
         *(replace(cue, vector=None) for cue in found[:6]),
-        *(replace(cue, meaning=0.3) for cue in found[:6]),
-        *(replace(cue, topic=sample_vector(cue.text[::-1])) for cue in found[:6]),
+        *(replace(cue, embedder_coverage=0.3) for cue in found[:6]),
+        *(replace(cue, topic_vector=sample_vector(cue.text[::-1])) for cue in found[:6]),
     ]
 
 
-def gathered(graph: Graph, cue: Cue) -> tuple[Rows, list[Scores]]:
+def gathered(graph: Graph, cue: Query) -> tuple[Rows, list[Scores]]:
     """The rows of the pool, and how strongly each way along names reaches every row."""
-    every, asked = np.arange(len(graph)), np.unique(graph.rows(cue.entities))
-    allowed = choose.allowed(graph, cue)
-    direct = touch.touched(graph, cue, allowed, Postings.of(graph, cue))
-    titled: Scores = (np.isin(every, links.titled(graph, asked)) & allowed).astype(np.float32)
-    reached: Scores = (direct.whole + touch.TITLE * titled).astype(np.float32)
-    seeds = choose.best(reached, allowed, links.SEEDS)
-    about, sharing = links.followed(graph, asked, seeds, reached[seeds])
-    first = choose.best(reached, allowed, touch.FIRST)
-    met = links.met(graph, asked, first, reached[first])
-    further = fuse.of_best((reached + met.at(every)) * allowed)
-    second = choose.best(further, allowed, touch.FIRST)
-    again = links.met(graph, asked, second, further[second])
-    best = choose.top(np.where(allowed, direct.whole, -1), touch.POOL)
-    beside = [int(other[row]) for row in best[: touch.FOUND] for other in (graph.previous, graph.following)]
-    ways = [way.at(every) for way in (about, sharing, met, again)]
+    every, asked = np.arange(len(graph)), np.unique(graph.rows(cue.entity_ids))
+    allowed = filters.eligible(graph, cue)
+    direct = candidate_pool.first_stage(graph, cue, allowed, Postings.for_query(graph, cue))
+    titled: Scores = (np.isin(every, entity_links.rows_about(graph, asked)) & allowed).astype(np.float32)
+    reached: Scores = (direct.combined + candidate_pool.TITLE_BOOST * titled).astype(np.float32)
+    seeds = top_k.top_rows(reached, allowed, entity_links.MAX_SEEDS)
+    about, sharing = entity_links.follow_entities(graph, asked, seeds, reached[seeds])
+    first = top_k.top_rows(reached, allowed, candidate_pool.HOP_SEEDS)
+    met = entity_links.direct_mentions(graph, asked, first, reached[first])
+    further = fusion.max_normalize((reached + met.strengths_of(every)) * allowed)
+    second = top_k.top_rows(further, allowed, candidate_pool.HOP_SEEDS)
+    again = entity_links.direct_mentions(graph, asked, second, further[second])
+    best = top_k.top_k(np.where(allowed, direct.combined, -1), candidate_pool.POOL_SIZE)
+    beside = [
+        int(other[row])
+        for row in best[: candidate_pool.MAX_PER_SOURCE]
+        for other in (graph.previous_rows, graph.next_rows)
+    ]
+    ways = [way.strengths_of(every) for way in (about, sharing, met, again)]
     found = {*best.tolist(), *beside} - {-1}
-    for scores in (direct.meaning.scores, direct.words.scores, titled, *ways):
-        found |= set(choose.best(scores, allowed, touch.FOUND).tolist())
+    for scores in (direct.cosine.scores, direct.bm25.scores, titled, *ways):
+        found |= set(top_k.top_rows(scores, allowed, candidate_pool.MAX_PER_SOURCE).tolist())
     return np.array([row for row in sorted(found) if allowed[row]], np.intp), ways
 
 
@@ -89,61 +94,75 @@ def gathered(graph: Graph, cue: Cue) -> tuple[Rows, list[Scores]]:
 def test_the_pool_is_what_all_rows_would_give(seed: int) -> None:
     graph, smaller = talk(seed), 0
     for cue in questions():
-        view = touch.look(graph, cue)
+        view = candidate_pool.build_pool(graph, cue)
         rows, ways = gathered(graph, cue)
         assert view.rows.tolist() == rows.tolist()
-        for way, expected in zip((view.about, view.sharing, view.met, view.again), ways, strict=True):
-            assert way.at(rows) == pytest.approx(expected[rows], abs=1e-6)
-        smaller += len(rows) < int(view.allowed.sum())
+        for way, expected in zip(
+            (view.title_links, view.shared_entities, view.one_hop, view.two_hop), ways, strict=True
+        ):
+            assert way.strengths_of(rows) == pytest.approx(expected[rows], abs=1e-6)
+        smaller += len(rows) < int(view.eligible.sum())
     assert smaller > 5  # of many a question not all that may come back is looked at
 
 
 def test_what_was_told_since_the_last_question_is_found_likewise() -> None:
     graph, cues = talk(2), questions()
     for cue in cues[:3]:
-        touch.look(graph, cue)  # what it looks up is kept for the graph that grows from this one
+        candidate_pool.build_pool(graph, cue)  # what it looks up is kept for the graph that grows from this one
     nodes = [sample_node(f"m{place}", text, minutes=TURNS + place, session="s49", seq=2 * TURNS + place)
              for place, text in enumerate(("river", "boat river river", "porol garat"))]  # fmt: skip
     links_ = (Edge("m1", entity_id("Ana"), Link.MENTIONS), Edge("m2", entity_id("Ana"), Link.ABOUT))
-    grown = graph.plus(sample_change(*nodes, edges=links_, revision=2))
+    grown = graph.apply(sample_batch(*nodes, edges=links_, revision=2))
     for cue in cues:
-        found, fresh = touch.look(grown, cue), touch.look(replace(grown, _parent=None), cue)
+        found, fresh = (
+            candidate_pool.build_pool(grown, cue),
+            candidate_pool.build_pool(replace(grown, _parent=None), cue),
+        )
         assert found.rows.tolist() == fresh.rows.tolist()
-        expected = signals.columns(fresh)
-        for name, values in signals.columns(found).items():
+        expected = features.compute_features(fresh)
+        for name, values in features.compute_features(found).items():
             assert np.allclose(values, expected[name], atol=1e-5), name
 
 
 def test_cosines_with_the_leaders() -> None:
     graph = talk(0)
     for cue in questions():
-        view = touch.look(graph, cue)
-        for place, leader in enumerate(view.leaders.tolist()):
-            there = graph.vector_places[view.rows[leader]]
+        view = candidate_pool.build_pool(graph, cue)
+        for place, leader in enumerate(view.top_candidates.tolist()):
+            there = graph.vector_positions[view.rows[leader]]
             for at in (0, len(view.rows) // 2, leader):
-                here = graph.vector_places[view.rows[at]]
+                here = graph.vector_positions[view.rows[at]]
                 vectors = graph.vectors.view
                 expected = 0.0 if at == leader or min(here, there) < 0 else float(vectors[here] @ vectors[there])
-                assert view.alike[at, place] == pytest.approx(cue.meaning * expected, abs=1e-5)
+                assert view.similarity_to_top[at, place] == pytest.approx(cue.embedder_coverage * expected, abs=1e-5)
 
 
 def test_the_columns_of_all_rows_are_those_of_the_pool() -> None:
     graph = talk(1)
     for cue in questions():
-        view = touch.look(graph, cue)
-        columns = signals.columns(view)
-        measured = {"meaning": view.direct.meaning, "context": view.direct.context, "words": view.direct.words}
-        measured |= {"topic": view.direct.topic, "topic in context": view.direct.topic_context}
+        view = candidate_pool.build_pool(graph, cue)
+        columns = features.compute_features(view)
+        measured = {
+            "dense similarity": view.first_stage.cosine,
+            "dense similarity with previous turn": view.first_stage.cosine_with_previous,
+            "bm25": view.first_stage.bm25,
+        }
+        measured |= {
+            "topic similarity": view.first_stage.topic_cosine,
+            "topic similarity with previous turn": view.first_stage.topic_cosine_with_previous,
+        }
         for name, scores in measured.items():
-            whole = fuse.of_best(scores.scores * view.allowed)[view.rows]
-            if cue.meaning == 1 or name == "words":
+            whole = fusion.max_normalize(scores.scores * view.eligible)[view.rows]
+            if cue.embedder_coverage == 1 or name == "bm25":
                 assert columns[name] == pytest.approx(whole, abs=1e-6)
-        shared = view.sharing.at(np.arange(len(graph))) * view.allowed
-        assert columns["shared names"] == pytest.approx(cue.meaning * fuse.of_best(shared)[view.rows], abs=1e-6)
+        shared = view.shared_entities.strengths_of(np.arange(len(graph))) * view.eligible
+        assert columns["shared entities"] == pytest.approx(
+            cue.embedder_coverage * fusion.max_normalize(shared)[view.rows], abs=1e-6
+        )
 
 
 def test_ways_to_no_row() -> None:
     nothing = np.empty(0, np.intp)
-    way = Linked(nothing, np.empty(0, np.float32), nothing, nothing)
-    assert way.at(np.array([0, 3])).tolist() == [0, 0]
-    assert way.trail(talk(0)).by.max() == -1
+    way = ReachedRows(nothing, np.empty(0, np.float32), nothing, nothing)
+    assert way.strengths_of(np.array([0, 3])).tolist() == [0, 0]
+    assert way.activation_path(talk(0)).parent.max() == -1

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rich._emoji_codes import EMOJI
 
-from ecphora.visible import line, spelled_out, visible
+from ecphora.invisible_chars import escape_invisible, single_line, strip_invisible
 
 
 def tags(letters: str) -> str:
@@ -37,12 +37,12 @@ SPELLED = [
 
 @pytest.mark.parametrize("text", SPELLED)
 def test_what_spells_something_stays(text: str) -> None:
-    assert visible(text) == visible(f"{text}\u200b").strip("\u200b") == text
-    assert spelled_out(text) == text
+    assert strip_invisible(text) == strip_invisible(f"{text}\u200b").strip("\u200b") == text
+    assert escape_invisible(text) == text
 
 
 def test_every_emoji_stays() -> None:
-    assert [text for text in EMOJI.values() if visible(text) != text] == []
+    assert [text for text in EMOJI.values() if strip_invisible(text) != text] == []
 
 
 @pytest.mark.parametrize(
@@ -66,12 +66,12 @@ def test_every_emoji_stays() -> None:
     ],
 )
 def test_what_is_not_seen_goes(text: str, seen: str) -> None:
-    assert visible(text) == seen
+    assert strip_invisible(text) == seen
 
 
 def test_where_a_control_was_something_can_be_shown() -> None:
-    assert visible("a\x1b[0m\u202eb\u200b", instead="?") == "a?[0m?b"
-    assert line("a\nb\tc\x9b") == "a b c\ufffd"
+    assert strip_invisible("a\x1b[0m\u202eb\u200b", replacement="?") == "a?[0m?b"
+    assert single_line("a\nb\tc\x9b") == "a b c\ufffd"
 
 
 ANY = st.text(
@@ -83,12 +83,12 @@ ANY = st.text(
 
 @given(ANY)
 def test_to_clean_twice_is_to_clean_once(text: str) -> None:
-    assert visible(visible(text)) == visible(text)
-    assert visible(spelled_out(text).replace("\r", "\n")) == spelled_out(text).replace("\r", "\n")
+    assert strip_invisible(strip_invisible(text)) == strip_invisible(text)
+    assert strip_invisible(escape_invisible(text).replace("\r", "\n")) == escape_invisible(text).replace("\r", "\n")
 
 
 @given(st.recursive(st.none() | st.integers() | ANY, lambda inner: st.lists(inner) | st.dictionaries(ANY, inner)))
 def test_json_is_escaped_and_reads_the_same(value: object) -> None:
-    written = spelled_out(json.dumps(value, ensure_ascii=False))
+    written = escape_invisible(json.dumps(value, ensure_ascii=False))
     assert json.loads(written) == value
-    assert visible(written) == written
+    assert strip_invisible(written) == written

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ecphora.language.words import counted, hashed, words
+from ecphora.language.terms import count_terms, extract_terms, hash_terms
 
 
 @pytest.mark.parametrize(
@@ -25,7 +25,7 @@ from ecphora.language.words import counted, hashed, words
     ],
 )
 def test_words_are_folded_and_stemmed(text: str, expected: list[str]) -> None:
-    assert words(text) == expected
+    assert extract_terms(text) == expected
 
 
 @pytest.mark.parametrize(
@@ -39,21 +39,21 @@ def test_words_are_folded_and_stemmed(text: str, expected: list[str]) -> None:
     ],
 )
 def test_scripts_without_spaces_become_characters_and_pairs(text: str, expected: list[str]) -> None:
-    assert words(text) == expected
+    assert extract_terms(text) == expected
 
 
 @pytest.mark.parametrize("text", ["\ud800", "a\udfff b", "\ud83d\udc4b", "日\ud800本"])
 def test_lone_surrogates_are_no_accident(text: str) -> None:
-    found, counts = counted(words(text))
+    found, counts = count_terms(extract_terms(text))
     assert len(found) == len(counts)
 
 
 @given(st.text())
 def test_any_text_has_words_of_its_own(text: str) -> None:
-    found = words(text)
-    assert found == words(text)
-    distinct, counts = counted(found)
-    assert distinct.tolist() == sorted(set(hashed(found).tolist()))
+    found = extract_terms(text)
+    assert found == extract_terms(text)
+    distinct, counts = count_terms(found)
+    assert distinct.tolist() == sorted(set(hash_terms(found).tolist()))
     assert distinct.dtype == np.uint32
     assert counts.dtype == np.uint8
     assert counts.astype(int).sum() == len(found) or counts.max() == 255
@@ -61,13 +61,13 @@ def test_any_text_has_words_of_its_own(text: str) -> None:
 
 @given(st.text(st.characters(codec="ascii")))
 def test_case_makes_no_difference(text: str) -> None:
-    assert words(text) == words(text.upper()) == words(text.lower())
+    assert extract_terms(text) == extract_terms(text.upper()) == extract_terms(text.lower())
 
 
 def test_counts_stop_at_255() -> None:
-    _, counts = counted(["word"] * 300 + ["other"])
+    _, counts = count_terms(["word"] * 300 + ["other"])
     assert sorted(counts.tolist()) == [1, 255]
 
 
 def test_hashes_are_the_same_everywhere() -> None:
-    assert hashed(["river", "北京", "\ud800"]).tolist() == [4125321003, 3429596817, 499426600]
+    assert hash_terms(["river", "北京", "\ud800"]).tolist() == [4125321003, 3429596817, 499426600]

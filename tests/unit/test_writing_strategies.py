@@ -7,25 +7,38 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from ecphora.embedders.hashing import Hashing
-from ecphora.errors import StaleChange, StoreBusy
-from ecphora.graph import TOUCHES, Earlier, Graph
+from ecphora.embedders.hashing import HashingEmbedder
+from ecphora.errors import StaleWrite, StoreBusy
+from ecphora.graph import CachedDerivation, Graph
 from ecphora.memory import Memory
-from ecphora.model import Change, Cue, Edge, Episode, Forgotten, Kind, Link, Node, Touch
-from ecphora.ports import Activation, Reader
-from ecphora.stages import chronology, engrams, seed
-from ecphora.testing import FakeClock, sample_change, sample_graph, sample_name, sample_node, sample_vector
+from ecphora.model import (
+    ACCESS_KIND_CODES,
+    AccessKind,
+    Edge,
+    Episode,
+    Kind,
+    Link,
+    Mark,
+    Node,
+    Query,
+    Tombstone,
+    WriteBatch,
+)
+from ecphora.ports import Activation, NodeReader
+from ecphora.stages.eisa import chronology
+from ecphora.stages.retrieval import dense, entity_vectors
+from ecphora.testing import FakeClock, sample_batch, sample_entity, sample_graph, sample_node, sample_vector
 
 
 @dataclass(frozen=True, slots=True)
 class Stirring:
     """Everything of positive cosine is felt."""
 
-    storing_is_querying: bool = True
+    writes_on_store: bool = True
     name: str = "stirring"
 
-    def activate(self, cue: Cue, graph: Graph, /) -> Activation:
-        meaning = np.maximum(0, seed.meaning(graph, cue)) * graph.episodes
+    def activate(self, cue: Query, graph: Graph, /) -> Activation:
+        meaning = np.maximum(0, dense.cosine(graph, cue)) * graph.episodes
         return Activation(meaning, {"meaning": meaning}, stimulus=meaning)
 
 
@@ -35,9 +48,9 @@ class Leaving:
 
     name: str = "leaving"
 
-    def activate(self, cue: Cue, graph: Graph, /) -> Activation:
-        meaning = np.maximum(0, seed.meaning(graph, cue)) * graph.episodes
-        return Activation(meaning, {"meaning": meaning}, leaves=Episode(cue.text, source="recall"))
+    def activate(self, cue: Query, graph: Graph, /) -> Activation:
+        meaning = np.maximum(0, dense.cosine(graph, cue)) * graph.episodes
+        return Activation(meaning, {"meaning": meaning}, new_episode=Episode(cue.text, source="recall"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,22 +60,22 @@ class Sleeping:
     seen: list[int] = field(default_factory=list)
     name: str = "sleeping"
 
-    def activate(self, _cue: Cue, graph: Graph, /) -> Activation:
+    def activate(self, _cue: Query, graph: Graph, /) -> Activation:
         return Activation(graph.zeros())
 
-    def due(self, graph: Graph, /) -> bool:
+    def has_pending(self, graph: Graph, /) -> bool:
         return len(self._new(graph)) >= 3
 
-    def sleep(self, graph: Graph, read: Reader, now: datetime, /) -> Change:
+    def process(self, graph: Graph, read: NodeReader, now: datetime, /) -> WriteBatch:
         rows = self._new(graph)[:3]
         nodes = read(rows)
         self.seen.append(len(nodes))
         insight = Node(f"insight:{nodes[0].id}", Kind.INSIGHT, " ".join(node.text for node in nodes), now, now)
         edges = tuple(Edge(insight.id, node.id, Link.DERIVED_FROM) for node in nodes)
-        return Change(nodes=(insight,), edges=edges, marks={self.name: nodes[-1].seq})
+        return WriteBatch(nodes=(insight,), edges=edges, cursors={self.name: nodes[-1].seq})
 
     def _new(self, graph: Graph) -> np.ndarray:
-        return np.flatnonzero(graph.episodes & (graph.nodes["seq"] > graph.marks.get(self.name, 0)))
+        return np.flatnonzero(graph.episodes & (graph.nodes["seq"] > graph.cursors.get(self.name, 0)))
 
 
 @pytest.fixture
@@ -71,12 +84,12 @@ def path(tmp_path: Path) -> Path:
 
 
 def opened(path: Path, strategy: object, clock: FakeClock | None = None) -> Memory:
-    return Memory(path, embedder=Hashing(64), strategy=strategy, clock=clock or FakeClock())  # type: ignore[arg-type]
+    return Memory(path, embedder=HashingEmbedder(64), strategy=strategy, clock=clock or FakeClock())  # type: ignore[arg-type]
 
 
-def touched(graph: Graph, touch: Touch) -> list[str]:
+def touched(graph: Graph, touch: AccessKind | Mark) -> list[str]:
     accesses = graph.accesses
-    of_kind = accesses["touches"] == TOUCHES.index(touch)
+    of_kind = accesses["kinds"] == ACCESS_KIND_CODES[touch]
     return [graph.id(row) for row in accesses["rows"][of_kind].tolist()]
 
 
@@ -86,9 +99,9 @@ def touched(graph: Graph, touch: Touch) -> list[str]:
 def test_what_is_stored_stirs_what_was_there_before(path: Path) -> None:
     with opened(path, Stirring()) as memory:
         memory.remember([Episode("the river runs", id="a"), Episode("the river rests", id="b")])
-        assert touched(memory.graph(), Touch.STIMULATED) == ["a"]
+        assert touched(memory.graph(), AccessKind.STIMULATED) == ["a"]
         memory.remember("the river sings", id="c")
-        assert touched(memory.graph(), Touch.STIMULATED) == ["a", "a", "b"]
+        assert touched(memory.graph(), AccessKind.STIMULATED) == ["a", "a", "b"]
         accesses = memory.graph().accesses
         newest = memory.graph().nodes["seq"][memory.graph().row("c")]
         assert accesses["seq"][-1] > newest  # the node comes first, then what it stirred
@@ -100,18 +113,18 @@ def test_one_at_a_time_or_many_is_the_same(path: Path, tmp_path: Path) -> None:
         many.remember(texts)
         for text in texts:
             single.remember(text)
-        assert touched(many.graph(), Touch.STIMULATED) == touched(single.graph(), Touch.STIMULATED)
+        assert touched(many.graph(), AccessKind.STIMULATED) == touched(single.graph(), AccessKind.STIMULATED)
 
 
 def test_a_recall_logs_what_it_stirred(path: Path) -> None:
-    with opened(path, Stirring(storing_is_querying=False)) as memory:
+    with opened(path, Stirring(writes_on_store=False)) as memory:
         memory.remember([Episode("the river runs", id="a"), Episode("bread and butter", id="b")])
-        assert touched(memory.graph(), Touch.STIMULATED) == []
-        memory.recall("the river", limit=1, touch=False)
-        assert touched(memory.graph(), Touch.STIMULATED) == []
+        assert touched(memory.graph(), AccessKind.STIMULATED) == []
+        memory.recall("the river", limit=1, log_access=False)
+        assert touched(memory.graph(), AccessKind.STIMULATED) == []
         memory.recall("the river", limit=1)
-        assert "a" in touched(memory.graph(), Touch.STIMULATED)
-        assert touched(memory.graph(), Touch.RECALLED) == ["a"]
+        assert "a" in touched(memory.graph(), AccessKind.STIMULATED)
+        assert touched(memory.graph(), AccessKind.RECALLED) == ["a"]
 
 
 # ---- what recalling leaves
@@ -120,7 +133,7 @@ def test_a_recall_logs_what_it_stirred(path: Path) -> None:
 def test_a_recall_may_leave_an_episode(path: Path) -> None:
     with opened(path, Leaving()) as memory:
         memory.remember("the river runs", id="a")
-        memory.recall("does the river run?", touch=False)
+        memory.recall("does the river run?", log_access=False)
         assert len(memory) == 1
         memory.recall("does the river run?")
         memory.recall("does the river run?")  # the same question is one memory, touched again
@@ -129,7 +142,7 @@ def test_a_recall_may_leave_an_episode(path: Path) -> None:
         node = memory.get(asked)
         assert node is not None
         assert (node.text, node.source) == ("does the river run?", "recall")
-        assert touched(memory.graph(), Touch.ENCODED) == ["a", asked, asked]
+        assert touched(memory.graph(), AccessKind.ENCODED) == ["a", asked, asked]
 
 
 def test_what_comes_back_keeps_its_order_among_itself(path: Path) -> None:
@@ -138,9 +151,9 @@ def test_what_comes_back_keeps_its_order_among_itself(path: Path) -> None:
         memory.remember([Episode("river", id="a"), Episode("river run", id="b"), Episode("river run fast", id="c")])
         found = [hit.id for hit in memory.recall("river run fast")]
         assert found == ["c", "b", "a"]
-        assert touched(memory.graph(), Touch.RECALLED) == ["a", "b", "c"]
+        assert touched(memory.graph(), AccessKind.RECALLED) == ["a", "b", "c"]
         graph = memory.graph()
-        assert chronology.rank(graph, graph.episodes).tolist() == pytest.approx([1 / 3, 2 / 3, 1])
+        assert chronology.chronology_weight(graph, graph.episodes).tolist() == pytest.approx([1 / 3, 2 / 3, 1])
 
 
 # ---- sleep
@@ -168,10 +181,10 @@ def test_sleep_begins_anew_when_the_memory_changed_meanwhile(path: Path, monkeyp
         memory.remember(["one", "two"])
         commit, tries = memory._store.commit, [0]
 
-        def outrun(scope: str, change: Change) -> Change:
-            if change.marks and not tries[0]:
+        def outrun(scope: str, change: WriteBatch) -> WriteBatch:
+            if change.cursors and not tries[0]:
                 tries[0] += 1
-                raise StaleChange("another process was quicker")
+                raise StaleWrite("another process was quicker")
             return commit(scope, change)
 
         monkeypatch.setattr(memory._store, "commit", outrun)
@@ -184,9 +197,9 @@ def test_sleep_gives_up_where_it_is_always_outrun(path: Path, monkeypatch: pytes
     with opened(path, Sleeping()) as memory:
         commit = memory._store.commit
 
-        def outrun(scope: str, change: Change) -> Change:
-            if change.marks:
-                raise StaleChange("another process was quicker")
+        def outrun(scope: str, change: WriteBatch) -> WriteBatch:
+            if change.cursors:
+                raise StaleWrite("another process was quicker")
             return commit(scope, change)
 
         monkeypatch.setattr(memory._store, "commit", outrun)
@@ -201,32 +214,32 @@ def test_sleep_gives_up_where_it_is_always_outrun(path: Path, monkeypatch: pytes
 def test_a_derived_value_is_made_once_and_then_grown() -> None:
     made: list[int | None] = []
 
-    def make(graph: Graph, before: Earlier[int] | None) -> int:
+    def make(graph: Graph, before: CachedDerivation[int] | None) -> int:
         made.append(None if before is None else before.value)
         return len(graph)
 
     first = sample_graph(3)
     size = len(first)
-    assert first.derived("size", make) == first.derived("size", make) == size
-    grown = first.plus(replace(sample_change(sample_node("new", seq=99)), revision=2))
-    assert grown.derived("size", make) == size + 1
-    assert first.derived("size", make) == size
+    assert first.derive("size", make) == first.derive("size", make) == size
+    grown = first.apply(replace(sample_batch(sample_node("new", seq=99)), revision=2))
+    assert grown.derive("size", make) == size + 1
+    assert first.derive("size", make) == size
     assert made == [None, size]
-    forgotten = grown.plus(Change(forgotten=(Forgotten("new", b""),), revision=3))
-    assert forgotten.derived("size", make) == size
+    forgotten = grown.apply(WriteBatch(tombstones=(Tombstone("new", b""),), revision=3))
+    assert forgotten.derive("size", make) == size
     assert made == [None, size, None]  # forgetting begins a new line
 
 
 def test_an_engram_lies_where_it_is_spoken_of() -> None:
     """The mean of its mentions, as a unit vector; a name that nothing with a vector mentions has none."""
-    ana, ben = sample_name("Ana"), sample_name("Ben")
+    ana, ben = sample_entity("Ana"), sample_entity("Ben")
     nodes = [replace(sample_node(name, name), seq=place) for place, name in enumerate("ab", 1)]
     edges = tuple(Edge(node.id, ana.id, Link.MENTIONS) for node in nodes)
-    whole = sample_change(*nodes, edges=edges)
-    graph = Graph().plus(replace(whole, nodes=(*nodes, replace(ana, seq=3), replace(ben, seq=4)), revision=1))
-    found = engrams.engrams(graph)
+    whole = sample_batch(*nodes, edges=edges)
+    graph = Graph().apply(replace(whole, nodes=(*nodes, replace(ana, seq=3), replace(ben, seq=4)), revision=1))
+    found = entity_vectors.entity_vectors(graph)
     assert [graph.id(row) for row in found.rows.tolist()] == [ana.id, ben.id]
-    assert found.mentions.tolist() == [2, 0]
+    assert found.mention_counts.tolist() == [2, 0]
     mean = sum(whole.vectors.values())
     assert found.vectors[0] == pytest.approx(mean / np.linalg.norm(mean), abs=1e-5)
     assert not found.vectors[1].any()

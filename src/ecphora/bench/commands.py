@@ -9,25 +9,24 @@ import click
 from rich.console import Console, Group
 
 from .. import settings, strategies
-from ..guest import Guest
-from . import (
-    ablate,
-    ablation_tables,
-    ablations,
-    answer_figures,
-    answer_files,
-    answer_tables,
-    answering,
-    datasets,
-    drawing,
-    figures,
-    open_questions,
-    readers,
-    report,
+from ..llm_client import LLMClient
+from . import datasets
+from .ablation import ablation_run, ablation_tables, charts, open_questions, registry
+from .answers import answer_figures, answer_files, answer_run, answer_tables, readers
+from .command_options import (
+    FILE,
+    FOLDER,
+    NEW_FILE,
+    POSITIVE_INT,
+    BenchOptions,
+    dataset_options,
+    open_embedder,
+    open_lines,
+    progress_bar,
 )
-from .figures import Record
-from .run import Outcome, record, run, steps
-from .source import AT_LEAST_ONE, FILE, FOLDER, NEW_FILE, Source, cached, lines, progress, sources
+from .recall import figures, report
+from .recall.figures import RunRecord
+from .recall.recall_run import RunOutcome, count_steps, make_run, run
 
 
 @click.group()
@@ -36,82 +35,102 @@ def bench() -> None:
 
 
 @bench.command()
-@sources
-@click.option("--set", "sets", multiple=True, metavar="NAME", help="Set to run; may be repeated.  [default: all]")
+@dataset_options
 @click.option(
-    "--strategy", "chosen", multiple=True, metavar="NAME", help="Strategy to run; may be repeated.  [default: all]"
+    "--set", "dataset_names", multiple=True, metavar="NAME", help="Set to run; may be repeated.  [default: all]"
 )
-def recall(*, sets: Sequence[str], chosen: Sequence[str], **source: Any) -> None:
-    """Index data sets, ask their questions, and print how much of the evidence comes back.
+@click.option(
+    "--strategy",
+    "strategy_names",
+    multiple=True,
+    metavar="NAME",
+    help="Strategy to run; may be repeated.  [default: all]",
+)
+def recall(*, dataset_names: Sequence[str], strategy_names: Sequence[str], **options: Any) -> None:
+    """Index data sets, ask their questions, and print how much of the gold evidence comes back.
 
     Every space of a set is indexed on its own, once for all strategies that only read and once for each that writes.
     Embeddings are kept in the user's cache, so a second run is quick.
     """
-    asked = Source(**source)
-    ways = [strategies.by_name(name) for name in dict.fromkeys(chosen or strategies.known())]
-    names = asked.checked(list(sets) or datasets.known(asked.data))
-    with asked.running(asked.command("recall", {"--set": sets, "--strategy": chosen})) as (embedder, out, write):
+    asked = BenchOptions(**options)
+    ways = [strategies.resolve_strategy(name) for name in dict.fromkeys(strategy_names or strategies.strategy_names())]
+    names = asked.check_datasets(list(dataset_names) or datasets.dataset_names(asked.data))
+    with asked.open_run(asked.command_line("recall", {"--set": dataset_names, "--strategy": strategy_names})) as (
+        embedder,
+        out,
+        write,
+    ):
         for name in names:
-            cases = list(datasets.cases(name, asked.data, asked.docs, asked.limit))
-            with progress(name, steps(cases, ways)) as tick:
+            cases = list(datasets.read_cases(name, asked.data, asked.documents, asked.limit))
+            with progress_bar(name, count_steps(cases, ways)) as tick:
                 outcome = run(name, cases, ways, embedder, tick)
-            _told(outcome, report.tables(outcome.figures), out, write)
-        out.print(f"{report.WORDS} {report.TIMES}", highlight=False)
+            _report_outcome(outcome, report.terminal_tables(outcome.figures), out, write)
+        out.print(f"{report.LEGEND} {report.TIMING_LEGEND}", highlight=False)
 
 
 @bench.command("ablate")
-@sources
+@dataset_options
 @click.option(
     "--set",
-    "sets",
+    "dataset_names",
     multiple=True,
     metavar="NAME",
-    help=f"Set to run; may be repeated.  [default: {', '.join(ablations.SETS)}]",
+    help=f"Set to run; may be repeated.  [default: {', '.join(registry.DEFAULT_DATASETS)}]",
 )
 @click.option(
-    "--model", "chosen", multiple=True, metavar="NAME", help="Model to ablate; may be repeated.  [default: all]"
+    "--model", "model_names", multiple=True, metavar="NAME", help="Model to ablate; may be repeated.  [default: all]"
 )
-def ablate_(*, sets: Sequence[str], chosen: Sequence[str], **source: Any) -> None:
+def ablate_command(*, dataset_names: Sequence[str], model_names: Sequence[str], **options: Any) -> None:
     """Run the papers' own ablations: each model whole and with a part left out, on the same questions.
 
     Prints a table of each model and set; ecphora bench report makes the tables of docs/models.md from the JSON lines.
     Differences to the whole model come with their 95 % bootstrap intervals over pairs.
     """
-    asked = Source(**source)
-    models = ablations.chosen(chosen)
-    names = asked.checked(sets or ablations.SETS)
-    with asked.running(asked.command("ablate", {"--set": sets, "--model": chosen})) as (embedder, out, write):
+    asked = BenchOptions(**options)
+    models = registry.select_models(model_names)
+    names = asked.check_datasets(dataset_names or registry.DEFAULT_DATASETS)
+    with asked.open_run(asked.command_line("ablate", {"--set": dataset_names, "--model": model_names})) as (
+        embedder,
+        out,
+        write,
+    ):
         for name in names:
-            cases = list(datasets.cases(name, asked.data, asked.docs, asked.limit))
-            with progress(name, ablate.steps(cases, models)) as tick:
-                outcome = ablate.run(name, cases, models, embedder, tick)
-            _told(outcome, ablation_tables.tables(outcome.figures), out, write)
-        out.print(ablation_tables.WORDS, ablation_tables.SPECIAL_WORDS, sep="\n", highlight=False)
+            cases = list(datasets.read_cases(name, asked.data, asked.documents, asked.limit))
+            with progress_bar(name, ablation_run.count_steps(cases, models)) as tick:
+                outcome = ablation_run.run(name, cases, models, embedder, tick)
+            _report_outcome(outcome, ablation_tables.terminal_tables(outcome.figures), out, write)
+        out.print(ablation_tables.LEGEND, ablation_tables.PAPER_LEGEND, sep="\n", highlight=False)
 
 
 @bench.command("answer")
-@sources
-@click.option("--set", "sets", multiple=True, required=True, metavar="NAME", help="Set to answer; may be repeated.")
-@click.option("--strategy", "chosen", multiple=True, metavar="NAME", help="Beside dense; may be repeated.  [fused]")
-@click.option("--llm", metavar="NAME", help=f"{settings.LLMS}, or extractive for a trial.  [env ECPHORA_LLM]")
+@dataset_options
+@click.option(
+    "--set", "dataset_names", multiple=True, required=True, metavar="NAME", help="Set to answer; may be repeated."
+)
+@click.option(
+    "--strategy", "strategy_names", multiple=True, metavar="NAME", help="Beside dense; may be repeated.  [fused]"
+)
+@click.option("--llm", metavar="NAME", help=f"{settings.LLM_CHOICES}, or extractive for a trial.  [env ECPHORA_LLM]")
 @click.option("--price", type=(float, float), metavar="IN OUT", help="US dollars for a million tokens in and out.")
-@click.option("--tokens", type=AT_LEAST_ONE, default=1_000, show_default=True, help="Budget of a context.")
-@click.option("--window", type=AT_LEAST_ONE, default=4_000, show_default=True, help="Budget of the full context.")
-@click.option("--sample", type=AT_LEAST_ONE, help="Take so many questions of a set, evenly spread over it.")
-@click.option("--at-once", type=AT_LEAST_ONE, default=4, show_default=True, help="Questions asked at a time.")
+@click.option("--budget", type=POSITIVE_INT, default=1_000, show_default=True, help="Tokens of a context.")
+@click.option(
+    "--window", "full_tokens", type=POSITIVE_INT, default=4_000, show_default=True, help="Tokens of the full one."
+)
+@click.option("--sample", type=POSITIVE_INT, help="Take so many questions of a set, evenly spread over it.")
+@click.option("--concurrency", type=POSITIVE_INT, default=4, show_default=True, help="Questions asked at a time.")
 @click.option("--out", type=NEW_FILE, required=True, metavar="FILE", help="Keep the answers here, and go on from here.")
 def answer(
     *,
-    sets: Sequence[str],
-    chosen: Sequence[str],
+    dataset_names: Sequence[str],
+    strategy_names: Sequence[str],
     llm: str | None,
     price: tuple[float, float] | None,
-    tokens: int,
-    window: int,
+    budget: int,
+    full_tokens: int,
     sample: int | None,
-    at_once: int,
+    concurrency: int,
     out: Path,
-    **source: Any,
+    **options: Any,
 ) -> None:
     """Have the questions of data sets answered, by one prompt, from what each way of recalling brings back.
 
@@ -119,69 +138,82 @@ def answer(
     the first have equal budgets. Every answer is appended to --out at once, and what stands there is not asked again:
     a run that was broken off goes on with the same command. ecphora bench report makes the tables of that file.
     """
-    asked = Source(**source)
-    ways = tuple(strategies.by_name(name) for name in dict.fromkeys(("dense", *(chosen or ("fused",)))))
-    plan, names = answering.Plan(ways, tokens, window, at_once, price or (0.0, 0.0)), asked.checked(sets)
-    guest = Guest(readers.reader(llm), at_once=at_once)
-    single = {"--llm": readers.shown(llm), "--tokens": tokens, "--window": window, "--sample": sample, "--out": "FILE"}
+    asked = BenchOptions(**options)
+    ways = tuple(
+        strategies.resolve_strategy(name) for name in dict.fromkeys(("dense", *(strategy_names or ("fused",))))
+    )
+    plan, names = (
+        answer_run.AnswerPlan(ways, budget, full_tokens, concurrency, price or (0.0, 0.0)),
+        asked.check_datasets(dataset_names),
+    )
+    llm_client = LLMClient(readers.make_reader(llm), max_concurrency=concurrency)
+    single = {
+        "--llm": readers.reader_label(llm),
+        "--budget": budget,
+        "--window": full_tokens,
+        "--sample": sample,
+        "--out": "FILE",
+    }
     options = {name: [str(value)] for name, value in single.items() if value is not None}
-    command = asked.command("answer", {"--set": sets, "--strategy": chosen, **options})
-    before = answer_files.read(out)
-    with cached(asked.embedder) as embedder, lines(asked.target) as put:
-        begun = replace(record(embedder.name, command), reading=answering.reading(guest.name, plan))
+    command = asked.command_line("answer", {"--set": dataset_names, "--strategy": strategy_names, **options})
+    before = answer_files.read_answers(out)
+    with open_embedder(asked.embedder) as embedder, open_lines(asked.json_target) as put:
+        begun = replace(make_run(embedder.name, command), answer_setup=answer_run.answer_setup(llm_client.name, plan))
         found = []
-        with answer_files.appending(out, begun) as write:
-            sitting = answering.Sitting(guest, plan, embedder, before.answered, write)
+        with answer_files.open_for_append(out, begun) as write:
+            sitting = answer_run.AnswerRun(llm_client, plan, embedder, before.done_keys, write)
             for name in names:
-                cases = list(datasets.cases(name, asked.data, asked.docs, asked.limit))
-                cases = answering.spread(cases, sample) if sample else cases
-                with progress(name, sitting.steps(name, cases)) as tick:
+                cases = list(datasets.read_cases(name, asked.data, asked.documents, asked.limit))
+                cases = answer_run.sample_questions(cases, sample) if sample else cases
+                with progress_bar(name, sitting.count_steps(name, cases)) as tick:
                     sitting.run(name, cases, tick)
-                found += sitting.own(name, cases, answer_files.read(out))
-        measured = list(answer_figures.measured(found))
-        for line in (begun.line(), *(figure.line() for figure in measured)):
+                found += sitting.own_answers(name, cases, answer_files.read_answers(out))
+        measured = list(answer_figures.measure(found))
+        for line in (begun.to_json_line(), *(figure.to_json_line() for figure in measured)):
             put(line)
-    asked.console.print(answer_tables.printed(begun, measured), highlight=False)
+    asked.console.print(answer_tables.terminal_tables(begun, measured), highlight=False)
 
 
-@bench.command("open")
-@sources
-@click.option("--set", "sets", multiple=True, required=True, metavar="NAME", help="Set to run; may be repeated.")
-def open_(*, sets: Sequence[str], **source: Any) -> None:
+@bench.command("open-questions")
+@dataset_options
+@click.option(
+    "--set", "dataset_names", multiple=True, required=True, metavar="NAME", help="Set to run; may be repeated."
+)
+def open_questions_command(*, dataset_names: Sequence[str], **options: Any) -> None:
     """Measure what the papers left open, for fused and the plain baselines.
 
     Recall as a memory grows from one episode to a thousand; recall where names were badly found; how much must be
     brought back for equal recall; and how often the answer is there at each confidence. `ecphora bench draw` makes
     pictures of the JSON lines.
     """
-    asked = Source(**source)
-    ways = [strategies.by_name(name) for name in ("dense", "bm25", "rrf", "fused")]
-    names = asked.checked(sets)
-    with asked.running(asked.command("open", {"--set": sets})) as (embedder, out, write):
+    asked = BenchOptions(**options)
+    ways = [strategies.resolve_strategy(name) for name in ("dense", "bm25", "rrf", "fused")]
+    names = asked.check_datasets(dataset_names)
+    with asked.open_run(asked.command_line("open-questions", {"--set": dataset_names})) as (embedder, out, write):
         for name in names:
-            cases = list(datasets.cases(name, asked.data, asked.docs, asked.limit))
-            with progress(name, open_questions.STEPS) as tick:
+            cases = list(datasets.read_cases(name, asked.data, asked.documents, asked.limit))
+            with progress_bar(name, open_questions.STEP_COUNT) as tick:
                 found = list(open_questions.run(name, cases, ways, embedder, tick))
             for figure in found:
-                write(figure.line())
-            out.print(drawing.table(found))
+                write(figure.to_json_line())
+            out.print(charts.condition_table(found))
 
 
 @bench.command("draw")
 @click.argument("files", type=FILE, nargs=-1, required=True, metavar="FILE...")
-@click.option("--into", type=FOLDER, required=True, help="Folder of the pictures.")
-def draw(files: Sequence[Path], into: Path) -> None:
-    """Draw pictures, as SVG, of the JSON lines of `ecphora bench open`: growth.svg, names.svg and reliability.svg."""
-    found = [figure for file in files for one in figures.read(file) for figure in one.figures]
-    for name, picture in drawing.pictures(found).items():
-        (into / name).write_text(picture, "utf-8")
-        click.echo(f"drawn: {into / name}")
+@click.option("--out", type=FOLDER, required=True, help="Folder of the pictures.")
+def draw(files: Sequence[Path], out: Path) -> None:
+    """Draw the JSON lines of `ecphora bench open-questions` as SVG: growth.svg, names.svg and reliability.svg."""
+    found = [figure for file in files for one in figures.read_records(file) for figure in one.figures]
+    for name, picture in charts.svg_files(found).items():
+        (out / name).write_text(picture, "utf-8")
+        click.echo(f"drawn: {out / name}")
 
 
 @bench.command("report")
 @click.argument("files", type=FILE, nargs=-1, required=True, metavar="FILE...")
-@click.option("--into", type=FILE, help="Put the report between the markers of this file.  [default: print it]")
-def report_(files: Sequence[Path], into: Path | None) -> None:
+@click.option("--insert-into", type=FILE, help="Put the report between the markers of this file.  [default: print it]")
+def report_command(files: Sequence[Path], insert_into: Path | None) -> None:
     """Make the tables of docs/evidence.md and docs/models.md from the JSON lines of runs.
 
     The figures of `bench recall` stand between the lines <!-- bench:start --> and <!-- bench:end -->, those of
@@ -189,31 +221,33 @@ def report_(files: Sequence[Path], into: Path | None) -> None:
     measured on what.
     """
     records = [found for file in files for found in _records(file)]
-    made = report.parts(records) | ablation_tables.parts(records) | answer_tables.parts(records)
-    if into is None:
+    made = report.sections(records) | ablation_tables.sections(records) | answer_tables.sections(records)
+    if insert_into is None:
         click.echo("\n".join(f"## {name}\n\n{part}" if name else part for name, part in made.items()), nl=False)
     else:
-        report.put_into(into, made)
+        report.insert_sections(insert_into, made)
 
 
-def _records(file: Path) -> Iterator[Record]:
+def _records(file: Path) -> Iterator[RunRecord]:
     """The runs of a file: of figures, or of answers, which are measured anew."""
     yield from (
-        answer_figures.records(answer_files.read(file)) if answer_files.holds_answers(file) else figures.read(file)
+        answer_figures.records(answer_files.read_answers(file))
+        if answer_files.is_answer_file(file)
+        else figures.read_records(file)
     )
 
 
-def _told(outcome: Outcome, tables: Group, out: Console, write: Callable[[str], None]) -> None:
+def _report_outcome(outcome: RunOutcome, tables: Group, out: Console, write: Callable[[str], None]) -> None:
     """Write the figures of a set, and print its tables, its size and what it took."""
     for figure in outcome.figures:
-        write(figure.line())
-    out.print(tables, _size(outcome), "", sep="\n", highlight=False)
+        write(figure.to_json_line())
+    out.print(tables, _describe_outcome(outcome), "", sep="\n", highlight=False)
 
 
-def _size(outcome: Outcome) -> str:
+def _describe_outcome(outcome: RunOutcome) -> str:
     size = f"{outcome.episodes:,} documents in {outcome.spaces:,} space{'' if outcome.spaces == 1 else 's'}"
-    took = "; ".join(f"{one.seconds:.1f} s ({', '.join(one.strategies)})" for one in outcome.indexing)
-    return f"{size}, indexed in {took}; recalls took {outcome.recalling:.1f} s"
+    took = "; ".join(f"{one.seconds:.1f} s ({', '.join(one.strategies)})" for one in outcome.indexing_times)
+    return f"{size}, indexed in {took}; recalls took {outcome.recall_seconds:.1f} s"
 
 
 if __name__ == "__main__":

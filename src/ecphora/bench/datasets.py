@@ -14,10 +14,10 @@ from datetime import datetime
 from pathlib import Path
 
 from ..errors import InvalidInput, InvalidRecord, InvalidTime, UnknownName
-from ..language.moments import moment
 from ..model import Episode
+from ..timeparse import parse_time
 
-ENDINGS = (".jsonl.gz", ".jsonl")
+SUFFIXES = (".jsonl.gz", ".jsonl")
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,8 +31,8 @@ class Question:
     id: str
     text: str
     category: str
-    evidence: frozenset[str] = frozenset()
-    answerable: bool = True
+    gold: frozenset[str] = frozenset()
+    is_answerable: bool = True
     asked_at: datetime | None = None
     answers: tuple[str, ...] = ()
 
@@ -46,28 +46,28 @@ class Case:
     questions: tuple[Question, ...]
 
     @property
-    def told(self) -> bool:
+    def is_dated(self) -> bool:
         """Whether its episodes were told in time, as a talk is; the passages of a library were not."""
         return any(one.happened_at is not None for one in self.episodes)
 
 
-def known(data: Path) -> list[str]:
+def dataset_names(data: Path) -> list[str]:
     """The names of the sets that lie in a folder: of all that have a file of questions."""
-    names = {path.name.removesuffix(f".questions{end}") for end in ENDINGS for path in data.glob(f"*.questions{end}")}
+    names = {path.name.removesuffix(f".questions{end}") for end in SUFFIXES for path in data.glob(f"*.questions{end}")}
     return sorted(names)
 
 
-def cases(name: str, data: Path, docs: Path | None = None, limit: int | None = None) -> Iterator[Case]:
+def read_cases(name: str, data: Path, docs: Path | None = None, limit: int | None = None) -> Iterator[Case]:
     """Read a set, space by space in the order of its documents; spaces of which nothing is asked are left out.
 
     ``docs`` is the folder of the documents where they do not lie in ``data``. ``limit`` keeps the first so many
     questions. Raises ``UnknownName`` for a set that is not there and ``InvalidRecord`` for a line that is not right.
     """
-    asked = _file(f"{name}.questions", data)
+    asked = _find_file(f"{name}.questions", data)
     if asked is None:
-        there = ", ".join(known(data)) or "none"
+        there = ", ".join(dataset_names(data)) or "none"
         raise UnknownName(f"no set {name!r} in {data}; there are: {there}")
-    told = _file(f"{name}.docs", data) or (None if docs is None else _file(f"{name}.docs", docs))
+    told = _find_file(f"{name}.docs", data) or (None if docs is None else _find_file(f"{name}.docs", docs))
     if told is None:
         folders = data if docs is None else f"{data} or {docs}"
         raise InvalidInput(f"set {name!r} has questions, but no {name}.docs.jsonl.gz in {folders}; name its folder")
@@ -81,81 +81,81 @@ def cases(name: str, data: Path, docs: Path | None = None, limit: int | None = N
             yield Case(space, tuple(by_id.values()), tuple(first))
 
 
-def _file(stem: str, folder: Path) -> Path | None:
-    paths = (folder / f"{stem}{end}" for end in ENDINGS)
+def _find_file(stem: str, folder: Path) -> Path | None:
+    paths = (folder / f"{stem}{end}" for end in SUFFIXES)
     return next((path for path in paths if path.is_file()), None)
 
 
 def _episodes(path: Path) -> dict[str, dict[str, Episode]]:
     found: dict[str, dict[str, Episode]] = {}
-    for line in _lines(path):
+    for line in _read_lines(path):
         episodes = found.setdefault(line.text("space"), {})
         id_ = line.text("id")
         if id_ in episodes:
-            raise line.wrong(f"the id {id_!r} stands twice in space {line.text('space')!r}; ids are unique in a space")
-        caption = line.maybe("caption")
+            raise line.error(f"the id {id_!r} stands twice in space {line.text('space')!r}; ids are unique in a space")
+        caption = line.optional_text("caption")
         episodes[id_] = Episode(
             line.text("text") + (f" [shares {caption}]" if caption else ""),
             id=id_,
-            speaker=line.maybe("speaker"),
-            session=line.maybe("session"),
+            speaker=line.optional_text("speaker"),
+            session=line.optional_text("session"),
             happened_at=line.time("time"),
-            title=line.maybe("title"),
+            title=line.optional_text("title"),
         )
     return found
 
 
 def _questions(path: Path, ids: Mapping[str, frozenset[str]]) -> dict[str, list[Question]]:
     found: dict[str, list[Question]] = defaultdict(list)
-    for line in _lines(path):
+    for line in _read_lines(path):
         space = line.text("space")
         if space not in ids:
-            raise line.wrong(f"no document lies in its space {space!r}")
-        evidence = frozenset(line.texts("evidence"))
+            raise line.error(f"no document lies in its space {space!r}")
+        evidence = frozenset(line.text_list("evidence"))
         if missing := evidence - ids[space]:
-            raise line.wrong(f"evidence {min(missing)!r} is no document of space {space!r}")
+            raise line.error(f"evidence {min(missing)!r} is no document of space {space!r}")
         found[space].append(
             Question(
                 id=line.text("id"),
                 text=line.text("question"),
-                category=line.maybe("category") or "uncategorised",
-                evidence=evidence,
-                answerable=line.flag("answerable", default=True),
+                category=line.optional_text("category") or "uncategorised",
+                gold=evidence,
+                is_answerable=line.flag("answerable", default=True),
                 asked_at=line.time("asked_at"),
-                answers=tuple(line.texts("answers")),
+                answers=tuple(line.text_list("answers")),
             )
         )
     return found
 
 
 @dataclass(frozen=True, slots=True)
-class _Line:
+class _DatasetLine:
     path: Path
     number: int
     fields: Mapping[str, object]
 
-    def wrong(self, what: str) -> InvalidRecord:
+    def error(self, what: str) -> InvalidRecord:
         return InvalidRecord(f"{self.path}:{self.number}: {what}")
 
     def text(self, field: str) -> str:
         value = self.fields.get(field)
         if not isinstance(value, str) or not value.strip():
-            raise self.wrong(f"{field!r} is {value!r}, not a text")
+            raise self.error(f"{field!r} is {value!r}, not a text")
         return value
 
-    def maybe(self, field: str) -> str | None:
+    def optional_text(self, field: str) -> str | None:
         """A text, or None where it is missing or blank."""
         value = self.fields.get(field)
         if value is None or (isinstance(value, str) and not value.strip()):
             return None
         return self.text(field)
 
-    def texts(self, field: str) -> list[str]:
+    def text_list(self, field: str) -> list[str]:
         value = self.fields.get(field)
         values: list[object] = [] if value is None else value if isinstance(value, list) else [None]
         texts = [text for text in values if isinstance(text, str)]
         if len(texts) != len(values):
-            raise self.wrong(f"{field!r} is {value!r}, not a list of texts")
+            raise self.error(f"{field!r} is {value!r}, not a list of texts")
         return texts
 
     def flag(self, field: str, *, default: bool) -> bool:
@@ -163,18 +163,18 @@ class _Line:
         if value is None:
             return default
         if not isinstance(value, bool):
-            raise self.wrong(f"{field!r} is {value!r}, not true or false")
+            raise self.error(f"{field!r} is {value!r}, not true or false")
         return value
 
     def time(self, field: str) -> datetime | None:
-        value = self.maybe(field)
+        value = self.optional_text(field)
         try:
-            return None if value is None else moment(value)
+            return None if value is None else parse_time(value)
         except InvalidTime as error:
-            raise self.wrong(f"{field!r}: {error}") from error
+            raise self.error(f"{field!r}: {error}") from error
 
 
-def _lines(path: Path) -> Iterator[_Line]:
+def _read_lines(path: Path) -> Iterator[_DatasetLine]:
     number = 0
     try:
         with gzip.open(path, "rt", encoding="utf-8") if path.suffix == ".gz" else path.open(encoding="utf-8") as file:
@@ -183,7 +183,7 @@ def _lines(path: Path) -> Iterator[_Line]:
                     fields = json.loads(raw)
                     if not isinstance(fields, dict):
                         raise InvalidRecord(f"{path}:{number}: a line must be a JSON object, not {raw.strip()[:40]!r}")
-                    yield _Line(path, number, fields)
+                    yield _DatasetLine(path, number, fields)
     except json.JSONDecodeError as error:
         raise InvalidRecord(f"{path}:{number}: not JSON ({error})") from error
     except (OSError, EOFError, UnicodeDecodeError) as error:

@@ -1,1 +1,1 @@
-
+"""Embedders: adapters that turn texts into vectors."""

@@ -1,7 +1,7 @@
-"""An embedder without a model: words and their trigrams hashed into a vector. For tests, and as the port's example.
+"""An embedder without a model: words and their trigrams hashed into a vector. For tests, and as an example.
 
 Kilian Weinberger et al., "Feature Hashing for Large Scale Multitask Learning", 2009, arXiv:0902.2206: every feature is
-hashed to a place and to a sign, so that collisions cancel out on average. It knows no meaning, only spelling.
+hashed to a position and a sign, so that collisions cancel out on average. It compares spelling, not meaning.
 """
 
 import hashlib
@@ -10,17 +10,17 @@ from functools import lru_cache
 
 import numpy as np
 
+from ..lazy_pattern import lazy_pattern
 from ..model import Vectors
-from ..patterns import lazy_pattern
 from ..reprs import call_repr
 from ..validate import check_count
 
-SHORT = 32
-"""Words up to this length are hashed once and kept; texts repeat them."""
+MAX_CACHED_LENGTH = 32
+"""The hashes of words up to this length are cached; texts repeat them."""
 _WORDS = lazy_pattern(r"\w+")
 
 
-class Hashing:
+class HashingEmbedder:
     """Deterministic vectors of ``dim`` numbers, the same on every machine; texts that share words are near."""
 
     def __init__(self, dim: int = 256) -> None:
@@ -28,41 +28,43 @@ class Hashing:
         self.name = f"hashing/{self.dim}"
 
     def __repr__(self) -> str:
-        return call_repr("Hashing", self.dim)
+        return call_repr("HashingEmbedder", self.dim)
 
-    def reads(self, _text: str, /) -> float:
+    def coverage(self, _text: str, /) -> float:
         """Always 1.0: spelling is compared in any script."""
         return 1.0
 
-    def embed(self, texts: Sequence[str], /, *, cue: bool = False) -> Vectors:
-        """Embed texts, shape ``(len(texts), dim)``, unit rows; ``cue`` makes no difference."""
-        del cue
+    def embed(self, texts: Sequence[str], /, *, is_query: bool = False) -> Vectors:
+        """Embed texts, shape ``(len(texts), dim)``, unit rows; ``is_query`` makes no difference."""
+        del is_query
         vectors = np.zeros((len(texts), self.dim), np.float32)
-        for place, text in enumerate(texts):
-            row = vectors[place]
+        for i, text in enumerate(texts):
+            row = vectors[i]
             for word in _WORDS.findall(text.casefold()):
-                for number in _known(word) if len(word) <= SHORT else _hashed(word):
-                    row[(number >> 1) % self.dim] += 1 if number & 1 else -1
+                for feature_hash in (
+                    _cached_feature_hashes(word) if len(word) <= MAX_CACHED_LENGTH else _feature_hashes(word)
+                ):
+                    row[(feature_hash >> 1) % self.dim] += 1 if feature_hash & 1 else -1
             length = np.linalg.norm(row)
             if length:
                 row /= length
-            else:  # no words, or all cancelled out
+            else:  # no words, or all canceled out
                 row[0] = 1
         return vectors
 
 
-def _hashed(word: str) -> Iterator[int]:
+def _feature_hashes(word: str) -> Iterator[int]:
     for feature in _features(word):
         yield int.from_bytes(hashlib.blake2b(feature.encode("utf-8", "replace"), digest_size=8).digest(), "little")
 
 
 @lru_cache(maxsize=1 << 14)
-def _known(word: str) -> tuple[int, ...]:
-    return tuple(_hashed(word))
+def _cached_feature_hashes(word: str) -> tuple[int, ...]:
+    return tuple(_feature_hashes(word))
 
 
 def _features(word: str) -> Iterator[str]:
-    """A word, and its three-letter stretches with its bounds marked."""
+    """Yield a word and its character trigrams, with the word's bounds marked."""
     yield word
     bounded = f"<{word}>"
     for start in range(len(bounded) - 2):

@@ -14,15 +14,15 @@ from ..errors import EmbedderUnavailable, WrongVector
 from ..model import Vectors
 from ..reprs import call_repr
 from ..validate import check_count, check_name, check_optional_name, check_string
-from .share import Share
+from .shared_model import SharedModel
 
 
 class SentenceTransformersEmbedder:
     """A model by the name or path that ``SentenceTransformer`` takes; loaded by the first use of ``embed`` or ``dim``.
 
-    ``device`` is torch's name of it, by default what the package finds best. The prefixes are put before every text of
-    their kind, as the model's card asks ("passage: ", "query: "). ``batch`` texts are run at once; padding may then
-    move the last bits of a vector, a ``batch`` of 1 rules that out.
+    ``device`` is torch's name of the device, by default the package's choice. The prefixes are put before every text of
+    their kind, as the model card requires ("passage: ", "query: "). ``batch_size`` texts are run at once; padding may
+    then change the last bits of a vector, which a ``batch_size`` of 1 rules out.
     """
 
     def __init__(
@@ -31,21 +31,21 @@ class SentenceTransformersEmbedder:
         *,
         device: str | None = None,
         document_prefix: str = "",
-        cue_prefix: str = "",
-        batch: int = 32,
+        query_prefix: str = "",
+        batch_size: int = 32,
     ) -> None:
         check_name("model", model)
         check_optional_name("device", device)
         check_string("document_prefix", document_prefix)
-        check_string("cue_prefix", cue_prefix)
-        prefixes = f"({document_prefix}|{cue_prefix})" if document_prefix or cue_prefix else ""
+        check_string("query_prefix", query_prefix)
+        prefixes = f"({document_prefix}|{query_prefix})" if document_prefix or query_prefix else ""
         self.name = f"{model}@sentence-transformers{prefixes}"
         self._model = model
         self._device = device
         self._document_prefix = document_prefix
-        self._cue_prefix = cue_prefix
-        self._batch = check_count("batch", batch)
-        self._loaded: Share[Any] = Share(("sentence-transformers", model, device), self._load)
+        self._query_prefix = query_prefix
+        self._batch_size = check_count("batch_size", batch_size)
+        self._shared_model: SharedModel[Any] = SharedModel(("sentence-transformers", model, device), self._load_model)
         self._dim = 0
 
     def __repr__(self) -> str:
@@ -53,28 +53,28 @@ class SentenceTransformersEmbedder:
 
     @property
     def dim(self) -> int:
-        """The length of every vector; where none was made yet, one is made to see."""
+        """The length of every vector; if none was made yet, one is made to find out."""
         if not self._dim:
             self.embed(["."])
         return self._dim
 
-    def reads(self, _text: str, /) -> float:
+    def coverage(self, _text: str, /) -> float:
         """Always 1.0: the package does not say which scripts a model was trained on."""
         return 1.0
 
-    def embed(self, texts: Sequence[str], /, *, cue: bool = False) -> Vectors:
-        """Embed texts, shape ``(len(texts), dim)``, unit rows; ``cue`` chooses the prefix.
+    def embed(self, texts: Sequence[str], /, *, is_query: bool = False) -> Vectors:
+        """Embed texts, shape ``(len(texts), dim)``, unit rows; ``is_query`` chooses the prefix.
 
-        Raises ``EmbedderUnavailable`` where the package or the model cannot be loaded, ``WrongVector`` where the
-        model's answer has another shape or numbers that are not finite.
+        Raises ``EmbedderUnavailable`` if the package or the model cannot be loaded, ``WrongVector`` if the model's
+        answer has a wrong shape or numbers that are not finite.
         """
         if not texts:
             return np.zeros((0, self.dim), np.float32)
-        prefix = self._cue_prefix if cue else self._document_prefix
-        given = [(prefix + text).encode("utf-8", "replace").decode("utf-8") for text in texts]
-        answer = self._loaded().encode(
-            given,
-            batch_size=self._batch,
+        prefix = self._query_prefix if is_query else self._document_prefix
+        prefixed = [(prefix + text).encode("utf-8", "replace").decode("utf-8") for text in texts]
+        answer = self._shared_model().encode(
+            prefixed,
+            batch_size=self._batch_size,
             normalize_embeddings=True,
             convert_to_numpy=True,
             show_progress_bar=False,
@@ -87,7 +87,7 @@ class SentenceTransformersEmbedder:
         self._dim = vectors.shape[1]
         return vectors
 
-    def _load(self) -> Any:
+    def _load_model(self) -> Any:
         try:
             package = importlib.import_module("sentence_transformers")
             return package.SentenceTransformer(self._model, device=self._device)

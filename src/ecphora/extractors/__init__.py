@@ -1,1 +1,1 @@
-
+"""Extractors: adapters that find names in texts."""

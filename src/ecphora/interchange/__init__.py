@@ -1,1 +1,1 @@
-
+"""Export and import of scopes as JSON Lines."""

@@ -1,13 +1,12 @@
-"""A scope as JSON Lines and back, nothing lost. Words are read anew on the way in, missing vectors made anew.
+"""Lossless export of a scope to JSON Lines, and import. An import analyzes texts again and makes missing vectors.
 
-The first line is a header; then one line each for nodes in their order, edges, ends of validity, accesses, what was
-forgotten on purpose, and, if asked for, vectors. Fields at their default are left out. Numbers given out by a store
-(``seq``, revisions) stay behind: the order of the lines says the same, and that of its pieces where in a text each
-begins; the count of an access, ``nth``, goes along.
-Ends stand in the order of their nodes.
+The first line is a header; then one line each for nodes in their order, edges, ends of validity, accesses, tombstones,
+and, if asked for, vectors. Fields at their default are left out. Numbers that the store assigns (``seq``, revisions)
+are not exported: they follow from the order of the lines, as the ``start`` of a chunk follows from the chunks before
+it. The count of an access, ``nth``, is exported. Ends of validity are in the order of their nodes.
 
-An import commits portion by portion, each whole (:mod:`.portions`): broken off at any instant, what is there is sound,
-and the same import goes on from there.
+An import commits portion by portion (:mod:`.portions`): if it is interrupted, the scope is sound and the same import
+continues from there.
 """
 
 import base64
@@ -20,80 +19,81 @@ from itertools import chain
 from typing import Any, TextIO, TypeVar
 
 from .. import encode
-from ..errors import EmbedderMismatch, IdCollision, InvalidRecord, StaleChange, StoreBusy, WrongVector
+from ..errors import EmbedderMismatch, IdCollision, InvalidRecord, StaleWrite, StoreBusy, WrongVector
+from ..forget import content_digest
+from ..invisible_chars import escape_invisible
 from ..model import (
-    MENTIONING,
-    TELLING,
-    UNEMBEDDED,
-    UNREAD,
+    MENTION_LINKS,
+    SOURCE_LINKS,
+    UNEMBEDDED_KINDS,
+    UNINDEXED_KINDS,
     Access,
-    Change,
-    Count,
+    AccessKind,
     Edge,
-    Forgotten,
     Kind,
+    Mark,
     Node,
     NodeId,
-    Superseded,
-    Touch,
+    Tombstone,
+    TransferResult,
+    ValidityEnd,
     Vector,
+    WriteBatch,
 )
 from ..ports import Embedder, Progress, Store
-from ..visible import spelled_out
-from .portions import Portion, portions
-from .records import Contents, parsed
+from .portions import Portion, split_into_portions
+from .records import FORMAT_VERSION, ExportContents, parse_export
 
-VERSION = 1
-BATCH = 512
-"""Nodes committed together, with their vectors, edges and ends; more where fewer would not be whole."""
-LOGGED = 20_000
+NODES_PER_PORTION = 512
+"""Nodes committed together, with their vectors, edges and ends; more where nodes belong together."""
+ACCESSES_PER_COMMIT = 20_000
 """Accesses committed together."""
-TRIES = 20
-"""How often an import is planned anew because another process changed the scope meanwhile."""
+MAX_RETRIES = 20
+"""How often an import is planned again because another process changed the scope meanwhile."""
 
 T = TypeVar("T")
 
 
-def write(store: Store, scope: str, out: TextIO, *, now: datetime, vectors: bool = False) -> Count:
+def export_scope(store: Store, scope: str, out: TextIO, *, now: datetime, vectors: bool = False) -> TransferResult:
     """Write a scope to a text file; ``now`` is the time of the export."""
-    change = store.changes(scope, 0)
-    places = {node.id: place for place, node in enumerate(change.nodes)}
-    ends = sorted(change.superseded, key=lambda end: places[end.node])  # those of one node keep their order
-    forgotten = sorted({(gone.node, gone.digest) for gone in change.forgotten})
-    embedded = [node.id for node in change.nodes if node.id in change.vectors] if vectors else []
+    contents = store.changes_since(scope, 0)
+    positions = {node.id: position for position, node in enumerate(contents.nodes)}
+    ends = sorted(contents.validity_ends, key=lambda end: positions[end.node])  # stable for ends of one node
+    tombstones = sorted({(gone.node, gone.digest) for gone in contents.tombstones})
+    vector_ids = [node.id for node in contents.nodes if node.id in contents.vectors] if vectors else []
     header = {
-        "ecphora": VERSION,
+        "ecphora": FORMAT_VERSION,
         "scope": scope,
-        "embedder": change.embedder,
+        "embedder": contents.embedder,
         "exported_at": now.isoformat(),
-        "revision": change.revision,
+        "revision": contents.revision,
         "vectors": vectors,
-        **({"whole_log": True} if change.whole_log else {}),
+        **({"needs_full_log": True} if contents.needs_full_log else {}),
     }
     records: Iterable[Mapping[str, Any]] = chain(
         [header],
-        ({"node": _plain(node, "seq", "start")} for node in change.nodes),
-        ({"edge": _plain(edge)} for edge in change.edges),
-        ({"superseded": _plain(end)} for end in ends),
-        ({"access": _plain(access, "seq")} for access in change.accesses),
-        ({"forgotten": {"node": node, "digest": digest.hex()}} for node, digest in forgotten),
+        ({"node": _to_json(node, "seq", "start")} for node in contents.nodes),
+        ({"edge": _to_json(edge)} for edge in contents.edges),
+        ({"validity_end": _to_json(end)} for end in ends),
+        ({"access": _to_json(access, "seq")} for access in contents.accesses),
+        ({"tombstone": {"node": node, "digest": digest.hex()}} for node, digest in tombstones),
         (
-            {"vector": {"node": id_, "model": change.embedder, "value": _base64(change.vectors[id_])}}
-            for id_ in embedded
+            {"vector": {"node": id_, "model": contents.embedder, "value": _to_base64(contents.vectors[id_])}}
+            for id_ in vector_ids
         ),
     )
-    out.writelines(_line(record) for record in records)
-    return Count(
-        nodes=len(change.nodes),
-        edges=len(change.edges),
-        superseded=len(change.superseded),
-        accesses=len(change.accesses),
-        forgotten=len(forgotten),
-        vectors=len(embedded),
+    out.writelines(_to_line(record) for record in records)
+    return TransferResult(
+        nodes=len(contents.nodes),
+        edges=len(contents.edges),
+        validity_ends=len(contents.validity_ends),
+        accesses=len(contents.accesses),
+        tombstones=len(tombstones),
+        vectors=len(vector_ids),
     )
 
 
-def read(
+def import_scope(
     lines: Iterable[str],
     store: Store,
     scope: str,
@@ -101,287 +101,298 @@ def read(
     *,
     restore: bool = False,
     progress: Progress | None = None,
-) -> Count:
-    """Read an export into a scope, which may hold memories already.
+) -> TransferResult:
+    """Import an export into a scope, which may hold memories already.
 
-    Everything is checked before the first write. What stands there already is left as it is, so that importing twice,
-    or again after an interruption, is harmless. What was forgotten there on purpose stays so, unless ``restore`` is
-    set; what the file calls forgotten does not come back later either, but no memory that is there is erased.
+    Everything is checked before the first write. Existing items are left as they are, so that importing twice, or again
+    after an interruption, is harmless. Memories that were forgotten in the scope stay forgotten, unless ``restore`` is
+    set. Tombstones of the file are imported, but no existing memory is forgotten by them.
 
-    Raises ``InvalidRecord`` with the number of a line that cannot be read, ``IdCollision`` for an id that stands for
-    something else there, and ``EmbedderMismatch`` if the scope is of another embedder.
+    Raises ``InvalidRecord`` with the number of an invalid line, ``IdCollision`` for an id that belongs to another
+    memory in the scope, and ``EmbedderMismatch`` if the scope has another embedder.
     """
-    contents = parsed(lines, VERSION)
-    done = Count()
-    for _ in range(TRIES):
-        plan = _planned(contents, store.changes(scope, 0), scope, embedder, restore=restore)
-        known = plan.known - done.nodes
+    contents = parse_export(lines)
+    done = TransferResult()
+    for _ in range(MAX_RETRIES):
+        plan = _plan_import(contents, store.changes_since(scope, 0), scope, embedder, restore=restore)
+        existing = plan.existing - done.nodes
         try:
-            for change in _changes(plan, embedder, progress):
-                written = store.commit(scope, change)
-                done = _added(done, written)
-        except StaleChange:
-            continue  # another process was quicker: what is left to do has changed
-        return replace(done, known=known, refused=plan.refused, notices=plan.notices)
-    raise StoreBusy(f"other processes changed scope {scope!r} {TRIES} times meanwhile; import again")
+            for batch in _write_batches(plan, embedder, progress):
+                written = store.commit(scope, batch)
+                done = _add_counts(done, written)
+        except StaleWrite:
+            continue  # another process has written meanwhile: plan again
+        return replace(done, existing=existing, blocked=plan.blocked, notices=plan.notices)
+    raise StoreBusy(f"other processes changed scope {scope!r} {MAX_RETRIES} times meanwhile; import again")
 
 
 @dataclass(frozen=True, slots=True)
-class _Plan:
-    """What is still to be written, in order, and what is not."""
+class _ImportPlan:
+    """What is left to write, in order, and the counts of what is not written."""
 
     portions: Sequence[Portion] = ()
     vectors: Mapping[NodeId, Vector] = field(default_factory=dict)
     accesses: Sequence[Access] = ()
-    whole_log: bool = False
-    returned: Mapping[NodeId, Sequence[Forgotten]] = field(default_factory=dict)
-    """What was forgotten once and came back, by the node that came back: to be written together."""
-    forgotten: Sequence[Forgotten] = ()
-    known: int = 0
-    refused: int = 0
+    needs_full_log: bool = False
+    tombstones_by_node: Mapping[NodeId, Sequence[Tombstone]] = field(default_factory=dict)
+    """Tombstones of memories that came back, by the node that came back: both are committed together."""
+    tombstones: Sequence[Tombstone] = ()
+    existing: int = 0
+    blocked: int = 0
     notices: tuple[str, ...] = ()
 
 
-def _planned(contents: Contents, there: Change, scope: str, embedder: Embedder, *, restore: bool) -> _Plan:
-    """Compare a file with what a scope holds; raises before anything is written."""
-    if there.embedder is not None and there.embedder != embedder.name:
+def _plan_import(
+    contents: ExportContents, current: WriteBatch, scope: str, embedder: Embedder, *, restore: bool
+) -> _ImportPlan:
+    """Compare an export with the scope; raises before anything is written."""
+    if current.embedder is not None and current.embedder != embedder.name:
         raise EmbedderMismatch(
-            f"scope {scope!r} was embedded by {there.embedder!r}, the import would use {embedder.name!r}; "
-            "import with the first, or into another scope"
+            f"scope {scope!r} was embedded by {current.embedder!r}, the import would use {embedder.name!r}; "
+            f"import with {current.embedder!r}, or into another scope"
         )
-    stored = {node.id: node for node in there.nodes}
+    stored = {node.id: node for node in current.nodes}
     _check_collisions(contents, stored)
-    _check_ends(contents, stored)
-    barred: set[NodeId | bytes] = {gone.node for gone in there.forgotten}
-    barred |= {gone.digest for gone in there.forgotten}
-    missing = [node for node in contents.nodes if node.id not in stored]
-    refused = set() if restore else {node.id for node in missing if _is_barred(node, barred)}
-    kept = _kept(contents, missing, refused)
-    here = stored.keys() | {node.id for node in kept}
-    vectors, notices = _usable(contents, kept, embedder)
-    returned, forgotten, alive = _forgotten(contents, there, kept, stored)
-    if alive:
-        notices += (f"{alive} memories that the file calls forgotten are here and stay; erase them with forget",)
-    edges = [edge for edge in contents.edges if {edge.src, edge.dst, edge.evidence or edge.src} <= here]
-    ends = [end for end in contents.superseded if end.node in here]
-    return _Plan(
-        portions=portions(kept, _beyond(edges, there.edges), _beyond(ends, there.superseded), BATCH),
+    _check_references(contents, stored)
+    tombstones: set[NodeId | bytes] = {tombstone.node for tombstone in current.tombstones}
+    tombstones |= {tombstone.digest for tombstone in current.tombstones}
+    missing_nodes = [node for node in contents.nodes if node.id not in stored]
+    blocked = set() if restore else {node.id for node in missing_nodes if _is_tombstoned(node, tombstones)}
+    nodes = _nodes_to_write(contents, missing_nodes, blocked)
+    present_ids = stored.keys() | {node.id for node in nodes}
+    vectors, notices = _usable_vectors(contents, nodes, embedder)
+    tombstones_by_node, new_tombstones, living = _split_tombstones(contents, current, nodes, stored)
+    if living:
+        notices += (f"{living} memories that the file calls forgotten are here and stay; remove them with forget",)
+    edges = [edge for edge in contents.edges if {edge.src, edge.dst, edge.provenance or edge.src} <= present_ids]
+    ends = [end for end in contents.validity_ends if end.node in present_ids]
+    return _ImportPlan(
+        portions=split_into_portions(
+            nodes, _missing_items(edges, current.edges), _missing_items(ends, current.validity_ends), NODES_PER_PORTION
+        ),
         vectors=vectors,
-        accesses=_unlogged([access for access in contents.accesses if access.node in here], there.accesses),
-        whole_log=contents.whole_log,
-        returned=returned,
-        forgotten=forgotten,
-        known=sum(1 for node in contents.nodes if node.id in stored),
-        refused=len(refused),
+        accesses=_missing_accesses(
+            [access for access in contents.accesses if access.node in present_ids], current.accesses
+        ),
+        needs_full_log=contents.needs_full_log,
+        tombstones_by_node=tombstones_by_node,
+        tombstones=new_tombstones,
+        existing=sum(1 for node in contents.nodes if node.id in stored),
+        blocked=len(blocked),
         notices=notices,
     )  # fmt: skip
 
 
-def _check_collisions(contents: Contents, stored: Mapping[NodeId, Node]) -> None:
-    """Raise ``IdCollision`` for the first id that stands for one thing in the file and for another in the scope."""
+def _check_collisions(contents: ExportContents, stored: Mapping[NodeId, Node]) -> None:
+    """Raise ``IdCollision`` for the first id that belongs to different memories in the file and in the scope."""
     documents = {node.document for node in stored.values() if node.document is not None}
-    pieces = {node.document: set[NodeId]() for node in contents.nodes if node.document is not None}
+    chunk_ids = {node.document: set[NodeId]() for node in contents.nodes if node.document is not None}
     for node in contents.nodes:
         if node.document is not None:
-            pieces[node.document].add(node.id)
+            chunk_ids[node.document].add(node.id)
     for node in contents.nodes:
         other = stored.get(node.id)
-        clash = (
+        is_collision = (
             node.id in documents
             or (node.document is not None and node.document in stored)
-            or (other is not None and not _same(node, other))
+            or (other is not None and not _is_same_memory(node, other))
         )
-        if clash:
-            raise _collision(node.id, contents.lines[node.id])
+        if is_collision:
+            raise _collision_error(node.id, contents.line_by_node[node.id])
     for other in stored.values():
-        if other.document in pieces and other.id not in pieces[other.document]:
-            raise _collision(other.document, contents.lines[min(pieces[other.document])])
+        if other.document in chunk_ids and other.id not in chunk_ids[other.document]:
+            raise _collision_error(other.document, contents.line_by_node[min(chunk_ids[other.document])])
 
 
-def _collision(id_: NodeId | None, line: int) -> IdCollision:
+def _collision_error(id_: NodeId | None, line: int) -> IdCollision:
     return IdCollision(
         f"line {line}: the id {id_!r} already stands for another memory; import into another scope, "
-        "or forget the one that is there"
+        "or forget the existing memory"
     )
 
 
-def _same(one: Node, other: Node) -> bool:
-    """Whether two nodes of one id are the same memory; a name is, however it was written and whenever first read."""
+def _is_same_memory(one: Node, other: Node) -> bool:
+    """Whether two nodes with the same id are the same memory; entities are, whatever their spelling and time."""
     if Kind.ENTITY in {one.kind, other.kind}:
         return one.kind == other.kind
     compared = ("kind", "text", "speaker", "session", "title", "source", "happened_at", "document", "position")
     return all(getattr(one, name) == getattr(other, name) for name in compared)
 
 
-def _check_ends(contents: Contents, stored: Mapping[NodeId, Node]) -> None:
-    """Raise ``InvalidRecord`` for the first line that speaks of a node that is in neither the file nor the scope."""
-    for node, line in contents.mentioned:
-        if node not in contents.lines and node not in stored:
+def _check_references(contents: ExportContents, stored: Mapping[NodeId, Node]) -> None:
+    """Raise ``InvalidRecord`` for the first line that refers to a node that is in neither the file nor the scope."""
+    for node, line in contents.references:
+        if node not in contents.line_by_node and node not in stored:
             raise InvalidRecord(f"line {line}: no node {node!r} is in this file or in the scope it goes to")
 
 
-def _is_barred(node: Node, barred: set[NodeId | bytes]) -> bool:
-    return node.kind != Kind.ENTITY and (node.id in barred or encode.digest_of(node) in barred)
+def _is_tombstoned(node: Node, tombstones: set[NodeId | bytes]) -> bool:
+    return node.kind != Kind.ENTITY and (node.id in tombstones or content_digest(node) in tombstones)
 
 
-def _kept(contents: Contents, missing: Sequence[Node], refused: set[NodeId]) -> Sequence[Node]:
-    """The nodes to write: without what tells of refused memories, and without the names that only these mention."""
-    tellers: dict[NodeId, list[NodeId]] = {}
+def _nodes_to_write(contents: ExportContents, missing: Sequence[Node], blocked: set[NodeId]) -> Sequence[Node]:
+    """Return the nodes to write: not those derived from blocked memories, nor entities that only these mention."""
+    derived: dict[NodeId, list[NodeId]] = {}
     for edge in contents.edges:
-        if edge.link in TELLING.values():
-            tellers.setdefault(edge.dst, []).append(edge.src)
-    lost, telling = set(refused), list(refused)
-    while telling:  # of insights upon insights, all
-        telling = [teller for one in telling for teller in tellers.get(one, ()) if teller not in lost]
-        lost.update(telling)
-    mentions = [edge for edge in contents.edges if edge.link in MENTIONING]
-    stay = [edge.src not in lost and edge.evidence not in lost for edge in mentions]
-    lost |= {edge.dst for edge in mentions} - {edge.dst for edge, stays in zip(mentions, stay, strict=True) if stays}
-    return [node for node in missing if node.id not in lost]
+        if edge.link in SOURCE_LINKS.values():
+            derived.setdefault(edge.dst, []).append(edge.src)
+    excluded, frontier = set(blocked), list(blocked)
+    while frontier:  # insights over insights too
+        frontier = [node for source in frontier for node in derived.get(source, ()) if node not in excluded]
+        excluded.update(frontier)
+    mentions = [edge for edge in contents.edges if edge.link in MENTION_LINKS]
+    stays = [edge.src not in excluded and edge.provenance not in excluded for edge in mentions]
+    excluded |= {edge.dst for edge in mentions} - {
+        edge.dst for edge, is_kept in zip(mentions, stays, strict=True) if is_kept
+    }
+    return [node for node in missing if node.id not in excluded]
 
 
-def _usable(
-    contents: Contents, kept: Sequence[Node], embedder: Embedder
+def _usable_vectors(
+    contents: ExportContents, nodes: Sequence[Node], embedder: Embedder
 ) -> tuple[Mapping[NodeId, Vector], tuple[str, ...]]:
-    """The file's vectors of the nodes to write that are of the embedder, and what is to be said of the others."""
-    wanted = {node.id for node in kept}
+    """Return the file's vectors by this embedder of the nodes to write, and a notice about the other vectors."""
+    node_ids = {node.id for node in nodes}
     of_model = {id_: vector for id_, (model, vector) in contents.vectors.items() if model == embedder.name}
-    others = len(contents.vectors) - len(of_model)
-    found = {id_: vector for id_, vector in of_model.items() if id_ in wanted}
+    other_count = len(contents.vectors) - len(of_model)
+    found = {id_: vector for id_, vector in of_model.items() if id_ in node_ids}
     for id_, vector in found.items():
         if vector.shape != (embedder.dim,):
             raise WrongVector(
                 f"the vector of {id_!r} has {len(vector)} numbers, {embedder.name!r} makes {embedder.dim}"
             )
-    if not others:
+    if not other_count:
         return found, ()
-    return found, (f"{others} vectors of another model than {embedder.name!r} were left aside and made anew",)
+    return found, (f"{other_count} vectors of another model than {embedder.name!r} were ignored and made again",)
 
 
-def _forgotten(
-    contents: Contents, there: Change, kept: Sequence[Node], stored: Mapping[NodeId, Node]
-) -> tuple[Mapping[NodeId, Sequence[Forgotten]], Sequence[Forgotten], int]:
-    """What the file says was forgotten: what came back since, what did not, and how many are alive in the scope."""
-    known = set(there.forgotten)
-    fresh = [gone for gone in dict.fromkeys(contents.forgotten) if gone not in known]
-    alive = {gone for gone in fresh if gone.node in stored}
-    back: dict[NodeId | bytes, NodeId] = {}
-    for node in kept:
-        back.setdefault(node.id, node.id)
-        back.setdefault(encode.digest_of(node), node.id)
-    returned: dict[NodeId, list[Forgotten]] = {}
-    gone_for_good = []
-    for gone in fresh:
-        again = back.get(gone.node) or back.get(gone.digest)
-        if gone in alive:
+def _split_tombstones(
+    contents: ExportContents, current: WriteBatch, nodes: Sequence[Node], stored: Mapping[NodeId, Node]
+) -> tuple[Mapping[NodeId, Sequence[Tombstone]], Sequence[Tombstone], int]:
+    """Split the file's tombstones: by the node that came back, the others, and the number of living memories."""
+    known = set(current.tombstones)
+    new = [tombstone for tombstone in dict.fromkeys(contents.tombstones) if tombstone not in known]
+    living = {tombstone for tombstone in new if tombstone.node in stored}
+    node_by_key: dict[NodeId | bytes, NodeId] = {}
+    for node in nodes:
+        node_by_key.setdefault(node.id, node.id)
+        node_by_key.setdefault(content_digest(node), node.id)
+    by_node: dict[NodeId, list[Tombstone]] = {}
+    others = []
+    for tombstone in new:
+        returned = node_by_key.get(tombstone.node) or node_by_key.get(tombstone.digest)
+        if tombstone in living:
             continue
-        if again is not None:
-            returned.setdefault(again, []).append(gone)
+        if returned is not None:
+            by_node.setdefault(returned, []).append(tombstone)
         else:
-            gone_for_good.append(gone)
-    in_file = contents.lines.keys()  # restored where the file comes from: nothing to say of those
-    return returned, gone_for_good, sum(1 for gone in alive if gone.node not in in_file)
+            others.append(tombstone)
+    in_file = contents.line_by_node.keys()  # these were restored before the export: not counted
+    return by_node, others, sum(1 for tombstone in living if tombstone.node not in in_file)
 
 
-def _changes(plan: _Plan, embedder: Embedder, progress: Progress | None) -> Iterator[Change]:
-    """What is planned, as changes: what was forgotten with the first portion, accesses from the last one on."""
+def _write_batches(plan: _ImportPlan, embedder: Embedder, progress: Progress | None) -> Iterator[WriteBatch]:
+    """Yield the batches of a plan: tombstones with the first portion, accesses from the last one on."""
     done, total = 0, sum(len(portion.nodes) for portion in plan.portions)
-    accesses = [plan.accesses[start : start + LOGGED] for start in range(0, len(plan.accesses), LOGGED)]
+    accesses = [
+        plan.accesses[start : start + ACCESSES_PER_COMMIT]
+        for start in range(0, len(plan.accesses), ACCESSES_PER_COMMIT)
+    ]
     for number, portion in enumerate(plan.portions, 1):
-        back = [gone for node in portion.nodes for gone in plan.returned.get(node.id, ())]
-        last = number == len(plan.portions)
-        change = replace(
-            _change(portion, plan.vectors, embedder),
-            forgotten=(*(plan.forgotten if number == 1 else ()), *back),
-            accesses=tuple(accesses.pop(0) if last and accesses else ()),
-            whole_log=plan.whole_log and last,
+        returned = [gone for node in portion.nodes for gone in plan.tombstones_by_node.get(node.id, ())]
+        is_last = number == len(plan.portions)
+        batch = replace(
+            _portion_batch(portion, plan.vectors, embedder),
+            tombstones=(*(plan.tombstones if number == 1 else ()), *returned),
+            accesses=tuple(accesses.pop(0) if is_last and accesses else ()),
+            needs_full_log=plan.needs_full_log and is_last,
         )
-        if change != Change():
-            yield change
+        if batch != WriteBatch():
+            yield batch
         done += len(portion.nodes)
         if progress is not None and portion.nodes:
             progress(done, total)
     for part in accesses:
-        yield Change(accesses=tuple(part), whole_log=plan.whole_log)
+        yield WriteBatch(accesses=tuple(part), needs_full_log=plan.needs_full_log)
 
 
-def _change(portion: Portion, known: Mapping[NodeId, Vector], embedder: Embedder) -> Change:
-    """A portion with its readings and vectors; those that are not known are made."""
-    embedded = [node for node in portion.nodes if node.kind not in UNEMBEDDED]
-    made = encode.embedded(embedder, [node for node in embedded if node.id not in known])
-    vectors = {node.id: known[node.id] if node.id in known else made[node.id] for node in embedded}
-    return Change(
+def _portion_batch(portion: Portion, vectors: Mapping[NodeId, Vector], embedder: Embedder) -> WriteBatch:
+    """Return a portion with its analyses and vectors; missing vectors are made."""
+    with_vector = [node for node in portion.nodes if node.kind not in UNEMBEDDED_KINDS]
+    new = encode.embed_nodes(embedder, [node for node in with_vector if node.id not in vectors])
+    all_vectors = {node.id: vectors[node.id] if node.id in vectors else new[node.id] for node in with_vector}
+    return WriteBatch(
         nodes=tuple(portion.nodes),
-        readings={node.id: encode.read(node) for node in portion.nodes if node.kind not in UNREAD},
-        vectors=vectors,
+        analyses={node.id: encode.analyze(node) for node in portion.nodes if node.kind not in UNINDEXED_KINDS},
+        vectors=all_vectors,
         edges=tuple(portion.edges),
-        superseded=tuple(portion.superseded),
-        embedder=embedder.name if vectors else None,
+        validity_ends=tuple(portion.validity_ends),
+        embedder=embedder.name if all_vectors else None,
     )
 
 
-def _added(count: Count, written: Change) -> Count:
+def _add_counts(result: TransferResult, written: WriteBatch) -> TransferResult:
     return replace(
-        count,
-        nodes=count.nodes + len(written.nodes),
-        edges=count.edges + len(written.edges),
-        superseded=count.superseded + len(written.superseded),
-        accesses=count.accesses + len(written.accesses),
-        forgotten=count.forgotten + len(written.forgotten),
-        vectors=count.vectors + len(written.vectors),
+        result,
+        nodes=result.nodes + len(written.nodes),
+        edges=result.edges + len(written.edges),
+        validity_ends=result.validity_ends + len(written.validity_ends),
+        accesses=result.accesses + len(written.accesses),
+        tombstones=result.tombstones + len(written.tombstones),
+        vectors=result.vectors + len(written.vectors),
     )
 
 
-def _beyond(items: Sequence[T], there: Iterable[T]) -> Sequence[T]:
-    """The items that are not there yet, each as often as it is missing."""
-    left = Counter(there)
+def _missing_items(items: Sequence[T], current: Iterable[T]) -> Sequence[T]:
+    """Return the items that are not in the scope yet, each as often as it is missing."""
+    remaining = Counter(current)
     missing = []
     for item in items:
-        if left[item] > 0:
-            left[item] -= 1
+        if remaining[item] > 0:
+            remaining[item] -= 1
         else:
             missing.append(item)
     return missing
 
 
-def _unlogged(accesses: Sequence[Access], there: Sequence[Access]) -> Sequence[Access]:
-    """The accesses that are not there yet, each as often as it is missing, and have not expired there."""
-    left = Counter(_unnumbered(access) for access in there)
-    oldest: dict[tuple[NodeId, Touch], Access] = {}
-    for access in there:
-        oldest.setdefault((access.node, access.touch), access)
+def _missing_accesses(accesses: Sequence[Access], current: Sequence[Access]) -> Sequence[Access]:
+    """Return the accesses that are not in the scope yet, each as often as it is missing, without expired ones."""
+    remaining = Counter(_without_numbers(access) for access in current)
+    oldest: dict[tuple[NodeId, AccessKind | Mark], Access] = {}
+    for access in current:
+        oldest.setdefault((access.node, access.kind), access)
     missing = []
     for access in accesses:
-        known = oldest.get((access.node, access.touch))
-        if left[_unnumbered(access)] > 0:
-            left[_unnumbered(access)] -= 1
-        elif known is None or access.at > known.at or known.nth == 1 + (known.touch == Touch.ENCODED):
+        first = oldest.get((access.node, access.kind))
+        if remaining[_without_numbers(access)] > 0:
+            remaining[_without_numbers(access)] -= 1
+        elif first is None or access.at > first.at or first.nth == 1 + (first.kind == AccessKind.ENCODED):
             missing.append(access)
     return missing
 
 
-def _unnumbered(access: Access) -> Access:
+def _without_numbers(access: Access) -> Access:
     return replace(access, seq=0, nth=0)
 
 
-def _line(record: Mapping[str, Any]) -> str:
-    # What is not seen is escaped: it may steer a terminal, or be taken for a line end.
-    return spelled_out(json.dumps(record, ensure_ascii=False, separators=(",", ":"))) + "\n"
+def _to_line(record: Mapping[str, Any]) -> str:
+    # Invisible characters are escaped: they may control a terminal, or be taken for a line end.
+    return escape_invisible(json.dumps(record, ensure_ascii=False, separators=(",", ":"))) + "\n"
 
 
-_WRITTEN: Mapping[type, Callable[[Any], Any]] = {datetime: datetime.isoformat}
+_JSON_ENCODERS: Mapping[type, Callable[[Any], Any]] = {datetime: datetime.isoformat}
 
 
-def _plain(item: Node | Edge | Superseded | Access, *left_out: str) -> Mapping[str, Any]:
-    """An item's fields as JSON values, without those at their default."""
-    plain: dict[str, Any] = {}
-    for each in fields(item):
-        value = getattr(item, each.name)
-        default = each.default if each.default_factory is MISSING else each.default_factory()
-        if each.name not in left_out and (default is MISSING or value != default):
-            plain[each.name] = _WRITTEN.get(type(value), lambda same: same)(value)
-    return plain
+def _to_json(item: Node | Edge | ValidityEnd | Access, *omit: str) -> Mapping[str, Any]:
+    """Return an item's fields as JSON values, without those at their default."""
+    result: dict[str, Any] = {}
+    for item_field in fields(item):
+        value = getattr(item, item_field.name)
+        default = item_field.default if item_field.default_factory is MISSING else item_field.default_factory()
+        if item_field.name not in omit and (default is MISSING or value != default):
+            result[item_field.name] = _JSON_ENCODERS.get(type(value), lambda same: same)(value)
+    return result
 
 
-def _base64(vector: Vector) -> str:
+def _to_base64(vector: Vector) -> str:
     return base64.b64encode(vector.astype("<f2").tobytes()).decode("ascii")

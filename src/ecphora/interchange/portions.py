@@ -1,16 +1,16 @@
-"""What an import commits at once: some nodes with all that belongs to them, so that what is there is always whole."""
+"""Splits an import into portions to commit: nodes with everything that belongs to them."""
 
 from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import accumulate
 
-from ..model import MENTIONING, TELLING, Edge, Link, Node, NodeId, Superseded
+from ..model import MENTION_LINKS, SOURCE_LINKS, Edge, Link, Node, NodeId, ValidityEnd
 
-_BELONGING = MENTIONING | frozenset(TELLING.values())
-"""The links that a node may not be without: of a memory to the names it mentions, of a claim to its memory."""
-_THERE = -1
-"""The place of a node that the scope holds already."""
+_REQUIRED_LINKS = MENTION_LINKS | frozenset(SOURCE_LINKS.values())
+"""The links that are committed with their node: of a memory to the entities it mentions, of a claim to its memory."""
+_EXISTING = -1
+"""The position of a node that is in the scope already."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,80 +19,80 @@ class Portion:
 
     nodes: Sequence[Node] = ()
     edges: Sequence[Edge] = ()
-    superseded: Sequence[Superseded] = ()
+    validity_ends: Sequence[ValidityEnd] = ()
 
 
-def portions(
-    nodes: Sequence[Node], edges: Sequence[Edge], superseded: Sequence[Superseded], size: int
+def split_into_portions(
+    nodes: Sequence[Node], edges: Sequence[Edge], ends: Sequence[ValidityEnd], size: int
 ) -> Sequence[Portion]:
-    """Cut what is to be written into portions of ``size`` nodes, or more where fewer would not be whole.
+    """Split an import into portions of ``size`` nodes, or more where nodes belong together.
 
-    Nodes and edges keep their order: an edge is written once its nodes are there and every edge before it is. No
-    portion ends between the pieces of a text, a memory and the names it mentions, a name and its first mention, or an
-    insight, claim or question and the memories it tells of. The end of a memory comes with what replaces it.
+    Nodes and edges keep their order: an edge is written after its nodes and every edge before it. No portion ends
+    between the chunks of a text, a memory and the entities it mentions, an entity and its first mention, or an
+    insight, claim or question and its source memories. The end of a memory's validity comes with its successor.
     """
-    places = {node.id: place for place, node in enumerate(nodes)}
-    reaches = list(accumulate((_last(edge, places) for edge in edges), max))
-    ends = list(_cuts(_until(nodes, edges, places, reaches), size)) or [_THERE]
-    of_portion: list[list[Superseded]] = [[] for _ in ends]
-    for end, due in _due(superseded, edges, places):
-        of_portion[bisect_left(ends, due)].append(end)
-    found, node, edge = [], 0, 0
-    for last, closed in zip(ends, of_portion, strict=True):
-        reached = len(edges) if last == ends[-1] else bisect_left(reaches, last + 1)
-        found.append(Portion(nodes[node : last + 1], edges[edge:reached], closed))
-        node, edge = last + 1, reached
-    return found
+    positions = {node.id: position for position, node in enumerate(nodes)}
+    reaches = list(accumulate((_last_needed(edge, positions) for edge in edges), max))
+    cuts = list(_cut_points(_group_bounds(nodes, edges, positions, reaches), size)) or [_EXISTING]
+    ends_by_portion: list[list[ValidityEnd]] = [[] for _ in cuts]
+    for end, last_needed in _ends_with_position(ends, edges, positions):
+        ends_by_portion[bisect_left(cuts, last_needed)].append(end)
+    portions, node_start, edge_start = [], 0, 0
+    for cut, portion_ends in zip(cuts, ends_by_portion, strict=True):
+        edge_end = len(edges) if cut == cuts[-1] else bisect_left(reaches, cut + 1)
+        portions.append(Portion(nodes[node_start : cut + 1], edges[edge_start:edge_end], portion_ends))
+        node_start, edge_start = cut + 1, edge_end
+    return portions
 
 
-def _last(edge: Edge, places: Mapping[NodeId, int]) -> int:
-    """The place of the last node that must be there before an edge is."""
-    shown = _THERE if edge.evidence is None else places.get(edge.evidence, _THERE)
-    return max(places.get(edge.src, _THERE), places.get(edge.dst, _THERE), shown)
+def _last_needed(edge: Edge, positions: Mapping[NodeId, int]) -> int:
+    """Return the position of the last node that must be written before an edge."""
+    provenance = _EXISTING if edge.provenance is None else positions.get(edge.provenance, _EXISTING)
+    return max(positions.get(edge.src, _EXISTING), positions.get(edge.dst, _EXISTING), provenance)
 
 
-def _until(
-    nodes: Sequence[Node], edges: Sequence[Edge], places: Mapping[NodeId, int], reaches: Sequence[int]
+def _group_bounds(
+    nodes: Sequence[Node], edges: Sequence[Edge], positions: Mapping[NodeId, int], edge_positions: Sequence[int]
 ) -> Sequence[int]:
-    """For each node, the place of the last one that must be committed with it."""
-    until = list(range(len(nodes)))
+    """Return, for each node, the position of the last one that must be committed with it."""
+    bounds = list(range(len(nodes)))
 
     def bind(node: NodeId, last: int) -> None:
-        place = places.get(node, _THERE)
-        if place != _THERE:
-            until[place] = max(until[place], last)
+        position = positions.get(node, _EXISTING)
+        if position != _EXISTING:
+            bounds[position] = max(bounds[position], last)
 
-    named: set[NodeId] = set()
-    for edge, reach in zip(edges, reaches, strict=True):
-        if edge.link in _BELONGING:
-            bind(edge.src, reach)
-        if edge.link in MENTIONING and edge.dst not in named:
-            named.add(edge.dst)
-            bind(edge.dst, reach)
+    mentioned: set[NodeId] = set()
+    for edge, last in zip(edges, edge_positions, strict=True):
+        if edge.link in _REQUIRED_LINKS:
+            bind(edge.src, last)
+        if edge.link in MENTION_LINKS and edge.dst not in mentioned:
+            mentioned.add(edge.dst)
+            bind(edge.dst, last)
     firsts: dict[NodeId, NodeId] = {}
-    for place, node in enumerate(nodes):
+    for position, node in enumerate(nodes):
         if node.document is not None:
-            bind(firsts.setdefault(node.document, node.id), place)
-    return until
+            bind(firsts.setdefault(node.document, node.id), position)
+    return bounds
 
 
-def _cuts(until: Sequence[int], size: int) -> Iterator[int]:
-    """The places of the nodes after which a portion ends."""
+def _cut_points(bounds: Sequence[int], size: int) -> Iterator[int]:
+    """Yield the positions of the nodes after which a portion ends."""
     start = last = 0
-    for place, bound in enumerate(until):
+    for position, bound in enumerate(bounds):
         last = max(last, bound)
-        if last == place and (place + 1 - start >= size or place + 1 == len(until)):
-            yield place
-            start = place + 1
+        if last == position and (position + 1 - start >= size or position + 1 == len(bounds)):
+            yield position
+            start = position + 1
 
 
-def _due(
-    superseded: Iterable[Superseded], edges: Iterable[Edge], places: Mapping[NodeId, int]
-) -> Iterator[tuple[Superseded, int]]:
-    """Each end of validity with the place of the node that it waits for."""
-    replaced: dict[NodeId, int] = {}
+def _ends_with_position(
+    ends: Iterable[ValidityEnd], edges: Iterable[Edge], positions: Mapping[NodeId, int]
+) -> Iterator[tuple[ValidityEnd, int]]:
+    """Yield each end of validity with the position of the last node that it needs."""
+    last_successor: dict[NodeId, int] = {}
     for edge in edges:
         if edge.link == Link.SUPERSEDES:
-            replaced[edge.dst] = max(replaced.get(edge.dst, _THERE), places.get(edge.src, _THERE))
-    for end in superseded:
-        yield end, max(places.get(end.node, _THERE), replaced.get(end.node, _THERE))
+            last_successor[edge.dst] = max(last_successor.get(edge.dst, _EXISTING), positions.get(edge.src, _EXISTING))
+    for end in ends:
+        yield end, max(positions.get(end.node, _EXISTING), last_successor.get(end.node, _EXISTING))

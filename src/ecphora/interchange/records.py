@@ -1,4 +1,4 @@
-"""The lines of an export as checked items: everything that can be wrong with a line is found here, before any write."""
+"""Parses and checks the lines of an export: all errors in a line are found here, before any write."""
 
 import base64
 import json
@@ -9,75 +9,81 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from .. import encode
+from .. import checked_episode, documents, ids
 from ..errors import InvalidInput, InvalidRecord
-from ..language.moments import moment
+from ..ids import CLAIM_PREFIX
 from ..model import (
     Access,
     Edge,
     Episode,
-    Forgotten,
     Kind,
     Link,
     Metadata,
     Node,
     NodeId,
-    Superseded,
-    Touch,
+    Tombstone,
+    ValidityEnd,
     Vector,
+    parse_access_kind,
 )
-from ..stages.matter import CLAIM
+from ..timeparse import parse_time
 from ..validate import check_name, check_number, check_optional_name
+from . import version_1
 
 T = TypeVar("T")
 Record = dict[str, Any]
 """One JSON object, not yet checked."""
-_LONG_AGO = datetime(1970, 1, 1, tzinfo=UTC)
-_POSITIONS = 2**31
+_PLACEHOLDER_TIME = datetime(1970, 1, 1, tzinfo=UTC)
+_MAX_POSITION = 2**31
+FORMAT_VERSION = 2
+"""The format of new exports; older formats can be read."""
 
 
 @dataclass(slots=True)
-class Contents:
-    """A file's items in their order; ``lines`` says where each node stands, ``mentioned`` where nodes are spoken of."""
+class ExportContents:
+    """The items of an export in their order.
+
+    ``line_by_node`` has the line number of each node, ``references`` the line numbers at which nodes are referred to.
+    """
 
     nodes: list[Node] = field(default_factory=list)
     edges: list[Edge] = field(default_factory=list)
-    superseded: list[Superseded] = field(default_factory=list)
+    validity_ends: list[ValidityEnd] = field(default_factory=list)
     accesses: list[Access] = field(default_factory=list)
-    forgotten: list[Forgotten] = field(default_factory=list)
+    tombstones: list[Tombstone] = field(default_factory=list)
     vectors: dict[NodeId, tuple[str, Vector]] = field(default_factory=dict)
-    whole_log: bool = False
-    lines: dict[NodeId, int] = field(default_factory=dict)
-    mentioned: list[tuple[NodeId, int]] = field(default_factory=list)
+    needs_full_log: bool = False
+    line_by_node: dict[NodeId, int] = field(default_factory=dict)
+    references: list[tuple[NodeId, int]] = field(default_factory=list)
 
 
-def parsed(lines: Iterable[str], version: int) -> Contents:
-    """Check every line of an export; raises ``InvalidRecord`` with the number of the first that cannot be read."""
-    contents = Contents()
-    headed = False
+def parse_export(lines: Iterable[str]) -> ExportContents:
+    """Check every line of an export; raises ``InvalidRecord`` with the number of the first invalid line."""
+    contents = ExportContents()
+    version = None
     for number, line in enumerate(lines, 1):
         if not line.strip():
             continue
         try:
-            record = json_object(line.removeprefix("\ufeff") if number == 1 else line)
-            if headed:
-                _take(record, contents, number)
+            record = parse_object(line.removeprefix("\ufeff") if number == 1 else line)
+            if version is None:
+                version = _check_version(record)
+                header = version_1.upgrade_header(record) if version == 1 else record
+                contents.needs_full_log = header.get("needs_full_log") is True
             else:
-                _check_header(record, version)
-                contents.whole_log = record.get("whole_log") is True
-                headed = True
+                _parse_record(version_1.upgrade_record(record) if version == 1 else record, contents, number)
         except (InvalidInput, ValueError) as error:
             raise InvalidRecord(f"line {number}: {error}") from error
-    if not headed:
-        raise InvalidRecord('the file is empty; an export begins with a line {"ecphora": 1, ...}')
-    contents.nodes = encode.with_starts(contents.nodes)
+    if version is None:
+        raise InvalidRecord(f'the file is empty; an export begins with a line {{"ecphora": {FORMAT_VERSION}, ...}}')
+    contents.nodes = documents.with_start_offsets(contents.nodes)
     return contents
 
 
-def json_object(line: str) -> Record:
-    """One line as a JSON object; raises ``InvalidRecord`` for anything else, numbers that are not finite included."""
+def parse_object(line: str) -> Record:
+    """Parse a line as a JSON object; raises ``InvalidRecord`` for anything else, including non-finite numbers."""
     try:
-        record = json.loads(line, parse_constant=_refused)
+        record = json.loads(line, parse_constant=_reject_constant)
     except RecursionError as error:
         raise InvalidRecord("the JSON is nested too deeply") from error
     except ValueError as error:
@@ -87,171 +93,177 @@ def json_object(line: str) -> Record:
     return record
 
 
-def _refused(constant: str) -> None:
-    raise InvalidRecord(f"{constant} is no number that JSON knows")
+def _reject_constant(constant: str) -> None:
+    raise InvalidRecord(f"{constant} is not a JSON number")
 
 
-def _check_header(record: Record, version: int) -> None:
+def _check_version(record: Record) -> int:
+    """Return the format of an export, from its header."""
     found = record.get("ecphora")
     if found is None:
-        raise InvalidRecord('this is no export of a memory: it would begin with a line {"ecphora": 1, ...}')
-    if found != version or isinstance(found, bool):
-        raise InvalidRecord(f"the export has format {found!r}, this version reads {version}; upgrade ecphora")
+        raise InvalidRecord(
+            f'this is no export of a memory: one begins with a line {{"ecphora": {FORMAT_VERSION}, ...}}'
+        )
+    if found not in range(1, FORMAT_VERSION + 1) or isinstance(found, bool):
+        raise InvalidRecord(
+            f"the export has format {found!r}, this version reads up to {FORMAT_VERSION}; upgrade ecphora"
+        )
+    return int(found)
 
 
-def _take(record: Record, contents: Contents, number: int) -> None:
-    """Check one line after the header and put it where it belongs."""
+def _parse_record(record: Record, contents: ExportContents, line_number: int) -> None:
+    """Check one line after the header and add its item to the contents."""
     (name, item), *rest = record.items() or [("", None)]
-    if rest or name not in _TAKERS or not isinstance(item, dict):
-        raise InvalidRecord(f"a line is an object of one key, {', '.join(_TAKERS)}, and an object under it")
-    _TAKERS[name](item, contents, number)
+    if rest or name not in _PARSERS or not isinstance(item, dict):
+        raise InvalidRecord(f"a line is an object of one key, {', '.join(_PARSERS)}, and an object under it")
+    _PARSERS[name](item, contents, line_number)
 
 
-def _node(item: Record, contents: Contents, number: int) -> None:
-    taken = _Fields(item)
-    id_, kind = taken.text("id"), Kind(taken.text("kind"))
-    document = taken.maybe_text("document")
+def _parse_node(item: Record, contents: ExportContents, line_number: int) -> None:
+    fields = _FieldReader(item)
+    id_, kind = fields.text("id"), Kind(fields.text("kind"))
+    document = fields.optional_text("document")
     node = Node(
         id=id_,
         kind=kind,
-        text=taken.text("text"),
-        happened_at=taken.time("happened_at"),
-        recorded_at=taken.time("recorded_at"),
-        speaker=taken.maybe_text("speaker"),
-        session=taken.maybe_text("session"),
-        title=taken.maybe_text("title"),
-        source=taken.maybe_text("source"),
+        text=fields.text("text"),
+        happened_at=fields.time("happened_at"),
+        recorded_at=fields.time("recorded_at"),
+        speaker=fields.optional_text("speaker"),
+        session=fields.optional_text("session"),
+        title=fields.optional_text("title"),
+        source=fields.optional_text("source"),
         document=document,
-        position=int(taken.number("position", 0.0)),
-        heading=taken.maybe_text("heading"),
-        valid_from=taken.maybe_time("valid_from"),
-        valid_to=taken.maybe_time("valid_to"),
-        trust=taken.number("trust", 1.0),
-        metadata=taken.metadata("metadata"),
+        position=int(fields.number("position", 0.0)),
+        heading=fields.optional_text("heading"),
+        valid_from=fields.optional_time("valid_from"),
+        valid_to=fields.optional_time("valid_to"),
+        trust=fields.number("trust", 1.0),
+        metadata=fields.metadata("metadata"),
     )
-    taken.finish()
-    made = {
-        Kind.ENTITY: encode.ENTITY,
-        Kind.INSIGHT: encode.INSIGHT,
-        Kind.QUESTION: encode.QUESTION,
-        Kind.CLAIM: CLAIM,
+    fields.check_no_unknown()
+    prefixes = {
+        Kind.ENTITY: ids.ENTITY_PREFIX,
+        Kind.INSIGHT: ids.INSIGHT_PREFIX,
+        Kind.QUESTION: ids.QUESTION_PREFIX,
+        Kind.CLAIM: CLAIM_PREFIX,
     }
-    if any((kind == one) != id_.startswith(prefix) for one, prefix in made.items()):
+    if any((kind == other) != id_.startswith(prefix) for other, prefix in prefixes.items()):
         raise InvalidRecord(f"a node of kind {kind.value!r} cannot have the id {id_!r}")
-    if not 0 <= node.position < _POSITIONS:
+    if not 0 <= node.position < _MAX_POSITION:
         raise InvalidRecord(f"position is {node.position}; give a number from 0")
-    # What holds for an episode handed in by a caller holds here; a piece of a long text may be blank.
+    # The checks of a caller's episode apply, except that a chunk of a long text may be blank.
     text = "." if document is not None and node.text and not node.text.strip() else node.text
     names = (node.speaker, node.session, None, node.title, node.source, node.metadata, node.trust)
-    encode.draft(Episode(text, None if kind in made else id_, *names), _LONG_AGO)
+    checked_episode.check_episode(Episode(text, None if kind in prefixes else id_, *names), _PLACEHOLDER_TIME)
     check_name("id", id_)
     check_optional_name("heading", node.heading)
     if document is not None:
         check_name("document", document)
-    if id_ in contents.lines:
-        raise InvalidRecord(f"the node {id_!r} stood in line {contents.lines[id_]} already")
-    contents.lines[id_] = number
+    if id_ in contents.line_by_node:
+        raise InvalidRecord(f"the node {id_!r} stood in line {contents.line_by_node[id_]} already; remove one of them")
+    contents.line_by_node[id_] = line_number
     contents.nodes.append(node)
 
 
-def _edge(item: Record, contents: Contents, number: int) -> None:
-    taken = _Fields(item)
+def _parse_edge(item: Record, contents: ExportContents, line_number: int) -> None:
+    fields = _FieldReader(item)
     edge = Edge(
-        taken.text("src"),
-        taken.text("dst"),
-        Link(taken.text("link")),
-        taken.number("weight", 1.0),
-        taken.maybe_text("evidence"),
+        fields.text("src"),
+        fields.text("dst"),
+        Link(fields.text("link")),
+        fields.number("weight", 1.0),
+        fields.optional_text("provenance"),
     )
-    taken.finish()
-    if edge.evidence is not None:
-        check_name("evidence", edge.evidence)
-    contents.mentioned += [(edge.src, number), (edge.dst, number)]
+    fields.check_no_unknown()
+    if edge.provenance is not None:
+        check_name("provenance", edge.provenance)
+    contents.references += [(edge.src, line_number), (edge.dst, line_number)]
     contents.edges.append(edge)
 
 
-def _superseded(item: Record, contents: Contents, number: int) -> None:
-    taken = _Fields(item)
-    end = Superseded(taken.text("node"), taken.time("valid_to"), taken.time("recorded_at"))
-    taken.finish()
-    contents.mentioned.append((end.node, number))
-    contents.superseded.append(end)
+def _parse_validity_end(item: Record, contents: ExportContents, line_number: int) -> None:
+    fields = _FieldReader(item)
+    end = ValidityEnd(fields.text("node"), fields.time("valid_to"), fields.time("recorded_at"))
+    fields.check_no_unknown()
+    contents.references.append((end.node, line_number))
+    contents.validity_ends.append(end)
 
 
-def _access(item: Record, contents: Contents, number: int) -> None:
-    taken = _Fields(item)
+def _parse_access(item: Record, contents: ExportContents, line_number: int) -> None:
+    fields = _FieldReader(item)
     access = Access(
-        taken.text("node"), taken.time("at"), Touch(taken.text("touch")), taken.number("strength", 1.0),
-        nth=int(taken.number("nth", 0.0)),
+        fields.text("node"), fields.time("at"), parse_access_kind(fields.text("kind")), fields.number("strength", 1.0),
+        nth=int(fields.number("nth", 0.0)),
     )  # fmt: skip
-    taken.finish()
-    if not 0 <= access.nth < _POSITIONS:
+    fields.check_no_unknown()
+    if not 0 <= access.nth < _MAX_POSITION:
         raise InvalidRecord(f"nth is {access.nth}; give a number from 0")
-    contents.mentioned.append((access.node, number))
+    contents.references.append((access.node, line_number))
     contents.accesses.append(access)
 
 
-def _forgotten(item: Record, contents: Contents, _: int) -> None:
-    taken = _Fields(item)
-    gone = Forgotten(check_name("node", taken.text("node")), bytes.fromhex(taken.text("digest")))
-    taken.finish()
-    contents.forgotten.append(gone)
+def _parse_tombstone(item: Record, contents: ExportContents, _: int) -> None:
+    fields = _FieldReader(item)
+    tombstone = Tombstone(check_name("node", fields.text("node")), bytes.fromhex(fields.text("digest")))
+    fields.check_no_unknown()
+    contents.tombstones.append(tombstone)
 
 
-def _vector(item: Record, contents: Contents, number: int) -> None:
-    taken = _Fields(item)
-    node, model, value = taken.text("node"), taken.text("model"), taken.text("value")
-    taken.finish()
+def _parse_vector(item: Record, contents: ExportContents, line_number: int) -> None:
+    fields = _FieldReader(item)
+    node, model, value = fields.text("node"), fields.text("model"), fields.text("value")
+    fields.check_no_unknown()
     vector = np.frombuffer(base64.b64decode(value, validate=True), "<f2").astype(np.float32)
     if not len(vector) or not np.isfinite(vector).all():
         raise InvalidRecord(f"the vector of {node!r} is empty, or holds numbers that are not finite")
-    contents.mentioned.append((node, number))
+    contents.references.append((node, line_number))
     contents.vectors[node] = model, vector
 
 
-_TAKERS: Mapping[str, Callable[[Record, Contents, int], None]] = {
-    "node": _node,
-    "edge": _edge,
-    "superseded": _superseded,
-    "access": _access,
-    "forgotten": _forgotten,
-    "vector": _vector,
+_PARSERS: Mapping[str, Callable[[Record, ExportContents, int], None]] = {
+    "node": _parse_node,
+    "edge": _parse_edge,
+    "validity_end": _parse_validity_end,
+    "access": _parse_access,
+    "tombstone": _parse_tombstone,
+    "vector": _parse_vector,
 }
 
 
-class _Fields:
-    """The fields of one object, taken one by one; what is left at the end is one field too many."""
+class _FieldReader:
+    """Reads the fields of one object one by one; fields that were not read are unknown."""
 
     def __init__(self, item: Record) -> None:
-        self._left = dict(item)
+        self._unread = dict(item)
 
     def text(self, name: str) -> str:
-        return self._given(name, str, self._left.pop(name, None))
+        return self._check_type(name, str, self._unread.pop(name, None))
 
-    def maybe_text(self, name: str) -> str | None:
-        value = self._left.pop(name, None)
-        return None if value is None else self._given(name, str, value)
+    def optional_text(self, name: str) -> str | None:
+        value = self._unread.pop(name, None)
+        return None if value is None else self._check_type(name, str, value)
 
     def time(self, name: str) -> datetime:
-        return moment(self.text(name))
+        return parse_time(self.text(name))
 
-    def maybe_time(self, name: str) -> datetime | None:
-        text = self.maybe_text(name)
-        return None if text is None else moment(text)
+    def optional_time(self, name: str) -> datetime | None:
+        text = self.optional_text(name)
+        return None if text is None else parse_time(text)
 
     def number(self, name: str, default: float) -> float:
-        return check_number(name, self._left.pop(name, default))
+        return check_number(name, self._unread.pop(name, default))
 
     def metadata(self, name: str) -> Metadata:
-        value: Metadata = self._given(name, dict, self._left.pop(name, {}))
+        value: Metadata = self._check_type(name, dict, self._unread.pop(name, {}))
         return value
 
-    def finish(self) -> None:
-        if self._left:
-            raise InvalidRecord(f"{', '.join(map(repr, self._left))}: there is no such field")
+    def check_no_unknown(self) -> None:
+        if self._unread:
+            raise InvalidRecord(f"{', '.join(map(repr, self._unread))}: there is no such field")
 
-    def _given(self, name: str, kind: type[T], value: object) -> T:
+    def _check_type(self, name: str, kind: type[T], value: object) -> T:
         if not isinstance(value, kind):
-            wrong = "is missing" if value is None else f"is {str(value)[:60]!r}, of another type than it should be"
-            raise InvalidRecord(f"{name} {wrong}")
+            problem = "is missing" if value is None else f"is {str(value)[:60]!r}, which has the wrong type"
+            raise InvalidRecord(f"{name} {problem}")
         return value

@@ -1,1 +1,1 @@
-"""What can be read off a text without a language model: one function a question, one file a topic. All pure."""
+"""Text analysis without a language model: one function a question, one file a topic. All functions are pure."""

@@ -1,18 +1,18 @@
-"""Chinese and Japanese dates, rewritten in place into the English that the grammar of ``dates`` reads.
+"""Rewrites Chinese and Japanese dates in place into the English that the grammar of ``dates`` parses.
 
-Not a translator and not a reader of dates: it knows no calendar and no moment; what it does not recognise stays.
+It does not interpret dates and needs no calendar and no reference time; what it does not recognize stays.
 
 Conventions: simplified, traditional and Japanese forms share one table where they agree. Years are written 2023年,
 二〇二三年, 令和5年 or 去年; 上旬, 中旬 and 下旬 are early, mid and late. A repeated day (每周五, 毎週金曜日) is no
-date. 日 and 月 in other words (日本, 个月) are told apart by what stands around them, for want of a dictionary.
+date. 日 and 月 in other words (日本, 个月) are distinguished by the characters around them, without a dictionary.
 """
 
 import re
 from collections.abc import Callable
 
-from ..patterns import lazy_pattern
+from ..lazy_pattern import lazy_pattern
 
-_Write = Callable[[re.Match[str]], str]
+_Rewrite = Callable[[re.Match[str]], str]
 
 _NUMBER = "(?:[0-9０-９]{1,4}|[〇零一二三四五六七八九十百两兩]{1,5})"
 _DIGITS = {digit: value for value, digit in enumerate("〇一二三四五六七八九")} | {"零": 0, "两": 2, "兩": 2}
@@ -67,8 +67,8 @@ _DAYS = {
     "明晚": "tomorrow night",
     "明晩": "tomorrow night",
 }
-_PARTS = {"朝": "morning", "午前": "morning", "午後": "afternoon", "夕方": "evening", "夜": "night", "晩": "night"}
-_PARTS |= {
+_DAY_PARTS = {"朝": "morning", "午前": "morning", "午後": "afternoon", "夕方": "evening", "夜": "night", "晩": "night"}
+_DAY_PARTS |= {
     "早上": "morning",
     "早晨": "morning",
     "上午": "morning",
@@ -78,13 +78,27 @@ _PARTS |= {
 }
 _UNITS = {"天": "day", "日": "day", "周": "week", "週": "week", "星": "week", "礼": "week", "禮": "week", "年": "year"}
 _UNITS |= {"月": "month", "小": "hour", "時": "hour", "分": "minute"}
-_SIDES = {"以来": "since ", "以來": "since ", "起": "since ", "から": "since ", "以前": "before ", "之前": "before "}
-_SIDES |= {"前": "before ", "以后": "after ", "之后": "after ", "以後": "after ", "之後": "after ", "以降": "after "}
-_SIDES |= {"后": "after ", "後": "after "}
+_PREPOSITIONS = {
+    "以来": "since ",
+    "以來": "since ",
+    "起": "since ",
+    "から": "since ",
+    "以前": "before ",
+    "之前": "before ",
+}
+_PREPOSITIONS |= {
+    "前": "before ",
+    "以后": "after ",
+    "之后": "after ",
+    "以後": "after ",
+    "之後": "after ",
+    "以降": "after ",
+}
+_PREPOSITIONS |= {"后": "after ", "後": "after "}
 
 
 def _number(text: str) -> int:
-    """Read 12, １２, 十二 or 二〇二三."""
+    """Parse 12, １２, 十二 or 二〇二三."""
     if text.isdecimal():
         return int(text)
     if not set(text) & {"十", "百"}:
@@ -116,7 +130,7 @@ def _date(match: re.Match[str]) -> str:
     parts = match.groupdict()
     year = _year(match) if "era" in parts else ""
     third, day = parts.get("third"), parts.get("day")
-    side = _SIDES[match["side"]] if match["side"] else ""
+    side = _PREPOSITIONS[match["side"]] if match["side"] else ""
     side += f"{_THIRDS[third[0]]} " if third else ""
     if season := parts.get("season"):
         return f" {side}{_SEASONS[season]} {year} "
@@ -168,49 +182,49 @@ def _decade(match: re.Match[str]) -> str:
     return f" the {number}s " if number % 10 == 0 else " "
 
 
-def _any(words: dict[str, str] | dict[str, int]) -> str:
+def _alternatives(words: dict[str, str] | dict[str, int]) -> str:
     return "|".join(sorted(words, key=len, reverse=True))
 
 
 _WEEK = "(?:周|週|星期|礼拜|禮拜)"
 _WEEKDAY = "(?P<day>[一二三四五六日天])(?![个個次天直起些共样樣本川月年])"
-_WHICH = "(?P<which>上上|上|这|這|本|下下|下)[个個]?"
-_SOON = "(?P<which>先々|先|今|再来|来)"
+_RELATIVE_ZH = "(?P<which>上上|上|这|這|本|下下|下)[个個]?"
+_RELATIVE_JA = "(?P<which>先々|先|今|再来|来)"
 _THIRD = "(?P<third>上旬|初旬|初め|初|はじめ|中旬|半ば|下旬|底|末)"
 _UNIT = "(?P<unit>天|日|[个個]?星期|[个個]?[礼禮]拜|週間|周|週|[个個かヶカヵケ]月|年|[个個]?小[时時]|時間|分[钟鐘]?)"
-_SPAN = rf"(?:(?P<half>半年)|(?:(?<![\d.])(?P<number>{_NUMBER})(?<!\d\d\d\d)|[几幾数數]){_UNIT})"
+_COUNT_UNIT = rf"(?:(?P<half>半年)|(?:(?<![\d.])(?P<number>{_NUMBER})(?<!\d\d\d\d)|[几幾数數]){_UNIT})"
 _YEAR = (
-    rf"(?:(?P<era>{_any(_ERAS)})(?P<count>元|{_NUMBER})年|(?<!\d)(?P<year>\d{{4}}|[〇零一二三四五六七八九]{{4}})年"
-    rf"|(?<![以之目])(?P<then>{_any(_YEARS)})(?![轻輕代龄齡]))"
+    rf"(?:(?P<era>{_alternatives(_ERAS)})(?P<count>元|{_NUMBER})年|(?<!\d)(?P<year>\d{{4}}|[〇零一二三四五六七八九]{{4}})年"
+    rf"|(?<![以之目])(?P<then>{_alternatives(_YEARS)})(?![轻輕代龄齡]))"
 )
 _MONTH = rf"(?P<month>{_NUMBER})月份?(?:の?(?:(?P<day>{_NUMBER})[日号號](?:[（(].曜?日?[)）])?|{_THIRD}))?"
-_SIDE = "(?P<side>以[来來前后後降]|之[前后後]|起(?![来來])|[前后後](?![半期天年])|から(?![^。、\n]{0,16}まで))?"
+_PREPOSITION = "(?P<side>以[来來前后後降]|之[前后後]|起(?![来來])|[前后後](?![半期天年])|から(?![^。、\n]{0,16}まで))?"
 
-_RULES: tuple[tuple[re.Pattern[str], _Write], ...] = tuple(
+_RULES: tuple[tuple[re.Pattern[str], _Rewrite], ...] = tuple(
     (lazy_pattern(pattern), write)
     for pattern, write in (
         (rf"(?<!\d)(?:二十世[纪紀])?(?P<number>{_NUMBER})年代", _decade),
-        (rf"{_YEAR}の?{_MONTH}{_SIDE}", _date),
-        (rf"{_YEAR}の?(?P<season>[春夏秋冬])[天季]?(?![节節]){_SIDE}", _date),
-        (rf"{_YEAR}(?:年?{_THIRD})?{_SIDE}", _date),
-        (rf"(?<![\d.每毎]){_MONTH}{_SIDE}", _date),
-        (rf"(?<!以){_WHICH}月(?:の?(?:(?P<day>{_NUMBER})[日号號]|{_THIRD}))?", _month),
-        (rf"{_SOON}月(?:の?(?:(?P<day>{_NUMBER})[日号號]|{_THIRD}))?", _month),
-        (rf"{_WHICH}{_WEEK}(?:{_WEEKDAY}|(?P<end>末))?", _week),
-        (rf"{_SOON}[週周](?:の?(?P<day>[月火水木金土日])曜日?|(?P<end>末))?", _week),
-        (rf"{_SPAN}(?P<side>[之以]?[前后後])(?!半)", _ago),
-        (rf"(?P<side>过去|過去|最近|ここ|未来|今後|接下来)[的の]?{_SPAN}間?", _rolling),
-        (rf"(?<![以之目])(?P<day>{_any(_DAYS)})(?!气|氣)", lambda match: f" {_DAYS[match['day']]} "),
+        (rf"{_YEAR}の?{_MONTH}{_PREPOSITION}", _date),
+        (rf"{_YEAR}の?(?P<season>[春夏秋冬])[天季]?(?![节節]){_PREPOSITION}", _date),
+        (rf"{_YEAR}(?:年?{_THIRD})?{_PREPOSITION}", _date),
+        (rf"(?<![\d.每毎]){_MONTH}{_PREPOSITION}", _date),
+        (rf"(?<!以){_RELATIVE_ZH}月(?:の?(?:(?P<day>{_NUMBER})[日号號]|{_THIRD}))?", _month),
+        (rf"{_RELATIVE_JA}月(?:の?(?:(?P<day>{_NUMBER})[日号號]|{_THIRD}))?", _month),
+        (rf"{_RELATIVE_ZH}{_WEEK}(?:{_WEEKDAY}|(?P<end>末))?", _week),
+        (rf"{_RELATIVE_JA}[週周](?:の?(?P<day>[月火水木金土日])曜日?|(?P<end>末))?", _week),
+        (rf"{_COUNT_UNIT}(?P<side>[之以]?[前后後])(?!半)", _ago),
+        (rf"(?P<side>过去|過去|最近|ここ|未来|今後|接下来)[的の]?{_COUNT_UNIT}間?", _rolling),
+        (rf"(?<![以之目])(?P<day>{_alternatives(_DAYS)})(?!气|氣)", lambda match: f" {_DAYS[match['day']]} "),
         (rf"(?<![每毎一两二三四五六七八九十\d个個]){_WEEK}{_WEEKDAY}", _weekday),
         (r"(?<!毎週)(?<!毎週の)(?P<day>[月火水木金土日])曜日?", _weekday),
-        (rf"(?<=[a-z0-9 ] )の?(?P<part>{_any(_PARTS)})", lambda match: f"{_PARTS[match['part']]} "),
+        (rf"(?<=[a-z0-9 ] )の?(?P<part>{_alternatives(_DAY_PARTS)})", lambda match: f"{_DAY_PARTS[match['part']]} "),
     )
 )
 _CJK = lazy_pattern("[\u3041-\u9fff]")
 
 
-def english(text: str) -> str:
-    """Give the text with every Chinese or Japanese date in it written out in English."""
+def dates_to_english(text: str) -> str:
+    """Replace every Chinese or Japanese date in a text by its English form."""
     for pattern, write in _RULES if _CJK.search(text) else ():
         text = pattern.sub(write, text)
     return text

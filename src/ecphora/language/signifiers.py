@@ -1,11 +1,11 @@
-"""What kind of thing a text does: asks, plans, feels, prefers, asks for something, or states. English, by its words."""
+"""Classifies what a text does: question, request, plan, preference, emotion, hypothesis or assertion. English only."""
 
 import re
 
-from ..patterns import lazy_pattern
-from .statements import asks
+from ..lazy_pattern import lazy_pattern
+from .question import is_question
 
-_SIGNS = {
+_SIGNIFIER_PATTERNS = {
     "request": r"^\s*(?:please|could you|can you|would you|remind me|let me know)\b",
     "plan": (
         r"\b(?:i'?ll|we'?ll|(?:am|are|'m|'re) going to|plan(?:s|ning)? (?:to|on)|hop(?:e|ing) to|"
@@ -18,12 +18,12 @@ _SIGNS = {
     ),
     "hypothesis": r"\b(?:maybe|perhaps|probably|might|i (?:think|guess|suppose))\b",
 }
-_PATTERNS = {name: lazy_pattern(pattern, re.IGNORECASE) for name, pattern in _SIGNS.items()}
+_COMPILED_PATTERNS = {name: lazy_pattern(pattern, re.IGNORECASE) for name, pattern in _SIGNIFIER_PATTERNS.items()}
 
 
 def signifiers(text: str) -> tuple[str, ...]:
-    """The signs found, in a fixed order; a text that does nothing else is an assertion, or a question if it asks."""
-    found = [name for name, pattern in _PATTERNS.items() if pattern.search(text)]
-    if asks(text):
+    """The signifiers of a text, in a fixed order; a question comes first, and a text with none is an assertion."""
+    found = [name for name, pattern in _COMPILED_PATTERNS.items() if pattern.search(text)]
+    if is_question(text):
         return ("question", *found)
     return tuple(found) or ("assertion",)

@@ -1,7 +1,22 @@
-"""Training: what turns questions with known evidence into weights. It recalls nothing."""
+"""Training of weights from questions whose evidence is known."""
 
-from .files import Json, readable
-from .regression import logistic
-from .sidenet import Provenance, learn, load, logged, save
+from .readable_json import Json, format_json
+from .regression import fit_logistic
+from .side_network_training import (
+    TrainingInfo,
+    examples_from_log,
+    load_side_network,
+    save_side_network,
+    train_side_network,
+)
 
-__all__ = ["Json", "Provenance", "learn", "load", "logged", "logistic", "readable", "save"]
+__all__ = [
+    "Json",
+    "TrainingInfo",
+    "examples_from_log",
+    "fit_logistic",
+    "format_json",
+    "load_side_network",
+    "save_side_network",
+    "train_side_network",
+]

@@ -1,61 +1,63 @@
-"""Logistic regression, by Newton's method. Pure numbers; it knows nothing of memories."""
+"""Logistic regression by Newton's method."""
 
 import numpy as np
 from numpy.typing import NDArray
 
 Numbers = NDArray[np.float64]
 
-NEWTON = 60
-"""Steps after which a logistic regression is given up; it takes ten."""
-STILL = 1e-6
-"""A step that moves no weight further than this is the last."""
+MAX_NEWTON_STEPS = 60
+"""The maximum of Newton steps; about ten are needed."""
+TOLERANCE = 1e-6
+"""A step that changes no weight by more than this is the last."""
 
 
-def logistic(features: Numbers, labels: Numbers, ridge: Numbers) -> Numbers:
-    """The weights, one a feature, of a logistic regression with a ridge on each.
+def fit_logistic(features: Numbers, labels: Numbers, ridge: Numbers) -> Numbers:
+    """Return the weights, one per feature, of a logistic regression with a ridge penalty.
 
     ``features`` has shape ``(examples, features)``, ``labels`` are 0 or 1, ``ridge`` is the penalty of each weight's
     square, halved. A column of ones with a small ridge serves as the bias.
     """
     free = np.zeros(features.shape[1])
-    return bounded(features, labels, np.ones(len(labels)), ridge=ridge, sign=free, prior=free)
+    return fit_signed_logistic(features, labels, np.ones(len(labels)), ridge=ridge, sign=free, prior=free)
 
 
-def bounded(
-    features: Numbers, labels: Numbers, counts: Numbers, *, ridge: Numbers, sign: Numbers, prior: Numbers
+def fit_signed_logistic(
+    features: Numbers, labels: Numbers, sample_weights: Numbers, *, ridge: Numbers, sign: Numbers, prior: Numbers
 ) -> Numbers:
-    """Logistic regression whose weights keep a sign: not below 0 for +1, not above for -1, any for 0.
+    """Fit a logistic regression whose weights keep a sign: not below 0 for +1, not above for -1, any for 0.
 
-    ``counts`` says how much each example counts. The ridge draws to ``prior``, which keeps the signs. Newton's method
-    on the weights that are not held at 0 by their sign, each step halved until the loss falls.
+    ``sample_weights`` weighs the examples. The ridge pulls weights to ``prior``, which must have the signs. Newton's
+    method runs on the weights that their sign does not hold at 0, each step halved until the loss falls.
     """
 
-    def loss_of(given: Numbers) -> float:
-        odds = features @ given
-        return float(counts @ (np.logaddexp(0, odds) - labels * odds) + 0.5 * ridge @ (given - prior) ** 2)
+    def loss_of(weights: Numbers) -> float:
+        odds = features @ weights
+        return float(sample_weights @ (np.logaddexp(0, odds) - labels * odds) + 0.5 * ridge @ (weights - prior) ** 2)
 
     weights = prior.copy()
     loss = loss_of(weights)
-    for _ in range(NEWTON):
-        p = 1 / (1 + np.exp(-np.clip(features @ weights, -60, 60)))
-        slope = features.T @ (counts * (p - labels)) + ridge * (weights - prior)
-        held = (sign != 0) & (weights * sign <= 0) & (slope * sign >= 0)
-        free = np.flatnonzero(~held)
-        part = features[:, free]
-        curve = (part.T * (counts * p * (1 - p))) @ part + np.diag(ridge[free])
-        move = np.zeros_like(weights)
-        move[free] = np.linalg.solve(curve, slope[free])
-        step, moved, better = 1.0, weights, loss
-        while step > STILL:
-            moved = weights - step * move
-            moved = np.where((sign != 0) & (moved * sign < 0), 0, moved)
-            better = loss_of(moved)
-            if better <= loss:
+    for _ in range(MAX_NEWTON_STEPS):
+        probabilities = 1 / (1 + np.exp(-np.clip(features @ weights, -60, 60)))
+        gradient = features.T @ (sample_weights * (probabilities - labels)) + ridge * (weights - prior)
+        is_held = (sign != 0) & (weights * sign <= 0) & (gradient * sign >= 0)
+        free = np.flatnonzero(~is_held)
+        free_features = features[:, free]
+        hessian = (free_features.T * (sample_weights * probabilities * (1 - probabilities))) @ free_features + np.diag(
+            ridge[free]
+        )
+        direction = np.zeros_like(weights)
+        direction[free] = np.linalg.solve(hessian, gradient[free])
+        step, candidate, candidate_loss = 1.0, weights, loss
+        while step > TOLERANCE:
+            candidate = weights - step * direction
+            candidate = np.where((sign != 0) & (candidate * sign < 0), 0, candidate)
+            candidate_loss = loss_of(candidate)
+            if candidate_loss <= loss:
                 break
             step /= 2
-        done = step <= STILL or float(np.abs(moved - weights).max(initial=0)) < STILL
-        if better <= loss:
-            weights, loss = moved, better
-        if done:
+        is_done = step <= TOLERANCE or float(np.abs(candidate - weights).max(initial=0)) < TOLERANCE
+        if candidate_loss <= loss:
+            weights, loss = candidate, candidate_loss
+        if is_done:
             break
     return weights

@@ -1,1 +1,1 @@
-"""Language models, one adapter a file."""
+"""Language models: one adapter per file."""

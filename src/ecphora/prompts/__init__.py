@@ -1,7 +1,7 @@
-"""What a language model is asked, one text file a prompt, with the shape of its reply beside it.
+"""Prompt templates: one text file per prompt, with the JSON schema of its reply beside it.
 
-Here the files are loaded and filled in. How memories are quoted is in :mod:`.render`, how replies are read in
-:mod:`.replies`. Nothing is read from the disk after the import.
+This module loads the files and fills them in. :mod:`.quoting` quotes memories, :mod:`.replies` parses replies. Nothing
+is read from the disk after the import.
 """
 
 import json
@@ -11,87 +11,89 @@ from datetime import datetime
 from importlib.resources import files
 from typing import Any
 
-from ..model import Node, NodeId, Standing
-from ..patterns import lazy_pattern
+from ..lazy_pattern import lazy_pattern
+from ..model import Node, NodeId, Validity
 from ..ports import Prompt
-from . import render
+from . import quoting
 
-PARTED = "\n====\n"
-"""What stands in a file between what the model is to do and what it is given."""
+SECTION_SEPARATOR = "\n====\n"
+"""Separates the system part from the user part in a prompt file."""
 _SLOT = lazy_pattern(r"\{([a-z_]+)\}")
 
 
 @dataclass(frozen=True, slots=True)
-class Form:
-    """A prompt with slots, the JSON schema of its reply, and the tokens that a reply may take."""
+class PromptTemplate:
+    """A prompt with slots, the JSON schema of its reply, and the limit of the reply in tokens."""
 
     system: str
     user: str
     schema: Mapping[str, Any]
-    limit: int
+    max_tokens: int
 
-    def filled(self, **values: str) -> Prompt:
-        """The prompt with every slot filled in; what is filled in is not searched for slots."""
-        return Prompt(self.system, _SLOT.sub(lambda slot: values[slot[1]], self.user), self.schema, self.limit)
+    def fill(self, **values: str) -> Prompt:
+        """Return the prompt with every slot filled in; slots inside the values are not filled in."""
+        return Prompt(self.system, _SLOT.sub(lambda slot: values[slot[1]], self.user), self.schema, self.max_tokens)
 
 
-def _loaded(name: str, limit: int) -> Form:
+def _load_template(name: str, max_tokens: int) -> PromptTemplate:
     folder = files(__name__)
-    system, _, user = folder.joinpath(f"{name}.txt").read_text(encoding="utf-8").partition(PARTED)
-    return Form(system, user.rstrip("\n"), json.loads(folder.joinpath(f"{name}.json").read_text("utf-8")), limit)
+    system, _, user = folder.joinpath(f"{name}.txt").read_text(encoding="utf-8").partition(SECTION_SEPARATOR)
+    return PromptTemplate(
+        system, user.rstrip("\n"), json.loads(folder.joinpath(f"{name}.json").read_text("utf-8")), max_tokens
+    )
 
 
-ANSWER = _loaded("answer", 400)
-TALK = _loaded("talk", 400)
-CLAIMS = _loaded("claims", 1_200)
-INSIGHT = _loaded("insight", 300)
-MERGE = _loaded("merge", 150)
+ANSWER = _load_template("answer", 400)
+CHAT = _load_template("talk", 400)
+CLAIMS = _load_template("claims", 1_200)
+INSIGHT = _load_template("insight", 300)
+MERGE = _load_template("merge", 150)
 
 
-def answer(
+def answer_prompt(
     question: str,
     memories: Iterable[Node],
     *,
     today: datetime,
     as_of: datetime | None = None,
-    standing: Mapping[NodeId, Standing] | None = None,
+    validity: Mapping[NodeId, Validity] | None = None,
 ) -> Prompt:
-    """A question and the memories to answer it from, in the order given; ``standing`` says which of them still hold."""
-    return ANSWER.filled(
-        memories=render.memories(memories, standing or {}),
-        today=render.day(today),
-        as_of="" if as_of is None else f" Answer as things stood on {render.day(as_of)}.",
-        question=render.escaped(question),
+    """Ask to answer a question from memories, in the order given; ``validity`` says which are still valid."""
+    return ANSWER.fill(
+        memories=quoting.render_memories(memories, validity or {}),
+        today=quoting.format_date(today),
+        as_of="" if as_of is None else f" Answer as things stood on {quoting.format_date(as_of)}.",
+        question=quoting.escape(question),
     )
 
 
-def talk(
-    said: str,
+def chat_prompt(
+    message: str,
     turns: Sequence[tuple[str, str]],
     memories: Iterable[Node],
     *,
     today: datetime,
-    standing: Mapping[NodeId, Standing] | None = None,
+    validity: Mapping[NodeId, Validity] | None = None,
 ) -> Prompt:
-    """What a person says, the turns before it as pairs of speaker and text, and what is remembered."""
-    return TALK.filled(
-        memories=render.memories(memories, standing or {}),
-        turns=render.turns(turns),
-        today=render.day(today),
-        question=render.escaped(said),
+    """Ask to reply to a message, given the turns before it, as pairs of speaker and text, and memories."""
+    return CHAT.fill(
+        memories=quoting.render_memories(memories, validity or {}),
+        turns=quoting.render_turns(turns),
+        today=quoting.format_date(today),
+        question=quoting.escape(message),
     )
 
 
-def claims(statements: Sequence[Node]) -> Prompt:
-    """Statements to take facts out of, numbered from 1 in the order given."""
-    return CLAIMS.filled(statements=render.statements(statements))
+def claims_prompt(statements: Sequence[Node]) -> Prompt:
+    """Ask to extract facts from statements, numbered from 1 in the order given."""
+    return CLAIMS.fill(statements=quoting.render_statements(statements))
 
 
-def insight(memories: Iterable[Node], standing: Mapping[NodeId, Standing] | None = None) -> Prompt:
-    """Memories to be told together."""
-    return INSIGHT.filled(memories=render.memories(memories, standing or {}))
+def insight_prompt(memories: Iterable[Node], validity: Mapping[NodeId, Validity] | None = None) -> Prompt:
+    """Ask to summarize memories in an insight."""
+    return INSIGHT.fill(memories=quoting.render_memories(memories, validity or {}))
 
 
-def merge(first: str, second: str, places: Mapping[str, Sequence[str]]) -> Prompt:
-    """Two names that may stand for one thing, and texts in which each was used."""
-    return MERGE.filled(names=render.names({name: places.get(name, ()) for name in (first, second)}))
+def merge_prompt(first: str, second: str, contexts: Mapping[str, Sequence[str]]) -> Prompt:
+    """Ask whether two names stand for the same entity, given texts that use each."""
+    return MERGE.fill(names=quoting.render_names({name: contexts.get(name, ()) for name in (first, second)}))

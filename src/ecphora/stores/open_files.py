@@ -1,43 +1,43 @@
-"""The files of an open database, and whether these still stand where they were when it was opened."""
+"""The files of an open database, and whether they are still in place."""
 
 import os
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-Identity = tuple[int, int]
-"""A file by its device and its number there, whatever it is called."""
+FileIdentity = tuple[int, int]
+"""The device and inode number of a file, whatever its name."""
 
 
 @dataclass(frozen=True, slots=True)
 class OpenFiles:
-    """The files of a database as they were when it was opened, first the one that all others belong to.
+    """The files of a database as they were when it was opened, the database itself first.
 
-    On Windows no file that is open can be replaced or deleted: there the system itself refuses.
+    On Windows an open file cannot be replaced or deleted: the system refuses.
     """
 
-    seen: Mapping[str, Identity]
-    """By their paths."""
+    identities: Mapping[str, FileIdentity]
+    """The identity of each file, by path."""
 
     @classmethod
     def at(cls, paths: Iterable[Path]) -> "OpenFiles":
-        """The files that stand at some paths now."""
-        known = ((path, identity(path)) for path in paths)
+        """Return the files that are at some paths now."""
+        known = ((path, file_identity(path)) for path in paths)
         return cls({str(path): found for path, found in known if found is not None})
 
-    def moved(self) -> str | None:
-        """The first path at which another file stands by now, or none; three looks, some microseconds."""
-        for path, opened in self.seen.items():
+    def replaced_path(self) -> str | None:
+        """Return the first path that leads to another file by now, or None; three calls of stat, some microseconds."""
+        for path, opened in self.identities.items():
             try:
-                if identity(path) != opened:
+                if file_identity(path) != opened:
                     return path
-            except OSError:  # the folder may not be looked into any more: that says nothing of the file
+            except OSError:  # the folder is no longer readable: that says nothing about the file
                 continue
         return None
 
 
-def identity(path: str | Path) -> Identity | None:
-    """Which file stands at a path, links followed; None where there is none."""
+def file_identity(path: str | Path) -> FileIdentity | None:
+    """Return the identity of the file at a path, links followed; None if there is none."""
     try:
         found = os.stat(path)  # noqa: PTH116  # half the time of Path.stat, at every commit
     except (FileNotFoundError, NotADirectoryError):

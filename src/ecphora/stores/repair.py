@@ -1,4 +1,4 @@
-"""What can be found wrong in a memory's file and mended there: the doctor's SQL. It judges nothing."""
+"""The SQL of ``ecphora doctor``: finds damage in a memory's file and repairs it."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
@@ -11,282 +11,292 @@ from typing import Any, BinaryIO
 import apsw
 
 from ..errors import StoreDamaged, StoreReadOnly
-from ..model import UNEMBEDDED, Node, NodeId, Reading
-from . import rows
-from .sqlite import APPLICATION_ID, SQLite, _migrations
+from ..model import UNEMBEDDED_KINDS, Node, NodeId, TextAnalysis
+from . import row_mapping
+from .sqlite import APPLICATION_ID, SQLiteStore, _load_migrations
 
-_POINTING = {"vector": ("node",), "edge": ("src", "dst"), "superseded": ("node",), "access": ("node",)}
+_NODE_REFERENCES = {"vector": ("node",), "edge": ("src", "dst"), "validity_end": ("node",), "access": ("node",)}
 """Tables whose rows belong to nodes, and the columns that name them."""
-_MAGIC, _HEAD = b"SQLite format 3\0", 100
-_VERSION_AT, _OWNER_AT = 60, 68
-"""Where ``user_version`` and ``application_id`` stand in a database's head, https://www.sqlite.org/fileformat2.html."""
-_LOG_HEAD, _FRAME_HEAD = 32, 24
+_MAGIC, _HEADER_SIZE = b"SQLite format 3\0", 100
+_VERSION_OFFSET, _APPLICATION_ID_OFFSET = 60, 68
+"""Offsets in the database header, https://www.sqlite.org/fileformat2.html."""
+_WAL_HEADER_SIZE, _FRAME_HEADER_SIZE = 32, 24
 _FIRST_PAGE, _NO_COMMIT = (1).to_bytes(4, "big"), bytes(4)
-_BARE = ", ".join(f"'{kind.value}'" for kind in sorted(UNEMBEDDED))
-AT_ONCE = 4096
-"""Vectors looked at together."""
+_UNEMBEDDED_KINDS_SQL = ", ".join(f"'{kind.value}'" for kind in sorted(UNEMBEDDED_KINDS))
+VECTORS_PER_READ = 4096
+"""Vectors checked at once."""
 
 
 @dataclass(frozen=True, slots=True)
-class Format:
-    """Whose file it is and in which format, against the newest that this version knows."""
+class FileFormat:
+    """Whether a file is a memory, its format version, and the latest version that this package knows."""
 
-    ours: bool
+    is_ours: bool
     version: int
-    newest: int
+    latest: int
 
 
-def file_format(path: Path) -> Format:
-    """Read a file's format from its bytes: SQLite is not asked, since it makes files beside one that it opens.
+def read_file_format(path: Path) -> FileFormat:
+    """Read a file's format from its bytes, not through SQLite, which creates files beside one that it opens.
 
-    Raises ``StoreDamaged`` where it is no SQLite database, ``StoreReadOnly`` where it may not be read.
+    Raises ``StoreDamaged`` if it is not an SQLite database, ``StoreReadOnly`` if it cannot be read.
     """
     try:
         with path.open("rb") as file:
-            head = file.read(_HEAD)
-        log = path.with_name(f"{path.name}-wal")
-        if head and not head.startswith(_MAGIC):
-            raise StoreDamaged(f"{path} is no SQLite file, or a broken one")
-        with log.open("rb") if log.is_file() else BytesIO() as frames:
-            head = _logged_head(frames) or head
+            header = file.read(_HEADER_SIZE)
+        wal_path = path.with_name(f"{path.name}-wal")
+        if header and not header.startswith(_MAGIC):
+            raise StoreDamaged(f"{path} is not an SQLite file, or a damaged one")
+        with wal_path.open("rb") if wal_path.is_file() else BytesIO() as frames:
+            header = _wal_header(frames) or header
     except OSError as error:
         raise StoreReadOnly(f"{path} cannot be read ({error}); check its rights") from error
-    owner, version = (int.from_bytes(head[at : at + 4], "big") for at in (_OWNER_AT, _VERSION_AT))
-    return Format(owner == APPLICATION_ID, version, len(_migrations()))
+    application_id, version = (
+        int.from_bytes(header[offset : offset + 4], "big") for offset in (_APPLICATION_ID_OFFSET, _VERSION_OFFSET)
+    )
+    return FileFormat(application_id == APPLICATION_ID, version, len(_load_migrations()))
 
 
-def _logged_head(log: BinaryIO) -> bytes:
-    """The head of a database as the last transaction in its write-ahead log left it; empty where none touched it.
+def _wal_header(wal: BinaryIO) -> bytes:
+    """Return the database header after the last transaction in the write-ahead log; empty if none wrote it.
 
     The format: https://www.sqlite.org/fileformat2.html#walformat. Checksums are not verified.
     """
-    opening = log.read(_LOG_HEAD)
-    page_size, salts = int.from_bytes(opening[8:12], "big"), opening[16:24]
-    seen = committed = b""
-    while len(frame := log.read(_FRAME_HEAD)) == _FRAME_HEAD and frame[8:16] == salts and page_size >= _HEAD:
+    wal_header = wal.read(_WAL_HEADER_SIZE)
+    page_size, salts = int.from_bytes(wal_header[8:12], "big"), wal_header[16:24]
+    latest = committed = b""
+    while (
+        len(frame := wal.read(_FRAME_HEADER_SIZE)) == _FRAME_HEADER_SIZE
+        and frame[8:16] == salts
+        and page_size >= _HEADER_SIZE
+    ):
         if frame[:4] == _FIRST_PAGE:
-            seen = log.read(_HEAD)
-            log.seek(page_size - _HEAD, SEEK_CUR)
+            latest = wal.read(_HEADER_SIZE)
+            wal.seek(page_size - _HEADER_SIZE, SEEK_CUR)
         else:
-            log.seek(page_size, SEEK_CUR)
+            wal.seek(page_size, SEEK_CUR)
         if frame[4:8] != _NO_COMMIT:
-            committed = seen
+            committed = latest
     return committed
 
 
 @dataclass(frozen=True, slots=True)
-class Kept:
-    """One scope as its row says: its name and the model of its vectors."""
+class StoredScope:
+    """The row of a scope: its name and the model of its vectors."""
 
     name: str
     embedder: str | None
 
 
-class Repair(SQLite):
-    """A memory's file, opened to be looked through and mended. Every mend is one transaction."""
+class RepairStore(SQLiteStore):
+    """A memory's file, opened for inspection and repair. Every repair is one transaction."""
 
     def __init__(self, path: Path) -> None:
         super().__init__(path)
-        with self._lock, self._translated():
-            self._connection().create_scalar_function("is_time", _is_time, 1)
+        with self._lock, self._translate_errors():
+            self._open_connection().create_scalar_function("is_time", _is_time, 1)
 
-    def kept(self) -> list[Kept]:
-        """Every scope, by name."""
+    def stored_scopes(self) -> list[StoredScope]:
+        """Return every scope, by name."""
         with self._transaction("DEFERRED") as db:
             found = db.execute("SELECT name, embedder FROM scope ORDER BY name").fetchall()
-        return [Kept(str(name), None if embedder is None else str(embedder)) for name, embedder in found]
+        return [StoredScope(str(name), None if embedder is None else str(embedder)) for name, embedder in found]
 
-    # ---- rows that point nowhere, names that nothing mentions
+    # ---- dangling rows and orphan entities
 
-    def dangling(self) -> Mapping[str, int]:
-        """How many rows of each table point at nodes that are not there."""
+    def count_dangling_rows(self) -> Mapping[str, int]:
+        """Count the rows of each table that refer to missing nodes."""
         with self._transaction("DEFERRED") as db:
-            counts = {table: int(db.execute(f"SELECT count(*) {_dangling(table)}").get) for table in _POINTING}
+            counts = {
+                table: int(db.execute(f"SELECT count(*) {_dangling_clause(table)}").get) for table in _NODE_REFERENCES
+            }
         return {table: count for table, count in counts.items() if count}
 
-    def drop_dangling(self) -> None:
-        """Delete the rows that point at nodes that are not there."""
+    def delete_dangling_rows(self) -> None:
+        """Delete the rows that refer to missing nodes."""
         with self._transaction("IMMEDIATE") as db:
-            for table in _POINTING:
-                db.execute(f"DELETE {_dangling(table)}")
-            _announce(db)
+            for table in _NODE_REFERENCES:
+                db.execute(f"DELETE {_dangling_clause(table)}")
+            _force_reload(db)
 
-    def unmentioned(self) -> int:
-        """How many names there are that nothing mentions."""
+    def count_orphan_entities(self) -> int:
+        """Count the entities that nothing mentions."""
         with self._transaction("DEFERRED") as db:
-            return int(db.execute(f"SELECT count(*) {_UNMENTIONED}").get)
+            return int(db.execute(f"SELECT count(*) {_ORPHAN_ENTITIES_CLAUSE}").get)
 
-    def drop_unmentioned(self) -> None:
-        """Delete the names that nothing mentions."""
+    def delete_orphan_entities(self) -> None:
+        """Delete the entities that nothing mentions."""
         with self._transaction("IMMEDIATE") as db:
-            db.execute(f"DELETE {_UNMENTIONED}")
-            _announce(db)
+            db.execute(f"DELETE {_ORPHAN_ENTITIES_CLAUSE}")
+            _force_reload(db)
 
     def rebuild_indexes(self) -> None:
-        """Make SQLite's own indexes anew from the rows."""
-        with self._lock, self._translated():
-            self._connection().execute("REINDEX")
+        """Rebuild SQLite's indexes from the rows."""
+        with self._lock, self._translate_errors():
+            self._open_connection().execute("REINDEX")
 
-    # ---- rows that cannot be read
+    # ---- unreadable rows
 
-    def unreadable(self) -> list[str]:
-        """The rows that no memory can be opened with: of nodes, and of times that belong to nodes."""
-        columns = ", ".join(f"n.{name}" for name in rows.NODE)
+    def find_unreadable_rows(self) -> list[str]:
+        """Describe the rows that prevent a memory from opening: nodes, and times that belong to nodes."""
+        columns = ", ".join(f"n.{name}" for name in row_mapping.NODE_COLUMNS)
         found: list[str] = []
         with self._transaction("DEFERRED") as db:
             nodes = f"SELECT s.name, {columns} FROM node n JOIN scope s ON s.key = n.scope ORDER BY n.scope, n.seq"  # noqa: S608
             for scope, *row in db.execute(nodes):
                 try:
-                    rows.node(row)
+                    row_mapping.row_to_node(row)
                 except ValueError as error:
                     found.append(f"scope {scope!r}: {error}")
-            for what, query in _UNDATED.items():
+            for label, query in _UNREADABLE_TIMES.items():
                 for scope, id_, *stored in db.execute(query):
                     wrong = next(value for value in stored if not _is_time(value))
-                    found.append(f"scope {scope!r}: {what} {id_!r}: {wrong!r} is no time")
+                    found.append(f"scope {scope!r}: {label} {id_!r}: {wrong!r} is no time")
         return found
 
-    def mend_times(self) -> None:
-        """Give each row whose time cannot be read the nearest that is known: its own other one, or its neighbor's.
+    def repair_times(self) -> None:
+        """Replace each unreadable time with the nearest known one: the row's other time, or its neighbor's.
 
-        A bound of validity that cannot be read is taken away, and so are ends and accesses without any time.
+        Unreadable bounds of validity are cleared; ends of validity and accesses without any readable time are deleted.
         """
         with self._transaction("IMMEDIATE") as db:
-            for statement in _MEND_TIMES:
+            for statement in _REPAIR_TIMES:
                 db.execute(statement)
-            _announce(db)
+            _force_reload(db)
 
-    # ---- readings
+    # ---- text analyses
 
-    def read_nodes(self, scope: str) -> Iterator[tuple[Node, Reading | None]]:
-        """Every node of a scope that has words and can be read, with what is stored of its words, None if damaged."""
-        columns = ", ".join(f"n.{name}" for name in (*rows.NODE, *rows.READING))
+    def read_analyses(self, scope: str) -> Iterator[tuple[Node, TextAnalysis | None]]:
+        """Yield every readable episode of a scope with its stored text analysis, None if that is damaged."""
+        columns = ", ".join(f"n.{name}" for name in (*row_mapping.NODE_COLUMNS, *row_mapping.ANALYSIS_COLUMNS))
         with self._transaction("DEFERRED") as db:
             query = f"""SELECT {columns} FROM node n JOIN scope s ON s.key = n.scope
                         WHERE s.name = ? AND n.kind = 'episode' ORDER BY n.seq"""  # noqa: S608
             for row in db.execute(query, (scope,)):
-                with suppress(ValueError):  # told of by unreadable()
-                    yield rows.node(row), _reading(row)
+                with suppress(ValueError):  # reported by find_unreadable_rows()
+                    yield row_mapping.row_to_node(row), _read_analysis(row)
 
-    def write_readings(self, scope: str, readings: Mapping[NodeId, Reading]) -> None:
-        """Put these readings in the place of what is stored."""
+    def write_analyses(self, scope: str, analyses: Mapping[NodeId, TextAnalysis]) -> None:
+        """Replace the stored text analyses."""
         with self._transaction("IMMEDIATE") as db:
             db.executemany(
-                """UPDATE node SET words = ?, counts = ?, question = ?, told = ?
+                """UPDATE node SET term_hashes = ?, term_counts = ?, is_question = ?, time_mentions = ?
                    WHERE scope = (SELECT key FROM scope WHERE name = ?) AND id = ?""",
-                ((*rows.reading_row(reading), scope, id_) for id_, reading in readings.items()),
+                ((*row_mapping.analysis_to_row(analysis), scope, id_) for id_, analysis in analyses.items()),
             )
-            _announce(db)
+            _force_reload(db)
 
     # ---- vectors
 
-    def unvectored(self, scope: str) -> list[NodeId]:
-        """The nodes that should have a vector of the scope's model and have none."""
+    def ids_without_vector(self, scope: str) -> list[NodeId]:
+        """Return the nodes that should have a vector of the scope's model and have none."""
         query = f"""SELECT n.id FROM scope s JOIN node n ON n.scope = s.key
-                    WHERE s.name = ? AND n.kind NOT IN ({_BARE}) AND NOT EXISTS
+                    WHERE s.name = ? AND n.kind NOT IN ({_UNEMBEDDED_KINDS_SQL}) AND NOT EXISTS
                       (SELECT 1 FROM vector v WHERE v.scope = s.key AND v.model = s.embedder AND v.node = n.seq)
                     ORDER BY n.seq"""  # noqa: S608
         with self._transaction("DEFERRED") as db:
             return [str(id_) for (id_,) in db.execute(query, (scope,))]
 
-    def damaged_vectors(self, scope: str) -> list[NodeId]:
-        """The nodes whose vector of the scope's model has another size than it should, or is not finite."""
+    def ids_with_damaged_vector(self, scope: str) -> list[NodeId]:
+        """Return the nodes whose vector of the scope's model has the wrong size or is not finite."""
         query = f"""SELECT n.id, s.dim, v.value FROM scope s JOIN node n ON n.scope = s.key
                     JOIN vector v ON v.scope = s.key AND v.model = s.embedder AND v.node = n.seq
-                    WHERE s.name = ? AND n.kind NOT IN ({_BARE}) ORDER BY n.seq"""  # noqa: S608
+                    WHERE s.name = ? AND n.kind NOT IN ({_UNEMBEDDED_KINDS_SQL}) ORDER BY n.seq"""  # noqa: S608
         found: list[NodeId] = []
         with self._transaction("DEFERRED") as db:
             stored = db.execute(query, (scope,))
-            while some := list(islice(stored, AT_ONCE)):
-                _, sound = rows.vectors([value for _, _, value in some], int(some[0][1]))
-                found += [str(id_) for (id_, _, _), good in zip(some, sound, strict=True) if not good]
+            while rows := list(islice(stored, VECTORS_PER_READ)):
+                _, sound = row_mapping.blobs_to_vectors([value for _, _, value in rows], int(rows[0][1]))
+                found += [str(id_) for (id_, _, _), is_sound in zip(rows, sound, strict=True) if not is_sound]
         return found
 
-    def superfluous_vectors(self) -> int:
-        """How many vectors belong to nodes that should have none."""
+    def count_superfluous_vectors(self) -> int:
+        """Count the vectors of nodes that should have none."""
         with self._transaction("DEFERRED") as db:
-            return int(db.execute(f"SELECT count(*) {_SUPERFLUOUS}").get)
+            return int(db.execute(f"SELECT count(*) {_SUPERFLUOUS_VECTORS_CLAUSE}").get)
 
-    def drop_superfluous_vectors(self) -> None:
+    def delete_superfluous_vectors(self) -> None:
         """Delete the vectors of nodes that should have none."""
         with self._transaction("IMMEDIATE") as db:
-            db.execute(f"DELETE {_SUPERFLUOUS}")
-            _announce(db)
+            db.execute(f"DELETE {_SUPERFLUOUS_VECTORS_CLAUSE}")
+            _force_reload(db)
 
-    def foreign_vectors(self) -> int:
-        """How many vectors there are of another model than their scope's: a change of model that was not finished."""
+    def count_foreign_vectors(self) -> int:
+        """Count the vectors of another model than their scope's, left by an unfinished change of model."""
         query = "SELECT count(*) FROM vector v JOIN scope s ON s.key = v.scope WHERE v.model <> s.embedder"
         with self._transaction("DEFERRED") as db:
             return int(db.execute(query).get)
 
-    def announce(self) -> None:
-        """Have every process that has the file open read it anew."""
+    def force_reload(self) -> None:
+        """Make every process that has the file open reload it."""
         with self._transaction("IMMEDIATE") as db:
-            _announce(db)
+            _force_reload(db)
 
     def checkpoint(self) -> None:
-        """Move the log into the file and empty it."""
-        self._settle()
+        """Move the write-ahead log into the file and empty it."""
+        self._truncate_wal()
 
 
-def _reading(row: Sequence[Any]) -> Reading | None:
+def _read_analysis(row: Sequence[Any]) -> TextAnalysis | None:
     try:
-        return rows.readings([row])[0]
+        return row_mapping.rows_to_analyses([row])[0]
     except ValueError:
         return None
 
 
-def _is_time(*value: rows.SqlValue) -> bool:
+def _is_time(*value: row_mapping.SqlValue) -> bool:
     try:
-        rows.instant(value[0]) if isinstance(value[0], int) else rows.time(value[0])
+        row_mapping.from_microseconds(value[0]) if isinstance(value[0], int) else row_mapping.parse_time(value[0])
     except ValueError:
         return False
     return True
 
 
-def _dangling(table: str) -> str:
+def _dangling_clause(table: str) -> str:
     wrong = " OR ".join(
         f"NOT EXISTS (SELECT 1 FROM node n WHERE n.scope = {table}.scope AND n.seq = {table}.{column})"  # noqa: S608
-        for column in _POINTING[table]
+        for column in _NODE_REFERENCES[table]
     )
     return f"FROM {table} WHERE {wrong}"
 
 
-_UNMENTIONED = """FROM node WHERE kind = 'entity'
+_ORPHAN_ENTITIES_CLAUSE = """FROM node WHERE kind = 'entity'
     AND NOT EXISTS (SELECT 1 FROM edge e WHERE e.scope = node.scope AND e.dst = node.seq)
     AND NOT EXISTS (SELECT 1 FROM edge e WHERE e.scope = node.scope AND e.src = node.seq)"""
 
-_SUPERFLUOUS = f"""FROM vector WHERE EXISTS (SELECT 1 FROM node n WHERE n.scope = vector.scope AND n.seq = vector.node
-    AND n.kind IN ({_BARE}))"""  # noqa: S608
+_SUPERFLUOUS_VECTORS_CLAUSE = f"""FROM vector WHERE EXISTS
+    (SELECT 1 FROM node n WHERE n.scope = vector.scope AND n.seq = vector.node
+    AND n.kind IN ({_UNEMBEDDED_KINDS_SQL}))"""  # noqa: S608
 
 
-_UNDATED = {
-    "an end of node": """SELECT s.name, n.id, t.valid_to, t.recorded_at FROM superseded t
+_UNREADABLE_TIMES = {
+    "an end of node": """SELECT s.name, n.id, t.valid_to, t.recorded_at FROM validity_end t
         JOIN scope s ON s.key = t.scope JOIN node n ON n.scope = t.scope AND n.seq = t.node
         WHERE NOT (is_time(t.valid_to) AND is_time(t.recorded_at))""",
     "an access of node": """SELECT s.name, n.id, t.at FROM access t JOIN scope s ON s.key = t.scope
         JOIN node n ON n.scope = t.scope AND n.seq = t.node WHERE NOT is_time(t.at)""",
-    "batch": "SELECT s.name, t.id, t.at FROM batch t JOIN scope s ON s.key = t.scope WHERE NOT is_time(t.at)",
+    "undo batch": "SELECT s.name, t.id, t.at FROM undo_batch t JOIN scope s ON s.key = t.scope WHERE NOT is_time(t.at)",
 }
-"""The rows beside nodes that hold a time that cannot be read, by what they are: scope, id and times."""
-_NEAREST = """coalesce((SELECT o.recorded_at FROM node o WHERE o.scope = node.scope AND is_time(o.recorded_at)
+"""Queries for the rows, other than nodes, with an unreadable time, by their description: scope, id and times."""
+_NEAREST_RECORDED_AT = """coalesce((SELECT o.recorded_at FROM node o
+    WHERE o.scope = node.scope AND is_time(o.recorded_at)
     ORDER BY abs(o.seq - node.seq) LIMIT 1), '1970-01-01T00:00:00+00:00')"""
-_MEND_TIMES = (
+_REPAIR_TIMES = (
     """UPDATE node SET recorded_at = happened_at WHERE NOT is_time(recorded_at) AND is_time(happened_at)""",
-    f"UPDATE node SET recorded_at = {_NEAREST} WHERE NOT is_time(recorded_at)",  # noqa: S608
+    f"UPDATE node SET recorded_at = {_NEAREST_RECORDED_AT} WHERE NOT is_time(recorded_at)",  # noqa: S608
     "UPDATE node SET happened_at = recorded_at WHERE NOT is_time(happened_at)",
     "UPDATE node SET valid_from = NULL WHERE NOT is_time(valid_from)",
     "UPDATE node SET valid_to = NULL WHERE NOT is_time(valid_to)",
-    "DELETE FROM superseded WHERE NOT (is_time(valid_to) OR is_time(recorded_at))",
-    "UPDATE superseded SET valid_to = recorded_at WHERE NOT is_time(valid_to)",
-    "UPDATE superseded SET recorded_at = valid_to WHERE NOT is_time(recorded_at)",
+    "DELETE FROM validity_end WHERE NOT (is_time(valid_to) OR is_time(recorded_at))",
+    "UPDATE validity_end SET valid_to = recorded_at WHERE NOT is_time(valid_to)",
+    "UPDATE validity_end SET recorded_at = valid_to WHERE NOT is_time(recorded_at)",
     "DELETE FROM access WHERE NOT is_time(at)",
-    """UPDATE batch SET at = coalesce((SELECT max(n.recorded_at) FROM node n WHERE n.scope = batch.scope
-       AND n.revision <= batch.revision), '1970-01-01T00:00:00+00:00') WHERE NOT is_time(at)""",
+    """UPDATE undo_batch SET at = coalesce((SELECT max(n.recorded_at) FROM node n WHERE n.scope = undo_batch.scope
+       AND n.revision <= undo_batch.revision), '1970-01-01T00:00:00+00:00') WHERE NOT is_time(at)""",
 )
 
 
-def _announce(db: apsw.Connection) -> None:
-    """Count every scope's revision up, as a change of model does: graphs grown before are read anew from the file."""
+def _force_reload(db: apsw.Connection) -> None:
+    """Increment every scope's revision, as a change of model does, so that cached graphs are reloaded."""
     db.execute("UPDATE scope SET revision = revision + 1")
-    db.execute("UPDATE scope SET adopted = revision")
+    db.execute("UPDATE scope SET reload_revision = revision")

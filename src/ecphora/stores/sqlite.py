@@ -17,7 +17,7 @@ from typing import Any
 import apsw
 
 from ..errors import (
-    StaleChange,
+    StaleWrite,
     StoreBusy,
     StoreClosed,
     StoreDamaged,
@@ -27,198 +27,220 @@ from ..errors import (
     StoreTooNew,
 )
 from ..model import (
-    MARKING,
-    NOTHING_EXPIRED,
+    FULL_LOG,
     Access,
     Backup,
-    Batch,
-    Change,
     Edge,
-    Expiry,
-    Forgotten,
     Link,
+    LogRetention,
+    Mark,
     Node,
     NodeId,
     ScopeInfo,
-    Superseded,
+    Tombstone,
+    UndoBatch,
+    ValidityEnd,
+    WriteBatch,
 )
 from ..ports import Progress
 from ..reprs import call_repr
 from ..validate import check_count, check_path
-from . import rows
-from .backup import check_target, copy
-from .commit import ALL_COLUMNS, KEPT, SLACK, Commit, Scope, made
-from .commit import scope as scope_of
-from .open_files import OpenFiles, identity
-from .resegment import NewPieces, Resegmentation
-from .rows import Row, SqlValue
-from .translate import translated
+from . import row_mapping
+from .backup import check_target, copy_database
+from .batch_writer import FULL_NODE_COLUMNS, KEEP_LAST, MIN_LOG_GROWTH, BatchWriter, ScopeRow, create_scope
+from .batch_writer import find_scope as scope_of
+from .open_files import OpenFiles, file_identity
+from .rechunk_writer import RechunkedDocument, RechunkWriter
+from .row_mapping import Row, SqlValue
+from .sqlite_errors import translate_errors
 
 APPLICATION_ID = 0x65637068  # "ecph" in the file's header
-WAIT = 20_000
+LOCK_TIMEOUT_MS = 20_000
 """Milliseconds to wait for another process's lock."""
-POLL = 0.005
-"""Seconds between two tries to get it."""
-LONGEST_WAIT = 2**31 - 1
-"""The most milliseconds that SQLite can be told to wait."""
-TRIES = 10
-"""How often a file is opened anew because it was replaced while it was opened."""
-CHUNK = 500
-"""Ids asked for in one query."""
-NAMED = 10
-"""Damaged vectors that a warning names."""
+LOCK_POLL_SECONDS = 0.005
+"""Seconds between two tries to get the lock."""
+MAX_LOCK_TIMEOUT_MS = 2**31 - 1
+"""The longest timeout that SQLite accepts, in milliseconds."""
+MAX_OPEN_RETRIES = 10
+"""How often a file is opened again because it was replaced while it was opened."""
+IDS_PER_QUERY = 500
+"""Ids in one query."""
+MAX_NAMED_VECTORS = 10
+"""Nodes with damaged vectors that a warning names."""
 
 _log = logging.getLogger("ecphora")
-_LINKS: Mapping[SqlValue, Link] = {link.value: link for link in Link}
-_ACCESS_COLUMNS = ", ".join(rows.ACCESS)
-_NODE_COLUMNS = ", ".join(rows.NODE)
+_LINK_BY_VALUE: Mapping[SqlValue, Link] = {link.value: link for link in Link}
+_ACCESS_COLUMNS = ", ".join(row_mapping.ACCESS_COLUMNS)
+_NODE_COLUMNS = ", ".join(row_mapping.NODE_COLUMNS)
 
 
-class SQLite:
-    """The store of :class:`ecphora.Memory`: one file, made on first use and readable by its owner alone.
+class SQLiteStore:
+    """The store of :class:`ecphora.Memory`: one file, created on first use and readable by its owner alone.
 
-    ``wait`` is how long to wait for another process's lock, in milliseconds. A file that may not be written is opened
-    for reading; writing to it then raises ``StoreReadOnly``.
+    ``lock_timeout_ms`` is how long to wait for another process's lock, in milliseconds. A file that is not writable is
+    opened for reading; writing to it then raises ``StoreReadOnly``.
 
-    The access log expires: whenever it has grown by ``slack`` accesses and by half, each node keeps the last ``kept``
-    of each kind. All who open a file must agree on ``kept``. A log that is to stay whole does not expire.
+    The access log expires: whenever it has grown by ``min_log_growth`` accesses and by half, each node keeps the last
+    ``keep_last`` of each kind. All who open a file must use the same ``keep_last``. A log that a strategy needs in full
+    does not expire.
     """
 
-    def __init__(self, path: str | Path, *, wait: int = WAIT, kept: int = KEPT, slack: int = SLACK) -> None:
+    def __init__(
+        self,
+        path: str | Path,
+        *,
+        lock_timeout_ms: int = LOCK_TIMEOUT_MS,
+        keep_last: int = KEEP_LAST,
+        min_log_growth: int = MIN_LOG_GROWTH,
+    ) -> None:
         self.path = check_path("path", path)
-        self._where = self.path.absolute()
-        self._wait = min(check_count("wait", wait, least=0), LONGEST_WAIT)
-        self._kept, self._slack = check_count("kept", kept), check_count("slack", slack)
+        self._absolute_path = self.path.absolute()
+        self._lock_timeout_ms = min(check_count("lock_timeout_ms", lock_timeout_ms, minimum=0), MAX_LOCK_TIMEOUT_MS)
+        self._keep_last, self._min_log_growth = (
+            check_count("keep_last", keep_last),
+            check_count("min_log_growth", min_log_growth),
+        )
         self._lock = threading.RLock()
         self._db: apsw.Connection | None = None
-        self._second: SQLite | None = None
-        self._warned: set[tuple[str, NodeId]] = set()
-        with self._translated():
-            self._db, self.read_only, self._files = _held(self._where, self._wait)
+        self._nonblocking: SQLiteStore | None = None
+        self._warned_nodes: set[tuple[str, NodeId]] = set()
+        with self._translate_errors():
+            self._db, self.read_only, self._open_files = _open_with_files(self._absolute_path, self._lock_timeout_ms)
 
     def __repr__(self) -> str:
-        return call_repr("SQLite", str(self.path))
+        return call_repr("SQLiteStore", str(self.path))
 
     def close(self) -> None:
-        """Let go of the file; closing twice is harmless."""
+        """Close the file; closing twice is harmless."""
         with self._lock:
-            if self._second is not None:
-                self._second.close()
+            if self._nonblocking is not None:
+                self._nonblocking.close()
             if self._db is not None:
-                self._leave()
+                self._checkpoint_if_replaced()
                 self._db.close()
                 self._db = None
 
-    def second_handle(self) -> "SQLite":
-        """A handle with a connection of its own that waits for no lock; opened once, closed with this one.
+    def nonblocking_handle(self) -> "SQLiteStore":
+        """Return a second handle, with its own connection, that does not wait for locks; it is closed with this one.
 
-        What is written through it holds up no reader of this one. Its writes raise ``StoreBusy`` at once.
+        Writing through it does not block readers of this one. If the file is locked, it raises ``StoreBusy`` at once.
         """
-        with self._lock, self._translated():
-            self._connection()
-            if self._second is None:
-                self._second = SQLite(self._where, wait=0, kept=self._kept, slack=self._slack)
-            self._check_in_place()  # both have the same file open
-            return self._second
+        with self._lock, self._translate_errors():
+            self._open_connection()
+            if self._nonblocking is None:
+                self._nonblocking = SQLiteStore(
+                    self._absolute_path,
+                    lock_timeout_ms=0,
+                    keep_last=self._keep_last,
+                    min_log_growth=self._min_log_growth,
+                )
+            self._check_not_replaced()  # both have the same file open
+            return self._nonblocking
 
     # ---- writing
 
-    def commit(self, scope: str, change: Change, /) -> Change:
-        """Write all of a change or nothing; return it as every reader will see it."""
+    def commit(self, scope: str, batch: WriteBatch, /) -> WriteBatch:
+        """Write all of a batch or nothing; return it as every reader will see it."""
         if self.read_only:
-            raise self._not_writable()
-        # That something was recalled must survive a crash of the process, not of the machine: no wait for the disk.
-        marked = any(access.touch in MARKING for access in change.accesses)
-        durable = marked or change != Change(accesses=change.accesses, whole_log=change.whole_log)
+            raise self._read_only_error()
+        # Accesses must survive a crash of the process, not of the machine: do not wait for the disk.
+        has_marks = any(isinstance(access.kind, Mark) for access in batch.accesses)
+        durable = has_marks or batch != WriteBatch(accesses=batch.accesses, needs_full_log=batch.needs_full_log)
         with self._transaction("IMMEDIATE", durable=durable) as db:
-            target = scope_of(db, scope) or made(db, scope)
-            written = Commit(db, scope, target, change, kept=self._kept, slack=self._slack).write()
-        if change.forgotten:
-            self._settle()
+            target = scope_of(db, scope) or create_scope(db, scope)
+            written = BatchWriter(
+                db, scope, target, batch, keep_last=self._keep_last, min_log_growth=self._min_log_growth
+            ).write()
+        if batch.tombstones:
+            self._truncate_wal()
         return written
 
-    def _settle(self) -> None:
-        """Move the log into the file and empty it, so that no copy of what was erased stays in it."""
-        # While another process still reads, the log stays; that process's next checkpoint empties it.
-        with self._lock, self._translated(), suppress(apsw.BusyError):
-            self._connection().wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_TRUNCATE)
+    def _truncate_wal(self) -> None:
+        """Move the write-ahead log into the file and empty it, so that it keeps no copy of forgotten memories."""
+        # While another process is reading, the log stays; that process's next checkpoint empties it.
+        with self._lock, self._translate_errors(), suppress(apsw.BusyError):
+            self._open_connection().wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_TRUNCATE)
 
     # ---- reading
 
-    def changes(self, scope: str, since: int, /) -> Change:
-        """Everything committed to a scope after a revision; 0 reads the whole scope."""
-        with self._lock, self._translated():
-            # A graph that is up to date is the common case: one indexed look-up, no transaction.
-            known = scope_of(self._connection(), scope)
-            self._check_in_place()
-        if known is None or known.revision == since:
-            return Change(revision=since if known else 0, embedder=known.embedder if known else None)
-        with self._transaction("DEFERRED") as db, _collected_later():
+    def changes_since(self, scope: str, revision: int, /) -> WriteBatch:
+        """Return everything committed to a scope after a revision; 0 reads the whole scope."""
+        with self._lock, self._translate_errors():
+            # An up-to-date graph is the common case: one indexed look-up, no transaction.
+            known = scope_of(self._open_connection(), scope)
+            self._check_not_replaced()
+        if known is None or known.revision == revision:
+            return WriteBatch(revision=revision if known else 0, embedder=known.embedder if known else None)
+        with self._transaction("DEFERRED") as db, _pause_gc():
             target = scope_of(db, scope)
             if target is None:
-                return Change()
-            change, damaged = _changes(db, target, since, self._kept)
-        self._warn(scope, damaged)
-        return change
+                return WriteBatch()
+            batch, damaged = _read_changes(db, target, revision, self._keep_last)
+        self._warn_damaged_vectors(scope, damaged)
+        return batch
 
-    def _warn(self, scope: str, damaged: Iterable[NodeId]) -> None:
-        """Log once which memories are taken for such as have no vector, because theirs is damaged."""
-        new = [node for node in damaged if (scope, node) not in self._warned]
-        self._warned.update((scope, node) for node in new)
+    def _warn_damaged_vectors(self, scope: str, nodes: Iterable[NodeId]) -> None:
+        """Log once which nodes are treated as having no vector, because theirs is damaged."""
+        new = [node for node in nodes if (scope, node) not in self._warned_nodes]
+        self._warned_nodes.update((scope, node) for node in new)
         if new:
-            named = ", ".join(map(repr, new[:NAMED])) + (f" and {len(new) - NAMED:,} more" if len(new) > NAMED else "")
+            named = ", ".join(map(repr, new[:MAX_NAMED_VECTORS])) + (
+                f" and {len(new) - MAX_NAMED_VECTORS:,} more" if len(new) > MAX_NAMED_VECTORS else ""
+            )
             _log.warning(
-                "%s: scope %r has %d damaged vectors, left aside until ecphora doctor --fix makes them anew: %s",
+                "%s: scope %r has %d damaged vectors, ignored until ecphora doctor --fix makes them again: %s",
                 self.path, scope, len(new), named,
             )  # fmt: skip
 
     def nodes(self, scope: str, ids: Sequence[NodeId], /) -> list[Node]:
-        """The nodes of these ids, in their order; those that are not there are left out."""
+        """Return the nodes with these ids, in their order; missing ones are left out."""
         found: dict[NodeId, Node] = {}
         with self._transaction("DEFERRED") as db:
             target = scope_of(db, scope)
             if target is None:
                 return []
-            for some in _chunks(list(dict.fromkeys(ids))):
-                marks = ", ".join("?" * len(some))
-                query = f"SELECT {_NODE_COLUMNS} FROM node WHERE scope = ? AND id IN ({marks})"  # noqa: S608
-                found.update((node.id, node) for node in map(rows.node, db.execute(query, (target.key, *some))))
+            for part in _split_ids(list(dict.fromkeys(ids))):
+                placeholders = ", ".join("?" * len(part))
+                query = f"SELECT {_NODE_COLUMNS} FROM node WHERE scope = ? AND id IN ({placeholders})"  # noqa: S608
+                found.update(
+                    (node.id, node) for node in map(row_mapping.row_to_node, db.execute(query, (target.key, *part)))
+                )
                 ends = db.execute(
-                    f"""SELECT n.id, s.valid_to FROM superseded s JOIN node n ON n.scope = s.scope AND n.seq = s.node
-                        WHERE s.scope = ? AND n.id IN ({marks}) ORDER BY s.revision""",  # noqa: S608
-                    (target.key, *some),
+                    f"""SELECT n.id, s.valid_to FROM validity_end s JOIN node n ON n.scope = s.scope AND n.seq = s.node
+                        WHERE s.scope = ? AND n.id IN ({placeholders}) ORDER BY s.revision""",  # noqa: S608
+                    (target.key, *part),
                 )
                 for id_, valid_to in ends:
-                    until = rows.time(valid_to, f"an end of node {id_!r}")
-                    found[str(id_)] = replace(found[str(id_)], valid_to=until)
+                    end = row_mapping.parse_time(valid_to, f"an end of node {id_!r}")
+                    found[str(id_)] = replace(found[str(id_)], valid_to=end)
         return [found[id_] for id_ in ids if id_ in found]
 
     def scopes(self) -> list[ScopeInfo]:
-        """Every scope that holds anything, by name."""
+        """Return every scope that holds anything, by name."""
         query = """SELECT s.name, s.revision, s.embedder, count(n.seq) FROM scope s
                    LEFT JOIN node n ON n.scope = s.key AND n.kind = 'episode' GROUP BY s.key ORDER BY s.name"""
-        with self._lock, self._translated():
-            found = self._connection().execute(query).fetchall()
+        with self._lock, self._translate_errors():
+            found = self._open_connection().execute(query).fetchall()
         return [
             ScopeInfo(str(name), int(revision or 0), int(episodes or 0), None if embedder is None else str(embedder))
             for name, revision, embedder, episodes in found
         ]
 
-    def batches(self, scope: str, /) -> list[Batch]:
-        """The runs of consolidation that can be undone, oldest first."""
+    def undo_batches(self, scope: str, /) -> list[UndoBatch]:
+        """Return the undo batches, oldest first."""
         with self._transaction("DEFERRED") as db:
             target = scope_of(db, scope)
-            query = "SELECT id, at, wrote FROM batch WHERE scope = ? ORDER BY revision"
-            found: dict[str, Batch] = {}
-            for id_, at, wrote in db.execute(query, (-1 if target is None else target.key,)):
+            query = "SELECT id, at, counts FROM undo_batch WHERE scope = ? ORDER BY revision"
+            found: dict[str, UndoBatch] = {}
+            for id_, at, counts_json in db.execute(query, (-1 if target is None else target.key,)):
                 known = found.get(str(id_))
-                parts = json.loads(str(wrote))
-                whole = {name: parts.get(name, 0) + (known.wrote.get(name, 0) if known else 0) for name in parts}
-                found[str(id_)] = Batch(str(id_), rows.time(at, f"batch {id_!r}"), whole)
+                parts = json.loads(str(counts_json))
+                counts = {name: parts.get(name, 0) + (known.counts.get(name, 0) if known else 0) for name in parts}
+                found[str(id_)] = UndoBatch(str(id_), row_mapping.parse_time(at, f"batch {id_!r}"), counts)
             return list(found.values())
 
-    def lacking(self, scope: str, model: str, /, *, limit: int) -> list[NodeId]:
-        """Some nodes that have a vector, but none of this model: what a change of model has still to do."""
+    def ids_to_reembed(self, scope: str, model: str, /, *, limit: int) -> list[NodeId]:
+        """Return up to ``limit`` nodes that have a vector of the scope's model, but none of this model."""
         query = """SELECT n.id FROM vector v JOIN node n ON n.scope = v.scope AND n.seq = v.node
                    WHERE v.scope = ?1 AND v.model = ?2
                      AND NOT EXISTS (SELECT 1 FROM vector w WHERE w.scope = ?1 AND w.model = ?3 AND w.node = v.node)
@@ -229,210 +251,212 @@ class SQLite:
                 return []
             return [str(id_) for (id_,) in db.execute(query, (target.key, target.embedder, model, limit))]
 
-    def documents(self, scope: str, /) -> Mapping[NodeId, Sequence[NodeId]]:
-        """The ids of the pieces of every text that is stored in pieces, by the text's id, in their order."""
+    def document_chunks(self, scope: str, /) -> Mapping[NodeId, Sequence[NodeId]]:
+        """Return the ids of the chunks of every chunked text, in their order, by the text's id."""
         query = (
             "SELECT document, id FROM node WHERE scope = ? AND document IS NOT NULL ORDER BY document, position, seq"
         )
         found: dict[NodeId, list[NodeId]] = {}
         with self._transaction("DEFERRED") as db:
             target = scope_of(db, scope)
-            for document, piece in db.execute(query, (target.key,)) if target else ():
-                found.setdefault(str(document), []).append(str(piece))
+            for document, chunk in db.execute(query, (target.key,)) if target else ():
+                found.setdefault(str(document), []).append(str(chunk))
         return found
 
-    def resegment(self, scope: str, texts: Sequence[NewPieces], /) -> None:
-        """Put other pieces in the place of those that some texts are stored in: of all of them, or of none.
+    def rechunk(self, scope: str, documents: Sequence[RechunkedDocument], /) -> None:
+        """Replace the chunks of some texts, all or none.
 
-        Raises ``StaleChange`` if any of them is not stored any more as it was read.
+        Raises ``StaleWrite`` if any of the texts has changed since it was read.
         """
         if self.read_only:
-            raise self._not_writable()
+            raise self._read_only_error()
         with self._transaction("IMMEDIATE") as db:
             target = scope_of(db, scope)
             if target is None:
-                raise StaleChange(f"there is no scope {scope!r} any more")
-            Resegmentation(db, target).write(texts)
+                raise StaleWrite(f"there is no scope {scope!r} any more")
+            RechunkWriter(db, target).write(documents)
 
-    def _not_writable(self) -> StoreReadOnly:
-        return StoreReadOnly(
-            f"{self.path} may not be written; give its owner write access, to its folder too, or copy it"
-        )
+    def _read_only_error(self) -> StoreReadOnly:
+        return StoreReadOnly(f"{self.path} is not writable; give its owner write access, to its folder too, or copy it")
 
     def backup(self, path: str | Path, /, *, overwrite: bool = False, progress: Progress | None = None) -> Backup:
-        """Copy the file as it stands to a path, verified, while this and other processes go on using it.
+        """Copy the file to a path, verified, while this and other processes go on using it.
 
         The copy is one state of all scopes. It is made beside ``path``, readable by its owner alone, and moved there
-        whole. ``progress`` is told of pages. Raises ``InvalidInput`` if something is there and ``overwrite`` is not
-        set, or if it is the memory itself; ``StoreDamaged`` if no sound copy can be made.
+        when complete. ``progress`` counts pages. Raises ``InvalidInput`` if a file is there and ``overwrite`` is not
+        set, or if ``path`` is the memory itself; ``StoreDamaged`` if no sound copy can be made.
         """
         target = check_path("path", path)
         with self._lock:
-            self._connection()
-            check_target(target, self._files, overwrite=overwrite)
-        with self._translated():
-            db, _, _ = _held(self._where, self._wait)  # a connection of its own, so that this one stays free
+            self._open_connection()
+            check_target(target, self._open_files, overwrite=overwrite)
+        with self._translate_errors():
+            # A separate connection, so that this one stays free.
+            db, _, _ = _open_with_files(self._absolute_path, self._lock_timeout_ms)
         with closing(db):
-            with self._lock, self._translated():
-                self._check_in_place()  # so both have the same file open
-            return copy(db, self.path, target, overwrite=overwrite, progress=progress)
+            with self._lock, self._translate_errors():
+                self._check_not_replaced()  # so that both have the same file open
+            return copy_database(db, self.path, target, overwrite=overwrite, progress=progress)
 
-    def faults(self) -> Iterator[str]:
-        """What is wrong inside the file, in SQLite's own words; nothing if it is sound."""
-        with self._lock, self._translated():
-            db = self._connection()
+    def check_integrity(self) -> Iterator[str]:
+        """Yield the problems that SQLite finds in the file, in its own words; none if the file is sound."""
+        with self._lock, self._translate_errors():
+            db = self._open_connection()
             yield from (str(found) for (found,) in db.execute("PRAGMA integrity_check(20)") if found != "ok")
             for table, _, parent, _ in db.execute("PRAGMA foreign_key_check"):
                 yield f"a row of {table} points at a missing {parent}"
 
     # ---- connection
 
-    def _connection(self) -> apsw.Connection:
+    def _open_connection(self) -> apsw.Connection:
         if self._db is None:
             raise StoreClosed(f"{self.path} was closed; open a new Memory")
         return self._db
 
     @contextmanager
     def _transaction(self, mode: str, *, durable: bool = True) -> Iterator[apsw.Connection]:
-        with self._translated(), self._locked(mode, durable=durable) as db:
+        with self._translate_errors(), self._lock_and_begin(mode, durable=durable) as db:
             writes = mode != "DEFERRED"
             try:
                 yield db
                 if writes:
-                    self._check_in_place()
+                    self._check_not_replaced()
                 db.execute("COMMIT")
             except BaseException:
                 if not db.get_autocommit():
                     db.execute("ROLLBACK")
                 raise
             if writes:
-                self._check_in_place()  # what was committed to another file is not acknowledged
+                self._check_not_replaced()  # do not acknowledge a commit to another file
 
     # ---- a file that was replaced
 
-    def _check_in_place(self) -> None:
-        """Raise ``StoreReplaced``, with nothing written, where the path leads to another file than the open one."""
-        moved = self._files.moved()
+    def _check_not_replaced(self) -> None:
+        """Raise ``StoreReplaced``, with nothing written, if the path leads to another file than the open one."""
+        moved = self._open_files.replaced_path()
         if moved is None:
             return
-        if not self._connection().get_autocommit():
-            self._connection().execute("ROLLBACK")
-        self._leave()
+        if not self._open_connection().get_autocommit():
+            self._open_connection().execute("ROLLBACK")
+        self._checkpoint_if_replaced()
         raise StoreReplaced(
             f"{moved} was replaced, moved or deleted while the memory was open; nothing more is read or acknowledged: "
-            "close this memory and open it anew"
+            "close this memory and open it again"
         )
 
-    def _leave(self) -> None:
-        """Move the log into the file that was opened, wherever it is now, if another may stand in its place.
+    def _checkpoint_if_replaced(self) -> None:
+        """Move the write-ahead log into the opened file, wherever it is now, if the path leads to another file.
 
-        SQLite would read that other file together with the log that lies beside it.
+        Otherwise SQLite would read that other file together with this log.
         """
-        if self._db is not None and not self.read_only and self._files.moved() == str(self._where):
+        if self._db is not None and not self.read_only and self._open_files.replaced_path() == str(self._absolute_path):
             with suppress(apsw.Error):
                 self._db.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_TRUNCATE)
 
     @contextmanager
-    def _locked(self, mode: str, *, durable: bool) -> Iterator[apsw.Connection]:
-        """The connection, for this thread alone and with a transaction begun.
+    def _lock_and_begin(self, mode: str, *, durable: bool) -> Iterator[apsw.Connection]:
+        """Yield the connection for this thread alone, with a transaction begun.
 
-        While another process holds the file's lock, the other threads may go on reading.
+        While another process holds the file's lock, other threads can go on reading.
         """
-        end = time.monotonic() + self._wait / 1000
+        end = time.monotonic() + self._lock_timeout_ms / 1000
         while True:
             with self._lock:
-                if self._begin(mode, durable=durable, last=time.monotonic() >= end):
-                    yield self._connection()
+                if self._try_begin(mode, durable=durable, is_last_try=time.monotonic() >= end):
+                    yield self._open_connection()
                     return
-            time.sleep(POLL)
+            time.sleep(LOCK_POLL_SECONDS)
 
-    def _begin(self, mode: str, *, durable: bool, last: bool) -> bool:
-        """Begin a transaction unless another process holds the lock; raises ``BusyError`` for that at the last try."""
-        db = self._connection()
+    def _try_begin(self, mode: str, *, durable: bool, is_last_try: bool) -> bool:
+        """Begin a transaction; return False if another process holds the lock, raise ``BusyError`` on the last try."""
+        db = self._open_connection()
         db.pragma("synchronous", 2 if durable else 1)
         db.set_busy_timeout(0)
         try:
             db.execute(f"BEGIN {mode}")
         except apsw.BusyError:
-            if last:
+            if is_last_try:
                 raise
             return False
         finally:
-            db.set_busy_timeout(self._wait)
+            db.set_busy_timeout(self._lock_timeout_ms)
         return True
 
-    def _translated(self) -> AbstractContextManager[None]:
-        return translated(self.path)
+    def _translate_errors(self) -> AbstractContextManager[None]:
+        return translate_errors(self.path)
 
 
-def _held(path: Path, wait: int) -> tuple[apsw.Connection, bool, OpenFiles]:
-    """Open a file, and note which files these are; anew if another is put in its place meanwhile."""
-    for _ in range(TRIES):
-        before = identity(path)
-        db, read_only = _opened(path, wait)
+def _open_with_files(path: Path, lock_timeout_ms: int) -> tuple[apsw.Connection, bool, OpenFiles]:
+    """Open a file and record its identity; try again if it is replaced meanwhile."""
+    for _ in range(MAX_OPEN_RETRIES):
+        before = file_identity(path)
+        db, read_only = _open_file(path, lock_timeout_ms)
         names = [] if read_only else [Path(db.filename_wal), Path(f"{db.filename_wal.removesuffix('-wal')}-shm")]
         found = OpenFiles.at([path, *names])
-        if before in {None, identity(path)}:
+        if before in {None, file_identity(path)}:
             return db, read_only, found
         db.close()
-    raise StoreBusy(f"{path} is replaced again and again; try again when nobody does that")
+    raise StoreBusy(f"{path} is being replaced again and again; try again later")
 
 
-def _opened(path: Path, wait: int) -> tuple[apsw.Connection, bool]:
-    """Open a file for writing, or else for reading, with every migration applied."""
+def _open_file(path: Path, lock_timeout_ms: int) -> tuple[apsw.Connection, bool]:
+    """Open a file for writing, or else for reading, and apply the missing migrations."""
     if not path.exists():
-        os.close(os.open(path, os.O_CREAT | os.O_RDWR, 0o600))  # its owner's alone, and so are its log and index
-    shared = [path.with_name(f"{path.name}{end}") for end in ("-wal", "-shm")]  # made in the folder, unless there
-    read_only = not all(os.access(file, os.W_OK) for file in (path, *(shared if _still(path) else ())))
+        # Only its owner has access, also to the write-ahead log and its index.
+        os.close(os.open(path, os.O_CREAT | os.O_RDWR, 0o600))
+    shared = [path.with_name(f"{path.name}{end}") for end in ("-wal", "-shm")]  # SQLite creates them
+    read_only = not all(os.access(file, os.W_OK) for file in (path, *(shared if _is_folder_read_only(path) else ())))
     if read_only:
-        # Without a right to write the folder, WAL's index cannot be made: the file is then read as it stands.
-        still = "&immutable=1" if _still(path) else ""
-        log = path.with_name(f"{path.name}-wal")
-        if still and log.exists() and log.stat().st_size:
-            raise StoreReadOnly(f"{log} holds what {path.name} lacks; open it once where the folder may be written")
+        # In a folder that is not writable, SQLite cannot create the WAL index: the file is then opened as immutable.
+        immutable = "&immutable=1" if _is_folder_read_only(path) else ""
+        wal = path.with_name(f"{path.name}-wal")
+        if immutable and wal.exists() and wal.stat().st_size:
+            raise StoreReadOnly(
+                f"{wal} holds commits that {path.name} lacks; open it once where the folder is writable"
+            )
         flags = apsw.SQLITE_OPEN_READONLY | apsw.SQLITE_OPEN_URI
-        db = apsw.Connection(f"{path.absolute().as_uri()}?mode=ro{still}", flags=flags)
+        db = apsw.Connection(f"{path.absolute().as_uri()}?mode=ro{immutable}", flags=flags)
     else:
         db = apsw.Connection(str(path.absolute()))  # a name alone may mean something else: ":memory:"
     try:
-        db.set_busy_timeout(wait)
-        _check(db, path)
+        db.set_busy_timeout(lock_timeout_ms)
+        _check_format(db, path)
         if read_only:
-            _check_current(db, path)
+            _check_migrated(db, path)
         else:
-            _prepare(db, wait)
+            _configure_and_migrate(db, lock_timeout_ms)
     except BaseException:
         db.close()
         raise
     return db, read_only
 
 
-def _still(path: Path) -> bool:
-    """Whether nothing can be made beside a file."""
+def _is_folder_read_only(path: Path) -> bool:
+    """Whether no file can be created beside a file."""
     return not os.access(path.parent, os.W_OK)
 
 
-def _check(db: apsw.Connection, path: Path) -> None:
-    """Refuse what is no memory of ours before anything is written to it."""
+def _check_format(db: apsw.Connection, path: Path) -> None:
+    """Raise an error if the database is not a memory, or too new, before anything is written to it."""
     version, owner = int(db.pragma("user_version")), int(db.pragma("application_id"))
     empty = not db.execute("SELECT count(*) FROM sqlite_master").get
     if owner != APPLICATION_ID and (owner or version or not empty):
         raise StoreDamaged(f"{path} is a database of another program; choose another path")
-    if version > len(_migrations()):
+    if version > len(_load_migrations()):
         raise StoreTooNew(
-            f"{path} has format {version}, this version reads up to {len(_migrations())}; upgrade ecphora"
+            f"{path} has format {version}, this version reads up to {len(_load_migrations())}; upgrade ecphora"
         )
 
 
-def _check_current(db: apsw.Connection, path: Path) -> None:
-    if int(db.pragma("user_version")) < len(_migrations()):
-        raise StoreReadOnly(f"{path} needs an upgrade, but may not be written; open it once with write access")
+def _check_migrated(db: apsw.Connection, path: Path) -> None:
+    if int(db.pragma("user_version")) < len(_load_migrations()):
+        raise StoreReadOnly(f"{path} needs an upgrade, but is not writable; open it once with write access")
 
 
-def _prepare(db: apsw.Connection, wait: int) -> None:
-    """Set what must hold for every connection, then bring the schema up to date."""
-    deadline = time.monotonic() + wait / 1000
-    while db.pragma("journal_mode") != "wal":  # the busy handler is not asked for this one
+def _configure_and_migrate(db: apsw.Connection, lock_timeout_ms: int) -> None:
+    """Set the pragmas of every connection, then bring the schema up to date."""
+    deadline = time.monotonic() + lock_timeout_ms / 1000
+    while db.pragma("journal_mode") != "wal":  # SQLite does not call the busy handler here
         try:
             db.pragma("journal_mode", "wal")
         except apsw.BusyError:
@@ -443,12 +467,12 @@ def _prepare(db: apsw.Connection, wait: int) -> None:
             if db.pragma("journal_mode") != "wal":
                 raise StoreError("the file system cannot share a write-ahead log; choose a folder on a local disk")
     db.pragma("foreign_keys", 1)
-    db.pragma("secure_delete", 1)  # what is erased is overwritten
-    migrations = _migrations()
+    db.pragma("secure_delete", 1)  # overwrite deleted rows
+    migrations = _load_migrations()
     if int(db.pragma("user_version")) >= len(migrations):
         return
-    db.create_scalar_function("characters", _characters, 1, deterministic=True)  # for the migrations alone
-    db.execute("BEGIN IMMEDIATE")  # of several processes that open a new file, one finds work to do
+    db.create_scalar_function("characters", _character_count, 1, deterministic=True)  # for the migrations alone
+    db.execute("BEGIN IMMEDIATE")  # of several processes that open a new file, one migrates it
     try:
         for number in range(int(db.pragma("user_version")), len(migrations)):
             db.execute(migrations[number]).fetchall()
@@ -461,110 +485,119 @@ def _prepare(db: apsw.Connection, wait: int) -> None:
         raise
 
 
-def _characters(*values: SqlValue) -> int:
+def _character_count(*values: SqlValue) -> int:
     return len(str(values[0]))
 
 
-def _migrations() -> list[str]:
-    """The numbered schema changes, oldest first."""
+def _load_migrations() -> list[str]:
+    """Return the numbered schema changes, oldest first."""
     folder = files(__package__) / "migrations"
     scripts = sorted((script for script in folder.iterdir() if script.name.endswith(".sql")), key=lambda s: s.name)
     return [script.read_text(encoding="utf-8") for script in scripts]
 
 
-def _chunks(ids: Sequence[NodeId]) -> Iterator[Sequence[NodeId]]:
-    for start in range(0, len(ids), CHUNK):
-        yield ids[start : start + CHUNK]
+def _split_ids(ids: Sequence[NodeId]) -> Iterator[Sequence[NodeId]]:
+    for start in range(0, len(ids), IDS_PER_QUERY):
+        yield ids[start : start + IDS_PER_QUERY]
 
 
 @contextmanager
-def _collected_later() -> Iterator[None]:
-    """Hold the garbage collector off while many small objects are made that all stay: it would look through them."""
-    was = gc.isenabled()
+def _pause_gc() -> Iterator[None]:
+    """Pause the garbage collector while many small objects are made that all stay: it would scan them in vain."""
+    was_enabled = gc.isenabled()
     gc.disable()
     try:
         yield
     finally:
-        if was:
+        if was_enabled:
             gc.enable()
 
 
-def _changes(db: apsw.Connection, scope: Scope, since: int, kept: int) -> tuple[Change, list[NodeId]]:
-    """Read what a scope gained after a revision, inside a transaction; and the nodes whose vectors are damaged."""
-    bounds = (scope.key, since)
+def _read_changes(
+    db: apsw.Connection, scope: ScopeRow, revision: int, keep_last: int
+) -> tuple[WriteBatch, list[NodeId]]:
+    """Read the changes of a scope after a revision, inside a transaction, and the nodes with damaged vectors."""
+    bounds = (scope.key, revision)
     found = db.execute(
-        f"SELECT {ALL_COLUMNS} FROM node WHERE scope = ? AND revision > ? ORDER BY seq",  # noqa: S608
+        f"SELECT {FULL_NODE_COLUMNS} FROM node WHERE scope = ? AND revision > ? ORDER BY seq",  # noqa: S608
         bounds,
     ).fetchall()
-    nodes = tuple(map(rows.node, found))
-    readings = zip(nodes, rows.readings(found), strict=True)
-    ids = _Ids(db, scope.key, {node.seq: node.id for node in nodes})
+    nodes = tuple(map(row_mapping.row_to_node, found))
+    analyses = zip(nodes, row_mapping.rows_to_analyses(found), strict=True)
+    ids = _IdLookup(db, scope.key, {node.seq: node.id for node in nodes})
     vectors = db.execute(
         "SELECT node, value FROM vector WHERE scope = ? AND revision > ? AND model = ? ORDER BY revision, node",
         (*bounds, scope.embedder),
     ).fetchall()
     edges = db.execute(
-        "SELECT src, dst, link, weight, evidence FROM edge WHERE scope = ? AND revision > ? ORDER BY rowid", bounds
+        "SELECT src, dst, link, weight, provenance FROM edge WHERE scope = ? AND revision > ? ORDER BY rowid", bounds
     )
     ends = db.execute(
-        "SELECT node, valid_to, recorded_at FROM superseded WHERE scope = ? AND revision > ? ORDER BY rowid", bounds
+        "SELECT node, valid_to, recorded_at FROM validity_end WHERE scope = ? AND revision > ? ORDER BY rowid", bounds
     )
     accesses = db.execute(
         f"SELECT {_ACCESS_COLUMNS} FROM access WHERE scope = ? AND revision > ? ORDER BY seq",  # noqa: S608
         bounds,
     )
-    forgotten = db.execute("SELECT node, digest FROM forgotten WHERE scope = ? AND revision > ? ORDER BY rowid", bounds)
-    marks = db.execute("SELECT name, seq FROM mark WHERE scope = ? AND revision > ? ORDER BY name", bounds).fetchall()
-    parse = rows.time_parser()
+    tombstones = db.execute(
+        "SELECT node, digest FROM tombstone WHERE scope = ? AND revision > ? ORDER BY rowid", bounds
+    )
+    cursors = db.execute(
+        "SELECT name, seq FROM cursor WHERE scope = ? AND revision > ? ORDER BY name", bounds
+    ).fetchall()
+    parse = row_mapping.cached_time_parser()
     dim = scope.dim or max((len(value) // 2 for _, value in vectors if isinstance(value, bytes)), default=0)
-    values, sound = rows.vectors([value for _, value in vectors], dim)
-    change = Change(
+    values, sound = row_mapping.blobs_to_vectors([value for _, value in vectors], dim)
+    batch = WriteBatch(
         nodes=nodes,
-        readings={node.id: reading for node, reading in readings if reading is not None},
-        vectors={ids[seq]: value for (seq, _), value, good in zip(vectors, values, sound, strict=True) if good},
+        analyses={node.id: analysis for node, analysis in analyses if analysis is not None},
+        vectors={ids[seq]: value for (seq, _), value, is_sound in zip(vectors, values, sound, strict=True) if is_sound},
         edges=tuple(
-            Edge(ids[src], ids[dst], _LINKS[link], weight, evidence) for src, dst, link, weight, evidence in edges
+            Edge(ids[src], ids[dst], _LINK_BY_VALUE[link], weight, provenance)
+            for src, dst, link, weight, provenance in edges
         ),
-        superseded=tuple(_ends(ends, ids, parse)),
-        accesses=tuple(_accesses(accesses, ids)),
-        forgotten=tuple(Forgotten(node, digest) for node, digest in forgotten),
-        marks={str(name): int(seq or 0) for name, seq in marks},
+        validity_ends=tuple(_read_validity_ends(ends, ids, parse)),
+        accesses=tuple(_read_accesses(accesses, ids)),
+        tombstones=tuple(Tombstone(node, digest) for node, digest in tombstones),
+        cursors={str(name): int(seq or 0) for name, seq in cursors},
         embedder=scope.embedder,
-        adopt=scope.adopted > since > 0,
-        whole_log=bool(scope.whole_log),
-        expiry=Expiry(scope.expiry, kept) if scope.expiry else NOTHING_EXPIRED,
+        switch_embedder=scope.reload_revision > revision > 0,
+        needs_full_log=bool(scope.needs_full_log),
+        retention=LogRetention(scope.retention_seq, keep_last) if scope.retention_seq else FULL_LOG,
         revision=scope.revision,
     )
-    return change, [ids[seq] for (seq, _), good in zip(vectors, sound, strict=True) if not good]
+    return batch, [ids[seq] for (seq, _), is_sound in zip(vectors, sound, strict=True) if not is_sound]
 
 
-def _ends(found: Iterable[Row], ids: "_Ids", parse: Callable[[SqlValue], datetime]) -> Iterator[Superseded]:
+def _read_validity_ends(
+    found: Iterable[Row], ids: "_IdLookup", parse_time: Callable[[SqlValue], datetime]
+) -> Iterator[ValidityEnd]:
     for seq, valid_to, recorded in found:
         try:
-            yield Superseded(ids[seq], parse(valid_to), parse(recorded))
+            yield ValidityEnd(ids[seq], parse_time(valid_to), parse_time(recorded))
         except ValueError as error:
             raise ValueError(f"an end of node {ids[seq]!r}: {error}") from error
 
 
-def _accesses(found: Iterable[Any], ids: "_Ids") -> Iterator[Access]:
+def _read_accesses(found: Iterable[Any], ids: "_IdLookup") -> Iterator[Access]:
     for row in found:
         try:
-            yield rows.access(row, ids[row[0]])
+            yield row_mapping.row_to_access(row, ids[row[0]])
         except ValueError as error:
             raise ValueError(f"an access of node {ids[row[0]]!r}: {error}") from error
 
 
-class _Ids:
-    """The ids of nodes by ``seq``, those not yet known looked up."""
+class _IdLookup:
+    """The ids of nodes by ``seq``; unknown ones are looked up."""
 
-    def __init__(self, db: apsw.Connection, scope: int, known: dict[int, NodeId]) -> None:
+    def __init__(self, db: apsw.Connection, scope: int, id_by_seq: dict[int, NodeId]) -> None:
         self._db = db
         self._scope = scope
-        self._known = known
+        self._id_by_seq = id_by_seq
 
     def __getitem__(self, seq: SqlValue) -> NodeId:
         number = int(seq or 0)
-        if number not in self._known:
+        if number not in self._id_by_seq:
             query = "SELECT id FROM node WHERE scope = ? AND seq = ?"
-            self._known[number] = str(self._db.execute(query, (self._scope, number)).get)
-        return self._known[number]
+            self._id_by_seq[number] = str(self._db.execute(query, (self._scope, number)).get)
+        return self._id_by_seq[number]

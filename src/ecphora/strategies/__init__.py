@@ -1,6 +1,6 @@
-"""Ways of recalling, one a file: ``fused``, five published models, the baselines. Third parties add entry points.
+"""Recall strategies: ``fused``, five published models, the baselines. Third parties add entry points.
 
-A strategy is imported when it is first asked for.
+A strategy is imported when it is first requested.
 """
 
 from collections.abc import Iterator, Mapping
@@ -9,40 +9,40 @@ from importlib import import_module
 
 from ..errors import UnknownName
 from ..ports import Strategy
-from ..validate import check_part, show
+from ..validate import check_component, show
 
-GROUP = "ecphora.strategies"
-"""The entry-point group in which a third party's strategy, or a function that makes one, is found."""
+ENTRY_POINT_GROUP = "ecphora.strategies"
+"""The entry-point group of third-party strategies; an entry is a strategy type, or a function that makes one."""
 
 
 class Catalog(Mapping[str, Strategy]):
-    """Strategies by name. ``places`` says of each where it is: ``module.Type`` makes it, ``module.FAITHFUL`` is it."""
+    """Strategies by name. A location is ``module.Type``, which is instantiated, or an instance, ``module.FAITHFUL``."""
 
-    def __init__(self, places: Mapping[str, str]) -> None:
-        self._places = places
+    def __init__(self, locations: Mapping[str, str]) -> None:
+        self._locations = locations
 
     def __getitem__(self, name: str) -> Strategy:
-        return _strategy(self._places[name])
+        return _load(self._locations[name])
 
     def __contains__(self, name: object) -> bool:
-        return name in self._places
+        return name in self._locations
 
     def __iter__(self) -> Iterator[str]:
-        return iter(self._places)
+        return iter(self._locations)
 
     def __len__(self) -> int:
-        return len(self._places)
+        return len(self._locations)
 
 
 @cache
-def _strategy(place: str) -> Strategy:
-    module, _, what = place.rpartition(".")
-    found = getattr(import_module(f".{module}", __package__), what)
-    made: Strategy = found() if isinstance(found, type) else found
-    return made
+def _load(location: str) -> Strategy:
+    module, _, attribute = location.rpartition(".")
+    found = getattr(import_module(f".{module}", __package__), attribute)
+    strategy: Strategy = found() if isinstance(found, type) else found
+    return strategy
 
 
-_MODELS = {
+_PAPERS = {
     "synaptic": "synaptic.Synaptic",
     "synapse": "synapse.Synapse",
     "eisa": "eisa.Eisa",
@@ -56,32 +56,34 @@ _BASELINES = {
     "recency": "baselines.Recency",
 }
 
-MODELS = Catalog(_MODELS)
-"""The five published models as they serve in practice."""
-FAITHFUL = Catalog({f"{name}-faithful": f"{name}.FAITHFUL" for name in _MODELS})
-"""The five as published: for comparison with their papers."""
+PAPERS = Catalog(_PAPERS)
+"""The five published models with our changes for practical use."""
+FAITHFUL = Catalog({f"{name}-faithful": f"{name}.FAITHFUL" for name in _PAPERS})
+"""The five models as published, for comparison with their papers."""
 BASELINES = Catalog(_BASELINES)
-"""What every recall must beat."""
-BUILT_IN = Catalog({"fused": "fused.Fused", **_MODELS, **_BASELINES})
-"""What is chosen where all strategies are asked for."""
+"""The baselines that every strategy must beat."""
+BUILT_IN = Catalog({"fused": "fused.Fused", **_PAPERS, **_BASELINES})
+"""The strategies meant by "all strategies"."""
 
 
-def known() -> list[str]:
-    """The names of the strategies that can be chosen, but for the faithful forms of published models."""
-    from importlib.metadata import entry_points  # noqa: PLC0415  # it is slow to import
+def strategy_names() -> list[str]:
+    """The names of all strategies, without the faithful forms of published models."""
+    from importlib.metadata import entry_points  # noqa: PLC0415  # slow to import
 
-    return [*BUILT_IN, *sorted(point.name for point in entry_points(group=GROUP))]
+    return [*BUILT_IN, *sorted(point.name for point in entry_points(group=ENTRY_POINT_GROUP))]
 
 
-def by_name(strategy: str | Strategy) -> Strategy:
-    """The strategy of a name; one that is a strategy already is passed through."""
+def resolve_strategy(strategy: str | Strategy) -> Strategy:
+    """The strategy of a name; a strategy object is returned unchanged."""
     if not isinstance(strategy, str):
-        return check_part("strategy", strategy, f"a name, such as one of {', '.join(BUILT_IN)}", "activate")
+        return check_component("strategy", strategy, f"a name, such as one of {', '.join(BUILT_IN)}", "activate")
     if strategy in BUILT_IN or strategy in FAITHFUL:
         return BUILT_IN[strategy] if strategy in BUILT_IN else FAITHFUL[strategy]
     from importlib.metadata import entry_points  # noqa: PLC0415
 
-    for point in entry_points(group=GROUP, name=strategy):
+    for point in entry_points(group=ENTRY_POINT_GROUP, name=strategy):
         loaded: Strategy = point.load()()
         return loaded
-    raise UnknownName(f"no strategy is called {show(strategy)}; choose one of {', '.join([*known(), *FAITHFUL])}")
+    raise UnknownName(
+        f"no strategy is called {show(strategy)}; choose one of {', '.join([*strategy_names(), *FAITHFUL])}"
+    )

@@ -1,47 +1,49 @@
-"""What every recall must beat, on the same nodes and vectors: dense, BM25, their reciprocal rank fusion, recency."""
+"""Baselines on the same nodes and vectors: dense, BM25, their reciprocal rank fusion, recency."""
 
 from dataclasses import dataclass
 
 import numpy as np
 
 from ..graph import Graph
-from ..model import Cue, Scores
+from ..model import Query, Scores
 from ..ports import Activation
-from ..stages import choose, fuse, seed
+from ..stages.retrieval import bm25, dense, filters, fusion
 
 
-def _alone(stage: str, scores: Scores) -> Activation:
-    return Activation(scores, {stage: scores}, confidence=float(np.clip(scores.max(initial=0.0), 0, 1)))
+def _single_feature(feature: str, scores: Scores) -> Activation:
+    return Activation(scores, {feature: scores}, confidence=float(np.clip(scores.max(initial=0.0), 0, 1)))
 
 
-def _may(graph: Graph, cue: Cue, scores: Scores) -> Scores:
-    return np.where(choose.allowed(graph, cue), scores, 0).astype(np.float32)
+def _mask_ineligible(graph: Graph, query: Query, scores: Scores) -> Scores:
+    return np.where(filters.eligible(graph, query), scores, 0).astype(np.float32)
 
 
 @dataclass(frozen=True, slots=True)
 class Dense:
-    """Cosine of the cue's vector with each memory's."""
+    """Cosine of the query's vector with each memory's."""
 
     name: str = "dense"
 
-    def activate(self, cue: Cue, graph: Graph, /) -> Activation:
+    def activate(self, query: Query, graph: Graph, /) -> Activation:
         """Score every memory that has a vector."""
-        return _alone("meaning", _may(graph, cue, seed.meaning(graph, cue)))
+        return _single_feature("dense similarity", _mask_ineligible(graph, query, dense.cosine(graph, query)))
 
 
 @dataclass(frozen=True, slots=True)
 class Bm25:
-    """Okapi BM25 over the words of each memory."""
+    """Okapi BM25 over the terms of each memory."""
 
     k1: float = 1.2
     b: float = 0.75
     name: str = "bm25"
 
-    def activate(self, cue: Cue, graph: Graph, /) -> Activation:
-        """Score every memory that shares a word with the cue; confidence is the share of the best possible score."""
-        scores = _may(graph, cue, seed.words(graph, cue, k1=self.k1, b=self.b))
-        best = seed.most(graph, cue, k1=self.k1)
-        return Activation(scores, {"words": scores}, confidence=float(scores.max(initial=0.0)) / best if best else 0.0)
+    def activate(self, query: Query, graph: Graph, /) -> Activation:
+        """Score every memory that shares a term with the query; confidence is the best score over the maximum."""
+        scores = _mask_ineligible(graph, query, bm25.bm25(graph, query, k1=self.k1, b=self.b))
+        maximum = bm25.max_score(graph, query, k1=self.k1)
+        return Activation(
+            scores, {"bm25": scores}, confidence=float(scores.max(initial=0.0)) / maximum if maximum else 0.0
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,23 +57,29 @@ class Rrf:
     k: int = 60
     name: str = "rrf"
 
-    def activate(self, cue: Cue, graph: Graph, /) -> Activation:
+    def activate(self, query: Query, graph: Graph, /) -> Activation:
         """Score every memory by the sum of its reciprocal ranks."""
-        meaning, words = _may(graph, cue, seed.meaning(graph, cue)), _may(graph, cue, seed.words(graph, cue))
-        shares = {"meaning": fuse.reciprocal_rank(meaning, k=self.k), "words": fuse.reciprocal_rank(words, k=self.k)}
-        scores = np.add(shares["meaning"], shares["words"])
-        return Activation(scores, shares, confidence=float(np.clip(meaning.max(initial=0.0), 0, 1)))
+        dense_scores, lexical_scores = (
+            _mask_ineligible(graph, query, dense.cosine(graph, query)),
+            _mask_ineligible(graph, query, bm25.bm25(graph, query)),
+        )
+        contributions = {
+            "dense similarity": fusion.reciprocal_rank(dense_scores, k=self.k),
+            "bm25": fusion.reciprocal_rank(lexical_scores, k=self.k),
+        }
+        scores = np.add(contributions["dense similarity"], contributions["bm25"])
+        return Activation(scores, contributions, confidence=float(np.clip(dense_scores.max(initial=0.0), 0, 1)))
 
 
 @dataclass(frozen=True, slots=True)
 class Recency:
-    """The newest first, whatever is asked."""
+    """The newest first, whatever the query."""
 
     name: str = "recency"
 
-    def activate(self, cue: Cue, graph: Graph, /) -> Activation:
+    def activate(self, query: Query, graph: Graph, /) -> Activation:
         """Score every episode by its rank in event time."""
-        rows = np.flatnonzero(choose.allowed(graph, cue))
+        rows = np.flatnonzero(filters.eligible(graph, query))
         order = rows[np.lexsort((rows, graph.nodes["happened"][rows]))]
         scores = graph.zeros()
         scores[order] = np.arange(1, len(order) + 1) / max(1, len(order))

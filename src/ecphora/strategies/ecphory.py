@@ -1,7 +1,7 @@
-"""EcphoryRAG: a cue wakes engrams, their centroid wakes more, and the memories that mention them come back.
+"""EcphoryRAG: a cue activates engrams, their centroid activates more, and the memories that mention them are recalled.
 
-Z. Liao, "EcphoryRAG", 2025, arXiv 2510.08958. Only a part of its text could be had: numbers are those of
-sections of docs/papers.md, which follows the paper's design where its public code departs from it.
+Z. Liao, "EcphoryRAG", 2025, arXiv 2510.08958. Only a part of its text was available: numbers are those of sections of
+docs/papers.md, which follows the paper's design where its public code differs from it.
 """
 
 from collections.abc import Mapping
@@ -10,107 +10,140 @@ from dataclasses import dataclass
 import numpy as np
 
 from ..graph import Graph
-from ..model import Cue, Mask, Scores
-from ..ports import Activation, Trail
+from ..model import Mask, Query, Scores
+from ..ports import Activation, ActivationPath
 from ..reprs import ShortRepr
-from ..stages import choose, cooccurrence, cues, fuse, gate, hop, seed
+from ..stages.ecphory import cooccurrence, cue_matching, engram_search
+from ..stages.retrieval import bm25, confidence, filters, fusion, top_k
 
-HALF = np.float32(0.5)
-"""What engrams and the memory itself each weigh in a memory's score. Inferred, 4.11."""
+COMPONENT_WEIGHT = np.float32(0.5)
+"""The weight of engrams, and of the memory itself, in a memory's score. Inferred, 4.11."""
 
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Ecphory(ShortRepr):
-    """The paper's settings, and four remedies for what it leaves open.
+    """The paper's settings, and four additions of ours.
 
-    ``k_initial`` engrams begin, and each of ``L`` hops from the ``seeds`` best adds as many; ``k_final`` are kept.
-    ``chunks`` memories are what a reader gets, and what a hop along co-occurrence starts from. ``by_question`` ranks
-    engrams by the question alone, as published, and not by all cues. The remedies: ``back_off`` searches by words too,
-    ``neighbours`` hops along co-occurrence too, ``rarity`` makes common names count less, ``certainty`` lets an engram
-    count as surely as it is a name.
+    ``k_initial`` engrams are activated first, and each of ``L`` hops from the ``k_seeds`` best adds as many;
+    ``k_final`` are kept. ``k_chunks`` memories are what a reader gets, and what a hop along co-occurrence starts from.
+    ``rank_by_question`` ranks engrams by the question alone, as published, and not by all cues. The additions:
+    ``use_lexical_backoff`` also scores by BM25, ``use_cooccurrence`` also hops along co-occurrence,
+    ``use_specificity`` makes frequently mentioned names count less, ``use_certainty`` weighs an engram by the certainty
+    that it is a name.
     """
 
     k_initial: int = 20
     L: int = 1
-    seeds: int = 10
+    k_seeds: int = 10
     k_final: int = 40
-    chunks: int = 5
-    name_weight: float = cues.NAME
-    question_weight: float = cues.QUESTION
-    by_question: bool = False  # deviation: ranks by all cues (4.12.2) where the paper has cos(h_e, h_query) (4.5)
-    back_off: bool = True  # deviation: 4.12.3
-    neighbours: bool = True  # deviation: 4.11; the paper has the graph and describes no step on it
-    rarity: bool = True  # deviation: 4.11, HippoRAG's node specificity, less steep
-    certainty: bool = True  # deviation: 4.12.3
+    k_chunks: int = 5
+    name_weight: float = cue_matching.NAME_WEIGHT
+    question_weight: float = cue_matching.QUESTION_WEIGHT
+    rank_by_question: bool = False  # deviation: ranks by all cues (4.12.2) where the paper has cos(h_e, h_query) (4.5)
+    use_lexical_backoff: bool = True  # deviation: 4.12.3
+    use_cooccurrence: bool = True  # deviation: 4.11; the paper has the graph but describes no step on it
+    use_specificity: bool = True  # deviation: 4.11, HippoRAG's node specificity, less steep
+    use_certainty: bool = True  # deviation: 4.12.3
     name: str = "ecphory"
 
-    def activate(self, cue: Cue, graph: Graph, /) -> Activation:
-        """Score every memory that the cue touches, itself or by its engrams."""
+    def activate(self, query: Query, graph: Graph, /) -> Activation:
+        """Score every memory that matches the cue, by itself or by its engrams."""
         if not graph.episodes.any():
             return Activation(graph.zeros())
-        allowed = choose.allowed(graph, cue)
-        search = hop.search(graph, allowed)
-        found = cues.matched(
-            graph, cue, search, allowed, name=self.name_weight, question=self.question_weight, rare=self.rarity
+        eligible = filters.eligible(graph, query)
+        search = engram_search.prepare_search(graph, eligible)
+        matches = cue_matching.match_cues(
+            graph,
+            query,
+            search,
+            eligible,
+            name_weight=self.name_weight,
+            question_weight=self.question_weight,
+            use_specificity=self.use_specificity,
         )
-        direct = self._direct(graph, cue, found.meaning, allowed)  # C_0, cut to no number
-        woken = hop.Woken.none(found.question if self.by_question and found.question.any() else found.scores)
-        woken = woken.plus(woken.nearest(found.scores, self.k_initial))  # E_0
+        direct = self._direct_scores(graph, query, matches.memory_cosine, eligible)  # C_0, without a cutoff
+        active = engram_search.ActiveEngrams.empty(
+            matches.question_similarity
+            if self.rank_by_question and matches.question_similarity.any()
+            else matches.scores
+        )
+        active = active.activate(active.nearest_inactive(matches.scores, self.k_initial))  # E_0
         for _ in range(self.L):
-            woken = self._hopped(graph, search, woken, direct, allowed)
-        # What was added ranks by the cues of the beginning, not by the centroid that led there: no drift.
-        part = self._mentioning(graph, search, woken, self.k_final)
-        shares = {"engrams": HALF * part.scores * allowed, **direct}
-        scores = fuse.summed(shares)
-        by = part.by.copy()
-        by[search.index.rows] = woken.by
+            active = self._hop(graph, search, active, direct, eligible)
+        # Added engrams rank by the initial cues, not by the centroid that led to them: no drift.
+        mentions = self._best_mentions(graph, search, active, self.k_final)
+        contributions = {"engrams": COMPONENT_WEIGHT * mentions.scores * eligible, **direct}
+        scores = fusion.sum_contributions(contributions)
+        parents = mentions.engram_rows.copy()
+        parents[search.index.rows] = active.parent
         return Activation(
             scores=scores,
-            shares=shares,
-            trails={"engrams": Trail(by, np.full(len(graph), -1, np.intp))},
-            confidence=gate.confidence(graph, cue, scores, found.meaning, fuse.of_best(fuse.summed(direct))),
+            contributions=contributions,
+            paths={"engrams": ActivationPath(parents, np.full(len(graph), -1, np.intp))},
+            confidence=confidence.heuristic_confidence(
+                graph, query, scores, matches.memory_cosine, fusion.max_normalize(fusion.sum_contributions(direct))
+            ),
         )
 
-    def _direct(self, graph: Graph, cue: Cue, meaning: Scores, allowed: Mask) -> dict[str, Scores]:
-        """Half the cosine of question and memory (4.11); with back-off half of meaning and words, each of its best."""
-        if not self.back_off:
-            return {"meaning": (HALF * cue.meaning * meaning).astype(np.float32)}
-        words = seed.words(graph, cue) * allowed
-        shares = {"meaning": cue.meaning * fuse.of_best(meaning), "words": fuse.of_best(words)}
-        best = max(float(fuse.summed(shares).max()), 1e-6)
-        return {stage: (HALF / best * share).astype(np.float32) for stage, share in shares.items()}
+    def _direct_scores(self, graph: Graph, query: Query, cosines: Scores, eligible: Mask) -> dict[str, Scores]:
+        """Half the cosine of question and memory (4.11); with back-off half of cosine and BM25, each over its best."""
+        if not self.use_lexical_backoff:
+            return {"dense similarity": (COMPONENT_WEIGHT * query.embedder_coverage * cosines).astype(np.float32)}
+        lexical = bm25.bm25(graph, query) * eligible
+        contributions = {
+            "dense similarity": query.embedder_coverage * fusion.max_normalize(cosines),
+            "bm25": fusion.max_normalize(lexical),
+        }
+        best = max(float(fusion.sum_contributions(contributions).max()), 1e-6)
+        return {stage: (COMPONENT_WEIGHT / best * share).astype(np.float32) for stage, share in contributions.items()}
 
-    def _hopped(
-        self, graph: Graph, search: hop.Search, woken: hop.Woken, direct: Mapping[str, Scores], allowed: Mask
-    ) -> hop.Woken:
-        """One hop: to the engrams near the centroid of the seeds, and to those met in the best memories so far."""
-        index, seeds, grown = search.index, woken.best(self.seeds), woken
+    def _hop(
+        self,
+        graph: Graph,
+        search: engram_search.EngramSearch,
+        active: engram_search.ActiveEngrams,
+        direct: Mapping[str, Scores],
+        eligible: Mask,
+    ) -> engram_search.ActiveEngrams:
+        """One hop: to the engrams nearest to the centroid of the seeds, and to those in the best memories so far."""
+        index, seeds, result = search.index, active.top(self.k_seeds), active
         if len(seeds):
-            vectors = hop.vectors_of(graph, index.rows[seeds], allowed)
-            centre = hop.centroid(vectors, woken.ranks[seeds])
-            near = search.similar(hop.cosines(graph, hop.unit(centre)[None, :])[0])
-            new = woken.nearest(near, self.k_initial)  # E_new
-            grown = woken.plus(new, by=int(index.rows[seeds[0]]))
-        if not self.neighbours:
-            return grown
-        part = self._mentioning(graph, search, woken, len(index))
-        so_far = fuse.of_best(fuse.summed({"engrams": HALF * part.scores * allowed, **direct}))
-        # inferred: as strong as the memory it was met in, where 4.11 ranks by cos(query) / mentions and takes k_initial
-        met = cooccurrence.met(graph, index, choose.best(so_far, allowed, self.chunks), so_far)
-        return grown.plus(met.places, met.by, met.strengths)
+            vectors = engram_search.unit_vectors(graph, index.rows[seeds], eligible)
+            center = engram_search.centroid(vectors, active.ranks[seeds])
+            near = search.similarities(engram_search.cosines(graph, engram_search.normalize(center)[None, :])[0])
+            new = active.nearest_inactive(near, self.k_initial)  # E_new
+            result = active.activate(new, parent=int(index.rows[seeds[0]]))
+        if not self.use_cooccurrence:
+            return result
+        mentions = self._best_mentions(graph, search, active, len(index))
+        scores = fusion.max_normalize(
+            fusion.sum_contributions({"engrams": COMPONENT_WEIGHT * mentions.scores * eligible, **direct})
+        )
+        # inferred: as strong as the memory that mentions it; 4.11 ranks by cos(query) / mentions and takes k_initial
+        co_occurring = cooccurrence.co_occurring_engrams(
+            graph, index, top_k.top_rows(scores, eligible, self.k_chunks), scores
+        )
+        return result.activate(co_occurring.places, co_occurring.episodes, co_occurring.strengths)
 
-    def _mentioning(self, graph: Graph, search: hop.Search, woken: hop.Woken, k: int) -> cooccurrence.Mentioning:
-        """What each memory has of the best of the k best engrams (4.11)."""
-        kept = woken.best(k)
-        values = woken.ranks[kept]
-        if self.certainty:
+    def _best_mentions(
+        self, graph: Graph, search: engram_search.EngramSearch, active: engram_search.ActiveEngrams, k: int
+    ) -> cooccurrence.BestMentions:
+        """The best of the k best engrams that each memory mentions (4.11)."""
+        kept = active.top(k)
+        values = active.ranks[kept]
+        if self.use_certainty:
             values = values * cooccurrence.certainty(search.index, kept)
-        return cooccurrence.mentioning(graph, search.index, kept, values, rare=self.rarity)
+        return cooccurrence.best_mentions(graph, search.index, kept, values, use_specificity=self.use_specificity)
 
 
 FAITHFUL = Ecphory(
-    by_question=True, back_off=False, neighbours=False, rarity=False, certainty=False, name="ecphory-faithful"
+    rank_by_question=True,
+    use_lexical_backoff=False,
+    use_cooccurrence=False,
+    use_specificity=False,
+    use_certainty=False,
+    name="ecphory-faithful",
 )
-"""The paper's read path on our engrams, cues without a language model.
+"""The paper's read path on our engrams, with cues found without a language model.
 
 The weights of cues and the halves of a score are inferred (4.11)."""

@@ -1,8 +1,7 @@
-"""``fused``: every signal of the five models as a column, weighed by a small trained ranker. The default.
+"""``fused``: the signals of the five models as features of a small trained ranker. The default.
 
-A score is what speaks for a memory, in log-odds, as shares that add up to it; see :mod:`ecphora.stages.ranker`. What
-the weights were trained on, and what they reach there and elsewhere, stands in ``weights/fused.json`` and
-docs/evidence.md.
+A score is a sum of contributions in log-odds; see :mod:`ecphora.stages.fused.ranker`. The training data of the weights
+and their results are in ``weights/fused.json`` and docs/evidence.md.
 """
 
 from collections.abc import Collection
@@ -12,145 +11,155 @@ from itertools import compress
 import numpy as np
 
 from .. import weights
-from ..graph import Graph, seconds
-from ..model import Cue, Mask, Scores
-from ..ports import Activation, Trail
+from ..graph import Graph, epoch_seconds
+from ..model import Mask, Query, Scores
+from ..ports import Activation, ActivationPath
 from ..reprs import ShortRepr
-from ..stages import choose, experience, promotion, times
-from ..stages.fading import Fading, archived, faintness, protected
-from ..stages.knowing import Knowing
-from ..stages.ranker import Ranker, Weighed
-from ..stages.sheet import sheet
-from ..stages.touch import View, look
+from ..stages.fused import feedback, promotion
+from ..stages.fused.answerability import AnswerabilityModel
+from ..stages.fused.candidate_pool import CandidatePool, build_pool
+from ..stages.fused.decay import DecayPolicy, archived_mask, decay, pinned_mask
+from ..stages.fused.feature_matrix import build_feature_matrix
+from ..stages.fused.ranker import RankedPool, Ranker
+from ..stages.retrieval import temporal, top_k
 
-USEFUL = "useful before"
-"""The share of what feedback taught."""
-TOGETHER = "used together"
-"""The share of what was of use together with a memory that comes back."""
-FADING, ARCHIVED = "fading", "archived"
-"""The shares that take from a memory what it lost by age, and what sets it behind those that are not archived."""
-BEHIND = 0.999
-"""How far behind the last memory the first archived one stands, in parts of its score."""
+SIMILAR_QUESTION = "similar question feedback"
+"""The contribution of feedback on similar questions."""
+CO_USE = "co-use"
+"""The contribution of memories used together with a recalled one."""
+DECAY, ARCHIVED = "decay", "archived"
+"""The negative contributions of decay, and of ranking an archived memory behind all others."""
+ARCHIVED_FACTOR = 0.999
+"""The score of the first archived memory, as a fraction of the last other memory's score."""
 
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Fused(ShortRepr):
-    """``ranker`` weighs columns, ``knowing`` tells how sure it is; by default those that come with the package.
+    """``ranker`` scores features, ``answerability`` gives the confidence; both default to the packaged models.
 
-    ``useful`` is what a memory gains that answered the same question before, less for one less like it.
-    ``outdated`` is the part of its score that a memory loses when it no longer holds at the time asked about.
-    ``together`` is the part of its score that one of the best lends to what was of use together with it.
-    ``faint`` is the part of its score that a memory loses once all of its importance has faded; without ``fading`` it
-    loses none. What is archived comes after all else, and what is protected loses nothing by either.
+    ``feedback_weight`` is what a memory gains that answered the same question before, less for a less similar one.
+    ``expired_penalty`` is the fraction of its score that a memory loses if it is not valid at the time asked about.
+    ``co_use_weight`` is the fraction of its score that one of the best adds to memories used together with it.
+    ``decay_weight`` is the fraction of its score that a memory loses once its importance has decayed to the base;
+    without ``decay_policy`` it loses nothing. Archived memories rank last; pinned memories lose nothing by either.
     """
 
-    ranker: Ranker = field(default_factory=lambda: weights.fused()[0])
-    knowing: Knowing = field(default_factory=lambda: weights.fused()[1])
-    useful: float = 3.0
-    outdated: float = 0.5
-    together: float = 0.3
-    fading: Fading | None = None
-    faint: float = 0.1
+    ranker: Ranker = field(default_factory=lambda: weights.load_fused_model()[0])
+    answerability: AnswerabilityModel = field(default_factory=lambda: weights.load_fused_model()[1])
+    feedback_weight: float = 3.0
+    expired_penalty: float = 0.5
+    co_use_weight: float = 0.3
+    decay_policy: DecayPolicy | None = None
+    decay_weight: float = 0.1
     name: str = "fused"
 
-    def unaided(self) -> "Fused":
-        """The same without what feedback taught: to see what a memory would bring back by itself."""
-        return replace(self, useful=0.0, together=0.0)
+    def without_feedback(self) -> "Fused":
+        """The same strategy without the boosts of feedback."""
+        return replace(self, feedback_weight=0.0, co_use_weight=0.0)
 
-    def activate(self, cue: Cue, graph: Graph, /) -> Activation:
-        """Score the memories of the pool, and what replaced them."""
+    def activate(self, query: Query, graph: Graph, /) -> Activation:
+        """Score the memories of the pool, and their successors."""
         if not graph.episodes.any():
             return Activation(graph.zeros())
-        view = look(graph, cue)
-        if not len(view.rows):
+        pool = build_pool(graph, query)
+        if not len(pool.rows):
             return Activation(graph.zeros())
-        pool = sheet(view)
-        weighed = self.ranker.weigh(pool)
-        shares = _whole(graph, view, weighed)
+        matrix = build_feature_matrix(pool)
+        ranked_pool = self.ranker.score(matrix)
+        contributions = _expand_contributions(graph, pool, ranked_pool)
         scores = graph.zeros()
-        scores[view.rows] = np.maximum(0, weighed.scores)
-        trails = _trails(view, shares)
-        if len(view.useful.rows):
-            shares[USEFUL], trails[USEFUL] = self._useful(view, scores)
-            scores += shares[USEFUL]
-        gained, trail = self._company(view, scores)
-        if gained.any():
-            shares[TOGETHER], trails[TOGETHER] = gained, trail
-            scores = scores + gained
-        if self.fading is not None:
-            lost = scores * faintness(graph, self.fading, seconds(cue.as_of or cue.now))
-            shares[FADING] = (-self.faint * lost).astype(np.float32)
-            scores = scores + shares[FADING]
-        # What no longer holds points to what holds instead, and steps back behind it.
-        old = times.outdated(graph, cue)
-        if old.any():
-            shares["successor"], trails["successor"] = times.succeeded(graph, scores, old)
-            scores = scores + shares["successor"] * view.allowed
-            shares["outdated"] = (-self.outdated * scores * old).astype(np.float32)
-            scores = scores + shares["outdated"]
-        gained, trail = promotion.led(graph, cue, scores, view.allowed)
-        if gained.any():
-            shares["standing"], trails["standing"] = gained, trail
-            scores = scores + gained
-        back = _archived(graph, scores, view.allowed)
-        if back.any():
-            lowered = _behind(scores, back, view.allowed)
-            shares[ARCHIVED], scores = lowered - scores, lowered
+        scores[pool.rows] = np.maximum(0, ranked_pool.scores)
+        paths = _activation_paths(pool, contributions)
+        if len(pool.similar_question_boost.rows):
+            contributions[SIMILAR_QUESTION], paths[SIMILAR_QUESTION] = self._similar_question_boost(pool, scores)
+            scores += contributions[SIMILAR_QUESTION]
+        gain, path = self._co_use_boost(pool, scores)
+        if gain.any():
+            contributions[CO_USE], paths[CO_USE] = gain, path
+            scores = scores + gain
+        if self.decay_policy is not None:
+            decayed = scores * decay(graph, self.decay_policy, epoch_seconds(query.as_of or query.now))
+            contributions[DECAY] = (-self.decay_weight * decayed).astype(np.float32)
+            scores = scores + contributions[DECAY]
+        # Expired memories pass their score to their successors, and rank behind them.
+        expired = temporal.expired_mask(graph, query)
+        if expired.any():
+            contributions["successor"], paths["successor"] = temporal.successor_boost(graph, scores, expired)
+            scores = scores + contributions["successor"] * pool.eligible
+            contributions["expired"] = (-self.expired_penalty * scores * expired).astype(np.float32)
+            scores = scores + contributions["expired"]
+        gain, path = promotion.promote_current(graph, query, scores, pool.eligible)
+        if gain.any():
+            contributions["current fact"], paths["current fact"] = gain, path
+            scores = scores + gain
+        archived_rows = _demoted_mask(graph, scores, pool.eligible)
+        if archived_rows.any():
+            lowered = _rank_last(scores, archived_rows, pool.eligible)
+            contributions[ARCHIVED], scores = lowered - scores, lowered
         return Activation(
             scores=scores,
-            shares=shares,
-            trails=trails,
-            confidence=self.knowing.probability(pool, weighed),
+            contributions=contributions,
+            paths=paths,
+            confidence=self.answerability.probability(matrix, ranked_pool),
         )
 
-    def _useful(self, view: View, scores: Scores) -> tuple[Scores, Trail]:
-        """What active memories gain that answered a question like this one, and that question as the way to them."""
-        share, by = view.graph.zeros(), np.full(len(view.graph), -1, np.intp)
-        known = view.useful
-        share[known.rows] = self.useful * known.values * (scores[known.rows] > 0)
-        by[known.rows] = known.by
-        return share, Trail(by, np.full(len(by), -1, np.intp), one=True)
+    def _similar_question_boost(self, pool: CandidatePool, scores: Scores) -> tuple[Scores, ActivationPath]:
+        """The gains of active memories that answered a similar question, and that question as their path."""
+        gain, parents = pool.graph.zeros(), np.full(len(pool.graph), -1, np.intp)
+        boost = pool.similar_question_boost
+        gain[boost.rows] = self.feedback_weight * boost.strengths * (scores[boost.rows] > 0)
+        parents[boost.rows] = boost.parent
+        return gain, ActivationPath(parents, np.full(len(parents), -1, np.intp), single_hop=True)
 
-    def _company(self, view: View, scores: Scores) -> tuple[Scores, Trail]:
-        """What may come back gains from the best memories with which it was of use together, and these as the way."""
-        share, by = view.graph.zeros(), np.full(len(view.graph), -1, np.intp)
-        if self.together:
-            best = choose.best(scores, view.allowed, experience.COMPANIONS)
-            found = experience.together(view.graph, best, scores[best])
-            share[found.rows] = self.together * found.values * view.allowed[found.rows]
-            by[found.rows] = found.by
-        return share, Trail(by, np.full(len(by), -1, np.intp), one=True)
-
-
-def _archived(graph: Graph, scores: Scores, allowed: Mask) -> Mask:
-    """The active rows that are archived, and not protected."""
-    return archived(graph) & ~protected(graph) & allowed & (scores > 0)
+    def _co_use_boost(self, pool: CandidatePool, scores: Scores) -> tuple[Scores, ActivationPath]:
+        """The gains of eligible memories from the best memories used together with them, and these as their paths."""
+        gain, parents = pool.graph.zeros(), np.full(len(pool.graph), -1, np.intp)
+        if self.co_use_weight:
+            best = top_k.top_rows(scores, pool.eligible, feedback.CO_USE_SEEDS)
+            boost = feedback.co_use_boost(pool.graph, best, scores[best])
+            gain[boost.rows] = self.co_use_weight * boost.strengths * pool.eligible[boost.rows]
+            parents[boost.rows] = boost.parent
+        return gain, ActivationPath(parents, np.full(len(parents), -1, np.intp), single_hop=True)
 
 
-def _behind(scores: Scores, back: Mask, allowed: Mask) -> Scores:
-    """Scores in which some active rows stand behind all others, in their order among each other."""
-    front = allowed & (scores > 0) & ~back
-    first, last = scores[back].max(), scores[front].min(initial=np.inf)
+def _demoted_mask(graph: Graph, scores: Scores, eligible: Mask) -> Mask:
+    """The active rows that are archived and not pinned."""
+    return archived_mask(graph) & ~pinned_mask(graph) & eligible & (scores > 0)
+
+
+def _rank_last(scores: Scores, archived_rows: Mask, eligible: Mask) -> Scores:
+    """Scores with the archived rows ranked behind all others, in their own order."""
+    is_other = eligible & (scores > 0) & ~archived_rows
+    best_archived, worst_other = scores[archived_rows].max(), scores[is_other].min(initial=np.inf)
     lowered = scores.copy()
-    if last <= first:
-        lowered[back] *= BEHIND * float(last) / float(first)
+    if worst_other <= best_archived:
+        lowered[archived_rows] *= ARCHIVED_FACTOR * float(worst_other) / float(best_archived)
     return lowered
 
 
-def _whole(graph: Graph, view: View, weighed: Weighed) -> dict[str, Scores]:
-    """Shares of the pool as shares of all rows, 0 where nothing speaks for a row; those of 0 alone are left out."""
-    pool = np.stack(list(weighed.shares.values())) * (weighed.scores > 0)
-    told: Mask = np.logical_or.reduce(pool, axis=1)
-    whole = np.zeros((int(told.sum()), len(graph)), np.float32)
-    whole[:, view.rows] = pool[told]
-    return dict(zip(compress(weighed.shares, told), whole, strict=True))
+def _expand_contributions(graph: Graph, pool: CandidatePool, ranked_pool: RankedPool) -> dict[str, Scores]:
+    """The pool's contributions for all rows, 0 for rows without a positive score; all-zero ones are left out."""
+    of_pool = np.stack(list(ranked_pool.contributions.values())) * (ranked_pool.scores > 0)
+    is_nonzero: Mask = np.logical_or.reduce(of_pool, axis=1)
+    expanded = np.zeros((int(is_nonzero.sum()), len(graph)), np.float32)
+    expanded[:, pool.rows] = of_pool[is_nonzero]
+    return dict(zip(compress(ranked_pool.contributions, is_nonzero), expanded, strict=True))
 
 
-def _trails(view: View, stages: Collection[str]) -> dict[str, Trail]:
-    """By which memories and names the columns came that lead from one memory to another, as far as they are shares."""
-    graph = view.graph
-    ways = {"link": view.about, "shared names": view.sharing, "met names": view.met, "met again": view.again}
-    beside = {"answers": graph.previous, "after": graph.following}
-    no_name = np.broadcast_to(np.intp(-1), len(graph))
-    led = {stage: way.trail(graph) for stage, way in ways.items() if stage in stages}
-    return led | {stage: Trail(by, no_name, one=True) for stage, by in beside.items() if stage in stages}
+def _activation_paths(pool: CandidatePool, features: Collection[str]) -> dict[str, ActivationPath]:
+    """The paths of the features that lead from one memory to another, for those among ``features``."""
+    graph = pool.graph
+    links = {
+        "title link": pool.title_links,
+        "shared entities": pool.shared_entities,
+        "entity 1-hop": pool.one_hop,
+        "entity 2-hop": pool.two_hop,
+    }
+    adjacent = {"follows question": graph.previous_rows, "next turn": graph.next_rows}
+    no_entity = np.broadcast_to(np.intp(-1), len(graph))
+    paths = {feature: reached.activation_path(graph) for feature, reached in links.items() if feature in features}
+    return paths | {
+        feature: ActivationPath(parents, no_entity, single_hop=True)
+        for feature, parents in adjacent.items()
+        if feature in features
+    }

@@ -6,7 +6,8 @@ arXiv 2506.08098. The paper gives no number for a constant: every one here is in
 
 The four layers (section 3.3) are this graph's tables: nodes (core particle store), vectors (vectorial resonator),
 the time columns (temporal index), edges (relational strands). The Semantic Oracle Interface is two ports: the
-``Extractor`` draws resonance keys when an episode is stored (equation 1), the ``Oracle`` writes insight aggregates.
+``Extractor`` extracts resonance keys when an episode is stored (equation 1), the ``Summarizer`` writes insight
+aggregates.
 """
 
 from collections.abc import Iterator, Sequence
@@ -15,152 +16,177 @@ from datetime import datetime
 
 import numpy as np
 
-from ..graph import LINKS, Graph, seconds
-from ..model import Change, Cue, Edge, Kind, Link, Mask, Node, Rows, Scores, Vectors
-from ..ports import Activation, Oracle, Reader
+from ..graph import LINKS, Graph, epoch_seconds
+from ..model import Edge, Kind, Link, Mask, Node, Query, Rows, Scores, Vectors, WriteBatch
+from ..ports import Activation, NodeReader, Summarizer
 from ..reprs import ShortRepr
-from ..stages import choose, clusters, importance, seed, strands, times
-from ..stages.oracle import Extractive, insight_of
+from ..stages.retrieval import dense, filters, importance, temporal, top_k
+from ..stages.weave import clustering, relational_strands
+from ..stages.weave.oracle import ExtractiveSummarizer, insight_node
 
-MARK = "weave"
-"""The name under which the memory keeps how far refinement has come."""
-_DERIVED = LINKS.index(Link.DERIVED_FROM)
+CURSOR = "weave"
+"""The name of the cursor up to which particles are refined."""
+_DERIVED_FROM = LINKS.index(Link.DERIVED_FROM)
 
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Weave(ShortRepr):
-    """The parameters, by what they do.
+    """The parameters, by use.
 
-    Read path (5.4): ``candidates`` nearest particles, strands of up to ``hops`` whose strengths multiply to ``floor``,
-    score = ``w_sim`` cos + ``w_strand`` support + ``w_importance`` I. Particles outside of a time the cue asks about
-    count ``outside``, those that no longer hold ``outdated``.
+    Read path (5.4): ``candidates`` nearest particles, paths of up to ``max_hops`` strands whose strengths multiply to
+    ``min_path_strength`` or more, score = ``w_sim`` cos + ``w_strand`` support + ``w_importance`` I. Particles outside
+    a time that the query asks about are multiplied by ``outside_time_factor``, expired ones by ``expired_factor``.
 
-    Strands (5.3): S = ``alpha`` sim + ``beta`` cooccur + ``gamma`` ``confidence``, to the ``k`` nearest earlier
-    particles of cosine ``near`` or more. Synthesis (Algorithm 1): every ``omega`` particles; clusters of ``smallest``
-    to ``largest`` with cohesion ``tau_cluster``; ``lambda_comp`` is what a token costs in equation 6.
+    Strands (5.3): S = ``alpha`` sim + ``beta`` cooccur + ``gamma`` ``oracle_confidence``, to the ``k`` nearest earlier
+    particles of cosine ``min_cosine`` or more. Synthesis (Algorithm 1): every ``omega`` particles; clusters of
+    ``min_cluster_size`` to ``max_cluster_size`` with cohesion ``tau_cluster``, at most ``max_overlap`` of which one
+    insight has already; ``lambda_comp`` is the cost of a token in equation 6.
     """
 
     candidates: int = 50
-    hops: int = 2
-    floor: float = 0.2
+    max_hops: int = 2
+    min_path_strength: float = 0.2
     w_sim: float = 0.85
     w_strand: float = 0.15
     w_importance: float = 0.0
-    outside: float = 0.5
-    outdated: float = 0.3
+    outside_time_factor: float = 0.5
+    expired_factor: float = 0.3
     alpha: float = 0.5
     beta: float = 0.3
     gamma: float = 0.2
-    confidence: float = 0.5
+    oracle_confidence: float = 0.5
     k: int = 10
-    near: float = 0.4
+    min_cosine: float = 0.4
     omega: int = 20
     tau_cluster: float = 0.6
-    smallest: int = 3
-    largest: int = 12
-    overlap: float = 0.8
+    min_cluster_size: int = 3
+    max_cluster_size: int = 12
+    max_overlap: float = 0.8
     lambda_comp: float = 0.002
-    insights: bool = True
-    fading: importance.Fading = field(default_factory=importance.Fading)
-    oracle: Oracle = field(default_factory=Extractive)
-    whole_log: bool = False  # `FAITHFUL` keeps every access; the last of each memory serve as well
+    use_insights: bool = True
+    importance_decay: importance.ImportanceDecay = field(default_factory=importance.ImportanceDecay)
+    summarizer: Summarizer = field(default_factory=ExtractiveSummarizer)
+    needs_full_log: bool = False  # `FAITHFUL` keeps every access; the last of each memory serve as well
     name: str = "weave"
 
     # ---- read path: temporal filter, then vectors, then strands (section 5.4)
 
-    def activate(self, cue: Cue, graph: Graph, /) -> Activation:
-        """Score the particles near the cue and those that strands lead to from them."""
-        may = choose.allowed(graph, cue)
-        if not may.any() or cue.vector is None:
+    def activate(self, query: Query, graph: Graph, /) -> Activation:
+        """Score the particles nearest to the query and those that strands reach from them."""
+        eligible = filters.eligible(graph, query)
+        if not eligible.any() or query.vector is None:
             return Activation(graph.zeros())
-        timely = self._timely(graph, cue)
-        near = np.maximum(0, seed.meaning(graph, cue)) * timely  # equation 3
-        entering = may | (graph.of_kind(Kind.INSIGHT) & self._drawn_from(graph, may) & self.insights)
-        first = choose.best(near, entering, self.candidates)
-        reached = strands.support(graph, first, near, through=entering, hops=self.hops, floor=self.floor)
-        now = seconds(cue.as_of or cue.now)
-        active = may & (reached.scores > 0)
-        active[first] |= may[first]
+        time_factors = self._time_factors(graph, query)
+        similarity = np.maximum(0, dense.cosine(graph, query)) * time_factors  # equation 3
+        is_entry = eligible | (
+            graph.of_kind(Kind.INSIGHT) & self._is_fully_eligible(graph, eligible) & self.use_insights
+        )
+        seeds = top_k.top_rows(similarity, is_entry, self.candidates)
+        support = relational_strands.strand_support(
+            graph, seeds, similarity, through=is_entry, max_hops=self.max_hops, min_path_strength=self.min_path_strength
+        )
+        now = epoch_seconds(query.as_of or query.now)
+        is_active = eligible & (support.scores > 0)
+        is_active[seeds] |= eligible[seeds]
         parts = {
-            "meaning": self.w_sim * near,
-            "strands": self.w_strand * reached.scores * timely,
-            "importance": self.w_importance * importance.importance(graph, self.fading, now),
+            "dense similarity": self.w_sim * similarity,
+            "strands": self.w_strand * support.scores * time_factors,
+            "importance": self.w_importance * importance.importance(graph, self.importance_decay, now),
         }
-        shares = {stage: np.where(active, part, 0).astype(np.float32) for stage, part in parts.items() if part.any()}
-        scores = np.sum([graph.zeros(), *shares.values()], axis=0).astype(np.float32)
-        best = float(near[first].max(initial=0.0))
-        return Activation(scores, shares, {"strands": reached.trail}, confidence=cue.meaning * min(1.0, best))
+        contributions = {
+            name: np.where(is_active, part, 0).astype(np.float32) for name, part in parts.items() if part.any()
+        }
+        scores = np.sum([graph.zeros(), *contributions.values()], axis=0).astype(np.float32)
+        max_similarity = float(similarity[seeds].max(initial=0.0))
+        return Activation(
+            scores,
+            contributions,
+            {"strands": support.path},
+            confidence=query.embedder_coverage * min(1.0, max_similarity),
+        )
 
-    def _timely(self, graph: Graph, cue: Cue) -> Scores:
-        """Equation 4's filter: 1 inside the times asked about and still holding, else the factors that remain."""
-        factor = np.where(times.outdated(graph, cue), self.outdated, 1.0)
-        if cue.when and (inside := times.told_then(graph, cue) > 0).any():
-            factor = np.where(inside, factor, factor * self.outside)
+    def _time_factors(self, graph: Graph, query: Query) -> Scores:
+        """Equation 4's filter: 1 for particles valid and inside the times asked about, else the factors left."""
+        factor = np.where(temporal.expired_mask(graph, query), self.expired_factor, 1.0)
+        if query.time_ranges and (inside := temporal.in_asked_time(graph, query) > 0).any():
+            factor = np.where(inside, factor, factor * self.outside_time_factor)
         return factor.astype(np.float32)
 
-    def _drawn_from(self, graph: Graph, may: Mask) -> Mask:
-        """The insights all of whose sources may come back: the others would tell of what may not."""
-        derived = graph.edges["links"] == _DERIVED
-        src, dst = graph.edges["src"][derived], graph.edges["dst"][derived]
-        whole = np.ones(len(graph), np.bool_)
-        whole[src[~may[dst]]] = False
-        return whole
+    def _is_fully_eligible(self, graph: Graph, eligible: Mask) -> Mask:
+        """The insights whose sources are all eligible; the others would reveal ineligible memories."""
+        is_derived = graph.edges["links"] == _DERIVED_FROM
+        src, dst = graph.edges["src"][is_derived], graph.edges["dst"][is_derived]
+        is_eligible = np.ones(len(graph), np.bool_)
+        is_eligible[src[~eligible[dst]]] = False
+        return is_eligible
 
     # ---- cognitive refinement (sections 3.4 and 5.3)
 
-    def due(self, graph: Graph, /) -> bool:
-        """Omega_synth: whether ``omega`` particles are new."""
-        return len(self._new(graph)) >= self.omega
+    def has_pending(self, graph: Graph, /) -> bool:
+        """Omega_synth: whether ``omega`` new particles wait for refinement."""
+        return len(self._pending_rows(graph)) >= self.omega
 
-    def sleep(self, graph: Graph, read: Reader, now: datetime, /) -> Change:
-        """Weave the next particles in, and draw the insights that they complete."""
-        new = self._new(graph)[: self.omega]
-        how, space = self._clustering, graph.vectors.view
-        near = list(clusters.nearest(graph, space, new, graph.episodes, how, earlier=True))
-        edges = list(self._strands(graph, near))
+    def process(self, graph: Graph, read: NodeReader, now: datetime, /) -> WriteBatch:
+        """Add strands to the next particles, and the insights of the clusters that they complete."""
+        new = self._pending_rows(graph)[: self.omega]
+        config, space = self._clustering_config, graph.vectors.view
+        neighbors = list(clustering.nearest_neighbors(graph, space, new, graph.episodes, config, earlier_only=True))
+        edges = list(self._new_strands(graph, neighbors))
         nodes: list[Node] = []
-        for cluster in self._clusters(graph, near) if self.insights else ():
-            insight = self._insight(graph, cluster, read(cluster), now)
+        for cluster in self._new_clusters(graph, neighbors) if self.use_insights else ():
+            insight = self._synthesize_insight(graph, cluster, read(cluster), now)
             if insight is not None and graph.row(insight.id) is None:
                 nodes.append(insight)
                 edges.extend(Edge(insight.id, graph.id(row), Link.DERIVED_FROM, 1.0) for row in cluster.tolist())
-        return Change(nodes=tuple(nodes), edges=tuple(edges), marks={MARK: int(graph.nodes["seq"][new[-1]])})
+        return WriteBatch(nodes=tuple(nodes), edges=tuple(edges), cursors={CURSOR: int(graph.nodes["seq"][new[-1]])})
 
-    def _new(self, graph: Graph) -> Rows:
-        first = int(np.searchsorted(graph.nodes["seq"], graph.marks.get(MARK, 0), "right"))
+    def _pending_rows(self, graph: Graph) -> Rows:
+        first = int(np.searchsorted(graph.nodes["seq"], graph.cursors.get(CURSOR, 0), "right"))
         return np.flatnonzero(graph.episodes[first:]) + first
 
-    def _strands(self, graph: Graph, near: Sequence[clusters.Near]) -> Iterator[Edge]:
+    def _new_strands(self, graph: Graph, neighbors: Sequence[clustering.Neighbors]) -> Iterator[Edge]:
         """Strands from each new particle to the nearest earlier ones (pattern-based creation, 3.4.2; eq. 8 linear)."""
-        for row, others, similar in near:
-            keys = strands.shared_keys(graph, np.concatenate([[row], others]))[0, 1:]
-            weights = self._clustering.strength(similar, keys)
+        for row, others, similar in neighbors:
+            keys = relational_strands.key_overlap(graph, np.concatenate([[row], others]))[0, 1:]
+            weights = self._clustering_config.strand_strength(similar, keys)
             for other, weight in zip(others.tolist(), weights.tolist(), strict=True):
                 yield Edge(graph.id(row), graph.id(other), Link.ASSOCIATION, weight)
 
-    def _clusters(self, graph: Graph, near: Sequence[clusters.Near]) -> Iterator[Rows]:
-        """IdentifyPotentialClusters and ClusterQualityCheck, of what no insight tells already."""
-        how = self._clustering
-        for cluster in clusters.potential(graph, near, how):
-            if clusters.good(graph, graph.vectors.view, cluster, how) and clusters.told(graph, cluster) <= self.overlap:
+    def _new_clusters(self, graph: Graph, neighbors: Sequence[clustering.Neighbors]) -> Iterator[Rows]:
+        """IdentifyPotentialClusters and ClusterQualityCheck, without clusters that an insight covers already."""
+        config = self._clustering_config
+        for cluster in clustering.potential_clusters(graph, neighbors, config):
+            if (
+                clustering.passes_quality_check(graph, graph.vectors.view, cluster, config)
+                and clustering.insight_coverage(graph, cluster) <= self.max_overlap
+            ):
                 yield cluster
 
     @property
-    def _clustering(self) -> clusters.Clustering:
-        return clusters.Clustering(
-            k=self.k, near=self.near, tau=self.tau_cluster, smallest=self.smallest, largest=self.largest,
-            alpha=self.alpha, beta=self.beta, gamma=self.gamma, confidence=self.confidence,
-        )  # fmt: skip
+    def _clustering_config(self) -> clustering.ClusteringConfig:
+        return clustering.ClusteringConfig(
+            k=self.k,
+            min_cosine=self.min_cosine,
+            tau=self.tau_cluster,
+            min_size=self.min_cluster_size,
+            max_size=self.max_cluster_size,
+            alpha=self.alpha,
+            beta=self.beta,
+            gamma=self.gamma,
+            oracle_confidence=self.oracle_confidence,
+        )
 
-    def _insight(self, graph: Graph, cluster: Rows, sources: Sequence[Node], now: datetime) -> Node | None:
+    def _synthesize_insight(self, graph: Graph, cluster: Rows, sources: Sequence[Node], now: datetime) -> Node | None:
         """SynthesizeInsight: the oracle's text over a cluster, weighted by importance (omega_i of equation 6)."""
         if len(sources) != len(cluster):
             return None  # one was forgotten meanwhile
-        weights = importance.importance(graph, self.fading, seconds(now))[cluster].astype(np.float64)
-        vectors: Vectors = graph.vectors.view[graph.vector_places[cluster]]
-        text = self.oracle.synthesise(sources, vectors, weights / weights.sum(), self.lambda_comp)
-        return insight_of(text, sources, now) if text else None
+        weights = importance.importance(graph, self.importance_decay, epoch_seconds(now))[cluster].astype(np.float64)
+        vectors: Vectors = graph.vectors.view[graph.vector_positions[cluster]]
+        text = self.summarizer.summarize(sources, vectors, weights / weights.sum(), self.lambda_comp)
+        return insight_node(text, sources, now) if text else None
 
 
-FAITHFUL = Weave(w_sim=0.6, w_strand=0.2, w_importance=0.2, tau_cluster=0.75, whole_log=True, name="weave-faithful")
+FAITHFUL = Weave(
+    w_sim=0.6, w_strand=0.2, w_importance=0.2, tau_cluster=0.75, needs_full_log=True, name="weave-faithful"
+)
 """As specified; the paper prints no constant, so all are inferred (5.7), as proposed before any measurement."""

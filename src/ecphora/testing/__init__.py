@@ -1,64 +1,64 @@
-"""Contracts for stores, strategies, embedders, cross-encoders and language models, for those who write their own.
+"""Contract tests for stores, strategies, embedders, update scorers and language models, for those who write their own.
 
-There are no fixtures. Subclass a contract in a test module and give it the one fixture it asks for::
+There are no fixtures. Subclass a contract in a test module and define the one fixture that it needs::
 
     class TestMyStore(StoreContract):
-        processes = True
+        supports_processes = True
 
         @pytest.fixture
         def locations(self, tmp_path_factory):
             return lambda: functools.partial(MyStore, tmp_path_factory.mktemp("store") / "memory")
 
-The tests of stores and graphs that try many histories need Hypothesis; nothing else here needs more than the package.
+The tests of stores with random histories need Hypothesis; the others need only the package.
 """
 
-from .comparers import ConstantCrossEncoder, CrossEncoderContract, Overlap
 from .embedders import EmbedderContract
-from .llms import ChatServer, LLMContract, ScriptedLLM
+from .llms import FakeChatServer, LLMContract, ScriptedLLM
 from .samples import (
     NOON,
-    SAMPLES,
+    SAMPLE_EMBEDDER,
     SCOPE,
     TURNS,
     FakeClock,
-    Opener,
-    differences,
-    sample_change,
-    sample_cue,
+    StoreOpener,
+    graph_differences,
+    sample_analysis,
+    sample_batch,
+    sample_entity,
     sample_graph,
-    sample_name,
     sample_node,
-    sample_question,
-    sample_reading,
+    sample_query,
+    sample_question_batch,
     sample_vector,
 )
 from .stores import Locations, StoreContract
 from .strategies import StrategyContract
+from .update_scorers import ConstantScorer, FactUpdateScorerContract, OverlapScorer
 
 __all__ = [
     "NOON",
-    "SAMPLES",
+    "SAMPLE_EMBEDDER",
     "SCOPE",
     "TURNS",
-    "ChatServer",
-    "ConstantCrossEncoder",
-    "CrossEncoderContract",
+    "ConstantScorer",
     "EmbedderContract",
+    "FactUpdateScorerContract",
+    "FakeChatServer",
     "FakeClock",
     "LLMContract",
     "Locations",
-    "Opener",
-    "Overlap",
+    "OverlapScorer",
     "ScriptedLLM",
     "StoreContract",
+    "StoreOpener",
     "StrategyContract",
-    "differences",
-    "sample_change",
-    "sample_cue",
+    "graph_differences",
+    "sample_analysis",
+    "sample_batch",
+    "sample_entity",
     "sample_graph",
-    "sample_name",
     "sample_node",
-    "sample_question",
-    "sample_reading",
+    "sample_query",
+    "sample_question_batch",
     "sample_vector",
 ]

@@ -1,4 +1,4 @@
-"""Language models for tests: one that follows a script, a server that does, and the contract of all."""
+"""Language models for tests: a scripted model, a scripted server, and the contract of language models."""
 # ruff: noqa: S101  # these are tests
 
 import json
@@ -10,66 +10,70 @@ from types import TracebackType
 from typing import Any, Self
 
 from ..errors import LLMUnavailable
-from ..language.tokens import tokens
+from ..language.token_count import estimate_tokens
 from ..ports import LLM, Prompt, Reply
 from ..prompts import replies
 
-Said = str | Mapping[str, Any] | Sequence[Any]
-"""A reply: a text, or anything that is sent as JSON."""
+ScriptedReply = str | Mapping[str, Any] | Sequence[Any]
+"""A reply: a text, or any value to send as JSON."""
 Response = tuple[int, Mapping[str, str], Any]
-"""A server's answer: status, headers, and a text or anything that is sent as JSON."""
+"""A server's response: status, headers, and a text or any value to send as JSON."""
 
 
 class ScriptedLLM:
-    """A language model that says what it is told to, and keeps what it was asked in ``prompts``.
+    """A language model with scripted replies; ``prompts`` records the prompts.
 
-    ``script`` is a list of replies, given in turn, or a function of the prompt. The calls numbered in ``fails``, from
-    0, raise ``LLMUnavailable`` and take no reply of the list. A call beyond the list is a failure of the test.
+    ``script`` is a list of replies, given in turn, or a function of the prompt. The calls numbered in
+    ``failing_calls``, from 0, raise ``LLMUnavailable`` and use up no reply. A call beyond the list fails the test.
     """
 
     def __init__(
-        self, script: Sequence[Said] | Callable[[Prompt], Said], *, fails: Collection[int] = (), name: str = "scripted"
+        self,
+        script: Sequence[ScriptedReply] | Callable[[Prompt], ScriptedReply],
+        *,
+        failing_calls: Collection[int] = (),
+        name: str = "scripted",
     ) -> None:
         self.name = name
         self.prompts: list[Prompt] = []
         self._script = script if callable(script) else list(script)
-        self._fails = fails
+        self._failing_calls = failing_calls
         self._lock = Lock()
 
     def complete(self, prompt: Prompt, /) -> Reply:
-        """The next reply; it takes no time and costs nothing, its tokens are estimated."""
+        """Return the next reply; it takes no time and costs nothing, its tokens are estimated."""
         with self._lock:
             call = len(self.prompts)
             self.prompts.append(prompt)
-            if call in self._fails:
+            if call in self._failing_calls:
                 raise LLMUnavailable(f"call {call} fails by the script")
             if callable(self._script):
-                said = self._script(prompt)
+                reply = self._script(prompt)
             else:
                 assert self._script, f"call {call} is not in the script: {prompt.user[:200]!r}"
-                said = self._script.pop(0)
-        text = said if isinstance(said, str) else json.dumps(said, ensure_ascii=False)
-        return Reply(text, tokens(prompt.system) + tokens(prompt.user), tokens(text), 0.0)
+                reply = self._script.pop(0)
+        text = reply if isinstance(reply, str) else json.dumps(reply, ensure_ascii=False)
+        return Reply(text, estimate_tokens(prompt.system) + estimate_tokens(prompt.user), estimate_tokens(text), 0.0)
 
 
-class ChatServer:
-    """An OpenAI-compatible server on the loopback that follows a script; a context, with its address in ``url``.
+class FakeChatServer:
+    """An OpenAI-compatible server on the loopback with scripted responses; a context manager, its address is ``url``.
 
-    ``responses`` are given in turn, the last for ever: the text of a reply, a whole response of status, headers and
-    content, or a function of the request's body that gives either. ``asked`` has the bodies, ``keys`` the
-    authorizations.
+    ``responses`` are given in turn, the last one forever: the text of a reply, a full response of status, headers and
+    content, or a function of the request's body that returns either. ``requests`` records the bodies,
+    ``authorizations`` the authorization headers.
     """
 
     def __init__(self, *responses: str | Response | Callable[[dict[str, Any]], str | Response]) -> None:
         self.responses = list(responses)
-        self.asked: list[dict[str, Any]] = []
-        self.keys: list[str | None] = []
+        self.requests: list[dict[str, Any]] = []
+        self.authorizations: list[str | None] = []
         server = self
 
         class Handler(BaseHTTPRequestHandler):
             def do_POST(self) -> None:
                 body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
-                status, headers, content = server._answer(self.path, body, self.headers["Authorization"])
+                status, headers, content = server._respond(self.path, body, self.headers["Authorization"])
                 sent = (content if isinstance(content, str) else json.dumps(content)).encode()
                 self.send_response(status)
                 for name, value in {**headers, "Content-Length": str(len(sent))}.items():
@@ -95,31 +99,31 @@ class ChatServer:
         self._thread.join()
         self._http.server_close()
 
-    def _answer(self, path: str, body: dict[str, Any], key: str | None) -> Response:
-        self.asked.append(body)
-        self.keys.append(key)
+    def _respond(self, path: str, body: dict[str, Any], authorization: str | None) -> Response:
+        self.requests.append(body)
+        self.authorizations.append(authorization)
         if path != "/v1/chat/completions":
             return 404, {}, {"error": {"message": f"no such path: {path}"}}
-        one = self.responses.pop(0) if len(self.responses) > 1 else self.responses[0]
-        given = one(body) if callable(one) else one
-        return given if isinstance(given, tuple) else (200, {}, chat_answer(given))
+        scripted = self.responses.pop(0) if len(self.responses) > 1 else self.responses[0]
+        response = scripted(body) if callable(scripted) else scripted
+        return response if isinstance(response, tuple) else (200, {}, chat_completion(response))
 
 
-def chat_answer(text: str, tokens_in: int = 11, tokens_out: int = 7) -> dict[str, Any]:
-    """A reply as OpenAI's server wraps it."""
+def chat_completion(text: str, tokens_in: int = 11, tokens_out: int = 7) -> dict[str, Any]:
+    """Return a reply in the format of OpenAI's server."""
     usage = {"prompt_tokens": tokens_in, "completion_tokens": tokens_out, "total_tokens": tokens_in + tokens_out}
     message = {"role": "assistant", "content": text}
     return {"choices": [{"index": 0, "message": message, "finish_reason": "stop"}], "usage": usage}
 
 
 class LLMContract:
-    """What every language model must keep. The fixture ``llm`` gives the one to prove; it need not be clever.
+    """The contract of every language model. The fixture ``llm`` returns the one to test; it need not be clever.
 
-    ``broken`` gives one that cannot answer, if there is such a thing.
+    ``unavailable_llm`` returns one that cannot answer, if there is such a thing.
     """
 
     texts: Sequence[str] = ("Hello.", "你好", "👋", "\ud800", "\0", "<|im_end|>", '"}', "word " * 200)
-    """What is asked: texts of every kind that may come."""
+    """The prompts: texts of every kind."""
     schema: Mapping[str, Any] = {
         "type": "object",
         "properties": {"held": {"type": "boolean"}},
@@ -127,45 +131,45 @@ class LLMContract:
         "additionalProperties": False,
     }
 
-    def broken(self) -> LLM | None:
-        """One that cannot answer."""
+    def unavailable_llm(self) -> LLM | None:
+        """Return a language model that cannot answer, or None."""
         return None
 
-    def test_it_says_what_it_is(self, llm: LLM) -> None:
-        """By a name that stays the same."""
+    def test_has_name(self, llm: LLM) -> None:
+        """The name has no surrounding white space."""
         assert llm.name
         assert llm.name == llm.name.strip()
 
-    def test_it_replies_and_says_what_that_took(self, llm: LLM) -> None:
-        """A text, and numbers that can be added up."""
+    def test_reply_has_usage(self, llm: LLM) -> None:
+        """A reply has a text and its token counts, seconds and cost."""
         for text in self.texts:
-            _assert_reply(llm.complete(Prompt("Reply in a word.", text, limit=4)))
-        _assert_reply(llm.complete(Prompt("", "Hello.", limit=4)))
+            _assert_reply(llm.complete(Prompt("Reply in a word.", text, max_tokens=4)))
+        _assert_reply(llm.complete(Prompt("", "Hello.", max_tokens=4)))
 
-    def test_a_reply_follows_its_schema(self, llm: LLM) -> None:
-        """As far as it can be read."""
-        prompt = Prompt('Reply with JSON: {"held": true}', "Is water wet?", self.schema, limit=40)
-        assert isinstance(replies.read(llm.complete(prompt).text, self.schema)["held"], bool)
+    def test_reply_follows_schema(self, llm: LLM) -> None:
+        """A reply to a prompt with a schema can be parsed."""
+        prompt = Prompt('Reply with JSON: {"held": true}', "Is water wet?", self.schema, max_tokens=40)
+        assert isinstance(replies.parse_json(llm.complete(prompt).text, self.schema)["held"], bool)
 
-    def test_it_may_be_asked_by_several_at_once(self, llm: LLM) -> None:
-        """Every one is answered."""
-        prompts = [Prompt("Reply in a word.", f"Say {number}.", limit=4) for number in range(8)]
+    def test_completes_concurrently(self, llm: LLM) -> None:
+        """Every prompt of several threads is answered."""
+        prompts = [Prompt("Reply in a word.", f"Say {number}.", max_tokens=4) for number in range(8)]
         with ThreadPoolExecutor(4) as pool:
             for reply in pool.map(llm.complete, prompts):
                 _assert_reply(reply)
 
-    def test_one_that_cannot_answer_says_so(self) -> None:
-        """By the one error that callers know, every time."""
-        llm = self.broken()
+    def test_unavailable_raises_llm_unavailable(self) -> None:
+        """Every call raises ``LLMUnavailable`` with a message."""
+        llm = self.unavailable_llm()
         if llm is None:
             return
         for _ in range(2):
-            said = ""
+            message = ""
             try:
                 llm.complete(Prompt("", "Hello."))
             except LLMUnavailable as error:
-                said = str(error)
-            assert said, "it answered, or did not say what is wrong"
+                message = str(error)
+            assert message, "it answered, or did not say what is wrong"
 
 
 def _assert_reply(reply: Reply) -> None:
@@ -173,4 +177,4 @@ def _assert_reply(reply: Reply) -> None:
     assert reply.tokens_in > 0
     assert reply.tokens_out >= 0
     assert reply.seconds >= 0
-    assert reply.money >= 0
+    assert reply.cost_usd >= 0

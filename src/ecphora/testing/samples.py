@@ -1,4 +1,4 @@
-"""What contracts, and tests of your own, are made of: a clock, two graphs compared, and samples of everything."""
+"""Helpers for contract tests, and for your own: a clock, a comparison of graphs, and samples of every type."""
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
@@ -9,75 +9,89 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..embedders.hashing import Hashing
+from ..embedders.hashing import HashingEmbedder
 from ..graph import Graph
 from ..language.names import entity_id
-from ..language.words import counted, hashed, words
-from ..model import Access, Change, Cue, Edge, Interval, Kind, Link, Node, NodeId, Reading, Superseded, Touch, Vector
+from ..language.terms import count_terms, extract_terms, hash_terms
+from ..model import (
+    Access,
+    AccessKind,
+    Edge,
+    Interval,
+    Kind,
+    Link,
+    Node,
+    NodeId,
+    Query,
+    TextAnalysis,
+    ValidityEnd,
+    Vector,
+    WriteBatch,
+)
 from ..ports import Store
 
 NOON = datetime(2026, 5, 3, 12, tzinfo=UTC)
-"""When the samples happen."""
-SAMPLES = Hashing(16)
+"""The time of the samples."""
+SAMPLE_EMBEDDER = HashingEmbedder(16)
 """The embedder of the samples."""
 SCOPE = "contract"
-Opener = Callable[[], Store]
-"""Opens a store; called again, it opens the same place. Picklable where several processes may open that place."""
+StoreOpener = Callable[[], Store]
+"""Opens a store; called again, it opens the same one. Picklable if several processes may open the store."""
 
 
 class FakeClock:
-    """A :data:`~ecphora.ports.Clock` that moves when told."""
+    """A :data:`~ecphora.ports.Clock` that is set by hand."""
 
     def __init__(self, now: datetime = NOON) -> None:
         self.now = now
 
     def __call__(self) -> datetime:
-        """Tell the time."""
+        """Return the time."""
         return self.now
 
     def advance(self, **time: float) -> datetime:
-        """Move by a ``timedelta`` of these arguments, and tell the new time."""
+        """Advance by a ``timedelta`` of these arguments, and return the new time."""
         self.now += timedelta(**time)
         return self.now
 
 
-# ---- two graphs compared
+# ---- comparison of graphs
 
 
-def differences(a: Graph, b: Graph) -> list[str]:
-    """What differs between two graphs, column by column and row by row; nothing if they are equal."""
+def graph_differences(a: Graph, b: Graph) -> list[str]:
+    """Describe the differences between two graphs, column by column and row by row; empty if they are equal."""
     found = [] if a.revision == b.revision else [f"revision: {a.revision} != {b.revision}"]
-    for table in ("nodes", "words", "told", "vectored", "edges", "accesses"):
+    for table in ("nodes", "terms", "time_mentions", "vector_rows", "edges", "accesses"):
         ours, theirs = getattr(a, table), getattr(b, table)
         for column in ours.names():
-            found += _differing(f"{table}.{column}", ours[column], theirs[column])
-    found += _differing("vectors", a.vectors.view, b.vectors.view)
-    for codes in ("speakers", "sessions", "documents", "sources"):
-        ours, theirs = getattr(a, codes).names, getattr(b, codes).names
-        found += [] if ours == theirs else [f"{codes}: {ours} != {theirs}"]
-    if a.barred != b.barred:
-        found.append(f"barred: {sorted(map(str, a.barred ^ b.barred))} in one alone")
-    if a.expiry != b.expiry:
-        found.append(f"expiry: {a.expiry} != {b.expiry}")
-    if a.marks != b.marks:
-        found.append(f"marks: {dict(a.marks)} != {dict(b.marks)}")
-    for derived in ("previous", "following", "vector_places"):
-        found += _differing(derived, getattr(a, derived), getattr(b, derived))
-    found += _differing("kinship", a.kinship, b.kinship, within=1e-6)
+            found += _column_differences(f"{table}.{column}", ours[column], theirs[column])
+    found += _column_differences("vectors", a.vectors.view, b.vectors.view)
+    for vocabulary in ("speakers", "sessions", "documents", "sources"):
+        ours, theirs = getattr(a, vocabulary).names, getattr(b, vocabulary).names
+        found += [] if ours == theirs else [f"{vocabulary}: {ours} != {theirs}"]
+    if a.tombstones != b.tombstones:
+        found.append(f"tombstones: {sorted(map(str, a.tombstones ^ b.tombstones))} in one alone")
+    if a.retention != b.retention:
+        found.append(f"retention: {a.retention} != {b.retention}")
+    if a.cursors != b.cursors:
+        found.append(f"cursors: {dict(a.cursors)} != {dict(b.cursors)}")
+    for derived in ("previous_rows", "next_rows", "vector_positions"):
+        found += _column_differences(derived, getattr(a, derived), getattr(b, derived))
+    found += _column_differences("previous_cosine", a.previous_cosine, b.previous_cosine, tolerance=1e-6)
     for graph, name in ((a, "first"), (b, "second")):
-        lost = [node for row, node in enumerate(graph.nodes["ids"]) if graph.row(node) != row]
-        found += [f"row(): the {name} graph does not find {lost}"] if lost else []
+        missing = [node for row, node in enumerate(graph.nodes["ids"]) if graph.row(node) != row]
+        found += [f"row(): the {name} graph does not find {missing}"] if missing else []
     return found
 
 
-def _differing(name: str, ours: Any, theirs: Any, *, within: float = 0.0) -> list[str]:
+def _column_differences(name: str, ours: Any, theirs: Any, *, tolerance: float = 0.0) -> list[str]:
     if not len(ours) and not len(theirs):
         return []
     if ours.shape != theirs.shape:
         return [f"{name}: shape {ours.shape} != {theirs.shape}"]
     if ours.dtype != theirs.dtype:
         return [f"{name}: type {ours.dtype} != {theirs.dtype}"]
-    same = np.abs(ours - theirs) <= within if within else np.equal(ours, theirs)
+    same = np.abs(ours - theirs) <= tolerance if tolerance else np.equal(ours, theirs)
     if same.all():
         return []
     rows = [row for row in range(len(ours)) if not np.all(same[row])]
@@ -92,63 +106,65 @@ def sample_vector(text: str) -> Vector:
     return _vector(text).copy()
 
 
-def sample_reading(text: str, *, told: Sequence[Interval] = ()) -> Reading:
+def sample_analysis(text: str, *, time_mentions: Sequence[Interval] = ()) -> TextAnalysis:
     """The words of a text."""
     found, counts = _counted(text)
-    return Reading(found.copy(), counts.copy(), text.endswith("?"), tuple(told))
+    return TextAnalysis(found.copy(), counts.copy(), text.endswith("?"), tuple(time_mentions))
 
 
 @lru_cache(maxsize=4096)
 def _vector(text: str) -> Vector:
-    return SAMPLES.embed([text])[0].astype(np.float16).astype(np.float32)
+    return SAMPLE_EMBEDDER.embed([text])[0].astype(np.float16).astype(np.float32)
 
 
 @lru_cache(maxsize=4096)
 def _counted(text: str) -> tuple[NDArray[np.uint32], NDArray[np.uint8]]:
-    return counted(words(text))
+    return count_terms(extract_terms(text))
 
 
 def sample_node(id_: NodeId, text: str = "", *, minutes: float = 0, **fields: Any) -> Node:
-    """An episode some minutes after noon; ``fields`` are those of :class:`~ecphora.model.Node`."""
+    """Return an episode some minutes after noon; ``fields`` are those of :class:`~ecphora.model.Node`."""
     time = NOON + timedelta(minutes=minutes)
     return replace(Node(id_, Kind.EPISODE, text or id_, time, NOON), **fields)
 
 
-def sample_name(name: str) -> Node:
-    """An entity."""
+def sample_entity(name: str) -> Node:
+    """Return an entity."""
     return sample_node(entity_id(name), name, kind=Kind.ENTITY)
 
 
-def sample_question(id_: NodeId, *answers: NodeId, used: int = 1) -> Change:
-    """What keeps a question: with its vector, and what came back for it, of which the first ``used`` were of use."""
+def sample_question_batch(id_: NodeId, *answers: NodeId, used_count: int = 1) -> WriteBatch:
+    """Return a batch with a question, its vector and its answers, of which the first ``used_count`` were used."""
     node = sample_node(f"question:{id_}", id_, kind=Kind.QUESTION)
-    edges = (Edge(node.id, answer, Link.ANSWERED_BY, float(place < used)) for place, answer in enumerate(answers))
-    return Change(nodes=(node,), vectors={node.id: sample_vector(id_)}, edges=tuple(edges), embedder=SAMPLES.name)
-
-
-def sample_change(*nodes: Node, bare: Iterable[NodeId] = (), **fields: Any) -> Change:
-    """What adds nodes: every episode with its words, and with a vector unless it is ``bare``."""
-    episodes = [node for node in nodes if node.kind is Kind.EPISODE]
-    without = set(bare)
-    change = Change(
-        nodes=nodes,
-        readings={node.id: sample_reading(node.text) for node in episodes},
-        vectors={node.id: sample_vector(node.text) for node in episodes if node.id not in without},
-        embedder=SAMPLES.name,
+    edges = (Edge(node.id, answer, Link.ANSWERED_BY, float(rank < used_count)) for rank, answer in enumerate(answers))
+    return WriteBatch(
+        nodes=(node,), vectors={node.id: sample_vector(id_)}, edges=tuple(edges), embedder=SAMPLE_EMBEDDER.name
     )
-    return replace(change, **fields)
 
 
-def sample_cue(text: str, *, now: datetime = NOON + timedelta(days=30), **fields: Any) -> Cue:
-    """A question with its words and its vector; every capitalised word is a name."""
-    cue = Cue(
+def sample_batch(*nodes: Node, without_vectors: Iterable[NodeId] = (), **fields: Any) -> WriteBatch:
+    """Return a batch with nodes: episodes have an analysis and, unless in ``without_vectors``, a vector."""
+    episodes = [node for node in nodes if node.kind is Kind.EPISODE]
+    excluded = set(without_vectors)
+    batch = WriteBatch(
+        nodes=nodes,
+        analyses={node.id: sample_analysis(node.text) for node in episodes},
+        vectors={node.id: sample_vector(node.text) for node in episodes if node.id not in excluded},
+        embedder=SAMPLE_EMBEDDER.name,
+    )
+    return replace(batch, **fields)
+
+
+def sample_query(text: str, *, now: datetime = NOON + timedelta(days=30), **fields: Any) -> Query:
+    """Return a query with its terms and vector; every capitalized word is an entity."""
+    query = Query(
         text=text,
         now=now,
         vector=sample_vector(text),
-        words=hashed(list(dict.fromkeys(words(text)))),
-        entities=tuple(entity_id(word) for word in text.strip("?").split() if word.istitle()),
+        term_hashes=hash_terms(list(dict.fromkeys(extract_terms(text)))),
+        entity_ids=tuple(entity_id(word) for word in text.strip("?").split() if word.istitle()),
     )
-    return replace(cue, **fields)
+    return replace(query, **fields)
 
 
 TURNS = (
@@ -164,29 +180,29 @@ TURNS = (
 
 
 def sample_graph(size: int = len(TURNS)) -> Graph:
-    """The first turns of a talk with the names they mention, and one fact that no longer holds."""
-    turns = [TURNS[place % len(TURNS)] for place in range(size)]
+    """Return a graph of the first turns, repeated, with the entities they mention and one ended validity."""
+    turns = [TURNS[i % len(TURNS)] for i in range(size)]
     nodes = [
-        sample_node(f"t{place}", text, minutes=5 * place, speaker=speaker, session=session, seq=place + 1,
+        sample_node(f"t{i}", text, minutes=5 * i, speaker=speaker, session=session, seq=i + 1,
                     title="Porto" if speaker is None else None)
-        for place, (speaker, session, text) in enumerate(turns)
+        for i, (speaker, session, text) in enumerate(turns)
     ]  # fmt: skip
-    names = [sample_name(name) for name in ("Porto", "Mia") if any(name in node.text for node in nodes)]
+    entities = [sample_entity(name) for name in ("Porto", "Mia") if any(name in node.text for node in nodes)]
     edges = [
-        Edge(node.id, name.id, Link.ABOUT if node.title == name.text else Link.MENTIONS)
+        Edge(node.id, entity.id, Link.ABOUT if node.title == entity.text else Link.MENTIONS)
         for node in nodes
-        for name in names
-        if name.text in node.text
+        for entity in entities
+        if entity.text in node.text
     ]
-    ended = [Superseded("t0", NOON + timedelta(days=1), NOON)] if size > 4 else []
-    change = sample_change(*nodes, edges=tuple(edges), superseded=tuple(ended))
-    numbered = (replace(name, seq=size + place) for place, name in enumerate(names, 1))
-    return Graph().plus(replace(change, nodes=(*nodes, *numbered), revision=1))
+    ends = [ValidityEnd("t0", NOON + timedelta(days=1), NOON)] if size > 4 else []
+    batch = sample_batch(*nodes, edges=tuple(edges), validity_ends=tuple(ends))
+    numbered = (replace(entity, seq=size + i) for i, entity in enumerate(entities, 1))
+    return Graph().apply(replace(batch, nodes=(*nodes, *numbered), revision=1))
 
 
-def _access(node: NodeId, strength: float = 1.0) -> Access:
-    return Access(node, NOON, Touch.RECALLED, strength)
+def _sample_access(node: NodeId, strength: float = 1.0) -> Access:
+    return Access(node, NOON, AccessKind.RECALLED, strength)
 
 
-def _grown(store: Store, scope: str = SCOPE) -> Graph:
-    return Graph().plus(store.changes(scope, 0))
+def _load_graph(store: Store, scope: str = SCOPE) -> Graph:
+    return Graph().apply(store.changes_since(scope, 0))

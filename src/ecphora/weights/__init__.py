@@ -1,6 +1,6 @@
-"""Trained numbers that come with the package, as readable JSON that says how they were trained and how they err.
+"""Loads the trained weights of the package: readable JSON that says how they were trained and how well they do.
 
-Nothing is trained here: see ``scripts`` for that, and :mod:`ecphora.learn`.
+Training is in ``scripts`` and :mod:`ecphora.learn`.
 """
 
 import json
@@ -9,36 +9,38 @@ from importlib.resources import files
 from typing import TYPE_CHECKING, Any
 
 from ..errors import InvalidRecord
-from ..stages.knowing import SIGNS, Knowing
-from ..stages.ranker import Head, Ranker
-from ..stages.sheet import SORTS
+from ..stages.fused.answerability import ANSWERABILITY_FEATURES, AnswerabilityModel
+from ..stages.fused.feature_matrix import Genre
+from ..stages.fused.ranker import Ranker
+from ..stages.retrieval.linear import LinearModel
+from . import former_names
 
-if TYPE_CHECKING:  # each strategy pays for its own
-    from ..stages.comparing import Judge
-    from ..stages.need import Encm
+if TYPE_CHECKING:  # imported by those that need them
+    from ..consolidation.facts.judge import UpdateJudge
+    from ..stages.eisa.necessity import NecessityClassifier
 
 
 @cache
-def encm(embedder: str | None = None) -> "Encm":
-    """EISA's necessity checker, trained on the lines of ``scripts/data/encm.jsonl``.
+def load_necessity_classifier(embedder: str | None = None) -> "NecessityClassifier":
+    """Load EISA's necessity classifier, trained on the lines of ``scripts/data/encm.jsonl``.
 
-    With the name of the embedder whose vectors it was trained on, it reads vectors too. With any other name, or none,
-    it judges by columns alone: another embedder's vectors would mean nothing to it.
+    With the name of the embedder whose vectors it was trained on, it uses vectors too. With any other name, or None,
+    it uses features alone.
     """
-    return encm_of(files(__package__).joinpath("encm.json").read_text(encoding="utf-8"), embedder)
+    return parse_necessity_classifier(files(__package__).joinpath("encm.json").read_text(encoding="utf-8"), embedder)
 
 
-def encm_of(text: str, embedder: str | None = None) -> "Encm":
-    """A checker as it stands in a JSON text."""
-    from ..stages.need import COLUMNS, Encm, Head  # noqa: PLC0415
+def parse_necessity_classifier(text: str, embedder: str | None = None) -> "NecessityClassifier":
+    """Parse the necessity classifier from JSON."""
+    from ..stages.eisa.necessity import FEATURES, LogisticModel, NecessityClassifier  # noqa: PLC0415
 
     found = json.loads(text)
-    if tuple(found["columns"]) != COLUMNS:
-        raise InvalidRecord(f"a checker trained on the columns {found['columns']}, not {COLUMNS}; train it anew")
+    if tuple(found["columns"]) != FEATURES:
+        raise InvalidRecord(f"the classifier was trained on {found['columns']}, not {FEATURES}; train it again")
     alone, reading = found["alone"], found["reading"]
-    return Encm(
-        alone=Head(alone["bias"], tuple(alone["columns"])),
-        reading=Head(reading["bias"], tuple(reading["columns"]), tuple(reading["vector"]))
+    return NecessityClassifier(
+        feature_model=LogisticModel(alone["bias"], tuple(alone["columns"])),
+        vector_model=LogisticModel(reading["bias"], tuple(reading["columns"]), tuple(reading["vector"]))
         if embedder is not None and embedder == found["embedder"]
         else None,
         threshold=found["threshold"],
@@ -49,54 +51,61 @@ def encm_of(text: str, embedder: str | None = None) -> "Encm":
 
 
 @cache
-def fused() -> tuple[Ranker, Knowing]:
-    """What columns and signs are worth in ``fused``: trained by ``ecphora learn`` on sets whose licence allows it."""
-    return fused_of(files(__package__).joinpath("fused.json").read_text(encoding="utf-8"))
+def load_fused_model() -> tuple[Ranker, AnswerabilityModel]:
+    """Load the models of ``fused``, trained by ``ecphora learn`` on data sets whose license allows it."""
+    return parse_fused_model(files(__package__).joinpath("fused.json").read_text(encoding="utf-8"))
 
 
-def fused_of(text: str) -> tuple[Ranker, Knowing]:
-    """Both as they stand in a JSON text; raises ``InvalidRecord`` for one that does not hold them."""
+def parse_fused_model(text: str) -> tuple[Ranker, AnswerabilityModel]:
+    """Parse the ranker and answerability model from JSON; raises ``InvalidRecord`` if they are missing."""
     try:
-        found = json.loads(text)
-        ranker = Ranker(*(_head(found[name]) for name in SORTS))
-        talk, text_ = (found["knowing"][name] for name in ("talk", "text"))
-        knowing = Knowing(_signs(talk), float(talk["bias"]), _signs(text_), float(text_["bias"]))
+        found = former_names.upgrade(json.loads(text))
+        ranker = Ranker(*(_parse_linear_model(found[genre.name.lower()]) for genre in Genre))
+        dialogue, passages = (found["answerability"][name] for name in ("dialogue", "text"))
+        answerability = AnswerabilityModel(
+            _parse_answerability_weights(dialogue),
+            float(dialogue["bias"]),
+            _parse_answerability_weights(passages),
+            float(passages["bias"]),
+        )
     except (ValueError, KeyError, TypeError, AttributeError) as error:
         raise InvalidRecord(f"no weights of fused ({error!r}); make them with ecphora learn") from error
-    return ranker, knowing
+    return ranker, answerability
 
 
-def _head(found: dict[str, Any]) -> Head:
-    return Head(float(found["bias"]), {str(name): float(weight) for name, weight in found["columns"].items()})
+def _parse_linear_model(found: dict[str, Any]) -> LinearModel:
+    return LinearModel(float(found["bias"]), {str(name): float(weight) for name, weight in found["features"].items()})
 
 
-def _signs(found: dict[str, Any]) -> tuple[float, ...]:
-    if strange := found["signs"].keys() - set(SIGNS):
-        raise KeyError(f"there is no sign {min(strange)!r}")
-    return tuple(float(found["signs"].get(name, 0.0)) for name in SIGNS)
+def _parse_answerability_weights(found: dict[str, Any]) -> tuple[float, ...]:
+    if strange := found["features"].keys() - set(ANSWERABILITY_FEATURES):
+        raise KeyError(f"there is no feature {min(strange)!r}")
+    return tuple(float(found["features"].get(name, 0.0)) for name in ANSWERABILITY_FEATURES)
 
 
-# ---- changes of facts
+# ---- fact updates
 
 
 @cache
-def changes() -> "Judge":
-    """What tells that a later memory replaces an earlier one, trained by ``scripts/train_changes.py``."""
-    return changes_of(files(__package__).joinpath("changes.json").read_text(encoding="utf-8"))
+def load_update_judge() -> "UpdateJudge":
+    """Load the judge of fact updates, trained by ``scripts/train_changes.py``."""
+    return parse_update_judge(files(__package__).joinpath("changes.json").read_text(encoding="utf-8"))
 
 
-def changes_of(text: str) -> "Judge":
-    """The gate and the judge as they stand in a JSON text; raises ``InvalidRecord`` for one that does not hold them."""
-    from ..stages.comparing import GATE, SIGNS, Judge  # noqa: PLC0415
+def parse_update_judge(text: str) -> "UpdateJudge":
+    """Parse the gate and the judge from JSON; raises ``InvalidRecord`` if they are missing."""
+    from ..consolidation.facts.judge import GATE_FEATURES, JUDGE_FEATURES, UpdateJudge  # noqa: PLC0415
 
     try:
         found = json.loads(text)
-        return Judge(_named(found["gate"], GATE), _named(found["judge"], SIGNS))
+        return UpdateJudge(
+            _parse_judge_model(found["gate"], GATE_FEATURES), _parse_judge_model(found["judge"], JUDGE_FEATURES)
+        )
     except (ValueError, KeyError, TypeError, AttributeError) as error:
-        raise InvalidRecord(f"no weights of changes ({error!r}); make them with scripts/train_changes.py") from error
+        raise InvalidRecord(f"no weights of the update judge ({error!r}); run scripts/train_changes.py") from error
 
 
-def _named(found: dict[str, Any], names: tuple[str, ...]) -> Head:
-    if strange := found["signs"].keys() - set(names):
-        raise KeyError(f"there is no sign {min(strange)!r}")
-    return Head(float(found["bias"]), {str(name): float(weight) for name, weight in found["signs"].items()})
+def _parse_judge_model(found: dict[str, Any], names: tuple[str, ...]) -> LinearModel:
+    if unknown := found["signs"].keys() - set(names):
+        raise KeyError(f"there is no sign {min(unknown)!r}")
+    return LinearModel(float(found["bias"]), {str(name): float(weight) for name, weight in found["signs"].items()})

@@ -1,0 +1,1 @@
+"""The published models with parts left out, and what their papers left open."""

@@ -1,0 +1,230 @@
+"""Figures of ablations as tables: one of each model for docs/models.md, one of each model and set for the terminal."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from rich.box import SIMPLE_HEAD
+from rich.console import Group
+from rich.table import Table
+from rich.text import Text
+
+from ..recall.figures import ALL, ANSWERABLE, UNANSWERABLE, Difference, Figure, Metric, RunRecord
+from ..recall.report import describe_setup, format_interval
+from .comparison import LOW_COSINE, LOW_SIMILARITY, MAX_FALSE_REFUSALS, MULTI_HOP
+
+SETUP_SECTION = "models"
+"""The part of a document that says what was measured on what."""
+
+LEGEND = (
+    "recall@k: part of the gold evidence among the first k documents, mean over the questions whose number stands "
+    "beside the set. all@k: part of the questions with all their evidence there. AUROC: how often an answerable "
+    "question has more confidence than an unanswerable one. Refusals: part of the questions with evidence `none`, "
+    "false ones of answerable, true ones of unanswerable questions. In brackets: 95 % bootstrap intervals over "
+    "questions, of the value where it stands alone, else of the difference beside it: to the first row, after "
+    "`published,` to the row `as published`. Differences whose interval leaves out 0 are bold. Where documents were "
+    "told at no time, storing them stirred nothing."
+)
+PAPER_LEGEND = (
+    "ERC: part of all gold among the first K documents, K being how many fired for that question; mean K and precision "
+    "(hits in parts of K) beside it; ERC gain: over the first K documents of dense; ERC-MG: rivals take at least as "
+    f"many as there is gold. Low similarity: all gold has a cosine below {LOW_COSINE} with the question; loss: by how "
+    "much recall@30 is less there than over all answerable questions, in parts of these. Gate: the largest confidence "
+    f"below which less than {100 * MAX_FALSE_REFUSALS:g} % of the answerable questions lie, and the part of the "
+    "unanswerable ones below it."
+)
+
+
+@dataclass(frozen=True, slots=True)
+class FigureRow:
+    """One kind of figure: how it is headed, and where it is found."""
+
+    heading: str
+    metric: Metric
+    k: int | None
+    category: str
+
+
+ROWS = (
+    FigureRow("recall@5", Metric.RECALL, 5, ANSWERABLE),
+    FigureRow("recall@10", Metric.RECALL, 10, ANSWERABLE),
+    FigureRow("recall@30", Metric.RECALL, 30, ANSWERABLE),
+    FigureRow("recall@10, multi-hop", Metric.RECALL, 10, MULTI_HOP),
+    FigureRow("all@5", Metric.RECALL_ALL, 5, ANSWERABLE),
+    FigureRow("AUROC", Metric.AUROC, None, ALL),
+    FigureRow("false refusals", Metric.FALSE_REFUSAL, None, ANSWERABLE),
+    FigureRow("true refusals", Metric.TRUE_REFUSAL, None, UNANSWERABLE),
+    FigureRow("ERC", Metric.ERC, None, ANSWERABLE),
+    FigureRow("ERC gain", Metric.ERC_GAIN, None, ANSWERABLE),
+    FigureRow("ERC-MG", Metric.ERC_MG, None, ANSWERABLE),
+    FigureRow("precision at K", Metric.PRECISION, None, ANSWERABLE),
+    FigureRow("mean K", Metric.FIRED_COUNT, None, ANSWERABLE),
+    FigureRow("recall@30, low similarity", Metric.RECALL, 30, LOW_SIMILARITY),
+    FigureRow("loss, low similarity", Metric.LOSS, 30, LOW_SIMILARITY),
+    FigureRow("gate threshold", Metric.THRESHOLD, None, ANSWERABLE),
+    FigureRow("gate refusals", Metric.GATE_REFUSAL, None, UNANSWERABLE),
+)
+"""Every kind of figure, in the order of the tables."""
+STANDARD_ROW_COUNT = 8
+"""How many of these stand first, in a table of their own: what is measured of every model."""
+
+
+@dataclass(frozen=True, slots=True)
+class Grid:
+    """The figures of one model; of two figures of one place the later counts."""
+
+    model: str
+    figures_by_key: Mapping[tuple[str, str, Metric, int | None, str], Figure]
+
+    @property
+    def datasets(self) -> list[str]:
+        """The sets, in the order they ran."""
+        return list(dict.fromkeys(set_ for set_, *_ in self.figures_by_key))
+
+    @property
+    def strategies(self) -> list[str]:
+        """The model, its variants, its rivals and the baselines, in the order they were compared."""
+        return list(dict.fromkeys(strategy for _, strategy, *_ in self.figures_by_key))
+
+    def figure(self, dataset: str, strategy: str, row: FigureRow) -> Figure | None:
+        """The figure of a place, None if there is none."""
+        return self.figures_by_key.get((dataset, strategy, row.metric, row.k, row.category))
+
+    def strategies_with(self, row: FigureRow) -> list[str]:
+        """The strategies that have such a figure in any set."""
+        return [
+            strategy for strategy in self.strategies if any(self.figure(set_, strategy, row) for set_ in self.datasets)
+        ]
+
+
+def grids(figures: Sequence[Figure]) -> list[Grid]:
+    """The figures of ablations, by model."""
+    found: dict[str, dict[tuple[str, str, Metric, int | None, str], Figure]] = {}
+    for one in figures:
+        if one.model is not None:
+            found.setdefault(one.model, {})[one.dataset, one.strategy, one.metric, one.k, one.category] = one
+    return [Grid(model, places) for model, places in found.items()]
+
+
+# ---- Markdown
+
+
+def sections(records: Sequence[RunRecord]) -> dict[str, str]:
+    """The parts of docs/models.md by name: what was measured on what, then the table of each model."""
+    found = grids([figure for record in records for figure in record.figures])
+    return {SETUP_SECTION: _setup_section(records), **{grid.model: _markdown(grid) for grid in found}} if found else {}
+
+
+def _setup_section(records: Sequence[RunRecord]) -> str:
+    lines: dict[str, dict[str, None]] = {}
+    commands: dict[str, None] = {}
+    for record in records:
+        models = [figure.model for figure in record.figures if figure.model is not None]
+        if models:
+            lines.setdefault(f"{record.run.date} with {describe_setup(record.run)}", {}).update(dict.fromkeys(models))
+            commands[record.run.command] = None
+    told = [f"{', '.join(models)}: measured {line}." for line, models in lines.items()]
+    return "\n\n".join([*told, "```sh\n" + "\n".join(commands) + "\n```", LEGEND, PAPER_LEGEND]) + "\n"
+
+
+def _markdown(grid: Grid) -> str:
+    """A table of all kinds of figures, one column a set."""
+    counts = {set_: grid.figure(set_, grid.strategies[0], ROWS[0]) for set_ in grid.datasets}
+    heads = [set_ if one is None else f"{set_} ({one.n})" for set_, one in counts.items()]
+    lines = [["", grid.model, *heads], ["---", "---", *("---:" for _ in heads)]]
+    for row in ROWS:
+        for place, strategy in enumerate(grid.strategies_with(row)):
+            cells = [_cell(grid.figure(set_, strategy, row), counts[set_]) for set_ in grid.datasets]
+            lines.append([row.heading if place == 0 else "", strategy.replace("|", "\\|"), *cells])
+    return "\n".join(f"| {' | '.join(line)} |" for line in lines) + "\n"
+
+
+def _cell(figure: Figure | None, question_count: Figure | None) -> str:
+    """A value with its interval, or with its difference and the interval of that; ``=`` where there is none."""
+    if figure is None:
+        return ""
+    against = figure.difference
+    if against is not None:
+        gap = (
+            f"**{_format_difference(figure, against)}**"
+            if _is_significant(against)
+            else _format_difference(figure, against)
+        )
+        low, high = (_format_signed(figure, bound, 2) for bound in (against.low, against.high))
+        return f"{_format_value(figure)} {gap}" + ("" if _is_zero(against) else f" ({low} to {high})")
+    own = "" if question_count is not None and question_count.n == figure.n else f", n {figure.n}"
+    return f"{_format_value(figure)} ({_format_interval(figure)}{own})"
+
+
+def _is_zero(difference: Difference) -> bool:
+    return difference.value == difference.low == difference.high == 0
+
+
+def _is_significant(difference: Difference) -> bool:
+    """Whether the interval of a difference leaves out 0."""
+    return difference.low > 0 or difference.high < 0
+
+
+def _format_value(figure: Figure) -> str:
+    return f"{figure.value:.1f}" if figure.metric is Metric.FIRED_COUNT else _strip_leading_zero(f"{figure.value:.3f}")
+
+
+def _format_interval(figure: Figure) -> str:
+    if figure.metric is Metric.FIRED_COUNT:
+        return f"{figure.low:.1f}–{figure.high:.1f}"
+    return (
+        format_interval(figure)
+        if figure.low >= 0
+        else f"{_strip_leading_zero(f'{figure.low:.2f}')} to {_strip_leading_zero(f'{figure.high:.2f}')}"
+    )
+
+
+def _format_difference(figure: Figure, difference: Difference) -> str:
+    return "=" if _is_zero(difference) else _format_signed(figure, difference.value, 3)
+
+
+def _format_signed(figure: Figure, value: float, digits: int) -> str:
+    """A difference with its sign, and none where it is 0 as far as it is told: ``−.052``."""
+    if figure.metric is Metric.FIRED_COUNT:
+        return f"{value:+.1f}".replace("-", "−")
+    return _strip_leading_zero(f"{value:+.{digits}f}" if round(value, digits) else f"{0:.{digits}f}")
+
+
+def _strip_leading_zero(text: str) -> str:
+    """A number with a true minus sign, and without a 0 before its point."""
+    for sign in ("", "+", "-"):
+        if text.startswith(f"{sign}0."):
+            text = sign + text[len(sign) + 1 :]
+    return text.replace("-", "−")
+
+
+# ---- the terminal
+
+
+def terminal_tables(figures: Sequence[Figure]) -> Group:
+    """The figures of one set as text tables, one of each model, and one of its paper's own measurements."""
+    parts = (ROWS[:STANDARD_ROW_COUNT], ROWS[STANDARD_ROW_COUNT:])
+    made = [_table(grid, set_, rows) for grid in grids(figures) for set_ in grid.datasets for rows in parts]
+    return Group(*(table for table in made if table.row_count))
+
+
+def _table(grid: Grid, dataset: str, rows: Sequence[FigureRow]) -> Table:
+    rows = [row for row in rows if any(grid.figure(dataset, strategy, row) for strategy in grid.strategies)]
+    table = Table(title=Text(f"{grid.model} on {dataset}"), box=SIMPLE_HEAD, padding=(0, 1), title_justify="left")
+    table.add_column("", no_wrap=True)
+    for row in rows:
+        table.add_column(row.heading.replace("@", "\n@").replace(" ", "\n"), justify="right")
+    for strategy in grid.strategies:
+        figures = [grid.figure(dataset, strategy, row) for row in rows]
+        if any(figures):
+            table.add_row(Text(strategy), *map(_text_cell, figures))
+    return table
+
+
+def _text_cell(figure: Figure | None) -> Text:
+    """A value, under it its interval or its difference."""
+    if figure is None:
+        return Text("")
+    if figure.difference is None:
+        return Text.assemble(_format_value(figure), "\n", (_format_interval(figure), "dim"))
+    gap = _format_difference(figure, figure.difference)
+    return Text.assemble(_format_value(figure), "\n", (gap, "bold" if _is_significant(figure.difference) else "dim"))

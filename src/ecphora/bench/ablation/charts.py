@@ -1,0 +1,155 @@
+"""Pictures of figures, as SVG that needs nothing to be seen; and their tables for the terminal."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from html import escape
+
+from rich.box import SIMPLE_HEAD
+from rich.table import Table
+
+from ..recall.figures import Figure, Metric
+from .open_questions import MEMORIES, NAMES_FALSE, NAMES_LOST
+
+WIDTH, HEIGHT = 300, 210
+"""Of one chart, in pixels."""
+LEFT, TOP, RIGHT, BOTTOM = 36, 26, 10, 30
+"""The margins of a chart."""
+COLORS = {"fused": "#b4232a", "dense": "#2b6cb0", "bm25": "#2f855a", "rrf": "#6b46c1"}
+"""The colour of each strategy."""
+DEFAULT_COLOR = "#555555"
+UNALTERED_NAMES = "names as found"
+
+Points = Sequence[tuple[float, float]]
+
+
+@dataclass(frozen=True, slots=True)
+class Chart:
+    """Lines over a range of x that is labelled at some places; y is in 0..1."""
+
+    title: str
+    lines: Mapping[str, Points]
+    ticks: Mapping[float, str]
+    has_diagonal: bool = False
+
+
+def svg_files(figures: Sequence[Figure]) -> dict[str, str]:
+    """All pictures there are figures for, by file name."""
+    sets = list(dict.fromkeys(figure.dataset for figure in figures))
+    found = {
+        "growth.svg": [_growth_chart(name, _figures_of(figures, name)) for name in sets],
+        "names.svg": [_names_chart(name, _figures_of(figures, name)) for name in sets],
+        "reliability.svg": [_reliability_chart(name, _figures_of(figures, name)) for name in sets],
+    }
+    whole = {file: [chart for chart in charts if chart.lines] for file, charts in found.items()}
+    return {file: render_svg(charts) for file, charts in whole.items() if charts}
+
+
+def _figures_of(figures: Sequence[Figure], dataset: str) -> list[Figure]:
+    return [figure for figure in figures if figure.dataset == dataset]
+
+
+def _growth_chart(name: str, figures: Sequence[Figure]) -> Chart:
+    """recall@5 by the size of the memory, doubling from mark to mark."""
+    lines: dict[str, list[tuple[float, float]]] = {}
+    marks: dict[float, str] = {}
+    for figure in figures:
+        if figure.metric is Metric.RECALL and figure.category.startswith(MEMORIES):
+            size = int(figure.category.removeprefix(MEMORIES))
+            x = float(size.bit_length() - 1)
+            lines.setdefault(figure.strategy, []).append((x, figure.value))
+            if x % 2 == 0:
+                marks[x] = f"{size:,}"
+    return Chart(f"{name}: recall@5, memories", lines, marks)
+
+
+def _names_chart(name: str, figures: Sequence[Figure]) -> Chart:
+    """recall@5 of the last strategy by the part of mentions that is lost or false."""
+    lines: dict[str, list[tuple[float, float]]] = {}
+    for figure in figures:
+        if figure.metric is not Metric.RECALL or figure.strategy != "fused":
+            continue
+        for kind in (NAMES_LOST, NAMES_FALSE):
+            if figure.category == UNALTERED_NAMES:
+                lines.setdefault(kind, []).append((0.0, figure.value))
+            elif figure.category.startswith(kind):
+                percent = float(figure.category.removeprefix(kind).strip().removesuffix("%"))
+                lines.setdefault(kind, []).append((percent, figure.value))
+    return Chart(f"{name}: recall@5 of fused", lines, {0: "0", 25: "25 %", 50: "50 %"})
+
+
+def _reliability_chart(name: str, figures: Sequence[Figure]) -> Chart:
+    """How often the answer is there, by confidence."""
+    points = [
+        (figure.secondary_value or 0.0, figure.value) for figure in figures if figure.metric is Metric.RELIABILITY
+    ]
+    marks = {0.0: "0", 0.5: ".5", 1.0: "1"}
+    return Chart(
+        f"{name}: answer there, by confidence", {"fused": sorted(points)} if points else {}, marks, has_diagonal=True
+    )
+
+
+# ---- SVG
+
+
+def render_svg(charts: Sequence[Chart]) -> str:
+    """Charts beside and below each other, three in a row."""
+    columns = min(3, len(charts))
+    rows = -(-len(charts) // columns)
+    body = "\n".join(
+        f'<g transform="translate({place % columns * WIDTH},{place // columns * HEIGHT})">{_chart_svg(chart)}</g>'
+        for place, chart in enumerate(charts)
+    )
+    size = f'width="{columns * WIDTH}" height="{rows * HEIGHT}"'
+    style = 'font-family="sans-serif" font-size="10" fill="#222"'
+    return (
+        f'<svg xmlns="http://www.w3.org/2000/svg" {size} {style}>\n'
+        f'<rect width="100%" height="100%" fill="white"/>\n{body}\n</svg>\n'
+    )
+
+
+def _chart_svg(chart: Chart) -> str:
+    xs = [x for points in chart.lines.values() for x, _ in points] + list(chart.ticks)
+    first, last = min(xs), max(xs)
+
+    def x_of(x: float) -> float:
+        return round(LEFT + (x - first) / max(last - first, 1e-9) * (WIDTH - LEFT - RIGHT), 1)
+
+    def y_of(y: float) -> float:
+        return round(TOP + (1 - y) * (HEIGHT - TOP - BOTTOM), 1)
+
+    parts = [f'<text x="{LEFT}" y="14" font-weight="bold">{escape(chart.title)}</text>']
+    for y, label in ((0, "0"), (0.5, ".5"), (1, "1")):
+        parts.append(f'<path d="M{LEFT},{y_of(y)}H{WIDTH - RIGHT}" stroke="#ddd"/>')
+        parts.append(f'<text x="{LEFT - 6}" y="{y_of(y) + 3}" text-anchor="end">{label}</text>')
+    for x, label in chart.ticks.items():
+        parts.append(f'<text x="{x_of(x)}" y="{HEIGHT - 14}" text-anchor="middle">{escape(label)}</text>')
+    if chart.has_diagonal:
+        parts.append(f'<path d="M{x_of(0)},{y_of(0)}L{x_of(1)},{y_of(1)}" stroke="#999" stroke-dasharray="3"/>')
+    palette = dict(zip(chart.lines, ("#b4232a", "#2b6cb0", "#2f855a", "#6b46c1"), strict=False))
+    for place, (name, points) in enumerate(chart.lines.items()):
+        colour = COLORS.get(name, palette.get(name, DEFAULT_COLOR))
+        path = "L".join(f"{x_of(x)},{y_of(y)}" for x, y in points)
+        parts.append(f'<path d="M{path}" fill="none" stroke="{colour}" stroke-width="1.6"/>')
+        parts += [f'<circle cx="{x_of(x)}" cy="{y_of(y)}" r="2" fill="{colour}"/>' for x, y in points]
+        x = LEFT + 4 + 62 * place
+        parts.append(f'<text x="{x}" y="{HEIGHT - 2}" fill="{colour}">{escape(name)}</text>')
+    return "".join(parts)
+
+
+# ---- the terminal
+
+
+def condition_table(figures: Sequence[Figure]) -> Table:
+    """Figures by condition, a column for each strategy."""
+    ways = list(dict.fromkeys(figure.strategy for figure in figures))
+    shown = Table("condition", "n", *ways, box=SIMPLE_HEAD, padding=(0, 1))
+    rows: dict[tuple[str, Metric, int | None], dict[str, Figure]] = {}
+    for figure in figures:
+        k = figure.k if figure.metric is Metric.RELIABILITY else None
+        rows.setdefault((figure.category, figure.metric, k), {})[figure.strategy] = figure
+    for (category, metric, k), found in rows.items():
+        name = f"{category} {metric.value}" if metric is not Metric.RECALL else category
+        condition = name if k is None else f"{name} {k / 10:.1f}"
+        n = str(next(iter(found.values())).n)
+        shown.add_row(condition, n, *(f"{found[way].value:.3f}" if way in found else "" for way in ways))
+    return shown

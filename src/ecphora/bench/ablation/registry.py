@@ -1,0 +1,242 @@
+"""The registry of ablations: each model whole and with a part left out, as published, and that with a part left out.
+
+What was published and left open stands in the strategies themselves; here stands only what is taken away. Variants that
+write recall from the memory that their model filled, so that what is compared is the way of recalling.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from functools import lru_cache
+
+import numpy as np
+
+from ... import learn, strategies
+from ...errors import UnknownName
+from ...learn.fused_training import UNTRAINED, FusedExample, train
+from ...stages.eisa import side_network
+from ...stages.eisa.side_network import ContrastiveExample
+from ...stages.fused.decay import DecayPolicy
+from ...stages.fused.features import feature_names_by_group
+from ...stages.fused.ranker import Ranker
+from ...stages.retrieval import dense, filters, top_k
+from ...strategies import ecphory, eisa, synapse, synaptic, weave
+from ...strategies.ecphory import Ecphory
+from ...strategies.eisa import Eisa
+from ...strategies.fused import Fused
+from ...strategies.synapse import Synapse
+from ...strategies.synaptic import Synaptic
+from ...strategies.weave import Weave
+from ..learning import lessons
+from ..query_spaces import QuerySpace
+from .variants import Model, PaperMeasurement, TrainedPerFold, Variant
+
+DEFAULT_DATASETS = ("locomo", "realtalk", "lihua", "musique", "2wikimultihopqa", "hotpotqa", "beam_100k")
+"""The sets that are run where none is named."""
+
+BASELINES = tuple(Variant(name, strategies.resolve_strategy(name)) for name in ("dense", "bm25", "rrf", "fused"))
+"""What stands under every model for comparison."""
+DENSE = BASELINES[0]
+"""The baseline that gains at equal counts are measured against."""
+
+PUBLISHED_LABEL = "as published"
+
+NEGATIVE_CANDIDATES = 20
+"""Memories near a question, of which those that hold no evidence are what the side network learns to tell apart."""
+RATE, EPOCHS = 0.1, 5
+"""How the side network is trained."""
+
+
+def _synaptic() -> Model:
+    ours, theirs = Synaptic(), synaptic.FAITHFUL
+    full, published = Variant("synaptic", ours), Variant(PUBLISHED_LABEL, theirs)
+    # Without temporal score or propagation control a cue reaches everything: seconds a question in a library.
+    less = (
+        ("no temporal score", replace(theirs, use_temporal_score=False)),
+        ("no propagation control", replace(theirs, stimulus_th=0.0)),
+        ("no dynamic tau", replace(theirs, use_dynamic_tau=False)),
+    )
+    return Model(
+        "synaptic",
+        full,
+        (
+            Variant("no temporal score", replace(ours, use_temporal_score=False), memory_owner=full),
+            Variant("no propagation", replace(ours, max_generations=1), memory_owner=full),
+            published,
+            *(
+                Variant(f"published, {label}", way, memory_owner=published, reference=published, requires_dates=True)
+                for label, way in less
+            ),
+        ),
+        frozenset({PaperMeasurement.EQUAL_COUNT}),
+    )
+
+
+def _synapse() -> Model:
+    ours, theirs = Synapse(), synapse.FAITHFUL
+    published = Variant(PUBLISHED_LABEL, theirs)
+    return Model(
+        "synapse",
+        Variant("synapse", ours),
+        (
+            *(Variant(label, way) for label, way in _synapse_ablations(ours)),
+            published,
+            *(Variant(f"published, {label}", way, reference=published) for label, way in _synapse_ablations(theirs)),
+        ),
+        frozenset({PaperMeasurement.LOW_SIMILARITY, PaperMeasurement.GATE}),
+    )
+
+
+def _synapse_ablations(strategy: Synapse) -> Iterator[tuple[str, Synapse]]:
+    """The ablations of SYNAPSE's paper."""
+    yield "no gate", replace(strategy, tau_gate=0.0)
+    yield "no inhibition", replace(strategy, beta=0.0)
+    yield "no fan effect", replace(strategy, use_fan_effect=False)
+    yield "no decay", replace(strategy, delta=0.0)
+    yield "no spreading", replace(strategy, T=0)
+    alone = replace(
+        strategy,
+        use_lexical_trigger=False,
+        use_previous_turn=False,
+        use_lexical_similarity=False,
+        include_unreached=True,
+    )
+    yield "vectors only", replace(alone, T=0, lambda2=0.0, lambda3=0.0)
+
+
+def _eisa() -> Model:
+    ours, theirs = Eisa(), eisa.FAITHFUL
+    published = Variant(PUBLISHED_LABEL, theirs)
+    return Model(
+        "eisa",
+        Variant("eisa", ours),
+        (
+            Variant("no chronology", replace(ours, kappa=0.0)),
+            Variant("one bank", replace(ours, necessity_classifier=None)),
+            Variant("side network", TrainedPerFold(_train_side_network), requires_other_spaces=True),
+            published,
+            Variant("published, no chronology", replace(theirs, kappa=0.0), reference=published),
+            Variant("published, one bank", replace(theirs, necessity_classifier=None), reference=published),
+        ),
+    )
+
+
+def _train_side_network(spaces: Sequence[QuerySpace]) -> Eisa:
+    """EISA with a side network that learned from the questions of other spaces."""
+    examples = [example for space in spaces for example in _examples(space)]
+    if not examples:
+        return Eisa()
+    return Eisa(
+        side_net=learn.train_side_network(
+            side_network.identity(len(examples[0].query)), examples, learning_rate=RATE, epochs=EPOCHS
+        )
+    )
+
+
+def _examples(space: QuerySpace) -> Iterator[ContrastiveExample]:
+    """What a question's evidence says, against the nearest that is none."""
+    graph = space.graph
+    for place, (question, cue) in enumerate(zip(space.case.questions, space.queries, strict=True)):
+        gold = np.isin(space.document_numbers, space.gold_documents(place)) & (graph.vector_positions >= 0)
+        if cue.vector is None or not question.is_answerable or not gold.any():
+            continue
+        near = top_k.top_rows(dense.cosine(graph, cue), filters.eligible(graph, cue), NEGATIVE_CANDIDATES)
+        used, unused = np.flatnonzero(gold), near[~gold[near]]
+        vectors = graph.vectors.view
+        yield ContrastiveExample(
+            cue.vector, vectors[graph.vector_positions[used]], vectors[graph.vector_positions[unused]]
+        )
+
+
+def _ecphory() -> Model:
+    ours, theirs = Ecphory(), ecphory.FAITHFUL
+    published = Variant(PUBLISHED_LABEL, theirs)
+    return Model(
+        "ecphory",
+        Variant("ecphory", ours),
+        (
+            *(Variant(f"depth {L}", replace(ours, L=L)) for L in (0, 1, 2, 3) if ours.L != L),
+            *(Variant(f"k_final {k}", replace(ours, k_final=k)) for k in (5, 10, 20, 40, 80) if ours.k_final != k),
+            Variant("no BM25", replace(ours, use_lexical_backoff=False)),
+            Variant("no co-occurrence", replace(ours, use_cooccurrence=False)),
+            published,
+            *(
+                Variant(f"published, depth {L}", replace(theirs, L=L), reference=published)
+                for L in (0, 1, 2, 3)
+                if theirs.L != L
+            ),
+        ),
+    )
+
+
+def _weave() -> Model:
+    ours = Weave()
+    full = Variant("weave", ours)
+    return Model(
+        "weave",
+        full,
+        (
+            Variant("no insights", replace(ours, use_insights=False), memory_owner=full),
+            Variant("no strands", replace(ours, max_hops=0), memory_owner=full),
+            Variant("no time filter", replace(ours, outside_time_factor=1.0, expired_factor=1.0), memory_owner=full),
+            Variant("as specified", weave.FAITHFUL),
+        ),
+    )
+
+
+def _fused() -> Model:
+    whole = Fused()
+    return Model(
+        "fused",
+        BASELINES[-1],
+        (
+            *(
+                Variant(f"without {name}", _without_features(whole, columns))
+                for name, columns in feature_names_by_group().items()
+            ),
+            Variant("without inhibition", _without_features(whole, ["redundancy"])),
+            Variant("with decay", replace(whole, decay_policy=DecayPolicy())),
+            Variant("cross-validated", TrainedPerFold(_train_fused)),
+        ),
+    )
+
+
+def _without_features(strategy: Fused, features: Iterable[str]) -> Fused:
+    """``fused`` with the weights of some columns at 0, nothing trained anew."""
+    gone = frozenset(features)
+    heads = (
+        replace(head, weights={name: weight for name, weight in head.weights.items() if name not in gone})
+        for head in strategy.ranker.models
+    )
+    return replace(strategy, ranker=Ranker(*heads))
+
+
+def _train_fused(spaces: Sequence[QuerySpace]) -> Fused:
+    """``fused`` that learned from other questions of the set, and from nothing else."""
+    taught = train([one for space in spaces for one in _lessons(space)], UNTRAINED)
+    return Fused(taught.ranker, taught.answerability)
+
+
+@lru_cache(maxsize=256)
+def _lessons(space: QuerySpace) -> list[FusedExample]:
+    return list(lessons.space_lessons("set", space))
+
+
+MODELS: Mapping[str, Model] = {
+    model.name: model for model in (_fused(), _synaptic(), _synapse(), _eisa(), _ecphory(), _weave())
+}
+"""Every model that can be ablated, by its name."""
+
+
+def rival_variants(model: Model) -> list[Variant]:
+    """The other models, for a model whose paper has a measurement of its own; else none."""
+    others = (other.full for other in MODELS.values() if other.name != model.name)
+    return [other for other in others if other not in BASELINES] if model.paper_measurements else []
+
+
+def select_models(names: Iterable[str]) -> list[Model]:
+    """The models of these names, all where there are none; raises ``UnknownName`` for one that is not there."""
+    wanted = list(dict.fromkeys(names)) or list(MODELS)
+    for name in wanted:
+        if name not in MODELS:
+            raise UnknownName(f"no model is called {name!r}; choose one of {', '.join(MODELS)}")
+    return [MODELS[name] for name in wanted]

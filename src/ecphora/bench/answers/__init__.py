@@ -1,0 +1,1 @@
+"""Answering benchmark questions with a language model, and scoring the answers."""

@@ -1,0 +1,134 @@
+"""What the commands of the bench share: their options, where questions come from, where lines go, progress."""
+
+import shlex
+import sys
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+import click
+from rich.console import Console
+from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
+
+from ..cli.context import HomePath, open_context
+from ..errors import InvalidInput
+from . import datasets
+from .embedding_cache import CachingEmbedder
+from .recall.recall_run import Tick, make_run
+
+TABLE_WIDTH = 116
+"""Columns of a table where the output is no terminal."""
+
+FOLDER = HomePath(exists=True, file_okay=False, path_type=Path)
+JSON_TARGET = HomePath(dir_okay=False, allow_dash=True)
+FILE = HomePath(exists=True, dir_okay=False, path_type=Path)
+NEW_FILE = HomePath(dir_okay=False, path_type=Path)
+POSITIVE_INT = click.IntRange(min=1)
+
+embedder_option = click.option(
+    "--embedder", metavar="NAME", help="As for the other commands.  [env ECPHORA_EMBEDDER; default minilm]"
+)
+"""The option of commands that embed."""
+
+
+def open_embedder(embedder: str | None) -> CachingEmbedder:
+    """The embedder of a setting, or of the environment's, with what it embedded before."""
+    return CachingEmbedder(open_context(as_json=False, embedder=embedder).settings.make_embedder())
+
+
+def dataset_options(command: Callable[..., None]) -> Callable[..., None]:
+    """The options that say which questions are asked and where the figures go."""
+    for option in (
+        embedder_option,
+        click.option("--limit", type=click.IntRange(min=1), help="Take at most so many questions of a set."),
+        click.option(
+            "--json",
+            "json_target",
+            type=JSON_TARGET,
+            metavar="FILE",
+            help="Write the figures as JSON lines; - is stdout.",
+        ),
+        click.option(
+            "--docs", "documents", type=FOLDER, help="Folder of the sets' documents, where they are not in --data."
+        ),
+        click.option("--data", type=FOLDER, required=True, help="Folder of the data sets."),
+    ):
+        command = option(command)
+    return command
+
+
+@dataclass(frozen=True, slots=True)
+class BenchOptions:
+    """Where the questions come from and where the figures go."""
+
+    data: Path
+    documents: Path | None
+    json_target: str | None
+    limit: int | None
+    embedder: str | None
+
+    def check_datasets(self, names: Sequence[str]) -> list[str]:
+        """The names of sets, each once; what is wrong with one is said before hours are spent."""
+        if not names:
+            raise InvalidInput(f"{self.data} holds no data set: no NAME.docs.jsonl.gz with its NAME.questions.jsonl.gz")
+        for name in (found := list(dict.fromkeys(names))):
+            next(datasets.read_cases(name, self.data, self.documents), None)
+        return found
+
+    def command_line(self, name: str, options: Mapping[str, Sequence[str]]) -> str:
+        """The command line that does it again; folders differ from machine to machine."""
+        words = ["ecphora", "bench", name, "--data", "DATA", *(("--docs", "DOCS") if self.documents else ())]
+        words += [word for option, values in options.items() for value in values for word in (option, value)]
+        words += ("--embedder", self.embedder) if self.embedder else ()
+        return shlex.join([*words, *(("--limit", str(self.limit)) if self.limit else ())])
+
+    @property
+    def console(self) -> Console:
+        """Where tables are printed; nowhere where stdout is for JSON."""
+        return Console(width=None if sys.stdout.isatty() else TABLE_WIDTH, quiet=self.json_target == "-")
+
+    @contextmanager
+    def open_run(self, command: str) -> Iterator[tuple[CachingEmbedder, Console, Callable[[str], None]]]:
+        """The embedder, where to print, and where lines go: the first, of the run, is written."""
+        with ExitStack() as stack:
+            embedder = stack.enter_context(open_embedder(self.embedder))
+            write = stack.enter_context(open_lines(self.json_target))
+            write(make_run(embedder.name, command).to_json_line())
+            yield embedder, self.console, write
+
+
+@contextmanager
+def open_lines(target: str | None) -> Iterator[Callable[[str], None]]:
+    """Where lines go: to a file, for ``-`` to stdout, for None nowhere. Each is handed over once it is written."""
+    if target is None:
+        yield lambda _line: None
+        return
+    try:
+        opened = click.open_file(target, "w", "utf-8")
+    except OSError as error:
+        raise InvalidInput(f"{target} cannot be written ({error})") from error
+    with opened as file:
+        yield lambda line: click.echo(line, file=file)
+
+
+@contextmanager
+def progress_bar(name: str, total: int) -> Iterator[Tick]:
+    """A bar on stderr that is gone when it is done; none where stderr is no terminal."""
+    console = Console(stderr=True)
+    bar = Progress(
+        TextColumn("{task.description}"),
+        BarColumn(),
+        TextColumn("{task.completed:,} of {task.total:,}"),
+        TimeElapsedColumn(),
+        console=console,
+        transient=True,
+        disable=not console.is_terminal,
+    )
+    with bar:
+        task = bar.add_task(name, total=total)
+
+        def tick(done: int) -> None:
+            bar.advance(task, done)
+
+        yield tick

@@ -1,0 +1,119 @@
+"""Embeddings kept between runs, by content, in the user's cache: a second run of the bench need not embed again."""
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from hashlib import blake2b
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+from urllib.parse import quote
+
+import apsw
+import numpy as np
+from platformdirs import user_cache_dir
+
+from ..errors import StoreError
+from ..model import Vector, Vectors
+from ..ports import Embedder, embedder_coverage, similarity_floor
+
+BUSY_TIMEOUT_MS = 60_000
+"""Milliseconds to wait for another process that fills the same cache."""
+KEYS_PER_QUERY = 500
+"""Keys asked for in one query."""
+COMMIT_SIZE = 256
+"""Texts embedded between two commits: so many are lost at most when a run is broken off."""
+
+
+class CachingEmbedder:
+    """An embedder that remembers what it embedded.
+
+    One SQLite file an embedder, ``<folder>/<name, percent-encoded>.db``; without ``folder`` that is ``embeddings`` in
+    the user's cache of this package. Key: BLAKE2b of the text, 16 bytes; value: the vector as 32-bit floats. Any number
+    of processes may share it. An embedder whose name holds a ``(`` may put other prefixes before cues than before
+    texts, so its cues are kept apart.
+    """
+
+    def __init__(self, embedder: Embedder, folder: Path | None = None) -> None:
+        self.embedder = embedder
+        folder = Path(user_cache_dir("ecphora"), "embeddings") if folder is None else folder
+        self.path = folder / f"{quote(embedder.name, safe='')}.db"
+        with self._wrap_errors():
+            folder.mkdir(parents=True, exist_ok=True)
+            self._db = apsw.Connection(str(self.path))
+            self._db.set_busy_timeout(BUSY_TIMEOUT_MS)
+            self._db.execute("PRAGMA journal_mode = WAL").fetchall()
+            self._db.execute("PRAGMA synchronous = NORMAL").fetchall()
+            self._db.execute(
+                "CREATE TABLE IF NOT EXISTS vector (key BLOB PRIMARY KEY, value BLOB) WITHOUT ROWID"
+            ).fetchall()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Let go of the file; closing twice is harmless."""
+        self._db.close()
+
+    @property
+    def name(self) -> str:
+        """The name of the embedder behind it: its vectors are the same."""
+        return self.embedder.name
+
+    @property
+    def dim(self) -> int:
+        """The length of every vector."""
+        return self.embedder.dim
+
+    @property
+    def similarity_floor(self) -> float:
+        """The cosine at which the embedder behind it finds two texts unrelated."""
+        return similarity_floor(self.embedder)
+
+    def coverage(self, text: str, /) -> float:
+        """How much of the text the embedder behind it can read, in 0..1."""
+        return embedder_coverage(self.embedder, text)
+
+    def embed(self, texts: Sequence[str], /, *, is_query: bool = False) -> Vectors:
+        """The vectors of texts, shape ``(len(texts), dim)``; those not met before are embedded and kept."""
+        if not texts:
+            return np.zeros((0, self.dim), np.float32)
+        keys = [self._key(text, is_query=is_query) for text in texts]
+        with self._wrap_errors():
+            found = dict(self._load(list(dict.fromkeys(keys))))
+        waiting = {key: text for key, text in zip(keys, texts, strict=True) if key not in found}
+        missing = list(waiting)
+        for start in range(0, len(missing), COMMIT_SIZE):
+            batch = missing[start : start + COMMIT_SIZE]
+            made = self.embedder.embed([waiting[key] for key in batch], is_query=is_query)
+            found.update(zip(batch, made, strict=True))
+            with self._wrap_errors(), self._db:
+                rows = [(key, vector.astype("<f4").tobytes()) for key, vector in zip(batch, made, strict=True)]
+                self._db.executemany("INSERT OR REPLACE INTO vector VALUES (?, ?)", rows)
+        return np.stack([found[key] for key in keys])
+
+    def _key(self, text: str, *, is_query: bool) -> bytes:
+        mark = b"\x00cue" if is_query and "(" in self.name else b""
+        return blake2b(mark + text.encode(), digest_size=16).digest()
+
+    def _load(self, keys: Sequence[bytes]) -> Iterator[tuple[bytes, Vector]]:
+        for start in range(0, len(keys), KEYS_PER_QUERY):
+            chunk = tuple(keys[start : start + KEYS_PER_QUERY])
+            marks = ", ".join("?" * len(chunk))
+            query = f"SELECT key, value FROM vector WHERE key IN ({marks})"  # noqa: S608  # question marks only
+            for key, value in self._db.execute(query, chunk):
+                if isinstance(key, bytes) and isinstance(value, bytes) and len(value) == 4 * self.dim:
+                    yield key, np.frombuffer(value, "<f4").astype(np.float32)
+
+    @contextmanager
+    def _wrap_errors(self) -> Iterator[None]:
+        try:
+            yield
+        except (apsw.Error, OSError) as error:
+            raise StoreError(
+                f"the cache of embeddings {self.path} cannot be used ({error}); delete it, or mend its folder"
+            ) from error

@@ -1,0 +1,1 @@
+"""Training weights on benchmark sets, and measuring them by cross-validation."""

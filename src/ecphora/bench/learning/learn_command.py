@@ -1,0 +1,212 @@
+"""The command ``ecphora learn``: weights of ``fused`` from labelled sets and from a memory's own feedback."""
+
+import json
+import shlex
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
+from pathlib import Path
+
+import click
+import numpy as np
+from rich.box import SIMPLE_HEAD
+from rich.console import Console
+from rich.table import Table
+
+from ... import __version__, weights
+from ...errors import InvalidInput
+from ...learn.fused_training import UNTRAINED, FusedExample, FusedModel, make_example, train
+from ...learn.fused_weights import format_fused_model
+from ...learn.readable_json import Json
+from ...memory import Memory
+from ...model import Kind
+from ...ports import Embedder, embedder_coverage, similarity_floor
+from ...query import build_query, query_parts
+from .. import datasets
+from ..command_options import FILE, FOLDER, NEW_FILE, embedder_option, open_embedder, progress_bar
+from ..embedding_cache import CachingEmbedder
+from ..recall.recall_run import Tick
+from .lessons import RankingScore, TrainingReport, dataset_lessons, evaluate_training
+
+FEEDBACK = "feedback"
+"""The name under which a memory's own feedback stands among the sets."""
+DIGITS = 4
+"""Decimals of the figures that are kept with weights."""
+
+
+def lessons_by_dataset(
+    names: Sequence[str], folders: Sequence[Path], embedder: CachingEmbedder, tick: Tick
+) -> dict[str, list[FusedExample]]:
+    """The lessons of named sets, each looked for in the folders in their order."""
+    found = {}
+    for name in names:
+        found[name] = dataset_lessons(name, list(datasets.read_cases(name, _find_folder(name, folders))), embedder)
+        tick(1)
+    return found
+
+
+def feedback_lessons(memory: Memory, embedder: Embedder) -> list[FusedExample]:
+    """The lessons of a memory's own feedback: each question with what was of use, as the memory stands now."""
+    graph = memory.graph()
+    lessons_ = []
+    for row in np.flatnonzero(graph.of_kind(Kind.QUESTION) & (graph.vector_positions >= 0)).tolist():
+        node = memory.get(graph.id(row))
+        edges, _ = graph.edges_from(np.array([row]))
+        used = graph.edges["dst"][edges[graph.edges["weights"][edges] > 0]]
+        if node is not None:
+            parts = query_parts(node.text, graph)
+            cue = build_query(
+                node.text,
+                node.happened_at,
+                vector=None,
+                embedded_parts=(parts, embedder.embed(parts.texts, is_query=True)),
+                embedder_coverage=embedder_coverage(embedder, node.text),
+                similarity_floor=similarity_floor(embedder),
+            )
+            lessons_.append(
+                make_example(
+                    cue,
+                    graph,
+                    dataset=FEEDBACK,
+                    space=node.id,
+                    question_id=node.id,
+                    document_numbers=np.arange(len(graph)),
+                    gold=used.tolist(),
+                    is_answerable=True if len(used) else None,
+                )
+            )
+    return lessons_
+
+
+def _find_folder(name: str, folders: Sequence[Path]) -> Path:
+    for folder in folders:
+        if name in datasets.dataset_names(folder):
+            return folder
+    there = ", ".join(sorted({name for folder in folders for name in datasets.dataset_names(folder)})) or "none"
+    raise InvalidInput(f"no set {name!r} in {', '.join(map(str, folders))}; there are: {there}")
+
+
+def train_weights(
+    lessons: Mapping[str, list[FusedExample]], *, from_scratch: bool, embedder: str, command: str, with_report: bool
+) -> tuple[FusedModel, str, dict[str, TrainingReport]]:
+    """Train on lessons by set, and format the weights with their provenance; ``with_report`` cross-validates.
+
+    ``from_scratch`` begins with nothing, else with the weights of the package. Raises ``InvalidInput`` where no
+    lesson tells what belongs to a question.
+    """
+    whole = [one for some in lessons.values() for one in some]
+    if not any(one.is_trainable for one in whole):
+        raise InvalidInput("nothing to learn from: no question whose evidence came back beside other memories")
+    prior = UNTRAINED if from_scratch else FusedModel(*weights.load_fused_model())
+    trained = train(whole, prior)
+    reports = dict(evaluate_training(dict(lessons), prior, trained)) if with_report else {}
+    provenance: dict[str, Json] = {
+        "ecphora": __version__,
+        "embedder": embedder,
+        "date": time.strftime("%Y-%m-%d", time.gmtime()),
+        "command": command,
+        "built_upon": "nothing" if from_scratch else "the weights of the package",
+        "questions": {name: sum(one.is_full_space for one in some) for name, some in lessons.items()},
+        "figures": {name: _report_fields(one) for name, one in reports.items()},
+    }
+    return trained, format_fused_model(trained, provenance), reports
+
+
+def _report_fields(report: TrainingReport) -> Json:
+    return {
+        kind: {
+            name: round(value, DIGITS) if isinstance(value, float) else value for name, value in asdict(score).items()
+        }
+        for kind, score in (
+            ("training", report.training),
+            ("cross_validation", report.cross_validation),
+            ("held_out", report.held_out),
+        )
+        if score is not None
+    }
+
+
+def print_reports(reports: Mapping[str, TrainingReport], console: Console) -> None:
+    """Print what training reached, set by set."""
+    table = Table("set", "weights", box=SIMPLE_HEAD, padding=(0, 1))
+    for name in ("questions", "recall@5", "recall@10", "all@5", "AUROC"):
+        table.add_column(name, justify="right")
+    for name, one in reports.items():
+        for number, (kind, score) in enumerate(
+            (("training", one.training), ("cross-validation", one.cross_validation), ("held out", one.held_out))
+        ):
+            if score is not None:
+                table.add_row(name if not number else "", kind, *_cells(score))
+        table.add_section()
+    console.print(table)
+
+
+def _cells(score: RankingScore) -> tuple[str, ...]:
+    values = (score.recall_at_5, score.recall_at_10, score.recall_all_at_5, score.auroc)
+    return (str(score.questions), *("" if value is None else f"{value:.3f}" for value in values))
+
+
+@click.command()
+@click.option("--data", "folders", type=FOLDER, multiple=True, help="Folder of labelled sets; may be repeated.")
+@click.option("--set", "dataset_names", multiple=True, metavar="NAME", help="Set to learn from; may be repeated.")
+@click.option("--db", type=FILE, metavar="PATH", help="A memory whose own feedback is to be learned from.")
+@click.option("--scope", metavar="NAME", default="default", show_default=True, help="Whose memory.")
+@click.option(
+    "--out", "output", type=NEW_FILE, required=True, metavar="FILE", help="Where the weights are written, as JSON."
+)
+@click.option(
+    "--from-scratch", is_flag=True, help="Build on nothing.  [default: on the weights that come with the package]"
+)
+@click.option("--no-cross-validation", is_flag=True, help="Leave out the cross-validation, which trains many times.")
+@embedder_option
+@click.option("--json", "as_json", is_flag=True, help="Write the figures as JSON to stdout, and nothing else.")
+def learn(
+    *,
+    folders: Sequence[Path],
+    dataset_names: Sequence[str],
+    db: Path | None,
+    scope: str,
+    output: Path,
+    from_scratch: bool,
+    no_cross_validation: bool,
+    embedder: str | None,
+    as_json: bool,
+) -> None:
+    """Learn the weights of the features of fused, and how confident it may be.
+
+    From sets of questions whose evidence is known, in the format of `ecphora bench recall`, and from what a memory was
+    told of use by its feedback. The weights are used with `ecphora recall --weights FILE` or ECPHORA_WEIGHTS; to take
+    back what was learned, leave them out again.
+    """
+    names = list(dict.fromkeys(dataset_names))
+    if bool(names) != bool(folders) or not (names or db):
+        raise click.UsageError("say what to learn from: --data DIR with --set NAME, or --db PATH, or both")
+    with open_embedder(embedder) as model, progress_bar("learning", len(names)) as tick:
+        found = lessons_by_dataset(names, folders, model, tick)
+        if db is not None:
+            with Memory(db, scope=scope, embedder=model) as memory:
+                found[FEEDBACK] = feedback_lessons(memory, model)
+        _, written, reports = train_weights(
+            found,
+            from_scratch=from_scratch,
+            embedder=model.name,
+            command=shlex.join(
+                [*_command_words(names, folders, embedder, from_scratch=from_scratch), *(("--db", "DB") if db else ())]
+            ),
+            with_report=not no_cross_validation,
+        )
+    output.write_text(written, encoding="utf-8")
+    if as_json:
+        click.echo(json.dumps({name: _report_fields(one) for name, one in reports.items()}))
+    else:
+        print_reports(reports, Console(highlight=False))
+        click.echo(f"written to {output}")
+
+
+def _command_words(
+    names: Sequence[str], folders: Sequence[Path], embedder: str | None, *, from_scratch: bool
+) -> list[str]:
+    """The command line that does it again; folders differ from machine to machine."""
+    words = ["ecphora", "learn", *(word for _ in folders for word in ("--data", "DATA"))]
+    words += [word for name in names for word in ("--set", name)]
+    return [*words, *(("--embedder", embedder) if embedder else ()), *(["--from-scratch"] if from_scratch else [])]

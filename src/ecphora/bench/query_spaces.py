@@ -1,0 +1,64 @@
+"""A space as strategies see it: its graph, and its questions as cues."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import pairwise
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..graph import Graph
+from ..model import Query
+from ..ports import Strategy
+from .datasets import Case
+from .embedding_cache import CachingEmbedder
+from .recall.recall_run import Tick, temporary_memory
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class QuerySpace:
+    """A space as strategies see it: its graph, and its questions as cues, in their order.
+
+    ``documents`` are the numbers of the documents that the rows belong to; ``names`` tells each document's number.
+    """
+
+    case: Case
+    graph: Graph
+    queries: tuple[Query, ...]
+    document_numbers: NDArray[np.int64]
+    number_by_document: Mapping[str, int]
+
+    @staticmethod
+    def from_graph(case: Case, graph: Graph, queries: Sequence[Query]) -> "QuerySpace":
+        """A space whose documents are numbered in the order of their first rows."""
+        names: dict[str, int] = {}
+        whole = graph.documents.names
+        rows = zip(graph.nodes["ids"].tolist(), graph.nodes["documents"].tolist(), strict=True)
+        documents = [names.setdefault(whole[number] if number >= 0 else id_, len(names)) for id_, number in rows]
+        return QuerySpace(case, graph, tuple(queries), np.array(documents, np.int64), names)
+
+    def split_questions(self, folds: int) -> Iterator["QuerySpace"]:
+        """The same space once for each fold of its questions, in their order."""
+        bounds = np.linspace(0, len(self.queries), folds + 1).astype(int).tolist()
+        for start, end in pairwise(bounds):
+            questions = self.case.questions[start:end]
+            if questions:
+                yield replace(self, case=replace(self.case, questions=questions), queries=self.queries[start:end])
+
+    def gold_documents(self, index: int) -> NDArray[np.int64]:
+        """The numbers of the documents that hold the evidence of a question, ascending."""
+        return np.array(sorted(self.number_by_document[id_] for id_ in self.case.questions[index].gold), np.int64)
+
+
+def build_query_space(
+    case: Case, writer: Strategy, embedder: CachingEmbedder, tick: Tick = lambda _steps: None
+) -> QuerySpace:
+    """A space remembered with a strategy; its memory is closed again, for a graph never changes."""
+    embedder.embed([question.text for question in case.questions], is_query=True)  # at once, into the cache
+    with temporary_memory(case, writer, embedder, tick) as (memory, clock):
+        standing = clock.now
+        cues = []
+        for question in case.questions:
+            clock.now = question.asked_at or standing
+            cues.append(memory.build_query(question.text))
+        return QuerySpace.from_graph(case, memory.graph(), cues)

@@ -1,0 +1,1 @@
+"""Recall on benchmark sets: the run, its metrics, figures and report."""

@@ -1,0 +1,246 @@
+"""Figures as tables: Markdown for docs/evidence.md, and text for the terminal."""
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from rich.box import SIMPLE_HEAD
+from rich.console import Group
+from rich.table import Table
+from rich.text import Text
+
+from ...errors import InvalidInput
+from .figures import ALL, ANSWER_METRICS, ANSWERABLE, UNANSWERABLE, Figure, Metric, Run, RunRecord
+from .recall_run import EMBEDDING_SAMPLES, RECALL_LIMIT
+
+RANKING_COLUMNS: Mapping[str, tuple[Metric, int]] = {
+    "recall@5": (Metric.RECALL, 5),
+    "recall@10": (Metric.RECALL, 10),
+    "recall@20": (Metric.RECALL, 20),
+    "recall@30": (Metric.RECALL, 30),
+    "any@5": (Metric.RECALL_ANY, 5),
+    "all@5": (Metric.RECALL_ALL, 5),
+    "nDCG@10": (Metric.NDCG, 10),
+    "any@1": (Metric.RECALL_ANY, 1),
+    "any@3": (Metric.RECALL_ANY, 3),
+}
+"""The columns of a ranking."""
+
+LEGEND = (
+    "recall@k: part of the gold evidence among the first k documents, mean over questions; any@k, all@k: part of "
+    "the questions with any or all of it among the first k; AUROC: how often an answerable question has more evidence "
+    "value than an unanswerable one. In brackets: 95 % bootstrap intervals over questions."
+)
+TIMING_LEGEND = (
+    f"ms: one recall of {RECALL_LIMIT} memories, embedding included; embedding is measured live on up to "
+    f"{EMBEDDING_SAMPLES} questions a set, the rest comes from a cache. index s: what filling the memory took, "
+    "embeddings from the cache; strategies that only read share one memory."
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Grid:
+    """The figures of one set, to be looked up."""
+
+    dataset: str
+    figures: tuple[Figure, ...]
+
+    @property
+    def strategies(self) -> list[str]:
+        """The strategies, in the order they ran."""
+        return list(dict.fromkeys(figure.strategy for figure in self.figures))
+
+    @property
+    def categories(self) -> list[str]:
+        """The set's own categories that have a ranking."""
+        named = dict.fromkeys(figure.category for figure in self.figures if figure.metric is Metric.RECALL)
+        return [category for category in named if category != ANSWERABLE]
+
+    def figure(self, strategy: str, category: str, metric: Metric, k: int | None = None) -> Figure | None:
+        """The figure of a place, None if there is none."""
+        place = (strategy, category, metric, k)
+        fitting = (one for one in self.figures if (one.strategy, one.category, one.metric, one.k) == place)
+        return next(fitting, None)
+
+
+def grids(figures: Iterable[Figure]) -> list[Grid]:
+    """Figures by set, in the order of the sets; of two figures of one place the later counts."""
+    places: dict[tuple[str, str, str, Metric, int | None], Figure] = {}
+    for one in figures:
+        places[one.dataset, one.strategy, one.category, one.metric, one.k] = one
+    sets = dict.fromkeys(one.dataset for one in places.values())
+    return [Grid(name, tuple(one for one in places.values() if one.dataset == name)) for name in sets]
+
+
+def format_number(value: float) -> str:
+    """A value of 0..1 as it stands in a table: ``.512``."""
+    return f"{value:.3f}".removeprefix("0")
+
+
+def format_interval(figure: Figure) -> str:
+    """The interval of a value of 0..1 as it stands in a table: ``.49-.54``, with a dash between."""
+    return f"{figure.low:.2f}–{figure.high:.2f}".replace("0.", ".")
+
+
+# ---- Markdown
+
+
+def sections(records: Sequence[RunRecord]) -> dict[str, str]:
+    """The part of docs/evidence.md, under no name; nothing if the runs are of ablations or answers alone."""
+    plain = [RunRecord(one.run, [figure for figure in one.figures if _is_recall_figure(figure)]) for one in records]
+    found = [one for one, whole in zip(plain, records, strict=True) if one.figures or not whole.figures]
+    return {"": render_markdown(found)} if found else {}
+
+
+def _is_recall_figure(figure: Figure) -> bool:
+    return figure.model is None and figure.metric not in ANSWER_METRICS
+
+
+def render_markdown(records: Sequence[RunRecord]) -> str:
+    """The report of runs: for each state of code, model and machine its sets, one table of each and one by category."""
+    states: dict[str, list[RunRecord]] = {}
+    for record in records:
+        states.setdefault(describe_setup(record.run), []).append(record)
+    parts: list[str] = []
+    for state_, same in states.items():
+        commands = "\n".join(dict.fromkeys(record.run.command for record in same))
+        dates = sorted({record.run.date for record in same})
+        measured = dates[0] if len(dates) == 1 else f"{dates[0]} to {dates[-1]}"
+        parts += [f"Measured {measured} with {state_}.", f"```sh\n{commands}\n```", f"{LEGEND} {TIMING_LEGEND}"]
+        for grid in grids(figure for record in same for figure in record.figures):
+            parts.append(f"### {grid.dataset}")
+            parts += [table for table in (_overall_table(grid), *_category_tables(grid), _band_table(grid)) if table]
+    return "\n\n".join(parts) + "\n"
+
+
+def describe_setup(run: Run) -> str:
+    """The state of code, model and machine that a run was measured with, in words."""
+    versions = dict(run.versions)
+    commit = f" (commit {run.commit})" if run.commit else ""
+    code = f"ecphora {versions.pop('ecphora', 'of unknown version')}{commit}, embedder {run.embedder}"
+    others = ", ".join(f"{name} {number_}" for name, number_ in versions.items())
+    return f"{code}, {others}, on {run.machine.platform} with {run.machine.cpus} CPUs"
+
+
+def _overall_table(grid: Grid) -> str:
+    columns: dict[str, list[Figure | None]] = {
+        name: [grid.figure(strategy, ANSWERABLE, metric, k) for strategy in grid.strategies]
+        for name, (metric, k) in RANKING_COLUMNS.items()
+    }
+    columns["AUROC"] = [grid.figure(strategy, ALL, Metric.AUROC) for strategy in grid.strategies]
+    counts = [next((str(one.n) for one in row if one), "") for row in zip(*columns.values(), strict=True)]
+    cells = {
+        name: _cells(column, with_interval=name.startswith(("recall", "AUROC"))) for name, column in columns.items()
+    }
+    times = [grid.figure(strategy, ALL, Metric.MS_P50) for strategy in grid.strategies]
+    indexing = [grid.figure(strategy, ALL, Metric.INDEX_S) for strategy in grid.strategies]
+    ends = {"ms p50": times, "index s": indexing}
+    cells = {"n": counts, **cells}
+    cells |= {name: [f"{one.value:.1f}" if one else "" for one in column] for name, column in ends.items()}
+    return _table(grid.strategies, {name: column for name, column in cells.items() if any(column)})
+
+
+def _category_tables(grid: Grid) -> Iterator[str]:
+    """Recall@10 and any@1 by category, for sets that have several."""
+    for name in ("recall@10", "any@1") if len(grid.categories) > 1 else ():
+        cells: dict[str, list[str]] = {}
+        for category in grid.categories:
+            column = [grid.figure(strategy, category, *RANKING_COLUMNS[name]) for strategy in grid.strategies]
+            n = next((one.n for one in column if one), 0)
+            cells[f"{category} ({n})".replace("|", "\\|")] = _cells(column, with_interval=True)
+        yield f"{name} by category:\n\n{_table(grid.strategies, cells)}"
+
+
+def _band_table(grid: Grid) -> str:
+    """The parts of answerable and unanswerable questions in each band of evidence, for sets that have both."""
+    cells: dict[str, list[str]] = {}
+    for category in (ANSWERABLE, UNANSWERABLE):
+        for band in (Metric.STRONG, Metric.WEAK, Metric.NONE):
+            column = [grid.figure(strategy, category, band) for strategy in grid.strategies]
+            if any(column):
+                n = next(one.n for one in column if one)
+                cells[f"{category} ({n}) {band}"] = ["" if one is None else format_number(one.value) for one in column]
+    return f"evidence band, part of the questions:\n\n{_table(grid.strategies, cells)}" if cells else ""
+
+
+def _cells(column: Sequence[Figure | None], *, with_interval: bool) -> list[str]:
+    """A column of values in 0..1: the best in bold, the intervals in brackets."""
+    shown = ["" if one is None else format_number(one.value) for one in column]
+    best = format_number(max((one.value for one in column if one is not None), default=0))
+    bold = [f"**{text}**" if text == best and len(column) > 1 else text for text in shown]
+    if not with_interval:
+        return bold
+    return [text if one is None else f"{text} ({format_interval(one)})" for text, one in zip(bold, column, strict=True)]
+
+
+def _table(rows: Sequence[str], columns: Mapping[str, Sequence[str]]) -> str:
+    lines = [["strategy", *columns], ["---", *("---:" for _ in columns)]]
+    lines += [[row, *(column[place] for column in columns.values())] for place, row in enumerate(rows)]
+    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
+
+
+def insert_sections(path: Path, sections: Mapping[str, str]) -> None:
+    """Put the parts of a report between the markers of a file, each in place of what stands there."""
+    try:
+        text = path.read_text("utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise InvalidInput(f"{path} cannot be read ({error})") from error
+    for name, part in sections.items():
+        start, end = (f"<!-- bench:{f'{name}:' if name else ''}{side} -->" for side in ("start", "end"))
+        before, opened, rest = text.partition(start)
+        _, closed, after = rest.partition(end)
+        if not opened or not closed:
+            raise InvalidInput(f"{path} has no place for the report; add the lines {start} and {end}, in this order")
+        text = f"{before}{start}\n\n{part}\n{end}{after}"
+    path.write_text(text, "utf-8")
+
+
+# ---- the terminal
+
+
+def terminal_tables(figures: Sequence[Figure]) -> Group:
+    """All figures as text tables: for each set one by category, and one of evidence values and times."""
+    return Group(
+        *(table for grid in grids(figures) for table in (_ranking_table(grid), _timing_table(grid)) if table.row_count)
+    )
+
+
+def _ranking_table(grid: Grid) -> Table:
+    table = Table(title=Text(grid.dataset), box=SIMPLE_HEAD, padding=(0, 1), title_justify="left")
+    table.add_column("category", overflow="fold")
+    table.add_column("strategy")
+    for name in ("n", *RANKING_COLUMNS):
+        table.add_column(name.replace("@", "\n@"), justify="right")
+    for category in (ANSWERABLE, *grid.categories):
+        for strategy in grid.strategies:
+            found = [grid.figure(strategy, category, metric, k) for metric, k in RANKING_COLUMNS.values()]
+            n = next((str(one.n) for one in found if one), "")
+            if n:
+                name = category if strategy == grid.strategies[0] else ""
+                table.add_row(Text(name), strategy, n, *(_cell(one, format_number, format_interval) for one in found))
+        table.add_section()
+    return table
+
+
+def _timing_table(grid: Grid) -> Table:
+    table = Table("strategy", box=SIMPLE_HEAD, padding=(0, 1))
+    for name in ("n", "AUROC", "ms p50", "ms p95", "p50 without embedding", "p95 without embedding"):
+        table.add_column(name, justify="right")
+    for strategy in grid.strategies:
+        area = grid.figure(strategy, ALL, Metric.AUROC)
+        times = [grid.figure(strategy, ALL, metric) for metric in (Metric.MS_P50, Metric.MS_P95)]
+        table.add_row(
+            strategy,
+            next((str(one.n) for one in times if one), ""),
+            _cell(area, format_number, format_interval),
+            *(_cell(one, lambda value: f"{value:.1f}", lambda it: f"{it.low:.1f}–{it.high:.1f}") for one in times),
+            *("" if one is None or one.secondary_value is None else f"{one.secondary_value:.1f}" for one in times),
+        )
+    return table
+
+
+def _cell(figure: Figure | None, value: Callable[[float], str], interval: Callable[[Figure], str]) -> Text:
+    """A value with its interval under it."""
+    if figure is None:
+        return Text("")
+    return Text.assemble(value(figure.value), "\n", (interval(figure), "dim"))

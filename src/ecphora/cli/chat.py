@@ -1,0 +1,280 @@
+"""The commands ``ask`` and ``chat``: one question, or a conversation. :mod:`ecphora.answering` makes the answers."""
+
+import sys
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+import click
+from rich.text import Text
+
+from .. import answering, short_ids
+from ..answering import Answer
+from ..errors import InvalidInput, InvalidText
+from ..invisible_chars import single_line
+from ..language.question import is_question
+from ..llm_client import LLMClient
+from ..memory import Memory
+from ..model import Filter, NodeId, Recollection
+from ..ports import Prompt
+from . import render, serialize
+from .context import EXIT_NOT_FOUND, CommandContext, common_options, question_options, strategy_options
+
+ASSISTANT = "assistant"
+"""Who has said the replies that are remembered."""
+RECENT_TURNS = 6
+"""Turns of the conversation that a model is shown as they stand."""
+ACKNOWLEDGMENT = "Noted."
+"""The reply to a statement where there is no language model."""
+CHAT_HELP = """/why          the memories behind the last reply, and why they came back
+/forget ID    erase a memory for good
+/quit         end; so do Ctrl-D and Ctrl-C"""
+
+_llm_option: Callable[[Callable[..., Any]], Callable[..., Any]] = click.option(
+    "--llm",
+    metavar="NAME",
+    help="openai:MODEL or llamacpp:PATH; with none, the best memory is quoted and nothing is sent.  [env ECPHORA_LLM]",
+)
+
+
+# ---- one question
+
+
+@click.command(epilog="Exits with 3 when the memory does not hold the answer.")
+@question_options
+@_llm_option
+@click.option("--show-prompt", is_flag=True, help="Print what a language model would be sent, and send nothing.")
+@common_options
+def ask(
+    context: CommandContext,
+    *,
+    question: str,
+    limit: int,
+    budget: int | None,
+    where: Filter,
+    llm: str | None,
+    show_prompt: bool,
+    **recall_options: Any,
+) -> None:
+    """Answer a question from what is remembered, and cite it.
+
+    The memories that fit into --budget are shown to a language model; without one, the best memory is quoted.
+    """
+    llm_client = None if show_prompt else _make_llm_client(context, llm)
+    with context.open_memory(needs_embedder=True) as memory:
+        found = memory.recall(
+            question,
+            limit=limit,
+            budget=budget,
+            where=where,
+            explain=False,
+            log_access=not show_prompt,
+            **recall_options,
+        )
+        budget = budget or answering.DEFAULT_BUDGET
+        if show_prompt:
+            has_answer = _print_prompt(context, answering.build_prompt(found, budget))
+        else:
+            answer = answering.answer(found, llm_client, budget=budget)
+            _print_answer(context, found, answer, llm_client, short_ids.abbreviate(answer.cited_ids, memory.graph()))
+            has_answer = answer.is_answered
+    if not has_answer:
+        click.get_current_context().exit(EXIT_NOT_FOUND)
+
+
+def _make_llm_client(context: CommandContext, llm: str | None) -> LLMClient | None:
+    made = context.settings.with_overrides(llm=llm).make_llm()
+    return None if made is None else LLMClient(made)
+
+
+def _print_prompt(context: CommandContext, prompt: Prompt | None) -> bool:
+    """Print a prompt; whether there is one."""
+    if context.as_json:
+        context.write_json(None if prompt is None else asdict(prompt))
+    elif prompt is None:
+        context.print_line("nothing would be sent: the memory has no evidence, or none that fits")
+    else:
+        context.out.print(Text(render.sanitize(f"{prompt.system}\n----\n{prompt.user}")), soft_wrap=True)
+    return prompt is not None
+
+
+def _print_answer(
+    context: CommandContext,
+    recollection: Recollection,
+    answer: Answer,
+    llm_client: LLMClient | None,
+    short_id_by_id: Mapping[NodeId, str],
+) -> None:
+    if context.as_json:
+        context.write_json(
+            {"question": recollection.query.text, **serialize.answer_to_dict(recollection, answer, llm_client)}
+        )
+        return
+    console = context.out
+    console.print(Text(render.sanitize(answer.text)))
+    for hit in recollection:
+        if hit.id in answer.cited_ids:
+            id_ = single_line(short_id_by_id[hit.id])
+            console.print(Text.assemble((f"  {id_}  ", "bright_black"), render.node_line(hit.node)))
+    _note_caveats(context, answer, llm_client)
+
+
+def _note_caveats(context: CommandContext, answer: Answer, llm_client: LLMClient | None) -> None:
+    """Say why an answer is only a quotation, where it is one, and how to get another."""
+    if llm_client is None:
+        context.note("no language model is set, so this only quotes; name one with --llm or ECPHORA_LLM")
+    elif answer.is_extractive or answer.error:
+        context.note(f"the language model failed, so this only quotes: {answer.error}")
+    elif answer.is_answered and not answer.cited_ids and answer.prompt is not None:
+        context.note("the language model cites no memory for this; trust it less")
+
+
+# ---- a conversation
+
+
+@dataclass
+class ChatSession:
+    """A conversation under way: what was said last, and what came back for it."""
+
+    context: CommandContext
+    memory: Memory
+    llm_client: LLMClient | None
+    speaker: str
+    session: str | None
+    limit: int
+    budget: int
+    turns: list[tuple[str, str]] = field(default_factory=list)
+    recollection: Recollection | None = None
+    answer: Answer | None = None
+
+    def handle_line(self, line: str) -> bool:
+        """Take a line of the person; whether the conversation goes on."""
+        name, _, rest = line.partition(" ")
+        commands: Mapping[str, Callable[[str], None]] = {
+            "/why": self._print_why,
+            "/forget": self._forget,
+            "/help": self._print_help,
+        }
+        if name in {"/quit", "/exit"}:
+            return False
+        try:
+            if name in commands:
+                commands[name](rest.strip())
+            elif name.startswith("/"):
+                self._print_message(f"There is no command {name}.\n{CHAT_HELP}", error=name)
+            else:
+                self._handle_turn(line)
+        except InvalidInput as error:
+            self._print_message(f"That cannot be remembered: {error}", error=str(error))
+        return True
+
+    def _handle_turn(self, text: str) -> None:
+        """Recall, remember what was said, reply, and remember what a model replied: a quotation is there already."""
+        found = self.memory.recall(text, limit=self.limit)
+        self.session = self.session or f"chat-{found.query.now:%Y%m%dT%H%M%S}"
+        done = self.memory.remember(text, speaker=self.speaker, session=self.session)
+        if self.llm_client is None and not is_question(text):
+            answer = Answer(ACKNOWLEDGMENT, (), is_answered=True, evidence=found.evidence, is_extractive=True)
+        else:
+            answer = answering.reply(found, self.llm_client, turns=self.turns[-RECENT_TURNS:], budget=self.budget)
+        if self.llm_client is not None and not answer.is_extractive:
+            self.memory.remember(answer.text, speaker=ASSISTANT, session=self.session, source=self.llm_client.name)
+        self.recollection, self.answer = found, answer
+        self.turns += [(self.speaker, text), (ASSISTANT, answer.text)]
+        self._print_reply(found, answer)
+        if done.blocked:
+            self.context.note("not remembered: this was forgotten on purpose before")
+
+    def _print_reply(self, recollection: Recollection, answer: Answer) -> None:
+        if self.context.as_json:
+            self.context.write_json(
+                {"session": self.session, **serialize.answer_to_dict(recollection, answer, self.llm_client)}
+            )
+            return
+        console = self.context.out
+        console.print(Text(render.sanitize(answer.text)))
+        if answer.cited_ids:
+            ids = short_ids.abbreviate(answer.cited_ids, self.memory.graph())
+            console.print(Text(single_line(f"  from {', '.join(ids.values())}"), style="bright_black"))
+        if self.llm_client is not None:
+            _note_caveats(self.context, answer, self.llm_client)
+
+    def _print_why(self, _rest: str) -> None:
+        if self.recollection is None or self.answer is None:
+            self._print_message("Nothing was said yet.", error="nothing was said yet")
+        elif self.context.as_json:
+            self.context.write_json({**self.recollection.to_dict(), "cited_ids": list(self.answer.cited_ids)})
+        else:
+            console = self.context.out
+            console.print(render.recollection_heading(self.recollection, self.recollection.query.text))
+            ids = short_ids.abbreviate((hit.id for hit in self.recollection), self.memory.graph())
+            naming = render.node_labeler(self.memory)
+            render.print_recollection(
+                console, self.recollection, label_node=naming, ids=ids, gold=self.answer.cited_ids
+            )
+            if not self.recollection.hits:
+                console.print("  nothing came back", style="bright_black")
+
+    def _forget(self, id_: str) -> None:
+        if not id_:
+            self._print_message("Say which: /forget ID. The ids stand below a reply, and in /why.", error="no id")
+            return
+        id_ = short_ids.resolve_id(id_, self.memory.graph(), allow_names=False)
+        erased = self.memory.forget(id_)
+        if self.context.as_json:
+            self.context.write_json(erased.to_dict())
+        else:
+            self.context.print_line(f"Erased: {id_}" if erased else f"There is no memory {id_}.")
+
+    def _print_help(self, _rest: str) -> None:
+        self._print_message(CHAT_HELP, error="")
+
+    def _print_message(self, text: str, *, error: str) -> None:
+        if self.context.as_json:
+            self.context.write_json({"error": error} if error else {"help": text})
+        else:
+            self.context.out.print(Text(render.sanitize(text)), soft_wrap=True)
+
+
+@click.command(epilog="While it runs: /why, /forget ID, /help, /quit.")
+@_llm_option
+@click.option("--speaker", metavar="NAME", default="user", show_default=True, help="Who you are.")
+@click.option("--session", metavar="NAME", help="What this conversation is called.  [default: by its time]")
+@click.option("--limit", type=click.IntRange(min=1), default=10, show_default=True, help="Memories to bring back.")
+@click.option(
+    "--budget", type=click.IntRange(min=1), default=answering.DEFAULT_BUDGET, show_default=True, help="Their tokens."
+)
+@strategy_options
+@common_options
+def chat(
+    context: CommandContext, *, llm: str | None, speaker: str, session: str | None, limit: int, budget: int
+) -> None:
+    """Talk with the memory: line by line, at a terminal or from a pipe.
+
+    What you say is remembered, and so is what a language model replies. Without one, questions are answered by quoting.
+    """
+    llm_client = _make_llm_client(context, llm)
+    with context.open_memory(create=True, needs_embedder=True) as memory:
+        talk = ChatSession(context, memory, llm_client, speaker, session, limit, budget)
+        size = f"{len(memory):,} memories in scope {memory.scope!r}"
+        by = "quoting: no language model is set (--llm or ECPHORA_LLM)" if llm_client is None else llm_client.name
+        context.note(f"{size}; {by}; /help for more")
+        for line in _read_lines():
+            if line.strip() and not talk.handle_line(line.strip()):
+                break
+
+
+def _read_lines() -> Iterator[str]:
+    """The lines of the person, until there are no more."""
+    if sys.stdin.isatty():
+        while True:
+            try:
+                yield input("> ")
+            except EOFError:
+                click.echo()
+                return
+    for number, typed in enumerate(sys.stdin.buffer, 1):
+        try:
+            yield typed.decode("utf-8-sig")
+        except UnicodeDecodeError as error:
+            raise InvalidText(f"line {number} of stdin is not UTF-8; convert it first, e.g. with iconv") from error

@@ -1,0 +1,263 @@
+"""Commands for consolidation and maintenance: consolidate, undo it, show what it found, pin, archive, back up."""
+
+import shlex
+from collections.abc import Iterator, Sequence
+from contextlib import closing, contextmanager
+
+import click
+from rich.text import Text
+
+from .. import short_ids
+from ..invisible_chars import single_line
+from ..llm_client import LLMClient
+from ..memory import Memory
+from ..model import FactRelation, Insight, NodeId
+from ..stores.sqlite import SQLiteStore
+from . import render, serialize
+from .context import EXIT_NOT_FOUND, CommandContext, HomePath, common_options
+
+COUNT_LABELS = {
+    "supersedes": ("updated fact", "updated facts"),
+    "contradicts": ("contradiction", "contradictions"),
+    "alias": ("alias", "aliases"),
+    "insights": ("insight", "insights"),
+}
+"""The name of each count, for one and for several."""
+
+
+@click.command()
+@click.option("--dry-run", is_flag=True, help="Write nothing; say what would be written.")
+@click.option("--seconds", type=click.FloatRange(min=0, min_open=True), help="Stop after so long; go on the next time.")
+@click.option("--tokens", type=click.IntRange(min=1), help="Stop after so many tokens of the language model.")
+@click.option("--llm", metavar="NAME", help="openai:MODEL or llamacpp:PATH; by default none.  [env ECPHORA_LLM]")
+@common_options
+def consolidate(
+    context: CommandContext, *, dry_run: bool, seconds: float | None, tokens: int | None, llm: str | None
+) -> None:
+    """Find updates of facts, aliases and insights in new memories.
+
+    Nothing is deleted, and ecphora undo takes all of it back. Questions with feedback are replayed before and after: a
+    consolidation that costs a point of their recall is not written.
+    """
+    made = context.settings.with_overrides(llm=llm).make_llm()
+    bar = render.progress_bar(context.err, "consolidating", is_shown=context.has_progress_bar)
+    with context.open_memory(needs_embedder=True) as memory, bar as progress:
+        found = memory.consolidate(
+            llm=None if made is None else LLMClient(made),
+            seconds=seconds,
+            tokens=tokens,
+            dry_run=dry_run,
+            progress=progress,
+        )
+    if context.as_json:
+        context.write_json(found.to_dict())
+        return
+    if found.is_regression:
+        context.print_line(
+            f"nothing was written: the recall of {found.probe_count:,} past questions would fall "
+            f"from {found.recall_before:.1%} to {found.recall_after:.1%}"
+        )
+        return
+    if not found.counts and found.pending_count:
+        context.print_line(
+            f"no time to write anything: {found.pending_count:,} new memories are pending; give it more seconds"
+        )
+        return
+    if not found.counts:
+        context.print_line("nothing is new")
+        return
+    verb = "would write" if dry_run else "wrote"
+    counts = [(found.counts.get(name, 0), one, several) for name, (one, several) in COUNT_LABELS.items()]
+    parts = [f"{count:,} {one if count == 1 else several}" for count, one, several in counts if count]
+    context.print_line(f"looked at {found.counts['memories']:,} new memories; {verb} {', '.join(parts) or 'nothing'}")
+    if found.undo_batch is not None:
+        context.note(f"to undo it: ecphora undo {found.undo_batch.id}")
+    if found.pending_count:
+        context.note(f"{found.pending_count:,} new memories are pending; run it again")
+
+
+@click.command(epilog="Exits with 3 when there are none.")
+@click.option("--limit", type=click.IntRange(min=1), default=20, show_default=True, help="Updates to show.")
+@common_options
+def updates(context: CommandContext, *, limit: int) -> None:
+    """Show which memories supersede or contradict others, each with its confidence; the latest first."""
+    with context.open_memory() as memory:
+        found = memory.facts.updates(limit=limit)
+    if context.as_json:
+        context.write_json([one.to_dict() for one in found])
+    else:
+        for one in found:
+            since = f", from {render.format_minute(one.valid_from)}"
+            relation = f"{one.relation.value}{since if one.relation is FactRelation.SUPERSEDES else ''}"
+            for node, head in ((one.new, f"confidence {one.confidence:.0%}"), (one.old, relation)):
+                context.out.print(Text(f"{head}: ", style="bright_black") + render.node_line(node))
+            old, new = (shlex.quote(single_line(node.id)) for node in (one.old, one.new))
+            reject_it = Text(f"  ecphora reject {old} {new}\n")
+            context.out.print(reject_it, soft_wrap=True)  # to be copied as it stands
+        if not found:
+            context.note("no updates yet; ecphora consolidate finds them")
+    if not found:
+        click.get_current_context().exit(EXIT_NOT_FOUND)
+
+
+@click.command()
+@click.argument("old")
+@click.argument("new")
+@common_options
+def reject(context: CommandContext, *, old: str, new: str) -> None:
+    """Reject an update: memory NEW neither supersedes nor contradicts memory OLD; ecphora undo takes it back."""
+    with context.open_memory() as memory:
+        old, new = (short_ids.resolve_id(id_, memory.graph()) for id_ in (old, new))
+        batch = memory.facts.reject(old, new)
+    if context.as_json:
+        context.write_json({"old": old, "new": new, "undo_batch": batch.id})
+    else:
+        context.print_line(f"rejected: {new} does not change {old}")
+
+
+@click.command()
+@click.argument("batch", required=False)
+@common_options
+def undo(context: CommandContext, *, batch: str | None) -> None:
+    """Undo the latest batch, or BATCH if that is the latest: every row that it wrote."""
+    with context.open_memory() as memory:
+        known = [one.id for one in memory.maintenance.batches()]
+        gone = memory.undo(batch and short_ids.resolve_among(batch, known))
+    if context.as_json:
+        context.write_json(serialize.undo_batch_to_dict(gone))
+    else:
+        context.print_line(f"undone: {gone.id} of {render.format_minute(gone.at)}")
+
+
+@click.command(epilog="Exits with 3 when there are none.")
+@click.argument("question", required=False)
+@click.option("--limit", type=click.IntRange(min=1), default=10, show_default=True, help="Insights to show.")
+@common_options
+def insights(context: CommandContext, *, question: str | None, limit: int) -> None:
+    """Show what memories say together, with the memories: newest first, or nearest to a QUESTION."""
+    with context.open_memory(needs_embedder=question is not None) as memory:
+        found = memory.insights(question, limit=limit)
+    if context.as_json:
+        context.write_json([one.to_dict() for one in found])
+    else:
+        for one in found:
+            _print_insight(context, one)
+        if not found:
+            context.note("no insights yet; ecphora consolidate draws them")
+    if not found:
+        click.get_current_context().exit(EXIT_NOT_FOUND)
+
+
+def _print_insight(context: CommandContext, insight: Insight) -> None:
+    level = "" if insight.level == 1 else f", of level {insight.level}"
+    held = "" if insight.is_valid else "; one of them is superseded"
+    context.out.print(Text(render.sanitize(insight.node.text), style="bold"))
+    context.out.print(Text(f"  from {len(insight.sources):,} memories{level}{held}:", style="bright_black"))
+    for node in insight.sources:
+        context.out.print(Text("    ") + render.node_line(node))
+    context.out.print()
+
+
+# ---- maintenance
+
+
+@click.command()
+@click.option("--limit", type=click.IntRange(min=1), default=20, show_default=True, help="Memories to show.")
+@common_options
+def decayed(context: CommandContext, *, limit: int) -> None:
+    """Show what has decayed: little used, and not for months. Nothing is lost; decay only lowers the rank."""
+    with context.open_memory() as memory:
+        found = memory.maintenance.decayed(limit=limit)
+    if context.as_json:
+        context.write_json([node.to_dict() for node in found])
+        return
+    for node in found:
+        context.out.print(render.node_line(node) + Text(f"  {single_line(node.id)}", style="bright_black"))
+    if not found:
+        context.note("nothing has decayed")
+
+
+_ids_argument = click.argument("ids", nargs=-1, required=True, metavar="ID...")
+
+
+@click.command()
+@_ids_argument
+@common_options
+def pin(context: CommandContext, *, ids: tuple[str, ...]) -> None:
+    """Keep memories from decay."""
+    with _open_with_ids(context, ids) as (memory, known):
+        memory.maintenance.pin(known)
+    _print_ids(context, known, "pinned")
+
+
+@click.command()
+@_ids_argument
+@common_options
+def unpin(context: CommandContext, *, ids: tuple[str, ...]) -> None:
+    """Let pinned memories decay again."""
+    with _open_with_ids(context, ids) as (memory, known):
+        memory.maintenance.unpin(known)
+    _print_ids(context, known, "unpinned")
+
+
+@click.command()
+@_ids_argument
+@common_options
+def archive(context: CommandContext, *, ids: tuple[str, ...]) -> None:
+    """Rank memories behind all others; they still come back where nothing else does."""
+    with _open_with_ids(context, ids) as (memory, known):
+        memory.maintenance.archive(known)
+    _print_ids(context, known, "archived")
+
+
+@click.command()
+@_ids_argument
+@common_options
+def unarchive(context: CommandContext, *, ids: tuple[str, ...]) -> None:
+    """Rank archived memories among the others again."""
+    with _open_with_ids(context, ids) as (memory, known):
+        memory.maintenance.unarchive(known)
+    _print_ids(context, known, "unarchived")
+
+
+@contextmanager
+def _open_with_ids(context: CommandContext, ids: Sequence[str]) -> Iterator[tuple[Memory, tuple[NodeId, ...]]]:
+    """The memory, and the full ids of some that may be abbreviated."""
+    with context.open_memory() as memory:
+        yield memory, tuple(short_ids.resolve_id(id_, memory.graph()) for id_ in ids)
+
+
+def _print_ids(context: CommandContext, ids: Sequence[NodeId], mark: str) -> None:
+    if context.as_json:
+        context.write_json({f"{mark}_ids": list(ids)})
+    else:
+        context.print_line(f"{mark}: {', '.join(ids)}")
+
+
+# ---- backup
+
+
+@click.command()
+@click.argument("to", type=HomePath())
+@click.option("--overwrite", is_flag=True, help="Replace the file TO if it is there.")
+@common_options
+def backup(context: CommandContext, *, to: str, overwrite: bool) -> None:
+    """Copy the whole file, every scope of it, to TO, while it is in use.
+
+    The copy is one state of the file, verified, and a memory like any other: name it with --db.
+    """
+    bar = render.progress_bar(context.err, "copying", is_shown=context.has_progress_bar)
+    with closing(SQLiteStore(context.require_file())) as store, bar as progress:
+        made = store.backup(to, overwrite=overwrite, progress=progress)
+    if context.as_json:
+        context.write_json(made.to_dict())
+        return
+    context.print_line(f"copied {made.episodes:,} memories, {made.size:,} bytes, to {made.path}")
+    context.print_line(f"sha256 {made.sha256}")
+
+
+COMMANDS: tuple[click.Command, ...] = (
+    *(consolidate, updates, reject, undo, insights),
+    *(decayed, pin, unpin, archive, unarchive, backup),
+)
+"""Every command of this module."""

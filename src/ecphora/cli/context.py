@@ -1,0 +1,331 @@
+"""What the commands share: their common options, exit codes, errors, and how their output is written."""
+
+import errno
+import functools
+import json
+import os
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NoReturn, TextIO
+
+import click
+
+from ..errors import EcphoraError, InvalidInput, InvalidText, StoreReadOnly, UnknownName
+from ..invisible_chars import escape_invisible, single_line
+
+if TYPE_CHECKING:  # these cost a third of a second, which --help should not
+    from rich.console import Console
+
+    from ..memory import Memory
+    from ..model import Vectors
+    from ..settings import Settings
+
+EXIT_NOT_FOUND = 3
+"""Exit code: the memory was asked, and does not have it."""
+EXIT_INTERRUPTED = 130
+FUTURE_REVISION = 2**62
+"""A revision that no scope will reach: asking for what came after it asks for nothing but the scope's name tag."""
+
+EXIT_CODES_HELP = """Exit codes: 0 done; 1 an error, see stderr; 2 wrong usage; 3 not there (recall without evidence,
+an unknown id); 130 interrupted."""
+
+CommandFunction = Callable[..., Any]
+
+
+class ErrorHandlingGroup(click.Group):
+    """A group that turns errors into a line on stderr and an exit code, unless ``--traceback`` asks for more."""
+
+    def invoke(self, ctx: click.Context) -> Any:
+        """Run the command that was named."""
+        for stream in (sys.stdout, sys.stderr):
+            if hasattr(stream, "reconfigure"):
+                stream.reconfigure(errors="replace")  # a terminal that knows no bars gets question marks
+        try:
+            return super().invoke(ctx)
+        except click.exceptions.Exit:
+            raise
+        except click.ClickException as error:
+            error.message = single_line(error.message)  # type: ignore[misc]  # final to mypy alone
+            raise
+        except (KeyboardInterrupt, click.Abort):
+            click.echo("interrupted; what was acknowledged is kept", err=True)
+            ctx.exit(EXIT_INTERRUPTED)
+        except BrokenPipeError:
+            _exit_silently(ctx)
+        except Exception as error:
+            if isinstance(error, OSError) and error.errno in {errno.EPIPE, errno.EINVAL} and error.filename is None:
+                _exit_silently(ctx)
+            if ctx.params.get("traceback"):
+                raise
+            _print_error(error, as_json=bool(ctx.meta.get("ecphora.json")))
+            ctx.exit(1)
+
+
+def _exit_silently(ctx: click.Context) -> NoReturn:
+    """Nobody reads on: say no more, not even when Python flushes at its end."""
+    with suppress(OSError, ValueError):  # what is no real file will not be flushed to a pipe
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    ctx.exit(1)
+
+
+def _print_error(error: Exception, *, as_json: bool) -> None:
+    message = str(error)
+    if isinstance(error, UnicodeEncodeError):
+        message = "a text, name or path is not valid Unicode; decode it with the encoding it was written in"
+    elif not isinstance(error, EcphoraError | OSError):
+        message = f"{type(error).__name__}: {error} (unexpected: please report it, with what --traceback prints)"
+    message = message.encode("utf-8", "backslashreplace").decode()
+    if as_json:
+        click.echo(json.dumps({"error": {"type": type(error).__name__, "message": message}}), err=True)
+    else:
+        click.echo(f"error: {single_line(message)}", err=True)
+
+
+@dataclass(frozen=True, slots=True)
+class CommandContext:
+    """What a command works with: the settings, and where its output goes."""
+
+    settings: "Settings"
+    as_json: bool
+
+    @property
+    def out(self) -> "Console":
+        """For people, on stdout."""
+        from .render import make_console  # noqa: PLC0415
+
+        return make_console()
+
+    @property
+    def err(self) -> "Console":
+        """For people, on stderr: progress and notes."""
+        from .render import make_console  # noqa: PLC0415
+
+        return make_console(stderr=True)
+
+    @property
+    def has_progress_bar(self) -> bool:
+        """Whether somebody sees a progress bar on stderr."""
+        return not self.as_json and sys.stderr.isatty()
+
+    def write_json(self, value: object, *, stream: TextIO | None = None) -> None:
+        """Write one JSON document as a line; what would steer a terminal is escaped."""
+        stream = stream or sys.stdout
+        utf = (getattr(stream, "encoding", None) or "utf-8").lower().startswith("utf")
+        stream.write(escape_invisible(json.dumps(value, ensure_ascii=not utf, default=str)) + "\n")
+
+    def print_line(self, text: str) -> None:
+        """Write one line to stdout, whatever names and ids stand in it."""
+        click.echo(single_line(text))
+
+    def note(self, text: str) -> None:
+        """Say something beside the point as a line on stderr; nothing in JSON mode."""
+        if not self.as_json:
+            click.echo(single_line(text), err=True)
+
+    @contextmanager
+    def open_memory(self, *, create: bool = False, needs_embedder: bool = False) -> Iterator["Memory"]:
+        """Open the memory; ``create`` may make the file and the scope, ``needs_embedder`` loads the scope's model."""
+        from ..memory import Memory  # noqa: PLC0415
+        from ..stores.sqlite import SQLiteStore  # noqa: PLC0415
+
+        settings = self.settings
+        if not create:
+            self.require_file()
+        store = SQLiteStore(settings.db)
+        try:
+            tag = store.changes_since(settings.scope, FUTURE_REVISION)
+            if not create and not tag.revision:
+                there = ", ".join(repr(scope.name) for scope in store.scopes())
+                holds = f"it holds {there}" if there else "it holds nothing yet"
+                raise UnknownName(f"no scope is called {settings.scope!r} in {settings.db}; {holds}")
+            true = needs_embedder or settings.embedder is not None or tag.embedder is None
+            embedder = settings.make_embedder(tag.embedder) if true else NoEmbedder(tag.embedder or "")
+            with Memory(store, scope=settings.scope, embedder=embedder, strategy=settings.make_strategy()) as memory:
+                yield memory
+        finally:
+            store.close()
+
+    def require_file(self) -> Path:
+        """The memory's file; raises ``StoreReadOnly`` if there is none."""
+        path = self.settings.db
+        if not path.exists():
+            raise StoreReadOnly(f"there is no memory at {path}; name one with --db, or begin one with ecphora remember")
+        return path
+
+
+def open_context(*, as_json: bool, **arguments: str | None) -> CommandContext:
+    """A context with the settings and these arguments; prints on stderr what a project's file may not set."""
+    from .. import settings  # noqa: PLC0415
+
+    context = CommandContext(settings.load(arguments=arguments), as_json)
+    for note in context.settings.notes:
+        context.note(note)
+    return context
+
+
+@dataclass(frozen=True, slots=True)
+class NoEmbedder:
+    """Stands in for a scope's embedder where nothing is embedded."""
+
+    name: str
+    dim: int = 0
+
+    def coverage(self, _text: str, /) -> float:
+        """Nothing."""
+        return 0.0
+
+    def embed(self, _texts: Sequence[str], /, *, is_query: bool = False) -> "Vectors":
+        """Never called."""
+        del is_query
+        raise InvalidInput(f"{self.name!r} was opened without its model")
+
+
+class HomePath(click.Path):
+    """A path in which a leading ``~`` means the home folder, also where no shell has expanded it."""
+
+    def convert(
+        self, value: "str | os.PathLike[str]", param: click.Parameter | None, ctx: click.Context | None
+    ) -> "str | bytes | os.PathLike[str]":
+        """The path, checked as click does; ``-`` stays as it is."""
+        from ..settings import expand_home  # noqa: PLC0415
+
+        return super().convert(str(expand_home(os.fspath(value))), param, ctx)
+
+
+_COMMON_OPTIONS: tuple[Callable[[CommandFunction], CommandFunction], ...] = (
+    click.option("--db", metavar="PATH", help="The memory's file.  [env ECPHORA_DB; default ecphora.db]"),
+    click.option("--scope", metavar="NAME", help="Whose memory.  [env ECPHORA_SCOPE; default 'default']"),
+    click.option(
+        "--embedder",
+        metavar="NAME",
+        help="minilm, e5, hashing, openai:MODEL or sentence-transformers:MODEL.  "
+        "[env ECPHORA_EMBEDDER; default: the scope's own, for a new one minilm]",
+    ),
+    click.option("--json", "as_json", is_flag=True, help="Write JSON to stdout, and nothing else."),
+)
+
+
+_STRATEGY_OPTIONS = (
+    click.option(
+        "--strategy",
+        metavar="NAME",
+        help="How to remember and recall: fused, dense, bm25, rrf, recency, or a published model: synaptic, synapse, "
+        "eisa, ecphory, weave.  [env ECPHORA_STRATEGY; default fused]",
+    ),
+    click.option(
+        "--weights",
+        metavar="FILE",
+        help="Weights of fused, made by ecphora learn.  [env ECPHORA_WEIGHTS; default: those that come with it]",
+    ),
+)
+
+
+def strategy_options(command: CommandFunction) -> CommandFunction:
+    """Give a command the options of those that recall, or store what a strategy makes of new memories."""
+    for option in reversed(_STRATEGY_OPTIONS):
+        command = option(command)
+    return command
+
+
+def common_options(command: CommandFunction) -> CommandFunction:
+    """Give a command the common options, and a :class:`CommandContext` made from them as its first argument."""
+
+    @functools.wraps(command)
+    def with_context(*, as_json: bool, **given: Any) -> Any:
+        click.get_current_context().meta["ecphora.json"] = as_json
+        said = {name: given.pop(name, None) for name in ("db", "scope", "embedder", "strategy", "weights")}
+        return command(open_context(as_json=as_json, **said), **given)
+
+    for option in reversed(_COMMON_OPTIONS):
+        option(with_context)
+    return with_context
+
+
+def filter_options(command: CommandFunction) -> CommandFunction:
+    """Give a command the options that say which memories it is about; they arrive as one ``where``."""
+    options = [
+        click.option("--speaker", multiple=True, metavar="NAME", help="Only what this person said; may be repeated."),
+        click.option("--session", multiple=True, metavar="NAME", help="Only from this session; may be repeated."),
+        click.option("--source", multiple=True, metavar="NAME", help="Only from this source; may be repeated."),
+        click.option(
+            "--metadata",
+            multiple=True,
+            metavar="KEY=VALUE",
+            callback=parse_key_values,
+            help="Only with this metadata; repeatable.",
+        ),
+        click.option("--after", metavar="DATE", help="Only what happened at this time or later."),
+        click.option("--before", metavar="DATE", help="Only what happened before this time."),
+    ]
+
+    def gathered(
+        *,
+        speaker: tuple[str, ...],
+        session: tuple[str, ...],
+        source: tuple[str, ...],
+        metadata: dict[str, Any],
+        after: str | None,
+        before: str | None,
+        **given: Any,
+    ) -> Any:
+        from ..model import Filter  # noqa: PLC0415
+        from ..timeparse import parse_time  # noqa: PLC0415
+
+        start = None if after is None else parse_time(after)
+        end = None if before is None else parse_time(before)
+        return command(where=Filter(speaker, session, source, metadata, start, end), **given)
+
+    gathered.__name__, gathered.__doc__ = command.__name__, command.__doc__
+    gathered.__dict__.update(command.__dict__)
+    for option in reversed(options):
+        gathered = option(gathered)
+    return gathered
+
+
+def question_options(command: CommandFunction) -> CommandFunction:
+    """Give a command the question, and the options that say how it is asked."""
+    decorators: list[Callable[[CommandFunction], CommandFunction]] = [
+        click.argument("question"),
+        click.option(
+            "--limit", type=click.IntRange(min=1), default=5, show_default=True, help="Memories to bring back."
+        ),
+        click.option(
+            "--budget", type=click.IntRange(min=1), help="Tokens that their texts may take together (estimated)."
+        ),
+        filter_options,
+        click.option("--as-of", metavar="DATE", help="As of that time: nothing that happened later."),
+        click.option("--retroactive", is_flag=True, help="With --as-of: also what was remembered later of that time."),
+        click.option("--known-at", metavar="DATE", help="As known at that time: nothing that was written later."),
+        strategy_options,
+    ]
+    for decorator in reversed(decorators):
+        command = decorator(command)
+    return command
+
+
+def parse_key_values(_ctx: click.Context, _param: click.Parameter, values: Sequence[str]) -> dict[str, Any]:
+    """KEY=VALUE options as a mapping; a value that is a JSON number, text, true, false or null is read as that."""
+    found: dict[str, Any] = {}
+    for value in values:
+        key, sign, text = value.partition("=")
+        if not sign or not key:
+            raise click.BadParameter(f"{value!r} is not KEY=VALUE")
+        try:
+            read: object = json.loads(text)
+        except ValueError:
+            read = text
+        found[key] = text if isinstance(read, dict | list) else read
+    return found
+
+
+def read_stdin() -> str:
+    """All of stdin as text; raises ``InvalidText`` where it is not UTF-8."""
+    try:
+        return sys.stdin.buffer.read().decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise InvalidText(
+            f"stdin is not UTF-8 at byte {error.start}; convert it first, e.g. with iconv -t UTF-8"
+        ) from error

@@ -1,0 +1,231 @@
+"""The demo: a group chat is remembered, then asked hard questions whose answers are known. Misses are shown as misses.
+
+``conversation.jsonl`` and ``questions.json`` beside this file were written for it; nobody in them exists.
+"""
+
+import json
+import shlex
+import tempfile
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from importlib.resources import files
+from pathlib import Path
+from time import perf_counter
+from typing import Any
+
+from rich.console import Console
+from rich.rule import Rule
+from rich.text import Text
+
+from ...errors import InvalidInput
+from ...memory import Memory
+from ...model import Episode, Evidence, NodeId, Recollection
+from ...short_ids import abbreviate
+from .. import render
+from ..context import CommandContext
+
+HIT_LIMIT = 5
+"""Memories brought back for a question."""
+MAX_SHOWN_HITS = 3
+"""Of those, how many are drawn whether or not they answer."""
+BATCH_SIZE = 16
+"""Messages remembered at once, so that the bar moves."""
+MAX_TEXT_LINES = 3
+"""Lines of a message that are shown."""
+QUESTION_KINDS = {
+    "direct": "one message tells it",
+    "together": "several messages tell it together",
+    "when": "the date must be worked out",
+    "now": "it changed; how is it now?",
+    "then": "it changed; how was it then?",
+    "who": "two have the same name",
+    "unanswerable": "the chat does not say",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """One question, and the messages that hold its whole answer: none if the chat does not say."""
+
+    question: str
+    kind: str
+    as_of: str | None
+    gold: tuple[NodeId, ...]
+    answer: str
+    note: str
+
+
+@dataclass(frozen=True, slots=True)
+class QuestionResult:
+    """A question with what came back."""
+
+    question: Question
+    recollection: Recollection
+
+    @property
+    def missed_ids(self) -> tuple[NodeId, ...]:
+        """The evidence that did not come back."""
+        back = {hit.id for hit in self.recollection}
+        return tuple(id_ for id_ in self.question.gold if id_ not in back)
+
+
+def load_conversation() -> list[Episode]:
+    """The messages of the chat, oldest first."""
+    text = (files(__package__) / "conversation.jsonl").read_text(encoding="utf-8")
+    return [Episode(**json.loads(line)) for line in text.splitlines()]
+
+
+def load_questions() -> list[Question]:
+    """The questions, in the order in which they are asked."""
+    text = (files(__package__) / "questions.json").read_text(encoding="utf-8")
+    return [Question(**{**entry, "gold": tuple(entry["gold"])}) for entry in json.loads(text)]
+
+
+def run_demo(context: CommandContext, path: Path | None = None, *, keep: bool = False) -> None:
+    """Remember the chat in a new file, ask the questions, and draw what comes back."""
+    with _demo_file(path, keep=keep) as file, Memory(file, embedder=context.settings.make_embedder()) as memory:
+        kept = path is not None or keep
+        chat = load_conversation()
+        started = perf_counter()
+        with render.progress_bar(context.err, "remembering the chat", is_shown=context.has_progress_bar) as told:
+            for start in range(0, len(chat), BATCH_SIZE):
+                memory.remember(chat[start : start + BATCH_SIZE])
+                if told is not None:
+                    told(min(start + BATCH_SIZE, len(chat)), len(chat))
+        seconds = perf_counter() - started
+        console = context.out
+        if not context.as_json:
+            _print_introduction(console, chat, seconds)
+        asked = []
+        for number, question in enumerate(load_questions(), 1):
+            found = memory.recall(question.question, limit=HIT_LIMIT, as_of=question.as_of, log_access=False)
+            asked.append(QuestionResult(question, found))
+            if not context.as_json:
+                _print_result(console, number, asked[-1], memory)
+        if context.as_json:
+            context.write_json(_results_to_dict(asked, seconds, file if kept else None))
+        else:
+            _print_summary(console, asked, file if kept else None)
+
+
+@contextmanager
+def _demo_file(path: Path | None, *, keep: bool) -> Iterator[Path]:
+    """A file that is not there yet: the one asked for, or one in a temporary folder."""
+    if path is not None:
+        if path.exists():
+            raise InvalidInput(f"{path} is there already; the demo only makes new files: choose another path")
+        yield path
+    elif keep:
+        yield Path(tempfile.mkdtemp(prefix="ecphora-demo-")) / "demo.db"
+    else:
+        with tempfile.TemporaryDirectory(prefix="ecphora-demo-", ignore_cleanup_errors=True) as folder:
+            yield Path(folder) / "demo.db"
+
+
+def _print_introduction(console: Console, chat: Sequence[Episode], seconds: float) -> None:
+    people = sorted({one.speaker for one in chat if one.speaker})
+    first, last = str(chat[0].happened_at)[:7], str(chat[-1].happened_at)[:7]
+    console.print()
+    console.print(
+        Text.assemble(
+            ("Ecphora", "bold magenta"),
+            f" remembered {len(chat)} messages between {', '.join(people[:-1])} and {people[-1]}, {first} to {last}, ",
+            (f"in {seconds:.1f} s", "bold"),
+            ": one file, no server, no key, no language model.",
+        )
+    )
+    console.print(
+        Text.assemble(("✓", "bold green"), (" marks a message that belongs to the known answer.", "bright_black"))
+    )
+
+
+def _print_result(console: Console, number: int, result: QuestionResult, memory: Memory) -> None:
+    """One question: what came back, what it should have been, and what was missed."""
+    question, found = result.question, result.recollection
+    then = f", as of {question.as_of}" if question.as_of else ""
+    console.print()
+    console.print(
+        Rule(
+            Text(f"{number}  {QUESTION_KINDS.get(question.kind, question.kind)}{then}", "magenta"),
+            align="left",
+            style="bright_black",
+        )
+    )
+    console.print(render.recollection_heading(found, question.question))
+    ids = abbreviate((hit.id for hit in found), memory.graph())
+    render.print_recollection(
+        console, found, ids=ids, gold=question.gold, max_lines=MAX_TEXT_LINES, max_hits=MAX_SHOWN_HITS
+    )
+    for id_ in result.missed_ids:
+        node = memory.get(id_)
+        if node is not None:
+            line = Text.assemble(("✗ not found  ", "bold red"), render.node_line(node))
+            line.truncate(max(20, console.width), overflow="ellipsis")
+            console.print(line)
+    verdict, colour = _verdict(result)
+    console.print(Text.assemble((f"{verdict}", f"bold {colour}"), ("  answer: ", "bright_black"), question.answer))
+
+
+def _verdict(result: QuestionResult) -> tuple[str, str]:
+    if not result.question.gold:
+        return {
+            Evidence.NONE: ("rightly unknown", "green"),
+            Evidence.WEAK: ("unsure", "yellow"),
+            Evidence.STRONG: ("wrongly sure", "red"),
+        }[result.recollection.evidence]
+    if not result.missed_ids:
+        return "found", "green"
+    part = len(result.missed_ids) < len(result.question.gold)
+    return ("found in part", "yellow") if part else ("missed", "red")
+
+
+def _print_summary(console: Console, results: Sequence[QuestionResult], kept_path: Path | None) -> None:
+    """The sum, and what to type next."""
+    answerable = [one for one in results if one.question.gold]
+    whole = sum(not one.missed_ids for one in answerable)
+    bands = [one.recollection.evidence.value for one in results if not one.question.gold]
+    times = sorted(one.recollection.cost.milliseconds for one in results)
+    console.print()
+    console.print(Rule(style="bright_black"))
+    console.print(
+        Text.assemble(
+            (f"{whole} of {len(answerable)}", "bold"),
+            f" answerable questions have their whole evidence among the first {HIT_LIMIT}; "
+            f"the {len(bands)} that the chat does not answer came back with evidence: {', '.join(bands)}; median ",
+            (f"{times[len(times) // 2]:.0f} ms", "bold"),
+            " a question.",
+        )
+    )
+    console.print()
+    if kept_path is not None:
+        name = shlex.quote(str(kept_path))
+        console.print(f"Ask it yourself:   ecphora recall --db {name} --explain 'Who plays bass?'", soft_wrap=True)
+    console.print("Now your own:      ecphora remember --db my.db 'I gave the spare key to Jo.'", soft_wrap=True)
+    console.print("                   ecphora recall --db my.db 'Who has my key?'", soft_wrap=True)
+
+
+def _results_to_dict(results: Sequence[QuestionResult], seconds: float, kept_path: Path | None) -> Mapping[str, Any]:
+    return {
+        "seconds": round(seconds, 3),
+        "file": None if kept_path is None else str(kept_path),
+        "complete_count": sum(not one.missed_ids for one in results if one.question.gold),
+        "answerable_count": sum(bool(one.question.gold) for one in results),
+        "questions": [
+            {
+                "question": one.question.question,
+                "kind": one.question.kind,
+                "as_of": one.question.as_of,
+                "gold": list(one.question.gold),
+                "missed_ids": list(one.missed_ids),
+                "evidence": one.recollection.evidence.value,
+                "confidence": round(one.recollection.confidence, 4),
+                "milliseconds": round(one.recollection.cost.milliseconds, 3),
+                "hits": [
+                    {"id": hit.id, "score": hit.score, "text": hit.text, "reason": hit.reason}
+                    for hit in one.recollection
+                ],
+            }
+            for one in results
+        ],
+    }

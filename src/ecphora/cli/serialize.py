@@ -1,0 +1,36 @@
+"""Results as JSON values, where the result's own ``to_dict`` is not all that a command prints."""
+
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from ..answering import Answer
+    from ..doctor import Report
+    from ..llm_client import LLMClient
+    from ..model import Recollection, UndoBatch
+
+
+def answer_to_dict(recollection: "Recollection", answer: "Answer", llm_client: "LLMClient | None") -> dict[str, Any]:
+    """An answer, with the memories that it cites."""
+    return {
+        "answer": answer.text,
+        "is_answered": answer.is_answered,
+        "cited_ids": list(answer.cited_ids),
+        "is_extractive": answer.is_extractive,
+        "error": answer.error,
+        "evidence": answer.evidence.value,
+        "confidence": round(recollection.confidence, 4),
+        "llm": None if llm_client is None else llm_client.name,
+        "usage": asdict(answer.usage),
+        "memories": [hit.node.to_dict() for hit in recollection if hit.id in answer.cited_ids],
+    }
+
+
+def undo_batch_to_dict(batch: "UndoBatch") -> dict[str, Any]:
+    """A batch that was taken back."""
+    return {"undo_batch": batch.id, "at": batch.at.isoformat(), "counts": dict(batch.counts)}
+
+
+def report_to_dict(report: "Report") -> dict[str, Any]:
+    """What an examination of a file found."""
+    return {**asdict(report), "is_healthy": report.is_healthy}

@@ -1,0 +1,1 @@
+"""Claims that statements make, and which earlier claims they supersede or contradict."""

@@ -1,0 +1,160 @@
+"""Extracts the claims of new memories and the earlier claims they replace, found by index lookups, not by a full scan.
+
+Claims are read from the text of a statement when needed, and stored only if they replace, end, bound or contradict
+another. So the store grows with what changes, not with what is said. A claim that would replace one that it may not end
+(:mod:`~ecphora.stages.retrieval.trust`) contradicts it instead.
+"""
+
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+from hashlib import blake2b
+
+from ...graph import Graph
+from ...ids import CLAIM_PREFIX
+from ...language.values import ValueKind
+from ...model import Edge, Kind, Link, Node, NodeId, Rows
+from ...ports import NodeReader, SecondsLeft
+from ...stages.retrieval.claim_topic import ClaimTopic
+from ...stages.retrieval.trust import may_supersede
+from .judge import UpdateJudge
+from .statement_index import StatementIndex
+from .topic_extraction import EmbedFunction, StatementInContext, extract_topic
+from .update_candidates import ClaimUpdate, ScorePairs, UpdateFinder, work_slices
+from .update_rules import RuleMatch, Utterance
+
+EMPTY_MATTER = ClaimTopic()
+"""The topic of a claim without a counterpart."""
+
+
+@dataclass(frozen=True, slots=True)
+class ClaimBatch:
+    """What to write: claims, and edges from each to its source memory and to the claims it replaces or contradicts.
+
+    The first ``processed_count`` memories were processed.
+    """
+
+    nodes: dict[NodeId, Node] = field(default_factory=dict)
+    edges: dict[Edge, None] = field(default_factory=dict)
+    processed_count: int = 0
+
+
+class ClaimExtractor:
+    """Reads the statements of memories, each once, and finds the claims that new ones replace.
+
+    With a ``judge`` and a cross-encoder's ``score``, the pairs that pass the gate are scored; else rules decide.
+    """
+
+    def __init__(
+        self,
+        graph: Graph,
+        read: NodeReader,
+        judge: UpdateJudge | None = None,
+        score: ScorePairs | None = None,
+        embed: EmbedFunction | None = None,
+    ) -> None:
+        self.graph = graph
+        self._statements = StatementIndex(graph, read)
+        self._judge, self._score, self._embed = judge, score, embed
+
+    def extract(self, rows: Rows, *, step_rows: Rows | None = None, time_left: SecondsLeft | None = None) -> ClaimBatch:
+        """Extract the claims of some rows that update another claim, and those other claims.
+
+        ``time_left`` bounds the time: if it runs out, the last rows are not processed; the first row always is.
+        ``step_rows`` are all new rows of the step; the first of them may have been processed before.
+        """
+        batch, index, processed_count = ClaimBatch(), self._statements, 0
+        step_rows = rows if step_rows is None else step_rows
+        finder = UpdateFinder(index, int(step_rows[0]) if len(step_rows) else 0, self._judge, self._score)
+        for batch_rows, max_pairs in work_slices(rows, len(step_rows), time_left):
+            index.fetch(batch_rows.tolist())
+            finder.judge_rows(batch_rows, max_pairs, time_left)
+            for row in batch_rows.tolist():
+                if processed_count and time_left is not None and time_left() <= 0:
+                    return replace(batch, processed_count=processed_count)
+                for position, utterance in enumerate(index.utterances(row)):
+                    self._add_updates(batch, row, position, utterance, finder.find(row, position))
+                processed_count += 1
+        return replace(batch, processed_count=processed_count)
+
+    def _add_updates(
+        self, batch: ClaimBatch, row: int, position: int, utterance: Utterance, updates: list[ClaimUpdate]
+    ) -> None:
+        for update in updates:
+            later, earlier = (row, position, utterance), (update.row, update.position, update.utterance)
+            if (update.utterance.at, update.utterance.turn) > (utterance.at, utterance.turn):
+                later, earlier = earlier, later
+            self._add_update(batch, later, earlier, update.rule_match)
+        if utterance.statement.valid_to is not None and not updates:
+            self._put_claim(batch, row, position, utterance)
+
+    def _add_update(
+        self,
+        batch: ClaimBatch,
+        later: tuple[int, int, Utterance],
+        earlier: tuple[int, int, Utterance],
+        rule_match: RuleMatch,
+    ) -> None:
+        earlier_side, later_side = (
+            StatementInContext(self._statements.node(side[0]).text, side[2].statement) for side in (earlier, later)
+        )
+        earlier_node = self._put_claim(batch, *earlier, extract_topic(earlier_side, later_side, self._embed))
+        is_supersession = rule_match.basis != "never" and may_supersede(later[2].voice, earlier[2].voice)
+        valid_from = _valid_from(later[2], earlier[2], earlier_node, rule_match) if is_supersession else None
+        later_node = self._put_claim(
+            batch, *later, extract_topic(later_side, earlier_side, self._embed), valid_from=valid_from
+        )
+        if earlier_node.id == later_node.id:
+            return
+        link = Link.SUPERSEDES if is_supersession else Link.CONTRADICTS
+        batch.edges[Edge(later_node.id, earlier_node.id, link, round(rule_match.confidence, 3))] = None
+
+    def _put_claim(
+        self,
+        batch: ClaimBatch,
+        row: int,
+        position: int,
+        utterance: Utterance,
+        matter: ClaimTopic = EMPTY_MATTER,
+        *,
+        valid_from: datetime | None = None,
+    ) -> Node:
+        """The node of a claim; created if the batch has none yet."""
+        source, statement = self._statements.node(row), utterance.statement
+        id_ = claim_id(source.id, position)
+        node = batch.nodes.get(id_)
+        if node is None:
+            node = Node(
+                id=id_,
+                kind=Kind.CLAIM,
+                text=statement.text,
+                happened_at=source.happened_at,
+                recorded_at=source.recorded_at,
+                speaker=source.speaker,
+                session=source.session,
+                valid_from=valid_from or statement.valid_from,
+                valid_to=statement.valid_to,
+                trust=source.trust,
+            )
+            if self.graph.row(id_) is None:
+                batch.edges[Edge(id_, source.id, Link.CLAIMED_IN)] = None
+        elif valid_from is not None:
+            node = replace(node, valid_from=valid_from)
+        node = replace(node, metadata=matter.merge(ClaimTopic.from_metadata(node.metadata)).metadata)
+        batch.nodes[id_] = node
+        return node
+
+
+def claim_id(source: NodeId, position: int) -> NodeId:
+    """The id of the claim at a position of a memory; deterministic."""
+    content = "\x1f".join((source, str(position)))
+    return f"{CLAIM_PREFIX}{blake2b(content.encode(), digest_size=16).hexdigest()}"
+
+
+def _valid_from(later: Utterance, earlier: Utterance, old: Node, rule_match: RuleMatch) -> datetime | None:
+    """The time from which the later claim holds, if it is neither the stated one nor the time of the utterance."""
+    if rule_match.is_correction:
+        return old.valid_from or old.happened_at
+    shared_dates = {value.normal_form for value in later.statement.values if value.kind == ValueKind.DATE}
+    shared_dates &= {value.normal_form for value in earlier.statement.values}
+    # A date that changed, or that both name, is the topic of the claims, not the start of validity.
+    return later.at if rule_match.basis == ValueKind.DATE or shared_dates else None

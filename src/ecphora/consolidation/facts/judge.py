@@ -1,0 +1,213 @@
+"""The probability that a later memory replaces an earlier one: a linear gate, a cross-encoder, and a linear judge.
+
+Cognitive Weave shows a pair to a language model (papers.md 5.8.1). Here a small cross-encoder scores it, which takes
+milliseconds. So first a linear gate over cheap features selects the pairs worth scoring; a linear judge then combines
+the cross-encoder's score with the rules of :mod:`.update_rules`. Both are trained by ``scripts/train_changes.py``.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...language.change_lexicon import ADDITION, EVENT_VERB, NO_STATE_CHANGE, PAST_STATE
+from ...language.statements import ChangeSignal, Statement
+from ...language.values import ValueKind
+from ...stages.retrieval.linear import LinearModel
+from .update_rules import (
+    MEASURABLE_SORTS,
+    ClaimPair,
+    RuleMatch,
+    Utterance,
+    has_new_content,
+    has_same_subject,
+    has_same_unit,
+    is_equal_value,
+    match_supersession,
+    names_in,
+)
+
+Floats = NDArray[np.float64]
+
+MAX_MEMORY_COUNT = 100
+"""Cap on the number of memories in the feature "many"."""
+MAX_STATEMENT_PAIRS = 8
+"""Pairs of statements of two memories that the rules are tried on: those that share most."""
+MAX_FEATURE_VALUE = 4.0
+"""Cap on features that are sums of term weights."""
+MAX_WINDOW_CHARS = 240
+"""Characters of a memory that the cross-encoder reads, around its statement."""
+FORM_FEATURES = tuple(
+    form for form in ChangeSignal if form not in {ChangeSignal.STATEMENT, ChangeSignal.NON_OCCURRENCE}
+)
+"""The change signals that are features."""
+GATE_FEATURES = (
+    "shared",
+    "alike",
+    "speaker",
+    "session",
+    "apart",
+    *(form.value for form in FORM_FEATURES),
+    "measured",
+    "negated",
+    "dated",
+    "statements",
+)
+"""The features of the gate. Of two memories: the weight of the terms they share, their cosine, same speaker, same
+session, log(1 + turns apart). Of the later one: its change signals, whether any statement has a value, a negation or a
+bound of validity; log(1 + statements)."""
+JUDGE_FEATURES = (
+    "reading",
+    "promise",
+    "many",
+    "rule",
+    "apart",
+    "shared",
+    "frame",
+    "alike",
+    "beside",
+    "session",
+    "speaker",
+    "owner",
+    "other owner",
+    "matter",
+    "value",
+    "value of one unit",
+    "equal",
+    "names",
+    "name",
+    "denies",
+    "former",
+    "adds",
+    "visits",
+    "past",
+    "event",
+    *(form.value for form in FORM_FEATURES),
+)
+"""The features of the judge: the log-odds of the cross-encoder and of the gate, log(1 + memories that may be replaced),
+since the more there are the less likely is any one of them; the rules' confidence, then features of both statements."""
+
+
+@dataclass(frozen=True, slots=True)
+class UpdateJudge:
+    """The gate and the judge: log-odds, linear in :data:`GATE_FEATURES` and in :data:`JUDGE_FEATURES`."""
+
+    gate: LinearModel
+    judge: LinearModel
+
+    def gate_log_odds(self, features: Mapping[str, Floats | float]) -> Floats:
+        """The gate's log-odds of each pair; a feature is a number or a column with one entry a pair."""
+        log_odds = np.asarray(self.gate.bias, np.float64)
+        for name, weight in self.gate.weights.items():
+            log_odds = log_odds + weight * np.asarray(features[name])
+        return np.atleast_1d(log_odds)
+
+    def probability(self, features: Mapping[str, float]) -> float:
+        """The probability in 0..1 that the later memory replaces the earlier one."""
+        log_odds = self.judge.bias + sum(weight * features[name] for name, weight in self.judge.weights.items())
+        return float(1 / (1 + np.exp(-log_odds)))
+
+
+def gate_features(statements: Sequence[Statement]) -> dict[str, float]:
+    """The gate's features of one memory alone."""
+    signals = frozenset[ChangeSignal]().union(*(statement.change_signals for statement in statements))
+    return {
+        **{signal.value: float(signal in signals) for signal in FORM_FEATURES},
+        "measured": float(
+            any(value.kind in MEASURABLE_SORTS for statement in statements for value in statement.values)
+        ),
+        "negated": float(any(statement.is_negated for statement in statements)),
+        "dated": float(any(statement.valid_from or statement.valid_to for statement in statements)),
+        "statements": float(np.log1p(len(statements))),
+    }
+
+
+def best_aligned_statements(
+    new: Sequence[Utterance], old: Sequence[Utterance], term_weights: Mapping[str, float], cosine: float
+) -> tuple[int, int, RuleMatch | None]:
+    """The positions of the two best aligned statements of two memories, and the rules' match of them.
+
+    Best is the pair with the most confident rule match; else the one that shares most; among equals one with a change
+    signal. Greetings come last.
+    """
+    ranked = [
+        (
+            sum(term_weights.get(stem, 1.0) for stem in later.statement.stems & earlier.statement.stems),
+            bool(later.statement.change_signals - {ChangeSignal.STATEMENT}),
+            len(earlier.statement.stems),
+            new_position,
+            old_position,
+        )
+        for new_position, later in enumerate(new)
+        for old_position, earlier in enumerate(old)
+    ]
+    ranked.sort(reverse=True)
+    candidates = [(new_position, old_position) for *_, new_position, old_position in ranked[:MAX_STATEMENT_PAIRS]]
+    non_greetings = (pair for pair in candidates if not _is_greeting(new[pair[0]].statement, old[pair[1]].statement))
+    best: tuple[int, int, RuleMatch | None] = *next(non_greetings, candidates[0]), None
+    for new_position, old_position in candidates:
+        match = match_supersession(new[new_position], old[old_position], term_weights, cosine)
+        if match is not None and (best[2] is None or match.confidence > best[2].confidence):
+            best = new_position, old_position, match
+    return best
+
+
+def _is_greeting(later: Statement, earlier: Statement) -> bool:
+    """Whether a statement has nothing but a word of another: "Hello again."."""
+    return len(later.stems) < 2 and not later.values and not has_new_content(later, earlier)
+
+
+def judge_features(pair: ClaimPair, rule_match: RuleMatch | None) -> dict[str, float]:
+    """The judge's features of two statements; ``rule_match`` is the rules' match of them."""
+    new, old, later, earlier = pair.new, pair.old, pair.later, pair.earlier
+    term_weights = pair.term_weights
+    new_names, old_names = (
+        names_in(later) - later.subjects - earlier.subjects,
+        names_in(earlier) - later.subjects - earlier.subjects,
+    )
+    value_pairs = [
+        (value, other)
+        for value in later.values
+        for other in earlier.values
+        if value.kind == other.kind != ValueKind.NAME
+    ]
+    equal_kinds = {value.kind for value, other in value_pairs if is_equal_value(value, other)}
+    differing = [(value, other) for value, other in value_pairs if value.kind not in equal_kinds]
+    return {
+        "rule": 0.0 if rule_match is None else rule_match.confidence,
+        "apart": float(np.log1p(abs(new.turn - old.turn))),
+        "shared": min(MAX_FEATURE_VALUE, sum(term_weights.get(stem, 1.0) for stem in later.stems & earlier.stems)),
+        "frame": pair.stem_overlap,
+        "alike": pair.cosine,
+        "beside": float(pair.is_nearby),
+        "session": float(new.session is not None and new.session == old.session),
+        "speaker": float(new.speaker == old.speaker),
+        "owner": float(bool(later.subjects & earlier.subjects)),
+        "other owner": float(not has_same_subject(new, old)),
+        "matter": float(pair.has_same_field),
+        "value": float(bool(differing)),
+        "value of one unit": float(any(has_same_unit(value, other, pair) for value, other in differing)),
+        "equal": float(bool(equal_kinds)),
+        "names": float(bool(new_names - old_names) and bool(old_names - new_names)),
+        "name": float(bool(new_names & old_names)),
+        "denies": float(later.is_negated != earlier.is_negated),
+        "former": min(
+            MAX_FEATURE_VALUE, sum(term_weights.get(stem, 1.0) for stem in later.former_terms & earlier.stems)
+        ),
+        "adds": float(ADDITION.search(later.text) is not None),
+        "visits": float(NO_STATE_CHANGE.search(later.text) is not None),
+        "past": float(PAST_STATE.search(later.text) is not None),
+        "event": float(EVENT_VERB.search(earlier.text) is not None),
+        **{signal.value: float(signal in later.change_signals) for signal in FORM_FEATURES},
+    }
+
+
+def statement_window(text: str, statement: str, speaker: str | None) -> str:
+    """The text of a memory for the cross-encoder, after its speaker's name; of a long text a window around the
+    statement."""
+    if len(text) > MAX_WINDOW_CHARS:
+        at = max(0, text.find(statement))
+        start = max(0, min(at - max(0, MAX_WINDOW_CHARS - len(statement)) // 2, len(text) - MAX_WINDOW_CHARS))
+        text = text[start : start + MAX_WINDOW_CHARS]
+    return text if speaker is None else f"{speaker}: {text}"

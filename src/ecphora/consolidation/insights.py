@@ -1,0 +1,278 @@
+"""Insights: summaries of clusters of memories, made by consolidation. Cognitive Weave, Algorithm 1 and equation 6.
+
+An insight quotes the sources that say most for their length, or is a language model's text, if that scores better and a
+source supports each of its sentences. It is deleted with the first of its sources that is forgotten, and invalid once
+one of them is superseded. It is retrieved by dense similarity alone: its terms are not indexed, so it changes no
+lexical rank.
+"""
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+
+import numpy as np
+
+from ..graph import LINKS, Graph, epoch_seconds
+from ..language.token_count import estimate_tokens
+from ..lazy_pattern import lazy_pattern
+from ..model import Edge, Link, Mask, Node, Rows, Vector, Vectors
+from ..ports import NodeReader, SecondsLeft
+from ..stages.retrieval import importance, insight_index, validity
+from ..stages.weave import extractive_summary
+from ..stages.weave.clustering import ClusteringConfig, grow_cluster, nearest_neighbors, passes_quality_check
+from ..stages.weave.oracle import insight_id, insight_node, quote, token_costs
+
+_DERIVED_FROM = LINKS.index(Link.DERIVED_FROM)
+_SENTENCE = lazy_pattern(
+    r"(?<!\b[A-Z]\.)(?<!\b[A-Z][a-z]\.)(?<!\bMrs\.)(?<=[.!?…])[\"'”’)\]]*\s+|(?<=[。！？])[」』”）]*\s*|\n+"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class InsightWriter:
+    """A language model that summarizes memories: ``write`` may return None, ``embed`` embeds texts.
+
+    ``similarity_floor`` is the embedder's cosine of two unrelated texts.
+    """
+
+    write: Callable[[Sequence[Node]], str | None]
+    embed: Callable[[Sequence[str]], Vectors]
+    similarity_floor: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class InsightConfig:
+    """The settings for drawing insights. All inferred.
+
+    ``clustering`` compares vectors centered on the mean of all memories. At most the fraction ``max_overlap`` of a
+    cluster may be covered by other insights. A memory is eligible if its content is at least ``min_content_ratio`` of
+    the median and it asks nothing. There is at most one insight for ``memories_per_insight`` memories. ``token_cost``
+    is lambda of equation 6; each sentence of a language model needs a source of cosine ``min_support_cosine``.
+    """
+
+    clustering: ClusteringConfig = field(default_factory=lambda: ClusteringConfig(min_cosine=0.45, tau=0.45))
+    max_overlap: float = 0.5
+    min_content_ratio: float = 0.6
+    memories_per_insight: int = 20
+    token_cost: float = 0.002
+    min_support_cosine: float = 0.5
+    importance_decay: importance.ImportanceDecay = field(default_factory=importance.ImportanceDecay)
+
+
+@dataclass(frozen=True, slots=True)
+class InsightBatch:
+    """Insights and the edges to their sources; ``rejection_count`` texts of a language model were not used.
+
+    ``is_complete`` says that no insight is missing because the time ran out.
+    """
+
+    nodes: tuple[Node, ...] = ()
+    edges: tuple[Edge, ...] = ()
+    rejection_count: int = 0
+    is_complete: bool = True
+
+
+def draw_insights(
+    graph: Graph,
+    new_rows: Rows,
+    read: NodeReader,
+    now: datetime,
+    writer: InsightWriter | None = None,
+    *,
+    config: InsightConfig | None = None,
+    time_left: SecondsLeft | None = None,
+) -> InsightBatch:
+    """Draw the insights that new memories complete, and those over insights that no higher one covers.
+
+    The cost is the number of new memories times that of all. Deterministic except for the texts of ``writer``; an id is
+    derived from the sources. ``time_left`` bounds the time: if it runs out, the last insights are missing, never the
+    first. The same call finds them once the others are written.
+    """
+    context = _Context(graph, config or InsightConfig(), now)
+    clusters = list(_find_clusters(context, new_rows))
+    rows = (
+        np.unique(np.concatenate([np.concatenate([cluster.rows, cluster.leaves]) for cluster in clusters]))
+        if clusters
+        else new_rows[:0]
+    )
+    node_by_row = {graph.row(node.id): node for node in read(rows)} if clusters else {}
+    nodes: list[Node] = []
+    edges: list[Edge] = []
+    rejection_count = 0
+    for cluster in clusters:
+        sources = [node_by_row[row] for row in cluster.rows.tolist() if row in node_by_row]
+        leaves = [node_by_row[row] for row in cluster.leaves.tolist() if row in node_by_row]
+        if len(sources) < len(cluster.rows) or len(leaves) < len(cluster.leaves):
+            continue  # a memory was forgotten meanwhile
+        id_ = insight_id(node.id for node in sources)
+        if graph.row(id_) is not None or id_ in graph.tombstones:
+            continue
+        if nodes and time_left is not None and time_left() <= 0:
+            return InsightBatch(tuple(nodes), tuple(edges), rejection_count, is_complete=False)
+        text, is_rejected = _insight_text(context, cluster.leaves, sources, leaves, writer)
+        rejection_count += is_rejected
+        nodes.append(insight_node(text, sources, now, cluster.level))
+        edges.extend(Edge(id_, source.id, Link.DERIVED_FROM) for source in sources)
+    return InsightBatch(tuple(nodes), tuple(edges), rejection_count)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Cluster:
+    """The sources of an insight: rows of one level, and the memories below them."""
+
+    level: int
+    rows: Rows
+    leaves: Rows
+
+
+class _Context:
+    """What all insights of a run share: vectors, the weights of memories, and which rows insights cover."""
+
+    def __init__(self, graph: Graph, config: InsightConfig, now: datetime) -> None:
+        self.graph, self.config = graph, config
+        self.mean_vector = _mean_vector(graph)
+        self.centered_vectors = _center(graph.vectors.view, self.mean_vector)
+        weights = importance.importance(graph, config.importance_decay, epoch_seconds(now)).astype(np.float64)
+        self.weights = np.maximum(weights, 1e-6)
+        self.insights = insight_index.all_insights(graph)
+        self.is_covered = np.zeros(len(graph), np.bool_)
+        edges, valid_rows = graph.edges, [one.row for one in self.insights if one.is_valid]
+        self.is_covered[edges["dst"][(edges["links"] == _DERIVED_FROM) & np.isin(edges["src"], valid_rows)]] = True
+
+    def vectors(self, rows: Rows) -> Vectors:
+        """The centered unit vectors of some rows."""
+        vectors: Vectors = self.centered_vectors[self.graph.vector_positions[rows]]
+        return vectors
+
+
+def _mean_vector(graph: Graph) -> Vector:
+    """The mean vector of all memories: what they have in common, such as speakers and tone."""
+    is_episode = graph.episodes[graph.vector_rows["rows"]]
+    vectors = graph.vectors.view
+    if not is_episode.any():
+        return np.zeros(vectors.shape[1], np.float32)
+    return (is_episode.astype(np.float32) @ vectors / np.float32(is_episode.sum())).astype(np.float32)
+
+
+def _center(vectors: Vectors, mean: Vector) -> Vectors:
+    """Subtract the mean from unit vectors and normalize; zeros where nothing is left."""
+    centered = vectors - mean
+    lengths = np.sqrt(np.einsum("ij,ij->i", centered, centered))[:, None]
+    return np.divide(centered, lengths, out=np.zeros_like(centered), where=lengths > 1e-3)
+
+
+def is_informative(graph: Graph, min_content_ratio: float) -> Mask:
+    """The memories that state something: no questions, and content of at least ``min_content_ratio`` of the median.
+
+    The content of a memory is the sum over its terms of ln(memories / memories with the term).
+    """
+    table, episodes = graph.terms, graph.episodes
+    _, term_index, counts = np.unique(table["hashes"], return_inverse=True, return_counts=True)
+    term_weights = np.log(max(1, int(episodes.sum())) / counts)
+    content = np.bincount(table["rows"], term_weights[term_index], minlength=len(graph))
+    median = float(np.median(content[episodes])) if episodes.any() else 0.0
+    mask: Mask = episodes & ~graph.nodes["is_question"] & (content >= min_content_ratio * median)
+    return mask
+
+
+def _find_clusters(context: _Context, new_rows: Rows) -> Iterator[_Cluster]:
+    """The clusters of every level, those of new memories first."""
+    graph, config = context.graph, context.config
+    is_eligible = is_informative(graph, config.min_content_ratio) & ~insight_index.superseded_mask(graph)
+    max_count = int(graph.episodes.sum()) // config.memories_per_insight - sum(
+        insight.level == 1 for insight in context.insights
+    )
+    for rows in _grow_clusters(context, new_rows[is_eligible[new_rows]], is_eligible, max_count, {}):
+        yield _Cluster(1, rows, rows)
+    # An insight gets its vector when it is written, so those of the previous run count as new here.
+    earlier_rows = np.flatnonzero(graph.episodes[: new_rows[0]]) if len(new_rows) else new_rows
+    last_row = int(earlier_rows[-1]) if len(earlier_rows) else -1
+    sources_by_insight = {insight.row: insight.sources for insight in context.insights}
+    for level in sorted({insight.level for insight in context.insights}):
+        lower_rows = np.array(
+            [insight.row for insight in context.insights if insight.level == level and insight.is_valid], np.intp
+        )
+        mask = np.zeros(len(graph), np.bool_)
+        mask[lower_rows] = True
+        max_count = len(lower_rows) // config.clustering.min_size - sum(
+            insight.level == level + 1 for insight in context.insights
+        )
+        for rows in _grow_clusters(context, lower_rows[lower_rows > last_row], mask, max_count, sources_by_insight):
+            yield _Cluster(level + 1, rows, _leaves(rows, sources_by_insight))
+
+
+def _leaves(rows: Rows, sources_by_insight: dict[int, Rows]) -> Rows:
+    """The memories below some insights; a memory is its own leaf."""
+    return np.unique(np.concatenate([sources_by_insight.get(row, np.array([row])) for row in rows.tolist()])).astype(
+        np.intp
+    )
+
+
+def _grow_clusters(
+    context: _Context, seeds: Rows, mask: Mask, max_count: int, sources_by_insight: dict[int, Rows]
+) -> Iterator[Rows]:
+    """Grow at most ``max_count`` clusters around ``seeds``: the most similar first, and mostly of uncovered rows."""
+    graph, space, config = context.graph, context.centered_vectors, context.config.clustering
+    neighborhoods = nearest_neighbors(graph, space, seeds, mask, config) if max_count > 0 else iter(())
+    ranked = sorted(
+        (neighborhood for neighborhood in neighborhoods if len(neighborhood[1]) >= config.min_size - 1),
+        key=lambda neighborhood: (-round(float(neighborhood[2].sum()), 4), neighborhood[0]),
+    )
+    for row, neighbors, _ in ranked:
+        if context.is_covered[row]:
+            continue
+        rows = grow_cluster(graph, space, row, np.unique(np.append(neighbors, row)), config)
+        if context.is_covered[rows].mean() > context.config.max_overlap or not _has_cluster_size(graph, rows, config):
+            continue
+        if passes_quality_check(graph, space, rows, config) and not _has_conflict(
+            graph, _leaves(rows, sources_by_insight)
+        ):
+            context.is_covered[rows] = True
+            yield rows
+            max_count -= 1
+            if not max_count:
+                return
+
+
+def _has_cluster_size(graph: Graph, rows: Rows, config: ClusteringConfig) -> bool:
+    """Whether the size of a cluster is within bounds; for the minimum, the chunks of one text count as one."""
+    documents = graph.nodes["documents"][rows]
+    document_count = int((documents < 0).sum()) + len(np.unique(documents[documents >= 0]))
+    return document_count >= config.min_size and len(rows) <= config.max_size
+
+
+def _has_conflict(graph: Graph, rows: Rows) -> bool:
+    """Whether one of some memories supersedes or contradicts another of them."""
+    updates = validity.supersessions(graph)
+    return len(updates) > 0 and bool((np.isin(updates.old, rows) & np.isin(updates.new, rows)).any())
+
+
+# ---- text
+
+
+def _insight_text(
+    context: _Context, rows: Rows, sources: Sequence[Node], leaves: Sequence[Node], writer: InsightWriter | None
+) -> tuple[str, bool]:
+    """The text of an insight, and whether a language model's text was rejected.
+
+    Such a text must have a smaller L (equation 6) than the quotes, and a similar source for each of its sentences.
+    """
+    vectors, weights = context.vectors(rows), context.weights[rows] / context.weights[rows].sum()
+    costs = token_costs(leaves, context.config.token_cost)
+    chosen = extractive_summary.select_sentences(vectors, weights, costs)
+    quotes = quote([leaves[place] for place in chosen])
+    written = (writer.write(sources) or "").strip() if writer is not None else ""
+    if writer is None or not written:
+        return quotes, False
+    sentences = [part for part in map(str.strip, _SENTENCE.split(written)) if any(map(str.isalnum, part))]
+    if not sentences:
+        return quotes, True
+    sentence_vectors = writer.embed(sentences)
+    source_vectors: Vectors = context.graph.vectors.view[context.graph.vector_positions[rows]]
+    is_supported = (source_vectors @ sentence_vectors.T).max(axis=0) >= writer.similarity_floor + (
+        1 - writer.similarity_floor
+    ) * context.config.min_support_cosine
+    related = np.maximum(0, vectors @ _center(sentence_vectors, context.mean_vector).T).max(axis=1)
+    loss = float(-(weights * related).sum()) + context.config.token_cost * estimate_tokens(written)
+    is_accepted = is_supported.all() and loss < extractive_summary.objective(chosen, vectors, weights, costs)
+    return (written, False) if is_accepted else (quotes, True)

@@ -1,0 +1,287 @@
+"""A consolidation run: plan each step, probe its effect on recall, commit it. All steps form one undo batch."""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, field, replace
+from datetime import datetime, timedelta
+from hashlib import blake2b
+from math import inf
+from time import perf_counter
+from typing import Any
+
+import numpy as np
+
+from .errors import InvalidInput, StoreBusy
+from .graph import LINKS, Graph
+from .llm_client import LLMClient, LLMUsage
+from .model import Kind, Link, NodeId, Query, UndoBatch, WriteBatch
+from .ports import FactUpdateScorer, FeedbackStrategy, Progress, SecondsLeft, Strategy, similarity_floor
+from .reprs import ShortRepr
+from .scope_writer import ScopeWriter
+from .stages.retrieval import filters, top_k
+from .validate import check_flag, check_number, check_optional_count, show
+
+MAX_PROBES = 50
+"""Maximum number of past queries to replay: the latest with feedback."""
+PROBE_TOP_K = 10
+"""Rank down to which a memory counts as recalled by a probe."""
+MAX_RECALL_LOSS = 0.01
+"""How much of the probes' recall a run may cost."""
+LIMITED_STEP_SIZE = 256
+"""Memories in a step when time or tokens are limited."""
+SETUP_FRACTION, MAX_PROBE_SECONDS = 0.1, 0.5
+"""The fraction of a time limit for flushing the access log, and the same fraction for replaying the past queries once;
+the latter takes at most ``MAX_PROBE_SECONDS``."""
+RESERVE_FRACTION, MAX_RESERVE_SECONDS = 0.35, 1.0
+"""The fraction of a time limit, and its maximum in seconds, reserved for probing and committing a planned step."""
+GRACE_SECONDS = 0.75
+"""Seconds beyond the limit that a step may wait for another process's lock."""
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class AutoConsolidate(ShortRepr):
+    """When to consolidate automatically: every ``every_turns`` new memories, when a session ends, or at the first
+    memory after a pause of ``after_idle``."""
+
+    every_turns: int | None = None
+    on_session_end: bool = False
+    after_idle: timedelta | None = None
+
+    def __post_init__(self) -> None:
+        check_optional_count("every_turns", self.every_turns)
+        check_flag("on_session_end", self.on_session_end)
+        if self.after_idle is not None and not (
+            isinstance(self.after_idle, timedelta) and self.after_idle > timedelta(0)
+        ):
+            raise InvalidInput(f"after_idle is {show(self.after_idle)}; give a timedelta above 0, or None")
+
+    def is_due(self, graph: Graph, session: str | None, now: datetime) -> bool:
+        """Whether to consolidate before a new memory of this session is written."""
+        from .consolidation import plan  # noqa: PLC0415  # costly to import, and only consolidation needs it
+
+        new = plan.pending(graph)
+        if not len(new):
+            return False
+        last = int(new[-1])
+        if self.every_turns is not None and len(new) >= self.every_turns:
+            return True
+        number = int(graph.nodes["sessions"][last])
+        if self.on_session_end and number >= 0 and graph.sessions.names[number] != session:
+            return True
+        return (
+            self.after_idle is not None
+            and now.timestamp() - graph.nodes["recorded"][last] >= self.after_idle.total_seconds()
+        )
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class ConsolidationResult(ShortRepr):
+    """The result of a consolidation run.
+
+    ``undo_batch`` is what the run wrote, undone by its id; None if it wrote nothing: nothing was new, it was a dry run,
+    or ``is_regression``. ``counts`` maps names to how much was written or, in a dry run, would be. ``pending_count`` is
+    the number of new memories still to be consolidated. ``probe_count`` past queries were replayed; ``recall_before``
+    and ``recall_after`` are the fractions of the used memories that they recalled. ``is_regression`` says that the run
+    would have cost recall and was rolled back. ``usage`` is what the language model consumed.
+    """
+
+    undo_batch: UndoBatch | None = None
+    counts: Mapping[str, int] = field(default_factory=dict)
+    pending_count: int = 0
+    probe_count: int = 0
+    recall_before: float = 0.0
+    recall_after: float = 0.0
+    is_regression: bool = False
+    usage: LLMUsage = field(default_factory=LLMUsage)
+
+    def to_dict(self) -> dict[str, Any]:
+        """What was done as JSON values."""
+        names = ("pending_count", "probe_count", "recall_before", "recall_after", "is_regression")
+        return {
+            "undo_batch": None if self.undo_batch is None else self.undo_batch.id,
+            "counts": dict(self.counts),
+            **{name: getattr(self, name) for name in names},
+            "usage": asdict(self.usage),
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class RunLimits:
+    """The limits of a run: seconds, and tokens of the language model; None for no limit.
+
+    The seconds count from construction, by ``clock``. They are split: setup first, then planning, and a reserve
+    (``RESERVE_FRACTION``) for writing. A commit begun in time may take ``GRACE_SECONDS`` longer.
+    """
+
+    seconds: float | None = None
+    tokens: int | None = None
+    clock: Callable[[], float] = perf_counter
+    started_at: float = field(init=False, default=0.0)
+
+    def __post_init__(self) -> None:
+        if self.seconds is not None:
+            check_number("seconds", self.seconds, above=0)
+        check_optional_count("tokens", self.tokens)
+        object.__setattr__(self, "started_at", self.clock())
+
+    @property
+    def step_size(self) -> int:
+        """The maximum number of memories in a step."""
+        from .consolidation import plan  # noqa: PLC0415
+
+        return plan.STEP_SIZE if self.seconds is None and self.tokens is None else LIMITED_STEP_SIZE
+
+    def time_left(self) -> float:
+        """The seconds left; infinite without a limit."""
+        return inf if self.seconds is None else self.seconds - (self.clock() - self.started_at)
+
+    @property
+    def planning_time_left(self) -> SecondsLeft | None:
+        """The time left for planning a step; None without a limit."""
+        if self.seconds is None:
+            return None
+        reserve = min(RESERVE_FRACTION * self.seconds, MAX_RESERVE_SECONDS)
+        return lambda: self.time_left() - reserve
+
+    @property
+    def commit_time_left(self) -> SecondsLeft | None:
+        """The time left for writing a step that was planned in time; None without a limit."""
+        return None if self.seconds is None else lambda: self.time_left() + GRACE_SECONDS
+
+    def flush_seconds(self) -> float:
+        """The seconds that flushing the access log may take."""
+        return SETUP_FRACTION * self.time_left()
+
+    def probe_time_left(self) -> SecondsLeft:
+        """The time left, counted from now, for replaying the past queries once."""
+        if self.seconds is None:
+            return self.time_left
+        end = self.time_left() - min(SETUP_FRACTION * self.seconds, MAX_PROBE_SECONDS)
+        return lambda: self.time_left() - end
+
+    def is_exhausted(self, usage: LLMUsage) -> bool:
+        """Whether the time for planning or the tokens are used up."""
+        late = self.planning_time_left is not None and self.planning_time_left() <= 0
+        return late or (self.tokens is not None and usage.tokens_in + usage.tokens_out >= self.tokens)
+
+
+def run(
+    writer: ScopeWriter,
+    now: datetime,
+    build_query: Callable[[str], Query],
+    *,
+    update_scorer: FactUpdateScorer | None = None,
+    llm_client: LLMClient | None = None,
+    limits: RunLimits | None = None,
+    dry_run: bool = False,
+    progress: Progress | None = None,
+) -> ConsolidationResult:
+    """Consolidate the new memories, step by step.
+
+    ``build_query`` makes the query of a past question, for the probes; ``update_scorer`` scores which memory may
+    replace which. Each step is committed completely or not at all, and the next run continues where this one stopped.
+    """
+    from .consolidation import plan  # noqa: PLC0415
+
+    limits, graph = limits or RunLimits(), writer.graph()
+    probes, before = _replay(writer, graph, build_query, limits.probe_time_left())
+    after, total_count = before, plan.pending_count(graph)
+    id_ = f"night:{blake2b(f'{writer.scope}/{graph.revision}/{now.isoformat()}'.encode(), digest_size=8).hexdigest()}"
+    counts: dict[str, int] = {}
+    is_committed, is_regression = False, False
+    score_pairs = None if update_scorer is None else update_scorer.score
+    floor = similarity_floor(writer.embedder)
+    tools = plan.Tools(writer.embed, floor, llm_client, score_pairs, limits.planning_time_left)
+    while (step := plan.next_step(graph, writer.reader(graph), now, limits.step_size, tools)) is not None:
+        batch = replace(step.batch, embedder=writer.embedder.name, undo_batch=UndoBatch(id_, now, step.counts))
+        previewed = plan.preview(graph, batch)
+        if batch.nodes or batch.edges:
+            after = _probe_recall(writer.strategy, previewed, probes)
+        if after < before - MAX_RECALL_LOSS:
+            is_regression = True
+            break
+        succeeded = dry_run or _try_commit_step(writer, batch, limits)
+        if succeeded:
+            is_committed, graph = not dry_run, previewed if dry_run else writer.graph()
+            counts = {name: counts.get(name, 0) + count for name, count in step.counts.items()}
+            if progress is not None:
+                progress(min(counts["memories"], total_count), total_count)
+        else:
+            graph = writer.graph()
+        if limits.is_exhausted(LLMUsage() if llm_client is None else llm_client.usage):
+            break
+    if is_regression and is_committed:
+        writer.commit(lambda _graph: WriteBatch(undoes=id_))
+        is_committed, counts, graph = False, {}, writer.graph()
+    return ConsolidationResult(
+        undo_batch=UndoBatch(id_, now, counts) if is_committed else None,
+        counts=counts,
+        pending_count=plan.pending_count(graph),
+        probe_count=len(probes),
+        recall_before=before,
+        recall_after=after,
+        is_regression=is_regression,
+        usage=LLMUsage() if llm_client is None else llm_client.usage,
+    )
+
+
+def _try_commit_step(writer: ScopeWriter, batch: WriteBatch, limits: RunLimits) -> bool:
+    """Whether a step was committed: not if the graph has changed since planning, or the lock was not free in time."""
+    try:
+        return writer.try_commit(batch, limits.commit_time_left)
+    except StoreBusy:
+        if limits.seconds is None:
+            raise
+        return False
+
+
+# ---- probes
+
+
+@dataclass(frozen=True, slots=True)
+class Probe:
+    """A past query, and the memories that were used for it."""
+
+    query: Query
+    used_ids: frozenset[NodeId]
+
+
+def _replay(
+    writer: ScopeWriter, graph: Graph, build_query: Callable[[str], Query], time_left: SecondsLeft
+) -> tuple[list[Probe], float]:
+    """The past queries that there is time to replay, at least the latest, and their mean recall now."""
+    probes, recalls = list[Probe](), list[float]()
+    for probe in _iter_probes(writer, graph, build_query):
+        probes.append(probe)
+        recalls.append(_probe_recall(writer.strategy, graph, [probe]))
+        if time_left() <= 0:
+            break
+    return probes[::-1], float(np.mean(recalls[::-1])) if recalls else 1.0
+
+
+def _iter_probes(writer: ScopeWriter, graph: Graph, build_query: Callable[[str], Query]) -> Iterator[Probe]:
+    """The past queries with feedback, the latest first."""
+    question_rows = np.flatnonzero(graph.of_kind(Kind.QUESTION))
+    edge_indices, question_index = graph.edges_from(question_rows)
+    is_used = (graph.edges["links"][edge_indices] == LINKS.index(Link.ANSWERED_BY)) & (
+        graph.edges["weights"][edge_indices] > 0
+    )
+    by_question: dict[int, set[NodeId]] = {}
+    for edge, index in zip(edge_indices[is_used].tolist(), question_index[is_used].tolist(), strict=True):
+        by_question.setdefault(int(question_rows[index]), set()).add(graph.id(int(graph.edges["dst"][edge])))
+    rows = sorted(by_question)[-MAX_PROBES:]
+    for node in reversed(writer.reader(graph)(np.array(rows, np.intp))):
+        row = graph.row(node.id)
+        if row is not None:
+            yield Probe(build_query(node.text), frozenset(by_question[row]))
+
+
+def _probe_recall(strategy: Strategy, graph: Graph, probes: Sequence[Probe]) -> float:
+    """The mean fraction of the used memories that the probes recall, without the effect of feedback; 1 if no probes."""
+    if isinstance(strategy, FeedbackStrategy):
+        strategy = strategy.without_feedback()
+    recalls = []
+    for probe in probes:
+        scores = strategy.activate(probe.query, graph).scores
+        rows = top_k.top_rows(scores, filters.eligible(graph, probe.query), PROBE_TOP_K).tolist()
+        recalls.append(len(probe.used_ids & {graph.id(row) for row in rows}) / len(probe.used_ids))
+    return float(np.mean(recalls)) if recalls else 1.0

@@ -1,0 +1,177 @@
+"""Shared parts of the embedders that run onnxruntime in this process: model files, cached graphs, unbatched encoding.
+
+The quantization of an 8-bit graph is dynamic, with one scale per run, so texts are run one by one: in a batch a vector
+would depend on its neighbors.
+"""
+
+import hashlib
+import importlib
+import importlib.util
+import json
+import logging
+import os
+import tempfile
+from collections.abc import Callable, Mapping, Sequence, Sized
+from concurrent.futures import ThreadPoolExecutor
+from importlib.resources.abc import Traversable
+from pathlib import Path
+from typing import Any, Generic, TypeVar
+
+import numpy as np
+
+from ..errors import EmbedderUnavailable, ModelDamaged, WrongVector
+from ..model import Vector, Vectors
+
+TEXT_PREFIX_LENGTHS = (4_096, 65_536)
+"""How many characters are tokenized: first the smaller number, then, if that does not fill the model, the larger."""
+
+TELEMETRY_VARIABLE = "ORT_DISABLE_TELEMETRY"
+"""The environment variable that onnxruntime reads when it is imported."""
+
+Encoder = Callable[[str], Vector]
+"""Returns the vector of one text; may be shared by threads."""
+
+_log = logging.getLogger("ecphora")
+
+
+T = TypeVar("T", bound=Sized)
+
+
+class UnbatchedEncoder(Generic[T]):
+    """Encodes texts, or pairs, to rows of ``dim`` numbers, each in its own run.
+
+    The first call loads the encoder. Safe to share between threads.
+    """
+
+    def __init__(self, load_encoder: Callable[[], Callable[[T], Vector]], dim: int) -> None:
+        self._load_encoder = load_encoder
+        self._dim = dim
+
+    def __call__(self, texts: Sequence[T]) -> Vectors:
+        """Return the vectors of texts, in the order given."""
+        vectors = np.zeros((len(texts), self._dim), np.float32)
+        if not texts:
+            return vectors
+        encode = self._load_encoder()
+        if len(texts) == 1:
+            vectors[0] = encode(texts[0])
+            return vectors
+        # Long texts first, so that no thread ends late.
+        order = sorted(range(len(texts)), key=lambda row: -len(texts[row]))
+        with ThreadPoolExecutor(min(4, os.cpu_count() or 1, len(texts)), "ecphora-embed") as pool:
+            for row, vector in zip(order, pool.map(encode, (texts[row] for row in order)), strict=True):
+                vectors[row] = vector
+        return vectors
+
+
+def package_folder(package: str, subfolder: str = ".") -> Path | None:
+    """Return the folder ``subfolder`` of an installed package, without running any of its code; None if missing."""
+    spec = importlib.util.find_spec(package)
+    for folder in (spec and spec.submodule_search_locations) or ():
+        path = Path(folder) / subfolder
+        if path.is_dir():
+            return path
+    return None
+
+
+def read_verified(source: Traversable, digests: Mapping[str, str], hint: str) -> list[bytes]:
+    """Read the files of ``digests``, name to SHA-256; raise ``ModelDamaged`` for the first that differs.
+
+    ``hint`` ends the message.
+    """
+    contents = []
+    for name, digest in digests.items():
+        try:
+            content = (source / name).read_bytes()
+        except OSError as error:
+            raise ModelDamaged(f"cannot read the model file {source / name} ({error}); {hint}") from error
+        if hashlib.sha256(content).hexdigest() != digest:
+            raise ModelDamaged(f"the model file {source / name} is not the published one; {hint}")
+        contents.append(content)
+    return contents
+
+
+def load_or_build_graph(
+    cache: Path, name: str, fingerprint: Mapping[str, object], build: Callable[[Path], bytes]
+) -> bytes:
+    """Return the graph ``name``: the cached one if it is intact and has the ``fingerprint``, else a new one.
+
+    A new graph is cached. ``build`` gets a folder for its files, which is deleted afterwards.
+    """
+    path, note_path = cache / f"{name}.onnx", cache / f"{name}.json"
+    try:
+        graph = path.read_bytes()
+        if json.loads(note_path.read_bytes()) == {**fingerprint, "graph": hashlib.sha256(graph).hexdigest()}:
+            return graph
+    except (OSError, ValueError):
+        pass  # missing, unreadable or incomplete: build it
+    try:
+        cache.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryDirectory(prefix="build-", dir=cache) as build_folder:
+            folder = Path(build_folder)
+            graph = build(folder)
+            (folder / "graph").write_bytes(graph)
+            (folder / "note").write_text(json.dumps({**fingerprint, "graph": hashlib.sha256(graph).hexdigest()}))
+            # Each file is replaced atomically. If two processes build at once, each uses its own graph; at worst the
+            # note then belongs to the other's graph, and the next process builds it once more.
+            (folder / "graph").replace(path)
+            (folder / "note").replace(note_path)
+            return graph
+    except OSError as error:
+        _log.warning("cannot cache the 8-bit model in %s (%s); every process builds it again", cache, error)
+    try:
+        with tempfile.TemporaryDirectory(prefix="ecphora-") as build_folder:
+            return build(Path(build_folder))
+    except OSError as error:
+        raise EmbedderUnavailable(f"the 8-bit model needs 200 MB for its files while it is built: {error}") from error
+
+
+def require_module(name: str, packages: str) -> Any:
+    """Import a module; if it is missing, raise ``EmbedderUnavailable`` that names the ``packages`` to install."""
+    try:
+        return importlib.import_module(name)
+    except ImportError as error:
+        raise EmbedderUnavailable(f"{error}; install it with: pip install {packages}") from error
+
+
+def load_onnxruntime() -> Any:
+    """Import ``onnxruntime`` with its telemetry disabled. Nothing else imports it.
+
+    Without the variable, onnxruntime writes an id into the user's cache and, in a process that runs longer than about
+    ten seconds, reports to its maker; its own ``disable_telemetry_events`` comes too late for both. A value that the
+    user has set is kept.
+    """
+    if not os.environ.get(TELEMETRY_VARIABLE):
+        os.environ[TELEMETRY_VARIABLE] = "1"
+    return require_module("onnxruntime", "onnxruntime")
+
+
+def inference_session(graph: bytes) -> Any:
+    """Return an ``InferenceSession`` on one thread, for a graph that is optimized already."""
+    onnxruntime = load_onnxruntime()
+    options = onnxruntime.SessionOptions()
+    options.intra_op_num_threads = options.inter_op_num_threads = 1
+    options.log_severity_level = 3
+    options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL
+    return onnxruntime.InferenceSession(graph, options, providers=["CPUExecutionProvider"])
+
+
+def tokenize_prefix(encode: Callable[[str], list[int]], text: str, limit: int) -> list[int]:
+    """Return the first tokens of a text; ``encode`` returns at most ``limit``, special tokens included."""
+    ids: list[int] = []
+    for cut in TEXT_PREFIX_LENGTHS:
+        # A lone surrogate cannot be encoded; it becomes a question mark.
+        ids = encode(text[:cut].encode("utf-8", "replace").decode("utf-8"))
+        if len(ids) == limit or len(text) <= cut:
+            break
+    return ids
+
+
+def mean_pool(rows: Vectors, model: str, text: str) -> Vector:
+    """Return the mean of the tokens' vectors, shape ``(tokens, dim)``, scaled to length 1."""
+    mean = rows.mean(axis=0)
+    length = np.linalg.norm(mean)
+    if not 0 < length < np.inf:
+        raise WrongVector(f"{model} gave no finite vector for the text {text[:80]!r}")
+    vector: Vector = (mean / length).astype(np.float32)
+    return vector

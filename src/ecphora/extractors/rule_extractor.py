@@ -1,0 +1,14 @@
+"""The built-in extractor: finds names by the rules of :mod:`ecphora.language.names`, without a model."""
+
+from collections.abc import Sequence
+
+from ..language.names import names
+from ..model import Mention
+
+
+class RuleExtractor:
+    """An :class:`~ecphora.ports.Extractor` that finds names by their spelling."""
+
+    def extract(self, texts: Sequence[str], /) -> list[tuple[Mention, ...]]:
+        """Find the names of each text, in the order of the texts."""
+        return [tuple(map(Mention, names(text))) for text in texts]

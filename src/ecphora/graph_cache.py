@@ -1,0 +1,41 @@
+"""The live graph of a scope, brought up to date from its store."""
+
+import threading
+
+from .graph import Graph
+from .model import WriteBatch
+from .ports import (
+    Store,
+)
+
+
+class GraphCache:
+    """The graph of one scope, kept up to date by what its store says was committed since."""
+
+    def __init__(self, store: Store, scope: str) -> None:
+        self._store = store
+        self._scope = scope
+        self._lock = threading.Lock()
+        self._graph = Graph()
+        self.embedder_name: str | None = None
+
+    def refresh(self) -> Graph:
+        """The graph as of the last commit of any process."""
+        with self._lock:
+            return self._grow(self._store.changes_since(self._scope, self._graph.revision))
+
+    def apply(self, batch: WriteBatch) -> Graph:
+        """Grow by a change that was committed, and return the graph."""
+        with self._lock:
+            if batch.revision == self._graph.revision + 1 and not batch.switch_embedder and batch.undoes is None:
+                return self._grow(batch)
+            return self._grow(self._store.changes_since(self._scope, self._graph.revision))
+
+    def _grow(self, batch: WriteBatch) -> Graph:
+        if batch.switch_embedder:  # other vectors: nothing of the old ones may stay
+            self._graph = Graph()
+            batch = self._store.changes_since(self._scope, 0)
+        self.embedder_name = batch.embedder or self.embedder_name
+        if batch.revision > self._graph.revision:
+            self._graph = self._graph.apply(batch)
+        return self._graph

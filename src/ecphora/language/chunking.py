@@ -1,0 +1,259 @@
+"""Splits long texts into chunks that fit an embedder. Lossless: the concatenated chunks are the text."""
+
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import accumulate, pairwise
+from unicodedata import category
+
+from ..lazy_pattern import lazy_pattern
+from .blocks import Block, is_markdown, plain_blocks
+from .scripts import count_unspaced
+
+MAX_SIZE = 1200
+"""A text up to this size stays one chunk, and so does a block of a longer text."""
+TARGET_SIZE = 900
+"""Blocks and sentences are packed into chunks of up to this size."""
+MIN_SIZE = 225
+"""A smaller block joins its neighbor if both together are no larger than ``MAX_SIZE``."""
+UNSPACED_CHAR_SIZE = 3
+"""The size of a character in a script without spaces, in Latin letters."""
+MAX_HEADING_CHARS = 500
+"""Maximum characters of a heading path; of a longer one the end is kept."""
+
+_BREAK = lazy_pattern(r"(?P<line>(?:\r\n|\r|\n)\s*)|(?<=[.!?…])[\"'”’)\]]*\s+|(?<=[。！？])[」』”）]*\s*")
+_JOINERS = frozenset("\u200d\ufe0e\ufe0f")
+
+
+@dataclass(frozen=True, slots=True)
+class Chunk:
+    """A chunk of a text, ``text[start : start + len(chunk.text)]``, and the headings above it.
+
+    ``heading`` is the path from the outermost to the innermost heading, "Guide > Timers"; None without headings.
+    """
+
+    start: int
+    text: str
+    heading: str | None = None
+
+
+def split_into_chunks(text: str, *, markdown: bool | None = None) -> tuple[Chunk, ...]:
+    """Split a text at headings, blocks and sentences; elsewhere only if a sentence is too long.
+
+    ``markdown`` says whether the text is Markdown; None detects it. Line ends inside a wrapped paragraph do not split
+    it. A chunk holds one section, or a part of one, or a section with all its subsections.
+    """
+    if _weighted_size(text) <= MAX_SIZE:
+        return (Chunk(0, text),)
+    builder = _ChunkBuilder(text)
+    _fill(_blocks(text, markdown=is_markdown(text) if markdown is None else markdown), builder)
+    ends = [*builder.starts[1:], len(text)]
+    return tuple(
+        Chunk(start, text[start:end], heading)
+        for start, end, heading in zip(builder.starts, ends, builder.headings, strict=True)
+    )
+
+
+def _weighted_size(text: str) -> int:
+    return len(text) + (UNSPACED_CHAR_SIZE - 1) * count_unspaced(text)
+
+
+def _blocks(text: str, *, markdown: bool) -> tuple[Block, ...]:
+    if not markdown:
+        return plain_blocks(text)
+    from .markdown import markdown_blocks  # noqa: PLC0415  # most memories never need it
+
+    return markdown_blocks(text)
+
+
+def _fill(blocks: Sequence[Block], builder: "_ChunkBuilder") -> None:
+    """Add the blocks of a text to the builder, section by section."""
+    sizes = [0, *accumulate(builder.size_of(block) for block in blocks)]
+    ends = _section_ends(blocks)
+    path: list[Block] = []
+    index = 0
+    while index < len(blocks):
+        block = blocks[index]
+        if not block.level:
+            builder.add(block)
+            index += 1
+            continue
+        while path and path[-1].level >= block.level:
+            path.pop()
+        path.append(block)
+        builder.start_section(
+            " > ".join(entry.title for entry in path if entry.title)[-MAX_HEADING_CHARS:].strip() or None
+        )
+        end = ends[index]
+        fits = builder.has_room(sizes[end] - sizes[index])
+        for entry in blocks[index : end if fits else index + 1]:
+            builder.add(entry)
+        builder.has_only_headings = not fits
+        index = end if fits else index + 1
+
+
+def _section_ends(blocks: Sequence[Block]) -> dict[int, int]:
+    """Map the index of each heading to the index where its section, with all subsections, ends."""
+    ends: dict[int, int] = {}
+    open_headings: list[int] = []
+    for index, block in enumerate(blocks):
+        while block.level and open_headings and blocks[open_headings[-1]].level >= block.level:
+            ends[open_headings.pop()] = index
+        if block.level:
+            open_headings.append(index)
+    return ends | dict.fromkeys(open_headings, len(blocks))
+
+
+class _ChunkBuilder:
+    """Collects the starts of chunks and their headings, from the blocks of a text in order."""
+
+    def __init__(self, text: str) -> None:
+        self.starts: list[int] = []
+        self.headings: list[str | None] = []
+        self.has_only_headings = False
+        """Whether the open chunk holds nothing but headings."""
+        self._text = text
+        self._heading: str | None = None
+        self._size = 0  # of the open chunk; 0 if none is open
+        self._lead_in: tuple[int, int] | None = None  # start and size of the last block, if it introduces the next
+
+    def size_of(self, block: Block) -> int:
+        return _weighted_size(self._text[block.start : block.end])
+
+    def has_room(self, size: int) -> bool:
+        """Whether ``size`` more fits into the open chunk."""
+        return self._size + size <= TARGET_SIZE
+
+    def start_section(self, heading: str | None) -> None:
+        """Begin a section: close the open chunk, unless it holds nothing but the headings above."""
+        self._heading = heading
+        if self.has_only_headings and self._size:
+            self.headings[-1] = heading
+        else:
+            self._size, self._lead_in = 0, None
+
+    def add(self, block: Block) -> None:
+        """Add a block to the open chunk or a new one; a block too large for either is split."""
+        size = self.size_of(block)
+        if self._lead_in is not None and not self._has_room_joined(size):
+            lead_in, self._size = self._lead_in, 0
+            self._append(*lead_in)
+        if self._has_room_joined(size):
+            is_lead_in = self._size and size < MIN_SIZE and not self.has_only_headings and self._ends_in_colon(block)
+            self._append(block.start, size)
+            self._lead_in = (block.start, size) if is_lead_in else None
+        elif block.children and size > TARGET_SIZE:
+            for child in block.children:
+                self.add(child)
+        elif size <= MAX_SIZE and not self.has_only_headings:
+            self._size = 0
+            self._append(block.start, size)
+        else:
+            self._split(block)
+        self.has_only_headings = False
+
+    def _has_room_joined(self, size: int) -> bool:
+        joined = self._size + size
+        return joined <= TARGET_SIZE or (joined <= MAX_SIZE and min(self._size, size) < MIN_SIZE)
+
+    def _ends_in_colon(self, block: Block) -> bool:
+        return self._text[block.start : block.end].rstrip().endswith((":", "："))
+
+    def _split(self, block: Block) -> None:
+        """Add a block that is larger than a chunk, by lines or sentences."""
+        if self._size > TARGET_SIZE // 2 and not self.has_only_headings:
+            self._size = 0
+        for start, part in _split_block(self._text[block.start : block.end], is_line_oriented=block.is_line_oriented):
+            size = _weighted_size(part)
+            if not self.has_room(size):
+                self._size = 0
+            self._append(block.start + start, size)
+
+    def _append(self, start: int, size: int) -> None:
+        if not self._size:
+            self.starts.append(start)
+            self.headings.append(self._heading)
+        self._size += size
+        self._lead_in = None
+
+
+def _split_block(block: str, *, is_line_oriented: bool) -> Iterator[tuple[int, str]]:
+    """Lines or sentences with their offsets and trailing white space; those longer than a chunk are split."""
+    line_ends_split = is_line_oriented or not _is_hard_wrapped(block)
+    start = 0
+    for match in _BREAK.finditer(block):
+        end = match.end()
+        is_break = (
+            not is_line_oriented if match.lastgroup is None else line_ends_split or len(match[0].splitlines()) > 1
+        )
+        if is_break and end > start:
+            if UNSPACED_CHAR_SIZE * (end - start) <= TARGET_SIZE:
+                yield start, block[start:end]
+            else:
+                yield from _split_sentence(block, start, end)
+            start = end
+    if start < len(block):
+        yield from _split_sentence(block, start, len(block))
+
+
+def _is_hard_wrapped(block: str) -> bool:
+    """Whether a paragraph's lines were wrapped at a width, not ended by the author.
+
+    The width is that of the longest line. At least half of the line ends must be forced by it, and after at least a
+    third the text must continue without a capital letter.
+    """
+    lines = [line for line in block.splitlines() if line.strip()]
+    width = max(map(len, lines), default=0)
+    first_chars = [
+        after.lstrip()[0] for line, after in pairwise(lines) if len(line) + 1 + _first_word_length(after) > width
+    ]
+    continued_count = sum(char.isalpha() and not char.isupper() for char in first_chars)
+    return 2 * len(first_chars) >= len(lines) - 1 <= 3 * continued_count
+
+
+def _first_word_length(line: str) -> int:
+    """The length of a line's first word; at most 3 in a script without spaces, which may break nearly anywhere."""
+    word = line.split(None, 1)[0]
+    return min(len(word), 3) if count_unspaced(word[:1]) else len(word)
+
+
+def _split_sentence(block: str, start: int, end: int) -> Iterator[tuple[int, str]]:
+    """A sentence with its offset, or parts no larger than a chunk, split after white space where possible."""
+    while start < end:
+        window = block[start : min(end, start + TARGET_SIZE)]
+        while (size := _weighted_size(window)) > TARGET_SIZE:
+            window = window[: min(len(window) - 1, TARGET_SIZE * len(window) // size)]
+        cut = start + len(window)
+        if cut < end:
+            cut = _snap_to_grapheme(block, start, start + _best_cut(window))
+        yield start, block[start:cut]
+        start = cut
+
+
+def _best_cut(window: str) -> int:
+    """The best length to cut a window at: after the last white space in its second half, or else its end."""
+    index = max(window.rfind(space, len(window) // 2) for space in " \t\n\u3000")
+    return index + 1 or len(window)
+
+
+def _snap_to_grapheme(block: str, start: int, cut: int) -> int:
+    """An offset at or before ``cut`` that splits no grapheme; ``cut`` itself if there is none nearby."""
+    for offset in range(cut, max(start + 1, cut - 32), -1):
+        after, before = block[offset : offset + 1], block[offset - 1]
+        is_joined = after in _JOINERS or before == "\u200d" or category(after or " ")[0] == "M"
+        if not is_joined and (before, after) != ("\r", "\n"):
+            return offset
+    return cut
+
+
+def align_chunks(before: Sequence[str], after: Sequence[str]) -> tuple[int, ...]:
+    """For two ways of chunking one text, map each chunk of ``before`` to the index in ``after`` with most of it."""
+    bounds = [0, *accumulate(map(len, after))]
+    indices: list[int] = []
+    start = 0
+    for chunk in before:
+        end = start + len(chunk)
+        candidates = range(bisect_right(bounds, start) - 1, bisect_left(bounds, end))
+        indices.append(max(candidates, key=lambda place: min(end, bounds[place + 1]) - max(start, bounds[place])))
+        start = end
+    return tuple(indices)

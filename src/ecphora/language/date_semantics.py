@@ -1,0 +1,461 @@
+"""The semantics of the date grammar in ``dates``: calendar arithmetic, then one small function for each phrase.
+
+The patterns are in ``dates``. A function here gets one match, the reference time and, if the phrase modifies another
+date ("the week before ..."), that date's interval. An impossible date raises ``ValueError`` or ``OverflowError``, which
+``dates`` treats as no date.
+"""
+
+import re
+from collections.abc import Callable
+from datetime import datetime, timedelta, timezone
+
+from ..lazy_pattern import lazy_pattern
+from ..model import Interval
+
+_Match = re.Match[str]
+
+UNIT_LENGTHS = {"minute": timedelta(minutes=1), "hour": timedelta(hours=1), "day": timedelta(1), "week": timedelta(7)}
+UNIT_MONTHS = {"month": 1, "quarter": 3, "year": 12, "decade": 120, "century": 1200}
+DAY_PART_HOURS = {"morning": (5, 12), "afternoon": (12, 18), "evening": (17, 24), "night": (18, 30)}
+SEASON_MONTHS = {"spring": 3, "summer": 6, "autumn": 9, "fall": 9, "winter": 12}
+
+
+def midnight(moment: datetime) -> datetime:
+    return moment.replace(hour=0, minute=0, second=0, microsecond=0, fold=0)
+
+
+def unit_start(unit: str, moment: datetime, count: int = 0) -> datetime:
+    """The start of the unit of time ``count`` units after the one that contains the moment."""
+    if size := UNIT_MONTHS.get(unit):
+        index = ((moment.year * 12 + moment.month - 1) // size + count) * size
+        return midnight(moment).replace(year=index // 12, month=index % 12 + 1, day=1)
+    start = midnight(moment)
+    if unit in {"hour", "minute"}:
+        start = start.replace(hour=moment.hour, minute=moment.minute if unit == "minute" else 0)
+    elif unit == "week":
+        start -= timedelta(days=moment.weekday())
+    return start + UNIT_LENGTHS[unit] * count
+
+
+def unit_range(unit: str, moment: datetime, first: int = 0, last: int | None = None) -> Interval:
+    """The interval of the calendar units ``first`` to ``last``, counted from the one that contains the moment."""
+    last = first if last is None else last
+    if unit == "weekend":
+        return Interval(unit_start("week", moment, first) + timedelta(days=5), unit_start("week", moment, last + 1))
+    return Interval(unit_start(unit, moment, first), unit_start(unit, moment, last + 1))
+
+
+def on_date(moment: datetime, year: int, month: int, day: int = 1) -> datetime:
+    return midnight(moment).replace(year=year, month=month, day=day)
+
+
+def season_range(name: str, year: int, moment: datetime) -> Interval:
+    return unit_range("month", on_date(moment, year, SEASON_MONTHS[name]), 0, 2)
+
+
+def day_part(name: str, day: Interval) -> Interval:
+    """The morning, afternoon, evening or night of a day; an interval that is not one day is returned unchanged."""
+    if day.end - day.start != timedelta(days=1):
+        return day
+    first, last = DAY_PART_HOURS[name]
+    return Interval(day.start + timedelta(hours=first), day.start + timedelta(hours=last))
+
+
+def _make_or_none(make: Callable[[int], Interval], year: int) -> Interval | None:
+    try:
+        return make(year)
+    except (ValueError, OverflowError):
+        return None
+
+
+def resolve_yearly(make: Callable[[int], Interval], reference_time: datetime, tense: int) -> Interval | None:
+    """Choose among a date's yearly recurrences the latest begun (-1), the first not over (1) or the nearest (0)."""
+    spans: list[Interval] = []
+    for reach in (1, 8):  # February 29 recurs within eight years
+        spans = [
+            span
+            for year in range(reference_time.year - reach, reference_time.year + reach + 1)
+            if (span := _make_or_none(make, year))
+        ]
+        if len(spans) == 3:
+            break
+    if tense < 0:
+        return max((span for span in spans if span.start <= reference_time), key=lambda span: span.start, default=None)
+    if tense > 0:
+        return min((span for span in spans if span.end > reference_time), key=lambda span: span.start, default=None)
+    return min(spans, key=lambda span: max(span.start - reference_time, reference_time - span.end), default=None)
+
+
+def nearest_weekday(index: int, reference_time: datetime, tense: int, *, include_today: bool = False) -> Interval:
+    """The nearest such weekday before the day (-1) or else after it, or the day itself if ``include_today``."""
+    if include_today and reference_time.weekday() == index:
+        return unit_range("day", reference_time)
+    if tense < 0:
+        return unit_range("day", reference_time, -((reference_time.weekday() - index - 1) % 7 + 1))
+    return unit_range("day", reference_time, (index - reference_time.weekday() - 1) % 7 + 1)
+
+
+def resolve_relative(
+    make: Callable[[int], Interval], reference_time: datetime, current: int, offset: int
+) -> Interval | None:
+    """Choose the latest recurrence that is over (-1), the current year's (0), or the first that has not begun (1)."""
+    if not offset:
+        return make(current)
+    spans = [make(year) for year in range(current - 2, current + 3)]
+    if offset < 0:
+        return max((span for span in spans if span.end <= reference_time), key=lambda span: span.end)
+    return min((span for span in spans if span.start > reference_time), key=lambda span: span.start)
+
+
+# Words ----------------------------------------------------------------------------------------------------------------
+
+_NUMBER_WORDS = (
+    "one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen "
+    "eighteen nineteen twenty"
+)
+NUMBER_VALUES = {"a": 1, "an": 1} | {word: value for value, word in enumerate(_NUMBER_WORDS.split(), start=1)}
+NUMBER_VALUES |= {"thirty": 30, "forty": 40, "fifty": 50, "sixty": 60, "seventy": 70, "eighty": 80, "ninety": 90}
+_VAGUE_COUNTS = {"couple": (2, 2), "few": (2, 5), "several": (3, 7)}
+_RELATIVE_OFFSETS = {
+    "last": -1,
+    "previous": -1,
+    "past": -1,
+    "this": 0,
+    "current": 0,
+    "next": 1,
+    "coming": 1,
+    "upcoming": 1,
+}
+_NTH = {"first": 0, "second": 1, "third": 2, "fourth": 3, "last": -1}
+DECADE_WORDS = {
+    "twenties": 20,
+    "thirties": 30,
+    "forties": 40,
+    "fifties": 50,
+    "sixties": 60,
+    "seventies": 70,
+    "eighties": 80,
+}
+DECADE_WORDS |= {"nineties": 90}
+_MONTH_NAMES = "jan feb mar apr may jun jul aug sep oct nov dec"
+_MONTH_NUMBERS = {name: number for number, name in enumerate(_MONTH_NAMES.split(), start=1)}
+_WEEKDAY_NAMES = "mon tue wed thu fri sat sun"
+_WEEKDAY_NUMBERS = {name: number for number, name in enumerate(_WEEKDAY_NAMES.split())}
+_THIRDS = {"early": 0, "beginning": 0, "start": 0, "mid": 1, "middle": 1, "late": 2, "end": 2}
+_MIN_DATE = datetime(1, 1, 2)  # noqa: DTZ001 - the zone comes from the reference time
+_MAX_DATE = datetime(9999, 12, 30)  # noqa: DTZ001
+
+_FUTURE_WORDS = "will won't shall should gonna wanna plan plans planning hope hopes hoping let's upcoming booked"
+_PAST_WORDS = (
+    "was were did didn't had went got came saw made took met said told bought gave found left felt began ran won lost "
+    "ate held kept led wrote sent spent taught thought brought built caught chose drove flew grew heard knew paid rode "
+    "sang slept spoke stood swam threw understood woke wore became been born"
+)
+_NOT_PAST_WORDS = "need feed speed seed indeed exceed proceed bleed breed weed deed hundred sacred bed red shed"
+_FUTURE = frozenset(_FUTURE_WORDS.split())
+_PAST = frozenset(_PAST_WORDS.split())
+_NOT_PAST = frozenset(_NOT_PAST_WORDS.split())
+_FUTURE_PHRASE = lazy_pattern(r"going to |want(?:s|ing)? to |see you|looking forward|can't wait|'ll ")
+_FUTURE_CJK = lazy_pattern(
+    "[将將会會](?=[去来來再见見在有和跟到于要])|打算|计划|計畫|准备|つもり|予定|ましょう|でしょう"
+)
+_PAST_CJK = lazy_pattern("[了过過刚剛](?![去来解])|ました|でした|だった|った|んだ")
+_WORD = lazy_pattern("[a-z']+")
+_SENTENCE_END = lazy_pattern(r"[.!?\n。！？]")
+
+
+def _context_tense(match: _Match) -> int:
+    """The tense of the words around a date: past (-1), future (1) or unknown (0)."""
+    before, after = (
+        match.string[max(0, match.start() - 120) : match.start()],
+        match.string[match.end() : match.end() + 120],
+    )
+    sentence = f"{_SENTENCE_END.split(before)[-1]} {_SENTENCE_END.split(after, maxsplit=1)[0]}"
+    return _tense(sentence) or _tense(f"{before} {after}")
+
+
+def _tense(text: str) -> int:
+    text = text.lower().replace("’", "'")
+    words = set(_WORD.findall(text))
+    is_non_ascii = not text.isascii()
+    if words & _FUTURE or _FUTURE_PHRASE.search(text) or (is_non_ascii and _FUTURE_CJK.search(text)):
+        return 1
+    is_past = words & _PAST or any(word.endswith("ed") and word not in _NOT_PAST for word in words)
+    return -1 if is_past or (is_non_ascii and _PAST_CJK.search(text)) else 0
+
+
+def _count(match: _Match) -> tuple[int, int]:
+    """Parse "3", "two or three", "a couple of" or "a few" as a minimum and a maximum."""
+    words = (match["low"].lower(), (match["high"] or "").lower())
+    for word, bounds in _VAGUE_COUNTS.items():
+        if word in words[0]:
+            return bounds
+    low, high = (NUMBER_VALUES[word] if word in NUMBER_VALUES else int(word or 0) for word in words)
+    return low, max(low, high)
+
+
+def _unit(match: _Match) -> tuple[str, int]:
+    """Parse a unit of time as a calendar unit, and how many of them it has."""
+    unit = match["unit"].lower()
+    return {"night": ("day", 1), "fortnight": ("week", 2)}.get(unit, (unit, 1))
+
+
+def _relative_offset(match: _Match) -> int:
+    return _RELATIVE_OFFSETS[match["which"].lower().split()[-1]]
+
+
+def _month_number(text: str) -> int:
+    return int(text) if text.isdigit() else _MONTH_NUMBERS[text[:3].lower()]
+
+
+def _weekday_number(match: _Match) -> int:
+    return _WEEKDAY_NUMBERS[match["weekday"][:3].lower()]
+
+
+def _year_number(match: _Match, reference_time: datetime) -> int | None:
+    """Parse "2024", "'24" or "last year"."""
+    parts = match.groupdict()
+    if text := parts.get("year"):
+        year = int(text.strip("'’"))
+        if len(text.strip("'’")) > 2:
+            return year
+        return year + (2000 if year <= reference_time.year % 100 + 10 else 1900)
+    if relative := parts.get("rel"):
+        distant_offset = 2 if (parts.get("far") or "").lower().startswith("from") else -2
+        return reference_time.year + {"last": -1, "this": 0, "next": 1}.get(relative.lower(), distant_offset)
+    return None
+
+
+# Semantics of a match alone -------------------------------------------------------------------------------------------
+
+
+def no_date(_match: _Match, _reference_time: datetime) -> None:
+    return None
+
+
+def named_day(match: _Match, reference_time: datetime) -> Interval:
+    word = match["day"].lower()
+    day = unit_range("day", reference_time, {"yesterday": -1, "tomorrow": 1}.get(word, 0))
+    return day_part("night", day) if word == "tonight" else day
+
+
+def calendar_date(match: _Match, reference_time: datetime) -> Interval | None:
+    """A month, or a day or days of one, of a year that is stated or inferred."""
+    parts, year = match.groupdict(), _year_number(match, reference_time)
+    month, day, last = _month_number(match["month"]), int(parts.get("day") or 0), int(parts.get("until") or 0)
+    if month > 12 and "/" in match[0] and "cut" not in parts:
+        month, day = day, month
+
+    def make(year: int) -> Interval:
+        if not day:
+            return unit_range("month", on_date(reference_time, year, month))
+        return Interval(
+            on_date(reference_time, year, month, day),
+            on_date(reference_time, year, month, last or day) + timedelta(days=1),
+        )
+
+    return resolve_yearly(make, reference_time, _context_tense(match)) if year is None else make(year)
+
+
+def instant(match: _Match, reference_time: datetime) -> Interval:
+    """An ISO 8601 date and time, as the minute or the second that it names."""
+    clock = match["clock"]
+    at = datetime.strptime(clock, "%H:%M:%S" if len(clock) > 5 else "%H:%M")  # noqa: DTZ007 - only the clock
+    day = on_date(reference_time, int(match["year"]), int(match["month"]), int(match["day"]))
+    start = day.replace(hour=at.hour, minute=at.minute, second=at.second)
+    if (zone := match["zone"]) and reference_time.tzinfo:
+        hours, minutes = (0, 0) if zone in "zZ" else (int(zone[:3]), int(zone[0] + zone[-2:]))
+        start = start.replace(tzinfo=timezone(timedelta(hours=hours, minutes=minutes))).astimezone(
+            reference_time.tzinfo
+        )
+    return Interval(start, start + timedelta(seconds=1 if len(clock) > 5 else 60))
+
+
+def calendar_year(match: _Match, reference_time: datetime) -> Interval:
+    return unit_range("year", on_date(reference_time, _year_number(match, reference_time) or 0, 1))
+
+
+def decade(match: _Match, reference_time: datetime) -> Interval:
+    word = match["decade"].lower()
+    year = DECADE_WORDS.get(word) or int(word)
+    if year < 100:
+        year += reference_time.year // 100 * 100
+        year -= 100 * (year > reference_time.year)
+    return unit_range("decade", on_date(reference_time, year, 1))
+
+
+def ago(match: _Match, reference_time: datetime) -> Interval:
+    (low, high), (unit, size) = _count(match), _unit(match)
+    return unit_range(unit, reference_time, -high * size, -low * size)
+
+
+def from_now(match: _Match, reference_time: datetime) -> Interval:
+    (low, high), (unit, size) = _count(match), _unit(match)
+    return unit_range(unit, reference_time, low * size, high * size)
+
+
+def in_duration(match: _Match, reference_time: datetime) -> Interval | None:
+    """Parse "in two weeks"; None in the past tense, where it is a duration and not a date."""
+    return None if _context_tense(match) < 0 else from_now(match, reference_time)
+
+
+def rolling_window(match: _Match, reference_time: datetime) -> Interval:
+    """Parse "the past three months" or "the next few days": from that long ago up to now, or from now on."""
+    (_, high), (unit, size) = _count(match) if match["low"] else (1, 1), _unit(match)
+    offset = _relative_offset(match)
+    if unit in UNIT_MONTHS:
+        month = unit_start("month", reference_time, offset * high * size * UNIT_MONTHS[unit])
+        bound = month + timedelta(days=min(reference_time.day, (unit_start("month", month, 1) - month).days) - 1)
+    else:
+        bound = reference_time + UNIT_LENGTHS["week" if unit == "weekend" else unit] * (offset * high * size)
+    bound = bound if unit in {"hour", "minute"} else midnight(bound)
+    return Interval(bound, reference_time) if offset < 0 else Interval(reference_time, bound + timedelta(days=1))
+
+
+def relative_unit(match: _Match, reference_time: datetime) -> Interval:
+    return unit_range(match["unit"].lower(), reference_time, _relative_offset(match))
+
+
+def second_relative_unit(match: _Match, reference_time: datetime) -> Interval:
+    """Parse "the week before last" or "the week after next"."""
+    unit, _ = _unit(match)
+    span = unit_range(unit, reference_time, -2 if match["side"].lower() == "before" else 2)
+    return day_part("night", span) if match["unit"].lower() == "night" else span
+
+
+def relative_day_part(match: _Match, reference_time: datetime) -> Interval:
+    return day_part(match["part"].lower(), unit_range("day", reference_time, _relative_offset(match)))
+
+
+def relative_weekday(match: _Match, reference_time: datetime) -> Interval:
+    index, which = _weekday_number(match), match["which"].lower()
+    if which == "next":
+        return unit_range("day", unit_start("week", reference_time, 1), index)
+    if which == "this":
+        return nearest_weekday(index, reference_time, _context_tense(match), include_today=True)
+    return nearest_weekday(index, reference_time, _relative_offset(match))
+
+
+def relative_month(match: _Match, reference_time: datetime) -> Interval | None:
+    if _year_number(match, reference_time) is not None:
+        return calendar_date(match, reference_time)
+    month = _month_number(match["month"])
+    return resolve_relative(
+        lambda year: unit_range("month", on_date(reference_time, year, month)),
+        reference_time,
+        reference_time.year,
+        _relative_offset(match),
+    )
+
+
+def relative_season(match: _Match, reference_time: datetime) -> Interval | None:
+    name = match["season"].lower()
+    current = reference_time.year - (name == "winter" and reference_time.month < 3)
+    return resolve_relative(
+        lambda year: season_range(name, year, reference_time), reference_time, current, _relative_offset(match)
+    )
+
+
+def season_of_year(match: _Match, reference_time: datetime) -> Interval:
+    return season_range(match["season"].lower(), _year_number(match, reference_time) or 0, reference_time)
+
+
+def bare_weekday(match: _Match, reference_time: datetime) -> Interval:
+    return nearest_weekday(_weekday_number(match), reference_time, _context_tense(match))
+
+
+def weekday_of_week(match: _Match, reference_time: datetime) -> Interval:
+    sign = -1 if match.groupdict().get("side", "").lower() == "ago" else 1
+    weeks = _relative_offset(match) if match["which"] else sign * _count(match)[0]
+    return unit_range("day", unit_start("week", reference_time, weeks), _weekday_number(match))
+
+
+def day_of_month(match: _Match, reference_time: datetime) -> Interval:
+    month = unit_start("month", reference_time, _relative_offset(match))
+    return unit_range("day", month.replace(day=int(match["day"])))
+
+
+def other_day(_match: _Match, reference_time: datetime) -> Interval:
+    return unit_range("day", reference_time, -7, -1)
+
+
+# Semantics of a match and the date after it ---------------------------------------------------------------------------
+
+
+def identity(_match: _Match, inner: Interval, _reference_time: datetime) -> Interval:
+    return inner
+
+
+def since(_match: _Match, inner: Interval, reference_time: datetime) -> Interval:
+    return Interval(inner.start, reference_time)
+
+
+def before(_match: _Match, inner: Interval, reference_time: datetime) -> Interval:
+    return Interval(_MIN_DATE.replace(tzinfo=reference_time.tzinfo), inner.start)
+
+
+def after(_match: _Match, inner: Interval, reference_time: datetime) -> Interval:
+    return Interval(inner.end, _MAX_DATE.replace(tzinfo=reference_time.tzinfo))
+
+
+def until(match: _Match, inner: Interval, reference_time: datetime) -> Interval:
+    """Parse "until": from the reference time if the date is in the future, else from the start of the calendar."""
+    return (
+        Interval(reference_time, inner.end)
+        if inner.end > reference_time
+        else before(match, Interval(inner.end, inner.end), reference_time)
+    )
+
+
+def third(match: _Match, inner: Interval, _reference_time: datetime) -> Interval:
+    """The early, middle or late third of an interval of at least a week; of a month, days 1-10, 11-20 and the rest."""
+    index = _THIRDS[(match["third"] or match["edge"]).lower()]
+    days = (inner.end - inner.start).days
+    months = (inner.end.year - inner.start.year) * 12 + inner.end.month - inner.start.month
+    if months % 3 == 0 and months:
+        step = months // 3
+        return unit_range("month", inner.start, index * step, (index + 1) * step - 1)
+    if days < 7:
+        return inner
+    width = timedelta(days=10 if months == 1 else days // 3)
+    return Interval(inner.start + index * width, inner.end if index == 2 else inner.start + (index + 1) * width)
+
+
+def offset_from(match: _Match, inner: Interval, _reference_time: datetime) -> Interval:
+    """Parse "the week before May 3" or "two days after May 3"."""
+    (low, high), (unit, size) = _count(match) if "low" in match.groupdict() else (1, 1), _unit(match)
+    if match["side"].lower() == "before":
+        return unit_range(unit, inner.start, -high * size, -low * size)
+    return unit_range(unit, inner.end - timedelta(microseconds=1), low * size, high * size)
+
+
+def adjacent_weekday(match: _Match, inner: Interval, _reference_time: datetime) -> Interval:
+    index = _weekday_number(match)
+    if match["side"].lower() == "before":
+        return nearest_weekday(index, inner.start, -1)
+    return nearest_weekday(index, inner.end - timedelta(microseconds=1), 1)
+
+
+def unit_containing(match: _Match, inner: Interval, _reference_time: datetime) -> Interval:
+    """Parse "the week of June 5"; an interval of more than a day is returned unchanged."""
+    is_one_day = inner.end - inner.start <= timedelta(days=1)
+    return unit_range(match["unit"].lower(), inner.start) if is_one_day else inner
+
+
+def day_part_of(match: _Match, inner: Interval, _reference_time: datetime) -> Interval:
+    return day_part(match["part"].lower(), inner)
+
+
+def nth(match: _Match, inner: Interval, _reference_time: datetime) -> Interval | None:
+    """Parse "the first weekend of August" or "the last Friday in May 2024"."""
+    ordinal, unit = _NTH[match["nth"].lower()], (match["unit"] or "").lower()
+    if unit in {"day", "week"}:
+        width = timedelta(days=7 if unit == "week" else 1)
+        start = inner.end - width if ordinal < 0 else inner.start + ordinal * width
+        return Interval(start, start + width)
+    index = 5 if unit else _weekday_number(match)
+    if ordinal < 0:
+        start = nearest_weekday(index, inner.end, -1).start
+    else:
+        start = nearest_weekday(index, inner.start, 1, include_today=True).start + timedelta(days=7 * ordinal)
+    return Interval(start, start + timedelta(days=2 if unit else 1))

@@ -1,0 +1,83 @@
+"""Classifies questions: whether one asks for a time, a quantity or the current state; and extracts its topic."""
+
+import re
+from collections.abc import Collection
+from functools import cache
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..lazy_pattern import lazy_pattern
+from .terms import extract_terms, hash_terms
+
+_QUESTION_END = lazy_pattern(
+    r"[?？؟][\s\"'”’)\]」』]*$|[吗呢]\s*[。.]?\s*$|(?:です|ます|でしょう|ました|ません)か\s*[。.]?\s*$"
+)
+_WHEN = lazy_pattern(
+    r"\b(?:when|how long|since|what (?:date|day|month|year|time)|which (?:date|day|month|year))\b"
+    r"|何時|いつ|何年|何月|何日|什么时候|何时|哪天|哪年|哪个月",
+    re.IGNORECASE,
+)
+_HOW_MANY = lazy_pattern(
+    r"\bhow (?:many|much|often|old|far|big|tall)\b|几|多少|多大|何人|何回|何個|いくつ|いくら|何歳", re.IGNORECASE
+)
+_CURRENT = lazy_pattern(
+    r"\b(?:now|nowadays|current|currently|latest|today|still|recent|recently|most recent|(?:the )?last time)\b"
+    r"|现在|最近|目前|上次|最后一次|今の|現在|前回|最後に",
+    re.IGNORECASE,
+)
+_NUMBER_WORDS = (
+    "zero one two three four five six seven eight nine ten eleven twelve twenty thirty forty fifty hundred thousand "
+    "couple several dozen first second third twice once"
+)
+
+_AUXILIARY = (
+    r"(?:did|does|do|is|are|was|were|has|have|had|would|could|will|can|should)|(?:kind|kinds|type|types|sort|sorts) of"
+)
+_QUESTION_OPENING = lazy_pattern(
+    rf"^\s*(?:(?:in|at|on|for|with|from|to|by|of) )?(?:what|when|where|who|whom|whose|which|how|why|{_AUXILIARY})\b"
+    rf"(?:\s+(?:{_AUXILIARY}|many|much|long|often))*\s*",
+    re.IGNORECASE,
+)
+_WORD = lazy_pattern(r"[^\W_]+(?:['’]s\b)?")
+
+
+def is_question(text: str) -> bool:
+    """Whether a text ends as a question does. A turn that asks seldom contains the answer."""
+    return _QUESTION_END.search(text[-40:]) is not None
+
+
+def topic(question: str, exclude: Collection[str]) -> str:
+    """The topic of a question: its text without the interrogative opening and without the terms ``exclude``.
+
+    The whole question if nothing is left.
+    """
+    rest = _QUESTION_OPENING.sub("", question, count=1)
+    if exclude:
+        rest = _WORD.sub(lambda word: "" if "".join(extract_terms(word[0])) in exclude else word[0], rest)
+    rest = " ".join(rest.rstrip("?？.!。 ").split())
+    return rest if _WORD.search(rest) else question
+
+
+def is_time_question(question: str) -> bool:
+    """Whether a question asks for a time."""
+    return _WHEN.search(question) is not None
+
+
+def is_quantity_question(question: str) -> bool:
+    """Whether a question asks for a number."""
+    return _HOW_MANY.search(question) is not None
+
+
+def is_current_state_question(question: str) -> bool:
+    """Whether a question asks for the current state."""
+    return _CURRENT.search(question) is not None
+
+
+@cache
+def number_term_hashes() -> NDArray[np.uint32]:
+    """The term hashes of numbers: 0 to 100 as digits, and some English number words."""
+    hashes: NDArray[np.uint32] = np.unique(
+        hash_terms(extract_terms(f"{_NUMBER_WORDS} {' '.join(map(str, range(101)))}"))
+    )
+    return hashes

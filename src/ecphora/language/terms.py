@@ -1,0 +1,206 @@
+"""Terms of a text for exact matching (BM25), in any script. Not for display: terms are folded, stemmed and hashed.
+
+NFKC, case folded, accents removed; English words are stemmed (Snowball). Runs of scripts without spaces become single
+characters and pairs. Terms are stored as 32-bit hashes: 1 in 4 billion pairs collides, and nothing needs the spelling
+back.
+"""
+
+import re
+import threading
+import unicodedata
+import zlib
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+
+import numpy as np
+import Stemmer
+from numpy.typing import NDArray
+
+from ..lazy_pattern import lazy_pattern
+from .scripts import UNSPACED_CHARS, stream_safe
+
+_RUN = lazy_pattern(rf"[{UNSPACED_CHARS}]+|[^\W_{UNSPACED_CHARS}]+")
+_ASCII_RUN = lazy_pattern(r"[^\W_]+", re.ASCII)
+"""Equals ``_RUN`` on ASCII text; ``_RUN`` has many scripts and is slow to compile."""
+_LETTER_RUN = rf"(?:[^\W_{UNSPACED_CHARS}][\u0300-\u036f]*)+"
+_SURFACE_WORD = lazy_pattern(rf"[{UNSPACED_CHARS}]+|{_LETTER_RUN}(?:[’'`´]{_LETTER_RUN})*")
+_POSSESSIVE = lazy_pattern(r"[’'`´]s\Z", re.IGNORECASE)
+_IDEOGRAPH = lazy_pattern("[\u3400-\u9fff\uf900-\ufaff\U00020000-\U0003ffff]")
+_MAX_STRETCH_CHARS, _MAX_QUESTION_CHARS = 40, 2000
+"""Maximum characters of a shared substring, and of the question that it is searched in."""
+_UNSPACED_RUN = lazy_pattern(f"[{UNSPACED_CHARS}]")
+_APOSTROPHE = lazy_pattern(r"[’'`´](?:s\b)?")
+_ACCENT = lazy_pattern("[\u0300-\u036f]")
+_stemmers = threading.local()
+
+STOP_WORDS = frozenset(
+    """
+    a an the of to in on at is are was were be been being am do does did done doing what when where who whom whose
+    which how why and or but nor for with from by as it its itself this that these those there here i me my mine
+    myself you your yours yourself he him his himself she her hers herself we us our ours ourselves they them their
+    theirs themselves have has had having will would can could shall should may might must about into onto than then
+    so if not no any some such very just also too im ive id ill youre hes shes theyre weve dont doesnt didnt isnt
+    arent wasnt werent cant couldnt wont wouldnt
+    """.split()  # noqa: SIM905  # a list of a hundred lines is no clearer
+)
+"""English words without topical content. Other languages rely on term rarity alone."""
+
+_ENGLISH_FUNCTION_WORDS = frozenset(
+    """
+    the of and is are my with for this that i im ive id it have now at not to we our you your she he they her his was
+    been from by doesnt dont isnt its be will
+    """.split()  # noqa: SIM905
+)
+"""Words frequent in English sentences and rare in other languages."""
+_STOP_CHARS_UNSPACED = frozenset("的了是在吗呢吧啊我你他她它们这那和与及之也都就はがをにのとでもへかねよ")
+
+
+def extract_terms(text: str) -> list[str]:
+    """The terms of a text in order, folded and stemmed, without stop words."""
+    terms: list[str] = []
+    for run in _runs(text):
+        if _is_unspaced(run):
+            terms.extend(char for char in run if char not in _STOP_CHARS_UNSPACED)
+            terms.extend(run[i : i + 2] for i in range(len(run) - 1))
+        elif run not in STOP_WORDS:
+            terms.append(_stem(run))
+    return terms
+
+
+def is_english(text: str) -> bool:
+    """Whether a text of at least two sentences is likely English: a tenth of its words are frequent English ones."""
+    runs = _runs(text)
+    return 10 * sum(run in _ENGLISH_FUNCTION_WORDS for run in runs) >= len(runs)
+
+
+def surface_forms(text: str) -> dict[str, str]:
+    """The terms of a text in scripts with spaces, in order, each with its first surface form."""
+    forms: dict[str, str] = {}
+    for run in _runs(text):
+        if run not in STOP_WORDS and not _is_unspaced(run):
+            forms.setdefault(_stem(run), run)
+    return forms
+
+
+@dataclass(frozen=True, slots=True)
+class SharedTerm:
+    """A term that a text shares with a question: its first surface form in the text, and the one in the question.
+
+    ``terms`` are its terms for exact matching: several for a substring in a script without spaces.
+    """
+
+    surface: str
+    question_surface: str
+    terms: tuple[str, ...]
+
+    @property
+    def is_inflected(self) -> bool:
+        """Whether the two surface forms differ."""
+        return self.surface.casefold() != self.question_surface.casefold()
+
+
+def shared_terms(text: str, question: str) -> list[SharedTerm]:
+    """The terms of a text that a question has too, in order, each once.
+
+    In scripts without spaces, these are the longest shared substrings.
+    """
+    question_surfaces, folded_question = _surface_by_term(question), _fold(question)[:_MAX_QUESTION_CHARS]
+    initials = {word[0] for word in question_surfaces}
+    shared_by_terms: dict[tuple[str, ...], SharedTerm] = {}
+    for run in _SURFACE_WORD.findall(text):
+        if _UNSPACED_RUN.match(run):
+            pairs = ((part, part) for part in _shared_substrings(run, folded_question))
+        elif run[0].isascii() and run[0].casefold() not in initials:  # the usual case; a stem keeps its initial
+            continue
+        else:
+            part = _POSSESSIVE.sub("", run)
+            pairs = ((part, question_surfaces[word]) for word in _cached_terms(part)[:1] if word in question_surfaces)
+        for part, question_surface in pairs:
+            terms = _cached_terms(part)
+            shared_by_terms.setdefault(terms, SharedTerm(part, question_surface, terms))
+    surfaces = [term.surface for term in shared_by_terms.values() if len(term.surface) > 1]
+    return [
+        term
+        for term in shared_by_terms.values()
+        if len(term.surface) > 1 or not any(term.surface in question_surface for question_surface in surfaces)
+    ]
+
+
+@lru_cache(maxsize=1 << 14)
+def _cached_terms(part: str) -> tuple[str, ...]:
+    return tuple(extract_terms(part))
+
+
+@lru_cache(maxsize=16)
+def _surface_by_term(text: str) -> Mapping[str, str]:
+    """The first surface form of each term of a text in scripts with spaces."""
+    surfaces: dict[str, str] = {}
+    for run in _SURFACE_WORD.findall(text):
+        if not _UNSPACED_RUN.match(run):
+            part = _POSSESSIVE.sub("", run)
+            for word in _cached_terms(part)[:1]:
+                surfaces.setdefault(word, part)
+    return surfaces
+
+
+def _shared_substrings(run: str, folded: str) -> Iterator[str]:
+    """The substrings of a run that a folded text has too, each as long as possible, from left to right."""
+    start, chars = 0, list(map(_fold_char, run))
+    while start < len(run):
+        end = start
+        while end < min(len(run), start + _MAX_STRETCH_CHARS) and "".join(chars[start : end + 1]) in folded:
+            end += 1
+        part = run[start:end]
+        if end - start > 1 or (_IDEOGRAPH.match(part) and part not in _STOP_CHARS_UNSPACED):
+            yield part
+        start = max(end, start + 1)
+
+
+def hash_terms(terms: list[str]) -> NDArray[np.uint32]:
+    """The hashes of terms, in their order."""
+    return np.array([_hash(word) for word in terms], np.uint32)
+
+
+def count_terms(terms: list[str]) -> tuple[NDArray[np.uint32], NDArray[np.uint8]]:
+    """The distinct term hashes, ascending, and how often each occurs (at most 255)."""
+    counts = Counter(map(_hash, terms))
+    distinct = sorted(counts)
+    return np.array(distinct, np.uint32), np.array([min(255, counts[word]) for word in distinct], np.uint8)
+
+
+def _runs(text: str) -> list[str]:
+    folded = _fold(text)
+    return (_ASCII_RUN if folded.isascii() else _RUN).findall(folded)
+
+
+def _is_unspaced(run: str) -> bool:
+    return not run.isascii() and _UNSPACED_RUN.match(run) is not None
+
+
+def _fold(text: str) -> str:
+    if not text.isascii():
+        text = unicodedata.normalize("NFKC", stream_safe(text))
+        text = unicodedata.normalize("NFC", _ACCENT.sub("", unicodedata.normalize("NFD", text)))
+    return _APOSTROPHE.sub("", text.casefold())
+
+
+@lru_cache(maxsize=1 << 14)
+def _fold_char(char: str) -> str:
+    return _fold(char)
+
+
+@lru_cache(maxsize=1 << 16)
+def _stem(word: str) -> str:
+    if not word.isascii():
+        return word
+    stemmer = getattr(_stemmers, "english", None)  # a stemmer must not be shared between threads
+    if stemmer is None:
+        stemmer = _stemmers.english = Stemmer.Stemmer("english", 0)
+    return str(stemmer.stemWord(word))
+
+
+@lru_cache(maxsize=1 << 16)
+def _hash(word: str) -> int:
+    return zlib.crc32(word.encode("utf-8", "surrogatepass"))

@@ -1,0 +1,234 @@
+"""Training of ``fused``: the weights of the ranker and the answerability model, from questions with known evidence.
+
+Logistic regression over the rows of the candidate pools. Every weight keeps a sign, so that no contribution can say the
+opposite of what its feature means, and is pulled to its prior: to 0, or to the weights of the package.
+"""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from ..graph import Graph
+from ..model import Mask, Query, Rows
+from ..stages.fused.answerability import ANSWERABILITY_FEATURES, AnswerabilityModel, answerability_features
+from ..stages.fused.candidate_pool import build_pool
+from ..stages.fused.feature_matrix import FeatureMatrix, Genre, build_feature_matrix
+from ..stages.fused.ranker import Ranker
+from ..stages.retrieval.linear import LinearModel
+from .regression import Numbers, fit_signed_logistic
+
+NEGATIVE_FEATURES = frozenset({"other speaker", "is question", "redundancy"})
+"""Features whose weight cannot be positive."""
+UNSIGNED_FEATURES = frozenset({"entity count", "mentions time"})
+"""Features whose weight may have either sign."""
+QUESTIONS_PER_SET = 1000.0
+"""How many questions a data set counts for, whatever its size."""
+RIDGE = 30.0
+"""The ridge that pulls a weight, in standard deviations of its feature, to its prior."""
+ANSWERABILITY_RIDGE = 10.0
+"""The same for the answerability weights, where a set counts for :data:`ANSWERABILITY_QUESTIONS_PER_SET` questions."""
+ANSWERABILITY_QUESTIONS_PER_SET = 300.0
+PARTIAL_SET_WEIGHT = 0.2
+"""How much a question in a part of a space counts, compared to one in a full space."""
+MIN_EFFECT = 0.004
+"""A weight that changes a score by less than this, per standard deviation of its feature, is left out."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class FusedExample:
+    """A question with its feature matrix and labels; ``question_id`` is the same wherever the question is asked.
+
+    ``is_full_space`` is False for a small part of a space, from which only answerability is learned.
+    ``document_numbers`` has the number of each row's document; a chunked text is one document. ``gold`` are the numbers
+    of the documents that hold the answer, in the pool or not. ``is_answerable`` is None where that is not known.
+    """
+
+    dataset: str
+    space: str
+    question_id: str
+    is_full_space: bool
+    matrix: FeatureMatrix
+    document_numbers: Rows
+    gold: frozenset[int]
+    is_answerable: bool | None
+
+    @property
+    def is_trainable(self) -> bool:
+        """Whether the ranker can learn from it: a full space, not unanswerable, with gold in the pool."""
+        return bool(
+            self.is_full_space
+            and self.is_answerable is not False
+            and self.gold.intersection(self.document_numbers.tolist())
+        )
+
+
+def make_example(
+    query: Query,
+    graph: Graph,
+    *,
+    dataset: str,
+    space: str,
+    question_id: str,
+    document_numbers: Rows,
+    gold: Iterable[int],
+    is_answerable: bool | None,
+    is_full_space: bool = True,
+) -> FusedExample:
+    """Build the example of a query; ``document_numbers`` has an entry per row of the graph."""
+    matrix = build_feature_matrix(build_pool(graph, query))
+    documents = document_numbers[matrix.rows]
+    return FusedExample(dataset, space, question_id, is_full_space, matrix, documents, frozenset(gold), is_answerable)
+
+
+@dataclass(frozen=True, slots=True)
+class FusedModel:
+    """The result of training: the two learned parts of ``fused``."""
+
+    ranker: Ranker
+    answerability: AnswerabilityModel
+
+
+_ZERO_WEIGHTS = (0.0,) * len(ANSWERABILITY_FEATURES)
+UNTRAINED = FusedModel(
+    Ranker(LinearModel(-8.0, {}), LinearModel(-8.0, {}), LinearModel(-8.0, {})),
+    AnswerabilityModel(_ZERO_WEIGHTS, 0.0, _ZERO_WEIGHTS, 0.0),
+)
+"""The start of training from scratch: every feature has weight 0."""
+
+
+def train(examples: Sequence[FusedExample], prior: FusedModel, *, ridge: float = RIDGE) -> FusedModel:
+    """Train both parts; a part without examples stays as it was."""
+    ranker = train_ranker(examples, prior.ranker, ridge=ridge)
+    return FusedModel(ranker, train_answerability(examples, ranker, prior.answerability))
+
+
+# ---- the ranker
+
+
+def train_ranker(examples: Sequence[FusedExample], prior: Ranker, *, ridge: float = RIDGE) -> Ranker:
+    """Train each linear model on the rows of its genre."""
+    return Ranker(*(_train_linear_model(examples, model, ridge, genre) for genre, model in enumerate(prior.models)))
+
+
+def _train_linear_model(examples: Sequence[FusedExample], prior: LinearModel, ridge: float, genre: int) -> LinearModel:
+    labeled = [(example, *_labeled_rows(example, genre)) for example in examples if example.is_trainable]
+    labeled = [(example, rows, labels) for example, rows, labels in labeled if labels.any()]
+    if not labeled:
+        return prior
+    names = tuple(labeled[0][0].matrix.features)
+    sizes = _set_sizes(example.dataset for example, _, _ in labeled)
+    features = np.concatenate([_feature_array(example.matrix, names)[rows] for example, rows, _ in labeled])
+    labels = np.concatenate([labels for _, _, labels in labeled]).astype(np.float64)
+    counts = np.concatenate(
+        [np.full(len(labels), QUESTIONS_PER_SET / sizes[example.dataset]) for example, _, labels in labeled]
+    )
+    scale = np.maximum(features.std(axis=0), 1e-9)
+    prior_weights = np.array([prior.weights.get(name, 0.0) for name in names])
+    weights = fit_signed_logistic(
+        np.column_stack([features / scale, np.ones(len(features))]),
+        labels,
+        counts,
+        ridge=np.append(np.full(len(names), ridge), 1e-6),
+        sign=np.append([_sign(name) for name in names], 0.0),
+        prior=np.append(prior_weights * scale, prior.bias),
+    )
+    rounded = {
+        name: round(float(weight / scale[i]), 4)
+        for i, (name, weight) in enumerate(zip(names, weights, strict=False))
+        if abs(weight) >= MIN_EFFECT
+    }
+    return LinearModel(round(float(weights[-1]), 4), rounded)
+
+
+def _labeled_rows(example: FusedExample, genre: int) -> tuple[Rows, Mask]:
+    """Return the rows to learn from, and which of them hold the answer.
+
+    Of a chunked gold document only the best-ranked chunk is taken: not all chunks hold the answer, and which of the
+    others do is not known.
+    """
+    rank = example.matrix.features["first-stage rank"]
+    gold = np.isin(example.document_numbers, list(example.gold))
+    best = np.zeros(len(rank), np.bool_)
+    for document in example.gold.intersection(example.document_numbers.tolist()):
+        chunks = np.flatnonzero(example.document_numbers == document)
+        best[chunks[np.argmax(rank[chunks])]] = True
+    rows = np.flatnonzero((~gold | best) & (example.matrix.genres == genre))
+    return rows, best[rows]
+
+
+def _feature_array(matrix: FeatureMatrix, names: Sequence[str]) -> Numbers:
+    return np.stack([matrix.features[name] for name in names], axis=1).astype(np.float64)
+
+
+def _sign(name: str) -> float:
+    return 0.0 if name in UNSIGNED_FEATURES else -1.0 if name in NEGATIVE_FEATURES else 1.0
+
+
+def _set_sizes(datasets: Iterable[str]) -> dict[str, int]:
+    sizes: dict[str, int] = {}
+    for name in datasets:
+        sizes[name] = sizes.get(name, 0) + 1
+    return sizes
+
+
+# ---- the answerability model
+
+
+def train_answerability(
+    examples: Sequence[FusedExample], ranker: Ranker, prior: AnswerabilityModel
+) -> AnswerabilityModel:
+    """Train the models of dialogue and of text on the questions whose answerability is known."""
+    labeled = [example for example in examples if example.is_answerable is not None and len(example.matrix)]
+    dialogue = _train_answerability_weights(labeled, ranker, is_conversation=True)
+    text = _train_answerability_weights(labeled, ranker, is_conversation=False)
+    return AnswerabilityModel(
+        dialogue_weights=dialogue[:-1] if dialogue else prior.dialogue_weights,
+        dialogue_bias=dialogue[-1] if dialogue else prior.dialogue_bias,
+        text_weights=text[:-1] if text else prior.text_weights,
+        text_bias=text[-1] if text else prior.text_bias,
+    )
+
+
+def _train_answerability_weights(
+    examples: Sequence[FusedExample], ranker: Ranker, *, is_conversation: bool
+) -> tuple[float, ...]:
+    """Return the weights of the features, then the bias; empty if no set has questions of both classes.
+
+    Each data set counts the same, and within it the answerable and the unanswerable questions count the same.
+    """
+    usable = [
+        example for example in examples if (np.mean(example.matrix.genres == Genre.UTTERANCE) >= 0.5) == is_conversation
+    ]
+    datasets = {example.dataset for example in usable if example.is_answerable} & {
+        example.dataset for example in usable if not example.is_answerable
+    }
+    usable = [example for example in usable if example.dataset in datasets]
+    if not usable:
+        return ()
+    features = np.stack(
+        [answerability_features(example.matrix, ranker.score(example.matrix)) for example in usable]
+    ).astype(np.float64)
+    labels = np.array([example.is_answerable for example in usable], np.float64)
+    sizes = _set_sizes(f"{example.dataset} {example.is_answerable}" for example in usable)
+    counts = np.array(
+        [
+            ANSWERABILITY_QUESTIONS_PER_SET
+            * (1 if example.is_full_space else PARTIAL_SET_WEIGHT)
+            / 2
+            / sizes[f"{example.dataset} {example.is_answerable}"]
+            for example in usable
+        ]
+    )
+    mean, scale = features.mean(axis=0), np.maximum(features.std(axis=0), 1e-9)
+    free = np.zeros(len(ANSWERABILITY_FEATURES) + 1)
+    weights = fit_signed_logistic(
+        np.column_stack([(features - mean) / scale, np.ones(len(features))]),
+        labels,
+        counts,
+        ridge=np.append(np.full(len(ANSWERABILITY_FEATURES), ANSWERABILITY_RIDGE), 1e-6),
+        sign=free,
+        prior=free,
+    )
+    raw = np.where(features.std(axis=0) > 1e-6, weights[:-1] / scale, 0)
+    return (*(round(float(weight), 4) for weight in raw), round(float(weights[-1] - raw @ mean), 4))

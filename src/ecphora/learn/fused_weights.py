@@ -1,0 +1,32 @@
+"""The weights of ``fused`` as readable JSON, with how they were trained."""
+
+from collections.abc import Mapping
+
+from ..stages.fused.answerability import ANSWERABILITY_FEATURES
+from ..stages.fused.feature_matrix import Genre
+from ..stages.retrieval.linear import LinearModel
+from .fused_training import FusedModel
+from .readable_json import Json, format_json
+
+
+def format_fused_model(model: FusedModel, training_info: Mapping[str, Json]) -> str:
+    """Return the JSON of a model, which :func:`ecphora.weights.parse_fused_model` reads."""
+    ranker, answerability = model.ranker, model.answerability
+    parts: dict[str, Json] = {"provenance": training_info}
+    parts |= {genre.name.lower(): _linear_model_json(head) for genre, head in zip(Genre, ranker.models, strict=True)}
+    parts["answerability"] = {
+        "dialogue": {
+            "bias": answerability.dialogue_bias,
+            "features": _answerability_json(answerability.dialogue_weights),
+        },
+        "text": {"bias": answerability.text_bias, "features": _answerability_json(answerability.text_weights)},
+    }
+    return format_json(parts)
+
+
+def _linear_model_json(model: LinearModel) -> Json:
+    return {"bias": model.bias, "features": dict(model.weights)}
+
+
+def _answerability_json(values: tuple[float, ...]) -> Json:
+    return dict(zip(ANSWERABILITY_FEATURES, values, strict=True))

@@ -1,0 +1,153 @@
+"""A language model as a guest: asked for a form, asked again, done without, and what it took counted."""
+
+import threading
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import astuple, dataclass, replace
+from itertools import takewhile
+from typing import Generic, TypeVar
+
+from .errors import LLMError, UnreadableReply
+from .ports import LLM, Prompt, Reply, SecondsLeft
+from .reprs import ShortRepr, call_repr
+from .validate import check_component, check_count
+
+T = TypeVar("T")
+
+RETRY_PROMPT = """
+
+Your last reply could not be used: {problem}
+Reply once more, in the form that was asked for, and with nothing else."""
+"""What is put behind a question that is asked again because its reply could not be read."""
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class LLMUsage(ShortRepr):
+    """What a language model took: calls, ``retries`` among them, prompts that ``failures`` counts; tokens, seconds.
+
+    ``cost_usd`` is in US dollars. Tokens, seconds and dollars are those of the replies that came.
+    """
+
+    calls: int = 0
+    retries: int = 0
+    failures: int = 0
+    tokens_in: int = 0
+    tokens_out: int = 0
+    seconds: float = 0.0
+    cost_usd: float = 0.0
+
+    def __add__(self, other: "LLMUsage") -> "LLMUsage":
+        return LLMUsage(*(mine + its for mine, its in zip(astuple(self), astuple(other), strict=True)))
+
+    def with_reply(self, reply: Reply) -> "LLMUsage":
+        """The same and what a reply took."""
+        return self + LLMUsage(0, 0, 0, reply.tokens_in, reply.tokens_out, reply.seconds, reply.cost_usd)
+
+
+@dataclass(frozen=True, slots=True)
+class Attempt(Generic[T]):
+    """What came of a question: ``value`` or None, what it took, and the last ``error``, in words."""
+
+    value: T | None
+    usage: LLMUsage
+    error: str | None = None
+
+
+class LLMClient:
+    """A language model that may fail: what it cannot do is done without it, and counted.
+
+    ``retries`` are the further calls after a reply that cannot be read or no reply. At most ``at_once`` calls run at a
+    time. Safe to share between threads.
+    """
+
+    def __init__(self, llm: LLM, *, retries: int = 1, max_concurrency: int = 4) -> None:
+        self._llm = check_component("llm", llm, "a language model", "complete")
+        self._retries = check_count("retries", retries, minimum=0)
+        self._max_concurrency = check_count("max_concurrency", max_concurrency)
+        self._semaphore = threading.BoundedSemaphore(self._max_concurrency)
+        self._lock = threading.Lock()
+        self._usage = LLMUsage()
+
+    def __repr__(self) -> str:
+        return call_repr("LLMClient", self._llm)
+
+    @property
+    def name(self) -> str:
+        """The model and how it is run."""
+        return self._llm.name
+
+    @property
+    def usage(self) -> LLMUsage:
+        """What it took so far."""
+        with self._lock:
+            return self._usage
+
+    def ask(self, prompt: Prompt, parse: Callable[[str], T], /) -> T | None:
+        """A reply as ``read`` makes it, which raises ``UnreadableReply`` for another form; None where it failed."""
+        return self.attempt(prompt, parse).value
+
+    def ask_all(
+        self, prompts: Sequence[Prompt], parse: Callable[[str], T], /, *, time_left: SecondsLeft | None = None
+    ) -> list[T | None]:
+        """The replies to several prompts, in their order.
+
+        ``left`` bounds the time: then only the first ones that were answered in time come back. What is still being
+        asked then goes on in the background, and its reply is counted and thrown away.
+        """
+        if time_left is not None:
+            return self._ask_until_deadline(prompts, parse, time_left)
+        if len(prompts) < 2 or self._max_concurrency == 1:
+            return [self.ask(prompt, parse) for prompt in prompts]
+        with ThreadPoolExecutor(min(self._max_concurrency, len(prompts))) as pool:
+            return list(pool.map(lambda prompt: self.ask(prompt, parse), prompts))
+
+    def _ask_until_deadline(
+        self, prompts: Sequence[Prompt], parse: Callable[[str], T], time_left: SecondsLeft
+    ) -> list[T | None]:
+        replies: dict[int, T | None] = {}
+        waiting = iter(range(len(prompts)))
+
+        def work() -> None:
+            while time_left() > 0:
+                with self._lock:
+                    place = next(waiting, None)
+                if place is None:
+                    return
+                replies[place] = self.ask(prompts[place], parse)
+
+        # Daemons, unlike the threads of a pool, do not keep the process from ending before the last reply.
+        workers = [threading.Thread(target=work, daemon=True) for _ in range(min(self._max_concurrency, len(prompts)))]
+        for worker in workers:
+            worker.start()
+        for worker in workers:
+            worker.join(max(0.0, time_left()))
+        answered = takewhile(replies.__contains__, range(len(prompts)))
+        return [replies[place] for place in answered]
+
+    def attempt(self, prompt: Prompt, parse: Callable[[str], T], /) -> Attempt[T]:
+        """The same as ``ask`` for one prompt, with what this one question took and what went wrong."""
+        value, spent, trouble, asked = None, LLMUsage(), None, prompt
+        for call in range(self._retries + 1):
+            spent += LLMUsage(calls=1, retries=int(call > 0))
+            try:
+                with self._semaphore:
+                    reply = self._llm.complete(asked)
+                spent = spent.with_reply(reply)
+                value = parse(reply.text)
+            except UnreadableReply as error:
+                trouble = str(error)
+                asked = replace(prompt, user=prompt.user + RETRY_PROMPT.format(problem=trouble))
+            except LLMError as error:
+                trouble, asked = str(error), prompt
+            else:
+                break
+        else:
+            spent += LLMUsage(failures=1)
+        with self._lock:
+            self._usage += spent
+        return Attempt(value, spent, trouble)
+
+
+def as_llm_client(llm: LLM | LLMClient | None) -> LLMClient | None:
+    """A language model as a guest; one that is one already, or none, is passed through."""
+    return llm if isinstance(llm, LLMClient | None) else LLMClient(llm)

@@ -1,0 +1,180 @@
+"""A model behind an OpenAI-compatible server: how it is asked over HTTP, asked again, and what is said when it fails.
+
+What is asked is the affair of the adapters. Needs the extra ``[openai]``.
+"""
+
+import importlib
+import time
+import weakref
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import cache
+from threading import Lock
+from types import ModuleType
+from typing import Any
+
+from .errors import EcphoraError, InvalidInput
+from .validate import check_count, check_name, check_number, show
+
+OPENAI_BASE_URL = "https://api.openai.com/v1"
+"""Where OpenAI's own server answers."""
+MAX_RETRY_WAIT = 60.0
+"""Seconds; a server that asks for a longer pause is not waited for any longer."""
+BAD_REQUEST_STATUSES = frozenset({400, 422})
+"""Answers by which a server says that it does not take what it was sent."""
+HINTS = {
+    401: "check the API key",
+    403: "check the API key and what it may use",
+    404: "check the model's name and the base URL",
+    429: "wait, or ask for a higher quota",
+}
+"""What to do about some answers."""
+
+
+@dataclass(frozen=True, slots=True)
+class BadRequest:
+    """A server's answer to a request that it does not take: its status, and its own words without the key."""
+
+    status: int
+    message: str
+
+
+class OpenAIClient:
+    """One model at one address; nothing is sent before the first ``post``.
+
+    ``base_url`` ends before ``path``. ``api_key`` is sent as a bearer token, where there is one, and never shown. A
+    request may take ``timeout`` seconds; after an answer of 429 or 5xx, or none, it is sent again up to ``retries``
+    times, after the pause that the server asks for. ``error`` is raised where it fails, and says that the model
+    ``fails`` so. ``sleep`` takes seconds. Safe to share between threads.
+    """
+
+    def __init__(
+        self,
+        model: str,
+        *,
+        base_url: str,
+        path: str,
+        api_key: str | None,
+        timeout: float,
+        retries: int,
+        error_type: type[EcphoraError],
+        failure_text: str,
+        sleep: Callable[[float], None] = time.sleep,
+    ) -> None:
+        if api_key is not None and not isinstance(api_key, str):  # it is never shown
+            raise InvalidInput(f"the API key is a {type(api_key).__name__}; give a str, or None for no key")
+        if api_key is not None and not (api_key.isascii() and api_key.isprintable()):
+            raise InvalidInput("the API key holds characters that cannot be sent; was a line end copied with it?")
+        if not callable(sleep):
+            raise InvalidInput(f"sleep is {show(sleep)}; give a function that takes seconds")
+        self._model = model
+        self._url = f"{check_name('base_url', base_url).rstrip('/')}/{path}"
+        self._api_key = api_key
+        self._timeout = check_number("timeout", timeout, above=0)
+        self._retries = check_count("retries", retries, minimum=0)
+        self._error_type = error_type
+        self._failure_text = failure_text
+        self._sleep = sleep
+        self._lock = Lock()
+        self._client: Any = None
+
+    @property
+    def endpoint(self) -> str:
+        """The model and its server's name, without what a URL may hold in secrets."""
+        address = self._url.partition("://")[2] or self._url
+        return f"{self._model} at {address.partition('/')[0].rpartition('@')[2]}"
+
+    def post(self, body: Mapping[str, Any]) -> Any:
+        """Send one request, again where that may help; return the answer's JSON, or raise the error."""
+        answer = self.try_post(body)
+        if isinstance(answer, BadRequest):
+            raise self.bad_request_error(answer)
+        return answer
+
+    def try_post(self, body: Mapping[str, Any]) -> Any:
+        """The same, but a 400 or 422 is returned as a :class:`BadRequest`: something else may be taken."""
+        httpx = self._import_httpx()
+        for attempt in range(self._retries + 1):
+            wait = min(2.0**attempt / 2, MAX_RETRY_WAIT)
+            try:
+                response = self._get_client(httpx).post(self._url, json=body)
+            except (httpx.HTTPError, httpx.InvalidURL) as error:
+                problem, mend, cause = str(error) or type(error).__name__, "", error
+                again = isinstance(error, httpx.TransportError) and not isinstance(error, httpx.UnsupportedProtocol)
+                if again:
+                    mend = "; check the base URL, and that the server runs"
+            else:
+                status = response.status_code
+                if status == 200:
+                    try:
+                        return response.json()
+                    except ValueError as error:
+                        raise self._error_type(f"{self.endpoint} answers with something that is no JSON") from error
+                refusal = BadRequest(status, self._redact(_error_message(response)))
+                if status in BAD_REQUEST_STATUSES:
+                    return refusal
+                problem, mend, cause = f"{status} {refusal.message}", _hint(status), None
+                again = status in {408, 429} or status >= 500
+                asked = response.headers.get("retry-after", "")
+                wait = min(float(asked), MAX_RETRY_WAIT) if asked.isdecimal() else wait
+            if not again or attempt == self._retries:
+                raise self._error_type(
+                    f"{self.endpoint} {self._failure_text}: {self._redact(problem)}{mend}"
+                ) from cause
+            self._sleep(wait)
+        raise AssertionError  # the last attempt returns or raises
+
+    def bad_request_error(self, bad_request: BadRequest) -> EcphoraError:
+        """The error of a refusal that nothing was found against."""
+        status = bad_request.status
+        return self._error_type(f"{self.endpoint} {self._failure_text}: {status} {bad_request.message}{_hint(status)}")
+
+    def close(self) -> None:
+        """Let go of the connections; a later request makes new ones."""
+        with self._lock:
+            if self._client is not None:
+                self._client.close()
+                self._client = None
+
+    def _get_client(self, httpx: ModuleType) -> Any:
+        with self._lock:
+            if self._client is None:
+                headers = {"Authorization": f"Bearer {self._api_key}"} if self._api_key else {}
+                self._client = httpx.Client(timeout=self._timeout, headers=headers, verify=_certificates(httpx))
+                weakref.finalize(self, self._client.close)
+            return self._client
+
+    def _redact(self, message: str) -> str:
+        return (message.replace(self._api_key, "***") if self._api_key else message)[:500]
+
+    def _import_httpx(self) -> ModuleType:
+        try:
+            return importlib.import_module("httpx")
+        except ImportError as error:
+            raise self._error_type(f"{error}; install it with: pip install 'ecphora[openai]'") from error
+
+
+@cache
+def _certificates(httpx: ModuleType) -> Any:
+    """What servers prove themselves by; all clients of a process share it, for it takes 40 ms to read."""
+    return httpx.create_ssl_context()
+
+
+def replace_surrogates(text: str) -> str:
+    """A text as it can be sent: a lone surrogate becomes a question mark."""
+    return text.encode("utf-8", "replace").decode("utf-8")
+
+
+def _hint(status: int) -> str:
+    return f"; {HINTS[status]}" if status in HINTS else ""
+
+
+def _error_message(response: Any) -> str:
+    """What a server says of an error: ``error.message`` as OpenAI, ``message`` or ``detail`` as others, or the text."""
+    try:
+        said = response.json()
+        error = said.get("error", said)
+        found = error if isinstance(error, str) else error.get("message") or error.get("detail")
+    except (ValueError, AttributeError):
+        found = None
+    return str(found or response.text)

@@ -1,0 +1,111 @@
+"""Quotes memories in a prompt as data, between tags that no memory can close or forge.
+
+A quoted text keeps its words, without control characters and invisible characters (:mod:`ecphora.invisible_chars`).
+What could end the quotation or pass for a model's control mark is written as a character reference: every ``<`` (tags,
+and marks such as ``<|im_end|>`` or ``</s>``), and the bracket of ``[INST]`` and similar marks.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import datetime
+
+from ..invisible_chars import escape_invisible, strip_invisible
+from ..lazy_pattern import lazy_pattern
+from ..model import Node, NodeId, Validity
+
+MAX_ATTRIBUTE_CHARS = 120
+"""Characters shown of a name or source in a memory's tag; ids are never cut."""
+_CONTROL_MARK = lazy_pattern(r"\[(?=/?[A-Z_]{3,}\])")
+
+
+def escape(text: str) -> str:
+    """Return a text without tags, control marks and invisible characters."""
+    return _CONTROL_MARK.sub("&#91;", strip_invisible(text).replace("<", "&lt;"))
+
+
+def unescape(text: str) -> str:
+    """Undo the character references, for what a model quotes from a prompt."""
+    return text.replace("&lt;", "<").replace("&#91;", "[")
+
+
+def render_memories(nodes: Iterable[Node], validity: Mapping[NodeId, Validity]) -> str:
+    """Return memories in the order given, each with its id, time, speaker, source and validity."""
+    return "\n".join(render_memory(node, validity.get(node.id)) for node in nodes) or "(none)"
+
+
+def render_memory(node: Node, validity: Validity | None = None) -> str:
+    """Return one memory between its tags."""
+    periods = []
+    if node.valid_from is not None and node.valid_from != node.happened_at:
+        periods.append(f"from {format_date(node.valid_from)}")
+    end = node.valid_to if validity is None or validity.valid_to is None else validity.valid_to
+    if end is not None:
+        periods.append(f"until {format_date(end)}")
+    if validity is not None and validity.superseded_by:
+        periods.append(f"replaced by {' and '.join(map(render_id, validity.superseded_by))}")
+    against = () if validity is None else validity.contradicted_by
+    attributes = {
+        "id": render_id(node.id),
+        "date": format_date(node.happened_at),
+        "speaker": _truncate(node.speaker),
+        "source": _truncate(node.source),
+        "about": _truncate(node.title),
+        "heading": _truncate(node.heading),
+        "held": ", ".join(periods),
+        "contradicted-by": " and ".join(map(render_id, against)),
+    }
+    return f"<memory{_render_attributes(attributes)}>\n{escape(node.text)}\n</memory>"
+
+
+def render_statements(nodes: Sequence[Node]) -> str:
+    """Return statements numbered from 1, each with its speaker and date."""
+    attributes = (
+        {"number": str(number), "speaker": _truncate(node.speaker), "date": format_date(node.happened_at)}
+        for number, node in enumerate(nodes, 1)
+    )
+    return "\n".join(
+        f"<statement{_render_attributes(values)}>\n{escape(node.text)}\n</statement>"
+        for values, node in zip(attributes, nodes, strict=True)
+    )
+
+
+def render_turns(pairs: Sequence[tuple[str, str]]) -> str:
+    """Return the turns of a conversation, each with its speaker."""
+    return "\n".join(
+        f"<turn{_render_attributes({'speaker': _truncate(who)})}>\n{escape(text)}\n</turn>" for who, text in pairs
+    )
+
+
+def render_names(contexts: Mapping[str, Sequence[str]]) -> str:
+    """Return names, each with texts that use it."""
+    return "\n".join(
+        f"<name{_render_attributes({'is': _truncate(name)})}>\n"
+        + "\n".join(f"<place>\n{escape(text)}\n</place>" for text in texts)
+        + "\n</name>"
+        for name, texts in contexts.items()
+    )
+
+
+def render_id(id_: NodeId) -> str:
+    """Return an id for a memory's tag: on one line, quoted, with invisible characters escaped.
+
+    So two different ids that look the same are written differently.
+    """
+    return _one_line(escape_invisible(id_))
+
+
+def format_date(time: datetime) -> str:
+    """Return a time as a day, with hour and minute unless it is midnight: 2026-05-03 14:30."""
+    clock = "" if (time.hour, time.minute) == (0, 0) else f" {time:%H:%M}"
+    return f"{time.year:04}-{time:%m-%d}{clock}"
+
+
+def _render_attributes(values: Mapping[str, str]) -> str:
+    return "".join(f' {name}="{value}"' for name, value in values.items() if value)
+
+
+def _truncate(text: str | None) -> str:
+    return _one_line(text or "")[:MAX_ATTRIBUTE_CHARS]
+
+
+def _one_line(text: str) -> str:
+    return escape(" ".join(strip_invisible(text).split())).replace('"', "&quot;").replace(">", "&gt;")

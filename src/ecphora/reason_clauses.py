@@ -1,0 +1,438 @@
+"""What can be observed of a memory that came back for a question, and told in a clause.
+
+Every observation is looked up in the graph and in the memory's own text: a word that stands in the question and in the
+memory, who speaks, a date, a memory that leads to it. What is not so is not told, and no memory is named that may not
+itself come back for the question.
+"""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .graph import EPOCH, Graph, epoch_seconds
+from .language import question
+from .language.roles import ROLES
+from .language.terms import extract_terms, hash_terms, shared_terms
+from .model import Kind, Mask, Node, Query, Rows
+from .ports import Activation
+from .stages.fused.features.term_similarity import term_zscores
+from .stages.retrieval import validity
+from .stages.retrieval.bm25 import Postings
+from .stages.retrieval.speakers import named_speakers, speaker_index
+from .stages.retrieval.term_coverage import WINDOW_SIZE, TermCoverage, term_coverage, window_rows
+
+MAX_QUOTED_WORDS = 2
+"""How many words are quoted of a memory."""
+MIN_RELATIVE_IDF = 0.4
+"""How rare a word must be to be quoted: its idf, in parts of the highest that a ranked memory holds."""
+MIN_SIMILARITY_Z = 1.5
+"""Standard deviations above the mean by which a memory is near to a word in meaning."""
+
+
+@dataclass(frozen=True, slots=True)
+class Clause:
+    """One observation: ``head`` begins its words, ``other`` is the row of the memory it names, -1 for none.
+
+    ``shown`` is the row whose text completes it, -1 for none: a name as it is, of a memory the words that it quotes.
+    """
+
+    text: str
+    other_row: int = -1
+    quoted_row: int = -1
+
+
+@dataclass(frozen=True, slots=True)
+class PathSteps:
+    """By which rows and names a stage came to some rows, -1 for none; ``before`` is how it came to those rows."""
+
+    parents: Rows
+    via_entities: Rows
+    grandparents: Rows
+
+
+@dataclass(frozen=True)
+class Ranking:
+    """A question with the rows as it ranks them, best first, and what is looked up once for all of them.
+
+    ``allowed`` are the rows that may come back. ``shares`` and ``ways`` are those of the rows in ``order``, by stage.
+    """
+
+    graph: Graph
+    query: Query
+    eligible: Mask
+    order: Rows
+    contributions: Mapping[str, NDArray[np.float64]]
+    path_steps: Mapping[str, PathSteps]
+
+    @staticmethod
+    def from_activation(graph: Graph, query: Query, activation: Activation, eligible: Mask, order: Rows) -> "Ranking":
+        """What is needed of an activation: it is large, and a ranking is kept as long as its recollection."""
+        ways = {}
+        for stage, trail in activation.paths.items():
+            by = trail.parent[order]
+            ways[stage] = PathSteps(by, trail.via_entity[order], np.where(by >= 0, trail.parent[by], -1))
+        shares = {stage: values[order].astype(np.float64) for stage, values in activation.contributions.items()}
+        return Ranking(graph, query, eligible, order, shares, ways)
+
+    @cached_property
+    def neighborhood(self) -> Rows:
+        """The rows, then those around each as far as they may come back, -1 for none: shape ``(7, len(order))``."""
+        near = window_rows(self.graph, self.order)
+        return np.where((near >= 0) & self.eligible[near], near, -1)
+
+    @cached_property
+    def term_coverage(self) -> TermCoverage:
+        """Which words of the question the rows of ``near`` hold, ascending."""
+        return term_coverage(Postings.for_query(self.graph, self.query), self._neighborhood_rows)
+
+    @cached_property
+    def _neighborhood_rows(self) -> Rows:
+        known = np.unique(self.neighborhood)
+        return known[known >= 0]
+
+    @cached_property
+    def matches_term(self) -> Mask:
+        """Which words of the question the text or title of each row of ``near`` holds: ``(*near.shape, words)``."""
+        own = self.term_coverage.in_row.copy()
+        called = speaker_index(self.graph).by_term
+        speakers = self.graph.nodes["speakers"][self._neighborhood_rows]
+        for place, word in enumerate(self.query.term_hashes.tolist()):  # a memory is indexed with its speaker's name
+            own[np.isin(speakers, called.get(word, ())), place] = False
+        held = own[np.searchsorted(self._neighborhood_rows, np.maximum(self.neighborhood, self._neighborhood_rows[0]))]
+        return held & (self.neighborhood >= 0)[..., None]
+
+    @cached_property
+    def question_words(self) -> list[str]:
+        """The words of the question, in the order of ``cue.words``."""
+        found = list(dict.fromkeys(extract_terms(self.query.text)))
+        known = dict(zip(hash_terms(found).tolist(), found, strict=True))
+        return [known.get(code, "") for code in self.query.term_hashes.tolist()]
+
+    @cached_property
+    def quotable_idf(self) -> NDArray[np.float64]:
+        """The idf of each word of the question that is rare enough to be quoted, 0 for the others."""
+        weights = self.term_coverage.idf
+        highest = (weights * self.matches_term[0]).max(initial=0)
+        return np.where(weights >= MIN_RELATIVE_IDF * highest, weights, 0)
+
+    @cached_property
+    def term_similarity_z(self) -> NDArray[np.float64]:
+        """How far each row stands out in likeness to each word of the question, in standard deviations."""
+        terms = self.query.term_vectors
+        if terms is None or not terms.any():
+            return np.zeros((len(self.order), len(self.question_words)))
+        return term_zscores(self.graph, self.query, terms, (self.order,))[0].astype(np.float64) * terms.any(axis=1)
+
+    def quote(self, text: str, weights: NDArray[np.float64]) -> str:
+        """The words of the question in a text that weigh most, as they are written there; "" where none weighs."""
+        worth = dict(zip(self.question_words, weights.tolist(), strict=True))
+        found = [(max(worth.get(word, 0) for word in one.terms), one) for one in shared_terms(text, self.query.text)]
+        best = sorted((one for one in found if one[0] > 0), key=lambda one: (-one[0], -len(one[1].surface)))[
+            :MAX_QUOTED_WORDS
+        ]
+        kept = {id(one) for _, one in best}
+        said = [
+            f"“{one.surface}”{f' (for “{one.question_surface}”)' if one.is_inflected else ''}"
+            for _, one in found
+            if id(one) in kept
+        ]
+        return " and ".join(said)
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """One of the ranked memories, by its place from 0, and the places of those it is compared with."""
+
+    ranking: Ranking
+    index: int
+    node: Node
+    other_indices: Sequence[int]
+
+    @property
+    def row(self) -> int:
+        """Its row in the graph."""
+        return int(self.ranking.order[self.index])
+
+    @cached_property
+    def contribution_leads(self) -> dict[str, float]:
+        """How far each share of its score is ahead of the mean of the others."""
+        values = np.array(list(self.ranking.contributions.values())).reshape(-1, len(self.ranking.order))
+        rest = values[:, list(self.other_indices)].mean(axis=1) if self.other_indices else 0.0
+        return dict(zip(self.ranking.contributions, (values[:, self.index] - rest).tolist(), strict=True))
+
+    @property
+    def distinctive_weights(self) -> NDArray[np.float64]:
+        """What each word of the question weighs that it holds: its rarity, times which part of the others lacks it."""
+        held = self.ranking.matches_term[0]
+        if not self.other_indices:
+            return held[self.index] * self.ranking.term_coverage.idf
+        return held[self.index] * self.ranking.quotable_idf * (1 - held[list(self.other_indices)].mean(axis=0))
+
+
+# ---- the observations: None where there is none
+
+
+def text_clause(comparison: Comparison) -> Clause | None:
+    """The rarest words of the question that it says and the others do not."""
+    said = comparison.ranking.quote(comparison.node.text, comparison.distinctive_weights)
+    return Clause(f"says {said}") if said else _title_clause(comparison)
+
+
+def _title_clause(comparison: Comparison) -> Clause | None:
+    said = comparison.ranking.quote(comparison.node.title or "", comparison.distinctive_weights)
+    return Clause(f"has {said} in its title") if said else None
+
+
+def _similarity_clause(comparison: Comparison) -> Clause | None:
+    """The word of the question that it does not say and comes nearest to; else that it is nearer to the question."""
+    ranking, graph, cue = comparison.ranking, comparison.ranking.graph, comparison.ranking.query
+    if not comparison.other_indices or cue.vector is None or not cue.embedder_coverage:
+        return None
+    like = ranking.term_similarity_z
+    lead = like[comparison.index] - like[list(comparison.other_indices)].mean(axis=0)
+    lead[ranking.matches_term[0, comparison.index] | (like[comparison.index] < MIN_SIMILARITY_Z)] = 0
+    if len(lead) and lead.max() > 0:
+        word = ranking.question_words[int(lead.argmax())]
+        question = next((one.question_surface for one in shared_terms(cue.text, cue.text) if word in one.terms), None)
+        return None if question is None else Clause(f"is near to the question's “{question}” in meaning")
+    places = graph.vector_positions[ranking.order[[comparison.index, *comparison.other_indices]]]
+    if (places < 0).any():
+        return None
+    cosines = np.vecdot(graph.vectors.view[places], cue.vector)
+    return Clause("is nearer in meaning to the question") if cosines[0] > cosines[1:].max() else None
+
+
+def _neighbor_clause(comparison: Comparison) -> Clause | None:
+    """The turn near it that says most of what the question asks and it does not say itself; else one that asks."""
+    ranking = comparison.ranking
+    held, near = ranking.matches_term[:, comparison.index], ranking.neighborhood[:, comparison.index]
+    beyond = (held & ~held[0]) @ ranking.quotable_idf
+    if beyond.max(initial=0) > 0:
+        place = int(beyond.argmax())
+        how = f"{'right' if place in {1, 1 + WINDOW_SIZE} else 'soon'} {'after' if place <= WINDOW_SIZE else 'before'}"
+        return Clause(f"comes {how}", int(near[place]), int(near[place]))
+    asks = (
+        near[1] >= 0
+        and ranking.graph.nodes["is_question"][near[1]]
+        and comparison.contribution_leads.get("follows question", 0) > 0
+    )
+    return Clause("follows the question", int(near[1])) if asks else None
+
+
+def _session_clause(comparison: Comparison) -> Clause | None:
+    """The best memory of its session that is ranked before it; none where that is told near it."""
+    sessions, before = comparison.ranking.graph.nodes["sessions"], comparison.ranking.order[: comparison.index]
+    mates = before[sessions[before] == sessions[comparison.row]]
+    if (
+        sessions[comparison.row] < 0
+        or not len(mates)
+        or mates[0] in comparison.ranking.neighborhood[:, comparison.index]
+    ):
+        return None
+    return Clause("is of the same session as", int(mates[0]))
+
+
+def _speaker_clause(comparison: Comparison) -> Clause | None:
+    meant = named_speakers(comparison.ranking.graph, comparison.ranking.query)
+    if comparison.node.speaker is None or comparison.ranking.graph.nodes["speakers"][comparison.row] not in meant:
+        return None
+    if comparison.node.speaker.casefold() in ROLES:
+        return Clause(f"the {comparison.node.speaker}, who asks, speaks")
+    who = "who is asked about" if len(meant) == 1 else "one of those asked about"
+    return Clause(f"{collapse_whitespace(comparison.node.speaker)}, {who}, speaks")
+
+
+def _date_clause(comparison: Comparison) -> Clause | None:
+    """That it happened in, or speaks of, a time that the question names."""
+    for time in comparison.ranking.query.time_ranges:
+        start, end = epoch_seconds(time.start), epoch_seconds(time.end)
+        if start <= epoch_seconds(comparison.node.happened_at) < end:
+            return Clause(f"is of {format_day(comparison.node.happened_at)}, the time asked about")
+        for first, last in _time_mentions(comparison):
+            if first < end and last > start:
+                return Clause(f"speaks of {format_interval(first, last)}, the time asked about")
+    return None
+
+
+def _time_mention_clause(comparison: Comparison) -> Clause | None:
+    return next((Clause(f"speaks of a time, {format_interval(*one)}") for one in _time_mentions(comparison)), None)
+
+
+def _time_mentions(comparison: Comparison) -> Iterator[tuple[float, float]]:
+    """The stretches of time that it speaks of."""
+    told = comparison.ranking.graph.time_mentions
+    here = np.flatnonzero(told["rows"] == comparison.row)
+    yield from zip(told["starts"][here].tolist(), told["ends"][here].tolist(), strict=True)
+
+
+def _number_clause(comparison: Comparison) -> Clause | None:
+    graph = comparison.ranking.graph
+    places, _ = graph.postings(question.number_term_hashes())
+    return Clause("gives a number") if comparison.row in graph.terms["rows"][places] else None
+
+
+def _recency_clause(comparison: Comparison) -> Clause | None:
+    happened = comparison.ranking.graph.nodes["happened"]
+    rest = happened[comparison.ranking.order[list(comparison.other_indices)]]
+    if not len(rest) or happened[comparison.row] <= rest.max():
+        return None
+    return Clause(f"is later, of {format_day(comparison.node.happened_at)}")
+
+
+def _path_clause(comparison: Comparison) -> Clause | None:
+    """The memory that led to it, and the name by which it did."""
+    ranking, graph = comparison.ranking, comparison.ranking.graph
+    by, via, before = _strongest_path(comparison, _path_clause)
+    if by in {-1, comparison.row}:  # it was touched by the question itself
+        return _similarity_clause(comparison)
+    if via < 0 and graph.of_kind(Kind.ENTITY)[by]:
+        by, via = before if before != comparison.row else -1, by
+    if by < 0:
+        return Clause("is linked to", quoted_row=via)
+    if not ranking.eligible[by]:
+        return None
+    return Clause("follows from", by, via if via in graph.mentioned_entities(np.array([by])) else -1)
+
+
+def _supersession_clause(comparison: Comparison) -> Clause | None:
+    by, _, _ = _strongest_path(comparison, _supersession_clause)
+    if by < 0 or not comparison.ranking.eligible[by]:
+        return None
+    known = validity.supersessions(comparison.ranking.graph)
+    for place in known.by_row.get(comparison.row, ()):
+        if by in {int(known.old[place]), int(known.new[place])} and by != comparison.row:
+            held_before = known.old[place] == comparison.row
+            return Clause(
+                "contradicts" if known.is_contradiction[place] else "held before" if held_before else "replaces", by
+            )
+    return Clause("replaces", by)
+
+
+def _feedback_clause(_comparison: Comparison) -> Clause | None:
+    return Clause("was of use for a question like this one")
+
+
+def _co_use_clause(comparison: Comparison) -> Clause | None:
+    by, _, _ = _strongest_path(comparison, _co_use_clause)
+    return Clause("was of use together with", by) if by >= 0 and comparison.ranking.eligible[by] else None
+
+
+def _strongest_path(comparison: Comparison, build_clause: "ClauseBuilder") -> tuple[int, int, int]:
+    """By which row and which name the strongest stage of an observation came, and how to that row; -1 for none."""
+    ranking, place, found = comparison.ranking, comparison.index, (-1, -1, -1)
+    most = 0.0
+    for stage, way in ranking.path_steps.items():
+        led = (
+            build_clause in CLAUSE_BUILDERS.get(stage, ())
+            and way.parents[place] >= 0
+            and ranking.contributions[stage][place] > 0
+        )
+        if led and comparison.contribution_leads[stage] > most:
+            most, found = (
+                comparison.contribution_leads[stage],
+                (int(way.parents[place]), int(way.via_entities[place]), int(way.grandparents[place])),
+            )
+    return found
+
+
+ClauseBuilder = Callable[[Comparison], Clause | None]
+
+_FEATURE_GROUPS: tuple[tuple[tuple[ClauseBuilder, ...], tuple[str, ...]], ...] = (
+    (
+        (text_clause,),
+        (
+            "bm25",
+            "bm25 z-score",
+            "rarest term",
+            "novel term coverage",
+            "term similarity coverage",
+            "query entity coverage",
+        ),
+    ),
+    (
+        (text_clause, _neighbor_clause),
+        ("bm25 with previous turn", "bm25 with previous turn z-score", "window term coverage"),
+    ),
+    (
+        (_similarity_clause,),
+        (
+            "dense similarity",
+            "dense similarity z-score",
+            "topic similarity",
+            "topic similarity z-score",
+            "term similarity sum",
+            "term similarity max",
+            "term similarity min",
+            "centroid similarity",
+            "residual similarity",
+            "near",
+        ),
+    ),
+    (
+        (_similarity_clause, _neighbor_clause),
+        (
+            "dense similarity with previous turn",
+            "dense similarity with previous turn z-score",
+            "topic similarity with previous turn",
+            "topic similarity with previous turn z-score",
+        ),
+    ),
+    ((_neighbor_clause,), ("adjacent turn", "next turn", "two turns away", "follows question", "told beside")),
+    ((_session_clause, _neighbor_clause), ("session score",)),
+    ((_speaker_clause,), ("named speaker", "other speaker", "one of named speakers")),
+    ((_date_clause,), ("date match", "rare date match")),
+    ((_time_mention_clause,), ("time for when-question",)),
+    ((_number_clause,), ("number for how-many-question",)),
+    ((_recency_clause,), ("recency for now-question", "recency", "chronology", "last turns")),
+    ((_title_clause,), ("title match",)),
+    (
+        (_path_clause,),
+        (
+            "title link",
+            "shared entities",
+            "entity 1-hop",
+            "entity 2-hop",
+            "best entity link",
+            "engrams",
+            "activation",
+            "strands",
+            "stimulus",
+            "fired",
+            "potential",
+        ),
+    ),
+    ((_supersession_clause,), ("current fact", "successor")),
+    ((_feedback_clause,), ("similar question feedback",)),
+    ((_co_use_clause,), ("co-use",)),
+)
+CLAUSE_BUILDERS = {stage: observe for observe, stages in _FEATURE_GROUPS for stage in stages}
+"""What is observed where a stage is ahead, the first that holds; how long or how old a memory is explains nothing."""
+
+
+# ---- words
+
+
+def format_day(time: datetime) -> str:
+    """A day: 3 May 2026."""
+    return f"{time.day} {time:%B} {time.year:04}"
+
+
+def format_interval(start: float, end: float) -> str:
+    """A stretch of time by its day, month or year; its first and last day where it is none of these."""
+    first, last = EPOCH + timedelta(seconds=start), EPOCH + timedelta(seconds=max(start, end - 1))
+    if first.date() == last.date():
+        return format_day(first)
+    if (first.day, first.month, last.month) == (1, 1, 12) and first.year == last.year:
+        return f"{first.year:04}"
+    if first.day == 1 and (first.year, first.month) == (last.year, last.month) and (last + timedelta(1)).day == 1:
+        return f"{first:%B} {first.year:04}"
+    return f"{format_day(first)} to {format_day(last)}"
+
+
+def collapse_whitespace(text: str) -> str:
+    """A text with single spaces for all white space."""
+    return " ".join(text.split())

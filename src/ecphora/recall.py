@@ -1,0 +1,116 @@
+"""From ranked rows to hits, each with its reasons."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import partial
+
+import numpy as np
+
+from .graph import Graph
+from .language.token_count import estimate_tokens
+from .model import Contribution, Hit, NodeId, Query, Rows, Why
+from .ports import Activation, ActivationPath, NodeReader
+from .reason_clauses import Ranking
+from .reasons import COMPARISON_SIZE, LazyReasons, build_reasons
+from .stages.retrieval import filters, token_budget, top_k
+from .stages.retrieval.bm25 import Postings
+from .stages.retrieval.term_coverage import term_coverage
+from .stages.retrieval.validity import node_as_known, validity_of
+
+MAX_PATH_NODES = 6
+"""Nodes of the longest path told."""
+
+
+@dataclass(frozen=True, slots=True)
+class RankedHits:
+    """A question as it was answered: ``found`` are the hits within the limit, with their reasons.
+
+    ``read`` fetches nodes by their rows.
+    """
+
+    graph: Graph
+    query: Query
+    activation: Activation
+    top_hits: Sequence[Hit]
+    budget: int | None
+    read_nodes: NodeReader
+
+    @property
+    def hits(self) -> list[Hit]:
+        """What came back, best first: as much of it as fits into the budget."""
+        if self.budget is None:
+            return list(self.top_hits)
+        return [self.top_hits[place] for place in sorted(self.select_within_budget(self.budget))]
+
+    def select_within_budget(self, budget: float) -> list[int]:
+        """The places of what is chosen for a budget, in turn."""
+        scores = np.array([hit.score for hit in self.top_hits], np.float32)
+        rows = self.graph.rows(hit.id for hit in self.top_hits)
+        held = term_coverage(Postings.for_query(self.graph, self.query), rows)
+        return token_budget.select_within(scores, [estimate_tokens(hit.text) for hit in self.top_hits], budget, held)
+
+
+def why(graph: Graph, activation: Activation, row: int) -> Why:
+    """The shares of a row's score, those of 0 left out; they add up to the score."""
+    return _whys(graph, activation, np.array([row]))[0]
+
+
+def _whys(graph: Graph, activation: Activation, rows: Rows) -> list[Why]:
+    """The same of several rows."""
+    stages, values = (
+        tuple(activation.contributions),
+        [shares[rows].tolist() for shares in activation.contributions.values()],
+    )
+    return [
+        Why(
+            tuple(
+                Contribution(stage, value, _path(graph, activation.paths.get(stage), row))
+                for stage, value in zip(stages, own, strict=True)
+                if value
+            )
+        )
+        for row, own in zip(rows.tolist(), zip(*values, strict=True) if stages else [()] * len(rows), strict=True)
+    ]
+
+
+def build_hits(
+    graph: Graph, query: Query, activation: Activation, limit: int, read_nodes: NodeReader, *, explain: bool
+) -> list[Hit]:
+    """The best as hits, best first, with the reasons if asked; ``read`` fetches nodes.
+
+    Each is as it was known at the times that the cue names, and says how it stood then.
+    """
+    allowed = filters.eligible(graph, query)
+    order = top_k.top_rows(activation.scores, allowed, limit + COMPARISON_SIZE)
+    known = {node.id: node for node in read_nodes(order[:limit])}  # another process may have erased some
+    rows = [row for row in order[:limit].tolist() if graph.id(row) in known]
+    nodes = [known[graph.id(row)] for row in rows]
+    whys, found = [Why(())] * len(rows), LazyReasons(("",) * len(rows))
+    if explain:
+        whys = _whys(graph, activation, np.array(rows, np.intp))
+        ranking = Ranking.from_activation(graph, query, activation, allowed, order)
+        found = LazyReasons(build=lambda: build_reasons(ranking, nodes, read_nodes))
+    return [
+        Hit(
+            node_as_known(graph, row, node, query),
+            float(activation.scores[row]),
+            whys[place],
+            validity_of(graph, row, query),
+            partial(found.get, place),
+        )
+        for place, (row, node) in enumerate(zip(rows, nodes, strict=True))
+    ]
+
+
+def _path(graph: Graph, activation_path: ActivationPath | None, row: int) -> tuple[NodeId, ...]:
+    """The nodes from the one the cue touched to this row."""
+    if activation_path is None:
+        return ()
+    path = [row]
+    while len(path) < MAX_PATH_NODES and (before := int(activation_path.parent[path[-1]])) >= 0 and before not in path:
+        if (via := int(activation_path.via_entity[path[-1]])) >= 0:
+            path.append(via)
+        path.append(before)
+        if via >= 0 or activation_path.single_hop:
+            break
+    return tuple(graph.id(step) for step in reversed(path)) if len(path) > 1 else ()

@@ -1,0 +1,1 @@
+"""Steps of EcphoryRAG: cue matching, search over engrams, co-occurrence."""

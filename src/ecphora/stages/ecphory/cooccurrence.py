@@ -1,0 +1,88 @@
+"""Co-occurrence: engrams mentioned in one memory. An undirected graph, derived from the mentions and never stored."""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...graph import LINKS, Graph
+from ...model import MENTION_LINKS, Link, Rows, Scores
+from .engram_search import EngramIndex, Similarities
+
+SINGLE_CERTAINTY, DOUBLE_CERTAINTY = 0.5, 0.75
+"""The certainty that an engram is a name, found in one way or in two. Inferred, EcphoryRAG, section 4.12.3."""
+_MENTIONING = np.array([LINKS.index(link) for link in MENTION_LINKS])
+_ABOUT = LINKS.index(Link.ABOUT)
+
+
+@dataclass(frozen=True, slots=True)
+class CoOccurrences:
+    """Engrams by place, the strength of each, and the row of the memory that mentions it."""
+
+    places: Rows
+    strengths: Similarities
+    episodes: Rows
+
+
+@dataclass(frozen=True, slots=True)
+class BestMentions:
+    """The best engram that each row mentions: its score and its row; 0 and -1 where there is none."""
+
+    scores: Scores
+    engram_rows: Rows
+
+
+def specificity(graph: Graph, mention_counts: NDArray[np.int64]) -> Similarities:
+    """The specificity of an entity by its mention count m, in 0..1: 1 for one mention.
+
+    ln(1 + n / m) / ln(1 + n) for n memories, as in :mod:`..retrieval.entity_links`. HippoRAG's node specificity 1 / m
+    falls too steeply for dialogue, where the entities that matter are mentioned often.
+    """
+    n = max(1, int(graph.episodes.sum()))
+    values: Similarities = np.minimum(1, np.log1p(n / np.maximum(1, mention_counts)) / np.log1p(n)).astype(np.float32)
+    return values
+
+
+def certainty(index: EngramIndex, places: Rows) -> Similarities:
+    """The certainty that engrams are names: higher for those found both in texts and in titles."""
+    title_counts = index.title_counts[places]
+    found_twice = (title_counts > 0) & (index.mention_counts[places] > title_counts)
+    return np.where(found_twice, DOUBLE_CERTAINTY, SINGLE_CERTAINTY).astype(np.float32)
+
+
+def best_mentions(
+    graph: Graph, index: EngramIndex, places: Rows, engram_scores: Similarities, *, use_specificity: bool
+) -> BestMentions:
+    """The best of some engrams that each memory mentions; ``engram_scores`` has an entry for each engram.
+
+    With ``use_specificity`` a mention counts times the specificity of the engram, and in full only if the memory is
+    about it.
+    """
+    rows = index.rows[places]
+    edges, engram_index = graph.edges_to(rows)
+    scores = engram_scores[engram_index]
+    if use_specificity:
+        is_about = graph.edges["links"][edges] == _ABOUT
+        scores = np.where(is_about, scores, scores * specificity(graph, index.mention_counts[places])[engram_index])
+    order = np.argsort(scores, kind="stable")  # the strongest is written last
+    memories = graph.edges["src"][edges][order]
+    result = BestMentions(graph.zeros(), np.full(len(graph), -1, np.intp))
+    result.scores[memories] = scores[order]
+    result.engram_rows[memories] = rows[engram_index[order]]
+    return result
+
+
+def co_occurring_engrams(graph: Graph, index: EngramIndex, episodes: Rows, strengths: Scores) -> CoOccurrences:
+    """The engrams that some memories mention, each once.
+
+    ``strengths`` has an entry for each row. An engram is as strong as the strongest memory that mentions it, times its
+    specificity. As these memories were recalled for engrams in them, this is a step along co-occurrence.
+    """
+    edges, episode_index = graph.edges_from(episodes)
+    is_mention = np.isin(graph.edges["links"][edges], _MENTIONING)
+    places = index.places(graph.edges["dst"][edges[is_mention]])
+    sources = episodes[episode_index[is_mention]]
+    values = (strengths[sources] * specificity(graph, index.mention_counts[places])).astype(np.float32)
+    order = np.lexsort((sources, -values, places))  # the strongest memory of each engram first
+    first = order[np.r_[True, np.diff(places[order]) != 0]] if len(order) else order
+    return CoOccurrences(places[first], values[first], sources[first])

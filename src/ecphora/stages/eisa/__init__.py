@@ -1,0 +1,1 @@
+"""Steps of EISA: the episodic necessity checker, chronology weights, the side network."""

@@ -1,0 +1,196 @@
+"""First-stage retrieval and the candidate pool: the memories for which all later features are computed.
+
+The pool has the rows with the best dense and BM25 scores, alone or together with the turn before; the turns next to the
+best of them; and the rows reached by entity links. So the features cost the same in a memory of a thousand turns and of
+a hundred thousand.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from ...graph import Graph
+from ...model import Mask, Query, Rows, Scores, Vector
+from ..retrieval import dense, entity_links, filters, fusion, speakers, top_k
+from ..retrieval.bm25 import Postings
+from ..retrieval.entity_links import Mentions, ReachedRows
+from ..retrieval.fusion import NormalizedScores
+from ..retrieval.term_coverage import TermCoverage, term_coverage
+from .feedback import SimilarQuestionBoost, similar_question_boost
+
+POOL_SIZE = 200
+"""How many of the best rows by first-stage score enter the pool."""
+MAX_PER_SOURCE = 40
+"""How many rows enter the pool by cosine alone, by BM25 alone, and by each kind of entity link."""
+MAX_TOP_CANDIDATES = 32
+"""How many of the best rows of the pool are its top candidates."""
+ZSCORE_WEIGHT, COVERAGE_WEIGHT, TITLE_BOOST = 0.3, 0.5, 0.35
+"""The weights of z-scores and of covered terms in the first-stage score, and what a title that the query names adds
+when seeds are chosen."""
+HOP_SEEDS = 5
+"""How many of the best rows the entity hops start from."""
+
+
+@dataclass(frozen=True, slots=True)
+class FirstStageScores:
+    """First-stage scores, a number for each row of the graph.
+
+    ``cosine`` and ``cosine_with_previous`` are the query's cosines with a row and with the row and its previous turn,
+    rescaled from the embedder's similarity floor and times ``query.embedder_coverage``; ``topic_cosine`` and
+    ``topic_cosine_with_previous`` are the same for the query's topic vector. ``bm25`` and ``bm25_with_previous`` are
+    BM25 likewise; ``idf_coverage`` is the idf-weighted fraction of the query's terms. ``combined`` is their sum divided
+    by the best eligible one.
+    """
+
+    cosine: NormalizedScores
+    cosine_with_previous: NormalizedScores
+    topic_cosine: NormalizedScores
+    topic_cosine_with_previous: NormalizedScores
+    bm25: NormalizedScores
+    bm25_with_previous: NormalizedScores
+    idf_coverage: Scores
+    combined: Scores
+
+
+@dataclass(frozen=True, slots=True)
+class CandidatePool:
+    """A query, a graph, and the pool: ``rows``, ascending, all of them eligible.
+
+    ``first_stage`` has an entry for every row of the graph. ``query_entities`` are the entities in the query and their
+    aliases, ``title_matches`` the rows about one of them; these and the entity links may lead out of the pool.
+    ``top_candidates`` are indices into the pool, the best by first-stage score first. ``similarity_to_top`` are the
+    cosines of the pool with the top candidates, shape ``(len(rows), len(top_candidates))``, times
+    ``query.embedder_coverage``; a row's cosine with itself is 0. ``term_coverage`` says which query terms the pool
+    contains, ``mentions`` which entities. ``similar_question_boost`` has the rows used for a similar question before.
+    """
+
+    graph: Graph
+    query: Query
+    eligible: Mask
+    rows: Rows
+    first_stage: FirstStageScores
+    query_entities: Rows
+    title_matches: Rows
+    title_links: ReachedRows
+    shared_entities: ReachedRows
+    one_hop: ReachedRows
+    two_hop: ReachedRows
+    top_candidates: Rows
+    similarity_to_top: Scores
+    term_coverage: TermCoverage
+    similar_question_boost: SimilarQuestionBoost
+    mentions: Mentions
+
+    @property
+    def scores(self) -> Scores:
+        """The first-stage score of each row of the pool."""
+        return self.first_stage.combined[self.rows]
+
+
+def build_pool(graph: Graph, query: Query) -> CandidatePool:
+    """Score every row, follow entities from the best, and gather the pool."""
+    mask, postings = filters.eligible(graph, query), Postings.for_query(graph, query)
+    scores = first_stage(graph, query, mask, postings)
+    query_entities = speakers.query_entities(graph, query)
+    title_matches = entity_links.rows_about(graph, query_entities)
+    title_matches = title_matches[mask[title_matches]]
+    best = top_k.top_k(np.where(mask, scores.combined, -1), POOL_SIZE)  # a small memory enters the pool whole
+    # Only the best rows and those reached by entities can be seeds.
+    candidates, boosted = np.union1d(best, title_matches), scores.combined.copy()
+    boosted[title_matches] += TITLE_BOOST
+    seeds = candidates[top_k.top_rows(boosted[candidates], mask[candidates], entity_links.MAX_SEEDS)]
+    title_links, shared_entities = entity_links.follow_entities(graph, query_entities, seeds, boosted[seeds])
+    one_hop = entity_links.direct_mentions(graph, query_entities, seeds[:HOP_SEEDS], boosted[seeds[:HOP_SEEDS]])
+    candidates = np.union1d(candidates, one_hop.rows)
+    boosted[one_hop.rows] += one_hop.strengths
+    seeds = candidates[top_k.top_rows(boosted[candidates], mask[candidates], HOP_SEEDS)]
+    two_hop = entity_links.direct_mentions(graph, query_entities, seeds, fusion.max_normalize(boosted[seeds]))
+    adjacent = np.concatenate([graph.previous_rows[best[:MAX_PER_SOURCE]], graph.next_rows[best[:MAX_PER_SOURCE]]])
+    sources = [top_k.top_rows(normalized.scores, mask, MAX_PER_SOURCE) for normalized in (scores.cosine, scores.bm25)]
+    feedback_boost = similar_question_boost(graph, scores.cosine.scores)
+    sources += [feedback_boost.rows[:MAX_PER_SOURCE]]
+    sources += [
+        links.rows[top_k.top_rows(links.strengths, mask[links.rows], MAX_PER_SOURCE)]
+        for links in (title_links, shared_entities, one_hop, two_hop)
+    ]
+    rows = np.unique(np.concatenate([best, adjacent[adjacent >= 0], title_matches[:MAX_PER_SOURCE], *sources])).astype(
+        np.intp
+    )
+    rows = rows[mask[rows]]
+    top_candidates = top_k.top_k(scores.combined[rows], MAX_TOP_CANDIDATES)
+    return CandidatePool(
+        graph=graph,
+        query=query,
+        eligible=mask,
+        rows=rows,
+        first_stage=scores,
+        query_entities=query_entities,
+        title_matches=title_matches,
+        title_links=title_links,
+        shared_entities=shared_entities,
+        one_hop=one_hop,
+        two_hop=two_hop,
+        top_candidates=top_candidates,
+        similarity_to_top=np.float32(query.embedder_coverage)
+        * _similarity_to_top(graph, rows, top_candidates, query.similarity_floor),
+        term_coverage=term_coverage(postings, rows),
+        similar_question_boost=feedback_boost,
+        mentions=entity_links.entity_mentions(graph, rows),
+    )
+
+
+def first_stage(graph: Graph, query: Query, eligible: Mask, postings: Postings) -> FirstStageScores:
+    """The dense and lexical scores of every row."""
+    scores = (
+        *_dense_scores(graph, query, query.vector),
+        *_dense_scores(graph, query, query.topic_vector),
+        postings.bm25(),
+        postings.bm25_with_previous_turn(),
+    )
+    cosine, cosine_with_previous, topic_cosine, topic_cosine_with_previous, bm25, bm25_with_previous = normalized = [
+        NormalizedScores.from_scores(score, graph.episodes, eligible) for score in scores
+    ]
+    coverage = postings.idf_coverage()
+    total = COVERAGE_WEIGHT * coverage + cosine.max_normalize() + topic_cosine.max_normalize() + bm25.max_normalize()
+    for score in normalized:
+        total += ZSCORE_WEIGHT * score.zscore()
+    combined = fusion.max_normalize((total * eligible).astype(np.float32))
+    return FirstStageScores(
+        cosine,
+        cosine_with_previous,
+        topic_cosine,
+        topic_cosine_with_previous,
+        bm25,
+        bm25_with_previous,
+        coverage,
+        combined,
+    )
+
+
+def _dense_scores(graph: Graph, query: Query, vector: Vector | None) -> tuple[Scores, Scores]:
+    cosine = dense.cosine_with(graph, vector)
+    return (
+        query.embedder_coverage * above_floor(cosine, query.similarity_floor),
+        query.embedder_coverage * above_floor(dense.with_previous_turn(graph, cosine), query.similarity_floor),
+    )
+
+
+def above_floor(cosines: Scores, floor: float) -> Scores:
+    """Cosines rescaled from ``floor``, the embedder's cosine of two unrelated texts: 0 at the floor, 1 at 1."""
+    if not floor:
+        return cosines
+    rescaled: Scores = np.maximum(-1, (cosines - np.float32(floor)) / np.float32(1 - floor))
+    return rescaled
+
+
+def _similarity_to_top(graph: Graph, rows: Rows, top_candidates: Rows, floor: float) -> Scores:
+    positions, stored = graph.vector_positions[rows], graph.vectors.view
+    if not len(stored):
+        return np.zeros((len(rows), len(top_candidates)), np.float32)
+    vectors = stored[positions]
+    vectors[positions < 0] = 0
+    similarity = above_floor(
+        np.vecdot(vectors[:, None], vectors[top_candidates]), floor
+    )  # a matrix product may start a second thread
+    similarity[top_candidates, np.arange(len(top_candidates))] = 0
+    return similarity

@@ -1,0 +1,113 @@
+"""Decay: memories that have not been used for long rank lower and may be archived; marks pin or archive a memory.
+
+Marks are entries of the access log but no accesses; of PINNED and UNPINNED, and of ARCHIVED and UNARCHIVED, the latest
+decides. Nothing here deletes anything: a decayed or archived memory is still recalled if nothing else is.
+"""
+
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...graph import LINKS, CachedDerivation, Graph
+from ...model import ACCESS_KIND_CODES, AccessKind, Link, Mark, Mask, Rows, Scores
+from ..retrieval import importance as use
+from ..retrieval.importance import DAY, importance
+
+_ACCESS_KINDS = np.array([ACCESS_KIND_CODES[kind] for kind in AccessKind])
+_PINNED, _UNPINNED, _ARCHIVED, _UNARCHIVED = (
+    ACCESS_KIND_CODES[touch] for touch in (Mark.PINNED, Mark.UNPINNED, Mark.ARCHIVED, Mark.UNARCHIVED)
+)
+_INSIGHT_LINKS = np.array([LINKS.index(link) for link in (Link.DERIVED_FROM, Link.SUPPORTS)])
+_CLAIMED_IN, _SUPERSEDES = LINKS.index(Link.CLAIMED_IN), LINKS.index(Link.SUPERSEDES)
+
+
+@dataclass(frozen=True, slots=True)
+class DecayPolicy:
+    """When a memory is decayed: its importance is below ``max_importance``, with no access for ``idle_days`` days."""
+
+    importance_decay: use.ImportanceDecay = field(default_factory=use.ImportanceDecay)
+    max_importance: float = 0.15  # inferred: papers.md 5.7
+    idle_days: float = 90.0  # inferred: likewise
+
+
+def pinned_mask(graph: Graph) -> Mask:
+    """The rows that are pinned, so that they lose nothing by age."""
+    return _mark_mask(graph, _PINNED, _UNPINNED)
+
+
+def archived_mask(graph: Graph) -> Mask:
+    """The rows that are archived, so that they rank behind all others."""
+    return _mark_mask(graph, _ARCHIVED, _UNARCHIVED)
+
+
+def decay(graph: Graph, policy: DecayPolicy, now: float) -> Scores:
+    """The lost part of each row's importance, in 0..1: 0 at the initial importance or above, 1 at the base.
+
+    Pinned rows have 0; ``now`` in seconds since 1970.
+    """
+    initial, base = policy.importance_decay.initial, policy.importance_decay.base
+    lost = (
+        (initial - importance(graph, policy.importance_decay, now)) / (initial - base)
+        if initial > base
+        else graph.zeros()
+    )
+    return np.clip(np.where(pinned_mask(graph), 0, lost), 0, 1).astype(np.float32)
+
+
+def decayed_rows(graph: Graph, policy: DecayPolicy, now: float) -> Rows:
+    """The memories that may be archived, the least important first; ``now`` in seconds since 1970.
+
+    They have low importance and no recent access, no insight is derived from them, and they supersede no other memory,
+    by themselves or by their claims. Pinned and archived memories are not among them; unarchiving a memory restarts its
+    idle time.
+    """
+    values = importance(graph, policy.importance_decay, now)
+    is_idle = graph.derive("last come to", _last_access_times, depends_on_log=True) < now - policy.idle_days * DAY
+    is_decayed = (
+        graph.episodes
+        & (values < policy.max_importance)
+        & is_idle
+        & ~_depended_on_mask(graph)
+        & ~pinned_mask(graph)
+        & ~archived_mask(graph)
+    )
+    rows = np.flatnonzero(is_decayed)
+    return rows[np.argsort(values[rows], kind="stable")]
+
+
+def _depended_on_mask(graph: Graph) -> Mask:
+    """The rows that an insight is derived from, or that supersede another row by themselves or by a claim."""
+    edges, depended_on = graph.edges, np.zeros(len(graph), np.bool_)
+    depended_on[edges["dst"][np.isin(edges["links"], _INSIGHT_LINKS)]] = True
+    supersedes = np.zeros(len(graph), np.bool_)
+    supersedes[edges["src"][edges["links"] == _SUPERSEDES]] = True
+    is_claim = (edges["links"] == _CLAIMED_IN) & supersedes[edges["src"]]
+    depended_on[edges["dst"][is_claim]] = True
+    return depended_on | supersedes
+
+
+def _mark_mask(graph: Graph, on: int, off: int) -> Mask:
+    """The rows whose last mark of the two is ``on``; for a grown graph only new log entries are read."""
+    return graph.derive(("marked", on), lambda grown, before: _fold_marks(grown, before, on, off), depends_on_log=True)
+
+
+def _fold_marks(graph: Graph, before: CachedDerivation[Mask] | None, on: int, off: int) -> Mask:
+    mask, start = np.zeros(len(graph), np.bool_), 0
+    if before is not None:
+        mask[: before.node_count], start = before.value, before.access_count
+    kinds = graph.accesses["kinds"]
+    entries = np.flatnonzero(np.isin(kinds[start:], (on, off))) + start
+    mask[graph.accesses["rows"][entries]] = kinds[entries] == on  # in order of seq: the last one wins
+    return mask
+
+
+def _last_access_times(graph: Graph, before: CachedDerivation[NDArray[np.float64]] | None) -> NDArray[np.float64]:
+    """When each row was last accessed or unarchived."""
+    last, start = np.full(len(graph), -np.inf), 0
+    if before is not None:
+        last[: before.node_count], start = before.value, before.access_count
+    accesses = graph.accesses
+    entries = np.flatnonzero(np.isin(accesses["kinds"][start:], [*_ACCESS_KINDS, _UNARCHIVED])) + start
+    np.maximum.at(last, accesses["rows"][entries], accesses["at"][entries])
+    return last

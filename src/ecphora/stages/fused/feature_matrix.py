@@ -1,0 +1,64 @@
+"""The feature matrix: all that the ranker and the answerability model read of a pool, without the graph."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import IntEnum
+
+import numpy as np
+
+from ...graph import Graph
+from ...model import Rows, Scores
+from ..retrieval.term_coverage import TermCoverage
+from .candidate_pool import CandidatePool
+from .features import compute_features
+
+
+class Genre(IntEnum):
+    """The genre of a memory: an utterance has a speaker; a note has a time; a passage has neither."""
+
+    UTTERANCE = 0
+    NOTE = 1
+    PASSAGE = 2
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class FeatureMatrix:
+    """The rows of a pool, their features by name, and the genre of each as a :class:`Genre`.
+
+    ``cosine`` and ``bm25`` are not normalized; ``term_coverage`` says which query terms each row contains.
+    ``has_query_date`` is True if the query names a time, ``has_unknown_entity`` if it names an entity that no memory
+    mentions.
+    """
+
+    rows: Rows
+    features: Mapping[str, Scores]
+    genres: Rows
+    cosine: Scores
+    bm25: Scores
+    term_coverage: TermCoverage
+    has_query_date: bool
+    has_unknown_entity: bool
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+
+def build_feature_matrix(pool: CandidatePool) -> FeatureMatrix:
+    """Compute the feature matrix of a pool."""
+    graph, query, rows = pool.graph, pool.query, pool.rows
+    return FeatureMatrix(
+        rows=rows,
+        features=compute_features(pool),
+        genres=_genres(pool.graph, rows),
+        cosine=pool.first_stage.cosine.scores[rows],
+        bm25=pool.first_stage.bm25.scores[rows],
+        term_coverage=pool.term_coverage,
+        has_query_date=bool(query.time_ranges),
+        has_unknown_entity=len(graph.rows(query.entity_ids)) < len(query.entity_ids),
+    )
+
+
+def _genres(graph: Graph, rows: Rows) -> Rows:
+    nodes = graph.nodes
+    has_time = nodes["happened"][rows] != nodes["recorded"][rows]  # without a given time, ``happened`` is ``recorded``
+    return np.where(nodes["speakers"][rows] >= 0, Genre.UTTERANCE, np.where(has_time, Genre.NOTE, Genre.PASSAGE))

@@ -1,0 +1,98 @@
+"""Feedback: boosts for memories that were used for a similar question, and for memories used together.
+
+A question with feedback is stored with edges to the memories that answered it. A similar question boosts these
+memories; a dissimilar one boosts nothing, so feedback on one topic cannot harm another. It takes effect at once,
+without training. Besides, memories that were used for the same question are associated, and a recalled one boosts the
+others.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from ...graph import LINKS, Graph
+from ...model import Kind, Link, Rows, Scores
+
+MIN_SIMILARITY = 0.8
+"""The cosine above which two questions are similar; at 1 they are the same."""
+CO_USE_SEEDS = 5
+"""How many of the best memories boost those used together with them."""
+_ANSWERED = LINKS.index(Link.ANSWERED_BY)
+
+
+@dataclass(frozen=True, slots=True)
+class SimilarQuestionBoost:
+    """Rows that were used before, each once, with the similarity of the earlier question in 0..1, and its row."""
+
+    rows: Rows
+    strengths: Scores
+    parent: Rows
+
+
+def similar_question_boost(graph: Graph, cosine: Scores) -> SimilarQuestionBoost:
+    """The rows that answered similar questions; ``cosine`` is the cosine of the query with each row."""
+    questions = np.flatnonzero(graph.of_kind(Kind.QUESTION))
+    questions = questions[cosine[questions] > MIN_SIMILARITY]
+    edges, question_index = graph.edges_from(questions)
+    is_used = (graph.edges["links"][edges] == _ANSWERED) & (graph.edges["weights"][edges] > 0)
+    rows, parent = graph.edges["dst"][edges[is_used]].astype(np.intp), questions[question_index[is_used]]
+    strengths = np.minimum(1, (cosine[parent] - MIN_SIMILARITY) / (1 - MIN_SIMILARITY)).astype(np.float32)
+    order = np.lexsort((-strengths, rows))  # the most similar question of each memory first
+    first = order[np.r_[True, np.diff(rows[order]) != 0]] if len(order) else order
+    return SimilarQuestionBoost(rows[first], strengths[first], parent[first])
+
+
+@dataclass(frozen=True, slots=True)
+class CoUseBoost:
+    """Rows that were used together with a seed, each once and ascending, with the strength and the seed's row."""
+
+    rows: Rows
+    strengths: Scores
+    parent: Rows
+
+
+def co_use_boost(graph: Graph, seeds: Rows, strengths: Scores) -> CoUseBoost:
+    """The rows that were used together with any of some distinct seeds for at least one question, after Hebb.
+
+    A partner has ``1 - exp(-n / 2)`` for ``n`` such questions, times their fraction among all questions for which both
+    were recalled and at least one was used: a recall without use weakens the association. That is divided by the number
+    of the seed's partners, and multiplied by the seed's strength; the best seed counts. Nothing of it is stored: it is
+    derived from the stored questions, and disappears with them.
+    """
+    edges = graph.edges
+    incoming, seed_index = _answer_edges(graph, *graph.edges_to(seeds))
+    if not len(incoming):
+        no_rows = np.empty(0, np.intp)
+        return CoUseBoost(no_rows, np.empty(0, np.float32), no_rows)
+    first_edge, last_edge = _paths_via_questions(graph, incoming)
+    seed, other = seed_index[first_edge], edges["dst"][last_edge].astype(np.intp)
+    seed_used, other_used = edges["weights"][incoming][first_edge] > 0, edges["weights"][last_edge] > 0
+    counts = (seed_used | other_used) & (other != seeds[seed])
+    pairs, pair = np.unique((seed * len(graph) + other)[counts], return_inverse=True)
+    used_together = np.bincount(pair, (seed_used & other_used)[counts], minlength=len(pairs))
+    questions = np.bincount(pair, minlength=len(pairs))
+    has_bond = used_together > 0
+    seed, other = np.divmod(pairs[has_bond], len(graph))
+    partners = np.bincount(seed, minlength=len(seeds))[seed]
+    bond = (1 - np.exp(-used_together[has_bond] / 2)) * used_together[has_bond] / questions[has_bond] / partners
+    boost = (bond * strengths[seed]).astype(np.float32)
+    order = np.lexsort((-boost, other))  # the strongest seed of each memory first
+    best = order[np.r_[True, np.diff(other[order]) != 0]] if len(order) else order
+    return CoUseBoost(other[best], boost[best], seeds[seed[best]])
+
+
+def _answer_edges(graph: Graph, edges: Rows, which: Rows) -> tuple[Rows, Rows]:
+    is_answer = graph.edges["links"][edges] == _ANSWERED
+    return edges[is_answer], which[is_answer]
+
+
+def _paths_via_questions(graph: Graph, incoming: Rows) -> tuple[Rows, Rows]:
+    """Every path memory -> question -> memory: the index in ``incoming`` of its first edge, and its last edge."""
+    questions, question_index = np.unique(graph.edges["src"][incoming], return_inverse=True)
+    out_edges, of_question = _answer_edges(graph, *graph.edges_from(questions))
+    out_edges = out_edges[np.argsort(of_question, kind="stable")]
+    fan = np.bincount(of_question, minlength=len(questions))
+    path_counts = fan[question_index]
+    first = np.repeat(np.arange(len(incoming)), path_counts)
+    offset = np.arange(len(first)) - np.repeat(np.cumsum(path_counts) - path_counts, path_counts)
+    return first, out_edges[(np.cumsum(fan) - fan)[question_index[first]] + offset]

@@ -1,0 +1,61 @@
+"""The ranker: a linear model over the features of a memory, giving the log-odds that it is relevant to the query.
+
+EISA has a trainable side network beside a frozen embedder. This one is linear in named features, so a score is a sum of
+contributions and its weights can be read. There is one linear model per genre, because different features find an
+utterance, a note and a passage; each row is scored by the model of its genre. It is trained by :mod:`ecphora.learn`.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...model import PRIOR, Scores
+from ...reprs import ShortRepr
+from ..retrieval.linear import LinearModel
+from .feature_matrix import FeatureMatrix
+
+MIN_LOG_ODDS = -14.0
+"""The log-odds of score 0: a memory less likely than one in a million is not recalled."""
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class RankedPool(ShortRepr):
+    """The contributions of each feature, which add up to ``scores``, and the log-odds of each row."""
+
+    contributions: Mapping[str, Scores]
+    scores: Scores
+    log_odds: Scores
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class Ranker(ShortRepr):
+    """A linear model for each of :class:`~.feature_matrix.Genre`."""
+
+    utterance: LinearModel
+    note: LinearModel
+    passage: LinearModel
+
+    @property
+    def models(self) -> tuple[LinearModel, ...]:
+        """The models, in the order of :class:`~.feature_matrix.Genre`."""
+        return (self.utterance, self.note, self.passage)
+
+    @property
+    def feature_names(self) -> tuple[str, ...]:
+        """The features that any model has a weight for."""
+        return tuple(dict.fromkeys(name for model in self.models for name in model.weights))
+
+    def score(self, matrix: FeatureMatrix) -> RankedPool:
+        """Score the rows of a pool, each by the model of its genre."""
+        names = self.feature_names
+        weights = np.array(
+            [[model.bias - MIN_LOG_ODDS, *(model.weights.get(name, 0.0) for name in names)] for model in self.models]
+        )
+        values = np.stack([np.ones(len(matrix), np.float32), *(matrix.features[name] for name in names)])
+        contributions: NDArray[np.float32] = (weights.T[:, matrix.genres] * values).astype(np.float32)
+        scores: Scores = contributions.sum(axis=0)
+        return RankedPool(
+            dict(zip((PRIOR, *names), contributions, strict=True)), scores, scores + np.float32(MIN_LOG_ODDS)
+        )

@@ -1,0 +1,37 @@
+"""Dense retrieval: cosines with the query's vector, of each row alone and with its previous turn."""
+
+import numpy as np
+
+from ...graph import Graph
+from ...model import Query, Scores, Vector
+
+PREVIOUS_TURN_WEIGHT = 0.4
+"""The weight of the previous row's vector in a row's context vector. Measured: see docs/decisions.md."""
+
+
+def cosine(graph: Graph, query: Query) -> Scores:
+    """Cosine of the query with each row's vector; 0 for rows without a vector."""
+    return cosine_with(graph, query.vector)
+
+
+def cosine_with(graph: Graph, vector: Vector | None) -> Scores:
+    """Cosine of a vector with each row's vector; 0 for rows without one, and everywhere if ``vector`` is None."""
+    scores = graph.zeros()
+    vectors = graph.vectors.view
+    if vector is not None and len(vectors):
+        # Not vectors @ vector: BLAS starts a second thread for it, which can cost 10 ms on a busy machine.
+        scores[graph.vector_rows["rows"]] = np.einsum("ij,j->i", vectors, vector)
+    return scores
+
+
+def with_previous_turn(graph: Graph, scores: Scores, *, weight: float = PREVIOUS_TURN_WEIGHT) -> Scores:
+    """Cosine of the query with each row's vector plus ``weight`` times the vector of the row before it.
+
+    Computed from the rows' own cosines: (d_i + s d_p) / |v_i + s v_p|, |v_i + s v_p|² = 1 + s² + 2 s cos(i, p). So no
+    second vector is stored, and a turn that is backfilled later changes the context of the turn after it.
+    """
+    previous = graph.previous_rows
+    positions = graph.vector_positions
+    has_previous = (previous >= 0) & (positions >= 0) & (positions[previous] >= 0)
+    combined = (scores + weight * scores[previous]) / np.sqrt(1 + weight * weight + 2 * weight * graph.previous_cosine)
+    return np.where(has_previous, combined, scores)

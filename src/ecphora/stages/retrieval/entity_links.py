@@ -1,0 +1,191 @@
+"""Entity links: from a memory through an entity it mentions to the memories about that entity, or that mention it."""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...graph import LINKS, CachedDerivation, Graph
+from ...model import Link, Mask, Rows, Scores
+from ...ports import ActivationPath
+from .aliases import _representatives
+
+MAX_SEEDS = 8
+"""How many of the best memories are followed to the entities they mention."""
+MAX_MENTIONS = 500
+"""An entity with more mentions is not followed."""
+
+_MENTIONS = LINKS.index(Link.MENTIONS)
+_ABOUT = LINKS.index(Link.ABOUT)
+
+
+@dataclass(frozen=True, slots=True)
+class ReachedRows:
+    """Rows reached by entity links, ascending, with the strength, the row each was reached from, and the entity."""
+
+    rows: Rows
+    strengths: Scores
+    parent: Rows
+    via_entity: Rows
+
+    def strengths_of(self, rows: Rows) -> Scores:
+        """The strength of each of ``rows``; 0 for those not reached."""
+        found = np.zeros(len(rows), np.float32)
+        if len(self.rows):
+            index = np.minimum(np.searchsorted(self.rows, rows), len(self.rows) - 1)
+            is_reached = self.rows[index] == rows
+            found[is_reached] = self.strengths[index[is_reached]]
+        return found
+
+    def activation_path(self, graph: Graph) -> ActivationPath:
+        """The paths by which the rows were reached."""
+        path = ActivationPath(np.full(len(graph), -1, np.intp), np.full(len(graph), -1, np.intp))
+        path.parent[self.rows] = self.parent
+        path.via_entity[self.rows] = self.via_entity
+        return path
+
+
+@dataclass(frozen=True, slots=True)
+class Mentions:
+    """The entities that some rows mention or are about: an entry for each edge, with the index of its row."""
+
+    entities: Rows
+    row_index: Rows
+
+
+def entity_mentions(graph: Graph, rows: Rows) -> Mentions:
+    """Look up the entities of some distinct rows."""
+    edges, row_index = graph.edges_from(rows)
+    is_mention = _is_mention(graph.edges["links"][edges])
+    return Mentions(graph.edges["dst"][edges[is_mention]].astype(np.intp), row_index[is_mention])
+
+
+def rows_about(graph: Graph, query_entities: Rows) -> Rows:
+    """The rows whose title is one of the query entities, ascending."""
+    edges, _ = graph.edges_to(query_entities)
+    return np.unique(graph.edges["src"][edges[graph.edges["links"][edges] == _ABOUT]]).astype(np.intp)
+
+
+def entity_coverage(graph: Graph, query_entities: Rows, mentions: Mentions, row_count: int) -> Scores:
+    """The rarity-weighted fraction of the query entities that each of ``row_count`` rows mentions or is about, in 0..1.
+
+    One alias of a group is enough.
+    """
+    if not len(query_entities):
+        return np.zeros(row_count, np.float32)
+    distinct, group = np.unique(_representatives(graph, query_entities), return_inverse=True)
+    rarity = _rarity_weight(graph, np.bincount(group, mention_counts(graph)[query_entities]))
+    index = np.minimum(np.searchsorted(query_entities, mentions.entities), len(query_entities) - 1)
+    is_asked = query_entities[index] == mentions.entities
+    pairs = np.unique(mentions.row_index[is_asked] * len(distinct) + group[index[is_asked]])  # a title is mentioned too
+    return np.bincount(pairs // len(distinct), (rarity / rarity.sum())[pairs % len(distinct)], row_count).astype(
+        np.float32
+    )
+
+
+def follow_entities(
+    graph: Graph, query_entities: Rows, seeds: Rows, strengths: Scores
+) -> tuple[ReachedRows, ReachedRows]:
+    """Follow the entities that the seeds mention and the query does not.
+
+    Returns the rows *about* such an entity, each as strong as its best seed, and the rows that *share* such entities
+    with a seed, each with the summed rarity of the shared entities times the strength of that seed; the best seed
+    counts. ``strengths`` are those of the seeds, clipped to 0..1.
+    """
+    edges = graph.edges
+    out_edges, seed_index = graph.edges_from(seeds)
+    to = edges["dst"][out_edges]
+    is_asked = (to[:, None] == query_entities).any(axis=1)
+    is_open = (edges["links"][out_edges] == _MENTIONS) & _is_rare(graph, to) & ~is_asked
+    entities, entity_index = np.unique(to[is_open], return_inverse=True)
+    seed_index = seed_index[is_open]
+    # Every path seed -> entity -> row: the edges to each entity, once for each seed that mentions it.
+    in_edges, in_entity = graph.edges_to(entities)
+    fan = np.bincount(in_entity, minlength=len(entities))
+    order = np.argsort(in_entity, kind="stable")
+    path_counts = fan[entity_index]
+    path_seed, path_entity = np.repeat(seed_index, path_counts), np.repeat(entity_index, path_counts)
+    offset = np.arange(len(path_entity)) - np.repeat(np.cumsum(path_counts) - path_counts, path_counts)
+    path_edges = in_edges[order[(np.cumsum(fan) - fan)[path_entity] + offset]]
+    row, link = edges["src"][path_edges].astype(np.intp), edges["links"][path_edges]
+    strength = np.clip(strengths, 0, 1)[path_seed]
+    is_other = row != seeds[path_seed]
+    about, shared = is_other & (link == _ABOUT), is_other & (link == _MENTIONS)
+    _, pair = np.unique((path_seed * len(graph) + row)[shared], return_inverse=True)
+    sums = np.bincount(pair, (_entity_rarity(graph, entities)[path_entity] * strength)[shared]).astype(np.float32)
+    return (
+        _best_paths(row[about], strength[about], seeds[path_seed[about]], entities[path_entity[about]]),
+        _best_paths(row[shared], sums[pair], seeds[path_seed[shared]], entities[path_entity[shared]]),
+    )
+
+
+def direct_mentions(graph: Graph, query_entities: Rows, seeds: Rows, strengths: Scores) -> ReachedRows:
+    """The rows that mention an entity which the query or a seed mentions; each is as strong as its best entity.
+
+    A query entity counts its rarity; an entity that a seed mentions counts its rarity times the seed's strength,
+    clipped to 0..1. A row gets all of that if it is about the entity, else times the rarity once more. The path leads
+    from the seed by the entity, or from the query itself.
+    """
+    mentions = entity_mentions(graph, seeds)
+    entities = np.concatenate([query_entities, mentions.entities])
+    values = np.concatenate([np.ones(len(query_entities), np.float32), np.clip(strengths, 0, 1)[mentions.row_index]])
+    parent = np.concatenate([np.full(len(query_entities), -1), seeds[mentions.row_index]])
+    best = _argmax_per_key(entities, values)
+    best = best[_is_rare(graph, entities[best]) & (values[best] > 0)]
+    entities, values, parent = entities[best], values[best], parent[best]
+    in_edges, in_entity = graph.edges_to(entities)
+    is_mention = _is_mention(graph.edges["links"][in_edges])
+    in_edges, in_entity = in_edges[is_mention], in_entity[is_mention]
+    rarity = _entity_rarity(graph, entities)
+    is_about = graph.edges["links"][in_edges] == _ABOUT
+    strength = (values * rarity)[in_entity] * np.where(is_about, 1, rarity[in_entity])
+    rows = graph.edges["src"][in_edges].astype(np.intp)
+    return _best_paths(rows, strength.astype(np.float32), parent[in_entity], entities[in_entity])
+
+
+def mention_counts(graph: Graph) -> NDArray[np.int64]:
+    """How many edges mention each row or are about it."""
+    return graph.derive("fans", _count_mentions)
+
+
+def _count_mentions(graph: Graph, before: CachedDerivation[NDArray[np.int64]] | None) -> NDArray[np.int64]:
+    start = before.edge_count if before is not None else 0
+    is_mention = _is_mention(graph.edges["links"][start:])
+    counts = np.bincount(graph.edges["dst"][start:][is_mention], minlength=len(graph))
+    if before is not None:
+        counts[: len(before.value)] += before.value
+    return counts
+
+
+def _is_mention(link: NDArray[np.int8]) -> Mask:
+    """Which edges lead to an entity."""
+    return (link == _MENTIONS) | (link == _ABOUT)
+
+
+def _is_rare(graph: Graph, entities: Rows) -> Mask:
+    """Which entities are rare enough to be followed."""
+    return mention_counts(graph)[entities] <= MAX_MENTIONS
+
+
+def _entity_rarity(graph: Graph, entities: Rows) -> NDArray[np.float64]:
+    """The rarity of some entities: 1 for one mention."""
+    return _rarity_weight(graph, mention_counts(graph)[entities])
+
+
+def _rarity_weight(graph: Graph, counts: NDArray[np.float64] | NDArray[np.int64]) -> NDArray[np.float64]:
+    n = max(2, int(graph.episodes.sum()))
+    return np.log1p(n / np.maximum(1, counts)) / np.log1p(n)
+
+
+def _best_paths(rows: Rows, values: Scores, parent: Rows, via_entity: Rows) -> ReachedRows:
+    """The strongest path to each row; the first of equal ones."""
+    best = _argmax_per_key(rows, values)
+    return ReachedRows(rows[best], values[best], parent[best], via_entity[best])
+
+
+def _argmax_per_key(keys: Rows, values: Scores) -> Rows:
+    """The index of the highest value of each key, keys ascending; the first of equal ones."""
+    order = np.lexsort((-values, keys))
+    first = np.ones(len(keys), np.bool_)
+    first[1:] = keys[order[1:]] != keys[order[:-1]]
+    return order[first]

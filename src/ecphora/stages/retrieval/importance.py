@@ -1,0 +1,101 @@
+"""Importance that grows with use and decays with time: Cognitive Weave, equations 5 and 7."""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...graph import LINKS, CachedDerivation, Graph
+from ...model import ACCESS_KIND_CODES, AccessKind, Link, Scores
+
+DAY = 86_400.0
+_USE_KINDS = np.array([ACCESS_KIND_CODES[touch] for touch in (AccessKind.RECALLED, AccessKind.USED)])
+_DERIVED_FROM = LINKS.index(Link.DERIVED_FROM)
+
+
+@dataclass(frozen=True, slots=True)
+class ImportanceDecay:
+    """The parameters of importance; times in days.
+
+    ``initial`` is I_0 of a memory that was never used, ``base`` is I_base, ``half_life`` is ln 2 / lambda_decay.
+    ``alpha``, ``beta`` and ``gamma`` are those of the linear instance of equation 5.
+    """
+
+    initial: float = 0.6  # inferred: 3 of 5, an extractor's middle
+    base: float = 0.1  # inferred: old facts can still be recalled
+    half_life: float = 30.0  # inferred
+    alpha: float = 1.0  # inferred: below 1 a memory's first uses would lower it
+    beta: float = 0.2  # inferred
+    gamma: float = 0.1  # inferred
+
+    def apply(self, importance: NDArray[np.float64], days: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Equation 7: I(t) = (I_0 - I_base) exp(-lambda (t - t_0)) + I_base."""
+        return (importance - self.base) * np.exp2(-days / self.half_life) + self.base
+
+
+@dataclass(frozen=True, slots=True)
+class _ImportanceState:
+    """Each row's importance at its last use, ``intrinsic + per_insight * IA_links``; the time of it, and use counts."""
+
+    intrinsic: NDArray[np.float64]
+    per_insight: NDArray[np.float64]
+    updated_at: NDArray[np.float64]
+    use_counts: NDArray[np.int64]
+    """The number of uses of each row, a column for each access kind in ``_USE_KINDS``."""
+
+
+def importance(graph: Graph, decay: ImportanceDecay, now: float) -> Scores:
+    """I(now) of every row, in 0..1; ``now`` in seconds since 1970.
+
+    Each use of a memory sets I to alpha I + beta f_access + gamma IA_links (equation 5, linear), with f_access =
+    1 - exp(-uses / 5) and IA_links = 1 - exp(-insights drawn from it); between uses it decays. Insights are counted as
+    they are now, not as they were at each use. I never exceeds 1. Uses that have expired from the access log still
+    count in f_access; what they added to I no longer matters: later uses have brought I to 1, or it has decayed.
+    """
+    state = graph.derive(
+        ("importance", decay), lambda grown, before: _replay_uses(grown, before, decay), depends_on_log=True
+    )
+    days = np.maximum(0, now - state.updated_at) / DAY
+    is_derived = graph.edges["links"] == _DERIVED_FROM
+    insights = 1 - np.exp(-np.bincount(graph.edges["dst"][is_derived], minlength=len(graph)))
+    values = decay.apply(state.intrinsic, days) + state.per_insight * np.exp2(-days / decay.half_life) * insights
+    return np.clip(values, 0, 1).astype(np.float32)
+
+
+def _replay_uses(
+    graph: Graph, before: CachedDerivation[_ImportanceState] | None, decay: ImportanceDecay
+) -> _ImportanceState:
+    """The state after every use in the access log, the k-th new use of all rows at once; t_0 is ``happened``."""
+    n = len(graph)
+    intrinsic, per_insight, use_counts = (
+        np.full(n, decay.initial),
+        np.zeros(n),
+        np.zeros((n, len(_USE_KINDS)), np.int64),
+    )
+    updated_at, start = graph.nodes["happened"].astype(np.float64), 0
+    if before is not None:
+        state, k, start = before.value, before.node_count, before.access_count
+        intrinsic[:k], per_insight[:k], updated_at[:k], use_counts[:k] = (
+            state.intrinsic,
+            state.per_insight,
+            state.updated_at,
+            state.use_counts,
+        )
+    accesses = graph.accesses
+    new_uses = np.flatnonzero(np.isin(accesses["kinds"][start:], _USE_KINDS)) + start
+    new_uses = new_uses[np.argsort(accesses["rows"][new_uses], kind="stable")]
+    rows, times, nths = accesses["rows"][new_uses], accesses["at"][new_uses], accesses["nths"][new_uses]
+    kinds = np.searchsorted(_USE_KINDS, accesses["kinds"][new_uses])
+    starts = np.flatnonzero(np.r_[True, rows[1:] != rows[:-1]]) if len(rows) else np.empty(0, np.intp)
+    counts = np.diff(np.r_[starts, len(rows)])
+    for k in range(int(counts.max(initial=0))):
+        nth_uses = starts[counts > k] + k
+        row, time = rows[nth_uses], times[nth_uses]
+        days = np.maximum(0, time - updated_at[row]) / DAY
+        use_counts[row, kinds[nth_uses]] = np.maximum(use_counts[row, kinds[nth_uses]] + 1, nths[nth_uses])
+        frequency = 1 - np.exp(-use_counts[row].sum(axis=1) / 5)
+        intrinsic[row] = np.minimum(1, decay.alpha * decay.apply(intrinsic[row], days) + decay.beta * frequency)
+        links = decay.alpha * per_insight[row] * np.exp2(-days / decay.half_life) + decay.gamma
+        per_insight[row] = np.minimum(1, links)
+        updated_at[row] = time
+    return _ImportanceState(intrinsic, per_insight, updated_at, use_counts)

@@ -1,0 +1,100 @@
+"""The insights of a graph, the memories each is derived from, and whether it is still valid."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+import numpy as np
+
+from ...graph import KINDS, LINKS, CachedDerivation, Graph
+from ...model import Insight, Kind, Link, Mask, Rows, Vector
+from ...ports import NodeReader
+from . import validity
+
+_DERIVED_FROM, _SUPERSEDES = LINKS.index(Link.DERIVED_FROM), LINKS.index(Link.SUPERSEDES)
+_INSIGHT = KINDS.index(Kind.INSIGHT)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class InsightRecord:
+    """An insight of the graph: its level, and the memories it is derived from, directly or through lower insights.
+
+    ``is_valid`` is False once one of them was superseded.
+    """
+
+    row: int
+    level: int
+    sources: Rows
+    is_valid: bool = True
+
+
+def newest_insights(graph: Graph) -> tuple[InsightRecord, ...]:
+    """Every insight, the latest recorded first, of these the one with most sources."""
+    insights = sorted(
+        all_insights(graph), key=lambda record: (-graph.nodes["recorded"][record.row], -len(record.sources), record.row)
+    )
+    return tuple(insights)
+
+
+def nearest_insights(graph: Graph, vector: Vector, limit: int = 10) -> tuple[tuple[InsightRecord, float], ...]:
+    """The valid insights nearest to a unit vector, best first, with their cosines."""
+    positions = graph.vector_positions
+    valid = [record for record in all_insights(graph) if record.is_valid and positions[record.row] >= 0]
+    if not valid or limit < 1:
+        return ()
+    vectors = graph.vectors.view[positions[[record.row for record in valid]]]
+    cosines = np.einsum("ij,j->i", vectors, vector)
+    order = np.argsort(-cosines, kind="stable")[:limit]
+    return tuple((valid[index], float(cosines[index])) for index in order.tolist())
+
+
+def load_insights(records: Iterable[InsightRecord], reader: NodeReader) -> list[Insight]:
+    """Load insights with their texts and those of their sources; one that was forgotten meanwhile is left out."""
+    insights = []
+    for record in records:
+        node, *_ = (*reader(np.array([record.row], np.intp)), None)
+        if node is not None:
+            insights.append(Insight(node, record.level, tuple(reader(record.sources)), record.is_valid))
+    return insights
+
+
+def all_insights(graph: Graph) -> list[InsightRecord]:
+    """Every insight that has a source memory, by row."""
+    superseded = superseded_mask(graph)
+    sources_by_row = graph.derive("insights", _update_sources)
+    return [
+        InsightRecord(row, level, sources, not superseded[sources].any())
+        for row, (level, sources) in sources_by_row.items()
+    ]
+
+
+_SourcesByRow = dict[int, tuple[int, Rows]]
+
+
+def _update_sources(graph: Graph, before: CachedDerivation[_SourcesByRow] | None) -> _SourcesByRow:
+    """The level and the source memories of each insight. Sources are older than the insight, so there is no cycle."""
+    links, edges = graph.edges["links"], graph.edges
+    if before is not None and not (links[before.edge_count :] == _DERIVED_FROM).any():
+        return before.value
+    derived = np.flatnonzero(links == _DERIVED_FROM)
+    derived = derived[graph.nodes["kinds"][edges["src"][derived]] == _INSIGHT]
+    derived = derived[np.argsort(edges["src"][derived], kind="stable")]
+    rows, starts = np.unique(edges["src"][derived], return_index=True)
+    found: _SourcesByRow = {}
+    for row, start, end in zip(rows.tolist(), starts, [*starts[1:], len(derived)], strict=False):
+        sources = edges["dst"][derived[start:end]]
+        lower = [found[source] for source in sources.tolist() if source in found]
+        parts = [sources[graph.episodes[sources]].astype(np.intp), *(leaves for _, leaves in lower)]
+        leaves = np.unique(np.concatenate(parts))
+        if len(leaves):
+            found[row] = 1 + max((level for level, _ in lower), default=0), leaves
+    return found
+
+
+def superseded_mask(graph: Graph) -> Mask:
+    """The memories superseded by another, by an explicit edge or by the claims of both."""
+    mask = np.zeros(len(graph), np.bool_)
+    edges = graph.edges
+    mask[edges["dst"][edges["links"] == _SUPERSEDES]] = True
+    claims = validity.supersessions(graph)
+    mask[claims.old[~claims.is_contradiction & (claims.confidence >= validity.MIN_REPORTED_CONFIDENCE)]] = True
+    return mask

@@ -1,0 +1,79 @@
+"""The speakers that a query names, and the index of speakers by their names."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+from ...graph import CachedDerivation, Graph
+from ...language.names import entity_id
+from ...language.roles import ROLES, has_first_person
+from ...language.terms import extract_terms, hash_terms
+from ...model import NodeId, Query, Rows, Scores
+from . import aliases
+
+
+def named_speaker_scores(graph: Graph, query: Query) -> Scores:
+    """1 for each row spoken by the one speaker the query names; all 0 if it names none or several."""
+    named = named_speakers(graph, query)
+    scores = graph.zeros()
+    if len(named) == 1:
+        scores[graph.nodes["speakers"] == named[0]] = 1
+    return scores
+
+
+def named_speakers(graph: Graph, query: Query) -> Rows:
+    """The speakers that the query names; in "what did I …", the user of the assistant."""
+    index = speaker_index(graph)
+    named = {speaker for term in query.term_hashes.tolist() for speaker in index.by_term.get(term, ())}
+    if has_first_person(query.text):
+        named.update(index.user_speakers)
+    return np.array(sorted(named), np.intp)
+
+
+def query_entities(graph: Graph, query: Query) -> Rows:
+    """The entities in the query and their aliases; a speaker's own name is not expanded.
+
+    Other people use all of a speaker's names when they talk to them, so mentions of an alias do not identify the
+    speaker meant.
+    """
+    rows = np.unique(graph.rows(query.entity_ids))
+    if not aliases.alias_groups(graph).representative:
+        return rows
+    by_entity = speaker_index(graph).by_entity
+    is_speaker = np.array([graph.id(row) in by_entity for row in rows.tolist()], np.bool_)
+    return np.union1d(rows[is_speaker], aliases.expand_aliases(graph, rows[~is_speaker])).astype(np.intp)
+
+
+@dataclass(frozen=True, slots=True)
+class SpeakerIndex:
+    """The first ``speaker_count`` speakers, by the hash of each term of a name and by the entity id of the name.
+
+    ``user_speakers`` are those whose role is user.
+    """
+
+    speaker_count: int
+    by_term: Mapping[int, tuple[int, ...]]
+    user_speakers: tuple[int, ...]
+    by_entity: Mapping[NodeId, tuple[int, ...]]
+
+
+def speaker_index(graph: Graph) -> SpeakerIndex:
+    """The index of speakers by name; a role is not a name."""
+    return graph.derive("called", _update_speaker_index)
+
+
+def _update_speaker_index(graph: Graph, before: CachedDerivation[SpeakerIndex] | None) -> SpeakerIndex:
+    known = SpeakerIndex(0, {}, (), {}) if before is None else before.value
+    names = graph.speakers.names
+    if len(names) == known.speaker_count:
+        return known
+    by_term, user_speakers, by_entity = dict(known.by_term), known.user_speakers, dict(known.by_entity)
+    for number, name in enumerate(names[known.speaker_count :], known.speaker_count):
+        role = ROLES.get(name.casefold())
+        user_speakers = (*user_speakers, number) if role == "user" else user_speakers
+        for term in dict.fromkeys(hash_terms(extract_terms(name)).tolist()) if role is None else ():
+            by_term[term] = (*by_term.get(term, ()), number)
+        if role is None:
+            by_entity[entity_id(name)] = (*by_entity.get(entity_id(name), ()), number)
+    return SpeakerIndex(len(names), by_term, user_speakers, by_entity)

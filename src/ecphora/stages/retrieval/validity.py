@@ -1,0 +1,284 @@
+"""Validity of memories at a time: what supersedes a memory, since when, and what contradicts it.
+
+A claim is a node extracted from one memory. An edge says which claim supersedes another, and nothing else is stored:
+the earlier claim ends when the later one begins. So when a memory is forgotten or a batch undone, its supersessions
+disappear with it, and the earlier claim is valid again.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...graph import EPOCH, LINKS, CachedDerivation, Graph, epoch_seconds
+from ...language.terms import hash_terms
+from ...model import Edge, FactRelation, FactUpdate, Link, Mask, Node, NodeId, Query, Rows, Scores, Validity
+from ...ports import NodeReader
+from .claim_topic import ClaimTopic
+
+_CLAIMED_IN, _SUPERSEDES, _CONTRADICTS = (
+    LINKS.index(link) for link in (Link.CLAIMED_IN, Link.SUPERSEDES, Link.CONTRADICTS)
+)
+TermHashes = frozenset[int]
+"""The hashes of some terms."""
+MIN_REPORTED_CONFIDENCE = 0.3
+"""The lowest confidence of a supersession that is reported; below it, the supersession only promotes the successor."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Supersessions:
+    """Supersessions and contradictions: an entry for each pair of claims, with the rows of the memories of both.
+
+    The later claim holds from ``valid_from`` to ``valid_to`` (seconds). ``recorded_at`` is when both were recorded and
+    ``happened_at`` when the later memory happened, both in seconds. ``confidence`` in 0..1 is how sure it is that both
+    claims have one topic. ``topic_terms`` are the term hashes of that topic; ``old_off_topic_terms`` and
+    ``new_off_topic_terms`` are those of whatever else the two memories say, None where they were never extracted.
+    ``is_contradiction`` marks pairs of which neither supersedes the other. ``edge_rows`` are the rows of the pairs'
+    edges; ``by_row`` has the entries of each memory's row.
+    """
+
+    old: Rows
+    new: Rows
+    valid_from: NDArray[np.float64]
+    valid_to: NDArray[np.float64]
+    recorded_at: NDArray[np.float64]
+    happened_at: NDArray[np.float64]
+    is_contradiction: Mask
+    confidence: Scores
+    topic_terms: tuple[TermHashes, ...]
+    old_off_topic_terms: tuple[TermHashes | None, ...]
+    new_off_topic_terms: tuple[TermHashes | None, ...]
+    edge_rows: Rows
+    by_row: Mapping[int, tuple[int, ...]]
+
+    def __len__(self) -> int:
+        return len(self.old)
+
+
+def supersessions(graph: Graph) -> Supersessions:
+    """Every pair of claims whose memories both exist."""
+    return graph.derive("successions", _build_supersessions)
+
+
+def _build_supersessions(graph: Graph, before: CachedDerivation[Supersessions] | None) -> Supersessions:
+    edges = graph.edges
+    if before is not None and not np.isin(edges["links"][before.edge_count :], (_SUPERSEDES, _CONTRADICTS)).any():
+        return before.value
+    memory_rows = np.full(len(graph), -1, np.intp)
+    is_claim = edges["links"] == _CLAIMED_IN
+    memory_rows[edges["src"][is_claim]] = edges["dst"][is_claim]
+    pairs = np.flatnonzero(np.isin(edges["links"], (_SUPERSEDES, _CONTRADICTS)) & (memory_rows[edges["src"]] >= 0))
+    pairs = _latest_edges(edges["src"], edges["dst"], pairs[memory_rows[edges["dst"][pairs]] >= 0])
+    pairs = pairs[edges["weights"][pairs] > 0]
+    later, earlier = edges["src"][pairs], edges["dst"][pairs]
+    nodes, is_contradiction = graph.nodes, edges["links"][pairs] == _CONTRADICTS
+    valid_from = _valid_from(graph, pairs[~is_contradiction])[later]
+    recorded_at = np.maximum(nodes["recorded"][later], nodes["recorded"][earlier])
+    old, new = memory_rows[earlier].astype(np.intp), memory_rows[later].astype(np.intp)
+    by_row: dict[int, tuple[int, ...]] = {}
+    for entry, rows in enumerate(zip(old.tolist(), new.tolist(), strict=True)):
+        for row in set(rows):
+            by_row[row] = (*by_row.get(row, ()), entry)
+    metadata = nodes["metadata"]
+    topics = [
+        (ClaimTopic.from_metadata(metadata[old_topic]), ClaimTopic.from_metadata(metadata[new_topic]))
+        for old_topic, new_topic in zip(earlier, later, strict=True)
+    ]
+    return Supersessions(
+        old,
+        new,
+        valid_from,
+        nodes["valid_to"][later],
+        recorded_at,
+        np.maximum(nodes["happened"][later], nodes["happened"][earlier]),
+        is_contradiction,
+        edges["weights"][pairs],
+        tuple(_term_hashes(old_topic.terms | new_topic.terms) for old_topic, new_topic in topics),
+        tuple(_off_topic_hashes(old_topic, new_topic) for old_topic, new_topic in topics),
+        tuple(_off_topic_hashes(new_topic, old_topic) for old_topic, new_topic in topics),
+        pairs,
+        by_row,
+    )
+
+
+def _valid_from(graph: Graph, edges: Rows) -> NDArray[np.float64]:
+    """The start of each row's validity, in seconds: its declared ``valid_from``, or else when it happened.
+
+    ``edges`` lead from a claim to the one it supersedes. A claim starts no earlier than the claim it supersedes, but
+    never later than it happened because of that.
+    """
+    valid_from, happened = graph.nodes["valid_from"], graph.nodes["happened"]
+    later, earlier = graph.edges["src"][edges], graph.edges["dst"][edges]
+    starts = np.where(np.isfinite(valid_from), valid_from, happened)
+    while True:
+        raised = starts.copy()
+        np.maximum.at(raised, later, np.minimum(starts[earlier], happened[later]))
+        if np.array_equal(raised, starts):
+            return starts
+        starts = raised
+
+
+def _latest_edges(src: Rows, dst: Rows, places: Rows) -> Rows:
+    """The last edge between the same two claims; it may retract the earlier ones."""
+    ends = zip(src[places].tolist(), dst[places].tolist(), strict=True)
+    last = dict(zip(ends, places.tolist(), strict=True))
+    return np.array(sorted(last.values()), np.intp)
+
+
+def _off_topic_hashes(one: ClaimTopic, other: ClaimTopic) -> TermHashes | None:
+    """The off-topic term hashes of a claim, without the terms of another claim's topic."""
+    return None if one.off_topic_terms is None else _term_hashes(one.off_topic_terms - other.terms)
+
+
+def _term_hashes(stems: Iterable[str]) -> TermHashes:
+    return frozenset(hash_terms(list(stems)).tolist())
+
+
+def list_updates(graph: Graph, read: NodeReader, limit: int) -> list[FactUpdate]:
+    """Detected updates and contradictions, those of the latest memories first."""
+    pairs = supersessions(graph)
+    latest = np.lexsort((-pairs.confidence, -pairs.new))[:limit]
+    rows = np.unique(np.concatenate([pairs.old[latest], pairs.new[latest]]))
+    nodes = {node.id: node for node in read(rows)}
+    return [
+        FactUpdate(
+            old=nodes[graph.id(int(pairs.old[entry]))],
+            new=nodes[graph.id(int(pairs.new[entry]))],
+            valid_from=_datetime(float(pairs.valid_from[entry])),
+            valid_to=_datetime(float(pairs.valid_to[entry])) if np.isfinite(pairs.valid_to[entry]) else None,
+            confidence=round(float(pairs.confidence[entry]), 3),
+            relation=FactRelation.CONTRADICTS if pairs.is_contradiction[entry] else FactRelation.SUPERSEDES,
+        )
+        for entry in latest.tolist()
+        if {graph.id(int(pairs.old[entry])), graph.id(int(pairs.new[entry]))} <= nodes.keys()
+    ]
+
+
+def rejection_edges(graph: Graph, old: Sequence[NodeId], new: Sequence[NodeId]) -> tuple[Edge, ...]:
+    """Edges of weight 0 that retract every supersession of one memory by another, each given as its chunks."""
+    edges, entries = graph.edges, supersessions(graph)
+    old_rows, new_rows = ({graph.row(id_) for id_ in ids} for ids in (old, new))
+    pairs = zip(entries.old.tolist(), entries.new.tolist(), strict=True)
+    edge_rows = [
+        entries.edge_rows[entry]
+        for entry, (old_row, new_row) in enumerate(pairs)
+        if old_row in old_rows and new_row in new_rows
+    ]
+    return tuple(
+        Edge(
+            graph.id(int(edges["src"][edge_row])),
+            graph.id(int(edges["dst"][edge_row])),
+            LINKS[edges["links"][edge_row]],
+            0.0,
+        )
+        for edge_row in edge_rows
+    )
+
+
+def valid_time(query: Query) -> float:
+    """The time a query asks about, in seconds: ``as_of``, else the end of its last past time range, else ``now``."""
+    if query.as_of is None and query.time_ranges and query.time_ranges[-1].end <= query.now:
+        return epoch_seconds(query.time_ranges[-1].end) - 1
+    return epoch_seconds(query.as_of or query.now)
+
+
+def time_cutoffs(query: Query) -> tuple[float, float]:
+    """The latest recording time and the latest event time that a query may see, in seconds."""
+    is_strict = query.as_of is not None and not query.retroactive
+    return epoch_seconds(query.known_at or query.now), epoch_seconds(
+        query.as_of
+    ) if query.as_of and is_strict else np.inf
+
+
+def visible_mask(supersessions: Supersessions, query: Query) -> Mask:
+    """Which entries had happened and were recorded by the query's cutoffs."""
+    recorded_until, happened_until = time_cutoffs(query)
+    return (supersessions.recorded_at <= recorded_until) & (supersessions.happened_at <= happened_until)
+
+
+def in_force(supersessions: Supersessions, query: Query) -> Mask:
+    """Which supersessions are in force at the time asked about, as far as the query may see."""
+    at = valid_time(query)
+    return (
+        (supersessions.valid_from <= at)
+        & (supersessions.valid_to > at)
+        & visible_mask(supersessions, query)
+        & ~supersessions.is_contradiction
+    )
+
+
+def validity_of(graph: Graph, row: int, query: Query) -> Validity | None:
+    """The validity of a memory at the time a query asks about; None if nothing supersedes, ends or contradicts it.
+
+    Ignores what was recorded after ``known_at`` and, unless the query is retroactive, what happened after ``as_of``.
+    """
+    pairs = supersessions(graph)
+    at, (recorded_until, happened_until) = valid_time(query), time_cutoffs(query)
+    superseded_since: dict[str, float] = {}
+    contradictions: dict[str, None] = {}
+    ends = [_declared_end(graph, row, query)]
+    for entry in pairs.by_row.get(row, ()):
+        if (
+            pairs.recorded_at[entry] > recorded_until
+            or pairs.happened_at[entry] > happened_until
+            or pairs.confidence[entry] < MIN_REPORTED_CONFIDENCE
+        ):
+            continue
+        if pairs.is_contradiction[entry]:
+            other = pairs.new[entry] if pairs.old[entry] == row else pairs.old[entry]
+            contradictions[graph.id(int(other))] = None
+        elif (
+            pairs.old[entry] == row and at < pairs.valid_to[entry]
+        ):  # a successor that has ended makes this memory valid again
+            ends.append(float(pairs.valid_from[entry]))
+            if pairs.valid_from[entry] <= at:
+                superseded_since[graph.id(int(pairs.new[entry]))] = float(pairs.valid_from[entry])
+    ends += claimed_ends(graph, row)
+    end = min(ends)
+    if not superseded_since and not contradictions and not np.isfinite(end):
+        return None
+    return Validity(
+        is_valid=not superseded_since and end > at,
+        valid_to=None if not np.isfinite(end) else _datetime(end),
+        superseded_by=tuple(sorted(superseded_since, key=lambda successor: superseded_since[successor])),
+        contradicted_by=tuple(contradictions),
+    )
+
+
+def _declared_end(graph: Graph, row: int, query: Query) -> float:
+    """The end of validity that a superseding memory declared, in seconds; infinite if the query may not see it."""
+    recorded_until, happened_until = time_cutoffs(query)
+    end, recorded_at = graph.nodes["valid_to"][row], graph.nodes["valid_to_recorded_at"][row]
+    return float(end) if recorded_at <= recorded_until and end <= happened_until else np.inf
+
+
+def node_as_known(graph: Graph, row: int, node: Node, query: Query) -> Node:
+    """A node as known at the query's cutoffs: without ``valid_to`` if its end had not happened or was not recorded."""
+    return (
+        node if node.valid_to is None or np.isfinite(_declared_end(graph, row, query)) else replace(node, valid_to=None)
+    )
+
+
+def claimed_ends(graph: Graph, row: int) -> list[float]:
+    """The declared ends of a memory's own claims, in seconds."""
+    in_edges, _ = graph.edges_to(np.array([row]))
+    claims = graph.edges["src"][in_edges[graph.edges["links"][in_edges] == _CLAIMED_IN]]
+    ends = graph.nodes["valid_to"][claims]
+    return [float(end) for end in ends if np.isfinite(end)]
+
+
+def claimed_valid_at(graph: Graph, at: float) -> Mask:
+    """The memories with a claim that is valid at a time, whenever they happened."""
+    pairs, edges = supersessions(graph), graph.edges
+    starts, ends = _valid_from(graph, pairs.edge_rows[~pairs.is_contradiction]), graph.nodes["valid_to"]
+    mask = np.zeros(len(graph), np.bool_)
+    claim_edges = np.flatnonzero(edges["links"] == _CLAIMED_IN)
+    claims = edges["src"][claim_edges]
+    mask[edges["dst"][claim_edges[(starts[claims] <= at) & (at < ends[claims])]]] = True
+    return mask
+
+
+def _datetime(value: float) -> datetime:
+    return EPOCH + timedelta(seconds=value)

@@ -1,0 +1,1 @@
+"""Steps of SYNAPSE: dual trigger, semantic layer, PageRank, spreading activation, dormancy."""

@@ -1,0 +1,69 @@
+"""The dual trigger: anchors found by BM25 and by cosine. SYNAPSE, §2.4, 1."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from ...graph import Graph
+from ...model import Mask, Query, Rows, Scores
+from ..retrieval import bm25, dense, fusion, top_k
+
+
+@dataclass(frozen=True, slots=True)
+class TriggerResult:
+    """The result of the dual trigger, a number for each row.
+
+    ``cosine`` is the cosine with the query, ``initial_activation`` the activation a row has if it is an anchor, and
+    ``similarity`` its similarity to the query, both in 0..1. ``lexical_anchors`` and ``dense_anchors`` are the anchors
+    of the two triggers, best first.
+    """
+
+    cosine: Scores
+    initial_activation: Scores
+    similarity: Scores
+    lexical_anchors: Rows
+    dense_anchors: Rows
+
+    @property
+    def anchors(self) -> Rows:
+        """All anchors, ascending."""
+        return np.union1d(self.lexical_anchors, self.dense_anchors)
+
+
+def find_anchors(
+    graph: Graph,
+    query: Query,
+    eligible: Mask,
+    per_trigger: int,
+    *,
+    use_lexical_trigger: bool,
+    use_previous_turn: bool,
+    use_lexical_similarity: bool,
+) -> TriggerResult:
+    """The best ``per_trigger`` eligible rows by each trigger.
+
+    Without ``use_lexical_trigger`` BM25 finds no anchors. With ``use_previous_turn`` both triggers also read each turn
+    together with the turn before it. With ``use_lexical_similarity`` BM25 is half of a row's similarity; without, the
+    similarity is the cosine.
+    """
+    coverage = query.embedder_coverage if query.vector is not None else 0.0
+    cosine = dense.cosine(graph, query)
+    dense_scores, lexical_scores = [cosine], [bm25.bm25(graph, query)]
+    if use_previous_turn:
+        dense_scores.append(dense.with_previous_turn(graph, cosine))
+        lexical_scores.append(bm25.bm25_with_previous_turn(graph, query))
+    dense_scores = [np.maximum(0, scores * eligible) for scores in dense_scores]  # inferred: §2.8, no negative anchors
+    lexical_scores = [scores * eligible for scores in lexical_scores]
+    # Where the embedder does not cover the query, BM25 stands in for the cosine. deviation: the paper has no such case.
+    uncovered = np.where(graph.vector_positions >= 0, 1 - coverage, 1)
+    initial = coverage * dense_scores[0] + uncovered * fusion.max_normalize(lexical_scores[0])
+    similarity = coverage / 2 * np.mean([fusion.max_normalize(scores) for scores in dense_scores], axis=0)
+    similarity += (1 - coverage / 2) * np.mean([fusion.max_normalize(scores) for scores in lexical_scores], axis=0)
+    lexical_count, dense_count = per_trigger * use_lexical_trigger, per_trigger * (coverage > 0)
+    return TriggerResult(
+        cosine=cosine,
+        initial_activation=initial.astype(np.float32),
+        similarity=(similarity if use_lexical_similarity else initial).astype(np.float32),
+        lexical_anchors=np.concatenate([top_k.top_rows(scores, eligible, lexical_count) for scores in lexical_scores]),
+        dense_anchors=np.concatenate([top_k.top_rows(scores, eligible, dense_count) for scores in dense_scores]),
+    )

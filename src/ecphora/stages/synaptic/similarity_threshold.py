@@ -1,0 +1,31 @@
+"""The similarity threshold of an embedder and a graph: a quantile of the cosines between episodes."""
+
+import numpy as np
+
+from ...graph import CachedDerivation, Graph
+
+SAMPLE_SIZE = 256
+"""How many episodes are sampled."""
+
+
+def cosine_quantile(graph: Graph, quantile: float) -> float:
+    """A quantile of the cosines of episodes with each other, at least 0.
+
+    From a sample spread evenly over the first episodes, as many as the highest power of two that is not above their
+    number: so it depends on the episodes alone, not on when it was last asked for.
+    """
+    return graph.derive(("background", quantile), lambda grown, before: _sample_quantile(grown, before, quantile))[1]
+
+
+def _sample_quantile(
+    graph: Graph, before: CachedDerivation[tuple[int, float]] | None, quantile: float
+) -> tuple[int, float]:
+    positions = np.flatnonzero(graph.episodes[graph.vector_rows["rows"]])
+    if len(positions) < 2:
+        return 0, 0.0
+    count = 1 << (len(positions).bit_length() - 1)
+    if before is not None and before.value[0] == count:
+        return before.value
+    sample = graph.vectors.view[positions[np.arange(min(count, SAMPLE_SIZE)) * count // min(count, SAMPLE_SIZE)]]
+    cosines = (sample @ sample.T)[np.triu_indices(len(sample), 1)]
+    return count, max(0.0, float(np.quantile(cosines, quantile)))

@@ -1,0 +1,1 @@
+"""Steps of Cognitive Weave: relational strands, clustering, extractive summaries, the oracle, particles."""

@@ -1,0 +1,140 @@
+"""The clusters of Cognitive Weave's Algorithm 1, for its cognitive refinement and for consolidation.
+
+Section 3.4.1 names the criteria: similar, joined by strands, near in time. Every number here is inferred.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...graph import LINKS, Graph
+from ...model import Link, Mask, Rows, Scores, Vectors
+from ..retrieval import top_k
+from . import extractive_summary, relational_strands
+
+DAY = 86_400.0
+BLOCK = 512
+"""How many rows are compared with all others in one matrix product, to keep a product within about 20 MB."""
+Neighbors = tuple[int, Rows, Scores]
+"""A row, its nearest neighbors, best first, and their cosines with it."""
+_ASSOCIATION, _DERIVED_FROM, _SUPERSEDES = (
+    LINKS.index(link) for link in (Link.ASSOCIATION, Link.DERIVED_FROM, Link.SUPERSEDES)
+)
+
+
+@dataclass(frozen=True, slots=True)
+class ClusteringConfig:
+    """The parameters of clustering.
+
+    A row's neighbors are the ``k`` nearest of cosine ``min_cosine`` or more. A cluster has ``min_size`` to
+    ``max_size`` rows with a mean cosine of ``tau`` or more, each joined to another by a cosine of ``tau`` or more.
+    The similarity of two rows is ``cosine_weight`` cos + ``strand_weight`` S + ``time_weight`` exp(-days /
+    ``time_scale_days``), where the strength of a strand is S = ``alpha`` cos + ``beta`` key overlap + ``gamma``
+    ``oracle_confidence`` (section 5.3).
+    """
+
+    k: int = 10
+    min_cosine: float = 0.4
+    tau: float = 0.6
+    min_size: int = 3
+    max_size: int = 12
+    cosine_weight: float = 0.6
+    strand_weight: float = 0.2
+    time_weight: float = 0.2
+    time_scale_days: float = 30.0
+    alpha: float = 0.5
+    beta: float = 0.3
+    gamma: float = 0.2
+    oracle_confidence: float = 0.5
+
+    def strand_strength(self, similarity: NDArray[np.float32], key_overlap: NDArray[np.float32]) -> NDArray[np.float32]:
+        """S of section 5.3 from cosines and key overlaps."""
+        return relational_strands.strand_strength(
+            similarity, key_overlap, self.oracle_confidence, alpha=self.alpha, beta=self.beta, gamma=self.gamma
+        )
+
+
+# ---- neighbors
+
+
+def nearest_neighbors(
+    graph: Graph, space: Vectors, rows: Rows, mask: Mask, config: ClusteringConfig, *, earlier_only: bool = False
+) -> Iterator[Neighbors]:
+    """The nearest neighbors under a mask of each of ``rows`` that has a vector, in order of ``rows``.
+
+    With ``earlier_only`` neighbors are rows before it. ``space`` has a unit vector for each entry of
+    ``graph.vector_rows``, stored or transformed, shape ``(vectors, dim)``. The cost is the product of the numbers of
+    rows and of rows under the mask, in blocks of ``BLOCK``.
+    """
+    positions, row_of = graph.vector_positions, graph.vector_rows["rows"].astype(np.intp)
+    with_vector, masked = rows[positions[rows] >= 0], np.flatnonzero(mask[row_of])
+    compared = space
+    if 2 * len(masked) < len(row_of):
+        compared, row_of = space[masked], row_of[masked]
+    for start in range(0, len(with_vector), BLOCK):
+        block = with_vector[start : start + BLOCK]
+        cosines = space[positions[block]] @ compared.T
+        is_candidate = (cosines >= config.min_cosine) & mask[row_of]
+        for row, is_near, cosine in zip(block.tolist(), is_candidate, cosines, strict=True):
+            near = np.flatnonzero(is_near)
+            near = near[row_of[near] < row] if earlier_only else near[row_of[near] != row]
+            near = near[top_k.top_k(cosine[near], config.k)]
+            yield row, row_of[near], cosine[near]
+
+
+# ---- clusters
+
+
+def potential_clusters(graph: Graph, neighbors: Sequence[Neighbors], config: ClusteringConfig) -> Iterator[Rows]:
+    """IdentifyPotentialClusters: each distinct cluster around a row, of its neighbors and their associations."""
+    seen: set[bytes] = set()
+    for row, others, _ in neighbors:
+        out_edges, _ = graph.edges_from(others)
+        associated = graph.edges["dst"][out_edges[graph.edges["links"][out_edges] == _ASSOCIATION]]
+        rows = np.unique(np.concatenate([[row], others, associated])).astype(np.intp)
+        cluster = grow_cluster(graph, graph.vectors.view, row, rows, config)
+        if config.min_size <= len(cluster) <= config.max_size and cluster.tobytes() not in seen:
+            seen.add(cluster.tobytes())
+            yield cluster
+
+
+def grow_cluster(graph: Graph, space: Vectors, row: int, rows: Rows, config: ClusteringConfig) -> Rows:
+    """The cluster of ``row`` among distinct rows: its connected part of the mutual nearest-neighbor graph."""
+    vectors = space[graph.vector_positions[rows]]
+    cosine32 = vectors @ vectors.T
+    cosine = cosine32.astype(np.float64)
+    days = np.abs(np.subtract.outer(*2 * [graph.nodes["happened"][rows]])) / DAY
+    strand = config.strand_strength(cosine32, relational_strands.key_overlap(graph, rows))
+    similarity = (
+        config.cosine_weight * cosine
+        + config.strand_weight * strand
+        + config.time_weight * np.exp(-days / config.time_scale_days)
+    )
+    adjacency = extractive_summary.mutual_neighbors(np.where(cosine >= config.tau, similarity, 0), config.k, 1e-9)
+    component = next(
+        component for component in extractive_summary.connected_components(adjacency) if row in rows[component]
+    )
+    return rows[component]
+
+
+def passes_quality_check(graph: Graph, space: Vectors, cluster: Rows, config: ClusteringConfig) -> bool:
+    """ClusterQualityCheck: cohesion of ``tau`` or more, and no memory together with one that supersedes it."""
+    cohesion = extractive_summary.cohesion(space[graph.vector_positions[cluster]])
+    return cohesion >= config.tau and not has_supersession(graph, cluster)
+
+
+def has_supersession(graph: Graph, cluster: Rows) -> bool:
+    """Whether one memory of a cluster supersedes another of them."""
+    in_edges, _ = graph.edges_to(cluster)
+    links, src, dst = (graph.edges[name][in_edges] for name in ("links", "src", "dst"))
+    return bool(((links == _SUPERSEDES) & np.isin(src, cluster) & np.isin(dst, cluster)).any())
+
+
+def insight_coverage(graph: Graph, cluster: Rows) -> float:
+    """The largest fraction of a cluster that one insight is derived from already."""
+    in_edges, _ = graph.edges_to(cluster)
+    links, src = graph.edges["links"][in_edges], graph.edges["src"][in_edges]
+    _, counts = np.unique(src[links == _DERIVED_FROM], return_counts=True)
+    return float(counts.max(initial=0)) / len(cluster)

@@ -1,0 +1,93 @@
+"""Strands: typed, weighted connections between memories, and support along them. Cognitive Weave, 5.3."""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...graph import LINKS, Graph
+from ...model import Link, Mask, Rows, Scores
+from ...ports import ActivationPath
+
+Floats32 = NDArray[np.float32]
+
+_ASSOCIATION, _DERIVED_FROM = LINKS.index(Link.ASSOCIATION), LINKS.index(Link.DERIVED_FROM)
+_MENTION_LINKS = (LINKS.index(Link.MENTIONS), LINKS.index(Link.ABOUT))
+PRECEDES_STRENGTH = 0.5
+"""The strength of the strand from a turn to the next, which follows from their order. Inferred."""
+
+
+def strand_strength(
+    similarity: Floats32, cooccurrence: Floats32, oracle_confidence: float, *, alpha: float, beta: float, gamma: float
+) -> Floats32:
+    """S_ij = alpha sim + beta cooccur + gamma conf, the linear form of section 5.3."""
+    found: Floats32 = alpha * similarity + beta * cooccurrence + gamma * np.float32(oracle_confidence)
+    return found
+
+
+def key_overlap(graph: Graph, rows: Rows) -> Floats32:
+    """The Jaccard index of the entities of every pair of distinct memories; 0 where neither mentions any."""
+    edges, row_index = graph.edges_from(rows)
+    is_mention = np.isin(graph.edges["links"][edges], _MENTION_LINKS)
+    keys, key_index = np.unique(graph.edges["dst"][edges[is_mention]], return_inverse=True)
+    has = np.zeros((len(rows), len(keys)), np.float32)
+    has[row_index[is_mention], key_index] = 1
+    shared, size = has @ has.T, has.sum(axis=1)
+    found: Floats32 = shared / np.maximum(1, size[:, None] + size - shared)
+    return found
+
+
+@dataclass(frozen=True, slots=True)
+class StrandSupport:
+    """The support of each row along strands, and the row it comes from."""
+
+    scores: Scores
+    path: ActivationPath
+
+
+def strand_support(
+    graph: Graph, seeds: Rows, scores: Scores, *, through: Mask, max_hops: int, min_path_strength: float
+) -> StrandSupport:
+    """The strongest path to each row: the score of a seed times the strengths of the strands from it.
+
+    Paths of up to ``max_hops`` strands count while the product of their strengths is ``min_path_strength`` or more and
+    every row on them is under the mask ``through``. Strands lead both ways: ASSOCIATION, DERIVED_FROM between an
+    insight and its sources, and PRECEDES between adjacent turns.
+    """
+    best = np.zeros(len(graph), np.float32)
+    parents = np.full(len(graph), -1, np.intp)
+    frontier, carried, product = seeds, scores[seeds], np.ones(len(seeds), np.float32)
+    for _ in range(max_hops):
+        source, target, strands = _strands_from(graph, frontier)
+        path_strength = product[source] * strands
+        is_kept = (path_strength >= min_path_strength) & through[target]
+        source, target, path_strength = source[is_kept], target[is_kept], path_strength[is_kept]
+        value = (carried[source] * path_strength / product[source]).astype(np.float32)
+        order = np.lexsort(
+            (frontier[source], -value, target)
+        )  # the strongest path to each row first, of equal ones by row
+        first = order[np.flatnonzero(np.r_[True, np.diff(target[order]) != 0])] if len(order) else order
+        improved = first[value[first] > best[target[first]]]
+        rows = target[improved]
+        best[rows], parents[rows] = value[improved], frontier[source[improved]]
+        frontier, carried, product = rows, value[improved], path_strength[improved]
+    return StrandSupport(best, ActivationPath(parents, np.full(len(graph), -1, np.intp)))
+
+
+def _strands_from(graph: Graph, rows: Rows) -> tuple[Rows, Rows, Floats32]:
+    """Every strand of some distinct rows: the index of its row, the row at its other end, its strength."""
+    edges = graph.edges
+    outgoing, of_outgoing = graph.edges_from(rows)
+    incoming, of_incoming = graph.edges_to(rows)
+    edge_rows, row_index = np.concatenate([outgoing, incoming]), np.concatenate([of_outgoing, of_incoming])
+    ends = np.concatenate([edges["dst"][outgoing], edges["src"][incoming]]).astype(np.intp)
+    is_strand = np.isin(edges["links"][edge_rows], (_ASSOCIATION, _DERIVED_FROM))
+    adjacent = np.concatenate([graph.previous_rows[rows], graph.next_rows[rows]])
+    adjacent_of = np.tile(np.arange(len(rows)), 2)[adjacent >= 0]
+    return (
+        np.concatenate([row_index[is_strand], adjacent_of]),
+        np.concatenate([ends[is_strand], adjacent[adjacent >= 0]]),
+        np.concatenate(
+            [edges["weights"][edge_rows[is_strand]], np.full(len(adjacent_of), PRECEDES_STRENGTH, np.float32)]
+        ),
+    )

@@ -1,0 +1,376 @@
+"""Writes one write batch into the database, inside a transaction that the store holds."""
+
+import json
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, fields, replace
+
+import apsw
+import numpy as np
+
+from ..errors import EmbedderMismatch, InvalidInput, StaleWrite, StoreError
+from ..model import (
+    ACCESS_KIND_CODES,
+    FULL_LOG,
+    SOURCE_LINKS,
+    Access,
+    AccessKind,
+    Edge,
+    LogRetention,
+    Mark,
+    Node,
+    NodeId,
+    Tombstone,
+    UndoBatch,
+    ValidityEnd,
+    WriteBatch,
+)
+from . import row_mapping
+
+FULL_NODE_COLUMNS = ", ".join((*row_mapping.NODE_COLUMNS, *row_mapping.ANALYSIS_COLUMNS))
+KEEP_LAST = 32
+"""Accesses of each kind that a node keeps when the log expires."""
+MIN_LOG_GROWTH = 1024
+"""The log expires again once it has grown by this many accesses, and by half."""
+NODES_PER_SWEEP = 64
+"""Nodes whose expired accesses one commit deletes."""
+
+
+@dataclass(frozen=True, slots=True)
+class ScopeRow:
+    """A scope's row.
+
+    Of the accesses up to ``retention_seq`` each node keeps the last of each kind; the others are deleted already for
+    the nodes up to ``sweep_cursor``. The log has ``log_size`` accesses, ``log_growth`` of them since it last expired.
+    """
+
+    key: int
+    revision: int = 0
+    seq: int = 0
+    embedder: str | None = None
+    dim: int | None = None
+    reload_revision: int = 0
+    needs_full_log: int = 0
+    retention_seq: int = 0
+    sweep_cursor: int = 0
+    log_size: int = 0
+    log_growth: int = 0
+
+
+_SCOPE_COLUMNS = ", ".join(column.name for column in fields(ScopeRow))
+
+
+def find_scope(db: apsw.Connection, name: str) -> ScopeRow | None:
+    """Return the scope of that name, None if nothing was written to it."""
+    row = db.execute(f"SELECT {_SCOPE_COLUMNS} FROM scope WHERE name = ?", (name,)).fetchone()  # noqa: S608
+    return None if row is None else ScopeRow(*row)
+
+
+def create_scope(db: apsw.Connection, name: str) -> ScopeRow:
+    """Create a scope."""
+    db.execute("INSERT INTO scope (name) VALUES (?)", (name,))
+    return ScopeRow(db.last_insert_rowid())
+
+
+_SOURCE_LINKS_SQL = ", ".join(f"'{link.value}'" for link in SOURCE_LINKS.values())
+_DERIVED_KINDS_SQL = ", ".join(f"'{kind.value}'" for kind in SOURCE_LINKS)
+_DELETE_DEPENDENTS = f"""
+    WITH RECURSIVE telling (seq) AS (
+        SELECT src FROM edge WHERE scope = ?1 AND dst = ?2 AND link IN ({_SOURCE_LINKS_SQL})
+        UNION SELECT e.src FROM edge e JOIN telling t ON e.dst = t.seq
+              WHERE e.scope = ?1 AND e.link IN ({_SOURCE_LINKS_SQL}))
+    DELETE FROM node WHERE scope = ?1 AND kind IN ({_DERIVED_KINDS_SQL}) AND seq IN telling"""  # noqa: S608
+
+
+class BatchWriter:
+    """Writes one batch inside a transaction; the log expires to ``keep_last`` accesses per node and kind."""
+
+    def __init__(
+        self,
+        db: apsw.Connection,
+        scope_name: str,
+        scope: ScopeRow,
+        batch: WriteBatch,
+        *,
+        keep_last: int = KEEP_LAST,
+        min_log_growth: int = MIN_LOG_GROWTH,
+    ) -> None:
+        self.db = db
+        self.keep_last = keep_last
+        self.min_log_growth = min_log_growth
+        self.scope_name = scope_name
+        self.scope = scope
+        self.batch = batch
+        self.revision = scope.revision + 1
+        self.seq = scope.seq
+        self.seq_by_id: dict[NodeId, int] = {}
+        """The ``seq`` of every node looked up so far."""
+        self.deleted_access_count = 0
+        """Accesses that were deleted with their nodes."""
+
+    def write(self) -> WriteBatch:
+        batch = self.batch
+        if batch.undo_batch is not None:
+            self._insert_undo_batch(batch.undo_batch, batch.cursors)
+        if batch.undoes is not None:
+            self._undo(batch.undoes)
+        self._forget(batch.tombstones)
+        nodes = self._insert_nodes(batch)
+        embedder, vectors = self._insert_vectors(batch)
+        self._insert_edges(batch.edges)
+        self._insert_validity_ends(batch.validity_ends)
+        accesses = self._insert_accesses(batch.accesses)
+        retention = self._update_retention(len(accesses))
+        self._upsert_cursors(batch.cursors)
+        if batch.switch_embedder:
+            self._switch_embedder(batch)
+        self.db.execute(
+            "UPDATE scope SET revision = ?, seq = ? WHERE key = ?", (self.revision, self.seq, self.scope.key)
+        )
+        return replace(
+            batch,
+            nodes=nodes,
+            vectors=vectors,
+            accesses=accesses,
+            embedder=embedder,
+            needs_full_log=bool(self.scope.needs_full_log or batch.needs_full_log),
+            retention=retention,
+            revision=self.revision,
+        )
+
+    def _seq_of(self, node: NodeId) -> int:
+        """Return the ``seq`` of a node; raises ``StaleWrite`` if it is missing."""
+        if node not in self.seq_by_id:
+            query = "SELECT seq FROM node WHERE scope = ? AND id = ?"
+            found = self.db.execute(query, (self.scope.key, node)).fetchone()
+            if found is None:
+                raise StaleWrite(f"the batch refers to {node!r}, which is not in scope {self.scope_name!r}")
+            self.seq_by_id[node] = int(found[0])
+        return self.seq_by_id[node]
+
+    def _next_seq(self) -> int:
+        self.seq += 1
+        return self.seq
+
+    def _forget(self, tombstones: Iterable[Tombstone]) -> None:
+        key = self.scope.key
+        mentioned: set[int] = set()
+        for tombstone in tombstones:
+            stored = self.db.execute(
+                "SELECT seq FROM node WHERE scope = ? AND id = ?", (key, tombstone.node)
+            ).fetchone()
+            if stored is not None:
+                count_query = "SELECT count(*) FROM access WHERE scope = ? AND node = ?"
+                self.deleted_access_count += int(self.db.execute(count_query, (key, stored[0])).get)
+                # An insight is deleted with any of its sources, a question with any of its answers.
+                self.db.execute(_DELETE_DEPENDENTS, (key, stored[0]))
+                found = self.db.execute("SELECT dst FROM edge WHERE scope = ? AND src = ?", (key, stored[0]))
+                mentioned.update(int(dst) for (dst,) in found)
+            supported = (key, tombstone.node)  # edges that it alone supports are deleted with it
+            found = self.db.execute("SELECT dst FROM edge WHERE scope = ? AND provenance = ?", supported)
+            mentioned.update(int(dst) for (dst,) in found)
+            self.db.execute("DELETE FROM edge WHERE scope = ? AND provenance = ?", supported)
+            self.db.execute("DELETE FROM node WHERE scope = ? AND id = ?", (key, tombstone.node))
+            self.db.execute(
+                "INSERT INTO tombstone VALUES (?, ?, ?, ?)", (key, self.revision, tombstone.node, tombstone.digest)
+            )
+        # Entities that nothing mentions any more are deleted without a tombstone: it would reveal what was forgotten.
+        self.db.executemany(
+            """DELETE FROM node WHERE scope = ?1 AND seq = ?2 AND kind = 'entity' AND NOT EXISTS
+               (SELECT 1 FROM edge WHERE scope = ?1 AND dst = ?2 AND link IN ('mentions', 'about'))""",
+            ((key, seq) for seq in sorted(mentioned)),
+        )
+
+    def _insert_nodes(self, batch: WriteBatch) -> tuple[Node, ...]:
+        numbered = tuple(replace(node, seq=self._next_seq()) for node in batch.nodes)
+        placeholders = ", ".join("?" * (2 + len(row_mapping.NODE_COLUMNS) + len(row_mapping.ANALYSIS_COLUMNS)))
+        values = (
+            (self.scope.key, self.revision, *row_mapping.node_to_row(node, node.seq),
+             *row_mapping.analysis_to_row(batch.analyses.get(node.id)))
+            for node in numbered
+        )  # fmt: skip
+        statement = f"INSERT INTO node (scope, revision, {FULL_NODE_COLUMNS}) VALUES ({placeholders})"  # noqa: S608
+        try:
+            self.db.executemany(statement, values)
+        except apsw.ConstraintError as error:
+            raise StaleWrite(f"an id of this batch is in scope {self.scope_name!r} already ({error})") from error
+        self.seq_by_id.update((node.id, node.seq) for node in numbered)
+        return numbered
+
+    def _insert_vectors(self, batch: WriteBatch) -> tuple[str | None, Mapping[NodeId, np.ndarray]]:
+        """Write vectors; return the scope's model and the vectors of that model, as readers will see them."""
+        scope, model = self.scope, batch.embedder
+        if not batch.vectors:
+            return scope.embedder, {}
+        if model is None:
+            raise StoreError("a batch with vectors must name their embedder")
+        current, dim = scope.embedder, len(next(iter(batch.vectors.values())))
+        if current is None:
+            self.db.execute("UPDATE scope SET embedder = ?, dim = ? WHERE key = ?", (model, dim, scope.key))
+            current = model
+        elif current == model:
+            dim = scope.dim or dim
+        elif batch.nodes:
+            raise EmbedderMismatch(
+                f"scope {self.scope_name!r} is now embedded by {current!r}, not {model!r}; open it with that embedder"
+            )
+        ordered = sorted(batch.vectors, key=self._seq_of)  # in the order of reading
+        blobs = {node: row_mapping.vector_to_blob(batch.vectors[node], dim, node) for node in ordered}
+        self.db.executemany(
+            "INSERT OR REPLACE INTO vector VALUES (?, ?, ?, ?, ?)",
+            ((scope.key, model, self._seq_of(node), self.revision, blob) for node, blob in blobs.items()),
+        )
+        if current != model:
+            return current, {}
+        return current, dict(zip(blobs, row_mapping.blobs_to_vectors(list(blobs.values()), dim)[0], strict=True))
+
+    def _insert_edges(self, edges: Iterable[Edge]) -> None:
+        self.db.executemany(
+            "INSERT INTO edge VALUES (?, ?, ?, ?, ?, ?, ?)",
+            (
+                (self.scope.key, self.revision, self._seq_of(edge.src), self._seq_of(edge.dst), edge.link.value,
+                 float(edge.weight), edge.provenance)
+                for edge in edges
+            ),
+        )  # fmt: skip
+
+    def _insert_validity_ends(self, ends: Iterable[ValidityEnd]) -> None:
+        self.db.executemany(
+            "INSERT INTO validity_end VALUES (?, ?, ?, ?, ?)",
+            (
+                (self.scope.key, self.revision, self._seq_of(end.node), end.valid_to.isoformat(),
+                 end.recorded_at.isoformat())
+                for end in ends
+            ),
+        )  # fmt: skip
+
+    def _insert_accesses(self, accesses: Iterable[Access]) -> tuple[Access, ...]:
+        # Another process may have forgotten a node since it was recalled: then there is nothing to log.
+        existing = [access for access in accesses if self._has_node(access.node)]
+        counts: dict[tuple[int, AccessKind | Mark], int] = {}
+        numbered = tuple(
+            replace(access, seq=self._next_seq(), nth=self._next_nth(access, counts)) for access in existing
+        )
+        columns = ", ".join(row_mapping.ACCESS_COLUMNS)
+        self.db.executemany(
+            f"INSERT INTO access (scope, revision, {columns}) VALUES (?, ?, ?, ?, ?, ?, ?, ?)",  # noqa: S608
+            (
+                (self.scope.key, self.revision, *row_mapping.access_to_row(access, self.seq_by_id[access.node]))
+                for access in numbered
+            ),
+        )
+        return numbered
+
+    def _next_nth(self, access: Access, counts: dict[tuple[int, AccessKind | Mark], int]) -> int:
+        """Return the number of an access among those of its kind, at least its own ``nth``."""
+        group = self.seq_by_id[access.node], access.kind
+        if group not in counts:
+            query = "SELECT max(nth) FROM access WHERE scope = ? AND node = ? AND kind = ?"
+            stored = self.db.execute(query, (self.scope.key, group[0], ACCESS_KIND_CODES[access.kind])).get
+            counts[group] = stored or int(access.kind == AccessKind.ENCODED)  # storing it was its first
+        counts[group] = max(counts[group] + 1, access.nth)
+        return counts[group]
+
+    def _update_retention(self, new_access_count: int) -> LogRetention:
+        """Record the growth of the log, let it expire if it has grown enough, and return its retention.
+
+        The following commits delete expired accesses, a few nodes each; readers skip them until then.
+        """
+        scope, needs_full_log = self.scope, int(self.scope.needs_full_log or self.batch.needs_full_log)
+        size, growth = (
+            scope.log_size + new_access_count - self.deleted_access_count,
+            scope.log_growth + new_access_count,
+        )
+        retention_seq, cursor = scope.retention_seq, scope.sweep_cursor
+        if new_access_count and not needs_full_log:
+            if cursor < retention_seq:
+                cursor, deleted = self._sweep_log(cursor)
+                size -= deleted
+            elif growth >= max(self.min_log_growth, (size - growth) // 2):
+                retention_seq, cursor, growth = self.seq, 0, 0
+        self.db.execute(
+            """UPDATE scope SET needs_full_log = ?, retention_seq = ?, sweep_cursor = ?, log_size = ?, log_growth = ?
+               WHERE key = ?""",
+            (needs_full_log, retention_seq, cursor, max(0, size), growth, scope.key),
+        )
+        return LogRetention(retention_seq, self.keep_last) if retention_seq else FULL_LOG
+
+    def _sweep_log(self, cursor: int) -> tuple[int, int]:
+        """Delete the expired accesses of the next nodes; return the new cursor and the number of deleted accesses."""
+        key, retention_seq = self.scope.key, self.scope.retention_seq
+        query = "SELECT DISTINCT node FROM access WHERE scope = ? AND node > ? ORDER BY node LIMIT ?"
+        nodes = self.db.execute(query, (key, cursor, NODES_PER_SWEEP)).fetchall()
+        if not nodes:
+            return retention_seq, 0
+        groups = self.db.execute(
+            """SELECT node, kind, max(nth) - ?1 FROM access WHERE scope = ?2 AND node > ?3 AND node <= ?4 AND seq <= ?5
+               GROUP BY node, kind HAVING max(nth) - min(nth) >= ?1""",
+            (self.keep_last, key, cursor, nodes[-1][0], retention_seq),
+        ).fetchall()
+        before = self.db.total_changes()
+        self.db.executemany(
+            "DELETE FROM access WHERE scope = ? AND node = ? AND kind = ? AND nth <= ?",
+            ((key, *group) for group in groups),
+        )
+        return int(nodes[-1][0] or 0), self.db.total_changes() - before
+
+    def _upsert_cursors(self, cursors: Mapping[str, int]) -> None:
+        self.db.executemany(
+            "INSERT OR REPLACE INTO cursor VALUES (?, ?, ?, ?)",
+            ((self.scope.key, name, self.revision, seq) for name, seq in sorted(cursors.items())),
+        )
+
+    def _insert_undo_batch(self, undo_batch: UndoBatch, cursors: Mapping[str, int]) -> None:
+        """Record that this revision belongs to an undo batch, with the previous cursors."""
+        key = self.scope.key
+        current = {
+            str(name): seq for name, seq in self.db.execute("SELECT name, seq FROM cursor WHERE scope = ?", (key,))
+        }
+        previous = {name: current.get(name) for name in cursors}
+        columns = json.dumps(dict(undo_batch.counts)), json.dumps(previous)
+        self.db.execute(
+            "INSERT INTO undo_batch VALUES (?, ?, ?, ?, ?, ?)",
+            (key, self.revision, undo_batch.id, undo_batch.at.isoformat(), *columns),
+        )
+
+    def _undo(self, batch_id: str) -> None:
+        """Delete every row of the latest undo batch; readers must reload, as nothing is appended."""
+        key = self.scope.key
+        query = "SELECT id, revision, previous_cursors FROM undo_batch WHERE scope = ? ORDER BY revision DESC"
+        found = self.db.execute(query, (key,)).fetchall()
+        if not found or found[0][0] != batch_id:
+            latest = f"the latest is {found[0][0]!r}: undo that first" if found else "there is none"
+            raise InvalidInput(f"{batch_id!r} is not the latest batch of scope {self.scope_name!r}; {latest}")
+        for _, revision, previous in (row for row in found if row[0] == batch_id):
+            for table in ("vector", "edge", "validity_end", "node", "undo_batch"):
+                self.db.execute(f"DELETE FROM {table} WHERE scope = ? AND revision = ?", (key, revision))  # noqa: S608
+            for name, seq in json.loads(str(previous)).items():
+                self.db.execute("DELETE FROM cursor WHERE scope = ? AND name = ?", (key, name))
+                if seq is not None:
+                    self.db.execute("INSERT INTO cursor VALUES (?, ?, ?, ?)", (key, name, self.revision, seq))
+        self.db.execute("UPDATE scope SET reload_revision = ? WHERE key = ?", (self.revision, key))
+
+    def _has_node(self, node: NodeId) -> bool:
+        try:
+            return self._seq_of(node) > 0
+        except StaleWrite:
+            return False
+
+    def _switch_embedder(self, batch: WriteBatch) -> None:
+        key, model = self.scope.key, batch.embedder
+        missing = self.db.execute(
+            """SELECT count(*) FROM vector v WHERE v.scope = ?1 AND v.model = ?2
+               AND NOT EXISTS (SELECT 1 FROM vector w WHERE w.scope = ?1 AND w.model = ?3 AND w.node = v.node)""",
+            (key, self.scope.embedder, model),
+        ).get
+        if missing:
+            raise StoreError(
+                f"{missing} nodes of scope {self.scope_name!r} have no vector of {model!r} yet; embed them first"
+            )
+        dim = self.db.execute(
+            "SELECT length(value) / 2 FROM vector WHERE scope = ? AND model = ? LIMIT 1", (key, model)
+        ).get
+        self.db.execute(
+            "UPDATE scope SET embedder = ?, dim = ?, reload_revision = ? WHERE key = ?",
+            (model, dim, self.revision, key),
+        )
+        self.db.execute("DELETE FROM vector WHERE scope = ? AND model <> ?", (key, model))

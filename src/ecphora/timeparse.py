@@ -1,0 +1,27 @@
+"""Parses a time that a caller passes into an aware datetime. Dates in prose are :mod:`.language.dates`."""
+
+from datetime import UTC, date, datetime, timedelta
+
+from .errors import InvalidTime
+
+
+def parse_time(value: object, *, end_of_day: bool = False) -> datetime:
+    """Parse an ISO 8601 string, a date or a datetime; without a time zone it is UTC.
+
+    A date without a time is its first instant; with ``end_of_day`` its last, so that "as of 1 June" includes that day.
+    Raises ``InvalidTime`` for anything else.
+    """
+    if isinstance(value, datetime):
+        return value if value.utcoffset() is not None else value.replace(tzinfo=UTC)
+    if isinstance(value, date):
+        day = datetime(value.year, value.month, value.day, tzinfo=UTC)
+        return day + (timedelta(days=1) - timedelta(microseconds=1)) if end_of_day else day
+    if isinstance(value, str):
+        text = value.strip()
+        try:
+            if len(text) <= len("2026-05-03"):
+                return parse_time(date.fromisoformat(text), end_of_day=end_of_day)
+            return parse_time(datetime.fromisoformat(text))
+        except ValueError as error:
+            raise InvalidTime(f"{value[:60]!r} is no date ({error}); write 2026-05-03 or 2026-05-03T14:30") from error
+    raise InvalidTime(f"{value!r} is no date; give 'YYYY-MM-DD', an ISO 8601 time, a date or a datetime")

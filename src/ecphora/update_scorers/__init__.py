@@ -1,0 +1,1 @@
+"""Update scorers: cross-encoders that judge whether one text updates another."""

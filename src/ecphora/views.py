@@ -1,0 +1,134 @@
+"""The views of a memory by subject: ``memory.facts``, ``memory.entities``, ``memory.maintenance``."""
+
+from collections.abc import Callable, Iterable
+
+from . import documents
+from .errors import InvalidInput
+from .graph import Graph
+from .language.names import entity_id
+from .model import Access, Edge, FactUpdate, Link, Mark, Node, NodeId, UndoBatch, WriteBatch
+from .ports import Clock
+from .scope_writer import ScopeWriter
+from .stages.fused import decay
+from .stages.retrieval import validity
+from .validate import check_count, check_id, check_ids, check_string, show
+
+
+class _View:
+    """A view of one memory. ``writer`` gives its writer, once the access log is written; ``clock`` tells the time."""
+
+    def __init__(self, writer: Callable[[], ScopeWriter], clock: Clock) -> None:
+        self._writer = writer
+        self._clock = clock
+
+    def _commit_undo_batch(self, build: Callable[[Graph], WriteBatch]) -> UndoBatch:
+        written = self._writer().commit(build).undo_batch
+        assert written is not None  # noqa: S101  # a batch with an edge is never empty
+        return written
+
+
+class Facts(_View):
+    """The updates and contradictions of facts that consolidation found."""
+
+    def updates(self, *, limit: int = 50) -> list[FactUpdate]:
+        """The updates and contradictions that consolidation found, those of the latest memories first."""
+        limit, writer = check_count("limit", limit), self._writer()
+        graph = writer.graph()
+        return validity.list_updates(graph, writer.reader(graph), limit)
+
+    def reject(self, old: NodeId, new: NodeId) -> UndoBatch:
+        """Say that one memory neither supersedes nor contradicts an older one; ``undo`` takes it back.
+
+        Raises ``InvalidInput`` where consolidation has not found so.
+        """
+        old, new = check_id(old, "old"), check_id(new, "new")
+        now = self._clock()
+
+        def build(graph: Graph) -> WriteBatch:
+            edges = validity.rejection_edges(
+                graph, documents.node_ids_of(graph, old), documents.node_ids_of(graph, new)
+            )
+            if not edges:
+                raise InvalidInput(f"nothing was found between {old!r} and {new!r}; facts.updates() lists what was")
+            undo_batch = UndoBatch(f"reject:{graph.revision + 1}", now, {"rejected": len(edges)})
+            return WriteBatch(edges=edges, undo_batch=undo_batch)
+
+        return self._commit_undo_batch(build)
+
+
+class Entities(_View):
+    """The names in memories, and which of them mean one entity."""
+
+    def merge(self, name: str, other: str) -> UndoBatch:
+        """Say that two names mean one entity; ``undo`` takes it back. Consolidation does so where texts show it.
+
+        Raises ``InvalidInput`` for a name that no memory mentions.
+        """
+        return self._link(name, other, weight=1.0)
+
+    def split(self, name: str, other: str) -> UndoBatch:
+        """Say that two names do not mean one entity, whatever showed so; ``undo`` takes it back."""
+        return self._link(name, other, weight=0.0)
+
+    def _link(self, name: str, other: str, *, weight: float) -> UndoBatch:
+        name, other = check_string("name", name), check_string("other", other)
+        now, ids = self._clock(), [entity_id(one) for one in (name, other)]
+
+        def build(graph: Graph) -> WriteBatch:
+            if missing := [one for one, id_ in zip((name, other), ids, strict=True) if graph.row(id_) is None]:
+                raise InvalidInput(f"no memory mentions {show(missing[0])}; give names as memories have them")
+            if ids[0] == ids[1]:
+                raise InvalidInput(f"{name!r} and {other!r} are one name already")
+            undo_batch = UndoBatch(f"merge:{graph.revision + 1}", now, {"alias": 1})
+            return WriteBatch(edges=(Edge(ids[0], ids[1], Link.ALIAS, weight),), undo_batch=undo_batch)
+
+        return self._commit_undo_batch(build)
+
+
+class Maintenance(_View):
+    """What consolidation can undo, what decayed, and marks that keep memories up or put them last."""
+
+    def batches(self) -> list[UndoBatch]:
+        """What ``undo`` can take back, oldest first."""
+        writer = self._writer()
+        return writer.store.undo_batches(writer.scope)
+
+    def decayed(self, *, limit: int = 50) -> list[Node]:
+        """Memories of little importance by use and age, not accessed for months; weakest first.
+
+        They are as easily recalled as ever. ``archive`` ranks them last, ``pin`` keeps memories from decay.
+        """
+        limit, writer = check_count("limit", limit), self._writer()
+        graph = writer.graph()
+        rows = decay.decayed_rows(graph, decay.DecayPolicy(), self._clock().timestamp())
+        return writer.reader(graph)(rows[:limit])
+
+    def pin(self, ids: NodeId | Iterable[NodeId]) -> None:
+        """Keep memories from decay. Raises ``InvalidInput`` for an id that is not there."""
+        self._mark(ids, Mark.PINNED)
+
+    def unpin(self, ids: NodeId | Iterable[NodeId]) -> None:
+        """Let memories decay again. Raises ``InvalidInput`` for an id that is not there."""
+        self._mark(ids, Mark.UNPINNED)
+
+    def archive(self, ids: NodeId | Iterable[NodeId]) -> None:
+        """Rank memories after all others; they still come back where nothing else does.
+
+        Raises ``InvalidInput`` for an id that is not there.
+        """
+        self._mark(ids, Mark.ARCHIVED)
+
+    def unarchive(self, ids: NodeId | Iterable[NodeId]) -> None:
+        """Rank memories among the others again. Raises ``InvalidInput`` for an id that is not there."""
+        self._mark(ids, Mark.UNARCHIVED)
+
+    def _mark(self, ids: NodeId | Iterable[NodeId], mark: Mark) -> None:
+        wanted, now = check_ids(ids), self._clock()
+
+        def build(graph: Graph) -> WriteBatch:
+            rows = {id_: documents.node_ids_of(graph, id_) for id_ in wanted}
+            if missing := [id_ for id_, nodes in rows.items() if not nodes]:
+                raise InvalidInput(f"there is no memory {show(missing[0])}; nothing was marked")
+            return WriteBatch(accesses=tuple(Access(node, now, mark) for nodes in rows.values() for node in nodes))
+
+        self._writer().commit(build)

@@ -1,0 +1,61 @@
+"""Code as a user writes it: mypy and pyright check its types (scripts/check). Nothing here runs."""
+
+from collections.abc import Sequence
+from datetime import UTC, date, datetime
+
+import numpy as np
+from numpy.typing import NDArray
+
+import ecphora
+from ecphora import Episode, Evidence, FactUpdate, Filter, Hit, Memory, Node, Recollection, When
+
+
+class Constant:
+    """An embedder that needs no more than a name, a size and a way to embed."""
+
+    name = "constant"
+    dim = 2
+
+    def embed(self, texts: Sequence[str], /, *, is_query: bool = False) -> NDArray[np.float32]:
+        """The same unit vector for every text."""
+        return np.tile(np.array([1, 0], np.float32), (len(texts), 1))
+
+
+def remember(memory: Memory) -> list[str]:
+    """Remember one text, and many."""
+    one = memory.remember("Ana moved to Porto.", speaker="Ana", happened_at="2026-05-03", metadata={"channel": "chat"})
+    more = memory.remember([Episode("She works at a bakery.", happened_at=date(2026, 6, 1)), "It is open on Sundays."])
+    return [one.id, *more.ids, *more.created, *more.existing, *more.blocked]
+
+
+def recall(memory: Memory, at: When | None = None) -> Hit | None:
+    """Recall with a filter and as of a time; a slice of what comes back is a sequence of hits."""
+    where = Filter(speakers="Ana", after=datetime(2026, 1, 1, tzinfo=UTC))
+    found: Recollection = memory.recall("Where does Ana live?", limit=5, where=where, as_of=at, strategy="fused")
+    if found.evidence is Evidence.NONE:
+        return None
+    shown: Sequence[Hit] = found[:3]
+    texts = [(hit.text, hit.score, hit.reason, hit.validity is None) for hit in shown]
+    return found[0] if texts else None
+
+
+def look_after(memory: Memory) -> list[Node]:
+    """What is done now and then."""
+    memory.consolidate(seconds=2.0)
+    updates: list[FactUpdate] = memory.facts.updates(limit=10)
+    for update in updates:
+        memory.facts.reject(update.old.id, update.new.id)
+    memory.entities.merge("Ana", "Ana Silva")
+    memory.maintenance.pin([node.id for node in memory.maintenance.decayed()])
+    memory.forget("a")
+    return [insight.node for insight in memory.insights()] if updates else []
+
+
+def main() -> None:
+    """Everything with an embedder of one's own."""
+    with Memory("agent.db", embedder=Constant(), scope="ana") as memory:
+        remember(memory)
+        recall(memory)
+        look_after(memory)
+        answer = memory.answer("Where does Ana live?", limit=3)
+        print(answer.text, answer.cited_ids, ecphora.__version__)

@@ -1,0 +1,88 @@
+"""Files, exports and weights of older versions open, and give the same."""
+
+import io
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from ecphora import Episode, HashingEmbedder, Memory
+from ecphora.testing import FakeClock, OverlapScorer, graph_differences
+
+CHAT = [
+    Episode("I live in Lisbon.", id="old", speaker="Ana", happened_at="2026-01-05"),
+    Episode("I moved to Porto.", id="new", speaker="Ana", happened_at="2026-03-05"),
+    Episode("My sister Martina adopted a cat.", id="cat", speaker="Ben", happened_at="2026-03-06"),
+]
+
+
+def opened(path: Path) -> Memory:
+    return Memory(path, embedder=HashingEmbedder(64), update_scorer=OverlapScorer(), clock=FakeClock())
+
+
+@pytest.fixture
+def used(tmp_path: Path) -> Path:
+    """A file with all that a memory may hold: recalls, feedback, marks, a consolidation run, a forgotten memory."""
+    path = tmp_path / "m.db"
+    with opened(path) as memory:
+        memory.remember(CHAT)
+        memory.remember("Gone soon.", id="gone")
+        memory.feedback(memory.recall("Where does Ana live?"), ["new"])
+        memory.maintenance.pin("cat")
+        memory.maintenance.archive("old")
+        memory.consolidate()
+        memory.forget("gone")
+    return path
+
+
+def test_a_file_of_format_5_gives_the_same(used: Path, to_format_5: Callable[[Path], None]) -> None:
+    def hits(memory: Memory) -> list[tuple[str, float]]:
+        return [(hit.id, hit.score) for hit in memory.recall("Where does Ana live?", log_access=False)]
+
+    with opened(used) as memory:
+        before, expected, batches = memory.graph(), hits(memory), memory.maintenance.batches()
+        assert before.cursors.get("consolidation")
+    to_format_5(used)
+    with opened(used) as memory:
+        assert graph_differences(before, memory.graph()) == []
+        assert hits(memory) == expected
+        assert memory.maintenance.batches() == batches
+        assert memory.consolidate().counts == {}  # it knows how far it has come
+        assert memory.undo().id == batches[-1].id
+        assert not memory.graph().cursors.get("consolidation")
+
+
+def former(line: str) -> str:
+    """A line of an export as format 1 had it."""
+    records = {"validity_end": "superseded", "tombstone": "forgotten"}
+    kinds = {"pinned": "protected", "unpinned": "released", "unarchived": "returned"}
+    record: dict[str, Any] = json.loads(line)
+    if "ecphora" in record:
+        return json.dumps(record | {"ecphora": 1})
+    ((name, item),) = record.items()
+    if "provenance" in item:
+        item["evidence"] = item.pop("provenance")
+    if name == "access":
+        item["touch"] = kinds.get(item["kind"], item.pop("kind"))
+        item.pop("kind", None)
+    return json.dumps({records.get(name, name): item})
+
+
+def test_an_export_of_format_1_gives_the_same(used: Path, tmp_path: Path) -> None:
+    out = io.StringIO()
+    with opened(used) as memory:
+        memory.export(out, vectors=True)
+    lines = out.getvalue().splitlines()
+    old = [former(line) for line in lines]
+    assert old != lines
+    texts = []
+    for name, given in (("new.db", lines), ("old.db", old)):
+        with opened(tmp_path / name) as memory:
+            memory.import_(given)
+            out = io.StringIO()
+            memory.export(out, vectors=True)
+            texts.append(out.getvalue())
+    assert texts[0] == texts[1]
+    assert texts[0].splitlines()[1:] == lines[1:]
