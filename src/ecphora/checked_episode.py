@@ -5,7 +5,6 @@ from dataclasses import dataclass
 from datetime import datetime
 from hashlib import blake2b
 
-from . import validate
 from .documents import chunks, node_ids_of, reassemble
 from .errors import IdCollision, InvalidInput
 from .graph import Graph, epoch_seconds
@@ -17,11 +16,12 @@ from .model import (
     NodeId,
 )
 from .stages.retrieval.trust import has_less_trust
+from .validate import check_episode_fields
 
 
 @dataclass(frozen=True, slots=True)
 class CheckedEpisode:
-    """An episode that was checked: it can be written. ``pieces`` are its nodes, one unless the text is long."""
+    """A checked episode: it can be written. ``chunks`` are its nodes, one unless the text is long."""
 
     id: NodeId
     chunks: tuple[Node, ...]
@@ -33,36 +33,31 @@ def check_episode(episode: Episode, now: datetime) -> CheckedEpisode:
     """Check an episode and cut it into nodes; raises ``InvalidInput`` before anything is written."""
     if not isinstance(episode, Episode):
         raise InvalidInput(f"a {type(episode).__name__} cannot be remembered; hand in a text or an Episode, or several")
-    text = validate.check_text(episode.text)
-    names_ = {
-        field: validate.check_optional_name(field, getattr(episode, field))
-        for field in ("id", "speaker", "session", "title", "source", "supersedes")
-    }
-    if (names_["id"] or "").startswith((ENTITY_PREFIX, INSIGHT_PREFIX, QUESTION_PREFIX, CLAIM_PREFIX)):
+    episode, time = check_episode_fields(episode)
+    if (episode.id or "").startswith((ENTITY_PREFIX, INSIGHT_PREFIX, QUESTION_PREFIX, CLAIM_PREFIX)):
         raise InvalidInput(f"the id {episode.id!r} begins as those of names, insights or questions do; choose another")
-    dated = episode.happened_at is not None
-    happened_at = validate.check_time("happened_at", episode.happened_at) if dated else now
-    content = "\x1f".join(
-        value or "" for value in (text, names_["speaker"], names_["session"], names_["title"], names_["source"])
-    ) + (f"\x1f{epoch_seconds(happened_at)!r}" if dated else "")
-    whole = Node(
-        id=names_["id"] or blake2b(content.encode(), digest_size=16).hexdigest(),
+    happened_at = now if time is None else time
+    identity = (episode.text, episode.speaker, episode.session, episode.title, episode.source)
+    content = "\x1f".join(value or "" for value in identity)
+    content += "" if time is None else f"\x1f{epoch_seconds(happened_at)!r}"
+    node = Node(
+        id=episode.id or blake2b(content.encode(), digest_size=16).hexdigest(),
         kind=Kind.EPISODE,
-        text=text,
+        text=episode.text,
         happened_at=happened_at,
         recorded_at=now,
-        speaker=names_["speaker"],
-        session=names_["session"],
-        title=names_["title"],
-        source=names_["source"],
-        trust=validate.check_number("trust", episode.trust, minimum=0, maximum=1),
-        metadata=validate.check_metadata(episode.metadata),
+        speaker=episode.speaker,
+        session=episode.session,
+        title=episode.title,
+        source=episode.source,
+        trust=episode.trust,
+        metadata=episode.metadata,
     )
-    return CheckedEpisode(whole.id, chunks(whole), names_["supersedes"], dated)
+    return CheckedEpisode(node.id, chunks(node), episode.supersedes, time is not None)
 
 
 def same_content(episode: CheckedEpisode, nodes: Sequence[Node]) -> bool:
-    """Whether a stored memory is what a draft says; a draft without a time of its own agrees with any."""
+    """Whether a stored memory equals an episode; an episode without a time of its own equals one of any time."""
     ours, theirs = reassemble(episode.chunks), reassemble(nodes)
     return (
         (ours.text, ours.speaker, ours.session, ours.title, ours.source)
@@ -79,7 +74,7 @@ def collision_error(episode: CheckedEpisode) -> IdCollision:
 
 
 def _check_trust(episode: CheckedEpisode, graph: Graph, predecessor: CheckedEpisode | None) -> None:
-    """Check that a draft has the trust to end what it replaces, which stands in the graph or is an earlier draft."""
+    """Check that an episode has the trust to supersede its predecessor, in the graph or among earlier episodes."""
     stored = graph.rows(node_ids_of(graph, str(episode.supersedes)))
     held = [
         *graph.nodes["trust"][stored].tolist(),
@@ -94,10 +89,10 @@ def _check_trust(episode: CheckedEpisode, graph: Graph, predecessor: CheckedEpis
 
 
 def deduplicate(episodes: Iterable[CheckedEpisode], graph: Graph) -> dict[NodeId, CheckedEpisode]:
-    """Drafts by id, each once.
+    """Episodes by id, each once.
 
-    Raises ``IdCollision`` where one id stands for two texts, ``InvalidInput`` where a draft replaces what neither the
-    graph nor an earlier draft holds, or what has more trust.
+    Raises ``IdCollision`` where one id stands for two texts, ``InvalidInput`` where an episode supersedes what neither
+    the graph nor an earlier episode holds, or what has more trust.
     """
     found: dict[NodeId, CheckedEpisode] = {}
     for one in episodes:

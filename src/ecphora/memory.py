@@ -15,7 +15,7 @@ from .access_log import AccessLog
 from .answering import DEFAULT_BUDGET, Answer, answer
 from .consolidation_run import AutoConsolidate, ConsolidationResult
 from .embedders.minilm import MiniLMEmbedder
-from .errors import EmbedderMismatch, InvalidInput, StoreError
+from .errors import InvalidInput, StoreError
 from .explain import WhyNot, why_not
 from .extractors.rule_extractor import RuleExtractor
 from .forget import forget
@@ -57,11 +57,9 @@ from .ports import (
     Progress,
     Store,
     Strategy,
-    embedder_coverage,
-    similarity_floor,
 )
-from .query import build_query, query_parts
-from .recall import RankedHits, build_hits
+from .query import analyze
+from .recall import rank
 from .reprs import call_repr
 from .scope_writer import MAX_RETRIES, ScopeWriter, reads_full_log, stimulus_accesses
 from .stages.retrieval import filters, insight_index, last_access
@@ -79,12 +77,10 @@ from .validate import (
     check_items,
     check_lines,
     check_name,
-    check_optional_count,
     check_optional_name,
-    check_optional_time,
     check_path,
     check_progress,
-    check_question,
+    check_recall,
     check_text_file,
     show,
 )
@@ -294,19 +290,17 @@ class Memory:
         ``InvalidInput`` for ``retroactive`` without ``as_of``.
         """
         started = perf_counter()
-        limit, budget = check_count("limit", limit), check_optional_count("budget", budget)
-        explain, log_access = check_flag("explain", explain), check_flag("log_access", log_access)
+        limit, budget = check_recall(limit, budget, explain=explain, log_access=log_access)
         chosen = self.strategy if strategy is None else strategies.resolve_strategy(strategy)
-        cue = self.build_query(question, where=where, as_of=as_of, known_at=known_at, retroactive=retroactive)
+        query = self.build_query(question, where=where, as_of=as_of, known_at=known_at, retroactive=retroactive)
         graph = self.graph()
         embedded = perf_counter()
-        activation = chosen.activate(cue, graph)
+        activation = chosen.activate(query, graph)
         activated = perf_counter()
-        read = self._scope_writer.reader(graph)
-        found = build_hits(graph, cue, activation, limit, read, explain=explain)
-        hits = RankedHits(graph, cue, activation, found, budget, read).hits
+        reader = self._scope_writer.reader(graph)
+        hits = rank(graph, query, activation, limit, budget, reader, explain=explain).hits
         if log_access:
-            self._log_recall(graph, activation, hits, cue.now, needs_full_log=reads_full_log(chosen))
+            self._log_recall(graph, activation, hits, query.now, needs_full_log=reads_full_log(chosen))
         ended = perf_counter()
         confidence = activation.confidence if hits else 0.0
         steps = {"embed": embedded - started, "activate": activated - embedded, "fetch": ended - activated}
@@ -315,7 +309,7 @@ class Memory:
             step_milliseconds={step: 1000 * spent for step, spent in steps.items()},
             tokens=sum(estimate_tokens(hit.text) for hit in hits),
         )
-        return Recollection(cue, chosen.name, band(confidence), confidence, tuple(hits), cost)
+        return Recollection(query, chosen.name, band(confidence), confidence, tuple(hits), cost)
 
     def why_not(
         self,
@@ -332,21 +326,20 @@ class Memory:
     ) -> WhyNot:
         """Say why a memory does not come back for a question asked like this, and what would bring it back.
 
-        Of a long text its best piece counts. It leaves no trace in the access log.
+        Of a long text its best chunk counts. It leaves no trace in the access log.
         """
-        limit, budget, id = check_count("limit", limit), check_optional_count("budget", budget), check_id(id)  # noqa: A001
+        (limit, budget), id = check_recall(limit, budget), check_id(id)  # noqa: A001
         chosen = self.strategy if strategy is None else strategies.resolve_strategy(strategy)
-        cue = self.build_query(question, where=where, as_of=as_of, known_at=known_at, retroactive=retroactive)
+        query = self.build_query(question, where=where, as_of=as_of, known_at=known_at, retroactive=retroactive)
         graph = self.graph()
-        activation = chosen.activate(cue, graph)
-        read = self._scope_writer.reader(graph)
-        found = build_hits(graph, cue, activation, limit, read, explain=True)
-        return why_not(RankedHits(graph, cue, activation, found, budget, read), id, documents.node_ids_of(graph, id))
+        activation = chosen.activate(query, graph)
+        ranked = rank(graph, query, activation, limit, budget, self._scope_writer.reader(graph), explain=True)
+        return why_not(ranked, id, documents.node_ids_of(graph, id))
 
     def _log_recall(
         self, graph: Graph, activation: Activation, hits: Sequence[Hit], now: datetime, *, needs_full_log: bool
     ) -> None:
-        """Log what a recall stirred and what it brought back, and remember what it leaves behind."""
+        """Log what a recall stimulated and what it brought back, and remember the episode that it leaves."""
         scores = {graph.row(hit.id): hit for hit in hits}
         # Those that come back keep their order among each other: the one touched longest ago is touched first.
         returned = [
@@ -399,32 +392,17 @@ class Memory:
         known_at: When | None = None,
         retroactive: bool = False,
     ) -> Query:
-        """A question as strategies see it: with its vector, its words and names, and the times it asks about."""
-        question, where = check_question(question), check_filter(where)
-        as_of = check_optional_time("as_of", as_of, end_of_period=True)
-        known_at = check_optional_time("known_at", known_at, end_of_period=True)
-        if check_flag("retroactive", retroactive) and as_of is None:
-            raise InvalidInput("retroactive=True goes with as_of=; say as of when, or leave it out")
-        graph, now = self._scope_writer.graph(), self._clock()
-        parts = query_parts(question, graph)
-        vectors = self._scope_writer.embed(parts.texts, is_query=True) if len(graph) else None
-        stored = graph.vectors.view
-        if vectors is not None and len(stored) and stored.shape[1] != vectors.shape[1]:
-            raise EmbedderMismatch(
-                f"scope {self.scope!r} has vectors of {stored.shape[1]} numbers, {self._embedder.name!r} now gives "
-                f"{vectors.shape[1]}; open it with the first, or give the other a name of its own"
-            )
-        return build_query(
+        """Return a question as strategies see it: with its vectors, terms and entities, and the times it asks about."""
+        return analyze(
             question,
-            now,
-            vector=None,
-            embedded_parts=None if vectors is None else (parts, vectors),
-            embedder_coverage=embedder_coverage(self._embedder, question),
-            similarity_floor=similarity_floor(self._embedder),
+            self._scope_writer.graph(),
+            self._clock(),
+            self._embedder,
+            lambda texts: self._scope_writer.embed(texts, is_query=True),
+            where=where,
             as_of=as_of,
             known_at=known_at,
             retroactive=retroactive,
-            where=where,
         )
 
     # ---- look up

@@ -1,11 +1,12 @@
 """A question, read once: its terms, names, dates and vectors."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
 import numpy as np
 
+from .errors import EmbedderMismatch
 from .graph import Graph
 from .language.dates import time_mentions
 from .language.names import entity_id, names
@@ -16,8 +17,11 @@ from .model import (
     Query,
     Vector,
     Vectors,
+    When,
 )
+from .ports import Embedder, embedder_coverage, similarity_floor
 from .stages.retrieval import speakers
+from .validate import check_query
 
 MAX_QUESTION_TERMS = 24
 """A question of more words is a text, of which single words say little."""
@@ -25,7 +29,7 @@ MAX_QUESTION_TERMS = 24
 
 @dataclass(frozen=True, slots=True)
 class QueryParts:
-    """The texts of a question that are embedded: itself, its topic, and words of that by their place in the cue's."""
+    """The texts of a question that are embedded: itself, its topic, and the terms of that by their place."""
 
     question: str
     topic: str
@@ -38,20 +42,57 @@ class QueryParts:
 
 
 def query_parts(question: str, graph: Graph) -> QueryParts:
-    """Take a question apart: what it is about, without the speakers it names, and the words of that.
+    """Split a question into its topic, without the speakers it names, and the terms of the topic.
 
-    A text of more than :data:`TERMS` words is taken as it is: what each of its words means says little.
+    A text of more than :data:`MAX_QUESTION_TERMS` terms is not split.
     """
-    found, written, names_ = (
-        dict.fromkeys(extract_terms(question)),
-        surface_forms(question),
-        speakers.speaker_index(graph).by_term,
-    )
-    if len(found) > MAX_QUESTION_TERMS:
+    terms, forms = list(dict.fromkeys(extract_terms(question))), surface_forms(question)
+    speaker_terms = speakers.speaker_index(graph).by_term
+    if len(terms) > MAX_QUESTION_TERMS:
         return QueryParts(question, question, {})
-    named = {word for word, code in zip(found, hash_terms(list(found)).tolist(), strict=True) if code in names_}
-    terms = {i: written[word] for i, word in enumerate(found) if word in written and word not in named}
-    return QueryParts(question, topic(question, named), terms)
+    named = {term for term, code in zip(terms, hash_terms(terms).tolist(), strict=True) if code in speaker_terms}
+    texts = {place: forms[term] for place, term in enumerate(terms) if term in forms and term not in named}
+    return QueryParts(question, topic(question, named), texts)
+
+
+def analyze(
+    question: str,
+    graph: Graph,
+    now: datetime,
+    embedder: Embedder,
+    embed: Callable[[Sequence[str]], Vectors],
+    *,
+    where: Filter,
+    as_of: When | None = None,
+    known_at: When | None = None,
+    retroactive: bool = False,
+) -> Query:
+    """Read a question once: what is checked, embedded and read off its words is in the query.
+
+    ``embed`` gives the vectors of texts as queries; a graph without memories needs none. Raises ``InvalidInput`` for
+    what cannot be asked, and ``EmbedderMismatch`` if the graph has vectors of another length.
+    """
+    question, where, event_time, recording_time = check_query(question, where, as_of, known_at, retroactive)
+    parts = query_parts(question, graph)
+    vectors = embed(parts.texts) if len(graph) else None
+    stored = graph.vectors.view
+    if vectors is not None and len(stored) and stored.shape[1] != vectors.shape[1]:
+        raise EmbedderMismatch(
+            f"this scope has vectors of {stored.shape[1]} numbers, {embedder.name!r} now gives {vectors.shape[1]}; "
+            "open it with the first, or give the other a name of its own"
+        )
+    return build_query(
+        question,
+        now,
+        vector=None,
+        embedded_parts=None if vectors is None else (parts, vectors),
+        embedder_coverage=embedder_coverage(embedder, question),
+        similarity_floor=similarity_floor(embedder),
+        as_of=event_time,
+        known_at=recording_time,
+        retroactive=retroactive,
+        where=where,
+    )
 
 
 def build_query(
@@ -67,25 +108,25 @@ def build_query(
     retroactive: bool = False,
     where: Filter | None = None,
 ) -> Query:
-    """A question with all that its words say; ``of_parts`` are its parts and the vectors of their texts."""
-    distinct = hash_terms(list(dict.fromkeys(extract_terms(text))))
-    topic_, terms = None, None
+    """Build a query from a text; ``embedded_parts`` are its parts and the vectors of their texts."""
+    term_hashes = hash_terms(list(dict.fromkeys(extract_terms(text))))
+    topic_vector, term_vectors = None, None
     if embedded_parts is not None:
-        asked, vectors = embedded_parts
-        known = dict(zip(asked.texts, vectors, strict=True))
-        vector, topic_ = known[text], known[asked.topic]
-        terms = np.zeros((len(distinct), len(vector)), np.float32)
-        for place, word in asked.term_texts.items():
-            terms[place] = known[word]
+        parts, vectors = embedded_parts
+        by_text = dict(zip(parts.texts, vectors, strict=True))
+        vector, topic_vector = by_text[text], by_text[parts.topic]
+        term_vectors = np.zeros((len(term_hashes), len(vector)), np.float32)
+        for place, term in parts.term_texts.items():
+            term_vectors[place] = by_text[term]
     return Query(
         text=text,
         now=now,
         vector=vector,
         embedder_coverage=embedder_coverage,
         similarity_floor=similarity_floor,
-        term_hashes=distinct,
-        topic_vector=topic_,
-        term_vectors=terms,
+        term_hashes=term_hashes,
+        topic_vector=topic_vector,
+        term_vectors=term_vectors,
         entity_ids=tuple(entity_id(name) for name in names(text)),
         time_ranges=time_mentions(text, as_of or now),
         as_of=as_of,

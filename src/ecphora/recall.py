@@ -18,14 +18,14 @@ from .stages.retrieval.term_coverage import term_coverage
 from .stages.retrieval.validity import node_as_known, validity_of
 
 MAX_PATH_NODES = 6
-"""Nodes of the longest path told."""
+"""The most nodes of a path."""
 
 
 @dataclass(frozen=True, slots=True)
 class RankedHits:
-    """A question as it was answered: ``found`` are the hits within the limit, with their reasons.
+    """The answer to a query: ``top_hits`` are the hits within the limit, best first.
 
-    ``read`` fetches nodes by their rows.
+    ``read_nodes`` reads nodes by their rows.
     """
 
     graph: Graph
@@ -37,26 +37,43 @@ class RankedHits:
 
     @property
     def hits(self) -> list[Hit]:
-        """What came back, best first: as much of it as fits into the budget."""
+        """The hits that fit into the budget, best first."""
         if self.budget is None:
             return list(self.top_hits)
         return [self.top_hits[place] for place in sorted(self.select_within_budget(self.budget))]
 
     def select_within_budget(self, budget: float) -> list[int]:
-        """The places of what is chosen for a budget, in turn."""
+        """The places of the hits chosen for a budget, in the order of choice."""
         scores = np.array([hit.score for hit in self.top_hits], np.float32)
         rows = self.graph.rows(hit.id for hit in self.top_hits)
-        held = term_coverage(Postings.for_query(self.graph, self.query), rows)
-        return token_budget.select_within(scores, [estimate_tokens(hit.text) for hit in self.top_hits], budget, held)
+        coverage = term_coverage(Postings.for_query(self.graph, self.query), rows)
+        return token_budget.select_within(
+            scores, [estimate_tokens(hit.text) for hit in self.top_hits], budget, coverage
+        )
+
+
+def rank(  # noqa: PLR0917
+    graph: Graph,
+    query: Query,
+    activation: Activation,
+    limit: int,
+    budget: int | None,
+    read_nodes: NodeReader,
+    *,
+    explain: bool,
+) -> RankedHits:
+    """Rank what a strategy activated: the best ``limit`` hits, with their reasons if asked."""
+    hits = build_hits(graph, query, activation, limit, read_nodes, explain=explain)
+    return RankedHits(graph, query, activation, hits, budget, read_nodes)
 
 
 def why(graph: Graph, activation: Activation, row: int) -> Why:
-    """The shares of a row's score, those of 0 left out; they add up to the score."""
+    """The contributions to a row's score, those of 0 left out; they add up to the score."""
     return _whys(graph, activation, np.array([row]))[0]
 
 
 def _whys(graph: Graph, activation: Activation, rows: Rows) -> list[Why]:
-    """The same of several rows."""
+    """The same for several rows."""
     stages, values = (
         tuple(activation.contributions),
         [shares[rows].tolist() for shares in activation.contributions.values()],
@@ -76,13 +93,13 @@ def _whys(graph: Graph, activation: Activation, rows: Rows) -> list[Why]:
 def build_hits(
     graph: Graph, query: Query, activation: Activation, limit: int, read_nodes: NodeReader, *, explain: bool
 ) -> list[Hit]:
-    """The best as hits, best first, with the reasons if asked; ``read`` fetches nodes.
+    """Return the best rows as hits, best first, with the reasons if asked.
 
-    Each is as it was known at the times that the cue names, and says how it stood then.
+    Each hit shows its node, and its validity, as known at the times that the query names.
     """
     allowed = filters.eligible(graph, query)
     order = top_k.top_rows(activation.scores, allowed, limit + COMPARISON_SIZE)
-    known = {node.id: node for node in read_nodes(order[:limit])}  # another process may have erased some
+    known = {node.id: node for node in read_nodes(order[:limit])}  # another process may have forgotten some
     rows = [row for row in order[:limit].tolist() if graph.id(row) in known]
     nodes = [known[graph.id(row)] for row in rows]
     whys, found = [Why(())] * len(rows), LazyReasons(("",) * len(rows))

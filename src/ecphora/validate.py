@@ -15,7 +15,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from .errors import InvalidInput, InvalidText, InvalidTime
-from .model import Filter, Metadata, NodeId
+from .model import Episode, Filter, Metadata, NodeId
 from .timeparse import parse_time
 
 T = TypeVar("T")
@@ -265,6 +265,41 @@ def _check_names(field: str, value: object) -> tuple[str, ...]:
         return (check_name(field, value),)
     items = check_items(field, value, "a name or a tuple of names")
     return tuple(check_name(f"one of {field}", name) for name in items)
+
+
+def check_episode_fields(episode: Episode) -> tuple[Episode, datetime | None]:
+    """Check every field of an episode by itself; the second of what comes back is its time, None if it has none."""
+    text = check_text(episode.text)
+    names = {
+        field: check_optional_name(field, getattr(episode, field))
+        for field in ("id", "speaker", "session", "title", "source", "supersedes")
+    }
+    time = None if episode.happened_at is None else check_time("happened_at", episode.happened_at)
+    trust = check_number("trust", episode.trust, minimum=0, maximum=1)
+    metadata = check_metadata(episode.metadata)
+    return Episode(text, **names, happened_at=time, trust=trust, metadata=metadata), time
+
+
+def check_recall(limit: object, budget: object, **flags: object) -> tuple[int, int | None]:
+    """Check the numbers of a recall, and that its flags are flags."""
+    for field, value in flags.items():
+        check_flag(field, value)
+    return check_count("limit", limit), check_optional_count("budget", budget)
+
+
+def check_query(
+    question: object, where: object, as_of: object, known_at: object, retroactive: object
+) -> tuple[str, Filter, datetime | None, datetime | None]:
+    """Check a question and what it is asked of; the times come back parsed, those of the filter too."""
+    checked = (
+        check_question(question),
+        check_filter(where),
+        check_optional_time("as_of", as_of, end_of_period=True),
+        check_optional_time("known_at", known_at, end_of_period=True),
+    )
+    if check_flag("retroactive", retroactive) and as_of is None:
+        raise InvalidInput("retroactive=True goes with as_of=; say as of when, or leave it out")
+    return checked
 
 
 def check_path(field: str, value: object) -> Path:

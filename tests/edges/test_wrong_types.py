@@ -314,7 +314,7 @@ def test_numbers_of_numpy_are_numbers(memory: Memory) -> None:
 def test_a_clock_without_a_zone_is_told_so(now: Any, tmp_path: Path) -> None:
     with (
         Memory(tmp_path / "memory.db", embedder=HashingEmbedder(16), clock=lambda: now) as memory,
-        pytest.raises(InvalidInput, match="let it give a datetime with a zone"),
+        pytest.raises(InvalidInput, match="return a datetime with a time zone"),
     ):
         memory.remember("It rains.")
 
