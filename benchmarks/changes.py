@@ -24,7 +24,7 @@ from ecphora import SQLiteStore
 ROOT = Path(__file__).parents[1]
 sys.path.insert(0, str(ROOT / "tests" / "unit"))
 
-import test_changes  # noqa: E402  # one place says what is right
+import test_fact_updates  # noqa: E402  # one place says what is right
 
 from ecphora.stages.retrieval.validity import MIN_REPORTED_CONFIDENCE  # noqa: E402
 
@@ -39,19 +39,19 @@ def read_cases(kind: str) -> list[dict[str, object]]:
     return [json.loads(line) for text in texts for line in text.splitlines()]
 
 
-def report_histories(store: SQLiteStore, embedder: test_changes.Once, *, rules: bool) -> None:
+def report_histories(store: SQLiteStore, embedder: test_fact_updates.Once, *, rules: bool) -> None:
     """Print what is found in the histories, each and all."""
     told: dict[str, list[dict[str, object]]] = {}
-    for turn in test_changes.cases(HISTORIES):
+    for turn in test_fact_updates.cases(HISTORIES):
         told.setdefault(turn["space"], []).append({**turn, "at": turn["time"]})
     marks: dict[str, dict[tuple[str, str], bool]] = {space: {} for space in told}
-    for mark in test_changes.cases(f"{HISTORIES}.changes"):
+    for mark in test_fact_updates.cases(f"{HISTORIES}.changes"):
         marks[mark["space"]][mark["old"], mark["new"]] = mark["sure"]
     every = Counter[str]()
     for space, turns in told.items():
-        memory = test_changes.slept(store, embedder, {"id": space, "told": turns}, rules=rules)
+        memory = test_fact_updates.slept(store, embedder, {"id": space, "told": turns}, rules=rules)
         graph, marked = memory.graph(), marks[space]
-        known = test_changes.successions(graph)
+        known = test_fact_updates.successions(graph)
         shown = ~known.against & (known.sure >= MIN_REPORTED_CONFIDENCE)
         pairs = zip(known.old[shown].tolist(), known.new[shown].tolist(), strict=True)
         found = {(graph.id(old), graph.id(new)) for old, new in pairs}
@@ -82,26 +82,26 @@ def main() -> None:
     parser.add_argument("--rules", action="store_true", help="by rules alone")
     rules = parser.parse_args().rules
     with tempfile.TemporaryDirectory() as folder:
-        store, embedder = SQLiteStore(Path(folder) / "m.db"), test_changes.Once()
+        store, embedder = SQLiteStore(Path(folder) / "m.db"), test_fact_updates.Once()
         right: dict[str, Counter[str]] = {}
         sizes: dict[str, Counter[str]] = {}
         silent: Counter[str] = Counter()
         for case in read_cases("matrix"):
             part, kind = str(case["part"]), str(case["kind"])
-            memory = test_changes.slept(store, embedder, case, rules=rules)
-            good = test_changes.right(memory, case)
+            memory = test_fact_updates.slept(store, embedder, case, rules=rules)
+            good = test_fact_updates.right(memory, case)
             right.setdefault(part, Counter())[kind] += good
             sizes.setdefault(part, Counter())[kind] += 1
-            silent[part] += not good and not len(test_changes.successions(memory.graph()))
+            silent[part] += not good and not len(test_fact_updates.successions(memory.graph()))
         wrong: Counter[str] = Counter()
         controls: Counter[str] = Counter()
         for case in read_cases("control"):
             part = str(case["part"])
-            memory = test_changes.slept(store, embedder, case, rules=rules)
-            wrong[part] += bool(len(test_changes.successions(memory.graph())))
+            memory = test_fact_updates.slept(store, embedder, case, rules=rules)
+            wrong[part] += bool(len(test_fact_updates.successions(memory.graph())))
             controls[part] += 1
         for part, counts in right.items():
-            kinds = ", ".join(f"{kind} {counts[kind]}/{sizes[part][kind]}" for kind in test_changes.KINDS)
+            kinds = ", ".join(f"{kind} {counts[kind]}/{sizes[part][kind]}" for kind in test_fact_updates.KINDS)
             print(f"{part:7} {sum(counts.values())}/{sum(sizes[part].values())}  ({kinds})", end="; ")
             print(f"nothing found in {silent[part]}; wrongly taken for a change {wrong[part]}/{controls[part]}")
         report_histories(store, embedder, rules=rules)

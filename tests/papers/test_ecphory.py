@@ -1,6 +1,6 @@
 """EcphoryRAG, arXiv 2510.08958: cues, engrams, hops, and our remedies. §: papers.md, chapter 4.
 
-The routines of a hop, and the index that grows, are in ``tests/unit/test_hop.py``.
+The routines of a hop, and the index that grows, are in ``tests/unit/test_engram_search.py``.
 """
 
 import math

@@ -1,7 +1,7 @@
 """SYNAPSE, arXiv 2601.02744: its score, its gate, what spreading finds that nothing else does, and our remedies.
 
-The equations of spreading to their printed digits are in ``tests/unit/test_spread.py``, the graph of turns and concepts
-in ``tests/unit/test_layers.py``.
+The equations of spreading to their printed digits are in ``tests/unit/test_spreading_activation.py``, the graph of
+turns and concepts in ``tests/unit/test_semantic_layer.py``.
 """
 
 from collections.abc import Sequence
