@@ -601,7 +601,7 @@ def test_stdout_stays_clean_in_a_pipe_and_without_unicode() -> None:
 @pytest.mark.slow
 def test_json_stays_clean_in_a_pipe_and_without_unicode() -> None:
     done = run("remember", "--json", "--lines", stdin=b"One in Porto.\nTwo.\n" * 20)
-    assert len(json.loads(done.stdout)["new"]) == 2
+    assert len(json.loads(done.stdout)["created"]) == 2
     assert done.stderr == b""
     json.loads(run("recall", "Porto é", "--json", PYTHONIOENCODING="ascii").stdout)
 

@@ -345,9 +345,9 @@ def test_what_waits_is_written_at_exit(memory: Memory, path: Path) -> None:
 from ecphora import Memory
 from ecphora.embedders.hashing import HashingEmbedder
 memory = Memory({str(path)!r}, embedder=HashingEmbedder(64), strategy="bm25")
-memory._log.hold()
+memory._access_log.pause()
 memory.recall("school")
-memory._log.resume()
+memory._access_log.resume()
 """
     subprocess.run([sys.executable, "-c", program], check=True)
     assert recalled(stored(path)) == ["school"]

@@ -130,7 +130,7 @@ def test_the_reader_of_changes_shares_the_model_of_the_embedder(shipped: Path, m
 
 FORKED = """
 import os, signal, threading, time
-from ecphora.embedders import minilm, share
+from ecphora.embedders import minilm, shared_model
 
 model, texts = minilm.MiniLMEmbedder(), ["I moved to Porto.", "The tea is cold."]
 expected = model.embed(texts).tobytes()
@@ -141,7 +141,7 @@ def embed():
         busy.embed(["I moved to Porto last week. " * 20])
 
 def hold():
-    with share._registry.lock:
+    with shared_model._registry.lock:
         stop.wait()
 
 for work in (embed, hold):  # one thread is inside the model when the child is forked, one is loading another
