@@ -1,7 +1,7 @@
-"""How best to choose within a budget of tokens: in order of score, by size too, or by what is covered together.
+"""Compares ways to fill a token budget: in order of score, by score and size, or by joint coverage.
 
-``python benchmarks/budget.py --data DIR [--set NAME]…`` prints the fraction of the gold evidence in what is chosen by
-``fused``. "By size" goes by place times size to the power of .3; "covering" is
+``python benchmarks/budget.py --data DIR [--set NAME]…`` prints the fraction of the gold evidence that ``fused`` fits
+into the budget. "By size" orders by rank times size to the power of .3; "covering" is
 :func:`ecphora.stages.retrieval.top_k.select_within`.
 """
 
@@ -24,10 +24,10 @@ from ecphora.strategies.fused import Fused
 
 BUDGETS = (100, 200, 400, 800)
 CANDIDATES = 100
-"""How many of the best are chosen from."""
+"""Size of the candidate pool."""
 SIZE_EXPONENT = 0.3
 CHUNK_TOKENS = 225
-"""Tokens of a piece of a long text, about."""
+"""Tokens of a chunk of a long text, about."""
 
 
 def fill_in_order(order: Rows, sizes: Scores, budget: int) -> list[int]:

@@ -1,4 +1,4 @@
-"""How many changes of facts are found, on cases that the weights were trained on and on such as they were not.
+"""How many updates of facts are found, on cases that the weights were trained on and on others.
 
 ``python benchmarks/changes.py`` prints, for each part of ``tests/changes``, how many cases of each kind come out right,
 and how many look-alikes are wrongly taken for a change; then, of the changes that were not found, whether nothing was
@@ -40,7 +40,7 @@ def read_cases(kind: str) -> list[dict[str, object]]:
 
 
 def report_histories(store: SQLiteStore, embedder: test_fact_updates.Once, *, rules: bool) -> None:
-    """Print what is found in the histories, each and all."""
+    """Print what is found in each history and in all."""
     told: dict[str, list[dict[str, object]]] = {}
     for turn in test_fact_updates.cases(HISTORIES):
         told.setdefault(turn["space"], []).append({**turn, "at": turn["time"]})

@@ -3,8 +3,8 @@
 ``python benchmarks/consolidate_budget.py [--turns 3000] [--seconds 2] [--calls 10] [--writers 4] [--processes]``
 
 The turns are those of ``speed.py``. The writers, threads or else processes, each with a memory of its own on the same
-file, remember one turn after the other all the time. ``wall`` is how long a call took, ``looked at`` how many memories
-it has worked on, ``left`` what was still new after it. A call must take at most ``seconds`` + 1.
+file, remember turns without a pause. ``wall`` is the time of a call, ``looked at`` the memories it processed,
+``left`` the memories pending after it. A call must take at most ``seconds`` + 1.
 """
 
 import argparse
@@ -26,7 +26,7 @@ from ecphora import Memory
 
 
 def write_turns(path: Path, writer: int, stop: Any, report: Callable[[int], None]) -> None:
-    """Remember one turn after the other until told to stop; tell of the first, and in the end how many these were."""
+    """Remember turns until ``stop`` is set; report 0 after the first, and at the end how many there were."""
     turns, count = synthetic_turns(1_000), 0
     with Memory(path) as memory:
         while not stop.is_set():
@@ -45,30 +45,30 @@ def write_in_process(path: Path, writer: int, stop: Any, reports: Any) -> None:
 
 @contextmanager
 def concurrent_writers(path: Path, writers: int, *, processes: bool) -> Iterator[None]:
-    """Have some writers write, from when each has begun, and print how much that was."""
+    """Run writers during the block, once all have started; then print how many turns they remembered."""
     context = get_context("spawn")
-    told: Any = context.Queue() if processes else Queue()
+    reports: Any = context.Queue() if processes else Queue()
     stop: Any = context.Event() if processes else Event()
     workers: list[Any] = [
-        context.Process(target=write_in_process, args=(path, writer, stop, told))
+        context.Process(target=write_in_process, args=(path, writer, stop, reports))
         if processes
-        else Thread(target=write_turns, args=(path, writer, stop, told.put))
+        else Thread(target=write_turns, args=(path, writer, stop, reports.put))
         for writer in range(writers)
     ]
     for worker in workers:
         worker.start()
     for _ in workers:
-        told.get()
+        reports.get()
     started = perf_counter()
     try:
         yield
     finally:
-        spent = perf_counter() - started
+        elapsed = perf_counter() - started
         stop.set()
-        counts = [told.get() for _ in workers]
+        counts = [reports.get() for _ in workers]
         for worker in workers:
             worker.join()
-        print(f"meanwhile {writers} writers remembered {sum(counts):,} turns in {spent:.1f} s")
+        print(f"meanwhile {writers} writers remembered {sum(counts):,} turns in {elapsed:.1f} s")
 
 
 def main() -> None:
@@ -84,19 +84,19 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder, Memory(Path(folder) / "m.db") as memory:
         memory.remember(synthetic_turns(given.turns))
         for question in ("Where does Ines live now?", "Which instruments does Wil play?"):
-            found = memory.recall(question)
-            memory.feedback(found, [found[0].id])
+            recollection = memory.recall(question)
+            memory.feedback(recollection, [recollection[0].id])
         longest = 0.0
         with concurrent_writers(Path(folder) / "m.db", given.writers, processes=given.processes):
             print(f"{'call':>4} {'wall':>7} {'looked at':>10} {'left':>7}  wrote")
             for call in range(1, given.calls + 1):
                 started = perf_counter()
-                done = memory.consolidate(seconds=given.seconds)
+                run = memory.consolidate(seconds=given.seconds)
                 wall = perf_counter() - started
                 longest = max(longest, wall)
-                wrote = ", ".join(f"{n} {name}" for name, n in done.counts.items() if n and name != "memories")
+                wrote = ", ".join(f"{n} {name}" for name, n in run.counts.items() if n and name != "memories")
                 print(
-                    f"{call:>4} {wall:>6.2f}s {done.counts.get('memories', 0):>10,} {done.pending_count:>7,}  {wrote}",
+                    f"{call:>4} {wall:>6.2f}s {run.counts.get('memories', 0):>10,} {run.pending_count:>7,}  {wrote}",
                     flush=True,
                 )
         print(f"longest {longest:.2f} s")

@@ -1,4 +1,4 @@
-"""What a turn's context is worth to dense recall: none, a second embedding of two turns, or the sum of two vectors.
+"""The gain of a turn's context in dense recall: none, a second embedding of two turns, or the sum of two vectors.
 
 ``python benchmarks/context.py --data DIR [--set NAME]…`` prints the fraction of the gold evidence found at 5, 10, 30.
 """

@@ -1,4 +1,4 @@
-"""Count how often one recall, one remember and one night of consolidation go from file to file.
+"""Count how often one recall, one remember and one consolidation call go from file to file.
 
     python benchmarks/crossings.py
 
@@ -6,7 +6,7 @@ A call crosses when the function called stands in another file of this package t
 walk: the files that it enters, the calls that cross, and the returns. For the returns only the first call of each
 function counts, so that a loop is counted once: a return is a crossing call into a file that the walk has been in
 before. Fewer returns mean a straighter way to read. The files of the data (model, graph, columns) are left out: they
-are what passes, not where the walk goes. The numbers do not depend on the machine.
+are what is passed around. The numbers do not depend on the machine.
 """
 
 import sys
@@ -35,7 +35,7 @@ TURNS = [
 
 @dataclass
 class Walk:
-    """What a profile of one call saw, file by file; names are those below the package."""
+    """The profile of one call, file by file; names are relative to the package."""
 
     crossings: int = 0
     returns: list[str] = field(default_factory=list)
@@ -43,7 +43,7 @@ class Walk:
     _functions: set[tuple[str, str]] = field(default_factory=set)
 
     def __call__(self, frame: FrameType, event: str, _argument: object) -> None:
-        """Note a call; the other events of a profile are passed over."""
+        """Record a call; other profile events are ignored."""
         if event != "call":
             return
         here, there = _file(frame.f_back), _file(frame)
@@ -79,7 +79,7 @@ def walk(work: Callable[[], object]) -> Walk:
 
 
 def walks() -> Iterator[tuple[str, Walk]]:
-    """The three walks, each after one call that warms up what is loaded once a process."""
+    """The three walks, each after one call that loads what is loaded once a process."""
     begin = datetime(2026, 5, 1, tzinfo=UTC)
     hours = count()
     with TemporaryDirectory() as folder, Memory(Path(folder, "walk.db"), clock=lambda: begin) as memory:
@@ -103,7 +103,7 @@ def walks() -> Iterator[tuple[str, Walk]]:
 
 
 def main() -> None:
-    """Print a line a walk; with -v every return, caller's file first."""
+    """Print a line for each walk; with -v every return, the caller's file first."""
     for name, seen in walks():
         print(f"{name:<12}{len(seen.files):>4} files{seen.crossings:>7} crossing calls{len(seen.returns):>5} returns")
         if "-v" in sys.argv:

@@ -1,7 +1,7 @@
-"""Draws what a night does, for docs/consolidation.md: the demo's chat, asked one question before and after.
+"""Draws the effect of consolidation for docs/consolidation.md: one question on the demo's chat, before and after.
 
-``python benchmarks/draw_sleep.py docs/pictures/sleep.svg``. The hints of the chat (``supersedes``) are left out: what
-is drawn, consolidation found.
+``python benchmarks/draw_sleep.py docs/pictures/sleep.svg``. The ``supersedes`` fields of the chat are left out, so
+consolidation finds what is drawn.
 """
 
 import json

@@ -1,10 +1,11 @@
-"""Changes that are told plainly: how many are found, and whether the new statement then comes first.
+"""Updates in plain words: how many are found, and whether the new statement then comes first.
 
 ``python benchmarks/everyday.py`` reads the cases of ``tests/changes/everyday_matrix.jsonl``, each with a question, and
 the look-alikes of ``everyday_control.jsonl``. For each part it prints
 
 - how many changes are found: a link says that the new message replaces the old one;
-- how many are in the right order: asked the question, the new message comes before the old one; also without a night;
+- how many are in the right order: for the question, the new message comes before the old one; also without
+  consolidation;
 - how many are both;
 - how many look-alikes have any link that says that one message replaces another, however sure.
 
@@ -29,7 +30,7 @@ from ecphora.testing import FakeClock
 
 ROOT = Path(__file__).parents[1]
 MONTH = timedelta(days=30)
-"""How long after all was told, and holds, it is asked."""
+"""Time between the last message or change and the question."""
 Case = dict[str, Any]
 
 
@@ -48,14 +49,14 @@ def memory_of_case(store: SQLiteStore, embedder: MiniLMEmbedder, case: Case, opt
 
 
 def is_new_first(memory: Memory, question: str, case: Case) -> bool:
-    """Whether the new message comes before the old one."""
+    """Whether the new message ranks before the old one."""
     ids = [hit.id for hit in memory.recall(question, limit=len(case["told"]), log_access=False, explain=False)]
     places = {id_: place for place, id_ in enumerate(ids)}
     return places.get(case["new"], len(ids)) < places.get(case["old"], len(ids))
 
 
 def update_pairs(memory: Memory, *, contradictions: bool = False) -> dict[tuple[str, str], float]:
-    """The pairs (old, new) that replace, or contradict, each other, and how sure each is."""
+    """The pairs (old, new) in which the new message supersedes, or contradicts, the old one, with their confidence."""
     graph = memory.graph()
     known = supersessions(graph)
     rows = zip(

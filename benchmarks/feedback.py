@@ -1,10 +1,10 @@
-"""What feedback teaches: half of a set's questions are asked and told what was of use, then the other half is asked.
+"""The effect of feedback: half of a set's questions get feedback, then the other half is asked.
 
 ``python benchmarks/feedback.py --data DIR [--set NAME]… [--part odd|even]`` prints recall@5 and all@10 before and
-after, by ``fused`` without co-recall and with it, and once all of it was taken back; each half is told once. Questions
-are related by company where two memories of their evidence were of use together, related where they share evidence
-with one that had feedback, and unrelated else. Parts are spaces, in a set of one its questions: the weight of co-recall
-was chosen on the odd ones, counted from 0.
+after, by ``fused`` without co-recall and with it, and after the feedback is removed; each half gives feedback once.
+Questions are related by co-use if two memories of their evidence were used together, related if they share evidence
+with a question that had feedback, and unrelated otherwise. Parts are spaces, in a set of one its questions: the weight
+of co-recall was chosen on the odd ones, counted from 0.
 """
 
 import argparse
@@ -22,7 +22,7 @@ from ecphora.bench.recall.recall_run import RECALL_LIMIT, ranked_documents, temp
 from ecphora.strategies.fused import Fused
 
 TOP = 10
-"""Hits that are looked at by who gives feedback."""
+"""Hits that the feedback considers."""
 CO_USE, RELATED, UNRELATED = GROUPS = ("related by company", "related", "unrelated")
 MEASURES = (("recall@5", metrics.recall_at_k, 5), ("all@10", metrics.recall_all_at_k, 10))
 WITHOUT_CO_USE, WITH_CO_USE = replace(Fused(), co_use_weight=0.0), Fused()
@@ -31,9 +31,9 @@ WITHOUT_CO_USE, WITH_CO_USE = replace(Fused(), co_use_weight=0.0), Fused()
 
 @dataclass(frozen=True)
 class QuestionResult:
-    """A question of the half that had no feedback, its group, whether it is in the odd part, and what it had.
+    """A question of the half without feedback, its group, whether it is in the odd part, and its measures.
 
-    ``values`` has a row for each time it was asked: before, after without co-recall, after with it, and taken back.
+    ``values`` has a row for each time it was asked: before, after without co-recall, after with it, and after removal.
     """
 
     question: Question
@@ -48,31 +48,31 @@ def measure(memory: Memory, question: Question, strategy: Fused = WITHOUT_CO_USE
 
 
 def give_feedback(memory: Memory, questions: Sequence[Question]) -> tuple[list[str], list[frozenset[str]]]:
-    """Give feedback to some questions: the ids of what is kept, and the documents that were used for each."""
-    kept, used = [], []
+    """Give feedback on questions; returns the ids of the feedback, and the documents used for each question."""
+    feedback_ids, used = [], []
     for question in questions:
         found = memory.recall(question.text, limit=TOP, strategy=WITHOUT_CO_USE, log_access=False, explain=False)
-        of = {hit.id: hit.node.document or hit.id for hit in found}
-        right = {id_: document for id_, document in of.items() if document in question.gold}
-        kept.append(memory.feedback(found, right))
-        used.append(frozenset(right.values()))
-    return kept, used
+        document_by_id = {hit.id: hit.node.document or hit.id for hit in found}
+        used_by_id = {id_: document for id_, document in document_by_id.items() if document in question.gold}
+        feedback_ids.append(memory.feedback(found, used_by_id))
+        used.append(frozenset(used_by_id.values()))
+    return feedback_ids, used
 
 
 def cross_halves(case: Case, embedder: CachingEmbedder, number: int | None) -> Iterator[QuestionResult]:
-    """Tell each half once, and ask the other; ``number`` is the space's, None where it is the only one."""
-    asked = [question for question in case.questions if question.is_answerable and question.gold]
+    """Give feedback on each half once and ask the other; ``number`` is the space's, None if it is the only one."""
+    questions = [question for question in case.questions if question.is_answerable and question.gold]
     with temporary_memory(case, WITHOUT_CO_USE, embedder) as (memory, _):
         for half in (0, 1):
-            first, second = asked[half::2], asked[1 - half :: 2]
+            first, second = questions[half::2], questions[1 - half :: 2]
             before = [measure(memory, one) for one in second]
-            kept, used = give_feedback(memory, first)
-            after = [[measure(memory, one, way) for way in (WITHOUT_CO_USE, WITH_CO_USE)] for one in second]
-            memory.forget(kept)
-            shared = frozenset(id_ for question in first for id_ in question.gold)
+            feedback_ids, used = give_feedback(memory, first)
+            after = [[measure(memory, one, strategy) for strategy in (WITHOUT_CO_USE, WITH_CO_USE)] for one in second]
+            memory.forget(feedback_ids)
+            evidence = frozenset(id_ for question in first for id_ in question.gold)
             for place, one in enumerate(second):
-                company = any(len(together & one.gold) > 1 for together in used)
-                group = CO_USE if company else UNRELATED if one.gold.isdisjoint(shared) else RELATED
+                is_co_used = any(len(together & one.gold) > 1 for together in used)
+                group = CO_USE if is_co_used else UNRELATED if one.gold.isdisjoint(evidence) else RELATED
                 odd = bool((place if number is None else number) % 2)
                 yield QuestionResult(one, group, odd, [before[place], *after[place], measure(memory, one)])
 
@@ -92,21 +92,21 @@ def main() -> None:
     options.add_argument("--data", type=Path, required=True)
     options.add_argument("--set", action="append", default=[])
     options.add_argument("--part", choices=("odd", "even"))
-    chosen = options.parse_args()
-    everything: list[QuestionResult] = []
+    arguments = options.parse_args()
+    all_rows: list[QuestionResult] = []
     with CachingEmbedder(MiniLMEmbedder()) as embedder:
-        for name in chosen.set or ["locomo", "realtalk"]:
-            spaces = list(read_cases(name, chosen.data))
+        for name in arguments.set or ["locomo", "realtalk"]:
+            spaces = list(read_cases(name, arguments.data))
             numbers = range(len(spaces)) if len(spaces) > 1 else [None]
             rows = [
                 row
                 for case, number in zip(spaces, numbers, strict=True)
                 for row in cross_halves(case, embedder, number)
             ]
-            rows = [row for row in rows if chosen.part is None or row.is_odd is (chosen.part == "odd")]
-            everything += rows
+            rows = [row for row in rows if arguments.part is None or row.is_odd is (arguments.part == "odd")]
+            all_rows += rows
             print_groups(name, rows)
-    print_groups("all", everything)
+    print_groups("all", all_rows)
 
 
 def print_groups(name: str, rows: Sequence[QuestionResult]) -> None:

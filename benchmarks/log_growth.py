@@ -1,4 +1,4 @@
-"""How the access log and the file grow with recalls: bounded, and whole, as a ``-faithful`` strategy keeps it.
+"""How the access log and the file grow with recalls: bounded, and complete, as ``-faithful`` strategies need it.
 
 ``python benchmarks/log_growth.py [--recalls 100000] [--memories 200]``
 
@@ -28,7 +28,7 @@ BEGIN = datetime(2026, 1, 1, tzinfo=UTC)
 
 
 def grow(path: Path, memories: int, recalls: int, *, keeps_all: bool) -> None:
-    dice = random.Random(7)  # noqa: S311  # not for secrets
+    rng = random.Random(7)  # noqa: S311  # not for secrets
     often = list(accumulate(1 / rank for rank in range(1, memories + 1)))
     with Memory(path, embedder=HashingEmbedder(16)) as memory:
         ids = memory.remember([f"Note {number} of a small memory." for number in range(memories)]).ids
@@ -37,7 +37,7 @@ def grow(path: Path, memories: int, recalls: int, *, keeps_all: bool) -> None:
     store.commit(SCOPE, WriteBatch(needs_full_log=keeps_all))
     for number in range(1, recalls + 1):
         at = BEGIN + timedelta(minutes=number)
-        back = dict.fromkeys(dice.choices(ids, cum_weights=often, k=3 * HITS_PER_RECALL))
+        back = dict.fromkeys(rng.choices(ids, cum_weights=often, k=3 * HITS_PER_RECALL))
         accesses = tuple(Access(id_, at, AccessKind.RECALLED, 0.5) for id_ in list(back)[:HITS_PER_RECALL])
         started = perf_counter()
         store.commit(SCOPE, WriteBatch(accesses=accesses))

@@ -1,9 +1,9 @@
-"""What consolidation does to recall: each set asked before and after, and how long a night takes.
+"""The effect of consolidation on recall, before and after on each set, and the time it takes.
 
 ``python benchmarks/sleep.py --data DIR [--set NAME]…`` prints, for each set and category, recall@5, recall@10 and
 all@10 of ``fused`` before and after with the interval of the difference, how often the newest statement of an update
-ranks above the oldest, how the file grows, what was written, and seconds. ``--turns N`` instead lays the talks of all
-sets named end to end in one memory, consolidates N turns, and then a hundred more.
+ranks above the oldest, how the file grows, what was written, and seconds. ``--turns N`` instead joins the conversations
+of all sets named in one memory, consolidates N turns, and then a hundred more.
 """
 
 import argparse
@@ -31,7 +31,7 @@ NUMBER = re.compile(r"\d[\d,.:]*\d|\d")
 
 @dataclass
 class Tally:
-    """Measures of a category before and after, a row a question; ``newest`` has one only for updates."""
+    """Measures of a category before and after, a row a question; ``newest`` has rows only for updates."""
 
     values: list[tuple[float, ...]] = field(default_factory=list)
     newest: list[tuple[bool, bool]] = field(default_factory=list)
@@ -48,7 +48,7 @@ def recall_all(memory: Memory, questions: Sequence[Question]) -> list[tuple[str,
 def is_newest_first(case: Case, question: Question, ranked: Sequence[str]) -> bool:
     """Whether of an update's evidence the newest statement comes before the oldest.
 
-    The newest is what shares a number with the answer, or else the last.
+    The newest is the one that shares a number with the answer, or else the last.
     """
     place = {str(one.id): number for number, one in enumerate(case.episodes)}
     texts = {str(one.id): one.text for one in case.episodes}
@@ -60,13 +60,13 @@ def is_newest_first(case: Case, question: Question, ranked: Sequence[str]) -> bo
 
 
 def file_size(path: Path) -> int:
-    """Bytes of a memory that is closed: its log is empty."""
+    """Bytes of a closed memory, whose write-ahead log is empty."""
     return sum(part.stat().st_size for part in path.parent.glob(f"{path.name}*"))
 
 
 def report_dataset(name: str, data: Path, embedder: CachingEmbedder) -> None:
     tallies: dict[str, Tally] = defaultdict(Tally)
-    wrote: dict[str, int] = defaultdict(int)
+    written_counts: dict[str, int] = defaultdict(int)
     seconds, bytes_ = 0.0, np.zeros(2)
     for case in read_cases(name, data):
         questions = [one for one in case.questions if one.is_answerable and one.gold]
@@ -78,25 +78,25 @@ def report_dataset(name: str, data: Path, embedder: CachingEmbedder) -> None:
             bytes_[0] += file_size(path)
             with Memory(path, embedder=embedder) as memory:
                 started = perf_counter()
-                done = memory.consolidate()
+                result = memory.consolidate()
                 seconds += perf_counter() - started
                 after = recall_all(memory, questions)
             bytes_[1] += file_size(path)
-        for what, many in done.counts.items():
-            wrote[what] += many
-        for question, was, became in zip(questions, before, after, strict=True):
+        for count_name, row_count in result.counts.items():
+            written_counts[count_name] += row_count
+        for question, ranked_before, ranked_after in zip(questions, before, after, strict=True):
             row = tuple(
                 metric(ranked, question.gold, k)
                 for metric, k in ((metrics.recall_at_k, 5), (metrics.recall_at_k, 10), (metrics.recall_all_at_k, 10))
-                for ranked in (was, became)
+                for ranked in (ranked_before, ranked_after)
             )
             for category in ("all", question.category):
                 tallies[category].values.append(row)
                 if question.category in UPDATE_CATEGORIES and len(question.gold) > 1:
                     tallies[category].newest.append(
-                        (is_newest_first(case, question, was), is_newest_first(case, question, became))
+                        (is_newest_first(case, question, ranked_before), is_newest_first(case, question, ranked_after))
                     )
-    print(f"\n{name}: {seconds:.1f} s, file × {bytes_[1] / bytes_[0]:.3f}, {dict(wrote)}")
+    print(f"\n{name}: {seconds:.1f} s, file × {bytes_[1] / bytes_[0]:.3f}, {dict(written_counts)}")
     for category, tally in tallies.items():
         print_tally(category, tally)
 
@@ -108,13 +108,13 @@ def print_tally(category: str, tally: Tally) -> None:
     parts = [f"{what} {means[2 * i]:.3f} → {means[2 * i + 1]:.3f}" for i, what in enumerate(("@5", "@10", "all@10"))]
     line = f"  {category:28} n {len(values):4}  {'  '.join(parts)}  (Δ@10 {low:+.3f} to {high:+.3f})"
     if tally.newest and category != "all":
-        was, became = np.array(tally.newest).mean(axis=0)
-        line += f"  newest first {was:.2f} → {became:.2f} of {len(tally.newest)}"
+        first_before, first_after = np.array(tally.newest).mean(axis=0)
+        line += f"  newest first {first_before:.2f} → {first_after:.2f} of {len(tally.newest)}"
     print(line)
 
 
 def turns(sets: Sequence[str], data: Path) -> Iterator[Episode]:
-    """The turns of some sets end to end, again and again."""
+    """The turns of some sets one after another, repeated without end."""
     for number, name in ((number, name) for number in count() for name in sets):
         for case in read_cases(name, data):
             for one in case.episodes:

@@ -25,7 +25,7 @@ QUESTIONS = (
 
 
 class TimedEmbedder:
-    """An embedder that keeps count of its own time."""
+    """An embedder that measures its own time."""
 
     def __init__(self) -> None:
         self.inner = MiniLMEmbedder()
@@ -44,13 +44,13 @@ class TimedEmbedder:
 def synthetic_turns(turns: int) -> list[Episode]:
     """Turns made of halves of the demo's turns, in sessions of 20, by its six speakers. The same at every call."""
     told = load_conversation()
-    dice = random.Random(7)  # noqa: S311  # not for secrets
+    rng = random.Random(7)  # noqa: S311  # not for secrets
     halves = [half for one in told for half in (one.text[: len(one.text) // 2], one.text[len(one.text) // 2 :])]
     speakers = sorted({one.speaker for one in told if one.speaker})
     return [
         Episode(
-            f"{dice.choice(halves)} {dice.choice(halves)} ({number})",
-            speaker=dice.choice(speakers),
+            f"{rng.choice(halves)} {rng.choice(halves)} ({number})",
+            speaker=rng.choice(speakers),
             session=f"s{number // 20}",
             happened_at=f"20{10 + number // 2000:02d}-{1 + number // 170 % 12:02d}-{1 + number // 20 % 28:02d}",
         )
@@ -110,7 +110,7 @@ def time_remember(path: Path, embedder: TimedEmbedder, episodes: list[Episode]) 
 
 def time_open(path: Path, questions: list[str]) -> None:
     start = perf_counter()
-    with Memory(path) as memory:  # an embedder that is not loaded yet
+    with Memory(path) as memory:  # the embedder is not loaded yet
         opened = perf_counter()
         memory.recall(questions[0])
         print(

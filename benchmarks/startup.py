@@ -1,4 +1,4 @@
-"""Where the time of a short command goes: Python, NumPy, the package, opening a memory, and a whole ``ecphora recall``.
+"""The time of a short command by part: Python, NumPy, the package, opening a memory, and a whole ``ecphora recall``.
 
 ``python benchmarks/startup.py [--runs N]`` makes a memory of three texts in a temporary folder, runs each case in fresh
 processes, in turn, and prints the medians of CPU time (user and system) and of wall time in milliseconds, each beside
@@ -33,7 +33,7 @@ CASES = {
 
 
 def time_process(code: str, folder: str) -> tuple[float, float]:
-    """Milliseconds of CPU and of wall time that a process takes for some code."""
+    """Milliseconds of CPU time and of wall time of a process that runs some code."""
     before, started = resource.getrusage(resource.RUSAGE_CHILDREN), time.perf_counter()
     subprocess.run([sys.executable, "-c", code], cwd=folder, stdout=subprocess.DEVNULL, check=True)  # noqa: S603
     wall, after = time.perf_counter() - started, resource.getrusage(resource.RUSAGE_CHILDREN)

@@ -6,8 +6,8 @@ The turns are those of ``speed.py`` with two invented names each, over two years
 the geometry of all-MiniLM-L6-v2: random pairs have a cosine of .12 on average, with a deviation of .12, turns of one
 topic one of .4 to .7; two people who talk of little else are more alike (LoCoMo: .40). The graph is put together
 without a store and without an embedder, so a figure is what a strategy takes to activate and to choose the best ten.
-Strategies that write find what they would have written, invented as well: some stimuli a turn, strands to earlier turns
-of the topic, an insight for every 20 turns.
+Strategies that write find invented rows as if they had written them: stimuli for each turn, strands to earlier turns of
+the topic, an insight for every 20 turns.
 """
 
 import argparse
@@ -41,21 +41,21 @@ SESSION = 20
 """Turns of a session, as ``speed.py`` makes them; a minute lies between two."""
 DIM = 384
 MEAN_COSINE, TOPIC_FRACTION = 0.12, 0.5
-"""The mean cosine of two turns unless told, and the part of the rest that turns of a topic share."""
+"""The default mean cosine of two turns, and the part of the rest that turns of a topic share."""
 EFFECTIVE_DIM = 54
-"""Dimensions in which vectors differ in effect: random unit vectors there deviate by .88 / sqrt(54) = .12."""
+"""Effective dimensions of the vectors: random unit vectors there deviate by .88 / sqrt(54) = .12."""
 SAME_TOPIC_RATE = 0.6
 """How often a turn stays with the topic of the turn before."""
 NAMES = 2_000
 STIMULI_PER_TURN, STRANDS_PER_TURN, TURNS_PER_INSIGHT = 20, 4, 20
-"""Stimuli and strands a turn, and turns an insight, of what strategies would have written."""
+"""Invented rows of strategies that write: stimuli and strands per turn, and turns per insight."""
 RECALLS, RECALLS_AFTER_WRITE = 200, 20
-"""Recalls timed, and recalls timed right after one more turn."""
+"""Recalls timed, and recalls timed directly after one more turn."""
 
 
 @dataclass(frozen=True)
 class SyntheticMemory:
-    """Everything invented: turns with their topics and vectors, and questions; further turns to be added later."""
+    """The invented data: turns with their topics and vectors, questions, and further turns to add later."""
 
     drafts: list[CheckedEpisode]
     topics: NDArray[np.int64]
@@ -88,7 +88,7 @@ def make_memory(turns: int, mean_cosine: float) -> SyntheticMemory:
     ]
     cues = [
         replace(one, topic_vector=one.vector, term_vectors=vectors[: len(one.term_hashes)]) for one in cues
-    ]  # what they cost, not mean
+    ]  # for timing only
     drafts = [check_episode(one, now) for one in told]
     return SyntheticMemory(
         drafts[:turns], np.array(topics[:turns]), vectors[: turns + RECALLS_AFTER_WRITE], drafts[turns:], cues
@@ -104,7 +104,7 @@ def add_names(dice: random.Random, episodes: Sequence[Episode]) -> list[Episode]
 
 
 def draw_names(dice: random.Random, count: int) -> list[str]:
-    """Names by Zipf's law: the second is met half as often as the first."""
+    """Names by Zipf's law: the second occurs half as often as the first."""
     syllables = [first + second for first in "BDFGKLMNPRSTVZ" for second in ("a", "e", "i", "o", "u")]
     endings = ("lin", "mar", "ros", "ven", "tuk", "bel", "dor", "nis", "gan", "sel", "wen", "jor", "hal", "pim", "quo")
     every = [f"{one}{two}" for one in syllables for two in (a + b for a in endings for b in endings)][::7][:NAMES]
@@ -123,7 +123,7 @@ def draw_topics(dice: random.Random, turns: int) -> Iterator[int]:
 
 
 def draw_vectors(numbers: np.random.Generator, topics: NDArray[np.int64], mean_cosine: float) -> Vectors:
-    """A unit vector a turn: something that all share, something of its topic, something of its own."""
+    """A unit vector for each turn: the sum of a shared, a topic and a random part."""
     basis, _ = np.linalg.qr(numbers.standard_normal((DIM, EFFECTIVE_DIM + 1)))
 
     def directions(count: int) -> Vectors:
@@ -205,7 +205,7 @@ def time_recall(strategy: Strategy, query: Query, graph: Graph) -> float:
 
 
 def report_strategy(strategy: Strategy, memory: SyntheticMemory, graph: Graph) -> str:
-    opened = replace(graph)  # nothing is derived from it yet
+    opened = replace(graph)  # nothing is cached for it yet
     first = time_recall(strategy, memory.queries[0], opened)
     spent = [time_recall(strategy, asked, opened) for asked in memory.queries]
     grown, after = opened, []

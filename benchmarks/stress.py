@@ -2,7 +2,7 @@
 
 ``python benchmarks/stress.py --data DIR [--set NAME]…`` asks each strategy the answerable questions of each set. Where
 all gold evidence has a cosine below .3 with the question it prints recall@30 and the loss: by how much that is less
-than recall@30 over all answerable questions, in parts of these. The table of docs/models.md is made of it.
+than recall@30 over all answerable questions, in parts of these. It is the source of the table in docs/models.md.
 """
 
 import argparse

@@ -1,6 +1,6 @@
-"""Exact words: SQLite's FTS5 against the graph's own postings. ``python benchmarks/words.py``.
+"""Exact words: SQLite's FTS5 compared with the graph's own postings. ``python benchmarks/words.py``.
 
-Two questions: what a search costs as a scope grows, and whether what stands in one scope changes scores in another.
+Measures the cost of a search as a scope grows, and whether the content of one scope changes scores in another.
 """
 
 from datetime import UTC, datetime

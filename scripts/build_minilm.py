@@ -93,7 +93,7 @@ def quantize() -> bytes:
 def add_adapter_branch(base_model: bytes) -> bytes:
     """The model with a choice of two branches over one set of weights: as it is, and with adapters.
 
-    A branch of its own, because adapters of zeros in the only branch would cost every text a sixth of its time.
+    A separate branch, because adapters of zeros in the only branch would cost every text a sixth of its time.
     """
     model = onnx.load_from_string(base_model)
     graph = model.graph
@@ -128,13 +128,13 @@ def add_adapter_branch(base_model: bytes) -> bytes:
 
 
 def _add_optional_input(graph: Any, name: str, default: Any, shape: list[int | str]) -> None:
-    """Add an input that need not be fed."""
+    """Add an optional input."""
     graph.input.append(helper.make_tensor_value_info(name, helper.np_dtype_to_tensor_dtype(default.dtype), shape))
     graph.initializer.append(numpy_helper.from_array(default, name))
 
 
 def _add_adapters(layers: Sequence[Any], embedding: Sequence[Any]) -> Iterator[Any]:
-    """The nodes of the layers; after every product with a matrix of ``ADAPTED`` what its adapter adds."""
+    """The nodes of the layers, with an adapter after every product with a matrix of ``ADAPTED``."""
     adapters = {f"{minilm_source.matmul_name(name)}_quant": name for name in ADAPTED_MATRICES}
     before = {n.output[0]: n.input[0] for n in [*embedding, *layers] if n.op_type == "DynamicQuantizeLinear"}
     for node in layers:
@@ -155,7 +155,7 @@ def _add_adapters(layers: Sequence[Any], embedding: Sequence[Any]) -> Iterator[A
 
 
 def _make_branch(name: str, nodes: Iterable[Any], output: Any) -> Any:
-    """Nodes as a graph inside another, everything that they make under names of their own."""
+    """Nodes as a subgraph, with unique names for all their outputs."""
     body = [type(node).FromString(node.SerializeToString()) for node in nodes]
     made = {out for node in body for out in node.output}
     for node in body:

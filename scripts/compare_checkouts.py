@@ -2,7 +2,7 @@
 """Show that two checkouts recall and consolidate alike: scripts/compare_checkouts.py BEFORE AFTER --data DIR.
 
 Runs both on the same data sets, each in processes of its own: every strategy answers the first questions of every set,
-`-faithful` ones included, and a night of consolidation runs over the first spaces of each. Prints a line a set, and
+`-faithful` ones included, and consolidation runs over the first spaces of each. Prints a line a set, and
 ends with 1 if the ids or scores of any hit, a confidence, or any row that consolidation wrote differs. Scores are
 compared to the last digit; rows by place, so a column may change its name. Vectors of texts are kept in a temporary
 folder, one file a checkout.
@@ -31,14 +31,14 @@ STRATEGIES = [
     *("synaptic-faithful", "synapse-faithful", "eisa-faithful", "ecphory-faithful", "weave-faithful"),
 ]
 HITS = 30
-"""Hits compared of each recall."""
+"""Hits of each recall to compare."""
 EPISODES = 1500
-"""Episodes of a space that are remembered at most, and of all spaces that one set's night looks at."""
+"""The most episodes remembered of a space, and consolidated over all spaces of a set."""
 UNDATED = "2026-01-01"
 
 
 class Kept:
-    """An embedder that keeps its vectors in a dictionary; everything else is the embedder's own."""
+    """An embedder that caches its vectors in a dictionary and passes everything else on."""
 
     def __init__(self, embedder: Any) -> None:
         self._embedder = embedder
@@ -48,7 +48,7 @@ class Kept:
         return getattr(self._embedder, name)
 
     def coverage(self, text: str, /) -> float:
-        """How much of the text the embedder can read. Asked for by its type, so it stands here by name."""
+        """How much of the text the embedder can read. Callers look it up on the type, so it is defined here."""
         return float(self._embedder.coverage(text))
 
     def embed(self, texts: Sequence[str], /, **options: Any) -> Any:
@@ -76,7 +76,7 @@ def spaces(path: Path) -> dict[str, list[dict[str, Any]]]:
 
 
 def dump(data: Path, name: str, limit: int, episodes: int) -> Iterator[str]:
-    """The lines that two checkouts must have in common for a set: hits by strategy and question, rows of a night."""
+    """The lines that two checkouts must have in common for a set: hits by strategy and question, consolidated rows."""
     from ecphora import Memory  # noqa: PLC0415  # of the checkout in PYTHONPATH
     from ecphora.embedders import minilm  # noqa: PLC0415
 

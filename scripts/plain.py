@@ -2,8 +2,8 @@
 
     .venv/bin/python scripts/plain.py
 
-Authors of cases avoid what everybody would write; users do not. In the form of ``changes.jsonl``. Nothing is left to
-chance: two runs write the same file.
+Authors of cases avoid the most obvious sentences; users do not. In the form of ``changes.jsonl``. It is
+deterministic: two runs write the same file.
 """
 # ruff: noqa: E501, INP001  # a grid is read by its rows
 

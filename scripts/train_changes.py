@@ -12,7 +12,7 @@ look-alike each, ``plain.jsonl`` such in the plainest words, ``everyday.jsonl`` 
 friends or colleagues outright, ``twins.jsonl`` likewise, a change and behind it its look-alike; ``talks.changes.jsonl``
 marks the changes in the long talks of ``talks.docs.jsonl``, ``histories.changes.jsonl`` those in ``histories.jsonl``,
 which are what one person told an assistant, or several told each other, over months; and those cases of tests/changes
-that were read. Every pair of memories is seen through the very code that sleep runs. Four fifths of the cases and all
+that were read. Every pair of memories is read by the code that consolidation runs. Four fifths of the cases and all
 but nine talks teach low-rank adapters (LoRA; Hu et al. 2021, arXiv:2106.09685) to all-MiniLM-L6-v2, which then reads
 both texts at once; the rest teaches the judge what a reading is worth beside other signs, so it never sees a reading of
 what the adapters have seen. The gate learns from the talks. The readings that the judge learns from are those of the
@@ -62,15 +62,15 @@ WEIGHTS = HERE.parent / "src" / "ecphora" / "weights"
 PLAIN, EVERYDAY, TWINS = (HERE / "data" / f"{name}.jsonl" for name in ("plain", "everyday", "twins"))
 PLAIN_PREFIX = "case:plain-"
 REVIEW_EPOCHS, PLAIN_REPEATS = 2, 2
-"""After the first rounds, so many at half the step, with the plainest cases too, these so many times a round."""
+"""Further rounds at half the step that include the plain cases, and how often these are repeated in a round."""
 CLEAR_NEGATIVE_LOGIT, NEGATIVE_SAMPLING = -3.0, 3
-"""The log-odds below which a pair that is no change is learned; one in so many of these is reviewed."""
+"""The log-odds below which a pair that is no change counts as learned; one in how many of these is reviewed."""
 FOLDS = 5
 """Every fifth case teaches the judge, the others the adapters."""
 JUDGE_SPACES = ("a3", "c2", "h3", "h8", "h14", "h18", "h20", "h26", "h30")
 """The talks and histories that teach the judge."""
 JUDGE_PAIRS_PER_MEMORY = 2.0
-"""Pairs of these for each memory that teach it, those that promise most: more than a night reads, as most are none."""
+"""Pairs of these for each memory that teach it, those that promise most: more than consolidation reads."""
 HARD_NEGATIVES = 4_000
 """Pairs of the talks that are no change and teach the adapters: those that look most like one."""
 RANK, EPOCHS, BATCH, RATE, DROPOUT, WEIGHT_DECAY, SEED = 16, 4, 24, 1e-3, 0.1, 0.01, 0
@@ -78,7 +78,7 @@ RANK, EPOCHS, BATCH, RATE, DROPOUT, WEIGHT_DECAY, SEED = 16, 4, 24, 1e-3, 0.1, 0
 RIDGE, BIAS = 2.0, 1e-3
 """The ridge on a sign's weight and on the bias."""
 NEUTRAL_JUDGE = UpdateJudge(LinearModel(0.0, {}), LinearModel(0.0, {}))
-"""A judge without an opinion: lets everything through."""
+"""A judge that lets everything through."""
 
 Numbers = NDArray[np.float64]
 Labels = NDArray[np.bool_]
@@ -221,7 +221,7 @@ def read_lines(*paths: Path) -> Iterator[dict[str, Any]]:
 
 
 def node_reader(memory: Memory) -> NodeReader:
-    """What fetches the memories of rows."""
+    """A function that returns the memories of rows."""
     graph = memory.graph()
     return lambda rows: [node for row in rows.tolist() if (node := memory.get(graph.id(row))) is not None]
 

@@ -2,10 +2,10 @@
 
     .venv/bin/python scripts/train_encm.py [--data DIR]
 
-Every line counts twice: as a memory with its speaker and title, and as a cue, bare. The lines were written for this
+Every line counts twice: as a memory with its speaker and title, and as a bare cue. The lines were written for this
 project; whether one is needed from episodic memory is our judgement. With ``--data``, the folder of the public sets,
 the error outside our own lines is measured too: turns of conversations and questions are needed, paragraphs of
-encyclopaedias are not. Nothing is left to chance: two runs write the same file.
+encyclopaedias are not. It is deterministic: two runs write the same file.
 """
 # ruff: noqa: INP001, T201  # a script that prints
 
@@ -105,7 +105,7 @@ def previous_out_of_domain(file: Mapping[str, Json]) -> dict[str, Json]:
 def make_examples(
     episodes: Sequence[Episode], queries: Sequence[str], embedder: CachingEmbedder
 ) -> tuple[Examples, Examples]:
-    """Texts as memories, of which long ones have several pieces, and as cues, by the very code that judges them."""
+    """Texts as memories, of which long ones have several chunks, and as cues, by the same code that judges them."""
     with TemporaryDirectory() as folder, Memory(Path(folder, "encm.db"), embedder=embedder) as memory:
         memory.remember(episodes)
         graph = memory.graph()

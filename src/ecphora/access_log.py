@@ -1,6 +1,7 @@
-"""The writer of the access log: recalls hand over what they leave behind, and a thread writes it in their order.
+"""The access log: recalls queue their accesses and new episodes, and a thread writes them in order.
 
-Best effort: a recall never waits for it for long and never fails for it. What cannot be written is dropped and counted.
+Best effort: a recall never waits long for the log and never fails because of it. What cannot be written is dropped and
+counted.
 """
 
 import atexit
@@ -22,17 +23,17 @@ from .model import Access, WriteBatch
 from .scope_writer import ScopeWriter, nonblocking_handle
 
 QUEUE_CAPACITY = 20_000
-"""Accesses that may wait; what comes on top is dropped."""
+"""The number of accesses that may wait; further ones are dropped."""
 READ_WAIT_SECONDS = 0.02
-"""Seconds that a recall waits for what waits to be written, before it looks at it as if it were."""
+"""Seconds that a recall waits for queued accesses to be written, before it adds them to its graph unwritten."""
 EPISODE_WAIT_SECONDS = 0.5
-"""The same where what waits is an episode: nothing can stand in for it."""
+"""The same if an episode is queued, which cannot be added to a graph unwritten."""
 COMMIT_WAIT_SECONDS = 0.25
 """Seconds that a recall waits for a commit under way."""
 RETRY_SECONDS = 0.05
 """Seconds between two tries while another process holds the lock."""
 LOCK_TIMEOUT_SECONDS = 20.0
-"""Seconds after which what another process kept from being written is dropped."""
+"""Seconds after which queued entries are dropped while another process holds the lock."""
 IDLE_SECONDS = 1.0
 """Seconds without work after which the thread ends; the next recall starts another."""
 EXIT_FLUSH_SECONDS = 2.0
@@ -43,9 +44,9 @@ _logger = logging.getLogger("ecphora")
 
 @dataclass(frozen=True, slots=True)
 class LogEntry:
-    """What one recall leaves behind: accesses, or an episode; ``at`` is when, on the monotonic clock.
+    """The accesses of one recall, or its episode; ``queued_at`` is on the monotonic clock.
 
-    ``whole_log`` says that from here on nothing of the log may expire.
+    ``needs_full_log`` says that from here on no access may expire.
     """
 
     queued_at: float
@@ -56,17 +57,17 @@ class LogEntry:
 
     @property
     def size(self) -> int:
-        """How much is lost with it."""
+        """The number of accesses and episodes in it."""
         return len(self.accesses) + (self.episode is not None)
 
 
 class AccessLog:
-    """Writes what the recalls of one memory leave behind, in order.
+    """Writes the accesses and episodes of the recalls of one memory, in order.
 
-    The thread runs while there is work, and writes through a second connection of the store where it has one, so that
-    recalls wait neither for its commits nor for a lock. ``unlogged`` counts the accesses and episodes that were
-    dropped: because another process held the lock for too long, the disk was full, the file could not be written or
-    too many waited. Safe to share between threads; after a fork the parent writes what was waiting.
+    The thread runs while there is work. It writes through a second connection of the store if there is one, so that
+    recalls wait neither for its commits nor for a lock. ``unlogged_count`` counts the accesses and episodes that were
+    dropped because another process held the lock for too long, the disk was full, the file could not be written or too
+    many waited. Safe to share between threads; after a fork the parent writes the queue.
     """
 
     def __init__(self, writer: ScopeWriter) -> None:
@@ -91,33 +92,33 @@ class AccessLog:
         *,
         needs_full_log: bool = False,
     ) -> None:
-        """Hand over what a recall leaves behind; it does not wait, and raises nothing."""
-        at = monotonic()
+        """Queue the accesses and the episode of a recall; does not wait, and raises nothing."""
+        queued_at = monotonic()
         with self._condition:
             if accesses:
-                self._enqueue(LogEntry(at, now, tuple(accesses), needs_full_log))
+                self._enqueue(LogEntry(queued_at, now, tuple(accesses), needs_full_log))
             if episode is not None:
-                self._enqueue(LogEntry(at, now, episode=episode))
+                self._enqueue(LogEntry(queued_at, now, episode=episode))
 
     def count_unlogged(self, count: int) -> None:
-        """Count what is not to be logged, as the file takes no writes."""
+        """Count accesses and episodes that are not logged because the file is read-only."""
         with self._condition:
             self.unlogged_count += count
 
     def graph(self) -> Graph:
-        """The memory graph with everything that was handed over before, written yet or not."""
+        """The memory graph with all accesses queued before, written yet or not."""
         with self._condition:
-            mine = self._enqueue_count
-            if self._done_count < mine and not self._is_locked_out:
-                episode = any(entry.episode is not None for entry in self._entries)
+            target = self._enqueue_count
+            if self._done_count < target and not self._is_locked_out:
+                has_episode = any(entry.episode is not None for entry in self._entries)
                 self._condition.wait_for(
-                    lambda: self._done_count >= mine or self._is_locked_out,
-                    EPISODE_WAIT_SECONDS if episode else READ_WAIT_SECONDS,
+                    lambda: self._done_count >= target or self._is_locked_out,
+                    EPISODE_WAIT_SECONDS if has_episode else READ_WAIT_SECONDS,
                 )
             if self._is_committing and not self._condition.wait_for(
                 lambda: not self._is_committing, COMMIT_WAIT_SECONDS
             ):
-                return self._writer.graph()  # what is being committed may be in it or not: it must not be there twice
+                return self._writer.graph()  # may or may not hold the commit under way: do not add it twice
             return _with_accesses(
                 self._writer.graph(), [access for entry in self._entries for access in entry.accesses]
             )
@@ -125,13 +126,13 @@ class AccessLog:
     # ---- for writers
 
     def flush(self, seconds: float) -> bool:
-        """Wait until everything handed over so far is written or dropped; whether it was in time."""
+        """Wait until everything queued so far is written or dropped; False after ``seconds``."""
         with self._condition:
-            mine = self._enqueue_count
-            return self._condition.wait_for(lambda: self._done_count >= mine, seconds)
+            target = self._enqueue_count
+            return self._condition.wait_for(lambda: self._done_count >= target, seconds)
 
     def close(self, seconds: float) -> None:
-        """Write what waits, as far as that takes no longer, and drop the rest; closing twice is harmless."""
+        """Write the queue for at most ``seconds`` and drop the rest; closing twice is harmless."""
         self.flush(seconds)
         with self._condition:
             self._is_closed = True
@@ -159,10 +160,10 @@ class AccessLog:
         self._condition.notify_all()
 
     def _dequeue(self, count: int) -> list[LogEntry]:
-        """Take the first entries out."""
-        first = [self._entries.popleft() for _ in range(count)]
-        self._queue_size -= sum(entry.size for entry in first)
-        return first
+        """Remove and return the first entries."""
+        entries = [self._entries.popleft() for _ in range(count)]
+        self._queue_size -= sum(entry.size for entry in entries)
+        return entries
 
     def _drop(self, entries: Sequence[LogEntry], reason: object) -> None:
         self._done_count += len(entries)
@@ -180,18 +181,18 @@ class AccessLog:
                 self._write(batch)
             except StoreBusy as error:
                 self._finish(batch, error, is_retry=True)
-            except Exception as error:  # noqa: BLE001  # whatever it is, the answer is long given
+            except Exception as error:  # noqa: BLE001  # the recall has returned: only count the loss
                 self._finish(batch, error)
             else:
                 self._finish(batch)
 
     def _next_batch(self) -> list[LogEntry]:
-        """The next entries to be written together; none ends the thread."""
+        """The next entries to write together; an empty list ends the thread."""
         with self._condition:
             if self._is_locked_out:
                 self._condition.wait_for(lambda: self._is_closed, RETRY_SECONDS)
-                late = monotonic() - LOCK_TIMEOUT_SECONDS
-                expired = sum(1 for _ in takewhile(lambda entry: entry.queued_at < late, self._entries))
+                oldest = monotonic() - LOCK_TIMEOUT_SECONDS
+                expired = sum(1 for _ in takewhile(lambda entry: entry.queued_at < oldest, self._entries))
                 self._drop(self._dequeue(expired), "another process holds the lock")
                 self._is_locked_out = bool(self._entries)
             self._condition.wait_for(lambda: self._entries or self._is_closed, IDLE_SECONDS)
@@ -201,19 +202,19 @@ class AccessLog:
                 self._thread = None
                 return []
             self._is_committing = True
-            together = list(takewhile(lambda entry: entry.episode is None, self._entries))
-            return together or [self._entries[0]]
+            access_entries = list(takewhile(lambda entry: entry.episode is None, self._entries))
+            return access_entries or [self._entries[0]]
 
     def _write(self, entries: Sequence[LogEntry]) -> None:
-        """Commit some entries: the accesses of several, or one episode."""
-        pen, (first, *_) = self._writer, entries
-        store = nonblocking_handle(pen.store)
+        """Commit entries: the accesses of several, or one episode."""
+        writer, (first, *_) = self._writer, entries
+        store = nonblocking_handle(writer.store)
         if first.episode is not None:
-            replace(pen, store=store).remember([first.episode], first.recorded_at, restore=False)
+            replace(writer, store=store).remember([first.episode], first.recorded_at, restore=False)
         else:
             accesses = tuple(access for entry in entries for access in entry.accesses)
-            whole_log = any(entry.needs_full_log for entry in entries)
-            pen.cache.apply(store.commit(pen.scope, WriteBatch(accesses=accesses, needs_full_log=whole_log)))
+            needs_full_log = any(entry.needs_full_log for entry in entries)
+            writer.cache.apply(store.commit(writer.scope, WriteBatch(accesses=accesses, needs_full_log=needs_full_log)))
 
     def _finish(self, entries: Sequence[LogEntry], error: Exception | None = None, *, is_retry: bool = False) -> None:
         with self._condition:
@@ -227,7 +228,7 @@ class AccessLog:
     # ---- a fork, and the end
 
     def pause(self) -> None:
-        """Keep the thread from committing: a fork must not find a lock taken."""
+        """Keep the thread from committing, so that no lock is held during a fork."""
         self._condition.acquire()
         self._condition.wait_for(lambda: not self._is_committing, COMMIT_WAIT_SECONDS)
 
@@ -236,24 +237,24 @@ class AccessLog:
         self._condition.release()
 
     def reset_after_fork(self) -> None:
-        """Start empty, in a child process: its parent writes what waited."""
+        """Start with an empty queue in a child process; the parent writes the old one."""
         self._reset()
 
 
 def _with_accesses(graph: Graph, accesses: Sequence[Access]) -> Graph:
-    """The graph as it would be with some accesses, for looking at only."""
+    """The graph with accesses that are not written yet, for reading only."""
     if not accesses:
         return graph
     last = max(int(graph.nodes["seq"][-1:].max(initial=0)), int(graph.accesses["seq"][-1:].max(initial=0)))
-    there = [(row, access) for access in accesses if (row := graph.row(access.node)) is not None]
+    accesses_by_row = [(row, access) for access in accesses if (row := graph.row(access.node)) is not None]
     counts = {
-        (access.node, access.kind): access.nth for row in dict(there) for access in graph.accesses_of(row)
+        (access.node, access.kind): access.nth for row in dict(accesses_by_row) for access in graph.accesses_of(row)
     }  # in order of seq: the last stays
     numbered: list[Access] = []
-    for place, (_, access) in enumerate(there, 1):
+    for offset, (_, access) in enumerate(accesses_by_row, 1):
         group = access.node, access.kind
         counts[group] = counts.get(group, 0) + 1
-        numbered.append(replace(access, seq=last + place, nth=counts[group]))
+        numbered.append(replace(access, seq=last + offset, nth=counts[group]))
     return graph.apply(WriteBatch(accesses=tuple(numbered), revision=graph.revision))
 
 

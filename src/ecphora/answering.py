@@ -1,6 +1,6 @@
-"""An answer from what came back: by a language model that is shown the memories, or by quoting the best one.
+"""Answer a question from recalled memories: with a language model that is shown them, or by quoting the best one.
 
-The model is asked only where there is evidence, is shown no more than the budget, and may cite only what it was shown.
+The model is asked only if there is evidence, is shown no more than the budget, and may cite only what it was shown.
 """
 
 from collections.abc import Iterable, Sequence
@@ -17,11 +17,11 @@ from .reprs import ShortRepr
 from .validate import check_count
 
 DEFAULT_BUDGET = 2_000
-"""Tokens of memories that a model is shown, where nothing else is said."""
+"""The default number of tokens of memories that a model is shown."""
 NO_ANSWER = "The memory does not hold this."
-"""The answer where there is none."""
+"""The text of an answer if the memory does not hold one."""
 NO_USAGE = LLMUsage()
-"""What an answer takes for which no model is asked."""
+"""The usage of an answer without a model."""
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -45,9 +45,9 @@ class Answer(ShortRepr):
 
 
 def fit_to_budget(recollection: Recollection, budget: int = DEFAULT_BUDGET) -> tuple[Hit, ...]:
-    """The hits that a model is shown: best first as many as fit into so many tokens (estimated), in order of time.
+    """The hits that a model is shown: chosen best first within ``budget`` tokens (estimated), in order of time.
 
-    What is counted is each memory with its head.
+    Each memory counts with its header.
     """
     left, chosen = check_count("budget", budget), []
     for hit in recollection:
@@ -59,27 +59,27 @@ def fit_to_budget(recollection: Recollection, budget: int = DEFAULT_BUDGET) -> t
 
 
 def build_prompt(recollection: Recollection, budget: int = DEFAULT_BUDGET) -> Prompt | None:
-    """What a model would be sent for an answer; None where it would not be asked: no evidence, or nothing fits."""
+    """The prompt for an answer; None if the model would not be asked: no evidence, or no memory fits."""
     shown = fit_to_budget(recollection, budget)
     if recollection.evidence == Evidence.NONE or not shown:
         return None
-    cue = recollection.query
+    query = recollection.query
     return prompts.answer_prompt(
-        cue.text, _nodes(shown), today=cue.now, as_of=cue.as_of, validity=_validity_by_id(shown)
+        query.text, _nodes(shown), today=query.now, as_of=query.as_of, validity=_validity_by_id(shown)
     )
 
 
 def answer(recollection: Recollection, llm: LLM | LLMClient | None, *, budget: int = DEFAULT_BUDGET) -> Answer:
-    """Answer a question from what came back for it.
+    """Answer a question from its recollection.
 
-    Without evidence the model is not asked. Where it fails, or there is none, the best memory is quoted and the answer
-    is ``is_extractive``.
+    Without evidence the model is not asked. If it fails, or there is none, the best memory is quoted and
+    ``is_extractive`` is set.
     """
     prompt = build_prompt(recollection, budget)
-    guest = as_llm_client(llm)
-    if prompt is None or guest is None:
+    client = as_llm_client(llm)
+    if prompt is None or client is None:
         return extractive_answer(recollection)
-    return _generate_answer(recollection, guest, prompt, fit_to_budget(recollection, budget))
+    return _generate_answer(recollection, client, prompt, fit_to_budget(recollection, budget))
 
 
 def reply(
@@ -89,71 +89,72 @@ def reply(
     turns: Sequence[tuple[str, str]] = (),
     budget: int = DEFAULT_BUDGET,
 ) -> Answer:
-    """Reply in a conversation to what the cue says; ``turns`` are the last ones as pairs of speaker and text.
+    """Reply to the query as a message in a conversation; ``turns`` are the last turns as pairs of speaker and text.
 
-    Unlike a question, what is said in a conversation is replied to even where nothing is remembered of it.
+    Unlike :func:`answer`, this asks the model even if no memory was recalled.
     """
-    guest = as_llm_client(llm)
-    if guest is None:
+    client = as_llm_client(llm)
+    if client is None:
         return extractive_answer(recollection)
     shown = fit_to_budget(recollection, budget)
-    said, today = recollection.query.text, recollection.query.now
-    prompt = prompts.chat_prompt(said, turns, _nodes(shown), today=today, validity=_validity_by_id(shown))
-    return _generate_answer(recollection, guest, prompt, shown, is_chat=True)
+    message, today = recollection.query.text, recollection.query.now
+    prompt = prompts.chat_prompt(message, turns, _nodes(shown), today=today, validity=_validity_by_id(shown))
+    return _generate_answer(recollection, client, prompt, shown, is_chat=True)
 
 
 def extractive_answer(recollection: Recollection) -> Answer:
-    """An answer without a model: the best memory as it stands, with who said it when.
+    """An answer without a model: the text of the best memory, with its speaker and date.
 
-    One that only asks comes last; of one that holds no longer, what replaced it is quoted, if that came back too.
+    A memory that is not a question is preferred. If the best memory is superseded and its successor is among the hits,
+    the successor is quoted.
     """
     if recollection.evidence == Evidence.NONE or not recollection.hits:
         return Answer(NO_ANSWER, (), is_answered=False, evidence=recollection.evidence)
     best = next((hit for hit in recollection if not is_question(hit.text)), recollection[0])
-    instead = () if best.validity is None else best.validity.superseded_by
-    best = next((hit for hit in recollection if hit.id in instead), best)
-    said = ", ".join(filter(None, (best.node.speaker, quoting.format_date(best.node.happened_at))))
+    successors = () if best.validity is None else best.validity.superseded_by
+    best = next((hit for hit in recollection if hit.id in successors), best)
+    attribution = ", ".join(filter(None, (best.node.speaker, quoting.format_date(best.node.happened_at))))
     end = best.node.valid_to if best.validity is None else best.validity.valid_to
     until = "" if end is None else f", held until {quoting.format_date(end)}"
-    text = f"“{best.text}” ({said}{until})"
+    text = f"“{best.text}” ({attribution}{until})"
     return Answer(text, (best.id,), is_answered=True, evidence=recollection.evidence, is_extractive=True)
 
 
 def resolve_citations(ids: Iterable[str], hits: Iterable[Hit]) -> tuple[NodeId, ...]:
-    """The ids of memories among those that a model gives, each once.
+    """The memory ids among the ids that a model cites, each once.
 
-    An id is known where it is letter by letter one that the model was shown. Left out is what it was not shown, and
-    what several memories were shown with.
+    A cited id must equal one that the model was shown. Ids that it was not shown, and ids that several memories were
+    shown with, are left out.
     """
     known: dict[str, set[NodeId]] = {}
     for hit in hits:
         known.setdefault(quoting.render_id(hit.id), set()).add(hit.id)
-    found = (known.get(id_) or known.get(replies.strip_id(id_), set()) for id_ in ids)
-    return tuple(dict.fromkeys(next(iter(meant)) for meant in found if len(meant) == 1))
+    matches = (known.get(id_) or known.get(replies.strip_id(id_), set()) for id_ in ids)
+    return tuple(dict.fromkeys(next(iter(node_ids)) for node_ids in matches if len(node_ids) == 1))
 
 
 def _generate_answer(
     recollection: Recollection, llm_client: LLMClient, prompt: Prompt, hits: Sequence[Hit], *, is_chat: bool = False
 ) -> Answer:
     attempt = llm_client.attempt(prompt, replies.parse_answer)
-    said, spent = attempt.value, attempt.usage
-    if said is None:
+    parsed, usage = attempt.value, attempt.usage
+    if parsed is None:
         quote = extractive_answer(recollection)
         return Answer(
             quote.text,
             quote.cited_ids,
             quote.is_answered,
             recollection.evidence,
-            spent,
+            usage,
             prompt,
             is_extractive=True,
             error=attempt.error,
         )
-    if not said.is_answered:
-        text = (said.answer if is_chat else "") or NO_ANSWER
-        return Answer(text, (), is_answered=False, evidence=recollection.evidence, usage=spent, prompt=prompt)
-    ids = resolve_citations(said.ids, hits)
-    return Answer(said.answer, ids, is_answered=True, evidence=recollection.evidence, usage=spent, prompt=prompt)
+    if not parsed.is_answered:
+        text = (parsed.answer if is_chat else "") or NO_ANSWER
+        return Answer(text, (), is_answered=False, evidence=recollection.evidence, usage=usage, prompt=prompt)
+    ids = resolve_citations(parsed.ids, hits)
+    return Answer(parsed.answer, ids, is_answered=True, evidence=recollection.evidence, usage=usage, prompt=prompt)
 
 
 def _nodes(hits: Iterable[Hit]) -> list[Node]:

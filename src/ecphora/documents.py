@@ -35,7 +35,7 @@ def chunks(node: Node) -> tuple[Node, ...]:
 
 
 def with_start_offsets(nodes: Sequence[Node]) -> list[Node]:
-    """The same nodes; each piece of a text with where it starts, as follows from the pieces before it."""
+    """The same nodes, each chunk of a text with its start offset, computed from the chunks before it."""
     starts: dict[NodeId, int] = {}
     ends: dict[NodeId, int] = {}
     for node in sorted((node for node in nodes if node.document is not None), key=lambda node: node.position):
@@ -54,18 +54,18 @@ def reassemble(nodes: Sequence[Node]) -> Node:
 
 
 def node_ids_of(graph: Graph, node_id: NodeId) -> list[NodeId]:
-    """The ids of the nodes that an id stands for: itself, or the pieces it was cut into; none if it is not there."""
+    """The ids of the nodes that an id stands for: itself, or its chunks; none if it does not exist."""
     if graph.row(node_id) is not None:
         return [node_id]
     return [graph.id(row) for row in graph.document_rows(node_id)]
 
 
 def expand_to_documents(graph: Graph, node_ids: Iterable[NodeId]) -> list[NodeId]:
-    """These nodes, and every other piece of the texts that they are pieces of; each once."""
+    """These nodes, and every other chunk of the texts that they are chunks of; each once."""
     found: dict[NodeId, None] = {}
     for node in node_ids:
         row = graph.row(node)
         document = -1 if row is None else int(graph.nodes["documents"][row])
-        pieces = graph.document_rows(graph.documents.names[document]) if document >= 0 else ()
-        found.update(dict.fromkeys([graph.id(piece) for piece in pieces] or [node]))
+        chunk_rows = graph.document_rows(graph.documents.names[document]) if document >= 0 else ()
+        found.update(dict.fromkeys([graph.id(chunk_row) for chunk_row in chunk_rows] or [node]))
     return list(found)

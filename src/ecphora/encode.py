@@ -1,6 +1,6 @@
-"""The write path: episodes, what was of use, and forgetting as a Change. It commits nothing.
+"""Build write batches for episodes and feedback; nothing is committed here.
 
-Pure, but for :func:`embedded`, which asks the embedder that it is handed.
+Pure, but for :func:`embed_nodes`, which calls the embedder.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -39,26 +39,26 @@ from .stages.retrieval import validity
 
 
 def indexed_text(node: Node) -> str:
-    """A node's text as it is read and embedded: with who said it, what it is about, and under which headings."""
+    """A node's text as it is indexed and embedded: with its speaker, title and heading."""
     text = "\n".join(part for part in (node.title, node.heading, node.text) if part is not None)
     return text if node.speaker is None else f"{node.speaker}: {text}"
 
 
 def embed_nodes(embedder: Embedder, nodes: Sequence[Node]) -> dict[NodeId, Vector]:
-    """The vectors of some nodes: what was told as a text, a question as a cue."""
-    found: dict[NodeId, Vector] = {}
-    for cue in (False, True):
-        some = [node for node in nodes if (node.kind == Kind.QUESTION) is cue]
-        if some:
-            made = embedder.embed([indexed_text(node) for node in some], is_query=cue)
-            found.update(zip((node.id for node in some), made, strict=True))
-    return found
+    """The vectors of nodes by id: questions are embedded as queries, other nodes as texts."""
+    vectors_by_id: dict[NodeId, Vector] = {}
+    for is_query in (False, True):
+        group = [node for node in nodes if (node.kind == Kind.QUESTION) is is_query]
+        if group:
+            vectors = embedder.embed([indexed_text(node) for node in group], is_query=is_query)
+            vectors_by_id.update(zip((node.id for node in group), vectors, strict=True))
+    return vectors_by_id
 
 
 def analyze(node: Node) -> TextAnalysis:
-    """What the words of a node say."""
-    found, counts = count_terms(extract_terms(indexed_text(node)))
-    return TextAnalysis(found, counts, is_question(node.text), time_mentions(node.text, node.happened_at))
+    """The text analysis of a node: its terms, whether it is a question, and the times it mentions."""
+    term_hashes, counts = count_terms(extract_terms(indexed_text(node)))
+    return TextAnalysis(term_hashes, counts, is_question(node.text), time_mentions(node.text, node.happened_at))
 
 
 def encode(
@@ -70,8 +70,8 @@ def encode(
     embedder: str,
     now: datetime,
 ) -> WriteBatch:
-    """Everything that remembering new drafts writes: nodes, the names they mention, links and ends."""
-    episodes = [node for draft_ in checked_episodes for node in draft_.chunks]
+    """The write batch of new episodes: nodes, the entities they mention, links and validity ends."""
+    episodes = [node for episode in checked_episodes for node in episode.chunks]
     entities: dict[NodeId, Node] = {}
     edges: list[Edge] = []
     for node in episodes:
@@ -85,26 +85,26 @@ def encode(
                     id=entity, kind=Kind.ENTITY, text=mention.name, happened_at=node.happened_at, recorded_at=now
                 )
             edges.append(Edge(node.id, entity, Link.ABOUT if mention.is_about else Link.MENTIONS))
-    among = {draft_.id: [node.id for node in draft_.chunks] for draft_ in checked_episodes}
+    chunk_ids = {episode.id: [node.id for node in episode.chunks] for episode in checked_episodes}
     ends = [
-        (old, draft_)
-        for draft_ in checked_episodes
-        if draft_.supersedes
-        for old in among.get(draft_.supersedes) or node_ids_of(graph, draft_.supersedes)
+        (old, episode)
+        for episode in checked_episodes
+        if episode.supersedes
+        for old in chunk_ids.get(episode.supersedes) or node_ids_of(graph, episode.supersedes)
     ]
-    edges.extend(Edge(draft_.chunks[0].id, old, Link.SUPERSEDES) for old, draft_ in ends)
+    edges.extend(Edge(episode.chunks[0].id, old, Link.SUPERSEDES) for old, episode in ends)
     return WriteBatch(
         nodes=(*episodes, *entities.values()),
         analyses={node.id: analyze(node) for node in episodes},
         vectors=vectors,
         edges=tuple(dict.fromkeys(edges)),
-        validity_ends=tuple(ValidityEnd(old, draft_.chunks[0].happened_at, now) for old, draft_ in ends),
+        validity_ends=tuple(ValidityEnd(old, episode.chunks[0].happened_at, now) for old, episode in ends),
         embedder=embedder,
     )
 
 
 def question_id(query: Query, used_ids: Iterable[NodeId]) -> NodeId:
-    """The id of a question as it was asked once, with what of its answers was used; the same in every scope."""
+    """The id of a question asked at one time with one set of used hits; the same in every scope."""
     content = "\x1f".join((query.text, repr(epoch_seconds(query.now)), *sorted(used_ids)))
     return f"{QUESTION_PREFIX}{blake2b(content.encode(), digest_size=16).hexdigest()}"
 
@@ -112,40 +112,40 @@ def question_id(query: Query, used_ids: Iterable[NodeId]) -> NodeId:
 def feedback(
     recollection: Recollection, used_ids: Sequence[NodeId], graph: Graph, *, embedder: str, dim: int, now: datetime
 ) -> WriteBatch:
-    """What telling which hits were of use writes: that they were used, and the question with all that answered it.
+    """The write batch of feedback: the accesses of the used hits, and the question linked to all its hits.
 
-    An answer counts 1 if it was used and 0 if it was brought back in vain. Nothing is written where no hit is there any
-    more, or where the same was told before.
+    A link has weight 1 if the hit was used and 0 if not. The batch is empty if none of the hits exists any more, or if
+    the same feedback is stored already.
     """
-    asked, id_ = recollection.query, question_id(recollection.query, used_ids)
-    here = [hit.id for hit in recollection if graph.row(hit.id) is not None]
-    if not here or graph.row(id_) is not None:
+    query, id_ = recollection.query, question_id(recollection.query, used_ids)
+    existing_ids = [hit.id for hit in recollection if graph.row(hit.id) is not None]
+    if not existing_ids or graph.row(id_) is not None:
         return WriteBatch()
-    question = Node(id_, Kind.QUESTION, validate.check_question(asked.text), asked.now, now)
+    question = Node(id_, Kind.QUESTION, validate.check_question(query.text), query.now, now)
     return WriteBatch(
         nodes=(question,),
-        vectors={} if asked.vector is None or asked.vector.shape != (dim,) else {id_: asked.vector},
-        edges=tuple(Edge(id_, hit, Link.ANSWERED_BY, float(hit in used_ids)) for hit in here),
+        vectors={} if query.vector is None or query.vector.shape != (dim,) else {id_: query.vector},
+        edges=tuple(Edge(id_, hit, Link.ANSWERED_BY, float(hit in used_ids)) for hit in existing_ids),
         accesses=tuple(Access(hit, now, AccessKind.USED) for hit in used_ids),
         embedder=embedder,
     )
 
 
 def supersession_chain(graph: Graph, row: int, *, forward: bool) -> list[NodeId]:
-    """The chain of memories that replaced a row (``later``) or that it replaced, nearest first.
+    """The chain of memories that superseded a row (``forward``) or that it superseded, nearest first.
 
-    Whether somebody said so in so many words, or consolidation found it in what they claim.
+    It follows both explicit ``supersedes`` links and the fact updates that consolidation detected.
     """
-    follow, end = (graph.edges_to, "src") if forward else (graph.edges_from, "dst")
-    claimed = validity.supersessions(graph)
-    these, those = (claimed.old, claimed.new) if forward else (claimed.new, claimed.old)
-    found: list[int] = []
-    here = [row]
-    while here:
-        places, _ = follow(np.unique(np.array(here)))
-        places = places[graph.edges["links"][places] == LINKS.index(Link.SUPERSEDES)]
-        by_claims = those[np.isin(these, here) & ~claimed.is_contradiction].tolist()
-        reached = dict.fromkeys([*graph.edges[end][places].tolist(), *by_claims])
-        here = [r for r in reached if r not in found and r != row]
-        found.extend(here)
-    return [graph.id(r) for r in found]
+    edges_of, end = (graph.edges_to, "src") if forward else (graph.edges_from, "dst")
+    updates = validity.supersessions(graph)
+    sources, targets = (updates.old, updates.new) if forward else (updates.new, updates.old)
+    chain: list[int] = []
+    frontier = [row]
+    while frontier:
+        positions, _ = edges_of(np.unique(np.array(frontier)))
+        positions = positions[graph.edges["links"][positions] == LINKS.index(Link.SUPERSEDES)]
+        by_updates = targets[np.isin(sources, frontier) & ~updates.is_contradiction].tolist()
+        reached = dict.fromkeys([*graph.edges[end][positions].tolist(), *by_updates])
+        frontier = [r for r in reached if r not in chain and r != row]
+        chain.extend(frontier)
+    return [graph.id(r) for r in chain]

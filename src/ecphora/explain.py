@@ -1,4 +1,4 @@
-"""The story of a score: which stages gave how much, by which way a memory was reached, where another fell behind."""
+"""Why a memory was not recalled: the reason, its contributions, and what the last hit has beyond it."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, fields, replace
@@ -94,36 +94,42 @@ class WhyNot(ShortRepr):
 
 
 def why_not(ranked_hits: RankedHits, node_id: NodeId, chunk_ids: Iterable[NodeId]) -> WhyNot:
-    """How far a memory came; of the nodes it was stored as, the one that came farthest counts."""
+    """Explain why a memory is not among the hits; of its chunks, the one ranked best counts."""
     graph, scores = ranked_hits.graph, ranked_hits.activation.scores
     rows = [row for row in graph.rows(chunk_ids).tolist() if graph.episodes[row]]
     if not rows:
         return WhyNot(node_id, MissReason.NOT_FOUND)
-    allowed = filters.eligible(graph, ranked_hits.query)
-    order = top_k.top_rows(scores, allowed, len(graph)).tolist()
-    back = graph.rows(hit.id for hit in ranked_hits.hits).tolist()
-    needed, behind = (float(scores[back[-1]]), order.index(back[-1]) + 1) if back else (None, None)
-    said = WhyNot(node_id, MissReason.FILTER, candidates=len(order), cutoff_score=needed, cutoff_rank=behind)
-    may = [row for row in rows if allowed[row]]
-    if not may:
-        return replace(said, failed_filters=_failed_filters(graph, ranked_hits.query, rows))
-    row = min(may, key=lambda one: (one not in back, -scores[one]))
-    place = order.index(row) + 1 if scores[row] > 0 else None
-    said = replace(said, rank=place, score=float(scores[row]))
-    return replace(said, miss_reason=MissReason.NONE) if row in back else _explain_miss(ranked_hits, said, row)
+    eligible = filters.eligible(graph, ranked_hits.query)
+    order = top_k.top_rows(scores, eligible, len(graph)).tolist()
+    hit_rows = graph.rows(hit.id for hit in ranked_hits.hits).tolist()
+    cutoff_score, cutoff_rank = (
+        (float(scores[hit_rows[-1]]), order.index(hit_rows[-1]) + 1) if hit_rows else (None, None)
+    )
+    result = WhyNot(
+        node_id, MissReason.FILTER, candidates=len(order), cutoff_score=cutoff_score, cutoff_rank=cutoff_rank
+    )
+    eligible_rows = [row for row in rows if eligible[row]]
+    if not eligible_rows:
+        return replace(result, failed_filters=_failed_filters(graph, ranked_hits.query, rows))
+    row = min(eligible_rows, key=lambda candidate: (candidate not in hit_rows, -scores[candidate]))
+    rank = order.index(row) + 1 if scores[row] > 0 else None
+    result = replace(result, rank=rank, score=float(scores[row]))
+    return replace(result, miss_reason=MissReason.NONE) if row in hit_rows else _explain_miss(ranked_hits, result, row)
 
 
 def _explain_miss(ranked_hits: RankedHits, result: WhyNot, row: int) -> WhyNot:
-    """The same for a row that may come back, and did not."""
-    graph, found = ranked_hits.graph, ranked_hits.top_hits
-    ids = [hit.id for hit in found]
+    """The same for a row that is eligible and not among the hits."""
+    graph, top_hits = ranked_hits.graph, ranked_hits.top_hits
+    ids = [hit.id for hit in top_hits]
     if graph.id(row) in ids:
-        turns = ranked_hits.select_within_budget(np.inf)  # with room for all that is chosen before it, it is chosen too
-        down_to_it = turns[: turns.index(ids.index(graph.id(row))) + 1]
+        choice = ranked_hits.select_within_budget(
+            np.inf
+        )  # a budget for all chosen before it and itself has room for it
+        chosen = choice[: choice.index(ids.index(graph.id(row))) + 1]
         return replace(
             result,
             miss_reason=MissReason.BUDGET,
-            required_budget=sum(estimate_tokens(found[place].text) for place in down_to_it),
+            required_budget=sum(estimate_tokens(top_hits[place].text) for place in chosen),
         )
     own = why(graph, ranked_hits.activation, row)
     beyond = [share for hit in ranked_hits.hits[-1:] for share in contribution_differences(hit.why, own)]
@@ -141,27 +147,27 @@ def _explain_miss(ranked_hits: RankedHits, result: WhyNot, row: int) -> WhyNot:
 
 
 def _cutoff_reason(ranked_hits: RankedHits, row: int) -> str:
-    """What sets the last hit that came back apart from a row, in words."""
-    graph, last = ranked_hits.graph, ranked_hits.hits[-1:]
-    allowed = filters.eligible(graph, ranked_hits.query)
-    pair = np.append(graph.rows(hit.id for hit in last), row)
-    ranking = Ranking.from_activation(graph, ranked_hits.query, ranked_hits.activation, allowed, pair)
-    return "".join(build_reasons(ranking, [hit.node for hit in last], ranked_hits.read_nodes))
+    """What distinguishes the last hit from a row, in words."""
+    graph, last_hit = ranked_hits.graph, ranked_hits.hits[-1:]
+    eligible = filters.eligible(graph, ranked_hits.query)
+    pair = np.append(graph.rows(hit.id for hit in last_hit), row)
+    ranking = Ranking.from_activation(graph, ranked_hits.query, ranked_hits.activation, eligible, pair)
+    return "".join(build_reasons(ranking, [hit.node for hit in last_hit], ranked_hits.read_nodes))
 
 
 def contribution_differences(other: Why, own: Why) -> tuple[Contribution, ...]:
-    """What each share of another score has beyond one's own, most first; they add up to what that score has beyond."""
+    """Each contribution of another score less one's own, largest first; they add up to the difference of the scores."""
     beyond: dict[str, float] = {}
     for shares, sign in ((other.contributions, 1), (own.contributions, -1)):
         for share in shares:
             beyond[share.feature] = beyond.get(share.feature, 0.0) + sign * share.value
     return tuple(
-        Contribution(stage, value) for stage, value in sorted(beyond.items(), key=lambda one: -one[1]) if value
+        Contribution(feature, value) for feature, value in sorted(beyond.items(), key=lambda item: -item[1]) if value
     )
 
 
 def _failed_filters(graph: Graph, query: Query, rows: Sequence[int]) -> tuple[str, ...]:
-    """The conditions of a cue that, each alone, let none of some rows through."""
+    """The conditions of a query that, each alone, exclude all the rows."""
     bare = replace(query, where=Filter(), as_of=None, known_at=None, retroactive=False)
     alone = {
         field.name: replace(bare, where=replace(bare.where, **{field.name: getattr(query.where, field.name)}))

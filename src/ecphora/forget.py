@@ -1,4 +1,4 @@
-"""Forgetting on purpose: what is deleted, and the tombstones that recognize its return."""
+"""Forgetting: what is deleted, and the tombstones that keep it from being remembered again."""
 
 from collections.abc import Sequence
 from hashlib import blake2b
@@ -19,10 +19,10 @@ def forget(nodes: Sequence[Node]) -> WriteBatch:
 
 
 def content_digest(node: Node) -> bytes:
-    """The digest by which a forgotten memory is recognised if it comes again: of its text, speaker and time.
+    """The digest that recognizes a forgotten memory if it is remembered again: of its text, speaker and time.
 
-    The time of recording is none of the memory's own: one that came without a date is recognised without. A question
-    is recognised by its id alone: that it was taken back bars no memory of the same words.
+    The time of recording does not count: a memory without a date is recognized without one. A question is recognized by
+    its id alone: a deleted question blocks no memory with the same words.
     """
     if node.kind == Kind.QUESTION:
         return blake2b(node.id.encode(), digest_size=16).digest()
@@ -32,5 +32,5 @@ def content_digest(node: Node) -> bytes:
 
 
 def is_tombstoned(episode: CheckedEpisode, graph: Graph) -> bool:
-    """Whether this was forgotten on purpose before."""
+    """Whether an episode was forgotten before."""
     return any(node.id in graph.tombstones or content_digest(node) in graph.tombstones for node in episode.chunks)

@@ -1,4 +1,4 @@
-"""The live graph of a scope, brought up to date from its store."""
+"""A cache of the graph of one scope, updated from its store."""
 
 import threading
 
@@ -10,7 +10,7 @@ from .ports import (
 
 
 class GraphCache:
-    """The graph of one scope, kept up to date by what its store says was committed since."""
+    """The graph of one scope, kept up to date from the changes that its store reports."""
 
     def __init__(self, store: Store, scope: str) -> None:
         self._store = store
@@ -25,7 +25,7 @@ class GraphCache:
             return self._grow(self._store.changes_since(self._scope, self._graph.revision))
 
     def apply(self, batch: WriteBatch) -> Graph:
-        """Grow by a change that was committed, and return the graph."""
+        """Add a committed write batch, and return the graph."""
         with self._lock:
             if batch.revision == self._graph.revision + 1 and not batch.switch_embedder and batch.undoes is None:
                 return self._grow(batch)

@@ -1,4 +1,4 @@
-"""A language model as a guest: asked for a form, asked again, done without, and what it took counted."""
+"""A wrapper of a language model that parses replies, retries, tolerates failures and counts usage."""
 
 import threading
 from collections.abc import Callable, Sequence
@@ -18,14 +18,14 @@ RETRY_PROMPT = """
 
 Your last reply could not be used: {problem}
 Reply once more, in the form that was asked for, and with nothing else."""
-"""What is put behind a question that is asked again because its reply could not be read."""
+"""The text appended to a prompt that is sent again because its reply could not be parsed."""
 
 
 @dataclass(frozen=True, slots=True, repr=False)
 class LLMUsage(ShortRepr):
-    """What a language model took: calls, ``retries`` among them, prompts that ``failures`` counts; tokens, seconds.
+    """What a language model consumed. ``calls`` include ``retries``; ``failures`` counts prompts without a result.
 
-    ``cost_usd`` is in US dollars. Tokens, seconds and dollars are those of the replies that came.
+    ``cost_usd`` is in US dollars. Tokens, seconds and dollars are those of the replies received.
     """
 
     calls: int = 0
@@ -40,13 +40,13 @@ class LLMUsage(ShortRepr):
         return LLMUsage(*(mine + its for mine, its in zip(astuple(self), astuple(other), strict=True)))
 
     def with_reply(self, reply: Reply) -> "LLMUsage":
-        """The same and what a reply took."""
+        """This usage plus that of a reply."""
         return self + LLMUsage(0, 0, 0, reply.tokens_in, reply.tokens_out, reply.seconds, reply.cost_usd)
 
 
 @dataclass(frozen=True, slots=True)
 class Attempt(Generic[T]):
-    """What came of a question: ``value`` or None, what it took, and the last ``error``, in words."""
+    """The result of a prompt: the parsed ``value`` or None, the usage, and the last ``error``, in words."""
 
     value: T | None
     usage: LLMUsage
@@ -54,10 +54,10 @@ class Attempt(Generic[T]):
 
 
 class LLMClient:
-    """A language model that may fail: what it cannot do is done without it, and counted.
+    """A language model that may fail: a failure gives None and is counted.
 
-    ``retries`` are the further calls after a reply that cannot be read or no reply. At most ``at_once`` calls run at a
-    time. Safe to share between threads.
+    ``retries`` is the number of further calls after a missing or unreadable reply. At most ``max_concurrency`` calls
+    run at a time. Safe to share between threads.
     """
 
     def __init__(self, llm: LLM, *, retries: int = 1, max_concurrency: int = 4) -> None:
@@ -78,12 +78,12 @@ class LLMClient:
 
     @property
     def usage(self) -> LLMUsage:
-        """What it took so far."""
+        """The usage so far."""
         with self._lock:
             return self._usage
 
     def ask(self, prompt: Prompt, parse: Callable[[str], T], /) -> T | None:
-        """A reply as ``read`` makes it, which raises ``UnreadableReply`` for another form; None where it failed."""
+        """The reply as parsed by ``parse``, which raises ``UnreadableReply`` if it cannot; None on failure."""
         return self.attempt(prompt, parse).value
 
     def ask_all(
@@ -91,8 +91,8 @@ class LLMClient:
     ) -> list[T | None]:
         """The replies to several prompts, in their order.
 
-        ``left`` bounds the time: then only the first ones that were answered in time come back. What is still being
-        asked then goes on in the background, and its reply is counted and thrown away.
+        ``time_left`` bounds the time: only the leading replies that came in time are returned. Calls still running go
+        on in the background; their replies are counted and discarded.
         """
         if time_left is not None:
             return self._ask_until_deadline(prompts, parse, time_left)
@@ -125,29 +125,29 @@ class LLMClient:
         return [replies[place] for place in answered]
 
     def attempt(self, prompt: Prompt, parse: Callable[[str], T], /) -> Attempt[T]:
-        """The same as ``ask`` for one prompt, with what this one question took and what went wrong."""
-        value, spent, trouble, asked = None, LLMUsage(), None, prompt
+        """Do the same as ``ask``, and return the usage and the error of this prompt too."""
+        value, usage, problem, next_prompt = None, LLMUsage(), None, prompt
         for call in range(self._retries + 1):
-            spent += LLMUsage(calls=1, retries=int(call > 0))
+            usage += LLMUsage(calls=1, retries=int(call > 0))
             try:
                 with self._semaphore:
-                    reply = self._llm.complete(asked)
-                spent = spent.with_reply(reply)
+                    reply = self._llm.complete(next_prompt)
+                usage = usage.with_reply(reply)
                 value = parse(reply.text)
             except UnreadableReply as error:
-                trouble = str(error)
-                asked = replace(prompt, user=prompt.user + RETRY_PROMPT.format(problem=trouble))
+                problem = str(error)
+                next_prompt = replace(prompt, user=prompt.user + RETRY_PROMPT.format(problem=problem))
             except LLMError as error:
-                trouble, asked = str(error), prompt
+                problem, next_prompt = str(error), prompt
             else:
                 break
         else:
-            spent += LLMUsage(failures=1)
+            usage += LLMUsage(failures=1)
         with self._lock:
-            self._usage += spent
-        return Attempt(value, spent, trouble)
+            self._usage += usage
+        return Attempt(value, usage, problem)
 
 
 def as_llm_client(llm: LLM | LLMClient | None) -> LLMClient | None:
-    """A language model as a guest; one that is one already, or none, is passed through."""
+    """Wrap a language model in an ``LLMClient``; a client or None is returned as it is."""
     return llm if isinstance(llm, LLMClient | None) else LLMClient(llm)

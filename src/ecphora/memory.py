@@ -1,4 +1,4 @@
-"""Memory: the verbs. It fetches, calls something pure, and commits; it computes nothing itself."""
+"""The public API: ``Memory``. Each method fetches, calls a pure function and commits; it computes nothing itself."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
@@ -87,15 +87,15 @@ from .validate import (
 from .views import Entities, Facts, Maintenance
 
 MATCH_ALL = Filter()
-"""The filter that lets everything through."""
+"""The filter that matches everything."""
 DEFAULT_UPDATE_SCORER = MiniLMUpdateScorer()
-"""Stands for the comparer that a memory makes for itself; it is never used, so it never loads the model."""
+"""A placeholder for the update scorer that each memory makes for itself; never called, so it never loads the model."""
 EMBEDDER_METHODS = ("embed",)
-"""The methods of an embedder."""
+"""The methods that an embedder must have."""
 BATCH_SIZE = 512
-"""Episodes embedded and committed together when many are remembered."""
+"""The number of episodes that :meth:`Memory.remember` embeds and commits together."""
 LOG_FLUSH_SECONDS = 5.0
-"""Seconds that a write, or closing, waits for what recalls before it left for the access log."""
+"""Seconds that a write, or closing, waits until the access log holds what earlier recalls handed to it."""
 
 
 def _utc_now() -> datetime:
@@ -103,7 +103,7 @@ def _utc_now() -> datetime:
 
 
 def _is_file(path: object) -> bool:
-    """Whether a place is a file rather than a store; raises ``InvalidInput`` where it is neither."""
+    """Whether ``path`` is a file rather than a store; raises ``InvalidInput`` if it is neither."""
     if isinstance(path, str | Path) and path != ":memory:":
         return True
     if not isinstance(path, type) and callable(getattr(path, "commit", None)):
@@ -114,11 +114,11 @@ def _is_file(path: object) -> bool:
 class Memory:
     """Associative long-term memory in one file.
 
-    ``path`` is a file, made on first use, or any other :class:`~ecphora.ports.Store`. ``scope`` says whose memory it
-    is: nothing is read or written outside it. ``embedder``, ``extractor``, ``strategy`` and ``clock`` replace the
-    built-in ones; ``comparer`` reads two memories at once to tell changes of facts in its sleep, None for rules alone.
-    ``sleeps`` says when it consolidates by itself; by default only when it is told to. Safe to share between threads;
-    any number of processes may open the file.
+    ``path`` is a file, created on first use, or any other :class:`~ecphora.ports.Store`. ``scope`` names whose memory
+    it is: nothing is read or written outside the scope. ``embedder``, ``extractor``, ``strategy`` and ``clock`` replace
+    the built-in ones. ``update_scorer`` compares pairs of memories during consolidation to detect fact updates; with
+    None only rules detect them. ``auto_consolidate`` says when the memory consolidates by itself; by default it does so
+    only when :meth:`consolidate` is called. Safe to share between threads; any number of processes may open the file.
 
     Raises ``EmbedderMismatch`` if the scope was written with another embedding model, and a ``StoreError`` if the
     file cannot be used.
@@ -159,8 +159,8 @@ class Memory:
         self._auto_consolidate = auto_consolidate
         self._owns_store = _is_file(path)
         self._store: Store = SQLiteStore(path) if isinstance(path, str | Path) else path
-        live = GraphCache(self._store, self.scope)
-        self._scope_writer = ScopeWriter(self._store, self.scope, self._embedder, self._extractor, self.strategy, live)
+        cache = GraphCache(self._store, self.scope)
+        self._scope_writer = ScopeWriter(self._store, self.scope, self._embedder, self._extractor, self.strategy, cache)
         self._access_log = AccessLog(self._scope_writer)
         self.facts = Facts(self._flushed_writer, self._clock)
         self.entities = Entities(self._flushed_writer, self._clock)
@@ -188,9 +188,9 @@ class Memory:
         return int(self.graph().episodes.sum())
 
     def close(self) -> None:
-        """Let go of the file, once what recalls left is logged; closing twice is harmless.
+        """Write what waits for the access log and close the file; closing twice is harmless.
 
-        A store that was handed in stays open.
+        A store that was passed as ``path`` stays open.
         """
         self._access_log.close(LOG_FLUSH_SECONDS)
         if self._owns_store:
@@ -216,16 +216,16 @@ class Memory:
     ) -> RememberResult:
         """Remember one text, or many; every text is checked before the first is written.
 
-        The keywords describe a plain text; an :class:`Episode` brings its own. What stands there already under the same
-        id is left as it is, so doing it twice is harmless. What was forgotten on purpose stays forgotten unless
-        ``restore`` is set. Many are committed in batches of 512; each batch is written whole or not at all.
+        The keywords describe a plain text; an :class:`Episode` brings its own. A memory that is already stored under
+        the same id stays as it is, so remembering twice is harmless. What was forgotten stays forgotten unless
+        ``restore`` is set. Many texts are committed in batches of 512; each batch is written whole or not at all.
 
-        ``supersedes`` ends the memory of that id, whoever said it. ``trust`` bounds who may end whom: a memory never
-        ends one of higher trust, neither by ``supersedes`` nor as found by :meth:`consolidate`. It has no part in
-        ranking yet.
+        ``supersedes`` ends the validity of the memory with that id, whoever said it. ``trust`` limits this: a memory
+        never supersedes one of higher trust, neither by ``supersedes`` nor as detected by :meth:`consolidate`. Trust
+        does not affect ranking yet.
 
-        Raises ``InvalidInput`` for a text, name or time that cannot be used and for a ``supersedes`` that names what is
-        not there or has a higher trust, ``IdCollision`` for an id that stands for another text.
+        Raises ``InvalidInput`` for a text, name or time that cannot be used, and for a ``supersedes`` that names a
+        memory that does not exist or has a higher trust; ``IdCollision`` for an id that stands for another text.
         """
         check_flag("restore", restore)
         check_progress(progress)
@@ -235,31 +235,35 @@ class Memory:
             raise InvalidInput(f"one id, {show(id)}, for several texts; hand in Episode(text, id=...) objects instead")
         else:
             items = check_items("content", content, "a text or an Episode, or several")
-        told = {} if metadata is None else metadata
-        plain = Episode("", id, speaker, session, happened_at, title, source, told, trust, supersedes)
+        given_metadata = {} if metadata is None else metadata
+        template = Episode("", id, speaker, session, happened_at, title, source, given_metadata, trust, supersedes)
         now = self._clock()
-        drafts = [
-            checked_episode.check_episode(replace(plain, text=i) if isinstance(i, str) else i, now) for i in items
+        episodes = [
+            checked_episode.check_episode(replace(template, text=item) if isinstance(item, str) else item, now)
+            for item in items
         ]
-        waiting = list(checked_episode.deduplicate(drafts, self.graph()).values())
+        pending = list(checked_episode.deduplicate(episodes, self.graph()).values())
         outcome: dict[str, list[NodeId]] = {"new": [], "known": [], "refused": []}
-        if self._auto_consolidate is not None and waiting:
-            first = waiting[0].chunks[0].session
-            if self._auto_consolidate.is_due(self.graph(), first, now):
+        if self._auto_consolidate is not None and pending:
+            first_session = pending[0].chunks[0].session
+            if self._auto_consolidate.is_due(self.graph(), first_session, now):
                 self.consolidate()
-        # What is stored later is stirred by what is stored first.
-        pen = self._flushed_writer()
-        at_once = 1 if pen.writes_on_store else BATCH_SIZE
-        for start in range(0, len(waiting), at_once):
-            fresh, known, refused = pen.remember(waiting[start : start + at_once], now, restore=restore)
-            outcome["new"].extend(fresh)
-            outcome["known"].extend(known)
-            outcome["refused"].extend(refused)
-            pen.process_pending(now)
+        # A strategy that writes on store activates earlier episodes from later ones: commit one at a time.
+        writer = self._flushed_writer()
+        batch_size = 1 if writer.writes_on_store else BATCH_SIZE
+        for start in range(0, len(pending), batch_size):
+            created, existing, blocked = writer.remember(pending[start : start + batch_size], now, restore=restore)
+            outcome["new"].extend(created)
+            outcome["known"].extend(existing)
+            outcome["refused"].extend(blocked)
+            writer.process_pending(now)
             if progress is not None:
-                progress(min(start + at_once, len(waiting)), len(waiting))
+                progress(min(start + batch_size, len(pending)), len(pending))
         return RememberResult(
-            tuple(one.id for one in drafts), tuple(outcome["new"]), tuple(outcome["known"]), tuple(outcome["refused"])
+            tuple(episode.id for episode in episodes),
+            tuple(outcome["new"]),
+            tuple(outcome["known"]),
+            tuple(outcome["refused"]),
         )
 
     # ---- recall
@@ -278,16 +282,16 @@ class Memory:
         explain: bool = True,
         log_access: bool = True,
     ) -> Recollection:
-        """Bring back what belongs to a question, best first.
+        """Return the memories that belong to a question, best first.
 
-        ``limit`` bounds the hits, ``budget`` the tokens of their texts (estimated). ``where`` says what may come back
-        at all. ``as_of`` is a point in event time: nothing that happened later comes back, and no hit says anything of
-        it. With ``retroactive``, what was told later but claims to hold by then comes back too. ``known_at`` is a point
-        in recording time: nothing written later comes back. ``explain=False`` leaves out the reasons.
-        ``log_access=False`` leaves no trace in the access log.
+        ``limit`` bounds the hits, ``budget`` the tokens of their texts (estimated). ``where`` filters what may be
+        returned at all. ``as_of`` is a point in event time: nothing that happened later is returned, and no hit shows
+        anything of it. ``retroactive`` also returns memories that were told later but claim to hold by then.
+        ``known_at`` is a point in recording time: nothing recorded later is returned. ``explain=False`` leaves out the
+        reasons. ``log_access=False`` leaves no trace in the access log.
 
-        A recall neither waits for the log nor fails for it: what cannot be written is counted, see ``unlogged``. Raises
-        ``InvalidInput`` for ``retroactive`` without ``as_of``.
+        A recall neither waits for the access log nor fails because of it: what cannot be written is counted, see
+        ``unlogged_count``. Raises ``InvalidInput`` for ``retroactive`` without ``as_of``.
         """
         started = perf_counter()
         limit, budget = check_recall(limit, budget, explain=explain, log_access=log_access)
@@ -306,7 +310,7 @@ class Memory:
         steps = {"embed": embedded - started, "activate": activated - embedded, "fetch": ended - activated}
         cost = Cost(
             milliseconds=1000 * (ended - started),
-            step_milliseconds={step: 1000 * spent for step, spent in steps.items()},
+            step_milliseconds={step: 1000 * seconds for step, seconds in steps.items()},
             tokens=sum(estimate_tokens(hit.text) for hit in hits),
         )
         return Recollection(query, chosen.name, band(confidence), confidence, tuple(hits), cost)
@@ -324,9 +328,9 @@ class Memory:
         retroactive: bool = False,
         strategy: str | Strategy | None = None,
     ) -> WhyNot:
-        """Say why a memory does not come back for a question asked like this, and what would bring it back.
+        """Explain why :meth:`recall` with the same arguments does not return a memory, and what would return it.
 
-        Of a long text its best chunk counts. It leaves no trace in the access log.
+        Of a long text the best chunk counts. This leaves no trace in the access log.
         """
         (limit, budget), id = check_recall(limit, budget), check_id(id)  # noqa: A001
         chosen = self.strategy if strategy is None else strategies.resolve_strategy(strategy)
@@ -339,13 +343,14 @@ class Memory:
     def _log_recall(
         self, graph: Graph, activation: Activation, hits: Sequence[Hit], now: datetime, *, needs_full_log: bool
     ) -> None:
-        """Log what a recall stimulated and what it brought back, and remember the episode that it leaves."""
-        scores = {graph.row(hit.id): hit for hit in hits}
-        # Those that come back keep their order among each other: the one touched longest ago is touched first.
-        returned = [
-            scores[row] for row in last_access.sort_by_last_access(graph, np.array(list(scores), np.intp)).tolist()
+        """Log the nodes that a recall stimulated and those it returned, and remember the episode that it creates."""
+        hit_by_row = {graph.row(hit.id): hit for hit in hits}
+        # Hits keep their order by last access: the one accessed longest ago is logged first.
+        sorted_hits = [
+            hit_by_row[row]
+            for row in last_access.sort_by_last_access(graph, np.array(list(hit_by_row), np.intp)).tolist()
         ]
-        recalled = (Access(hit.id, now, AccessKind.RECALLED, hit.score) for hit in returned)
+        recalled = (Access(hit.id, now, AccessKind.RECALLED, hit.score) for hit in sorted_hits)
         accesses = (*stimulus_accesses(graph, activation, now), *recalled)
         episode = None if activation.new_episode is None else checked_episode.check_episode(activation.new_episode, now)
         if self.is_read_only:
@@ -355,33 +360,33 @@ class Memory:
 
     @property
     def unlogged_count(self) -> int:
-        """How many accesses, and episodes that recalls leave behind, were not logged since the memory was opened.
+        """The number of accesses, and of episodes created by recalls, that were not logged since the memory was opened.
 
-        They are dropped where the file takes no writes, the disk is full, or another process holds the lock for too
-        long.
+        They are dropped if the file is read-only, the disk is full, or another process holds the lock for too long.
         """
         return self._access_log.unlogged_count
 
     def feedback(self, recollection: Recollection, used_ids: Iterable[NodeId]) -> NodeId:
-        """Keep which hits of a recollection were of use; the id of what is kept, by which ``forget`` takes it back.
+        """Store which hits of a recollection were useful; returns the id of the feedback, which ``forget`` deletes.
 
-        What was used is logged as such: a touch for strategies. Beside it the question is kept with all that came back
-        for it, used or in vain: an example for ``ecphora.learn``. An empty ``used`` says that nothing was of use. A
-        question never comes back itself, and goes with the first of its hits that is forgotten. Taking it back leaves
-        the log as it is. The same told twice is kept once; nothing is kept where no hit is there any more.
+        The used hits are logged as ``USED`` accesses, which strategies read. The question is stored with all its hits,
+        used or not, as an example for ``ecphora.learn``. Empty ``used_ids`` say that no hit was useful. A stored
+        question is never recalled itself, and is deleted with the first of its hits that is forgotten. Deleting it
+        leaves the access log as it is. The same feedback given twice is stored once; nothing is stored if none of the
+        hits exists any more.
 
-        Raises ``InvalidInput`` for an id that did not come back; then nothing is written.
+        Raises ``InvalidInput`` for an id that is not among the hits; then nothing is written.
         """
         if not isinstance(recollection, Recollection):
             raise InvalidInput(f"recollection is {show(recollection)}; give what recall returned")
-        chosen = list(dict.fromkeys(check_ids(used_ids, "used_ids")))
-        if strange := [id_ for id_ in chosen if id_ not in {hit.id for hit in recollection}]:
-            raise InvalidInput(f"{strange[0]!r} is not among what came back; give ids of hits of this recollection")
+        unique_ids = list(dict.fromkeys(check_ids(used_ids, "used_ids")))
+        if unknown_ids := [id_ for id_ in unique_ids if id_ not in {hit.id for hit in recollection}]:
+            raise InvalidInput(f"{unknown_ids[0]!r} is not among what came back; give ids of hits of this recollection")
         now, model = self._clock(), self._embedder
         self._flushed_writer().commit(
-            lambda graph: encode.feedback(recollection, chosen, graph, embedder=model.name, dim=model.dim, now=now)
+            lambda graph: encode.feedback(recollection, unique_ids, graph, embedder=model.name, dim=model.dim, now=now)
         )
-        return encode.question_id(recollection.query, chosen)
+        return encode.question_id(recollection.query, unique_ids)
 
     def build_query(
         self,
@@ -392,7 +397,7 @@ class Memory:
         known_at: When | None = None,
         retroactive: bool = False,
     ) -> Query:
-        """Return a question as strategies see it: with its vectors, terms and entities, and the times it asks about."""
+        """Return a question as strategies see it: with its vectors, terms, entities and time ranges."""
         return analyze(
             question,
             self._scope_writer.graph(),
@@ -408,12 +413,12 @@ class Memory:
     # ---- look up
 
     def get(self, id: NodeId) -> Node | None:  # noqa: A002
-        """The memory of an id, a long one whole again; None if there is none."""
+        """The memory with an id, a long text reassembled from its chunks; None if there is none."""
         nodes = self._stored_nodes(id)
         return documents.reassemble(nodes) if nodes else None
 
     def history(self, id: NodeId) -> History | None:  # noqa: A002
-        """What a memory replaced, what replaced it, and when it was accessed; None if there is none."""
+        """What a memory superseded, what superseded it, and its accesses; None if there is no such memory."""
         graph, nodes = self.graph(), self._stored_nodes(id)
         rows = [row for node in nodes if (row := graph.row(node.id)) is not None]
         if not rows:
@@ -426,41 +431,43 @@ class Memory:
         return self._store.nodes(self.scope, documents.node_ids_of(self.graph(), check_id(id_)))
 
     def scopes(self) -> list[ScopeInfo]:
-        """Every scope of the file, by name."""
+        """Every scope of the file, sorted by name."""
         return self._store.scopes()
 
     # ---- forget
 
     def forget(self, ids: NodeId | Iterable[NodeId] = (), *, where: Filter | None = None) -> ForgetResult:
-        """Erase memories on purpose: by id, or all that a filter lets through. A piece stands for its whole text.
+        """Erase memories: by id, or all that match a filter. A chunk stands for its whole text.
 
-        Their texts, vectors, words, links and accesses are overwritten in the file, and so are the names that nothing
-        else mentions. The same memory does not come back by being handed in again, unless ``restore`` is set then. Ids
-        that are not there are no error: the answer says what was erased.
+        Their texts, vectors, terms, links and accesses are overwritten in the file, and so are the entities that
+        nothing else mentions. Tombstones keep the same memory from being remembered again, unless ``restore`` is set
+        then. Ids that do not exist are no error: the result says what was erased.
         """
         wanted = check_ids(ids)
         where = None if where is None else check_filter(where)
         if where == MATCH_ALL:
             raise InvalidInput("an empty filter would erase the whole scope; say what is to be forgotten")
-        pen = self._flushed_writer()
+        writer = self._flushed_writer()
         for _ in range(MAX_RETRIES):
-            graph = pen.graph()
-            pieces = [piece for id_ in wanted for piece in documents.node_ids_of(graph, id_)]
+            graph = writer.graph()
+            node_ids = [node_id for id_ in wanted for node_id in documents.node_ids_of(graph, id_)]
             if where is not None:
-                allowed = filters.eligible(graph, Query("", self._clock(), where=where))
-                pieces += [graph.id(row) for row in np.flatnonzero(allowed).tolist()]
-            nodes = self._store.nodes(self.scope, documents.expand_to_documents(graph, pieces))
+                eligible = filters.eligible(graph, Query("", self._clock(), where=where))
+                node_ids += [graph.id(row) for row in np.flatnonzero(eligible).tolist()]
+            nodes = self._store.nodes(self.scope, documents.expand_to_documents(graph, node_ids))
             if not nodes:
                 return ForgetResult((), ())
-            if not pen.try_commit(forget(nodes)):
+            if not writer.try_commit(forget(nodes)):
                 continue
-            after = pen.graph()
-            names = [graph.id(row) for row in graph.mentioned_entities(graph.rows(node.id for node in nodes)).tolist()]
+            after = writer.graph()
+            entity_ids = [
+                graph.id(row) for row in graph.mentioned_entities(graph.rows(node.id for node in nodes)).tolist()
+            ]
             episodes = dict.fromkeys(node.document or node.id for node in nodes)
-            return ForgetResult(tuple(episodes), tuple(name for name in names if after.row(name) is None))
-        raise pen.contention_error()
+            return ForgetResult(tuple(episodes), tuple(entity for entity in entity_ids if after.row(entity) is None))
+        raise writer.contention_error()
 
-    # ---- sleep
+    # ---- consolidate
 
     def consolidate(
         self,
@@ -471,16 +478,17 @@ class Memory:
         dry_run: bool = False,
         progress: Progress | None = None,
     ) -> ConsolidationResult:
-        """Make sense of what is new: which facts changed, which names mean the same, what belongs together.
+        """Process what is new: detect fact updates, merge entities that mean the same, and derive insights.
 
-        Nothing is deleted or rewritten, and the whole run can be undone. It costs what is new, stops after so many
-        ``seconds`` or ``tokens`` of a language model, and goes on the next time. ``dry_run`` writes nothing and says
-        what would be. Past questions with feedback are replayed: a run that costs a point of their recall is refused.
+        Nothing is deleted or rewritten, and the whole run can be undone. The cost grows with what is new. The run stops
+        after ``seconds``, or after so many ``tokens`` of a language model, and the next run goes on from there.
+        ``dry_run`` writes nothing and reports what would be written. Past questions with feedback are replayed: a run
+        that costs a point of their recall is refused.
 
-        With ``seconds`` it looks at the clock in every part, to end within a second of it, also while others write; a
-        busy machine can make it longer. What there was no time for stays new, and the result's ``left`` says how much
-        that is. Nothing is written where another process holds the lock all the time. Without ``seconds`` that raises
-        ``StoreBusy``.
+        With ``seconds``, every part of the run checks the clock, to end within a second of the limit, also while others
+        write; a busy machine can take longer. What there was no time for stays pending; ``pending_count``
+        says how much. If another process holds the lock all the time, nothing is written; without ``seconds`` this
+        raises ``StoreBusy``.
         """
         limits = consolidation_run.RunLimits(seconds, tokens)
         return consolidation_run.run(
@@ -495,28 +503,30 @@ class Memory:
         )
 
     def undo(self, batch: str | None = None) -> UndoBatch:
-        """Take back the latest run of consolidation, or the one of an id if that is the latest; every row it wrote."""
-        known, batch = self.maintenance.batches(), check_optional_name("batch", batch)
-        if not known:
+        """Undo the latest undo batch: delete every row it wrote. ``batch`` may give its id, and must be the latest."""
+        batches, batch = self.maintenance.batches(), check_optional_name("batch", batch)
+        if not batches:
             raise InvalidInput(f"scope {self.scope!r} has no run of consolidation to undo")
-        wanted = known[-1].id if batch is None else batch
-        self._flushed_writer().commit(lambda _graph: WriteBatch(undoes=wanted))
-        return known[-1]
+        batch_id = batches[-1].id if batch is None else batch
+        self._flushed_writer().commit(lambda _graph: WriteBatch(undoes=batch_id))
+        return batches[-1]
 
     def insights(self, question: str | None = None, *, limit: int = 20) -> list[Insight]:
-        """What consolidation found that memories say together, newest first, or those nearest to a question.
+        """The insights that consolidation derived from several memories: newest first, or nearest to a question first.
 
-        They lead to their sources and never stand in the place of a memory: ``recall`` brings back memories alone.
+        An insight names its sources and never replaces a memory: ``recall`` returns memories only.
         """
         graph, limit = self.graph(), check_count("limit", limit)
         if question is None:
-            told = insight_index.newest_insights(graph)[:limit]
+            entries = insight_index.newest_insights(graph)[:limit]
         else:
             vector = self.build_query(question).vector
-            told = (
-                () if vector is None else tuple(one for one, _ in insight_index.nearest_insights(graph, vector, limit))
+            entries = (
+                ()
+                if vector is None
+                else tuple(entry for entry, _ in insight_index.nearest_insights(graph, vector, limit))
             )
-        return insight_index.load_insights(told, self._scope_writer.reader(graph))
+        return insight_index.load_insights(entries, self._scope_writer.reader(graph))
 
     def answer(
         self,
@@ -532,10 +542,11 @@ class Memory:
         strategy: str | Strategy | None = None,
         log_access: bool = True,
     ) -> Answer:
-        """Answer a question from what is recalled for it, citing memories.
+        """Answer a question from the memories recalled for it, and cite them.
 
         ``budget`` bounds the tokens of the memories in the prompt; the keywords after it are those of :meth:`recall`.
-        Without evidence the language model is not asked; without a model the best memory is quoted.
+        If the answerability band is ``NONE``, the language model is not asked. Without a model the best memory is
+        quoted.
         """
         client, budget = as_llm_client(llm), check_count("budget", budget)
         recollection = self.recall(
@@ -550,10 +561,10 @@ class Memory:
         )
         return answer(recollection, client, budget=budget)
 
-    # ---- carry elsewhere
+    # ---- export, back up, import
 
     def export(self, out: TextIO, *, vectors: bool = False) -> TransferResult:
-        """Write the scope to a text file as JSON Lines, with the vectors if asked; nothing is left out."""
+        """Write the whole scope to a text file as JSON Lines; ``vectors`` includes the vectors."""
         from .interchange import jsonl  # noqa: PLC0415
 
         check_text_file("out", out)
@@ -562,12 +573,12 @@ class Memory:
         return jsonl.export_scope(self._store, self.scope, out, now=self._clock(), vectors=vectors)
 
     def backup(self, path: str | Path, *, overwrite: bool = False, progress: Progress | None = None) -> Backup:
-        """Copy the whole file, every scope of it, to another while both stay in use; the copy is a memory like this.
+        """Copy the whole file, with every scope, to another file while it stays in use; the copy is a memory too.
 
-        It is one state of the file, checked for soundness and for the number of episodes, and appears at ``path`` whole
-        or not at all. ``progress`` is told of pages. Raises ``InvalidInput`` if something is at ``path`` already and
-        ``overwrite`` is not set, or if it is this memory itself; ``StoreDamaged`` if the file is not sound;
-        ``StoreError`` if the memory is in a store of another kind that makes no copies.
+        The copy is one consistent state of the file. Its integrity and its number of episodes are checked, and it
+        appears at ``path`` whole or not at all. ``progress`` counts pages. Raises ``InvalidInput`` if ``path`` exists
+        already and ``overwrite`` is not set, or if it is this memory itself; ``StoreDamaged`` if the file is damaged;
+        ``StoreError`` if the store does not support backups.
         """
         target, overwrite = check_path("path", path), check_flag("overwrite", overwrite)
         progress = check_progress(progress)
@@ -579,14 +590,14 @@ class Memory:
     def import_(
         self, lines: Iterable[str], *, restore: bool = False, progress: Progress | None = None
     ) -> TransferResult:
-        """Read an export into the scope; every line is checked before the first is written, and twice is harmless.
+        """Read an export into the scope; every line is checked before the first is written. Twice is harmless.
 
-        It is committed in portions of about 512 nodes, each with the links, vectors and ends that belong to it. Stopped
-        half-way, the memory is sound, and the same import again goes on from there.
+        The import is committed in batches of about 512 nodes, each with its links, vectors and validity ends. If it is
+        stopped half-way, the memory is consistent, and the same import goes on from there.
 
-        What was forgotten here on purpose stays forgotten unless ``restore`` is set. Vectors of another model, or none,
-        are made anew. Raises ``InvalidRecord`` with the line's number, ``IdCollision`` for an id that stands for
-        something else here.
+        What was forgotten here stays forgotten unless ``restore`` is set. Vectors that are missing or come from another
+        model are computed again. Raises ``InvalidRecord`` with the line's number, ``IdCollision`` for an id that stands
+        for something else here.
         """
         from .interchange import jsonl  # noqa: PLC0415
 
@@ -602,14 +613,14 @@ class Memory:
         return bool(getattr(self._store, "read_only", False))
 
     def graph(self) -> Graph:
-        """The memory graph as of the last commit of any process; never changed, safe to keep.
+        """The memory graph as of the last commit of any process; immutable, safe to keep.
 
-        What recalls of this memory left is in it, even if it is not logged yet. Raises ``EmbedderMismatch`` if the
+        It includes the accesses by recalls of this memory that are not logged yet. Raises ``EmbedderMismatch`` if the
         scope's vectors come from another model than this memory's.
         """
         return self._access_log.graph()
 
     def _flushed_writer(self, max_wait: float = LOG_FLUSH_SECONDS) -> ScopeWriter:
-        """The pen, for what is to be written after what recalls before it left, as far as that is logged by then."""
+        """The scope writer, after a wait of at most ``max_wait`` seconds for the access log to be written."""
         self._access_log.flush(min(max_wait, LOG_FLUSH_SECONDS))
         return self._scope_writer

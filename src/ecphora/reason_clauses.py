@@ -1,8 +1,8 @@
-"""What can be observed of a memory that came back for a question, and told in a clause.
+"""The clauses of a reason: observations about a hit that explain its rank.
 
-Every observation is looked up in the graph and in the memory's own text: a word that stands in the question and in the
-memory, who speaks, a date, a memory that leads to it. What is not so is not told, and no memory is named that may not
-itself come back for the question.
+Every observation is read from the graph and the memory's own text: a word that the question and the memory share, the
+speaker, a date, a memory that leads to it. A clause states only what is so, and names no memory that is not itself
+eligible for the question.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -26,7 +26,7 @@ from .stages.retrieval.speakers import named_speakers, speaker_index
 from .stages.retrieval.term_coverage import WINDOW_SIZE, TermCoverage, term_coverage, window_rows
 
 MAX_QUOTED_WORDS = 2
-"""How many words are quoted of a memory."""
+"""The most words that are quoted from a memory."""
 MIN_RELATIVE_IDF = 0.4
 """How rare a word must be to be quoted: its idf, in parts of the highest that a ranked memory holds."""
 MIN_SIMILARITY_Z = 1.5
@@ -35,9 +35,9 @@ MIN_SIMILARITY_Z = 1.5
 
 @dataclass(frozen=True, slots=True)
 class Clause:
-    """One observation: ``head`` begins its words, ``other`` is the row of the memory it names, -1 for none.
+    """One observation: ``text`` begins it, ``other_row`` is the row of the memory it names, -1 for none.
 
-    ``shown`` is the row whose text completes it, -1 for none: a name as it is, of a memory the words that it quotes.
+    ``quoted_row`` is the row whose text completes it, -1 for none: an entity's name, or quoted words of a memory.
     """
 
     text: str
@@ -47,7 +47,7 @@ class Clause:
 
 @dataclass(frozen=True, slots=True)
 class PathSteps:
-    """By which rows and names a stage came to some rows, -1 for none; ``before`` is how it came to those rows."""
+    """The parent rows and entities by which a feature reached rows, -1 for none; ``grandparents`` are the parents'."""
 
     parents: Rows
     via_entities: Rows
@@ -56,9 +56,10 @@ class PathSteps:
 
 @dataclass(frozen=True)
 class Ranking:
-    """A question with the rows as it ranks them, best first, and what is looked up once for all of them.
+    """A query with its ranked rows, best first, and what is looked up once for all of them.
 
-    ``allowed`` are the rows that may come back. ``shares`` and ``ways`` are those of the rows in ``order``, by stage.
+    ``eligible`` are the rows that may be returned. ``contributions`` and ``path_steps`` are those of the rows in
+    ``order``, by feature.
     """
 
     graph: Graph
@@ -70,23 +71,27 @@ class Ranking:
 
     @staticmethod
     def from_activation(graph: Graph, query: Query, activation: Activation, eligible: Mask, order: Rows) -> "Ranking":
-        """What is needed of an activation: it is large, and a ranking is kept as long as its recollection."""
-        ways = {}
-        for stage, trail in activation.paths.items():
-            by = trail.parent[order]
-            ways[stage] = PathSteps(by, trail.via_entity[order], np.where(by >= 0, trail.parent[by], -1))
-        shares = {stage: values[order].astype(np.float64) for stage, values in activation.contributions.items()}
-        return Ranking(graph, query, eligible, order, shares, ways)
+        """Copy what is needed of an activation: it is large, and a ranking is kept as long as its recollection."""
+        steps = {}
+        for feature, path in activation.paths.items():
+            parents = path.parent[order]
+            steps[feature] = PathSteps(
+                parents, path.via_entity[order], np.where(parents >= 0, path.parent[parents], -1)
+            )
+        contributions = {
+            feature: values[order].astype(np.float64) for feature, values in activation.contributions.items()
+        }
+        return Ranking(graph, query, eligible, order, contributions, steps)
 
     @cached_property
     def neighborhood(self) -> Rows:
-        """The rows, then those around each as far as they may come back, -1 for none: shape ``(7, len(order))``."""
+        """The rows, then the eligible rows around each, -1 for none: shape ``(7, len(order))``."""
         near = window_rows(self.graph, self.order)
         return np.where((near >= 0) & self.eligible[near], near, -1)
 
     @cached_property
     def term_coverage(self) -> TermCoverage:
-        """Which words of the question the rows of ``near`` hold, ascending."""
+        """Which words of the question the rows of ``neighborhood`` hold, by ascending row."""
         return term_coverage(Postings.for_query(self.graph, self.query), self._neighborhood_rows)
 
     @cached_property
@@ -96,7 +101,7 @@ class Ranking:
 
     @cached_property
     def matches_term(self) -> Mask:
-        """Which words of the question the text or title of each row of ``near`` holds: ``(*near.shape, words)``."""
+        """Which words of the question each row of ``neighborhood`` has in its text or title: ``(7, rows, words)``."""
         own = self.term_coverage.in_row.copy()
         called = speaker_index(self.graph).by_term
         speakers = self.graph.nodes["speakers"][self._neighborhood_rows]
@@ -107,7 +112,7 @@ class Ranking:
 
     @cached_property
     def question_words(self) -> list[str]:
-        """The words of the question, in the order of ``cue.words``."""
+        """The words of the question, in the order of ``query.term_hashes``."""
         found = list(dict.fromkeys(extract_terms(self.query.text)))
         known = dict(zip(hash_terms(found).tolist(), found, strict=True))
         return [known.get(code, "") for code in self.query.term_hashes.tolist()]
@@ -121,14 +126,14 @@ class Ranking:
 
     @cached_property
     def term_similarity_z(self) -> NDArray[np.float64]:
-        """How far each row stands out in likeness to each word of the question, in standard deviations."""
+        """The z-score of each row's similarity to each word of the question: ``(rows, words)``."""
         terms = self.query.term_vectors
         if terms is None or not terms.any():
             return np.zeros((len(self.order), len(self.question_words)))
         return term_zscores(self.graph, self.query, terms, (self.order,))[0].astype(np.float64) * terms.any(axis=1)
 
     def quote(self, text: str, weights: NDArray[np.float64]) -> str:
-        """The words of the question in a text that weigh most, as they are written there; "" where none weighs."""
+        """The words of the question with the highest weights in a text, as written there; "" if none has weight."""
         worth = dict(zip(self.question_words, weights.tolist(), strict=True))
         found = [(max(worth.get(word, 0) for word in one.terms), one) for one in shared_terms(text, self.query.text)]
         best = sorted((one for one in found if one[0] > 0), key=lambda one: (-one[0], -len(one[1].surface)))[
@@ -145,7 +150,7 @@ class Ranking:
 
 @dataclass(frozen=True)
 class Comparison:
-    """One of the ranked memories, by its place from 0, and the places of those it is compared with."""
+    """One of the ranked memories, by its index, and the indices of those it is compared with."""
 
     ranking: Ranking
     index: int
@@ -159,14 +164,14 @@ class Comparison:
 
     @cached_property
     def contribution_leads(self) -> dict[str, float]:
-        """How far each share of its score is ahead of the mean of the others."""
+        """Each contribution to its score less the mean of the others' contributions."""
         values = np.array(list(self.ranking.contributions.values())).reshape(-1, len(self.ranking.order))
         rest = values[:, list(self.other_indices)].mean(axis=1) if self.other_indices else 0.0
         return dict(zip(self.ranking.contributions, (values[:, self.index] - rest).tolist(), strict=True))
 
     @property
     def distinctive_weights(self) -> NDArray[np.float64]:
-        """What each word of the question weighs that it holds: its rarity, times which part of the others lacks it."""
+        """The weight of each question word that it holds: the idf times the fraction of the others that lack it."""
         held = self.ranking.matches_term[0]
         if not self.other_indices:
             return held[self.index] * self.ranking.term_coverage.idf
@@ -177,37 +182,39 @@ class Comparison:
 
 
 def text_clause(comparison: Comparison) -> Clause | None:
-    """The rarest words of the question that it says and the others do not."""
-    said = comparison.ranking.quote(comparison.node.text, comparison.distinctive_weights)
-    return Clause(f"says {said}") if said else _title_clause(comparison)
+    """The rarest words of the question that its text has and the others do not."""
+    quoted = comparison.ranking.quote(comparison.node.text, comparison.distinctive_weights)
+    return Clause(f"says {quoted}") if quoted else _title_clause(comparison)
 
 
 def _title_clause(comparison: Comparison) -> Clause | None:
-    said = comparison.ranking.quote(comparison.node.title or "", comparison.distinctive_weights)
-    return Clause(f"has {said} in its title") if said else None
+    quoted = comparison.ranking.quote(comparison.node.title or "", comparison.distinctive_weights)
+    return Clause(f"has {quoted} in its title") if quoted else None
 
 
 def _similarity_clause(comparison: Comparison) -> Clause | None:
-    """The word of the question that it does not say and comes nearest to; else that it is nearer to the question."""
-    ranking, graph, cue = comparison.ranking, comparison.ranking.graph, comparison.ranking.query
-    if not comparison.other_indices or cue.vector is None or not cue.embedder_coverage:
+    """The question word that it lacks and is most similar to; else that it is more similar to the question."""
+    ranking, graph, query = comparison.ranking, comparison.ranking.graph, comparison.ranking.query
+    if not comparison.other_indices or query.vector is None or not query.embedder_coverage:
         return None
     like = ranking.term_similarity_z
     lead = like[comparison.index] - like[list(comparison.other_indices)].mean(axis=0)
     lead[ranking.matches_term[0, comparison.index] | (like[comparison.index] < MIN_SIMILARITY_Z)] = 0
     if len(lead) and lead.max() > 0:
         word = ranking.question_words[int(lead.argmax())]
-        question = next((one.question_surface for one in shared_terms(cue.text, cue.text) if word in one.terms), None)
+        question = next(
+            (one.question_surface for one in shared_terms(query.text, query.text) if word in one.terms), None
+        )
         return None if question is None else Clause(f"is near to the question's “{question}” in meaning")
     places = graph.vector_positions[ranking.order[[comparison.index, *comparison.other_indices]]]
     if (places < 0).any():
         return None
-    cosines = np.vecdot(graph.vectors.view[places], cue.vector)
+    cosines = np.vecdot(graph.vectors.view[places], query.vector)
     return Clause("is nearer in meaning to the question") if cosines[0] > cosines[1:].max() else None
 
 
 def _neighbor_clause(comparison: Comparison) -> Clause | None:
-    """The turn near it that says most of what the question asks and it does not say itself; else one that asks."""
+    """The nearby turn with most of the question words that it lacks itself; else a preceding question."""
     ranking = comparison.ranking
     held, near = ranking.matches_term[:, comparison.index], ranking.neighborhood[:, comparison.index]
     beyond = (held & ~held[0]) @ ranking.quotable_idf
@@ -224,7 +231,7 @@ def _neighbor_clause(comparison: Comparison) -> Clause | None:
 
 
 def _session_clause(comparison: Comparison) -> Clause | None:
-    """The best memory of its session that is ranked before it; none where that is told near it."""
+    """The best memory of its session that is ranked before it; None if that is in its neighborhood."""
     sessions, before = comparison.ranking.graph.nodes["sessions"], comparison.ranking.order[: comparison.index]
     mates = before[sessions[before] == sessions[comparison.row]]
     if (
@@ -263,10 +270,10 @@ def _time_mention_clause(comparison: Comparison) -> Clause | None:
 
 
 def _time_mentions(comparison: Comparison) -> Iterator[tuple[float, float]]:
-    """The stretches of time that it speaks of."""
-    told = comparison.ranking.graph.time_mentions
-    here = np.flatnonzero(told["rows"] == comparison.row)
-    yield from zip(told["starts"][here].tolist(), told["ends"][here].tolist(), strict=True)
+    """The times that it mentions, as start and end in seconds since the epoch."""
+    mentions = comparison.ranking.graph.time_mentions
+    places = np.flatnonzero(mentions["rows"] == comparison.row)
+    yield from zip(mentions["starts"][places].tolist(), mentions["ends"][places].tolist(), strict=True)
 
 
 def _number_clause(comparison: Comparison) -> Clause | None:
@@ -284,10 +291,10 @@ def _recency_clause(comparison: Comparison) -> Clause | None:
 
 
 def _path_clause(comparison: Comparison) -> Clause | None:
-    """The memory that led to it, and the name by which it did."""
+    """The memory that led to it, and the entity by which it did."""
     ranking, graph = comparison.ranking, comparison.ranking.graph
     by, via, before = _strongest_path(comparison, _path_clause)
-    if by in {-1, comparison.row}:  # it was touched by the question itself
+    if by in {-1, comparison.row}:  # the question itself activated it
         return _similarity_clause(comparison)
     if via < 0 and graph.of_kind(Kind.ENTITY)[by]:
         by, via = before if before != comparison.row else -1, by
@@ -322,7 +329,7 @@ def _co_use_clause(comparison: Comparison) -> Clause | None:
 
 
 def _strongest_path(comparison: Comparison, build_clause: "ClauseBuilder") -> tuple[int, int, int]:
-    """By which row and which name the strongest stage of an observation came, and how to that row; -1 for none."""
+    """The parent row, entity and grandparent row of the strongest feature of a clause builder; -1 for none."""
     ranking, place, found = comparison.ranking, comparison.index, (-1, -1, -1)
     most = 0.0
     for stage, way in ranking.path_steps.items():
@@ -410,7 +417,7 @@ _FEATURE_GROUPS: tuple[tuple[tuple[ClauseBuilder, ...], tuple[str, ...]], ...] =
     ((_co_use_clause,), ("co-use",)),
 )
 CLAUSE_BUILDERS = {stage: observe for observe, stages in _FEATURE_GROUPS for stage in stages}
-"""What is observed where a stage is ahead, the first that holds; how long or how old a memory is explains nothing."""
+"""The clause builders of each feature, tried in order when it leads. The length and age of a memory explain nothing."""
 
 
 # ---- words
@@ -422,7 +429,7 @@ def format_day(time: datetime) -> str:
 
 
 def format_interval(start: float, end: float) -> str:
-    """A stretch of time by its day, month or year; its first and last day where it is none of these."""
+    """An interval as a day, month or year; as its first and last day if it is none of these."""
     first, last = EPOCH + timedelta(seconds=start), EPOCH + timedelta(seconds=max(start, end - 1))
     if first.date() == last.date():
         return format_day(first)
@@ -434,5 +441,5 @@ def format_interval(start: float, end: float) -> str:
 
 
 def collapse_whitespace(text: str) -> str:
-    """A text with single spaces for all white space."""
+    """Replace each run of white space in a text with one space."""
     return " ".join(text.split())

@@ -120,7 +120,7 @@ def build_hits(
 
 
 def _path(graph: Graph, activation_path: ActivationPath | None, row: int) -> tuple[NodeId, ...]:
-    """The nodes from the one the cue touched to this row."""
+    """The nodes from the one that the query activated to this row."""
     if activation_path is None:
         return ()
     path = [row]

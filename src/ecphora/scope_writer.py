@@ -1,4 +1,4 @@
-"""The pen of one scope: its graph as of the last commit of any process, and everything that ends in a commit."""
+"""The writer of one scope: it reads the graph as of the last commit of any process and commits every change."""
 
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -30,14 +30,14 @@ from .ports import (
 from .query import build_query
 
 MAX_RETRIES = 100
-"""How often a change is made anew because another process was quicker."""
+"""The number of times that a write batch is built again because another process committed first."""
 RETRY_SECONDS = 0.005
 """Seconds between two tries to commit in a limited time while another process holds the lock."""
 
 
 @dataclass(frozen=True, slots=True)
 class ScopeWriter:
-    """What writes to one scope of a store. It checks no input; what it is handed was checked."""
+    """Writes to one scope of a store. Its callers validate the input."""
 
     store: Store
     scope: str
@@ -47,9 +47,9 @@ class ScopeWriter:
     cache: GraphCache
 
     def graph(self) -> Graph:
-        """The memory graph as of the last commit of any process; never changed, safe to keep.
+        """The memory graph as of the last commit of any process; immutable, safe to keep.
 
-        Raises ``EmbedderMismatch`` if the scope's vectors come from another model than this pen's.
+        Raises ``EmbedderMismatch`` if the scope's vectors come from another model than this writer's.
         """
         graph = self.cache.refresh()
         stored = self.cache.embedder_name
@@ -67,10 +67,10 @@ class ScopeWriter:
     # ---- committing
 
     def try_commit(self, batch: WriteBatch, time_left: SecondsLeft | None = None) -> bool:
-        """Commit, unless another process has changed what the change was made from: then it must be made anew.
+        """Commit a write batch; False if another process changed what it was built from, so it must be built again.
 
-        ``left`` bounds the wait for another process's lock, where the store has a handle that does not wait by itself;
-        raises ``StoreBusy`` after it.
+        ``time_left`` bounds the wait for another process's lock, where the store has a handle that does not wait by
+        itself; raises ``StoreBusy`` after it.
         """
         store = self.store if time_left is None else nonblocking_handle(self.store)
         while True:
@@ -86,18 +86,18 @@ class ScopeWriter:
                 return True
 
     def commit(self, build: Callable[[Graph], WriteBatch]) -> WriteBatch:
-        """Commit what is made of the graph as it stands, made anew while other processes are quicker; nothing if empty.
+        """Build a write batch from the current graph and commit it; an empty batch is not committed.
 
-        Raises ``StoreBusy`` if they are so every time.
+        The batch is built again each time another process commits first. Raises ``StoreBusy`` after ``MAX_RETRIES``.
         """
         for _ in range(MAX_RETRIES):
-            change = build(self.graph())
-            if change == WriteBatch() or self.try_commit(change):
-                return change
+            batch = build(self.graph())
+            if batch == WriteBatch() or self.try_commit(batch):
+                return batch
         raise self.contention_error()
 
     def contention_error(self) -> StoreBusy:
-        """The error where other processes are quicker every time."""
+        """The error for when other processes commit first every time."""
         return StoreBusy(f"other processes changed scope {self.scope!r} {MAX_RETRIES} times meanwhile; try again")
 
     # ---- remembering
@@ -105,25 +105,36 @@ class ScopeWriter:
     def remember(
         self, episodes: Sequence[checked_episode.CheckedEpisode], now: datetime, *, restore: bool
     ) -> tuple[list[NodeId], list[NodeId], list[NodeId]]:
-        """Write a batch; what is new is decided against the state it is written to, whoever else writes."""
+        """Write episodes and return the ids created, those that existed, and those blocked by a tombstone.
+
+        What is new is decided against the state that the batch is committed to, whoever else writes.
+        """
         vectors: dict[NodeId, Vector] = {}
         for _ in range(MAX_RETRIES):
             graph = self.graph()
-            known = [one for one in episodes if self.is_stored(graph, one)]
-            there = {one.id for one in known}
-            refused = [one for one in episodes if one.id not in there and not restore and is_tombstoned(one, graph)]
-            settled = there.union(one.id for one in refused)
-            fresh = [one for one in episodes if one.id not in settled]
-            nodes = [node for one in fresh for node in one.chunks if node.id not in vectors]
+            existing = [episode for episode in episodes if self.is_stored(graph, episode)]
+            existing_ids = {episode.id for episode in existing}
+            blocked = [
+                episode
+                for episode in episodes
+                if episode.id not in existing_ids and not restore and is_tombstoned(episode, graph)
+            ]
+            skipped_ids = existing_ids.union(episode.id for episode in blocked)
+            created = [episode for episode in episodes if episode.id not in skipped_ids]
+            nodes = [node for episode in created for node in episode.chunks if node.id not in vectors]
             vectors.update(zip((node.id for node in nodes), self.embed(map(encode.indexed_text, nodes)), strict=True))
-            change = self._encode(fresh, known, graph, vectors, now)
-            if (change.nodes or change.accesses) and not self.try_commit(change):
+            batch = self._encode(created, existing, graph, vectors, now)
+            if (batch.nodes or batch.accesses) and not self.try_commit(batch):
                 continue
-            return [one.id for one in fresh], [one.id for one in known], [one.id for one in refused]
+            return (
+                [episode.id for episode in created],
+                [episode.id for episode in existing],
+                [episode.id for episode in blocked],
+            )
         raise self.contention_error()
 
     def is_stored(self, graph: Graph, episode: checked_episode.CheckedEpisode) -> bool:
-        """Whether a draft stands there already; raises ``IdCollision`` where another text has its id."""
+        """Whether an episode is stored already; raises ``IdCollision`` if another text has its id."""
         ids = documents.node_ids_of(graph, episode.id)
         stored = self.store.nodes(self.scope, ids) if ids else []
         if (
@@ -135,9 +146,9 @@ class ScopeWriter:
         return bool(stored)
 
     def embed(self, texts: Iterable[str], *, is_query: bool = False) -> Vectors:
-        """The vectors of some texts; raises ``WrongVector`` for any of another size, or not finite."""
-        asked = list(texts)
-        vectors, expected = self.embedder.embed(asked, is_query=is_query), (len(asked), self.embedder.dim)
+        """The vectors of texts, ``(texts, dim)``; raises ``WrongVector`` for another shape or values not finite."""
+        text_list = list(texts)
+        vectors, expected = self.embedder.embed(text_list, is_query=is_query), (len(text_list), self.embedder.dim)
         if vectors.shape != expected:
             raise WrongVector(
                 f"{self.embedder.name} gave vectors of shape {vectors.shape}, not {expected}; mend the embedder"
@@ -154,9 +165,9 @@ class ScopeWriter:
         vectors: Mapping[NodeId, Vector],
         now: datetime,
     ) -> WriteBatch:
-        nodes = [node for one in new_episodes for node in one.chunks]
+        nodes = [node for episode in new_episodes for node in episode.chunks]
         mentions = self.extractor.extract([node.text for node in nodes])
-        change = encode.encode(
+        batch = encode.encode(
             new_episodes,
             graph,
             vectors={node.id: vectors[node.id] for node in nodes},
@@ -164,42 +175,42 @@ class ScopeWriter:
             embedder=self.embedder.name,
             now=now,
         )
-        again = [
+        encoded = [
             Access(node, now, AccessKind.ENCODED)
-            for one in existing_episodes
-            for node in documents.node_ids_of(graph, one.id)
+            for episode in existing_episodes
+            for node in documents.node_ids_of(graph, episode.id)
         ]
-        stirred = self._store_accesses(nodes, graph, vectors, now) if self.writes_on_store else ()
-        return replace(change, accesses=(*again, *stirred), needs_full_log=reads_full_log(self.strategy))
+        stimulated = self._store_accesses(nodes, graph, vectors, now) if self.writes_on_store else ()
+        return replace(batch, accesses=(*encoded, *stimulated), needs_full_log=reads_full_log(self.strategy))
 
     @property
     def writes_on_store(self) -> bool:
-        """Whether new episodes are cues of what was there before them."""
+        """Whether storing an episode activates earlier episodes, as a query does."""
         return isinstance(self.strategy, WritesOnStore) and self.strategy.writes_on_store
 
     def _store_accesses(
         self, nodes: Sequence[Node], graph: Graph, vectors: Mapping[NodeId, Vector], now: datetime
     ) -> Iterator[Access]:
-        """What new episodes stir as cues of what was there before them."""
+        """The accesses of the earlier nodes that new episodes stimulate when they are used as queries."""
         for node in nodes:
-            cue = build_query(
+            query = build_query(
                 node.text, now, vector=vectors[node.id], embedder_coverage=embedder_coverage(self.embedder, node.text)
             )
-            yield from stimulus_accesses(graph, self.strategy.activate(cue, graph), now)
+            yield from stimulus_accesses(graph, self.strategy.activate(query, graph), now)
 
     def process_pending(self, now: datetime) -> None:
-        """Let a strategy that sleeps work on what is new, piece by piece, each committed whole or not at all."""
-        sleeper = self.strategy
-        if not isinstance(sleeper, IncrementalStrategy):
+        """Let an ``IncrementalStrategy`` process what is new in steps, each committed whole or not at all."""
+        strategy = self.strategy
+        if not isinstance(strategy, IncrementalStrategy):
             return
         for _ in range(MAX_RETRIES):
             graph = self.graph()
-            while sleeper.has_pending(graph):
-                change = sleeper.process(graph, self.reader(graph), now)
-                ids, texts = [node.id for node in change.nodes], map(encode.indexed_text, change.nodes)
+            while strategy.has_pending(graph):
+                batch = strategy.process(graph, self.reader(graph), now)
+                ids, texts = [node.id for node in batch.nodes], map(encode.indexed_text, batch.nodes)
                 vectors = dict(zip(ids, self.embed(texts), strict=True)) if ids else {}
-                whole = replace(change, vectors=vectors, embedder=self.embedder.name)
-                if not self.try_commit(whole):
+                batch_with_vectors = replace(batch, vectors=vectors, embedder=self.embedder.name)
+                if not self.try_commit(batch_with_vectors):
                     break
                 graph = self.graph()
             else:
@@ -208,16 +219,16 @@ class ScopeWriter:
 
 
 def nonblocking_handle(store: Store) -> Store:
-    """A handle of the store that holds up no reader and waits for no lock, where it has one."""
+    """A handle of the store that blocks no reader and waits for no lock; the store itself if it has none."""
     return store.nonblocking_handle() if isinstance(store, NonblockingStore) else store
 
 
 def reads_full_log(strategy: Strategy) -> bool:
-    """Whether a strategy reads the whole access log, so that nothing of it may expire where it wrote."""
+    """Whether a strategy reads the whole access log, so that no access may expire in the scopes it writes to."""
     return isinstance(strategy, FullLogStrategy) and strategy.needs_full_log
 
 
 def stimulus_accesses(graph: Graph, activation: Activation, now: datetime) -> Iterator[Access]:
-    """The accesses of the rows that a cue stirred, by row."""
+    """The ``STIMULATED`` accesses of the rows that a query stimulated, in row order."""
     for row in np.flatnonzero(activation.stimulus).tolist():
         yield Access(graph.id(row), now, AccessKind.STIMULATED, float(activation.stimulus[row]))

@@ -1,1 +1,1 @@
-"""How well recall works on public benchmark sets: loading, running, measuring, reporting. No recall is done here."""
+"""Benchmarks of recall on public data sets: loading, running, measuring, reporting."""

@@ -1,4 +1,4 @@
-"""What the commands of the bench share: their options, where questions come from, where lines go, progress."""
+"""Shared by the bench commands: options, data sets, output files, progress."""
 
 import shlex
 import sys
@@ -18,7 +18,7 @@ from .embedding_cache import CachingEmbedder
 from .recall.recall_run import Tick, make_run
 
 TABLE_WIDTH = 116
-"""Columns of a table where the output is no terminal."""
+"""Width in columns of a table when the output is no terminal."""
 
 FOLDER = HomePath(exists=True, file_okay=False, path_type=Path)
 JSON_TARGET = HomePath(dir_okay=False, allow_dash=True)
@@ -29,16 +29,16 @@ POSITIVE_INT = click.IntRange(min=1)
 embedder_option = click.option(
     "--embedder", metavar="NAME", help="As for the other commands.  [env ECPHORA_EMBEDDER; default minilm]"
 )
-"""The option of commands that embed."""
+"""The option of the commands that embed."""
 
 
 def open_embedder(embedder: str | None) -> CachingEmbedder:
-    """The embedder of a setting, or of the environment's, with what it embedded before."""
+    """The embedder named by the argument or else the environment, with a cache of its embeddings."""
     return CachingEmbedder(open_context(as_json=False, embedder=embedder).settings.make_embedder())
 
 
 def dataset_options(command: Callable[..., None]) -> Callable[..., None]:
-    """The options that say which questions are asked and where the figures go."""
+    """Add the options that choose the questions and the output of the figures."""
     for option in (
         embedder_option,
         click.option("--limit", type=click.IntRange(min=1), help="Take at most so many questions of a set."),
@@ -60,7 +60,7 @@ def dataset_options(command: Callable[..., None]) -> Callable[..., None]:
 
 @dataclass(frozen=True, slots=True)
 class BenchOptions:
-    """Where the questions come from and where the figures go."""
+    """Where the questions are read from and the figures are written to."""
 
     data: Path
     documents: Path | None
@@ -69,15 +69,15 @@ class BenchOptions:
     embedder: str | None
 
     def check_datasets(self, names: Sequence[str]) -> list[str]:
-        """The names of sets, each once; what is wrong with one is said before hours are spent."""
+        """The names of sets, each once; raises for a wrong name before any work is done."""
         if not names:
             raise InvalidInput(f"{self.data} holds no data set: no NAME.docs.jsonl.gz with its NAME.questions.jsonl.gz")
-        for name in (found := list(dict.fromkeys(names))):
+        for name in (unique_names := list(dict.fromkeys(names))):
             next(datasets.read_cases(name, self.data, self.documents), None)
-        return found
+        return unique_names
 
     def command_line(self, name: str, options: Mapping[str, Sequence[str]]) -> str:
-        """The command line that does it again; folders differ from machine to machine."""
+        """The command line that repeats the run, without folders, which differ between machines."""
         words = ["ecphora", "bench", name, "--data", "DATA", *(("--docs", "DOCS") if self.documents else ())]
         words += [word for option, values in options.items() for value in values for word in (option, value)]
         words += ("--embedder", self.embedder) if self.embedder else ()
@@ -85,12 +85,12 @@ class BenchOptions:
 
     @property
     def console(self) -> Console:
-        """Where tables are printed; nowhere where stdout is for JSON."""
+        """The console for tables; prints nothing if JSON goes to stdout."""
         return Console(width=None if sys.stdout.isatty() else TABLE_WIDTH, quiet=self.json_target == "-")
 
     @contextmanager
     def open_run(self, command: str) -> Iterator[tuple[CachingEmbedder, Console, Callable[[str], None]]]:
-        """The embedder, where to print, and where lines go: the first, of the run, is written."""
+        """The embedder, the console, and the function that writes lines; the run's line is written first."""
         with ExitStack() as stack:
             embedder = stack.enter_context(open_embedder(self.embedder))
             write = stack.enter_context(open_lines(self.json_target))
@@ -100,21 +100,21 @@ class BenchOptions:
 
 @contextmanager
 def open_lines(target: str | None) -> Iterator[Callable[[str], None]]:
-    """Where lines go: to a file, for ``-`` to stdout, for None nowhere. Each is handed over once it is written."""
+    """A function that writes lines to a file, to stdout for ``-``, nowhere for None. Each line is flushed."""
     if target is None:
         yield lambda _line: None
         return
     try:
-        opened = click.open_file(target, "w", "utf-8")
+        opener = click.open_file(target, "w", "utf-8")
     except OSError as error:
         raise InvalidInput(f"{target} cannot be written ({error})") from error
-    with opened as file:
+    with opener as file:
         yield lambda line: click.echo(line, file=file)
 
 
 @contextmanager
 def progress_bar(name: str, total: int) -> Iterator[Tick]:
-    """A bar on stderr that is gone when it is done; none where stderr is no terminal."""
+    """A progress bar on stderr, removed when done; none if stderr is no terminal."""
     console = Console(stderr=True)
     bar = Progress(
         TextColumn("{task.description}"),

@@ -52,18 +52,22 @@ def recall(*, dataset_names: Sequence[str], strategy_names: Sequence[str], **opt
     Every space of a set is indexed on its own, once for all strategies that only read and once for each that writes.
     Embeddings are kept in the user's cache, so a second run is quick.
     """
-    asked = BenchOptions(**options)
-    ways = [strategies.resolve_strategy(name) for name in dict.fromkeys(strategy_names or strategies.strategy_names())]
-    names = asked.check_datasets(list(dataset_names) or datasets.dataset_names(asked.data))
-    with asked.open_run(asked.command_line("recall", {"--set": dataset_names, "--strategy": strategy_names})) as (
+    bench_options = BenchOptions(**options)
+    recall_strategies = [
+        strategies.resolve_strategy(name) for name in dict.fromkeys(strategy_names or strategies.strategy_names())
+    ]
+    names = bench_options.check_datasets(list(dataset_names) or datasets.dataset_names(bench_options.data))
+    with bench_options.open_run(
+        bench_options.command_line("recall", {"--set": dataset_names, "--strategy": strategy_names})
+    ) as (
         embedder,
         out,
         write,
     ):
         for name in names:
-            cases = list(datasets.read_cases(name, asked.data, asked.documents, asked.limit))
-            with progress_bar(name, count_steps(cases, ways)) as tick:
-                outcome = run(name, cases, ways, embedder, tick)
+            cases = list(datasets.read_cases(name, bench_options.data, bench_options.documents, bench_options.limit))
+            with progress_bar(name, count_steps(cases, recall_strategies)) as tick:
+                outcome = run(name, cases, recall_strategies, embedder, tick)
             _report_outcome(outcome, report.terminal_tables(outcome.figures), out, write)
         out.print(f"{report.LEGEND} {report.TIMING_LEGEND}", highlight=False)
 
@@ -86,16 +90,18 @@ def ablate_command(*, dataset_names: Sequence[str], model_names: Sequence[str], 
     Prints a table of each model and set; ecphora bench report makes the tables of docs/models.md from the JSON lines.
     Differences to the whole model come with their 95 % bootstrap intervals over pairs.
     """
-    asked = BenchOptions(**options)
+    bench_options = BenchOptions(**options)
     models = registry.select_models(model_names)
-    names = asked.check_datasets(dataset_names or registry.DEFAULT_DATASETS)
-    with asked.open_run(asked.command_line("ablate", {"--set": dataset_names, "--model": model_names})) as (
+    names = bench_options.check_datasets(dataset_names or registry.DEFAULT_DATASETS)
+    with bench_options.open_run(
+        bench_options.command_line("ablate", {"--set": dataset_names, "--model": model_names})
+    ) as (
         embedder,
         out,
         write,
     ):
         for name in names:
-            cases = list(datasets.read_cases(name, asked.data, asked.documents, asked.limit))
+            cases = list(datasets.read_cases(name, bench_options.data, bench_options.documents, bench_options.limit))
             with progress_bar(name, ablation_run.count_steps(cases, models)) as tick:
                 outcome = ablation_run.run(name, cases, models, embedder, tick)
             _report_outcome(outcome, ablation_tables.terminal_tables(outcome.figures), out, write)
@@ -138,13 +144,13 @@ def answer(
     the first have equal budgets. Every answer is appended to --out at once, and what stands there is not asked again:
     a run that was broken off goes on with the same command. ecphora bench report makes the tables of that file.
     """
-    asked = BenchOptions(**options)
-    ways = tuple(
+    bench_options = BenchOptions(**options)
+    recall_strategies = tuple(
         strategies.resolve_strategy(name) for name in dict.fromkeys(("dense", *(strategy_names or ("fused",))))
     )
     plan, names = (
-        answer_run.AnswerPlan(ways, budget, full_tokens, concurrency, price or (0.0, 0.0)),
-        asked.check_datasets(dataset_names),
+        answer_run.AnswerPlan(recall_strategies, budget, full_tokens, concurrency, price or (0.0, 0.0)),
+        bench_options.check_datasets(dataset_names),
     )
     llm_client = LLMClient(readers.make_reader(llm), max_concurrency=concurrency)
     single = {
@@ -155,23 +161,27 @@ def answer(
         "--out": "FILE",
     }
     options = {name: [str(value)] for name, value in single.items() if value is not None}
-    command = asked.command_line("answer", {"--set": dataset_names, "--strategy": strategy_names, **options})
-    before = answer_files.read_answers(out)
-    with open_embedder(asked.embedder) as embedder, open_lines(asked.json_target) as put:
-        begun = replace(make_run(embedder.name, command), answer_setup=answer_run.answer_setup(llm_client.name, plan))
-        found = []
-        with answer_files.open_for_append(out, begun) as write:
-            sitting = answer_run.AnswerRun(llm_client, plan, embedder, before.done_keys, write)
+    command = bench_options.command_line("answer", {"--set": dataset_names, "--strategy": strategy_names, **options})
+    earlier_answers = answer_files.read_answers(out)
+    with open_embedder(bench_options.embedder) as embedder, open_lines(bench_options.json_target) as write_json:
+        run_record = replace(
+            make_run(embedder.name, command), answer_setup=answer_run.answer_setup(llm_client.name, plan)
+        )
+        own_answers = []
+        with answer_files.open_for_append(out, run_record) as write:
+            answer_session = answer_run.AnswerRun(llm_client, plan, embedder, earlier_answers.done_keys, write)
             for name in names:
-                cases = list(datasets.read_cases(name, asked.data, asked.documents, asked.limit))
+                cases = list(
+                    datasets.read_cases(name, bench_options.data, bench_options.documents, bench_options.limit)
+                )
                 cases = answer_run.sample_questions(cases, sample) if sample else cases
-                with progress_bar(name, sitting.count_steps(name, cases)) as tick:
-                    sitting.run(name, cases, tick)
-                found += sitting.own_answers(name, cases, answer_files.read_answers(out))
-        measured = list(answer_figures.measure(found))
-        for line in (begun.to_json_line(), *(figure.to_json_line() for figure in measured)):
-            put(line)
-    asked.console.print(answer_tables.terminal_tables(begun, measured), highlight=False)
+                with progress_bar(name, answer_session.count_steps(name, cases)) as tick:
+                    answer_session.run(name, cases, tick)
+                own_answers += answer_session.own_answers(name, cases, answer_files.read_answers(out))
+        measured_figures = list(answer_figures.measure(own_answers))
+        for line in (run_record.to_json_line(), *(figure.to_json_line() for figure in measured_figures)):
+            write_json(line)
+    bench_options.console.print(answer_tables.terminal_tables(run_record, measured_figures), highlight=False)
 
 
 @bench.command("open-questions")
@@ -186,17 +196,21 @@ def open_questions_command(*, dataset_names: Sequence[str], **options: Any) -> N
     brought back for equal recall; and how often the answer is there at each confidence. `ecphora bench draw` makes
     pictures of the JSON lines.
     """
-    asked = BenchOptions(**options)
-    ways = [strategies.resolve_strategy(name) for name in ("dense", "bm25", "rrf", "fused")]
-    names = asked.check_datasets(dataset_names)
-    with asked.open_run(asked.command_line("open-questions", {"--set": dataset_names})) as (embedder, out, write):
+    bench_options = BenchOptions(**options)
+    recall_strategies = [strategies.resolve_strategy(name) for name in ("dense", "bm25", "rrf", "fused")]
+    names = bench_options.check_datasets(dataset_names)
+    with bench_options.open_run(bench_options.command_line("open-questions", {"--set": dataset_names})) as (
+        embedder,
+        out,
+        write,
+    ):
         for name in names:
-            cases = list(datasets.read_cases(name, asked.data, asked.documents, asked.limit))
+            cases = list(datasets.read_cases(name, bench_options.data, bench_options.documents, bench_options.limit))
             with progress_bar(name, open_questions.STEP_COUNT) as tick:
-                found = list(open_questions.run(name, cases, ways, embedder, tick))
-            for figure in found:
+                measured_figures = list(open_questions.run(name, cases, recall_strategies, embedder, tick))
+            for figure in measured_figures:
                 write(figure.to_json_line())
-            out.print(charts.condition_table(found))
+            out.print(charts.condition_table(measured_figures))
 
 
 @bench.command("draw")
@@ -204,9 +218,9 @@ def open_questions_command(*, dataset_names: Sequence[str], **options: Any) -> N
 @click.option("--out", type=FOLDER, required=True, help="Folder of the pictures.")
 def draw(files: Sequence[Path], out: Path) -> None:
     """Draw the JSON lines of `ecphora bench open-questions` as SVG: growth.svg, names.svg and reliability.svg."""
-    found = [figure for file in files for one in figures.read_records(file) for figure in one.figures]
-    for name, picture in charts.svg_files(found).items():
-        (out / name).write_text(picture, "utf-8")
+    all_figures = [figure for file in files for record in figures.read_records(file) for figure in record.figures]
+    for name, svg in charts.svg_files(all_figures).items():
+        (out / name).write_text(svg, "utf-8")
         click.echo(f"drawn: {out / name}")
 
 
@@ -220,12 +234,12 @@ def report_command(files: Sequence[Path], insert_into: Path | None) -> None:
     `bench ablate` between <!-- bench:MODEL:start --> and <!-- bench:MODEL:end -->, MODEL being `models` for what was
     measured on what.
     """
-    records = [found for file in files for found in _records(file)]
-    made = report.sections(records) | ablation_tables.sections(records) | answer_tables.sections(records)
+    records = [record for file in files for record in _records(file)]
+    sections = report.sections(records) | ablation_tables.sections(records) | answer_tables.sections(records)
     if insert_into is None:
-        click.echo("\n".join(f"## {name}\n\n{part}" if name else part for name, part in made.items()), nl=False)
+        click.echo("\n".join(f"## {name}\n\n{part}" if name else part for name, part in sections.items()), nl=False)
     else:
-        report.insert_sections(insert_into, made)
+        report.insert_sections(insert_into, sections)
 
 
 def _records(file: Path) -> Iterator[RunRecord]:
@@ -246,8 +260,10 @@ def _report_outcome(outcome: RunOutcome, tables: Group, out: Console, write: Cal
 
 def _describe_outcome(outcome: RunOutcome) -> str:
     size = f"{outcome.episodes:,} documents in {outcome.spaces:,} space{'' if outcome.spaces == 1 else 's'}"
-    took = "; ".join(f"{one.seconds:.1f} s ({', '.join(one.strategies)})" for one in outcome.indexing_times)
-    return f"{size}, indexed in {took}; recalls took {outcome.recall_seconds:.1f} s"
+    indexing_text = "; ".join(
+        f"{indexing.seconds:.1f} s ({', '.join(indexing.strategies)})" for indexing in outcome.indexing_times
+    )
+    return f"{size}, indexed in {indexing_text}; recalls took {outcome.recall_seconds:.1f} s"
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""Benchmark sets read from disk, space by space. It knows the format of the files, nothing of memories or measures.
+"""Reads benchmark sets from disk, space by space.
 
 A set is two files of JSON lines, plain (``.jsonl``) or compressed (``.jsonl.gz``): ``<set>.docs`` with the fields
 ``space, id, text, speaker, time, session, title, caption`` and ``<set>.questions`` with the fields ``space, id,
@@ -24,7 +24,7 @@ SUFFIXES = (".jsonl.gz", ".jsonl")
 class Question:
     """A question with its gold: ``evidence`` are the ids of the episodes that hold the answer.
 
-    ``answerable`` is false where the right behaviour is to say that the memory does not hold it. Any of ``answers`` is
+    ``is_answerable`` is false if the right reply is that the memory does not hold the answer. Any of ``answers`` is
     right.
     """
 
@@ -39,7 +39,7 @@ class Question:
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """A space: what is to be remembered, in its order, and what is asked of it."""
+    """A space: its episodes in order, and its questions."""
 
     space: str
     episodes: tuple[Episode, ...]
@@ -47,38 +47,38 @@ class Case:
 
     @property
     def is_dated(self) -> bool:
-        """Whether its episodes were told in time, as a talk is; the passages of a library were not."""
-        return any(one.happened_at is not None for one in self.episodes)
+        """Whether any episode has a time, as in a conversation; the passages of a library have none."""
+        return any(episode.happened_at is not None for episode in self.episodes)
 
 
 def dataset_names(data: Path) -> list[str]:
-    """The names of the sets that lie in a folder: of all that have a file of questions."""
+    """The names of the sets in a folder: those with a questions file."""
     names = {path.name.removesuffix(f".questions{end}") for end in SUFFIXES for path in data.glob(f"*.questions{end}")}
     return sorted(names)
 
 
 def read_cases(name: str, data: Path, docs: Path | None = None, limit: int | None = None) -> Iterator[Case]:
-    """Read a set, space by space in the order of its documents; spaces of which nothing is asked are left out.
+    """Read a set, space by space in the order of its documents; spaces without questions are left out.
 
-    ``docs`` is the folder of the documents where they do not lie in ``data``. ``limit`` keeps the first so many
-    questions. Raises ``UnknownName`` for a set that is not there and ``InvalidRecord`` for a line that is not right.
+    ``docs`` is the folder of the documents if they are not in ``data``. ``limit`` keeps only the first questions.
+    Raises ``UnknownName`` for a missing set and ``InvalidRecord`` for an invalid line.
     """
-    asked = _find_file(f"{name}.questions", data)
-    if asked is None:
-        there = ", ".join(dataset_names(data)) or "none"
-        raise UnknownName(f"no set {name!r} in {data}; there are: {there}")
-    told = _find_file(f"{name}.docs", data) or (None if docs is None else _find_file(f"{name}.docs", docs))
-    if told is None:
+    questions_path = _find_file(f"{name}.questions", data)
+    if questions_path is None:
+        available = ", ".join(dataset_names(data)) or "none"
+        raise UnknownName(f"no set {name!r} in {data}; there are: {available}")
+    documents_path = _find_file(f"{name}.docs", data) or (None if docs is None else _find_file(f"{name}.docs", docs))
+    if documents_path is None:
         folders = data if docs is None else f"{data} or {docs}"
         raise InvalidInput(f"set {name!r} has questions, but no {name}.docs.jsonl.gz in {folders}; name its folder")
-    episodes = _episodes(told)
-    questions = _questions(asked, {space: frozenset(by_id) for space, by_id in episodes.items()})
-    left = sum(map(len, questions.values())) if limit is None else limit
+    episodes = _episodes(documents_path)
+    questions = _questions(questions_path, {space: frozenset(by_id) for space, by_id in episodes.items()})
+    remaining = sum(map(len, questions.values())) if limit is None else limit
     for space, by_id in episodes.items():
-        first = questions.get(space, [])[:left]
-        left -= len(first)
-        if first:
-            yield Case(space, tuple(by_id.values()), tuple(first))
+        chosen = questions.get(space, [])[:remaining]
+        remaining -= len(chosen)
+        if chosen:
+            yield Case(space, tuple(by_id.values()), tuple(chosen))
 
 
 def _find_file(stem: str, folder: Path) -> Path | None:
@@ -87,9 +87,9 @@ def _find_file(stem: str, folder: Path) -> Path | None:
 
 
 def _episodes(path: Path) -> dict[str, dict[str, Episode]]:
-    found: dict[str, dict[str, Episode]] = {}
+    episodes_by_space: dict[str, dict[str, Episode]] = {}
     for line in _read_lines(path):
-        episodes = found.setdefault(line.text("space"), {})
+        episodes = episodes_by_space.setdefault(line.text("space"), {})
         id_ = line.text("id")
         if id_ in episodes:
             raise line.error(f"the id {id_!r} stands twice in space {line.text('space')!r}; ids are unique in a space")
@@ -102,11 +102,11 @@ def _episodes(path: Path) -> dict[str, dict[str, Episode]]:
             happened_at=line.time("time"),
             title=line.optional_text("title"),
         )
-    return found
+    return episodes_by_space
 
 
 def _questions(path: Path, ids: Mapping[str, frozenset[str]]) -> dict[str, list[Question]]:
-    found: dict[str, list[Question]] = defaultdict(list)
+    questions_by_space: dict[str, list[Question]] = defaultdict(list)
     for line in _read_lines(path):
         space = line.text("space")
         if space not in ids:
@@ -114,7 +114,7 @@ def _questions(path: Path, ids: Mapping[str, frozenset[str]]) -> dict[str, list[
         evidence = frozenset(line.text_list("evidence"))
         if missing := evidence - ids[space]:
             raise line.error(f"evidence {min(missing)!r} is no document of space {space!r}")
-        found[space].append(
+        questions_by_space[space].append(
             Question(
                 id=line.text("id"),
                 text=line.text("question"),
@@ -125,7 +125,7 @@ def _questions(path: Path, ids: Mapping[str, frozenset[str]]) -> dict[str, list[
                 answers=tuple(line.text_list("answers")),
             )
         )
-    return found
+    return questions_by_space
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,7 +144,7 @@ class _DatasetLine:
         return value
 
     def optional_text(self, field: str) -> str | None:
-        """A text, or None where it is missing or blank."""
+        """A text, or None if it is missing or blank."""
         value = self.fields.get(field)
         if value is None or (isinstance(value, str) and not value.strip()):
             return None

@@ -1,4 +1,4 @@
-"""Embeddings kept between runs, by content, in the user's cache: a second run of the bench need not embed again."""
+"""Keeps embeddings between runs, by content, in the user's cache, so a second bench run does not embed again."""
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -19,18 +19,18 @@ from ..ports import Embedder, embedder_coverage, similarity_floor
 BUSY_TIMEOUT_MS = 60_000
 """Milliseconds to wait for another process that fills the same cache."""
 KEYS_PER_QUERY = 500
-"""Keys asked for in one query."""
+"""Keys looked up in one SQL query."""
 COMMIT_SIZE = 256
-"""Texts embedded between two commits: so many are lost at most when a run is broken off."""
+"""Texts embedded between two commits: the most that an interrupted run loses."""
 
 
 class CachingEmbedder:
-    """An embedder that remembers what it embedded.
+    """An embedder that caches its vectors.
 
     One SQLite file an embedder, ``<folder>/<name, percent-encoded>.db``; without ``folder`` that is ``embeddings`` in
     the user's cache of this package. Key: BLAKE2b of the text, 16 bytes; value: the vector as 32-bit floats. Any number
-    of processes may share it. An embedder whose name holds a ``(`` may put other prefixes before cues than before
-    texts, so its cues are kept apart.
+    of processes may share it. An embedder whose name holds a ``(`` may put other prefixes before queries than
+    before texts, so its queries are cached separately.
     """
 
     def __init__(self, embedder: Embedder, folder: Path | None = None) -> None:
@@ -56,12 +56,12 @@ class CachingEmbedder:
         self.close()
 
     def close(self) -> None:
-        """Let go of the file; closing twice is harmless."""
+        """Close the file; closing twice is harmless."""
         self._db.close()
 
     @property
     def name(self) -> str:
-        """The name of the embedder behind it: its vectors are the same."""
+        """The name of the wrapped embedder: the vectors are the same."""
         return self.embedder.name
 
     @property
@@ -71,30 +71,30 @@ class CachingEmbedder:
 
     @property
     def similarity_floor(self) -> float:
-        """The cosine at which the embedder behind it finds two texts unrelated."""
+        """The cosine at which the wrapped embedder takes two texts as unrelated."""
         return similarity_floor(self.embedder)
 
     def coverage(self, text: str, /) -> float:
-        """How much of the text the embedder behind it can read, in 0..1."""
+        """How much of the text the wrapped embedder can read, in 0..1."""
         return embedder_coverage(self.embedder, text)
 
     def embed(self, texts: Sequence[str], /, *, is_query: bool = False) -> Vectors:
-        """The vectors of texts, shape ``(len(texts), dim)``; those not met before are embedded and kept."""
+        """The vectors of texts, shape ``(len(texts), dim)``; those not cached yet are embedded and stored."""
         if not texts:
             return np.zeros((0, self.dim), np.float32)
         keys = [self._key(text, is_query=is_query) for text in texts]
         with self._wrap_errors():
-            found = dict(self._load(list(dict.fromkeys(keys))))
-        waiting = {key: text for key, text in zip(keys, texts, strict=True) if key not in found}
-        missing = list(waiting)
+            vectors_by_key = dict(self._load(list(dict.fromkeys(keys))))
+        text_by_key = {key: text for key, text in zip(keys, texts, strict=True) if key not in vectors_by_key}
+        missing = list(text_by_key)
         for start in range(0, len(missing), COMMIT_SIZE):
             batch = missing[start : start + COMMIT_SIZE]
-            made = self.embedder.embed([waiting[key] for key in batch], is_query=is_query)
-            found.update(zip(batch, made, strict=True))
+            new_vectors = self.embedder.embed([text_by_key[key] for key in batch], is_query=is_query)
+            vectors_by_key.update(zip(batch, new_vectors, strict=True))
             with self._wrap_errors(), self._db:
-                rows = [(key, vector.astype("<f4").tobytes()) for key, vector in zip(batch, made, strict=True)]
+                rows = [(key, vector.astype("<f4").tobytes()) for key, vector in zip(batch, new_vectors, strict=True)]
                 self._db.executemany("INSERT OR REPLACE INTO vector VALUES (?, ?)", rows)
-        return np.stack([found[key] for key in keys])
+        return np.stack([vectors_by_key[key] for key in keys])
 
     def _key(self, text: str, *, is_query: bool) -> bytes:
         mark = b"\x00cue" if is_query and "(" in self.name else b""

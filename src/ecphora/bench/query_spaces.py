@@ -1,4 +1,4 @@
-"""A space as strategies see it: its graph, and its questions as cues."""
+"""A benchmark space as strategies see it: its graph, and its questions as queries."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -17,9 +17,9 @@ from .recall.recall_run import Tick, temporary_memory
 
 @dataclass(frozen=True, slots=True, eq=False)
 class QuerySpace:
-    """A space as strategies see it: its graph, and its questions as cues, in their order.
+    """A space as strategies see it: its graph, and its questions as queries, in order.
 
-    ``documents`` are the numbers of the documents that the rows belong to; ``names`` tells each document's number.
+    ``document_numbers`` has the document of each row; ``number_by_document`` maps a document's id to its number.
     """
 
     case: Case
@@ -30,15 +30,17 @@ class QuerySpace:
 
     @staticmethod
     def from_graph(case: Case, graph: Graph, queries: Sequence[Query]) -> "QuerySpace":
-        """A space whose documents are numbered in the order of their first rows."""
+        """Make a space; documents are numbered in the order of their first rows."""
         names: dict[str, int] = {}
-        whole = graph.documents.names
+        document_names = graph.documents.names
         rows = zip(graph.nodes["ids"].tolist(), graph.nodes["documents"].tolist(), strict=True)
-        documents = [names.setdefault(whole[number] if number >= 0 else id_, len(names)) for id_, number in rows]
+        documents = [
+            names.setdefault(document_names[number] if number >= 0 else id_, len(names)) for id_, number in rows
+        ]
         return QuerySpace(case, graph, tuple(queries), np.array(documents, np.int64), names)
 
     def split_questions(self, folds: int) -> Iterator["QuerySpace"]:
-        """The same space once for each fold of its questions, in their order."""
+        """Split the questions into folds, in order; each fold is the same space with its questions only."""
         bounds = np.linspace(0, len(self.queries), folds + 1).astype(int).tolist()
         for start, end in pairwise(bounds):
             questions = self.case.questions[start:end]
@@ -53,12 +55,12 @@ class QuerySpace:
 def build_query_space(
     case: Case, writer: Strategy, embedder: CachingEmbedder, tick: Tick = lambda _steps: None
 ) -> QuerySpace:
-    """A space remembered with a strategy; its memory is closed again, for a graph never changes."""
-    embedder.embed([question.text for question in case.questions], is_query=True)  # at once, into the cache
+    """Remember a space with a strategy; the memory is closed again, as a graph never changes."""
+    embedder.embed([question.text for question in case.questions], is_query=True)  # one call fills the cache
     with temporary_memory(case, writer, embedder, tick) as (memory, clock):
-        standing = clock.now
-        cues = []
+        space_end = clock.now
+        queries = []
         for question in case.questions:
-            clock.now = question.asked_at or standing
-            cues.append(memory.build_query(question.text))
-        return QuerySpace.from_graph(case, memory.graph(), cues)
+            clock.now = question.asked_at or space_end
+            queries.append(memory.build_query(question.text))
+        return QuerySpace.from_graph(case, memory.graph(), queries)

@@ -1,1 +1,1 @@
-"""The command line: one file a group of commands, and what they share."""
+"""The command line: a file for each group of commands, and the modules that they share."""

@@ -21,11 +21,11 @@ from . import render, serialize
 from .context import EXIT_NOT_FOUND, CommandContext, common_options, question_options, strategy_options
 
 ASSISTANT = "assistant"
-"""Who has said the replies that are remembered."""
+"""The speaker of remembered replies."""
 RECENT_TURNS = 6
-"""Turns of the conversation that a model is shown as they stand."""
+"""Latest turns of the conversation that a model is shown word for word."""
 ACKNOWLEDGMENT = "Noted."
-"""The reply to a statement where there is no language model."""
+"""The reply to a statement when there is no language model."""
 CHAT_HELP = """/why          the memories behind the last reply, and why they came back
 /forget ID    erase a memory for good
 /quit         end; so do Ctrl-D and Ctrl-C"""
@@ -83,12 +83,12 @@ def ask(
 
 
 def _make_llm_client(context: CommandContext, llm: str | None) -> LLMClient | None:
-    made = context.settings.with_overrides(llm=llm).make_llm()
-    return None if made is None else LLMClient(made)
+    language_model = context.settings.with_overrides(llm=llm).make_llm()
+    return None if language_model is None else LLMClient(language_model)
 
 
 def _print_prompt(context: CommandContext, prompt: Prompt | None) -> bool:
-    """Print a prompt; whether there is one."""
+    """Print a prompt; return whether there is one."""
     if context.as_json:
         context.write_json(None if prompt is None else asdict(prompt))
     elif prompt is None:
@@ -120,7 +120,7 @@ def _print_answer(
 
 
 def _note_caveats(context: CommandContext, answer: Answer, llm_client: LLMClient | None) -> None:
-    """Say why an answer is only a quotation, where it is one, and how to get another."""
+    """Note why an answer is only a quotation, or cites no memory."""
     if llm_client is None:
         context.note("no language model is set, so this only quotes; name one with --llm or ECPHORA_LLM")
     elif answer.is_extractive or answer.error:
@@ -134,7 +134,7 @@ def _note_caveats(context: CommandContext, answer: Answer, llm_client: LLMClient
 
 @dataclass
 class ChatSession:
-    """A conversation under way: what was said last, and what came back for it."""
+    """A running conversation: its turns, and the latest recollection and answer."""
 
     context: CommandContext
     memory: Memory
@@ -148,7 +148,7 @@ class ChatSession:
     answer: Answer | None = None
 
     def handle_line(self, line: str) -> bool:
-        """Take a line of the person; whether the conversation goes on."""
+        """Handle a line of input; return whether the conversation goes on."""
         name, _, rest = line.partition(" ")
         commands: Mapping[str, Callable[[str], None]] = {
             "/why": self._print_why,
@@ -169,10 +169,10 @@ class ChatSession:
         return True
 
     def _handle_turn(self, text: str) -> None:
-        """Recall, remember what was said, reply, and remember what a model replied: a quotation is there already."""
+        """Recall, remember the text, reply, and remember a model's reply; a quotation is stored already."""
         found = self.memory.recall(text, limit=self.limit)
         self.session = self.session or f"chat-{found.query.now:%Y%m%dT%H%M%S}"
-        done = self.memory.remember(text, speaker=self.speaker, session=self.session)
+        result = self.memory.remember(text, speaker=self.speaker, session=self.session)
         if self.llm_client is None and not is_question(text):
             answer = Answer(ACKNOWLEDGMENT, (), is_answered=True, evidence=found.evidence, is_extractive=True)
         else:
@@ -182,7 +182,7 @@ class ChatSession:
         self.recollection, self.answer = found, answer
         self.turns += [(self.speaker, text), (ASSISTANT, answer.text)]
         self._print_reply(found, answer)
-        if done.blocked:
+        if result.blocked:
             self.context.note("not remembered: this was forgotten on purpose before")
 
     def _print_reply(self, recollection: Recollection, answer: Answer) -> None:
@@ -208,9 +208,9 @@ class ChatSession:
             console = self.context.out
             console.print(render.recollection_heading(self.recollection, self.recollection.query.text))
             ids = short_ids.abbreviate((hit.id for hit in self.recollection), self.memory.graph())
-            naming = render.node_labeler(self.memory)
+            label_node = render.node_labeler(self.memory)
             render.print_recollection(
-                console, self.recollection, label_node=naming, ids=ids, gold=self.answer.cited_ids
+                console, self.recollection, label_node=label_node, ids=ids, gold=self.answer.cited_ids
             )
             if not self.recollection.hits:
                 console.print("  nothing came back", style="bright_black")
@@ -255,17 +255,19 @@ def chat(
     """
     llm_client = _make_llm_client(context, llm)
     with context.open_memory(create=True, needs_embedder=True) as memory:
-        talk = ChatSession(context, memory, llm_client, speaker, session, limit, budget)
+        conversation = ChatSession(context, memory, llm_client, speaker, session, limit, budget)
         size = f"{len(memory):,} memories in scope {memory.scope!r}"
-        by = "quoting: no language model is set (--llm or ECPHORA_LLM)" if llm_client is None else llm_client.name
-        context.note(f"{size}; {by}; /help for more")
+        reply_source = (
+            "quoting: no language model is set (--llm or ECPHORA_LLM)" if llm_client is None else llm_client.name
+        )
+        context.note(f"{size}; {reply_source}; /help for more")
         for line in _read_lines():
-            if line.strip() and not talk.handle_line(line.strip()):
+            if line.strip() and not conversation.handle_line(line.strip()):
                 break
 
 
 def _read_lines() -> Iterator[str]:
-    """The lines of the person, until there are no more."""
+    """Yield the lines of input until it ends."""
     if sys.stdin.isatty():
         while True:
             try:
@@ -273,8 +275,8 @@ def _read_lines() -> Iterator[str]:
             except EOFError:
                 click.echo()
                 return
-    for number, typed in enumerate(sys.stdin.buffer, 1):
+    for number, raw_line in enumerate(sys.stdin.buffer, 1):
         try:
-            yield typed.decode("utf-8-sig")
+            yield raw_line.decode("utf-8-sig")
         except UnicodeDecodeError as error:
             raise InvalidText(f"line {number} of stdin is not UTF-8; convert it first, e.g. with iconv") from error

@@ -1,4 +1,4 @@
-"""Commands for consolidation and maintenance: consolidate, undo it, show what it found, pin, archive, back up."""
+"""Commands for consolidation and maintenance: consolidate, undo, show results, pin, archive, back up."""
 
 import shlex
 from collections.abc import Iterator, Sequence
@@ -22,7 +22,7 @@ COUNT_LABELS = {
     "alias": ("alias", "aliases"),
     "insights": ("insight", "insights"),
 }
-"""The name of each count, for one and for several."""
+"""The name of each count: singular and plural."""
 
 
 @click.command()
@@ -39,41 +39,41 @@ def consolidate(
     Nothing is deleted, and ecphora undo takes all of it back. Questions with feedback are replayed before and after: a
     consolidation that costs a point of their recall is not written.
     """
-    made = context.settings.with_overrides(llm=llm).make_llm()
+    language_model = context.settings.with_overrides(llm=llm).make_llm()
     bar = render.progress_bar(context.err, "consolidating", is_shown=context.has_progress_bar)
     with context.open_memory(needs_embedder=True) as memory, bar as progress:
-        found = memory.consolidate(
-            llm=None if made is None else LLMClient(made),
+        result = memory.consolidate(
+            llm=None if language_model is None else LLMClient(language_model),
             seconds=seconds,
             tokens=tokens,
             dry_run=dry_run,
             progress=progress,
         )
     if context.as_json:
-        context.write_json(found.to_dict())
+        context.write_json(result.to_dict())
         return
-    if found.is_regression:
+    if result.is_regression:
         context.print_line(
-            f"nothing was written: the recall of {found.probe_count:,} past questions would fall "
-            f"from {found.recall_before:.1%} to {found.recall_after:.1%}"
+            f"nothing was written: the recall of {result.probe_count:,} past questions would fall "
+            f"from {result.recall_before:.1%} to {result.recall_after:.1%}"
         )
         return
-    if not found.counts and found.pending_count:
+    if not result.counts and result.pending_count:
         context.print_line(
-            f"no time to write anything: {found.pending_count:,} new memories are pending; give it more seconds"
+            f"no time to write anything: {result.pending_count:,} new memories are pending; give it more seconds"
         )
         return
-    if not found.counts:
+    if not result.counts:
         context.print_line("nothing is new")
         return
     verb = "would write" if dry_run else "wrote"
-    counts = [(found.counts.get(name, 0), one, several) for name, (one, several) in COUNT_LABELS.items()]
-    parts = [f"{count:,} {one if count == 1 else several}" for count, one, several in counts if count]
-    context.print_line(f"looked at {found.counts['memories']:,} new memories; {verb} {', '.join(parts) or 'nothing'}")
-    if found.undo_batch is not None:
-        context.note(f"to undo it: ecphora undo {found.undo_batch.id}")
-    if found.pending_count:
-        context.note(f"{found.pending_count:,} new memories are pending; run it again")
+    counts = [(result.counts.get(name, 0), singular, plural) for name, (singular, plural) in COUNT_LABELS.items()]
+    parts = [f"{count:,} {singular if count == 1 else plural}" for count, singular, plural in counts if count]
+    context.print_line(f"looked at {result.counts['memories']:,} new memories; {verb} {', '.join(parts) or 'nothing'}")
+    if result.undo_batch is not None:
+        context.note(f"to undo it: ecphora undo {result.undo_batch.id}")
+    if result.pending_count:
+        context.note(f"{result.pending_count:,} new memories are pending; run it again")
 
 
 @click.command(epilog="Exits with 3 when there are none.")
@@ -84,16 +84,16 @@ def updates(context: CommandContext, *, limit: int) -> None:
     with context.open_memory() as memory:
         found = memory.facts.updates(limit=limit)
     if context.as_json:
-        context.write_json([one.to_dict() for one in found])
+        context.write_json([update.to_dict() for update in found])
     else:
-        for one in found:
-            since = f", from {render.format_minute(one.valid_from)}"
-            relation = f"{one.relation.value}{since if one.relation is FactRelation.SUPERSEDES else ''}"
-            for node, head in ((one.new, f"confidence {one.confidence:.0%}"), (one.old, relation)):
+        for update in found:
+            since = f", from {render.format_minute(update.valid_from)}"
+            relation = f"{update.relation.value}{since if update.relation is FactRelation.SUPERSEDES else ''}"
+            for node, head in ((update.new, f"confidence {update.confidence:.0%}"), (update.old, relation)):
                 context.out.print(Text(f"{head}: ", style="bright_black") + render.node_line(node))
-            old, new = (shlex.quote(single_line(node.id)) for node in (one.old, one.new))
+            old, new = (shlex.quote(single_line(node.id)) for node in (update.old, update.new))
             reject_it = Text(f"  ecphora reject {old} {new}\n")
-            context.out.print(reject_it, soft_wrap=True)  # to be copied as it stands
+            context.out.print(reject_it, soft_wrap=True)  # can be copied and run as it is
         if not found:
             context.note("no updates yet; ecphora consolidate finds them")
     if not found:
@@ -121,12 +121,12 @@ def reject(context: CommandContext, *, old: str, new: str) -> None:
 def undo(context: CommandContext, *, batch: str | None) -> None:
     """Undo the latest batch, or BATCH if that is the latest: every row that it wrote."""
     with context.open_memory() as memory:
-        known = [one.id for one in memory.maintenance.batches()]
-        gone = memory.undo(batch and short_ids.resolve_among(batch, known))
+        batch_ids = [entry.id for entry in memory.maintenance.batches()]
+        undone_batch = memory.undo(batch and short_ids.resolve_among(batch, batch_ids))
     if context.as_json:
-        context.write_json(serialize.undo_batch_to_dict(gone))
+        context.write_json(serialize.undo_batch_to_dict(undone_batch))
     else:
-        context.print_line(f"undone: {gone.id} of {render.format_minute(gone.at)}")
+        context.print_line(f"undone: {undone_batch.id} of {render.format_minute(undone_batch.at)}")
 
 
 @click.command(epilog="Exits with 3 when there are none.")
@@ -138,10 +138,10 @@ def insights(context: CommandContext, *, question: str | None, limit: int) -> No
     with context.open_memory(needs_embedder=question is not None) as memory:
         found = memory.insights(question, limit=limit)
     if context.as_json:
-        context.write_json([one.to_dict() for one in found])
+        context.write_json([insight.to_dict() for insight in found])
     else:
-        for one in found:
-            _print_insight(context, one)
+        for insight in found:
+            _print_insight(context, insight)
         if not found:
             context.note("no insights yet; ecphora consolidate draws them")
     if not found:
@@ -150,9 +150,9 @@ def insights(context: CommandContext, *, question: str | None, limit: int) -> No
 
 def _print_insight(context: CommandContext, insight: Insight) -> None:
     level = "" if insight.level == 1 else f", of level {insight.level}"
-    held = "" if insight.is_valid else "; one of them is superseded"
+    validity = "" if insight.is_valid else "; one of them is superseded"
     context.out.print(Text(render.sanitize(insight.node.text), style="bold"))
-    context.out.print(Text(f"  from {len(insight.sources):,} memories{level}{held}:", style="bright_black"))
+    context.out.print(Text(f"  from {len(insight.sources):,} memories{level}{validity}:", style="bright_black"))
     for node in insight.sources:
         context.out.print(Text("    ") + render.node_line(node))
     context.out.print()
@@ -185,9 +185,9 @@ _ids_argument = click.argument("ids", nargs=-1, required=True, metavar="ID...")
 @common_options
 def pin(context: CommandContext, *, ids: tuple[str, ...]) -> None:
     """Keep memories from decay."""
-    with _open_with_ids(context, ids) as (memory, known):
-        memory.maintenance.pin(known)
-    _print_ids(context, known, "pinned")
+    with _open_with_ids(context, ids) as (memory, node_ids):
+        memory.maintenance.pin(node_ids)
+    _print_ids(context, node_ids, "pinned")
 
 
 @click.command()
@@ -195,9 +195,9 @@ def pin(context: CommandContext, *, ids: tuple[str, ...]) -> None:
 @common_options
 def unpin(context: CommandContext, *, ids: tuple[str, ...]) -> None:
     """Let pinned memories decay again."""
-    with _open_with_ids(context, ids) as (memory, known):
-        memory.maintenance.unpin(known)
-    _print_ids(context, known, "unpinned")
+    with _open_with_ids(context, ids) as (memory, node_ids):
+        memory.maintenance.unpin(node_ids)
+    _print_ids(context, node_ids, "unpinned")
 
 
 @click.command()
@@ -205,9 +205,9 @@ def unpin(context: CommandContext, *, ids: tuple[str, ...]) -> None:
 @common_options
 def archive(context: CommandContext, *, ids: tuple[str, ...]) -> None:
     """Rank memories behind all others; they still come back where nothing else does."""
-    with _open_with_ids(context, ids) as (memory, known):
-        memory.maintenance.archive(known)
-    _print_ids(context, known, "archived")
+    with _open_with_ids(context, ids) as (memory, node_ids):
+        memory.maintenance.archive(node_ids)
+    _print_ids(context, node_ids, "archived")
 
 
 @click.command()
@@ -215,14 +215,14 @@ def archive(context: CommandContext, *, ids: tuple[str, ...]) -> None:
 @common_options
 def unarchive(context: CommandContext, *, ids: tuple[str, ...]) -> None:
     """Rank archived memories among the others again."""
-    with _open_with_ids(context, ids) as (memory, known):
-        memory.maintenance.unarchive(known)
-    _print_ids(context, known, "unarchived")
+    with _open_with_ids(context, ids) as (memory, node_ids):
+        memory.maintenance.unarchive(node_ids)
+    _print_ids(context, node_ids, "unarchived")
 
 
 @contextmanager
 def _open_with_ids(context: CommandContext, ids: Sequence[str]) -> Iterator[tuple[Memory, tuple[NodeId, ...]]]:
-    """The memory, and the full ids of some that may be abbreviated."""
+    """Open the memory; yields it with the full ids of those given, which may be abbreviated."""
     with context.open_memory() as memory:
         yield memory, tuple(short_ids.resolve_id(id_, memory.graph()) for id_ in ids)
 
@@ -248,12 +248,12 @@ def backup(context: CommandContext, *, to: str, overwrite: bool) -> None:
     """
     bar = render.progress_bar(context.err, "copying", is_shown=context.has_progress_bar)
     with closing(SQLiteStore(context.require_file())) as store, bar as progress:
-        made = store.backup(to, overwrite=overwrite, progress=progress)
+        copy_info = store.backup(to, overwrite=overwrite, progress=progress)
     if context.as_json:
-        context.write_json(made.to_dict())
+        context.write_json(copy_info.to_dict())
         return
-    context.print_line(f"copied {made.episodes:,} memories, {made.size:,} bytes, to {made.path}")
-    context.print_line(f"sha256 {made.sha256}")
+    context.print_line(f"copied {copy_info.episodes:,} memories, {copy_info.size:,} bytes, to {copy_info.path}")
+    context.print_line(f"sha256 {copy_info.sha256}")
 
 
 COMMANDS: tuple[click.Command, ...] = (

@@ -16,7 +16,7 @@ import click
 from ..errors import EcphoraError, InvalidInput, InvalidText, StoreReadOnly, UnknownName
 from ..invisible_chars import escape_invisible, single_line
 
-if TYPE_CHECKING:  # these cost a third of a second, which --help should not
+if TYPE_CHECKING:  # importing these takes a third of a second, too long for --help
     from rich.console import Console
 
     from ..memory import Memory
@@ -24,10 +24,10 @@ if TYPE_CHECKING:  # these cost a third of a second, which --help should not
     from ..settings import Settings
 
 EXIT_NOT_FOUND = 3
-"""Exit code: the memory was asked, and does not have it."""
+"""Exit code: the memory does not hold what was asked for."""
 EXIT_INTERRUPTED = 130
 FUTURE_REVISION = 2**62
-"""A revision that no scope will reach: asking for what came after it asks for nothing but the scope's name tag."""
+"""A revision that no scope reaches: reading the changes since it returns only the scope's revision and embedder."""
 
 EXIT_CODES_HELP = """Exit codes: 0 done; 1 an error, see stderr; 2 wrong usage; 3 not there (recall without evidence,
 an unknown id); 130 interrupted."""
@@ -36,13 +36,13 @@ CommandFunction = Callable[..., Any]
 
 
 class ErrorHandlingGroup(click.Group):
-    """A group that turns errors into a line on stderr and an exit code, unless ``--traceback`` asks for more."""
+    """A group that turns errors into a line on stderr and an exit code; ``--traceback`` raises them instead."""
 
     def invoke(self, ctx: click.Context) -> Any:
-        """Run the command that was named."""
+        """Run the named command."""
         for stream in (sys.stdout, sys.stderr):
             if hasattr(stream, "reconfigure"):
-                stream.reconfigure(errors="replace")  # a terminal that knows no bars gets question marks
+                stream.reconfigure(errors="replace")  # characters that the terminal cannot encode become question marks
         try:
             return super().invoke(ctx)
         except click.exceptions.Exit:
@@ -65,8 +65,8 @@ class ErrorHandlingGroup(click.Group):
 
 
 def _exit_silently(ctx: click.Context) -> NoReturn:
-    """Nobody reads on: say no more, not even when Python flushes at its end."""
-    with suppress(OSError, ValueError):  # what is no real file will not be flushed to a pipe
+    """Exit after a broken pipe without further output, even when Python flushes stdout at exit."""
+    with suppress(OSError, ValueError):  # a stream without a file descriptor is no pipe
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     ctx.exit(1)
 
@@ -86,42 +86,42 @@ def _print_error(error: Exception, *, as_json: bool) -> None:
 
 @dataclass(frozen=True, slots=True)
 class CommandContext:
-    """What a command works with: the settings, and where its output goes."""
+    """What a command works with: the settings and the output format."""
 
     settings: "Settings"
     as_json: bool
 
     @property
     def out(self) -> "Console":
-        """For people, on stdout."""
+        """A console on stdout, for people."""
         from .render import make_console  # noqa: PLC0415
 
         return make_console()
 
     @property
     def err(self) -> "Console":
-        """For people, on stderr: progress and notes."""
+        """A console on stderr, for people: progress and notes."""
         from .render import make_console  # noqa: PLC0415
 
         return make_console(stderr=True)
 
     @property
     def has_progress_bar(self) -> bool:
-        """Whether somebody sees a progress bar on stderr."""
+        """Whether to show progress bars: stderr is a terminal and the output is not JSON."""
         return not self.as_json and sys.stderr.isatty()
 
     def write_json(self, value: object, *, stream: TextIO | None = None) -> None:
-        """Write one JSON document as a line; what would steer a terminal is escaped."""
+        """Write a JSON document as one line; characters that would control a terminal are escaped."""
         stream = stream or sys.stdout
         utf = (getattr(stream, "encoding", None) or "utf-8").lower().startswith("utf")
         stream.write(escape_invisible(json.dumps(value, ensure_ascii=not utf, default=str)) + "\n")
 
     def print_line(self, text: str) -> None:
-        """Write one line to stdout, whatever names and ids stand in it."""
+        """Write one line to stdout; line breaks and control characters in names and ids are replaced."""
         click.echo(single_line(text))
 
     def note(self, text: str) -> None:
-        """Say something beside the point as a line on stderr; nothing in JSON mode."""
+        """Write a side note as a line on stderr; nothing in JSON mode."""
         if not self.as_json:
             click.echo(single_line(text), err=True)
 
@@ -138,18 +138,18 @@ class CommandContext:
         try:
             tag = store.changes_since(settings.scope, FUTURE_REVISION)
             if not create and not tag.revision:
-                there = ", ".join(repr(scope.name) for scope in store.scopes())
-                holds = f"it holds {there}" if there else "it holds nothing yet"
-                raise UnknownName(f"no scope is called {settings.scope!r} in {settings.db}; {holds}")
-            true = needs_embedder or settings.embedder is not None or tag.embedder is None
-            embedder = settings.make_embedder(tag.embedder) if true else NoEmbedder(tag.embedder or "")
+                scope_names = ", ".join(repr(scope.name) for scope in store.scopes())
+                contents = f"it holds {scope_names}" if scope_names else "it holds nothing yet"
+                raise UnknownName(f"no scope is called {settings.scope!r} in {settings.db}; {contents}")
+            is_loaded = needs_embedder or settings.embedder is not None or tag.embedder is None
+            embedder = settings.make_embedder(tag.embedder) if is_loaded else NoEmbedder(tag.embedder or "")
             with Memory(store, scope=settings.scope, embedder=embedder, strategy=settings.make_strategy()) as memory:
                 yield memory
         finally:
             store.close()
 
     def require_file(self) -> Path:
-        """The memory's file; raises ``StoreReadOnly`` if there is none."""
+        """The path of the memory's file; raises ``StoreReadOnly`` if there is none."""
         path = self.settings.db
         if not path.exists():
             raise StoreReadOnly(f"there is no memory at {path}; name one with --db, or begin one with ecphora remember")
@@ -157,7 +157,7 @@ class CommandContext:
 
 
 def open_context(*, as_json: bool, **arguments: str | None) -> CommandContext:
-    """A context with the settings and these arguments; prints on stderr what a project's file may not set."""
+    """A context with the settings and these arguments; prints the notes of the settings on stderr."""
     from .. import settings  # noqa: PLC0415
 
     context = CommandContext(settings.load(arguments=arguments), as_json)
@@ -168,28 +168,28 @@ def open_context(*, as_json: bool, **arguments: str | None) -> CommandContext:
 
 @dataclass(frozen=True, slots=True)
 class NoEmbedder:
-    """Stands in for a scope's embedder where nothing is embedded."""
+    """Stands in for a scope's embedder when nothing is embedded."""
 
     name: str
     dim: int = 0
 
     def coverage(self, _text: str, /) -> float:
-        """Nothing."""
+        """Return 0."""
         return 0.0
 
     def embed(self, _texts: Sequence[str], /, *, is_query: bool = False) -> "Vectors":
-        """Never called."""
+        """Raise ``InvalidInput``: there is no model."""
         del is_query
         raise InvalidInput(f"{self.name!r} was opened without its model")
 
 
 class HomePath(click.Path):
-    """A path in which a leading ``~`` means the home folder, also where no shell has expanded it."""
+    """A path in which a leading ``~`` means the home folder, even if no shell has expanded it."""
 
     def convert(
         self, value: "str | os.PathLike[str]", param: click.Parameter | None, ctx: click.Context | None
     ) -> "str | bytes | os.PathLike[str]":
-        """The path, checked as click does; ``-`` stays as it is."""
+        """The path with ``~`` expanded, checked as click does; ``-`` is kept."""
         from ..settings import expand_home  # noqa: PLC0415
 
         return super().convert(str(expand_home(os.fspath(value))), param, ctx)
@@ -224,20 +224,22 @@ _STRATEGY_OPTIONS = (
 
 
 def strategy_options(command: CommandFunction) -> CommandFunction:
-    """Give a command the options of those that recall, or store what a strategy makes of new memories."""
+    """Add the strategy options, for commands that recall or that encode new memories with a strategy."""
     for option in reversed(_STRATEGY_OPTIONS):
         command = option(command)
     return command
 
 
 def common_options(command: CommandFunction) -> CommandFunction:
-    """Give a command the common options, and a :class:`CommandContext` made from them as its first argument."""
+    """Add the common options; the command gets a :class:`CommandContext` made from them as its first argument."""
 
     @functools.wraps(command)
-    def with_context(*, as_json: bool, **given: Any) -> Any:
+    def with_context(*, as_json: bool, **arguments: Any) -> Any:
         click.get_current_context().meta["ecphora.json"] = as_json
-        said = {name: given.pop(name, None) for name in ("db", "scope", "embedder", "strategy", "weights")}
-        return command(open_context(as_json=as_json, **said), **given)
+        settings_arguments = {
+            name: arguments.pop(name, None) for name in ("db", "scope", "embedder", "strategy", "weights")
+        }
+        return command(open_context(as_json=as_json, **settings_arguments), **arguments)
 
     for option in reversed(_COMMON_OPTIONS):
         option(with_context)
@@ -245,7 +247,7 @@ def common_options(command: CommandFunction) -> CommandFunction:
 
 
 def filter_options(command: CommandFunction) -> CommandFunction:
-    """Give a command the options that say which memories it is about; they arrive as one ``where``."""
+    """Add the options that filter memories; the command gets them as one ``Filter``, ``where``."""
     options = [
         click.option("--speaker", multiple=True, metavar="NAME", help="Only what this person said; may be repeated."),
         click.option("--session", multiple=True, metavar="NAME", help="Only from this session; may be repeated."),
@@ -261,7 +263,7 @@ def filter_options(command: CommandFunction) -> CommandFunction:
         click.option("--before", metavar="DATE", help="Only what happened before this time."),
     ]
 
-    def gathered(
+    def with_filter(
         *,
         speaker: tuple[str, ...],
         session: tuple[str, ...],
@@ -269,24 +271,24 @@ def filter_options(command: CommandFunction) -> CommandFunction:
         metadata: dict[str, Any],
         after: str | None,
         before: str | None,
-        **given: Any,
+        **arguments: Any,
     ) -> Any:
         from ..model import Filter  # noqa: PLC0415
         from ..timeparse import parse_time  # noqa: PLC0415
 
         start = None if after is None else parse_time(after)
         end = None if before is None else parse_time(before)
-        return command(where=Filter(speaker, session, source, metadata, start, end), **given)
+        return command(where=Filter(speaker, session, source, metadata, start, end), **arguments)
 
-    gathered.__name__, gathered.__doc__ = command.__name__, command.__doc__
-    gathered.__dict__.update(command.__dict__)
+    with_filter.__name__, with_filter.__doc__ = command.__name__, command.__doc__
+    with_filter.__dict__.update(command.__dict__)
     for option in reversed(options):
-        gathered = option(gathered)
-    return gathered
+        with_filter = option(with_filter)
+    return with_filter
 
 
 def question_options(command: CommandFunction) -> CommandFunction:
-    """Give a command the question, and the options that say how it is asked."""
+    """Add the question argument and the options of a recall."""
     decorators: list[Callable[[CommandFunction], CommandFunction]] = [
         click.argument("question"),
         click.option(
@@ -307,22 +309,22 @@ def question_options(command: CommandFunction) -> CommandFunction:
 
 
 def parse_key_values(_ctx: click.Context, _param: click.Parameter, values: Sequence[str]) -> dict[str, Any]:
-    """KEY=VALUE options as a mapping; a value that is a JSON number, text, true, false or null is read as that."""
-    found: dict[str, Any] = {}
+    """KEY=VALUE options as a mapping; a JSON number, string, true, false or null is parsed."""
+    values_by_key: dict[str, Any] = {}
     for value in values:
         key, sign, text = value.partition("=")
         if not sign or not key:
             raise click.BadParameter(f"{value!r} is not KEY=VALUE")
         try:
-            read: object = json.loads(text)
+            parsed: object = json.loads(text)
         except ValueError:
-            read = text
-        found[key] = text if isinstance(read, dict | list) else read
-    return found
+            parsed = text
+        values_by_key[key] = text if isinstance(parsed, dict | list) else parsed
+    return values_by_key
 
 
 def read_stdin() -> str:
-    """All of stdin as text; raises ``InvalidText`` where it is not UTF-8."""
+    """All of stdin as text; raises ``InvalidText`` if it is not UTF-8."""
     try:
         return sys.stdin.buffer.read().decode("utf-8-sig")
     except UnicodeDecodeError as error:

@@ -34,15 +34,15 @@ if TYPE_CHECKING:
     from ..memory import Memory
     from ..model import Filter, RememberResult
 
-# A short command need not pay for NumPy's threads, which spin for 0.1 s before they sleep, nor for a search for
-# reference cycles among all that is imported, a hundred times meanwhile and at its end (docs/storage.md, "What a start
-# costs").
+# Keeps short commands fast: NumPy's threads otherwise spin for 0.1 s before they sleep, and the garbage collector
+# searches all imported objects for cycles, a hundred times during the run and at its end (docs/storage.md, "What a
+# start costs").
 os.environ.setdefault("OPENBLAS_THREAD_TIMEOUT", "4")
 gc.set_threshold(50_000)
 atexit.register(gc.freeze)
 
 PROGRESS_MIN_TEXTS = 16
-"""Texts from which a progress bar is shown."""
+"""A progress bar is shown from this number of texts on."""
 
 
 @click.group(
@@ -60,7 +60,7 @@ def main(*, traceback: bool) -> None:
     ecphora recall "Where does Ana live?"
     ecphora demo
     """
-    del traceback  # ErrorHandlingGroup reads it
+    del traceback  # read by ErrorHandlingGroup
 
 
 # ---- remember
@@ -128,19 +128,19 @@ def remember(
     from . import remember_input, text_files
     from .render import progress_bar
 
-    given = {"id": id_, "happened_at": happened_at, "metadata": metadata, "supersedes": supersedes, **text_fields}
-    given = {key: value for key, value in given.items() if value}
+    fields = {"id": id_, "happened_at": happened_at, "metadata": metadata, "supersedes": supersedes, **text_fields}
+    fields = {key: value for key, value in fields.items() if value}
     forms = [form for form, on in (("lines", lines), ("whole", whole), ("jsonl", jsonl)) if on]
     if files or recursive:
         if texts or literal or forms or not files:
             raise click.UsageError("--file PATH [--recursive] stands for itself: no TEXT, --lines, --whole or --jsonl")
-        episodes = remember_input.episodes_from_files(context, files, given, recursive=recursive)
+        episodes = remember_input.episodes_from_files(context, files, fields, recursive=recursive)
     elif literal or texts not in {(), ("-",)}:
         if forms:
             raise click.UsageError(f"--{forms[0]} says how stdin is read; give no TEXT beside it")
-        episodes = remember_input.episodes_from_arguments(texts, literal, given)
+        episodes = remember_input.episodes_from_arguments(texts, literal, fields)
     else:
-        episodes = remember_input.episodes_from_stdin(forms, given, is_explicit=bool(texts))
+        episodes = remember_input.episodes_from_stdin(forms, fields, is_explicit=bool(texts))
     if id_ is not None and len(episodes) > 1:
         raise InvalidInput(f"one id, {id_!r}, for {len(episodes)} texts; give ids with --jsonl")
     bar = progress_bar(
@@ -150,8 +150,11 @@ def remember(
         if files and happened_at is None:
             episodes = [text_files.with_stored_time(memory, episode) for episode in episodes]
         if supersedes:
-            known = short_ids.resolve_id(supersedes, memory.graph())
-            episodes = [replace(one, supersedes=known) if one.supersedes == supersedes else one for one in episodes]
+            full_id = short_ids.resolve_id(supersedes, memory.graph())
+            episodes = [
+                replace(episode, supersedes=full_id) if episode.supersedes == supersedes else episode
+                for episode in episodes
+            ]
         result = memory.remember(episodes, restore=restore, progress=progress)
     _print_remember_result(context, result)
 
@@ -273,25 +276,25 @@ def forget(context: CommandContext, *, ids: tuple[str, ...], where: "Filter", ye
     from .. import short_ids
     from ..model import Filter
 
-    chosen = where != Filter()
-    if bool(ids) == chosen:
+    has_filter = where != Filter()
+    if bool(ids) == has_filter:
         raise click.UsageError("say what to forget: by ID, or by options such as --session, not both")
     with context.open_memory() as memory:
         ids = tuple(short_ids.resolve_id(id_, memory.graph(), allow_names=False) for id_ in ids)
-        wanted = list(ids)
-        if chosen:
-            wanted = _matching_ids(memory, where)
-            if wanted and not yes:
-                _confirm(context, memory, wanted)
-        erased = memory.forget(wanted)
-    missing = [id_ for id_ in ids if id_ not in set(erased.episode_ids)]
+        forgotten_ids = list(ids)
+        if has_filter:
+            forgotten_ids = _matching_ids(memory, where)
+            if forgotten_ids and not yes:
+                _confirm(context, memory, forgotten_ids)
+        result = memory.forget(forgotten_ids)
+    missing = [id_ for id_ in ids if id_ not in set(result.episode_ids)]
     if context.as_json:
-        context.write_json({**erased.to_dict(), "missing_ids": missing})
+        context.write_json({**result.to_dict(), "missing_ids": missing})
     else:
         context.print_line(
-            f"erased {len(erased.episode_ids):,} memories and {len(erased.entity_ids):,} names only they mentioned"
+            f"erased {len(result.episode_ids):,} memories and {len(result.entity_ids):,} names only they mentioned"
         )
-        for id_ in (*erased.episode_ids, *erased.entity_ids)[:50]:
+        for id_ in (*result.episode_ids, *result.entity_ids)[:50]:
             context.print_line(f"  {id_}")
     if missing:
         context.note(f"not there: {', '.join(missing)}")
@@ -299,7 +302,7 @@ def forget(context: CommandContext, *, ids: tuple[str, ...], where: "Filter", ye
 
 
 def _matching_ids(memory: "Memory", where: "Filter") -> list[str]:
-    """The ids of all that a filter lets through."""
+    """The ids of all memories that pass a filter."""
     import numpy as np
 
     from ..graph import EPOCH
@@ -350,13 +353,13 @@ def scopes(context: CommandContext) -> None:
 
     store = SQLiteStore(context.require_file())
     try:
-        found = store.scopes()
+        infos = store.scopes()
     finally:
         store.close()
     if context.as_json:
-        context.write_json([{name: getattr(one, name) for name in one.__dataclass_fields__} for one in found])
+        context.write_json([{name: getattr(info, name) for name in info.__dataclass_fields__} for info in infos])
         return
-    rows = [(one.name, f"{one.episodes:,}", one.embedder or "none yet", f"{one.revision:,}") for one in found]
+    rows = [(info.name, f"{info.episodes:,}", info.embedder or "none yet", f"{info.revision:,}") for info in infos]
     context.out.print(
         table({"scope": "left", "memories": "right", "embedder": "left", "revision": "right"}, rows)
         if rows
@@ -389,7 +392,7 @@ def export(context: CommandContext, *, file: str, vectors: bool) -> None:
 
 @contextmanager
 def _atomic_output(file: str) -> Any:
-    """A text file that appears whole or not at all, its owner's alone; stdout for ``-``."""
+    """Open a text file that appears complete or not at all, readable by its owner only; stdout for ``-``."""
     if file == "-":
         yield sys.stdout
         sys.stdout.flush()
@@ -458,10 +461,10 @@ def reembed(context: CommandContext, *, rechunk: bool) -> None:
     if settings.embedder is None and not rechunk:
         raise click.UsageError("say which model to change over to, with --embedder")
     path = context.require_file()
-    found: dict[str, int] = {}
+    counts: dict[str, int] = {}
     if settings.embedder is not None:
         with progress_bar(context.err, "embedding", is_shown=context.has_progress_bar) as progress:
-            found["reembedded_count"] = reembedding.reembed(
+            counts["reembedded_count"] = reembedding.reembed(
                 path, scope=settings.scope, embedder=settings.make_embedder(), progress=progress
             )
     if rechunk:
@@ -469,14 +472,14 @@ def reembed(context: CommandContext, *, rechunk: bool) -> None:
             with closing(SQLiteStore(path)) as store:
                 stored = next((info.embedder for info in store.scopes() if info.name == settings.scope), None)
             embedder = settings.make_embedder(stored)
-            found["rechunked_count"] = rechunking.rechunk(
+            counts["rechunked_count"] = rechunking.rechunk(
                 path, scope=settings.scope, embedder=embedder, progress=progress
             )
     if context.as_json:
-        context.write_json(found)
+        context.write_json(counts)
     else:
-        said = {"reembedded_count": "memories embedded again", "rechunked_count": "memories got other chunks"}
-        context.print_line("; ".join(f"{count:,} {said[name]}" for name, count in found.items()))
+        labels = {"reembedded_count": "memories embedded again", "rechunked_count": "memories got other chunks"}
+        context.print_line("; ".join(f"{count:,} {labels[name]}" for name, count in counts.items()))
 
 
 # ---- doctor, demo, bench
@@ -517,7 +520,7 @@ def demo(ctx: click.Context, *, db: Path | None, keep: bool, embedder: str, as_j
 
 
 class _LazyCommand(click.Command):
-    """Stands for a command of another module until it is called: listing the commands does not load it."""
+    """A placeholder for a command of another module, which is loaded only when the command is called."""
 
     def __init__(self, name: str, module: str, help_: str) -> None:
         super().__init__(name, help=help_)

@@ -1,4 +1,4 @@
-"""What ``ecphora remember`` is given, as episodes: arguments, files, or stdin."""
+"""Turns the input of ``ecphora remember`` into episodes: arguments, files, or stdin."""
 
 import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -22,13 +22,13 @@ STDIN_SPLITTERS: Mapping[str, Callable[[str], Iterable[str]]] = {
     "lines": str.splitlines,
     "whole": lambda text: [text],
 }
-"""How a text from stdin is taken apart: the first where no option says else."""
+"""How a text from stdin is split; the first is the default."""
 
 
 def episodes_from_arguments(texts: Sequence[str], literal: Sequence[str], fields: Mapping[str, Any]) -> list[Episode]:
-    """Arguments as episodes; raises ``UsageError`` for one that names a file, unless it is among the ``literal`` ones.
+    """Arguments as episodes; raises ``UsageError`` for a text that names a file, unless it is in ``literal``.
 
-    It is not read instead: an argument may come from a stranger.
+    The file is not read instead: an argument may come from an untrusted source.
     """
     for text in texts:
         if _names_file(text):
@@ -42,7 +42,7 @@ def episodes_from_arguments(texts: Sequence[str], literal: Sequence[str], fields
 def episodes_from_files(
     context: CommandContext, paths: Sequence[str], fields: Mapping[str, Any], *, recursive: bool
 ) -> list[Episode]:
-    """Files as episodes, each a whole one; all are read before the first is remembered."""
+    """Files as episodes, one per file; all are read before the first is remembered."""
     files = text_files.find_text_files(paths, recursive=recursive)
     episodes = [text_files.read_episode(path, fields) for path in files.paths]
     found = [episode for episode in episodes if episode is not None]
@@ -59,7 +59,7 @@ def episodes_from_files(
 
 
 def episodes_from_stdin(forms: Sequence[str], fields: Mapping[str, Any], *, is_explicit: bool) -> list[Episode]:
-    """Stdin as episodes, read as the one option of ``forms`` says; ``is_explicit`` where an argument asks for it."""
+    """Stdin as episodes, read as the only option in ``forms`` says; ``is_explicit`` if an argument asks for stdin."""
     if len(forms) > 1:
         raise click.UsageError("--lines, --whole and --jsonl say how stdin is read; give one of them")
     if not is_explicit and sys.stdin.isatty():
@@ -78,12 +78,12 @@ def episodes_from_stdin(forms: Sequence[str], fields: Mapping[str, Any], *, is_e
 def _names_file(text: str) -> bool:
     try:
         return bool(text.strip()) and (Path(text).exists() or expand_home(text).exists())
-    except (OSError, ValueError, InvalidInput):  # what no file can be called
+    except (OSError, ValueError, InvalidInput):  # not a valid file name
         return False
 
 
 def _episodes_from_jsonl(lines: Iterable[str], fields: Mapping[str, Any]) -> list[Episode]:
-    """Check JSON Lines line by line, so that what is wrong has its number; fields left out are as the options say."""
+    """JSON Lines as episodes, each line checked so that errors name it; missing fields come from the options."""
     episodes = []
     for number, line in enumerate(lines, 1):
         if not line.strip():

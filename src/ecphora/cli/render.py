@@ -1,7 +1,7 @@
-"""What is drawn in a terminal: recollections, nodes, progress. It decides nothing.
+"""Terminal output: recollections, nodes, progress.
 
-What would steer the terminal is replaced wherever it stands: :func:`make_console` makes the only consoles there are,
-and :meth:`ecphora.cli.context.CommandContext.print_line` and ``note`` write the only lines.
+Characters that would control the terminal are always replaced: :func:`make_console` makes every console, and
+:meth:`ecphora.cli.context.CommandContext.print_line` and ``note`` write every other line.
 """
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
@@ -48,44 +48,44 @@ if TYPE_CHECKING:
     from ..doctor import Report
 
 NARROW_WIDTH = 76
-"""Columns below which a hit's text stands under its line instead of beside it."""
+"""Width in columns below which a hit's text is printed under its line instead of beside it."""
 MAX_TEXT_LINES = 6
-"""Lines of a text that are shown before it is cut."""
+"""Lines of a text to show before cutting it."""
 SLOW_EMBED_MS = 50.0
-"""Milliseconds of embedding from which they are shown apart."""
+"""Embedding time in milliseconds above which it is shown separately."""
 MAX_SHORTFALLS = 8
-"""Parts of a shortfall that are shown."""
+"""Parts of a shortfall to show."""
 SCORE_COLUMN_WIDTH, SPEAKER_COLUMN_WIDTH = 21, 20
 """Columns for tick, rank, bar and score, and for date and speaker."""
 BAND_STYLES = {Evidence.STRONG: ("green", "●●●"), Evidence.WEAK: ("yellow", "●●○"), Evidence.NONE: ("red", "○○○")}
 
 NodeLabeler = Callable[[NodeId], str]
-"""Gives the words by which a node of a path is shown."""
+"""Returns the label of a node in a path."""
 
 
 def sanitize(text: str) -> str:
-    """A text without characters that would steer the terminal."""
+    """A text without characters that would control the terminal; tabs become four spaces."""
     return strip_invisible(text, replacement=REPLACEMENT).replace("\t", "    ")
 
 
 def make_console(*, stderr: bool = False) -> Console:
-    """A console that shows no character that would steer the terminal, whoever draws on it."""
-    made = Console(stderr=stderr, highlight=False)
-    made.push_render_hook(_SanitizeHook())
-    return made
+    """A console that replaces every character that would control the terminal."""
+    console = Console(stderr=stderr, highlight=False)
+    console.push_render_hook(_SanitizeHook())
+    return console
 
 
 class _SanitizeHook(RenderHook):
-    """Wraps all that a console draws."""
+    """Sanitizes everything that a console prints."""
 
     def process_renderables(self, renderables: list[ConsoleRenderable]) -> list[ConsoleRenderable]:
-        """Each of them, made safe."""
-        return [_SafeRenderable(one) for one in renderables]
+        """Wrap each renderable."""
+        return [_SafeRenderable(renderable) for renderable in renderables]
 
 
 @dataclass(frozen=True, slots=True)
 class _SafeRenderable:
-    """Something to draw, of which every piece of text is made safe."""
+    """A renderable whose text segments are sanitized."""
 
     renderable: ConsoleRenderable
 
@@ -105,18 +105,18 @@ def format_minute(time: datetime) -> str:
 
 
 def band_label(recollection: Recollection) -> Text:
-    """Evidence band and confidence, as lights."""
-    colour, lights = BAND_STYLES[recollection.evidence]
+    """Evidence band and confidence, with one to three lights."""
+    color, lights = BAND_STYLES[recollection.evidence]
     name = "no" if recollection.evidence == Evidence.NONE else recollection.evidence.value
     words = f"{name} evidence {recollection.confidence:.2f}"
-    return Text.assemble((lights, colour), " ", (words, f"bold {colour}"))
+    return Text.assemble((lights, color), " ", (words, f"bold {color}"))
 
 
 def bar(fraction: float, width: int, color: str, *, ascii_only: bool = False) -> Text:
-    """A bar filled to ``part`` of its width."""
-    full = round(max(0.0, min(1.0, fraction)) * width)
+    """A bar filled to ``fraction`` of its width."""
+    filled = round(max(0.0, min(1.0, fraction)) * width)
     on, off = ("#", "-") if ascii_only else ("━", "╌")
-    return Text.assemble((on * full, color), (off * (width - full), "bright_black"))
+    return Text.assemble((on * filled, color), (off * (width - filled), "bright_black"))
 
 
 def print_recollection(
@@ -132,44 +132,44 @@ def print_recollection(
 ) -> None:
     """Draw the hits with their reasons, best first.
 
-    ``gold`` are those to tick, ``ids`` the ids to show, by the whole ones. ``explain`` asks for every contribution
-    too, False for no reasons. With ``max_hits`` only so many are drawn, and after them only what is ticked.
+    Hits in ``gold`` are ticked; ``ids`` maps full ids to those shown. ``explain`` adds every contribution; False leaves
+    out the reasons. Beyond ``max_hits`` only ticked hits are drawn.
     """
-    colour = BAND_STYLES[recollection.evidence][0]
+    color = BAND_STYLES[recollection.evidence][0]
     best = max((hit.score for hit in recollection), default=1.0)
     narrow = console.width < NARROW_WIDTH
     for rank, hit in enumerate(recollection, 1):
         if max_hits is not None and rank > max_hits and hit.id not in gold:
             continue
-        part = hit.score / best if best > 0 else 0.0
+        fraction = hit.score / best if best > 0 else 0.0
         tick = ("✓ " if hit.id in gold else "  ", "bold green")
-        meter = bar(part, 6 if narrow else 10, colour, ascii_only=console.options.ascii_only)
+        meter = bar(fraction, 6 if narrow else 10, color, ascii_only=console.options.ascii_only)
         head = Text.assemble(tick, (f"{rank:>2} ", "bold"), meter, (f" {hit.score:5.2f}", "bold"))
         id_ = "" if explain else single_line(ids.get(hit.id, hit.id))
-        who = Text.assemble((format_day(hit.node.happened_at).rjust(11), "bright_black"))
-        who.append(f" {single_line(hit.node.speaker or '')}", style="cyan")
+        date_and_speaker = Text.assemble((format_day(hit.node.happened_at).rjust(11), "bright_black"))
+        date_and_speaker.append(f" {single_line(hit.node.speaker or '')}", style="cyan")
         width = console.width - (5 if narrow else SCORE_COLUMN_WIDTH + SPEAKER_COLUMN_WIDTH + 2)
-        beside = _hit_body(console, hit, explain=explain, label_node=label_node, max_lines=max_lines, width=width)
+        body = _hit_body(console, hit, explain=explain, label_node=label_node, max_lines=max_lines, width=width)
         if narrow:
-            console.print(Text.assemble(head, " ", who, (f" {id_}", "bright_black")))
-            console.print(Padding(beside, (0, 0, 0, 5)))
+            console.print(Text.assemble(head, " ", date_and_speaker, (f" {id_}", "bright_black")))
+            console.print(Padding(body, (0, 0, 0, 5)))
         else:
             grid = Table.grid(padding=(0, 1), expand=True)
             grid.add_column(width=SCORE_COLUMN_WIDTH, no_wrap=True)
             grid.add_column(width=SPEAKER_COLUMN_WIDTH, overflow="ellipsis", no_wrap=True)
             grid.add_column(ratio=1, overflow="fold")
             if len(id_) <= SPEAKER_COLUMN_WIDTH:
-                who.append(f"\n{id_.rjust(11)}" if id_ else "", style="bright_black")
+                date_and_speaker.append(f"\n{id_.rjust(11)}" if id_ else "", style="bright_black")
             else:
-                beside = Group(beside, Text(id_, style="bright_black"))
-            grid.add_row(head, who, beside)
+                body = Group(body, Text(id_, style="bright_black"))
+            grid.add_row(head, date_and_speaker, body)
             console.print(grid)
 
 
 def _hit_body(
     console: Console, hit: Hit, *, explain: bool | None, label_node: NodeLabeler, max_lines: int, width: int
 ) -> RenderableType:
-    """A hit's text, and under it why it came back."""
+    """A hit's text, and the reasons below it."""
     rows = Table.grid(expand=True)
     rows.add_column(overflow="fold")
     if hit.node.title:
@@ -207,11 +207,17 @@ def contribution_table(why: Why, score: float, label_node: NodeLabeler, *, ascii
     table.add_column(justify="right", no_wrap=True)
     table.add_column(overflow="fold", style="bright_black")
     parts = list(why.ranked_contributions)
-    most = max((abs(share.value) for share in parts), default=1.0)
-    for share, value in zip(parts, _round_to_sum(parts, score), strict=True):
-        meter = bar(abs(share.value) / most, 8, "green" if share.value >= 0 else "red", ascii_only=ascii_only)
-        by = Text(" by " + " → ".join(single_line(label_node(node)) for node in share.path)) if share.path else Text("")
-        table.add_row(share.feature, f"{value:+.3f}", meter + by)
+    most = max((abs(contribution.value) for contribution in parts), default=1.0)
+    for contribution, value in zip(parts, _round_to_sum(parts, score), strict=True):
+        meter = bar(
+            abs(contribution.value) / most, 8, "green" if contribution.value >= 0 else "red", ascii_only=ascii_only
+        )
+        by = (
+            Text(" by " + " → ".join(single_line(label_node(node)) for node in contribution.path))
+            if contribution.path
+            else Text("")
+        )
+        table.add_row(contribution.feature, f"{value:+.3f}", meter + by)
     table.add_row("score", Text(f"{score:.3f}", style="bold"), "")
     return table
 
@@ -234,7 +240,7 @@ def print_why_not(console: Console, why_not: WhyNot, *, explain: bool = False) -
 
 
 def _round_to_sum(contributions: list[Contribution], score: float) -> list[float]:
-    """The contributions, rounded so that they add up to the rounded score: the largest takes what is left."""
+    """The contributions, rounded to add up to the rounded score: the largest takes the remainder."""
     rounded = [round(share.value, 3) for share in contributions]
     if rounded:
         rounded[0] = round(rounded[0] + round(score, 3) - sum(rounded), 3)
@@ -242,20 +248,20 @@ def _round_to_sum(contributions: list[Contribution], score: float) -> list[float
 
 
 def node_labeler(memory: Memory) -> NodeLabeler:
-    """Names the nodes of a path: a name as it is, a memory by its id, as short as it can be, and how it begins."""
+    """A function that labels nodes: an entity by its name, a memory by its abbreviated id and its first words."""
 
-    def name(id_: NodeId) -> str:
+    def label(id_: NodeId) -> str:
         node = memory.get(id_)
         short = single_line(abbreviate([id_], memory.graph())[id_])
         return (
             short if node is None else quote_node(node) if node.kind == Kind.ENTITY else f"{short} {quote_node(node)}"
         )
 
-    return name
+    return label
 
 
 def quote_node(node: Node, length: int = 40) -> str:
-    """A node in a few words: a name as it is, anything else as a quotation."""
+    """A node in a few words: an entity by its name, anything else as a quotation."""
     if node.kind == Kind.ENTITY:
         return single_line(node.text)
     words = " ".join(sanitize(node.text).split())
@@ -281,35 +287,35 @@ def _shorten(text: str, max_chars: int) -> Text:
 
 @contextmanager
 def progress_bar(console: Console, label: str, *, is_shown: bool) -> Iterator[Callable[[int, int], None] | None]:
-    """A progress bar; nothing where it is not to be shown."""
+    """Show a progress bar; yields the function that updates it, None if it is not shown."""
     if not is_shown:
         yield None
         return
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn  # noqa: PLC0415
 
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
-    with Progress(*columns, console=console, transient=True) as running:
-        task = running.add_task(label, total=None)
-        yield lambda done, total: running.update(task, completed=done, total=total)
+    with Progress(*columns, console=console, transient=True) as progress:
+        task = progress.add_task(label, total=None)
+        yield lambda done, total: progress.update(task, completed=done, total=total)
 
 
 def table(columns: Mapping[str, str], rows: Iterable[tuple[str, ...]]) -> Table:
-    """Plain columns under a heading; the values say how each is aligned: ``left`` or ``right``."""
-    drawn = Table(box=None, padding=(0, 2, 0, 0), header_style="bright_black")
+    """A plain table; ``columns`` maps each heading to its alignment, ``left`` or ``right``."""
+    grid = Table(box=None, padding=(0, 2, 0, 0), header_style="bright_black")
     for name, align in columns.items():
-        drawn.add_column(name, justify="right" if align == "right" else "left", overflow="fold")
+        grid.add_column(name, justify="right" if align == "right" else "left", overflow="fold")
     for row in rows:
-        drawn.add_row(*(Text(single_line(value)) for value in row))
-    return drawn
+        grid.add_row(*(Text(single_line(value)) for value in row))
+    return grid
 
 
 def recollection_heading(recollection: Recollection, question: str) -> Table:
-    """The question, and beside it the evidence and the time it took."""
+    """The question, and beside it the evidence band and the time taken."""
     grid = Table.grid(padding=(0, 2), expand=True)
     grid.add_column(ratio=1, overflow="fold")
     grid.add_column(justify="right", no_wrap=True)
     embedding = recollection.cost.step_milliseconds.get("embed", 0.0)
-    slow = embedding > SLOW_EMBED_MS  # the model was loaded, or asked over a network: not the time of recalling
+    slow = embedding > SLOW_EMBED_MS  # loading or calling the model, not recalling
     took = f"{recollection.cost.milliseconds - embedding:.0f} ms + {embedding:.0f} embedding" if slow else ""
     took = took or f"{recollection.cost.milliseconds:.0f} ms"
     grid.add_row(
@@ -341,18 +347,18 @@ def print_history(console: Console, history: History) -> None:
 
 
 def print_report(console: Console, report: "Report") -> None:
-    """Draw what an examination found, worst first."""
-    from ..doctor import Severity  # noqa: PLC0415  # a recall examines nothing
+    """Draw the findings of a doctor report, worst first."""
+    from ..doctor import Severity  # noqa: PLC0415  # not needed by a recall
 
-    colours = {Severity.ERROR: "red", Severity.WARNING: "yellow", Severity.NOTE: "cyan"}
+    colors = {Severity.ERROR: "red", Severity.WARNING: "yellow", Severity.NOTE: "cyan"}
     for finding in report.findings:
-        word, colour = ("fixed", "green") if finding.is_fixed else (finding.severity.value, colours[finding.severity])
-        console.print(Text.assemble((f"{word:>8}  ", f"bold {colour}"), sanitize(finding.problem)))
+        word, color = ("fixed", "green") if finding.is_fixed else (finding.severity.value, colors[finding.severity])
+        console.print(Text.assemble((f"{word:>8}  ", f"bold {color}"), sanitize(finding.problem)))
         if not finding.is_fixed:
             console.print(Padding(Text(sanitize(finding.hint), style="bright_black"), (0, 0, 0, 10)))
     scopes = "1 scope" if report.scope_count == 1 else f"{report.scope_count:,} scopes"
-    looked = f"{report.text_count:,} texts in {scopes} of {report.path} were examined"
+    summary = f"{report.text_count:,} texts in {scopes} of {report.path} were examined"
     if report.is_healthy:
-        console.print(Text.assemble((" healthy  ", "bold green"), looked))
+        console.print(Text.assemble((" healthy  ", "bold green"), summary))
     else:
-        console.print(Padding(Text(looked, style="bright_black"), (0, 0, 0, 10)))
+        console.print(Padding(Text(summary, style="bright_black"), (0, 0, 0, 10)))

@@ -1,4 +1,4 @@
-"""Results as JSON values, where the result's own ``to_dict`` is not all that a command prints."""
+"""JSON forms of results for which a command prints more than the result's own ``to_dict``."""
 
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 
 def answer_to_dict(recollection: "Recollection", answer: "Answer", llm_client: "LLMClient | None") -> dict[str, Any]:
-    """An answer, with the memories that it cites."""
+    """An answer with the memories that it cites."""
     return {
         "answer": answer.text,
         "is_answered": answer.is_answered,
@@ -27,10 +27,10 @@ def answer_to_dict(recollection: "Recollection", answer: "Answer", llm_client: "
 
 
 def undo_batch_to_dict(batch: "UndoBatch") -> dict[str, Any]:
-    """A batch that was taken back."""
+    """An undo batch that was undone."""
     return {"undo_batch": batch.id, "at": batch.at.isoformat(), "counts": dict(batch.counts)}
 
 
 def report_to_dict(report: "Report") -> dict[str, Any]:
-    """What an examination of a file found."""
+    """A doctor report on a file."""
     return {**asdict(report), "is_healthy": report.is_healthy}

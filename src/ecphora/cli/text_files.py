@@ -1,4 +1,4 @@
-"""Markdown and text files as episodes: which files a path, a folder or a pattern means, and what stands in them."""
+"""Markdown and text files as episodes: finds the files of a path, folder or pattern, and reads them."""
 
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -15,16 +15,16 @@ from ..model import Episode
 from ..settings import expand_home
 
 SUFFIXES = (".md", ".markdown", ".txt", ".text")
-"""How the names of the files end that are read."""
+"""Suffixes of the files that are read."""
 READABLE_FILES = f"files named {', '.join(SUFFIXES)}, in UTF-8"
-"""What is read, in words."""
+"""Describes the files that are read, in messages."""
 _MAX_CHAR_BYTES = 4
-"""The most bytes that a character takes in UTF-8."""
+"""The most bytes of a character in UTF-8."""
 
 
 @dataclass(frozen=True, slots=True)
 class TextFiles:
-    """The files that some paths mean, in order; ``others`` counts what folders and patterns hold beside them."""
+    """The files found, sorted; ``skipped_count`` counts the other files that folders and patterns hold."""
 
     paths: tuple[Path, ...]
     skipped_count: int
@@ -33,75 +33,77 @@ class TextFiles:
 def find_text_files(patterns: Sequence[str], *, recursive: bool = False) -> TextFiles:
     """The files that paths, folders and patterns (``*``, ``?``, ``[…]``, ``**``) mean, each once, sorted by path.
 
-    A path that is there is taken as it is, whatever signs it holds. A folder needs ``recursive``, and is read with all
-    below it. From folders and patterns, links, hidden files and files of other kinds are left out.
+    An existing path is taken literally, even with pattern characters. A folder needs ``recursive`` and is read with all
+    its subfolders. From folders and patterns, links, hidden files and files of other kinds are left out.
 
-    Raises ``InvalidInput`` for a path that is not there, a folder without ``recursive``, a file of another kind, and
-    where nothing is left to read.
+    Raises ``InvalidInput`` for a missing path, a folder without ``recursive``, a file of another kind, and if there is
+    nothing to read.
     """
-    found: dict[Path, None] = {}
-    others = 0
-    for one in patterns:
-        path = expand_home(one)
+    paths: dict[Path, None] = {}
+    skipped_count = 0
+    for pattern in patterns:
+        path = expand_home(pattern)
         if _exists(path) and not path.is_dir():
-            found[_check_readable(path)] = None
+            paths[_check_readable(path)] = None
             continue
-        inside = list(_walk(path, recursive=recursive) if path.is_dir() else _glob(path, recursive=recursive))
-        fit = [file for file in inside if _is_regular_file(file) and file.suffix.lower() in SUFFIXES]
-        found.update(dict.fromkeys(fit))
-        others += len(inside) - len(fit)
-    if not found:
+        candidates = list(_walk(path, recursive=recursive) if path.is_dir() else _glob(path, recursive=recursive))
+        readable = [file for file in candidates if _is_regular_file(file) and file.suffix.lower() in SUFFIXES]
+        paths.update(dict.fromkeys(readable))
+        skipped_count += len(candidates) - len(readable)
+    if not paths:
         raise InvalidInput(f"nothing to read in {', '.join(map(repr, patterns))}; --file reads {READABLE_FILES}")
-    return TextFiles(tuple(sorted(found)), others)
+    return TextFiles(tuple(sorted(paths)), skipped_count)
 
 
 def read_episode(path: Path, fields: Mapping[str, Any]) -> Episode | None:
-    """A whole file as an episode; None where it is empty.
+    """A file as one episode; None if it is empty.
 
-    Its source is the path and its title the file's name. It happened when the file was last changed, unless ``given``
-    says else. Its id follows from all but that time, so that a file which is only touched stays the same memory.
-    ``given`` are fields of :class:`~ecphora.Episode`.
+    Its source is the path, its title the file's name, and its time that of the file's last change, unless ``fields``
+    sets them. Its id depends on everything but that time, so a file that is only touched stays the same memory.
+    ``fields`` are fields of :class:`~ecphora.Episode`.
 
-    Raises ``InvalidText``, which names the file, where it cannot be read, is no UTF-8, or holds what no text may.
+    Raises ``InvalidText``, which names the file, if it cannot be read, is not UTF-8, or is not a valid text.
     """
-    named = str(path).encode("utf-8", "backslashreplace").decode()
+    path_name = str(path).encode("utf-8", "backslashreplace").decode()
     try:
         status = path.stat()
         if status.st_size > _MAX_CHAR_BYTES * validate.MAX_TEXT_CHARS:
             raise InvalidText(
-                f"{named} has {status.st_size:,} bytes; a text may have {validate.MAX_TEXT_CHARS:,} characters"
+                f"{path_name} has {status.st_size:,} bytes; a text may have {validate.MAX_TEXT_CHARS:,} characters"
             )
         text = path.read_bytes().decode("utf-8-sig")
     except OSError as error:
-        raise InvalidText(f"{named} cannot be read ({error.strerror or error}); nothing was remembered") from error
+        raise InvalidText(f"{path_name} cannot be read ({error.strerror or error}); nothing was remembered") from error
     except UnicodeDecodeError as error:
-        raise InvalidText(f"{named} is not UTF-8 at byte {error.start}; convert it first, e.g. with iconv") from error
+        raise InvalidText(
+            f"{path_name} is not UTF-8 at byte {error.start}; convert it first, e.g. with iconv"
+        ) from error
     text = text.replace("\r\n", "\n").replace("\r", "\n")
     if not text.strip():
         return None
     if "\0" in text:
-        raise InvalidText(f"{named} is no text: it holds NUL characters; --file reads {READABLE_FILES}")
+        raise InvalidText(f"{path_name} is no text: it holds NUL characters; --file reads {READABLE_FILES}")
     try:
-        changed = datetime.fromtimestamp(int(status.st_mtime), UTC)
+        changed_at = datetime.fromtimestamp(int(status.st_mtime), UTC)
         episode = Episode(**{"source": path.as_posix(), "title": path.name, **fields, "text": text})
         undated = checked_episode.check_episode(replace(episode, happened_at=None), EPOCH)
     except (InvalidInput, ValueError, OverflowError) as error:
-        raise InvalidText(f"{named}: {error}") from error
+        raise InvalidText(f"{path_name}: {error}") from error
     if episode.happened_at is not None:
         return episode
-    return replace(episode, id=undated.id, happened_at=changed)
+    return replace(episode, id=undated.id, happened_at=changed_at)
 
 
 def with_stored_time(memory: Memory, episode: Episode) -> Episode:
-    """The same episode, with the time by which the memory knows it already: a file was touched, and not changed."""
-    known = None if episode.id is None else memory.get(episode.id)
-    return episode if known is None else replace(episode, happened_at=known.happened_at)
+    """The episode with the time stored for it, if it exists already: its file was touched but not changed."""
+    stored = None if episode.id is None else memory.get(episode.id)
+    return episode if stored is None else replace(episode, happened_at=stored.happened_at)
 
 
 def _exists(path: Path) -> bool:
     try:
         return path.exists()
-    except (OSError, ValueError):  # a name too long, or one that no file can have
+    except (OSError, ValueError):  # a name too long or not valid
         return False
 
 
@@ -120,12 +122,12 @@ def _check_readable(path: Path) -> Path:
 
 
 def _walk(folder: Path, *, recursive: bool) -> Iterator[Path]:
-    """Every file below a folder, but for what is hidden; folders that are links are not entered."""
+    """Every file below a folder except hidden ones; folders that are links are not entered."""
     if not recursive:
         raise InvalidInput(f"{str(folder)!r} is a folder; add --recursive to read all below it, or give a pattern")
-    for place, folders, files in os.walk(folder, onerror=_raise_unreadable):
+    for parent, folders, files in os.walk(folder, onerror=_raise_unreadable):
         folders[:] = sorted(name for name in folders if not name.startswith("."))
-        yield from (Path(place, name) for name in files if not name.startswith("."))
+        yield from (Path(parent, name) for name in files if not name.startswith("."))
 
 
 def _raise_unreadable(error: OSError) -> None:
@@ -133,20 +135,20 @@ def _raise_unreadable(error: OSError) -> None:
 
 
 def _glob(path: Path, *, recursive: bool) -> Iterator[Path]:
-    """The files that a pattern matches; hidden ones only where the pattern begins a name with a dot."""
-    plain, signs = _split_glob(path.parts)
-    if not signs:
+    """The files that a pattern matches; hidden ones only if a part of the pattern begins with a dot."""
+    fixed_parts, pattern_parts = _split_glob(path.parts)
+    if not pattern_parts:
         raise InvalidInput(f"there is no file {str(path)!r}")
-    base = Path(*plain)
-    hidden = any(part.startswith(".") for part in signs)
+    base = Path(*fixed_parts)
+    allows_hidden = any(part.startswith(".") for part in pattern_parts)
     try:
-        matches = sorted(base.glob(str(Path(*signs))))
+        matches = sorted(base.glob(str(Path(*pattern_parts))))
     except (ValueError, NotImplementedError, OSError) as error:
         raise InvalidInput(f"the pattern {str(path)!r} cannot be used ({error})") from error
     if not matches:
         raise InvalidInput(f"no file matches {str(path)!r}")
     for match in matches:
-        if not hidden and any(part.startswith(".") for part in match.relative_to(base).parts):
+        if not allows_hidden and any(part.startswith(".") for part in match.relative_to(base).parts):
             continue
         if not match.is_dir():
             yield match
@@ -155,9 +157,9 @@ def _glob(path: Path, *, recursive: bool) -> Iterator[Path]:
 
 
 def _split_glob(parts: Iterable[str]) -> tuple[list[str], list[str]]:
-    """The parts of a path before the first that is a pattern, and the rest; no rest where none is."""
-    plain: list[str] = []
+    """The parts of a path before the first pattern, and the rest; no rest if there is no pattern."""
+    fixed_parts: list[str] = []
     rest = list(parts)
     while rest and not set(rest[0]) & set("*?["):
-        plain.append(rest.pop(0))
-    return plain, rest
+        fixed_parts.append(rest.pop(0))
+    return fixed_parts, rest

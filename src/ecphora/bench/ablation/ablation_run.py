@@ -1,9 +1,9 @@
 """The papers' own ablations: each model whole and with a part left out, over the same questions of the same memories.
 
 Every space is indexed once for all that only read, and once for each strategy that writes; then strategies are asked
-directly, without fetching texts. Where a set's documents were told at no time, new ones stir nothing: a library is not
-a talk, and to ask of each of ten thousand passages what it stirs takes long. What is made of the answers stands in
-:mod:`.comparison`.
+directly, without fetching texts. For sets without times, storing a document changes no earlier one: a library is not a
+conversation, and activating the graph for each of ten thousand passages takes long. :mod:`.comparison` compares the
+results.
 """
 
 import time
@@ -25,17 +25,17 @@ from .registry import BASELINES, rival_variants
 from .variants import Model, TrainedPerFold, Variant
 
 SPACE_FOLDS, QUESTION_FOLDS = 10, 5
-"""Into how many folds spaces are dealt at most, and questions where there are fewer than three spaces."""
+"""The most folds of spaces, and the folds of questions if there are fewer than three spaces."""
 FIRED_FEATURE = "fired"
-"""The share that says whether a row fired."""
+"""The contribution that tells whether a row fired."""
 
 
 @dataclass(frozen=True, slots=True)
 class QuestionResult:
-    """What a strategy made of one question.
+    """The result of a strategy for one question.
 
-    ``places`` are those of the gold in the ranking of documents, from 1, infinite for what did not come back;
-    ``fired`` counts the documents that fired and ``caught`` the gold among them.
+    ``gold_ranks`` are the ranks of the gold among the documents, from 1, infinite if it did not come back;
+    ``fired_count`` counts the documents that fired, ``fired_gold_count`` the gold among them.
     """
 
     gold_ranks: tuple[float, ...]
@@ -45,9 +45,9 @@ class QuestionResult:
 
 
 def variants_to_run(models: Sequence[Model]) -> list[Variant]:
-    """Every strategy that must be asked for the tables of some models, each once."""
-    ways = [way for model in models for way in (*model.all_variants, *rival_variants(model))]
-    return list(dict.fromkeys([*ways, *BASELINES]))
+    """Every variant that the tables of some models need, each once."""
+    variants = [variant for model in models for variant in (*model.all_variants, *rival_variants(model))]
+    return list(dict.fromkeys([*variants, *BASELINES]))
 
 
 def count_steps(cases: Sequence[Case], models: Sequence[Model]) -> int:
@@ -68,25 +68,29 @@ def run(
 ) -> RunOutcome:
     """Run a set: index every space, ask every question by every variant, and measure."""
     replies: dict[Variant, ResultColumns] = {}
-    asked: QuestionColumns | None = None
+    questions: QuestionColumns | None = None
     indexing: list[IndexingTime] = []
     recalling = 0.0
-    for writer, ways in _group_by_memory(_applicable(variants_to_run(models), cases), cases):
+    for writer, variants in _group_by_memory(_applicable(variants_to_run(models), cases), cases):
         started = time.perf_counter()
         spaces = [build_query_space(case, writer, embedder, tick) for case in cases]
         indexed = time.perf_counter()
-        asked = asked or _question_columns(spaces)
-        replies.update((way, _collect_results(spaces, way, tick)) for way in ways)
+        questions = questions or _question_columns(spaces)
+        replies.update((variant, _collect_results(spaces, variant, tick)) for variant in variants)
         recalling += time.perf_counter() - indexed
-        indexing.append(IndexingTime(tuple(way.label for way in ways), indexed - started))
-    figures = [figure for model in models for figure in compare(name, model, replies, asked)] if asked else []
+        indexing.append(IndexingTime(tuple(variant.label for variant in variants), indexed - started))
+    figures = [figure for model in models for figure in compare(name, model, replies, questions)] if questions else []
     return RunOutcome(tuple(figures), len(cases), sum(len(case.episodes) for case in cases), tuple(indexing), recalling)
 
 
 def _applicable(variants: Sequence[Variant], cases: Sequence[Case]) -> list[Variant]:
-    """Those that can be asked: what is trained needs other spaces to learn from, and what is for talk needs talk."""
-    several, told = len(cases) > 1, _is_dated(cases)
-    return [way for way in variants if (several or not way.requires_other_spaces) and (told or not way.requires_dates)]
+    """The variants that can run: some need other spaces to train on, some need episodes with times."""
+    has_several_spaces, is_dated = len(cases) > 1, _is_dated(cases)
+    return [
+        variant
+        for variant in variants
+        if (has_several_spaces or not variant.requires_other_spaces) and (is_dated or not variant.requires_dates)
+    ]
 
 
 def _is_dated(cases: Sequence[Case]) -> bool:
@@ -95,13 +99,13 @@ def _is_dated(cases: Sequence[Case]) -> bool:
 
 def _group_by_memory(variants: Sequence[Variant], cases: Sequence[Case]) -> list[tuple[Strategy, list[Variant]]]:
     """The strategies that fill a memory each, with the variants that recall from it."""
-    stirring = _is_dated(cases)
-    found: dict[Variant | None, tuple[Strategy, list[Variant]]] = {}
-    for way in variants:
-        writer = way.writer(counts_write_on_store=stirring)
-        home = None if writer is None else way.memory_owner or way
-        found.setdefault(home, (writer or Dense(), []))[1].append(way)
-    return list(found.values())
+    is_dated = _is_dated(cases)
+    groups: dict[Variant | None, tuple[Strategy, list[Variant]]] = {}
+    for variant in variants:
+        writer = variant.writer(counts_write_on_store=is_dated)
+        owner = None if writer is None else variant.memory_owner or variant
+        groups.setdefault(owner, (writer or Dense(), []))[1].append(variant)
+    return list(groups.values())
 
 
 def _question_columns(spaces: Sequence[QuerySpace]) -> QuestionColumns:
@@ -115,7 +119,7 @@ def _question_columns(spaces: Sequence[QuerySpace]) -> QuestionColumns:
 
 
 def max_gold_cosine(space: QuerySpace, index: int) -> float:
-    """The highest cosine of a question with its gold evidence; 1 where nothing can be compared."""
+    """The highest cosine of a question with its gold evidence; 1 if there is nothing to compare."""
     graph, vector = space.graph, space.queries[index].vector
     held = np.isin(space.document_numbers[graph.vector_rows["rows"]], space.gold_documents(index))
     if vector is None or not held.any():
@@ -124,55 +128,58 @@ def max_gold_cosine(space: QuerySpace, index: int) -> float:
 
 
 def _collect_results(spaces: Sequence[QuerySpace], variant: Variant, tick: Tick) -> ResultColumns:
-    found: list[QuestionResult] = []
-    for strategy, some in _strategies_by_fold(spaces, variant):
-        for one in some:
-            for place, cue in enumerate(one.queries):
-                found.append(question_result(one, place, strategy.activate(cue, one.graph)))
+    results: list[QuestionResult] = []
+    for strategy, fold_spaces in _strategies_by_fold(spaces, variant):
+        for space in fold_spaces:
+            for place, query in enumerate(space.queries):
+                results.append(question_result(space, place, strategy.activate(query, space.graph)))
                 tick(1)
     return ResultColumns(
-        tuple(one.gold_ranks for one in found),
-        np.array([one.confidence for one in found], np.float64),
-        np.array([one.fired_count for one in found], np.float64),
-        np.array([one.fired_gold_count for one in found], np.float64),
+        tuple(result.gold_ranks for result in results),
+        np.array([result.confidence for result in results], np.float64),
+        np.array([result.fired_count for result in results], np.float64),
+        np.array([result.fired_gold_count for result in results], np.float64),
     )
 
 
 def _strategies_by_fold(
     spaces: Sequence[QuerySpace], variant: Variant
 ) -> Iterator[tuple[Strategy, Sequence[QuerySpace]]]:
-    """A strategy with the spaces it is asked of, in their order; one that is trained once for each fold, without it."""
+    """Each strategy with its spaces, in order; a trained one is trained for each fold on the others."""
     if not isinstance(variant.strategy, TrainedPerFold):
         yield variant.strategy, spaces
         return
     folds = split_folds(spaces, spaces_only=variant.requires_other_spaces)
     for fold in folds:
-        yield variant.strategy.train([one for other in folds if other is not fold for one in other]), fold
+        yield (
+            variant.strategy.train([space for other_fold in folds if other_fold is not fold for space in other_fold]),
+            fold,
+        )
 
 
 def split_folds(spaces: Sequence[QuerySpace], *, spaces_only: bool = False) -> list[list[QuerySpace]]:
-    """Spaces in at most ten folds, in their order; of fewer than three the questions are dealt, unless kept apart."""
+    """Spaces in at most ten folds, in order; of fewer than three, the questions are split, unless ``spaces_only``."""
     if len(spaces) < 3 and not spaces_only:
-        return [[part] for one in spaces for part in one.split_questions(QUESTION_FOLDS)]
+        return [[part] for space in spaces for part in space.split_questions(QUESTION_FOLDS)]
     bounds = np.linspace(0, len(spaces), min(len(spaces), SPACE_FOLDS) + 1).astype(int).tolist()
     return [list(spaces[start:end]) for start, end in pairwise(bounds)]
 
 
 def question_result(space: QuerySpace, index: int, activation: Activation) -> QuestionResult:
-    """What an activation makes of a question: active documents, in the order of their best pieces."""
+    """The result of an activation: active documents, in the order of their best chunks."""
     graph = space.graph
     rows = top_k.top_rows(activation.scores, filters.eligible(graph, space.queries[index]), len(graph))
     documents, firsts = np.unique(space.document_numbers[rows], return_index=True)
     order = np.sort(firsts)
     gold = space.gold_documents(index)
-    placed = dict(zip(documents.tolist(), (np.searchsorted(order, firsts) + 1).tolist(), strict=True))
+    rank_by_document = dict(zip(documents.tolist(), (np.searchsorted(order, firsts) + 1).tolist(), strict=True))
     fired = (
         np.unique(space.document_numbers[rows[activation.contributions[FIRED_FEATURE][rows] > 0]])
         if FIRED_FEATURE in activation.contributions
         else ()
     )
     return QuestionResult(
-        gold_ranks=tuple(float(placed.get(one, np.inf)) for one in gold.tolist()),
+        gold_ranks=tuple(float(rank_by_document.get(document, np.inf)) for document in gold.tolist()),
         confidence=activation.confidence if len(rows) else 0.0,
         fired_count=len(fired),
         fired_gold_count=int(np.isin(gold, fired).sum()),

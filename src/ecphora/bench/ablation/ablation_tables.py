@@ -36,7 +36,7 @@ PAPER_LEGEND = (
 
 @dataclass(frozen=True, slots=True)
 class FigureRow:
-    """One kind of figure: how it is headed, and where it is found."""
+    """One kind of figure: its heading and its key."""
 
     heading: str
     metric: Metric
@@ -65,12 +65,12 @@ ROWS = (
 )
 """Every kind of figure, in the order of the tables."""
 STANDARD_ROW_COUNT = 8
-"""How many of these stand first, in a table of their own: what is measured of every model."""
+"""How many of these come first, in a table of their own: those measured for every model."""
 
 
 @dataclass(frozen=True, slots=True)
 class Grid:
-    """The figures of one model; of two figures of one place the later counts."""
+    """The figures of one model; of two figures with the same key the later counts."""
 
     model: str
     figures_by_key: Mapping[tuple[str, str, Metric, int | None, str], Figure]
@@ -86,7 +86,7 @@ class Grid:
         return list(dict.fromkeys(strategy for _, strategy, *_ in self.figures_by_key))
 
     def figure(self, dataset: str, strategy: str, row: FigureRow) -> Figure | None:
-        """The figure of a place, None if there is none."""
+        """The figure of a key; None if there is none."""
         return self.figures_by_key.get((dataset, strategy, row.metric, row.k, row.category))
 
     def strategies_with(self, row: FigureRow) -> list[str]:
@@ -122,8 +122,8 @@ def _setup_section(records: Sequence[RunRecord]) -> str:
         if models:
             lines.setdefault(f"{record.run.date} with {describe_setup(record.run)}", {}).update(dict.fromkeys(models))
             commands[record.run.command] = None
-    told = [f"{', '.join(models)}: measured {line}." for line, models in lines.items()]
-    return "\n\n".join([*told, "```sh\n" + "\n".join(commands) + "\n```", LEGEND, PAPER_LEGEND]) + "\n"
+    sentences = [f"{', '.join(models)}: measured {line}." for line, models in lines.items()]
+    return "\n\n".join([*sentences, "```sh\n" + "\n".join(commands) + "\n```", LEGEND, PAPER_LEGEND]) + "\n"
 
 
 def _markdown(grid: Grid) -> str:
@@ -183,7 +183,7 @@ def _format_difference(figure: Figure, difference: Difference) -> str:
 
 
 def _format_signed(figure: Figure, value: float, digits: int) -> str:
-    """A difference with its sign, and none where it is 0 as far as it is told: ``−.052``."""
+    """A difference with its sign, without one if it rounds to 0: ``−.052``."""
     if figure.metric is Metric.FIRED_COUNT:
         return f"{value:+.1f}".replace("-", "−")
     return _strip_leading_zero(f"{value:+.{digits}f}" if round(value, digits) else f"{0:.{digits}f}")

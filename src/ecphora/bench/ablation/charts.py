@@ -1,4 +1,4 @@
-"""Pictures of figures, as SVG that needs nothing to be seen; and their tables for the terminal."""
+"""Charts of figures as self-contained SVG, and their tables for the terminal."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -11,11 +11,11 @@ from ..recall.figures import Figure, Metric
 from .open_questions import MEMORIES, NAMES_FALSE, NAMES_LOST
 
 WIDTH, HEIGHT = 300, 210
-"""Of one chart, in pixels."""
+"""The size of one chart, in pixels."""
 LEFT, TOP, RIGHT, BOTTOM = 36, 26, 10, 30
 """The margins of a chart."""
 COLORS = {"fused": "#b4232a", "dense": "#2b6cb0", "bm25": "#2f855a", "rrf": "#6b46c1"}
-"""The colour of each strategy."""
+"""The color of each strategy."""
 DEFAULT_COLOR = "#555555"
 UNALTERED_NAMES = "names as found"
 
@@ -33,7 +33,7 @@ class Chart:
 
 
 def svg_files(figures: Sequence[Figure]) -> dict[str, str]:
-    """All pictures there are figures for, by file name."""
+    """All charts that there are figures for, by file name."""
     sets = list(dict.fromkeys(figure.dataset for figure in figures))
     found = {
         "growth.svg": [_growth_chart(name, _figures_of(figures, name)) for name in sets],

@@ -40,7 +40,7 @@ MULTI_HOP = "multi-hop"
 
 @dataclass(frozen=True, slots=True)
 class ResultColumns:
-    """What a strategy made of all questions of a set, in their order; the columns are aligned."""
+    """The results of a strategy for all questions of a set, in order; the columns are aligned."""
 
     gold_ranks: tuple[tuple[float, ...], ...]
     confidence: Numbers
@@ -48,7 +48,7 @@ class ResultColumns:
     fired_gold_counts: Numbers
 
     def hits(self, counts: Numbers) -> Numbers:
-        """How much gold is among the first so many documents of each question."""
+        """How much gold is among the first ``counts`` documents of each question."""
         pairs = zip(self.gold_ranks, counts.tolist(), strict=True)
         return np.array([sum(place <= count for place in places) for places, count in pairs], np.float64)
 
@@ -73,7 +73,7 @@ class QuestionColumns:
 
 @dataclass(frozen=True, slots=True)
 class Estimate:
-    """A value over some questions and what it is in every resample of them."""
+    """A value over some questions, and its value in every resample of them."""
 
     value: float
     samples: Numbers
@@ -81,30 +81,30 @@ class Estimate:
 
 
 FigureKey = tuple[Metric, int | None, str]
-"""What is measured, at which cut, of which category of questions."""
+"""The metric, the cut, and the category of questions."""
 
 
 def compare(
     dataset: str, model: Model, results: Mapping[Variant, ResultColumns], questions: QuestionColumns
 ) -> Iterator[Figure]:
     """The figures of a model's table, each with its difference to the base: the whole model, if nothing else."""
-    others = rival_variants(model)
-    found: dict[Variant, dict[FigureKey, Estimate]] = {}
-    for way in (*model.all_variants, *others, *BASELINES):
-        if way not in results:
+    rivals = rival_variants(model)
+    estimates: dict[Variant, dict[FigureKey, Estimate]] = {}
+    for variant in (*model.all_variants, *rivals, *BASELINES):
+        if variant not in results:
             continue
-        found[way] = {} if way in others else dict(_standard_figures(results[way], questions))
-        for special in sorted(model.paper_measurements):
-            found[way].update(_PAPER_MEASUREMENTS[special](way, model, results, questions))
-        base = way.reference or model.full
-        for (metric, k, category), one in found[way].items():
-            low, high = metrics.percentile_interval(one.samples)
-            whole = None if way is base else found[base].get((metric, k, category))
-            against = None if whole is None else _difference(base, one, whole)
+        estimates[variant] = {} if variant in rivals else dict(_standard_figures(results[variant], questions))
+        for measurement in sorted(model.paper_measurements):
+            estimates[variant].update(_PAPER_MEASUREMENTS[measurement](variant, model, results, questions))
+        base = variant.reference or model.full
+        for (metric, k, category), estimate in estimates[variant].items():
+            low, high = metrics.percentile_interval(estimate.samples)
+            base_estimate = None if variant is base else estimates[base].get((metric, k, category))
+            difference = None if base_estimate is None else _difference(base, estimate, base_estimate)
             yield Figure(
-                *(dataset, way.label, category, metric, k, one.n, one.value, low, high),
+                *(dataset, variant.label, category, metric, k, estimate.n, estimate.value, low, high),
                 model=model.name,
-                difference=against,
+                difference=difference,
             )
 
 
@@ -169,37 +169,37 @@ def _equal_count(
 
     The gain is over as many documents of ``dense`` as fired.
     """
-    ours, here = results[variant], questions.has_ranking
-    own = variant in model.all_variants
-    fired = (ours if own else results[model.full]).fired_counts
-    if not here.any() or not fired[here].any():
+    result, has_ranking = results[variant], questions.has_ranking
+    is_own_model = variant in model.all_variants
+    fired = (result if is_own_model else results[model.full]).fired_counts
+    if not has_ranking.any() or not fired[has_ranking].any():
         return
-    gold = questions.gold_counts[here]
-    hits = (ours.fired_gold_counts if own else ours.hits(fired))[here]
+    gold = questions.gold_counts[has_ranking]
+    hits = (result.fired_gold_counts if is_own_model else result.hits(fired))[has_ranking]
     yield (Metric.ERC, None, ANSWERABLE), _ratio_estimate(hits, gold)
-    most = hits if own else ours.hits(np.maximum(fired, questions.gold_counts))[here]
-    yield (Metric.ERC_MG, None, ANSWERABLE), _ratio_estimate(most, gold)
-    yield (Metric.PRECISION, None, ANSWERABLE), _ratio_estimate(hits, fired[here])
-    if own:
-        yield (Metric.FIRED_COUNT, None, ANSWERABLE), _mean_estimate(fired[here])
-        yield (Metric.ERC_GAIN, None, ANSWERABLE), _ratio_estimate(hits - results[DENSE].hits(fired)[here], gold)
+    hits_at_least_gold = hits if is_own_model else result.hits(np.maximum(fired, questions.gold_counts))[has_ranking]
+    yield (Metric.ERC_MG, None, ANSWERABLE), _ratio_estimate(hits_at_least_gold, gold)
+    yield (Metric.PRECISION, None, ANSWERABLE), _ratio_estimate(hits, fired[has_ranking])
+    if is_own_model:
+        yield (Metric.FIRED_COUNT, None, ANSWERABLE), _mean_estimate(fired[has_ranking])
+        yield (Metric.ERC_GAIN, None, ANSWERABLE), _ratio_estimate(hits - results[DENSE].hits(fired)[has_ranking], gold)
 
 
 def _low_similarity(
     variant: Variant, _model: Model, results: Mapping[Variant, ResultColumns], questions: QuestionColumns
 ) -> Iterator[tuple[FigureKey, Estimate]]:
     """SYNAPSE's stress test: recall@30 where the gold is far from the question, and what is lost there."""
-    here = questions.has_ranking
-    far = questions.is_low_similarity[here].astype(np.float64)
+    has_ranking = questions.has_ranking
+    far = questions.is_low_similarity[has_ranking].astype(np.float64)
     if far.sum() < MIN_LOW_SIMILARITY_QUESTIONS:
         return
-    found = _fractions(results[variant], questions, CUTOFFS[-1])[here]
-    there = Estimate(float(found[far > 0].mean()), metrics.resample_ratios(found * far, far), int(far.sum()))
-    yield (Metric.RECALL, CUTOFFS[-1], LOW_SIMILARITY), there
-    overall = metrics.resample(found)
-    kept = np.divide(there.samples, overall, out=np.ones_like(overall), where=overall > 0)
-    loss = 1 - there.value / float(found.mean()) if found.any() else 0.0
-    yield (Metric.LOSS, CUTOFFS[-1], LOW_SIMILARITY), Estimate(loss, 1 - kept, there.n)
+    recalls = _fractions(results[variant], questions, CUTOFFS[-1])[has_ranking]
+    far_recall = Estimate(float(recalls[far > 0].mean()), metrics.resample_ratios(recalls * far, far), int(far.sum()))
+    yield (Metric.RECALL, CUTOFFS[-1], LOW_SIMILARITY), far_recall
+    overall = metrics.resample(recalls)
+    kept = np.divide(far_recall.samples, overall, out=np.ones_like(overall), where=overall > 0)
+    loss = 1 - far_recall.value / float(recalls.mean()) if recalls.any() else 0.0
+    yield (Metric.LOSS, CUTOFFS[-1], LOW_SIMILARITY), Estimate(loss, 1 - kept, far_recall.n)
 
 
 def _gate(
@@ -210,11 +210,14 @@ def _gate(
     positives, negatives = confidence[questions.is_answerable], confidence[~questions.is_answerable]
     if not len(positives) or not len(negatives):
         return
-    at = float(calibrate_gate(positives, MAX_FALSE_REFUSALS))
-    drawn = metrics.resample(positives, lambda samples: calibrate_gate(samples, MAX_FALSE_REFUSALS))
-    yield (Metric.THRESHOLD, None, ANSWERABLE), Estimate(at, drawn, len(positives))
-    refused = metrics.resample_gate_refusals(positives, negatives, MAX_FALSE_REFUSALS)
-    yield (Metric.GATE_REFUSAL, None, UNANSWERABLE), Estimate(float((negatives < at).mean()), refused, len(negatives))
+    threshold = float(calibrate_gate(positives, MAX_FALSE_REFUSALS))
+    threshold_samples = metrics.resample(positives, lambda samples: calibrate_gate(samples, MAX_FALSE_REFUSALS))
+    yield (Metric.THRESHOLD, None, ANSWERABLE), Estimate(threshold, threshold_samples, len(positives))
+    refusal_samples = metrics.resample_gate_refusals(positives, negatives, MAX_FALSE_REFUSALS)
+    yield (
+        (Metric.GATE_REFUSAL, None, UNANSWERABLE),
+        Estimate(float((negatives < threshold).mean()), refusal_samples, len(negatives)),
+    )
 
 
 _PAPER_MEASUREMENTS = {

@@ -1,6 +1,6 @@
-"""What the papers left open, measured: a memory just begun, names badly found, and too much brought back.
+"""Measures open questions of the papers: small memories, wrong entity mentions, and over-retrieval.
 
-Each figure's category says under which condition it was taken, the strategies are ``fused`` and the baselines.
+Each figure's category names its condition; the strategies are ``fused`` and the baselines.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -28,7 +28,7 @@ QUESTIONS_PER_SIZE = 200
 NOISE_RATES = (0.1, 0.2, 0.3, 0.4, 0.5)
 """Which part of the mentions of names is lost, or leads to another name."""
 CUTOFF = 5
-"""Documents that are looked at."""
+"""Documents of a ranking that are used."""
 MEMORIES, NAMES_LOST, NAMES_FALSE, DOCUMENTS, CONFIDENCE = (
     "memories",
     "names lost",
@@ -119,7 +119,7 @@ def name_noise_figures(
 
 
 def drop_mentions(graph: Graph, rate: float) -> Graph:
-    """The graph without a part of its mentions."""
+    """The graph without a sample of its mentions."""
     return replace(graph, edges=graph.edges.keep(~_sample_mentions(graph, rate)), _parent=None)
 
 
@@ -137,10 +137,10 @@ def _sample_mentions(graph: Graph, rate: float) -> Mask:
     return np.equal(edges["links"], _MENTIONS) & (mixed < 1000 * rate)
 
 
-# ---- knowing
+# ---- calibration
 
 BINS = 10
-"""Into how many bins of equal width confidence is dealt."""
+"""Bins of equal width for confidence."""
 
 
 def reliability_figures(name: str, spaces: Sequence[QuerySpace], strategy: Strategy) -> Iterator[Figure]:

@@ -31,10 +31,10 @@ from ..query_spaces import QuerySpace
 from .variants import Model, PaperMeasurement, TrainedPerFold, Variant
 
 DEFAULT_DATASETS = ("locomo", "realtalk", "lihua", "musique", "2wikimultihopqa", "hotpotqa", "beam_100k")
-"""The sets that are run where none is named."""
+"""The sets that are run if none is named."""
 
 BASELINES = tuple(Variant(name, strategies.resolve_strategy(name)) for name in ("dense", "bm25", "rrf", "fused"))
-"""What stands under every model for comparison."""
+"""The baselines under every model."""
 DENSE = BASELINES[0]
 """The baseline that gains at equal counts are measured against."""
 
@@ -49,7 +49,7 @@ RATE, EPOCHS = 0.1, 5
 def _synaptic() -> Model:
     ours, theirs = Synaptic(), synaptic.FAITHFUL
     full, published = Variant("synaptic", ours), Variant(PUBLISHED_LABEL, theirs)
-    # Without temporal score or propagation control a cue reaches everything: seconds a question in a library.
+    # Without temporal score or propagation control a query reaches everything: seconds a question in a library.
     less = (
         ("no temporal score", replace(theirs, use_temporal_score=False)),
         ("no propagation control", replace(theirs, stimulus_th=0.0)),
@@ -201,7 +201,7 @@ def _fused() -> Model:
 
 
 def _without_features(strategy: Fused, features: Iterable[str]) -> Fused:
-    """``fused`` with the weights of some columns at 0, nothing trained anew."""
+    """``fused`` with the weights of some features at 0, not retrained."""
     gone = frozenset(features)
     heads = (
         replace(head, weights={name: weight for name, weight in head.weights.items() if name not in gone})
@@ -211,7 +211,7 @@ def _without_features(strategy: Fused, features: Iterable[str]) -> Fused:
 
 
 def _train_fused(spaces: Sequence[QuerySpace]) -> Fused:
-    """``fused`` that learned from other questions of the set, and from nothing else."""
+    """``fused`` trained on other questions of the set only."""
     taught = train([one for space in spaces for one in _lessons(space)], UNTRAINED)
     return Fused(taught.ranker, taught.answerability)
 

@@ -1,4 +1,4 @@
-"""What an ablation is made of: models and their variants."""
+"""The parts of an ablation: models and their variants."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
@@ -11,9 +11,9 @@ from ..recall.recall_run import needs_own_memory
 
 @dataclass(frozen=True, slots=True)
 class TrainedPerFold:
-    """A strategy that is made anew for every fold of a set, from the other folds.
+    """A strategy that is trained for every fold of a set, on the other folds.
 
-    A fold is some of the spaces, or where there are fewer than three, some of the questions.
+    A fold is some of the spaces or, if there are fewer than three, some of the questions.
     """
 
     train: Callable[[Sequence[QuerySpace]], Strategy]
@@ -23,10 +23,10 @@ class TrainedPerFold:
 class Variant:
     """A strategy under the name it has in its model's table.
 
-    ``home`` is the variant that fills the memory it recalls from, where that is another than itself; ``base`` the one
-    it is compared with, where that is another than the whole model. ``talk`` says that it is asked only of what was
-    told in time, ``apart`` that it learns from other spaces alone, and is left out of
-    sets of one. What is trained writes nothing of its own.
+    ``memory_owner`` is the variant that fills the memory it recalls from, if that is another; ``reference`` the one it
+    is compared with, if not the whole model. ``requires_dates``: it runs only on sets with times.
+    ``requires_other_spaces``: it trains on other spaces only, and is left out of sets with one. Trained variants write
+    nothing.
     """
 
     label: str
@@ -37,7 +37,7 @@ class Variant:
     requires_other_spaces: bool = False
 
     def writer(self, *, counts_write_on_store: bool) -> Strategy | None:
-        """The strategy whose memory it recalls from, None for the one that all share that only read."""
+        """The strategy whose memory it recalls from; None for the memory shared by all that only read."""
         strategy = (self.memory_owner or self).strategy
         return (
             None
@@ -48,7 +48,7 @@ class Variant:
 
 
 class PaperMeasurement(StrEnum):
-    """A measurement of one paper's own, for the model of that paper, its rivals and the baselines."""
+    """A measurement of one paper, for its model, the rivals and the baselines."""
 
     EQUAL_COUNT = "equal count"
     LOW_SIMILARITY = "low similarity"
@@ -57,7 +57,7 @@ class PaperMeasurement(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Model:
-    """A published model: the whole of it, its variants, and the measurements that are its paper's own."""
+    """A published model: the whole model, its variants, and the measurements of its paper."""
 
     name: str
     full: Variant

@@ -27,13 +27,13 @@ from .answer_scores import NO_ANSWER, NO_ANSWER_PHRASES, AnswerScore
 PARAMETER_COUNT = re.compile(r"(?<![a-z0-9.])(\d+(?:\.\d+)?)\s*([mb])(?![a-z0-9])", re.IGNORECASE)
 """A number of parameters in a model's name, in millions or billions."""
 SMALL_READERS = ("extractive", "scripted", "smollm")
-"""Readers that are known to be small where their name has no number."""
+"""Readers known to be small whose names have no number."""
 
 
 def is_small_model(model: str) -> bool:
-    """Whether a model is known to have less than a billion parameters: its answers prove only that all works."""
+    """Whether a model is known to have less than a billion parameters: its answers prove only that the code works."""
     sizes = [float(number) * (1 if unit in "bB" else 0.001) for number, unit in PARAMETER_COUNT.findall(model)]
-    return max(sizes) < 1 if sizes else any(toy in model.lower() for toy in SMALL_READERS)
+    return max(sizes) < 1 if sizes else any(small_name in model.lower() for small_name in SMALL_READERS)
 
 
 def records(file: AnswerFile) -> list[RunRecord]:
@@ -42,12 +42,12 @@ def records(file: AnswerFile) -> list[RunRecord]:
     for run in file.runs:
         if run.answer_setup is not None:
             runs[run.answer_setup.digest, run.answer_setup.model, run.versions["ecphora"], run.embedder] = run
-    found: dict[ReaderKey, list[AnswerLine]] = {}
+    lines_by_reader: dict[ReaderKey, list[AnswerLine]] = {}
     for line in file.answers:
-        found.setdefault(line.reader_key, []).append(line)
-    if missing := found.keys() - runs.keys():
+        lines_by_reader.setdefault(line.reader_key, []).append(line)
+    if missing := lines_by_reader.keys() - runs.keys():
         raise InvalidRecord(f"answers of {min(missing)} without the line of their run")
-    return [RunRecord(runs[reader], list(measure(lines))) for reader, lines in found.items()]
+    return [RunRecord(runs[reader], list(measure(lines))) for reader, lines in lines_by_reader.items()]
 
 
 def measure(answers: Sequence[AnswerLine]) -> Iterator[Figure]:
@@ -55,15 +55,15 @@ def measure(answers: Sequence[AnswerLine]) -> Iterator[Figure]:
     places: dict[tuple[str, str, int], list[AnswerLine]] = {}
     for line in answers:
         places.setdefault((line.dataset, line.context, line.budget), []).append(line)
-    for some in places.values():
-        yield from _correctness_figures(some)
-        yield from _no_answer_figures(some)
-        yield from _cost_figures(some)
+    for group in places.values():
+        yield from _correctness_figures(group)
+        yield from _no_answer_figures(group)
+        yield from _cost_figures(group)
 
 
 @dataclass(frozen=True, slots=True)
 class _FigureContext:
-    """Where the figures of some answers belong."""
+    """What the figures of some answers share: set, context and reader."""
 
     first: AnswerLine
 
@@ -77,12 +77,12 @@ class _FigureContext:
 
 
 def score(answer: AnswerLine) -> AnswerScore | None:
-    """How right an answer is, None where there is no gold to compare with."""
-    said = answer.answer if answer.answered else NO_ANSWER
+    """The score of an answer; None if there is no gold to compare with."""
+    reply = answer.answer if answer.answered else NO_ANSWER
     return answer_scores.score_answer(
         answer.dataset,
         answer.category,
-        said,
+        reply,
         answered=answer.answered,
         is_answerable=answer.is_answerable,
         gold_answers=answer.gold_answers,
@@ -96,21 +96,23 @@ def is_no_answer(answer: AnswerLine) -> bool:
 
 def _correctness_figures(answers: Sequence[AnswerLine]) -> Iterator[Figure]:
     place = _FigureContext(answers[0])
-    for category, some in _by_category(answers):
-        scores = [found for line in some if (found := score(line)) is not None]
-        exact = [found.exact_match for found in scores if found.exact_match is not None]
+    for category, group in _by_category(answers):
+        scores = [answer_score for line in group if (answer_score := score(line)) is not None]
+        exact_matches = [answer_score.exact_match for answer_score in scores if answer_score.exact_match is not None]
         if scores:
-            yield place.figure(category, Metric.F1, np.array([found.f1 for found in scores]))
-        if exact:
-            yield place.figure(category, Metric.EXACT_MATCH, np.array(exact))
-        if scores and (held := [line.gold_recall for line in some if line.gold_recall is not None]):
-            yield place.figure(category, Metric.GOLD_RECALL, np.array(held))
+            yield place.figure(category, Metric.F1, np.array([answer_score.f1 for answer_score in scores]))
+        if exact_matches:
+            yield place.figure(category, Metric.EXACT_MATCH, np.array(exact_matches))
+        if scores and (gold_recalls := [line.gold_recall for line in group if line.gold_recall is not None]):
+            yield place.figure(category, Metric.GOLD_RECALL, np.array(gold_recalls))
         if scores:
-            yield place.figure(category, Metric.CONTEXT_TOKENS, np.array([float(line.context_tokens) for line in some]))
+            yield place.figure(
+                category, Metric.CONTEXT_TOKENS, np.array([float(line.context_tokens) for line in group])
+            )
 
 
 def _by_category(answers: Sequence[AnswerLine]) -> Iterator[tuple[str, list[AnswerLine]]]:
-    """The answerable questions, each category, and all where that is more than the answerable."""
+    """The answerable questions, each category, and all questions if some are unanswerable."""
     answerable = [line for line in answers if line.is_answerable]
     yield ANSWERABLE, answerable
     for category in dict.fromkeys(line.category for line in answers):
@@ -121,16 +123,16 @@ def _by_category(answers: Sequence[AnswerLine]) -> Iterator[tuple[str, list[Answ
 
 def _no_answer_figures(answers: Sequence[AnswerLine]) -> Iterator[Figure]:
     place = _FigureContext(answers[0])
-    said = np.array([is_no_answer(line) for line in answers])
-    absent = np.array([not line.is_answerable for line in answers])
-    right = (said & absent).astype(np.float64)
-    yield place.figure(ALL, Metric.NO_ANSWER_ACCURACY, (said == absent).astype(np.float64))
-    if not absent.any():
+    is_refusal = np.array([is_no_answer(line) for line in answers])
+    is_unanswerable = np.array([not line.is_answerable for line in answers])
+    right = (is_refusal & is_unanswerable).astype(np.float64)
+    yield place.figure(ALL, Metric.NO_ANSWER_ACCURACY, (is_refusal == is_unanswerable).astype(np.float64))
+    if not is_unanswerable.any():
         return
-    yield place.figure(ALL, Metric.NO_ANSWER_RECALL, right[absent])
-    if said.any():
-        bounds = metrics.percentile_interval(metrics.resample_ratios(right, said.astype(np.float64)))
-        yield place.figure(ALL, Metric.NO_ANSWER_PRECISION, right[said], bounds)
+    yield place.figure(ALL, Metric.NO_ANSWER_RECALL, right[is_unanswerable])
+    if is_refusal.any():
+        bounds = metrics.percentile_interval(metrics.resample_ratios(right, is_refusal.astype(np.float64)))
+        yield place.figure(ALL, Metric.NO_ANSWER_PRECISION, right[is_refusal], bounds)
 
 
 COSTS: tuple[tuple[Metric, Callable[[AnswerLine], float]], ...] = (
@@ -141,7 +143,7 @@ COSTS: tuple[tuple[Metric, Callable[[AnswerLine], float]], ...] = (
     (Metric.SECONDS, lambda line: line.seconds),
     (Metric.COST_USD, lambda line: line.cost_usd),
 )
-"""What a reader took."""
+"""What a reader cost: calls, failures, tokens, seconds, USD."""
 
 
 def _cost_figures(answers: Sequence[AnswerLine]) -> Iterator[Figure]:

@@ -1,7 +1,7 @@
-"""What answers are kept in: JSON lines, one for each run and one for each question and context; never rewritten.
+"""Files of answers: JSON lines, one for each run and one for each question and context; never rewritten.
 
-A line carries all that tells it from others, and the gold, so a file can be measured again without the data. Of two
-lines of one key the later counts. A last line that was cut off is cut away when the file is next written to.
+A line holds its whole key and the gold, so a file can be measured again without the data. Of two lines with the same
+key the later counts. An incomplete last line is removed when the file is next written to.
 """
 
 import json
@@ -15,9 +15,9 @@ from ...errors import InvalidInput, InvalidRecord
 from ..recall.figures import Run
 
 AnswerKey = tuple[str, str, str, str, int, str, str, str, str]
-"""What makes an answer another one: set, space, question, context, budget, prompt, model, version, embedder."""
+"""The key of an answer: set, space, question, context, budget, prompt, model, version, embedder."""
 ReaderKey = tuple[str, str, str, str]
-"""Who read: prompt, model, version, embedder."""
+"""The key of a reader: prompt, model, version, embedder."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +57,7 @@ class AnswerLine:
 
     @property
     def key(self) -> AnswerKey:
-        """What makes it another one."""
+        """The key of the answer."""
         return (self.dataset, self.space, self.question, self.context, self.budget, *self.reader_key)
 
     @staticmethod
@@ -67,25 +67,25 @@ class AnswerLine:
 
     @property
     def reader_key(self) -> ReaderKey:
-        """Who read."""
+        """The key of the reader."""
         return (self.prompt, self.model, self.version, self.embedder)
 
 
 @dataclass(frozen=True, slots=True)
 class AnswerFile:
-    """What a file holds: its runs and its answers, each answer once."""
+    """The content of a file: its runs and its answers, each answer once."""
 
     runs: tuple[Run, ...] = ()
     answers: tuple[AnswerLine, ...] = ()
 
     @property
     def done_keys(self) -> frozenset[AnswerKey]:
-        """The keys of what need not be asked again: of all that was replied to, be it in a form nobody can read."""
+        """The keys that need not be asked again: all with a reply, even one that could not be parsed."""
         return frozenset(line.key for line in self.answers if line.error is None or line.tokens_in)
 
 
 class AnswerWriter:
-    """Appends to a file of answers, each line handed over once it is written; the run's own line before the first."""
+    """Appends to a file of answers and flushes each line; the run's own line comes before the first."""
 
     def __init__(self, file: TextIO, run: Run) -> None:
         self._file, self._run = file, run
@@ -102,7 +102,7 @@ class AnswerWriter:
 
 @contextmanager
 def open_for_append(path: Path, run: Run) -> Iterator[AnswerWriter]:
-    """A file of answers to append to, made where there is none; a last line that was cut off is cut away."""
+    """Open a file of answers to append to, creating it if missing; an incomplete last line is removed."""
     try:
         with path.open("a+", encoding="utf-8", newline="\n") as file:
             _repair_tail(path)
@@ -112,7 +112,7 @@ def open_for_append(path: Path, run: Run) -> Iterator[AnswerWriter]:
 
 
 def _repair_tail(path: Path) -> None:
-    """Cut a last line that has no end, unless only its end is missing."""
+    """Remove an incomplete last line, unless only its line end is missing."""
     whole = path.read_bytes()
     cut = whole.rfind(b"\n") + 1
     if cut == len(whole):
@@ -126,7 +126,7 @@ def _repair_tail(path: Path) -> None:
 
 
 def is_answer_file(path: Path) -> bool:
-    """Whether a file is one of answers: its second line is one."""
+    """Whether a file is a file of answers: its second line is an answer."""
     try:
         with path.open(encoding="utf-8", errors="replace") as file:
             found = [_parse_object(file.readline()), _parse_object(file.readline())]
@@ -136,7 +136,7 @@ def is_answer_file(path: Path) -> bool:
 
 
 def read_answers(path: Path) -> AnswerFile:
-    """Read a file of answers; one that is not there holds none. Raises ``InvalidRecord`` for a line of another kind."""
+    """Read a file of answers; a missing one holds none. Raises ``InvalidRecord`` for a line of another kind."""
     if not path.exists():
         return AnswerFile()
     try:
@@ -164,7 +164,7 @@ def read_answers(path: Path) -> AnswerFile:
 
 
 def _parse_object(text: str) -> dict[str, Any] | None:
-    """The object of a line, None where it is none."""
+    """The object of a line; None if it is not an object."""
     try:
         found = json.loads(text)
     except json.JSONDecodeError:

@@ -2,7 +2,7 @@
 
 Contexts: ``full``, as many of the latest memories as fit into the reader's window; ``dense``, the plain retrieval that
 most systems do; and strategies. All but the full one get the same budget of tokens, the heads of memories counted, and
-every context is put in the order of time. The reader is asked even where a recall finds no evidence. Spaces, clocks and
+every context is in the order of time. The reader is asked even if a recall finds no evidence. Spaces, clocks and
 memories are those of :mod:`.run`. What was answered before is not asked again, and a space of which all was answered is
 not even indexed.
 """
@@ -33,13 +33,13 @@ from .answer_figures import is_small_model
 from .answer_files import AnswerFile, AnswerKey, AnswerLine, ReaderKey
 
 FULL_CONTEXT = "full"
-"""The context that is no recall: the latest memories."""
+"""The context without a recall: the latest memories."""
 MIN_MEMORY_TOKENS = 20
-"""Tokens of a short memory in a prompt: so many times fewer hits than tokens are asked for, that a budget is filled."""
+"""Tokens of a short memory in a prompt. The hits recalled are the budget divided by this, enough to fill it."""
 
 
 MAX_SILENT_REPLIES = 5
-"""Questions in a row without any reply after which the reader is taken to be gone."""
+"""Questions in a row without a reply after which the reader is taken to be unavailable."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +67,7 @@ class AnswerPlan:
 
 @dataclass(frozen=True, slots=True)
 class AnswerTask:
-    """A question with what it is to be answered from; ``confidence`` is the recall's, None for the full context."""
+    """A question with the memories to answer it from; ``confidence`` is the recall's, None for the full context."""
 
     question: Question
     today: datetime
@@ -78,39 +78,42 @@ class AnswerTask:
 
     @property
     def prompt(self) -> Prompt:
-        """What the reader is asked."""
+        """The prompt for the reader."""
         return prompts.answer_prompt(self.question.text, self.memories, today=self.today)
 
     @property
     def context_tokens(self) -> int:
-        """What the memories take in the prompt, estimated."""
+        """Tokens of the memories in the prompt, estimated."""
         return sum(map(memory_tokens, self.memories))
 
     @property
     def gold_recall(self) -> float | None:
-        """The part of the gold evidence that the context holds; None where the question has none."""
+        """The part of the gold evidence that the context holds; None if the question has none."""
         gold = self.question.gold
         return len(gold & {one.document or one.id for one in self.memories}) / len(gold) if gold else None
 
 
 def sample_questions(cases: Sequence[Case], count: int) -> list[Case]:
-    """So many of the questions of a set, evenly spread over it in its order; spaces without any are left out."""
-    every = [(place, question) for place, case in enumerate(cases) for question in case.questions]
-    count = min(count, len(every))
-    chosen = [every[number * len(every) // count] for number in range(count)]
-    some = [replace(case, questions=tuple(q for at, q in chosen if at == place)) for place, case in enumerate(cases)]
-    return [case for case in some if case.questions]
+    """A sample of a set's questions, evenly spread over it in order; spaces without any are left out."""
+    all_questions = [(place, question) for place, case in enumerate(cases) for question in case.questions]
+    count = min(count, len(all_questions))
+    chosen = [all_questions[number * len(all_questions) // count] for number in range(count)]
+    samples = [
+        replace(case, questions=tuple(q for case_place, q in chosen if case_place == place))
+        for place, case in enumerate(cases)
+    ]
+    return [case for case in samples if case.questions]
 
 
 def prompt_digest() -> str:
-    """The prompt's digest: of what the reader is told, the form that is filled in, and that of the reply."""
+    """A digest of the prompt: the system text, the template, and the form of the reply."""
     form = prompts.ANSWER
     parts = [form.system, form.user, json.dumps(form.schema, sort_keys=True), str(form.max_tokens)]
     return blake2b("\0".join(parts).encode(), digest_size=8).hexdigest()
 
 
 def answer_setup(model: str, plan: AnswerPlan) -> AnswerSetup:
-    """What goes on record of who reads, and how it is asked."""
+    """The record of the reader and its prompt."""
     form = prompts.ANSWER
     return AnswerSetup(
         model, prompt_digest(), form.system, form.user, plan.token_budget, plan.full_token_budget, is_small_model(model)
@@ -119,9 +122,9 @@ def answer_setup(model: str, plan: AnswerPlan) -> AnswerSetup:
 
 @dataclass(frozen=True, slots=True)
 class AnswerRun:
-    """Somebody who answers the questions of sets: who reads, by which plan, and what was answered before.
+    """Answers the questions of sets: with a reader, a plan, and the keys answered before.
 
-    ``write`` is handed every answer as soon as it is there.
+    ``write`` gets every answer as soon as it is made.
     """
 
     llm_client: LLMClient
@@ -132,7 +135,7 @@ class AnswerRun:
 
     @property
     def reader_key(self) -> ReaderKey:
-        """Who reads: what makes the same question another one."""
+        """The key of the reader."""
         return (prompt_digest(), self.llm_client.name, __version__, self.embedder.name)
 
     def pending(self, dataset: str, case: Case) -> list[tuple[Question, str]]:
@@ -154,40 +157,42 @@ class AnswerRun:
         """How many steps :meth:`run` will report: one an episode of each memory that is needed, one an answer."""
         memories = len(group_by_memory(self.plan.strategies))
         return sum(
-            len(waiting) + len(case.episodes) * memories for case in cases if (waiting := self.pending(dataset, case))
+            len(pending) + len(case.episodes) * memories for case in cases if (pending := self.pending(dataset, case))
         )
 
     def run(self, dataset: str, cases: Sequence[Case], tick: Tick = lambda _steps: None) -> None:
         """Answer the questions of a set; raises ``LLMUnavailable`` where the reader does not reply any more."""
         silent = 0
         for case in cases:
-            waiting = {(question.id, context) for question, context in self.pending(dataset, case)}
-            if not waiting:
+            pending = {(question.id, context) for question, context in self.pending(dataset, case)}
+            if not pending:
                 continue
-            tasks = [one for one in self._tasks(case, tick) if (one.question.id, one.context) in waiting]
+            tasks = [task for task in self._tasks(case, tick) if (task.question.id, task.context) in pending]
             places = {question.id: place for place, question in enumerate(case.questions)}
-            tasks.sort(key=lambda one: places[one.question.id])  # a run that is broken off has whole questions
+            tasks.sort(key=lambda entry: places[entry.question.id])  # an interrupted run has complete questions
             for start in range(0, len(tasks), self.plan.concurrency):
-                some = tasks[start : start + self.plan.concurrency]
-                for task, one in zip(some, self._complete(some), strict=True):
-                    self.write(self._answer_line(dataset, case.space, task, one))
-                    silent = 0 if one.usage.tokens_in else silent + 1
+                batch = tasks[start : start + self.plan.concurrency]
+                for task, attempt in zip(batch, self._complete(batch), strict=True):
+                    self.write(self._answer_line(dataset, case.space, task, attempt))
+                    silent = 0 if attempt.usage.tokens_in else silent + 1
                     if silent >= MAX_SILENT_REPLIES:
-                        raise LLMUnavailable(f"{one.error}; the answers are kept: the same command goes on from there")
-                tick(len(some))
+                        raise LLMUnavailable(
+                            f"{attempt.error}; the answers are kept: the same command goes on from there"
+                        )
+                tick(len(batch))
 
     def _tasks(self, case: Case, tick: Tick) -> Iterator[AnswerTask]:
         """Every question of a space with every context."""
-        self.embedder.embed([question.text for question in case.questions], is_query=True)  # at once, into the cache
-        for number, home in enumerate(group_by_memory(self.plan.strategies)):
-            with temporary_memory(case, home[0], self.embedder, tick) as (memory, clock):
-                standing = clock.now
-                whole = latest_memories(memory, self.plan.full_token_budget) if number == 0 else None
+        self.embedder.embed([question.text for question in case.questions], is_query=True)  # one call fills the cache
+        for number, group in enumerate(group_by_memory(self.plan.strategies)):
+            with temporary_memory(case, group[0], self.embedder, tick) as (memory, clock):
+                space_end = clock.now
+                latest = latest_memories(memory, self.plan.full_token_budget) if number == 0 else None
                 for question in case.questions:
-                    clock.now = question.asked_at or standing
-                    if whole is not None:
-                        yield AnswerTask(question, clock.now, FULL_CONTEXT, self.plan.full_token_budget, whole, None)
-                    for strategy in home:
+                    clock.now = question.asked_at or space_end
+                    if latest is not None:
+                        yield AnswerTask(question, clock.now, FULL_CONTEXT, self.plan.full_token_budget, latest, None)
+                    for strategy in group:
                         yield self._recall_task(memory, question, strategy, clock.now)
 
     def _recall_task(self, memory: Memory, question: Question, strategy: Strategy, now: datetime) -> AnswerTask:
@@ -198,14 +203,14 @@ class AnswerRun:
         return AnswerTask(question, now, strategy.name, budget, nodes, found.confidence)
 
     def _complete(self, tasks: Sequence[AnswerTask]) -> list[Attempt[replies.AnswerReply]]:
-        """The replies to some questions that are asked at once."""
+        """Ask some questions concurrently."""
         with ThreadPoolExecutor(self.plan.concurrency) as pool:
             return list(pool.map(lambda task: self.llm_client.attempt(task.prompt, replies.parse_answer), tasks))
 
     def _answer_line(
         self, dataset: str, space: str, task: AnswerTask, attempt: Attempt[replies.AnswerReply]
     ) -> AnswerLine:
-        question, said, spent = task.question, attempt.value, attempt.usage
+        question, reply, usage = task.question, attempt.value, attempt.usage
         cost_in, cost_out = self.plan.usd_per_million_tokens
         return AnswerLine(
             *(dataset, space, question.id, task.context, task.budget, *self.reader_key),
@@ -215,14 +220,14 @@ class AnswerRun:
             gold_recall=task.gold_recall,
             context_tokens=task.context_tokens,
             confidence=task.confidence,
-            answer="" if said is None else said.answer,
-            answered=said is None or said.is_answered,
-            error=attempt.error if said is None else None,
-            calls=spent.calls,
-            tokens_in=spent.tokens_in,
-            tokens_out=spent.tokens_out,
-            seconds=round(spent.seconds, 4),
-            cost_usd=spent.cost_usd or (spent.tokens_in * cost_in + spent.tokens_out * cost_out) / 1e6,
+            answer="" if reply is None else reply.answer,
+            answered=reply is None or reply.is_answered,
+            error=attempt.error if reply is None else None,
+            calls=usage.calls,
+            tokens_in=usage.tokens_in,
+            tokens_out=usage.tokens_out,
+            seconds=round(usage.seconds, 4),
+            cost_usd=usage.cost_usd or (usage.tokens_in * cost_in + usage.tokens_out * cost_out) / 1e6,
         )
 
 
@@ -232,15 +237,15 @@ def memory_tokens(node: Node) -> int:
 
 
 def latest_memories(memory: Memory, window: int) -> tuple[Node, ...]:
-    """As many of the latest memories as fit into so many tokens, in the order of time."""
+    """The latest memories that fit into the window of tokens, in the order of time."""
     graph = memory.graph()
     rows = np.flatnonzero(graph.episodes)
     order = rows[np.lexsort((rows, graph.nodes["happened"][rows]))]
     found: list[Node] = []
-    left = window
+    remaining = window
     for row in reversed(order.tolist()):
         node = memory.get(graph.id(row))
-        if node is None or (left := left - memory_tokens(node)) < 0:
+        if node is None or (remaining := remaining - memory_tokens(node)) < 0:
             break
         found.append(node)
     return tuple(reversed(found))

@@ -22,7 +22,7 @@ from dataclasses import dataclass
 import Stemmer
 
 NO_ANSWER = "No information available"
-"""What a reader that finds no answer is taken to have said; LoCoMo's script looks for these words."""
+"""The reply counted for a reader that finds no answer; LoCoMo's script looks for these words."""
 NO_ANSWER_PHRASES = ("no information available", "not mentioned")
 """The words by which LoCoMo's script tells a refusal."""
 MULTI_HOP, OPEN_DOMAIN, ADVERSARIAL = "multi-hop", "open-domain", "adversarial"
@@ -50,10 +50,10 @@ class AnswerScore:
 def score_answer(
     dataset: str, category: str, answer: str, *, answered: bool, is_answerable: bool, gold_answers: Sequence[str]
 ) -> AnswerScore | None:
-    """The score of a reply by the measure of its set; None where there is nothing to compare with.
+    """The score of a reply by the measure of its set; None if there is nothing to compare with.
 
-    ``said`` is the reply, ``held`` whether it gives an answer at all. To an unanswerable question, right is whoever
-    says so.
+    ``answer`` is the reply, ``answered`` whether it gives an answer at all. The right reply to an unanswerable question
+    is that it has no answer.
     """
     if dataset in LOCOMO_DATASETS and category == ADVERSARIAL:
         return AnswerScore(locomo_score(category, answer, ""))
@@ -63,8 +63,8 @@ def score_answer(
         return AnswerScore(float(not answered), None if dataset in LOCOMO_DATASETS else float(not answered))
     if dataset in LOCOMO_DATASETS:
         return AnswerScore(max(locomo_score(category, answer, gold) for gold in gold_answers))
-    f1, given = hotpotqa_f1 if dataset in HOTPOTQA_DATASETS else squad_f1, answer if answered else ""
-    return AnswerScore(_best_score(f1, given, gold_answers), _best_score(exact_match, given, gold_answers))
+    f1, reply = hotpotqa_f1 if dataset in HOTPOTQA_DATASETS else squad_f1, answer if answered else ""
+    return AnswerScore(_best_score(f1, reply, gold_answers), _best_score(exact_match, reply, gold_answers))
 
 
 def _best_score(measure: Callable[[str, str], float], answer: str, gold_answers: Sequence[str]) -> float:
@@ -94,9 +94,9 @@ def locomo_f1(answer: str, gold: str) -> float:
 
 def locomo_multi_answer_f1(answer: str, gold: str) -> float:
     """For answers of several parts, between commas: for each part of the gold the best F1 of any part of the reply."""
-    given = answer.split(",")
+    answer_parts = answer.split(",")
     parts = gold.split(",")
-    return sum(max(locomo_f1(one, part) for one in given) for part in parts) / len(parts)
+    return sum(max(locomo_f1(one, part) for one in answer_parts) for part in parts) / len(parts)
 
 
 def _stems(text: str) -> list[str]:

@@ -12,7 +12,7 @@ from ..recall.figures import ALL, ANSWER_METRICS, AnswerSetup, Figure, Metric, R
 from ..recall.report import describe_setup, format_interval, format_number
 
 SECTION = "answers"
-"""The name of the part of a document that these tables are."""
+"""The name of the section of a document that holds these tables."""
 SMALL_MODEL_NOTE = (
     "small model: the reader has less than a billion parameters, or is no model at all; its figures prove that "
     "everything works, and say nothing of how good answers can be"
@@ -47,7 +47,7 @@ Rows = list[list[str]]
 
 @dataclass(frozen=True, slots=True)
 class Grid:
-    """The figures of one set; of two figures of one place the later counts."""
+    """The figures of one set; of two figures with the same key the later counts."""
 
     dataset: str
     figures_by_key: Mapping[tuple[ContextKey, str, Metric], Figure]
@@ -60,11 +60,14 @@ class Grid:
     @property
     def categories(self) -> list[str]:
         """The categories that have a score: the answerable, then the set's own, then all."""
-        named = dict.fromkeys(category for _, category, metric in self.figures_by_key if metric is Metric.F1)
-        return [*(one for one in named if one != ALL), *(one for one in named if one == ALL)]
+        categories = dict.fromkeys(category for _, category, metric in self.figures_by_key if metric is Metric.F1)
+        return [
+            *(category for category in categories if category != ALL),
+            *(category for category in categories if category == ALL),
+        ]
 
     def figure(self, context: ContextKey, category: str, metric: Metric) -> Figure | None:
-        """The figure of a place, None if there is none."""
+        """The figure of a key; None if there is none."""
         return self.figures_by_key.get((context, category, metric))
 
 
@@ -146,21 +149,21 @@ def _format_sum(figure: Figure | None) -> str:
 
 
 def sections(records: Sequence[RunRecord]) -> dict[str, str]:
-    """The part of a document that tells of answers, by its name; nothing where there are none."""
+    """The section of a document on answers, by its name; empty if there are none."""
     found = [one for one in records if grids(one.figures)]
     return {SECTION: "\n\n".join(text for one in found for text in _markdown(one)) + "\n"} if found else {}
 
 
 def _markdown(record: RunRecord) -> list[str]:
-    """A record: who read what it was measured with, and the tables of each set."""
-    told = [f"Measured {record.run.date} with {describe_setup(record.run)}.", f"```sh\n{record.run.command}\n```"]
+    """A record: its reader, what it was measured with, and the tables of each set."""
+    blocks = [f"Measured {record.run.date} with {describe_setup(record.run)}.", f"```sh\n{record.run.command}\n```"]
     if record.run.answer_setup is not None:
-        told.insert(0, f"**Read by {describe_reader(record.run.answer_setup)}**")
-    told.append(LEGEND)
+        blocks.insert(0, f"**Read by {describe_reader(record.run.answer_setup)}**")
+    blocks.append(LEGEND)
     for grid in grids(record.figures):
-        told.append(f"### {grid.dataset}")
-        told += ["\n".join(_markdown_rows(*rows(grid))) for rows in TABLES]
-    return told
+        blocks.append(f"### {grid.dataset}")
+        blocks += ["\n".join(_markdown_rows(*rows(grid))) for rows in TABLES]
+    return blocks
 
 
 def _markdown_rows(heads: Sequence[str], rows: Rows) -> list[str]:
@@ -171,7 +174,7 @@ def _markdown_rows(heads: Sequence[str], rows: Rows) -> list[str]:
 
 
 def describe_reader(setup: AnswerSetup) -> str:
-    """Who read, by which prompt, with the label of what proves nothing of answers."""
+    """The reader and its prompt, labeled if the model is too small to prove anything about answers."""
     prompt = f"{setup.model}, prompt {setup.digest}"
     return f"{prompt} ({SMALL_MODEL_NOTE})" if setup.is_small_model else prompt
 
@@ -180,7 +183,7 @@ def describe_reader(setup: AnswerSetup) -> str:
 
 
 def terminal_tables(run: Run, figures: Sequence[Figure]) -> Group:
-    """Who read, the figures as text tables, three for each set, and what they mean."""
+    """The reader, the figures as text tables, three for each set, and a legend."""
     tables = [_table(grid.dataset, *rows(grid)) for grid in grids(figures) for rows in TABLES]
     return Group(*([f"read by {describe_reader(run.answer_setup)}"] if run.answer_setup else []), *tables, LEGEND)
 

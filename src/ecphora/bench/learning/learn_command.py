@@ -1,4 +1,4 @@
-"""The command ``ecphora learn``: weights of ``fused`` from labelled sets and from a memory's own feedback."""
+"""The command ``ecphora learn``: weights of ``fused`` from labeled sets and from a memory's own feedback."""
 
 import json
 import shlex
@@ -29,7 +29,7 @@ from ..recall.recall_run import Tick
 from .lessons import RankingScore, TrainingReport, dataset_lessons, evaluate_training
 
 FEEDBACK = "feedback"
-"""The name under which a memory's own feedback stands among the sets."""
+"""The name of a memory's own feedback among the sets."""
 DIGITS = 4
 """Decimals of the figures that are kept with weights."""
 
@@ -46,7 +46,7 @@ def lessons_by_dataset(
 
 
 def feedback_lessons(memory: Memory, embedder: Embedder) -> list[FusedExample]:
-    """The lessons of a memory's own feedback: each question with what was of use, as the memory stands now."""
+    """The lessons of a memory's own feedback: each question with the memories that were used, as the memory is now."""
     graph = memory.graph()
     lessons_ = []
     for row in np.flatnonzero(graph.of_kind(Kind.QUESTION) & (graph.vector_positions >= 0)).tolist():
@@ -206,7 +206,7 @@ def learn(
 def _command_words(
     names: Sequence[str], folders: Sequence[Path], embedder: str | None, *, from_scratch: bool
 ) -> list[str]:
-    """The command line that does it again; folders differ from machine to machine."""
+    """The command line that repeats the training, without folders, which differ between machines."""
     words = ["ecphora", "learn", *(word for _ in folders for word in ("--data", "DATA"))]
     words += [word for name in names for word in ("--set", name)]
     return [*words, *(("--embedder", embedder) if embedder else ()), *(["--from-scratch"] if from_scratch else [])]

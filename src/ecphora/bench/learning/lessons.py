@@ -1,4 +1,4 @@
-"""Lessons for ``fused`` from labelled sets, and how well what was learned does.
+"""Lessons for ``fused`` from labeled sets, and scores of the trained weights.
 
 Lessons come of whole spaces, and of small parts of them. A small part is a memory that has just begun. A question whose
 evidence lies in it can be answered from it, one whose evidence lies elsewhere in the space cannot: so every set tells
@@ -21,7 +21,7 @@ from ..recall import metrics
 from ..recall.recall_run import Tick
 
 PART_SIZES = (4, 16, 64)
-"""How many episodes the parts of a space have."""
+"""Episodes of the parts of a space."""
 QUESTIONS_PER_SIZE = 150
 """Questions asked of parts of one size, of a whole set: about so many that can be answered, so many that cannot."""
 FOLDS = 5
@@ -78,22 +78,24 @@ def space_parts(cases: Sequence[Case], size: int) -> Iterator[Case]:
     """
     for case in cases:
         places = {episode.id: place for place, episode in enumerate(case.episodes)}
-        answered: defaultdict[int, list[Question]] = defaultdict(list)
+        questions_by_part: defaultdict[int, list[Question]] = defaultdict(list)
         for question in case.questions:
-            where = {places[id_] // size for id_ in question.gold}
-            if question.is_answerable and len(where) == 1:
-                answered[where.pop()].append(question)
-        strangers = [question for some in answered.values() for question in some]
-        for number, (part, questions) in enumerate(sorted(answered.items())):
+            question_parts = {places[id_] // size for id_ in question.gold}
+            if question.is_answerable and len(question_parts) == 1:
+                questions_by_part[question_parts.pop()].append(question)
+        all_questions = [question for part_questions in questions_by_part.values() for question in part_questions]
+        for number, (part, questions) in enumerate(sorted(questions_by_part.items())):
             episodes = case.episodes[part * size : (part + 1) * size]
-            start = number * 7 % len(strangers)  # not those of the next part: they would be of one matter
-            others = [one for one in (*strangers[start:], *strangers[:start]) if one not in questions]
-            lacking = [replace(one, gold=frozenset(), is_answerable=False) for one in islice(others, len(questions))]
-            yield Case(case.space, tuple(episodes), (*questions, *lacking))
+            start = number * 7 % len(all_questions)  # not those of the next part, which share its topic
+            others = [other for other in (*all_questions[start:], *all_questions[:start]) if other not in questions]
+            unanswerable = [
+                replace(other, gold=frozenset(), is_answerable=False) for other in islice(others, len(questions))
+            ]
+            yield Case(case.space, tuple(episodes), (*questions, *unanswerable))
 
 
 def _thin(parts: Sequence[Case], question_count: int) -> list[Case]:
-    """Parts spread evenly, with about so many answerable questions together."""
+    """Parts spread evenly, with about ``question_count`` answerable questions in total."""
     whole = sum(len(part.questions) // 2 for part in parts)
     return list(parts[:: max(1, round(whole / question_count))])
 
@@ -140,7 +142,7 @@ def assign_folds(lessons: Sequence[FusedExample]) -> list[int]:
 
 
 def score_results(results: Sequence[LessonResult]) -> RankingScore:
-    """How good some answers are."""
+    """The scores of some ranked lessons."""
     gold = [(tuple(map(str, ranked)), frozenset(map(str, one.gold))) for one, ranked, _ in results
             if one.is_answerable and one.gold]  # fmt: skip
     there = np.array([probability for one, _, probability in results if one.is_answerable])

@@ -1,4 +1,4 @@
-"""What a benchmark run puts on record, as JSON lines: one for the run, one a figure."""
+"""The records of a benchmark run, as JSON lines: one for the run, one for each figure."""
 
 import json
 from collections.abc import Iterator, Mapping
@@ -14,7 +14,7 @@ ANSWERABLE = "answerable"
 ALL = "all"
 """The category of all questions."""
 UNANSWERABLE = "unanswerable"
-"""The category of all questions that the memory does not answer."""
+"""The category of all unanswerable questions."""
 
 
 class Metric(StrEnum):
@@ -117,7 +117,7 @@ class Figure:
 
 @dataclass(frozen=True, slots=True)
 class Machine:
-    """Where it ran."""
+    """The machine of a run."""
 
     platform: str
     cpus: int

@@ -14,12 +14,12 @@ from ...stages.retrieval import confidence
 
 Numbers = NDArray[np.float64]
 Statistic = Callable[[Numbers], Numbers]
-"""Takes samples, shape ``(…, n)``, to one number each, shape ``(…)``."""
+"""Maps samples, shape ``(…, n)``, to one number each, shape ``(…)``."""
 
 RESAMPLES = 1_000
-"""Resamples of a bootstrap."""
+"""Number of resamples of a bootstrap."""
 SEED = 20_230_508
-"""Every interval starts from this seed, so that none depends on what was measured before it."""
+"""Every interval starts from this seed, so none depends on earlier measurements."""
 
 
 def recall_at_k(ranked: Sequence[str], gold: frozenset[str], k: int) -> float:
@@ -38,7 +38,7 @@ def recall_all_at_k(ranked: Sequence[str], gold: frozenset[str], k: int) -> floa
 
 
 def ndcg(ranked: Sequence[str], gold: frozenset[str], k: int) -> float:
-    """Normalised discounted cumulative gain at k, with binary relevance.
+    """Normalized discounted cumulative gain at k, with binary relevance.
 
     The sum of ``1 / log2(1 + place)`` over the places 1..k that hold gold, divided by that sum of the best possible
     order, which has gold on the first ``min(k, |gold|)`` places. Kalervo Järvelin, Jaana Kekäläinen, "Cumulated

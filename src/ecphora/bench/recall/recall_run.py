@@ -1,9 +1,9 @@
 """A benchmark run: every space through a real :class:`~ecphora.Memory`, every question by every strategy.
 
 Each space is indexed on its own in a temporary file. Strategies that only read recall from one memory; one that
-writes, because it sleeps or because new episodes stir what was there before, has a memory of its own, opened with it.
-No question leaves a trace. Long texts come back as pieces; a ranking is of whole documents, each at the place of its
-best piece. The clock stands at the time a question was asked where the set says so, else at the last time told in its
+writes, at consolidation or when an episode is stored, has a memory of its own, opened with it.
+No question is logged. Long texts come back as chunks; a ranking is of whole documents, each at the rank of its
+best chunk. The clock stands at the time a question was asked if the set gives it, else at the last time in its
 space, so a run does not depend on its day. Nothing is hidden by time: all of a space may be evidence.
 
 Embeddings come from a cache, so a recall's time is put together: what it takes without embedding, after one recall to
@@ -38,16 +38,16 @@ from .figures import ALL, ANSWERABLE, UNANSWERABLE, Figure, Machine, Metric, Run
 from .metrics import Numbers
 
 RECALL_LIMIT = 120
-"""Memories asked for in a recall: enough for ``DOCUMENTS`` documents, unless texts are cut into many pieces.
+"""Memories to recall: enough for all ranked documents, unless texts are cut into many chunks.
 
 Of the public sets only longmemeval_mini, whose sessions are cut into ten, has rankings that end before that.
 """
 RANKING_LENGTH = 30
-"""Documents of a ranking; what comes later is not looked at."""
+"""Documents of a ranking; later ones are ignored."""
 EMBEDDING_SAMPLES = 100
-"""Questions of a set that are embedded anew to measure how long that takes."""
+"""Questions of a set that are embedded again to measure the time."""
 DEFAULT_NOW = datetime(2026, 1, 1, tzinfo=UTC)
-"""What the clock tells in a space that names no time."""
+"""The time of the clock in a space without times."""
 
 RANKING_METRICS = (
     (Metric.RECALL, metrics.recall_at_k, (5, 10, 20, 30)),
@@ -58,12 +58,12 @@ RANKING_METRICS = (
 """The measures of a ranking, each with its cuts."""
 
 Tick = Callable[[int], None]
-"""Told that so many more steps are done."""
+"""Called with the number of further steps done."""
 
 
 @dataclass(frozen=True, slots=True)
 class RecallResult:
-    """What one strategy made of one question.
+    """The result of one strategy for one question.
 
     ``ranked`` are the documents, best first; ``milliseconds`` is the time of the recall without the embedding.
     """
@@ -85,7 +85,7 @@ class IndexingTime:
 
 @dataclass(frozen=True, slots=True)
 class RunOutcome:
-    """What a set gave: its figures, its size, what indexing each memory took, and the seconds spent on recalling."""
+    """The outcome of a set: its figures, its size, the time to index each memory, and the seconds of recalling."""
 
     figures: tuple[Figure, ...]
     spaces: int
@@ -103,21 +103,21 @@ class _Clock:
 
 
 def needs_own_memory(strategy: Strategy, *, counts_write_on_store: bool = True) -> bool:
-    """Whether a strategy writes what it recalls from: when it sleeps, or, if ``stirring``, at every new episode."""
-    stirred = isinstance(strategy, WritesOnStore) and strategy.writes_on_store
-    return isinstance(strategy, IncrementalStrategy) or (counts_write_on_store and stirred)
+    """Whether a strategy writes at consolidation or, if ``counts_write_on_store``, whenever an episode is stored."""
+    writes_on_store = isinstance(strategy, WritesOnStore) and strategy.writes_on_store
+    return isinstance(strategy, IncrementalStrategy) or (counts_write_on_store and writes_on_store)
 
 
 def group_by_memory(strategies: Iterable[Strategy]) -> list[list[Strategy]]:
     """Strategies by the memory they recall from: those that only read share one, each that writes has its own."""
-    found: list[list[Strategy]] = []
+    groups: list[list[Strategy]] = []
     shared: list[Strategy] = []
     for strategy in strategies:
-        home = [] if needs_own_memory(strategy) else shared
-        if not home:
-            found.append(home)
-        home.append(strategy)
-    return found
+        group = [] if needs_own_memory(strategy) else shared
+        if not group:
+            groups.append(group)
+        group.append(strategy)
+    return groups
 
 
 def count_steps(cases: Sequence[Case], strategies: Sequence[Strategy]) -> int:
@@ -139,22 +139,26 @@ def run(
     answers: list[RecallResult] = []
     indexing: list[IndexingTime] = []
     recalling = 0.0
-    for home in group_by_memory(strategies):
-        spent = 0.0
+    for group in group_by_memory(strategies):
+        indexing_seconds = 0.0
         for case in cases:
             started = time.perf_counter()
-            with temporary_memory(case, home[0], embedder, tick) as (memory, clock):
+            with temporary_memory(case, group[0], embedder, tick) as (memory, clock):
                 indexed = time.perf_counter()
-                answers.extend(_recall_all(memory, case, clock=clock, strategies=home, embedder=embedder, tick=tick))
-            spent += indexed - started
+                answers.extend(_recall_all(memory, case, clock=clock, strategies=group, embedder=embedder, tick=tick))
+            indexing_seconds += indexed - started
             recalling += time.perf_counter() - indexed
-        indexing.append(IndexingTime(tuple(strategy.name for strategy in home), spent))
+        indexing.append(IndexingTime(tuple(strategy.name for strategy in group), indexing_seconds))
     episodes = sum(len(case.episodes) for case in cases)
     figures: list[Figure] = []
     for strategy in strategies:
         figures += measure(name, [answer for answer in answers if answer.strategy == strategy.name], live)
-        took = next(one.seconds for one in indexing if strategy.name in one.strategies)
-        figures.append(Figure(name, strategy.name, ALL, Metric.INDEX_S, None, episodes, took, took, took))
+        index_seconds = next(entry.seconds for entry in indexing if strategy.name in entry.strategies)
+        figures.append(
+            Figure(
+                name, strategy.name, ALL, Metric.INDEX_S, None, episodes, index_seconds, index_seconds, index_seconds
+            )
+        )
     return RunOutcome(tuple(figures), len(cases), episodes, tuple(indexing), recalling)
 
 
@@ -162,18 +166,18 @@ def run(
 def temporary_memory(
     case: Case, strategy: Strategy, embedder: Embedder, tick: Tick = lambda _steps: None
 ) -> Iterator[tuple[Memory, "_Clock"]]:
-    """A temporary memory opened with a strategy that holds a space, and its clock, standing at the space's end."""
+    """A temporary memory that holds a space, opened with a strategy, and its clock, set to the space's last time."""
     clock = _Clock(_last_time(case))
     with (
         TemporaryDirectory(prefix="ecphora-bench-") as folder,
         Memory(Path(folder, "space.db"), embedder=embedder, clock=clock, strategy=strategy) as memory,
     ):
-        told = 0
+        reported = 0
 
         def progress(done: int, _of: int) -> None:
-            nonlocal told
-            tick(done - told)
-            told = done
+            nonlocal reported
+            tick(done - reported)
+            reported = done
 
         memory.remember(case.episodes, progress=progress)
         yield memory, clock
@@ -181,7 +185,8 @@ def temporary_memory(
 
 def _last_time(case: Case) -> datetime:
     return max(
-        (parse_time(one.happened_at) for one in case.episodes if one.happened_at is not None), default=DEFAULT_NOW
+        (parse_time(episode.happened_at) for episode in case.episodes if episode.happened_at is not None),
+        default=DEFAULT_NOW,
     )
 
 
@@ -194,16 +199,16 @@ def _recall_all(
     embedder: Embedder,
     tick: Tick,
 ) -> Iterator[RecallResult]:
-    embedder.embed([question.text for question in case.questions], is_query=True)  # at once, into the cache
-    standing = clock.now
+    embedder.embed([question.text for question in case.questions], is_query=True)  # one call fills the cache
+    space_end = clock.now
     for strategy in strategies:
-        _recall(memory, case.questions[0], strategy)  # what is derived from a graph once is not a recall's time
+        _recall(memory, case.questions[0], strategy)  # warm up: computes what is cached once per graph
     for question in case.questions:
-        clock.now = question.asked_at or standing
+        clock.now = question.asked_at or space_end
         for strategy in strategies:
             found = _recall(memory, question, strategy)
-            apart = found.cost.milliseconds - found.cost.step_milliseconds["embed"]
-            yield RecallResult(question, strategy.name, ranked_documents(found), found.confidence, apart)
+            embedding_apart = found.cost.milliseconds - found.cost.step_milliseconds["embed"]
+            yield RecallResult(question, strategy.name, ranked_documents(found), found.confidence, embedding_apart)
         tick(len(strategies))
 
 
@@ -212,21 +217,21 @@ def _recall(memory: Memory, question: Question, strategy: Strategy) -> Recollect
 
 
 def ranked_documents(recollection: Recollection) -> tuple[str, ...]:
-    """The first documents of a recollection, each at the place of its first piece."""
+    """The first documents of a recollection, each at the rank of its first chunk."""
     return tuple(dict.fromkeys(hit.node.document or hit.node.id for hit in recollection))[:RANKING_LENGTH]
 
 
 def embedding_times(embedder: Embedder, questions: Sequence[str]) -> Numbers:
-    """Milliseconds to embed a question, one entry a question: its own, or that of a measured one near by."""
+    """Milliseconds to embed a question, one entry a question: its own, or that of the nearest measured one."""
     count = min(EMBEDDING_SAMPLES, len(questions))
     embedder.embed(questions[:1], is_query=True)  # loads the model
-    spent = np.zeros(count)
+    milliseconds = np.zeros(count)
     for place in range(count):
         text = questions[place * len(questions) // count]
         started = time.perf_counter()
         embedder.embed([text], is_query=True)
-        spent[place] = 1000 * (time.perf_counter() - started)
-    return spent[np.arange(len(questions)) * count // max(1, len(questions))]
+        milliseconds[place] = 1000 * (time.perf_counter() - started)
+    return milliseconds[np.arange(len(questions)) * count // max(1, len(questions))]
 
 
 def measure(dataset: str, results: Sequence[RecallResult], embedding_ms: Numbers) -> list[Figure]:
@@ -296,7 +301,7 @@ def _time_figures(dataset: str, results: Sequence[RecallResult], embedding_ms: N
 
 
 def make_run(embedder: str, command: str) -> Run:
-    """The record of a run that starts now."""
+    """The record of a run with this code, machine and time."""
     packages = ("numpy", "apsw", "onnxruntime")
     return Run(
         commit=_commit(),
@@ -313,7 +318,7 @@ def make_run(embedder: str, command: str) -> Run:
 
 
 def _commit() -> str | None:
-    """The commit of this very file, with ``-dirty`` behind it if the tree was changed; None if git does not know it."""
+    """The commit of this checkout, ending in ``-dirty`` if files were changed; None outside a repository."""
     here = Path(__file__)
     if _git(here.parent, "ls-files", "--error-unmatch", here.name) is None:
         return None

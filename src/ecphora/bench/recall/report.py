@@ -40,7 +40,7 @@ TIMING_LEGEND = (
 
 @dataclass(frozen=True, slots=True)
 class Grid:
-    """The figures of one set, to be looked up."""
+    """The figures of one set, by key."""
 
     dataset: str
     figures: tuple[Figure, ...]
@@ -57,14 +57,14 @@ class Grid:
         return [category for category in named if category != ANSWERABLE]
 
     def figure(self, strategy: str, category: str, metric: Metric, k: int | None = None) -> Figure | None:
-        """The figure of a place, None if there is none."""
+        """The figure of a key; None if there is none."""
         place = (strategy, category, metric, k)
         fitting = (one for one in self.figures if (one.strategy, one.category, one.metric, one.k) == place)
         return next(fitting, None)
 
 
 def grids(figures: Iterable[Figure]) -> list[Grid]:
-    """Figures by set, in the order of the sets; of two figures of one place the later counts."""
+    """Figures by set, in the order of the sets; of two figures with the same key the later counts."""
     places: dict[tuple[str, str, str, Metric, int | None], Figure] = {}
     for one in figures:
         places[one.dataset, one.strategy, one.category, one.metric, one.k] = one
@@ -73,12 +73,12 @@ def grids(figures: Iterable[Figure]) -> list[Grid]:
 
 
 def format_number(value: float) -> str:
-    """A value of 0..1 as it stands in a table: ``.512``."""
+    """A value in 0..1 as shown in a table: ``.512``."""
     return f"{value:.3f}".removeprefix("0")
 
 
 def format_interval(figure: Figure) -> str:
-    """The interval of a value of 0..1 as it stands in a table: ``.49-.54``, with a dash between."""
+    """The interval of a value of 0..1 as shown in a table: ``.49-.54``, with a dash between."""
     return f"{figure.low:.2f}–{figure.high:.2f}".replace("0.", ".")
 
 
@@ -86,7 +86,7 @@ def format_interval(figure: Figure) -> str:
 
 
 def sections(records: Sequence[RunRecord]) -> dict[str, str]:
-    """The part of docs/evidence.md, under no name; nothing if the runs are of ablations or answers alone."""
+    """The section of docs/evidence.md, with an empty name; none if all runs are of ablations or answers."""
     plain = [RunRecord(one.run, [figure for figure in one.figures if _is_recall_figure(figure)]) for one in records]
     found = [one for one, whole in zip(plain, records, strict=True) if one.figures or not whole.figures]
     return {"": render_markdown(found)} if found else {}
@@ -175,12 +175,12 @@ def _cells(column: Sequence[Figure | None], *, with_interval: bool) -> list[str]
 
 def _table(rows: Sequence[str], columns: Mapping[str, Sequence[str]]) -> str:
     lines = [["strategy", *columns], ["---", *("---:" for _ in columns)]]
-    lines += [[row, *(column[place] for column in columns.values())] for place, row in enumerate(rows)]
+    lines += [[row, *(column[index] for column in columns.values())] for index, row in enumerate(rows)]
     return "\n".join(f"| {' | '.join(line)} |" for line in lines)
 
 
 def insert_sections(path: Path, sections: Mapping[str, str]) -> None:
-    """Put the parts of a report between the markers of a file, each in place of what stands there."""
+    """Replace the text between the markers of a file with the sections of a report."""
     try:
         text = path.read_text("utf-8")
     except (OSError, UnicodeDecodeError) as error:

@@ -1,6 +1,6 @@
-"""The demo: a group chat is remembered, then asked hard questions whose answers are known. Misses are shown as misses.
+"""The demo: remembers a group chat, then asks hard questions with known answers. Misses are shown as misses.
 
-``conversation.jsonl`` and ``questions.json`` beside this file were written for it; nobody in them exists.
+``conversation.jsonl`` and ``questions.json`` beside this file were written for it; the people in them are invented.
 """
 
 import json
@@ -26,13 +26,13 @@ from .. import render
 from ..context import CommandContext
 
 HIT_LIMIT = 5
-"""Memories brought back for a question."""
+"""Hits recalled for a question."""
 MAX_SHOWN_HITS = 3
-"""Of those, how many are drawn whether or not they answer."""
+"""Hits drawn whether or not they are evidence; below them only evidence is drawn."""
 BATCH_SIZE = 16
-"""Messages remembered at once, so that the bar moves."""
+"""Messages remembered at once; small, so that the progress bar moves."""
 MAX_TEXT_LINES = 3
-"""Lines of a message that are shown."""
+"""Lines of a message to show."""
 QUESTION_KINDS = {
     "direct": "one message tells it",
     "together": "several messages tell it together",
@@ -46,7 +46,7 @@ QUESTION_KINDS = {
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """One question, and the messages that hold its whole answer: none if the chat does not say."""
+    """A question and the messages that hold its whole answer (``gold``): none if the chat does not say."""
 
     question: str
     kind: str
@@ -58,14 +58,14 @@ class Question:
 
 @dataclass(frozen=True, slots=True)
 class QuestionResult:
-    """A question with what came back."""
+    """A question with its recollection."""
 
     question: Question
     recollection: Recollection
 
     @property
     def missed_ids(self) -> tuple[NodeId, ...]:
-        """The evidence that did not come back."""
+        """The ids of the evidence that did not come back."""
         back = {hit.id for hit in self.recollection}
         return tuple(id_ for id_ in self.question.gold if id_ not in back)
 
@@ -77,7 +77,7 @@ def load_conversation() -> list[Episode]:
 
 
 def load_questions() -> list[Question]:
-    """The questions, in the order in which they are asked."""
+    """The questions, in the order they are asked."""
     text = (files(__package__) / "questions.json").read_text(encoding="utf-8")
     return [Question(**{**entry, "gold": tuple(entry["gold"])}) for entry in json.loads(text)]
 
@@ -85,33 +85,35 @@ def load_questions() -> list[Question]:
 def run_demo(context: CommandContext, path: Path | None = None, *, keep: bool = False) -> None:
     """Remember the chat in a new file, ask the questions, and draw what comes back."""
     with _demo_file(path, keep=keep) as file, Memory(file, embedder=context.settings.make_embedder()) as memory:
-        kept = path is not None or keep
+        is_kept = path is not None or keep
         chat = load_conversation()
         started = perf_counter()
-        with render.progress_bar(context.err, "remembering the chat", is_shown=context.has_progress_bar) as told:
+        with render.progress_bar(
+            context.err, "remembering the chat", is_shown=context.has_progress_bar
+        ) as report_progress:
             for start in range(0, len(chat), BATCH_SIZE):
                 memory.remember(chat[start : start + BATCH_SIZE])
-                if told is not None:
-                    told(min(start + BATCH_SIZE, len(chat)), len(chat))
+                if report_progress is not None:
+                    report_progress(min(start + BATCH_SIZE, len(chat)), len(chat))
         seconds = perf_counter() - started
         console = context.out
         if not context.as_json:
             _print_introduction(console, chat, seconds)
-        asked = []
+        results = []
         for number, question in enumerate(load_questions(), 1):
             found = memory.recall(question.question, limit=HIT_LIMIT, as_of=question.as_of, log_access=False)
-            asked.append(QuestionResult(question, found))
+            results.append(QuestionResult(question, found))
             if not context.as_json:
-                _print_result(console, number, asked[-1], memory)
+                _print_result(console, number, results[-1], memory)
         if context.as_json:
-            context.write_json(_results_to_dict(asked, seconds, file if kept else None))
+            context.write_json(_results_to_dict(results, seconds, file if is_kept else None))
         else:
-            _print_summary(console, asked, file if kept else None)
+            _print_summary(console, results, file if is_kept else None)
 
 
 @contextmanager
 def _demo_file(path: Path | None, *, keep: bool) -> Iterator[Path]:
-    """A file that is not there yet: the one asked for, or one in a temporary folder."""
+    """The path of a new file: ``path``, or one in a temporary folder."""
     if path is not None:
         if path.exists():
             raise InvalidInput(f"{path} is there already; the demo only makes new files: choose another path")
@@ -124,7 +126,7 @@ def _demo_file(path: Path | None, *, keep: bool) -> Iterator[Path]:
 
 
 def _print_introduction(console: Console, chat: Sequence[Episode], seconds: float) -> None:
-    people = sorted({one.speaker for one in chat if one.speaker})
+    people = sorted({episode.speaker for episode in chat if episode.speaker})
     first, last = str(chat[0].happened_at)[:7], str(chat[-1].happened_at)[:7]
     console.print()
     console.print(
@@ -141,13 +143,13 @@ def _print_introduction(console: Console, chat: Sequence[Episode], seconds: floa
 
 
 def _print_result(console: Console, number: int, result: QuestionResult, memory: Memory) -> None:
-    """One question: what came back, what it should have been, and what was missed."""
+    """Print a question: its hits, its missed evidence, and its answer."""
     question, found = result.question, result.recollection
-    then = f", as of {question.as_of}" if question.as_of else ""
+    as_of = f", as of {question.as_of}" if question.as_of else ""
     console.print()
     console.print(
         Rule(
-            Text(f"{number}  {QUESTION_KINDS.get(question.kind, question.kind)}{then}", "magenta"),
+            Text(f"{number}  {QUESTION_KINDS.get(question.kind, question.kind)}{as_of}", "magenta"),
             align="left",
             style="bright_black",
         )
@@ -163,8 +165,8 @@ def _print_result(console: Console, number: int, result: QuestionResult, memory:
             line = Text.assemble(("✗ not found  ", "bold red"), render.node_line(node))
             line.truncate(max(20, console.width), overflow="ellipsis")
             console.print(line)
-    verdict, colour = _verdict(result)
-    console.print(Text.assemble((f"{verdict}", f"bold {colour}"), ("  answer: ", "bright_black"), question.answer))
+    verdict, color = _verdict(result)
+    console.print(Text.assemble((f"{verdict}", f"bold {color}"), ("  answer: ", "bright_black"), question.answer))
 
 
 def _verdict(result: QuestionResult) -> tuple[str, str]:
@@ -176,21 +178,21 @@ def _verdict(result: QuestionResult) -> tuple[str, str]:
         }[result.recollection.evidence]
     if not result.missed_ids:
         return "found", "green"
-    part = len(result.missed_ids) < len(result.question.gold)
-    return ("found in part", "yellow") if part else ("missed", "red")
+    is_partial = len(result.missed_ids) < len(result.question.gold)
+    return ("found in part", "yellow") if is_partial else ("missed", "red")
 
 
 def _print_summary(console: Console, results: Sequence[QuestionResult], kept_path: Path | None) -> None:
-    """The sum, and what to type next."""
-    answerable = [one for one in results if one.question.gold]
-    whole = sum(not one.missed_ids for one in answerable)
-    bands = [one.recollection.evidence.value for one in results if not one.question.gold]
-    times = sorted(one.recollection.cost.milliseconds for one in results)
+    """Print the totals, and commands to try next."""
+    answerable = [result for result in results if result.question.gold]
+    complete_count = sum(not result.missed_ids for result in answerable)
+    bands = [result.recollection.evidence.value for result in results if not result.question.gold]
+    times = sorted(result.recollection.cost.milliseconds for result in results)
     console.print()
     console.print(Rule(style="bright_black"))
     console.print(
         Text.assemble(
-            (f"{whole} of {len(answerable)}", "bold"),
+            (f"{complete_count} of {len(answerable)}", "bold"),
             f" answerable questions have their whole evidence among the first {HIT_LIMIT}; "
             f"the {len(bands)} that the chat does not answer came back with evidence: {', '.join(bands)}; median ",
             (f"{times[len(times) // 2]:.0f} ms", "bold"),
@@ -209,23 +211,23 @@ def _results_to_dict(results: Sequence[QuestionResult], seconds: float, kept_pat
     return {
         "seconds": round(seconds, 3),
         "file": None if kept_path is None else str(kept_path),
-        "complete_count": sum(not one.missed_ids for one in results if one.question.gold),
-        "answerable_count": sum(bool(one.question.gold) for one in results),
+        "complete_count": sum(not result.missed_ids for result in results if result.question.gold),
+        "answerable_count": sum(bool(result.question.gold) for result in results),
         "questions": [
             {
-                "question": one.question.question,
-                "kind": one.question.kind,
-                "as_of": one.question.as_of,
-                "gold": list(one.question.gold),
-                "missed_ids": list(one.missed_ids),
-                "evidence": one.recollection.evidence.value,
-                "confidence": round(one.recollection.confidence, 4),
-                "milliseconds": round(one.recollection.cost.milliseconds, 3),
+                "question": result.question.question,
+                "kind": result.question.kind,
+                "as_of": result.question.as_of,
+                "gold": list(result.question.gold),
+                "missed_ids": list(result.missed_ids),
+                "evidence": result.recollection.evidence.value,
+                "confidence": round(result.recollection.confidence, 4),
+                "milliseconds": round(result.recollection.cost.milliseconds, 3),
                 "hits": [
                     {"id": hit.id, "score": hit.score, "text": hit.text, "reason": hit.reason}
-                    for hit in one.recollection
+                    for hit in result.recollection
                 ],
             }
-            for one in results
+            for result in results
         ],
     }
