@@ -171,7 +171,9 @@ class AccessLog:
         self._condition.notify_all()
         if entries and not self._has_warned:
             self._has_warned = True
-            _logger.warning("what a recall touched was not logged: %s; Memory.unlogged counts what is lost", reason)
+            _logger.warning(
+                "the accesses of a recall were not logged: %s; Memory.unlogged_count counts what is lost", reason
+            )
 
     # ---- the thread
 

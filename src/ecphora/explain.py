@@ -87,9 +87,6 @@ class WhyNot(ShortRepr):
         }[self.miss_reason]
 
 
-# ---- why
-
-
 # ---- why not
 
 

@@ -151,7 +151,7 @@ class Memory:
         self._update_scorer = (
             None
             if update_scorer is None
-            else check_component("update_scorer", update_scorer, "a cross-encoder", "score")
+            else check_component("update_scorer", update_scorer, "an update scorer", "score")
         )
         self._clock = check_clock(clock)
         if auto_consolidate is not None and not isinstance(auto_consolidate, AutoConsolidate):

@@ -133,7 +133,7 @@ def test_what_another_process_keeps_out_for_too_long_is_counted(
             memory.recall(question)
             assert flushed(memory).unlogged_count == (2, 3)[count - 1]
     assert [record.message.split(";")[0] for record in caplog.records] == [
-        "what a recall touched was not logged: another process holds the lock"
+        "the accesses of a recall were not logged: another process holds the lock"
     ]
     memory.recall("boat")
     assert recalled(flushed(memory).graph()) == ["boat"]
@@ -206,7 +206,7 @@ def test_a_full_disk_costs_the_log_and_no_recall(memory: Memory, path: Path, cap
     assert memory.unlogged_count == 2
     assert len(recalled(memory.graph())) == len(recalled(stored(path))) == 2 * (recalls - 1)
     assert [record.message.split(";")[0] for record in caplog.records] == [
-        f"what a recall touched was not logged: no space left for {path}"
+        f"the accesses of a recall were not logged: no space left for {path}"
     ]
     db.pragma("max_page_count", 1_000_000)
     memory.recall("school")
