@@ -124,7 +124,7 @@ def read_lines(path: Path) -> Iterator[dict[str, Any]]:
 
 
 def chunks(id_: str, text: str, space: str = "") -> Iterator[Text]:
-    """A text, or parts of it that end with a sentence and have about ``LONGEST`` words at most."""
+    """A text, or parts of it that end with a sentence and have about ``MAX_WORDS`` words at most."""
     part, size = "", 0
     for sentence in _SENTENCE.split(text):
         words = len(sentence.split())
@@ -140,7 +140,7 @@ def chunks(id_: str, text: str, space: str = "") -> Iterator[Text]:
 
 
 def shared_ngrams(training: Iterable[Text], dataset_texts: Iterable[Text]) -> Iterator[Overlap]:
-    """Pairs that share a run of ``RUN`` words which is no common phrase; one for each run of a training text."""
+    """Pairs that share a run of ``NGRAM_WORDS`` words that is no common phrase; one for each run of a text."""
     by_run: dict[tuple[str, ...], list[Text]] = defaultdict(list)
     for text in training:
         for run in ngrams(text):
@@ -157,13 +157,13 @@ def shared_ngrams(training: Iterable[Text], dataset_texts: Iterable[Text]) -> It
 
 
 def ngrams(text: Text) -> set[tuple[str, ...]]:
-    """Every run of ``RUN`` words of a text."""
+    """Every run of ``NGRAM_WORDS`` words of a text."""
     words = text.words
     return {tuple(words[start : start + NGRAM_WORDS]) for start in range(len(words) - NGRAM_WORDS + 1)}
 
 
 def similar_pairs(training: Sequence[Text], dataset_texts: Sequence[Text]) -> Iterator[Overlap]:
-    """For each training text the most similar text of the sets, if that is at ``LIMIT`` or above."""
+    """For each training text the most similar text of the sets, if that is at ``MIN_SIMILARITY`` or above."""
     ours, theirs = ([one for one in texts if len(set(one.words)) >= NGRAM_WORDS] for texts in (training, dataset_texts))
     if not ours or not theirs:
         return

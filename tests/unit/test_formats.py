@@ -29,6 +29,9 @@ def used(tmp_path: Path) -> Path:
     with opened(path) as memory:
         memory.remember(CHAT)
         memory.remember("Gone soon.", id="gone")
+        memory.remember("The cat is called Kim.", id="kim", happened_at="2026-03-07", supersedes="cat")
+        memory.maintenance.unpin("new")
+        memory.maintenance.unarchive("new")
         memory.feedback(memory.recall("Where does Ana live?"), ["new"])
         memory.maintenance.pin("cat")
         memory.maintenance.archive("old")
@@ -75,6 +78,9 @@ def test_an_export_of_format_1_gives_the_same(used: Path, tmp_path: Path) -> Non
     with opened(used) as memory:
         memory.export(out, vectors=True)
     lines = out.getvalue().splitlines()
+    assert {"node", "edge", "validity_end", "access", "tombstone", "vector"} <= {
+        next(iter(json.loads(o))) for o in lines
+    }
     old = [former(line) for line in lines]
     assert old != lines
     texts = []

@@ -19,6 +19,7 @@ from ecphora.learn.regression import fit_logistic, fit_signed_logistic
 from ecphora.model import PRIOR
 from ecphora.stages.fused.answerability import ANSWERABILITY_FEATURES, answerability_features
 from ecphora.stages.fused.feature_matrix import FeatureMatrix, Genre
+from ecphora.stages.fused.features import feature_names_by_group
 from ecphora.stages.fused.ranker import MIN_LOG_ODDS, Ranker
 from ecphora.stages.retrieval.linear import LinearModel
 from ecphora.stages.retrieval.term_coverage import TermCoverage
@@ -236,6 +237,9 @@ def test_weights_with_the_former_names_are_read() -> None:
         }
         for old, model in (("talk", found["answerability"]["dialogue"]), ("text", found["answerability"]["text"]))
     }
+    today = {name for names in feature_names_by_group().values() for name in names}
+    assert set(former_names.FEATURES.values()) - {"bm25 with previous turn"} <= today
+    assert set(former_names.ANSWERABILITY_FEATURES.values()) <= set(ANSWERABILITY_FEATURES)
     assert set(parts["spoken"]["columns"]) & {"meaning", "words met", "further meaning"}
     assert weights.parse_fused_model(json.dumps(parts)) == weights.load_fused_model()
 

@@ -6,6 +6,7 @@ from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
 from textwrap import fill
 
+import numpy as np
 import pytest
 
 from ecphora import encode
@@ -28,6 +29,7 @@ from ecphora.model import (
     WriteBatch,
 )
 from ecphora.reembedding import reembed
+from ecphora.stages.fused import decay
 from ecphora.stores.sqlite import SQLiteStore
 from ecphora.strategies.baselines import Bm25
 from ecphora.testing import NOON, FakeClock, graph_differences
@@ -605,3 +607,38 @@ def test_what_may_not_come_back_gives_nothing_to_what_may(strategy: str, tmp_pat
         assert strategy == "recency" or after.confidence < now.recall(question, strategy=strategy).confidence
         none = now.recall(question, strategy=strategy, where=Filter(sessions="elsewhere"))
         assert (len(none), none.evidence.value, none.confidence) == (0, "none", 0.0)
+
+
+class Bare:
+    """An embedder with no more than it must have."""
+
+    name, dim = "bare", 4
+
+    def embed(self, texts: Sequence[str], /, *, is_query: bool = False) -> Vectors:  # noqa: ARG002
+        return np.tile(np.array([1, 0, 0, 0], np.float32), (len(texts), 1))
+
+
+def test_an_embedder_needs_a_name_a_size_and_a_way_to_embed(tmp_path: Path) -> None:
+    with Memory(tmp_path / "m.db", embedder=Bare()) as memory:
+        memory.remember(TALK)
+        query = memory.build_query("the river")
+        assert (query.embedder_coverage, query.similarity_floor) == (1.0, 0.0)
+        assert len(memory.recall("the river")) > 0
+
+
+def test_marks_are_taken_back(tmp_path: Path) -> None:
+    with Memory(tmp_path / "m.db", embedder=HashingEmbedder(16)) as memory:
+        id_ = memory.remember("The river is wide.").id
+
+        def marks() -> list[bool]:
+            graph = memory.graph()
+            return [
+                bool(mask[graph.rows([id_])].all()) for mask in (decay.pinned_mask(graph), decay.archived_mask(graph))
+            ]
+
+        memory.maintenance.pin(id_)
+        memory.maintenance.archive(id_)
+        assert marks() == [True, True]
+        memory.maintenance.unpin(id_)
+        memory.maintenance.unarchive(id_)
+        assert marks() == [False, False]
