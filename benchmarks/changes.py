@@ -3,9 +3,9 @@
 ``python benchmarks/changes.py`` prints, for each part of ``tests/changes``, how many cases of each kind come out right,
 and how many look-alikes are wrongly taken for a change; then, of the changes that were not found, whether nothing was
 found or something else. ``--rules`` leaves the close reading out. The parts: ``seen`` and ``unseen`` are what the
-tests hold; these and ``held`` were read while rules were written and are among the lessons of
-``scripts/train_changes.py``. Nobody read ``fresh`` and ``later``, and nothing was trained on them; ``later`` was used
-to choose how to train.
+tests hold; these and ``held`` were read while rules were written and are training data of
+``scripts/train_update_scorer.py``. Nobody read ``fresh`` and ``later``, and nothing was trained on them; ``later`` was
+used to choose how to train.
 
 Then the same in long histories that nobody read either: what one person told an assistant, or several told each other,
 over months, with every pair marked in which a message makes an earlier one untrue. Of the pairs found, how many are

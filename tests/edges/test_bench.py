@@ -176,8 +176,10 @@ def models(monkeypatch: pytest.MonkeyPatch) -> Mapping[str, Model]:
     """Two models in the registry: a fused one without one of its shares or both, and one with every measurement."""
     whole = Fused(name="village")
     variants = (
-        Variant("no meaning", registry._without_features(whole, ["meaning", "context"])),
-        Variant("no | words", registry._without_features(whole, ["words", "around"])),
+        Variant(
+            "no meaning", registry._without_features(whole, ["dense similarity", "dense similarity with previous turn"])
+        ),
+        Variant("no | words", registry._without_features(whole, ["bm25", "window term coverage"])),
     )
     found = {
         "village": Model("village", Variant("village", whole), variants),

@@ -41,7 +41,7 @@ def test_a_night_and_back() -> None:
     assert (dry["undo_batch"], dry["counts"]["supersedes"]) == (None, 1)
     result = ecphora("consolidate")
     assert "wrote 1 updated fact" in result.output
-    assert "ecphora undo night:" in result.stderr
+    assert "ecphora undo consolidate:" in result.stderr
     hit = answer("recall", "Where does Ana live?")["hits"][1]
     assert (hit["id"], hit["validity"]["superseded_by"], hit["validity"]["is_valid"]) == ("old", ["new"], False)
     assert "held until 3 May 2026" in ecphora("recall", "Where does Ana live?").output
@@ -84,7 +84,7 @@ def test_a_change_is_shown_and_rejected() -> None:
 def test_what_cannot_be_undone_is_one_error() -> None:
     assert "has no run of consolidation" in ecphora("undo", code=1).stderr
     ecphora("consolidate")
-    assert "is not the latest batch" in ecphora("undo", "night:never", code=1).stderr
+    assert "is not the latest batch" in ecphora("undo", "consolidate:never", code=1).stderr
 
 
 def test_insights_lead_to_their_sources() -> None:

@@ -192,7 +192,7 @@ def test_delta_is_what_an_anchor_loses_in_an_iteration() -> None:
 def test_an_opposite_turn_injects_nothing() -> None:
     graph = talk(*[("zither", -0.5, "")] * 12)
     found = FAITHFUL.activate(asked("zither"), graph)
-    assert found.contributions["activation"].min() == found.contributions["near"].max() == 0
+    assert found.contributions["activation"].min() == found.contributions["dense similarity"].max() == 0
 
 
 def test_spreading_finds_by_a_concept_what_nothing_in_the_question_touches() -> None:
@@ -420,14 +420,14 @@ def test_the_fewer_edges_the_less_they_count() -> None:
     """Passages that nobody said and that share no name have no graph: what is near comes first."""
     passages = talk(*[(f"word{place}", 0.1 + place / 20, "") for place in range(14)], session=None, speakers=(None,))
     found = Synapse().activate(asked("word3"), passages)
-    assert found.contributions["activation"].max() == found.contributions["importance"].max() == 0
-    assert found.scores == pytest.approx(found.contributions["near"])
+    assert found.contributions["activation"].max() == found.contributions["pagerank"].max() == 0
+    assert found.scores == pytest.approx(found.contributions["dense similarity"])
     chat = talk(*[("we went hiking", 0.9, "Kendall"), ("so it goes", 0.1, "Ana")] * 20)
     tied = Synapse().activate(asked("hiking"), chat)
-    assert tied.contributions["near"].max() == pytest.approx(0.5, abs=1e-6)
+    assert tied.contributions["dense similarity"].max() == pytest.approx(0.5, abs=1e-6)
     assert tied.contributions["activation"].max() > 0
     few = Synapse().activate(asked("hiking"), hiking())  # an anchor leads to a name, that to two turns: 3 edges of 30
-    assert few.contributions["near"].max() == pytest.approx(3 / 30 * 0.5 + 27 / 30, abs=1e-6)
+    assert few.contributions["dense similarity"].max() == pytest.approx(3 / 30 * 0.5 + 27 / 30, abs=1e-6)
 
 
 def test_a_memory_of_a_few_turns_is_a_buffer_that_knows_the_last_turns() -> None:
@@ -435,7 +435,7 @@ def test_a_memory_of_a_few_turns_is_a_buffer_that_knows_the_last_turns() -> None
     graph = talk(("a", 0.2, ""), ("b", 0.9, ""), ("c", 0.2, ""), ("d", -0.9, ""))
     found = Synapse(use_previous_turn=False).activate(asked("nothing"), graph)
     assert top_k.top_rows(found.scores, graph.episodes, 9).tolist() == [1, 2, 0, 3]
-    assert set(found.contributions) == {"near", "activation", "importance", "last turns"}
+    assert set(found.contributions) == {"dense similarity", "activation", "pagerank", "recency"}
 
 
 # ---- dormancy

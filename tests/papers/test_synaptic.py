@@ -419,7 +419,7 @@ def test_practical_stirs_few_and_faithful_many() -> None:
     practical = replace(PRACTICAL, cos_th=0.5).activate(cue, graph)
     assert np.count_nonzero(practical.stimulus) == 20
     assert np.count_nonzero(practical.scores) == 101
-    sent = practical.scores - practical.contributions["told beside"]
+    sent = practical.scores - practical.contributions["adjacent turn"]
     assert np.count_nonzero(sent >= sent[practical.stimulus > 0].min()) == 20
 
 
@@ -431,13 +431,13 @@ def test_what_was_told_beside_a_stirred_memory_gets_some_of_it() -> None:
     assert np.flatnonzero(found.stimulus).tolist() == [4]
     scale = strategy.bond_scale
     T = 2 / (1 + math.exp(-math.exp(-1 / 3))) - 1  # a turn away
-    assert found.contributions["told beside"][[3, 5]] == pytest.approx(
+    assert found.contributions["adjacent turn"][[3, 5]] == pytest.approx(
         [scale * scale * cos * T for cos in (0.5, 0.5**0.5)]
     )
-    assert found.contributions["told beside"][[0, 4, 9]] == pytest.approx([0, 0, 0])
-    assert found.paths["told beside"].parent[[3, 5]].tolist() == [4, 4]
+    assert found.contributions["adjacent turn"][[0, 4, 9]] == pytest.approx([0, 0, 0])
+    assert found.paths["adjacent turn"].parent[[3, 5]].tolist() == [4, 4]
     for without in ({"adjacency_tau": 0}, {"use_temporal_score": False}, {"max_generations": 1}):
-        assert not replace(strategy, **without).activate(_at(0.0), graph).contributions["told beside"].any()
+        assert not replace(strategy, **without).activate(_at(0.0), graph).contributions["adjacent turn"].any()
 
 
 @given(

@@ -1,7 +1,7 @@
-"""How facts change: 120 cases and 120 look-alikes, written by hand for this project, none of them from a data set.
+"""Fact updates on 120 cases and 120 look-alikes, written by hand for this project; none comes from a data set.
 
-All were read in the end, and are among the lessons of ``scripts/train_changes.py``: they hold what is reached. How it
-does on cases that nobody read, ``benchmarks/changes.py`` measures and docs/consolidation.md says.
+All of them are training data of ``scripts/train_update_scorer.py``, so these tests guard what has been reached. Results
+on cases that nobody has read are measured by ``benchmarks/changes.py`` and reported in docs/consolidation.md.
 """
 
 import json

@@ -39,6 +39,7 @@ UNTOLD = frozenset(
         "mentions time",
         "entity count",
         "importance",
+        "pagerank",
         "other bank",
         "expired",
         "decay",

@@ -108,6 +108,7 @@ def test_what_is_shown_can_be_typed(tmp_path_factory: pytest.TempPathFactory, id
 
 
 def test_ids_of_other_kinds_have_their_own_beginnings() -> None:
-    ids = [f"question:{ONE}", f"question:{TWO}", f"night:{ONE[:16]}"]
-    assert resolve_among("nigh", ids) == ids[2]
+    ids = [f"question:{ONE}", f"question:{TWO}", f"consolidate:{ONE[:16]}", f"night:{TWO[:16]}"]
+    assert resolve_among("cons", ids) == ids[2]
+    assert resolve_among("nigh", ids) == ids[3]  # as files from before 0.1.0 have them
     assert resolve_among("question:abcd1234e", ids) == ids[0]

@@ -22,6 +22,7 @@ from ecphora.language.terms import is_english
 from ecphora.stages.retrieval.linear import LinearModel
 from ecphora.testing import ConstantScorer, FakeClock
 from ecphora.update_scorers.minilm_lora import ADAPTED_MATRICES, Adapters, MiniLMUpdateScorer
+from ecphora.weights import former_names
 
 NOW = datetime(2027, 1, 1, tzinfo=UTC)
 LAKE = Episode(
@@ -119,24 +120,45 @@ def test_english_is_told_from_its_neighbours() -> None:
 
 
 def test_the_judge_is_as_sure_as_the_odds_say() -> None:
-    judge = UpdateJudge(LinearModel(0.0, {}), LinearModel(-1.0, {"reading": 0.5}))
-    assert judge.probability(dict.fromkeys(JUDGE_FEATURES, 0.0) | {"reading": 2.0}) == pytest.approx(0.5)
+    judge = UpdateJudge(LinearModel(0.0, {}), LinearModel(-1.0, {"cross-encoder log-odds": 0.5}))
+    assert judge.probability(dict.fromkeys(JUDGE_FEATURES, 0.0) | {"cross-encoder log-odds": 2.0}) == pytest.approx(0.5)
     assert judge.gate_log_odds({name: np.ones(3) for name in GATE_FEATURES}) == pytest.approx(0.0)
 
 
 @pytest.mark.parametrize(
     "text",
-    ["", "{}", '{"gate": {"bias": 0, "signs": {}}}', '{"gate": {"bias": 0, "signs": {"luck": 1}}, "judge": {}}', "[]"],
+    [
+        "",
+        "{}",
+        '{"gate": {"bias": 0, "features": {}}}',
+        '{"gate": {"bias": 0, "features": {"luck": 1}}, "judge": {}}',
+        "[]",
+    ],
 )
 def test_weights_that_are_none_say_so(text: str) -> None:
-    with pytest.raises(InvalidRecord, match="train_changes"):
+    with pytest.raises(InvalidRecord, match="train_update_scorer"):
         weights.parse_update_judge(text)
 
 
+def test_update_judge_weights_with_former_names_load() -> None:
+    found = json.loads((Path(weights.__file__).parent / "update_judge.json").read_text(encoding="utf-8"))
+    former_by_name = {name: former for former, name in former_names.UPDATE_FEATURES.items()}
+    former = {
+        part: {
+            "bias": found[part]["bias"],
+            "signs": {former_by_name[name]: weight for name, weight in found[part]["features"].items()},
+        }
+        for part in ("gate", "judge")
+    }
+    assert {*former_by_name} == {*GATE_FEATURES, *JUDGE_FEATURES}
+    assert {"alike", "asks", "promise"} <= former["gate"]["signs"].keys() | former["judge"]["signs"].keys()
+    assert weights.parse_update_judge(json.dumps(former)) == weights.load_update_judge()
+
+
 def test_what_ships_names_its_lessons() -> None:
-    found = json.loads((Path(weights.__file__).parent / "changes.json").read_text(encoding="utf-8"))
+    found = json.loads((Path(weights.__file__).parent / "update_judge.json").read_text(encoding="utf-8"))
     assert set(found["provenance"]["sha256"]) >= {"changes.jsonl", "talks.changes.jsonl"}
-    assert weights.load_update_judge().judge.weights["reading"] > 0
+    assert weights.load_update_judge().judge.weights["cross-encoder log-odds"] > 0
 
 
 def test_adapters_survive_being_packed() -> None:
@@ -146,7 +168,7 @@ def test_adapters_survive_being_packed() -> None:
     assert again.bias == 0.5
     np.testing.assert_array_equal(again.matrices["5.out"][1], half)
     for broken in (b"", b"PK", adapters.to_bytes()[:-60]):
-        with pytest.raises(InvalidRecord, match="train_changes"):
+        with pytest.raises(InvalidRecord, match="train_update_scorer"):
             Adapters.from_bytes(broken)
 
 

@@ -46,16 +46,16 @@ from .word_lists import MONTHS, WEEKDAYS
 class ChangeSignal(StrEnum):
     """What a statement says about earlier claims."""
 
-    STATEMENT = "states"
-    CHANGE = "changes"
-    END = "ends"
-    RESUMPTION = "resumes"
-    CORRECTION = "corrects"
-    PARTIAL_CHANGE = "keeps"
+    STATEMENT = "statement"
+    CHANGE = "change"
+    END = "end"
+    RESUMPTION = "resumption"
+    CORRECTION = "correction"
+    PARTIAL_CHANGE = "partial change"
     NEVER = "never"
-    CURRENT = "now"
-    NON_OCCURRENCE = "unchanged"
-    QUESTION = "asks"
+    CURRENT = "current"
+    NON_OCCURRENCE = "non-occurrence"
+    QUESTION = "question"
 
 
 @dataclass(frozen=True, slots=True)

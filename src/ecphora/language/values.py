@@ -16,10 +16,10 @@ class ValueKind(StrEnum):
 
     MONEY = "money"
     PERCENT = "percent"
-    TIME_OF_DAY = "clock"
+    TIME_OF_DAY = "time of day"
     WEEKDAY = "weekday"
     DATE = "date"
-    DURATION = "span"
+    DURATION = "duration"
     VERSION = "version"
     COUNT = "count"
     NAME = "name"

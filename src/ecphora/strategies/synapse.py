@@ -167,17 +167,17 @@ class Synapse(ShortRepr):
         rank[: len(layer.pagerank)] = layer.pagerank
         g = self._connectivity(graph, trigger, layer) if self.blend_cold_start else 1.0
         contributions = {
-            "near": g * self.lambda1 * trigger.similarity + (1 - g) * trigger.similarity,
+            "dense similarity": g * self.lambda1 * trigger.similarity + (1 - g) * trigger.similarity,
             "activation": g * self.lambda2 * iteration.activation,
-            "importance": g * self.lambda3 * rank,
+            "pagerank": g * self.lambda3 * rank,
         }
         contributions = {
             name: (share * (is_scored & eligible)).astype(np.float32) for name, share in contributions.items()
         }
         if self.blend_cold_start and _is_cold_start(graph):
             rows = np.flatnonzero(eligible)
-            contributions["last turns"] = graph.zeros()
-            contributions["last turns"][rows] = LAST_TURN_WEIGHT * np.arange(1, len(rows) + 1) / len(rows)
+            contributions["recency"] = graph.zeros()
+            contributions["recency"][rows] = LAST_TURN_WEIGHT * np.arange(1, len(rows) + 1) / len(rows)
         return contributions
 
     def _connectivity(self, graph: Graph, trigger: TriggerResult, layer: Layer) -> float:

@@ -181,7 +181,7 @@ class Synaptic(ShortRepr):
                 "fired": np.where(propagation.has_fired, sent, 0),
                 "stimulus": np.where(propagation.has_fired, 0, sent),
             }
-            contributions["told beside"] = adjacent
+            contributions["adjacent turn"] = adjacent
             max_potential = float(propagation.S.max()) / math.e  # the potential that it causes in a memory at rest
         else:
             # As float32, V + 1000 keeps two digits of V: so V is replaced by its rank in 0..1, which keeps the order.
@@ -193,7 +193,7 @@ class Synaptic(ShortRepr):
             max_potential = float(propagation.potential[is_stimulated].max(initial=0.0))
         no_entity = np.full(len(scores), -1, np.intp)
         paths = dict.fromkeys(contributions, ActivationPath(propagation.parent, no_entity)) | {
-            "told beside": ActivationPath(propagation.adjacent_parent, no_entity)
+            "adjacent turn": ActivationPath(propagation.adjacent_parent, no_entity)
         }
         confidence = float(np.clip(max_potential / (2 * self.v_th), 0, 1))  # inferred: 0.5 where a memory just fires
         return Activation(

@@ -1,8 +1,8 @@
 """An English cross-encoder that scores whether a later text updates what an earlier one says.
 
 all-MiniLM-L6-v2 with low-rank adapters (Edward Hu et al., "LoRA: Low-Rank Adaptation of Large Language Models", 2021,
-arXiv:2106.09685), trained by ``scripts/train_changes.py`` on conversations that were written for this project. The
-adapters are inputs of the graph of :mod:`ecphora.embedders.minilm`, whose own weights stay in 8 bits.
+arXiv:2106.09685), trained by ``scripts/train_update_scorer.py`` on conversations that were written for this project.
+The adapters are inputs of the graph of :mod:`ecphora.embedders.minilm`, whose own weights stay in 8 bits.
 """
 
 import io
@@ -69,7 +69,7 @@ class Adapters:
                 matrices = {name: (found[f"{name}.down"], found[f"{name}.up"]) for name in ADAPTED_MATRICES}
                 return cls(matrices, found["head"], float(found["bias"]))
         except (ValueError, KeyError, OSError, EOFError, BadZipFile) as error:
-            raise InvalidRecord(f"no adapters ({error!r}); make them with scripts/train_changes.py") from error
+            raise InvalidRecord(f"no adapters ({error!r}); make them with scripts/train_update_scorer.py") from error
 
 
 class MiniLMUpdateScorer:
@@ -100,7 +100,7 @@ class MiniLMUpdateScorer:
 
 def _make_scorer(network: minilm.MiniLMNetwork) -> Callable[[tuple[str, str]], Vector]:
     """Return a function from one pair to its score, shape ``(1,)``."""
-    adapters = Adapters.from_bytes(files("ecphora.weights").joinpath("changes.npz").read_bytes())
+    adapters = Adapters.from_bytes(files("ecphora.weights").joinpath("update_adapters.npz").read_bytes())
     inputs = adapters.graph_inputs()
     head = adapters.head.astype(np.float32).reshape(4, minilm.MiniLMEmbedder.dim)
 

@@ -27,22 +27,25 @@ def load_necessity_classifier(embedder: str | None = None) -> "NecessityClassifi
     With the name of the embedder whose vectors it was trained on, it uses vectors too. With any other name, or None,
     it uses features alone.
     """
-    return parse_necessity_classifier(files(__package__).joinpath("encm.json").read_text(encoding="utf-8"), embedder)
+    return parse_necessity_classifier(
+        files(__package__).joinpath("necessity.json").read_text(encoding="utf-8"), embedder
+    )
 
 
 def parse_necessity_classifier(text: str, embedder: str | None = None) -> "NecessityClassifier":
     """Parse the necessity classifier from JSON."""
     from ..stages.eisa.necessity import FEATURES, LogisticModel, NecessityClassifier  # noqa: PLC0415
 
-    found = json.loads(text)
-    if tuple(found["columns"]) != FEATURES:
-        raise InvalidRecord(f"the classifier was trained on {found['columns']}, not {FEATURES}; train it again")
-    alone, reading = found["alone"], found["reading"]
+    found = former_names.upgrade_necessity(json.loads(text))
+    if tuple(found["features"]) != FEATURES:
+        raise InvalidRecord(f"the classifier was trained on {found['features']}, not {FEATURES}; train it again")
+    feature_model, vector_model = (
+        LogisticModel(model["bias"], tuple(model["feature_weights"]), tuple(model["vector_weights"]))
+        for model in (found["feature_model"], found["vector_model"])
+    )
     return NecessityClassifier(
-        feature_model=LogisticModel(alone["bias"], tuple(alone["columns"])),
-        vector_model=LogisticModel(reading["bias"], tuple(reading["columns"]), tuple(reading["vector"]))
-        if embedder is not None and embedder == found["embedder"]
-        else None,
+        feature_model=feature_model,
+        vector_model=vector_model if embedder is not None and embedder == found["embedder"] else None,
         threshold=found["threshold"],
     )
 
@@ -59,7 +62,7 @@ def load_fused_model() -> tuple[Ranker, AnswerabilityModel]:
 def parse_fused_model(text: str) -> tuple[Ranker, AnswerabilityModel]:
     """Parse the ranker and answerability model from JSON; raises ``InvalidRecord`` if they are missing."""
     try:
-        found = former_names.upgrade(json.loads(text))
+        found = former_names.upgrade_fused(json.loads(text))
         ranker = Ranker(*(_parse_linear_model(found[genre.name.lower()]) for genre in Genre))
         dialogue, passages = (found["answerability"][name] for name in ("dialogue", "text"))
         answerability = AnswerabilityModel(
@@ -78,8 +81,8 @@ def _parse_linear_model(found: dict[str, Any]) -> LinearModel:
 
 
 def _parse_answerability_weights(found: dict[str, Any]) -> tuple[float, ...]:
-    if strange := found["features"].keys() - set(ANSWERABILITY_FEATURES):
-        raise KeyError(f"there is no feature {min(strange)!r}")
+    if unknown := found["features"].keys() - set(ANSWERABILITY_FEATURES):
+        raise KeyError(f"there is no feature {min(unknown)!r}")
     return tuple(float(found["features"].get(name, 0.0)) for name in ANSWERABILITY_FEATURES)
 
 
@@ -88,8 +91,8 @@ def _parse_answerability_weights(found: dict[str, Any]) -> tuple[float, ...]:
 
 @cache
 def load_update_judge() -> "UpdateJudge":
-    """Load the judge of fact updates, trained by ``scripts/train_changes.py``."""
-    return parse_update_judge(files(__package__).joinpath("changes.json").read_text(encoding="utf-8"))
+    """Load the judge of fact updates, trained by ``scripts/train_update_scorer.py``."""
+    return parse_update_judge(files(__package__).joinpath("update_judge.json").read_text(encoding="utf-8"))
 
 
 def parse_update_judge(text: str) -> "UpdateJudge":
@@ -97,15 +100,17 @@ def parse_update_judge(text: str) -> "UpdateJudge":
     from ..consolidation.facts.judge import GATE_FEATURES, JUDGE_FEATURES, UpdateJudge  # noqa: PLC0415
 
     try:
-        found = json.loads(text)
+        found = former_names.upgrade_update_judge(json.loads(text))
         return UpdateJudge(
             _parse_judge_model(found["gate"], GATE_FEATURES), _parse_judge_model(found["judge"], JUDGE_FEATURES)
         )
     except (ValueError, KeyError, TypeError, AttributeError) as error:
-        raise InvalidRecord(f"no weights of the update judge ({error!r}); run scripts/train_changes.py") from error
+        raise InvalidRecord(
+            f"no weights of the update judge ({error!r}); run scripts/train_update_scorer.py"
+        ) from error
 
 
 def _parse_judge_model(found: dict[str, Any], names: tuple[str, ...]) -> LinearModel:
-    if unknown := found["signs"].keys() - set(names):
-        raise KeyError(f"there is no sign {min(unknown)!r}")
-    return LinearModel(float(found["bias"]), {str(name): float(weight) for name, weight in found["signs"].items()})
+    if unknown := found["features"].keys() - set(names):
+        raise KeyError(f"there is no feature {min(unknown)!r}")
+    return _parse_linear_model(found)

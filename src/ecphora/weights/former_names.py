@@ -1,4 +1,4 @@
-"""The names that features of ``fused`` had before 0.1.0: weights that a user trained then are read as today's."""
+"""The names that features had before 0.1.0, so that weights that a user trained then still load."""
 
 from typing import Any
 
@@ -49,7 +49,7 @@ FEATURES = {
     "said better": "redundancy",
     "further meaning": "residual similarity",
 }
-"""Of the ranker."""
+"""Of the ranker of ``fused``."""
 ANSWERABILITY_FEATURES = {
     "odds of the best": "top log-odds",
     "odds together": "log sum of probabilities",
@@ -69,12 +69,60 @@ ANSWERABILITY_FEATURES = {
     "unknown name": "has unknown entity",
     "looked at": "log pool size",
 }
-"""Of the answerability model."""
+"""Of the answerability model of ``fused``."""
+UPDATE_FEATURES = {
+    "reading": "cross-encoder log-odds",
+    "promise": "gate log-odds",
+    "many": "log memory count",
+    "rule": "rule confidence",
+    "apart": "log turns apart",
+    "shared": "shared term weight",
+    "frame": "stem overlap",
+    "alike": "cosine",
+    "beside": "is nearby",
+    "session": "same session",
+    "speaker": "same speaker",
+    "owner": "same subject",
+    "other owner": "different subject",
+    "matter": "same attribute",
+    "value": "different value",
+    "value of one unit": "different value of same unit",
+    "equal": "equal value",
+    "names": "different names",
+    "name": "shared name",
+    "denies": "opposite polarity",
+    "former": "former terms",
+    "adds": "is addition",
+    "visits": "no state change",
+    "past": "past state",
+    "event": "event verb",
+    "measured": "has value",
+    "negated": "is negated",
+    "dated": "has validity bound",
+    "statements": "log statement count",
+    "changes": "change signal",
+    "ends": "end signal",
+    "resumes": "resumption signal",
+    "corrects": "correction signal",
+    "keeps": "partial change signal",
+    "never": "never signal",
+    "now": "current signal",
+    "asks": "question signal",
+}
+"""Of the gate and the judge of fact updates."""
+NECESSITY_FEATURES = {
+    "asks": "is question",
+    "spoken": "is utterance",
+    "words": "log term count",
+    "titled": "has title",
+    "dated": "mentions time",
+}
+"""Of EISA's necessity classifier."""
 _GENRES = {"spoken": "utterance", "noted": "note", "written": "passage"}
 
 
-def upgrade(weights: dict[str, Any]) -> dict[str, Any]:
-    """Weights of ``fused`` with today's names; those that have them come back as they are."""
+def upgrade_fused(weights: dict[str, Any]) -> dict[str, Any]:
+    """Return weights of ``fused`` with today's names; weights that have them are returned unchanged."""
     if "knowing" not in weights:
         return weights
     found = {name: part for name, part in weights.items() if name not in {"knowing", *_GENRES}}
@@ -86,6 +134,29 @@ def upgrade(weights: dict[str, Any]) -> dict[str, Any]:
         name: {"bias": model["bias"], "features": _rename(model["signs"], ANSWERABILITY_FEATURES)}
         for name, model in (("dialogue", talk), ("text", text))
     }
+    return found
+
+
+def upgrade_update_judge(weights: dict[str, Any]) -> dict[str, Any]:
+    """Return weights of the gate and the judge of fact updates with today's names."""
+    return {name: _rename_model(part) if name in {"gate", "judge"} else part for name, part in weights.items()}
+
+
+def _rename_model(model: dict[str, Any]) -> dict[str, Any]:
+    if "signs" not in model:
+        return model
+    return {"bias": model["bias"], "features": _rename(model["signs"], UPDATE_FEATURES)}
+
+
+def upgrade_necessity(weights: dict[str, Any]) -> dict[str, Any]:
+    """Return weights of EISA's necessity classifier with today's names."""
+    if "columns" not in weights:
+        return weights
+    found = {name: part for name, part in weights.items() if name not in {"columns", "alone", "reading"}}
+    found["features"] = [NECESSITY_FEATURES.get(name, name) for name in weights["columns"]]
+    for former, name in (("alone", "feature_model"), ("reading", "vector_model")):
+        model = weights[former]
+        found[name] = {"bias": model["bias"], "feature_weights": model["columns"], "vector_weights": model["vector"]}
     return found
 
 

@@ -43,7 +43,7 @@ def resolve_kin(graph: Graph, new_rows: Rows, read: NodeReader) -> tuple[Edge, .
     def extend(grown: Graph, before: CachedDerivation[KinTable] | None) -> KinTable:
         return _extend_kin_table(grown, before, read)
 
-    kin_table = graph.derive("relatives", extend)
+    kin_table = graph.derive("kinship", extend)
     edges: list[Edge] = []
     for mentions in kin_table.values():
         if mentions.is_plural or len(mentions.row_by_name) != 1:

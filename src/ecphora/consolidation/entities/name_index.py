@@ -64,7 +64,7 @@ class NameIndex:
         self.graph = graph
         self._read = read
         self._keys = graph.derive("names by word", _extend_keys)
-        self._session_speakers = graph.derive("speakers of sessions", _extend_session_speakers)
+        self._session_speakers = graph.derive("session speakers", _extend_session_speakers)
         self._nodes: dict[int, Node | None] = {}
         self._mentions: dict[int, NameMentions] = {}
         self._spellings: dict[int, dict[str, str]] = {}

@@ -98,7 +98,7 @@ class ClaimExtractor:
             StatementInContext(self._statements.node(side[0]).text, side[2].statement) for side in (earlier, later)
         )
         earlier_node = self._put_claim(batch, *earlier, extract_topic(earlier_side, later_side, self._embed))
-        is_supersession = rule_match.basis != "never" and may_supersede(later[2].voice, earlier[2].voice)
+        is_supersession = rule_match.basis != "denial" and may_supersede(later[2].voice, earlier[2].voice)
         valid_from = _valid_from(later[2], earlier[2], earlier_node, rule_match) if is_supersession else None
         later_node = self._put_claim(
             batch, *later, extract_topic(later_side, earlier_side, self._embed), valid_from=valid_from

@@ -2,7 +2,7 @@
 
 Cognitive Weave shows a pair to a language model (papers.md 5.8.1). Here a small cross-encoder scores it, which takes
 milliseconds. So first a linear gate over cheap features selects the pairs worth scoring; a linear judge then combines
-the cross-encoder's score with the rules of :mod:`.update_rules`. Both are trained by ``scripts/train_changes.py``.
+the cross-encoder's score with the rules of :mod:`.update_rules`. ``scripts/train_update_scorer.py`` trains both.
 """
 
 from collections.abc import Mapping, Sequence
@@ -31,59 +31,61 @@ from .update_rules import (
 Floats = NDArray[np.float64]
 
 MAX_MEMORY_COUNT = 100
-"""Cap on the number of memories in the feature "many"."""
+"""Cap on the number of memories in the feature "log memory count"."""
 MAX_STATEMENT_PAIRS = 8
 """Pairs of statements of two memories that the rules are tried on: those that share most."""
 MAX_FEATURE_VALUE = 4.0
 """Cap on features that are sums of term weights."""
 MAX_WINDOW_CHARS = 240
 """Characters of a memory that the cross-encoder reads, around its statement."""
-FORM_FEATURES = tuple(
-    form for form in ChangeSignal if form not in {ChangeSignal.STATEMENT, ChangeSignal.NON_OCCURRENCE}
-)
-"""The change signals that are features."""
+SIGNAL_FEATURES = {
+    f"{signal} signal": signal
+    for signal in ChangeSignal
+    if signal not in {ChangeSignal.STATEMENT, ChangeSignal.NON_OCCURRENCE}
+}
+"""The change signals that are features, by the feature's name."""
 GATE_FEATURES = (
-    "shared",
-    "alike",
-    "speaker",
-    "session",
-    "apart",
-    *(form.value for form in FORM_FEATURES),
-    "measured",
-    "negated",
-    "dated",
-    "statements",
+    "shared term weight",
+    "cosine",
+    "same speaker",
+    "same session",
+    "log turns apart",
+    *SIGNAL_FEATURES,
+    "has value",
+    "is negated",
+    "has validity bound",
+    "log statement count",
 )
 """The features of the gate. Of two memories: the weight of the terms they share, their cosine, same speaker, same
 session, log(1 + turns apart). Of the later one: its change signals, whether any statement has a value, a negation or a
 bound of validity; log(1 + statements)."""
 JUDGE_FEATURES = (
-    "reading",
-    "promise",
-    "many",
-    "rule",
-    "apart",
-    "shared",
-    "frame",
-    "alike",
-    "beside",
-    "session",
-    "speaker",
-    "owner",
-    "other owner",
-    "matter",
-    "value",
-    "value of one unit",
-    "equal",
-    "names",
-    "name",
-    "denies",
-    "former",
-    "adds",
-    "visits",
-    "past",
-    "event",
-    *(form.value for form in FORM_FEATURES),
+    "cross-encoder log-odds",
+    "gate log-odds",
+    "log memory count",
+    "rule confidence",
+    "log turns apart",
+    "shared term weight",
+    "stem overlap",
+    "cosine",
+    "is nearby",
+    "same session",
+    "same speaker",
+    "same subject",
+    "different subject",
+    "same attribute",
+    "different value",
+    "different value of same unit",
+    "equal value",
+    "different names",
+    "shared name",
+    "opposite polarity",
+    "former terms",
+    "is addition",
+    "no state change",
+    "past state",
+    "event verb",
+    *SIGNAL_FEATURES,
 )
 """The features of the judge: the log-odds of the cross-encoder and of the gate, log(1 + memories that may be replaced),
 since the more there are the less likely is any one of them; the rules' confidence, then features of both statements."""
@@ -113,13 +115,13 @@ def gate_features(statements: Sequence[Statement]) -> dict[str, float]:
     """The gate's features of one memory alone."""
     signals = frozenset[ChangeSignal]().union(*(statement.change_signals for statement in statements))
     return {
-        **{signal.value: float(signal in signals) for signal in FORM_FEATURES},
-        "measured": float(
+        **{name: float(signal in signals) for name, signal in SIGNAL_FEATURES.items()},
+        "has value": float(
             any(value.kind in MEASURABLE_SORTS for statement in statements for value in statement.values)
         ),
-        "negated": float(any(statement.is_negated for statement in statements)),
-        "dated": float(any(statement.valid_from or statement.valid_to for statement in statements)),
-        "statements": float(np.log1p(len(statements))),
+        "is negated": float(any(statement.is_negated for statement in statements)),
+        "has validity bound": float(any(statement.valid_from or statement.valid_to for statement in statements)),
+        "log statement count": float(np.log1p(len(statements))),
     }
 
 
@@ -175,31 +177,33 @@ def judge_features(pair: ClaimPair, rule_match: RuleMatch | None) -> dict[str, f
     equal_kinds = {value.kind for value, other in value_pairs if is_equal_value(value, other)}
     differing = [(value, other) for value, other in value_pairs if value.kind not in equal_kinds]
     return {
-        "rule": 0.0 if rule_match is None else rule_match.confidence,
-        "apart": float(np.log1p(abs(new.turn - old.turn))),
-        "shared": min(MAX_FEATURE_VALUE, sum(term_weights.get(stem, 1.0) for stem in later.stems & earlier.stems)),
-        "frame": pair.stem_overlap,
-        "alike": pair.cosine,
-        "beside": float(pair.is_nearby),
-        "session": float(new.session is not None and new.session == old.session),
-        "speaker": float(new.speaker == old.speaker),
-        "owner": float(bool(later.subjects & earlier.subjects)),
-        "other owner": float(not has_same_subject(new, old)),
-        "matter": float(pair.has_same_field),
-        "value": float(bool(differing)),
-        "value of one unit": float(any(has_same_unit(value, other, pair) for value, other in differing)),
-        "equal": float(bool(equal_kinds)),
-        "names": float(bool(new_names - old_names) and bool(old_names - new_names)),
-        "name": float(bool(new_names & old_names)),
-        "denies": float(later.is_negated != earlier.is_negated),
-        "former": min(
+        "rule confidence": 0.0 if rule_match is None else rule_match.confidence,
+        "log turns apart": float(np.log1p(abs(new.turn - old.turn))),
+        "shared term weight": min(
+            MAX_FEATURE_VALUE, sum(term_weights.get(stem, 1.0) for stem in later.stems & earlier.stems)
+        ),
+        "stem overlap": pair.stem_overlap,
+        "cosine": pair.cosine,
+        "is nearby": float(pair.is_nearby),
+        "same session": float(new.session is not None and new.session == old.session),
+        "same speaker": float(new.speaker == old.speaker),
+        "same subject": float(bool(later.subjects & earlier.subjects)),
+        "different subject": float(not has_same_subject(new, old)),
+        "same attribute": float(pair.has_same_field),
+        "different value": float(bool(differing)),
+        "different value of same unit": float(any(has_same_unit(value, other, pair) for value, other in differing)),
+        "equal value": float(bool(equal_kinds)),
+        "different names": float(bool(new_names - old_names) and bool(old_names - new_names)),
+        "shared name": float(bool(new_names & old_names)),
+        "opposite polarity": float(later.is_negated != earlier.is_negated),
+        "former terms": min(
             MAX_FEATURE_VALUE, sum(term_weights.get(stem, 1.0) for stem in later.former_terms & earlier.stems)
         ),
-        "adds": float(ADDITION.search(later.text) is not None),
-        "visits": float(NO_STATE_CHANGE.search(later.text) is not None),
-        "past": float(PAST_STATE.search(later.text) is not None),
-        "event": float(EVENT_VERB.search(earlier.text) is not None),
-        **{signal.value: float(signal in later.change_signals) for signal in FORM_FEATURES},
+        "is addition": float(ADDITION.search(later.text) is not None),
+        "no state change": float(NO_STATE_CHANGE.search(later.text) is not None),
+        "past state": float(PAST_STATE.search(later.text) is not None),
+        "event verb": float(EVENT_VERB.search(earlier.text) is not None),
+        **{name: float(signal in later.change_signals) for name, signal in SIGNAL_FEATURES.items()},
     }
 
 

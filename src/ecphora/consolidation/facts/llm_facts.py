@@ -89,7 +89,7 @@ class _KnownFact:
 def claim_facts(graph: Graph, facts: Sequence[Fact]) -> ClaimBatch:
     """Make the claims of some facts, and find what they replace among themselves and in the graph."""
     batch, moments = ClaimBatch(), Timestamps(graph)
-    by_key = {key: list(known_facts) for key, known_facts in graph.derive("facts", _known_facts).items()}
+    by_key = {key: list(known_facts) for key, known_facts in graph.derive("known facts", _known_facts).items()}
     for fact in sorted(facts, key=lambda item: (item.source.happened_at, item.source.seq)):
         node = fact.to_node()
         if graph.row(node.id) is not None or node.id in batch.nodes:

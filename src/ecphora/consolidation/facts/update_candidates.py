@@ -180,7 +180,7 @@ class UpdateFinder:
         for aligned_pair, log_odds in zip(
             aligned, _cross_encoder_scores(aligned, self._score, time_left), strict=False
         ):  # fewer scores if the time ran out
-            confidence = self._judge.probability({**aligned_pair.features, "reading": log_odds})
+            confidence = self._judge.probability({**aligned_pair.features, "cross-encoder log-odds": log_odds})
             is_rule_supported = (
                 aligned_pair.rule_match is not None and aligned_pair.rule_match.confidence >= MIN_RULE_CONFIDENCE
             )
@@ -196,7 +196,7 @@ class UpdateFinder:
                 continue
             match = RuleMatch(
                 round(confidence, 3),
-                "read" if aligned_pair.rule_match is None else aligned_pair.rule_match.basis,
+                "cross-encoder" if aligned_pair.rule_match is None else aligned_pair.rule_match.basis,
                 self._is_correction(aligned_pair),
             )
             own, other = (
@@ -245,11 +245,11 @@ class UpdateFinder:
             cosines = np.array([self._cosine(row, other) for other in comparable.tolist()])
             columns = {
                 **gate_features([utterance.statement for utterance in utterances]),
-                "shared": np.minimum(4.0, shared_weights[comparable]),
-                "alike": cosines,
-                "speaker": speakers[comparable] == speakers[row],
-                "session": (sessions[comparable] == sessions[row]) & (sessions[row] >= 0),
-                "apart": np.log1p(np.abs(index.turn_numbers[comparable] - index.turn_numbers[row])),
+                "shared term weight": np.minimum(4.0, shared_weights[comparable]),
+                "cosine": cosines,
+                "same speaker": speakers[comparable] == speakers[row],
+                "same session": (sessions[comparable] == sessions[row]) & (sessions[row] >= 0),
+                "log turns apart": np.log1p(np.abs(index.turn_numbers[comparable] - index.turn_numbers[row])),
             }
             gate_log_odds = judge.gate_log_odds(columns)
             for other, log_odds, cosine in zip(
@@ -295,8 +295,8 @@ class UpdateFinder:
         if any(map(has_code, texts)):
             return None
         features = {
-            "promise": pair.gate_log_odds,
-            "many": self._log_memory_count,
+            "gate log-odds": pair.gate_log_odds,
+            "log memory count": self._log_memory_count,
             **judge_features(make_pair(later, earlier, pair.term_weights, pair.cosine), rule_match),
         }
         return AlignedPair(

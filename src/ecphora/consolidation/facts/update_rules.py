@@ -125,7 +125,7 @@ def match_contradiction(new: Utterance, old: Utterance, term_weights: Mapping[st
         weights = {stem: term_weights.get(stem, 1.0) for stem in denial.never_stems}
         total_weight, shared_weight = sum(weights.values()), sum(weights[stem] for stem in shared_stems)
         if len(shared_stems) >= 2 and shared_weight >= MIN_DENIAL_SHARE * total_weight and has_same_subject(new, old):
-            return RuleMatch(round(shared_weight / total_weight, 3), "never")
+            return RuleMatch(round(shared_weight / total_weight, 3), "denial")
     return None
 
 
@@ -238,16 +238,16 @@ def _match_correction(pair: ClaimPair) -> RuleMatch | None:
     if not pair.is_nearby and pair.focus_weight < 1.0:
         return None
     if _names_former_value(later, earlier, pair.term_weights):
-        return RuleMatch(0.9, "former", is_correction=True)
+        return RuleMatch(0.9, "former terms", is_correction=True)
     if value := _different_value(pair, min_weight=0.0 if pair.is_nearby else 0.6):
         return RuleMatch(0.8, value.kind.value, is_correction=True)
     if pair.is_nearby and (pair.focus_weight >= 0.5 or pair.has_same_field) and _POINTING_PHRASE.search(later.text):
-        return RuleMatch(0.6, "words", is_correction=True)
+        return RuleMatch(0.6, "shared terms", is_correction=True)
     if pair.is_nearby and names_in(later) and names_in(earlier) and pair.new.speaker == pair.old.speaker:
-        return RuleMatch(0.4, "name", is_correction=True)
+        return RuleMatch(0.4, "shared name", is_correction=True)
     is_restated = pair.is_nearby and pair.new.speaker == pair.old.speaker and _POINTING_PHRASE.search(later.text)
     is_short = max(len(later.stems), len(earlier.stems)) <= MAX_BARE_VALUE_STEMS
-    return RuleMatch(0.3, "beside", is_correction=True) if is_restated and is_short else None
+    return RuleMatch(0.3, "nearby", is_correction=True) if is_restated and is_short else None
 
 
 def _match_partial_change(pair: ClaimPair) -> RuleMatch | None:
@@ -260,9 +260,9 @@ def _match_partial_change(pair: ClaimPair) -> RuleMatch | None:
         or pair.has_same_field
         or (pair.focus_weight > 0 and (names_in(later) or NO_CHANGE.search(later.text)))
     ):
-        return RuleMatch(0.5, "words")
+        return RuleMatch(0.5, "shared terms")
     is_fragment = pair.is_nearby and pair.new.speaker == pair.old.speaker and len(later.stems) < 4
-    return RuleMatch(0.3, "beside") if is_fragment and later.valid_from is not None else None
+    return RuleMatch(0.3, "nearby") if is_fragment and later.valid_from is not None else None
 
 
 def _match_end(pair: ClaimPair) -> RuleMatch | None:
@@ -270,7 +270,7 @@ def _match_end(pair: ClaimPair) -> RuleMatch | None:
     if not earlier.is_affirmative:
         return None
     if _names_former_value(later, earlier, pair.term_weights) and later.subjects & earlier.subjects:
-        return RuleMatch(0.8, "former")
+        return RuleMatch(0.8, "former terms")
     is_state = not EVENT_VERB.search(earlier.text) and not ADDITION.search(later.text)
     if (
         pair.object_weight >= 0.5
@@ -278,15 +278,15 @@ def _match_end(pair: ClaimPair) -> RuleMatch | None:
         and pair.is_personal
         and (pair.stem_overlap >= 0.3 or len(later.stems) < 5)
     ):
-        return RuleMatch(0.8, "words")
-    return RuleMatch(0.7, "matter") if pair.has_same_field and pair.has_one_subject else None
+        return RuleMatch(0.8, "shared terms")
+    return RuleMatch(0.7, "same attribute") if pair.has_same_field and pair.has_one_subject else None
 
 
 def _match_resumption(pair: ClaimPair) -> RuleMatch | None:
     if not pair.earlier.is_negated or not pair.later.is_affirmative:
         return None
     return (
-        RuleMatch(0.8, "words")
+        RuleMatch(0.8, "shared terms")
         if (pair.object_weight >= 0.5 and pair.is_personal) or (pair.has_same_field and pair.has_one_subject)
         else None
     )
@@ -300,15 +300,15 @@ def _match_change(pair: ClaimPair) -> RuleMatch | None:
     if _names_former_value(later, earlier, pair.term_weights) and (
         later.subjects & earlier.subjects or pair.focus_weight >= 0.5
     ):
-        return RuleMatch(0.9, "former")
+        return RuleMatch(0.9, "former terms")
     if (
         pair.has_same_field
         and later.subjects & earlier.subjects
         and not (names_in(later) & names_in(earlier)) - later.subjects
     ):
-        return RuleMatch(0.8 if is_explicit else 0.6, "matter")
+        return RuleMatch(0.8 if is_explicit else 0.6, "same attribute")
     if pair.is_opposite and pair.stem_overlap >= 0.6:
-        return RuleMatch(0.7, "words")
+        return RuleMatch(0.7, "shared terms")
     return _match_new_value(pair, is_explicit=is_explicit) or _match_rewording(pair, is_explicit=is_explicit)
 
 
@@ -340,12 +340,12 @@ def _match_rewording(pair: ClaimPair, *, is_explicit: bool) -> RuleMatch | None:
         return None
     both_named = bool(new_names) and bool(old_names)
     if pair.focus_weight >= (1.0 if is_explicit and both_named else 1.5) and pair.stem_overlap >= 0.3:
-        return RuleMatch(0.5, "words")
+        return RuleMatch(0.5, "shared terms")
     is_short = (
         max(len(later.stems), len(earlier.stems)) <= MAX_SIMPLE_STEMS and SUBSTITUTION.search(later.text) is not None
     )
     return (
-        RuleMatch(pair.cosine, "meaning")
+        RuleMatch(pair.cosine, "cosine")
         if is_explicit and both_named and is_short and pair.cosine >= MIN_COSINE
         else None
     )
@@ -364,7 +364,7 @@ def _match_implicit_change(pair: ClaimPair) -> RuleMatch | None:
     names = names_in(later) - later.subjects, names_in(earlier) - earlier.subjects
     shares_stems = len(later.stems & earlier.stems) >= 2
     if is_home and all(map(_RESIDENCE_VERB.search, (later.text, earlier.text))):
-        return RuleMatch(0.6, "matter") if names[0] and names[1] and not names[0] & names[1] else None
+        return RuleMatch(0.6, "same attribute") if names[0] and names[1] and not names[0] & names[1] else None
     if shares_stems and pair.stem_overlap >= 0.6 and not names[0] ^ names[1]:
         value = _different_value(pair, min_weight=1.0)
         return None if value is None else RuleMatch(0.5, value.kind.value)

@@ -1,7 +1,7 @@
 """EISA's episodic necessity checker: whether a text belongs to the episodic bank or to the semantic one.
 
 Published as a classifier over the text itself. A graph holds no text, so ours reads what a row has: its vector and a
-few features. It is a logistic regression; ``scripts/train_encm.py`` trains it and prints its error rate.
+few features. It is a logistic regression; ``scripts/train_necessity.py`` trains it and prints its error rate.
 """
 
 from dataclasses import dataclass
@@ -16,7 +16,7 @@ from ...language.scripts import count_unspaced
 from ...language.terms import hash_terms
 from ...model import Link, Mask, Query
 
-FEATURES = ("asks", "spoken", "words", "titled", "dated")
+FEATURES = ("is question", "is utterance", "log term count", "has title", "mentions time")
 """The features besides the vector: ends with a question, has a speaker or a session, log(1 + distinct terms) where it
 has neither (an utterance may be long), has a title, mentions a time."""
 CHARACTERS_PER_WORD = 5
@@ -68,7 +68,7 @@ def episodic_bank(graph: Graph, classifier: NecessityClassifier) -> Mask:
 
 def episode_probabilities(graph: Graph, classifier: NecessityClassifier) -> Floats32:
     """The probability of each row that it is an episode, in 0..1; derived once per graph."""
-    return graph.derive(("need", classifier), lambda grown, _: _classify_rows(grown, classifier))
+    return graph.derive(("episode probabilities", classifier), lambda grown, _: _classify_rows(grown, classifier))
 
 
 def needs_episodes(query: Query, classifier: NecessityClassifier) -> bool:
@@ -111,7 +111,7 @@ class RowFeatures:
 
 def row_features(graph: Graph) -> RowFeatures:
     """The features of each row; for a grown graph only new rows and edges are read."""
-    return graph.derive("seen by need", _extend_row_features)
+    return graph.derive("necessity features", _extend_row_features)
 
 
 def _extend_row_features(graph: Graph, cached: CachedDerivation[RowFeatures] | None) -> RowFeatures:
@@ -135,7 +135,7 @@ def _extend_row_features(graph: Graph, cached: CachedDerivation[RowFeatures] | N
             np.concatenate([cached.value.is_vector_usable, is_usable]),
         )
     is_title = np.equal(graph.edges["links"][first_edge:], LINKS.index(Link.ABOUT))
-    features[graph.edges["src"][first_edge:][is_title], FEATURES.index("titled")] = 1
+    features[graph.edges["src"][first_edge:][is_title], FEATURES.index("has title")] = 1
     return RowFeatures(features, is_usable)
 
 
@@ -167,7 +167,9 @@ def _classify_rows(graph: Graph, classifier: NecessityClassifier) -> Floats32:
     rows_read, model = row_features(graph), classifier.vector_model
     logits = _feature_logits(rows_read.features, classifier.feature_model)
     if model is not None and graph.vectors.view.shape[1] == len(model.vector_weights):
-        vector_logits = graph.derive(("read", model), lambda grown, before: _extend_vector_logits(grown, before, model))
+        vector_logits = graph.derive(
+            ("vector logits", model), lambda grown, before: _extend_vector_logits(grown, before, model)
+        )
         rows = graph.vector_rows["rows"]
         logits[rows] = np.where(
             rows_read.is_vector_usable[rows],

@@ -91,7 +91,9 @@ def cosine(graph: Graph, query: Query, net: SideNet) -> Scores:
     if query.vector is None or not len(vectors):
         return scores
     mapped = map_vectors(net, query.vector[None])[0]
-    projections = graph.derive(("side net", net), lambda grown, before: _extend_projections(grown, before, net))
+    projections = graph.derive(
+        ("side network projections", net), lambda grown, before: _extend_projections(grown, before, net)
+    )
     dots = np.einsum("ij,j->i", vectors, mapped) + np.einsum("ij,j->i", projections.inner, net.a.T @ mapped)
     scores[graph.vector_rows["rows"]] = dots / projections.lengths
     return scores

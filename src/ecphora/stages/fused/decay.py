@@ -63,7 +63,7 @@ def decayed_rows(graph: Graph, policy: DecayPolicy, now: float) -> Rows:
     idle time.
     """
     values = importance(graph, policy.importance_decay, now)
-    is_idle = graph.derive("last come to", _last_access_times, depends_on_log=True) < now - policy.idle_days * DAY
+    is_idle = graph.derive("last access times", _last_access_times, depends_on_log=True) < now - policy.idle_days * DAY
     is_decayed = (
         graph.episodes
         & (values < policy.max_importance)
@@ -89,7 +89,7 @@ def _depended_on_mask(graph: Graph) -> Mask:
 
 def _mark_mask(graph: Graph, on: int, off: int) -> Mask:
     """The rows whose last mark of the two is ``on``; for a grown graph only new log entries are read."""
-    return graph.derive(("marked", on), lambda grown, before: _fold_marks(grown, before, on, off), depends_on_log=True)
+    return graph.derive(("mark", on), lambda grown, before: _fold_marks(grown, before, on, off), depends_on_log=True)
 
 
 def _fold_marks(graph: Graph, before: CachedDerivation[Mask] | None, on: int, off: int) -> Mask:

@@ -28,7 +28,7 @@ class AliasGroups:
 
 def alias_groups(graph: Graph) -> AliasGroups:
     """The alias groups of a graph: the transitive closure of its alias edges."""
-    return graph.derive("same names", _update_alias_groups)
+    return graph.derive("alias groups", _update_alias_groups)
 
 
 def expand_aliases(graph: Graph, rows: Rows) -> Rows:

@@ -145,7 +145,7 @@ def direct_mentions(graph: Graph, query_entities: Rows, seeds: Rows, strengths: 
 
 def mention_counts(graph: Graph) -> NDArray[np.int64]:
     """How many edges mention each row or are about it."""
-    return graph.derive("fans", _count_mentions)
+    return graph.derive("mention counts", _count_mentions)
 
 
 def _count_mentions(graph: Graph, before: CachedDerivation[NDArray[np.int64]] | None) -> NDArray[np.int64]:

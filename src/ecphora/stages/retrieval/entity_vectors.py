@@ -42,12 +42,12 @@ class EntityVectors:
 
 def entity_vectors(graph: Graph) -> EntityVectors:
     """The entity vectors of a graph, updated from those of the earlier graph."""
-    return graph.derive("engrams", _update)
+    return graph.derive("entity vectors", _update)
 
 
 def unit_entity_vectors(graph: Graph) -> Vectors:
     """The entities' unit vectors, derived once per graph."""
-    return graph.derive("unit engrams", lambda grown, _: entity_vectors(grown).vectors)
+    return graph.derive("unit entity vectors", lambda grown, _: entity_vectors(grown).vectors)
 
 
 def _update(graph: Graph, before: CachedDerivation[EntityVectors] | None) -> EntityVectors:

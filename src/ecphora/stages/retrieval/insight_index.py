@@ -60,7 +60,7 @@ def load_insights(records: Iterable[InsightRecord], reader: NodeReader) -> list[
 def all_insights(graph: Graph) -> list[InsightRecord]:
     """Every insight that has a source memory, by row."""
     superseded = superseded_mask(graph)
-    sources_by_row = graph.derive("insights", _update_sources)
+    sources_by_row = graph.derive("insight sources", _update_sources)
     return [
         InsightRecord(row, level, sources, not superseded[sources].any())
         for row, (level, sources) in sources_by_row.items()

@@ -13,7 +13,7 @@ _COUNTED_KINDS = np.array(
 
 def last_access(graph: Graph) -> NDArray[np.int64]:
     """The ``seq`` of the last access by which each row was encoded, recalled or used; 0 for rows without one."""
-    return graph.derive("last touch", _extend_last_access, depends_on_log=True)
+    return graph.derive("last access", _extend_last_access, depends_on_log=True)
 
 
 def sort_by_last_access(graph: Graph, rows: Rows) -> Rows:

@@ -60,7 +60,7 @@ class SpeakerIndex:
 
 def speaker_index(graph: Graph) -> SpeakerIndex:
     """The index of speakers by name; a role is not a name."""
-    return graph.derive("called", _update_speaker_index)
+    return graph.derive("speaker index", _update_speaker_index)
 
 
 def _update_speaker_index(graph: Graph, before: CachedDerivation[SpeakerIndex] | None) -> SpeakerIndex:

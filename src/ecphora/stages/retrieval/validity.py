@@ -59,7 +59,7 @@ class Supersessions:
 
 def supersessions(graph: Graph) -> Supersessions:
     """Every pair of claims whose memories both exist."""
-    return graph.derive("successions", _build_supersessions)
+    return graph.derive("supersessions", _build_supersessions)
 
 
 def _build_supersessions(graph: Graph, before: CachedDerivation[Supersessions] | None) -> Supersessions:

@@ -84,7 +84,7 @@ class Layer:
 
 def consolidated_layer(graph: Graph, config: LayerConfig) -> Layer:
     """The layer of a graph as of its last consolidation."""
-    return graph.derive(("episodic-semantic", config), lambda grown, before: _build_layer(grown, before, config))
+    return graph.derive(("semantic layer", config), lambda grown, before: _build_layer(grown, before, config))
 
 
 def temporal_weight(seconds: NDArray[np.floating], rho: float) -> Scores:

@@ -77,7 +77,7 @@ class NetworkState:
 
 def network_state(graph: Graph, neuron: Neuron) -> NetworkState:
     """The state of every row, replayed from the access log: its new entries, onto the state of an earlier graph."""
-    return graph.derive(("charged", neuron), lambda grown, before: _replay(grown, before, neuron), depends_on_log=True)
+    return graph.derive(("membrane", neuron), lambda grown, before: _replay(grown, before, neuron), depends_on_log=True)
 
 
 def _replay(graph: Graph, cached: CachedDerivation[NetworkState] | None, neuron: Neuron) -> NetworkState:

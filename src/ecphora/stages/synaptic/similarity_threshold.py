@@ -14,7 +14,9 @@ def cosine_quantile(graph: Graph, quantile: float) -> float:
     From a sample spread evenly over the first episodes, as many as the highest power of two that is not above their
     number: so it depends on the episodes alone, not on when it was last asked for.
     """
-    return graph.derive(("background", quantile), lambda grown, before: _sample_quantile(grown, before, quantile))[1]
+    return graph.derive(
+        ("similarity threshold", quantile), lambda grown, before: _sample_quantile(grown, before, quantile)
+    )[1]
 
 
 def _sample_quantile(

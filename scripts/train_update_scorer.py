@@ -1,6 +1,6 @@
-"""Train what tells a change of facts, measure it, and write src/ecphora/weights/changes.npz and changes.json.
+"""Train the update scorer and its judge, measure them, write weights/update_adapters.npz and update_judge.json.
 
-    .venv/bin/pip install torch && .venv/bin/python scripts/train_changes.py [--keep | --review]
+    .venv/bin/pip install torch && .venv/bin/python scripts/train_update_scorer.py [--keep | --review]
 
 An hour and a half on two cores; ``--keep`` leaves the adapters as they are (no torch, five minutes), ``--review`` goes
 on from them (half an hour). Those that come with the package were trained in four calls: from the start with three
@@ -107,7 +107,7 @@ def main() -> None:
     gate = train_gate(lessons)
     read = select_lessons(lessons, gate)
     readers, judged = ([lesson for lesson in read if lesson.teaches_judge is which] for which in (False, True))
-    path = WEIGHTS / "changes.npz"
+    path = WEIGHTS / "update_adapters.npz"
     if not given.keep:
         first = [lesson for lesson in readers if not lesson.space.startswith(PLAIN_PREFIX)]
         if not given.review:
@@ -121,13 +121,17 @@ def main() -> None:
     readings = MiniLMUpdateScorer().score([lesson.texts for lesson in judged]).tolist()
     promised = UpdateJudge(gate, NEUTRAL_JUDGE.judge)
     rows = [
-        {**lesson.features, "promise": float(promised.gate_log_odds(lesson.gate_features)[0]), "reading": reading}
+        {
+            **lesson.features,
+            "gate log-odds": float(promised.gate_log_odds(lesson.gate_features)[0]),
+            "cross-encoder log-odds": reading,
+        }
         for lesson, reading in zip(judged, readings, strict=True)
     ]
     labels = np.array([bool(lesson.label) for lesson in judged])
     judge = fit_linear_model(JUDGE_FEATURES, rows, labels)
     provenance: dict[str, Json] = {
-        "trained_by": "scripts/train_changes.py",
+        "trained_by": "scripts/train_update_scorer.py",
         "pairs": {"adapters": len(readers), "gate": len(lessons), "judge": len(judged)},
         "changes": {"adapters": sum(bool(lesson.label) for lesson in readers), "judge": int(labels.sum())},
         "sha256": {
@@ -136,7 +140,7 @@ def main() -> None:
         },
     }
     file: dict[str, Json] = {"provenance": provenance, "gate": _model_fields(gate), "judge": _model_fields(judge)}
-    WEIGHTS.joinpath("changes.json").write_text(format_json(file), encoding="utf-8")
+    WEIGHTS.joinpath("update_judge.json").write_text(format_json(file), encoding="utf-8")
     sure = cross_validate(judged, rows, labels)
     for name, part in (
         ("cases", np.array([":" in one.space for one in judged])),
@@ -236,8 +240,8 @@ def memory_lessons(
     columns: list[dict[str, float]] = []
 
     class Noting(UpdateJudge):
-        def promise(self, found: Any) -> Numbers:
-            size = len(found["alike"])
+        def gate_log_odds(self, found: Any) -> Numbers:
+            size = len(found["cosine"])
             columns.extend(
                 {name: float(np.broadcast_to(found[name], size)[i]) for name in GATE_FEATURES} for i in range(size)
             )
@@ -319,7 +323,7 @@ def hard_lessons(lessons: Sequence[Lesson]) -> list[Lesson]:
 
 
 def _model_fields(model: LinearModel) -> Json:
-    return {"bias": model.bias, "signs": dict(model.weights)}
+    return {"bias": model.bias, "features": dict(model.weights)}
 
 
 # ---- adapters

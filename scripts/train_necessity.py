@@ -1,6 +1,6 @@
-"""Train EISA's necessity checker on scripts/data/encm.jsonl, measure it, and write src/ecphora/weights/encm.json.
+"""Train EISA's necessity checker on scripts/data/encm.jsonl, measure it, and write src/ecphora/weights/necessity.json.
 
-    .venv/bin/python scripts/train_encm.py [--data DIR]
+    .venv/bin/python scripts/train_necessity.py [--data DIR]
 
 Every line counts twice: as a memory with its speaker and title, and as a bare cue. The lines were written for this
 project; whether one is needed from episodic memory is our judgement. With ``--data``, the folder of the public sets,
@@ -31,7 +31,7 @@ from ecphora.weights import parse_necessity_classifier
 
 HERE = Path(__file__).parent
 LINES = HERE / "data" / "encm.jsonl"
-WEIGHTS = HERE.parent / "src" / "ecphora" / "weights" / "encm.json"
+WEIGHTS = HERE.parent / "src" / "ecphora" / "weights" / "necessity.json"
 FOLDS = 5
 BIAS_RIDGE, COLUMN_RIDGE, VECTOR_RIDGE = 1e-3, 1.0, 0.1
 """The ridge on the bias, on a column's weight, and on that of a vector's number (of .03, .1, .3, 1, 3 the one with the
@@ -70,7 +70,7 @@ def main() -> None:
         episodes = [Episode(line["text"], str(n), line["speaker"], title=line["title"]) for n, line in enumerate(lines)]
         rows, cues = make_examples(episodes, [line["text"] for line in lines], embedder)
         provenance: dict[str, Json] = {
-            "trained_by": "scripts/train_encm.py",
+            "trained_by": "scripts/train_necessity.py",
             "lines": len(lines),
             "needed": int(labels.sum()),
             "lines_sha256": hashlib.sha256(LINES.read_bytes()).hexdigest(),
@@ -81,9 +81,9 @@ def main() -> None:
             "provenance": provenance,
             "embedder": embedder.name,
             "threshold": necessity.THRESHOLD,
-            "columns": list(necessity.FEATURES),
-            "alone": weight_fields(train((rows, cues), labels, vectors=False)),
-            "reading": weight_fields(train((rows, cues), labels, vectors=True)),
+            "features": list(necessity.FEATURES),
+            "feature_model": weight_fields(train((rows, cues), labels, vectors=False)),
+            "vector_model": weight_fields(train((rows, cues), labels, vectors=True)),
         }
         if data is None:
             provenance.update(previous_out_of_domain(file))
@@ -98,7 +98,7 @@ def main() -> None:
 def previous_out_of_domain(file: Mapping[str, Json]) -> dict[str, Json]:
     """What was measured outside our lines before, as long as the weights are the same."""
     old = json.loads(WEIGHTS.read_text(encoding="utf-8"))
-    same = all(old[key] == file[key] for key in ("threshold", "columns", "alone", "reading"))
+    same = all(old[key] == file[key] for key in ("threshold", "features", "feature_model", "vector_model"))
     return {"out_of_domain": old["provenance"]["out_of_domain"]} if same else {}
 
 
@@ -153,9 +153,9 @@ def fold_of(line: NDArray[np.int64]) -> NDArray[np.int64]:
 def cross_validate(rows: Examples, cues: Examples, labels: Numbers) -> dict[str, Json]:
     """How often the checker errs on lines it was not trained on."""
     found: dict[str, Json] = {}
-    for name, vectors in (("alone", False), ("reading", True)):
+    for name, vectors in (("feature model", False), ("vector model", True)):
         weights = [train((rows, cues), labels, vectors=vectors, excluded_fold=out) for out in range(FOLDS)]
-        for kind, part in (("memories", rows), ("cues", cues)):
+        for kind, part in (("memories", rows), ("queries", cues)):
             use = part.has_readable_vector if vectors else np.ones(len(part.line_numbers), np.bool_)
             folds = fold_of(part.line_numbers)
             values = np.einsum("ij,ij->i", part.features(vectors=vectors), np.array(weights)[folds])[use]
@@ -169,17 +169,17 @@ def error_rates(probabilities: Numbers, labels: Numbers) -> dict[str, Json]:
     needed = labels > 0.5
     found: dict[str, Json] = {"n": len(probabilities)}
     if needed.any():
-        found["missed"] = round(float((~taken[needed]).mean()), 4)
+        found["false_negative_rate"] = round(float((~taken[needed]).mean()), 4)
     if not needed.all():
-        found["let_in"] = round(float(taken[~needed].mean()), 4)
-    return {**found, "error_at_half": round(float(((probabilities >= 0.5) != needed).mean()), 4)}
+        found["false_positive_rate"] = round(float(taken[~needed].mean()), 4)
+    return {**found, "error_rate_at_half": round(float(((probabilities >= 0.5) != needed).mean()), 4)}
 
 
 def weight_fields(weights: Numbers) -> dict[str, Json]:
     """The weights in the form of the file, with no more digits than matter."""
     columns = 1 + len(necessity.FEATURES)
     numbers = [round(float(weight), 4) for weight in weights]
-    return {"bias": numbers[0], "columns": numbers[1:columns], "vector": numbers[columns:]}
+    return {"bias": numbers[0], "feature_weights": numbers[1:columns], "vector_weights": numbers[columns:]}
 
 
 def out_of_domain_errors(
@@ -201,7 +201,7 @@ def out_of_domain_errors(
             memory.remember(episodes)
             graph = memory.graph()
             cues = [memory.build_query(question) for question in questions]
-        for kind, judge in (("alone", replace(classifier, vector_model=None)), ("reading", classifier)):
+        for kind, judge in (("feature model", replace(classifier, vector_model=None)), ("vector model", classifier)):
             rows = necessity.episode_probabilities(graph, judge)[graph.episodes].astype(np.float64)
             asked = np.array([necessity.query_probability(cue, judge) for cue in cues])
             yield f"{name}, {kind}, memories", error_rates(rows, np.full(len(rows), float(needed)))
