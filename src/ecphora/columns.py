@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, DTypeLike, NDArray
 
+from .grouping import concatenate_ranges, find_keys
 from .model import Mask, Rows
 
 Values = NDArray[Any]
@@ -133,15 +134,14 @@ class InvertedIndex:
         low, high = np.searchsorted(self._keys, keys, "left"), np.searchsorted(self._keys, keys, "right")
         counts = high - low
         key_indexes = np.repeat(np.arange(len(keys)), counts)
-        shifts = np.repeat(low - np.cumsum(counts) + counts, counts)
-        found = self._positions[np.arange(len(key_indexes)) + shifts]
+        found = self._positions[concatenate_ranges(low, counts)]
         if len(values) == base or not len(keys):
             return found, key_indexes
         order = np.argsort(keys, kind="stable")
         tail = values[base:]
-        nearest = order[np.minimum(np.searchsorted(keys[order], tail), len(keys) - 1)]
-        in_tail = np.flatnonzero(keys[nearest] == tail)
-        return np.concatenate([found, in_tail + base]), np.concatenate([key_indexes, nearest[in_tail]])
+        index, is_found = find_keys(keys[order], tail)
+        in_tail = np.flatnonzero(is_found)
+        return np.concatenate([found, in_tail + base]), np.concatenate([key_indexes, order[index[in_tail]]])
 
 
 class Vocabulary:

@@ -164,7 +164,8 @@ def _center(vectors: Vectors, mean: Vector) -> Vectors:
 def is_informative(graph: Graph, min_content_ratio: float) -> Mask:
     """The memories that state something: no questions, and content of at least ``min_content_ratio`` of the median.
 
-    The content of a memory is the sum over its terms of ln(memories / memories with the term).
+    The content of a memory is the sum over its terms of ln(memories / memories with the term), which unlike BM25's idf
+    is 0 for a term of every memory.
     """
     table, episodes = graph.terms, graph.episodes
     _, term_index, counts = np.unique(table["hashes"], return_inverse=True, return_counts=True)

@@ -6,7 +6,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...graph import LINKS, Graph
+from ...grouping import best_of_group
 from ...model import MENTION_LINKS, Link, Rows, Scores
+from ..retrieval.rarity import rarity
 from .engram_search import EngramIndex, Similarities
 
 SINGLE_CERTAINTY, DOUBLE_CERTAINTY = 0.5, 0.75
@@ -33,13 +35,8 @@ class BestMentions:
 
 
 def specificity(graph: Graph, mention_counts: NDArray[np.int64]) -> Similarities:
-    """The specificity of an entity by its mention count m, in 0..1: 1 for one mention.
-
-    ln(1 + n / m) / ln(1 + n) for n memories, as in :mod:`..retrieval.entity_links`. HippoRAG's node specificity 1 / m
-    falls too steeply for dialogue, where the entities that matter are mentioned often.
-    """
-    n = max(1, int(graph.episodes.sum()))
-    values: Similarities = np.minimum(1, np.log1p(n / np.maximum(1, mention_counts)) / np.log1p(n)).astype(np.float32)
+    """The specificity of entities by their mention counts: their rarity among the memories, in 0..1."""
+    values: Similarities = rarity(mention_counts, int(graph.episodes.sum())).astype(np.float32)
     return values
 
 
@@ -64,11 +61,11 @@ def best_mentions(
     if use_specificity:
         is_about = graph.edges["links"][edges] == _ABOUT
         scores = np.where(is_about, scores, scores * specificity(graph, index.mention_counts[places])[engram_index])
-    order = np.argsort(scores, kind="stable")  # the strongest is written last
-    memories = graph.edges["src"][edges][order]
+    memories = graph.edges["src"][edges]
+    best = best_of_group(memories, scores, ties=-np.arange(len(edges)))
     result = BestMentions(graph.zeros(), np.full(len(graph), -1, np.intp))
-    result.scores[memories] = scores[order]
-    result.engram_rows[memories] = rows[engram_index[order]]
+    result.scores[memories[best]] = scores[best]
+    result.engram_rows[memories[best]] = rows[engram_index[best]]
     return result
 
 
@@ -83,6 +80,5 @@ def co_occurring_engrams(graph: Graph, index: EngramIndex, episodes: Rows, stren
     places = index.places(graph.edges["dst"][edges[is_mention]])
     sources = episodes[episode_index[is_mention]]
     values = (strengths[sources] * specificity(graph, index.mention_counts[places])).astype(np.float32)
-    order = np.lexsort((sources, -values, places))  # the strongest memory of each engram first
-    first = order[np.r_[True, np.diff(places[order]) != 0]] if len(order) else order
-    return CoOccurrences(places[first], values[first], sources[first])
+    best = best_of_group(places, values, ties=sources)
+    return CoOccurrences(places[best], values[best], sources[best])

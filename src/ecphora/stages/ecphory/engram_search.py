@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from ...columns import Table
 from ...graph import LINKS, CachedDerivation, Graph
+from ...grouping import group_starts
 from ...model import MENTION_LINKS, Kind, Link, Mask, Rows, Vector, Vectors
 from ..retrieval import top_k
 
@@ -117,7 +118,7 @@ def sum_vectors(graph: Graph, rows: Rows, mask: Mask) -> Vectors:
     entity_index, used_positions = entity_index[is_used][order], positions[memories[is_used][order]]
     for start in range(0, len(entity_index), BLOCK):
         part = entity_index[start : start + BLOCK]
-        first = np.flatnonzero(np.r_[True, part[1:] != part[:-1]])
+        first = group_starts(part)
         sums[part[first]] += np.add.reduceat(vectors[used_positions[start : start + BLOCK]], first, axis=0)
     return sums
 

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ...graph import LINKS, Graph
+from ...grouping import best_of_group, join_by_key
 from ...model import Kind, Link, Rows, Scores
 
 MIN_SIMILARITY = 0.8
@@ -37,9 +38,8 @@ def similar_question_boost(graph: Graph, cosine: Scores) -> SimilarQuestionBoost
     is_used = (graph.edges["links"][edges] == _ANSWERED) & (graph.edges["weights"][edges] > 0)
     rows, parent = graph.edges["dst"][edges[is_used]].astype(np.intp), questions[question_index[is_used]]
     strengths = np.minimum(1, (cosine[parent] - MIN_SIMILARITY) / (1 - MIN_SIMILARITY)).astype(np.float32)
-    order = np.lexsort((-strengths, rows))  # the most similar question of each memory first
-    first = order[np.r_[True, np.diff(rows[order]) != 0]] if len(order) else order
-    return SimilarQuestionBoost(rows[first], strengths[first], parent[first])
+    best = best_of_group(rows, strengths)  # the most similar question of each memory
+    return SimilarQuestionBoost(rows[best], strengths[best], parent[best])
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,8 +76,7 @@ def co_use_boost(graph: Graph, seeds: Rows, strengths: Scores) -> CoUseBoost:
     partners = np.bincount(seed, minlength=len(seeds))[seed]
     bond = (1 - np.exp(-used_together[has_bond] / 2)) * used_together[has_bond] / questions[has_bond] / partners
     boost = (bond * strengths[seed]).astype(np.float32)
-    order = np.lexsort((-boost, other))  # the strongest seed of each memory first
-    best = order[np.r_[True, np.diff(other[order]) != 0]] if len(order) else order
+    best = best_of_group(other, boost)  # the strongest seed of each memory
     return CoUseBoost(other[best], boost[best], seeds[seed[best]])
 
 
@@ -90,9 +89,5 @@ def _paths_via_questions(graph: Graph, incoming: Rows) -> tuple[Rows, Rows]:
     """Every path memory -> question -> memory: the index in ``incoming`` of its first edge, and its last edge."""
     questions, question_index = np.unique(graph.edges["src"][incoming], return_inverse=True)
     out_edges, of_question = _answer_edges(graph, *graph.edges_from(questions))
-    out_edges = out_edges[np.argsort(of_question, kind="stable")]
-    fan = np.bincount(of_question, minlength=len(questions))
-    path_counts = fan[question_index]
-    first = np.repeat(np.arange(len(incoming)), path_counts)
-    offset = np.arange(len(first)) - np.repeat(np.cumsum(path_counts) - path_counts, path_counts)
-    return first, out_edges[(np.cumsum(fan) - fan)[question_index[first]] + offset]
+    first, last = join_by_key(question_index, of_question, len(questions))
+    return first, out_edges[last]

@@ -3,6 +3,7 @@
 import numpy as np
 
 from ...graph import Graph
+from ...grouping import rank_in_group
 from ...model import Scores
 from ..retrieval.top_k import top_k
 
@@ -25,7 +26,5 @@ def session_scores(graph: Graph, scores: Scores) -> Scores:
         return means
     rows = rows[np.argsort(sessions[rows], kind="stable")]  # by session, the best of each first
     number = sessions[rows]
-    first = np.flatnonzero(np.r_[True, number[1:] != number[:-1]])
-    rank = np.arange(len(rows)) - np.repeat(first, np.diff(np.r_[first, len(rows)]))
-    counts = rank < TURNS_PER_SESSION
+    counts = rank_in_group(number) < TURNS_PER_SESSION
     return np.bincount(number[counts], scores[rows[counts]] / TURNS_PER_SESSION, len(means)).astype(np.float32)

@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...graph import Graph
+from ...grouping import find_keys
 from ...model import Mask, Query, Rows, Scores
 
 Numbers = NDArray[np.floating] | NDArray[np.integer]
@@ -57,8 +58,8 @@ class Postings:
             return graph.zeros()
         before = graph.previous_rows[rows]
         keys, previous_keys = term_index * len(graph) + rows, term_index * len(graph) + before
-        place = np.minimum(np.searchsorted(keys, previous_keys), len(keys) - 1)
-        in_both = (before >= 0) & (keys[place] == previous_keys)  # the row before has the same term
+        place, is_found = find_keys(keys, previous_keys)
+        in_both = (before >= 0) & is_found  # the row before has the same term
         only_previous = graph.next_rows[rows] >= 0
         only_previous[place[in_both]] = False  # the row after does not have it
         joint_counts = np.concatenate(

@@ -6,14 +6,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...graph import LINKS, CachedDerivation, Graph
+from ...grouping import best_of_group, find_keys, join_by_key
 from ...model import Link, Mask, Rows, Scores
 from ...ports import ActivationPath
 from .aliases import _representatives
+from .rarity import rarity
 
 MAX_SEEDS = 8
 """How many of the best memories are followed to the entities they mention."""
 MAX_MENTIONS = 500
 """An entity with more mentions is not followed."""
+MIN_MEMORY_COUNT = 2
+"""The fewest memories that rarity is computed among; a scope with fewer counts as this many."""
 
 _MENTIONS = LINKS.index(Link.MENTIONS)
 _ABOUT = LINKS.index(Link.ABOUT)
@@ -31,10 +35,8 @@ class ReachedRows:
     def strengths_of(self, rows: Rows) -> Scores:
         """The strength of each of ``rows``; 0 for those not reached."""
         found = np.zeros(len(rows), np.float32)
-        if len(self.rows):
-            index = np.minimum(np.searchsorted(self.rows, rows), len(self.rows) - 1)
-            is_reached = self.rows[index] == rows
-            found[is_reached] = self.strengths[index[is_reached]]
+        index, is_reached = find_keys(self.rows, rows)
+        found[is_reached] = self.strengths[index[is_reached]]
         return found
 
     def activation_path(self, graph: Graph) -> ActivationPath:
@@ -74,11 +76,10 @@ def entity_coverage(graph: Graph, query_entities: Rows, mentions: Mentions, row_
     if not len(query_entities):
         return np.zeros(row_count, np.float32)
     distinct, group = np.unique(_representatives(graph, query_entities), return_inverse=True)
-    rarity = _rarity_weight(graph, np.bincount(group, mention_counts(graph)[query_entities]))
-    index = np.minimum(np.searchsorted(query_entities, mentions.entities), len(query_entities) - 1)
-    is_asked = query_entities[index] == mentions.entities
+    weights = _rarity(graph, np.bincount(group, mention_counts(graph)[query_entities]))
+    index, is_asked = find_keys(query_entities, mentions.entities)
     pairs = np.unique(mentions.row_index[is_asked] * len(distinct) + group[index[is_asked]])  # a title is mentioned too
-    return np.bincount(pairs // len(distinct), (rarity / rarity.sum())[pairs % len(distinct)], row_count).astype(
+    return np.bincount(pairs // len(distinct), (weights / weights.sum())[pairs % len(distinct)], row_count).astype(
         np.float32
     )
 
@@ -101,12 +102,8 @@ def follow_entities(
     seed_index = seed_index[is_open]
     # Every path seed -> entity -> row: the edges to each entity, once for each seed that mentions it.
     in_edges, in_entity = graph.edges_to(entities)
-    fan = np.bincount(in_entity, minlength=len(entities))
-    order = np.argsort(in_entity, kind="stable")
-    path_counts = fan[entity_index]
-    path_seed, path_entity = np.repeat(seed_index, path_counts), np.repeat(entity_index, path_counts)
-    offset = np.arange(len(path_entity)) - np.repeat(np.cumsum(path_counts) - path_counts, path_counts)
-    path_edges = in_edges[order[(np.cumsum(fan) - fan)[path_entity] + offset]]
+    first, last = join_by_key(entity_index, in_entity, len(entities))
+    path_seed, path_entity, path_edges = seed_index[first], entity_index[first], in_edges[last]
     row, link = edges["src"][path_edges].astype(np.intp), edges["links"][path_edges]
     strength = np.clip(strengths, 0, 1)[path_seed]
     is_other = row != seeds[path_seed]
@@ -130,15 +127,15 @@ def direct_mentions(graph: Graph, query_entities: Rows, seeds: Rows, strengths: 
     entities = np.concatenate([query_entities, mentions.entities])
     values = np.concatenate([np.ones(len(query_entities), np.float32), np.clip(strengths, 0, 1)[mentions.row_index]])
     parent = np.concatenate([np.full(len(query_entities), -1), seeds[mentions.row_index]])
-    best = _argmax_per_key(entities, values)
+    best = best_of_group(entities, values)
     best = best[_is_rare(graph, entities[best]) & (values[best] > 0)]
     entities, values, parent = entities[best], values[best], parent[best]
     in_edges, in_entity = graph.edges_to(entities)
     is_mention = _is_mention(graph.edges["links"][in_edges])
     in_edges, in_entity = in_edges[is_mention], in_entity[is_mention]
-    rarity = _entity_rarity(graph, entities)
+    weights = _entity_rarity(graph, entities)
     is_about = graph.edges["links"][in_edges] == _ABOUT
-    strength = (values * rarity)[in_entity] * np.where(is_about, 1, rarity[in_entity])
+    strength = (values * weights)[in_entity] * np.where(is_about, 1, weights[in_entity])
     rows = graph.edges["src"][in_edges].astype(np.intp)
     return _best_paths(rows, strength.astype(np.float32), parent[in_entity], entities[in_entity])
 
@@ -168,24 +165,14 @@ def _is_rare(graph: Graph, entities: Rows) -> Mask:
 
 
 def _entity_rarity(graph: Graph, entities: Rows) -> NDArray[np.float64]:
-    """The rarity of some entities: 1 for one mention."""
-    return _rarity_weight(graph, mention_counts(graph)[entities])
+    return _rarity(graph, mention_counts(graph)[entities])
 
 
-def _rarity_weight(graph: Graph, counts: NDArray[np.float64] | NDArray[np.int64]) -> NDArray[np.float64]:
-    n = max(2, int(graph.episodes.sum()))
-    return np.log1p(n / np.maximum(1, counts)) / np.log1p(n)
+def _rarity(graph: Graph, counts: NDArray[np.float64] | NDArray[np.int64]) -> NDArray[np.float64]:
+    return rarity(counts, max(MIN_MEMORY_COUNT, int(graph.episodes.sum())))
 
 
 def _best_paths(rows: Rows, values: Scores, parent: Rows, via_entity: Rows) -> ReachedRows:
     """The strongest path to each row; the first of equal ones."""
-    best = _argmax_per_key(rows, values)
+    best = best_of_group(rows, values)
     return ReachedRows(rows[best], values[best], parent[best], via_entity[best])
-
-
-def _argmax_per_key(keys: Rows, values: Scores) -> Rows:
-    """The index of the highest value of each key, keys ascending; the first of equal ones."""
-    order = np.lexsort((-values, keys))
-    first = np.ones(len(keys), np.bool_)
-    first[1:] = keys[order[1:]] != keys[order[:-1]]
-    return order[first]

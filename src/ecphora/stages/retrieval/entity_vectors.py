@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...graph import LINKS, CachedDerivation, Graph
+from ...grouping import group_starts
 from ...model import MENTION_LINKS, Kind, Rows, Vectors
 
 _MENTIONING = np.array([LINKS.index(link) for link in MENTION_LINKS])
@@ -67,7 +68,7 @@ def _update(graph: Graph, before: CachedDerivation[EntityVectors] | None) -> Ent
     if len(new_edges):
         order = new_edges[np.argsort(edges["dst"][new_edges], kind="stable")]
         index = np.searchsorted(rows, edges["dst"][order])
-        starts = np.flatnonzero(np.r_[True, index[1:] != index[:-1]])
+        starts = group_starts(index)
         positions = graph.vector_positions[edges["src"][order]]
         added = (
             np.where((positions >= 0)[:, None], vectors[positions], 0)

@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...graph import LINKS, CachedDerivation, Graph
+from ...grouping import group_starts
 from ...model import ACCESS_KIND_CODES, AccessKind, Link, Scores
 
 DAY = 86_400.0
@@ -86,8 +87,8 @@ def _replay_uses(
     new_uses = new_uses[np.argsort(accesses["rows"][new_uses], kind="stable")]
     rows, times, nths = accesses["rows"][new_uses], accesses["at"][new_uses], accesses["nths"][new_uses]
     kinds = np.searchsorted(_USE_KINDS, accesses["kinds"][new_uses])
-    starts = np.flatnonzero(np.r_[True, rows[1:] != rows[:-1]]) if len(rows) else np.empty(0, np.intp)
-    counts = np.diff(np.r_[starts, len(rows)])
+    starts = group_starts(rows)
+    counts = np.diff(np.append(starts, len(rows)))
     for k in range(int(counts.max(initial=0))):
         nth_uses = starts[counts > k] + k
         row, time = rows[nth_uses], times[nth_uses]

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...graph import LINKS, CachedDerivation, Graph
+from ...grouping import concatenate_ranges, group_starts, rank_in_group
 from ...model import MENTION_LINKS, Kind, Rows, Scores, Vectors
 from ..retrieval.entity_vectors import entity_vectors
 from .pagerank import pagerank
@@ -72,7 +73,7 @@ class Layer:
         """Every edge that leaves some rows of the graph, including those to adjacent turns."""
         in_layer = rows[rows < len(self.starts) - 1]
         counts = self.starts[in_layer + 1] - self.starts[in_layer]
-        places = np.arange(counts.sum()) + np.repeat(self.starts[in_layer] - np.cumsum(counts) + counts, counts)
+        places = concatenate_ranges(self.starts[in_layer], counts)
         stored = EdgeList(np.repeat(in_layer, counts), self.targets[places], self.weights[places])
         edges = stored.concat(_temporal_edges(graph, rows, graph.next_rows[rows], self.config.rho))
         return (
@@ -191,7 +192,7 @@ def _semantic_edges(concepts: _Concepts, episodes: Rows, config: LayerConfig) ->
 
 def _association_edges(concepts: _Concepts, windows: Rows, concept_places: Rows) -> EdgeList:
     """Edges between every two concepts of a window, both ways, weighted by their cosine, where that is positive."""
-    vectors, starts = _normalize(concepts.sums), np.flatnonzero(np.r_[True, windows[1:] != windows[:-1]])
+    vectors, starts = _normalize(concepts.sums), group_starts(windows)
     cosines, pairs = [np.empty(0, np.float32)], [np.empty(0, np.intp)]
     for members in np.split(concept_places, starts[1:]):
         if len(members) > 1:
@@ -208,9 +209,7 @@ def _association_edges(concepts: _Concepts, windows: Rows, concept_places: Rows)
 def prune(edges: EdgeList, K: int) -> EdgeList:  # noqa: N803
     """The ``K`` strongest edges that leave each row; of equal ones those to the newest rows."""
     order = np.lexsort((-edges.dst, -edges.weights, edges.src))
-    src = edges.src[order]
-    rank = np.arange(len(src)) - np.searchsorted(src, src)
-    return edges.select(order[rank < K])
+    return edges.select(order[rank_in_group(edges.src[order]) < K])
 
 
 def _center_concepts(graph: Graph, episodes: Rows, sums: Vectors, concept_places: Rows) -> Vectors:

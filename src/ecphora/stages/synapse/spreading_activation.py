@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
+from ...grouping import best_of_group
 from ...model import Mask, Rows, Scores
 from ...ports import ActivationPath
 from ..retrieval.top_k import top_k
@@ -92,9 +93,9 @@ def _first_senders(iteration: Iteration, edges: EdgeList, flow: Floats) -> Rows:
     """The row that first reached each row: for newly reached rows the strongest sender, the first of equal ones."""
     is_new = (flow > 0) & (iteration.activation[edges.dst] == 0) & (iteration.parent[edges.dst] < 0)
     src, dst, flow = edges.src[is_new], edges.dst[is_new], flow[is_new]
-    order = np.lexsort((-np.arange(len(flow)), flow))  # the strongest is written last
+    best = best_of_group(dst, flow)
     parent = iteration.parent.copy()
-    parent[dst[order]] = src[order]
+    parent[dst[best]] = src[best]
     return parent
 
 

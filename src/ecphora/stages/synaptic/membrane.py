@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from ...columns import Column
 from ...graph import CachedDerivation, Graph
+from ...grouping import rank_in_group
 from ...model import ACCESS_KIND_CODES, AccessKind, Rows
 from .lif import Neuron, NeuronState, Turns, stimulate
 from .spike_trains import SpikeTrains
@@ -131,8 +132,6 @@ def _access_turns(graph: Graph, first_access: int) -> Turns:
 def _split_rounds(rows: Rows, events: Rows) -> list[Rows]:
     """Split events into rounds: the first of every row, then the second of every row, and so on."""
     order = events[np.argsort(rows[events], kind="stable")]
-    ordered = rows[order]
-    firsts = np.flatnonzero(np.r_[True, ordered[1:] != ordered[:-1]]) if len(order) else np.empty(0, np.intp)
-    nth = np.arange(len(order)) - np.repeat(firsts, np.diff(np.r_[firsts, len(order)]))
+    nth = rank_in_group(rows[order])
     by_round = order[np.argsort(nth, kind="stable")]
     return np.split(by_round, np.cumsum(np.bincount(nth))[:-1]) if len(order) else []

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ...graph import Graph
+from ...grouping import best_of_group
 from ...model import Mask, Rows, Vectors
 from . import spike_trains
 from .lif import Floats, Neuron, effective_tau
@@ -204,8 +205,7 @@ def _cosines(vectors: Vectors, all_vectors: Vectors) -> Vectors:
 
 def _keep_strongest(best: Floats, best_senders: Rows, rows: Rows, S: Floats, senders: Rows) -> None:
     """Keep the strongest stimulus of each row and its parent; of equal ones the later parent."""
-    order = np.lexsort((senders, S, rows))
-    order = order[np.r_[rows[order][1:] != rows[order][:-1], True]] if len(order) else order
-    rows, S, senders = rows[order], S[order], senders[order]
+    strongest = best_of_group(rows, S, ties=-senders)
+    rows, S, senders = rows[strongest], S[strongest], senders[strongest]
     is_stronger = (best[rows] < S) | ((best[rows] == S) & (senders > best_senders[rows]))
     best[rows[is_stronger]], best_senders[rows[is_stronger]] = S[is_stronger], senders[is_stronger]

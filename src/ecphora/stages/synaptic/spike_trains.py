@@ -10,6 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from ...grouping import concatenate_ranges
 from ...model import Rows
 from .lif import Floats
 
@@ -41,9 +42,7 @@ class SpikeTrains:
         """The trains of some neurons, in that order; a neuron may occur several times."""
         lengths = self.lengths[places]
         starts = np.concatenate([[0], np.cumsum(lengths)])
-        return SpikeTrains(
-            self.times[np.arange(starts[-1]) + np.repeat(self.starts[places] - starts[:-1], lengths)], starts
-        )
+        return SpikeTrains(self.times[concatenate_ranges(self.starts[places], lengths)], starts)
 
     def to_columns(self) -> Floats:
         """The trains as columns, shape ``(longest, trains)``; values beyond a train's end are meaningless."""

@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...graph import LINKS, Graph
+from ...grouping import best_of_group
 from ...model import Link, Mask, Rows, Scores
 from ...ports import ActivationPath
 
@@ -63,11 +64,8 @@ def strand_support(
         is_kept = (path_strength >= min_path_strength) & through[target]
         source, target, path_strength = source[is_kept], target[is_kept], path_strength[is_kept]
         value = (carried[source] * path_strength / product[source]).astype(np.float32)
-        order = np.lexsort(
-            (frontier[source], -value, target)
-        )  # the strongest path to each row first, of equal ones by row
-        first = order[np.flatnonzero(np.r_[True, np.diff(target[order]) != 0])] if len(order) else order
-        improved = first[value[first] > best[target[first]]]
+        strongest = best_of_group(target, value, ties=frontier[source])
+        improved = strongest[value[strongest] > best[target[strongest]]]
         rows = target[improved]
         best[rows], parents[rows] = value[improved], frontier[source[improved]]
         frontier, carried, product = rows, value[improved], path_strength[improved]
