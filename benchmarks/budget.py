@@ -1,4 +1,4 @@
-"""Compares ways to fill a token budget: in order of score, by score and size, or by joint coverage.
+"""Compare ways to fill a token budget: in order of score, by score and size, or by joint coverage.
 
 ``python benchmarks/budget.py --data DIR [--set NAME]…`` prints the fraction of the gold evidence that ``fused`` fits
 into the budget. "By size" orders by rank times size to the power of .3; "covering" is
@@ -31,38 +31,39 @@ CHUNK_TOKENS = 225
 
 
 def fill_in_order(order: Rows, sizes: Scores, budget: int) -> list[int]:
-    kept, left = [], float(budget)
+    selected, tokens_left = [], float(budget)
     for place in order.tolist():
-        if sizes[place] <= left:
-            kept.append(place)
-            left -= sizes[place]
-    return kept
+        if sizes[place] <= tokens_left:
+            selected.append(place)
+            tokens_left -= sizes[place]
+    return selected
 
 
 def main() -> None:
     options = argparse.ArgumentParser(description=__doc__)
     options.add_argument("--data", type=Path, required=True)
     options.add_argument("--set", action="append", default=[])
-    chosen = options.parse_args()
+    arguments = options.parse_args()
     fused = Fused()
     with CachingEmbedder(MiniLMEmbedder()) as embedder:
-        for name in chosen.set or ["locomo", "realtalk"]:
+        for name in arguments.set or ["locomo", "realtalk"]:
             found: dict[tuple[int, str], list[float]] = {}
-            for case in read_cases(name, chosen.data):
-                one, size = (
-                    build_query_space(case, Dense(), embedder),
-                    {ep.id: estimate_tokens(ep.text) for ep in case.episodes},
-                )
-                for place, (question, cue) in enumerate(zip(case.questions, one.queries, strict=True)):
+            for case in read_cases(name, arguments.data):
+                space = build_query_space(case, Dense(), embedder)
+                token_counts = {episode.id: estimate_tokens(episode.text) for episode in case.episodes}
+                for place, (question, query) in enumerate(zip(case.questions, space.queries, strict=True)):
                     if not (question.is_answerable and question.gold):
                         continue
-                    activation = fused.activate(cue, one.graph)
-                    rows = top_k.top_rows(activation.scores, filters.eligible(one.graph, cue), CANDIDATES)
+                    activation = fused.activate(query, space.graph)
+                    rows = top_k.top_rows(activation.scores, filters.eligible(space.graph, query), CANDIDATES)
                     scores, places = activation.scores[rows], np.arange(len(rows))
-                    sizes = np.array([size.get(one.graph.id(row), CHUNK_TOKENS) for row in rows.tolist()], np.float32)
-                    gold, held = one.gold_documents(place), term_coverage(Postings.for_query(one.graph, cue), rows)
+                    sizes = np.array(
+                        [token_counts.get(space.graph.id(row), CHUNK_TOKENS) for row in rows.tolist()], np.float32
+                    )
+                    gold = space.gold_documents(place)
+                    coverage = term_coverage(Postings.for_query(space.graph, query), rows)
                     for budget in BUDGETS:
-                        for how, kept in (
+                        for method, selected in (
                             ("in order", fill_in_order(places, sizes, budget)),
                             (
                                 "by size",
@@ -70,12 +71,12 @@ def main() -> None:
                                     np.argsort((1 + places) * sizes**SIZE_EXPONENT, kind="stable"), sizes, budget
                                 ),
                             ),
-                            ("covering", token_budget.select_within(scores, sizes.tolist(), budget, held)),
+                            ("covering", token_budget.select_within(scores, sizes.tolist(), budget, coverage)),
                         ):
-                            back = np.isin(gold, one.document_numbers[rows[kept]])
-                            found.setdefault((budget, how), []).append(float(back.mean()))
-            for (budget, how), values in found.items():
-                print(f"{name:10} {budget:4} tokens  {how:10} {np.mean(values):.3f}")
+                            is_found = np.isin(gold, space.document_numbers[rows[selected]])
+                            found.setdefault((budget, method), []).append(float(is_found.mean()))
+            for (budget, method), values in found.items():
+                print(f"{name:10} {budget:4} tokens  {method:10} {np.mean(values):.3f}")
 
 
 if __name__ == "__main__":

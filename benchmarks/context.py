@@ -1,4 +1,4 @@
-"""The gain of a turn's context in dense recall: none, a second embedding of two turns, or the sum of two vectors.
+"""What the previous turn adds to dense recall: nothing, an embedding of both turns, or the sum of both vectors.
 
 ``python benchmarks/context.py --data DIR [--set NAME]…`` prints the fraction of the gold evidence found at 5, 10, 30.
 """
@@ -21,12 +21,12 @@ def normalize(rows: Vectors) -> Vectors:
 
 
 def vectors_by_form(case: Case, embedder: CachingEmbedder) -> dict[str, Vectors]:
-    said = [f"{one.speaker}: {one.text}" if one.speaker else one.text for one in case.episodes]
+    texts = [f"{one.speaker}: {one.text}" if one.speaker else one.text for one in case.episodes]
     sessions = [one.session for one in case.episodes]
-    before = [i - 1 if i and sessions[i - 1] == sessions[i] else i for i in range(len(said))]
-    own = embedder.embed(said)
-    pair = embedder.embed([said[i] if p == i else f"{said[p]}\n{said[i]}" for i, p in enumerate(before)])
-    summed = {f"own + {share} before": normalize(own + share * own[before]) for share in CONTEXT_WEIGHTS}
+    before = [i - 1 if i and sessions[i - 1] == sessions[i] else i for i in range(len(texts))]
+    own = embedder.embed(texts)
+    pair = embedder.embed([texts[i] if p == i else f"{texts[p]}\n{texts[i]}" for i, p in enumerate(before)])
+    summed = {f"own + {weight} before": normalize(own + weight * own[before]) for weight in CONTEXT_WEIGHTS}
     return {"own": own, "pair embedded": pair, "own + pair": normalize(own + pair), **summed}
 
 
@@ -34,19 +34,21 @@ def main() -> None:
     options = argparse.ArgumentParser(description=__doc__)
     options.add_argument("--data", type=Path, required=True)
     options.add_argument("--set", action="append", default=[])
-    chosen = options.parse_args()
+    arguments = options.parse_args()
     with CachingEmbedder(MiniLMEmbedder()) as embedder:
-        for name in chosen.set or ["locomo", "realtalk"]:
+        for name in arguments.set or ["locomo", "realtalk"]:
             found: dict[str, list[list[float]]] = {}
-            for case in read_cases(name, chosen.data):
+            for case in read_cases(name, arguments.data):
                 ids = [one.id for one in case.episodes]
-                asked = [question for question in case.questions if question.is_answerable and question.gold]
-                cues = embedder.embed([question.text for question in asked], is_query=True)
+                questions = [question for question in case.questions if question.is_answerable and question.gold]
+                queries = embedder.embed([question.text for question in questions], is_query=True)
                 for form, vectors in vectors_by_form(case, embedder).items():
-                    for question, cue in zip(asked, cues, strict=True):
-                        best = [ids[row] for row in np.argsort(-(vectors @ cue), kind="stable")[:30]]
+                    for question, query in zip(questions, queries, strict=True):
+                        ranked = [ids[row] for row in np.argsort(-(vectors @ query), kind="stable")[:30]]
                         gold = question.gold
-                        found.setdefault(form, []).append([len(gold & set(best[:k])) / len(gold) for k in (5, 10, 30)])
+                        found.setdefault(form, []).append(
+                            [len(gold & set(ranked[:k])) / len(gold) for k in (5, 10, 30)]
+                        )
             for form, rows in found.items():
                 print(f"{name:10} {form:18} " + "  ".join(f"{value:.3f}" for value in np.mean(rows, axis=0)))
 

@@ -2,11 +2,11 @@
 
     python benchmarks/crossings.py
 
-A call crosses when the function called stands in another file of this package than its caller. Three numbers for each
-walk: the files that it enters, the calls that cross, and the returns. For the returns only the first call of each
-function counts, so that a loop is counted once: a return is a crossing call into a file that the walk has been in
-before. Fewer returns mean a straighter way to read. The files of the data (model, graph, columns) are left out: they
-are what is passed around. The numbers do not depend on the machine.
+A call crosses if the function is in another file of this package than its caller. Each walk has three numbers: the
+files that it enters, the calls that cross, and the returns. A return is a crossing call into a file that the walk was
+in before; only the first call of each function counts, so a loop counts once. Code with fewer returns is easier to
+read. The files of the data types (model, graph, columns) are left out, since everything uses them. The numbers do not
+depend on the machine.
 """
 
 import sys
@@ -46,15 +46,15 @@ class Walk:
         """Record a call; other profile events are ignored."""
         if event != "call":
             return
-        here, there = _file(frame.f_back), _file(frame)
-        if there is None or there in DATA:
+        caller, callee = _file(frame.f_back), _file(frame)
+        if callee is None or callee in DATA:
             return
-        function = (there, frame.f_code.co_qualname)
-        if here != there:
+        function = (callee, frame.f_code.co_qualname)
+        if caller != callee:
             self.crossings += 1
-            if function not in self._functions and there in self.files:
-                self.returns.append(f"{here}: {there} {frame.f_code.co_qualname}")
-        self.files.setdefault(there)
+            if function not in self._functions and callee in self.files:
+                self.returns.append(f"{caller}: {callee} {frame.f_code.co_qualname}")
+        self.files.setdefault(callee)
         self._functions.add(function)
 
 
@@ -69,17 +69,17 @@ def _file(frame: FrameType | None) -> str | None:
 
 def walk(work: Callable[[], object]) -> Walk:
     """The walk of one call."""
-    seen = Walk()
-    sys.setprofile(seen)
+    found = Walk()
+    sys.setprofile(found)
     try:
         work()
     finally:
         sys.setprofile(None)
-    return seen
+    return found
 
 
 def walks() -> Iterator[tuple[str, Walk]]:
-    """The three walks, each after one call that loads what is loaded once a process."""
+    """The three walks, each after a first call that loads what a process loads once."""
     begin = datetime(2026, 5, 1, tzinfo=UTC)
     hours = count()
     with TemporaryDirectory() as folder, Memory(Path(folder, "walk.db"), clock=lambda: begin) as memory:
@@ -103,11 +103,13 @@ def walks() -> Iterator[tuple[str, Walk]]:
 
 
 def main() -> None:
-    """Print a line for each walk; with -v every return, the caller's file first."""
-    for name, seen in walks():
-        print(f"{name:<12}{len(seen.files):>4} files{seen.crossings:>7} crossing calls{len(seen.returns):>5} returns")
+    """Print a line for each walk; with -v also every return, the caller's file first."""
+    for name, found in walks():
+        print(
+            f"{name:<12}{len(found.files):>4} files{found.crossings:>7} crossing calls{len(found.returns):>5} returns"
+        )
         if "-v" in sys.argv:
-            print(*(f"    {one}" for one in seen.returns), sep="\n")
+            print(*(f"    {one}" for one in found.returns), sep="\n")
 
 
 if __name__ == "__main__":

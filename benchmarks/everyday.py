@@ -1,19 +1,19 @@
-"""Updates in plain words: how many are found, and whether the new statement then comes first.
+"""Fact updates in plain words: how many are found, and whether the new message then ranks first.
 
 ``python benchmarks/everyday.py`` reads the cases of ``tests/changes/everyday_matrix.jsonl``, each with a question, and
 the look-alikes of ``everyday_control.jsonl``. For each part it prints
 
-- how many changes are found: a link says that the new message replaces the old one;
-- how many are in the right order: for the question, the new message comes before the old one; also without
+- how many updates are found: an edge says that the new message supersedes the old one;
+- how many are in the right order: for the question, the new message ranks before the old one, with and without
   consolidation;
 - how many are both;
-- how many look-alikes have any link that says that one message replaces another, however sure.
+- how many look-alikes have any edge that says that one message supersedes another, at any confidence.
 
-Changes that somebody else tells are counted apart: what they say of somebody who spoke of themselves replaces nothing,
-it contradicts. Then it prints for ``two_facts.jsonl`` how many of the changes are found, and of these, whether the new
-message comes first for a question about the fact that changed, and stays behind for one about the other fact.
+Updates that somebody else reports are counted separately: they contradict what a person said about themselves and do
+not supersede it. Then it prints for ``two_facts.jsonl`` how many of the updates are found, and for how many of these
+the new message ranks first for a question about the fact that changed, and last for one about the other fact.
 
-Nobody who wrote code or lessons has read the part ``everyday-unread``. ``--rules`` leaves the close reading out.
+Nobody who wrote code or training data has read the part ``everyday-unread``. ``--rules`` leaves the update scorer out.
 """
 
 import argparse
@@ -30,7 +30,7 @@ from ecphora.testing import FakeClock
 
 ROOT = Path(__file__).parents[1]
 MONTH = timedelta(days=30)
-"""Time between the last message or change and the question."""
+"""The time between the last message or update and the question."""
 Case = dict[str, Any]
 
 
@@ -40,7 +40,7 @@ def read_cases(name: str) -> list[Case]:
 
 
 def memory_of_case(store: SQLiteStore, embedder: MiniLMEmbedder, case: Case, options: dict[str, Any]) -> Memory:
-    """The memory of a case, a month after the last message and the day from which the change holds."""
+    """The memory of a case, a month after the last message and after the day from which the update is valid."""
     times = [turn["at"] for turn in case["told"]] + ([case["since"]] if case.get("since") else [])
     last = max(datetime.fromisoformat(at).replace(tzinfo=UTC) for at in times)
     memory = Memory(store, scope=case["id"], embedder=embedder, clock=FakeClock(last + MONTH), **options)
@@ -62,7 +62,11 @@ def update_pairs(memory: Memory, *, contradictions: bool = False) -> dict[tuple[
     rows = zip(
         known.old.tolist(), known.new.tolist(), known.is_contradiction.tolist(), known.confidence.tolist(), strict=True
     )
-    return {(graph.id(old), graph.id(new)): sure for old, new, other, sure in rows if other == contradictions}
+    return {
+        (graph.id(old), graph.id(new)): confidence
+        for old, new, contradicts, confidence in rows
+        if contradicts == contradictions
+    }
 
 
 def report_updates(store: SQLiteStore, embedder: MiniLMEmbedder, options: dict[str, Any]) -> None:
@@ -86,10 +90,10 @@ def report_updates(store: SQLiteStore, embedder: MiniLMEmbedder, options: dict[s
     for (part, by), count in counts.items():
         size = count["cases"]
         print(
-            f"{part}, told by {'the same' if by == 'same' else 'another'} speaker: of {size} found {count['found']} "
+            f"{part}, by {'the same' if by == 'same' else 'another'} speaker: of {size} found {count['found']} "
             f"({count['contradicts']} more as a contradiction), "
-            f"in the right order {count['after']} (without a night {count['before']}), "
-            f"both {count['both']} ({count['both'] / size:.0%}); another pair found in {count['wrong']}"
+            f"in the right order {count['after']} (without consolidation {count['before']}), "
+            f"both {count['both']} ({count['both'] / size:.0%}); a wrong pair found in {count['wrong']}"
         )
 
 
@@ -99,13 +103,13 @@ def report_look_alikes(store: SQLiteStore, embedder: MiniLMEmbedder, options: di
         memory = memory_of_case(store, embedder, case, options)
         memory.consolidate()
         found = update_pairs(memory)
-        said = any(sure >= MIN_REPORTED_CONFIDENCE for sure in found.values())
-        counts.setdefault(case["part"], Counter()).update(cases=1, linked=bool(found), said=said)
+        is_reported = any(confidence >= MIN_REPORTED_CONFIDENCE for confidence in found.values())
+        counts.setdefault(case["part"], Counter()).update(cases=1, linked=bool(found), reported=is_reported)
     for part, count in counts.items():
-        share = count["linked"] / count["cases"]
+        fraction = count["linked"] / count["cases"]
         print(
-            f"{part}: of {count['cases']} look-alikes {count['linked']} ({share:.1%}) are taken for a change, "
-            f"{count['said']} said to be one"
+            f"{part}: of {count['cases']} look-alikes {count['linked']} ({fraction:.1%}) are taken for an update, "
+            f"{count['reported']} reported as one"
         )
 
 
@@ -115,24 +119,24 @@ def report_two_facts(store: SQLiteStore, embedder: MiniLMEmbedder, options: dict
         memory = memory_of_case(store, embedder, case, options)
         memory.consolidate()
         if (case["old"], case["new"]) in update_pairs(memory):
-            asked = (is_new_first(memory, case[name], case) for name in ("changed", "kept"))
-            count += Counter(dict(zip(("found", "changed", "kept"), (1, *asked), strict=True)))
+            is_first = (is_new_first(memory, case[name], case) for name in ("changed", "kept"))
+            count += Counter(dict(zip(("found", "changed", "kept"), (1, *is_first), strict=True)))
         count["cases"] += 1
     print(
-        f"two facts in one message: of {count['cases']} found {count['found']}; asked about the fact that changed, the "
-        f"new message comes first in {count['changed']}, asked about the other in {count['kept']}"
+        f"two facts in one message: of {count['cases']} found {count['found']}; the new message ranks first in "
+        f"{count['changed']} for the fact that changed, in {count['kept']} for the other fact"
     )
 
 
 def main() -> None:
     options = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
-    options.add_argument("--rules", action="store_true", help="by rules alone")
-    how = {"update_scorer": None} if options.parse_args().rules else {}
+    options.add_argument("--rules", action="store_true", help="without the update scorer")
+    memory_options = {"update_scorer": None} if options.parse_args().rules else {}
     with tempfile.TemporaryDirectory() as folder:
         store, embedder = SQLiteStore(Path(folder) / "m.db"), MiniLMEmbedder()
-        report_updates(store, embedder, how)
-        report_look_alikes(store, embedder, how)
-        report_two_facts(store, embedder, how)
+        report_updates(store, embedder, memory_options)
+        report_look_alikes(store, embedder, memory_options)
+        report_two_facts(store, embedder, memory_options)
         store.close()
 
 

@@ -1,10 +1,10 @@
-"""The effect of feedback: half of a set's questions get feedback, then the other half is asked.
+"""The effect of feedback: half of a set's questions get feedback, then the other half is measured.
 
 ``python benchmarks/feedback.py --data DIR [--set NAME]… [--part odd|even]`` prints recall@5 and all@10 before and
-after, by ``fused`` without co-recall and with it, and after the feedback is removed; each half gives feedback once.
+after, by ``fused`` without co-use and with it, and after the feedback is removed; each half gives feedback once.
 Questions are related by co-use if two memories of their evidence were used together, related if they share evidence
 with a question that had feedback, and unrelated otherwise. Parts are spaces, in a set of one its questions: the weight
-of co-recall was chosen on the odd ones, counted from 0.
+of co-use was chosen on the odd ones, counted from 0.
 """
 
 import argparse
@@ -23,17 +23,17 @@ from ecphora.strategies.fused import Fused
 
 TOP = 10
 """Hits that the feedback considers."""
-CO_USE, RELATED, UNRELATED = GROUPS = ("related by company", "related", "unrelated")
+CO_USE, RELATED, UNRELATED = GROUPS = ("related by co-use", "related", "unrelated")
 MEASURES = (("recall@5", metrics.recall_at_k, 5), ("all@10", metrics.recall_all_at_k, 10))
 WITHOUT_CO_USE, WITH_CO_USE = replace(Fused(), co_use_weight=0.0), Fused()
-"""Without co-recall and with it."""
+"""Without co-use and with it."""
 
 
 @dataclass(frozen=True)
 class QuestionResult:
     """A question of the half without feedback, its group, whether it is in the odd part, and its measures.
 
-    ``values`` has a row for each time it was asked: before, after without co-recall, after with it, and after removal.
+    ``values`` has a row for each measurement: before, after without co-use, after with it, and after removal.
     """
 
     question: Question
@@ -54,7 +54,7 @@ def give_feedback(memory: Memory, questions: Sequence[Question]) -> tuple[list[s
         found = memory.recall(question.text, limit=TOP, strategy=WITHOUT_CO_USE, log_access=False, explain=False)
         document_by_id = {hit.id: hit.node.document or hit.id for hit in found}
         used_by_id = {id_: document for id_, document in document_by_id.items() if document in question.gold}
-        feedback_ids.append(memory.feedback(found, used_by_id))
+        feedback_ids.append(memory.feedback(found, list(used_by_id)))
         used.append(frozenset(used_by_id.values()))
     return feedback_ids, used
 
@@ -71,19 +71,19 @@ def cross_halves(case: Case, embedder: CachingEmbedder, number: int | None) -> I
             memory.forget(feedback_ids)
             evidence = frozenset(id_ for question in first for id_ in question.gold)
             for place, one in enumerate(second):
-                is_co_used = any(len(together & one.gold) > 1 for together in used)
+                is_co_used = any(len(documents & one.gold) > 1 for documents in used)
                 group = CO_USE if is_co_used else UNRELATED if one.gold.isdisjoint(evidence) else RELATED
-                odd = bool((place if number is None else number) % 2)
-                yield QuestionResult(one, group, odd, [before[place], *after[place], measure(memory, one)])
+                is_odd = bool((place if number is None else number) % 2)
+                yield QuestionResult(one, group, is_odd, [before[place], *after[place], measure(memory, one)])
 
 
 def format_line(name: str, group: str, rows: Sequence[QuestionResult], column: int) -> str:
     values = np.array([row.values for row in rows])[:, :, column]
     low, high = metrics.bootstrap_interval(values[:, 2] - values[:, 1])
-    before, alone, whole, undone = values.mean(axis=0)
+    before, without_co_use, with_co_use, removed = values.mean(axis=0)
     return (
-        f"{name:16} {group:18} n {len(rows):4}  {MEASURES[column][0]:10}  before {before:.3f}  after {alone:.3f}  "
-        f"with co-recall {whole:.3f} ({low:+.3f} to {high:+.3f})  taken back {undone:.3f}"
+        f"{name:16} {group:18} n {len(rows):4}  {MEASURES[column][0]:10}  before {before:.3f}  "
+        f"after {without_co_use:.3f}  with co-use {with_co_use:.3f} ({low:+.3f} to {high:+.3f})  removed {removed:.3f}"
     )
 
 
@@ -111,9 +111,9 @@ def main() -> None:
 
 def print_groups(name: str, rows: Sequence[QuestionResult]) -> None:
     for group in GROUPS:
-        some = [row for row in rows if row.group == group]
-        for column in range(len(MEASURES)) if some else ():
-            print(format_line(name, group, some, column), flush=True)
+        group_rows = [row for row in rows if row.group == group]
+        for column in range(len(MEASURES)) if group_rows else ():
+            print(format_line(name, group, group_rows, column), flush=True)
 
 
 if __name__ == "__main__":

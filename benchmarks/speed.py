@@ -1,4 +1,4 @@
-"""How long remembering and recalling take on a scope of 10,000 turns: ``python benchmarks/speed.py``."""
+"""How long remember and recall take on a scope of 10,000 turns: ``python benchmarks/speed.py``."""
 
 import argparse
 import os
@@ -25,11 +25,11 @@ QUESTIONS = (
 
 
 class TimedEmbedder:
-    """An embedder that measures its own time."""
+    """An embedder that measures the seconds that it takes."""
 
     def __init__(self) -> None:
         self.inner = MiniLMEmbedder()
-        self.name, self.dim, self.spent = self.inner.name, self.inner.dim, 0.0
+        self.name, self.dim, self.seconds = self.inner.name, self.inner.dim, 0.0
 
     def coverage(self, text: str, /) -> float:
         return self.inner.coverage(text)
@@ -37,16 +37,18 @@ class TimedEmbedder:
     def embed(self, texts: Sequence[str], /, *, is_query: bool = False) -> Vectors:
         start = perf_counter()
         vectors = self.inner.embed(texts, is_query=is_query)
-        self.spent += perf_counter() - start
+        self.seconds += perf_counter() - start
         return vectors
 
 
 def synthetic_turns(turns: int) -> list[Episode]:
-    """Turns made of halves of the demo's turns, in sessions of 20, by its six speakers. The same at every call."""
-    told = load_conversation()
+    """Turns made of halves of the demo's turns, in sessions of 20, by its six speakers; the same at every call."""
+    turns_of_demo = load_conversation()
     rng = random.Random(7)  # noqa: S311  # not for secrets
-    halves = [half for one in told for half in (one.text[: len(one.text) // 2], one.text[len(one.text) // 2 :])]
-    speakers = sorted({one.speaker for one in told if one.speaker})
+    halves = [
+        half for one in turns_of_demo for half in (one.text[: len(one.text) // 2], one.text[len(one.text) // 2 :])
+    ]
+    speakers = sorted({one.speaker for one in turns_of_demo if one.speaker})
     return [
         Episode(
             f"{rng.choice(halves)} {rng.choice(halves)} ({number})",
@@ -60,15 +62,15 @@ def synthetic_turns(turns: int) -> list[Episode]:
 
 def dataset_turns(turns: int, data: Path, sets: Sequence[str]) -> tuple[list[Episode], list[str]]:
     """The turns of several benchmark sets in one scope, and questions of the first."""
-    found = [case for name in sets for case in read_cases(name, data)]
+    cases = [case for name in sets for case in read_cases(name, data)]
     episodes = [
         Episode(one.text, speaker=one.speaker, session=f"{case.space}/{one.session}", happened_at=one.happened_at)
-        for case in found
+        for case in cases
         for one in case.episodes
         if len(one.text) < 1000
     ]
-    asked = list(chain.from_iterable((question.text for question in case.questions) for case in found))
-    return episodes[:turns], asked[:200]
+    questions = list(chain.from_iterable((question.text for question in case.questions) for case in cases))
+    return episodes[:turns], questions[:200]
 
 
 def milliseconds(samples: Sequence[float]) -> str:
@@ -81,13 +83,15 @@ def main() -> None:
     options.add_argument("--turns", type=int, default=10_000)
     options.add_argument("--data", type=Path, help="use the turns of benchmark sets in this folder")
     options.add_argument("--set", action="append", default=[], help="the sets to use with --data")
-    chosen = options.parse_args()
-    sets = chosen.set or ["locomo", "realtalk", "beam_100k"]
-    episodes, asked = (
-        dataset_turns(chosen.turns, chosen.data, sets) if chosen.data else (synthetic_turns(chosen.turns), [])
+    arguments = options.parse_args()
+    sets = arguments.set or ["locomo", "realtalk", "beam_100k"]
+    episodes, dataset_questions = (
+        dataset_turns(arguments.turns, arguments.data, sets)
+        if arguments.data
+        else (synthetic_turns(arguments.turns), [])
     )
-    questions = (asked or list(QUESTIONS) * 25)[:200]
-    print(f"{len(episodes)} turns ({'+'.join(sets) if chosen.data else 'invented'}); {platform.machine()}, "
+    questions = (dataset_questions or list(QUESTIONS) * 25)[:200]
+    print(f"{len(episodes)} turns ({'+'.join(sets) if arguments.data else 'synthetic'}); {platform.machine()}, "
           f"{os.cpu_count()} cores, load {os.getloadavg()[0]:.1f}, Python {platform.python_version()}")  # fmt: skip
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "speed.db"
@@ -99,46 +103,44 @@ def main() -> None:
 
 
 def time_remember(path: Path, embedder: TimedEmbedder, episodes: list[Episode]) -> None:
-    embedder.spent = 0.0
+    embedder.seconds = 0.0
     with Memory(path, embedder=embedder) as memory:
         start = perf_counter()
         memory.remember(episodes)
-        took = perf_counter() - start
-    print(f"remember a batch            {took:7.1f} s, the embedder {embedder.spent:.1f} s: "
-          f"{100 * (took / embedder.spent - 1):.1f} % more; file {path.stat().st_size / 1e6:.1f} MB")  # fmt: skip
+        seconds = perf_counter() - start
+    print(f"remember a batch            {seconds:7.1f} s, the embedder {embedder.seconds:.1f} s: "
+          f"{100 * (seconds / embedder.seconds - 1):.1f} % more; file {path.stat().st_size / 1e6:.1f} MB")  # fmt: skip
 
 
 def time_open(path: Path, questions: list[str]) -> None:
     start = perf_counter()
-    with Memory(path) as memory:  # the embedder is not loaded yet
-        opened = perf_counter()
+    with Memory(path) as memory:  # does not load the embedder
+        open_s = perf_counter() - start
         memory.recall(questions[0])
-        print(
-            f"open                        {opened - start:7.3f} s; with the first answer {perf_counter() - start:.3f} s"
-        )
+        print(f"open                        {open_s:7.3f} s; with the first answer {perf_counter() - start:.3f} s")
 
 
 def time_recall(path: Path, embedder: TimedEmbedder, questions: list[str]) -> None:
     with Memory(path, embedder=embedder) as memory:
         memory.recall(questions[0])
-        whole, apart, writes, after = [], [], [], []
+        recalls, recalls_without_embedding, writes, recalls_after_write = [], [], [], []
         for question in questions:
-            embedder.spent, start = 0.0, perf_counter()
+            embedder.seconds, start = 0.0, perf_counter()
             memory.recall(question)
-            whole.append(perf_counter() - start)
-            apart.append(whole[-1] - embedder.spent)
+            recalls.append(perf_counter() - start)
+            recalls_without_embedding.append(recalls[-1] - embedder.seconds)
         for number, question in enumerate(questions[:100]):
             start = perf_counter()
             memory.remember(
                 f"A new turn, number {number}, about the garden behind the lock.", speaker="Wil", session="n"
             )
             writes.append(perf_counter() - start)
-            embedder.spent, start = 0.0, perf_counter()
+            embedder.seconds, start = 0.0, perf_counter()
             memory.recall(question)
-            after.append(perf_counter() - start - embedder.spent)
-    print(f"recall                      {milliseconds(whole)}")
-    print(f"recall, embedding apart     {milliseconds(apart)}")
-    print(f"  right after a write       {milliseconds(after)}")
+            recalls_after_write.append(perf_counter() - start - embedder.seconds)
+    print(f"recall                      {milliseconds(recalls)}")
+    print(f"recall without embedding    {milliseconds(recalls_without_embedding)}")
+    print(f"  right after a write       {milliseconds(recalls_after_write)}")
     print(f"remember one turn, durably  {milliseconds(writes)}")
 
 

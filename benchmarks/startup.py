@@ -55,12 +55,12 @@ def main() -> None:
         for _ in range(runs):
             for name, code in CASES.items():
                 found[name].append(time_process(code, folder))
-    last = 0.0
+    previous = 0.0
     print(f"median of {runs} runs        CPU ms    more   wall ms")
     for name, times in found.items():
         cpu, wall = (median(column) for column in zip(*times, strict=True))
-        print(f"{name:<24}{cpu:>9.0f}{cpu - last:>8.0f}{wall:>10.0f}")
-        last = cpu
+        print(f"{name:<24}{cpu:>9.0f}{cpu - previous:>8.0f}{wall:>10.0f}")
+        previous = cpu
 
 
 if __name__ == "__main__":

@@ -1,12 +1,12 @@
 """How long one recall takes by each built-in strategy, at 10,000 and 100,000 turns.
 
-``python benchmarks/strategies.py [--turns N]… [--strategy NAME]… [--alike COSINE]``
+``python benchmarks/strategies.py [--turns N]… [--strategy NAME]… [--mean-cosine COSINE]``
 
-The turns are those of ``speed.py`` with two invented names each, over two years. Their vectors are invented too, with
-the geometry of all-MiniLM-L6-v2: random pairs have a cosine of .12 on average, with a deviation of .12, turns of one
-topic one of .4 to .7; two people who talk of little else are more alike (LoCoMo: .40). The graph is put together
-without a store and without an embedder, so a figure is what a strategy takes to activate and to choose the best ten.
-Strategies that write find invented rows as if they had written them: stimuli for each turn, strands to earlier turns of
+The turns are those of ``speed.py`` with two synthetic names each, over two years. Their vectors are synthetic too, with
+the geometry of all-MiniLM-L6-v2: the cosine of random pairs has a mean of .12 and a deviation of .12, turns of one
+topic have .4 to .7. Two people who talk about little else have more similar turns (LoCoMo: .40). The graph is built
+without a store and without an embedder, so a figure is the time of a strategy to activate and to select the best ten.
+Strategies that write get synthetic rows as if they had written them: stimuli for each turn, strands to earlier turns of
 the topic, an insight for every 20 turns.
 """
 
@@ -48,77 +48,77 @@ SAME_TOPIC_RATE = 0.6
 """How often a turn stays with the topic of the turn before."""
 NAMES = 2_000
 STIMULI_PER_TURN, STRANDS_PER_TURN, TURNS_PER_INSIGHT = 20, 4, 20
-"""Invented rows of strategies that write: stimuli and strands per turn, and turns per insight."""
+"""Synthetic rows of strategies that write: stimuli and strands per turn, and turns per insight."""
 RECALLS, RECALLS_AFTER_WRITE = 200, 20
-"""Recalls timed, and recalls timed directly after one more turn."""
+"""Recalls timed, and recalls timed right after one more turn is written."""
 
 
 @dataclass(frozen=True)
 class SyntheticMemory:
-    """The invented data: turns with their topics and vectors, questions, and further turns to add later."""
+    """The synthetic data: turns with their topics and vectors, questions, and further turns to add later."""
 
-    drafts: list[CheckedEpisode]
+    episodes: list[CheckedEpisode]
     topics: NDArray[np.int64]
     vectors: Vectors
-    later_drafts: list[CheckedEpisode]
+    later_episodes: list[CheckedEpisode]
     queries: list[Query]
 
 
 def make_memory(turns: int, mean_cosine: float) -> SyntheticMemory:
-    dice = random.Random(11)  # noqa: S311  # not for secrets
+    rng = random.Random(11)  # noqa: S311  # not for secrets
     numbers = np.random.default_rng(11)  # noqa: TID251  # the same at every run
-    texts = add_names(dice, synthetic_turns(turns + RECALLS_AFTER_WRITE))
+    texts = add_names(rng, synthetic_turns(turns + RECALLS_AFTER_WRITE))
     step = SPAN / max(1, turns // SESSION)
-    told = [
+    turns_with_times = [
         replace(one, happened_at=BEGIN + number // SESSION * step + number % SESSION * timedelta(minutes=1))
         for number, one in enumerate(texts)
     ]
-    topics = list(draw_topics(dice, turns + RECALLS_AFTER_WRITE))
-    asked = dice.sample(range(turns), min(turns, RECALLS))
-    vectors = draw_vectors(numbers, np.array([*topics, *(topics[place] for place in asked)]), mean_cosine)
+    topics = list(draw_topics(rng, turns + RECALLS_AFTER_WRITE))
+    sampled = rng.sample(range(turns), min(turns, RECALLS))
+    vectors = draw_vectors(numbers, np.array([*topics, *(topics[place] for place in sampled)]), mean_cosine)
     now = BEGIN + SPAN
-    cues = [
+    queries = [
         build_query(
             f"{QUESTIONS[number % len(QUESTIONS)]} {name}",
             now,
             vector=vectors[turns + RECALLS_AFTER_WRITE + number],
             embedder_coverage=1.0,
         )
-        for number, name in enumerate(draw_names(dice, len(asked)))
+        for number, name in enumerate(draw_names(rng, len(sampled)))
     ]
-    cues = [
-        replace(one, topic_vector=one.vector, term_vectors=vectors[: len(one.term_hashes)]) for one in cues
+    queries = [
+        replace(one, topic_vector=one.vector, term_vectors=vectors[: len(one.term_hashes)]) for one in queries
     ]  # for timing only
-    drafts = [check_episode(one, now) for one in told]
+    checked = [check_episode(one, now) for one in turns_with_times]
     return SyntheticMemory(
-        drafts[:turns], np.array(topics[:turns]), vectors[: turns + RECALLS_AFTER_WRITE], drafts[turns:], cues
+        checked[:turns], np.array(topics[:turns]), vectors[: turns + RECALLS_AFTER_WRITE], checked[turns:], queries
     )
 
 
-def add_names(dice: random.Random, episodes: Sequence[Episode]) -> list[Episode]:
-    pairs = zip(draw_names(dice, len(episodes)), draw_names(dice, len(episodes)), strict=True)
+def add_names(rng: random.Random, episodes: Sequence[Episode]) -> list[Episode]:
+    pairs = zip(draw_names(rng, len(episodes)), draw_names(rng, len(episodes)), strict=True)
     return [
         replace(one, text=f"{one.text}, with {first} and {second}")
         for one, (first, second) in zip(episodes, pairs, strict=True)
     ]
 
 
-def draw_names(dice: random.Random, count: int) -> list[str]:
+def draw_names(rng: random.Random, count: int) -> list[str]:
     """Names by Zipf's law: the second occurs half as often as the first."""
     syllables = [first + second for first in "BDFGKLMNPRSTVZ" for second in ("a", "e", "i", "o", "u")]
     endings = ("lin", "mar", "ros", "ven", "tuk", "bel", "dor", "nis", "gan", "sel", "wen", "jor", "hal", "pim", "quo")
-    every = [f"{one}{two}" for one in syllables for two in (a + b for a in endings for b in endings)][::7][:NAMES]
-    return dice.choices(every, cum_weights=list(accumulate(1 / rank for rank in range(1, len(every) + 1))), k=count)
+    names = [f"{one}{two}" for one in syllables for two in (a + b for a in endings for b in endings)][::7][:NAMES]
+    return rng.choices(names, cum_weights=list(accumulate(1 / rank for rank in range(1, len(names) + 1))), k=count)
 
 
-def draw_topics(dice: random.Random, turns: int) -> Iterator[int]:
+def draw_topics(rng: random.Random, turns: int) -> Iterator[int]:
     """The topic of each turn: often that of the turn before, else any, some more often than others."""
     count = max(1, turns // 25)
     weights = list(accumulate(1 / (rank + 10) for rank in range(count)))
     topic = 0
     for _ in range(turns):
-        if dice.random() >= SAME_TOPIC_RATE:
-            [topic] = dice.choices(range(count), cum_weights=weights)
+        if rng.random() >= SAME_TOPIC_RATE:
+            [topic] = rng.choices(range(count), cum_weights=weights)
         yield topic
 
 
@@ -130,8 +130,8 @@ def draw_vectors(numbers: np.random.Generator, topics: NDArray[np.int64], mean_c
         return normalize(numbers.standard_normal((count, EFFECTIVE_DIM), dtype=np.float32))
 
     shared = directions(int(topics.max()) + 1)[topics]
-    apart = normalize(np.sqrt(TOPIC_FRACTION) * shared + np.sqrt(1 - TOPIC_FRACTION) * directions(len(topics)))
-    return normalize(np.sqrt(mean_cosine) * basis[:, 0] + np.sqrt(1 - mean_cosine) * apart @ basis[:, 1:].T)
+    own = normalize(np.sqrt(TOPIC_FRACTION) * shared + np.sqrt(1 - TOPIC_FRACTION) * directions(len(topics)))
+    return normalize(np.sqrt(mean_cosine) * basis[:, 0] + np.sqrt(1 - mean_cosine) * own @ basis[:, 1:].T)
 
 
 def normalize(vectors: Vectors) -> Vectors:
@@ -139,35 +139,38 @@ def normalize(vectors: Vectors) -> Vectors:
 
 
 def remember_batch(
-    drafts: Sequence[CheckedEpisode], graph: Graph, vectors: Vectors, *, since: int, stride: int = 1
+    episodes: Sequence[CheckedEpisode], graph: Graph, vectors: Vectors, *, since: int, stride: int = 1
 ) -> WriteBatch:
-    """What remembering some turns writes, numbered as a store numbers it; ``stride`` leaves numbers free between."""
-    nodes = [one.chunks[0] for one in drafts]
+    """The batch that remembers some turns, numbered as a store does it; ``stride`` leaves numbers free between
+    nodes."""
+    nodes = [one.chunks[0] for one in episodes]
     mentions = dict(
         zip((node.id for node in nodes), RuleExtractor().extract([node.text for node in nodes]), strict=True)
     )
-    held = {node.id: vector for node, vector in zip(nodes, vectors, strict=True)}
-    change = encode(drafts, graph, vectors=held, mentions=mentions, embedder="invented", now=nodes[-1].recorded_at)
-    numbered = tuple(replace(node, seq=since + 1 + place * stride) for place, node in enumerate(change.nodes))
-    return replace(change, nodes=numbered, revision=graph.revision + 1)
+    vector_by_id = {node.id: vector for node, vector in zip(nodes, vectors, strict=True)}
+    batch = encode(
+        episodes, graph, vectors=vector_by_id, mentions=mentions, embedder="synthetic", now=nodes[-1].recorded_at
+    )
+    numbered = tuple(replace(node, seq=since + 1 + place * stride) for place, node in enumerate(batch.nodes))
+    return replace(batch, nodes=numbered, revision=graph.revision + 1)
 
 
 def strategy_batch(memory: SyntheticMemory) -> WriteBatch:
-    """What remembering writes with strategies that write: stimuli, strands and insights too, among turns of a topic."""
+    """The batch of strategies that write: also stimuli, strands and insights among the turns of a topic."""
     numbers = np.random.default_rng(13)  # noqa: TID251  # the same at every run
-    change = remember_batch(
-        memory.drafts, Graph(), memory.vectors[: len(memory.drafts)], since=0, stride=STIMULI_PER_TURN + 1
+    batch = remember_batch(
+        memory.episodes, Graph(), memory.vectors[: len(memory.episodes)], since=0, stride=STIMULI_PER_TURN + 1
     )
-    ids = [one.chunks[0].id for one in memory.drafts]
-    together: dict[int, list[int]] = {}
+    ids = [one.chunks[0].id for one in memory.episodes]
+    turns_by_topic: dict[int, list[int]] = {}
     accesses: list[Access] = []
     edges: list[Edge] = []
     insights: list[Node] = []
     vectors: dict[NodeId, Vector] = {}
-    now, seq = BEGIN + SPAN, change.nodes[-1].seq
+    now, seq = BEGIN + SPAN, batch.nodes[-1].seq
     for place, topic in enumerate(memory.topics.tolist()):
-        earlier = together.setdefault(topic, [])
-        stirred = (
+        earlier = turns_by_topic.setdefault(topic, [])
+        stimulated = (
             numbers.choice(earlier, min(STIMULI_PER_TURN, len(earlier)), replace=False).tolist() if earlier else []
         )
         accesses += [
@@ -176,9 +179,9 @@ def strategy_batch(memory: SyntheticMemory) -> WriteBatch:
                 now,
                 AccessKind.STIMULATED,
                 0.1 + 0.2 * numbers.random(),
-                change.nodes[place].seq + 1 + number,
+                batch.nodes[place].seq + 1 + number,
             )
-            for number, other in enumerate(stirred)
+            for number, other in enumerate(stimulated)
         ]
         sources = earlier[-STRANDS_PER_TURN:]
         edges += [Edge(ids[place], ids[other], Link.ASSOCIATION, 0.5) for other in sources]
@@ -189,10 +192,10 @@ def strategy_batch(memory: SyntheticMemory) -> WriteBatch:
             edges += [Edge(f"insight:{place}", ids[other], Link.DERIVED_FROM) for other in sources]
         earlier.append(place)
     return replace(
-        change,
-        nodes=(*change.nodes, *insights),
-        vectors={**change.vectors, **vectors},
-        edges=(*change.edges, *edges),
+        batch,
+        nodes=(*batch.nodes, *insights),
+        vectors={**batch.vectors, **vectors},
+        edges=(*batch.edges, *edges),
         accesses=tuple(accesses),
     )
 
@@ -205,40 +208,40 @@ def time_recall(strategy: Strategy, query: Query, graph: Graph) -> float:
 
 
 def report_strategy(strategy: Strategy, memory: SyntheticMemory, graph: Graph) -> str:
-    opened = replace(graph)  # nothing is cached for it yet
-    first = time_recall(strategy, memory.queries[0], opened)
-    spent = [time_recall(strategy, asked, opened) for asked in memory.queries]
-    grown, after = opened, []
-    for number, one in enumerate(memory.later_drafts):
+    fresh = replace(graph)  # has no cached derivations
+    first = time_recall(strategy, memory.queries[0], fresh)
+    times = [time_recall(strategy, query, fresh) for query in memory.queries]
+    grown, times_after_write = fresh, []
+    for number, one in enumerate(memory.later_episodes):
         since = int(grown.nodes["seq"].max())
-        change = remember_batch([one], grown, memory.vectors[len(memory.drafts) + number :][:1], since=since)
-        grown = grown.apply(change)
-        after.append(time_recall(strategy, memory.queries[number % len(memory.queries)], grown))
-    p50, p95 = np.percentile(spent, [50, 95])
-    return f"{strategy.name:18} {first:10.1f} {p50:10.1f} {p95:10.1f} {np.median(after):10.1f}"
+        batch = remember_batch([one], grown, memory.vectors[len(memory.episodes) + number :][:1], since=since)
+        grown = grown.apply(batch)
+        times_after_write.append(time_recall(strategy, memory.queries[number % len(memory.queries)], grown))
+    p50, p95 = np.percentile(times, [50, 95])
+    return f"{strategy.name:18} {first:10.1f} {p50:10.1f} {p95:10.1f} {np.median(times_after_write):11.1f}"
 
 
 def main() -> None:
     options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    options.add_argument("--turns", type=int, action="append", help="10,000 and 100,000 unless told")
-    options.add_argument("--strategy", action="append", help="all unless told")
+    options.add_argument("--turns", type=int, action="append", help="may be repeated (default: 10,000 and 100,000)")
+    options.add_argument("--strategy", action="append", help="may be repeated (default: all)")
     options.add_argument(
-        "--alike", type=float, default=MEAN_COSINE, help="mean cosine of two turns; %(default)s unless told"
+        "--mean-cosine", type=float, default=MEAN_COSINE, help="mean cosine of two turns (default: %(default)s)"
     )
-    chosen = options.parse_args()
-    ways = [strategies.resolve_strategy(name) for name in chosen.strategy or strategies.strategy_names()]
+    arguments = options.parse_args()
+    chosen = [strategies.resolve_strategy(name) for name in arguments.strategy or strategies.strategy_names()]
     print(f"{platform.machine()}, {os.cpu_count()} cores, load {os.getloadavg()[0]:.1f}, "
           f"Python {platform.python_version()}, numpy {np.__version__}")  # fmt: skip
-    for turns in chosen.turns or (10_000, 100_000):
+    for turns in arguments.turns or (10_000, 100_000):
         start = perf_counter()
-        made = make_memory(turns, chosen.alike)
-        plain = Graph().apply(remember_batch(made.drafts, Graph(), made.vectors[:turns], since=0))
-        woven = Graph().apply(strategy_batch(made)) if any(map(needs_own_memory, ways)) else plain
+        memory = make_memory(turns, arguments.mean_cosine)
+        plain = Graph().apply(remember_batch(memory.episodes, Graph(), memory.vectors[:turns], since=0))
+        with_writes = Graph().apply(strategy_batch(memory)) if any(map(needs_own_memory, chosen)) else plain
         print(f"\n{turns:,} turns, {int(plain.of_kind(Kind.ENTITY).sum()):,} names, {len(plain.edges):,} mentions; "
-              f"put together in {perf_counter() - start:.0f} s")  # fmt: skip
-        print(f"{'ms':18} {'first':>10} {'p50':>10} {'p95':>10} {'after one':>10}")
-        for strategy in ways:
-            print(report_strategy(strategy, made, woven if needs_own_memory(strategy) else plain), flush=True)
+              f"built in {perf_counter() - start:.0f} s")  # fmt: skip
+        print(f"{'ms':18} {'first':>10} {'p50':>10} {'p95':>10} {'after write':>11}")
+        for strategy in chosen:
+            print(report_strategy(strategy, memory, with_writes if needs_own_memory(strategy) else plain), flush=True)
 
 
 if __name__ == "__main__":

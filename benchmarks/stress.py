@@ -1,8 +1,8 @@
-"""SYNAPSE's low-similarity stress test, of its strategies, the baselines and ``fused``.
+"""SYNAPSE's low-similarity stress test, for its own strategies, the baselines and ``fused``.
 
-``python benchmarks/stress.py --data DIR [--set NAME]…`` asks each strategy the answerable questions of each set. Where
-all gold evidence has a cosine below .3 with the question it prints recall@30 and the loss: by how much that is less
-than recall@30 over all answerable questions, in parts of these. It is the source of the table in docs/models.md.
+``python benchmarks/stress.py --data DIR [--set NAME]…`` asks each strategy the answerable questions of each set. For
+those whose gold evidence all has a cosine below .3 with the question, it prints recall@30 and the loss: by which
+fraction that is less than recall@30 over all answerable questions. The table in docs/models.md comes from here.
 """
 
 import argparse
@@ -22,26 +22,26 @@ from ecphora.bench.recall.metrics import Numbers
 from ecphora.strategies import resolve_strategy
 
 DATASETS = ("locomo", "realtalk", "lihua", "beam_100k")
-"""The sets with ten such questions or more."""
+"""The sets with at least ten such questions."""
 STRATEGIES = ("synapse", "synapse-faithful", "dense", "bm25", "rrf", "fused")
 CUTOFF = CUTOFFS[-1]
 
 
 def fractions(name: str, questions: Sequence[tuple[QuerySpace, int]]) -> Numbers:
     strategy, found = resolve_strategy(name), []
-    for one, place in questions:
-        reply = question_result(one, place, strategy.activate(one.queries[place], one.graph))
-        found.append(np.mean([gold <= CUTOFF for gold in reply.gold_ranks]))
+    for space, place in questions:
+        result = question_result(space, place, strategy.activate(space.queries[place], space.graph))
+        found.append(np.mean([rank <= CUTOFF for rank in result.gold_ranks]))
     return np.array(found, np.float64)
 
 
 def format_cells(found: Numbers, is_low_similarity: Numbers) -> tuple[str, str]:
     """Fraction and loss with their 95 % bootstrap intervals over questions."""
-    there, overall = metrics.resample_ratios(found * is_low_similarity, is_low_similarity), metrics.resample(found)
-    lost = 1 - np.divide(there, overall, out=np.ones_like(overall), where=overall > 0)
-    value, whole = float(found[is_low_similarity > 0].mean()), float(found.mean())
-    (low, high), (least, most) = metrics.percentile_interval(there), metrics.percentile_interval(lost)
-    return f"{value:.3f} ({low:.2f} to {high:.2f})", f"{1 - value / whole:.3f} ({least:.2f} to {most:.2f})"
+    recalls, overall = metrics.resample_ratios(found * is_low_similarity, is_low_similarity), metrics.resample(found)
+    losses = 1 - np.divide(recalls, overall, out=np.ones_like(overall), where=overall > 0)
+    value, total = float(found[is_low_similarity > 0].mean()), float(found.mean())
+    (low, high), (least, most) = metrics.percentile_interval(recalls), metrics.percentile_interval(losses)
+    return f"{value:.3f} ({low:.2f} to {high:.2f})", f"{1 - value / total:.3f} ({least:.2f} to {most:.2f})"
 
 
 def main() -> None:
@@ -53,16 +53,18 @@ def main() -> None:
     with CachingEmbedder(MiniLMEmbedder()) as embedder:
         for name in options.sets or DATASETS:
             spaces = [build_query_space(case, writer, embedder) for case in read_cases(name, options.data)]
-            asked = [
-                (one, place)
-                for one in spaces
-                for place, question in enumerate(one.case.questions)
+            questions = [
+                (space, place)
+                for space in spaces
+                for place, question in enumerate(space.case.questions)
                 if question.is_answerable and question.gold
             ]
-            far = np.array([max_gold_cosine(one, place) < LOW_COSINE for one, place in asked], np.float64)
-            print(f"{name}: {len(asked)} questions, {int(far.sum())} of low similarity")
+            is_low_similarity = np.array(
+                [max_gold_cosine(space, place) < LOW_COSINE for space, place in questions], np.float64
+            )
+            print(f"{name}: {len(questions)} questions, {int(is_low_similarity.sum())} of low similarity")
             for strategy in STRATEGIES:
-                fraction, loss = format_cells(fractions(strategy, asked), far)
+                fraction, loss = format_cells(fractions(strategy, questions), is_low_similarity)
                 print(f"| {strategy} | {fraction} | {loss} |", flush=True)
 
 

@@ -1,7 +1,7 @@
 """Fact updates on 120 cases and 120 look-alikes, written by hand for this project; none comes from a data set.
 
 All of them are training data of ``scripts/train_update_scorer.py``, so these tests guard what has been reached. Results
-on cases that nobody has read are measured by ``benchmarks/changes.py`` and reported in docs/consolidation.md.
+on cases that nobody has read are measured by ``benchmarks/fact_updates.py`` and reported in docs/consolidation.md.
 """
 
 import json
@@ -25,20 +25,21 @@ from ecphora.testing import FakeClock
 FOLDER = Path(__file__).parents[1] / "changes"
 DAY = timedelta(days=1)
 LATER = datetime(2030, 1, 1, tzinfo=UTC)
-"""When it is asked: long after all was told."""
+"""The time of the question: long after every message."""
 KINDS = ("replacement", "polarity", "retraction", "partial", "bounded")
-FEW = 6
-"""So many of the 60 look-alikes that most were not learned from may be taken for a change."""
-OWN = re.compile(r"\b(?:I|me|my|mine|myself)\b", re.IGNORECASE)
-"""The first person singular."""
-OF_ANOTHER = 26
-"""So many of the 96 cases that are not bounded are told by somebody else than who spoke of themselves."""
-LEAST = 0.9
-"""The part of the cases that must come out right."""
+MAX_FALSE_POSITIVES = 6
+"""The most of the 60 unseen look-alikes that may be taken for an update."""
+FIRST_PERSON = re.compile(r"\b(?:I|me|my|mine|myself)\b", re.IGNORECASE)
+"""Pronouns of the first person singular."""
+OTHER_SPEAKER_COUNT = 26
+"""The cases among the 96 unbounded ones in which somebody else reports the change of a person who spoke for
+themselves."""
+MIN_CORRECT = 0.9
+"""The fraction of the cases that must be correct."""
 
 
-class Once:
-    """MiniLM that embeds each text once: the cases share many."""
+class EmbeddingCache:
+    """MiniLM that embeds each text once; the cases share many texts."""
 
     def __init__(self) -> None:
         self._model, self._known = MiniLMEmbedder(), dict[str, Any]()
@@ -54,51 +55,51 @@ class Once:
         return np.array([self._known[text] for text in texts], np.float32).reshape(len(texts), self.dim)
 
 
-def cases(name: str) -> list[dict[str, Any]]:
+def read_cases(name: str) -> list[dict[str, Any]]:
     return [json.loads(line) for line in (FOLDER / f"{name}.jsonl").read_text(encoding="utf-8").splitlines()]
 
 
 @pytest.fixture(scope="module")
-def opened(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
-    """Opens the memory of a case, told and consolidated."""
-    store, embedder = SQLiteStore(tmp_path_factory.mktemp("changes") / "m.db"), Once()
+def open_case(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
+    """A function that returns the memory of a case after consolidation."""
+    store, embedder = SQLiteStore(tmp_path_factory.mktemp("changes") / "m.db"), EmbeddingCache()
 
-    yield lambda case: slept(store, embedder, case)
+    yield lambda case: consolidated_memory(store, embedder, case)
     store.close()
 
 
-def slept(store: Store, embedder: Embedder, case: dict[str, Any], *, rules: bool = False) -> Memory:
-    """The memory of a case, told and consolidated; by ``rules`` alone, or as it is by default."""
-    told = [Episode(t["text"], t["id"], t["speaker"], t["session"], t["at"]) for t in case["told"]]
+def consolidated_memory(store: Store, embedder: Embedder, case: dict[str, Any], *, rules: bool = False) -> Memory:
+    """The memory of a case after consolidation, with the update scorer or with ``rules`` alone."""
+    episodes = [Episode(t["text"], t["id"], t["speaker"], t["session"], t["at"]) for t in case["told"]]
     last = datetime.fromisoformat(case["told"][-1]["at"]).replace(tzinfo=UTC)
-    how: dict[str, Any] = {"comparer": None} if rules else {}
+    options: dict[str, Any] = {"update_scorer": None} if rules else {}
     clock = FakeClock(last + timedelta(hours=1))
-    memory = Memory(store, scope=case["id"], embedder=embedder, clock=clock, **how)
-    memory.remember(told)
+    memory = Memory(store, scope=case["id"], embedder=embedder, clock=clock, **options)
+    memory.remember(episodes)
     memory.consolidate()
     return memory
 
 
-def stands(memory: Memory, id_: str, at: datetime) -> Validity | None:
+def validity_at(memory: Memory, id_: str, at: datetime) -> Validity | None:
     graph = memory.graph()
     row = graph.row(id_)
     assert row is not None
     return validity_of(graph, row, Query("", LATER, as_of=at, retroactive=True))
 
 
-def of_another(case: dict[str, Any]) -> bool:
+def is_by_other_speaker(case: dict[str, Any]) -> bool:
     """Whether the new message is about what somebody else said of themselves, which it cannot end."""
-    told = {one["id"]: one for one in case["told"]}
-    old, new = told[case["old"]], told[case["new"]]
-    return old["speaker"] != new["speaker"] and OWN.search(old["text"]) is not None
+    turns = {turn["id"]: turn for turn in case["told"]}
+    old, new = turns[case["old"]], turns[case["new"]]
+    return old["speaker"] != new["speaker"] and FIRST_PERSON.search(old["text"]) is not None
 
 
-def right(memory: Memory, case: dict[str, Any]) -> bool:
-    """Whether the old is replaced by the new from the day on, and by nothing else; a bounded one ends at its bound.
+def is_correct(memory: Memory, case: dict[str, Any]) -> bool:
+    """Whether the new message alone supersedes the old one from its day on; a bounded fact must end at its bound.
 
-    What somebody else said of themselves still holds, and is contradicted by the new.
+    What somebody else said of themselves stays valid, and the new message contradicts it.
     """
-    told = datetime.fromisoformat(next(t["at"] for t in case["told"] if t["id"] == case["new"])).replace(tzinfo=UTC)
+    said_at = datetime.fromisoformat(next(t["at"] for t in case["told"] if t["id"] == case["new"])).replace(tzinfo=UTC)
     graph = memory.graph()
     known = supersessions(graph)
     pairs = {(graph.id(old), graph.id(new)) for old, new in zip(known.old.tolist(), known.new.tolist(), strict=True)}
@@ -106,13 +107,18 @@ def right(memory: Memory, case: dict[str, Any]) -> bool:
         return False
     if case["kind"] == "bounded":
         until = datetime.fromisoformat(case["until"]).replace(tzinfo=UTC)
-        during, after = (stands(memory, case["new"], at) for at in (max(told, until - 2 * DAY), until + 2 * DAY))
+        during, after = (
+            validity_at(memory, case["new"], at) for at in (max(said_at, until - 2 * DAY), until + 2 * DAY)
+        )
         return bool(during and during.is_valid and after and not after.is_valid)
     if not pairs:
         return False
-    since = told if case["since"] is None else datetime.fromisoformat(case["since"]).replace(tzinfo=UTC)
-    before, after = stands(memory, case["old"], since - DAY), stands(memory, case["old"], max(since, told) + 2 * DAY)
-    if of_another(case):
+    since = said_at if case["since"] is None else datetime.fromisoformat(case["since"]).replace(tzinfo=UTC)
+    before, after = (
+        validity_at(memory, case["old"], since - DAY),
+        validity_at(memory, case["old"], max(since, said_at) + 2 * DAY),
+    )
+    if is_by_other_speaker(case):
         return bool(after and after.is_valid and after.contradicted_by == (case["new"],) and not after.superseded_by)
     replaced = bool(after and not after.is_valid and after.superseded_by == (case["new"],))
     retracted = case["kind"] == "retraction"
@@ -120,21 +126,24 @@ def right(memory: Memory, case: dict[str, Any]) -> bool:
 
 
 @pytest.mark.slow
-def test_facts_change_as_they_are_told_to(opened: Any) -> None:
+def test_consolidation_finds_nine_of_ten_updates(open_case: Any) -> None:
     found: dict[str, list[bool]] = defaultdict(list)
     wrong = []
-    for case in cases("matrix"):
-        found[case["kind"]].append(right(opened(case), case))
+    for case in read_cases("matrix"):
+        found[case["kind"]].append(is_correct(open_case(case), case))
         wrong += [case["id"]] if not found[case["kind"]][-1] else []
     assert {kind: len(results) for kind, results in found.items()} == dict.fromkeys(KINDS, 24)
-    assert sum(of_another(case) for case in cases("matrix") if case["kind"] != "bounded") == OF_ANOTHER
-    assert sum(map(sum, found.values())) >= LEAST * sum(map(len, found.values())), wrong
+    assert (
+        sum(is_by_other_speaker(case) for case in read_cases("matrix") if case["kind"] != "bounded")
+        == OTHER_SPEAKER_COUNT
+    )
+    assert sum(map(sum, found.values())) >= MIN_CORRECT * sum(map(len, found.values())), wrong
 
 
 @pytest.mark.slow
-def test_nothing_that_merely_resembles_a_change_is_one(opened: Any) -> None:
+def test_consolidation_finds_few_updates_in_look_alikes(open_case: Any) -> None:
     linked = dict.fromkeys(("seen", "unseen"), 0)
-    for case in cases("control"):
-        linked[case["part"]] += len(supersessions(opened(case).graph()))
+    for case in read_cases("control"):
+        linked[case["part"]] += len(supersessions(open_case(case).graph()))
     assert linked["seen"] == 0
-    assert linked["unseen"] <= FEW
+    assert linked["unseen"] <= MAX_FALSE_POSITIVES

@@ -1,10 +1,10 @@
-"""Whether consolidation keeps its budget while others write: ten calls of ``seconds`` beside four writers.
+"""Does consolidation keep its time limit while others write? Ten calls of ``seconds`` beside four writers.
 
-``python benchmarks/consolidate_budget.py [--turns 3000] [--seconds 2] [--calls 10] [--writers 4] [--processes]``
+``python benchmarks/consolidation_budget.py [--turns 3000] [--seconds 2] [--calls 10] [--writers 4] [--processes]``
 
 The turns are those of ``speed.py``. The writers, threads or else processes, each with a memory of its own on the same
-file, remember turns without a pause. ``wall`` is the time of a call, ``looked at`` the memories it processed,
-``left`` the memories pending after it. A call must take at most ``seconds`` + 1.
+file, remember turns without a pause. ``wall`` is the time of a call, ``done`` the memories it processed, ``pending``
+the memories left for the next call. A call must take at most ``seconds`` + 1.
 """
 
 import argparse
@@ -88,7 +88,7 @@ def main() -> None:
             memory.feedback(recollection, [recollection[0].id])
         longest = 0.0
         with concurrent_writers(Path(folder) / "m.db", given.writers, processes=given.processes):
-            print(f"{'call':>4} {'wall':>7} {'looked at':>10} {'left':>7}  wrote")
+            print(f"{'call':>4} {'wall':>7} {'done':>10} {'pending':>7}  wrote")
             for call in range(1, given.calls + 1):
                 started = perf_counter()
                 run = memory.consolidate(seconds=given.seconds)

@@ -1,9 +1,9 @@
 """The effect of consolidation on recall, before and after on each set, and the time it takes.
 
-``python benchmarks/sleep.py --data DIR [--set NAME]…`` prints, for each set and category, recall@5, recall@10 and
-all@10 of ``fused`` before and after with the interval of the difference, how often the newest statement of an update
-ranks above the oldest, how the file grows, what was written, and seconds. ``--turns N`` instead joins the conversations
-of all sets named in one memory, consolidates N turns, and then a hundred more.
+``python benchmarks/consolidation.py --data DIR [--set NAME]…`` prints, for each set and category, recall@5, recall@10
+and all@10 of ``fused`` before and after with the interval of the difference, how often the newest statement of an
+update ranks above the oldest, how the file grows, what was written, and seconds. ``--turns N`` instead joins the
+conversations of all sets named in one memory, consolidates N turns, and then a hundred more.
 """
 
 import argparse
@@ -38,7 +38,7 @@ class Tally:
 
 
 def recall_all(memory: Memory, questions: Sequence[Question]) -> list[tuple[str, ...]]:
-    """The documents that come back for each question, best first."""
+    """The ranked documents of each question, best first."""
     return [
         ranked_documents(memory.recall(one.text, limit=RECALL_LIMIT, log_access=False, explain=False))
         for one in questions
@@ -46,17 +46,17 @@ def recall_all(memory: Memory, questions: Sequence[Question]) -> list[tuple[str,
 
 
 def is_newest_first(case: Case, question: Question, ranked: Sequence[str]) -> bool:
-    """Whether of an update's evidence the newest statement comes before the oldest.
+    """Whether the newest statement of an update's evidence ranks before the oldest.
 
     The newest is the one that shares a number with the answer, or else the last.
     """
-    place = {str(one.id): number for number, one in enumerate(case.episodes)}
+    positions = {str(one.id): number for number, one in enumerate(case.episodes)}
     texts = {str(one.id): one.text for one in case.episodes}
-    told = sorted(question.gold, key=place.__getitem__)
+    evidence = sorted(question.gold, key=positions.__getitem__)
     wanted = set(NUMBER.findall(" ".join(question.answers)))
-    later = [id_ for id_ in told[1:] if wanted & set(NUMBER.findall(texts[id_]))] or told[-1:]
-    rank = {id_: number for number, id_ in enumerate(ranked)}
-    return min(rank.get(id_, RECALL_LIMIT) for id_ in later) < rank.get(told[0], RECALL_LIMIT)
+    later = [id_ for id_ in evidence[1:] if wanted & set(NUMBER.findall(texts[id_]))] or evidence[-1:]
+    ranks = {id_: number for number, id_ in enumerate(ranked)}
+    return min(ranks.get(id_, RECALL_LIMIT) for id_ in later) < ranks.get(evidence[0], RECALL_LIMIT)
 
 
 def file_size(path: Path) -> int:
@@ -114,7 +114,7 @@ def print_tally(category: str, tally: Tally) -> None:
 
 
 def turns(sets: Sequence[str], data: Path) -> Iterator[Episode]:
-    """The turns of some sets one after another, repeated without end."""
+    """The turns of some sets one after another, repeated endlessly."""
     for number, name in ((number, name) for number in count() for name in sets):
         for case in read_cases(name, data):
             for one in case.episodes:
@@ -123,15 +123,15 @@ def turns(sets: Sequence[str], data: Path) -> Iterator[Episode]:
 
 
 def report_long_memory(sets: Sequence[str], data: Path, embedder: CachingEmbedder, turn_count: int) -> None:
-    every = list(islice(turns(sets, data), turn_count + 100))
+    all_turns = list(islice(turns(sets, data), turn_count + 100))
     with tempfile.TemporaryDirectory() as folder, Memory(Path(folder) / "m.db", embedder=embedder) as memory:
-        for part in (every[:turn_count], every[turn_count:]):
+        for part in (all_turns[:turn_count], all_turns[turn_count:]):
             memory.remember(part)
-            memory.graph().previous_rows  # noqa: B018  # what every recall needs is made apart
+            memory.graph().previous_rows  # noqa: B018  # what every recall needs is not timed
             started = perf_counter()
-            done = memory.consolidate()
-            spent = perf_counter() - started
-            print(f"{len(part):,} turns among {len(memory):,} memories: {spent:.2f} s, {dict(done.counts)}")
+            result = memory.consolidate()
+            seconds = perf_counter() - started
+            print(f"{len(part):,} turns among {len(memory):,} memories: {seconds:.2f} s, {dict(result.counts)}")
 
 
 def main() -> None:

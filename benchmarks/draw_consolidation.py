@@ -1,7 +1,7 @@
-"""Draws the effect of consolidation for docs/consolidation.md: one question on the demo's chat, before and after.
+"""Draw the effect of consolidation for docs/consolidation.md: one question on the demo's chat, before and after.
 
-``python benchmarks/draw_sleep.py docs/pictures/sleep.svg``. The ``supersedes`` fields of the chat are left out, so
-consolidation finds what is drawn.
+``python benchmarks/draw_consolidation.py docs/pictures/consolidation.svg``. The ``supersedes`` fields of the chat are
+left out, so consolidation finds what is drawn.
 """
 
 import json
@@ -28,13 +28,13 @@ def episodes() -> list[Episode]:
 
 def draw_hit(hit: Hit, rank: int, x: int, colors: dict[str, str]) -> str:
     y = 60 + rank * ROW
-    colour = colors.get(hit.id, "#cccccc")
+    color = colors.get(hit.id, "#cccccc")
     lines = textwrap.wrap(hit.text, 62)[:3]
     head = f"{rank + 1}.  {hit.score:.2f}   {hit.node.speaker}, {format_minute(hit.node.happened_at)}"
     if hit.validity is not None and hit.validity.valid_to is not None:
         head += f"   until {format_minute(hit.validity.valid_to)}"
     parts = [
-        f'<rect x="{x}" y="{y}" width="{WIDTH}" height="{ROW - 10}" fill="none" stroke="{colour}" stroke-width="2"/>'
+        f'<rect x="{x}" y="{y}" width="{WIDTH}" height="{ROW - 10}" fill="none" stroke="{color}" stroke-width="2"/>'
     ]
     parts.append(f'<text x="{x + 10}" y="{y + 18}" font-weight="bold">{escape(head)}</text>')
     parts += [f'<text x="{x + 10}" y="{y + 36 + 16 * n}">{escape(line)}</text>' for n, line in enumerate(lines)]
@@ -45,23 +45,25 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder, Memory(Path(folder) / "m.db") as memory:
         memory.remember(episodes())
         before = memory.recall(QUESTION, log_access=False)
-        done = memory.consolidate()
+        result = memory.consolidate()
         after = memory.recall(QUESTION, log_access=False)
         old = next(hit for hit in after if hit.validity is not None and hit.validity.superseded_by)
         assert old.validity is not None
         new = old.validity.superseded_by[0]
-        sure = next(one.confidence for one in memory.facts.updates() if (one.old.id, one.new.id) == (old.id, new))
-    marked = {old.id: "#2b6cb0", new: "#b4232a"}
-    pairs = done.counts["supersedes"]
-    why = f"replaced, as far as {sure:.0%} sure: read together, the later takes the earlier back. {pairs} pairs in all."
-    wide, height = 2 * WIDTH + 90, 110 + SHOWN * ROW
-    parts = [f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {wide} {height}" {FONT}>']
+        confidence = next(
+            update.confidence for update in memory.facts.updates() if (update.old.id, update.new.id) == (old.id, new)
+        )
+    colors = {old.id: "#2b6cb0", new: "#b4232a"}
+    pairs = result.counts["supersedes"]
+    caption = f"The later message corrects the earlier one (confidence {confidence:.2f}). Pairs found: {pairs}."
+    width, height = 2 * WIDTH + 90, 110 + SHOWN * ROW
+    parts = [f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" {FONT}>']
     parts.append('<rect width="100%" height="100%" fill="#ffffff"/>')
     parts.append(f'<text x="20" y="24" font-size="15" font-weight="bold">{escape(QUESTION)}</text>')
-    for x, title, found in ((20, "before the night", before), (WIDTH + 70, "after", after)):
+    for x, title, found in ((20, "before consolidation", before), (WIDTH + 70, "after consolidation", after)):
         parts.append(f'<text x="{x}" y="50" fill="#555555">{title}</text>')
-        parts += [draw_hit(hit, rank, x, marked) for rank, hit in enumerate(found.hits[:SHOWN])]
-    parts.append(f'<text x="20" y="{height - 16}" fill="#555555">{escape(why)}</text></svg>')
+        parts += [draw_hit(hit, rank, x, colors) for rank, hit in enumerate(found.hits[:SHOWN])]
+    parts.append(f'<text x="20" y="{height - 16}" fill="#555555">{escape(caption)}</text></svg>')
     Path(sys.argv[1]).write_text("\n".join(parts) + "\n", encoding="utf-8")
 
 

@@ -1,4 +1,4 @@
-"""Exact words: SQLite's FTS5 compared with the graph's own postings. ``python benchmarks/words.py``.
+"""Lexical search: SQLite's FTS5 compared with the graph's own postings. ``python benchmarks/fts5.py``.
 
 Measures the cost of a search as a scope grows, and whether the content of one scope changes scores in another.
 """
@@ -22,47 +22,45 @@ NOW = datetime(2026, 1, 1, tzinfo=UTC)
 
 def build_fts(texts: dict[str, list[str]]) -> apsw.Connection:
     db = apsw.Connection(":memory:")
-    db.execute("CREATE VIRTUAL TABLE told USING fts5(scope UNINDEXED, text, tokenize='porter unicode61')")
-    for scope, some in texts.items():
-        db.executemany("INSERT INTO told VALUES (?, ?)", ((scope, text) for text in some))
+    db.execute("CREATE VIRTUAL TABLE turn USING fts5(scope UNINDEXED, text, tokenize='porter unicode61')")
+    for scope, scope_texts in texts.items():
+        db.executemany("INSERT INTO turn VALUES (?, ?)", ((scope, text) for text in scope_texts))
     return db
 
 
 def search(db: apsw.Connection, scope: str, question: str) -> list[tuple[int, float]]:
     words = " OR ".join(f'"{word.strip("?,.")}"' for word in question.split())
-    query = "SELECT rowid, bm25(told) FROM told WHERE told MATCH ? AND scope = ? ORDER BY bm25(told) LIMIT 30"
+    query = "SELECT rowid, bm25(turn) FROM turn WHERE turn MATCH ? AND scope = ? ORDER BY bm25(turn) LIMIT 30"
     return [(int(row or 0), float(score or 0)) for row, score in db.execute(query, (words, scope))]
 
 
 def build_graph(episodes: list[Episode]) -> Graph:
-    drafts = [check_episode(one, NOW) for one in episodes]
-    return Graph().apply(encode(drafts, Graph(), vectors={}, mentions={}, embedder="none", now=NOW))
+    checked = [check_episode(one, NOW) for one in episodes]
+    return Graph().apply(encode(checked, Graph(), vectors={}, mentions={}, embedder="none", now=NOW))
 
 
 def main() -> None:
     for turns in (1_000, 10_000, 50_000):
         episodes = synthetic_turns(turns)
-        db, own = build_fts({"a": [one.text for one in episodes]}), build_graph(episodes)
-        cues = [build_query(question, NOW, vector=None, embedder_coverage=0) for question in QUESTIONS]
-        bm25.bm25(own, cues[0])
+        db, graph = build_fts({"a": [one.text for one in episodes]}), build_graph(episodes)
+        queries = [build_query(question, NOW, vector=None, embedder_coverage=0) for question in QUESTIONS]
+        bm25.bm25(graph, queries[0])
         times: dict[str, list[float]] = {"FTS5": [], "postings": []}
         for _ in range(5):
-            for question, asked in zip(QUESTIONS, cues, strict=True):
+            for question, query in zip(QUESTIONS, queries, strict=True):
                 start = perf_counter()
                 search(db, "a", question)
                 middle = perf_counter()
-                bm25.bm25(own, asked)
+                bm25.bm25(graph, query)
                 times["FTS5"].append(middle - start)
                 times["postings"].append(perf_counter() - middle)
-        shown = "   ".join(f"{name} p50 {1000 * np.median(some):7.2f} ms" for name, some in times.items())
-        print(f"{turns:6} turns   {shown}")
+        line = "   ".join(f"{name} p50 {1000 * np.median(seconds):7.2f} ms" for name, seconds in times.items())
+        print(f"{turns:6} turns   {line}")
     mine, theirs = [one.text for one in synthetic_turns(200)], ["Wil plays the cello in the palm house."] * 200
-    alone, beside = (
-        search(build_fts({"a": mine}), "a", QUESTIONS[2]),
-        search(build_fts({"a": mine, "b": theirs}), "a", QUESTIONS[2]),
-    )
-    moved = max(abs(x[1] - y[1]) for x, y in zip(alone, beside, strict=False))
-    print(f"FTS5: scores of scope a after 200 turns were written to scope b: changed by up to {moved:.3f}")
+    before = search(build_fts({"a": mine}), "a", QUESTIONS[2])
+    after = search(build_fts({"a": mine, "b": theirs}), "a", QUESTIONS[2])
+    change = max(abs(x[1] - y[1]) for x, y in zip(before, after, strict=False))
+    print(f"FTS5: scores of scope a after 200 turns were written to scope b: changed by up to {change:.3f}")
 
 
 if __name__ == "__main__":

@@ -1,0 +1,112 @@
+"""How many fact updates consolidation finds, on cases that the weights were trained on and on others.
+
+``python benchmarks/fact_updates.py`` prints, for each part of ``tests/changes``, how many cases of each kind are
+correct, in how many of the others nothing was found, and how many look-alikes are wrongly taken for an update.
+``--rules`` leaves the update scorer out. The parts: ``seen`` and ``unseen`` are in the tests; these and ``held`` were
+read while rules were written and are training data of ``scripts/train_update_scorer.py``. Nobody read ``fresh`` and
+``later``, and nothing was trained on them; ``later`` was used to choose how to train.
+
+Then it does the same for long histories that nobody read either: what one person told an assistant, or several people
+told each other, over months. Every pair in which a message makes an earlier one untrue is labeled. It prints how many
+of the pairs found are labeled, how many of those labels are doubtful, and how many messages that change something were
+found.
+"""
+
+import argparse
+import json
+import sys
+import tempfile
+from collections import Counter
+from pathlib import Path
+
+from ecphora import SQLiteStore
+
+ROOT = Path(__file__).parents[1]
+sys.path.insert(0, str(ROOT / "tests" / "unit"))
+
+import test_fact_updates  # noqa: E402  # defines what is correct
+
+from ecphora.stages.retrieval.validity import MIN_REPORTED_CONFIDENCE  # noqa: E402
+
+HISTORIES = "held_histories"
+
+
+def read_cases(kind: str) -> list[dict[str, object]]:
+    texts = [
+        (ROOT / "tests" / "changes" / name).read_text(encoding="utf-8")
+        for name in (f"{kind}.jsonl", f"held_{kind}.jsonl")
+    ]
+    return [json.loads(line) for text in texts for line in text.splitlines()]
+
+
+def report_histories(store: SQLiteStore, embedder: test_fact_updates.EmbeddingCache, *, rules: bool) -> None:
+    """Print what is found in each history and in all."""
+    turns_by_space: dict[str, list[dict[str, object]]] = {}
+    for turn in test_fact_updates.read_cases(HISTORIES):
+        turns_by_space.setdefault(turn["space"], []).append({**turn, "at": turn["time"]})
+    labels_by_space: dict[str, dict[tuple[str, str], bool]] = {space: {} for space in turns_by_space}
+    for label in test_fact_updates.read_cases(f"{HISTORIES}.changes"):
+        labels_by_space[label["space"]][label["old"], label["new"]] = label["sure"]
+    total = Counter[str]()
+    for space, turns in turns_by_space.items():
+        memory = test_fact_updates.consolidated_memory(store, embedder, {"id": space, "told": turns}, rules=rules)
+        graph, labels = memory.graph(), labels_by_space[space]
+        known = test_fact_updates.supersessions(graph)
+        is_reported = ~known.is_contradiction & (known.confidence >= MIN_REPORTED_CONFIDENCE)
+        pairs = zip(known.old[is_reported].tolist(), known.new[is_reported].tolist(), strict=True)
+        found = {(graph.id(old), graph.id(new)) for old, new in pairs}
+        counts = Counter[str](
+            messages=len(turns),
+            found=len(found),
+            unreported=int((~known.is_contradiction & ~is_reported).sum()),
+            correct=sum(labels.get(pair, False) for pair in found),
+            doubtful=sum(not labels.get(pair, True) for pair in found),
+            updates=len({new for (_, new), is_certain in labels.items() if is_certain}),
+            detected=len({new for _, new in found & {pair for pair, is_certain in labels.items() if is_certain}}),
+        )
+        total += counts
+        print_counts(space, counts)
+    print_counts("all", total)
+
+
+def print_counts(name: str, counts: Counter[str]) -> None:
+    print(
+        f"{name:7} {counts['messages']} messages: of {counts['found']} pairs found {counts['correct']} are labeled and "
+        f"{counts['doubtful']} doubtful; of {counts['updates']} messages that change something "
+        f"{counts['detected']} found; {counts['unreported']} pairs not reported"
+    )
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("--rules", action="store_true", help="without the update scorer")
+    rules = parser.parse_args().rules
+    with tempfile.TemporaryDirectory() as folder:
+        store, embedder = SQLiteStore(Path(folder) / "m.db"), test_fact_updates.EmbeddingCache()
+        correct: dict[str, Counter[str]] = {}
+        sizes: dict[str, Counter[str]] = {}
+        empty: Counter[str] = Counter()
+        for case in read_cases("matrix"):
+            part, kind = str(case["part"]), str(case["kind"])
+            memory = test_fact_updates.consolidated_memory(store, embedder, case, rules=rules)
+            is_correct = test_fact_updates.is_correct(memory, case)
+            correct.setdefault(part, Counter())[kind] += is_correct
+            sizes.setdefault(part, Counter())[kind] += 1
+            empty[part] += not is_correct and not len(test_fact_updates.supersessions(memory.graph()))
+        false_positives: Counter[str] = Counter()
+        controls: Counter[str] = Counter()
+        for case in read_cases("control"):
+            part = str(case["part"])
+            memory = test_fact_updates.consolidated_memory(store, embedder, case, rules=rules)
+            false_positives[part] += bool(len(test_fact_updates.supersessions(memory.graph())))
+            controls[part] += 1
+        for part, counts in correct.items():
+            kinds = ", ".join(f"{kind} {counts[kind]}/{sizes[part][kind]}" for kind in test_fact_updates.KINDS)
+            print(f"{part:7} {sum(counts.values())}/{sum(sizes[part].values())}  ({kinds})", end="; ")
+            print(f"nothing found in {empty[part]}; false positives {false_positives[part]}/{controls[part]}")
+        report_histories(store, embedder, rules=rules)
+        store.close()
+
+
+if __name__ == "__main__":
+    main()
