@@ -37,9 +37,10 @@ from numpy.typing import NDArray
 
 from ecphora import Episode, Memory, SQLiteStore
 from ecphora.bench.embedding_cache import CachingEmbedder
+from ecphora.consolidation.facts.alignment import align
 from ecphora.consolidation.facts.judge import GATE_FEATURES, JUDGE_FEATURES, UpdateJudge
 from ecphora.consolidation.facts.statement_index import StatementIndex
-from ecphora.consolidation.facts.update_candidates import UpdateFinder
+from ecphora.consolidation.facts.update_candidates import CandidateSearch
 from ecphora.embedders import minilm
 from ecphora.learn import Json, fit_logistic, format_json
 from ecphora.ports import NodeReader
@@ -236,20 +237,20 @@ def memory_lessons(
     """The pairs of one memory."""
     graph = memory.graph()
     rows = np.flatnonzero(graph.episodes)
-    rivals = UpdateFinder(StatementIndex(graph, node_reader(memory)), 0)
+    statements = StatementIndex(graph, node_reader(memory))
     columns: list[dict[str, float]] = []
 
     class Noting(UpdateJudge):
-        def gate_log_odds(self, found: Any) -> Numbers:
-            size = len(found["cosine"])
+        def gate_log_odds(self, features: Mapping[str, Any]) -> Numbers:
+            size = len(features["cosine"])
             columns.extend(
-                {name: float(np.broadcast_to(found[name], size)[i]) for name in GATE_FEATURES} for i in range(size)
+                {name: float(np.broadcast_to(features[name], size)[i]) for name in GATE_FEATURES} for i in range(size)
             )
             return np.zeros(size)
 
-    pairs = list(rivals.candidate_pairs(rows, Noting(NEUTRAL_JUDGE.gate, NEUTRAL_JUDGE.judge)))
+    pairs = CandidateSearch(statements, 0).pairs(rows, Noting(NEUTRAL_JUDGE.gate, NEUTRAL_JUDGE.judge))
     for pair, gate in zip(pairs, columns, strict=True):
-        faced = rivals.align(pair)
+        faced = align(statements, pair)
         if faced is not None:
             key = graph.id(faced.earlier[0]), graph.id(faced.later[0])
             yield Lesson(space, labels.get(key, False), teaches_judge, gate, dict(faced.features), faced.texts)

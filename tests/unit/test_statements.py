@@ -4,7 +4,6 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from ecphora.consolidation.facts.update_rules import has_new_content
 from ecphora.language.statements import ChangeSignal, Statement, statements
 from ecphora.language.validity_phrases import validity_interval
 
@@ -78,20 +77,6 @@ def test_whoever_is_not_known_may_speak_of_themselves() -> None:
         True,
         False,
     ]
-
-
-@pytest.mark.parametrize(
-    ("earlier", "later", "otherwise"),
-    [
-        ("My class is on Thursdays.", "My class on Thursdays starts at half past six.", False),
-        ("My class is on Thursdays.", "My class is still on Thursdays, but at nine.", True),
-        ("My class is on Thursdays.", "My class is on Fridays.", True),
-        ("My class is on Thursdays.", "My class is on Thursdays.", False),
-    ],
-)
-def test_more_of_the_same_says_nothing_else(earlier: str, later: str, otherwise: bool) -> None:
-    (one,), (other,) = read(earlier), read(later)
-    assert has_new_content(other, one) is otherwise
 
 
 @pytest.mark.parametrize(

@@ -17,7 +17,7 @@ from .batching import adaptive_batches
 from .entities import resolution
 from .facts import llm_facts
 from .facts.claims import ClaimExtractor
-from .facts.update_candidates import ScorePairs
+from .facts.update_finder import ScorePairs
 
 EmbedFunction = Callable[[Sequence[str]], Vectors]
 """Embeds texts."""

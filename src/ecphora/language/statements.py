@@ -65,10 +65,10 @@ class Statement:
     ``subjects`` are the keys of the persons it is about, empty if it is about nobody or everybody; "?" is the person
     mentioned before, "you" the one addressed. ``attributes`` are the single-valued attributes it is about, such as
     "home"; ``stems`` the stems of its other words, ``focus_stems`` those near its words of change, ``object_stems``
-    those of what it says ends or resumes. ``former_terms`` are the words and values that it names as no longer so,
-    ``never_stems`` the stems of what it says has never been. ``valid_from`` and ``valid_to`` bound the time for which
-    it holds, None if not stated. ``is_about_speaker`` says that the speaker speaks of themselves: in the first person
-    singular, or by their own name.
+    those of what it says ends or resumes. ``names`` are the normal forms of the names among its ``values``.
+    ``former_terms`` are the words and values that it names as no longer so, ``never_stems`` the stems of what it says
+    has never been. ``valid_from`` and ``valid_to`` bound the time for which it holds, None if not stated.
+    ``is_about_speaker`` says that the speaker speaks of themselves: in the first person singular, or by their own name.
     """
 
     text: str
@@ -77,6 +77,7 @@ class Statement:
     stems: frozenset[str]
     focus_stems: frozenset[str]
     values: tuple[Value, ...]
+    names: frozenset[str]
     change_signals: frozenset[ChangeSignal]
     is_negated: bool = False
     never_stems: frozenset[str] = frozenset()
@@ -250,6 +251,7 @@ def _parse_sentence(sentence: str, speaker_key: str | None, reference_time: date
         stems=stems - former_terms,
         focus_stems=_focus_stems(sentence, stems - former_terms),
         values=current_values,
+        names=frozenset(value.normal_form for value in current_values if value.kind == ValueKind.NAME),
         change_signals=change_signals,
         is_negated=ChangeSignal.NON_OCCURRENCE not in change_signals
         and NEGATION.search(NEUTRAL.sub("", NEVER_CLAUSE.sub("", sentence))) is not None,

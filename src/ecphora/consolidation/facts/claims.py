@@ -11,16 +11,16 @@ from hashlib import blake2b
 
 from ...graph import Graph
 from ...ids import CLAIM_PREFIX
-from ...language.values import ValueKind
 from ...model import Edge, Kind, Link, Node, NodeId, Rows
 from ...ports import NodeReader, SecondsLeft
 from ...stages.retrieval.claim_topic import ClaimTopic
-from ...stages.retrieval.trust import may_supersede
+from .contradictions import is_contradiction
 from .judge import UpdateJudge
 from .statement_index import StatementIndex
+from .supersession import supersession_time
 from .topic_extraction import EmbedFunction, StatementInContext, extract_topic
-from .update_candidates import ClaimUpdate, ScorePairs, UpdateFinder, work_slices
-from .update_rules import RuleMatch, Utterance
+from .update_finder import ClaimUpdate, ScorePairs, UpdateFinder, work_slices
+from .utterances import RuleMatch, Utterance
 
 EMPTY_MATTER = ClaimTopic()
 """The topic of a claim without a counterpart."""
@@ -98,8 +98,8 @@ class ClaimExtractor:
             StatementInContext(self._statements.node(side[0]).text, side[2].statement) for side in (earlier, later)
         )
         earlier_node = self._put_claim(batch, *earlier, extract_topic(earlier_side, later_side, self._embed))
-        is_supersession = rule_match.basis != "denial" and may_supersede(later[2].voice, earlier[2].voice)
-        valid_from = _valid_from(later[2], earlier[2], earlier_node, rule_match) if is_supersession else None
+        is_supersession = not is_contradiction(later[2], earlier[2], rule_match)
+        valid_from = supersession_time(later[2], earlier[2], earlier_node, rule_match) if is_supersession else None
         later_node = self._put_claim(
             batch, *later, extract_topic(later_side, earlier_side, self._embed), valid_from=valid_from
         )
@@ -148,13 +148,3 @@ def claim_id(source: NodeId, position: int) -> NodeId:
     """The id of the claim at a position of a memory; deterministic."""
     content = "\x1f".join((source, str(position)))
     return f"{CLAIM_PREFIX}{blake2b(content.encode(), digest_size=16).hexdigest()}"
-
-
-def _valid_from(later: Utterance, earlier: Utterance, old: Node, rule_match: RuleMatch) -> datetime | None:
-    """The time from which the later claim holds, if it is neither the stated one nor the time of the utterance."""
-    if rule_match.is_correction:
-        return old.valid_from or old.happened_at
-    shared_dates = {value.normal_form for value in later.statement.values if value.kind == ValueKind.DATE}
-    shared_dates &= {value.normal_form for value in earlier.statement.values}
-    # A date that changed, or that both name, is the topic of the claims, not the start of validity.
-    return later.at if rule_match.basis == ValueKind.DATE or shared_dates else None

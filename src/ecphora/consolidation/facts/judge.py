@@ -2,7 +2,7 @@
 
 Cognitive Weave shows a pair to a language model (papers.md 5.8.1). Here a small cross-encoder scores it, which takes
 milliseconds. So first a linear gate over cheap features selects the pairs worth scoring; a linear judge then combines
-the cross-encoder's score with the rules of :mod:`.update_rules`. ``scripts/train_update_scorer.py`` trains both.
+the cross-encoder's score with the rules of :mod:`.supersession`. ``scripts/train_update_scorer.py`` trains both.
 """
 
 from collections.abc import Mapping, Sequence
@@ -15,29 +15,15 @@ from ...language.change_lexicon import ADDITION, EVENT_VERB, NO_STATE_CHANGE, PA
 from ...language.statements import ChangeSignal, Statement
 from ...language.values import ValueKind
 from ...stages.retrieval.linear import LinearModel
-from .update_rules import (
-    MEASURABLE_SORTS,
-    ClaimPair,
-    RuleMatch,
-    Utterance,
-    has_new_content,
-    has_same_subject,
-    has_same_unit,
-    is_equal_value,
-    match_supersession,
-    names_in,
-)
+from .supersession import MEASURABLE_SORTS, ClaimPair, has_same_unit, is_equal_value
+from .utterances import RuleMatch, has_same_subject
 
 Floats = NDArray[np.float64]
 
 MAX_MEMORY_COUNT = 100
 """Cap on the number of memories in the feature "log memory count"."""
-MAX_STATEMENT_PAIRS = 8
-"""Pairs of statements of two memories that the rules are tried on: those that share most."""
 MAX_FEATURE_VALUE = 4.0
 """Cap on features that are sums of term weights."""
-MAX_WINDOW_CHARS = 240
-"""Characters of a memory that the cross-encoder reads, around its statement."""
 SIGNAL_FEATURES = {
     f"{signal} signal": signal
     for signal in ChangeSignal
@@ -125,48 +111,13 @@ def gate_features(statements: Sequence[Statement]) -> dict[str, float]:
     }
 
 
-def best_aligned_statements(
-    new: Sequence[Utterance], old: Sequence[Utterance], term_weights: Mapping[str, float], cosine: float
-) -> tuple[int, int, RuleMatch | None]:
-    """The positions of the two best aligned statements of two memories, and the rules' match of them.
-
-    Best is the pair with the most confident rule match; else the one that shares most; among equals one with a change
-    signal. Greetings come last.
-    """
-    ranked = [
-        (
-            sum(term_weights.get(stem, 1.0) for stem in later.statement.stems & earlier.statement.stems),
-            bool(later.statement.change_signals - {ChangeSignal.STATEMENT}),
-            len(earlier.statement.stems),
-            new_position,
-            old_position,
-        )
-        for new_position, later in enumerate(new)
-        for old_position, earlier in enumerate(old)
-    ]
-    ranked.sort(reverse=True)
-    candidates = [(new_position, old_position) for *_, new_position, old_position in ranked[:MAX_STATEMENT_PAIRS]]
-    non_greetings = (pair for pair in candidates if not _is_greeting(new[pair[0]].statement, old[pair[1]].statement))
-    best: tuple[int, int, RuleMatch | None] = *next(non_greetings, candidates[0]), None
-    for new_position, old_position in candidates:
-        match = match_supersession(new[new_position], old[old_position], term_weights, cosine)
-        if match is not None and (best[2] is None or match.confidence > best[2].confidence):
-            best = new_position, old_position, match
-    return best
-
-
-def _is_greeting(later: Statement, earlier: Statement) -> bool:
-    """Whether a statement has nothing but a word of another: "Hello again."."""
-    return len(later.stems) < 2 and not later.values and not has_new_content(later, earlier)
-
-
 def judge_features(pair: ClaimPair, rule_match: RuleMatch | None) -> dict[str, float]:
     """The judge's features of two statements; ``rule_match`` is the rules' match of them."""
-    new, old, later, earlier = pair.new, pair.old, pair.later, pair.earlier
+    new, old, later, earlier = pair.new, pair.old, pair.new.statement, pair.old.statement
     term_weights = pair.term_weights
     new_names, old_names = (
-        names_in(later) - later.subjects - earlier.subjects,
-        names_in(earlier) - later.subjects - earlier.subjects,
+        later.names - later.subjects - earlier.subjects,
+        earlier.names - later.subjects - earlier.subjects,
     )
     value_pairs = [
         (value, other)
@@ -205,13 +156,3 @@ def judge_features(pair: ClaimPair, rule_match: RuleMatch | None) -> dict[str, f
         "event verb": float(EVENT_VERB.search(earlier.text) is not None),
         **{name: float(signal in later.change_signals) for name, signal in SIGNAL_FEATURES.items()},
     }
-
-
-def statement_window(text: str, statement: str, speaker: str | None) -> str:
-    """The text of a memory for the cross-encoder, after its speaker's name; of a long text a window around the
-    statement."""
-    if len(text) > MAX_WINDOW_CHARS:
-        at = max(0, text.find(statement))
-        start = max(0, min(at - max(0, MAX_WINDOW_CHARS - len(statement)) // 2, len(text) - MAX_WINDOW_CHARS))
-        text = text[start : start + MAX_WINDOW_CHARS]
-    return text if speaker is None else f"{speaker}: {text}"

@@ -10,15 +10,15 @@ from ...language.statements import statements
 from ...model import Node, Rows
 from ...ports import NodeReader
 from .event_time import Timestamps
-from .update_rules import Utterance
+from .utterances import Utterance
 
 
 class StatementIndex:
     """The statements of a graph's memories.
 
     ``time_order`` are the episode rows in order of time, ``turn_numbers`` the position of each row in it, and
-    ``has_statements`` masks the rows that are read for statements: not those of an assistant. ``moments`` are the
-    timestamps of the rows.
+    ``has_statements`` masks the rows that are read for statements, not those of an assistant, and ``memory_count`` is
+    their number. ``moments`` are the timestamps of the rows.
     """
 
     def __init__(self, graph: Graph, read: NodeReader) -> None:
@@ -35,6 +35,7 @@ class StatementIndex:
         roles = [name.casefold() for name in graph.speakers.names]
         assistants = [number for number, name in enumerate(roles) if ROLES.get(name) == "assistant"]
         self.has_statements = graph.episodes & ~np.isin(nodes["speakers"], assistants)
+        self.memory_count = int(self.has_statements.sum())
 
     def fetch(self, rows: Iterable[int]) -> None:
         """Fetch the rows that are not yet fetched, in one call."""

@@ -16,7 +16,7 @@ from ...language.terms import extract_terms
 from ...language.values import ValueKind, values
 from ...model import Vectors
 from ...stages.retrieval.claim_topic import ClaimTopic
-from .judge import statement_window
+from .alignment import statement_window
 
 EmbedFunction = Callable[[Sequence[str]], Vectors]
 """Embeds texts."""

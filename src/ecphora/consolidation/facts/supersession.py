@@ -1,4 +1,6 @@
-"""Rules for which claim replaces which: Cognitive Weave's contradiction check without a model (papers.md 5.8.1).
+"""Rules for which claim supersedes an earlier one, and so closes its validity interval, and from when.
+
+This is Cognitive Weave's resolution of contradictions (papers.md 5.8.1), without a model.
 
 A claim replaces another only if it says so (a change, an end, a correction, a partial change), or if both give two
 values for a single-valued attribute of one person; and only if both have the same topic: by shared terms, by an
@@ -15,70 +17,21 @@ from ...language.statements import ChangeSignal, Statement
 from ...language.terms import extract_terms
 from ...language.values import Value, ValueKind
 from ...lazy_pattern import lazy_pattern
-from ...stages.retrieval.trust import Attribution
-from .event_time import Timestamp
+from ...model import Node
+from .utterances import RuleMatch, Utterance, has_same_subject
 
 MIN_COSINE = 0.5
 """Minimum cosine of two states of one person to be the same topic in other words."""
-MIN_DENIAL_SHARE = 0.5
-"""Minimum fraction of a denial's term weight that the contradicted statement must share."""
 MAX_SIMPLE_STEMS = 9
 """Maximum number of stems of a sentence that says one thing."""
 MAX_BARE_VALUE_STEMS = 4
 """Maximum number of stems of a sentence that says nothing but a value."""
-MAX_TURNS_APART = 6
-"""Turns that a correction, or a sentence that names nothing, may refer back."""
 _POINTING_PHRASE = lazy_pattern(
     r"\b(?:it|that|this|she|he|they|i)(?:['’]s| is| was| meant)\b|\bmake that\b", re.IGNORECASE
 )
 _RESIDENCE_VERB = lazy_pattern(r"\b(?:live|lives|living|based|reside|resides)\b", re.IGNORECASE)
 MEASURABLE_SORTS = frozenset(ValueKind) - {ValueKind.NAME}
 """The kinds of values of which a later one replaces an earlier one."""
-
-
-@dataclass(frozen=True, slots=True)
-class Utterance:
-    """A statement in its context: speaker, time, session, and ``turn``, its memory's position in order of time.
-
-    ``trust`` in 0..1 is that of its memory, ``moment`` its timestamp, which says how well its time is known.
-    """
-
-    statement: Statement
-    speaker: str | None
-    session: str | None
-    at: datetime
-    turn: int
-    moment: Timestamp
-    trust: float = 1.0
-
-    @property
-    def voice(self) -> Attribution:
-        """The attribution of the statement: speaker, trust, and whether it is about the speaker."""
-        return Attribution(self.speaker, self.trust, self.statement.is_about_speaker)
-
-    def is_after(self, other: "Utterance") -> bool:
-        """Whether it is known to be later than another."""
-        return self.moment.is_after(other.moment)
-
-    def is_nearby(self, other: "Utterance") -> bool:
-        """Whether both lie within ``MAX_TURNS_APART`` turns of one conversation."""
-        is_same_conversation = self.session == other.session and (
-            self.session is not None or abs(self.at - other.at).days < 1
-        )
-        return is_same_conversation and abs(self.turn - other.turn) <= MAX_TURNS_APART
-
-
-@dataclass(frozen=True, slots=True)
-class RuleMatch:
-    """A rule's verdict that a claim replaces another.
-
-    ``confidence`` is in 0..1, ``basis`` says what the two share, and ``is_correction`` that the earlier claim was wrong
-    from the start.
-    """
-
-    confidence: float
-    basis: str
-    is_correction: bool = False
 
 
 def match_supersession(
@@ -89,7 +42,9 @@ def match_supersession(
     ``term_weights`` are the weights in 0..1 of sharing a stem; ``cosine`` is that of the two texts.
     """
     later, earlier = new.statement, old.statement
-    if not new.is_after(old) or not (cosine >= MIN_COSINE or new.is_nearby(old) or _has_overlap(later, earlier)):
+    if not new.moment.is_after(old.moment) or not (
+        cosine >= MIN_COSINE or new.is_nearby(old) or _has_overlap(later, earlier)
+    ):
         return None
     corrects = ChangeSignal.CORRECTION in later.change_signals and new.is_nearby(old)
     if (
@@ -106,6 +61,19 @@ def match_supersession(
     return _match_implicit_change(pair)
 
 
+def supersession_time(later: Utterance, earlier: Utterance, old: Node, rule_match: RuleMatch) -> datetime | None:
+    """The time from which the later claim holds, if it is neither the stated one nor the time of the utterance.
+
+    ``old`` is the earlier claim's node. The validity interval of the earlier claim ends there.
+    """
+    if rule_match.is_correction:
+        return old.valid_from or old.happened_at
+    shared_dates = {value.normal_form for value in later.statement.values if value.kind == ValueKind.DATE}
+    shared_dates &= {value.normal_form for value in earlier.statement.values}
+    # A date that changed, or that both name, is the topic of the claims, not the start of validity.
+    return later.at if rule_match.basis == ValueKind.DATE or shared_dates else None
+
+
 def _has_overlap(later: Statement, earlier: Statement) -> bool:
     """Whether two statements have anything in common: a cheap check before the slow ones."""
     if later.stems & earlier.stems or later.attributes & earlier.attributes or later.former_terms & earlier.stems:
@@ -113,52 +81,7 @@ def _has_overlap(later: Statement, earlier: Statement) -> bool:
     return bool(later.former_terms) and any(value.normal_form in later.former_terms for value in earlier.values)
 
 
-def match_contradiction(new: Utterance, old: Utterance, term_weights: Mapping[str, float]) -> RuleMatch | None:
-    """Match a denial ("I never ...") with a statement of what it denies.
-
-    They must share at least two stems and ``MIN_DENIAL_SHARE`` of the denial's term weight.
-    """
-    if ChangeSignal.QUESTION in new.statement.change_signals | old.statement.change_signals:
-        return None
-    for denial, other in ((new.statement, old.statement), (old.statement, new.statement)):
-        shared_stems = denial.never_stems & (other.stems - other.never_stems)
-        weights = {stem: term_weights.get(stem, 1.0) for stem in denial.never_stems}
-        total_weight, shared_weight = sum(weights.values()), sum(weights[stem] for stem in shared_stems)
-        if len(shared_stems) >= 2 and shared_weight >= MIN_DENIAL_SHARE * total_weight and has_same_subject(new, old):
-            return RuleMatch(round(shared_weight / total_weight, 3), "denial")
-    return None
-
-
-# ---- subjects
-
-
-def has_same_subject(new: Utterance, old: Utterance) -> bool:
-    """Whether both may be about one person; true if either has no subject."""
-    new_subjects, old_subjects = new.statement.subjects, old.statement.subjects
-    speaker = (new.speaker or "").casefold()
-    if not new_subjects or not old_subjects:
-        return True
-    if "?" in new_subjects or "you" in new_subjects:  # the person meant was mentioned just before
-        return new.is_nearby(old) and (not old_subjects & {speaker} or new.speaker != old.speaker)
-    if "?" in old_subjects or "you" in old_subjects:
-        return new.is_nearby(old) and (
-            bool(new_subjects - {(old.speaker or "").casefold()}) or new.speaker != old.speaker
-        )
-    if new_subjects & old_subjects:
-        return True
-    if new_subjects & _all_names(old):
-        return True
-    # "My sister Nadia" and "Nadia": one by relation, the other by name.
-    names = {who.split("/")[-1] for who in new_subjects} & _all_names(old)
-    return bool(names or ({who.split("/")[-1] for who in old_subjects} & _all_names(new)))
-
-
-def _all_names(utterance: Utterance) -> set[str]:
-    full_names = names_in(utterance.statement)
-    return full_names | {part for name in full_names for part in name.split()} | utterance.statement.former_terms
-
-
-# ---- topics
+# ---- one rule for each change signal
 
 
 @dataclass(frozen=True, slots=True)
@@ -177,6 +100,7 @@ class ClaimPair:
     stem_overlap: float
     cosine: float
     term_weights: Mapping[str, float]
+    is_nearby: bool
 
     def context_weight(self, value: Value, other: Value) -> float:
         """The weight of the stems shared around two values."""
@@ -190,10 +114,6 @@ class ClaimPair:
     @property
     def earlier(self) -> Statement:
         return self.old.statement
-
-    @property
-    def is_nearby(self) -> bool:
-        return self.new.is_nearby(self.old)
 
     @property
     def has_same_field(self) -> bool:
@@ -230,6 +150,7 @@ def make_pair(new: Utterance, old: Utterance, term_weights: Mapping[str, float],
         stem_overlap=len(later.stems & earlier.stems) / max(1, min_stem_count),
         cosine=cosine,
         term_weights=term_weights,
+        is_nearby=new.is_nearby(old),
     )
 
 
@@ -243,7 +164,7 @@ def _match_correction(pair: ClaimPair) -> RuleMatch | None:
         return RuleMatch(0.8, value.kind.value, is_correction=True)
     if pair.is_nearby and (pair.focus_weight >= 0.5 or pair.has_same_field) and _POINTING_PHRASE.search(later.text):
         return RuleMatch(0.6, "shared terms", is_correction=True)
-    if pair.is_nearby and names_in(later) and names_in(earlier) and pair.new.speaker == pair.old.speaker:
+    if pair.is_nearby and later.names and earlier.names and pair.new.speaker == pair.old.speaker:
         return RuleMatch(0.4, "shared name", is_correction=True)
     is_restated = pair.is_nearby and pair.new.speaker == pair.old.speaker and _POINTING_PHRASE.search(later.text)
     is_short = max(len(later.stems), len(earlier.stems)) <= MAX_BARE_VALUE_STEMS
@@ -258,7 +179,7 @@ def _match_partial_change(pair: ClaimPair) -> RuleMatch | None:
     if pair.is_nearby and (
         has_equal_value
         or pair.has_same_field
-        or (pair.focus_weight > 0 and (names_in(later) or NO_CHANGE.search(later.text)))
+        or (pair.focus_weight > 0 and (later.names or NO_CHANGE.search(later.text)))
     ):
         return RuleMatch(0.5, "shared terms")
     is_fragment = pair.is_nearby and pair.new.speaker == pair.old.speaker and len(later.stems) < 4
@@ -301,11 +222,7 @@ def _match_change(pair: ClaimPair) -> RuleMatch | None:
         later.subjects & earlier.subjects or pair.focus_weight >= 0.5
     ):
         return RuleMatch(0.9, "former terms")
-    if (
-        pair.has_same_field
-        and later.subjects & earlier.subjects
-        and not (names_in(later) & names_in(earlier)) - later.subjects
-    ):
+    if pair.has_same_field and later.subjects & earlier.subjects and not (later.names & earlier.names) - later.subjects:
         return RuleMatch(0.8 if is_explicit else 0.6, "same attribute")
     if pair.is_opposite and pair.stem_overlap >= 0.6:
         return RuleMatch(0.7, "shared terms")
@@ -335,7 +252,7 @@ def _match_rewording(pair: ClaimPair, *, is_explicit: bool) -> RuleMatch | None:
     ):
         return None
     speakers = {(utterance.speaker or "").casefold() for utterance in (pair.new, pair.old)}
-    new_names, old_names = names_in(later) - speakers, names_in(earlier) - speakers
+    new_names, old_names = later.names - speakers, earlier.names - speakers
     if new_names and new_names <= old_names:
         return None
     both_named = bool(new_names) and bool(old_names)
@@ -361,7 +278,7 @@ def _match_implicit_change(pair: ClaimPair) -> RuleMatch | None:
         earlier.text
     ):
         return None
-    names = names_in(later) - later.subjects, names_in(earlier) - earlier.subjects
+    names = later.names - later.subjects, earlier.names - earlier.subjects
     shares_stems = len(later.stems & earlier.stems) >= 2
     if is_home and all(map(_RESIDENCE_VERB.search, (later.text, earlier.text))):
         return RuleMatch(0.6, "same attribute") if names[0] and names[1] and not names[0] & names[1] else None
@@ -444,10 +361,10 @@ def has_new_content(later: Statement, earlier: Statement) -> bool:
         return True
     if not later.change_signals and earlier.values and earlier.stems <= later.stems and _has_all_values(earlier, later):
         return False  # it repeats every word and value of the earlier one
-    if names_in(later) - later.subjects - names_in(earlier):
-        earlier_names = names_in(earlier) - earlier.subjects
+    if later.names - later.subjects - earlier.names:
+        earlier_names = earlier.names - earlier.subjects
         return not (
-            earlier_names and earlier_names <= names_in(later) | later.former_terms and later.stems >= earlier.stems
+            earlier_names and earlier_names <= later.names | later.former_terms and later.stems >= earlier.stems
         )
     return bool(later.stems - earlier.stems) or not _has_all_values(later, earlier)
 
@@ -455,8 +372,3 @@ def has_new_content(later: Statement, earlier: Statement) -> bool:
 def _has_all_values(claim: Statement, other: Statement) -> bool:
     """Whether ``other`` has every value of ``claim``."""
     return all(any(is_equal_value(value, other_value) for other_value in other.values) for value in claim.values)
-
-
-def names_in(claim: Statement) -> set[str]:
-    """The normal forms of the names in a claim."""
-    return {value.normal_form for value in claim.values if value.kind == ValueKind.NAME}
