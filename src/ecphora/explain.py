@@ -96,7 +96,7 @@ def why_not(ranked_hits: RankedHits, node_id: NodeId, chunk_ids: Iterable[NodeId
     rows = [row for row in graph.rows(chunk_ids).tolist() if graph.episodes[row]]
     if not rows:
         return WhyNot(node_id, MissReason.NOT_FOUND)
-    eligible = filters.eligible(graph, ranked_hits.query)
+    eligible = ranked_hits.eligible
     order = top_k.top_rows(scores, eligible, len(graph)).tolist()
     hit_rows = graph.rows(hit.id for hit in ranked_hits.hits).tolist()
     cutoff_score, cutoff_rank = (
@@ -146,9 +146,8 @@ def _explain_miss(ranked_hits: RankedHits, result: WhyNot, row: int) -> WhyNot:
 def _cutoff_reason(ranked_hits: RankedHits, row: int) -> str:
     """What distinguishes the last hit from a row, in words."""
     graph, last_hit = ranked_hits.graph, ranked_hits.hits[-1:]
-    eligible = filters.eligible(graph, ranked_hits.query)
     pair = np.append(graph.rows(hit.id for hit in last_hit), row)
-    ranking = Ranking.from_activation(graph, ranked_hits.query, ranked_hits.activation, eligible, pair)
+    ranking = Ranking.from_activation(graph, ranked_hits.query, ranked_hits.activation, ranked_hits.eligible, pair)
     return "".join(build_reasons(ranking, [hit.node for hit in last_hit], ranked_hits.read_nodes))
 
 

@@ -9,8 +9,10 @@ from typing import Any, overload
 import numpy as np
 from numpy.typing import NDArray
 
+from .errors import InvalidTime
 from .recollection_tables import html_table, text_table
 from .reprs import ShortRepr, call_repr
+from .timeparse import parse_time
 
 NodeId = str
 Scalar = str | int | float | bool | None
@@ -364,8 +366,9 @@ class Mention(ShortRepr):
 class Filter(ShortRepr):
     """Which memories are eligible; an empty field allows all.
 
-    Several names match any of them. ``after`` and ``before`` bound event time, half-open, and take what
-    ``happened_at`` takes. Every pair of ``metadata`` must match. The fields are checked when the filter is used.
+    Several names match any of them. ``after`` and ``before`` bound event time, half-open; they take what
+    ``happened_at`` takes and are datetimes from then on. Every pair of ``metadata`` must match. Raises ``InvalidTime``
+    for a bound that is no time; the other fields are checked when the filter is used.
     """
 
     speakers: str | tuple[str, ...] = ()
@@ -374,6 +377,15 @@ class Filter(ShortRepr):
     metadata: Metadata = field(default_factory=dict)
     after: When | None = None
     before: When | None = None
+
+    def __post_init__(self) -> None:
+        for name in ("after", "before"):
+            if (bound := getattr(self, name)) is None:
+                continue
+            try:
+                object.__setattr__(self, name, parse_time(bound))
+            except InvalidTime as error:
+                raise InvalidTime(f"{name}: {error}") from error
 
 
 @dataclass(frozen=True, slots=True, repr=False)

@@ -12,6 +12,7 @@ from .graph import Graph
 from .model import (
     Backup,
     Episode,
+    Mask,
     Mention,
     Node,
     NodeId,
@@ -228,7 +229,8 @@ class Activation(ShortRepr):
     ``scores`` wherever a score is not 0. ``paths`` say along which nodes a feature spread. ``stimulus`` is logged: one
     ``STIMULATED`` access for every row where it is not 0, with that strength; empty logs nothing. ``new_episode`` is
     an episode that the recall itself stores. ``confidence`` in 0..1 is how sure the strategy is that the memory holds
-    the answer.
+    the answer. ``eligible`` are the rows that the query may return (``stages.retrieval.filters``); a strategy that has
+    computed them hands them on, with None recall computes them.
     """
 
     scores: Scores
@@ -237,6 +239,7 @@ class Activation(ShortRepr):
     stimulus: Scores = field(default_factory=lambda: np.zeros(0, np.float32))
     new_episode: Episode | None = None
     confidence: float = 0.0
+    eligible: Mask | None = None
 
 
 class Strategy(Protocol):

@@ -8,7 +8,7 @@ import numpy as np
 
 from .graph import Graph
 from .language.token_count import estimate_tokens
-from .model import Contribution, Hit, NodeId, Query, Rows, Why
+from .model import Contribution, Hit, Mask, NodeId, Query, Rows, Why
 from .ports import Activation, ActivationPath, NodeReader
 from .reason_clauses import Ranking
 from .reasons import COMPARISON_SIZE, LazyReasons, build_reasons
@@ -25,12 +25,13 @@ MAX_PATH_NODES = 6
 class RankedHits:
     """The answer to a query: ``top_hits`` are the hits within the limit, best first.
 
-    ``read_nodes`` reads nodes by their rows.
+    ``eligible`` are the rows that the query may return; ``read_nodes`` reads nodes by their rows.
     """
 
     graph: Graph
     query: Query
     activation: Activation
+    eligible: Mask
     top_hits: Sequence[Hit]
     budget: int | None
     read_nodes: NodeReader
@@ -63,8 +64,9 @@ def rank(  # noqa: PLR0917
     explain: bool,
 ) -> RankedHits:
     """Rank what a strategy activated: the best ``limit`` hits, with their reasons if asked."""
-    hits = build_hits(graph, query, activation, limit, read_nodes, explain=explain)
-    return RankedHits(graph, query, activation, hits, budget, read_nodes)
+    eligible = filters.eligible(graph, query) if activation.eligible is None else activation.eligible
+    hits = _build_hits(graph, query, activation, eligible, limit, read_nodes, explain=explain)
+    return RankedHits(graph, query, activation, eligible, hits, budget, read_nodes)
 
 
 def why(graph: Graph, activation: Activation, row: int) -> Why:
@@ -90,22 +92,28 @@ def _whys(graph: Graph, activation: Activation, rows: Rows) -> list[Why]:
     ]
 
 
-def build_hits(
-    graph: Graph, query: Query, activation: Activation, limit: int, read_nodes: NodeReader, *, explain: bool
+def _build_hits(  # noqa: PLR0917
+    graph: Graph,
+    query: Query,
+    activation: Activation,
+    eligible: Mask,
+    limit: int,
+    read_nodes: NodeReader,
+    *,
+    explain: bool,
 ) -> list[Hit]:
     """Return the best rows as hits, best first, with the reasons if asked.
 
     Each hit shows its node, and its validity, as known at the times that the query names.
     """
-    allowed = filters.eligible(graph, query)
-    order = top_k.top_rows(activation.scores, allowed, limit + COMPARISON_SIZE)
+    order = top_k.top_rows(activation.scores, eligible, limit + COMPARISON_SIZE)
     known = {node.id: node for node in read_nodes(order[:limit])}  # another process may have forgotten some
     rows = [row for row in order[:limit].tolist() if graph.id(row) in known]
     nodes = [known[graph.id(row)] for row in rows]
     whys, found = [Why(())] * len(rows), LazyReasons(("",) * len(rows))
     if explain:
         whys = _whys(graph, activation, np.array(rows, np.intp))
-        ranking = Ranking.from_activation(graph, query, activation, allowed, order)
+        ranking = Ranking.from_activation(graph, query, activation, eligible, order)
         found = LazyReasons(build=lambda: build_reasons(ranking, nodes, read_nodes))
     return [
         Hit(

@@ -24,4 +24,5 @@ def parse_time(value: object, *, end_of_day: bool = False) -> datetime:
             return parse_time(datetime.fromisoformat(text))
         except ValueError as error:
             raise InvalidTime(f"{value[:60]!r} is no date ({error}); write 2026-05-03 or 2026-05-03T14:30") from error
-    raise InvalidTime(f"{value!r} is no date; give 'YYYY-MM-DD', an ISO 8601 time, a date or a datetime")
+    kind = type(value).__name__
+    raise InvalidTime(f"an object of type {kind} is no date; give 'YYYY-MM-DD', an ISO 8601 time, a date or a datetime")

@@ -22,7 +22,7 @@ from ecphora.errors import (
 )
 from ecphora.graph import Graph
 from ecphora.memory import Memory
-from ecphora.model import Episode, Vectors
+from ecphora.model import Episode, Filter, Vectors
 from ecphora.stores.sqlite import SQLiteStore
 from ecphora.testing import NOON, FakeClock, graph_differences
 
@@ -155,6 +155,8 @@ def test_times(value: Any, memory: Memory) -> None:
     refused(memory, InvalidTime, "(write|give) ", lambda: memory.remember(GOOD, happened_at=value))
     refused(memory, InvalidTime, "(write|give) ", lambda: memory.recall("Porto", as_of=value))
     refused(memory, InvalidTime, "(write|give) ", lambda: memory.recall("Porto", known_at=value))
+    refused(memory, InvalidTime, "after: .*(write|give) ", lambda: Filter(after=value))
+    refused(memory, InvalidTime, "before: .*(write|give) ", lambda: Filter(before=value))
 
 
 @pytest.mark.parametrize("value", ["0001-01-01", "9999-12-31", "0001-01-01T00:00+14:00", "9999-12-31T23:59-12:00"])

@@ -29,7 +29,7 @@ from ecphora.model import (
     WriteBatch,
 )
 from ecphora.ports import Activation
-from ecphora.recall import RankedHits, build_hits, why
+from ecphora.recall import rank, why
 from ecphora.stages.fused.decay import DecayPolicy, archived_mask, decay, decayed_rows, pinned_mask
 from ecphora.stages.retrieval import filters, importance, top_k
 from ecphora.stages.retrieval.last_access import last_access
@@ -255,8 +255,8 @@ def test_it_says_why_and_why_not() -> None:
     def read(rows: Rows) -> list[Node]:
         return [sample_node(graph.id(row)) for row in rows.tolist()]
 
-    hits = build_hits(graph, CUE, found, 3, read, explain=True)
-    said = explain.why_not(RankedHits(graph, CUE, found, hits, None, read), f"t{best}", [f"t{best}"])
+    ranked_hits = rank(graph, CUE, found, 3, None, read, explain=True)
+    said = explain.why_not(ranked_hits, f"t{best}", [f"t{best}"])
     assert said.miss_reason is explain.MissReason.BELOW_CUTOFF
     assert said.shortfall[0].feature == ARCHIVED
 

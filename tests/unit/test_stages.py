@@ -4,7 +4,7 @@ import math
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
-from datetime import timedelta
+from datetime import UTC, date, datetime, timedelta
 from typing import Any
 
 import numpy as np
@@ -384,6 +384,11 @@ def test_a_filter_lets_through(where: Filter, expected: str) -> None:
     graph = Graph().apply(replace(sample_batch(*FACTS, sample_entity("Ana")), revision=1))
     found = filters.eligible(graph, sample_query("x", where=where))
     assert "".join(graph.id(row) for row in np.flatnonzero(found).tolist()) == expected
+
+
+def test_a_filter_parses_its_bounds() -> None:
+    assert Filter(after="2026-05-03").after == datetime(2026, 5, 3, tzinfo=UTC)
+    assert Filter(before=date(2026, 5, 3)) == Filter(before="2026-05-03")
 
 
 def test_as_of_is_event_time_and_known_at_recording_time() -> None:

@@ -5,17 +5,13 @@ from dataclasses import dataclass
 import numpy as np
 
 from ..graph import Graph
-from ..model import Query, Scores
+from ..model import Mask, Query, Scores
 from ..ports import Activation
 from ..stages.retrieval import bm25, dense, filters, fusion
 
 
-def _single_feature(feature: str, scores: Scores) -> Activation:
-    return Activation(scores, {feature: scores}, confidence=float(np.clip(scores.max(initial=0.0), 0, 1)))
-
-
-def _mask_ineligible(graph: Graph, query: Query, scores: Scores) -> Scores:
-    return np.where(filters.eligible(graph, query), scores, 0).astype(np.float32)
+def _mask_ineligible(scores: Scores, eligible: Mask) -> Scores:
+    return np.where(eligible, scores, 0).astype(np.float32)
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,7 +22,10 @@ class Dense:
 
     def activate(self, query: Query, graph: Graph, /) -> Activation:
         """Score every memory that has a vector."""
-        return _single_feature("dense similarity", _mask_ineligible(graph, query, dense.cosine(graph, query)))
+        eligible = filters.eligible(graph, query)
+        scores = _mask_ineligible(dense.cosine(graph, query), eligible)
+        confidence = float(np.clip(scores.max(initial=0.0), 0, 1))
+        return Activation(scores, {"dense similarity": scores}, confidence=confidence, eligible=eligible)
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,11 +38,11 @@ class Bm25:
 
     def activate(self, query: Query, graph: Graph, /) -> Activation:
         """Score every memory that shares a term with the query; confidence is the best score over the maximum."""
-        scores = _mask_ineligible(graph, query, bm25.bm25(graph, query, k1=self.k1, b=self.b))
+        eligible = filters.eligible(graph, query)
+        scores = _mask_ineligible(bm25.bm25(graph, query, k1=self.k1, b=self.b), eligible)
         maximum = bm25.max_score(graph, query, k1=self.k1)
-        return Activation(
-            scores, {"bm25": scores}, confidence=float(scores.max(initial=0.0)) / maximum if maximum else 0.0
-        )
+        confidence = float(scores.max(initial=0.0)) / maximum if maximum else 0.0
+        return Activation(scores, {"bm25": scores}, confidence=confidence, eligible=eligible)
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,16 +58,16 @@ class Rrf:
 
     def activate(self, query: Query, graph: Graph, /) -> Activation:
         """Score every memory by the sum of its reciprocal ranks."""
-        dense_scores, lexical_scores = (
-            _mask_ineligible(graph, query, dense.cosine(graph, query)),
-            _mask_ineligible(graph, query, bm25.bm25(graph, query)),
-        )
+        eligible = filters.eligible(graph, query)
+        dense_scores = _mask_ineligible(dense.cosine(graph, query), eligible)
+        lexical_scores = _mask_ineligible(bm25.bm25(graph, query), eligible)
         contributions = {
             "dense similarity": fusion.reciprocal_rank(dense_scores, k=self.k),
             "bm25": fusion.reciprocal_rank(lexical_scores, k=self.k),
         }
         scores = np.add(contributions["dense similarity"], contributions["bm25"])
-        return Activation(scores, contributions, confidence=float(np.clip(dense_scores.max(initial=0.0), 0, 1)))
+        confidence = float(np.clip(dense_scores.max(initial=0.0), 0, 1))
+        return Activation(scores, contributions, confidence=confidence, eligible=eligible)
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,8 +78,9 @@ class Recency:
 
     def activate(self, query: Query, graph: Graph, /) -> Activation:
         """Score every episode by its rank in event time."""
-        rows = np.flatnonzero(filters.eligible(graph, query))
+        eligible = filters.eligible(graph, query)
+        rows = np.flatnonzero(eligible)
         order = rows[np.lexsort((rows, graph.nodes["happened"][rows]))]
         scores = graph.zeros()
         scores[order] = np.arange(1, len(order) + 1) / max(1, len(order))
-        return Activation(scores, {"recency": scores})
+        return Activation(scores, {"recency": scores}, eligible=eligible)

@@ -83,6 +83,7 @@ class Ecphory(ShortRepr):
             confidence=confidence.heuristic_confidence(
                 graph, query, scores, matches.memory_cosine, fusion.max_normalize(fusion.sum_contributions(direct))
             ),
+            eligible=eligible,
         )
 
     def _direct_scores(self, graph: Graph, query: Query, cosines: Scores, eligible: Mask) -> dict[str, Scores]:

@@ -60,7 +60,8 @@ class Eisa(ShortRepr):
         searched = (
             graph.episodes if self.other_bank_weight else bank & needed
         )  # how the other bank is searched is not published
-        cosine = np.maximum(0, self._cosine(query, graph)) * (searched & filters.eligible(graph, query))
+        eligible = filters.eligible(graph, query)
+        cosine = np.maximum(0, self._cosine(query, graph)) * (searched & eligible)
         # v ← SideNet(input); R ← { episodes with cos(v, e.v) ≥ θ_sim }: the gate is on the raw cosine (§3.6).
         similar = cosine >= self.threshold(graph)
         # score = cos·(1−κ) + κ·cos·(w/n): order never lifts a row that is not similar (§3.6). Below the threshold
@@ -78,6 +79,7 @@ class Eisa(ShortRepr):
             contributions={stage: share.astype(np.float32) for stage, share in contributions.items()},
             new_episode=Episode(query.text, source=necessity.RECALL_SOURCE) if self.store_query and needed else None,
             confidence=float(query.embedder_coverage * np.clip(cosine[scores > 0].max(initial=0.0), 0, 1)),
+            eligible=eligible,
         )
 
     def threshold(self, graph: Graph) -> float:

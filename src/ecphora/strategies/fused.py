@@ -101,6 +101,7 @@ class Fused(ShortRepr):
             contributions=contributions,
             paths=paths,
             confidence=self.answerability.probability(matrix, ranked_pool),
+            eligible=pool.eligible,
         )
 
     def _similar_question_boost(self, pool: CandidatePool, scores: Scores) -> tuple[Scores, ActivationPath]:

@@ -114,6 +114,7 @@ class Synapse(ShortRepr):
             paths={"activation": spreading_activation.activation_path(graph.episodes, iteration.parent)},
             stimulus=stimulus if self.W else np.zeros(0, np.float32),
             confidence=self._confidence(query, graph, trigger, scores, float(iteration.activation.max())),
+            eligible=eligible,
         )
 
     def _spread(

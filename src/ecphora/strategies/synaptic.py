@@ -94,7 +94,8 @@ class Synaptic(ShortRepr):
 
     def activate(self, query: Query, graph: Graph, /) -> Activation:
         """Stimulate, generation by generation (1.4), and rank the memories reached."""
-        is_open = filters.eligible(graph, query) & (graph.vector_positions >= 0)
+        eligible = filters.eligible(graph, query)
+        is_open = eligible & (graph.vector_positions >= 0)
         if query.vector is None or not is_open.any():
             return Activation(graph.zeros())
         # SR-code, ablation: without T the stimulus is S_p cos, undamped.
@@ -122,7 +123,7 @@ class Synaptic(ShortRepr):
             is_open[delivery.rows] = False  # a memory is reached once
             delivery = strongest_stimuli(receivers, parents, is_open, self._min_stimulus(propagation))
             parents, generation = self._stimulate(receivers, parents, delivery, propagation), generation + 1
-        return self._rank(propagation, query.embedder_coverage)
+        return replace(self._rank(propagation, query.embedder_coverage), eligible=eligible)
 
     def _min_stimulus(self, propagation: Propagation) -> float:
         """The least stimulus that counts: ``stimulus_th``, and ``epsilon`` of the sum of stimuli so far (1.11.1)."""

@@ -103,6 +103,7 @@ class Weave(ShortRepr):
             contributions,
             {"strands": support.path},
             confidence=query.embedder_coverage * min(1.0, max_similarity),
+            eligible=eligible,
         )
 
     def _time_factors(self, graph: Graph, query: Query) -> Scores:

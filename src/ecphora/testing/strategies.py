@@ -10,6 +10,7 @@ import numpy as np
 from ..graph import Graph
 from ..model import Interval, Query, Scores
 from ..ports import Strategy
+from ..stages.retrieval import filters
 from .samples import (
     NOON,
     TURNS,
@@ -47,6 +48,12 @@ class StrategyContract:
                 for steps in (path.parent, path.via_entity):
                     assert steps.shape == (len(graph),)
                     assert ((steps >= -1) & (steps < len(graph))).all()
+
+    def test_eligible_rows_are_those_of_the_filter(self, strategy: Strategy) -> None:
+        """A strategy that hands on the eligible rows hands on those that recall would compute."""
+        for graph, query in _graphs_and_queries():
+            eligible = strategy.activate(query, graph).eligible
+            assert eligible is None or (eligible == filters.eligible(graph, query)).all()
 
     def test_activation_is_deterministic(self, strategy: Strategy) -> None:
         """Scores do not depend on chance or on the previous query."""

@@ -1,10 +1,11 @@
 """The rows that a query may return, by node kind, filters and time."""
 
+from datetime import datetime
+
 import numpy as np
 
 from ...graph import Graph, epoch_seconds
 from ...model import Mask, Query
-from ...timeparse import parse_time
 from . import validity
 
 
@@ -21,10 +22,10 @@ def eligible(graph: Graph, query: Query) -> Mask:
             values = (names,) if isinstance(names, str) else names
             wanted_codes = [code for name in values if (code := vocabulary.code(name)) >= 0]
             mask &= np.isin(nodes[column], wanted_codes)
-    if where.after is not None:
-        mask &= nodes["happened"] >= epoch_seconds(parse_time(where.after))
-    if where.before is not None:
-        mask &= nodes["happened"] < epoch_seconds(parse_time(where.before))
+    if isinstance(where.after, datetime):  # a filter has parsed its bounds
+        mask &= nodes["happened"] >= epoch_seconds(where.after)
+    if isinstance(where.before, datetime):
+        mask &= nodes["happened"] < epoch_seconds(where.before)
     if query.as_of is not None:
         has_happened = nodes["happened"] <= epoch_seconds(query.as_of)
         mask &= (
