@@ -84,11 +84,11 @@ def template(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
 
     Yields what makes a file by its migrations.
     """
-    from ecphora.stores import sqlite  # noqa: PLC0415  # only processes that run tests need it
+    from ecphora.stores import connection, sqlite  # noqa: PLC0415  # only processes that run tests need it
 
     made = tmp_path_factory.mktemp("template") / "empty.db"
     sqlite.SQLiteStore(made).close()
-    data, opened = made.read_bytes(), sqlite._open_file
+    data, opened = made.read_bytes(), connection._open_file
 
     def copied(path: Path, wait: int) -> Any:
         if not path.exists():
@@ -99,11 +99,11 @@ def template(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
         return opened(path, wait)
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(sqlite, "_open_file", copied)
+        patch.setattr(connection, "_open_file", copied)
         yield opened
 
 
 @pytest.fixture
 def migrations(template: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     """New memories are made by their migrations, as everywhere but in tests."""
-    monkeypatch.setattr("ecphora.stores.sqlite._open_file", template)
+    monkeypatch.setattr("ecphora.stores.connection._open_file", template)

@@ -36,7 +36,7 @@ from ecphora.ports import FullLogStrategy
 from ecphora.stages.fused.decay import archived_mask, pinned_mask
 from ecphora.stages.retrieval import importance
 from ecphora.stages.retrieval.last_access import last_access
-from ecphora.stores import sqlite
+from ecphora.stores import schema
 from ecphora.stores.batch_writer import KEEP_LAST
 from ecphora.stores.sqlite import SQLiteStore
 from ecphora.strategies import BUILT_IN, FAITHFUL
@@ -337,7 +337,7 @@ NEW = ("whole_log", "expiry", "log_cursor", "log_size", "log_growth")
 
 
 def before_0004() -> str:
-    script = sqlite._load_migrations()[0]
+    script = schema.load_migrations()[0]
     return script[script.index("CREATE TABLE access") : script.index("-- What was forgotten")]
 
 

@@ -13,7 +13,8 @@ import apsw
 from ..errors import StoreDamaged, StoreReadOnly
 from ..model import UNEMBEDDED_KINDS, Node, NodeId, TextAnalysis
 from . import row_mapping
-from .sqlite import APPLICATION_ID, SQLiteStore, _load_migrations
+from .schema import APPLICATION_ID, load_migrations
+from .sqlite import SQLiteStore
 
 _NODE_REFERENCES = {"vector": ("node",), "edge": ("src", "dst"), "validity_end": ("node",), "access": ("node",)}
 """Tables whose rows belong to nodes, and the columns that name them."""
@@ -54,7 +55,7 @@ def read_file_format(path: Path) -> FileFormat:
     application_id, version = (
         int.from_bytes(header[offset : offset + 4], "big") for offset in (_APPLICATION_ID_OFFSET, _VERSION_OFFSET)
     )
-    return FileFormat(application_id == APPLICATION_ID, version, len(_load_migrations()))
+    return FileFormat(application_id == APPLICATION_ID, version, len(load_migrations()))
 
 
 def _wal_header(wal: BinaryIO) -> bytes:

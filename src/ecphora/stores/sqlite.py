@@ -3,74 +3,41 @@
 import gc
 import json
 import logging
-import os
 import threading
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, closing, contextmanager, suppress
 from dataclasses import replace
-from datetime import datetime
-from importlib.resources import files
 from pathlib import Path
-from typing import Any
 
 import apsw
 
-from ..errors import (
-    StaleWrite,
-    StoreBusy,
-    StoreClosed,
-    StoreDamaged,
-    StoreError,
-    StoreReadOnly,
-    StoreReplaced,
-    StoreTooNew,
-)
-from ..model import (
-    FULL_LOG,
-    Access,
-    Backup,
-    Edge,
-    Link,
-    LogRetention,
-    Mark,
-    Node,
-    NodeId,
-    ScopeInfo,
-    Tombstone,
-    UndoBatch,
-    ValidityEnd,
-    WriteBatch,
-)
+from ..errors import StaleWrite, StoreClosed, StoreReadOnly, StoreReplaced
+from ..model import Backup, Mark, Node, NodeId, ScopeInfo, UndoBatch, WriteBatch
 from ..ports import Progress
 from ..reprs import call_repr
 from ..validate import check_count, check_path
 from . import row_mapping
 from .backup import check_target, copy_database
-from .batch_writer import FULL_NODE_COLUMNS, KEEP_LAST, MIN_LOG_GROWTH, BatchWriter, ScopeRow, create_scope
+from .batch_reader import read_changes
+from .batch_writer import KEEP_LAST, MIN_LOG_GROWTH, BatchWriter, create_scope
 from .batch_writer import find_scope as scope_of
-from .open_files import OpenFiles, file_identity
+from .connection import open_with_files
 from .rechunk_writer import RechunkedDocument, RechunkWriter
-from .row_mapping import Row, SqlValue
 from .sqlite_errors import translate_errors
 
-APPLICATION_ID = 0x65637068  # "ecph" in the file's header
 LOCK_TIMEOUT_MS = 20_000
 """Milliseconds to wait for another process's lock."""
 LOCK_POLL_SECONDS = 0.005
 """Seconds between two tries to get the lock."""
 MAX_LOCK_TIMEOUT_MS = 2**31 - 1
 """The longest timeout that SQLite accepts, in milliseconds."""
-MAX_OPEN_RETRIES = 10
-"""How often a file is opened again because it was replaced while it was opened."""
 IDS_PER_QUERY = 500
 """Ids in one query."""
 MAX_NAMED_VECTORS = 10
 """Nodes with damaged vectors that a warning names."""
 
 _log = logging.getLogger("ecphora")
-_LINK_BY_VALUE: Mapping[SqlValue, Link] = {link.value: link for link in Link}
-_ACCESS_COLUMNS = ", ".join(row_mapping.ACCESS_COLUMNS)
 _NODE_COLUMNS = ", ".join(row_mapping.NODE_COLUMNS)
 
 
@@ -105,7 +72,7 @@ class SQLiteStore:
         self._nonblocking: SQLiteStore | None = None
         self._warned_nodes: set[tuple[str, NodeId]] = set()
         with self._translate_errors():
-            self._db, self.read_only, self._open_files = _open_with_files(self._absolute_path, self._lock_timeout_ms)
+            self._db, self.read_only, self._open_files = open_with_files(self._absolute_path, self._lock_timeout_ms)
 
     def __repr__(self) -> str:
         return call_repr("SQLiteStore", str(self.path))
@@ -175,7 +142,7 @@ class SQLiteStore:
             target = scope_of(db, scope)
             if target is None:
                 return WriteBatch()
-            batch, damaged = _read_changes(db, target, revision, self._keep_last)
+            batch, damaged = read_changes(db, target, revision, self._keep_last)
         self._warn_damaged_vectors(scope, damaged)
         return batch
 
@@ -292,7 +259,7 @@ class SQLiteStore:
             check_target(target, self._open_files, overwrite=overwrite)
         with self._translate_errors():
             # A separate connection, so that this one stays free.
-            db, _, _ = _open_with_files(self._absolute_path, self._lock_timeout_ms)
+            db, _, _ = open_with_files(self._absolute_path, self._lock_timeout_ms)
         with closing(db):
             with self._lock, self._translate_errors():
                 self._check_not_replaced()  # so that both have the same file open
@@ -386,116 +353,6 @@ class SQLiteStore:
         return translate_errors(self.path)
 
 
-def _open_with_files(path: Path, lock_timeout_ms: int) -> tuple[apsw.Connection, bool, OpenFiles]:
-    """Open a file and record its identity; try again if it is replaced meanwhile."""
-    for _ in range(MAX_OPEN_RETRIES):
-        before = file_identity(path)
-        db, read_only = _open_file(path, lock_timeout_ms)
-        names = [] if read_only else [Path(db.filename_wal), Path(f"{db.filename_wal.removesuffix('-wal')}-shm")]
-        found = OpenFiles.at([path, *names])
-        if before in {None, file_identity(path)}:
-            return db, read_only, found
-        db.close()
-    raise StoreBusy(f"{path} is being replaced again and again; try again later")
-
-
-def _open_file(path: Path, lock_timeout_ms: int) -> tuple[apsw.Connection, bool]:
-    """Open a file for writing, or else for reading, and apply the missing migrations."""
-    if not path.exists():
-        # Only its owner has access, also to the write-ahead log and its index.
-        os.close(os.open(path, os.O_CREAT | os.O_RDWR, 0o600))
-    shared = [path.with_name(f"{path.name}{end}") for end in ("-wal", "-shm")]  # SQLite creates them
-    read_only = not all(os.access(file, os.W_OK) for file in (path, *(shared if _is_folder_read_only(path) else ())))
-    if read_only:
-        # In a folder that is not writable, SQLite cannot create the WAL index: the file is then opened as immutable.
-        immutable = "&immutable=1" if _is_folder_read_only(path) else ""
-        wal = path.with_name(f"{path.name}-wal")
-        if immutable and wal.exists() and wal.stat().st_size:
-            raise StoreReadOnly(
-                f"{wal} holds commits that {path.name} lacks; open it once where the folder is writable"
-            )
-        flags = apsw.SQLITE_OPEN_READONLY | apsw.SQLITE_OPEN_URI
-        db = apsw.Connection(f"{path.absolute().as_uri()}?mode=ro{immutable}", flags=flags)
-    else:
-        db = apsw.Connection(str(path.absolute()))  # a name alone may mean something else: ":memory:"
-    try:
-        db.set_busy_timeout(lock_timeout_ms)
-        _check_format(db, path)
-        if read_only:
-            _check_migrated(db, path)
-        else:
-            _configure_and_migrate(db, lock_timeout_ms)
-    except BaseException:
-        db.close()
-        raise
-    return db, read_only
-
-
-def _is_folder_read_only(path: Path) -> bool:
-    """Whether no file can be created beside a file."""
-    return not os.access(path.parent, os.W_OK)
-
-
-def _check_format(db: apsw.Connection, path: Path) -> None:
-    """Raise an error if the database is not a memory, or too new, before anything is written to it."""
-    version, owner = int(db.pragma("user_version")), int(db.pragma("application_id"))
-    empty = not db.execute("SELECT count(*) FROM sqlite_master").get
-    if owner != APPLICATION_ID and (owner or version or not empty):
-        raise StoreDamaged(f"{path} is a database of another program; choose another path")
-    if version > len(_load_migrations()):
-        raise StoreTooNew(
-            f"{path} has format {version}, this version reads up to {len(_load_migrations())}; upgrade ecphora"
-        )
-
-
-def _check_migrated(db: apsw.Connection, path: Path) -> None:
-    if int(db.pragma("user_version")) < len(_load_migrations()):
-        raise StoreReadOnly(f"{path} needs an upgrade, but is not writable; open it once with write access")
-
-
-def _configure_and_migrate(db: apsw.Connection, lock_timeout_ms: int) -> None:
-    """Set the pragmas of every connection, then bring the schema up to date."""
-    deadline = time.monotonic() + lock_timeout_ms / 1000
-    while db.pragma("journal_mode") != "wal":  # SQLite does not call the busy handler here
-        try:
-            db.pragma("journal_mode", "wal")
-        except apsw.BusyError:
-            if time.monotonic() > deadline:
-                raise
-            time.sleep(0.005)
-        else:
-            if db.pragma("journal_mode") != "wal":
-                raise StoreError("the file system cannot share a write-ahead log; choose a folder on a local disk")
-    db.pragma("foreign_keys", 1)
-    db.pragma("secure_delete", 1)  # overwrite deleted rows
-    migrations = _load_migrations()
-    if int(db.pragma("user_version")) >= len(migrations):
-        return
-    db.create_scalar_function("characters", _character_count, 1, deterministic=True)  # for the migrations alone
-    db.execute("BEGIN IMMEDIATE")  # of several processes that open a new file, one migrates it
-    try:
-        for number in range(int(db.pragma("user_version")), len(migrations)):
-            db.execute(migrations[number]).fetchall()
-            db.pragma("user_version", number + 1)
-        db.pragma("application_id", APPLICATION_ID)
-        db.execute("COMMIT")
-    except BaseException:
-        if not db.get_autocommit():
-            db.execute("ROLLBACK")
-        raise
-
-
-def _character_count(*values: SqlValue) -> int:
-    return len(str(values[0]))
-
-
-def _load_migrations() -> list[str]:
-    """Return the numbered schema changes, oldest first."""
-    folder = files(__package__) / "migrations"
-    scripts = sorted((script for script in folder.iterdir() if script.name.endswith(".sql")), key=lambda s: s.name)
-    return [script.read_text(encoding="utf-8") for script in scripts]
-
-
 def _split_ids(ids: Sequence[NodeId]) -> Iterator[Sequence[NodeId]]:
     for start in range(0, len(ids), IDS_PER_QUERY):
         yield ids[start : start + IDS_PER_QUERY]
@@ -511,93 +368,3 @@ def _pause_gc() -> Iterator[None]:
     finally:
         if was_enabled:
             gc.enable()
-
-
-def _read_changes(
-    db: apsw.Connection, scope: ScopeRow, revision: int, keep_last: int
-) -> tuple[WriteBatch, list[NodeId]]:
-    """Read the changes of a scope after a revision, inside a transaction, and the nodes with damaged vectors."""
-    bounds = (scope.key, revision)
-    found = db.execute(
-        f"SELECT {FULL_NODE_COLUMNS} FROM node WHERE scope = ? AND revision > ? ORDER BY seq",  # noqa: S608
-        bounds,
-    ).fetchall()
-    nodes = tuple(map(row_mapping.row_to_node, found))
-    analyses = zip(nodes, row_mapping.rows_to_analyses(found), strict=True)
-    ids = _IdLookup(db, scope.key, {node.seq: node.id for node in nodes})
-    vectors = db.execute(
-        "SELECT node, value FROM vector WHERE scope = ? AND revision > ? AND model = ? ORDER BY revision, node",
-        (*bounds, scope.embedder),
-    ).fetchall()
-    edges = db.execute(
-        "SELECT src, dst, link, weight, provenance FROM edge WHERE scope = ? AND revision > ? ORDER BY rowid", bounds
-    )
-    ends = db.execute(
-        "SELECT node, valid_to, recorded_at FROM validity_end WHERE scope = ? AND revision > ? ORDER BY rowid", bounds
-    )
-    accesses = db.execute(
-        f"SELECT {_ACCESS_COLUMNS} FROM access WHERE scope = ? AND revision > ? ORDER BY seq",  # noqa: S608
-        bounds,
-    )
-    tombstones = db.execute(
-        "SELECT node, digest FROM tombstone WHERE scope = ? AND revision > ? ORDER BY rowid", bounds
-    )
-    cursors = db.execute(
-        "SELECT name, seq FROM cursor WHERE scope = ? AND revision > ? ORDER BY name", bounds
-    ).fetchall()
-    parse = row_mapping.cached_time_parser()
-    dim = scope.dim or max((len(value) // 2 for _, value in vectors if isinstance(value, bytes)), default=0)
-    values, sound = row_mapping.blobs_to_vectors([value for _, value in vectors], dim)
-    batch = WriteBatch(
-        nodes=nodes,
-        analyses={node.id: analysis for node, analysis in analyses if analysis is not None},
-        vectors={ids[seq]: value for (seq, _), value, is_sound in zip(vectors, values, sound, strict=True) if is_sound},
-        edges=tuple(
-            Edge(ids[src], ids[dst], _LINK_BY_VALUE[link], weight, provenance)
-            for src, dst, link, weight, provenance in edges
-        ),
-        validity_ends=tuple(_read_validity_ends(ends, ids, parse)),
-        accesses=tuple(_read_accesses(accesses, ids)),
-        tombstones=tuple(Tombstone(node, digest) for node, digest in tombstones),
-        cursors={str(name): int(seq or 0) for name, seq in cursors},
-        embedder=scope.embedder,
-        switch_embedder=scope.reload_revision > revision > 0,
-        needs_full_log=bool(scope.needs_full_log),
-        retention=LogRetention(scope.retention_seq, keep_last) if scope.retention_seq else FULL_LOG,
-        revision=scope.revision,
-    )
-    return batch, [ids[seq] for (seq, _), is_sound in zip(vectors, sound, strict=True) if not is_sound]
-
-
-def _read_validity_ends(
-    found: Iterable[Row], ids: "_IdLookup", parse_time: Callable[[SqlValue], datetime]
-) -> Iterator[ValidityEnd]:
-    for seq, valid_to, recorded in found:
-        try:
-            yield ValidityEnd(ids[seq], parse_time(valid_to), parse_time(recorded))
-        except ValueError as error:
-            raise ValueError(f"an end of node {ids[seq]!r}: {error}") from error
-
-
-def _read_accesses(found: Iterable[Any], ids: "_IdLookup") -> Iterator[Access]:
-    for row in found:
-        try:
-            yield row_mapping.row_to_access(row, ids[row[0]])
-        except ValueError as error:
-            raise ValueError(f"an access of node {ids[row[0]]!r}: {error}") from error
-
-
-class _IdLookup:
-    """The ids of nodes by ``seq``; unknown ones are looked up."""
-
-    def __init__(self, db: apsw.Connection, scope: int, id_by_seq: dict[int, NodeId]) -> None:
-        self._db = db
-        self._scope = scope
-        self._id_by_seq = id_by_seq
-
-    def __getitem__(self, seq: SqlValue) -> NodeId:
-        number = int(seq or 0)
-        if number not in self._id_by_seq:
-            query = "SELECT id FROM node WHERE scope = ? AND seq = ?"
-            self._id_by_seq[number] = str(self._db.execute(query, (self._scope, number)).get)
-        return self._id_by_seq[number]

@@ -1,0 +1,105 @@
+"""Reads what was committed to a scope after a revision, as a write batch."""
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from datetime import datetime
+from typing import Any
+
+import apsw
+
+from ..model import FULL_LOG, Access, Edge, Link, LogRetention, NodeId, Tombstone, ValidityEnd, WriteBatch
+from . import row_mapping
+from .batch_writer import FULL_NODE_COLUMNS, ScopeRow
+from .row_mapping import Row, SqlValue
+
+_LINK_BY_VALUE: Mapping[SqlValue, Link] = {link.value: link for link in Link}
+_ACCESS_COLUMNS = ", ".join(row_mapping.ACCESS_COLUMNS)
+
+
+def read_changes(
+    db: apsw.Connection, scope: ScopeRow, revision: int, keep_last: int
+) -> tuple[WriteBatch, list[NodeId]]:
+    """Read the changes of a scope after a revision, inside a transaction, and the nodes with damaged vectors."""
+    bounds = (scope.key, revision)
+    found = db.execute(
+        f"SELECT {FULL_NODE_COLUMNS} FROM node WHERE scope = ? AND revision > ? ORDER BY seq",  # noqa: S608
+        bounds,
+    ).fetchall()
+    nodes = tuple(map(row_mapping.row_to_node, found))
+    analyses = zip(nodes, row_mapping.rows_to_analyses(found), strict=True)
+    ids = _IdLookup(db, scope.key, {node.seq: node.id for node in nodes})
+    vectors = db.execute(
+        "SELECT node, value FROM vector WHERE scope = ? AND revision > ? AND model = ? ORDER BY revision, node",
+        (*bounds, scope.embedder),
+    ).fetchall()
+    edges = db.execute(
+        "SELECT src, dst, link, weight, provenance FROM edge WHERE scope = ? AND revision > ? ORDER BY rowid", bounds
+    )
+    ends = db.execute(
+        "SELECT node, valid_to, recorded_at FROM validity_end WHERE scope = ? AND revision > ? ORDER BY rowid", bounds
+    )
+    accesses = db.execute(
+        f"SELECT {_ACCESS_COLUMNS} FROM access WHERE scope = ? AND revision > ? ORDER BY seq",  # noqa: S608
+        bounds,
+    )
+    tombstones = db.execute(
+        "SELECT node, digest FROM tombstone WHERE scope = ? AND revision > ? ORDER BY rowid", bounds
+    )
+    cursors = db.execute(
+        "SELECT name, seq FROM cursor WHERE scope = ? AND revision > ? ORDER BY name", bounds
+    ).fetchall()
+    parse = row_mapping.cached_time_parser()
+    dim = scope.dim or max((len(value) // 2 for _, value in vectors if isinstance(value, bytes)), default=0)
+    values, sound = row_mapping.blobs_to_vectors([value for _, value in vectors], dim)
+    batch = WriteBatch(
+        nodes=nodes,
+        analyses={node.id: analysis for node, analysis in analyses if analysis is not None},
+        vectors={ids[seq]: value for (seq, _), value, is_sound in zip(vectors, values, sound, strict=True) if is_sound},
+        edges=tuple(
+            Edge(ids[src], ids[dst], _LINK_BY_VALUE[link], weight, provenance)
+            for src, dst, link, weight, provenance in edges
+        ),
+        validity_ends=tuple(_read_validity_ends(ends, ids, parse)),
+        accesses=tuple(_read_accesses(accesses, ids)),
+        tombstones=tuple(Tombstone(node, digest) for node, digest in tombstones),
+        cursors={str(name): int(seq or 0) for name, seq in cursors},
+        embedder=scope.embedder,
+        switch_embedder=scope.reload_revision > revision > 0,
+        needs_full_log=bool(scope.needs_full_log),
+        retention=LogRetention(scope.retention_seq, keep_last) if scope.retention_seq else FULL_LOG,
+        revision=scope.revision,
+    )
+    return batch, [ids[seq] for (seq, _), is_sound in zip(vectors, sound, strict=True) if not is_sound]
+
+
+def _read_validity_ends(
+    found: Iterable[Row], ids: "_IdLookup", parse_time: Callable[[SqlValue], datetime]
+) -> Iterator[ValidityEnd]:
+    for seq, valid_to, recorded in found:
+        try:
+            yield ValidityEnd(ids[seq], parse_time(valid_to), parse_time(recorded))
+        except ValueError as error:
+            raise ValueError(f"an end of node {ids[seq]!r}: {error}") from error
+
+
+def _read_accesses(found: Iterable[Any], ids: "_IdLookup") -> Iterator[Access]:
+    for row in found:
+        try:
+            yield row_mapping.row_to_access(row, ids[row[0]])
+        except ValueError as error:
+            raise ValueError(f"an access of node {ids[row[0]]!r}: {error}") from error
+
+
+class _IdLookup:
+    """The ids of nodes by ``seq``; unknown ones are looked up."""
+
+    def __init__(self, db: apsw.Connection, scope: int, id_by_seq: dict[int, NodeId]) -> None:
+        self._db = db
+        self._scope = scope
+        self._id_by_seq = id_by_seq
+
+    def __getitem__(self, seq: SqlValue) -> NodeId:
+        number = int(seq or 0)
+        if number not in self._id_by_seq:
+            query = "SELECT id FROM node WHERE scope = ? AND seq = ?"
+            self._id_by_seq[number] = str(self._db.execute(query, (self._scope, number)).get)
+        return self._id_by_seq[number]

@@ -1,0 +1,59 @@
+"""The schema of the file: whose the file is, which version it has, and the migrations that bring it up to date."""
+
+from importlib.resources import files
+from pathlib import Path
+
+import apsw
+
+from ..errors import StoreDamaged, StoreReadOnly, StoreTooNew
+from .row_mapping import SqlValue
+
+APPLICATION_ID = 0x65637068  # "ecph" in the file's header
+
+
+def check_format(db: apsw.Connection, path: Path) -> None:
+    """Raise an error if the database is not a memory, or too new, before anything is written to it."""
+    version, owner = int(db.pragma("user_version")), int(db.pragma("application_id"))
+    empty = not db.execute("SELECT count(*) FROM sqlite_master").get
+    if owner != APPLICATION_ID and (owner or version or not empty):
+        raise StoreDamaged(f"{path} is a database of another program; choose another path")
+    if version > len(load_migrations()):
+        raise StoreTooNew(
+            f"{path} has format {version}, this version reads up to {len(load_migrations())}; upgrade ecphora"
+        )
+
+
+def check_migrated(db: apsw.Connection, path: Path) -> None:
+    """Raise an error if migrations are missing."""
+    if int(db.pragma("user_version")) < len(load_migrations()):
+        raise StoreReadOnly(f"{path} needs an upgrade, but is not writable; open it once with write access")
+
+
+def migrate(db: apsw.Connection) -> None:
+    """Bring the schema up to date."""
+    migrations = load_migrations()
+    if int(db.pragma("user_version")) >= len(migrations):
+        return
+    db.create_scalar_function("characters", _character_count, 1, deterministic=True)  # for the migrations alone
+    db.execute("BEGIN IMMEDIATE")  # of several processes that open a new file, one migrates it
+    try:
+        for number in range(int(db.pragma("user_version")), len(migrations)):
+            db.execute(migrations[number]).fetchall()
+            db.pragma("user_version", number + 1)
+        db.pragma("application_id", APPLICATION_ID)
+        db.execute("COMMIT")
+    except BaseException:
+        if not db.get_autocommit():
+            db.execute("ROLLBACK")
+        raise
+
+
+def _character_count(*values: SqlValue) -> int:
+    return len(str(values[0]))
+
+
+def load_migrations() -> list[str]:
+    """Return the numbered schema changes, oldest first."""
+    folder = files(__package__) / "migrations"
+    scripts = sorted((script for script in folder.iterdir() if script.name.endswith(".sql")), key=lambda s: s.name)
+    return [script.read_text(encoding="utf-8") for script in scripts]

@@ -1,0 +1,123 @@
+"""Rows that cannot be read: damaged vectors, missing times, wrong values."""
+
+import re
+import sqlite3
+from contextlib import closing
+from pathlib import Path
+
+import apsw
+import numpy as np
+import pytest
+
+from ecphora.embedders.hashing import HashingEmbedder
+from ecphora.errors import StoreDamaged
+from ecphora.memory import Memory
+from ecphora.model import Access, AccessKind, ValidityEnd, WriteBatch
+from ecphora.stores.sqlite import SQLiteStore
+from ecphora.testing import NOON, sample_batch, sample_entity, sample_node
+
+pytestmark = pytest.mark.usefixtures("migrations")
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    return tmp_path / "memory.db"
+
+
+@pytest.fixture
+def written(path: Path) -> Path:
+    """A file with two memories, closed."""
+    with closing(SQLiteStore(path)) as store:
+        store.commit(
+            "s", sample_batch(sample_node("a", "the river"), sample_node("b", "the boat"), sample_entity("Ana"))
+        )
+    return path
+
+
+NAN = np.full(16, np.nan, "<f2").tobytes()
+
+
+INFINITE = np.array([*range(15), np.inf], "<f2").tobytes()
+
+
+@pytest.mark.parametrize("value", [NAN, INFINITE, b"", b"\0", NAN[:-2], bytes(34)])
+def test_a_damaged_vector_is_set_aside_and_told_of_once(
+    value: bytes, path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    texts = ["Ana moved to Porto.", "She likes the river.", "A boat lies there."]
+    with Memory(path, embedder=HashingEmbedder(16)) as memory:
+        first, second, third = memory.remember(texts).ids
+    with closing(apsw.Connection(str(path))) as db:
+        db.execute("UPDATE vector SET value = ? WHERE node = 1", (value,))
+    with Memory(path, embedder=HashingEmbedder(16)) as memory:
+        graph = memory.graph()
+        assert [graph.id(row) for row in graph.vector_rows["rows"]] == [second, third]
+        assert [hit.id for hit in memory.recall("Who moved to Porto?")][:1] == [first]  # by its words
+        assert memory.recall(texts[2], strategy="dense")[0].id == third
+        memory._store.changes_since("default", 0)
+    (record,) = caplog.records
+    assert first in record.getMessage()
+    assert "ecphora doctor --fix" in record.getMessage()
+
+
+def test_all_vectors_damaged_is_no_error(path: Path) -> None:
+    with Memory(path, embedder=HashingEmbedder(16)) as memory:
+        memory.remember(["Ana moved to Porto.", "She likes the river."])
+    with closing(apsw.Connection(str(path))) as db:
+        db.execute("UPDATE vector SET value = x'00'")
+    with Memory(path, embedder=HashingEmbedder(16)) as memory:
+        assert memory.recall("Porto")[0].text == "Ana moved to Porto."
+
+
+@pytest.mark.parametrize(
+    ("change", "what"),
+    [
+        ("term_hashes = x'00'", "its words and their counts do not agree"),
+        ("term_counts = x''", "its words and their counts do not agree"),
+        ("kind = 'dream'", "kind: there is no 'dream'"),
+        ("metadata = '{'", "metadata: no JSON"),
+        ("happened_at = 'yesterday'", "happened_at: 'yesterday' is no time"),
+        ("recorded_at = ''", "recorded_at: '' is no time"),
+        ("valid_from = '2026-02-30'", "valid_from: '2026-02-30' is no time"),
+        ("valid_to = ''", "valid_to: '' is no time"),
+        ("time_mentions = '[[1]]'", "time_mentions: '[[1]]' are no times"),
+        ("time_mentions = '[1]'", "time_mentions: '[1]' are no times"),
+        ("time_mentions = '[[null, null]]'", "are no times"),
+    ],
+)
+def test_a_row_that_cannot_be_read_is_damage(path: Path, change: str, what: str) -> None:
+    with Memory(path, embedder=HashingEmbedder()) as memory:
+        memory.remember(["Ana moved to Porto.", "She likes the river."], id=None)
+        id_ = memory.graph().id(0)
+    with closing(apsw.Connection(str(path))) as db:
+        db.execute(f"UPDATE node SET {change} WHERE seq = 1")  # noqa: S608
+    with pytest.raises(StoreDamaged, match=f"node '{id_}'.*{re.escape(what)}.*; run ecphora doctor"):
+        Memory(path, embedder=HashingEmbedder())
+
+
+@pytest.mark.parametrize(
+    ("table", "column", "what"),
+    [
+        ("node", "happened_at", "node 'a'.*: happened_at: None is no time"),
+        ("validity_end", "valid_to", "an end of node 'a': None is no time"),
+        ("access", "at", "an access of node 'a': None is no time"),
+    ],
+)
+def test_a_time_that_is_missing_is_damage(written: Path, table: str, column: str, what: str) -> None:
+    with closing(SQLiteStore(written)) as store:
+        ends = (ValidityEnd("a", NOON, NOON),)
+        store.commit("s", WriteBatch(validity_ends=ends, accesses=(Access("a", NOON, AccessKind.USED),)))
+    with closing(sqlite3.connect(written)) as db:  # as after a page was lost: the schema does not let it in
+        db.execute("PRAGMA writable_schema = 1")
+        for kind in ("TEXT", "INTEGER"):
+            looser = "UPDATE sqlite_master SET sql = replace(sql, ?, ?) WHERE name = ?"
+            db.execute(looser, (f"{kind} NOT NULL", kind, table))
+        db.commit()
+    with closing(sqlite3.connect(written)) as db:
+        db.execute(f"UPDATE {table} SET {column} = NULL")  # noqa: S608
+        db.commit()
+    with closing(SQLiteStore(written)) as store, pytest.raises(StoreDamaged, match=f"{what}.*; run ecphora doctor"):
+        store.changes_since("s", 0)
+    if table == "validity_end":
+        with closing(SQLiteStore(written)) as store, pytest.raises(StoreDamaged, match=what):
+            store.nodes("s", ["a"])

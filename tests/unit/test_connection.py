@@ -1,0 +1,116 @@
+"""Opening a file: its name, its access rights, and locks that others hold."""
+
+import multiprocessing
+import os
+import stat
+from collections.abc import Callable
+from contextlib import closing, nullcontext
+from pathlib import Path
+
+import apsw
+import pytest
+
+from ecphora.embedders.hashing import HashingEmbedder
+from ecphora.errors import StoreBusy, StoreError, StoreReadOnly
+from ecphora.memory import Memory
+from ecphora.model import Access, AccessKind, WriteBatch
+from ecphora.stores import connection
+from ecphora.stores.sqlite import SQLiteStore
+from ecphora.testing import NOON, sample_batch, sample_entity, sample_node
+
+pytestmark = pytest.mark.usefixtures("migrations")
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    return tmp_path / "memory.db"
+
+
+@pytest.fixture
+def written(path: Path) -> Path:
+    """A file with two memories, closed."""
+    with closing(SQLiteStore(path)) as store:
+        store.commit(
+            "s", sample_batch(sample_node("a", "the river"), sample_node("b", "the boat"), sample_entity("Ana"))
+        )
+    return path
+
+
+def test_the_file_is_its_owners_alone(written: Path) -> None:
+    with closing(SQLiteStore(written)) as store:
+        store.commit("s", WriteBatch(accesses=(Access("a", NOON, AccessKind.USED),)))
+        for file in written.parent.iterdir():
+            assert stat.S_IMODE(file.stat().st_mode) == 0o600
+
+
+def test_a_closed_file_stands_alone(written: Path) -> None:
+    assert [file.name for file in written.parent.iterdir()] == ["memory.db"]
+
+
+@pytest.mark.parametrize("name", [":memory:", "file:x.db?mode=memory", "ä ö?#%41&.db", "-x"])
+def test_any_name_is_the_name_of_a_file(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    with closing(SQLiteStore(name)) as store:
+        store.commit("s", sample_batch(sample_node("a")))
+    assert [file.name for file in tmp_path.iterdir()] == [name]
+
+
+@pytest.mark.parametrize("place", ["", "no/such/folder/memory.db", "file/memory.db"])
+def test_a_path_that_cannot_be_a_file(place: str, tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    with pytest.raises(StoreReadOnly, match="check path and rights"):
+        SQLiteStore(tmp_path / place)
+
+
+def test_no_write_ahead_log_is_no_endless_wait() -> None:
+    # A file system without shared memory keeps the old mode and says nothing.
+    db = apsw.Connection(":memory:")  # never in WAL mode
+    with pytest.raises(StoreError, match="choose a folder on a local disk"):
+        connection._configure(db, 50)
+
+
+def test_a_new_file_that_is_locked_is_busy(path: Path) -> None:
+    with closing(apsw.Connection(str(path))) as db:
+        db.execute("BEGIN EXCLUSIVE")
+        with pytest.raises(StoreBusy, match="try again"):
+            SQLiteStore(path, lock_timeout_ms=50)
+
+
+def as_nobody(path: Path, what: str) -> None:
+    """Run in a process of its own: as a user without rights."""
+    if os.getuid() == 0:
+        os.setgid(65534)
+        os.setuid(65534)
+    with Memory(path, embedder=HashingEmbedder(16), scope="s") as memory:
+        assert memory.is_read_only
+        found = memory.recall("the river", strategy="bm25")
+        assert found[0].id == "a"
+        acts: dict[str, Callable[[], object]] = {
+            "recall": lambda: memory.recall("the river"),
+            "remember": lambda: memory.remember("more"),
+            "forget": lambda: memory.forget("a"),
+            "feedback": lambda: memory.feedback(found, []),
+        }
+        writes = pytest.raises(StoreReadOnly, match="is not writable; give its owner write access")
+        with nullcontext() if what == "recall" else writes:
+            acts[what]()
+        assert memory.unlogged_count > 0
+
+
+@pytest.mark.parametrize("what", ["recall", "remember", "forget", "feedback"])
+@pytest.mark.parametrize(("file", "folder"), [(0o444, 0o555), (0o444, 0o777), (0o644, 0o555)])
+def test_a_file_that_may_not_be_written_can_be_read(what: str, file: int, folder: int, written: Path) -> None:
+    for parent in written.parents[:4]:
+        if parent.stat().st_uid == os.getuid() and parent != Path("/tmp"):  # noqa: S108
+            parent.chmod(0o755)
+    if os.getuid() == 0:
+        os.chown(written, 65534, 65534)
+    written.chmod(file)
+    written.parent.chmod(folder)
+    before = written.read_bytes()
+    process = multiprocessing.get_context("fork").Process(target=as_nobody, args=(written, what))
+    process.start()
+    process.join()
+    written.parent.chmod(0o755)
+    assert process.exitcode == 0
+    assert written.read_bytes() == before

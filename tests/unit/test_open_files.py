@@ -1,0 +1,175 @@
+"""Files that are replaced, moved or deleted while they are open."""
+
+import os
+import shutil
+from collections.abc import Callable
+from contextlib import closing
+from pathlib import Path
+from unittest.mock import Mock
+
+import apsw
+import pytest
+
+from ecphora.embedders.hashing import HashingEmbedder
+from ecphora.errors import StoreReplaced
+from ecphora.graph import Graph
+from ecphora.memory import Memory
+from ecphora.stores import connection
+from ecphora.stores.open_files import OpenFiles
+from ecphora.stores.sqlite import SQLiteStore
+from ecphora.testing import sample_batch, sample_entity, sample_node
+
+pytestmark = pytest.mark.usefixtures("migrations")
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    return tmp_path / "memory.db"
+
+
+@pytest.fixture
+def written(path: Path) -> Path:
+    """A file with two memories, closed."""
+    with closing(SQLiteStore(path)) as store:
+        store.commit(
+            "s", sample_batch(sample_node("a", "the river"), sample_node("b", "the boat"), sample_entity("Ana"))
+        )
+    return path
+
+
+def graph_of(path: Path) -> Graph:
+    with closing(SQLiteStore(path)) as store:
+        return Graph().apply(store.changes_since("s", 0))
+
+
+on_posix = pytest.mark.skipif(os.name == "nt", reason="an open file cannot be replaced there")
+
+
+def put_backup(path: Path) -> None:
+    path.with_name("backup.db").replace(path)
+
+
+def replace_folder(path: Path) -> None:
+    path.parent.rename(path.parent.with_name("elsewhere"))
+    path.parent.mkdir()
+    shutil.copy(path.parent.with_name("elsewhere") / "backup.db", path)
+
+
+def delete_all(path: Path) -> None:
+    for file in list(path.parent.glob(f"{path.name}*")):
+        file.unlink()
+
+
+@on_posix
+@pytest.mark.parametrize(
+    ("replace_", "left"),
+    [
+        (put_backup, ["a", "b"]),
+        (replace_folder, ["a", "b"]),
+        (lambda path: path.rename(path.with_name("away.db")), []),
+        (lambda path: path.unlink(), []),
+        (delete_all, []),
+        (lambda path: path.with_name(f"{path.name}-wal").unlink(), ["a", "b", "c"]),
+        (lambda path: path.with_name(f"{path.name}-shm").unlink(), ["a", "b", "c"]),
+    ],
+)  # fmt: skip
+def test_a_replaced_file_takes_nothing_and_can_be_opened_anew(
+    replace_: Callable[[Path], object], left: list[str], written: Path
+) -> None:
+    shutil.copy(written, written.with_name("backup.db"))
+    with Memory(written, embedder=HashingEmbedder(16), scope="s") as memory:
+        memory.remember("Only the log holds this.", id="c")
+        replace_(written)
+        for use in (lambda: memory.remember("lost"), lambda: memory.recall("river"), lambda: memory.forget("a")):
+            with pytest.raises(StoreReplaced, match=r"was replaced, moved or deleted.*open it again"):
+                use()
+    with closing(SQLiteStore(written)) as store:
+        assert [node.id for node in store.changes_since("s", 0).nodes if node.kind == "episode"] == left
+        assert list(store.check_integrity()) == []
+        store.commit("s", sample_batch(sample_node("d")))
+
+
+@on_posix
+def test_a_file_that_was_moved_away_has_all_that_was_acknowledged(written: Path) -> None:
+    away = written.with_name("away.db")
+    with closing(SQLiteStore(written)) as store:
+        store.commit("s", sample_batch(sample_node("c")))
+        written.rename(away)
+        with pytest.raises(StoreReplaced):
+            store.commit("s", sample_batch(sample_node("d")))
+    with closing(SQLiteStore(away)) as other:
+        assert [node.id for node in other.changes_since("s", 0).nodes][-1] == "c"
+
+
+@on_posix
+def test_a_file_replaced_before_it_was_looked_at_again_is_not_mixed_with_its_log(written: Path) -> None:
+    shutil.copy(written, written.with_name("backup.db"))
+    store = SQLiteStore(written)
+    store.commit("s", sample_batch(sample_node("c")))
+    put_backup(written)
+    store.close()
+    assert graph_of(written).row("c") is None
+
+
+@on_posix
+@pytest.mark.parametrize("in_time", [True, False])
+def test_a_file_replaced_amid_a_commit_is_noticed(
+    in_time: bool, written: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Before the commit, so that nothing is written, or just after it."""
+    shutil.copy(written, written.with_name("backup.db"))
+    away = written.with_name("away.db")
+    with closing(SQLiteStore(written)) as store:
+
+        def moved(files: OpenFiles = store._open_files) -> str | None:
+            first = not away.exists()
+            if first:
+                os.link(written, away)
+                put_backup(written)
+            return files.replaced_path() if in_time or not first else None
+
+        monkeypatch.setattr(store, "_open_files", Mock(replaced_path=moved))
+        with pytest.raises(StoreReplaced):
+            store.commit("s", sample_batch(sample_node("c")))
+        assert not written.with_name(f"{written.name}-wal").stat().st_size
+    assert graph_of(written).row("c") is None
+    assert (graph_of(away).row("c") is None) == in_time
+
+
+@on_posix
+def test_a_second_handle_is_of_the_same_file(written: Path) -> None:
+    shutil.copy(written, written.with_name("backup.db"))
+    with closing(SQLiteStore(written)) as store:
+        put_backup(written)
+        with pytest.raises(StoreReplaced):
+            store.nonblocking_handle()
+
+
+@on_posix
+def test_a_file_replaced_while_it_is_opened_is_opened_anew(written: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    shutil.copy(written, written.with_name("backup.db"))
+    with closing(SQLiteStore(written)) as store:
+        store.commit("s", sample_batch(sample_node("c")))
+    opened = connection._open_file
+
+    def slowly(path: Path, wait: int) -> tuple[apsw.Connection, bool]:
+        found = opened(path, wait)
+        if path.with_name("backup.db").exists():
+            put_backup(path)
+        return found
+
+    monkeypatch.setattr(connection, "_open_file", slowly)
+    with closing(SQLiteStore(written)) as store:
+        store.commit("s", sample_batch(sample_node("d")))
+    assert [graph_of(written).row(node) for node in "cd"] == [None, 3]
+
+
+def test_a_path_that_is_written_otherwise_is_the_same_file(written: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(written.parent)
+    link = written.with_name("link.db")
+    link.symlink_to(written.name)
+    for path in (Path(written.name), link, written.parent / ".." / written.parent.name / written.name):
+        with closing(SQLiteStore(path)) as store:
+            monkeypatch.chdir("/")
+            store.commit("s", sample_batch(sample_node(f"{path}")))
+        monkeypatch.chdir(written.parent)

@@ -1,0 +1,137 @@
+"""Whose a file is, which version it has, and the migrations that bring it up to date."""
+
+import sqlite3
+from collections.abc import Callable
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from ecphora.errors import StoreDamaged, StoreError, StoreTooNew
+from ecphora.graph import Graph
+from ecphora.stores import schema
+from ecphora.stores.sqlite import SQLiteStore
+from ecphora.testing import graph_differences, sample_batch, sample_entity, sample_node
+
+pytestmark = pytest.mark.usefixtures("migrations")
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    return tmp_path / "memory.db"
+
+
+@pytest.fixture
+def written(path: Path) -> Path:
+    """A file with two memories, closed."""
+    with closing(SQLiteStore(path)) as store:
+        store.commit(
+            "s", sample_batch(sample_node("a", "the river"), sample_node("b", "the boat"), sample_entity("Ana"))
+        )
+    return path
+
+
+def graph_of(path: Path) -> Graph:
+    with closing(SQLiteStore(path)) as store:
+        return Graph().apply(store.changes_since("s", 0))
+
+
+def test_the_file_says_whose_it_is(written: Path) -> None:
+    with closing(sqlite3.connect(written)) as db:
+        assert db.execute("PRAGMA application_id").fetchone() == (0x65637068,)
+        assert db.execute("PRAGMA user_version").fetchone() == (len(schema.load_migrations()),)
+        assert db.execute("PRAGMA journal_mode").fetchone() == ("wal",)
+
+
+def test_an_empty_file_becomes_a_memory(path: Path) -> None:
+    path.touch()
+    with closing(SQLiteStore(path)) as store:
+        assert store.scopes() == []
+
+
+def table_definitions(db: sqlite3.Connection) -> list[tuple[str, ...]]:
+    return db.execute("SELECT type, name, tbl_name, sql FROM sqlite_master ORDER BY 1, 2").fetchall()
+
+
+@pytest.mark.parametrize("applied", range(len(schema.load_migrations()) + 1))
+def test_every_older_file_is_brought_up_to_date(applied: int, path: Path, tmp_path: Path) -> None:
+    row = "INSERT INTO scope (key, name, revision) VALUES (7, 'old', 3)"
+    with closing(sqlite3.connect(path)) as db:
+        db.create_function("characters", 1, len)
+        for script in schema.load_migrations()[:applied]:
+            db.executescript(script)
+        db.execute(f"PRAGMA user_version = {applied}")
+        if applied:
+            db.execute(f"PRAGMA application_id = {schema.APPLICATION_ID}")
+            db.execute(row)
+        db.commit()
+    with closing(SQLiteStore(path)) as store:
+        assert [(info.name, info.revision) for info in store.scopes()] == ([("old", 3)] if applied else [])
+        assert store.commit("old", sample_batch(sample_node("a"))).revision == (4 if applied else 1)
+    new = tmp_path / "new.db"
+    SQLiteStore(new).close()
+    with closing(sqlite3.connect(path)) as old, closing(sqlite3.connect(new)) as fresh:
+        assert table_definitions(old) == table_definitions(fresh)
+
+
+def test_a_migration_that_fails_leaves_the_file_as_it_was(written: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    before, now = graph_of(written), schema.load_migrations()
+    broken = "CREATE TABLE half (x); INSERT INTO nowhere VALUES (1)"
+    monkeypatch.setattr(schema, "load_migrations", lambda: [*now, broken])
+    with pytest.raises(StoreError):
+        SQLiteStore(written)
+    monkeypatch.setattr(schema, "load_migrations", lambda: now)
+    assert graph_differences(before, graph_of(written)) == []
+
+
+def damage_random(path: Path) -> None:
+    path.write_bytes(bytes(number * 7919 % 251 for number in range(10_000)))
+
+
+def damage_short(path: Path) -> None:
+    path.write_bytes(b"hello")
+
+
+def damage_zeros(path: Path) -> None:
+    path.write_bytes(bytes(8192))
+
+
+def another_program(path: Path) -> None:
+    with closing(sqlite3.connect(path)) as db:
+        db.execute("CREATE TABLE recipes (name)")
+        db.commit()
+
+
+def another_program_without_tables(path: Path) -> None:
+    with closing(sqlite3.connect(path)) as db:
+        db.execute("PRAGMA user_version = 3")
+
+
+def another_program_by_its_mark(path: Path) -> None:
+    with closing(sqlite3.connect(path)) as db:
+        db.execute("PRAGMA application_id = 77")
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        damage_random, damage_short, damage_zeros, another_program, another_program_without_tables,
+        another_program_by_its_mark,
+    ],
+)  # fmt: skip
+def test_what_is_no_memory_is_refused_and_left_alone(make: Callable[[Path], None], path: Path) -> None:
+    make(path)
+    before = path.read_bytes()
+    with pytest.raises(StoreDamaged, match=r"choose another path|restore a copy"):
+        SQLiteStore(path)
+    assert path.read_bytes() == before
+    assert [file.name for file in path.parent.iterdir()] == [path.name]
+
+
+def test_a_newer_file_is_refused_and_left_alone(written: Path) -> None:
+    with closing(sqlite3.connect(written)) as db:
+        db.execute(f"PRAGMA user_version = {len(schema.load_migrations()) + 1}")
+    before = written.read_bytes()
+    with pytest.raises(StoreTooNew, match="upgrade ecphora"):
+        SQLiteStore(written)
+    assert written.read_bytes() == before
