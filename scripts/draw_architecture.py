@@ -1,0 +1,400 @@
+"""Draw which room of the package imports which, for docs/architecture.md.
+
+    python scripts/draw_architecture.py    # writes docs/pictures/architecture.svg
+
+The imports are read from the source. ``ROWS`` says which modules share a box and which boxes a row; the rows follow the
+layers of the first import contract in pyproject.toml. An arrow is left out if other arrows lead the same way. Boxes are
+placed as Sugiyama, Tagawa and Toda (1981) place them: a long arrow has a bend in every row that it passes, the order
+within a row lowers the crossings, and every place is then drawn towards its neighbors.
+"""
+# ruff: noqa: INP001  # a script
+
+import tomllib
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from html import escape
+from itertools import combinations, pairwise
+from math import fsum
+from pathlib import Path
+from typing import Any
+
+import grimp
+
+ROOT = Path(__file__).resolve().parent.parent
+PICTURE = ROOT / "docs" / "pictures" / "architecture.svg"
+PACKAGE = "ecphora"
+PURE_CONTRACT = "The pure rooms do no I/O, read no clock and draw no random number"
+
+ROWS: tuple[tuple[str, tuple[tuple[str, ...], ...]], ...] = (
+    ("command line", (("cli", "bench"),)),
+    ("checks, settings", (("doctor",), ("testing",), ("settings",))),
+    ("facade", (("memory", "views"), ("reembedding", "rechunking"))),
+    ("one run", (("answering",), ("consolidation_run",), ("access_log",))),
+    ("planning, writing", (("consolidation.plan",), ("scope_writer", "graph_cache"))),
+    (
+        "strategies, adapters",
+        (
+            ("llm_client",),
+            ("interchange",),
+            ("explain", "recall"),
+            ("strategies",),
+            ("learn",),
+            ("stores",),
+            ("embedders", "update_scorers", "extractors", "llms"),
+        ),
+    ),
+    (
+        "reading, weights",
+        (
+            ("encode", "query", "forget", "checked_episode", "documents"),
+            ("weights",),
+            ("reasons", "reason_clauses"),
+            ("openai_http",),
+        ),
+    ),
+    ("consolidation", (("consolidation",),)),
+    (
+        "mechanisms",
+        (
+            ("stages.fused",),
+            ("stages.synaptic", "stages.synapse", "stages.eisa", "stages.ecphory", "stages.weave"),
+        ),
+    ),
+    ("shared mechanisms", (("stages", "stages.retrieval"), ("prompts", "short_ids"))),
+    ("language", (("language",), ("validate",))),
+    ("data", (("ports", "graph", "columns", "grouping", "model"),)),
+    ("foundation", (("errors", "ids", "timeparse", "reprs", "recollection_tables", "invisible_chars", "lazy_pattern"),)),
+)
+"""The rows from top to bottom: a label, and boxes of modules. A module stands for all below it that have no box."""
+
+SWEEPS = 24
+BEND_WEIGHT = 8.0
+"""How strongly a bend is drawn towards the ends of its arrow, against 1 for a box: long arrows become straight."""
+CHARACTER_WIDTH, LINE_HEIGHT, PADDING = 7.3, 16, 8
+BEND_WIDTH, BOX_GAP, ROW_GAP, PORT_GAP = 10.0, 26.0, 40.0, 13.0
+LABEL_WIDTH, MARGIN, LEGEND_HEIGHT = 150.0, 16.0, 54.0
+INK, GRAY, RULE = "#1f2933", "#697586", "#eef1f4"
+STYLE = f'font-family="sans-serif" font-size="12" fill="{INK}"'
+HEAD = (
+    '<marker id="head" viewBox="0 0 8 8" refX="7" refY="4" markerWidth="7" markerHeight="7" orient="auto">'
+    f'<path d="M0,0.8L7,4L0,7.2z" fill="{GRAY}"/></marker>'
+)
+PURE, ACTING = ("#e8f3ec", "#4f9268"), ("#fdf1e3", "#c98636")
+"""Fill and border of a box."""
+
+
+@dataclass(frozen=True)
+class Box:
+    """Some modules that are drawn together."""
+
+    row: int
+    modules: tuple[str, ...]
+    is_pure: bool
+
+    @property
+    def lines(self) -> list[str]:
+        """What is written in it: folders end in a slash, and one that is here for its subfolder alone is left out."""
+        hidden = {module.rpartition(".")[0] for module in self.modules}
+        return [_path_of(module) for module in self.modules if module not in hidden]
+
+    @property
+    def width(self) -> float:
+        """In pixels."""
+        return max(map(len, self.lines)) * CHARACTER_WIDTH + 2 * PADDING
+
+    @property
+    def height(self) -> float:
+        """In pixels."""
+        return len(self.lines) * LINE_HEIGHT + 2 * PADDING - 3
+
+
+def _path_of(module: str) -> str:
+    path = module.replace(".", "/")
+    return f"{path}/" if (ROOT / "src" / PACKAGE / path).is_dir() else path
+
+
+def read_contracts() -> tuple[list[list[str]], set[str]]:
+    """The layers of the first import contract, top to bottom, and the modules that are pure by contract."""
+    settings = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+    contracts: list[dict[str, Any]] = settings["tool"]["importlinter"]["contracts"]
+    layers = [[_short(module) for module in layer.split("|")] for layer in contracts[0]["layers"]]
+    pure = next(contract["source_modules"] for contract in contracts if contract["name"] == PURE_CONTRACT)
+    return layers, {_short(module) for module in pure}
+
+
+def _short(module: str) -> str:
+    return module.strip().removeprefix(f"{PACKAGE}.")
+
+
+def build_boxes(layers: Sequence[Sequence[str]], pure: set[str]) -> list[Box]:
+    """The boxes of ``ROWS``; stops if their rows contradict the layers."""
+    boxes = [
+        Box(row, modules, all(_owner(module, pure) is not None for module in modules))
+        for row, (_label, groups) in enumerate(ROWS)
+        for modules in groups
+    ]
+    rows = {module: box.row for box in boxes for module in box.modules}
+    least = 0
+    for layer in layers:
+        found = {module: rows[owner] for module in layer if (owner := _owner(module, rows)) is not None}
+        if missing := sorted(set(layer) - found.keys()):
+            raise SystemExit(f"ROWS in {Path(__file__).name} lacks {', '.join(missing)}")
+        if wrong := [module for module, row in found.items() if row < least]:
+            raise SystemExit(f"ROWS in {Path(__file__).name} has {', '.join(wrong)} above a room of a higher layer")
+        least = max(found.values())
+    return boxes
+
+
+def _owner(module: str, modules: Iterable[str]) -> str | None:
+    """The module among these that stands for a module: itself, or the nearest package around it."""
+    known = set(modules)
+    while module and module not in known:
+        module = module.rpartition(".")[0]
+    return module or None
+
+
+def read_imports(boxes: Sequence[Box]) -> dict[Box, set[Box]]:
+    """Which boxes each box imports; stops if one imports a box that is not below it."""
+    by_module = {module: box for box in boxes for module in box.modules}
+    found: dict[Box, set[Box]] = {box: set() for box in boxes}
+    graph = grimp.build_graph(PACKAGE, cache_dir=None)
+    for module in sorted(graph.modules - {PACKAGE}):
+        for imported in sorted(graph.find_modules_directly_imported_by(module) - {PACKAGE}):
+            owners = [_owner(name.partition(".")[2], by_module) for name in (module, imported)]
+            if None in owners:
+                raise SystemExit(f"ROWS in {Path(__file__).name} has no box for {module} or {imported}")
+            upper, lower = (by_module[owner] for owner in owners if owner is not None)
+            if upper is not lower and upper.row >= lower.row:
+                raise SystemExit(f"{module} imports {imported}: put its box above the other in {Path(__file__).name}")
+            if upper is not lower:
+                found[upper].add(lower)
+    return found
+
+
+def reduce_transitively(imports: dict[Box, set[Box]]) -> list[tuple[Box, Box]]:
+    """The imports that no chain of other imports implies."""
+    reachable: dict[Box, set[Box]] = {}
+    for box in sorted(imports, key=lambda box: -box.row):
+        reachable[box] = imports[box].union(*(reachable[lower] for lower in imports[box]))
+    return [
+        (box, lower)
+        for box in imports
+        for lower in sorted(imports[box], key=lambda lower: (lower.row, lower.modules))
+        if not any(lower in reachable[other] for other in imports[box])
+    ]
+
+
+@dataclass(eq=False)
+class Place:
+    """A box in its row, or the bend of a long arrow; ``x`` is its center."""
+
+    row: int
+    box: Box | None = None
+    x: float = 0.0
+
+    @property
+    def width(self) -> float:
+        """In pixels."""
+        return BEND_WIDTH if self.box is None else self.box.width
+
+
+class Layout:
+    """The places of all boxes and bends, and the links between neighboring rows: ``above`` and ``below`` each place.
+
+    Arrows to the same box share their bends, and join.
+    """
+
+    def __init__(self, boxes: Sequence[Box], arrows: Sequence[tuple[Box, Box]]) -> None:
+        self.rows: list[list[Place]] = [[] for _ in ROWS]
+        self.above: dict[Place, list[Place]] = {}
+        self.below: dict[Place, list[Place]] = {}
+        places = {box: self._add(Place(box.row, box)) for box in boxes}
+        bends: dict[tuple[Box, int], Place] = {}
+        for upper, lower in arrows:
+            here = places[upper]
+            for row in range(upper.row + 1, lower.row + 1):
+                if row == lower.row:
+                    there = places[lower]
+                elif (lower, row) not in bends:
+                    there = bends[lower, row] = self._add(Place(row))
+                else:
+                    there = bends[lower, row]
+                if there not in self.below[here]:
+                    self.below[here].append(there)
+                    self.above[there].append(here)
+                here = there
+        self._order()
+        self._move()
+
+    def _add(self, place: Place) -> Place:
+        self.rows[place.row].append(place)
+        self.above[place], self.below[place] = [], []
+        return place
+
+    def _order(self) -> None:
+        """Sort each row by the mean position of its neighbors, down and up, and keep the order that crosses least."""
+        best, least = [list(row) for row in self.rows], self._crossings()
+        for sweep in range(SWEEPS):
+            is_down = sweep % 2 == 0
+            for row in self.rows if is_down else self.rows[::-1]:
+                self._sort(row, self.above if is_down else self.below)
+            self._swap()
+            if (crossings := self._crossings()) < least:
+                best, least = [list(row) for row in self.rows], crossings
+        self.rows = best
+
+    def _sort(self, row: list[Place], beside: dict[Place, list[Place]]) -> None:
+        position = self._positions()
+
+        def mean(place: Place) -> float:
+            near = [position[other] for other in beside[place]] or [position[place]]
+            return sum(near) / len(near)
+
+        row.sort(key=mean)
+
+    def _swap(self) -> None:
+        """Swap neighbors of a row where that leaves fewer crossings, until it nowhere does."""
+        has_swapped = True
+        while has_swapped:
+            has_swapped = False
+            for row in self.rows:
+                position = self._positions()
+                for at in range(len(row) - 1):
+                    left, right = row[at : at + 2]
+                    if self._cross(left, right, position) > self._cross(right, left, position):
+                        row[at : at + 2] = right, left
+                        has_swapped = True
+
+    def _positions(self) -> dict[Place, int]:
+        return {place: at for row in self.rows for at, place in enumerate(row)}
+
+    def _cross(self, left: Place, right: Place, position: dict[Place, int]) -> int:
+        """How many links of two places cross if they stand in this order."""
+        return sum(
+            position[a] > position[b]
+            for beside in (self.above, self.below)
+            for a in beside[left]
+            for b in beside[right]
+        )
+
+    def _crossings(self) -> int:
+        position = self._positions()
+        return sum(self._cross(left, right, position) for row in self.rows for left, right in combinations(row, 2))
+
+    def _move(self) -> None:
+        """Draw each place towards its neighbors; places of a row keep their order and their distance."""
+        for row in self.rows:
+            _spread(row, [0.0] * len(row))
+        for sweep in range(SWEEPS):
+            for row in self.rows if sweep % 2 == 0 else self.rows[::-1]:
+                _spread(row, [self._target(place) for place in row])
+        left = min(place.x - place.width / 2 for row in self.rows for place in row)
+        for place in (place for row in self.rows for place in row):
+            place.x += LABEL_WIDTH + MARGIN - left
+
+    def _target(self, place: Place) -> float:
+        near = [(other.x, BEND_WEIGHT if other.box is None else 1.0) for other in self.above[place] + self.below[place]]
+        return fsum(x * weight for x, weight in near) / fsum(weight for _x, weight in near) if near else place.x
+
+
+def _spread(row: Sequence[Place], targets: Sequence[float]) -> None:
+    """Set ``x`` as near to the targets as distances allow: least squares, by pooling adjacent violators."""
+    offsets = [0.0]
+    for here, there in pairwise(row):
+        gap = BOX_GAP if here.box and there.box else BOX_GAP / 2
+        offsets.append(offsets[-1] + (here.width + there.width) / 2 + gap)
+    pools: list[tuple[float, float, int]] = []  # sum of weighted targets, weight, places
+    for place, target, offset in zip(row, targets, offsets, strict=True):
+        weight = BEND_WEIGHT if place.box is None else 1.0
+        pools.append(((target - offset) * weight, weight, 1))
+        while len(pools) > 1 and pools[-2][0] / pools[-2][1] > pools[-1][0] / pools[-1][1]:
+            last, former = pools.pop(), pools.pop()
+            pools.append((former[0] + last[0], former[1] + last[1], former[2] + last[2]))
+    means = [total / weight for total, weight, count in pools for _ in range(count)]
+    for place, mean, offset in zip(row, means, offsets, strict=True):
+        place.x = mean + offset
+
+
+def draw(boxes: Sequence[Box], arrows: Sequence[tuple[Box, Box]]) -> str:
+    """The picture, as SVG."""
+    layout = Layout(boxes, arrows)
+    heights = [max(place.box.height for place in row if place.box) for row in layout.rows]
+    tops = [LEGEND_HEIGHT + sum(heights[:row]) + row * ROW_GAP for row in range(len(heights))]
+    width = max(place.x + place.width / 2 for row in layout.rows for place in row) + MARGIN
+    size = f"{width:.0f} {tops[-1] + heights[-1] + MARGIN:.0f}"
+    parts = [
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {size}" {STYLE}><defs>{HEAD}</defs>',
+        '<rect width="100%" height="100%" fill="#ffffff"/>',
+        *_draw_legend(),
+    ]
+    for (label, _groups), top, height in zip(ROWS, tops, heights, strict=True):
+        parts.append(
+            f'<rect x="0" y="{top - 8:.1f}" width="{width:.0f}" height="{height + 16:.1f}" fill="{RULE}"/>'
+            f'<text x="{MARGIN}" y="{top + height / 2 + 4:.1f}" fill="{GRAY}">{escape(label)}</text>'
+        )
+    parts += _draw_arrows(layout, tops, heights)
+    for place in (place for row in layout.rows for place in row):
+        if place.box is not None:
+            parts.append(_draw_box(place.box, place.x, tops[place.row] + heights[place.row] / 2))
+    return "\n".join([*parts, "</svg>", ""])
+
+
+def _draw_legend() -> Iterator[str]:
+    x = MARGIN
+    for (fill, border), text in (
+        (PURE, "pure by contract: no I/O, no clock, no random number"),
+        (ACTING, "other rooms"),
+    ):
+        yield f'<rect x="{x}" y="14" width="18" height="12" rx="3" fill="{fill}" stroke="{border}"/>'
+        yield f'<text x="{x + 25}" y="24">{text}</text>'
+        x += 55 + len(text) * 6
+    yield f'<path d="M{x},20h26" stroke="{GRAY}" marker-end="url(#head)"/>'
+    yield f'<text x="{x + 33}" y="24">imports; not drawn where other arrows lead the same way</text>'
+
+
+def _draw_box(box: Box, x: float, middle: float) -> str:
+    fill, border = PURE if box.is_pure else ACTING
+    left, top = x - box.width / 2, middle - box.height / 2
+    lines = "".join(
+        f'<text x="{x:.1f}" y="{top + PADDING + 11 + LINE_HEIGHT * at:.1f}">{escape(line)}</text>'
+        for at, line in enumerate(box.lines)
+    )
+    return (
+        f'<rect x="{left:.1f}" y="{top:.1f}" width="{box.width:.1f}" height="{box.height:.1f}" rx="6" fill="{fill}"'
+        f' stroke="{border}"/><g font-family="monospace" text-anchor="middle">{lines}</g>'
+    )
+
+
+def _draw_arrows(layout: Layout, tops: Sequence[float], heights: Sequence[float]) -> Iterator[str]:
+    """Each link is upright within a row and curves between two."""
+    style = f'fill="none" stroke="{GRAY}" stroke-width="1.1"'
+    for here in (place for row in layout.rows for place in row):
+        middle, bottom = tops[here.row] + heights[here.row] / 2, tops[here.row] + heights[here.row]
+        for there in layout.below[here]:
+            x, to_x = _port(here, there, layout.below), _port(there, here, layout.above)
+            start = middle + here.box.height / 2 if here.box else tops[here.row]
+            top = tops[there.row]
+            end = f"V{top + (heights[there.row] - there.box.height) / 2:.1f}" if there.box else ""
+            half = (bottom + top) / 2
+            curve = f"C{x:.1f},{half:.1f} {to_x:.1f},{half:.1f} {to_x:.1f},{top:.1f}"
+            head = ' marker-end="url(#head)"' if there.box else ""
+            yield f'<path d="M{x:.1f},{start:.1f}V{bottom:.1f}{curve}{end}" {style}{head}/>'
+
+
+def _port(place: Place, other: Place, beside: dict[Place, list[Place]]) -> float:
+    """Where the link to another place leaves this one: links stand side by side, in the order of their other ends."""
+    if place.box is None:
+        return place.x
+    others = sorted(beside[place], key=lambda place: place.x)
+    gap = min(PORT_GAP, (place.width - 2 * PADDING) / max(1, len(others) - 1))
+    return place.x + (others.index(other) - (len(others) - 1) / 2) * gap
+
+
+def architecture() -> str:
+    """The picture of the package as it is."""
+    boxes = build_boxes(*read_contracts())
+    return draw(boxes, reduce_transitively(read_imports(boxes)))
+
+
+if __name__ == "__main__":
+    PICTURE.write_text(architecture(), encoding="utf-8")
