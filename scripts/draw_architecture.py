@@ -55,15 +55,15 @@ ROWS: tuple[tuple[str, tuple[tuple[str, ...], ...]], ...] = (
     ("consolidation", (("consolidation",),)),
     (
         "mechanisms",
-        (
-            ("stages.fused",),
-            ("stages.synaptic", "stages.synapse", "stages.eisa", "stages.ecphory", "stages.weave"),
-        ),
+        (("stages.fused",), ("stages.synaptic", "stages.synapse", "stages.eisa", "stages.ecphory", "stages.weave")),
     ),
     ("shared mechanisms", (("stages", "stages.retrieval"), ("prompts", "short_ids"))),
     ("language", (("language",), ("validate",))),
     ("data", (("ports", "graph", "columns", "grouping", "model"),)),
-    ("foundation", (("errors", "ids", "timeparse", "reprs", "recollection_tables", "invisible_chars", "lazy_pattern"),)),
+    (
+        "foundation",
+        (("errors", "ids", "timeparse", "reprs", "recollection_tables", "invisible_chars", "lazy_pattern"),),
+    ),
 )
 """The rows from top to bottom: a label, and boxes of modules. A module stands for all below it that have no box."""
 
@@ -341,10 +341,8 @@ def draw(boxes: Sequence[Box], arrows: Sequence[tuple[Box, Box]]) -> str:
 
 def _draw_legend() -> Iterator[str]:
     x = MARGIN
-    for (fill, border), text in (
-        (PURE, "pure by contract: no I/O, no clock, no random number"),
-        (ACTING, "other rooms"),
-    ):
+    kinds = ((PURE, "pure by contract: no I/O, no clock, no random number"), (ACTING, "other rooms"))
+    for (fill, border), text in kinds:
         yield f'<rect x="{x}" y="14" width="18" height="12" rx="3" fill="{fill}" stroke="{border}"/>'
         yield f'<text x="{x + 25}" y="24">{text}</text>'
         x += 55 + len(text) * 6
