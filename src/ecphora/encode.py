@@ -15,7 +15,7 @@ from .documents import node_ids_of
 from .graph import LINKS, Graph, epoch_seconds
 from .ids import ENTITY_PREFIX, QUESTION_PREFIX
 from .language.dates import time_mentions
-from .language.names import entity_id
+from .language.name_normalization import entity_id
 from .language.question import is_question
 from .language.terms import count_terms, extract_terms
 from .model import (

@@ -9,7 +9,8 @@ import numpy as np
 from .errors import EmbedderMismatch
 from .graph import Graph
 from .language.dates import time_mentions
-from .language.names import entity_id, names
+from .language.name_normalization import entity_id
+from .language.names import names
 from .language.question import topic
 from .language.terms import extract_terms, hash_terms, surface_forms
 from .model import (

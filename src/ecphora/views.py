@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable
 from . import documents
 from .errors import InvalidInput
 from .graph import Graph
-from .language.names import entity_id
+from .language.name_normalization import entity_id
 from .model import Access, Edge, FactUpdate, Link, Mark, Node, NodeId, UndoBatch, WriteBatch
 from .ports import Clock
 from .scope_writer import ScopeWriter

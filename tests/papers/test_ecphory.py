@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 from ecphora import Episode, Filter, Memory
 from ecphora.embedders.hashing import HashingEmbedder
 from ecphora.graph import Graph
-from ecphora.language.names import entity_id
+from ecphora.language.name_normalization import entity_id
 from ecphora.model import Edge, Link, Query, Vector
 from ecphora.ports import Activation
 from ecphora.recall import MAX_PATH_NODES, why

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from ecphora import Episode, Filter, Memory
 from ecphora.embedders.hashing import HashingEmbedder
 from ecphora.graph import Graph
-from ecphora.language.names import entity_id
+from ecphora.language.name_normalization import entity_id
 from ecphora.model import Access, AccessKind, Edge, Evidence, Link, Mark, Query, WriteBatch
 from ecphora.ports import Activation
 from ecphora.recall import why

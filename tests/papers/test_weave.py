@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from ecphora import Episode, Filter, Memory
 from ecphora.embedders.hashing import HashingEmbedder
 from ecphora.graph import Graph
-from ecphora.language.names import entity_id
+from ecphora.language.name_normalization import entity_id
 from ecphora.language.signifiers import signifiers
 from ecphora.model import Access, AccessKind, Edge, Kind, Link, Node, Vectors, WriteBatch
 from ecphora.ports import Strategy

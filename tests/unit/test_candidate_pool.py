@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from ecphora.graph import Graph
-from ecphora.language.names import entity_id
+from ecphora.language.name_normalization import entity_id
 from ecphora.model import Edge, Filter, Interval, Link, Query, Rows, Scores
 from ecphora.stages.fused import candidate_pool, features
 from ecphora.stages.retrieval import entity_links, filters, fusion, top_k

@@ -13,7 +13,7 @@ from ecphora import checked_episode, documents, encode
 from ecphora.errors import IdCollision, InvalidInput, InvalidText
 from ecphora.forget import content_digest, forget, is_tombstoned
 from ecphora.graph import Graph
-from ecphora.language.names import entity_id
+from ecphora.language.name_normalization import entity_id
 from ecphora.model import AccessKind, Edge, Episode, Kind, Link, Mention, Tombstone, WriteBatch
 from ecphora.query import MAX_QUESTION_TERMS, build_query, query_parts
 from ecphora.testing import NOON, sample_graph, sample_vector

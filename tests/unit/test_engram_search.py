@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ecphora.graph import Graph
-from ecphora.language.names import entity_id
+from ecphora.language.name_normalization import entity_id
 from ecphora.model import Edge, Link, Mask, Query, Vector, WriteBatch
 from ecphora.stages.ecphory import cooccurrence, cue_matching, engram_search
 from ecphora.stages.retrieval import entity_vectors

@@ -17,7 +17,8 @@ from ecphora.embedders.hashing import HashingEmbedder
 from ecphora.errors import InvalidInput
 from ecphora.graph import Graph
 from ecphora.language.alias_phrases import alias_pairs
-from ecphora.language.names import entity_id, names, normalize_name
+from ecphora.language.name_normalization import entity_id, normalize_name
+from ecphora.language.names import names
 from ecphora.memory import Memory
 from ecphora.model import Edge, Kind, Link, Node, Rows, Tombstone, UndoBatch, WriteBatch
 from ecphora.ports import NodeReader

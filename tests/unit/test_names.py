@@ -1,4 +1,4 @@
-"""The names in a text, and the forms by which two mentions of one name are equal."""
+"""The names in a text."""
 
 import time
 
@@ -7,7 +7,8 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from ecphora.extractors.rule_extractor import RuleExtractor
-from ecphora.language.names import entity_id, names, normalize_name
+from ecphora.language.name_normalization import normalize_name
+from ecphora.language.names import names
 from ecphora.model import Mention
 
 FOUND: list[tuple[str, tuple[str, ...]]] = [
@@ -117,34 +118,6 @@ NOTHING = [
     "mail me at a.b@c.org or see https://x.org/Some/Path",
 ]
 
-KEYS = [
-    ("The Beatles", "beatles"),
-    ("José  Núñez", "jose nunez"),
-    ("Coney Island (film)", "coney island"),
-    ("Hailey's", "hailey"),
-    ("Hailey’s Bakery", "hailey bakery"),
-    ("J. R. R. Tolkien", "jrr tolkien"),
-    ("J.R.R. Tolkien", "jrr tolkien"),
-    ("U.S.", "us"),
-    ("O'Brien", "o brien"),
-    ("Jean-Luc", "jean luc"),
-    ("Straße", "strasse"),
-    ("Øresund", "oresund"),
-    ("Ｇｏｏｇｌｅ", "google"),
-    ("King Eric XIV of Sweden", "eric xiv of sweden"),
-    ("Grand Duke Paul of Ruritania", "paul of ruritania"),
-    ("King Olaf", "king olaf"),
-    ("Queen of the Night", "queen of the night"),
-    ("The Who", "who"),
-    ("the", "the"),
-    ("(film)", "film"),
-    ("ガンダム", "ガンダム"),
-    ("《三体》", "三体"),
-    ("김민수", "김민수"),
-    ("?!", ""),
-    ("", ""),
-]
-
 
 @pytest.mark.parametrize(("text", "expected"), FOUND)
 def test_names_of_a_text_in_order(text: str, expected: tuple[str, ...]) -> None:
@@ -166,15 +139,6 @@ def test_a_word_that_occurs_in_lower_case_too_is_ordinary() -> None:
 
 def test_a_longer_span_than_any_name_is_none() -> None:
     assert names("he wrote " + "Xan " * 30 + "today") == ()
-
-
-@pytest.mark.parametrize(("name", "expected"), KEYS)
-def test_key(name: str, expected: str) -> None:
-    assert normalize_name(name) == expected
-
-
-def test_an_entity_has_the_key_in_its_id() -> None:
-    assert entity_id("The Beatles") == entity_id("beatles") == "entity:beatles"
 
 
 def test_rules_extract_the_names_of_each_text() -> None:
@@ -213,13 +177,6 @@ def test_any_text_has_names_with_distinct_keys(text: str) -> None:
     keys = [normalize_name(name) for name in names(text)]
     assert len(set(keys)) == len(keys)
     assert all(keys)
-
-
-@given(_TEXTS)
-@example("the the king the king t h e x y")
-@example("Grand Grand Duke of (a) (b) )(")
-def test_a_key_is_its_own_key(text: str) -> None:
-    assert normalize_name(normalize_name(text)) == normalize_name(text)
 
 
 @pytest.mark.parametrize(

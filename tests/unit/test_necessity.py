@@ -15,7 +15,7 @@ from ecphora import checked_episode, encode, weights
 from ecphora.embedders.minilm import MiniLMEmbedder
 from ecphora.errors import InvalidRecord
 from ecphora.graph import Graph
-from ecphora.language.names import entity_id
+from ecphora.language.name_normalization import entity_id
 from ecphora.language.question import is_question
 from ecphora.language.terms import extract_terms
 from ecphora.model import Edge, Episode, Interval, Link, Node, Query, Vector, WriteBatch

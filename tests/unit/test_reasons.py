@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 from ecphora.cli.demo import show
 from ecphora.embedders.hashing import HashingEmbedder
 from ecphora.graph import Graph, epoch_seconds
-from ecphora.language.names import entity_id
+from ecphora.language.name_normalization import entity_id
 from ecphora.language.terms import extract_terms, shared_terms
 from ecphora.memory import Memory
 from ecphora.model import PRIOR, Episode, Filter, Hit, Kind, Query, Recollection

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from ecphora.graph import Graph
-from ecphora.language.names import entity_id
+from ecphora.language.name_normalization import entity_id
 from ecphora.model import Access, AccessKind, Edge, Link, WriteBatch
 from ecphora.stages.synapse import pagerank, semantic_layer
 from ecphora.stages.synapse.dormancy import dormant_mask

@@ -4,7 +4,8 @@ import re
 from collections.abc import Iterable, Iterator
 
 from ..lazy_pattern import lazy_pattern
-from .names import names, normalize_name
+from .name_normalization import normalize_name
+from .names import names
 from .nicknames import is_acronym, is_first_or_last_name, nickname_score
 from .word_lists import COMMON_WORDS
 

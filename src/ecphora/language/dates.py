@@ -23,6 +23,7 @@ from typing import NamedTuple
 from ..lazy_pattern import lazy_pattern
 from ..model import Interval
 from . import date_semantics as mean
+from .calendar_arithmetic import day_part
 from .dates_cjk import dates_to_english
 
 _Match = re.Match[str]
@@ -282,7 +283,7 @@ def _parse_date(text: str, start: _Match, reference_time: datetime, depth: int =
         end = inner.end if inner else match.end()
         span = _apply_rule(rule, match, inner, reference_time)
         if span and (part := _DAY_PART_AFTER.match(text, end)):
-            return _ParseResult(mean.day_part(part["part"].lower(), span), part.end())
+            return _ParseResult(day_part(part["part"].lower(), span), part.end())
         return _ParseResult(span, end)
     return None
 

@@ -6,7 +6,8 @@ from dataclasses import dataclass
 
 from ..lazy_pattern import lazy_pattern
 from .alias_phrases import NameLocator
-from .names import names, normalize_name
+from .name_normalization import normalize_name
+from .names import names
 from .word_lists import COMMON_WORDS
 
 _RELATION_BY_WORD = {

@@ -5,26 +5,20 @@ and Korean, they are found by quotation marks, katakana, and words that accompan
 """
 
 import re
-import unicodedata
 from collections.abc import Iterable, Iterator
 
 from ..lazy_pattern import lazy_pattern
-from .scripts import stream_safe
+from .cjk_names import CJK, KATAKANA, SPEECH_MARKER, NameCandidate, cjk_names
+from .name_normalization import normalize_name
+from .ordinary_words import POSSESSIVE_SUFFIX, base_form, is_contraction, is_ordinary_word
 from .word_lists import (
-    CHINESE_SURNAMES,
-    COMMON_SUFFIXES,
     COMMON_WORDS,
-    COMMON_WORDS_CJK,
     COUNTABLE_NOUNS,
     DATE_PREPOSITIONS,
     DATE_WORDS,
     FOREIGN_STARTERS,
-    FUNCTION_CHARS,
-    HONORIFICS,
     INTERJECTIONS,
-    KATAKANA_LOANWORDS,
     MONTHS,
-    PREFIXES_CJK,
     SENTENCE_STARTERS,
     TITLE_SMALL_WORDS,
     WEEKDAYS,
@@ -37,8 +31,8 @@ def names(text: str) -> tuple[str, ...]:
     candidates = [(start, name, True) for start, _, name in titles]
     masked = _mask_titles(text, titles) if titles else text
     candidates.extend(_capitalized_names(masked))
-    if not text.isascii() and _CJK.search(text):
-        candidates.extend(_cjk_names(masked))
+    if not text.isascii() and CJK.search(text):
+        candidates.extend(cjk_names(masked))
         candidates.sort(key=lambda entry: entry[0])
     elif titles:
         candidates.sort(key=lambda entry: entry[0])
@@ -50,64 +44,6 @@ def names(text: str) -> tuple[str, ...]:
         if len(normal) > 1:
             by_normal_form.setdefault(normal, name)
     return tuple(by_normal_form.values())
-
-
-def normalize_name(name: str) -> str:
-    """The normal form of a name, equal for its spellings; may be empty.
-
-    Case, accents, punctuation, a leading "the", a possessive and a trailing parenthesis are removed; initials are
-    joined. A rank is removed if two words follow it: "King Olaf II" is "Olaf II", but "King Olaf" stays.
-    """
-    form = name.lower() if name.isascii() else _fold(name)
-    words = form.split()
-    if not all(map(str.isalnum, words)):
-        words = _SEPARATORS.sub(" ", _POSSESSIVE.sub("", _strip_parenthetical(form))).split()
-    if len(words) > 1 and min(map(len, words)) == 1:
-        words = _INITIALS.sub("", " ".join(words)).split(" ")
-    last, at = len(words) - 1, 0
-    while at < last:
-        rank = at + (words[at] == "grand")
-        if words[at] == "the":
-            at += 1
-        elif rank < last - 1 and words[rank] in HONORIFICS and words[rank + 1] not in ("of", "and"):
-            at = rank + 1
-        else:
-            break
-    return " ".join(words[at:])
-
-
-def entity_id(name: str) -> str:
-    """The id of the entity node of a name."""
-    return "entity:" + normalize_name(name)
-
-
-# Normal form.
-
-_LETTER = lazy_pattern(r"[^\W_]")
-_POSSESSIVE = lazy_pattern(r"(?<=\w)['’ʼ`]s(?!\w)")
-_SEPARATORS = lazy_pattern(r"[\W_]+")
-_INITIALS = lazy_pattern(r"(?<=\b[a-z]) (?=[a-z]\b)")
-_ACCENT = lazy_pattern("[\u0300-\u036f]+")
-_LETTER_FOLDING = str.maketrans({"ø": "o", "ł": "l", "đ": "d", "ð": "d", "þ": "th", "æ": "ae", "œ": "oe", "ı": "i"})
-
-
-def _strip_parenthetical(form: str) -> str:
-    """Remove parentheses at the end, unless nothing would be left."""
-    end = len(form.rstrip())
-    while form[end - 1 : end] == ")" and (start := form.rfind("(", 0, end)) > form.rfind(")", 0, end - 1):
-        end = start
-        while form[end - 1 : end].isspace():
-            end -= 1
-    return form[:end] if _LETTER.search(form, 0, end) else form
-
-
-def _fold(name: str) -> str:
-    """Compatibility form, no case, no accents; twice, since removing an accent may enable another change."""
-    form = stream_safe(name)
-    for _ in range(2):
-        plain = _ACCENT.sub("", unicodedata.normalize("NFKD", form).casefold()).translate(_LETTER_FOLDING)
-        form = unicodedata.normalize("NFKC", plain)
-    return form
 
 
 # Titles in quotation marks.
@@ -135,9 +71,9 @@ def _quoted_titles(text: str) -> Iterator[tuple[int, int, str]]:
 
 
 def _is_foreign_title(inside: str, kind: str) -> bool:
-    if not _CJK.search(inside):
+    if not CJK.search(inside):
         return kind != "speech" and _is_title(inside)
-    return kind == "work" or (not _SPEECH_MARKER.search(inside) and (len(inside) > 2 or bool(_KATAKANA.search(inside))))
+    return kind == "work" or (not SPEECH_MARKER.search(inside) and (len(inside) > 2 or bool(KATAKANA.search(inside))))
 
 
 def _is_title(inside: str) -> bool:
@@ -154,8 +90,8 @@ def _is_title(inside: str) -> bool:
     ):
         return False
     if len(words) == 1:
-        return not _is_ordinary_word(first.strip(",.!?;:"))
-    return not (inside.rstrip()[-1] in ".!?" and _base_form(first) in INTERJECTIONS)
+        return not is_ordinary_word(first.strip(",.!?;:"))
+    return not (inside.rstrip()[-1] in ".!?" and base_form(first) in INTERJECTIONS)
 
 
 def _mask_titles(text: str, titles: Iterable[tuple[int, int, str]]) -> str:
@@ -225,7 +161,6 @@ _ABBREVIATION = lazy_pattern(
     r"(?<![A-Za-z])(?:[A-Z]|vs|e\.g|i\.e|etc|approx|ca|c|d|b|no|nr|fig|ed|eds|ft|feat|r|née)\.\Z"
 )
 _CLITIC = lazy_pattern(r"['’ʼ](?:ll|ve|re|d|m|LL|VE|RE|M)\Z")
-_POSSESSIVE_SUFFIX = lazy_pattern(r"['’ʼ][sS]?\Z")
 _FIRST_PERSON_I = lazy_pattern(r"I(?:['’](?:m|ll|ve|d|M|LL|VE|D))?\Z")
 _INITIAL = lazy_pattern(r"\A\w\.\Z")
 _LOWERCASE_WORD = lazy_pattern(r"(?<![A-Za-zÀ-ÿ'’])[a-zß-ÿ]{2,}")
@@ -234,11 +169,8 @@ _ACRONYMS = frozenset(("US", "IT", "WHO"))
 _MAX_NAME_WORDS = 12
 _LAST_LATIN = "\u02af"
 
-_Candidate = tuple[int, str, bool]
-"""The offset of a name, the name, and whether it is certain."""
 
-
-def _capitalized_names(text: str) -> Iterator[_Candidate]:
+def _capitalized_names(text: str) -> Iterator[NameCandidate]:
     for match in (_ASCII_SPAN if text.isascii() else _SPAN).finditer(text):
         span = match[0]
         if _is_sentence_opener(span):
@@ -299,7 +231,7 @@ def _split_span(
         elif word.endswith(":") and is_sentence_start:
             yield at, [*piece, word[:-1]], is_sentence_start
             piece, at, is_sentence_start = [], place + 1, True
-        elif piece and _INITIAL.match(piece[-1]) and _base_form(word) in SENTENCE_STARTERS and len(word) > 2:
+        elif piece and _INITIAL.match(piece[-1]) and base_form(word) in SENTENCE_STARTERS and len(word) > 2:
             yield at, piece, is_sentence_start
             piece, at, is_sentence_start = [word], place, True
         else:
@@ -317,16 +249,16 @@ def _is_numeral_or_title(following: list[str], *, allows_numeral: bool, is_sente
 def _trim(words: list[str], *, is_sentence_start: bool, preceding_word: str) -> tuple[str, bool] | None:
     """A span without sentence starters, dates and possessives, and whether it is certainly a name; None if no name."""
     words = _drop_lowercase_start(words[: 2 * _MAX_NAME_WORDS])
-    if len(words) > 1 and is_sentence_start and _base_form(words[0]) in SENTENCE_STARTERS:
-        preceding_word, is_sentence_start = _base_form(words[0]), False
+    if len(words) > 1 and is_sentence_start and base_form(words[0]) in SENTENCE_STARTERS:
+        preceding_word, is_sentence_start = base_form(words[0]), False
         words = _drop_lowercase_start(words[1:])
-    while len(words) > 1 and _base_form(words[0]) in INTERJECTIONS:
+    while len(words) > 1 and base_form(words[0]) in INTERJECTIONS:
         words = _drop_lowercase_start(words[1:])
     words = _strip_dates(words, preceding_word)
     if not words or len(words) > _MAX_NAME_WORDS:
         return None
     if not words[-1].isalnum():
-        words[-1] = _POSSESSIVE_SUFFIX.sub("", words[-1])
+        words[-1] = POSSESSIVE_SUFFIX.sub("", words[-1])
     if len(words) == 1:
         return _single_word_name(words[0].rstrip("."), words[0], is_sentence_start=is_sentence_start)
     if _INITIAL.match(words[-1]):
@@ -337,8 +269,8 @@ def _trim(words: list[str], *, is_sentence_start: bool, preceding_word: str) -> 
 
 
 def _single_word_name(bare: str, word: str, *, is_sentence_start: bool) -> tuple[str, bool] | None:
-    base = _base_form(bare)
-    if base in DATE_WORDS or _is_contraction(base) or bare.isdigit():
+    base = base_form(bare)
+    if base in DATE_WORDS or is_contraction(base) or bare.isdigit():
         return None
     name = word if "." in bare else bare
     if not is_sentence_start:
@@ -357,14 +289,14 @@ def _single_word_name(bare: str, word: str, *, is_sentence_start: bool) -> tuple
 
 def _is_chatter(words: list[str], *, is_sentence_start: bool) -> bool:
     """Whether a span of several words is shouting or a greeting rather than a name."""
-    if not is_sentence_start and not words[0].isupper() and _base_form(words[0]) not in SENTENCE_STARTERS:
+    if not is_sentence_start and not words[0].isupper() and base_form(words[0]) not in SENTENCE_STARTERS:
         return False
     capital = [word for word in words if not word.islower()]
-    if all(_base_form(word) in SENTENCE_STARTERS for word in capital):
+    if all(base_form(word) in SENTENCE_STARTERS for word in capital):
         return True
     if not (is_sentence_start or all(word.isupper() for word in capital)):
         return False
-    plain = sum(_is_ordinary_word(word) for word in capital)
+    plain = sum(is_ordinary_word(word) for word in capital)
     return plain == len(capital) or (plain > 0 and len(capital) > 2 and all(word.isupper() for word in capital))
 
 
@@ -398,60 +330,22 @@ def _drop_lowercase_start(words: list[str]) -> list[str]:
     return []
 
 
-def _confirm(text: str, candidates: Iterable[_Candidate]) -> list[_Candidate]:
+def _confirm(text: str, candidates: Iterable[NameCandidate]) -> list[NameCandidate]:
     """Drop an uncertain word at the start of a sentence if it appears to be an ordinary one."""
     entries = list(candidates)
     certain_words = {word.lower() for _, name, is_certain in entries if is_certain for word in name.split()}
     lowercase_words: set[str] | None = None
-    kept: list[_Candidate] = []
+    kept: list[NameCandidate] = []
     for entry in entries:
         _, name, is_certain = entry
-        base = _base_form(name)
+        base = base_form(name)
         if not is_certain and base not in certain_words:
             if lowercase_words is None:
                 lowercase_words = set(_LOWERCASE_WORD.findall(text))
-            if _is_ordinary_word(name) or base in lowercase_words or base[0] > _LAST_LATIN:
+            if is_ordinary_word(name) or base in lowercase_words or base[0] > _LAST_LATIN:
                 continue
         kept.append(entry)
     return kept
-
-
-def _is_ordinary_word(word: str) -> bool:
-    """Whether a capitalized word may be an ordinary one, by the word lists or by its ending."""
-    base = _base_form(word)
-    if (
-        base in SENTENCE_STARTERS
-        or base in COMMON_WORDS
-        or base in FOREIGN_STARTERS
-        or base in DATE_WORDS
-        or _is_contraction(base)
-    ):
-        return True
-    if "-" in base:
-        return any(part.islower() for part in word.split("-"))
-    if len(base) > 5 and base.endswith(COMMON_SUFFIXES):
-        return True
-    plain = _REPEATED_LETTER.sub(r"\1", base)
-    if plain != base and (plain in SENTENCE_STARTERS or plain in COMMON_WORDS):
-        return True
-    ending = _INFLECTION.search(base)
-    if ending is None:
-        return False
-    stem = base[: ending.start()]
-    stems = (stem + "y",) if ending["y"] else (stem, stem + "e")
-    return any(stem in COMMON_WORDS or stem in SENTENCE_STARTERS for stem in stems)
-
-
-_INFLECTION = lazy_pattern(r"(?:(?P<y>ies|ied)|e?s|e?d|ly)\Z")
-_REPEATED_LETTER = lazy_pattern(r"(.)\1{2,}")
-
-
-def _base_form(word: str) -> str:
-    return word.lower() if word.isalpha() else _POSSESSIVE_SUFFIX.sub("", word).rstrip(".,!?").lower()
-
-
-def _is_contraction(base: str) -> bool:
-    return base.endswith(("n't", "n’t", "'ll", "’ll", "'ve", "’ve", "'re", "’re", "'m", "’m", "'d", "’d"))
 
 
 def _preceding_word(text: str, start: int) -> str:
@@ -469,68 +363,3 @@ def _is_sentence_start(text: str, start: int) -> bool:
     if mark.isalnum() or mark in ",'’)]&/+%@$":
         return False
     return mark != "." or not _ABBREVIATION.search(text[max(0, at - 8) : at + 1])
-
-
-# Chinese, Japanese and Korean: only names next to a word that indicates them.
-
-_HAN = "\u3400-\u9fff々"
-_CJK = lazy_pattern("[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7a3]")
-_KANA = lazy_pattern("[\u3041-\u30fa]")
-_SPEECH_MARKER = lazy_pattern(
-    "[。！？、，；…!?,;:：]|[的了吗呢吧啊哦嗯我你您他她们]|(?:もの|こと|する|した|である|です|ます|ました|ません|だ|よ|ね|た|ない|요|다|니)$|^[ぁ-ん]{1,5}$"
-)
-_TITLES = "先生|女士|老师|同学|小姐|阿姨|叔叔|教授|医生|经理|师傅"
-_SURNAME = f"(?:欧阳|司马|上官|诸葛|[{CHINESE_SURNAMES}])"
-_CHINESE = lazy_pattern(
-    f"(?:我叫|名叫|名字是|名字叫|姓名是|叫做)(?P<called>{_SURNAME}[{_HAN}]{{1,2}}?)(?=[^{_HAN}]|[{FUNCTION_CHARS}]|\\Z)"
-    f"|(?P<full>{_SURNAME}(?:(?!{_TITLES})[{_HAN}]){{1,2}}?)(?={_TITLES})|(?P<titled>{_SURNAME}(?:{_TITLES}))"
-)
-_JAPANESE = lazy_pattern(
-    f"(?<![{_HAN}])(?P<name>[{_HAN}]{{1,6}})(?=さん|くん|ちゃん|様(?![子々式相])|氏(?![{_HAN}])|先生)"
-)
-_KOREAN = lazy_pattern(
-    "(?<![가-힣])(?P<name>[김이박최정강조윤장임한오서신권황안송류홍][가-힣]{2})(?= ?(?:씨|님|선생님))"
-)
-_KOREAN_PLACE = lazy_pattern("(?<![가-힣])(?P<name>[가-힣]{2,5}대학교)")
-_KATAKANA = lazy_pattern("(?P<name>[ァ-ヺ][ァ-ヺー]+(?:[・＝][ァ-ヺー]+)*)")
-_LATIN = lazy_pattern("(?<=[\u3040-\u30ff\u3400-\u9fff])(?P<name>[a-z][a-z0-9]{2,})(?![a-z0-9.@_/-])")
-_HAN_RUN = lazy_pattern(f"(?:(?![{FUNCTION_CHARS}])[{_HAN}]){{3,}}")
-_PLACE = lazy_pattern(
-    "(.{2,3}?)(市(?![场場民中价面长值容])|县(?!城)|縣|駅|県)|(.{2,4}?)(大学|大學|公司|会社)|(?P<ward>.{2,3}?[区區](?![域别块分]))"
-    "|(?P<whole>東京都|大阪府|京都府|黑龙江省|[广河湖山陕海江浙福云贵四甘青吉辽安台][东北南西苏江建州川肃海林宁徽湾]省)"
-)
-
-
-def _cjk_names(text: str) -> Iterator[_Candidate]:
-    """Names in scripts without spaces, and lower-case Latin words between their characters."""
-    people = _JAPANESE if _KANA.search(text) else _CHINESE
-    for pattern in (people, _KATAKANA, _LATIN, _KOREAN, _KOREAN_PLACE):
-        for match in pattern.finditer(text):
-            name = match[str(match.lastgroup)]
-            name = name if match.lastgroup != "name" else _strip_prefix(name)
-            if len(name) > 4 and pattern is _JAPANESE:
-                continue
-            if name and name not in COMMON_WORDS_CJK and name not in KATAKANA_LOANWORDS and not _is_ordinary_word(name):
-                yield match.start(), name, True
-    for run in _HAN_RUN.finditer(text):
-        yield from _place_names(run.start(), run[0], allow_wards=people is _JAPANESE)
-
-
-def _place_names(start: int, run: str, *, allow_wards: bool) -> Iterator[_Candidate]:
-    """Places and institutions at the start of a run of characters, one after another; wards only after their city."""
-    at = 0
-    while (match := _PLACE.match(run, at)) is not None:
-        name = _strip_prefix(match[0])
-        stem = name.removesuffix(match[2] or match[4] or match[0][-1])
-        is_ordinary = len(stem) < 2 or stem in COMMON_WORDS_CJK or name[-2:] in COMMON_WORDS_CJK
-        if not is_ordinary and (at or allow_wards or match.lastgroup != "ward"):
-            yield start + match.start(), name, True
-        at = match.end()
-
-
-def _strip_prefix(name: str) -> str:
-    """Remove a word of time or motion that precedes a name without a space."""
-    for size in (3, 2):
-        if name[:size] in PREFIXES_CJK:
-            return name[size:]
-    return name

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from ..embedders.hashing import HashingEmbedder
 from ..graph import Graph
-from ..language.names import entity_id
+from ..language.name_normalization import entity_id
 from ..language.terms import count_terms, extract_terms, hash_terms
 from ..model import (
     Access,

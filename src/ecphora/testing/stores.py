@@ -16,7 +16,7 @@ import numpy as np
 
 from ..errors import EcphoraError, EmbedderMismatch, InvalidInput, StaleWrite, StoreClosed, WrongVector
 from ..graph import Graph
-from ..language.names import entity_id
+from ..language.name_normalization import entity_id
 from ..model import Edge, Interval, Kind, Link, Node, NodeId, Tombstone, UndoBatch, ValidityEnd, WriteBatch
 from ..ports import Store
 from ..strategies import BUILT_IN

@@ -6,7 +6,7 @@ import numpy as np
 
 from ...graph import LINKS, CachedDerivation, Graph
 from ...language.kin_mentions import KIN_WORDS, kin_mentions
-from ...language.names import entity_id
+from ...language.name_normalization import entity_id
 from ...language.roles import ROLES
 from ...language.terms import extract_terms, hash_terms
 from ...model import Edge, Link, Rows

@@ -10,7 +10,8 @@ import numpy as np
 
 from ...graph import LINKS, CachedDerivation, Graph
 from ...language import name_usage
-from ...language.names import entity_id, names, normalize_name
+from ...language.name_normalization import entity_id, normalize_name
+from ...language.names import names
 from ...language.nicknames import (
     FORMAL_NAMES,
     MIN_SHORT_FORM_LETTERS,

@@ -10,7 +10,7 @@ import numpy as np
 
 from ...graph import Graph
 from ...language.alias_phrases import alias_pairs
-from ...language.names import entity_id
+from ...language.name_normalization import entity_id
 from ...language.nicknames import (
     MIN_VARIANT_LETTERS,
     has_same_first_and_last_name,

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ...graph import CachedDerivation, Graph
-from ...language.names import entity_id
+from ...language.name_normalization import entity_id
 from ...language.roles import ROLES, has_first_person
 from ...language.terms import extract_terms, hash_terms
 from ...model import NodeId, Query, Rows, Scores
