@@ -12,7 +12,7 @@ import numpy as np
 from . import validate
 from .checked_episode import CheckedEpisode
 from .documents import node_ids_of
-from .graph import LINKS, Graph, epoch_seconds
+from .graph import Graph, epoch_seconds
 from .ids import ENTITY_PREFIX, QUESTION_PREFIX
 from .language.dates import time_mentions
 from .language.name_normalization import entity_id
@@ -142,8 +142,7 @@ def supersession_chain(graph: Graph, row: int, *, forward: bool) -> list[NodeId]
     chain: list[int] = []
     frontier = [row]
     while frontier:
-        positions, _ = edges_of(np.unique(np.array(frontier)))
-        positions = positions[graph.edges["links"][positions] == LINKS.index(Link.SUPERSEDES)]
+        positions, _ = edges_of(np.unique(np.array(frontier)), Link.SUPERSEDES)
         by_updates = targets[np.isin(sources, frontier) & ~updates.is_contradiction].tolist()
         reached = dict.fromkeys([*graph.edges[end][positions].tolist(), *by_updates])
         frontier = [r for r in reached if r not in chain and r != row]

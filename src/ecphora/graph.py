@@ -28,6 +28,7 @@ from .model import (
     Kind,
     Link,
     LogRetention,
+    Mark,
     Mask,
     NodeId,
     Rows,
@@ -37,10 +38,11 @@ from .model import (
 )
 from .reprs import call_repr
 
-KINDS = tuple(Kind)
 LINKS = tuple(Link)
-_KIND_CODES = {kind: number for number, kind in enumerate(KINDS)}
+_KIND_CODES = {kind: number for number, kind in enumerate(Kind)}
 _LINK_CODES = {link: number for number, link in enumerate(LINKS)}
+ALL = slice(None)
+"""All entries of a table."""
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 SESSION_GAP = 3600.0
 """Turns of a speaker without a session belong together if at most this many seconds lie between them."""
@@ -141,7 +143,11 @@ class Graph:
 
     def of_kind(self, kind: Kind) -> Mask:
         """Return the mask of the rows of one kind."""
-        return np.equal(self.nodes["kinds"], KINDS.index(kind))
+        return np.equal(self.nodes["kinds"], _KIND_CODES[kind])
+
+    def rows_of_kind(self, kind: Kind, first: int = 0) -> Rows:
+        """Return the rows of one kind from row ``first`` on, ascending."""
+        return np.flatnonzero(self.nodes["kinds"][first:] == _KIND_CODES[kind]) + first
 
     @cached_property
     def episodes(self) -> Mask:
@@ -223,19 +229,45 @@ class Graph:
         """Find distinct terms in table ``terms``: the entries that hold them, and for each the index of its term."""
         return self._lookup("hashes", self.terms["hashes"], term_hashes)
 
-    def edges_from(self, rows: Rows) -> tuple[Rows, Rows]:
-        """Find the entries of table ``edges`` that leave distinct rows, and for each the index of its row."""
-        return self._lookup("src", self.edges["src"], rows)
+    def edges_from(self, rows: Rows, *links: Link) -> tuple[Rows, Rows]:
+        """Find the entries of table ``edges`` that leave distinct rows, and for each the index of its row.
 
-    def edges_to(self, rows: Rows) -> tuple[Rows, Rows]:
-        """Find the entries of table ``edges`` that arrive at distinct rows, and for each the index of its row."""
-        return self._lookup("dst", self.edges["dst"], rows)
+        With ``links``, only edges of one of these links.
+        """
+        return self._select_links(*self._lookup("src", self.edges["src"], rows), links)
+
+    def edges_to(self, rows: Rows, *links: Link) -> tuple[Rows, Rows]:
+        """Find the entries of table ``edges`` that arrive at distinct rows, and for each the index of its row.
+
+        With ``links``, only edges of one of these links.
+        """
+        return self._select_links(*self._lookup("dst", self.edges["dst"], rows), links)
+
+    def edges_of_link(self, *links: Link, first: int = 0) -> Rows:
+        """Return the entries of table ``edges`` from ``first`` on that have one of some links, ascending."""
+        return np.flatnonzero(self.has_link(*links, edges=slice(first, None))) + first
+
+    def has_link(self, *links: Link, edges: Rows | slice = ALL) -> Mask:
+        """Return which entries of table ``edges``, or of a part of it, have one of some links."""
+        return _is_one_of(self.edges["links"][edges], [_LINK_CODES[link] for link in links])
+
+    def link(self, edge: int) -> Link:
+        """Return the link of an entry of table ``edges``."""
+        return LINKS[self.edges["links"][edge]]
 
     def mentioned_entities(self, rows: Rows) -> Rows:
         """Return the entities that some rows mention or are about, ascending."""
         positions, _ = self.edges_from(np.unique(rows))
         targets = np.unique(self.edges["dst"][positions])
         return targets[self.of_kind(Kind.ENTITY)[targets]]
+
+    def accesses_of_kind(self, *kinds: AccessKind | Mark, first: int = 0) -> Rows:
+        """Return the entries of table ``accesses`` from ``first`` on that are of one of some kinds, ascending."""
+        return np.flatnonzero(self.has_access_kind(*kinds, accesses=slice(first, None))) + first
+
+    def has_access_kind(self, *kinds: AccessKind | Mark, accesses: Rows | slice = ALL) -> Mask:
+        """Return which entries of table ``accesses``, or of a part of it, are of one of some kinds."""
+        return _is_one_of(self.accesses["kinds"][accesses], [ACCESS_KIND_CODES[kind] for kind in kinds])
 
     def accesses_of(self, row: int) -> tuple[Access, ...]:
         """Return every access of a row, oldest first."""
@@ -296,6 +328,12 @@ class Graph:
             index = self._indexes[column] = InvertedIndex(values)
         return index.lookup(values, keys.astype(values.dtype))
 
+    def _select_links(self, edges: Rows, index: Rows, links: tuple[Link, ...]) -> tuple[Rows, Rows]:
+        if not links:
+            return edges, index
+        is_selected = self.has_link(*links, edges=edges)
+        return edges[is_selected], index[is_selected]
+
     def _columns_to_inherit(self) -> "_InheritedColumns":
         computed = self.__dict__
         has_both = "previous_rows" in computed and "previous_cosine" in computed
@@ -339,7 +377,7 @@ class Graph:
     def _orphan_entities(self, keep: Mask, batch: WriteBatch) -> Rows:
         """Return the entities that nothing mentions once only the rows under a mask stay; stores drop the same ones."""
         src, dst = self.edges["src"], self.edges["dst"]
-        mentions = np.isin(self.edges["links"], [_LINK_CODES[link] for link in MENTION_LINKS])
+        mentions = self.has_link(*MENTION_LINKS)
         provenance = self.edges["provenance"]
         stays = keep[src] & (keep[provenance] | (provenance < 0))
         orphans = np.unique(dst[mentions & ~stays])
@@ -354,15 +392,14 @@ class Graph:
 
     def _dependent_rows(self, removed: Mask) -> Rows:
         """Return the nodes derived from removed rows, as an insight from its sources; insights over insights too."""
-        is_source_link = np.isin(self.edges["links"], [_LINK_CODES[link] for link in SOURCE_LINKS.values()])
+        is_source_link = self.has_link(*SOURCE_LINKS.values())
         src, dst = self.edges["src"][is_source_link], self.edges["dst"][is_source_link]
         deleted, count = removed.copy(), -1
         while count != deleted.sum():
             count = deleted.sum()
             deleted[src[deleted[dst]]] = True
-        return np.flatnonzero(
-            deleted & ~removed & np.isin(self.nodes["kinds"], [_KIND_CODES[kind] for kind in SOURCE_LINKS])
-        )
+        is_derived = _is_one_of(self.nodes["kinds"], [_KIND_CODES[kind] for kind in SOURCE_LINKS])
+        return np.flatnonzero(deleted & ~removed & is_derived)
 
     def _forget(self, batch: WriteBatch) -> "Graph":
         removed = batch.tombstones
@@ -535,7 +572,7 @@ def _with_accesses(graph: Graph, batch: WriteBatch) -> Graph:
     """Log the accesses of a batch, and an ``ENCODED`` access for each new episode, with its ``seq`` and time."""
     index, nodes = graph._row_by_id, graph.nodes
     logged = [access for access in batch.accesses if access.node in index]
-    new = np.flatnonzero(graph.of_kind(Kind.EPISODE)[len(graph) - len(batch.nodes) :]) + len(graph) - len(batch.nodes)
+    new = graph.rows_of_kind(Kind.EPISODE, len(graph) - len(batch.nodes))
     if not logged and not len(new):
         return graph
     encoded = np.full(len(new), ACCESS_KIND_CODES[AccessKind.ENCODED])
@@ -562,6 +599,13 @@ def _trim_accesses(graph: Graph, retention: LogRetention) -> Graph:
     np.maximum.at(last, groups[old], nths[old])
     keep = (nths > last[groups] - retention.keep_last) | (seq == graph.nodes["seq"][table["rows"]])
     return replace(graph, accesses=table if keep.all() else table.keep(keep), retention=retention)
+
+
+def _is_one_of(values: Values, codes: Sequence[int]) -> Mask:
+    found = np.zeros(len(values), np.bool_)
+    for code in codes:  # few codes: faster than np.isin
+        found |= values == code
+    return found
 
 
 def _concatenate(arrays: Sequence[NDArray[np.generic]], dtype: type[np.generic]) -> Values:

@@ -22,7 +22,7 @@ from ecphora.embedders.hashing import HashingEmbedder
 from ecphora.errors import StoreBusy, StoreError
 from ecphora.graph import Graph
 from ecphora.memory import Memory
-from ecphora.model import ACCESS_KIND_CODES, AccessKind, Episode
+from ecphora.model import AccessKind, Episode
 from ecphora.stores.sqlite import SQLiteStore
 from ecphora.testing import FakeClock, graph_differences
 
@@ -81,8 +81,7 @@ class Lock:
 
 def recalled(graph: Graph) -> list[str]:
     """What was brought back, in the order of the log."""
-    table = graph.accesses
-    return [graph.id(row) for row in table["rows"][table["kinds"] == ACCESS_KIND_CODES[AccessKind.RECALLED]].tolist()]
+    return [graph.id(row) for row in graph.accesses["rows"][graph.accesses_of_kind(AccessKind.RECALLED)].tolist()]
 
 
 def stored(path: Path) -> Graph:

@@ -3,12 +3,13 @@
 from dataclasses import replace
 from datetime import timedelta
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from ecphora.graph import Graph
-from ecphora.model import Access, AccessKind, Edge, Kind, Link, Node, Tombstone, ValidityEnd, WriteBatch
+from ecphora.model import Access, AccessKind, Edge, Kind, Link, Mark, Node, Tombstone, ValidityEnd, WriteBatch
 from ecphora.testing import (
     NOON,
     graph_differences,
@@ -207,3 +208,49 @@ def test_kinds() -> None:
     assert graph.of_kind(Kind.ENTITY).sum() == 2
     assert graph.episodes.sum() == len(graph) - 2
     assert graph_differences(graph, sample_graph(3))
+
+
+def test_rows_are_found_by_kind_from_a_row_on() -> None:
+    graph = graph_of(sample_entity("Ana"), sample_node("a"), sample_entity("Porto"), sample_node("b"))
+    assert graph.rows_of_kind(Kind.ENTITY).tolist() == [0, 2]
+    assert graph.rows_of_kind(Kind.ENTITY, 1).tolist() == [2]
+    assert graph.rows_of_kind(Kind.CLAIM).tolist() == []
+
+
+def graph_of_links(*links: Link) -> Graph:
+    """Edges with these links from one node to another."""
+    nodes = (sample_node("a"), sample_node("b"))
+    return graph_of(*nodes, change=sample_batch(*nodes, edges=tuple(Edge("a", "b", link) for link in links)))
+
+
+def test_edges_are_found_by_link() -> None:
+    graph = graph_of_links(*Link, Link.ABOUT)
+    links = [*Link, Link.ABOUT]
+    assert [graph.link(edge) for edge in range(len(links))] == links
+    for link in Link:
+        assert graph.edges_of_link(link).tolist() == [edge for edge, other in enumerate(links) if other == link]
+    assert graph.edges_of_link(Link.ABOUT, Link.MENTIONS).tolist() == [0, 1, len(Link)]
+    assert graph.edges_of_link(Link.ABOUT, Link.MENTIONS, first=1).tolist() == [1, len(Link)]
+    assert graph.has_link(Link.ABOUT, edges=np.array([2, 1, 0])).tolist() == [False, True, False]
+    assert not graph.has_link().any()
+
+
+def test_edges_of_a_row_are_found_by_link() -> None:
+    graph = graph_of_links(Link.MENTIONS, Link.SUPERSEDES, Link.ABOUT)
+    a, b = graph.rows(["a", "b"])
+    for find, rows in ((graph.edges_from, [b, a]), (graph.edges_to, [a, b])):
+        assert [found.tolist() for found in find(np.array(rows))] == [[0, 1, 2], [1, 1, 1]]
+        assert [found.tolist() for found in find(np.array(rows), Link.SUPERSEDES)] == [[1], [1]]
+        assert [found.tolist() for found in find(np.array(rows), Link.ABOUT, Link.MENTIONS)] == [[0, 2], [1, 1]]
+
+
+def test_accesses_are_found_by_kind() -> None:
+    kinds = (*AccessKind, *Mark)
+    accesses = tuple(Access("a", NOON, kind, seq=2 + place) for place, kind in enumerate(kinds))
+    graph = graph_of(sample_node("a"), change=WriteBatch(accesses=accesses))
+    logged = [AccessKind.ENCODED, *kinds]  # the first by storing the node
+    for kind in kinds:
+        expected = [entry for entry, other in enumerate(logged) if other == kind]
+        assert graph.accesses_of_kind(kind).tolist() == expected
+        assert graph.accesses_of_kind(kind, first=1).tolist() == [entry for entry in expected if entry]
+    assert graph.has_access_kind(*Mark, accesses=np.array([1, len(logged) - 1])).tolist() == [False, True]

@@ -4,7 +4,6 @@ import json
 from collections.abc import Iterator
 from pathlib import Path
 
-import numpy as np
 import pytest
 from click.testing import CliRunner
 
@@ -27,7 +26,6 @@ from ecphora.bench.query_spaces import build_query_space
 from ecphora.bench.recall.figures import Figure, Metric
 from ecphora.embedders.hashing import HashingEmbedder
 from ecphora.errors import InvalidInput
-from ecphora.graph import LINKS
 from ecphora.learn.fused_training import UNTRAINED, FusedExample, FusedModel, train
 from ecphora.memory import Memory
 from ecphora.model import Episode, Link
@@ -209,7 +207,7 @@ def test_open_questions_from_the_command_line_to_pictures(data: Path) -> None:
 
 def test_mentions_are_lost_and_led_astray(embedder: CachingEmbedder) -> None:
     graph = build_query_space(CASES[0], strategies.resolve_strategy("dense"), embedder).graph
-    mentions = np.equal(graph.edges["links"], LINKS.index(Link.MENTIONS))
+    mentions = graph.has_link(Link.MENTIONS)
     for rate in (0.0, 0.3, 1.0):
         fewer, astray = open_questions.drop_mentions(graph, rate), open_questions.misdirect_mentions(graph, rate)
         assert len(fewer.edges) + round(rate * mentions.sum()) == pytest.approx(

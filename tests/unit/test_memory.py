@@ -12,10 +12,8 @@ import pytest
 from ecphora import encode
 from ecphora.embedders.hashing import HashingEmbedder
 from ecphora.errors import EmbedderMismatch, IdCollision, InvalidInput, StoreClosed, UnknownName
-from ecphora.graph import LINKS
 from ecphora.memory import Memory
 from ecphora.model import (
-    ACCESS_KIND_CODES,
     AccessKind,
     Episode,
     Evidence,
@@ -346,14 +344,14 @@ def answers(memory: Memory, question: str) -> dict[str, float]:
     """What a question is kept with: the hits that are there, and what each counted."""
     graph = memory.graph()
     places, _ = graph.edges_from(graph.rows([question]))
-    edges = {column: graph.edges[column][places] for column in ("dst", "links", "weights")}
-    assert set(edges["links"].tolist()) <= {LINKS.index(Link.ANSWERED_BY)}
-    return {graph.id(row): float(weight) for row, weight in zip(edges["dst"], edges["weights"], strict=True)}
+    assert graph.has_link(Link.ANSWERED_BY, edges=places).all()
+    answers = zip(graph.edges["dst"][places], graph.edges["weights"][places], strict=True)
+    return {graph.id(row): float(weight) for row, weight in answers}
 
 
 def used(memory: Memory) -> list[str]:
-    accesses = memory.graph().accesses
-    return [memory.graph().id(row) for row in accesses["rows"][accesses["kinds"] == ACCESS_KIND_CODES[AccessKind.USED]]]
+    graph = memory.graph()
+    return [graph.id(row) for row in graph.accesses["rows"][graph.accesses_of_kind(AccessKind.USED)]]
 
 
 def test_feedback_is_kept(memory: Memory, clock: FakeClock) -> None:

@@ -20,10 +20,10 @@ from ecphora import documents, rechunking
 from ecphora.doctor import examine
 from ecphora.embedders.hashing import HashingEmbedder
 from ecphora.errors import EmbedderMismatch, InvalidInput, StaleWrite, StoreBusy
-from ecphora.graph import LINKS, Graph
+from ecphora.graph import Graph
 from ecphora.language.chunking import Chunk
 from ecphora.memory import Memory
-from ecphora.model import ACCESS_KIND_CODES, AccessKind, Episode, Kind, Link, Mark, NodeId
+from ecphora.model import AccessKind, Episode, Kind, Link, Mark, NodeId
 from ecphora.rechunking import rechunk
 from ecphora.stores.rechunk_writer import RechunkedDocument, RechunkWriter
 from ecphora.stores.sqlite import SQLiteStore
@@ -89,13 +89,12 @@ def described(path: Path) -> dict[NodeId, tuple[object, ...]]:
 
 def links(graph: Graph, link: Link) -> Counter[tuple[NodeId, NodeId]]:
     table = graph.edges
-    places = (table["links"] == LINKS.index(link)).nonzero()[0].tolist()
+    places = graph.edges_of_link(link).tolist()
     return Counter((graph.id(table["src"][place]), graph.id(table["dst"][place])) for place in places)
 
 
 def touches(graph: Graph, touch: AccessKind | Mark) -> list[NodeId]:
-    table = graph.accesses
-    return [graph.id(row) for row in table["rows"][table["kinds"] == ACCESS_KIND_CODES[touch]].tolist()]
+    return [graph.id(row) for row in graph.accesses["rows"][graph.accesses_of_kind(touch)].tolist()]
 
 
 def sound(path: Path) -> bool:

@@ -12,7 +12,6 @@ from ecphora.errors import StaleWrite, StoreBusy
 from ecphora.graph import CachedDerivation, Graph
 from ecphora.memory import Memory
 from ecphora.model import (
-    ACCESS_KIND_CODES,
     AccessKind,
     Edge,
     Episode,
@@ -88,9 +87,7 @@ def opened(path: Path, strategy: object, clock: FakeClock | None = None) -> Memo
 
 
 def touched(graph: Graph, touch: AccessKind | Mark) -> list[str]:
-    accesses = graph.accesses
-    of_kind = accesses["kinds"] == ACCESS_KIND_CODES[touch]
-    return [graph.id(row) for row in accesses["rows"][of_kind].tolist()]
+    return [graph.id(row) for row in graph.accesses["rows"][graph.accesses_of_kind(touch)].tolist()]
 
 
 # ---- storing is querying

@@ -12,7 +12,7 @@ from datetime import datetime
 
 import numpy as np
 
-from ..graph import LINKS, Graph, epoch_seconds
+from ..graph import Graph, epoch_seconds
 from ..language.token_count import estimate_tokens
 from ..lazy_pattern import lazy_pattern
 from ..model import Edge, Link, Mask, Node, Rows, Vector, Vectors
@@ -22,7 +22,6 @@ from ..stages.weave import extractive_summary
 from ..stages.weave.clustering import ClusteringConfig, grow_cluster, nearest_neighbors, passes_quality_check
 from ..stages.weave.oracle import insight_id, insight_node, quote, token_costs
 
-_DERIVED_FROM = LINKS.index(Link.DERIVED_FROM)
 _SENTENCE = lazy_pattern(
     r"(?<!\b[A-Z]\.)(?<!\b[A-Z][a-z]\.)(?<!\bMrs\.)(?<=[.!?…])[\"'”’)\]]*\s+|(?<=[。！？])[」』”）]*\s*|\n+"
 )
@@ -137,7 +136,7 @@ class _Context:
         self.insights = insight_index.all_insights(graph)
         self.is_covered = np.zeros(len(graph), np.bool_)
         edges, valid_rows = graph.edges, [one.row for one in self.insights if one.is_valid]
-        self.is_covered[edges["dst"][(edges["links"] == _DERIVED_FROM) & np.isin(edges["src"], valid_rows)]] = True
+        self.is_covered[edges["dst"][graph.has_link(Link.DERIVED_FROM) & np.isin(edges["src"], valid_rows)]] = True
 
     def vectors(self, rows: Rows) -> Vectors:
         """The centered unit vectors of some rows."""

@@ -9,7 +9,7 @@ import numpy as np
 
 from ..errors import InvalidInput, InvalidRecord
 from ..graph import Graph
-from ..model import ACCESS_KIND_CODES, AccessKind, Vectors
+from ..model import AccessKind, Vectors
 from ..reprs import ShortRepr
 from ..stages.eisa import necessity
 from ..stages.eisa.side_network import TEMPERATURE, ContrastiveExample, SideNet, gradient_step
@@ -39,19 +39,17 @@ def examples_from_log(graph: Graph) -> list[ContrastiveExample]:
     """
     if not isinstance(graph, Graph):
         raise InvalidInput(f"graph is {show(graph)}; give memory.graph()")
-    rows, kinds, at = (graph.accesses[column] for column in ("rows", "kinds", "at"))
+    rows, at = graph.accesses["rows"], graph.accesses["at"]
     positions, vectors = graph.vector_positions, graph.vectors.view
-    boundaries = np.flatnonzero(
-        (necessity.is_recall_question(graph) & (positions >= 0))[rows]
-        & (kinds == ACCESS_KIND_CODES[AccessKind.ENCODED])
-    )
+    encoded = graph.accesses_of_kind(AccessKind.ENCODED)
+    boundaries = encoded[(necessity.is_recall_question(graph) & (positions >= 0))[rows[encoded]]]
     examples = []
     for start, begin, end in zip([0, *boundaries], boundaries, [*boundaries[1:], len(rows)], strict=False):
         earlier = np.arange(start, begin)[at[start:begin] == at[begin]]
-        recalled = rows[earlier[kinds[earlier] == ACCESS_KIND_CODES[AccessKind.RECALLED]]]
+        recalled = rows[earlier[graph.has_access_kind(AccessKind.RECALLED, accesses=earlier)]]
         recalled = recalled[positions[recalled] >= 0]
         after = np.arange(begin, end)
-        is_used = np.isin(recalled, rows[after[kinds[after] == ACCESS_KIND_CODES[AccessKind.USED]]])
+        is_used = np.isin(recalled, rows[after[graph.has_access_kind(AccessKind.USED, accesses=after)]])
         if is_used.any() and not is_used.all():
             query, used, unused = (
                 vectors[positions[some]] for some in (rows[begin], recalled[is_used], recalled[~is_used])

@@ -214,7 +214,7 @@ class Synapse(ShortRepr):
 
 def _is_cold_start(graph: Graph) -> bool:
     """Whether a graph has too few nodes; stored questions do not count."""
-    return len(graph) - int(graph.of_kind(Kind.QUESTION).sum()) < MIN_NODES
+    return len(graph) - len(graph.rows_of_kind(Kind.QUESTION)) < MIN_NODES
 
 
 FAITHFUL = Synapse(

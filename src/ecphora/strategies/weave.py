@@ -16,7 +16,7 @@ from datetime import datetime
 
 import numpy as np
 
-from ..graph import LINKS, Graph, epoch_seconds
+from ..graph import Graph, epoch_seconds
 from ..model import Edge, Kind, Link, Mask, Node, Query, Rows, Scores, Vectors, WriteBatch
 from ..ports import Activation, NodeReader, Summarizer
 from ..reprs import ShortRepr
@@ -26,7 +26,6 @@ from ..stages.weave.oracle import ExtractiveSummarizer, insight_node
 
 CURSOR = "weave"
 """The name of the cursor up to which particles are refined."""
-_DERIVED_FROM = LINKS.index(Link.DERIVED_FROM)
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -115,8 +114,8 @@ class Weave(ShortRepr):
 
     def _is_fully_eligible(self, graph: Graph, eligible: Mask) -> Mask:
         """The insights whose sources are all eligible; the others would reveal ineligible memories."""
-        is_derived = graph.edges["links"] == _DERIVED_FROM
-        src, dst = graph.edges["src"][is_derived], graph.edges["dst"][is_derived]
+        derived = graph.edges_of_link(Link.DERIVED_FROM)
+        src, dst = graph.edges["src"][derived], graph.edges["dst"][derived]
         is_eligible = np.ones(len(graph), np.bool_)
         is_eligible[src[~eligible[dst]]] = False
         return is_eligible

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from ..graph import LINKS, Graph
+from ..graph import Graph
 from ..model import ACCESS_KINDS, AccessKind, Edge, Kind, Link, Mark, NodeId, Tombstone, ValidityEnd, WriteBatch
 from ..stages.fused import decay
 from ..stages.retrieval import entity_vectors, importance, last_access
@@ -126,7 +126,9 @@ def _make_history_machine() -> Callable[[StoreOpener], Any]:  # noqa: C901  # ma
         def mention(self, name: str, picks: list[int]) -> None:
             entity = sample_entity(name)
             nodes = () if entity.id in self.live_ids(Kind.ENTITY) else (entity,)
-            edges = tuple(Edge(id_, entity.id, LINKS[picks[0] % 2]) for id_ in self.pick_ids(picks))
+            edges = tuple(
+                Edge(id_, entity.id, (Link.MENTIONS, Link.ABOUT)[picks[0] % 2]) for id_ in self.pick_ids(picks)
+            )
             self.commit(sample_batch(*nodes, edges=edges))
 
         @precondition(lambda self: bool(self.live_ids()))

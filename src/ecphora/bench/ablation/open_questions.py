@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from ...graph import LINKS, Graph
+from ...graph import Graph
 from ...model import Link, Mask
 from ...ports import Strategy
 from ..datasets import Case, Question
@@ -39,7 +39,6 @@ MEMORIES, NAMES_LOST, NAMES_FALSE, DOCUMENTS, CONFIDENCE = (
 """The conditions, as the categories begin."""
 STEP_COUNT = len(MEMORY_SIZES) + 1 + 2 * len(NOISE_RATES) + 1
 """How many steps :func:`run` reports."""
-_MENTIONS = LINKS.index(Link.MENTIONS)
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,7 +133,7 @@ def _sample_mentions(graph: Graph, rate: float) -> Mask:
     """A part of the mentions, the same at every run: by a hash of their rows."""
     edges = graph.edges
     mixed = (edges["src"].astype(np.uint64) * 2654435761 + edges["dst"].astype(np.uint64) * 40503) % 1000
-    return np.equal(edges["links"], _MENTIONS) & (mixed < 1000 * rate)
+    return graph.has_link(Link.MENTIONS) & (mixed < 1000 * rate)
 
 
 # ---- calibration

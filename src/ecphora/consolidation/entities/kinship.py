@@ -4,7 +4,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from ...graph import LINKS, CachedDerivation, Graph
+from ...graph import CachedDerivation, Graph
 from ...language.kin_mentions import KIN_WORDS, kin_mentions
 from ...language.name_normalization import entity_id
 from ...language.roles import ROLES
@@ -14,8 +14,6 @@ from ...ports import NodeReader
 
 KIN_MENTION_WEIGHT = 0.5
 """The weight of a mention without a name."""
-
-_MENTIONS = LINKS.index(Link.MENTIONS)
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,8 +70,8 @@ def _is_compatible(qualifier: str, qualifiers: frozenset[str]) -> bool:
 
 
 def _mentioning_rows(graph: Graph, name: int) -> frozenset[int]:
-    edge_indices, _ = graph.edges_to(np.array([name]))
-    return frozenset(graph.edges["src"][edge_indices[graph.edges["links"][edge_indices] == _MENTIONS]].tolist())
+    edge_indices, _ = graph.edges_to(np.array([name]), Link.MENTIONS)
+    return frozenset(graph.edges["src"][edge_indices].tolist())
 
 
 def _extend_kin_table(graph: Graph, cached: CachedDerivation[KinTable] | None, read: NodeReader) -> KinTable:

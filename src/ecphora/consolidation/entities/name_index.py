@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ...graph import LINKS, CachedDerivation, Graph
+from ...graph import CachedDerivation, Graph
 from ...language import name_usage
 from ...language.name_normalization import entity_id, normalize_name
 from ...language.names import names
@@ -21,7 +21,7 @@ from ...language.nicknames import (
     is_spelling_variant,
 )
 from ...language.roles import ROLES
-from ...model import Kind, Link, Node, Rows
+from ...model import MENTION_LINKS, Kind, Link, Node, Rows
 from ...ports import NodeReader
 
 MAX_TEXTS_READ = 12
@@ -29,7 +29,6 @@ MAX_TEXTS_READ = 12
 MAX_NAMES_PER_KEY = 200
 """Maximum number of names under a key; a key that more names share is ignored."""
 
-_MENTION_LINKS = [LINKS.index(link) for link in (Link.MENTIONS, Link.ABOUT)]
 _PREFIX_LENGTH = len(entity_id(""))
 
 
@@ -121,11 +120,9 @@ class NameIndex:
         """The mentions of a name; without those resolved from kin alone."""
         if name not in self._mentions:
             graph = self.graph
-            edge_indices, _ = graph.edges_to(np.array([name]))
-            is_mention = np.isin(graph.edges["links"][edge_indices], _MENTION_LINKS) & (
-                graph.edges["weights"][edge_indices] >= 1
-            )
-            rows = np.unique(graph.edges["src"][edge_indices[is_mention]]).astype(np.intp)
+            edge_indices, _ = graph.edges_to(np.array([name]), *MENTION_LINKS)
+            is_by_name = graph.edges["weights"][edge_indices] >= 1
+            rows = np.unique(graph.edges["src"][edge_indices[is_by_name]]).astype(np.intp)
             rows = rows[graph.episodes[rows]]
             sessions, speakers = self.conversation_numbers(rows), graph.nodes["speakers"][rows]
             loose_rows = rows[(sessions < 0) & (speakers < 0)]
@@ -207,8 +204,8 @@ class NameIndex:
         return self._nodes.get(row)
 
     def _has_title(self, rows: Rows) -> bool:
-        places, _ = self.graph.edges_from(rows)
-        return bool((self.graph.edges["links"][places] == LINKS.index(Link.ABOUT)).any())
+        titles, _ = self.graph.edges_from(rows, Link.ABOUT)
+        return len(titles) > 0
 
 
 # ---- the index
@@ -257,7 +254,7 @@ def _extend_keys(graph: Graph, cached: CachedDerivation[NameKeys] | None) -> Nam
     first = 0 if cached is None else cached.node_count
     entities_by_key = dict(previous.entities_by_key)
     new_rows: dict[Hashable, list[int]] = {}
-    for row in (np.flatnonzero(graph.of_kind(Kind.ENTITY)[first:]) + first).tolist():
+    for row in graph.rows_of_kind(Kind.ENTITY, first).tolist():
         for key in index_keys(graph.id(row)[_PREFIX_LENGTH:]):
             new_rows.setdefault(key, []).append(row)
     entities_by_key.update((key, (*entities_by_key.get(key, ()), *rows)) for key, rows in new_rows.items())

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from ...graph import LINKS, CachedDerivation, Graph
+from ...graph import CachedDerivation, Graph
 from ...ids import CLAIM_PREFIX
 from ...language.terms import extract_terms
 from ...model import Edge, Kind, Link, Metadata, Node, NodeId
@@ -24,7 +24,6 @@ from .event_time import Timestamp, Timestamps
 
 SELF_SUBJECTS = frozenset({"i", "me", "myself", "speaker", "the speaker", "user", "the user"})
 """Subjects by which a model may refer to the speaker."""
-_CLAIMED_IN = LINKS.index(Link.CLAIMED_IN)
 FACT_KEY = "fact"
 """The metadata key of a model's claim whose value is the normal form of its subject and attribute."""
 LLM_CONFIDENCE = 0.9
@@ -141,8 +140,8 @@ def _known_facts(
 
 def _source_row(graph: Graph, row: int) -> int:
     """The row of a claim's source memory; the claim's own row if that is gone."""
-    edge_indices, _ = graph.edges_from(np.array([row]))
-    sources = graph.edges["dst"][edge_indices[graph.edges["links"][edge_indices] == _CLAIMED_IN]]
+    edge_indices, _ = graph.edges_from(np.array([row]), Link.CLAIMED_IN)
+    sources = graph.edges["dst"][edge_indices]
     return int(sources[0]) if len(sources) else row
 
 

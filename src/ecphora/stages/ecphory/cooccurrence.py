@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from ...graph import LINKS, Graph
+from ...graph import Graph
 from ...grouping import best_of_group
 from ...model import MENTION_LINKS, Link, Rows, Scores
 from ..retrieval.rarity import rarity
@@ -13,8 +13,6 @@ from .engram_search import EngramIndex, Similarities
 
 SINGLE_CERTAINTY, DOUBLE_CERTAINTY = 0.5, 0.75
 """The certainty that an engram is a name, found in one way or in two. Inferred, EcphoryRAG, section 4.12.3."""
-_MENTIONING = np.array([LINKS.index(link) for link in MENTION_LINKS])
-_ABOUT = LINKS.index(Link.ABOUT)
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +57,7 @@ def best_mentions(
     edges, engram_index = graph.edges_to(rows)
     scores = engram_scores[engram_index]
     if use_specificity:
-        is_about = graph.edges["links"][edges] == _ABOUT
+        is_about = graph.has_link(Link.ABOUT, edges=edges)
         scores = np.where(is_about, scores, scores * specificity(graph, index.mention_counts[places])[engram_index])
     memories = graph.edges["src"][edges]
     best = best_of_group(memories, scores, ties=-np.arange(len(edges)))
@@ -75,10 +73,9 @@ def co_occurring_engrams(graph: Graph, index: EngramIndex, episodes: Rows, stren
     ``strengths`` has an entry for each row. An engram is as strong as the strongest memory that mentions it, times its
     specificity. As these memories were recalled for engrams in them, this is a step along co-occurrence.
     """
-    edges, episode_index = graph.edges_from(episodes)
-    is_mention = np.isin(graph.edges["links"][edges], _MENTIONING)
-    places = index.places(graph.edges["dst"][edges[is_mention]])
-    sources = episodes[episode_index[is_mention]]
+    edges, episode_index = graph.edges_from(episodes, *MENTION_LINKS)
+    places = index.places(graph.edges["dst"][edges])
+    sources = episodes[episode_index]
     values = (strengths[sources] * specificity(graph, index.mention_counts[places])).astype(np.float32)
     best = best_of_group(places, values, ties=sources)
     return CoOccurrences(places[best], values[best], sources[best])

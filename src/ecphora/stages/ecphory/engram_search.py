@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...columns import Table
-from ...graph import LINKS, CachedDerivation, Graph
+from ...graph import CachedDerivation, Graph
 from ...grouping import group_starts
 from ...model import MENTION_LINKS, Kind, Link, Mask, Rows, Vector, Vectors
 from ..retrieval import top_k
@@ -27,8 +27,6 @@ BLOCK = 8192
 """How many vectors are summed at a time."""
 MIN_NORM = 1e-6
 """Vectors shorter than this have no direction."""
-_MENTIONING = np.array([LINKS.index(link) for link in MENTION_LINKS])
-_ABOUT = LINKS.index(Link.ABOUT)
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,9 +109,9 @@ def sum_vectors(graph: Graph, rows: Rows, mask: Mask) -> Vectors:
     """The sum of the vectors of the memories under a mask that mention each of some distinct entities."""
     vectors, positions = graph.vectors.view, graph.vector_positions
     sums = np.zeros((len(rows), vectors.shape[1]), np.float32)
-    edges, entity_index = graph.edges_to(rows)
+    edges, entity_index = graph.edges_to(rows, *MENTION_LINKS)
     memories = graph.edges["src"][edges]
-    is_used = np.isin(graph.edges["links"][edges], _MENTIONING) & (positions[memories] >= 0) & mask[memories]
+    is_used = (positions[memories] >= 0) & mask[memories]
     order = np.argsort(entity_index[is_used], kind="stable")
     entity_index, used_positions = entity_index[is_used][order], positions[memories[is_used][order]]
     for start in range(0, len(entity_index), BLOCK):
@@ -179,16 +177,16 @@ class ActiveEngrams:
 def _extend_index(graph: Graph, cached: CachedDerivation[EngramIndex] | None) -> EngramIndex:
     first_node, first_edge = (cached.node_count, cached.edge_count) if cached is not None else (0, 0)
     old = cached.value if cached is not None else _EMPTY_INDEX
-    rows = np.concatenate([old.rows, np.flatnonzero(graph.of_kind(Kind.ENTITY)[first_node:]) + first_node])
+    rows = np.concatenate([old.rows, graph.rows_of_kind(Kind.ENTITY, first_node)])
     lengths, mention_counts, title_counts = (
         np.concatenate([column, np.zeros(len(rows) - len(column), column.dtype)])
         for column in (old.lengths, old.mention_counts, old.title_counts)
     )
     edges = graph.edges
-    new_edges = np.flatnonzero(np.isin(edges["links"][first_edge:], _MENTIONING)) + first_edge
+    new_edges = graph.edges_of_link(*MENTION_LINKS, first=first_edge)
     of, at = np.searchsorted(rows, edges["dst"][new_edges]), graph.vector_positions[edges["src"][new_edges]]
     np.add.at(mention_counts, of, 1)
-    np.add.at(title_counts, of[edges["links"][new_edges] == _ABOUT], 1)
+    np.add.at(title_counts, of[graph.has_link(Link.ABOUT, edges=new_edges)], 1)
     touched = np.unique(of)
     for start in range(0, len(touched), BLOCK):
         block = touched[start : start + BLOCK]

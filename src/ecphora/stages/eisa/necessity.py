@@ -10,7 +10,7 @@ from functools import cache
 import numpy as np
 from numpy.typing import NDArray
 
-from ...graph import LINKS, CachedDerivation, Graph
+from ...graph import CachedDerivation, Graph
 from ...language.question import is_question
 from ...language.scripts import count_unspaced
 from ...language.terms import hash_terms
@@ -134,8 +134,8 @@ def _extend_row_features(graph: Graph, cached: CachedDerivation[RowFeatures] | N
             np.concatenate([cached.value.features, new_features]),
             np.concatenate([cached.value.is_vector_usable, is_usable]),
         )
-    is_title = np.equal(graph.edges["links"][first_edge:], LINKS.index(Link.ABOUT))
-    features[graph.edges["src"][first_edge:][is_title], FEATURES.index("has title")] = 1
+    titles = graph.edges_of_link(Link.ABOUT, first=first_edge)
+    features[graph.edges["src"][titles], FEATURES.index("has title")] = 1
     return RowFeatures(features, is_usable)
 
 

@@ -9,17 +9,10 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from ...graph import LINKS, CachedDerivation, Graph
-from ...model import ACCESS_KIND_CODES, AccessKind, Link, Mark, Mask, Rows, Scores
+from ...graph import CachedDerivation, Graph
+from ...model import AccessKind, Link, Mark, Mask, Rows, Scores
 from ..retrieval import importance as use
 from ..retrieval.importance import DAY, importance
-
-_ACCESS_KINDS = np.array([ACCESS_KIND_CODES[kind] for kind in AccessKind])
-_PINNED, _UNPINNED, _ARCHIVED, _UNARCHIVED = (
-    ACCESS_KIND_CODES[touch] for touch in (Mark.PINNED, Mark.UNPINNED, Mark.ARCHIVED, Mark.UNARCHIVED)
-)
-_INSIGHT_LINKS = np.array([LINKS.index(link) for link in (Link.DERIVED_FROM, Link.SUPPORTS)])
-_CLAIMED_IN, _SUPERSEDES = LINKS.index(Link.CLAIMED_IN), LINKS.index(Link.SUPERSEDES)
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,12 +26,12 @@ class DecayPolicy:
 
 def pinned_mask(graph: Graph) -> Mask:
     """The rows that are pinned, so that they lose nothing by age."""
-    return _mark_mask(graph, _PINNED, _UNPINNED)
+    return _mark_mask(graph, Mark.PINNED, Mark.UNPINNED)
 
 
 def archived_mask(graph: Graph) -> Mask:
     """The rows that are archived, so that they rank behind all others."""
-    return _mark_mask(graph, _ARCHIVED, _UNARCHIVED)
+    return _mark_mask(graph, Mark.ARCHIVED, Mark.UNARCHIVED)
 
 
 def decay(graph: Graph, policy: DecayPolicy, now: float) -> Scores:
@@ -79,26 +72,26 @@ def decayed_rows(graph: Graph, policy: DecayPolicy, now: float) -> Rows:
 def _depended_on_mask(graph: Graph) -> Mask:
     """The rows that an insight is derived from, or that supersede another row by themselves or by a claim."""
     edges, depended_on = graph.edges, np.zeros(len(graph), np.bool_)
-    depended_on[edges["dst"][np.isin(edges["links"], _INSIGHT_LINKS)]] = True
+    depended_on[edges["dst"][graph.edges_of_link(Link.DERIVED_FROM, Link.SUPPORTS)]] = True
     supersedes = np.zeros(len(graph), np.bool_)
-    supersedes[edges["src"][edges["links"] == _SUPERSEDES]] = True
-    is_claim = (edges["links"] == _CLAIMED_IN) & supersedes[edges["src"]]
+    supersedes[edges["src"][graph.edges_of_link(Link.SUPERSEDES)]] = True
+    is_claim = graph.has_link(Link.CLAIMED_IN) & supersedes[edges["src"]]
     depended_on[edges["dst"][is_claim]] = True
     return depended_on | supersedes
 
 
-def _mark_mask(graph: Graph, on: int, off: int) -> Mask:
+def _mark_mask(graph: Graph, on: Mark, off: Mark) -> Mask:
     """The rows whose last mark of the two is ``on``; for a grown graph only new log entries are read."""
     return graph.derive(("mark", on), lambda grown, before: _fold_marks(grown, before, on, off), depends_on_log=True)
 
 
-def _fold_marks(graph: Graph, before: CachedDerivation[Mask] | None, on: int, off: int) -> Mask:
+def _fold_marks(graph: Graph, before: CachedDerivation[Mask] | None, on: Mark, off: Mark) -> Mask:
     mask, start = np.zeros(len(graph), np.bool_), 0
     if before is not None:
         mask[: before.node_count], start = before.value, before.access_count
-    kinds = graph.accesses["kinds"]
-    entries = np.flatnonzero(np.isin(kinds[start:], (on, off))) + start
-    mask[graph.accesses["rows"][entries]] = kinds[entries] == on  # in order of seq: the last one wins
+    entries = graph.accesses_of_kind(on, off, first=start)
+    # in order of seq: the last one wins
+    mask[graph.accesses["rows"][entries]] = graph.has_access_kind(on, accesses=entries)
     return mask
 
 
@@ -108,6 +101,6 @@ def _last_access_times(graph: Graph, before: CachedDerivation[NDArray[np.float64
     if before is not None:
         last[: before.node_count], start = before.value, before.access_count
     accesses = graph.accesses
-    entries = np.flatnonzero(np.isin(accesses["kinds"][start:], [*_ACCESS_KINDS, _UNARCHIVED])) + start
+    entries = graph.accesses_of_kind(*AccessKind, Mark.UNARCHIVED, first=start)
     np.maximum.at(last, accesses["rows"][entries], accesses["at"][entries])
     return last

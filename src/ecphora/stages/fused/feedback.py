@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ...graph import LINKS, Graph
+from ...graph import Graph
 from ...grouping import best_of_group, join_by_key
 from ...model import Kind, Link, Rows, Scores
 
@@ -18,7 +18,6 @@ MIN_SIMILARITY = 0.8
 """The cosine above which two questions are similar; at 1 they are the same."""
 CO_USE_SEEDS = 5
 """How many of the best memories boost those used together with them."""
-_ANSWERED = LINKS.index(Link.ANSWERED_BY)
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,10 +31,10 @@ class SimilarQuestionBoost:
 
 def similar_question_boost(graph: Graph, cosine: Scores) -> SimilarQuestionBoost:
     """The rows that answered similar questions; ``cosine`` is the cosine of the query with each row."""
-    questions = np.flatnonzero(graph.of_kind(Kind.QUESTION))
+    questions = graph.rows_of_kind(Kind.QUESTION)
     questions = questions[cosine[questions] > MIN_SIMILARITY]
-    edges, question_index = graph.edges_from(questions)
-    is_used = (graph.edges["links"][edges] == _ANSWERED) & (graph.edges["weights"][edges] > 0)
+    edges, question_index = graph.edges_from(questions, Link.ANSWERED_BY)
+    is_used = graph.edges["weights"][edges] > 0
     rows, parent = graph.edges["dst"][edges[is_used]].astype(np.intp), questions[question_index[is_used]]
     strengths = np.minimum(1, (cosine[parent] - MIN_SIMILARITY) / (1 - MIN_SIMILARITY)).astype(np.float32)
     best = best_of_group(rows, strengths)  # the most similar question of each memory
@@ -60,7 +59,7 @@ def co_use_boost(graph: Graph, seeds: Rows, strengths: Scores) -> CoUseBoost:
     derived from the stored questions, and disappears with them.
     """
     edges = graph.edges
-    incoming, seed_index = _answer_edges(graph, *graph.edges_to(seeds))
+    incoming, seed_index = graph.edges_to(seeds, Link.ANSWERED_BY)
     if not len(incoming):
         no_rows = np.empty(0, np.intp)
         return CoUseBoost(no_rows, np.empty(0, np.float32), no_rows)
@@ -80,14 +79,9 @@ def co_use_boost(graph: Graph, seeds: Rows, strengths: Scores) -> CoUseBoost:
     return CoUseBoost(other[best], boost[best], seeds[seed[best]])
 
 
-def _answer_edges(graph: Graph, edges: Rows, which: Rows) -> tuple[Rows, Rows]:
-    is_answer = graph.edges["links"][edges] == _ANSWERED
-    return edges[is_answer], which[is_answer]
-
-
 def _paths_via_questions(graph: Graph, incoming: Rows) -> tuple[Rows, Rows]:
     """Every path memory -> question -> memory: the index in ``incoming`` of its first edge, and its last edge."""
     questions, question_index = np.unique(graph.edges["src"][incoming], return_inverse=True)
-    out_edges, of_question = _answer_edges(graph, *graph.edges_from(questions))
+    out_edges, of_question = graph.edges_from(questions, Link.ANSWERED_BY)
     first, last = join_by_key(question_index, of_question, len(questions))
     return first, out_edges[last]

@@ -5,10 +5,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ...graph import LINKS, CachedDerivation, Graph
+from ...graph import CachedDerivation, Graph
 from ...model import Link, Rows
-
-_ALIAS = LINKS.index(Link.ALIAS)
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +42,7 @@ def _update_alias_groups(graph: Graph, before: CachedDerivation[AliasGroups] | N
     known = AliasGroups({}, {}, {}, {}) if before is None else before.value
     start = before.edge_count if before is not None else 0
     edges = graph.edges
-    new = np.flatnonzero(edges["links"][start:] == _ALIAS) + start
+    new = graph.edges_of_link(Link.ALIAS, first=start)
     if not len(new):
         return known
     confidences, support_counts = dict(known.confidences), dict(known.support_counts)

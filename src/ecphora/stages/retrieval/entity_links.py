@@ -5,9 +5,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from ...graph import LINKS, CachedDerivation, Graph
+from ...graph import CachedDerivation, Graph
 from ...grouping import best_of_group, find_keys, join_by_key
-from ...model import Link, Mask, Rows, Scores
+from ...model import MENTION_LINKS, Link, Mask, Rows, Scores
 from ...ports import ActivationPath
 from .aliases import _representatives
 from .rarity import rarity
@@ -18,9 +18,6 @@ MAX_MENTIONS = 500
 """An entity with more mentions is not followed."""
 MIN_MEMORY_COUNT = 2
 """The fewest memories that rarity is computed among; a scope with fewer counts as this many."""
-
-_MENTIONS = LINKS.index(Link.MENTIONS)
-_ABOUT = LINKS.index(Link.ABOUT)
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,15 +54,14 @@ class Mentions:
 
 def entity_mentions(graph: Graph, rows: Rows) -> Mentions:
     """Look up the entities of some distinct rows."""
-    edges, row_index = graph.edges_from(rows)
-    is_mention = _is_mention(graph.edges["links"][edges])
-    return Mentions(graph.edges["dst"][edges[is_mention]].astype(np.intp), row_index[is_mention])
+    edges, row_index = graph.edges_from(rows, *MENTION_LINKS)
+    return Mentions(graph.edges["dst"][edges].astype(np.intp), row_index)
 
 
 def rows_about(graph: Graph, query_entities: Rows) -> Rows:
     """The rows whose title is one of the query entities, ascending."""
-    edges, _ = graph.edges_to(query_entities)
-    return np.unique(graph.edges["src"][edges[graph.edges["links"][edges] == _ABOUT]]).astype(np.intp)
+    edges, _ = graph.edges_to(query_entities, Link.ABOUT)
+    return np.unique(graph.edges["src"][edges]).astype(np.intp)
 
 
 def entity_coverage(graph: Graph, query_entities: Rows, mentions: Mentions, row_count: int) -> Scores:
@@ -94,20 +90,20 @@ def follow_entities(
     counts. ``strengths`` are those of the seeds, clipped to 0..1.
     """
     edges = graph.edges
-    out_edges, seed_index = graph.edges_from(seeds)
+    out_edges, seed_index = graph.edges_from(seeds, Link.MENTIONS)
     to = edges["dst"][out_edges]
     is_asked = (to[:, None] == query_entities).any(axis=1)
-    is_open = (edges["links"][out_edges] == _MENTIONS) & _is_rare(graph, to) & ~is_asked
+    is_open = _is_rare(graph, to) & ~is_asked
     entities, entity_index = np.unique(to[is_open], return_inverse=True)
     seed_index = seed_index[is_open]
     # Every path seed -> entity -> row: the edges to each entity, once for each seed that mentions it.
     in_edges, in_entity = graph.edges_to(entities)
     first, last = join_by_key(entity_index, in_entity, len(entities))
     path_seed, path_entity, path_edges = seed_index[first], entity_index[first], in_edges[last]
-    row, link = edges["src"][path_edges].astype(np.intp), edges["links"][path_edges]
+    row = edges["src"][path_edges].astype(np.intp)
     strength = np.clip(strengths, 0, 1)[path_seed]
     is_other = row != seeds[path_seed]
-    about, shared = is_other & (link == _ABOUT), is_other & (link == _MENTIONS)
+    about, shared = (is_other & graph.has_link(link, edges=path_edges) for link in (Link.ABOUT, Link.MENTIONS))
     _, pair = np.unique((path_seed * len(graph) + row)[shared], return_inverse=True)
     sums = np.bincount(pair, (_entity_rarity(graph, entities)[path_entity] * strength)[shared]).astype(np.float32)
     return (
@@ -130,11 +126,9 @@ def direct_mentions(graph: Graph, query_entities: Rows, seeds: Rows, strengths: 
     best = best_of_group(entities, values)
     best = best[_is_rare(graph, entities[best]) & (values[best] > 0)]
     entities, values, parent = entities[best], values[best], parent[best]
-    in_edges, in_entity = graph.edges_to(entities)
-    is_mention = _is_mention(graph.edges["links"][in_edges])
-    in_edges, in_entity = in_edges[is_mention], in_entity[is_mention]
+    in_edges, in_entity = graph.edges_to(entities, *MENTION_LINKS)
     weights = _entity_rarity(graph, entities)
-    is_about = graph.edges["links"][in_edges] == _ABOUT
+    is_about = graph.has_link(Link.ABOUT, edges=in_edges)
     strength = (values * weights)[in_entity] * np.where(is_about, 1, weights[in_entity])
     rows = graph.edges["src"][in_edges].astype(np.intp)
     return _best_paths(rows, strength.astype(np.float32), parent[in_entity], entities[in_entity])
@@ -147,16 +141,11 @@ def mention_counts(graph: Graph) -> NDArray[np.int64]:
 
 def _count_mentions(graph: Graph, before: CachedDerivation[NDArray[np.int64]] | None) -> NDArray[np.int64]:
     start = before.edge_count if before is not None else 0
-    is_mention = _is_mention(graph.edges["links"][start:])
-    counts = np.bincount(graph.edges["dst"][start:][is_mention], minlength=len(graph))
+    mentions = graph.edges_of_link(*MENTION_LINKS, first=start)
+    counts = np.bincount(graph.edges["dst"][mentions], minlength=len(graph))
     if before is not None:
         counts[: len(before.value)] += before.value
     return counts
-
-
-def _is_mention(link: NDArray[np.int8]) -> Mask:
-    """Which edges lead to an entity."""
-    return (link == _MENTIONS) | (link == _ABOUT)
 
 
 def _is_rare(graph: Graph, entities: Rows) -> Mask:

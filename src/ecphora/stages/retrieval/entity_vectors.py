@@ -10,11 +10,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from ...graph import LINKS, CachedDerivation, Graph
+from ...graph import CachedDerivation, Graph
 from ...grouping import group_starts
 from ...model import MENTION_LINKS, Kind, Rows, Vectors
-
-_MENTIONING = np.array([LINKS.index(link) for link in MENTION_LINKS])
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +52,7 @@ def unit_entity_vectors(graph: Graph) -> Vectors:
 def _update(graph: Graph, before: CachedDerivation[EntityVectors] | None) -> EntityVectors:
     vectors, dim = graph.vectors.view, graph.vectors.view.shape[1]
     first_node, first_edge = (before.node_count, before.edge_count) if before is not None else (0, 0)
-    new_rows = np.flatnonzero(graph.of_kind(Kind.ENTITY)[first_node:]) + first_node
+    new_rows = graph.rows_of_kind(Kind.ENTITY, first_node)
     sums, mentions = np.zeros((len(new_rows), dim), np.float32), np.zeros(len(new_rows), np.int64)
     rows = new_rows
     if before is not None and before.value.sums.shape[1] == dim:
@@ -64,7 +62,7 @@ def _update(graph: Graph, before: CachedDerivation[EntityVectors] | None) -> Ent
     elif before is not None:  # the earlier graph had no vectors
         return _update(graph, None)
     edges = graph.edges
-    new_edges = np.flatnonzero(np.isin(edges["links"][first_edge:], _MENTIONING)) + first_edge
+    new_edges = graph.edges_of_link(*MENTION_LINKS, first=first_edge)
     if len(new_edges):
         order = new_edges[np.argsort(edges["dst"][new_edges], kind="stable")]
         index = np.searchsorted(rows, edges["dst"][order])

@@ -5,13 +5,12 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from ...graph import LINKS, CachedDerivation, Graph
+from ...graph import CachedDerivation, Graph
 from ...grouping import group_starts
-from ...model import ACCESS_KIND_CODES, AccessKind, Link, Scores
+from ...model import AccessKind, Link, Scores
 
 DAY = 86_400.0
-_USE_KINDS = np.array([ACCESS_KIND_CODES[touch] for touch in (AccessKind.RECALLED, AccessKind.USED)])
-_DERIVED_FROM = LINKS.index(Link.DERIVED_FROM)
+_USE_KINDS = (AccessKind.RECALLED, AccessKind.USED)
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,8 +56,8 @@ def importance(graph: Graph, decay: ImportanceDecay, now: float) -> Scores:
         ("importance", decay), lambda grown, before: _replay_uses(grown, before, decay), depends_on_log=True
     )
     days = np.maximum(0, now - state.updated_at) / DAY
-    is_derived = graph.edges["links"] == _DERIVED_FROM
-    insights = 1 - np.exp(-np.bincount(graph.edges["dst"][is_derived], minlength=len(graph)))
+    derived = graph.edges_of_link(Link.DERIVED_FROM)
+    insights = 1 - np.exp(-np.bincount(graph.edges["dst"][derived], minlength=len(graph)))
     values = decay.apply(state.intrinsic, days) + state.per_insight * np.exp2(-days / decay.half_life) * insights
     return np.clip(values, 0, 1).astype(np.float32)
 
@@ -83,10 +82,10 @@ def _replay_uses(
             state.use_counts,
         )
     accesses = graph.accesses
-    new_uses = np.flatnonzero(np.isin(accesses["kinds"][start:], _USE_KINDS)) + start
+    new_uses = graph.accesses_of_kind(*_USE_KINDS, first=start)
     new_uses = new_uses[np.argsort(accesses["rows"][new_uses], kind="stable")]
     rows, times, nths = accesses["rows"][new_uses], accesses["at"][new_uses], accesses["nths"][new_uses]
-    kinds = np.searchsorted(_USE_KINDS, accesses["kinds"][new_uses])
+    kinds = graph.has_access_kind(_USE_KINDS[1], accesses=new_uses).astype(np.intp)
     starts = group_starts(rows)
     counts = np.diff(np.append(starts, len(rows)))
     for k in range(int(counts.max(initial=0))):

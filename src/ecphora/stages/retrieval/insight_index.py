@@ -5,13 +5,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ...graph import KINDS, LINKS, CachedDerivation, Graph
+from ...graph import CachedDerivation, Graph
 from ...model import Insight, Kind, Link, Mask, Rows, Vector
 from ...ports import NodeReader
 from . import validity
-
-_DERIVED_FROM, _SUPERSEDES = LINKS.index(Link.DERIVED_FROM), LINKS.index(Link.SUPERSEDES)
-_INSIGHT = KINDS.index(Kind.INSIGHT)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -72,11 +69,11 @@ _SourcesByRow = dict[int, tuple[int, Rows]]
 
 def _update_sources(graph: Graph, before: CachedDerivation[_SourcesByRow] | None) -> _SourcesByRow:
     """The level and the source memories of each insight. Sources are older than the insight, so there is no cycle."""
-    links, edges = graph.edges["links"], graph.edges
-    if before is not None and not (links[before.edge_count :] == _DERIVED_FROM).any():
+    edges = graph.edges
+    if before is not None and not len(graph.edges_of_link(Link.DERIVED_FROM, first=before.edge_count)):
         return before.value
-    derived = np.flatnonzero(links == _DERIVED_FROM)
-    derived = derived[graph.nodes["kinds"][edges["src"][derived]] == _INSIGHT]
+    derived = graph.edges_of_link(Link.DERIVED_FROM)
+    derived = derived[graph.of_kind(Kind.INSIGHT)[edges["src"][derived]]]
     derived = derived[np.argsort(edges["src"][derived], kind="stable")]
     rows, starts = np.unique(edges["src"][derived], return_index=True)
     found: _SourcesByRow = {}
@@ -93,8 +90,7 @@ def _update_sources(graph: Graph, before: CachedDerivation[_SourcesByRow] | None
 def superseded_mask(graph: Graph) -> Mask:
     """The memories superseded by another, by an explicit edge or by the claims of both."""
     mask = np.zeros(len(graph), np.bool_)
-    edges = graph.edges
-    mask[edges["dst"][edges["links"] == _SUPERSEDES]] = True
+    mask[graph.edges["dst"][graph.edges_of_link(Link.SUPERSEDES)]] = True
     claims = validity.supersessions(graph)
     mask[claims.old[~claims.is_contradiction & (claims.confidence >= validity.MIN_REPORTED_CONFIDENCE)]] = True
     return mask

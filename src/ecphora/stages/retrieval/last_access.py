@@ -4,11 +4,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...graph import CachedDerivation, Graph
-from ...model import ACCESS_KIND_CODES, AccessKind, Rows
-
-_COUNTED_KINDS = np.array(
-    [ACCESS_KIND_CODES[touch] for touch in (AccessKind.ENCODED, AccessKind.RECALLED, AccessKind.USED)]
-)
+from ...model import AccessKind, Rows
 
 
 def last_access(graph: Graph) -> NDArray[np.int64]:
@@ -27,6 +23,6 @@ def _extend_last_access(graph: Graph, cached: CachedDerivation[NDArray[np.int64]
     if cached is not None:
         last[: cached.node_count], start = cached.value, cached.access_count
     accesses = graph.accesses
-    counted = np.flatnonzero(np.isin(accesses["kinds"][start:], _COUNTED_KINDS)) + start
+    counted = graph.accesses_of_kind(AccessKind.ENCODED, AccessKind.RECALLED, AccessKind.USED, first=start)
     last[accesses["rows"][counted]] = accesses["seq"][counted]  # in order of seq: the last one wins
     return last

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from ...graph import LINKS, Graph, epoch_seconds
+from ...graph import Graph, epoch_seconds
 from ...model import Link, Mask, Query, Rows, Scores
 from ...ports import ActivationPath
 
@@ -43,7 +43,7 @@ def successor_boost(graph: Graph, scores: Scores, old: Mask) -> tuple[Scores, Ac
     boost, raised = graph.zeros(), scores.astype(np.float32)
     parent = np.full(len(graph), -1, np.intp)
     edges = graph.edges
-    supersedes = np.flatnonzero((edges["links"] == LINKS.index(Link.SUPERSEDES)) & old[edges["dst"]])
+    supersedes = np.flatnonzero(graph.has_link(Link.SUPERSEDES) & old[edges["dst"]])
     new, former = edges["src"][supersedes], edges["dst"][supersedes]
     for _ in range(MAX_CHAIN if len(supersedes) else 0):
         previous = raised.copy()

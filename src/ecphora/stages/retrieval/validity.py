@@ -12,15 +12,12 @@ from datetime import datetime, timedelta
 import numpy as np
 from numpy.typing import NDArray
 
-from ...graph import EPOCH, LINKS, CachedDerivation, Graph, epoch_seconds
+from ...graph import EPOCH, CachedDerivation, Graph, epoch_seconds
 from ...language.terms import hash_terms
 from ...model import Edge, FactRelation, FactUpdate, Link, Mask, Node, NodeId, Query, Rows, Scores, Validity
 from ...ports import NodeReader
 from .claim_topic import ClaimTopic
 
-_CLAIMED_IN, _SUPERSEDES, _CONTRADICTS = (
-    LINKS.index(link) for link in (Link.CLAIMED_IN, Link.SUPERSEDES, Link.CONTRADICTS)
-)
 TermHashes = frozenset[int]
 """The hashes of some terms."""
 MIN_REPORTED_CONFIDENCE = 0.3
@@ -63,17 +60,17 @@ def supersessions(graph: Graph) -> Supersessions:
 
 
 def _build_supersessions(graph: Graph, before: CachedDerivation[Supersessions] | None) -> Supersessions:
-    edges = graph.edges
-    if before is not None and not np.isin(edges["links"][before.edge_count :], (_SUPERSEDES, _CONTRADICTS)).any():
+    edges, relations = graph.edges, (Link.SUPERSEDES, Link.CONTRADICTS)
+    if before is not None and not len(graph.edges_of_link(*relations, first=before.edge_count)):
         return before.value
     memory_rows = np.full(len(graph), -1, np.intp)
-    is_claim = edges["links"] == _CLAIMED_IN
-    memory_rows[edges["src"][is_claim]] = edges["dst"][is_claim]
-    pairs = np.flatnonzero(np.isin(edges["links"], (_SUPERSEDES, _CONTRADICTS)) & (memory_rows[edges["src"]] >= 0))
+    claims = graph.edges_of_link(Link.CLAIMED_IN)
+    memory_rows[edges["src"][claims]] = edges["dst"][claims]
+    pairs = np.flatnonzero(graph.has_link(*relations) & (memory_rows[edges["src"]] >= 0))
     pairs = _latest_edges(edges["src"], edges["dst"], pairs[memory_rows[edges["dst"][pairs]] >= 0])
     pairs = pairs[edges["weights"][pairs] > 0]
     later, earlier = edges["src"][pairs], edges["dst"][pairs]
-    nodes, is_contradiction = graph.nodes, edges["links"][pairs] == _CONTRADICTS
+    nodes, is_contradiction = graph.nodes, graph.has_link(Link.CONTRADICTS, edges=pairs)
     valid_from = _valid_from(graph, pairs[~is_contradiction])[later]
     recorded_at = np.maximum(nodes["recorded"][later], nodes["recorded"][earlier])
     old, new = memory_rows[earlier].astype(np.intp), memory_rows[later].astype(np.intp)
@@ -170,7 +167,7 @@ def rejection_edges(graph: Graph, old: Sequence[NodeId], new: Sequence[NodeId]) 
         Edge(
             graph.id(int(edges["src"][edge_row])),
             graph.id(int(edges["dst"][edge_row])),
-            LINKS[edges["links"][edge_row]],
+            graph.link(int(edge_row)),
             0.0,
         )
         for edge_row in edge_rows
@@ -263,9 +260,8 @@ def node_as_known(graph: Graph, row: int, node: Node, query: Query) -> Node:
 
 def claimed_ends(graph: Graph, row: int) -> list[float]:
     """The declared ends of a memory's own claims, in seconds."""
-    in_edges, _ = graph.edges_to(np.array([row]))
-    claims = graph.edges["src"][in_edges[graph.edges["links"][in_edges] == _CLAIMED_IN]]
-    ends = graph.nodes["valid_to"][claims]
+    in_edges, _ = graph.edges_to(np.array([row]), Link.CLAIMED_IN)
+    ends = graph.nodes["valid_to"][graph.edges["src"][in_edges]]
     return [float(end) for end in ends if np.isfinite(end)]
 
 
@@ -274,7 +270,7 @@ def claimed_valid_at(graph: Graph, at: float) -> Mask:
     pairs, edges = supersessions(graph), graph.edges
     starts, ends = _valid_from(graph, pairs.edge_rows[~pairs.is_contradiction]), graph.nodes["valid_to"]
     mask = np.zeros(len(graph), np.bool_)
-    claim_edges = np.flatnonzero(edges["links"] == _CLAIMED_IN)
+    claim_edges = graph.edges_of_link(Link.CLAIMED_IN)
     claims = edges["src"][claim_edges]
     mask[edges["dst"][claim_edges[(starts[claims] <= at) & (at < ends[claims])]]] = True
     return mask

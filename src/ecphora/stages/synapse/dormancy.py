@@ -5,10 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ...graph import CachedDerivation, Graph
-from ...model import ACCESS_KIND_CODES, AccessKind, Mask, Rows
-
-_STIMULATED = ACCESS_KIND_CODES[AccessKind.STIMULATED]
-_ACCESS_KINDS = np.array([ACCESS_KIND_CODES[kind] for kind in AccessKind])
+from ...model import AccessKind, Mask, Rows
 
 
 def dormant_mask(graph: Graph, W: int) -> Mask:  # noqa: N803
@@ -33,7 +30,7 @@ def _count_retrievals(graph: Graph, before: CachedDerivation[_RetrievalCounts] |
     if before is not None:
         last[: before.node_count], count, start = before.value.at_last_access, before.value.total, before.access_count
     table = graph.accesses
-    is_stimulated = table["kinds"] == _STIMULATED
+    is_stimulated = graph.has_access_kind(AccessKind.STIMULATED)
     new_entries = np.flatnonzero(is_stimulated[start:]) + start
     # A retrieval logs its stimulated rows in ascending order at one time: a new one begins where the time changes or
     # the row number falls.
@@ -46,6 +43,6 @@ def _count_retrievals(graph: Graph, before: CachedDerivation[_RetrievalCounts] |
     number = np.zeros(len(table) - start, np.intp)
     number[new_entries - start] = begins
     number = count + np.cumsum(number)
-    is_access = np.isin(table["kinds"][start:], _ACCESS_KINDS)
+    is_access = graph.has_access_kind(*AccessKind, accesses=slice(start, None))
     last[table["rows"][start:][is_access]] = number[is_access]
     return _RetrievalCounts(int(number[-1]) if len(number) else count, last)

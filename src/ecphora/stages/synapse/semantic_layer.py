@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from ...graph import LINKS, CachedDerivation, Graph
+from ...graph import CachedDerivation, Graph
 from ...grouping import concatenate_ranges, group_starts, rank_in_group
 from ...model import MENTION_LINKS, Kind, Rows, Scores, Vectors
 from ..retrieval.entity_vectors import entity_vectors
@@ -20,8 +20,6 @@ from .spreading_activation import EdgeList
 DAY = 86_400.0
 BLOCK = 512
 """How many concepts are compared with all others in one matrix product."""
-
-_MENTIONING = np.array([LINKS.index(link) for link in MENTION_LINKS])
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,7 +145,7 @@ def _find_concepts(graph: Graph, episodes: Rows, config: LayerConfig) -> _Concep
     entities, edges = entity_vectors(graph), graph.edges
     number = np.full(len(graph), -1, np.intp)
     number[episodes] = np.arange(len(episodes))
-    is_mention = np.isin(edges["links"], _MENTIONING) & graph.of_kind(Kind.ENTITY)[edges["dst"]]
+    is_mention = graph.has_link(*MENTION_LINKS) & graph.of_kind(Kind.ENTITY)[edges["dst"]]
     src, concepts = edges["src"][is_mention], entities.index_of(edges["dst"][is_mention])
     later = np.flatnonzero(number[src] < 0)
     later = later[graph.vector_positions[src[later]] >= 0]

@@ -16,11 +16,9 @@ from numpy.typing import NDArray
 from ...columns import Column
 from ...graph import CachedDerivation, Graph
 from ...grouping import rank_in_group
-from ...model import ACCESS_KIND_CODES, AccessKind, Rows
+from ...model import AccessKind, Rows
 from .lif import Neuron, NeuronState, Turns, stimulate
 from .spike_trains import SpikeTrains
-
-_ENCODED, _STIMULATED = ACCESS_KIND_CODES[AccessKind.ENCODED], ACCESS_KIND_CODES[AccessKind.STIMULATED]
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,11 +92,13 @@ def _replay(graph: Graph, cached: CachedDerivation[NetworkState] | None, neuron:
     spike_counts = np.concatenate([old.spike_counts, np.zeros(new_count, np.int64)])
     turns = _access_turns(graph, first)
     previous = np.full(len(turns), -1, np.intp)
-    rows, kinds = accesses["rows"][first:].astype(np.intp), accesses["kinds"][first:]
-    encoded = np.flatnonzero((kinds == _ENCODED) & (accesses["seq"][first:] == graph.nodes["seq"][rows]))
+    rows, new = accesses["rows"][first:].astype(np.intp), slice(first, None)
+    is_encoded = graph.has_access_kind(AccessKind.ENCODED, accesses=new)
+    encoded = np.flatnonzero(is_encoded & (accesses["seq"][new] == graph.nodes["seq"][rows]))
     last_spikes[rows[encoded]], spike_counts[rows[encoded]] = first + encoded, 1
     access_turns = old.access_turns.append(turns)
-    for events in _split_rounds(rows, np.flatnonzero((kinds == _STIMULATED) & (last_spikes[rows] >= 0))):
+    is_stimulated = graph.has_access_kind(AccessKind.STIMULATED, accesses=new)
+    for events in _split_rounds(rows, np.flatnonzero(is_stimulated & (last_spikes[rows] >= 0))):
         row = rows[events]
         elapsed = turns[events] - access_turns.view[last_spikes[row]]
         outcome = stimulate(
@@ -123,7 +123,7 @@ def _access_turns(graph: Graph, first_access: int) -> Turns:
     episodes = np.flatnonzero(graph.episodes)
     count = np.searchsorted(nodes["seq"][episodes], accesses["seq"][first_access:], "right")
     newest = episodes[np.maximum(count - 1, 0)] if len(episodes) else np.zeros(len(count), np.intp)
-    is_recall = accesses["kinds"][first_access:] == _STIMULATED
+    is_recall = graph.has_access_kind(AccessKind.STIMULATED, accesses=slice(first_access, None))
     if len(episodes):
         is_recall &= accesses["at"][first_access:] != nodes["recorded"][newest]
     return (count + is_recall).astype(np.int64)

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from ...graph import LINKS, Graph
+from ...graph import Graph
 from ...model import Link, Mask, Rows, Scores, Vectors
 from ..retrieval import top_k
 from . import extractive_summary, relational_strands
@@ -19,9 +19,6 @@ BLOCK = 512
 """How many rows are compared with all others in one matrix product, to keep a product within about 20 MB."""
 Neighbors = tuple[int, Rows, Scores]
 """A row, its nearest neighbors, best first, and their cosines with it."""
-_ASSOCIATION, _DERIVED_FROM, _SUPERSEDES = (
-    LINKS.index(link) for link in (Link.ASSOCIATION, Link.DERIVED_FROM, Link.SUPERSEDES)
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,9 +88,8 @@ def potential_clusters(graph: Graph, neighbors: Sequence[Neighbors], config: Clu
     """IdentifyPotentialClusters: each distinct cluster around a row, of its neighbors and their associations."""
     seen: set[bytes] = set()
     for row, others, _ in neighbors:
-        out_edges, _ = graph.edges_from(others)
-        associated = graph.edges["dst"][out_edges[graph.edges["links"][out_edges] == _ASSOCIATION]]
-        rows = np.unique(np.concatenate([[row], others, associated])).astype(np.intp)
+        out_edges, _ = graph.edges_from(others, Link.ASSOCIATION)
+        rows = np.unique(np.concatenate([[row], others, graph.edges["dst"][out_edges]])).astype(np.intp)
         cluster = grow_cluster(graph, graph.vectors.view, row, rows, config)
         if config.min_size <= len(cluster) <= config.max_size and cluster.tobytes() not in seen:
             seen.add(cluster.tobytes())
@@ -127,14 +123,12 @@ def passes_quality_check(graph: Graph, space: Vectors, cluster: Rows, config: Cl
 
 def has_supersession(graph: Graph, cluster: Rows) -> bool:
     """Whether one memory of a cluster supersedes another of them."""
-    in_edges, _ = graph.edges_to(cluster)
-    links, src, dst = (graph.edges[name][in_edges] for name in ("links", "src", "dst"))
-    return bool(((links == _SUPERSEDES) & np.isin(src, cluster) & np.isin(dst, cluster)).any())
+    in_edges, _ = graph.edges_to(cluster, Link.SUPERSEDES)
+    return bool(np.isin(graph.edges["src"][in_edges], cluster).any())
 
 
 def insight_coverage(graph: Graph, cluster: Rows) -> float:
     """The largest fraction of a cluster that one insight is derived from already."""
-    in_edges, _ = graph.edges_to(cluster)
-    links, src = graph.edges["links"][in_edges], graph.edges["src"][in_edges]
-    _, counts = np.unique(src[links == _DERIVED_FROM], return_counts=True)
+    in_edges, _ = graph.edges_to(cluster, Link.DERIVED_FROM)
+    _, counts = np.unique(graph.edges["src"][in_edges], return_counts=True)
     return float(counts.max(initial=0)) / len(cluster)

@@ -5,7 +5,7 @@ from datetime import datetime
 
 import numpy as np
 
-from ...graph import EPOCH, LINKS, Graph
+from ...graph import EPOCH, Graph
 from ...language.signifiers import signifiers
 from ...model import MENTION_LINKS, Access, Interval, Link, Mark, Node, NodeId
 
@@ -48,9 +48,9 @@ def particle(graph: Graph, node: Node) -> Particle:
         raise KeyError(node.id)
     edges = graph.edges
     out_edges, _ = graph.edges_from(np.array([row]))
-    leaving = [(LINKS[edges["links"][place]], int(edges["dst"][place]), edges["weights"][place]) for place in out_edges]
+    leaving = [(graph.link(place), int(edges["dst"][place]), edges["weights"][place]) for place in out_edges]
     in_edges, _ = graph.edges_to(np.array([row]))
-    arriving = [(LINKS[edges["links"][place]], int(edges["src"][place]), edges["weights"][place]) for place in in_edges]
+    arriving = [(graph.link(place), int(edges["src"][place]), edges["weights"][place]) for place in in_edges]
     is_bounded = node.valid_from is not None or node.valid_to is not None
     end_of_time = datetime.max.replace(tzinfo=EPOCH.tzinfo)
     return Particle(

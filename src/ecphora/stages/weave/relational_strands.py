@@ -5,15 +5,13 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from ...graph import LINKS, Graph
+from ...graph import Graph
 from ...grouping import best_of_group
-from ...model import Link, Mask, Rows, Scores
+from ...model import MENTION_LINKS, Link, Mask, Rows, Scores
 from ...ports import ActivationPath
 
 Floats32 = NDArray[np.float32]
 
-_ASSOCIATION, _DERIVED_FROM = LINKS.index(Link.ASSOCIATION), LINKS.index(Link.DERIVED_FROM)
-_MENTION_LINKS = (LINKS.index(Link.MENTIONS), LINKS.index(Link.ABOUT))
 PRECEDES_STRENGTH = 0.5
 """The strength of the strand from a turn to the next, which follows from their order. Inferred."""
 
@@ -28,11 +26,10 @@ def strand_strength(
 
 def key_overlap(graph: Graph, rows: Rows) -> Floats32:
     """The Jaccard index of the entities of every pair of distinct memories; 0 where neither mentions any."""
-    edges, row_index = graph.edges_from(rows)
-    is_mention = np.isin(graph.edges["links"][edges], _MENTION_LINKS)
-    keys, key_index = np.unique(graph.edges["dst"][edges[is_mention]], return_inverse=True)
+    edges, row_index = graph.edges_from(rows, *MENTION_LINKS)
+    keys, key_index = np.unique(graph.edges["dst"][edges], return_inverse=True)
     has = np.zeros((len(rows), len(keys)), np.float32)
-    has[row_index[is_mention], key_index] = 1
+    has[row_index, key_index] = 1
     shared, size = has @ has.T, has.sum(axis=1)
     found: Floats32 = shared / np.maximum(1, size[:, None] + size - shared)
     return found
@@ -75,17 +72,17 @@ def strand_support(
 def _strands_from(graph: Graph, rows: Rows) -> tuple[Rows, Rows, Floats32]:
     """Every strand of some distinct rows: the index of its row, the row at its other end, its strength."""
     edges = graph.edges
-    outgoing, of_outgoing = graph.edges_from(rows)
-    incoming, of_incoming = graph.edges_to(rows)
-    edge_rows, row_index = np.concatenate([outgoing, incoming]), np.concatenate([of_outgoing, of_incoming])
-    ends = np.concatenate([edges["dst"][outgoing], edges["src"][incoming]]).astype(np.intp)
-    is_strand = np.isin(edges["links"][edge_rows], (_ASSOCIATION, _DERIVED_FROM))
+    outgoing, of_outgoing = graph.edges_from(rows, Link.ASSOCIATION, Link.DERIVED_FROM)
+    incoming, of_incoming = graph.edges_to(rows, Link.ASSOCIATION, Link.DERIVED_FROM)
     adjacent = np.concatenate([graph.previous_rows[rows], graph.next_rows[rows]])
     adjacent_of = np.tile(np.arange(len(rows)), 2)[adjacent >= 0]
     return (
-        np.concatenate([row_index[is_strand], adjacent_of]),
-        np.concatenate([ends[is_strand], adjacent[adjacent >= 0]]),
+        np.concatenate([of_outgoing, of_incoming, adjacent_of]),
+        np.concatenate([edges["dst"][outgoing], edges["src"][incoming], adjacent[adjacent >= 0]]).astype(np.intp),
         np.concatenate(
-            [edges["weights"][edge_rows[is_strand]], np.full(len(adjacent_of), PRECEDES_STRENGTH, np.float32)]
+            [
+                edges["weights"][np.concatenate([outgoing, incoming])],
+                np.full(len(adjacent_of), PRECEDES_STRENGTH, np.float32),
+            ]
         ),
     )
