@@ -23,6 +23,8 @@ Vectors = NDArray[np.float32]
 """Several embeddings, shape ``(texts, dim)``, unit rows."""
 Scores = NDArray[np.float32]
 """One number for each row of a graph; 0 means not active. Stages exchange nothing else."""
+Floats = NDArray[np.float64]
+"""64-bit numbers, for sums that must not lose digits."""
 Rows = NDArray[np.intp]
 """Row numbers of a graph."""
 Mask = NDArray[np.bool_]

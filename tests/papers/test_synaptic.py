@@ -17,12 +17,12 @@ from ecphora.embedders.hashing import HashingEmbedder
 from ecphora.graph import Graph
 from ecphora.model import Access, AccessKind, Kind, Node, Query, Vector, WriteBatch
 from ecphora.ports import Activation, Strategy, WritesOnStore
-from ecphora.stages.synaptic import lif, spike_trains
-from ecphora.stages.synaptic.lif import Neuron, NeuronState, StimulusOutcome
-from ecphora.stages.synaptic.membrane import NetworkState, network_state
-from ecphora.stages.synaptic.propagation import Senders, adjacent_stimuli
-from ecphora.stages.synaptic.similarity_threshold import cosine_quantile
+from ecphora.stages.synaptic import lif_neuron, temporal_association
+from ecphora.stages.synaptic.adjacent_turns import adjacent_stimuli
+from ecphora.stages.synaptic.lif_neuron import Neuron, NeuronState, StimulusOutcome
+from ecphora.stages.synaptic.network_state import NetworkState, network_state
 from ecphora.stages.synaptic.spike_trains import SpikeTrains
+from ecphora.stages.synaptic.threshold_calibration import cosine_quantile
 from ecphora.strategies.baselines import Dense
 from ecphora.strategies.synaptic import FAITHFUL, Synaptic
 from ecphora.testing import NOON, TURNS, FakeClock, StrategyContract, graph_differences, sample_node, sample_query
@@ -110,12 +110,12 @@ def test_the_published_values() -> None:
     ],
 )
 def test_the_temporal_score(A: list[float], B: list[float], L: float, T: float, scaled: float) -> None:
-    tau = lif.effective_tau(FAITHFUL.neuron, np.array([0.5 * (1 + 1)]))
+    tau = FAITHFUL.neuron.time_constant.of_pair(np.ones(1), np.ones(1))
     assert tau == pytest.approx([119.157419], abs=1e-6)
-    found = spike_trains.cumulative_similarity(_train(A), _train(B), tau)
+    found = temporal_association.cumulative_similarity(_train(A), _train(B), tau)
     assert found == pytest.approx([L], abs=1e-6)
-    assert spike_trains.temporal_score(found) == pytest.approx([T], abs=1e-6)
-    assert spike_trains.temporal_score(found) * FAITHFUL.bond_scale == pytest.approx([scaled], abs=1e-6)
+    assert temporal_association.temporal_score(found) == pytest.approx([T], abs=1e-6)
+    assert temporal_association.temporal_score(found) * FAITHFUL.bond_scale == pytest.approx([scaled], abs=1e-6)
 
 
 def test_a_single_spike_meets_a_discounted_count_of_accesses(tmp_path: Path) -> None:
@@ -125,13 +125,15 @@ def test_a_single_spike_meets_a_discounted_count_of_accesses(tmp_path: Path) -> 
         graph = memory.graph()
     state, times = network_state(graph, FAITHFUL.neuron), _logged_turns(graph)
     rows, now = np.arange(12), np.full(12, float(state.now))
-    tau = lif.effective_tau(FAITHFUL.neuron, 0.5 * (1 + state.neurons.tau))
-    since = [spoken[-int(count) :] for spoken, count in zip(times, state.spike_counts, strict=True)]  # a firing forgets
+    tau = FAITHFUL.neuron.time_constant.of_pair(np.ones(1), state.neurons.tau)
+    since = [
+        spoken[-int(count) :] for spoken, count in zip(times, state.spikes.counts, strict=True)
+    ]  # a firing forgets
     assert max(map(len, times)) > 3
-    assert spike_trains.discounted_count(now, state.spike_trains(rows), tau) == pytest.approx(
+    assert temporal_association.discounted_count(now, state.spike_trains(rows), tau) == pytest.approx(
         [sum(math.exp(-(13 - t) / of) for t in some) for some, of in zip(since, tau, strict=True)]
     )
-    counted = spike_trains.discounted_count(
+    counted = temporal_association.discounted_count(
         now, state.spike_trains(rows), np.full(12, np.inf)
     )  # the kernel 1: a plain count
     assert counted.tolist() == [len(some) for some in since]
@@ -154,17 +156,17 @@ def test_the_published_neuron_fires_after_five_turns_whatever_reaches_it(S: floa
 def test_the_published_neuron_that_fired_fires_again(N: int) -> None:
     fired = _stimulated(FAITHFUL.neuron, 0.1, 5)
     assert (fired.state.V[0], fired.state.I[0]) == (FAITHFUL.v_rest, FAITHFUL.i_rest)
-    again = lif.stimulate(FAITHFUL.neuron, fired.state, np.array([0.04]), np.array([N]))
+    again = lif_neuron.stimulate(FAITHFUL.neuron, fired.state, np.array([0.04]), np.array([N]))
     assert again.has_fired[0] == (N >= 1)
 
 
 def test_tau_grows_by_almost_one_a_stimulus() -> None:
     """papers.md 1.7: by 0.99928 after one turn."""
-    one = lif.update_tau(FAITHFUL.neuron, np.ones(1), np.array([1]))
+    one = FAITHFUL.neuron.time_constant.update(np.ones(1), np.array([1]))
     assert one - 1 == pytest.approx([0.99928], abs=1e-5)
-    still = lif.update_tau(FAITHFUL.neuron, np.ones(1), np.array([0]))
+    still = FAITHFUL.neuron.time_constant.update(np.ones(1), np.array([0]))
     assert still.tolist() == [1.0]
-    assert lif.update_tau(LIF.neuron, np.ones(1), np.array([9])) == pytest.approx([LIF.tau_init * LIF.tau_scale])
+    assert LIF.neuron.time_constant.update(np.ones(1), np.array([9])) == pytest.approx([LIF.tau_init * LIF.tau_scale])
 
 
 # ---- 1.6 the physiological neuron
@@ -182,11 +184,11 @@ def test_two_stimuli_sum_up_while_the_first_lasts() -> None:
     first = _stimulated(PRACTICAL.neuron, 0.2, 10)
     assert not first.has_fired[0]
     fired = {
-        N: bool(lif.stimulate(PRACTICAL.neuron, first.state, np.array([0.2]), np.array([N])).has_fired[0])
+        N: bool(lif_neuron.stimulate(PRACTICAL.neuron, first.state, np.array([0.2]), np.array([N])).has_fired[0])
         for N in (1, 60, 120, 1000)
     }
     assert fired == {1: True, 60: True, 120: True, 1000: False}
-    again = lif.stimulate(PRACTICAL.neuron, first.state, np.array([0.2]), np.array([1]))
+    again = lif_neuron.stimulate(PRACTICAL.neuron, first.state, np.array([0.2]), np.array([1]))
     assert (again.state.V[0], again.state.I[0]) == (0, 0)  # and begins anew
 
 
@@ -334,7 +336,7 @@ def test_what_is_replayed_is_what_was_activated(tmp_path: Path) -> None:
             assert graph_differences(grown, again) == []
             _same(network_state(again, strategy.neuron), network_state(grown, strategy.neuron))
             memory.forget(again.id(3))  # the log without it is replayed anew
-            assert len(network_state(memory.graph(), strategy.neuron).last_spikes) == len(memory.graph())
+            assert len(network_state(memory.graph(), strategy.neuron).spikes.last_spikes) == len(memory.graph())
 
 
 @dataclass
@@ -351,8 +353,8 @@ class Prediction:
             state.neurons.select(self.rows).columns(), self.outcome.state.columns(), strict=True
         ):
             assert found == pytest.approx(expected, rel=1e-12, abs=1e-15)
-        assert (state.access_turns.view[state.last_spikes[self.rows]] == self.now).all()
-        assert (state.spike_counts[self.rows] == 1).tolist() == self.outcome.has_fired.tolist()
+        assert (state.spikes.access_turns.view[state.spikes.last_spikes[self.rows]] == self.now).all()
+        assert (state.spikes.counts[self.rows] == 1).tolist() == self.outcome.has_fired.tolist()
 
 
 @dataclass
@@ -370,7 +372,9 @@ class Spy:
         rows = np.flatnonzero(activation.stimulus)
         state = network_state(graph, self.strategy.neuron)
         felt = activation.stimulus[rows].astype(np.float64)
-        outcome = lif.stimulate(self.strategy.neuron, state.neurons.select(rows), felt, state.turns_since_spike(rows))
+        outcome = lif_neuron.stimulate(
+            self.strategy.neuron, state.neurons.select(rows), felt, state.turns_since_spike(rows)
+        )
         assert (activation.contributions.get("fired", graph.zeros())[rows] > 0).tolist() == outcome.has_fired.tolist()
         self.tell(Prediction(state.now, rows, outcome))
         return activation
@@ -449,9 +453,6 @@ def test_what_passes_beside_equals_its_readable_twin(angles: list[int], chosen: 
     graph = _told(angles)
     rows = np.array(sorted({row % len(angles) for row in chosen}))
     S = np.linspace(0.1, 0.5, len(rows), dtype=np.float64)
-    parents = Senders(
-        rows, graph.vectors.view[rows], S, np.ones(len(rows)), SpikeTrains.single_spikes(rows.astype(float))
-    )
     expected: dict[int, float] = {}
     for row, strength in zip(rows.tolist(), S.tolist(), strict=True):
         for other in range(len(angles)):
@@ -460,8 +461,8 @@ def test_what_passes_beside_equals_its_readable_twin(angles: list[int], chosen: 
             T = 2 / (1 + math.exp(-math.exp(-away / tau))) - 1
             if 0 < away <= int(5 * tau) and cos > 0:
                 expected[other] = max(expected.get(other, 0.0), strength * cos * T * 0.5)
-    found = adjacent_stimuli(graph, parents, scale=0.5, tau=tau)
-    got = {row: value for row, value in zip(found.rows.tolist(), found.S.tolist(), strict=True) if value > 1e-9}
+    found = adjacent_stimuli(graph, rows, S, np.ones(len(graph), np.bool_), scale=0.5, tau=tau)
+    got = {row: value for row, value in enumerate(found.S.tolist()) if value > 1e-9}
     assert got == pytest.approx({row: value for row, value in expected.items() if value > 1e-9}, abs=1e-6)
 
 
@@ -541,7 +542,7 @@ def _train(times: Sequence[float]) -> SpikeTrains:
 
 
 def _stimulated(constants: Neuron, S: float, N: int) -> StimulusOutcome:
-    return lif.stimulate(constants, NeuronState.initial(1), np.array([S]), np.array([N]))
+    return lif_neuron.stimulate(constants, NeuronState.initial(1), np.array([S]), np.array([N]))
 
 
 def _stored(strategy: Synaptic, texts: Sequence[str]) -> Iterator[tuple[Graph, Query, Graph]]:
@@ -577,7 +578,7 @@ def _height(record: Record) -> float:
 
 
 def _spikes(state: NetworkState, last: int | None = None) -> list[list[float]]:
-    trains = state.spike_trains(np.arange(len(state.last_spikes)), max_spikes=last)
+    trains = state.spike_trains(np.arange(len(state.spikes.last_spikes)), max_spikes=last)
     return [trains.times[a:b].tolist() for a, b in zip(trains.starts[:-1], trains.starts[1:], strict=True)]
 
 

@@ -34,8 +34,8 @@ from ecphora.stages.fused.decay import DecayPolicy, archived_mask, decay, decaye
 from ecphora.stages.retrieval import filters, importance, top_k
 from ecphora.stages.retrieval.last_access import last_access
 from ecphora.stages.synapse.dormancy import dormant_mask
-from ecphora.stages.synaptic.lif import Neuron
-from ecphora.stages.synaptic.membrane import network_state
+from ecphora.stages.synaptic.lif_neuron import Neuron
+from ecphora.stages.synaptic.network_state import network_state
 from ecphora.stages.weave.particles import particle
 from ecphora.stores.sqlite import SQLiteStore
 from ecphora.strategies.fused import ARCHIVED, DECAY, Fused
@@ -122,7 +122,7 @@ def state(graph: Graph) -> list[Any]:
         last_access(graph),
         *(dormant_mask(graph, W) for W in (1, 2, 3)),
         told.now,
-        told.spike_counts,
+        told.spikes.counts,
         told.turns_since_spike(rows),
         told.spike_trains(rows).times,
         *(getattr(told.neurons, name) for name in told.neurons.__slots__),

@@ -1,100 +1,52 @@
-"""Spike trains side by side, each routine beside its readable twin."""
-# ruff: noqa: N803, N806  # the paper's symbols
+"""Spike trains: those of some memories, and those that a growing history of spikes gives."""
 
-import math
 from collections.abc import Sequence
 
 import numpy as np
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ecphora.stages.synaptic import spike_trains
-from ecphora.stages.synaptic.spike_trains import SpikeTrains
+from ecphora.stages.synaptic.spike_trains import SpikeHistory, SpikeRecorder, SpikeTrains
 
 Train = Sequence[int]
 
 trains = st.lists(st.integers(0, 300), min_size=1, max_size=9, unique=True).map(sorted)
-pairs = st.lists(st.tuples(trains, trains, st.floats(5, 500)), min_size=1, max_size=12)
 
 
-def together(some: Sequence[Train]) -> SpikeTrains:
-    return SpikeTrains(np.array([t for train in some for t in train], float), np.cumsum([0, *map(len, some)]))
-
-
-def accumulated(A: Train, B: Train, tau: float, band: float = math.inf) -> float:
-    """The readable twin: the table of the ACL version, cell by cell."""
-    L: dict[tuple[int, int], float] = {}
-    for i, a in enumerate(A):
-        for j, b in enumerate(B):
-            if abs(i - j) <= band + abs(len(A) - len(B)):
-                ways = [L[cell] for cell in ((i - 1, j), (i, j - 1), (i - 1, j - 1)) if cell in L]
-                L[i, j] = math.exp(-abs(a - b) / tau) + min(ways, default=0.0)
-    return L[len(A) - 1, len(B) - 1]
-
-
-def warped(A: Train, B: Train, tau: float) -> float:
-    """The readable twin: dynamic time warping, and its way traced back from the end; of equal ways up, left, across."""
-    cost: dict[tuple[int, int], int] = {}
-    for i, a in enumerate(A):
-        for j, b in enumerate(B):
-            ways = [cost[cell] for cell in ((i - 1, j), (i, j - 1), (i - 1, j - 1)) if cell in cost]
-            cost[i, j] = abs(a - b) + min(ways, default=0)
-    i, j, total = len(A) - 1, len(B) - 1, 0.0
-    while True:
-        total += math.exp(-abs(A[i] - B[j]) / tau)
-        if i == j == 0:
-            return total
-        i, j = min((cell for cell in ((i - 1, j), (i, j - 1), (i - 1, j - 1)) if cell in cost), key=lambda c: cost[c])
-
-
-@given(pairs, st.sampled_from([None, 0, 1, 4]))
-def test_many_tables_at_once(some: list[tuple[Train, Train, float]], band: int | None) -> None:
-    A, B, tau = zip(*some, strict=True)
-    L = spike_trains.cumulative_similarity(together(A), together(B), np.array(tau), band=band)
-    expected = [accumulated(a, b, t, math.inf if band is None else band) for a, b, t in some]
-    assert pytest.approx(expected) == L
-
-
-@given(pairs)
-def test_many_warpings_at_once(some: list[tuple[Train, Train, float]]) -> None:
-    A, B, tau = zip(*some, strict=True)
-    sums = spike_trains.dtw_similarity(together(A), together(B), np.array(tau))
-    assert sums == pytest.approx([warped(a, b, t) for a, b, t in some])
-
-
-def test_tables_of_very_different_lengths(monkeypatch: pytest.MonkeyPatch) -> None:
-    """They are held a few at a time, the largest first."""
-    monkeypatch.setattr(spike_trains, "MAX_CELLS", 50)
-    A, B = [[0, 9], list(range(40)), [5], [1, 2, 3]], [[3, 4], [7, 8], [1, 2], list(range(30))]
-    L = spike_trains.cumulative_similarity(together(A), together(B), np.full(4, 20.0))
-    assert pytest.approx([accumulated(a, b, 20.0) for a, b in zip(A, B, strict=True)]) == L
-
-
-@given(trains, st.integers(0, 300), st.floats(5, 500))
-def test_a_single_spike_needs_no_table(train: Train, now: int, tau: float) -> None:
-    """papers.md 1.5: the one row is an exponentially discounted count, in both versions and both ways round."""
-    expected = sum(math.exp(-abs(now - t) / tau) for t in train)
-    one, many, taus = together([[now]]), together([train]), np.array([tau])
-    for L in (
-        spike_trains.cumulative_similarity(one, many, taus),
-        spike_trains.cumulative_similarity(many, one, taus),
-        spike_trains.dtw_similarity(one, many, taus),
-        spike_trains.discounted_count(np.array([float(now)]), many, taus),
-    ):
-        assert pytest.approx([expected]) == L
-
-
-def test_no_pairs_give_nothing() -> None:
-    none = SpikeTrains(np.zeros(0), np.zeros(1, np.intp))
-    assert spike_trains.cumulative_similarity(none, none, np.zeros(0)).shape == (0,)
-    assert spike_trains.discounted_count(np.zeros(0), none, np.zeros(0)).shape == (0,)
+def spike_times(some: SpikeTrains) -> list[list[float]]:
+    return [some.times[a:b].tolist() for a, b in zip(some.starts[:-1], some.starts[1:], strict=True)]
 
 
 @given(st.lists(trains, min_size=1, max_size=6), st.data())
 def test_trains_are_taken_in_any_order(some: list[Train], data: st.DataObject) -> None:
     places = data.draw(st.lists(st.integers(0, len(some) - 1), max_size=8))
-    taken = together(some).select(np.array(places, np.intp))
-    assert [taken.times[a:b].tolist() for a, b in zip(taken.starts[:-1], taken.starts[1:], strict=True)] == [
-        list(some[place]) for place in places
-    ]
+    together = SpikeTrains(np.array([t for train in some for t in train], float), np.cumsum([0, *map(len, some)]))
+    assert spike_times(together.select(np.array(places, np.intp))) == [list(some[place]) for place in places]
+
+
+def test_a_history_grows_by_new_accesses_and_the_earlier_one_stays() -> None:
+    """Two memories at turns 1 and 2; then the first is stimulated at turn 2, and again at turn 5, where it fires."""
+    recorder = SpikeRecorder(SpikeHistory.empty(), 2, np.array([1, 2, 2]))
+    assert not recorder.has_spikes(np.array([0, 1])).any()
+    recorder.add_initial_spikes(np.array([0, 1]), np.array([0, 1]))
+    assert recorder.turns_since_spike(np.array([0]), np.array([2])).tolist() == [1]
+    recorder.add_spikes(np.array([0]), np.array([2]), np.array([False]))
+    before = recorder.history()
+    assert spike_times(before.trains(np.array([0, 1]), 3)) == [[1, 2], [2]]
+    recorder = SpikeRecorder(before, 3, np.array([5, 6]))
+    recorder.add_spikes(np.array([0]), np.array([0]), np.array([True]))
+    recorder.add_initial_spikes(np.array([2]), np.array([1]))
+    assert spike_times(recorder.history().trains(np.array([0, 1, 2]), 7)) == [[5], [2], [6]]
+    assert spike_times(before.trains(np.array([0, 1]), 3)) == [[1, 2], [2]]
+
+
+def test_a_train_is_cut_to_its_last_spikes_and_gets_one_now() -> None:
+    recorder = SpikeRecorder(SpikeHistory.empty(), 1, np.arange(4))
+    recorder.add_initial_spikes(np.array([0]), np.array([0]))
+    for access in (1, 2, 3):
+        recorder.add_spikes(np.array([0]), np.array([access]), np.array([False]))
+    history, row = recorder.history(), np.array([0])
+    assert spike_times(history.trains(row, 9, max_spikes=2)) == [[2, 3]]
+    assert spike_times(history.trains(row, 9, max_spikes=3, has_new_spike=np.array([True]))) == [[2, 3, 9]]
+    assert spike_times(history.trains(row, 9, has_new_spike=np.array([False]))) == [[9]]
+    assert history.turns_since_spike(row, 9).tolist() == [6]

@@ -6,9 +6,8 @@ those of docs/papers.md, which has equations and constants from the authors' cod
 
 A cue stimulates the memories similar to it, these pass a weakened stimulus on, and those whose membrane potential
 crosses a threshold fire and are recalled. Potential, current, time constant and spike train of each memory follow from
-the access log (``stages/synaptic/membrane.py``); nothing but the stimuli is stored.
+the access log (``stages/synaptic/network_state.py``); nothing but the stimuli is stored.
 """
-# ruff: noqa: N803, N806  # the paper's symbols
 
 import math
 from dataclasses import dataclass, replace
@@ -16,26 +15,16 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from ..graph import Graph
-from ..model import Query, Rows, Scores
+from ..model import Query
 from ..ports import Activation, ActivationPath
 from ..reprs import ShortRepr
 from ..stages.retrieval import dense, filters
-from ..stages.synaptic.lif import Floats, Neuron, stimulate
-from ..stages.synaptic.membrane import network_state
-from ..stages.synaptic.propagation import (
-    Coupling,
-    Delivery,
-    Propagation,
-    Receivers,
-    Senders,
-    adjacent_stimuli,
-    strongest_stimuli,
-)
-from ..stages.synaptic.similarity_threshold import cosine_quantile
-from ..stages.synaptic.spike_trains import SpikeTrains
-
-MIN_STIMULUS = float(np.finfo(np.float32).tiny)
-"""The least stimulus: 0 does not count, even if ``stimulus_th`` is 0."""
+from ..stages.synaptic.adjacent_turns import AdjacentStimuli, adjacent_stimuli
+from ..stages.synaptic.lif_neuron import Neuron
+from ..stages.synaptic.network_state import network_state
+from ..stages.synaptic.propagation import Acceptance, Coupling, Propagation, Receivers, Senders, propagate
+from ..stages.synaptic.threshold_calibration import cosine_quantile
+from ..stages.synaptic.time_constant import TimeConstant
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -87,102 +76,57 @@ class Synaptic(ShortRepr):
     @property
     def neuron(self) -> Neuron:
         """The constants of every memory's neuron, the key of the cached state."""
-        return Neuron(
-            self.v_th, self.tau_init, self.tau_scale, self.time_scale, self.v_rest, self.i_rest,
-            self.is_physiological, self.use_dynamic_tau,
-        )  # fmt: skip
+        time_constant = TimeConstant(self.tau_init, self.tau_scale, self.time_scale, self.use_dynamic_tau)
+        return Neuron(self.v_th, self.v_rest, self.i_rest, self.is_physiological, time_constant)
+
+    @property
+    def coupling(self) -> Coupling:
+        """How much of a stimulus passes between two memories. SR-code, ablation: without T it is S_p cos, undamped."""
+        bond_scale = self.bond_scale if self.use_temporal_score else 1
+        return Coupling(bond_scale, self.use_temporal_score, self.alignment_version, self.max_spikes, self.band)
 
     def activate(self, query: Query, graph: Graph, /) -> Activation:
-        """Stimulate, generation by generation (1.4), and rank the memories reached."""
+        """The read path (1.4): stimulate, generation by generation, and rank the memories reached."""
         eligible = filters.eligible(graph, query)
         is_open = eligible & (graph.vector_positions >= 0)
         if query.vector is None or not is_open.any():
             return Activation(graph.zeros())
-        # SR-code, ablation: without T the stimulus is S_p cos, undamped.
-        coupling = Coupling(
-            self.bond_scale if self.use_temporal_score else 1,
-            self.use_temporal_score,
-            self.alignment_version,
-            self.max_spikes,
-            self.band,
-        )
+        # 1.1: two memories are connected when cos >= cos_th; 1.6: V, I and tau of each before this cue
         cos_th = cosine_quantile(graph, self.quantile) if self.cos_th is None else self.cos_th
-        receivers = Receivers(graph, network_state(graph, self.neuron), self.neuron, coupling, cos_th)
-        parents = Senders(
-            np.array([-1]), query.vector[None], np.ones(1), np.ones(1),
-            SpikeTrains.single_spikes(np.array([float(receivers.state.now)])),
-        )  # fmt: skip
-        propagation = Propagation.empty(graph)
-        delivery = self._first_hop(receivers, parents, np.where(is_open, dense.cosine(graph, query), -1), propagation)
-        parents, generation = self._stimulate(receivers, parents, delivery, propagation), 1
-        if self.adjacency_tau and self.use_temporal_score and generation < self.max_generations:
-            adjacent = adjacent_stimuli(graph, parents, scale=self.bond_scale, tau=self.adjacency_tau)
-            propagation.adjacent_stimulus[adjacent.rows] = adjacent.S * is_open[adjacent.rows]
-            propagation.adjacent_parent[adjacent.rows] = parents.rows[adjacent.senders]
-        while len(parents) and generation < self.max_generations:
-            is_open[delivery.rows] = False  # a memory is reached once
-            delivery = strongest_stimuli(receivers, parents, is_open, self._min_stimulus(propagation))
-            parents, generation = self._stimulate(receivers, parents, delivery, propagation), generation + 1
-        return replace(self._rank(propagation, query.embedder_coverage), eligible=eligible)
-
-    def _min_stimulus(self, propagation: Propagation) -> float:
-        """The least stimulus that counts: ``stimulus_th``, and ``epsilon`` of the sum of stimuli so far (1.11.1)."""
-        return max(self.stimulus_th, self.epsilon * float(propagation.stimulus.sum()), MIN_STIMULUS)
-
-    def _first_hop(self, receivers: Receivers, cue: Senders, cosines: Scores, propagation: Propagation) -> Delivery:
-        """The stimuli that the cue sends to the memories similar to it."""
-        if self.is_cue_timeless:
-            receivers = replace(receivers, coupling=replace(receivers.coupling, use_temporal_score=False))
-        rows = np.flatnonzero(cosines > 0 if self.rank_by_stimulus else cosines >= receivers.cos_th)
-        S = receivers.stimuli(cue, np.zeros(len(rows), np.intp), rows, cosines[rows].astype(np.float64))
-        propagation.S[rows] = S
-        counted = np.flatnonzero((cosines[rows] >= receivers.cos_th) & (self._min_stimulus(propagation) <= S))
-        return Delivery(rows[counted], S[counted], np.zeros(len(counted), np.intp))
-
-    def _stimulate(
-        self, receivers: Receivers, senders: Senders, delivery: Delivery, propagation: Propagation
-    ) -> Senders:
-        """Stimulate the memories reached; those stimulated, whether they fire or not, are the next parents."""
-        chosen = self._strongest(delivery.S, float(propagation.stimulus.sum()))
-        # The log has 32-bit numbers: replaying them must give the same state.
-        rows, S = delivery.rows[chosen], delivery.S[chosen].astype(np.float32).astype(np.float64)
-        outcome = stimulate(
-            self.neuron, receivers.state.neurons.select(rows), S, receivers.state.turns_since_spike(rows)
+        receivers = Receivers(graph, network_state(graph, self.neuron), self.neuron, self.coupling, cos_th)
+        # 1.4: S = 1 at the cue, S_c = S_p P, P = cos T bond_scale; what is stimulated fires if V >= v_th
+        propagation = propagate(
+            receivers,
+            Senders.cue(query.vector, receivers.state.now),
+            dense.cosine(graph, query),
+            is_open,
+            Acceptance(self.stimulus_th, self.epsilon),
+            max_generations=self.max_generations,
+            is_cue_timeless=self.is_cue_timeless,
+            include_dissimilar=self.rank_by_stimulus,
         )
-        propagation.stimulus[rows] = S
-        propagation.S[rows] = np.maximum(propagation.S[rows], S)
-        propagation.has_fired[rows], propagation.potential[rows] = outcome.has_fired, outcome.potential
-        propagation.parent[rows] = senders.rows[delivery.senders[chosen]]
-        vectors = receivers.graph.vectors.view[receivers.graph.vector_positions[rows]]
-        return Senders(
-            rows,
-            vectors,
-            S,
-            outcome.state.tau,
-            receivers.state.spike_trains(rows, max_spikes=self.max_spikes, has_new_spike=~outcome.has_fired),
-        )
+        adjacent = AdjacentStimuli.empty(graph)
+        if self.adjacency_tau and self.use_temporal_score and self.max_generations > 1:
+            rows = propagation.first_generation
+            adjacent = adjacent_stimuli(
+                graph, rows, propagation.stimulus[rows], is_open, scale=self.bond_scale, tau=self.adjacency_tau
+            )
+        return replace(self._rank(propagation, adjacent, query.embedder_coverage), eligible=eligible)
 
-    def _strongest(self, S: Floats, stimulus_sum: float) -> Rows:
-        """The indices to stimulate, ascending: the strongest, while each adds ``epsilon`` of the stimuli before it."""
-        order = np.argsort(-S, kind="stable")
-        before = stimulus_sum + np.cumsum(S[order]) - S[order]
-        is_enough = S[order] >= self.epsilon * before
-        return np.sort(order if is_enough.all() else order[: int(is_enough.argmin())])
-
-    def _rank(self, propagation: Propagation, embedder_coverage: float) -> Activation:
+    def _rank(self, propagation: Propagation, adjacent: AdjacentStimuli, embedder_coverage: float) -> Activation:
         """By stimulus, or in the published order (1.4): fired V + 1000, stimulated V + 100, others not at all.
 
         The confidence is multiplied by ``embedder_coverage``, the scores are not.
         """
         is_stimulated = propagation.stimulus > 0
         if self.rank_by_stimulus:
-            sent, adjacent = propagation.S.astype(np.float32), propagation.adjacent_stimulus.astype(np.float32)
-            scores = sent + adjacent
+            sent, sent_by_adjacent = propagation.S.astype(np.float32), adjacent.S.astype(np.float32)
+            scores = sent + sent_by_adjacent
             contributions = {
                 "fired": np.where(propagation.has_fired, sent, 0),
                 "stimulus": np.where(propagation.has_fired, 0, sent),
+                "adjacent turn": sent_by_adjacent,
             }
-            contributions["adjacent turn"] = adjacent
             max_potential = float(propagation.S.max()) / math.e  # the potential that it causes in a memory at rest
         else:
             # As float32, V + 1000 keeps two digits of V: so V is replaced by its rank in 0..1, which keeps the order.
@@ -194,7 +138,7 @@ class Synaptic(ShortRepr):
             max_potential = float(propagation.potential[is_stimulated].max(initial=0.0))
         no_entity = np.full(len(scores), -1, np.intp)
         paths = dict.fromkeys(contributions, ActivationPath(propagation.parent, no_entity)) | {
-            "adjacent turn": ActivationPath(propagation.adjacent_parent, no_entity)
+            "adjacent turn": ActivationPath(adjacent.parent, no_entity)
         }
         confidence = float(np.clip(max_potential / (2 * self.v_th), 0, 1))  # inferred: 0.5 where a memory just fires
         return Activation(

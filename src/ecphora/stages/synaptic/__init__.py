@@ -1,1 +1,1 @@
-"""Steps of SynapticRAG: neurons, spike trains, membrane states replayed from the access log, propagation."""
+"""Steps of SynapticRAG: spike trains and states replayed from the access log, temporal association, propagation."""

@@ -1,22 +1,24 @@
-"""Propagation of stimuli between similar memories: the coupling of two, and the strongest stimulus of each.
+"""SynapticRAG's propagation (papers.md 1.4): stimuli pass from a cue to similar memories, generation by generation.
 
-SynapticRAG's propagation (papers.md 1.4) without its loop over all pairs. Only the strongest parent of a child counts:
-pairs that cannot win, or cannot deliver enough to count, are excluded by an upper bound. The result is exact.
+Each generation is found without a loop over all pairs. Only the strongest parent of a child counts: pairs that cannot
+win, or cannot deliver enough to count, are excluded by an upper bound. The result is exact.
 """
 # ruff: noqa: N803, N806  # the paper's symbols
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from ...graph import Graph
 from ...grouping import best_of_group
-from ...model import Mask, Rows, Vectors
-from . import spike_trains
-from .lif import Floats, Neuron, effective_tau
-from .membrane import NetworkState
+from ...model import Floats, Mask, Rows, Scores, Vector, Vectors
+from . import temporal_association
+from .lif_neuron import Neuron, stimulate
+from .network_state import NetworkState
 from .spike_trains import SpikeTrains
 
+MIN_STIMULUS = float(np.finfo(np.float32).tiny)
+"""The least stimulus: 0 does not count, even if ``stimulus_th`` is 0."""
 BLOCK = 128
 """How many parents' cosines with all others are held at once."""
 MAX_SINGLE_THREAD = 1 << 14
@@ -41,6 +43,31 @@ class Coupling:
 
 
 @dataclass(frozen=True, slots=True)
+class Acceptance:
+    """Which stimuli count: those of at least ``stimulus_th``, and of ``epsilon`` of all that were accepted before.
+
+    ``epsilon`` is our remedy for over-retrieval (papers.md 1.11.1); 0 switches it off, as in the published model.
+    """
+
+    stimulus_th: float
+    epsilon: float = 0.0
+
+    def min_stimulus(self, accepted: float) -> float:
+        """The least stimulus that counts after stimuli of sum ``accepted``."""
+        return max(self.stimulus_th, self.epsilon * accepted, MIN_STIMULUS)
+
+    def accept(self, S: Floats, accepted: float) -> Rows:
+        """The places of the stimuli to accept, ascending: the strongest, while each adds ``epsilon`` of those before.
+
+        ``accepted`` is the sum of the stimuli of earlier generations.
+        """
+        order = np.argsort(-S, kind="stable")
+        before = accepted + np.cumsum(S[order]) - S[order]
+        is_enough = S[order] >= self.epsilon * before
+        return np.sort(order if is_enough.all() else order[: int(is_enough.argmin())])
+
+
+@dataclass(frozen=True, slots=True)
 class Senders:
     """The parents that pass a stimulus S on, each with its row (-1 for the cue), vector, tau and spike train."""
 
@@ -49,6 +76,12 @@ class Senders:
     S: Floats
     tau: Floats
     trains: SpikeTrains
+
+    @classmethod
+    def cue(cls, vector: Vector, now: int) -> "Senders":
+        """A cue: a parent that sends S = 1, with tau = 1 and one spike at its own turn."""
+        trains = SpikeTrains.single_spikes(np.array([float(now)]))
+        return cls(np.array([-1]), vector[None], np.ones(1), np.ones(1), trains)
 
     def __len__(self) -> int:
         return len(self.rows)
@@ -68,13 +101,17 @@ class Delivery:
     S: Floats
     senders: Rows
 
+    def select(self, places: Mask | Rows) -> "Delivery":
+        """The stimuli under a mask, or at some places."""
+        return Delivery(self.rows[places], self.S[places], self.senders[places])
+
 
 @dataclass(frozen=True, slots=True)
 class Propagation:
     """The effect of a cue, filled generation by generation: one entry per row.
 
-    ``S`` is the stimulus sent, ``stimulus`` the one that was strong enough to count; ``parent`` is the row whose
-    stimulus won. ``adjacent_stimulus`` comes from a memory told in a nearby turn, ``adjacent_parent``.
+    ``S`` is the stimulus sent, ``stimulus`` the one that was accepted; ``parent`` is the row whose stimulus won, -1 for
+    the cue.
     """
 
     S: Floats
@@ -82,15 +119,22 @@ class Propagation:
     potential: Floats
     has_fired: Mask
     parent: Rows
-    adjacent_stimulus: Floats
-    adjacent_parent: Rows
 
     @classmethod
     def empty(cls, graph: Graph) -> "Propagation":
         """No stimuli yet."""
         n = len(graph)
-        none = np.full(n, -1, np.intp)
-        return cls(np.zeros(n), np.zeros(n), np.zeros(n), np.zeros(n, np.bool_), none, np.zeros(n), none.copy())
+        return cls(np.zeros(n), np.zeros(n), np.zeros(n), np.zeros(n, np.bool_), np.full(n, -1, np.intp))
+
+    @property
+    def accepted(self) -> float:
+        """The sum of the accepted stimuli."""
+        return float(self.stimulus.sum())
+
+    @property
+    def first_generation(self) -> Rows:
+        """The memories that the cue itself stimulated."""
+        return np.flatnonzero((self.stimulus > 0) & (self.parent < 0))
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,14 +162,13 @@ class Receivers:
             return np.ones(len(places))
         distinct, row_index = np.unique(rows, return_inverse=True)
         children = self.state.spike_trains(distinct, max_spikes=coupling.max_spikes).select(row_index)
-        tau = effective_tau(self.neuron, 0.5 * (senders.tau[places] + self.state.neurons.tau[rows]))
+        tau = self.neuron.time_constant.of_pair(senders.tau[places], self.state.neurons.tau[rows])
+        parents = senders.trains.select(places)
         if coupling.alignment_version == 1:
-            return spike_trains.temporal_score(
-                spike_trains.dtw_similarity(senders.trains.select(places), children, tau)
-            )
-        return spike_trains.temporal_score(
-            spike_trains.cumulative_similarity(senders.trains.select(places), children, tau, band=coupling.band)
-        )
+            L = temporal_association.dtw_similarity(parents, children, tau)
+        else:
+            L = temporal_association.cumulative_similarity(parents, children, tau, band=coupling.band)
+        return temporal_association.temporal_score(L)
 
     def max_temporal_scores(self, senders: Senders, rows: Rows) -> Floats:
         """An upper bound of T over some parents: all spiked just now, and L is at most the sum of one path.
@@ -138,12 +181,73 @@ class Receivers:
             other_spikes and (coupling.alignment_version == 1 or coupling.band is not None)
         ):
             return np.ones(len(rows))
-        tau = effective_tau(self.neuron, 0.5 * (senders.tau.max() + state.neurons.tau[rows]))
+        tau = self.neuron.time_constant.of_pair(senders.tau.max(), state.neurons.tau[rows])
         now = np.full(len(rows), float(state.now))
-        return spike_trains.temporal_score(
+        return temporal_association.temporal_score(
             other_spikes
-            + spike_trains.discounted_count(now, state.spike_trains(rows, max_spikes=coupling.max_spikes), tau)
+            + temporal_association.discounted_count(now, state.spike_trains(rows, max_spikes=coupling.max_spikes), tau)
         )
+
+
+def propagate(
+    receivers: Receivers,
+    cue: Senders,
+    cosines: Scores,
+    is_open: Mask,
+    acceptance: Acceptance,
+    *,
+    max_generations: float,
+    is_cue_timeless: bool,
+    include_dissimilar: bool,
+) -> Propagation:
+    """Stimulate memories generation by generation: the children of one, whether they fire or not, are the next parents.
+
+    ``cosines`` are those of the cue. Only rows under ``is_open`` are visited, and none of them twice.
+    """
+    propagation, excluded, cosines = Propagation.empty(receivers.graph), ~is_open, np.where(is_open, cosines, -1)
+    sent = first_hop(receivers, cue, cosines, is_cue_timeless=is_cue_timeless, include_dissimilar=include_dissimilar)
+    propagation.S[sent.rows] = sent.S
+    is_similar = cosines[sent.rows] >= receivers.cos_th
+    delivery = sent.select(is_similar & (acceptance.min_stimulus(propagation.accepted) <= sent.S))
+    parents, generation = _stimulate_children(receivers, cue, delivery, acceptance, propagation), 1
+    while len(parents) and generation < max_generations:
+        excluded[delivery.rows] = True  # visited at most once
+        delivery = strongest_stimuli(receivers, parents, ~excluded, acceptance.min_stimulus(propagation.accepted))
+        parents = _stimulate_children(receivers, parents, delivery, acceptance, propagation)
+        generation += 1
+    return propagation
+
+
+def first_hop(
+    receivers: Receivers, cue: Senders, cosines: Scores, *, is_cue_timeless: bool, include_dissimilar: bool
+) -> Delivery:
+    """The stimuli that a cue sends to the memories similar to it, or to all whose cosine with it is above 0.
+
+    With ``is_cue_timeless`` T = 1: a cue has no spike of its own.
+    """
+    if is_cue_timeless:
+        receivers = replace(receivers, coupling=replace(receivers.coupling, use_temporal_score=False))
+    rows = np.flatnonzero(cosines > 0 if include_dissimilar else cosines >= receivers.cos_th)
+    cue_place = np.zeros(len(rows), np.intp)
+    return Delivery(rows, receivers.stimuli(cue, cue_place, rows, cosines[rows].astype(np.float64)), cue_place)
+
+
+def _stimulate_children(
+    receivers: Receivers, senders: Senders, delivery: Delivery, acceptance: Acceptance, propagation: Propagation
+) -> Senders:
+    """Stimulate the memories whose stimulus is accepted; fired or not, they are the next parents."""
+    state = receivers.state
+    accepted = delivery.select(acceptance.accept(delivery.S, propagation.accepted))
+    # The log has 32-bit numbers: replaying them must give the same state.
+    rows, S = accepted.rows, accepted.S.astype(np.float32).astype(np.float64)
+    outcome = stimulate(receivers.neuron, state.neurons.select(rows), S, state.turns_since_spike(rows))
+    propagation.stimulus[rows] = S
+    propagation.S[rows] = np.maximum(propagation.S[rows], S)
+    propagation.has_fired[rows], propagation.potential[rows] = outcome.has_fired, outcome.potential
+    propagation.parent[rows] = senders.rows[accepted.senders]
+    vectors = receivers.graph.vectors.view[receivers.graph.vector_positions[rows]]
+    trains = state.spike_trains(rows, max_spikes=receivers.coupling.max_spikes, has_new_spike=~outcome.has_fired)
+    return Senders(rows, vectors, S, outcome.state.tau, trains)
 
 
 def strongest_stimuli(receivers: Receivers, senders: Senders, open_rows: Mask, min_stimulus: float) -> Delivery:
@@ -171,27 +275,7 @@ def strongest_stimuli(receivers: Receivers, senders: Senders, open_rows: Mask, m
             i, j = np.nonzero(pairs & is_candidate[:, columns] & (bound >= np.maximum(best[rows], min_stimulus)))
             S = receivers.stimuli(senders, p[i], rows[j], cos[i, columns[j]].astype(np.float64))
             counts = min_stimulus <= S
-            _keep_strongest(best, parents, rows[j[counts]], S[counts], p[i[counts]])
-    reached = np.flatnonzero(parents >= 0)
-    return Delivery(reached, best[reached], parents[reached])
-
-
-def adjacent_stimuli(graph: Graph, senders: Senders, *, scale: float, tau: float) -> Delivery:
-    """The strongest stimulus that passes from some memories to those of nearby turns: S_p cos T ``scale``.
-
-    Here T = 2 σ(exp(-|A - B| / tau)) - 1 of the turns A and B of two memories; published T is never below 1/2, its
-    value for unrelated spike trains. Beyond 5 ``tau`` turns nothing passes.
-    """
-    episodes = np.flatnonzero(graph.episodes)
-    offsets = np.arange(-int(5 * tau), int(5 * tau) + 1)
-    turns = np.searchsorted(episodes, senders.rows)[:, None] + offsets
-    p, step = np.nonzero((turns >= 0) & (turns < len(episodes)) & (offsets != 0))
-    rows = episodes[turns[p, step]]
-    p, step, rows = (column[graph.vector_positions[rows] >= 0] for column in (p, step, rows))
-    cos = np.einsum("ij,ij->i", senders.vectors[p], graph.vectors.view[graph.vector_positions[rows]]).astype(np.float64)
-    T = 2 * spike_trains.temporal_score(np.exp(-np.abs(offsets[step]) / tau)) - 1
-    best, parents = np.zeros(len(graph)), np.full(len(graph), -1, np.intp)
-    _keep_strongest(best, parents, rows, senders.S[p] * np.maximum(cos, 0) * T * scale, p)
+            keep_strongest(best, parents, rows[j[counts]], S[counts], p[i[counts]])
     reached = np.flatnonzero(parents >= 0)
     return Delivery(reached, best[reached], parents[reached])
 
@@ -203,7 +287,7 @@ def _cosines(vectors: Vectors, all_vectors: Vectors) -> Vectors:
     return np.einsum("ij,kj->ik", vectors, all_vectors)  # BLAS would start a second thread: see dense.cosine_with
 
 
-def _keep_strongest(best: Floats, best_senders: Rows, rows: Rows, S: Floats, senders: Rows) -> None:
+def keep_strongest(best: Floats, best_senders: Rows, rows: Rows, S: Floats, senders: Rows) -> None:
     """Keep the strongest stimulus of each row and its parent; of equal ones the later parent."""
     strongest = best_of_group(rows, S, ties=-senders)
     rows, S, senders = rows[strongest], S[strongest], senders[strongest]

@@ -1,21 +1,18 @@
-"""SynapticRAG's temporal association score: how well the spike trains of two neurons align in time.
+"""SynapticRAG's spike trains: when each memory was encoded or stimulated. They are read from the access log.
 
-Many pairs at once, trains of any length. A single spike against a train needs no table: the score is an exponentially
-discounted count of the train's spikes (papers.md 1.5 and 6.1).
+A memory is encoded with one spike at its own turn; every ``STIMULATED`` access is one more. A neuron that fires starts
+a new train, whose first spike is the stimulus that made it fire.
 """
-# ruff: noqa: N803, N806  # the paper's symbols
 
-from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
+from ...columns import Column
 from ...grouping import concatenate_ranges
-from ...model import Rows
-from .lif import Floats
-
-MAX_CELLS = 1 << 20
-"""How many table cells are held at once, pairs times spikes of the longest train."""
+from ...model import Floats, Mask, Rows
+from .turn_clock import Turns
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,103 +49,98 @@ class SpikeTrains:
         return columns
 
 
-def cumulative_similarity(
-    senders: SpikeTrains, receivers: SpikeTrains, tau: Floats, *, band: int | None = None
-) -> Floats:
-    """L(n - 1, m - 1) of each pair: the least sum of W(i, j) = exp(-|A_i - B_j| / tau) along a path.
+@dataclass(frozen=True, slots=True)
+class SpikeHistory:
+    """The spikes of every row of a graph, each an access of the log.
 
-    The accumulating table of SynapticRAG's ACL version. With a Sakoe-Chiba ``band`` paths stay within ``band`` cells of
-    the diagonal, plus the difference of the lengths.
+    ``last_spikes`` are the accesses of each row's last spike, -1 for rows that are no episodes; ``counts`` are the
+    lengths of the spike trains. ``access_turns`` has the turn of each access, ``previous_spikes`` the access of the
+    spike before it.
     """
-    return _compute_tables(senders, receivers, tau, lambda *table: _accumulation_table(*table, band=band))
 
+    last_spikes: Rows
+    counts: NDArray[np.int64]
+    access_turns: Column
+    previous_spikes: Column
 
-def dtw_similarity(senders: SpikeTrains, receivers: SpikeTrains, tau: Floats) -> Floats:
-    """Sum of exp(-|A_i - B_j| / tau) along the path of least total distance: dynamic time warping, arXiv version 1."""
-    return _compute_tables(senders, receivers, tau, _dtw_table)
-
-
-def temporal_score(L: Floats) -> Floats:
-    """T = σ(L), in 0.5..1."""
-    T: Floats = 1 / (1 + np.exp(-L))
-    return T
-
-
-def discounted_count(now: Floats, trains: SpikeTrains, tau: Floats) -> Floats:
-    """Σ_j exp(-|now - B_j| / tau): the one row of a table with a single spike."""
-    train_index = np.repeat(np.arange(len(trains)), trains.lengths)
-    weights = np.exp(-np.abs(now[train_index] - trains.times) / tau[train_index])
-    sums: Floats = np.bincount(train_index, weights, minlength=len(trains)).astype(
-        np.float64
-    )  # bincount gives ints for no weights
-    return sums
-
-
-_TableFunction = Callable[[Floats, Rows, Floats, Rows, Floats], Floats]
-
-
-def _compute_tables(senders: SpikeTrains, receivers: SpikeTrains, tau: Floats, table: _TableFunction) -> Floats:
-    """Pairs with a single spike in one row; the other pairs in tables, those of similar sizes together."""
-    n, m = senders.lengths, receivers.lengths
-    L = np.zeros(len(tau))
-    for one, many, single in ((senders, receivers, n == 1), (receivers, senders, (m == 1) & (n > 1))):
-        rows = np.flatnonzero(single)
-        if len(rows):
-            L[rows] = discounted_count(one.select(rows).times, many.select(rows), tau[rows])
-    several = np.flatnonzero((n > 1) & (m > 1))
-    longest = np.maximum(n, m)
-    several = several[np.argsort(-longest[several], kind="stable")]
-    start = 0
-    while start < len(several):
-        block = several[start : start + max(1, MAX_CELLS // int(longest[several[start]]) ** 2)]
-        L[block] = table(
-            senders.select(block).to_columns(), n[block], receivers.select(block).to_columns(), m[block], tau[block]
+    @classmethod
+    def empty(cls) -> "SpikeHistory":
+        """The history of a graph without rows."""
+        return cls(
+            np.empty(0, np.intp),
+            np.empty(0, np.int64),
+            Column(np.empty(0, np.int64)),
+            Column(np.empty(0, np.intp)),
         )
-        start += len(block)
-    return L
+
+    def turns_since_spike(self, rows: Rows, now: int) -> Turns:
+        """Turns since the last spike of some episodes."""
+        turns: Turns = now - self.access_turns.view[self.last_spikes[rows]]
+        return turns
+
+    def trains(
+        self, rows: Rows, now: int, *, max_spikes: int | None = None, has_new_spike: Mask | None = None
+    ) -> SpikeTrains:
+        """The spike trains of some episodes, cut to the last ``max_spikes`` spikes of each.
+
+        With ``has_new_spike``, episodes under it get one more spike now; the train of the others is a single spike now.
+        """
+        counts = self.counts[rows] if has_new_spike is None else np.where(has_new_spike, self.counts[rows] + 1, 1)
+        if max_spikes is not None:
+            counts = np.minimum(counts, max_spikes)
+        starts = np.concatenate([[0], np.cumsum(counts)])
+        times, turns, previous = np.empty(starts[-1]), self.access_turns.view, self.previous_spikes.view
+        spikes, end = self.last_spikes[rows], starts[1:] - 1
+        if has_new_spike is not None:
+            times[end] = now
+            end, counts = end - 1, counts - 1
+        remaining = np.flatnonzero(counts > 0)
+        while len(remaining):  # one step back in every train with spikes left
+            times[end[remaining]] = turns[spikes[remaining]]
+            spikes[remaining], end[remaining], counts[remaining] = (
+                previous[spikes[remaining]],
+                end[remaining] - 1,
+                counts[remaining] - 1,
+            )
+            remaining = remaining[counts[remaining] > 0]
+        return SpikeTrains(times, starts)
 
 
-def _accumulation_table(A: Floats, n: Rows, B: Floats, m: Rows, tau: Floats, *, band: int | None = None) -> Floats:
-    """L(i, j) = W(i, j) + min(L(i-1, j), L(i, j-1), L(i-1, j-1)), for all pairs at once."""
-    L, pairs = np.zeros(len(tau)), np.arange(len(tau))
-    above = np.empty_like(B)
-    for i, spikes in enumerate(A):
-        row = np.exp(-np.abs(spikes - B) / tau)
-        if band is not None:
-            row[np.abs(i - np.arange(len(B)))[:, None] > band + np.abs(n - m)] = np.inf
-        if i == 0:
-            row = np.cumsum(row, axis=0)
-        else:
-            row[0] += above[0]
-            best = np.minimum(above[1:], above[:-1])
-            for j in range(1, len(B)):
-                row[j] += np.minimum(best[j - 1], row[j - 1])
-        ended = n == i + 1
-        L[ended] = row[m[ended] - 1, pairs[ended]]
-        above = row
-    return L
+class SpikeRecorder:
+    """Adds the spikes of new accesses to a history; ``history`` returns the longer one, and the first stays as it is.
 
+    ``turns`` has the turn of each new access. New accesses are numbered from 0.
+    """
 
-def _dtw_table(A: Floats, n: Rows, B: Floats, m: Rows, tau: Floats) -> Floats:
-    """The least total distance to each cell, and the sum along that path; of equal paths up, left, diagonal."""
-    sums, pairs = np.zeros(len(tau)), np.arange(len(tau))
-    above = above_sum = np.empty_like(B)
-    for i, spikes in enumerate(A):
-        distance = np.abs(spikes - B)
-        row, row_sum = distance.copy(), np.exp(-np.trunc(distance) / tau)  # SR-code: int(d)
-        if i == 0:
-            row, row_sum = np.cumsum(row, axis=0), np.cumsum(row_sum, axis=0)
-        else:
-            row[0] += above[0]
-            row_sum[0] += above_sum[0]
-            for j in range(1, len(B)):
-                up, left, diagonal = above[j], row[j - 1], above[j - 1]
-                best, summed = up, above_sum[j]
-                for other, its in ((left, row_sum[j - 1]), (diagonal, above_sum[j - 1])):
-                    best, summed = np.where(other < best, other, best), np.where(other < best, its, summed)
-                row[j] += best
-                row_sum[j] += summed
-        ended = n == i + 1
-        sums[ended] = row_sum[m[ended] - 1, pairs[ended]]
-        above, above_sum = row, row_sum
-    return sums
+    def __init__(self, before: SpikeHistory, row_count: int, turns: Turns) -> None:
+        self._before, self._turns = before, turns
+        self._first_access = len(before.access_turns)
+        self._access_turns = before.access_turns.append(turns)
+        new_rows = row_count - len(before.last_spikes)
+        self._last_spikes = np.concatenate([before.last_spikes, np.full(new_rows, -1, np.intp)])
+        self._counts = np.concatenate([before.counts, np.zeros(new_rows, np.int64)])
+        self._previous = np.full(len(turns), -1, np.intp)
+
+    def add_initial_spikes(self, rows: Rows, accesses: Rows) -> None:
+        """Give new episodes the spike with which they are encoded, at their own turn."""
+        self._last_spikes[rows], self._counts[rows] = self._first_access + accesses, 1
+
+    def has_spikes(self, rows: Rows) -> Mask:
+        """Which rows have a spike, as every episode has."""
+        return self._last_spikes[rows] >= 0
+
+    def turns_since_spike(self, rows: Rows, accesses: Rows) -> Turns:
+        """Turns from the last spike of some rows to an access of each."""
+        turns: Turns = self._turns[accesses] - self._access_turns.view[self._last_spikes[rows]]
+        return turns
+
+    def add_spikes(self, rows: Rows, accesses: Rows, has_fired: Mask) -> None:
+        """Add one spike to each of some distinct rows; the trains of those that fired start anew with it."""
+        self._previous[accesses], self._last_spikes[rows] = self._last_spikes[rows], self._first_access + accesses
+        self._counts[rows] = np.where(has_fired, 1, self._counts[rows] + 1)
+
+    def history(self) -> SpikeHistory:
+        """The history with all spikes added."""
+        return SpikeHistory(
+            self._last_spikes, self._counts, self._access_turns, self._before.previous_spikes.append(self._previous)
+        )

@@ -5,16 +5,13 @@ same after one turn and after a hundred thousand. Time is in turns.
 """
 # ruff: noqa: N802, N803, N806  # the paper's symbols
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
-from numpy.typing import NDArray
 
-from ...errors import InvalidInput
-from ...model import Mask, Rows
-
-Floats = NDArray[np.float64]
-Turns = NDArray[np.int64]
+from ...model import Floats, Mask, Rows
+from .time_constant import TimeConstant
+from .turn_clock import Turns
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,24 +19,13 @@ class Neuron:
     """The constants of all neurons of a memory; the published values (papers.md 1.2) are the defaults.
 
     ``is_physiological`` chooses the exact current-based neuron at rest 0 instead of the published difference equations.
-    Without ``use_dynamic_tau`` the time constant is ``tau_init * tau_scale`` from the first stimulus on: the paper's
-    ablation.
     """
 
     v_th: float = 0.09965483747846116
-    tau_init: float = 43.071022365235635
-    tau_scale: float = 2.7037589108368674
-    time_scale: float = 7.933361005067098
     v_rest: float = 2.9030838107636145
     i_rest: float = -7.127504404013959
     is_physiological: bool = False
-    use_dynamic_tau: bool = True
-
-    def __post_init__(self) -> None:
-        if min((1 + self.tau_init) * self.tau_scale, self.tau_init * self.tau_scale) <= 1:
-            raise InvalidInput(
-                "tau_init * tau_scale must be above 1, so that a neuron leaks less than all within one turn"
-            )
+    time_constant: TimeConstant = field(default_factory=TimeConstant)
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,6 +40,9 @@ class NeuronState:
     def initial(cls, count: int) -> "NeuronState":
         """Neurons that were never stimulated: V = I = 0, tau = 1."""
         return cls(np.zeros(count), np.zeros(count), np.ones(count))
+
+    def __len__(self) -> int:
+        return len(self.tau)
 
     def columns(self) -> tuple[Floats, Floats, Floats]:
         """V, I and tau."""
@@ -87,23 +76,10 @@ class StimulusOutcome:
 
 def stimulate(neuron: Neuron, state: NeuronState, S: Floats, N: Turns) -> StimulusOutcome:
     """Stimulate each neuron with S, N turns after its previous stimulus (SR-code ``lif``; papers.md 1.6)."""
-    tau = update_tau(neuron, state.tau, N)
-    t = effective_tau(neuron, tau) if neuron.use_dynamic_tau else tau
+    tau = neuron.time_constant.update(state.tau, N)
+    t = neuron.time_constant.of_neuron(tau)
     fire = _solve_physiological if neuron.is_physiological else _solve_published
     return fire(neuron, NeuronState(state.V, state.I, tau), t, S, N)
-
-
-def update_tau(neuron: Neuron, tau: Floats, N: Turns) -> Floats:
-    """tau(t + Δ) = tau(t) + (1 - e^-Δ) / (1 + e^-Δ), Δ = N time_scale; the fraction is tanh(Δ / 2)."""
-    if not neuron.use_dynamic_tau:
-        return np.full(len(tau), neuron.tau_init * neuron.tau_scale)
-    updated: Floats = tau + np.tanh(N * neuron.time_scale / 2)
-    return updated
-
-
-def effective_tau(neuron: Neuron, tau: Floats) -> Floats:
-    """The time constant in turns of a stored tau, that of a neuron or the mean of two."""
-    return (tau + neuron.tau_init) * neuron.tau_scale
 
 
 def _solve_physiological(neuron: Neuron, state: NeuronState, t: Floats, S: Floats, N: Turns) -> StimulusOutcome:

@@ -9,17 +9,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ecphora.errors import InvalidInput
-from ecphora.stages.synaptic.lif import Neuron, NeuronState, StimulusOutcome, effective_tau, stimulate
+from ecphora.stages.synaptic.lif_neuron import Neuron, NeuronState, StimulusOutcome, stimulate
+from ecphora.stages.synaptic.time_constant import TimeConstant
 
 PUBLISHED = Neuron()
 PHYSIOLOGICAL = Neuron(is_physiological=True)
 NEURONS = [
     PUBLISHED,
-    replace(PUBLISHED, use_dynamic_tau=False),
+    replace(PUBLISHED, time_constant=TimeConstant(use_dynamic_tau=False)),
     replace(PUBLISHED, v_rest=0.0, i_rest=0.0, v_th=0.002),
-    replace(PUBLISHED, v_rest=0.05, i_rest=0.02, v_th=0.04, tau_init=2.0, tau_scale=1.0),
-    replace(PUBLISHED, v_rest=-0.5, i_rest=0.5, tau_init=4.0, tau_scale=1.0),
+    replace(PUBLISHED, v_rest=0.05, i_rest=0.02, v_th=0.04, time_constant=TimeConstant(tau_init=2.0, tau_scale=1.0)),
+    replace(PUBLISHED, v_rest=-0.5, i_rest=0.5, time_constant=TimeConstant(tau_init=4.0, tau_scale=1.0)),
 ]
 
 
@@ -27,11 +27,12 @@ def stepped(
     neuron: Neuron, V: float, I: float, tau: float, S: float, N: int
 ) -> tuple[float, float, float, bool, float]:
     """The readable twin: SR-code ``lif``, turn by turn."""
-    delta = N * neuron.time_scale
+    constant = neuron.time_constant
+    delta = N * constant.time_scale
     tau += (1 - math.exp(-delta)) / (1 + math.exp(-delta))
-    t = (tau + neuron.tau_init) * neuron.tau_scale
-    if not neuron.use_dynamic_tau:
-        tau = t = neuron.tau_init * neuron.tau_scale
+    t = (tau + constant.tau_init) * constant.tau_scale
+    if not constant.use_dynamic_tau:
+        tau = t = constant.tau_init * constant.tau_scale
     for j in range(N):
         I += (-I + (S if j == 0 else 0) - neuron.i_rest) / t
         V += (-(V - neuron.v_rest) + I) / t
@@ -69,14 +70,14 @@ def test_the_physiological_neuron_solves_its_equations(S: float, V: float, I: fl
     never = replace(PHYSIOLOGICAL, v_th=math.inf)
     outcome = one(never, S, N, V, I)
     tau = outcome.state.tau[0]
-    t = effective_tau(never, outcome.state.tau)[0]
+    t = never.time_constant.of_neuron(outcome.state.tau)[0]
     v, i, steps = V, I, 2000
     dt = N / t / steps
     for _ in range(steps):
         di, dv = -i, i - v
         di_, dv_ = -(i + dt * di), (i + dt * di) - (v + dt * dv)
         i, v = i + dt * (di + di_) / 2, v + dt * (dv + dv_) / 2
-    assert tau == pytest.approx(1 + math.tanh(N * never.time_scale / 2))
+    assert tau == pytest.approx(1 + math.tanh(N * never.time_constant.time_scale / 2))
     assert outcome.state.V[0] == pytest.approx(v, abs=1e-5)
     assert outcome.state.I[0] == pytest.approx(i + S, abs=1e-5)
 
@@ -86,8 +87,3 @@ def test_the_potential_is_the_peak_to_come(V: float, I: float) -> None:
     ahead = np.linspace(0, 20, 20_001)  # in time constants
     peak = (np.exp(-ahead) * (V + I * ahead)).max()
     assert one(PHYSIOLOGICAL, I, 0, V=V).potential[0] == pytest.approx(peak, abs=1e-6)
-
-
-def test_a_neuron_that_forgets_at_once_is_refused() -> None:
-    with pytest.raises(InvalidInput, match="leaks"):
-        Neuron(tau_init=0.1, tau_scale=0.5)
