@@ -48,7 +48,7 @@ ROWS: tuple[tuple[str, tuple[tuple[str, ...], ...]], ...] = (
         (
             ("encode", "query", "forget", "checked_episode", "documents"),
             ("weights",),
-            ("reasons", "reason_clauses"),
+            ("reasons", "reason_clauses", "ranking"),
             ("openai_http",),
         ),
     ),

@@ -10,7 +10,7 @@ import numpy as np
 from .graph import Graph
 from .language.token_count import estimate_tokens
 from .model import Contribution, Filter, NodeId, Query, Why
-from .reason_clauses import Ranking
+from .ranking import Ranking
 from .reasons import build_reasons
 from .recall import RankedHits, why
 from .reprs import ShortRepr

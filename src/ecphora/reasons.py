@@ -12,15 +12,8 @@ import numpy as np
 from .errors import EcphoraError
 from .model import Kind, Node, NodeId
 from .ports import NodeReader
-from .reason_clauses import (
-    CLAUSE_BUILDERS,
-    Clause,
-    ClauseBuilder,
-    Comparison,
-    Ranking,
-    collapse_whitespace,
-    text_clause,
-)
+from .ranking import Comparison, Ranking
+from .reason_clauses import CLAUSE_BUILDERS, Clause, ClauseBuilder, collapse_whitespace, text_clause
 from .short_ids import abbreviate
 
 COMPARISON_SIZE = 3

@@ -10,7 +10,7 @@ from .graph import Graph
 from .language.token_count import estimate_tokens
 from .model import Contribution, Hit, Mask, NodeId, Query, Rows, Why
 from .ports import Activation, ActivationPath, NodeReader
-from .reason_clauses import Ranking
+from .ranking import Ranking
 from .reasons import COMPARISON_SIZE, LazyReasons, build_reasons
 from .stages.retrieval import filters, token_budget, top_k
 from .stages.retrieval.bm25 import Postings

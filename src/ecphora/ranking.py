@@ -1,0 +1,155 @@
+"""A question's ranked memories, and what is looked up once to compare and explain them."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .graph import Graph
+from .language.terms import extract_terms, hash_terms, shared_terms
+from .model import Mask, Node, Query, Rows
+from .ports import Activation
+from .stages.fused.features.term_similarity import term_zscores
+from .stages.retrieval.bm25 import Postings
+from .stages.retrieval.speakers import speaker_index
+from .stages.retrieval.term_coverage import TermCoverage, term_coverage, window_rows
+
+MAX_QUOTED_WORDS = 2
+"""The most words that are quoted from a memory."""
+MIN_RELATIVE_IDF = 0.4
+"""How rare a word must be to be quoted: its idf, in parts of the highest that a ranked memory holds."""
+
+
+@dataclass(frozen=True, slots=True)
+class PathSteps:
+    """The parent rows and entities by which a feature reached rows, -1 for none; ``grandparents`` are the parents'."""
+
+    parents: Rows
+    via_entities: Rows
+    grandparents: Rows
+
+
+@dataclass(frozen=True)
+class Ranking:
+    """A query with its ranked rows, best first, and what is looked up once for all of them.
+
+    ``eligible`` are the rows that may be returned. ``contributions`` and ``path_steps`` are those of the rows in
+    ``order``, by feature.
+    """
+
+    graph: Graph
+    query: Query
+    eligible: Mask
+    order: Rows
+    contributions: Mapping[str, NDArray[np.float64]]
+    path_steps: Mapping[str, PathSteps]
+
+    @staticmethod
+    def from_activation(graph: Graph, query: Query, activation: Activation, eligible: Mask, order: Rows) -> "Ranking":
+        """Copy what is needed of an activation: it is large, and a ranking is kept as long as its recollection."""
+        steps = {}
+        for feature, path in activation.paths.items():
+            parents = path.parent[order]
+            steps[feature] = PathSteps(
+                parents, path.via_entity[order], np.where(parents >= 0, path.parent[parents], -1)
+            )
+        contributions = {
+            feature: values[order].astype(np.float64) for feature, values in activation.contributions.items()
+        }
+        return Ranking(graph, query, eligible, order, contributions, steps)
+
+    @cached_property
+    def neighborhood(self) -> Rows:
+        """The rows, then the eligible rows around each, -1 for none: shape ``(7, len(order))``."""
+        near = window_rows(self.graph, self.order)
+        return np.where((near >= 0) & self.eligible[near], near, -1)
+
+    @cached_property
+    def term_coverage(self) -> TermCoverage:
+        """Which words of the question the rows of ``neighborhood`` hold, by ascending row."""
+        return term_coverage(Postings.for_query(self.graph, self.query), self._neighborhood_rows)
+
+    @cached_property
+    def _neighborhood_rows(self) -> Rows:
+        known = np.unique(self.neighborhood)
+        return known[known >= 0]
+
+    @cached_property
+    def matches_term(self) -> Mask:
+        """Which words of the question each row of ``neighborhood`` has in its text or title: ``(7, rows, words)``."""
+        own = self.term_coverage.in_row.copy()
+        called = speaker_index(self.graph).by_term
+        speakers = self.graph.nodes["speakers"][self._neighborhood_rows]
+        for place, word in enumerate(self.query.term_hashes.tolist()):  # a memory is indexed with its speaker's name
+            own[np.isin(speakers, called.get(word, ())), place] = False
+        held = own[np.searchsorted(self._neighborhood_rows, np.maximum(self.neighborhood, self._neighborhood_rows[0]))]
+        return held & (self.neighborhood >= 0)[..., None]
+
+    @cached_property
+    def question_words(self) -> list[str]:
+        """The words of the question, in the order of ``query.term_hashes``."""
+        found = list(dict.fromkeys(extract_terms(self.query.text)))
+        known = dict(zip(hash_terms(found).tolist(), found, strict=True))
+        return [known.get(code, "") for code in self.query.term_hashes.tolist()]
+
+    @cached_property
+    def quotable_idf(self) -> NDArray[np.float64]:
+        """The idf of each word of the question that is rare enough to be quoted, 0 for the others."""
+        weights = self.term_coverage.idf
+        highest = (weights * self.matches_term[0]).max(initial=0)
+        return np.where(weights >= MIN_RELATIVE_IDF * highest, weights, 0)
+
+    @cached_property
+    def term_similarity_z(self) -> NDArray[np.float64]:
+        """The z-score of each row's similarity to each word of the question: ``(rows, words)``."""
+        terms = self.query.term_vectors
+        if terms is None or not terms.any():
+            return np.zeros((len(self.order), len(self.question_words)))
+        return term_zscores(self.graph, self.query, terms, (self.order,))[0].astype(np.float64) * terms.any(axis=1)
+
+    def quote(self, text: str, weights: NDArray[np.float64]) -> str:
+        """The words of the question with the highest weights in a text, as written there; "" if none has weight."""
+        worth = dict(zip(self.question_words, weights.tolist(), strict=True))
+        found = [(max(worth.get(word, 0) for word in one.terms), one) for one in shared_terms(text, self.query.text)]
+        best = sorted((one for one in found if one[0] > 0), key=lambda one: (-one[0], -len(one[1].surface)))[
+            :MAX_QUOTED_WORDS
+        ]
+        kept = {id(one) for _, one in best}
+        said = [
+            f"“{one.surface}”{f' (for “{one.question_surface}”)' if one.is_inflected else ''}"
+            for _, one in found
+            if id(one) in kept
+        ]
+        return " and ".join(said)
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """One of the ranked memories, by its index, and the indices of those it is compared with."""
+
+    ranking: Ranking
+    index: int
+    node: Node
+    other_indices: Sequence[int]
+
+    @property
+    def row(self) -> int:
+        """Its row in the graph."""
+        return int(self.ranking.order[self.index])
+
+    @cached_property
+    def contribution_leads(self) -> dict[str, float]:
+        """Each contribution to its score less the mean of the others' contributions."""
+        values = np.array(list(self.ranking.contributions.values())).reshape(-1, len(self.ranking.order))
+        rest = values[:, list(self.other_indices)].mean(axis=1) if self.other_indices else 0.0
+        return dict(zip(self.ranking.contributions, (values[:, self.index] - rest).tolist(), strict=True))
+
+    @property
+    def distinctive_weights(self) -> NDArray[np.float64]:
+        """The weight of each question word that it holds: the idf times the fraction of the others that lack it."""
+        held = self.ranking.matches_term[0]
+        if not self.other_indices:
+            return held[self.index] * self.ranking.term_coverage.idf
+        return held[self.index] * self.ranking.quotable_idf * (1 - held[list(self.other_indices)].mean(axis=0))

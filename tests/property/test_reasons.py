@@ -1,0 +1,199 @@
+"""Every clause of every reason is true, for every strategy."""
+
+import re
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ecphora.cli.demo import show
+from ecphora.embedders.hashing import HashingEmbedder
+from ecphora.graph import Graph
+from ecphora.language.name_normalization import entity_id
+from ecphora.language.terms import extract_terms
+from ecphora.memory import Memory
+from ecphora.model import Episode, Hit, Kind, Query, Recollection
+from ecphora.reason_clauses import format_day, format_interval
+from ecphora.short_ids import abbreviate
+from ecphora.strategies import BUILT_IN, FAITHFUL
+from ecphora.testing import FakeClock
+
+
+def turn(text: str, speaker: str | None = None, **fields: Any) -> Episode:
+    return Episode(text, speaker=speaker, **{"happened_at": "2026-05-03", **fields})
+
+
+@pytest.fixture(scope="module")
+def friends(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Memory]:
+    """The conversation of the demo."""
+    path = tmp_path_factory.mktemp("friends") / "memory.db"
+    with Memory(path, embedder=HashingEmbedder(64), update_scorer=None, clock=FakeClock()) as opened:
+        opened.remember(show.load_conversation())
+        yield opened
+
+
+@pytest.mark.parametrize("strategy", [*BUILT_IN, *FAITHFUL])
+def test_every_strategy_says_why_and_says_the_truth(strategy: str, friends: Memory) -> None:
+    said: list[str] = []
+    for question in show.load_questions():
+        found = friends.recall(question.question, limit=4, as_of=question.as_of, strategy=strategy, log_access=False)
+        said += [hit.reason for hit in found]
+        check(found, friends)
+    assert sum(map(bool, said)) >= 0.75 * len(said)
+    if strategy == "fused":
+        assert all(said)
+        assert len(set(said)) >= 0.85 * len(said)
+
+
+ID = "([^ ;,]+)"
+
+
+QUOTE = re.compile("“([^”]*)”(?: \\(for “([^”]*)”\\))?")
+
+
+DAYS = "(.+?)"
+
+
+@dataclass(frozen=True)
+class Checker:
+    """Checks the clauses of one hit against the graph and the texts."""
+
+    hit: Hit
+    cue: Query
+    memory: Memory
+    graph: Graph
+
+    def checks(self, clause: str) -> bool:
+        """Whether exactly one kind of clause reads so, and what it says is so."""
+        kinds: dict[str, Callable[..., object]] = {
+            "says (“.+)": self.says,
+            "has (“.+) in its title": lambda said: self.quoted(said, self.hit.node.title or ""),
+            "is near to the question's “(.+)” in meaning": lambda word: word in self.cue.text,
+            "is nearer in meaning to the question": lambda: self.hit.id is not None,
+            "(.+), (?:who is asked about|one of those asked about), speaks": self.speaks,
+            "the (.+), who asks, speaks": lambda role: role == self.hit.node.speaker,
+            f"is of {DAYS}, the time asked about": lambda one: one == format_day(self.hit.node.happened_at),
+            f"is later, of {DAYS}": lambda one: one == format_day(self.hit.node.happened_at),
+            f"speaks of {DAYS}, the time asked about": lambda one: one in self.spans(),
+            f"speaks of a time, {DAYS}": lambda one: one in self.spans(),
+            "gives a number": lambda: any(word.isdigit() or word in {"one", "two"} for word in self.text.split()),
+            f"comes right (after|before) {ID}(?:, which says (.+))?": self.beside,
+            f"comes soon (after|before) {ID}(?:, which says (.+))?": self.beside,
+            f"follows the question {ID}": lambda one: self.beside("after", one, None),
+            f"is of the same session as {ID}": lambda one: self.node(one).session == self.hit.node.session,
+            f"follows from {ID}(?:, which names “(.+)”)?": self.follows,
+            "is linked to “(.+)”": self.linked,
+            f"replaces {ID}": lambda one: self.node(one).valid_to is not None,
+        }
+        found = [(check, read) for kind, check in kinds.items() if (read := re.fullmatch(kind, clause))]
+        return len(found) == 1 and bool(found[0][0](*found[0][1].groups()))
+
+    @property
+    def text(self) -> str:
+        return self.hit.text.casefold()
+
+    def node(self, short: str) -> Any:
+        """The memory that a short id names; it may itself come back."""
+        ids = [id_ for id_ in self.graph.nodes["ids"].tolist() if id_.startswith(short)]
+        whole = short if short in ids else ids[0]
+        assert abbreviate([whole], self.graph)[whole] == short
+        node = self.memory.get(whole)
+        assert node is not None
+        assert node.kind == Kind.EPISODE
+        assert self.cue.as_of is None or node.happened_at <= self.cue.as_of
+        return node
+
+    def quoted(self, said: str, text: str) -> bool:
+        """Whether all that is quoted stands in a text, and it or what it is kin to in the question."""
+        found = QUOTE.findall(said)
+        kin = [set(extract_terms(quote)) & set(extract_terms(other or quote)) for quote, other in found]
+        return (
+            0 < len(found) <= 2
+            and all(kin)
+            and all(quote in text for quote, _ in found)
+            and all((other or quote).casefold() in self.cue.text.casefold() for quote, other in found)
+        )
+
+    def says(self, said: str) -> bool:
+        return self.quoted(said, self.hit.text)
+
+    def speaks(self, speaker: str) -> bool:
+        return speaker == self.hit.node.speaker and bool(
+            set(extract_terms(speaker)) & set(extract_terms(self.cue.text))
+        )
+
+    def spans(self) -> list[str]:
+        told = self.graph.time_mentions
+        here = told["rows"] == self.graph.row(self.hit.id)
+        return [format_interval(*one) for one in zip(told["starts"][here], told["ends"][here], strict=True)]
+
+    def beside(self, side: str, short: str, said: str | None) -> bool:
+        other = self.node(short)
+        first, last = (other, self.hit.node) if side == "after" else (self.hit.node, other)
+        row, steps = self.graph.row(last.id), 0
+        while row is not None and row >= 0 and self.graph.id(row) != first.id:
+            row, steps = int(self.graph.previous_rows[row]), steps + 1
+        return 0 < steps <= 3 and (said is None or self.quoted(said, other.text))
+
+    def follows(self, short: str, name: str | None) -> bool:
+        other = self.node(short)
+        if not any(other.id in share.path for share in self.hit.why.contributions):
+            return False
+        named = self.graph.mentioned_entities(self.graph.rows([other.id]))
+        return name is None or entity_id(name) in {self.graph.id(row) for row in named}
+
+    def linked(self, name: str) -> bool:
+        return any(entity_id(name) in share.path for share in self.hit.why.contributions)
+
+
+def check(found: Recollection, memory: Memory) -> None:
+    """Check every clause of every reason."""
+    for hit in found:
+        clauses = hit.reason.split("; ") if hit.reason else []
+        assert len(clauses) == len(set(clauses)) <= 2
+        checker = Checker(hit, found.query, memory, memory.graph())
+        assert all(map(checker.checks, clauses)), hit.reason
+        assert sum(share.value for share in hit.why.contributions) == pytest.approx(hit.score, rel=1e-3, abs=1e-3)
+
+
+SOME = st.sampled_from([
+    "cat", "cats", "bakery", "Lotte", "Porto", "works", "working", "Bäckerei", "Oslo", "two", "yesterday", "3 May 2026",
+    "in 2025", "猫", "北京大学", "東京", "when", "who", "it's", "Ana's", "Bo", "Ana", "How many", "I",
+])  # fmt: skip
+
+
+TEXTS = st.lists(SOME, min_size=1, max_size=6).map(" ".join)
+
+
+TURNS = st.builds(
+    turn,
+    TEXTS,
+    st.sampled_from((None, "Ana", "Bo", "user")),
+    session=st.sampled_from((None, "s", "t")),
+    title=st.sampled_from((None, None, "Lotte")),
+    happened_at=st.sampled_from(("2026-05-03", "2026-05-04", "2025-01-01")),
+)
+
+
+@given(
+    turns=st.lists(TURNS, min_size=1, max_size=8),
+    question=TEXTS,
+    strategy=st.sampled_from((*BUILT_IN, *FAITHFUL)),
+    limit=st.integers(1, 8),
+    as_of=st.sampled_from((None, "2026-05-03")),
+)
+def test_all_that_it_says_is_true(
+    turns: list[Episode], question: str, strategy: str, limit: int, as_of: str | None
+) -> None:
+    folder = TemporaryDirectory(ignore_cleanup_errors=True)
+    with (
+        folder as place,
+        Memory(f"{place}/m.db", embedder=HashingEmbedder(64), update_scorer=None, clock=FakeClock()) as memory,
+    ):
+        memory.remember(turns)
+        found = memory.recall(question, limit=limit, strategy=strategy, as_of=as_of, log_access=False)
+        check(found, memory)
