@@ -26,12 +26,12 @@ NO_USAGE = LLMUsage()
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Answer(ShortRepr):
-    """An answer and what it rests on.
+    """An answer and the memories that it cites.
 
-    ``cited_ids`` are the memories it cites, all of them shown to the model or quoted. ``is_answered`` is False where
-    the memory does not hold the answer; then ``text`` says so. ``usage`` is what the model took, ``prompt`` what it was
-    sent, None where nothing was. ``is_extractive`` says that the text only quotes a memory, because there is no model
-    or it failed; ``error`` is why it failed.
+    ``cited_ids`` are the memories it cites, all of them shown to the model or quoted. ``is_answered`` is False if the
+    memory does not hold the answer; then ``text`` says so. ``usage`` is that of the model, ``prompt`` what it was sent,
+    None if nothing was sent. ``is_extractive`` says that the text only quotes a memory, because there is no model or it
+    failed; ``error`` is why it failed.
     """
 
     text: str
@@ -49,12 +49,12 @@ def fit_to_budget(recollection: Recollection, budget: int = DEFAULT_BUDGET) -> t
 
     Each memory counts with its header.
     """
-    left, chosen = check_count("budget", budget), []
+    tokens_left, chosen = check_count("budget", budget), []
     for hit in recollection:
         size = estimate_tokens(quoting.render_memory(hit.node, hit.validity))
-        if size <= left:
+        if size <= tokens_left:
             chosen.append(hit)
-            left -= size
+            tokens_left -= size
     return tuple(sorted(chosen, key=lambda hit: (hit.node.happened_at, hit.node.seq, hit.node.position)))
 
 

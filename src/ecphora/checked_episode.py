@@ -1,4 +1,4 @@
-"""Episodes as they came in, checked: what is wrong with one is found here, before anything is written."""
+"""Checks of episodes before anything is written."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -21,7 +21,7 @@ from .validate import check_episode_fields
 
 @dataclass(frozen=True, slots=True)
 class CheckedEpisode:
-    """A checked episode: it can be written. ``chunks`` are its nodes, one unless the text is long."""
+    """An episode that can be written. ``chunks`` are its nodes, one unless the text is long."""
 
     id: NodeId
     chunks: tuple[Node, ...]
@@ -32,10 +32,14 @@ class CheckedEpisode:
 def check_episode(episode: Episode, now: datetime) -> CheckedEpisode:
     """Check an episode and cut it into nodes; raises ``InvalidInput`` before anything is written."""
     if not isinstance(episode, Episode):
-        raise InvalidInput(f"a {type(episode).__name__} cannot be remembered; hand in a text or an Episode, or several")
+        raise InvalidInput(
+            f"a {type(episode).__name__} cannot be remembered; give a text, an Episode, or several of them"
+        )
     episode, time = check_episode_fields(episode)
     if (episode.id or "").startswith((ENTITY_PREFIX, INSIGHT_PREFIX, QUESTION_PREFIX, CLAIM_PREFIX)):
-        raise InvalidInput(f"the id {episode.id!r} begins as those of names, insights or questions do; choose another")
+        raise InvalidInput(
+            f"the id {episode.id!r} begins like an id of a name, insight, question or claim; choose another"
+        )
     happened_at = now if time is None else time
     identity = (episode.text, episode.speaker, episode.session, episode.title, episode.source)
     content = "\x1f".join(value or "" for value in identity)
@@ -66,39 +70,41 @@ def same_content(episode: CheckedEpisode, nodes: Sequence[Node]) -> bool:
 
 
 def collision_error(episode: CheckedEpisode) -> IdCollision:
-    """The error for an id that stands for something else."""
+    """The error for an id that another memory has."""
     return IdCollision(
-        f"the id {episode.id!r} already stands for another memory; choose another id (to replace a fact, "
-        "remember the new one with supersedes=), or forget the old one and remember this with restore=True"
+        f"the id {episode.id!r} already belongs to another memory; choose another id (to replace a fact, "
+        "remember the new one with supersedes=), or forget the old one and remember this one with restore=True"
     )
 
 
 def _check_trust(episode: CheckedEpisode, graph: Graph, predecessor: CheckedEpisode | None) -> None:
     """Check that an episode has the trust to supersede its predecessor, in the graph or among earlier episodes."""
     stored = graph.rows(node_ids_of(graph, str(episode.supersedes)))
-    held = [
+    trusts = [
         *graph.nodes["trust"][stored].tolist(),
         *(node.trust for node in (predecessor.chunks if predecessor else ())),
     ][:1]
     ours = episode.chunks[0].trust
-    if held and has_less_trust(ours, held[0]):
+    if trusts and has_less_trust(ours, trusts[0]):
         raise InvalidInput(
-            f"{episode.id!r} has trust {ours:g} and may not supersede {episode.supersedes!r}, which has {held[0]:g}; "
-            f"remember it without supersedes, or with a trust of at least {held[0]:g}"
+            f"{episode.id!r} has trust {ours:g} and may not supersede {episode.supersedes!r}, which has {trusts[0]:g}; "
+            f"remember it without supersedes, or with a trust of at least {trusts[0]:g}"
         )
 
 
 def deduplicate(episodes: Iterable[CheckedEpisode], graph: Graph) -> dict[NodeId, CheckedEpisode]:
-    """Episodes by id, each once.
+    """Return the episodes by id, each once.
 
-    Raises ``IdCollision`` where one id stands for two texts, ``InvalidInput`` where an episode supersedes what neither
-    the graph nor an earlier episode holds, or what has more trust.
+    Raises ``IdCollision`` if two texts have one id, and ``InvalidInput`` if an episode supersedes one that is neither
+    in the graph nor among the earlier episodes, or one that has more trust.
     """
     found: dict[NodeId, CheckedEpisode] = {}
     for one in episodes:
-        there = not one.supersedes or one.supersedes in found or one.supersedes in graph.tombstones
-        if not there and not node_ids_of(graph, str(one.supersedes)):
-            raise InvalidInput(f"{one.id!r} supersedes {one.supersedes!r}, which is not there; remember that first")
+        is_known = not one.supersedes or one.supersedes in found or one.supersedes in graph.tombstones
+        if not is_known and not node_ids_of(graph, str(one.supersedes)):
+            raise InvalidInput(
+                f"{one.id!r} supersedes {one.supersedes!r}, which does not exist; remember that one first"
+            )
         if one.supersedes and not node_ids_of(graph, one.id):
             _check_trust(one, graph, found.get(one.supersedes))
         other = found.setdefault(one.id, one)

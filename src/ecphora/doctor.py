@@ -1,4 +1,4 @@
-"""Examine a memory's file, say what is wrong with it and how it is mended, and mend it if asked."""
+"""Checks a memory's file, reports each problem with its remedy, and repairs the file if asked."""
 
 import os
 import stat
@@ -17,19 +17,19 @@ from .ports import Embedder
 from .stores.repair import FileFormat, RepairStore, StoredScope, read_file_format
 
 LARGE_WAL_BYTES = 64 * 1024 * 1024
-"""Bytes from which a write-ahead log is called left over; SQLite empties it at 4 MB when nobody is in the way."""
+"""The size from which a write-ahead log is reported; SQLite empties it at 4 MB unless a reader blocks that."""
 NON_OWNER_BITS = 0o077
-"""The rights of anybody but the owner."""
+"""The permission bits of others than the owner."""
 BATCH_SIZE = 512
 """Texts embedded and committed together."""
 MAX_LISTED_ROWS = 20
-"""Rows that are named one by one."""
+"""The most rows that are reported one by one."""
 FIX_COMMAND = "ecphora doctor --fix"
 RESTORE_HINT = "restore a copy, or import an export into a new file"
 
 
 class Severity(StrEnum):
-    """How bad a finding is: a note costs nothing, a warning costs quality or privacy, an error costs memories."""
+    """How serious a finding is: a note is harmless, a warning affects quality or privacy, an error loses memories."""
 
     ERROR = "error"
     WARNING = "warning"
@@ -48,7 +48,7 @@ class Finding:
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """What an examination found, worst first, and over how much it went."""
+    """The findings, most serious first, and the number of scopes and texts checked."""
 
     path: Path
     findings: tuple[Finding, ...]
@@ -57,20 +57,20 @@ class Report:
 
     @property
     def is_healthy(self) -> bool:
-        """Whether nothing is left to mend."""
+        """Whether nothing is left to repair."""
         return all(finding.is_fixed or finding.severity == Severity.NOTE for finding in self.findings)
 
 
 EmbedderFactory = Callable[[str], Embedder]
-"""Makes the embedder of a name; raises ``UnknownName`` where it cannot."""
+"""Makes the embedder of a name; raises ``UnknownName`` if it cannot."""
 
 
 def examine(path: Path, *, fix: bool = False, make_embedder: EmbedderFactory | None = None) -> Report:
-    """Look through a file, and with ``fix`` mend what can be mended without loss, each thing in one transaction.
+    """Check a file; with ``fix``, repair what can be repaired without loss, each problem in one transaction.
 
-    A file that is no memory is reported and left as it is. ``embedder`` makes the embedder of a scope, to embed texts
-    whose vectors are missing; without one they are only reported. Raises ``StoreReadOnly`` if there is no such file or
-    it may not be read.
+    A file that is not a memory is reported and not changed. ``make_embedder`` makes the embedder of a scope, to embed
+    texts whose vectors are missing; without it they are only reported. Raises ``StoreReadOnly`` if the file does not
+    exist or cannot be read.
     """
     path = Path(path)
     if not path.is_file():
@@ -101,7 +101,7 @@ def examine(path: Path, *, fix: bool = False, make_embedder: EmbedderFactory | N
 
 
 def _check_permissions(path: Path, *, fix: bool) -> Iterator[Finding]:
-    """Files that others than their owner may read or write."""
+    """Report files that others than their owner may read or write."""
     if os.name == "nt":
         return
     for file in (path, Path(f"{path}-wal"), Path(f"{path}-shm")):
@@ -115,19 +115,19 @@ def _check_permissions(path: Path, *, fix: bool) -> Iterator[Finding]:
                 try:
                     file.chmod(mode & ~NON_OWNER_BITS)
                 except OSError as error:
-                    finding = replace(finding, hint=f"the owner of the file must mend it ({error})")
+                    finding = replace(finding, hint=f"only the owner of the file can change its mode ({error})")
                 else:
                     finding = replace(finding, is_fixed=True)
             yield finding
 
 
 def _check_wal(path: Path, *, fix: bool) -> Iterator[Finding]:
-    """A write-ahead log that nobody has moved into the file for long."""
+    """Report a write-ahead log that was not checkpointed for long."""
     log = Path(f"{path}-wal")
     size = log.stat().st_size if log.exists() else 0
     if size <= LARGE_WAL_BYTES:
         return
-    what = f"the log {log.name} has grown to {size / 2**20:,.0f} MB: reading slows down"
+    what = f"the log {log.name} has grown to {size / 2**20:,.0f} MB, which slows down reading"
     finding = Finding(Severity.WARNING, what, f"close the process that keeps the memory open, then {FIX_COMMAND}")
     if fix:
         store = RepairStore(path)
@@ -140,9 +140,9 @@ def _check_wal(path: Path, *, fix: bool) -> Iterator[Finding]:
 
 
 def _check_format(format_info: FileFormat, *, fix: bool) -> Finding | None:
-    """A format that is not today's; the store upgrades an older one when it opens it to write."""
+    """Report a format that is not today's; the store upgrades an older one when it opens the file for writing."""
     if not format_info.is_ours:
-        return Finding(Severity.ERROR, "the file is a database of another program, or none yet", "name another file")
+        return Finding(Severity.ERROR, "the file is a database of another program, or empty", "name another file")
     if format_info.version > format_info.latest:
         what = f"the file has format {format_info.version}, this version reads up to {format_info.latest}"
         return Finding(Severity.ERROR, what, "upgrade ecphora")
@@ -153,7 +153,7 @@ def _check_format(format_info: FileFormat, *, fix: bool) -> Finding | None:
 
 
 class _Examination:
-    """One open file under examination."""
+    """The checks of one open file."""
 
     def __init__(self, store: RepairStore, make_embedder: EmbedderFactory | None, *, fix: bool) -> None:
         self.store = store
@@ -177,36 +177,36 @@ class _Examination:
     def _check_dangling(self) -> Iterator[Finding]:
         found = self.store.count_dangling_rows()
         for table, count in found.items():
-            what = f"{count} {table} rows belong to nodes that are not there"
+            what = f"{count} {table} rows belong to nodes that do not exist"
             yield self._apply_fix(Finding(Severity.ERROR, what, FIX_COMMAND), self.store.delete_dangling_rows)
 
     def _check_integrity(self) -> Iterator[Finding]:
-        """What SQLite itself finds wrong; what points nowhere was told of before."""
-        mends = f"{FIX_COMMAND}; if it stays, {RESTORE_HINT}"
+        """Report what SQLite finds wrong; dangling rows were reported before."""
+        hint = f"{FIX_COMMAND}; if it persists, {RESTORE_HINT}"
         faults = Counter(fault for fault in self.store.check_integrity() if "points at a missing node" not in fault)
         if faults and self.fix:
             try:
                 self.store.rebuild_indexes()
             except StoreError:
-                mends = RESTORE_HINT
+                hint = RESTORE_HINT
         left = set(self.store.check_integrity()) if faults and self.fix else set(faults)
         for fault, count in faults.items():
             times = f" ({count} times)" if count > 1 else ""
-            yield Finding(Severity.ERROR, f"SQLite says: {fault}{times}", mends, is_fixed=fault not in left)
+            yield Finding(Severity.ERROR, f"SQLite says: {fault}{times}", hint, is_fixed=fault not in left)
 
     def _check_unreadable(self) -> Iterator[Finding]:
-        """Rows with which no memory can be opened."""
+        """Report rows with which the memory cannot be opened."""
         found = self.store.find_unreadable_rows()
         if found and self.fix:
             self.store.repair_times()
         left = self.store.find_unreadable_rows() if found and self.fix else found
-        mend = f"{FIX_COMMAND} takes the nearest time that is known; for anything else, {RESTORE_HINT}"
-        told = list(dict.fromkeys([*left, *found]))  # a row may be unreadable for a second reason
-        for what in told[:MAX_LISTED_ROWS]:
-            yield Finding(Severity.ERROR, what, mend, is_fixed=what not in left)
-        if told[MAX_LISTED_ROWS:]:
-            what = f"{len(told) - MAX_LISTED_ROWS:,} more rows cannot be read"
-            yield Finding(Severity.ERROR, what, mend, is_fixed=len(left) <= MAX_LISTED_ROWS)
+        hint = f"{FIX_COMMAND} takes the nearest time that is known; for anything else, {RESTORE_HINT}"
+        problems = list(dict.fromkeys([*left, *found]))  # a row may be unreadable for a second reason
+        for what in problems[:MAX_LISTED_ROWS]:
+            yield Finding(Severity.ERROR, what, hint, is_fixed=what not in left)
+        if problems[MAX_LISTED_ROWS:]:
+            what = f"{len(problems) - MAX_LISTED_ROWS:,} more rows cannot be read"
+            yield Finding(Severity.ERROR, what, hint, is_fixed=len(left) <= MAX_LISTED_ROWS)
 
     def _check_orphan_entities(self) -> Iterator[Finding]:
         count = self.store.count_orphan_entities()
@@ -215,62 +215,62 @@ class _Examination:
             yield self._apply_fix(Finding(Severity.WARNING, what, FIX_COMMAND), self.store.delete_orphan_entities)
 
     def _check_superfluous_vectors(self) -> Iterator[Finding]:
-        """Vectors that an import by an earlier version made of claims."""
+        """Report vectors of claims, which an import by an earlier version made."""
         count = self.store.count_superfluous_vectors()
         if count:
             what = f"{count} claims or names have a vector of their own, which only texts should have"
             yield self._apply_fix(Finding(Severity.WARNING, what, FIX_COMMAND), self.store.delete_superfluous_vectors)
 
     def _check_text_analyses(self, scope: StoredScope) -> Iterator[Finding]:
-        """Texts whose stored words, counts or times are not what today's reading of them gives."""
-        drifted = {}
+        """Report texts whose stored terms, counts or times differ from today's analysis."""
+        outdated = {}
         for node, stored in self.store.read_analyses(scope.name):
             self.text_count += 1
-            reading = encode.analyze(node)
-            if stored is None or not _same_analysis(stored, reading):
-                drifted[node.id] = reading
-        if drifted:
-            what = f"scope {scope.name!r}: the words of {len(drifted)} texts are not those in the index"
+            analysis = encode.analyze(node)
+            if stored is None or not _same_analysis(stored, analysis):
+                outdated[node.id] = analysis
+        if outdated:
+            what = f"scope {scope.name!r}: the index is out of date for {len(outdated)} texts"
             yield self._apply_fix(
-                Finding(Severity.WARNING, what, FIX_COMMAND), lambda: self.store.write_analyses(scope.name, drifted)
+                Finding(Severity.WARNING, what, FIX_COMMAND), lambda: self.store.write_analyses(scope.name, outdated)
             )
 
     def _check_missing_vectors(self, scope: StoredScope) -> Iterator[Finding]:
-        """Texts without a vector of the scope's model, or with a damaged one."""
-        lacking, damaged = self.store.ids_without_vector(scope.name), self.store.ids_with_damaged_vector(scope.name)
-        named = ", ".join(map(repr, damaged[:MAX_LISTED_ROWS])) + (" ..." if len(damaged) > MAX_LISTED_ROWS else "")
-        told = {
-            f"{len(lacking)} texts have no vector of {scope.embedder!r}": lacking,
-            f"the vectors of {len(damaged)} texts are not finite, or of a wrong size: {named}": damaged,
+        """Report texts without a vector of the scope's embedder, or with a damaged one."""
+        missing, damaged = self.store.ids_without_vector(scope.name), self.store.ids_with_damaged_vector(scope.name)
+        listed = ", ".join(map(repr, damaged[:MAX_LISTED_ROWS])) + (" ..." if len(damaged) > MAX_LISTED_ROWS else "")
+        ids_by_problem = {
+            f"{len(missing)} texts have no vector of {scope.embedder!r}": missing,
+            f"the vectors of {len(damaged)} texts are not finite, or have a wrong size: {listed}": damaged,
         }
-        for what, nodes in told.items():
+        for what, ids in ids_by_problem.items():
             finding = Finding(Severity.WARNING, f"scope {scope.name!r}: {what}", FIX_COMMAND)
-            if nodes and self.fix:
+            if ids and self.fix:
                 try:
-                    self._embed(scope, nodes)
+                    self._embed(scope, ids)
                 except (EmbedderError, InvalidInput) as error:
                     finding = replace(finding, hint=str(error))
                 else:
                     finding = replace(finding, is_fixed=True)
-            if nodes:
+            if ids:
                 yield finding
 
     def _embed(self, scope: StoredScope, node_ids: list[str]) -> None:
         if self._make_embedder is None or scope.embedder is None:
-            raise UnknownName("no embedder is at hand; run ecphora doctor --fix with --embedder")
+            raise UnknownName("no embedder is given; run ecphora doctor --fix with --embedder")
         embedder = self._make_embedder(scope.embedder)
         if embedder.name != scope.embedder:
-            raise UnknownName(f"the scope was embedded by {scope.embedder!r}, not {embedder.name!r}; give the first")
+            raise UnknownName(f"the scope was embedded by {scope.embedder!r}, not {embedder.name!r}; give that one")
         for start in range(0, len(node_ids), BATCH_SIZE):
             nodes = self.store.nodes(scope.name, node_ids[start : start + BATCH_SIZE])
-            made = encode.embed_nodes(embedder, nodes)
-            self.store.commit(scope.name, WriteBatch(vectors=made, embedder=scope.embedder))
+            vectors = encode.embed_nodes(embedder, nodes)
+            self.store.commit(scope.name, WriteBatch(vectors=vectors, embedder=scope.embedder))
         self.store.force_reload()
 
     def _check_unfinished_reembed(self) -> Iterator[Finding]:
         count = self.store.count_foreign_vectors()
         if count:
-            what = f"{count} vectors are of another model than their scope's: a change of model was not finished"
+            what = f"{count} vectors are of another embedder than their scope's: a reembed was not finished"
             yield Finding(Severity.NOTE, what, "finish it with: ecphora reembed --embedder ...")
 
     def _apply_fix(self, finding: Finding, fix: Callable[[], None]) -> Finding:

@@ -11,11 +11,11 @@ from .model import (
 )
 
 MARKDOWN_SUFFIXES = (".md", ".markdown")
-"""How the sources and titles of texts end that are Markdown; others are where they look so."""
+"""The suffixes of sources and titles of Markdown texts; other texts are Markdown if they look like it."""
 
 
 def chunks(node: Node) -> tuple[Node, ...]:
-    """Cut a node with a long text into nodes that an embedder can read whole."""
+    """Cut a node with a long text into nodes that fit an embedder."""
     is_markdown = any((name or "").lower().endswith(MARKDOWN_SUFFIXES) for name in (node.source, node.title))
     parts = split_into_chunks(node.text, markdown=is_markdown or None)
     if len(parts) == 1:
@@ -45,7 +45,7 @@ def with_start_offsets(nodes: Sequence[Node]) -> list[Node]:
 
 
 def reassemble(nodes: Sequence[Node]) -> Node:
-    """The node that was cut into these, whole again."""
+    """Join the chunks of a node into the node that was cut."""
     first = nodes[0]
     if first.document is None:
         return first
@@ -61,7 +61,7 @@ def node_ids_of(graph: Graph, node_id: NodeId) -> list[NodeId]:
 
 
 def expand_to_documents(graph: Graph, node_ids: Iterable[NodeId]) -> list[NodeId]:
-    """These nodes, and every other chunk of the texts that they are chunks of; each once."""
+    """These nodes and every other chunk of their documents, each once."""
     found: dict[NodeId, None] = {}
     for node in node_ids:
         row = graph.row(node)

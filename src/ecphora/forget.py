@@ -1,4 +1,4 @@
-"""Forgetting: what is deleted, and the tombstones that keep it from being remembered again."""
+"""Forgetting: deletes memories and leaves tombstones, which keep them from being remembered again."""
 
 from collections.abc import Sequence
 from hashlib import blake2b
@@ -14,15 +14,15 @@ from .model import (
 
 
 def forget(nodes: Sequence[Node]) -> WriteBatch:
-    """Erase nodes; the entities that nothing else mentions go with them."""
+    """The batch that erases nodes, and with them the entities that nothing else mentions."""
     return WriteBatch(tombstones=tuple(Tombstone(node.id, content_digest(node)) for node in nodes))
 
 
 def content_digest(node: Node) -> bytes:
-    """The digest that recognizes a forgotten memory if it is remembered again: of its text, speaker and time.
+    """The digest of a memory's text, speaker and time, which recognizes a forgotten memory if it is remembered again.
 
-    The time of recording does not count: a memory without a date is recognized without one. A question is recognized by
-    its id alone: a deleted question blocks no memory with the same words.
+    The time of recording does not count: a memory without a date has a digest without one. The digest of a question is
+    of its id alone, so a deleted question blocks no memory with the same text.
     """
     if node.kind == Kind.QUESTION:
         return blake2b(node.id.encode(), digest_size=16).digest()

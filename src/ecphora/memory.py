@@ -232,7 +232,7 @@ class Memory:
         if isinstance(content, str | Episode):
             items: Iterable[str | Episode] = (content,)
         elif id is not None:
-            raise InvalidInput(f"one id, {show(id)}, for several texts; hand in Episode(text, id=...) objects instead")
+            raise InvalidInput(f"one id, {show(id)}, for several texts; give Episode(text, id=...) objects instead")
         else:
             items = check_items("content", content, "a text or an Episode, or several")
         given_metadata = {} if metadata is None else metadata

@@ -1,6 +1,6 @@
-"""A model behind an OpenAI-compatible server: how it is asked over HTTP, asked again, and what is said when it fails.
+"""An HTTP client for a model behind an OpenAI-compatible server: requests, retries and error messages.
 
-What is asked is the affair of the adapters. Needs the extra ``[openai]``.
+The adapters build the request bodies. Needs the extra ``[openai]``.
 """
 
 import importlib
@@ -17,23 +17,23 @@ from .errors import EcphoraError, InvalidInput
 from .validate import check_count, check_name, check_number, show
 
 OPENAI_BASE_URL = "https://api.openai.com/v1"
-"""Where OpenAI's own server answers."""
+"""The address of OpenAI's own server."""
 MAX_RETRY_WAIT = 60.0
-"""Seconds; a server that asks for a longer pause is not waited for any longer."""
+"""The longest pause before a retry, in seconds, even if the server asks for a longer one."""
 BAD_REQUEST_STATUSES = frozenset({400, 422})
-"""Answers by which a server says that it does not take what it was sent."""
+"""The statuses of a response that rejects the request body."""
 HINTS = {
     401: "check the API key",
     403: "check the API key and what it may use",
     404: "check the model's name and the base URL",
     429: "wait, or ask for a higher quota",
 }
-"""What to do about some answers."""
+"""What to do about some statuses."""
 
 
 @dataclass(frozen=True, slots=True)
 class BadRequest:
-    """A server's answer to a request that it does not take: its status, and its own words without the key."""
+    """The response to a rejected request: its status, and the server's message without the key."""
 
     status: int
     message: str
@@ -42,10 +42,10 @@ class BadRequest:
 class OpenAIClient:
     """One model at one address; nothing is sent before the first ``post``.
 
-    ``base_url`` ends before ``path``. ``api_key`` is sent as a bearer token, where there is one, and never shown. A
-    request may take ``timeout`` seconds; after an answer of 429 or 5xx, or none, it is sent again up to ``retries``
-    times, after the pause that the server asks for. ``error`` is raised where it fails, and says that the model
-    ``fails`` so. ``sleep`` takes seconds. Safe to share between threads.
+    ``base_url`` ends before ``path``. ``api_key`` is sent as a bearer token if given, and never shown. A request may
+    take ``timeout`` seconds. After a response of 408, 429 or 5xx, or none, it is sent again up to ``retries`` times,
+    after the pause that the server asks for. A failure raises ``error_type``, whose message contains ``failure_text``.
+    ``sleep`` takes seconds. Safe to share between threads.
     """
 
     def __init__(
@@ -80,57 +80,57 @@ class OpenAIClient:
 
     @property
     def endpoint(self) -> str:
-        """The model and its server's name, without what a URL may hold in secrets."""
+        """The model and its server's name, without any secrets in the URL."""
         address = self._url.partition("://")[2] or self._url
         return f"{self._model} at {address.partition('/')[0].rpartition('@')[2]}"
 
     def post(self, body: Mapping[str, Any]) -> Any:
-        """Send one request, again where that may help; return the answer's JSON, or raise the error."""
+        """Send one request, with retries; return the response's JSON. Raises ``error_type`` on failure."""
         answer = self.try_post(body)
         if isinstance(answer, BadRequest):
             raise self.bad_request_error(answer)
         return answer
 
     def try_post(self, body: Mapping[str, Any]) -> Any:
-        """The same, but a 400 or 422 is returned as a :class:`BadRequest`: something else may be taken."""
+        """The same, but return a 400 or 422 as a :class:`BadRequest`: the caller may try another request."""
         httpx = self._import_httpx()
         for attempt in range(self._retries + 1):
             wait = min(2.0**attempt / 2, MAX_RETRY_WAIT)
             try:
                 response = self._get_client(httpx).post(self._url, json=body)
             except (httpx.HTTPError, httpx.InvalidURL) as error:
-                problem, mend, cause = str(error) or type(error).__name__, "", error
-                again = isinstance(error, httpx.TransportError) and not isinstance(error, httpx.UnsupportedProtocol)
-                if again:
-                    mend = "; check the base URL, and that the server runs"
+                problem, hint, cause = str(error) or type(error).__name__, "", error
+                may_retry = isinstance(error, httpx.TransportError) and not isinstance(error, httpx.UnsupportedProtocol)
+                if may_retry:
+                    hint = "; check the base URL, and that the server runs"
             else:
                 status = response.status_code
                 if status == 200:
                     try:
                         return response.json()
                     except ValueError as error:
-                        raise self._error_type(f"{self.endpoint} answers with something that is no JSON") from error
-                refusal = BadRequest(status, self._redact(_error_message(response)))
+                        raise self._error_type(f"{self.endpoint} answered with text that is not JSON") from error
+                bad_request = BadRequest(status, self._redact(_error_message(response)))
                 if status in BAD_REQUEST_STATUSES:
-                    return refusal
-                problem, mend, cause = f"{status} {refusal.message}", _hint(status), None
-                again = status in {408, 429} or status >= 500
-                asked = response.headers.get("retry-after", "")
-                wait = min(float(asked), MAX_RETRY_WAIT) if asked.isdecimal() else wait
-            if not again or attempt == self._retries:
+                    return bad_request
+                problem, hint, cause = f"{status} {bad_request.message}", _hint(status), None
+                may_retry = status in {408, 429} or status >= 500
+                retry_after = response.headers.get("retry-after", "")
+                wait = min(float(retry_after), MAX_RETRY_WAIT) if retry_after.isdecimal() else wait
+            if not may_retry or attempt == self._retries:
                 raise self._error_type(
-                    f"{self.endpoint} {self._failure_text}: {self._redact(problem)}{mend}"
+                    f"{self.endpoint} {self._failure_text}: {self._redact(problem)}{hint}"
                 ) from cause
             self._sleep(wait)
         raise AssertionError  # the last attempt returns or raises
 
     def bad_request_error(self, bad_request: BadRequest) -> EcphoraError:
-        """The error of a refusal that nothing was found against."""
+        """The error for a rejected request."""
         status = bad_request.status
         return self._error_type(f"{self.endpoint} {self._failure_text}: {status} {bad_request.message}{_hint(status)}")
 
     def close(self) -> None:
-        """Let go of the connections; a later request makes new ones."""
+        """Close the connections; a later request opens new ones."""
         with self._lock:
             if self._client is not None:
                 self._client.close()
@@ -156,12 +156,12 @@ class OpenAIClient:
 
 @cache
 def _certificates(httpx: ModuleType) -> Any:
-    """What servers prove themselves by; all clients of a process share it, for it takes 40 ms to read."""
+    """The certificates that servers are verified with; all clients share them, since reading takes 40 ms."""
     return httpx.create_ssl_context()
 
 
 def replace_surrogates(text: str) -> str:
-    """A text as it can be sent: a lone surrogate becomes a question mark."""
+    """Replace lone surrogates, which cannot be sent, by question marks."""
     return text.encode("utf-8", "replace").decode("utf-8")
 
 
@@ -170,10 +170,10 @@ def _hint(status: int) -> str:
 
 
 def _error_message(response: Any) -> str:
-    """What a server says of an error: ``error.message`` as OpenAI, ``message`` or ``detail`` as others, or the text."""
+    """The error message of a response: OpenAI's ``error.message``, others' ``message`` or ``detail``, or the text."""
     try:
-        said = response.json()
-        error = said.get("error", said)
+        body = response.json()
+        error = body.get("error", body)
         found = error if isinstance(error, str) else error.get("message") or error.get("detail")
     except (ValueError, AttributeError):
         found = None

@@ -1,4 +1,4 @@
-"""A question, read once: its terms, names, dates and vectors."""
+"""Analyzes a question: its terms, names, dates and vectors."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -25,12 +25,12 @@ from .stages.retrieval import speakers
 from .validate import check_query
 
 MAX_QUESTION_TERMS = 24
-"""A question of more words is a text, of which single words say little."""
+"""A longer question is not split, since its single terms say little."""
 
 
 @dataclass(frozen=True, slots=True)
 class QueryParts:
-    """The texts of a question that are embedded: itself, its topic, and the terms of that by their place."""
+    """The texts of a question that are embedded: itself, its topic, and the topic's terms by position."""
 
     question: str
     topic: str
@@ -68,10 +68,10 @@ def analyze(
     known_at: When | None = None,
     retroactive: bool = False,
 ) -> Query:
-    """Read a question once: what is checked, embedded and read off its words is in the query.
+    """Check, analyze and embed a question, once for everything that uses it.
 
-    ``embed`` gives the vectors of texts as queries; a graph without memories needs none. Raises ``InvalidInput`` for
-    what cannot be asked, and ``EmbedderMismatch`` if the graph has vectors of another length.
+    ``embed`` gives the vectors of texts as queries; it is not called for an empty graph. Raises ``InvalidInput`` for an
+    invalid argument, and ``EmbedderMismatch`` if the graph has vectors of another length.
     """
     question, where, event_time, recording_time = check_query(question, where, as_of, known_at, retroactive)
     parts = query_parts(question, graph)
@@ -80,7 +80,7 @@ def analyze(
     if vectors is not None and len(stored) and stored.shape[1] != vectors.shape[1]:
         raise EmbedderMismatch(
             f"this scope has vectors of {stored.shape[1]} numbers, {embedder.name!r} now gives {vectors.shape[1]}; "
-            "open it with the first, or give the other a name of its own"
+            "open it with the original embedder, or give the new one another name"
         )
     return build_query(
         question,

@@ -1,4 +1,4 @@
-"""A question's ranked memories, and what is looked up once to compare and explain them."""
+"""The ranked memories of a question, with lookups that the clauses of reasons share."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -19,7 +19,7 @@ from .stages.retrieval.term_coverage import TermCoverage, term_coverage, window_
 MAX_QUOTED_WORDS = 2
 """The most words that are quoted from a memory."""
 MIN_RELATIVE_IDF = 0.4
-"""How rare a word must be to be quoted: its idf, in parts of the highest that a ranked memory holds."""
+"""The smallest idf of a quoted word, as a fraction of the highest idf among the ranked memories' words."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +33,7 @@ class PathSteps:
 
 @dataclass(frozen=True)
 class Ranking:
-    """A query with its ranked rows, best first, and what is looked up once for all of them.
+    """A query with its ranked rows, best first, and lookups that they share.
 
     ``eligible`` are the rows that may be returned. ``contributions`` and ``path_steps`` are those of the rows in
     ``order``, by feature.
@@ -48,7 +48,7 @@ class Ranking:
 
     @staticmethod
     def from_activation(graph: Graph, query: Query, activation: Activation, eligible: Mask, order: Rows) -> "Ranking":
-        """Copy what is needed of an activation: it is large, and a ranking is kept as long as its recollection."""
+        """Copy the needed parts of an activation, which is large; a ranking lives as long as its recollection."""
         steps = {}
         for feature, path in activation.paths.items():
             parents = path.parent[order]
@@ -68,7 +68,7 @@ class Ranking:
 
     @cached_property
     def term_coverage(self) -> TermCoverage:
-        """Which words of the question the rows of ``neighborhood`` hold, by ascending row."""
+        """Which words of the question the rows of ``neighborhood`` contain, by ascending row."""
         return term_coverage(Postings.for_query(self.graph, self.query), self._neighborhood_rows)
 
     @cached_property
@@ -79,13 +79,15 @@ class Ranking:
     @cached_property
     def matches_term(self) -> Mask:
         """Which words of the question each row of ``neighborhood`` has in its text or title: ``(7, rows, words)``."""
-        own = self.term_coverage.in_row.copy()
-        called = speaker_index(self.graph).by_term
+        is_match = self.term_coverage.in_row.copy()
+        speaker_codes = speaker_index(self.graph).by_term
         speakers = self.graph.nodes["speakers"][self._neighborhood_rows]
         for place, word in enumerate(self.query.term_hashes.tolist()):  # a memory is indexed with its speaker's name
-            own[np.isin(speakers, called.get(word, ())), place] = False
-        held = own[np.searchsorted(self._neighborhood_rows, np.maximum(self.neighborhood, self._neighborhood_rows[0]))]
-        return held & (self.neighborhood >= 0)[..., None]
+            is_match[np.isin(speakers, speaker_codes.get(word, ())), place] = False
+        in_neighborhood = is_match[
+            np.searchsorted(self._neighborhood_rows, np.maximum(self.neighborhood, self._neighborhood_rows[0]))
+        ]
+        return in_neighborhood & (self.neighborhood >= 0)[..., None]
 
     @cached_property
     def question_words(self) -> list[str]:
@@ -110,19 +112,21 @@ class Ranking:
         return term_zscores(self.graph, self.query, terms, (self.order,))[0].astype(np.float64) * terms.any(axis=1)
 
     def quote(self, text: str, weights: NDArray[np.float64]) -> str:
-        """The words of the question with the highest weights in a text, as written there; "" if none has weight."""
-        worth = dict(zip(self.question_words, weights.tolist(), strict=True))
-        found = [(max(worth.get(word, 0) for word in one.terms), one) for one in shared_terms(text, self.query.text)]
+        """Quote the question words with the highest weights as the text writes them; "" if none has weight."""
+        weight_by_word = dict(zip(self.question_words, weights.tolist(), strict=True))
+        found = [
+            (max(weight_by_word.get(word, 0) for word in one.terms), one) for one in shared_terms(text, self.query.text)
+        ]
         best = sorted((one for one in found if one[0] > 0), key=lambda one: (-one[0], -len(one[1].surface)))[
             :MAX_QUOTED_WORDS
         ]
-        kept = {id(one) for _, one in best}
-        said = [
+        chosen = {id(one) for _, one in best}
+        quotes = [
             f"“{one.surface}”{f' (for “{one.question_surface}”)' if one.is_inflected else ''}"
             for _, one in found
-            if id(one) in kept
+            if id(one) in chosen
         ]
-        return " and ".join(said)
+        return " and ".join(quotes)
 
 
 @dataclass(frozen=True)
@@ -141,15 +145,15 @@ class Comparison:
 
     @cached_property
     def contribution_leads(self) -> dict[str, float]:
-        """Each contribution to its score less the mean of the others' contributions."""
+        """Each contribution to its score minus the mean of the others' contributions."""
         values = np.array(list(self.ranking.contributions.values())).reshape(-1, len(self.ranking.order))
         rest = values[:, list(self.other_indices)].mean(axis=1) if self.other_indices else 0.0
         return dict(zip(self.ranking.contributions, (values[:, self.index] - rest).tolist(), strict=True))
 
     @property
     def distinctive_weights(self) -> NDArray[np.float64]:
-        """The weight of each question word that it holds: the idf times the fraction of the others that lack it."""
-        held = self.ranking.matches_term[0]
+        """The weight of each question word that it contains: the idf times the fraction of the others that lack it."""
+        matches = self.ranking.matches_term[0]
         if not self.other_indices:
-            return held[self.index] * self.ranking.term_coverage.idf
-        return held[self.index] * self.ranking.quotable_idf * (1 - held[list(self.other_indices)].mean(axis=0))
+            return matches[self.index] * self.ranking.term_coverage.idf
+        return matches[self.index] * self.ranking.quotable_idf * (1 - matches[list(self.other_indices)].mean(axis=0))

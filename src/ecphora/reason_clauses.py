@@ -1,8 +1,7 @@
-"""The clauses of a reason: observations about a hit that explain its rank.
+"""The clauses of a reason: facts about a hit that explain its rank.
 
-Every observation is read from the graph and the memory's own text: a word that the question and the memory share, the
-speaker, a date, a memory that leads to it. A clause states only what is so, and names no memory that is not itself
-eligible for the question.
+Every clause comes from the graph and the memory's own text: a word that the question and the memory share, the speaker,
+a date, a memory that led to it. A clause names only memories that are eligible for the question.
 """
 
 from collections.abc import Callable, Iterator
@@ -22,12 +21,12 @@ from .stages.retrieval.speakers import named_speakers
 from .stages.retrieval.term_coverage import WINDOW_SIZE
 
 MIN_SIMILARITY_Z = 1.5
-"""Standard deviations above the mean by which a memory is near to a word in meaning."""
+"""The smallest z-score of the similarity at which a memory is near to a word in meaning."""
 
 
 @dataclass(frozen=True, slots=True)
 class Clause:
-    """One observation: ``text`` begins it, ``other_row`` is the row of the memory it names, -1 for none.
+    """One clause: ``text`` begins it, ``other_row`` is the row of the memory that it names, -1 for none.
 
     ``quoted_row`` is the row whose text completes it, -1 for none: an entity's name, or quoted words of a memory.
     """
@@ -37,7 +36,7 @@ class Clause:
     quoted_row: int = -1
 
 
-# ---- the observations: None where there is none
+# ---- clause builders; None if the clause does not apply
 
 
 def text_clause(comparison: Comparison) -> Clause | None:
@@ -52,13 +51,13 @@ def _title_clause(comparison: Comparison) -> Clause | None:
 
 
 def _similarity_clause(comparison: Comparison) -> Clause | None:
-    """The question word that it lacks and is most similar to; else that it is more similar to the question."""
+    """The question word that it lacks but is most similar to; else that it is the most similar to the question."""
     ranking, graph, query = comparison.ranking, comparison.ranking.graph, comparison.ranking.query
     if not comparison.other_indices or query.vector is None or not query.embedder_coverage:
         return None
-    like = ranking.term_similarity_z
-    lead = like[comparison.index] - like[list(comparison.other_indices)].mean(axis=0)
-    lead[ranking.matches_term[0, comparison.index] | (like[comparison.index] < MIN_SIMILARITY_Z)] = 0
+    z = ranking.term_similarity_z
+    lead = z[comparison.index] - z[list(comparison.other_indices)].mean(axis=0)
+    lead[ranking.matches_term[0, comparison.index] | (z[comparison.index] < MIN_SIMILARITY_Z)] = 0
     if len(lead) and lead.max() > 0:
         word = ranking.question_words[int(lead.argmax())]
         question = next(
@@ -73,47 +72,49 @@ def _similarity_clause(comparison: Comparison) -> Clause | None:
 
 
 def _neighbor_clause(comparison: Comparison) -> Clause | None:
-    """The nearby turn with most of the question words that it lacks itself; else a preceding question."""
+    """The nearby turn with most of the question words that it lacks; else a preceding question."""
     ranking = comparison.ranking
-    held, near = ranking.matches_term[:, comparison.index], ranking.neighborhood[:, comparison.index]
-    beyond = (held & ~held[0]) @ ranking.quotable_idf
-    if beyond.max(initial=0) > 0:
-        place = int(beyond.argmax())
-        how = f"{'right' if place in {1, 1 + WINDOW_SIZE} else 'soon'} {'after' if place <= WINDOW_SIZE else 'before'}"
-        return Clause(f"comes {how}", int(near[place]), int(near[place]))
-    asks = (
-        near[1] >= 0
-        and ranking.graph.nodes["is_question"][near[1]]
+    matches, neighbors = ranking.matches_term[:, comparison.index], ranking.neighborhood[:, comparison.index]
+    extra_weight = (matches & ~matches[0]) @ ranking.quotable_idf
+    if extra_weight.max(initial=0) > 0:
+        place = int(extra_weight.argmax())
+        position = (
+            f"{'right' if place in {1, 1 + WINDOW_SIZE} else 'soon'} {'after' if place <= WINDOW_SIZE else 'before'}"
+        )
+        return Clause(f"comes {position}", int(neighbors[place]), int(neighbors[place]))
+    follows_question = (
+        neighbors[1] >= 0
+        and ranking.graph.nodes["is_question"][neighbors[1]]
         and comparison.contribution_leads.get("follows question", 0) > 0
     )
-    return Clause("follows the question", int(near[1])) if asks else None
+    return Clause("follows the question", int(neighbors[1])) if follows_question else None
 
 
 def _session_clause(comparison: Comparison) -> Clause | None:
-    """The best memory of its session that is ranked before it; None if that is in its neighborhood."""
-    sessions, before = comparison.ranking.graph.nodes["sessions"], comparison.ranking.order[: comparison.index]
-    mates = before[sessions[before] == sessions[comparison.row]]
+    """The best memory of its session that ranks before it; None if that is in its neighborhood."""
+    sessions, better = comparison.ranking.graph.nodes["sessions"], comparison.ranking.order[: comparison.index]
+    same_session = better[sessions[better] == sessions[comparison.row]]
     if (
         sessions[comparison.row] < 0
-        or not len(mates)
-        or mates[0] in comparison.ranking.neighborhood[:, comparison.index]
+        or not len(same_session)
+        or same_session[0] in comparison.ranking.neighborhood[:, comparison.index]
     ):
         return None
-    return Clause("is of the same session as", int(mates[0]))
+    return Clause("is of the same session as", int(same_session[0]))
 
 
 def _speaker_clause(comparison: Comparison) -> Clause | None:
-    meant = named_speakers(comparison.ranking.graph, comparison.ranking.query)
-    if comparison.node.speaker is None or comparison.ranking.graph.nodes["speakers"][comparison.row] not in meant:
+    named = named_speakers(comparison.ranking.graph, comparison.ranking.query)
+    if comparison.node.speaker is None or comparison.ranking.graph.nodes["speakers"][comparison.row] not in named:
         return None
     if comparison.node.speaker.casefold() in ROLES:
         return Clause(f"the {comparison.node.speaker}, who asks, speaks")
-    who = "who is asked about" if len(meant) == 1 else "one of those asked about"
+    who = "who is asked about" if len(named) == 1 else "one of those asked about"
     return Clause(f"{collapse_whitespace(comparison.node.speaker)}, {who}, speaks")
 
 
 def _date_clause(comparison: Comparison) -> Clause | None:
-    """That it happened in, or speaks of, a time that the question names."""
+    """Whether it happened in, or mentions, a time that the question names."""
     for time in comparison.ranking.query.time_ranges:
         start, end = epoch_seconds(time.start), epoch_seconds(time.end)
         if start <= epoch_seconds(comparison.node.happened_at) < end:
@@ -150,32 +151,32 @@ def _recency_clause(comparison: Comparison) -> Clause | None:
 
 
 def _path_clause(comparison: Comparison) -> Clause | None:
-    """The memory that led to it, and the entity by which it did."""
+    """The memory that led to it, and the entity that links both."""
     ranking, graph = comparison.ranking, comparison.ranking.graph
-    by, via, before = _strongest_path(comparison, _path_clause)
-    if by in {-1, comparison.row}:  # the question itself activated it
+    parent, entity, grandparent = _strongest_path(comparison, _path_clause)
+    if parent in {-1, comparison.row}:  # the question itself activated it
         return _similarity_clause(comparison)
-    if via < 0 and graph.of_kind(Kind.ENTITY)[by]:
-        by, via = before if before != comparison.row else -1, by
-    if by < 0:
-        return Clause("is linked to", quoted_row=via)
-    if not ranking.eligible[by]:
+    if entity < 0 and graph.of_kind(Kind.ENTITY)[parent]:
+        parent, entity = grandparent if grandparent != comparison.row else -1, parent
+    if parent < 0:
+        return Clause("is linked to", quoted_row=entity)
+    if not ranking.eligible[parent]:
         return None
-    return Clause("follows from", by, via if via in graph.mentioned_entities(np.array([by])) else -1)
+    return Clause("follows from", parent, entity if entity in graph.mentioned_entities(np.array([parent])) else -1)
 
 
 def _supersession_clause(comparison: Comparison) -> Clause | None:
-    by, _, _ = _strongest_path(comparison, _supersession_clause)
-    if by < 0 or not comparison.ranking.eligible[by]:
+    other, _, _ = _strongest_path(comparison, _supersession_clause)
+    if other < 0 or not comparison.ranking.eligible[other]:
         return None
     known = validity.supersessions(comparison.ranking.graph)
     for place in known.by_row.get(comparison.row, ()):
-        if by in {int(known.old[place]), int(known.new[place])} and by != comparison.row:
-            held_before = known.old[place] == comparison.row
+        if other in {int(known.old[place]), int(known.new[place])} and other != comparison.row:
+            is_old = known.old[place] == comparison.row
             return Clause(
-                "contradicts" if known.is_contradiction[place] else "held before" if held_before else "replaces", by
+                "contradicts" if known.is_contradiction[place] else "held before" if is_old else "replaces", other
             )
-    return Clause("replaces", by)
+    return Clause("replaces", other)
 
 
 def _feedback_clause(_comparison: Comparison) -> Clause | None:
@@ -183,24 +184,24 @@ def _feedback_clause(_comparison: Comparison) -> Clause | None:
 
 
 def _co_use_clause(comparison: Comparison) -> Clause | None:
-    by, _, _ = _strongest_path(comparison, _co_use_clause)
-    return Clause("was of use together with", by) if by >= 0 and comparison.ranking.eligible[by] else None
+    other, _, _ = _strongest_path(comparison, _co_use_clause)
+    return Clause("was of use together with", other) if other >= 0 and comparison.ranking.eligible[other] else None
 
 
 def _strongest_path(comparison: Comparison, build_clause: "ClauseBuilder") -> tuple[int, int, int]:
     """The parent row, entity and grandparent row of the strongest feature of a clause builder; -1 for none."""
     ranking, place, found = comparison.ranking, comparison.index, (-1, -1, -1)
-    most = 0.0
-    for stage, way in ranking.path_steps.items():
-        led = (
-            build_clause in CLAUSE_BUILDERS.get(stage, ())
-            and way.parents[place] >= 0
-            and ranking.contributions[stage][place] > 0
+    max_lead = 0.0
+    for feature, steps in ranking.path_steps.items():
+        is_path = (
+            build_clause in CLAUSE_BUILDERS.get(feature, ())
+            and steps.parents[place] >= 0
+            and ranking.contributions[feature][place] > 0
         )
-        if led and comparison.contribution_leads[stage] > most:
-            most, found = (
-                comparison.contribution_leads[stage],
-                (int(way.parents[place]), int(way.via_entities[place]), int(way.grandparents[place])),
+        if is_path and comparison.contribution_leads[feature] > max_lead:
+            max_lead, found = (
+                comparison.contribution_leads[feature],
+                (int(steps.parents[place]), int(steps.via_entities[place]), int(steps.grandparents[place])),
             )
     return found
 
@@ -274,11 +275,11 @@ _FEATURE_GROUPS: tuple[tuple[tuple[ClauseBuilder, ...], tuple[str, ...]], ...] =
     ((_feedback_clause,), ("similar question feedback",)),
     ((_co_use_clause,), ("co-use",)),
 )
-CLAUSE_BUILDERS = {stage: observe for observe, stages in _FEATURE_GROUPS for stage in stages}
-"""The clause builders of each feature, tried in order when it leads. The length and age of a memory explain nothing."""
+CLAUSE_BUILDERS = {feature: builders for builders, features in _FEATURE_GROUPS for feature in features}
+"""The clause builders of each feature, tried in order when it leads; features such as the length have none."""
 
 
-# ---- words
+# ---- texts
 
 
 def format_day(time: datetime) -> str:

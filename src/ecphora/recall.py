@@ -1,4 +1,4 @@
-"""From ranked rows to hits, each with its reasons."""
+"""Builds hits with their reasons from ranked rows."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -23,7 +23,7 @@ MAX_PATH_NODES = 6
 
 @dataclass(frozen=True, slots=True)
 class RankedHits:
-    """The answer to a query: ``top_hits`` are the hits within the limit, best first.
+    """The result of a query: ``top_hits`` are the hits within the limit, best first.
 
     ``eligible`` are the rows that the query may return; ``read_nodes`` reads nodes by their rows.
     """
@@ -70,25 +70,27 @@ def rank(  # noqa: PLR0917
 
 
 def why(graph: Graph, activation: Activation, row: int) -> Why:
-    """The contributions to a row's score, those of 0 left out; they add up to the score."""
+    """The contributions to a row's score, without those of 0; they add up to the score."""
     return _whys(graph, activation, np.array([row]))[0]
 
 
 def _whys(graph: Graph, activation: Activation, rows: Rows) -> list[Why]:
     """The same for several rows."""
-    stages, values = (
+    features, values = (
         tuple(activation.contributions),
-        [shares[rows].tolist() for shares in activation.contributions.values()],
+        [column[rows].tolist() for column in activation.contributions.values()],
     )
     return [
         Why(
             tuple(
-                Contribution(stage, value, _path(graph, activation.paths.get(stage), row))
-                for stage, value in zip(stages, own, strict=True)
+                Contribution(feature, value, _path(graph, activation.paths.get(feature), row))
+                for feature, value in zip(features, row_values, strict=True)
                 if value
             )
         )
-        for row, own in zip(rows.tolist(), zip(*values, strict=True) if stages else [()] * len(rows), strict=True)
+        for row, row_values in zip(
+            rows.tolist(), zip(*values, strict=True) if features else [()] * len(rows), strict=True
+        )
     ]
 
 
@@ -110,18 +112,18 @@ def _build_hits(  # noqa: PLR0917
     known = {node.id: node for node in read_nodes(order[:limit])}  # another process may have forgotten some
     rows = [row for row in order[:limit].tolist() if graph.id(row) in known]
     nodes = [known[graph.id(row)] for row in rows]
-    whys, found = [Why(())] * len(rows), LazyReasons(("",) * len(rows))
+    whys, reasons = [Why(())] * len(rows), LazyReasons(("",) * len(rows))
     if explain:
         whys = _whys(graph, activation, np.array(rows, np.intp))
         ranking = Ranking.from_activation(graph, query, activation, eligible, order)
-        found = LazyReasons(build=lambda: build_reasons(ranking, nodes, read_nodes))
+        reasons = LazyReasons(build=lambda: build_reasons(ranking, nodes, read_nodes))
     return [
         Hit(
             node_as_known(graph, row, node, query),
             float(activation.scores[row]),
             whys[place],
             validity_of(graph, row, query),
-            partial(found.get, place),
+            partial(reasons.get, place),
         )
         for place, (row, node) in enumerate(zip(rows, nodes, strict=True))
     ]
@@ -132,10 +134,10 @@ def _path(graph: Graph, activation_path: ActivationPath | None, row: int) -> tup
     if activation_path is None:
         return ()
     path = [row]
-    while len(path) < MAX_PATH_NODES and (before := int(activation_path.parent[path[-1]])) >= 0 and before not in path:
+    while len(path) < MAX_PATH_NODES and (parent := int(activation_path.parent[path[-1]])) >= 0 and parent not in path:
         if (via := int(activation_path.via_entity[path[-1]])) >= 0:
             path.append(via)
-        path.append(before)
+        path.append(parent)
         if via >= 0 or activation_path.single_hop:
             break
     return tuple(graph.id(step) for step in reversed(path)) if len(path) > 1 else ()

@@ -1,4 +1,4 @@
-"""Cutting long texts anew that were stored when texts were cut otherwise, while their scope stays in use."""
+"""Cuts stored long texts into the chunks of today's version, while their scope stays in use."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
@@ -20,9 +20,9 @@ from .stores.sqlite import SQLiteStore
 from .validate import check_component, check_name, check_progress
 
 BATCH_SIZE = 512
-"""Pieces after which the texts cut anew are committed."""
+"""Chunks between two commits, about."""
 MAX_RETRIES = 20
-"""How often a batch is cut anew because another process changed what it holds meanwhile."""
+"""How often a batch is tried because another process changed its memories meanwhile."""
 
 
 def rechunk(
@@ -33,14 +33,14 @@ def rechunk(
     extractor: Extractor | None = None,
     progress: Progress | None = None,
 ) -> int:
-    """Cut the long texts of a scope as they would be cut today; the number of memories that got other pieces.
+    """Cut the long texts of a scope as today's version does; return the number of memories whose chunks changed.
 
-    Memories keep their ids, and so do the links, names, accesses and claims that lead to them; pieces get their
-    headings. The memory stays in use meanwhile. Each memory is cut anew whole or not at all: stopped half-way, the file
-    is sound, and called again it goes on. A second call finds nothing to do.
+    Memories keep their ids, links, names, accesses and claims; chunks get their headings. The memory stays in use
+    meanwhile. Each memory is changed completely or not at all: an interrupted call leaves a sound file, and the next
+    call continues. A second call finds nothing to do.
 
-    ``embedder`` must be the one that the scope is of, and ``extractor`` the one that finds its names; by default they
-    are the built-in ones. Raises ``EmbedderMismatch`` for another embedder.
+    ``embedder`` must be the one of the scope, and ``extractor`` the one that finds its names; the built-in ones are the
+    defaults. Raises ``EmbedderMismatch`` for another embedder.
     """
     model = MiniLMEmbedder() if embedder is None else check_component("embedder", embedder, "an embedder", "embed")
     reader = (
@@ -51,9 +51,9 @@ def rechunk(
     with closing(SQLiteStore(path)) as store:
         _check_embedder(store, scope, model)
         documents = store.document_chunks(scope)
-        for some in _batches(documents):
-            changed += _rechunk_batch(store, scope, some, model, reader)
-            done += len(some)
+        for batch in _batches(documents):
+            changed += _rechunk_batch(store, scope, batch, model, reader)
+            done += len(batch)
             if progress is not None:
                 progress(done, len(documents))
     return changed
@@ -63,21 +63,21 @@ def _check_embedder(store: SQLiteStore, scope: str, embedder: Embedder) -> None:
     known = next((info.embedder for info in store.scopes() if info.name == scope), None)
     if known not in {None, embedder.name}:
         raise EmbedderMismatch(
-            f"scope {scope!r} was embedded by {known!r}, not {embedder.name!r}; cut it anew with the first, or "
-            "change it over once with ecphora.reembed"
+            f"scope {scope!r} was embedded by {known!r}, not {embedder.name!r}; rechunk it with the first, or "
+            "change its embedder with ecphora.reembed"
         )
 
 
 _ChunkIds = Mapping[NodeId, Sequence[NodeId]]
-"""The ids of the pieces of some texts, by the texts' ids."""
+"""The ids of the chunks of some documents, by the documents' ids."""
 
 
 def _batches(documents: _ChunkIds) -> Iterator[_ChunkIds]:
     batch: dict[NodeId, Sequence[NodeId]] = {}
     size = 0
-    for document, pieces in documents.items():
-        batch[document] = pieces
-        size += len(pieces)
+    for document, chunk_ids in documents.items():
+        batch[document] = chunk_ids
+        size += len(chunk_ids)
         if size >= BATCH_SIZE:
             yield batch
             batch, size = {}, 0
@@ -88,29 +88,29 @@ def _batches(documents: _ChunkIds) -> Iterator[_ChunkIds]:
 def _rechunk_batch(
     store: SQLiteStore, scope: str, documents: _ChunkIds, embedder: Embedder, extractor: Extractor
 ) -> int:
-    """Cut some texts anew, as often as another process is quicker; how many got other pieces."""
-    there = documents
+    """Cut some documents, again if another process changed them meanwhile; return how many changed."""
+    current = documents
     for _ in range(MAX_RETRIES):
-        stored = [store.nodes(scope, there[one]) for one in documents if one in there]
-        texts = [text for text in _changed_documents(stored) if _has_free_ids(store, scope, text)]
-        made = list(_build_new_chunks(texts, embedder, extractor))
+        stored = [store.nodes(scope, current[one]) for one in documents if one in current]
+        diffs = [diff for diff in _changed_documents(stored) if _has_free_ids(store, scope, diff)]
+        rechunked = list(_build_new_chunks(diffs, embedder, extractor))
         try:
-            if made:
-                store.rechunk(scope, made)
+            if rechunked:
+                store.rechunk(scope, rechunked)
         except StaleWrite:
-            there = store.document_chunks(scope)
+            current = store.document_chunks(scope)
             _check_embedder(store, scope, embedder)
             continue
-        return len(made)
+        return len(rechunked)
     raise StoreBusy(f"other processes changed scope {scope!r} {MAX_RETRIES} times meanwhile; try again")
 
 
 _ChunkDiff = tuple[tuple[Node, ...], tuple[Node, ...]]
-"""The pieces of a text as they are, and as they should be."""
+"""The old and the new chunks of a document."""
 
 
 def _changed_documents(chunk_lists: Iterable[Sequence[Node]]) -> Iterator[_ChunkDiff]:
-    """The texts that would be cut otherwise today."""
+    """The documents that today's version cuts into other chunks."""
     for old in chunk_lists:
         new = documents.chunks(documents.reassemble(old)) if old else ()
         if [_chunk_key(node) for node in old] != [_chunk_key(node) for node in new]:
@@ -122,7 +122,7 @@ def _chunk_key(node: Node) -> tuple[NodeId, str, int, int, str | None]:
 
 
 def _has_free_ids(store: SQLiteStore, scope: str, diff: _ChunkDiff) -> bool:
-    """Whether no other memory has the id of a new piece; else the text stays as it is."""
+    """Whether no other memory has the id of a new chunk; otherwise the document stays as it is."""
     old, new = diff
     known = {node.id for node in old}
     return not store.nodes(scope, [node.id for node in new if node.id not in known])
@@ -136,7 +136,7 @@ def _build_new_chunks(
     mentions = dict(zip((node.id for node in nodes), extractor.extract([node.text for node in nodes]), strict=True))
     for old, new in diffs:
         before, after = [node.text for node in old], [node.text for node in new]
-        change = encode.encode(
+        batch = encode.encode(
             [checked_episode.CheckedEpisode(new[0].document or new[0].id, new, None, has_date=True)],
             Graph(),
             vectors={node.id: vectors[node.id] for node in new},
@@ -145,17 +145,18 @@ def _build_new_chunks(
             now=new[0].recorded_at,
         )
         yield RechunkedDocument(
-            old, new, change, align_chunks(before, after), align_chunks(after, before), _claim_id_lookup(new)
+            old, new, batch, align_chunks(before, after), align_chunks(after, before), _claim_id_lookup(new)
         )
 
 
 def _claim_id_lookup(chunks: Sequence[Node]) -> Callable[[int, str], NodeId | None]:
-    """The id of what a piece claims in so many words; statements are read when the first is asked for."""
+    """A function from a chunk's position and a statement to the claim's id; a chunk's statements are read when
+    needed."""
 
     @cache
-    def of_piece(place: int) -> Mapping[str, NodeId]:
+    def claim_ids(place: int) -> Mapping[str, NodeId]:
         node = chunks[place]
-        told = enumerate(statements(node.text, node.speaker, node.happened_at))
-        return {one.text: claim_id(node.id, number) for number, one in reversed(list(told))}
+        numbered = enumerate(statements(node.text, node.speaker, node.happened_at))
+        return {statement.text: claim_id(node.id, number) for number, statement in reversed(list(numbered))}
 
-    return lambda place, words: of_piece(place).get(words)
+    return lambda place, text: claim_ids(place).get(text)

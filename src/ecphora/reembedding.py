@@ -1,4 +1,4 @@
-"""Changing a scope over to another embedding model, while it stays in use."""
+"""Changes a scope to another embedding model while it stays in use."""
 
 from contextlib import closing, suppress
 from pathlib import Path
@@ -12,7 +12,7 @@ from .stores.sqlite import SQLiteStore
 from .validate import check_component, check_name, check_progress
 
 BATCH_SIZE = 512
-"""Memories embedded anew between two commits."""
+"""Memories embedded between two commits."""
 
 
 def reembed(
@@ -22,11 +22,11 @@ def reembed(
     embedder: Embedder | None = None,
     progress: Progress | None = None,
 ) -> int:
-    """Change a scope over to another embedding model; the number of memories embedded anew.
+    """Change a scope to another embedding model; return the number of memories embedded.
 
-    The memory stays in use meanwhile: it answers with the old vectors until every one has its successor, and then, in
-    one commit, with the new. Stopped half-way, it goes on from there when called again. What other processes write
-    meanwhile is embedded too. They must be reopened with the new embedder afterwards, and are told so.
+    The memory stays in use meanwhile: recalls use the old vectors until all new ones are written, and then one commit
+    switches to the new. A call that was interrupted continues when called again. Memories that other processes write
+    meanwhile are embedded too. Those processes must then reopen the memory with the new embedder; an error tells them.
     """
     model = MiniLMEmbedder() if embedder is None else check_component("embedder", embedder, "an embedder", "embed")
     scope, progress = check_name("scope", scope), check_progress(progress)
@@ -37,7 +37,7 @@ def reembed(
             if info is None or info.embedder in {None, model.name}:
                 return done
             nodes = store.nodes(scope, store.ids_to_reembed(scope, model.name, limit=BATCH_SIZE))
-            with suppress(StaleWrite):  # another process wrote or forgot something meanwhile: look again
+            with suppress(StaleWrite):  # another process wrote or forgot something meanwhile: read again
                 if nodes:
                     store.commit(scope, WriteBatch(vectors=encode.embed_nodes(model, nodes), embedder=model.name))
                     done += len(nodes)

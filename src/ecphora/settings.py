@@ -1,6 +1,6 @@
-"""Settings from arguments, the environment and two TOML files: their only reader. It opens no memory.
+"""Settings from arguments, environment variables and two TOML files. This module opens no memory.
 
-Sources are read in the order of trust, and each only fills in what those before it left open:
+Sources are read in this order, and each one sets only what those before it did not set:
 
 1. arguments
 2. environment variables
@@ -8,11 +8,11 @@ Sources are read in the order of trust, and each only fills in what those before
 4. the project's file, ``ecphora.toml`` in the working directory; its parents are not searched
 5. the defaults
 
-The project's file may come from a stranger. It may set what sends nothing anywhere: ``scope``, ``strategy``, an
+The project's file may come from a stranger, so it may set only what sends no data: ``scope``, ``strategy``, an
 ``embedder`` that runs on this machine, and ``db`` and ``weights`` inside its own folder. The memory's file sets
 nothing: a remote embedder that is stored there is used only if one of the first three sources names it.
 
-``ECPHORA_CONFIG`` names a file to read instead of both files. It is trusted as the user's own.
+``ECPHORA_CONFIG`` names a file that is read instead of both files. It is trusted like the user's own file.
 """
 
 import os
@@ -42,29 +42,28 @@ ENV_VARIABLES = {
     "openai_base_url": ("ECPHORA_OPENAI_BASE_URL",),
     "openai_api_key": ("ECPHORA_OPENAI_API_KEY", "OPENAI_API_KEY"),
 }
-"""Every setting, as it is called in the file, and the environment variables that come before the file."""
+"""Every setting by its name in the file, and the environment variables that override the file."""
 EMBEDDER_CHOICES = "minilm, e5, hashing, openai:MODEL or sentence-transformers:MODEL"
-"""What an embedder setting may say."""
+"""The values of an embedder setting, as errors list them."""
 LLM_CHOICES = "openai:MODEL or llamacpp:PATH"
-"""What a language model setting may say."""
+"""The values of a language model setting, as errors list them."""
 LOCAL_EMBEDDERS = frozenset({"minilm", "e5", "hashing"})
-"""The kinds of embedder that send nothing and load nothing but this package's own dependencies."""
+"""The kinds of embedder that send no data and load nothing but this package's own dependencies."""
 REMOTE_EMBEDDERS = frozenset({"openai", "sentence-transformers"})
-"""The kinds of embedder that a name stored with a scope can ask for, and that send texts to a server, or fetch a model
-by its name and load it."""
+"""The kinds of embedder that send texts to a server, or fetch a model by its name and load it."""
 PROJECT_KEYS = ("db", "scope", "embedder", "strategy", "weights")
-"""What a project's file may set."""
+"""The settings that a project's file may set."""
 PATH_KEYS = ("db", "weights")
-"""Settings that are paths; in a file, relative ones are relative to that file."""
+"""Settings that are paths; in a file, a relative path is relative to that file."""
 _NO_ARGUMENTS: Mapping[str, str | None] = MappingProxyType({})
 
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """What holds where a command says nothing else.
+    """The settings of a command that are not given as arguments.
 
-    ``embedder`` is ``None`` for the one a scope was written with, ``llm`` for no language model. ``llm_base_url`` is
-    ``openai_base_url`` where it is ``None``. ``notes`` are sentences about settings that were ignored.
+    ``embedder`` is None for the one that a scope was written with, ``llm`` is None for no language model.
+    ``llm_base_url`` defaults to ``openai_base_url``. ``notes`` are sentences about settings that were ignored.
     """
 
     db: Path = Path("ecphora.db")
@@ -79,17 +78,17 @@ class Settings:
     notes: tuple[str, ...] = ()
 
     def with_overrides(self, **overrides: str | None) -> "Settings":
-        """These settings with the texts that an argument says in their place."""
-        said = {name: value for name, value in overrides.items() if value is not None}
-        return replace(self, **said)  # type: ignore[arg-type]  # fields that are texts
+        """These settings with arguments in place of some of them; None overrides nothing."""
+        given = {name: value for name, value in overrides.items() if value is not None}
+        return replace(self, **given)  # type: ignore[arg-type]  # fields that are texts
 
     def make_strategy(self) -> str | Strategy:
-        """The strategy to use: the one that is set, ``fused`` with weights of its own where a file of them is named."""
+        """The strategy that is set; with a weights file, ``fused`` with these weights."""
         if self.weights is None:
             return self.strategy
         if self.strategy != "fused":
-            raise InvalidInput(f"weights are for fused, not for {self.strategy!r}; leave out one of the two")
-        from . import weights  # noqa: PLC0415  # what is rarely used is imported where it is used
+            raise InvalidInput(f"weights belong to fused, not to {self.strategy!r}; leave out one of the two")
+        from . import weights  # noqa: PLC0415  # rarely used
         from .strategies.fused import Fused  # noqa: PLC0415
 
         try:
@@ -101,21 +100,21 @@ class Settings:
         return Fused(*weights.parse_fused_model(text))
 
     def make_embedder(self, stored_name: str | None = None) -> Embedder:
-        """The embedder to use: the one that is set, else the one of the name ``stored``, else the default one.
+        """The embedder that is set, else the one that ``stored_name`` names, else the default one.
 
-        Raises ``InvalidInput`` where ``stored`` is a remote one: a memory's file does not decide what is sent where.
+        Raises ``InvalidInput`` if ``stored_name`` is a remote one: a memory's file may not decide where data is sent.
         """
         if self.embedder is not None:
             return self._embedder_from_setting(self.embedder)
         return self._embedder_from_setting("minilm") if stored_name is None else self._embedder_from_name(stored_name)
 
     def make_llm(self) -> LLM | None:
-        """The language model that is set; None where none is, and then nothing is sent anywhere."""
+        """The language model that is set, or None; without one nothing is sent anywhere."""
         if self.llm is None:
             return None
         kind, _, model = self.llm.partition(":")
         if kind == "openai" and model:
-            from .llms.openai_chat import OpenAILLM  # noqa: PLC0415  # each is imported only where it is used
+            from .llms.openai_chat import OpenAILLM  # noqa: PLC0415  # each is imported only when used
             from .openai_http import OPENAI_BASE_URL  # noqa: PLC0415
 
             url = self.llm_base_url or self.openai_base_url or OPENAI_BASE_URL
@@ -129,7 +128,7 @@ class Settings:
     def _embedder_from_setting(self, setting: str) -> Embedder:
         kind, _, model = setting.partition(":")
         if kind == "minilm" and not model:
-            from .embedders.minilm import MiniLMEmbedder  # noqa: PLC0415  # each embedder is imported only where it is used
+            from .embedders.minilm import MiniLMEmbedder  # noqa: PLC0415  # each embedder is imported only when used
 
             return MiniLMEmbedder()
         if kind == "e5" and not model:
@@ -153,7 +152,7 @@ class Settings:
         raise UnknownName(f"no embedder is called {setting!r}; give {EMBEDDER_CHOICES}")
 
     def _embedder_from_name(self, name: str) -> Embedder:
-        """The embedder that calls itself so."""
+        """The embedder that has this name."""
         from .embedders.minilm import MiniLMEmbedder  # noqa: PLC0415
 
         if name == MiniLMEmbedder.name:
@@ -167,16 +166,14 @@ class Settings:
             return self._embedder_from_setting(f"hashing:{name.removeprefix('hashing/')}")
         if kind in REMOTE_EMBEDDERS:
             setting = f"{kind}:{model}"
-            does = (
-                "sends every text to a server" if kind == "openai" else "loads a model that may be fetched by its name"
-            )
+            effect = "sends every text to a server" if kind == "openai" else "loads a model that may be downloaded"
             raise InvalidInput(
-                f"the scope was embedded by {name!r}, which {does}; a memory's file cannot decide that. If you want "
+                f"the scope was embedded by {name!r}, which {effect}; a memory's file may not decide that. To allow "
                 f"it, add --embedder {shlex.quote(setting)}, or set ECPHORA_EMBEDDER, or set embedder in {user_file()}"
             )
         raise UnknownName(
             f"the scope was embedded by {name!r}, which cannot be made from its name alone; use it from Python, "
-            "or change the scope over with: ecphora reembed --embedder minilm"
+            "or change the scope to another embedder: ecphora reembed --embedder minilm"
         )
 
 
@@ -189,19 +186,19 @@ def load(
 ) -> Settings:
     """Read the settings from every source, the most trusted first.
 
-    ``environ``, ``folder`` and ``user`` stand in for the process's environment, the working directory and the user's
-    own file. What a project's file may not set is ignored and told in ``notes``.
+    ``environ``, ``folder`` and ``user_path`` replace the process's environment, the working directory and the path of
+    the user's own file. Settings that a project's file may not set are ignored and named in ``notes``.
 
-    Raises ``InvalidInput`` for a file that cannot be read, for keys and values that mean nothing, and for a path of a
+    Raises ``InvalidInput`` for a file that cannot be read, for unknown keys and bad values, and for a path in a
     project's file that leads out of the project's folder, unless a source before it has set that path.
     """
     environ = os.environ if environ is None else environ
     folder = Path() if folder is None else folder
-    said = {key: value for key, value in arguments.items() if value is not None}
-    layers = [_expand_paths(said), _expand_paths(_read_environment(environ))]
+    given = {key: value for key, value in arguments.items() if value is not None}
+    layers = [_expand_paths(given), _expand_paths(_read_environment(environ))]
     notes: list[str] = []
-    if named := environ.get("ECPHORA_CONFIG"):
-        layers.append(_read_trusted_file(folder / expand_home(named)))
+    if config := environ.get("ECPHORA_CONFIG"):
+        layers.append(_read_trusted_file(folder / expand_home(config)))
     else:
         own = user_file() if user_path is None else user_path
         if _file_exists(own):
@@ -214,18 +211,18 @@ def load(
 
 
 def user_file() -> Path:
-    """Where the user's own settings are looked for: ``~/.config/ecphora/config.toml`` on Linux."""
-    from platformdirs import user_config_path  # noqa: PLC0415  # only where no ECPHORA_CONFIG names a file
+    """The path of the user's own settings: ``~/.config/ecphora/config.toml`` on Linux."""
+    from platformdirs import user_config_path  # noqa: PLC0415  # only needed without ECPHORA_CONFIG
 
     return user_config_path("ecphora", appauthor=False) / USER_FILE
 
 
 def expand_home(path: str | Path) -> Path:
-    """A path with a leading ``~`` or ``~name`` as the home folder; raises ``InvalidInput`` where there is none."""
+    """Expand a leading ``~`` or ``~name`` to the home folder; raises ``InvalidInput`` if there is none."""
     try:
         return Path(path).expanduser()
     except RuntimeError as error:
-        raise InvalidInput(f"{str(path)!r} names a home folder that cannot be found; give the whole path") from error
+        raise InvalidInput(f"{str(path)!r} names a home folder that cannot be found; give the full path") from error
 
 
 def _file_exists(file: Path) -> bool:
@@ -245,12 +242,12 @@ def _read_environment(environ: Mapping[str, str]) -> dict[str, str]:
 
 
 def _read_trusted_file(path: Path) -> dict[str, str]:
-    """A file that is trusted; a relative path in it is relative to that file."""
+    """Read a trusted file; a relative path in it is relative to that file."""
     return _expand_paths(_read_toml(path), path.parent)
 
 
 def _expand_paths(values: dict[str, str], folder: Path | None = None) -> dict[str, str]:
-    """Settings with the ``~`` of their paths expanded, and relative paths under ``folder``; this is done only once."""
+    """Expand the ``~`` of paths and put relative paths under ``folder``; must be applied only once."""
     paths = {key: expand_home(values[key]) for key in PATH_KEYS if key in values}
     return values | {key: str(path if folder is None else folder / path) for key, path in paths.items()}
 
@@ -258,53 +255,62 @@ def _expand_paths(values: dict[str, str], folder: Path | None = None) -> dict[st
 def _read_project_file(
     path: Path, higher_priority: Mapping[str, str], user_path: Path, notes: list[str]
 ) -> dict[str, str]:
-    """A file that is not trusted: what it may set of what is not ``known`` yet; the rest is told in ``notes``."""
+    """Read an untrusted file: the settings that it may set and that no other source has set.
+
+    ``notes`` gets a sentence about the others.
+    """
     found = {key: value for key, value in _read_toml(path).items() if key not in higher_priority}
     kind = found.get("embedder", "minilm").partition(":")[0]
-    refused = [key for key in found if key not in PROJECT_KEYS or (key == "embedder" and kind not in LOCAL_EMBEDDERS)]
-    if refused:
-        variables = ", ".join(ENV_VARIABLES[key][0] for key in refused)
+    ignored = [key for key in found if key not in PROJECT_KEYS or (key == "embedder" and kind not in LOCAL_EMBEDDERS)]
+    if ignored:
+        variables = ", ".join(ENV_VARIABLES[key][0] for key in ignored)
         notes.append(
-            f"ignored in the project's file {path}: {', '.join(refused)}. What decides where data is sent is set in "
-            f"{user_path}, by {variables}, or by an argument"
+            f"ignored in the project's file {path}: {', '.join(ignored)}. Settings that decide where data is sent must "
+            f"be set in {user_path}, by {variables}, or by an argument"
         )
-    allowed = {key: value for key, value in found.items() if key not in refused}
+    allowed = {key: value for key, value in found.items() if key not in ignored}
     return allowed | {key: str(_path_in_project(path, key, allowed[key])) for key in PATH_KEYS if key in allowed}
 
 
 def _path_in_project(file: Path, key: str, value: str) -> Path:
-    """A path of a project's file; raises ``InvalidInput`` where it leads out of the file's folder, by a link too."""
+    """A path in a project's file; raises ``InvalidInput`` if it leads out of the file's folder, also by a link."""
     path = file.parent / value
-    relative = not (value.startswith("~") or Path(value).anchor)  # told first: to resolve a share's path asks its host
+    is_relative = not (
+        value.startswith("~") or Path(value).anchor
+    )  # first, since resolving the path of a network share contacts its host
     try:
-        inside = relative and path.resolve().is_relative_to(file.parent.resolve())
+        inside = is_relative and path.resolve().is_relative_to(file.parent.resolve())
         if inside and path.is_symlink():
-            path.resolve(strict=True)  # from Python 3.13 on only this tells a loop
+            path.resolve(strict=True)  # from Python 3.13 on only this detects a loop
     except FileNotFoundError:
-        pass  # a link to what is not there yet, inside the folder
+        pass  # a link inside the folder to a file that does not exist yet
     except (OSError, RuntimeError, ValueError):  # a loop of links, or a name that no file can have
         inside = False
     if not inside:
         option = {"db": "--db", "weights": "--weights"}[key]
         raise InvalidInput(
-            f"the project's file {file} sets {key} to {value!r}, outside its own folder; give a path inside it, or say "
+            f"the project's file {file} sets {key} to {value!r}, outside its own folder; give a path inside it, or set "
             f"{option} or {ENV_VARIABLES[key][0]} yourself"
         )
     return path
 
 
 def _read_toml(path: Path) -> dict[str, str]:
-    import tomllib  # noqa: PLC0415  # only where there is a file
+    import tomllib  # noqa: PLC0415  # only needed if there is a file
 
     try:
         table: dict[str, Any] = tomllib.loads(path.read_text(encoding="utf-8"))
     except OSError as error:
-        raise InvalidInput(f"the settings file {path} cannot be read ({error}); mend it, or ECPHORA_CONFIG") from error
+        raise InvalidInput(
+            f"the settings file {path} cannot be read ({error}); repair it, or change ECPHORA_CONFIG"
+        ) from error
     except ValueError as error:  # not TOML, or not UTF-8
         raise InvalidInput(f"the settings file {path} is not TOML: {error}") from error
     for key, value in table.items():
         if key not in ENV_VARIABLES:
-            raise InvalidInput(f"{path} sets {key!r}, which is no setting; there are {', '.join(ENV_VARIABLES)}")
+            raise InvalidInput(
+                f"{path} sets {key!r}, which is not a setting; the settings are {', '.join(ENV_VARIABLES)}"
+            )
         if not isinstance(value, str) or not value:
             raise InvalidInput(f"{path} sets {key!r} to {value!r}; give a text")
     return table

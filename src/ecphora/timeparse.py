@@ -23,6 +23,10 @@ def parse_time(value: object, *, end_of_day: bool = False) -> datetime:
                 return parse_time(date.fromisoformat(text), end_of_day=end_of_day)
             return parse_time(datetime.fromisoformat(text))
         except ValueError as error:
-            raise InvalidTime(f"{value[:60]!r} is no date ({error}); write 2026-05-03 or 2026-05-03T14:30") from error
+            raise InvalidTime(
+                f"{value[:60]!r} is not a date ({error}); write 2026-05-03 or 2026-05-03T14:30"
+            ) from error
     kind = type(value).__name__
-    raise InvalidTime(f"an object of type {kind} is no date; give 'YYYY-MM-DD', an ISO 8601 time, a date or a datetime")
+    raise InvalidTime(
+        f"an object of type {kind} is not a date; give 'YYYY-MM-DD', an ISO 8601 time, a date or a datetime"
+    )

@@ -65,7 +65,7 @@ def check_question(text: object) -> str:
     question = check_text(text)
     if len(question) > MAX_QUESTION_CHARS:
         raise InvalidText(
-            f"a question of {len(question):,} characters is too long; ask in {MAX_QUESTION_CHARS:,} at most"
+            f"a question of {len(question):,} characters is too long; the limit is {MAX_QUESTION_CHARS:,}"
         )
     return question
 
@@ -107,14 +107,14 @@ def check_unicode(field: str, value: str) -> None:
 
 
 def check_id(value: object, field: str = "id") -> NodeId:
-    """Check an id used to look a memory up; an unknown id is no error."""
+    """Check an id used to look a memory up; an unknown id is not an error."""
     if not isinstance(value, str):
         raise InvalidInput(f"{field} is {show(value)}; give a str, such as hit.id")
     return value
 
 
 def check_ids(value: object, field: str = "ids") -> list[NodeId]:
-    """Check id_ id or items; return a list."""
+    """Check one id or several; return a list."""
     if isinstance(value, str):
         return [value]
     items = check_items(field, value, "an id, a str such as hit.id, or a list of them")
@@ -138,7 +138,7 @@ def check_lines(value: object) -> Iterator[str]:
 
 
 def check_items(field: str, value: object, hint: str) -> Iterator[Any]:
-    """Check an iterable; mappings and bytes are refused."""
+    """Check an iterable; mappings and bytes are rejected."""
     try:
         if isinstance(value, Iterable) and not isinstance(value, Mapping | bytes | bytearray):
             return iter(value)
@@ -197,10 +197,10 @@ def check_flag(field: str, value: object) -> bool:
 def check_time(field: str, value: object, *, end_of_period: bool = False) -> datetime:
     """Check a time, as ``parse_time`` reads it: an ISO 8601 text, a date or a datetime."""
     if not isinstance(value, str | date):
-        raise InvalidTime(f"{field} is {show(value)}, which is no date; give 'YYYY-MM-DD', a date or a datetime")
+        raise InvalidTime(f"{field} is {show(value)}, which is not a date; give 'YYYY-MM-DD', a date or a datetime")
     found = parse_time(value, end_of_day=end_of_period)
     if not math.isfinite(found.timestamp()):  # the missing time of pandas (NaT) is a datetime
-        raise InvalidTime(f"{field} is {show(value)}, which is no date; give 'YYYY-MM-DD', or leave it out")
+        raise InvalidTime(f"{field} is {show(value)}, which is not a date; give 'YYYY-MM-DD', or leave it out")
     return found
 
 
@@ -224,7 +224,7 @@ def check_clock(value: object) -> Callable[[], datetime]:
     return checked_clock
 
 
-# ---- values of several parts
+# ---- compound values
 
 
 def check_metadata(value: object) -> Metadata:
@@ -268,7 +268,7 @@ def _check_names(field: str, value: object) -> tuple[str, ...]:
 
 
 def check_episode_fields(episode: Episode) -> tuple[Episode, datetime | None]:
-    """Check every field of an episode by itself; the second of what comes back is its time, None if it has none."""
+    """Check every field of an episode; return the checked episode and its time, None if it has none."""
     text = check_text(episode.text)
     names = {
         field: check_optional_name(field, getattr(episode, field))
@@ -281,7 +281,7 @@ def check_episode_fields(episode: Episode) -> tuple[Episode, datetime | None]:
 
 
 def check_recall(limit: object, budget: object, **flags: object) -> tuple[int, int | None]:
-    """Check the numbers of a recall, and that its flags are flags."""
+    """Check the limit, budget and flags of a recall."""
     for field, value in flags.items():
         check_flag(field, value)
     return check_count("limit", limit), check_optional_count("budget", budget)
@@ -290,7 +290,7 @@ def check_recall(limit: object, budget: object, **flags: object) -> tuple[int, i
 def check_query(
     question: object, where: object, as_of: object, known_at: object, retroactive: object
 ) -> tuple[str, Filter, datetime | None, datetime | None]:
-    """Check a question and what it is asked of; the times come back parsed, those of the filter too."""
+    """Check a question, its filter and its times; return the times parsed, also those of the filter."""
     checked = (
         check_question(question),
         check_filter(where),
@@ -298,7 +298,7 @@ def check_query(
         check_optional_time("known_at", known_at, end_of_period=True),
     )
     if check_flag("retroactive", retroactive) and as_of is None:
-        raise InvalidInput("retroactive=True goes with as_of=; say as of when, or leave it out")
+        raise InvalidInput("retroactive=True needs as_of; give as_of, or leave retroactive out")
     return checked
 
 
@@ -310,7 +310,7 @@ def check_path(field: str, value: object) -> Path:
         str(value).encode("utf-8", "surrogateescape")
     except UnicodeEncodeError as error:
         raise InvalidText(
-            f"{field} is {show(value)}, which no file can have as a name; decode it as os.fsdecode does"
+            f"{field} is {show(value)}, which cannot be the name of a file; decode it as os.fsdecode does"
         ) from error
     return Path(value)
 
@@ -348,7 +348,7 @@ def check_text_file(field: str, value: T) -> T:
 
 
 def check_component(field: str, value: T, kind: str, *methods: str) -> T:
-    """Check that an object, such as an embedder, has the methods of its kind. A class is refused."""
+    """Check that an object, such as an embedder, has the methods of its kind. A class is rejected."""
     if isinstance(value, type):
         raise InvalidInput(f"{field} is the class {value.__name__}; give {kind}, such as {value.__name__}(...)")
     missing = [name for name in methods if not callable(getattr(value, name, None))]

@@ -15,16 +15,16 @@ from .validate import check_count, check_id, check_ids, check_string, show
 
 
 class _View:
-    """A view of one memory. ``writer`` gives its writer, once the access log is written; ``clock`` tells the time."""
+    """A view of one memory. ``writer`` flushes the access log and returns the memory's writer."""
 
     def __init__(self, writer: Callable[[], ScopeWriter], clock: Clock) -> None:
         self._writer = writer
         self._clock = clock
 
     def _commit_undo_batch(self, build: Callable[[Graph], WriteBatch]) -> UndoBatch:
-        written = self._writer().commit(build).undo_batch
-        assert written is not None  # noqa: S101  # a batch with an edge is never empty
-        return written
+        undo_batch = self._writer().commit(build).undo_batch
+        assert undo_batch is not None  # noqa: S101  # a batch with an edge is never empty
+        return undo_batch
 
 
 class Facts(_View):
@@ -37,9 +37,9 @@ class Facts(_View):
         return validity.list_updates(graph, writer.reader(graph), limit)
 
     def reject(self, old: NodeId, new: NodeId) -> UndoBatch:
-        """Say that one memory neither supersedes nor contradicts an older one; ``undo`` takes it back.
+        """State that a memory neither supersedes nor contradicts an older one; ``undo`` reverts it.
 
-        Raises ``InvalidInput`` where consolidation has not found so.
+        Raises ``InvalidInput`` if consolidation found nothing between the two.
         """
         old, new = check_id(old, "old"), check_id(new, "new")
         now = self._clock()
@@ -49,7 +49,9 @@ class Facts(_View):
                 graph, documents.node_ids_of(graph, old), documents.node_ids_of(graph, new)
             )
             if not edges:
-                raise InvalidInput(f"nothing was found between {old!r} and {new!r}; facts.updates() lists what was")
+                raise InvalidInput(
+                    f"no update was found between {old!r} and {new!r}; facts.updates() lists those that were"
+                )
             undo_batch = UndoBatch(f"reject:{graph.revision + 1}", now, {"rejected": len(edges)})
             return WriteBatch(edges=edges, undo_batch=undo_batch)
 
@@ -60,14 +62,14 @@ class Entities(_View):
     """The names in memories, and which of them mean one entity."""
 
     def merge(self, name: str, other: str) -> UndoBatch:
-        """Say that two names mean one entity; ``undo`` takes it back. Consolidation does so where texts show it.
+        """State that two names mean one entity; ``undo`` reverts it. Consolidation does so where texts show it.
 
         Raises ``InvalidInput`` for a name that no memory mentions.
         """
         return self._link(name, other, weight=1.0)
 
     def split(self, name: str, other: str) -> UndoBatch:
-        """Say that two names do not mean one entity, whatever showed so; ``undo`` takes it back."""
+        """State that two names do not mean one entity, whatever consolidation found; ``undo`` reverts it."""
         return self._link(name, other, weight=0.0)
 
     def _link(self, name: str, other: str, *, weight: float) -> UndoBatch:
@@ -76,9 +78,9 @@ class Entities(_View):
 
         def build(graph: Graph) -> WriteBatch:
             if missing := [one for one, id_ in zip((name, other), ids, strict=True) if graph.row(id_) is None]:
-                raise InvalidInput(f"no memory mentions {show(missing[0])}; give names as memories have them")
+                raise InvalidInput(f"no memory mentions {show(missing[0])}; give a name as the memories spell it")
             if ids[0] == ids[1]:
-                raise InvalidInput(f"{name!r} and {other!r} are one name already")
+                raise InvalidInput(f"{name!r} and {other!r} are already one name")
             undo_batch = UndoBatch(f"merge:{graph.revision + 1}", now, {"alias": 1})
             return WriteBatch(edges=(Edge(ids[0], ids[1], Link.ALIAS, weight),), undo_batch=undo_batch)
 
@@ -86,17 +88,17 @@ class Entities(_View):
 
 
 class Maintenance(_View):
-    """What consolidation can undo, what decayed, and marks that keep memories up or put them last."""
+    """Batches that can be undone, decayed memories, and marks that keep memories from decay or rank them last."""
 
     def batches(self) -> list[UndoBatch]:
-        """What ``undo`` can take back, oldest first."""
+        """The batches that ``undo`` can revert, oldest first."""
         writer = self._writer()
         return writer.store.undo_batches(writer.scope)
 
     def decayed(self, *, limit: int = 50) -> list[Node]:
-        """Memories of little importance by use and age, not accessed for months; weakest first.
+        """Memories of low importance by use and age, not accessed for months; the least important first.
 
-        They are as easily recalled as ever. ``archive`` ranks them last, ``pin`` keeps memories from decay.
+        Decay alone does not change their rank. ``archive`` ranks memories last, ``pin`` keeps them from decay.
         """
         limit, writer = check_count("limit", limit), self._writer()
         graph = writer.graph()
@@ -104,22 +106,22 @@ class Maintenance(_View):
         return writer.reader(graph)(rows[:limit])
 
     def pin(self, ids: NodeId | Iterable[NodeId]) -> None:
-        """Keep memories from decay. Raises ``InvalidInput`` for an id that is not there."""
+        """Keep memories from decay. Raises ``InvalidInput`` for an unknown id."""
         self._mark(ids, Mark.PINNED)
 
     def unpin(self, ids: NodeId | Iterable[NodeId]) -> None:
-        """Let memories decay again. Raises ``InvalidInput`` for an id that is not there."""
+        """Let memories decay again. Raises ``InvalidInput`` for an unknown id."""
         self._mark(ids, Mark.UNPINNED)
 
     def archive(self, ids: NodeId | Iterable[NodeId]) -> None:
-        """Rank memories after all others; they still come back where nothing else does.
+        """Rank memories after all others; they still come back if nothing else does.
 
-        Raises ``InvalidInput`` for an id that is not there.
+        Raises ``InvalidInput`` for an unknown id.
         """
         self._mark(ids, Mark.ARCHIVED)
 
     def unarchive(self, ids: NodeId | Iterable[NodeId]) -> None:
-        """Rank memories among the others again. Raises ``InvalidInput`` for an id that is not there."""
+        """Rank memories among the others again. Raises ``InvalidInput`` for an unknown id."""
         self._mark(ids, Mark.UNARCHIVED)
 
     def _mark(self, ids: NodeId | Iterable[NodeId], mark: Mark) -> None:

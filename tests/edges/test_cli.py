@@ -115,7 +115,7 @@ def test_remember_reads_stdin_by_paragraph_by_line_whole_and_as_json_lines() -> 
         ('{"text": "x"}\nnonsense', "line 2: this is no JSON"),
         ('{"text": "x", "mood": 1}', "line 1: there is no field 'mood'"),
         ('{"speaker": "Ana"}', "line 1: a text must be a str"),
-        ('{"text": "x", "happened_at": "soon"}', "line 1: 'soon' is no date"),
+        ('{"text": "x", "happened_at": "soon"}', "line 1: 'soon' is not a date"),
         ('{"text": "\\ud800"}', "line 1: the text holds a lone surrogate"),
     ],
 )
@@ -646,7 +646,11 @@ def test_options_come_before_the_environment_before_the_file(tmp_path: Path) -> 
 
 @pytest.mark.parametrize(
     ("text", "message"),
-    [("dbb = 'x'", "'dbb', which is no setting; there are db"), ("scope = 3", "give a text"), ("=", "not TOML")],
+    [
+        ("dbb = 'x'", "'dbb', which is not a setting; the settings are db"),
+        ("scope = 3", "give a text"),
+        ("=", "not TOML"),
+    ],
 )
 def test_a_settings_file_that_means_nothing_is_an_error(tmp_path: Path, text: str, message: str) -> None:
     (tmp_path / "ecphora.toml").write_text(text)

@@ -45,7 +45,7 @@ def test_a_night_and_back() -> None:
     hit = answer("recall", "Where does Ana live?")["hits"][1]
     assert (hit["id"], hit["validity"]["superseded_by"], hit["validity"]["is_valid"]) == ("old", ["new"], False)
     assert "held until 3 May 2026" in ecphora("recall", "Where does Ana live?").output
-    assert "nothing is new" in ecphora("consolidate").output
+    assert "no new memories" in ecphora("consolidate").output
     assert answer("undo")["counts"]["supersedes"] == 1
     assert answer("recall", "Where does Ana live?")["hits"][0]["validity"] is None
 

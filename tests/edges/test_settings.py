@@ -109,7 +109,7 @@ def test_a_path_of_a_project_stays_in_its_folder(project: Path, name: str, path:
         load({}, project)
     result = ecphora("remember", "A secret.", "--embedder", "hashing")
     assert result.exit_code == 1
-    assert f"say --{name} or ECPHORA_{name.upper()} yourself" in result.stderr
+    assert f"set --{name} or ECPHORA_{name.upper()} yourself" in result.stderr
     assert not list(outside.iterdir())
     assert not (project / "ecphora.db").exists()
     mine = {name: str(project.parent / "mine.db")}

@@ -186,6 +186,6 @@ def test_retroactive_goes_with_as_of(memory: Memory) -> None:
         lambda question, **asked: memory.why_not(question, "old", **asked),
     )
     for call in calls:
-        with pytest.raises(InvalidInput, match="as_of="):
+        with pytest.raises(InvalidInput, match="needs as_of"):
             call(QUESTION, retroactive=True)
     assert memory.answer(QUESTION, as_of="2026-02-01", retroactive=True).is_answered

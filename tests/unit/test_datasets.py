@@ -79,7 +79,7 @@ def test_an_unknown_set_names_those_that_are_there(tmp_path: Path) -> None:
         ({**DOC, "id": "2", "text": " "}, "'text' is ' ', not a text"),
         ({**DOC, "id": 2}, "'id' is 2, not a text"),
         ({**DOC, "id": "2", "speaker": 7}, "'speaker' is 7"),
-        ({**DOC, "id": "2", "time": "soon"}, "'time': 'soon' is no date"),
+        ({**DOC, "id": "2", "time": "soon"}, "'time': 'soon' is not a date"),
     ],
 )
 def test_a_bad_document_is_named_by_its_line(tmp_path: Path, line: Mapping[str, object] | str, message: str) -> None:

@@ -72,21 +72,25 @@ def test_a_file_that_is_not_there_is_an_error_and_not_made(tmp_path: Path) -> No
 @pytest.mark.parametrize(
     ("statements", "severity", "what"),
     [
-        (["DELETE FROM node WHERE seq = 1 AND scope = 1"], Severity.ERROR, "vector rows belong to nodes that are not"),
-        (["DELETE FROM node WHERE seq = 1 AND scope = 1"], Severity.ERROR, "access rows belong to nodes that are not"),
-        (["DELETE FROM node WHERE kind = 'entity'"], Severity.ERROR, "edge rows belong to nodes that are not"),
+        (["DELETE FROM node WHERE seq = 1 AND scope = 1"], Severity.ERROR, "vector rows belong to nodes that do not"),
+        (["DELETE FROM node WHERE seq = 1 AND scope = 1"], Severity.ERROR, "access rows belong to nodes that do not"),
+        (["DELETE FROM node WHERE kind = 'entity'"], Severity.ERROR, "edge rows belong to nodes that do not"),
         (["DELETE FROM edge"], Severity.WARNING, "names that no memory mentions"),
         (
             ["UPDATE node SET term_hashes = x'01000000', term_counts = x'01' WHERE seq = 1 AND scope = 1"],
             Severity.WARNING,
-            "the words of 1 texts",
+            "out of date for 1 texts",
         ),
         (
             ["UPDATE node SET term_counts = zeroblob(length(term_counts)) WHERE scope = 1"],
             Severity.WARNING,
-            "the words of",
+            "the index is out of date",
         ),
-        (["UPDATE node SET term_hashes = NULL WHERE seq = 2 AND scope = 1"], Severity.WARNING, "the words of 1 texts"),
+        (
+            ["UPDATE node SET term_hashes = NULL WHERE seq = 2 AND scope = 1"],
+            Severity.WARNING,
+            "out of date for 1 texts",
+        ),
         (
             ["DELETE FROM vector WHERE node = 1 AND scope = 1"],
             Severity.WARNING,
@@ -95,12 +99,12 @@ def test_a_file_that_is_not_there_is_an_error_and_not_made(tmp_path: Path) -> No
         (
             ["UPDATE vector SET value = x'003c003c' WHERE node = 1 AND scope = 2"],
             Severity.WARNING,
-            f"scope 'other': the vectors of 1 texts are not finite, or of a wrong size: '{FIRST}'",
+            f"scope 'other': the vectors of 1 texts are not finite, or have a wrong size: '{FIRST}'",
         ),
         (
             ["UPDATE vector SET value = CAST(substr(value, 3) || x'007e' AS BLOB) WHERE node = 1 AND scope = 1"],
             Severity.WARNING,
-            f"scope 'default': the vectors of 1 texts are not finite, or of a wrong size: '{FIRST}'",
+            f"scope 'default': the vectors of 1 texts are not finite, or have a wrong size: '{FIRST}'",
         ),
         (
             ["UPDATE node SET happened_at = 'soon', recorded_at = '' WHERE seq = 1 AND scope = 1"],
@@ -126,7 +130,7 @@ def test_a_file_that_is_not_there_is_an_error_and_not_made(tmp_path: Path) -> No
         (
             ["UPDATE node SET time_mentions = '[1]' WHERE seq = 1 AND scope = 1"],
             Severity.WARNING,
-            "the words of 1 texts",
+            "out of date for 1 texts",
         ),
         (
             ["INSERT INTO vector SELECT scope, 'hashing/32', seq, 1, zeroblob(64) FROM node WHERE id LIKE 'e%:bo'"],
@@ -223,7 +227,7 @@ def test_a_left_over_log_is_emptied(path: Path, monkeypatch: pytest.MonkeyPatch)
         (lambda path: path.write_bytes(b"no database at all" * 100), "not an SQLite file"),
         (lambda path: break_(path, "PRAGMA user_version = 99"), "format 99"),
         (lambda path: break_(path, "PRAGMA application_id = 7"), "another program"),
-        (lambda path: path.write_bytes(b""), "another program, or none yet"),
+        (lambda path: path.write_bytes(b""), "another program, or empty"),
     ],
 )
 def test_a_file_that_cannot_be_mended_is_said_to_be_so(path: Path, make: object, what: str) -> None:

@@ -158,9 +158,9 @@ def test_one_id_for_two_texts_is_refused(drafts: list[checked_episode.CheckedEpi
 
 def test_what_is_replaced_must_be_there() -> None:
     newer = draft("Ana moved on.", supersedes="a")
-    with pytest.raises(InvalidInput, match="remember that first"):
+    with pytest.raises(InvalidInput, match="remember that one first"):
         checked_episode.deduplicate([newer], Graph())
-    with pytest.raises(InvalidInput, match="remember that first"):
+    with pytest.raises(InvalidInput, match="remember that one first"):
         checked_episode.deduplicate([newer, draft(id="a")], Graph())
     assert len(checked_episode.deduplicate([draft(id="a"), newer], Graph())) == 2
     assert len(checked_episode.deduplicate([newer], grown(remembered(draft(id="a"))))) == 1

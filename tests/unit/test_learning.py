@@ -186,7 +186,7 @@ def test_what_to_learn_from_must_be_said(data: Path) -> None:
     for words in ([], ["--data", str(data)], ["--set", "ferries"]):
         result = CliRunner().invoke(learn, [*words, "--out", str(data / "weights.json")])
         assert result.exit_code == 2
-        assert "say what to learn from" in result.output
+        assert "give something to learn from" in result.output
 
 
 def test_open_questions_from_the_command_line_to_pictures(data: Path) -> None:

@@ -115,7 +115,7 @@ def test_twice_is_harmless(memory: Memory, clock: FakeClock) -> None:
 @pytest.mark.parametrize("again", [LONG, PORTO])
 def test_an_id_that_stands_for_something_else(again: str, memory: Memory) -> None:
     memory.remember("Something else.", id="a")
-    with pytest.raises(IdCollision, match="'a' already stands for another memory"):
+    with pytest.raises(IdCollision, match="'a' already belongs to another memory"):
         memory.remember(["Not written either.", Episode(again, id="a")])
     assert len(memory) == 1
     memory.remember(LONG, id="long")
@@ -133,7 +133,7 @@ def test_the_pieces_of_a_text_have_ids_too(first: str, second: str, memory: Memo
 
 
 def test_an_id_for_several_texts(memory: Memory) -> None:
-    with pytest.raises(InvalidInput, match=r"hand in Episode\(text, id=...\)"):
+    with pytest.raises(InvalidInput, match=r"give Episode\(text, id=...\)"):
         memory.remember([PORTO, FARO], id="a")
 
 
@@ -305,7 +305,7 @@ def test_filters_and_limits(memory: Memory) -> None:
     assert {hit.node.speaker for hit in memory.recall("river", where=Filter(speakers="Ana"))} == {"Ana"}
     assert ids(memory.recall("river", where=Filter(metadata={"k": 1}), strategy="recency")) == ["school"]
     assert not memory.recall("river", where=Filter(after="2199-01-01"))
-    with pytest.raises(InvalidInput, match="is no date"):
+    with pytest.raises(InvalidInput, match="is not a date"):
         memory.recall("river", where=Filter(before="soon"))
     assert len(memory.recall("the river", limit=1)) == 1
     assert ids(memory.recall("river", strategy="recency", as_of="2026-05-02")) == ["boat", "river"]
@@ -420,7 +420,7 @@ def test_taking_feedback_back_bars_no_memory_of_the_same_words(memory: Memory) -
     memory.remember(TALK)
     memory.forget(memory.feedback(memory.recall("the river"), []))
     assert memory.remember("the river").blocked == ()
-    with pytest.raises(InvalidInput, match="begins as those of names, insights or questions"):
+    with pytest.raises(InvalidInput, match="begins like an id of a name"):
         memory.remember("the river", id="question:1")
 
 

@@ -52,5 +52,5 @@ INVALID = (
 
 @pytest.mark.parametrize("value", INVALID, ids=lambda value: ascii(value)[:30])
 def test_what_is_no_date_is_refused(value: object) -> None:
-    with pytest.raises(InvalidTime, match=r"(?s)is no date.*(write|give) "):
+    with pytest.raises(InvalidTime, match=r"(?s)is not a date.*(write|give) "):
         parse_time(value)

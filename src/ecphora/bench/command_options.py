@@ -18,7 +18,7 @@ from .embedding_cache import CachingEmbedder
 from .recall.recall_run import Tick, make_run
 
 TABLE_WIDTH = 116
-"""Width in columns of a table when the output is no terminal."""
+"""Width in columns of a table when the output is not a terminal."""
 
 FOLDER = HomePath(exists=True, file_okay=False, path_type=Path)
 JSON_TARGET = HomePath(dir_okay=False, allow_dash=True)
@@ -41,7 +41,7 @@ def dataset_options(command: Callable[..., None]) -> Callable[..., None]:
     """Add the options that choose the questions and the output of the figures."""
     for option in (
         embedder_option,
-        click.option("--limit", type=click.IntRange(min=1), help="Take at most so many questions of a set."),
+        click.option("--limit", type=click.IntRange(min=1), help="The most questions of a set."),
         click.option(
             "--json",
             "json_target",
@@ -50,7 +50,7 @@ def dataset_options(command: Callable[..., None]) -> Callable[..., None]:
             help="Write the figures as JSON lines; - is stdout.",
         ),
         click.option(
-            "--docs", "documents", type=FOLDER, help="Folder of the sets' documents, where they are not in --data."
+            "--docs", "documents", type=FOLDER, help="Folder of the sets' documents, if they are not in --data."
         ),
         click.option("--data", type=FOLDER, required=True, help="Folder of the data sets."),
     ):
@@ -60,7 +60,7 @@ def dataset_options(command: Callable[..., None]) -> Callable[..., None]:
 
 @dataclass(frozen=True, slots=True)
 class BenchOptions:
-    """Where the questions are read from and the figures are written to."""
+    """The options of a run: the source of the questions and the target of the figures."""
 
     data: Path
     documents: Path | None
@@ -71,7 +71,9 @@ class BenchOptions:
     def check_datasets(self, names: Sequence[str]) -> list[str]:
         """The names of sets, each once; raises for a wrong name before any work is done."""
         if not names:
-            raise InvalidInput(f"{self.data} holds no data set: no NAME.docs.jsonl.gz with its NAME.questions.jsonl.gz")
+            raise InvalidInput(
+                f"{self.data} holds no data set; a set is NAME.docs.jsonl.gz with NAME.questions.jsonl.gz"
+            )
         for name in (unique_names := list(dict.fromkeys(names))):
             next(datasets.read_cases(name, self.data, self.documents), None)
         return unique_names
@@ -114,7 +116,7 @@ def open_lines(target: str | None) -> Iterator[Callable[[str], None]]:
 
 @contextmanager
 def progress_bar(name: str, total: int) -> Iterator[Tick]:
-    """A progress bar on stderr, removed when done; none if stderr is no terminal."""
+    """A progress bar on stderr, removed when done; none if stderr is not a terminal."""
     console = Console(stderr=True)
     bar = Progress(
         TextColumn("{task.description}"),

@@ -47,10 +47,10 @@ def bench() -> None:
     help="Strategy to run; may be repeated.  [default: all]",
 )
 def recall(*, dataset_names: Sequence[str], strategy_names: Sequence[str], **options: Any) -> None:
-    """Index data sets, ask their questions, and print how much of the gold evidence comes back.
+    """Index data sets, ask their questions, and print the fraction of the gold evidence recalled.
 
     Every space of a set is indexed on its own, once for all strategies that only read and once for each that writes.
-    Embeddings are kept in the user's cache, so a second run is quick.
+    Embeddings are kept in the user's cache, so a second run is fast.
     """
     bench_options = BenchOptions(**options)
     recall_strategies = [
@@ -85,10 +85,10 @@ def recall(*, dataset_names: Sequence[str], strategy_names: Sequence[str], **opt
     "--model", "model_names", multiple=True, metavar="NAME", help="Model to ablate; may be repeated.  [default: all]"
 )
 def ablate_command(*, dataset_names: Sequence[str], model_names: Sequence[str], **options: Any) -> None:
-    """Run the papers' own ablations: each model whole and with a part left out, on the same questions.
+    """Run the papers' own ablations: each model complete and with parts left out, on the same questions.
 
-    Prints a table of each model and set; ecphora bench report makes the tables of docs/models.md from the JSON lines.
-    Differences to the whole model come with their 95 % bootstrap intervals over pairs.
+    Prints a table for each model and set; ecphora bench report makes the tables of docs/models.md from the JSON lines.
+    Differences to the complete model have 95 % bootstrap intervals over pairs.
     """
     bench_options = BenchOptions(**options)
     models = registry.select_models(model_names)
@@ -114,17 +114,23 @@ def ablate_command(*, dataset_names: Sequence[str], model_names: Sequence[str], 
     "--set", "dataset_names", multiple=True, required=True, metavar="NAME", help="Set to answer; may be repeated."
 )
 @click.option(
-    "--strategy", "strategy_names", multiple=True, metavar="NAME", help="Beside dense; may be repeated.  [fused]"
+    "--strategy",
+    "strategy_names",
+    multiple=True,
+    metavar="NAME",
+    help="Strategy besides dense; may be repeated.  [default: fused]",
 )
-@click.option("--llm", metavar="NAME", help=f"{settings.LLM_CHOICES}, or extractive for a trial.  [env ECPHORA_LLM]")
+@click.option("--llm", metavar="NAME", help=f"{settings.LLM_CHOICES}, or extractive for a test.  [env ECPHORA_LLM]")
 @click.option("--price", type=(float, float), metavar="IN OUT", help="US dollars for a million tokens in and out.")
 @click.option("--budget", type=POSITIVE_INT, default=1_000, show_default=True, help="Tokens of a context.")
 @click.option(
-    "--window", "full_tokens", type=POSITIVE_INT, default=4_000, show_default=True, help="Tokens of the full one."
+    "--window", "full_tokens", type=POSITIVE_INT, default=4_000, show_default=True, help="Tokens of the full context."
 )
-@click.option("--sample", type=POSITIVE_INT, help="Take so many questions of a set, evenly spread over it.")
+@click.option("--sample", type=POSITIVE_INT, help="Take this many questions of a set, spread evenly over it.")
 @click.option("--concurrency", type=POSITIVE_INT, default=4, show_default=True, help="Questions asked at a time.")
-@click.option("--out", type=NEW_FILE, required=True, metavar="FILE", help="Keep the answers here, and go on from here.")
+@click.option(
+    "--out", type=NEW_FILE, required=True, metavar="FILE", help="The file of the answers; a second run continues it."
+)
 def answer(
     *,
     dataset_names: Sequence[str],
@@ -138,11 +144,11 @@ def answer(
     out: Path,
     **options: Any,
 ) -> None:
-    """Have the questions of data sets answered, by one prompt, from what each way of recalling brings back.
+    """Have a language model answer the questions of data sets from several contexts, by one prompt.
 
     The contexts are the latest memories that fit the window (full), plain dense retrieval, and each strategy; all but
-    the first have equal budgets. Every answer is appended to --out at once, and what stands there is not asked again:
-    a run that was broken off goes on with the same command. ecphora bench report makes the tables of that file.
+    the first have equal budgets. Every answer is appended to --out immediately, and an answered question is not asked
+    again, so the same command continues an interrupted run. ecphora bench report makes the tables of that file.
     """
     bench_options = BenchOptions(**options)
     recall_strategies = tuple(
@@ -190,10 +196,10 @@ def answer(
     "--set", "dataset_names", multiple=True, required=True, metavar="NAME", help="Set to run; may be repeated."
 )
 def open_questions_command(*, dataset_names: Sequence[str], **options: Any) -> None:
-    """Measure what the papers left open, for fused and the plain baselines.
+    """Measure the papers' open questions, for fused and the baselines.
 
-    Recall as a memory grows from one episode to a thousand; recall where names were badly found; how much must be
-    brought back for equal recall; and how often the answer is there at each confidence. `ecphora bench draw` makes
+    Recall as a memory grows from one episode to a thousand; recall with noisy entity extraction; how many memories
+    must be recalled for equal recall; and how often the answer is found at each confidence. `ecphora bench draw` makes
     pictures of the JSON lines.
     """
     bench_options = BenchOptions(**options)
@@ -226,13 +232,15 @@ def draw(files: Sequence[Path], out: Path) -> None:
 
 @bench.command("report")
 @click.argument("files", type=FILE, nargs=-1, required=True, metavar="FILE...")
-@click.option("--insert-into", type=FILE, help="Put the report between the markers of this file.  [default: print it]")
+@click.option(
+    "--insert-into", type=FILE, help="Insert the report between the markers of this file.  [default: print it]"
+)
 def report_command(files: Sequence[Path], insert_into: Path | None) -> None:
     """Make the tables of docs/evidence.md and docs/models.md from the JSON lines of runs.
 
-    The figures of `bench recall` stand between the lines <!-- bench:start --> and <!-- bench:end -->, those of
-    `bench ablate` between <!-- bench:MODEL:start --> and <!-- bench:MODEL:end -->, MODEL being `models` for what was
-    measured on what.
+    The figures of `bench recall` are between the lines <!-- bench:start --> and <!-- bench:end -->, those of `bench
+    ablate` between <!-- bench:MODEL:start --> and <!-- bench:MODEL:end -->, where MODEL is `models` for the setup of
+    the measurements.
     """
     records = [record for file in files for record in _records(file)]
     sections = report.sections(records) | ablation_tables.sections(records) | answer_tables.sections(records)
@@ -243,7 +251,7 @@ def report_command(files: Sequence[Path], insert_into: Path | None) -> None:
 
 
 def _records(file: Path) -> Iterator[RunRecord]:
-    """The runs of a file: of figures, or of answers, which are measured anew."""
+    """The runs of a file of figures, or of a file of answers, which are measured again."""
     yield from (
         answer_figures.records(answer_files.read_answers(file))
         if answer_files.is_answer_file(file)
@@ -252,7 +260,7 @@ def _records(file: Path) -> Iterator[RunRecord]:
 
 
 def _report_outcome(outcome: RunOutcome, tables: Group, out: Console, write: Callable[[str], None]) -> None:
-    """Write the figures of a set, and print its tables, its size and what it took."""
+    """Write the figures of a set, and print its tables, its size and its times."""
     for figure in outcome.figures:
         write(figure.to_json_line())
     out.print(tables, _describe_outcome(outcome), "", sep="\n", highlight=False)

@@ -23,7 +23,7 @@ from .context import EXIT_NOT_FOUND, CommandContext, common_options, question_op
 ASSISTANT = "assistant"
 """The speaker of remembered replies."""
 RECENT_TURNS = 6
-"""Latest turns of the conversation that a model is shown word for word."""
+"""The latest turns of the conversation that a model is shown verbatim."""
 ACKNOWLEDGMENT = "Noted."
 """The reply to a statement when there is no language model."""
 CHAT_HELP = """/why          the memories behind the last reply, and why they came back
@@ -56,7 +56,7 @@ def ask(
     show_prompt: bool,
     **recall_options: Any,
 ) -> None:
-    """Answer a question from what is remembered, and cite it.
+    """Answer a question from the memories, and cite them.
 
     The memories that fit into --budget are shown to a language model; without one, the best memory is quoted.
     """
@@ -239,10 +239,14 @@ class ChatSession:
 @click.command(epilog="While it runs: /why, /forget ID, /help, /quit.")
 @_llm_option
 @click.option("--speaker", metavar="NAME", default="user", show_default=True, help="Who you are.")
-@click.option("--session", metavar="NAME", help="What this conversation is called.  [default: by its time]")
-@click.option("--limit", type=click.IntRange(min=1), default=10, show_default=True, help="Memories to bring back.")
+@click.option("--session", metavar="NAME", help="The name of this conversation.  [default: its time]")
+@click.option("--limit", type=click.IntRange(min=1), default=10, show_default=True, help="Memories to recall.")
 @click.option(
-    "--budget", type=click.IntRange(min=1), default=answering.DEFAULT_BUDGET, show_default=True, help="Their tokens."
+    "--budget",
+    type=click.IntRange(min=1),
+    default=answering.DEFAULT_BUDGET,
+    show_default=True,
+    help="Tokens of the memories.",
 )
 @strategy_options
 @common_options

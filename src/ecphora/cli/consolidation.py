@@ -26,9 +26,13 @@ COUNT_LABELS = {
 
 
 @click.command()
-@click.option("--dry-run", is_flag=True, help="Write nothing; say what would be written.")
-@click.option("--seconds", type=click.FloatRange(min=0, min_open=True), help="Stop after so long; go on the next time.")
-@click.option("--tokens", type=click.IntRange(min=1), help="Stop after so many tokens of the language model.")
+@click.option("--dry-run", is_flag=True, help="Write nothing; show what would be written.")
+@click.option(
+    "--seconds",
+    type=click.FloatRange(min=0, min_open=True),
+    help="Stop after this many seconds; the next run continues.",
+)
+@click.option("--tokens", type=click.IntRange(min=1), help="Stop after this many tokens of the language model.")
 @click.option("--llm", metavar="NAME", help="openai:MODEL or llamacpp:PATH; by default none.  [env ECPHORA_LLM]")
 @common_options
 def consolidate(
@@ -36,8 +40,8 @@ def consolidate(
 ) -> None:
     """Find updates of facts, aliases and insights in new memories.
 
-    Nothing is deleted, and ecphora undo takes all of it back. Questions with feedback are replayed before and after: a
-    consolidation that costs a point of their recall is not written.
+    Nothing is deleted, and ecphora undo reverts all of it. Questions with feedback are asked before and after: a
+    consolidation that lowers their recall by a point is not written.
     """
     language_model = context.settings.with_overrides(llm=llm).make_llm()
     bar = render.progress_bar(context.err, "consolidating", is_shown=context.has_progress_bar)
@@ -64,12 +68,12 @@ def consolidate(
         )
         return
     if not result.counts:
-        context.print_line("nothing is new")
+        context.print_line("no new memories")
         return
     verb = "would write" if dry_run else "wrote"
     counts = [(result.counts.get(name, 0), singular, plural) for name, (singular, plural) in COUNT_LABELS.items()]
     parts = [f"{count:,} {singular if count == 1 else plural}" for count, singular, plural in counts if count]
-    context.print_line(f"looked at {result.counts['memories']:,} new memories; {verb} {', '.join(parts) or 'nothing'}")
+    context.print_line(f"processed {result.counts['memories']:,} new memories; {verb} {', '.join(parts) or 'nothing'}")
     if result.undo_batch is not None:
         context.note(f"to undo it: ecphora undo {result.undo_batch.id}")
     if result.pending_count:
@@ -105,7 +109,7 @@ def updates(context: CommandContext, *, limit: int) -> None:
 @click.argument("new")
 @common_options
 def reject(context: CommandContext, *, old: str, new: str) -> None:
-    """Reject an update: memory NEW neither supersedes nor contradicts memory OLD; ecphora undo takes it back."""
+    """Reject an update: memory NEW neither supersedes nor contradicts memory OLD; ecphora undo reverts it."""
     with context.open_memory() as memory:
         old, new = (short_ids.resolve_id(id_, memory.graph()) for id_ in (old, new))
         batch = memory.facts.reject(old, new)
@@ -165,7 +169,7 @@ def _print_insight(context: CommandContext, insight: Insight) -> None:
 @click.option("--limit", type=click.IntRange(min=1), default=20, show_default=True, help="Memories to show.")
 @common_options
 def decayed(context: CommandContext, *, limit: int) -> None:
-    """Show what has decayed: little used, and not for months. Nothing is lost; decay only lowers the rank."""
+    """Show decayed memories: little used, and not for months. Nothing is lost."""
     with context.open_memory() as memory:
         found = memory.maintenance.decayed(limit=limit)
     if context.as_json:
@@ -204,7 +208,7 @@ def unpin(context: CommandContext, *, ids: tuple[str, ...]) -> None:
 @_ids_argument
 @common_options
 def archive(context: CommandContext, *, ids: tuple[str, ...]) -> None:
-    """Rank memories behind all others; they still come back where nothing else does."""
+    """Rank memories below all others; they still come back if nothing else does."""
     with _open_with_ids(context, ids) as (memory, node_ids):
         memory.maintenance.archive(node_ids)
     _print_ids(context, node_ids, "archived")
@@ -222,7 +226,7 @@ def unarchive(context: CommandContext, *, ids: tuple[str, ...]) -> None:
 
 @contextmanager
 def _open_with_ids(context: CommandContext, ids: Sequence[str]) -> Iterator[tuple[Memory, tuple[NodeId, ...]]]:
-    """Open the memory; yields it with the full ids of those given, which may be abbreviated."""
+    """Open the memory; yields it with the full ids for the given ones, which may be abbreviated."""
     with context.open_memory() as memory:
         yield memory, tuple(short_ids.resolve_id(id_, memory.graph()) for id_ in ids)
 
@@ -239,7 +243,7 @@ def _print_ids(context: CommandContext, ids: Sequence[NodeId], mark: str) -> Non
 
 @click.command()
 @click.argument("to", type=HomePath())
-@click.option("--overwrite", is_flag=True, help="Replace the file TO if it is there.")
+@click.option("--overwrite", is_flag=True, help="Replace the file TO if it exists.")
 @common_options
 def backup(context: CommandContext, *, to: str, overwrite: bool) -> None:
     """Copy the whole file, every scope of it, to TO, while it is in use.

@@ -29,7 +29,7 @@ EXIT_INTERRUPTED = 130
 FUTURE_REVISION = 2**62
 """A revision that no scope reaches: reading the changes since it returns only the scope's revision and embedder."""
 
-EXIT_CODES_HELP = """Exit codes: 0 done; 1 an error, see stderr; 2 wrong usage; 3 not there (recall without evidence,
+EXIT_CODES_HELP = """Exit codes: 0 done; 1 an error, see stderr; 2 wrong usage; 3 not found (recall without evidence,
 an unknown id); 130 interrupted."""
 
 CommandFunction = Callable[..., Any]
@@ -197,7 +197,7 @@ class HomePath(click.Path):
 
 _COMMON_OPTIONS: tuple[Callable[[CommandFunction], CommandFunction], ...] = (
     click.option("--db", metavar="PATH", help="The memory's file.  [env ECPHORA_DB; default ecphora.db]"),
-    click.option("--scope", metavar="NAME", help="Whose memory.  [env ECPHORA_SCOPE; default 'default']"),
+    click.option("--scope", metavar="NAME", help="The scope of the memory.  [env ECPHORA_SCOPE; default 'default']"),
     click.option(
         "--embedder",
         metavar="NAME",
@@ -218,7 +218,7 @@ _STRATEGY_OPTIONS = (
     click.option(
         "--weights",
         metavar="FILE",
-        help="Weights of fused, made by ecphora learn.  [env ECPHORA_WEIGHTS; default: those that come with it]",
+        help="Weights of fused, made by ecphora learn.  [env ECPHORA_WEIGHTS; default: those of the package]",
     ),
 )
 
@@ -291,16 +291,14 @@ def question_options(command: CommandFunction) -> CommandFunction:
     """Add the question argument and the options of a recall."""
     decorators: list[Callable[[CommandFunction], CommandFunction]] = [
         click.argument("question"),
+        click.option("--limit", type=click.IntRange(min=1), default=5, show_default=True, help="Memories to recall."),
         click.option(
-            "--limit", type=click.IntRange(min=1), default=5, show_default=True, help="Memories to bring back."
-        ),
-        click.option(
-            "--budget", type=click.IntRange(min=1), help="Tokens that their texts may take together (estimated)."
+            "--budget", type=click.IntRange(min=1), help="The most tokens of their texts together (estimated)."
         ),
         filter_options,
-        click.option("--as-of", metavar="DATE", help="As of that time: nothing that happened later."),
-        click.option("--retroactive", is_flag=True, help="With --as-of: also what was remembered later of that time."),
-        click.option("--known-at", metavar="DATE", help="As known at that time: nothing that was written later."),
+        click.option("--as-of", metavar="DATE", help="As of this time: without what happened later."),
+        click.option("--retroactive", is_flag=True, help="With --as-of: also what was said later about that time."),
+        click.option("--known-at", metavar="DATE", help="As known at this time: without what was stored later."),
         strategy_options,
     ]
     for decorator in reversed(decorators):

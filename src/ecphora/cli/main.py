@@ -34,9 +34,8 @@ if TYPE_CHECKING:
     from ..memory import Memory
     from ..model import Filter, RememberResult
 
-# Keeps short commands fast: NumPy's threads otherwise spin for 0.1 s before they sleep, and the garbage collector
-# searches all imported objects for cycles, a hundred times during the run and at its end (docs/storage.md, "What a
-# start costs").
+# Keeps short commands fast. NumPy's threads would spin for 0.1 s before they sleep, and the garbage collector would
+# search all imported objects for cycles a hundred times (docs/storage.md, "What a start costs").
 os.environ.setdefault("OPENBLAS_THREAD_TIMEOUT", "4")
 gc.set_threshold(50_000)
 atexit.register(gc.freeze)
@@ -77,11 +76,11 @@ def main(*, traceback: bool) -> None:
     help="Remember Markdown and text files (.md, .markdown, .txt, .text): a path, a pattern such as 'notes/*.md', or "
     "with --recursive a folder; may be repeated.",
 )
-@click.option("--recursive", is_flag=True, help="Read folders of --file, with all below them.")
+@click.option("--recursive", is_flag=True, help="Read the folders of --file and all folders below them.")
 @click.option("--lines", is_flag=True, help="Read stdin line by line.  [default: by paragraph]")
 @click.option("--whole", is_flag=True, help="Read the whole of stdin as one text.")
 @click.option("--jsonl", is_flag=True, help="Read stdin as JSON Lines: objects with text, id, speaker, happened_at ...")
-@click.option("--id", "id_", metavar="ID", help="Your own name for the memory.")
+@click.option("--id", "id_", metavar="ID", help="An id of your own for the memory.")
 @click.option("--speaker", metavar="NAME", help="Who said it.")
 @click.option("--session", metavar="NAME", help="The conversation or file it belongs to.")
 @click.option("--happened-at", metavar="DATE", help="When it happened: 2026-05-03 or 2026-05-03T14:30.  [default: now]")
@@ -117,10 +116,10 @@ def remember(
 ) -> None:
     """Remember texts: the arguments, files, or stdin by paragraph.
 
-    The file is made on first use. Remembering the same twice is harmless. A file is one memory: its source is the path,
-    its title the file's name, and it happened when the file was last changed, unless --happened-at says else. In prose
-    from stdin, blank lines separate the memories. A program that passes on other people's texts should use --text or
-    stdin: a TEXT that names a file is an error.
+    The memory's file is created on first use. A text that exists already is stored once. A file becomes one memory: its
+    source is the path, its title is the file's name, and it happened when the file was last changed, unless
+    --happened-at is given. In prose from stdin, blank lines separate the memories. A program that passes on other
+    people's texts should use --text or stdin, because a TEXT that names a file is an error.
     """
     from dataclasses import replace
 
@@ -133,11 +132,11 @@ def remember(
     forms = [form for form, on in (("lines", lines), ("whole", whole), ("jsonl", jsonl)) if on]
     if files or recursive:
         if texts or literal or forms or not files:
-            raise click.UsageError("--file PATH [--recursive] stands for itself: no TEXT, --lines, --whole or --jsonl")
+            raise click.UsageError("--file PATH [--recursive] takes no TEXT, --lines, --whole or --jsonl")
         episodes = remember_input.episodes_from_files(context, files, fields, recursive=recursive)
     elif literal or texts not in {(), ("-",)}:
         if forms:
-            raise click.UsageError(f"--{forms[0]} says how stdin is read; give no TEXT beside it")
+            raise click.UsageError(f"--{forms[0]} says how stdin is read; leave out TEXT")
         episodes = remember_input.episodes_from_arguments(texts, literal, fields)
     else:
         episodes = remember_input.episodes_from_stdin(forms, fields, is_explicit=bool(texts))
@@ -174,15 +173,16 @@ def _print_remember_result(context: CommandContext, result: "RememberResult") ->
         )
         context.print_line(", ".join(f"{count:,} {word}" for count, word in counts if count) or "nothing to remember")
     if result.blocked:
-        context.note(f"blocked, because forgotten on purpose (--restore takes them): {', '.join(result.blocked[:10])}")
+        ids = ", ".join(result.blocked[:10])
+        context.note(f"blocked, because they were forgotten on purpose (--restore remembers them): {ids}")
 
 
 # ---- recall
 
 
-@main.command(epilog="Exits with 3 when the evidence is none: what came back, if anything, is no answer.")
+@main.command(epilog="Exits with 3 when the evidence is none: the hits, if any, hold no answer.")
 @question_options
-@click.option("--explain/--no-explain", default=None, help="Show the parts of each score too / no reason at all.")
+@click.option("--explain/--no-explain", default=None, help="Show the parts of each score too / show no reasons.")
 @click.option("--no-log-access", is_flag=True, help="Do not write to the access log.")
 @common_options
 def recall(
@@ -224,7 +224,7 @@ def recall(
         click.get_current_context().exit(EXIT_NOT_FOUND)
 
 
-@main.command("why-not", epilog="Exits with 3 when the id is not there.")
+@main.command("why-not", epilog="Exits with 3 when the id is unknown.")
 @question_options
 @click.argument("id_", metavar="ID")
 @click.option("--explain", is_flag=True, help="Show the largest parts of the shortfall too.")
@@ -242,7 +242,7 @@ def why_not(
 ) -> None:
     """Say why the memory ID does not come back for a question, and what would bring it back.
 
-    Give it the options of the recall that missed it. It does not write to the access log.
+    Give the options of the recall that missed it. The access log is not written.
     """
     from .. import short_ids
     from ..explain import MissReason
@@ -262,16 +262,16 @@ def why_not(
 # ---- forget, history, scopes
 
 
-@main.command(epilog="Exits with 3 when an id is not there; the others are erased all the same.")
+@main.command(epilog="Exits with 3 when an id is unknown; the others are erased anyway.")
 @click.argument("ids", nargs=-1, metavar="[ID]...")
 @filter_options
-@click.option("--yes", is_flag=True, help="Do not ask before erasing what the options choose.")
+@click.option("--yes", is_flag=True, help="Erase what the options select without asking.")
 @common_options
 def forget(context: CommandContext, *, ids: tuple[str, ...], where: "Filter", yes: bool) -> None:
-    """Erase memories on purpose: by ID, or all that the options choose.
+    """Erase memories on purpose: by ID, or all that the options select.
 
-    Texts, vectors and links are overwritten in the file, and the same memory does not come back by being handed in
-    again. There is no undo, so a name that you gave a memory is taken whole; an id made by Ecphora may be abbreviated.
+    Texts, vectors and links are overwritten in the file, and the same memory is not stored when it is remembered again.
+    There is no undo, so an id that you gave must be complete; an id made by Ecphora may be abbreviated.
     """
     from .. import short_ids
     from ..model import Filter
@@ -292,12 +292,12 @@ def forget(context: CommandContext, *, ids: tuple[str, ...], where: "Filter", ye
         context.write_json({**result.to_dict(), "missing_ids": missing})
     else:
         context.print_line(
-            f"erased {len(result.episode_ids):,} memories and {len(result.entity_ids):,} names only they mentioned"
+            f"erased {len(result.episode_ids):,} memories and {len(result.entity_ids):,} names that only they mentioned"
         )
         for id_ in (*result.episode_ids, *result.entity_ids)[:50]:
             context.print_line(f"  {id_}")
     if missing:
-        context.note(f"not there: {', '.join(missing)}")
+        context.note(f"unknown: {', '.join(missing)}")
         click.get_current_context().exit(EXIT_NOT_FOUND)
 
 
@@ -317,13 +317,13 @@ def _confirm(context: CommandContext, memory: "Memory", ids: Sequence[str]) -> N
     from .render import quote_node
 
     if not sys.stdin.isatty():
-        raise click.UsageError(f"this would erase {len(ids):,} memories; say --yes if that is meant")
+        raise click.UsageError(f"this would erase {len(ids):,} memories; add --yes to confirm")
     for node in filter(None, map(memory.get, ids[:5])):
         context.note(f"  {quote_node(node, 70)}")
     click.confirm(f"Erase these {len(ids):,} memories for good?", abort=True, err=True)
 
 
-@main.command(epilog="Exits with 3 when the id is not there.")
+@main.command(epilog="Exits with 3 when the id is unknown.")
 @click.argument("id_", metavar="ID")
 @common_options
 def history(context: CommandContext, *, id_: str) -> None:
@@ -372,7 +372,7 @@ def scopes(context: CommandContext) -> None:
 
 @main.command()
 @click.argument("file", default="-", metavar="[FILE|-]", type=HomePath(allow_dash=True))
-@click.option("--vectors", is_flag=True, help="Write the vectors too: larger, but nothing is embedded on import.")
+@click.option("--vectors", is_flag=True, help="Write the vectors too: a larger file, but import embeds nothing.")
 @common_options
 def export(context: CommandContext, *, file: str, vectors: bool) -> None:
     """Write a scope as JSON Lines, to a file or to stdout; nothing is lost."""
@@ -409,12 +409,12 @@ def _atomic_output(file: str) -> Any:
 
 @main.command("import")
 @click.argument("file", metavar="FILE|-", type=HomePath(allow_dash=True))
-@click.option("--restore", is_flag=True, help="Take in what was forgotten here on purpose, too.")
+@click.option("--restore", is_flag=True, help="Also import what was forgotten here on purpose.")
 @common_options
 def import_(context: CommandContext, *, file: str, restore: bool) -> None:
-    """Read an export into a scope, which may hold memories already.
+    """Read an export into a scope, which may already hold memories.
 
-    The file is checked to its last line before anything is written. Importing twice is harmless.
+    The whole file is checked before anything is written. Importing it twice changes nothing.
     """
     import dataclasses
 
@@ -428,7 +428,7 @@ def import_(context: CommandContext, *, file: str, restore: bool) -> None:
         return
     context.print_line(
         f"imported {count.nodes:,} nodes, {count.edges:,} links and {count.accesses:,} accesses; "
-        f"{count.existing:,} existed already, {count.blocked:,} were blocked because forgotten here"
+        f"{count.existing:,} existed already, {count.blocked:,} were blocked because they were forgotten here"
     )
     for notice in count.notices:
         context.note(f"note: {notice}")
@@ -448,18 +448,18 @@ def _open_lines(file: str) -> Any:
 
 @main.command()
 @click.option(
-    "--rechunk", is_flag=True, help="Split long texts into chunks again, as today; without --embedder only that."
+    "--rechunk", is_flag=True, help="Cut long texts into chunks again as this version does; alone or with --embedder."
 )
 @common_options
 def reembed(context: CommandContext, *, rechunk: bool) -> None:
-    """Change a scope over to another embedding model, given by --embedder; with --rechunk split long texts again."""
+    """Change a scope to another embedding model, given by --embedder; with --rechunk cut long texts again."""
     from .. import rechunking, reembedding
     from ..stores.sqlite import SQLiteStore
     from .render import progress_bar
 
     settings = context.settings
     if settings.embedder is None and not rechunk:
-        raise click.UsageError("say which model to change over to, with --embedder")
+        raise click.UsageError("name the new model with --embedder")
     path = context.require_file()
     counts: dict[str, int] = {}
     if settings.embedder is not None:
@@ -485,11 +485,11 @@ def reembed(context: CommandContext, *, rechunk: bool) -> None:
 # ---- doctor, demo, bench
 
 
-@main.command(epilog="Exits with 1 when a problem is left.")
-@click.option("--fix", is_flag=True, help="Fix what can be fixed without loss.")
+@main.command(epilog="Exits with 1 if a problem is left.")
+@click.option("--fix", is_flag=True, help="Repair what can be repaired without loss.")
 @common_options
 def doctor(context: CommandContext, *, fix: bool) -> None:
-    """Examine the file and say how to fix what is wrong with it."""
+    """Check the file, and say how to repair what is wrong with it."""
     from ..doctor import examine
     from . import render, serialize
 
@@ -503,15 +503,15 @@ def doctor(context: CommandContext, *, fix: bool) -> None:
 
 
 @main.command()
-@click.option("--db", type=HomePath(path_type=Path), help="Make the demo's memory here, and keep it.")
+@click.option("--db", type=HomePath(path_type=Path), help="Create the demo's memory here, and keep it.")
 @click.option("--keep", is_flag=True, help="Keep the demo's memory, to try your own questions on it.")
 @click.option("--embedder", metavar="NAME", default="minilm", show_default=True, help="As for the other commands.")
 @click.option("--json", "as_json", is_flag=True, help="Write JSON to stdout, and nothing else.")
 @click.pass_context
 def demo(ctx: click.Context, *, db: Path | None, keep: bool, embedder: str, as_json: bool) -> None:
-    """See it work: the chat of six friends over fourteen months, remembered and asked about.
+    """See it work: remember the chat of six friends over fourteen months, and ask about it.
 
-    Twelve hard questions with known answers; what is missed is shown as missed. No key, no network, half a minute.
+    Asks twelve hard questions with known answers, and shows what is missed. No key, no network, half a minute.
     """
     from .demo import show
 
@@ -534,17 +534,17 @@ class _LazyCommand(click.Command):
 
 
 for _name, _module, _help in (
-    ("ask", ".chat", "Answer a question from what is remembered."),
+    ("ask", ".chat", "Answer a question from the memories."),
     ("chat", ".chat", "Talk with the memory."),
     ("consolidate", ".consolidation", "Find updates of facts, aliases and insights in new memories."),
     ("updates", ".consolidation", "Show which memories supersede or contradict others."),
     ("reject", ".consolidation", "Reject an update that was found."),
     ("undo", ".consolidation", "Undo the latest consolidation."),
     ("insights", ".consolidation", "Show what memories say together."),
-    ("decayed", ".consolidation", "Show what has decayed."),
+    ("decayed", ".consolidation", "Show decayed memories."),
     ("pin", ".consolidation", "Keep memories from decay."),
     ("unpin", ".consolidation", "Let pinned memories decay again."),
-    ("archive", ".consolidation", "Rank memories behind all others."),
+    ("archive", ".consolidation", "Rank memories below all others."),
     ("unarchive", ".consolidation", "Rank archived memories among the others again."),
     ("backup", ".consolidation", "Copy the whole file while it is in use."),
     ("learn", "..bench.learning.learn_command", "Learn from questions whose evidence is known."),

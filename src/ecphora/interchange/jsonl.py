@@ -206,7 +206,7 @@ def _check_collisions(contents: ExportContents, stored: Mapping[NodeId, Node]) -
 
 def _collision_error(id_: NodeId | None, line: int) -> IdCollision:
     return IdCollision(
-        f"line {line}: the id {id_!r} already stands for another memory; import into another scope, "
+        f"line {line}: the id {id_!r} already belongs to another memory; import into another scope, "
         "or forget the existing memory"
     )
 

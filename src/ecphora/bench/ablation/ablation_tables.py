@@ -13,24 +13,25 @@ from ..recall.report import describe_setup, format_interval
 from .comparison import LOW_COSINE, LOW_SIMILARITY, MAX_FALSE_REFUSALS, MULTI_HOP
 
 SETUP_SECTION = "models"
-"""The part of a document that says what was measured on what."""
+"""The section of a document that names the code, model and machine of each measurement."""
 
 LEGEND = (
-    "recall@k: part of the gold evidence among the first k documents, mean over the questions whose number stands "
-    "beside the set. all@k: part of the questions with all their evidence there. AUROC: how often an answerable "
-    "question has more confidence than an unanswerable one. Refusals: part of the questions with evidence `none`, "
-    "false ones of answerable, true ones of unanswerable questions. In brackets: 95 % bootstrap intervals over "
-    "questions, of the value where it stands alone, else of the difference beside it: to the first row, after "
-    "`published,` to the row `as published`. Differences whose interval leaves out 0 are bold. Where documents were "
-    "told at no time, storing them stirred nothing."
+    "recall@k: fraction of the gold evidence among the first k documents, mean over the questions, whose number is in "
+    "the heading. all@k: fraction of the questions with all their evidence among the first k. AUROC: how often an "
+    "answerable question has a higher confidence than an unanswerable one. Refusals: fraction of the questions with "
+    "evidence `none`; false refusals are of answerable questions, true ones of unanswerable questions. In brackets: "
+    "95 % bootstrap intervals over questions, of a value without a difference or else of the difference. Differences "
+    "are to the first row, after `published,` to the row `as published`; those whose interval excludes 0 are bold. "
+    "Documents without times stimulated nothing when they were stored."
 )
 PAPER_LEGEND = (
-    "ERC: part of all gold among the first K documents, K being how many fired for that question; mean K and precision "
-    "(hits in parts of K) beside it; ERC gain: over the first K documents of dense; ERC-MG: rivals take at least as "
-    f"many as there is gold. Low similarity: all gold has a cosine below {LOW_COSINE} with the question; loss: by how "
-    "much recall@30 is less there than over all answerable questions, in parts of these. Gate: the largest confidence "
-    f"below which less than {100 * MAX_FALSE_REFUSALS:g} % of the answerable questions lie, and the part of the "
-    "unanswerable ones below it."
+    "ERC: fraction of the gold among the first K documents, where K is how many fired for that question; precision: "
+    "fraction of these K that are gold; ERC gain: the difference to the first K documents of dense; ERC-MG: the other "
+    "strategies take at least as many documents as there is gold. Low similarity: questions whose gold all has a "
+    f"cosine below {LOW_COSINE} with the question; loss: by how much their recall@30 is lower than that of all "
+    "answerable questions, as a fraction of the latter. Gate: the highest confidence below which less than "
+    f"{100 * MAX_FALSE_REFUSALS:g} % of the answerable questions lie, and the fraction of the unanswerable questions "
+    "below it."
 )
 
 
@@ -65,7 +66,7 @@ ROWS = (
 )
 """Every kind of figure, in the order of the tables."""
 STANDARD_ROW_COUNT = 8
-"""How many of these come first, in a table of their own: those measured for every model."""
+"""How many of these come first, in their own table: those measured for every model."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,7 +83,7 @@ class Grid:
 
     @property
     def strategies(self) -> list[str]:
-        """The model, its variants, its rivals and the baselines, in the order they were compared."""
+        """The model, its variants, the other strategies and the baselines, in the order they were compared."""
         return list(dict.fromkeys(strategy for _, strategy, *_ in self.figures_by_key))
 
     def figure(self, dataset: str, strategy: str, row: FigureRow) -> Figure | None:
@@ -109,7 +110,7 @@ def grids(figures: Sequence[Figure]) -> list[Grid]:
 
 
 def sections(records: Sequence[RunRecord]) -> dict[str, str]:
-    """The parts of docs/models.md by name: what was measured on what, then the table of each model."""
+    """The sections of docs/models.md by name: the setup of the measurements, then the table of each model."""
     found = grids([figure for record in records for figure in record.figures])
     return {SETUP_SECTION: _setup_section(records), **{grid.model: _markdown(grid) for grid in found}} if found else {}
 
@@ -127,7 +128,7 @@ def _setup_section(records: Sequence[RunRecord]) -> str:
 
 
 def _markdown(grid: Grid) -> str:
-    """A table of all kinds of figures, one column a set."""
+    """A table of all kinds of figures, with a column for each set."""
     counts = {set_: grid.figure(set_, grid.strategies[0], ROWS[0]) for set_ in grid.datasets}
     heads = [set_ if one is None else f"{set_} ({one.n})" for set_, one in counts.items()]
     lines = [["", grid.model, *heads], ["---", "---", *("---:" for _ in heads)]]
@@ -139,20 +140,17 @@ def _markdown(grid: Grid) -> str:
 
 
 def _cell(figure: Figure | None, question_count: Figure | None) -> str:
-    """A value with its interval, or with its difference and the interval of that; ``=`` where there is none."""
+    """A value with its interval, or with its difference and the interval of that; ``=`` for no difference."""
     if figure is None:
         return ""
-    against = figure.difference
-    if against is not None:
-        gap = (
-            f"**{_format_difference(figure, against)}**"
-            if _is_significant(against)
-            else _format_difference(figure, against)
-        )
-        low, high = (_format_signed(figure, bound, 2) for bound in (against.low, against.high))
-        return f"{_format_value(figure)} {gap}" + ("" if _is_zero(against) else f" ({low} to {high})")
-    own = "" if question_count is not None and question_count.n == figure.n else f", n {figure.n}"
-    return f"{_format_value(figure)} ({_format_interval(figure)}{own})"
+    difference = figure.difference
+    if difference is not None:
+        text = _format_difference(figure, difference)
+        text = f"**{text}**" if _is_significant(difference) else text
+        low, high = (_format_signed(figure, bound, 2) for bound in (difference.low, difference.high))
+        return f"{_format_value(figure)} {text}" + ("" if _is_zero(difference) else f" ({low} to {high})")
+    own_count = "" if question_count is not None and question_count.n == figure.n else f", n {figure.n}"
+    return f"{_format_value(figure)} ({_format_interval(figure)}{own_count})"
 
 
 def _is_zero(difference: Difference) -> bool:
@@ -160,7 +158,7 @@ def _is_zero(difference: Difference) -> bool:
 
 
 def _is_significant(difference: Difference) -> bool:
-    """Whether the interval of a difference leaves out 0."""
+    """Whether the interval of a difference excludes 0."""
     return difference.low > 0 or difference.high < 0
 
 
@@ -201,10 +199,10 @@ def _strip_leading_zero(text: str) -> str:
 
 
 def terminal_tables(figures: Sequence[Figure]) -> Group:
-    """The figures of one set as text tables, one of each model, and one of its paper's own measurements."""
+    """The figures of one set as text tables: one for each model, and one for its paper's own measurements."""
     parts = (ROWS[:STANDARD_ROW_COUNT], ROWS[STANDARD_ROW_COUNT:])
-    made = [_table(grid, set_, rows) for grid in grids(figures) for set_ in grid.datasets for rows in parts]
-    return Group(*(table for table in made if table.row_count))
+    tables = [_table(grid, set_, rows) for grid in grids(figures) for set_ in grid.datasets for rows in parts]
+    return Group(*(table for table in tables if table.row_count))
 
 
 def _table(grid: Grid, dataset: str, rows: Sequence[FigureRow]) -> Table:
@@ -221,7 +219,7 @@ def _table(grid: Grid, dataset: str, rows: Sequence[FigureRow]) -> Table:
 
 
 def _text_cell(figure: Figure | None) -> Text:
-    """A value, under it its interval or its difference."""
+    """A value with its interval or its difference below it."""
     if figure is None:
         return Text("")
     if figure.difference is None:

@@ -14,15 +14,15 @@ from ..recall.report import describe_setup, format_interval, format_number
 SECTION = "answers"
 """The name of the section of a document that holds these tables."""
 SMALL_MODEL_NOTE = (
-    "small model: the reader has less than a billion parameters, or is no model at all; its figures prove that "
-    "everything works, and say nothing of how good answers can be"
+    "small model: the reader has less than a billion parameters, or is not a model; its figures show that everything "
+    "works, and do not show how good answers can be"
 )
 LEGEND = (
-    "F1, exact match: how right answers are, by the measure published with the set (LoCoMo's, which has no exact "
-    "match, HotpotQA's or SQuAD's). all: with the unanswerable questions, where right is who says that "
-    "there is no answer. context tokens: of its texts, mean, estimated; full is the latest memories, as many as fit "
-    "its budget. gold recall: part of the gold that the context held. no answer: the reader said that there is none; "
-    "precision, recall and accuracy of that against unanswerable questions. In brackets: 95 % bootstrap intervals over "
+    "F1, exact match: the correctness of answers by the measure published with the set (LoCoMo's, which has no exact "
+    "match, HotpotQA's or SQuAD's). all: includes the unanswerable questions, where it is correct to say that there is "
+    "no answer. context tokens: the estimated mean of its texts; full is the latest memories, as many as fit its "
+    "budget. gold recall: fraction of the gold in the context. no answer: the reader said that there is none; "
+    "precision, recall and accuracy of that on the unanswerable questions. In brackets: 95 % bootstrap intervals over "
     "questions."
 )
 CORRECTNESS = {"gold recall": Metric.GOLD_RECALL, "F1": Metric.F1, "exact match": Metric.EXACT_MATCH}
@@ -90,15 +90,18 @@ def context_label(context: ContextKey) -> str:
 
 
 def correctness_table(grid: Grid) -> tuple[list[str], Rows]:
-    """How right answers are: the heads, and a row for each category and context."""
+    """The correctness of answers: the heads, and a row for each category and context."""
     rows = []
     for category in grid.categories:
         for way in grid.contexts:
             found = [grid.figure(way, category, metric) for metric in CORRECTNESS.values()]
-            scored, spent = grid.figure(way, category, Metric.F1), grid.figure(way, category, Metric.CONTEXT_TOKENS)
-            if scored is not None:
-                n, used = str(scored.n), "" if spent is None else f"{spent.value:,.0f}"
-                rows.append([category, context_label(way), n, used, *map(_format_interval, found)])
+            score, token_count = (
+                grid.figure(way, category, Metric.F1),
+                grid.figure(way, category, Metric.CONTEXT_TOKENS),
+            )
+            if score is not None:
+                n, tokens = str(score.n), "" if token_count is None else f"{token_count.value:,.0f}"
+                rows.append([category, context_label(way), n, tokens, *map(_format_interval, found)])
     return _drop_empty_columns(["category", "context, budget", "n", "context tokens", *CORRECTNESS], rows)
 
 
@@ -112,7 +115,7 @@ def no_answer_table(grid: Grid) -> tuple[list[str], Rows]:
 
 
 def cost_table(grid: Grid) -> tuple[list[str], Rows]:
-    """What the reader took: the heads, and a row for each context."""
+    """The cost of the reader: the heads, and a row for each context."""
     rows = []
     for way in grid.contexts:
         sums = [grid.figure(way, ALL, metric) for metric in COSTS.values()]

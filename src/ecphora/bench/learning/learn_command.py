@@ -127,7 +127,7 @@ def _report_fields(report: TrainingReport) -> Json:
 
 
 def print_reports(reports: Mapping[str, TrainingReport], console: Console) -> None:
-    """Print what training reached, set by set."""
+    """Print the results of training, set by set."""
     table = Table("set", "weights", box=SIMPLE_HEAD, padding=(0, 1))
     for name in ("questions", "recall@5", "recall@10", "all@5", "AUROC"):
         table.add_column(name, justify="right")
@@ -147,17 +147,13 @@ def _cells(score: RankingScore) -> tuple[str, ...]:
 
 
 @click.command()
-@click.option("--data", "folders", type=FOLDER, multiple=True, help="Folder of labelled sets; may be repeated.")
+@click.option("--data", "folders", type=FOLDER, multiple=True, help="Folder of labeled sets; may be repeated.")
 @click.option("--set", "dataset_names", multiple=True, metavar="NAME", help="Set to learn from; may be repeated.")
-@click.option("--db", type=FILE, metavar="PATH", help="A memory whose own feedback is to be learned from.")
-@click.option("--scope", metavar="NAME", default="default", show_default=True, help="Whose memory.")
-@click.option(
-    "--out", "output", type=NEW_FILE, required=True, metavar="FILE", help="Where the weights are written, as JSON."
-)
-@click.option(
-    "--from-scratch", is_flag=True, help="Build on nothing.  [default: on the weights that come with the package]"
-)
-@click.option("--no-cross-validation", is_flag=True, help="Leave out the cross-validation, which trains many times.")
+@click.option("--db", type=FILE, metavar="PATH", help="A memory to learn from, by its feedback.")
+@click.option("--scope", metavar="NAME", default="default", show_default=True, help="The scope of the memory.")
+@click.option("--out", "output", type=NEW_FILE, required=True, metavar="FILE", help="The file of the weights, as JSON.")
+@click.option("--from-scratch", is_flag=True, help="Start from zero.  [default: from the weights of the package]")
+@click.option("--no-cross-validation", is_flag=True, help="Skip the cross-validation, which trains many times.")
 @embedder_option
 @click.option("--json", "as_json", is_flag=True, help="Write the figures as JSON to stdout, and nothing else.")
 def learn(
@@ -172,15 +168,15 @@ def learn(
     embedder: str | None,
     as_json: bool,
 ) -> None:
-    """Learn the weights of the features of fused, and how confident it may be.
+    """Train the weights of fused: its ranker, and the model of its confidence.
 
-    From sets of questions whose evidence is known, in the format of `ecphora bench recall`, and from what a memory was
-    told of use by its feedback. The weights are used with `ecphora recall --weights FILE` or ECPHORA_WEIGHTS; to take
-    back what was learned, leave them out again.
+    Trains on sets of questions whose evidence is known, in the format of `ecphora bench recall`, and on the feedback in
+    a memory. Use the weights with `ecphora recall --weights FILE` or ECPHORA_WEIGHTS; without them, the weights of the
+    package are used.
     """
     names = list(dict.fromkeys(dataset_names))
     if bool(names) != bool(folders) or not (names or db):
-        raise click.UsageError("say what to learn from: --data DIR with --set NAME, or --db PATH, or both")
+        raise click.UsageError("give something to learn from: --data DIR with --set NAME, or --db PATH, or both")
     with open_embedder(embedder) as model, progress_bar("learning", len(names)) as tick:
         found = lessons_by_dataset(names, folders, model, tick)
         if db is not None:

@@ -27,14 +27,14 @@ RANKING_COLUMNS: Mapping[str, tuple[Metric, int]] = {
 """The columns of a ranking."""
 
 LEGEND = (
-    "recall@k: part of the gold evidence among the first k documents, mean over questions; any@k, all@k: part of "
-    "the questions with any or all of it among the first k; AUROC: how often an answerable question has more evidence "
-    "value than an unanswerable one. In brackets: 95 % bootstrap intervals over questions."
+    "recall@k: fraction of the gold evidence among the first k documents, mean over questions; any@k, all@k: fraction "
+    "of the questions with any or all of it among the first k; AUROC: how often an answerable question has a higher "
+    "confidence than an unanswerable one. In brackets: 95 % bootstrap intervals over questions."
 )
 TIMING_LEGEND = (
-    f"ms: one recall of {RECALL_LIMIT} memories, embedding included; embedding is measured live on up to "
-    f"{EMBEDDING_SAMPLES} questions a set, the rest comes from a cache. index s: what filling the memory took, "
-    "embeddings from the cache; strategies that only read share one memory."
+    f"ms: one recall of {RECALL_LIMIT} memories, embedding included; embedding is timed on up to {EMBEDDING_SAMPLES} "
+    "questions of a set, the other embeddings come from a cache. index s: the seconds that filling the memory took, "
+    "with embeddings from the cache; strategies that only read share one memory."
 )
 
 
