@@ -12,7 +12,7 @@ import numpy as np
 
 from .graph import EPOCH, epoch_seconds
 from .language import question
-from .language.roles import ROLES
+from .language.roles import role_of
 from .language.terms import shared_terms
 from .model import Kind
 from .ranking import Comparison
@@ -107,7 +107,7 @@ def _speaker_clause(comparison: Comparison) -> Clause | None:
     named = named_speakers(comparison.ranking.graph, comparison.ranking.query)
     if comparison.node.speaker is None or comparison.ranking.graph.nodes["speakers"][comparison.row] not in named:
         return None
-    if comparison.node.speaker.casefold() in ROLES:
+    if role_of(comparison.node.speaker):
         return Clause(f"the {comparison.node.speaker}, who asks, speaks")
     who = "who is asked about" if len(named) == 1 else "one of those asked about"
     return Clause(f"{collapse_whitespace(comparison.node.speaker)}, {who}, speaks")

@@ -13,6 +13,7 @@ from ..answering import Answer
 from ..errors import InvalidInput, InvalidText
 from ..invisible_chars import single_line
 from ..language.question import is_question
+from ..language.roles import Role
 from ..llm_client import LLMClient
 from ..memory import Memory
 from ..model import Filter, NodeId, Recollection
@@ -20,7 +21,7 @@ from ..ports import Prompt
 from . import render, serialize
 from .context import EXIT_NOT_FOUND, CommandContext, common_options, question_options, strategy_options
 
-ASSISTANT = "assistant"
+ASSISTANT = Role.ASSISTANT.value
 """The speaker of remembered replies."""
 RECENT_TURNS = 6
 """The latest turns of the conversation that a model is shown verbatim."""

@@ -36,7 +36,7 @@ from .change_lexicon import (
     START,
 )
 from .clauses import SENTENCE_BREAK
-from .roles import ROLES
+from .roles import is_assistant
 from .terms import extract_terms
 from .validity_phrases import validity_interval
 from .values import Value, ValueKind, values
@@ -163,9 +163,9 @@ def statements(text: str, speaker: str | None, reference_time: datetime) -> Iter
     Questions and hypotheses state nothing. If a text has nothing else, they are returned with the signal
     :attr:`ChangeSignal.QUESTION`, for what they presuppose.
     """
+    if is_assistant(speaker):
+        return
     speaker_key = None if speaker is None else speaker.casefold()
-    if ROLES.get(speaker_key or "") == "assistant":
-        return  # an assistant does not speak about itself
     text = _LIST_NUMBER.sub("", _strip_asides(_CODE_BLOCK.sub(" ", text)))
     carried_signals: frozenset[ChangeSignal] = frozenset()
     sentences = filter(None, map(str.strip, SENTENCE_BREAK.split(_QUOTATION.sub(r"\g<open>", text))))

@@ -7,7 +7,7 @@ import numpy as np
 from ...graph import CachedDerivation, Graph
 from ...language.kin_mentions import KIN_WORDS, kin_mentions
 from ...language.name_normalization import entity_id
-from ...language.roles import ROLES
+from ...language.roles import is_assistant
 from ...language.terms import extract_terms, hash_terms
 from ...model import Edge, Link, Rows
 from ...ports import NodeReader
@@ -77,9 +77,7 @@ def _mentioning_rows(graph: Graph, name: int) -> frozenset[int]:
 def _extend_kin_table(graph: Graph, cached: CachedDerivation[KinTable] | None, read: NodeReader) -> KinTable:
     kin_table: KinTable = {} if cached is None else dict(cached.value)
     first = 0 if cached is None else cached.node_count
-    assistants = [
-        number for number, name in enumerate(graph.speakers.names) if ROLES.get(name.casefold()) == "assistant"
-    ]
+    assistants = [number for number, name in enumerate(graph.speakers.names) if is_assistant(name)]
     speakers = graph.nodes["speakers"]
     places, _ = graph.postings(
         np.unique(hash_terms(extract_terms(" ".join((*KIN_WORDS, *(f"{word}s" for word in KIN_WORDS))))))

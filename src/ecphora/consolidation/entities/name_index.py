@@ -20,7 +20,7 @@ from ...language.nicknames import (
     NICKNAMES,
     is_spelling_variant,
 )
-from ...language.roles import ROLES
+from ...language.roles import role_of
 from ...model import MENTION_LINKS, Kind, Link, Node, Rows
 from ...ports import NodeReader
 
@@ -70,9 +70,7 @@ class NameIndex:
         self._spellings: dict[int, dict[str, str]] = {}
         self._excerpts: dict[tuple[int, int], str] = {}
         self._usages: dict[tuple[object, int, int], bool] = {}
-        self._role_speakers = frozenset(
-            number for number, name in enumerate(graph.speakers.names) if name.casefold() in ROLES
-        )
+        self._role_speakers = frozenset(number for number, name in enumerate(graph.speakers.names) if role_of(name))
 
     def key(self, name: int) -> str:
         """The normal form of a name."""
@@ -262,7 +260,7 @@ def _extend_keys(graph: Graph, cached: CachedDerivation[NameKeys] | None) -> Nam
     names = graph.speakers.names
     for number, name in enumerate(names[previous.speaker_count :], previous.speaker_count):
         normal = normalize_name(name)
-        if not normal or name.casefold() in ROLES:
+        if not normal or role_of(name):
             continue
         speakers_by_name[normal] = (*speakers_by_name.get(normal, ()), number)
         for word in {normal.split()[0], normal.split()[-1]}:

@@ -5,7 +5,7 @@ from collections.abc import Iterable
 import numpy as np
 
 from ...graph import Graph
-from ...language.roles import ROLES
+from ...language.roles import is_assistant
 from ...language.statements import statements
 from ...model import Node, Rows
 from ...ports import NodeReader
@@ -32,8 +32,7 @@ class StatementIndex:
         self.time_order: Rows = order[graph.episodes[order]]
         self.turn_numbers: Rows = np.zeros(len(graph), np.intp)
         self.turn_numbers[self.time_order] = np.arange(len(self.time_order))
-        roles = [name.casefold() for name in graph.speakers.names]
-        assistants = [number for number, name in enumerate(roles) if ROLES.get(name) == "assistant"]
+        assistants = [number for number, name in enumerate(graph.speakers.names) if is_assistant(name)]
         self.has_statements = graph.episodes & ~np.isin(nodes["speakers"], assistants)
         self.memory_count = int(self.has_statements.sum())
 

@@ -7,7 +7,7 @@ import numpy as np
 
 from ...graph import CachedDerivation, Graph
 from ...language.name_normalization import entity_id
-from ...language.roles import ROLES, has_first_person
+from ...language.roles import Role, has_first_person, role_of
 from ...language.terms import extract_terms, hash_terms
 from ...model import NodeId, Query, Rows, Scores
 from . import aliases
@@ -70,8 +70,8 @@ def _update_speaker_index(graph: Graph, before: CachedDerivation[SpeakerIndex] |
         return known
     by_term, user_speakers, by_entity = dict(known.by_term), known.user_speakers, dict(known.by_entity)
     for number, name in enumerate(names[known.speaker_count :], known.speaker_count):
-        role = ROLES.get(name.casefold())
-        user_speakers = (*user_speakers, number) if role == "user" else user_speakers
+        role = role_of(name)
+        user_speakers = (*user_speakers, number) if role is Role.USER else user_speakers
         for term in dict.fromkeys(hash_terms(extract_terms(name)).tolist()) if role is None else ():
             by_term[term] = (*by_term.get(term, ()), number)
         if role is None:
