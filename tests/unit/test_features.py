@@ -1,5 +1,6 @@
 """The pool of a cue, the columns of what is in it, and what fused makes of them."""
 
+import math
 from dataclasses import replace
 from datetime import timedelta
 from itertools import pairwise
@@ -113,6 +114,18 @@ def test_the_person_meant_and_the_kind_of_turn() -> None:
         "t6",
     ]
     assert not any([*both["named speaker"].values(), *both["other speaker"].values()])
+
+
+def test_turn_length_grows_with_terms_and_saturates() -> None:
+    nodes = (
+        sample_node("a", "river boat school", speaker="Ana"),
+        sample_node("b", "river?", speaker="Ana"),
+        sample_node("c", "river boat school"),
+        sample_node("d", "river " * 300, speaker="Ana"),
+    )
+    graph = Graph().apply(replace(sample_batch(*nodes), revision=1))
+    found = columns(graph, sample_query("river"))["turn length"]
+    assert found == pytest.approx({"a": math.log(4) / math.log(61), "b": math.log(2) / math.log(61), "c": 0, "d": 1})
 
 
 def test_an_answer_follows_the_question_it_answers() -> None:

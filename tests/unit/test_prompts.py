@@ -59,10 +59,7 @@ def test_facts_are_asked_for_by_number() -> None:
     )
 
 
-def test_names_and_turns_are_shown_with_their_places() -> None:
-    assert prompts.merge_prompt("Ana", "Ana Costa", {"Ana": ["Ana moved."]}).user == (
-        '<names>\n<name is="Ana">\n<place>\nAna moved.\n</place>\n</name>\n<name is="Ana Costa">\n\n</name>\n</names>'
-    )
+def test_turns_are_shown_with_their_speakers() -> None:
     talk = prompts.chat_prompt("And now?", [("Ana", "Hi."), ("assistant", "Hello.")], [], today=NOON)
     assert '<turn speaker="Ana">\nHi.\n</turn>\n<turn speaker="assistant">\nHello.\n</turn>' in talk.user
     assert "<memories>\n(none)\n</memories>" in talk.user
@@ -74,7 +71,6 @@ FORMS = {
     "talk": (prompts.CHAT, replies.parse_answer),
     "claims": (prompts.CLAIMS, lambda text: replies.parse_claims(text, 1)),
     "insight": (prompts.INSIGHT, replies.parse_insight),
-    "merge": (prompts.MERGE, replies.parse_merge),
 }
 
 
@@ -151,7 +147,6 @@ def test_what_is_not_seen_is_not_sent() -> None:
         prompts.chat_prompt(dirty, [(dirty, dirty)], [node], today=NOON),
         prompts.claims_prompt([node]),
         prompts.insight_prompt([node]),
-        prompts.merge_prompt(dirty, "b", {dirty: [dirty]}),
     )
     for prompt in asked:
         assert f"[31mPorto {seen}" in prompt.user
@@ -190,6 +185,10 @@ HELD = '{"answer": "Porto", "ids": ["a", "b"], "held": true}'
 )
 def test_a_reply_is_found_in_whatever_stands_around_it(text: str) -> None:
     assert replies.parse_answer(text) == replies.AnswerReply("Porto", ("a", "b"), is_answered=True)
+
+
+def test_no_is_read_as_false() -> None:
+    assert not replies.parse_answer('{"answer": "", "ids": [], "held": "No"}').is_answered
 
 
 @pytest.mark.parametrize(
@@ -271,13 +270,10 @@ def test_facts_are_read_one_by_one() -> None:
         replies.parse_claims("{}", 1)
 
 
-def test_insights_and_mergers_are_read() -> None:
+def test_insights_are_read() -> None:
     assert replies.parse_insight('{"text": " 1 &lt; 2 "}') == "1 < 2"
     with pytest.raises(UnreadableReply, match="empty"):
         replies.parse_insight('{"text": ""}')
-    assert replies.parse_merge('{"same": "No", "because": "who knows"}') == replies.MergeReply(
-        is_same=False, reason="who knows"
-    )
 
 
 @pytest.mark.parametrize("said", ["a", " a\n", "[a]", '"a"', "'a'", "(a)", "id=a", 'id: "a"', "id=[a]"])

@@ -29,7 +29,7 @@ from ecphora.model import (
     ValidityEnd,
     WriteBatch,
 )
-from ecphora.stages.fused import session_context, turn_length
+from ecphora.stages.fused import session_context
 from ecphora.stages.retrieval import (
     bm25,
     confidence,
@@ -516,19 +516,6 @@ def test_speakers_are_known_by_each_of_their_names_as_they_come() -> None:
     assert speakers.named_speakers(graph, sample_query("Where is Lima?")).tolist() == [0, 2]
     assert speakers.named_speakers(graph, sample_query("Where is Rui?")).tolist() == [2]
     assert speakers.named_speakers(graph, sample_query("Where am I, user?")).tolist() == [1]
-
-
-def test_priors_of_turns_and_documents() -> None:
-    nodes = (
-        sample_node("a", "river boat school", speaker="Ana"),
-        sample_node("b", "river?", speaker="Ana"),
-        sample_node("c", "river boat school"),
-        sample_node("d", "river " * 300, speaker="Ana"),
-    )
-    graph = Graph().apply(replace(sample_batch(*nodes), revision=1))
-    lengths = [math.log(4) / math.log(61), math.log(2) / math.log(61), 0.7, 1]
-    assert turn_length.turn_length_score(graph, np.arange(4)) == pytest.approx(lengths)
-    assert turn_length.turn_length_score(graph, np.array([3, 0])) == pytest.approx([lengths[3], lengths[0]])
 
 
 def test_dates_told_and_happened() -> None:

@@ -47,7 +47,6 @@ ANSWER = _load_template("answer", 400)
 CHAT = _load_template("talk", 400)
 CLAIMS = _load_template("claims", 1_200)
 INSIGHT = _load_template("insight", 300)
-MERGE = _load_template("merge", 150)
 
 
 def answer_prompt(
@@ -92,8 +91,3 @@ def claims_prompt(statements: Sequence[Node]) -> Prompt:
 def insight_prompt(memories: Iterable[Node], validity: Mapping[NodeId, Validity] | None = None) -> Prompt:
     """Ask to summarize memories in an insight."""
     return INSIGHT.fill(memories=quoting.render_memories(memories, validity or {}))
-
-
-def merge_prompt(first: str, second: str, contexts: Mapping[str, Sequence[str]]) -> Prompt:
-    """Ask whether two names stand for the same entity, given texts that use each."""
-    return MERGE.fill(names=quoting.render_names({name: contexts.get(name, ()) for name in (first, second)}))

@@ -75,16 +75,6 @@ def render_turns(pairs: Sequence[tuple[str, str]]) -> str:
     )
 
 
-def render_names(contexts: Mapping[str, Sequence[str]]) -> str:
-    """Return names, each with texts that use it."""
-    return "\n".join(
-        f"<name{_render_attributes({'is': _truncate(name)})}>\n"
-        + "\n".join(f"<place>\n{escape(text)}\n</place>" for text in texts)
-        + "\n</name>"
-        for name, texts in contexts.items()
-    )
-
-
 def render_id(id_: NodeId) -> str:
     """Return an id for a memory's tag: on one line, quoted, with invisible characters escaped.
 

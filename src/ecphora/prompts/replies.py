@@ -15,7 +15,7 @@ from typing import Any
 from ..errors import InvalidTime, UnreadableReply
 from ..lazy_pattern import lazy_pattern
 from ..timeparse import parse_time
-from . import ANSWER, CLAIMS, INSIGHT, MERGE, quoting
+from . import ANSWER, CLAIMS, INSIGHT, quoting
 
 MAX_REPLY_CHARS = 100_000
 """Characters of a reply that are read."""
@@ -53,14 +53,6 @@ class ExtractedClaim:
     valid_from: datetime | None
     valid_to: datetime | None
     is_single_valued: bool
-
-
-@dataclass(frozen=True, slots=True)
-class MergeReply:
-    """A reply to the prompt ``merge``."""
-
-    is_same: bool
-    reason: str
 
 
 def parse_answer(text: str) -> AnswerReply:
@@ -117,12 +109,6 @@ def parse_insight(text: str) -> str:
     if not insight:
         raise UnreadableReply('"text" is empty')
     return insight
-
-
-def parse_merge(text: str) -> MergeReply:
-    """Parse a reply to ``merge``."""
-    found = parse_json(text, MERGE.schema)
-    return MergeReply(found["same"], quoting.unescape(found["because"]).strip())
 
 
 def parse_json(text: str, schema: Mapping[str, Any]) -> Any:

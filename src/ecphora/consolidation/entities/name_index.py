@@ -110,10 +110,6 @@ class NameIndex:
         found.pop(name, None)
         return list(found)
 
-    def speakers_with_prefix(self, prefix: str) -> set[str]:
-        """The speakers whose name begins with some letters."""
-        return {name for name in self._keys.speakers_by_name if name.startswith(prefix)}
-
     def mentions(self, name: int) -> NameMentions:
         """The mentions of a name; without those resolved from kin alone."""
         if name not in self._mentions:
