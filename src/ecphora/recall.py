@@ -15,7 +15,7 @@ from .reasons import COMPARISON_SIZE, LazyReasons, build_reasons
 from .stages.retrieval import filters, token_budget, top_k
 from .stages.retrieval.bm25 import Postings
 from .stages.retrieval.term_coverage import term_coverage
-from .stages.retrieval.validity import node_as_known, validity_of
+from .stages.retrieval.validity import as_known
 
 MAX_PATH_NODES = 6
 """The most nodes of a path."""
@@ -118,14 +118,8 @@ def _build_hits(  # noqa: PLR0917
         ranking = Ranking.from_activation(graph, query, activation, eligible, order)
         reasons = LazyReasons(build=lambda: build_reasons(ranking, nodes, read_nodes))
     return [
-        Hit(
-            node_as_known(graph, row, node, query),
-            float(activation.scores[row]),
-            whys[place],
-            validity_of(graph, row, query),
-            partial(reasons.get, place),
-        )
-        for place, (row, node) in enumerate(zip(rows, nodes, strict=True))
+        Hit(node, float(activation.scores[row]), whys[place], validity, partial(reasons.get, place))
+        for place, (row, (node, validity)) in enumerate(zip(rows, as_known(graph, rows, nodes, query), strict=True))
     ]
 
 

@@ -251,11 +251,20 @@ def _declared_end(graph: Graph, row: int, query: Query) -> float:
     return float(end) if recorded_at <= recorded_until and end <= happened_until else np.inf
 
 
-def node_as_known(graph: Graph, row: int, node: Node, query: Query) -> Node:
-    """A node as known at the query's cutoffs: without ``valid_to`` if its end had not happened or was not recorded."""
-    return (
-        node if node.valid_to is None or np.isfinite(_declared_end(graph, row, query)) else replace(node, valid_to=None)
-    )
+def as_known(graph: Graph, rows: Sequence[int], nodes: Sequence[Node], query: Query) -> list[tuple[Node, Validity | None]]:
+    """Each node as known at the query's cutoffs, with its validity.
+
+    A node's ``valid_to`` is left out if its end had not happened or was not recorded by then.
+    """
+    return [
+        (
+            replace(node, valid_to=None)
+            if node.valid_to is not None and not np.isfinite(_declared_end(graph, row, query))
+            else node,
+            validity_of(graph, row, query),
+        )
+        for row, node in zip(rows, nodes, strict=True)
+    ]
 
 
 def claimed_ends(graph: Graph, row: int) -> list[float]:
