@@ -251,7 +251,9 @@ def _declared_end(graph: Graph, row: int, query: Query) -> float:
     return float(end) if recorded_at <= recorded_until and end <= happened_until else np.inf
 
 
-def as_known(graph: Graph, rows: Sequence[int], nodes: Sequence[Node], query: Query) -> list[tuple[Node, Validity | None]]:
+def as_known(
+    graph: Graph, rows: Sequence[int], nodes: Sequence[Node], query: Query
+) -> list[tuple[Node, Validity | None]]:
     """Each node as known at the query's cutoffs, with its validity.
 
     A node's ``valid_to`` is left out if its end had not happened or was not recorded by then.
