@@ -40,6 +40,13 @@ def on_date(moment: datetime, year: int, month: int, day: int = 1) -> datetime:
     return midnight(moment).replace(year=year, month=month, day=day)
 
 
+def month_range(moment: datetime, month: int, first: int, last: int, year: int) -> Interval:
+    """The days ``first`` to ``last`` of a month of a year; the whole month if ``first`` is 0."""
+    if not first:
+        return unit_range("month", on_date(moment, year, month))
+    return Interval(on_date(moment, year, month, first), on_date(moment, year, month, last) + timedelta(days=1))
+
+
 def season_range(name: str, year: int, moment: datetime) -> Interval:
     return unit_range("month", on_date(moment, year, SEASON_MONTHS[name]), 0, 2)
 

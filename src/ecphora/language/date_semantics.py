@@ -7,6 +7,7 @@ date ("the week before ..."), that date's interval. An impossible date raises ``
 
 import re
 from datetime import datetime, timedelta, timezone
+from functools import partial
 
 from ..lazy_pattern import lazy_pattern
 from ..model import Interval
@@ -15,6 +16,7 @@ from .calendar_arithmetic import (
     UNIT_MONTHS,
     day_part,
     midnight,
+    month_range,
     nearest_weekday,
     on_date,
     resolve_relative,
@@ -165,15 +167,7 @@ def calendar_date(match: _Match, reference_time: datetime) -> Interval | None:
     month, day, last = _month_number(match["month"]), int(parts.get("day") or 0), int(parts.get("until") or 0)
     if month > 12 and "/" in match[0] and "cut" not in parts:
         month, day = day, month
-
-    def make(year: int) -> Interval:
-        if not day:
-            return unit_range("month", on_date(reference_time, year, month))
-        return Interval(
-            on_date(reference_time, year, month, day),
-            on_date(reference_time, year, month, last or day) + timedelta(days=1),
-        )
-
+    make = partial(month_range, reference_time, month, day, last or day)
     return resolve_yearly(make, reference_time, _context_tense(match)) if year is None else make(year)
 
 

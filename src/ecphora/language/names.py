@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator
 from ..lazy_pattern import lazy_pattern
 from .cjk_names import CJK, KATAKANA, SPEECH_MARKER, NameCandidate, cjk_names
 from .name_normalization import normalize_name
-from .ordinary_words import POSSESSIVE_SUFFIX, base_form, is_contraction, is_ordinary_word
+from .ordinary_words import CONTRACTION_ENDINGS, POSSESSIVE_SUFFIX, base_form, is_ordinary_word
 from .word_lists import (
     COMMON_WORDS,
     COUNTABLE_NOUNS,
@@ -270,7 +270,7 @@ def _trim(words: list[str], *, is_sentence_start: bool, preceding_word: str) -> 
 
 def _single_word_name(bare: str, word: str, *, is_sentence_start: bool) -> tuple[str, bool] | None:
     base = base_form(bare)
-    if base in DATE_WORDS or is_contraction(base) or bare.isdigit():
+    if base in DATE_WORDS or base.endswith(CONTRACTION_ENDINGS) or bare.isdigit():
         return None
     name = word if "." in bare else bare
     if not is_sentence_start:

@@ -4,6 +4,7 @@ from ..lazy_pattern import lazy_pattern
 from .word_lists import COMMON_SUFFIXES, COMMON_WORDS, DATE_WORDS, FOREIGN_STARTERS, SENTENCE_STARTERS
 
 POSSESSIVE_SUFFIX = lazy_pattern(r"['’ʼ][sS]?\Z")
+CONTRACTION_ENDINGS = ("n't", "n’t", "'ll", "’ll", "'ve", "’ve", "'re", "’re", "'m", "’m", "'d", "’d")
 
 
 def is_ordinary_word(word: str) -> bool:
@@ -14,7 +15,7 @@ def is_ordinary_word(word: str) -> bool:
         or base in COMMON_WORDS
         or base in FOREIGN_STARTERS
         or base in DATE_WORDS
-        or is_contraction(base)
+        or base.endswith(CONTRACTION_ENDINGS)
     ):
         return True
     if "-" in base:
@@ -38,7 +39,3 @@ _REPEATED_LETTER = lazy_pattern(r"(.)\1{2,}")
 
 def base_form(word: str) -> str:
     return word.lower() if word.isalpha() else POSSESSIVE_SUFFIX.sub("", word).rstrip(".,!?").lower()
-
-
-def is_contraction(base: str) -> bool:
-    return base.endswith(("n't", "n’t", "'ll", "’ll", "'ve", "’ve", "'re", "’re", "'m", "’m", "'d", "’d"))

@@ -35,11 +35,11 @@ class Timestamp:
         return self.is_dated and self.at - other.at > (MIN_DOCUMENT_GAP if other.is_document else 0.0)
 
 
+@dataclass(frozen=True)
 class Timestamps:
     """The timestamps of the rows of a graph."""
 
-    def __init__(self, graph: Graph) -> None:
-        self.graph = graph
+    graph: Graph
 
     @cached_property
     def _is_document(self) -> Mask:

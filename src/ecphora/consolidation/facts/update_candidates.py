@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...language.change_lexicon import ATTRIBUTE_STEMS
+from ...language.statements import ChangeSignal
 from ...language.terms import hash_terms
 from ...model import Rows, Scores, Vectors
 from ...stages.retrieval import top_k
@@ -40,11 +41,22 @@ class CandidatePair:
     cosine: float
 
 
+@dataclass(frozen=True)
 class CandidateSearch:
     """Finds the memories to compare with new ones; rows below ``first_new_row`` were compared before."""
 
-    def __init__(self, statements: StatementIndex, first_new_row: int) -> None:
-        self._statements, self.graph, self._first_new_row = statements, statements.graph, first_new_row
+    statements: StatementIndex
+    first_new_row: int
+
+    def of_claim(self, row: int, claim: Utterance) -> tuple[dict[int, float], dict[str, float]]:
+        """The rows to compare one claim of a memory with, each with the cosine of the two memories.
+
+        Also the weight of sharing each of the claim's stems.
+        """
+        has_changed = ChangeSignal.CHANGE in claim.statement.change_signals
+        dense_rows = next(self._dense_candidates(np.array([row]), same_speaker_only=True)) if has_changed else []
+        rows, term_weights, _ = self._candidate_rows(row, [claim], dense_rows)
+        return {other: self._cosine(row, other) for other in rows}, term_weights
 
     def pairs(
         self, rows: Rows, judge: UpdateJudge, extra_candidates: Mapping[int, Iterable[int]] = NO_CANDIDATES
@@ -54,22 +66,22 @@ class CandidateSearch:
         Each pair has the gate's log-odds. Pairs whose order in time is unknown are left out: neither can replace the
         other.
         """
-        graph, index = self.graph, self._statements
+        graph, index = self.statements.graph, self.statements
         rows = rows[index.has_statements[rows]]
         index.fetch(rows.tolist())
         sessions, speakers = graph.nodes["sessions"], graph.nodes["speakers"]
         pairs: list[CandidatePair] = []
-        for row, dense_candidates in zip(rows.tolist(), self.dense_candidates(rows), strict=True):
+        for row, dense_candidates in zip(rows.tolist(), self._dense_candidates(rows), strict=True):
             utterances = index.utterances(row)
             if not utterances:
                 continue
-            candidates, term_weights, shared_weights = self.candidate_rows(
+            candidates, term_weights, shared_weights = self._candidate_rows(
                 row, utterances, [*dense_candidates, *extra_candidates.get(row, ())]
             )
             comparable = index.moments.comparable_rows(row, np.array(candidates, np.intp))
             if not len(comparable):
                 continue
-            cosines = np.array([self.cosine(row, other) for other in comparable.tolist()])
+            cosines = np.array([self._cosine(row, other) for other in comparable.tolist()])
             columns = {
                 **gate_features([utterance.statement for utterance in utterances]),
                 "shared term weight": np.minimum(4.0, shared_weights[comparable]),
@@ -87,7 +99,7 @@ class CandidateSearch:
             )
         return pairs
 
-    def candidate_rows(
+    def _candidate_rows(
         self, row: int, utterances: Iterable[Utterance], dense_candidates: Iterable[int]
     ) -> tuple[list[int], dict[str, float], NDArray[np.float64]]:
         """The rows to compare with: the turns just before in its session, rows that share its rarest terms, and
@@ -95,7 +107,7 @@ class CandidateSearch:
 
         Also the weight of each of its stems, and the weight of the stems that each row of the graph shares.
         """
-        graph, index = self.graph, self._statements
+        graph, index = self.statements.graph, self.statements
         own_statements = [utterance.statement for utterance in utterances]
         stems = sorted(
             frozenset[str]().union(
@@ -126,14 +138,15 @@ class CandidateSearch:
 
     def _comparable_rows(self, row: int) -> NDArray[np.bool_]:
         """A mask of the rows that a row is compared with: the earlier turns, and all rows below ``first_new_row``."""
-        index = self._statements
+        index = self.statements
         return index.has_statements & (
-            (index.turn_numbers < index.turn_numbers[row]) | (np.arange(len(self.graph)) < self._first_new_row)
+            (index.turn_numbers < index.turn_numbers[row])
+            | (np.arange(len(self.statements.graph)) < self.first_new_row)
         )
 
-    def dense_candidates(self, rows: Rows, *, same_speaker_only: bool = False) -> Iterator[list[int]]:
+    def _dense_candidates(self, rows: Rows, *, same_speaker_only: bool = False) -> Iterator[list[int]]:
         """Yield, for each row, the rows of highest cosine; with ``same_speaker_only`` only those of its speaker."""
-        graph = self.graph
+        graph = self.statements.graph
         places, vectors, speakers = graph.vector_positions, graph.vectors.view, graph.nodes["speakers"]
         vectored, matrix = self._vectored_rows
         for start in range(0, len(rows), BLOCK):
@@ -148,13 +161,13 @@ class CandidateSearch:
     @cached_property
     def _vectored_rows(self) -> tuple[Rows, Vectors]:
         """The rows that have statements and a vector, with their vectors."""
-        places = self.graph.vector_positions
-        vectored = np.flatnonzero(self._statements.has_statements & (places >= 0))
-        return vectored, self.graph.vectors.view[places[vectored]]
+        places = self.statements.graph.vector_positions
+        vectored = np.flatnonzero(self.statements.has_statements & (places >= 0))
+        return vectored, self.statements.graph.vectors.view[places[vectored]]
 
-    def cosine(self, row: int, other_row: int) -> float:
+    def _cosine(self, row: int, other_row: int) -> float:
         """The cosine of two rows' vectors; 0 if either has none."""
-        places, vectors = self.graph.vector_positions, self.graph.vectors.view
+        places, vectors = self.statements.graph.vector_positions, self.statements.graph.vectors.view
         if places[row] < 0 or places[other_row] < 0:
             return 0.0
         return float(np.einsum("i,i->", vectors[places[row]], vectors[places[other_row]]))

@@ -60,7 +60,7 @@ class UpdateFinder:
         judge: UpdateJudge | None = None,
         score: ScorePairs | None = None,
     ) -> None:
-        self._statements, self.candidates = statements, CandidateSearch(statements, first_new_row)
+        self._statements, self._candidates = statements, CandidateSearch(statements, first_new_row)
         self._judge, self._score = judge, score
         self._judged_updates: dict[tuple[int, int], list[ClaimUpdate]] = {}
 
@@ -80,17 +80,11 @@ class UpdateFinder:
 
     def _find_by_rules(self, row: int, utterance: Utterance, *, with_supersessions: bool = True) -> list[ClaimUpdate]:
         """The updates that the rules find among the candidates; without ``with_supersessions`` only contradictions."""
-        dense_candidates = (
-            next(self.candidates.dense_candidates(np.array([row]), same_speaker_only=True))
-            if ChangeSignal.CHANGE in utterance.statement.change_signals
-            else []
-        )
-        rows, term_weights, _ = self.candidates.candidate_rows(row, [utterance], dense_candidates)
-        self._statements.fetch(rows)
+        cosines, term_weights = self._candidates.of_claim(row, utterance)
+        self._statements.fetch(cosines)
         hits: list[ClaimUpdate] = []
-        for other in rows:
+        for other, cosine in cosines.items():
             best: ClaimUpdate | None = None
-            cosine = self.candidates.cosine(row, other)
             for position, candidate in enumerate(self._statements.utterances(other)):
                 later, earlier = (
                     (utterance, candidate) if _time_key(utterance) > _time_key(candidate) else (candidate, utterance)
@@ -119,7 +113,7 @@ class UpdateFinder:
         )  # fewer if the time ran out
         conflicts = {row: list(self._value_conflicts(row)) for slice_rows in slices for row in slice_rows.tolist()}
         scanned = with_statements[: len(conflicts)]
-        pairs = sorted(self.candidates.pairs(scanned, self._judge, conflicts), key=lambda pair: -pair.gate_log_odds)
+        pairs = sorted(self._candidates.pairs(scanned, self._judge, conflicts), key=lambda pair: -pair.gate_log_odds)
         selected = [
             pair for index, pair in enumerate(pairs) if index < max_pairs or pair.other_row in conflicts[pair.row]
         ]
