@@ -1,6 +1,6 @@
 """EcphoryRAG, arXiv 2510.08958: cues, engrams, hops, and our remedies. §: papers.md, chapter 4.
 
-The routines of a hop, and the index that grows, are in ``tests/unit/test_engram_search.py``.
+``tests/unit/test_engram_search.py`` tests the routines of a hop and the growing index.
 """
 
 import math
@@ -47,8 +47,8 @@ class TestContract(StrategyContract):
     pass
 
 
-def test_the_published_values() -> None:
-    """§4.3: the paper's k_initial, the class's depth and seeds, HotpotQA's best k_final, the chunks that are kept."""
+def test_presets_have_the_published_values() -> None:
+    """§4.3: the paper's k_initial, the class's depth and seeds, HotpotQA's best k_final, the number of chunks."""
     published = {"k_initial": 20, "L": 1, "k_seeds": 10, "k_final": 40, "k_chunks": 5}
     for strategy in (PRACTICAL, FAITHFUL):
         assert {symbol: getattr(strategy, symbol) for symbol in published} == published
@@ -63,8 +63,8 @@ def test_the_published_values() -> None:
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
-    """A memory: where its vector lies, the names in it, and the name it is about. A number is an angle in degrees."""
+class Spec:
+    """A memory: its vector, or the vector's angle in degrees, the names in it, and the name that it is about."""
 
     vector: float | Vector | None
     names: str = ""
@@ -74,12 +74,12 @@ class Told:
     minutes: float = 0
 
     @property
-    def known(self) -> set[str]:
+    def all_names(self) -> set[str]:
         """The names it mentions or is about."""
         return {*self.names.split(), *self.about.split()}
 
 
-def flat(vector: float | Vector) -> Vector:
+def unit_vector(vector: float | Vector) -> Vector:
     """A unit vector in the plane."""
     if isinstance(vector, np.ndarray):
         return vector
@@ -90,131 +90,137 @@ def cos(angle: float) -> float:
     return math.cos(math.radians(angle))
 
 
-def graph_of(*told: Told, backwards: bool = False) -> Graph:
-    """Memories p0, p1 … in the first rows; ``backwards`` tells names and edges in another order."""
+def graph_of(*memories: Spec, backwards: bool = False) -> Graph:
+    """Memories p0, p1 … in the first rows; ``backwards`` reverses the order of names and edges."""
     nodes = [
         sample_node(f"p{n}", one.text, session=one.session, minutes=one.minutes, seq=n + 1)
-        for n, one in enumerate(told)
+        for n, one in enumerate(memories)
     ]
-    names = sorted(set().union(*(one.known for one in told)), reverse=backwards)
+    names = sorted(set().union(*(one.all_names for one in memories)), reverse=backwards)
     edges = [
         Edge(f"p{n}", entity_id(name), link)
-        for n, one in enumerate(told)
-        for link, some in ((Link.MENTIONS, one.names), (Link.ABOUT, one.about))
-        for name in some.split()
+        for n, one in enumerate(memories)
+        for link, link_names in ((Link.MENTIONS, one.names), (Link.ABOUT, one.about))
+        for name in link_names.split()
     ]
     entities = [replace(sample_entity(name), seq=100 + n) for n, name in enumerate(names)]
-    vectors = {f"p{n}": flat(one.vector) for n, one in enumerate(told) if one.vector is not None}
+    vectors = {f"p{n}": unit_vector(one.vector) for n, one in enumerate(memories) if one.vector is not None}
     ordered = tuple(reversed(edges)) if backwards else tuple(edges)
     return Graph().apply(sample_batch(*nodes, *entities, vectors=vectors, edges=ordered, revision=1))
 
 
-def asked(vector: float | Vector | None, *names: str, text: str = "", **fields: Any) -> Query:
-    """A question: its vector, the names in it, and its words, of which it has none unless they are given."""
-    found = None if vector is None else flat(vector)
+def query(vector: float | Vector | None, *names: str, text: str = "", **fields: Any) -> Query:
+    """A question: its vector, the names in it, and its words (none by default)."""
+    found = None if vector is None else unit_vector(vector)
     return sample_query(text, vector=found, entity_ids=tuple(map(entity_id, names)), **fields)
 
 
-def given_by(stage: str, strategy: Ecphory, cue: Query, *told: Told) -> list[float]:
-    """What a stage gives each memory."""
-    found = strategy.activate(cue, graph_of(*told))
-    return [float(value) for value in found.contributions[stage][: len(told)]]
+def feature_values(feature: str, strategy: Ecphory, cue: Query, *memories: Spec) -> list[float]:
+    """The contribution of a feature to each memory."""
+    found = strategy.activate(cue, graph_of(*memories))
+    return [float(value) for value in found.contributions[feature][: len(memories)]]
 
 
-def engrams(strategy: Ecphory, cue: Query, *told: Told) -> Any:
-    """What each memory's best engram counts, for comparison; it makes up half of a score."""
-    return pytest.approx([2 * value for value in given_by("engrams", strategy, cue, *told)], abs=1e-5)
+def engram_scores(strategy: Ecphory, cue: Query, *memories: Spec) -> Any:
+    """The score of each memory's best engram, for comparison; it makes up half of a memory's score."""
+    return pytest.approx([2 * value for value in feature_values("engrams", strategy, cue, *memories)], abs=1e-5)
 
 
-# ---- §4.5, the read path, beside plain loops
+# ---- §4.5, the read path, compared with plain loops
 
 WORDS = ("Ana", "Ben", "Cleo", "Dora", "Emil", "Finn", "Gerd", "Hana", "Igor", "Jana")
 
 
 def best(values: Mapping[str, float], k: int) -> list[str]:
-    """The names of the k highest positive values; of equal ones the first in the alphabet, as the rows are here."""
+    """The names of the k highest positive values; among equal ones the first in alphabetical order, as the rows are."""
     return sorted((name for name in values if values[name] > 0), key=lambda name: (-values[name], name))[:k]
 
 
-def towards(vector: Vector, other: Vector) -> float:
+def clipped_cosine(vector: Vector, other: Vector) -> float:
     lengths = float(np.linalg.norm(vector) * np.linalg.norm(other))
     return max(0.0, float(vector @ other) / max(1e-9, lengths))
 
 
-class Loops:
-    """The read path of §4.5 with the choices of §4.11, name by name; of words it knows nothing."""
+class PlainLoops:
+    """The read path of §4.5 with the choices of §4.11, name by name, without words."""
 
-    def __init__(self, strategy: Ecphory, question: Vector, named: Sequence[str], told: Sequence[Told]) -> None:
-        self.asked, self.told = strategy, told
-        everyone = sorted(set().union(*(one.known for one in told)))
+    def __init__(
+        self, strategy: Ecphory, question: Vector, question_names: Sequence[str], memories: Sequence[Spec]
+    ) -> None:
+        self.strategy, self.memories = strategy, memories
+        names = sorted(set().union(*(one.all_names for one in memories)))
         self.h = {
-            name: np.sum([flat(one.vector) for one in told if name in one.known and one.vector is not None], axis=0)
-            for name in everyone
+            name: np.sum(
+                [unit_vector(one.vector) for one in memories if name in one.all_names and one.vector is not None],
+                axis=0,
+            )
+            for name in names
         }
-        self.mentions = {name: sum(name in one.known for one in told) for name in everyone}
-        near = [towards(flat(one.vector), question) for one in told if one.vector is not None]
-        highest = float(np.max(near)) if strategy.use_lexical_backoff else 1.0
-        self.direct = [0.5 * value / highest for value in near]
-        whole = {name: towards(self.h[name], question) for name in everyone}
-        cues = {name: self.rare(name) if strategy.use_specificity else 1.0 for name in named if name in self.h}
-        fits = {
+        self.mentions = {name: sum(name in one.all_names for one in memories) for name in names}
+        cosines = [clipped_cosine(unit_vector(one.vector), question) for one in memories if one.vector is not None]
+        highest = float(np.max(cosines)) if strategy.use_lexical_backoff else 1.0
+        self.direct = [0.5 * value / highest for value in cosines]
+        expected = {name: clipped_cosine(self.h[name], question) for name in names}
+        cues = {name: self.rare(name) if strategy.use_specificity else 1.0 for name in question_names if name in self.h}
+        similarity = {
             name: max(
-                0.7 * whole[name],
-                *(w * (1 if c == name else towards(self.h[name], self.h[c])) for c, w in cues.items()),
+                0.7 * expected[name],
+                *(w * (1 if c == name else clipped_cosine(self.h[name], self.h[c])) for c, w in cues.items()),
                 0,
             )
-            for name in everyone
+            for name in names
         }
-        self.ranks = dict(whole if strategy.rank_by_question else fits)
-        self.awake = best(fits, strategy.k_initial)
+        self.ranks = dict(expected if strategy.rank_by_question else similarity)
+        self.awake = best(similarity, strategy.k_initial)
 
     def rare(self, name: str) -> float:
-        return math.log1p(len(self.told) / self.mentions[name]) / math.log1p(len(self.told))
+        return math.log1p(len(self.memories) / self.mentions[name]) / math.log1p(len(self.memories))
 
     def given(self, k: int) -> list[float]:
-        """What its best engram among the k best gives each memory."""
+        """The contribution of the best engram among the k best to each memory."""
         return [
-            max((self.value(name, one) for name in self.kept(k) if name in one.known), default=0.0) for one in self.told
+            max((self.value(name, one) for name in self.kept(k) if name in one.all_names), default=0.0)
+            for one in self.memories
         ]
 
     def kept(self, k: int) -> list[str]:
         return best({name: self.ranks[name] for name in self.awake}, k)
 
-    def value(self, name: str, one: Told) -> float:
-        titles = sum(name in told.about.split() for told in self.told)
-        sure = (0.75 if 0 < titles < self.mentions[name] else 0.5) if self.asked.use_certainty else 1.0
-        rare = self.rare(name) if self.asked.use_specificity and name not in one.about.split() else 1.0
-        return self.ranks[name] * sure * rare
+    def value(self, name: str, one: Spec) -> float:
+        titles = sum(name in memory.about.split() for memory in self.memories)
+        certainty = (0.75 if 0 < titles < self.mentions[name] else 0.5) if self.strategy.use_certainty else 1.0
+        specificity = self.rare(name) if self.strategy.use_specificity and name not in one.about.split() else 1.0
+        return self.ranks[name] * certainty * specificity
 
     def scores(self, k: int) -> list[float]:
         return [0.5 * given + direct for given, direct in zip(self.given(k), self.direct, strict=True)]
 
     def hop(self) -> None:
-        seeds = self.kept(self.asked.k_seeds)
+        seeds = self.kept(self.strategy.k_seeds)
         centroid = np.sum([self.ranks[one] * self.h[one] / np.linalg.norm(self.h[one]) for one in seeds], axis=0)
-        near = {name: towards(self.h[name], centroid) for name in self.h if name not in self.awake}
+        cosines = {name: clipped_cosine(self.h[name], centroid) for name in self.h if name not in self.awake}
         so_far = self.scores(len(self.h))
-        self.awake += best(near, self.asked.k_initial)
-        if not self.asked.use_cooccurrence:
+        self.awake += best(cosines, self.strategy.k_initial)
+        if not self.strategy.use_cooccurrence:
             return
-        top = sorted(range(len(self.told)), key=lambda n: -so_far[n])[: self.asked.k_chunks]
+        top = sorted(range(len(self.memories)), key=lambda n: -so_far[n])[: self.strategy.k_chunks]
         for n in top:
-            for name in sorted(self.told[n].known):
+            for name in sorted(self.memories[n].all_names):
                 self.awake += [] if name in self.awake else [name]
                 self.ranks[name] = max(self.ranks[name], so_far[n] / max(so_far) * self.rare(name))
 
 
-def drawn(seed: int) -> tuple[list[Told], Vector, list[str]]:
-    """Twelve memories of a few names each, and a question that names one or two; the same for the same seed."""
-    draw = np.random.default_rng(seed)  # noqa: TID251  # a fixed seed: the memories are the same every time
-    vectors = draw.random((13, 6)).astype(np.float32)
+def random_memories(seed: int) -> tuple[list[Spec], Vector, list[str]]:
+    """Twelve random memories of a few names each, and a question that names up to two; fixed by the seed."""
+    rng = np.random.default_rng(seed)  # noqa: TID251  # a fixed seed: always the same memories
+    vectors = rng.random((13, 6)).astype(np.float32)
     vectors /= np.linalg.norm(vectors, axis=1)[:, None]
-    told = []
+    memories = []
     for vector in vectors[1:]:
-        names = draw.permutation(WORDS)[: draw.integers(0, 5)].tolist()
-        cut = int(draw.random() < 0.3)
-        told.append(Told(vector, " ".join(names[cut:]), " ".join(names[:cut])))
-    return told, vectors[0], draw.permutation(WORDS)[: draw.integers(0, 3)].tolist()
+        names = rng.permutation(WORDS)[: rng.integers(0, 5)].tolist()
+        cut = int(rng.random() < 0.3)
+        memories.append(Spec(vector, " ".join(names[cut:]), " ".join(names[:cut])))
+    return memories, vectors[0], rng.permutation(WORDS)[: rng.integers(0, 3)].tolist()
 
 
 @pytest.mark.parametrize(
@@ -226,178 +232,194 @@ def drawn(seed: int) -> tuple[list[Told], Vector, list[str]]:
         replace(FAITHFUL, use_cooccurrence=True),
         PRACTICAL,
     ],
-    ids=["faithful", "by-cues", "certain", "neighbours", "practical"],
+    ids=["faithful", "by-cues", "certain", "co-occurrence", "practical"],
 )
 @pytest.mark.parametrize("depth", [0, 1, 2, 3])
-def test_the_read_path_is_that_of_plain_loops(strategy: Ecphory, depth: int) -> None:
-    """Small settings, so that every number cuts something."""
+def test_read_path_equals_plain_loops(strategy: Ecphory, depth: int) -> None:
+    """With small settings, so that every limit takes effect."""
     small = replace(strategy, L=depth, k_initial=2, k_seeds=2, k_final=4, k_chunks=2)
     for seed in range(4):
-        told, question, named = drawn(seed)
-        twin = Loops(small, question, named, told)
+        memories, question, question_names = random_memories(seed)
+        twin = PlainLoops(small, question, question_names, memories)
         for _ in range(depth):
             twin.hop()
-        found = small.activate(asked(question, *named), graph_of(*told))
-        assert found.scores[: len(told)] == pytest.approx(twin.scores(small.k_final), abs=1e-5), seed
+        found = small.activate(query(question, *question_names), graph_of(*memories))
+        assert found.scores[: len(memories)] == pytest.approx(twin.scores(small.k_final), abs=1e-5), seed
 
 
 # ---- cues, and the two indices
 
 
-def test_an_engram_fits_by_the_best_of_the_cues() -> None:
+def test_engram_score_is_the_best_over_the_cues() -> None:
     """§4.11: Ana is named, so her engram has 1; Ben has .7 of the question's cosine; Cleo cos 50° with Ana's engram."""
-    told = Told(80, "Ana"), Told(0, "Ben"), Told(130, "Cleo")
+    memories = Spec(80, "Ana"), Spec(0, "Ben"), Spec(130, "Cleo")
     by_cues = replace(FAITHFUL, rank_by_question=False, L=0)
-    assert engrams(by_cues, asked(0, "Ana"), *told) == [1, 0.7, cos(50)]
-    assert engrams(by_cues, asked(0), *told) == [0.7 * cos(80), 0.7, 0]
-    weighed = replace(by_cues, name_weight=0.5, question_weight=1.0)
-    assert engrams(weighed, asked(0, "Ana"), *told) == [0.5, 1, 0.5 * cos(50)]
+    assert engram_scores(by_cues, query(0, "Ana"), *memories) == [1, 0.7, cos(50)]
+    assert engram_scores(by_cues, query(0), *memories) == [0.7 * cos(80), 0.7, 0]
+    weighted = replace(by_cues, name_weight=0.5, question_weight=1.0)
+    assert engram_scores(weighted, query(0, "Ana"), *memories) == [0.5, 1, 0.5 * cos(50)]
 
 
-def test_engrams_and_memories_are_both_searched() -> None:
-    """p1 has no name and p2 no vector: either is found by what it has, and p3, which has neither, is not."""
-    told = Told(0, "Ana"), Told(60), Told(None, "Ana"), Told(None)
-    found = FAITHFUL.activate(asked(0), graph_of(*told))
+def test_recall_searches_engrams_and_memories() -> None:
+    """p1 has no name and p2 no vector: each is found by the other; p3 has neither and is not found."""
+    memories = Spec(0, "Ana"), Spec(60), Spec(None, "Ana"), Spec(None)
+    found = FAITHFUL.activate(query(0), graph_of(*memories))
     assert found.contributions["dense similarity"][:4] == pytest.approx([0.5, 0.25, 0, 0])
     assert found.contributions["engrams"][:4] == pytest.approx([0.5, 0, 0.5, 0])
     assert found.scores == pytest.approx([1, 0.25, 0.5, 0, 0])
 
 
-def test_a_memory_ranks_by_both_kinds_of_evidence() -> None:
+def test_score_is_half_engram_and_half_memory_similarity() -> None:
     """§4.11: half the best cosine of question and engram, half that of question and memory.
 
-    One name is one engram: Ana's, told of at 0° and 60°, lies at 30°; Ben's at 60°. The published code merges no
-    names, and its memories all sort as 0.
+    A name is one engram: Ana, mentioned at 0° and 60°, lies at 30°, Ben at 60°. The published code merges no names, and
+    sorts all memories as 0.
     """
-    told = Told(0, "Ana"), Told(60, "Ana Ben"), Told(90)
-    found = FAITHFUL.activate(asked(10), graph_of(*told))
+    memories = Spec(0, "Ana"), Spec(60, "Ana Ben"), Spec(90)
+    found = FAITHFUL.activate(query(10), graph_of(*memories))
     assert found.scores[:3] == pytest.approx(
         [0.5 * cos(20) + 0.5 * cos(10), 0.5 * cos(20) + 0.5 * cos(50), 0.5 * cos(80)], abs=1e-5
     )
 
 
-def test_the_first_engrams_are_few() -> None:
-    """k_initial cuts E_0; the published ``query`` ignores what it is set to."""
-    told = Told(10, "Ana"), Told(20, "Ben"), Told(30, "Cleo")
+def test_k_initial_limits_the_first_engrams() -> None:
+    """k_initial limits E_0; the published ``query`` ignores it."""
+    memories = Spec(10, "Ana"), Spec(20, "Ben"), Spec(30, "Cleo")
     for k in (0, 1, 2, 3):
         few = replace(FAITHFUL, k_initial=k, L=0)
-        assert engrams(few, asked(0), *told) == [cos(angle) if n < k else 0 for n, angle in enumerate((10, 20, 30))]
+        assert engram_scores(few, query(0), *memories) == [
+            cos(angle) if n < k else 0 for n, angle in enumerate((10, 20, 30))
+        ]
 
 
-def test_the_names_of_a_question_are_cues() -> None:
-    """The published code never calls its cue extractor: there Ben, who lies nearer to the question, begins."""
-    told = Told(10, "Ben"), Told(70, "Ana")
+def test_names_in_the_question_are_cues() -> None:
+    """The published code never calls its cue extractor, so it starts with Ben, who is nearer to the question."""
+    memories = Spec(10, "Ben"), Spec(70, "Ana")
     one = replace(FAITHFUL, k_initial=1, L=0)
-    assert engrams(one, asked(0, "Ana"), *told) == [0, cos(70)]
-    assert engrams(one, asked(0), *told) == [cos(10), 0]
+    assert engram_scores(one, query(0, "Ana"), *memories) == [0, cos(70)]
+    assert engram_scores(one, query(0), *memories) == [cos(10), 0]
 
 
-def test_k_final_cuts_engrams_and_no_memories() -> None:
-    told = Told(10, "Ana"), Told(20, "Ben"), Told(30, "Cleo"), Told(25, "Ana Cleo")
+def test_k_final_limits_engrams_but_not_memories() -> None:
+    memories = Spec(10, "Ana"), Spec(20, "Ben"), Spec(30, "Cleo"), Spec(25, "Ana Cleo")
     # Ana's engram lies between 10° and 25°, Cleo's between 25° and 30°.
-    whole = [cos(17.5), cos(20), cos(27.5), cos(17.5)]
+    expected = [cos(17.5), cos(20), cos(27.5), cos(17.5)]
     for k, kept in ((0, ""), (1, "0 3"), (2, "0 1 3"), (3, "0 1 2 3")):
         few = replace(FAITHFUL, k_final=k)
-        assert engrams(few, asked(0), *told) == [whole[n] if str(n) in kept.split() else 0 for n in range(4)]
-        assert (few.activate(asked(0), graph_of(*told)).scores[:4] > 0).all()
+        assert engram_scores(few, query(0), *memories) == [
+            expected[n] if str(n) in kept.split() else 0 for n in range(4)
+        ]
+        assert (few.activate(query(0), graph_of(*memories)).scores[:4] > 0).all()
 
 
 # ---- the hop
 
 
-def test_a_hop_follows_the_centroid_weighted_by_similarity() -> None:
+def test_hop_follows_the_similarity_weighted_centroid() -> None:
     """Ana at 10° and Ben at 75° are named. The question at 0° weighs them cos 10° and cos 75°: the centroid is at 22°.
 
-    So 20° and 24° are met. The published code has .5 for every weight, which leads to 42.5°: to 40° and 45°. Its
-    embeddings come in another order than its weights; weights that are exchanged lead to 63°: to 61° and 65°.
+    So 20° and 24° are found. The published code has .5 for every weight, which gives 42.5° and finds 40° and 45°. Its
+    embeddings and weights have different orders; swapped weights give 63° and find 61° and 65°.
     """
-    weighted = cos(10) * flat(10) + cos(75) * flat(75)
+    weighted = cos(10) * unit_vector(10) + cos(75) * unit_vector(75)
     assert math.degrees(math.atan2(weighted[1], weighted[0])) == pytest.approx(22.1, abs=0.1)
     names = ("Ana", "Ben", *WORDS[2:8])
     angles = (10, 75, 20, 24, 40, 45, 61, 65)
-    told = [Told(angle, name) for name, angle in zip(names, angles, strict=True)]
-    found = engrams(replace(FAITHFUL, k_initial=2), asked(0, "Ana", "Ben"), *told)
+    memories = [Spec(angle, name) for name, angle in zip(names, angles, strict=True)]
+    found = engram_scores(replace(FAITHFUL, k_initial=2), query(0, "Ana", "Ben"), *memories)
     assert found == [cos(angle) for angle in angles[:4]] + [0] * 4
 
 
-CHAIN = (Told(20, "Ana"), Told(45, "Ben"), Told(68, "Cleo"), Told(85, "Dora"))
-"""Each lies nearer to the one before it than to any other; the question is at 0°."""
+CHAIN = (Spec(20, "Ana"), Spec(45, "Ben"), Spec(68, "Cleo"), Spec(85, "Dora"))
+"""Each lies nearest to the one before it; the question is at 0°."""
 
 
 @pytest.mark.parametrize("seeds", [10, 1])
-def test_each_depth_reaches_one_further(seeds: int) -> None:
-    """The published code crashes at depth 0, and no depth after 1 has an effect: its second centroid is its first.
+def test_each_hop_finds_one_more_engram(seeds: int) -> None:
+    """The published code crashes at depth 0, and depths above 1 have no effect: its second centroid equals its first.
 
-    So it is here with one seed, the best, who is always Ana; but what is awake is not found again, so the next are.
+    With one seed, which is always Ana, the centroid stays the same here too; but active engrams are not found again, so
+    each hop finds the next ones.
     """
     for depth in (0, 1, 2, 3):
-        found = engrams(replace(FAITHFUL, k_initial=1, k_seeds=seeds, L=depth), asked(0), *CHAIN)
+        found = engram_scores(replace(FAITHFUL, k_initial=1, k_seeds=seeds, L=depth), query(0), *CHAIN)
         assert found == [cos(20), cos(45), cos(68), cos(85)][: depth + 1] + [0] * (3 - depth)
 
 
-def test_the_next_seeds_are_the_most_similar_of_all_awake() -> None:
-    """§4.7: not the first of the list. Ana at 80° is named and begins; by her Ben at 50° is reached, who is nearer.
+def test_next_seeds_are_the_most_similar_active_engrams() -> None:
+    """§4.7: not the first of the list. Ana at 80° is named and is the first seed; she leads to Ben at 50°.
 
-    So Ben alone is the next seed, and Cleo at 25° is nearest to him; to Ana it is Dora at 130°.
+    Ben is nearer to the question, so he is the next seed and leads to Cleo at 25°; Ana would lead to Dora at 130°.
     """
-    told = Told(80, "Ana"), Told(50, "Ben"), Told(25, "Cleo"), Told(130, "Dora"), Told(-80, "Emil")
-    found = engrams(replace(FAITHFUL, k_initial=1, k_seeds=1, L=2), asked(0, "Ana"), *told)
+    memories = (
+        Spec(80, "Ana"),
+        Spec(50, "Ben"),
+        Spec(25, "Cleo"),
+        Spec(130, "Dora"),
+        Spec(-80, "Emil"),
+    )
+    found = engram_scores(replace(FAITHFUL, k_initial=1, k_seeds=1, L=2), query(0, "Ana"), *memories)
     assert found == [cos(80), cos(50), cos(25), 0, 0]
 
 
 BRIDGE = (
-    Told(None, "Ana Ben", text="one"), Told(None, "Ben Cleo", text="two"), Told(None, "Cleo Dora", text="three"),
-    Told(None, "Dora", text="four"),
+    Spec(None, "Ana Ben", text="one"), Spec(None, "Ben Cleo", text="two"), Spec(None, "Cleo Dora", text="three"),
+    Spec(None, "Dora", text="four"),
 )  # fmt: skip
-"""Who asks for Ana finds the first; only names lead on."""
+"""A question about Ana finds the first memory; only names lead to the others."""
 
 
 @pytest.mark.parametrize("depth", [0, 1, 2, 3])
-def test_each_step_along_names_reaches_one_further(depth: int) -> None:
-    """Practical: depth 0 finds the memories of Ana, and each hop those of the names that were met in the last."""
+def test_each_hop_follows_one_more_name(depth: int) -> None:
+    """Practical: depth 0 finds the memories of Ana, and each hop those of the names found in the hop before."""
     graph = graph_of(*BRIDGE)
-    found = replace(PRACTICAL, L=depth).activate(asked(None, "Ana"), graph)
+    found = replace(PRACTICAL, L=depth).activate(query(None, "Ana"), graph)
     reached = found.scores[: len(BRIDGE)]
     assert (reached > 0).tolist() == [n <= depth for n in range(4)]
-    assert sorted(reached, reverse=True) == reached.tolist(), "what is reached later ranks no higher"
-    way = ["entity:ana", "p0", "entity:ben", "p1", "entity:cleo", "p2", "entity:dora", "p3"][: 2 * depth + 2]
-    assert why(graph, found, depth).path == tuple(way[-MAX_PATH_NODES:])
+    assert sorted(reached, reverse=True) == reached.tolist(), "memories reached later rank no higher"
+    path = ["entity:ana", "p0", "entity:ben", "p1", "entity:cleo", "p2", "entity:dora", "p3"][: 2 * depth + 2]
+    assert why(graph, found, depth).path == tuple(path[-MAX_PATH_NODES:])
 
 
-def test_a_bridge_by_hand() -> None:
-    """Of 4 memories Ana is in 1, the others in 2: r = ln 3 / ln 5. Each step multiplies by r for the name met.
+def test_hops_along_names_equal_values_computed_by_hand() -> None:
+    """Of 4 memories Ana is in 1, the others in 2: r = ln 3 / ln 5. Each step multiplies by r of the name.
 
-    p0 has Ana's 1; so it is the strongest, and Ben is met with r. p1 has r for Ben, times r as he is in two.
+    p0 has 1 from Ana, so it is the strongest and Ben gets r. p1 has r from Ben, times r because he is in two.
     """
     r = math.log(3) / math.log(5)
     plain = replace(PRACTICAL, use_certainty=False)
-    assert engrams(replace(plain, L=1), asked(None, "Ana"), *BRIDGE) == [1, r**2, 0, 0]
-    assert engrams(replace(plain, L=2), asked(None, "Ana"), *BRIDGE) == [1, r**2, r**4, 0]
+    assert engram_scores(replace(plain, L=1), query(None, "Ana"), *BRIDGE) == [1, r**2, 0, 0]
+    assert engram_scores(replace(plain, L=2), query(None, "Ana"), *BRIDGE) == [1, r**2, r**4, 0]
 
 
-def test_the_faithful_hop_follows_vectors_alone() -> None:
-    """The paper has the graph and describes no step on it (§4.11)."""
+def test_faithful_hops_follow_vectors_only() -> None:
+    """The paper has a graph but describes no step on it (§4.11)."""
     r = math.log(3) / math.log(5)
-    assert engrams(replace(FAITHFUL, L=3), asked(None, "Ana"), *BRIDGE) == [1, 0, 0, 0]
-    assert engrams(replace(FAITHFUL, use_cooccurrence=True), asked(None, "Ana"), *BRIDGE) == [1, r, 0, 0]
-    assert engrams(replace(PRACTICAL, L=3, use_cooccurrence=False), asked(None, "Ana"), *BRIDGE) == [0.5, 0, 0, 0]
+    assert engram_scores(replace(FAITHFUL, L=3), query(None, "Ana"), *BRIDGE) == [1, 0, 0, 0]
+    assert engram_scores(replace(FAITHFUL, use_cooccurrence=True), query(None, "Ana"), *BRIDGE) == [1, r, 0, 0]
+    assert engram_scores(replace(PRACTICAL, L=3, use_cooccurrence=False), query(None, "Ana"), *BRIDGE) == [
+        0.5,
+        0,
+        0,
+        0,
+    ]
 
 
-def test_what_was_hopped_to_ranks_by_the_question_and_not_by_the_centroid() -> None:
-    """Ben at 60° is named. Finn at 80° is next to him, Mia at 30° after that; Mia fits the question best, Finn least.
+def test_engrams_found_by_hops_rank_by_the_question() -> None:
+    """Ben at 60° is named. Finn at 80° is nearest to him, then Mia at 30°; Mia fits the question best, Finn least.
 
-    Ranked by the last centroid, at 65°, Finn would be kept and Mia cut.
+    If the last centroid, at 65°, ranked them, Finn would be kept and Mia cut.
     """
-    told = Told(60, "Ben"), Told(80, "Finn"), Told(30, "Mia")
+    memories = Spec(60, "Ben"), Spec(80, "Finn"), Spec(30, "Mia")
     deep = replace(FAITHFUL, k_initial=1, L=2)
-    assert engrams(deep, asked(0, "Ben"), *told) == [cos(60), cos(80), cos(30)]
-    assert engrams(replace(deep, k_final=2), asked(0, "Ben"), *told) == [cos(60), 0, cos(30)]
-    assert engrams(replace(deep, k_final=1), asked(0, "Ben"), *told) == [0, 0, cos(30)]
+    assert engram_scores(deep, query(0, "Ben"), *memories) == [cos(60), cos(80), cos(30)]
+    assert engram_scores(replace(deep, k_final=2), query(0, "Ben"), *memories) == [cos(60), 0, cos(30)]
+    assert engram_scores(replace(deep, k_final=1), query(0, "Ben"), *memories) == [0, 0, cos(30)]
 
 
-memories = st.lists(
+memory_lists = st.lists(
     st.builds(
-        Told,
+        Spec,
         st.one_of(st.none(), st.integers(0, 179).map(float)),
         st.sets(st.sampled_from(WORDS), max_size=4).map(lambda names: " ".join(sorted(names))),
         st.sampled_from(["", "", *WORDS]),
@@ -405,63 +427,72 @@ memories = st.lists(
     min_size=1,
     max_size=9,
 )
-questions = st.tuples(st.one_of(st.none(), st.integers(0, 179).map(float)), st.sets(st.sampled_from(WORDS), max_size=2))
+question_strategy = st.tuples(
+    st.one_of(st.none(), st.integers(0, 179).map(float)), st.sets(st.sampled_from(WORDS), max_size=2)
+)
 
 
-@given(memories, questions, st.integers(0, 2))
-def test_a_further_hop_changes_nothing_that_was_found(
-    told: list[Told], question: tuple[float | None, set[str]], depth: int
+@given(memory_lists, question_strategy, st.integers(0, 2))
+def test_further_hops_keep_the_scores_of_active_engrams(
+    memories: list[Spec], question: tuple[float | None, set[str]], depth: int
 ) -> None:
-    """No drift: an engram that is awake keeps its number; a memory gains by a better engram of its own alone."""
+    """No drift: an active engram keeps its score; a memory gains only by a better engram of its own."""
     angle, names = question
-    cue, few = asked(angle, *sorted(names)), replace(FAITHFUL, k_initial=2, k_seeds=2)
-    before, after = (given_by("engrams", replace(few, L=L), cue, *told) for L in (depth, depth + 1))
+    cue, few = query(angle, *sorted(names)), replace(FAITHFUL, k_initial=2, k_seeds=2)
+    before, after = (feature_values("engrams", replace(few, L=L), cue, *memories) for L in (depth, depth + 1))
     assert all(later >= earlier for earlier, later in zip(before, after, strict=True))
-    for one, earlier, later in zip(told, before, after, strict=True):
-        if len(one.known) == 1 and earlier > 0:
+    for one, earlier, later in zip(memories, before, after, strict=True):
+        if len(one.all_names) == 1 and earlier > 0:
             assert later == earlier
 
 
 # ---- co-occurrence
 
 
-@given(memories, questions)
-def test_the_order_of_mentions_is_nothing(told: list[Told], question: tuple[float | None, set[str]]) -> None:
-    """§4.1: the graph has no direction. Which name comes first in a memory, or in all, makes no difference."""
+@given(memory_lists, question_strategy)
+def test_scores_do_not_depend_on_the_order_of_mentions(
+    memories: list[Spec], question: tuple[float | None, set[str]]
+) -> None:
+    """§4.1: the graph has no direction, so the order of names in a memory, or in all, makes no difference."""
     angle, names = question
-    cue = asked(angle, *sorted(names))
+    cue = query(angle, *sorted(names))
     one = replace(PRACTICAL, L=2)
-    found, again = (one.activate(cue, graph_of(*told, backwards=backwards)) for backwards in (False, True))
-    assert found.scores[: len(told)] == pytest.approx(again.scores[: len(told)], abs=1e-5)
+    found, again = (one.activate(cue, graph_of(*memories, backwards=backwards)) for backwards in (False, True))
+    assert found.scores[: len(memories)] == pytest.approx(again.scores[: len(memories)], abs=1e-5)
 
 
-def test_co_occurrence_leads_both_ways() -> None:
-    """From Ana to Ben's memory as from Ben to Ana's."""
-    told = Told(None, "Ana"), Told(None, "Ana Ben"), Told(None, "Ben")
+def test_cooccurrence_is_symmetric() -> None:
+    """Ana leads to Ben's memory as Ben leads to Ana's."""
+    memories = Spec(None, "Ana"), Spec(None, "Ana Ben"), Spec(None, "Ben")
     for strategy in (PRACTICAL, replace(FAITHFUL, use_cooccurrence=True)):
-        there = given_by("engrams", strategy, asked(None, "Ana"), *told)
-        back = given_by("engrams", strategy, asked(None, "Ben"), *told)
-        assert there == pytest.approx(back[::-1])
-        assert there[2] > 0
+        forward = feature_values("engrams", strategy, query(None, "Ana"), *memories)
+        backward = feature_values("engrams", strategy, query(None, "Ben"), *memories)
+        assert forward == pytest.approx(backward[::-1])
+        assert forward[2] > 0
 
 
-def test_only_the_best_memories_lead_on() -> None:
-    """``chunks`` of them: Ben is met in the memory that is about Ana, Cleo in the one that merely names her."""
-    told = Told(None, "Ben", "Ana"), Told(None, "Ana Cleo"), Told(None, "Ben"), Told(None, "Cleo")
+def test_cooccurrence_follows_only_the_best_memories() -> None:
+    """The limit is ``k_chunks``: Ben is in the memory about Ana, Cleo in the one that only mentions her."""
+    memories = (
+        Spec(None, "Ben", "Ana"),
+        Spec(None, "Ana Cleo"),
+        Spec(None, "Ben"),
+        Spec(None, "Cleo"),
+    )
     for chunks in (0, 1, 2):
-        found = given_by("engrams", replace(PRACTICAL, k_chunks=chunks), asked(None, "Ana"), *told)
+        found = feature_values("engrams", replace(PRACTICAL, k_chunks=chunks), query(None, "Ana"), *memories)
         assert found[0] > found[1] > 0
         assert [value > 0 for value in found[2:]] == [n < chunks for n in range(2)]
 
 
-# ---- the remedies, each on and off
+# ---- our remedies, each on and off
 
 
 @pytest.mark.parametrize("fields", [{"vector": None}, {"embedder_coverage": 0.0}])
-def test_back_off_finds_by_words_what_no_vector_finds(fields: Any) -> None:
-    """§4.12.3. The question names nobody, and its language is not read."""
-    told = Told(0, "Ana", text="the harbour at night"), Told(30, "Ana", text="school lunch")
-    cue, graph = replace(asked(0, text="harbour"), **fields), graph_of(*told)
+def test_lexical_backoff_finds_memories_without_vectors(fields: Any) -> None:
+    """§4.12.3. The question names nobody, and the embedder cannot read it."""
+    memories = Spec(0, "Ana", text="the harbour at night"), Spec(30, "Ana", text="school lunch")
+    cue, graph = replace(query(0, text="harbour"), **fields), graph_of(*memories)
     found = replace(PRACTICAL, L=0).activate(cue, graph)
     assert found.scores[:2] == pytest.approx([0.5, 0])
     assert found.contributions["bm25"][:2] == pytest.approx([0.5, 0])
@@ -469,163 +500,193 @@ def test_back_off_finds_by_words_what_no_vector_finds(fields: Any) -> None:
     assert not replace(PRACTICAL, use_lexical_backoff=False).activate(cue, graph).scores.any()
 
 
-def test_back_off_finds_a_name_that_was_missed() -> None:
-    """No engram of Porto was stored, but its word was: a missed entity only costs a hop."""
-    told = Told(120, text="the ferry to Porto"), Told(120, text="evening"), Told(120, "Ana", text="Ana")
-    cue = asked(0, "Porto", text="Porto")
-    assert PRACTICAL.activate(cue, graph_of(*told)).scores[:3] == pytest.approx([0.5, 0, 0])
-    assert not FAITHFUL.activate(cue, graph_of(*told)).scores.any()
+def test_lexical_backoff_finds_a_missed_name() -> None:
+    """No engram of Porto was stored, but the word was: a missed entity only costs a hop."""
+    memories = (
+        Spec(120, text="the ferry to Porto"),
+        Spec(120, text="evening"),
+        Spec(120, "Ana", text="Ana"),
+    )
+    cue = query(0, "Porto", text="Porto")
+    assert PRACTICAL.activate(cue, graph_of(*memories)).scores[:3] == pytest.approx([0.5, 0, 0])
+    assert not FAITHFUL.activate(cue, graph_of(*memories)).scores.any()
 
 
-def test_the_direct_half_is_of_the_best() -> None:
-    """Meaning and words are each in parts of their best, and so is their sum; the best memory has one half."""
-    told = Told(0, text="night"), Told(60, text="harbour harbour"), Told(90, text="lunch")
-    found = PRACTICAL.activate(asked(0, text="harbour"), graph_of(*told))
+def test_direct_half_is_normalized_by_the_maximum() -> None:
+    """Similarity and words are each divided by their maximum, and so is their sum; the best memory has one half."""
+    memories = Spec(0, text="night"), Spec(60, text="harbour harbour"), Spec(90, text="lunch")
+    found = PRACTICAL.activate(query(0, text="harbour"), graph_of(*memories))
     assert found.contributions["dense similarity"][:3] == pytest.approx([0.5 / 1.5, 0.25 / 1.5, 0], abs=1e-6)
     assert found.contributions["bm25"][:3] == pytest.approx([0, 0.5 / 1.5, 0], abs=1e-6)
     assert found.scores[:3].max() == pytest.approx(0.5)
-    half = replace(asked(0, text="harbour"), embedder_coverage=0.5)
+    half = replace(query(0, text="harbour"), embedder_coverage=0.5)
     assert (
-        PRACTICAL.activate(half, graph_of(*told)).contributions["dense similarity"][0]
+        PRACTICAL.activate(half, graph_of(*memories)).contributions["dense similarity"][0]
         < found.contributions["dense similarity"][0]
     )
 
 
-def test_a_name_that_every_memory_mentions_counts_less() -> None:
-    """§4.11: of 4 memories Ana is in 4 and Ben in 1. As a cue and as a mention she has ln 2 / ln 5, Ben 1."""
-    told = Told(None, "Ana"), Told(None, "Ana Ben"), Told(None, "Ana"), Told(None, "", "Ana")
-    cue, r = asked(None, "Ana", "Ben"), math.log(2) / math.log(5)
-    assert engrams(FAITHFUL, cue, *told) == [1, 1, 1, 1]
-    assert engrams(replace(FAITHFUL, use_specificity=True), cue, *told) == [r * r, 1, r * r, r]  # p3 is about her
+def test_specificity_lowers_common_names() -> None:
+    """§4.11: of 4 memories Ana is in 4 and Ben in 1. As a cue and as a mention Ana counts ln 2 / ln 5, Ben 1."""
+    memories = (
+        Spec(None, "Ana"),
+        Spec(None, "Ana Ben"),
+        Spec(None, "Ana"),
+        Spec(None, "", "Ana"),
+    )
+    cue, r = query(None, "Ana", "Ben"), math.log(2) / math.log(5)
+    assert engram_scores(FAITHFUL, cue, *memories) == [1, 1, 1, 1]
+    assert engram_scores(replace(FAITHFUL, use_specificity=True), cue, *memories) == [
+        r * r,
+        1,
+        r * r,
+        r,
+    ]  # p3 is about Ana
 
 
-def test_an_engram_counts_as_surely_as_it_is_a_name() -> None:
+def test_certainty_is_higher_for_names_in_text_and_title() -> None:
     """§4.12.3: Ana is in a text and a title, Ben in texts and Cleo in a title alone."""
-    told = Told(None, "Ana Ben"), Told(None, "", "Ana"), Told(None, "Ben"), Told(None, "", "Cleo")
-    cue = asked(None, "Ana", "Ben", "Cleo")
-    assert engrams(FAITHFUL, cue, *told) == [1, 1, 1, 1]
-    assert engrams(replace(FAITHFUL, use_certainty=True), cue, *told) == [0.75, 0.75, 0.5, 0.5]
+    memories = (
+        Spec(None, "Ana Ben"),
+        Spec(None, "", "Ana"),
+        Spec(None, "Ben"),
+        Spec(None, "", "Cleo"),
+    )
+    cue = query(None, "Ana", "Ben", "Cleo")
+    assert engram_scores(FAITHFUL, cue, *memories) == [1, 1, 1, 1]
+    assert engram_scores(replace(FAITHFUL, use_certainty=True), cue, *memories) == [0.75, 0.75, 0.5, 0.5]
 
 
-def test_all_cues_rank_what_the_question_alone_does_not() -> None:
-    """§4.12.2: Ana is named, but lies at a right angle to the question; as published her memory has nothing of it."""
-    told = Told(90, "Ana"), Told(60, "Ben")
-    assert engrams(FAITHFUL, asked(0, "Ana"), *told) == [0, cos(60)]
-    assert engrams(replace(FAITHFUL, rank_by_question=False), asked(0, "Ana"), *told) == [1, cos(30)]
+def test_ranking_by_cues_finds_named_engrams_far_from_the_question() -> None:
+    """§4.12.2: Ana is named, but at a right angle to the question; as published her memory gets nothing."""
+    memories = Spec(90, "Ana"), Spec(60, "Ben")
+    assert engram_scores(FAITHFUL, query(0, "Ana"), *memories) == [0, cos(60)]
+    assert engram_scores(replace(FAITHFUL, rank_by_question=False), query(0, "Ana"), *memories) == [1, cos(30)]
 
 
-# ---- what may not come back
+# ---- ineligible memories
 
-SESSIONS = (Told(0, "Ana Ben", session="hidden"), Told(90, "Ben", session="open"), Told(80, "Cleo", session="open"))
+SESSIONS = (
+    Spec(0, "Ana Ben", session="hidden"),
+    Spec(90, "Ben", session="open"),
+    Spec(80, "Cleo", session="open"),
+)
 BOTH = [PRACTICAL, FAITHFUL]
 
 
 @pytest.mark.parametrize("strategy", BOTH, ids=["practical", "faithful"])
-def test_what_may_not_come_back_leads_nowhere(strategy: Ecphory) -> None:
-    """Ana is known from the hidden memory alone: she is no cue, and nothing is reached by her."""
+def test_ineligible_memories_lead_nowhere(strategy: Ecphory) -> None:
+    """Only the hidden memory mentions Ana: she is not a cue, and leads to nothing."""
     graph = graph_of(*SESSIONS)
     deep = replace(strategy, L=3)
-    seen = deep.activate(asked(None, "Ana"), graph)
-    assert seen.scores[0] > 0
-    open_ = deep.activate(asked(None, "Ana", where=Filter(sessions="open")), graph)
+    unfiltered = deep.activate(query(None, "Ana"), graph)
+    assert unfiltered.scores[0] > 0
+    open_ = deep.activate(query(None, "Ana", where=Filter(sessions="open")), graph)
     assert not open_.scores.any()
     assert (open_.paths["engrams"].parent != 0).all()
 
 
-def test_an_engram_is_what_the_memories_that_may_come_back_tell() -> None:
-    """Ben, told of at 0° and 90°, lies at 45°; without the hidden memory at 90°, where a question at 0° is not near."""
+def test_engram_uses_eligible_memories_only() -> None:
+    """Ben, mentioned at 0° and 90°, lies at 45°; without the hidden memory at 90°, far from a question at 0°."""
     open_ = Filter(sessions="open")
-    assert engrams(FAITHFUL, asked(0), *SESSIONS) == [cos(0), cos(45), cos(80)]
-    assert engrams(FAITHFUL, asked(0, where=open_), *SESSIONS) == [0, 0, cos(80)]
+    assert engram_scores(FAITHFUL, query(0), *SESSIONS) == [cos(0), cos(45), cos(80)]
+    assert engram_scores(FAITHFUL, query(0, where=open_), *SESSIONS) == [0, 0, cos(80)]
 
 
-def test_an_engram_half_of_which_is_hidden_is_as_near_as_the_other_half() -> None:
-    """Ana is told of at 0° and, hidden, at 120°: a question at 60° is .5 from what is heard of her, not 1."""
-    told = (Told(0, "Ana", session="open"), Told(120, "Ana", session="hidden"))
-    cue = asked(60, where=Filter(sessions="open"))
-    assert given_by("engrams", FAITHFUL, cue, *told) == pytest.approx([0.25, 0])
+def test_engram_with_a_hidden_half_has_the_cosine_of_the_other_half() -> None:
+    """Ana is mentioned at 0° and, hidden, at 120°: a question at 60° has cosine .5 with her engram, not 1."""
+    memories = (Spec(0, "Ana", session="open"), Spec(120, "Ana", session="hidden"))
+    cue = query(60, where=Filter(sessions="open"))
+    assert feature_values("engrams", FAITHFUL, cue, *memories) == pytest.approx([0.25, 0])
 
 
-def test_how_well_the_seen_ones_agree_is_taken_from_all() -> None:
+def test_engram_length_is_estimated_from_all_memories() -> None:
     """Ana at 0°, 60° and, hidden, 30°: the mean cosine of the three pairs is (.5 + 2 cos 30°) / 3 = .74402.
 
-    Two are seen, |h_1 + h_2|² is taken for 2 + 2 · .74402 = 3.48803, and a question at 0° is (1 + .5) / 1.86763 near.
+    Two are eligible, so |h_1 + h_2|² is estimated as 2 + 2 · .74402 = 3.48803, and a question at 0° has the cosine
+    (1 + .5) / 1.86763.
     """
-    told = (Told(0, "Ana", session="open"), Told(60, "Ana", session="open"), Told(30, "Ana", session="hidden"))
-    cue = asked(0, where=Filter(sessions="open"))
-    assert engrams(FAITHFUL, cue, *told) == [0.803157, 0.803157, 0]
+    memories = (
+        Spec(0, "Ana", session="open"),
+        Spec(60, "Ana", session="open"),
+        Spec(30, "Ana", session="hidden"),
+    )
+    cue = query(0, where=Filter(sessions="open"))
+    assert engram_scores(FAITHFUL, cue, *memories) == [0.803157, 0.803157, 0]
 
 
-def test_a_hidden_memory_bends_no_cue_and_no_hop() -> None:
-    """Ana is told of at 0° and, hidden, at 90°. Her cue and the hop from her are at 0°, and not at 45°."""
-    told = (
-        Told(0, "Ana", session="open"), Told(90, "Ana", session="hidden"), Told(10, "Ben", session="open"),
-        Told(50, "Cleo", session="open"),
+def test_hidden_memories_change_no_cue_and_no_hop() -> None:
+    """Ana is mentioned at 0° and, hidden, at 90°. Her cue and the hop from her are at 0°, not at 45°."""
+    memories = (
+        Spec(0, "Ana", session="open"), Spec(90, "Ana", session="hidden"), Spec(10, "Ben", session="open"),
+        Spec(50, "Cleo", session="open"),
     )  # fmt: skip
-    cue = asked(None, "Ana", where=Filter(sessions="open"))
-    assert engrams(replace(FAITHFUL, L=0), cue, *told) == [1, 0, cos(10), cos(50)]
-    assert engrams(replace(FAITHFUL, k_initial=1), cue, *told) == [1, 0, cos(10), 0]
+    cue = query(None, "Ana", where=Filter(sessions="open"))
+    assert engram_scores(replace(FAITHFUL, L=0), cue, *memories) == [1, 0, cos(10), cos(50)]
+    assert engram_scores(replace(FAITHFUL, k_initial=1), cue, *memories) == [1, 0, cos(10), 0]
 
 
-def test_a_name_that_is_known_from_hidden_memories_takes_no_place() -> None:
-    """Of the one engram that is kept, Ana would be the best; Cleo has the question's .7."""
-    one, told = replace(FAITHFUL, rank_by_question=False, k_final=1), (SESSIONS[0], SESSIONS[2])
-    assert engrams(one, asked(80, "Ana"), *told) == [1, 0]
-    assert engrams(one, asked(80, "Ana", where=Filter(sessions="open")), *told) == [0, 0.7]
+def test_names_of_hidden_memories_do_not_count_in_k_final() -> None:
+    """One engram is kept. Ana would be the best; Cleo has .7 from the question."""
+    one, memories = replace(FAITHFUL, rank_by_question=False, k_final=1), (SESSIONS[0], SESSIONS[2])
+    assert engram_scores(one, query(80, "Ana"), *memories) == [1, 0]
+    assert engram_scores(one, query(80, "Ana", where=Filter(sessions="open")), *memories) == [0, 0.7]
 
 
-@given(memories, questions, st.sets(st.integers(0, 8)))
-def test_whatever_is_hidden_is_no_step_of_a_way(
-    told: list[Told], question: tuple[float | None, set[str]], hidden: set[int]
+@given(memory_lists, question_strategy, st.sets(st.integers(0, 8)))
+def test_paths_never_contain_hidden_memories(
+    memories: list[Spec], question: tuple[float | None, set[str]], hidden: set[int]
 ) -> None:
-    mixed = [replace(one, session="hidden" if n in hidden else "open") for n, one in enumerate(told)]
+    mixed = [replace(one, session="hidden" if n in hidden else "open") for n, one in enumerate(memories)]
     graph, (angle, names) = graph_of(*mixed), question
-    found = replace(PRACTICAL, L=2).activate(asked(angle, *sorted(names), where=Filter(sessions="open")), graph)
+    found = replace(PRACTICAL, L=2).activate(query(angle, *sorted(names), where=Filter(sessions="open")), graph)
     for row, one in enumerate(mixed):
         if one.session == "hidden":
             assert found.scores[row] == 0
         elif found.scores[row] > 0:
-            steps = {graph.row(step) for share in why(graph, found, row).contributions for step in share.path}
+            steps = {
+                graph.row(step) for contribution in why(graph, found, row).contributions for step in contribution.path
+            }
             assert not steps & hidden & set(range(len(mixed)))
 
 
-def test_what_had_not_happened_then_is_no_bridge() -> None:
-    told = Told(None, "Ana"), Told(None, "Ana Ben", minutes=50), Told(None, "Ben")
-    now = PRACTICAL.activate(asked(None, "Ana"), graph_of(*told))
-    then = PRACTICAL.activate(asked(None, "Ana", as_of=NOON), graph_of(*told))
+def test_as_of_excludes_later_bridges() -> None:
+    memories = Spec(None, "Ana"), Spec(None, "Ana Ben", minutes=50), Spec(None, "Ben")
+    now = PRACTICAL.activate(query(None, "Ana"), graph_of(*memories))
+    then = PRACTICAL.activate(query(None, "Ana", as_of=NOON), graph_of(*memories))
     assert (now.scores[:3] > 0).tolist() == [True, True, True]
     assert (then.scores[:3] > 0).tolist() == [True, False, False]
 
 
-# ---- little to go by
+# ---- missing vectors and names
 
 
 @pytest.mark.parametrize("strategy", BOTH, ids=["practical", "faithful"])
-def test_names_suffice(strategy: Ecphory) -> None:
-    """No memory has a vector, and the question may have one."""
-    told = Told(None, "Ana"), Told(None, "Ben")
+def test_names_suffice_without_vectors(strategy: Ecphory) -> None:
+    """No memory has a vector; the question may have one."""
+    memories = Spec(None, "Ana"), Spec(None, "Ben")
     for vector in (None, 0.0):
-        found = replace(strategy, L=3).activate(asked(vector, "Ana"), graph_of(*told))
+        found = replace(strategy, L=3).activate(query(vector, "Ana"), graph_of(*memories))
         assert (found.scores[:2] > 0).tolist() == [True, False]
 
 
-def test_words_alone_lead_on_along_names() -> None:
-    """No vector and no known name: what is found by words has a name, and that leads to the other memory of it."""
-    told = (Told(None, "Ben", text="a gale at sea"), Told(None, "Ben"))
-    found = PRACTICAL.activate(asked(None, text="gale"), graph_of(*told))
+def test_memories_found_by_words_lead_on_by_names() -> None:
+    """Without a vector or a known name: the memory found by words has a name, which leads to another memory."""
+    memories = (Spec(None, "Ben", text="a gale at sea"), Spec(None, "Ben"))
+    found = PRACTICAL.activate(query(None, text="gale"), graph_of(*memories))
     assert found.scores[0] > found.scores[1] > 0
 
 
-def test_no_names_leave_the_memories() -> None:
+def test_recall_without_names_ranks_memories_by_cosine() -> None:
     for strategy in BOTH:
-        found = strategy.activate(asked(0, "Ana"), graph_of(Told(0), Told(60)))
+        found = strategy.activate(query(0, "Ana"), graph_of(Spec(0), Spec(60)))
         assert found.scores == pytest.approx([0.5, 0.25])
         assert found.contributions["engrams"].tolist() == [0, 0]
         assert found.confidence > 0
 
 
-def test_asking_writes_nothing() -> None:
-    """§4.7: status, access counts and short-term memory have no effect on ranking; here they are not kept at all."""
+def test_recall_writes_nothing() -> None:
+    """§4.7: status, access counts and short-term memory have no effect on ranking; here they do not exist."""
     found: Activation = PRACTICAL.activate(sample_query("Where is Ana?"), sample_graph())
     assert found.new_episode is None
     assert not len(found.stimulus)
@@ -646,7 +707,7 @@ def memory_at(path: Path, strategy: str | Ecphory = "ecphory") -> Memory:
 
 
 @pytest.mark.parametrize("strategy", ["ecphory", "ecphory-faithful"])
-def test_the_reasons_add_up_to_the_score(tmp_path: Path, strategy: str) -> None:
+def test_contributions_add_up_to_the_score(tmp_path: Path, strategy: str) -> None:
     with memory_at(tmp_path / "m.db", strategy) as memory:
         memory.remember(TALK)
         found = memory.recall("Whom did Kendall meet while hiking?")
@@ -654,14 +715,16 @@ def test_the_reasons_add_up_to_the_score(tmp_path: Path, strategy: str) -> None:
         assert found[0].id == "hike"
         assert len(found) > 1
         for hit in found:
-            assert sum(share.value for share in hit.why.contributions) == pytest.approx(hit.score, abs=1e-4)
-        shares = {share.feature: share for share in found[0].why.contributions}
-        assert shares["engrams"].path[-1] == "hike"
-        assert shares["engrams"].path[0].startswith("entity:")
+            assert sum(contribution.value for contribution in hit.why.contributions) == pytest.approx(
+                hit.score, abs=1e-4
+            )
+        contributions = {contribution.feature: contribution for contribution in found[0].why.contributions}
+        assert contributions["engrams"].path[-1] == "hike"
+        assert contributions["engrams"].path[0].startswith("entity:")
 
 
-def test_a_memory_is_walked_from_name_to_name(tmp_path: Path) -> None:
-    """Kendall leads to Rosalind and she to the market. One engram begins; the question's vector is left out."""
+def test_hops_walk_a_memory_from_name_to_name(tmp_path: Path) -> None:
+    """Kendall leads to Rosalind, and Rosalind to the market. One engram is the seed; the question has no vector."""
     with memory_at(tmp_path / "m.db") as memory:
         memory.remember(TALK)
         graph, cue = memory.graph(), replace(memory.build_query("Kendall"), vector=None)
@@ -673,17 +736,17 @@ def test_a_memory_is_walked_from_name_to_name(tmp_path: Path) -> None:
         assert (path[0], path[-2:]) == ("entity:kendall", ("entity:ashgrove", "noon"))
 
 
-def test_a_filter_holds_in_a_memory(tmp_path: Path) -> None:
+def test_filter_applies_to_hits_and_paths(tmp_path: Path) -> None:
     with memory_at(tmp_path / "m.db") as memory:
         memory.remember(TALK)
         found = memory.recall("Whom did Kendall meet at the market?", where=Filter(sessions="june"))
         assert {hit.node.session for hit in found} == {"june"}
-        ways = {step for hit in found for share in hit.why.contributions for step in share.path}
-        assert not ways & {"hike", "entity:kendall"}
+        path_nodes = {step for hit in found for contribution in hit.why.contributions for step in contribution.path}
+        assert not path_nodes & {"hike", "entity:kendall"}
 
 
-def test_forgetting_a_memory_forgets_its_bridge(tmp_path: Path) -> None:
-    """Engrams are derived: nothing of a forgotten memory stays in them."""
+def test_forgotten_memory_leaves_no_bridge(tmp_path: Path) -> None:
+    """Engrams are derived, so nothing of a forgotten memory stays in them."""
     with memory_at(tmp_path / "m.db", replace(PRACTICAL, L=2)) as memory:
         memory.remember(TALK)
         cue = replace(memory.build_query("Kendall"), vector=None)
@@ -692,13 +755,13 @@ def test_forgetting_a_memory_forgets_its_bridge(tmp_path: Path) -> None:
         assert not memory.strategy.activate(cue, memory.graph()).scores.any()
 
 
-def test_a_long_text_is_cut_without_tails(tmp_path: Path) -> None:
+def test_long_text_is_cut_into_few_chunks(tmp_path: Path) -> None:
     """§4.7: the published splitter makes 136 chunks of 2,889 characters, 128 of them tails."""
     text = ("Ana walked along the river and counted boats. " * 63)[:2889]
     with memory_at(tmp_path / "m.db") as memory:
         memory.remember(text, id="long", happened_at=datetime(2026, 1, 1, tzinfo=UTC))
-        pieces = memory.graph().document_rows("long")
-        assert 1 < len(pieces) < 10
-        whole = memory.get("long")
-        assert whole is not None
-        assert whole.text == text
+        chunk_rows = memory.graph().document_rows("long")
+        assert 1 < len(chunk_rows) < 10
+        expected = memory.get("long")
+        assert expected is not None
+        assert expected.text == text

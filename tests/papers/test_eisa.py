@@ -1,4 +1,4 @@
-"""EISA: the README's chronology rule, the gate, the two banks, and that asking is an episode. §: papers.md."""
+"""EISA: the README's chronology rule, the gate, the two banks, and stored questions. §: papers.md."""
 
 import tempfile
 from collections.abc import Sequence
@@ -25,19 +25,19 @@ from ecphora.strategies.eisa import FAITHFUL, MAX_SAMPLE_PAIRS, Eisa, sample_pai
 from ecphora.testing import NOON, FakeClock, StrategyContract, sample_batch, sample_graph, sample_node, sample_query
 
 FREE = replace(FAITHFUL, necessity_classifier=None, theta_sim=0.3)
-"""The faithful one with everything in one bank, and a threshold that holds for any embedder of words."""
-TURNED = replace(side_network.identity(16), a=side_network.identity(16).b * 0.5)
+"""The faithful preset with one bank for everything, and a threshold that suits any embedder of words."""
+TRAINED_NET = replace(side_network.identity(16), a=side_network.identity(16).b * 0.5)
 STRATEGIES = (
     Eisa(),
     FAITHFUL,
     FREE,
     Eisa(kappa=1.0),
-    Eisa(side_net=TURNED),
+    Eisa(side_net=TRAINED_NET),
     Eisa(necessity_classifier=None, kappa=0.0),
 )
 
 
-@pytest.mark.parametrize("strategy", STRATEGIES, ids=("practical", "faithful", "free", "product", "turned", "plain"))
+@pytest.mark.parametrize("strategy", STRATEGIES, ids=("practical", "faithful", "free", "product", "side-net", "plain"))
 class TestEisa(StrategyContract):
     pass
 
@@ -45,122 +45,122 @@ class TestEisa(StrategyContract):
 # ---- §3.4, the chronology rule
 
 
-def after(order: Sequence[str], retrieved: Sequence[str], new: str) -> list[str]:
-    """The README's rule as a list, oldest first: the place in it, from 1, is the weight.
+def expected_order(order: Sequence[str], retrieved: Sequence[str], new: str) -> list[str]:
+    """The README's rule as a list, oldest first: the position in it, from 1, is the weight.
 
-    The new episode comes last, before it the retrieved in their previous order, before them all others in theirs. A
-    question asked before is the episode it was.
+    The new episode comes last, before it the retrieved ones in their previous order, before them all others in theirs.
+    A repeated question is the same episode.
     """
-    pushed = [one for one in order if one in retrieved and one != new]
-    return [*(one for one in order if one not in retrieved and one != new), *pushed, new]
+    moved = [one for one in order if one in retrieved and one != new]
+    return [*(one for one in order if one not in retrieved and one != new), *moved, new]
 
 
-def ordered(graph: Graph) -> list[NodeId]:
+def chronology_order(graph: Graph) -> list[NodeId]:
     """The episodes by chronology weight, from 1 to n."""
-    part = chronology.chronology_weight(graph, graph.episodes)
+    weight = chronology.chronology_weight(graph, graph.episodes)
     rows = np.flatnonzero(graph.episodes)
     n = len(rows)
-    assert np.allclose(np.sort(part[rows]) * n, np.arange(1, n + 1))
-    return [graph.id(row) for row in rows[np.argsort(part[rows])].tolist()]
+    assert np.allclose(np.sort(weight[rows]) * n, np.arange(1, n + 1))
+    return [graph.id(row) for row in rows[np.argsort(weight[rows])].tolist()]
 
 
-def logged(n: int, recalls: Sequence[tuple[Sequence[str], str]]) -> tuple[Graph, list[str]]:
-    """A graph of n episodes after some recalls, logged as a memory logs them, and the order by the rule."""
+def log_recalls(n: int, recalls: Sequence[tuple[Sequence[str], str]]) -> tuple[Graph, list[str]]:
+    """A graph of n episodes after some recalls, logged as a memory does it, and the order by the rule."""
     nodes = [sample_node(f"e{number}", seq=number) for number in range(1, n + 1)]
-    touched: dict[str, int] = {node.id: node.seq for node in nodes}
+    last_access: dict[str, int] = {node.id: node.seq for node in nodes}
     accesses: list[Access] = []
     seq, order = n, [node.id for node in nodes]
     for retrieved, new in recalls:
-        for one in sorted(set(retrieved), key=touched.__getitem__):
-            touched[one] = seq = seq + 1
+        for one in sorted(set(retrieved), key=last_access.__getitem__):
+            last_access[one] = seq = seq + 1
             accesses.append(Access(one, NOON, AccessKind.RECALLED, 1.0, seq))
-        touched_before = new in touched
-        touched[new] = seq = seq + 1
-        if touched_before:
+        is_known = new in last_access
+        last_access[new] = seq = seq + 1
+        if is_known:
             accesses.append(Access(new, NOON, AccessKind.ENCODED, 1.0, seq))
         else:
             nodes.append(sample_node(new, seq=seq))
-        order = after(order, retrieved, new)
+        order = expected_order(order, retrieved, new)
     return Graph().apply(WriteBatch(nodes=tuple(nodes), accesses=tuple(accesses), revision=1)), order
 
 
-def test_the_worked_example() -> None:
+def test_chronology_equals_the_worked_example() -> None:
     """e4 and e6 of six are retrieved, e7 is created: e7=7, e6=6, e4=5, e5=4, e3=3, e2=2, e1=1."""
     expected = ["e1", "e2", "e3", "e5", "e4", "e6", "e7"]
-    assert after(["e1", "e2", "e3", "e4", "e5", "e6"], ["e6", "e4"], "e7") == expected
-    assert ordered(logged(6, [(["e6", "e4"], "e7")])[0]) == expected
+    assert expected_order(["e1", "e2", "e3", "e4", "e5", "e6"], ["e6", "e4"], "e7") == expected
+    assert chronology_order(log_recalls(6, [(["e6", "e4"], "e7")])[0]) == expected
 
 
-def test_the_worked_example_through_a_memory(tmp_path: Path) -> None:
-    """The same, asked of a real memory: the answers come back best first, and are pushed in their previous order."""
+def test_memory_keeps_the_chronology_of_the_worked_example(tmp_path: Path) -> None:
+    """The same in a real memory: hits come back best first, and move up in their previous order."""
     texts = ("grey stones", "tall trees", "cold rain", "ana sails boats", "loud trains", "ana sails boats ana sails")
     with Memory(tmp_path / "m.db", embedder=HashingEmbedder(256), strategy=FREE, clock=FakeClock()) as memory:
         for number, text in enumerate(texts, 1):
             memory.remember(text, id=f"e{number}")
         found = memory.recall("ana sails boats ana sails")
         assert [hit.id for hit in found] == ["e6", "e4"]
-        new = ordered(memory.graph())[-1]
-        assert ordered(memory.graph()) == ["e1", "e2", "e3", "e5", "e4", "e6", new]
-        left = memory.get(new)
-        assert left is not None
-        assert (left.text, left.source) == ("ana sails boats ana sails", necessity.RECALL_SOURCE)
+        new = chronology_order(memory.graph())[-1]
+        assert chronology_order(memory.graph()) == ["e1", "e2", "e3", "e5", "e4", "e6", new]
+        stored = memory.get(new)
+        assert stored is not None
+        assert (stored.text, stored.source) == ("ana sails boats ana sails", necessity.RECALL_SOURCE)
         again = memory.recall("ana sails boats ana sails")
-        assert again[0].id == new, "what retrieval leaves can itself be retrieved"
+        assert again[0].id == new, "a stored question can be retrieved"
         assert len(memory) == len(texts) + 1, "the same question is the same episode"
-        assert ordered(memory.graph())[-3:] == ["e4", "e6", new]
+        assert chronology_order(memory.graph())[-3:] == ["e4", "e6", new]
 
 
-def test_rank_of_the_last_touch_is_the_rule() -> None:
-    """100 histories of 400 recalls: one counter and a sort give what shifting the list gives."""
-    draw = np.random.default_rng(3)  # noqa: TID251  # a fixed seed: the histories are the same every time
+def test_rank_by_last_access_equals_the_rule() -> None:
+    """In 100 random histories, one counter and a sort give the same order as shifting the list."""
+    rng = np.random.default_rng(3)  # noqa: TID251  # a fixed seed: always the same histories
     for _ in range(100):
-        n = int(draw.integers(1, 8))
+        n = int(rng.integers(1, 8))
         recalls: list[tuple[list[str], str]] = []
         known = [f"e{number}" for number in range(1, n + 1)]
-        for number in range(int(draw.integers(0, 9))):
-            retrieved = draw.permutation(known)[: draw.integers(0, len(known) + 1)].tolist()
-            new = f"q{number}" if draw.random() < 0.8 else str(draw.choice(known))
+        for number in range(int(rng.integers(0, 9))):
+            retrieved = rng.permutation(known)[: rng.integers(0, len(known) + 1)].tolist()
+            new = f"q{number}" if rng.random() < 0.8 else str(rng.choice(known))
             recalls.append((retrieved, new))
             known = list(dict.fromkeys([*known, new]))
-        graph, order = logged(n, recalls)
-        assert ordered(graph) == order, recalls
+        graph, order = log_recalls(n, recalls)
+        assert chronology_order(graph) == order, recalls
 
 
 @pytest.mark.parametrize(
-    ("touch", "first"), [(AccessKind.STIMULATED, "e3"), (AccessKind.RECALLED, "e1"), (AccessKind.USED, "e1")]
+    ("kind", "first"), [(AccessKind.STIMULATED, "e3"), (AccessKind.RECALLED, "e1"), (AccessKind.USED, "e1")]
 )
-def test_only_what_comes_back_is_touched(touch: AccessKind, first: NodeId) -> None:
-    """§6.1: what another model merely stirred keeps its place in the order."""
-    graph, _ = logged(3, [])
-    grown = graph.apply(WriteBatch(accesses=(Access("e1", NOON, touch, 1.0, 4),), revision=2))
-    assert ordered(grown)[-1] == first
+def test_only_recalled_or_used_memories_move_up(kind: AccessKind, first: NodeId) -> None:
+    """§6.1: a memory that another model only stimulated keeps its place in the order."""
+    graph, _ = log_recalls(3, [])
+    grown = graph.apply(WriteBatch(accesses=(Access("e1", NOON, kind, 1.0, 4),), revision=2))
+    assert chronology_order(grown)[-1] == first
 
 
 WORDS = ("ana", "boat", "river", "mia", "school", "porto")
-lines = st.lists(st.sampled_from(WORDS), min_size=1, max_size=3).map(" ".join)
+texts_of_words = st.lists(st.sampled_from(WORDS), min_size=1, max_size=3).map(" ".join)
 
 
 @given(
-    st.lists(lines, min_size=1, max_size=7, unique=True),
-    st.lists(st.tuples(lines, st.sampled_from([None, "said"])), max_size=5),
+    st.lists(texts_of_words, min_size=1, max_size=7, unique=True),
+    st.lists(st.tuples(texts_of_words, st.sampled_from([None, "said"])), max_size=5),
 )
-def test_any_history_of_a_memory_keeps_the_rule(told: list[str], acts: list[tuple[str, str | None]]) -> None:
-    """Whatever is asked, asked again, or told in between."""
+def test_random_histories_of_a_memory_keep_the_rule(texts: list[str], actions: list[tuple[str, str | None]]) -> None:
+    """Random questions, repeated questions, and new memories in between."""
     with (
         tempfile.TemporaryDirectory() as folder,
         Memory(Path(folder, "m.db"), embedder=HashingEmbedder(64), strategy=FREE, clock=FakeClock()) as memory,
     ):
-        order = [memory.remember(text).id for text in told]
-        for text, said in acts:
-            if said:
-                told_now = memory.remember(text, source=said).id
-                order = after(order, (), told_now)
+        order = [memory.remember(text).id for text in texts]
+        for text, source in actions:
+            if source:
+                id_ = memory.remember(text, source=source).id
+                order = expected_order(order, (), id_)
             else:
                 found = [hit.id for hit in memory.recall(text)]
-                asked = memory.remember(text, source=necessity.RECALL_SOURCE)
-                assert asked.existing, "the recall left this very episode behind"
-                order = after(order, found, asked.id)
-            assert ordered(memory.graph()) == order
+                question = memory.remember(text, source=necessity.RECALL_SOURCE)
+                assert question.existing, "the recall stored this episode"
+                order = expected_order(order, found, question.id)
+            assert chronology_order(memory.graph()) == order
 
 
 # ---- §3.6, the score and the gate
@@ -171,16 +171,16 @@ def at(cosine: float) -> Vector:
     return np.array([cosine, np.sqrt(1 - cosine**2)] + [0] * 14, np.float32)
 
 
-def placed(*cosines: float, **fields: Any) -> tuple[Graph, Query]:
+def graph_with_cosines(*cosines: float, **fields: Any) -> tuple[Graph, Query]:
     """Episodes e1, e2, … stored in this order, at these cosines to the cue."""
     nodes = [sample_node(f"e{number}", seq=number, **fields) for number in range(1, len(cosines) + 1)]
     vectors = {node.id: at(cosine) for node, cosine in zip(nodes, cosines, strict=True)}
     return Graph().apply(sample_batch(*nodes, vectors=vectors, revision=1)), sample_query("ana?", vector=at(1.0))
 
 
-def test_the_score_by_hand() -> None:
-    """score = cos·(1−κ) + κ·cos·(w/n), and its two parts are told apart."""
-    graph, cue = placed(0.8, 0.6, 0.4)
+def test_score_equals_values_computed_by_hand() -> None:
+    """score = cos·(1−κ) + κ·cos·(w/n), as two contributions."""
+    graph, cue = graph_with_cosines(0.8, 0.6, 0.4)
     found = replace(FREE, kappa=0.2).activate(cue, graph)
     assert found.scores == pytest.approx([0.8 * (0.8 + 0.2 / 3), 0.6 * (0.8 + 0.4 / 3), 0.4], abs=1e-6)
     assert found.contributions["dense similarity"] == pytest.approx([0.64, 0.48, 0.32], abs=1e-6)
@@ -189,8 +189,8 @@ def test_the_score_by_hand() -> None:
     assert replace(FREE, kappa=1.0).activate(cue, graph).scores == pytest.approx([0.8 / 3, 0.4, 0.4], abs=1e-6)
 
 
-def test_recall_lifts_what_it_brings_back(tmp_path: Path) -> None:
-    """Of two equal memories the later told comes first, until the other alone was brought back."""
+def test_recalled_memories_rank_higher_afterwards(tmp_path: Path) -> None:
+    """Of two equal memories the later one ranks first, until the other one alone is recalled."""
     strategy = replace(FREE, store_query=False)
     with Memory(tmp_path / "m.db", embedder=HashingEmbedder(256), strategy=strategy, clock=FakeClock()) as memory:
         memory.remember("ana sails", id="old", source="a")
@@ -200,11 +200,11 @@ def test_recall_lifts_what_it_brings_back(tmp_path: Path) -> None:
         assert [hit.id for hit in memory.recall("ana sails", log_access=False)] == ["old", "new"]
 
 
-def test_the_gate_is_on_the_raw_cosine() -> None:
-    """What order would lift over the threshold stays out, what order presses below it stays in."""
-    graph, cue = placed(0.52, 0.9, 0.48)
+def test_gate_uses_the_raw_cosine() -> None:
+    """Chronology lifts no memory over the threshold and presses none below it."""
+    graph, cue = graph_with_cosines(0.52, 0.9, 0.48)
     found = replace(FREE, theta_sim=0.5, kappa=0.5).activate(cue, graph)
-    assert found.scores[0] < 0.48  # its score lies below the threshold, its cosine does not
+    assert found.scores[0] < 0.48  # its score is below the threshold, its cosine is not
     assert (found.scores > 0).tolist() == [True, True, False]
     assert found.confidence == pytest.approx(0.9)
     nothing = replace(FREE, theta_sim=0.95).activate(cue, graph)
@@ -212,8 +212,8 @@ def test_the_gate_is_on_the_raw_cosine() -> None:
     assert nothing.confidence == 0
 
 
-def test_at_most_five_come_back() -> None:
-    graph, cue = placed(*np.linspace(0.4, 0.9, 9).tolist())
+def test_faithful_returns_at_most_five_hits() -> None:
+    graph, cue = graph_with_cosines(*np.linspace(0.4, 0.9, 9).tolist())
     found = FREE.activate(cue, graph)
     assert np.flatnonzero(found.scores).tolist() == [4, 5, 6, 7, 8]
     assert np.count_nonzero(replace(FREE, max_hits=0).activate(cue, graph).scores) == 9
@@ -223,11 +223,13 @@ cosines = st.lists(st.floats(0.0625, 0.9375, width=32), min_size=1, max_size=12)
 
 
 @given(cosines, st.floats(0, 0.99), st.floats(0.05, 0.9))
-def test_practical_loses_nothing_and_keeps_the_gate(given_: list[float], kappa: float, theta: float) -> None:
-    """Rows below the threshold follow, each; none passes one above it, and order lifts no row over its cosine."""
-    graph, cue = placed(*given_)
+def test_practical_ranks_all_memories_below_the_gate_after_those_above(
+    given_cosines: list[float], kappa: float, theta: float
+) -> None:
+    """All rows below the threshold follow those above it, and chronology lifts no row over its cosine."""
+    graph, cue = graph_with_cosines(*given_cosines)
     found = Eisa(necessity_classifier=None, kappa=kappa, theta_sim=theta).activate(cue, graph).scores
-    cosine = np.array(given_, np.float32)
+    cosine = np.array(given_cosines, np.float32)
     above = cosine >= theta + 1e-5
     below = cosine < theta - 1e-5
     assert (found > 0).all()
@@ -239,20 +241,20 @@ def test_practical_loses_nothing_and_keeps_the_gate(given_: list[float], kappa: 
     assert not faithful[below].any()
 
 
-def test_the_threshold_is_a_quantile_of_stored_pairs() -> None:
-    """All pairs of a few memories; at least the floor; a set one is taken as it is."""
-    graph, _ = placed(0.1, 0.9, 0.95, 0.99)
+def test_threshold_is_a_quantile_of_stored_pairs() -> None:
+    """A few memories use all pairs; the threshold is at least the floor; a configured one is used as it is."""
+    graph, _ = graph_with_cosines(0.1, 0.9, 0.95, 0.99)
     vectors = graph.vectors.view
-    every = [float(a @ b) for a, b in combinations(vectors, 2)]
-    assert Eisa(quantile=0.5).threshold(graph) == pytest.approx(np.quantile(every, 0.5), abs=1e-6)
-    assert Eisa().threshold(graph) == pytest.approx(np.quantile(every, 0.95), abs=1e-6)
-    assert Eisa(quantile=0.0).threshold(graph) == pytest.approx(max(0.25, min(every)))
-    assert Eisa().threshold(placed(0.5)[0]) == 0.25
+    all_cosines = [float(a @ b) for a, b in combinations(vectors, 2)]
+    assert Eisa(quantile=0.5).threshold(graph) == pytest.approx(np.quantile(all_cosines, 0.5), abs=1e-6)
+    assert Eisa().threshold(graph) == pytest.approx(np.quantile(all_cosines, 0.95), abs=1e-6)
+    assert Eisa(quantile=0.0).threshold(graph) == pytest.approx(max(0.25, min(all_cosines)))
+    assert Eisa().threshold(graph_with_cosines(0.5)[0]) == 0.25
     assert Eisa(theta_sim=0.1).threshold(graph) == 0.1
 
 
-def test_many_pairs_are_sampled_evenly() -> None:
-    """No row with itself, every part of the rows in both places, and the quantile is that of all pairs."""
+def test_sampled_pairs_cover_the_rows_evenly() -> None:
+    """No row is paired with itself, both sides cover all rows, and the quantile is that of all pairs."""
     n = 500
     first, second = sample_pairs(n)
     assert len(first) > 0.99 * MAX_SAMPLE_PAIRS
@@ -261,76 +263,76 @@ def test_many_pairs_are_sampled_evenly() -> None:
         counts = np.histogram(side, 10, (0, n))[0]
         assert counts.min() > 0.8 * MAX_SAMPLE_PAIRS / 10
     values = np.sin(np.arange(n) * 12.9898) * 43758.5453 % 1
-    every = [abs(a - b) for a, b in combinations(values, 2)]
+    all_cosines = [abs(a - b) for a, b in combinations(values, 2)]
     assert np.quantile(np.abs(values[first] - values[second]), 0.95) == pytest.approx(
-        np.quantile(every, 0.95), abs=0.02
+        np.quantile(all_cosines, 0.95), abs=0.02
     )
 
 
 # ---- §3.1 and §3.2, the two banks
 
-MATTER = "Entropy, a measure of arrangements. " + " ".join(f"word{number}" for number in range(150))
+PARAGRAPH = "Entropy, a measure of arrangements. " + " ".join(f"word{number}" for number in range(150))
 
 
 def banks() -> tuple[Graph, Query]:
-    """Two turns and two paragraphs, all equally near to the cue."""
+    """Two turns and two paragraphs, all equally similar to the cue."""
     nodes = [
-        sample_node("t1", "I sail.", seq=1, speaker="Ana"), sample_node("p1", MATTER, seq=2),
-        sample_node("t2", "You sail.", seq=3, speaker="Ben"), sample_node("p2", MATTER, seq=4),
+        sample_node("t1", "I sail.", seq=1, speaker="Ana"), sample_node("p1", PARAGRAPH, seq=2),
+        sample_node("t2", "You sail.", seq=3, speaker="Ben"), sample_node("p2", PARAGRAPH, seq=4),
     ]  # fmt: skip
     vectors = {node.id: at(0.8) for node in nodes}
     return Graph().apply(sample_batch(*nodes, vectors=vectors, revision=1)), sample_query("ana?", vector=at(1.0))
 
 
-def test_faithful_asks_one_bank() -> None:
-    """A cue that needs episodes finds episodes, w of n counted among them; another finds nothing and leaves nothing."""
+def test_faithful_searches_one_bank() -> None:
+    """A cue that needs episodes finds episodes, with w of n counted among them; another finds and stores nothing."""
     graph, cue = banks()
     found = replace(FAITHFUL, theta_sim=0.3).activate(cue, graph)
     assert found.scores == pytest.approx([0.8 * 0.9, 0, 0.8, 0], abs=1e-6)
     assert found.new_episode == Episode("ana?", source=necessity.RECALL_SOURCE)
-    matter = sample_query(MATTER, vector=at(1.0))
-    assert not necessity.needs_episodes(matter, weights.load_necessity_classifier())
-    found = FAITHFUL.activate(matter, graph)
+    factual = sample_query(PARAGRAPH, vector=at(1.0))
+    assert not necessity.needs_episodes(factual, weights.load_necessity_classifier())
+    found = FAITHFUL.activate(factual, graph)
     assert not found.scores.any()
     assert found.new_episode is None
 
 
-def test_practical_asks_the_other_bank_after_it() -> None:
-    """Nothing is lost, and a cue that needs no episodes turns the banks round."""
+def test_practical_ranks_the_other_bank_lower() -> None:
+    """All memories are found, and a cue that needs no episodes swaps the banks."""
     graph, cue = banks()
     practical = Eisa(theta_sim=0.3, kappa=0.0, other_bank_weight=0.5)
     assert practical.activate(cue, graph).scores == pytest.approx([0.8, 0.4, 0.8, 0.4], abs=1e-6)
-    turned = practical.activate(sample_query(MATTER, vector=at(1.0)), graph)
-    assert turned.scores == pytest.approx([0.4, 0.8, 0.4, 0.8], abs=1e-6)
-    assert turned.new_episode is None
+    swapped = practical.activate(sample_query(PARAGRAPH, vector=at(1.0)), graph)
+    assert swapped.scores == pytest.approx([0.4, 0.8, 0.4, 0.8], abs=1e-6)
+    assert swapped.new_episode is None
     assert replace(practical, necessity_classifier=None).activate(cue, graph).scores == pytest.approx(
         [0.8] * 4, abs=1e-6
     )
 
 
-def test_what_recalling_leaves_is_an_episode() -> None:
-    """However it looks: it was answered from episodes, so later questions find it there."""
-    nodes = [sample_node("q", MATTER, seq=1, source=necessity.RECALL_SOURCE), sample_node("p", MATTER, seq=2)]
+def test_stored_question_belongs_to_the_episodic_bank() -> None:
+    """Whatever its text: it was answered from episodes, so later questions find it in the episodic bank."""
+    nodes = [sample_node("q", PARAGRAPH, seq=1, source=necessity.RECALL_SOURCE), sample_node("p", PARAGRAPH, seq=2)]
     graph = Graph().apply(sample_batch(*nodes, revision=1))
     assert necessity.episodic_bank(graph, weights.load_necessity_classifier()).tolist() == [True, False]
 
 
-def test_practical_leaves_nothing() -> None:
-    for text in ("Where does Ana live?", MATTER):
+def test_practical_stores_no_question() -> None:
+    for text in ("Where does Ana live?", PARAGRAPH):
         assert Eisa().activate(sample_query(text), sample_graph(7)).new_episode is None
 
 
-# ---- what is not searched
+# ---- memories that are not searched
 
 
-def test_what_may_not_come_back_has_no_score() -> None:
-    graph, _ = placed(0.9, 0.8, speaker="Ana")
+def test_ineligible_memories_have_no_score() -> None:
+    graph, _ = graph_with_cosines(0.9, 0.8, speaker="Ana")
     cue = sample_query("ana?", vector=at(1.0), where=Filter(speakers="Ben"))
     assert not Eisa().activate(cue, graph).scores.any()
 
 
-def test_without_a_vector_nothing_is_found() -> None:
-    """EISA compares vectors and nothing else; those of a text that the embedder cannot read are not believed."""
+def test_query_without_a_vector_finds_nothing() -> None:
+    """EISA compares only vectors; a vector of a text that the embedder cannot read gives no confidence."""
     cue = sample_query("Where does Ana live?")
     assert not Eisa().activate(replace(cue, vector=None), sample_graph(7)).scores.any()
     unread = Eisa().activate(replace(cue, embedder_coverage=0.0), sample_graph(7))
@@ -338,7 +340,7 @@ def test_without_a_vector_nothing_is_found() -> None:
     assert unread.confidence == 0
 
 
-def test_the_faithful_values() -> None:
+def test_faithful_has_the_published_values() -> None:
     """The README's mechanisms; its numbers are inferred (§3.6)."""
     values = {
         "theta_sim": None,
@@ -359,29 +361,33 @@ def test_the_faithful_values() -> None:
 # ---- §3.2, the side network
 
 
-def scored(strategy: Strategy) -> Activation:
+def activate(strategy: Strategy) -> Activation:
     return strategy.activate(sample_query("Where does Ana live in Porto?"), sample_graph(7))
 
 
-def test_an_untrained_side_network_changes_nothing() -> None:
-    plain, with_net = scored(Eisa()), scored(Eisa(side_net=side_network.identity(16)))
-    assert with_net.scores == pytest.approx(plain.scores, abs=1e-3)  # the samples are of length 1 to three digits
+def test_untrained_side_network_changes_no_score() -> None:
+    plain, with_net = activate(Eisa()), activate(Eisa(side_net=side_network.identity(16)))
+    assert with_net.scores == pytest.approx(plain.scores, abs=1e-3)  # the samples have length 1 to three digits
 
 
-def test_a_trained_side_network_turns_the_scores() -> None:
-    """The cosine is that of the mapped vectors, and so is the threshold."""
+def test_trained_side_network_maps_both_vectors() -> None:
+    """The cosine and the threshold are those of the mapped vectors."""
     graph, cue = sample_graph(7), sample_query("Where does Ana live in Porto?")
-    found = Eisa(side_net=TURNED, necessity_classifier=None, kappa=0.0).activate(cue, graph)
+    found = Eisa(side_net=TRAINED_NET, necessity_classifier=None, kappa=0.0).activate(cue, graph)
     assert cue.vector is not None
-    ours, theirs = (side_network.map_vectors(TURNED, vectors) for vectors in (cue.vector[None], graph.vectors.view))
+    mapped_query, mapped_vectors = (
+        side_network.map_vectors(TRAINED_NET, vectors) for vectors in (cue.vector[None], graph.vectors.view)
+    )
     rows = graph.vector_rows["rows"]
-    expected = np.where(filters.eligible(graph, cue)[rows], np.maximum(0, theirs @ ours[0]), 0)
+    expected = np.where(filters.eligible(graph, cue)[rows], np.maximum(0, mapped_vectors @ mapped_query[0]), 0)
     assert found.scores[rows] == pytest.approx(expected, abs=1e-5)
-    assert np.abs(found.scores - scored(Eisa(necessity_classifier=None, kappa=0.0)).scores).max() > 0.01
-    every = [float(a @ b) for a, b in combinations(theirs, 2)]
-    assert Eisa(side_net=TURNED, min_threshold=-1).threshold(graph) == pytest.approx(np.quantile(every, 0.95), abs=1e-5)
+    assert np.abs(found.scores - activate(Eisa(necessity_classifier=None, kappa=0.0)).scores).max() > 0.01
+    all_cosines = [float(a @ b) for a, b in combinations(mapped_vectors, 2)]
+    assert Eisa(side_net=TRAINED_NET, min_threshold=-1).threshold(graph) == pytest.approx(
+        np.quantile(all_cosines, 0.95), abs=1e-5
+    )
 
 
-def test_a_side_network_of_another_embedder_is_refused() -> None:
+def test_side_network_of_another_embedder_is_rejected() -> None:
     with pytest.raises(WrongVector, match="384 numbers"):
-        scored(Eisa(side_net=side_network.identity(384)))
+        activate(Eisa(side_net=side_network.identity(384)))

@@ -1,4 +1,5 @@
-"""SynapticRAG, arXiv 2410.13553: its test vectors (papers.md 1.5 to 1.7), its read path, its replay from the log."""
+"""SynapticRAG, arXiv 2410.13553: its worked values (papers.md 1.5 to 1.7), its read path, and its replay from the
+log."""
 # ruff: noqa: N803, N806, SIM300  # the paper's symbols
 
 import math
@@ -60,7 +61,7 @@ PROP = replace(
     FAITHFUL, stimulus_th=0.0, cos_th=0.45299, v_th=0.15450, tau_init=41.1390, tau_scale=4.24408, time_scale=0.73982,
     bond_scale=7.69490, v_rest=6.30719, i_rest=-6.74479, name="prop",
 )  # fmt: skip
-"""The ablations with the constants that were tuned anew for them (1.2)."""
+"""The ablations with the constants that were tuned for them (1.2)."""
 
 
 @pytest.mark.parametrize("strategy", [PRACTICAL, FAITHFUL], ids=lambda one: one.name)
@@ -68,8 +69,8 @@ class TestContract(StrategyContract):
     pass
 
 
-def test_the_published_values() -> None:
-    """1.2, the table, and every departure of the practical preset switched off."""
+def test_faithful_has_the_published_values() -> None:
+    """1.2, the table; every deviation of the practical preset is off."""
     values = {
         "cos_th": 0.26234455963372794,
         "v_th": 0.09965483747846116,
@@ -109,7 +110,9 @@ def test_the_published_values() -> None:
         ([20], [0, 10, 15], 2.723894, 0.938422, 0.435115),
     ],
 )
-def test_the_temporal_score(A: list[float], B: list[float], L: float, T: float, scaled: float) -> None:
+def test_temporal_score_equals_the_published_values(
+    A: list[float], B: list[float], L: float, T: float, scaled: float
+) -> None:
     tau = FAITHFUL.neuron.time_constant.of_pair(np.ones(1), np.ones(1))
     assert tau == pytest.approx([119.157419], abs=1e-6)
     found = temporal_association.cumulative_similarity(_train(A), _train(B), tau)
@@ -118,70 +121,70 @@ def test_the_temporal_score(A: list[float], B: list[float], L: float, T: float, 
     assert temporal_association.temporal_score(found) * FAITHFUL.bond_scale == pytest.approx([scaled], abs=1e-6)
 
 
-def test_a_single_spike_meets_a_discounted_count_of_accesses(tmp_path: Path) -> None:
-    """papers.md 6.1: the first hop's T follows from the list of access times, like every other count of accesses."""
+def test_temporal_score_of_one_spike_is_a_discounted_count(tmp_path: Path) -> None:
+    """papers.md 6.1: the T of the first hop follows from the list of access times."""
     with Memory(tmp_path / "m.db", embedder=HashingEmbedder(32), strategy=FAITHFUL, clock=FakeClock()) as memory:
         memory.remember(TEXTS[:12])
         graph = memory.graph()
     state, times = network_state(graph, FAITHFUL.neuron), _logged_turns(graph)
     rows, now = np.arange(12), np.full(12, float(state.now))
     tau = FAITHFUL.neuron.time_constant.of_pair(np.ones(1), state.neurons.tau)
-    since = [
-        spoken[-int(count) :] for spoken, count in zip(times, state.spikes.counts, strict=True)
-    ]  # a firing forgets
+    since_firing = [
+        turns[-int(count) :] for turns, count in zip(times, state.spikes.counts, strict=True)
+    ]  # a neuron that fires drops its spikes
     assert max(map(len, times)) > 3
     assert temporal_association.discounted_count(now, state.spike_trains(rows), tau) == pytest.approx(
-        [sum(math.exp(-(13 - t) / of) for t in some) for some, of in zip(since, tau, strict=True)]
+        [sum(math.exp(-(13 - t) / row_tau) for t in turns) for turns, row_tau in zip(since_firing, tau, strict=True)]
     )
     counted = temporal_association.discounted_count(
         now, state.spike_trains(rows), np.full(12, np.inf)
-    )  # the kernel 1: a plain count
-    assert counted.tolist() == [len(some) for some in since]
+    )  # with a kernel of 1 it is a plain count
+    assert counted.tolist() == [len(turns) for turns in since_firing]
 
 
 # ---- 1.6 the neuron as published
 
 
 @pytest.mark.parametrize("S", [0.0367, 0.1, 0.2, 0.3, 0.46])
-def test_the_published_neuron_fires_after_five_turns_whatever_reaches_it(S: float) -> None:
-    after = {N: _stimulated(FAITHFUL.neuron, S, N) for N in (0, 1, 4, 5, 6, 100)}
+def test_published_neuron_fires_after_five_turns_at_any_stimulus(S: float) -> None:
+    after = {N: _stimulate_at_rest(FAITHFUL.neuron, S, N) for N in (0, 1, 4, 5, 6, 100)}
     assert [N for N, outcome in after.items() if outcome.has_fired[0]] == [5, 6, 100]
     assert 0.0989 <= round(float(after[4].potential[0]), 4) <= 0.0990
     assert 0.1242 <= round(float(after[5].potential[0]), 4) <= 0.1244
-    assert after[100].potential == pytest.approx(after[5].potential)  # it fired at step 5 and waited for no more
+    assert after[100].potential == pytest.approx(after[5].potential)  # it fired at step 5 and stopped
     assert after[0].state.V[0] == after[0].state.I[0] == 0  # no turn, no step
 
 
 @pytest.mark.parametrize("N", [0, 1, 2, 50])
-def test_the_published_neuron_that_fired_fires_again(N: int) -> None:
-    fired = _stimulated(FAITHFUL.neuron, 0.1, 5)
+def test_published_neuron_fires_again_after_firing(N: int) -> None:
+    fired = _stimulate_at_rest(FAITHFUL.neuron, 0.1, 5)
     assert (fired.state.V[0], fired.state.I[0]) == (FAITHFUL.v_rest, FAITHFUL.i_rest)
     again = lif_neuron.stimulate(FAITHFUL.neuron, fired.state, np.array([0.04]), np.array([N]))
     assert again.has_fired[0] == (N >= 1)
 
 
-def test_tau_grows_by_almost_one_a_stimulus() -> None:
+def test_tau_grows_by_almost_one_per_stimulus() -> None:
     """papers.md 1.7: by 0.99928 after one turn."""
     one = FAITHFUL.neuron.time_constant.update(np.ones(1), np.array([1]))
     assert one - 1 == pytest.approx([0.99928], abs=1e-5)
-    still = FAITHFUL.neuron.time_constant.update(np.ones(1), np.array([0]))
-    assert still.tolist() == [1.0]
+    unchanged = FAITHFUL.neuron.time_constant.update(np.ones(1), np.array([0]))
+    assert unchanged.tolist() == [1.0]
     assert LIF.neuron.time_constant.update(np.ones(1), np.array([9])) == pytest.approx([LIF.tau_init * LIF.tau_scale])
 
 
 # ---- 1.6 the physiological neuron
 
 
-def test_a_resting_memory_fires_from_e_times_the_threshold() -> None:
-    needed = math.e * PRACTICAL.v_th
-    assert needed == pytest.approx(0.2709, abs=1e-4)
-    for N in (0, 1, 30, 10_000):  # however long it waited
-        assert not _stimulated(PRACTICAL.neuron, needed - 1e-6, N).has_fired[0]
-        assert _stimulated(PRACTICAL.neuron, needed + 1e-6, N).has_fired[0]
+def test_physiological_neuron_at_rest_fires_from_e_times_the_threshold() -> None:
+    threshold = math.e * PRACTICAL.v_th
+    assert threshold == pytest.approx(0.2709, abs=1e-4)
+    for N in (0, 1, 30, 10_000):  # after any number of turns
+        assert not _stimulate_at_rest(PRACTICAL.neuron, threshold - 1e-6, N).has_fired[0]
+        assert _stimulate_at_rest(PRACTICAL.neuron, threshold + 1e-6, N).has_fired[0]
 
 
-def test_two_stimuli_sum_up_while_the_first_lasts() -> None:
-    first = _stimulated(PRACTICAL.neuron, 0.2, 10)
+def test_physiological_neuron_sums_stimuli_within_their_decay() -> None:
+    first = _stimulate_at_rest(PRACTICAL.neuron, 0.2, 10)
     assert not first.has_fired[0]
     fired = {
         N: bool(lif_neuron.stimulate(PRACTICAL.neuron, first.state, np.array([0.2]), np.array([N])).has_fired[0])
@@ -189,7 +192,7 @@ def test_two_stimuli_sum_up_while_the_first_lasts() -> None:
     }
     assert fired == {1: True, 60: True, 120: True, 1000: False}
     again = lif_neuron.stimulate(PRACTICAL.neuron, first.state, np.array([0.2]), np.array([1]))
-    assert (again.state.V[0], again.state.I[0]) == (0, 0)  # and begins anew
+    assert (again.state.V[0], again.state.I[0]) == (0, 0)  # it starts again at rest
 
 
 # ---- 1.4 the read path, against the published loops
@@ -197,7 +200,7 @@ def test_two_stimuli_sum_up_while_the_first_lasts() -> None:
 
 @dataclass
 class Record:
-    """The readable twin's record (1.1)."""
+    """A record of the reference implementation (1.1)."""
 
     id: int
     vector: Vector
@@ -209,20 +212,20 @@ class Record:
 
 
 def propagate(s: Synaptic, records: dict[int, Record], source: Record) -> dict[int, tuple[Record, float]]:
-    """The readable twin: the published loops of 1.4 to 1.6. What reaches a record is rounded as the log rounds it."""
+    """The reference implementation: the published loops of 1.4 to 1.6. Stimuli are rounded as the log rounds them."""
     parents, excluded = [(source, 1.0)], set[int]()
     reached: dict[int, tuple[Record, float]] = {}
     while parents:
         excluded |= {p.id for p, _ in parents}
         children: dict[int, tuple[Record, float]] = {}
         for p, S_p in parents:
-            likeness = [(float(p.vector @ c.vector), c) for c in records.values() if c.id not in excluded]
-            for cos, c in sorted(likeness, key=lambda pair: -pair[0]):
-                S = S_p * cos * (_bond(s, p, c) * s.bond_scale if s.use_temporal_score else 1)
+            cosines = [(float(p.vector @ c.vector), c) for c in records.values() if c.id not in excluded]
+            for cos, c in sorted(cosines, key=lambda pair: -pair[0]):
+                S = S_p * cos * (_coupling(s, p, c) * s.bond_scale if s.use_temporal_score else 1)
                 if cos < float(s.cos_th or 0) or S < s.stimulus_th or (c.id in children and children[c.id][1] > S):
                     continue
                 S = float(np.float32(S))
-                children[c.id] = (_fired(s, c, S, source.id), S)
+                children[c.id] = (_stimulate_record(s, c, S, source.id), S)
         for id_, (record, _) in children.items():
             records[id_] = record
         reached |= children
@@ -230,17 +233,17 @@ def propagate(s: Synaptic, records: dict[int, Record], source: Record) -> dict[i
     return reached
 
 
-def _bond(s: Synaptic, p: Record, c: Record) -> float:
+def _coupling(s: Synaptic, p: Record, c: Record) -> float:
     tau = (0.5 * (p.tau + c.tau) + s.tau_init) * s.tau_scale
     L: dict[tuple[int, int], float] = {}
     for i, a in enumerate(p.spike):
         for j, b in enumerate(c.spike):
-            ways = [L[cell] for cell in ((i - 1, j), (i, j - 1), (i - 1, j - 1)) if cell in L]
-            L[i, j] = math.exp(-abs(a - b) / tau) + min(ways, default=0.0)
+            previous = [L[cell] for cell in ((i - 1, j), (i, j - 1), (i - 1, j - 1)) if cell in L]
+            L[i, j] = math.exp(-abs(a - b) / tau) + min(previous, default=0.0)
     return 1 / (1 + math.exp(-L[len(p.spike) - 1, len(c.spike) - 1]))
 
 
-def _fired(s: Synaptic, c: Record, S: float, now: int) -> Record:
+def _stimulate_record(s: Synaptic, c: Record, S: float, now: int) -> Record:
     N = now - c.spike[-1]
     tau = c.tau + (1 - math.exp(-N * s.time_scale)) / (1 + math.exp(-N * s.time_scale))
     t = (tau + s.tau_init) * s.tau_scale
@@ -262,23 +265,23 @@ VARIANTS = {
     "constant tau": replace(LIF, cos_th=0.1, stimulus_th=0.02),
     "no control": replace(PROP, cos_th=0.2, bond_scale=0.9),
 }
-"""Lower thresholds than published: the vectors of these tests are made of few words."""
+"""Lower thresholds than published, because the vectors of these tests come from few words."""
 
 
 @pytest.mark.parametrize("strategy", VARIANTS.values(), ids=VARIANTS.keys())
-def test_storing_by_storing_it_is_the_published_loop(strategy: Synaptic) -> None:
-    """Who is reached, how strongly, who fires, the published order, and the state left behind, of every record."""
+def test_storing_equals_the_published_loop(strategy: Synaptic) -> None:
+    """Compares for every record the stimulus, the firing, the published order, and the state after it."""
     records: dict[int, Record] = {}
     hops = 0
-    for turn, (graph, cue, grown) in enumerate(_stored(strategy, TEXTS[:16]), 1):
+    for turn, (graph, cue, grown) in enumerate(_store_one_by_one(strategy, TEXTS[:16]), 1):
         source = Record(turn, _vector(cue), [turn])
         reached = propagate(strategy, records, source)
         records[turn] = source
         activation = strategy.activate(cue, graph)
-        felt = np.flatnonzero(activation.stimulus).tolist()
-        assert [row + 1 for row in felt] == sorted(reached)
-        assert activation.stimulus[felt] == pytest.approx([reached[row + 1][1] for row in felt], rel=1e-5)
-        potentials = {id_ - 1: _height(record) for id_, (record, _) in reached.items()}
+        stimuli = np.flatnonzero(activation.stimulus).tolist()
+        assert [row + 1 for row in stimuli] == sorted(reached)
+        assert activation.stimulus[stimuli] == pytest.approx([reached[row + 1][1] for row in stimuli], rel=1e-5)
+        potentials = {id_ - 1: _published_rank(record) for id_, (record, _) in reached.items()}
         ranked = [potentials[row] for row in np.argsort(-activation.scores, kind="stable") if row in potentials]
         assert ranked == pytest.approx(sorted(potentials.values(), reverse=True), abs=1e-6)
         state = network_state(grown, strategy.neuron)
@@ -290,8 +293,8 @@ def test_storing_by_storing_it_is_the_published_loop(strategy: Synaptic) -> None
     assert hops >= 2
 
 
-def test_over_cosines_of_six_tenths_a_stimulus_gets_two_hops_far() -> None:
-    """papers.md 1.4: damped by T and ``bond_scale`` it is below ``stimulus_th`` at the third."""
+def test_stimulus_spreads_two_hops_at_cosines_of_six_tenths() -> None:
+    """papers.md 1.4: damped by T and ``bond_scale``, the stimulus is below ``stimulus_th`` at the third hop."""
     graph, cue = _circle(53.13, 3), _at(-53.13)
     activation = FAITHFUL.activate(cue, graph)
     assert np.flatnonzero(activation.stimulus).tolist() == [0, 1]
@@ -300,21 +303,23 @@ def test_over_cosines_of_six_tenths_a_stimulus_gets_two_hops_far() -> None:
     assert np.flatnonzero(replace(FAITHFUL, max_generations=1).activate(cue, graph).stimulus).tolist() == [0]
 
 
-def test_fired_before_stimulated_and_the_rest_not_at_all() -> None:
+def test_faithful_ranks_fired_before_stimulated_and_leaves_out_the_rest() -> None:
     graph = _circle(20, 12)
-    activation = FAITHFUL.activate(_at(200.0), graph)  # like some of five turns ago, and like some since
-    fired, stirred = activation.contributions["fired"] > 0, activation.stimulus > 0
+    activation = FAITHFUL.activate(
+        _at(200.0), graph
+    )  # similar to some memories of five turns ago and to some later ones
+    fired, is_stimulated = activation.contributions["fired"] > 0, activation.stimulus > 0
     assert fired.any()
-    assert (stirred & ~fired).any()
-    assert activation.scores[fired].min() > 1 > activation.scores[stirred & ~fired].max() > 0
-    assert (activation.scores > 0).tolist() == stirred.tolist()
+    assert (is_stimulated & ~fired).any()
+    assert activation.scores[fired].min() > 1 > activation.scores[is_stimulated & ~fired].max() > 0
+    assert (activation.scores > 0).tolist() == is_stimulated.tolist()
 
 
-# ---- replay: the state is the log's
+# ---- replay: the state follows from the log
 
 
-def test_what_is_replayed_is_what_was_activated(tmp_path: Path) -> None:
-    """Through a real memory: stored and asked in turns, the state follows from the log alone, reloaded or grown."""
+def test_replay_of_the_log_equals_the_activations(tmp_path: Path) -> None:
+    """In a real memory, stored and recalled in turns, the state follows from the log alone, reloaded or grown."""
     for strategy in (replace(FAITHFUL, cos_th=0.15), replace(PRACTICAL, quantile=0.5, v_th=0.03)):
         clock, path = FakeClock(), tmp_path / f"{strategy.name}.db"
         predicted: list[Prediction] = []
@@ -323,32 +328,32 @@ def test_what_is_replayed_is_what_was_activated(tmp_path: Path) -> None:
         ) as memory:
             for place, text in enumerate(TEXTS[:15]):
                 memory.remember(text)
-                predicted[-1].holds(network_state(memory.graph(), strategy.neuron))
+                predicted[-1].check(network_state(memory.graph(), strategy.neuron))
                 clock.advance(minutes=1)
                 if place % 5 == 4:
                     memory.recall(TEXTS[place - 3])
-                    predicted[-1].holds(network_state(memory.graph(), strategy.neuron))
+                    predicted[-1].check(network_state(memory.graph(), strategy.neuron))
                     clock.advance(minutes=1)
             grown = memory.graph()
         assert sum(one.outcome.has_fired.sum() for one in predicted) > 3
         with Memory(path, embedder=HashingEmbedder(32), strategy=strategy, clock=clock) as memory:
             again = memory.graph()
             assert graph_differences(grown, again) == []
-            _same(network_state(again, strategy.neuron), network_state(grown, strategy.neuron))
-            memory.forget(again.id(3))  # the log without it is replayed anew
+            _assert_equal(network_state(again, strategy.neuron), network_state(grown, strategy.neuron))
+            memory.forget(again.id(3))  # the log without it is replayed again
             assert len(network_state(memory.graph(), strategy.neuron).spikes.last_spikes) == len(memory.graph())
 
 
 @dataclass
 class Prediction:
-    """What an activation says will become of the rows that it stirs."""
+    """The state that an activation predicts for the rows that it stimulates."""
 
     now: int
     rows: np.ndarray[tuple[int], np.dtype[np.intp]]
     outcome: StimulusOutcome
 
-    def holds(self, state: NetworkState) -> None:
-        """Whether the log says the same."""
+    def check(self, state: NetworkState) -> None:
+        """Assert that the state from the log is the same."""
         for found, expected in zip(
             state.neurons.select(self.rows).columns(), self.outcome.state.columns(), strict=True
         ):
@@ -359,35 +364,35 @@ class Prediction:
 
 @dataclass
 class Spy:
-    """A strategy that is watched."""
+    """A strategy that reports what it activates."""
 
     strategy: Synaptic
-    tell: Callable[[Prediction], None]
+    report: Callable[[Prediction], None]
     writes_on_store: bool = True
     name: str = field(default="spy")
 
     def activate(self, cue: Query, graph: Graph, /) -> Activation:
-        """Activate, and tell what that means."""
+        """Activate, and report the predicted state."""
         activation = self.strategy.activate(cue, graph)
         rows = np.flatnonzero(activation.stimulus)
         state = network_state(graph, self.strategy.neuron)
-        felt = activation.stimulus[rows].astype(np.float64)
+        stimuli = activation.stimulus[rows].astype(np.float64)
         outcome = lif_neuron.stimulate(
-            self.strategy.neuron, state.neurons.select(rows), felt, state.turns_since_spike(rows)
+            self.strategy.neuron, state.neurons.select(rows), stimuli, state.turns_since_spike(rows)
         )
         assert (activation.contributions.get("fired", graph.zeros())[rows] > 0).tolist() == outcome.has_fired.tolist()
-        self.tell(Prediction(state.now, rows, outcome))
+        self.report(Prediction(state.now, rows, outcome))
         return activation
 
 
-def test_the_clock_counts_turns() -> None:
-    """What storing stirs is of the turn stored; what a recall stirs comes a turn after the newest."""
+def test_turn_clock_counts_episodes() -> None:
+    """Stimuli of storing belong to the stored turn; stimuli of a recall come a turn after the newest."""
     nodes = [sample_node(f"t{seq}", seq=seq) for seq in (1, 2, 4)]
     late = NOON + timedelta(minutes=1)
     accesses = (
         Access("t1", NOON, AccessKind.STIMULATED, 0.1, seq=3),  # came with t2, which was recorded at noon
         Access("t1", late, AccessKind.STIMULATED, 0.1, seq=5),  # came a minute after t4
-        Access("t2", late, AccessKind.RECALLED, 0.1, seq=6),  # no stimulus
+        Access("t2", late, AccessKind.RECALLED, 0.1, seq=6),  # not a stimulus
     )
     vectors = {node.id: _point(0) for node in nodes}
     graph = Graph().apply(WriteBatch(nodes=tuple(nodes), vectors=vectors, accesses=accesses, revision=1))
@@ -398,26 +403,26 @@ def test_the_clock_counts_turns() -> None:
     assert _spikes(state, last=2) == [[2, 4], [2], [3]]
 
 
-# ---- what was made of it for use
+# ---- the practical preset
 
 
-def test_practical_ranks_what_was_not_told_beside_it_as_the_cosine_does(tmp_path: Path) -> None:
-    """And not by who was touched last: the same is asked of the same memories after a talk that stirred some."""
-    apart = replace(PRACTICAL, adjacency_tau=0)
-    with Memory(tmp_path / "m.db", embedder=HashingEmbedder(32), strategy=apart, clock=FakeClock()) as memory:
+def test_practical_without_adjacency_ranks_by_cosine(tmp_path: Path) -> None:
+    """The rank does not depend on earlier accesses: the same questions are asked after stimuli."""
+    strategy = replace(PRACTICAL, adjacency_tau=0)
+    with Memory(tmp_path / "m.db", embedder=HashingEmbedder(32), strategy=strategy, clock=FakeClock()) as memory:
         memory.remember(TEXTS)
         graph = memory.graph()
         for text in TEXTS[:8]:
             cue = memory.build_query(text)
-            dense, ours = Dense().activate(cue, graph).scores, apart.activate(cue, graph).scores
+            dense, ours = Dense().activate(cue, graph).scores, strategy.activate(cue, graph).scores
             near = dense > 0.3
             assert np.argsort(-ours[near], kind="stable").tolist() == np.argsort(-dense[near], kind="stable").tolist()
-            timed = replace(apart, is_cue_timeless=False).activate(cue, graph).scores
+            timed = replace(strategy, is_cue_timeless=False).activate(cue, graph).scores
             assert np.abs(timed[near] / dense[near] - (timed[near] / dense[near])[0]).max() > 0.01
 
 
-def test_practical_stirs_few_and_faithful_many() -> None:
-    """papers.md 1.11.1: of 101 memories alike a turn stirs 20, for 1 is 0.05 of 20; as published all."""
+def test_practical_stimulates_few_and_faithful_all() -> None:
+    """papers.md 1.11.1: of 101 similar memories a turn stimulates 20, since 1 is 0.05 of 20; as published, all."""
     graph, cue = _circle(0.1, 100), _at(4.98)
     assert np.count_nonzero(FAITHFUL.activate(cue, graph).stimulus) == 101
     practical = replace(PRACTICAL, cos_th=0.5).activate(cue, graph)
@@ -427,10 +432,10 @@ def test_practical_stirs_few_and_faithful_many() -> None:
     assert np.count_nonzero(sent >= sent[practical.stimulus > 0].min()) == 20
 
 
-def test_what_was_told_beside_a_stirred_memory_gets_some_of_it() -> None:
-    """By hand: the cue is memory 4 of ten that have nothing else in common with it, and stirs it alone."""
+def test_adjacent_turns_get_a_part_of_the_stimulus() -> None:
+    """Computed by hand: the cue equals memory 4 of ten and stimulates no other."""
     angles = [90.0, 90, 90, 60, 0, 45, 90, 90, 90, 90]
-    graph, strategy = _told(angles), replace(PRACTICAL, cos_th=0.9)
+    graph, strategy = _successive(angles), replace(PRACTICAL, cos_th=0.9)
     found = strategy.activate(_at(0.0), graph)
     assert np.flatnonzero(found.stimulus).tolist() == [4]
     scale = strategy.bond_scale
@@ -449,8 +454,8 @@ def test_what_was_told_beside_a_stirred_memory_gets_some_of_it() -> None:
     st.sets(st.integers(0, 29), min_size=1, max_size=5),
     st.sampled_from([0.3, 1.0, 3.0]),
 )
-def test_what_passes_beside_equals_its_readable_twin(angles: list[int], chosen: set[int], tau: float) -> None:
-    graph = _told(angles)
+def test_adjacent_stimuli_equal_the_reference(angles: list[int], chosen: set[int], tau: float) -> None:
+    graph = _successive(angles)
     rows = np.array(sorted({row % len(angles) for row in chosen}))
     S = np.linspace(0.1, 0.5, len(rows), dtype=np.float64)
     expected: dict[int, float] = {}
@@ -466,16 +471,16 @@ def test_what_passes_beside_equals_its_readable_twin(angles: list[int], chosen: 
     assert got == pytest.approx({row: value for row, value in expected.items() if value > 1e-9}, abs=1e-6)
 
 
-def test_what_no_cue_is_like_does_not_fire() -> None:
+def test_dissimilar_memories_do_not_fire() -> None:
     graph = _circle(5, 10)
     near, far = PRACTICAL.activate(_at(10.0), graph), replace(PRACTICAL, cos_th=0.3).activate(_at(120.0), graph)
     assert (near.contributions["fired"] > 0).any()
     assert near.confidence > 0.5 > far.confidence > 0
     assert not (far.contributions["fired"] > 0).any()
-    assert np.flatnonzero(far.stimulus).size > 0  # stirred, but not enough
+    assert np.flatnonzero(far.stimulus).size > 0  # stimulated, but too weakly to fire
 
 
-def test_what_may_not_come_back_is_not_stirred(tmp_path: Path) -> None:
+def test_ineligible_memories_are_not_stimulated(tmp_path: Path) -> None:
     with Memory(tmp_path / "m.db", embedder=HashingEmbedder(32), strategy=PRACTICAL, clock=FakeClock()) as memory:
         for speaker, session, text in TURNS:
             memory.remember(text, speaker=speaker, session=session)
@@ -489,7 +494,7 @@ def test_what_may_not_come_back_is_not_stirred(tmp_path: Path) -> None:
             assert set() < set(np.flatnonzero(activation.scores)) <= set(episodes[ana])
 
 
-def test_what_the_embedder_cannot_read_is_found_and_not_believed() -> None:
+def test_uncovered_text_keeps_its_scores_and_has_no_confidence() -> None:
     graph, cue = _circle(5, 10), _at(10.0)
     for strategy in (PRACTICAL, FAITHFUL):
         read, unread = (strategy.activate(replace(cue, embedder_coverage=part), graph) for part in (1.0, 0.0))
@@ -497,7 +502,7 @@ def test_what_the_embedder_cannot_read_is_found_and_not_believed() -> None:
         assert read.confidence > unread.confidence == 0
 
 
-def test_connected_is_what_is_liker_than_most() -> None:
+def test_cosine_threshold_is_a_quantile_of_sampled_pairs() -> None:
     graph = _circle(3, 29)
     cosines = graph.vectors.view @ graph.vectors.view.T
     among = cosines[:16, :16][np.triu_indices(16, 1)]  # the first 2^4 of 30
@@ -505,14 +510,14 @@ def test_connected_is_what_is_liker_than_most() -> None:
     assert cosine_quantile(Graph(), 0.95) == 0
 
 
-def test_writes_on_store() -> None:
+def test_presets_write_on_store() -> None:
     assert isinstance(PRACTICAL, WritesOnStore)
     assert PRACTICAL.writes_on_store
     strategy: Strategy = FAITHFUL
     assert strategy.name == "synaptic-faithful"
 
 
-# ---- what the tests are made of
+# ---- data and helpers
 
 _WORDS = (
     "river",
@@ -534,19 +539,19 @@ TEXTS = [
     f"{_WORDS[a % 14]} {_WORDS[(a * a + 1) % 14]} {_WORDS[(3 * a + 2) % 14]} {_WORDS[(a // 2) % 14]} {a}"
     for a in range(30)
 ]
-"""Turns that share words now and then."""
+"""Turns, some of which share words."""
 
 
 def _train(times: Sequence[float]) -> SpikeTrains:
     return SpikeTrains(np.array(times, float), np.array([0, len(times)]))
 
 
-def _stimulated(constants: Neuron, S: float, N: int) -> StimulusOutcome:
+def _stimulate_at_rest(constants: Neuron, S: float, N: int) -> StimulusOutcome:
     return lif_neuron.stimulate(constants, NeuronState.initial(1), np.array([S]), np.array([N]))
 
 
-def _stored(strategy: Synaptic, texts: Sequence[str]) -> Iterator[tuple[Graph, Query, Graph]]:
-    """Store texts one by one as a memory does: the graph before each, the cue that it is, and the graph with it."""
+def _store_one_by_one(strategy: Synaptic, texts: Sequence[str]) -> Iterator[tuple[Graph, Query, Graph]]:
+    """Store texts one by one as a memory does; yields the graph before each, its cue, and the graph with it."""
     vectors = HashingEmbedder(32).embed(texts)
     graph, seq = Graph(), 0
     for turn, (text, vector) in enumerate(zip(texts, vectors, strict=True), 1):
@@ -558,14 +563,14 @@ def _stored(strategy: Synaptic, texts: Sequence[str]) -> Iterator[tuple[Graph, Q
 
 def _with(graph: Graph, node: Node, vector: Vector, activation: Activation, seq: int) -> tuple[Graph, int]:
     rows = np.flatnonzero(activation.stimulus).tolist()
-    felt = tuple(
+    stimuli = tuple(
         Access(graph.id(row), node.recorded_at, AccessKind.STIMULATED, float(activation.stimulus[row]), seq + 2 + place)
         for place, row in enumerate(rows)
     )
-    change = WriteBatch(
-        nodes=(replace(node, seq=seq + 1),), vectors={node.id: vector}, accesses=felt, revision=graph.revision + 1
+    batch = WriteBatch(
+        nodes=(replace(node, seq=seq + 1),), vectors={node.id: vector}, accesses=stimuli, revision=graph.revision + 1
     )
-    return graph.apply(change), seq + 1 + len(felt)
+    return graph.apply(batch), seq + 1 + len(stimuli)
 
 
 def _vector(cue: Query) -> Vector:
@@ -573,7 +578,7 @@ def _vector(cue: Query) -> Vector:
     return cue.vector
 
 
-def _height(record: Record) -> float:
+def _published_rank(record: Record) -> float:
     return record.v + 100 if record.fire is None else record.fire + 1000
 
 
@@ -583,7 +588,7 @@ def _spikes(state: NetworkState, last: int | None = None) -> list[list[float]]:
 
 
 def _logged_turns(graph: Graph) -> list[list[int]]:
-    """The turns of every row's accesses, counted by hand: all of these tests' accesses are of storing."""
+    """The turns of every row's accesses, counted by hand; all accesses of these tests come from storing."""
     episodes = graph.nodes["seq"][graph.of_kind(Kind.EPISODE)]
     return [
         [int((episodes <= access.seq).sum()) for access in graph.accesses_of(row)]
@@ -592,17 +597,17 @@ def _logged_turns(graph: Graph) -> list[list[int]]:
 
 
 def _depth(activation: Activation) -> int:
-    by = activation.paths["fired"].parent if activation.paths else np.empty(0, np.intp)
+    parents = activation.paths["fired"].parent if activation.paths else np.empty(0, np.intp)
     depths = []
     for row in np.flatnonzero(activation.stimulus).tolist():
         depth, at = 1, row
-        while (at := int(by[at])) >= 0:
+        while (at := int(parents[at])) >= 0:
             depth += 1
         depths.append(depth)
     return max(depths, default=0)
 
 
-def _same(a: NetworkState, b: NetworkState) -> None:
+def _assert_equal(a: NetworkState, b: NetworkState) -> None:
     assert np.stack(a.neurons.columns()) == pytest.approx(np.stack(b.neurons.columns()))
     assert _spikes(a) == _spikes(b)
     assert a.now == b.now
@@ -618,12 +623,12 @@ def _at(degrees: float) -> Query:
 
 
 def _circle(step: float, count: int) -> Graph:
-    """Memories around a circle, ``step`` degrees apart from 0 on; stored without stirring each other."""
-    return _told([step * place for place in range(count + 1)])
+    """Memories around a circle, ``step`` degrees apart from 0 on, stored without stimulating each other."""
+    return _successive([step * place for place in range(count + 1)])
 
 
-def _told(angles: Sequence[float]) -> Graph:
-    """Memories told one after another, their vectors at these angles; stored without stirring each other."""
+def _successive(angles: Sequence[float]) -> Graph:
+    """Successive memories with vectors at these angles, stored without stimulating each other."""
     nodes = [sample_node(f"t{place}", seq=place + 1) for place in range(len(angles))]
     vectors = {node.id: _point(angle) for node, angle in zip(nodes, angles, strict=True)}
     return Graph().apply(WriteBatch(nodes=tuple(nodes), vectors=vectors, revision=1))

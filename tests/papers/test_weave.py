@@ -1,4 +1,4 @@
-"""Cognitive Weave, arXiv 2506.08098: its equations, its refinement, and what each mechanism is for."""
+"""Cognitive Weave, arXiv 2506.08098: its equations, its refinement, and the effect of each mechanism."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -34,8 +34,8 @@ class TestContract(StrategyContract):
     pass
 
 
-def test_the_proposed_values() -> None:
-    """The paper gives no number: these are the ones that its specification proposes (docs/papers.md, 5)."""
+def test_faithful_has_the_proposed_values() -> None:
+    """The paper gives no numbers; these are proposed in docs/papers.md, 5."""
     values = {
         "candidates": 50,
         "max_hops": 2,
@@ -69,34 +69,36 @@ def test_the_proposed_values() -> None:
 
 def test_importance_decays_to_its_base() -> None:
     """I_0 = 1, I_base = 0.1, lambda = ln 2 / 30 per day: I(30 days) = 0.55."""
-    fading = importance.ImportanceDecay(initial=1.0, base=0.1, half_life=30.0)
-    assert fading.apply(np.array([1.0]), np.array([30.0])) == pytest.approx([0.55])
-    assert fading.apply(np.array([1.0]), np.array([0.0])) == pytest.approx([1.0])
-    assert fading.apply(np.array([1.0]), np.array([1e6])) == pytest.approx([0.1])
+    decay = importance.ImportanceDecay(initial=1.0, base=0.1, half_life=30.0)
+    assert decay.apply(np.array([1.0]), np.array([30.0])) == pytest.approx([0.55])
+    assert decay.apply(np.array([1.0]), np.array([0.0])) == pytest.approx([1.0])
+    assert decay.apply(np.array([1.0]), np.array([1e6])) == pytest.approx([0.1])
 
 
 @given(st.floats(0.1, 1), st.floats(0, 1000), st.floats(0, 1000))
-def test_decay_in_two_steps_is_decay_in_one(start: float, first: float, second: float) -> None:
-    fading = importance.ImportanceDecay()
-    once = fading.apply(np.array([start]), np.array([first + second]))
-    twice = fading.apply(fading.apply(np.array([start]), np.array([first])), np.array([second]))
+def test_importance_decay_in_two_steps_equals_one_step(start: float, first: float, second: float) -> None:
+    decay = importance.ImportanceDecay()
+    once = decay.apply(np.array([start]), np.array([first + second]))
+    twice = decay.apply(decay.apply(np.array([start]), np.array([first])), np.array([second]))
     assert once == pytest.approx(twice)
 
 
-def _used(graph: Graph, days: Sequence[float], fading: importance.ImportanceDecay, born: float, now: float) -> float:
-    """The readable twin: one memory, use by use."""
-    value, at = fading.initial, born
+def _reference_importance(
+    graph: Graph, days: Sequence[float], decay: importance.ImportanceDecay, born: float, now: float
+) -> float:
+    """The reference implementation: one memory, use by use."""
+    value, at = decay.initial, born
     for count, day in enumerate(days, 1):
         time = born + day * DAY
-        decayed = (value - fading.base) * 2 ** (-(time - at) / DAY / fading.half_life) + fading.base
-        value = min(1, fading.alpha * decayed + fading.beta * (1 - np.exp(-count / 5)))
+        decayed = (value - decay.base) * 2 ** (-(time - at) / DAY / decay.half_life) + decay.base
+        value = min(1, decay.alpha * decayed + decay.beta * (1 - np.exp(-count / 5)))
         at = time
-    return float((value - fading.base) * 2 ** (-(now - at) / DAY / fading.half_life) + fading.base)
+    return float((value - decay.base) * 2 ** (-(now - at) / DAY / decay.half_life) + decay.base)
 
 
 @given(st.lists(st.lists(st.integers(0, 90), max_size=6), min_size=1, max_size=4), st.integers(0, 6))
-def test_importance_is_the_fold_of_use(uses: list[list[int]], cut: int) -> None:
-    """Equation 5 after each use, equation 7 in between; grown in two steps or at once."""
+def test_importance_equals_the_reference_for_any_log(uses: list[list[int]], cut: int) -> None:
+    """Equation 5 after each use, equation 7 in between; the log arrives in two steps or at once."""
     nodes = [sample_node(f"n{place}", "text", seq=place + 1) for place in range(len(uses))]
     born = nodes[0].happened_at
     log = sorted((day, place) for place, days in enumerate(uses) for day in days)
@@ -104,59 +106,61 @@ def test_importance_is_the_fold_of_use(uses: list[list[int]], cut: int) -> None:
         Access(f"n{place}", born + timedelta(days=day), AccessKind.RECALLED, 1.0, seq=100 + number)
         for number, (day, place) in enumerate(log)
     ]
-    fading, now = importance.ImportanceDecay(), born.timestamp() + 100 * DAY
+    decay, now = importance.ImportanceDecay(), born.timestamp() + 100 * DAY
     first = Graph().apply(replace(sample_batch(*nodes), accesses=tuple(accesses[:cut]), revision=1))
-    importance.importance(first, fading, now)
+    importance.importance(first, decay, now)
     grown = first.apply(WriteBatch(accesses=tuple(accesses[cut:]), revision=2))
-    found = importance.importance(grown, fading, now)
+    found = importance.importance(grown, decay, now)
     for place, days in enumerate(uses):
         birth = nodes[place].happened_at.timestamp()
         shifted = [day - (birth - born.timestamp()) / DAY for day in sorted(days)]
-        assert found[place] == pytest.approx(_used(grown, shifted, fading, birth, now), abs=1e-4)
+        assert found[place] == pytest.approx(_reference_importance(grown, shifted, decay, birth, now), abs=1e-4)
 
 
-def test_an_insight_drawn_from_it_makes_a_memory_important() -> None:
-    """Equation 5 at the first use, at once: I = α .6 + β (1 - e^(-1/5)) + γ (1 - e^-1) = .699466; unused, .6."""
+def test_importance_grows_with_insights_drawn_from_the_memory() -> None:
+    """Equation 5 right after the first use: I = α .6 + β (1 - e^(-1/5)) + γ (1 - e^-1) = .699466; unused, .6."""
     used, unused, insight = (
         sample_node(name, name, seq=place, kind=kind)
         for place, (name, kind) in enumerate(
-            (("used", Kind.EPISODE), ("unused", Kind.EPISODE), ("told", Kind.INSIGHT)), 1
+            (("used", Kind.EPISODE), ("unused", Kind.EPISODE), ("insight", Kind.INSIGHT)), 1
         )
     )
-    edges = (Edge("told", "used", Link.DERIVED_FROM), Edge("told", "unused", Link.DERIVED_FROM))
+    edges = (Edge("insight", "used", Link.DERIVED_FROM), Edge("insight", "unused", Link.DERIVED_FROM))
     access = Access("used", used.happened_at, AccessKind.RECALLED, 1.0, seq=9)
-    change = replace(sample_batch(used, unused, insight, edges=edges), accesses=(access,), revision=1)
-    found = importance.importance(Graph().apply(change), importance.ImportanceDecay(), used.happened_at.timestamp())
+    batch = replace(sample_batch(used, unused, insight, edges=edges), accesses=(access,), revision=1)
+    found = importance.importance(Graph().apply(batch), importance.ImportanceDecay(), used.happened_at.timestamp())
     assert found[:2] == pytest.approx([0.699466, 0.6], abs=1e-5)
 
 
 # ---- strands: section 5.3
 
 
-def test_strength_is_the_published_sum() -> None:
+def test_strand_strength_is_the_published_sum() -> None:
     found = relational_strands.strand_strength(
         np.array([0.8], np.float32), np.array([0.5], np.float32), 1.0, alpha=0.5, beta=0.3, gamma=0.2
     )
     assert found == pytest.approx([0.75])
 
 
-def test_a_way_is_as_strong_as_its_strands_multiply() -> None:
-    """a -0.8- b -0.5- c: support 0.8 s at b and 0.4 s at c; a floor of 0.5 stops at b; one hop too."""
+def test_path_strength_is_the_product_of_its_strands() -> None:
+    """a -0.8- b -0.5- c: support 0.8 s at b and 0.4 s at c; a floor of 0.5 or one hop stops at b."""
     graph = _chain()
     scores = np.array([1.0, 0, 0], np.float32)
-    seeds, every = np.array([0]), np.ones(3, np.bool_)
-    whole = relational_strands.strand_support(graph, seeds, scores, through=every, max_hops=2, min_path_strength=0.2)
-    assert whole.scores == pytest.approx([0.64, 0.8, 0.4])  # and back to a over b
-    assert whole.path.parent.tolist() == [1, 0, 1]
+    seeds, all_rows = np.array([0]), np.ones(3, np.bool_)
+    support = relational_strands.strand_support(
+        graph, seeds, scores, through=all_rows, max_hops=2, min_path_strength=0.2
+    )
+    assert support.scores == pytest.approx([0.64, 0.8, 0.4])  # a gets support over b
+    assert support.path.parent.tolist() == [1, 0, 1]
     assert (
         relational_strands.strand_support(
-            graph, seeds, scores, through=every, max_hops=2, min_path_strength=0.5
+            graph, seeds, scores, through=all_rows, max_hops=2, min_path_strength=0.5
         ).scores[2]
         == 0
     )
     assert (
         relational_strands.strand_support(
-            graph, seeds, scores, through=every, max_hops=1, min_path_strength=0.2
+            graph, seeds, scores, through=all_rows, max_hops=1, min_path_strength=0.2
         ).scores[2]
         == 0
     )
@@ -171,18 +175,18 @@ def _chain() -> Graph:
 
 
 def _particles(*angles: float, named: Sequence[str] = (), edges: Sequence[Edge] = ()) -> Graph:
-    """Particles p0, p1 … of one instant with vectors in a plane; the n-th mentions the names at that place."""
+    """Particles p0, p1 … of one instant with vectors in a plane; the n-th mentions the n-th entry of ``named``."""
     nodes = [replace(sample_node(f"p{n}", f"p{n}", seq=n + 1), session=None, speaker=None) for n in range(len(angles))]
     names = sorted({name for text in named for name in text.split()})
     entities = [replace(sample_entity(name), seq=100 + n) for n, name in enumerate(names)]
     mentions = [Edge(f"p{n}", entity_id(name), Link.MENTIONS) for n, text in enumerate(named) for name in text.split()]
     vectors = {f"p{n}": vector for n, vector in enumerate(_unit(*angles))}
-    change = sample_batch(*nodes, *entities, vectors=vectors, edges=(*edges, *mentions))
-    return Graph().apply(replace(change, revision=1))
+    batch = sample_batch(*nodes, *entities, vectors=vectors, edges=(*edges, *mentions))
+    return Graph().apply(replace(batch, revision=1))
 
 
-def test_a_new_strand_weighs_meaning_company_and_confidence() -> None:
-    """S = .5 cos 60° + .3 · 1/2 + .2 · .5 = .5: Ana is named by both, Bob by one."""
+def test_new_strand_weighs_cosine_shared_keys_and_confidence() -> None:
+    """S = .5 cos 60° + .3 · 1/2 + .2 · .5 = .5: both name Ana, one names Bob."""
     graph = _particles(0, 60, named=("Ana Bob", "Ana"))
     refined = Weave(omega=2, use_insights=False).process(graph, lambda _rows: [], NOON)
     assert [(edge.src, edge.dst, edge.link) for edge in refined.edges] == [("p1", "p0", Link.ASSOCIATION)]
@@ -190,8 +194,8 @@ def test_a_new_strand_weighs_meaning_company_and_confidence() -> None:
 
 
 @pytest.mark.parametrize("strategy", [Weave(), FAITHFUL], ids=lambda one: one.name)
-def test_strands_lead_two_hops_from_the_nearest_particles(strategy: Weave) -> None:
-    """p1 and p2 share nothing with the question; strands of .8 lead to them by p0, and no further than two."""
+def test_strands_lead_two_hops_from_the_seeds(strategy: Weave) -> None:
+    """p1 and p2 share nothing with the question; strands of .8 lead to them from p0, at most two hops."""
     chain = [Edge(f"p{n + 1}", f"p{n}", Link.ASSOCIATION, 0.8) for n in range(3)]
     graph = _particles(0, 120, 120, 120, edges=chain)
     cue = sample_query("question", vector=_unit(0)[0])
@@ -201,7 +205,7 @@ def test_strands_lead_two_hops_from_the_nearest_particles(strategy: Weave) -> No
     assert found[1:3] == pytest.approx([strategy.w_strand * 0.8, strategy.w_strand * 0.64], abs=1e-6)
 
 
-def test_only_the_candidates_come_back_where_no_strand_leads() -> None:
+def test_without_strands_only_candidates_come_back() -> None:
     graph = _particles(0, 10, 20, 30)
     cue = sample_query("question", vector=_unit(0)[0])
     few = replace(Weave(), candidates=2).activate(cue, graph).scores
@@ -217,7 +221,7 @@ def _unit(*angles: float) -> Vectors:
     return np.stack([np.cos(radians), np.sin(radians)], axis=1).astype(np.float32)
 
 
-def test_the_objective_weighs_relevance_against_length() -> None:
+def test_summary_objective_weighs_relevance_against_length() -> None:
     vectors, weights = _unit(0, 60), np.array([0.5, 0.5])
     costs = np.array([0.1, 0.1])
     assert extractive_summary.objective([], vectors, weights, costs) == 0
@@ -226,17 +230,17 @@ def test_the_objective_weighs_relevance_against_length() -> None:
 
 
 @given(st.lists(st.floats(0, 90), min_size=1, max_size=7), st.floats(0.01, 0.4))
-def test_greedy_never_ends_on_a_loss(angles: list[float], cost: float) -> None:
-    """Each sentence taken after the first lowers L: leaving out the last one taken is never better."""
+def test_greedy_summary_is_never_worse_than_one_sentence(angles: list[float], cost: float) -> None:
+    """Each sentence after the first lowers L, so the result is never worse than one sentence."""
     vectors = _unit(*angles)
     weights, costs = np.full(len(angles), 1 / len(angles)), np.full(len(angles), cost)
     chosen = extractive_summary.select_sentences(vectors, weights, costs)
-    whole = extractive_summary.objective(chosen, vectors, weights, costs)
+    support = extractive_summary.objective(chosen, vectors, weights, costs)
     assert chosen == sorted(set(chosen))
-    assert whole <= min(extractive_summary.objective([one], vectors, weights, costs) for one in chosen) + 1e-6
+    assert support <= min(extractive_summary.objective([one], vectors, weights, costs) for one in chosen) + 1e-6
 
 
-def test_costly_words_are_left_out() -> None:
+def test_summary_leaves_out_costly_sentences() -> None:
     vectors, weights = _unit(0, 5, 90), np.full(3, 1 / 3)
     assert extractive_summary.select_sentences(vectors, weights, np.full(3, 0.001)) == [0, 1, 2]
     assert extractive_summary.select_sentences(vectors, weights, np.full(3, 0.05)) in ([0, 2], [1, 2])
@@ -244,17 +248,17 @@ def test_costly_words_are_left_out() -> None:
 
 
 @given(st.integers(1, 9).flatmap(lambda n: st.lists(st.booleans(), min_size=n * n, max_size=n * n)))
-def test_components_part_the_graph(cells: list[bool]) -> None:
+def test_connected_components_partition_the_graph(cells: list[bool]) -> None:
     n = int(len(cells) ** 0.5)
     near = np.array(cells).reshape(n, n)
     near |= near.T
-    parts = list(extractive_summary.connected_components(near))
-    assert sorted(np.concatenate(parts).tolist()) == list(range(n))
-    of = {row: number for number, part in enumerate(parts) for row in part.tolist()}
-    assert all(of[a] == of[b] for a, b in np.argwhere(near).tolist())
+    components = list(extractive_summary.connected_components(near))
+    assert sorted(np.concatenate(components).tolist()) == list(range(n))
+    component_by_row = {row: number for number, part in enumerate(components) for row in part.tolist()}
+    assert all(component_by_row[a] == component_by_row[b] for a, b in np.argwhere(near).tolist())
 
 
-def test_mutual_means_both() -> None:
+def test_mutual_neighbors_are_neighbors_of_each_other() -> None:
     scores = np.array([[1, 0.9, 0.8], [0.9, 1, 0.1], [0.8, 0.1, 1]])
     assert extractive_summary.mutual_neighbors(scores, 1, 0.5).tolist() == [
         [False, True, False],
@@ -270,15 +274,15 @@ TOPICS = ("the garden needs water and roses", "the train to Porto leaves at nine
 
 
 @dataclass(frozen=True, slots=True)
-class Scripted:
-    """An oracle that says what it was asked of."""
+class ScriptedOracle:
+    """An oracle that returns a fixed text and records its calls."""
 
-    asked: list[int]
+    source_counts: list[int]
 
     def summarize(
         self, sources: Sequence[Node], vectors: Vectors, weights: NDArray[np.float64], token_cost: float, /
     ) -> str | None:
-        self.asked.append(len(sources))
+        self.source_counts.append(len(sources))
         assert vectors.shape[0] == len(sources)
         assert weights.sum() == pytest.approx(1)
         assert token_cost > 0
@@ -286,7 +290,7 @@ class Scripted:
 
 
 @pytest.fixture
-def told(tmp_path: Path) -> Iterator[Memory]:
+def memory_with_insights(tmp_path: Path) -> Iterator[Memory]:
     with _memory(tmp_path / "weave.db", Weave()) as memory:
         memory.remember(_episodes(40))
         yield memory
@@ -312,73 +316,74 @@ def _insights(memory: Memory) -> list[str]:
     return [graph.id(row) for row in np.flatnonzero(graph.of_kind(Kind.INSIGHT)).tolist()]
 
 
-def test_refinement_weaves_strands_and_draws_insights(told: Memory) -> None:
-    """Every 20 particles; an insight quotes its sources, and has strands to every one of them."""
-    graph, found = told.graph(), _insights(told)
+def test_refinement_adds_strands_and_insights(memory_with_insights: Memory) -> None:
+    """Refinement runs every 20 particles; an insight quotes its sources and has strands to all of them."""
+    graph, found = memory_with_insights.graph(), _insights(memory_with_insights)
     assert found
     assert not Weave().has_pending(graph)
     for id_ in found:
-        insight = told.get(id_)
+        insight = memory_with_insights.get(id_)
         assert insight is not None
-        seen = particle(graph, insight)
-        sources = [strand.other_id for strand in seen.strands if strand.link == Link.DERIVED_FROM]
-        texts = [told.get(source).text for source in sources]  # type: ignore[union-attr]
+        shown = particle(graph, insight)
+        sources = [strand.other_id for strand in shown.strands if strand.link == Link.DERIVED_FROM]
+        texts = [memory_with_insights.get(source).text for source in sources]  # type: ignore[union-attr]
         assert 3 <= len(sources) <= 12
         assert all(line.removeprefix("Ana: ") in texts for line in insight.text.splitlines())
 
 
-def test_how_they_come_makes_no_difference(told: Memory, tmp_path: Path) -> None:
-    """One at a time or all at once: the same strands and insights."""
+def test_refinement_does_not_depend_on_batches(memory_with_insights: Memory, tmp_path: Path) -> None:
+    """Episodes remembered one at a time or all at once give the same strands and insights."""
     with _memory(tmp_path / "single.db", Weave()) as memory:
         for episode in _episodes(40):
             memory.remember(episode)
-        assert sorted(_insights(memory)) == sorted(_insights(told))
-        assert len(memory.graph().edges) == len(told.graph().edges)
+        assert sorted(_insights(memory)) == sorted(_insights(memory_with_insights))
+        assert len(memory.graph().edges) == len(memory_with_insights.graph().edges)
 
 
-def test_nothing_is_drawn_twice(told: Memory) -> None:
-    before = _insights(told)
-    told.remember(_episodes(40))
-    assert _insights(told) == before
+def test_refinement_draws_no_insight_twice(memory_with_insights: Memory) -> None:
+    before = _insights(memory_with_insights)
+    memory_with_insights.remember(_episodes(40))
+    assert _insights(memory_with_insights) == before
 
 
-def test_an_insight_goes_with_its_source(told: Memory) -> None:
-    """It would tell what was forgotten on purpose."""
-    graph, id_ = told.graph(), _insights(told)[0]
-    insight = told.get(id_)
+def test_forgetting_a_source_erases_its_insight(memory_with_insights: Memory) -> None:
+    """An insight would reveal a text that was forgotten on purpose."""
+    graph, id_ = memory_with_insights.graph(), _insights(memory_with_insights)[0]
+    insight = memory_with_insights.get(id_)
     assert insight is not None
     source = particle(graph, insight).strands[0].other_id
-    told.forget(source)
-    assert told.get(id_) is None
+    memory_with_insights.forget(source)
+    assert memory_with_insights.get(id_) is None
 
 
-def test_an_insight_is_a_short_cut_to_its_sources(told: Memory) -> None:
-    """Only episodes come back; those an insight was drawn from are reached through it."""
-    found = told.recall("the garden needs water and roses", limit=20)
+def test_insights_lead_to_their_sources(memory_with_insights: Memory) -> None:
+    """Only episodes come back; the sources of an insight are reached through it."""
+    found = memory_with_insights.recall("the garden needs water and roses", limit=20)
     assert all(hit.node.kind == Kind.EPISODE for hit in found)
-    ways = {step for hit in found for share in hit.why.contributions for step in share.path}
-    assert ways.intersection(_insights(told))
+    path_nodes = {step for hit in found for share in hit.why.contributions for step in share.path}
+    assert path_nodes.intersection(_insights(memory_with_insights))
 
 
-def test_an_insight_of_what_may_not_come_back_leads_nowhere(told: Memory) -> None:
-    found = told.recall("the garden needs water and roses", limit=20, where=Filter(sessions="s0"))
-    ways = {step for hit in found for share in hit.why.contributions for step in share.path}
-    for node in filter(None, map(told.get, ways.intersection(_insights(told)))):
-        sources = [strand.other_id for strand in particle(told.graph(), node).strands]
-        assert {told.get(source).session for source in sources} == {"s0"}  # type: ignore[union-attr]
-    assert {told.get(step).session for step in ways if not step.startswith("insight:")} <= {"s0"}  # type: ignore[union-attr]
+def test_insights_with_ineligible_sources_lead_nowhere(memory_with_insights: Memory) -> None:
+    found = memory_with_insights.recall("the garden needs water and roses", limit=20, where=Filter(sessions="s0"))
+    path_nodes = {step for hit in found for share in hit.why.contributions for step in share.path}
+    for node in filter(None, map(memory_with_insights.get, path_nodes.intersection(_insights(memory_with_insights)))):
+        sources = [strand.other_id for strand in particle(memory_with_insights.graph(), node).strands]
+        assert {memory_with_insights.get(source).session for source in sources} == {"s0"}  # type: ignore[union-attr]
+    assert {memory_with_insights.get(step).session for step in path_nodes if not step.startswith("insight:")} <= {"s0"}  # type: ignore[union-attr]
 
 
-def test_an_oracle_may_be_given(tmp_path: Path) -> None:
-    oracle = Scripted([])
+def test_given_oracle_writes_the_insights(tmp_path: Path) -> None:
+    oracle = ScriptedOracle([])
     with _memory(tmp_path / "oracle.db", Weave(summarizer=oracle)) as memory:
         memory.remember(_episodes(40))
-        assert oracle.asked
-        assert {memory.get(id_).text for id_ in _insights(memory)} == {f"An insight over {n}." for n in oracle.asked}  # type: ignore[union-attr]
+        assert oracle.source_counts
+        insights = filter(None, map(memory.get, _insights(memory)))
+        assert {insight.text for insight in insights} == {f"An insight over {n}." for n in oracle.source_counts}
 
 
-def test_a_fact_and_its_successor_make_no_insight(tmp_path: Path) -> None:
-    """The old fact loses to its successor, and no insight blends the two."""
+def test_superseded_fact_and_successor_make_no_insight(tmp_path: Path) -> None:
+    """The successor ranks before the old fact, and no insight mixes the two."""
     with _memory(tmp_path / "changes.db", Weave(omega=4)) as memory:
         for day, (id_, old) in enumerate((("a", None), ("b", "a"), ("c", None), ("d", None)), 1):
             when = datetime(2026, 1, day, tzinfo=UTC)
@@ -388,8 +393,8 @@ def test_a_fact_and_its_successor_make_no_insight(tmp_path: Path) -> None:
         assert found[0].id != "a"
 
 
-def test_times_asked_about_come_first(tmp_path: Path) -> None:
-    """Temporal filter before vectors: of two equal particles the one told in the month asked about."""
+def test_memories_of_the_time_asked_about_rank_first(tmp_path: Path) -> None:
+    """The temporal filter comes before vectors: the particle of the month in the question ranks first."""
     with _memory(tmp_path / "times.db", Weave()) as memory:
         for month in (1, 2, 3):
             memory.remember(
@@ -398,7 +403,7 @@ def test_times_asked_about_come_first(tmp_path: Path) -> None:
         assert memory.recall("when did we go swimming in February 2026?")[0].id == "m2"
 
 
-def test_use_makes_important(tmp_path: Path) -> None:
+def test_recall_raises_importance(tmp_path: Path) -> None:
     clock = FakeClock()
     strategy = Weave(w_importance=0.2)
     with Memory(tmp_path / "use.db", embedder=HashingEmbedder(64), strategy=strategy, clock=clock) as memory:
@@ -411,34 +416,36 @@ def test_use_makes_important(tmp_path: Path) -> None:
         assert after[1] == pytest.approx(before[1])
 
 
-def test_sources_weigh_by_their_importance() -> None:
-    """ω_i of equation 6 is importance over its sum: a particle that was used weighs more."""
-    weighed: list[list[float]] = []
+def test_sources_of_an_insight_weigh_by_importance() -> None:
+    """ω_i of equation 6 is the importance over its sum: a used particle weighs more."""
+    all_weights: list[list[float]] = []
 
-    class Weighing(Scripted):
+    class WeightRecorder(ScriptedOracle):
         def summarize(
             self, sources: Sequence[Node], vectors: Vectors, weights: NDArray[np.float64], token_cost: float, /
         ) -> str | None:
-            weighed.append(weights.tolist())
+            all_weights.append(weights.tolist())
             return super().summarize(sources, vectors, weights, token_cost)
 
     graph = _particles(0, 0, 0)
     used = Access("p1", NOON, AccessKind.USED, 1.0, seq=9)
     graph = graph.apply(WriteBatch(accesses=(used,), revision=2))
     nodes = [sample_node(f"p{n}", f"p{n}", seq=n + 1) for n in range(3)]
-    refined = Weave(omega=3, summarizer=Weighing([])).process(graph, lambda rows: [nodes[row] for row in rows], NOON)
+    refined = Weave(omega=3, summarizer=WeightRecorder([])).process(
+        graph, lambda rows: [nodes[row] for row in rows], NOON
+    )
     assert [node.kind for node in refined.nodes] == [Kind.INSIGHT]
     expected = importance.importance(graph, importance.ImportanceDecay(), NOON.timestamp())[:3].astype(np.float64)
     assert expected[1] > expected[0]
-    assert weighed == [pytest.approx((expected / expected.sum()).tolist())]
+    assert all_weights == [pytest.approx((expected / expected.sum()).tolist())]
 
 
-def test_a_cluster_that_an_insight_tells_already_is_left_out() -> None:
-    """An insight tells three of four, .75: too much where at most .7 may be told, and not where .8 may."""
-    told = sample_node("insight", "insight", seq=50, kind=Kind.INSIGHT)
+def test_clusters_covered_by_an_insight_are_left_out() -> None:
+    """An insight covers three of four particles, .75: too much at a maximum of .7, but not at .8."""
+    memory_with_insights = sample_node("insight", "insight", seq=50, kind=Kind.INSIGHT)
     graph = _particles(0, 0, 0, 0)
     derived = tuple(Edge("insight", f"p{n}", Link.DERIVED_FROM) for n in range(3))
-    graph = graph.apply(replace(sample_batch(told, edges=derived), revision=2))
+    graph = graph.apply(replace(sample_batch(memory_with_insights, edges=derived), revision=2))
     rows = np.arange(4)
     assert clustering.insight_coverage(graph, rows) == 0.75
     near = [(3, rows[:3], np.ones(3, np.float32))]
@@ -446,42 +453,42 @@ def test_a_cluster_that_an_insight_tells_already_is_left_out() -> None:
     assert [found.tolist() for found in replace(Weave(), max_overlap=0.8)._new_clusters(graph, near)] == [[0, 1, 2, 3]]
 
 
-def test_a_cluster_reaches_where_strands_lead() -> None:
-    """p2 is near p1 alone; a strand leads on from there to p0, which makes three."""
-    how = clustering.ClusteringConfig(min_size=3)
+def test_clusters_follow_strands() -> None:
+    """p2 is near p1 only; a strand leads from p1 to p0, which makes three."""
+    config = clustering.ClusteringConfig(min_size=3)
     near = [(2, np.array([1]), np.ones(1, np.float32))]
     strand = (Edge("p1", "p0", Link.ASSOCIATION, 0.8),)
-    found = clustering.potential_clusters(_particles(0, 0, 0, edges=strand), near, how)
+    found = clustering.potential_clusters(_particles(0, 0, 0, edges=strand), near, config)
     assert [cluster.tolist() for cluster in found] == [[0, 1, 2]]
-    assert list(clustering.potential_clusters(_particles(0, 0, 0), near, how)) == []
+    assert list(clustering.potential_clusters(_particles(0, 0, 0), near, config)) == []
 
 
 # ---- particles: Definition 3.1
 
 
-def test_a_particle_shows_the_eight_parts(tmp_path: Path) -> None:
+def test_particle_has_its_eight_parts(tmp_path: Path) -> None:
     with _memory(tmp_path / "parts.db", Weave()) as memory:
         memory.remember("Ana moved to Porto.", id="old", speaker="Ana", session="s1", source="chat")
         memory.remember("Maybe I'll move to Lisbon?", id="new", speaker="Ana", supersedes="old")
         old, new = memory.get("old"), memory.get("new")
         assert old is not None
         assert new is not None
-        seen = particle(memory.graph(), old)
-        assert (seen.id, seen.data) == ("old", "Ana moved to Porto.")
-        assert "entity:porto" in seen.keys
-        assert seen.signifiers == ("assertion",)
-        assert seen.imprint == ("Ana", "s1", "chat")
-        assert seen.event_interval is not None
-        assert seen.event_interval.end == new.happened_at
-        assert [(strand.link, strand.other_id) for strand in seen.strands] == [(Link.SUPERSEDES, "new")]
-        assert [access.kind for access in seen.accesses] == [AccessKind.ENCODED]
+        shown = particle(memory.graph(), old)
+        assert (shown.id, shown.data) == ("old", "Ana moved to Porto.")
+        assert "entity:porto" in shown.keys
+        assert shown.signifiers == ("assertion",)
+        assert shown.imprint == ("Ana", "s1", "chat")
+        assert shown.event_interval is not None
+        assert shown.event_interval.end == new.happened_at
+        assert [(strand.link, strand.other_id) for strand in shown.strands] == [(Link.SUPERSEDES, "new")]
+        assert [access.kind for access in shown.accesses] == [AccessKind.ENCODED]
         assert particle(memory.graph(), new).signifiers == ("question", "plan", "hypothesis")
         with pytest.raises(KeyError):
             particle(Graph(), old)
 
 
 @pytest.mark.parametrize(
-    ("text", "signs"),
+    ("text", "expected"),
     [
         ("Please remind me of the dentist.", ("request",)),
         ("I love hiking.", ("preference",)),
@@ -490,11 +497,11 @@ def test_a_particle_shows_the_eight_parts(tmp_path: Path) -> None:
         ("", ("assertion",)),
     ],
 )
-def test_signifiers(text: str, signs: tuple[str, ...]) -> None:
-    assert signifiers(text) == signs
+def test_signifiers_name_the_speech_act(text: str, expected: tuple[str, ...]) -> None:
+    assert signifiers(text) == expected
 
 
-def test_the_extractive_oracle_quotes_in_order_of_time() -> None:
+def test_extractive_oracle_quotes_in_order_of_time() -> None:
     nodes = [sample_node(name, f"{name} says it", minutes=-place, seq=place) for place, name in enumerate("ab", 1)]
     vectors = np.stack([sample_vector("x"), sample_vector("y")])
     text = ExtractiveSummarizer().summarize(nodes, vectors, np.array([0.5, 0.5]), 0.001)
