@@ -13,7 +13,7 @@ from importlib.resources import files
 from pathlib import Path
 
 from ecphora import Episode, Hit, Memory
-from ecphora.cli.render import format_minute
+from ecphora.text_format import short_minute
 
 QUESTION = "Which day in April 2026 is the wedding?"
 SHOWN, WIDTH, ROW = 4, 460, 92
@@ -30,9 +30,9 @@ def draw_hit(hit: Hit, rank: int, x: int, colors: dict[str, str]) -> str:
     y = 60 + rank * ROW
     color = colors.get(hit.id, "#cccccc")
     lines = textwrap.wrap(hit.text, 62)[:3]
-    head = f"{rank + 1}.  {hit.score:.2f}   {hit.node.speaker}, {format_minute(hit.node.happened_at)}"
+    head = f"{rank + 1}.  {hit.score:.2f}   {hit.node.speaker}, {short_minute(hit.node.happened_at)}"
     if hit.validity is not None and hit.validity.valid_to is not None:
-        head += f"   until {format_minute(hit.validity.valid_to)}"
+        head += f"   until {short_minute(hit.validity.valid_to)}"
     parts = [
         f'<rect x="{x}" y="{y}" width="{WIDTH}" height="{ROW - 10}" fill="none" stroke="{color}" stroke-width="2"/>'
     ]

@@ -62,7 +62,18 @@ ROWS: tuple[tuple[str, tuple[tuple[str, ...], ...]], ...] = (
     ("data", (("ports", "graph", "columns", "grouping", "model"),)),
     (
         "foundation",
-        (("errors", "ids", "timeparse", "reprs", "recollection_tables", "invisible_chars", "lazy_pattern"),),
+        (
+            (
+                "errors",
+                "ids",
+                "timeparse",
+                "reprs",
+                "recollection_tables",
+                "invisible_chars",
+                "lazy_pattern",
+                "text_format",
+            ),
+        ),
     ),
 )
 """The rows from top to bottom: a label, and boxes of modules. A module stands for all below it that have no box."""

@@ -14,6 +14,7 @@ from .model import Evidence, Hit, Node, NodeId, Recollection, Validity
 from .ports import LLM, Prompt
 from .prompts import quoting, replies
 from .reprs import ShortRepr
+from .text_format import iso_minute
 from .validate import check_count
 
 DEFAULT_BUDGET = 2_000
@@ -113,9 +114,9 @@ def extractive_answer(recollection: Recollection) -> Answer:
     best = next((hit for hit in recollection if not is_question(hit.text)), recollection[0])
     successors = () if best.validity is None else best.validity.superseded_by
     best = next((hit for hit in recollection if hit.id in successors), best)
-    attribution = ", ".join(filter(None, (best.node.speaker, quoting.format_date(best.node.happened_at))))
+    attribution = ", ".join(filter(None, (best.node.speaker, iso_minute(best.node.happened_at))))
     end = best.node.valid_to if best.validity is None else best.validity.valid_to
-    until = "" if end is None else f", held until {quoting.format_date(end)}"
+    until = "" if end is None else f", held until {iso_minute(end)}"
     text = f"“{best.text}” ({attribution}{until})"
     return Answer(text, (best.id,), is_answered=True, evidence=recollection.evidence, is_extractive=True)
 

@@ -6,7 +6,7 @@ a date, a memory that led to it. A clause names only memories that are eligible 
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import timedelta
 
 import numpy as np
 
@@ -19,6 +19,7 @@ from .ranking import Comparison
 from .stages.retrieval import validity
 from .stages.retrieval.speakers import named_speakers
 from .stages.retrieval.term_coverage import WINDOW_SIZE
+from .text_format import collapse_whitespace, long_day
 
 MIN_SIMILARITY_Z = 1.5
 """The smallest z-score of the similarity at which a memory is near to a word in meaning."""
@@ -118,7 +119,7 @@ def _date_clause(comparison: Comparison) -> Clause | None:
     for time in comparison.ranking.query.time_ranges:
         start, end = epoch_seconds(time.start), epoch_seconds(time.end)
         if start <= epoch_seconds(comparison.node.happened_at) < end:
-            return Clause(f"is of {format_day(comparison.node.happened_at)}, the time asked about")
+            return Clause(f"is of {long_day(comparison.node.happened_at)}, the time asked about")
         for first, last in _time_mentions(comparison):
             if first < end and last > start:
                 return Clause(f"speaks of {format_interval(first, last)}, the time asked about")
@@ -147,7 +148,7 @@ def _recency_clause(comparison: Comparison) -> Clause | None:
     rest = happened[comparison.ranking.order[list(comparison.other_indices)]]
     if not len(rest) or happened[comparison.row] <= rest.max():
         return None
-    return Clause(f"is later, of {format_day(comparison.node.happened_at)}")
+    return Clause(f"is later, of {long_day(comparison.node.happened_at)}")
 
 
 def _path_clause(comparison: Comparison) -> Clause | None:
@@ -282,23 +283,13 @@ CLAUSE_BUILDERS = {feature: builders for builders, features in _FEATURE_GROUPS f
 # ---- texts
 
 
-def format_day(time: datetime) -> str:
-    """A day: 3 May 2026."""
-    return f"{time.day} {time:%B} {time.year:04}"
-
-
 def format_interval(start: float, end: float) -> str:
     """An interval as a day, month or year; as its first and last day if it is none of these."""
     first, last = EPOCH + timedelta(seconds=start), EPOCH + timedelta(seconds=max(start, end - 1))
     if first.date() == last.date():
-        return format_day(first)
+        return long_day(first)
     if (first.day, first.month, last.month) == (1, 1, 12) and first.year == last.year:
         return f"{first.year:04}"
     if first.day == 1 and (first.year, first.month) == (last.year, last.month) and (last + timedelta(1)).day == 1:
         return f"{first:%B} {first.year:04}"
-    return f"{format_day(first)} to {format_day(last)}"
-
-
-def collapse_whitespace(text: str) -> str:
-    """Replace each run of white space in a text with one space."""
-    return " ".join(text.split())
+    return f"{long_day(first)} to {long_day(last)}"

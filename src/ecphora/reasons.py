@@ -13,8 +13,9 @@ from .errors import EcphoraError
 from .model import Kind, Node, NodeId
 from .ports import NodeReader
 from .ranking import Comparison, Ranking
-from .reason_clauses import CLAUSE_BUILDERS, Clause, ClauseBuilder, collapse_whitespace, text_clause
+from .reason_clauses import CLAUSE_BUILDERS, Clause, ClauseBuilder, text_clause
 from .short_ids import abbreviate
+from .text_format import collapse_whitespace
 
 COMPARISON_SIZE = 3
 """How many of the memories ranked after a hit it is compared with."""

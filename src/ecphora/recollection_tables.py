@@ -1,10 +1,11 @@
 """Tables of recollections as plain text and as HTML, made from their JSON values. They are printable anywhere."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from html import escape
 from typing import Any
 
 from .invisible_chars import REPLACEMENT, strip_invisible
+from .text_format import collapse_whitespace, count_noun, describe_validity, iso_day, truncate
 
 TEXT_WIDTH = 72
 """Characters shown of a memory's text in a line of plain text."""
@@ -12,6 +13,8 @@ REASON_WIDTH = 160
 """Characters shown of a reason."""
 SPEAKER_WIDTH = 16
 """Characters shown of a speaker's name."""
+ID_WIDTH = 40
+"""Characters shown of an id."""
 
 Json = Mapping[str, Any]
 
@@ -42,10 +45,9 @@ def html_table(recollection: Json) -> str:
 
 def summary(recollection: Json) -> str:
     """Return a line with the question, the evidence band, the confidence and the cost."""
-    count = len(recollection["hits"])
     parts = [
         f"evidence {recollection['evidence']} ({recollection['confidence']:.2f})",
-        "1 memory" if count == 1 else f"{count:,} memories",
+        count_noun(len(recollection["hits"]), "memory", "memories"),
         f"{recollection['tokens']:,} tokens",
         f"{recollection['milliseconds']:.1f} ms",
         recollection["strategy"],
@@ -56,18 +58,15 @@ def summary(recollection: Json) -> str:
 def validity_text(hit: Json) -> str:
     """Return the validity of a hit at the time asked about, in words; empty where nothing bounds it."""
     found: Json = hit["validity"] or {}
-    parts: list[str] = []
-    if found.get("valid_to"):
-        parts.append(f"{'holds' if found['is_valid'] else 'held'} until {iso_day(found['valid_to'])}")
-    for what, ids in (("superseded by", "superseded_by"), ("contradicted by", "contradicted_by")):
-        if found.get(ids):
-            parts.append(f"{what} {_id_list(found[ids])}")
-    return "; ".join(parts)
-
-
-def iso_day(time: str) -> str:
-    """Return the day of an ISO 8601 time."""
-    return time[: len("2026-05-03")]
+    superseded_by, contradicted_by = (
+        [_truncate_line(id_, ID_WIDTH) for id_ in found.get(name, ())] for name in ("superseded_by", "contradicted_by")
+    )
+    return describe_validity(
+        is_valid=found.get("is_valid", True),
+        valid_to=iso_day(found["valid_to"]) if found.get("valid_to") else None,
+        superseded_by=superseded_by,
+        contradicted_by=contradicted_by,
+    )
 
 
 def _html_row(hit: Json) -> str:
@@ -77,11 +76,6 @@ def _html_row(hit: Json) -> str:
     return f"<tr>{''.join(f'<td>{escape(cell)}</td>' for cell in cells)}</tr>"
 
 
-def _id_list(ids: Sequence[str]) -> str:
-    return ", ".join(_truncate_line(id_, 40) for id_ in ids)
-
-
 def _truncate_line(text: str, max_chars: int) -> str:
     """Return a text as part of a line: white space as single spaces, shortened."""
-    line = " ".join(strip_invisible(text, replacement=REPLACEMENT).split())
-    return line if len(line) <= max_chars else f"{line[: max_chars - 1].rstrip()}…"
+    return truncate(collapse_whitespace(strip_invisible(text, replacement=REPLACEMENT)), max_chars)

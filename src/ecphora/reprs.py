@@ -7,6 +7,8 @@ from functools import singledispatch
 
 import numpy as np
 
+from .text_format import collapse_whitespace, truncate
+
 MAX_REPR_CHARS = 200
 """Characters of the longest repr."""
 MAX_VALUE_CHARS = 48
@@ -34,7 +36,7 @@ def call_repr(name: str, /, *args: object, **kwargs: object) -> str:
 @singledispatch
 def short_repr(value: object) -> str:
     """Return one value in a few characters."""
-    return truncate(" ".join(repr(value).split()), MAX_VALUE_CHARS)
+    return truncate(collapse_whitespace(repr(value)), MAX_VALUE_CHARS)
 
 
 @short_repr.register
@@ -79,11 +81,6 @@ def _(value: Collection) -> str:  # type: ignore[type-arg]
     if all(isinstance(item, str) for item in items) and sum(map(len, items)) <= MAX_VALUE_CHARS:
         return f"[{', '.join(map(repr, items))}]"
     return f"<{len(items)} {type(items[0]).__name__}>"
-
-
-def truncate(text: str, max_chars: int) -> str:
-    """Return a text cut to at most ``max_chars`` characters."""
-    return text if len(text) <= max_chars else f"{text[: max_chars - 1]}…"
 
 
 def _is_default(field: "Field[object]", value: object) -> bool:

@@ -16,6 +16,7 @@ import numpy as np
 
 from .errors import InvalidInput, InvalidText, InvalidTime
 from .model import Episode, Filter, Metadata, NodeId
+from .text_format import collapse_whitespace
 from .timeparse import parse_time
 
 T = TypeVar("T")
@@ -35,7 +36,7 @@ MAX_SHOWN_CHARS = 60
 def show(value: object) -> str:
     """Return a value as an error message shows it: its repr on one line, shortened and printable anywhere."""
     try:
-        text = " ".join(repr(value).encode("utf-8", "backslashreplace").decode().split())
+        text = collapse_whitespace(repr(value).encode("utf-8", "backslashreplace").decode())
     except Exception:  # noqa: BLE001  # a repr is the caller's code and may raise anything
         text = ""
     if not text or len(text) > 10 * MAX_SHOWN_CHARS:

@@ -17,10 +17,11 @@ from ecphora.language.name_normalization import entity_id
 from ecphora.language.terms import extract_terms
 from ecphora.memory import Memory
 from ecphora.model import Episode, Hit, Kind, Query, Recollection
-from ecphora.reason_clauses import format_day, format_interval
+from ecphora.reason_clauses import format_interval
 from ecphora.short_ids import abbreviate
 from ecphora.strategies import BUILT_IN, FAITHFUL
 from ecphora.testing import FakeClock
+from ecphora.text_format import long_day
 
 
 def turn(text: str, speaker: str | None = None, **fields: Any) -> Episode:
@@ -76,8 +77,8 @@ class Checker:
             "is nearer in meaning to the question": lambda: self.hit.id is not None,
             "(.+), (?:who is asked about|one of those asked about), speaks": self.speaks,
             "the (.+), who asks, speaks": lambda role: role == self.hit.node.speaker,
-            f"is of {DAYS}, the time asked about": lambda one: one == format_day(self.hit.node.happened_at),
-            f"is later, of {DAYS}": lambda one: one == format_day(self.hit.node.happened_at),
+            f"is of {DAYS}, the time asked about": lambda one: one == long_day(self.hit.node.happened_at),
+            f"is later, of {DAYS}": lambda one: one == long_day(self.hit.node.happened_at),
             f"speaks of {DAYS}, the time asked about": lambda one: one in self.spans(),
             f"speaks of a time, {DAYS}": lambda one: one in self.spans(),
             "gives a number": lambda: any(word.isdigit() or word in {"one", "two"} for word in self.text.split()),

@@ -10,6 +10,7 @@ from rich.console import Console, Group
 
 from .. import settings, strategies
 from ..llm_client import LLMClient
+from ..text_format import count_noun
 from . import datasets
 from .ablation import ablation_run, ablation_tables, charts, open_questions, registry
 from .answers import answer_figures, answer_files, answer_run, answer_tables, readers
@@ -267,7 +268,7 @@ def _report_outcome(outcome: RunOutcome, tables: Group, out: Console, write: Cal
 
 
 def _describe_outcome(outcome: RunOutcome) -> str:
-    size = f"{outcome.episodes:,} documents in {outcome.spaces:,} space{'' if outcome.spaces == 1 else 's'}"
+    size = f"{outcome.episodes:,} documents in {count_noun(outcome.spaces, 'space', 'spaces')}"
     indexing_text = "; ".join(
         f"{indexing.seconds:.1f} s ({', '.join(indexing.strategies)})" for indexing in outcome.indexing_times
     )

@@ -13,6 +13,7 @@ from ..llm_client import LLMClient
 from ..memory import Memory
 from ..model import FactRelation, Insight, NodeId
 from ..stores.sqlite import SQLiteStore
+from ..text_format import count_noun, short_minute
 from . import render, serialize
 from .context import EXIT_NOT_FOUND, CommandContext, HomePath, common_options
 
@@ -72,7 +73,7 @@ def consolidate(
         return
     verb = "would write" if dry_run else "wrote"
     counts = [(result.counts.get(name, 0), singular, plural) for name, (singular, plural) in COUNT_LABELS.items()]
-    parts = [f"{count:,} {singular if count == 1 else plural}" for count, singular, plural in counts if count]
+    parts = [count_noun(count, singular, plural) for count, singular, plural in counts if count]
     context.print_line(f"processed {result.counts['memories']:,} new memories; {verb} {', '.join(parts) or 'nothing'}")
     if result.undo_batch is not None:
         context.note(f"to undo it: ecphora undo {result.undo_batch.id}")
@@ -91,7 +92,7 @@ def updates(context: CommandContext, *, limit: int) -> None:
         context.write_json([update.to_dict() for update in found])
     else:
         for update in found:
-            since = f", from {render.format_minute(update.valid_from)}"
+            since = f", from {short_minute(update.valid_from)}"
             relation = f"{update.relation.value}{since if update.relation is FactRelation.SUPERSEDES else ''}"
             for node, head in ((update.new, f"confidence {update.confidence:.0%}"), (update.old, relation)):
                 context.out.print(Text(f"{head}: ", style="bright_black") + render.node_line(node))
@@ -130,7 +131,7 @@ def undo(context: CommandContext, *, batch: str | None) -> None:
     if context.as_json:
         context.write_json(serialize.undo_batch_to_dict(undone_batch))
     else:
-        context.print_line(f"undone: {undone_batch.id} of {render.format_minute(undone_batch.at)}")
+        context.print_line(f"undone: {undone_batch.id} of {short_minute(undone_batch.at)}")
 
 
 @click.command(epilog="Exits with 3 when there are none.")

@@ -319,7 +319,7 @@ def _confirm(context: CommandContext, memory: "Memory", ids: Sequence[str]) -> N
     if not sys.stdin.isatty():
         raise click.UsageError(f"this would erase {len(ids):,} memories; add --yes to confirm")
     for node in filter(None, map(memory.get, ids[:5])):
-        context.note(f"  {quote_node(node, 70)}")
+        context.note(f"  {quote_node(node, 71)}")
     click.confirm(f"Erase these {len(ids):,} memories for good?", abort=True, err=True)
 
 

@@ -7,7 +7,6 @@ Characters that would control the terminal are always replaced: :func:`make_cons
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
-from datetime import datetime
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
@@ -43,6 +42,7 @@ from ..model import (
     Why,
 )
 from ..short_ids import abbreviate
+from ..text_format import collapse_whitespace, count_noun, describe_validity, short_day, short_minute, truncate
 
 if TYPE_CHECKING:
     from ..doctor import Report
@@ -94,16 +94,6 @@ class _SafeRenderable:
             yield piece if piece.control else Segment(strip_invisible(piece.text, replacement=REPLACEMENT), piece.style)
 
 
-def format_day(time: datetime) -> str:
-    """A time as a day: 3 May 2026."""
-    return f"{time.day} {time:%b} {time.year:04}"
-
-
-def format_minute(time: datetime) -> str:
-    """A time to the minute."""
-    return f"{format_day(time)} {time:%H:%M}"
-
-
 def band_label(recollection: Recollection) -> Text:
     """Evidence band and confidence, with one to three lights."""
     color, lights = BAND_STYLES[recollection.evidence]
@@ -146,7 +136,7 @@ def print_recollection(
         meter = bar(fraction, 6 if narrow else 10, color, ascii_only=console.options.ascii_only)
         head = Text.assemble(tick, (f"{rank:>2} ", "bold"), meter, (f" {hit.score:5.2f}", "bold"))
         id_ = "" if explain else single_line(ids.get(hit.id, hit.id))
-        date_and_speaker = Text.assemble((format_day(hit.node.happened_at).rjust(11), "bright_black"))
+        date_and_speaker = Text.assemble((short_day(hit.node.happened_at).rjust(11), "bright_black"))
         date_and_speaker.append(f" {single_line(hit.node.speaker or '')}", style="cyan")
         width = console.width - (5 if narrow else SCORE_COLUMN_WIDTH + SPEAKER_COLUMN_WIDTH + 2)
         body = _hit_body(console, hit, explain=explain, label_node=label_node, max_lines=max_lines, width=width)
@@ -180,7 +170,7 @@ def _hit_body(
     if hit.validity is not None:
         rows.add_row(Text(validity_text(hit.validity, label_node), style="yellow"))
     elif hit.node.valid_to is not None:
-        rows.add_row(Text(f"held until {format_minute(hit.node.valid_to)}", style="yellow"))
+        rows.add_row(Text(f"held until {short_minute(hit.node.valid_to)}", style="yellow"))
     if explain is not False and hit.reason:
         rows.add_row(Text(single_line(hit.reason), style="bright_black"))
     if explain:
@@ -191,13 +181,13 @@ def _hit_body(
 
 def validity_text(validity: Validity, label_node: NodeLabeler = str) -> str:
     """The validity of a memory, in words."""
-    parts = []
-    if validity.valid_to is not None:
-        parts.append(f"{'holds' if validity.is_valid else 'held'} until {format_minute(validity.valid_to)}")
-    for what, ids in (("superseded by", validity.superseded_by), ("contradicted by", validity.contradicted_by)):
-        if ids:
-            parts.append(f"{what} {', '.join(map(label_node, ids))}")
-    return single_line("; ".join(parts) or "no longer valid")
+    found = describe_validity(
+        is_valid=validity.is_valid,
+        valid_to=None if validity.valid_to is None else short_minute(validity.valid_to),
+        superseded_by=[label_node(id_) for id_ in validity.superseded_by],
+        contradicted_by=[label_node(id_) for id_ in validity.contradicted_by],
+    )
+    return single_line(found or "no longer valid")
 
 
 def contribution_table(why: Why, score: float, label_node: NodeLabeler, *, ascii_only: bool = False) -> Table:
@@ -260,19 +250,18 @@ def node_labeler(memory: Memory) -> NodeLabeler:
     return label
 
 
-def quote_node(node: Node, length: int = 40) -> str:
+def quote_node(node: Node, max_chars: int = 41) -> str:
     """A node in a few words: an entity by its name, anything else as a quotation."""
     if node.kind == Kind.ENTITY:
         return single_line(node.text)
-    words = " ".join(sanitize(node.text).split())
-    return f"“{words[:length].rstrip()}{'…' if len(words) > length else ''}”"
+    return f"“{truncate(collapse_whitespace(sanitize(node.text)), max_chars)}”"
 
 
 def node_line(node: Node) -> Text:
     """A memory as one line: when, who, what."""
     who = (f"  {single_line(node.speaker)}", "cyan") if node.speaker else ""
     return Text.assemble(
-        (format_minute(node.happened_at), "bright_black"), who, "  ", " ".join(sanitize(node.text).split())
+        (short_minute(node.happened_at), "bright_black"), who, "  ", collapse_whitespace(sanitize(node.text))
     )
 
 
@@ -334,8 +323,8 @@ def print_history(console: Console, history: History) -> None:
     for node in history.successors:
         console.print(Text("  after   ", style="bright_black") + node_line(node))
     if history.node.valid_to is not None:
-        console.print(f"          held until {format_minute(history.node.valid_to)}", style="yellow")
-    console.print(f"          recorded {format_minute(history.node.recorded_at)}", style="bright_black")
+        console.print(f"          held until {short_minute(history.node.valid_to)}", style="yellow")
+    console.print(f"          recorded {short_minute(history.node.recorded_at)}", style="bright_black")
     accesses = [access for access in history.accesses if not isinstance(access.kind, Mark)]
     counts: dict[str, int] = {}
     for access in accesses:
@@ -343,7 +332,7 @@ def print_history(console: Console, history: History) -> None:
     if counts:
         last = max(access.at for access in accesses)
         parts = ", ".join(f"{count}× {kind}" for kind, count in counts.items())
-        console.print(f"          {parts}; last {format_minute(last)}", style="bright_black")
+        console.print(f"          {parts}; last {short_minute(last)}", style="bright_black")
 
 
 def print_report(console: Console, report: "Report") -> None:
@@ -356,7 +345,7 @@ def print_report(console: Console, report: "Report") -> None:
         console.print(Text.assemble((f"{word:>8}  ", f"bold {color}"), sanitize(finding.problem)))
         if not finding.is_fixed:
             console.print(Padding(Text(sanitize(finding.hint), style="bright_black"), (0, 0, 0, 10)))
-    scopes = "1 scope" if report.scope_count == 1 else f"{report.scope_count:,} scopes"
+    scopes = count_noun(report.scope_count, "scope", "scopes")
     summary = f"{report.text_count:,} texts in {scopes} of {report.path} were examined"
     if report.is_healthy:
         console.print(Text.assemble((" healthy  ", "bold green"), summary))

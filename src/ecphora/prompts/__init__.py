@@ -14,6 +14,7 @@ from typing import Any
 from ..lazy_pattern import lazy_pattern
 from ..model import Node, NodeId, Validity
 from ..ports import Prompt
+from ..text_format import iso_minute
 from . import quoting
 
 SECTION_SEPARATOR = "\n====\n"
@@ -60,8 +61,8 @@ def answer_prompt(
     """Ask to answer a question from memories, in the order given; ``validity`` says which are still valid."""
     return ANSWER.fill(
         memories=quoting.render_memories(memories, validity or {}),
-        today=quoting.format_date(today),
-        as_of="" if as_of is None else f" Answer as things stood on {quoting.format_date(as_of)}.",
+        today=iso_minute(today),
+        as_of="" if as_of is None else f" Answer as things stood on {iso_minute(as_of)}.",
         question=quoting.escape(question),
     )
 
@@ -78,7 +79,7 @@ def chat_prompt(
     return CHAT.fill(
         memories=quoting.render_memories(memories, validity or {}),
         turns=quoting.render_turns(turns),
-        today=quoting.format_date(today),
+        today=iso_minute(today),
         question=quoting.escape(message),
     )
 

@@ -6,11 +6,11 @@ and marks such as ``<|im_end|>`` or ``</s>``), and the bracket of ``[INST]`` and
 """
 
 from collections.abc import Iterable, Mapping, Sequence
-from datetime import datetime
 
 from ..invisible_chars import escape_invisible, strip_invisible
 from ..lazy_pattern import lazy_pattern
 from ..model import Node, NodeId, Validity
+from ..text_format import collapse_whitespace, iso_minute
 
 MAX_ATTRIBUTE_CHARS = 120
 """Characters shown of a name or source in a memory's tag; ids are never cut."""
@@ -36,16 +36,16 @@ def render_memory(node: Node, validity: Validity | None = None) -> str:
     """Return one memory between its tags."""
     periods = []
     if node.valid_from is not None and node.valid_from != node.happened_at:
-        periods.append(f"from {format_date(node.valid_from)}")
+        periods.append(f"from {iso_minute(node.valid_from)}")
     end = node.valid_to if validity is None or validity.valid_to is None else validity.valid_to
     if end is not None:
-        periods.append(f"until {format_date(end)}")
+        periods.append(f"until {iso_minute(end)}")
     if validity is not None and validity.superseded_by:
         periods.append(f"replaced by {' and '.join(map(render_id, validity.superseded_by))}")
     against = () if validity is None else validity.contradicted_by
     attributes = {
         "id": render_id(node.id),
-        "date": format_date(node.happened_at),
+        "date": iso_minute(node.happened_at),
         "speaker": _truncate(node.speaker),
         "source": _truncate(node.source),
         "about": _truncate(node.title),
@@ -59,7 +59,7 @@ def render_memory(node: Node, validity: Validity | None = None) -> str:
 def render_statements(nodes: Sequence[Node]) -> str:
     """Return statements numbered from 1, each with its speaker and date."""
     attributes = (
-        {"number": str(number), "speaker": _truncate(node.speaker), "date": format_date(node.happened_at)}
+        {"number": str(number), "speaker": _truncate(node.speaker), "date": iso_minute(node.happened_at)}
         for number, node in enumerate(nodes, 1)
     )
     return "\n".join(
@@ -83,12 +83,6 @@ def render_id(id_: NodeId) -> str:
     return _one_line(escape_invisible(id_))
 
 
-def format_date(time: datetime) -> str:
-    """Return a time as a day, with hour and minute unless it is midnight: 2026-05-03 14:30."""
-    clock = "" if (time.hour, time.minute) == (0, 0) else f" {time:%H:%M}"
-    return f"{time.year:04}-{time:%m-%d}{clock}"
-
-
 def _render_attributes(values: Mapping[str, str]) -> str:
     return "".join(f' {name}="{value}"' for name, value in values.items() if value)
 
@@ -98,4 +92,4 @@ def _truncate(text: str | None) -> str:
 
 
 def _one_line(text: str) -> str:
-    return escape(" ".join(strip_invisible(text).split())).replace('"', "&quot;").replace(">", "&gt;")
+    return escape(collapse_whitespace(strip_invisible(text))).replace('"', "&quot;").replace(">", "&gt;")
