@@ -13,6 +13,7 @@ from speed import QUESTIONS, synthetic_turns
 from ecphora.checked_episode import check_episode
 from ecphora.encode import encode
 from ecphora.graph import Graph
+from ecphora.graph_updates import apply_batch
 from ecphora.model import Episode
 from ecphora.query import build_query
 from ecphora.stages.retrieval import bm25
@@ -36,7 +37,7 @@ def search(db: apsw.Connection, scope: str, question: str) -> list[tuple[int, fl
 
 def build_graph(episodes: list[Episode]) -> Graph:
     checked = [check_episode(one, NOW) for one in episodes]
-    return Graph().apply(encode(checked, Graph(), vectors={}, mentions={}, embedder="none", now=NOW))
+    return apply_batch(Graph(), encode(checked, Graph(), vectors={}, mentions={}, embedder="none", now=NOW))
 
 
 def main() -> None:

@@ -30,6 +30,7 @@ from ecphora.checked_episode import CheckedEpisode, check_episode
 from ecphora.encode import encode
 from ecphora.extractors.rule_extractor import RuleExtractor
 from ecphora.graph import Graph
+from ecphora.graph_updates import apply_batch
 from ecphora.model import Access, AccessKind, Edge, Kind, Link, Node, NodeId, Query, Vector, Vectors, WriteBatch
 from ecphora.ports import Strategy
 from ecphora.query import build_query
@@ -215,7 +216,7 @@ def report_strategy(strategy: Strategy, memory: SyntheticMemory, graph: Graph) -
     for number, one in enumerate(memory.later_episodes):
         since = int(grown.nodes["seq"].max())
         batch = remember_batch([one], grown, memory.vectors[len(memory.episodes) + number :][:1], since=since)
-        grown = grown.apply(batch)
+        grown = apply_batch(grown, batch)
         times_after_write.append(time_recall(strategy, memory.queries[number % len(memory.queries)], grown))
     p50, p95 = np.percentile(times, [50, 95])
     return f"{strategy.name:18} {first:10.1f} {p50:10.1f} {p95:10.1f} {np.median(times_after_write):11.1f}"
@@ -235,8 +236,8 @@ def main() -> None:
     for turns in arguments.turns or (10_000, 100_000):
         start = perf_counter()
         memory = make_memory(turns, arguments.mean_cosine)
-        plain = Graph().apply(remember_batch(memory.episodes, Graph(), memory.vectors[:turns], since=0))
-        with_writes = Graph().apply(strategy_batch(memory)) if any(map(needs_own_memory, chosen)) else plain
+        plain = apply_batch(Graph(), remember_batch(memory.episodes, Graph(), memory.vectors[:turns], since=0))
+        with_writes = apply_batch(Graph(), strategy_batch(memory)) if any(map(needs_own_memory, chosen)) else plain
         print(f"\n{turns:,} turns, {int(plain.of_kind(Kind.ENTITY).sum()):,} names, {len(plain.edges):,} mentions; "
               f"built in {perf_counter() - start:.0f} s")  # fmt: skip
         print(f"{'ms':18} {'first':>10} {'p50':>10} {'p95':>10} {'after write':>11}")

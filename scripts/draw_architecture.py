@@ -59,7 +59,7 @@ ROWS: tuple[tuple[str, tuple[tuple[str, ...], ...]], ...] = (
     ),
     ("shared mechanisms", (("stages", "stages.retrieval"), ("prompts", "short_ids"))),
     ("language", (("language",), ("validate",))),
-    ("data", (("ports", "graph", "columns", "grouping", "model"),)),
+    ("data", (("ports", "graph_updates", "graph", "columns", "grouping", "model"),)),
     (
         "foundation",
         (

@@ -19,6 +19,7 @@ from time import monotonic
 from . import checked_episode
 from .errors import StoreBusy
 from .graph import Graph
+from .graph_updates import apply_batch
 from .model import Access, WriteBatch
 from .scope_writer import ScopeWriter, nonblocking_handle
 
@@ -257,7 +258,7 @@ def _with_accesses(graph: Graph, accesses: Sequence[Access]) -> Graph:
         group = access.node, access.kind
         counts[group] = counts.get(group, 0) + 1
         numbered.append(replace(access, seq=last + offset, nth=counts[group]))
-    return graph.apply(WriteBatch(accesses=tuple(numbered), revision=graph.revision))
+    return apply_batch(graph, WriteBatch(accesses=tuple(numbered), revision=graph.revision))
 
 
 _OPEN_LOGS: "weakref.WeakSet[AccessLog]" = weakref.WeakSet()

@@ -1,4 +1,4 @@
-"""The memory graph of one scope as immutable columns, made for recall. ``apply`` extends it. No text, no I/O.
+"""The memory graph of one scope as immutable columns, made for recall. No text, no I/O.
 
 Rows are numbered in order of ``seq``. An updated graph and a reloaded one are equal row for row: the store contract of
 :mod:`ecphora.testing` holds every store to it.
@@ -20,11 +20,8 @@ from .model import (
     ACCESS_KIND_CODES,
     ACCESS_KINDS,
     FULL_LOG,
-    MENTION_LINKS,
-    SOURCE_LINKS,
     Access,
     AccessKind,
-    Edge,
     Kind,
     Link,
     LogRetention,
@@ -33,14 +30,12 @@ from .model import (
     NodeId,
     Rows,
     Scores,
-    ValidityEnd,
-    WriteBatch,
 )
 from .reprs import call_repr
 
 LINKS = tuple(Link)
-_KIND_CODES = {kind: number for number, kind in enumerate(Kind)}
-_LINK_CODES = {link: number for number, link in enumerate(LINKS)}
+KIND_CODES = {kind: number for number, kind in enumerate(Kind)}
+LINK_CODES = {link: number for number, link in enumerate(LINKS)}
 ALL = slice(None)
 """All entries of a table."""
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
@@ -141,13 +136,13 @@ class Graph:
         """Return scores in which nothing is active."""
         return np.zeros(len(self), np.float32)
 
-    def of_kind(self, kind: Kind) -> Mask:
-        """Return the mask of the rows of one kind."""
-        return np.equal(self.nodes["kinds"], _KIND_CODES[kind])
+    def of_kind(self, *kinds: Kind) -> Mask:
+        """Return the mask of the rows of some kinds."""
+        return _is_one_of(self.nodes["kinds"], [KIND_CODES[kind] for kind in kinds])
 
     def rows_of_kind(self, kind: Kind, first: int = 0) -> Rows:
         """Return the rows of one kind from row ``first`` on, ascending."""
-        return np.flatnonzero(self.nodes["kinds"][first:] == _KIND_CODES[kind]) + first
+        return np.flatnonzero(self.nodes["kinds"][first:] == KIND_CODES[kind]) + first
 
     @cached_property
     def episodes(self) -> Mask:
@@ -249,7 +244,7 @@ class Graph:
 
     def has_link(self, *links: Link, edges: Rows | slice = ALL) -> Mask:
         """Return which entries of table ``edges``, or of a part of it, have one of some links."""
-        return _is_one_of(self.edges["links"][edges], [_LINK_CODES[link] for link in links])
+        return _is_one_of(self.edges["links"][edges], [LINK_CODES[link] for link in links])
 
     def link(self, edge: int) -> Link:
         """Return the link of an entry of table ``edges``."""
@@ -344,105 +339,8 @@ class Graph:
             previous_cosine=self.previous_cosine if has_both else None,
         )
 
-    # ---- updates
 
-    def apply(self, batch: WriteBatch) -> "Graph":
-        """Return the graph with a committed batch applied; this graph stays as it is.
-
-        The cost is proportional to the batch. Forgetting and ending validity cost the size of the graph, once each.
-        """
-        base = self
-        if len(self._row_by_id) != len(self):  # another graph was derived from this one and shares its index
-            base = replace(self, _row_by_id={node: row for row, node in enumerate(self.nodes["ids"])})
-        if batch.tombstones:
-            base = base._forget(batch)
-        graph = _with_nodes(base, batch) if batch.nodes else base
-        graph = _with_vectors(graph, batch)
-        graph = _with_edges(graph, batch.edges)
-        graph = _with_validity_ends(graph, batch.validity_ends)
-        graph = _with_accesses(graph, batch)
-        has_late_vectors = len(base) > 0 and any(base.row(node) is not None for node in batch.vectors)
-        cursors = MappingProxyType({**base.cursors, **batch.cursors}) if batch.cursors else base.cursors
-        parent = None if has_late_vectors else base._columns_to_inherit()
-        if batch.retention.through_seq > base.retention.through_seq:
-            graph = _trim_accesses(graph, batch.retention)
-            parent = parent and parent.without_log()
-        grown = replace(graph, revision=batch.revision, cursors=cursors, _parent=parent)
-        if len(grown) == len(base) and not has_late_vectors:  # what depends on the nodes alone is still valid
-            grown.__dict__.update(
-                {name: base.__dict__[name] for name in _NODE_ONLY_PROPERTIES if name in base.__dict__}
-            )
-        return grown
-
-    def _orphan_entities(self, keep: Mask, batch: WriteBatch) -> Rows:
-        """Return the entities that nothing mentions once only the rows under a mask stay; stores drop the same ones."""
-        src, dst = self.edges["src"], self.edges["dst"]
-        mentions = self.has_link(*MENTION_LINKS)
-        provenance = self.edges["provenance"]
-        stays = keep[src] & (keep[provenance] | (provenance < 0))
-        orphans = np.unique(dst[mentions & ~stays])
-        orphans = orphans[self.of_kind(Kind.ENTITY)[orphans]]
-        orphans = orphans[~np.isin(orphans, dst[mentions & stays])]
-        # An entity that was mentioned again before its last mention was deleted has never been an orphan.
-        new_ids = {node.id for node in batch.nodes}
-        mentioned_again = self.rows(
-            edge.dst for edge in batch.edges if edge.link in MENTION_LINKS and edge.dst not in new_ids
-        )
-        return orphans[~np.isin(orphans, mentioned_again)]
-
-    def _dependent_rows(self, removed: Mask) -> Rows:
-        """Return the nodes derived from removed rows, as an insight from its sources; insights over insights too."""
-        is_source_link = self.has_link(*SOURCE_LINKS.values())
-        src, dst = self.edges["src"][is_source_link], self.edges["dst"][is_source_link]
-        deleted, count = removed.copy(), -1
-        while count != deleted.sum():
-            count = deleted.sum()
-            deleted[src[deleted[dst]]] = True
-        is_derived = _is_one_of(self.nodes["kinds"], [_KIND_CODES[kind] for kind in SOURCE_LINKS])
-        return np.flatnonzero(deleted & ~removed & is_derived)
-
-    def _forget(self, batch: WriteBatch) -> "Graph":
-        removed = batch.tombstones
-        tombstones = self.tombstones | {gone.node for gone in removed} | {gone.digest for gone in removed}
-        keep = np.ones(len(self), np.bool_)
-        keep[self.rows(gone.node for gone in removed)] = False
-        keep[self._dependent_rows(~keep)] = False
-        keep[self._orphan_entities(keep, batch)] = False
-        if keep.all():
-            return replace(self, tombstones=tombstones)
-        new_rows = np.cumsum(keep) - 1  # old row -> new row
-
-        def keep_rows(table: Table, *row_columns: str) -> Table:
-            mask = np.ones(len(table), np.bool_)
-            for name in row_columns:
-                mask &= keep[table[name]]
-            shorter = table.keep(mask)
-            return shorter.replace(np.arange(len(shorter)), **{name: new_rows[shorter[name]] for name in row_columns})
-
-        edges = self.edges.keep(keep[self.edges["provenance"]] | (self.edges["provenance"] < 0))
-        edges = keep_rows(edges, "src", "dst")
-        provenance = edges["provenance"]
-        nodes = self.nodes.keep(keep)
-        codes = {
-            name: getattr(self, name).keep(nodes[name]) for name in ("speakers", "sessions", "documents", "sources")
-        }
-        return Graph(
-            nodes=nodes.replace(np.arange(len(nodes)), **{name: numbers for name, (_, numbers) in codes.items()}),
-            terms=keep_rows(self.terms, "rows"),
-            time_mentions=keep_rows(self.time_mentions, "rows"),
-            vector_rows=keep_rows(self.vector_rows, "rows"),
-            vectors=Column(self.vectors.view[keep[self.vector_rows["rows"]]]),
-            edges=edges.replace(np.arange(len(edges)), provenance=np.where(provenance < 0, -1, new_rows[provenance])),
-            accesses=keep_rows(self.accesses, "rows"),
-            **{name: names for name, (names, _) in codes.items()},
-            tombstones=tombstones,
-            cursors=self.cursors,
-            retention=self.retention,
-            _row_by_id={node: row for row, node in enumerate(nodes["ids"])},
-        )
-
-
-_NODE_ONLY_PROPERTIES = (
+NODE_ONLY_PROPERTIES = (
     "episodes", "previous_rows", "next_rows", "vector_positions", "previous_cosine", "mean_length",
     "lengths_with_previous",
 )  # fmt: skip
@@ -467,146 +365,8 @@ class _InheritedColumns:
         )
 
 
-def _with_nodes(graph: Graph, batch: WriteBatch) -> Graph:
-    nodes, first = batch.nodes, len(graph)
-    speakers = graph.speakers.append(node.speaker for node in nodes)
-    sessions = graph.sessions.append(node.session for node in nodes)
-    documents = graph.documents.append(node.document for node in nodes)
-    sources = graph.sources.append(node.source for node in nodes)
-    analyses = [batch.analyses.get(node.id) for node in nodes]
-    analyzed = [(first + i, analysis) for i, analysis in enumerate(analyses) if analysis is not None]
-    hashes = _concatenate([analysis.term_hashes for _, analysis in analyzed], np.uint32)
-    counts = _concatenate([analysis.term_counts for _, analysis in analyzed], np.uint8)
-    term_rows = np.repeat([row for row, _ in analyzed], [len(analysis.term_hashes) for _, analysis in analyzed]).astype(
-        np.intp
-    )
-    table = graph.nodes.append(
-        ids=[node.id for node in nodes],
-        kinds=[_KIND_CODES[node.kind] for node in nodes],
-        seq=[node.seq for node in nodes],
-        happened=[epoch_seconds(node.happened_at) for node in nodes],
-        recorded=[epoch_seconds(node.recorded_at) for node in nodes],
-        valid_from=[-np.inf if node.valid_from is None else epoch_seconds(node.valid_from) for node in nodes],
-        valid_to=[np.inf if node.valid_to is None else epoch_seconds(node.valid_to) for node in nodes],
-        valid_to_recorded_at=[np.inf if node.valid_to is None else epoch_seconds(node.recorded_at) for node in nodes],
-        trust=[node.trust for node in nodes],
-        speakers=speakers.codes([node.speaker for node in nodes]),
-        sessions=sessions.codes([node.session for node in nodes]),
-        documents=documents.codes([node.document for node in nodes]),
-        sources=sources.codes([node.source for node in nodes]),
-        positions=[node.position for node in nodes],
-        lengths=np.bincount(term_rows - first, counts, minlength=len(nodes)),
-        is_question=[analysis is not None and analysis.is_question for analysis in analyses],
-        metadata=[node.metadata or None for node in nodes],
-    )
-    # The index is shared with the parent graph, which ignores rows beyond its own length.
-    index = graph._row_by_id
-    index.update((node.id, first + i) for i, node in enumerate(nodes))
-    mentions = [
-        (row, epoch_seconds(time.start), epoch_seconds(time.end))
-        for row, analysis in analyzed
-        for time in analysis.time_mentions
-    ]
-    return replace(
-        graph,
-        nodes=table,
-        terms=graph.terms.append(rows=term_rows, hashes=hashes, counts=counts),
-        time_mentions=graph.time_mentions.append(
-            rows=[row for row, _, _ in mentions],
-            starts=[start for _, start, _ in mentions],
-            ends=[end for _, _, end in mentions],
-        ),
-        speakers=speakers,
-        sessions=sessions,
-        documents=documents,
-        sources=sources,
-        _row_by_id=index,
-    )
-
-
-def _with_vectors(graph: Graph, batch: WriteBatch) -> Graph:
-    index = graph._row_by_id
-    row_by_id = {node: index[node] for node in batch.vectors if node in index}
-    if not row_by_id:
-        return graph
-    values = np.stack([batch.vectors[node] for node in row_by_id])
-    positions = graph.vector_positions[list(row_by_id.values())]
-    if (positions >= 0).any():  # re-embedded
-        keep = np.ones(len(graph.vector_rows), np.bool_)
-        keep[positions[positions >= 0]] = False
-        graph = replace(graph, vector_rows=graph.vector_rows.keep(keep), vectors=Column(graph.vectors.view[keep]))
-    vectors = graph.vectors if graph.vectors.view.shape[1:] == values.shape[1:] else Column(values[:0])
-    return replace(
-        graph, vector_rows=graph.vector_rows.append(rows=list(row_by_id.values())), vectors=vectors.append(values)
-    )
-
-
-def _with_edges(graph: Graph, edges: Sequence[Edge]) -> Graph:
-    index = graph._row_by_id
-    resolved = [(index[edge.src], index[edge.dst], edge) for edge in edges if edge.src in index and edge.dst in index]
-    if not resolved:
-        return graph
-    table = graph.edges.append(
-        src=[src for src, _, _ in resolved],
-        dst=[dst for _, dst, _ in resolved],
-        links=[_LINK_CODES[edge.link] for _, _, edge in resolved],
-        weights=[edge.weight for _, _, edge in resolved],
-        provenance=[-1 if edge.provenance is None else index.get(edge.provenance, -1) for _, _, edge in resolved],
-    )
-    return replace(graph, edges=table)
-
-
-def _with_validity_ends(graph: Graph, ends: Sequence[ValidityEnd]) -> Graph:
-    rows = graph.rows(end.node for end in ends)
-    if not len(rows):
-        return graph
-    known = [end for end in ends if graph.row(end.node) is not None]
-    valid_to, recorded_at = (
-        [epoch_seconds(end.valid_to) for end in known],
-        [epoch_seconds(end.recorded_at) for end in known],
-    )
-    return replace(graph, nodes=graph.nodes.replace(rows, valid_to=valid_to, valid_to_recorded_at=recorded_at))
-
-
-def _with_accesses(graph: Graph, batch: WriteBatch) -> Graph:
-    """Log the accesses of a batch, and an ``ENCODED`` access for each new episode, with its ``seq`` and time."""
-    index, nodes = graph._row_by_id, graph.nodes
-    logged = [access for access in batch.accesses if access.node in index]
-    new = graph.rows_of_kind(Kind.EPISODE, len(graph) - len(batch.nodes))
-    if not logged and not len(new):
-        return graph
-    encoded = np.full(len(new), ACCESS_KIND_CODES[AccessKind.ENCODED])
-    seq = np.concatenate([nodes["seq"][new], [access.seq for access in logged]])
-    order = np.argsort(seq, kind="stable")
-    table = graph.accesses.append(
-        seq=seq[order],
-        rows=np.concatenate([new, [index[access.node] for access in logged]])[order],
-        at=np.concatenate([nodes["recorded"][new], [epoch_seconds(access.at) for access in logged]])[order],
-        kinds=np.concatenate([encoded, [ACCESS_KIND_CODES[access.kind] for access in logged]])[order],
-        strengths=np.concatenate([np.ones(len(new)), [access.strength for access in logged]])[order],
-        nths=np.concatenate([np.ones(len(new)), [access.nth for access in logged]])[order],
-    )
-    return replace(graph, accesses=table)
-
-
-def _trim_accesses(graph: Graph, retention: LogRetention) -> Graph:
-    """Drop the expired accesses, as stores do; the ``ENCODED`` access of storing an episode keep."""
-    table = graph.accesses
-    seq, nths = table["seq"], table["nths"]
-    groups = table["rows"].astype(np.intp) * len(ACCESS_KINDS) + table["kinds"]  # one group per node and kind
-    old = seq <= retention.through_seq
-    last = np.zeros(len(graph) * len(ACCESS_KINDS), np.int64)
-    np.maximum.at(last, groups[old], nths[old])
-    keep = (nths > last[groups] - retention.keep_last) | (seq == graph.nodes["seq"][table["rows"]])
-    return replace(graph, accesses=table if keep.all() else table.keep(keep), retention=retention)
-
-
 def _is_one_of(values: Values, codes: Sequence[int]) -> Mask:
     found = np.zeros(len(values), np.bool_)
     for code in codes:  # few codes: faster than np.isin
         found |= values == code
     return found
-
-
-def _concatenate(arrays: Sequence[NDArray[np.generic]], dtype: type[np.generic]) -> Values:
-    return np.concatenate(arrays) if arrays else np.empty(0, dtype)

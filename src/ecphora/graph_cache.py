@@ -3,6 +3,7 @@
 import threading
 
 from .graph import Graph
+from .graph_updates import apply_batch
 from .model import WriteBatch
 from .ports import (
     Store,
@@ -37,5 +38,5 @@ class GraphCache:
             batch = self._store.changes_since(self._scope, 0)
         self.embedder_name = batch.embedder or self.embedder_name
         if batch.revision > self._graph.revision:
-            self._graph = self._graph.apply(batch)
+            self._graph = apply_batch(self._graph, batch)
         return self._graph

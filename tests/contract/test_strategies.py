@@ -5,6 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from ecphora.graph_updates import apply_batch
 from ecphora.ports import Strategy
 from ecphora.strategies import BUILT_IN, FAITHFUL, PAPERS
 from ecphora.testing import StrategyContract, sample_graph, sample_query, sample_question_batch
@@ -28,7 +29,7 @@ def test_what_was_asked_before_changes_nothing(strategy: Strategy, size: int) ->
     after = before
     for number in range(9):
         question = sample_question_batch(f"{number} {cue.text}", "t0", "t3")
-        after = after.apply(replace(question, revision=2 + number))
+        after = apply_batch(after, replace(question, revision=2 + number))
     expected, found = strategy.activate(cue, before), strategy.activate(cue, after)
     assert np.array_equal(found.scores[: len(before)], expected.scores)
     assert np.array_equal(found.stimulus[: len(before)], expected.stimulus)
@@ -39,7 +40,7 @@ def test_what_was_asked_before_changes_nothing(strategy: Strategy, size: int) ->
 def test_what_was_of_use_before_gains_for_a_question_like_it_and_nothing_else_changes() -> None:
     cue, fused = sample_query("Where does Ana live in Porto?"), BUILT_IN["fused"]
     before = sample_graph(7)
-    taught = before.apply(replace(sample_question_batch(cue.text, "t3"), revision=2))
+    taught = apply_batch(before, replace(sample_question_batch(cue.text, "t3"), revision=2))
     expected, found = fused.activate(cue, before), fused.activate(cue, taught)
     gained = found.scores[: len(before)] - expected.scores
     row = before.rows(["t3"])[0]

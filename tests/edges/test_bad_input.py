@@ -21,6 +21,7 @@ from ecphora.errors import (
     WrongVector,
 )
 from ecphora.graph import Graph
+from ecphora.graph_updates import apply_batch
 from ecphora.memory import Memory
 from ecphora.model import Episode, Filter, Vectors
 from ecphora.stores.sqlite import SQLiteStore
@@ -289,7 +290,7 @@ def test_an_embedder_that_raises_amid_many(path: Path) -> None:
         made = memory.remember(days)
         assert (len(made.existing), len(made.created), len(memory)) == (512, 88, 600)
         sound(memory)
-        assert not graph_differences(memory.graph(), Graph().apply(memory._store.changes_since("default", 0)))
+        assert not graph_differences(memory.graph(), apply_batch(Graph(), memory._store.changes_since("default", 0)))
 
 
 @pytest.mark.parametrize("place", [":memory:", 5, None])

@@ -18,6 +18,7 @@ from hypothesis import strategies as st
 from ecphora import Episode, Filter, Memory
 from ecphora.embedders.hashing import HashingEmbedder
 from ecphora.graph import Graph
+from ecphora.graph_updates import apply_batch
 from ecphora.language.name_normalization import entity_id
 from ecphora.model import Edge, Link, Query, Vector
 from ecphora.ports import Activation
@@ -106,7 +107,7 @@ def graph_of(*memories: Spec, backwards: bool = False) -> Graph:
     entities = [replace(sample_entity(name), seq=100 + n) for n, name in enumerate(names)]
     vectors = {f"p{n}": unit_vector(one.vector) for n, one in enumerate(memories) if one.vector is not None}
     ordered = tuple(reversed(edges)) if backwards else tuple(edges)
-    return Graph().apply(sample_batch(*nodes, *entities, vectors=vectors, edges=ordered, revision=1))
+    return apply_batch(Graph(), sample_batch(*nodes, *entities, vectors=vectors, edges=ordered, revision=1))
 
 
 def query(vector: float | Vector | None, *names: str, text: str = "", **fields: Any) -> Query:

@@ -16,6 +16,7 @@ from ecphora import weights
 from ecphora.embedders.hashing import HashingEmbedder
 from ecphora.errors import WrongVector
 from ecphora.graph import Graph
+from ecphora.graph_updates import apply_batch
 from ecphora.memory import Memory
 from ecphora.model import Access, AccessKind, Episode, Filter, NodeId, Query, Vector, WriteBatch
 from ecphora.ports import Activation, Strategy
@@ -81,7 +82,7 @@ def log_recalls(n: int, recalls: Sequence[tuple[Sequence[str], str]]) -> tuple[G
         else:
             nodes.append(sample_node(new, seq=seq))
         order = expected_order(order, retrieved, new)
-    return Graph().apply(WriteBatch(nodes=tuple(nodes), accesses=tuple(accesses), revision=1)), order
+    return apply_batch(Graph(), WriteBatch(nodes=tuple(nodes), accesses=tuple(accesses), revision=1)), order
 
 
 def test_chronology_equals_the_worked_example() -> None:
@@ -132,7 +133,7 @@ def test_rank_by_last_access_equals_the_rule() -> None:
 def test_only_recalled_or_used_memories_move_up(kind: AccessKind, first: NodeId) -> None:
     """§6.1: a memory that another model only stimulated keeps its place in the order."""
     graph, _ = log_recalls(3, [])
-    grown = graph.apply(WriteBatch(accesses=(Access("e1", NOON, kind, 1.0, 4),), revision=2))
+    grown = apply_batch(graph, WriteBatch(accesses=(Access("e1", NOON, kind, 1.0, 4),), revision=2))
     assert chronology_order(grown)[-1] == first
 
 
@@ -175,7 +176,7 @@ def graph_with_cosines(*cosines: float, **fields: Any) -> tuple[Graph, Query]:
     """Episodes e1, e2, … stored in this order, at these cosines to the cue."""
     nodes = [sample_node(f"e{number}", seq=number, **fields) for number in range(1, len(cosines) + 1)]
     vectors = {node.id: at(cosine) for node, cosine in zip(nodes, cosines, strict=True)}
-    return Graph().apply(sample_batch(*nodes, vectors=vectors, revision=1)), sample_query("ana?", vector=at(1.0))
+    return apply_batch(Graph(), sample_batch(*nodes, vectors=vectors, revision=1)), sample_query("ana?", vector=at(1.0))
 
 
 def test_score_equals_values_computed_by_hand() -> None:
@@ -281,7 +282,7 @@ def banks() -> tuple[Graph, Query]:
         sample_node("t2", "You sail.", seq=3, speaker="Ben"), sample_node("p2", PARAGRAPH, seq=4),
     ]  # fmt: skip
     vectors = {node.id: at(0.8) for node in nodes}
-    return Graph().apply(sample_batch(*nodes, vectors=vectors, revision=1)), sample_query("ana?", vector=at(1.0))
+    return apply_batch(Graph(), sample_batch(*nodes, vectors=vectors, revision=1)), sample_query("ana?", vector=at(1.0))
 
 
 def test_faithful_searches_one_bank() -> None:
@@ -313,7 +314,7 @@ def test_practical_ranks_the_other_bank_lower() -> None:
 def test_stored_question_belongs_to_the_episodic_bank() -> None:
     """Whatever its text: it was answered from episodes, so later questions find it in the episodic bank."""
     nodes = [sample_node("q", PARAGRAPH, seq=1, source=necessity.RECALL_SOURCE), sample_node("p", PARAGRAPH, seq=2)]
-    graph = Graph().apply(sample_batch(*nodes, revision=1))
+    graph = apply_batch(Graph(), sample_batch(*nodes, revision=1))
     assert necessity.episodic_bank(graph, weights.load_necessity_classifier()).tolist() == [True, False]
 
 

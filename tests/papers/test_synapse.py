@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from ecphora import Episode, Filter, Memory
 from ecphora.embedders.hashing import HashingEmbedder
 from ecphora.graph import Graph
+from ecphora.graph_updates import apply_batch
 from ecphora.language.name_normalization import entity_id
 from ecphora.model import Access, AccessKind, Edge, Evidence, Link, Mark, Query, WriteBatch
 from ecphora.ports import Activation
@@ -111,7 +112,7 @@ def conversation(*turns: Turn, session: str | None = "s", speakers: Sequence[str
         for place, (node, (_, cosine, _)) in enumerate(zip(nodes, turns, strict=True))
     }
     numbered = tuple(replace(node, seq=seq) for seq, node in enumerate(batch.nodes, 1))
-    return Graph().apply(replace(batch, nodes=numbered, vectors=vectors, revision=1))
+    return apply_batch(Graph(), replace(batch, nodes=numbered, vectors=vectors, revision=1))
 
 
 def query(text: str = "question", **fields: Any) -> Query:
@@ -456,7 +457,7 @@ def log_stimuli(graph: Graph, found: Activation, minute: int) -> Graph:
     accesses = (
         Access(graph.id(row), moment, AccessKind.STIMULATED, float(found.stimulus[row]), seq + row) for row in rows
     )
-    return graph.apply(WriteBatch(accesses=tuple(accesses), revision=graph.revision + 1))
+    return apply_batch(graph, WriteBatch(accesses=tuple(accesses), revision=graph.revision + 1))
 
 
 def test_dormant_turns_wake_when_they_become_anchors() -> None:

@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 from ecphora import Filter, Memory
 from ecphora.embedders.hashing import HashingEmbedder
 from ecphora.graph import Graph
+from ecphora.graph_updates import apply_batch
 from ecphora.model import Access, AccessKind, Kind, Node, Query, Vector, WriteBatch
 from ecphora.ports import Activation, Strategy, WritesOnStore
 from ecphora.stages.synaptic import lif_neuron, temporal_association
@@ -395,7 +396,7 @@ def test_turn_clock_counts_episodes() -> None:
         Access("t2", late, AccessKind.RECALLED, 0.1, seq=6),  # not a stimulus
     )
     vectors = {node.id: _point(0) for node in nodes}
-    graph = Graph().apply(WriteBatch(nodes=tuple(nodes), vectors=vectors, accesses=accesses, revision=1))
+    graph = apply_batch(Graph(), WriteBatch(nodes=tuple(nodes), vectors=vectors, accesses=accesses, revision=1))
     never = Neuron(is_physiological=True, v_th=math.inf)
     state = network_state(graph, never)
     assert state.now == 4
@@ -570,7 +571,7 @@ def _with(graph: Graph, node: Node, vector: Vector, activation: Activation, seq:
     batch = WriteBatch(
         nodes=(replace(node, seq=seq + 1),), vectors={node.id: vector}, accesses=stimuli, revision=graph.revision + 1
     )
-    return graph.apply(batch), seq + 1 + len(stimuli)
+    return apply_batch(graph, batch), seq + 1 + len(stimuli)
 
 
 def _vector(cue: Query) -> Vector:
@@ -631,4 +632,4 @@ def _successive(angles: Sequence[float]) -> Graph:
     """Successive memories with vectors at these angles, stored without stimulating each other."""
     nodes = [sample_node(f"t{place}", seq=place + 1) for place in range(len(angles))]
     vectors = {node.id: _point(angle) for node, angle in zip(nodes, angles, strict=True)}
-    return Graph().apply(WriteBatch(nodes=tuple(nodes), vectors=vectors, revision=1))
+    return apply_batch(Graph(), WriteBatch(nodes=tuple(nodes), vectors=vectors, revision=1))

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from ecphora import Episode, Filter, Memory
 from ecphora.embedders.hashing import HashingEmbedder
 from ecphora.graph import Graph
+from ecphora.graph_updates import apply_batch
 from ecphora.language.name_normalization import entity_id
 from ecphora.language.signifiers import signifiers
 from ecphora.model import Access, AccessKind, Edge, Kind, Link, Node, Vectors, WriteBatch
@@ -107,9 +108,9 @@ def test_importance_equals_the_reference_for_any_log(uses: list[list[int]], cut:
         for number, (day, place) in enumerate(log)
     ]
     decay, now = importance.ImportanceDecay(), born.timestamp() + 100 * DAY
-    first = Graph().apply(replace(sample_batch(*nodes), accesses=tuple(accesses[:cut]), revision=1))
+    first = apply_batch(Graph(), replace(sample_batch(*nodes), accesses=tuple(accesses[:cut]), revision=1))
     importance.importance(first, decay, now)
-    grown = first.apply(WriteBatch(accesses=tuple(accesses[cut:]), revision=2))
+    grown = apply_batch(first, WriteBatch(accesses=tuple(accesses[cut:]), revision=2))
     found = importance.importance(grown, decay, now)
     for place, days in enumerate(uses):
         birth = nodes[place].happened_at.timestamp()
@@ -128,7 +129,9 @@ def test_importance_grows_with_insights_drawn_from_the_memory() -> None:
     edges = (Edge("insight", "used", Link.DERIVED_FROM), Edge("insight", "unused", Link.DERIVED_FROM))
     access = Access("used", used.happened_at, AccessKind.RECALLED, 1.0, seq=9)
     batch = replace(sample_batch(used, unused, insight, edges=edges), accesses=(access,), revision=1)
-    found = importance.importance(Graph().apply(batch), importance.ImportanceDecay(), used.happened_at.timestamp())
+    found = importance.importance(
+        apply_batch(Graph(), batch), importance.ImportanceDecay(), used.happened_at.timestamp()
+    )
     assert found[:2] == pytest.approx([0.699466, 0.6], abs=1e-5)
 
 
@@ -171,7 +174,7 @@ def _chain() -> Graph:
         replace(sample_node(name, name, seq=place), session=None, speaker=None) for place, name in enumerate("abc", 1)
     ]
     edges = (Edge("b", "a", Link.ASSOCIATION, 0.8), Edge("c", "b", Link.ASSOCIATION, 0.5))
-    return Graph().apply(replace(sample_batch(*nodes, edges=edges), revision=1))
+    return apply_batch(Graph(), replace(sample_batch(*nodes, edges=edges), revision=1))
 
 
 def _particles(*angles: float, named: Sequence[str] = (), edges: Sequence[Edge] = ()) -> Graph:
@@ -182,7 +185,7 @@ def _particles(*angles: float, named: Sequence[str] = (), edges: Sequence[Edge] 
     mentions = [Edge(f"p{n}", entity_id(name), Link.MENTIONS) for n, text in enumerate(named) for name in text.split()]
     vectors = {f"p{n}": vector for n, vector in enumerate(_unit(*angles))}
     batch = sample_batch(*nodes, *entities, vectors=vectors, edges=(*edges, *mentions))
-    return Graph().apply(replace(batch, revision=1))
+    return apply_batch(Graph(), replace(batch, revision=1))
 
 
 def test_new_strand_weighs_cosine_shared_keys_and_confidence() -> None:
@@ -429,7 +432,7 @@ def test_sources_of_an_insight_weigh_by_importance() -> None:
 
     graph = _particles(0, 0, 0)
     used = Access("p1", NOON, AccessKind.USED, 1.0, seq=9)
-    graph = graph.apply(WriteBatch(accesses=(used,), revision=2))
+    graph = apply_batch(graph, WriteBatch(accesses=(used,), revision=2))
     nodes = [sample_node(f"p{n}", f"p{n}", seq=n + 1) for n in range(3)]
     refined = Weave(omega=3, summarizer=WeightRecorder([])).process(
         graph, lambda rows: [nodes[row] for row in rows], NOON
@@ -445,7 +448,7 @@ def test_clusters_covered_by_an_insight_are_left_out() -> None:
     memory_with_insights = sample_node("insight", "insight", seq=50, kind=Kind.INSIGHT)
     graph = _particles(0, 0, 0, 0)
     derived = tuple(Edge("insight", f"p{n}", Link.DERIVED_FROM) for n in range(3))
-    graph = graph.apply(replace(sample_batch(memory_with_insights, edges=derived), revision=2))
+    graph = apply_batch(graph, replace(sample_batch(memory_with_insights, edges=derived), revision=2))
     rows = np.arange(4)
     assert clustering.insight_coverage(graph, rows) == 0.75
     near = [(3, rows[:3], np.ones(3, np.float32))]

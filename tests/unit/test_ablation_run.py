@@ -22,6 +22,7 @@ from ecphora.bench.recall.figures import UNANSWERABLE, Difference, Figure, Metri
 from ecphora.embedders.hashing import HashingEmbedder
 from ecphora.errors import UnknownName
 from ecphora.graph import Graph
+from ecphora.graph_updates import apply_batch
 from ecphora.model import Episode, Query
 from ecphora.ports import Activation
 from ecphora.strategies.eisa import Eisa
@@ -186,7 +187,7 @@ def test_the_same_figures_as_a_run_of_recalls(embedder: CachingEmbedder) -> None
 def test_places_of_documents_and_what_fired() -> None:
     nodes = [sample_node(f"n{n}", seq=n + 1) for n in range(4)]
     nodes += [sample_node(f"d#{n}", document="d", position=n, seq=n + 5) for n in (1, 2)]
-    graph = Graph().apply(replace(sample_batch(*nodes), revision=1))
+    graph = apply_batch(Graph(), replace(sample_batch(*nodes), revision=1))
     asked = Question("q", "?", "plain", frozenset({"n0", "n2", "n3", "d"}))
     space = QuerySpace.from_graph(Case("s", (), (asked,)), graph, [sample_query("?")])
     scores = np.array([0.5, 0.9, 0.4, 0, 0.8, 0.7], np.float32)
@@ -204,7 +205,9 @@ def test_places_of_documents_and_what_fired() -> None:
 
 
 def test_how_near_the_gold_is() -> None:
-    graph = Graph().apply(replace(sample_batch(*(sample_node(f"n{n}", f"text {n}") for n in range(3))), revision=1))
+    graph = apply_batch(
+        Graph(), replace(sample_batch(*(sample_node(f"n{n}", f"text {n}") for n in range(3))), revision=1)
+    )
     gold = [frozenset({"n0"}), frozenset({"n0", "n2"}), frozenset[str]()]
     questions = tuple(Question(str(n), "?", "plain", one) for n, one in enumerate(gold))
     vector = graph.vectors.view[2]

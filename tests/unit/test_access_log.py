@@ -21,6 +21,7 @@ from ecphora.access_log import AccessLog
 from ecphora.embedders.hashing import HashingEmbedder
 from ecphora.errors import StoreBusy, StoreError
 from ecphora.graph import Graph
+from ecphora.graph_updates import apply_batch
 from ecphora.memory import Memory
 from ecphora.model import AccessKind, Episode
 from ecphora.stores.sqlite import SQLiteStore
@@ -86,7 +87,7 @@ def recalled(graph: Graph) -> list[str]:
 
 def stored(path: Path) -> Graph:
     with closing(SQLiteStore(path)) as store:
-        return Graph().apply(store.changes_since("default", 0))
+        return apply_batch(Graph(), store.changes_since("default", 0))
 
 
 def flushed(memory: Memory) -> Memory:
@@ -295,7 +296,7 @@ def test_several_memories_of_one_store_log_each_to_its_own_scope(path: Path) -> 
                 memory.remember(TALK)
                 memory.recall("school", limit=1)
         for scope in ("a", "b"):
-            assert recalled(Graph().apply(store.changes_since(scope, 0))) == ["school"]
+            assert recalled(apply_batch(Graph(), store.changes_since(scope, 0))) == ["school"]
 
 
 # ---- the thread

@@ -19,6 +19,7 @@ from ecphora.doctor import examine
 from ecphora.embedders.hashing import HashingEmbedder
 from ecphora.errors import InvalidInput, StoreClosed, StoreDamaged, StoreError, StoreFull, StoreReadOnly, StoreReplaced
 from ecphora.graph import Graph
+from ecphora.graph_updates import apply_batch
 from ecphora.memory import Memory
 from ecphora.stores import backup
 from ecphora.stores.sqlite import SQLiteStore
@@ -43,7 +44,7 @@ def target(tmp_path: Path) -> Path:
 
 
 def graph_of(store: SQLiteStore, scope: str) -> Graph:
-    return Graph().apply(store.changes_since(scope, 0))
+    return apply_batch(Graph(), store.changes_since(scope, 0))
 
 
 def test_a_backup_is_the_same_memory(store: SQLiteStore, target: Path) -> None:

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from ecphora.graph import Graph
+from ecphora.graph_updates import apply_batch
 from ecphora.language.name_normalization import entity_id
 from ecphora.model import Edge, Filter, Interval, Link, Query, Rows, Scores
 from ecphora.stages.fused import candidate_pool, features
@@ -39,7 +40,9 @@ def talk(seed: int) -> Graph:
         if passage:
             edges.append(Edge(f"n{place}", entity_id(dice.choice(NAMES)), Link.ABOUT))
     names = [replace(sample_entity(name), seq=place) for place, name in enumerate(NAMES, 1)]
-    return Graph().apply(sample_batch(*names, *nodes, edges=tuple(edges), without_vectors=("n7", "n8"), revision=1))
+    return apply_batch(
+        Graph(), sample_batch(*names, *nodes, edges=tuple(edges), without_vectors=("n7", "n8"), revision=1)
+    )
 
 
 def questions() -> list[Query]:
@@ -112,7 +115,7 @@ def test_what_was_told_since_the_last_question_is_found_likewise() -> None:
     nodes = [sample_node(f"m{place}", text, minutes=TURNS + place, session="s49", seq=2 * TURNS + place)
              for place, text in enumerate(("river", "boat river river", "porol garat"))]  # fmt: skip
     links_ = (Edge("m1", entity_id("Ana"), Link.MENTIONS), Edge("m2", entity_id("Ana"), Link.ABOUT))
-    grown = graph.apply(sample_batch(*nodes, edges=links_, revision=2))
+    grown = apply_batch(graph, sample_batch(*nodes, edges=links_, revision=2))
     for cue in cues:
         found, fresh = (
             candidate_pool.build_pool(grown, cue),

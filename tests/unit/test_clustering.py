@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ecphora.graph import Graph
+from ecphora.graph_updates import apply_batch
 from ecphora.model import Edge, Kind, Link, Vectors, WriteBatch
 from ecphora.stages.weave import clustering, extractive_summary
 from ecphora.stages.weave.clustering import ClusteringConfig
@@ -27,7 +28,7 @@ def _graph(angles: Sequence[float | None], *, links: Sequence[Edge] = (), days: 
     at = days or [0.0] * len(angles)
     nodes = [sample_node(f"n{place}", minutes=1440 * day, seq=place + 1) for place, day in enumerate(at)]
     vectors = {f"n{place}": _unit([angle])[0] for place, angle in enumerate(angles) if angle is not None}
-    return Graph().apply(WriteBatch(nodes=tuple(nodes), vectors=vectors, edges=tuple(links), revision=1))
+    return apply_batch(Graph(), WriteBatch(nodes=tuple(nodes), vectors=vectors, edges=tuple(links), revision=1))
 
 
 def _nearest(
@@ -85,7 +86,7 @@ def test_nearest_in_an_empty_graph_is_nothing() -> None:
 
 
 def test_a_row_embedded_later_is_found_in_its_place() -> None:
-    graph = _graph([0, None, 10]).apply(WriteBatch(vectors={"n1": _unit([5])[0]}, revision=2))
+    graph = apply_batch(_graph([0, None, 10]), WriteBatch(vectors={"n1": _unit([5])[0]}, revision=2))
     assert _nearest(graph, [0, 1], HOW) == {0: [1, 2], 1: [0, 2]}
     assert _nearest(graph, [2], HOW, earlier=True) == {2: [1, 0]}
 
@@ -121,7 +122,7 @@ def test_shared_names_decide_among_equals() -> None:
     links = [Edge(f"n{place}", names[place % 2].id, Link.MENTIONS) for place in range(4)]
     graph = _graph([0, 0, 0, 0])
     named = tuple(replace(name, seq=10 + place) for place, name in enumerate(names))
-    graph = graph.apply(WriteBatch(nodes=named, edges=tuple(links), revision=2))
+    graph = apply_batch(graph, WriteBatch(nodes=named, edges=tuple(links), revision=2))
     found = clustering.grow_cluster(graph, graph.vectors.view, 1, np.arange(4), replace(HOW, k=1))
     assert found.tolist() == [1, 3]
 
@@ -147,7 +148,7 @@ def test_a_good_cluster_is_alike_and_has_no_successor_in_it() -> None:
     assert clustering.passes_quality_check(graph, space, np.array([0, 1, 2]), HOW)
     assert not clustering.passes_quality_check(graph, space, np.array([0, 1, 2, 3]), HOW)
     assert extractive_summary.cohesion(space[:3]) >= HOW.tau > extractive_summary.cohesion(space)
-    after = graph.apply(WriteBatch(edges=(Edge("n1", "n0", Link.SUPERSEDES),), revision=2))
+    after = apply_batch(graph, WriteBatch(edges=(Edge("n1", "n0", Link.SUPERSEDES),), revision=2))
     assert not clustering.passes_quality_check(after, space, np.array([0, 1, 2]), HOW)
     assert clustering.passes_quality_check(after, space, np.array([0, 2]), HOW)
 
@@ -160,6 +161,6 @@ def test_told_is_the_largest_part_of_one_insight() -> None:
     )
     links = [Edge("insight:a", f"n{place}", Link.DERIVED_FROM) for place in (0, 1, 2)]
     links += [Edge("insight:b", "n3", Link.DERIVED_FROM)]
-    graph = graph.apply(WriteBatch(nodes=tellers, edges=tuple(links), revision=2))
+    graph = apply_batch(graph, WriteBatch(nodes=tellers, edges=tuple(links), revision=2))
     assert clustering.insight_coverage(graph, np.arange(4)) == 0.75
     assert clustering.insight_coverage(graph, np.array([2, 3])) == 0.5

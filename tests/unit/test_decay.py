@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 from ecphora import explain
 from ecphora.graph import Graph
+from ecphora.graph_updates import apply_batch
 from ecphora.model import (
     ACCESS_KINDS,
     Access,
@@ -51,7 +52,7 @@ def marked(graph: Graph, *touches: tuple[NodeId, AccessKind | Mark], days: float
     seq = int(max(graph.nodes["seq"].max(), graph.accesses["seq"].max())) + 1
     at = NOON + timedelta(days=days)
     accesses = tuple(Access(node, at, touch, seq=seq + place) for place, (node, touch) in enumerate(touches))
-    return graph.apply(WriteBatch(accesses=accesses, revision=graph.revision + 1))
+    return apply_batch(graph, WriteBatch(accesses=accesses, revision=graph.revision + 1))
 
 
 def archiving(graph: Graph, rows: Iterable[int]) -> Graph:
@@ -93,7 +94,7 @@ def test_the_latest_mark_decides_and_none_is_an_access(log: list[tuple[int, Acce
     def grown(some: list[Access]) -> Graph:
         graph = sample_graph(3)
         for part in (some[:cut], some[cut:]):
-            graph = graph.apply(WriteBatch(accesses=tuple(part), revision=graph.revision + 1))
+            graph = apply_batch(graph, WriteBatch(accesses=tuple(part), revision=graph.revision + 1))
             state(graph)  # of a grown graph only what is new is read
         return graph
 
@@ -177,8 +178,8 @@ def test_what_something_rests_on_stays(
     kinds: list[Kind], edges: list[tuple[str, str, Link]], left: list[NodeId]
 ) -> None:
     nodes = [sample_node(id_, kind=kind, seq=50 + n) for n, (id_, kind) in enumerate(zip("ab", kinds, strict=False))]
-    graph = sample_graph(3).apply(
-        WriteBatch(nodes=tuple(nodes), edges=tuple(Edge(*edge) for edge in edges), revision=2)
+    graph = apply_batch(
+        sample_graph(3), WriteBatch(nodes=tuple(nodes), edges=tuple(Edge(*edge) for edge in edges), revision=2)
     )
     assert ids(graph, decayed_rows(graph, DecayPolicy(), passed(200))) == left
 
@@ -263,8 +264,8 @@ def test_it_says_why_and_why_not() -> None:
 
 def test_marks_go_with_a_memory() -> None:
     change = sample_batch(sample_node("a", seq=1), sample_node("b", seq=2))
-    graph = marked(Graph().apply(replace(change, revision=1)), ("b", Mark.PINNED), ("b", Mark.ARCHIVED))
-    gone = graph.apply(WriteBatch(tombstones=(Tombstone("a", b"a"),), revision=3))
+    graph = marked(apply_batch(Graph(), replace(change, revision=1)), ("b", Mark.PINNED), ("b", Mark.ARCHIVED))
+    gone = apply_batch(graph, WriteBatch(tombstones=(Tombstone("a", b"a"),), revision=3))
     masks: list[Mask] = [pinned_mask(gone), archived_mask(gone)]
     assert [mask.tolist() for mask in masks] == [[True], [True]]
 

@@ -13,6 +13,7 @@ from ecphora import checked_episode, documents, encode
 from ecphora.errors import IdCollision, InvalidInput, InvalidText
 from ecphora.forget import content_digest, forget, is_tombstoned
 from ecphora.graph import Graph
+from ecphora.graph_updates import apply_batch
 from ecphora.language.name_normalization import entity_id
 from ecphora.model import AccessKind, Edge, Episode, Kind, Link, Mention, Tombstone, WriteBatch
 from ecphora.query import MAX_QUESTION_TERMS, build_query, query_parts
@@ -37,7 +38,7 @@ def remembered(
 
 def grown(change: WriteBatch) -> Graph:
     nodes = tuple(replace(node, seq=seq) for seq, node in enumerate(change.nodes, 1))
-    return Graph().apply(replace(change, nodes=nodes, revision=1))
+    return apply_batch(Graph(), replace(change, nodes=nodes, revision=1))
 
 
 def draft(text: Any = "Ana moved.", **fields: Any) -> checked_episode.CheckedEpisode:
@@ -164,7 +165,7 @@ def test_what_is_replaced_must_be_there() -> None:
         checked_episode.deduplicate([newer, draft(id="a")], Graph())
     assert len(checked_episode.deduplicate([draft(id="a"), newer], Graph())) == 2
     assert len(checked_episode.deduplicate([newer], grown(remembered(draft(id="a"))))) == 1
-    gone = grown(remembered(draft(id="a"))).apply(WriteBatch(tombstones=(Tombstone("a", b"x"),), revision=2))
+    gone = apply_batch(grown(remembered(draft(id="a"))), WriteBatch(tombstones=(Tombstone("a", b"x"),), revision=2))
     assert len(checked_episode.deduplicate([newer], gone)) == 1  # it was there once, and is forgotten for good
 
 
@@ -219,16 +220,16 @@ def test_names_go_with_their_last_mention() -> None:
         remembered(draft("Ana met Mia.", id="a"), draft("Ana left.", id="b"), names=("Ana", "Mia"))
     )  # fmt: skip
     nodes = {node.id: node for node in remembered(draft("Ana met Mia.", id="a"), draft("Ana left.", id="b")).nodes}
-    left = graph.apply(forget([nodes["a"]]))
+    left = apply_batch(graph, forget([nodes["a"]]))
     assert [left.row(id_) is not None for id_ in ("a", "b", "entity:ana", "entity:mia")] == [False, True, True, False]
-    left = graph.apply(forget([nodes["a"], nodes["b"]]))
+    left = apply_batch(graph, forget([nodes["a"], nodes["b"]]))
     assert len(left) == 0
 
 
 def test_what_was_forgotten_is_known_again() -> None:
     told = draft(id="a", speaker="Ana", happened_at="2026-05-01")
     gone = WriteBatch(tombstones=(Tombstone("a", content_digest(told.chunks[0])),), revision=1)
-    graph = Graph().apply(gone)
+    graph = apply_batch(Graph(), gone)
     assert is_tombstoned(told, graph)
     assert is_tombstoned(draft(id="a"), graph)  # by its id
     assert is_tombstoned(draft(id="b", speaker="Ana", happened_at="2026-05-01"), graph)  # by its content

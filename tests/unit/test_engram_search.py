@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ecphora.graph import Graph
+from ecphora.graph_updates import apply_batch
 from ecphora.language.name_normalization import entity_id
 from ecphora.model import MENTION_LINKS, Edge, Kind, Link, Mask, Query, Vector, WriteBatch
 from ecphora.stages.ecphory import cooccurrence, cue_matching, engram_search
@@ -45,7 +46,7 @@ def told(passages: Sequence[Passage], first: int = 0) -> WriteBatch:
 
 
 def graph_of(*passages: Passage) -> Graph:
-    return Graph().apply(told(passages))
+    return apply_batch(Graph(), told(passages))
 
 
 def asked(graph: Graph, angle: float | None, *names: str) -> Query:
@@ -97,8 +98,8 @@ def test_a_grown_index_is_one_made_at_once(first: list[Passage], then: list[Pass
     engram_search.engram_index(before)
     more = told(then, len(first))
     fresh = tuple(node for node in more.nodes if before.row(node.id) is None)
-    grown = before.apply(replace(more, nodes=fresh, revision=2))
-    plain = Graph().apply(told(first)).apply(replace(more, nodes=fresh, revision=2))
+    grown = apply_batch(before, replace(more, nodes=fresh, revision=2))
+    plain = apply_batch(apply_batch(Graph(), told(first)), replace(more, nodes=fresh, revision=2))
     ours, theirs = engram_search.engram_index(grown), engram_search.engram_index(plain)
     for column in ("rows", "mention_counts", "title_counts"):
         assert getattr(ours, column).tolist() == getattr(theirs, column).tolist()

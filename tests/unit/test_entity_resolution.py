@@ -16,6 +16,7 @@ from ecphora.consolidation.entities.resolution import resolve_entities
 from ecphora.embedders.hashing import HashingEmbedder
 from ecphora.errors import InvalidInput
 from ecphora.graph import Graph
+from ecphora.graph_updates import apply_batch
 from ecphora.language.alias_phrases import alias_pairs
 from ecphora.language.name_normalization import entity_id, normalize_name
 from ecphora.language.names import names
@@ -68,7 +69,7 @@ class Talk:
         grown = change(told(*lines), self.graph.nodes["ids"], len(self.texts))
         grown = replace(grown, nodes=tuple(replace(node, seq=before + i) for i, node in enumerate(grown.nodes, 1)))
         self.texts.update((node.id, node) for node in grown.nodes if node.kind is Kind.EPISODE)
-        self.graph = self.graph.apply(replace(grown, revision=self.graph.revision + 1))
+        self.graph = apply_batch(self.graph, replace(grown, revision=self.graph.revision + 1))
         rows = np.arange(before, len(self.graph))
         return rows[self.graph.episodes[rows]]
 
@@ -83,7 +84,7 @@ class Talk:
 
     def write(self, edges: Iterable[Edge]) -> None:
         """Add edges."""
-        self.graph = self.graph.apply(WriteBatch(edges=tuple(edges), revision=self.graph.revision + 1))
+        self.graph = apply_batch(self.graph, WriteBatch(edges=tuple(edges), revision=self.graph.revision + 1))
 
     def names_of(self, name: str) -> set[str]:
         """The names that are one with a name."""
@@ -391,20 +392,20 @@ def test_a_store_undoes_merges_and_drops_them_with_the_names(tmp_path: Path) -> 
     store = SQLiteStore(tmp_path / "memory.db")
     commit = partial(store.commit, SCOPE)
     commit(change(told(*MERGED["a beginning, spoken to"][0])))
-    bare = Graph().apply(store.changes_since(SCOPE, 0))
+    bare = apply_batch(Graph(), store.changes_since(SCOPE, 0))
     read: NodeReader = lambda rows: store.nodes(SCOPE, [bare.id(int(row)) for row in rows])  # noqa: E731
     edges = resolve_entities(bare, np.flatnonzero(bare.episodes), read)
     assert edges
     commit(WriteBatch(edges=edges, undo_batch=UndoBatch("b1", NOON)))
-    whole = Graph().apply(store.changes_since(SCOPE, 0))
+    whole = apply_batch(Graph(), store.changes_since(SCOPE, 0))
     assert aliases.alias_groups(whole).representative
     commit(WriteBatch(undoes="b1"))
-    undone = Graph().apply(store.changes_since(SCOPE, 0))
+    undone = apply_batch(Graph(), store.changes_since(SCOPE, 0))
     assert not graph_differences(replace(undone, revision=bare.revision), bare)
     assert answers(undone, *CUES) == answers(bare, *CUES)
     commit(WriteBatch(edges=edges, undo_batch=UndoBatch("b2", NOON)))
     commit(WriteBatch(tombstones=(Tombstone("t2", b"2"),)))  # nothing else mentions Melanie
-    assert not aliases.alias_groups(Graph().apply(store.changes_since(SCOPE, 0))).representative
+    assert not aliases.alias_groups(apply_batch(Graph(), store.changes_since(SCOPE, 0))).representative
     store.close()
 
 
@@ -412,13 +413,13 @@ def test_a_store_undoes_merges_and_drops_them_with_the_names(tmp_path: Path) -> 
 def test_what_only_a_forgotten_memory_shows_goes_with_it(case: str, tmp_path: Path) -> None:
     store = SQLiteStore(tmp_path / "memory.db")
     lines = (*MERGED[case][0], "Zoe@z| I like Mel.")
-    grown = Graph().apply(store.commit(SCOPE, change(told(*lines))))
+    grown = apply_batch(Graph(), store.commit(SCOPE, change(told(*lines))))
     rows = np.flatnonzero(grown.episodes)
     edges = resolve_entities(grown, rows, lambda some: store.nodes(SCOPE, [grown.id(int(row)) for row in some]))
-    grown = grown.apply(store.commit(SCOPE, WriteBatch(edges=edges)))
+    grown = apply_batch(grown, store.commit(SCOPE, WriteBatch(edges=edges)))
     (shown,) = {edge.provenance for edge in edges}
-    grown = grown.apply(store.commit(SCOPE, WriteBatch(tombstones=(Tombstone(str(shown), b"1"),))))
-    reloaded = Graph().apply(store.changes_since(SCOPE, 0))
+    grown = apply_batch(grown, store.commit(SCOPE, WriteBatch(tombstones=(Tombstone(str(shown), b"1"),))))
+    reloaded = apply_batch(Graph(), store.changes_since(SCOPE, 0))
     assert reloaded.row("entity:nadia") is None
     assert not aliases.alias_groups(reloaded).representative
     assert not graph_differences(grown, reloaded)

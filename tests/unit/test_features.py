@@ -11,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ecphora.graph import Graph
+from ecphora.graph_updates import apply_batch
 from ecphora.language.question import is_current_state_question, is_quantity_question, is_time_question
 from ecphora.language.question import topic as question_topic
 from ecphora.model import PRIOR, Edge, Interval, Link, Query, ValidityEnd
@@ -52,7 +53,7 @@ def test_a_small_memory_is_looked_at_whole(size: int) -> None:
 
 def test_the_pool_of_a_large_memory_is_small_and_holds_what_is_near() -> None:
     nodes = [sample_node(f"n{n}", f"The {n}th barrel holds plum brandy.", minutes=n, session="s") for n in range(900)]
-    graph = Graph().apply(replace(sample_batch(*nodes), revision=1))
+    graph = apply_batch(Graph(), replace(sample_batch(*nodes), revision=1))
     view = build_pool(graph, sample_query("What is in the 733th barrel?"))
     assert POOL_SIZE <= len(view.rows) < 2 * POOL_SIZE
     assert graph.row("n733") in view.rows
@@ -123,7 +124,7 @@ def test_turn_length_grows_with_terms_and_saturates() -> None:
         sample_node("c", "river boat school"),
         sample_node("d", "river " * 300, speaker="Ana"),
     )
-    graph = Graph().apply(replace(sample_batch(*nodes), revision=1))
+    graph = apply_batch(Graph(), replace(sample_batch(*nodes), revision=1))
     found = columns(graph, sample_query("river"))["turn length"]
     assert found == pytest.approx({"a": math.log(4) / math.log(61), "b": math.log(2) / math.log(61), "c": 0, "d": 1})
 
@@ -155,7 +156,7 @@ def test_names_lead_on() -> None:
     names = [sample_entity(name) for name in ("Kestrel", "Bram", "Joris")]
     edges = [Edge(node.id, name.id, Link.ABOUT) for node, name in zip((ferry, owner, other), names, strict=True)]
     edges.append(Edge("ferry", names[1].id, Link.MENTIONS))
-    graph = Graph().apply(replace(sample_batch(ferry, owner, other, *names, edges=tuple(edges)), revision=1))
+    graph = apply_batch(Graph(), replace(sample_batch(ferry, owner, other, *names, edges=tuple(edges)), revision=1))
     found = columns(graph, sample_query("Whose is Kestrel?", vector=None))
     assert found["title match"] == {"ferry": 1, "owner": 0, "other": 0}
     assert found["query entity coverage"] == {"ferry": 1, "owner": 0, "other": 0}
@@ -193,7 +194,7 @@ def test_what_was_asked_before_is_no_memory_of_a_time() -> None:
     graph = sample_graph()
     cue = sample_query("What did Ana say then?", time_ranges=(Interval(NOON, NOON + timedelta(minutes=6)),))
     alone = columns(graph, cue)["rare date match"]
-    asked_of = graph.apply(replace(sample_question_batch("then?", "t1"), revision=2))
+    asked_of = apply_batch(graph, replace(sample_question_batch("then?", "t1"), revision=2))
     assert columns(asked_of, cue)["rare date match"] == alone
 
 
@@ -241,7 +242,7 @@ def test_a_word_is_met_by_its_meaning_where_it_is_not_held() -> None:
     like = np.eye(16, dtype=np.float32)
     nodes = [sample_node(f"n{n}", f"{n}th barrel", minutes=n, session="s") for n in range(16)]
     change = sample_batch(*nodes, vectors={node.id: like[place] for place, node in enumerate(nodes)})
-    graph = Graph().apply(replace(change, revision=1))
+    graph = apply_batch(Graph(), replace(change, revision=1))
     cue = sample_query("pets 8th", term_vectors=np.stack([like[6], like[3]]))
     out = pytest.approx((15 / 16) / (15 / 256) ** 0.5)  # of sixteen vectors one is like it
     found = columns(graph, cue)
@@ -285,7 +286,8 @@ def test_cosines_are_counted_from_the_embedders_floor() -> None:
 
 
 def test_the_sorts_of_memories() -> None:
-    graph = Graph().apply(
+    graph = apply_batch(
+        Graph(),
         replace(
             sample_batch(
                 sample_node("turn", "A turn.", speaker="Ana", minutes=5),
@@ -293,7 +295,7 @@ def test_the_sorts_of_memories() -> None:
                 sample_node("text", "A text."),
             ),
             revision=1,
-        )
+        ),
     )
     assert build_feature_matrix(build_pool(graph, sample_query("turn note text"))).genres.tolist() == [
         Genre.UTTERANCE,
@@ -310,7 +312,7 @@ def test_what_replaced_a_fact_stands_before_it() -> None:
     new = sample_node("new", "I have a flat in Ghent.", speaker="Ana", minutes=9, seq=2)
     change = sample_batch(old, new, edges=(Edge("new", "old", Link.SUPERSEDES),))
     ended = ValidityEnd("old", NOON + timedelta(minutes=9), NOON)
-    graph = Graph().apply(replace(change, validity_ends=(ended,), revision=1))
+    graph = apply_batch(Graph(), replace(change, validity_ends=(ended,), revision=1))
     found = Fused().activate(sample_query("Where in Porto does Ana live?"), graph)
     assert found.scores[1] > found.scores[0] > 0
     assert found.paths["successor"].parent[1] == 0
@@ -344,7 +346,7 @@ def test_confidence_falls_where_the_event_is_told_of_the_other_person() -> None:
         ("Ben", "Tomatoes this year, no cucumbers."),
     ] * 10
     nodes = [sample_node(f"n{n}", text, minutes=n, speaker=who, session="s") for n, (who, text) in enumerate(turns)]
-    graph = Graph().apply(replace(sample_batch(*nodes), revision=1))
+    graph = apply_batch(Graph(), replace(sample_batch(*nodes), revision=1))
     vector = sample_vector(turns[0][1])
     right = Fused().activate(sample_query("From whom did Ana buy a rowing boat?", vector=vector), graph)
     wrong = Fused().activate(sample_query("From whom did Ben buy a rowing boat?", vector=vector), graph)

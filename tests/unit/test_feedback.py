@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 from ecphora.embedders.hashing import HashingEmbedder
 from ecphora.graph import Graph
+from ecphora.graph_updates import apply_batch
 from ecphora.memory import Memory
 from ecphora.model import Edge, Filter, Kind, Link, WriteBatch
 from ecphora.stages.fused import candidate_pool
@@ -32,7 +33,7 @@ def taught(graph: Graph, questions: Sequence[Asked]) -> Graph:
     for number, answers in enumerate(questions):
         node = sample_node(f"question:{number}", kind=Kind.QUESTION, seq=1000 + number)
         edges = tuple(Edge(node.id, f"t{row}", Link.ANSWERED_BY, float(used)) for row, used in answers)
-        graph = graph.apply(WriteBatch(nodes=(node,), edges=edges, revision=graph.revision + 1))
+        graph = apply_batch(graph, WriteBatch(nodes=(node,), edges=edges, revision=graph.revision + 1))
     return graph
 
 

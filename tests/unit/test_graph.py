@@ -9,7 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ecphora.graph import Graph
-from ecphora.model import Access, AccessKind, Edge, Kind, Link, Mark, Node, Tombstone, ValidityEnd, WriteBatch
+from ecphora.graph_updates import apply_batch
+from ecphora.model import Access, AccessKind, Edge, Kind, Link, Mark, Node, WriteBatch
 from ecphora.testing import (
     NOON,
     graph_differences,
@@ -23,7 +24,7 @@ from ecphora.testing import (
 
 def graph_of(*nodes: Node, change: WriteBatch | None = None) -> Graph:
     numbered = tuple(replace(node, seq=place) for place, node in enumerate(nodes, 1))
-    return Graph().apply(replace(change or sample_batch(*numbered), nodes=numbered, revision=1))
+    return apply_batch(Graph(), replace(change or sample_batch(*numbered), nodes=numbered, revision=1))
 
 
 def before(graph: Graph) -> dict[str, str | None]:
@@ -121,7 +122,7 @@ def test_kinship_is_the_cosine_with_the_turn_before() -> None:
     graph = graph_of(*nodes)
     a, b, c = map(sample_vector, texts)
     assert graph.previous_cosine == pytest.approx([0, a @ b, b @ c], abs=1e-6)
-    bare = Graph().apply(replace(sample_batch(*nodes, without_vectors=["boat"]), revision=1))
+    bare = apply_batch(Graph(), replace(sample_batch(*nodes, without_vectors=["boat"]), revision=1))
     assert bare.previous_cosine.tolist() == [0, 0, 0]
     assert bare.vector_positions.tolist() == [0, -1, 1]
 
@@ -130,60 +131,13 @@ def test_a_backfilled_turn_changes_the_kinship_of_the_next() -> None:
     first, late = sample_node("river boat", session="s"), sample_node("boat", session="s", minutes=2)
     graph = graph_of(first, late)
     assert graph.previous_cosine[1] == pytest.approx(sample_vector("river boat") @ sample_vector("boat"), abs=1e-6)
-    grown = graph.apply(replace(sample_batch(sample_node("school", session="s", minutes=1, seq=3)), revision=2))
+    grown = apply_batch(graph, replace(sample_batch(sample_node("school", session="s", minutes=1, seq=3)), revision=2))
     assert grown.previous_rows.tolist() == [-1, 2, 0]
     assert grown.previous_cosine[1] == pytest.approx(sample_vector("school") @ sample_vector("boat"), abs=1e-6)
     assert graph.previous_cosine[1] == pytest.approx(sample_vector("river boat") @ sample_vector("boat"), abs=1e-6)
 
 
-def test_a_vector_that_comes_again_replaces_the_first() -> None:
-    graph = graph_of(sample_node("a", session="s"), sample_node("b", session="s"))
-    assert graph.previous_cosine[1] != 0
-    grown = graph.apply(WriteBatch(vectors={"a": sample_vector("b")}, revision=2))
-    assert len(grown.vector_rows) == len(grown.vectors) == 2
-    assert grown.previous_cosine[1] == pytest.approx(1, abs=1e-3)
-
-
 # ---- growth
-
-
-def test_a_graph_grown_twice_gives_two_that_stand() -> None:
-    parent = sample_graph()
-    whole = graph_differences(parent, sample_graph())
-    left = parent.apply(replace(sample_batch(sample_node("left", session="monday", seq=90)), revision=2))
-    right = parent.apply(replace(sample_batch(sample_node("right", seq=90), sample_node("two", seq=91)), revision=2))
-    assert [left.row("left"), left.row("right"), parent.row("left")] == [len(parent), None, None]
-    assert [right.row("right"), right.row("two"), right.row("left")] == [len(parent), len(parent) + 1, None]
-    assert (len(left), len(right)) == (len(parent) + 1, len(parent) + 2)
-    assert graph_differences(parent, sample_graph()) == whole == []
-
-
-def test_every_growth_leaves_the_parent_as_it_was() -> None:
-    parent = sample_graph()
-    accesses = (Access("t0", NOON, AccessKind.USED, 1.0, 99),)
-    for change in (
-        WriteBatch(tombstones=(Tombstone("t0", b"x"), Tombstone("entity:ana", b"")), revision=2),
-        WriteBatch(validity_ends=(ValidityEnd("t1", NOON, NOON),), revision=2),
-        WriteBatch(accesses=accesses, revision=2),
-        WriteBatch(edges=(Edge("t1", "t2", Link.SUPPORTS),), revision=2),
-        WriteBatch(vectors={"t1": sample_vector("x")}, revision=2),
-        WriteBatch(revision=2),
-    ):
-        assert graph_differences(parent, parent.apply(change)) != []
-        assert graph_differences(parent, sample_graph()) == []
-
-
-def test_forgetting_what_is_not_there_bars_it() -> None:
-    graph = sample_graph().apply(WriteBatch(tombstones=(Tombstone("never", b"digest"),), revision=2))
-    assert graph.tombstones == {"never", b"digest"}
-    assert len(graph) == len(sample_graph())
-
-
-def test_forgetting_takes_names_out_of_the_codes() -> None:
-    graph = graph_of(sample_node("a", speaker="Ana", session="x"), sample_node("b", speaker="Ben", session="y"))
-    less = graph.apply(WriteBatch(tombstones=(Tombstone("a", b""),), revision=2))
-    assert less.speakers.names == ("Ben",)
-    assert less.nodes["sessions"].tolist() == [0]
 
 
 def test_what_is_not_there_is_not_found() -> None:
@@ -198,7 +152,7 @@ def test_what_is_not_there_is_not_found() -> None:
 def test_accesses_come_back_as_they_were() -> None:
     graph = sample_graph()
     access = Access("t0", NOON + timedelta(seconds=1.5), AccessKind.RECALLED, 0.5, 99)
-    grown = graph.apply(WriteBatch(accesses=(access, Access("gone", NOON, AccessKind.USED)), revision=2))
+    grown = apply_batch(graph, WriteBatch(accesses=(access, Access("gone", NOON, AccessKind.USED)), revision=2))
     assert grown.accesses_of(0)[-1] == access
     assert graph.accesses_of(0) == grown.accesses_of(0)[:-1]
 

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from ecphora.consolidation import insights
 from ecphora.consolidation.insights import InsightBatch, InsightConfig, InsightWriter
 from ecphora.graph import Graph
+from ecphora.graph_updates import apply_batch
 from ecphora.model import Edge, Kind, Link, Node, NodeId, Tombstone, Vector, Vectors, WriteBatch
 from ecphora.ports import NodeReader
 from ecphora.stages.retrieval import insight_index
@@ -45,7 +46,7 @@ class Bench:
         first = 1 + max((node.seq for node in self.nodes.values()), default=0)
         nodes = tuple(replace(node, seq=first + place) for place, node in enumerate(change.nodes))
         self.nodes.update((node.id, node) for node in nodes)
-        self.graph = self.graph.apply(replace(change, nodes=nodes, revision=self.graph.revision + 1))
+        self.graph = apply_batch(self.graph, replace(change, nodes=nodes, revision=self.graph.revision + 1))
 
     def remember(self, topics: Sequence[int], **fields: object) -> None:
         """One memory a topic, some minutes apart."""
@@ -203,7 +204,7 @@ def test_an_insight_goes_with_any_of_its_sources() -> None:
     bench.sleep(found)
     for id_, sources in _sources(found).items():
         for source in sources:
-            after = bench.graph.apply(WriteBatch(tombstones=(Tombstone(source, b""),), revision=9))
+            after = apply_batch(bench.graph, WriteBatch(tombstones=(Tombstone(source, b""),), revision=9))
             assert after.row(id_) is None
             assert len(insight_index.all_insights(after)) == len(found.nodes) - 1
 
@@ -212,7 +213,7 @@ def test_a_forgotten_insight_stays_forgotten() -> None:
     bench = _bench()
     found = bench.draw()
     bench.sleep(found)
-    bench.graph = bench.graph.apply(WriteBatch(tombstones=(Tombstone(found.nodes[0].id, b""),), revision=9))
+    bench.graph = apply_batch(bench.graph, WriteBatch(tombstones=(Tombstone(found.nodes[0].id, b""),), revision=9))
     assert found.nodes[0].id not in {node.id for node in bench.draw().nodes}
 
 
@@ -278,7 +279,7 @@ def test_insights_that_are_alike_make_one_of_the_next_level() -> None:
     top, *lower = insight_index.newest_insights(bench.graph)
     assert (top.level, top.sources.tolist()) == (2, list(range(15)))
     assert [one.level for one in lower] == [1, 1, 1]
-    gone = bench.graph.apply(WriteBatch(tombstones=(Tombstone("e0", b""),), revision=9))
+    gone = apply_batch(bench.graph, WriteBatch(tombstones=(Tombstone("e0", b""),), revision=9))
     assert gone.row(node.id) is None
 
 

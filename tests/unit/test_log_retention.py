@@ -19,6 +19,7 @@ from ecphora.cli import render
 from ecphora.embedders.hashing import HashingEmbedder
 from ecphora.errors import StoreDamaged
 from ecphora.graph import Graph
+from ecphora.graph_updates import apply_batch
 from ecphora.memory import Memory
 from ecphora.model import (
     ACCESS_KINDS,
@@ -66,7 +67,7 @@ def touched(
 
 
 def loaded(store: SQLiteStore, scope: str = "s") -> Graph:
-    return Graph().apply(store.changes_since(scope, 0))
+    return apply_batch(Graph(), store.changes_since(scope, 0))
 
 
 def logged(graph: Graph, node: NodeId, touch: AccessKind | Mark = AccessKind.RECALLED) -> list[Access]:
@@ -116,7 +117,7 @@ def test_a_mark_is_never_lost(store: SQLiteStore) -> None:
     store.commit("s", touched("b", touch=Mark.UNARCHIVED))
     grown = loaded(store)
     for _ in range(20):
-        grown = grown.apply(store.commit("s", touched("a", "b")))
+        grown = apply_batch(grown, store.commit("s", touched("a", "b")))
         for graph in (grown, loaded(store)):
             assert pinned_mask(graph).tolist() == [True, False]
             assert archived_mask(graph).tolist() == [False, False]
@@ -132,16 +133,16 @@ def test_a_reader_who_missed_much_sees_what_is_left(store: SQLiteStore, path: Pa
         if turn == 30:
             change = WriteBatch(tombstones=(Tombstone("a", b"a"),), nodes=(sample_node("c"),))
         written = store.commit("s", change if turn < 30 else replace(change, accesses=change.accesses[-1:]))
-        every = every.apply(written)
+        every = apply_batch(every, written)
         follow(every)
         if turn % 7 == 0:
-            seldom = seldom.apply(follower.changes_since("s", seldom.revision))
+            seldom = apply_batch(seldom, follower.changes_since("s", seldom.revision))
             follow(seldom)
             assert graph_differences(seldom, every) == []
         graphs.append(every)
     fresh = loaded(follower)
     for graph in graphs:
-        again = graph.apply(follower.changes_since("s", graph.revision))
+        again = apply_batch(graph, follower.changes_since("s", graph.revision))
         assert graph_differences(again, fresh) == []
         for ours, theirs in zip(follow(again), follow(fresh), strict=True):
             assert ours.tolist() == theirs.tolist()
@@ -165,8 +166,8 @@ def test_no_practical_strategy_recalls_otherwise_for_what_has_expired() -> None:
             Access(node, NOON + timedelta(minutes=turn), AccessKind.RECALLED, 0.5, seq + step, turn)
             for step, node in enumerate(rows)
         )
-        graph, seq = graph.apply(WriteBatch(accesses=accesses, revision=graph.revision + 1)), seq + 3
-    ended = graph.apply(WriteBatch(retention=LogRetention(seq, KEEP_LAST), revision=graph.revision + 1))
+        graph, seq = apply_batch(graph, WriteBatch(accesses=accesses, revision=graph.revision + 1)), seq + 3
+    ended = apply_batch(graph, WriteBatch(retention=LogRetention(seq, KEEP_LAST), revision=graph.revision + 1))
     assert len(ended.accesses) < len(graph.accesses)
     cue = sample_query("Where does Ana live in Porto?")
     for strategy in BUILT_IN.values():
@@ -183,8 +184,8 @@ def test_importance_outlives_what_it_was_counted_from(days: Sequence[float]) -> 
         Access("t0", NOON + timedelta(days=day), AccessKind.RECALLED, 1.0, 100 + place, place + 1)
         for place, day in enumerate(at)
     )
-    whole = graph.apply(WriteBatch(accesses=accesses, revision=2))
-    ended = whole.apply(WriteBatch(retention=LogRetention(99 + len(at), KEEP_LAST), revision=3))
+    whole = apply_batch(graph, WriteBatch(accesses=accesses, revision=2))
+    ended = apply_batch(whole, WriteBatch(retention=LogRetention(99 + len(at), KEEP_LAST), revision=3))
     assert len(ended.accesses) == KEEP_LAST + 1
     now = NOON.timestamp() + (at[-1] + 10) * 86_400
     found, before = (importance.importance(one, importance.ImportanceDecay(), now)[0] for one in (ended, whole))
@@ -194,11 +195,11 @@ def test_importance_outlives_what_it_was_counted_from(days: Sequence[float]) -> 
 def test_importance_counts_what_has_expired() -> None:
     """Two uses are left of fifty-one: I = .6 + .2 (1 - exp(-50 / 5)) + .2 (1 - exp(-51 / 5))."""
     accesses = tuple(Access("t0", NOON, AccessKind.RECALLED, 1.0, 100 + nth, nth) for nth in (50, 51))
-    graph = sample_graph(1).apply(WriteBatch(accesses=accesses, retention=LogRetention(200, 2), revision=2))
+    graph = apply_batch(sample_graph(1), WriteBatch(accesses=accesses, retention=LogRetention(200, 2), revision=2))
     found = importance.importance(graph, importance.ImportanceDecay(), NOON.timestamp())
     assert found[0] == pytest.approx(0.6 + 0.2 * (1 - np.exp(-10)) + 0.2 * (1 - np.exp(-10.2)))
     used = (Access("t0", NOON, AccessKind.USED, 1.0, 200, 9),)  # of both kinds together
-    graph = sample_graph(1).apply(WriteBatch(accesses=accesses[:1] + used, revision=2))
+    graph = apply_batch(sample_graph(1), WriteBatch(accesses=accesses[:1] + used, revision=2))
     found = importance.importance(graph, importance.ImportanceDecay(), NOON.timestamp())
     assert found[0] == pytest.approx(0.6 + 0.2 * (1 - np.exp(-10)) + 0.2 * (1 - np.exp(-59 / 5)))
 
@@ -369,7 +370,7 @@ def test_an_older_log_expires_with_the_next_recall(older: Older, path: Path) -> 
     with closing(SMALL(path)) as store:
         grown = loaded(store)
         assert len(grown.accesses) == 42
-        grown = grown.apply(store.commit("s", touched("a")))
+        grown = apply_batch(grown, store.commit("s", touched("a")))
         assert graph_differences(grown, loaded(store)) == []
         assert [one.nth for one in logged(grown, "a")] == [39, 40, 41]
 

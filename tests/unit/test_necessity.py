@@ -15,6 +15,7 @@ from ecphora import checked_episode, encode, weights
 from ecphora.embedders.minilm import MiniLMEmbedder
 from ecphora.errors import InvalidRecord
 from ecphora.graph import Graph
+from ecphora.graph_updates import apply_batch
 from ecphora.language.name_normalization import entity_id
 from ecphora.language.question import is_question
 from ecphora.language.terms import extract_terms
@@ -41,7 +42,7 @@ def read(*episodes: Episode) -> Graph:
         embedder="none", now=NOON,
     )  # fmt: skip
     nodes = tuple(replace(node, seq=seq) for seq, node in enumerate(change.nodes, 1))
-    return Graph().apply(replace(change, nodes=nodes, revision=1))
+    return apply_batch(Graph(), replace(change, nodes=nodes, revision=1))
 
 
 def cue(text: str, vector: Vector | None = None, meaning: float = 1.0) -> Query:
@@ -139,14 +140,14 @@ def test_grown_is_read_at_once_and_is_the_twin(told: list[tuple[str, str, str, s
     }
     edges = tuple(Edge(node.id, entity_id("Boats"), Link.ABOUT) for node in nodes if node.title)
     whole = replace(change, analyses=readings, edges=edges)
-    at_once = necessity.row_features(Graph().apply(whole))
+    at_once = necessity.row_features(apply_batch(Graph(), whole))
     graph = Graph()
     parts = (nodes[:cut], nodes[cut:])
     for revision, part in enumerate(parts, 1):
         new = (*change.nodes[:1], *part) if revision == 1 else tuple(part)
-        graph = graph.apply(replace(whole, nodes=new, edges=(), revision=revision))
+        graph = apply_batch(graph, replace(whole, nodes=new, edges=(), revision=revision))
         necessity.row_features(graph)
-    graph = graph.apply(WriteBatch(edges=edges, revision=3))
+    graph = apply_batch(graph, WriteBatch(edges=edges, revision=3))
     grown = necessity.row_features(graph)
     assert grown.features.tolist() == at_once.features.tolist()
     assert grown.is_vector_usable.tolist() == at_once.is_vector_usable.tolist()
@@ -188,12 +189,14 @@ def test_vectors_are_read_where_they_fit() -> None:
         assert necessity.query_probability(asked, encm) == pytest.approx(alone)
     nodes = [sample_node("a", "boat", seq=1), sample_node("b", "钥匙在哪里", seq=2), sample_node("c", "river", seq=3)]
     known = {"a": right, "b": right}
-    graph = Graph().apply(sample_batch(*nodes, vectors=known, revision=1))
+    graph = apply_batch(Graph(), sample_batch(*nodes, vectors=known, revision=1))
     assert necessity.episode_probabilities(graph, encm) == pytest.approx([1, alone, alone], abs=1e-3)
-    other = Graph().apply(sample_batch(*nodes, vectors={"a": wrong}, revision=1))
+    other = apply_batch(Graph(), sample_batch(*nodes, vectors={"a": wrong}, revision=1))
     assert necessity.episode_probabilities(other, encm) == pytest.approx([alone] * 3)
     more = sample_batch(sample_node("d", "stone", seq=4), vectors={"d": right}, revision=2)
-    assert necessity.episode_probabilities(graph.apply(more), encm) == pytest.approx([1, alone, alone, 1], abs=1e-3)
+    assert necessity.episode_probabilities(apply_batch(graph, more), encm) == pytest.approx(
+        [1, alone, alone, 1], abs=1e-3
+    )
 
 
 def test_only_episodes_are_in_a_bank() -> None:

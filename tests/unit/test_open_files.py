@@ -13,6 +13,7 @@ import pytest
 from ecphora.embedders.hashing import HashingEmbedder
 from ecphora.errors import StoreReplaced
 from ecphora.graph import Graph
+from ecphora.graph_updates import apply_batch
 from ecphora.memory import Memory
 from ecphora.stores import connection
 from ecphora.stores.open_files import OpenFiles
@@ -39,7 +40,7 @@ def written(path: Path) -> Path:
 
 def graph_of(path: Path) -> Graph:
     with closing(SQLiteStore(path)) as store:
-        return Graph().apply(store.changes_since("s", 0))
+        return apply_batch(Graph(), store.changes_since("s", 0))
 
 
 on_posix = pytest.mark.skipif(os.name == "nt", reason="an open file cannot be replaced there")

@@ -9,6 +9,7 @@ import pytest
 
 from ecphora.errors import StoreDamaged, StoreError, StoreTooNew
 from ecphora.graph import Graph
+from ecphora.graph_updates import apply_batch
 from ecphora.stores import schema
 from ecphora.stores.sqlite import SQLiteStore
 from ecphora.testing import graph_differences, sample_batch, sample_entity, sample_node
@@ -33,7 +34,7 @@ def written(path: Path) -> Path:
 
 def graph_of(path: Path) -> Graph:
     with closing(SQLiteStore(path)) as store:
-        return Graph().apply(store.changes_since("s", 0))
+        return apply_batch(Graph(), store.changes_since("s", 0))
 
 
 def test_the_file_says_whose_it_is(written: Path) -> None:

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from ecphora.graph import Graph
+from ecphora.graph_updates import apply_batch
 from ecphora.language.name_normalization import entity_id
 from ecphora.model import Access, AccessKind, Edge, Link, WriteBatch
 from ecphora.stages.synapse import pagerank, semantic_layer
@@ -59,7 +60,7 @@ def commit(graph: Graph, turns: Sequence[Turn]) -> Graph:
     placed = {node.id: unit(*turn.at) for node, turn in zip(nodes, turns, strict=True) if turn.at is not None}
     numbered = tuple(replace(node, seq=seq + place) for place, node in enumerate(change.nodes))
     vectors = {**change.vectors, **placed}
-    return graph.apply(replace(change, nodes=numbered, vectors=vectors, revision=graph.revision + 1))
+    return apply_batch(graph, replace(change, nodes=numbered, vectors=vectors, revision=graph.revision + 1))
 
 
 def told(turns: Sequence[Turn], at_once: int | None = None) -> Graph:
@@ -119,7 +120,7 @@ def test_a_session_leads_to_the_next(back: bool) -> None:
 
 def test_texts_that_nobody_said_are_not_chained() -> None:
     nodes = [sample_node(f"t{place}", seq=place + 1) for place in range(5)]
-    graph = Graph().apply(replace(sample_batch(*nodes), revision=1))
+    graph = apply_batch(Graph(), replace(sample_batch(*nodes), revision=1))
     assert edges(graph, consolidated_layer(graph, LayerConfig()), beside=True) == {}
 
 
@@ -350,7 +351,7 @@ def stirred(graph: Graph, rows: Iterable[int], minute: int, returned: Iterable[i
     at, seq = NOON + timedelta(minutes=minute), 10_000 + 100 * minute
     logged = [(row, AccessKind.STIMULATED) for row in sorted(rows)] + [(row, AccessKind.RECALLED) for row in returned]
     accesses = tuple(Access(graph.id(row), at, touch, 0.3, seq + i) for i, (row, touch) in enumerate(logged))
-    return graph.apply(WriteBatch(accesses=accesses, revision=graph.revision + 1))
+    return apply_batch(graph, WriteBatch(accesses=accesses, revision=graph.revision + 1))
 
 
 def test_what_ten_retrievals_pass_by_falls_asleep_until_it_is_touched() -> None:
@@ -402,7 +403,7 @@ def test_turns_without_vectors_have_concepts_all_the_same() -> None:
     names = [replace(sample_entity(one), seq=9) for one in ("Ana", "Bob")]
     said = tuple(Edge(node.id, one.id, Link.MENTIONS) for node in nodes for one in names)
     bare = [node.id for node in nodes]
-    graph = Graph().apply(replace(sample_batch(*nodes, *names, without_vectors=bare, edges=said), revision=1))
+    graph = apply_batch(Graph(), replace(sample_batch(*nodes, *names, without_vectors=bare, edges=said), revision=1))
     found = edges(graph, consolidated_layer(graph, LayerConfig()))
     assert len(found) == 20
     assert (name("Ana"), name("Bob")) not in found

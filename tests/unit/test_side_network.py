@@ -13,6 +13,7 @@ from ecphora import Episode, Memory
 from ecphora.embedders.hashing import HashingEmbedder
 from ecphora.errors import InvalidInput, InvalidRecord
 from ecphora.graph import Graph
+from ecphora.graph_updates import apply_batch
 from ecphora.learn import (
     TrainingInfo,
     examples_from_log,
@@ -88,7 +89,7 @@ def test_scores_are_cosines_of_mapped_vectors() -> None:
     nodes = [sample_node(f"n{number}", seq=number) for number in range(1, 6)]
     given = vectors(4, 2)
     known = {node.id: vector for node, vector in zip(nodes, given, strict=False)}
-    graph = Graph().apply(sample_batch(*nodes, vectors=known, revision=1))
+    graph = apply_batch(Graph(), sample_batch(*nodes, vectors=known, revision=1))
     asked = vectors(1, 3)
     found = cosine(graph, sample_query("?", vector=asked[0]), turned())
     assert found[:4] == pytest.approx(map_vectors(turned(), given) @ map_vectors(turned(), asked)[0], abs=1e-5)
@@ -100,10 +101,10 @@ def test_grown_scores_are_those_of_a_graph_read_at_once() -> None:
     graph = sample_graph(5)
     before = cosine(graph, cue, net)
     more = [sample_node(f"m{number}", f"Ana sails {number}", seq=100 + number) for number in range(3)]
-    grown = graph.apply(sample_batch(*more, revision=2))
+    grown = apply_batch(graph, sample_batch(*more, revision=2))
     after = cosine(grown, cue, net)
     assert after[: len(before)].tolist() == before.tolist()
-    again = sample_graph(5).apply(sample_batch(*more, revision=2))
+    again = apply_batch(sample_graph(5), sample_batch(*more, revision=2))
     assert after == pytest.approx(cosine(again, cue, net), abs=1e-6)
     assert not cosine(graph, replace(cue, vector=None), net).any()
     assert cosine(graph, cue, identity(16)) == pytest.approx(dense.cosine(graph, cue), abs=1e-3)

@@ -16,6 +16,7 @@ import pytest
 from ecphora.embedders.hashing import HashingEmbedder
 from ecphora.errors import StoreBusy, StoreDamaged, StoreError, StoreFull
 from ecphora.graph import Graph
+from ecphora.graph_updates import apply_batch
 from ecphora.memory import Memory
 from ecphora.model import Tombstone, WriteBatch
 from ecphora.stores.sqlite import SQLiteStore
@@ -41,7 +42,7 @@ def written(path: Path) -> Path:
 
 def graph_of(path: Path) -> Graph:
     with closing(SQLiteStore(path)) as store:
-        return Graph().apply(store.changes_since("s", 0))
+        return apply_batch(Graph(), store.changes_since("s", 0))
 
 
 # ---- what is erased is gone
@@ -127,7 +128,7 @@ def test_a_full_disk_loses_nothing_acknowledged(written: Path) -> None:
         large = sample_batch(*(sample_node(f"n{number}", "x" * 5000) for number in range(100)))
         with pytest.raises(StoreFull, match="what was acknowledged is safe"):
             store.commit("s", large)
-        assert graph_differences(before, Graph().apply(store.changes_since("s", 0))) == []
+        assert graph_differences(before, apply_batch(Graph(), store.changes_since("s", 0))) == []
         db.pragma("max_page_count", 1_000_000)
         assert store.commit("s", large).revision == 2
         assert list(store.check_integrity()) == []
@@ -138,12 +139,12 @@ def test_a_full_disk_loses_nothing_acknowledged(written: Path) -> None:
 
 def test_vectors_of_another_model_wait_until_it_is_adopted(written: Path) -> None:
     with closing(SQLiteStore(written)) as store:
-        before = Graph().apply(store.changes_since("s", 0))
+        before = apply_batch(Graph(), store.changes_since("s", 0))
         assert store.ids_to_reembed("s", "new", limit=9) == ["a", "b"]
         longer = {id_: np.repeat(sample_vector(id_), 2) for id_ in ("a", "b")}
         written_a = store.commit("s", WriteBatch(vectors={"a": longer["a"]}, embedder="new"))
         assert (written_a.vectors, written_a.embedder) == ({}, "hashing/16")
-        assert graph_differences(replace(before, revision=2), Graph().apply(store.changes_since("s", 0))) == []
+        assert graph_differences(replace(before, revision=2), apply_batch(Graph(), store.changes_since("s", 0))) == []
         assert store.ids_to_reembed("s", "new", limit=9) == ["b"]
         with pytest.raises(StoreError, match="embed them first"):
             store.commit("s", WriteBatch(embedder="new", switch_embedder=True))

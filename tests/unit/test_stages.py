@@ -13,6 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ecphora.graph import Graph
+from ecphora.graph_updates import apply_batch
 from ecphora.language.name_normalization import entity_id
 from ecphora.language.terms import extract_terms
 from ecphora.model import (
@@ -76,7 +77,7 @@ def graphs(draw: st.DrawFn) -> tuple[Graph, list[Node], list[Edge]]:
     about = [Edge(f"n{place}", entity_id(turn[4]), Link.ABOUT) for place, turn in enumerate(told) if turn[4]]
     change = sample_batch(*nodes, *map(sample_entity, NAMES), edges=(*mentions, *about))
     numbered = tuple(replace(node, seq=seq) for seq, node in enumerate(change.nodes, 1))
-    return Graph().apply(replace(change, nodes=numbered, revision=1)), nodes, [*mentions, *about]
+    return apply_batch(Graph(), replace(change, nodes=numbered, revision=1)), nodes, [*mentions, *about]
 
 
 texts = st.lists(st.sampled_from([*VOCABULARY, "zorro"]), max_size=4).map(" ".join)
@@ -169,7 +170,7 @@ def test_what_rows_and_those_around_them_hold(
 
 def test_bm25_by_hand() -> None:
     nodes = (sample_node("a", "river boat boat"), sample_node("b", "river"))
-    graph = Graph().apply(replace(sample_batch(*nodes), revision=1))
+    graph = apply_batch(Graph(), replace(sample_batch(*nodes), revision=1))
     scores = bm25.bm25(graph, sample_query("boat"))
     # idf = ln(1 + (2 - 1 + .5) / (1 + .5)) = ln 2; tf = 2 · 2.2 / (2 + 1.2 (.25 + .75 · 3 / 2))
     assert scores == pytest.approx([math.log(2) * 4.4 / (2 + 1.2 * 1.375), 0])
@@ -302,10 +303,12 @@ def test_links_are_counted_on_as_a_graph_grows(made: tuple[Graph, list[Node], li
     whole, nodes, edges = made
     names = [replace(sample_entity(name), seq=place) for place, name in enumerate(NAMES, 1)]
     numbered = [replace(node, seq=place) for place, node in enumerate(nodes, len(NAMES) + 1)]
-    graph = Graph().apply(sample_batch(*names, revision=1))
+    graph = apply_batch(Graph(), sample_batch(*names, revision=1))
     for revision, part in enumerate((numbered[:first], numbered[first:]), 2):
         told = {node.id for node in part}
-        graph = graph.apply(sample_batch(*part, edges=tuple(e for e in edges if e.src in told), revision=revision))
+        graph = apply_batch(
+            graph, sample_batch(*part, edges=tuple(e for e in edges if e.src in told), revision=revision)
+        )
         counted = entity_links.mention_counts(graph)
         assert counted.tolist() == entity_links.mention_counts(replace(graph, _parent=None)).tolist()
     assert [counted[row] for row in graph.rows(whole.nodes["ids"])] == entity_links.mention_counts(whole).tolist()
@@ -315,7 +318,7 @@ def test_a_name_that_everything_mentions_leads_nowhere() -> None:
     nodes = [sample_node(f"n{place}", "x", seq=place + 1) for place in range(entity_links.MAX_MENTIONS + 1)]
     edges = tuple(Edge(node.id, "entity:ana", Link.MENTIONS) for node in nodes)
     change = sample_batch(*nodes, replace(sample_entity("Ana"), seq=len(nodes) + 1), edges=edges, revision=1)
-    graph = Graph().apply(change)
+    graph = apply_batch(Graph(), change)
     seeds, nothing, one = np.array([0]), np.empty(0, np.intp), np.ones(1, np.float32)
     for way in (
         *entity_links.follow_entities(graph, nothing, seeds, one),
@@ -381,7 +384,7 @@ FACTS = (
     ],
 )
 def test_a_filter_lets_through(where: Filter, expected: str) -> None:
-    graph = Graph().apply(replace(sample_batch(*FACTS, sample_entity("Ana")), revision=1))
+    graph = apply_batch(Graph(), replace(sample_batch(*FACTS, sample_entity("Ana")), revision=1))
     found = filters.eligible(graph, sample_query("x", where=where))
     assert "".join(graph.id(row) for row in np.flatnonzero(found).tolist()) == expected
 
@@ -392,7 +395,7 @@ def test_a_filter_parses_its_bounds() -> None:
 
 
 def test_as_of_is_event_time_and_known_at_recording_time() -> None:
-    graph = Graph().apply(replace(sample_batch(*FACTS), revision=1))
+    graph = apply_batch(Graph(), replace(sample_batch(*FACTS), revision=1))
     as_of = sample_query("x", as_of=NOON + timedelta(minutes=60))
     assert filters.eligible(graph, as_of).tolist() == [True, True, False]
     known_at = sample_query("x", known_at=NOON + timedelta(hours=23))
@@ -502,7 +505,7 @@ def test_who_speaks() -> None:
 
 def test_the_user_is_who_says_i() -> None:
     nodes = (sample_node("a", "Lunch.", speaker="user"), sample_node("b", "Yes.", speaker="assistant"))
-    graph = Graph().apply(replace(sample_batch(*nodes), revision=1))
+    graph = apply_batch(Graph(), replace(sample_batch(*nodes), revision=1))
     assert speakers.named_speaker_scores(graph, sample_query("What did I say?")).tolist() == [1, 0]
     assert speakers.named_speaker_scores(graph, sample_query("What did the user say?")).tolist() == [0, 0]
 
@@ -511,7 +514,7 @@ def test_speakers_are_known_by_each_of_their_names_as_they_come() -> None:
     graph = Graph()
     for place, name in enumerate(("Ana Lima", "User", "Rui Lima", "Ana Lima")):
         node = sample_node(f"n{place}", "Yes.", speaker=name, seq=place + 1)
-        graph = graph.apply(replace(sample_batch(node), revision=place + 1))
+        graph = apply_batch(graph, replace(sample_batch(node), revision=place + 1))
         speakers.speaker_index(graph)
     assert speakers.named_speakers(graph, sample_query("Where is Lima?")).tolist() == [0, 2]
     assert speakers.named_speakers(graph, sample_query("Where is Rui?")).tolist() == [2]
@@ -524,7 +527,7 @@ def test_dates_told_and_happened() -> None:
     reading = replace(
         change.analyses["told"], time_mentions=(Interval(NOON + timedelta(minutes=119), NOON + timedelta(days=1)),)
     )
-    graph = Graph().apply(replace(change, analyses={**change.analyses, "told": reading}, revision=1))
+    graph = apply_batch(Graph(), replace(change, analyses={**change.analyses, "told": reading}, revision=1))
     assert temporal.in_asked_time(graph, sample_query("x", time_ranges=(hour,))).tolist() == [1, 1, 0]
     assert temporal.in_asked_time(graph, sample_query("x")).tolist() == [0, 0, 0]
     assert temporal.mentions_time(graph, np.array([2, 0])).tolist() == [False, True]
@@ -533,7 +536,7 @@ def test_dates_told_and_happened() -> None:
 def test_outdated_by_both_clocks() -> None:
     end = ValidityEnd("old", NOON + timedelta(days=1), NOON + timedelta(days=5))
     change = sample_batch(sample_node("old"), sample_node("new"), validity_ends=(end,), revision=1)
-    graph = Graph().apply(change)
+    graph = apply_batch(Graph(), change)
     days = [
         (None, None, True), (0, None, False), (1, None, True), (2, 4, False), (2, 5, True), (None, 4, False),
     ]  # fmt: skip

@@ -10,6 +10,7 @@ import pytest
 from ecphora.embedders.hashing import HashingEmbedder
 from ecphora.errors import StaleWrite, StoreBusy
 from ecphora.graph import CachedDerivation, Graph
+from ecphora.graph_updates import apply_batch
 from ecphora.memory import Memory
 from ecphora.model import (
     AccessKind,
@@ -218,11 +219,11 @@ def test_a_derived_value_is_made_once_and_then_grown() -> None:
     first = sample_graph(3)
     size = len(first)
     assert first.derive("size", make) == first.derive("size", make) == size
-    grown = first.apply(replace(sample_batch(sample_node("new", seq=99)), revision=2))
+    grown = apply_batch(first, replace(sample_batch(sample_node("new", seq=99)), revision=2))
     assert grown.derive("size", make) == size + 1
     assert first.derive("size", make) == size
     assert made == [None, size]
-    forgotten = grown.apply(WriteBatch(tombstones=(Tombstone("new", b""),), revision=3))
+    forgotten = apply_batch(grown, WriteBatch(tombstones=(Tombstone("new", b""),), revision=3))
     assert forgotten.derive("size", make) == size
     assert made == [None, size, None]  # forgetting begins a new line
 
@@ -233,7 +234,7 @@ def test_an_engram_lies_where_it_is_spoken_of() -> None:
     nodes = [replace(sample_node(name, name), seq=place) for place, name in enumerate("ab", 1)]
     edges = tuple(Edge(node.id, ana.id, Link.MENTIONS) for node in nodes)
     whole = sample_batch(*nodes, edges=edges)
-    graph = Graph().apply(replace(whole, nodes=(*nodes, replace(ana, seq=3), replace(ben, seq=4)), revision=1))
+    graph = apply_batch(Graph(), replace(whole, nodes=(*nodes, replace(ana, seq=3), replace(ben, seq=4)), revision=1))
     found = entity_vectors.entity_vectors(graph)
     assert [graph.id(row) for row in found.rows.tolist()] == [ana.id, ben.id]
     assert found.sums[0] == pytest.approx(sum(whole.vectors.values()), abs=1e-5)

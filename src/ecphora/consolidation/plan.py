@@ -8,6 +8,7 @@ import numpy as np
 
 from .. import encode, prompts, weights
 from ..graph import Graph
+from ..graph_updates import apply_batch
 from ..llm_client import LLMClient
 from ..model import Kind, Node, NodeId, Rows, Vector, Vectors, WriteBatch
 from ..ports import NodeReader, SecondsLeft
@@ -197,7 +198,7 @@ def preview(graph: Graph, batch: WriteBatch) -> Graph:
     """The graph as it would be after a write batch; nothing is stored."""
     first = int(graph.nodes["seq"][-1]) + 1
     nodes = tuple(replace(node, seq=first + place) for place, node in enumerate(batch.nodes))
-    return graph.apply(replace(batch, nodes=nodes, revision=graph.revision + 1))
+    return apply_batch(graph, replace(batch, nodes=nodes, revision=graph.revision + 1))
 
 
 def _insight_writer(llm_client: LLMClient, tools: Tools) -> insights.InsightWriter:

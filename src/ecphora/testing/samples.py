@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from ..embedders.hashing import HashingEmbedder
 from ..graph import Graph
+from ..graph_updates import apply_batch
 from ..language.name_normalization import entity_id
 from ..language.terms import count_terms, extract_terms, hash_terms
 from ..model import (
@@ -197,7 +198,7 @@ def sample_graph(size: int = len(TURNS)) -> Graph:
     ends = [ValidityEnd("t0", NOON + timedelta(days=1), NOON)] if size > 4 else []
     batch = sample_batch(*nodes, edges=tuple(edges), validity_ends=tuple(ends))
     numbered = (replace(entity, seq=size + i) for i, entity in enumerate(entities, 1))
-    return Graph().apply(replace(batch, nodes=(*nodes, *numbered), revision=1))
+    return apply_batch(Graph(), replace(batch, nodes=(*nodes, *numbered), revision=1))
 
 
 def _sample_access(node: NodeId, strength: float = 1.0) -> Access:
@@ -205,4 +206,4 @@ def _sample_access(node: NodeId, strength: float = 1.0) -> Access:
 
 
 def _load_graph(store: Store, scope: str = SCOPE) -> Graph:
-    return Graph().apply(store.changes_since(scope, 0))
+    return apply_batch(Graph(), store.changes_since(scope, 0))

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from ..graph import Graph
+from ..graph_updates import apply_batch
 from ..model import ACCESS_KINDS, AccessKind, Edge, Kind, Link, Mark, NodeId, Tombstone, ValidityEnd, WriteBatch
 from ..stages.fused import decay
 from ..stages.retrieval import entity_vectors, importance, last_access
@@ -40,13 +41,13 @@ class _TwoHandles:
     def teardown(self) -> None:
         latest = self.graphs[-1]
         for graph in self.graphs:
-            updated = graph.apply(self.reader.changes_since(SCOPE, graph.revision))
+            updated = apply_batch(graph, self.reader.changes_since(SCOPE, graph.revision))
             assert graph_differences(latest, updated) == []
         self.writer.close()
         self.reader.close()
 
     def commit(self, batch: WriteBatch) -> None:
-        self.graphs.append(self.graphs[-1].apply(self.writer.commit(SCOPE, batch)))
+        self.graphs.append(apply_batch(self.graphs[-1], self.writer.commit(SCOPE, batch)))
         assert self.graphs[-1].revision == len(self.graphs) - 1
 
     def live_ids(self, kind: Kind = Kind.EPISODE) -> list[NodeId]:
@@ -161,7 +162,9 @@ def _make_history_machine() -> Callable[[StoreOpener], Any]:  # noqa: C901  # ma
 
         @rule()
         def follow(self) -> None:
-            self.reader_graph = self.reader_graph.apply(self.reader.changes_since(SCOPE, self.reader_graph.revision))
+            self.reader_graph = apply_batch(
+                self.reader_graph, self.reader.changes_since(SCOPE, self.reader_graph.revision)
+            )
             assert graph_differences(self.graphs[-1], self.reader_graph) == []
 
         @rule()

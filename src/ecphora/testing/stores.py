@@ -16,6 +16,7 @@ import numpy as np
 
 from ..errors import EcphoraError, EmbedderMismatch, InvalidInput, StaleWrite, StoreClosed, WrongVector
 from ..graph import Graph
+from ..graph_updates import apply_batch
 from ..language.name_normalization import entity_id
 from ..model import Edge, Interval, Kind, Link, Node, NodeId, Tombstone, UndoBatch, ValidityEnd, WriteBatch
 from ..ports import Store
@@ -181,11 +182,11 @@ class StoreContract:
             late = _load_graph(store)
             store.commit(SCOPE, WriteBatch(tombstones=(Tombstone("a", b"digest"),)))
             for reader in (early, late):
-                grown = reader.apply(store.changes_since(SCOPE, reader.revision))
+                grown = apply_batch(reader, store.changes_since(SCOPE, reader.revision))
                 assert grown.row("entity:ana") is not None
                 assert graph_differences(grown, _load_graph(store)) == []
             written = store.commit(SCOPE, WriteBatch(tombstones=(Tombstone("b", b"digest"),)))
-            assert len(_load_graph(store)) == len(early.apply(store.changes_since(SCOPE, early.revision))) == 0
+            assert len(_load_graph(store)) == len(apply_batch(early, store.changes_since(SCOPE, early.revision))) == 0
             assert [gone.node for gone in written.tombstones] == ["b"]
             assert self.check_integrity(store) == []
 
@@ -197,9 +198,9 @@ class StoreContract:
             insights = [replace(sample_node(id_, "insight"), kind=Kind.INSIGHT) for id_ in ids]
             sources = (("insight:1", "a"), ("insight:1", "b"), ("insight:2", "insight:1"), ("insight:3", "c"))
             edges = tuple(Edge(src, dst, Link.DERIVED_FROM) for src, dst in sources)
-            grown = Graph().apply(store.commit(SCOPE, episodes))
-            grown = grown.apply(store.commit(SCOPE, WriteBatch(nodes=tuple(insights), edges=edges)))
-            grown = grown.apply(store.commit(SCOPE, WriteBatch(tombstones=(Tombstone("a", b"a"),))))
+            grown = apply_batch(Graph(), store.commit(SCOPE, episodes))
+            grown = apply_batch(grown, store.commit(SCOPE, WriteBatch(nodes=tuple(insights), edges=edges)))
+            grown = apply_batch(grown, store.commit(SCOPE, WriteBatch(tombstones=(Tombstone("a", b"a"),))))
             assert list(grown.nodes["ids"]) == ["b", "c", "insight:3"]
             assert graph_differences(grown, _load_graph(store)) == []
 
@@ -207,14 +208,14 @@ class StoreContract:
         """Whether the answer was used or not; deleting only the question leaves everything else as it was."""
         with closing(locations()()) as store:
             episodes = sample_batch(*(sample_node(name) for name in ("a", "b", "c")))
-            before = Graph().apply(store.commit(SCOPE, episodes))
+            before = apply_batch(Graph(), store.commit(SCOPE, episodes))
             grown = before
             for name, *answers in (("one", "a", "b"), ("two", "b", "a"), ("three", "c"), ("four", "b", "c")):
-                grown = grown.apply(store.commit(SCOPE, sample_question_batch(name, *answers)))
+                grown = apply_batch(grown, store.commit(SCOPE, sample_question_batch(name, *answers)))
             assert grown.edges["weights"].tolist() == [1, 0, 1, 0, 1, 1, 0]
             assert (int(grown.episodes.sum()), len(grown.accesses), len(grown.vector_rows)) == (3, 3, 7)
-            without_four = grown.apply(
-                store.commit(SCOPE, WriteBatch(tombstones=(Tombstone("question:four", b"four"),)))
+            without_four = apply_batch(
+                grown, store.commit(SCOPE, WriteBatch(tombstones=(Tombstone("question:four", b"four"),)))
             )
             assert graph_differences(without_four, _load_graph(store)) == []
             assert list(without_four.nodes["ids"]) == [
@@ -223,13 +224,13 @@ class StoreContract:
                 "c",
                 *(f"question:{name}" for name in ("one", "two", "three")),
             ]
-            without_a = without_four.apply(store.commit(SCOPE, WriteBatch(tombstones=(Tombstone("a", b"a"),))))
+            without_a = apply_batch(without_four, store.commit(SCOPE, WriteBatch(tombstones=(Tombstone("a", b"a"),))))
             assert list(without_a.nodes["ids"]) == ["b", "c", "question:three"]
-            assert graph_differences(without_a, grown.apply(store.changes_since(SCOPE, grown.revision))) == []
-            without_three = without_a.apply(
-                store.commit(SCOPE, WriteBatch(tombstones=(Tombstone("question:three", b"three"),)))
+            assert graph_differences(without_a, apply_batch(grown, store.changes_since(SCOPE, grown.revision))) == []
+            without_three = apply_batch(
+                without_a, store.commit(SCOPE, WriteBatch(tombstones=(Tombstone("question:three", b"three"),)))
             )
-            expected = before.apply(WriteBatch(tombstones=(Tombstone("a", b"a"),)))
+            expected = apply_batch(before, WriteBatch(tombstones=(Tombstone("a", b"a"),)))
             differences = [
                 difference
                 for difference in graph_differences(expected, without_three)
@@ -242,8 +243,8 @@ class StoreContract:
     def test_cursors_are_stored(self, locations: Locations) -> None:
         """Each name keeps the last cursor written."""
         with closing(locations()()) as store:
-            grown = Graph().apply(store.commit(SCOPE, WriteBatch(cursors={"one": 1, "two": 5})))
-            grown = grown.apply(store.commit(SCOPE, WriteBatch(cursors={"one": 3})))
+            grown = apply_batch(Graph(), store.commit(SCOPE, WriteBatch(cursors={"one": 1, "two": 5})))
+            grown = apply_batch(grown, store.commit(SCOPE, WriteBatch(cursors={"one": 3})))
             assert grown.cursors == _load_graph(store).cursors == {"one": 3, "two": 5}
 
     def test_undo_restores_every_row(self, locations: Locations) -> None:

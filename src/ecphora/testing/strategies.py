@@ -8,6 +8,7 @@ from datetime import timedelta
 import numpy as np
 
 from ..graph import Graph
+from ..graph_updates import apply_batch
 from ..model import Interval, Query, Scores
 from ..ports import Strategy
 from ..stages.retrieval import filters
@@ -71,7 +72,7 @@ class StrategyContract:
     def test_question_nodes_are_never_returned(self, strategy: Strategy) -> None:
         """A question node has a vector but is not a memory, even for the same query."""
         for graph, query in _graphs_and_queries():
-            with_question = graph.apply(replace(sample_question_batch(query.text, "t0"), revision=2))
+            with_question = apply_batch(graph, replace(sample_question_batch(query.text, "t0"), revision=2))
             activation = strategy.activate(query, with_question)
             _assert_scores(with_question, activation.scores)
             assert activation.scores[-1] <= 0
@@ -85,7 +86,7 @@ class StrategyContract:
 
     def test_entities_alone_give_nothing(self, strategy: Strategy) -> None:
         """A graph without episodes has nothing to recall."""
-        graph = Graph().apply(replace(sample_batch(sample_entity("Ana")), revision=1))
+        graph = apply_batch(Graph(), replace(sample_batch(sample_entity("Ana")), revision=1))
         assert strategy.activate(sample_query("Where is Ana?"), graph).scores.max() <= 0
 
     def test_has_name(self, strategy: Strategy) -> None:
