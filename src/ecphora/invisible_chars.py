@@ -63,6 +63,11 @@ def escape_invisible(text: str) -> str:
     return _substitute(text, lambda found: _escape(found[0]))
 
 
+def replace_surrogates(text: str) -> str:
+    """The text with question marks for lone surrogates, which cannot be sent."""
+    return text.encode("utf-8", "replace").decode("utf-8")
+
+
 def _substitute(text: str, replace_match: Callable[[re.Match[str]], str]) -> str:
     if not _ANY_INVISIBLE.search(text):  # the usual case
         return text

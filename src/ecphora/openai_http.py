@@ -160,11 +160,6 @@ def _certificates(httpx: ModuleType) -> Any:
     return httpx.create_ssl_context()
 
 
-def replace_surrogates(text: str) -> str:
-    """Replace lone surrogates, which cannot be sent, by question marks."""
-    return text.encode("utf-8", "replace").decode("utf-8")
-
-
 def _hint(status: int) -> str:
     return f"; {HINTS[status]}" if status in HINTS else ""
 

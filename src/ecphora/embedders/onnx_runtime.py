@@ -20,6 +20,7 @@ from typing import Any, Generic, TypeVar
 import numpy as np
 
 from ..errors import EmbedderUnavailable, ModelDamaged, WrongVector
+from ..invisible_chars import replace_surrogates
 from ..model import Vector, Vectors
 
 TEXT_PREFIX_LENGTHS = (4_096, 65_536)
@@ -161,7 +162,7 @@ def tokenize_prefix(encode: Callable[[str], list[int]], text: str, limit: int) -
     ids: list[int] = []
     for cut in TEXT_PREFIX_LENGTHS:
         # A lone surrogate cannot be encoded; it becomes a question mark.
-        ids = encode(text[:cut].encode("utf-8", "replace").decode("utf-8"))
+        ids = encode(replace_surrogates(text[:cut]))
         if len(ids) == limit or len(text) <= cut:
             break
     return ids

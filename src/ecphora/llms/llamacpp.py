@@ -13,8 +13,8 @@ from threading import Lock
 from typing import Any
 
 from ..errors import LLMUnavailable
+from ..invisible_chars import replace_surrogates
 from ..language.token_count import estimate_tokens
-from ..openai_http import replace_surrogates
 from ..ports import Prompt, Reply
 from ..reprs import call_repr
 from ..validate import check_count, check_path

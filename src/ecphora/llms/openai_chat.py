@@ -10,8 +10,9 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from ..errors import InvalidInput, LLMUnavailable
+from ..invisible_chars import replace_surrogates
 from ..language.token_count import estimate_tokens
-from ..openai_http import OPENAI_BASE_URL, BadRequest, OpenAIClient, replace_surrogates
+from ..openai_http import OPENAI_BASE_URL, BadRequest, OpenAIClient
 from ..ports import Prompt, Reply
 from ..reprs import call_repr
 from ..validate import check_count, check_items, check_name, check_number
