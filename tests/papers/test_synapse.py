@@ -1,7 +1,7 @@
 """SYNAPSE, arXiv 2601.02744: its score, its gate, the effect of spreading, and our remedies.
 
 ``tests/unit/test_spreading_activation.py`` has the equations of spreading to their printed digits,
-``tests/unit/test_semantic_layer.py`` the graph of turns and concepts.
+``tests/unit/test_layer_consolidation.py`` the graph of turns and concepts.
 """
 
 from collections.abc import Sequence
@@ -25,9 +25,10 @@ from ecphora.model import Access, AccessKind, Edge, Evidence, Link, Mark, Query,
 from ecphora.ports import Activation
 from ecphora.recall import why
 from ecphora.stages.retrieval import dense, top_k
-from ecphora.stages.retrieval.confidence import band, calibrate_gate, from_activation
-from ecphora.stages.synapse.semantic_layer import LayerConfig, consolidated_layer
-from ecphora.strategies import synapse
+from ecphora.stages.retrieval.confidence import band
+from ecphora.stages.synapse import tunneling
+from ecphora.stages.synapse.confidence_gate import calibrate_gate, from_activation
+from ecphora.stages.synapse.layer_consolidation import LayerConfig, consolidated_layer
 from ecphora.strategies.synapse import FAITHFUL, Synapse
 from ecphora.testing import (
     NOON,
@@ -417,7 +418,7 @@ def test_tunneling_repeats_the_last_iteration_with_less_inhibition(monkeypatch: 
         BARE, T=1, anchors_per_trigger=7, top_k=7, protect_anchors=True, layer_config=LayerConfig(rho=1e9)
     )
     gentle = strategy.activate(query("green jacket"), graph)
-    monkeypatch.setattr(synapse, "MAX_TUNNELING", 0.5)
+    monkeypatch.setattr(tunneling, "MAX_TUNNELING", 0.5)
     harsh = strategy.activate(query("green jacket"), graph)
     jackets = slice(14, 19)
     assert not gentle.scores[jackets].any()

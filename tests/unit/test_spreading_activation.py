@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from ecphora.stages.synapse import spreading_activation
-from ecphora.stages.synapse.spreading_activation import EdgeList
+from ecphora.stages.synapse.layer_edges import EdgeList
 
 Numbers = NDArray[np.float64]
 S, DELTA, BETA, M, GAMMA, THETA = 0.8, 0.5, 0.15, 7, 5.0, 0.5
@@ -192,14 +192,6 @@ def test_inhibition_never_raises_and_keeps_the_order(values: list[float]) -> Non
     order = np.argsort(u, kind="stable")
     assert (np.diff(held[order]) >= -1e-6).all()
     assert (spreading_activation.inhibit(u, beta=0, M=M) == u).all()
-
-
-def test_tunnelling_is_the_part_of_the_anchors_that_drowned() -> None:
-    u, held = np.array([1, 1, 1, 1], np.float32), np.array([1, 0.4, 0.4, 0.6], np.float32)
-    wave = spreading_activation.apply_sigmoid(spreading_activation.initial(u), held, gamma=GAMMA, theta=THETA)
-    assert spreading_activation.tunneling_index(np.arange(4), np.array([0, 2]), wave) == 0.25
-    assert spreading_activation.tunneling_index(np.arange(4), np.arange(4), wave) == 0
-    assert spreading_activation.tunneling_index(np.empty(0, np.intp), np.arange(4), wave) == 0
 
 
 def test_a_trail_leads_back_to_the_anchor_over_what_lies_between() -> None:

@@ -3,10 +3,9 @@
 Jiang et al. (11 authors), "SYNAPSE", arXiv 2601.02744, January 2026 (v3 February 2026). Neither its full text nor its
 code was available: the equations come from secondary sources; sections (§) are those of docs/papers.md. Not
 "Synapse: Trajectory-as-Exemplar Prompting", another paper. No semantic node is written: the layer of concepts is
-derived from the graph, see :mod:`ecphora.stages.synapse.semantic_layer`.
+derived from the graph, see :mod:`ecphora.stages.synapse.layer_consolidation`.
 """
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -16,13 +15,15 @@ from ..model import Kind, Mask, Query, Scores
 from ..ports import Activation
 from ..reprs import ShortRepr
 from ..stages.retrieval import fusion
-from ..stages.retrieval.confidence import MIN_WEAK, from_activation, heuristic_confidence
+from ..stages.retrieval.confidence import MIN_WEAK, heuristic_confidence
 from ..stages.retrieval.filters import eligible as eligible_rows
 from ..stages.retrieval.top_k import top_rows
-from ..stages.synapse import dual_trigger, spreading_activation
+from ..stages.synapse import dual_trigger, spreading_activation, tunneling
+from ..stages.synapse.confidence_gate import from_activation
 from ..stages.synapse.dormancy import dormant_mask
 from ..stages.synapse.dual_trigger import TriggerResult
-from ..stages.synapse.semantic_layer import Layer, LayerConfig, consolidated_layer
+from ..stages.synapse.layer_consolidation import Layer, LayerConfig, consolidated_layer
+from ..stages.synapse.spreading_activation import Dynamics
 
 LAYER_CONFIG = LayerConfig(tau_dup=1.0, max_stale_share=0.02)
 """``N``, ``K``, ``rho`` as published. deviation: no concepts are merged, as the mean vectors of two entities are close.
@@ -31,9 +32,6 @@ MIN_NODES = 10
 """A graph with fewer nodes is too small for the gate and for spreading: the paper's cold start."""
 E0 = 30
 """The number of edges around the anchors from which the graph has full weight. inferred: §2.10, 1."""
-MAX_TUNNELING = 0.2
-"""The tunneling index above which the last iteration is repeated with half of β, and with each inhibitor's part divided
-by ``1 + ln fan``. inferred: §2.10, 2."""
 DEFAULT_TOP_K = 30
 """The number of results the tunneling index looks at if ``top_k`` is 0: the paper's top-k."""
 LAST_TURN_WEIGHT = 0.1
@@ -68,7 +66,7 @@ class Synapse(ShortRepr):
     epsilon: float = 0.01
     W: int = 0  # deviation: off, so that no retrieval is logged row by row; published 10
     top_k: int = 0  # deviation: the caller's limit cuts; published 30
-    tau_gate: float = 0.1  # recalibrated by `confidence.calibrate_gate`, on musique; published .12
+    tau_gate: float = 0.1  # recalibrated by `confidence_gate.calibrate_gate`, on musique; published .12
     anchors_per_trigger: int = 10  # inferred: §2.8
     use_lexical_trigger: bool = True
     use_fan_effect: bool = True
@@ -82,11 +80,17 @@ class Synapse(ShortRepr):
     needs_full_log: bool = False  # `FAITHFUL` keeps every access; the last of each memory serve as well
     name: str = "synapse"
 
+    @property
+    def dynamics(self) -> Dynamics:
+        """The parameters of an iteration."""
+        return Dynamics(self.S, self.delta, self.beta, self.M, self.gamma, self.theta, self.use_fan_effect)
+
     def activate(self, query: Query, graph: Graph, /) -> Activation:
-        """Spread the activation of the anchors, and score the episodes."""
+        """The read path (§2.4): spread the activation of the anchors, and score the episodes."""
         eligible = eligible_rows(graph, query)
         if not eligible.any():
             return Activation(graph.zeros())
+        # 1: the anchors, topk_BM25(q) ∪ topk_dense(q)
         trigger = dual_trigger.find_anchors(
             graph,
             query,
@@ -96,15 +100,28 @@ class Synapse(ShortRepr):
             use_previous_turn=self.use_previous_turn,
             use_lexical_similarity=self.use_lexical_similarity,
         )
+        # 2 and 3: a_i(0) = α·cos for the anchors, then T times propagation, inhibition, activation
         layer = consolidated_layer(graph, self.layer_config)
-        iteration = self._spread(graph, trigger, layer, eligible)
-        contributions = self._contributions(graph, trigger, iteration, layer, eligible)
-        if self.protect_anchors and self._has_tunneling(trigger, iteration, contributions, eligible):  # §2.10, 2
-            fan = layer.edges_from(graph, np.flatnonzero(iteration.u)).fan(len(graph))
-            iteration = self._inhibit_and_activate(iteration, trigger, self.beta / 2, 1 + np.log(np.maximum(1, fan)))
-            contributions = self._contributions(graph, trigger, iteration, layer, eligible)
+        floor = tunneling.anchor_floor(trigger) if self.protect_anchors else graph.zeros()
+        iteration = spreading_activation.spread(
+            spreading_activation.initial_activation(trigger.anchors, trigger.initial_activation, self.alpha),
+            lambda rows: layer.edges_from(graph, rows),
+            self._reachable(graph, eligible),
+            self.dynamics,
+            T=self.T,
+            floor=floor,
+        )
+        # 4: λ1·cos + λ2·a + λ3·PageRank
+        contributions = self._contributions(graph, trigger, iteration.activation, layer, eligible)
         scores = fusion.sum_contributions(contributions)
-        if self.top_k:  # §2.4, 5
+        if self.protect_anchors and tunneling.has_tunneling(  # §2.10, 2
+            trigger, top_rows(scores, eligible, self.top_k or DEFAULT_TOP_K), iteration
+        ):
+            edges = layer.edges_from(graph, np.flatnonzero(iteration.u))
+            iteration = tunneling.repeat_with_less_inhibition(iteration, edges, self.dynamics, floor)
+            contributions = self._contributions(graph, trigger, iteration.activation, layer, eligible)
+            scores = fusion.sum_contributions(contributions)
+        if self.top_k:  # 5
             listed = top_rows(scores, eligible, self.top_k)
             scores *= np.isin(np.arange(len(graph)), listed)
         stimulus = np.where(graph.episodes & (iteration.activation >= self.epsilon), iteration.activation, 0)
@@ -113,54 +130,27 @@ class Synapse(ShortRepr):
             contributions=contributions,
             paths={"activation": spreading_activation.activation_path(graph.episodes, iteration.parent)},
             stimulus=stimulus if self.W else np.zeros(0, np.float32),
-            confidence=self._confidence(query, graph, trigger, scores, float(iteration.activation.max())),
+            confidence=self._confidence(query, graph, trigger, scores, float(iteration.activation.max())),  # 6
             eligible=eligible,
         )
 
-    def _spread(
-        self, graph: Graph, trigger: TriggerResult, layer: Layer, eligible: Mask
-    ) -> spreading_activation.Iteration:
-        """§2.4, 2 and 3: T iterations from the anchors."""
+    def _reachable(self, graph: Graph, eligible: Mask) -> Mask:
+        """The rows that activation may reach: concepts, and eligible memories. Anchors may be others."""
         reachable = eligible | ~graph.episodes
-        if self.W:  # §2.5: dormant memories are out of the graph, but may still be anchors
+        if self.W:  # §2.5: dormant memories are out of the graph
             reachable &= ~dormant_mask(graph, self.W)
-        activation = graph.zeros()
-        activation[trigger.anchors] = self.alpha * trigger.initial_activation[trigger.anchors]
-        iteration = spreading_activation.initial(activation)
-        for _ in range(self.T):
-            edges = layer.edges_from(graph, np.flatnonzero(iteration.activation))
-            iteration = spreading_activation.propagate(
-                iteration, edges, reachable, S=self.S, delta=self.delta, use_fan_effect=self.use_fan_effect
-            )
-            iteration = self._inhibit_and_activate(iteration, trigger, self.beta)
-        return iteration
-
-    def _inhibit_and_activate(
-        self,
-        iteration: spreading_activation.Iteration,
-        trigger: TriggerResult,
-        beta: float,
-        divisor: spreading_activation.Floats | None = None,
-    ) -> spreading_activation.Iteration:
-        """Inhibition and sigmoid, the end of an iteration."""
-        u_hat = spreading_activation.inhibit(iteration.u, beta=beta, M=self.M, divisor=divisor)
-        if self.protect_anchors:
-            shared = np.intersect1d(trigger.lexical_anchors, trigger.dense_anchors)
-            u_hat[shared] = np.maximum(
-                u_hat[shared], np.minimum(iteration.u[shared], trigger.initial_activation[shared])
-            )
-        return spreading_activation.apply_sigmoid(iteration, u_hat, gamma=self.gamma, theta=self.theta)
+        return reachable
 
     def _contributions(
         self,
         graph: Graph,
         trigger: TriggerResult,
-        iteration: spreading_activation.Iteration,
+        activation: Scores,
         layer: Layer,
         eligible: Mask,
     ) -> dict[str, Scores]:
         """§2.4, 4: the contributions of episodes that are anchors, are reached, or are similar."""
-        is_scored = iteration.activation > 0
+        is_scored = activation > 0
         is_scored[trigger.anchors] = True
         if self.include_unreached:
             is_scored |= trigger.similarity > 0
@@ -169,7 +159,7 @@ class Synapse(ShortRepr):
         g = self._connectivity(graph, trigger, layer) if self.blend_cold_start else 1.0
         contributions = {
             "dense similarity": g * self.lambda1 * trigger.similarity + (1 - g) * trigger.similarity,
-            "activation": g * self.lambda2 * iteration.activation,
+            "activation": g * self.lambda2 * activation,
             "pagerank": g * self.lambda3 * rank,
         }
         contributions = {
@@ -185,17 +175,6 @@ class Synapse(ShortRepr):
         """g of §2.10, 1, from the edges that leave the anchors and their neighbors; 0 in a cold start."""
         nearby = np.union1d(trigger.anchors, layer.edges_from(graph, trigger.anchors).dst)
         return 0.0 if _is_cold_start(graph) else min(1.0, len(layer.edges_from(graph, nearby)) / E0)
-
-    def _has_tunneling(
-        self,
-        trigger: TriggerResult,
-        iteration: spreading_activation.Iteration,
-        contributions: Mapping[str, Scores],
-        eligible: Mask,
-    ) -> bool:
-        top_anchors = np.union1d(trigger.lexical_anchors[:5], trigger.dense_anchors[:5])
-        listed = top_rows(fusion.sum_contributions(contributions), eligible, self.top_k or DEFAULT_TOP_K)
-        return spreading_activation.tunneling_index(top_anchors, listed, iteration) > MAX_TUNNELING
 
     def _confidence(
         self, query: Query, graph: Graph, trigger: TriggerResult, scores: Scores, max_activation: float

@@ -18,7 +18,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from ...model import Evidence, Mask
-from ...stages.retrieval.confidence import band, calibrate_gate
+from ...stages.retrieval.confidence import band
+from ...stages.synapse.confidence_gate import calibrate_gate
 from ..recall import metrics
 from ..recall.figures import ALL, ANSWERABLE, UNANSWERABLE, Difference, Figure, Metric
 from ..recall.metrics import Numbers

@@ -10,7 +10,7 @@ from math import log2
 import numpy as np
 from numpy.typing import NDArray
 
-from ...stages.retrieval import confidence
+from ...stages.synapse import confidence_gate
 
 Numbers = NDArray[np.float64]
 Statistic = Callable[[Numbers], Numbers]
@@ -116,9 +116,11 @@ def resample_auroc(positives: Numbers, negatives: Numbers) -> Numbers:
 
 
 def resample_gate_refusals(positives: Numbers, negatives: Numbers, max_loss: float) -> Numbers:
-    """The part of the negatives below the gate of :func:`gate.calibrated`, in every resample."""
+    """The part of the negatives below the gate of :func:`confidence_gate.calibrate_gate`, in every resample."""
     ours, theirs = _two_sample_bootstrap_rows(len(positives), len(negatives))
-    return mean((negatives[theirs] < confidence.calibrate_gate(positives[ours], max_loss)[:, None]).astype(np.float64))
+    return mean(
+        (negatives[theirs] < confidence_gate.calibrate_gate(positives[ours], max_loss)[:, None]).astype(np.float64)
+    )
 
 
 @lru_cache(maxsize=2)

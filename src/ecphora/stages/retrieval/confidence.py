@@ -1,9 +1,6 @@
 """Confidence that the recalled memories hold the answer, and its bands."""
 
-from math import ceil
-
 import numpy as np
-from numpy.typing import NDArray
 
 from ...graph import Graph
 from ...model import Evidence, Query, Scores
@@ -52,25 +49,3 @@ def heuristic_confidence(graph: Graph, query: Query, scores: Scores, cosine: Sco
         * query.embedder_coverage
     )
     return float(speaker_fit**2 * (lexical + closeness) / (1 + query.embedder_coverage))
-
-
-def from_activation(max_activation: float, tau_gate: float) -> float:
-    """The activation of the highest node as a confidence; below SYNAPSE's gate the band is NONE.
-
-    Rises linearly from 0 to the lower edge of WEAK below the gate, and from there to 1 above it. The paper has two
-    outcomes; the mapping to three bands is ours.
-    """
-    if max_activation < tau_gate:
-        return min(MIN_WEAK * max_activation / tau_gate, float(np.nextafter(MIN_WEAK, 0)))
-    above = (min(1.0, max_activation) - tau_gate) / (1 - tau_gate) if tau_gate < 1 else 1.0
-    return MIN_WEAK + (1 - MIN_WEAK) * above
-
-
-def calibrate_gate(answerable: NDArray[np.float64], max_false_refusals: float = 0.025) -> NDArray[np.float64]:
-    """The largest gate that refuses fewer answerable questions than ``max_false_refusals``: SYNAPSE's criterion.
-
-    ``answerable`` has the gated values of answerable questions along its last axis, at least one.
-    """
-    rank = max(0, ceil(max_false_refusals * answerable.shape[-1]) - 1)
-    gates: NDArray[np.float64] = np.sort(answerable, axis=-1)[..., rank]
-    return gates

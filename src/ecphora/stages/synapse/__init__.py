@@ -1,1 +1,1 @@
-"""Steps of SYNAPSE: dual trigger, semantic layer, PageRank, spreading activation, dormancy."""
+"""Steps of SYNAPSE: dual trigger, the layer of concepts and edges, spreading activation, tunneling, gate, dormancy."""

@@ -3,7 +3,7 @@
 import numpy as np
 
 from ...model import Mask, Scores
-from .spreading_activation import EdgeList
+from .layer_edges import EdgeList
 
 DAMPING = 0.85
 """PageRank's damping, at its textbook value; the restart is uniform."""

@@ -1,49 +1,33 @@
-"""Spreading activation as in SYNAPSE: propagation along edges, lateral inhibition, a sparse sigmoid.
+"""Spreading activation as in SYNAPSE, §2.4, 2 and 3: iterations of propagation, lateral inhibition and a sigmoid.
 
 Rows that are not active send nothing, and rows that are not reached stay at 0: an iteration looks at the frontier
 alone.
 """
+# ruff: noqa: N803  # the paper's symbols
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ...grouping import best_of_group
-from ...model import Mask, Rows, Scores
+from ...model import Floats, Mask, Rows, Scores
 from ...ports import ActivationPath
 from ..retrieval.top_k import top_k
-
-Floats = NDArray[np.float64]
+from .layer_edges import EdgeList
 
 
 @dataclass(frozen=True, slots=True)
-class EdgeList:
-    """Directed edges, ``src[i] -> dst[i]`` with ``weights[i]`` in 0..1."""
+class Dynamics:
+    """The parameters of an iteration by the paper's symbols; ``use_fan_effect`` divides by the out-degree."""
 
-    src: Rows
-    dst: Rows
-    weights: Scores
-
-    def __len__(self) -> int:
-        return len(self.src)
-
-    def concat(self, *others: "EdgeList") -> "EdgeList":
-        """These edges followed by others."""
-        parts = (self, *others)
-        return EdgeList(
-            np.concatenate([edges.src for edges in parts]),
-            np.concatenate([edges.dst for edges in parts]),
-            np.concatenate([edges.weights for edges in parts]),
-        )
-
-    def select(self, places: Mask | Rows) -> "EdgeList":
-        """The edges under a mask, or those at the given places in that order."""
-        return EdgeList(self.src[places], self.dst[places], self.weights[places])
-
-    def fan(self, size: int) -> NDArray[np.intp]:
-        """The number of these edges that leave each row: its out-degree if all its edges are here."""
-        return np.bincount(self.src, minlength=size)
+    S: float
+    delta: float
+    beta: float
+    M: int
+    gamma: float
+    theta: float
+    use_fan_effect: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,9 +44,48 @@ class Iteration:
     parent: Rows
 
 
+def initial_activation(anchors: Rows, cosine: Scores, alpha: float) -> Scores:
+    """``a_i(0) = α · cos(h_i, h_q)`` for the anchors, 0 for the others."""
+    activation = np.zeros_like(cosine)
+    activation[anchors] = alpha * cosine[anchors]
+    return activation
+
+
 def initial(activation: Scores) -> Iteration:
     """The state before the first iteration."""
     return Iteration(activation, activation, activation, activation, np.full(len(activation), -1, np.intp))
+
+
+def spread(
+    activation: Scores,
+    edges_from: Callable[[Rows], EdgeList],
+    reachable: Mask,
+    dynamics: Dynamics,
+    *,
+    T: int,
+    floor: Scores,
+) -> Iteration:
+    """``T`` iterations from an initial activation, each of propagation, inhibition and activation in this order.
+
+    ``edges_from`` gives all edges that leave some rows. No row is inhibited below its ``floor``.
+    """
+    iteration = initial(activation)
+    for _ in range(T):
+        edges = edges_from(np.flatnonzero(iteration.activation))
+        iteration = propagate(
+            iteration, edges, reachable, S=dynamics.S, delta=dynamics.delta, use_fan_effect=dynamics.use_fan_effect
+        )
+        iteration = inhibit_and_activate(iteration, dynamics, floor)
+    return iteration
+
+
+def inhibit_and_activate(
+    iteration: Iteration, dynamics: Dynamics, floor: Scores, divisor: Floats | None = None
+) -> Iteration:
+    """Inhibition and activation: the end of an iteration. No row is inhibited below its ``floor``."""
+    u_hat = inhibit(iteration.u, beta=dynamics.beta, M=dynamics.M, divisor=divisor)
+    u_hat = np.maximum(u_hat, np.minimum(iteration.u, floor))
+    return apply_sigmoid(iteration, u_hat, gamma=dynamics.gamma, theta=dynamics.theta)
 
 
 def propagate(
@@ -70,7 +93,7 @@ def propagate(
     edges: EdgeList,
     reachable: Mask,
     *,
-    S: float,  # noqa: N803
+    S: float,
     delta: float,
     use_fan_effect: bool = True,
 ) -> Iteration:
@@ -99,7 +122,7 @@ def _first_senders(iteration: Iteration, edges: EdgeList, flow: Floats) -> Rows:
     return parent
 
 
-def inhibit(u: Scores, *, beta: float, M: int, divisor: Floats | None = None) -> Scores:  # noqa: N803
+def inhibit(u: Scores, *, beta: float, M: int, divisor: Floats | None = None) -> Scores:
     """``û_i = max(0, u_i - β · Σ_{k in the M strongest} (u_k - u_i)·[u_k > u_i])``: lateral inhibition.
 
     The strongest are those of the highest ``u``, equal ones in order of rows. ``divisor`` divides each row's
@@ -124,17 +147,6 @@ def apply_sigmoid(iteration: Iteration, u_hat: Scores, *, gamma: float, theta: f
     rows = np.flatnonzero((u_hat > 0) | (iteration.previous > 0))
     active[rows] = 1 / (1 + np.exp(-gamma * (u_hat[rows].astype(np.float64) - theta)))
     return replace(iteration, u_hat=u_hat, activation=active)
-
-
-def tunneling_index(anchors: Rows, results: Rows, iteration: Iteration) -> float:
-    """The share of anchors that lost more than half to inhibition and are missing from the results, in 0..1.
-
-    A measure of SYNAPSE's cognitive tunneling: hubs that suppress a detail.
-    """
-    if not len(anchors):
-        return 0.0
-    loss = iteration.u[anchors] - iteration.u_hat[anchors]
-    return float(((loss > iteration.u[anchors] / 2) & ~np.isin(anchors, results)).mean())
 
 
 def activation_path(episodes: Mask, parent: Rows) -> ActivationPath:

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import timedelta
-from math import exp, log
+from math import exp
 
 import numpy as np
 import pytest
@@ -15,10 +15,8 @@ from ecphora.graph import Graph
 from ecphora.graph_updates import apply_batch
 from ecphora.language.name_normalization import entity_id
 from ecphora.model import Access, AccessKind, Edge, Link, WriteBatch
-from ecphora.stages.synapse import pagerank, semantic_layer
 from ecphora.stages.synapse.dormancy import dormant_mask
-from ecphora.stages.synapse.semantic_layer import DAY, Layer, LayerConfig, consolidated_layer
-from ecphora.stages.synapse.spreading_activation import EdgeList
+from ecphora.stages.synapse.layer_consolidation import Layer, LayerConfig, consolidated_layer
 from ecphora.testing import NOON, sample_batch, sample_entity, sample_node
 
 Edges = Mapping[tuple[str, str], float]
@@ -85,16 +83,6 @@ def name(of: str) -> str:
 
 
 # ---- temporal edges
-
-
-def test_time_between_turns_weakens_their_bond_by_half_in_69_days() -> None:
-    half = semantic_layer.temporal_weight(
-        np.array([69.3 * DAY, log(2) / 0.01 * DAY, 30 * DAY, -30 * DAY, 0.0]), rho=0.01
-    )
-    assert half == pytest.approx([0.5, 0.5, 0.7408, 0.7408, 1], abs=1e-4)
-    assert (
-        semantic_layer.temporal_weight(np.array([30 * 24.0 * DAY]), rho=0.01)[0] < 0.00075
-    )  # what hours would make of 30 days
 
 
 @pytest.mark.parametrize("back", [False, True])
@@ -190,31 +178,7 @@ def test_fifteen_edges_stay_with_a_hub_and_the_chain_stays_whole() -> None:
     assert sum(pair[0] == "t0" for pair in found) == 16  # fifteen concepts, and the turn after it
 
 
-def test_the_strongest_edges_stay() -> None:
-    ways = EdgeList(np.zeros(4, np.intp), np.arange(1, 5), np.array([0.5, 0.9, 0.5, 0.7], np.float32))
-    assert semantic_layer.prune(ways, 3).dst.tolist() == [2, 4, 3]
-
-
 # ---- merging
-
-
-def test_concepts_merge_from_a_cosine_of_92() -> None:
-    near, far = unit(0.925, (1 - 0.925**2) ** 0.5), unit(0.915, -((1 - 0.915**2) ** 0.5))
-    same = semantic_layer.merge_duplicates(np.stack([unit(1), near, far]), np.arange(3), np.arange(3), 0.92)
-    assert same.tolist() == [0, 0, 2]
-
-
-def test_names_of_one_text_never_merge_and_what_merged_shares_its_texts() -> None:
-    vectors, mentions = np.stack([unit(1)] * 4), [(0, 0), (1, 1), (0, 2), (1, 2), (9, 3)]
-    texts, concepts = (np.array(column) for column in zip(*mentions, strict=True))
-    # 1 joins 0 and brings its text along; 2 stands in both texts; 3 stands elsewhere.
-    assert semantic_layer.merge_duplicates(vectors, texts, concepts, 0.92).tolist() == [0, 0, 2, 0]
-
-
-def test_a_concept_merges_with_the_nearest_older_one() -> None:
-    angles = [0.0, 0.5, 0.3]
-    vectors = np.stack([unit(np.cos(angle), np.sin(angle)) for angle in angles])
-    assert semantic_layer.merge_duplicates(vectors, np.arange(3), np.arange(3), 0.92).tolist() == [0, 1, 1]
 
 
 MERGING = [
@@ -299,41 +263,6 @@ def test_a_large_memory_consolidates_less_often() -> None:
 
 
 # ---- PageRank
-
-
-@st.composite
-def webs(draw: st.DrawFn) -> tuple[EdgeList, NDArray[np.bool_]]:
-    nodes = np.array(draw(st.lists(st.booleans(), min_size=1, max_size=10)))
-    members = np.flatnonzero(nodes).tolist()
-    pairs = draw(st.lists(st.tuples(*[st.sampled_from(members)] * 2), max_size=20)) if members else []
-    weights = np.array([draw(st.sampled_from([0.25, 0.5, 1.0])) for _ in pairs], np.float32)
-    src, dst = (np.array([pair[end] for pair in pairs], np.intp) for end in (0, 1))
-    return EdgeList(src, dst, weights), nodes
-
-
-@given(webs())
-def test_pagerank_solves_its_equation(web: tuple[EdgeList, NDArray[np.bool_]]) -> None:
-    """The twin solves p = (1 - d) / n + d · P p as linear equations instead of iterating."""
-    ways, nodes = web
-    rank = pagerank.pagerank(ways, nodes)
-    assert not rank[~nodes].any()
-    if not nodes.any():
-        return
-    members = np.flatnonzero(nodes).tolist()
-    n, place = len(members), {row: number for number, row in enumerate(members)}
-    step = np.zeros((n, n))
-    for src, dst, weight in zip(ways.src.tolist(), ways.dst.tolist(), ways.weights.tolist(), strict=True):
-        step[place[dst], place[src]] += weight
-    step[:, step.sum(axis=0) == 0] = 1
-    step /= step.sum(axis=0)
-    solved = np.linalg.solve(np.eye(n) - pagerank.DAMPING * step, np.full(n, (1 - pagerank.DAMPING) / n))
-    assert rank[nodes] == pytest.approx(solved / solved.max(), abs=1e-4)
-
-
-def test_pagerank_by_hand() -> None:
-    """One edge, a to b, d = .85: p_a = .15/2 + .85 p_b/2 and p_a + p_b = 1, so p_a = .5/1.425, p_a/p_b = .540541."""
-    link = EdgeList(np.array([0]), np.array([1]), np.ones(1, np.float32))
-    assert pagerank.pagerank(link, np.ones(2, np.bool_)) == pytest.approx([0.540541, 1.0], abs=1e-5)
 
 
 def test_the_concept_all_speak_of_ranks_highest() -> None:

@@ -1,0 +1,118 @@
+"""The concept nodes of SYNAPSE's graph: the entities that episodes mention, by window; near-equal ones are merged."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from ...graph import Graph
+from ...model import MENTION_LINKS, Kind, Rows, Vectors
+from ..retrieval.entity_vectors import entity_vectors
+
+BLOCK = 512
+"""How many concepts are compared with all others in one matrix product."""
+
+
+@dataclass(frozen=True, slots=True)
+class Concepts:
+    """The concepts of some episodes: ``rows`` of the graph, each with the vector sum of its mentions.
+
+    ``mention_episodes[i]``, the number of an episode, mentions ``mention_concepts[i]``, the place of a concept; pairs
+    are distinct.
+    """
+
+    rows: Rows
+    sums: Vectors
+    mention_episodes: Rows
+    mention_concepts: Rows
+
+    def by_window(self, window_size: int) -> tuple[Rows, Rows]:
+        """Each window of ``window_size`` episodes with each of its concepts, by window."""
+        return _distinct_pairs(self.mention_episodes // window_size, self.mention_concepts, len(self.rows))
+
+
+def find_concepts(graph: Graph, episodes: Rows, tau_dup: float) -> Concepts:
+    """The concepts of some episodes; those of cosine ``tau_dup`` or more are merged, none at 1."""
+    entities, edges = entity_vectors(graph), graph.edges
+    number = np.full(len(graph), -1, np.intp)
+    number[episodes] = np.arange(len(episodes))
+    is_mention = graph.has_link(*MENTION_LINKS) & graph.of_kind(Kind.ENTITY)[edges["dst"]]
+    src, concepts = edges["src"][is_mention], entities.index_of(edges["dst"][is_mention])
+    later = np.flatnonzero(number[src] < 0)
+    later = later[graph.vector_positions[src[later]] >= 0]
+    sums = entities.sums.copy() if len(later) or tau_dup < 1 else entities.sums
+    if len(later):  # entity vectors include mentions that are not consolidated yet
+        np.subtract.at(sums, concepts[later], graph.vectors.view[graph.vector_positions[src[later]]])
+    is_consolidated = number[src] >= 0
+    mention_episodes, concepts = _distinct_pairs(
+        number[src[is_consolidated]], concepts[is_consolidated], len(entities.rows)
+    )
+    if tau_dup < 1:
+        merged_into = merge_duplicates(
+            _center_concepts(graph, episodes, sums, concepts), mention_episodes, concepts, tau_dup
+        )
+        merged = np.flatnonzero(merged_into != np.arange(len(merged_into)))
+        np.add.at(sums, merged_into[merged], sums[merged])
+        mention_episodes, concepts = _distinct_pairs(mention_episodes, merged_into[concepts], len(merged_into))
+    return Concepts(entities.rows, sums, mention_episodes, concepts)
+
+
+def _distinct_pairs(a: Rows, b: Rows, size: int) -> tuple[Rows, Rows]:
+    """The distinct pairs of two columns, ascending; ``b`` is below ``size``."""
+    return np.divmod(np.unique(a * max(1, size) + b), max(1, size))
+
+
+def normalize(sums: Vectors) -> Vectors:
+    """Vectors as unit rows; 0 stays 0."""
+    return sums / np.maximum(np.sqrt(np.einsum("ij,ij->i", sums, sums)), 1e-12)[:, None]
+
+
+def _center_concepts(graph: Graph, episodes: Rows, sums: Vectors, concept_places: Rows) -> Vectors:
+    """The concepts' mean vectors minus the mean of all episodes, as unit rows; 0 for concepts mentioned once.
+
+    The more mentions a concept has, the nearer its mean is to the mean of all episodes: without centering, all
+    frequent concepts would be merged.
+    """
+    counts = np.bincount(concept_places, minlength=len(sums))
+    positions = graph.vector_positions[episodes]
+    episode_weights = np.zeros(len(graph.vector_rows), np.float32)
+    episode_weights[positions[positions >= 0]] = 1 / max(1, int((positions >= 0).sum()))
+    mean = np.einsum("i,ij->j", episode_weights, graph.vectors.view)
+    centered = normalize(sums / np.maximum(1, counts)[:, None] - mean)
+    centered[counts < 2] = 0
+    return centered
+
+
+def merge_duplicates(vectors: Vectors, episode_numbers: Rows, concept_places: Rows, tau_dup: float) -> Rows:
+    """For each concept the oldest concept it is merged into, often itself.
+
+    A concept is merged with the nearest older one of cosine ``tau_dup`` or more, and with all that were merged with
+    that one. Two concepts that one text mentions are never merged. ``vectors`` are unit rows, or 0 for concepts that
+    are not compared, in order of age; ``episode_numbers[i]`` mentions ``concept_places[i]``.
+    """
+    merged_into = np.arange(len(vectors))
+    pairs = _duplicate_pairs(vectors, tau_dup)
+    involved = {concept for _, older, newer in pairs for concept in (older, newer)}
+    order = np.argsort(concept_places, kind="stable")
+    ends = np.searchsorted(concept_places[order], np.arange(len(vectors) + 1))
+    episodes = {
+        concept: set(episode_numbers[order[ends[concept] : ends[concept + 1]]].tolist()) for concept in involved
+    }
+    for _, older, newer in sorted(pairs, key=lambda pair: (pair[2], pair[0], pair[1])):
+        oldest = int(merged_into[older])
+        if merged_into[newer] == newer and oldest != newer and episodes[oldest].isdisjoint(episodes[newer]):
+            merged_into[newer] = oldest
+            episodes[oldest] |= episodes[newer]
+    return merged_into
+
+
+def _duplicate_pairs(vectors: Vectors, tau_dup: float) -> list[tuple[float, int, int]]:
+    """Pairs of rows ``i < j`` of cosine ``tau_dup`` or more, each with minus that cosine."""
+    rows = np.flatnonzero(np.einsum("ij,ij->i", vectors, vectors) > 0)
+    compared, pairs = vectors[rows], []
+    for start in range(0, len(rows), BLOCK):
+        cosines = compared[start : start + BLOCK] @ compared[start:].T
+        older, newer = np.nonzero(cosines >= tau_dup)
+        for i, j in zip(older.tolist(), newer.tolist(), strict=True):
+            if i < j:
+                pairs.append((-float(cosines[i, j]), int(rows[start + i]), int(rows[start + j])))
+    return pairs
