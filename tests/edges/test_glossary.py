@@ -10,7 +10,7 @@ import click
 import pytest
 
 import ecphora
-from ecphora.cli.main import main
+from ecphora.cli.main import LazyCommand, main
 from ecphora.stores.sqlite import SQLiteStore
 
 SOURCES = Path(ecphora.__file__).parent
@@ -121,7 +121,8 @@ def test_python_names() -> None:
 def test_commands_and_options() -> None:
     names = [main.name or "", *main.commands]
     for command in main.commands.values():
-        names += [word for param in command.params for word in (*param.opts, *param.secondary_opts)]
+        params = command.load().params if isinstance(command, LazyCommand) else command.params
+        names += [word for param in params for word in (*param.opts, *param.secondary_opts)]
     assert isinstance(main, click.Group)
     assert [name for name in names if given_up(name.replace("-", "_"))] == []
 

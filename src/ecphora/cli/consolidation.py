@@ -259,10 +259,3 @@ def backup(context: CommandContext, *, to: str, overwrite: bool) -> None:
         return
     context.print_line(f"copied {copy_info.episodes:,} memories, {copy_info.size:,} bytes, to {copy_info.path}")
     context.print_line(f"sha256 {copy_info.sha256}")
-
-
-COMMANDS: tuple[click.Command, ...] = (
-    *(consolidate, updates, reject, undo, insights),
-    *(decayed, pin, unpin, archive, unarchive, backup),
-)
-"""Every command of this module."""

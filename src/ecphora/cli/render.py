@@ -10,15 +10,7 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
-from rich.console import (
-    Console,
-    ConsoleOptions,
-    ConsoleRenderable,
-    Group,
-    RenderableType,
-    RenderHook,
-    RenderResult,
-)
+from rich.console import Console, ConsoleOptions, ConsoleRenderable, Group, RenderableType, RenderHook, RenderResult
 from rich.padding import Padding
 from rich.segment import Segment
 from rich.table import Table
@@ -27,20 +19,7 @@ from rich.text import Text
 from ..explain import WhyNot
 from ..invisible_chars import REPLACEMENT, single_line, strip_invisible
 from ..memory import Memory
-from ..model import (
-    PRIOR,
-    Contribution,
-    Evidence,
-    History,
-    Hit,
-    Kind,
-    Mark,
-    Node,
-    NodeId,
-    Recollection,
-    Validity,
-    Why,
-)
+from ..model import PRIOR, Contribution, Evidence, History, Hit, Kind, Mark, Node, NodeId, Recollection, Validity, Why
 from ..short_ids import abbreviate
 from ..text_format import collapse_whitespace, count_noun, describe_validity, short_day, short_minute, truncate
 

@@ -1,0 +1,85 @@
+"""The commands ``export`` and ``import``: a scope as JSON Lines, out and in."""
+
+import dataclasses
+import os
+import sys
+import tempfile
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import click
+
+from ..errors import InvalidText
+from .context import CommandContext, HomePath, common_options, read_stdin
+from .render import progress_bar
+
+
+@click.command()
+@click.argument("file", default="-", metavar="[FILE|-]", type=HomePath(allow_dash=True))
+@click.option("--vectors", is_flag=True, help="Write the vectors too: a larger file, but import embeds nothing.")
+@common_options
+def export(context: CommandContext, *, file: str, vectors: bool) -> None:
+    """Write a scope as JSON Lines, to a file or to stdout; nothing is lost."""
+    with context.open_memory() as memory, _atomic_output(file) as out:
+        count = memory.export(out, vectors=vectors)
+    if file == "-":
+        return
+    if context.as_json:
+        context.write_json(dataclasses.asdict(count))
+    else:
+        context.print_line(
+            f"wrote {count.nodes:,} nodes, {count.edges:,} links and {count.accesses:,} accesses to {file}"
+        )
+
+
+@contextmanager
+def _atomic_output(file: str) -> Any:
+    """Open a text file that appears complete or not at all, readable by its owner only; stdout for ``-``."""
+    if file == "-":
+        yield sys.stdout
+        sys.stdout.flush()
+        return
+    handle, name = tempfile.mkstemp(prefix=".ecphora-", dir=Path(file).parent)
+    try:
+        with os.fdopen(handle, "w", encoding="utf-8", newline="\n") as out:
+            yield out
+        Path(name).replace(file)
+    except BaseException:
+        Path(name).unlink(missing_ok=True)
+        raise
+
+
+@click.command("import")
+@click.argument("file", metavar="FILE|-", type=HomePath(allow_dash=True))
+@click.option("--restore", is_flag=True, help="Also import what was forgotten here on purpose.")
+@common_options
+def import_(context: CommandContext, *, file: str, restore: bool) -> None:
+    """Read an export into a scope, which may already hold memories.
+
+    The whole file is checked before anything is written. Importing it twice changes nothing.
+    """
+    bar = progress_bar(context.err, "importing", is_shown=context.has_progress_bar)
+    with context.open_memory(create=True, needs_embedder=True) as memory, _open_lines(file) as lines, bar as progress:
+        count = memory.import_(lines, restore=restore, progress=progress)
+    if context.as_json:
+        context.write_json(dataclasses.asdict(count))
+        return
+    context.print_line(
+        f"imported {count.nodes:,} nodes, {count.edges:,} links and {count.accesses:,} accesses; "
+        f"{count.existing:,} existed already, {count.blocked:,} were blocked because they were forgotten here"
+    )
+    for notice in count.notices:
+        context.note(f"note: {notice}")
+
+
+@contextmanager
+def _open_lines(file: str) -> Any:
+    if file == "-":
+        yield read_stdin().split("\n")
+        return
+    try:
+        with Path(file).open(encoding="utf-8-sig", newline="\n") as lines:
+            yield lines
+    except UnicodeDecodeError as error:
+        raise InvalidText(f"{file} is not UTF-8 (byte {error.start} of a part of it); is it an export?") from error

@@ -1,0 +1,82 @@
+"""The commands ``recall`` and ``why-not``: what comes back for a question, and why something does not."""
+
+from typing import Any
+
+import click
+
+from .. import short_ids
+from ..explain import MissReason
+from ..model import Evidence, Filter
+from . import render
+from .context import EXIT_NOT_FOUND, CommandContext, common_options, question_options
+
+
+@click.command(epilog="Exits with 3 when the evidence is none: the hits, if any, hold no answer.")
+@question_options
+@click.option("--explain/--no-explain", default=None, help="Show the parts of each score too / show no reasons.")
+@click.option("--no-log-access", is_flag=True, help="Do not write to the access log.")
+@common_options
+def recall(
+    context: CommandContext,
+    *,
+    question: str,
+    limit: int,
+    budget: int | None,
+    where: Filter,
+    explain: bool | None,
+    no_log_access: bool,
+    **recall_options: Any,
+) -> None:
+    """Recall the memories that belong to a question, with confidence and reasons."""
+    with context.open_memory(needs_embedder=True) as memory:
+        found = memory.recall(
+            question,
+            limit=limit,
+            budget=budget,
+            where=where,
+            explain=explain is not False,
+            log_access=not no_log_access,
+            **recall_options,
+        )
+        if context.as_json:
+            context.write_json(found.to_dict())
+        else:
+            console = context.out
+            console.print(render.recollection_heading(found, question))
+            ids = short_ids.abbreviate((hit.id for hit in found), memory.graph())
+            render.print_recollection(console, found, explain=explain, label_node=render.node_labeler(memory), ids=ids)
+            if not found.hits:
+                console.print("  nothing came back", style="bright_black")
+    if found.evidence == Evidence.NONE:
+        click.get_current_context().exit(EXIT_NOT_FOUND)
+
+
+@click.command("why-not", epilog="Exits with 3 when the id is unknown.")
+@question_options
+@click.argument("id_", metavar="ID")
+@click.option("--explain", is_flag=True, help="Show the largest parts of the shortfall too.")
+@common_options
+def why_not(
+    context: CommandContext,
+    *,
+    question: str,
+    id_: str,
+    limit: int,
+    budget: int | None,
+    where: Filter,
+    explain: bool,
+    **recall_options: Any,
+) -> None:
+    """Say why the memory ID does not come back for a question, and what would bring it back.
+
+    Give the options of the recall that missed it. The access log is not written.
+    """
+    with context.open_memory(needs_embedder=True) as memory:
+        id_ = short_ids.resolve_id(id_, memory.graph())
+        found = memory.why_not(question, id_, limit=limit, budget=budget, where=where, **recall_options)
+    if context.as_json:
+        context.write_json(found.to_dict())
+    else:
+        render.print_why_not(context.out, found, explain=explain)
+    if found.miss_reason == MissReason.NOT_FOUND:
+        click.get_current_context().exit(EXIT_NOT_FOUND)

@@ -1,0 +1,122 @@
+"""The command ``remember``: texts from arguments, files or stdin become memories."""
+
+from dataclasses import replace
+from typing import Any
+
+import click
+
+from .. import short_ids
+from ..errors import InvalidInput
+from ..model import RememberResult
+from . import remember_input, text_files
+from .context import CommandContext, common_options, parse_key_values, strategy_options
+from .render import progress_bar
+
+PROGRESS_MIN_TEXTS = 16
+"""A progress bar is shown from this number of texts on."""
+
+
+@click.command()
+@click.argument("texts", nargs=-1, metavar="[TEXT]...")
+@click.option("--text", "literal", multiple=True, metavar="TEXT", help="A text, even if it names a file; repeatable.")
+@click.option(
+    "--file",
+    "files",
+    multiple=True,
+    metavar="PATH",
+    help="Remember Markdown and text files (.md, .markdown, .txt, .text): a path, a pattern such as 'notes/*.md', or "
+    "with --recursive a folder; may be repeated.",
+)
+@click.option("--recursive", is_flag=True, help="Read the folders of --file and all folders below them.")
+@click.option("--lines", is_flag=True, help="Read stdin line by line.  [default: by paragraph]")
+@click.option("--whole", is_flag=True, help="Read the whole of stdin as one text.")
+@click.option("--jsonl", is_flag=True, help="Read stdin as JSON Lines: objects with text, id, speaker, happened_at ...")
+@click.option("--id", "id_", metavar="ID", help="An id of your own for the memory.")
+@click.option("--speaker", metavar="NAME", help="Who said it.")
+@click.option("--session", metavar="NAME", help="The conversation or file it belongs to.")
+@click.option("--happened-at", metavar="DATE", help="When it happened: 2026-05-03 or 2026-05-03T14:30.  [default: now]")
+@click.option("--title", metavar="TEXT", help="What it is about.")
+@click.option("--source", metavar="NAME", help="Where it comes from.")
+@click.option(
+    "--metadata",
+    multiple=True,
+    metavar="KEY=VALUE",
+    callback=parse_key_values,
+    help="Metadata to keep; may be repeated.",
+)
+@click.option("--supersedes", metavar="ID", help="The memory that this one supersedes.")
+@click.option("--restore", is_flag=True, help="Remember it even if it was forgotten on purpose.")
+@strategy_options
+@common_options
+def remember(
+    context: CommandContext,
+    *,
+    texts: tuple[str, ...],
+    literal: tuple[str, ...],
+    files: tuple[str, ...],
+    recursive: bool,
+    lines: bool,
+    whole: bool,
+    jsonl: bool,
+    id_: str | None,
+    happened_at: str | None,
+    metadata: dict[str, Any],
+    supersedes: str | None,
+    restore: bool,
+    **text_fields: str | None,
+) -> None:
+    """Remember texts: the arguments, files, or stdin by paragraph.
+
+    The memory's file is created on first use. A text that exists already is stored once. A file becomes one memory: its
+    source is the path, its title is the file's name, and it happened when the file was last changed, unless
+    --happened-at is given. In prose from stdin, blank lines separate the memories. A program that passes on other
+    people's texts should use --text or stdin, because a TEXT that names a file is an error.
+    """
+    fields = {"id": id_, "happened_at": happened_at, "metadata": metadata, "supersedes": supersedes, **text_fields}
+    fields = {key: value for key, value in fields.items() if value}
+    forms = [form for form, on in (("lines", lines), ("whole", whole), ("jsonl", jsonl)) if on]
+    if files or recursive:
+        if texts or literal or forms or not files:
+            raise click.UsageError("--file PATH [--recursive] takes no TEXT, --lines, --whole or --jsonl")
+        episodes = remember_input.episodes_from_files(context, files, fields, recursive=recursive)
+    elif literal or texts not in {(), ("-",)}:
+        if forms:
+            raise click.UsageError(f"--{forms[0]} says how stdin is read; leave out TEXT")
+        episodes = remember_input.episodes_from_arguments(texts, literal, fields)
+    else:
+        episodes = remember_input.episodes_from_stdin(forms, fields, is_explicit=bool(texts))
+    if id_ is not None and len(episodes) > 1:
+        raise InvalidInput(f"one id, {id_!r}, for {len(episodes)} texts; give ids with --jsonl")
+    bar = progress_bar(
+        context.err, "remembering", is_shown=context.has_progress_bar and len(episodes) >= PROGRESS_MIN_TEXTS
+    )
+    with context.open_memory(create=True, needs_embedder=True) as memory, bar as progress:
+        if files and happened_at is None:
+            episodes = [text_files.with_stored_time(memory, episode) for episode in episodes]
+        if supersedes:
+            full_id = short_ids.resolve_id(supersedes, memory.graph())
+            episodes = [
+                replace(episode, supersedes=full_id) if episode.supersedes == supersedes else episode
+                for episode in episodes
+            ]
+        result = memory.remember(episodes, restore=restore, progress=progress)
+    _print_remember_result(context, result)
+
+
+def _print_remember_result(context: CommandContext, result: RememberResult) -> None:
+    if context.as_json:
+        context.write_json(result.to_dict())
+        return
+    if len(result.ids) == 1:
+        word = "remembered" if result.created else "exists already" if result.existing else "blocked"
+        context.print_line(f"{word}: {result.id}")
+    else:
+        counts = (
+            (len(result.created), "remembered"),
+            (len(result.existing), "exist already"),
+            (len(result.blocked), "blocked"),
+        )
+        context.print_line(", ".join(f"{count:,} {word}" for count, word in counts if count) or "nothing to remember")
+    if result.blocked:
+        ids = ", ".join(result.blocked[:10])
+        context.note(f"blocked, because they were forgotten on purpose (--restore remembers them): {ids}")

@@ -1,0 +1,214 @@
+"""The commands that write a memory or a file: remember, forget, export, import, reembed, doctor."""
+
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner, Result
+
+from ecphora import documents
+from ecphora.cli.main import main
+from ecphora.language.chunking import Chunk
+
+
+@pytest.fixture(autouse=True)
+def clean(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """An empty working folder, a cheap embedder, and nothing else in the environment."""
+    monkeypatch.chdir(tmp_path)
+    for name in list(os.environ):
+        if name.startswith(("ECPHORA_", "OPENAI_")):
+            monkeypatch.delenv(name)
+    monkeypatch.setenv("ECPHORA_EMBEDDER", "hashing")
+    monkeypatch.setenv("COLUMNS", "100")
+
+
+def ecphora(*args: str, stdin: str | bytes | None = None) -> Result:
+    return CliRunner().invoke(main, args, input=stdin)
+
+
+def answer(*args: str, stdin: str | bytes | None = None, code: int = 0) -> Any:
+    result = ecphora(*args, "--json", stdin=stdin)
+    assert result.exit_code == code, result.output
+    return json.loads(result.stdout)
+
+
+@pytest.fixture
+def told() -> None:
+    ecphora(
+        "remember",
+        "Ana moved to Porto.",
+        "--id",
+        "a",
+        "--speaker",
+        "Ana",
+        "--happened-at",
+        "2026-05-03",
+        "--session",
+        "s",
+    )
+    ecphora(
+        "remember",
+        "Bo likes rain in Lisbon.",
+        "--id",
+        "b",
+        "--speaker",
+        "Bo",
+        "--happened-at",
+        "2026-05-04",
+        "--metadata",
+        "n=1",
+    )
+
+
+def test_remember_says_what_is_new_known_and_refused() -> None:
+    assert ecphora("remember", "One.", "--id", "1").stdout == "remembered: 1\n"
+    assert ecphora("remember", "One.", "--id", "1").stdout == "exists already: 1\n"
+    ecphora("forget", "1")
+    result = ecphora("remember", "One.", "--id", "1")
+    assert "blocked: 1" in result.stdout
+    assert "--restore" in result.stderr
+    assert ecphora("remember", "One.", "--id", "1", "--restore").stdout == "remembered: 1\n"
+    assert ecphora("remember", "Two.", "Three.").stdout == "2 remembered\n"
+
+
+def test_remember_reads_stdin_by_paragraph_by_line_whole_and_as_json_lines() -> None:
+    assert len(answer("remember", stdin="One,\nnot two.\n\nTwo.\r\n")["created"]) == 2
+    assert len(answer("remember", "--lines", stdin="One,\nbut two.\n\n")["created"]) == 2
+    assert len(answer("remember", "-", stdin="Three.\n")["created"]) == 1
+    assert len(answer("remember", "--whole", stdin="Four.\nFive.\n")["created"]) == 1
+    lines = '{"text": "Six.", "id": "6", "speaker": "Ana"}\n\n{"text": "Seven.", "id": "7", "metadata": {"a": 1}}\n'
+    assert answer("remember", "--jsonl", "--speaker", "Bo", stdin=lines)["created"] == ["6", "7"]
+    assert answer("history", "6")["node"]["speaker"] == "Ana"
+    assert answer("history", "7")["node"]["speaker"] == "Bo"
+
+
+@pytest.mark.parametrize(
+    ("line", "message"),
+    [
+        ('{"text": "x"}\nnonsense', "line 2: this is no JSON"),
+        ('{"text": "x", "mood": 1}', "line 1: there is no field 'mood'"),
+        ('{"speaker": "Ana"}', "line 1: a text must be a str"),
+        ('{"text": "x", "happened_at": "soon"}', "line 1: 'soon' is not a date"),
+        ('{"text": "\\ud800"}', "line 1: the text holds a lone surrogate"),
+    ],
+)
+def test_a_line_that_cannot_be_read_is_named_and_nothing_written(line: str, message: str) -> None:
+    result = ecphora("remember", "--jsonl", stdin=line)
+    assert result.exit_code == 1
+    assert result.stderr.startswith(f"error: {message}")
+    assert not Path("ecphora.db").exists()
+
+
+def test_stdin_that_is_not_utf8_is_an_error_that_says_so() -> None:
+    result = ecphora("remember", stdin=b"caf\xe9\n")
+    assert (result.exit_code, result.stdout) == (1, "")
+    assert "UTF-8 at byte 3" in result.stderr
+
+
+def test_remember_supersedes_and_history_tells() -> None:
+    ecphora("remember", "Ana lives in Porto.", "--id", "old", "--happened-at", "2026-01-01")
+    ecphora("remember", "Ana lives in Rome.", "--id", "new", "--happened-at", "2026-02-01", "--supersedes", "old")
+    life = answer("history", "old")
+    assert [node["id"] for node in life["successors"]] == ["new"]
+    assert life["node"]["valid_to"].startswith("2026-02-01")
+    drawn = ecphora("history", "old").stdout
+    assert "after" in drawn
+    assert "held until 1 Feb 2026" in drawn
+    assert ecphora("remember", "x", "--supersedes", "nobody").exit_code == 1
+
+
+@pytest.mark.usefixtures("told")
+def test_forget_by_id_erases_and_tells_what_is_missing() -> None:
+    assert answer("forget", "a", "nobody", code=3) == {
+        "episode_ids": ["a"],
+        "entity_ids": ["entity:ana", "entity:porto"],
+        "missing_ids": ["nobody"],
+    }
+    assert ecphora("history", "a").exit_code == 3
+    assert answer("history", "a", code=3) is None
+
+
+@pytest.mark.usefixtures("told")
+def test_forget_by_options_asks_first() -> None:
+    refused = ecphora("forget", "--speaker", "Bo")
+    assert refused.exit_code == 2
+    assert "1 memories" in refused.stderr
+    assert "--yes" in refused.stderr
+    assert answer("forget", "--speaker", "Bo", "--yes")["episode_ids"] == ["b"]
+    assert ecphora("forget", "--speaker", "Bo", "--yes").stdout.startswith("erased 0 memories")
+    assert ecphora("forget").exit_code == 2
+    assert ecphora("forget", "a", "--speaker", "Ana").exit_code == 2
+
+
+@pytest.mark.usefixtures("told")
+def test_export_and_import_go_round() -> None:
+    out = ecphora("export").stdout
+    assert json.loads(out.splitlines()[0])["ecphora"] == 2
+    assert answer("export", "all.jsonl", "--vectors")["vectors"] == 2
+    if os.name != "nt":
+        assert Path("all.jsonl").stat().st_mode & 0o077 == 0
+    assert answer("import", "all.jsonl", "--db", "copy.db", "--scope", "ana")["nodes"] > 2
+    again = ecphora("import", "-", "--db", "copy.db", "--scope", "ana", stdin=out)
+    assert again.stdout.startswith("imported 0 nodes")
+    assert ecphora("export", "--db", "copy.db", "--scope", "ana").stdout.splitlines()[1:] == out.splitlines()[1:]
+    found = answer("scopes", "--db", "copy.db")
+    assert [(scope["name"], scope["episodes"], scope["embedder"]) for scope in found] == [("ana", 2, "hashing/256")]
+    assert "ana" in ecphora("scopes", "--db", "copy.db").stdout
+
+
+def test_an_import_that_cannot_be_read_is_one_line() -> None:
+    Path("bad.jsonl").write_text('{"ecphora": 1}\n{"node": {}}\n')
+    result = ecphora("import", "bad.jsonl")
+    assert (result.exit_code, result.stdout) == (1, "")
+    assert result.stderr == "error: line 2: id is missing\n"
+    Path("bad.jsonl").write_bytes(b"\xff\xfe")
+    assert "UTF-8" in ecphora("import", "bad.jsonl").stderr
+    assert ecphora("import", "none.jsonl").exit_code == 1
+
+
+@pytest.mark.usefixtures("told")
+def test_the_scopes_own_embedder_is_used_where_none_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("ECPHORA_EMBEDDER")
+    assert answer("recall", "Porto")["hits"][0]["id"] == "a"
+    result = ecphora("recall", "Porto", "--embedder", "minilm")
+    assert result.exit_code == 1
+    assert "hashing/256" in result.stderr
+
+
+@pytest.mark.usefixtures("told")
+def test_reembed_changes_the_model(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert answer("reembed", "--embedder", "hashing:32") == {"reembedded_count": 2}
+    monkeypatch.delenv("ECPHORA_EMBEDDER")
+    assert answer("scopes")[0]["embedder"] == "hashing/32"
+    assert answer("recall", "Porto")["hits"][0]["id"] == "a"
+    assert ecphora("reembed").exit_code == 2
+
+
+@pytest.mark.usefixtures("told")
+def test_reembed_cuts_long_texts_anew(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    text = "# Lock\n\n" + "It rains. " * 90 + "\n\n## Ropes\n\n" + "Bring one. " * 80
+    (tmp_path / "manual.md").write_text(text, encoding="utf-8")
+    with monkeypatch.context() as patch:
+        patch.setattr(documents, "split_into_chunks", lambda text, **_: (Chunk(0, text[:700]), Chunk(700, text[700:])))
+        answer("remember", "--file", str(tmp_path / "manual.md"))
+    monkeypatch.delenv("ECPHORA_EMBEDDER")  # the scope's own is taken
+    assert answer("reembed", "--rechunk") == {"rechunked_count": 1}
+    hit = answer("recall", "ropes")["hits"][0]
+    assert (hit["heading"], text[hit["start"] :][: len(hit["text"])]) == ("Lock > Ropes", hit["text"])
+    assert "Lock > Ropes" in ecphora("recall", "ropes").stdout
+    assert "0 memories got other chunks" in ecphora("reembed", "--rechunk").stdout
+    both = answer("reembed", "--rechunk", "--embedder", "hashing:32")
+    assert (both["reembedded_count"] > 3, both["rechunked_count"]) == (True, 0)
+
+
+@pytest.mark.usefixtures("told")
+def test_doctor_finds_mends_and_exits() -> None:
+    assert answer("doctor")["is_healthy"]
+    assert "healthy" in ecphora("doctor").stdout
+    Path("ecphora.db").write_bytes(b"broken" * 1000)
+    result = ecphora("doctor")
+    assert result.exit_code == 1
+    assert "error" in result.stdout
+    assert answer("doctor", code=1)["findings"][0]["severity"] == "error"
