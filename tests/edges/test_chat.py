@@ -1,4 +1,4 @@
-"""Asking and talking at the command line: with a model, without one, and with one that fails."""
+"""The commands ask and chat: with a language model, without one, and with one that fails."""
 
 import json
 import os
@@ -15,8 +15,8 @@ from ecphora.testing import FakeChatServer
 
 
 @pytest.fixture(autouse=True)
-def clean(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """An empty working folder, a cheap embedder, and nothing else in the environment."""
+def clean_environment(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """An empty working folder, a cheap embedder, and no settings in the environment."""
     monkeypatch.chdir(tmp_path)
     for name in list(os.environ):
         if name.startswith(("ECPHORA_", "OPENAI_")) or name.lower() in {"http_proxy", "all_proxy"}:
@@ -30,21 +30,21 @@ def ecphora(*args: str, stdin: str | bytes | None = None) -> Result:
 
 
 @pytest.fixture
-def told() -> None:
+def two_memories() -> None:
     ecphora("remember", "Ana moved to Porto.", "--id", "a", "--speaker", "Ana", "--happened-at", "2026-05-03")
     ecphora("remember", "Bo likes rain in Lisbon.", "--id", "b", "--speaker", "Bo", "--happened-at", "2026-05-04")
 
 
-def with_model(server: FakeChatServer, monkeypatch: pytest.MonkeyPatch) -> None:
+def use_model(server: FakeChatServer, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("ECPHORA_LLM", "openai:small")
     monkeypatch.setenv("ECPHORA_LLM_BASE_URL", server.url)
 
 
-def said(text: str, *ids: str, held: bool = True) -> str:
+def model_reply(text: str, *ids: str, held: bool = True) -> str:
     return json.dumps({"answer": text, "ids": ids, "held": held})
 
 
-def remembered() -> list[tuple[str | None, str]]:
+def stored_episodes() -> list[tuple[str | None, str]]:
     with Memory("ecphora.db", embedder=HashingEmbedder()) as memory:
         graph = memory.graph()
         nodes = [memory.get(graph.id(row)) for row in range(len(graph))]
@@ -54,8 +54,8 @@ def remembered() -> list[tuple[str | None, str]]:
 # ---- ask
 
 
-@pytest.mark.usefixtures("told")
-def test_ask_quotes_and_says_so_where_no_model_is_set() -> None:
+@pytest.mark.usefixtures("two_memories")
+def test_ask_without_a_model_quotes_and_notes_it() -> None:
     result = ecphora("ask", "Where did Ana move in Porto?")
     assert result.exit_code == 0
     assert result.stdout.startswith("“Ana moved to Porto.” (Ana, 2026-05-03)\n  a  3 May 2026")
@@ -63,10 +63,10 @@ def test_ask_quotes_and_says_so_where_no_model_is_set() -> None:
     assert "--llm or ECPHORA_LLM" in result.stderr
 
 
-@pytest.mark.usefixtures("told")
+@pytest.mark.usefixtures("two_memories")
 def test_ask_answers_with_a_model_and_cites(monkeypatch: pytest.MonkeyPatch) -> None:
-    with FakeChatServer(said("In Porto.", "a")) as server:
-        with_model(server, monkeypatch)
+    with FakeChatServer(model_reply("In Porto.", "a")) as server:
+        use_model(server, monkeypatch)
         result = ecphora("ask", "Where did Ana move in Porto?")
         as_json = json.loads(ecphora("ask", "Where did Ana move in Porto?", "--json").stdout)
     assert (result.exit_code, result.stderr) == (0, "")
@@ -78,21 +78,21 @@ def test_ask_answers_with_a_model_and_cites(monkeypatch: pytest.MonkeyPatch) -> 
     assert [one["id"] for one in as_json["memories"]] == ["a"]
 
 
-@pytest.mark.usefixtures("told")
-def test_ask_exits_with_three_when_it_is_not_held(monkeypatch: pytest.MonkeyPatch) -> None:
-    with FakeChatServer(said("", held=False)) as server:
-        with_model(server, monkeypatch)
+@pytest.mark.usefixtures("two_memories")
+def test_ask_without_an_answer_exits_with_3(monkeypatch: pytest.MonkeyPatch) -> None:
+    with FakeChatServer(model_reply("", held=False)) as server:
+        use_model(server, monkeypatch)
         result = ecphora("ask", "Where did Ana move in Porto?")
         assert (result.exit_code, result.stdout) == (3, "The memory does not hold this.\n")
         assert ecphora("ask", "Porto", "--known-at", "2020-01-01").exit_code == 3
     assert len(server.requests) == 1, "without evidence nothing is sent"
 
 
-@pytest.mark.usefixtures("told")
-def test_ask_does_without_a_model_that_fails(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.usefixtures("two_memories")
+def test_ask_quotes_if_the_model_fails(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", "sk-secret")
     with FakeChatServer((401, {}, {"error": "bad key sk-secret"})) as server:
-        with_model(server, monkeypatch)
+        use_model(server, monkeypatch)
         result = ecphora("ask", "Where did Ana move in Porto?")
     assert result.exit_code == 0
     assert result.stdout.startswith("“Ana moved to Porto.”")
@@ -101,45 +101,45 @@ def test_ask_does_without_a_model_that_fails(monkeypatch: pytest.MonkeyPatch) ->
     assert "sk-secret" not in result.output
 
 
-@pytest.mark.usefixtures("told")
-def test_an_answer_that_cites_nothing_is_said_to_be_one(monkeypatch: pytest.MonkeyPatch) -> None:
-    with FakeChatServer(said("In Rome.", "z")) as server:
-        with_model(server, monkeypatch)
+@pytest.mark.usefixtures("two_memories")
+def test_ask_notes_an_answer_without_citation(monkeypatch: pytest.MonkeyPatch) -> None:
+    with FakeChatServer(model_reply("In Rome.", "z")) as server:
+        use_model(server, monkeypatch)
         result = ecphora("ask", "Where did Ana move in Porto?")
     assert result.stdout == "In Rome.\n"
     assert "cites no memory" in result.stderr
 
 
-@pytest.mark.usefixtures("told")
-def test_ask_shows_what_it_would_send_and_sends_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
-    with FakeChatServer(said("no")) as server:
-        with_model(server, monkeypatch)
+@pytest.mark.usefixtures("two_memories")
+def test_ask_show_prompt_prints_the_prompt_and_sends_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    with FakeChatServer(model_reply("no")) as server:
+        use_model(server, monkeypatch)
         shown = ecphora("ask", "Where did Ana move in Porto?", "--show-prompt")
         as_json = json.loads(ecphora("ask", "Ana in Porto?", "--show-prompt", "--json", "--budget", "40").stdout)
-        nothing = ecphora("ask", "Porto", "--show-prompt", "--known-at", "2020-01-01")
+        without_evidence = ecphora("ask", "Porto", "--show-prompt", "--known-at", "2020-01-01")
     assert server.requests == []
     assert '<memory id="a" date="2026-05-03" speaker="Ana">\nAna moved to Porto.' in shown.stdout
     assert as_json["user"].count("</memory>") == 1
     assert as_json["schema"]["type"] == "object"
-    assert nothing.exit_code == 3
-    assert "nothing would be sent" in nothing.stdout
+    assert without_evidence.exit_code == 3
+    assert "nothing would be sent" in without_evidence.stdout
     with Memory("ecphora.db", embedder=HashingEmbedder()) as memory:
         history = memory.history("a")
     assert history is not None
     assert {access.kind.value for access in history.accesses} == {"encoded"}
 
 
-@pytest.mark.usefixtures("told")
-def test_a_model_cannot_steer_the_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
-    with FakeChatServer(said("\x1b[2J[bold]Porto[/bold]", "a")) as server:
-        with_model(server, monkeypatch)
+@pytest.mark.usefixtures("two_memories")
+def test_ask_prints_no_control_characters_of_a_reply(monkeypatch: pytest.MonkeyPatch) -> None:
+    with FakeChatServer(model_reply("\x1b[2J[bold]Porto[/bold]", "a")) as server:
+        use_model(server, monkeypatch)
         result = ecphora("ask", "Where did Ana move in Porto?")
     assert "\x1b" not in result.stdout
     assert "[bold]Porto[/bold]" in result.stdout
 
 
-@pytest.mark.usefixtures("told")
-def test_an_unknown_model_is_an_error_that_says_what_there_is() -> None:
+@pytest.mark.usefixtures("two_memories")
+def test_ask_with_an_unknown_model_lists_the_choices() -> None:
     result = ecphora("ask", "Where is Ana?", "--llm", "gpt")
     assert result.exit_code == 1
     assert "give openai:MODEL or llamacpp:PATH" in result.stderr
@@ -149,8 +149,8 @@ def test_an_unknown_model_is_an_error_that_says_what_there_is() -> None:
 
 
 def test_chat_remembers_and_quotes_without_a_model() -> None:
-    told = "I like the rain in Lisbon.\n\nThe sun shines in Oslo.\n"
-    lines = f"{told}Where do I like the rain?\n/why\n/quit\nnever said\n"
+    statements = "I like the rain in Lisbon.\n\nThe sun shines in Oslo.\n"
+    lines = f"{statements}Where do I like the rain?\n/why\n/quit\nnever said\n"
     result = ecphora("chat", "--speaker", "Bo", "--session", "s", stdin=lines)
     assert result.exit_code == 0
     assert result.stdout.startswith("Noted.\nNoted.\n“I like the rain in Lisbon.” (Bo, ")
@@ -158,7 +158,7 @@ def test_chat_remembers_and_quotes_without_a_model() -> None:
     assert "says “like” and “rain”" in result.stdout
     assert "✓  1" in result.stdout
     assert "no language model is set" in result.stderr
-    assert remembered() == [
+    assert stored_episodes() == [
         ("Bo", "I like the rain in Lisbon."),
         ("Bo", "The sun shines in Oslo."),
         ("Bo", "Where do I like the rain?"),
@@ -166,12 +166,12 @@ def test_chat_remembers_and_quotes_without_a_model() -> None:
 
 
 def test_chat_with_a_model_remembers_both_sides(monkeypatch: pytest.MonkeyPatch) -> None:
-    with FakeChatServer(said("Nice to hear."), said("In Lisbon.", "?")) as server:
-        with_model(server, monkeypatch)
+    with FakeChatServer(model_reply("Nice to hear."), model_reply("In Lisbon.", "?")) as server:
+        use_model(server, monkeypatch)
         result = ecphora("chat", stdin="I like rain.\nI like it in Lisbon. Where?")
     assert result.exit_code == 0
     assert result.stdout == "Nice to hear.\nIn Lisbon.\n"
-    assert remembered() == [
+    assert stored_episodes() == [
         ("user", "I like rain."),
         ("assistant", "Nice to hear."),
         ("user", "I like it in Lisbon. Where?"),
@@ -179,34 +179,34 @@ def test_chat_with_a_model_remembers_both_sides(monkeypatch: pytest.MonkeyPatch)
     ]
     sent = server.requests[1]["messages"][1]["content"]
     assert '<turn speaker="user">\nI like rain.\n</turn>\n<turn speaker="assistant">\nNice to hear.' in sent
-    assert sent.count("I like it in Lisbon") == 1, "what is said now does not come back to itself"
+    assert sent.count("I like it in Lisbon") == 1, "the current message is not among its own memories"
     with Memory("ecphora.db", embedder=HashingEmbedder()) as memory:
         node = memory.get(memory.graph().id(1))
     assert node is not None
     assert (node.source, (node.session or "")[:5]) == ("small@openai", "chat-")
 
 
-def test_chat_goes_on_without_a_model_that_fails(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_chat_continues_if_the_model_fails(monkeypatch: pytest.MonkeyPatch) -> None:
     with FakeChatServer((400, {}, "no")) as server:
-        with_model(server, monkeypatch)
+        use_model(server, monkeypatch)
         result = ecphora("chat", stdin="I like rain in Lisbon.\nWhere do I like rain?\n")
     assert result.exit_code == 0
     assert "“I like rain in Lisbon.”" in result.stdout
     assert "the language model failed" in result.stderr
-    assert [who for who, _ in remembered()] == ["user", "user"]
+    assert [who for who, _ in stored_episodes()] == ["user", "user"]
 
 
-@pytest.mark.usefixtures("told")
-def test_chat_forgets() -> None:
+@pytest.mark.usefixtures("two_memories")
+def test_chat_forget_erases_a_memory() -> None:
     lines = "/why\n/forget\n/forget a\n/forget a\n/nonsense\n/help\n"
     result = ecphora("chat", stdin=lines)
     assert result.exit_code == 0
     for part in ("Nothing was said yet.", "Say which", "Erased: a", "There is no memory a.", "no command /nonsense"):
         assert part in result.stdout
-    assert [text for _, text in remembered()] == ["Bo likes rain in Lisbon."]
+    assert [text for _, text in stored_episodes()] == ["Bo likes rain in Lisbon."]
 
 
-def test_chat_says_when_something_was_forgotten_on_purpose() -> None:
+def test_chat_notes_a_blocked_message() -> None:
     lines = "I like rain.\n"
     id_ = json.loads(ecphora("remember", "I like rain.", "--speaker", "user", "--session", "s", "--json").stdout)[
         "created"
@@ -214,22 +214,22 @@ def test_chat_says_when_something_was_forgotten_on_purpose() -> None:
     ecphora("forget", id_)
     result = ecphora("chat", "--session", "s", stdin=lines)
     assert result.exit_code == 0
-    assert ("forgotten on purpose before" in result.stderr) == (remembered() == [])
+    assert ("forgotten on purpose before" in result.stderr) == (stored_episodes() == [])
 
 
-def test_chat_speaks_json() -> None:
+def test_chat_json_writes_one_object_per_line() -> None:
     lines = "I like rain in Lisbon.\n/why\n/forget none\n/foo\n/help\n/why\n"
     result = ecphora("chat", "--json", "--session", "s", stdin=lines)
-    read: list[dict[str, Any]] = [json.loads(line) for line in result.stdout.splitlines()]
-    assert read[0]["answer"] == "Noted."
-    assert read[0]["session"] == "s"
-    assert read[1]["cited_ids"] == []
-    assert read[2:4] == [{"episode_ids": [], "entity_ids": []}, {"error": "/foo"}]
-    assert "/forget ID" in read[4]["help"]
+    lines_read: list[dict[str, Any]] = [json.loads(line) for line in result.stdout.splitlines()]
+    assert lines_read[0]["answer"] == "Noted."
+    assert lines_read[0]["session"] == "s"
+    assert lines_read[1]["cited_ids"] == []
+    assert lines_read[2:4] == [{"episode_ids": [], "entity_ids": []}, {"error": "/foo"}]
+    assert "/forget ID" in lines_read[4]["help"]
     assert result.stderr == ""
 
 
-def test_chat_says_what_it_cannot_take_and_goes_on() -> None:
+def test_chat_reports_bad_input_and_continues() -> None:
     result = ecphora("chat", stdin="x" * 2_000_000 + "\nI like rain.\n")
     assert result.exit_code == 0
     assert "That cannot be remembered" in result.stdout
@@ -239,20 +239,20 @@ def test_chat_says_what_it_cannot_take_and_goes_on() -> None:
     assert "line 2 of stdin is not UTF-8" in broken.stderr
 
 
-@pytest.mark.parametrize(("raised", "code"), [(EOFError, 0), (KeyboardInterrupt, 130)])
+@pytest.mark.parametrize(("error", "code"), [(EOFError, 0), (KeyboardInterrupt, 130)])
 def test_chat_ends_cleanly_at_a_terminal(
-    raised: type[BaseException], code: int, monkeypatch: pytest.MonkeyPatch
+    error: type[BaseException], code: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     lines = ["I like rain."]
 
-    def typed(_prompt: str) -> str:
+    def read_line(_prompt: str) -> str:
         if not lines:
-            raise raised
+            raise error
         return lines.pop()
 
-    monkeypatch.setattr("builtins.input", typed)
+    monkeypatch.setattr("builtins.input", read_line)
     monkeypatch.setattr("ecphora.cli.chat.sys", type("Sys", (), {"stdin": type("In", (), {"isatty": lambda: True})}))
     result = ecphora("chat")
     assert result.exit_code == code
     assert "Traceback" not in result.output
-    assert [text for _, text in remembered()] == ["I like rain."]
+    assert [text for _, text in stored_episodes()] == ["I like rain."]

@@ -1,4 +1,4 @@
-"""The command line: what it prints, where, and how it ends."""
+"""The command line: its output, its streams and its exit codes."""
 
 import io
 import json
@@ -25,8 +25,8 @@ ECPHORA = Path(sys.executable).with_name("ecphora")
 
 
 @pytest.fixture(autouse=True)
-def clean(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """An empty working folder, a cheap embedder, and nothing else in the environment."""
+def clean_environment(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """An empty working folder, a cheap embedder, and no settings in the environment."""
     monkeypatch.chdir(tmp_path)
     for name in list(os.environ):
         if name.startswith(("ECPHORA_", "OPENAI_")):
@@ -52,7 +52,7 @@ def run(*args: str, stdin: bytes = b"", **environment: str) -> subprocess.Comple
 
 
 @pytest.fixture
-def told() -> None:
+def two_memories() -> None:
     ecphora(
         "remember",
         "Ana moved to Porto.",
@@ -85,33 +85,33 @@ def told() -> None:
 @pytest.mark.parametrize(
     "command", [["recall", "x"], ["history", "x"], ["forget", "x"], ["export"], ["scopes"], ["doctor"]]
 )
-def test_reading_what_is_not_there_makes_no_file(command: list[str]) -> None:
+def test_reading_commands_create_no_file(command: list[str]) -> None:
     result = ecphora(*command)
     assert result.exit_code == 1
     assert result.stderr.startswith("error: there is no memory at ecphora.db")
     assert not Path("ecphora.db").exists()
 
 
-@pytest.mark.usefixtures("told")
-def test_an_unknown_scope_is_told_with_those_there_are() -> None:
+@pytest.mark.usefixtures("two_memories")
+def test_unknown_scope_error_lists_the_known_scopes() -> None:
     result = ecphora("recall", "Porto", "--scope", "nobody")
     assert result.exit_code == 1
     assert "it holds 'default'" in result.stderr
 
 
-def test_with_json_an_error_is_json_on_stderr() -> None:
+def test_error_with_json_is_json_on_stderr() -> None:
     result = ecphora("recall", "x", "--json")
     assert (result.exit_code, result.stdout) == (1, "")
     assert json.loads(result.stderr)["error"]["type"] == "StoreReadOnly"
 
 
-def test_usage_errors_exit_with_two() -> None:
+def test_usage_errors_exit_with_2() -> None:
     for args in (["nonsense"], ["recall"], ["recall", "x", "--limit", "0"], ["remember", "x", "--metadata", "novalue"]):
         assert ecphora(*args).exit_code == 2
     assert ecphora("remember", "x", "--jsonl").exit_code == 2
 
 
-def test_an_unexpected_error_is_a_line_unless_a_traceback_is_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_unexpected_error_is_one_line_without_traceback_option(monkeypatch: pytest.MonkeyPatch) -> None:
     def broken(*_: object, **__: object) -> None:
         raise KeyError("oh")
 
@@ -122,7 +122,7 @@ def test_an_unexpected_error_is_a_line_unless_a_traceback_is_asked_for(monkeypat
     assert isinstance(ecphora("--traceback", "scopes").exception, KeyError)
 
 
-def test_an_interrupt_exits_with_130(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_interrupt_exits_with_130(monkeypatch: pytest.MonkeyPatch) -> None:
     def interrupted(*_: object, **__: object) -> None:
         raise KeyboardInterrupt
 
@@ -166,7 +166,7 @@ OLD_OPTIONS = {
 
 
 def every_command(group: click.Group = main, path: str = "") -> Iterator[tuple[str, click.Command]]:
-    """Every command with the words that call it, loaded where it is lazy."""
+    """Every command with the words that call it; lazy ones are loaded."""
     for name, command in group.commands.items():
         loaded = command.load() if isinstance(command, LazyCommand) else command
         yield f"{path} {name}".strip(), loaded
@@ -174,21 +174,21 @@ def every_command(group: click.Group = main, path: str = "") -> Iterator[tuple[s
             yield from every_command(loaded, name)
 
 
-def test_no_command_or_option_has_an_old_name() -> None:
+def test_commands_and_options_have_no_old_names() -> None:
     for path, command in every_command():
         assert path.split()[-1] not in OLD_COMMANDS, path
-        kept = {"--tokens"} if path == "consolidate" else set()  # a limit of what the language model reads and writes
+        kept = {"--tokens"} if path == "consolidate" else set()  # the limit of the language model's tokens
         options = {word for param in command.params for word in (*param.opts, *param.secondary_opts)}
         assert not options & (OLD_OPTIONS - kept), path
 
 
-def test_an_old_option_is_an_unknown_one() -> None:
+def test_old_option_is_unknown() -> None:
     result = ecphora("recall", "Porto", "--tokens", "5")
     assert result.exit_code == 2
     assert "No such option" in result.stderr
 
 
-def test_bench_is_reached() -> None:
+def test_bench_is_a_command() -> None:
     result = ecphora("bench", "--help")
     assert result.exit_code == 0
     assert "recall" in result.stdout
@@ -199,26 +199,28 @@ def test_bench_is_reached() -> None:
 
 def test_help_loads_nothing_heavy() -> None:
     code = "import sys; from ecphora.cli.main import main; main(['--help'], standalone_mode=False); print(*sys.modules)"
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert not {"numpy", "rich", "apsw", "onnxruntime"} & set(done.stdout.split())
+    process = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert not {"numpy", "rich", "apsw", "onnxruntime"} & set(process.stdout.split())
 
 
-def test_a_recall_loads_only_what_it_needs() -> None:
+def test_recall_loads_only_needed_modules() -> None:
     ecphora("remember", "Ana moved to Porto.")
     code = "import sys; from ecphora.cli.main import main; main(['recall', 'Where is Ana?'], standalone_mode=False)"
-    done = subprocess.run(
+    process = subprocess.run(
         [sys.executable, "-c", f"{code}; print(*sys.modules, file=sys.stderr)"],
         capture_output=True,
         text=True,
         check=True,
     )
-    assert "Ana moved to Porto." in done.stdout
-    loaded = set(done.stderr.split())
+    assert "Ana moved to Porto." in process.stdout
+    loaded = set(process.stderr.split())
     assert {"ecphora.memory", "ecphora.cli.render", "ecphora.strategies.fused"} <= loaded
-    others = {f"ecphora.strategies.{name}" for name in ("baselines", "ecphory", "eisa", "synapse", "synaptic", "weave")}
-    rooms = ("bench", "cli.consolidation", "cli.demo", "consolidation", "doctor", "interchange", "learn", "llms")
-    foreign = ("importlib.metadata", "onnxruntime", "rich.progress", "tokenizers", "tomllib")
-    assert not loaded & {*others, *(f"ecphora.{room}" for room in rooms), *foreign}
+    other_strategies = {
+        f"ecphora.strategies.{name}" for name in ("baselines", "ecphory", "eisa", "synapse", "synaptic", "weave")
+    }
+    modules = ("bench", "cli.consolidation", "cli.demo", "consolidation", "doctor", "interchange", "learn", "llms")
+    packages = ("importlib.metadata", "onnxruntime", "rich.progress", "tokenizers", "tomllib")
+    assert not loaded & {*other_strategies, *(f"ecphora.{module}" for module in modules), *packages}
 
 
 @pytest.mark.parametrize(
@@ -230,16 +232,16 @@ def test_a_recall_loads_only_what_it_needs() -> None:
     ],
     ids=ascii,
 )
-def test_a_lone_surrogate_in_the_arguments_is_an_error_not_a_crash(args: list[bytes]) -> None:
+def test_lone_surrogate_in_arguments_is_an_error(args: list[bytes]) -> None:
     if os.name == "nt":
         pytest.skip("arguments are UTF-16 there")
-    done = subprocess.run([str(ECPHORA).encode(), b"remember", *args], capture_output=True, check=False)
-    assert done.returncode in ((0, 1) if b"--db" in args else (1,)), args
-    assert b"Traceback" not in done.stderr
-    assert done.stderr.startswith(b"error: ") or done.returncode == 0
+    process = subprocess.run([str(ECPHORA).encode(), b"remember", *args], capture_output=True, check=False)
+    assert process.returncode in ((0, 1) if b"--db" in args else (1,)), args
+    assert b"Traceback" not in process.stderr
+    assert process.stderr.startswith(b"error: ") or process.returncode == 0
 
 
-def test_a_reader_that_leaves_is_not_an_error() -> None:
+def test_broken_pipe_is_not_an_error() -> None:
     ecphora("remember", "--lines", stdin="\n".join(f"Text number {n} about Porto." for n in range(600)))
     process = subprocess.Popen([ECPHORA, "export"], stdout=subprocess.PIPE, stderr=subprocess.PIPE)
     assert process.stdout is not None
@@ -251,7 +253,7 @@ def test_a_reader_that_leaves_is_not_an_error() -> None:
     process.stderr.close()
 
 
-def test_what_a_recall_touched_is_logged_before_the_file_is_closed(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_recall_logs_its_accesses_before_the_file_is_closed(monkeypatch: pytest.MonkeyPatch) -> None:
     ecphora("remember", "--id", "a", "Ana lives in Porto.")
     ends, close, write = threading.Event(), AccessLog.close, AccessLog._write
 
@@ -272,7 +274,7 @@ def test_what_a_recall_touched_is_logged_before_the_file_is_closed(monkeypatch: 
     assert [access.kind for access in history.accesses] == [AccessKind.ENCODED, AccessKind.RECALLED]
 
 
-def test_stdout_stays_clean_in_a_pipe_and_without_unicode() -> None:
+def test_recall_prints_to_a_pipe_without_unicode() -> None:
     ecphora("remember", "One in Porto.")
     plain = run("recall", "Porto", NO_COLOR="1", PYTHONIOENCODING="ascii")
     assert plain.returncode in {0, 3}
@@ -280,42 +282,42 @@ def test_stdout_stays_clean_in_a_pipe_and_without_unicode() -> None:
 
 
 @pytest.mark.slow
-def test_json_stays_clean_in_a_pipe_and_without_unicode() -> None:
-    done = run("remember", "--json", "--lines", stdin=b"One in Porto.\nTwo.\n" * 20)
-    assert len(json.loads(done.stdout)["created"]) == 2
-    assert done.stderr == b""
+def test_json_is_valid_in_a_pipe_without_unicode() -> None:
+    process = run("remember", "--json", "--lines", stdin=b"One in Porto.\nTwo.\n" * 20)
+    assert len(json.loads(process.stdout)["created"]) == 2
+    assert process.stderr == b""
     json.loads(run("recall", "Porto é", "--json", PYTHONIOENCODING="ascii").stdout)
 
 
 # ---- strategies
 
 
-def test_what_a_strategy_writes_is_written_from_the_command_line_too() -> None:
+def test_strategy_option_decides_which_accesses_are_logged() -> None:
     for name in ("fused", "synaptic-faithful"):
         ecphora("remember", "--id", f"a {name}", "--scope", name, "--strategy", name, "The boat is called Zebulon.")
         ecphora("remember", "--id", f"b {name}", "--scope", name, "--strategy", name, "The boat called Zebulon leaks.")
-    kinds = {
+    access_kinds = {
         name: [one["kind"] for one in answer("history", f"a {name}", "--scope", name)["accesses"]]
         for name in ("fused", "synaptic-faithful")
     }
-    assert kinds == {"fused": ["encoded"], "synaptic-faithful": ["encoded", "stimulated"]}
+    assert access_kinds == {"fused": ["encoded"], "synaptic-faithful": ["encoded", "stimulated"]}
 
 
-def test_a_strategy_can_be_set_once_for_all(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_strategy_comes_from_the_environment_or_an_option(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("ECPHORA_STRATEGY", "weave")
     ecphora("remember", "The boat is called Zebulon.")
     assert answer("recall", "Zebulon")["strategy"] == "weave"
     assert answer("recall", "Zebulon", "--strategy", "dense")["strategy"] == "dense"
     monkeypatch.setenv("ECPHORA_STRATEGY", "weaver")
-    refused = ecphora("recall", "Zebulon")
-    assert refused.exit_code == 1
-    assert "choose one of fused, synaptic" in refused.stderr
+    result = ecphora("recall", "Zebulon")
+    assert result.exit_code == 1
+    assert "choose one of fused, synaptic" in result.stderr
 
 
 # ---- settings
 
 
-def test_options_come_before_the_environment_before_the_file(tmp_path: Path) -> None:
+def test_settings_prefer_options_then_environment_then_file(tmp_path: Path) -> None:
     (tmp_path / "ecphora.toml").write_text('db = "here.db"\nscope = "file"\nembedder = "hashing"\n')
     found = load({"ECPHORA_SCOPE": "environment", "OPENAI_API_KEY": "k"}, tmp_path)
     assert found == Settings(tmp_path / "here.db", "environment", "hashing", openai_api_key="k")
@@ -333,7 +335,7 @@ def test_options_come_before_the_environment_before_the_file(tmp_path: Path) -> 
         ("=", "not TOML"),
     ],
 )
-def test_a_settings_file_that_means_nothing_is_an_error(tmp_path: Path, text: str, message: str) -> None:
+def test_invalid_settings_file_is_an_error(tmp_path: Path, text: str, message: str) -> None:
     (tmp_path / "ecphora.toml").write_text(text)
     with pytest.raises(InvalidInput, match=message):
         load({}, tmp_path)
@@ -342,7 +344,7 @@ def test_a_settings_file_that_means_nothing_is_an_error(tmp_path: Path, text: st
     assert ecphora("scopes").exit_code == 1
 
 
-def test_embedders_by_setting_and_by_name() -> None:
+def test_embedder_is_made_from_a_setting_or_a_stored_name() -> None:
     def name(setting: str | None, stored: str | None = None) -> str:
         return Settings(embedder=setting, openai_base_url="http://localhost:1").make_embedder(stored).name
 
@@ -356,6 +358,6 @@ def test_embedders_by_setting_and_by_name() -> None:
     assert issubclass(UnknownName, EcphoraError)
 
 
-def test_the_progress_bar_is_not_shown_to_pipes() -> None:
+def test_progress_bar_is_not_shown_in_a_pipe() -> None:
     assert ecphora("remember", "--lines", stdin="\n".join(f"Text {n}" for n in range(40))).stderr == ""
     assert io.StringIO().isatty() is False

@@ -1,4 +1,4 @@
-"""Consolidation and maintenance at the command line: what is printed, and how it ends."""
+"""The commands of consolidation and maintenance: output and exit codes."""
 
 import json
 import os
@@ -14,8 +14,8 @@ pytestmark = pytest.mark.slow
 
 
 @pytest.fixture(autouse=True)
-def told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A memory in which a fact changed, and many alike were told."""
+def two_memories(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A memory in which a fact was updated."""
     monkeypatch.chdir(tmp_path)
     for name in list(os.environ):
         if name.startswith(("ECPHORA_", "OPENAI_")):
@@ -36,7 +36,7 @@ def answer(*args: str, code: int = 0) -> Any:
     return json.loads(ecphora(*args, "--json", code=code).stdout)
 
 
-def test_a_night_and_back() -> None:
+def test_consolidate_and_undo() -> None:
     dry = answer("consolidate", "--dry-run")
     assert (dry["undo_batch"], dry["counts"]["supersedes"]) == (None, 1)
     result = ecphora("consolidate")
@@ -50,22 +50,22 @@ def test_a_night_and_back() -> None:
     assert answer("recall", "Where does Ana live?")["hits"][0]["validity"] is None
 
 
-def test_what_was_told_later_comes_back_as_of_then_only_when_it_is_asked_for() -> None:
+def test_retroactive_includes_later_messages_about_the_time() -> None:
     ecphora(
         "remember", "--id", "late", "--speaker", "Ana", "--happened-at", "2026-05-20", "I moved to Ghent on 10 May."
     )
     ecphora("consolidate")
-    asked = ("Where does Ana live?", "--as-of", "2026-05-12")
-    assert {hit["id"] for hit in answer("recall", *asked)["hits"]} == {"old", "new"}
-    assert {hit["id"] for hit in answer("recall", *asked, "--retroactive")["hits"]} == {"old", "new", "late"}
-    assert answer("why-not", *asked, "late")["failed_filters"] == ["as_of"]
-    assert answer("why-not", *asked, "--retroactive", "late")["miss_reason"] == "none"
-    assert answer("ask", *asked)["cited_ids"] == ["new"]
-    assert answer("ask", *asked, "--retroactive")["cited_ids"] == ["late"]
+    options = ("Where does Ana live?", "--as-of", "2026-05-12")
+    assert {hit["id"] for hit in answer("recall", *options)["hits"]} == {"old", "new"}
+    assert {hit["id"] for hit in answer("recall", *options, "--retroactive")["hits"]} == {"old", "new", "late"}
+    assert answer("why-not", *options, "late")["failed_filters"] == ["as_of"]
+    assert answer("why-not", *options, "--retroactive", "late")["miss_reason"] == "none"
+    assert answer("ask", *options)["cited_ids"] == ["new"]
+    assert answer("ask", *options, "--retroactive")["cited_ids"] == ["late"]
     assert "as_of" in ecphora("recall", "Where does Ana live?", "--retroactive", code=1).stderr
 
 
-def test_a_change_is_shown_and_rejected() -> None:
+def test_update_is_listed_and_rejected() -> None:
     assert "ecphora consolidate" in ecphora("updates", code=3).stderr
     ecphora("consolidate")
     (found,) = answer("updates")
@@ -81,13 +81,13 @@ def test_a_change_is_shown_and_rejected() -> None:
     assert len(answer("updates")) == 1
 
 
-def test_what_cannot_be_undone_is_one_error() -> None:
+def test_undo_without_a_matching_batch_is_an_error() -> None:
     assert "has no run of consolidation" in ecphora("undo", code=1).stderr
     ecphora("consolidate")
     assert "is not the latest batch" in ecphora("undo", "consolidate:never", code=1).stderr
 
 
-def test_insights_lead_to_their_sources() -> None:
+def test_insights_are_printed_with_their_sources() -> None:
     assert "ecphora consolidate" in ecphora("insights", code=3).stderr
     for n, text in enumerate(
         ["sourdough starter bubbles nicely", "sourdough starter bubbles again", "sourdough starter bubbles well"] * 8
@@ -101,7 +101,7 @@ def test_insights_lead_to_their_sources() -> None:
     assert "memories:" in ecphora("insights", "sourdough").output
 
 
-def test_marking(tmp_path: Path) -> None:
+def test_pin_and_archive_mark_memories(tmp_path: Path) -> None:
     assert "pinned: old" in ecphora("pin", "old").output
     assert answer("unpin", "old") == {"unpinned_ids": ["old"]}
     assert answer("archive", "new") == {"archived_ids": ["new"]}
@@ -111,7 +111,7 @@ def test_marking(tmp_path: Path) -> None:
     assert answer("decayed") == []
 
 
-def test_what_a_night_wrote_is_exported_and_imported() -> None:
+def test_consolidated_memory_is_exported_and_imported() -> None:
     ecphora("consolidate")
     ecphora("export", "found.jsonl")
     ecphora("reject", "old", "new")

@@ -1,4 +1,4 @@
-"""The demo: it runs, it is honest, and it touches no file that is there."""
+"""The demo: its output, its totals, and its treatment of existing files."""
 
 import json
 from pathlib import Path
@@ -17,40 +17,40 @@ def demo(*args: str) -> Result:
     return CliRunner().invoke(main, ["demo", "--embedder", "hashing", *args], env={"COLUMNS": "100"})
 
 
-def test_the_evidence_of_every_question_is_in_the_conversation() -> None:
-    there = {episode.id for episode in show.load_conversation()}
-    asked = show.load_questions()
-    assert len(there) == len(show.load_conversation())
-    assert all(there.issuperset(question.gold) for question in asked)
-    assert {question.kind for question in asked} <= show.QUESTION_KINDS.keys()
-    assert all(bool(question.gold) == (question.kind != "unanswerable") for question in asked)
+def test_evidence_of_every_question_is_in_the_conversation() -> None:
+    known_ids = {episode.id for episode in show.load_conversation()}
+    questions = show.load_questions()
+    assert len(known_ids) == len(show.load_conversation())
+    assert all(known_ids.issuperset(question.gold) for question in questions)
+    assert {question.kind for question in questions} <= show.QUESTION_KINDS.keys()
+    assert all(bool(question.gold) == (question.kind != "unanswerable") for question in questions)
 
 
-def test_it_draws_every_question_and_sums_up_what_it_drew() -> None:
+def test_demo_prints_every_question_and_the_totals() -> None:
     result = demo()
     assert result.exit_code == 0, result.output
     assert result.stderr == ""
-    drawn = " ".join(result.stdout.split())
+    shown = " ".join(result.stdout.split())
     for question in show.load_questions():
-        assert " ".join(question.answer.split()) in drawn
+        assert " ".join(question.answer.split()) in shown
     found = json.loads(demo("--json").stdout)
-    assert f"{found['complete_count']} of {found['answerable_count']} answerable questions" in drawn
+    assert f"{found['complete_count']} of {found['answerable_count']} answerable questions" in shown
     missed = sum(len(question["missed_ids"]) for question in found["questions"])
-    assert drawn.count("✗ not found") == missed
-    assert "ecphora remember --db my.db" in drawn
+    assert shown.count("✗ not found") == missed
+    assert "ecphora remember --db my.db" in shown
 
 
-def test_what_counts_as_found_is_all_of_the_evidence_among_the_first_five() -> None:
+def test_complete_question_has_all_evidence_among_five_hits() -> None:
     found = json.loads(demo("--json").stdout)
     for question in found["questions"]:
-        first = [hit["id"] for hit in question["hits"]]
-        assert len(first) <= 5
-        assert question["missed_ids"] == [id_ for id_ in question["gold"] if id_ not in first]
-    whole = [q for q in found["questions"] if q["gold"] and not q["missed_ids"]]
-    assert found["complete_count"] == len(whole)
+        hit_ids = [hit["id"] for hit in question["hits"]]
+        assert len(hit_ids) <= 5
+        assert question["missed_ids"] == [id_ for id_ in question["gold"] if id_ not in hit_ids]
+    complete = [q for q in found["questions"] if q["gold"] and not q["missed_ids"]]
+    assert found["complete_count"] == len(complete)
 
 
-def test_it_refuses_a_file_that_is_there_and_keeps_one_that_is_asked_for(tmp_path: Path) -> None:
+def test_demo_keeps_its_file_and_rejects_an_existing_one(tmp_path: Path) -> None:
     path = tmp_path / "demo.db"
     result = demo("--db", str(path))
     assert f"--db {path}" in result.stdout
@@ -62,7 +62,7 @@ def test_it_refuses_a_file_that_is_there_and_keeps_one_that_is_asked_for(tmp_pat
 
 
 @pytest.mark.slow
-def test_with_the_default_embedder_it_takes_seconds_and_finds_some(tmp_path: Path) -> None:
+def test_demo_with_the_default_embedder_is_fast_and_finds_evidence(tmp_path: Path) -> None:
     result = CliRunner().invoke(main, ["demo", "--db", str(tmp_path / "demo.db"), "--json"])
     found = json.loads(result.stdout)
     assert found["seconds"] < 30

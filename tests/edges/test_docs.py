@@ -1,4 +1,4 @@
-"""What the documents say is so: their Python runs, their commands exist, their versions agree."""
+"""The documents are correct: their Python runs, their commands exist, their versions agree."""
 
 import re
 import subprocess
@@ -31,16 +31,16 @@ def test_python_in_the_documents_runs(page: Path, tmp_path: Path) -> None:
     for number, code in enumerate(blocks(page, "python")):
         folder = tmp_path / str(number)
         folder.mkdir()
-        done = subprocess.run(
+        process = subprocess.run(
             [sys.executable, "-c", code], cwd=folder, capture_output=True, text=True, check=False, timeout=60
         )
-        assert done.returncode == 0, done.stderr
+        assert process.returncode == 0, process.stderr
 
 
-def test_the_readme_prints_what_it_says(tmp_path: Path) -> None:
+def test_first_example_of_the_readme_prints_its_comments(tmp_path: Path) -> None:
     code = blocks(ROOT / "README.md", "python")[0]
-    done = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True, check=True)
-    lines = done.stdout.splitlines()
+    process = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True, check=True)
+    lines = process.stdout.splitlines()
     assert lines[0] in {"strong", "weak"}
     assert lines[1].startswith("I have a flat in Ghent now. None ")
     assert lines[2].startswith("I moved to Porto. 2026-09-14")
@@ -55,36 +55,36 @@ def test_commands_in_the_documents_exist(page: Path) -> None:
 
 
 def test_every_command_is_in_the_changelog() -> None:
-    told = (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
-    assert [name for name in main.list_commands(click.Context(main)) if f"`{name}`" not in told] == []
+    changelog = (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
+    assert [name for name in main.list_commands(click.Context(main)) if f"`{name}`" not in changelog] == []
 
 
-def test_the_changelog_begins_with_this_version() -> None:
-    told = (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
-    assert re.findall(r"^## (\S+)", told, re.MULTILINE)[0] == ecphora.__version__
+def test_changelog_starts_with_the_current_version() -> None:
+    changelog = (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
+    assert re.findall(r"^## (\S+)", changelog, re.MULTILINE)[0] == ecphora.__version__
 
 
-def test_no_page_names_a_file_that_is_not_there() -> None:
+def test_links_in_the_documents_lead_to_files() -> None:
     for page in PAGES:
         for link in re.findall(r"\]\((?!http)([^)#]+)\)", page.read_text(encoding="utf-8")):
             assert (page.parent / link).exists(), f"{page.name} links to {link}"
 
 
-def test_public_names_are_sorted_and_there() -> None:
+def test_public_names_are_sorted_and_exist() -> None:
     assert ecphora.__all__ == sorted(ecphora.__all__)
     assert all(getattr(ecphora, name) is not None for name in ecphora.__all__)
     with pytest.raises(AttributeError, match="no attribute 'Nothing'"):
         _ = ecphora.Nothing
 
 
-def test_importing_the_package_imports_nothing_heavy() -> None:
+def test_import_of_the_package_loads_nothing_heavy() -> None:
     code = "import sys, ecphora; print(*sorted({name.partition('.')[0] for name in sys.modules}))"
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    process = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     heavy = {"numpy", "apsw", "onnxruntime", "onnx", "tokenizers", "rich", "click", "Stemmer"}
-    assert heavy.isdisjoint(done.stdout.split())
+    assert heavy.isdisjoint(process.stdout.split())
 
 
-def test_help_is_quick_because_it_imports_nothing_heavy() -> None:
+def test_import_of_the_command_line_loads_nothing_heavy() -> None:
     code = "import sys, ecphora.cli.main; print(*sorted({name.partition('.')[0] for name in sys.modules}))"
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert {"numpy", "apsw", "onnxruntime", "onnx", "tokenizers"}.isdisjoint(done.stdout.split())
+    process = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert {"numpy", "apsw", "onnxruntime", "onnx", "tokenizers"}.isdisjoint(process.stdout.split())

@@ -1,4 +1,4 @@
-"""Public names speak the words of docs/glossary.md: those that we gave up stand in no name that a user meets."""
+"""Public names use the words of docs/glossary.md, and none of the words that were given up."""
 
 import ast
 import re
@@ -72,7 +72,7 @@ GIVEN_UP = frozenset(
         "comparer",
     }
 )
-"""Words of the private language that the code once spoke."""
+"""Words that the code once used in names."""
 ALLOWED = {
     "cue": "the papers' word for a question, in EcphoryRAG's and SynapticRAG's own files",
     "cues": "the same",
@@ -109,16 +109,16 @@ def _defined(body: list[ast.stmt]) -> Iterator[str]:
 
 
 def given_up(name: str, file: str = "") -> set[str]:
-    """The words of a name that we gave up, but for those that a paper's own file may use."""
+    """The given-up words in a name, without those that a paper's own file may use."""
     found = words(name) & GIVEN_UP
     return found - set(ALLOWED) if file.startswith(PAPERS) else found
 
 
-def test_python_names() -> None:
+def test_python_names_have_no_given_up_word() -> None:
     assert [(file, name) for file, name in public_names() if given_up(name, file)] == []
 
 
-def test_commands_and_options() -> None:
+def test_commands_and_options_have_no_given_up_word() -> None:
     names = [main.name or "", *main.commands]
     for command in main.commands.values():
         params = command.load().params if isinstance(command, LazyCommand) else command.params
@@ -127,7 +127,7 @@ def test_commands_and_options() -> None:
     assert [name for name in names if given_up(name.replace("-", "_"))] == []
 
 
-def test_tables_and_columns(tmp_path: Path) -> None:
+def test_tables_and_columns_have_no_given_up_word(tmp_path: Path) -> None:
     SQLiteStore(tmp_path / "m.db").close()
     db = apsw.Connection(str(tmp_path / "m.db"))
     tables = [str(row[0]) for row in db.execute("SELECT name FROM sqlite_schema WHERE type IN ('table', 'index')")]
@@ -137,5 +137,5 @@ def test_tables_and_columns(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("name", ["Fading", "is_touched", "cueText", "spent"])
-def test_a_word_is_found_inside_a_name(name: str) -> None:
+def test_given_up_word_is_found_inside_a_name(name: str) -> None:
     assert given_up(name)

@@ -1,4 +1,4 @@
-"""One hostile memory, shown by every command: nothing of it steers the terminal, and JSON gives it back as it is."""
+"""A memory with control characters: no command prints them to the terminal, and JSON returns them unchanged."""
 
 import ast
 import json
@@ -81,10 +81,10 @@ CHAT = f"Where does Ana live?\n/why\n/forget {NEW}\n/forget nobody\x1b[31m\n/non
 
 
 @pytest.fixture(scope="module")
-def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder with the memory and a file, made once."""
+def template_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with the memory and a file, made once per module."""
     folder = tmp_path_factory.mktemp("hostile")
-    about = [
+    options = [
         "--metadata",
         f"k{DIRT}=v{DIRT}",
         "--source",
@@ -95,13 +95,13 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
         f"Home {KEPT}{DIRT}",
     ]
     with pytest.MonkeyPatch.context() as patch:
-        settle(patch, folder)
+        set_environment(patch, folder)
         for id_, day, text in ((OLD, "2026-01-05", "I live in Lisbon."), (NEW, "2026-05-03", "I moved to Porto.")):
             ecphora(
-                "remember", *about, "--id", id_, "--speaker", "Ana", "--happened-at", day, "--text", f"{text} {KEPT}"
+                "remember", *options, "--id", id_, "--speaker", "Ana", "--happened-at", day, "--text", f"{text} {KEPT}"
             )
-        told = ["--id", SEA, "--speaker", f"Bo{DIRT}", "--text", f"Ana swims in the sea at Porto. {KEPT}{DIRT}"]
-        ecphora("remember", *about, *told)
+        fields = ["--id", SEA, "--speaker", f"Bo{DIRT}", "--text", f"Ana swims in the sea at Porto. {KEPT}{DIRT}"]
+        ecphora("remember", *options, *fields)
         ecphora("remember", "--id", f"gone{DIRT}", "--text", "Gone.")
         ecphora("forget", f"gone{DIRT}")
         assert "1 updated fact" in ecphora("consolidate").stdout
@@ -111,20 +111,20 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(autouse=True)
-def told(made: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A copy of it to work in."""
-    shutil.copytree(made, tmp_path, dirs_exist_ok=True)
-    settle(monkeypatch, tmp_path)
+def working_folder(template_folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A copy of that folder as working folder."""
+    shutil.copytree(template_folder, tmp_path, dirs_exist_ok=True)
+    set_environment(monkeypatch, tmp_path)
 
 
-def settle(patch: pytest.MonkeyPatch, folder: Path) -> None:
+def set_environment(patch: pytest.MonkeyPatch, folder: Path) -> None:
     patch.chdir(folder)
     for name in list(os.environ):
         if name.startswith(("ECPHORA_", "OPENAI_")):
             patch.delenv(name)
     patch.setenv("ECPHORA_EMBEDDER", "hashing")
     patch.setenv("ECPHORA_SCOPE", SCOPE)
-    patch.setenv("COLUMNS", "1000")  # where a terminal wraps is no line of the text
+    patch.setenv("COLUMNS", "1000")  # wide, since lines that a terminal wraps are not lines of the text
 
 
 def ecphora(*args: str, stdin: str | None = None) -> Result:
@@ -136,33 +136,33 @@ def without_valid_emoji(text: str) -> str:
 
 
 def assert_harmless(text: str) -> None:
-    left = without_valid_emoji(text)
-    assert STEERING.findall(left) == []
-    assert [letter for letter in left if "\U000e0000" <= letter <= "\U000e0fff"] == []
+    rest = without_valid_emoji(text)
+    assert STEERING.findall(rest) == []
+    assert [letter for letter in rest if "\U000e0000" <= letter <= "\U000e0fff"] == []
 
 
 @pytest.mark.parametrize("command", COMMANDS.values(), ids=list(COMMANDS))
-def test_no_command_lets_a_memory_steer_the_terminal(command: list[str]) -> None:
+def test_commands_print_no_control_characters(command: list[str]) -> None:
     result = ecphora(*command, stdin=CHAT if command[0] == "chat" else None)
     assert result.exit_code in {0, 1, 2, 3}
     assert "Traceback" not in result.output
     assert "(unexpected: " not in result.output
     assert_harmless(result.stdout)
     assert_harmless(result.stderr)
-    if command[0] not in {"ask", "chat", "recall", "export"}:  # these show texts, which have lines
+    if command[0] not in {"ask", "chat", "recall", "export"}:  # these print texts, which may have several lines
         assert not re.search("^spoof", result.output, re.MULTILINE), "an id, a name or a message has one line"
 
 
 @pytest.mark.parametrize("command", COMMANDS.values(), ids=list(COMMANDS))
-def test_in_json_it_is_escaped(command: list[str]) -> None:
+def test_json_output_escapes_control_characters(command: list[str]) -> None:
     result = ecphora(*command, "--json", stdin=CHAT if command[0] == "chat" else None)
     assert_harmless(result.stdout)
     assert_harmless(result.stderr)
-    for written in result.stdout.splitlines():
-        json.loads(written)
+    for line in result.stdout.splitlines():
+        json.loads(line)
 
 
-def test_json_gives_back_every_field_letter_by_letter() -> None:
+def test_json_output_returns_every_field_exactly() -> None:
     node = json.loads(ecphora("history", SEA, "--json").stdout)["node"]
     assert (node["id"], node["speaker"], node["source"], node["session"], node["title"], node["text"]) == (
         SEA, f"Bo{DIRT}", f"s{DIRT}", f"s{DIRT}", f"Home {KEPT}{DIRT}", f"Ana swims in the sea at Porto. {KEPT}{DIRT}",
@@ -177,12 +177,12 @@ def test_json_gives_back_every_field_letter_by_letter() -> None:
 @pytest.mark.parametrize(
     "command", [["recall", "Where does Ana live?"], ["history", OLD], ["updates"], ["ask", "Ana?"]]
 )
-def test_valid_emoji_stay(command: list[str]) -> None:
+def test_valid_emoji_are_printed(command: list[str]) -> None:
     shown = ecphora(*command).stdout
     assert all(emoji in shown for emoji in (FAMILY, SCOTLAND, KEYCAP))
 
 
-def test_a_recollection_that_is_printed_is_harmless_too() -> None:
+def test_printed_recollection_has_no_control_characters() -> None:
     with Memory("ecphora.db", scope=SCOPE, embedder=HashingEmbedder()) as memory:
         found = memory.recall(f"Where does Ana live?{DIRT}", log_access=False)
         reasons = sum(bool(hit.reason) for hit in found)
@@ -192,7 +192,7 @@ def test_a_recollection_that_is_printed_is_harmless_too() -> None:
     assert all(emoji in str(found) and emoji in found._repr_html_() for emoji in (FAMILY, SCOTLAND, KEYCAP))
 
 
-def test_an_id_in_a_command_to_copy_is_quoted() -> None:
+def test_id_in_a_suggested_command_is_quoted() -> None:
     ecphora("remember", "--id", "x; rm -rf ~", "--speaker", "Bo", "--happened-at", "2026-01-05", "I live in Lisbon.")
     ecphora("remember", "--id", "y", "--speaker", "Bo", "--happened-at", "2026-05-03", "I moved to Porto.")
     ecphora("consolidate")
@@ -204,7 +204,7 @@ def test_only_the_command_context_writes_lines(module: str) -> None:
     *folders, name = module.split(".")
     source = files("ecphora.cli").joinpath(*folders, f"{name}.py").read_text(encoding="utf-8")
     calls = [node.func for node in ast.walk(ast.parse(source)) if isinstance(node, ast.Call)]
-    written = [
+    output_calls = [
         ast.unparse(call) for call in calls if ast.unparse(call) in {"print", "click.echo", "click.secho", "Console"}
     ]
-    assert written == (["click.echo"] if module == "chat" else []), "an empty line at the end of a chat"
+    assert output_calls == (["click.echo"] if module == "chat" else []), "an empty line at the end of a chat"

@@ -1,4 +1,4 @@
-"""Ids at the command line: shown short, and taken short by every command that takes one."""
+"""Short ids at the command line: printed short, and accepted by every command that takes an id."""
 
 import json
 import os
@@ -10,12 +10,12 @@ from click.testing import CliRunner, Result
 
 from ecphora.cli.main import main
 
-OLD, NEW, ALIKE = (f"{start:0<32}" for start in ("aaaa1111", "bbbb2222", "aaaa3333"))
+OLD, NEW, SAME_PREFIX = (f"{start:0<32}" for start in ("aaaa1111", "bbbb2222", "aaaa3333"))
 
 
 @pytest.fixture(autouse=True)
-def told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Two memories with ids as Ecphora makes them, of which one replaces the other."""
+def two_memories(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Two memories with ids as Ecphora makes them; the second updates the first."""
     monkeypatch.chdir(tmp_path)
     for name in list(os.environ):
         if name.startswith(("ECPHORA_", "OPENAI_")):
@@ -36,7 +36,7 @@ def answer(*args: str, code: int = 0) -> Any:
     return json.loads(ecphora(*args, "--json", code=code).stdout)
 
 
-def test_recall_shows_what_the_other_commands_take() -> None:
+def test_recall_prints_ids_that_other_commands_accept() -> None:
     shown = ecphora("recall", "Where does Ana live?").stdout
     assert "aaaa1111" in shown
     assert OLD not in shown
@@ -47,28 +47,28 @@ def test_recall_shows_what_the_other_commands_take() -> None:
 
 
 @pytest.mark.parametrize("width", ["30", "76", "200"])
-def test_an_id_of_ones_own_is_shown_whole(width: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_given_id_is_printed_in_full(width: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("COLUMNS", width)
-    own = "a-name-of-more-letters-than-fit"
-    ecphora("remember", "--id", own, "Zebulon sails.")
+    given_id = "a-name-of-more-letters-than-fit"
+    ecphora("remember", "--id", given_id, "Zebulon sails.")
     shown = ecphora("recall", "Zebulon", "--limit", "1").stdout
-    assert own in "".join(shown.split())
+    assert given_id in "".join(shown.split())
     assert max(map(len, shown.splitlines())) <= int(width)
 
 
-def test_history_and_why_not() -> None:
+def test_history_and_why_not_accept_short_ids() -> None:
     assert answer("history", "aaaa")["node"]["id"] == OLD
     assert answer("why-not", "Where does Ana live?", "bbbb2")["id"] == NEW
 
 
-def test_supersedes_pin_archive() -> None:
+def test_supersedes_pin_and_archive_accept_short_ids() -> None:
     ecphora("remember", "I live in Rome.", "--id", "rome", "--supersedes", "bbbb")
     assert [node["id"] for node in answer("history", NEW)["successors"]] == ["rome"]
     assert answer("pin", "aaaa", "bbbb") == {"pinned_ids": [OLD, NEW]}
     assert answer("archive", "aaaa") == {"archived_ids": [OLD]}
 
 
-def test_reject_and_undo() -> None:
+def test_reject_and_undo_accept_short_ids() -> None:
     batch = answer("consolidate")["undo_batch"]
     rejected = answer("reject", "aaaa", "bbbb")
     assert (rejected["old"], rejected["new"]) == (OLD, NEW)
@@ -76,7 +76,7 @@ def test_reject_and_undo() -> None:
     assert answer("undo", batch[:10])["undo_batch"] == batch
 
 
-def test_forget() -> None:
+def test_forget_accepts_short_ids_of_digests_only() -> None:
     assert answer("forget", "aaaa", "bbb", code=3)["missing_ids"] == ["bbb"]
     assert answer("history", OLD, code=3) is None
     ecphora("remember", "A note.", "--id", "note-one")
@@ -84,8 +84,8 @@ def test_forget() -> None:
     assert "Erased: " + NEW in ecphora("chat", stdin="/forget bbbb\n").stdout
 
 
-def test_what_several_begin_with_changes_nothing() -> None:
-    ecphora("remember", "--id", ALIKE, "Another text.")
+def test_ambiguous_prefix_is_an_error_and_changes_nothing() -> None:
+    ecphora("remember", "--id", SAME_PREFIX, "Another text.")
     for command in (
         ["forget", "bbbb", "aaaa"],
         ["history", "aaaa"],
@@ -93,12 +93,12 @@ def test_what_several_begin_with_changes_nothing() -> None:
         ["reject", "aaaa", "b"],
     ):
         result = ecphora(*command, code=1)
-        assert result.stderr == f"error: 2 ids begin with 'aaaa': {OLD}, {ALIKE}\n"
+        assert result.stderr == f"error: 2 ids begin with 'aaaa': {OLD}, {SAME_PREFIX}\n"
     assert "2 ids begin with" in ecphora("chat", stdin="/forget aaaa\n").stdout
     assert answer("history", NEW)["accesses"][-1]["kind"] == "encoded"
     assert len(answer("recall", "text Lisbon Porto")["hits"]) == 3
 
 
-def test_an_answer_names_its_memories_shortly() -> None:
+def test_answers_print_short_ids() -> None:
     assert "  bbbb2222  3 May 2026" in ecphora("ask", "Who moved to Porto?").stdout
     assert "  from bbbb2222\n" in ecphora("chat", stdin="Who moved to Porto?\n").stdout

@@ -14,8 +14,8 @@ NEARER = "is nearer in meaning to the question"
 
 
 @pytest.fixture(autouse=True)
-def clean(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """An empty working folder, a cheap embedder, and nothing else in the environment."""
+def clean_environment(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """An empty working folder, a cheap embedder, and no settings in the environment."""
     monkeypatch.chdir(tmp_path)
     for name in list(os.environ):
         if name.startswith(("ECPHORA_", "OPENAI_")):
@@ -35,7 +35,7 @@ def answer(*args: str, stdin: str | bytes | None = None, code: int = 0) -> Any:
 
 
 @pytest.fixture
-def told() -> None:
+def two_memories() -> None:
     ecphora(
         "remember",
         "Ana moved to Porto.",
@@ -62,8 +62,8 @@ def told() -> None:
     )
 
 
-@pytest.mark.usefixtures("told")
-def test_recall_draws_who_when_what_and_why() -> None:
+@pytest.mark.usefixtures("two_memories")
+def test_recall_prints_text_date_and_reason() -> None:
     result = ecphora("recall", "Where does Ana live now, in Porto?")
     assert result.exit_code == 0
     for part in ("evidence 0.", "ms", "Ana moved to Porto.", "3 May 2026", "says “Porto”"):
@@ -72,31 +72,31 @@ def test_recall_draws_who_when_what_and_why() -> None:
     assert "\x1b" not in result.stdout
 
 
-@pytest.mark.usefixtures("told")
-def test_explain_adds_up_to_the_score() -> None:
+@pytest.mark.usefixtures("two_memories")
+def test_recall_explain_adds_up_to_the_score() -> None:
     found = answer("recall", "Porto")
     hit = found["hits"][0]
-    assert sum(share["value"] for share in hit["why"]) == pytest.approx(hit["score"], abs=1e-4)
+    assert sum(part["value"] for part in hit["why"]) == pytest.approx(hit["score"], abs=1e-4)
     assert hit["reason"] == f"says “Porto”; {NEARER}"
-    drawn = ecphora("recall", "Porto", "--limit", "1", "--explain").stdout
-    values = [float(word) for word in drawn.split() if word[0] in "+-" and word[1:2].isdigit()]
-    score = next(float(line.split()[1]) for line in drawn.splitlines() if line.split()[:1] == ["score"])
+    shown = ecphora("recall", "Porto", "--limit", "1", "--explain").stdout
+    values = [float(word) for word in shown.split() if word[0] in "+-" and word[1:2].isdigit()]
+    score = next(float(line.split()[1]) for line in shown.splitlines() if line.split()[:1] == ["score"])
     assert round(sum(values), 3) == score
-    assert "says “Porto”" in drawn
-    assert "id a" in drawn
+    assert "says “Porto”" in shown
+    assert "id a" in shown
     assert "says" not in ecphora("recall", "Porto", "--no-explain").stdout
 
 
-@pytest.mark.usefixtures("told")
-def test_what_a_score_starts_with_is_shown_where_everything_is() -> None:
+@pytest.mark.usefixtures("two_memories")
+def test_recall_prints_the_prior_only_with_explain() -> None:
     explained = ecphora("recall", "Porto", "--limit", "1", "--explain").stdout.splitlines()
-    named = [line.split()[0] for line in explained if " +" in line or " -" in line or "score" in line]
-    assert named[-2:] == ["prior", "score"]
+    labels = [line.split()[0] for line in explained if " +" in line or " -" in line or "score" in line]
+    assert labels[-2:] == ["prior", "score"]
     assert not {"prior", "score", "+"} & set(ecphora("recall", "Porto").stdout.split())
 
 
-@pytest.mark.usefixtures("told")
-def test_recall_filters_and_looks_back() -> None:
+@pytest.mark.usefixtures("two_memories")
+def test_recall_applies_filters_and_times() -> None:
     def ids(*options: str) -> set[str]:
         result = ecphora("recall", "Porto rain Lisbon", "--json", "--no-log-access", *options)
         return {hit["id"] for hit in json.loads(result.stdout)["hits"]}
@@ -114,44 +114,44 @@ def test_recall_filters_and_looks_back() -> None:
     assert ids("--budget", "1") == set()
 
 
-@pytest.mark.usefixtures("told")
-def test_no_evidence_exits_with_three() -> None:
+@pytest.mark.usefixtures("two_memories")
+def test_recall_without_evidence_exits_with_3() -> None:
     assert answer("recall", "Porto", "--known-at", "2020-01-01", code=3)["evidence"] == "none"
     assert "nothing came back" in ecphora("recall", "Porto", "--known-at", "2020-01-01").stdout
 
 
 @pytest.mark.parametrize("width", ["20", "40", "59", "75", "200"])
-@pytest.mark.usefixtures("told")
-def test_any_width_will_do(width: str, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.usefixtures("two_memories")
+def test_output_fits_any_terminal_width(width: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("COLUMNS", width)
     result = ecphora("recall", "Porto", "--explain")
     assert "Porto." in result.stdout
     assert max(map(len, result.stdout.splitlines())) <= int(width)
-    fallen = ecphora("why-not", "Porto", "b", "--limit", "1").stdout
-    assert max(map(len, fallen.splitlines())) <= int(width)
+    why_not = ecphora("why-not", "Porto", "b", "--limit", "1").stdout
+    assert max(map(len, why_not.splitlines())) <= int(width)
 
 
-def test_a_text_cannot_steer_the_terminal() -> None:
+def test_recall_prints_no_control_characters() -> None:
     ecphora("remember", "Porto \x1b[2J\x07 \u202e [bold]tag[/bold]", "--speaker", "\x1b[31mAna")
     shown = ecphora("recall", "Porto").stdout
     assert not {"\x1b", "\x07", "\u202e"} & set(shown)
     assert "[bold]tag[/bold]" in shown
 
 
-def test_a_reason_reads_the_same_everywhere() -> None:
-    told = ("We went to the bakery.", "And?", "It was closed.", "It rained all day.")
-    first = answer("remember", told[0], "--session", "s", "--happened-at", "2026-05-03")["ids"][0]
-    for text in told[1:]:
+def test_reason_is_the_same_in_recall_chat_and_json() -> None:
+    texts = ("We went to the bakery.", "And?", "It was closed.", "It rained all day.")
+    first = answer("remember", texts[0], "--session", "s", "--happened-at", "2026-05-03")["ids"][0]
+    for text in texts[1:]:
         ecphora("remember", text, "--session", "s", "--happened-at", "2026-05-03")
     question = "Was the bakery open?"
     hits = answer("recall", question, "--no-log-access")["hits"]
     reason = next(hit["reason"] for hit in hits if hit["text"] == "And?")
     assert reason == f"comes right after {first[:8]}, which says “bakery”"
     assert all(hit["why"] for hit in hits)
-    drawn = [ecphora("recall", question, "--no-log-access", *explain).stdout for explain in ((), ("--explain",))]
-    drawn.append(ecphora("chat", "--session", "t", stdin=f"{question}\n/why\n").stdout)
-    assert all(reason in " ".join(text.split()) for text in drawn)
-    assert all(first[:8] in text.split() for text in (drawn[0], drawn[2]))
+    shown = [ecphora("recall", question, "--no-log-access", *explain).stdout for explain in ((), ("--explain",))]
+    shown.append(ecphora("chat", "--session", "t", stdin=f"{question}\n/why\n").stdout)
+    assert all(reason in " ".join(text.split()) for text in shown)
+    assert all(first[:8] in text.split() for text in (shown[0], shown[2]))
     chat = ecphora("chat", "--session", "u", "--json", stdin=f"{question}\n/why\n").stdout.splitlines()
     assert reason in [hit["reason"] for hit in json.loads(chat[1])["hits"]]
     why_not = answer("why-not", question, hits[-1]["id"], "--limit", "1")
@@ -159,21 +159,21 @@ def test_a_reason_reads_the_same_everywhere() -> None:
     assert "says “bakery”" in why_not["reason"]
 
 
-@pytest.mark.usefixtures("told")
-def test_why_not_says_what_is_lacking_and_how_to_mend_it() -> None:
+@pytest.mark.usefixtures("two_memories")
+def test_why_not_prints_the_cause_and_the_remedy() -> None:
     result = ecphora("why-not", "Porto", "b", "--limit", "1")
     assert result.exit_code == 0
-    said = " ".join(result.stdout.split())
-    assert said == f"It came 2nd of 2. What the 1st has beyond it: says “Porto”; {NEARER}. Ask with a limit of 2."
+    sentence = " ".join(result.stdout.split())
+    assert sentence == f"It came 2nd of 2. What the 1st has beyond it: says “Porto”; {NEARER}. Ask with a limit of 2."
     explained = ecphora("why-not", "Porto", "b", "--limit", "1", "--explain").stdout
-    assert " ".join(explained.split()).startswith(said)
+    assert " ".join(explained.split()).startswith(sentence)
     assert "━━━" in explained
     assert "prior" not in explained
     assert ecphora("why-not", "Porto", "b", "--limit", "2").stdout == "It came back, 2nd of 2.\n"
 
 
-@pytest.mark.usefixtures("told")
-def test_why_not_is_asked_with_the_options_of_recall() -> None:
+@pytest.mark.usefixtures("two_memories")
+def test_why_not_takes_the_options_of_recall() -> None:
     def reason(*options: str) -> str:
         return str(answer("why-not", "Porto rain Lisbon", "a", *options)["miss_reason"])
 
@@ -187,8 +187,8 @@ def test_why_not_is_asked_with_the_options_of_recall() -> None:
     assert ecphora("why-not", "Porto", "a", "--limit", "0").exit_code == 2
 
 
-@pytest.mark.usefixtures("told")
-def test_why_not_as_json_is_clean_and_leaves_no_trace() -> None:
+@pytest.mark.usefixtures("two_memories")
+def test_why_not_json_has_all_fields_and_logs_no_access() -> None:
     found = answer("why-not", "Porto", "b", "--limit", "1")
     assert set(found) == {
         "id", "miss_reason", "rank", "candidates", "score", "cutoff_score", "cutoff_rank", "reason", "required_budget",
@@ -201,8 +201,8 @@ def test_why_not_as_json_is_clean_and_leaves_no_trace() -> None:
     assert [one["kind"] for one in answer("history", "b")["accesses"]] == ["encoded"]
 
 
-@pytest.mark.usefixtures("told")
-def test_why_not_of_what_is_not_there_exits_with_three() -> None:
+@pytest.mark.usefixtures("two_memories")
+def test_why_not_of_an_unknown_id_exits_with_3() -> None:
     result = ecphora("why-not", "Porto", "no\x1bbody")
     assert result.exit_code == 3
     assert result.stdout.startswith("There is no memory 'no")

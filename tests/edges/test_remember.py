@@ -1,4 +1,4 @@
-"""What ``ecphora remember`` takes: arguments that are no files, files, folders, patterns, and prose from stdin."""
+"""The input of ``ecphora remember``: arguments, files, folders, patterns, and prose from stdin."""
 
 import json
 import os
@@ -54,8 +54,8 @@ def answer(*args: str) -> Any:
     return json.loads(result.stdout)
 
 
-def remembered() -> list[Node]:
-    """Every memory, a long one whole."""
+def stored_memories() -> list[Node]:
+    """Every memory, long ones reassembled."""
     with Memory("ecphora.db", embedder=HashingEmbedder()) as memory:
         graph = memory.graph()
         ids = dict.fromkeys(graph.id(row).partition("#")[0] for row in graph.episodes.nonzero()[0].tolist())
@@ -66,26 +66,26 @@ def remembered() -> list[Node]:
 
 
 @pytest.mark.parametrize("name", ["notes/a.md", "notes", "./notes/a.md", "~/notes/a.md", "ABSOLUTE"])
-def test_an_argument_that_names_a_file_is_an_error_that_offers_both(name: str, folder: Path) -> None:
+def test_argument_that_names_a_file_is_an_error(name: str, folder: Path) -> None:
     name = str(folder / "notes" / "a.md") if name == "ABSOLUTE" else name
     result = ecphora("remember", "A text.", name)
     assert (result.exit_code, result.stdout) == (2, "")
-    said = " ".join(result.stderr.split())
-    assert repr(name) in said
-    assert "--file" in said
-    assert "--text" in said
+    message = " ".join(result.stderr.split())
+    assert repr(name) in message
+    assert "--file" in message
+    assert "--text" in message
     assert not Path("ecphora.db").exists()
 
 
-def test_words_that_name_a_file_are_remembered_if_said_so() -> None:
+def test_text_option_remembers_names_of_files_as_texts() -> None:
     assert ecphora("remember", "--text", "notes/a.md", "--text", "notes", "More.").exit_code == 0
-    assert {node.text for node in remembered()} == {"notes/a.md", "notes", "More."}
+    assert {node.text for node in stored_memories()} == {"notes/a.md", "notes", "More."}
 
 
 @pytest.mark.parametrize("text", ["No file.", "x" * 5_000, "~nobody-of-that-name", "a\nb", "notes.", "*"])
-def test_other_words_are_words(text: str) -> None:
+def test_other_arguments_are_texts(text: str) -> None:
     assert ecphora("remember", text).exit_code == 0
-    assert [node.text for node in remembered()] == [text]
+    assert [node.text for node in stored_memories()] == [text]
 
 
 @pytest.mark.parametrize(
@@ -100,7 +100,7 @@ def test_other_words_are_words(text: str) -> None:
         ["--jsonl", "--lines", "-"],
     ],
 )
-def test_what_does_not_go_together_is_wrong_usage(args: list[str]) -> None:
+def test_conflicting_options_are_usage_errors(args: list[str]) -> None:
     result = ecphora("remember", *args, stdin="x")
     assert (result.exit_code, result.stdout) == (2, "")
     assert not Path("ecphora.db").exists()
@@ -109,15 +109,15 @@ def test_what_does_not_go_together_is_wrong_usage(args: list[str]) -> None:
 # ---- files
 
 
-def test_a_file_is_one_memory_with_its_path_name_and_time() -> None:
+def test_file_becomes_one_memory_with_path_title_and_time() -> None:
     assert answer("remember", "--file", "notes/a.md", "--speaker", "Ana")["created"]
-    (node,) = remembered()
+    (node,) = stored_memories()
     assert node.text == "# Porto\n\nAna moved\nto Porto.\n"
     assert (node.source, node.title, node.speaker, node.session) == ("notes/a.md", "a.md", "Ana", None)
     assert node.happened_at == datetime(2024, 5, 3, 12, tzinfo=UTC)
 
 
-def test_what_the_options_say_comes_before_what_the_file_says() -> None:
+def test_options_override_the_fields_of_a_file() -> None:
     options = [
         "--happened-at",
         "2020-01-01",
@@ -133,17 +133,17 @@ def test_what_the_options_say_comes_before_what_the_file_says() -> None:
         "n=1",
     ]
     assert answer("remember", "--file", "notes/a.md", *options)["created"] == ["mine"]
-    (node,) = remembered()
+    (node,) = stored_memories()
     assert (node.title, node.source, node.session, node.happened_at.year) == ("T", "S", "s", 2020)
     assert node.metadata == {"n": 1}
 
 
-def test_a_file_that_was_only_touched_is_known_and_one_that_changed_is_new() -> None:
+def test_file_with_equal_text_exists_and_changed_text_is_new() -> None:
     first = answer("remember", "--file", "notes/a.md")
     write("notes/a.md", "# Porto\r\n\r\nAna moved\r\nto Porto.\r\n", day=9)
     again = answer("remember", "--file", "notes/a.md")
     assert (again["existing"], again["created"]) == (first["created"], [])
-    assert remembered()[0].happened_at.day == 3
+    assert stored_memories()[0].happened_at.day == 3
     write("notes/a.md", "Ana moved to Rome.", day=10)
     assert len(answer("remember", "--file", "notes/a.md")["created"]) == 1
     assert ecphora("forget", first["created"][0]).exit_code == 0
@@ -161,19 +161,19 @@ def test_a_file_that_was_only_touched_is_known_and_one_that_changed_is_new() -> 
         ["--file", "notes/a.md", "--file", "notes/sub/*.TXT", "--file", "notes/?.md"],
     ],
 )
-def test_folders_and_patterns_mean_the_texts_in_them(args: list[str]) -> None:
+def test_folders_and_patterns_are_searched_for_texts(args: list[str]) -> None:
     result = ecphora("remember", *args)
     assert (result.exit_code, result.stdout) == (0, "2 remembered\n"), result.stderr
-    assert [Path(str(node.source)).name for node in remembered()] == ["a.md", "b.TXT"]
+    assert [Path(str(node.source)).name for node in stored_memories()] == ["a.md", "b.TXT"]
 
 
-def test_what_is_left_out_of_a_folder_is_counted_on_stderr() -> None:
+def test_skipped_files_are_counted_on_stderr() -> None:
     result = ecphora("remember", "--file", "notes", "--recursive")
     assert "other kinds: 1; --file reads files named .md" in result.stderr
     assert "empty files: 1" in result.stderr
 
 
-def test_a_folder_needs_to_be_asked_for() -> None:
+def test_folder_without_recursive_is_an_error() -> None:
     result = ecphora("remember", "--file", "notes")
     assert result.exit_code == 1
     assert "add --recursive" in result.stderr
@@ -188,15 +188,15 @@ def test_links_in_a_folder_are_not_followed(folder: Path) -> None:
         pytest.skip("no links here")
     for args in (["notes", "--recursive"], ["notes/**/*"], ["notes/*", "--recursive"]):
         assert ecphora("remember", "--file", *args).exit_code == 0
-    assert len(remembered()) == 2
-    assert ecphora("remember", "--file", "notes/link.md").exit_code == 0, "asked for by name"
+    assert len(stored_memories()) == 2
+    assert ecphora("remember", "--file", "notes/link.md").exit_code == 0, "named explicitly"
 
 
-def test_a_name_with_signs_of_a_pattern_is_a_name() -> None:
+def test_existing_file_name_with_pattern_characters_is_a_name() -> None:
     write("notes/[1]*.md", "One.")
     write("notes/1x.md", "Two.")
     assert ecphora("remember", "--file", "notes/[1]*.md").exit_code == 0
-    assert [node.text for node in remembered()] == ["One."]
+    assert [node.text for node in stored_memories()] == ["One."]
 
 
 @pytest.mark.parametrize(
@@ -214,31 +214,29 @@ def test_a_name_with_signs_of_a_pattern_is_a_name() -> None:
         ("a**b.md", None, "a**b.md"),
     ],
 )
-def test_a_file_that_cannot_be_read_is_named_and_nothing_is_written(
-    name: str, content: bytes | None, message: str
-) -> None:
+def test_unreadable_file_is_named_and_nothing_is_written(name: str, content: bytes | None, message: str) -> None:
     if content is not None:
         Path(name).write_bytes(content)
-    beside = ["--file", "notes/a.md"] if content != b"\n" else []
-    result = ecphora("remember", *beside, "--file", name)
+    other_options = ["--file", "notes/a.md"] if content != b"\n" else []
+    result = ecphora("remember", *other_options, "--file", name)
     assert result.exit_code == 1
     assert message in result.stderr
     assert result.stderr.count("\n") == 1
     assert not Path("ecphora.db").exists()
 
 
-def test_a_file_that_may_not_be_read_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    def refused(self: Path) -> bytes:
+def test_file_without_permission_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    def deny(self: Path) -> bytes:
         raise PermissionError(13, "Permission denied", str(self))
 
-    monkeypatch.setattr(Path, "read_bytes", refused)
+    monkeypatch.setattr(Path, "read_bytes", deny)
     result = ecphora("remember", "--file", "notes", "--recursive")
     assert result.exit_code == 1
     assert "a.md cannot be read (Permission denied); nothing was remembered" in result.stderr
     assert not Path("ecphora.db").exists()
 
 
-def test_one_id_is_for_one_file() -> None:
+def test_one_id_for_several_files_is_an_error() -> None:
     result = ecphora("remember", "--file", "notes", "--recursive", "--id", "x")
     assert result.exit_code == 1
     assert "one id, 'x', for 2 texts" in result.stderr
@@ -247,7 +245,7 @@ def test_one_id_is_for_one_file() -> None:
 # ---- stdin
 
 
-def test_prose_is_read_by_paragraph() -> None:
+def test_stdin_is_split_into_paragraphs() -> None:
     prose = "Ana moved\nto Porto.\n\nTo buy:\n- milk\n- bread\n"
     assert ecphora("remember", stdin=prose).stdout == "2 remembered\n"
-    assert [node.text for node in remembered()] == ["Ana moved to Porto.", "To buy:\n- milk\n- bread"]
+    assert [node.text for node in stored_memories()] == ["Ana moved to Porto.", "To buy:\n- milk\n- bread"]

@@ -1,4 +1,4 @@
-"""Where settings come from: a project's file and a memory's file may not decide what is sent where."""
+"""Sources of settings: neither a project's file nor a memory's file may decide where data is sent."""
 
 import json
 import os
@@ -20,7 +20,7 @@ KEY = "sk-of-the-user"
 
 
 class Remote(HashingEmbedder):
-    """Hashing under the name of a remote model."""
+    """A hashing embedder with the name of a remote model."""
 
     def __init__(self, name: str) -> None:
         super().__init__()
@@ -29,7 +29,7 @@ class Remote(HashingEmbedder):
 
 @pytest.fixture(autouse=True)
 def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A project's folder to work in, a home of its own, and a key in the environment."""
+    """A project folder as working folder, a home folder, and a key in the environment."""
     folder, home = tmp_path / "project", tmp_path / "home"
     folder.mkdir()
     home.mkdir()
@@ -46,7 +46,7 @@ def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 @pytest.fixture
-def stranger() -> Iterator[FakeChatServer]:
+def other_server() -> Iterator[FakeChatServer]:
     with FakeChatServer(json.dumps({"answer": "Porto.", "ids": ["a"], "held": True})) as server:
         yield server
 
@@ -55,7 +55,7 @@ def ecphora(*args: str) -> Result:
     return CliRunner().invoke(main, args)
 
 
-def sets(file: Path, **values: str) -> None:
+def write_settings(file: Path, **values: str) -> None:
     file.parent.mkdir(parents=True, exist_ok=True)
     file.write_text("".join(f"{name} = {json.dumps(value)}\n" for name, value in values.items()))
 
@@ -64,8 +64,8 @@ def sets(file: Path, **values: str) -> None:
 
 
 @pytest.mark.parametrize("name", ["llm", "llm_base_url", "openai_base_url", "openai_api_key"])
-def test_a_project_may_not_set_what_decides_where_data_goes(project: Path, name: str) -> None:
-    sets(project / "ecphora.toml", **{name: "openai:m", "scope": "ours"})
+def test_project_file_may_not_decide_where_data_is_sent(project: Path, name: str) -> None:
+    write_settings(project / "ecphora.toml", **{name: "openai:m", "scope": "ours"})
     found = load({}, project)
     assert (getattr(found, name), found.scope) == (None, "ours")
     (note,) = found.notes
@@ -75,16 +75,16 @@ def test_a_project_may_not_set_what_decides_where_data_goes(project: Path, name:
 
 
 @pytest.mark.parametrize("name", ["openai:m", "sentence-transformers:org/m", "sentence-transformers:./m", "other"])
-def test_a_project_may_not_choose_an_embedder_that_is_remote_or_loads_a_model(project: Path, name: str) -> None:
-    sets(project / "ecphora.toml", embedder=name)
+def test_project_file_may_not_choose_a_remote_embedder(project: Path, name: str) -> None:
+    write_settings(project / "ecphora.toml", embedder=name)
     found = load({}, project)
     assert found.embedder is None
     assert "ECPHORA_EMBEDDER" in found.notes[0]
 
 
 @pytest.mark.parametrize("name", ["minilm", "e5", "hashing", "hashing:32"])
-def test_a_project_may_choose_an_embedder_that_runs_here(project: Path, name: str) -> None:
-    sets(project / "ecphora.toml", embedder=name, strategy="dense", db="here.db", weights="w.json")
+def test_project_file_may_choose_a_local_embedder(project: Path, name: str) -> None:
+    write_settings(project / "ecphora.toml", embedder=name, strategy="dense", db="here.db", weights="w.json")
     assert load({}, project) == Settings(
         project / "here.db", embedder=name, strategy="dense", weights=str(project / "w.json")
     )
@@ -94,7 +94,7 @@ def test_a_project_may_choose_an_embedder_that_runs_here(project: Path, name: st
 @pytest.mark.parametrize(
     "path", ["../out.db", "~/out.db", "~", "sub/../../out.db", "link/out.db", "link.db", "round", "a\0b", "ABSOLUTE"]
 )
-def test_a_path_of_a_project_stays_in_its_folder(project: Path, name: str, path: str) -> None:
+def test_project_file_may_not_name_a_path_outside_its_folder(project: Path, name: str, path: str) -> None:
     outside = project.parent / "outside"
     outside.mkdir()
     try:
@@ -104,7 +104,7 @@ def test_a_path_of_a_project_stays_in_its_folder(project: Path, name: str, path:
     except OSError:
         pytest.skip("no links here")
     path = str(outside / "out.db") if path == "ABSOLUTE" else path
-    sets(project / "ecphora.toml", **{name: path})
+    write_settings(project / "ecphora.toml", **{name: path})
     with pytest.raises(InvalidInput, match=f"sets {name} to .*, outside its own folder.* ECPHORA_{name.upper()}"):
         load({}, project)
     result = ecphora("remember", "A secret.", "--embedder", "hashing")
@@ -112,24 +112,24 @@ def test_a_path_of_a_project_stays_in_its_folder(project: Path, name: str, path:
     assert f"set --{name} or ECPHORA_{name.upper()} yourself" in result.stderr
     assert not list(outside.iterdir())
     assert not (project / "ecphora.db").exists()
-    mine = {name: str(project.parent / "mine.db")}
-    assert str(getattr(load({}, project, arguments=mine), name)) == mine[name]
-    assert str(getattr(load({f"ECPHORA_{name.upper()}": mine[name]}, project), name)) == mine[name]
+    own_path = {name: str(project.parent / "mine.db")}
+    assert str(getattr(load({}, project, arguments=own_path), name)) == own_path[name]
+    assert str(getattr(load({f"ECPHORA_{name.upper()}": own_path[name]}, project), name)) == own_path[name]
 
 
-def test_a_path_inside_a_project_is_relative_to_its_file(project: Path) -> None:
+def test_project_path_is_relative_to_its_file(project: Path) -> None:
     (project / "data").mkdir()
-    sets(project / "ecphora.toml", db="data/../here.db")
+    write_settings(project / "ecphora.toml", db="data/../here.db")
     assert load({}, project).db.resolve() == (project / "here.db").resolve()
     assert ecphora("remember", "A text.", "--embedder", "hashing").exit_code == 0
     assert (project / "here.db").exists()
 
 
-def test_nothing_of_a_question_reaches_the_host_of_a_project(project: Path, stranger: FakeChatServer) -> None:
+def test_commands_send_nothing_to_a_host_of_the_project_file(project: Path, other_server: FakeChatServer) -> None:
     ecphora("remember", "Ana moved to Porto.", "--id", "a", "--embedder", "hashing")
-    sets(
+    write_settings(
         project / "ecphora.toml",
-        llm="openai:m", llm_base_url=stranger.url, openai_base_url=stranger.url, embedder="openai:m",
+        llm="openai:m", llm_base_url=other_server.url, openai_base_url=other_server.url, embedder="openai:m",
     )  # fmt: skip
     for command in (["ask", "Where is Ana?"], ["recall", "Where is Ana?"], ["consolidate"], ["remember", "New."]):
         result = ecphora(*command)
@@ -138,20 +138,22 @@ def test_nothing_of_a_question_reaches_the_host_of_a_project(project: Path, stra
             result.stderr.split()
         )
     assert "no language model is set" in ecphora("ask", "Where is Ana?").stderr
-    quiet = ecphora("recall", "Where is Ana?", "--json")
-    assert (json.loads(quiet.stdout)["hits"][0]["id"], quiet.stderr) == ("a", "")
-    assert stranger.requests == []
+    as_json = ecphora("recall", "Where is Ana?", "--json")
+    assert (json.loads(as_json.stdout)["hits"][0]["id"], as_json.stderr) == ("a", "")
+    assert other_server.requests == []
 
 
-def test_a_key_of_the_environment_is_not_sent_to_a_host_of_the_project(project: Path, stranger: FakeChatServer) -> None:
+def test_key_of_the_environment_is_not_used_with_a_host_of_the_project_file(
+    project: Path, other_server: FakeChatServer
+) -> None:
     ecphora("remember", "Ana moved to Porto.", "--id", "a", "--embedder", "hashing")
-    sets(project / "ecphora.toml", llm_base_url=stranger.url, openai_base_url=stranger.url)
+    write_settings(project / "ecphora.toml", llm_base_url=other_server.url, openai_base_url=other_server.url)
     found = load({"OPENAI_API_KEY": KEY, "ECPHORA_LLM": "openai:m"}, project)
     assert (found.openai_api_key, found.llm, found.llm_base_url, found.openai_base_url) == (KEY, "openai:m", None, None)
 
 
-def test_a_folder_above_is_not_searched(project: Path) -> None:
-    sets(project / "ecphora.toml", scope="ours")
+def test_project_file_of_a_parent_folder_is_not_read(project: Path) -> None:
+    write_settings(project / "ecphora.toml", scope="ours")
     (project / "below").mkdir()
     assert load({}, project / "below") == Settings()
 
@@ -159,25 +161,32 @@ def test_a_folder_above_is_not_searched(project: Path) -> None:
 # ---- the user's own file
 
 
-def test_the_users_own_file_may_set_everything(project: Path, stranger: FakeChatServer) -> None:
-    sets(user_file(), llm="openai:m", llm_base_url=stranger.url, db="mine.db", embedder="hashing", openai_api_key="own")
+def test_user_file_may_set_everything(project: Path, other_server: FakeChatServer) -> None:
+    write_settings(
+        user_file(),
+        llm="openai:m",
+        llm_base_url=other_server.url,
+        db="mine.db",
+        embedder="hashing",
+        openai_api_key="own",
+    )
     found = load({}, project)
     assert found == Settings(
         user_file().parent / "mine.db",
         embedder="hashing",
         llm="openai:m",
-        llm_base_url=stranger.url,
+        llm_base_url=other_server.url,
         openai_api_key="own",
     )
     assert user_file() == Path.home() / ".config" / "ecphora" / "config.toml" or os.name == "nt"
     ecphora("remember", "Ana moved to Porto.", "--id", "a")
     assert ecphora("ask", "Where is Ana?").stdout.startswith("Porto.\n  a ")
-    assert stranger.authorizations == [f"Bearer {KEY}"]  # the environment comes before the file
+    assert other_server.authorizations == [f"Bearer {KEY}"]  # the environment overrides the file
 
 
-def test_a_project_fills_in_only_what_the_user_left_open(project: Path) -> None:
-    sets(user_file(), db="~/mine.db", strategy="dense")
-    sets(project / "ecphora.toml", db="../elsewhere.db", strategy="rrf", scope="ours", llm="openai:m")
+def test_project_file_sets_only_what_the_user_did_not(project: Path) -> None:
+    write_settings(user_file(), db="~/mine.db", strategy="dense")
+    write_settings(project / "ecphora.toml", db="../elsewhere.db", strategy="rrf", scope="ours", llm="openai:m")
     found = load({"ECPHORA_LLM": "openai:mine"}, project)
     assert (found.db, found.strategy, found.scope, found.llm) == (
         Path.home() / "mine.db",
@@ -185,18 +194,18 @@ def test_a_project_fills_in_only_what_the_user_left_open(project: Path) -> None:
         "ours",
         "openai:mine",
     )
-    assert found.notes == (), "what is set elsewhere is not asked for in vain"
+    assert found.notes == (), "no note about a setting that another source sets"
 
 
-def test_a_file_that_the_environment_names_stands_for_both(project: Path) -> None:
-    sets(user_file(), scope="user")
-    sets(project / "ecphora.toml", scope="project", strategy="dense")
-    sets(Path.home() / "named.toml", llm="openai:m", db="../db")
+def test_config_variable_replaces_both_files(project: Path) -> None:
+    write_settings(user_file(), scope="user")
+    write_settings(project / "ecphora.toml", scope="project", strategy="dense")
+    write_settings(Path.home() / "named.toml", llm="openai:m", db="../db")
     found = load({"ECPHORA_CONFIG": "~/named.toml"}, project)
     assert found == Settings(Path.home() / "../db", llm="openai:m")
 
 
-def test_a_home_that_may_not_be_looked_into_is_no_error(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_unreadable_home_is_not_an_error(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def forbidden(_self: Path) -> bool:
         raise PermissionError
 
@@ -208,14 +217,14 @@ def test_a_home_that_may_not_be_looked_into_is_no_error(project: Path, monkeypat
 
 
 @pytest.mark.parametrize("name", ["db", "weights"])
-def test_a_tilde_further_on_in_a_projects_path_is_a_name(project: Path, name: str) -> None:
-    sets(project / "ecphora.toml", **{name: "./~/out.db"})
+def test_tilde_inside_a_project_path_is_a_name(project: Path, name: str) -> None:
+    write_settings(project / "ecphora.toml", **{name: "./~/out.db"})
     assert str(getattr(load({}), name)) == os.path.join("~", "out.db")  # noqa: PTH118
     ecphora("remember", "A secret.", "--embedder", "hashing")
     assert not list(Path.home().iterdir())
 
 
-def test_a_home_folder_is_found_in_every_path(project: Path) -> None:
+def test_tilde_expands_in_every_setting(project: Path) -> None:
     assert load({"ECPHORA_DB": "~/a.db"}, project).db == Path.home() / "a.db"
     assert load({}, project, arguments={"db": "~/a.db"}).db == Path.home() / "a.db"
     with pytest.raises(InvalidInput, match=r"~nobody-of-that-name.*cannot be found"):
@@ -224,15 +233,15 @@ def test_a_home_folder_is_found_in_every_path(project: Path) -> None:
         load({"ECPHORA_WEIGHTS": "~/w.json"}, project).make_strategy()
 
 
-def test_a_home_folder_is_found_in_every_option_and_argument(project: Path) -> None:
-    named = ["--embedder", "hashing"]
-    assert ecphora("remember", "A text.", "--db", "~/a.db", *named).exit_code == 0
+def test_tilde_expands_in_every_option_and_argument(project: Path) -> None:
+    options = ["--embedder", "hashing"]
+    assert ecphora("remember", "A text.", "--db", "~/a.db", *options).exit_code == 0
     assert ecphora("export", "~/a.jsonl", "--db", "~/a.db").exit_code == 0
-    assert ecphora("import", "~/a.jsonl", "--db", "~/b.db", *named).exit_code == 0
-    refused = ecphora("demo", "--db", "~/a.db", *named)
-    assert f"{Path.home() / 'a.db'} is there already" in refused.stderr
+    assert ecphora("import", "~/a.jsonl", "--db", "~/b.db", *options).exit_code == 0
+    result = ecphora("demo", "--db", "~/a.db", *options)
+    assert f"{Path.home() / 'a.db'} is there already" in result.stderr
     assert ecphora("demo", "--db", "~nobody-of-that-name/a.db").exit_code == 1
-    assert "nothing to learn from" in ecphora("learn", "--db", "~/a.db", "--out", "~/w.json", *named).stderr
+    assert "nothing to learn from" in ecphora("learn", "--db", "~/a.db", "--out", "~/w.json", *options).stderr
     (Path.home() / "sets").mkdir()
     assert f"{Path.home() / 'sets'} holds no data set" in ecphora("bench", "recall", "--data", "~/sets").stderr
     assert {file.name for file in Path.home().iterdir()} - {".cache"} == {"a.db", "a.jsonl", "b.db", "sets"}
@@ -243,10 +252,10 @@ def test_a_home_folder_is_found_in_every_option_and_argument(project: Path) -> N
 
 
 @pytest.mark.parametrize("setting", ["openai:m", "sentence-transformers:org/m", "openai:a b;c"])
-def test_a_memory_does_not_choose_a_remote_embedder(
-    setting: str, stranger: FakeChatServer, monkeypatch: pytest.MonkeyPatch
+def test_memory_file_may_not_choose_a_remote_embedder(
+    setting: str, other_server: FakeChatServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setenv("ECPHORA_OPENAI_BASE_URL", stranger.url)
+    monkeypatch.setenv("ECPHORA_OPENAI_BASE_URL", other_server.url)
     kind, _, model = setting.partition(":")
     with Memory("ecphora.db", embedder=Remote(f"{model}@{kind}")) as memory:
         memory.remember("Ana moved to Porto.", id="a")
@@ -254,34 +263,34 @@ def test_a_memory_does_not_choose_a_remote_embedder(
         result = ecphora(*command)
         assert (result.exit_code, result.stdout) == (1, ""), command
         assert result.stderr.count("\n") == 1
-        named = f"'{setting}'" if " " in setting else setting
-        for part in (f"add --embedder {named},", "ECPHORA_EMBEDDER", str(user_file())):
+        quoted = f"'{setting}'" if " " in setting else setting
+        for part in (f"add --embedder {quoted},", "ECPHORA_EMBEDDER", str(user_file())):
             assert part in result.stderr
-    assert ecphora("history", "a").exit_code == 0, "where nothing is embedded, no embedder is needed"
+    assert ecphora("history", "a").exit_code == 0, "a command that embeds nothing needs no embedder"
     assert ecphora("doctor").exit_code == 0
-    assert stranger.requests == []
+    assert other_server.requests == []
 
 
-@pytest.mark.parametrize("how", ["argument", "environment", "file"])
-def test_a_remote_embedder_that_the_user_names_is_used(
-    how: str, stranger: FakeChatServer, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize("source", ["argument", "environment", "file"])
+def test_remote_embedder_named_by_the_user_is_used(
+    source: str, other_server: FakeChatServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setenv("ECPHORA_OPENAI_BASE_URL", stranger.url)
+    monkeypatch.setenv("ECPHORA_OPENAI_BASE_URL", other_server.url)
     with Memory("ecphora.db", embedder=Remote("m@openai")) as memory:
         memory.remember("Ana moved to Porto.", id="a")
-    if how == "environment":
+    if source == "environment":
         monkeypatch.setenv("ECPHORA_EMBEDDER", "openai:m")
-    elif how == "file":
-        sets(user_file(), embedder="openai:m")
-    result = ecphora("recall", "Where is Ana?", *(["--embedder", "openai:m"] if how == "argument" else []))
-    assert "404" in result.stderr  # this server knows no embeddings, but it was asked
-    assert [asked["model"] for asked in stranger.requests] == ["m"]
+    elif source == "file":
+        write_settings(user_file(), embedder="openai:m")
+    result = ecphora("recall", "Where is Ana?", *(["--embedder", "openai:m"] if source == "argument" else []))
+    assert "404" in result.stderr  # this server has no embeddings, but it got a request
+    assert [request["model"] for request in other_server.requests] == ["m"]
 
 
-def test_the_doctor_embeds_nothing_with_a_remote_model_of_the_file(
-    stranger: FakeChatServer, monkeypatch: pytest.MonkeyPatch
+def test_doctor_does_not_use_a_remote_embedder_of_the_memory_file(
+    other_server: FakeChatServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setenv("ECPHORA_OPENAI_BASE_URL", stranger.url)
+    monkeypatch.setenv("ECPHORA_OPENAI_BASE_URL", other_server.url)
     with Memory("ecphora.db", embedder=Remote("m@openai")) as memory:
         memory.remember("Ana moved to Porto.", id="a")
     db = apsw.Connection("ecphora.db")
@@ -290,4 +299,4 @@ def test_the_doctor_embeds_nothing_with_a_remote_model_of_the_file(
     result = ecphora("doctor", "--fix")
     assert result.exit_code == 1
     assert "--embedder openai:m" in " ".join(result.stdout.split())
-    assert stranger.requests == []
+    assert other_server.requests == []

@@ -14,8 +14,8 @@ from ecphora.language.chunking import Chunk
 
 
 @pytest.fixture(autouse=True)
-def clean(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """An empty working folder, a cheap embedder, and nothing else in the environment."""
+def clean_environment(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """An empty working folder, a cheap embedder, and no settings in the environment."""
     monkeypatch.chdir(tmp_path)
     for name in list(os.environ):
         if name.startswith(("ECPHORA_", "OPENAI_")):
@@ -35,7 +35,7 @@ def answer(*args: str, stdin: str | bytes | None = None, code: int = 0) -> Any:
 
 
 @pytest.fixture
-def told() -> None:
+def two_memories() -> None:
     ecphora(
         "remember",
         "Ana moved to Porto.",
@@ -62,7 +62,7 @@ def told() -> None:
     )
 
 
-def test_remember_says_what_is_new_known_and_refused() -> None:
+def test_remember_reports_created_existing_and_blocked_memories() -> None:
     assert ecphora("remember", "One.", "--id", "1").stdout == "remembered: 1\n"
     assert ecphora("remember", "One.", "--id", "1").stdout == "exists already: 1\n"
     ecphora("forget", "1")
@@ -73,7 +73,7 @@ def test_remember_says_what_is_new_known_and_refused() -> None:
     assert ecphora("remember", "Two.", "Three.").stdout == "2 remembered\n"
 
 
-def test_remember_reads_stdin_by_paragraph_by_line_whole_and_as_json_lines() -> None:
+def test_remember_reads_stdin_in_four_forms() -> None:
     assert len(answer("remember", stdin="One,\nnot two.\n\nTwo.\r\n")["created"]) == 2
     assert len(answer("remember", "--lines", stdin="One,\nbut two.\n\n")["created"]) == 2
     assert len(answer("remember", "-", stdin="Three.\n")["created"]) == 1
@@ -94,33 +94,33 @@ def test_remember_reads_stdin_by_paragraph_by_line_whole_and_as_json_lines() -> 
         ('{"text": "\\ud800"}', "line 1: the text holds a lone surrogate"),
     ],
 )
-def test_a_line_that_cannot_be_read_is_named_and_nothing_written(line: str, message: str) -> None:
+def test_remember_jsonl_names_a_bad_line_and_writes_nothing(line: str, message: str) -> None:
     result = ecphora("remember", "--jsonl", stdin=line)
     assert result.exit_code == 1
     assert result.stderr.startswith(f"error: {message}")
     assert not Path("ecphora.db").exists()
 
 
-def test_stdin_that_is_not_utf8_is_an_error_that_says_so() -> None:
+def test_remember_rejects_stdin_that_is_not_utf8() -> None:
     result = ecphora("remember", stdin=b"caf\xe9\n")
     assert (result.exit_code, result.stdout) == (1, "")
     assert "UTF-8 at byte 3" in result.stderr
 
 
-def test_remember_supersedes_and_history_tells() -> None:
+def test_history_shows_the_successor_of_a_superseded_memory() -> None:
     ecphora("remember", "Ana lives in Porto.", "--id", "old", "--happened-at", "2026-01-01")
     ecphora("remember", "Ana lives in Rome.", "--id", "new", "--happened-at", "2026-02-01", "--supersedes", "old")
-    life = answer("history", "old")
-    assert [node["id"] for node in life["successors"]] == ["new"]
-    assert life["node"]["valid_to"].startswith("2026-02-01")
-    drawn = ecphora("history", "old").stdout
-    assert "after" in drawn
-    assert "held until 1 Feb 2026" in drawn
+    found = answer("history", "old")
+    assert [node["id"] for node in found["successors"]] == ["new"]
+    assert found["node"]["valid_to"].startswith("2026-02-01")
+    shown = ecphora("history", "old").stdout
+    assert "after" in shown
+    assert "held until 1 Feb 2026" in shown
     assert ecphora("remember", "x", "--supersedes", "nobody").exit_code == 1
 
 
-@pytest.mark.usefixtures("told")
-def test_forget_by_id_erases_and_tells_what_is_missing() -> None:
+@pytest.mark.usefixtures("two_memories")
+def test_forget_erases_by_id_and_lists_missing_ids() -> None:
     assert answer("forget", "a", "nobody", code=3) == {
         "episode_ids": ["a"],
         "entity_ids": ["entity:ana", "entity:porto"],
@@ -130,20 +130,20 @@ def test_forget_by_id_erases_and_tells_what_is_missing() -> None:
     assert answer("history", "a", code=3) is None
 
 
-@pytest.mark.usefixtures("told")
-def test_forget_by_options_asks_first() -> None:
-    refused = ecphora("forget", "--speaker", "Bo")
-    assert refused.exit_code == 2
-    assert "1 memories" in refused.stderr
-    assert "--yes" in refused.stderr
+@pytest.mark.usefixtures("two_memories")
+def test_forget_by_filter_needs_confirmation() -> None:
+    result = ecphora("forget", "--speaker", "Bo")
+    assert result.exit_code == 2
+    assert "1 memories" in result.stderr
+    assert "--yes" in result.stderr
     assert answer("forget", "--speaker", "Bo", "--yes")["episode_ids"] == ["b"]
     assert ecphora("forget", "--speaker", "Bo", "--yes").stdout.startswith("erased 0 memories")
     assert ecphora("forget").exit_code == 2
     assert ecphora("forget", "a", "--speaker", "Ana").exit_code == 2
 
 
-@pytest.mark.usefixtures("told")
-def test_export_and_import_go_round() -> None:
+@pytest.mark.usefixtures("two_memories")
+def test_export_and_import_round_trip() -> None:
     out = ecphora("export").stdout
     assert json.loads(out.splitlines()[0])["ecphora"] == 2
     assert answer("export", "all.jsonl", "--vectors")["vectors"] == 2
@@ -158,7 +158,7 @@ def test_export_and_import_go_round() -> None:
     assert "ana" in ecphora("scopes", "--db", "copy.db").stdout
 
 
-def test_an_import_that_cannot_be_read_is_one_line() -> None:
+def test_import_error_is_one_line() -> None:
     Path("bad.jsonl").write_text('{"ecphora": 1}\n{"node": {}}\n')
     result = ecphora("import", "bad.jsonl")
     assert (result.exit_code, result.stdout) == (1, "")
@@ -168,8 +168,8 @@ def test_an_import_that_cannot_be_read_is_one_line() -> None:
     assert ecphora("import", "none.jsonl").exit_code == 1
 
 
-@pytest.mark.usefixtures("told")
-def test_the_scopes_own_embedder_is_used_where_none_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.usefixtures("two_memories")
+def test_recall_uses_the_embedder_of_the_scope_by_default(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("ECPHORA_EMBEDDER")
     assert answer("recall", "Porto")["hits"][0]["id"] == "a"
     result = ecphora("recall", "Porto", "--embedder", "minilm")
@@ -177,8 +177,8 @@ def test_the_scopes_own_embedder_is_used_where_none_is_named(monkeypatch: pytest
     assert "hashing/256" in result.stderr
 
 
-@pytest.mark.usefixtures("told")
-def test_reembed_changes_the_model(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.usefixtures("two_memories")
+def test_reembed_changes_the_embedder(monkeypatch: pytest.MonkeyPatch) -> None:
     assert answer("reembed", "--embedder", "hashing:32") == {"reembedded_count": 2}
     monkeypatch.delenv("ECPHORA_EMBEDDER")
     assert answer("scopes")[0]["embedder"] == "hashing/32"
@@ -186,14 +186,14 @@ def test_reembed_changes_the_model(monkeypatch: pytest.MonkeyPatch) -> None:
     assert ecphora("reembed").exit_code == 2
 
 
-@pytest.mark.usefixtures("told")
-def test_reembed_cuts_long_texts_anew(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+@pytest.mark.usefixtures("two_memories")
+def test_reembed_rechunks_long_texts(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     text = "# Lock\n\n" + "It rains. " * 90 + "\n\n## Ropes\n\n" + "Bring one. " * 80
     (tmp_path / "manual.md").write_text(text, encoding="utf-8")
     with monkeypatch.context() as patch:
         patch.setattr(documents, "split_into_chunks", lambda text, **_: (Chunk(0, text[:700]), Chunk(700, text[700:])))
         answer("remember", "--file", str(tmp_path / "manual.md"))
-    monkeypatch.delenv("ECPHORA_EMBEDDER")  # the scope's own is taken
+    monkeypatch.delenv("ECPHORA_EMBEDDER")  # the scope's own embedder is used
     assert answer("reembed", "--rechunk") == {"rechunked_count": 1}
     hit = answer("recall", "ropes")["hits"][0]
     assert (hit["heading"], text[hit["start"] :][: len(hit["text"])]) == ("Lock > Ropes", hit["text"])
@@ -203,8 +203,8 @@ def test_reembed_cuts_long_texts_anew(monkeypatch: pytest.MonkeyPatch, tmp_path:
     assert (both["reembedded_count"] > 3, both["rechunked_count"]) == (True, 0)
 
 
-@pytest.mark.usefixtures("told")
-def test_doctor_finds_mends_and_exits() -> None:
+@pytest.mark.usefixtures("two_memories")
+def test_doctor_reports_a_broken_file_and_exits_with_1() -> None:
     assert answer("doctor")["is_healthy"]
     assert "healthy" in ecphora("doctor").stdout
     Path("ecphora.db").write_bytes(b"broken" * 1000)

@@ -1,4 +1,4 @@
-"""Whatever is handed to a public call, one of our own errors comes out or none, and then nothing was written."""
+"""Values of wrong types in public calls raise one of our own errors or none, and an error writes nothing."""
 
 import inspect
 import io
@@ -19,15 +19,15 @@ from ecphora.stages.eisa.side_network import ContrastiveExample, SideNet
 from ecphora.testing import NOON, FakeClock, sample_vector
 
 
-class Odd:
-    """Something of no use, of which not even the name can be printed."""
+class UnprintableRepr:
+    """An object whose repr cannot be encoded."""
 
     def __repr__(self) -> str:
         return "half a smile \ud83d"
 
 
-class Silent:
-    """Something that cannot be shown at all."""
+class RaisingRepr:
+    """An object whose repr raises."""
 
     def __repr__(self) -> str:
         raise RuntimeError("no")
@@ -36,8 +36,8 @@ class Silent:
 WRONG: tuple[Any, ...] = (
     None, True, False, 0, -1, 3, 10**30, 10**5000, 0.5, float("nan"), float("inf"), -0.0, 1 + 2j, "", "x", "3",
     "\ud83d", "a\0b", b"x", bytearray(b"x"), [], ["x"], [5], [None], [["x"]], (), ("x", 5), {}, {"k": "v"},
-    {"k": [1]}, {1: 2}, {"x"}, frozenset({5}), object(), Odd(), Silent(), int, HashingEmbedder, Memory, len,
-    lambda: None,
+    {"k": [1]}, {1: 2}, {"x"}, frozenset({5}), object(), UnprintableRepr(), RaisingRepr(), int, HashingEmbedder, Memory,
+    len, lambda: None,
     NOON, NOON.date(), NOON.replace(tzinfo=None), timedelta(1), timedelta(-1), range(2), np.int64(3), np.float32(0.5),
     np.bool_(1), np.zeros(2), np.array(["x"]), np.array(object()), Path("x"), io.StringIO("x"), io.BytesIO(b"x"),
     Episode("x"), Episode(5), Episode("Ana.", id=5, trust=[], metadata=3),  # type: ignore[arg-type]
@@ -45,27 +45,27 @@ WRONG: tuple[Any, ...] = (
     Filter(metadata=5), Filter(metadata={"k": [1]}),  # type: ignore[arg-type,dict-item]
     AutoConsolidate(), HashingEmbedder(8), FakeClock(),
 )  # fmt: skip
-"""What is wrong almost anywhere, and here and there right."""
+"""Values that are wrong for almost every parameter."""
 ITERATORS: tuple[Callable[[], Any], ...] = (lambda: iter([5]), lambda: iter("x"), lambda: (one for one in (b"x", None)))
-"""Makers of what can be gone through once."""
+"""Functions that make iterators, which can be read once."""
 
 
-def wrong() -> Iterator[Any]:
+def wrong_values() -> Iterator[Any]:
     """Every wrong value."""
     yield from WRONG
     for make in ITERATORS:
         yield make()
 
 
-def shown(value: Any) -> str:
+def describe(value: Any) -> str:
     try:
         return ascii(value)[:60]
     except Exception:  # noqa: BLE001
         return f"a {type(value).__name__}"
 
 
-def raw(calls: Mapping[str, Callable[[], object]], state: Callable[[], object]) -> list[str]:
-    """The calls that end in an error that is not ours, or change the state and raise."""
+def foreign_errors(calls: Mapping[str, Callable[[], object]], state: Callable[[], object]) -> list[str]:
+    """The calls that raise a foreign error, or change the state and raise."""
     found = []
     for name, call in calls.items():
         before = state()
@@ -82,18 +82,20 @@ def raw(calls: Mapping[str, Callable[[], object]], state: Callable[[], object]) 
     return found
 
 
-def with_wrong(function: Callable[..., object], needed: Mapping[str, Any]) -> dict[str, Callable[[], object]]:
-    """A function called with every wrong value for each of its parameters, the others as needed."""
+def calls_with_wrong_values(
+    function: Callable[..., object], arguments: Mapping[str, Any]
+) -> dict[str, Callable[[], object]]:
+    """Calls of a function with every wrong value for each parameter, and right values for the others."""
     calls: dict[str, Callable[[], object]] = {}
     for one in inspect.signature(function).parameters.values():
         if one.kind is one.VAR_KEYWORD:
             continue
-        for number, value in enumerate(wrong()):
+        for number, value in enumerate(wrong_values()):
             if one.name == "epochs" and isinstance(value, int) and value > 10:
-                continue  # right, and never done
-            given = {**needed, one.name: value}
-            first = () if one.kind is not one.POSITIONAL_ONLY else (given.pop(one.name),)
-            calls[f"{one.name}={shown(value)} ({number})"] = partial(function, *first, **given)
+                continue  # valid, but takes too long
+            call_arguments = {**arguments, one.name: value}
+            first = () if one.kind is not one.POSITIONAL_ONLY else (call_arguments.pop(one.name),)
+            calls[f"{one.name}={describe(value)} ({number})"] = partial(function, *first, **call_arguments)
     return calls
 
 
@@ -113,7 +115,7 @@ def memory(tmp_path: Path) -> Iterator[Memory]:
 
 
 QUESTION = "Where does Ana live?"
-NEEDED: dict[str, dict[str, Any]] = {
+METHOD_ARGUMENTS: dict[str, dict[str, Any]] = {
     "answer": {"question": QUESTION},
     "archive": {"ids": "porto"},
     "build_query": {"question": QUESTION},
@@ -130,8 +132,8 @@ NEEDED: dict[str, dict[str, Any]] = {
     "split": {"name": "Ana", "other": "Ben"},
     "why_not": {"question": QUESTION, "id": "boat"},
 }
-"""What a call needs to be right but for one parameter."""
-# test_backup.py has the wrong paths of backup: here it would write to each that is right
+"""The arguments that make a call valid."""
+# test_backup.py tests the paths of backup; here it would write to the valid ones
 METHODS = sorted(
     name
     for name in dir(Memory)
@@ -140,56 +142,58 @@ METHODS = sorted(
 
 
 @pytest.mark.parametrize("name", [name for name in METHODS if name != "close"])
-def test_every_method_takes_wrong_values_for_what_they_are(name: str, memory: Memory) -> None:
-    needed = dict(NEEDED.get(name, {}))
+def test_methods_raise_only_our_errors_for_wrong_values(name: str, memory: Memory) -> None:
+    arguments = dict(METHOD_ARGUMENTS.get(name, {}))
     if name == "feedback":
-        needed["recollection"] = memory.recall(QUESTION)
-    found = raw(with_wrong(getattr(memory, name), needed), lambda: memory._flushed_writer().graph().revision)
+        arguments["recollection"] = memory.recall(QUESTION)
+    found = foreign_errors(
+        calls_with_wrong_values(getattr(memory, name), arguments), lambda: memory._flushed_writer().graph().revision
+    )
     assert found == []
 
 
 @pytest.mark.parametrize("name", [name for name in METHODS if name != "close"])
-def test_nothing_takes_just_any_object(name: str, memory: Memory) -> None:
-    function, needed = getattr(memory, name), dict(NEEDED.get(name, {}))
+def test_methods_reject_any_object(name: str, memory: Memory) -> None:
+    function, arguments = getattr(memory, name), dict(METHOD_ARGUMENTS.get(name, {}))
     if name == "feedback":
-        needed["recollection"] = memory.recall(QUESTION)
+        arguments["recollection"] = memory.recall(QUESTION)
     for one in inspect.signature(function).parameters.values():
         if one.kind is not one.VAR_KEYWORD:
             with pytest.raises(InvalidInput, match=r"give|must be a str|use a temporary folder"):
-                function(**{**needed, one.name: object()})
+                function(**{**arguments, one.name: object()})
 
 
-def test_what_answer_hands_on_is_checked(memory: Memory) -> None:
-    wrongs: tuple[dict[str, Any], ...] = (
+def test_answer_checks_the_options_of_recall(memory: Memory) -> None:
+    bad_options: tuple[dict[str, Any], ...] = (
         {"limit": "3"},
         {"strategy": 5},
         {"where": "Ana"},
         {"as_of": 5},
         {"log_access": ""},
     )
-    for given in wrongs:
+    for call_arguments in bad_options:
         with pytest.raises(InvalidInput, match="give"):
-            memory.answer(QUESTION, **given)
+            memory.answer(QUESTION, **call_arguments)
 
 
-# ---- what else is public
+# ---- other public calls
 
 
-def closed(make: Callable[..., object]) -> Callable[..., None]:
-    """Makes something and closes it again."""
+def closing_result(make: Callable[..., object]) -> Callable[..., None]:
+    """Wrap a constructor so that the result is closed."""
 
-    def made(*args: Any, **given: Any) -> None:
-        close = getattr(make(*args, **given), "close", None)
+    def make_and_close(*args: Any, **call_arguments: Any) -> None:
+        close = getattr(make(*args, **call_arguments), "close", None)
         if close is not None:
             close()
 
-    made.__signature__ = inspect.signature(make)  # type: ignore[attr-defined]
-    return made
+    make_and_close.__signature__ = inspect.signature(make)  # type: ignore[attr-defined]
+    return make_and_close
 
 
 NET = SideNet(np.zeros((16, 2), np.float32), np.zeros((16, 2), np.float32))
 EXAMPLE = ContrastiveExample(sample_vector("a"), sample_vector("b")[None], sample_vector("c")[None])
-OPEN: dict[str, tuple[Callable[..., object], dict[str, Any]]] = {
+PUBLIC_CALLS: dict[str, tuple[Callable[..., object], dict[str, Any]]] = {
     "Episode": (Episode, {"text": "x"}),
     "Filter": (Filter, {}),
     "LLMClient": (LLMClient, {"llm": ecphora.OpenAILLM("m")}),
@@ -213,46 +217,46 @@ OPEN: dict[str, tuple[Callable[..., object], dict[str, Any]]] = {
         {"net": NET, "path": "net.json", "info": learn.TrainingInfo("hashing/16", 16, "", "")},
     ),
 }
-"""What can be made or called, and what that needs to be right but for one parameter."""
+"""Public constructors and functions with the arguments that make a call valid."""
 
 
-@pytest.mark.parametrize("name", [name for name in OPEN if name not in {"Episode", "Filter"}])
-def test_nothing_is_made_of_just_any_object(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("name", [name for name in PUBLIC_CALLS if name not in {"Episode", "Filter"}])
+def test_public_calls_reject_any_object(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    function, needed = OPEN[name]
+    function, arguments = PUBLIC_CALLS[name]
     for parameter in inspect.signature(function).parameters:
         with pytest.raises(InvalidInput, match=r"give|must be a str|use a temporary folder"):
-            function(**{**needed, parameter: object()})
+            function(**{**arguments, parameter: object()})
 
 
-@pytest.mark.parametrize("name", OPEN)
-def test_what_else_is_public_takes_wrong_values_for_what_they_are(
+@pytest.mark.parametrize("name", PUBLIC_CALLS)
+def test_public_calls_raise_only_our_errors_for_wrong_values(
     name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    function, needed = OPEN[name]
-    assert raw(with_wrong(closed(function), needed), lambda: None) == []
+    function, arguments = PUBLIC_CALLS[name]
+    assert foreign_errors(calls_with_wrong_values(closing_result(function), arguments), lambda: None) == []
 
 
-def test_a_wrong_path_makes_no_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_invalid_arguments_create_no_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    for wrong_one in (
+    for arguments in (
         {"scope": 5},
         {"clock": 5},
         {"strategy": 5},
         {"embedder": HashingEmbedder},
-        {"auto_consolidate": "night"},
+        {"auto_consolidate": "daily"},
     ):
         with pytest.raises(InvalidInput, match="give"):
-            Memory("memory.db", **wrong_one)
+            Memory("memory.db", **arguments)
     assert list(tmp_path.iterdir()) == []
 
 
-# ---- what the errors say
+# ---- messages
 
 
 @pytest.mark.parametrize(
-    ("use", "mend"),
+    ("call", "message"),
     [
         (lambda memory: memory.recall("Ana", limit="3"), "limit is '3'; give a whole number of at least 1"),
         (lambda memory: memory.recall("Ana", limit=True), "limit is True; give a whole number"),
@@ -283,27 +287,27 @@ def test_a_wrong_path_makes_no_file(tmp_path: Path, monkeypatch: pytest.MonkeyPa
         (lambda _: LLMClient(5), "llm is 5, which has no method complete; give a language model"),  # type: ignore[arg-type]
     ],
 )  # fmt: skip
-def test_the_error_names_what_was_given_and_the_mend(use: Callable[[Any], object], mend: str, memory: Memory) -> None:
+def test_error_names_the_value_and_the_remedy(call: Callable[[Any], object], message: str, memory: Memory) -> None:
     before = memory.graph().nodes["ids"].tolist()
-    with pytest.raises(InvalidInput, match=mend):
-        use(memory)
+    with pytest.raises(InvalidInput, match=message):
+        call(memory)
     assert memory.graph().nodes["ids"].tolist() == before
 
 
 @pytest.mark.parametrize("names", [[], (), set(), iter(())], ids=["list", "tuple", "set", "iterator"])
-def test_a_filter_without_names_is_no_filter_and_erases_nothing(names: Any, memory: Memory) -> None:
+def test_forget_rejects_an_empty_filter(names: Any, memory: Memory) -> None:
     with pytest.raises(InvalidInput, match="an empty filter would erase the whole scope"):
         memory.forget(where=Filter(speakers=names))
     assert len(memory) == 2
 
 
-def test_a_filter_takes_any_list_of_names(memory: Memory) -> None:
+def test_filter_takes_any_iterable_of_names(memory: Memory) -> None:
     for names in (["Ana"], {"Ana"}, ("Ana",), "Ana", (name for name in ["Ana"])):
         found = memory.recall("Who?", where=Filter(speakers=names), log_access=False)  # type: ignore[arg-type]
         assert [hit.id for hit in found] == ["porto"]
 
 
-def test_numbers_of_numpy_are_numbers(memory: Memory) -> None:
+def test_numpy_numbers_are_accepted(memory: Memory) -> None:
     assert len(memory.recall("Ana", limit=np.int64(1))) == 1  # type: ignore[arg-type]
     assert len(memory.recall("Ana", limit=10**30, budget=10**500)) == 2
     memory.remember("It rains.", id="rain", trust=np.float32(0.5))  # type: ignore[arg-type]
@@ -311,7 +315,7 @@ def test_numbers_of_numpy_are_numbers(memory: Memory) -> None:
 
 
 @pytest.mark.parametrize("now", [None, 5, NOON.replace(tzinfo=None)], ids=repr)
-def test_a_clock_without_a_zone_is_told_so(now: Any, tmp_path: Path) -> None:
+def test_clock_without_a_time_zone_is_rejected(now: Any, tmp_path: Path) -> None:
     with (
         Memory(tmp_path / "memory.db", embedder=HashingEmbedder(16), clock=lambda: now) as memory,
         pytest.raises(InvalidInput, match="return a datetime with a time zone"),
@@ -322,8 +326,10 @@ def test_a_clock_without_a_zone_is_told_so(now: Any, tmp_path: Path) -> None:
 # ---- the errors
 
 
-def test_every_error_is_public() -> None:
-    ours = {name: one for name, one in vars(errors).items() if inspect.isclass(one) and issubclass(one, EcphoraError)}
-    assert len(ours) > 20
-    assert {name: getattr(ecphora, name, None) for name in ours} == ours
-    assert set(ours) <= set(ecphora.__all__)
+def test_every_error_class_is_public() -> None:
+    public_errors = {
+        name: one for name, one in vars(errors).items() if inspect.isclass(one) and issubclass(one, EcphoraError)
+    }
+    assert len(public_errors) > 20
+    assert {name: getattr(ecphora, name, None) for name in public_errors} == public_errors
+    assert set(public_errors) <= set(ecphora.__all__)

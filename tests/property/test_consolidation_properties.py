@@ -1,4 +1,4 @@
-"""Consolidation: what must hold whatever was told, however often it is run, and whenever it is broken off."""
+"""Properties of consolidation for any memories, any number of runs, and any interruption."""
 
 import json
 import subprocess
@@ -31,8 +31,8 @@ NOW = datetime(2027, 1, 1, tzinfo=UTC)
 QUESTIONS = ("Where does Ana live?", "When is the standup?", "Who quit smoking?")
 
 
-def told() -> list[Episode]:
-    """Statements of many cases, as if one circle of friends had told them all."""
+def read_statements() -> list[Episode]:
+    """The statements of many cases in one memory."""
     cases = [json.loads(line) for line in CASES.read_text(encoding="utf-8").splitlines()[:60]]
     return [
         Episode(t["text"], f"{case['id']}/{t['id']}", t["speaker"], f"{case['id']}/{t['session']}", t["at"])
@@ -41,56 +41,59 @@ def told() -> list[Episode]:
     ]
 
 
-TOLD = told()
+STATEMENTS = read_statements()
 OVERLAP = OverlapScorer()
 
 
 @contextmanager
-def memory(clock: FakeClock | None = None, comparer: FactUpdateScorer | None = OVERLAP) -> Iterator[Memory]:
+def memory(clock: FakeClock | None = None, update_scorer: FactUpdateScorer | None = OVERLAP) -> Iterator[Memory]:
     with tempfile.TemporaryDirectory() as folder:
-        opened = Memory(
-            Path(folder) / "m.db", embedder=HashingEmbedder(64), update_scorer=comparer, clock=clock or FakeClock(NOW)
+        memories = Memory(
+            Path(folder) / "m.db",
+            embedder=HashingEmbedder(64),
+            update_scorer=update_scorer,
+            clock=clock or FakeClock(NOW),
         )
         try:
-            yield opened
+            yield memories
         finally:
-            opened.close()
+            memories.close()
 
 
 def rows(memory: Memory) -> WriteBatch:
-    """Everything that is stored, but for the number of the last change."""
+    """Everything that is stored, without the revision."""
     return replace(memory._store.changes_since(memory.scope, 0), revision=0, analyses={}, vectors={})
 
 
-def unnumbered(memory: Memory) -> WriteBatch:
-    """The same, but for the numbers that a store gives out."""
-    change = rows(memory)
-    return replace(change, nodes=tuple(replace(node, seq=0) for node in change.nodes))
+def rows_without_numbers(memory: Memory) -> WriteBatch:
+    """The same without the numbers that a store assigns."""
+    batch = rows(memory)
+    return replace(batch, nodes=tuple(replace(node, seq=0) for node in batch.nodes))
 
 
-def recalled(memory: Memory) -> list[tuple[str, float]]:
+def recall_all(memory: Memory) -> list[tuple[str, float]]:
     return [(hit.id, hit.score) for q in QUESTIONS for hit in memory.recall(q, log_access=False)]
 
 
-@given(st.lists(st.sampled_from(TOLD), min_size=2, max_size=14, unique_by=lambda e: e.id), st.integers(1, 3))
-def test_undo_restores_rows_edges_and_ranking(episodes: list[Episode], nights: int) -> None:
+@given(st.lists(st.sampled_from(STATEMENTS), min_size=2, max_size=14, unique_by=lambda e: e.id), st.integers(1, 3))
+def test_undo_restores_rows_and_ranking(episodes: list[Episode], run_count: int) -> None:
     with memory() as one:
         states = []
-        size = -(-len(episodes) // nights)
+        size = -(-len(episodes) // run_count)
         for start in range(0, len(episodes), size):
             one.remember(episodes[start : start + size])
-            states.append((rows(one), recalled(one)))
+            states.append((rows(one), recall_all(one)))
             one.consolidate()
             if start + size < len(episodes):
                 one.undo()
         assert [batch.id for batch in one.maintenance.batches()] == [one.maintenance.batches()[-1].id]
-        taken = one.undo()
-        assert (rows(one), recalled(one)) == states[-1]
-        assert taken not in one.maintenance.batches()
+        undone = one.undo()
+        assert (rows(one), recall_all(one)) == states[-1]
+        assert undone not in one.maintenance.batches()
 
 
-@given(st.lists(st.sampled_from(TOLD), min_size=2, max_size=14, unique_by=lambda e: e.id))
-def test_a_grown_memory_and_a_reopened_one_are_the_same(episodes: list[Episode]) -> None:
+@given(st.lists(st.sampled_from(STATEMENTS), min_size=2, max_size=14, unique_by=lambda e: e.id))
+def test_consolidated_graph_equals_the_reloaded_one(episodes: list[Episode]) -> None:
     with memory() as one:
         one.remember(episodes)
         one.consolidate()
@@ -100,8 +103,8 @@ def test_a_grown_memory_and_a_reopened_one_are_the_same(episodes: list[Episode])
         assert not graph_differences(one.graph(), again.graph())
 
 
-@given(st.lists(st.sampled_from(TOLD), min_size=2, max_size=14, unique_by=lambda e: e.id))
-def test_sleeping_twice_adds_nothing(episodes: list[Episode]) -> None:
+@given(st.lists(st.sampled_from(STATEMENTS), min_size=2, max_size=14, unique_by=lambda e: e.id))
+def test_second_consolidation_writes_nothing(episodes: list[Episode]) -> None:
     with memory() as one:
         one.remember(episodes)
         one.consolidate()
@@ -112,8 +115,8 @@ def test_sleeping_twice_adds_nothing(episodes: list[Episode]) -> None:
         assert rows(one) == before
 
 
-@given(st.lists(st.sampled_from(TOLD), min_size=2, max_size=14, unique_by=lambda e: e.id))
-def test_a_dry_run_tells_what_a_night_writes_and_writes_nothing(episodes: list[Episode]) -> None:
+@given(st.lists(st.sampled_from(STATEMENTS), min_size=2, max_size=14, unique_by=lambda e: e.id))
+def test_dry_run_counts_the_writes_and_writes_nothing(episodes: list[Episode]) -> None:
     with memory() as one:
         one.remember(episodes)
         before = rows(one)
@@ -124,21 +127,21 @@ def test_a_dry_run_tells_what_a_night_writes_and_writes_nothing(episodes: list[E
         assert dict(dry.counts) == dict(done.counts)
 
 
-@given(st.lists(st.sampled_from(TOLD), min_size=2, max_size=14, unique_by=lambda e: e.id), st.data())
-def test_what_was_drawn_goes_with_its_source(episodes: list[Episode], data: st.DataObject) -> None:
+@given(st.lists(st.sampled_from(STATEMENTS), min_size=2, max_size=14, unique_by=lambda e: e.id), st.data())
+def test_forgetting_a_memory_erases_what_was_derived_from_it(episodes: list[Episode], data: st.DataObject) -> None:
     with memory() as one:
         one.remember(episodes)
         one.consolidate()
-        gone = data.draw(st.sampled_from(episodes))
-        one.forget(str(gone.id))
+        forgotten = data.draw(st.sampled_from(episodes))
+        one.forget(str(forgotten.id))
         sentences = {node.text for node in rows(one).nodes if node.kind != Kind.EPISODE}
-        assert not any(text in gone.text for text in sentences if len(text) > 20)
+        assert not any(text in forgotten.text for text in sentences if len(text) > 20)
         graph = one.graph()
         for row in range(len(graph)):
             found = validity_of(graph, row, Query("", NOW))
             if found is not None:
                 others = (*found.superseded_by, *found.contradicted_by)
-                assert str(gone.id) not in others
+                assert str(forgotten.id) not in others
                 assert all(graph.row(other) is not None for other in others)
 
 
@@ -149,8 +152,8 @@ MOVES = [
 
 
 @given(st.integers(0, 400), st.integers(0, 400))
-def test_facts_hold_by_both_clocks(as_of: int, known_at: int) -> None:
-    """What was so on a day, as far as was known on another: told and recorded on the same day here."""
+def test_validity_follows_event_time_and_recording_time(as_of: int, known_at: int) -> None:
+    """Here a message happened and was recorded on the same day."""
     clock = FakeClock(datetime(2026, 1, 5, tzinfo=UTC))
     with memory(clock, None) as one:
         for episode in MOVES:
@@ -161,46 +164,48 @@ def test_facts_hold_by_both_clocks(as_of: int, known_at: int) -> None:
         at, by = start + timedelta(days=as_of), start + timedelta(days=known_at)
         moved = datetime(2026, 5, 3, tzinfo=UTC)
         found = one.recall("Where does Ana live?", as_of=at, known_at=by, log_access=False)
-        changed = at >= moved and by >= moved
-        assert found[0].id == ("new" if changed else "old")
+        is_updated = at >= moved and by >= moved
+        assert found[0].id == ("new" if is_updated else "old")
         old = next(hit for hit in found if hit.id == "old").validity
         expected = Validity(is_valid=False, valid_to=moved, superseded_by=("new",))
-        if changed:
+        if is_updated:
             assert old == expected
         else:
             assert old is None or (old.is_valid and by >= moved)
 
 
-@given(st.lists(st.sampled_from(TOLD), min_size=2, max_size=14, unique_by=lambda e: e.id), st.data())
-def test_as_of_says_what_it_would_say_had_nothing_been_told_since(episodes: list[Episode], data: st.DataObject) -> None:
+@given(st.lists(st.sampled_from(STATEMENTS), min_size=2, max_size=14, unique_by=lambda e: e.id), st.data())
+def test_as_of_ignores_later_memories(episodes: list[Episode], data: st.DataObject) -> None:
     at = datetime.fromisoformat(str(data.draw(st.sampled_from(episodes)).happened_at)).replace(tzinfo=UTC)
     later = [str(e.id) for e in episodes if datetime.fromisoformat(str(e.happened_at)).replace(tzinfo=UTC) > at]
     with memory() as one:
         one.remember(episodes)
         one.consolidate()
         cue = Query("", NOW, as_of=at)
-        allowed, graph = filters.eligible(one.graph(), cue), one.graph()
-        then = {graph.id(row): validity_of(graph, row, cue) for row in np.flatnonzero(allowed).tolist()}
-        assert not then.keys() & set(later)
+        eligible, graph = filters.eligible(one.graph(), cue), one.graph()
+        expected = {graph.id(row): validity_of(graph, row, cue) for row in np.flatnonzero(eligible).tolist()}
+        assert not expected.keys() & set(later)
         one.forget(later)
         graph = one.graph()
-        assert then == {graph.id(row): validity_of(graph, row, cue) for row in np.flatnonzero(graph.episodes).tolist()}
+        assert expected == {
+            graph.id(row): validity_of(graph, row, cue) for row in np.flatnonzero(graph.episodes).tolist()
+        }
 
 
-def test_a_question_about_a_time_past_is_answered_as_it_was_then() -> None:
-    with memory(comparer=None) as one:
+def test_question_about_the_past_ranks_the_fact_of_that_time_first() -> None:
+    with memory(update_scorer=None) as one:
         one.remember(MOVES)
         one.consolidate()
         assert one.recall("Where does Ana live?", log_access=False)[0].id == "new"
         assert one.recall("Where did Ana live in March 2026?", log_access=False)[0].id == "old"
 
 
-# ---- broken off
+# ---- interruption
 
 SCOPES = tuple(f"s{number}" for number in range(12))
 
 
-SLEEPER = """
+CONSOLIDATOR = """
 import sys
 from datetime import UTC, datetime
 from ecphora import HashingEmbedder, Memory, SQLiteStore
@@ -211,33 +216,33 @@ for scope in sys.argv[2:]:
     Memory(store, scope=scope, embedder=HashingEmbedder(64), update_scorer=OverlapScorer(), clock=clock).consolidate()
     print(scope, flush=True)
 """
-"""Another process that consolidates scope after scope, and says which are done."""
+"""Another process that consolidates scope after scope and prints those that are done."""
 
 
 @pytest.mark.parametrize("acknowledged", [0, 1, 4])
-def test_killed_at_any_instant_the_memory_is_as_before_or_after(tmp_path: Path, acknowledged: int) -> None:
+def test_killed_consolidation_leaves_each_scope_before_or_after(tmp_path: Path, acknowledged: int) -> None:
     store = SQLiteStore(tmp_path / "m.db")
-    opened = {
+    memories = {
         scope: Memory(
             store, scope=scope, embedder=HashingEmbedder(64), update_scorer=OverlapScorer(), clock=FakeClock(NOW)
         )
         for scope in SCOPES
     }
     before, after = {}, {}
-    for scope, one in opened.items():
-        one.remember(TOLD[:40])
-        before[scope] = unnumbered(one)
+    for scope, one in memories.items():
+        one.remember(STATEMENTS[:40])
+        before[scope] = rows_without_numbers(one)
         one.consolidate()
-        after[scope] = unnumbered(one)
+        after[scope] = rows_without_numbers(one)
         one.undo()
-    command = [sys.executable, "-c", SLEEPER, str(tmp_path / "m.db"), *SCOPES]
+    command = [sys.executable, "-c", CONSOLIDATOR, str(tmp_path / "m.db"), *SCOPES]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as child:
         assert child.stdout is not None
         done = [child.stdout.readline().strip() for _ in range(acknowledged)]
         child.kill()
     assert all(done)
-    for scope, one in opened.items():
-        state = unnumbered(one)
+    for scope, one in memories.items():
+        state = rows_without_numbers(one)
         assert state in ([after[scope]] if scope in done else [before[scope], after[scope]])
         assert len(one.maintenance.batches()) == (state == after[scope])
     store.close()

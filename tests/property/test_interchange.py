@@ -1,4 +1,4 @@
-"""Export and import: whatever was told, slept upon and forgotten, nothing is lost, and nothing is ever half there."""
+"""Properties of export and import for any history: nothing is lost, and an interrupted import stays consistent."""
 
 import io
 import subprocess
@@ -26,7 +26,7 @@ pytestmark = pytest.mark.slow
 
 NOW = datetime(2027, 1, 1, tzinfo=UTC)
 MODEL = HashingEmbedder(32)
-BELONGING = MENTION_LINKS | set(SOURCE_LINKS.values())
+OWNED_LINKS = MENTION_LINKS | set(SOURCE_LINKS.values())
 TEXTS = (
     "I live in Lisbon.",
     "I moved to Porto.",
@@ -44,19 +44,19 @@ def episode(number: int, supersedes: str | None = None) -> Episode:
     return Episode(text, f"e{number}", "Ana", f"s{number % 3}", f"2026-01-{number + 1:02}", supersedes=supersedes)
 
 
-def tell(memory: Memory, number: int) -> None:
+def remember_one(memory: Memory, number: int) -> None:
     if memory.get(f"e{number}") is None:
         memory.remember([episode(number)], restore=True)
 
 
-def tell_alike(memory: Memory, number: int) -> None:
+def remember_similar(memory: Memory, number: int) -> None:
     days = range(number, number + 9)
     memory.remember(
         [Episode(f"The sourdough starter bubbles again, day {day}.", f"d{day}") for day in days], restore=True
     )
 
 
-def replace_(memory: Memory, number: int) -> None:
+def supersede(memory: Memory, number: int) -> None:
     if memory.get(f"e{number - 1}") is not None and memory.get(f"e{number}") is None:
         memory.remember([episode(number, supersedes=f"e{number - 1}")], restore=True)
 
@@ -65,16 +65,16 @@ def forget(memory: Memory, number: int) -> None:
     memory.forget(f"e{number}")
 
 
-def ask(memory: Memory, number: int) -> None:
+def recall_with_feedback(memory: Memory, number: int) -> None:
     found = memory.recall(QUESTIONS[number % 3])
     memory.feedback(found, [hit.id for hit in found][: number % 2])
 
 
-def sleep(memory: Memory, _number: int) -> None:
+def consolidate(memory: Memory, _number: int) -> None:
     memory.consolidate()
 
 
-def wake(memory: Memory, _number: int) -> None:
+def undo(memory: Memory, _number: int) -> None:
     if memory.maintenance.batches():
         memory.undo()
 
@@ -90,38 +90,50 @@ def merge(memory: Memory, number: int) -> None:
         (memory.entities.split if number % 2 else memory.entities.merge)(names[0], names[-1])
 
 
-Acts = list[tuple[Callable[[Memory, int], None], int]]
-ACTS = (tell, tell, tell, tell_alike, replace_, forget, ask, sleep, wake, mark, merge)
-FULL: Acts = [
-    *((tell, number) for number in (0, 1, 2, 3, 4, 5, 6)),
-    (replace_, 7),
-    (tell_alike, 0),
-    (sleep, 0),
-    (ask, 1),
+Actions = list[tuple[Callable[[Memory, int], None], int]]
+ACTIONS = (
+    remember_one,
+    remember_one,
+    remember_one,
+    remember_similar,
+    supersede,
+    forget,
+    recall_with_feedback,
+    consolidate,
+    undo,
+    mark,
+    merge,
+)
+FULL: Actions = [
+    *((remember_one, number) for number in (0, 1, 2, 3, 4, 5, 6)),
+    (supersede, 7),
+    (remember_similar, 0),
+    (consolidate, 0),
+    (recall_with_feedback, 1),
 ]
-FULL += [(merge, 0), (forget, 8), (tell, 9), (mark, 1), (mark, 2), (forget, 9)]
-"""Acts by which every kind of node and link comes about."""
+FULL += [(merge, 0), (forget, 8), (remember_one, 9), (mark, 1), (mark, 2), (forget, 9)]
+"""Actions that create every kind of node and link."""
 histories = st.builds(
     lambda first, more: [*first, *more],
     st.sampled_from([[], FULL]),
-    st.lists(st.tuples(st.sampled_from(ACTS), st.integers(0, 14)), max_size=20),
+    st.lists(st.tuples(st.sampled_from(ACTIONS), st.integers(0, 14)), max_size=20),
 )
 
 
 @contextmanager
-def lived(acts: Acts) -> Iterator[tuple[SQLiteStore, Path]]:
-    """A store in which these acts were done, and a folder for others."""
+def store_with_history(actions: Actions) -> Iterator[tuple[SQLiteStore, Path]]:
+    """A store with these actions applied, and a folder for other files."""
     with tempfile.TemporaryDirectory() as folder, closing(SQLiteStore(Path(folder) / "a.db")) as store:
         clock = FakeClock(NOW)
         with Memory(store, embedder=MODEL, update_scorer=None, clock=clock) as memory:
-            for act, number in acts:
-                act(memory, number)
+            for action, number in actions:
+                action(memory, number)
                 clock.advance(seconds=1)
         yield store, Path(folder)
 
 
-def exported(store: SQLiteStore, *, vectors: bool = True) -> list[str]:
-    """The lines of an export, but for its header."""
+def export_lines(store: SQLiteStore, *, vectors: bool = True) -> list[str]:
+    """The lines of an export without its header."""
     out = io.StringIO()
     jsonl.export_scope(store, "default", out, now=NOW, vectors=vectors)
     return out.getvalue().splitlines(keepends=True)[1:]
@@ -131,11 +143,11 @@ HEADER = '{"ecphora":1}\n'
 
 
 class Killed(BaseException):
-    """Stands for the end of the process."""
+    """Simulates the end of the process."""
 
 
-class Stopping:
-    """A store that commits so many changes and then stops for good."""
+class FailingStore:
+    """A store that fails after some commits."""
 
     def __init__(self, store: SQLiteStore, commits: int) -> None:
         self._store = store
@@ -144,60 +156,60 @@ class Stopping:
     def __getattr__(self, name: str) -> object:
         return getattr(self._store, name)
 
-    def commit(self, scope: str, change: WriteBatch) -> WriteBatch:
+    def commit(self, scope: str, batch: WriteBatch) -> WriteBatch:
         if not self._left:
             raise Killed
         self._left -= 1
-        return self._store.commit(scope, change)
+        return self._store.commit(scope, batch)
 
 
-def belonging(change: WriteBatch) -> set[Edge]:
-    return {edge for edge in change.edges if edge.link in BELONGING}
+def owned_edges(batch: WriteBatch) -> set[Edge]:
+    return {edge for edge in batch.edges if edge.link in OWNED_LINKS}
 
 
 @given(histories, st.booleans())
-def test_what_is_imported_is_what_was_exported(acts: Acts, vectors: bool) -> None:
-    with lived(acts) as (store, folder), closing(SQLiteStore(folder / "b.db")) as other:
-        lines = exported(store, vectors=vectors)
+def test_import_restores_the_export(actions: Actions, vectors: bool) -> None:
+    with store_with_history(actions) as (store, folder), closing(SQLiteStore(folder / "b.db")) as other:
+        lines = export_lines(store, vectors=vectors)
         jsonl.import_scope([HEADER, *lines], other, "default", MODEL)
-        assert exported(other, vectors=vectors) == lines
-        assert exported(other) == exported(store)
+        assert export_lines(other, vectors=vectors) == lines
+        assert export_lines(other) == export_lines(store)
         assert examine(folder / "b.db").findings == ()
 
 
 @given(histories, st.integers(0, 6), st.integers(1, 4), st.booleans())
-def test_broken_off_after_any_commit_it_is_sound_and_goes_on(
-    acts: Acts, commits: int, size: int, vectors: bool
+def test_import_interrupted_between_commits_is_consistent_and_continues(
+    actions: Actions, commits: int, size: int, vectors: bool
 ) -> None:
     with (
-        lived(acts) as (store, folder),
+        store_with_history(actions) as (store, folder),
         closing(SQLiteStore(folder / "b.db")) as other,
         mock.patch.object(jsonl, "NODES_PER_PORTION", size),
     ):
-        lines = [HEADER, *exported(store, vectors=vectors)]
+        lines = [HEADER, *export_lines(store, vectors=vectors)]
         try:
-            jsonl.import_scope(lines, Stopping(other, commits), "default", MODEL)  # type: ignore[arg-type]
+            jsonl.import_scope(lines, FailingStore(other, commits), "default", MODEL)  # type: ignore[arg-type]
         except Killed:
             assert examine(folder / "b.db").findings == ()
-            there = other.changes_since("default", 0)
-            ids = {node.id for node in there.nodes}
-            assert belonging(there) == {
-                edge for edge in belonging(store.changes_since("default", 0)) if edge.src in ids
+            imported = other.changes_since("default", 0)
+            ids = {node.id for node in imported.nodes}
+            assert owned_edges(imported) == {
+                edge for edge in owned_edges(store.changes_since("default", 0)) if edge.src in ids
             }
         jsonl.import_scope(lines, other, "default", MODEL)
-        assert exported(other) == exported(store)
+        assert export_lines(other) == export_lines(store)
 
 
-def test_these_histories_hold_everything() -> None:
-    """Each kind of node and link that the properties above are to carry over comes about in them."""
-    with lived(FULL) as (store, _):
-        told = store.changes_since("default", 0)
-    assert {node.kind for node in told.nodes} == set(Kind)
+def test_histories_contain_every_kind_of_row() -> None:
+    """The histories above contain each kind of node and link that they must carry over."""
+    with store_with_history(FULL) as (store, _):
+        contents = store.changes_since("default", 0)
+    assert {node.kind for node in contents.nodes} == set(Kind)
     links = {Link.MENTIONS, Link.SUPERSEDES, Link.DERIVED_FROM, Link.CLAIMED_IN, Link.ANSWERED_BY, Link.ALIAS}
-    assert {edge.link for edge in told.edges} >= links
-    assert told.validity_ends
-    assert told.tombstones
-    assert told.accesses
+    assert {edge.link for edge in contents.edges} >= links
+    assert contents.validity_ends
+    assert contents.tombstones
+    assert contents.accesses
 
 
 IMPORTER = """
@@ -221,13 +233,13 @@ lines = open(sys.argv[2], encoding="utf-8", newline="\\n")
 with lines, Memory(sys.argv[1], embedder=HashingEmbedder(32)) as memory:
     memory.import_(lines)
 """
-"""Another process that imports, and ends in the midst of a commit."""
+"""Another process that imports and ends during a commit."""
 
 
 @pytest.mark.parametrize("commits", [0, 1, 3])
-def test_killed_amid_a_commit_it_is_sound_and_goes_on(commits: int) -> None:
-    with lived(FULL) as (store, folder):
-        lines = [HEADER, *exported(store)]
+def test_import_killed_during_a_commit_is_consistent_and_continues(commits: int) -> None:
+    with store_with_history(FULL) as (store, folder):
+        lines = [HEADER, *export_lines(store)]
         (folder / "export.jsonl").write_text("".join(lines), encoding="utf-8", newline="\n")
         command = [sys.executable, "-c", IMPORTER, str(folder / "b.db"), str(folder / "export.jsonl"), str(commits)]
         assert subprocess.run(command, check=False).returncode == 9
@@ -236,4 +248,4 @@ def test_killed_amid_a_commit_it_is_sound_and_goes_on(commits: int) -> None:
         with closing(SQLiteStore(folder / "b.db")) as other:
             assert other.changes_since("default", 0).revision == commits
             jsonl.import_scope(lines, other, "default", MODEL)
-            assert [HEADER, *exported(other)] == lines
+            assert [HEADER, *export_lines(other)] == lines

@@ -1,4 +1,4 @@
-"""Memory as a whole: what must hold whatever is told, and in whatever order."""
+"""Properties of a memory for any texts in any order."""
 
 import tempfile
 from itertools import pairwise
@@ -14,7 +14,7 @@ from ecphora.model import Episode
 from ecphora.strategies import BUILT_IN
 from ecphora.testing import FakeClock, graph_differences
 
-TALK = tuple(
+TURNS = tuple(
     Episode(text, id=f"t{place}", speaker="Ana" if place % 2 else "Ben", session="s" if place < 5 else None,
             happened_at=f"2026-05-03T12:{5 * place:02}")
     for place, text in enumerate(
@@ -22,38 +22,38 @@ TALK = tuple(
          "Remind me to call the school.", "Which school?", "The one in Porto."]
     )
 )  # fmt: skip
-BY_TELLING = {"rrf", "eisa", "synaptic", "synapse"}
-"""Ties by order of telling; last touches; spikes and windows in turns as they were told: that order is their model."""
+ORDER_DEPENDENT = {"rrf", "eisa", "synaptic", "synapse"}
+"""Strategies that depend on the order of remembering by design."""
 QUESTIONS = ("Who is Zebulon?", "Which school is in Porto?", "river boat")
 
 
-def recalled(memory: Memory) -> dict[tuple[str, str], dict[str, float]]:
+def recall_all(memory: Memory) -> dict[tuple[str, str], dict[str, float]]:
     return {
         (question, name): {
             hit.id: round(hit.score, 4) for hit in memory.recall(question, strategy=name, log_access=False)
         }
         for question in QUESTIONS
         for name in BUILT_IN
-        if name not in BY_TELLING
+        if name not in ORDER_DEPENDENT
     }
 
 
-@given(st.permutations(TALK), st.lists(st.integers(1, 7), max_size=3))
-def test_told_in_any_order_the_same_is_recalled(talk: list[Episode], cuts: list[int]) -> None:
+@given(st.permutations(TURNS), st.lists(st.integers(1, 7), max_size=3))
+def test_recall_does_not_depend_on_the_order_of_remembering(turns: list[Episode], cuts: list[int]) -> None:
     with tempfile.TemporaryDirectory() as folder:
         in_order = Memory(Path(folder) / "a.db", embedder=HashingEmbedder(64), clock=FakeClock())
         backfilled = Memory(Path(folder) / "b.db", embedder=HashingEmbedder(64), clock=FakeClock())
-        in_order.remember(TALK)
-        bounds = [0, *sorted(set(cuts)), len(talk)]
+        in_order.remember(TURNS)
+        bounds = [0, *sorted(set(cuts)), len(turns)]
         for start, end in pairwise(bounds):
-            backfilled.remember(talk[start:end])
-        assert recalled(in_order) == recalled(backfilled)
+            backfilled.remember(turns[start:end])
+        assert recall_all(in_order) == recall_all(backfilled)
         in_order.close()
         backfilled.close()
 
 
 @given(st.text(min_size=1), st.text(min_size=1), st.none() | st.text(min_size=1, max_size=20))
-def test_any_text_is_kept_faithfully(text: str, question: str, speaker: str | None) -> None:
+def test_any_text_is_stored_and_forgotten_exactly(text: str, question: str, speaker: str | None) -> None:
     if not (text.strip() and question.strip()) or (speaker is not None and not speaker.strip()):
         return
     with tempfile.TemporaryDirectory() as folder, Memory(Path(folder) / "m.db", embedder=HashingEmbedder(8)) as memory:

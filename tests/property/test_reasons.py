@@ -38,16 +38,16 @@ def friends(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Memory]:
 
 
 @pytest.mark.parametrize("strategy", [*BUILT_IN, *FAITHFUL])
-def test_every_strategy_says_why_and_says_the_truth(strategy: str, friends: Memory) -> None:
-    said: list[str] = []
+def test_reasons_of_every_strategy_are_true(strategy: str, friends: Memory) -> None:
+    reasons: list[str] = []
     for question in show.load_questions():
         found = friends.recall(question.question, limit=4, as_of=question.as_of, strategy=strategy, log_access=False)
-        said += [hit.reason for hit in found]
+        reasons += [hit.reason for hit in found]
         check(found, friends)
-    assert sum(map(bool, said)) >= 0.75 * len(said)
+    assert sum(map(bool, reasons)) >= 0.75 * len(reasons)
     if strategy == "fused":
-        assert all(said)
-        assert len(set(said)) >= 0.85 * len(said)
+        assert all(reasons)
+        assert len(set(reasons)) >= 0.85 * len(reasons)
 
 
 ID = "([^ ;,]+)"
@@ -69,10 +69,10 @@ class Checker:
     graph: Graph
 
     def checks(self, clause: str) -> bool:
-        """Whether exactly one kind of clause reads so, and what it says is so."""
+        """Whether exactly one kind of clause matches, and it is true."""
         kinds: dict[str, Callable[..., object]] = {
             "says (“.+)": self.says,
-            "has (“.+) in its title": lambda said: self.quoted(said, self.hit.node.title or ""),
+            "has (“.+) in its title": lambda quoted_text: self.quoted(quoted_text, self.hit.node.title or ""),
             "is near to the question's “(.+)” in meaning": lambda word: word in self.cue.text,
             "is nearer in meaning to the question": lambda: self.hit.id is not None,
             "(.+), (?:who is asked about|one of those asked about), speaks": self.speaks,
@@ -90,7 +90,7 @@ class Checker:
             "is linked to “(.+)”": self.linked,
             f"replaces {ID}": lambda one: self.node(one).valid_to is not None,
         }
-        found = [(check, read) for kind, check in kinds.items() if (read := re.fullmatch(kind, clause))]
+        found = [(check, match) for kind, check in kinds.items() if (match := re.fullmatch(kind, clause))]
         return len(found) == 1 and bool(found[0][0](*found[0][1].groups()))
 
     @property
@@ -98,29 +98,31 @@ class Checker:
         return self.hit.text.casefold()
 
     def node(self, short: str) -> Any:
-        """The memory that a short id names; it may itself come back."""
+        """The memory that a short id names; it must be eligible."""
         ids = [id_ for id_ in self.graph.nodes["ids"].tolist() if id_.startswith(short)]
-        whole = short if short in ids else ids[0]
-        assert abbreviate([whole], self.graph)[whole] == short
-        node = self.memory.get(whole)
+        full_id = short if short in ids else ids[0]
+        assert abbreviate([full_id], self.graph)[full_id] == short
+        node = self.memory.get(full_id)
         assert node is not None
         assert node.kind == Kind.EPISODE
         assert self.cue.as_of is None or node.happened_at <= self.cue.as_of
         return node
 
-    def quoted(self, said: str, text: str) -> bool:
-        """Whether all that is quoted stands in a text, and it or what it is kin to in the question."""
-        found = QUOTE.findall(said)
-        kin = [set(extract_terms(quote)) & set(extract_terms(other or quote)) for quote, other in found]
+    def quoted(self, quoted_text: str, text: str) -> bool:
+        """Whether all quotes are in the text, and each quote or its question form in the question."""
+        found = QUOTE.findall(quoted_text)
+        shared_terms_of_quotes = [
+            set(extract_terms(quote)) & set(extract_terms(other or quote)) for quote, other in found
+        ]
         return (
             0 < len(found) <= 2
-            and all(kin)
+            and all(shared_terms_of_quotes)
             and all(quote in text for quote, _ in found)
             and all((other or quote).casefold() in self.cue.text.casefold() for quote, other in found)
         )
 
-    def says(self, said: str) -> bool:
-        return self.quoted(said, self.hit.text)
+    def says(self, quoted_text: str) -> bool:
+        return self.quoted(quoted_text, self.hit.text)
 
     def speaks(self, speaker: str) -> bool:
         return speaker == self.hit.node.speaker and bool(
@@ -128,27 +130,27 @@ class Checker:
         )
 
     def spans(self) -> list[str]:
-        told = self.graph.time_mentions
-        here = told["rows"] == self.graph.row(self.hit.id)
-        return [format_interval(*one) for one in zip(told["starts"][here], told["ends"][here], strict=True)]
+        mentions = self.graph.time_mentions
+        is_own = mentions["rows"] == self.graph.row(self.hit.id)
+        return [format_interval(*one) for one in zip(mentions["starts"][is_own], mentions["ends"][is_own], strict=True)]
 
-    def beside(self, side: str, short: str, said: str | None) -> bool:
+    def beside(self, side: str, short: str, quoted_text: str | None) -> bool:
         other = self.node(short)
         first, last = (other, self.hit.node) if side == "after" else (self.hit.node, other)
         row, steps = self.graph.row(last.id), 0
         while row is not None and row >= 0 and self.graph.id(row) != first.id:
             row, steps = int(self.graph.previous_rows[row]), steps + 1
-        return 0 < steps <= 3 and (said is None or self.quoted(said, other.text))
+        return 0 < steps <= 3 and (quoted_text is None or self.quoted(quoted_text, other.text))
 
     def follows(self, short: str, name: str | None) -> bool:
         other = self.node(short)
-        if not any(other.id in share.path for share in self.hit.why.contributions):
+        if not any(other.id in contribution.path for contribution in self.hit.why.contributions):
             return False
-        named = self.graph.mentioned_entities(self.graph.rows([other.id]))
-        return name is None or entity_id(name) in {self.graph.id(row) for row in named}
+        entities = self.graph.mentioned_entities(self.graph.rows([other.id]))
+        return name is None or entity_id(name) in {self.graph.id(row) for row in entities}
 
     def linked(self, name: str) -> bool:
-        return any(entity_id(name) in share.path for share in self.hit.why.contributions)
+        return any(entity_id(name) in contribution.path for contribution in self.hit.why.contributions)
 
 
 def check(found: Recollection, memory: Memory) -> None:
@@ -158,16 +160,18 @@ def check(found: Recollection, memory: Memory) -> None:
         assert len(clauses) == len(set(clauses)) <= 2
         checker = Checker(hit, found.query, memory, memory.graph())
         assert all(map(checker.checks, clauses)), hit.reason
-        assert sum(share.value for share in hit.why.contributions) == pytest.approx(hit.score, rel=1e-3, abs=1e-3)
+        assert sum(contribution.value for contribution in hit.why.contributions) == pytest.approx(
+            hit.score, rel=1e-3, abs=1e-3
+        )
 
 
-SOME = st.sampled_from([
+WORDS = st.sampled_from([
     "cat", "cats", "bakery", "Lotte", "Porto", "works", "working", "Bäckerei", "Oslo", "two", "yesterday", "3 May 2026",
     "in 2025", "猫", "北京大学", "東京", "when", "who", "it's", "Ana's", "Bo", "Ana", "How many", "I",
 ])  # fmt: skip
 
 
-TEXTS = st.lists(SOME, min_size=1, max_size=6).map(" ".join)
+TEXTS = st.lists(WORDS, min_size=1, max_size=6).map(" ".join)
 
 
 TURNS = st.builds(
@@ -187,7 +191,7 @@ TURNS = st.builds(
     limit=st.integers(1, 8),
     as_of=st.sampled_from((None, "2026-05-03")),
 )
-def test_all_that_it_says_is_true(
+def test_reasons_are_true_for_any_turns(
     turns: list[Episode], question: str, strategy: str, limit: int, as_of: str | None
 ) -> None:
     folder = TemporaryDirectory(ignore_cleanup_errors=True)
