@@ -3,12 +3,11 @@
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from hashlib import blake2b
 
 from .documents import chunks, node_ids_of, reassemble
 from .errors import IdCollision, InvalidInput
 from .graph import Graph, epoch_seconds
-from .ids import CLAIM_PREFIX, ENTITY_PREFIX, INSIGHT_PREFIX, QUESTION_PREFIX
+from .ids import NODE_PREFIXES, content_id
 from .model import (
     Episode,
     Kind,
@@ -36,16 +35,15 @@ def check_episode(episode: Episode, now: datetime) -> CheckedEpisode:
             f"a {type(episode).__name__} cannot be remembered; give a text, an Episode, or several of them"
         )
     episode, time = check_episode_fields(episode)
-    if (episode.id or "").startswith((ENTITY_PREFIX, INSIGHT_PREFIX, QUESTION_PREFIX, CLAIM_PREFIX)):
+    if (episode.id or "").startswith(NODE_PREFIXES):
         raise InvalidInput(
             f"the id {episode.id!r} begins like an id of a name, insight, question or claim; choose another"
         )
     happened_at = now if time is None else time
     identity = (episode.text, episode.speaker, episode.session, episode.title, episode.source)
-    content = "\x1f".join(value or "" for value in identity)
-    content += "" if time is None else f"\x1f{epoch_seconds(happened_at)!r}"
+    date = () if time is None else (repr(epoch_seconds(happened_at)),)
     node = Node(
-        id=episode.id or blake2b(content.encode(), digest_size=16).hexdigest(),
+        id=episode.id or content_id(*(value or "" for value in identity), *date),
         kind=Kind.EPISODE,
         text=episode.text,
         happened_at=happened_at,

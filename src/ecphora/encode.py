@@ -5,7 +5,6 @@ Pure, but for :func:`embed_nodes`, which calls the embedder.
 
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
-from hashlib import blake2b
 
 import numpy as np
 
@@ -13,7 +12,7 @@ from . import validate
 from .checked_episode import CheckedEpisode
 from .documents import node_ids_of
 from .graph import Graph, epoch_seconds
-from .ids import ENTITY_PREFIX, QUESTION_PREFIX
+from .ids import ENTITY_PREFIX, QUESTION_PREFIX, content_id
 from .language.dates import time_mentions
 from .language.name_normalization import entity_id
 from .language.question import is_question
@@ -105,8 +104,7 @@ def encode(
 
 def question_id(query: Query, used_ids: Iterable[NodeId]) -> NodeId:
     """The id of a question asked at one time with one set of used hits; the same in every scope."""
-    content = "\x1f".join((query.text, repr(epoch_seconds(query.now)), *sorted(used_ids)))
-    return f"{QUESTION_PREFIX}{blake2b(content.encode(), digest_size=16).hexdigest()}"
+    return content_id(query.text, repr(epoch_seconds(query.now)), *sorted(used_ids), prefix=QUESTION_PREFIX)
 
 
 def feedback(

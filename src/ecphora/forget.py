@@ -1,8 +1,8 @@
 """Forgetting: deletes memories and leaves tombstones, which keep them from being remembered again."""
 
 from collections.abc import Sequence
-from hashlib import blake2b
 
+from . import ids
 from .checked_episode import CheckedEpisode
 from .graph import Graph, epoch_seconds
 from .model import (
@@ -25,10 +25,9 @@ def content_digest(node: Node) -> bytes:
     of its id alone, so a deleted question blocks no memory with the same text.
     """
     if node.kind == Kind.QUESTION:
-        return blake2b(node.id.encode(), digest_size=16).digest()
+        return ids.content_digest(node.id)
     dated = "" if node.happened_at == node.recorded_at else repr(epoch_seconds(node.happened_at))
-    content = "\x1f".join((node.text, node.speaker or "", dated))
-    return blake2b(content.encode(), digest_size=16).digest()
+    return ids.content_digest(node.text, node.speaker or "", dated)
 
 
 def is_tombstoned(episode: CheckedEpisode, graph: Graph) -> bool:

@@ -1,6 +1,23 @@
-"""Prefixes of the ids that Ecphora assigns; the id of an episode may not begin with one."""
+"""Ids that Ecphora assigns: their prefixes, and those derived from a content, so that equal contents have equal ids."""
+
+from hashlib import blake2b
 
 ENTITY_PREFIX = "entity:"
 INSIGHT_PREFIX = "insight:"
 QUESTION_PREFIX = "question:"
 CLAIM_PREFIX = "claim:"
+NODE_PREFIXES = (ENTITY_PREFIX, INSIGHT_PREFIX, QUESTION_PREFIX, CLAIM_PREFIX)
+"""The id of an episode may not begin with one of these."""
+MERGE_PREFIX = "merge:"
+REJECT_PREFIX = "reject:"
+"""The undo batches of a merge and of a rejection."""
+
+
+def content_id(*parts: str, prefix: str = "") -> str:
+    """The id of a content, given in parts: a prefix, and the digest of the parts in hex."""
+    return f"{prefix}{content_digest(*parts).hex()}"
+
+
+def content_digest(*parts: str) -> bytes:
+    """The digest of a content, given in parts: 16 bytes of BLAKE2b."""
+    return blake2b("\x1f".join(parts).encode(), digest_size=16).digest()

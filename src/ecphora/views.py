@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterable
 from . import documents
 from .errors import InvalidInput
 from .graph import Graph
+from .ids import MERGE_PREFIX, REJECT_PREFIX
 from .language.name_normalization import entity_id
 from .model import Access, Edge, FactUpdate, Link, Mark, Node, NodeId, UndoBatch, WriteBatch
 from .ports import Clock
@@ -52,7 +53,7 @@ class Facts(_View):
                 raise InvalidInput(
                     f"no update was found between {old!r} and {new!r}; facts.updates() lists those that were"
                 )
-            undo_batch = UndoBatch(f"reject:{graph.revision + 1}", now, {"rejected": len(edges)})
+            undo_batch = UndoBatch(f"{REJECT_PREFIX}{graph.revision + 1}", now, {"rejected": len(edges)})
             return WriteBatch(edges=edges, undo_batch=undo_batch)
 
         return self._commit_undo_batch(build)
@@ -81,7 +82,7 @@ class Entities(_View):
                 raise InvalidInput(f"no memory mentions {show(missing[0])}; give a name as the memories spell it")
             if ids[0] == ids[1]:
                 raise InvalidInput(f"{name!r} and {other!r} are already one name")
-            undo_batch = UndoBatch(f"merge:{graph.revision + 1}", now, {"alias": 1})
+            undo_batch = UndoBatch(f"{MERGE_PREFIX}{graph.revision + 1}", now, {"alias": 1})
             return WriteBatch(edges=(Edge(ids[0], ids[1], Link.ALIAS, weight),), undo_batch=undo_batch)
 
         return self._commit_undo_batch(build)

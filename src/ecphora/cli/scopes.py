@@ -1,5 +1,7 @@
 """The command ``scopes``: whose memories a file holds."""
 
+from dataclasses import asdict
+
 import click
 
 from ..stores.sqlite import SQLiteStore
@@ -17,7 +19,7 @@ def scopes(context: CommandContext) -> None:
     finally:
         store.close()
     if context.as_json:
-        context.write_json([{name: getattr(info, name) for name in info.__dataclass_fields__} for info in infos])
+        context.write_json([asdict(info) for info in infos])
         return
     rows = [(info.name, f"{info.episodes:,}", info.embedder or "none yet", f"{info.revision:,}") for info in infos]
     context.out.print(

@@ -11,7 +11,6 @@ import numpy as np
 
 from .. import checked_episode, documents, ids
 from ..errors import InvalidInput, InvalidRecord
-from ..ids import CLAIM_PREFIX
 from ..model import (
     Access,
     Edge,
@@ -146,7 +145,7 @@ def _parse_node(item: Record, contents: ExportContents, line_number: int) -> Non
         Kind.ENTITY: ids.ENTITY_PREFIX,
         Kind.INSIGHT: ids.INSIGHT_PREFIX,
         Kind.QUESTION: ids.QUESTION_PREFIX,
-        Kind.CLAIM: CLAIM_PREFIX,
+        Kind.CLAIM: ids.CLAIM_PREFIX,
     }
     if any((kind == other) != id_.startswith(prefix) for other, prefix in prefixes.items()):
         raise InvalidRecord(f"a node of kind {kind.value!r} cannot have the id {id_!r}")

@@ -2,6 +2,7 @@
 
 import unicodedata
 
+from ..ids import ENTITY_PREFIX
 from ..lazy_pattern import lazy_pattern
 from .scripts import stream_safe
 from .word_lists import HONORIFICS
@@ -33,7 +34,7 @@ def normalize_name(name: str) -> str:
 
 def entity_id(name: str) -> str:
     """The id of the entity node of a name."""
-    return "entity:" + normalize_name(name)
+    return ENTITY_PREFIX + normalize_name(name)
 
 
 _LETTER = lazy_pattern(r"[^\W_]")

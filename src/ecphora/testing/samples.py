@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from ..embedders.hashing import HashingEmbedder
 from ..graph import Graph
 from ..graph_updates import apply_batch
+from ..ids import QUESTION_PREFIX
 from ..language.name_normalization import entity_id
 from ..language.terms import count_terms, extract_terms, hash_terms
 from ..model import (
@@ -136,7 +137,7 @@ def sample_entity(name: str) -> Node:
 
 def sample_question_batch(id_: NodeId, *answers: NodeId, used_count: int = 1) -> WriteBatch:
     """Return a batch with a question, its vector and its answers, of which the first ``used_count`` were used."""
-    node = sample_node(f"question:{id_}", id_, kind=Kind.QUESTION)
+    node = sample_node(f"{QUESTION_PREFIX}{id_}", id_, kind=Kind.QUESTION)
     edges = (Edge(node.id, answer, Link.ANSWERED_BY, float(rank < used_count)) for rank, answer in enumerate(answers))
     return WriteBatch(
         nodes=(node,), vectors={node.id: sample_vector(id_)}, edges=tuple(edges), embedder=SAMPLE_EMBEDDER.name

@@ -9,8 +9,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from ...graph import CachedDerivation, Graph
+from ...ids import ENTITY_PREFIX
 from ...language import name_usage
-from ...language.name_normalization import entity_id, normalize_name
+from ...language.name_normalization import normalize_name
 from ...language.names import names
 from ...language.nicknames import (
     FORMAL_NAMES,
@@ -28,8 +29,6 @@ MAX_TEXTS_READ = 12
 """Maximum number of memories of a name whose texts are read for its usage: the latest."""
 MAX_NAMES_PER_KEY = 200
 """Maximum number of names under a key; a key that more names share is ignored."""
-
-_PREFIX_LENGTH = len(entity_id(""))
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +73,7 @@ class NameIndex:
 
     def key(self, name: int) -> str:
         """The normal form of a name."""
-        return self.graph.id(name)[_PREFIX_LENGTH:]
+        return self.graph.id(name).removeprefix(ENTITY_PREFIX)
 
     def is_speaker(self, name: str) -> bool:
         """Whether somebody of that name speaks."""
@@ -249,7 +248,7 @@ def _extend_keys(graph: Graph, cached: CachedDerivation[NameKeys] | None) -> Nam
     entities_by_key = dict(previous.entities_by_key)
     new_rows: dict[Hashable, list[int]] = {}
     for row in graph.rows_of_kind(Kind.ENTITY, first).tolist():
-        for key in index_keys(graph.id(row)[_PREFIX_LENGTH:]):
+        for key in index_keys(graph.id(row).removeprefix(ENTITY_PREFIX)):
             new_rows.setdefault(key, []).append(row)
     entities_by_key.update((key, (*entities_by_key.get(key, ()), *rows)) for key, rows in new_rows.items())
     speakers_by_name, speaker_names_by_word = dict(previous.speakers_by_name), dict(previous.speaker_names_by_word)

@@ -7,10 +7,9 @@ another. So the store grows with what changes, not with what is said. A claim th
 
 from dataclasses import dataclass, field, replace
 from datetime import datetime
-from hashlib import blake2b
 
 from ...graph import Graph
-from ...ids import CLAIM_PREFIX
+from ...ids import CLAIM_PREFIX, content_id
 from ...model import Edge, Kind, Link, Node, NodeId, Rows
 from ...ports import NodeReader, SecondsLeft
 from ...stages.retrieval.claim_topic import ClaimTopic
@@ -146,5 +145,4 @@ class ClaimExtractor:
 
 def claim_id(source: NodeId, position: int) -> NodeId:
     """The id of the claim at a position of a memory; deterministic."""
-    content = "\x1f".join((source, str(position)))
-    return f"{CLAIM_PREFIX}{blake2b(content.encode(), digest_size=16).hexdigest()}"
+    return content_id(source, str(position), prefix=CLAIM_PREFIX)

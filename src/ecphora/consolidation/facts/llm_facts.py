@@ -8,13 +8,12 @@ two facts of the same time, neither replaces the other; a fact that would replac
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from hashlib import blake2b
 from typing import Any
 
 import numpy as np
 
 from ...graph import CachedDerivation, Graph
-from ...ids import CLAIM_PREFIX
+from ...ids import CLAIM_PREFIX, content_id
 from ...language.terms import extract_terms
 from ...model import Edge, Kind, Link, Metadata, Node, NodeId
 from ...stages.retrieval.claim_topic import TOPIC_KEY
@@ -50,7 +49,7 @@ class Fact:
 
     def to_node(self) -> Node:
         """The claim node of the fact; its id is derived from the memory and the fact's content."""
-        content = "\x1f".join((self.source.id, self.key, " ".join(extract_terms(self.value)), str(self.polarity)))
+        content = (self.source.id, self.key, " ".join(extract_terms(self.value)), str(self.polarity))
         metadata: Metadata = {
             TOPIC_KEY: " ".join(extract_terms(f"{self.attribute} {self.value}")),
             FACT_KEY: self.key,
@@ -61,7 +60,7 @@ class Fact:
             "single": self.is_single_valued,
         }
         return Node(
-            id=f"{CLAIM_PREFIX}{blake2b(content.encode(), digest_size=16).hexdigest()}",
+            id=content_id(*content, prefix=CLAIM_PREFIX),
             kind=Kind.CLAIM,
             text=f"{self.subject}: {self.attribute}: {'' if self.polarity else 'not '}{self.value}",
             happened_at=self.source.happened_at,

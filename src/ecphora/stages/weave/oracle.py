@@ -3,12 +3,11 @@
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from hashlib import blake2b
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ...ids import INSIGHT_PREFIX
+from ...ids import INSIGHT_PREFIX, content_id
 from ...language.token_count import estimate_tokens
 from ...model import Kind, Node, NodeId, Vectors
 from . import extractive_summary
@@ -46,5 +45,4 @@ def insight_node(text: str, sources: Sequence[Node], now: datetime, level: int =
 
 def insight_id(sources: Iterable[NodeId]) -> NodeId:
     """The id of the insight over some nodes; it depends on their ids alone, not on text or time."""
-    content = "\x1f".join(sorted(sources))
-    return f"{INSIGHT_PREFIX}{blake2b(content.encode(), digest_size=16).hexdigest()}"
+    return content_id(*sorted(sources), prefix=INSIGHT_PREFIX)
