@@ -4,8 +4,7 @@
 
 The imports are read from the source. ``ROWS`` says which modules share a box and which boxes a row; the rows follow the
 layers of the first import contract in pyproject.toml. An arrow is left out if other arrows lead the same way. Boxes are
-placed as Sugiyama, Tagawa and Toda (1981) place them: a long arrow has a bend in every row that it passes, the order
-within a row lowers the crossings, and every place is then drawn towards its neighbors.
+placed by ``layered_layout.py``.
 """
 # ruff: noqa: INP001  # a script
 
@@ -13,12 +12,11 @@ import tomllib
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from html import escape
-from itertools import combinations, pairwise
-from math import fsum
 from pathlib import Path
 from typing import Any
 
 import grimp
+from layered_layout import Layout, Place
 
 ROOT = Path(__file__).resolve().parent.parent
 PICTURE = ROOT / "docs" / "pictures" / "architecture.svg"
@@ -78,11 +76,8 @@ ROWS: tuple[tuple[str, tuple[tuple[str, ...], ...]], ...] = (
 )
 """The rows from top to bottom: a label, and boxes of modules. A module stands for all below it that have no box."""
 
-SWEEPS = 24
-BEND_WEIGHT = 8.0
-"""How strongly a bend is drawn towards the ends of its arrow, against 1 for a box: long arrows become straight."""
 CHARACTER_WIDTH, LINE_HEIGHT, PADDING = 7.3, 16, 8
-BEND_WIDTH, BOX_GAP, ROW_GAP, PORT_GAP = 10.0, 26.0, 40.0, 13.0
+ROW_GAP, PORT_GAP = 40.0, 13.0
 LABEL_WIDTH, MARGIN, LEGEND_HEIGHT = 150.0, 16.0, 54.0
 INK, GRAY, RULE = "#1f2933", "#697586", "#eef1f4"
 STYLE = f'font-family="sans-serif" font-size="12" fill="{INK}"'
@@ -195,140 +190,9 @@ def reduce_transitively(imports: dict[Box, set[Box]]) -> list[tuple[Box, Box]]:
     ]
 
 
-@dataclass(eq=False)
-class Place:
-    """A box in its row, or the bend of a long arrow; ``x`` is its center."""
-
-    row: int
-    box: Box | None = None
-    x: float = 0.0
-
-    @property
-    def width(self) -> float:
-        """In pixels."""
-        return BEND_WIDTH if self.box is None else self.box.width
-
-
-class Layout:
-    """The places of all boxes and bends, and the links between neighboring rows: ``above`` and ``below`` each place.
-
-    Arrows to the same box share their bends, and join.
-    """
-
-    def __init__(self, boxes: Sequence[Box], arrows: Sequence[tuple[Box, Box]]) -> None:
-        self.rows: list[list[Place]] = [[] for _ in ROWS]
-        self.above: dict[Place, list[Place]] = {}
-        self.below: dict[Place, list[Place]] = {}
-        places = {box: self._add(Place(box.row, box)) for box in boxes}
-        bends: dict[tuple[Box, int], Place] = {}
-        for upper, lower in arrows:
-            here = places[upper]
-            for row in range(upper.row + 1, lower.row + 1):
-                if row == lower.row:
-                    there = places[lower]
-                elif (lower, row) not in bends:
-                    there = bends[lower, row] = self._add(Place(row))
-                else:
-                    there = bends[lower, row]
-                if there not in self.below[here]:
-                    self.below[here].append(there)
-                    self.above[there].append(here)
-                here = there
-        self._order()
-        self._move()
-
-    def _add(self, place: Place) -> Place:
-        self.rows[place.row].append(place)
-        self.above[place], self.below[place] = [], []
-        return place
-
-    def _order(self) -> None:
-        """Sort each row by the mean position of its neighbors, down and up, and keep the order that crosses least."""
-        best, least = [list(row) for row in self.rows], self._crossings()
-        for sweep in range(SWEEPS):
-            is_down = sweep % 2 == 0
-            for row in self.rows if is_down else self.rows[::-1]:
-                self._sort(row, self.above if is_down else self.below)
-            self._swap()
-            if (crossings := self._crossings()) < least:
-                best, least = [list(row) for row in self.rows], crossings
-        self.rows = best
-
-    def _sort(self, row: list[Place], beside: dict[Place, list[Place]]) -> None:
-        position = self._positions()
-
-        def mean(place: Place) -> float:
-            near = [position[other] for other in beside[place]] or [position[place]]
-            return sum(near) / len(near)
-
-        row.sort(key=mean)
-
-    def _swap(self) -> None:
-        """Swap neighbors of a row where that leaves fewer crossings, until it nowhere does."""
-        has_swapped = True
-        while has_swapped:
-            has_swapped = False
-            for row in self.rows:
-                position = self._positions()
-                for at in range(len(row) - 1):
-                    left, right = row[at : at + 2]
-                    if self._cross(left, right, position) > self._cross(right, left, position):
-                        row[at : at + 2] = right, left
-                        has_swapped = True
-
-    def _positions(self) -> dict[Place, int]:
-        return {place: at for row in self.rows for at, place in enumerate(row)}
-
-    def _cross(self, left: Place, right: Place, position: dict[Place, int]) -> int:
-        """How many links of two places cross if they stand in this order."""
-        return sum(
-            position[a] > position[b]
-            for beside in (self.above, self.below)
-            for a in beside[left]
-            for b in beside[right]
-        )
-
-    def _crossings(self) -> int:
-        position = self._positions()
-        return sum(self._cross(left, right, position) for row in self.rows for left, right in combinations(row, 2))
-
-    def _move(self) -> None:
-        """Draw each place towards its neighbors; places of a row keep their order and their distance."""
-        for row in self.rows:
-            _spread(row, [0.0] * len(row))
-        for sweep in range(SWEEPS):
-            for row in self.rows if sweep % 2 == 0 else self.rows[::-1]:
-                _spread(row, [self._target(place) for place in row])
-        left = min(place.x - place.width / 2 for row in self.rows for place in row)
-        for place in (place for row in self.rows for place in row):
-            place.x += LABEL_WIDTH + MARGIN - left
-
-    def _target(self, place: Place) -> float:
-        near = [(other.x, BEND_WEIGHT if other.box is None else 1.0) for other in self.above[place] + self.below[place]]
-        return fsum(x * weight for x, weight in near) / fsum(weight for _x, weight in near) if near else place.x
-
-
-def _spread(row: Sequence[Place], targets: Sequence[float]) -> None:
-    """Set ``x`` as near to the targets as distances allow: least squares, by pooling adjacent violators."""
-    offsets = [0.0]
-    for here, there in pairwise(row):
-        gap = BOX_GAP if here.box and there.box else BOX_GAP / 2
-        offsets.append(offsets[-1] + (here.width + there.width) / 2 + gap)
-    pools: list[tuple[float, float, int]] = []  # sum of weighted targets, weight, places
-    for place, target, offset in zip(row, targets, offsets, strict=True):
-        weight = BEND_WEIGHT if place.box is None else 1.0
-        pools.append(((target - offset) * weight, weight, 1))
-        while len(pools) > 1 and pools[-2][0] / pools[-2][1] > pools[-1][0] / pools[-1][1]:
-            last, former = pools.pop(), pools.pop()
-            pools.append((former[0] + last[0], former[1] + last[1], former[2] + last[2]))
-    means = [total / weight for total, weight, count in pools for _ in range(count)]
-    for place, mean, offset in zip(row, means, offsets, strict=True):
-        place.x = mean + offset
-
-
 def draw(boxes: Sequence[Box], arrows: Sequence[tuple[Box, Box]]) -> str:
     """The picture, as SVG."""
-    layout = Layout(boxes, arrows)
+    layout = Layout(boxes, arrows, left=LABEL_WIDTH + MARGIN)
     heights = [max(place.box.height for place in row if place.box) for row in layout.rows]
     tops = [LEGEND_HEIGHT + sum(heights[:row]) + row * ROW_GAP for row in range(len(heights))]
     width = max(place.x + place.width / 2 for row in layout.rows for place in row) + MARGIN
@@ -374,7 +238,7 @@ def _draw_box(box: Box, x: float, middle: float) -> str:
     )
 
 
-def _draw_arrows(layout: Layout, tops: Sequence[float], heights: Sequence[float]) -> Iterator[str]:
+def _draw_arrows(layout: Layout[Box], tops: Sequence[float], heights: Sequence[float]) -> Iterator[str]:
     """Each link is upright within a row and curves between two."""
     style = f'fill="none" stroke="{GRAY}" stroke-width="1.1"'
     for here in (place for row in layout.rows for place in row):
@@ -390,7 +254,7 @@ def _draw_arrows(layout: Layout, tops: Sequence[float], heights: Sequence[float]
             yield f'<path d="M{x:.1f},{start:.1f}V{bottom:.1f}{curve}{end}" {style}{head}/>'
 
 
-def _port(place: Place, other: Place, beside: dict[Place, list[Place]]) -> float:
+def _port(place: Place[Box], other: Place[Box], beside: dict[Place[Box], list[Place[Box]]]) -> float:
     """Where the link to another place leaves this one: links stand side by side, in the order of their other ends."""
     if place.box is None:
         return place.x

@@ -2,21 +2,27 @@
 
 import runpy
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 ROOT = Path(__file__).parents[2]
 
 
-def test_picture_of_the_architecture_is_what_its_script_draws() -> None:
-    script = runpy.run_path(str(ROOT / "scripts" / "draw_architecture.py"))
+@pytest.fixture
+def script(monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
+    """The names of the script that draws the picture."""
+    monkeypatch.syspath_prepend(ROOT / "scripts")
+    return runpy.run_path(str(ROOT / "scripts" / "draw_architecture.py"))
+
+
+def test_picture_of_the_architecture_is_what_its_script_draws(script: dict[str, Any]) -> None:
     drawn = script["architecture"]()
     if (ROOT / "docs" / "pictures" / "architecture.svg").read_text(encoding="utf-8") != drawn:
         pytest.fail("docs/pictures/architecture.svg is out of date: run python scripts/draw_architecture.py")
 
 
-def test_page_on_the_architecture_has_a_row_for_every_row_of_the_picture() -> None:
-    script = runpy.run_path(str(ROOT / "scripts" / "draw_architecture.py"))
+def test_page_on_the_architecture_has_a_row_for_every_row_of_the_picture(script: dict[str, Any]) -> None:
     page = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
     rows = [line.split(" | ")[0].removeprefix("| ") for line in page.splitlines() if line.startswith("| ")]
     assert rows[2:] == [label for label, _boxes in script["ROWS"]]
