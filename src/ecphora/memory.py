@@ -62,7 +62,8 @@ from .query import analyze
 from .recall import rank
 from .reprs import call_repr
 from .scope_writer import MAX_RETRIES, ScopeWriter, reads_full_log, stimulus_accesses
-from .stages.retrieval import filters, insight_index, last_access
+from .stages.eisa import chronology
+from .stages.retrieval import filters, insight_index
 from .stages.retrieval.confidence import band
 from .stores.sqlite import SQLiteStore
 from .update_scorers.minilm_lora import MiniLMUpdateScorer
@@ -348,7 +349,7 @@ class Memory:
         # Hits keep their order by last access: the one accessed longest ago is logged first.
         sorted_hits = [
             hit_by_row[row]
-            for row in last_access.sort_by_last_access(graph, np.array(list(hit_by_row), np.intp)).tolist()
+            for row in chronology.sort_by_last_access(graph, np.array(list(hit_by_row), np.intp)).tolist()
         ]
         recalled = (Access(hit.id, now, AccessKind.RECALLED, hit.score) for hit in sorted_hits)
         accesses = (*stimulus_accesses(graph, activation, now), *recalled)

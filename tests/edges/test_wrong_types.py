@@ -15,7 +15,8 @@ import ecphora
 from ecphora import AutoConsolidate, Episode, Filter, LLMClient, Memory, errors, learn
 from ecphora.embedders.hashing import HashingEmbedder
 from ecphora.errors import EcphoraError, InvalidInput
-from ecphora.stages.eisa.side_network import ContrastiveExample, SideNet
+from ecphora.learn.side_network_training import ContrastiveExample
+from ecphora.stages.eisa.side_network import SideNet
 from ecphora.testing import NOON, FakeClock, sample_vector
 
 

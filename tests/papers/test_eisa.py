@@ -21,8 +21,10 @@ from ecphora.memory import Memory
 from ecphora.model import Access, AccessKind, Episode, Filter, NodeId, Query, Vector, WriteBatch
 from ecphora.ports import Activation, Strategy
 from ecphora.stages.eisa import chronology, necessity, side_network
+from ecphora.stages.eisa.banks import episodic_bank
+from ecphora.stages.eisa.similarity_gate import MAX_SAMPLE_PAIRS, sample_pairs
 from ecphora.stages.retrieval import filters
-from ecphora.strategies.eisa import FAITHFUL, MAX_SAMPLE_PAIRS, Eisa, sample_pairs
+from ecphora.strategies.eisa import FAITHFUL, Eisa
 from ecphora.testing import NOON, FakeClock, StrategyContract, sample_batch, sample_graph, sample_node, sample_query
 
 FREE = replace(FAITHFUL, necessity_classifier=None, theta_sim=0.3)
@@ -315,7 +317,7 @@ def test_stored_question_belongs_to_the_episodic_bank() -> None:
     """Whatever its text: it was answered from episodes, so later questions find it in the episodic bank."""
     nodes = [sample_node("q", PARAGRAPH, seq=1, source=necessity.RECALL_SOURCE), sample_node("p", PARAGRAPH, seq=2)]
     graph = apply_batch(Graph(), sample_batch(*nodes, revision=1))
-    assert necessity.episodic_bank(graph, weights.load_necessity_classifier()).tolist() == [True, False]
+    assert episodic_bank(graph, weights.load_necessity_classifier()).tolist() == [True, False]
 
 
 def test_practical_stores_no_question() -> None:

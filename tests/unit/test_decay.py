@@ -31,9 +31,9 @@ from ecphora.model import (
 )
 from ecphora.ports import Activation
 from ecphora.recall import rank, why
+from ecphora.stages.eisa.chronology import last_access
 from ecphora.stages.fused.decay import DecayPolicy, archived_mask, decay, decayed_rows, pinned_mask
 from ecphora.stages.retrieval import filters, importance, top_k
-from ecphora.stages.retrieval.last_access import last_access
 from ecphora.stages.synapse.dormancy import dormant_mask
 from ecphora.stages.synaptic.lif_neuron import Neuron
 from ecphora.stages.synaptic.network_state import network_state

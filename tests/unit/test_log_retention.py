@@ -34,9 +34,9 @@ from ecphora.model import (
     WriteBatch,
 )
 from ecphora.ports import FullLogStrategy
+from ecphora.stages.eisa.chronology import last_access
 from ecphora.stages.fused.decay import archived_mask, pinned_mask
 from ecphora.stages.retrieval import importance
-from ecphora.stages.retrieval.last_access import last_access
 from ecphora.stores import schema
 from ecphora.stores.batch_writer import KEEP_LAST
 from ecphora.stores.sqlite import SQLiteStore

@@ -21,7 +21,7 @@ from ecphora.language.question import is_question
 from ecphora.language.terms import extract_terms
 from ecphora.model import Edge, Episode, Interval, Link, Node, Query, Vector, WriteBatch
 from ecphora.query import build_query
-from ecphora.stages.eisa import necessity
+from ecphora.stages.eisa import banks, necessity
 from ecphora.stages.eisa.necessity import FEATURES, LogisticModel, NecessityClassifier
 from ecphora.testing import NOON, sample_batch, sample_entity, sample_graph, sample_node, sample_query, sample_vector
 from ecphora.weights import former_names
@@ -173,7 +173,7 @@ def test_the_uncertain_is_needed() -> None:
     """Only what lies below the threshold is not: at the threshold, and at even odds, a text is an episode."""
     even = NecessityClassifier(feature_model=LogisticModel(0.0, (0.0,) * len(FEATURES)), threshold=0.5)
     assert necessity.needs_episodes(cue("Boats float."), even)
-    assert necessity.episodic_bank(sample_graph(7), even).tolist() == sample_graph(7).episodes.tolist()
+    assert banks.episodic_bank(sample_graph(7), even).tolist() == sample_graph(7).episodes.tolist()
     assert not necessity.needs_episodes(cue("Boats float."), replace(even, threshold=0.51))
     assert necessity.THRESHOLD < 0.5
 
@@ -201,7 +201,7 @@ def test_vectors_are_read_where_they_fit() -> None:
 
 def test_only_episodes_are_in_a_bank() -> None:
     graph = sample_graph(7)
-    assert not necessity.episodic_bank(graph, weights.load_necessity_classifier())[~graph.episodes].any()
+    assert not banks.episodic_bank(graph, weights.load_necessity_classifier())[~graph.episodes].any()
 
 
 # ---- the weights that come with the package
@@ -266,7 +266,7 @@ def test_columns_alone_err_on_their_own_lines_as_published() -> None:
     rows = np.flatnonzero(graph.episodes)
     number = [int(graph.id(row).partition("#")[0][1:]) for row in rows.tolist()]
     needed = np.array([lines[place]["need"] for place in number])
-    taken = necessity.episodic_bank(graph, weights.load_necessity_classifier())[rows]
+    taken = banks.episodic_bank(graph, weights.load_necessity_classifier())[rows]
     assert (~taken[needed]).mean() < 0.06
     assert taken[~needed].mean() < 0.4
 

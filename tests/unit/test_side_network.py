@@ -23,17 +23,10 @@ from ecphora.learn import (
     save_side_network,
     train_side_network,
 )
+from ecphora.learn.side_network_training import ContrastiveExample, gradient, gradient_step
 from ecphora.model import Vectors
 from ecphora.stages.eisa.necessity import is_recall_question
-from ecphora.stages.eisa.side_network import (
-    ContrastiveExample,
-    SideNet,
-    cosine,
-    gradient,
-    gradient_step,
-    identity,
-    map_vectors,
-)
+from ecphora.stages.eisa.side_network import SideNet, cosine, identity, map_vectors
 from ecphora.stages.retrieval import dense
 from ecphora.strategies.eisa import FAITHFUL
 from ecphora.testing import FakeClock, sample_batch, sample_graph, sample_node, sample_query

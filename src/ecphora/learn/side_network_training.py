@@ -1,4 +1,8 @@
-"""Training of EISA's side network, and its weights as readable JSON files."""
+"""Training of EISA's side network, and its weights as readable JSON files.
+
+The network is trained contrastively on (cue, used memory) against (cue, recalled but unused memory) by InfoNCE: Aäron
+van den Oord et al., "Representation Learning with Contrastive Predictive Coding", 2018, arXiv:1807.03748, equation 4.
+"""
 
 import json
 from collections.abc import Sequence
@@ -9,12 +13,33 @@ import numpy as np
 
 from ..errors import InvalidInput, InvalidRecord
 from ..graph import Graph
-from ..model import AccessKind, Vectors
+from ..model import AccessKind, Floats, Vector, Vectors
 from ..reprs import ShortRepr
 from ..stages.eisa import necessity
-from ..stages.eisa.side_network import TEMPERATURE, ContrastiveExample, SideNet, gradient_step
+from ..stages.eisa.side_network import SideNet
 from ..validate import check_count, check_items, check_number, check_path, show
 from .readable_json import Json, format_json
+
+TEMPERATURE = 0.05
+"""The divisor of cosines in the InfoNCE softmax."""
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class ContrastiveExample(ShortRepr):
+    """The feedback on one recall: the cue's vector, those of the used memories, and those of the unused ones."""
+
+    query: Vector
+    positives: Vectors
+    negatives: Vectors
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Gradient(ShortRepr):
+    """An InfoNCE loss and its derivatives by ``a`` and ``b``."""
+
+    loss: float
+    a: Floats
+    b: Floats
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -56,6 +81,50 @@ def examples_from_log(graph: Graph) -> list[ContrastiveExample]:
             )
             examples.append(ContrastiveExample(query, used, unused))
     return examples
+
+
+def gradient(net: SideNet, example: ContrastiveExample, temperature: float = TEMPERATURE) -> Gradient:
+    """The mean over the used memories of -log(e^(c₊/τ) / (e^(c₊/τ) + Σ e^(c₋/τ))), and its gradient."""
+    a, b, q = net.a.astype(np.float64), net.b.astype(np.float64), example.query.astype(np.float64)
+    d = np.concatenate([example.positives, example.negatives]).astype(np.float64)
+    positives = len(example.positives)
+    u, x = q + a @ (b.T @ q), d + (d @ b) @ a.T  # Wq, Wd
+    lu, lx = np.linalg.norm(u), np.linalg.norm(x, axis=1)
+    c = x @ u / (lu * lx)
+    # One row for each used memory: that one against all unused ones.
+    logits = np.column_stack([c[:positives], np.tile(c[positives:], (positives, 1))]) / temperature
+    logits -= logits.max(axis=1, keepdims=True)
+    part = np.exp(logits) / np.exp(logits).sum(axis=1, keepdims=True)
+    by_c = np.concatenate([part[:, 0] - 1, part[:, 1:].sum(axis=0)]) / (positives * temperature)
+    # dc/du = x/(|u||x|) - c u/|u|², and likewise dc/dx; then u = Wq, x = Wd, and W = I + A Bᵀ.
+    by_u = (by_c / lx) @ x / lu - (by_c @ c) * u / lu**2
+    by_x = (by_c / (lu * lx))[:, None] * u - (by_c * c / lx**2)[:, None] * x
+    return Gradient(
+        loss=float(-np.log(part[:, 0]).mean()),
+        a=np.outer(by_u, b.T @ q) + by_x.T @ (d @ b),
+        b=np.outer(q, a.T @ by_u) + d.T @ (by_x @ a),
+    )
+
+
+def gradient_step(
+    net: SideNet,
+    examples: Sequence[ContrastiveExample],
+    *,
+    learning_rate: float,
+    temperature: float = TEMPERATURE,
+    weight_decay: float = 0.0,
+) -> tuple[SideNet, float]:
+    """One gradient-descent step on some examples; returns the net and their mean loss before the step.
+
+    ``weight_decay`` pulls ``a`` to 0, that is the net to the identity. Examples without a used or without an unused
+    memory are skipped.
+    """
+    gradients = [gradient(net, one, temperature) for one in examples if len(one.positives) and len(one.negatives)]
+    if not gradients:
+        return net, 0.0
+    a = net.a * (1 - learning_rate * weight_decay) - learning_rate * np.mean([one.a for one in gradients], axis=0)
+    b = net.b - learning_rate * np.mean([one.b for one in gradients], axis=0)
+    return SideNet(a.astype(np.float32), b.astype(np.float32)), float(np.mean([one.loss for one in gradients]))
 
 
 def train_side_network(

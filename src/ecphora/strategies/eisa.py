@@ -11,19 +11,14 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from .. import weights
-from ..errors import WrongVector
 from ..graph import Graph
-from ..model import Episode, Mask, Query, Rows, Scores
+from ..model import Episode, Query
 from ..ports import Activation
 from ..reprs import ShortRepr
-from ..stages.eisa import chronology, necessity, side_network
+from ..stages.eisa import banks, chronology, necessity, side_network, similarity_gate
 from ..stages.eisa.necessity import NecessityClassifier
 from ..stages.eisa.side_network import SideNet
-from ..stages.retrieval import dense, filters, top_k
-
-MAX_SAMPLE_PAIRS = 2_048
-"""How many pairs of stored vectors the threshold is set from."""
-_PLASTIC_NUMBER = 1.32471795724474602596
+from ..stages.retrieval import filters, top_k
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -55,14 +50,13 @@ class Eisa(ShortRepr):
         """The read path of §3.3; a cue without a vector finds nothing."""
         if query.vector is None or not len(graph.vector_rows):
             return Activation(graph.zeros())
+        # need(input); a cue that needs no episodes searches the other bank, how is not published
         needed = self.necessity_classifier is None or necessity.needs_episodes(query, self.necessity_classifier)
-        bank = self._target_bank(graph, needed)
-        searched = (
-            graph.episodes if self.other_bank_weight else bank & needed
-        )  # how the other bank is searched is not published
+        bank = banks.target_bank(graph, self.necessity_classifier, needs_episodes=needed)
+        searched = graph.episodes if self.other_bank_weight else bank & needed
+        # v ← SideNet(input); R ← { episodes with cos(v, e.v) ≥ θ_sim }: the gate is on the raw cosine (§3.6)
         eligible = filters.eligible(graph, query)
-        cosine = np.maximum(0, self._cosine(query, graph)) * (searched & eligible)
-        # v ← SideNet(input); R ← { episodes with cos(v, e.v) ≥ θ_sim }: the gate is on the raw cosine (§3.6).
+        cosine = np.maximum(0, side_network.cosine(graph, query, self.side_net)) * (searched & eligible)
         similar = cosine >= self.threshold(graph)
         # score = cos·(1−κ) + κ·cos·(w/n): order never lifts a row that is not similar (§3.6). Below the threshold
         # order does not count: such a row has at most (1−κ)·θ_sim, and none above the threshold has less.
@@ -83,52 +77,10 @@ class Eisa(ShortRepr):
         )
 
     def threshold(self, graph: Graph) -> float:
-        """θ_sim: the configured one, or the quantile of the cosines of stored pairs, derived once per graph."""
+        """θ_sim: the configured one, or the quantile of the cosines of stored pairs."""
         if self.theta_sim is not None:
             return self.theta_sim
-        key = ("theta_sim", self.quantile, self.side_net)
-        return max(self.min_threshold, graph.derive(key, lambda grown, _: self._sample_quantile(grown)))
-
-    def _cosine(self, query: Query, graph: Graph) -> Scores:
-        if self.side_net is None:
-            return dense.cosine(graph, query)
-        if query.vector is not None and len(query.vector) != self.side_net.dim:
-            raise WrongVector(
-                f"the side network maps {self.side_net.dim} numbers, the vectors have {len(query.vector)}; "
-                "train one for this embedder, or use none"
-            )
-        return side_network.cosine(graph, query, self.side_net)
-
-    def _target_bank(self, graph: Graph, needs_episodes: bool) -> Mask:
-        """The bank that is searched: a cue that needs no episodes searches the other one; §3.1 says no more."""
-        if self.necessity_classifier is None:
-            return graph.episodes
-        bank = necessity.episodic_bank(graph, self.necessity_classifier)
-        return bank if needs_episodes else graph.episodes & ~bank
-
-    def _sample_quantile(self, graph: Graph) -> float:
-        positions = np.flatnonzero(graph.episodes[graph.vector_rows["rows"]])
-        first, second = sample_pairs(len(positions))
-        if not len(first):
-            return self.min_threshold
-        first_vectors, second_vectors = (
-            side_network.map_vectors(self.side_net, graph.vectors.view[positions[indices]])
-            for indices in (first, second)
-        )
-        return float(np.quantile(np.einsum("ij,ij->i", first_vectors, second_vectors), self.quantile))
-
-
-def sample_pairs(count: int) -> tuple[Rows, Rows]:
-    """Pairs of n items, spread evenly without randomness: all, or ``MAX_SAMPLE_PAIRS`` of a low-discrepancy sequence.
-
-    Martin Roberts' R2: multiples of the powers of the inverse plastic number, modulo 1.
-    """
-    if count * (count - 1) // 2 <= MAX_SAMPLE_PAIRS:
-        first, second = np.triu_indices(count, 1)
-        return first, second
-    steps = np.arange(1, MAX_SAMPLE_PAIRS + 1)
-    first, second = (np.floor(steps * _PLASTIC_NUMBER**-power % 1 * count).astype(np.intp) for power in (1, 2))
-    return first[first != second], second[first != second]
+        return similarity_gate.cosine_quantile(graph, self.quantile, self.min_threshold, self.side_net)
 
 
 FAITHFUL = Eisa(

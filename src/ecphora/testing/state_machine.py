@@ -11,8 +11,9 @@ import numpy as np
 from ..graph import Graph
 from ..graph_updates import apply_batch
 from ..model import ACCESS_KINDS, AccessKind, Edge, Kind, Link, Mark, NodeId, Tombstone, ValidityEnd, WriteBatch
+from ..stages.eisa import chronology
 from ..stages.fused import decay
-from ..stages.retrieval import entity_vectors, importance, last_access
+from ..stages.retrieval import entity_vectors, importance
 from .samples import (
     NOON,
     SAMPLE_EMBEDDER,
@@ -73,7 +74,7 @@ def _assert_derived_columns(graph: Graph) -> None:
     grown, expected = entity_vectors.entity_vectors(graph), entity_vectors.entity_vectors(fresh)
     assert grown.rows.tolist() == expected.rows.tolist()
     assert np.allclose(grown.sums, expected.sums, atol=1e-5)
-    assert last_access.last_access(graph).tolist() == last_access.last_access(fresh).tolist()
+    assert chronology.last_access(graph).tolist() == chronology.last_access(fresh).tolist()
     for marked in (decay.pinned_mask, decay.archived_mask):
         assert marked(graph).tolist() == marked(fresh).tolist()
     settings, now = importance.ImportanceDecay(), NOON.timestamp() + 1e6

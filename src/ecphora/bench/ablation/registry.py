@@ -13,8 +13,8 @@ import numpy as np
 from ... import learn, strategies
 from ...errors import UnknownName
 from ...learn.fused_training import UNTRAINED, FusedExample, train
+from ...learn.side_network_training import ContrastiveExample
 from ...stages.eisa import side_network
-from ...stages.eisa.side_network import ContrastiveExample
 from ...stages.fused.decay import DecayPolicy
 from ...stages.fused.features import feature_names_by_group
 from ...stages.fused.ranker import Ranker

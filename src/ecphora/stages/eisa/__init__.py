@@ -1,1 +1,1 @@
-"""Steps of EISA: the episodic necessity checker, chronology weights, the side network."""
+"""Steps of EISA: the episodic necessity checker, the two banks, the side network, the similarity gate, chronology."""

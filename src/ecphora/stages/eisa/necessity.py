@@ -61,11 +61,6 @@ def is_recall_question(graph: Graph) -> Mask:
     return graph.episodes & (code >= 0) & (graph.nodes["sources"] == code)
 
 
-def episodic_bank(graph: Graph, classifier: NecessityClassifier) -> Mask:
-    """The episodes that belong to the episodic bank; the others belong to the semantic one."""
-    return graph.episodes & (episode_probabilities(graph, classifier) >= classifier.threshold)
-
-
 def episode_probabilities(graph: Graph, classifier: NecessityClassifier) -> Floats32:
     """The probability of each row that it is an episode, in 0..1; derived once per graph."""
     return graph.derive(("episode probabilities", classifier), lambda grown, _: _classify_rows(grown, classifier))

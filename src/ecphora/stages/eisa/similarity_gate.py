@@ -1,0 +1,46 @@
+"""EISA's similarity gate θ_sim: a memory is retrieved if its cosine is at least a quantile of that of random pairs."""
+
+import math
+
+import numpy as np
+
+from ...graph import Graph
+from ...model import Rows
+from .side_network import SideNet, map_vectors
+
+MAX_SAMPLE_PAIRS = 2_048
+"""How many pairs of stored vectors the threshold is set from."""
+_PLASTIC_NUMBER = 1.32471795724474602596
+
+
+def cosine_quantile(graph: Graph, quantile: float, minimum: float, net: SideNet | None) -> float:
+    """θ_sim: a quantile of the cosines of stored pairs, both mapped by the net, at least ``minimum``.
+
+    Derived once per graph.
+    """
+    key = ("theta_sim", quantile, net)
+    return max(minimum, graph.derive(key, lambda grown, _: _sample_quantile(grown, quantile, net)))
+
+
+def _sample_quantile(graph: Graph, quantile: float, net: SideNet | None) -> float:
+    positions = np.flatnonzero(graph.episodes[graph.vector_rows["rows"]])
+    first, second = sample_pairs(len(positions))
+    if not len(first):
+        return -math.inf
+    first_vectors, second_vectors = (
+        map_vectors(net, graph.vectors.view[positions[indices]]) for indices in (first, second)
+    )
+    return float(np.quantile(np.einsum("ij,ij->i", first_vectors, second_vectors), quantile))
+
+
+def sample_pairs(count: int) -> tuple[Rows, Rows]:
+    """Pairs of n items, spread evenly without randomness: all, or ``MAX_SAMPLE_PAIRS`` of a low-discrepancy sequence.
+
+    Martin Roberts' R2: multiples of the powers of the inverse plastic number, modulo 1.
+    """
+    if count * (count - 1) // 2 <= MAX_SAMPLE_PAIRS:
+        first, second = np.triu_indices(count, 1)
+        return first, second
+    steps = np.arange(1, MAX_SAMPLE_PAIRS + 1)
+    first, second = (np.floor(steps * _PLASTIC_NUMBER**-power % 1 * count).astype(np.intp) for power in (1, 2))
+    return first[first != second], second[first != second]
