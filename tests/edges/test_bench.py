@@ -237,7 +237,8 @@ def test_report_of_ablations_is_inserted_into_a_document(
     run_bench("report", lines, "--insert-into", document)
     assert document.read_text() == text
     parts = dict(zip(names, text.split(":end -->\n"), strict=False))
-    assert "village, fired: measured " in parts["models"]
+    assert "village, fired on village: measured " in parts["models"]
+    assert "\n\nERC: " in parts["models"]
     assert "ecphora bench ablate --data DATA --set village\n" in parts["models"]
     assert "|  | village | village (3) |\n| --- | --- | ---: |\n| recall@5 | village | 1.000 (1.00–1.00) |" in text
     assert "|  | no similarity | " in parts["village"]
@@ -289,6 +290,22 @@ def test_ablation_table_formats_values_and_differences(figure: Figure, cell: str
     record = RunRecord(bench_run.make_run("model", "command"), [replace(figure, category=category)])
     rows = ablation_tables.sections([record])["m"].splitlines()[2:]
     assert rows[0].endswith(f"| less | {cell} |")
+
+
+def test_setup_of_ablations_names_sets_of_each_run_without_unused_legends() -> None:
+    runs = [bench_run.make_run(kind, f"command {kind}") for kind in ("first", "later")]
+    records = [
+        RunRecord(replace(runs[0], commit="a1"), [FIGURE, replace(FIGURE, dataset="chats")]),
+        RunRecord(replace(runs[1], commit="b2"), [FIGURE]),
+    ]
+    setup = ablation_tables.sections(records)["models"]
+    first, later = (line for line in setup.splitlines() if "measured" in line)
+    assert first.startswith("m on chats: ")
+    assert "a1" in first
+    assert later.startswith(f"m on {FIGURE.dataset}: ")
+    assert "b2" in later
+    assert "recall@k: " in setup
+    assert "ERC" not in setup
 
 
 def test_recall_rejects_bad_options_before_writing(data: Path, tmp_path: Path) -> None:

@@ -19,8 +19,8 @@ LEGEND = (
     "recall@k: fraction of the gold evidence among the first k documents, mean over the questions, whose number is in "
     "the heading. all@k: fraction of the questions with all their evidence among the first k. AUROC: how often an "
     "answerable question has a higher confidence than an unanswerable one. Refusals: fraction of the questions with "
-    "evidence `none`; false refusals are of answerable questions, true ones of unanswerable questions. In brackets: "
-    "95 % bootstrap intervals over questions, of a value without a difference or else of the difference. Differences "
+    "evidence `none`; false refusals are of answerable questions, true refusals of unanswerable questions. In "
+    "brackets: 95 % bootstrap intervals over questions, of a value without a difference or else of the difference. Differences "
     "are to the first row, after `published,` to the row `as published`; those whose interval excludes 0 are bold. "
     "Documents without times stimulated nothing when they were stored."
 )
@@ -67,6 +67,8 @@ ROWS = (
 """Every kind of figure, in the order of the tables."""
 STANDARD_ROW_COUNT = 8
 """How many of these come first, in their own table: those measured for every model."""
+PAPER_METRICS = frozenset(row.metric for row in ROWS[STANDARD_ROW_COUNT:]) - {Metric.RECALL}
+"""The metrics that only papers' own measurements have, explained by ``PAPER_LEGEND``."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,15 +118,20 @@ def sections(records: Sequence[RunRecord]) -> dict[str, str]:
 
 
 def _setup_section(records: Sequence[RunRecord]) -> str:
-    lines: dict[str, dict[str, None]] = {}
-    commands: dict[str, None] = {}
-    for record in records:
-        models = [figure.model for figure in record.figures if figure.model is not None]
-        if models:
-            lines.setdefault(f"{record.run.date} with {describe_setup(record.run)}", {}).update(dict.fromkeys(models))
-            commands[record.run.command] = None
-    sentences = [f"{', '.join(models)}: measured {line}." for line, models in lines.items()]
-    return "\n\n".join([*sentences, "```sh\n" + "\n".join(commands) + "\n```", LEGEND, PAPER_LEGEND]) + "\n"
+    """Which models were measured on which sets with which code, the commands, and the legends of the tables."""
+    figures = [(number, figure) for number, record in enumerate(records) for figure in record.figures if figure.model]
+    latest = {(figure.model, figure.dataset): number for number, figure in figures}
+    models_by_run: dict[tuple[str, str], dict[str, None]] = {}
+    for number, record in enumerate(records):
+        line = f"{record.run.date} with {describe_setup(record.run)}"
+        for model in dict.fromkeys(figure.model for figure in record.figures if figure.model):
+            sets = dict.fromkeys(figure.dataset for figure in record.figures if figure.model == model)
+            if own := ", ".join(name for name in sets if latest[model, name] == number):
+                models_by_run.setdefault((line, own), {})[model] = None
+    sentences = [f"{', '.join(models)} on {own}: measured {line}." for (line, own), models in models_by_run.items()]
+    commands = dict.fromkeys(records[number].run.command for number, _ in figures)
+    legends = [LEGEND, PAPER_LEGEND] if any(figure.metric in PAPER_METRICS for _, figure in figures) else [LEGEND]
+    return "\n\n".join([*sentences, "```sh\n" + "\n".join(commands) + "\n```", *legends]) + "\n"
 
 
 def _markdown(grid: Grid) -> str:

@@ -195,7 +195,7 @@ def _fused() -> Model:
             ),
             Variant("without inhibition", _without_features(whole, ["redundancy"])),
             Variant("with decay", replace(whole, decay_policy=DecayPolicy())),
-            Variant("cross-validated", TrainedPerFold(_train_fused)),
+            Variant("cross-validated, one set", TrainedPerFold(_train_fused)),
         ),
     )
 

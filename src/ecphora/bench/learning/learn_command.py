@@ -133,7 +133,11 @@ def print_reports(reports: Mapping[str, TrainingReport], console: Console) -> No
         table.add_column(name, justify="right")
     for name, one in reports.items():
         for number, (kind, score) in enumerate(
-            (("training", one.training), ("cross-validation", one.cross_validation), ("held out", one.held_out))
+            (
+                ("training", one.training),
+                ("cross-validated, all sets", one.cross_validation),
+                ("held out", one.held_out),
+            )
         ):
             if score is not None:
                 table.add_row(name if not number else "", kind, *_cells(score))
