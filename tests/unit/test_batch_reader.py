@@ -25,7 +25,7 @@ def path(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def written(path: Path) -> Path:
+def two_memories(path: Path) -> Path:
     """A file with two memories, closed."""
     with closing(SQLiteStore(path)) as store:
         store.commit(
@@ -41,9 +41,7 @@ INFINITE = np.array([*range(15), np.inf], "<f2").tobytes()
 
 
 @pytest.mark.parametrize("value", [NAN, INFINITE, b"", b"\0", NAN[:-2], bytes(34)])
-def test_a_damaged_vector_is_set_aside_and_told_of_once(
-    value: bytes, path: Path, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_damaged_vector_is_ignored_and_logged_once(value: bytes, path: Path, caplog: pytest.LogCaptureFixture) -> None:
     texts = ["Ana moved to Porto.", "She likes the river.", "A boat lies there."]
     with Memory(path, embedder=HashingEmbedder(16)) as memory:
         first, second, third = memory.remember(texts).ids
@@ -52,7 +50,7 @@ def test_a_damaged_vector_is_set_aside_and_told_of_once(
     with Memory(path, embedder=HashingEmbedder(16)) as memory:
         graph = memory.graph()
         assert [graph.id(row) for row in graph.vector_rows["rows"]] == [second, third]
-        assert [hit.id for hit in memory.recall("Who moved to Porto?")][:1] == [first]  # by its words
+        assert [hit.id for hit in memory.recall("Who moved to Porto?")][:1] == [first]  # found by its words
         assert memory.recall(texts[2], strategy="dense")[0].id == third
         memory._store.changes_since("default", 0)
     (record,) = caplog.records
@@ -60,7 +58,7 @@ def test_a_damaged_vector_is_set_aside_and_told_of_once(
     assert "ecphora doctor --fix" in record.getMessage()
 
 
-def test_all_vectors_damaged_is_no_error(path: Path) -> None:
+def test_recall_works_with_all_vectors_damaged(path: Path) -> None:
     with Memory(path, embedder=HashingEmbedder(16)) as memory:
         memory.remember(["Ana moved to Porto.", "She likes the river."])
     with closing(apsw.Connection(str(path))) as db:
@@ -85,7 +83,7 @@ def test_all_vectors_damaged_is_no_error(path: Path) -> None:
         ("time_mentions = '[[null, null]]'", "are no times"),
     ],
 )
-def test_a_row_that_cannot_be_read_is_damage(path: Path, change: str, what: str) -> None:
+def test_unreadable_row_raises_store_damaged(path: Path, change: str, what: str) -> None:
     with Memory(path, embedder=HashingEmbedder()) as memory:
         memory.remember(["Ana moved to Porto.", "She likes the river."], id=None)
         id_ = memory.graph().id(0)
@@ -103,21 +101,24 @@ def test_a_row_that_cannot_be_read_is_damage(path: Path, change: str, what: str)
         ("access", "at", "an access of node 'a': None is no time"),
     ],
 )
-def test_a_time_that_is_missing_is_damage(written: Path, table: str, column: str, what: str) -> None:
-    with closing(SQLiteStore(written)) as store:
+def test_missing_time_raises_store_damaged(two_memories: Path, table: str, column: str, what: str) -> None:
+    with closing(SQLiteStore(two_memories)) as store:
         ends = (ValidityEnd("a", NOON, NOON),)
         store.commit("s", WriteBatch(validity_ends=ends, accesses=(Access("a", NOON, AccessKind.USED),)))
-    with closing(sqlite3.connect(written)) as db:  # as after a page was lost: the schema does not let it in
+    with closing(sqlite3.connect(two_memories)) as db:  # as after a lost page; the schema would not allow it
         db.execute("PRAGMA writable_schema = 1")
         for kind in ("TEXT", "INTEGER"):
-            looser = "UPDATE sqlite_master SET sql = replace(sql, ?, ?) WHERE name = ?"
-            db.execute(looser, (f"{kind} NOT NULL", kind, table))
+            statement = "UPDATE sqlite_master SET sql = replace(sql, ?, ?) WHERE name = ?"
+            db.execute(statement, (f"{kind} NOT NULL", kind, table))
         db.commit()
-    with closing(sqlite3.connect(written)) as db:
+    with closing(sqlite3.connect(two_memories)) as db:
         db.execute(f"UPDATE {table} SET {column} = NULL")  # noqa: S608
         db.commit()
-    with closing(SQLiteStore(written)) as store, pytest.raises(StoreDamaged, match=f"{what}.*; run ecphora doctor"):
+    with (
+        closing(SQLiteStore(two_memories)) as store,
+        pytest.raises(StoreDamaged, match=f"{what}.*; run ecphora doctor"),
+    ):
         store.changes_since("s", 0)
     if table == "validity_end":
-        with closing(SQLiteStore(written)) as store, pytest.raises(StoreDamaged, match=what):
+        with closing(SQLiteStore(two_memories)) as store, pytest.raises(StoreDamaged, match=what):
             store.nodes("s", ["a"])

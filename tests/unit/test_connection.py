@@ -27,7 +27,7 @@ def path(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def written(path: Path) -> Path:
+def two_memories(path: Path) -> Path:
     """A file with two memories, closed."""
     with closing(SQLiteStore(path)) as store:
         store.commit(
@@ -36,19 +36,19 @@ def written(path: Path) -> Path:
     return path
 
 
-def test_the_file_is_its_owners_alone(written: Path) -> None:
-    with closing(SQLiteStore(written)) as store:
+def test_files_are_readable_by_the_owner_only(two_memories: Path) -> None:
+    with closing(SQLiteStore(two_memories)) as store:
         store.commit("s", WriteBatch(accesses=(Access("a", NOON, AccessKind.USED),)))
-        for file in written.parent.iterdir():
+        for file in two_memories.parent.iterdir():
             assert stat.S_IMODE(file.stat().st_mode) == 0o600
 
 
-def test_a_closed_file_stands_alone(written: Path) -> None:
-    assert [file.name for file in written.parent.iterdir()] == ["memory.db"]
+def test_closed_store_leaves_one_file(two_memories: Path) -> None:
+    assert [file.name for file in two_memories.parent.iterdir()] == ["memory.db"]
 
 
 @pytest.mark.parametrize("name", [":memory:", "file:x.db?mode=memory", "ä ö?#%41&.db", "-x"])
-def test_any_name_is_the_name_of_a_file(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_any_name_opens_a_file(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     with closing(SQLiteStore(name)) as store:
         store.commit("s", sample_batch(sample_node("a")))
@@ -56,28 +56,28 @@ def test_any_name_is_the_name_of_a_file(name: str, tmp_path: Path, monkeypatch: 
 
 
 @pytest.mark.parametrize("place", ["", "no/such/folder/memory.db", "file/memory.db"])
-def test_a_path_that_cannot_be_a_file(place: str, tmp_path: Path) -> None:
+def test_path_that_cannot_be_a_file_is_rejected(place: str, tmp_path: Path) -> None:
     (tmp_path / "file").touch()
     with pytest.raises(StoreReadOnly, match="check path and rights"):
         SQLiteStore(tmp_path / place)
 
 
-def test_no_write_ahead_log_is_no_endless_wait() -> None:
-    # A file system without shared memory keeps the old mode and says nothing.
+def test_file_system_without_wal_is_rejected() -> None:
+    # A file system without shared memory silently keeps the old journal mode.
     db = apsw.Connection(":memory:")  # never in WAL mode
     with pytest.raises(StoreError, match="choose a folder on a local disk"):
         connection._configure(db, 50)
 
 
-def test_a_new_file_that_is_locked_is_busy(path: Path) -> None:
+def test_locked_new_file_raises_store_busy(path: Path) -> None:
     with closing(apsw.Connection(str(path))) as db:
         db.execute("BEGIN EXCLUSIVE")
         with pytest.raises(StoreBusy, match="try again"):
             SQLiteStore(path, lock_timeout_ms=50)
 
 
-def as_nobody(path: Path, what: str) -> None:
-    """Run in a process of its own: as a user without rights."""
+def run_without_rights(path: Path, what: str) -> None:
+    """Run in a separate process as a user without rights."""
     if os.getuid() == 0:
         os.setgid(65534)
         os.setuid(65534)
@@ -99,18 +99,18 @@ def as_nobody(path: Path, what: str) -> None:
 
 @pytest.mark.parametrize("what", ["recall", "remember", "forget", "feedback"])
 @pytest.mark.parametrize(("file", "folder"), [(0o444, 0o555), (0o444, 0o777), (0o644, 0o555)])
-def test_a_file_that_may_not_be_written_can_be_read(what: str, file: int, folder: int, written: Path) -> None:
-    for parent in written.parents[:4]:
+def test_read_only_file_can_be_recalled_from(what: str, file: int, folder: int, two_memories: Path) -> None:
+    for parent in two_memories.parents[:4]:
         if parent.stat().st_uid == os.getuid() and parent != Path("/tmp"):  # noqa: S108
             parent.chmod(0o755)
     if os.getuid() == 0:
-        os.chown(written, 65534, 65534)
-    written.chmod(file)
-    written.parent.chmod(folder)
-    before = written.read_bytes()
-    process = multiprocessing.get_context("fork").Process(target=as_nobody, args=(written, what))
+        os.chown(two_memories, 65534, 65534)
+    two_memories.chmod(file)
+    two_memories.parent.chmod(folder)
+    before = two_memories.read_bytes()
+    process = multiprocessing.get_context("fork").Process(target=run_without_rights, args=(two_memories, what))
     process.start()
     process.join()
-    written.parent.chmod(0o755)
+    two_memories.parent.chmod(0o755)
     assert process.exitcode == 0
-    assert written.read_bytes() == before
+    assert two_memories.read_bytes() == before

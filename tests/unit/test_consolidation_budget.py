@@ -1,4 +1,4 @@
-"""A night in a limited time: nothing in it goes on after its time, and short nights reach what one long night does."""
+"""Consolidation with a time limit: every part stops in time, and short runs give the result of one long run."""
 
 import json
 import threading
@@ -32,21 +32,21 @@ SECONDS = 2.0
 
 
 class Watch:
-    """A clock of seconds that moves when told; ``look`` seconds pass whenever it is looked at."""
+    """A clock of seconds that moves by ``spend``, and by ``step`` seconds whenever it is read."""
 
-    def __init__(self, look: float = 0.0) -> None:
-        self.now, self.look = 0.0, look
+    def __init__(self, step: float = 0.0) -> None:
+        self.now, self.step = 0.0, step
 
     def __call__(self) -> float:
-        self.now += self.look
+        self.now += self.step
         return self.now
 
     def spend(self, seconds: float) -> None:
         self.now += seconds
 
 
-def told() -> list[Episode]:
-    """Statements of many cases, as if one circle of friends had told them all."""
+def read_statements() -> list[Episode]:
+    """The statements of many cases in one memory."""
     cases = [json.loads(line) for line in CASES.read_text(encoding="utf-8").splitlines()[:14]]
     return [
         Episode(t["text"], f"{case['id']}/{t['id']}", t["speaker"], f"{case['id']}/{t['session']}", t["at"])
@@ -60,18 +60,18 @@ def consolidate(
     watch: Callable[[], float],
     *,
     seconds: float | None = SECONDS,
-    pen: ScopeWriter | None = None,
-    cue: Callable[[str], Any] | None = None,
-    comparer: FactUpdateScorer | None = None,
-    guest: LLMClient | None = None,
+    writer: ScopeWriter | None = None,
+    build_query: Callable[[str], Any] | None = None,
+    update_scorer: FactUpdateScorer | None = None,
+    llm_client: LLMClient | None = None,
 ) -> ConsolidationResult:
     limits = RunLimits(seconds, clock=watch)
     return run(
-        pen or memory._scope_writer,
+        writer or memory._scope_writer,
         NOW,
-        cue or memory.build_query,
-        update_scorer=comparer,
-        llm_client=guest,
+        build_query or memory.build_query,
+        update_scorer=update_scorer,
+        llm_client=llm_client,
         limits=limits,
     )
 
@@ -82,12 +82,12 @@ def memory(tmp_path: Path) -> Iterator[Memory]:
         yield opened
 
 
-# ---- each part keeps its time
+# ---- each part stops in time
 
 
 @dataclass
-class Slow:
-    """A cross-encoder that takes its time for each pair."""
+class SlowScorer:
+    """An update scorer that takes some seconds per pair."""
 
     watch: Watch
     seconds: float
@@ -101,46 +101,46 @@ class Slow:
 
 
 @pytest.mark.parametrize("seconds", [0.001, 0.1, 0.9])
-def test_close_reading_stops_in_time(memory: Memory, seconds: float) -> None:
-    memory.remember(told())
+def test_update_scoring_stops_in_time(memory: Memory, seconds: float) -> None:
+    memory.remember(read_statements())
     watch = Watch()
-    slow = Slow(watch, seconds)
-    found = consolidate(memory, watch, comparer=slow)
+    scorer = SlowScorer(watch, seconds)
+    found = consolidate(memory, watch, update_scorer=scorer)
     assert watch.now <= SECONDS
-    assert slow.pairs
+    assert scorer.pairs
     assert found.pending_count == len(memory) - found.counts["memories"]
     assert (found.pending_count == 0) == (seconds <= 0.01)
 
 
-def test_of_a_memory_that_takes_too_long_the_most_promising_pairs_are_read(memory: Memory) -> None:
-    memory.remember(told())
+def test_slow_scorer_reads_the_most_promising_pairs_of_a_memory(memory: Memory) -> None:
+    memory.remember(read_statements())
     watch = Watch()
-    slow = Slow(watch, 30.0)
-    found = consolidate(memory, watch, comparer=slow)
-    assert (slow.pairs, found.counts["memories"]) == (1, 1) or found.counts["memories"] > 1
+    scorer = SlowScorer(watch, 30.0)
+    found = consolidate(memory, watch, update_scorer=scorer)
+    assert (scorer.pairs, found.counts["memories"]) == (1, 1) or found.counts["memories"] > 1
 
 
 @pytest.mark.parametrize(("seconds", "probes"), [(SECONDS, 4), (0.01, 1), (100.0, 10), (None, 12)])
-def test_past_questions_are_replayed_for_a_tenth_of_the_time(
-    memory: Memory, seconds: float | None, probes: int
-) -> None:
+def test_probes_take_a_tenth_of_the_time(memory: Memory, seconds: float | None, probes: int) -> None:
     memory.remember([Episode(f"Ana planted tree {n}.", f"n{n}") for n in range(12)])
     for number in range(12):
         found = memory.recall(f"Who planted tree {number}?")
         memory.feedback(found, [found[0].id])
-    watch, asked = Watch(), list[str]()
+    watch, prompts_sent = Watch(), list[str]()
 
-    def cue(question: str) -> Any:
+    def build_query(question: str) -> Any:
         watch.spend(0.05)
-        asked.append(question)
+        prompts_sent.append(question)
         return memory.build_query(question)
 
-    assert consolidate(memory, watch, seconds=seconds, cue=cue).probe_count == len(asked) == probes
-    assert asked[0] == "Who planted tree 11?"
+    assert (
+        consolidate(memory, watch, seconds=seconds, build_query=build_query).probe_count == len(prompts_sent) == probes
+    )
+    assert prompts_sent[0] == "Who planted tree 11?"
 
 
-class Refusing:
-    """A store on which nothing can be committed, and each try takes its time."""
+class FailingStore:
+    """A store on which every commit fails after some time."""
 
     def __init__(self, store: Store, watch: Watch, error: Exception) -> None:
         self._store, self._watch, self._error, self.tries = store, watch, error, 0
@@ -157,30 +157,30 @@ class Refusing:
 
 
 @pytest.mark.parametrize("error", [StoreBusy("locked"), StaleWrite("another was quicker")])
-def test_what_cannot_be_committed_is_given_up_in_time_and_stays_new(memory: Memory, error: Exception) -> None:
-    memory.remember(told()[:4])
+def test_failed_commits_stop_in_time_and_stay_pending(memory: Memory, error: Exception) -> None:
+    memory.remember(read_statements()[:4])
     watch = Watch()
-    store = Refusing(memory._store, watch, error)
-    found = consolidate(memory, watch, pen=replace(memory._scope_writer, store=store))
+    store = FailingStore(memory._store, watch, error)
+    found = consolidate(memory, watch, writer=replace(memory._scope_writer, store=store))
     assert (found.undo_batch, found.counts, found.pending_count) == (None, {}, len(memory))
     assert store.tries > 1
     assert watch.now <= SECONDS + 1
 
 
-def test_without_a_limit_a_lock_is_an_error(memory: Memory) -> None:
-    memory.remember(told()[:4])
-    store = Refusing(memory._store, Watch(), StoreBusy("locked"))
+def test_lock_without_a_time_limit_is_an_error(memory: Memory) -> None:
+    memory.remember(read_statements()[:4])
+    store = FailingStore(memory._store, Watch(), StoreBusy("locked"))
     with pytest.raises(StoreBusy):
-        consolidate(memory, Watch(), seconds=None, pen=replace(memory._scope_writer, store=store))
+        consolidate(memory, Watch(), seconds=None, writer=replace(memory._scope_writer, store=store))
 
 
-def test_a_lock_of_another_process_is_waited_for_no_longer(tmp_path: Path) -> None:
+def test_lock_of_another_process_is_waited_for_within_the_limit(tmp_path: Path) -> None:
     path = tmp_path / "m.db"
     with (
         Memory(path, embedder=HashingEmbedder(64), update_scorer=None) as memory,
         Memory(path, embedder=HashingEmbedder(64)) as other,
     ):
-        memory.remember(told()[:4])
+        memory.remember(read_statements()[:4])
         with other._store._transaction("IMMEDIATE"):  # type: ignore[attr-defined]
             started = perf_counter()
             found = memory.consolidate(seconds=0.01)
@@ -189,18 +189,18 @@ def test_a_lock_of_another_process_is_waited_for_no_longer(tmp_path: Path) -> No
 
 
 @pytest.mark.parametrize(("seconds", "patience"), [(2.0, 0.2), (None, 5.0), (1000.0, 5.0)])
-def test_the_access_log_is_waited_for_a_tenth_of_the_time(
+def test_access_log_flush_takes_a_tenth_of_the_time(
     memory: Memory, monkeypatch: pytest.MonkeyPatch, seconds: float | None, patience: float
 ) -> None:
-    waited: list[float] = []
-    monkeypatch.setattr(memory._access_log, "flush", waited.append)
+    timeouts: list[float] = []
+    monkeypatch.setattr(memory._access_log, "flush", timeouts.append)
     memory.consolidate(seconds=seconds)
-    assert waited == [pytest.approx(patience, abs=0.01)]
+    assert timeouts == [pytest.approx(patience, abs=0.01)]
 
 
 @dataclass
-class Tiring:
-    """An embedder that takes its time for each insight."""
+class SlowEmbedder:
+    """An embedder that takes some time per text."""
 
     watch: Watch
     inner: HashingEmbedder
@@ -221,7 +221,7 @@ class Tiring:
 GROUPS = [Episode(f"{word} {word} {n}", f"{word}{n}") for word in ("oak", "elm", "ash", "fir") for n in range(40)]
 
 
-def test_insights_are_drawn_as_far_as_there_is_time_and_the_rest_the_next_night(tmp_path: Path) -> None:
+def test_insights_stop_in_time_and_the_next_run_continues(tmp_path: Path) -> None:
     def insights(memory: Memory) -> set[str]:
         graph = memory.graph()
         return {graph.id(row) for row in np.flatnonzero(graph.of_kind(Kind.INSIGHT)).tolist()}
@@ -230,19 +230,19 @@ def test_insights_are_drawn_as_far_as_there_is_time_and_the_rest_the_next_night(
     with Memory(tmp_path / "a.db", embedder=HashingEmbedder(64), update_scorer=None, clock=FakeClock(NOW)) as one:
         one.remember(GROUPS)
         one.consolidate()
-        whole = insights(one)
+        expected = insights(one)
     with Memory(tmp_path / "b.db", embedder=HashingEmbedder(64), update_scorer=None, clock=FakeClock(NOW)) as memory:
         memory.remember(GROUPS)
-        pen, counts = replace(memory._scope_writer, embedder=Tiring(watch, HashingEmbedder(64))), list[int]()
-        left = 1
-        while left:
+        writer, counts = replace(memory._scope_writer, embedder=SlowEmbedder(watch, HashingEmbedder(64))), list[int]()
+        pending = 1
+        while pending:
             started = watch.now
-            left = consolidate(memory, watch, pen=pen).pending_count
+            pending = consolidate(memory, watch, writer=writer).pending_count
             assert watch.now - started <= SECONDS + 1
             counts.append(len(insights(memory)))
-        assert insights(memory) == whole
+        assert insights(memory) == expected
     assert counts[0] < counts[-1]
-    assert len(whole) > 3
+    assert len(expected) > 3
 
 
 # ---- a language model
@@ -252,121 +252,123 @@ def number(text: str) -> int:
     return int(text)
 
 
-def test_a_model_that_does_not_answer_in_time_is_not_waited_for() -> None:
-    asked, go = list[str](), threading.Event()
+def test_late_replies_of_a_model_are_not_awaited() -> None:
+    prompts_sent, go = list[str](), threading.Event()
 
-    def say(prompt: Prompt) -> str:
-        asked.append(prompt.user)
+    def reply(prompt: Prompt) -> str:
+        prompts_sent.append(prompt.user)
         if prompt.user == "1":
             go.wait(5)
         return prompt.user
 
-    guest = LLMClient(ScriptedLLM(say), max_concurrency=1)
+    llm_client = LLMClient(ScriptedLLM(reply), max_concurrency=1)
     end = perf_counter() + 0.05
-    found = guest.ask_all(
+    found = llm_client.ask_all(
         [Prompt("", str(place)) for place in range(3)], number, time_left=lambda: end - perf_counter()
     )
     go.set()
     assert found == [0]
-    assert "2" not in asked
+    assert "2" not in prompts_sent
 
 
-def test_with_time_enough_a_model_answers_all() -> None:
-    guest = LLMClient(ScriptedLLM(lambda prompt: prompt.user))
+def test_all_replies_of_a_model_in_time_are_returned() -> None:
+    llm_client = LLMClient(ScriptedLLM(lambda prompt: prompt.user))
     prompts = [Prompt("", str(place)) for place in range(12)]
-    assert guest.ask_all(prompts, number, time_left=lambda: 5.0) == list(range(12))
-    assert guest.ask_all([], number, time_left=lambda: 5.0) == []
+    assert llm_client.ask_all(prompts, number, time_left=lambda: 5.0) == list(range(12))
+    assert llm_client.ask_all([], number, time_left=lambda: 5.0) == []
 
 
-def test_a_night_goes_on_where_its_model_was_too_slow(memory: Memory) -> None:
+def test_next_run_continues_where_a_slow_model_stopped(memory: Memory) -> None:
     memory.remember([Episode(f"Note {n} of the log.", f"n{n}") for n in range(40)])
     watch = Watch()
 
-    def say(_prompt: Prompt) -> str:
+    def reply(_prompt: Prompt) -> str:
         watch.spend(0.9)
         return '{"claims": []}'
 
-    llm = LLMClient(ScriptedLLM(say), max_concurrency=1)
-    found = consolidate(memory, watch, guest=llm)
+    llm = LLMClient(ScriptedLLM(reply), max_concurrency=1)
+    found = consolidate(memory, watch, llm_client=llm)
     assert 0 < found.counts["memories"] < 40
     assert found.pending_count == 40 - found.counts["memories"]
     assert watch.now <= SECONDS + 1
 
 
-# ---- short nights and a long one
+# ---- short runs and a long one
 
 
-def written(memory: Memory) -> tuple[set[str], set[tuple[str, str, str]]]:
-    """The ids of what stands in a memory, and its links."""
-    change = memory._store.changes_since(memory.scope, 0)
-    return {node.id for node in change.nodes}, {(edge.src, edge.dst, edge.link.value) for edge in change.edges}
+def rows_of(memory: Memory) -> tuple[set[str], set[tuple[str, str, str]]]:
+    """The ids of the nodes of a memory, and its edges."""
+    batch = memory._store.changes_since(memory.scope, 0)
+    return {node.id for node in batch.nodes}, {(edge.src, edge.dst, edge.link.value) for edge in batch.edges}
 
 
-@pytest.mark.parametrize("comparer", [None, ConstantScorer()], ids=["rules", "reading"])
-def test_short_nights_reach_what_one_long_night_does(tmp_path: Path, comparer: FactUpdateScorer | None) -> None:
-    episodes = told() if comparer is None else told()[:12]  # of so few, one night and several read every pair
-    found, lefts = [], list[int]()
+@pytest.mark.parametrize("update_scorer", [None, ConstantScorer()], ids=["rules", "update-scorer"])
+def test_short_runs_give_the_result_of_one_long_run(tmp_path: Path, update_scorer: FactUpdateScorer | None) -> None:
+    episodes = (
+        read_statements() if update_scorer is None else read_statements()[:12]
+    )  # with few memories, one run and several score every pair
+    found, pending_counts = [], list[int]()
     for name in ("long", "short"):
         with Memory(
-            tmp_path / name, embedder=HashingEmbedder(64), update_scorer=comparer, clock=FakeClock(NOW)
+            tmp_path / name, embedder=HashingEmbedder(64), update_scorer=update_scorer, clock=FakeClock(NOW)
         ) as memory:
             memory.remember(episodes)
             if name == "long":
                 memory.consolidate()
             else:
-                left = len(memory)
-                while left:
-                    watch = Watch(look=0.04)
-                    left = consolidate(memory, watch, seconds=1.0, comparer=comparer).pending_count
+                pending = len(memory)
+                while pending:
+                    watch = Watch(step=0.04)
+                    pending = consolidate(memory, watch, seconds=1.0, update_scorer=update_scorer).pending_count
                     assert watch.now <= 2.0
-                    lefts.append(left)
-            found.append(written(memory))
+                    pending_counts.append(pending)
+            found.append(rows_of(memory))
             assert memory.consolidate().undo_batch is None
             for _ in memory.maintenance.batches():
                 memory.undo()
-            assert len(memory.graph()) == len(set(written(memory)[0]))
+            assert len(memory.graph()) == len(set(rows_of(memory)[0]))
             assert not memory.graph().cursors.get("consolidation")
-    assert len(lefts) > 2
+    assert len(pending_counts) > 2
     assert found[0] == found[1]
     assert any(link == Link.SUPERSEDES.value for *_, link in found[0][1])
 
 
-def test_the_shortest_night_works_on_one_memory(memory: Memory) -> None:
+def test_shortest_run_processes_one_memory(memory: Memory) -> None:
     memory.remember([Episode(f"Note {n} of the log.", f"n{n}") for n in range(3)])
     assert [memory.consolidate(seconds=1e-9).pending_count for _ in range(4)] == [2, 1, 3, 0]
 
 
-# ---- portions
+# ---- batches
 
 
-def test_portions_grow_while_they_are_brief_and_end_with_the_time() -> None:
-    left = iter([9.0, 9 - TARGET_SECONDS / 2, 9 - TARGET_SECONDS, 8.0, 7.9, 0.0])
-    sizes = [len(range(100)[place]) for place in adaptive_batches(100, 8, lambda: next(left))]
+def test_adaptive_batches_grow_while_fast_and_end_with_the_time() -> None:
+    pending = iter([9.0, 9 - TARGET_SECONDS / 2, 9 - TARGET_SECONDS, 8.0, 7.9, 0.0])
+    sizes = [len(range(100)[place]) for place in adaptive_batches(100, 8, lambda: next(pending))]
     assert sizes == [1, 2, 4, 2, 4]
     assert [len(range(9)[place]) for place in adaptive_batches(9, 2, lambda: 5.0)] == [1, 2, 2, 2, 2]
     assert list(adaptive_batches(9, 2, None)) == [slice(0, 9)]
 
 
-def test_portions_share_the_readings_of_their_piece() -> None:
+def test_work_slices_share_the_scored_pairs_of_a_step() -> None:
     rows = np.arange(1000)
-    assert [share for _, share in work_slices(rows, 1000, None)] == [400]
-    assert [share for _, share in work_slices(rows[:20], 20, None)] == [MIN_SCORED_PAIRS]
-    some = list(work_slices(rows[:256], 256, lambda: 5.0))
-    assert max(len(part) for part, _ in some) == MAX_MEMORY_SLICE
-    assert MIN_SCORED_PAIRS <= sum(share for _, share in some) <= MIN_SCORED_PAIRS + MAX_MEMORY_SLICE
+    assert [pair_count for _, pair_count in work_slices(rows, 1000, None)] == [400]
+    assert [pair_count for _, pair_count in work_slices(rows[:20], 20, None)] == [MIN_SCORED_PAIRS]
+    slices = list(work_slices(rows[:256], 256, lambda: 5.0))
+    assert max(len(part) for part, _ in slices) == MAX_MEMORY_SLICE
+    assert MIN_SCORED_PAIRS <= sum(pair_count for _, pair_count in slices) <= MIN_SCORED_PAIRS + MAX_MEMORY_SLICE
 
 
 @pytest.mark.parametrize("seconds", [0, -1, float("inf"), float("nan"), "2", True])
-def test_seconds_are_a_finite_number_above_0(memory: Memory, seconds: Any) -> None:
+def test_seconds_must_be_a_finite_number_above_0(memory: Memory, seconds: Any) -> None:
     with pytest.raises(InvalidInput, match="seconds"):
         memory.consolidate(seconds=seconds)
 
 
-# ---- beside writers
+# ---- concurrent writers
 
 
 @pytest.mark.slow
-def test_a_night_beside_four_writers_keeps_its_time(tmp_path: Path) -> None:
+def test_consolidation_beside_four_writers_stops_in_time(tmp_path: Path) -> None:
     path, stop = tmp_path / "m.db", threading.Event()
 
     def write(writer: int) -> None:
@@ -377,7 +379,7 @@ def test_a_night_beside_four_writers_keeps_its_time(tmp_path: Path) -> None:
                 count += 1
 
     with Memory(path, embedder=HashingEmbedder(64), update_scorer=OverlapScorer()) as memory:
-        memory.remember([replace(one, id=f"{n}/{one.id}") for n in range(20) for one in told()])
+        memory.remember([replace(one, id=f"{n}/{one.id}") for n in range(20) for one in read_statements()])
         writers = [threading.Thread(target=write, args=(writer,)) for writer in range(4)]
         for writer in writers:
             writer.start()

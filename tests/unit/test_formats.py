@@ -1,4 +1,4 @@
-"""Files, exports and weights of older versions open, and give the same."""
+"""Files and exports of older versions open and give the same results."""
 
 import io
 import json
@@ -18,15 +18,15 @@ CHAT = [
 ]
 
 
-def opened(path: Path) -> Memory:
+def open_memory(path: Path) -> Memory:
     return Memory(path, embedder=HashingEmbedder(64), update_scorer=OverlapScorer(), clock=FakeClock())
 
 
 @pytest.fixture
-def used(tmp_path: Path) -> Path:
-    """A file with all that a memory may hold: recalls, feedback, marks, a consolidation run, a forgotten memory."""
+def full_file(tmp_path: Path) -> Path:
+    """A file with recalls, feedback, marks, a consolidation run and a forgotten memory."""
     path = tmp_path / "m.db"
-    with opened(path) as memory:
+    with open_memory(path) as memory:
         memory.remember(CHAT)
         memory.remember("Gone soon.", id="gone")
         memory.remember("The cat is called Kim.", id="kim", happened_at="2026-03-07", supersedes="cat")
@@ -40,25 +40,25 @@ def used(tmp_path: Path) -> Path:
     return path
 
 
-def test_a_file_of_format_5_gives_the_same(used: Path, to_format_5: Callable[[Path], None]) -> None:
+def test_file_of_format_5_gives_the_same_results(full_file: Path, to_format_5: Callable[[Path], None]) -> None:
     def hits(memory: Memory) -> list[tuple[str, float]]:
         return [(hit.id, hit.score) for hit in memory.recall("Where does Ana live?", log_access=False)]
 
-    with opened(used) as memory:
+    with open_memory(full_file) as memory:
         before, expected, batches = memory.graph(), hits(memory), memory.maintenance.batches()
         assert before.cursors.get("consolidation")
-    to_format_5(used)
-    with opened(used) as memory:
+    to_format_5(full_file)
+    with open_memory(full_file) as memory:
         assert graph_differences(before, memory.graph()) == []
         assert hits(memory) == expected
         assert memory.maintenance.batches() == batches
-        assert memory.consolidate().counts == {}  # it knows how far it has come
+        assert memory.consolidate().counts == {}  # the cursor is kept
         assert memory.undo().id == batches[-1].id
         assert not memory.graph().cursors.get("consolidation")
 
 
-def former(line: str) -> str:
-    """A line of an export as format 1 had it."""
+def to_format_1(line: str) -> str:
+    """A line of an export in format 1."""
     records = {"validity_end": "superseded", "tombstone": "forgotten"}
     kinds = {"pinned": "protected", "unpinned": "released", "unarchived": "returned"}
     record: dict[str, Any] = json.loads(line)
@@ -73,20 +73,20 @@ def former(line: str) -> str:
     return json.dumps({records.get(name, name): item})
 
 
-def test_an_export_of_format_1_gives_the_same(used: Path, tmp_path: Path) -> None:
+def test_export_of_format_1_gives_the_same_results(full_file: Path, tmp_path: Path) -> None:
     out = io.StringIO()
-    with opened(used) as memory:
+    with open_memory(full_file) as memory:
         memory.export(out, vectors=True)
     lines = out.getvalue().splitlines()
     assert {"node", "edge", "validity_end", "access", "tombstone", "vector"} <= {
         next(iter(json.loads(o))) for o in lines
     }
-    old = [former(line) for line in lines]
+    old = [to_format_1(line) for line in lines]
     assert old != lines
     texts = []
-    for name, given in (("new.db", lines), ("old.db", old)):
-        with opened(tmp_path / name) as memory:
-            memory.import_(given)
+    for name, lines_to_import in (("new.db", lines), ("old.db", old)):
+        with open_memory(tmp_path / name) as memory:
+            memory.import_(lines_to_import)
             out = io.StringIO()
             memory.export(out, vectors=True)
             texts.append(out.getvalue())

@@ -1,4 +1,4 @@
-"""Export and import as JSON Lines: nothing lost, nothing half, nothing twice."""
+"""Export and import as JSON Lines: complete, atomic and idempotent."""
 
 import io
 import itertools
@@ -25,27 +25,27 @@ NOW = datetime(2026, 5, 3, 14, 30, tzinfo=UTC)
 DIM = 16
 
 
-def ticking() -> Iterator[datetime]:
+def ticking_times() -> Iterator[datetime]:
     return (NOW + timedelta(seconds=n) for n in itertools.count())
 
 
 def memory(store: SQLiteStore, scope: str = "default") -> Memory:
-    times = ticking()
+    times = ticking_times()
     return Memory(store, scope=scope, embedder=HashingEmbedder(DIM), clock=lambda: next(times))
 
 
-def exported(store: SQLiteStore, scope: str = "default", *, vectors: bool = False) -> list[str]:
+def export_lines(store: SQLiteStore, scope: str = "default", *, vectors: bool = False) -> list[str]:
     out = io.StringIO()
     jsonl.export_scope(store, scope, out, now=NOW, vectors=vectors)
     return out.getvalue().splitlines(keepends=True)
 
 
 def body(lines: list[str]) -> list[str]:
-    """All but the header."""
+    """The lines without the header."""
     return lines[1:]
 
 
-def changed(line: str, **fields: object) -> str:
+def change_record(line: str, **fields: object) -> str:
     record = json.loads(line)
     next(iter(record.values())).update(fields)
     return json.dumps(record) + "\n"
@@ -66,8 +66,8 @@ def other(tmp_path: Path) -> Iterator[SQLiteStore]:
 
 
 @pytest.fixture
-def full(store: SQLiteStore) -> SQLiteStore:
-    """A memory with everything in it: names, links, ends, accesses, something forgotten and something restored."""
+def full_store(store: SQLiteStore) -> SQLiteStore:
+    """A memory with names, links, ends of validity, accesses, a forgotten and a restored memory."""
     one = memory(store)
     one.remember(
         [
@@ -90,41 +90,41 @@ def full(store: SQLiteStore) -> SQLiteStore:
 
 @pytest.mark.parametrize("vectors", [False, True])
 def test_round_trip_into_another_scope_gives_the_same_lines(
-    full: SQLiteStore, other: SQLiteStore, *, vectors: bool
+    full_store: SQLiteStore, other: SQLiteStore, *, vectors: bool
 ) -> None:
-    lines = exported(full, vectors=vectors)
+    lines = export_lines(full_store, vectors=vectors)
     count = jsonl.import_scope(lines, other, "elsewhere", HashingEmbedder(DIM))
-    assert body(exported(other, "elsewhere", vectors=vectors)) == body(lines)
+    assert body(export_lines(other, "elsewhere", vectors=vectors)) == body(lines)
     assert (count.existing, count.blocked, count.notices) == (0, 0, ())
     assert {node.id for node in other.changes_since("elsewhere", 0).nodes} == {
-        n.id for n in full.changes_since("default", 0).nodes
+        n.id for n in full_store.changes_since("default", 0).nodes
     }
 
 
-def test_an_imported_memory_recalls_as_the_first_does(full: SQLiteStore, other: SQLiteStore) -> None:
-    jsonl.import_scope(exported(full), other, "default", HashingEmbedder(DIM))
-    ours, theirs = (memory(store).recall("Where does Ana live?", log_access=False) for store in (full, other))
-    assert [(hit.id, hit.score) for hit in ours] == [(hit.id, hit.score) for hit in theirs]
+def test_imported_memory_recalls_like_the_exported_one(full_store: SQLiteStore, other: SQLiteStore) -> None:
+    jsonl.import_scope(export_lines(full_store), other, "default", HashingEmbedder(DIM))
+    expected, found = (memory(store).recall("Where does Ana live?", log_access=False) for store in (full_store, other))
+    assert [(hit.id, hit.score) for hit in expected] == [(hit.id, hit.score) for hit in found]
     assert memory(other).history("a") == replace(
-        memory(full).history("a"), accesses=memory(other).graph().accesses_of(memory(other).graph().row("a") or 0)
+        memory(full_store).history("a"), accesses=memory(other).graph().accesses_of(memory(other).graph().row("a") or 0)
     )  # type: ignore[type-var]
 
 
-def test_importing_twice_changes_nothing(full: SQLiteStore, other: SQLiteStore) -> None:
-    lines = exported(full, vectors=True)
+def test_second_import_changes_nothing(full_store: SQLiteStore, other: SQLiteStore) -> None:
+    lines = export_lines(full_store, vectors=True)
     jsonl.import_scope(lines, other, "default", HashingEmbedder(DIM))
     revision = other.changes_since("default", 0).revision
     count = jsonl.import_scope(lines, other, "default", HashingEmbedder(DIM))
     assert (count.nodes, count.edges, count.accesses, count.vectors) == (0, 0, 0, 0)
-    assert count.existing == len(full.changes_since("default", 0).nodes)
+    assert count.existing == len(full_store.changes_since("default", 0).nodes)
     assert other.changes_since("default", 0).revision == revision
 
 
-def test_an_interrupted_import_is_finished_by_the_next(
-    full: SQLiteStore, other: SQLiteStore, monkeypatch: pytest.MonkeyPatch
+def test_interrupted_import_is_completed_by_the_next(
+    full_store: SQLiteStore, other: SQLiteStore, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(jsonl, "NODES_PER_PORTION", 2)
-    lines = exported(full)
+    lines = export_lines(full_store)
 
     def stop(_done: int, _total: int) -> None:
         raise KeyboardInterrupt
@@ -133,17 +133,17 @@ def test_an_interrupted_import_is_finished_by_the_next(
         jsonl.import_scope(lines, other, "default", HashingEmbedder(DIM), progress=stop)
     assert other.changes_since("default", 0).nodes
     jsonl.import_scope(lines, other, "default", HashingEmbedder(DIM))
-    assert body(exported(other)) == body(lines)
+    assert body(export_lines(other)) == body(lines)
 
 
-def test_vectors_of_another_model_are_made_anew_with_a_notice(full: SQLiteStore, other: SQLiteStore) -> None:
-    count = jsonl.import_scope(exported(full, vectors=True), other, "default", HashingEmbedder(8))
+def test_import_with_vectors_of_another_embedder_embeds_again(full_store: SQLiteStore, other: SQLiteStore) -> None:
+    count = jsonl.import_scope(export_lines(full_store, vectors=True), other, "default", HashingEmbedder(8))
     assert "another model" in count.notices[0]
     assert {len(vector) for vector in other.changes_since("default", 0).vectors.values()} == {8}
 
 
-def test_what_was_forgotten_here_stays_forgotten_unless_restored(full: SQLiteStore, other: SQLiteStore) -> None:
-    lines = exported(full)
+def test_import_blocks_memories_forgotten_here_unless_restored(full_store: SQLiteStore, other: SQLiteStore) -> None:
+    lines = export_lines(full_store)
     jsonl.import_scope(lines, other, "default", HashingEmbedder(DIM))
     memory(other).forget("b")
     assert jsonl.import_scope(lines, other, "default", HashingEmbedder(DIM)).blocked == 1
@@ -152,60 +152,60 @@ def test_what_was_forgotten_here_stays_forgotten_unless_restored(full: SQLiteSto
     assert memory(other).get("b") is not None
 
 
-def test_a_question_is_refused_with_what_came_back_for_it(full: SQLiteStore, other: SQLiteStore) -> None:
-    there = memory(other)
-    there.remember(Episode("Ana moved to Porto.", id="b", speaker="Ana"))
-    there.forget("b")
-    jsonl.import_scope(exported(full), other, "default", HashingEmbedder(DIM))
-    kept = [node.text for node in other.changes_since("default", 0).nodes if node.kind == Kind.QUESTION]
-    assert kept == ["A long story?"]
+def test_import_blocks_questions_with_blocked_answers(full_store: SQLiteStore, other: SQLiteStore) -> None:
+    target = memory(other)
+    target.remember(Episode("Ana moved to Porto.", id="b", speaker="Ana"))
+    target.forget("b")
+    jsonl.import_scope(export_lines(full_store), other, "default", HashingEmbedder(DIM))
+    imported_questions = [node.text for node in other.changes_since("default", 0).nodes if node.kind == Kind.QUESTION]
+    assert imported_questions == ["A long story?"]
 
 
-def test_what_only_a_refused_memory_shows_is_left_out(store: SQLiteStore, other: SQLiteStore) -> None:
+def test_import_leaves_out_edges_of_blocked_provenance(store: SQLiteStore, other: SQLiteStore) -> None:
     nodes = (sample_node("a"), sample_node("b"), *map(sample_entity, "XYZ"))
     x, y, z = (node.id for node in nodes[2:])
     mentions = (Edge("a", x, Link.MENTIONS), Edge("a", y, Link.MENTIONS), Edge("a", z, Link.MENTIONS, 0.5, "b"))
-    shown = (Edge(x, y, Link.ALIAS, 0.9, "b"), Edge("a", x, Link.ABOUT, 1.0, "a"))
-    store.commit("default", sample_batch(*nodes, edges=(*mentions, *shown)))
+    other_edges = (Edge(x, y, Link.ALIAS, 0.9, "b"), Edge("a", x, Link.ABOUT, 1.0, "a"))
+    store.commit("default", sample_batch(*nodes, edges=(*mentions, *other_edges)))
     other.commit("default", WriteBatch(tombstones=(Tombstone("b", b"digest"),)))
-    assert jsonl.import_scope(exported(store), other, "default", HashingEmbedder(DIM)).blocked == 1
-    there = other.changes_since("default", 0)
-    assert [node.id for node in there.nodes] == ["a", x, y]
-    assert there.edges == (*mentions[:2], shown[1])
+    assert jsonl.import_scope(export_lines(store), other, "default", HashingEmbedder(DIM)).blocked == 1
+    imported = other.changes_since("default", 0)
+    assert [node.id for node in imported.nodes] == ["a", x, y]
+    assert imported.edges == (*mentions[:2], other_edges[1])
 
 
-def test_a_small_import_is_one_commit(full: SQLiteStore, other: SQLiteStore) -> None:
-    jsonl.import_scope(exported(full), other, "default", HashingEmbedder(DIM))
+def test_a_small_import_is_one_commit(full_store: SQLiteStore, other: SQLiteStore) -> None:
+    jsonl.import_scope(export_lines(full_store), other, "default", HashingEmbedder(DIM))
     assert other.changes_since("default", 0).revision == 1
 
 
-def test_ends_stand_in_the_order_of_their_nodes(
+def test_ends_of_validity_are_imported_in_the_order_of_nodes(
     store: SQLiteStore, other: SQLiteStore, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(jsonl, "NODES_PER_PORTION", 1)
     ends = [ValidityEnd(name, NOW + timedelta(days=day), NOW) for day, name in enumerate(("b", "a", "b"))]
     store.commit("default", sample_batch(sample_node("a"), sample_node("b"), validity_ends=tuple(ends)))
-    lines = exported(store)
+    lines = export_lines(store)
     jsonl.import_scope(lines, other, "default", HashingEmbedder(DIM))
     assert other.changes_since("default", 0).validity_ends == (ends[1], ends[0], ends[2])
-    assert body(exported(other)) == body(lines)
+    assert body(export_lines(other)) == body(lines)
 
 
-def test_vectors_of_claims_are_not_taken_in(store: SQLiteStore, other: SQLiteStore) -> None:
-    """An earlier version made vectors of claims when it imported them; such files heal by export and import."""
+def test_import_leaves_out_vectors_of_claims(store: SQLiteStore, other: SQLiteStore) -> None:
+    """An earlier version made vectors of claims on import; export and import remove them."""
     claim = sample_node("claim:1", kind=Kind.CLAIM)
     vectors = {"a": sample_vector("a"), claim.id: sample_vector("claim")}
     edges = (Edge(claim.id, "a", Link.CLAIMED_IN),)
     store.commit("default", sample_batch(sample_node("a"), claim, vectors=vectors, edges=edges))
-    jsonl.import_scope(exported(store, vectors=True), other, "default", HashingEmbedder(DIM))
+    jsonl.import_scope(export_lines(store, vectors=True), other, "default", HashingEmbedder(DIM))
     assert other.changes_since("default", 0).vectors.keys() == {"a"}
 
 
-def test_feedback_that_was_taken_back_here_does_not_come_again(store: SQLiteStore, other: SQLiteStore) -> None:
+def test_import_blocks_feedback_removed_here(store: SQLiteStore, other: SQLiteStore) -> None:
     one = memory(store)
     one.remember("Ana lives in Lisbon.", id="a")
     id_ = one.feedback(one.recall("Where is Ana?"), "a")
-    lines = exported(store)
+    lines = export_lines(store)
     one.forget(id_)
     assert jsonl.import_scope(lines, store, "default", HashingEmbedder(DIM)).blocked == 1
     assert one.get(id_) is None
@@ -213,36 +213,34 @@ def test_feedback_that_was_taken_back_here_does_not_come_again(store: SQLiteStor
     assert one.get(id_) is not None
 
 
-def test_what_the_file_calls_forgotten_is_refused_later_but_erases_nothing(
-    full: SQLiteStore, other: SQLiteStore
-) -> None:
+def test_imported_tombstones_block_later_memories_but_erase_none(full_store: SQLiteStore, other: SQLiteStore) -> None:
     memory(other).remember("Bo keeps a secret.", id="c")
-    count = jsonl.import_scope(exported(full), other, "default", HashingEmbedder(DIM))
+    count = jsonl.import_scope(export_lines(full_store), other, "default", HashingEmbedder(DIM))
     assert memory(other).get("c") is not None
     assert "stay" in count.notices[0]
-    jsonl.import_scope(exported(full), other, "fresh", HashingEmbedder(DIM))
+    jsonl.import_scope(export_lines(full_store), other, "fresh", HashingEmbedder(DIM))
     again = Episode("Bo keeps a secret.", id="c", trust=0.5, title="Secrets", source="diary", session="s")
     assert memory(other, "fresh").remember(again).blocked == ("c",)
 
 
-def test_an_id_that_means_something_else_is_refused_before_any_write(full: SQLiteStore, other: SQLiteStore) -> None:
+def test_import_with_a_colliding_id_writes_nothing(full_store: SQLiteStore, other: SQLiteStore) -> None:
     memory(other).remember("Something else.", id="f")
     before = other.changes_since("default", 0)
     with pytest.raises(IdCollision, match=r"line \d+: the id 'f'"):
-        jsonl.import_scope(exported(full), other, "default", HashingEmbedder(DIM))
+        jsonl.import_scope(export_lines(full_store), other, "default", HashingEmbedder(DIM))
     assert other.changes_since("default", 0).revision == before.revision
 
 
-def test_a_long_text_and_a_short_one_cannot_share_an_id(full: SQLiteStore, other: SQLiteStore) -> None:
+def test_import_rejects_one_id_for_a_long_and_a_short_text(full_store: SQLiteStore, other: SQLiteStore) -> None:
     memory(other).remember("Short.", id="e")
     with pytest.raises(IdCollision, match="'e"):
-        jsonl.import_scope(exported(full), other, "default", HashingEmbedder(DIM))
+        jsonl.import_scope(export_lines(full_store), other, "default", HashingEmbedder(DIM))
 
 
-def test_a_scope_of_another_embedder_takes_nothing(full: SQLiteStore, other: SQLiteStore) -> None:
+def test_import_into_a_scope_of_another_embedder_is_rejected(full_store: SQLiteStore, other: SQLiteStore) -> None:
     Memory(other, embedder=HashingEmbedder(8)).remember("Here first.")
     with pytest.raises(EmbedderMismatch):
-        jsonl.import_scope(exported(full), other, "default", HashingEmbedder(DIM))
+        jsonl.import_scope(export_lines(full_store), other, "default", HashingEmbedder(DIM))
 
 
 HEADER = '{"ecphora": 1}\n'
@@ -263,18 +261,18 @@ NODE = (
         ([HEADER, "[" * 100_000 + "\n"], "line 2: .*deeply"),
         ([HEADER, '{"mode": {}}\n'], "line 2: a line is an object of one key"),
         ([HEADER, NODE, "\n", NODE], "line 4: the node 'a' stood in line 2"),
-        ([HEADER, changed(NODE, text="")], "line 2: the text is empty"),
-        ([HEADER, changed(NODE, text="\ud800")], "line 2: .*surrogate"),
-        ([HEADER, changed(NODE, text=3)], "line 2: text"),
-        ([HEADER, changed(NODE, kind="dream")], "line 2: .*dream"),
-        ([HEADER, changed(NODE, kind="entity")], "line 2: a node of kind"),
-        ([HEADER, changed(NODE, kind="question")], "line 2: a node of kind"),
-        ([HEADER, changed(NODE, id="question:1")], "line 2: a node of kind"),
-        ([HEADER, changed(NODE, happened_at="soon")], "line 2: 'soon' is not a date"),
-        ([HEADER, changed(NODE, trust=2)], "line 2: trust"),
-        ([HEADER, changed(NODE, position=-1)], "line 2: position"),
-        ([HEADER, changed(NODE, metadata={"a": [1]})], "line 2: metadata"),
-        ([HEADER, changed(NODE, colour="red")], "line 2: 'colour': there is no such field"),
+        ([HEADER, change_record(NODE, text="")], "line 2: the text is empty"),
+        ([HEADER, change_record(NODE, text="\ud800")], "line 2: .*surrogate"),
+        ([HEADER, change_record(NODE, text=3)], "line 2: text"),
+        ([HEADER, change_record(NODE, kind="dream")], "line 2: .*dream"),
+        ([HEADER, change_record(NODE, kind="entity")], "line 2: a node of kind"),
+        ([HEADER, change_record(NODE, kind="question")], "line 2: a node of kind"),
+        ([HEADER, change_record(NODE, id="question:1")], "line 2: a node of kind"),
+        ([HEADER, change_record(NODE, happened_at="soon")], "line 2: 'soon' is not a date"),
+        ([HEADER, change_record(NODE, trust=2)], "line 2: trust"),
+        ([HEADER, change_record(NODE, position=-1)], "line 2: position"),
+        ([HEADER, change_record(NODE, metadata={"a": [1]})], "line 2: metadata"),
+        ([HEADER, change_record(NODE, colour="red")], "line 2: 'colour': there is no such field"),
         ([HEADER, NODE, '{"edge": {"src": "a", "dst": "b", "link": "mentions"}}\n'], "line 3: no node 'b'"),
         ([HEADER, NODE, '{"edge": {"src": "a", "dst": "a", "link": "likes"}}\n'], "line 3: .*likes"),
         (
@@ -289,15 +287,13 @@ NODE = (
         ([HEADER, NODE, '{"access": {"node": "a", "at": "2026-05-03", "touch": "pushed"}}\n'], "line 3: .*pushed"),
     ],
 )
-def test_a_line_that_cannot_be_read_is_named_and_nothing_written(
-    other: SQLiteStore, lines: list[str], message: str
-) -> None:
+def test_import_names_a_bad_line_and_writes_nothing(other: SQLiteStore, lines: list[str], message: str) -> None:
     with pytest.raises(InvalidRecord, match=message):
         jsonl.import_scope(lines, other, "default", HashingEmbedder(DIM))
     assert other.changes_since("default", 0) == WriteBatch()
 
 
-def test_a_vector_of_the_wrong_size_is_refused(other: SQLiteStore) -> None:
+def test_import_rejects_a_vector_of_the_wrong_size(other: SQLiteStore) -> None:
     vector = '{"vector": {"node": "a", "model": "hashing/16", "value": "ADwAAA=="}}\n'
     with pytest.raises(WrongVector, match="2 numbers"):
         jsonl.import_scope([HEADER, NODE, vector], other, "default", HashingEmbedder(DIM))
@@ -322,21 +318,21 @@ episodes = st.builds(
 
 
 @given(st.lists(episodes, min_size=1, max_size=4), st.sets(st.integers(0, 3)), st.booleans())
-def test_everything_survives(some: list[Episode], gone: set[int], vectors: bool) -> None:
+def test_any_memory_survives_export_and_import(episodes_: list[Episode], forgotten: set[int], vectors: bool) -> None:
     with tempfile.TemporaryDirectory() as folder:
         first, second = SQLiteStore(Path(folder) / "a.db"), SQLiteStore(Path(folder) / "b.db")
         try:
             one = memory(first)
-            for number, episode in enumerate(some):
+            for number, episode in enumerate(episodes_):
                 old = None if episode.supersedes is None else int(episode.supersedes)
-                may = old is not None and old < number and some[old].trust <= episode.trust
-                one.remember(replace(episode, id=str(number), supersedes=episode.supersedes if may else None))
-            found = one.recall(some[0].text)
+                may_supersede = old is not None and old < number and episodes_[old].trust <= episode.trust
+                one.remember(replace(episode, id=str(number), supersedes=episode.supersedes if may_supersede else None))
+            found = one.recall(episodes_[0].text)
             one.feedback(found, [hit.id for hit in found][:1])
-            one.forget(str(number) for number in gone)
-            lines = exported(first, vectors=vectors)
+            one.forget(str(number) for number in forgotten)
+            lines = export_lines(first, vectors=vectors)
             jsonl.import_scope(lines, second, "other", HashingEmbedder(DIM))
-            assert body(exported(second, "other", vectors=vectors)) == body(lines)
+            assert body(export_lines(second, "other", vectors=vectors)) == body(lines)
         finally:
             first.close()
             second.close()

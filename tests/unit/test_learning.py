@@ -1,4 +1,4 @@
-"""Lessons from labelled sets, how they are judged, and what the papers left open, on a small set of its own."""
+"""Training on labeled sets, its evaluation, and the papers' open questions, on a small data set."""
 
 import json
 from collections.abc import Iterator
@@ -33,25 +33,25 @@ from ecphora.strategies.fused import Fused
 
 pytestmark = pytest.mark.slow
 
-COLOURS = ("red", "blue", "green", "white", "black", "brown", "amber", "violet")
+COLORS = ("red", "blue", "green", "white", "black", "brown", "amber", "violet")
 
 
-def harbour(name: str, count: int = 8) -> Case:
-    """Ferries with their captains, each told by one of two people."""
+def harbor_case(name: str, count: int = 8) -> Case:
+    """Turns about ferries and their captains, by two speakers."""
     episodes = tuple(
-        Episode(f"The {colour} ferry belongs to Captain {colour.title()}son.", f"{name}{n}",
+        Episode(f"The {color} ferry belongs to Captain {color.title()}son.", f"{name}{n}",
                 speaker=("Ada", "Bo")[n % 2], session=f"s{n // 4}", happened_at=f"2024-05-{n + 1:02}")
-        for n, colour in enumerate(COLOURS[:count])
+        for n, color in enumerate(COLORS[:count])
     )  # fmt: skip
     questions = tuple(
-        Question(f"{name}q{n}", f"Who owns the {colour} ferry?", "plain", frozenset({f"{name}{n}"}))
-        for n, colour in enumerate(COLOURS[:count])
+        Question(f"{name}q{n}", f"Who owns the {color} ferry?", "plain", frozenset({f"{name}{n}"}))
+        for n, color in enumerate(COLORS[:count])
     )
-    lacking = Question(f"{name}x", "Who plays the cello?", "none", is_answerable=False)
-    return Case(name, episodes, (*questions, lacking))
+    unanswerable = Question(f"{name}x", "Who plays the cello?", "none", is_answerable=False)
+    return Case(name, episodes, (*questions, unanswerable))
 
 
-CASES = [harbour("a"), harbour("b"), harbour("c")]
+CASES = [harbor_case("a"), harbor_case("b"), harbor_case("c")]
 
 
 @pytest.fixture
@@ -63,41 +63,41 @@ def embedder(tmp_path: Path) -> Iterator[CachingEmbedder]:
 # ---- small parts
 
 
-def test_a_part_holds_the_evidence_of_some_questions_and_not_of_as_many() -> None:
+def test_space_part_has_as_many_answerable_as_unanswerable_questions() -> None:
     found = list(space_parts(CASES, 4))
     assert [(part.space, len(part.episodes), len(part.questions)) for part in found] == [
         (name, 4, 8) for name in ("a", "a", "b", "b", "c", "c")
     ]
     for part in found:
         ids = {episode.id for episode in part.episodes}
-        there = [question for question in part.questions if question.is_answerable]
-        lacking = [question for question in part.questions if not question.is_answerable]
-        assert len(there) == len(lacking) == 4
-        assert all(question.gold <= ids for question in there)
-        assert {question.text for question in there}.isdisjoint(question.text for question in lacking)
-        assert all(not question.gold for question in lacking)
+        answerable = [question for question in part.questions if question.is_answerable]
+        unanswerable = [question for question in part.questions if not question.is_answerable]
+        assert len(answerable) == len(unanswerable) == 4
+        assert all(question.gold <= ids for question in answerable)
+        assert {question.text for question in answerable}.isdisjoint(question.text for question in unanswerable)
+        assert all(not question.gold for question in unanswerable)
 
 
-def test_evidence_that_lies_in_two_parts_is_asked_of_neither() -> None:
+def test_questions_with_evidence_in_two_parts_are_left_out() -> None:
     both = Question("q", "Which ferries are there?", "plain", frozenset({"a0", "a7"}))
     case = Case("a", CASES[0].episodes, (both, CASES[0].questions[0]))
     [part] = space_parts([case], 4)
-    assert [question.id for question in part.questions] == ["aq0"]  # there is no other question to be left out
+    assert [question.id for question in part.questions] == ["aq0"]  # no other question has its evidence in one part
 
 
-# ---- lessons and their figures
+# ---- training examples and figures
 
 
-def test_lessons_of_a_set(embedder: CachingEmbedder) -> None:
+def test_examples_of_a_data_set(embedder: CachingEmbedder) -> None:
     found = lessons.dataset_lessons("ferries", CASES, embedder)
-    whole = [one for one in found if one.is_full_space]
-    assert [(one.dataset, one.space, one.is_answerable) for one in whole[:9]] == [("ferries", "a", True)] * 8 + [
+    full_spaces = [one for one in found if one.is_full_space]
+    assert [(one.dataset, one.space, one.is_answerable) for one in full_spaces[:9]] == [("ferries", "a", True)] * 8 + [
         ("ferries", "a", False)
     ]
     assert {one.dataset for one in found if not one.is_full_space} == {
         f"ferries in parts of {size}" for size in lessons.PART_SIZES
     }
-    assert all(one.is_trainable for one in whole if one.is_answerable)
+    assert all(one.is_trainable for one in full_spaces if one.is_answerable)
     taught = train(found, UNTRAINED)
     score = score_results(rank_lessons(found, taught))
     assert (score.questions, score.recall_at_5) == (27, 1.0)
@@ -106,23 +106,23 @@ def test_lessons_of_a_set(embedder: CachingEmbedder) -> None:
     assert score_results(rank_lessons(found, UNTRAINED)).recall_at_5 < 1
 
 
-def test_each_fold_is_judged_by_what_never_saw_it(embedder: CachingEmbedder) -> None:
+def test_cross_validation_trains_on_other_spaces(embedder: CachingEmbedder) -> None:
     found = [one for one in lessons.dataset_lessons("ferries", CASES, embedder) if one.is_full_space]
-    seen: list[set[str]] = []
+    training_spaces: list[set[str]] = []
 
-    def teach(some: list[FusedExample]) -> FusedModel:
-        seen.append({one.space for one in some})
+    def train(examples: list[FusedExample]) -> FusedModel:
+        training_spaces.append({one.space for one in examples})
         return UNTRAINED
 
-    assert len(cross_validate(found, teach)) == len(found)
-    assert seen == [{"b", "c"}, {"a", "c"}, {"a", "b"}]
+    assert len(cross_validate(found, train)) == len(found)
+    assert training_spaces == [{"b", "c"}, {"a", "c"}, {"a", "b"}]
     assert set(assign_folds([one for one in found if one.space == "a"])) == set(range(lessons.FOLDS))
 
 
 # ---- the command
 
 
-def written(folder: Path) -> Path:
+def write_dataset(folder: Path) -> Path:
     for part, lines in (
         ("docs", [{"space": case.space, "id": one.id, "text": one.text, "speaker": one.speaker,
                    "session": one.session, "time": one.happened_at} for case in CASES for one in case.episodes]),
@@ -137,31 +137,31 @@ def written(folder: Path) -> Path:
 def data(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setenv("ECPHORA_EMBEDDER", "hashing:64")
     monkeypatch.setattr(embedding_cache, "user_cache_dir", lambda name: str(tmp_path / "cache" / name))
-    return written(tmp_path)
+    return write_dataset(tmp_path)
 
 
-def test_weights_are_learned_from_the_command_line(data: Path) -> None:
+def test_learn_command_writes_weights(data: Path) -> None:
     target = data / "weights.json"
     words = ["--data", str(data), "--set", "ferries", "--out", str(target), "--json"]
-    done = CliRunner().invoke(learn, words, catch_exceptions=False)
-    assert json.loads(done.stdout)["ferries"]["cross_validation"]["recall_at_5"] == 1.0
+    result = CliRunner().invoke(learn, words, catch_exceptions=False)
+    assert json.loads(result.stdout)["ferries"]["cross_validation"]["recall_at_5"] == 1.0
     found = json.loads(target.read_text("utf-8"))
     assert found["provenance"]["questions"] == {"ferries": 27}
     assert found["provenance"]["built_upon"] == "the weights of the package"
     assert found["provenance"]["embedder"] == "hashing/64"
     assert found["provenance"]["command"] == "ecphora learn --data DATA --set ferries"
-    assert "held_out" not in found["provenance"]["figures"]["ferries"]  # nothing else tells of talk
+    assert "held_out" not in found["provenance"]["figures"]["ferries"]  # no other set has dialogue
     assert weights.parse_fused_model(target.read_text("utf-8"))[0].utterance.weights
 
 
-def test_a_set_that_is_not_there_is_said(data: Path) -> None:
+def test_learn_command_rejects_an_unknown_set(data: Path) -> None:
     words = ["--data", str(data), "--set", "boats", "--out", str(data / "weights.json")]
     with pytest.raises(InvalidInput, match=r"no set 'boats' .*there are: ferries"):
         CliRunner().invoke(learn, words, catch_exceptions=False)
     assert not (data / "weights.json").exists()
 
 
-def test_weights_are_learned_from_a_memorys_own_feedback(data: Path) -> None:
+def test_learn_command_uses_the_feedback_of_a_memory(data: Path) -> None:
     target, db = data / "weights.json", data / "m.db"
     run = CliRunner()
     with Memory(db, embedder=HashingEmbedder(64)) as memory:
@@ -175,21 +175,21 @@ def test_weights_are_learned_from_a_memorys_own_feedback(data: Path) -> None:
         run.invoke(learn, ["--db", str(db), "--out", str(target), "--no-cross-validation"], catch_exceptions=False)
     written_ = json.loads(target.read_text("utf-8"))
     assert written_["provenance"]["questions"] == {"feedback": 6}
-    ranker, knowing = weights.parse_fused_model(target.read_text("utf-8"))
+    ranker, answerability = weights.parse_fused_model(target.read_text("utf-8"))
     assert ranker.utterance != weights.load_fused_model()[0].utterance
-    assert knowing == weights.load_fused_model()[1]  # feedback does not tell what the memory lacks
-    with Memory(db, embedder=HashingEmbedder(64), strategy=Fused(ranker, knowing)) as memory:
+    assert answerability == weights.load_fused_model()[1]  # feedback does not train the answerability model
+    with Memory(db, embedder=HashingEmbedder(64), strategy=Fused(ranker, answerability)) as memory:
         assert memory.recall(CASES[0].questions[7].text)[0].id == "a7"
 
 
-def test_what_to_learn_from_must_be_said(data: Path) -> None:
+def test_learn_command_needs_a_source(data: Path) -> None:
     for words in ([], ["--data", str(data)], ["--set", "ferries"]):
         result = CliRunner().invoke(learn, [*words, "--out", str(data / "weights.json")])
         assert result.exit_code == 2
         assert "give something to learn from" in result.output
 
 
-def test_open_questions_from_the_command_line_to_pictures(data: Path) -> None:
+def test_open_questions_command_and_draw_write_pictures(data: Path) -> None:
     lines, pictures = data / "open.jsonl", data / "pictures"
     pictures.mkdir()
     run = CliRunner()
@@ -197,30 +197,30 @@ def test_open_questions_from_the_command_line_to_pictures(data: Path) -> None:
     shown = run.invoke(bench, words, catch_exceptions=False).stdout
     for word in ("memories 1", "memories 8", "names lost 50%", "names false 10%", "reliability", "calibration_error"):
         assert word in shown
-    drawn = run.invoke(bench, ["draw", str(lines), "--out", str(pictures)], catch_exceptions=False).stdout
-    assert [line.rsplit("/", 1)[1] for line in drawn.splitlines()] == ["growth.svg", "names.svg", "reliability.svg"]
+    printed = run.invoke(bench, ["draw", str(lines), "--out", str(pictures)], catch_exceptions=False).stdout
+    assert [line.rsplit("/", 1)[1] for line in printed.splitlines()] == ["growth.svg", "names.svg", "reliability.svg"]
     assert "ferries: recall@5" in (pictures / "growth.svg").read_text("utf-8")
 
 
-# ---- what the papers left open
+# ---- open questions of the papers
 
 
-def test_mentions_are_lost_and_led_astray(embedder: CachingEmbedder) -> None:
+def test_mentions_are_dropped_and_misdirected_at_a_rate(embedder: CachingEmbedder) -> None:
     graph = build_query_space(CASES[0], strategies.resolve_strategy("dense"), embedder).graph
     mentions = graph.has_link(Link.MENTIONS)
     for rate in (0.0, 0.3, 1.0):
-        fewer, astray = open_questions.drop_mentions(graph, rate), open_questions.misdirect_mentions(graph, rate)
+        fewer, misdirected = open_questions.drop_mentions(graph, rate), open_questions.misdirect_mentions(graph, rate)
         assert len(fewer.edges) + round(rate * mentions.sum()) == pytest.approx(
             len(graph.edges), abs=mentions.sum() / 4
         )
-        assert len(astray.edges) == len(graph.edges)
-        moved = astray.edges["dst"] != graph.edges["dst"]
+        assert len(misdirected.edges) == len(graph.edges)
+        moved = misdirected.edges["dst"] != graph.edges["dst"]
         assert not moved[~mentions].any()
-        assert sorted(astray.edges["dst"].tolist()) == sorted(graph.edges["dst"].tolist())
+        assert sorted(misdirected.edges["dst"].tolist()) == sorted(graph.edges["dst"].tolist())
     assert len(open_questions.drop_mentions(graph, 1.0).edges) == int((~mentions).sum())
 
 
-def test_calibration_by_hand() -> None:
+def test_reliability_chart_has_a_point_per_bin() -> None:
     points = [
         Figure("s", "fused", "confidence", Metric.RELIABILITY, k, 1, value, value, value, secondary_value=mean)
         for k, (mean, value) in enumerate([(0.05, 0.0), (0.15, 0.5)])

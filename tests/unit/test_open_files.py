@@ -29,7 +29,7 @@ def path(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def written(path: Path) -> Path:
+def two_memories(path: Path) -> Path:
     """A file with two memories, closed."""
     with closing(SQLiteStore(path)) as store:
         store.commit(
@@ -74,82 +74,82 @@ def delete_all(path: Path) -> None:
         (lambda path: path.with_name(f"{path.name}-shm").unlink(), ["a", "b", "c"]),
     ],
 )  # fmt: skip
-def test_a_replaced_file_takes_nothing_and_can_be_opened_anew(
-    replace_: Callable[[Path], object], left: list[str], written: Path
+def test_replaced_file_rejects_calls_and_can_be_reopened(
+    replace_: Callable[[Path], object], left: list[str], two_memories: Path
 ) -> None:
-    shutil.copy(written, written.with_name("backup.db"))
-    with Memory(written, embedder=HashingEmbedder(16), scope="s") as memory:
+    shutil.copy(two_memories, two_memories.with_name("backup.db"))
+    with Memory(two_memories, embedder=HashingEmbedder(16), scope="s") as memory:
         memory.remember("Only the log holds this.", id="c")
-        replace_(written)
-        for use in (lambda: memory.remember("lost"), lambda: memory.recall("river"), lambda: memory.forget("a")):
+        replace_(two_memories)
+        for call in (lambda: memory.remember("lost"), lambda: memory.recall("river"), lambda: memory.forget("a")):
             with pytest.raises(StoreReplaced, match=r"was replaced, moved or deleted.*open it again"):
-                use()
-    with closing(SQLiteStore(written)) as store:
+                call()
+    with closing(SQLiteStore(two_memories)) as store:
         assert [node.id for node in store.changes_since("s", 0).nodes if node.kind == "episode"] == left
         assert list(store.check_integrity()) == []
         store.commit("s", sample_batch(sample_node("d")))
 
 
 @on_posix
-def test_a_file_that_was_moved_away_has_all_that_was_acknowledged(written: Path) -> None:
-    away = written.with_name("away.db")
-    with closing(SQLiteStore(written)) as store:
+def test_moved_file_has_all_acknowledged_commits(two_memories: Path) -> None:
+    moved_path = two_memories.with_name("away.db")
+    with closing(SQLiteStore(two_memories)) as store:
         store.commit("s", sample_batch(sample_node("c")))
-        written.rename(away)
+        two_memories.rename(moved_path)
         with pytest.raises(StoreReplaced):
             store.commit("s", sample_batch(sample_node("d")))
-    with closing(SQLiteStore(away)) as other:
+    with closing(SQLiteStore(moved_path)) as other:
         assert [node.id for node in other.changes_since("s", 0).nodes][-1] == "c"
 
 
 @on_posix
-def test_a_file_replaced_before_it_was_looked_at_again_is_not_mixed_with_its_log(written: Path) -> None:
-    shutil.copy(written, written.with_name("backup.db"))
-    store = SQLiteStore(written)
+def test_replaced_file_is_not_mixed_with_the_old_log(two_memories: Path) -> None:
+    shutil.copy(two_memories, two_memories.with_name("backup.db"))
+    store = SQLiteStore(two_memories)
     store.commit("s", sample_batch(sample_node("c")))
-    put_backup(written)
+    put_backup(two_memories)
     store.close()
-    assert graph_of(written).row("c") is None
+    assert graph_of(two_memories).row("c") is None
 
 
 @on_posix
 @pytest.mark.parametrize("in_time", [True, False])
-def test_a_file_replaced_amid_a_commit_is_noticed(
-    in_time: bool, written: Path, monkeypatch: pytest.MonkeyPatch
+def test_replacement_during_a_commit_is_noticed(
+    in_time: bool, two_memories: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Before the commit, so that nothing is written, or just after it."""
-    shutil.copy(written, written.with_name("backup.db"))
-    away = written.with_name("away.db")
-    with closing(SQLiteStore(written)) as store:
+    """The file is replaced before the commit, so that nothing is written, or just after it."""
+    shutil.copy(two_memories, two_memories.with_name("backup.db"))
+    moved_path = two_memories.with_name("away.db")
+    with closing(SQLiteStore(two_memories)) as store:
 
         def moved(files: OpenFiles = store._open_files) -> str | None:
-            first = not away.exists()
+            first = not moved_path.exists()
             if first:
-                os.link(written, away)
-                put_backup(written)
+                os.link(two_memories, moved_path)
+                put_backup(two_memories)
             return files.replaced_path() if in_time or not first else None
 
         monkeypatch.setattr(store, "_open_files", Mock(replaced_path=moved))
         with pytest.raises(StoreReplaced):
             store.commit("s", sample_batch(sample_node("c")))
-        assert not written.with_name(f"{written.name}-wal").stat().st_size
-    assert graph_of(written).row("c") is None
-    assert (graph_of(away).row("c") is None) == in_time
+        assert not two_memories.with_name(f"{two_memories.name}-wal").stat().st_size
+    assert graph_of(two_memories).row("c") is None
+    assert (graph_of(moved_path).row("c") is None) == in_time
 
 
 @on_posix
-def test_a_second_handle_is_of_the_same_file(written: Path) -> None:
-    shutil.copy(written, written.with_name("backup.db"))
-    with closing(SQLiteStore(written)) as store:
-        put_backup(written)
+def test_second_handle_of_a_replaced_file_is_rejected(two_memories: Path) -> None:
+    shutil.copy(two_memories, two_memories.with_name("backup.db"))
+    with closing(SQLiteStore(two_memories)) as store:
+        put_backup(two_memories)
         with pytest.raises(StoreReplaced):
             store.nonblocking_handle()
 
 
 @on_posix
-def test_a_file_replaced_while_it_is_opened_is_opened_anew(written: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    shutil.copy(written, written.with_name("backup.db"))
-    with closing(SQLiteStore(written)) as store:
+def test_file_replaced_during_opening_is_opened_again(two_memories: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    shutil.copy(two_memories, two_memories.with_name("backup.db"))
+    with closing(SQLiteStore(two_memories)) as store:
         store.commit("s", sample_batch(sample_node("c")))
     opened = connection._open_file
 
@@ -160,17 +160,21 @@ def test_a_file_replaced_while_it_is_opened_is_opened_anew(written: Path, monkey
         return found
 
     monkeypatch.setattr(connection, "_open_file", slowly)
-    with closing(SQLiteStore(written)) as store:
+    with closing(SQLiteStore(two_memories)) as store:
         store.commit("s", sample_batch(sample_node("d")))
-    assert [graph_of(written).row(node) for node in "cd"] == [None, 3]
+    assert [graph_of(two_memories).row(node) for node in "cd"] == [None, 3]
 
 
-def test_a_path_that_is_written_otherwise_is_the_same_file(written: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(written.parent)
-    link = written.with_name("link.db")
-    link.symlink_to(written.name)
-    for path in (Path(written.name), link, written.parent / ".." / written.parent.name / written.name):
+def test_other_spellings_of_a_path_open_the_same_file(two_memories: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(two_memories.parent)
+    link = two_memories.with_name("link.db")
+    link.symlink_to(two_memories.name)
+    for path in (
+        Path(two_memories.name),
+        link,
+        two_memories.parent / ".." / two_memories.parent.name / two_memories.name,
+    ):
         with closing(SQLiteStore(path)) as store:
             monkeypatch.chdir("/")
             store.commit("s", sample_batch(sample_node(f"{path}")))
-        monkeypatch.chdir(written.parent)
+        monkeypatch.chdir(two_memories.parent)

@@ -23,7 +23,7 @@ def path(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def written(path: Path) -> Path:
+def two_memories(path: Path) -> Path:
     """A file with two memories, closed."""
     with closing(SQLiteStore(path)) as store:
         store.commit(
@@ -37,14 +37,14 @@ def graph_of(path: Path) -> Graph:
         return apply_batch(Graph(), store.changes_since("s", 0))
 
 
-def test_the_file_says_whose_it_is(written: Path) -> None:
-    with closing(sqlite3.connect(written)) as db:
+def test_file_has_application_id_and_schema_version(two_memories: Path) -> None:
+    with closing(sqlite3.connect(two_memories)) as db:
         assert db.execute("PRAGMA application_id").fetchone() == (0x65637068,)
         assert db.execute("PRAGMA user_version").fetchone() == (len(schema.load_migrations()),)
         assert db.execute("PRAGMA journal_mode").fetchone() == ("wal",)
 
 
-def test_an_empty_file_becomes_a_memory(path: Path) -> None:
+def test_empty_file_becomes_a_memory(path: Path) -> None:
     path.touch()
     with closing(SQLiteStore(path)) as store:
         assert store.scopes() == []
@@ -55,7 +55,7 @@ def table_definitions(db: sqlite3.Connection) -> list[tuple[str, ...]]:
 
 
 @pytest.mark.parametrize("applied", range(len(schema.load_migrations()) + 1))
-def test_every_older_file_is_brought_up_to_date(applied: int, path: Path, tmp_path: Path) -> None:
+def test_older_files_are_migrated(applied: int, path: Path, tmp_path: Path) -> None:
     row = "INSERT INTO scope (key, name, revision) VALUES (7, 'old', 3)"
     with closing(sqlite3.connect(path)) as db:
         db.create_function("characters", 1, len)
@@ -75,14 +75,14 @@ def test_every_older_file_is_brought_up_to_date(applied: int, path: Path, tmp_pa
         assert table_definitions(old) == table_definitions(fresh)
 
 
-def test_a_migration_that_fails_leaves_the_file_as_it_was(written: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    before, now = graph_of(written), schema.load_migrations()
+def test_failed_migration_changes_nothing(two_memories: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    before, now = graph_of(two_memories), schema.load_migrations()
     broken = "CREATE TABLE half (x); INSERT INTO nowhere VALUES (1)"
     monkeypatch.setattr(schema, "load_migrations", lambda: [*now, broken])
     with pytest.raises(StoreError):
-        SQLiteStore(written)
+        SQLiteStore(two_memories)
     monkeypatch.setattr(schema, "load_migrations", lambda: now)
-    assert graph_differences(before, graph_of(written)) == []
+    assert graph_differences(before, graph_of(two_memories)) == []
 
 
 def damage_random(path: Path) -> None:
@@ -108,7 +108,7 @@ def another_program_without_tables(path: Path) -> None:
         db.execute("PRAGMA user_version = 3")
 
 
-def another_program_by_its_mark(path: Path) -> None:
+def another_program_by_application_id(path: Path) -> None:
     with closing(sqlite3.connect(path)) as db:
         db.execute("PRAGMA application_id = 77")
 
@@ -117,10 +117,10 @@ def another_program_by_its_mark(path: Path) -> None:
     "make",
     [
         damage_random, damage_short, damage_zeros, another_program, another_program_without_tables,
-        another_program_by_its_mark,
+        another_program_by_application_id,
     ],
 )  # fmt: skip
-def test_what_is_no_memory_is_refused_and_left_alone(make: Callable[[Path], None], path: Path) -> None:
+def test_file_that_is_not_a_memory_is_rejected_and_not_changed(make: Callable[[Path], None], path: Path) -> None:
     make(path)
     before = path.read_bytes()
     with pytest.raises(StoreDamaged, match=r"choose another path|restore a copy"):
@@ -129,10 +129,10 @@ def test_what_is_no_memory_is_refused_and_left_alone(make: Callable[[Path], None
     assert [file.name for file in path.parent.iterdir()] == [path.name]
 
 
-def test_a_newer_file_is_refused_and_left_alone(written: Path) -> None:
-    with closing(sqlite3.connect(written)) as db:
+def test_newer_file_is_rejected_and_not_changed(two_memories: Path) -> None:
+    with closing(sqlite3.connect(two_memories)) as db:
         db.execute(f"PRAGMA user_version = {len(schema.load_migrations()) + 1}")
-    before = written.read_bytes()
+    before = two_memories.read_bytes()
     with pytest.raises(StoreTooNew, match="upgrade ecphora"):
-        SQLiteStore(written)
-    assert written.read_bytes() == before
+        SQLiteStore(two_memories)
+    assert two_memories.read_bytes() == before

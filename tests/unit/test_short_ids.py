@@ -1,4 +1,4 @@
-"""Ids by their beginning: which stand for what, which do not, and how short they are shown."""
+"""Short ids: which prefixes resolve to which ids, and how ids are abbreviated."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -33,7 +33,7 @@ def graph(tmp_path: Path) -> Graph:
 
 
 @pytest.mark.parametrize(
-    ("said", "meant"),
+    ("prefix", "expected"),
     [
         (ONE, ONE),
         ("abcd1234e", ONE),
@@ -51,31 +51,31 @@ def graph(tmp_path: Path) -> Graph:
         ("", ""),
     ],
 )
-def test_worked_examples(graph: Graph, said: str, meant: str) -> None:
-    assert resolve_id(said, graph) == meant
+def test_prefixes_resolve_to_ids(graph: Graph, prefix: str, expected: str) -> None:
+    assert resolve_id(prefix, graph) == expected
 
 
 @pytest.mark.parametrize(
-    ("said", "candidates"), [("abcd", [ONE, TWO]), ("abcd1234", [ONE, TWO]), ("alph", ["alpha-one", "alpha-two"])]
+    ("prefix", "candidates"), [("abcd", [ONE, TWO]), ("abcd1234", [ONE, TWO]), ("alph", ["alpha-one", "alpha-two"])]
 )
-def test_what_several_begin_with_is_an_error_that_lists_them(graph: Graph, said: str, candidates: list[str]) -> None:
-    with pytest.raises(InvalidInput, match=f"2 ids begin with '{said}': {', '.join(candidates)}$"):
-        resolve_id(said, graph)
+def test_ambiguous_prefix_error_lists_the_candidates(graph: Graph, prefix: str, candidates: list[str]) -> None:
+    with pytest.raises(InvalidInput, match=f"2 ids begin with '{prefix}': {', '.join(candidates)}$"):
+        resolve_id(prefix, graph)
 
 
-def test_not_more_than_a_few_candidates_are_listed() -> None:
+def test_ambiguous_prefix_error_lists_few_candidates() -> None:
     with pytest.raises(InvalidInput, match=r"30 ids begin with 'name': .* and 20 more$") as caught:
         resolve_among("name", [f"name-{chr(97 + n)}" for n in range(26)] + [f"name_{n}" for n in "abcd"])
     assert str(caught.value).count("name") == MAX_LISTED_IDS + 1
 
 
-@pytest.mark.parametrize("said", ["alpha-o", "msg-", "note-"])
-def test_a_name_that_somebody_gave_can_be_asked_for_whole(graph: Graph, said: str) -> None:
-    assert resolve_id(said, graph, allow_names=False) == said
+@pytest.mark.parametrize("prefix", ["alpha-o", "msg-", "note-"])
+def test_given_ids_resolve_only_in_full_without_allow_names(graph: Graph, prefix: str) -> None:
+    assert resolve_id(prefix, graph, allow_names=False) == prefix
     assert resolve_id("abcd1234e", graph, allow_names=False) == ONE
 
 
-def test_pieces_of_a_long_text_count_as_one(tmp_path: Path) -> None:
+def test_chunks_of_a_text_count_as_one_id(tmp_path: Path) -> None:
     with Memory(tmp_path / "a.db", embedder=HashingEmbedder()) as memory:
         (id_,) = memory.remember("A long walk by the river. " * 200).ids
         graph = memory.graph()
@@ -87,7 +87,7 @@ def test_pieces_of_a_long_text_count_as_one(tmp_path: Path) -> None:
         assert resolve_id(id_, memory.graph()) == id_
 
 
-def test_digests_are_shown_as_short_as_they_are_clear(graph: Graph) -> None:
+def test_digests_are_abbreviated_to_a_unique_prefix(graph: Graph) -> None:
     assert abbreviate([ONE, TWO, THREE, UUID, "alpha-one"], graph) == {
         ONE: "abcd1234e",
         TWO: "abcd1234f",
@@ -99,15 +99,15 @@ def test_digests_are_shown_as_short_as_they_are_clear(graph: Graph) -> None:
 
 
 @given(st.lists(st.text("01ab", min_size=32, max_size=32), min_size=1, max_size=8, unique=True), st.integers(9, 32))
-def test_what_is_shown_can_be_typed(tmp_path_factory: pytest.TempPathFactory, ids: list[str], same: int) -> None:
-    alike = list(dict.fromkeys([*ids, *(ids[0][:same] + id_[same:] for id_ in ids)]))
-    graph = graph_of(tmp_path_factory.mktemp("m") / "a.db", alike)
-    shown = abbreviate(alike, graph)
-    assert len(set(shown.values())) == len(alike)
-    assert all(resolve_id(short, graph) == id_ and len(short) >= 8 for id_, short in shown.items())
+def test_abbreviated_ids_resolve_to_the_id(tmp_path_factory: pytest.TempPathFactory, ids: list[str], same: int) -> None:
+    similar_ids = list(dict.fromkeys([*ids, *(ids[0][:same] + id_[same:] for id_ in ids)]))
+    graph = graph_of(tmp_path_factory.mktemp("m") / "a.db", similar_ids)
+    short_ids = abbreviate(similar_ids, graph)
+    assert len(set(short_ids.values())) == len(similar_ids)
+    assert all(resolve_id(short, graph) == id_ and len(short) >= 8 for id_, short in short_ids.items())
 
 
-def test_ids_of_other_kinds_have_their_own_beginnings() -> None:
+def test_prefixes_of_other_ids_resolve_among_them() -> None:
     ids = [f"question:{ONE}", f"question:{TWO}", f"consolidate:{ONE[:16]}", f"night:{TWO[:16]}"]
     assert resolve_among("cons", ids) == ids[2]
     assert resolve_among("nigh", ids) == ids[3]  # as files from before 0.1.0 have them

@@ -1,4 +1,4 @@
-"""What the contract of stores does not ask: erased data, damage, locks, a full disk, another model."""
+"""The SQLite store beyond the contract of stores: erased data, damage, locks, a full disk, another embedder."""
 
 import os
 import shutil
@@ -31,7 +31,7 @@ def path(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def written(path: Path) -> Path:
+def two_memories(path: Path) -> Path:
     """A file with two memories, closed."""
     with closing(SQLiteStore(path)) as store:
         store.commit(
@@ -45,45 +45,45 @@ def graph_of(path: Path) -> Graph:
         return apply_batch(Graph(), store.changes_since("s", 0))
 
 
-# ---- what is erased is gone
+# ---- erased data
 
 
 def bytes_of(path: Path) -> bytes:
     return b"".join(file.read_bytes() for file in path.parent.iterdir() if file.name.startswith(path.name))
 
 
-def test_nothing_forgotten_stays_in_the_file(path: Path) -> None:
+def test_forgotten_texts_are_overwritten_in_the_file(path: Path) -> None:
     with Memory(path, embedder=HashingEmbedder()) as memory:
         memory.remember([f"Ana walks along the river on day {number}." for number in range(300)])
         secret = memory.remember("Zebulon hides rubies.", speaker="Quentin", title="Xanadu", metadata={"k": "opal"}).id
         vector = memory.graph().vectors.view[-1].astype("<f2").tobytes()
         words = memory._store.changes_since("default", 0).analyses[secret].term_hashes.tobytes()
-        told = [b"Zebulon hides", b"Quentin", b"Xanadu", b"xanadu", b"zebulon", b"opal", vector, words]
+        secrets = [b"Zebulon hides", b"Quentin", b"Xanadu", b"xanadu", b"zebulon", b"opal", vector, words]
         memory.recall("Where are the rubies of Zebulon?")
-        assert [part in bytes_of(path) for part in told] == [True] * len(told)
+        assert [part in bytes_of(path) for part in secrets] == [True] * len(secrets)
         memory.forget(secret)
-        # The ids of names stay, as do those of memories: by them they are known again.
-        assert [part in bytes_of(path) for part in told if part not in {b"xanadu", b"zebulon"}] == [False] * 6
-    assert [part in bytes_of(path) for part in told if part not in {b"xanadu", b"zebulon"}] == [False] * 6
+        # The ids of names and memories stay, so that they are recognized.
+        assert [part in bytes_of(path) for part in secrets if part not in {b"xanadu", b"zebulon"}] == [False] * 6
+    assert [part in bytes_of(path) for part in secrets if part not in {b"xanadu", b"zebulon"}] == [False] * 6
 
 
 @pytest.mark.slow
-def test_a_reader_does_not_keep_the_erased_for_ever(written: Path) -> None:
-    with closing(SQLiteStore(written)) as store, closing(SQLiteStore(written)) as reader:
+def test_erased_data_is_overwritten_after_a_reader_ends(two_memories: Path) -> None:
+    with closing(SQLiteStore(two_memories)) as store, closing(SQLiteStore(two_memories)) as reader:
         with reader._transaction("DEFERRED") as db:
             assert db.execute("SELECT count(*) FROM node").get == 3
             store._open_connection().set_busy_timeout(20)
             store.commit("s", WriteBatch(tombstones=(Tombstone("a", b"digest"),)))
         reader.commit("s", WriteBatch(tombstones=(Tombstone("b", b"digest"),)))
-        assert b"the river" not in bytes_of(written)
-        assert b"the boat" not in bytes_of(written)
+        assert b"the river" not in bytes_of(two_memories)
+        assert b"the boat" not in bytes_of(two_memories)
 
 
 # ---- damage
 
 
 @pytest.mark.parametrize("part", [0.1, 0.5, 0.9])
-def test_a_file_cut_short_is_damaged(part: float, path: Path) -> None:
+def test_truncated_file_is_damaged(part: float, path: Path) -> None:
     with closing(SQLiteStore(path)) as store:
         for batch in range(4):
             store.commit("s", sample_batch(*(sample_node(f"n{batch}-{n}", "river " * 50) for n in range(100))))
@@ -92,11 +92,11 @@ def test_a_file_cut_short_is_damaged(part: float, path: Path) -> None:
         graph_of(path)
 
 
-def test_faults_are_told(written: Path) -> None:
-    with closing(sqlite3.connect(written)) as db:
+def test_integrity_check_lists_dangling_rows(two_memories: Path) -> None:
+    with closing(sqlite3.connect(two_memories)) as db:
         db.execute("DELETE FROM node WHERE id = 'a'")  # without its vector
         db.commit()
-    with closing(SQLiteStore(written)) as store:
+    with closing(SQLiteStore(two_memories)) as store:
         assert list(store.check_integrity()) == ["a row of vector points at a missing node"]
 
 
@@ -104,15 +104,15 @@ def test_faults_are_told(written: Path) -> None:
 
 
 @pytest.fixture
-def locked(written: Path) -> Iterator[Path]:
-    with closing(apsw.Connection(str(written))) as db:  # locks of two SQLite libraries in one process do not meet
+def locked_file(two_memories: Path) -> Iterator[Path]:
+    with closing(apsw.Connection(str(two_memories))) as db:  # two SQLite libraries in one process do not share locks
         db.execute("BEGIN EXCLUSIVE")
-        yield written
+        yield two_memories
         db.execute("ROLLBACK")
 
 
-def test_a_locked_file_is_waited_for_and_then_busy(locked: Path) -> None:
-    with closing(SQLiteStore(locked, lock_timeout_ms=50)) as store:
+def test_commit_to_a_locked_file_waits_and_raises_store_busy(locked_file: Path) -> None:
+    with closing(SQLiteStore(locked_file, lock_timeout_ms=50)) as store:
         started = time.perf_counter()
         with pytest.raises(StoreBusy, match="try again"):
             store.commit("s", sample_batch(sample_node("c")))
@@ -120,9 +120,9 @@ def test_a_locked_file_is_waited_for_and_then_busy(locked: Path) -> None:
         assert [node.id for node in store.changes_since("s", 0).nodes] == ["a", "b", "entity:ana"]  # reading goes on
 
 
-def test_a_full_disk_loses_nothing_acknowledged(written: Path) -> None:
-    before = graph_of(written)
-    with closing(SQLiteStore(written)) as store:
+def test_full_disk_loses_no_acknowledged_commit(two_memories: Path) -> None:
+    before = graph_of(two_memories)
+    with closing(SQLiteStore(two_memories)) as store:
         db = store._open_connection()
         db.pragma("max_page_count", db.pragma("page_count"))
         large = sample_batch(*(sample_node(f"n{number}", "x" * 5000) for number in range(100)))
@@ -134,11 +134,11 @@ def test_a_full_disk_loses_nothing_acknowledged(written: Path) -> None:
         assert list(store.check_integrity()) == []
 
 
-# ---- another model
+# ---- another embedder
 
 
-def test_vectors_of_another_model_wait_until_it_is_adopted(written: Path) -> None:
-    with closing(SQLiteStore(written)) as store:
+def test_vectors_of_another_embedder_are_hidden_until_the_switch(two_memories: Path) -> None:
+    with closing(SQLiteStore(two_memories)) as store:
         before = apply_batch(Graph(), store.changes_since("s", 0))
         assert store.ids_to_reembed("s", "new", limit=9) == ["a", "b"]
         longer = {id_: np.repeat(sample_vector(id_), 2) for id_ in ("a", "b")}
@@ -156,12 +156,12 @@ def test_vectors_of_another_model_wait_until_it_is_adopted(written: Path) -> Non
         assert store.ids_to_reembed("s", "new", limit=9) == []
 
 
-def test_a_copy_of_the_file_is_the_memory(written: Path, tmp_path: Path) -> None:
-    shutil.copy(written, tmp_path / "copy.db")
-    assert graph_differences(graph_of(written), graph_of(tmp_path / "copy.db")) == []
+def test_copy_of_the_file_is_the_same_memory(two_memories: Path, tmp_path: Path) -> None:
+    shutil.copy(two_memories, tmp_path / "copy.db")
+    assert graph_differences(graph_of(two_memories), graph_of(tmp_path / "copy.db")) == []
 
 
-def test_no_forgotten_name_stays_in_the_file(path: Path) -> None:
+def test_forgotten_names_are_overwritten_in_the_file(path: Path) -> None:
     with Memory(path, embedder=HashingEmbedder()) as memory:
         memory.forget(memory.remember("Then I met Zebulon.").id)
         assert b"zebulon" not in bytes_of(path).lower()

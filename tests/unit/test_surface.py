@@ -1,4 +1,4 @@
-"""How public objects show themselves: a repr of one short line, a recollection as a table, as HTML and as JSON."""
+"""The printed forms of public objects: a short repr, and a recollection as a table, as HTML and as JSON."""
 
 import dataclasses
 import inspect
@@ -78,7 +78,7 @@ def public(memory: Memory) -> dict[str, object]:
     }
 
 
-def test_every_repr_is_one_short_line(memory: Memory) -> None:
+def test_repr_of_public_objects_is_one_short_line(memory: Memory) -> None:
     for name, one in public(memory).items():
         shown = repr(one)
         assert len(shown) <= MAX_REPR_CHARS, name
@@ -89,8 +89,8 @@ def test_every_repr_is_one_short_line(memory: Memory) -> None:
         assert "secret" not in shown, name
 
 
-def test_every_public_dataclass_has_one() -> None:
-    """What the package exports, and what the methods of Memory return."""
+def test_public_dataclasses_have_a_short_repr() -> None:
+    """The classes that the package exports and that methods of Memory return."""
     exported = {getattr(ecphora, name) for name in ecphora.__all__}
     methods = [one for name, one in inspect.getmembers(Memory, inspect.isfunction) if not name.startswith("_")]
     hints = [typing.get_type_hints(one).get("return") for one in methods]
@@ -99,14 +99,14 @@ def test_every_public_dataclass_has_one() -> None:
     assert len(classes) > 20
     assert [one.__name__ for one in classes if one.__repr__ is object.__repr__ or "array" in repr(one)] == []
     plain = {one.__name__ for one in classes if not issubclass(one, ShortRepr)}
-    assert plain == {"Graph"}  # it counts what it holds
+    assert plain == {"Graph"}  # its repr has counts
 
 
-def test_what_a_repr_shows() -> None:
+def test_repr_shows_the_main_fields() -> None:
     node = Node("porto", Kind.EPISODE, "Ana moved to Porto.", NOON, NOON, speaker="Ana")
     at = "2026-05-03T12:00+00:00"
-    told = f"text='Ana moved to Porto.', happened_at={at}, speaker='Ana'"
-    assert repr(node) == f"Node(id='porto', kind='episode', {told})"
+    fields = f"text='Ana moved to Porto.', happened_at={at}, speaker='Ana'"
+    assert repr(node) == f"Node(id='porto', kind='episode', {fields})"
     hit = Hit(node, 3.14159, Why((Contribution("words", 1.2), Contribution("prior", 5.0))))
     assert repr(hit) == "Hit(node=Node('porto', …), score=3.142, why=Why(<2 Contribution>, …))"
     assert repr(hit.why) == "Why('words +1.20, prior +5.00')"
@@ -117,7 +117,7 @@ def test_what_a_repr_shows() -> None:
 
 
 @given(st.lists(st.text() | st.integers() | st.binary() | st.lists(st.text()) | st.datetimes()))
-def test_no_repr_is_longer(values: list[object]) -> None:
+def test_repr_has_a_maximum_length(values: list[object]) -> None:
     shown = call_repr("Something", *values, name=values)
     assert len(shown) <= MAX_REPR_CHARS
     assert "\n" not in shown
@@ -146,7 +146,7 @@ OLD = Hit(
 )
 
 
-def test_a_recollection_prints_as_a_small_table() -> None:
+def test_recollection_prints_as_a_table() -> None:
     assert str(recollection(NEW, OLD)) == (
         "Where does Ana live?  evidence strong (0.93), 2 memories, 17 tokens, 12.3 ms, fused\n"
         "  1   14.59  2026-09-14  Ana               I have a flat in Ghent now.\n"
@@ -157,7 +157,7 @@ def test_a_recollection_prints_as_a_small_table() -> None:
     assert str(recollection()) == "Where does Ana live?  evidence strong (0.93), 0 memories, 17 tokens, 12.3 ms, fused"
 
 
-def test_a_table_has_a_line_a_hit_and_one_for_its_reason_whatever_is_in_it(memory: Memory) -> None:
+def test_table_has_two_lines_per_hit_for_any_text(memory: Memory) -> None:
     found = memory.recall("Ana moved to Porto", limit=5)
     lines = str(found).splitlines()
     assert [line[:5].strip() for line in lines[1::2]] == ["1", "2", "3", "4", "5"]
@@ -168,8 +168,8 @@ def test_a_table_has_a_line_a_hit_and_one_for_its_reason_whatever_is_in_it(memor
     assert "\u202e" not in str(recollection(Hit(node("a", "a\u202eb"), 1, Why(()))))
 
 
-class Cells(HTMLParser):
-    """The texts of the cells of a table, and the tags that are in it."""
+class TableParser(HTMLParser):
+    """The texts of the cells of an HTML table, and its tags."""
 
     def __init__(self, html: str) -> None:
         super().__init__()
@@ -186,9 +186,11 @@ class Cells(HTMLParser):
         self.cells[-1] += data
 
 
-def test_a_notebook_gets_escaped_html() -> None:
-    evil = Hit(node("e", "<script>alert('&')</script>", speaker="<b>Ana</b>"), 2.0, Why(()), None, lambda: "says “<i>”")
-    found = Cells(recollection(evil, OLD, question="<img src=x>?")._repr_html_())
+def test_html_of_a_recollection_is_escaped() -> None:
+    unsafe = Hit(
+        node("e", "<script>alert('&')</script>", speaker="<b>Ana</b>"), 2.0, Why(()), None, lambda: "says “<i>”"
+    )
+    found = TableParser(recollection(unsafe, OLD, question="<img src=x>?")._repr_html_())
     assert found.tags == {"table", "caption", "thead", "tbody", "tr", "th", "td"}
     assert found.cells[0].startswith("<img src=x>?  evidence strong")
     assert found.cells[1:8] == ["", "score", "date", "speaker", "text", "reason", "validity"]
@@ -198,7 +200,7 @@ def test_a_notebook_gets_escaped_html() -> None:
     assert found.cells[-1] == "held until 2026-09-14; superseded by new; contradicted by c"
 
 
-def test_a_recollection_is_json() -> None:
+def test_recollection_to_dict_is_json() -> None:
     found = json.loads(json.dumps(recollection(NEW, OLD).to_dict()))
     assert list(found) == ["question", "strategy", "evidence", "confidence", "milliseconds", "tokens", "hits"]
     assert (found["evidence"], found["confidence"], found["milliseconds"], found["tokens"]) == (
@@ -217,23 +219,23 @@ def test_a_recollection_is_json() -> None:
     }  # fmt: skip
 
 
-def test_every_to_dict_is_json(memory: Memory) -> None:
-    told = memory.remember("My standup is at nine.", speaker="Jo", happened_at="2026-02-02").id
+def test_to_dict_of_public_objects_is_json(memory: Memory) -> None:
+    first_id = memory.remember("My standup is at nine.", speaker="Jo", happened_at="2026-02-02").id
     memory.remember("My standup is at ten now.", speaker="Jo", happened_at="2026-04-07")
-    objects = [*public(memory).values(), memory.history(told), *memory.facts.updates(), *memory.insights()]
-    able = [one for one in objects if hasattr(one, "to_dict")]
-    assert len(able) > 8
-    for one in able:
+    objects = [*public(memory).values(), memory.history(first_id), *memory.facts.updates(), *memory.insights()]
+    with_to_dict = [one for one in objects if hasattr(one, "to_dict")]
+    assert len(with_to_dict) > 8
+    for one in with_to_dict:
         found = one.to_dict()
         assert json.loads(json.dumps(found, allow_nan=False)) == found
 
 
-def test_slices_are_tuples_of_hits() -> None:
+def test_slices_of_a_recollection_are_tuples_of_hits() -> None:
     found = recollection(NEW, OLD)
     assert found[0] is NEW
     assert found[-1] is OLD
     assert found[:1] == (NEW,)
     assert found[::-1] == (OLD, NEW)
-    first: str = found[0].id  # both are checked by mypy too
-    every: tuple[Hit, ...] = found[:]
-    assert (first, every) == ("new", (NEW, OLD))
+    first: str = found[0].id  # mypy checks both types
+    all_hits: tuple[Hit, ...] = found[:]
+    assert (first, all_hits) == ("new", (NEW, OLD))
