@@ -10,7 +10,7 @@ import apsw
 import numpy as np
 from speed import QUESTIONS, synthetic_turns
 
-from ecphora.checked_episode import check_episode
+from ecphora.documents import check_episode
 from ecphora.encode import encode
 from ecphora.graph import Graph
 from ecphora.graph_updates import apply_batch

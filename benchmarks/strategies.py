@@ -26,7 +26,7 @@ from speed import QUESTIONS, synthetic_turns
 
 from ecphora import Episode, strategies
 from ecphora.bench.recall.recall_run import needs_own_memory
-from ecphora.checked_episode import CheckedEpisode, check_episode
+from ecphora.documents import CheckedEpisode, check_episode
 from ecphora.encode import encode
 from ecphora.extractors.rule_extractor import RuleExtractor
 from ecphora.graph import Graph

@@ -44,7 +44,7 @@ ROWS: tuple[tuple[str, tuple[tuple[str, ...], ...]], ...] = (
     (
         "reading, weights",
         (
-            ("encode", "query", "forget", "checked_episode", "documents"),
+            ("store_as_query", "encode", "query", "feedback", "documents"),
             ("weights",),
             ("reasons", "reason_clauses", "ranking"),
             ("openai_http",),
@@ -57,7 +57,7 @@ ROWS: tuple[tuple[str, tuple[tuple[str, ...], ...]], ...] = (
     ),
     ("shared mechanisms", (("stages", "stages.retrieval"), ("prompts", "short_ids"))),
     ("language", (("language",), ("validate",))),
-    ("data", (("ports", "graph_updates", "graph", "columns", "grouping", "model"),)),
+    ("data", (("ports", "graph_updates", "forget", "graph", "columns", "grouping", "model"),)),
     (
         "foundation",
         (

@@ -5,7 +5,8 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from .answering import Answer
-    from .consolidation_run import AutoConsolidate, ConsolidationResult
+    from .consolidation.triggers import AutoConsolidate
+    from .consolidation_run import ConsolidationResult
     from .embedders.e5.e5_embedder import E5Embedder
     from .embedders.hashing import HashingEmbedder
     from .embedders.minilm import MiniLMEmbedder
@@ -74,7 +75,7 @@ __version__ = "0.1.0"
 _HOMES = {
     "Access": "model",
     "Answer": "answering",
-    "AutoConsolidate": "consolidation_run",
+    "AutoConsolidate": "consolidation.triggers",
     "Backup": "model",
     "ConsolidationResult": "consolidation_run",
     "Contribution": "model",

@@ -1,4 +1,4 @@
-"""The access log: recalls queue their accesses and new episodes, and a thread writes them in order.
+"""The access log: which accesses a recall logs, and the queue from which a thread writes them in order.
 
 Best effort: a recall never waits long for the log and never fails because of it. What cannot be written is dropped and
 counted.
@@ -16,12 +16,17 @@ from datetime import datetime
 from itertools import takewhile
 from time import monotonic
 
-from . import checked_episode
+import numpy as np
+
+from . import documents
 from .errors import StoreBusy
 from .graph import Graph
 from .graph_updates import apply_batch
-from .model import Access, WriteBatch
+from .model import Access, AccessKind, Hit, WriteBatch
+from .ports import Activation
 from .scope_writer import ScopeWriter, nonblocking_handle
+from .stages.eisa import chronology
+from .store_as_query import stimulus_accesses
 
 QUEUE_CAPACITY = 20_000
 """The number of accesses that may wait; further ones are dropped."""
@@ -43,6 +48,18 @@ EXIT_FLUSH_SECONDS = 2.0
 _logger = logging.getLogger("ecphora")
 
 
+def recall_accesses(graph: Graph, activation: Activation, hits: Sequence[Hit], now: datetime) -> tuple[Access, ...]:
+    """The accesses that a recall logs: ``STIMULATED`` of what the query stimulated, then ``RECALLED`` of the hits.
+
+    The hits keep their order by last access: the one that was accessed longest ago is logged first.
+    """
+    hit_by_row = {graph.row(hit.id): hit for hit in hits}
+    rows = chronology.sort_by_last_access(graph, np.array(list(hit_by_row), np.intp))
+    sorted_hits = [hit_by_row[row] for row in rows.tolist()]
+    recalled = (Access(hit.id, now, AccessKind.RECALLED, hit.score) for hit in sorted_hits)
+    return (*stimulus_accesses(graph, activation, now), *recalled)
+
+
 @dataclass(frozen=True, slots=True)
 class LogEntry:
     """The accesses of one recall, or its episode; ``queued_at`` is on the monotonic clock.
@@ -54,7 +71,7 @@ class LogEntry:
     recorded_at: datetime
     accesses: tuple[Access, ...] = ()
     needs_full_log: bool = False
-    episode: checked_episode.CheckedEpisode | None = None
+    episode: documents.CheckedEpisode | None = None
 
     @property
     def size(self) -> int:
@@ -88,7 +105,7 @@ class AccessLog:
     def add(
         self,
         accesses: Sequence[Access],
-        episode: checked_episode.CheckedEpisode | None,
+        episode: documents.CheckedEpisode | None,
         now: datetime,
         *,
         needs_full_log: bool = False,

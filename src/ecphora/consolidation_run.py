@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
-from datetime import datetime, timedelta
+from datetime import datetime
 from hashlib import blake2b
 from math import inf
 from time import perf_counter
@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from .errors import InvalidInput, StoreBusy
+from .errors import StoreBusy
 from .graph import LINKS, Graph
 from .llm_client import LLMClient, LLMUsage
 from .model import Kind, Link, NodeId, Query, UndoBatch, WriteBatch
@@ -18,7 +18,7 @@ from .ports import FactUpdateScorer, FeedbackStrategy, Progress, SecondsLeft, St
 from .reprs import ShortRepr
 from .scope_writer import ScopeWriter
 from .stages.retrieval import filters, top_k
-from .validate import check_flag, check_number, check_optional_count, show
+from .validate import check_number, check_optional_count
 
 MAX_PROBES = 50
 """Maximum number of past queries to replay: the latest with feedback."""
@@ -35,42 +35,6 @@ RESERVE_FRACTION, MAX_RESERVE_SECONDS = 0.35, 1.0
 """The fraction of a time limit, and its maximum in seconds, reserved for probing and committing a planned step."""
 GRACE_SECONDS = 0.75
 """Seconds beyond the limit that a step may wait for another process's lock."""
-
-
-@dataclass(frozen=True, slots=True, repr=False)
-class AutoConsolidate(ShortRepr):
-    """When to consolidate automatically: every ``every_turns`` new memories, when a session ends, or at the first
-    memory after a pause of ``after_idle``."""
-
-    every_turns: int | None = None
-    on_session_end: bool = False
-    after_idle: timedelta | None = None
-
-    def __post_init__(self) -> None:
-        check_optional_count("every_turns", self.every_turns)
-        check_flag("on_session_end", self.on_session_end)
-        if self.after_idle is not None and not (
-            isinstance(self.after_idle, timedelta) and self.after_idle > timedelta(0)
-        ):
-            raise InvalidInput(f"after_idle is {show(self.after_idle)}; give a timedelta above 0, or None")
-
-    def is_due(self, graph: Graph, session: str | None, now: datetime) -> bool:
-        """Whether to consolidate before a new memory of this session is written."""
-        from .consolidation import plan  # noqa: PLC0415  # costly to import, and only consolidation needs it
-
-        new = plan.pending(graph)
-        if not len(new):
-            return False
-        last = int(new[-1])
-        if self.every_turns is not None and len(new) >= self.every_turns:
-            return True
-        number = int(graph.nodes["sessions"][last])
-        if self.on_session_end and number >= 0 and graph.sessions.names[number] != session:
-            return True
-        return (
-            self.after_idle is not None
-            and now.timestamp() - graph.nodes["recorded"][last] >= self.after_idle.total_seconds()
-        )
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -126,7 +90,7 @@ class RunLimits:
     @property
     def step_size(self) -> int:
         """The maximum number of memories in a step."""
-        from .consolidation import plan  # noqa: PLC0415
+        from .consolidation import plan  # noqa: PLC0415  # costly to import, and only consolidation needs it
 
         return plan.STEP_SIZE if self.seconds is None and self.tokens is None else LIMITED_STEP_SIZE
 

@@ -1,17 +1,65 @@
-"""Documents: long texts as chunks, each a node, and back."""
+"""Documents: checked episodes, the chunks into which long texts are cut, and which texts are stored already.
+
+An episode without an id of its own has the hash of its content as its id, so an unchanged document is recognized by its
+hash and skipped.
+"""
 
 from collections.abc import Iterable, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from datetime import datetime
 
-from .graph import Graph
+from .errors import IdCollision, InvalidInput
+from .graph import Graph, epoch_seconds
+from .ids import content_id
 from .language.chunking import split_into_chunks
-from .model import (
-    Node,
-    NodeId,
-)
+from .model import Episode, Kind, Node, NodeId
+from .stages.retrieval.trust import has_less_trust
+from .validate import check_episode_fields
 
 MARKDOWN_SUFFIXES = (".md", ".markdown")
 """The suffixes of sources and titles of Markdown texts; other texts are Markdown if they look like it."""
+
+
+# ---- checked episodes
+
+
+@dataclass(frozen=True, slots=True)
+class CheckedEpisode:
+    """An episode that can be written. ``chunks`` are its nodes, one unless the text is long."""
+
+    id: NodeId
+    chunks: tuple[Node, ...]
+    supersedes: NodeId | None
+    has_date: bool
+
+
+def check_episode(episode: Episode, now: datetime) -> CheckedEpisode:
+    """Check an episode and cut it into nodes; raises ``InvalidInput`` before anything is written."""
+    episode, time = check_episode_fields(episode)
+    node = Node(
+        id=episode.id or document_id(episode, time),
+        kind=Kind.EPISODE,
+        text=episode.text,
+        happened_at=now if time is None else time,
+        recorded_at=now,
+        speaker=episode.speaker,
+        session=episode.session,
+        title=episode.title,
+        source=episode.source,
+        trust=episode.trust,
+        metadata=episode.metadata,
+    )
+    return CheckedEpisode(node.id, chunks(node), episode.supersedes, time is not None)
+
+
+def document_id(episode: Episode, happened_at: datetime | None) -> NodeId:
+    """The hash of an episode's content, the id of an episode without one; a time counts if the episode has one."""
+    identity = (episode.text, episode.speaker, episode.session, episode.title, episode.source)
+    date = () if happened_at is None else (repr(epoch_seconds(happened_at)),)
+    return content_id(*(value or "" for value in identity), *date)
+
+
+# ---- chunks
 
 
 def chunks(node: Node) -> tuple[Node, ...]:
@@ -69,3 +117,77 @@ def expand_to_documents(graph: Graph, node_ids: Iterable[NodeId]) -> list[NodeId
         chunk_rows = graph.document_rows(graph.documents.names[document]) if document >= 0 else ()
         found.update(dict.fromkeys([graph.id(chunk_row) for chunk_row in chunk_rows] or [node]))
     return list(found)
+
+
+# ---- what is stored already
+
+
+def same_content(episode: CheckedEpisode, nodes: Sequence[Node]) -> bool:
+    """Whether a stored memory equals an episode; an episode without a time of its own equals one of any time."""
+    ours, theirs = reassemble(episode.chunks), reassemble(nodes)
+    return (
+        (ours.text, ours.speaker, ours.session, ours.title, ours.source)
+        == (theirs.text, theirs.speaker, theirs.session, theirs.title, theirs.source)
+    ) and (not episode.has_date or ours.happened_at == theirs.happened_at)
+
+
+def collision_error(episode: CheckedEpisode) -> IdCollision:
+    """The error for an id that another memory has."""
+    return IdCollision(
+        f"the id {episode.id!r} already belongs to another memory; choose another id (to replace a fact, "
+        "remember the new one with supersedes=), or forget the old one and remember this one with restore=True"
+    )
+
+
+def is_stored(episode: CheckedEpisode, graph: Graph, stored_nodes: Sequence[Node]) -> bool:
+    """Whether an episode is stored already, so that it is skipped; ``stored_nodes`` are the nodes of its id.
+
+    Raises ``IdCollision`` if another text has its id or that of a chunk.
+    """
+    if stored_nodes:
+        is_collision = not same_content(episode, stored_nodes)
+    else:
+        is_collision = any(graph.row(node.id) is not None for node in episode.chunks)
+    if is_collision:
+        raise collision_error(episode)
+    return bool(stored_nodes)
+
+
+def _check_trust(episode: CheckedEpisode, graph: Graph, predecessor: CheckedEpisode | None) -> None:
+    """Check that an episode has the trust to supersede its predecessor, in the graph or among earlier episodes."""
+    stored = graph.rows(node_ids_of(graph, str(episode.supersedes)))
+    trusts = [
+        *graph.nodes["trust"][stored].tolist(),
+        *(node.trust for node in (predecessor.chunks if predecessor else ())),
+    ][:1]
+    ours = episode.chunks[0].trust
+    if trusts and has_less_trust(ours, trusts[0]):
+        raise InvalidInput(
+            f"{episode.id!r} has trust {ours:g} and may not supersede {episode.supersedes!r}, which has {trusts[0]:g}; "
+            f"remember it without supersedes, or with a trust of at least {trusts[0]:g}"
+        )
+
+
+def deduplicate(episodes: Iterable[CheckedEpisode], graph: Graph) -> dict[NodeId, CheckedEpisode]:
+    """Return the episodes by id, each once.
+
+    Raises ``IdCollision`` if two texts have one id, and ``InvalidInput`` if an episode supersedes one that is neither
+    in the graph nor among the earlier episodes, or one that has more trust.
+    """
+    found: dict[NodeId, CheckedEpisode] = {}
+    for one in episodes:
+        is_known = not one.supersedes or one.supersedes in found or one.supersedes in graph.tombstones
+        if not is_known and not node_ids_of(graph, str(one.supersedes)):
+            raise InvalidInput(
+                f"{one.id!r} supersedes {one.supersedes!r}, which does not exist; remember that one first"
+            )
+        if one.supersedes and not node_ids_of(graph, one.id):
+            _check_trust(one, graph, found.get(one.supersedes))
+        other = found.setdefault(one.id, one)
+        if other is not one and not same_content(one, other.chunks):
+            raise collision_error(one)
+    taken: dict[NodeId, CheckedEpisode] = {}
+    for one in found.values():
+        if any(taken.setdefault(node.id, one) is not one for node in one.chunks):
+            raise collision_error(one)
+    return found

@@ -1,6 +1,6 @@
-"""Build write batches for episodes and feedback; nothing is committed here.
+"""Encoding: episodes become nodes, vectors, terms, the entities they mention, and links, in one write batch.
 
-Pure, but for :func:`embed_nodes`, which calls the embedder.
+Nothing is committed here. Only :func:`embed_texts`, :func:`embed_nodes` and :func:`extract_mentions` call a model.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -8,32 +8,28 @@ from datetime import datetime
 
 import numpy as np
 
-from . import validate
-from .checked_episode import CheckedEpisode
-from .documents import node_ids_of
-from .graph import Graph, epoch_seconds
-from .ids import ENTITY_PREFIX, QUESTION_PREFIX, content_id
+from .documents import CheckedEpisode, node_ids_of
+from .errors import WrongVector
+from .graph import Graph
+from .ids import ENTITY_PREFIX
 from .language.dates import time_mentions
 from .language.name_normalization import entity_id
 from .language.question import is_question
 from .language.terms import count_terms, extract_terms
 from .model import (
-    Access,
-    AccessKind,
     Edge,
     Kind,
     Link,
     Mention,
     Node,
     NodeId,
-    Query,
-    Recollection,
     TextAnalysis,
     ValidityEnd,
     Vector,
+    Vectors,
     WriteBatch,
 )
-from .ports import Embedder
+from .ports import Embedder, Extractor
 from .stages.retrieval import validity
 
 
@@ -41,6 +37,17 @@ def indexed_text(node: Node) -> str:
     """A node's text as it is indexed and embedded: with its speaker, title and heading."""
     text = "\n".join(part for part in (node.title, node.heading, node.text) if part is not None)
     return text if node.speaker is None else f"{node.speaker}: {text}"
+
+
+def embed_texts(embedder: Embedder, texts: Iterable[str], *, is_query: bool = False) -> Vectors:
+    """The vectors of texts, ``(texts, dim)``; raises ``WrongVector`` for another shape or values not finite."""
+    text_list = list(texts)
+    vectors, expected = embedder.embed(text_list, is_query=is_query), (len(text_list), embedder.dim)
+    if vectors.shape != expected:
+        raise WrongVector(f"{embedder.name} gave vectors of shape {vectors.shape}, not {expected}; mend the embedder")
+    if not np.isfinite(vectors).all():
+        raise WrongVector(f"{embedder.name} gave numbers that are not finite; mend the embedder")
+    return vectors
 
 
 def embed_nodes(embedder: Embedder, nodes: Sequence[Node]) -> dict[NodeId, Vector]:
@@ -52,6 +59,12 @@ def embed_nodes(embedder: Embedder, nodes: Sequence[Node]) -> dict[NodeId, Vecto
             vectors = embedder.embed([indexed_text(node) for node in group], is_query=is_query)
             vectors_by_id.update(zip((node.id for node in group), vectors, strict=True))
     return vectors_by_id
+
+
+def extract_mentions(extractor: Extractor, nodes: Sequence[Node]) -> dict[NodeId, Sequence[Mention]]:
+    """The names that each node's text mentions, by the node's id."""
+    mentions = extractor.extract([node.text for node in nodes])
+    return dict(zip((node.id for node in nodes), mentions, strict=True))
 
 
 def analyze(node: Node) -> TextAnalysis:
@@ -98,33 +111,6 @@ def encode(
         vectors=vectors,
         edges=tuple(dict.fromkeys(edges)),
         validity_ends=tuple(ValidityEnd(old, episode.chunks[0].happened_at, now) for old, episode in ends),
-        embedder=embedder,
-    )
-
-
-def question_id(query: Query, used_ids: Iterable[NodeId]) -> NodeId:
-    """The id of a question asked at one time with one set of used hits; the same in every scope."""
-    return content_id(query.text, repr(epoch_seconds(query.now)), *sorted(used_ids), prefix=QUESTION_PREFIX)
-
-
-def feedback(
-    recollection: Recollection, used_ids: Sequence[NodeId], graph: Graph, *, embedder: str, dim: int, now: datetime
-) -> WriteBatch:
-    """The write batch of feedback: the accesses of the used hits, and the question linked to all its hits.
-
-    A link has weight 1 if the hit was used and 0 if not. The batch is empty if none of the hits exists any more, or if
-    the same feedback is stored already.
-    """
-    query, id_ = recollection.query, question_id(recollection.query, used_ids)
-    existing_ids = [hit.id for hit in recollection if graph.row(hit.id) is not None]
-    if not existing_ids or graph.row(id_) is not None:
-        return WriteBatch()
-    question = Node(id_, Kind.QUESTION, validate.check_question(query.text), query.now, now)
-    return WriteBatch(
-        nodes=(question,),
-        vectors={} if query.vector is None or query.vector.shape != (dim,) else {id_: query.vector},
-        edges=tuple(Edge(id_, hit, Link.ANSWERED_BY, float(hit in used_ids)) for hit in existing_ids),
-        accesses=tuple(Access(hit, now, AccessKind.USED) for hit in used_ids),
         embedder=embedder,
     )
 

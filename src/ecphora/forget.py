@@ -1,21 +1,63 @@
-"""Forgetting: deletes memories and leaves tombstones, which keep them from being remembered again."""
+"""Forgetting: deletes memories and what depends on them, and leaves tombstones that block remembering them again.
 
-from collections.abc import Sequence
+A node derived from memories, such as an insight, is deleted with the first of its sources, an entity with its last
+mention, an edge with either end or with the episode that supports it. Every store deletes the same.
+"""
+
+from collections.abc import Collection, Sequence
+
+import numpy as np
 
 from . import ids
-from .checked_episode import CheckedEpisode
 from .graph import Graph, epoch_seconds
-from .model import (
-    Kind,
-    Node,
-    Tombstone,
-    WriteBatch,
-)
+from .model import MENTION_LINKS, SOURCE_LINKS, Kind, Mask, Node, NodeId, Rows, Tombstone, WriteBatch
 
 
 def forget(nodes: Sequence[Node]) -> WriteBatch:
-    """The batch that erases nodes, and with them the entities that nothing else mentions."""
+    """The batch that erases nodes, and with them what depends on them."""
     return WriteBatch(tombstones=tuple(Tombstone(node.id, content_digest(node)) for node in nodes))
+
+
+# ---- what depends on deleted nodes
+
+
+def kept_mask(graph: Graph, batch: WriteBatch) -> Mask:
+    """The rows that stay when the tombstones of a batch are applied; stores keep the same ones."""
+    keep = np.ones(len(graph), np.bool_)
+    keep[graph.rows(tombstone.node for tombstone in batch.tombstones)] = False
+    keep[_dependent_rows(graph, ~keep)] = False
+    keep[_orphan_entities(graph, keep, batch)] = False
+    return keep
+
+
+def _dependent_rows(graph: Graph, removed: Mask) -> Rows:
+    """The rows that are derived from removed ones, as an insight is from its sources; insights over insights too."""
+    sources = graph.edges_of_link(*SOURCE_LINKS.values())
+    src, dst = graph.edges["src"][sources], graph.edges["dst"][sources]
+    deleted, count = removed.copy(), -1
+    while count != deleted.sum():
+        count = deleted.sum()
+        deleted[src[deleted[dst]]] = True
+    return np.flatnonzero(deleted & ~removed & graph.of_kind(*SOURCE_LINKS))
+
+
+def _orphan_entities(graph: Graph, keep: Mask, batch: WriteBatch) -> Rows:
+    """The entities that nothing mentions if only the rows under a mask stay."""
+    mentions = graph.edges_of_link(*MENTION_LINKS)
+    src, dst, provenance = (graph.edges[name][mentions] for name in ("src", "dst", "provenance"))
+    stays = keep[src] & (keep[provenance] | (provenance < 0))
+    orphans = np.unique(dst[~stays])
+    orphans = orphans[graph.of_kind(Kind.ENTITY)[orphans]]
+    orphans = orphans[~np.isin(orphans, dst[stays])]
+    # An entity that was mentioned again before its last mention was deleted has never been an orphan.
+    new_ids = {node.id for node in batch.nodes}
+    mentioned_again = graph.rows(
+        edge.dst for edge in batch.edges if edge.link in MENTION_LINKS and edge.dst not in new_ids
+    )
+    return orphans[~np.isin(orphans, mentioned_again)]
+
+
+# ---- tombstones
 
 
 def content_digest(node: Node) -> bytes:
@@ -30,6 +72,6 @@ def content_digest(node: Node) -> bytes:
     return ids.content_digest(node.text, node.speaker or "", dated)
 
 
-def is_tombstoned(episode: CheckedEpisode, graph: Graph) -> bool:
-    """Whether an episode was forgotten before."""
-    return any(node.id in graph.tombstones or content_digest(node) in graph.tombstones for node in episode.chunks)
+def is_tombstoned(node: Node, tombstones: Collection[NodeId | bytes]) -> bool:
+    """Whether a node was forgotten before: it has the id or the content of a tombstone."""
+    return node.id in tombstones or content_digest(node) in tombstones

@@ -9,18 +9,15 @@ import numpy.ma  # np.unique imports it when first called: better now than insid
 from numpy.typing import NDArray
 
 from .columns import Column, Table, Values
+from .forget import kept_mask
 from .graph import KIND_CODES, LINK_CODES, NODE_ONLY_PROPERTIES, Graph, epoch_seconds
 from .model import (
     ACCESS_KIND_CODES,
     ACCESS_KINDS,
-    MENTION_LINKS,
-    SOURCE_LINKS,
     AccessKind,
     Edge,
     Kind,
     LogRetention,
-    Mask,
-    Rows,
     ValidityEnd,
     WriteBatch,
 )
@@ -56,10 +53,7 @@ def apply_batch(graph: Graph, batch: WriteBatch) -> Graph:
 def _forget(graph: Graph, batch: WriteBatch) -> Graph:
     removed = batch.tombstones
     tombstones = graph.tombstones | {gone.node for gone in removed} | {gone.digest for gone in removed}
-    keep = np.ones(len(graph), np.bool_)
-    keep[graph.rows(gone.node for gone in removed)] = False
-    keep[_dependent_rows(graph, ~keep)] = False
-    keep[_orphan_entities(graph, keep, batch)] = False
+    keep = kept_mask(graph, batch)
     if keep.all():
         return replace(graph, tombstones=tombstones)
     new_rows = np.cumsum(keep) - 1  # old row -> new row
@@ -90,34 +84,6 @@ def _forget(graph: Graph, batch: WriteBatch) -> Graph:
         retention=graph.retention,
         _row_by_id={node: row for row, node in enumerate(nodes["ids"])},
     )
-
-
-def _orphan_entities(graph: Graph, keep: Mask, batch: WriteBatch) -> Rows:
-    """Return the entities that nothing mentions once only the rows under a mask stay; stores drop the same ones."""
-    src, dst = graph.edges["src"], graph.edges["dst"]
-    mentions = graph.has_link(*MENTION_LINKS)
-    provenance = graph.edges["provenance"]
-    stays = keep[src] & (keep[provenance] | (provenance < 0))
-    orphans = np.unique(dst[mentions & ~stays])
-    orphans = orphans[graph.of_kind(Kind.ENTITY)[orphans]]
-    orphans = orphans[~np.isin(orphans, dst[mentions & stays])]
-    # An entity that was mentioned again before its last mention was deleted has never been an orphan.
-    new_ids = {node.id for node in batch.nodes}
-    mentioned_again = graph.rows(
-        edge.dst for edge in batch.edges if edge.link in MENTION_LINKS and edge.dst not in new_ids
-    )
-    return orphans[~np.isin(orphans, mentioned_again)]
-
-
-def _dependent_rows(graph: Graph, removed: Mask) -> Rows:
-    """Return the nodes derived from removed rows, as an insight from its sources; insights over insights too."""
-    is_source_link = graph.has_link(*SOURCE_LINKS.values())
-    src, dst = graph.edges["src"][is_source_link], graph.edges["dst"][is_source_link]
-    deleted, count = removed.copy(), -1
-    while count != deleted.sum():
-        count = deleted.sum()
-        deleted[src[deleted[dst]]] = True
-    return np.flatnonzero(deleted & ~removed & graph.of_kind(*SOURCE_LINKS))
 
 
 def _with_nodes(graph: Graph, batch: WriteBatch) -> Graph:

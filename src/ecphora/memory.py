@@ -10,22 +10,22 @@ from typing import Self, TextIO
 
 import numpy as np
 
-from . import checked_episode, consolidation_run, documents, encode, strategies
-from .access_log import AccessLog
+from . import consolidation_run, documents, encode, strategies
+from .access_log import AccessLog, recall_accesses
 from .answering import DEFAULT_BUDGET, Answer, answer
-from .consolidation_run import AutoConsolidate, ConsolidationResult
+from .consolidation.triggers import AutoConsolidate
+from .consolidation_run import ConsolidationResult
 from .embedders.minilm import MiniLMEmbedder
 from .errors import InvalidInput, StoreError
 from .explain import WhyNot, why_not
 from .extractors.rule_extractor import RuleExtractor
+from .feedback import feedback_batch, question_id
 from .forget import forget
 from .graph import Graph
 from .graph_cache import GraphCache
 from .language.token_count import estimate_tokens
 from .llm_client import LLMClient, as_llm_client
 from .model import (
-    Access,
-    AccessKind,
     Backup,
     Cost,
     Episode,
@@ -61,10 +61,10 @@ from .ports import (
 from .query import analyze
 from .recall import rank
 from .reprs import call_repr
-from .scope_writer import MAX_RETRIES, ScopeWriter, reads_full_log, stimulus_accesses
-from .stages.eisa import chronology
+from .scope_writer import MAX_RETRIES, ScopeWriter, reads_full_log
 from .stages.retrieval import filters, insight_index
 from .stages.retrieval.confidence import band
+from .store_as_query import writes_on_store
 from .stores.sqlite import SQLiteStore
 from .update_scorers.minilm_lora import MiniLMUpdateScorer
 from .validate import (
@@ -240,10 +240,10 @@ class Memory:
         template = Episode("", id, speaker, session, happened_at, title, source, given_metadata, trust, supersedes)
         now = self._clock()
         episodes = [
-            checked_episode.check_episode(replace(template, text=item) if isinstance(item, str) else item, now)
+            documents.check_episode(replace(template, text=item) if isinstance(item, str) else item, now)
             for item in items
         ]
-        pending = list(checked_episode.deduplicate(episodes, self.graph()).values())
+        pending = list(documents.deduplicate(episodes, self.graph()).values())
         outcome: dict[str, list[NodeId]] = {"new": [], "known": [], "refused": []}
         if self._auto_consolidate is not None and pending:
             first_session = pending[0].chunks[0].session
@@ -251,7 +251,7 @@ class Memory:
                 self.consolidate()
         # A strategy that writes on store activates earlier episodes from later ones: commit one at a time.
         writer = self._flushed_writer()
-        batch_size = 1 if writer.writes_on_store else BATCH_SIZE
+        batch_size = 1 if writes_on_store(self.strategy) else BATCH_SIZE
         for start in range(0, len(pending), batch_size):
             created, existing, blocked = writer.remember(pending[start : start + batch_size], now, restore=restore)
             outcome["new"].extend(created)
@@ -344,16 +344,9 @@ class Memory:
     def _log_recall(
         self, graph: Graph, activation: Activation, hits: Sequence[Hit], now: datetime, *, needs_full_log: bool
     ) -> None:
-        """Log the nodes that a recall stimulated and those it returned, and remember the episode that it creates."""
-        hit_by_row = {graph.row(hit.id): hit for hit in hits}
-        # Hits keep their order by last access: the one accessed longest ago is logged first.
-        sorted_hits = [
-            hit_by_row[row]
-            for row in chronology.sort_by_last_access(graph, np.array(list(hit_by_row), np.intp)).tolist()
-        ]
-        recalled = (Access(hit.id, now, AccessKind.RECALLED, hit.score) for hit in sorted_hits)
-        accesses = (*stimulus_accesses(graph, activation, now), *recalled)
-        episode = None if activation.new_episode is None else checked_episode.check_episode(activation.new_episode, now)
+        """Log what a recall stimulated and returned, and remember the episode that it creates."""
+        accesses = recall_accesses(graph, activation, hits, now)
+        episode = None if activation.new_episode is None else documents.check_episode(activation.new_episode, now)
         if self.is_read_only:
             self._access_log.count_unlogged(len(accesses) + (episode is not None))
         else:
@@ -385,9 +378,9 @@ class Memory:
             raise InvalidInput(f"{unknown_ids[0]!r} is not among what came back; give ids of hits of this recollection")
         now, model = self._clock(), self._embedder
         self._flushed_writer().commit(
-            lambda graph: encode.feedback(recollection, unique_ids, graph, embedder=model.name, dim=model.dim, now=now)
+            lambda graph: feedback_batch(recollection, unique_ids, graph, embedder=model.name, dim=model.dim, now=now)
         )
-        return encode.question_id(recollection.query, unique_ids)
+        return question_id(recollection.query, unique_ids)
 
     def build_query(
         self,

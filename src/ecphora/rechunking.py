@@ -5,7 +5,7 @@ from contextlib import closing
 from functools import cache
 from pathlib import Path
 
-from . import checked_episode, documents, encode
+from . import documents, encode
 from .consolidation.facts.claims import claim_id
 from .embedders.minilm import MiniLMEmbedder
 from .errors import EmbedderMismatch, StaleWrite, StoreBusy
@@ -133,11 +133,11 @@ def _build_new_chunks(
 ) -> Iterator[RechunkedDocument]:
     nodes = [node for _, new in diffs for node in new]
     vectors = encode.embed_nodes(embedder, nodes)
-    mentions = dict(zip((node.id for node in nodes), extractor.extract([node.text for node in nodes]), strict=True))
+    mentions = encode.extract_mentions(extractor, nodes)
     for old, new in diffs:
         before, after = [node.text for node in old], [node.text for node in new]
         batch = encode.encode(
-            [checked_episode.CheckedEpisode(new[0].document or new[0].id, new, None, has_date=True)],
+            [documents.CheckedEpisode(new[0].document or new[0].id, new, None, has_date=True)],
             Graph(),
             vectors={node.id: vectors[node.id] for node in new},
             mentions={node.id: mentions[node.id] for node in new},

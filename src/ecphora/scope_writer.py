@@ -1,20 +1,17 @@
 """The writer of one scope: it reads the graph as of the last commit of any process and commits every change."""
 
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 
-import numpy as np
-
-from . import checked_episode, documents, encode
-from .errors import EmbedderMismatch, StaleWrite, StoreBusy, WrongVector
+from . import documents, encode
+from .errors import EmbedderMismatch, StaleWrite, StoreBusy
 from .forget import is_tombstoned
 from .graph import Graph
 from .graph_cache import GraphCache
-from .model import Access, AccessKind, Node, NodeId, Vector, Vectors, WriteBatch
+from .model import Access, AccessKind, NodeId, Vector, Vectors, WriteBatch
 from .ports import (
-    Activation,
     Embedder,
     Extractor,
     FullLogStrategy,
@@ -24,10 +21,8 @@ from .ports import (
     SecondsLeft,
     Store,
     Strategy,
-    WritesOnStore,
-    embedder_coverage,
 )
-from .query import build_query
+from .store_as_query import store_accesses, writes_on_store
 
 MAX_RETRIES = 100
 """The number of times that a write batch is built again because another process committed first."""
@@ -103,7 +98,7 @@ class ScopeWriter:
     # ---- remembering
 
     def remember(
-        self, episodes: Sequence[checked_episode.CheckedEpisode], now: datetime, *, restore: bool
+        self, episodes: Sequence[documents.CheckedEpisode], now: datetime, *, restore: bool
     ) -> tuple[list[NodeId], list[NodeId], list[NodeId]]:
         """Write episodes and return the ids created, those that existed, and those blocked by a tombstone.
 
@@ -117,7 +112,9 @@ class ScopeWriter:
             blocked = [
                 episode
                 for episode in episodes
-                if episode.id not in existing_ids and not restore and is_tombstoned(episode, graph)
+                if episode.id not in existing_ids
+                and not restore
+                and any(is_tombstoned(node, graph.tombstones) for node in episode.chunks)
             ]
             skipped_ids = existing_ids.union(episode.id for episode in blocked)
             created = [episode for episode in episodes if episode.id not in skipped_ids]
@@ -133,45 +130,29 @@ class ScopeWriter:
             )
         raise self.contention_error()
 
-    def is_stored(self, graph: Graph, episode: checked_episode.CheckedEpisode) -> bool:
+    def is_stored(self, graph: Graph, episode: documents.CheckedEpisode) -> bool:
         """Whether an episode is stored already; raises ``IdCollision`` if another text has its id."""
         ids = documents.node_ids_of(graph, episode.id)
-        stored = self.store.nodes(self.scope, ids) if ids else []
-        if (
-            not checked_episode.same_content(episode, stored)
-            if stored
-            else any(graph.row(node.id) is not None for node in episode.chunks)
-        ):
-            raise checked_episode.collision_error(episode)
-        return bool(stored)
+        return documents.is_stored(episode, graph, self.store.nodes(self.scope, ids) if ids else [])
 
     def embed(self, texts: Iterable[str], *, is_query: bool = False) -> Vectors:
         """The vectors of texts, ``(texts, dim)``; raises ``WrongVector`` for another shape or values not finite."""
-        text_list = list(texts)
-        vectors, expected = self.embedder.embed(text_list, is_query=is_query), (len(text_list), self.embedder.dim)
-        if vectors.shape != expected:
-            raise WrongVector(
-                f"{self.embedder.name} gave vectors of shape {vectors.shape}, not {expected}; mend the embedder"
-            )
-        if not np.isfinite(vectors).all():
-            raise WrongVector(f"{self.embedder.name} gave numbers that are not finite; mend the embedder")
-        return vectors
+        return encode.embed_texts(self.embedder, texts, is_query=is_query)
 
     def _encode(
         self,
-        new_episodes: Sequence[checked_episode.CheckedEpisode],
-        existing_episodes: Sequence[checked_episode.CheckedEpisode],
+        new_episodes: Sequence[documents.CheckedEpisode],
+        existing_episodes: Sequence[documents.CheckedEpisode],
         graph: Graph,
         vectors: Mapping[NodeId, Vector],
         now: datetime,
     ) -> WriteBatch:
         nodes = [node for episode in new_episodes for node in episode.chunks]
-        mentions = self.extractor.extract([node.text for node in nodes])
         batch = encode.encode(
             new_episodes,
             graph,
             vectors={node.id: vectors[node.id] for node in nodes},
-            mentions=dict(zip((node.id for node in nodes), mentions, strict=True)),
+            mentions=encode.extract_mentions(self.extractor, nodes),
             embedder=self.embedder.name,
             now=now,
         )
@@ -180,23 +161,10 @@ class ScopeWriter:
             for episode in existing_episodes
             for node in documents.node_ids_of(graph, episode.id)
         ]
-        stimulated = self._store_accesses(nodes, graph, vectors, now) if self.writes_on_store else ()
+        stimulated: Iterable[Access] = ()
+        if writes_on_store(self.strategy):
+            stimulated = store_accesses(nodes, graph, self.strategy, embedder=self.embedder, vectors=vectors, now=now)
         return replace(batch, accesses=(*encoded, *stimulated), needs_full_log=reads_full_log(self.strategy))
-
-    @property
-    def writes_on_store(self) -> bool:
-        """Whether storing an episode activates earlier episodes, as a query does."""
-        return isinstance(self.strategy, WritesOnStore) and self.strategy.writes_on_store
-
-    def _store_accesses(
-        self, nodes: Sequence[Node], graph: Graph, vectors: Mapping[NodeId, Vector], now: datetime
-    ) -> Iterator[Access]:
-        """The accesses of the earlier nodes that new episodes stimulate when they are used as queries."""
-        for node in nodes:
-            query = build_query(
-                node.text, now, vector=vectors[node.id], embedder_coverage=embedder_coverage(self.embedder, node.text)
-            )
-            yield from stimulus_accesses(graph, self.strategy.activate(query, graph), now)
 
     def process_pending(self, now: datetime) -> None:
         """Let an ``IncrementalStrategy`` process what is new in steps, each committed whole or not at all."""
@@ -226,9 +194,3 @@ def nonblocking_handle(store: Store) -> Store:
 def reads_full_log(strategy: Strategy) -> bool:
     """Whether a strategy reads the whole access log, so that no access may expire in the scopes it writes to."""
     return isinstance(strategy, FullLogStrategy) and strategy.needs_full_log
-
-
-def stimulus_accesses(graph: Graph, activation: Activation, now: datetime) -> Iterator[Access]:
-    """The ``STIMULATED`` accesses of the rows that a query stimulated, in row order."""
-    for row in np.flatnonzero(activation.stimulus).tolist():
-        yield Access(graph.id(row), now, AccessKind.STIMULATED, float(activation.stimulus[row]))

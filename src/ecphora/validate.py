@@ -15,6 +15,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from .errors import InvalidInput, InvalidText, InvalidTime
+from .ids import NODE_PREFIXES
 from .model import Episode, Filter, Metadata, NodeId
 from .text_format import collapse_whitespace
 from .timeparse import parse_time
@@ -270,6 +271,10 @@ def _check_names(field: str, value: object) -> tuple[str, ...]:
 
 def check_episode_fields(episode: Episode) -> tuple[Episode, datetime | None]:
     """Check every field of an episode; return the checked episode and its time, None if it has none."""
+    if not isinstance(episode, Episode):
+        raise InvalidInput(
+            f"a {type(episode).__name__} cannot be remembered; give a text, an Episode, or several of them"
+        )
     text = check_text(episode.text)
     names = {
         field: check_optional_name(field, getattr(episode, field))
@@ -278,6 +283,10 @@ def check_episode_fields(episode: Episode) -> tuple[Episode, datetime | None]:
     time = None if episode.happened_at is None else check_time("happened_at", episode.happened_at)
     trust = check_number("trust", episode.trust, minimum=0, maximum=1)
     metadata = check_metadata(episode.metadata)
+    if (episode.id or "").startswith(NODE_PREFIXES):
+        raise InvalidInput(
+            f"the id {episode.id!r} begins like an id of a name, insight, question or claim; choose another"
+        )
     return Episode(text, **names, happened_at=time, trust=trust, metadata=metadata), time
 
 

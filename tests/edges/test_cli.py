@@ -218,7 +218,8 @@ def test_recall_loads_only_needed_modules() -> None:
     other_strategies = {
         f"ecphora.strategies.{name}" for name in ("baselines", "ecphory", "eisa", "synapse", "synaptic", "weave")
     }
-    modules = ("bench", "cli.consolidation", "cli.demo", "consolidation", "doctor", "interchange", "learn", "llms")
+    consolidation = ("consolidation.plan", "consolidation.facts", "consolidation.entities", "consolidation.insights")
+    modules = ("bench", "cli.consolidation", "cli.demo", *consolidation, "doctor", "interchange", "learn", "llms")
     packages = ("importlib.metadata", "onnxruntime", "rich.progress", "tokenizers", "tomllib")
     assert not loaded & {*other_strategies, *(f"ecphora.{module}" for module in modules), *packages}
 

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from ecphora import Episode, LLMClient, Memory
-from ecphora.consolidation_run import LIMITED_STEP_SIZE, AutoConsolidate
+from ecphora.consolidation_run import LIMITED_STEP_SIZE
 from ecphora.embedders.hashing import HashingEmbedder
 from ecphora.errors import InvalidInput, LLMUnavailable
 from ecphora.graph import Graph
@@ -224,30 +224,6 @@ def test_a_night_that_costs_recall_is_refused(tmp_path: Path) -> None:
         )
         assert not memory.graph().of_kind(Kind.CLAIM).any()
         assert memory.maintenance.batches() == []
-
-
-# ---- by itself
-
-
-@pytest.mark.parametrize(
-    ("trigger", "nights"),
-    [
-        (None, 0),
-        (AutoConsolidate(every_turns=2), 1),
-        (AutoConsolidate(on_session_end=True), 1),
-        (AutoConsolidate(after_idle=timedelta(hours=6)), 2),
-        (AutoConsolidate(after_idle=timedelta(days=300)), 0),
-    ],
-)
-def test_a_memory_sleeps_by_itself_when_it_is_to(tmp_path: Path, trigger: AutoConsolidate | None, nights: int) -> None:
-    clock = FakeClock(NOW)
-    with Memory(
-        tmp_path / "m.db", embedder=HashingEmbedder(64), update_scorer=None, auto_consolidate=trigger, clock=clock
-    ) as memory:
-        for episode in MOVES:
-            memory.remember(episode)
-            clock.now += timedelta(days=1)
-        assert len(memory.maintenance.batches()) == nights
 
 
 # ---- with a language model

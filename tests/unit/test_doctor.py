@@ -9,8 +9,8 @@ import apsw
 import pytest
 
 from ecphora import doctor
-from ecphora.checked_episode import check_episode
 from ecphora.doctor import Severity, examine
+from ecphora.documents import check_episode
 from ecphora.embedders.hashing import HashingEmbedder
 from ecphora.errors import StoreReadOnly
 from ecphora.memory import Memory

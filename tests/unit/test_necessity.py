@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ecphora import checked_episode, encode, weights
+from ecphora import documents, encode, weights
 from ecphora.embedders.minilm import MiniLMEmbedder
 from ecphora.errors import InvalidRecord
 from ecphora.graph import Graph
@@ -36,7 +36,7 @@ TALE = "Ana told me " + " ".join(f"word{number}" for number in range(60))
 
 def read(*episodes: Episode) -> Graph:
     """A graph of episodes as a memory encodes them, without vectors."""
-    drafts = [checked_episode.check_episode(replace(one, id=f"e{number}"), NOON) for number, one in enumerate(episodes)]
+    drafts = [documents.check_episode(replace(one, id=f"e{number}"), NOON) for number, one in enumerate(episodes)]
     change = encode.encode(
         drafts, Graph(), vectors={}, mentions={node.id: () for one in drafts for node in one.chunks},
         embedder="none", now=NOON,

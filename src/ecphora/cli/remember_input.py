@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from .. import checked_episode
+from .. import documents
 from ..errors import InvalidInput, InvalidRecord, InvalidText
 from ..graph import EPOCH
 from ..interchange.records import parse_object
@@ -95,7 +95,7 @@ def _episodes_from_jsonl(lines: Iterable[str], fields: Mapping[str, Any]) -> lis
                 known = ", ".join(Episode.__dataclass_fields__)
                 raise InvalidRecord(f"there is no field {', '.join(sorted(map(repr, unknown)))}; there are {known}")
             episode = Episode(**{**fields, "text": None, **record})
-            checked_episode.check_episode(episode, EPOCH)
+            documents.check_episode(episode, EPOCH)
         except InvalidInput as error:
             raise InvalidRecord(f"line {number}: {error}") from error
         episodes.append(episode)

@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from .. import checked_episode, validate
+from .. import documents, validate
 from ..errors import InvalidInput, InvalidText
 from ..graph import EPOCH
 from ..memory import Memory
@@ -86,7 +86,7 @@ def read_episode(path: Path, fields: Mapping[str, Any]) -> Episode | None:
     try:
         changed_at = datetime.fromtimestamp(int(status.st_mtime), UTC)
         episode = Episode(**{"source": path.as_posix(), "title": path.name, **fields, "text": text})
-        undated = checked_episode.check_episode(replace(episode, happened_at=None), EPOCH)
+        undated = documents.check_episode(replace(episode, happened_at=None), EPOCH)
     except (InvalidInput, ValueError, OverflowError) as error:
         raise InvalidText(f"{path_name}: {error}") from error
     if episode.happened_at is not None:

@@ -4,8 +4,6 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 
-import numpy as np
-
 from .. import encode, prompts, weights
 from ..graph import Graph
 from ..graph_updates import apply_batch
@@ -19,11 +17,10 @@ from .entities import resolution
 from .facts import llm_facts
 from .facts.claims import ClaimExtractor
 from .facts.update_finder import ScorePairs
+from .triggers import CURSOR, pending_rows
 
 EmbedFunction = Callable[[Sequence[str]], Vectors]
 """Embeds texts."""
-CURSOR = "consolidation"
-"""The name of the cursor that stores how far consolidation has come."""
 CLAIMS_CURSOR = "consolidation/claims"
 """The cursor for claims and names alone. It is ahead of ``CURSOR`` where the time ran out in the middle of a step."""
 STATEMENTS_PER_PROMPT = 8
@@ -56,12 +53,6 @@ class Step:
         return named | {"rejected_insights": self.rejected_insights, "memories": self.scanned_count}
 
 
-def pending(graph: Graph) -> Rows:
-    """The rows of the memories not yet consolidated, oldest first."""
-    first = int(np.searchsorted(graph.nodes["seq"], graph.cursors.get(CURSOR, 0), "right"))
-    return np.flatnonzero(graph.episodes[first:]) + first
-
-
 def pending_claims(graph: Graph, rows: Rows) -> Rows:
     """Of ``rows``, those not yet scanned for claims."""
     return rows[graph.nodes["seq"][rows] > graph.cursors.get(CLAIMS_CURSOR, 0)]
@@ -69,7 +60,7 @@ def pending_claims(graph: Graph, rows: Rows) -> Rows:
 
 def pending_count(graph: Graph) -> int:
     """The number of memories to scan for claims, or, if all are scanned, of those whose insights are missing."""
-    new = pending(graph)
+    new = pending_rows(graph)
     return len(pending_claims(graph, new)) or len(new)
 
 
@@ -95,7 +86,7 @@ def next_step(graph: Graph, read_nodes: NodeReader, now: datetime, limit: int, t
     With a time limit, a step has the claims of as many of these memories as there is time for, at least one; once all
     are scanned, the next step has their aliases and as many insights as there is time for, at least one.
     """
-    new = pending(graph)[:limit]
+    new = pending_rows(graph)[:limit]
     if not len(new):
         return None
     unscanned, seq = pending_claims(graph, new), graph.nodes["seq"]

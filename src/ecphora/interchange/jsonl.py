@@ -20,7 +20,7 @@ from typing import Any, TextIO, TypeVar
 
 from .. import encode
 from ..errors import EmbedderMismatch, IdCollision, InvalidRecord, StaleWrite, StoreBusy, WrongVector
-from ..forget import content_digest
+from ..forget import content_digest, is_tombstoned
 from ..invisible_chars import escape_invisible
 from ..model import (
     MENTION_LINKS,
@@ -157,7 +157,11 @@ def _plan_import(
     tombstones: set[NodeId | bytes] = {tombstone.node for tombstone in current.tombstones}
     tombstones |= {tombstone.digest for tombstone in current.tombstones}
     missing_nodes = [node for node in contents.nodes if node.id not in stored]
-    blocked = set() if restore else {node.id for node in missing_nodes if _is_tombstoned(node, tombstones)}
+    blocked = (
+        set()
+        if restore
+        else {node.id for node in missing_nodes if node.kind != Kind.ENTITY and is_tombstoned(node, tombstones)}
+    )
     nodes = _nodes_to_write(contents, missing_nodes, blocked)
     present_ids = stored.keys() | {node.id for node in nodes}
     vectors, notices = _usable_vectors(contents, nodes, embedder)
@@ -224,10 +228,6 @@ def _check_references(contents: ExportContents, stored: Mapping[NodeId, Node]) -
     for node, line in contents.references:
         if node not in contents.line_by_node and node not in stored:
             raise InvalidRecord(f"line {line}: no node {node!r} is in this file or in the scope it goes to")
-
-
-def _is_tombstoned(node: Node, tombstones: set[NodeId | bytes]) -> bool:
-    return node.kind != Kind.ENTITY and (node.id in tombstones or content_digest(node) in tombstones)
 
 
 def _nodes_to_write(contents: ExportContents, missing: Sequence[Node], blocked: set[NodeId]) -> Sequence[Node]:

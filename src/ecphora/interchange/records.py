@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from .. import checked_episode, documents, ids
+from .. import documents, ids
 from ..errors import InvalidInput, InvalidRecord
 from ..model import (
     Access,
@@ -154,7 +154,7 @@ def _parse_node(item: Record, contents: ExportContents, line_number: int) -> Non
     # The checks of a caller's episode apply, except that a chunk of a long text may be blank.
     text = "." if document is not None and node.text and not node.text.strip() else node.text
     names = (node.speaker, node.session, None, node.title, node.source, node.metadata, node.trust)
-    checked_episode.check_episode(Episode(text, None if kind in prefixes else id_, *names), _PLACEHOLDER_TIME)
+    documents.check_episode(Episode(text, None if kind in prefixes else id_, *names), _PLACEHOLDER_TIME)
     check_name("id", id_)
     check_optional_name("heading", node.heading)
     if document is not None:

@@ -15,7 +15,7 @@ from ..graph import Graph, epoch_seconds
 from ..model import Mask, Query, Scores
 from ..ports import Activation, ActivationPath
 from ..reprs import ShortRepr
-from ..stages.fused import feedback, promotion
+from ..stages.fused import feedback_boost, promotion
 from ..stages.fused.answerability import AnswerabilityModel
 from ..stages.fused.candidate_pool import CandidatePool, build_pool
 from ..stages.fused.decay import DecayPolicy, archived_mask, decay, pinned_mask
@@ -116,8 +116,8 @@ class Fused(ShortRepr):
         """The gains of eligible memories from the best memories used together with them, and these as their paths."""
         gain, parents = pool.graph.zeros(), np.full(len(pool.graph), -1, np.intp)
         if self.co_use_weight:
-            best = top_k.top_rows(scores, pool.eligible, feedback.CO_USE_SEEDS)
-            boost = feedback.co_use_boost(pool.graph, best, scores[best])
+            best = top_k.top_rows(scores, pool.eligible, feedback_boost.CO_USE_SEEDS)
+            boost = feedback_boost.co_use_boost(pool.graph, best, scores[best])
             gain[boost.rows] = self.co_use_weight * boost.strengths * pool.eligible[boost.rows]
             parents[boost.rows] = boost.parent
         return gain, ActivationPath(parents, np.full(len(parents), -1, np.intp), single_hop=True)

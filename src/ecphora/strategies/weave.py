@@ -16,6 +16,7 @@ from datetime import datetime
 
 import numpy as np
 
+from ..consolidation import triggers
 from ..graph import Graph, epoch_seconds
 from ..model import Edge, Kind, Link, Mask, Node, Query, Rows, Scores, Vectors, WriteBatch
 from ..ports import Activation, NodeReader, Summarizer
@@ -124,11 +125,11 @@ class Weave(ShortRepr):
 
     def has_pending(self, graph: Graph, /) -> bool:
         """Omega_synth: whether ``omega`` new particles wait for refinement."""
-        return len(self._pending_rows(graph)) >= self.omega
+        return triggers.has_enough_pending(graph, CURSOR, self.omega)
 
     def process(self, graph: Graph, read: NodeReader, now: datetime, /) -> WriteBatch:
         """Add strands to the next particles, and the insights of the clusters that they complete."""
-        new = self._pending_rows(graph)[: self.omega]
+        new = triggers.pending_rows(graph, CURSOR)[: self.omega]
         config, space = self._clustering_config, graph.vectors.view
         neighbors = list(clustering.nearest_neighbors(graph, space, new, graph.episodes, config, earlier_only=True))
         edges = list(self._new_strands(graph, neighbors))
@@ -139,10 +140,6 @@ class Weave(ShortRepr):
                 nodes.append(insight)
                 edges.extend(Edge(insight.id, graph.id(row), Link.DERIVED_FROM, 1.0) for row in cluster.tolist())
         return WriteBatch(nodes=tuple(nodes), edges=tuple(edges), cursors={CURSOR: int(graph.nodes["seq"][new[-1]])})
-
-    def _pending_rows(self, graph: Graph) -> Rows:
-        first = int(np.searchsorted(graph.nodes["seq"], graph.cursors.get(CURSOR, 0), "right"))
-        return np.flatnonzero(graph.episodes[first:]) + first
 
     def _new_strands(self, graph: Graph, neighbors: Sequence[clustering.Neighbors]) -> Iterator[Edge]:
         """Strands from each new particle to the nearest earlier ones (pattern-based creation, 3.4.2; eq. 8 linear)."""

@@ -16,7 +16,7 @@ from ..retrieval.bm25 import Postings
 from ..retrieval.entity_links import Mentions, ReachedRows
 from ..retrieval.fusion import NormalizedScores
 from ..retrieval.term_coverage import TermCoverage, term_coverage
-from .feedback import SimilarQuestionBoost, similar_question_boost
+from .feedback_boost import SimilarQuestionBoost, similar_question_boost
 
 POOL_SIZE = 200
 """How many of the best rows by first-stage score enter the pool."""
@@ -107,8 +107,8 @@ def build_pool(graph: Graph, query: Query) -> CandidatePool:
     two_hop = entity_links.direct_mentions(graph, query_entities, seeds, fusion.max_normalize(boosted[seeds]))
     adjacent = np.concatenate([graph.previous_rows[best[:MAX_PER_SOURCE]], graph.next_rows[best[:MAX_PER_SOURCE]]])
     sources = [top_k.top_rows(normalized.scores, mask, MAX_PER_SOURCE) for normalized in (scores.cosine, scores.bm25)]
-    feedback_boost = similar_question_boost(graph, scores.cosine.scores)
-    sources += [feedback_boost.rows[:MAX_PER_SOURCE]]
+    question_boost = similar_question_boost(graph, scores.cosine.scores)
+    sources += [question_boost.rows[:MAX_PER_SOURCE]]
     sources += [
         links.rows[top_k.top_rows(links.strengths, mask[links.rows], MAX_PER_SOURCE)]
         for links in (title_links, shared_entities, one_hop, two_hop)
@@ -134,7 +134,7 @@ def build_pool(graph: Graph, query: Query) -> CandidatePool:
         similarity_to_top=np.float32(query.embedder_coverage)
         * _similarity_to_top(graph, rows, top_candidates, query.similarity_floor),
         term_coverage=term_coverage(postings, rows),
-        similar_question_boost=feedback_boost,
+        similar_question_boost=question_boost,
         mentions=entity_links.entity_mentions(graph, rows),
     )
 

@@ -17,7 +17,7 @@ from ecphora.graph_updates import apply_batch
 from ecphora.memory import Memory
 from ecphora.model import Edge, Filter, Kind, Link, WriteBatch
 from ecphora.stages.fused import candidate_pool
-from ecphora.stages.fused.feedback import CO_USE_SEEDS, co_use_boost
+from ecphora.stages.fused.feedback_boost import CO_USE_SEEDS, co_use_boost
 from ecphora.stages.retrieval import filters, top_k
 from ecphora.strategies.fused import CO_USE, Fused
 from ecphora.testing import NOON, FakeClock, sample_graph, sample_node, sample_query

@@ -1,0 +1,59 @@
+"""Triggers of refinement: so many new memories, the end of a session, a pause."""
+
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import pytest
+
+from ecphora import Episode, Memory
+from ecphora.consolidation.triggers import CURSOR, AutoConsolidate, has_enough_pending, pending_rows
+from ecphora.embedders.hashing import HashingEmbedder
+from ecphora.graph_updates import apply_batch
+from ecphora.model import WriteBatch
+from ecphora.testing import FakeClock, sample_graph
+
+NOW = datetime(2026, 6, 1, tzinfo=UTC)
+MOVES = [
+    Episode("I live in Lisbon.", "old", "Ana", "a", "2026-01-05"),
+    Episode("The bonsai lost its leaves.", "other", "Ben", "a", "2026-01-06"),
+    Episode("I moved to Porto.", "new", "Ana", "b", "2026-05-03"),
+]
+
+
+@pytest.mark.parametrize(
+    ("trigger", "nights"),
+    [
+        (None, 0),
+        (AutoConsolidate(every_turns=2), 1),
+        (AutoConsolidate(on_session_end=True), 1),
+        (AutoConsolidate(after_idle=timedelta(hours=6)), 2),
+        (AutoConsolidate(after_idle=timedelta(days=300)), 0),
+    ],
+)
+def test_a_memory_sleeps_by_itself_when_it_is_to(tmp_path: Path, trigger: AutoConsolidate | None, nights: int) -> None:
+    clock = FakeClock(NOW)
+    with Memory(
+        tmp_path / "m.db", embedder=HashingEmbedder(64), update_scorer=None, auto_consolidate=trigger, clock=clock
+    ) as memory:
+        for episode in MOVES:
+            memory.remember(episode)
+            clock.now += timedelta(days=1)
+        assert len(memory.maintenance.batches()) == nights
+
+
+def test_pending_rows_are_the_memories_beyond_the_cursor() -> None:
+    graph = sample_graph()
+    episodes = pending_rows(graph)
+    assert graph.episodes[episodes].all()
+    assert len(episodes) == graph.episodes.sum()
+    seq = int(graph.nodes["seq"][episodes[1]])
+    later = apply_batch(graph, WriteBatch(cursors={CURSOR: seq}, revision=graph.revision + 1))
+    assert pending_rows(later).tolist() == episodes[2:].tolist()
+    assert pending_rows(later, "another").tolist() == episodes.tolist()
+
+
+def test_count_of_new_memories_triggers_at_its_number_and_not_before() -> None:
+    graph = sample_graph()
+    count = int(graph.episodes.sum())
+    assert has_enough_pending(graph, "another", count)
+    assert not has_enough_pending(graph, "another", count + 1)
