@@ -109,7 +109,7 @@ def time_remember(path: Path, embedder: TimedEmbedder, episodes: list[Episode]) 
         memory.remember(episodes)
         seconds = perf_counter() - start
     print(f"remember a batch            {seconds:7.1f} s, the embedder {embedder.seconds:.1f} s: "
-          f"{100 * (seconds / embedder.seconds - 1):.1f} % more; file {path.stat().st_size / 1e6:.1f} MB")  # fmt: skip
+          f"{100 * (seconds / embedder.seconds - 1):.1f}% more; file {path.stat().st_size / 1e6:.1f} MB")  # fmt: skip
 
 
 def time_open(path: Path, questions: list[str]) -> None:

@@ -36,7 +36,7 @@ def fractions(name: str, questions: Sequence[tuple[QuerySpace, int]]) -> Numbers
 
 
 def format_cells(found: Numbers, is_low_similarity: Numbers) -> tuple[str, str]:
-    """Fraction and loss with their 95 % bootstrap intervals over questions."""
+    """Fraction and loss with their 95% bootstrap intervals over questions."""
     recalls, overall = metrics.resample_ratios(found * is_low_similarity, is_low_similarity), metrics.resample(found)
     losses = 1 - np.divide(recalls, overall, out=np.ones_like(overall), where=overall > 0)
     value, total = float(found[is_low_similarity > 0].mean()), float(found.mean())

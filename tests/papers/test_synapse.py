@@ -372,7 +372,7 @@ def test_calibrated_gate_equals_values_computed_by_hand(
 
 def test_calibrated_gate_on_two_hundred_questions() -> None:
     values = [0.01 * place for place in range(200)]
-    assert float(calibrate_gate(np.array(values))) == pytest.approx(0.04)  # 4 of 200 are 2 %, 5 would be 2.5 %
+    assert float(calibrate_gate(np.array(values))) == pytest.approx(0.04)  # 4 of 200 are 2%, 5 would be 2.5%
 
 
 # ---- remedies

@@ -352,7 +352,7 @@ def test_the_gate() -> None:
     assert (refused.n, refused.value, refused.category) == (4, 0.5, UNANSWERABLE)
     more = {FULL: replies(*[(1,)] * 44, confidence=(0.1, *sure, 0.39, 0.4, 0.9))}
     found = list(compare("set", model, more, asked([1] * 44, answerable=[1] * 41 + [0] * 3)))
-    assert of(found, "full", Metric.THRESHOLD).value == 0.4  # 1 of 41 is less than 2.5 %
+    assert of(found, "full", Metric.THRESHOLD).value == 0.4  # 1 of 41 is less than 2.5%
     without = list(compare("set", model, {FULL: replies((1,))}, asked([1])))
     assert Metric.THRESHOLD not in {f.metric for f in without}
 

@@ -89,7 +89,7 @@ def ablate_command(*, dataset_names: Sequence[str], model_names: Sequence[str], 
     """Run the papers' own ablations: each model complete and with parts left out, on the same questions.
 
     Prints a table for each model and set; ecphora bench report makes the tables of docs/models.md from the JSON lines.
-    Differences to the complete model have 95 % bootstrap intervals over pairs.
+    Differences to the complete model have 95% bootstrap intervals over pairs.
     """
     bench_options = BenchOptions(**options)
     models = registry.select_models(model_names)

@@ -20,9 +20,9 @@ LEGEND = (
     "the heading. all@k: fraction of the questions with all their evidence among the first k. AUROC: how often an "
     "answerable question has a higher confidence than an unanswerable one. Refusals: fraction of the questions with "
     "evidence `none`; false refusals are of answerable questions, true refusals of unanswerable questions. In "
-    "brackets: 95 % bootstrap intervals over questions, of a value without a difference or else of the difference. Differences "
-    "are to the first row, after `published,` to the row `as published`; those whose interval excludes 0 are bold. "
-    "Documents without times stimulated nothing when they were stored."
+    "brackets: 95% bootstrap intervals over questions, of a value without a difference or else of the difference. "
+    "Differences are to the first row, after `published,` to the row `as published`; those whose interval excludes 0 "
+    "are bold. Documents without times stimulated nothing when they were stored."
 )
 PAPER_LEGEND = (
     "ERC: fraction of the gold among the first K documents, where K is how many fired for that question; precision: "
@@ -30,7 +30,7 @@ PAPER_LEGEND = (
     "strategies take at least as many documents as there is gold. Low similarity: questions whose gold all has a "
     f"cosine below {LOW_COSINE} with the question; loss: by how much their recall@30 is lower than that of all "
     "answerable questions, as a fraction of the latter. Gate: the highest confidence below which less than "
-    f"{100 * MAX_FALSE_REFUSALS:g} % of the answerable questions lie, and the fraction of the unanswerable questions "
+    f"{100 * MAX_FALSE_REFUSALS:g}% of the answerable questions lie, and the fraction of the unanswerable questions "
     "below it."
 )
 

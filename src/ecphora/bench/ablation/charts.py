@@ -74,7 +74,7 @@ def _names_chart(name: str, figures: Sequence[Figure]) -> Chart:
             elif figure.category.startswith(kind):
                 percent = float(figure.category.removeprefix(kind).strip().removesuffix("%"))
                 lines.setdefault(kind, []).append((percent, figure.value))
-    return Chart(f"{name}: recall@5 of fused", lines, {0: "0", 25: "25 %", 50: "50 %"})
+    return Chart(f"{name}: recall@5 of fused", lines, {0: "0", 25: "25%", 50: "50%"})
 
 
 def _reliability_chart(name: str, figures: Sequence[Figure]) -> Chart:

@@ -8,7 +8,7 @@ Beside the part of the gold evidence among the first k documents there are
   of all questions are divided by all their gold; ERC-MG gives rivals at least as many as there is gold;
 - SYNAPSE's low-similarity stress test: recall@30 where all gold is farther from the question than a cosine of 0.3,
   and how much less that is than over all answerable questions, in parts of these;
-- SYNAPSE's gate: the largest threshold of confidence below which less than 2.5 % of the answerable questions lie, and
+- SYNAPSE's gate: the largest threshold of confidence below which less than 2.5% of the answerable questions lie, and
   the part of the unanswerable ones below it. It is chosen on the questions it is measured on, as published.
 """
 
@@ -206,7 +206,7 @@ def _low_similarity(
 def _gate(
     variant: Variant, _model: Model, results: Mapping[Variant, ResultColumns], questions: QuestionColumns
 ) -> Iterator[tuple[FigureKey, Estimate]]:
-    """SYNAPSE's gate where it refuses less than 2.5 % of the answerable questions, and what else it refuses there."""
+    """SYNAPSE's gate where it refuses less than 2.5% of the answerable questions, and what else it refuses there."""
     confidence = results[variant].confidence
     positives, negatives = confidence[questions.is_answerable], confidence[~questions.is_answerable]
     if not len(positives) or not len(negatives):

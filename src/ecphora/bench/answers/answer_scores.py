@@ -3,7 +3,7 @@
 - LoCoMo (Adyasha Maharana and others, "Evaluating Very Long-Term Conversational Memory of LLM Agents", 2024,
   arXiv:2402.17753; ``task_eval/evaluation.py``): F1 over stemmed tokens, by category. Its NLTK stemmer departs from
   Porter's algorithm in rules of its own; here it is Porter's as Snowball has it, which tells apart or puts together
-  otherwise 1.5 % of the different words of locomo and realtalk.
+  otherwise 1.5% of the different words of locomo and realtalk.
 - HotpotQA (Zhilin Yang and others, 2018, arXiv:1809.09600; ``hotpot_evaluate_v1.py``) and 2WikiMultihopQA (Xanh Ho and
   others, 2020, arXiv:2011.01060), whose script is the same: exact match and F1, with yes and no all or nothing.
 - SQuAD (Pranav Rajpurkar and others, 2016 and 2018, arXiv:1606.05250 and 1806.03822), as MuSiQue's script has it, for

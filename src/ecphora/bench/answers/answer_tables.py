@@ -22,7 +22,7 @@ LEGEND = (
     "match, HotpotQA's or SQuAD's). all: includes the unanswerable questions, where it is correct to say that there is "
     "no answer. context tokens: the estimated mean of its texts; full is the latest memories, as many as fit its "
     "budget. gold recall: fraction of the gold in the context. no answer: the reader said that there is none; "
-    "precision, recall and accuracy of that on the unanswerable questions. In brackets: 95 % bootstrap intervals over "
+    "precision, recall and accuracy of that on the unanswerable questions. In brackets: 95% bootstrap intervals over "
     "questions."
 )
 CORRECTNESS = {"gold recall": Metric.GOLD_RECALL, "F1": Metric.F1, "exact match": Metric.EXACT_MATCH}

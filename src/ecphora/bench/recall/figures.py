@@ -70,7 +70,7 @@ ANSWER_METRICS = frozenset(list(Metric)[list(Metric).index(Metric.F1) :])
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """How far a figure lies above that of ``reference``, over the same questions, with the 95 % interval of that."""
+    """How far a figure lies above that of ``reference``, over the same questions, with the 95% interval of that."""
 
     reference: str
     value: float
@@ -80,7 +80,7 @@ class Difference:
 
 @dataclass(frozen=True, slots=True)
 class Figure:
-    """One number over ``n`` questions, with its 95 % interval.
+    """One number over ``n`` questions, with its 95% interval.
 
     ``k`` is the cut of the ranking, ``None`` where the metric has none. ``secondary_value`` is, for times, the same
     percentile in milliseconds without the embedding, and for reliability the mean confidence. ``model``, for ablations

@@ -74,7 +74,7 @@ def percentile(percent: float) -> Statistic:
 
 
 def bootstrap_interval(values: Numbers, statistic: Statistic = mean) -> tuple[float, float]:
-    """The 95 % percentile bootstrap interval of a statistic of values, one a question.
+    """The 95% percentile bootstrap interval of a statistic of values, one a question.
 
     The statistic of 1,000 resamples of the questions, drawn with replacement; from their 2.5th to their 97.5th
     percentile. Bradley Efron, Robert Tibshirani, "An Introduction to the Bootstrap", 1993, chapter 13. Questions are
@@ -84,7 +84,7 @@ def bootstrap_interval(values: Numbers, statistic: Statistic = mean) -> tuple[fl
 
 
 def auroc_bootstrap_interval(positives: Numbers, negatives: Numbers) -> tuple[float, float]:
-    """The 95 % percentile bootstrap interval of :func:`auroc`; positives and negatives are resampled apart."""
+    """The 95% percentile bootstrap interval of :func:`auroc`; positives and negatives are resampled apart."""
     return percentile_interval(resample_auroc(positives, negatives))
 
 

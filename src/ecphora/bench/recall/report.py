@@ -29,7 +29,7 @@ RANKING_COLUMNS: Mapping[str, tuple[Metric, int]] = {
 LEGEND = (
     "recall@k: fraction of the gold evidence among the first k documents, mean over questions; any@k, all@k: fraction "
     "of the questions with any or all of it among the first k; AUROC: how often an answerable question has a higher "
-    "confidence than an unanswerable one. In brackets: 95 % bootstrap intervals over questions."
+    "confidence than an unanswerable one. In brackets: 95% bootstrap intervals over questions."
 )
 TIMING_LEGEND = (
     f"ms: one recall of {RECALL_LIMIT} memories, embedding included; embedding is timed on up to {EMBEDDING_SAMPLES} "
