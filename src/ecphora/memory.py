@@ -1,4 +1,8 @@
-"""The public API: ``Memory``. Each method fetches, calls a pure function and commits; it computes nothing itself."""
+"""The public API: ``Memory``. Each method fetches, calls a pure function and commits; it computes nothing itself.
+
+This file is over 400 lines because it is the public facade, one class whose methods are documented where users read
+them.
+"""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import replace

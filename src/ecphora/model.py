@@ -1,4 +1,7 @@
-"""The data types of the memory graph: frozen dataclasses with no behavior beyond small derived values."""
+"""The data types of the memory graph: frozen dataclasses with no behavior beyond small derived values.
+
+This file is over 400 lines because it holds the data types that everything imports.
+"""
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field

@@ -6,6 +6,8 @@ from ecphora.embedders import onnx_runtime
 from ecphora.embedders.e5.e5_embedder import E5Embedder
 from ecphora.embedders.hashing import HashingEmbedder
 from ecphora.embedders.minilm import MiniLMEmbedder
+from ecphora.embedders.openai_embeddings import OpenAIEmbedder
+from ecphora.embedders.sentence_transformers import SentenceTransformersEmbedder
 from ecphora.ports import Embedder
 from ecphora.testing import EmbedderContract
 
@@ -32,3 +34,8 @@ class TestE5(EmbedderContract):
     @pytest.fixture
     def embedder(self) -> Embedder:
         return MULTILINGUAL
+
+
+def test_embedders_have_distinct_names() -> None:
+    every: list[Embedder] = [MINILM, HashingEmbedder(), OpenAIEmbedder("m"), SentenceTransformersEmbedder("m")]
+    assert len({embedder.name for embedder in every}) == 4

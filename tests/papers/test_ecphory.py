@@ -1,6 +1,8 @@
 """EcphoryRAG, arXiv 2510.08958: cues, engrams, hops, and our remedies. §: papers.md, chapter 4.
 
 ``tests/unit/test_engram_search.py`` tests the routines of a hop and the growing index.
+
+This file is over 400 lines because the tests of one paper stand in one file, as its strategy does.
 """
 
 import math

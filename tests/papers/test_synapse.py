@@ -2,6 +2,8 @@
 
 ``tests/unit/test_spreading_activation.py`` has the equations of spreading to their printed digits,
 ``tests/unit/test_layer_consolidation.py`` the graph of turns and concepts.
+
+This file is over 400 lines because the tests of one paper stand in one file, as its strategy does.
 """
 
 from collections.abc import Sequence

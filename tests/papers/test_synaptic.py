@@ -1,5 +1,8 @@
 """SynapticRAG, arXiv 2410.13553: its worked values (papers.md 1.5 to 1.7), its read path, and its replay from the
-log."""
+log.
+
+This file is over 400 lines because the tests of one paper stand in one file, as its strategy does.
+"""
 # ruff: noqa: N803, N806, SIM300  # the paper's symbols
 
 import math

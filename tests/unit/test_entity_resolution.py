@@ -1,4 +1,7 @@
-"""Which names are one: what is merged and what is not, case by case; how merges are read, taken back and undone."""
+"""Which names are one: what is merged and what is not, case by case; how merges are read, taken back and undone.
+
+This file is over 400 lines because all its tests share one table of cases.
+"""
 
 import tempfile
 from collections.abc import Iterable

@@ -1,6 +1,6 @@
 """The access log is bounded: each memory keeps the last accesses of each kind, and what follows from them stays."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, closing
 from dataclasses import replace
 from datetime import timedelta
@@ -37,7 +37,6 @@ from ecphora.ports import FullLogStrategy
 from ecphora.stages.eisa.chronology import last_access
 from ecphora.stages.fused.decay import archived_mask, pinned_mask
 from ecphora.stages.retrieval import importance
-from ecphora.stores import schema
 from ecphora.stores.batch_writer import KEEP_LAST
 from ecphora.stores.sqlite import SQLiteStore
 from ecphora.strategies import BUILT_IN, FAITHFUL
@@ -300,102 +299,7 @@ def test_counts_are_carried_along(store: SQLiteStore, path: Path) -> None:
         assert exported(there)[1:] == exported(store)[1:]
 
 
-# ---- files from before
-
-
-OLD = "INSERT INTO access (scope, seq, revision, node, at, touch, strength) VALUES (1, ?, ?, ?, ?, ?, ?)"
-
-
-Older = Callable[..., None]
-
-
-@pytest.fixture
-def older(to_format_5: Callable[[Path], None]) -> Older:
-    """Writes a file as it was before logs expired, with two memories."""
-
-    def write(path: Path, rows: Sequence[tuple[int, int, int, str, str, float]], more: str = "") -> None:
-        with closing(SQLiteStore(path)) as store:
-            store.commit("s", sample_batch(sample_node("a"), sample_node("b")))
-        to_format_5(path)
-        _rewrite(path, rows, more)
-
-    return write
-
-
-def _rewrite(path: Path, rows: Sequence[tuple[int, int, int, str, str, float]], more: str) -> None:
-    with closing(apsw.Connection(str(path))) as db:
-        for statement in (
-            "DROP TABLE access", *(f"ALTER TABLE scope DROP COLUMN {name}" for name in NEW), before_0004(),
-            *(f"ALTER TABLE node DROP COLUMN {name}" for name in ("start", "heading")),
-        ):  # fmt: skip
-            db.execute(statement).fetchall()
-        db.executemany(OLD, rows)
-        for statement in ("UPDATE scope SET revision = 40, seq = 90", "PRAGMA user_version = 3", more):
-            db.execute(statement).fetchall()
-
-
-NEW = ("whole_log", "expiry", "log_cursor", "log_size", "log_growth")
-
-
-def before_0004() -> str:
-    script = schema.load_migrations()[0]
-    return script[script.index("CREATE TABLE access") : script.index("-- What was forgotten")]
-
-
-def test_an_older_log_is_taken_over(older: Older, path: Path) -> None:
-    times = {
-        3: "2026-05-03T12:00:00+00:00",
-        4: "2026-05-03T14:00:00.000125+02:00",
-        5: "1969-12-31T23:59:59.250000+00:00",
-    }
-    older(path, [
-        (3, 2, 1, times[3], "recalled", 0.25), (4, 3, 2, times[4], "encoded", 1.0), (5, 4, 1, times[5], "used", 1.0),
-        (6, 5, 1, times[3], "recalled", 0.5), (7, 6, 1, times[3], "archived", 1.0),
-    ])  # fmt: skip
-    with closing(SQLiteStore(path)) as store:
-        found = store.changes_since("s", 0)
-        at = dict.fromkeys((3, 6, 7), NOON) | {4: NOON + timedelta(microseconds=125)}
-        at[5] = NOON.replace(year=1969, month=12, day=31, hour=23, minute=59, second=59, microsecond=250_000)
-        assert found.accesses == (
-            Access("a", at[3], AccessKind.RECALLED, 0.25, 3, 1), Access("b", at[4], AccessKind.ENCODED, 1.0, 4, 2),
-            Access("a", at[5], AccessKind.USED, 1.0, 5, 1), Access("a", at[6], AccessKind.RECALLED, 0.5, 6, 2),
-            Access("a", at[7], Mark.ARCHIVED, 1.0, 7, 1),
-        )  # fmt: skip
-        assert (found.needs_full_log, found.retention) == (False, FULL_LOG)
-        assert store.commit("s", touched("a")).accesses[0].nth == 3
-
-
-def test_an_older_log_expires_with_the_next_recall(older: Older, path: Path) -> None:
-    older(path, [(seq, 2, 1, "2026-05-03T12:00:00+00:00", "recalled", 0.5) for seq in range(3, 43)])
-    with closing(SMALL(path)) as store:
-        grown = loaded(store)
-        assert len(grown.accesses) == 42
-        grown = apply_batch(grown, store.commit("s", touched("a")))
-        assert graph_differences(grown, loaded(store)) == []
-        assert [one.nth for one in logged(grown, "a")] == [39, 40, 41]
-
-
-@pytest.mark.parametrize(
-    "sign", ["stimulated", "UPDATE node SET source = 'recall'", "INSERT INTO mark VALUES (1, 'weave', 1, 1)"]
-)
-def test_an_older_log_that_a_published_form_may_have_written_stays_whole(older: Older, path: Path, sign: str) -> None:
-    rows = [(seq, 2, 1, "2026-05-03T12:00:00+00:00", "recalled", 0.5) for seq in range(3, 43)]
-    if sign == "stimulated":
-        older(path, [*rows, (43, 2, 2, "2026-05-03T12:00:00+00:00", sign, 0.5)])
-    else:
-        older(path, rows, sign)
-    with closing(SMALL(path)) as store:
-        store.commit("s", touched("a"))
-        found = store.changes_since("s", 0)
-        assert found.needs_full_log
-        assert len(found.accesses) >= 41
-
-
-def test_a_clock_that_is_none_of_ours_is_no_matter(older: Older, path: Path) -> None:
-    """A time that cannot be read becomes the beginning of 1970; the file opens."""
-    older(path, [(3, 2, 1, "long ago", "recalled", 0.5)])
-    with closing(SQLiteStore(path)) as store:
-        assert store.changes_since("s", 0).accesses[0].at.year == 1970
+# ---- rows that cannot be read, and several readers
 
 
 @pytest.mark.parametrize(

@@ -4,29 +4,14 @@ import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
-from textwrap import fill
 
 import numpy as np
 import pytest
 
-from ecphora import encode
 from ecphora.embedders.hashing import HashingEmbedder
 from ecphora.errors import EmbedderMismatch, IdCollision, InvalidInput, StoreClosed, UnknownName
 from ecphora.memory import Memory
-from ecphora.model import (
-    AccessKind,
-    Episode,
-    Evidence,
-    Filter,
-    ForgetResult,
-    Hit,
-    Kind,
-    Link,
-    Node,
-    Vectors,
-    WriteBatch,
-)
-from ecphora.reembedding import reembed
+from ecphora.model import AccessKind, Episode, Evidence, Filter, Hit, Node, Vectors
 from ecphora.stages.fused import decay
 from ecphora.stores.sqlite import SQLiteStore
 from ecphora.strategies.baselines import Bm25
@@ -144,29 +129,6 @@ def test_memory_rejects_another_embedder(memory: Memory, open_memory: Callable[.
     assert len(open_memory("another scope", dim=32)) == 0
 
 
-# ---- long texts
-
-
-def test_get_reassembles_a_long_text(memory: Memory) -> None:
-    result = memory.remember(LONG, id="stay", speaker="Ana")
-    assert result.created == ("stay",)
-    node = memory.get("stay")
-    assert node is not None
-    assert (node.id, node.text, node.document) == ("stay", LONG, None)
-    places = [hit.node.position for hit in memory.recall("day 50 of her stay", limit=50)]
-    assert sorted(places) == list(range(1, len(places) + 1))
-    graph = memory.graph()
-    rows = graph.document_rows("stay")
-    assert graph.previous_rows[rows].tolist() == [-1, *rows[:-1].tolist()]
-    assert all(memory.get(hit.id) is not None for hit in memory.recall("Porto"))
-
-
-def test_unknown_id_is_none(memory: Memory) -> None:
-    assert memory.get("nothing") is None
-    assert memory.history("nothing") is None
-    assert not memory.forget("nothing")
-
-
 # ---- superseding
 
 
@@ -193,81 +155,6 @@ def test_supersedes_works_within_one_call(memory: Memory) -> None:
     node = memory.get("porto")
     assert node is not None
     assert node.valid_to == NOON
-
-
-# ---- forget
-
-
-def test_forget_erases_by_id(memory: Memory) -> None:
-    memory.remember([Episode("Ana met Zebulon.", id="a"), Episode("Ana left.", id="b"), Episode("Rain.", id="c")])
-    assert memory.forget("a").episode_ids == ("a",)
-    assert (memory.get("a"), len(memory)) == (None, 2)
-    assert memory.forget("a").episode_ids == ()
-    result = memory.forget(["b", "c", "b", "nothing"])
-    assert (set(result.episode_ids), bool(result)) == ({"b", "c"}, True)
-    assert len(memory.graph()) == 0
-    assert memory.recall("Ana").hits == ()
-
-
-def test_forget_erases_names_with_their_last_mention(memory: Memory) -> None:
-    memory.remember([Episode("I met Zebulon in Porto.", id="a"), Episode("I like Porto.", id="b")])
-    assert memory.forget("a").entity_ids == ("entity:zebulon",)
-    assert memory.graph().row("entity:porto") is not None
-    assert memory.forget("b").entity_ids == ("entity:porto",)
-
-
-def test_forget_erases_by_filter(memory: Memory) -> None:
-    memory.remember([Episode(PORTO, id="a", speaker="Ana"), Episode(FARO, id="b", speaker="Ben")])
-    assert memory.forget(where=Filter(speakers=("Zorro",))).episode_ids == ()
-    assert memory.forget(where=Filter(speakers=("Ana",))).episode_ids == ("a",)
-    assert memory.forget().episode_ids == ()
-    assert len(memory) == 1
-    with pytest.raises(InvalidInput, match="say what is to be forgotten"):
-        memory.forget(where=Filter())
-    assert memory.forget(where=Filter(before=NOON + timedelta(days=1))).episode_ids == ("b",)
-
-
-def test_forget_erases_all_chunks_of_a_text(memory: Memory) -> None:
-    memory.remember(LONG, id="stay")
-    assert memory.forget("stay").episode_ids == ("stay",)
-    assert len(memory.graph()) == 0
-    assert memory.remember(LONG, id="stay").blocked == ("stay",)
-
-
-def test_forgotten_memory_is_blocked_unless_restored(memory: Memory, open_memory: Callable[..., Memory]) -> None:
-    episode = Episode(PORTO, id="a", happened_at="2026-05-01")
-    memory.remember(episode)
-    memory.forget("a")
-    other = open_memory()
-    for again in (
-        episode,
-        Episode(PORTO, happened_at="2026-05-01"),
-        Episode(PORTO, id="b", happened_at=date(2026, 5, 1)),
-    ):
-        result = other.remember([again, FARO])
-        assert len(result.blocked) == 1
-    assert len(other) == 1
-    assert other.remember(episode, restore=True).created == ("a",)
-    assert other.remember(episode).existing == ("a",)
-    assert memory.get("a") is not None
-
-
-def test_forget_keeps_a_name_mentioned_concurrently(open_memory: Callable[..., Memory], tmp_path: Path) -> None:
-    other = open_memory()
-    other.remember("I met Zebulon.", id="a")
-
-    class RacingStore(SQLiteStore):
-        def commit(self, scope: str, batch: WriteBatch, /) -> WriteBatch:
-            if batch.tombstones and other.get("b") is None:
-                other.remember("Zebulon called.", id="b")
-            return super().commit(scope, batch)
-
-    store = RacingStore(tmp_path / "memory.db")
-    memory = Memory(store, embedder=HashingEmbedder(64), clock=FakeClock())
-    assert memory.forget("a").entity_ids == ()
-    assert memory.graph().row("entity:zebulon") is not None
-    assert len(memory.graph().edges) == 1
-    store.close()
 
 
 # ---- recall
@@ -341,185 +228,6 @@ def test_recall_logs_accesses(memory: Memory, clock: FakeClock) -> None:
     assert history.accesses[-1].strength == pytest.approx(hit.score)
 
 
-# ---- feedback
-
-
-def answer_weights(memory: Memory, question: str) -> dict[str, float]:
-    """The answers stored with a question, and the weight of each."""
-    graph = memory.graph()
-    places, _ = graph.edges_from(graph.rows([question]))
-    assert graph.has_link(Link.ANSWERED_BY, edges=places).all()
-    answer_weights = zip(graph.edges["dst"][places], graph.edges["weights"][places], strict=True)
-    return {graph.id(row): float(weight) for row, weight in answer_weights}
-
-
-def used_ids(memory: Memory) -> list[str]:
-    graph = memory.graph()
-    return [graph.id(row) for row in graph.accesses["rows"][graph.accesses_of_kind(AccessKind.USED)]]
-
-
-def test_feedback_stores_the_question(memory: Memory, clock: FakeClock) -> None:
-    memory.remember(TALK)
-    found = memory.recall("What sank in the river?", limit=2)
-    asked_at, given_at = clock.now, clock.advance(minutes=5)
-    id_ = memory.feedback(found, ["boat", "boat"])
-    question = memory.get(id_)
-    assert question is not None
-    assert question == Node(id_, Kind.QUESTION, "What sank in the river?", asked_at, given_at, seq=question.seq)
-    assert id_.startswith("question:")
-    assert (answer_weights(memory, id_), used_ids(memory)) == ({"boat": 1, "river": 0}, ["boat"])
-    graph = memory.graph()
-    assert found.query.vector is not None
-    assert graph.vectors.view[graph.vector_positions[graph.row(id_)]] == pytest.approx(found.query.vector, abs=1e-3)
-    assert (len(memory), memory.scopes()[0].episodes, len(graph.accesses_of(graph.row(id_) or 0))) == (3, 3, 0)
-    revision = graph.revision
-    assert memory.feedback(found, "boat") == id_  # the same feedback twice is stored once
-    assert memory.graph().revision == revision
-    assert memory.feedback(found, ["river", "boat"]) == memory.feedback(found, ["boat", "river"]) != id_
-
-
-def test_feedback_without_used_ids_is_stored(memory: Memory) -> None:
-    memory.remember(TALK)
-    found = memory.recall("river")
-    id_ = memory.feedback(found, [])
-    assert answer_weights(memory, id_) == {hit.id: 0 for hit in found}
-    assert used_ids(memory) == []
-    with pytest.raises(InvalidInput, match="'zorro' is not among what came back"):
-        memory.feedback(found, ["zorro"])
-    assert ids(memory.recall("river")) == ids(found)
-
-
-@pytest.mark.parametrize("used", [["river"], ["boat", "river"], []])
-def test_forgetting_feedback_restores_the_graph(
-    memory: Memory, open_memory: Callable[..., Memory], used: list[str]
-) -> None:
-    memory.remember([*TALK, "Zebulon is a boat."])
-    found, other_feedback = memory.recall("What sank in the river?"), memory.feedback(memory.recall("boat"), ["boat"])
-    before = memory.graph()
-    id_ = memory.feedback(found, used)
-    assert len(memory.graph().edges) == len(before.edges) + len(found)
-    assert memory.forget(id_) == ForgetResult((id_,), ())
-    differences = [
-        one for one in graph_differences(before, memory.graph()) if not one.startswith(("revision", "tombstones"))
-    ]
-    assert [one for one in differences if not one.startswith("accesses.")] == []  # accesses stay in the log
-    assert (used_ids(memory), answer_weights(memory, other_feedback)["boat"]) == (["boat", *used], 1)
-    assert (memory.get(id_), memory.forget(id_)) == (None, ForgetResult((), ()))
-    assert graph_differences(memory.graph(), open_memory().graph()) == []
-    assert memory.feedback(found, used) == id_  # it can be given again
-    assert memory.get(id_) is not None
-
-
-def test_forgetting_a_hit_erases_its_feedback(memory: Memory, open_memory: Callable[..., Memory]) -> None:
-    memory.remember(TALK)
-    other = open_memory()
-    both_hits, schools = other.recall("the river", limit=2), other.recall("school", limit=1)
-    feedback_ids = [
-        other.feedback(both_hits, "river"),
-        other.feedback(both_hits, "boat"),
-        other.feedback(schools, "school"),
-    ]
-    assert memory.forget("river") == ForgetResult(("river",), ())
-    assert [memory.get(id_) is None for id_ in feedback_ids] == [True, True, False]
-    assert (
-        graph_differences(memory.graph(), other.graph())
-        == graph_differences(memory.graph(), open_memory().graph())
-        == []
-    )
-    assert answer_weights(memory, memory.feedback(both_hits, [])) == {"boat": 0}  # only of the hit that still exists
-    other.forget(["boat", "school"])
-    nowhere = memory.feedback(both_hits, ["boat"])
-    assert (memory.get(nowhere), len(memory.graph())) == (None, 0)
-
-
-def test_forgotten_feedback_blocks_no_memory_of_the_same_text(memory: Memory) -> None:
-    memory.remember(TALK)
-    memory.forget(memory.feedback(memory.recall("the river"), []))
-    assert memory.remember("the river").blocked == ()
-    with pytest.raises(InvalidInput, match="begins like an id of a name"):
-        memory.remember("the river", id="question:1")
-
-
-def test_feedback_on_a_concurrently_forgotten_hit(open_memory: Callable[..., Memory], tmp_path: Path) -> None:
-    other = open_memory()
-    other.remember(TALK)
-
-    class RacingStore(SQLiteStore):
-        def commit(self, scope: str, batch: WriteBatch, /) -> WriteBatch:
-            if batch.nodes:
-                other.forget("boat")
-            return super().commit(scope, batch)
-
-    store = RacingStore(tmp_path / "memory.db")
-    memory = Memory(store, embedder=HashingEmbedder(64), clock=FakeClock())
-    found = memory.recall("the river", limit=2)
-    assert answer_weights(memory, memory.feedback(found, ["boat"])) == {"river": 0}
-    store.close()
-
-
-def test_feedback_embeds_the_question_as_a_query(tmp_path: Path) -> None:
-    class QueryAwareEmbedder(HashingEmbedder):
-        """Embeds questions and texts differently."""
-
-        name = "query-aware"
-
-        def embed(self, texts: Sequence[str], /, *, is_query: bool = False) -> Vectors:
-            return super().embed([f"asked: {text}" if is_query else text for text in texts])
-
-    with Memory(tmp_path / "m.db", embedder=HashingEmbedder(64)) as memory:
-        memory.remember(TALK)
-        id_ = memory.feedback(memory.recall("the river"), [])
-    assert reembed(tmp_path / "m.db", embedder=QueryAwareEmbedder(32)) == len(TALK) + 1
-    with Memory(tmp_path / "m.db", embedder=QueryAwareEmbedder(32)) as memory:
-        graph, (expected,) = memory.graph(), HashingEmbedder(32).embed(["asked: the river"])
-        assert graph.vectors.view[graph.vector_positions[graph.row(id_)]] == pytest.approx(expected, abs=1e-3)
-        assert memory.recall("the river")[0].id == "river"
-
-
-# ---- documents
-
-FIRST = "The heron that nested below the old bridge returned in April when nobody at the lock expected to see it again"
-KEEPER = "The keeper counts barges and writes each of them down in a large green book that his mother gave him. "
-MANUAL = (
-    "# Lock manual\n\n"
-    + fill(KEEPER * 7 + "Barges pay by their weight, and boats that carry nobody pay half. ", 72)
-    + "\n\n"
-    + fill(f"{FIRST}, so the keeper was told to leave the nest alone. " + KEEPER * 3, 72)
-    + "\n\n## Ropes\n\n"
-    + "\n\n".join([fill("Bring one that is as long as the lock is deep, and dry it each night. " * 9, 72)] * 2)
-    + "\n\n## Lamps\n\n"
-    + "\n\n".join([fill("Fill them before it is dark, and trim the wick with the small knife. " * 9, 72)] * 2)
-)
-
-
-@pytest.mark.parametrize("end", ["\n", "\r\n"])
-def test_recall_finds_a_wrapped_sentence_in_one_chunk(memory: Memory, end: str) -> None:
-    memory.remember(MANUAL.replace("\n", end), source="manual.md")
-    best = memory.recall("When did the heron return to its nest below the old bridge?")[0]
-    assert FIRST in " ".join(best.text.split())
-    assert best.node.heading == "Lock manual"
-
-
-def test_recall_finds_chunks_by_their_heading(memory: Memory) -> None:
-    memory.remember(MANUAL, title="Manual.MD")
-    for name in ("Ropes", "Lamps"):
-        assert memory.recall(f"{name}?")[0].node.heading == f"Lock manual > {name}"
-        found = memory.recall(f"{name}?", strategy="bm25")
-        assert len(found) == 2
-        assert {hit.node.heading for hit in found} == {f"Lock manual > {name}"}
-        assert any(name not in hit.text for hit in found)
-        as_json = found[1].to_dict()
-        assert MANUAL[as_json["start"] : as_json["start"] + len(as_json["text"])] == as_json["text"]
-        assert as_json["heading"] == f"Lock manual > {name}"
-
-
-def test_short_markdown_text_is_one_memory(memory: Memory) -> None:
-    result = memory.remember("# Lock\n\n## Ropes\n\nBring one.", source="lock.md")
-    (hit,) = memory.recall("ropes")
-    assert (hit.id, hit.node.document, hit.node.heading, hit.node.start) == (result.id, None, None, 0)
-    assert encode.indexed_text(hit.node) == "# Lock\n\n## Ropes\n\nBring one."
-
-
 # ---- strategies, scopes, handles
 
 
@@ -530,9 +238,6 @@ def test_custom_strategy_is_used(tmp_path: Path) -> None:
         assert memory.recall("river", strategy="dense").strategy == "dense"
         with pytest.raises(UnknownName, match="choose one of fused, synaptic"):
             memory.recall("river", strategy="oracle")
-
-
-# ---- scopes, handles, threads
 
 
 def test_scopes_are_isolated(memory: Memory, open_memory: Callable[..., Memory]) -> None:

@@ -1,11 +1,9 @@
-"""The stages of recall, each beside its readable twin: the same written as plain loops."""
+"""Stages of retrieval on random graphs, each beside its readable twin: the same written as plain loops."""
 
 import math
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
-from datetime import UTC, date, datetime, timedelta
-from typing import Any
 
 import numpy as np
 import pytest
@@ -16,36 +14,12 @@ from ecphora.graph import Graph
 from ecphora.graph_updates import apply_batch
 from ecphora.language.name_normalization import entity_id
 from ecphora.language.terms import extract_terms
-from ecphora.model import (
-    Edge,
-    Episode,
-    Evidence,
-    Filter,
-    Interval,
-    Kind,
-    Link,
-    Node,
-    Query,
-    Scores,
-    ValidityEnd,
-    WriteBatch,
-)
+from ecphora.model import Edge, Episode, Filter, Kind, Link, Node, Query, Scores, WriteBatch
 from ecphora.stages.fused import session_context
-from ecphora.stages.retrieval import (
-    bm25,
-    confidence,
-    dense,
-    entity_links,
-    filters,
-    fusion,
-    speakers,
-    temporal,
-    token_budget,
-    top_k,
-)
+from ecphora.stages.retrieval import bm25, dense, entity_links, filters, top_k
 from ecphora.stages.retrieval.bm25 import Postings
-from ecphora.stages.retrieval.term_coverage import WINDOW_SIZE, TermCoverage, term_coverage
-from ecphora.testing import NOON, sample_batch, sample_entity, sample_graph, sample_node, sample_query, sample_vector
+from ecphora.stages.retrieval.term_coverage import WINDOW_SIZE, term_coverage
+from ecphora.testing import sample_batch, sample_entity, sample_graph, sample_node, sample_query, sample_vector
 
 VOCABULARY = ["river", "boat", "school", "lunch", "porto"]
 NAMES = ["Ana", "Mia", "Porto"]
@@ -352,201 +326,7 @@ def test_a_session_is_as_good_as_its_best_three(
     assert found[-1] == 0
 
 
-# ---- choose
-
-
-def fact(id_: str, **fields: Any) -> Node:
-    return sample_node(id_, **fields)
-
-
-FACTS = (
-    fact("a", speaker="Ana", session="s1", source="mail", minutes=0, metadata={"k": 1, "x": "y"}),
-    fact("b", speaker="Ben", session="s1", source="chat", minutes=60, metadata={"k": 2}),
-    fact("c", speaker="Ana", session="s2", minutes=120, recorded_at=NOON + timedelta(days=1)),
-)
-
-
-@pytest.mark.parametrize(
-    ("where", "expected"),
-    [
-        (Filter(), "abc"),
-        (Filter(speakers=("Ana",)), "ac"),
-        (Filter(speakers=("Ana", "Ben", "Zorro")), "abc"),
-        (Filter(speakers=("Zorro",)), ""),
-        (Filter(sessions=("s1",)), "ab"),
-        (Filter(sources=("chat",)), "b"),
-        (Filter(speakers=("Ana",), sessions=("s1",)), "a"),
-        (Filter(metadata={"k": 1}), "a"),
-        (Filter(metadata={"k": 1, "x": "z"}), ""),
-        (Filter(after=NOON + timedelta(minutes=60)), "bc"),
-        (Filter(before=NOON + timedelta(minutes=60)), "a"),
-        (Filter(after=NOON, before=NOON), ""),
-    ],
-)
-def test_a_filter_lets_through(where: Filter, expected: str) -> None:
-    graph = apply_batch(Graph(), replace(sample_batch(*FACTS, sample_entity("Ana")), revision=1))
-    found = filters.eligible(graph, sample_query("x", where=where))
-    assert "".join(graph.id(row) for row in np.flatnonzero(found).tolist()) == expected
-
-
-def test_a_filter_parses_its_bounds() -> None:
-    assert Filter(after="2026-05-03").after == datetime(2026, 5, 3, tzinfo=UTC)
-    assert Filter(before=date(2026, 5, 3)) == Filter(before="2026-05-03")
-
-
-def test_as_of_is_event_time_and_known_at_recording_time() -> None:
-    graph = apply_batch(Graph(), replace(sample_batch(*FACTS), revision=1))
-    as_of = sample_query("x", as_of=NOON + timedelta(minutes=60))
-    assert filters.eligible(graph, as_of).tolist() == [True, True, False]
-    known_at = sample_query("x", known_at=NOON + timedelta(hours=23))
-    assert filters.eligible(graph, known_at).tolist() == [True, True, False]
-
-
-def test_a_filter_leaves_the_graph_alone() -> None:
-    graph = sample_graph()
-    filters.eligible(graph, sample_query("x", where=Filter(speakers=("Ana",))))
-    assert graph.episodes.sum() == 7
-
-
-@given(st.lists(st.tuples(st.sampled_from([0.0, 0.5, 0.5, 1.0, -1.0, 0.25]), st.booleans())), st.integers(1, 12))
-def test_the_best_come_first_and_equal_ones_in_order(rows: list[tuple[float, bool]], limit: int) -> None:
-    scores, mask = np.array([row[0] for row in rows], np.float32), np.array([row[1] for row in rows], np.bool_)
-    possible = [row for row, (score, allowed) in enumerate(rows) if allowed and score > 0]
-    expected = sorted(possible, key=lambda row: (-rows[row][0], row))[:limit]
-    assert top_k.top_rows(scores, mask, limit).tolist() == expected
-
-
-@given(st.lists(st.sampled_from([0.0, 0.5, 0.5, 1.0, -1.0]), max_size=15), st.integers(1, 20))
-def test_the_top_rows_hold_the_highest_scores(values: list[float], k: int) -> None:
-    scores = np.array(values, np.float32)
-    rows = top_k.top_k(scores, k)
-    assert len(set(rows.tolist())) == len(rows)
-    assert scores[rows].tolist() == sorted(values, reverse=True)[: len(rows)]
-    assert len(rows) >= min(k, sum(value > 0 for value in values))
-
-
-def held(*words: tuple[int, ...]) -> TermCoverage:
-    """Which of three words of a cue, the first as rare as the others together, each place holds."""
-    own = np.array([[word in some for word in range(3)] for some in words], np.bool_).reshape(-1, 3)
-    return TermCoverage(np.array([2.0, 1.0, 1.0]), np.ones(3, np.bool_), own, own)
-
-
-@given(st.lists(st.tuples(st.integers(1, 50), st.integers(0, 9), st.sets(st.integers(0, 2)))), st.integers(0, 120))
-def test_a_budget_is_used_up_and_never_exceeded(found: list[tuple[int, int, set[int]]], budget: int) -> None:
-    sizes = [size for size, _, _ in found]
-    scores = np.array(sorted((score for _, score, _ in found), reverse=True), np.float32)
-    covers = held(*(tuple(words) for *_, words in found))
-    chosen = token_budget.select_within(scores, sizes, budget, covers)
-    left = budget - sum(sizes[place] for place in chosen)
-    assert left >= 0
-    assert all(size > left for place, size in enumerate(sizes) if place not in chosen)
-    assert token_budget.select_within(scores, sizes, np.inf, held(*[()] * len(sizes))) == list(range(len(sizes)))
-    whole = token_budget.select_within(scores, sizes, np.inf, covers)
-    for count in range(len(whole) + 1):  # what is chosen first is chosen whenever there is room for it
-        room = sum(sizes[place] for place in whole[:count])
-        assert token_budget.select_within(scores, sizes, room, covers)[:count] == whole[:count]
-
-
-def test_what_covers_more_of_a_cue_is_preferred_to_what_scores_a_little_more() -> None:
-    sizes, words = [10, 10, 10, 10], held((0,), (0,), (1, 2), ())
-    assert token_budget.select_within(np.array([5, 4.9, 4.8, 1], np.float32), sizes, 20, words) == [0, 2]
-    assert token_budget.select_within(np.array([5, 4.9, 2.0, 1], np.float32), sizes, 20, words) == [0, 1]
-
-
-# ---- fuse, gate, people, priors, times
-
-
-def test_reciprocal_rank_by_hand() -> None:
-    fused = fusion.reciprocal_rank(np.array([0.2, 0.9, 0.0, 0.2, -1.0], np.float32))
-    assert fused == pytest.approx([1 / 62, 1 / 61, 0, 1 / 63, 0])
-
-
-def test_above_mean_and_of_best() -> None:
-    scores, first, none = np.array([1, 3, 100], np.float32), np.array([True, False, False]), np.zeros(3, np.bool_)
-    measured = fusion.NormalizedScores.from_scores(scores, np.array([True, True, False]), np.array([True, True, False]))
-    assert measured.zscore().tolist() == [0, 1, 98]
-    assert measured.zscore(np.array([2, 1])).tolist() == [98, 1]
-    assert measured.max_normalize() == pytest.approx([1 / 3, 1, 100 / 3])
-    assert measured.max_normalize(np.array([1])).tolist() == [1]
-    assert not fusion.NormalizedScores.from_scores(np.ones(3, np.float32), ~none, ~none).zscore().any()
-    assert not fusion.NormalizedScores.from_scores(scores, none, none).zscore().any()
-    assert not fusion.NormalizedScores.from_scores(-scores, ~none, first).max_normalize().any()
-    assert fusion.max_normalize(np.array([-1, 2, 4], np.float32)).tolist() == [0, 0.5, 1]
-    assert fusion.max_normalize(np.array([-1, 0], np.float32)).tolist() == [0, 0]
-    assert fusion.max_normalize(np.zeros(0, np.float32)).shape == (0,)
-
-
-def test_bands_of_evidence() -> None:
-    assert [confidence.band(value) for value in (0, 0.199, 0.2, 0.499, 0.5, 1)] == [
-        Evidence.NONE, Evidence.NONE, Evidence.WEAK, Evidence.WEAK, Evidence.STRONG, Evidence.STRONG,
-    ]  # fmt: skip
-
-
-def test_confidence_rises_with_what_is_covered() -> None:
-    graph = sample_graph()
-    asked = [sample_query(text, vector=None) for text in ("river lovely", "river zorro", "zorro")]
-    ones = graph.episodes.astype(np.float32)
-    found = [confidence.heuristic_confidence(graph, cue, ones, graph.zeros(), ones) for cue in asked]
-    assert found == sorted(found, reverse=True)
-    assert found[0] > found[1] > found[2] == 0
-    assert confidence.heuristic_confidence(graph, asked[0], graph.zeros(), graph.zeros(), ones) == 0
-
-
-def test_who_speaks() -> None:
-    graph = sample_graph()
-    spoken = [
-        graph.id(row)
-        for row in np.flatnonzero(speakers.named_speaker_scores(graph, sample_query("What did Ben say?"))).tolist()
-    ]
-    assert spoken == ["t1", "t3"]
-    assert not speakers.named_speaker_scores(graph, sample_query("Did Ben call Ana?")).any()  # of two, neither is meant
-    assert not speakers.named_speaker_scores(graph, sample_query("Who?")).any()
-
-
-def test_the_user_is_who_says_i() -> None:
-    nodes = (sample_node("a", "Lunch.", speaker="user"), sample_node("b", "Yes.", speaker="assistant"))
-    graph = apply_batch(Graph(), replace(sample_batch(*nodes), revision=1))
-    assert speakers.named_speaker_scores(graph, sample_query("What did I say?")).tolist() == [1, 0]
-    assert speakers.named_speaker_scores(graph, sample_query("What did the user say?")).tolist() == [0, 0]
-
-
-def test_speakers_are_known_by_each_of_their_names_as_they_come() -> None:
-    graph = Graph()
-    for place, name in enumerate(("Ana Lima", "User", "Rui Lima", "Ana Lima")):
-        node = sample_node(f"n{place}", "Yes.", speaker=name, seq=place + 1)
-        graph = apply_batch(graph, replace(sample_batch(node), revision=place + 1))
-        speakers.speaker_index(graph)
-    assert speakers.named_speakers(graph, sample_query("Where is Lima?")).tolist() == [0, 2]
-    assert speakers.named_speakers(graph, sample_query("Where is Rui?")).tolist() == [2]
-    assert speakers.named_speakers(graph, sample_query("Where am I, user?")).tolist() == [1]
-
-
-def test_dates_told_and_happened() -> None:
-    change = sample_batch(sample_node("told"), sample_node("happened", minutes=60), sample_node("neither"))
-    hour = Interval(NOON + timedelta(minutes=60), NOON + timedelta(minutes=120))
-    reading = replace(
-        change.analyses["told"], time_mentions=(Interval(NOON + timedelta(minutes=119), NOON + timedelta(days=1)),)
-    )
-    graph = apply_batch(Graph(), replace(change, analyses={**change.analyses, "told": reading}, revision=1))
-    assert temporal.in_asked_time(graph, sample_query("x", time_ranges=(hour,))).tolist() == [1, 1, 0]
-    assert temporal.in_asked_time(graph, sample_query("x")).tolist() == [0, 0, 0]
-    assert temporal.mentions_time(graph, np.array([2, 0])).tolist() == [False, True]
-
-
-def test_outdated_by_both_clocks() -> None:
-    end = ValidityEnd("old", NOON + timedelta(days=1), NOON + timedelta(days=5))
-    change = sample_batch(sample_node("old"), sample_node("new"), validity_ends=(end,), revision=1)
-    graph = apply_batch(Graph(), change)
-    days = [
-        (None, None, True), (0, None, False), (1, None, True), (2, 4, False), (2, 5, True), (None, 4, False),
-    ]  # fmt: skip
-    for as_of, known_at, expected in days:
-        cue = sample_query(
-            "x",
-            as_of=None if as_of is None else NOON + timedelta(days=as_of),
-            known_at=None if known_at is None else NOON + timedelta(days=known_at),
-        )
-        assert temporal.expired_mask(graph, cue).tolist() == [expected, False]
+# ---- nothing
 
 
 def test_nothing_is_no_accident() -> None:

@@ -1,4 +1,7 @@
-"""Patterns of English words for a change, an end, a resumption, a correction, and related signals."""
+"""Patterns of English words for a change, an end, a resumption, a correction, and related signals.
+
+This file is over 400 lines because it is a table of words, with no logic.
+"""
 
 import re
 

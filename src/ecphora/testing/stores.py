@@ -1,4 +1,7 @@
-"""The contract of stores."""
+"""The contract of stores.
+
+This file is over 400 lines because it is the whole contract of a store, one class that a third party inherits.
+"""
 # ruff: noqa: S101, PLC0415  # these are tests; Hypothesis is imported by those that need it, so that the rest does not
 
 import multiprocessing

@@ -1,0 +1,118 @@
+"""Memory.forget: by id, by filter, for good."""
+
+from collections.abc import Callable, Iterator
+from datetime import date, timedelta
+from pathlib import Path
+
+import pytest
+
+from ecphora.embedders.hashing import HashingEmbedder
+from ecphora.errors import InvalidInput
+from ecphora.memory import Memory
+from ecphora.model import Episode, Filter, WriteBatch
+from ecphora.stores.sqlite import SQLiteStore
+from ecphora.testing import NOON, FakeClock
+
+LONG = "".join(f"Ana met Mia in Porto on day {day} of her stay. " for day in range(100))
+
+
+PORTO = "Ana lives in Porto."
+
+
+FARO = "Ana lives in Faro."
+
+
+@pytest.fixture
+def clock() -> FakeClock:
+    return FakeClock()
+
+
+@pytest.fixture
+def open_memory(tmp_path: Path, clock: FakeClock) -> Iterator[Callable[..., Memory]]:
+    """A function that opens handles on one file; all are closed at the end."""
+    handles: list[Memory] = []
+
+    def open_(scope: str = "default", dim: int = 64) -> Memory:
+        handles.append(Memory(tmp_path / "memory.db", scope=scope, embedder=HashingEmbedder(dim), clock=clock))
+        return handles[-1]
+
+    yield open_
+    for handle in handles:
+        handle.close()
+
+
+@pytest.fixture
+def memory(open_memory: Callable[..., Memory]) -> Memory:
+    return open_memory()
+
+
+def test_forget_erases_by_id(memory: Memory) -> None:
+    memory.remember([Episode("Ana met Zebulon.", id="a"), Episode("Ana left.", id="b"), Episode("Rain.", id="c")])
+    assert memory.forget("a").episode_ids == ("a",)
+    assert (memory.get("a"), len(memory)) == (None, 2)
+    assert memory.forget("a").episode_ids == ()
+    result = memory.forget(["b", "c", "b", "nothing"])
+    assert (set(result.episode_ids), bool(result)) == ({"b", "c"}, True)
+    assert len(memory.graph()) == 0
+    assert memory.recall("Ana").hits == ()
+
+
+def test_forget_erases_names_with_their_last_mention(memory: Memory) -> None:
+    memory.remember([Episode("I met Zebulon in Porto.", id="a"), Episode("I like Porto.", id="b")])
+    assert memory.forget("a").entity_ids == ("entity:zebulon",)
+    assert memory.graph().row("entity:porto") is not None
+    assert memory.forget("b").entity_ids == ("entity:porto",)
+
+
+def test_forget_erases_by_filter(memory: Memory) -> None:
+    memory.remember([Episode(PORTO, id="a", speaker="Ana"), Episode(FARO, id="b", speaker="Ben")])
+    assert memory.forget(where=Filter(speakers=("Zorro",))).episode_ids == ()
+    assert memory.forget(where=Filter(speakers=("Ana",))).episode_ids == ("a",)
+    assert memory.forget().episode_ids == ()
+    assert len(memory) == 1
+    with pytest.raises(InvalidInput, match="say what is to be forgotten"):
+        memory.forget(where=Filter())
+    assert memory.forget(where=Filter(before=NOON + timedelta(days=1))).episode_ids == ("b",)
+
+
+def test_forget_erases_all_chunks_of_a_text(memory: Memory) -> None:
+    memory.remember(LONG, id="stay")
+    assert memory.forget("stay").episode_ids == ("stay",)
+    assert len(memory.graph()) == 0
+    assert memory.remember(LONG, id="stay").blocked == ("stay",)
+
+
+def test_forgotten_memory_is_blocked_unless_restored(memory: Memory, open_memory: Callable[..., Memory]) -> None:
+    episode = Episode(PORTO, id="a", happened_at="2026-05-01")
+    memory.remember(episode)
+    memory.forget("a")
+    other = open_memory()
+    for again in (
+        episode,
+        Episode(PORTO, happened_at="2026-05-01"),
+        Episode(PORTO, id="b", happened_at=date(2026, 5, 1)),
+    ):
+        result = other.remember([again, FARO])
+        assert len(result.blocked) == 1
+    assert len(other) == 1
+    assert other.remember(episode, restore=True).created == ("a",)
+    assert other.remember(episode).existing == ("a",)
+    assert memory.get("a") is not None
+
+
+def test_forget_keeps_a_name_mentioned_concurrently(open_memory: Callable[..., Memory], tmp_path: Path) -> None:
+    other = open_memory()
+    other.remember("I met Zebulon.", id="a")
+
+    class RacingStore(SQLiteStore):
+        def commit(self, scope: str, batch: WriteBatch, /) -> WriteBatch:
+            if batch.tombstones and other.get("b") is None:
+                other.remember("Zebulon called.", id="b")
+            return super().commit(scope, batch)
+
+    store = RacingStore(tmp_path / "memory.db")
+    memory = Memory(store, embedder=HashingEmbedder(64), clock=FakeClock())
+    assert memory.forget("a").entity_ids == ()
+    assert memory.graph().row("entity:zebulon") is not None
+    assert len(memory.graph().edges) == 1
+    store.close()

