@@ -13,7 +13,7 @@ from ecphora.graph import Graph
 from ecphora.graph_updates import apply_batch
 from ecphora.language.name_normalization import entity_id
 from ecphora.model import MENTION_LINKS, Edge, Kind, Link, Mask, Query, Vector, WriteBatch
-from ecphora.stages.ecphory import cooccurrence, cue_matching, engram_search
+from ecphora.stages.ecphory import chunk_search, cooccurrence, cue_matching, engram_index, engram_search, engram_weights
 from ecphora.stages.retrieval import entity_vectors
 from ecphora.testing import NOON, sample_batch, sample_entity, sample_node
 
@@ -57,7 +57,7 @@ def asked(graph: Graph, angle: float | None, *names: str) -> Query:
 
 
 def place(graph: Graph, name: str) -> int:
-    return int(engram_search.engram_index(graph).places(graph.rows([entity_id(name)]))[0])
+    return int(engram_index.engram_index(graph).places(graph.rows([entity_id(name)]))[0])
 
 
 passages = st.lists(
@@ -80,8 +80,8 @@ def test_similarity_is_the_cosine_with_the_engram(made: list[Passage], angle: in
     graph, question = graph_of(*made), flat(angle)
     if not len(graph.vector_rows):
         return
-    found = engram_search.prepare_search(graph, graph.episodes).similarities(
-        engram_search.cosines(graph, question[None, :])[0]
+    found = engram_index.prepare_search(graph, graph.episodes).similarities(
+        engram_index.cosines(graph, question[None, :])[0]
     )
     sums = entity_vectors.entity_vectors(graph).sums
     lengths = np.linalg.norm(sums, axis=1)
@@ -89,18 +89,18 @@ def test_similarity_is_the_cosine_with_the_engram(made: list[Passage], angle: in
     expected = np.clip(sums @ question / np.maximum(lengths, 1e-12), 0, 1)
     assert found[clear] == pytest.approx(expected[clear], abs=1e-4)
     counts = [len(graph.edges_to(np.array([row]), *MENTION_LINKS)[0]) for row in graph.rows_of_kind(Kind.ENTITY)]
-    assert engram_search.engram_index(graph).mention_counts.tolist() == counts
+    assert engram_index.engram_index(graph).mention_counts.tolist() == counts
 
 
 @given(passages, passages)
 def test_a_grown_index_is_one_made_at_once(first: list[Passage], then: list[Passage]) -> None:
     before = graph_of(*first)
-    engram_search.engram_index(before)
+    engram_index.engram_index(before)
     more = told(then, len(first))
     fresh = tuple(node for node in more.nodes if before.row(node.id) is None)
     grown = apply_batch(before, replace(more, nodes=fresh, revision=2))
     plain = apply_batch(apply_batch(Graph(), told(first)), replace(more, nodes=fresh, revision=2))
-    ours, theirs = engram_search.engram_index(grown), engram_search.engram_index(plain)
+    ours, theirs = engram_index.engram_index(grown), engram_index.engram_index(plain)
     for column in ("rows", "mention_counts", "title_counts"):
         assert getattr(ours, column).tolist() == getattr(theirs, column).tolist()
     assert ours.lengths == pytest.approx(theirs.lengths, abs=1e-5)
@@ -112,11 +112,11 @@ def test_a_grown_index_is_one_made_at_once(first: list[Passage], then: list[Pass
 @given(passages)
 def test_sums_do_not_depend_on_the_block(made: list[Passage]) -> None:
     graph = graph_of(*made)
-    rows = engram_search.engram_index(graph).rows
-    whole = engram_search.sum_vectors(graph, rows, graph.episodes)
+    rows = engram_index.engram_index(graph).rows
+    whole = entity_vectors.sum_vectors(graph, rows, graph.episodes)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(engram_search, "BLOCK", 2)
-        assert engram_search.sum_vectors(graph, rows, graph.episodes) == pytest.approx(whole, abs=1e-5)
+        patch.setattr(entity_vectors, "BLOCK", 2)
+        assert entity_vectors.sum_vectors(graph, rows, graph.episodes) == pytest.approx(whole, abs=1e-5)
 
 
 def test_only_what_may_come_back_tells_of_an_engram() -> None:
@@ -124,24 +124,22 @@ def test_only_what_may_come_back_tells_of_an_engram() -> None:
     graph = graph_of((0, {"Ana"}, None), (90, {"Ana", "Mia"}, None))
     allowed: Mask = graph.episodes.copy()
     allowed[graph.row("p1")] = False
-    similar = engram_search.prepare_search(graph, allowed).similarities(
-        engram_search.cosines(graph, flat(90)[None, :])[0]
+    similar = engram_index.prepare_search(graph, allowed).similarities(
+        engram_index.cosines(graph, flat(90)[None, :])[0]
     )
     assert similar == pytest.approx([0, 0])
-    similar = engram_search.prepare_search(graph, allowed).similarities(
-        engram_search.cosines(graph, flat(0)[None, :])[0]
-    )
+    similar = engram_index.prepare_search(graph, allowed).similarities(engram_index.cosines(graph, flat(0)[None, :])[0])
     # The cosine 1 of p0, times how well Ana's memories agree: 2 / |v0 + v1| = 2 / sqrt 2, cut to 1.
     assert similar[place(graph, "Ana")] == 1
     assert similar[place(graph, "Mia")] == 0
-    assert engram_search.unit_vectors(graph, graph.rows([entity_id("Ana")]), allowed)[0] == pytest.approx(flat(0))
+    assert entity_vectors.unit_vectors(graph, graph.rows([entity_id("Ana")]), allowed)[0] == pytest.approx(flat(0))
 
 
 def test_cosines_of_one_vector_and_of_several_agree() -> None:
     graph = graph_of((0, set(), None), (60, set(), None))
-    several = engram_search.cosines(graph, np.stack([flat(0), flat(90)]))
+    several = engram_index.cosines(graph, np.stack([flat(0), flat(90)]))
     assert several == pytest.approx(np.array([[1, 0.5], [0, math.sqrt(0.75)]]), abs=1e-6)
-    assert engram_search.cosines(graph, flat(90)[None, :])[0] == pytest.approx(several[1], abs=1e-6)
+    assert engram_index.cosines(graph, flat(90)[None, :])[0] == pytest.approx(several[1], abs=1e-6)
 
 
 # ---- the centroid, and what is awake
@@ -180,7 +178,7 @@ def test_what_is_reached_more_strongly_ranks_so_and_the_rest_keeps_its_rank() ->
 
 
 def matched(graph: Graph, cue: Query, *, rare: bool = False) -> cue_matching.CueMatches:
-    search = engram_search.prepare_search(graph, graph.episodes)
+    search = engram_index.prepare_search(graph, graph.episodes)
     return cue_matching.match_cues(
         graph, cue, search, graph.episodes, name_weight=1.0, question_weight=0.7, use_specificity=rare
     )
@@ -221,22 +219,22 @@ def test_a_question_in_a_language_that_is_not_read_weighs_less() -> None:
 
 def test_rarity_and_certainty_by_hand() -> None:
     graph = graph_of((0, {"Ana", "Ben"}, "Ana"), (0, {"Ben", "Mia"}, None), (0, set(), "Mia"), (0, set(), "Porto"))
-    index = engram_search.engram_index(graph)
-    assert cooccurrence.specificity(graph, np.array([1, 2, 4, 8])) == pytest.approx(
+    index = engram_index.engram_index(graph)
+    assert engram_weights.specificity(graph, np.array([1, 2, 4, 8])) == pytest.approx(
         [1, math.log(3) / math.log(5), math.log(2) / math.log(5), math.log(1.5) / math.log(5)]
     )
     sure = dict(zip(("Ana", "Ben", "Mia", "Porto"), [0.75, 0.5, 0.75, 0.5], strict=True))  # Porto: a title alone
     places = np.array([place(graph, name) for name in sure])
-    assert cooccurrence.certainty(index, places).tolist() == list(sure.values())
+    assert engram_weights.certainty(index, places).tolist() == list(sure.values())
 
 
 @given(passages, st.lists(st.sampled_from([0.0, 0.25, 0.5, 1.0]), min_size=10, max_size=10))
 def test_engrams_are_met_in_the_strongest_memory(made: list[Passage], strengths: list[float]) -> None:
     graph = graph_of(*made)
-    index, chosen = engram_search.engram_index(graph), np.arange(min(3, len(made)))
+    index, chosen = engram_index.engram_index(graph), np.arange(min(3, len(made)))
     scores = graph.zeros()
     scores[: len(made)] = strengths[: len(made)]
-    rare = cooccurrence.specificity(graph, index.mention_counts)
+    rare = engram_weights.specificity(graph, index.mention_counts)
     expected: dict[int, tuple[float, int]] = {}
     for row in chosen.tolist():
         for name in named(made[row]):
@@ -253,10 +251,10 @@ def test_engrams_are_met_in_the_strongest_memory(made: list[Passage], strengths:
 @given(passages, st.lists(st.sampled_from([0.1, 0.3, 0.6, 1.0]), min_size=5, max_size=5), st.booleans())
 def test_a_memory_has_the_best_of_its_engrams(made: list[Passage], values: list[float], rare: bool) -> None:
     graph = graph_of(*made)
-    index = engram_search.engram_index(graph)
+    index = engram_index.engram_index(graph)
     given_ = np.array(values[: len(index)], np.float32)
-    found = cooccurrence.best_mentions(graph, index, np.arange(len(index)), given_, use_specificity=rare)
-    rarity = cooccurrence.specificity(graph, index.mention_counts)
+    found = chunk_search.best_mentions(graph, index, np.arange(len(index)), given_, use_specificity=rare)
+    rarity = engram_weights.specificity(graph, index.mention_counts)
     for row, (_, names, about) in enumerate(made):
         ways = [float(given_[place(graph, name)] * (rarity[place(graph, name)] if rare else 1)) for name in names]
         ways += [float(given_[place(graph, about)])] if about else []

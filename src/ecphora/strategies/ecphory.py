@@ -13,11 +13,12 @@ from ..graph import Graph
 from ..model import Mask, Query, Scores
 from ..ports import Activation, ActivationPath
 from ..reprs import ShortRepr
-from ..stages.ecphory import cooccurrence, cue_matching, engram_search
-from ..stages.retrieval import bm25, confidence, filters, fusion, top_k
-
-COMPONENT_WEIGHT = np.float32(0.5)
-"""The weight of engrams, and of the memory itself, in a memory's score. Inferred, 4.11."""
+from ..stages.ecphory import chunk_search, cooccurrence, cue_matching, engram_index, engram_search
+from ..stages.ecphory.chunk_search import BestMentions
+from ..stages.ecphory.cooccurrence import CoOccurrences
+from ..stages.ecphory.engram_index import EngramIndex
+from ..stages.ecphory.engram_search import ActiveEngrams
+from ..stages.retrieval import confidence, filters, fusion, top_k
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -47,11 +48,12 @@ class Ecphory(ShortRepr):
     name: str = "ecphory"
 
     def activate(self, query: Query, graph: Graph, /) -> Activation:
-        """Score every memory that matches the cue, by itself or by its engrams."""
+        """The read path (4.5): score every memory that matches the cue, by itself or by its engrams."""
         if not graph.episodes.any():
             return Activation(graph.zeros())
         eligible = filters.eligible(graph, query)
-        search = engram_search.prepare_search(graph, eligible)
+        # The cues: names of the question, and the whole question; C_0: the memories nearest to it, without a cutoff
+        search = engram_index.prepare_search(graph, eligible)
         matches = cue_matching.match_cues(
             graph,
             query,
@@ -61,18 +63,28 @@ class Ecphory(ShortRepr):
             question_weight=self.question_weight,
             use_specificity=self.use_specificity,
         )
-        direct = self._direct_scores(graph, query, matches.memory_cosine, eligible)  # C_0, without a cutoff
-        active = engram_search.ActiveEngrams.empty(
-            matches.question_similarity
-            if self.rank_by_question and matches.question_similarity.any()
-            else matches.scores
+        direct = chunk_search.direct_scores(
+            graph, query, matches.memory_cosine, eligible, use_lexical_backoff=self.use_lexical_backoff
         )
-        active = active.activate(active.nearest_inactive(matches.scores, self.k_initial))  # E_0
+        # E_0: the k_initial engrams nearest to the cues
+        is_by_question = self.rank_by_question and matches.question_similarity.any()
+        active = engram_search.nearest_to_cues(
+            matches.question_similarity if is_by_question else matches.scores, matches.scores, self.k_initial
+        )
+        # L hops: E_new, the engrams nearest to the centroid of the seeds, and the graph neighbors
         for _ in range(self.L):
-            active = self._hop(graph, search, active, direct, eligible)
-        # Added engrams rank by the initial cues, not by the centroid that led to them: no drift.
-        mentions = self._best_mentions(graph, search, active, self.k_final)
-        contributions = {"engrams": COMPONENT_WEIGHT * mentions.scores * eligible, **direct}
+            active = engram_search.hop(
+                graph,
+                search,
+                active,
+                eligible,
+                self._neighbors(graph, search.index, active, direct, eligible) if self.use_cooccurrence else None,
+                k_seeds=self.k_seeds,
+                k_initial=self.k_initial,
+            )
+        # The k_final engrams by the original cues, and the memories that mention them
+        mentions = self._best_mentions(graph, search.index, active, self.k_final)
+        contributions = chunk_search.chunk_contributions(mentions, direct, eligible)
         scores = fusion.sum_contributions(contributions)
         parents = mentions.engram_rows.copy()
         parents[search.index.rows] = active.parent
@@ -86,55 +98,24 @@ class Ecphory(ShortRepr):
             eligible=eligible,
         )
 
-    def _direct_scores(self, graph: Graph, query: Query, cosines: Scores, eligible: Mask) -> dict[str, Scores]:
-        """Half the cosine of question and memory (4.11); with back-off half of cosine and BM25, each over its best."""
-        if not self.use_lexical_backoff:
-            return {"dense similarity": (COMPONENT_WEIGHT * query.embedder_coverage * cosines).astype(np.float32)}
-        lexical = bm25.bm25(graph, query) * eligible
-        contributions = {
-            "dense similarity": query.embedder_coverage * fusion.max_normalize(cosines),
-            "bm25": fusion.max_normalize(lexical),
-        }
-        best = max(float(fusion.sum_contributions(contributions).max()), 1e-6)
-        return {stage: (COMPONENT_WEIGHT / best * share).astype(np.float32) for stage, share in contributions.items()}
+    def _neighbors(
+        self, graph: Graph, index: EngramIndex, active: ActiveEngrams, direct: Mapping[str, Scores], eligible: Mask
+    ) -> CoOccurrences:
+        """The engrams that the ``k_chunks`` best memories so far mention (4.11).
 
-    def _hop(
-        self,
-        graph: Graph,
-        search: engram_search.EngramSearch,
-        active: engram_search.ActiveEngrams,
-        direct: Mapping[str, Scores],
-        eligible: Mask,
-    ) -> engram_search.ActiveEngrams:
-        """One hop: to the engrams nearest to the centroid of the seeds, and to those in the best memories so far."""
-        index, seeds, result = search.index, active.top(self.k_seeds), active
-        if len(seeds):
-            vectors = engram_search.unit_vectors(graph, index.rows[seeds], eligible)
-            center = engram_search.centroid(vectors, active.ranks[seeds])
-            near = search.similarities(engram_search.cosines(graph, engram_search.normalize(center)[None, :])[0])
-            new = active.nearest_inactive(near, self.k_initial)  # E_new
-            result = active.activate(new, parent=int(index.rows[seeds[0]]))
-        if not self.use_cooccurrence:
-            return result
-        mentions = self._best_mentions(graph, search, active, len(index))
+        inferred: as strong as the memory that mentions it; 4.11 ranks by cos(query) / mentions and takes k_initial.
+        """
+        mentions = self._best_mentions(graph, index, active, len(index))
         scores = fusion.max_normalize(
-            fusion.sum_contributions({"engrams": COMPONENT_WEIGHT * mentions.scores * eligible, **direct})
+            fusion.sum_contributions(chunk_search.chunk_contributions(mentions, direct, eligible))
         )
-        # inferred: as strong as the memory that mentions it; 4.11 ranks by cos(query) / mentions and takes k_initial
-        co_occurring = cooccurrence.co_occurring_engrams(
-            graph, index, top_k.top_rows(scores, eligible, self.k_chunks), scores
-        )
-        return result.activate(co_occurring.places, co_occurring.episodes, co_occurring.strengths)
+        chunks = top_k.top_rows(scores, eligible, self.k_chunks)
+        return cooccurrence.co_occurring_engrams(graph, index, chunks, scores)
 
-    def _best_mentions(
-        self, graph: Graph, search: engram_search.EngramSearch, active: engram_search.ActiveEngrams, k: int
-    ) -> cooccurrence.BestMentions:
+    def _best_mentions(self, graph: Graph, index: EngramIndex, active: ActiveEngrams, k: int) -> BestMentions:
         """The best of the k best engrams that each memory mentions (4.11)."""
-        kept = active.top(k)
-        values = active.ranks[kept]
-        if self.use_certainty:
-            values = values * cooccurrence.certainty(search.index, kept)
-        return cooccurrence.best_mentions(graph, search.index, kept, values, use_specificity=self.use_specificity)
+        kept, scores = engram_search.rank_by_cues(index, active, k, use_certainty=self.use_certainty)
+        return chunk_search.best_mentions(graph, index, kept, scores, use_specificity=self.use_specificity)
 
 
 FAITHFUL = Ecphory(

@@ -1,1 +1,1 @@
-"""Steps of EcphoryRAG: cue matching, search over engrams, co-occurrence."""
+"""Steps of EcphoryRAG: cue matching, the engram index and its search, weights, co-occurrence, chunk search."""

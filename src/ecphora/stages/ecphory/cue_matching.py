@@ -7,8 +7,9 @@ from numpy.typing import NDArray
 
 from ...graph import Graph
 from ...model import Mask, Query, Rows, Scores
-from . import engram_search
-from .cooccurrence import specificity
+from ..retrieval.entity_vectors import unit_vectors
+from .engram_index import EngramSearch, Similarities, cosines
+from .engram_weights import specificity
 
 NAME_WEIGHT, QUESTION_WEIGHT = 1.0, 0.7
 """The weights of a name in the question and of the whole question. Inferred, section 4.11."""
@@ -23,8 +24,8 @@ class CueMatches:
     ``memory_cosine`` has the cosine of the question with each eligible memory, clipped to 0..1.
     """
 
-    scores: engram_search.Similarities
-    question_similarity: engram_search.Similarities
+    scores: Similarities
+    question_similarity: Similarities
     name_places: Rows
     memory_cosine: Scores
 
@@ -32,7 +33,7 @@ class CueMatches:
 def match_cues(
     graph: Graph,
     query: Query,
-    search: engram_search.EngramSearch,
+    search: EngramSearch,
     eligible: Mask,
     *,
     name_weight: float,
@@ -47,7 +48,7 @@ def match_cues(
     scores = np.zeros(len(search.index), np.float32)
     question_similarity, memory_cosine = scores, graph.zeros()
     if query.vector is not None and len(graph.vector_rows):
-        cosine = engram_search.cosines(graph, query.vector[None, :])[0]
+        cosine = cosines(graph, query.vector[None, :])[0]
         question_similarity = (query.embedder_coverage * search.similarities(cosine)).astype(np.float32)
         scores = (question_weight * question_similarity).astype(np.float32)
         memory_cosine[graph.vector_rows["rows"]] = np.maximum(0, cosine)
@@ -56,8 +57,8 @@ def match_cues(
         graph, query, search, eligible, name_weight=name_weight, use_specificity=use_specificity
     )
     if len(name_places):
-        name_vectors = engram_search.unit_vectors(graph, search.index.rows[name_places], eligible)
-        for place, weight, cosine in zip(name_places, weights, engram_search.cosines(graph, name_vectors), strict=True):
+        name_vectors = unit_vectors(graph, search.index.rows[name_places], eligible)
+        for place, weight, cosine in zip(name_places, weights, cosines(graph, name_vectors), strict=True):
             similarity = search.similarities(cosine)
             similarity[place] = 1
             scores = np.maximum(scores, weight * similarity)
@@ -67,7 +68,7 @@ def match_cues(
 def _match_names(
     graph: Graph,
     query: Query,
-    search: engram_search.EngramSearch,
+    search: EngramSearch,
     eligible: Mask,
     *,
     name_weight: float,

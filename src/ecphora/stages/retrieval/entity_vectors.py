@@ -3,6 +3,9 @@
 A published engram is embedded as "name: description", its description written by a language model. Ours is the mean of
 the vectors of the memories that mention the entity. So it costs nothing to write, follows every new mention, and keeps
 nothing of a memory that was forgotten.
+
+:func:`entity_vectors` keeps the vectors of all entities of a graph; :func:`unit_vectors` makes those of a few, from
+some of the memories.
 """
 
 from dataclasses import dataclass
@@ -11,7 +14,12 @@ import numpy as np
 
 from ...graph import CachedDerivation, Graph
 from ...grouping import group_starts
-from ...model import MENTION_LINKS, Kind, Rows, Vectors
+from ...model import MENTION_LINKS, Kind, Mask, Rows, Vectors
+
+BLOCK = 8192
+"""How many vectors are summed at a time."""
+MIN_NORM = 1e-6
+"""Vectors shorter than this have no direction."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,6 +40,29 @@ class EntityVectors:
 def entity_vectors(graph: Graph) -> EntityVectors:
     """The entity vectors of a graph, updated from those of the earlier graph."""
     return graph.derive("entity vectors", _update)
+
+
+def sum_vectors(graph: Graph, rows: Rows, mask: Mask) -> Vectors:
+    """The sum of the vectors of the memories under a mask that mention each of some distinct entities."""
+    vectors, positions = graph.vectors.view, graph.vector_positions
+    sums = np.zeros((len(rows), vectors.shape[1]), np.float32)
+    edges, entity_index = graph.edges_to(rows, *MENTION_LINKS)
+    memories = graph.edges["src"][edges]
+    is_used = (positions[memories] >= 0) & mask[memories]
+    order = np.argsort(entity_index[is_used], kind="stable")
+    entity_index, used_positions = entity_index[is_used][order], positions[memories[is_used][order]]
+    for start in range(0, len(entity_index), BLOCK):
+        part = entity_index[start : start + BLOCK]
+        first = group_starts(part)
+        sums[part[first]] += np.add.reduceat(vectors[used_positions[start : start + BLOCK]], first, axis=0)
+    return sums
+
+
+def unit_vectors(graph: Graph, rows: Rows, mask: Mask) -> Vectors:
+    """The unit vectors of some distinct entities, from the memories under a mask; 0 where none mentions one."""
+    sums = sum_vectors(graph, rows, mask)
+    unit: Vectors = sums / np.maximum(np.linalg.norm(sums, axis=1), MIN_NORM)[:, None]
+    return unit
 
 
 def _update(graph: Graph, before: CachedDerivation[EntityVectors] | None) -> EntityVectors:

@@ -1,0 +1,25 @@
+"""Weights of engrams: their specificity, and the certainty that they are names. EcphoryRAG, 4.11 and 4.12.3."""
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...graph import Graph
+from ...model import Rows
+from ..retrieval.rarity import rarity
+from .engram_index import EngramIndex, Similarities
+
+SINGLE_CERTAINTY, DOUBLE_CERTAINTY = 0.5, 0.75
+"""The certainty that an engram is a name, found in one way or in two. Inferred, EcphoryRAG, section 4.12.3."""
+
+
+def specificity(graph: Graph, mention_counts: NDArray[np.int64]) -> Similarities:
+    """The specificity of entities by their mention counts: their rarity among the memories, in 0..1."""
+    values: Similarities = rarity(mention_counts, int(graph.episodes.sum())).astype(np.float32)
+    return values
+
+
+def certainty(index: EngramIndex, places: Rows) -> Similarities:
+    """The certainty that engrams are names: higher for those found both in texts and in titles."""
+    title_counts = index.title_counts[places]
+    found_twice = (title_counts > 0) & (index.mention_counts[places] > title_counts)
+    return np.where(found_twice, DOUBLE_CERTAINTY, SINGLE_CERTAINTY).astype(np.float32)
