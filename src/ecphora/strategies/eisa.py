@@ -54,10 +54,10 @@ class Eisa(ShortRepr):
         needed = self.necessity_classifier is None or necessity.needs_episodes(query, self.necessity_classifier)
         bank = banks.target_bank(graph, self.necessity_classifier, needs_episodes=needed)
         searched = graph.episodes if self.other_bank_weight else bank & needed
-        # v ← SideNet(input); R ← { episodes with cos(v, e.v) ≥ θ_sim }: the gate is on the raw cosine (§3.6)
+        # v ← SideNet(input); R ← { episodes with cos(v, e.v) ≥ θ_sim }
         eligible = filters.eligible(graph, query)
         cosine = np.maximum(0, side_network.cosine(graph, query, self.side_net)) * (searched & eligible)
-        similar = cosine >= self.threshold(graph)
+        similar = similarity_gate.is_similar(cosine, self.threshold(graph))
         # score = cos·(1−κ) + κ·cos·(w/n): order never lifts a row that is not similar (§3.6). Below the threshold
         # order does not count: such a row has at most (1−κ)·θ_sim, and none above the threshold has less.
         similarity = (1 - self.kappa) * cosine * (similar | self.include_below_threshold)

@@ -5,12 +5,18 @@ import math
 import numpy as np
 
 from ...graph import Graph
-from ...model import Rows
+from ...model import Mask, Rows, Scores
 from .side_network import SideNet, map_vectors
 
 MAX_SAMPLE_PAIRS = 2_048
 """How many pairs of stored vectors the threshold is set from."""
 _PLASTIC_NUMBER = 1.32471795724474602596
+
+
+def is_similar(cosine: Scores, theta_sim: float) -> Mask:
+    """R = { e : cos(v, e.v) ≥ θ_sim }: the gate is on the raw cosine (§3.6)."""
+    mask: Mask = cosine >= theta_sim
+    return mask
 
 
 def cosine_quantile(graph: Graph, quantile: float, minimum: float, net: SideNet | None) -> float:

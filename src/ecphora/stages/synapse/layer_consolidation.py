@@ -92,7 +92,7 @@ def _build_layer(graph: Graph, cached: CachedDerivation[Layer] | None, config: L
     )
     association = layer_edges.association_edges(concepts, config.N)
     chain, bridges = layer_edges.temporal_chain(graph, episodes, config.rho, is_bidirectional=config.is_bidirectional)
-    edges = layer_edges.prune(abstraction.concat(association), config.K).concat(bridges)
+    edges = layer_edges.limit_edges(abstraction.concat(association), bridges, config.K)
     edges = edges.select(np.argsort(edges.src, kind="stable"))
     nodes = np.zeros(len(graph), np.bool_)
     nodes[episodes] = nodes[concepts.rows[concepts.mention_concepts]] = True

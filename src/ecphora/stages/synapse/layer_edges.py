@@ -3,6 +3,7 @@
 Episodes have temporal edges to each other and abstraction edges to the concepts of their window; concepts of one window
 have association edges.
 """
+# ruff: noqa: N803  # the paper's symbols
 
 from dataclasses import dataclass
 
@@ -117,7 +118,12 @@ def association_edges(concepts: Concepts, window_size: int) -> EdgeList:
     return edges.select((src != dst) & (cosine > 0))
 
 
-def prune(edges: EdgeList, K: int) -> EdgeList:  # noqa: N803
+def limit_edges(semantic: EdgeList, temporal: EdgeList, K: int) -> EdgeList:
+    """The ``K`` strongest semantic edges of each row, and all temporal edges: a chain must not be cut."""
+    return prune(semantic, K).concat(temporal)
+
+
+def prune(edges: EdgeList, K: int) -> EdgeList:
     """The ``K`` strongest edges that leave each row; of equal ones those to the newest rows."""
     order = np.lexsort((-edges.dst, -edges.weights, edges.src))
     return edges.select(order[rank_in_group(edges.src[order]) < K])
