@@ -39,6 +39,8 @@ LINK_CODES = {link: number for number, link in enumerate(LINKS)}
 ALL = slice(None)
 """All entries of a table."""
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+DAY = 86_400.0
+"""The seconds of a day."""
 SESSION_GAP = 3600.0
 """Turns of a speaker without a session belong together if at most this many seconds lie between them."""
 
@@ -136,6 +138,10 @@ class Graph:
         """Return scores in which nothing is active."""
         return np.zeros(len(self), np.float32)
 
+    def no_rows(self) -> Rows:
+        """Return an entry for each row that leads to no row: -1."""
+        return np.full(len(self), -1, np.intp)
+
     def of_kind(self, *kinds: Kind) -> Mask:
         """Return the mask of the rows of some kinds."""
         return _is_one_of(self.nodes["kinds"], [KIND_CODES[kind] for kind in kinds])
@@ -149,6 +155,11 @@ class Graph:
         """The rows that are episodes."""
         return self.of_kind(Kind.EPISODE)
 
+    @cached_property
+    def episode_count(self) -> int:
+        """The number of episodes."""
+        return int(self.episodes.sum())
+
     # ---- derived columns: inherited from the previous graph as far as they are still valid
 
     @cached_property
@@ -157,8 +168,8 @@ class Graph:
 
         Derived, not stored, so that turns may be backfilled in any order.
         """
-        nodes, n = self.nodes, len(self)
-        previous = np.full(n, -1, np.intp)
+        nodes = self.nodes
+        previous = self.no_rows()
         sessions, documents, speakers = nodes["sessions"], nodes["documents"], nodes["speakers"]
         is_loose = (sessions < 0) & (documents < 0)
         in_stream = self.episodes & ~(is_loose & (speakers < 0))
@@ -175,7 +186,7 @@ class Graph:
     @cached_property
     def next_rows(self) -> Rows:
         """The row just following each row, -1 for none."""
-        following = np.full(len(self), -1, np.intp)
+        following = self.no_rows()
         rows = np.flatnonzero(self.previous_rows >= 0)
         following[self.previous_rows[rows]] = rows
         return following
@@ -183,7 +194,7 @@ class Graph:
     @cached_property
     def vector_positions(self) -> Rows:
         """The position of each row's vector in ``vectors``, -1 for none."""
-        positions = np.full(len(self), -1, np.intp)
+        positions = self.no_rows()
         positions[self.vector_rows["rows"]] = np.arange(len(self.vector_rows))
         return positions
 
@@ -341,7 +352,7 @@ class Graph:
 
 
 NODE_ONLY_PROPERTIES = (
-    "episodes", "previous_rows", "next_rows", "vector_positions", "previous_cosine", "mean_length",
+    "episodes", "episode_count", "previous_rows", "next_rows", "vector_positions", "previous_cosine", "mean_length",
     "lengths_with_previous",
 )  # fmt: skip
 """Derived columns that depend on nodes and vectors only."""

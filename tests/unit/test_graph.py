@@ -164,6 +164,13 @@ def test_kinds() -> None:
     assert graph_differences(graph, sample_graph(3))
 
 
+def test_episodes_are_counted() -> None:
+    graph = graph_of(sample_entity("Ana"), sample_node("a"), sample_node("b"))
+    assert graph.episode_count == 2
+    assert Graph().episode_count == 0
+    assert graph.no_rows().tolist() == [-1, -1, -1]
+
+
 def test_rows_are_found_by_kind_from_a_row_on() -> None:
     graph = graph_of(sample_entity("Ana"), sample_node("a"), sample_entity("Porto"), sample_node("b"))
     assert graph.rows_of_kind(Kind.ENTITY).tolist() == [0, 2]

@@ -5,7 +5,8 @@ from math import log
 import numpy as np
 import pytest
 
-from ecphora.stages.synapse.layer_edges import DAY, EdgeList, prune, temporal_weight
+from ecphora.graph import DAY
+from ecphora.stages.synapse.layer_edges import EdgeList, prune, temporal_weight
 
 
 def test_time_between_turns_weakens_their_bond_by_half_in_69_days() -> None:

@@ -168,7 +168,7 @@ def is_informative(graph: Graph, min_content_ratio: float) -> Mask:
     """
     table, episodes = graph.terms, graph.episodes
     _, term_index, counts = np.unique(table["hashes"], return_inverse=True, return_counts=True)
-    term_weights = np.log(max(1, int(episodes.sum())) / counts)
+    term_weights = np.log(max(1, graph.episode_count) / counts)
     content = np.bincount(table["rows"], term_weights[term_index], minlength=len(graph))
     median = float(np.median(content[episodes])) if episodes.any() else 0.0
     mask: Mask = episodes & ~graph.nodes["is_question"] & (content >= min_content_ratio * median)
@@ -179,7 +179,7 @@ def _find_clusters(context: _Context, new_rows: Rows) -> Iterator[_Cluster]:
     """The clusters of every level, those of new memories first."""
     graph, config = context.graph, context.config
     is_eligible = is_informative(graph, config.min_content_ratio) & ~insight_index.superseded_mask(graph)
-    max_count = int(graph.episodes.sum()) // config.memories_per_insight - sum(
+    max_count = graph.episode_count // config.memories_per_insight - sum(
         insight.level == 1 for insight in context.insights
     )
     for rows in _grow_clusters(context, new_rows[is_eligible[new_rows]], is_eligible, max_count, {}):

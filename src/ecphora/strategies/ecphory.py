@@ -7,8 +7,6 @@ docs/papers.md, which follows the paper's design where its public code differs f
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-import numpy as np
-
 from ..graph import Graph
 from ..model import Mask, Query, Scores
 from ..ports import Activation, ActivationPath
@@ -91,7 +89,7 @@ class Ecphory(ShortRepr):
         return Activation(
             scores=scores,
             contributions=contributions,
-            paths={"engrams": ActivationPath(parents, np.full(len(graph), -1, np.intp))},
+            paths={"engrams": ActivationPath(parents, graph.no_rows())},
             confidence=confidence.heuristic_confidence(
                 graph, query, scores, matches.memory_cosine, fusion.max_normalize(fusion.sum_contributions(direct))
             ),

@@ -106,21 +106,21 @@ class Fused(ShortRepr):
 
     def _similar_question_boost(self, pool: CandidatePool, scores: Scores) -> tuple[Scores, ActivationPath]:
         """The gains of active memories that answered a similar question, and that question as their path."""
-        gain, parents = pool.graph.zeros(), np.full(len(pool.graph), -1, np.intp)
+        gain, parents = pool.graph.zeros(), pool.graph.no_rows()
         boost = pool.similar_question_boost
         gain[boost.rows] = self.feedback_weight * boost.strengths * (scores[boost.rows] > 0)
         parents[boost.rows] = boost.parent
-        return gain, ActivationPath(parents, np.full(len(parents), -1, np.intp), single_hop=True)
+        return gain, ActivationPath(parents, pool.graph.no_rows(), single_hop=True)
 
     def _co_use_boost(self, pool: CandidatePool, scores: Scores) -> tuple[Scores, ActivationPath]:
         """The gains of eligible memories from the best memories used together with them, and these as their paths."""
-        gain, parents = pool.graph.zeros(), np.full(len(pool.graph), -1, np.intp)
+        gain, parents = pool.graph.zeros(), pool.graph.no_rows()
         if self.co_use_weight:
             best = top_k.top_rows(scores, pool.eligible, feedback_boost.CO_USE_SEEDS)
             boost = feedback_boost.co_use_boost(pool.graph, best, scores[best])
             gain[boost.rows] = self.co_use_weight * boost.strengths * pool.eligible[boost.rows]
             parents[boost.rows] = boost.parent
-        return gain, ActivationPath(parents, np.full(len(parents), -1, np.intp), single_hop=True)
+        return gain, ActivationPath(parents, pool.graph.no_rows(), single_hop=True)
 
 
 def _demoted_mask(graph: Graph, scores: Scores, eligible: Mask) -> Mask:

@@ -216,7 +216,7 @@ class StoreContract:
             for name, *answers in (("one", "a", "b"), ("two", "b", "a"), ("three", "c"), ("four", "b", "c")):
                 grown = apply_batch(grown, store.commit(SCOPE, sample_question_batch(name, *answers)))
             assert grown.edges["weights"].tolist() == [1, 0, 1, 0, 1, 1, 0]
-            assert (int(grown.episodes.sum()), len(grown.accesses), len(grown.vector_rows)) == (3, 3, 7)
+            assert (grown.episode_count, len(grown.accesses), len(grown.vector_rows)) == (3, 3, 7)
             without_four = apply_batch(
                 grown, store.commit(SCOPE, WriteBatch(tombstones=(Tombstone("question:four", b"four"),)))
             )

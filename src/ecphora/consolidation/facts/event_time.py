@@ -5,10 +5,10 @@ from functools import cached_property
 
 import numpy as np
 
-from ...graph import Graph
+from ...graph import DAY, Graph
 from ...model import Mask, Rows
 
-MIN_DOCUMENT_GAP = 86_400.0
+MIN_DOCUMENT_GAP = DAY
 """Minimum seconds between two documents for one to be later: files that are copied together differ by less."""
 
 

@@ -61,7 +61,7 @@ def best_mentions(
         scores = np.where(is_about, scores, scores * specificity(graph, index.mention_counts[places])[engram_index])
     memories = graph.edges["src"][edges]
     best = best_of_group(memories, scores, ties=-np.arange(len(edges)))
-    result = BestMentions(graph.zeros(), np.full(len(graph), -1, np.intp))
+    result = BestMentions(graph.zeros(), graph.no_rows())
     result.scores[memories[best]] = scores[best]
     result.engram_rows[memories[best]] = rows[engram_index[best]]
     return result

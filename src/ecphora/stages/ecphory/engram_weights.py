@@ -14,7 +14,7 @@ SINGLE_CERTAINTY, DOUBLE_CERTAINTY = 0.5, 0.75
 
 def specificity(graph: Graph, mention_counts: NDArray[np.int64]) -> Similarities:
     """The specificity of entities by their mention counts: their rarity among the memories, in 0..1."""
-    values: Similarities = rarity(mention_counts, int(graph.episodes.sum())).astype(np.float32)
+    values: Similarities = rarity(mention_counts, graph.episode_count).astype(np.float32)
     return values
 
 

@@ -9,10 +9,10 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from ...graph import CachedDerivation, Graph
+from ...graph import DAY, CachedDerivation, Graph
 from ...model import AccessKind, Link, Mark, Mask, Rows, Scores
 from ..retrieval import importance as use
-from ..retrieval.importance import DAY, importance
+from ..retrieval.importance import importance
 
 
 @dataclass(frozen=True, slots=True)

@@ -33,8 +33,8 @@ def promote_current(graph: Graph, query: Query, scores: Scores, eligible: Mask) 
     contradicted one. Returns the gains and the paths.
     """
     pairs = supersessions(graph)
-    gain, parent = graph.zeros(), np.full(len(graph), -1, np.intp)
-    path = ActivationPath(parent, np.full(len(graph), -1, np.intp), single_hop=True)
+    gain, parent = graph.zeros(), graph.no_rows()
+    path = ActivationPath(parent, graph.no_rows(), single_hop=True)
     if not len(pairs):
         return gain, path
     query_terms = frozenset(query.term_hashes.tolist()) - speakers.speaker_index(graph).by_term.keys()

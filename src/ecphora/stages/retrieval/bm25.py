@@ -106,7 +106,7 @@ def max_score(graph: Graph, query: Query, *, k1: float = K1) -> float:
 
 def idf(graph: Graph, document_counts: Numbers) -> Numbers:
     """The idf of terms by how many episodes contain each."""
-    n = int(graph.episodes.sum())
+    n = graph.episode_count
     return np.log1p((n - document_counts + 0.5) / (document_counts + 0.5))
 
 

@@ -38,7 +38,7 @@ class ReachedRows:
 
     def activation_path(self, graph: Graph) -> ActivationPath:
         """The paths by which the rows were reached."""
-        path = ActivationPath(np.full(len(graph), -1, np.intp), np.full(len(graph), -1, np.intp))
+        path = ActivationPath(graph.no_rows(), graph.no_rows())
         path.parent[self.rows] = self.parent
         path.via_entity[self.rows] = self.via_entity
         return path
@@ -158,7 +158,7 @@ def _entity_rarity(graph: Graph, entities: Rows) -> NDArray[np.float64]:
 
 
 def _rarity(graph: Graph, counts: NDArray[np.float64] | NDArray[np.int64]) -> NDArray[np.float64]:
-    return rarity(counts, max(MIN_MEMORY_COUNT, int(graph.episodes.sum())))
+    return rarity(counts, max(MIN_MEMORY_COUNT, graph.episode_count))
 
 
 def _best_paths(rows: Rows, values: Scores, parent: Rows, via_entity: Rows) -> ReachedRows:

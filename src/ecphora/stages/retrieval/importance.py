@@ -5,11 +5,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from ...graph import CachedDerivation, Graph
+from ...graph import DAY, CachedDerivation, Graph
 from ...grouping import group_starts
 from ...model import AccessKind, Link, Scores
 
-DAY = 86_400.0
 _USE_KINDS = (AccessKind.RECALLED, AccessKind.USED)
 
 

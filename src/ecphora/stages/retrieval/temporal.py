@@ -41,7 +41,7 @@ def successor_boost(graph: Graph, scores: Scores, old: Mask) -> tuple[Scores, Ac
     So a query that matches an outdated fact also finds its successor, though that may be worded differently.
     """
     boost, raised = graph.zeros(), scores.astype(np.float32)
-    parent = np.full(len(graph), -1, np.intp)
+    parent = graph.no_rows()
     edges = graph.edges
     supersedes = np.flatnonzero(graph.has_link(Link.SUPERSEDES) & old[edges["dst"]])
     new, former = edges["src"][supersedes], edges["dst"][supersedes]
@@ -53,4 +53,4 @@ def successor_boost(graph: Graph, scores: Scores, old: Mask) -> tuple[Scores, Ac
             break
         parent[new[has_gained]] = former[has_gained]
         boost = raised - scores
-    return boost, ActivationPath(parent, np.full(len(graph), -1, np.intp))
+    return boost, ActivationPath(parent, graph.no_rows())

@@ -63,7 +63,7 @@ def _build_supersessions(graph: Graph, before: CachedDerivation[Supersessions] |
     edges, relations = graph.edges, (Link.SUPERSEDES, Link.CONTRADICTS)
     if before is not None and not len(graph.edges_of_link(*relations, first=before.edge_count)):
         return before.value
-    memory_rows = np.full(len(graph), -1, np.intp)
+    memory_rows = graph.no_rows()
     claims = graph.edges_of_link(Link.CLAIMED_IN)
     memory_rows[edges["src"][claims]] = edges["dst"][claims]
     pairs = np.flatnonzero(graph.has_link(*relations) & (memory_rows[edges["src"]] >= 0))

@@ -33,7 +33,7 @@ class Concepts:
 def find_concepts(graph: Graph, episodes: Rows, tau_dup: float) -> Concepts:
     """The concepts of some episodes; those of cosine ``tau_dup`` or more are merged, none at 1."""
     entities, edges = entity_vectors(graph), graph.edges
-    number = np.full(len(graph), -1, np.intp)
+    number = graph.no_rows()
     number[episodes] = np.arange(len(episodes))
     is_mention = graph.has_link(*MENTION_LINKS) & graph.of_kind(Kind.ENTITY)[edges["dst"]]
     src, concepts = edges["src"][is_mention], entities.index_of(edges["dst"][is_mention])

@@ -10,12 +10,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from ...graph import Graph
+from ...graph import DAY, Graph
 from ...grouping import group_starts, rank_in_group
 from ...model import Mask, Rows, Scores
 from .concepts import Concepts, normalize
-
-DAY = 86_400.0
 
 
 @dataclass(frozen=True, slots=True)

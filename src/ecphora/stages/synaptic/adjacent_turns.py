@@ -24,7 +24,7 @@ class AdjacentStimuli:
     @classmethod
     def empty(cls, graph: Graph) -> "AdjacentStimuli":
         """No stimuli."""
-        return cls(np.zeros(len(graph)), np.full(len(graph), -1, np.intp))
+        return cls(np.zeros(len(graph)), graph.no_rows())
 
 
 def adjacent_stimuli(
@@ -44,8 +44,8 @@ def adjacent_stimuli(
     vectors, positions = graph.vectors.view, graph.vector_positions
     cos = np.einsum("ij,ij->i", vectors[positions[rows[p]]], vectors[positions[adjacent]]).astype(np.float64)
     T = 2 * temporal_score(np.exp(-np.abs(offsets[step]) / tau)) - 1
-    best, senders = np.zeros(len(graph)), np.full(len(graph), -1, np.intp)
+    best, senders = np.zeros(len(graph)), graph.no_rows()
     keep_strongest(best, senders, adjacent, S[p] * np.maximum(cos, 0) * T * scale, p)
-    parent = np.full(len(graph), -1, np.intp)
+    parent = graph.no_rows()
     parent[senders >= 0] = rows[senders[senders >= 0]]
     return AdjacentStimuli(best * is_open, parent)

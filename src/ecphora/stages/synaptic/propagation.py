@@ -254,7 +254,7 @@ def strongest_stimuli(receivers: Receivers, senders: Senders, open_rows: Mask, m
     """The strongest stimulus of at least ``min_stimulus`` for each open row; of equal ones the later parent's."""
     graph, scale = receivers.graph, receivers.coupling.scale
     places, vectors = graph.vector_rows["rows"], graph.vectors.view
-    best, parents = np.zeros(len(graph)), np.full(len(graph), -1, np.intp)
+    best, parents = np.zeros(len(graph)), graph.no_rows()
     # The strongest first, so that the others seldom win; single spikes before all, as their bound is tight.
     order = np.lexsort((-senders.S, senders.trains.lengths > 1))
     order = order[senders.S[order] * scale * _SLACK >= min_stimulus]

@@ -17,7 +17,7 @@ Turns = NDArray[np.int64]
 
 def current_turn(graph: Graph) -> int:
     """The turn of a cue asked now."""
-    return int(graph.episodes.sum()) + 1
+    return graph.episode_count + 1
 
 
 def access_turns(graph: Graph, first_access: int) -> Turns:

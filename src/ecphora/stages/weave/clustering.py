@@ -9,12 +9,11 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from ...graph import Graph
+from ...graph import DAY, Graph
 from ...model import Link, Mask, Rows, Scores, Vectors
 from ..retrieval import top_k
 from . import extractive_summary, relational_strands
 
-DAY = 86_400.0
 BLOCK = 512
 """How many rows are compared with all others in one matrix product, to keep a product within about 20 MB."""
 Neighbors = tuple[int, Rows, Scores]

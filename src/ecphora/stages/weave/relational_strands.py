@@ -53,7 +53,7 @@ def strand_support(
     insight and its sources, and PRECEDES between adjacent turns.
     """
     best = np.zeros(len(graph), np.float32)
-    parents = np.full(len(graph), -1, np.intp)
+    parents = graph.no_rows()
     frontier, carried, product = seeds, scores[seeds], np.ones(len(seeds), np.float32)
     for _ in range(max_hops):
         source, target, strands = _strands_from(graph, frontier)
@@ -66,7 +66,7 @@ def strand_support(
         rows = target[improved]
         best[rows], parents[rows] = value[improved], frontier[source[improved]]
         frontier, carried, product = rows, value[improved], path_strength[improved]
-    return StrandSupport(best, ActivationPath(parents, np.full(len(graph), -1, np.intp)))
+    return StrandSupport(best, ActivationPath(parents, graph.no_rows()))
 
 
 def _strands_from(graph: Graph, rows: Rows) -> tuple[Rows, Rows, Floats32]:
