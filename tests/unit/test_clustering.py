@@ -1,4 +1,4 @@
-"""Clusters: what is near, what belongs together, and what may be told together."""
+"""Clusters: nearest neighbors, cluster growth, and quality."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -15,7 +15,7 @@ from ecphora.stages.weave import clustering, extractive_summary
 from ecphora.stages.weave.clustering import ClusteringConfig
 from ecphora.testing.samples import sample_entity, sample_node
 
-HOW = ClusteringConfig(min_cosine=0.5, tau=0.6)
+CONFIG = ClusteringConfig(min_cosine=0.5, tau=0.6)
 
 
 def _unit(angles: Sequence[float]) -> Vectors:
@@ -32,15 +32,15 @@ def _graph(angles: Sequence[float | None], *, links: Sequence[Edge] = (), days: 
 
 
 def _nearest(
-    graph: Graph, rows: Sequence[int], how: ClusteringConfig, *, earlier: bool = False
+    graph: Graph, rows: Sequence[int], config: ClusteringConfig, *, earlier: bool = False
 ) -> dict[int, list[int]]:
     found = clustering.nearest_neighbors(
-        graph, graph.vectors.view, np.array(rows, np.intp), graph.episodes, how, earlier_only=earlier
+        graph, graph.vectors.view, np.array(rows, np.intp), graph.episodes, config, earlier_only=earlier
     )
     return {row: others.tolist() for row, others, _ in found}
 
 
-# ---- what is near
+# ---- nearest neighbors
 
 
 @given(
@@ -50,24 +50,24 @@ def _nearest(
     st.integers(1, 5),
     st.data(),
 )
-def test_nearest_is_what_a_plain_search_finds(
+def test_nearest_neighbors_equal_a_plain_search(
     angles: list[int | None], earlier: bool, k: int, block: int, data: st.DataObject
 ) -> None:
     graph, n = _graph(angles), len(angles)
     rows = sorted(data.draw(st.sets(st.integers(0, n - 1))))
-    among = np.array(data.draw(st.lists(st.booleans(), min_size=n, max_size=n)))
+    allowed = np.array(data.draw(st.lists(st.booleans(), min_size=n, max_size=n)))
     vectors = {row: _unit([angle])[0] for row, angle in enumerate(angles) if angle is not None}
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(clustering, "BLOCK", block)
-        how = ClusteringConfig(k=k, min_cosine=0.5)
+        config = ClusteringConfig(k=k, min_cosine=0.5)
         found = list(
             clustering.nearest_neighbors(
-                graph, graph.vectors.view, np.array(rows, np.intp), among, how, earlier_only=earlier
+                graph, graph.vectors.view, np.array(rows, np.intp), allowed, config, earlier_only=earlier
             )
         )
     assert [row for row, _, _ in found] == [row for row in rows if row in vectors]
     for row, others, cosines in found:
-        may = [other for other in vectors if other != row and among[other] and not (earlier and other > row)]
+        may = [other for other in vectors if other != row and allowed[other] and not (earlier and other > row)]
         expected = sorted((float(vectors[row] @ vectors[other]) for other in may), reverse=True)
         expected = [cosine for cosine in expected if cosine >= 0.5 + 1e-6][:k]
         assert set(others.tolist()) <= set(may)
@@ -78,57 +78,58 @@ def test_nearest_is_what_a_plain_search_finds(
             assert cosine == pytest.approx(float(vectors[row] @ vectors[other]), abs=1e-5)
 
 
-def test_nearest_in_an_empty_graph_is_nothing() -> None:
+def test_nearest_neighbors_of_an_empty_graph_are_empty() -> None:
     graph = Graph()
     assert (
-        list(clustering.nearest_neighbors(graph, graph.vectors.view, np.empty(0, np.intp), graph.episodes, HOW)) == []
+        list(clustering.nearest_neighbors(graph, graph.vectors.view, np.empty(0, np.intp), graph.episodes, CONFIG))
+        == []
     )
 
 
-def test_a_row_embedded_later_is_found_in_its_place() -> None:
+def test_row_embedded_later_is_found() -> None:
     graph = apply_batch(_graph([0, None, 10]), WriteBatch(vectors={"n1": _unit([5])[0]}, revision=2))
-    assert _nearest(graph, [0, 1], HOW) == {0: [1, 2], 1: [0, 2]}
-    assert _nearest(graph, [2], HOW, earlier=True) == {2: [1, 0]}
+    assert _nearest(graph, [0, 1], CONFIG) == {0: [1, 2], 1: [0, 2]}
+    assert _nearest(graph, [2], CONFIG, earlier=True) == {2: [1, 0]}
 
 
-# ---- what belongs together
+# ---- growth
 
 
 @given(st.lists(st.integers(0, 120), min_size=1, max_size=9), st.data())
-def test_what_is_joined_is_alike(angles: list[int], data: st.DataObject) -> None:
-    """Every member but a single one has a neighbour of cosine tau in the cluster; it does not hang on the order."""
+def test_cluster_members_are_similar(angles: list[int], data: st.DataObject) -> None:
+    """Every member of a cluster of several has a neighbor of cosine tau in it, in any order of the rows."""
     graph = _graph(angles)
     row = data.draw(st.integers(0, len(angles) - 1))
     rows = np.arange(len(angles))
-    found = clustering.grow_cluster(graph, graph.vectors.view, row, rows, HOW)
+    found = clustering.grow_cluster(graph, graph.vectors.view, row, rows, CONFIG)
     assert row in found
     assert found.tolist() == sorted(set(found.tolist()))
     vectors = _unit([angles[member] for member in found])
     cosines = vectors @ vectors.T - 2 * np.eye(len(found), dtype=np.float32)
-    assert len(found) == 1 or (cosines.max(axis=1) >= HOW.tau - 1e-5).all()
+    assert len(found) == 1 or (cosines.max(axis=1) >= CONFIG.tau - 1e-5).all()
     for member in found.tolist():
-        assert clustering.grow_cluster(graph, graph.vectors.view, member, rows, HOW).tolist() == found.tolist()
+        assert clustering.grow_cluster(graph, graph.vectors.view, member, rows, CONFIG).tolist() == found.tolist()
 
 
-def test_time_decides_among_equals() -> None:
-    """With one neighbour each, those told together are joined."""
+def test_time_breaks_ties_between_neighbors() -> None:
+    """With one neighbor each, memories of the same time are joined."""
     graph = _graph([0, 0, 0, 0], days=[0, 300, 1, 301])
-    found = clustering.grow_cluster(graph, graph.vectors.view, 0, np.arange(4), replace(HOW, k=1))
+    found = clustering.grow_cluster(graph, graph.vectors.view, 0, np.arange(4), replace(CONFIG, k=1))
     assert found.tolist() == [0, 2]
 
 
-def test_shared_names_decide_among_equals() -> None:
+def test_shared_names_break_ties_between_neighbors() -> None:
     names = [sample_entity(name) for name in ("Porto", "Mia")]
     links = [Edge(f"n{place}", names[place % 2].id, Link.MENTIONS) for place in range(4)]
     graph = _graph([0, 0, 0, 0])
-    named = tuple(replace(name, seq=10 + place) for place, name in enumerate(names))
-    graph = apply_batch(graph, WriteBatch(nodes=named, edges=tuple(links), revision=2))
-    found = clustering.grow_cluster(graph, graph.vectors.view, 1, np.arange(4), replace(HOW, k=1))
+    entities = tuple(replace(name, seq=10 + place) for place, name in enumerate(names))
+    graph = apply_batch(graph, WriteBatch(nodes=entities, edges=tuple(links), revision=2))
+    found = clustering.grow_cluster(graph, graph.vectors.view, 1, np.arange(4), replace(CONFIG, k=1))
     assert found.tolist() == [1, 3]
 
 
-def test_potential_clusters_follow_strands_and_come_once() -> None:
-    """What a neighbour has a strand to may join; a cluster that two rows lead to comes once, too small ones never."""
+def test_potential_clusters_follow_strands_and_are_unique() -> None:
+    """Strands of a neighbor extend a cluster; a cluster found from two rows is returned once, a small one never."""
     links = [Edge("n1", "n0", Link.ASSOCIATION, 0.7)]
     graph = _graph([0, 20, 40, 60, 200], links=links)
     near = [
@@ -136,31 +137,31 @@ def test_potential_clusters_follow_strands_and_come_once() -> None:
         (1, np.array([0, 2]), np.array([0.9, 0.9], np.float32)),
         (4, np.array([], np.intp), np.array([], np.float32)),
     ]
-    assert [rows.tolist() for rows in clustering.potential_clusters(graph, near, HOW)] == [[0, 1, 2]]
+    assert [rows.tolist() for rows in clustering.potential_clusters(graph, near, CONFIG)] == [[0, 1, 2]]
 
 
-# ---- what may be told
+# ---- quality
 
 
-def test_a_good_cluster_is_alike_and_has_no_successor_in_it() -> None:
+def test_quality_check_needs_similarity_and_no_superseded_member() -> None:
     graph = _graph([0, 10, 20, 120])
-    space = graph.vectors.view
-    assert clustering.passes_quality_check(graph, space, np.array([0, 1, 2]), HOW)
-    assert not clustering.passes_quality_check(graph, space, np.array([0, 1, 2, 3]), HOW)
-    assert extractive_summary.cohesion(space[:3]) >= HOW.tau > extractive_summary.cohesion(space)
+    vectors = graph.vectors.view
+    assert clustering.passes_quality_check(graph, vectors, np.array([0, 1, 2]), CONFIG)
+    assert not clustering.passes_quality_check(graph, vectors, np.array([0, 1, 2, 3]), CONFIG)
+    assert extractive_summary.cohesion(vectors[:3]) >= CONFIG.tau > extractive_summary.cohesion(vectors)
     after = apply_batch(graph, WriteBatch(edges=(Edge("n1", "n0", Link.SUPERSEDES),), revision=2))
-    assert not clustering.passes_quality_check(after, space, np.array([0, 1, 2]), HOW)
-    assert clustering.passes_quality_check(after, space, np.array([0, 2]), HOW)
+    assert not clustering.passes_quality_check(after, vectors, np.array([0, 1, 2]), CONFIG)
+    assert clustering.passes_quality_check(after, vectors, np.array([0, 2]), CONFIG)
 
 
-def test_told_is_the_largest_part_of_one_insight() -> None:
+def test_insight_coverage_is_the_largest_fraction_of_one_insight() -> None:
     graph = _graph([0, 1, 2, 3])
     assert clustering.insight_coverage(graph, np.arange(4)) == 0
-    tellers = tuple(
+    insights = tuple(
         replace(sample_node(f"insight:{name}", seq=10 + place), kind=Kind.INSIGHT) for place, name in enumerate("ab")
     )
     links = [Edge("insight:a", f"n{place}", Link.DERIVED_FROM) for place in (0, 1, 2)]
     links += [Edge("insight:b", "n3", Link.DERIVED_FROM)]
-    graph = apply_batch(graph, WriteBatch(nodes=tellers, edges=tuple(links), revision=2))
+    graph = apply_batch(graph, WriteBatch(nodes=insights, edges=tuple(links), revision=2))
     assert clustering.insight_coverage(graph, np.arange(4)) == 0.75
     assert clustering.insight_coverage(graph, np.array([2, 3])) == 0.5

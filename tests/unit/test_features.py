@@ -1,4 +1,4 @@
-"""The pool of a cue, the columns of what is in it, and what fused makes of them."""
+"""The candidate pool of a query, its features, and their effect in ``fused``."""
 
 import math
 from dataclasses import replace
@@ -32,12 +32,12 @@ from ecphora.testing.samples import (
 )
 
 
-def columns(graph: Graph, cue: Query) -> dict[str, dict[str, float]]:
-    """By column and id."""
-    view = build_pool(graph, cue)
-    ids = [graph.id(row) for row in view.rows.tolist()]
+def feature_values(graph: Graph, query: Query) -> dict[str, dict[str, float]]:
+    """The features by name and id."""
+    pool = build_pool(graph, query)
+    ids = [graph.id(row) for row in pool.rows.tolist()]
     return {
-        name: dict(zip(ids, values.tolist(), strict=True)) for name, values in features.compute_features(view).items()
+        name: dict(zip(ids, values.tolist(), strict=True)) for name, values in features.compute_features(pool).items()
     }
 
 
@@ -45,43 +45,43 @@ def columns(graph: Graph, cue: Query) -> dict[str, dict[str, float]]:
 
 
 @pytest.mark.parametrize("size", [1, 2, 7, 40])
-def test_a_small_memory_is_looked_at_whole(size: int) -> None:
+def test_pool_of_a_small_memory_has_all_episodes(size: int) -> None:
     graph = sample_graph(size)
-    for cue in (sample_query("Where does Ana live?"), sample_query("?!", vector=None)):
-        assert build_pool(graph, cue).rows.tolist() == np.flatnonzero(graph.episodes).tolist()
+    for query in (sample_query("Where does Ana live?"), sample_query("?!", vector=None)):
+        assert build_pool(graph, query).rows.tolist() == np.flatnonzero(graph.episodes).tolist()
 
 
-def test_the_pool_of_a_large_memory_is_small_and_holds_what_is_near() -> None:
+def test_pool_of_a_large_memory_is_limited_and_has_the_match() -> None:
     nodes = [sample_node(f"n{n}", f"The {n}th barrel holds plum brandy.", minutes=n, session="s") for n in range(900)]
     graph = apply_batch(Graph(), replace(sample_batch(*nodes), revision=1))
-    view = build_pool(graph, sample_query("What is in the 733th barrel?"))
-    assert POOL_SIZE <= len(view.rows) < 2 * POOL_SIZE
-    assert graph.row("n733") in view.rows
-    assert {graph.row("n732"), graph.row("n734")} <= set(view.rows.tolist())  # told beside it
+    pool = build_pool(graph, sample_query("What is in the 733th barrel?"))
+    assert POOL_SIZE <= len(pool.rows) < 2 * POOL_SIZE
+    assert graph.row("n733") in pool.rows
+    assert {graph.row("n732"), graph.row("n734")} <= set(pool.rows.tolist())  # the adjacent turns
 
 
 @given(st.integers(0, 6), st.booleans())
-def test_what_may_not_come_back_is_not_in_the_pool(minute: int, speaks: bool) -> None:
+def test_pool_has_eligible_rows_only(minute: int, has_speaker: bool) -> None:
     graph = sample_graph()
-    cue = sample_query("Where does Ana live?", as_of=NOON + timedelta(minutes=5 * minute))
-    view = build_pool(graph, cue)
-    assert all(row <= minute for row in view.rows.tolist())
-    assert len(view.top_candidates) == len(view.rows)
+    query = sample_query("Where does Ana live?", as_of=NOON + timedelta(minutes=5 * minute))
+    pool = build_pool(graph, query)
+    assert all(row <= minute for row in pool.rows.tolist())
+    assert len(pool.top_candidates) == len(pool.rows)
 
 
-# ---- columns
+# ---- features
 
 
-def test_every_column_is_finite_and_silent_where_there_is_nothing() -> None:
+def test_features_are_finite_and_zero_without_a_match() -> None:
     graph = sample_graph()
-    for cue in (
+    for query in (
         sample_query("Where does Ana live in Porto?"),
         sample_query("?!", vector=None),
         sample_query("x", embedder_coverage=0.0),
     ):
-        for values in columns(graph, cue).values():
+        for values in feature_values(graph, query).values():
             assert all(np.isfinite(list(values.values())))
-    nothing = columns(graph, sample_query("?!", vector=None))
+    nothing = feature_values(graph, sample_query("?!", vector=None))
     for name in (
         "dense similarity",
         "bm25",
@@ -98,15 +98,15 @@ def test_every_column_is_finite_and_silent_where_there_is_nothing() -> None:
     assert features.feature_names_by_group().keys() == features.FEATURE_GROUPS.keys()
 
 
-def test_the_person_meant_and_the_kind_of_turn() -> None:
-    found = columns(sample_graph(), sample_query("What did Ana say?"))
+def test_speaker_and_turn_features() -> None:
+    found = feature_values(sample_graph(), sample_query("What did Ana say?"))
     assert [id_ for id_, value in found["named speaker"].items() if value] == ["t0", "t2", "t4", "t6"]
     assert [id_ for id_, value in found["other speaker"].items() if value] == ["t1", "t3"]
     assert [id_ for id_, value in found["is question"].items() if value] == ["t1", "t3"]
-    assert found["turn length"]["t5"] == 0  # nobody said it
+    assert found["turn length"]["t5"] == 0  # it has no speaker
     assert found["entity count"]["t2"] == pytest.approx(np.log(2))
-    both = columns(sample_graph(), sample_query("What did Ana and Ben say?"))
-    assert [id_ for id_, value in both["one of named speakers"].items() if value] == [
+    both_speakers = feature_values(sample_graph(), sample_query("What did Ana and Ben say?"))
+    assert [id_ for id_, value in both_speakers["one of named speakers"].items() if value] == [
         "t0",
         "t1",
         "t2",
@@ -114,7 +114,7 @@ def test_the_person_meant_and_the_kind_of_turn() -> None:
         "t4",
         "t6",
     ]
-    assert not any([*both["named speaker"].values(), *both["other speaker"].values()])
+    assert not any([*both_speakers["named speaker"].values(), *both_speakers["other speaker"].values()])
 
 
 def test_turn_length_grows_with_terms_and_saturates() -> None:
@@ -125,31 +125,31 @@ def test_turn_length_grows_with_terms_and_saturates() -> None:
         sample_node("d", "river " * 300, speaker="Ana"),
     )
     graph = apply_batch(Graph(), replace(sample_batch(*nodes), revision=1))
-    found = columns(graph, sample_query("river"))["turn length"]
+    found = feature_values(graph, sample_query("river"))["turn length"]
     assert found == pytest.approx({"a": math.log(4) / math.log(61), "b": math.log(2) / math.log(61), "c": 0, "d": 1})
 
 
-def test_an_answer_follows_the_question_it_answers() -> None:
-    found = columns(sample_graph(), sample_query("Which school did Mia find?"))
+def test_follows_question_feature_marks_the_answer() -> None:
+    found = feature_values(sample_graph(), sample_query("Which school did Mia find?"))
     assert max(found["follows question"], key=lambda id_: found["follows question"][id_]) == "t4"
     assert found["next turn"]["t2"] == 0  # the next turn is of another session
     assert found["adjacent turn"]["t4"] == pytest.approx(found["follows question"]["t4"])
 
 
-def test_words_in_parts_of_the_cue() -> None:
-    found = columns(sample_graph(), sample_query("school lunch river"))
+def test_coverage_features_are_fractions_of_the_query() -> None:
+    found = feature_values(sample_graph(), sample_query("school lunch river"))
     assert (
         found["window term coverage"]["t6"]
         > found["window term coverage"]["t4"]
         == found["window term coverage"]["t3"]
         > 0
     )
-    assert found["novel term coverage"]["t6"] == 0  # it is the best itself
-    assert found["novel term coverage"]["t2"] > 0 == found["novel term coverage"]["t3"]  # the river alone is missing
+    assert found["novel term coverage"]["t6"] == 0  # it is the best row
+    assert found["novel term coverage"]["t2"] > 0 == found["novel term coverage"]["t3"]  # only the river is missing
 
 
-def test_names_lead_on() -> None:
-    """The cue names Ana's ferry, whose owner is told elsewhere under a title that only the first text mentions."""
+def test_title_link_feature_has_a_path() -> None:
+    """The query names a ferry; its owner is under a title that only the text about the ferry mentions."""
     ferry = sample_node("ferry", "The Kestrel belongs to Bram.", title="Kestrel")
     owner = sample_node("owner", "A gardener from Delft.", title="Bram")
     other = sample_node("other", "A plumber from Ghent.", title="Joris")
@@ -157,45 +157,48 @@ def test_names_lead_on() -> None:
     edges = [Edge(node.id, name.id, Link.ABOUT) for node, name in zip((ferry, owner, other), names, strict=True)]
     edges.append(Edge("ferry", names[1].id, Link.MENTIONS))
     graph = apply_batch(Graph(), replace(sample_batch(ferry, owner, other, *names, edges=tuple(edges)), revision=1))
-    found = columns(graph, sample_query("Whose is Kestrel?", vector=None))
+    found = feature_values(graph, sample_query("Whose is Kestrel?", vector=None))
     assert found["title match"] == {"ferry": 1, "owner": 0, "other": 0}
     assert found["query entity coverage"] == {"ferry": 1, "owner": 0, "other": 0}
     assert found["title link"]["owner"] > 0 == found["title link"]["other"]
     assert found["entity 2-hop"]["owner"] > 0 == found["entity 2-hop"]["other"]
-    way = Fused().activate(sample_query("Whose is Kestrel?", vector=None), graph).paths["title link"]
-    assert way.parent[graph.rows(["owner"])[0]] == graph.row("ferry")
-    assert way.via_entity[graph.rows(["owner"])[0]] == graph.row(names[1].id)
+    path = Fused().activate(sample_query("Whose is Kestrel?", vector=None), graph).paths["title link"]
+    assert path.parent[graph.rows(["owner"])[0]] == graph.row("ferry")
+    assert path.via_entity[graph.rows(["owner"])[0]] == graph.row(names[1].id)
 
 
-def test_names_lead_on_as_far_as_the_embedder_reads() -> None:
-    graph, cue = sample_graph(), sample_query("Where does Ana live in Porto?")
-    whole, half = columns(graph, cue), columns(graph, replace(cue, embedder_coverage=0.5, vector=None))
-    assert max(half["entity 1-hop"].values()) > 0
-    none = columns(graph, replace(cue, embedder_coverage=0.0))
+def test_entity_features_shrink_with_embedder_coverage() -> None:
+    graph, query = sample_graph(), sample_query("Where does Ana live in Porto?")
+    full, half_read = (
+        feature_values(graph, query),
+        feature_values(graph, replace(query, embedder_coverage=0.5, vector=None)),
+    )
+    assert max(half_read["entity 1-hop"].values()) > 0
+    none = feature_values(graph, replace(query, embedder_coverage=0.0))
     for name in ("title link", "shared entities", "best entity link", "entity 1-hop", "entity 2-hop"):
-        assert max(half[name].values()) <= 0.5
+        assert max(half_read[name].values()) <= 0.5
         assert not any(none[name].values())
-    assert whole["title match"] == none["title match"]
-    assert whole["query entity coverage"] == none["query entity coverage"]
+    assert full["title match"] == none["title match"]
+    assert full["query entity coverage"] == none["query entity coverage"]
 
 
-def test_time_and_number_only_where_they_are_asked_for() -> None:
+def test_time_and_number_features_need_a_question_for_them() -> None:
     graph = sample_graph()
     june = Interval(NOON + timedelta(minutes=12), NOON + timedelta(minutes=18))
-    assert set(columns(graph, sample_query("school"))["date match"].values()) == {0.0}
-    found = columns(graph, sample_query("school", time_ranges=(june,)))
+    assert set(feature_values(graph, sample_query("school"))["date match"].values()) == {0.0}
+    found = feature_values(graph, sample_query("school", time_ranges=(june,)))
     assert [id_ for id_, value in found["date match"].items() if value] == ["t3"]
     assert found["rare date match"]["t3"] == 1
-    now = columns(graph, sample_query("Where does Ana live now?"))["recency for now-question"]
+    now = feature_values(graph, sample_query("Where does Ana live now?"))["recency for now-question"]
     assert all(later > earlier for earlier, later in pairwise([now[f"t{n}"] for n in range(7)]))
 
 
-def test_what_was_asked_before_is_no_memory_of_a_time() -> None:
+def test_stored_questions_do_not_change_date_features() -> None:
     graph = sample_graph()
-    cue = sample_query("What did Ana say then?", time_ranges=(Interval(NOON, NOON + timedelta(minutes=6)),))
-    alone = columns(graph, cue)["rare date match"]
-    asked_of = apply_batch(graph, replace(sample_question_batch("then?", "t1"), revision=2))
-    assert columns(asked_of, cue)["rare date match"] == alone
+    query = sample_query("What did Ana say then?", time_ranges=(Interval(NOON, NOON + timedelta(minutes=6)),))
+    expected = feature_values(graph, query)["rare date match"]
+    with_question = apply_batch(graph, replace(sample_question_batch("then?", "t1"), revision=2))
+    assert feature_values(with_question, query)["rare date match"] == expected
 
 
 @pytest.mark.parametrize(
@@ -208,7 +211,7 @@ def test_what_was_asked_before_is_no_memory_of_a_time() -> None:
         ("Whenever she nowhere asked", False, False, False),
     ],
 )
-def test_what_a_question_asks_for(question: str, when: bool, many: bool, now: bool) -> None:
+def test_question_kind_is_recognized(question: str, when: bool, many: bool, now: bool) -> None:
     assert (
         is_time_question(question),
         is_quantity_question(question),
@@ -229,63 +232,63 @@ def test_what_a_question_asks_for(question: str, when: bool, many: bool, now: bo
         ("", ""),
     ],
 )
-def test_what_a_question_is_about(question: str, topic: str) -> None:
+def test_topic_of_a_question(question: str, topic: str) -> None:
     assert question_topic(question, ()) == topic
 
 
-def test_a_name_is_no_topic() -> None:
+def test_topic_leaves_out_names() -> None:
     assert question_topic("What is Ana's take on Ána's tea?", {"ana"}) == "take on tea"
     assert question_topic("Who is Ana?", {"ana"}) == "Who is Ana?"
 
 
-def test_a_word_is_met_by_its_meaning_where_it_is_not_held() -> None:
-    like = np.eye(16, dtype=np.float32)
+def test_term_similarity_features_match_words_by_vector() -> None:
+    vectors = np.eye(16, dtype=np.float32)
     nodes = [sample_node(f"n{n}", f"{n}th barrel", minutes=n, session="s") for n in range(16)]
-    change = sample_batch(*nodes, vectors={node.id: like[place] for place, node in enumerate(nodes)})
-    graph = apply_batch(Graph(), replace(change, revision=1))
-    cue = sample_query("pets 8th", term_vectors=np.stack([like[6], like[3]]))
-    out = pytest.approx((15 / 16) / (15 / 256) ** 0.5)  # of sixteen vectors one is like it
-    found = columns(graph, cue)
+    batch = sample_batch(*nodes, vectors={node.id: vectors[place] for place, node in enumerate(nodes)})
+    graph = apply_batch(Graph(), replace(batch, revision=1))
+    query = sample_query("pets 8th", term_vectors=np.stack([vectors[6], vectors[3]]))
+    outlier = pytest.approx((15 / 16) / (15 / 256) ** 0.5)  # one of sixteen vectors is similar
+    found = feature_values(graph, query)
     assert found["term similarity max"]["n6"] == pytest.approx(
         found["term similarity coverage"]["n6"]
-    )  # it has nothing of the other word
+    )  # it matches only one word
     assert found["term similarity max"]["n6"] > 0
     assert {id_ for id_, value in found["term similarity sum"].items() if value} == {"n3", "n6"}
     assert (
         found["term similarity coverage"]["n4"] > found["term similarity coverage"]["n12"] == 0
-    )  # beside the one that is like "8th"
-    alone = columns(graph, sample_query("pets", term_vectors=like[6:7]))
+    )  # next to the one that is similar to "8th"
+    expected = feature_values(graph, sample_query("pets", term_vectors=vectors[6:7]))
     assert (
-        alone["term similarity sum"]["n6"]
-        == alone["term similarity min"]["n6"]
-        == alone["term similarity coverage"]["n5"]
-        == out
+        expected["term similarity sum"]["n6"]
+        == expected["term similarity min"]["n6"]
+        == expected["term similarity coverage"]["n5"]
+        == outlier
     )
-    half = columns(graph, sample_query("pets", term_vectors=like[6:7], embedder_coverage=0.5))
-    assert 2 * half["term similarity sum"]["n6"] == out
-    held = columns(graph, sample_query("8th", term_vectors=like[3:4]))
+    half_read = feature_values(graph, sample_query("pets", term_vectors=vectors[6:7], embedder_coverage=0.5))
+    assert 2 * half_read["term similarity sum"]["n6"] == outlier
+    held = feature_values(graph, sample_query("8th", term_vectors=vectors[3:4]))
     assert held["term similarity sum"]["n8"] == 0
     assert held["term similarity coverage"]["n8"] == 4 > held["term similarity coverage"]["n3"]
-    bare = columns(graph, sample_query("8th", term_vectors=np.zeros((1, 16), np.float32)))
+    bare = feature_values(graph, sample_query("8th", term_vectors=np.zeros((1, 16), np.float32)))
     assert bare["term similarity coverage"]["n8"] == 4 > bare["term similarity coverage"]["n3"] == 0
 
 
-def test_where_the_embedder_reads_nothing_words_stand_in_for_meaning() -> None:
+def test_uncovered_query_uses_bm25_as_similarity() -> None:
     graph = sample_graph()
-    unread = columns(graph, sample_query("school lunch", embedder_coverage=0.0))
-    assert unread["dense similarity"] == unread["bm25"]
-    assert set(unread["redundancy"].values()) == {0.0}
+    uncovered = feature_values(graph, sample_query("school lunch", embedder_coverage=0.0))
+    assert uncovered["dense similarity"] == uncovered["bm25"]
+    assert set(uncovered["redundancy"].values()) == {0.0}
 
 
-def test_cosines_are_counted_from_the_embedders_floor() -> None:
+def test_cosines_are_scaled_from_the_similarity_floor() -> None:
     assert above_floor(np.array([0.7, 0.85, 1.0], np.float32), 0.7).tolist() == pytest.approx([0, 0.5, 1])
-    graph, cue = sample_graph(), sample_query("school lunch")
-    raised = candidate_pool.build_pool(graph, replace(cue, similarity_floor=0.2)).first_stage.cosine.scores
-    plain = candidate_pool.build_pool(graph, cue).first_stage.cosine.scores
-    assert raised == pytest.approx((plain - 0.2) / 0.8, abs=1e-6)
+    graph, query = sample_graph(), sample_query("school lunch")
+    with_floor = candidate_pool.build_pool(graph, replace(query, similarity_floor=0.2)).first_stage.cosine.scores
+    without_floor = candidate_pool.build_pool(graph, query).first_stage.cosine.scores
+    assert with_floor == pytest.approx((without_floor - 0.2) / 0.8, abs=1e-6)
 
 
-def test_the_sorts_of_memories() -> None:
+def test_genre_of_memories() -> None:
     graph = apply_batch(
         Graph(),
         replace(
@@ -307,12 +310,12 @@ def test_the_sorts_of_memories() -> None:
 # ---- fused
 
 
-def test_what_replaced_a_fact_stands_before_it() -> None:
+def test_fused_ranks_the_successor_before_the_superseded_fact() -> None:
     old = sample_node("old", "Ana lives in Porto.", speaker="Ana", seq=1)
     new = sample_node("new", "I have a flat in Ghent.", speaker="Ana", minutes=9, seq=2)
-    change = sample_batch(old, new, edges=(Edge("new", "old", Link.SUPERSEDES),))
-    ended = ValidityEnd("old", NOON + timedelta(minutes=9), NOON)
-    graph = apply_batch(Graph(), replace(change, validity_ends=(ended,), revision=1))
+    batch = sample_batch(old, new, edges=(Edge("new", "old", Link.SUPERSEDES),))
+    end = ValidityEnd("old", NOON + timedelta(minutes=9), NOON)
+    graph = apply_batch(Graph(), replace(batch, validity_ends=(end,), revision=1))
     found = Fused().activate(sample_query("Where in Porto does Ana live?"), graph)
     assert found.scores[1] > found.scores[0] > 0
     assert found.paths["successor"].parent[1] == 0
@@ -321,24 +324,24 @@ def test_what_replaced_a_fact_stands_before_it() -> None:
     assert before.scores[0] > 0 == before.scores[1]
 
 
-def test_more_may_speak_against_a_memory_than_for_it() -> None:
+def test_fused_drops_memories_with_negative_scores() -> None:
     fused = Fused()
-    heads = [replace(head, bias=-16.0) for head in fused.ranker.models]
-    graph, cue = sample_graph(), sample_query("school lunch")
-    found = replace(fused, ranker=type(fused.ranker)(*heads)).activate(cue, graph)
-    gone = graph.episodes & (found.scores == 0)
-    assert gone.any()
-    assert all(not share[gone].any() for share in found.contributions.values())
+    models = [replace(model, bias=-16.0) for model in fused.ranker.models]
+    graph, query = sample_graph(), sample_query("school lunch")
+    found = replace(fused, ranker=type(fused.ranker)(*models)).activate(query, graph)
+    is_dropped = graph.episodes & (found.scores == 0)
+    assert is_dropped.any()
+    assert all(not column[is_dropped].any() for column in found.contributions.values())
 
 
-def test_a_score_is_counted_from_where_every_memory_starts() -> None:
+def test_fused_scores_start_with_the_prior() -> None:
     found = Fused().activate(sample_query("school lunch"), sample_graph())
     assert SIMILAR_QUESTION not in found.contributions
     assert found.contributions[PRIOR][: len(TURNS)].min() > 0
     assert next(iter(found.contributions)) == PRIOR
 
 
-def test_confidence_falls_where_the_event_is_told_of_the_other_person() -> None:
+def test_confidence_is_lower_if_the_other_person_told_the_event() -> None:
     turns = [
         ("Ana", "I bought a rowing boat from the lighthouse keeper in May."),
         ("Ben", "My greenhouse lost two panes in the storm."),

@@ -1,4 +1,4 @@
-"""The graph: what was told before what, and that growing never changes a graph that is already there."""
+"""The graph: previous turns, vectors, lookups and accesses."""
 
 from dataclasses import replace
 from datetime import timedelta
@@ -22,24 +22,24 @@ from ecphora.testing import (
 )
 
 
-def graph_of(*nodes: Node, change: WriteBatch | None = None) -> Graph:
+def graph_of(*nodes: Node, batch: WriteBatch | None = None) -> Graph:
     numbered = tuple(replace(node, seq=place) for place, node in enumerate(nodes, 1))
-    return apply_batch(Graph(), replace(change or sample_batch(*numbered), nodes=numbered, revision=1))
+    return apply_batch(Graph(), replace(batch or sample_batch(*numbered), nodes=numbered, revision=1))
 
 
 def before(graph: Graph) -> dict[str, str | None]:
     return {graph.id(row): graph.id(p) if p >= 0 else None for row, p in enumerate(graph.previous_rows.tolist())}
 
 
-# ---- what was told before
+# ---- previous turns
 
 
-def test_turns_follow_each_other_by_session_and_time() -> None:
+def test_previous_turn_is_by_session_and_time() -> None:
     graph = graph_of(
         sample_node("a3", minutes=3, session="a"),
         sample_node("b1", minutes=0, session="b"),
         sample_node("a1", minutes=1, session="a"),
-        sample_node("b2", minutes=90, session="b"),  # in a session, any time may pass
+        sample_node("b2", minutes=90, session="b"),  # within a session any time may pass
         sample_node("a2", minutes=2, session="a"),  # backfilled
     )
     assert before(graph) == {"a1": None, "a2": "a1", "a3": "a2", "b1": None, "b2": "b1"}
@@ -47,22 +47,22 @@ def test_turns_follow_each_other_by_session_and_time() -> None:
     assert after == {"a1": "a2", "a2": "a3", "b1": "b2"}
 
 
-def test_turns_of_one_instant_follow_in_order_of_telling() -> None:
+def test_previous_turn_of_equal_times_is_by_order_of_storing() -> None:
     graph = graph_of(*(sample_node(id_, session="a") for id_ in "zax"))
     assert before(graph) == {"z": None, "a": "z", "x": "a"}
 
 
-def test_loose_turns_belong_together_within_an_hour() -> None:
+def test_previous_turn_without_session_is_within_an_hour() -> None:
     graph = graph_of(
         sample_node("one", minutes=0, speaker="Ana"),
         sample_node("two", minutes=60, speaker="Ben"),
         sample_node("three", minutes=120.1, speaker="Ana"),
-        sample_node("unspoken", minutes=61),
+        sample_node("no speaker", minutes=61),
     )
-    assert before(graph) == {"one": None, "two": "one", "three": None, "unspoken": None}
+    assert before(graph) == {"one": None, "two": "one", "three": None, "no speaker": None}
 
 
-def test_pieces_of_a_document_follow_each_other() -> None:
+def test_previous_chunk_is_of_the_same_document() -> None:
     graph = graph_of(
         *(sample_node(f"d#{place}", document="d", position=place, speaker="Ana") for place in (1, 2, 3)),
         sample_node("e#1", document="e", position=1),
@@ -73,7 +73,7 @@ def test_pieces_of_a_document_follow_each_other() -> None:
     assert graph.document_rows("nothing").tolist() == []
 
 
-def test_entities_are_no_turns() -> None:
+def test_entities_are_not_turns() -> None:
     graph = graph_of(sample_node("a", session="s"), sample_entity("Ana"), sample_node("b", session="s"))
     assert before(graph) == {"a": None, "entity:ana": None, "b": "a"}
 
@@ -88,10 +88,10 @@ turns = st.lists(
 
 
 @given(turns)
-def test_previous_is_what_a_plain_search_finds(told: list[tuple[str | None, str | None, str | None, int]]) -> None:
+def test_previous_rows_equal_a_plain_search(drawn_turns: list[tuple[str | None, str | None, str | None, int]]) -> None:
     nodes = [
         sample_node(f"n{place}", session=session, speaker=speaker, document=document, minutes=minutes)
-        for place, (session, speaker, document, minutes) in enumerate(told)
+        for place, (session, speaker, document, minutes) in enumerate(drawn_turns)
     ]
 
     def stream(node: Node) -> object:
@@ -116,18 +116,18 @@ def test_previous_is_what_a_plain_search_finds(told: list[tuple[str | None, str 
 # ---- vectors
 
 
-def test_kinship_is_the_cosine_with_the_turn_before() -> None:
+def test_previous_cosine_is_that_of_the_previous_turn() -> None:
     texts = ["river boat", "boat", "school"]
     nodes = [sample_node(text, minutes=place, session="s") for place, text in enumerate(texts)]
     graph = graph_of(*nodes)
     a, b, c = map(sample_vector, texts)
     assert graph.previous_cosine == pytest.approx([0, a @ b, b @ c], abs=1e-6)
-    bare = apply_batch(Graph(), replace(sample_batch(*nodes, without_vectors=["boat"]), revision=1))
-    assert bare.previous_cosine.tolist() == [0, 0, 0]
-    assert bare.vector_positions.tolist() == [0, -1, 1]
+    without_vector = apply_batch(Graph(), replace(sample_batch(*nodes, without_vectors=["boat"]), revision=1))
+    assert without_vector.previous_cosine.tolist() == [0, 0, 0]
+    assert without_vector.vector_positions.tolist() == [0, -1, 1]
 
 
-def test_a_backfilled_turn_changes_the_kinship_of_the_next() -> None:
+def test_backfilled_turn_changes_the_previous_cosine_of_the_next() -> None:
     first, late = sample_node("river boat", session="s"), sample_node("boat", session="s", minutes=2)
     graph = graph_of(first, late)
     assert graph.previous_cosine[1] == pytest.approx(sample_vector("river boat") @ sample_vector("boat"), abs=1e-6)
@@ -137,10 +137,10 @@ def test_a_backfilled_turn_changes_the_kinship_of_the_next() -> None:
     assert graph.previous_cosine[1] == pytest.approx(sample_vector("river boat") @ sample_vector("boat"), abs=1e-6)
 
 
-# ---- growth
+# ---- lookups
 
 
-def test_what_is_not_there_is_not_found() -> None:
+def test_unknown_ids_have_no_row() -> None:
     graph = sample_graph()
     assert graph.row("nothing") is None
     assert graph.rows(["nothing", "t1", "t0"]).tolist() == [1, 0]
@@ -149,7 +149,7 @@ def test_what_is_not_there_is_not_found() -> None:
     assert Graph().mean_length == 1
 
 
-def test_accesses_come_back_as_they_were() -> None:
+def test_accesses_are_returned_unchanged() -> None:
     graph = sample_graph()
     access = Access("t0", NOON + timedelta(seconds=1.5), AccessKind.RECALLED, 0.5, 99)
     grown = apply_batch(graph, WriteBatch(accesses=(access, Access("gone", NOON, AccessKind.USED)), revision=2))
@@ -157,7 +157,7 @@ def test_accesses_come_back_as_they_were() -> None:
     assert graph.accesses_of(0) == grown.accesses_of(0)[:-1]
 
 
-def test_kinds() -> None:
+def test_kinds_are_counted() -> None:
     graph = sample_graph()
     assert graph.of_kind(Kind.ENTITY).sum() == 2
     assert graph.episodes.sum() == len(graph) - 2
@@ -171,7 +171,7 @@ def test_episodes_are_counted() -> None:
     assert graph.no_rows().tolist() == [-1, -1, -1]
 
 
-def test_rows_are_found_by_kind_from_a_row_on() -> None:
+def test_rows_of_a_kind_start_at_a_row() -> None:
     graph = graph_of(sample_entity("Ana"), sample_node("a"), sample_entity("Porto"), sample_node("b"))
     assert graph.rows_of_kind(Kind.ENTITY).tolist() == [0, 2]
     assert graph.rows_of_kind(Kind.ENTITY, 1).tolist() == [2]
@@ -181,10 +181,10 @@ def test_rows_are_found_by_kind_from_a_row_on() -> None:
 def graph_of_links(*links: Link) -> Graph:
     """Edges with these links from one node to another."""
     nodes = (sample_node("a"), sample_node("b"))
-    return graph_of(*nodes, change=sample_batch(*nodes, edges=tuple(Edge("a", "b", link) for link in links)))
+    return graph_of(*nodes, batch=sample_batch(*nodes, edges=tuple(Edge("a", "b", link) for link in links)))
 
 
-def test_edges_are_found_by_link() -> None:
+def test_edges_of_a_link_are_found() -> None:
     graph = graph_of_links(*Link, Link.ABOUT)
     links = [*Link, Link.ABOUT]
     assert [graph.link(edge) for edge in range(len(links))] == links
@@ -208,7 +208,7 @@ def test_edges_of_a_row_are_found_by_link() -> None:
 def test_accesses_are_found_by_kind() -> None:
     kinds = (*AccessKind, *Mark)
     accesses = tuple(Access("a", NOON, kind, seq=2 + place) for place, kind in enumerate(kinds))
-    graph = graph_of(sample_node("a"), change=WriteBatch(accesses=accesses))
+    graph = graph_of(sample_node("a"), batch=WriteBatch(accesses=accesses))
     logged = [AccessKind.ENCODED, *kinds]  # the first by storing the node
     for kind in kinds:
         expected = [entry for entry, other in enumerate(logged) if other == kind]

@@ -17,12 +17,12 @@ from ecphora.testing import (
 )
 
 
-def graph_of(*nodes: Node, change: WriteBatch | None = None) -> Graph:
+def graph_of(*nodes: Node, batch: WriteBatch | None = None) -> Graph:
     numbered = tuple(replace(node, seq=place) for place, node in enumerate(nodes, 1))
-    return apply_batch(Graph(), replace(change or sample_batch(*numbered), nodes=numbered, revision=1))
+    return apply_batch(Graph(), replace(batch or sample_batch(*numbered), nodes=numbered, revision=1))
 
 
-def test_a_vector_that_comes_again_replaces_the_first() -> None:
+def test_new_vector_of_a_row_replaces_the_old() -> None:
     graph = graph_of(sample_node("a", session="s"), sample_node("b", session="s"))
     assert graph.previous_cosine[1] != 0
     grown = apply_batch(graph, WriteBatch(vectors={"a": sample_vector("b")}, revision=2))
@@ -30,9 +30,9 @@ def test_a_vector_that_comes_again_replaces_the_first() -> None:
     assert grown.previous_cosine[1] == pytest.approx(1, abs=1e-3)
 
 
-def test_a_graph_grown_twice_gives_two_that_stand() -> None:
+def test_two_updates_of_one_graph_are_independent() -> None:
     parent = sample_graph()
-    whole = graph_differences(parent, sample_graph())
+    differences = graph_differences(parent, sample_graph())
     left = apply_batch(parent, replace(sample_batch(sample_node("left", session="monday", seq=90)), revision=2))
     right = apply_batch(
         parent, replace(sample_batch(sample_node("right", seq=90), sample_node("two", seq=91)), revision=2)
@@ -40,13 +40,13 @@ def test_a_graph_grown_twice_gives_two_that_stand() -> None:
     assert [left.row("left"), left.row("right"), parent.row("left")] == [len(parent), None, None]
     assert [right.row("right"), right.row("two"), right.row("left")] == [len(parent), len(parent) + 1, None]
     assert (len(left), len(right)) == (len(parent) + 1, len(parent) + 2)
-    assert graph_differences(parent, sample_graph()) == whole == []
+    assert graph_differences(parent, sample_graph()) == differences == []
 
 
-def test_every_growth_leaves_the_parent_as_it_was() -> None:
+def test_update_does_not_change_the_parent_graph() -> None:
     parent = sample_graph()
     accesses = (Access("t0", NOON, AccessKind.USED, 1.0, 99),)
-    for change in (
+    for batch in (
         WriteBatch(tombstones=(Tombstone("t0", b"x"), Tombstone("entity:ana", b"")), revision=2),
         WriteBatch(validity_ends=(ValidityEnd("t1", NOON, NOON),), revision=2),
         WriteBatch(accesses=accesses, revision=2),
@@ -54,18 +54,18 @@ def test_every_growth_leaves_the_parent_as_it_was() -> None:
         WriteBatch(vectors={"t1": sample_vector("x")}, revision=2),
         WriteBatch(revision=2),
     ):
-        assert graph_differences(parent, apply_batch(parent, change)) != []
+        assert graph_differences(parent, apply_batch(parent, batch)) != []
         assert graph_differences(parent, sample_graph()) == []
 
 
-def test_forgetting_what_is_not_there_bars_it() -> None:
+def test_tombstone_of_an_unknown_id_is_kept() -> None:
     graph = apply_batch(sample_graph(), WriteBatch(tombstones=(Tombstone("never", b"digest"),), revision=2))
     assert graph.tombstones == {"never", b"digest"}
     assert len(graph) == len(sample_graph())
 
 
-def test_forgetting_takes_names_out_of_the_codes() -> None:
+def test_tombstone_removes_names_from_the_vocabularies() -> None:
     graph = graph_of(sample_node("a", speaker="Ana", session="x"), sample_node("b", speaker="Ben", session="y"))
-    less = apply_batch(graph, WriteBatch(tombstones=(Tombstone("a", b""),), revision=2))
-    assert less.speakers.names == ("Ben",)
-    assert less.nodes["sessions"].tolist() == [0]
+    smaller = apply_batch(graph, WriteBatch(tombstones=(Tombstone("a", b""),), revision=2))
+    assert smaller.speakers.names == ("Ben",)
+    assert smaller.nodes["sessions"].tolist() == [0]

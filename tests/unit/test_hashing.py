@@ -9,7 +9,7 @@ from ecphora.embedders.hashing import HashingEmbedder
 from ecphora.errors import InvalidInput
 from ecphora.model import Vectors
 
-EATING = ["A man is eating food.", "A man is eating a piece of bread."]
+SIMILAR = ["A man is eating food.", "A man is eating a piece of bread."]
 
 
 ODD = ["", " \n\t", "\ud800", "a\ud800b\udfff", "\x00", "\u200b", "[PAD]", "你好", "x" * 5_000, "word " * 2_000]
@@ -21,15 +21,15 @@ def assert_unit(vectors: Vectors, texts: Sequence[str], dim: int) -> None:
     np.testing.assert_allclose(np.linalg.norm(vectors, axis=1), 1, atol=1e-5)
 
 
-def test_hashing_gives_unit_vectors_that_share_words() -> None:
+def test_hashing_gives_unit_vectors_with_shared_words_similar() -> None:
     model = HashingEmbedder()
-    vectors = model.embed([*EATING, "Stocks fell sharply today!"])
+    vectors = model.embed([*SIMILAR, "Stocks fell sharply today!"])
     assert model.name == "hashing/256"
     assert model.coverage("我们") == 1
-    assert_unit(vectors, [*EATING, ""], 256)
+    assert_unit(vectors, [*SIMILAR, ""], 256)
     assert vectors[0] @ vectors[1] > vectors[0] @ vectors[2] + 0.3
     assert_unit(model.embed(ODD), ODD, 256)
-    np.testing.assert_array_equal(vectors[1], model.embed(EATING[1:])[0])
+    np.testing.assert_array_equal(vectors[1], model.embed(SIMILAR[1:])[0])
     assert HashingEmbedder(8).embed([]).shape == (0, 8)
 
 

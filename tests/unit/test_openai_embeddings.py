@@ -27,32 +27,32 @@ def assert_unit(vectors: Vectors, texts: Sequence[str], dim: int) -> None:
 
 @pytest.fixture(scope="session")
 def model() -> MiniLMEmbedder:
-    """One for all tests."""
+    """One embedder for all tests."""
     return MiniLMEmbedder()
 
 
-Answer = tuple[int, dict[str, str], Any]
+Response = tuple[int, dict[str, str], Any]
 
 
-Reply = Callable[[dict[str, Any]], Answer]
+Reply = Callable[[dict[str, Any]], Response]
 
 
 KEY = "sk-secret-123"
 
 
 class Server:
-    """A server on the loopback that answers by the replies given, the last for ever, and keeps what it was asked."""
+    """A local server that sends the given replies, the last one repeatedly, and records requests."""
 
     def __init__(self) -> None:
         self.replies: list[Reply] = []
-        self.asked: list[dict[str, Any]] = []
+        self.requests: list[dict[str, Any]] = []
         self.keys: list[str | None] = []
         server = self
 
         class Handler(BaseHTTPRequestHandler):
             def do_POST(self) -> None:
                 body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
-                server.asked.append(body)
+                server.requests.append(body)
                 server.keys.append(self.headers["Authorization"])
                 reply = server.replies.pop(0) if len(server.replies) > 1 else server.replies[0]
                 status, headers, answer = reply(body)
@@ -84,16 +84,16 @@ def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[Server]:
 
 
 def vectors_of(body: dict[str, Any]) -> list[dict[str, Any]]:
-    """Vectors that tell the text's length, in reverse order."""
+    """Vectors with the text's length as first number, in reverse order."""
     items = [{"index": place, "embedding": [len(text), 1.0, 0.0]} for place, text in enumerate(body["input"])]
     return items[::-1]
 
 
-def good(body: dict[str, Any]) -> Answer:
+def vector_reply(body: dict[str, Any]) -> Response:
     return 200, {}, {"data": vectors_of(body)}
 
 
-def always(status: int, answer: Any, **headers: str) -> Reply:
+def fixed_reply(status: int, answer: Any, **headers: str) -> Reply:
     return lambda _: (status, {name.replace("_", "-"): value for name, value in headers.items()}, answer)
 
 
@@ -102,8 +102,8 @@ def openai(server: Server, **options: Any) -> OpenAIEmbedder:
     return OpenAIEmbedder("small", base_url=server.url, api_key=KEY, sleep=waits.append, **options)
 
 
-def test_openai_sorts_by_index_and_normalises(server: Server) -> None:
-    server.replies = [good]
+def test_openai_sorts_by_index_and_normalizes(server: Server) -> None:
+    server.replies = [vector_reply]
     texts = ["a", "bbb", "cc", "", "\ud800"]
     with closing(openai(server, batch_size=3, document_prefix="d:", query_prefix="q:")) as model:
         vectors = model.embed(texts)
@@ -114,45 +114,45 @@ def test_openai_sorts_by_index_and_normalises(server: Server) -> None:
         assert model.coverage("我们") == 1
         assert model.embed([]).shape == (0, 3)
         assert model.name == "small@openai(d:|q:)"
-    assert [body["input"] for body in server.asked] == [["d:a", "d:bbb", "d:cc"], ["d:", "d:?"], ["q:a"]]
-    assert server.asked[0]["model"] == "small"
-    assert server.asked[0]["encoding_format"] == "float"
+    assert [body["input"] for body in server.requests] == [["d:a", "d:bbb", "d:cc"], ["d:", "d:?"], ["q:a"]]
+    assert server.requests[0]["model"] == "small"
+    assert server.requests[0]["encoding_format"] == "float"
 
 
-def test_the_certificates_are_read_once_for_all_clients(server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
-    read: list[ssl.SSLContext] = []
+def test_certificates_are_read_once_for_all_clients(server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
+    contexts: list[ssl.SSLContext] = []
     create = ssl.create_default_context
 
-    def counted(**options: Any) -> ssl.SSLContext:
-        read.append(create(**options))
-        return read[-1]
+    def create_counted(**options: Any) -> ssl.SSLContext:
+        contexts.append(create(**options))
+        return contexts[-1]
 
-    monkeypatch.setattr(ssl, "create_default_context", counted)
+    monkeypatch.setattr(ssl, "create_default_context", create_counted)
     openai_http._certificates.cache_clear()
-    server.replies = [good]
+    server.replies = [vector_reply]
     for _ in range(2):
         with closing(openai(server)) as model:
             model.embed(["a"])
-    assert [context.verify_mode for context in read] == [ssl.CERT_REQUIRED]
+    assert [context.verify_mode for context in contexts] == [ssl.CERT_REQUIRED]
 
 
-def test_openai_sends_the_key_and_asks_for_its_dimension(server: Server) -> None:
-    server.replies = [good]
+def test_openai_sends_the_key_and_reads_the_dimension(server: Server) -> None:
+    server.replies = [vector_reply]
     with closing(OpenAIEmbedder("small", base_url=server.url.replace("user:pass@", ""), api_key=KEY)) as model:
         assert model.dim == 3
         assert model.name == "small@openai"
         model.close()
         model.embed([""])
     assert server.keys == [f"Bearer {KEY}"] * 2
-    assert server.asked[1]["input"] == [" "]
+    assert server.requests[1]["input"] == [" "]
 
 
-def test_openai_tries_again_after_429_and_5xx(server: Server) -> None:
+def test_openai_retries_after_429_and_5xx(server: Server) -> None:
     server.replies = [
-        always(429, "slow", Retry_After="7"),
-        always(503, {}),
-        always(500, "", Retry_After="Wed, 21 Oct 2026 07:28:00 GMT"),
-        good,
+        fixed_reply(429, "slow", Retry_After="7"),
+        fixed_reply(503, {}),
+        fixed_reply(500, "", Retry_After="Wed, 21 Oct 2026 07:28:00 GMT"),
+        vector_reply,
     ]
     waits: list[float] = []
     with closing(openai(server, waits=waits)) as model:
@@ -160,8 +160,8 @@ def test_openai_tries_again_after_429_and_5xx(server: Server) -> None:
     assert waits == [7, 1, 2]
 
 
-def test_openai_gives_up_after_its_retries(server: Server) -> None:
-    server.replies = [always(429, {"error": "quota"}, Retry_After="99999")]
+def test_openai_fails_after_its_retries(server: Server) -> None:
+    server.replies = [fixed_reply(429, {"error": "quota"}, Retry_After="99999")]
     waits: list[float] = []
     with (
         closing(openai(server, waits=waits, retries=2)) as model,
@@ -171,7 +171,7 @@ def test_openai_gives_up_after_its_retries(server: Server) -> None:
     assert waits == [60, 60]
 
 
-def test_openai_tries_again_when_nobody_answers(server: Server) -> None:
+def test_openai_retries_without_a_response(server: Server) -> None:
     server.http.shutdown()
     server.http.server_close()
     waits: list[float] = []
@@ -190,11 +190,11 @@ def test_openai_tries_again_when_nobody_answers(server: Server) -> None:
         f'["bad key {KEY}"]',
     ],
 )
-def test_openai_passes_on_a_refusal_without_the_key(server: Server, answer: Any) -> None:
-    server.replies = [always(401, answer)]
+def test_openai_error_shows_the_response_without_the_key(server: Server, answer: Any) -> None:
+    server.replies = [fixed_reply(401, answer)]
     with closing(openai(server)) as model, pytest.raises(EmbedderUnavailable, match=r"401.*bad key \*\*\*") as caught:
         model.embed(["a"])
-    assert len(server.asked) == 1
+    assert len(server.requests) == 1
     assert KEY not in str(caught.value)
     assert "user:pass" not in str(caught.value)
     assert KEY not in repr(model)
@@ -225,14 +225,14 @@ def numbers(*embedding: object) -> dict[str, Any]:
         ("<html>", EmbedderUnavailable),
     ],
 )
-def test_openai_refuses_wrong_answers(server: Server, answer: Any, error: type[Exception]) -> None:
-    server.replies = [always(200, answer)]
+def test_openai_rejects_invalid_responses(server: Server, answer: Any, error: type[Exception]) -> None:
+    server.replies = [fixed_reply(200, answer)]
     with closing(openai(server, dim=3)) as model, pytest.raises(error, match=r"small at 127\.0\.0\.1"):
         model.embed(["a"])
 
 
-def test_openai_notices_a_change_of_dimension(server: Server) -> None:
-    server.replies = [good, always(200, numbers(1, 0))]
+def test_openai_rejects_a_changed_dimension(server: Server) -> None:
+    server.replies = [vector_reply, fixed_reply(200, numbers(1, 0))]
     with closing(openai(server)) as model:
         model.embed(["a"])
         with pytest.raises(WrongVector, match="2 numbers, not 3"):
@@ -242,20 +242,20 @@ def test_openai_notices_a_change_of_dimension(server: Server) -> None:
 @pytest.mark.parametrize(
     "options", [{"batch_size": 0}, {"retries": -1}, {"api_key": "sk-1\n"}, {"api_key": "schlüssel"}]
 )
-def test_openai_refuses_options_that_cannot_work(options: dict[str, Any]) -> None:
+def test_openai_rejects_invalid_options(options: dict[str, Any]) -> None:
     with pytest.raises(InvalidInput):
         OpenAIEmbedder("small", **options)
 
 
 @pytest.mark.parametrize("url", ["nowhere", "ftp://host", "http://host:port"])
-def test_openai_does_not_repeat_a_request_to_no_url(url: str) -> None:
+def test_openai_does_not_retry_an_invalid_url(url: str) -> None:
     waits: list[float] = []
     with pytest.raises(EmbedderUnavailable):
         OpenAIEmbedder("small", base_url=url, sleep=waits.append).embed(["a"])
     assert not waits
 
 
-def test_openai_names_its_extra(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_openai_without_httpx_names_the_extra(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "httpx", None)
     with pytest.raises(EmbedderUnavailable, match=r"ecphora\[openai\]"):
         OpenAIEmbedder("small").embed(["a"])

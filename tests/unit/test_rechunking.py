@@ -1,4 +1,4 @@
-"""Long texts that were cut otherwise once: they get the pieces of today, and keep all that belongs to them."""
+"""Rechunking: long texts get today's chunks and keep their links, accesses, claims and feedback."""
 
 import io
 import sqlite3
@@ -45,8 +45,8 @@ def path(tmp_path: Path) -> Path:
     return tmp_path / "memory.db"
 
 
-def crude(width: int) -> Callable[..., tuple[Chunk, ...]]:
-    """Cuts a text after so many characters, wherever that is."""
+def fixed_width_chunker(width: int) -> Callable[..., tuple[Chunk, ...]]:
+    """A function that cuts a text after every ``width`` characters."""
 
     def cut(text: str, *, markdown: bool | None = None) -> tuple[Chunk, ...]:
         return tuple(Chunk(start, text[start : start + width]) for start in range(0, len(text), width))
@@ -54,14 +54,14 @@ def crude(width: int) -> Callable[..., tuple[Chunk, ...]]:
     return cut
 
 
-def opened(path: Path) -> Memory:
+def open_memory(path: Path) -> Memory:
     return Memory(path, embedder=MODEL, update_scorer=None, clock=FakeClock())
 
 
-def told(path: Path, *episodes: Episode, width: int = 500) -> None:
-    """Remember texts as they were cut once."""
-    with pytest.MonkeyPatch.context() as patch, opened(path) as memory:
-        patch.setattr(documents, "split_into_chunks", crude(width))
+def remember_with_width(path: Path, *episodes: Episode, width: int = 500) -> None:
+    """Remember texts with chunks of ``width`` characters."""
+    with pytest.MonkeyPatch.context() as patch, open_memory(path) as memory:
+        patch.setattr(documents, "split_into_chunks", fixed_width_chunker(width))
         memory.remember(episodes)
 
 
@@ -71,9 +71,9 @@ def guide(speaker: str | None = None, happened_at: str | None = None, supersedes
     )
 
 
-def described(path: Path) -> dict[NodeId, tuple[object, ...]]:
-    """What a memory knows of each episode, by its id: its text and place, words, vector and names."""
-    with opened(path) as memory:
+def describe(path: Path) -> dict[NodeId, tuple[object, ...]]:
+    """Each episode by its id: its text and position, terms, vector and names."""
+    with open_memory(path) as memory:
         graph = memory.graph()
         found: dict[NodeId, tuple[object, ...]] = {}
         for node in memory._store.nodes("default", [graph.id(row) for row in graph.episodes.nonzero()[0].tolist()]):
@@ -93,54 +93,54 @@ def links(graph: Graph, link: Link) -> Counter[tuple[NodeId, NodeId]]:
     return Counter((graph.id(table["src"][place]), graph.id(table["dst"][place])) for place in places)
 
 
-def touches(graph: Graph, touch: AccessKind | Mark) -> list[NodeId]:
-    return [graph.id(row) for row in graph.accesses["rows"][graph.accesses_of_kind(touch)].tolist()]
+def accesses_of_kind(graph: Graph, kind: AccessKind | Mark) -> list[NodeId]:
+    return [graph.id(row) for row in graph.accesses["rows"][graph.accesses_of_kind(kind)].tolist()]
 
 
-def sound(path: Path) -> bool:
+def is_intact(path: Path) -> bool:
     with closing(SQLiteStore(path)) as store:
         assert list(store.check_integrity()) == []
     return not examine(path, fix=False, make_embedder=lambda _name: MODEL).findings
 
 
-# ---- what becomes of the pieces
+# ---- chunks
 
 
 @pytest.mark.parametrize("width", [100, 500, 1000])
-def test_the_pieces_are_those_of_today(path: Path, tmp_path: Path, width: int) -> None:
-    told(path, guide(), Episode(DIARY, id="diary"), Episode("Short.", id="short"), width=width)
-    with opened(tmp_path / "new.db") as memory:
+def test_rechunk_gives_the_chunks_of_a_new_memory(path: Path, tmp_path: Path, width: int) -> None:
+    remember_with_width(path, guide(), Episode(DIARY, id="diary"), Episode("Short.", id="short"), width=width)
+    with open_memory(tmp_path / "new.db") as memory:
         memory.remember([guide(), Episode(DIARY, id="diary"), Episode("Short.", id="short")])
-    seen: list[tuple[int, int]] = []
-    assert rechunk(path, embedder=MODEL, progress=lambda done, all_: seen.append((done, all_))) == 2
-    assert seen == [(2, 2)]
-    assert described(path) == described(tmp_path / "new.db")
-    assert sound(path)
+    progress: list[tuple[int, int]] = []
+    assert rechunk(path, embedder=MODEL, progress=lambda done, all_: progress.append((done, all_))) == 2
+    assert progress == [(2, 2)]
+    assert describe(path) == describe(tmp_path / "new.db")
+    assert is_intact(path)
     assert rechunk(path, embedder=MODEL) == 0
-    with opened(path) as memory:
+    with open_memory(path) as memory:
         assert [memory.get(id_).text for id_ in ("guide", "diary")] == [GUIDE, DIARY]  # type: ignore[union-attr]
         assert memory.remember([guide(), Episode(DIARY, id="diary")]).existing == ("guide", "diary")
 
 
 @given(st.integers(40, 3000), st.integers(40, 3000))
-def test_any_pieces_become_any_others(first: int, second: int) -> None:
-    """From one cut to another, each part of the text and each link to it arrives where it belongs."""
+def test_rechunk_converts_any_chunks(first: int, second: int) -> None:
+    """From any chunks to any others, the text and the links stay correct."""
     with tempfile.TemporaryDirectory() as folder, pytest.MonkeyPatch.context() as patch:
         path = Path(folder) / "memory.db"
-        told(path, guide(), width=first)
-        patch.setattr(documents, "split_into_chunks", crude(second))
-        expected = [segment.text for segment in crude(second)(GUIDE)]
+        remember_with_width(path, guide(), width=first)
+        patch.setattr(documents, "split_into_chunks", fixed_width_chunker(second))
+        expected = [segment.text for segment in fixed_width_chunker(second)(GUIDE)]
         assert rechunk(path, embedder=MODEL) == (len(range(0, len(GUIDE), first)) > 1 and first != second)
         with closing(SQLiteStore(path)) as store:
-            pieces = store.document_chunks("default").get("guide", ["guide"])
+            chunk_ids = store.document_chunks("default").get("guide", ["guide"])
             assert list(store.check_integrity()) == []
             if len(range(0, len(GUIDE), first)) > 1:
-                assert [node.text for node in store.nodes("default", pieces)] == expected
+                assert [node.text for node in store.nodes("default", chunk_ids)] == expected
 
 
-def test_an_open_memory_sees_the_new_pieces(path: Path) -> None:
-    told(path, guide(), width=300)
-    with opened(path) as memory:
+def test_open_memory_sees_the_new_chunks(path: Path) -> None:
+    remember_with_width(path, guide(), width=300)
+    with open_memory(path) as memory:
         before = len(memory)
         assert memory.recall("heron").hits[0].node.heading is None
         rechunk(path, embedder=MODEL)
@@ -148,55 +148,55 @@ def test_an_open_memory_sees_the_new_pieces(path: Path) -> None:
         assert memory.recall("heron").hits[0].node.heading == "Guide > Herons"
 
 
-# ---- what belongs to them
+# ---- data of the chunks
 
 
-def test_links_and_ends_stay(path: Path) -> None:
-    told(path, Episode(DIARY, id="older"), guide(supersedes="older"))
-    with opened(path) as memory:
+def test_rechunk_keeps_links_and_ends_of_validity(path: Path) -> None:
+    remember_with_width(path, Episode(DIARY, id="older"), guide(supersedes="older"))
+    with open_memory(path) as memory:
         memory.remember(Episode("The lock is closed for good.", id="end", supersedes="guide"))
     rechunk(path, embedder=MODEL)
-    with opened(path) as memory:
+    with open_memory(path) as memory:
         graph = memory.graph()
-        pieces, before = documents.node_ids_of(graph, "guide"), documents.node_ids_of(graph, "older")
-        assert len(pieces) > 2
+        chunk_ids, before = documents.node_ids_of(graph, "guide"), documents.node_ids_of(graph, "older")
+        assert len(chunk_ids) > 2
         assert links(graph, Link.SUPERSEDES) == Counter(
-            [*(("end", piece) for piece in pieces), *((pieces[0], piece) for piece in before)]
+            [*(("end", chunk_id) for chunk_id in chunk_ids), *((chunk_ids[0], chunk_id) for chunk_id in before)]
         )
-        assert {node.valid_to is not None for node in memory._store.nodes("default", [*pieces, *before])} == {True}
+        assert {node.valid_to is not None for node in memory._store.nodes("default", [*chunk_ids, *before])} == {True}
         history = memory.history("guide")
         assert history is not None
         assert [node.id for node in history.successors] == ["end"]
-    assert sound(path)
+    assert is_intact(path)
 
 
-def test_accesses_marks_and_feedback_stay(path: Path) -> None:
-    told(path, guide(), width=300)
-    with opened(path) as memory:
+def test_rechunk_keeps_accesses_marks_and_feedback(path: Path) -> None:
+    remember_with_width(path, guide(), width=300)
+    with open_memory(path) as memory:
         memory.maintenance.pin("guide")
         memory.maintenance.unpin("guide")
         memory.maintenance.pin("guide")
-        asked = [memory.recall(question) for question in ("heron", "barge", "rope", "heron")]
-        memory.feedback(asked[0], [asked[0][0].id])
-        used = asked[0][0].text
-        counts = {touch: len(touches(memory.graph(), touch)) for touch in (AccessKind.RECALLED, AccessKind.USED)}
+        recollections = [memory.recall(question) for question in ("heron", "barge", "rope", "heron")]
+        memory.feedback(recollections[0], [recollections[0][0].id])
+        used = recollections[0][0].text
+        counts = {kind: len(accesses_of_kind(memory.graph(), kind)) for kind in (AccessKind.RECALLED, AccessKind.USED)}
     rechunk(path, embedder=MODEL)
-    with opened(path) as memory:
+    with open_memory(path) as memory:
         graph = memory.graph()
-        pieces = documents.node_ids_of(graph, "guide")
-        assert {touch: len(touches(graph, touch)) for touch in counts} == counts
-        (one,) = touches(graph, AccessKind.USED)
+        chunk_ids = documents.node_ids_of(graph, "guide")
+        assert {kind: len(accesses_of_kind(graph, kind)) for kind in counts} == counts
+        (one,) = accesses_of_kind(graph, AccessKind.USED)
         node = memory._store.nodes("default", [one])[0]
         start = GUIDE.index(used)
         assert node.start < start + len(used)
         assert start < node.start + len(node.text)
-        for piece in pieces:
-            row = graph.row(piece)
+        for chunk_id in chunk_ids:
+            row = graph.row(chunk_id)
             assert row is not None
             marks = [access.kind for access in graph.accesses_of(row) if access.kind in {Mark.PINNED, Mark.UNPINNED}]
             assert marks[-1] == Mark.PINNED
         assert links(graph, Link.ANSWERED_BY).keys() <= {
-            (graph.id(row), piece) for row in range(len(graph)) for piece in pieces
+            (graph.id(row), chunk_id) for row in range(len(graph)) for chunk_id in chunk_ids
         }
         seqs = graph.accesses["seq"].tolist()
         assert len(set(seqs)) == len(seqs)
@@ -207,102 +207,104 @@ def test_accesses_marks_and_feedback_stay(path: Path) -> None:
             db.execute("SELECT count(*) FROM access").fetchone(),
         )
         assert size == rows
-    assert sound(path)
+    assert is_intact(path)
 
 
-def test_claims_stay_where_they_are_claimed(path: Path) -> None:
-    told(path, guide(speaker="Ana", happened_at="2026-01-03"), width=420)
-    with opened(path) as memory:
+def test_rechunk_keeps_claims(path: Path) -> None:
+    remember_with_width(path, guide(speaker="Ana", happened_at="2026-01-03"), width=420)
+    with open_memory(path) as memory:
         memory.remember("I moved to Porto.", speaker="Ana", happened_at="2026-05-03")
         memory.consolidate()
-        before = [(change.old.text, change.new.text) for change in memory.facts.updates()]
+        before = [(update.old.text, update.new.text) for update in memory.facts.updates()]
         assert len(before) == 1
         claims = int(memory.graph().of_kind(Kind.CLAIM).sum())
     rechunk(path, embedder=MODEL)
-    with opened(path) as memory:
-        (change,) = memory.facts.updates()
-        assert "I live in Lisbon." in change.old.text
+    with open_memory(path) as memory:
+        (update,) = memory.facts.updates()
+        assert "I live in Lisbon." in update.old.text
         graph = memory.graph()
         assert int(graph.of_kind(Kind.CLAIM).sum()) == claims
         memory.consolidate()
         assert int(memory.graph().of_kind(Kind.CLAIM).sum()) == claims
-    assert sound(path)
+    assert is_intact(path)
 
 
-def test_a_night_from_before_can_be_undone(path: Path) -> None:
-    told(path, guide(speaker="Ana", happened_at="2026-01-03"), width=420)
-    with opened(path) as memory:
+def test_consolidation_before_rechunk_can_be_undone(path: Path) -> None:
+    remember_with_width(path, guide(speaker="Ana", happened_at="2026-01-03"), width=420)
+    with open_memory(path) as memory:
         memory.remember("I moved to Porto.", speaker="Ana", happened_at="2026-05-03")
         memory.consolidate()
     rechunk(path, embedder=MODEL)
-    with opened(path) as memory:
+    with open_memory(path) as memory:
         memory.undo()
         assert memory.facts.updates() == []
         assert not links(memory.graph(), Link.CLAIMED_IN)
-    assert sound(path)
+    assert is_intact(path)
 
 
-def test_names_that_only_a_cut_made_go(path: Path) -> None:
-    told(path, Episode("x" * 1000 + " " + "Ana Silva came. " * 100, id="a"), width=1004)  # "… Ana S", "ilva came …"
+def test_rechunk_removes_names_made_by_a_cut(path: Path) -> None:
+    remember_with_width(
+        path, Episode("x" * 1000 + " " + "Ana Silva came. " * 100, id="a"), width=1004
+    )  # a cut inside a name: "… Ana S", "ilva came …"
     rechunk(path, embedder=MODEL)
-    with opened(path) as memory:
+    with open_memory(path) as memory:
         graph = memory.graph()
         assert {graph.id(row) for row in graph.of_kind(Kind.ENTITY).nonzero()[0].tolist()} == {"entity:ana silva"}
-    assert sound(path)
+    assert is_intact(path)
 
 
-# ---- what may come between
+# ---- conflicts
 
 
-def test_another_embedder_is_refused(path: Path) -> None:
-    told(path, guide())
+def test_rechunk_rejects_another_embedder(path: Path) -> None:
+    remember_with_width(path, guide())
     with pytest.raises(EmbedderMismatch, match=r"hashing/64.*hashing/32.*ecphora\.reembed"):
         rechunk(path, embedder=HashingEmbedder(32))
 
 
-def test_nothing_is_cut_where_nothing_is(path: Path) -> None:
+def test_rechunk_of_an_empty_scope_does_nothing(path: Path) -> None:
     assert rechunk(path, embedder=MODEL) == 0
     assert rechunk(path, scope="nobody", embedder=MODEL) == 0
     with pytest.raises(InvalidInput):
         rechunk(path, extractor=3)  # type: ignore[arg-type]
 
 
-def test_an_id_that_is_taken_leaves_the_text_as_it_is(path: Path) -> None:
-    told(path, guide(), width=1500)
-    with opened(path) as memory:
+def test_rechunk_skips_a_text_whose_chunk_id_is_taken(path: Path) -> None:
+    remember_with_width(path, guide(), width=1500)
+    with open_memory(path) as memory:
         memory.remember("Taken.", id="guide#3")
         before = documents.node_ids_of(memory.graph(), "guide")
     assert rechunk(path, embedder=MODEL) == 0
-    with opened(path) as memory:
+    with open_memory(path) as memory:
         assert documents.node_ids_of(memory.graph(), "guide") == before
 
 
-def test_what_another_process_forgets_meanwhile_stays_forgotten(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    told(path, guide(), Episode(DIARY, id="diary"))
+def test_rechunk_keeps_a_concurrent_forget(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    remember_with_width(path, guide(), Episode(DIARY, id="diary"))
     write = SQLiteStore.rechunk
 
-    def later(store: SQLiteStore, scope: str, texts: list[RechunkedDocument], /) -> None:
+    def forget_and_write(store: SQLiteStore, scope: str, texts: list[RechunkedDocument], /) -> None:
         monkeypatch.undo()
-        with opened(path) as memory:
+        with open_memory(path) as memory:
             memory.forget("guide")
         write(store, scope, texts)
 
-    monkeypatch.setattr(SQLiteStore, "rechunk", later)
+    monkeypatch.setattr(SQLiteStore, "rechunk", forget_and_write)
     assert rechunk(path, embedder=MODEL) == 1
-    with opened(path) as memory:
+    with open_memory(path) as memory:
         assert memory.get("guide") is None
         assert memory.get("diary").text == DIARY  # type: ignore[union-attr]
-    assert sound(path)
+    assert is_intact(path)
 
 
-def test_others_that_are_always_quicker_are_one_error(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    told(path, guide())
-    before = described(path)
+def test_rechunk_raises_store_busy_after_conflicts(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    remember_with_width(path, guide())
+    before = describe(path)
     monkeypatch.setattr(rechunking, "MAX_RETRIES", 2)
     monkeypatch.setattr(RechunkWriter, "_current_chunks", Mock(side_effect=StaleWrite("changed")))
     with pytest.raises(StoreBusy, match="2 times"):
         rechunk(path, embedder=MODEL)
-    assert described(path) == before
+    assert describe(path) == before
 
 
 KILLED = """
@@ -324,40 +326,38 @@ def last(self, *given):
 setattr(RechunkWriter, name, last)
 rechunk(sys.argv[1], embedder=HashingEmbedder(64))
 """
-"""Another process that cuts texts anew, and ends amid the second."""
+"""Another process that rechunks texts and ends during the second."""
 
 
-SLOWER = [pytest.param(step, marks=pytest.mark.slow) for step in ("_move_accesses", "_reassign_claims")]
+SLOW_STEPS = [pytest.param(step, marks=pytest.mark.slow) for step in ("_move_accesses", "_reassign_claims")]
 
 
-@pytest.mark.parametrize("step", [*SLOWER, "_replace_vectors"])
-def test_killed_each_memory_is_cut_anew_or_not(step: str, path: Path, tmp_path: Path) -> None:
-    told(path, Episode(DIARY, id="diary"), guide())
-    before = described(path)
+@pytest.mark.parametrize("step", [*SLOW_STEPS, "_replace_vectors"])
+def test_killed_rechunk_leaves_each_memory_before_or_after(step: str, path: Path, tmp_path: Path) -> None:
+    remember_with_width(path, Episode(DIARY, id="diary"), guide())
+    before = describe(path)
     assert subprocess.run([sys.executable, "-c", KILLED, str(path), step], check=False).returncode == 9
-    with opened(tmp_path / "new.db") as memory:
+    with open_memory(tmp_path / "new.db") as memory:
         memory.remember([Episode(DIARY, id="diary"), guide()])
-    expected = described(tmp_path / "new.db")
-    found = described(path)
+    expected = describe(tmp_path / "new.db")
+    found = describe(path)
     assert {id_: of for id_, of in found.items() if of[1] == "diary"} == {
         id_: of for id_, of in expected.items() if of[1] == "diary"
     }
     assert {id_: of for id_, of in found.items() if of[1] == "guide"} == {
         id_: of for id_, of in before.items() if of[1] == "guide"
     }
-    assert sound(path)
+    assert is_intact(path)
     assert rechunk(path, embedder=MODEL) == 1
-    assert described(path) == expected
+    assert describe(path) == expected
 
 
-# ---- files from before
+# ---- older files
 
 
-def test_a_file_of_the_former_schema_opens_and_can_be_cut_anew(
-    path: Path, tmp_path: Path, to_format_5: Callable[[Path], None]
-) -> None:
+def test_older_file_opens_and_can_be_rechunked(path: Path, tmp_path: Path, to_format_5: Callable[[Path], None]) -> None:
     text = "A NUL \x00 ends a text for some, and 你好 has six bytes.\n\n" + GUIDE
-    told(path, Episode(text, id="guide", title="guide.md"), Episode("Short.", id="short"))
+    remember_with_width(path, Episode(text, id="guide", title="guide.md"), Episode("Short.", id="short"))
     to_format_5(path)
     with closing(sqlite3.connect(path)) as db:
         for statement in (
@@ -366,29 +366,29 @@ def test_a_file_of_the_former_schema_opens_and_can_be_cut_anew(
             db.execute(statement)
         db.commit()
     with closing(SQLiteStore(path)) as store:
-        pieces = store.nodes("default", store.document_chunks("default")["guide"])
-        assert len(pieces) > 3
-        assert [text[node.start : node.start + 500] for node in pieces] == [node.text for node in pieces]
-        assert {node.heading for node in pieces} == {None}
+        chunk_ids = store.nodes("default", store.document_chunks("default")["guide"])
+        assert len(chunk_ids) > 3
+        assert [text[node.start : node.start + 500] for node in chunk_ids] == [node.text for node in chunk_ids]
+        assert {node.heading for node in chunk_ids} == {None}
         assert store.nodes("default", ["short"])[0].start == 0
     assert rechunk(path, embedder=MODEL) == 1
-    with opened(tmp_path / "new.db") as memory:
+    with open_memory(tmp_path / "new.db") as memory:
         memory.remember([Episode(text, id="guide", title="guide.md"), Episode("Short.", id="short")])
-    assert described(path) == described(tmp_path / "new.db")
+    assert describe(path) == describe(tmp_path / "new.db")
 
 
-@pytest.mark.parametrize("cut_anew", [True, False])
-def test_export_and_import_keep_pieces_places_and_headings(path: Path, tmp_path: Path, cut_anew: bool) -> None:
-    told(path, guide(), Episode(DIARY, id="diary"))
-    if cut_anew:
+@pytest.mark.parametrize("is_rechunked", [True, False])
+def test_export_and_import_keep_chunks_positions_and_headings(path: Path, tmp_path: Path, is_rechunked: bool) -> None:
+    remember_with_width(path, guide(), Episode(DIARY, id="diary"))
+    if is_rechunked:
         rechunk(path, embedder=MODEL)
-    with opened(path) as memory:
+    with open_memory(path) as memory:
         memory.recall("heron")
         out, again = io.StringIO(), io.StringIO()
         memory.export(out, vectors=True)
-    with opened(tmp_path / "copy.db") as copy:
+    with open_memory(tmp_path / "copy.db") as copy:
         copy.import_(out.getvalue().splitlines(keepends=True))
         copy.export(again, vectors=True)
     assert again.getvalue().split("\n")[1:] == out.getvalue().split("\n")[1:]
-    assert described(tmp_path / "copy.db") == described(path)
-    assert ('"heading":"Guide > Barges"' in out.getvalue()) is cut_anew
+    assert describe(tmp_path / "copy.db") == describe(path)
+    assert ('"heading":"Guide > Barges"' in out.getvalue()) is is_rechunked

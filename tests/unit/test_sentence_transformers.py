@@ -22,52 +22,52 @@ def assert_unit(vectors: Vectors, texts: Sequence[str], dim: int) -> None:
 
 
 class Stub:
-    """What the adapter uses of ``SentenceTransformer``."""
+    """The part of ``SentenceTransformer`` that the adapter uses."""
 
-    made: list[tuple[str, str | None]]
-    asked: list[tuple[list[str], dict[str, Any]]]
+    created: list[tuple[str, str | None]]
+    requests: list[tuple[list[str], dict[str, Any]]]
     answer: Vectors | None
 
     def __init__(self, model: str, *, device: str | None) -> None:
         if model == "none":
             raise OSError("no such model")
-        self.made.append((model, device))
+        self.created.append((model, device))
 
     def encode(self, texts: list[str], **options: Any) -> Vectors:
-        self.asked.append((texts, options))
+        self.requests.append((texts, options))
         return HashingEmbedder(8).embed(texts) if self.answer is None else self.answer
 
 
 @pytest.fixture
 def stub(monkeypatch: pytest.MonkeyPatch) -> type[Stub]:
-    class Fresh(Stub):
+    class FreshStub(Stub):
         pass
 
-    Fresh.made, Fresh.asked, Fresh.answer = [], [], None
+    FreshStub.created, FreshStub.requests, FreshStub.answer = [], [], None
     module = types.ModuleType("sentence_transformers")
-    monkeypatch.setattr(module, "SentenceTransformer", Fresh, raising=False)
+    monkeypatch.setattr(module, "SentenceTransformer", FreshStub, raising=False)
     monkeypatch.setitem(sys.modules, "sentence_transformers", module)
-    monkeypatch.setattr(shared_model, "_registry", shared_model._Registry())  # every test has a model of its own
-    return Fresh
+    monkeypatch.setattr(shared_model, "_registry", shared_model._Registry())  # every test has its own model
+    return FreshStub
 
 
-def test_sentence_transformers_are_loaded_once_and_given_prefixes(stub: type[Stub]) -> None:
+def test_sentence_transformers_load_once_and_use_prefixes(stub: type[Stub]) -> None:
     model = SentenceTransformersEmbedder("m", device="cpu", document_prefix="d:", query_prefix="q:", batch_size=4)
-    assert not stub.made
+    assert not stub.created
     assert model.dim == 8
     assert_unit(model.embed(["a", "\ud800"]), ["a", ""], 8)
     model.embed(["a"], is_query=True)
     assert model.embed([]).shape == (0, 8)
     assert model.coverage("我们") == 1
     assert model.name == "m@sentence-transformers(d:|q:)"
-    assert stub.made == [("m", "cpu")]
-    assert [texts for texts, _ in stub.asked] == [["d:."], ["d:a", "d:?"], ["q:a"]]
-    assert stub.asked[1][1]["normalize_embeddings"] is True
-    assert stub.asked[1][1]["batch_size"] == 4
+    assert stub.created == [("m", "cpu")]
+    assert [texts for texts, _ in stub.requests] == [["d:."], ["d:a", "d:?"], ["q:a"]]
+    assert stub.requests[1][1]["normalize_embeddings"] is True
+    assert stub.requests[1][1]["batch_size"] == 4
 
 
 @pytest.mark.parametrize("answer", [np.zeros((2, 8)), np.ones((1, 9)), np.ones(8), np.full((1, 8), np.nan)])
-def test_sentence_transformers_refuse_wrong_answers(stub: type[Stub], answer: Vectors) -> None:
+def test_sentence_transformers_reject_invalid_vectors(stub: type[Stub], answer: Vectors) -> None:
     model = SentenceTransformersEmbedder("m")
     assert model.dim == 8
     stub.answer = answer
@@ -75,7 +75,7 @@ def test_sentence_transformers_refuse_wrong_answers(stub: type[Stub], answer: Ve
         model.embed(["a"])
 
 
-def test_sentence_transformers_say_what_is_missing(stub: type[Stub], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_sentence_transformers_report_what_is_missing(stub: type[Stub], monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(EmbedderUnavailable, match="no such model"):
         SentenceTransformersEmbedder("none").embed(["a"])
     monkeypatch.setitem(sys.modules, "sentence_transformers", None)

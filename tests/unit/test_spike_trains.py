@@ -1,4 +1,4 @@
-"""Spike trains: those of some memories, and those that a growing history of spikes gives."""
+"""Spike trains: selection, and trains of a growing history of spikes."""
 
 from collections.abc import Sequence
 
@@ -13,18 +13,20 @@ Train = Sequence[int]
 trains = st.lists(st.integers(0, 300), min_size=1, max_size=9, unique=True).map(sorted)
 
 
-def spike_times(some: SpikeTrains) -> list[list[float]]:
-    return [some.times[a:b].tolist() for a, b in zip(some.starts[:-1], some.starts[1:], strict=True)]
+def spike_times(trains_: SpikeTrains) -> list[list[float]]:
+    return [trains_.times[a:b].tolist() for a, b in zip(trains_.starts[:-1], trains_.starts[1:], strict=True)]
 
 
 @given(st.lists(trains, min_size=1, max_size=6), st.data())
-def test_trains_are_taken_in_any_order(some: list[Train], data: st.DataObject) -> None:
-    places = data.draw(st.lists(st.integers(0, len(some) - 1), max_size=8))
-    together = SpikeTrains(np.array([t for train in some for t in train], float), np.cumsum([0, *map(len, some)]))
-    assert spike_times(together.select(np.array(places, np.intp))) == [list(some[place]) for place in places]
+def test_trains_are_selected_in_any_order(trains_: list[Train], data: st.DataObject) -> None:
+    places = data.draw(st.lists(st.integers(0, len(trains_) - 1), max_size=8))
+    spike_trains = SpikeTrains(
+        np.array([t for train in trains_ for t in train], float), np.cumsum([0, *map(len, trains_)])
+    )
+    assert spike_times(spike_trains.select(np.array(places, np.intp))) == [list(trains_[place]) for place in places]
 
 
-def test_a_history_grows_by_new_accesses_and_the_earlier_one_stays() -> None:
+def test_history_grows_and_the_earlier_one_does_not_change() -> None:
     """Two memories at turns 1 and 2; then the first is stimulated at turn 2, and again at turn 5, where it fires."""
     recorder = SpikeRecorder(SpikeHistory.empty(), 2, np.array([1, 2, 2]))
     assert not recorder.has_spikes(np.array([0, 1])).any()
@@ -40,7 +42,7 @@ def test_a_history_grows_by_new_accesses_and_the_earlier_one_stays() -> None:
     assert spike_times(before.trains(np.array([0, 1]), 3)) == [[1, 2], [2]]
 
 
-def test_a_train_is_cut_to_its_last_spikes_and_gets_one_now() -> None:
+def test_train_is_limited_to_its_last_spikes_and_a_new_one() -> None:
     recorder = SpikeRecorder(SpikeHistory.empty(), 1, np.arange(4))
     recorder.add_initial_spikes(np.array([0]), np.array([0]))
     for access in (1, 2, 3):
