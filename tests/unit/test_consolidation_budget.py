@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from ecphora import Episode, LLMClient, Memory
 from ecphora.consolidation.batching import TARGET_SECONDS, adaptive_batches
-from ecphora.consolidation.facts.update_finder import MAX_MEMORY_SLICE, MIN_SCORED_PAIRS, work_slices
+from ecphora.consolidation.facts.claims import MAX_MEMORY_SLICE, MIN_SCORED_PAIRS, work_slices
 from ecphora.consolidation_run import ConsolidationResult, RunLimits, run
 from ecphora.embedders.hashing import HashingEmbedder
 from ecphora.errors import InvalidInput, StaleWrite, StoreBusy

@@ -9,8 +9,8 @@ import pytest
 
 from ecphora import Episode, Memory, weights
 from ecphora.consolidation.facts.alignment import MAX_WINDOW_CHARS, statement_window
+from ecphora.consolidation.facts.claims import MIN_SCORED_PAIRS
 from ecphora.consolidation.facts.judge import GATE_FEATURES, JUDGE_FEATURES, UpdateJudge
-from ecphora.consolidation.facts.update_finder import MIN_SCORED_PAIRS
 from ecphora.embedders.hashing import HashingEmbedder
 from ecphora.errors import InvalidRecord
 from ecphora.language.terms import is_english

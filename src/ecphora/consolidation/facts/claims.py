@@ -5,24 +5,32 @@ another. So the store grows with what changes, not with what is said. A claim th
 (:mod:`~ecphora.stages.retrieval.trust`) contradicts it instead.
 """
 
+from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from datetime import datetime
+from functools import cached_property
+from math import ceil
 
 from ...graph import Graph
 from ...ids import CLAIM_PREFIX, content_id
 from ...model import Edge, Kind, Link, Node, NodeId, Rows
 from ...ports import NodeReader, SecondsLeft
 from ...stages.retrieval.claim_topic import ClaimTopic
+from ..batching import adaptive_batches
 from .contradictions import is_contradiction
 from .judge import UpdateJudge
 from .statement_index import StatementIndex
 from .supersession import supersession_time
 from .topic_extraction import EmbedFunction, StatementInContext, extract_topic
-from .update_finder import ClaimUpdate, ScorePairs, UpdateFinder, work_slices
+from .update_finder import ClaimUpdate, ScorePairs, UpdateFinder
 from .utterances import RuleMatch, Utterance
 
 EMPTY_MATTER = ClaimTopic()
 """The topic of a claim without a counterpart."""
+SCORED_PAIRS_PER_MEMORY, MIN_SCORED_PAIRS = 0.4, 200
+"""Pairs that the cross-encoder scores: per new memory, and the least in all."""
+MAX_MEMORY_SLICE = 4
+"""With a time limit: the most memories processed between two checks of the clock."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,23 +45,22 @@ class ClaimBatch:
     processed_count: int = 0
 
 
+@dataclass(frozen=True)
 class ClaimExtractor:
     """Reads the statements of memories, each once, and finds the claims that new ones replace.
 
     With a ``judge`` and a cross-encoder's ``score``, the pairs that pass the gate are scored; else rules decide.
     """
 
-    def __init__(
-        self,
-        graph: Graph,
-        read: NodeReader,
-        judge: UpdateJudge | None = None,
-        score: ScorePairs | None = None,
-        embed: EmbedFunction | None = None,
-    ) -> None:
-        self.graph = graph
-        self._statements = StatementIndex(graph, read)
-        self._judge, self._score, self._embed = judge, score, embed
+    graph: Graph
+    read: NodeReader
+    judge: UpdateJudge | None = None
+    score: ScorePairs | None = None
+    embed: EmbedFunction | None = None
+
+    @cached_property
+    def _statements(self) -> StatementIndex:
+        return StatementIndex(self.graph, self.read)
 
     def extract(self, rows: Rows, *, step_rows: Rows | None = None, time_left: SecondsLeft | None = None) -> ClaimBatch:
         """Extract the claims of some rows that update another claim, and those other claims.
@@ -63,7 +70,7 @@ class ClaimExtractor:
         """
         batch, index, processed_count = ClaimBatch(), self._statements, 0
         step_rows = rows if step_rows is None else step_rows
-        finder = UpdateFinder(index, int(step_rows[0]) if len(step_rows) else 0, self._judge, self._score)
+        finder = UpdateFinder(index, int(step_rows[0]) if len(step_rows) else 0, self.judge, self.score)
         for batch_rows, max_pairs in work_slices(rows, len(step_rows), time_left):
             index.fetch(batch_rows.tolist())
             finder.judge_rows(batch_rows, max_pairs, time_left)
@@ -96,11 +103,11 @@ class ClaimExtractor:
         earlier_side, later_side = (
             StatementInContext(self._statements.node(side[0]).text, side[2].statement) for side in (earlier, later)
         )
-        earlier_node = self._put_claim(batch, *earlier, extract_topic(earlier_side, later_side, self._embed))
+        earlier_node = self._put_claim(batch, *earlier, extract_topic(earlier_side, later_side, self.embed))
         is_supersession = not is_contradiction(later[2], earlier[2], rule_match)
         valid_from = supersession_time(later[2], earlier[2], earlier_node, rule_match) if is_supersession else None
         later_node = self._put_claim(
-            batch, *later, extract_topic(later_side, earlier_side, self._embed), valid_from=valid_from
+            batch, *later, extract_topic(later_side, earlier_side, self.embed), valid_from=valid_from
         )
         if earlier_node.id == later_node.id:
             return
@@ -141,6 +148,22 @@ class ClaimExtractor:
         node = replace(node, metadata=matter.merge(ClaimTopic.from_metadata(node.metadata)).metadata)
         batch.nodes[id_] = node
         return node
+
+
+def work_slices(rows: Rows, step_size: int, time_left: SecondsLeft | None) -> Iterator[tuple[Rows, int]]:
+    """Yield new memories in slices, each with the number of pairs that may be scored for it.
+
+    With a time limit the numbers are shares of those of a step of ``step_size`` memories, of which ``rows`` are a part.
+    """
+    pairs_per_memory = max(MIN_SCORED_PAIRS / max(1, step_size), SCORED_PAIRS_PER_MEMORY)
+    for index in adaptive_batches(len(rows), MAX_MEMORY_SLICE, time_left):
+        slice_rows, previous_pairs = rows[index], ceil(pairs_per_memory * index.start)
+        yield (
+            slice_rows,
+            max(MIN_SCORED_PAIRS, round(SCORED_PAIRS_PER_MEMORY * len(slice_rows)))
+            if time_left is None
+            else ceil(pairs_per_memory * index.stop) - previous_pairs,
+        )
 
 
 def claim_id(source: NodeId, position: int) -> NodeId:

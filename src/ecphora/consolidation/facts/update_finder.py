@@ -5,8 +5,8 @@ With a judge, candidate pairs pass a gate and a cross-encoder scores them; witho
 """
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
-from math import ceil
+from dataclasses import dataclass, field
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -34,10 +34,8 @@ MIN_RULE_CONFIDENCE, MIN_CONFLICT_LOG_ODDS = 0.65, -2.0
 """Minimum confidence of the rules; and the cross-encoder's log-odds above which a value conflict is kept regardless."""
 MAX_UPDATES = 5
 """Earlier claims that one statement may replace: a fact is seldom stated more often before it changes."""
-SCORED_PAIRS_PER_MEMORY, MIN_SCORED_PAIRS = 0.4, 200
-"""Pairs that the cross-encoder scores: per new memory, and the least in all."""
-MAX_PAIR_SLICE, MAX_MEMORY_SLICE = 8, 4
-"""With a time limit: the most pairs scored, and memories processed, between two checks of the clock."""
+MAX_PAIR_SLICE = 8
+"""With a time limit: the most pairs scored between two checks of the clock."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,24 +48,24 @@ class ClaimUpdate:
     utterance: Utterance
 
 
+@dataclass(eq=False)
 class UpdateFinder:
     """Finds the claims that those of new memories update; rows below ``first_new_row`` were compared before."""
 
-    def __init__(
-        self,
-        statements: StatementIndex,
-        first_new_row: int,
-        judge: UpdateJudge | None = None,
-        score: ScorePairs | None = None,
-    ) -> None:
-        self._statements, self._candidates = statements, CandidateSearch(statements, first_new_row)
-        self._judge, self._score = judge, score
-        self._judged_updates: dict[tuple[int, int], list[ClaimUpdate]] = {}
+    statements: StatementIndex
+    first_new_row: int
+    judge: UpdateJudge | None = None
+    score: ScorePairs | None = None
+    _judged_updates: dict[tuple[int, int], list[ClaimUpdate]] = field(default_factory=dict, init=False)
+
+    @cached_property
+    def _candidates(self) -> CandidateSearch:
+        return CandidateSearch(self.statements, self.first_new_row)
 
     def find(self, row: int, position: int) -> list[ClaimUpdate]:
         """The updates of a claim, the most confident of each memory. With a judge, call :meth:`judge_rows` first."""
-        utterance = self._statements.utterances(row)[position]
-        if self._judge is None or self._score is None:
+        utterance = self.statements.utterances(row)[position]
+        if self.judge is None or self.score is None:
             return self._find_by_rules(row, utterance) if _can_update(utterance) else []
         contradictions = (
             self._find_by_rules(row, utterance, with_supersessions=False)
@@ -81,11 +79,11 @@ class UpdateFinder:
     def _find_by_rules(self, row: int, utterance: Utterance, *, with_supersessions: bool = True) -> list[ClaimUpdate]:
         """The updates that the rules find among the candidates; without ``with_supersessions`` only contradictions."""
         cosines, term_weights = self._candidates.of_claim(row, utterance)
-        self._statements.fetch(cosines)
+        self.statements.fetch(cosines)
         hits: list[ClaimUpdate] = []
         for other, cosine in cosines.items():
             best: ClaimUpdate | None = None
-            for position, candidate in enumerate(self._statements.utterances(other)):
+            for position, candidate in enumerate(self.statements.utterances(other)):
                 later, earlier = (
                     (utterance, candidate) if _time_key(utterance) > _time_key(candidate) else (candidate, utterance)
                 )
@@ -105,25 +103,25 @@ class UpdateFinder:
         The gate selects the ``max_pairs`` pairs of highest log-odds. If the time runs out, the last memories and the
         last pairs are not scored.
         """
-        if self._judge is None or self._score is None:
+        if self.judge is None or self.score is None:
             return
-        with_statements = rows[self._statements.has_statements[rows]]
+        with_statements = rows[self.statements.has_statements[rows]]
         slices = (
             with_statements[index] for index in adaptive_batches(len(with_statements), 1, time_left)
         )  # fewer if the time ran out
         conflicts = {row: list(self._value_conflicts(row)) for slice_rows in slices for row in slice_rows.tolist()}
         scanned = with_statements[: len(conflicts)]
-        pairs = sorted(self._candidates.pairs(scanned, self._judge, conflicts), key=lambda pair: -pair.gate_log_odds)
+        pairs = sorted(self._candidates.pairs(scanned, self.judge, conflicts), key=lambda pair: -pair.gate_log_odds)
         selected = [
             pair for index, pair in enumerate(pairs) if index < max_pairs or pair.other_row in conflicts[pair.row]
         ]
-        aligned = [found for pair in selected if (found := align(self._statements, pair)) is not None]
+        aligned = [found for pair in selected if (found := align(self.statements, pair)) is not None]
         updates: dict[tuple[int, int], list[ClaimUpdate]] = {}
         new_rows = set(rows.tolist())
         for aligned_pair, log_odds in zip(
-            aligned, _cross_encoder_scores(aligned, self._score, time_left), strict=False
+            aligned, _cross_encoder_scores(aligned, self.score, time_left), strict=False
         ):  # fewer scores if the time ran out
-            confidence = self._judge.probability({**aligned_pair.features, "cross-encoder log-odds": log_odds})
+            confidence = self.judge.probability({**aligned_pair.features, "cross-encoder log-odds": log_odds})
             is_rule_supported = (
                 aligned_pair.rule_match is not None and aligned_pair.rule_match.confidence >= MIN_RULE_CONFIDENCE
             )
@@ -149,13 +147,13 @@ class UpdateFinder:
             )
             updates.setdefault(own[:2], []).append(ClaimUpdate(*other[:2], match, other[2]))
         self._judged_updates = {
-            position: _select_updates(position_updates, self._statements.utterances(position[0])[position[1]], 0.0)
+            position: _select_updates(position_updates, self.statements.utterances(position[0])[position[1]], 0.0)
             for position, position_updates in updates.items()
         }
 
     def _value_conflicts(self, row: int) -> Iterator[int]:
         """The rows whose value for the same thing conflicts with the new memory's, by the rules."""
-        for utterance in self._statements.utterances(row):
+        for utterance in self.statements.utterances(row):
             if any(value.kind in MEASURABLE_SORTS for value in utterance.statement.values):
                 yield from (
                     update.row
@@ -167,25 +165,9 @@ class UpdateFinder:
         """Whether the replaced claim was wrong from the start: the later memory corrects a nearby utterance."""
         corrects = any(
             ChangeSignal.CORRECTION in utterance.statement.change_signals
-            for utterance in self._statements.utterances(pair.later[0])
+            for utterance in self.statements.utterances(pair.later[0])
         )
         return corrects and pair.later[2].is_nearby(pair.earlier[2])
-
-
-def work_slices(rows: Rows, step_size: int, time_left: SecondsLeft | None) -> Iterator[tuple[Rows, int]]:
-    """Yield new memories in slices, each with the number of pairs that may be scored for it.
-
-    With a time limit the numbers are shares of those of a step of ``step_size`` memories, of which ``rows`` are a part.
-    """
-    pairs_per_memory = max(MIN_SCORED_PAIRS / max(1, step_size), SCORED_PAIRS_PER_MEMORY)
-    for index in adaptive_batches(len(rows), MAX_MEMORY_SLICE, time_left):
-        slice_rows, previous_pairs = rows[index], ceil(pairs_per_memory * index.start)
-        yield (
-            slice_rows,
-            max(MIN_SCORED_PAIRS, round(SCORED_PAIRS_PER_MEMORY * len(slice_rows)))
-            if time_left is None
-            else ceil(pairs_per_memory * index.stop) - previous_pairs,
-        )
 
 
 def _cross_encoder_scores(
