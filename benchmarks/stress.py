@@ -12,8 +12,8 @@ from pathlib import Path
 import numpy as np
 
 from ecphora import MiniLMEmbedder
-from ecphora.bench.ablation.ablation_run import max_gold_cosine, question_result
-from ecphora.bench.ablation.comparison import CUTOFFS, LOW_COSINE
+from ecphora.bench.ablation.ablation_run import question_result
+from ecphora.bench.ablation.synapse_metrics import LOW_COSINE, LOW_SIMILARITY_CUTOFF, max_gold_cosine
 from ecphora.bench.datasets import read_cases
 from ecphora.bench.embedding_cache import CachingEmbedder
 from ecphora.bench.query_spaces import QuerySpace, build_query_space
@@ -24,7 +24,7 @@ from ecphora.strategies import resolve_strategy
 DATASETS = ("locomo", "realtalk", "lihua", "beam_100k")
 """The sets with at least ten such questions."""
 STRATEGIES = ("synapse", "synapse-faithful", "dense", "bm25", "rrf", "fused")
-CUTOFF = CUTOFFS[-1]
+CUTOFF = LOW_SIMILARITY_CUTOFF
 
 
 def fractions(name: str, questions: Sequence[tuple[QuerySpace, int]]) -> Numbers:

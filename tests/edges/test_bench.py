@@ -11,11 +11,11 @@ from click.testing import CliRunner, Result
 
 from ecphora import settings
 from ecphora.bench import embedding_cache
-from ecphora.bench.ablation import ablation_tables, registry
-from ecphora.bench.ablation.variants import Model, PaperMeasurement, Variant
+from ecphora.bench.ablation import ablation_tables, ablations
+from ecphora.bench.ablation.ablations import Model, PaperMeasurement, Variant
 from ecphora.bench.commands import bench
 from ecphora.bench.recall import recall_run as bench_run
-from ecphora.bench.recall.figures import Difference, Figure, Metric, RunRecord
+from ecphora.bench.recall.run_records import Difference, Figure, Metric, RunRecord
 from ecphora.embedders.hashing import HashingEmbedder
 from ecphora.errors import EcphoraError, InvalidInput, UnknownName
 from ecphora.graph import Graph
@@ -178,15 +178,15 @@ def models(monkeypatch: pytest.MonkeyPatch) -> Mapping[str, Model]:
     variants = (
         Variant(
             "no similarity",
-            registry._without_features(complete, ["dense similarity", "dense similarity with previous turn"]),
+            ablations._without_features(complete, ["dense similarity", "dense similarity with previous turn"]),
         ),
-        Variant("no | words", registry._without_features(complete, ["bm25", "window term coverage"])),
+        Variant("no | words", ablations._without_features(complete, ["bm25", "window term coverage"])),
     )
     found = {
         "village": Model("village", Variant("village", complete), variants),
         "fired": Model("fired", Variant("fired", FiringStrategy()), paper_measurements=frozenset(PaperMeasurement)),
     }
-    monkeypatch.setattr(registry, "MODELS", found)
+    monkeypatch.setattr(ablations, "MODELS", found)
     return found
 
 

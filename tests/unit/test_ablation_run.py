@@ -11,13 +11,13 @@ from ecphora import strategies
 from ecphora.bench import query_spaces
 from ecphora.bench.ablation import ablation_run
 from ecphora.bench.ablation.ablation_run import question_result
-from ecphora.bench.ablation.registry import BASELINES
-from ecphora.bench.ablation.variants import Model, TrainedPerFold, Variant
+from ecphora.bench.ablation.ablations import BASELINES, Model, TrainedPerFold, Variant
+from ecphora.bench.ablation.synapse_metrics import max_gold_cosine
 from ecphora.bench.datasets import Case, Question
 from ecphora.bench.embedding_cache import CachingEmbedder
 from ecphora.bench.query_spaces import QuerySpace
 from ecphora.bench.recall import recall_run
-from ecphora.bench.recall.figures import Figure, Metric
+from ecphora.bench.recall.run_records import Figure, Metric
 from ecphora.embedders.hashing import HashingEmbedder
 from ecphora.graph import Graph
 from ecphora.graph_updates import apply_batch
@@ -210,7 +210,7 @@ def test_how_near_the_gold_is() -> None:
     vector = graph.vectors.view[2]
     cues = [sample_query("?", vector=vector)] * 3
     space = QuerySpace.from_graph(Case("s", (), questions), graph, cues)
-    assert ablation_run.max_gold_cosine(space, 0) == pytest.approx(float(graph.vectors.view[0] @ vector))
-    assert ablation_run.max_gold_cosine(space, 1) == pytest.approx(1, abs=1e-3)
-    assert ablation_run.max_gold_cosine(space, 2) == 1
-    assert ablation_run.max_gold_cosine(replace(space, queries=(sample_query("?", vector=None),) * 3), 1) == 1
+    assert max_gold_cosine(space, 0) == pytest.approx(float(graph.vectors.view[0] @ vector))
+    assert max_gold_cosine(space, 1) == pytest.approx(1, abs=1e-3)
+    assert max_gold_cosine(space, 2) == 1
+    assert max_gold_cosine(replace(space, queries=(sample_query("?", vector=None),) * 3), 1) == 1

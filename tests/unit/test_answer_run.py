@@ -10,14 +10,14 @@ from typing import Any
 import pytest
 
 from ecphora import __version__, prompts, strategies
-from ecphora.bench.answers import answer_figures, answer_files, answer_run, answer_tables
+from ecphora.bench.answers import answer_files, answer_run, answer_summary, answer_tables
 from ecphora.bench.answers.answer_files import AnswerLine
 from ecphora.bench.answers.answer_run import FULL_CONTEXT, AnswerPlan, AnswerRun
 from ecphora.bench.answers.readers import ExtractiveReader
 from ecphora.bench.datasets import Case, Question
 from ecphora.bench.embedding_cache import CachingEmbedder
 from ecphora.bench.recall import recall_run
-from ecphora.bench.recall.figures import ALL, ANSWERABLE, Figure, Metric
+from ecphora.bench.recall.run_records import ALL, ANSWERABLE, Figure, Metric
 from ecphora.embedders.hashing import HashingEmbedder
 from ecphora.errors import InvalidInput, InvalidRecord, LLMUnavailable
 from ecphora.llm_client import LLMClient
@@ -288,7 +288,7 @@ def test_refusals_against_what_is_unanswerable() -> None:
         *[replace(absent, question=f"d{n}", answered=False, answer="") for n in range(2)],
         replace(absent, question="e"),
     ]
-    found = list(answer_figures.measure(lines))
+    found = list(answer_summary.measure(lines))
     assert figure(found, Metric.NO_ANSWER_PRECISION).value == pytest.approx(2 / 4)
     assert figure(found, Metric.NO_ANSWER_RECALL).value == pytest.approx(2 / 3)
     assert figure(found, Metric.NO_ANSWER_ACCURACY).value == pytest.approx(7 / 10)
@@ -304,14 +304,14 @@ def test_refusals_against_what_is_unanswerable() -> None:
 
 
 def test_without_unanswerable_questions_only_false_refusals_count() -> None:
-    found = list(answer_figures.measure([LINE, replace(LINE, question="r", answered=False, answer="", error=None)]))
+    found = list(answer_summary.measure([LINE, replace(LINE, question="r", answered=False, answer="", error=None)]))
     assert figure(found, Metric.NO_ANSWER_ACCURACY).value == 0.5
     assert {one.metric for one in found}.isdisjoint({Metric.NO_ANSWER_RECALL, Metric.NO_ANSWER_PRECISION})
     assert ALL not in {one.category for one in found if one.metric is Metric.F1}
 
 
 def test_a_question_without_a_reply_counts_as_wrong() -> None:
-    found = list(answer_figures.measure([replace(LINE, answer="", error="silence", calls=2)]))
+    found = list(answer_summary.measure([replace(LINE, answer="", error="silence", calls=2)]))
     assert figure(found, Metric.F1, ANSWERABLE).value == 0
     assert figure(found, Metric.NO_ANSWER_ACCURACY).value == 1  # it did not say that there is none
     assert (figure(found, Metric.FAILURES).value, figure(found, Metric.CALLS).value) == (1, 2)
@@ -320,7 +320,7 @@ def test_a_question_without_a_reply_counts_as_wrong() -> None:
 def test_budgets_are_told_apart(tmp_path: Path) -> None:
     path = tmp_path / "answers.jsonl"
     put(path, LINE, replace(LINE, budget=2_000, context_tokens=1_990, answer="Lisbon"))
-    [record] = answer_figures.records(answer_files.read_answers(path))
+    [record] = answer_summary.records(answer_files.read_answers(path))
     part = answer_tables.sections([record])[answer_tables.SECTION]
     assert "| answerable | dense, 100 | 1 | 90 | 1.000 (1.00–1.00) | 1.000 (1.00–1.00) |" in part
     assert "| answerable | dense, 2,000 | 1 | 1,990 | 1.000 (1.00–1.00) | .000 (.00–.00) |" in part
@@ -331,7 +331,7 @@ def test_answers_need_the_line_of_their_run(tmp_path: Path) -> None:
     path = tmp_path / "answers.jsonl"
     put(path, LINE, replace(LINE, model="stranger"))
     with pytest.raises(InvalidRecord, match="stranger"):
-        answer_figures.records(answer_files.read_answers(path))
+        answer_summary.records(answer_files.read_answers(path))
 
 
 @pytest.mark.parametrize(
@@ -350,4 +350,4 @@ def test_answers_need_the_line_of_their_run(tmp_path: Path) -> None:
     ],
 )
 def test_small_readers_are_known_by_their_names(model: str, small: bool) -> None:
-    assert answer_figures.is_small_model(model) is small
+    assert answer_summary.is_small_model(model) is small

@@ -15,15 +15,9 @@ from ecphora.bench.datasets import Case, Question
 from ecphora.bench.embedding_cache import CachingEmbedder
 from ecphora.bench.learning import lessons
 from ecphora.bench.learning.learn_command import learn
-from ecphora.bench.learning.lessons import (
-    assign_folds,
-    cross_validate,
-    rank_lessons,
-    score_results,
-    space_parts,
-)
+from ecphora.bench.learning.lessons import assign_folds, cross_validate, rank_lessons, score_results, space_parts
 from ecphora.bench.query_spaces import build_query_space
-from ecphora.bench.recall.figures import Figure, Metric
+from ecphora.bench.recall.run_records import Figure, Metric
 from ecphora.embedders.hashing import HashingEmbedder
 from ecphora.errors import InvalidInput
 from ecphora.learn.fused_training import UNTRAINED, FusedExample, FusedModel, train

@@ -12,8 +12,8 @@ import pytest
 from ecphora import strategies
 from ecphora.bench.datasets import Case, Question
 from ecphora.bench.embedding_cache import CachingEmbedder
-from ecphora.bench.recall import figures, recall_run, report
-from ecphora.bench.recall.figures import Figure, Metric
+from ecphora.bench.recall import recall_run, recall_tables, run_records
+from ecphora.bench.recall.run_records import Figure, Metric
 from ecphora.embedders.hashing import HashingEmbedder
 from ecphora.errors import InvalidRecord
 from ecphora.graph import Graph
@@ -209,8 +209,8 @@ def test_the_bands_of_answerable_and_unanswerable_questions_are_counted_apart() 
     assert [band(sure).value for sure in (1.0, 0.4, 0.0)] == [one.value for one in bands]
     assert [value(found, band, None, "answerable").value for band in bands] == [0.5, 0.25, 0.25]
     assert [value(found, band, None, "unanswerable").value for band in bands] == [0.0, 0.0, 1.0]
-    record = figures.RunRecord(recall_run.make_run("model", "ecphora bench recall"), found)
-    assert "| way | .500 | .250 | .250 | .000 | .000 | 1.000 |" in report.render_markdown([record])
+    record = run_records.RunRecord(recall_run.make_run("model", "ecphora bench recall"), found)
+    assert "| way | .500 | .250 | .250 | .000 | .000 | 1.000 |" in recall_tables.render_markdown([record])
 
 
 def test_without_unanswerable_questions_there_is_no_area_and_no_band() -> None:
@@ -232,11 +232,11 @@ def test_lines_are_read_as_they_were_written(tmp_path: Path) -> None:
     timed = Figure("set", "way", "all", Metric.MS_P50, None, 3, 2.0, 1.0, 3.0, 0.5)
     plain = Figure("set", "way", "多跳", Metric.NDCG, 10, 3, 0.5, 0.4, 0.6)
     path = tmp_path / "runs.jsonl"
-    against = figures.Difference("full", -0.1, -0.2, 0.0)
+    against = run_records.Difference("full", -0.1, -0.2, 0.0)
     ablated = replace(plain, strategy="no gate", model="synapse", difference=against)
     lines = (made, timed, plain, made, ablated)
     path.write_text("".join(f"{one.to_json_line()}\n" for one in lines), "utf-8")
-    first, second = figures.read_records(path)
+    first, second = run_records.read_records(path)
     assert (first.run, first.figures, second.figures) == (made, [timed, plain], [ablated])
     assert json.loads(plain.to_json_line()) == {
         "dataset": "set", "strategy": "way", "category": "多跳", "metric": "ndcg", "k": 10, "n": 3, "value": 0.5,
@@ -269,12 +269,12 @@ def test_what_is_no_run_is_refused(tmp_path: Path, text: str, message: str) -> N
     path = tmp_path / "runs"
     path.write_text(text)
     with pytest.raises(InvalidRecord, match=message):
-        list(figures.read_records(path))
+        list(run_records.read_records(path))
 
 
 def test_a_file_of_runs_that_cannot_be_read(tmp_path: Path) -> None:
     with pytest.raises(InvalidRecord, match="cannot be read"):
-        list(figures.read_records(tmp_path / "missing"))
+        list(run_records.read_records(tmp_path / "missing"))
 
 
 def test_outside_a_repository_there_is_no_commit(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -12,8 +12,8 @@ from .. import settings, strategies
 from ..llm_client import LLMClient
 from ..text_format import count_noun
 from . import datasets
-from .ablation import ablation_run, ablation_tables, charts, open_questions, registry
-from .answers import answer_figures, answer_files, answer_run, answer_tables, readers
+from .ablation import ablation_run, ablation_tables, ablations, charts, open_questions
+from .answers import answer_files, answer_run, answer_summary, answer_tables, readers
 from .command_options import (
     FILE,
     FOLDER,
@@ -25,9 +25,9 @@ from .command_options import (
     open_lines,
     progress_bar,
 )
-from .recall import figures, report
-from .recall.figures import RunRecord
+from .recall import recall_tables, run_records
 from .recall.recall_run import RunOutcome, count_steps, make_run, run
+from .recall.run_records import RunRecord
 
 
 @click.group()
@@ -69,8 +69,8 @@ def recall(*, dataset_names: Sequence[str], strategy_names: Sequence[str], **opt
             cases = list(datasets.read_cases(name, bench_options.data, bench_options.documents, bench_options.limit))
             with progress_bar(name, count_steps(cases, recall_strategies)) as tick:
                 outcome = run(name, cases, recall_strategies, embedder, tick)
-            _report_outcome(outcome, report.terminal_tables(outcome.figures), out, write)
-        out.print(f"{report.LEGEND} {report.TIMING_LEGEND}", highlight=False)
+            _report_outcome(outcome, recall_tables.terminal_tables(outcome.figures), out, write)
+        out.print(f"{recall_tables.LEGEND} {recall_tables.TIMING_LEGEND}", highlight=False)
 
 
 @bench.command("ablate")
@@ -80,7 +80,7 @@ def recall(*, dataset_names: Sequence[str], strategy_names: Sequence[str], **opt
     "dataset_names",
     multiple=True,
     metavar="NAME",
-    help=f"Set to run; may be repeated.  [default: {', '.join(registry.DEFAULT_DATASETS)}]",
+    help=f"Set to run; may be repeated.  [default: {', '.join(ablations.DEFAULT_DATASETS)}]",
 )
 @click.option(
     "--model", "model_names", multiple=True, metavar="NAME", help="Model to ablate; may be repeated.  [default: all]"
@@ -92,8 +92,8 @@ def ablate_command(*, dataset_names: Sequence[str], model_names: Sequence[str], 
     Differences to the complete model have 95% bootstrap intervals over pairs.
     """
     bench_options = BenchOptions(**options)
-    models = registry.select_models(model_names)
-    names = bench_options.check_datasets(dataset_names or registry.DEFAULT_DATASETS)
+    models = ablations.select_models(model_names)
+    names = bench_options.check_datasets(dataset_names or ablations.DEFAULT_DATASETS)
     with bench_options.open_run(
         bench_options.command_line("ablate", {"--set": dataset_names, "--model": model_names})
     ) as (
@@ -185,7 +185,7 @@ def answer(
                 with progress_bar(name, answer_session.count_steps(name, cases)) as tick:
                     answer_session.run(name, cases, tick)
                 own_answers += answer_session.own_answers(name, cases, answer_files.read_answers(out))
-        measured_figures = list(answer_figures.measure(own_answers))
+        measured_figures = list(answer_summary.measure(own_answers))
         for line in (run_record.to_json_line(), *(figure.to_json_line() for figure in measured_figures)):
             write_json(line)
     bench_options.console.print(answer_tables.terminal_tables(run_record, measured_figures), highlight=False)
@@ -225,7 +225,7 @@ def open_questions_command(*, dataset_names: Sequence[str], **options: Any) -> N
 @click.option("--out", type=FOLDER, required=True, help="Folder of the pictures.")
 def draw(files: Sequence[Path], out: Path) -> None:
     """Draw the JSON lines of `ecphora bench open-questions` as SVG: growth.svg, names.svg and reliability.svg."""
-    all_figures = [figure for file in files for record in figures.read_records(file) for figure in record.figures]
+    all_figures = [figure for file in files for record in run_records.read_records(file) for figure in record.figures]
     for name, svg in charts.svg_files(all_figures).items():
         (out / name).write_text(svg, "utf-8")
         click.echo(f"drawn: {out / name}")
@@ -244,19 +244,19 @@ def report_command(files: Sequence[Path], insert_into: Path | None) -> None:
     the measurements.
     """
     records = [record for file in files for record in _records(file)]
-    sections = report.sections(records) | ablation_tables.sections(records) | answer_tables.sections(records)
+    sections = recall_tables.sections(records) | ablation_tables.sections(records) | answer_tables.sections(records)
     if insert_into is None:
         click.echo("\n".join(f"## {name}\n\n{part}" if name else part for name, part in sections.items()), nl=False)
     else:
-        report.insert_sections(insert_into, sections)
+        recall_tables.insert_sections(insert_into, sections)
 
 
 def _records(file: Path) -> Iterator[RunRecord]:
     """The runs of a file of figures, or of a file of answers, which are measured again."""
     yield from (
-        answer_figures.records(answer_files.read_answers(file))
+        answer_summary.records(answer_files.read_answers(file))
         if answer_files.is_answer_file(file)
-        else figures.read_records(file)
+        else run_records.read_records(file)
     )
 
 

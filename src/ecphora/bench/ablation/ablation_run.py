@@ -20,9 +20,10 @@ from ..datasets import Case
 from ..embedding_cache import CachingEmbedder
 from ..query_spaces import QuerySpace, build_query_space
 from ..recall.recall_run import IndexingTime, RunOutcome, Tick
-from .comparison import LOW_COSINE, MULTI_HOP, QuestionColumns, ResultColumns, compare
-from .registry import BASELINES, rival_variants
-from .variants import Model, TrainedPerFold, Variant
+from .ablations import BASELINES, Model, TrainedPerFold, Variant, rival_variants
+from .comparison import MULTI_HOP, compare
+from .result_columns import QuestionColumns, ResultColumns
+from .synapse_metrics import LOW_COSINE, max_gold_cosine
 
 SPACE_FOLDS, QUESTION_FOLDS = 10, 5
 """The most folds of spaces, and the folds of questions if there are fewer than three spaces."""
@@ -116,15 +117,6 @@ def _question_columns(spaces: Sequence[QuerySpace]) -> QuestionColumns:
         np.array([max_gold_cosine(space, place) < LOW_COSINE for space, place, _ in questions], np.bool_),
         np.array([one.category == MULTI_HOP for _, _, one in questions], np.bool_),
     )
-
-
-def max_gold_cosine(space: QuerySpace, index: int) -> float:
-    """The highest cosine of a question with its gold evidence; 1 if there is nothing to compare."""
-    graph, vector = space.graph, space.queries[index].vector
-    held = np.isin(space.document_numbers[graph.vector_rows["rows"]], space.gold_documents(index))
-    if vector is None or not held.any():
-        return 1.0
-    return float((graph.vectors.view[held] @ vector).max())
 
 
 def _collect_results(spaces: Sequence[QuerySpace], variant: Variant, tick: Tick) -> ResultColumns:

@@ -8,9 +8,10 @@ from rich.console import Group
 from rich.table import Table
 from rich.text import Text
 
-from ..recall.figures import ALL, ANSWERABLE, UNANSWERABLE, Difference, Figure, Metric, RunRecord
-from ..recall.report import describe_setup, format_interval
-from .comparison import LOW_COSINE, LOW_SIMILARITY, MAX_FALSE_REFUSALS, MULTI_HOP
+from ..recall.recall_tables import describe_setup, format_interval
+from ..recall.run_records import ALL, ANSWERABLE, UNANSWERABLE, Difference, Figure, Metric, RunRecord
+from .comparison import MULTI_HOP
+from .synapse_metrics import LOW_COSINE, LOW_SIMILARITY, MAX_FALSE_REFUSALS
 
 SETUP_SECTION = "models"
 """The section of a document that names the code, model and machine of each measurement."""

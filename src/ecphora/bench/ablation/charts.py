@@ -7,7 +7,7 @@ from html import escape
 from rich.box import SIMPLE_HEAD
 from rich.table import Table
 
-from ..recall.figures import Figure, Metric
+from ..recall.run_records import Figure, Metric
 from .open_questions import MEMORIES, NAMES_FALSE, NAMES_LOST
 
 WIDTH, HEIGHT = 300, 210

@@ -16,9 +16,9 @@ from ..embedding_cache import CachingEmbedder
 from ..learning.lessons import space_parts
 from ..query_spaces import QuerySpace, build_query_space
 from ..recall import metrics
-from ..recall.figures import Figure, Metric
 from ..recall.metrics import Numbers
 from ..recall.recall_run import Tick
+from ..recall.run_records import Figure, Metric
 from .ablation_run import QuestionResult, question_result
 
 MEMORY_SIZES = (1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024)

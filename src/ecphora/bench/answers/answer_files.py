@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any, TextIO
 
 from ...errors import InvalidInput, InvalidRecord
-from ..recall.figures import Run
+from ..recall.run_records import Run
 
 AnswerKey = tuple[str, str, str, str, int, str, str, str, str]
 """The key of an answer: set, space, question, context, budget, prompt, model, version, embedder."""

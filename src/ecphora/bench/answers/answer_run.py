@@ -27,10 +27,10 @@ from ...ports import Prompt, Strategy
 from ...prompts import quoting, replies
 from ..datasets import Case, Question
 from ..embedding_cache import CachingEmbedder
-from ..recall.figures import AnswerSetup
 from ..recall.recall_run import RECALL_LIMIT, Tick, group_by_memory, temporary_memory
-from .answer_figures import is_small_model
+from ..recall.run_records import AnswerSetup
 from .answer_files import AnswerFile, AnswerKey, AnswerLine, ReaderKey
+from .answer_summary import is_small_model
 
 FULL_CONTEXT = "full"
 """The context without a recall: the latest memories."""

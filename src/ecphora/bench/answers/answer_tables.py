@@ -8,8 +8,8 @@ from rich.console import Group
 from rich.table import Table
 from rich.text import Text
 
-from ..recall.figures import ALL, ANSWER_METRICS, AnswerSetup, Figure, Metric, Run, RunRecord
-from ..recall.report import describe_setup, format_interval, format_number
+from ..recall.recall_tables import describe_setup, format_interval, format_number
+from ..recall.run_records import ALL, ANSWER_METRICS, AnswerSetup, Figure, Metric, Run, RunRecord
 
 SECTION = "answers"
 """The name of the section of a document that holds these tables."""

@@ -34,8 +34,8 @@ from ...timeparse import parse_time
 from ..datasets import Case, Question
 from ..embedding_cache import CachingEmbedder
 from . import metrics
-from .figures import ALL, ANSWERABLE, UNANSWERABLE, Figure, Machine, Metric, Run
 from .metrics import Numbers
+from .run_records import ALL, ANSWERABLE, UNANSWERABLE, Figure, Machine, Metric, Run
 
 RECALL_LIMIT = 120
 """Memories to recall: enough for all ranked documents, unless texts are cut into many chunks.

@@ -1,4 +1,4 @@
-"""The registry of ablations."""
+"""The ablations of every model: chosen by name, each variant once and after what it refers to."""
 
 from collections.abc import Iterator
 from dataclasses import replace
@@ -7,9 +7,8 @@ from pathlib import Path
 import pytest
 
 from ecphora import strategies
-from ecphora.bench.ablation import registry
-from ecphora.bench.ablation.registry import BASELINES
-from ecphora.bench.ablation.variants import Model, TrainedPerFold
+from ecphora.bench.ablation import ablations
+from ecphora.bench.ablation.ablations import BASELINES, Model, TrainedPerFold
 from ecphora.bench.datasets import Case, Question
 from ecphora.bench.embedding_cache import CachingEmbedder
 from ecphora.bench.query_spaces import build_query_space
@@ -41,17 +40,17 @@ CASES = [village("a", "blue", "red"), village("b", "green", "white", "black")]
 
 
 def test_models_are_chosen_by_name() -> None:
-    assert registry.select_models([]) == list(registry.MODELS.values())
-    name = next(iter(registry.MODELS))
-    assert registry.select_models([name, name]) == [registry.MODELS[name]]
+    assert ablations.select_models([]) == list(ablations.MODELS.values())
+    name = next(iter(ablations.MODELS))
+    assert ablations.select_models([name, name]) == [ablations.MODELS[name]]
     with pytest.raises(UnknownName, match=f"no model is called 'guess'; choose one of .*{name}"):
-        registry.select_models(["guess"])
+        ablations.select_models(["guess"])
 
 
-@pytest.mark.parametrize("model", registry.MODELS.values(), ids=lambda model: model.name)
+@pytest.mark.parametrize("model", ablations.MODELS.values(), ids=lambda model: model.name)
 def test_the_registry_is_in_order(model: Model) -> None:
-    assert registry.MODELS[model.name] is model
-    labels = [way.label for way in dict.fromkeys([*model.all_variants, *registry.rival_variants(model), *BASELINES])]
+    assert ablations.MODELS[model.name] is model
+    labels = [way.label for way in dict.fromkeys([*model.all_variants, *ablations.rival_variants(model), *BASELINES])]
     assert len(set(labels)) == len(labels)
     asked_ = [way.strategy for way in model.all_variants if not isinstance(way.strategy, TrainedPerFold)]
     assert all(one != other for place, one in enumerate(asked_) for other in asked_[:place])
@@ -62,11 +61,11 @@ def test_the_registry_is_in_order(model: Model) -> None:
 
 def test_the_side_network_learns_to_tell_evidence_from_what_is_near(embedder: CachingEmbedder) -> None:
     [trained] = [
-        way.strategy for way in registry.MODELS["eisa"].all_variants if isinstance(way.strategy, TrainedPerFold)
+        way.strategy for way in ablations.MODELS["eisa"].all_variants if isinstance(way.strategy, TrainedPerFold)
     ]
     found = [build_query_space(case, strategies.resolve_strategy("dense"), embedder) for case in CASES]
     made = trained.train(found)
-    plain = registry.MODELS["eisa"].full.strategy
+    plain = ablations.MODELS["eisa"].full.strategy
     assert isinstance(made, Eisa)
     assert isinstance(plain, Eisa)
     assert made.side_net is not None

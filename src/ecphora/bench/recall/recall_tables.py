@@ -10,8 +10,8 @@ from rich.table import Table
 from rich.text import Text
 
 from ...errors import InvalidInput
-from .figures import ALL, ANSWER_METRICS, ANSWERABLE, UNANSWERABLE, Figure, Metric, Run, RunRecord
 from .recall_run import EMBEDDING_SAMPLES, RECALL_LIMIT
+from .run_records import ALL, ANSWER_METRICS, ANSWERABLE, UNANSWERABLE, Figure, Metric, Run, RunRecord
 
 RANKING_COLUMNS: Mapping[str, tuple[Metric, int]] = {
     "recall@5": (Metric.RECALL, 5),

@@ -18,8 +18,8 @@ import numpy as np
 
 from ...errors import InvalidRecord
 from ..recall import metrics
-from ..recall.figures import ALL, ANSWERABLE, Figure, Metric, Run, RunRecord
 from ..recall.metrics import Numbers
+from ..recall.run_records import ALL, ANSWERABLE, Figure, Metric, Run, RunRecord
 from . import answer_scores
 from .answer_files import AnswerFile, AnswerLine, ReaderKey
 from .answer_scores import NO_ANSWER, NO_ANSWER_PHRASES, AnswerScore

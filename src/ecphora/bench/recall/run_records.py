@@ -22,8 +22,8 @@ class Metric(StrEnum):
 
     ``STRONG``, ``WEAK`` and ``NONE`` are parts of the questions whose evidence falls into that band.
     ``MS_…`` are milliseconds a recall, embedding included; ``INDEX_S`` the seconds that filling the memory took. From
-    ``F1`` on they are of answers: see
-    :mod:`..answers.answer_figures`. The others are of ablations: see :mod:`..ablation.comparison`.
+    ``F1`` on they are of answers: see :mod:`..answers.answer_summary`. The others are of ablations: see
+    :mod:`..ablation.comparison`.
     """
 
     RECALL = "recall"

@@ -7,12 +7,13 @@ import numpy as np
 import pytest
 
 from ecphora import strategies
-from ecphora.bench.ablation import ablation_run, registry
-from ecphora.bench.ablation.comparison import LOW_SIMILARITY, QuestionColumns, ResultColumns, compare
-from ecphora.bench.ablation.registry import BASELINES, DENSE
-from ecphora.bench.ablation.variants import Model, PaperMeasurement, Variant
+from ecphora.bench.ablation import ablation_run, ablations
+from ecphora.bench.ablation.ablations import BASELINES, DENSE, Model, PaperMeasurement, Variant
+from ecphora.bench.ablation.comparison import compare
+from ecphora.bench.ablation.result_columns import QuestionColumns, ResultColumns
+from ecphora.bench.ablation.synapse_metrics import LOW_SIMILARITY
 from ecphora.bench.recall import metrics
-from ecphora.bench.recall.figures import UNANSWERABLE, Difference, Figure, Metric
+from ecphora.bench.recall.run_records import UNANSWERABLE, Difference, Figure, Metric
 from ecphora.graph import Graph
 from ecphora.model import Query
 from ecphora.ports import Activation
@@ -178,7 +179,7 @@ def test_the_gate() -> None:
 def test_rivals_stand_only_in_the_special_measurements(monkeypatch: pytest.MonkeyPatch) -> None:
     ours = Model("m", FULL, paper_measurements=frozenset({PaperMeasurement.GATE}))
     theirs = Model("other", LESS)
-    monkeypatch.setattr(registry, "MODELS", {"m": ours, "other": theirs})
+    monkeypatch.setattr(ablations, "MODELS", {"m": ours, "other": theirs})
     assert ablation_run.variants_to_run([ours]) == [FULL, LESS, *BASELINES]
     assert ablation_run.variants_to_run([theirs]) == [LESS, *BASELINES]
     given = {way: replies((1,), (1,), confidence=(0.5, 0.4)) for way in (FULL, LESS)}

@@ -1,11 +1,12 @@
-"""The registry of ablations: each model whole and with a part left out, as published, and that with a part left out.
+"""The ablations: each model whole and with a part left out, as published, and that with a part left out.
 
 What was published and left open stands in the strategies themselves; here stands only what is taken away. Variants that
 write recall from the memory that their model filled, so that what is compared is the way of recalling.
 """
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from enum import StrEnum
 from functools import lru_cache
 
 import numpy as np
@@ -14,6 +15,7 @@ from ... import learn, strategies
 from ...errors import UnknownName
 from ...learn.fused_training import UNTRAINED, FusedExample, train
 from ...learn.side_network_training import ContrastiveExample
+from ...ports import Strategy
 from ...stages.eisa import side_network
 from ...stages.fused.decay import DecayPolicy
 from ...stages.fused.features import feature_names_by_group
@@ -28,7 +30,71 @@ from ...strategies.synaptic import Synaptic
 from ...strategies.weave import Weave
 from ..learning import lessons
 from ..query_spaces import QuerySpace
-from .variants import Model, PaperMeasurement, TrainedPerFold, Variant
+from ..recall.recall_run import needs_own_memory
+
+
+@dataclass(frozen=True, slots=True)
+class TrainedPerFold:
+    """A strategy that is trained for every fold of a set, on the other folds.
+
+    A fold is some of the spaces or, if there are fewer than three, some of the questions.
+    """
+
+    train: Callable[[Sequence[QuerySpace]], Strategy]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Variant:
+    """A strategy under the name it has in its model's table.
+
+    ``memory_owner`` is the variant that fills the memory it recalls from, if that is another; ``reference`` the one it
+    is compared with, if not the whole model. ``requires_dates``: it runs only on sets with times.
+    ``requires_other_spaces``: it trains on other spaces only, and is left out of sets with one. Trained variants write
+    nothing.
+    """
+
+    label: str
+    strategy: Strategy | TrainedPerFold
+    memory_owner: "Variant | None" = None
+    reference: "Variant | None" = None
+    requires_dates: bool = False
+    requires_other_spaces: bool = False
+
+    def writer(self, *, counts_write_on_store: bool) -> Strategy | None:
+        """The strategy whose memory it recalls from; None for the memory shared by all that only read."""
+        strategy = (self.memory_owner or self).strategy
+        return (
+            None
+            if isinstance(strategy, TrainedPerFold)
+            or not needs_own_memory(strategy, counts_write_on_store=counts_write_on_store)
+            else strategy
+        )
+
+
+class PaperMeasurement(StrEnum):
+    """A measurement of one paper, for its model, the rivals and the baselines."""
+
+    EQUAL_COUNT = "equal count"
+    LOW_SIMILARITY = "low similarity"
+    GATE = "gate"
+
+
+@dataclass(frozen=True, slots=True)
+class Model:
+    """A published model: the whole model, its variants, and the measurements of its paper."""
+
+    name: str
+    full: Variant
+    variants: tuple[Variant, ...] = ()
+    paper_measurements: frozenset[PaperMeasurement] = field(default_factory=frozenset)
+
+    @property
+    def all_variants(self) -> tuple[Variant, ...]:
+        """The whole model and its variants."""
+        return (self.full, *self.variants)
+
+
+# ---- models and their variants
 
 DEFAULT_DATASETS = ("locomo", "realtalk", "lihua", "musique", "2wikimultihopqa", "hotpotqa", "beam_100k")
 """The sets that are run if none is named."""
