@@ -1,4 +1,4 @@
-"""The measures of answers, against values worked out by hand from the scripts published with the sets."""
+"""The measures of answers, compared with values computed by hand from the scripts published with the sets."""
 
 import pytest
 
@@ -14,7 +14,7 @@ from ecphora.bench.answers.answer_scores import (
 
 
 @pytest.mark.parametrize(
-    ("said", "gold", "expected"),
+    ("prediction", "gold", "expected"),
     [
         ("two dogs", "two dogs", 1),
         # she adopt two dog cat against two cat dog: 3 of 5 and 3 of 3
@@ -29,13 +29,13 @@ from ecphora.bench.answers.answer_scores import (
         ("twenty-one", "twenty one", 0),  # the hyphen goes and joins
     ],
 )
-def test_plain_questions_of_locomo(said: str, gold: str, expected: float) -> None:
+def test_locomo_f1_of_single_answers(prediction: str, gold: str, expected: float) -> None:
     for category in ("temporal", "single-hop"):
-        assert locomo_score(category, said, gold) == pytest.approx(expected)
+        assert locomo_score(category, prediction, gold) == pytest.approx(expected)
 
 
 @pytest.mark.parametrize(
-    ("said", "gold", "expected"),
+    ("prediction", "gold", "expected"),
     [
         ("pottery, camping", "camping, pottery", 1),
         ("camping, painting", "pottery, camping, swimming", 1 / 3),
@@ -46,17 +46,17 @@ def test_plain_questions_of_locomo(said: str, gold: str, expected: float) -> Non
         ("", "red, green", 0),
     ],
 )
-def test_questions_of_locomo_with_several_parts(said: str, gold: str, expected: float) -> None:
-    assert locomo_score("multi-hop", said, gold) == pytest.approx(expected)
+def test_locomo_f1_of_answers_with_several_parts(prediction: str, gold: str, expected: float) -> None:
+    assert locomo_score("multi-hop", prediction, gold) == pytest.approx(expected)
 
 
-def test_a_reason_behind_a_semicolon_does_not_count() -> None:
+def test_open_domain_answer_ends_at_a_semicolon() -> None:
     assert locomo_score("open-domain", "Likely no", "Likely no; she has other plans") == 1
     assert locomo_score("single-hop", "Likely no", "Likely no; she has other plans") == 0.5  # 2 of 2 and 2 of 6
 
 
 @pytest.mark.parametrize(
-    ("said", "expected"),
+    ("prediction", "expected"),
     [
         ("No information available", 1),
         ("That is NOT MENTIONED in the conversation.", 1),
@@ -65,18 +65,18 @@ def test_a_reason_behind_a_semicolon_does_not_count() -> None:
         ("", 0),
     ],
 )
-def test_only_a_refusal_answers_an_adversarial_question(said: str, expected: float) -> None:
-    assert locomo_score("adversarial", said, "No") == expected
+def test_adversarial_question_needs_a_refusal(prediction: str, expected: float) -> None:
+    assert locomo_score("adversarial", prediction, "No") == expected
 
 
 @pytest.mark.parametrize(
-    ("said", "gold", "exact", "squad", "hotpotqa"),
+    ("prediction", "gold", "exact", "squad", "hotpotqa"),
     [
         ("The Eiffel Tower!", "eiffel  tower", 1, 1, 1),
         # old tower of london against tower of london: 3 of 4 and 3 of 3
         ("the old Tower of London", "Tower of London", 0, 6 / 7, 6 / 7),
-        ("salt and pepper", "salt pepper", 0, 2 * 2 / 5, 2 * 2 / 5),  # here and counts
-        ("adopted", "adopting", 0, 0, 0),  # and nothing is stemmed
+        ("salt and pepper", "salt pepper", 0, 2 * 2 / 5, 2 * 2 / 5),  # "and" counts in these measures
+        ("adopted", "adopting", 0, 0, 0),  # words are not stemmed
         ("yes", "Yes.", 1, 1, 1),
         ("yes it is", "yes", 0, 0.5, 0),  # all or nothing
         ("no", "no man's land", 0, 0.5, 0),
@@ -85,40 +85,42 @@ def test_only_a_refusal_answers_an_adversarial_question(said: str, expected: flo
         ("the", "a", 1, 1, 0),
     ],
 )
-def test_exact_match_and_f1(said: str, gold: str, exact: float, squad: float, hotpotqa: float) -> None:
-    assert exact_match(said, gold) == exact
-    assert squad_f1(said, gold) == pytest.approx(squad)
-    assert hotpotqa_f1(said, gold) == pytest.approx(hotpotqa)
+def test_exact_match_and_f1_equal_worked_examples(
+    prediction: str, gold: str, exact: float, squad: float, hotpotqa: float
+) -> None:
+    assert exact_match(prediction, gold) == exact
+    assert squad_f1(prediction, gold) == pytest.approx(squad)
+    assert hotpotqa_f1(prediction, gold) == pytest.approx(hotpotqa)
 
 
-def of(
-    set_: str, category: str, said: str, *answers: str, held: bool = True, answerable: bool = True
+def score(
+    set_: str, category: str, prediction: str, *answers: str, answered: bool = True, answerable: bool = True
 ) -> AnswerScore | None:
-    return score_answer(set_, category, said, answered=held, is_answerable=answerable, gold_answers=answers)
+    return score_answer(set_, category, prediction, answered=answered, is_answerable=answerable, gold_answers=answers)
 
 
-def test_each_set_has_its_measure() -> None:
-    assert of("locomo", "multi-hop", "tea, milk", "tea, rum") == AnswerScore(0.5)
-    assert of("realtalk", "temporal", "adopted", "adopting") == AnswerScore(1.0)
-    assert of("hotpotqa", "bridge", "yes it is", "yes") == AnswerScore(0.0, 0.0)
-    assert of("2wikimultihopqa", "comparison", "no", "No") == AnswerScore(1.0, 1.0)
-    assert of("musique", "2hop", "yes it is", "yes") == AnswerScore(0.5, 0.0)
+def test_dataset_selects_the_measure() -> None:
+    assert score("locomo", "multi-hop", "tea, milk", "tea, rum") == AnswerScore(0.5)
+    assert score("realtalk", "temporal", "adopted", "adopting") == AnswerScore(1.0)
+    assert score("hotpotqa", "bridge", "yes it is", "yes") == AnswerScore(0.0, 0.0)
+    assert score("2wikimultihopqa", "comparison", "no", "No") == AnswerScore(1.0, 1.0)
+    assert score("musique", "2hop", "yes it is", "yes") == AnswerScore(0.5, 0.0)
 
 
-def test_the_best_of_several_answers_counts() -> None:
-    assert of("musique", "2hop", "Porto", "Lisbon", "the city of Porto", "Porto") == AnswerScore(1.0, 1.0)
-    assert of("hotpotqa", "bridge", "Porto city", "Lisbon", "Porto") == AnswerScore(2 / 3, 0.0)
+def test_best_of_several_gold_answers_counts() -> None:
+    assert score("musique", "2hop", "Porto", "Lisbon", "the city of Porto", "Porto") == AnswerScore(1.0, 1.0)
+    assert score("hotpotqa", "bridge", "Porto city", "Lisbon", "Porto") == AnswerScore(2 / 3, 0.0)
 
 
-def test_who_finds_no_answer_is_right_where_there_is_none() -> None:
-    assert of("timeqa", "x", "", held=False, answerable=False) == AnswerScore(1.0, 1.0)
-    assert of("timeqa", "x", "Porto", answerable=False) == AnswerScore(0.0, 0.0)
-    assert of("timeqa", "x", NO_ANSWER, "No", held=False) == AnswerScore(0.0, 0.0)  # an empty answer, not "no …"
-    assert of("locomo", "adversarial", NO_ANSWER, held=False, answerable=False) == AnswerScore(1.0)
-    assert of("locomo", "adversarial", "Porto", "No") == AnswerScore(0.0)
-    assert of("locomo", "temporal", NO_ANSWER, "2022", held=False) == AnswerScore(0.0)
+def test_unanswered_is_correct_for_unanswerable_questions() -> None:
+    assert score("timeqa", "x", "", answered=False, answerable=False) == AnswerScore(1.0, 1.0)
+    assert score("timeqa", "x", "Porto", answerable=False) == AnswerScore(0.0, 0.0)
+    assert score("timeqa", "x", NO_ANSWER, "No", answered=False) == AnswerScore(0.0, 0.0)  # an empty answer, not "no …"
+    assert score("locomo", "adversarial", NO_ANSWER, answered=False, answerable=False) == AnswerScore(1.0)
+    assert score("locomo", "adversarial", "Porto", "No") == AnswerScore(0.0)
+    assert score("locomo", "temporal", NO_ANSWER, "2022", answered=False) == AnswerScore(0.0)
 
 
-def test_without_gold_nothing_is_compared() -> None:
-    assert of("memorybank", "x", "Porto") is None
-    assert of("locomo", "temporal", "Porto") is None
+def test_score_without_gold_is_none() -> None:
+    assert score("memorybank", "x", "Porto") is None
+    assert score("locomo", "temporal", "Porto") is None

@@ -18,14 +18,14 @@ def test_concepts_merge_from_a_cosine_of_92() -> None:
     assert same.tolist() == [0, 0, 2]
 
 
-def test_names_of_one_text_never_merge_and_what_merged_shares_its_texts() -> None:
+def test_concepts_of_one_text_never_merge_and_merged_concepts_share_texts() -> None:
     vectors, mentions = np.stack([unit(1)] * 4), [(0, 0), (1, 1), (0, 2), (1, 2), (9, 3)]
     texts, concepts = (np.array(column) for column in zip(*mentions, strict=True))
-    # 1 joins 0 and brings its text along; 2 stands in both texts; 3 stands elsewhere.
+    # 1 merges with 0 and adds its text; 2 is in both texts; 3 is in another text.
     assert merge_duplicates(vectors, texts, concepts, 0.92).tolist() == [0, 0, 2, 0]
 
 
-def test_a_concept_merges_with_the_nearest_older_one() -> None:
+def test_concept_merges_with_the_nearest_older_one() -> None:
     angles = [0.0, 0.5, 0.3]
     vectors = np.stack([unit(np.cos(angle), np.sin(angle)) for angle in angles])
     assert merge_duplicates(vectors, np.arange(3), np.arange(3), 0.92).tolist() == [0, 1, 1]

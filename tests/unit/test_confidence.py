@@ -7,17 +7,17 @@ from ecphora.stages.retrieval import confidence
 from ecphora.testing import sample_graph, sample_query
 
 
-def test_bands_of_evidence() -> None:
+def test_confidence_falls_into_bands_of_evidence() -> None:
     assert [confidence.band(value) for value in (0, 0.199, 0.2, 0.499, 0.5, 1)] == [
         Evidence.NONE, Evidence.NONE, Evidence.WEAK, Evidence.WEAK, Evidence.STRONG, Evidence.STRONG,
     ]  # fmt: skip
 
 
-def test_confidence_rises_with_what_is_covered() -> None:
+def test_confidence_rises_with_covered_terms() -> None:
     graph = sample_graph()
-    asked = [sample_query(text, vector=None) for text in ("river lovely", "river zorro", "zorro")]
+    queries = [sample_query(text, vector=None) for text in ("river lovely", "river zorro", "zorro")]
     ones = graph.episodes.astype(np.float32)
-    found = [confidence.heuristic_confidence(graph, cue, ones, graph.zeros(), ones) for cue in asked]
+    found = [confidence.heuristic_confidence(graph, query, ones, graph.zeros(), ones) for query in queries]
     assert found == sorted(found, reverse=True)
     assert found[0] > found[1] > found[2] == 0
-    assert confidence.heuristic_confidence(graph, asked[0], graph.zeros(), graph.zeros(), ones) == 0
+    assert confidence.heuristic_confidence(graph, queries[0], graph.zeros(), graph.zeros(), ones) == 0

@@ -10,20 +10,20 @@ from ecphora.consolidation.facts.event_time import Timestamp
 from ecphora.consolidation.facts.utterances import RuleMatch, Utterance
 from ecphora.language.statements import statements
 
-SAID = datetime(2026, 3, 9, tzinfo=UTC)
+BASE_TIME = datetime(2026, 3, 9, tzinfo=UTC)
 
 
 def utterance(text: str, turn: int = 0, speaker: str = "Ana") -> Utterance:
-    """The statement of a memory, told a day later for each turn."""
-    (statement,) = statements(text, speaker, SAID)
-    at = SAID + timedelta(days=turn)
+    """The statement of a memory, a day later for each turn."""
+    (statement,) = statements(text, speaker, BASE_TIME)
+    at = BASE_TIME + timedelta(days=turn)
     return Utterance(statement, speaker, f"s{turn}", at, turn, Timestamp(at.timestamp()))
 
 
 CLIMB = utterance("I climbed the north face of the mountain in summer.")
 
 
-def test_a_denial_contradicts_what_it_denies() -> None:
+def test_denial_contradicts_the_denied_statement() -> None:
     denial = utterance("I have never climbed the north face of a mountain.", 10)
     match = match_contradiction(denial, CLIMB, {})
     assert match is not None
@@ -35,11 +35,11 @@ def test_a_denial_contradicts_what_it_denies() -> None:
 @pytest.mark.parametrize(
     "text", ["I have never climbed a tree.", "I have never been out at sea.", "I climbed the north face again."]
 )
-def test_a_statement_of_something_else_is_no_denial(text: str) -> None:
+def test_unrelated_statement_does_not_contradict(text: str) -> None:
     assert match_contradiction(utterance(text, 10), CLIMB, {}) is None
 
 
-def test_an_update_contradicts_where_it_may_not_supersede() -> None:
+def test_update_contradicts_if_it_may_not_supersede() -> None:
     old, new = utterance("My phone number is 555-0142."), utterance("My phone number is 555-0199 now.", 10)
     match = RuleMatch(0.9, "former")
     assert not is_contradiction(new, old, match)

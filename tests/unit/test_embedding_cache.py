@@ -14,7 +14,7 @@ from ecphora.model import Vectors
 
 
 class Counting(HashingEmbedder):
-    """Counts the texts it embeds; its cues have other vectors."""
+    """Records the texts it embeds; queries get other vectors."""
 
     def __init__(self, name: str = "counting", dim: int = 16) -> None:
         super().__init__(dim)
@@ -26,7 +26,7 @@ class Counting(HashingEmbedder):
         return super().embed([f"question: {text}" if is_query else text for text in texts])
 
 
-def test_a_text_is_embedded_once_by_all_processes(tmp_path: Path) -> None:
+def test_text_is_embedded_once_by_all_processes(tmp_path: Path) -> None:
     texts = ["one", "two", "one", "three"]
     first = Counting()
     with CachingEmbedder(first, tmp_path) as cached, CachingEmbedder(Counting(), tmp_path) as other:
@@ -39,7 +39,7 @@ def test_a_text_is_embedded_once_by_all_processes(tmp_path: Path) -> None:
         assert (cached.name, cached.dim, cached.coverage("x")) == ("counting", 16, 1.0)
 
 
-def test_more_texts_than_fit_in_a_query_or_a_batch(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_cache_embeds_more_texts_than_one_query_or_commit_has(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(embedding_cache, "KEYS_PER_QUERY", 3)
     monkeypatch.setattr(embedding_cache, "COMMIT_SIZE", 4)
     texts = [f"text {n}" for n in range(11)]
@@ -49,34 +49,34 @@ def test_more_texts_than_fit_in_a_query_or_a_batch(tmp_path: Path, monkeypatch: 
 
 
 @pytest.mark.parametrize(("name", "calls"), [("model (query: )", 2), ("model", 1)])
-def test_cues_are_kept_apart_where_the_embedder_may_tell_them_apart(tmp_path: Path, name: str, calls: int) -> None:
+def test_queries_are_cached_separately_if_the_embedder_marks_them(tmp_path: Path, name: str, calls: int) -> None:
     embedder = Counting(name)
     with CachingEmbedder(embedder, tmp_path) as cached:
-        for cue in (False, True, False, True):
-            cached.embed(["one"], is_query=cue)
+        for is_query in (False, True, False, True):
+            cached.embed(["one"], is_query=is_query)
     assert embedder.embedded == ["one"] * calls
 
 
-def test_every_embedder_has_its_own_file(tmp_path: Path) -> None:
+def test_embedders_have_separate_files(tmp_path: Path) -> None:
     with CachingEmbedder(Counting("a/b"), tmp_path) as one, CachingEmbedder(Counting("a-b"), tmp_path) as two:
         assert one.path.name == "a%2Fb.db"
         assert two.path.parent == one.path.parent == tmp_path
 
 
-def test_vectors_of_another_size_are_made_anew(tmp_path: Path) -> None:
+def test_vectors_of_another_size_are_embedded_again(tmp_path: Path) -> None:
     with CachingEmbedder(Counting(dim=8), tmp_path) as cached:
         cached.embed(["one"])
     with CachingEmbedder(Counting(dim=16), tmp_path) as cached:
         assert cached.embed(["one"]).shape == (1, 16)
 
 
-def test_it_lies_in_the_users_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_default_path_is_in_the_user_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(embedding_cache, "user_cache_dir", lambda name: str(tmp_path / name))
     with CachingEmbedder(Counting()) as cached:
         assert cached.path == tmp_path / "ecphora" / "embeddings" / "counting.db"
 
 
-def test_a_broken_cache_says_how_to_mend_it(tmp_path: Path) -> None:
+def test_broken_cache_error_says_how_to_repair_it(tmp_path: Path) -> None:
     (tmp_path / "counting.db").write_bytes(b"no database" * 1_000)
     with pytest.raises(StoreError, match=r"counting\.db cannot be used .*delete it"):
         CachingEmbedder(Counting(), tmp_path)

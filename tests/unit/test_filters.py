@@ -14,14 +14,14 @@ from ecphora.stages.retrieval import filters
 from ecphora.testing import NOON, sample_batch, sample_entity, sample_graph, sample_node, sample_query
 
 
-def fact(id_: str, **fields: Any) -> Node:
+def node(id_: str, **fields: Any) -> Node:
     return sample_node(id_, **fields)
 
 
-FACTS = (
-    fact("a", speaker="Ana", session="s1", source="mail", minutes=0, metadata={"k": 1, "x": "y"}),
-    fact("b", speaker="Ben", session="s1", source="chat", minutes=60, metadata={"k": 2}),
-    fact("c", speaker="Ana", session="s2", minutes=120, recorded_at=NOON + timedelta(days=1)),
+NODES = (
+    node("a", speaker="Ana", session="s1", source="mail", minutes=0, metadata={"k": 1, "x": "y"}),
+    node("b", speaker="Ben", session="s1", source="chat", minutes=60, metadata={"k": 2}),
+    node("c", speaker="Ana", session="s2", minutes=120, recorded_at=NOON + timedelta(days=1)),
 )
 
 
@@ -42,26 +42,26 @@ FACTS = (
         (Filter(after=NOON, before=NOON), ""),
     ],
 )
-def test_a_filter_lets_through(where: Filter, expected: str) -> None:
-    graph = apply_batch(Graph(), replace(sample_batch(*FACTS, sample_entity("Ana")), revision=1))
+def test_filter_selects_matching_rows(where: Filter, expected: str) -> None:
+    graph = apply_batch(Graph(), replace(sample_batch(*NODES, sample_entity("Ana")), revision=1))
     found = filters.eligible(graph, sample_query("x", where=where))
     assert "".join(graph.id(row) for row in np.flatnonzero(found).tolist()) == expected
 
 
-def test_a_filter_parses_its_bounds() -> None:
+def test_filter_parses_its_time_bounds() -> None:
     assert Filter(after="2026-05-03").after == datetime(2026, 5, 3, tzinfo=UTC)
     assert Filter(before=date(2026, 5, 3)) == Filter(before="2026-05-03")
 
 
 def test_as_of_is_event_time_and_known_at_recording_time() -> None:
-    graph = apply_batch(Graph(), replace(sample_batch(*FACTS), revision=1))
+    graph = apply_batch(Graph(), replace(sample_batch(*NODES), revision=1))
     as_of = sample_query("x", as_of=NOON + timedelta(minutes=60))
     assert filters.eligible(graph, as_of).tolist() == [True, True, False]
     known_at = sample_query("x", known_at=NOON + timedelta(hours=23))
     assert filters.eligible(graph, known_at).tolist() == [True, True, False]
 
 
-def test_a_filter_leaves_the_graph_alone() -> None:
+def test_filter_does_not_change_the_graph() -> None:
     graph = sample_graph()
     filters.eligible(graph, sample_query("x", where=Filter(speakers=("Ana",))))
     assert graph.episodes.sum() == 7

@@ -6,12 +6,12 @@ import pytest
 from ecphora.stages.retrieval import fusion
 
 
-def test_reciprocal_rank_by_hand() -> None:
+def test_reciprocal_rank_equals_values_computed_by_hand() -> None:
     fused = fusion.reciprocal_rank(np.array([0.2, 0.9, 0.0, 0.2, -1.0], np.float32))
     assert fused == pytest.approx([1 / 62, 1 / 61, 0, 1 / 63, 0])
 
 
-def test_above_mean_and_of_best() -> None:
+def test_normalized_scores_equal_values_computed_by_hand() -> None:
     scores, first, none = np.array([1, 3, 100], np.float32), np.array([True, False, False]), np.zeros(3, np.bool_)
     measured = fusion.NormalizedScores.from_scores(scores, np.array([True, True, False]), np.array([True, True, False]))
     assert measured.zscore().tolist() == [0, 1, 98]

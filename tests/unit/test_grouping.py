@@ -1,4 +1,4 @@
-"""Groups of equal keys, against loops over lists."""
+"""Groups of equal keys, compared with loops over lists."""
 
 from itertools import groupby
 
@@ -29,7 +29,7 @@ def test_rank_in_group_counts_from_zero_in_each_group(keys: list[int]) -> None:
 
 
 @given(st.lists(st.tuples(st.integers(0, 5), st.integers(-2, 2), st.integers(0, 2)), max_size=20))
-def test_best_of_group_is_the_first_of_the_highest_or_the_one_of_the_least_tie(
+def test_best_of_group_is_the_first_of_the_highest_or_that_with_the_smallest_tie(
     entries: list[tuple[int, int, int]],
 ) -> None:
     keys, values, ties = np.array(entries, np.intp).reshape(-1, 3).T
@@ -41,7 +41,7 @@ def test_best_of_group_is_the_first_of_the_highest_or_the_one_of_the_least_tie(
 
 
 @given(st.sets(st.integers(0, 9)), st.lists(st.integers(0, 9), max_size=20))
-def test_find_keys_says_which_are_there_and_where(known: set[int], wanted: list[int]) -> None:
+def test_find_keys_returns_presence_and_index(known: set[int], wanted: list[int]) -> None:
     ascending = sorted(known)
     index, is_found = grouping.find_keys(np.array(ascending, np.intp), np.array(wanted, np.intp))
     assert is_found.tolist() == [key in known for key in wanted]

@@ -1,4 +1,4 @@
-"""What is not seen in a text is taken out; what spells something stays; nothing else changes."""
+"""Invisible characters are removed from a text; those with a meaning stay; nothing else changes."""
 
 import json
 
@@ -15,7 +15,7 @@ def tags(letters: str) -> str:
 
 
 FLAGS = [f"\U0001f3f4{tags(region)}\U000e007f" for region in ("gbeng", "gbsct", "gbwls")]
-SPELLED = [
+MEANINGFUL = [
     *FLAGS,
     "👨\u200d👩\u200d👧\u200d👦",
     "🏋🏽\u200d♀\ufe0f",
@@ -35,18 +35,18 @@ SPELLED = [
 ]
 
 
-@pytest.mark.parametrize("text", SPELLED)
-def test_what_spells_something_stays(text: str) -> None:
+@pytest.mark.parametrize("text", MEANINGFUL)
+def test_meaningful_invisible_characters_stay(text: str) -> None:
     assert strip_invisible(text) == strip_invisible(f"{text}\u200b").strip("\u200b") == text
     assert escape_invisible(text) == text
 
 
-def test_every_emoji_stays() -> None:
+def test_emoji_stay() -> None:
     assert [text for text in EMOJI.values() if strip_invisible(text) != text] == []
 
 
 @pytest.mark.parametrize(
-    ("text", "seen"),
+    ("text", "visible"),
     [
         ("a\x1b[31mb\x07\x9b\x7f", "a[31mb"),
         ("a\u202eb\u2066c\u2069\u061c\u200e\u200f", "abc"),
@@ -65,30 +65,30 @@ def test_every_emoji_stays() -> None:
         ("\u3164\u115f\U0001d173", ""),
     ],
 )
-def test_what_is_not_seen_goes(text: str, seen: str) -> None:
-    assert strip_invisible(text) == seen
+def test_invisible_characters_are_removed(text: str, visible: str) -> None:
+    assert strip_invisible(text) == visible
 
 
-def test_where_a_control_was_something_can_be_shown() -> None:
+def test_control_characters_can_be_replaced() -> None:
     assert strip_invisible("a\x1b[0m\u202eb\u200b", replacement="?") == "a?[0m?b"
     assert single_line("a\nb\tc\x9b") == "a b c\ufffd"
 
 
 ANY = st.text(
     st.one_of(
-        st.characters(exclude_categories=["Cs"]), st.sampled_from("".join(SPELLED) + "\x1b\x9b\u202e\u200b\u200d\r")
+        st.characters(exclude_categories=["Cs"]), st.sampled_from("".join(MEANINGFUL) + "\x1b\x9b\u202e\u200b\u200d\r")
     )
 )
 
 
 @given(ANY)
-def test_to_clean_twice_is_to_clean_once(text: str) -> None:
+def test_cleaning_is_idempotent(text: str) -> None:
     assert strip_invisible(strip_invisible(text)) == strip_invisible(text)
     assert strip_invisible(escape_invisible(text).replace("\r", "\n")) == escape_invisible(text).replace("\r", "\n")
 
 
 @given(st.recursive(st.none() | st.integers() | ANY, lambda inner: st.lists(inner) | st.dictionaries(ANY, inner)))
-def test_json_is_escaped_and_reads_the_same(value: object) -> None:
-    written = escape_invisible(json.dumps(value, ensure_ascii=False))
-    assert json.loads(written) == value
-    assert strip_invisible(written) == written
+def test_escaped_json_loads_the_same(value: object) -> None:
+    escaped = escape_invisible(json.dumps(value, ensure_ascii=False))
+    assert json.loads(escaped) == value
+    assert strip_invisible(escaped) == escaped

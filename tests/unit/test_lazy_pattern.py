@@ -1,4 +1,4 @@
-"""Patterns that are compiled on first use, and those that stand in for them where a text is ASCII."""
+"""Patterns that are compiled on first use, and their simpler forms for ASCII texts."""
 
 import copy
 import gc
@@ -19,14 +19,14 @@ PARTS = [
     *("Ana", "Mr.", "St.", "O'Neill", "I'm", "US", "U.S.", "Jean-Luc", "the", "of", "van", "King", "Duke", "II", "12"),
     *("3rd", "don't", ",", ":", "a_b", "@Bo", "X&Y", "-based", "'s", ".", "\n"),
 ]
-TALK = st.lists(st.sampled_from(PARTS)).map(" ".join) | st.lists(st.sampled_from(PARTS)).map("".join)
+TEXTS = st.lists(st.sampled_from(PARTS)).map(" ".join) | st.lists(st.sampled_from(PARTS)).map("".join)
 
 
-def test_the_first_use_compiles() -> None:
+def test_pattern_compiles_on_first_use() -> None:
     with patch("re.compile", wraps=re.compile) as compiled:
         pattern = lazy_pattern(r"a(?P<rest>\w+)", re.IGNORECASE)
         assert not compiled.called
-        assert [found["rest"] for found in pattern.finditer("Abc and")] == ["bc", "nd"]
+        assert [match["rest"] for match in pattern.finditer("Abc and")] == ["bc", "nd"]
         assert pattern.sub("-", "abc") == "-"
         assert pattern.fullmatch("Abc")
         assert pattern.pattern == r"a(?P<rest>\w+)"
@@ -36,18 +36,18 @@ def test_the_first_use_compiles() -> None:
         lazy_pattern("(").search("")
 
 
-def test_every_pattern_of_the_language_compiles() -> None:
+def test_patterns_of_the_language_package_compile() -> None:
     for module in pkgutil.iter_modules(ecphora.language.__path__, "ecphora.language."):
         importlib.import_module(module.name)
-    patterns = [one for one in gc.get_objects() if type(one) is LazyPattern and one._source != "("]
+    patterns = [pattern for pattern in gc.get_objects() if type(pattern) is LazyPattern and pattern._source != "("]
     assert len(patterns) > 150
-    for one in patterns:
-        re.compile(one._source, one._flags)
+    for pattern in patterns:
+        re.compile(pattern._source, pattern._flags)
 
 
-@given(st.text(st.characters(max_codepoint=127)) | TALK)
-def test_an_ascii_text_is_read_alike_by_the_short_forms(text: str) -> None:
-    assert [one.span() for one in names._ASCII_SPAN.finditer(text)] == [
-        one.span() for one in names._SPAN.finditer(text)
+@given(st.text(st.characters(max_codepoint=127)) | TEXTS)
+def test_ascii_forms_match_as_the_full_patterns(text: str) -> None:
+    assert [match.span() for match in names._ASCII_SPAN.finditer(text)] == [
+        match.span() for match in names._SPAN.finditer(text)
     ]
     assert terms._ASCII_RUN.findall(text) == terms._RUN.findall(text)

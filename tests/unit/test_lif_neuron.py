@@ -1,4 +1,4 @@
-"""The neuron in closed form, beside the loops and integrals it stands for."""
+"""The neuron in closed form, compared with the loops and integrals it replaces."""
 # ruff: noqa: E741, N803, N806, PLR0917, SIM300  # the paper's symbols
 
 import math
@@ -23,10 +23,10 @@ NEURONS = [
 ]
 
 
-def stepped(
+def step_by_turn(
     neuron: Neuron, V: float, I: float, tau: float, S: float, N: int
 ) -> tuple[float, float, float, bool, float]:
-    """The readable twin: SR-code ``lif``, turn by turn."""
+    """The reference implementation: SR-code ``lif``, turn by turn."""
     constant = neuron.time_constant
     delta = N * constant.time_scale
     tau += (1 - math.exp(-delta)) / (1 + math.exp(-delta))
@@ -41,7 +41,9 @@ def stepped(
     return V, I, tau, False, V
 
 
-def one(neuron: Neuron, S: float, N: int, V: float = 0.0, I: float = 0.0, tau: float = 1.0) -> StimulusOutcome:
+def stimulate_one(
+    neuron: Neuron, S: float, N: int, V: float = 0.0, I: float = 0.0, tau: float = 1.0
+) -> StimulusOutcome:
     charge = NeuronState(np.array([V]), np.array([I]), np.array([tau]))
     return stimulate(neuron, charge, np.array([S]), np.array([N]))
 
@@ -50,7 +52,7 @@ def one(neuron: Neuron, S: float, N: int, V: float = 0.0, I: float = 0.0, tau: f
     st.sampled_from(NEURONS), st.floats(0, 0.5), st.integers(0, 400), st.floats(-1, 3), st.floats(-8, 8),
     st.floats(1, 50),
 )  # fmt: skip
-def test_the_published_steps_need_no_stepping(
+def test_closed_form_equals_the_published_steps(
     neuron: Neuron,
     S: float,
     N: int,
@@ -58,32 +60,32 @@ def test_the_published_steps_need_no_stepping(
     I: float,
     tau: float,
 ) -> None:
-    expected = stepped(neuron, V, I, tau, S, N)
-    outcome = one(neuron, S, N, V, I, tau)
+    expected = step_by_turn(neuron, V, I, tau, S, N)
+    outcome = stimulate_one(neuron, S, N, V, I, tau)
     found = (*(column[0] for column in outcome.state.columns()), outcome.has_fired[0], outcome.potential[0])
     assert found == pytest.approx(expected, abs=1e-9)
 
 
 @given(st.floats(0, 1), st.floats(0, 1), st.floats(0, 1), st.integers(0, 500))
-def test_the_physiological_neuron_solves_its_equations(S: float, V: float, I: float, N: int) -> None:
+def test_physiological_neuron_solves_its_equations(S: float, V: float, I: float, N: int) -> None:
     """Between two stimuli: against Heun's method, 200 steps a turn's worth of time constant."""
-    never = replace(PHYSIOLOGICAL, v_th=math.inf)
-    outcome = one(never, S, N, V, I)
+    never_firing = replace(PHYSIOLOGICAL, v_th=math.inf)
+    outcome = stimulate_one(never_firing, S, N, V, I)
     tau = outcome.state.tau[0]
-    t = never.time_constant.of_neuron(outcome.state.tau)[0]
+    t = never_firing.time_constant.of_neuron(outcome.state.tau)[0]
     v, i, steps = V, I, 2000
     dt = N / t / steps
     for _ in range(steps):
         di, dv = -i, i - v
         di_, dv_ = -(i + dt * di), (i + dt * di) - (v + dt * dv)
         i, v = i + dt * (di + di_) / 2, v + dt * (dv + dv_) / 2
-    assert tau == pytest.approx(1 + math.tanh(N * never.time_constant.time_scale / 2))
+    assert tau == pytest.approx(1 + math.tanh(N * never_firing.time_constant.time_scale / 2))
     assert outcome.state.V[0] == pytest.approx(v, abs=1e-5)
     assert outcome.state.I[0] == pytest.approx(i + S, abs=1e-5)
 
 
 @given(st.floats(0, 1), st.floats(0, 1))
-def test_the_potential_is_the_peak_to_come(V: float, I: float) -> None:
+def test_potential_is_the_future_peak(V: float, I: float) -> None:
     ahead = np.linspace(0, 20, 20_001)  # in time constants
     peak = (np.exp(-ahead) * (V + I * ahead)).max()
-    assert one(PHYSIOLOGICAL, I, 0, V=V).potential[0] == pytest.approx(peak, abs=1e-6)
+    assert stimulate_one(PHYSIOLOGICAL, I, 0, V=V).potential[0] == pytest.approx(peak, abs=1e-6)

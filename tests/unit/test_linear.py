@@ -1,4 +1,4 @@
-"""Every reader of ``ecphora.language`` takes time in proportion to its text, whatever the text is.
+"""Readers of ``ecphora.language`` take time in proportion to the length of any text.
 
 ``python tests/unit/test_linear.py`` runs all readers on all patterns at 100,000 characters: some minutes.
 """
@@ -24,9 +24,9 @@ from ecphora.language.values import values
 
 NOW = datetime(2026, 5, 3, tzinfo=UTC)
 LONG, SECONDS = 100_000, 5
-GIVEN = {"reference_time": NOW, "speaker": "Ana Silva", "exclude": ()}
-"""What readers are handed beside texts, by the names of their parameters."""
-WHOLE = frozenset({"text", "marked", "sentence", "question"})
+OTHER_ARGUMENTS = {"reference_time": NOW, "speaker": "Ana Silva", "exclude": ()}
+"""Arguments of readers other than texts, by parameter name."""
+TEXT_PARAMETERS = frozenset({"text", "marked", "sentence", "question"})
 """The parameters that take any text; others take names in their normal form."""
 
 PATTERNS = (
@@ -35,28 +35,32 @@ PATTERNS = (
     "a's ", "Mr. ", "Ana. ", "Ana Silva, ", "My sister, Ana, ", "is my sister ", "all ", "we call him ", "can a ",
     "between 1 and ", "二〇二三年", "but i never ",
 )  # fmt: skip
-FEW = ("\n", " ", "1,", "[", "“", "\u0301\u0316", "and ", "from ", "my sister ", "A-", "Ana, ", "a, \x00! ")
-"""What is tried on all of them every time: most of it was a trap once."""
+TESTED_PATTERNS = ("\n", " ", "1,", "[", "“", "\u0301\u0316", "and ", "from ", "my sister ", "A-", "Ana, ", "a, \x00! ")
+"""The patterns that the tests try on all readers: most of them were slow once."""
 
 
 def readers() -> Iterator[tuple[str, Callable[[str], object]]]:
-    """Every public function of the language that reads a text, as a function of it alone."""
+    """Every public function of the language that reads a text, as a function of the text."""
     for module in pkgutil.iter_modules(language.__path__):
         if module.name in {"date_semantics", "calendar_arithmetic"}:
             continue  # they read matches and names of units
-        whole = import_module(f"ecphora.language.{module.name}")
-        for name, function in vars(whole).items():
-            if isfunction(function) and function.__module__ == whole.__name__ and not name.startswith("_"):
-                texts = [one for one, kind in get_annotations(function).items() if kind is str and one != "return"]
+        language_module = import_module(f"ecphora.language.{module.name}")
+        for name, function in vars(language_module).items():
+            if isfunction(function) and function.__module__ == language_module.__name__ and not name.startswith("_"):
+                texts = [key for key, kind in get_annotations(function).items() if kind is str and key != "return"]
                 if texts and texts[0] == next(iter(signature(function).parameters)):
                     yield f"{module.name}.{name}", partial(_read, function, texts)
     yield "timeparse.parse_time", _moment
 
 
 def _read(function: Callable[..., object], texts: list[str], text: str) -> None:
-    rest = {name: GIVEN[name] for name in signature(function).parameters if name in GIVEN}
-    whole = text if texts[0] in WHOLE else " ".join(text.split()) or "a"
-    other = {name: whole[: len(whole) - place] or "a" for place, name in enumerate(texts) if name not in GIVEN}
+    rest = {name: OTHER_ARGUMENTS[name] for name in signature(function).parameters if name in OTHER_ARGUMENTS}
+    full_text = text if texts[0] in TEXT_PARAMETERS else " ".join(text.split()) or "a"
+    other = {
+        name: full_text[: len(full_text) - place] or "a"
+        for place, name in enumerate(texts)
+        if name not in OTHER_ARGUMENTS
+    }
     if function is masked_excerpt:
         other["name"] = text[:3]
     found = function(**other, **rest)
@@ -83,13 +87,13 @@ READERS = dict(readers())
 
 
 @pytest.mark.parametrize("name", READERS)
-def test_sixteen_times_the_text_takes_about_sixteen_times_as_long(name: str) -> None:
-    for pattern in FEW:
-        few, many = repeated(pattern, 250), repeated(pattern, 4000)
-        late = seconds(READERS[name], many)
-        if late > 0.03:  # what is done in no time is not measured
-            early = min(seconds(READERS[name], few) for _ in range(3))
-            assert min(late, seconds(READERS[name], many)) < 0.03 + 16 * 5 * early, repr(pattern)
+def test_reading_time_is_linear_in_text_length(name: str) -> None:
+    for pattern in TESTED_PATTERNS:
+        short_text, long_text = repeated(pattern, 250), repeated(pattern, 4000)
+        long_time = seconds(READERS[name], long_text)
+        if long_time > 0.03:  # shorter times are not compared
+            short_time = min(seconds(READERS[name], short_text) for _ in range(3))
+            assert min(long_time, seconds(READERS[name], long_text)) < 0.03 + 16 * 5 * short_time, repr(pattern)
 
 
 @pytest.mark.parametrize(
@@ -109,15 +113,15 @@ def test_sixteen_times_the_text_takes_about_sixteen_times_as_long(name: str) -> 
         (READERS["kin_mentions.kin_mentions"], "my sister ", 40_000),
     ],
 )
-def test_known_traps(reader: Callable[[str], object], pattern: str, size: int) -> None:
+def test_known_slow_patterns_take_linear_time(reader: Callable[[str], object], pattern: str, size: int) -> None:
     assert seconds(reader, repeated(pattern, size)) < SECONDS * size / LONG
 
 
-def test_a_long_row_of_words_before_a_call_is_read_once() -> None:
+def test_many_words_before_an_alias_phrase_take_linear_time() -> None:
     assert seconds(READERS["alias_phrases.alias_pairs"], "all " * 20_000 + "call her") < 1
 
 
-def test_runs_are_read_as_they_were() -> None:
+def test_repeated_characters_give_the_same_results() -> None:
     assert is_vocative("Hello.\n\n\x00! How are you?")
     assert extract_terms("cafe\u0301 " + "n" + "\u0303" * 100) == ["cafe", "n"]
     assert [found.normal_form for found in values("chapter 5 costs 1,000,000 dollars")] == ["5", "1e+06"]
@@ -127,12 +131,12 @@ def test_runs_are_read_as_they_were() -> None:
     ]
 
 
-def test_a_length_beyond_the_calendar_bounds_nothing() -> None:
+def test_duration_beyond_the_calendar_gives_no_bounds() -> None:
     assert validity_interval("I am away for 999999 years.", NOW) == (None, None)
     assert validity_interval(f"I am away for {'9' * 5000} days.", NOW) == (None, None)
 
 
 if __name__ == "__main__":
-    for one, read in READERS.items():
+    for reader_name, read in READERS.items():
         worst = max((seconds(read, repeated(pattern, LONG)), pattern) for pattern in PATTERNS)
-        print(f"{worst[0]:6.2f} s  {one:28} {worst[1]!r}{'' if worst[0] < SECONDS else '  TOO SLOW'}")  # noqa: T201
+        print(f"{worst[0]:6.2f} s  {reader_name:28} {worst[1]!r}{'' if worst[0] < SECONDS else '  TOO SLOW'}")  # noqa: T201

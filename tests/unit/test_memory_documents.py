@@ -1,4 +1,4 @@
-"""Long texts in a memory: their chunks, and the whole."""
+"""Long texts in a memory: their chunks and the reassembled text."""
 
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -44,8 +44,8 @@ def test_get_reassembles_a_long_text(memory: Memory) -> None:
     node = memory.get("stay")
     assert node is not None
     assert (node.id, node.text, node.document) == ("stay", LONG, None)
-    places = [hit.node.position for hit in memory.recall("day 50 of her stay", limit=50)]
-    assert sorted(places) == list(range(1, len(places) + 1))
+    positions = [hit.node.position for hit in memory.recall("day 50 of her stay", limit=50)]
+    assert sorted(positions) == list(range(1, len(positions) + 1))
     graph = memory.graph()
     rows = graph.document_rows("stay")
     assert graph.previous_rows[rows].tolist() == [-1, *rows[:-1].tolist()]

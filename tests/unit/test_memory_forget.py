@@ -1,4 +1,4 @@
-"""Memory.forget: by id, by filter, for good."""
+"""Memory.forget: by id, by filter, permanently."""
 
 from collections.abc import Callable, Iterator
 from datetime import date, timedelta

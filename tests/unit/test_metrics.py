@@ -1,4 +1,4 @@
-"""The measures, against values worked out by hand."""
+"""The measures, compared with values computed by hand."""
 
 from math import log2
 
@@ -24,7 +24,7 @@ RANKED = ("a", "b", "c", "d", "e")
         ({"e"}, 30, 1, 1, 1),
     ],
 )
-def test_shares_of_the_gold(gold: set[str], k: int, fraction: float, any_: float, all_: float) -> None:
+def test_recall_equals_worked_examples(gold: set[str], k: int, fraction: float, any_: float, all_: float) -> None:
     found = frozenset(gold)
     assert metrics.recall_at_k(RANKED, found, k) == pytest.approx(fraction)
     assert metrics.recall_any_at_k(RANKED, found, k) == any_
@@ -44,11 +44,11 @@ def test_shares_of_the_gold(gold: set[str], k: int, fraction: float, any_: float
         ({"x"}, 10, 0.0),
     ],
 )
-def test_ndcg(gold: set[str], k: int, expected: float) -> None:
+def test_ndcg_equals_worked_examples(gold: set[str], k: int, expected: float) -> None:
     assert metrics.ndcg(RANKED, frozenset(gold), k) == pytest.approx(expected)
 
 
-def test_nothing_found_is_zero() -> None:
+def test_metrics_without_hits_are_zero() -> None:
     gold = frozenset({"a"})
     assert [
         measure((), gold, 5)
@@ -66,7 +66,7 @@ def test_nothing_found_is_zero() -> None:
         ([1, 2, 3], [2, 0], (1 + 1.5 + 2) / 6),  # 1 beats 0; 2 beats 0 and ties with 2; 3 beats both
     ],
 )
-def test_auroc(positives: list[float], negatives: list[float], expected: float) -> None:
+def test_auroc_equals_worked_examples(positives: list[float], negatives: list[float], expected: float) -> None:
     assert metrics.auroc(np.array(positives, float), np.array(negatives, float)) == pytest.approx(expected)
 
 
@@ -84,38 +84,40 @@ def test_interval_of_a_mean_is_near_the_normal_one() -> None:
     assert metrics.bootstrap_interval(values) == (low, high)
 
 
-def test_interval_of_a_percentile_holds_it() -> None:
+def test_interval_of_a_percentile_contains_it() -> None:
     values = np.arange(101, dtype=float)
     low, high = metrics.bootstrap_interval(values, metrics.percentile(50))
     assert low < metrics.percentile(50)(values) == 50 < high
 
 
-def test_interval_of_an_area() -> None:
+def test_interval_of_auroc_contains_it() -> None:
     assert metrics.auroc_bootstrap_interval(np.array([2.0, 3.0]), np.array([0.0, 1.0])) == (1.0, 1.0)
     low, high = metrics.auroc_bootstrap_interval(np.array([1.0, 2.0, 3.0] * 9), np.array([2.0, 0.0] * 9))
     assert 0 < low < 0.75 < high < 1
 
 
-def test_resamples_of_equally_many_questions_are_the_same() -> None:
+def test_resamples_of_equally_many_questions_use_the_same_draws() -> None:
     values = np.modf(np.arange(40) * 0.618)[0]
     np.testing.assert_allclose(metrics.resample(values + 0.25) - metrics.resample(values), 0.25)
     low, high = metrics.percentile_interval(metrics.resample(values))
     assert (low, high) == metrics.bootstrap_interval(values)
-    sure = np.array([0.9, 0.8, 0.7] * 5)
-    unsure = np.array([0.6, 0.1] * 5)
-    np.testing.assert_array_equal(metrics.resample_auroc(sure, unsure), metrics.resample_auroc(sure * 2, unsure * 2))
+    positive = np.array([0.9, 0.8, 0.7] * 5)
+    negative = np.array([0.6, 0.1] * 5)
+    np.testing.assert_array_equal(
+        metrics.resample_auroc(positive, negative), metrics.resample_auroc(positive * 2, negative * 2)
+    )
 
 
-def test_the_ratio_of_sums_is_none_of_ratios() -> None:
-    over, under = np.array([1.0, 0.0, 0.0] * 20), np.array([1.0, 1.0, 4.0] * 20)
-    samples = metrics.resample_ratios(over, under)
+def test_ratio_of_sums_differs_from_the_mean_ratio() -> None:
+    numerators, denominators = np.array([1.0, 0.0, 0.0] * 20), np.array([1.0, 1.0, 4.0] * 20)
+    samples = metrics.resample_ratios(numerators, denominators)
     assert 0 < samples.min() < samples.max() < 1
     assert samples.mean() == pytest.approx(1 / 6, abs=0.01)  # the mean of the ratios would be 1 / 3
     assert (metrics.resample_ratios(np.ones(3), np.zeros(3)) == 0).all()
 
 
-def test_what_is_refused_below_the_threshold() -> None:
-    sure, unsure = np.full(60, 0.5), np.array([0.1] * 30 + [0.9] * 10)
-    samples = metrics.resample_gate_refusals(sure, unsure, 0.025)
+def test_gate_refusals_count_questions_below_the_threshold() -> None:
+    positive, negative = np.full(60, 0.5), np.array([0.1] * 30 + [0.9] * 10)
+    samples = metrics.resample_gate_refusals(positive, negative, 0.025)
     assert samples.shape == (metrics.RESAMPLES,)
     assert samples.mean() == pytest.approx(0.75, abs=0.02)

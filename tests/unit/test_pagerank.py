@@ -1,4 +1,4 @@
-"""PageRank against its equation and by hand."""
+"""PageRank compared with its equation and values computed by hand."""
 
 import numpy as np
 import pytest
@@ -11,7 +11,7 @@ from ecphora.stages.synapse.layer_edges import EdgeList
 
 
 @st.composite
-def webs(draw: st.DrawFn) -> tuple[EdgeList, NDArray[np.bool_]]:
+def graphs(draw: st.DrawFn) -> tuple[EdgeList, NDArray[np.bool_]]:
     nodes = np.array(draw(st.lists(st.booleans(), min_size=1, max_size=10)))
     members = np.flatnonzero(nodes).tolist()
     pairs = draw(st.lists(st.tuples(*[st.sampled_from(members)] * 2), max_size=20)) if members else []
@@ -20,26 +20,26 @@ def webs(draw: st.DrawFn) -> tuple[EdgeList, NDArray[np.bool_]]:
     return EdgeList(src, dst, weights), nodes
 
 
-@given(webs())
-def test_pagerank_solves_its_equation(web: tuple[EdgeList, NDArray[np.bool_]]) -> None:
-    """The twin solves p = (1 - d) / n + d · P p as linear equations instead of iterating."""
-    ways, nodes = web
-    rank = pagerank.pagerank(ways, nodes)
+@given(graphs())
+def test_pagerank_solves_its_equation(graph: tuple[EdgeList, NDArray[np.bool_]]) -> None:
+    """The reference solves p = (1 - d) / n + d · P p as linear equations instead of iterating."""
+    edges, nodes = graph
+    rank = pagerank.pagerank(edges, nodes)
     assert not rank[~nodes].any()
     if not nodes.any():
         return
     members = np.flatnonzero(nodes).tolist()
-    n, place = len(members), {row: number for number, row in enumerate(members)}
+    n, index = len(members), {row: number for number, row in enumerate(members)}
     step = np.zeros((n, n))
-    for src, dst, weight in zip(ways.src.tolist(), ways.dst.tolist(), ways.weights.tolist(), strict=True):
-        step[place[dst], place[src]] += weight
+    for src, dst, weight in zip(edges.src.tolist(), edges.dst.tolist(), edges.weights.tolist(), strict=True):
+        step[index[dst], index[src]] += weight
     step[:, step.sum(axis=0) == 0] = 1
     step /= step.sum(axis=0)
     solved = np.linalg.solve(np.eye(n) - pagerank.DAMPING * step, np.full(n, (1 - pagerank.DAMPING) / n))
     assert rank[nodes] == pytest.approx(solved / solved.max(), abs=1e-4)
 
 
-def test_pagerank_by_hand() -> None:
+def test_pagerank_equals_values_computed_by_hand() -> None:
     """One edge, a to b, d = .85: p_a = .15/2 + .85 p_b/2 and p_a + p_b = 1, so p_a = .5/1.425, p_a/p_b = .540541."""
     link = EdgeList(np.array([0]), np.array([1]), np.ones(1, np.float32))
     assert pagerank.pagerank(link, np.ones(2, np.bool_)) == pytest.approx([0.540541, 1.0], abs=1e-5)

@@ -1,4 +1,4 @@
-"""Prose by paragraph: what is joined, what is parted, and that no letter is lost."""
+"""Paragraphs of prose: joined lines, separated blocks, and no lost text."""
 
 import pytest
 from hypothesis import given
@@ -25,12 +25,12 @@ from ecphora.language.paragraphs import paragraphs
         ("-5 degrees\n-6 degrees", ["-5 degrees -6 degrees"]),
     ],
 )
-def test_worked_examples(text: str, found: list[str]) -> None:
+def test_paragraphs_equal_worked_examples(text: str, found: list[str]) -> None:
     assert paragraphs(text) == found
 
 
 @given(st.text(st.sampled_from("a我-# 1.\n\r\t"), max_size=60))
-def test_nothing_but_white_space_is_lost(text: str) -> None:
+def test_paragraphs_keep_all_text_but_white_space(text: str) -> None:
     found = paragraphs(text)
     assert "".join("".join(found).split()) == "".join(text.split())
     assert all(part.strip() and "\n\n" not in part for part in found)

@@ -20,7 +20,7 @@ def test_role_is_known_by_its_names(speaker: str | None, role: Role | None) -> N
     assert is_assistant(speaker) == (role is Role.ASSISTANT)
 
 
-def test_first_person_is_a_pronoun_of_one() -> None:
+def test_first_person_needs_a_singular_pronoun() -> None:
     assert has_first_person("What did I say?")
     assert has_first_person("我说了什么？")
     assert not has_first_person("What did we say in mid-May?")

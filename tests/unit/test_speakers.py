@@ -10,29 +10,31 @@ from ecphora.stages.retrieval import speakers
 from ecphora.testing import sample_batch, sample_graph, sample_node, sample_query
 
 
-def test_who_speaks() -> None:
+def test_named_speaker_scores_rows_of_the_only_name() -> None:
     graph = sample_graph()
-    spoken = [
+    matches = [
         graph.id(row)
         for row in np.flatnonzero(speakers.named_speaker_scores(graph, sample_query("What did Ben say?"))).tolist()
     ]
-    assert spoken == ["t1", "t3"]
-    assert not speakers.named_speaker_scores(graph, sample_query("Did Ben call Ana?")).any()  # of two, neither is meant
+    assert matches == ["t1", "t3"]
+    assert not speakers.named_speaker_scores(
+        graph, sample_query("Did Ben call Ana?")
+    ).any()  # of two names, neither counts
     assert not speakers.named_speaker_scores(graph, sample_query("Who?")).any()
 
 
-def test_the_user_is_who_says_i() -> None:
+def test_first_person_question_names_the_user() -> None:
     nodes = (sample_node("a", "Lunch.", speaker="user"), sample_node("b", "Yes.", speaker="assistant"))
     graph = apply_batch(Graph(), replace(sample_batch(*nodes), revision=1))
     assert speakers.named_speaker_scores(graph, sample_query("What did I say?")).tolist() == [1, 0]
     assert speakers.named_speaker_scores(graph, sample_query("What did the user say?")).tolist() == [0, 0]
 
 
-def test_speakers_are_known_by_each_of_their_names_as_they_come() -> None:
+def test_speaker_index_grows_by_all_parts_of_names() -> None:
     graph = Graph()
-    for place, name in enumerate(("Ana Lima", "User", "Rui Lima", "Ana Lima")):
-        node = sample_node(f"n{place}", "Yes.", speaker=name, seq=place + 1)
-        graph = apply_batch(graph, replace(sample_batch(node), revision=place + 1))
+    for index, name in enumerate(("Ana Lima", "User", "Rui Lima", "Ana Lima")):
+        node = sample_node(f"n{index}", "Yes.", speaker=name, seq=index + 1)
+        graph = apply_batch(graph, replace(sample_batch(node), revision=index + 1))
         speakers.speaker_index(graph)
     assert speakers.named_speakers(graph, sample_query("Where is Lima?")).tolist() == [0, 2]
     assert speakers.named_speakers(graph, sample_query("Where is Rui?")).tolist() == [2]

@@ -1,4 +1,4 @@
-"""What statements claim, sentence by sentence."""
+"""Statements of a text, sentence by sentence."""
 
 from datetime import UTC, datetime, timedelta
 
@@ -7,16 +7,16 @@ import pytest
 from ecphora.language.statements import ChangeSignal, Statement, statements
 from ecphora.language.validity_phrases import validity_interval
 
-SAID = datetime(2026, 3, 9, tzinfo=UTC)
+BASE_TIME = datetime(2026, 3, 9, tzinfo=UTC)
 
 
-def read(text: str) -> list[Statement]:
-    return list(statements(text, "user", SAID))
+def parse(text: str) -> list[Statement]:
+    return list(statements(text, "user", BASE_TIME))
 
 
 @pytest.mark.parametrize("link", ["considering", "but", "especially as", "even though"])
-def test_what_never_was_is_a_matter_of_its_own(link: str) -> None:
-    savings, never = read(f"I have raised what I save for the kayak to 480 euros, {link} I've never been out at sea.")
+def test_clause_with_never_is_a_separate_statement(link: str) -> None:
+    savings, never = parse(f"I have raised what I save for the kayak to 480 euros, {link} I've never been out at sea.")
     assert ChangeSignal.CHANGE in savings.change_signals
     assert ChangeSignal.NEVER not in savings.change_signals
     assert [value.normal_form for value in savings.values] == ["480"]
@@ -24,8 +24,8 @@ def test_what_never_was_is_a_matter_of_its_own(link: str) -> None:
     assert not never.values
 
 
-def test_a_claim_needs_no_question_beside_it() -> None:
-    (found,) = read("Our launch is on 3 May. Should we push it to June?")
+def test_statement_leaves_out_a_following_question() -> None:
+    (found,) = parse("Our launch is on 3 May. Should we push it to June?")
     assert found.text == "Our launch is on 3 May."
     assert ChangeSignal.QUESTION not in found.change_signals
 
@@ -33,8 +33,8 @@ def test_a_claim_needs_no_question_beside_it() -> None:
 @pytest.mark.parametrize(
     "text", ["Is 15 miles a week enough of a base?", "What if I asked for 45k?", "Will Lena bring 12 chairs?"]
 )
-def test_what_only_asks_comes_as_a_question(text: str) -> None:
-    (found,) = read(text)
+def test_question_alone_is_a_statement_marked_as_question(text: str) -> None:
+    (found,) = parse(text)
     assert found.change_signals == {ChangeSignal.QUESTION}
     assert found.valid_from is None
     assert found.valid_to is None
@@ -42,12 +42,12 @@ def test_what_only_asks_comes_as_a_question(text: str) -> None:
 
 
 @pytest.mark.parametrize("text", ["x = {a: 1, b: [2]} # y", "", "?", "Hm"])
-def test_programs_and_scraps_are_nothing(text: str) -> None:
-    assert not read(text)
+def test_code_and_fragments_have_no_statements(text: str) -> None:
+    assert not parse(text)
 
 
-def test_an_assistant_claims_nothing() -> None:
-    assert not list(statements("You moved to Porto.", "assistant", SAID))
+def test_assistant_text_has_no_statements() -> None:
+    assert not list(statements("You moved to Porto.", "assistant", BASE_TIME))
 
 
 @pytest.mark.parametrize(
@@ -68,12 +68,15 @@ def test_an_assistant_claims_nothing() -> None:
         ("I met Bo. He lives here.", [True, False]),
     ],
 )
-def test_who_speaks_of_themselves(text: str, own: list[bool]) -> None:
-    assert [one.is_about_speaker for one in statements(text, "Ana", SAID)] == own
+def test_statement_about_the_speaker_is_marked(text: str, own: list[bool]) -> None:
+    assert [statement.is_about_speaker for statement in statements(text, "Ana", BASE_TIME)] == own
 
 
-def test_whoever_is_not_known_may_speak_of_themselves() -> None:
-    assert [one.is_about_speaker for one in statements("My phone number is 555-0142. Ana lives here.", None, SAID)] == [
+def test_statement_of_an_unknown_speaker_may_be_about_the_speaker() -> None:
+    assert [
+        statement.is_about_speaker
+        for statement in statements("My phone number is 555-0142. Ana lives here.", None, BASE_TIME)
+    ] == [
         True,
         False,
     ]
@@ -90,7 +93,7 @@ def test_whoever_is_not_known_may_speak_of_themselves() -> None:
         ("It lasts to 2026-09-03.", "2026-09-03"),
     ],
 )
-def test_an_amount_is_no_day_on_which_something_ends(text: str, end: str | None) -> None:
+def test_amount_is_not_an_end_date(text: str, end: str | None) -> None:
     said_at = datetime(2026, 8, 20, tzinfo=UTC)
     found = validity_interval(text, said_at)[1]
     assert (found and (found - timedelta(1)).date().isoformat()) == end

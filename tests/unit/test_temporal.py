@@ -12,29 +12,29 @@ from ecphora.stages.retrieval import temporal
 from ecphora.testing import NOON, sample_batch, sample_node, sample_query
 
 
-def test_dates_told_and_happened() -> None:
-    change = sample_batch(sample_node("told"), sample_node("happened", minutes=60), sample_node("neither"))
+def test_time_ranges_match_mentioned_and_event_times() -> None:
+    batch = sample_batch(sample_node("mentioned"), sample_node("happened", minutes=60), sample_node("neither"))
     hour = Interval(NOON + timedelta(minutes=60), NOON + timedelta(minutes=120))
-    reading = replace(
-        change.analyses["told"], time_mentions=(Interval(NOON + timedelta(minutes=119), NOON + timedelta(days=1)),)
+    analysis = replace(
+        batch.analyses["mentioned"], time_mentions=(Interval(NOON + timedelta(minutes=119), NOON + timedelta(days=1)),)
     )
-    graph = apply_batch(Graph(), replace(change, analyses={**change.analyses, "told": reading}, revision=1))
+    graph = apply_batch(Graph(), replace(batch, analyses={**batch.analyses, "mentioned": analysis}, revision=1))
     assert temporal.in_asked_time(graph, sample_query("x", time_ranges=(hour,))).tolist() == [1, 1, 0]
     assert temporal.in_asked_time(graph, sample_query("x")).tolist() == [0, 0, 0]
     assert temporal.mentions_time(graph, np.array([2, 0])).tolist() == [False, True]
 
 
-def test_outdated_by_both_clocks() -> None:
+def test_expired_mask_uses_valid_time_and_recording_time() -> None:
     end = ValidityEnd("old", NOON + timedelta(days=1), NOON + timedelta(days=5))
-    change = sample_batch(sample_node("old"), sample_node("new"), validity_ends=(end,), revision=1)
-    graph = apply_batch(Graph(), change)
+    batch = sample_batch(sample_node("old"), sample_node("new"), validity_ends=(end,), revision=1)
+    graph = apply_batch(Graph(), batch)
     days = [
         (None, None, True), (0, None, False), (1, None, True), (2, 4, False), (2, 5, True), (None, 4, False),
     ]  # fmt: skip
     for as_of, known_at, expected in days:
-        cue = sample_query(
+        query = sample_query(
             "x",
             as_of=None if as_of is None else NOON + timedelta(days=as_of),
             known_at=None if known_at is None else NOON + timedelta(days=known_at),
         )
-        assert temporal.expired_mask(graph, cue).tolist() == [expected, False]
+        assert temporal.expired_mask(graph, query).tolist() == [expected, False]

@@ -24,7 +24,7 @@ from ecphora.language.terms import count_terms, extract_terms, hash_terms
         ("who is the one that did it", ["one"]),
     ],
 )
-def test_words_are_folded_and_stemmed(text: str, expected: list[str]) -> None:
+def test_terms_are_folded_and_stemmed(text: str, expected: list[str]) -> None:
     assert extract_terms(text) == expected
 
 
@@ -38,18 +38,18 @@ def test_words_are_folded_and_stemmed(text: str, expected: list[str]) -> None:
         ("我用Python写", ["用", "我用", "python", "写"]),
     ],
 )
-def test_scripts_without_spaces_become_characters_and_pairs(text: str, expected: list[str]) -> None:
+def test_terms_without_spaces_are_characters_and_pairs(text: str, expected: list[str]) -> None:
     assert extract_terms(text) == expected
 
 
 @pytest.mark.parametrize("text", ["\ud800", "a\udfff b", "\ud83d\udc4b", "日\ud800本"])
-def test_lone_surrogates_are_no_accident(text: str) -> None:
+def test_lone_surrogates_are_counted(text: str) -> None:
     found, counts = count_terms(extract_terms(text))
     assert len(found) == len(counts)
 
 
 @given(st.text())
-def test_any_text_has_words_of_its_own(text: str) -> None:
+def test_any_text_has_reproducible_terms(text: str) -> None:
     found = extract_terms(text)
     assert found == extract_terms(text)
     distinct, counts = count_terms(found)
@@ -64,10 +64,10 @@ def test_case_makes_no_difference(text: str) -> None:
     assert extract_terms(text) == extract_terms(text.upper()) == extract_terms(text.lower())
 
 
-def test_counts_stop_at_255() -> None:
+def test_term_counts_stop_at_255() -> None:
     _, counts = count_terms(["word"] * 300 + ["other"])
     assert sorted(counts.tolist()) == [1, 255]
 
 
-def test_hashes_are_the_same_everywhere() -> None:
+def test_term_hashes_are_stable() -> None:
     assert hash_terms(["river", "北京", "\ud800"]).tolist() == [4125321003, 3429596817, 499426600]

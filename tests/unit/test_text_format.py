@@ -1,4 +1,4 @@
-"""Days, counts and texts as they are shown."""
+"""Dates, counts and texts formatted for output."""
 
 from datetime import UTC, datetime
 
@@ -39,7 +39,7 @@ def test_white_space_collapses_to_single_spaces() -> None:
     assert text_format.collapse_whitespace(" a\n\t b  c ") == "a b c"
 
 
-def test_validity_names_what_bounds_it() -> None:
+def test_validity_description_names_its_bounds() -> None:
     unbounded = text_format.describe_validity(is_valid=True, valid_to=None, superseded_by=(), contradicted_by=())
     assert unbounded == ""
     valid = text_format.describe_validity(is_valid=True, valid_to="May", superseded_by=(), contradicted_by=["c"])

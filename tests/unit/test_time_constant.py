@@ -19,18 +19,18 @@ def test_tau_grows_by_the_published_fraction(tau: float, turns: int) -> None:
     assert constant.update(np.array([tau]), np.array([turns])) == pytest.approx([expected])
 
 
-def test_the_time_constant_of_a_pair_is_that_of_the_mean_tau() -> None:
+def test_time_constant_of_a_pair_is_that_of_the_mean_tau() -> None:
     constant = TimeConstant(tau_init=40.0, tau_scale=2.0)
     assert constant.of_pair(np.array([1.0]), np.array([3.0])).tolist() == [84.0]
     assert constant.of_neuron(np.array([2.0])).tolist() == [84.0]
 
 
-def test_without_growth_tau_is_constant_and_leaks_as_it_is() -> None:
+def test_static_tau_is_constant_and_equals_the_time_constant() -> None:
     constant = TimeConstant(tau_init=40.0, tau_scale=2.0, use_dynamic_tau=False)
     tau = constant.update(np.array([1.0, 7.0]), np.array([0, 9]))
     assert tau.tolist() == constant.of_neuron(tau).tolist() == [80.0, 80.0]
 
 
-def test_a_neuron_that_forgets_at_once_is_refused() -> None:
+def test_too_small_tau_is_rejected() -> None:
     with pytest.raises(InvalidInput, match="leaks"):
         TimeConstant(tau_init=0.1, tau_scale=0.5)

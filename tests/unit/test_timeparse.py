@@ -1,4 +1,4 @@
-"""What callers give as a time."""
+"""Times given by callers."""
 
 from datetime import UTC, date, datetime, timedelta, timezone
 
@@ -26,19 +26,19 @@ LISBON = timezone(timedelta(hours=1))
         ("9999-12-31", datetime(9999, 12, 31, tzinfo=UTC)),
     ],
 )
-def test_times_are_read(value: object, expected: datetime) -> None:
-    read = parse_time(value)
-    assert read == expected
-    assert read.utcoffset() == expected.utcoffset()
+def test_times_are_parsed(value: object, expected: datetime) -> None:
+    parsed = parse_time(value)
+    assert parsed == expected
+    assert parsed.utcoffset() == expected.utcoffset()
 
 
 @pytest.mark.parametrize("day", ["2026-05-03", "9999-12-31", date(2026, 5, 3), date.max])
-def test_the_end_of_a_day_is_its_last_instant(day: str | date) -> None:
+def test_end_of_a_day_is_its_last_instant(day: str | date) -> None:
     last = parse_time(day, end_of_day=True)
     assert last - parse_time(day) == timedelta(days=1) - timedelta(microseconds=1)
 
 
-def test_the_end_of_an_instant_is_that_instant() -> None:
+def test_end_of_an_instant_is_that_instant() -> None:
     assert parse_time("2026-05-03T00:00", end_of_day=True) == datetime(2026, 5, 3, tzinfo=UTC)
 
 
@@ -51,6 +51,6 @@ INVALID = (
 
 
 @pytest.mark.parametrize("value", INVALID, ids=lambda value: ascii(value)[:30])
-def test_what_is_no_date_is_refused(value: object) -> None:
+def test_invalid_time_is_rejected(value: object) -> None:
     with pytest.raises(InvalidTime, match=r"(?s)is not a date.*(write|give) "):
         parse_time(value)

@@ -8,7 +8,7 @@ from ecphora.stages.retrieval import top_k
 
 
 @given(st.lists(st.tuples(st.sampled_from([0.0, 0.5, 0.5, 1.0, -1.0, 0.25]), st.booleans())), st.integers(1, 12))
-def test_the_best_come_first_and_equal_ones_in_order(rows: list[tuple[float, bool]], limit: int) -> None:
+def test_top_rows_are_sorted_by_score_and_then_row(rows: list[tuple[float, bool]], limit: int) -> None:
     scores, mask = np.array([row[0] for row in rows], np.float32), np.array([row[1] for row in rows], np.bool_)
     possible = [row for row, (score, allowed) in enumerate(rows) if allowed and score > 0]
     expected = sorted(possible, key=lambda row: (-rows[row][0], row))[:limit]
@@ -16,7 +16,7 @@ def test_the_best_come_first_and_equal_ones_in_order(rows: list[tuple[float, boo
 
 
 @given(st.lists(st.sampled_from([0.0, 0.5, 0.5, 1.0, -1.0]), max_size=15), st.integers(1, 20))
-def test_the_top_rows_hold_the_highest_scores(values: list[float], k: int) -> None:
+def test_top_k_returns_the_highest_scores(values: list[float], k: int) -> None:
     scores = np.array(values, np.float32)
     rows = top_k.top_k(scores, k)
     assert len(set(rows.tolist())) == len(rows)

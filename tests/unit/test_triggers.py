@@ -1,4 +1,4 @@
-"""Triggers of refinement: so many new memories, the end of a session, a pause."""
+"""Triggers of consolidation: a number of new memories, the end of a session, an idle time."""
 
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -21,7 +21,7 @@ MOVES = [
 
 
 @pytest.mark.parametrize(
-    ("trigger", "nights"),
+    ("trigger", "batches"),
     [
         (None, 0),
         (AutoConsolidate(every_turns=2), 1),
@@ -30,7 +30,9 @@ MOVES = [
         (AutoConsolidate(after_idle=timedelta(days=300)), 0),
     ],
 )
-def test_a_memory_sleeps_by_itself_when_it_is_to(tmp_path: Path, trigger: AutoConsolidate | None, nights: int) -> None:
+def test_memory_consolidates_itself_when_triggered(
+    tmp_path: Path, trigger: AutoConsolidate | None, batches: int
+) -> None:
     clock = FakeClock(NOW)
     with Memory(
         tmp_path / "m.db", embedder=HashingEmbedder(64), update_scorer=None, auto_consolidate=trigger, clock=clock
@@ -38,7 +40,7 @@ def test_a_memory_sleeps_by_itself_when_it_is_to(tmp_path: Path, trigger: AutoCo
         for episode in MOVES:
             memory.remember(episode)
             clock.now += timedelta(days=1)
-        assert len(memory.maintenance.batches()) == nights
+        assert len(memory.maintenance.batches()) == batches
 
 
 def test_pending_rows_are_the_memories_beyond_the_cursor() -> None:
@@ -52,7 +54,7 @@ def test_pending_rows_are_the_memories_beyond_the_cursor() -> None:
     assert pending_rows(later, "another").tolist() == episodes.tolist()
 
 
-def test_count_of_new_memories_triggers_at_its_number_and_not_before() -> None:
+def test_trigger_by_count_fires_at_its_number_and_not_before() -> None:
     graph = sample_graph()
     count = int(graph.episodes.sum())
     assert has_enough_pending(graph, "another", count)

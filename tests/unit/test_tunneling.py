@@ -11,15 +11,15 @@ from ecphora.stages.synapse.spreading_activation import Dynamics, apply_sigmoid,
 DYNAMICS = Dynamics(S=0.8, delta=0.5, beta=0.15, M=7, gamma=5.0, theta=0.5)
 
 
-def test_tunnelling_is_the_part_of_the_anchors_that_drowned() -> None:
-    u, held = np.array([1, 1, 1, 1], np.float32), np.array([1, 0.4, 0.4, 0.6], np.float32)
-    wave = apply_sigmoid(initial(u), held, gamma=5.0, theta=0.5)
+def test_tunneling_index_is_the_fraction_of_suppressed_anchors() -> None:
+    u, inhibited = np.array([1, 1, 1, 1], np.float32), np.array([1, 0.4, 0.4, 0.6], np.float32)
+    wave = apply_sigmoid(initial(u), inhibited, gamma=5.0, theta=0.5)
     assert tunneling.tunneling_index(np.arange(4), np.array([0, 2]), wave) == 0.25
     assert tunneling.tunneling_index(np.arange(4), np.arange(4), wave) == 0
     assert tunneling.tunneling_index(np.empty(0, np.intp), np.arange(4), wave) == 0
 
 
-def test_the_floor_is_the_initial_activation_of_the_anchors_of_both_triggers() -> None:
+def test_anchor_floor_is_the_initial_activation_of_anchors_of_both_triggers() -> None:
     initial_activation = np.array([0.5, 0.4, 0.3, 0.2], np.float32)
     trigger = TriggerResult(
         initial_activation, initial_activation, initial_activation, np.array([2, 0, 1]), np.array([1, 3, 2])
@@ -27,19 +27,19 @@ def test_the_floor_is_the_initial_activation_of_the_anchors_of_both_triggers() -
     assert tunneling.anchor_floor(trigger).tolist() == pytest.approx([0, 0.4, 0.3, 0])
 
 
-def test_no_row_is_inhibited_below_its_floor_nor_raised_to_it() -> None:
+def test_inhibition_stops_at_the_floor_and_never_raises_rows() -> None:
     u = np.array([1.0, 0.4, 0.1], np.float32)
-    strong, floor = (
+    dynamics, floor = (
         Dynamics(S=0.8, delta=0.5, beta=10.0, M=1, gamma=5.0, theta=0.5),
         np.array([0, 0.3, 0.3], np.float32),
     )
-    assert inhibit_and_activate(initial(u), strong, np.zeros(3, np.float32)).u_hat.tolist() == [1, 0, 0]
-    assert inhibit_and_activate(initial(u), strong, floor).u_hat == pytest.approx([1, 0.3, 0.1])
+    assert inhibit_and_activate(initial(u), dynamics, np.zeros(3, np.float32)).u_hat.tolist() == [1, 0, 0]
+    assert inhibit_and_activate(initial(u), dynamics, floor).u_hat == pytest.approx([1, 0.3, 0.1])
 
 
-def test_less_inhibition_is_half_of_beta_divided_by_one_plus_the_logarithm_of_the_fan() -> None:
+def test_reduced_inhibition_is_half_of_beta_divided_by_one_plus_the_log_fan() -> None:
     u = np.array([0.9, 0.5, 0.4], np.float32)
     edges = EdgeList(np.array([0, 0, 1]), np.array([1, 2, 2]), np.ones(3, np.float32))
     found = tunneling.repeat_with_less_inhibition(initial(u), edges, DYNAMICS, np.zeros(3, np.float32))
-    part = 0.075 / (1 + np.log(2))
-    assert found.u_hat == pytest.approx([0.9, 0.5 - part * 0.4, 0.4 - part * 0.5 - 0.075 * 0.1])
+    reduced_beta = 0.075 / (1 + np.log(2))
+    assert found.u_hat == pytest.approx([0.9, 0.5 - reduced_beta * 0.4, 0.4 - reduced_beta * 0.5 - 0.075 * 0.1])
