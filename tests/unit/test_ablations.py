@@ -24,7 +24,7 @@ def embedder(tmp_path: Path) -> Iterator[CachingEmbedder]:
         yield cached
 
 
-def village(space: str, *colours: str) -> Case:
+def ferry_case(space: str, *colours: str) -> Case:
     episodes = tuple(
         Episode(f"Ferry number {n} is {colour}.", f"{space}{n}", happened_at=f"2024-05-0{n + 1}")
         for n, colour in enumerate(colours)
@@ -36,10 +36,10 @@ def village(space: str, *colours: str) -> Case:
     return Case(space, episodes, questions)
 
 
-CASES = [village("a", "blue", "red"), village("b", "green", "white", "black")]
+CASES = [ferry_case("a", "blue", "red"), ferry_case("b", "green", "white", "black")]
 
 
-def test_models_are_chosen_by_name() -> None:
+def test_models_are_selected_by_name() -> None:
     assert ablations.select_models([]) == list(ablations.MODELS.values())
     name = next(iter(ablations.MODELS))
     assert ablations.select_models([name, name]) == [ablations.MODELS[name]]
@@ -48,34 +48,40 @@ def test_models_are_chosen_by_name() -> None:
 
 
 @pytest.mark.parametrize("model", ablations.MODELS.values(), ids=lambda model: model.name)
-def test_the_registry_is_in_order(model: Model) -> None:
+def test_models_have_unique_labels_and_strategies(model: Model) -> None:
     assert ablations.MODELS[model.name] is model
-    labels = [way.label for way in dict.fromkeys([*model.all_variants, *ablations.rival_variants(model), *BASELINES])]
-    assert len(set(labels)) == len(labels)
-    asked_ = [way.strategy for way in model.all_variants if not isinstance(way.strategy, TrainedPerFold)]
-    assert all(one != other for place, one in enumerate(asked_) for other in asked_[:place])
-    for place, way in enumerate(model.all_variants):
-        assert way.memory_owner is None or way.memory_owner in model.all_variants
-        assert way.reference is None or way.reference in model.all_variants[:place]
-
-
-def test_the_side_network_learns_to_tell_evidence_from_what_is_near(embedder: CachingEmbedder) -> None:
-    [trained] = [
-        way.strategy for way in ablations.MODELS["eisa"].all_variants if isinstance(way.strategy, TrainedPerFold)
+    labels = [
+        variant.label for variant in dict.fromkeys([*model.all_variants, *ablations.rival_variants(model), *BASELINES])
     ]
-    found = [build_query_space(case, strategies.resolve_strategy("dense"), embedder) for case in CASES]
-    made = trained.train(found)
+    assert len(set(labels)) == len(labels)
+    strategy_list = [
+        variant.strategy for variant in model.all_variants if not isinstance(variant.strategy, TrainedPerFold)
+    ]
+    assert all(strategy != other for index, strategy in enumerate(strategy_list) for other in strategy_list[:index])
+    for index, variant in enumerate(model.all_variants):
+        assert variant.memory_owner is None or variant.memory_owner in model.all_variants
+        assert variant.reference is None or variant.reference in model.all_variants[:index]
+
+
+def test_side_network_learns_to_separate_evidence_from_neighbors(embedder: CachingEmbedder) -> None:
+    [trained] = [
+        variant.strategy
+        for variant in ablations.MODELS["eisa"].all_variants
+        if isinstance(variant.strategy, TrainedPerFold)
+    ]
+    spaces = [build_query_space(case, strategies.resolve_strategy("dense"), embedder) for case in CASES]
+    with_side_net = trained.train(spaces)
     plain = ablations.MODELS["eisa"].full.strategy
-    assert isinstance(made, Eisa)
+    assert isinstance(with_side_net, Eisa)
     assert isinstance(plain, Eisa)
-    assert made.side_net is not None
-    cue, graph = found[0].queries[1], found[0].graph
+    assert with_side_net.side_net is not None
+    query, graph = spaces[0].queries[1], spaces[0].graph
     right, wrong = graph.rows(["a1", "a0"])
 
-    def margin(way: Eisa) -> float:
-        scores = replace(way, kappa=0.0, necessity_classifier=None, theta_sim=0.0).activate(cue, graph).scores
+    def margin(variant: Eisa) -> float:
+        scores = replace(variant, kappa=0.0, necessity_classifier=None, theta_sim=0.0).activate(query, graph).scores
         return float(scores[right] - scores[wrong])
 
-    assert margin(made) > margin(plain)
+    assert margin(with_side_net) > margin(plain)
     unanswerable = replace(CASES[0], questions=(Question("q", "Why?", "none", is_answerable=False),))
     assert trained.train([build_query_space(unanswerable, strategies.resolve_strategy("dense"), embedder)]) == plain

@@ -1,4 +1,4 @@
-"""The pool beside its readable twin, which follows names from all rows and keeps a number for every row."""
+"""The pool, compared with a reference that follows entities from all rows and scores every row."""
 
 import random
 from dataclasses import replace
@@ -24,148 +24,158 @@ TURNS = 600
 
 
 @cache
-def talk(seed: int) -> Graph:
-    """Turns in sessions among passages with titles, that mention names, some often and some hardly ever."""
+def talk_graph(seed: int) -> Graph:
+    """Turns in sessions, and passages with titles, that mention names of different frequency."""
     dice = random.Random(seed)  # noqa: S311  # not for secrets
     nodes, edges = [], []
-    for place in range(TURNS):
-        passage = dice.random() < 0.2
+    for index in range(TURNS):
+        is_passage = dice.random() < 0.2
         text = " ".join(dice.choices(WORDS, weights=range(1, len(WORDS) + 1), k=dice.randint(2, 9)))
-        speaker, session = (None, None) if passage else (dice.choice(NAMES[:2]), f"s{place // 12}")
+        speaker, session = (None, None) if is_passage else (dice.choice(NAMES[:2]), f"s{index // 12}")
         nodes.append(
-            sample_node(f"n{place}", text, speaker=speaker, session=session, minutes=place, seq=place + len(NAMES) + 1)
+            sample_node(f"n{index}", text, speaker=speaker, session=session, minutes=index, seq=index + len(NAMES) + 1)
         )
         mentioned = set(dice.choices(NAMES, weights=[1 / rank for rank in range(1, len(NAMES) + 1)], k=2))
-        edges += [Edge(f"n{place}", entity_id(name), Link.MENTIONS) for name in sorted(mentioned)]
-        if passage:
-            edges.append(Edge(f"n{place}", entity_id(dice.choice(NAMES)), Link.ABOUT))
-    names = [replace(sample_entity(name), seq=place) for place, name in enumerate(NAMES, 1)]
+        edges += [Edge(f"n{index}", entity_id(name), Link.MENTIONS) for name in sorted(mentioned)]
+        if is_passage:
+            edges.append(Edge(f"n{index}", entity_id(dice.choice(NAMES)), Link.ABOUT))
+    names = [replace(sample_entity(name), seq=index) for index, name in enumerate(NAMES, 1)]
     return apply_batch(
         Graph(), sample_batch(*names, *nodes, edges=tuple(edges), without_vectors=("n7", "n8"), revision=1)
     )
 
 
-def questions() -> list[Query]:
-    """Questions that name somebody and some that do not, with a vector and without, of all that is told and of part."""
+def sample_queries() -> list[Query]:
+    """Queries with and without names, vectors and filters."""
     dice, found = random.Random(5), []  # noqa: S311  # not for secrets
     late = Interval(NOON + timedelta(minutes=300), NOON + timedelta(minutes=400))
-    for place in range(16):
-        text = " ".join([*dice.choices(NAMES, k=place % 3), *dice.choices(WORDS, k=3)])
-        part = (
+    for index in range(16):
+        text = " ".join([*dice.choices(NAMES, k=index % 3), *dice.choices(WORDS, k=3)])
+        filters_by_turn = (
             Filter(),
             Filter(sessions=("s1", "s2", "s9")),
             Filter(after=NOON + timedelta(minutes=200)),
             Filter(speakers="x"),
         )
-        found.append(sample_query(text, where=part[place % 4], time_ranges=(late,) if place % 5 == 0 else ()))
+        found.append(
+            sample_query(text, where=filters_by_turn[index % 4], time_ranges=(late,) if index % 5 == 0 else ())
+        )
     return [
         *found,
-        *(replace(cue, vector=None) for cue in found[:6]),
-        *(replace(cue, embedder_coverage=0.3) for cue in found[:6]),
-        *(replace(cue, topic_vector=sample_vector(cue.text[::-1])) for cue in found[:6]),
+        *(replace(query, vector=None) for query in found[:6]),
+        *(replace(query, embedder_coverage=0.3) for query in found[:6]),
+        *(replace(query, topic_vector=sample_vector(query.text[::-1])) for query in found[:6]),
     ]
 
 
-def gathered(graph: Graph, cue: Query) -> tuple[Rows, list[Scores]]:
-    """The rows of the pool, and how strongly each way along names reaches every row."""
-    every, asked = np.arange(len(graph)), np.unique(graph.rows(cue.entity_ids))
-    allowed = filters.eligible(graph, cue)
-    direct = candidate_pool.first_stage(graph, cue, allowed, Postings.for_query(graph, cue))
-    titled: Scores = (np.isin(every, entity_links.rows_about(graph, asked)) & allowed).astype(np.float32)
-    reached: Scores = (direct.combined + candidate_pool.TITLE_BOOST * titled).astype(np.float32)
+def reference_pool(graph: Graph, query: Query) -> tuple[Rows, list[Scores]]:
+    """The rows of the pool, and the strength of each entity path at all rows."""
+    all_rows, queried_rows = np.arange(len(graph)), np.unique(graph.rows(query.entity_ids))
+    allowed = filters.eligible(graph, query)
+    direct = candidate_pool.first_stage(graph, query, allowed, Postings.for_query(graph, query))
+    title_scores: Scores = (np.isin(all_rows, entity_links.rows_about(graph, queried_rows)) & allowed).astype(
+        np.float32
+    )
+    reached: Scores = (direct.combined + candidate_pool.TITLE_BOOST * title_scores).astype(np.float32)
     seeds = top_k.top_rows(reached, allowed, entity_links.MAX_SEEDS)
-    about, sharing = entity_links.follow_entities(graph, asked, seeds, reached[seeds])
+    title_paths, sharing = entity_links.follow_entities(graph, queried_rows, seeds, reached[seeds])
     first = top_k.top_rows(reached, allowed, candidate_pool.HOP_SEEDS)
-    met = entity_links.direct_mentions(graph, asked, first, reached[first])
-    further = fusion.max_normalize((reached + met.strengths_of(every)) * allowed)
-    second = top_k.top_rows(further, allowed, candidate_pool.HOP_SEEDS)
-    again = entity_links.direct_mentions(graph, asked, second, further[second])
+    first_hop = entity_links.direct_mentions(graph, queried_rows, first, reached[first])
+    after_first_hop = fusion.max_normalize((reached + first_hop.strengths_of(all_rows)) * allowed)
+    second = top_k.top_rows(after_first_hop, allowed, candidate_pool.HOP_SEEDS)
+    second_hop = entity_links.direct_mentions(graph, queried_rows, second, after_first_hop[second])
     best = top_k.top_k(np.where(allowed, direct.combined, -1), candidate_pool.POOL_SIZE)
-    beside = [
+    adjacent = [
         int(other[row])
         for row in best[: candidate_pool.MAX_PER_SOURCE]
         for other in (graph.previous_rows, graph.next_rows)
     ]
-    ways = [way.strengths_of(every) for way in (about, sharing, met, again)]
-    found = {*best.tolist(), *beside} - {-1}
-    for scores in (direct.cosine.scores, direct.bm25.scores, titled, *ways):
+    strengths = [reached.strengths_of(all_rows) for reached in (title_paths, sharing, first_hop, second_hop)]
+    found = {*best.tolist(), *adjacent} - {-1}
+    for scores in (direct.cosine.scores, direct.bm25.scores, title_scores, *strengths):
         found |= set(top_k.top_rows(scores, allowed, candidate_pool.MAX_PER_SOURCE).tolist())
-    return np.array([row for row in sorted(found) if allowed[row]], np.intp), ways
+    return np.array([row for row in sorted(found) if allowed[row]], np.intp), strengths
 
 
 @pytest.mark.parametrize("seed", [0, pytest.param(1, marks=pytest.mark.slow), pytest.param(2, marks=pytest.mark.slow)])
-def test_the_pool_is_what_all_rows_would_give(seed: int) -> None:
-    graph, smaller = talk(seed), 0
-    for cue in questions():
-        view = candidate_pool.build_pool(graph, cue)
-        rows, ways = gathered(graph, cue)
-        assert view.rows.tolist() == rows.tolist()
-        for way, expected in zip(
-            (view.title_links, view.shared_entities, view.one_hop, view.two_hop), ways, strict=True
+def test_pool_equals_the_reference_over_all_rows(seed: int) -> None:
+    graph, restricted = talk_graph(seed), 0
+    for query in sample_queries():
+        pool = candidate_pool.build_pool(graph, query)
+        rows, strengths = reference_pool(graph, query)
+        assert pool.rows.tolist() == rows.tolist()
+        for reached, expected in zip(
+            (pool.title_links, pool.shared_entities, pool.one_hop, pool.two_hop), strengths, strict=True
         ):
-            assert way.strengths_of(rows) == pytest.approx(expected[rows], abs=1e-6)
-        smaller += len(rows) < int(view.eligible.sum())
-    assert smaller > 5  # of many a question not all that may come back is looked at
+            assert reached.strengths_of(rows) == pytest.approx(expected[rows], abs=1e-6)
+        restricted += len(rows) < int(pool.eligible.sum())
+    assert restricted > 5  # for many queries the pool has not all eligible rows
 
 
-def test_what_was_told_since_the_last_question_is_found_likewise() -> None:
-    graph, cues = talk(2), questions()
-    for cue in cues[:3]:
-        candidate_pool.build_pool(graph, cue)  # what it looks up is kept for the graph that grows from this one
-    nodes = [sample_node(f"m{place}", text, minutes=TURNS + place, session="s49", seq=2 * TURNS + place)
-             for place, text in enumerate(("river", "boat river river", "porol garat"))]  # fmt: skip
+def test_pool_of_a_grown_graph_equals_a_rebuilt_one() -> None:
+    graph, queries = talk_graph(2), sample_queries()
+    for query in queries[:3]:
+        candidate_pool.build_pool(graph, query)  # its lookups are cached for the graph that grows from this one
+    nodes = [sample_node(f"m{index}", text, minutes=TURNS + index, session="s49", seq=2 * TURNS + index)
+             for index, text in enumerate(("river", "boat river river", "porol garat"))]  # fmt: skip
     links_ = (Edge("m1", entity_id("Ana"), Link.MENTIONS), Edge("m2", entity_id("Ana"), Link.ABOUT))
     grown = apply_batch(graph, sample_batch(*nodes, edges=links_, revision=2))
-    for cue in cues:
-        found, fresh = (
-            candidate_pool.build_pool(grown, cue),
-            candidate_pool.build_pool(replace(grown, _parent=None), cue),
+    for query in queries:
+        found, rebuilt = (
+            candidate_pool.build_pool(grown, query),
+            candidate_pool.build_pool(replace(grown, _parent=None), query),
         )
-        assert found.rows.tolist() == fresh.rows.tolist()
-        expected = features.compute_features(fresh)
+        assert found.rows.tolist() == rebuilt.rows.tolist()
+        expected = features.compute_features(rebuilt)
         for name, values in features.compute_features(found).items():
             assert np.allclose(values, expected[name], atol=1e-5), name
 
 
-def test_cosines_with_the_leaders() -> None:
-    graph = talk(0)
-    for cue in questions():
-        view = candidate_pool.build_pool(graph, cue)
-        for place, leader in enumerate(view.top_candidates.tolist()):
-            there = graph.vector_positions[view.rows[leader]]
-            for at in (0, len(view.rows) // 2, leader):
-                here = graph.vector_positions[view.rows[at]]
+def test_similarity_to_top_candidates_equals_cosines() -> None:
+    graph = talk_graph(0)
+    for query in sample_queries():
+        pool = candidate_pool.build_pool(graph, query)
+        for index, leader in enumerate(pool.top_candidates.tolist()):
+            leader_position = graph.vector_positions[pool.rows[leader]]
+            for candidate in (0, len(pool.rows) // 2, leader):
+                position = graph.vector_positions[pool.rows[candidate]]
                 vectors = graph.vectors.view
-                expected = 0.0 if at == leader or min(here, there) < 0 else float(vectors[here] @ vectors[there])
-                assert view.similarity_to_top[at, place] == pytest.approx(cue.embedder_coverage * expected, abs=1e-5)
+                expected = (
+                    0.0
+                    if candidate == leader or min(position, leader_position) < 0
+                    else float(vectors[position] @ vectors[leader_position])
+                )
+                assert pool.similarity_to_top[candidate, index] == pytest.approx(
+                    query.embedder_coverage * expected, abs=1e-5
+                )
 
 
-def test_the_columns_of_all_rows_are_those_of_the_pool() -> None:
-    graph = talk(1)
-    for cue in questions():
-        view = candidate_pool.build_pool(graph, cue)
-        columns = features.compute_features(view)
+def test_features_of_the_pool_equal_those_over_all_rows() -> None:
+    graph = talk_graph(1)
+    for query in sample_queries():
+        pool = candidate_pool.build_pool(graph, query)
+        columns = features.compute_features(pool)
         measured = {
-            "dense similarity": view.first_stage.cosine,
-            "dense similarity with previous turn": view.first_stage.cosine_with_previous,
-            "bm25": view.first_stage.bm25,
+            "dense similarity": pool.first_stage.cosine,
+            "dense similarity with previous turn": pool.first_stage.cosine_with_previous,
+            "bm25": pool.first_stage.bm25,
         }
         measured |= {
-            "topic similarity": view.first_stage.topic_cosine,
-            "topic similarity with previous turn": view.first_stage.topic_cosine_with_previous,
+            "topic similarity": pool.first_stage.topic_cosine,
+            "topic similarity with previous turn": pool.first_stage.topic_cosine_with_previous,
         }
         for name, scores in measured.items():
-            whole = fusion.max_normalize(scores.scores * view.eligible)[view.rows]
-            if cue.embedder_coverage == 1 or name == "bm25":
-                assert columns[name] == pytest.approx(whole, abs=1e-6)
-        shared = view.shared_entities.strengths_of(np.arange(len(graph))) * view.eligible
+            expected = fusion.max_normalize(scores.scores * pool.eligible)[pool.rows]
+            if query.embedder_coverage == 1 or name == "bm25":
+                assert columns[name] == pytest.approx(expected, abs=1e-6)
+        shared = pool.shared_entities.strengths_of(np.arange(len(graph))) * pool.eligible
         assert columns["shared entities"] == pytest.approx(
-            cue.embedder_coverage * fusion.max_normalize(shared)[view.rows], abs=1e-6
+            query.embedder_coverage * fusion.max_normalize(shared)[pool.rows], abs=1e-6
         )
 
 
-def test_ways_to_no_row() -> None:
-    nothing = np.empty(0, np.intp)
-    way = ReachedRows(nothing, np.empty(0, np.float32), nothing, nothing)
-    assert way.strengths_of(np.array([0, 3])).tolist() == [0, 0]
-    assert way.activation_path(talk(0)).parent.max() == -1
+def test_reached_rows_may_be_empty() -> None:
+    no_rows = np.empty(0, np.intp)
+    reached = ReachedRows(no_rows, np.empty(0, np.float32), no_rows, no_rows)
+    assert reached.strengths_of(np.array([0, 3])).tolist() == [0, 0]
+    assert reached.activation_path(talk_graph(0)).parent.max() == -1

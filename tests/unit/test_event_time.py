@@ -1,4 +1,4 @@
-"""What is known of the order of two texts, and that documents of no known order replace nothing."""
+"""The known order of two texts; documents of unknown order supersede nothing."""
 
 from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
@@ -15,7 +15,7 @@ from ecphora.embedders.hashing import HashingEmbedder
 from ecphora.testing import FakeClock
 
 NOW = datetime(2026, 6, 1, tzinfo=UTC)
-MANUALS = {  # each says some things twice, in versions
+MANUALS = {  # each contains some statements twice, in versions
     "pump.md": """
 # Garden pump
 
@@ -44,14 +44,14 @@ Correction: quiet hours begin at nine. The bins go out on Fridays. The laundry h
 """,
     "bread.txt": "The dough takes 500 g of flour and rests for two hours.\n\n"
     "The dough takes 450 g of flour and rests for three hours.\n"
-    + "\n".join(f"Tip {place}: let it cool for {place} minutes on the rack." for place in range(30)),
+    + "\n".join(f"Tip {index}: let it cool for {index} minutes on the rack." for index in range(30)),
 }
 
 
-class Certain:
-    """A cross-encoder that takes every pair for a change."""
+class AcceptingScorer:
+    """A cross-encoder that accepts every pair as an update."""
 
-    name = "certain"
+    name = "accepting"
 
     def score(self, pairs: Sequence[tuple[str, str]], /) -> NDArray[np.float64]:
         return np.full(len(pairs), 12.0)
@@ -64,64 +64,66 @@ def manuals(times: Sequence[datetime | None]) -> list[Episode]:
     ]
 
 
-def remembered(path: Path, told: Sequence[Episode], *, comparer: Certain | None, days: int = 0) -> Memory:
-    """A memory that was handed texts, one after another with so many days between."""
+def consolidated_memory(
+    path: Path, episodes: Sequence[Episode], *, update_scorer: AcceptingScorer | None, days: int = 0
+) -> Memory:
+    """A consolidated memory of texts, stored one by one if ``days`` between them are given."""
     clock = FakeClock(NOW)
-    memory = Memory(path, embedder=HashingEmbedder(64), update_scorer=comparer, clock=clock)
+    memory = Memory(path, embedder=HashingEmbedder(64), update_scorer=update_scorer, clock=clock)
     if days:
-        for episode in told:
+        for episode in episodes:
             memory.remember(episode)
             clock.advance(days=days)
     else:
-        memory.remember(told)
+        memory.remember(episodes)
     memory.consolidate()
     return memory
 
 
 UNDATED: tuple[datetime | None, ...] = (None,) * 5
-COPIED = tuple(NOW - timedelta(days=90) + timedelta(minutes=3 * place) for place in range(5))
-REVISED = tuple(NOW - timedelta(days=900) + timedelta(days=100 * place) for place in (1, 0, 2, 3, 4))
+COPIED = tuple(NOW - timedelta(days=90) + timedelta(minutes=3 * index) for index in range(5))
+REVISED = tuple(NOW - timedelta(days=900) + timedelta(days=100 * index) for index in (1, 0, 2, 3, 4))
 
 
-@pytest.mark.parametrize("comparer", [None, Certain()], ids=["rules", "reading"])
+@pytest.mark.parametrize("update_scorer", [None, AcceptingScorer()], ids=["rules", "cross-encoder"])
 @pytest.mark.parametrize(
     ("times", "days"),
     [(UNDATED, 0), (UNDATED, 30), ((NOW,) * 5, 0), (COPIED, 0)],
     ids=["together", "in turn", "one time", "copied"],
 )
-def test_documents_of_no_known_order_replace_nothing(
-    tmp_path: Path, comparer: Certain | None, times: Sequence[datetime | None], days: int
+def test_documents_of_unknown_order_supersede_nothing(
+    tmp_path: Path, update_scorer: AcceptingScorer | None, times: Sequence[datetime | None], days: int
 ) -> None:
-    with remembered(tmp_path / "m.db", manuals(times), comparer=comparer, days=days) as memory:
+    with consolidated_memory(tmp_path / "m.db", manuals(times), update_scorer=update_scorer, days=days) as memory:
         assert memory.facts.updates() == []
 
 
-def test_a_long_text_that_nobody_speaks_is_a_document_without_a_source(tmp_path: Path) -> None:
-    told = [Episode(f"{MANUALS['bread.txt']}\nIt rests for {n} hours.", f"bread-{n}") for n in (4, 5)]
-    with remembered(tmp_path / "m.db", told, comparer=Certain(), days=30) as memory:
+def test_long_text_without_speaker_and_source_is_a_document(tmp_path: Path) -> None:
+    episodes = [Episode(f"{MANUALS['bread.txt']}\nIt rests for {n} hours.", f"bread-{n}") for n in (4, 5)]
+    with consolidated_memory(tmp_path / "m.db", episodes, update_scorer=AcceptingScorer(), days=30) as memory:
         assert memory.facts.updates() == []
 
 
-def test_documents_of_known_order_do(tmp_path: Path) -> None:
-    with remembered(tmp_path / "m.db", manuals(REVISED), comparer=Certain()) as memory:
+def test_documents_of_known_order_supersede(tmp_path: Path) -> None:
+    with consolidated_memory(tmp_path / "m.db", manuals(REVISED), update_scorer=AcceptingScorer()) as memory:
         pairs = {(change.old.source, change.new.source) for change in memory.facts.updates()}
         assert ("pump-old.md", "pump.md") in pairs
-        assert all(old != new for old, new in pairs)  # never a piece of a document another
+        assert all(old != new for old, new in pairs)  # chunks of one document never supersede each other
 
 
-def test_what_somebody_says_replaces_what_a_document_says(tmp_path: Path) -> None:
-    told = [
+def test_later_utterance_supersedes_a_document(tmp_path: Path) -> None:
+    episodes = [
         Episode("The pump runs for 20 minutes.", "manual", source="pump.md"),
         Episode("The pump runs for 35 minutes now.", "said", "Ana"),
     ]
-    with remembered(tmp_path / "m.db", told, comparer=Certain(), days=1) as memory:
+    with consolidated_memory(tmp_path / "m.db", episodes, update_scorer=AcceptingScorer(), days=1) as memory:
         assert [(change.old.id, change.new.id) for change in memory.facts.updates()] == [("manual", "said")]
-    with remembered(tmp_path / "n.db", told[::-1], comparer=Certain(), days=1) as memory:
+    with consolidated_memory(tmp_path / "n.db", episodes[::-1], update_scorer=AcceptingScorer(), days=1) as memory:
         assert memory.facts.updates() == []  # nobody knows when the manual was written
 
 
 @pytest.mark.parametrize(
-    ("later", "earlier", "after"),
+    ("later", "earlier", "is_after"),
     [
         (Timestamp(1.0), Timestamp(0.0), True),
         (Timestamp(0.0), Timestamp(0.0), False),
@@ -134,22 +136,26 @@ def test_what_somebody_says_replaces_what_a_document_says(tmp_path: Path) -> Non
         (Timestamp(MIN_DOCUMENT_GAP + 1, is_document=True, is_dated=False), Timestamp(0.0, is_document=True), False),
     ],
 )
-def test_which_text_is_known_to_be_later(later: Timestamp, earlier: Timestamp, after: bool) -> None:
-    assert later.is_after(earlier) is after
-    assert not (after and earlier.is_after(later))
+def test_timestamp_is_after_an_earlier_one(later: Timestamp, earlier: Timestamp, is_after: bool) -> None:
+    assert later.is_after(earlier) is is_after
+    assert not (is_after and earlier.is_after(later))
 
 
-def test_the_rows_of_known_order_are_those_of_which_one_is_after_the_other(tmp_path: Path) -> None:
+def test_comparable_rows_are_those_of_known_order(tmp_path: Path) -> None:
     times = (None, "2026-01-01", "2026-01-01T09:00", "2026-01-03")
-    told = [
-        Episode(f"Text {place}.", f"t{place}", speaker, source=source, happened_at=at)
-        for place, (speaker, source, at) in enumerate(product((None, "Ana"), (None, "a.md"), times))
+    episodes = [
+        Episode(f"Text {index}.", f"t{index}", speaker, source=source, happened_at=at)
+        for index, (speaker, source, at) in enumerate(product((None, "Ana"), (None, "a.md"), times))
     ]
     with Memory(tmp_path / "m.db", embedder=HashingEmbedder(64), clock=FakeClock(NOW)) as memory:
-        memory.remember(told)
+        memory.remember(episodes)
         graph = memory.graph()
-        rows, moments = np.flatnonzero(graph.episodes), Timestamps(graph)
+        rows, times_of_rows = np.flatnonzero(graph.episodes), Timestamps(graph)
         for row in rows.tolist():
-            of = {other: moments.timestamp(other) for other in rows.tolist()}
-            known = [other for other, one in of.items() if one.is_after(of[row]) or of[row].is_after(one)]
-            assert moments.comparable_rows(row, rows).tolist() == known
+            timestamps = {other: times_of_rows.timestamp(other) for other in rows.tolist()}
+            expected = [
+                other
+                for other, timestamp in timestamps.items()
+                if timestamp.is_after(timestamps[row]) or timestamps[row].is_after(timestamp)
+            ]
+            assert times_of_rows.comparable_rows(row, rows).tolist() == expected

@@ -1,4 +1,4 @@
-"""After a change was found: which questions the new statement comes first for, and which leave the old one first."""
+"""Promotion: the queries for which a new statement ranks before the superseded one, and those for which it does not."""
 
 from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
@@ -20,7 +20,7 @@ from ecphora.testing import FakeClock
 
 NOW = datetime(2027, 1, 1, tzinfo=UTC)
 START = datetime(2026, 3, 1, 9, tzinfo=UTC)
-CASES = {  # what was told, what replaced a part of it, a question about that, and one about the rest
+CASES = {  # a statement, its update, a question about the update, and one about the rest of the statement
     "home": (
         "I live in Lisbon and have two cats.",
         "I moved to Porto.",
@@ -54,10 +54,10 @@ CASES = {  # what was told, what replaced a part of it, a question about that, a
 }
 
 
-class Believing:
-    """A cross-encoder that takes some pairs of texts for a change, and no other."""
+class AcceptingScorer:
+    """A cross-encoder that accepts the given pairs of texts as updates, and no others."""
 
-    name = "believing"
+    name = "accepting"
 
     def __init__(self, *pairs: tuple[str, str]) -> None:
         self._pairs = {(f"Ana: {old}", f"Ana: {new}") for old, new in pairs}
@@ -71,87 +71,87 @@ def embedder() -> MiniLMEmbedder:
     return MiniLMEmbedder()
 
 
-def told(path: Path, embedder: Embedder, texts: Sequence[str], changes: Sequence[tuple[int, int]]) -> Memory:
-    """A memory of what Ana told every forty days, in which the later of some pairs are taken to replace the earlier."""
-    comparer = Believing(*((texts[old], texts[new]) for old, new in changes))
-    memory = Memory(path, embedder=embedder, update_scorer=comparer, clock=FakeClock(NOW))
+def consolidated_memory(
+    path: Path, embedder: Embedder, texts: Sequence[str], updates: Sequence[tuple[int, int]]
+) -> Memory:
+    """A memory of texts by Ana, forty days apart, with updates for the given pairs of indexes."""
+    update_scorer = AcceptingScorer(*((texts[old], texts[new]) for old, new in updates))
+    memory = Memory(path, embedder=embedder, update_scorer=update_scorer, clock=FakeClock(NOW))
     memory.remember(
         [
-            Episode(text, f"m{place}", "Ana", f"s{place}", START + timedelta(days=40 * place))
-            for place, text in enumerate(texts)
+            Episode(text, f"m{index}", "Ana", f"s{index}", START + timedelta(days=40 * index))
+            for index, text in enumerate(texts)
         ]
     )
     memory.consolidate()
     return memory
 
 
-def first(memory: Memory, question: str, **when: object) -> str:
-    return memory.recall(question, log_access=False, **when)[0].id  # type: ignore[arg-type]
+def top_id(memory: Memory, question: str, **options: object) -> str:
+    return memory.recall(question, log_access=False, **options)[0].id  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("name", CASES)
-def test_the_new_comes_first_for_its_matter_and_the_old_for_the_rest(
-    tmp_path: Path, embedder: MiniLMEmbedder, name: str
-) -> None:
-    old, new, changed, kept = CASES[name]
-    with told(tmp_path / "m.db", embedder, ["The lilac is out.", old, new], [(1, 2)]) as memory:
-        assert [(change.old.id, change.new.id) for change in memory.facts.updates()] == [("m1", "m2")]
-        assert first(memory, changed) == "m2"
-        assert first(memory, kept) == "m1"
+def test_update_ranks_first_for_its_topic_only(tmp_path: Path, embedder: MiniLMEmbedder, name: str) -> None:
+    old, new, about_update, about_rest = CASES[name]
+    with consolidated_memory(tmp_path / "m.db", embedder, ["The lilac is out.", old, new], [(1, 2)]) as memory:
+        assert [(update.old.id, update.new.id) for update in memory.facts.updates()] == [("m1", "m2")]
+        assert top_id(memory, about_update) == "m2"
+        assert top_id(memory, about_rest) == "m1"
 
 
-def test_for_a_time_that_is_past_what_held_then_comes_first(tmp_path: Path, embedder: MiniLMEmbedder) -> None:
-    old, new, changed, _ = CASES["home"]
-    with told(tmp_path / "m.db", embedder, [old, new], [(0, 1)]) as memory:
-        assert first(memory, changed) == "m1"
-        assert first(memory, changed, as_of="2026-03-20") == "m0"
-        assert first(memory, "Where did Ana live in March 2026?") == "m0"
+def test_past_time_ranks_the_then_valid_statement_first(tmp_path: Path, embedder: MiniLMEmbedder) -> None:
+    old, new, about_update, _ = CASES["home"]
+    with consolidated_memory(tmp_path / "m.db", embedder, [old, new], [(0, 1)]) as memory:
+        assert top_id(memory, about_update) == "m1"
+        assert top_id(memory, about_update, as_of="2026-03-20") == "m0"
+        assert top_id(memory, "Where did Ana live in March 2026?") == "m0"
 
 
-def test_what_changed_twice_is_followed_to_the_last(tmp_path: Path, embedder: MiniLMEmbedder) -> None:
+def test_promotion_follows_a_chain_of_updates(tmp_path: Path, embedder: MiniLMEmbedder) -> None:
     texts = ["I live in Lisbon.", "I moved to Porto.", "Boxes everywhere, we got the keys in Braga on Monday."]
-    with told(tmp_path / "m.db", embedder, texts, [(0, 1), (1, 2)]) as memory:
+    with consolidated_memory(tmp_path / "m.db", embedder, texts, [(0, 1), (1, 2)]) as memory:
         assert [hit.id for hit in memory.recall("Where does Ana live?")][:3] == ["m2", "m1", "m0"]
 
 
-def test_of_two_that_replace_one_the_later_comes_first(tmp_path: Path, embedder: MiniLMEmbedder) -> None:
+def test_later_of_two_updates_ranks_first(tmp_path: Path, embedder: MiniLMEmbedder) -> None:
     texts = ["The call with Porto is on Mondays.", "We call them on Wednesdays.", "We call them on Fridays."]
-    with told(tmp_path / "m.db", embedder, texts, [(0, 1), (0, 2)]) as memory:
+    with consolidated_memory(tmp_path / "m.db", embedder, texts, [(0, 1), (0, 2)]) as memory:
         assert [hit.id for hit in memory.recall("When is the call with Porto?")][:2] == ["m2", "m1"]
 
 
-def test_what_no_question_reaches_by_itself_is_led_to(tmp_path: Path) -> None:
+def test_promotion_boosts_an_update_without_a_score(tmp_path: Path) -> None:
     texts = ["The boat race starts at the mill.", "Zuzana shifted the start by the weir."]
-    with told(tmp_path / "m.db", HashingEmbedder(64), texts, [(0, 1)]) as memory:
-        graph, cue = memory.graph(), memory.build_query("Where will the boat race be?")
+    with consolidated_memory(tmp_path / "m.db", HashingEmbedder(64), texts, [(0, 1)]) as memory:
+        graph, query = memory.graph(), memory.build_query("Where will the boat race be?")
         old, new = (graph.row(id_) for id_ in ("m0", "m1"))
         scores = graph.zeros()
         scores[old] = 5.0
-        gained, trail = promotion.promote_current(graph, cue, scores, graph.episodes)
-        assert gained[new] > 5.0
-        assert gained[old] == 0.0
-        assert trail.parent[new] == old
-        gained, _ = promotion.promote_current(graph, cue, graph.zeros(), graph.episodes)
-        assert not gained.any()  # where the old one does not come back, nothing does for it
+        boosts, path = promotion.promote_current(graph, query, scores, graph.episodes)
+        assert boosts[new] > 5.0
+        assert boosts[old] == 0.0
+        assert path.parent[new] == old
+        boosts, _ = promotion.promote_current(graph, query, graph.zeros(), graph.episodes)
+        assert not boosts.any()  # an old statement without a score promotes nothing
 
 
-def test_what_is_forgotten_leaves_no_word_in_the_claims_of_others(tmp_path: Path, embedder: MiniLMEmbedder) -> None:
+def test_forgotten_statement_leaves_no_words_in_claims(tmp_path: Path, embedder: MiniLMEmbedder) -> None:
     old, new, *_ = CASES["home"]
-    with told(tmp_path / "m.db", embedder, [old, new], [(0, 1)]) as memory:
+    with consolidated_memory(tmp_path / "m.db", embedder, [old, new], [(0, 1)]) as memory:
         memory.forget("m0")
         graph = memory.graph()
         claims = np.flatnonzero(graph.of_kind(Kind.CLAIM)).tolist()
-        held = " ".join(str(graph.nodes["metadata"][row]) for row in claims)
+        claim_metadata = " ".join(str(graph.nodes["metadata"][row]) for row in claims)
         assert claims
-        assert "cat" not in held
-        assert "lisbon" not in held
+        assert "cat" not in claim_metadata
+        assert "lisbon" not in claim_metadata
 
 
 # ---- clauses
 
 
 @pytest.mark.parametrize(
-    ("text", "parts"),
+    ("text", "expected"),
     [
         ("I live in Lisbon and have two cats.", ["I live in Lisbon", "have two cats."]),
         ("My sister Nora and her husband moved.", ["My sister Nora and her husband moved."]),
@@ -162,31 +162,31 @@ def test_what_is_forgotten_leaves_no_word_in_the_claims_of_others(tmp_path: Path
         ("and, and, ,", ["and", "and", ","]),
     ],
 )
-def test_clauses_say_something_each(text: str, parts: list[str]) -> None:
-    assert [clause.text for clause in clauses(text)] == parts
+def test_clauses_equal_worked_examples(text: str, expected: list[str]) -> None:
+    assert [clause.text for clause in clauses(text)] == expected
 
 
-def side(text: str) -> StatementInContext:
+def statement_in_context(text: str) -> StatementInContext:
     return StatementInContext(text, next(statements(text, "Ana", START)))
 
 
-def test_a_claim_is_about_the_clause_that_fits_the_other(embedder: MiniLMEmbedder) -> None:
+def test_topic_is_the_clause_that_matches_the_update(embedder: MiniLMEmbedder) -> None:
     old, new, *_ = CASES["home"]
-    seen = extract_topic(side(old), side(new), embedder.embed)
-    assert "live" in seen.terms
-    assert seen.off_topic_terms == frozenset({"cat"})
-    assert not {"lisbon", "porto"} & seen.terms  # the values in which both differ
+    topic = extract_topic(statement_in_context(old), statement_in_context(new), embedder.embed)
+    assert "live" in topic.terms
+    assert topic.off_topic_terms == frozenset({"cat"})
+    assert not {"lisbon", "porto"} & topic.terms  # the values in which both differ
 
 
-def test_without_an_embedder_the_whole_statement_is_the_matter() -> None:
+def test_topic_without_embedder_is_the_full_statement() -> None:
     old, new, *_ = CASES["home"]
-    seen = extract_topic(side(old), side(new))
-    assert {"live", "cat"} <= seen.terms
-    assert seen.off_topic_terms == frozenset()
+    topic = extract_topic(statement_in_context(old), statement_in_context(new))
+    assert {"live", "cat"} <= topic.terms
+    assert topic.off_topic_terms == frozenset()
 
 
-def test_what_stands_far_from_the_statement_is_beside_it(embedder: MiniLMEmbedder) -> None:
+def test_distant_sentences_are_off_topic(embedder: MiniLMEmbedder) -> None:
     old = "I live in Lisbon. " + "The weather was fine again today. " * 12 + "The gearbox broke."
-    seen = extract_topic(side(old), side("I moved to Porto."), embedder.embed)
-    assert seen.off_topic_terms is not None
-    assert {"gearbox", "weather"} <= seen.off_topic_terms
+    topic = extract_topic(statement_in_context(old), statement_in_context("I moved to Porto."), embedder.embed)
+    assert topic.off_topic_terms is not None
+    assert {"gearbox", "weather"} <= topic.off_topic_terms

@@ -1,4 +1,4 @@
-"""The reason of a hit: what sets it apart from the others, chosen by the shares of the score."""
+"""The reason of a hit: what distinguishes it from the others, chosen by the contributions to the score."""
 
 import pickle
 from collections.abc import Iterator, Mapping, Sequence
@@ -19,25 +19,25 @@ from ecphora.testing import FakeClock
 
 
 @dataclass(frozen=True)
-class Given:
-    """Gives each episode, in the order of rows, what it was told to, by ways if it was told any: row, name."""
+class FixedStrategy:
+    """Gives the episodes, in order of rows, fixed contributions, optionally with paths (parent row, entity row)."""
 
-    shares: Mapping[str, Sequence[float]]
-    ways: Mapping[str, Mapping[int, tuple[int, int]]] | None = None
-    name: str = "given"
+    contributions: Mapping[str, Sequence[float]]
+    paths: Mapping[str, Mapping[int, tuple[int, int]]] | None = None
+    name: str = "fixed"
 
     def activate(self, _cue: Query, graph: Graph, /) -> Activation:
-        """The shares and their sum."""
+        """The contributions and their sum."""
         rows = np.flatnonzero(graph.episodes)
-        shares = {stage: graph.zeros() for stage in self.shares}
-        for stage, values in self.shares.items():
-            shares[stage][rows] = values
-        trails = {}
-        for stage, ways in (self.ways or {}).items():
-            trails[stage] = ActivationPath(np.full(len(graph), -1, np.intp), np.full(len(graph), -1, np.intp))
-            for row, (by, via) in ways.items():
-                trails[stage].parent[row], trails[stage].via_entity[row] = by, via
-        return Activation(np.sum(list(shares.values()), axis=0), shares, trails)
+        columns = {stage: graph.zeros() for stage in self.contributions}
+        for stage, values in self.contributions.items():
+            columns[stage][rows] = values
+        paths_by_stage = {}
+        for stage, path in (self.paths or {}).items():
+            paths_by_stage[stage] = ActivationPath(np.full(len(graph), -1, np.intp), np.full(len(graph), -1, np.intp))
+            for row, (parent, via) in path.items():
+                paths_by_stage[stage].parent[row], paths_by_stage[stage].via_entity[row] = parent, via
+        return Activation(np.sum(list(columns.values()), axis=0), columns, paths_by_stage)
 
 
 def turn(text: str, speaker: str | None = None, **fields: Any) -> Episode:
@@ -50,82 +50,86 @@ def memory(tmp_path: Path) -> Iterator[Memory]:
         yield opened
 
 
-def recalled(memory: Memory, question: str, **asked: Any) -> dict[str, str]:
+def reasons_by_text(memory: Memory, question: str, **options: Any) -> dict[str, str]:
     """The reason of each memory that comes back, by its text."""
-    found = memory.recall(question, **{"log_access": False, **asked})
+    found = memory.recall(question, **{"log_access": False, **options})
     return {hit.text: hit.reason for hit in found}
 
 
-# ---- what it tells is what sets the memory apart
+# ---- distinguishing contributions
 
 
-def test_what_is_furthest_ahead_comes_first(memory: Memory) -> None:
+def test_reason_starts_with_the_largest_lead(memory: Memory) -> None:
     memory.remember([turn("A cat sat.", "Ana"), turn("It rained.", "Bo"), turn("It snowed.", "Bo")])
     question = "Did Ana see a cat?"
-    words_first = Given({"bm25": (9, 0, 0), "named speaker": (5, 0, 0), PRIOR: (1, 1, 1)})
-    speaker_first = Given({"bm25": (5, 0, 0), "named speaker": (9, 0, 0), PRIOR: (1, 1, 1)})
+    words_first = FixedStrategy({"bm25": (9, 0, 0), "named speaker": (5, 0, 0), PRIOR: (1, 1, 1)})
+    speaker_first = FixedStrategy({"bm25": (5, 0, 0), "named speaker": (9, 0, 0), PRIOR: (1, 1, 1)})
     assert (
-        recalled(memory, question, strategy=words_first)["A cat sat."] == "says “cat”; Ana, who is asked about, speaks"
+        reasons_by_text(memory, question, strategy=words_first)["A cat sat."]
+        == "says “cat”; Ana, who is asked about, speaks"
     )
-    assert recalled(memory, question, strategy=speaker_first)["A cat sat."] == (
+    assert reasons_by_text(memory, question, strategy=speaker_first)["A cat sat."] == (
         "Ana, who is asked about, speaks; says “cat”"
     )
 
 
-def test_what_all_share_is_not_told(memory: Memory) -> None:
+def test_reason_leaves_out_what_all_hits_share(memory: Memory) -> None:
     texts = ["The cat sat in Oslo.", "The cat ran.", "A cat slept.", "One cat woke."]
     memory.remember([turn(text, "Ana") for text in texts])
-    alike = Given({"named speaker": (9, 9, 9, 9), "bm25": (2, 1, 1, 1)})
-    assert recalled(memory, "Was Ana's cat in Oslo?", strategy=alike)["The cat sat in Oslo."] == "says “Oslo”"
+    strategy = FixedStrategy({"named speaker": (9, 9, 9, 9), "bm25": (2, 1, 1, 1)})
+    assert reasons_by_text(memory, "Was Ana's cat in Oslo?", strategy=strategy)["The cat sat in Oslo."] == "says “Oslo”"
 
 
-def test_it_is_compared_with_the_next_ones_not_with_those_before_it(memory: Memory) -> None:
+def test_reason_compares_with_lower_hits_only(memory: Memory) -> None:
     memory.remember([turn("The cat is in Oslo."), turn("A cat."), turn("It rained."), turn("It snowed.")])
-    given_ = Given({"bm25": (4, 3, 2, 1)})
-    found = recalled(memory, "Is a cat in Oslo?", strategy=given_)
+    strategy = FixedStrategy({"bm25": (4, 3, 2, 1)})
+    found = reasons_by_text(memory, "Is a cat in Oslo?", strategy=strategy)
     assert list(found.values())[:2] == ["says “cat” and “Oslo”", "says “cat”"]
 
 
-def test_a_lone_memory_has_nothing_to_be_set_apart_from(memory: Memory) -> None:
+def test_reason_of_a_single_hit_is_empty(memory: Memory) -> None:
     memory.remember(turn("A cat sat."))
     hit = memory.recall("cat")[0]
     assert hit.reason == ""
     assert hit.why.contributions
 
 
-def test_without_explain_there_is_no_reason(memory: Memory) -> None:
+def test_reason_is_empty_without_explain(memory: Memory) -> None:
     memory.remember([turn("A cat sat."), turn("A dog ran.")])
     assert [hit.reason for hit in memory.recall("cat", explain=False)] == ["", ""]
 
 
-# ---- what may not come back is not spoken of
+# ---- ineligible memories
 
 
-def test_what_is_filtered_or_later_is_neither_named_nor_quoted(memory: Memory) -> None:
+def test_reason_never_names_ineligible_memories(memory: Memory) -> None:
     memory.remember([
         turn("The bakery is mine.", "Bo", id="secret", session="s", happened_at="2026-05-04"),
         turn("Well.", "Ana", id="well", session="s", happened_at="2026-05-03"),
         turn("Rain.", "Ana", id="rain", session="t", happened_at="2026-05-03"),
     ])  # fmt: skip
-    strategy = Given({"adjacent turn": (0, 9, 1), "title link": (0, 5, 1)}, {"title link": {1: (0, -1)}})
+    strategy = FixedStrategy({"adjacent turn": (0, 9, 1), "title link": (0, 5, 1)}, {"title link": {1: (0, -1)}})
     question = "Whose bakery?"
-    assert recalled(memory, question, strategy=strategy)["Well."] == "comes right before secret, which says “bakery”"
-    assert recalled(memory, question, strategy=strategy, where=Filter(speakers="Ana"))["Well."] == ""
-    assert recalled(memory, question, strategy=strategy, as_of="2026-05-03")["Well."] == ""
+    assert (
+        reasons_by_text(memory, question, strategy=strategy)["Well."]
+        == "comes right before secret, which says “bakery”"
+    )
+    assert reasons_by_text(memory, question, strategy=strategy, where=Filter(speakers="Ana"))["Well."] == ""
+    assert reasons_by_text(memory, question, strategy=strategy, as_of="2026-05-03")["Well."] == ""
     for stage in ("successor", "co-use"):
-        led = Given({stage: (0, 9, 1)}, {stage: {1: (0, -1)}})
-        assert "secret" in recalled(memory, question, strategy=led)["Well."]
-        assert recalled(memory, question, strategy=led, where=Filter(speakers="Ana"))["Well."] == ""
+        strategy = FixedStrategy({stage: (0, 9, 1)}, {stage: {1: (0, -1)}})
+        assert "secret" in reasons_by_text(memory, question, strategy=strategy)["Well."]
+        assert reasons_by_text(memory, question, strategy=strategy, where=Filter(speakers="Ana"))["Well."] == ""
 
 
-# ---- found when first read
+# ---- lazy reasons
 
 
-def test_it_is_found_when_first_read(tmp_path: Path) -> None:
+def test_reason_is_computed_on_first_access(tmp_path: Path) -> None:
     memory = Memory(tmp_path / "memory.db", embedder=HashingEmbedder(64), clock=FakeClock())
     memory.remember([turn(f"Turn {n}.", id=f"t{n}", session="s") for n in range(3)])
     memory.remember(turn("The bakery.", id="bakery", session="s"))
-    strategy = Given({"adjacent turn": (1, 2, 9, 0)})
+    strategy = FixedStrategy({"adjacent turn": (1, 2, 9, 0)})
     early, late = (memory.recall("Which bakery?", strategy=strategy, limit=1, log_access=False)[0] for _ in range(2))
     assert early.reason == "comes right before bakery, which says “bakery”"
     memory.close()
@@ -133,7 +137,7 @@ def test_it_is_found_when_first_read(tmp_path: Path) -> None:
     assert late.reason == "comes right before bakery"
 
 
-def test_a_copy_has_the_reasons(memory: Memory) -> None:
+def test_copied_hits_have_the_reasons(memory: Memory) -> None:
     memory.remember([turn("A cat sat."), turn("A dog ran.")])
     found = memory.recall("Which cat?")
     for copy in (pickle.loads(pickle.dumps(found)), deepcopy(found)):  # noqa: S301

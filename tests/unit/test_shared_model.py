@@ -1,4 +1,4 @@
-"""What is loaded once a process: by all who use it, for as long as one does, and anew in a forked child."""
+"""Shared models: loaded once a process, released after the last use, and loaded again in a forked child."""
 
 import gc
 import os
@@ -21,91 +21,91 @@ from ecphora.update_scorers.minilm_lora import MiniLMUpdateScorer
 pytestmark = pytest.mark.slow
 
 
-class Thing:
-    """What is loaded."""
+class LoadedObject:
+    """The object that is loaded."""
 
 
 @pytest.fixture
-def loads() -> list[Thing]:
-    """What ``load`` made."""
+def loads() -> list[LoadedObject]:
+    """The objects that ``load`` returned."""
     return []
 
 
 @pytest.fixture
-def load(loads: list[Thing]) -> Callable[[], Thing]:
-    def make() -> Thing:
-        loads.append(Thing())
+def load(loads: list[LoadedObject]) -> Callable[[], LoadedObject]:
+    def load_object() -> LoadedObject:
+        loads.append(LoadedObject())
         return loads[-1]
 
-    return make
+    return load_object
 
 
 @pytest.fixture
-def shipped(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """The model in a folder that no other test has loaded it from."""
+def model_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The model in a folder that no other test loads it from."""
     folder = tmp_path / "minilm"
     folder.symlink_to(str(minilm.MODEL_FOLDER), target_is_directory=True)
     monkeypatch.setattr(minilm, "MODEL_FOLDER", folder)
     return folder
 
 
-def test_shares_of_one_key_are_of_one_object(loads: list[Thing], load: Callable[[], Thing]) -> None:
-    one, same, other = SharedModel("a", load), SharedModel("a", load), SharedModel("b", load)
-    assert one() is same() is one()
-    assert other() is not one()
+def test_models_of_one_key_are_one_object(loads: list[LoadedObject], load: Callable[[], LoadedObject]) -> None:
+    first, second, other = SharedModel("a", load), SharedModel("a", load), SharedModel("b", load)
+    assert first() is second() is first()
+    assert other() is not first()
     assert len(loads) == 2
 
 
-def test_four_threads_load_once(loads: list[Thing], load: Callable[[], Thing]) -> None:
+def test_concurrent_threads_load_once(loads: list[LoadedObject], load: Callable[[], LoadedObject]) -> None:
     ready = Barrier(4)
 
-    def use(_: int) -> Thing:
-        mine = SharedModel("threads", load)
+    def use(_: int) -> LoadedObject:
+        shared = SharedModel("threads", load)
         ready.wait()
-        return mine()
+        return shared()
 
     with ThreadPoolExecutor(4) as pool:
         found = list(pool.map(use, range(4)))
     assert len(loads) == 1
-    assert all(each is loads[0] for each in found)
+    assert all(model is loads[0] for model in found)
 
 
-def test_what_nobody_uses_is_let_go(load: Callable[[], Thing], loads: list[Thing]) -> None:
-    one, same = SharedModel("gone", load), SharedModel("gone", load)
-    ref = weakref.ref(one())
-    same()
+def test_unused_model_is_released(load: Callable[[], LoadedObject], loads: list[LoadedObject]) -> None:
+    first, second = SharedModel("gone", load), SharedModel("gone", load)
+    ref = weakref.ref(first())
+    second()
     loads.clear()
-    del one
+    del first
     assert ref() is not None
-    del same
+    del second
     gc.collect()
     assert ref() is None
 
 
-def test_a_load_that_failed_is_tried_again() -> None:
-    answers: list[Exception | Thing] = [OSError("no"), Thing()]
+def test_failed_load_is_retried() -> None:
+    answers: list[Exception | LoadedObject] = [OSError("no"), LoadedObject()]
 
-    def load() -> Thing:
+    def load() -> LoadedObject:
         answer = answers.pop(0)
         if isinstance(answer, Exception):
             raise answer
         return answer
 
-    mine = SharedModel("fails", load)
+    shared = SharedModel("fails", load)
     with pytest.raises(OSError, match="no"):
-        mine()
-    assert mine() is mine()
+        shared()
+    assert shared() is shared()
 
 
-def test_memories_share_one_model_and_let_it_go(shipped: Path, tmp_path: Path) -> None:
+def test_memories_share_one_model_and_release_it(model_folder: Path, tmp_path: Path) -> None:
     memories = [Memory(tmp_path / f"{number}.db") for number in range(3)]
     for memory in memories:
         memory.remember("I moved to Porto.", speaker="Ana", happened_at="2026-05-03")
         memory.remember("I live in Lisbon.", speaker="Ana", happened_at="2026-01-03")
         assert memory.consolidate().counts
-    keys = ("minilm", str(shipped)), ("changes", ("minilm", str(shipped)))
+    keys = ("minilm", str(model_folder)), ("changes", ("minilm", str(model_folder)))
     loaded = [weakref.ref(shared_model._registry.models[key]) for key in keys]
-    assert MiniLMEmbedder()._network() is MiniLMEmbedder(source=shipped)._network() is loaded[0]()
+    assert MiniLMEmbedder()._network() is MiniLMEmbedder(source=model_folder)._network() is loaded[0]()
     for memory in memories:
         memory.close()
     del memory, memories
@@ -113,22 +113,22 @@ def test_memories_share_one_model_and_let_it_go(shipped: Path, tmp_path: Path) -
     assert [ref() for ref in loaded] == [None, None]
 
 
-def test_the_reader_of_changes_shares_the_model_of_the_embedder(shipped: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_update_scorer_shares_the_model_of_the_embedder(model_folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     networks: list[minilm.MiniLMNetwork] = []
-    begin = minilm.MiniLMNetwork.__init__
+    original_init = minilm.MiniLMNetwork.__init__
 
-    def note(network: minilm.MiniLMNetwork, folder: Path) -> None:
+    def recording_init(network: minilm.MiniLMNetwork, folder: Path) -> None:
         networks.append(network)
-        begin(network, folder)
+        original_init(network, folder)
 
-    monkeypatch.setattr(minilm.MiniLMNetwork, "__init__", note)
-    model, reader = MiniLMEmbedder(), MiniLMUpdateScorer()
-    reader.score([("I live in Lisbon.", "I moved to Porto.")])
+    monkeypatch.setattr(minilm.MiniLMNetwork, "__init__", recording_init)
+    model, update_scorer = MiniLMEmbedder(), MiniLMUpdateScorer()
+    update_scorer.score([("I live in Lisbon.", "I moved to Porto.")])
     model.embed(["I moved to Porto."])
     assert len(networks) == 1
 
 
-FORKED = """
+FORK_SCRIPT = """
 import os, signal, threading, time
 from ecphora.embedders import minilm, shared_model
 
@@ -144,7 +144,7 @@ def hold():
     with shared_model._registry.lock:
         stop.wait()
 
-for work in (embed, hold):  # one thread is inside the model when the child is forked, one is loading another
+for work in (embed, hold):  # at the fork, one thread runs the model and one holds the lock
     threading.Thread(target=work).start()
 time.sleep(0.05)
 child = os.fork()
@@ -158,9 +158,9 @@ assert model.embed(texts).tobytes() == expected
 """
 
 
-@pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no fork here")
-def test_a_forked_child_embeds_whatever_its_parent_was_doing() -> None:
-    done = subprocess.run(
-        [sys.executable, "-W", "ignore", "-c", FORKED], capture_output=True, text=True, timeout=50, check=False
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs os.fork")
+def test_forked_child_embeds_with_busy_parent_threads() -> None:
+    result = subprocess.run(
+        [sys.executable, "-W", "ignore", "-c", FORK_SCRIPT], capture_output=True, text=True, timeout=50, check=False
     )
-    assert done.returncode == 0, done.stderr
+    assert result.returncode == 0, result.stderr
