@@ -1,5 +1,6 @@
 """The documents are correct: their Python runs, their commands exist, their versions agree."""
 
+import os
 import re
 import subprocess
 import sys
@@ -14,9 +15,12 @@ from ecphora.cli.main import main
 pytestmark = pytest.mark.slow
 
 ROOT = Path(__file__).parents[2]
+TUTORIAL = ROOT / "docs" / "getting-started.md"
 PAGES = [
     ROOT / "README.md",
     ROOT / "CONTRIBUTING.md",
+    ROOT / "SECURITY.md",
+    ROOT / "CHANGELOG.md",
     ROOT / "benchmarks" / "README.md",
     *sorted((ROOT / "docs").rglob("*.md")),
 ]
@@ -26,7 +30,14 @@ def blocks(page: Path, language: str) -> list[str]:
     return re.findall(rf"^```{language}\n(.*?)^```", page.read_text(encoding="utf-8"), re.DOTALL | re.MULTILINE)
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def anchors(page: Path) -> set[str]:
+    """The anchors of a page's headings, as GitHub makes them."""
+    text = re.sub(r"^```.*?^```", "", page.read_text(encoding="utf-8"), flags=re.DOTALL | re.MULTILINE)
+    headings = re.findall(r"^#+ (.+)$", text, re.MULTILINE)
+    return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
+
+
+@pytest.mark.parametrize("page", [page for page in PAGES if page != TUTORIAL], ids=lambda page: page.name)
 def test_python_in_the_documents_runs(page: Path, tmp_path: Path) -> None:
     for number, code in enumerate(blocks(page, "python")):
         folder = tmp_path / str(number)
@@ -35,6 +46,30 @@ def test_python_in_the_documents_runs(page: Path, tmp_path: Path) -> None:
             [sys.executable, "-c", code], cwd=folder, capture_output=True, text=True, check=False, timeout=60
         )
         assert process.returncode == 0, process.stderr
+
+
+def test_examples_of_the_tutorial_print_what_it_shows(tmp_path: Path) -> None:
+    examples = re.findall(
+        r"^```(python|console)\n(.*?)^```(?:\n\n```text\n(.*?)^```)?",
+        TUTORIAL.read_text(encoding="utf-8"),
+        re.DOTALL | re.MULTILINE,
+    )
+    assert {"python", "console"} == {language for language, _, _ in examples}
+    path = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
+    for language, code, output in examples:
+        script = "".join(re.findall(r"^\$ (.*\n)", code, re.MULTILINE))
+        command = [sys.executable, "-c", code] if language == "python" else ["sh", "-ec", script]
+        process = subprocess.run(
+            command,
+            cwd=tmp_path,
+            env=os.environ | {"PATH": path},
+            capture_output=True,
+            encoding="utf-8",
+            check=False,
+            timeout=60,
+        )
+        assert process.returncode == 0, process.stderr
+        assert language == "console" or process.stdout == output
 
 
 def test_first_example_of_the_readme_prints_its_comments(tmp_path: Path) -> None:
@@ -64,10 +99,12 @@ def test_changelog_starts_with_the_current_version() -> None:
     assert re.findall(r"^## (\S+)", changelog, re.MULTILINE)[0] == ecphora.__version__
 
 
-def test_links_in_the_documents_lead_to_files() -> None:
+def test_links_in_the_documents_lead_to_files_and_headings() -> None:
     for page in PAGES:
-        for link in re.findall(r"\]\((?!http)([^)#]+)\)", page.read_text(encoding="utf-8")):
-            assert (page.parent / link).exists(), f"{page.name} links to {link}"
+        for link, anchor in re.findall(r"\]\((?!http)([^)#\s]*)(?:#([^)]+))?\)", page.read_text(encoding="utf-8")):
+            target = page.parent / link if link else page
+            assert target.exists(), f"{page.name} links to {link}"
+            assert not anchor or anchor in anchors(target), f"{page.name} links to {link}#{anchor}"
 
 
 def test_public_names_are_sorted_and_exist() -> None:

@@ -1,4 +1,4 @@
-"""Reading of exports in format 1, which had other names for some keys and values; see docs/storage.md."""
+"""Reading of exports in format 1, which had other names for some keys and values; see docs/backup.md."""
 
 from typing import Any
 

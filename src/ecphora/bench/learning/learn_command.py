@@ -129,7 +129,7 @@ def _report_fields(report: TrainingReport) -> Json:
 def print_reports(reports: Mapping[str, TrainingReport], console: Console) -> None:
     """Print the results of training, set by set."""
     table = Table("set", "weights", box=SIMPLE_HEAD, padding=(0, 1))
-    for name in ("questions", "recall@5", "recall@10", "all@5", "AUROC"):
+    for name in ("n", "recall@5", "recall@10", "all@5", "AUROC"):
         table.add_column(name, justify="right")
     for name, one in reports.items():
         for number, (kind, score) in enumerate(
