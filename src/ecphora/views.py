@@ -10,7 +10,7 @@ from .language.name_normalization import entity_id
 from .model import Access, Edge, FactUpdate, Link, Mark, Node, NodeId, UndoBatch, WriteBatch
 from .ports import Clock
 from .scope_writer import ScopeWriter
-from .stages.fused import decay
+from .stages.fused import decay, pruning
 from .stages.retrieval import validity
 from .validate import check_count, check_id, check_ids, check_string, show
 
@@ -103,7 +103,7 @@ class Maintenance(_View):
         """
         limit, writer = check_count("limit", limit), self._writer()
         graph = writer.graph()
-        rows = decay.decayed_rows(graph, decay.DecayPolicy(), self._clock().timestamp())
+        rows = pruning.decayed_rows(graph, decay.DecayPolicy(), self._clock().timestamp())
         return writer.reader(graph)(rows[:limit])
 
     def pin(self, ids: NodeId | Iterable[NodeId]) -> None:

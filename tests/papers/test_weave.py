@@ -24,8 +24,9 @@ from ecphora.model import Access, AccessKind, Edge, Kind, Link, Node, Vectors, W
 from ecphora.ports import Strategy
 from ecphora.stages.retrieval import importance
 from ecphora.stages.weave import clustering, extractive_summary, relational_strands
-from ecphora.stages.weave.oracle import ExtractiveSummarizer
-from ecphora.stages.weave.particles import particle
+from ecphora.stages.weave.extractive_summary import ExtractiveSummarizer
+from ecphora.stages.weave.insight_particle import particle
+from ecphora.stages.weave.synthesis_objective import objective
 from ecphora.strategies.weave import FAITHFUL, Weave
 from ecphora.testing import NOON, FakeClock, StrategyContract, sample_entity, sample_query
 from ecphora.testing.samples import sample_batch, sample_node, sample_vector
@@ -229,10 +230,9 @@ def _unit(*angles: float) -> Vectors:
 
 def test_summary_objective_weighs_relevance_against_length() -> None:
     vectors, weights = _unit(0, 60), np.array([0.5, 0.5])
-    costs = np.array([0.1, 0.1])
-    assert extractive_summary.objective([], vectors, weights, costs) == 0
-    assert extractive_summary.objective([0], vectors, weights, costs) == pytest.approx(-(0.5 + 0.25) + 0.1)
-    assert extractive_summary.objective([0, 1], vectors, weights, costs) == pytest.approx(-1 + 0.2)
+    assert objective(vectors[:0], vectors, weights, 0.0) == 0
+    assert objective(vectors[:1], vectors, weights, 0.1) == pytest.approx(-(0.5 + 0.25) + 0.1)
+    assert objective(vectors, vectors, weights, 0.2) == pytest.approx(-1 + 0.2)
 
 
 @given(st.lists(st.floats(0, 90), min_size=1, max_size=7), st.floats(0.01, 0.4))
@@ -241,9 +241,9 @@ def test_greedy_summary_is_never_worse_than_one_sentence(angles: list[float], co
     vectors = _unit(*angles)
     weights, costs = np.full(len(angles), 1 / len(angles)), np.full(len(angles), cost)
     chosen = extractive_summary.select_sentences(vectors, weights, costs)
-    support = extractive_summary.objective(chosen, vectors, weights, costs)
+    loss = objective(vectors[chosen], vectors, weights, costs[chosen].sum())
     assert chosen == sorted(set(chosen))
-    assert support <= min(extractive_summary.objective([one], vectors, weights, costs) for one in chosen) + 1e-6
+    assert loss <= min(objective(vectors[[one]], vectors, weights, cost) for one in chosen) + 1e-6
 
 
 def test_summary_leaves_out_costly_sentences() -> None:
@@ -258,7 +258,7 @@ def test_connected_components_partition_the_graph(cells: list[bool]) -> None:
     n = int(len(cells) ** 0.5)
     near = np.array(cells).reshape(n, n)
     near |= near.T
-    components = list(extractive_summary.connected_components(near))
+    components = list(clustering.connected_components(near))
     assert sorted(np.concatenate(components).tolist()) == list(range(n))
     component_by_row = {row: number for number, part in enumerate(components) for row in part.tolist()}
     assert all(component_by_row[a] == component_by_row[b] for a, b in np.argwhere(near).tolist())
@@ -266,7 +266,7 @@ def test_connected_components_partition_the_graph(cells: list[bool]) -> None:
 
 def test_mutual_neighbors_are_neighbors_of_each_other() -> None:
     scores = np.array([[1, 0.9, 0.8], [0.9, 1, 0.1], [0.8, 0.1, 1]])
-    assert extractive_summary.mutual_neighbors(scores, 1, 0.5).tolist() == [
+    assert clustering.mutual_neighbors(scores, 1, 0.5).tolist() == [
         [False, True, False],
         [True, False, False],
         [False] * 3,

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from ecphora.graph import Graph
 from ecphora.graph_updates import apply_batch
 from ecphora.model import Edge, Kind, Link, Vectors, WriteBatch
-from ecphora.stages.weave import clustering, extractive_summary
+from ecphora.stages.weave import clustering
 from ecphora.stages.weave.clustering import ClusteringConfig
 from ecphora.testing.samples import sample_entity, sample_node
 
@@ -148,7 +148,7 @@ def test_quality_check_needs_similarity_and_no_superseded_member() -> None:
     vectors = graph.vectors.view
     assert clustering.passes_quality_check(graph, vectors, np.array([0, 1, 2]), CONFIG)
     assert not clustering.passes_quality_check(graph, vectors, np.array([0, 1, 2, 3]), CONFIG)
-    assert extractive_summary.cohesion(vectors[:3]) >= CONFIG.tau > extractive_summary.cohesion(vectors)
+    assert clustering.cohesion(vectors[:3]) >= CONFIG.tau > clustering.cohesion(vectors)
     after = apply_batch(graph, WriteBatch(edges=(Edge("n1", "n0", Link.SUPERSEDES),), revision=2))
     assert not clustering.passes_quality_check(after, vectors, np.array([0, 1, 2]), CONFIG)
     assert clustering.passes_quality_check(after, vectors, np.array([0, 2]), CONFIG)

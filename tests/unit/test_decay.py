@@ -18,9 +18,6 @@ from ecphora.model import (
     ACCESS_KINDS,
     Access,
     AccessKind,
-    Edge,
-    Kind,
-    Link,
     Mark,
     Mask,
     Node,
@@ -32,12 +29,12 @@ from ecphora.model import (
 from ecphora.ports import Activation
 from ecphora.recall import rank, why
 from ecphora.stages.eisa.chronology import last_access
-from ecphora.stages.fused.decay import DecayPolicy, archived_mask, decay, decayed_rows, pinned_mask
+from ecphora.stages.fused.decay import DecayPolicy, archived_mask, decay, pinned_mask
 from ecphora.stages.retrieval import filters, importance, top_k
 from ecphora.stages.synapse.dormancy import dormant_mask
 from ecphora.stages.synaptic.lif_neuron import Neuron
 from ecphora.stages.synaptic.network_state import network_state
-from ecphora.stages.weave.particles import particle
+from ecphora.stages.weave.insight_particle import particle
 from ecphora.stores.sqlite import SQLiteStore
 from ecphora.strategies.fused import ARCHIVED, DECAY, Fused
 from ecphora.testing import NOON, sample_batch, sample_graph, sample_node, sample_query
@@ -130,58 +127,11 @@ def state(graph: Graph) -> list[Any]:
     ]
 
 
-# ---- what has faded
+# ---- what decay costs
 
 
 def passed(days: float) -> float:
     return NOON.timestamp() + days * DAY
-
-
-def test_what_was_of_no_use_for_long_has_faded() -> None:
-    graph = sample_graph(3)
-    assert ids(graph, decayed_rows(graph, DecayPolicy(), passed(89))) == []
-    assert ids(graph, decayed_rows(graph, DecayPolicy(), passed(101))) == ["t0", "t1", "t2"]
-    assert ids(graph, decayed_rows(graph, DecayPolicy(max_importance=0.2), passed(91))) == ["t0", "t1", "t2"]
-    assert ids(graph, decayed_rows(graph, DecayPolicy(max_importance=0.2), passed(89))) == []
-
-
-def test_the_weakest_comes_first_and_use_holds_off() -> None:
-    graph = marked(sample_graph(3), ("t0", AccessKind.USED), days=10)
-    assert ids(graph, decayed_rows(graph, DecayPolicy(), passed(120))) == ["t1", "t2", "t0"]
-    stirred = marked(graph, ("t1", AccessKind.STIMULATED), ("t2", AccessKind.ENCODED), days=100)
-    assert ids(stirred, decayed_rows(stirred, DecayPolicy(), passed(120))) == ["t0"]
-
-
-def test_what_is_marked_is_not_archived_again() -> None:
-    graph = marked(sample_graph(3), ("t0", Mark.PINNED), ("t1", Mark.ARCHIVED))
-    assert ids(graph, decayed_rows(graph, DecayPolicy(), passed(200))) == ["t2"]
-    again = marked(graph, ("t0", Mark.UNPINNED), ("t1", Mark.UNARCHIVED), days=200)
-    assert ids(again, decayed_rows(again, DecayPolicy(), passed(200))) == ["t0", "t2"]
-    assert ids(again, decayed_rows(again, DecayPolicy(), passed(291))) == ["t0", "t1", "t2"]
-
-
-@pytest.mark.parametrize(
-    ("kinds", "edges", "left"),
-    [
-        ([Kind.INSIGHT], [("a", "t0", Link.DERIVED_FROM)], ["t1", "t2"]),
-        ([Kind.CLAIM], [("a", "t0", Link.CLAIMED_IN)], ["t0", "t1", "t2"]),
-        (
-            [Kind.CLAIM, Kind.CLAIM],
-            [("a", "t0", Link.CLAIMED_IN), ("b", "t1", Link.CLAIMED_IN), ("b", "a", Link.SUPERSEDES)],
-            ["t0", "t2"],
-        ),
-        ([], [("t2", "t0", Link.SUPERSEDES)], ["t0", "t1"]),
-        ([Kind.QUESTION], [("a", "t0", Link.ANSWERED_BY)], ["t0", "t1", "t2"]),
-    ],
-)
-def test_what_something_rests_on_stays(
-    kinds: list[Kind], edges: list[tuple[str, str, Link]], left: list[NodeId]
-) -> None:
-    nodes = [sample_node(id_, kind=kind, seq=50 + n) for n, (id_, kind) in enumerate(zip("ab", kinds, strict=False))]
-    graph = apply_batch(
-        sample_graph(3), WriteBatch(nodes=tuple(nodes), edges=tuple(Edge(*edge) for edge in edges), revision=2)
-    )
-    assert ids(graph, decayed_rows(graph, DecayPolicy(), passed(200))) == left
 
 
 @given(days=st.floats(0, 400), guarded=st.sets(st.integers(0, 4)))

@@ -13,13 +13,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ecphora.consolidation import insights
-from ecphora.consolidation.insights import InsightBatch, InsightConfig, InsightWriter
+from ecphora.consolidation.insights import InsightBatch, InsightConfig
 from ecphora.graph import Graph
 from ecphora.graph_updates import apply_batch
 from ecphora.model import Edge, Kind, Link, Node, NodeId, Tombstone, Vector, Vectors, WriteBatch
 from ecphora.ports import NodeReader
 from ecphora.stages.retrieval import insight_index
-from ecphora.stages.weave.oracle import insight_id
+from ecphora.stages.weave.generative_summary import InsightWriter
+from ecphora.stages.weave.insight_aggregate import insight_id
 from ecphora.strategies.fused import Fused
 from ecphora.testing.samples import NOON, sample_batch, sample_entity, sample_node, sample_query, sample_vector
 

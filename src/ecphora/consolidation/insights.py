@@ -6,37 +6,27 @@ one of them is superseded. It is retrieved by dense similarity alone: its terms 
 lexical rank.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 
 import numpy as np
 
 from ..graph import Graph, epoch_seconds
-from ..language.token_count import estimate_tokens
-from ..lazy_pattern import lazy_pattern
 from ..model import Edge, Link, Mask, Node, Rows, Vector, Vectors
 from ..ports import NodeReader, SecondsLeft
-from ..stages.retrieval import importance, insight_index, validity
-from ..stages.weave import extractive_summary
-from ..stages.weave.clustering import ClusteringConfig, grow_cluster, nearest_neighbors, passes_quality_check
-from ..stages.weave.oracle import insight_id, insight_node, quote, token_costs
-
-_SENTENCE = lazy_pattern(
-    r"(?<!\b[A-Z]\.)(?<!\b[A-Z][a-z]\.)(?<!\bMrs\.)(?<=[.!?…])[\"'”’)\]]*\s+|(?<=[。！？])[」』”）]*\s*|\n+"
+from ..stages.retrieval import importance, insight_index
+from ..stages.weave import extractive_summary, generative_summary, hallucination_guard, synthesis_objective
+from ..stages.weave.clustering import (
+    ClusteringConfig,
+    grow_cluster,
+    has_fact_update,
+    has_valid_size,
+    nearest_neighbors,
+    passes_quality_check,
 )
-
-
-@dataclass(frozen=True, slots=True)
-class InsightWriter:
-    """A language model that summarizes memories: ``write`` may return None, ``embed`` embeds texts.
-
-    ``similarity_floor`` is the embedder's cosine of two unrelated texts.
-    """
-
-    write: Callable[[Sequence[Node]], str | None]
-    embed: Callable[[Sequence[str]], Vectors]
-    similarity_floor: float = 0.0
+from ..stages.weave.generative_summary import InsightWriter
+from ..stages.weave.insight_aggregate import derived_from_strands, insight_id, insight_node
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,7 +101,7 @@ def draw_insights(
         text, is_rejected = _insight_text(context, cluster.leaves, sources, leaves, writer)
         rejection_count += is_rejected
         nodes.append(insight_node(text, sources, now, cluster.level))
-        edges.extend(Edge(id_, source.id, Link.DERIVED_FROM) for source in sources)
+        edges.extend(derived_from_strands(id_, (source.id for source in sources)))
     return InsightBatch(tuple(nodes), tuple(edges), rejection_count)
 
 
@@ -222,9 +212,9 @@ def _grow_clusters(
         if context.is_covered[row]:
             continue
         rows = grow_cluster(graph, space, row, np.unique(np.append(neighbors, row)), config)
-        if context.is_covered[rows].mean() > context.config.max_overlap or not _has_cluster_size(graph, rows, config):
+        if context.is_covered[rows].mean() > context.config.max_overlap or not has_valid_size(graph, rows, config):
             continue
-        if passes_quality_check(graph, space, rows, config) and not _has_conflict(
+        if passes_quality_check(graph, space, rows, config) and not has_fact_update(
             graph, _leaves(rows, sources_by_insight)
         ):
             context.is_covered[rows] = True
@@ -232,19 +222,6 @@ def _grow_clusters(
             max_count -= 1
             if not max_count:
                 return
-
-
-def _has_cluster_size(graph: Graph, rows: Rows, config: ClusteringConfig) -> bool:
-    """Whether the size of a cluster is within bounds; for the minimum, the chunks of one text count as one."""
-    documents = graph.nodes["documents"][rows]
-    document_count = int((documents < 0).sum()) + len(np.unique(documents[documents >= 0]))
-    return document_count >= config.min_size and len(rows) <= config.max_size
-
-
-def _has_conflict(graph: Graph, rows: Rows) -> bool:
-    """Whether one of some memories supersedes or contradicts another of them."""
-    updates = validity.supersessions(graph)
-    return len(updates) > 0 and bool((np.isin(updates.old, rows) & np.isin(updates.new, rows)).any())
 
 
 # ---- text
@@ -258,21 +235,25 @@ def _insight_text(
     Such a text must have a smaller L (equation 6) than the quotes, and a similar source for each of its sentences.
     """
     vectors, weights = context.vectors(rows), context.weights[rows] / context.weights[rows].sum()
-    costs = token_costs(leaves, context.config.token_cost)
+    costs = synthesis_objective.token_costs(leaves, context.config.token_cost)
     chosen = extractive_summary.select_sentences(vectors, weights, costs)
-    quotes = quote([leaves[place] for place in chosen])
+    quotes = extractive_summary.quote([leaves[place] for place in chosen])
     written = (writer.write(sources) or "").strip() if writer is not None else ""
     if writer is None or not written:
         return quotes, False
-    sentences = [part for part in map(str.strip, _SENTENCE.split(written)) if any(map(str.isalnum, part))]
+    sentences = hallucination_guard.sentences(written)
     if not sentences:
         return quotes, True
     sentence_vectors = writer.embed(sentences)
     source_vectors: Vectors = context.graph.vectors.view[context.graph.vector_positions[rows]]
-    is_supported = (source_vectors @ sentence_vectors.T).max(axis=0) >= writer.similarity_floor + (
-        1 - writer.similarity_floor
-    ) * context.config.min_support_cosine
-    related = np.maximum(0, vectors @ _center(sentence_vectors, context.mean_vector).T).max(axis=1)
-    loss = float(-(weights * related).sum()) + context.config.token_cost * estimate_tokens(written)
-    is_accepted = is_supported.all() and loss < extractive_summary.objective(chosen, vectors, weights, costs)
+    is_accepted = hallucination_guard.has_support(
+        sentence_vectors, source_vectors, context.config.min_support_cosine, writer.similarity_floor
+    ) and generative_summary.is_better(
+        written,
+        _center(sentence_vectors, context.mean_vector),
+        vectors,
+        weights,
+        token_cost=context.config.token_cost,
+        extractive_objective=synthesis_objective.objective(vectors[chosen], vectors, weights, costs[chosen].sum()),
+    )
     return (written, False) if is_accepted else (quotes, True)

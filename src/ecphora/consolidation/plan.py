@@ -11,6 +11,7 @@ from ..llm_client import LLMClient
 from ..model import Kind, Node, NodeId, Rows, Vector, Vectors, WriteBatch
 from ..ports import NodeReader, SecondsLeft
 from ..prompts import replies
+from ..stages.weave.generative_summary import InsightWriter
 from . import insights
 from .batching import adaptive_batches
 from .entities import resolution
@@ -192,7 +193,7 @@ def preview(graph: Graph, batch: WriteBatch) -> Graph:
     return apply_batch(graph, replace(batch, nodes=nodes, revision=graph.revision + 1))
 
 
-def _insight_writer(llm_client: LLMClient, tools: Tools) -> insights.InsightWriter:
+def _insight_writer(llm_client: LLMClient, tools: Tools) -> InsightWriter:
     def write(sources: Sequence[Node]) -> str | None:
         return next(
             iter(
@@ -201,4 +202,4 @@ def _insight_writer(llm_client: LLMClient, tools: Tools) -> insights.InsightWrit
             None,
         )
 
-    return insights.InsightWriter(write, tools.embed, tools.similarity_floor)
+    return InsightWriter(write, tools.embed, tools.similarity_floor)

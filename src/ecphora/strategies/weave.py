@@ -18,12 +18,13 @@ import numpy as np
 
 from ..consolidation import triggers
 from ..graph import Graph, epoch_seconds
-from ..model import Edge, Kind, Link, Mask, Node, Query, Rows, Scores, Vectors, WriteBatch
+from ..model import Kind, Link, Mask, Node, Query, Rows, Scores, Vectors, WriteBatch
 from ..ports import Activation, NodeReader, Summarizer
 from ..reprs import ShortRepr
 from ..stages.retrieval import dense, filters, importance, temporal, top_k
 from ..stages.weave import clustering, relational_strands
-from ..stages.weave.oracle import ExtractiveSummarizer, insight_node
+from ..stages.weave.extractive_summary import ExtractiveSummarizer
+from ..stages.weave.insight_aggregate import derived_from_strands, insight_node
 
 CURSOR = "weave"
 """The name of the cursor up to which particles are refined."""
@@ -132,22 +133,14 @@ class Weave(ShortRepr):
         new = triggers.pending_rows(graph, CURSOR)[: self.omega]
         config, space = self._clustering_config, graph.vectors.view
         neighbors = list(clustering.nearest_neighbors(graph, space, new, graph.episodes, config, earlier_only=True))
-        edges = list(self._new_strands(graph, neighbors))
+        edges = list(relational_strands.new_strands(graph, neighbors, config.strand_strength))
         nodes: list[Node] = []
         for cluster in self._new_clusters(graph, neighbors) if self.use_insights else ():
             insight = self._synthesize_insight(graph, cluster, read(cluster), now)
             if insight is not None and graph.row(insight.id) is None:
                 nodes.append(insight)
-                edges.extend(Edge(insight.id, graph.id(row), Link.DERIVED_FROM, 1.0) for row in cluster.tolist())
+                edges.extend(derived_from_strands(insight.id, map(graph.id, cluster.tolist())))
         return WriteBatch(nodes=tuple(nodes), edges=tuple(edges), cursors={CURSOR: int(graph.nodes["seq"][new[-1]])})
-
-    def _new_strands(self, graph: Graph, neighbors: Sequence[clustering.Neighbors]) -> Iterator[Edge]:
-        """Strands from each new particle to the nearest earlier ones (pattern-based creation, 3.4.2; eq. 8 linear)."""
-        for row, others, similar in neighbors:
-            keys = relational_strands.key_overlap(graph, np.concatenate([[row], others]))[0, 1:]
-            weights = self._clustering_config.strand_strength(similar, keys)
-            for other, weight in zip(others.tolist(), weights.tolist(), strict=True):
-                yield Edge(graph.id(row), graph.id(other), Link.ASSOCIATION, weight)
 
     def _new_clusters(self, graph: Graph, neighbors: Sequence[clustering.Neighbors]) -> Iterator[Rows]:
         """IdentifyPotentialClusters and ClusterQualityCheck, without clusters that an insight covers already."""

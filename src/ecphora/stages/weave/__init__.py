@@ -1,1 +1,1 @@
-"""Steps of Cognitive Weave: relational strands, clustering, extractive summaries, the oracle, particles."""
+"""Steps of Cognitive Weave: particles, strands, clustering, summaries and their objective, insight aggregates."""

@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 
 from ...graph import DAY, Graph
 from ...model import Link, Mask, Rows, Scores, Vectors
-from ..retrieval import top_k
-from . import extractive_summary, relational_strands
+from ..retrieval import top_k, validity
+from . import relational_strands
 
 BLOCK = 512
 """How many rows are compared with all others in one matrix product, to keep a product within about 20 MB."""
@@ -107,17 +107,22 @@ def grow_cluster(graph: Graph, space: Vectors, row: int, rows: Rows, config: Clu
         + config.strand_weight * strand
         + config.time_weight * np.exp(-days / config.time_scale_days)
     )
-    adjacency = extractive_summary.mutual_neighbors(np.where(cosine >= config.tau, similarity, 0), config.k, 1e-9)
-    component = next(
-        component for component in extractive_summary.connected_components(adjacency) if row in rows[component]
-    )
+    adjacency = mutual_neighbors(np.where(cosine >= config.tau, similarity, 0), config.k, 1e-9)
+    component = next(component for component in connected_components(adjacency) if row in rows[component])
     return rows[component]
+
+
+def has_valid_size(graph: Graph, rows: Rows, config: ClusteringConfig) -> bool:
+    """Whether a cluster has enough distinct sources, the chunks of one text counting as one, and not too many rows."""
+    documents = graph.nodes["documents"][rows]
+    document_count = int((documents < 0).sum()) + len(np.unique(documents[documents >= 0]))
+    return document_count >= config.min_size and len(rows) <= config.max_size
 
 
 def passes_quality_check(graph: Graph, space: Vectors, cluster: Rows, config: ClusteringConfig) -> bool:
     """ClusterQualityCheck: cohesion of ``tau`` or more, and no memory together with one that supersedes it."""
-    cohesion = extractive_summary.cohesion(space[graph.vector_positions[cluster]])
-    return cohesion >= config.tau and not has_supersession(graph, cluster)
+    mean_cosine = cohesion(space[graph.vector_positions[cluster]])
+    return mean_cosine >= config.tau and not has_supersession(graph, cluster)
 
 
 def has_supersession(graph: Graph, cluster: Rows) -> bool:
@@ -126,8 +131,50 @@ def has_supersession(graph: Graph, cluster: Rows) -> bool:
     return bool(np.isin(graph.edges["src"][in_edges], cluster).any())
 
 
+def has_fact_update(graph: Graph, rows: Rows) -> bool:
+    """Whether one of some memories supersedes or contradicts another of them."""
+    updates = validity.supersessions(graph)
+    return len(updates) > 0 and bool((np.isin(updates.old, rows) & np.isin(updates.new, rows)).any())
+
+
 def insight_coverage(graph: Graph, cluster: Rows) -> float:
     """The largest fraction of a cluster that one insight is derived from already."""
     in_edges, _ = graph.edges_to(cluster, Link.DERIVED_FROM)
     _, counts = np.unique(graph.edges["src"][in_edges], return_counts=True)
     return float(counts.max(initial=0)) / len(cluster)
+
+
+# ---- the graph of neighbors
+
+
+def connected_components(adjacency: Mask) -> Iterator[Rows]:
+    """The connected components of a symmetric adjacency matrix, each ascending."""
+    remaining = np.ones(len(adjacency), np.bool_)
+    while remaining.any():
+        component = np.zeros(len(adjacency), np.bool_)
+        component[np.argmax(remaining)] = True
+        size = 0
+        while size != component.sum():
+            size = int(component.sum())
+            component |= adjacency[component].any(axis=0)
+        remaining &= ~component
+        yield np.flatnonzero(component)
+
+
+def mutual_neighbors(scores: NDArray[np.float64], k: int, min_score: float) -> Mask:
+    """Which pairs are among each other's k best with ``min_score`` or more; ``scores`` is symmetric."""
+    off_diagonal = scores.copy()
+    np.fill_diagonal(off_diagonal, -np.inf)
+    best = np.zeros(scores.shape, np.bool_)
+    if len(scores) > 1:
+        nearest = np.argsort(-off_diagonal, axis=1, kind="stable")[:, : min(k, len(scores) - 1)]
+        np.put_along_axis(best, nearest, values=True, axis=1)
+    found: Mask = best & best.T & (off_diagonal >= min_score)
+    return found
+
+
+def cohesion(vectors: Vectors) -> float:
+    """The mean cosine of all pairs of unit vectors; 1 for a single vector."""
+    n = len(vectors)
+    total = vectors.sum(axis=0)
+    return float((total @ total - n) / (n * (n - 1))) if n > 1 else 1.0

@@ -1,5 +1,6 @@
 """Strands: typed, weighted connections between memories, and support along them. Cognitive Weave, 5.3."""
 
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -7,13 +8,24 @@ from numpy.typing import NDArray
 
 from ...graph import Graph
 from ...grouping import best_of_group
-from ...model import MENTION_LINKS, Link, Mask, Rows, Scores
+from ...model import MENTION_LINKS, Edge, Link, Mask, NodeId, Rows, Scores
 from ...ports import ActivationPath
 
 Floats32 = NDArray[np.float32]
 
+STRAND_LINKS = (Link.ASSOCIATION, Link.DERIVED_FROM, Link.SUPPORTS, Link.CONTRADICTS, Link.SUPERSEDES)
+"""The types of strands between memories, beside ``PRECEDES`` between adjacent turns, which is not stored."""
 PRECEDES_STRENGTH = 0.5
 """The strength of the strand from a turn to the next, which follows from their order. Inferred."""
+
+
+@dataclass(frozen=True, slots=True)
+class Strand:
+    """A relational strand: its link, the particle at its other end, its strength."""
+
+    link: Link
+    other_id: NodeId
+    strength: float
 
 
 def strand_strength(
@@ -33,6 +45,22 @@ def key_overlap(graph: Graph, rows: Rows) -> Floats32:
     shared, size = has @ has.T, has.sum(axis=1)
     found: Floats32 = shared / np.maximum(1, size[:, None] + size - shared)
     return found
+
+
+def new_strands(
+    graph: Graph,
+    neighbors: Iterable[tuple[int, Rows, Scores]],
+    strength: Callable[[Floats32, Floats32], Floats32],
+) -> Iterator[Edge]:
+    """Strands from rows to their neighbors without a link: pattern-based creation, section 3.4.2, equation 8 linear.
+
+    ``neighbors`` are rows, each with others that are similar and their cosines; ``strength`` weighs cosines and the
+    overlap of keys.
+    """
+    for row, others, cosines in neighbors:
+        overlap = key_overlap(graph, np.concatenate([[row], others]))[0, 1:]
+        for other, weight in zip(others.tolist(), strength(cosines, overlap).tolist(), strict=True):
+            yield Edge(graph.id(row), graph.id(other), Link.ASSOCIATION, weight)
 
 
 @dataclass(frozen=True, slots=True)

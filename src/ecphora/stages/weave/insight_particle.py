@@ -7,18 +7,8 @@ import numpy as np
 
 from ...graph import EPOCH, Graph
 from ...language.signifiers import signifiers
-from ...model import MENTION_LINKS, Access, Interval, Link, Mark, Node, NodeId
-
-_STRAND_LINKS = (Link.ASSOCIATION, Link.DERIVED_FROM, Link.SUPPORTS, Link.CONTRADICTS, Link.SUPERSEDES)
-
-
-@dataclass(frozen=True, slots=True)
-class Strand:
-    """A relational strand: its link, the particle at its other end, its strength."""
-
-    link: Link
-    other_id: NodeId
-    strength: float
+from ...model import MENTION_LINKS, Access, Interval, Mark, Node, NodeId
+from .relational_strands import STRAND_LINKS, Strand
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +56,7 @@ def particle(graph: Graph, node: Node) -> Particle:
         strands=tuple(
             Strand(link, graph.id(other), float(weight))
             for link, other, weight in (*leaving, *arriving)
-            if link in _STRAND_LINKS
+            if link in STRAND_LINKS
         ),
         accesses=tuple(access for access in graph.accesses_of(row) if not isinstance(access.kind, Mark)),
     )
