@@ -295,8 +295,8 @@ class Memory:
         ``known_at`` is a point in recording time: nothing recorded later is returned. ``explain=False`` leaves out the
         reasons. ``log_access=False`` leaves no trace in the access log.
 
-        A recall neither waits for the access log nor fails because of it: what cannot be written is counted, see
-        ``unlogged_count``. Raises ``InvalidInput`` for ``retroactive`` without ``as_of``.
+        A recall waits less than a second for the access log and never fails because of it: what cannot be written is
+        counted, see ``unlogged_count``. Raises ``InvalidInput`` for ``retroactive`` without ``as_of``.
         """
         started = perf_counter()
         limit, budget = check_recall(limit, budget, explain=explain, log_access=log_access)

@@ -1,7 +1,7 @@
 """Training of ``fused``: the weights of the ranker and the answerability model, from questions with known evidence.
 
-Logistic regression over the rows of the candidate pools. Every weight keeps a sign, so that no contribution can say the
-opposite of what its feature means, and is pulled to its prior: to 0, or to the weights of the package.
+Logistic regression over the rows of the candidate pools. A weight keeps the sign of what its feature means (except
+for ``UNSIGNED_FEATURES``), and is pulled to its prior: to 0, or to the weights of the package.
 """
 
 from collections.abc import Iterable, Sequence
