@@ -37,7 +37,7 @@ from ecphora import Episode, Memory, SQLiteStore
 from ecphora.bench.embedding_cache import CachingEmbedder
 from ecphora.consolidation.facts.alignment import align
 from ecphora.consolidation.facts.judge import GATE_FEATURES, JUDGE_FEATURES, UpdateJudge
-from ecphora.consolidation.facts.statement_index import StatementIndex
+from ecphora.consolidation.facts.memory_statements import MemoryStatements
 from ecphora.consolidation.facts.update_candidates import CandidateSearch
 from ecphora.embedders import minilm
 from ecphora.learn import Json, fit_logistic, format_json
@@ -240,7 +240,7 @@ def memory_lessons(
     """The pairs of one memory."""
     graph = memory.graph()
     rows = np.flatnonzero(graph.episodes)
-    statements = StatementIndex(graph, node_reader(memory))
+    statements = MemoryStatements(graph, node_reader(memory))
     columns: list[dict[str, float]] = []
 
     class Noting(UpdateJudge):

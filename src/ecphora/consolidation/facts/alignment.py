@@ -8,7 +8,7 @@ import numpy as np
 from ...language.statements import ChangeSignal, Statement, has_code
 from ...language.terms import is_english
 from .judge import MAX_MEMORY_COUNT, judge_features
-from .statement_index import StatementIndex
+from .memory_statements import MemoryStatements
 from .supersession import has_new_content, make_pair, match_supersession
 from .update_candidates import CandidatePair
 from .utterances import RuleMatch, Utterance
@@ -30,7 +30,7 @@ class AlignedPair:
     texts: tuple[str, str]
 
 
-def align(index: StatementIndex, pair: CandidatePair) -> AlignedPair | None:
+def align(index: MemoryStatements, pair: CandidatePair) -> AlignedPair | None:
     """Align the two closest statements of a pair of memories; None if neither can replace the other.
 
     That is so if their order is unknown, the later one says that something never was or adds nothing new, or the

@@ -19,7 +19,7 @@ from ...stages.retrieval.claim_topic import ClaimTopic
 from ..batching import adaptive_batches
 from .contradictions import is_contradiction
 from .judge import UpdateJudge
-from .statement_index import StatementIndex
+from .memory_statements import MemoryStatements
 from .supersession import supersession_time
 from .topic_extraction import EmbedFunction, StatementInContext, extract_topic
 from .update_finder import ClaimUpdate, ScorePairs, UpdateFinder
@@ -59,8 +59,8 @@ class ClaimExtractor:
     embed: EmbedFunction | None = None
 
     @cached_property
-    def _statements(self) -> StatementIndex:
-        return StatementIndex(self.graph, self.read)
+    def _statements(self) -> MemoryStatements:
+        return MemoryStatements(self.graph, self.read)
 
     def extract(self, rows: Rows, *, step_rows: Rows | None = None, time_left: SecondsLeft | None = None) -> ClaimBatch:
         """Extract the claims of some rows that update another claim, and those other claims.

@@ -13,7 +13,7 @@ from ...language.terms import hash_terms
 from ...model import Rows, Scores, Vectors
 from ...stages.retrieval import top_k
 from .judge import UpdateJudge, gate_features
-from .statement_index import StatementIndex
+from .memory_statements import MemoryStatements
 from .utterances import MAX_TURNS_APART, Utterance
 
 MAX_LEXICAL_CANDIDATES = 20
@@ -45,7 +45,7 @@ class CandidatePair:
 class CandidateSearch:
     """Finds the memories to compare with new ones; rows below ``first_new_row`` were compared before."""
 
-    statements: StatementIndex
+    statements: MemoryStatements
     first_new_row: int
 
     def of_claim(self, row: int, claim: Utterance) -> tuple[dict[int, float], dict[str, float]]:

@@ -19,7 +19,7 @@ from ..batching import adaptive_batches
 from .alignment import AlignedPair, align
 from .contradictions import match_contradiction
 from .judge import UpdateJudge
-from .statement_index import StatementIndex
+from .memory_statements import MemoryStatements
 from .supersession import MEASURABLE_SORTS, match_supersession
 from .update_candidates import CandidateSearch
 from .utterances import RuleMatch, Utterance
@@ -52,7 +52,7 @@ class ClaimUpdate:
 class UpdateFinder:
     """Finds the claims that those of new memories update; rows below ``first_new_row`` were compared before."""
 
-    statements: StatementIndex
+    statements: MemoryStatements
     first_new_row: int
     judge: UpdateJudge | None = None
     score: ScorePairs | None = None

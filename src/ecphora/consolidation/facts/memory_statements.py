@@ -13,7 +13,7 @@ from .event_time import Timestamps
 from .utterances import Utterance
 
 
-class StatementIndex:
+class MemoryStatements:
     """The statements of a graph's memories.
 
     ``time_order`` are the episode rows in order of time, ``turn_numbers`` the position of each row in it, and
