@@ -81,10 +81,10 @@ from .validate import (
     check_ids,
     check_items,
     check_lines,
+    check_long_call,
     check_name,
     check_optional_name,
     check_path,
-    check_progress,
     check_recall,
     check_text_file,
     show,
@@ -232,8 +232,7 @@ class Memory:
         Raises ``InvalidInput`` for a text, name or time that cannot be used, and for a ``supersedes`` that names a
         memory that does not exist or has a higher trust; ``IdCollision`` for an id that stands for another text.
         """
-        check_flag("restore", restore)
-        check_progress(progress)
+        check_long_call(progress, restore=restore)
         if isinstance(content, str | Episode):
             items: Iterable[str | Episode] = (content,)
         elif id is not None:
@@ -488,6 +487,7 @@ class Memory:
         says how much. If another process holds the lock all the time, nothing is written; without ``seconds`` this
         raises ``StoreBusy``.
         """
+        progress = check_long_call(progress, dry_run=dry_run)
         limits = consolidation_run.RunLimits(seconds, tokens)
         return consolidation_run.run(
             self._flushed_writer(limits.flush_seconds()),
@@ -496,8 +496,8 @@ class Memory:
             update_scorer=self._update_scorer,
             llm_client=as_llm_client(llm),
             limits=limits,
-            dry_run=check_flag("dry_run", dry_run),
-            progress=check_progress(progress),
+            dry_run=dry_run,
+            progress=progress,
         )
 
     def undo(self, batch: str | None = None) -> UndoBatch:
@@ -578,8 +578,7 @@ class Memory:
         already and ``overwrite`` is not set, or if it is this memory itself; ``StoreDamaged`` if the file is damaged;
         ``StoreError`` if the store does not support backups.
         """
-        target, overwrite = check_path("path", path), check_flag("overwrite", overwrite)
-        progress = check_progress(progress)
+        target, progress = check_path("path", path), check_long_call(progress, overwrite=overwrite)
         if not isinstance(self._store, BackupStore):
             raise StoreError(f"a {type(self._store).__name__} makes no backups; export its scopes instead")
         self._flushed_writer()
@@ -599,7 +598,7 @@ class Memory:
         """
         from .interchange import jsonl  # noqa: PLC0415
 
-        lines, restore, progress = check_lines(lines), check_flag("restore", restore), check_progress(progress)
+        lines, progress = check_lines(lines), check_long_call(progress, restore=restore)
         self._flushed_writer()
         return jsonl.import_scope(lines, self._store, self.scope, self._embedder, restore=restore, progress=progress)
 

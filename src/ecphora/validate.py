@@ -348,6 +348,13 @@ def check_progress(value: Callable[[int, int], None] | None) -> Callable[[int, i
     return value
 
 
+def check_long_call(progress: Callable[[int, int], None] | None, **flags: object) -> Callable[[int, int], None] | None:
+    """Check the progress function of a call that may take long, and that its flags are flags."""
+    for field, value in flags.items():
+        check_flag(field, value)
+    return check_progress(progress)
+
+
 def check_text_file(field: str, value: T) -> T:
     """Check a file opened as text."""
     try:

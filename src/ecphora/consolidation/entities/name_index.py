@@ -11,6 +11,7 @@ import numpy as np
 from ...graph import CachedDerivation, Graph
 from ...ids import ENTITY_PREFIX
 from ...language import name_usage
+from ...language.alias_phrases import alias_pairs
 from ...language.name_normalization import normalize_name
 from ...language.names import names
 from ...language.nicknames import (
@@ -195,6 +196,11 @@ class NameIndex:
     def node(self, row: int) -> Node | None:
         """The node of a fetched row; None if it was forgotten meanwhile."""
         return self._nodes.get(row)
+
+    def stated_aliases(self, row: int) -> tuple[tuple[str, str], ...]:
+        """The pairs of alias and name that a fetched memory states."""
+        node = self.node(row)
+        return () if node is None else alias_pairs(node.text, self.speaker(row))
 
     def _has_title(self, rows: Rows) -> bool:
         titles, _ = self.graph.edges_from(rows, Link.ABOUT)

@@ -9,7 +9,6 @@ from collections.abc import Iterable
 import numpy as np
 
 from ...graph import Graph
-from ...language.alias_phrases import alias_pairs
 from ...language.name_normalization import entity_id
 from ...language.nicknames import (
     MIN_VARIANT_LETTERS,
@@ -75,8 +74,7 @@ class EntityResolver:
 
     def _propose_stated(self, row: int) -> None:
         """Propose the aliases that a memory states, where both names are known."""
-        node = self.name_index.node(row)
-        for alias, name in () if node is None else alias_pairs(node.text, self.name_index.speaker(row)):
+        for alias, name in self.name_index.stated_aliases(row):
             alias_row, name_row = (
                 self.name_index.graph.row(entity_id(alias)),
                 self.name_index.graph.row(entity_id(name)),
