@@ -25,64 +25,64 @@ from ecphora.stores import backup
 from ecphora.stores.sqlite import SQLiteStore
 from ecphora.testing import graph_differences, sample_batch, sample_node
 
-MANY = sample_batch(*(sample_node(f"n{number}", "river boat " * 40) for number in range(300)))
+LARGE_BATCH = sample_batch(*(sample_node(f"n{number}", "river boat " * 40) for number in range(300)))
 
 
 @pytest.fixture
 def store(tmp_path: Path) -> Iterator[SQLiteStore]:
-    """A store with two scopes, open, with some of it in its log alone."""
+    """An open store with two scopes, partly only in its write-ahead log."""
     with closing(SQLiteStore(tmp_path / "a.db")) as store:
-        store.commit("s", MANY)
+        store.commit("s", LARGE_BATCH)
         store.commit("t", sample_batch(sample_node("a"), sample_node("b")))
         yield store
 
 
 @pytest.fixture
 def target(tmp_path: Path) -> Path:
-    (tmp_path / "kept").mkdir()
-    return tmp_path / "kept" / "b.db"
+    (tmp_path / "copies").mkdir()
+    return tmp_path / "copies" / "b.db"
 
 
 def graph_of(store: SQLiteStore, scope: str) -> Graph:
     return apply_batch(Graph(), store.changes_since(scope, 0))
 
 
-def test_a_backup_is_the_same_memory(store: SQLiteStore, target: Path) -> None:
-    seen: list[tuple[int, int]] = []
-    made = store.backup(target, progress=lambda done, total: seen.append((done, total)))
+def test_backup_equals_the_memory(store: SQLiteStore, target: Path) -> None:
+    steps: list[tuple[int, int]] = []
+    copy = store.backup(target, progress=lambda done, total: steps.append((done, total)))
     data = target.read_bytes()
-    assert (made.path, made.episodes, made.size) == (str(target), 302, len(data))
-    assert made.sha256 == hashlib.sha256(data).hexdigest()
-    assert seen[-1][0] == seen[-1][1] == len(data) // 4096
+    assert (copy.path, copy.episodes, copy.size) == (str(target), 302, len(data))
+    assert copy.sha256 == hashlib.sha256(data).hexdigest()
+    assert steps[-1][0] == steps[-1][1] == len(data) // 4096
     assert [file.name for file in target.parent.iterdir()] == ["b.db"]
     assert os.name == "nt" or stat.S_IMODE(target.stat().st_mode) == 0o600
     with closing(SQLiteStore(target)) as other:
         assert other.scopes() == store.scopes()
         for scope in "st":
             assert graph_differences(graph_of(store, scope), graph_of(other, scope)) == []
-    assert target.read_bytes() == data  # opening it leaves the digest true
+    assert target.read_bytes() == data  # opening the copy does not change it
     assert examine(target).findings == ()
-    assert "\n" not in repr(made)
+    assert "\n" not in repr(copy)
 
 
-def test_others_write_meanwhile_and_the_copy_is_one_state(
+def test_backup_is_one_snapshot_during_writes(
     store: SQLiteStore, target: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(backup, "PAGES_PER_STEP", 8)
-    before = graph_of(store, "s")
+    initial = graph_of(store, "s")
     with closing(SQLiteStore(store.path)) as writer:
 
         def write(done: int, _total: int) -> None:
             writer.commit("s", sample_batch(sample_node(f"meanwhile {done}")))
 
-        made = store.backup(target, progress=write)
-    assert made.episodes == 302
-    assert len(graph_of(store, "s")) > len(before) + 5
+        copy = store.backup(target, progress=write)
+    assert copy.episodes == 302
+    assert len(graph_of(store, "s")) > len(initial) + 5
     with closing(SQLiteStore(target)) as other:
-        assert graph_differences(before, graph_of(other, "s")) == []
+        assert graph_differences(initial, graph_of(other, "s")) == []
 
 
-def test_what_is_there_is_replaced_only_when_told_to(store: SQLiteStore, target: Path) -> None:
+def test_existing_file_is_replaced_with_overwrite_only(store: SQLiteStore, target: Path) -> None:
     target.write_text("precious")
     with pytest.raises(InvalidInput, match=r"is there already.*--overwrite"):
         store.backup(target)
@@ -94,7 +94,7 @@ def test_what_is_there_is_replaced_only_when_told_to(store: SQLiteStore, target:
 
 @pytest.mark.parametrize("overwrite", [False, True])
 @pytest.mark.parametrize(
-    ("place", "message"),
+    ("path_format", "message"),
     [
         ("{source}", "is the memory itself"),
         ("{folder}/../a.db", "is the memory itself"),
@@ -109,22 +109,22 @@ def test_what_is_there_is_replaced_only_when_told_to(store: SQLiteStore, target:
         ("{folder}/none/b.db", "check path and rights"),
     ],
 )
-def test_a_place_where_no_copy_may_stand_is_refused(
-    place: str, message: str, store: SQLiteStore, target: Path, overwrite: bool
+def test_invalid_target_is_rejected(
+    path_format: str, message: str, store: SQLiteStore, target: Path, overwrite: bool
 ) -> None:
-    folder, before = target.parent, graph_of(store, "s")
+    folder, initial = target.parent, graph_of(store, "s")
     (folder / "link.db").symlink_to(store.path)
     os.link(store.path, folder / "hard_link.db")
     (folder / "logged.db-wal").write_bytes(b"hot")
     (folder / "rolled_back.db-journal").write_bytes(b"hot")
-    there = sorted(folder.iterdir())
+    files = sorted(folder.iterdir())
     with pytest.raises((InvalidInput, StoreReadOnly), match=message):
-        store.backup(place.format(source=store.path, folder=folder), overwrite=overwrite)
-    assert graph_differences(before, graph_of(store, "s")) == []
-    assert sorted(folder.iterdir()) == there
+        store.backup(path_format.format(source=store.path, folder=folder), overwrite=overwrite)
+    assert graph_differences(initial, graph_of(store, "s")) == []
+    assert sorted(folder.iterdir()) == files
 
 
-def failing(error: Exception) -> Callable[..., None]:
+def raising(error: Exception) -> Callable[..., None]:
     def fail(*_: object) -> None:
         raise error
 
@@ -135,43 +135,43 @@ def failing(error: Exception) -> Callable[..., None]:
     ("error", "kind"),
     [(apsw.FullError("full"), StoreFull), (OSError("gone"), StoreReadOnly), (ZeroDivisionError(), None)],
 )
-def test_broken_off_it_leaves_nothing(
+def test_failed_backup_leaves_no_files(
     error: Exception, kind: type[Exception] | None, store: SQLiteStore, target: Path
 ) -> None:
     with pytest.raises(kind or type(error)):
-        store.backup(target, progress=failing(error))
+        store.backup(target, progress=raising(error))
     assert list(target.parent.iterdir()) == []
     assert store.backup(target).episodes == 302
 
 
-def lose_a_row(db: apsw.Connection) -> None:
+def delete_row(db: apsw.Connection) -> None:
     db.execute("DELETE FROM node WHERE id = 'a'")
 
 
-def lose_an_index_row(db: apsw.Connection) -> None:
+def break_index(db: apsw.Connection) -> None:
     db.pragma("writable_schema", 1)
     db.execute("UPDATE sqlite_master SET sql = replace(sql, '(scope, id)', '(scope, text)') WHERE name = 'node_id'")
 
 
-@pytest.mark.parametrize("harm", [lose_a_row, lose_an_index_row])
-def test_a_copy_that_is_not_what_was_copied_is_not_kept(
-    harm: Callable[[apsw.Connection], None], store: SQLiteStore, target: Path, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize("damage", [delete_row, break_index])
+def test_damaged_copy_is_deleted(
+    damage: Callable[[apsw.Connection], None], store: SQLiteStore, target: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     copy_pages = backup._copy_pages
 
-    def harmed(db: apsw.Connection, source: Path, made: Path, progress: Any) -> None:
-        copy_pages(db, source, made, progress)
-        with closing(apsw.Connection(str(made))) as copied:
-            copied.pragma("journal_mode", "delete")
-            harm(copied)
+    def damaging_copy(db: apsw.Connection, source: Path, copy: Path, progress: Any) -> None:
+        copy_pages(db, source, copy, progress)
+        with closing(apsw.Connection(str(copy))) as connection:
+            connection.pragma("journal_mode", "delete")
+            damage(connection)
 
-    monkeypatch.setattr(backup, "_copy_pages", harmed)
+    monkeypatch.setattr(backup, "_copy_pages", damaging_copy)
     with pytest.raises(StoreDamaged, match="nothing was kept: run ecphora doctor"):
         store.backup(target)
     assert list(target.parent.iterdir()) == []
 
 
-def test_a_damaged_file_makes_no_backup(store: SQLiteStore, target: Path) -> None:
+def test_damaged_file_has_no_backup(store: SQLiteStore, target: Path) -> None:
     store.close()
     with store.path.open("r+b") as file:
         for page in range(30, store.path.stat().st_size // 4096):
@@ -182,35 +182,35 @@ def test_a_damaged_file_makes_no_backup(store: SQLiteStore, target: Path) -> Non
     assert list(target.parent.iterdir()) == []
 
 
-@pytest.mark.parametrize("links", [True, False])
-def test_what_comes_to_stand_there_meanwhile_is_not_replaced(
-    links: bool, store: SQLiteStore, target: Path, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize("has_hard_links", [True, False])
+def test_file_created_during_the_backup_is_not_replaced(
+    has_hard_links: bool, store: SQLiteStore, target: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    if not links:
-        monkeypatch.setattr(os, "link", failing(PermissionError("no such links here")))
+    if not has_hard_links:
+        monkeypatch.setattr(os, "link", raising(PermissionError("hard links are not supported")))
         assert store.backup(target.with_name("c.db")).episodes == 302
 
-    def come(_done: int, _total: int) -> None:
+    def create_target(_done: int, _total: int) -> None:
         target.write_text("new")
 
     with pytest.raises(InvalidInput, match="is there already"):
-        store.backup(target, progress=come)
+        store.backup(target, progress=create_target)
     assert target.read_text() == "new"
     assert not list(target.parent.glob(".ecphora-*"))
 
 
-def test_a_memory_makes_backups_with_what_its_recalls_left(tmp_path: Path, target: Path) -> None:
+def test_backup_of_a_memory_has_pending_accesses(tmp_path: Path, target: Path) -> None:
     with Memory(tmp_path / "m.db", embedder=HashingEmbedder(16)) as memory:
         memory.remember("The river is wide.")
         memory.recall("river")
-        made = memory.backup(target)
-        assert isinstance(made, ecphora.Backup)
+        copy = memory.backup(target)
+        assert isinstance(copy, ecphora.Backup)
         with Memory(target, embedder=HashingEmbedder(16)) as other:
             assert graph_differences(memory.graph(), other.graph()) == []
             assert len(other.graph().accesses) == 2
 
 
-def test_a_store_of_another_kind_says_so(store: SQLiteStore, target: Path) -> None:
+def test_store_without_backups_is_an_error(store: SQLiteStore, target: Path) -> None:
     class Plain:
         commit, changes_since, nodes, scopes, undo_batches, close = (
             store.commit, store.changes_since, store.nodes, store.scopes, store.undo_batches, store.close,
@@ -223,10 +223,10 @@ def test_a_store_of_another_kind_says_so(store: SQLiteStore, target: Path) -> No
         memory.backup(target)
 
 
-def test_no_backup_of_what_is_closed_or_replaced(store: SQLiteStore, target: Path) -> None:
-    copied = Path(store.backup(target).path)
+def test_closed_or_replaced_store_has_no_backup(store: SQLiteStore, target: Path) -> None:
+    copy = Path(store.backup(target).path)
     if os.name != "nt":
-        copied.replace(store.path)
+        copy.replace(store.path)
         with pytest.raises(StoreReplaced):
             store.backup(target)
     store.close()
@@ -245,15 +245,15 @@ def ecphora_(store: SQLiteStore, monkeypatch: pytest.MonkeyPatch) -> Callable[..
     return lambda *args: CliRunner().invoke(main, ["backup", *args])
 
 
-def test_the_command_says_where_how_many_and_the_digest(ecphora_: Callable[..., Any], target: Path) -> None:
-    result = ecphora_("kept/b.db")
+def test_backup_command_prints_path_counts_and_digest(ecphora_: Callable[..., Any], target: Path) -> None:
+    result = ecphora_("copies/b.db")
     assert result.exit_code == 0, result.output
     digest = hashlib.sha256(target.read_bytes()).hexdigest()
     assert result.output == (
-        f"copied 302 memories, {target.stat().st_size:,} bytes, to kept{os.sep}b.db\nsha256 {digest}\n"
+        f"copied 302 memories, {target.stat().st_size:,} bytes, to copies{os.sep}b.db\nsha256 {digest}\n"
     )
-    again = ecphora_("kept/b.db", "--json")
-    assert (again.exit_code, again.stdout) == (1, "")
-    assert "--overwrite" in json.loads(again.stderr)["error"]["message"]
-    told = json.loads(ecphora_("~/kept/b.db", "--overwrite", "--json").stdout)
-    assert told == {"path": str(target), "episodes": 302, "size": target.stat().st_size, "sha256": told["sha256"]}
+    repeated = ecphora_("copies/b.db", "--json")
+    assert (repeated.exit_code, repeated.stdout) == (1, "")
+    assert "--overwrite" in json.loads(repeated.stderr)["error"]["message"]
+    output = json.loads(ecphora_("~/copies/b.db", "--overwrite", "--json").stdout)
+    assert output == {"path": str(target), "episodes": 302, "size": target.stat().st_size, "sha256": output["sha256"]}

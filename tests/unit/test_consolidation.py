@@ -1,4 +1,4 @@
-"""Consolidation: what a night does by itself and with a language model, when it stops, and when it is refused."""
+"""Consolidation: with rules and with a language model, its limits, undo, and the check of recall."""
 
 import json
 from collections.abc import Iterator
@@ -41,7 +41,7 @@ def pairs(memory: Memory) -> set[tuple[str, str]]:
     return {(graph.id(old), graph.id(new)) for old, new in zip(known.old.tolist(), known.new.tolist(), strict=True)}
 
 
-def test_a_changed_fact_leads_and_the_old_one_says_since_when(memory: Memory) -> None:
+def test_superseding_fact_ranks_first_and_the_old_one_has_an_end(memory: Memory) -> None:
     memory.remember(MOVES)
     assert memory.recall("Where does Ana live?")[0].id == "old"
     found = memory.consolidate()
@@ -51,24 +51,26 @@ def test_a_changed_fact_leads_and_the_old_one_says_since_when(memory: Memory) ->
     assert hits[0].validity is None
     assert hits[1].validity is not None
     assert hits[1].validity.valid_to == datetime(2026, 5, 3, tzinfo=UTC)
-    assert hits[0].score == pytest.approx(sum(share.value for share in hits[0].why.contributions), abs=1e-5)
-    assert "current fact" in {share.feature for share in hits[0].why.contributions}
+    assert hits[0].score == pytest.approx(
+        sum(contribution.value for contribution in hits[0].why.contributions), abs=1e-5
+    )
+    assert "current fact" in {contribution.feature for contribution in hits[0].why.contributions}
     history = memory.history("old")
     assert history is not None
     assert [node.id for node in history.successors] == ["new"]
 
 
-def test_what_was_told_late_counts_for_its_own_time(memory: Memory) -> None:
+def test_late_statement_counts_from_its_event_time(memory: Memory) -> None:
     memory.remember([MOVES[0], Episode("I moved to Porto on 3 May.", "new", "Ana", "b", "2026-05-20")])
     memory.consolidate()
-    told_later = memory.recall("Where does Ana live?", as_of="2026-05-10", retroactive=True)
-    assert told_later[0].id == "new"
+    retroactive_hits = memory.recall("Where does Ana live?", as_of="2026-05-10", retroactive=True)
+    assert retroactive_hits[0].id == "new"
     for day, retroactive in (("2026-05-10", False), ("2026-05-01", True)):
         found = memory.recall("Where does Ana live?", as_of=day, retroactive=retroactive)
         assert [hit.id for hit in found] == ["old"]
 
 
-def test_what_was_displaced_for_a_time_holds_again_after_it(memory: Memory) -> None:
+def test_temporary_fact_supersedes_for_its_interval_only(memory: Memory) -> None:
     memory.remember([MOVES[0], Episode("I live in Rome until 10 May.", "away", "Ana", "b", "2026-04-10")])
     memory.consolidate()
     during, after = (
@@ -82,7 +84,7 @@ def test_what_was_displaced_for_a_time_holds_again_after_it(memory: Memory) -> N
     assert not after["away"].is_valid
 
 
-def test_backfilling_an_old_fact_does_not_make_it_the_newest(memory: Memory) -> None:
+def test_backfilled_old_fact_is_superseded(memory: Memory) -> None:
     memory.remember(MOVES[2])
     memory.consolidate()
     memory.remember(MOVES[0])
@@ -90,7 +92,7 @@ def test_backfilling_an_old_fact_does_not_make_it_the_newest(memory: Memory) -> 
     assert pairs(memory) == {("old", "new")}
 
 
-def test_forgetting_the_new_fact_lets_the_old_one_hold_again(memory: Memory) -> None:
+def test_forgetting_the_new_fact_restores_the_old_one(memory: Memory) -> None:
     memory.remember(MOVES)
     memory.consolidate()
     memory.forget("new")
@@ -98,7 +100,7 @@ def test_forgetting_the_new_fact_lets_the_old_one_hold_again(memory: Memory) -> 
     assert (hit.id, hit.validity) == ("old", None)
 
 
-def test_both_sides_of_a_contradiction_come_back_marked(memory: Memory) -> None:
+def test_both_sides_of_a_contradiction_are_marked(memory: Memory) -> None:
     memory.remember(
         [
             Episode("I met Bryan at the film festival in January.", "met", "Ana", "a", "2026-01-05"),
@@ -107,10 +109,10 @@ def test_both_sides_of_a_contradiction_come_back_marked(memory: Memory) -> None:
     )
     memory.consolidate()
     hits = {hit.id: hit for hit in memory.recall("Has Ana met Bryan at a film festival?")}
-    assert [hits[one].validity.contradicted_by for one in ("met", "never")] == [("never",), ("met",)]  # type: ignore[union-attr]
+    assert [hits[id_].validity.contradicted_by for id_ in ("met", "never")] == [("never",), ("met",)]  # type: ignore[union-attr]
 
 
-# ---- only what is known to be later replaces
+# ---- order of texts
 
 
 PHONES = ("My phone number is 555-0142 now.", "My phone number is 555-0199 now.")
@@ -125,16 +127,16 @@ SAME_PHONE = json.dumps(
 )  # fmt: skip
 
 
-@pytest.mark.parametrize("way", ["rules", "reading", "model"])
+@pytest.mark.parametrize("method", ["rules", "cross-encoder", "model"])
 @pytest.mark.parametrize("session", [None, "a"])
 @pytest.mark.parametrize(("minutes", "found"), [(0, set()), (1, {("old", "new")}), (-1, {("new", "old")})])
-def test_of_two_texts_of_one_time_neither_replaces_the_other(
-    tmp_path: Path, way: str, session: str | None, minutes: int, found: set[tuple[str, str]]
+def test_texts_of_one_time_do_not_supersede(
+    tmp_path: Path, method: str, session: str | None, minutes: int, found: set[tuple[str, str]]
 ) -> None:
-    comparer = ConstantScorer() if way == "reading" else None
-    llm = ScriptedLLM(lambda prompt: SAME_PHONE if "statements" in prompt.user else "{}") if way == "model" else None
+    update_scorer = ConstantScorer() if method == "cross-encoder" else None
+    llm = ScriptedLLM(lambda prompt: SAME_PHONE if "statements" in prompt.user else "{}") if method == "model" else None
     with Memory(
-        tmp_path / "m.db", embedder=HashingEmbedder(64), update_scorer=comparer, clock=FakeClock(NOW)
+        tmp_path / "m.db", embedder=HashingEmbedder(64), update_scorer=update_scorer, clock=FakeClock(NOW)
     ) as memory:
         start = datetime(2026, 3, 1, 10, tzinfo=UTC)
         times = (start, start + timedelta(minutes=minutes))
@@ -148,7 +150,7 @@ def test_of_two_texts_of_one_time_neither_replaces_the_other(
         assert pairs(memory) == found
 
 
-def test_pieces_of_one_document_do_not_replace_each_other(tmp_path: Path) -> None:
+def test_chunks_of_one_document_do_not_supersede(tmp_path: Path) -> None:
     filler = "\n\n" + "a garden and trees and a path from the gate to the door and " * 30 + ".\n\n"  # no statement
     with Memory(
         tmp_path / "m.db", embedder=HashingEmbedder(64), update_scorer=ConstantScorer(), clock=FakeClock(NOW)
@@ -159,19 +161,19 @@ def test_pieces_of_one_document_do_not_replace_each_other(tmp_path: Path) -> Non
         assert pairs(memory) == set()
 
 
-def test_texts_told_without_a_time_in_one_go_do_not_replace_each_other(memory: Memory) -> None:
+def test_undated_texts_of_one_batch_do_not_supersede(memory: Memory) -> None:
     memory.remember(list(PHONES), speaker="Ana", session="notes")
     memory.consolidate()
     assert pairs(memory) == set()
 
 
-# ---- when it stops, and when it is refused
+# ---- limits, undo and check
 
 
-def test_a_night_stops_in_time_and_goes_on_the_next(memory: Memory) -> None:
+def test_consolidation_stops_at_its_time_limit_and_resumes(memory: Memory) -> None:
     memory.remember([Episode(f"Note {n} of the log.", f"n{n}") for n in range(LIMITED_STEP_SIZE + 5)])
-    left = [memory.consolidate(seconds=1e-9).pending_count for _ in range(2)]
-    assert left == [LIMITED_STEP_SIZE + 4, LIMITED_STEP_SIZE + 3]
+    pending_counts = [memory.consolidate(seconds=1e-9).pending_count for _ in range(2)]
+    assert pending_counts == [LIMITED_STEP_SIZE + 4, LIMITED_STEP_SIZE + 3]
     assert memory.consolidate(seconds=100).pending_count == 0
     assert len(memory.maintenance.batches()) == 3
 
@@ -181,7 +183,7 @@ def test_limits_must_be_positive(memory: Memory) -> None:
         memory.consolidate(seconds=0)
 
 
-def test_only_the_latest_night_is_undone(memory: Memory) -> None:
+def test_undo_reverts_the_latest_batch_only(memory: Memory) -> None:
     with pytest.raises(InvalidInput, match="no run"):
         memory.undo()
     memory.remember(MOVES[:1])
@@ -197,19 +199,23 @@ def test_only_the_latest_night_is_undone(memory: Memory) -> None:
 
 
 @dataclass(frozen=True)
-class Spoiled:
-    """Recalls well until there is a claim."""
+class FailsWithClaims:
+    """Recalls as fused until there is a claim, and nothing afterwards."""
 
-    name: str = "spoiled"
+    name: str = "failing"
 
-    def activate(self, cue: Query, graph: Graph, /) -> Activation:
-        found = Fused().activate(cue, graph)
+    def activate(self, query: Query, graph: Graph, /) -> Activation:
+        found = Fused().activate(query, graph)
         return Activation(graph.zeros()) if graph.of_kind(Kind.CLAIM).any() else found
 
 
-def test_a_night_that_costs_recall_is_refused(tmp_path: Path) -> None:
+def test_consolidation_that_lowers_recall_is_rejected(tmp_path: Path) -> None:
     with Memory(
-        tmp_path / "m.db", embedder=HashingEmbedder(64), update_scorer=None, strategy=Spoiled(), clock=FakeClock(NOW)
+        tmp_path / "m.db",
+        embedder=HashingEmbedder(64),
+        update_scorer=None,
+        strategy=FailsWithClaims(),
+        clock=FakeClock(NOW),
     ) as memory:
         memory.remember(MOVES)
         memory.feedback(memory.recall("Where does Ana live?"), ["new"])
@@ -230,8 +236,8 @@ def test_a_night_that_costs_recall_is_refused(tmp_path: Path) -> None:
 
 
 def reply(*facts: dict[str, Any]) -> str:
-    plain = {"polarity": True, "from": None, "until": None, "single": True}
-    return json.dumps({"claims": [{**plain, **fact} for fact in facts]})
+    defaults = {"polarity": True, "from": None, "until": None, "single": True}
+    return json.dumps({"claims": [{**defaults, **fact} for fact in facts]})
 
 
 HOMES = reply(
@@ -241,7 +247,7 @@ HOMES = reply(
 )
 
 
-def test_a_model_finds_what_rules_do_not(memory: Memory) -> None:
+def test_model_finds_updates_that_rules_miss(memory: Memory) -> None:
     memory.remember(
         [
             Episode("You will find me under the Lisbon sky.", "old", "Ana", "a", "2026-01-05"),
@@ -256,18 +262,18 @@ def test_a_model_finds_what_rules_do_not(memory: Memory) -> None:
     assert pairs(memory) == set()
 
 
-def test_a_later_night_compares_with_what_an_earlier_one_found(memory: Memory) -> None:
-    def say(prompt: Prompt) -> str:
+def test_later_consolidation_compares_with_earlier_claims(memory: Memory) -> None:
+    def answer(prompt: Prompt) -> str:
         town = "Lisbon" if "Lisbon" in prompt.user else "Porto"
         return reply({"statement": 1, "subject": "Ana", "attribute": "home town", "value": town})
 
     for town, id_, day in (("Lisbon", "old", "2026-01-05"), ("Porto", "new", "2026-05-03")):
         memory.remember(Episode(f"{town} it is.", id_, "Ana", happened_at=day))
-        memory.consolidate(llm=ScriptedLLM(say))
+        memory.consolidate(llm=ScriptedLLM(answer))
     assert pairs(memory) == {("old", "new")}
 
 
-def test_plural_attributes_do_not_replace_each_other(memory: Memory) -> None:
+def test_plural_attributes_do_not_supersede(memory: Memory) -> None:
     hobbies = reply(
         {"statement": 1, "subject": "Ana", "attribute": "hobby", "value": "chess", "single": False},
         {"statement": 2, "subject": "Ana", "attribute": "hobby", "value": "rowing", "single": False},
@@ -282,24 +288,24 @@ def test_plural_attributes_do_not_replace_each_other(memory: Memory) -> None:
     assert pairs(memory) == set()
 
 
-def test_without_its_model_a_night_does_what_it_can(memory: Memory) -> None:
+def test_consolidation_falls_back_to_rules_if_the_model_fails(memory: Memory) -> None:
     memory.remember(MOVES)
 
     def fail(_prompt: Prompt) -> str:
-        raise LLMUnavailable("it sleeps too")
+        raise LLMUnavailable("no server")
 
     found = memory.consolidate(llm=LLMClient(ScriptedLLM(fail), retries=0))
     assert pairs(memory) == {("old", "new")}
     assert found.usage.failures > 0
 
 
-def test_tokens_end_a_night(memory: Memory) -> None:
+def test_consolidation_stops_at_its_token_limit(memory: Memory) -> None:
     memory.remember([Episode(f"Note {n} of the log.", f"n{n}") for n in range(LIMITED_STEP_SIZE + 5)])
     found = memory.consolidate(llm=ScriptedLLM(lambda _prompt: reply()), tokens=1)
     assert found.pending_count == 5
 
 
-def test_a_dry_run_counts_every_piece(memory: Memory) -> None:
+def test_dry_run_counts_all_memories(memory: Memory) -> None:
     memory.remember([Episode(f"Note {n} of the log.", f"n{n}") for n in range(LIMITED_STEP_SIZE + 5)])
     assert memory.consolidate(seconds=100, dry_run=True).counts["memories"] == LIMITED_STEP_SIZE + 5
     assert np.all(memory.graph().of_kind(Kind.EPISODE))

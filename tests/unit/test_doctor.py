@@ -1,4 +1,4 @@
-"""The doctor: a sound file is left alone; every seeded fault is found, and mended where that loses nothing."""
+"""The doctor: an intact file is unchanged; seeded faults are found, and fixed if nothing is lost."""
 
 import os
 import stat
@@ -25,7 +25,7 @@ TEXTS = ["Ana moved to Porto.", "Bo met Ana in Lisbon.", "It rained.", "A long w
 FIRST = check_episode(Episode(TEXTS[0], speaker="Ana"), NOON).id
 
 
-def making(name: str) -> Embedder:
+def make_embedder(name: str) -> Embedder:
     assert name == "hashing/32"
     return HashingEmbedder(32)
 
@@ -41,8 +41,8 @@ def path(tmp_path: Path) -> Path:
     return path
 
 
-def break_(path: Path, *statements: str) -> None:
-    """Damage a file behind its store's back."""
+def damage(path: Path, *statements: str) -> None:
+    """Damage a file without its store."""
     db = apsw.Connection(str(path))
     db.pragma("foreign_keys", 0)
     for statement in statements:
@@ -55,7 +55,7 @@ def texts_of(path: Path, question: str) -> list[str]:
         return [hit.text for hit in memory.recall(question, log_access=False)]
 
 
-def test_a_sound_file_has_no_findings_and_stays_as_it_is(path: Path) -> None:
+def test_intact_file_has_no_findings_and_is_unchanged(path: Path) -> None:
     before = path.read_bytes()
     report = examine(path)
     assert (report.findings, report.is_healthy, report.scope_count) == ((), True, 2)
@@ -63,14 +63,14 @@ def test_a_sound_file_has_no_findings_and_stays_as_it_is(path: Path) -> None:
     assert path.read_bytes() == before
 
 
-def test_a_file_that_is_not_there_is_an_error_and_not_made(tmp_path: Path) -> None:
+def test_missing_file_is_an_error_and_not_created(tmp_path: Path) -> None:
     with pytest.raises(StoreReadOnly, match="there is no file"):
         examine(tmp_path / "none.db")
     assert not (tmp_path / "none.db").exists()
 
 
 @pytest.mark.parametrize(
-    ("statements", "severity", "what"),
+    ("statements", "severity", "problem"),
     [
         (["DELETE FROM node WHERE seq = 1 AND scope = 1"], Severity.ERROR, "vector rows belong to nodes that do not"),
         (["DELETE FROM node WHERE seq = 1 AND scope = 1"], Severity.ERROR, "access rows belong to nodes that do not"),
@@ -139,27 +139,27 @@ def test_a_file_that_is_not_there_is_an_error_and_not_made(tmp_path: Path) -> No
         ),
     ],
 )
-def test_a_seeded_fault_is_found_and_mended(path: Path, statements: list[str], severity: Severity, what: str) -> None:
-    sound = texts_of(path, "Who met Ana?")
-    break_(path, *statements)
-    broken = path.read_bytes()
-    report = examine(path, make_embedder=making)
-    (found,) = [finding for finding in report.findings if what in finding.problem]
+def test_seeded_fault_is_found_and_fixed(path: Path, statements: list[str], severity: Severity, problem: str) -> None:
+    intact_texts = texts_of(path, "Who met Ana?")
+    damage(path, *statements)
+    damaged = path.read_bytes()
+    report = examine(path, make_embedder=make_embedder)
+    (found,) = [finding for finding in report.findings if problem in finding.problem]
     assert (found.severity, found.is_fixed, report.is_healthy) == (severity, False, False)
     assert found.hint
-    assert path.read_bytes() == broken, "looking changed the file"
+    assert path.read_bytes() == damaged, "examine changed the file"
 
-    mended = examine(path, fix=True, make_embedder=making)
-    assert all(finding.is_fixed for finding in mended.findings)
-    assert mended.is_healthy
+    fixed = examine(path, fix=True, make_embedder=make_embedder)
+    assert all(finding.is_fixed for finding in fixed.findings)
+    assert fixed.is_healthy
     assert examine(path).findings == ()
     if not any(lost in statement for lost in ("DELETE FROM node", "edge", "validity_end") for statement in statements):
-        assert texts_of(path, "Who met Ana?") == sound
+        assert texts_of(path, "Who met Ana?") == intact_texts
 
 
-def test_many_rows_that_cannot_be_read_are_counted(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_unreadable_rows_are_counted(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(doctor, "MAX_LISTED_ROWS", 2)
-    break_(path, "UPDATE node SET recorded_at = ''", "UPDATE node SET kind = 'dream' WHERE seq = 1 AND scope = 1")
+    damage(path, "UPDATE node SET recorded_at = ''", "UPDATE node SET kind = 'dream' WHERE seq = 1 AND scope = 1")
     report = examine(path)
     assert [finding.is_fixed for finding in report.findings] == [False, False, False]
     assert "more rows cannot be read" in report.findings[-1].problem
@@ -169,17 +169,17 @@ def test_many_rows_that_cannot_be_read_are_counted(path: Path, monkeypatch: pyte
     assert "restore a copy" in report.findings[0].hint
 
 
-def test_a_memory_that_is_open_meanwhile_sees_the_mend(path: Path) -> None:
-    sound = texts_of(path, "Lisbon")
-    break_(path, "UPDATE node SET term_hashes = x'01000000', term_counts = x'01'")
+def test_open_memory_sees_the_fix(path: Path) -> None:
+    intact_texts = texts_of(path, "Lisbon")
+    damage(path, "UPDATE node SET term_hashes = x'01000000', term_counts = x'01'")
     with Memory(path, embedder=HashingEmbedder(32), strategy="bm25") as memory:
         assert not memory.recall("Lisbon", log_access=False).hits
         examine(path, fix=True)
-        assert memory.recall("Lisbon", log_access=False)[0].text == sound[0]
+        assert memory.recall("Lisbon", log_access=False)[0].text == intact_texts[0]
 
 
-def test_missing_vectors_without_their_embedder_are_told_of_and_left(path: Path) -> None:
-    break_(path, "DELETE FROM vector WHERE node = 1")
+def test_missing_vectors_without_an_embedder_are_reported(path: Path) -> None:
+    damage(path, "DELETE FROM vector WHERE node = 1")
     report = examine(path, fix=True)
     assert not report.is_healthy
     assert "--embedder" in report.findings[0].hint
@@ -187,16 +187,16 @@ def test_missing_vectors_without_their_embedder_are_told_of_and_left(path: Path)
     assert "hashing/8" in other.findings[0].hint
 
 
-def test_vectors_of_an_unfinished_change_of_model_are_a_note(path: Path) -> None:
-    break_(path, "INSERT INTO vector SELECT scope, 'next', node, revision, value FROM vector")
+def test_vectors_of_an_unfinished_reembedding_are_a_note(path: Path) -> None:
+    damage(path, "INSERT INTO vector SELECT scope, 'next', node, revision, value FROM vector")
     report = examine(path)
     assert [finding.severity for finding in report.findings] == [Severity.NOTE]
     assert report.is_healthy
     assert "reembed" in report.findings[0].hint
 
 
-@pytest.mark.skipif(os.name == "nt", reason="no such rights there")
-def test_rights_of_others_are_taken_away(path: Path) -> None:
+@pytest.mark.skipif(os.name == "nt", reason="needs POSIX permissions")
+def test_permissions_of_others_are_removed(path: Path) -> None:
     path.chmod(0o644)
     report = examine(path)
     assert "open to others" in report.findings[0].problem
@@ -205,12 +205,12 @@ def test_rights_of_others_are_taken_away(path: Path) -> None:
     assert stat.S_IMODE(path.stat().st_mode) == 0o600
 
 
-def test_a_left_over_log_is_emptied(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_large_write_ahead_log_is_emptied(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(doctor, "LARGE_WAL_BYTES", 1000)
     log = Path(f"{path}-wal")
     with Memory(
         path, embedder=HashingEmbedder(32)
-    ) as memory:  # kept open, so that closing another does not empty the log
+    ) as memory:  # stays open, so that closing another handle does not empty the log
         memory.remember("Another text.")
         assert log.stat().st_size > 1000
         (found,) = examine(path).findings
@@ -222,50 +222,50 @@ def test_a_left_over_log_is_emptied(path: Path, monkeypatch: pytest.MonkeyPatch)
 
 
 @pytest.mark.parametrize(
-    ("make", "what"),
+    ("spoil", "problem"),
     [
         (lambda path: path.write_bytes(b"no database at all" * 100), "not an SQLite file"),
-        (lambda path: break_(path, "PRAGMA user_version = 99"), "format 99"),
-        (lambda path: break_(path, "PRAGMA application_id = 7"), "another program"),
+        (lambda path: damage(path, "PRAGMA user_version = 99"), "format 99"),
+        (lambda path: damage(path, "PRAGMA application_id = 7"), "another program"),
         (lambda path: path.write_bytes(b""), "another program, or empty"),
     ],
 )
-def test_a_file_that_cannot_be_mended_is_said_to_be_so(path: Path, make: object, what: str) -> None:
-    make(path)  # type: ignore[operator]
+def test_unfixable_file_is_reported_and_unchanged(path: Path, spoil: object, problem: str) -> None:
+    spoil(path)  # type: ignore[operator]
     before = path.read_bytes()
     report = examine(path, fix=True)
-    assert what in report.findings[0].problem
+    assert problem in report.findings[0].problem
     assert report.findings[0].severity == Severity.ERROR
     assert not report.is_healthy
     assert path.read_bytes() == before
 
 
-@pytest.mark.skipif(os.name == "nt", reason="no such rights there")
+@pytest.mark.skipif(os.name == "nt", reason="needs POSIX permissions")
 @pytest.mark.parametrize(
-    "make",
+    "spoil",
     [
         lambda path: path.write_text("# Notes\n\nNo database at all.\n"),
         lambda path: path.write_bytes(b""),
-        lambda path: break_(path, "PRAGMA journal_mode = delete", "CREATE TABLE t (x)", "PRAGMA user_version = 99"),
-        lambda path: break_(path, "PRAGMA journal_mode = wal", "CREATE TABLE t (x)"),
+        lambda path: damage(path, "PRAGMA journal_mode = delete", "CREATE TABLE t (x)", "PRAGMA user_version = 99"),
+        lambda path: damage(path, "PRAGMA journal_mode = wal", "CREATE TABLE t (x)"),
     ],
 )
-def test_what_is_no_memory_is_not_touched(tmp_path: Path, make: Callable[[Path], None]) -> None:
+def test_other_files_are_unchanged(tmp_path: Path, spoil: Callable[[Path], None]) -> None:
     path = tmp_path / "other.db"
-    make(path)
+    spoil(path)
     path.chmod(0o644)
     before = {file.name: (file.read_bytes(), file.stat().st_mode) for file in tmp_path.iterdir()}
-    report = examine(path, fix=True, make_embedder=making)
-    assert [finding.severity for finding in report.findings] == [Severity.ERROR], "one finding, and none of its rights"
+    report = examine(path, fix=True, make_embedder=make_embedder)
+    assert [finding.severity for finding in report.findings] == [Severity.ERROR], "one finding, none about permissions"
     assert {file.name: (file.read_bytes(), file.stat().st_mode) for file in tmp_path.iterdir()} == before
 
 
 @pytest.mark.usefixtures("migrations")
-def test_a_memory_that_stands_in_its_log_alone_is_known(tmp_path: Path) -> None:
+def test_memory_in_its_write_ahead_log_only_is_recognized(tmp_path: Path) -> None:
     path, copy = tmp_path / "a.db", tmp_path / "copy.db"
     with Memory(path, embedder=HashingEmbedder(32)) as memory:
         memory.remember(TEXTS)
-        for suffix in ("", "-wal"):  # as a killed process leaves it: nothing was moved into the file yet
+        for suffix in ("", "-wal"):  # as after a killed process: nothing is in the database file yet
             Path(f"{copy}{suffix}").write_bytes(Path(f"{path}{suffix}").read_bytes())
     assert copy.read_bytes()[68:72] == bytes(4)
     assert read_file_format(copy) == read_file_format(path)
@@ -273,7 +273,7 @@ def test_a_memory_that_stands_in_its_log_alone_is_known(tmp_path: Path) -> None:
     assert report.text_count >= len(TEXTS)
 
 
-def test_a_log_of_another_life_of_the_file_says_nothing(path: Path) -> None:
+def test_unrelated_write_ahead_log_is_ignored(path: Path) -> None:
     log = Path(f"{path}-wal")
     log.write_bytes(os.urandom(32 + 3 * (24 + 4096)))
     assert read_file_format(path).is_ours
@@ -281,7 +281,7 @@ def test_a_log_of_another_life_of_the_file_says_nothing(path: Path) -> None:
     assert read_file_format(path).is_ours
 
 
-def test_a_broken_page_is_an_error_that_names_the_way_out(path: Path) -> None:
+def test_broken_page_is_an_error_with_a_hint(path: Path) -> None:
     with path.open("r+b") as file:
         for page in range(2, path.stat().st_size // 4096):
             file.seek(page * 4096)
@@ -292,7 +292,7 @@ def test_a_broken_page_is_an_error_that_names_the_way_out(path: Path) -> None:
     assert not report.is_healthy
 
 
-def test_an_index_that_lost_its_rows_is_made_anew(path: Path) -> None:
+def test_incomplete_index_is_rebuilt(path: Path) -> None:
     db = apsw.Connection(str(path))
     index = "CREATE INDEX access_node ON access (scope, node)"
     db.execute(index.replace("access_node", "stale") + " WHERE seq < 0")

@@ -1,4 +1,4 @@
-"""Why a memory came back, and why another did not."""
+"""Why a memory was recalled, and why another was not."""
 
 import json
 from collections.abc import Iterator
@@ -27,7 +27,7 @@ TALK = (
             speaker="Ana", session="s2", happened_at="2026-05-03", metadata={"k": 1}),
 )  # fmt: skip
 LONG = "".join(f"Ana met Mia in Porto on day {day} of her stay. " for day in range(100))
-SHOWN = ("fused", "dense", "bm25", "rrf", "recency", "synapse", "eisa", "ecphory", "weave", "synaptic-faithful")
+STRATEGIES = ("fused", "dense", "bm25", "rrf", "recency", "synapse", "eisa", "ecphory", "weave", "synaptic-faithful")
 
 
 @pytest.fixture
@@ -38,32 +38,32 @@ def memory(tmp_path: Path) -> Iterator[Memory]:
 
 
 @dataclass(frozen=True)
-class Given:
-    """Gives each row what it was told to."""
+class FixedStrategy:
+    """Gives each row fixed contributions for and against."""
 
-    speaking: tuple[float, ...]
-    against: tuple[float, ...]
-    name: str = "given"
+    positive: tuple[float, ...]
+    negative: tuple[float, ...]
+    name: str = "fixed"
 
     def activate(self, _cue: Query, graph: Graph, /) -> Activation:
-        """Score every episode by what it was given."""
-        shares = {stage: graph.zeros() for stage in ("for", "against")}
+        """The sum of both contributions, at least 0."""
+        columns = {stage: graph.zeros() for stage in ("for", "against")}
         rows = np.flatnonzero(graph.episodes)
-        shares["for"][rows], shares["against"][rows] = self.speaking, self.against
-        return Activation(np.maximum(0, shares["for"] + shares["against"]), shares)
+        columns["for"][rows], columns["against"][rows] = self.positive, self.negative
+        return Activation(np.maximum(0, columns["for"] + columns["against"]), columns)
 
 
-# ---- each way to stay behind
+# ---- miss reasons
 
 
-def test_what_is_not_there_is_absent(memory: Memory) -> None:
+def test_unknown_id_is_not_found(memory: Memory) -> None:
     memory.forget("boat")
     for id_ in ("nobody", "boat", "entity:ana", ""):
         assert memory.why_not("river", id_) == WhyNot(id_, MissReason.NOT_FOUND)
 
 
 @pytest.mark.parametrize(
-    ("asked", "held"),
+    ("options", "failed_filters"),
     [
         ({"where": Filter(speakers="Ben")}, ("speakers",)),
         ({"where": Filter(sessions="s2", metadata={"k": 1})}, ("sessions", "metadata")),
@@ -72,14 +72,14 @@ def test_what_is_not_there_is_absent(memory: Memory) -> None:
         ({"known_at": "2026-05-02", "where": Filter(speakers="Ana", after="2026-05-02")}, ("after", "known_at")),
     ],
 )
-def test_what_may_not_come_back_is_filtered_and_by_what_is_told(
-    asked: dict[str, object], held: tuple[str, ...], memory: Memory
+def test_miss_names_the_failed_filters(
+    options: dict[str, object], failed_filters: tuple[str, ...], memory: Memory
 ) -> None:
-    found = memory.why_not("the river", "river", **asked)  # type: ignore[arg-type]
-    assert (found.miss_reason, found.failed_filters, found.rank) == (MissReason.FILTER, held, None)
+    found = memory.why_not("the river", "river", **options)  # type: ignore[arg-type]
+    assert (found.miss_reason, found.failed_filters, found.rank) == (MissReason.FILTER, failed_filters, None)
 
 
-def test_what_nothing_leads_to_is_untouched(memory: Memory) -> None:
+def test_memory_without_score_has_no_activation(memory: Memory) -> None:
     found = memory.why_not("lovely", "boat", strategy="bm25")
     assert (found.miss_reason, found.rank, found.candidates, found.score, found.cutoff_rank) == (
         MissReason.NO_ACTIVATION,
@@ -88,43 +88,43 @@ def test_what_nothing_leads_to_is_untouched(memory: Memory) -> None:
         0.0,
         1,
     )
-    assert [share.feature for share in found.shortfall] == ["bm25"]
+    assert [contribution.feature for contribution in found.shortfall] == ["bm25"]
     assert found.shortfall[0].value == found.cutoff_score
     assert memory.why_not("nothing of it", "boat", strategy="bm25") == WhyNot("boat", MissReason.NO_ACTIVATION)
 
 
-def test_fused_does_not_look_at_everything(memory: Memory) -> None:
+def test_memory_outside_the_pool_has_no_activation(memory: Memory) -> None:
     memory.remember(f"Number {n * n} of a list." for n in range(400))
     memory.remember("Zebras eat hay.", id="far")
     assert memory.why_not("Which number of the list is it?", "far").miss_reason == MissReason.NO_ACTIVATION
 
 
-def test_what_more_speaks_against_is_unlikely(memory: Memory) -> None:
-    found = memory.why_not("river", "boat", strategy=Given((3, 1, 2), (0, -4, 0)))
+def test_negative_sum_has_a_negative_score(memory: Memory) -> None:
+    found = memory.why_not("river", "boat", strategy=FixedStrategy((3, 1, 2), (0, -4, 0)))
     assert (found.miss_reason, found.rank, found.score, found.cutoff_score) == (MissReason.NEGATIVE_SCORE, None, -3, 2)
     assert found.shortfall == (Contribution("against", 4), Contribution("for", 1))
 
 
-def test_what_is_beyond_the_limit_is_outranked(memory: Memory) -> None:
-    found = memory.why_not("river", "boat", limit=2, strategy=Given((3, 1, 2), (0, -0.5, -1)))
+def test_memory_beyond_the_limit_is_below_the_cutoff(memory: Memory) -> None:
+    found = memory.why_not("river", "boat", limit=2, strategy=FixedStrategy((3, 1, 2), (0, -0.5, -1)))
     assert (found.miss_reason, found.rank, found.candidates, found.score) == (MissReason.BELOW_CUTOFF, 3, 3, 0.5)
     assert (found.cutoff_score, found.cutoff_rank, found.shortfall) == (1, 2, (Contribution("for", 1),))
     assert str(found) == "It came 3rd of 3. What the 2nd has beyond it: says “river”. Ask with a limit of 3."
 
 
-def test_what_does_not_fit_fell_to_the_budget(memory: Memory) -> None:
-    strategy = Given((2, 1, 3), (0, 0, 0))
+def test_memory_over_the_budget_is_missed_for_budget(memory: Memory) -> None:
+    strategy = FixedStrategy((2, 1, 3), (0, 0, 0))
     found = memory.why_not("river", "school", budget=14, strategy=strategy)
     assert (found.miss_reason, found.rank, found.cutoff_rank, found.shortfall) == (MissReason.BUDGET, 1, 3, ())
-    asked = {"strategy": strategy, "log_access": False}
+    options = {"strategy": strategy, "log_access": False}
     assert found.required_budget is not None
-    assert [hit.id for hit in memory.recall("river", budget=found.required_budget, **asked)] == ["school"]  # type: ignore[arg-type]
-    assert memory.recall("river", budget=found.required_budget - 1, **asked)[0].id == "river"  # type: ignore[arg-type]
+    assert [hit.id for hit in memory.recall("river", budget=found.required_budget, **options)] == ["school"]  # type: ignore[arg-type]
+    assert memory.recall("river", budget=found.required_budget - 1, **options)[0].id == "river"  # type: ignore[arg-type]
     assert memory.why_not("river", "school", budget=1, strategy=strategy).cutoff_score is None
     assert memory.why_not("river", "boat", budget=1, limit=2, strategy=strategy).shortfall == ()
 
 
-def test_what_came_back_is_told_so(memory: Memory) -> None:
+def test_recalled_memory_has_no_miss_reason(memory: Memory) -> None:
     found = memory.why_not("When does school start?", "school")
     assert (found.miss_reason, found.rank, found.shortfall, found.failed_filters, found.required_budget) == (
         MissReason.NONE,
@@ -135,10 +135,10 @@ def test_what_came_back_is_told_so(memory: Memory) -> None:
     )
 
 
-# ---- what it is about
+# ---- documents, logging and arguments
 
 
-def test_of_a_long_text_the_best_piece_counts(memory: Memory) -> None:
+def test_document_is_represented_by_its_best_chunk(memory: Memory) -> None:
     memory.remember(LONG, id="long")
     found = memory.why_not("What did Ana do on day 77?", "long", strategy="bm25", limit=1)
     best = memory.recall("What did Ana do on day 77?", strategy="bm25", limit=1, log_access=False)[0].id
@@ -152,7 +152,7 @@ def test_of_a_long_text_the_best_piece_counts(memory: Memory) -> None:
     assert memory.why_not("Mia", "long", as_of="2020-01-01").miss_reason == MissReason.FILTER
 
 
-def test_it_leaves_no_trace(memory: Memory) -> None:
+def test_why_not_logs_nothing(memory: Memory) -> None:
     before = memory.scopes()[0].revision
     for strategy in ("fused", "eisa", "synaptic"):
         memory.why_not("river", "boat", strategy=strategy)
@@ -162,24 +162,24 @@ def test_it_leaves_no_trace(memory: Memory) -> None:
     assert [access.kind for access in history.accesses] == [AccessKind.ENCODED]
 
 
-def test_a_question_that_cannot_be_asked_is_refused_as_by_recall(memory: Memory) -> None:
+def test_why_not_rejects_invalid_arguments(memory: Memory) -> None:
     for question, limit, budget in (("", 1, None), ("river", 0, None), ("river", 1, 0)):
         with pytest.raises(InvalidInput):
             memory.why_not(question, "boat", limit=limit, budget=budget)
 
 
-# ---- it says what recall does
+# ---- agreement with recall
 
 
 @pytest.fixture(scope="module")
-def friends(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Memory]:
+def demo_memory(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Memory]:
     """The conversation of the demo."""
     lines = Path(ecphora.cli.demo.__file__).with_name("conversation.jsonl").read_text("utf-8").splitlines()
-    told = [Episode(**json.loads(line)) for line in lines]
+    episodes = [Episode(**json.loads(line)) for line in lines]
     with Memory(
         tmp_path_factory.mktemp("friends") / "memory.db", embedder=HashingEmbedder(64), clock=FakeClock()
     ) as opened:
-        opened.remember(told)
+        opened.remember(episodes)
         yield opened
 
 
@@ -188,44 +188,46 @@ def friends(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Memory]:
     row=st.integers(0, 10_000),
     limit=st.integers(1, 40),
     budget=st.none() | st.integers(20, 400),
-    strategy=st.sampled_from(SHOWN),
+    strategy=st.sampled_from(STRATEGIES),
 )
-def test_what_it_says_is_what_recall_does(
-    friends: Memory, *, question: str, row: int, limit: int, budget: int | None, strategy: str
+def test_why_not_agrees_with_recall(
+    demo_memory: Memory, *, question: str, row: int, limit: int, budget: int | None, strategy: str
 ) -> None:
-    graph = friends.graph()
-    id_ = graph.id(np.flatnonzero(graph.episodes)[row % len(friends)])
+    graph = demo_memory.graph()
+    id_ = graph.id(np.flatnonzero(graph.episodes)[row % len(demo_memory)])
 
-    def recalled(limit: int, budget: int | None = None) -> dict[str, Why]:
-        hits = friends.recall(question, limit=limit, budget=budget, strategy=strategy, log_access=False)
+    def whys_by_id(limit: int, budget: int | None = None) -> dict[str, Why]:
+        hits = demo_memory.recall(question, limit=limit, budget=budget, strategy=strategy, log_access=False)
         return {hit.id: hit.why for hit in hits}
 
-    found = friends.why_not(question, id_, limit=limit, budget=budget, strategy=strategy)
-    back, every = recalled(limit, budget), recalled(len(friends))
-    assert (found.miss_reason == MissReason.NONE) == (id_ in back)
-    assert found.candidates == len(every)
-    assert found.rank == (list(every).index(id_) + 1 if id_ in every else None)
+    found = demo_memory.why_not(question, id_, limit=limit, budget=budget, strategy=strategy)
+    recalled, all_hits = whys_by_id(limit, budget), whys_by_id(len(demo_memory))
+    assert (found.miss_reason == MissReason.NONE) == (id_ in recalled)
+    assert found.candidates == len(all_hits)
+    assert found.rank == (list(all_hits).index(id_) + 1 if id_ in all_hits else None)
     assert (found.required_budget is not None) == (found.miss_reason == MissReason.BUDGET)
     if found.miss_reason == MissReason.BELOW_CUTOFF:
         assert found.rank is not None
-        assert id_ in recalled(found.rank)
-        assert id_ not in recalled(found.rank - 1)
+        assert id_ in whys_by_id(found.rank)
+        assert id_ not in whys_by_id(found.rank - 1)
     if found.required_budget is not None:
-        assert id_ in recalled(limit, found.required_budget)
-    if back and found.miss_reason in {MissReason.BELOW_CUTOFF, MissReason.NO_ACTIVATION}:
+        assert id_ in whys_by_id(limit, found.required_budget)
+    if recalled and found.miss_reason in {MissReason.BELOW_CUTOFF, MissReason.NO_ACTIVATION}:
         assert found.cutoff_score is not None
-        beyond = contribution_differences(list(back.values())[-1], every.get(id_, Why(())))
-        assert sum(share.value for share in beyond) == pytest.approx(found.cutoff_score - found.score, abs=1e-3)
-        assert found.shortfall == tuple(share for share in beyond if share.value > 0)
-        assert list(found.shortfall) == sorted(found.shortfall, key=lambda share: -share.value)
+        differences = contribution_differences(list(recalled.values())[-1], all_hits.get(id_, Why(())))
+        assert sum(contribution.value for contribution in differences) == pytest.approx(
+            found.cutoff_score - found.score, abs=1e-3
+        )
+        assert found.shortfall == tuple(contribution for contribution in differences if contribution.value > 0)
+        assert list(found.shortfall) == sorted(found.shortfall, key=lambda contribution: -contribution.value)
     assert str(found).endswith(".")
 
 
-# ---- in words
+# ---- text form
 
 
 @pytest.mark.parametrize(
-    ("found", "said"),
+    ("found", "expected"),
     [
         (
             WhyNot("a", MissReason.NOT_FOUND),
@@ -255,18 +257,18 @@ def test_what_it_says_is_what_recall_does(
         (WhyNot("a", MissReason.NONE, 112, 210), "It came back, 112th of 210."),
     ],
 )  # fmt: skip
-def test_every_way_is_told_with_its_mend(found: WhyNot, said: str) -> None:
-    assert str(found) == said
+def test_miss_texts_have_advice(found: WhyNot, expected: str) -> None:
+    assert str(found) == expected
 
 
-def test_what_a_score_starts_with_is_named_last() -> None:
+def test_prior_is_last_in_the_text() -> None:
     why = Why((Contribution(PRIOR, 5.3), Contribution("is question", -0.1), Contribution("bm25", 1.2)))
     assert str(why) == "bm25 +1.20, is question -0.10, prior +5.30"
 
 
-def test_differences_add_up() -> None:
-    ours, theirs = (
+def test_contribution_differences_are_sorted_and_complete() -> None:
+    first, second = (
         Why((Contribution("a", 1.0), Contribution("b", 2.0))),
         Why((Contribution("b", 2.0), Contribution("c", 3.0), Contribution("a", -1.0))),
     )
-    assert contribution_differences(theirs, ours) == (Contribution("c", 3.0), Contribution("a", -2.0))
+    assert contribution_differences(second, first) == (Contribution("c", 3.0), Contribution("a", -2.0))

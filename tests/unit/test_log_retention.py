@@ -1,4 +1,4 @@
-"""The access log is bounded: each memory keeps the last accesses of each kind, and what follows from them stays."""
+"""The bounded access log: each memory keeps the last accesses of each kind, and derived values stay."""
 
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, closing
@@ -58,106 +58,107 @@ def store(path: Path) -> Iterator[SQLiteStore]:
         yield found
 
 
-def touched(
-    *nodes: NodeId, touch: AccessKind | Mark = AccessKind.RECALLED, hours: float = 0, strength: float = 0.5
+def access_batch(
+    *nodes: NodeId, kind: AccessKind | Mark = AccessKind.RECALLED, hours: float = 0, strength: float = 0.5
 ) -> WriteBatch:
     at = NOON + timedelta(hours=hours)
-    return WriteBatch(accesses=tuple(Access(node, at, touch, strength) for node in nodes))
+    return WriteBatch(accesses=tuple(Access(node, at, kind, strength) for node in nodes))
 
 
 def loaded(store: SQLiteStore, scope: str = "s") -> Graph:
     return apply_batch(Graph(), store.changes_since(scope, 0))
 
 
-def logged(graph: Graph, node: NodeId, touch: AccessKind | Mark = AccessKind.RECALLED) -> list[Access]:
-    return [access for access in graph.accesses_of(graph.row(node) or 0) if access.kind is touch]
+def logged(graph: Graph, node: NodeId, kind: AccessKind | Mark = AccessKind.RECALLED) -> list[Access]:
+    return [access for access in graph.accesses_of(graph.row(node) or 0) if access.kind is kind]
 
 
-# ---- the bound
+# ---- bound
 
 
-def test_of_each_kind_the_last_are_kept_and_know_how_many_there_were(store: SQLiteStore) -> None:
+def test_last_accesses_are_kept_with_their_counts(store: SQLiteStore) -> None:
     for hour in range(1, 12):
-        store.commit("s", touched("a", hours=hour))
-    store.commit("s", touched("b", touch=AccessKind.USED))
+        store.commit("s", access_batch("a", hours=hour))
+    store.commit("s", access_batch("b", kind=AccessKind.USED))
     graph = loaded(store)
     # The tenth access let the log expire; two came after it.
-    assert [(one.nth, one.at) for one in logged(graph, "a")] == [
+    assert [(access.nth, access.at) for access in logged(graph, "a")] == [
         (nth, NOON + timedelta(hours=nth)) for nth in (8, 9, 10, 11)
     ]
-    assert [one.nth for one in logged(graph, "b", AccessKind.USED)] == [1]
-    assert [one.kind for one in graph.accesses_of(1)] == [AccessKind.ENCODED, AccessKind.USED]
+    assert [access.nth for access in logged(graph, "b", AccessKind.USED)] == [1]
+    assert [access.kind for access in graph.accesses_of(1)] == [AccessKind.ENCODED, AccessKind.USED]
     assert graph.retention == LogRetention(through_seq=12, keep_last=3)
 
 
-def test_the_bound_holds_whatever_is_recalled(store: SQLiteStore, path: Path) -> None:
-    stored, counting = [], []
+def test_log_size_is_bounded(store: SQLiteStore, path: Path) -> None:
+    stored_counts, loaded_counts = [], []
     for turn in range(160):
-        store.commit("s", touched(*("ab"[turn % 3 % 2 :]), touch=ACCESS_KINDS[turn % 4]))
-        stored.append(len(store.changes_since("s", 0).accesses))
-        counting.append(len(loaded(store).accesses) - 2)
-    left, growth = 2 * 4 * 3, 12
-    assert max(counting) <= left + growth + 2
-    assert max(stored) <= left + 2 * growth + 2
+        store.commit("s", access_batch(*("ab"[turn % 3 % 2 :]), kind=ACCESS_KINDS[turn % 4]))
+        stored_counts.append(len(store.changes_since("s", 0).accesses))
+        loaded_counts.append(len(loaded(store).accesses) - 2)
+    retained, growth = 2 * 4 * 3, 12
+    assert max(loaded_counts) <= retained + growth + 2
+    assert max(stored_counts) <= retained + 2 * growth + 2
     with closing(apsw.Connection(str(path))) as db:
-        assert db.execute("SELECT count(*), max(nth) FROM access").fetchall() == [(stored[-1], 41)]  # stored once
-        assert db.execute("SELECT log_size FROM scope").get == stored[-1]
+        rows = db.execute("SELECT count(*), max(nth) FROM access").fetchall()
+        assert rows == [(stored_counts[-1], 41)]  # each access is stored once
+        assert db.execute("SELECT log_size FROM scope").get == stored_counts[-1]
 
 
-def test_to_remember_again_is_counted_from_the_first_time(store: SQLiteStore) -> None:
+def test_first_encoding_is_kept(store: SQLiteStore) -> None:
     for _ in range(10):
-        store.commit("s", touched("a", touch=AccessKind.ENCODED))
-    assert [one.nth for one in logged(loaded(store), "a", AccessKind.ENCODED)] == [1, 9, 10, 11]
+        store.commit("s", access_batch("a", kind=AccessKind.ENCODED))
+    assert [access.nth for access in logged(loaded(store), "a", AccessKind.ENCODED)] == [1, 9, 10, 11]
 
 
-def test_a_mark_is_never_lost(store: SQLiteStore) -> None:
-    store.commit("s", touched("a", touch=Mark.PINNED))
-    store.commit("s", touched("b", touch=Mark.ARCHIVED))
-    store.commit("s", touched("b", touch=Mark.UNARCHIVED))
+def test_marks_never_expire(store: SQLiteStore) -> None:
+    store.commit("s", access_batch("a", kind=Mark.PINNED))
+    store.commit("s", access_batch("b", kind=Mark.ARCHIVED))
+    store.commit("s", access_batch("b", kind=Mark.UNARCHIVED))
     grown = loaded(store)
     for _ in range(20):
-        grown = apply_batch(grown, store.commit("s", touched("a", "b")))
+        grown = apply_batch(grown, store.commit("s", access_batch("a", "b")))
         for graph in (grown, loaded(store)):
             assert pinned_mask(graph).tolist() == [True, False]
             assert archived_mask(graph).tolist() == [False, False]
     assert grown.retention != FULL_LOG
 
 
-def test_a_reader_who_missed_much_sees_what_is_left(store: SQLiteStore, path: Path) -> None:
-    """Read after every commit, now and then, or from the start: one graph, and the same follows from it."""
+def test_late_reader_sees_the_retained_log(store: SQLiteStore, path: Path) -> None:
+    """Reading after every commit, rarely, or from the start gives one graph with the same derived values."""
     follower = SMALL(path)
-    every, seldom, graphs = loaded(follower), loaded(follower), [loaded(follower)]
+    always, rarely, graphs = loaded(follower), loaded(follower), [loaded(follower)]
     for turn in range(60):
-        change = touched("a", "b", hours=turn) if turn % 3 else touched("b", touch=AccessKind.USED, hours=turn)
+        batch = access_batch("a", "b", hours=turn) if turn % 3 else access_batch("b", kind=AccessKind.USED, hours=turn)
         if turn == 30:
-            change = WriteBatch(tombstones=(Tombstone("a", b"a"),), nodes=(sample_node("c"),))
-        written = store.commit("s", change if turn < 30 else replace(change, accesses=change.accesses[-1:]))
-        every = apply_batch(every, written)
-        follow(every)
+            batch = WriteBatch(tombstones=(Tombstone("a", b"a"),), nodes=(sample_node("c"),))
+        written = store.commit("s", batch if turn < 30 else replace(batch, accesses=batch.accesses[-1:]))
+        always = apply_batch(always, written)
+        derived_values(always)
         if turn % 7 == 0:
-            seldom = apply_batch(seldom, follower.changes_since("s", seldom.revision))
-            follow(seldom)
-            assert graph_differences(seldom, every) == []
-        graphs.append(every)
+            rarely = apply_batch(rarely, follower.changes_since("s", rarely.revision))
+            derived_values(rarely)
+            assert graph_differences(rarely, always) == []
+        graphs.append(always)
     fresh = loaded(follower)
     for graph in graphs:
         again = apply_batch(graph, follower.changes_since("s", graph.revision))
         assert graph_differences(again, fresh) == []
-        for ours, theirs in zip(follow(again), follow(fresh), strict=True):
+        for ours, theirs in zip(derived_values(again), derived_values(fresh), strict=True):
             assert ours.tolist() == theirs.tolist()
     follower.close()
 
 
-def follow(graph: Graph) -> list[np.ndarray]:
-    """What follows from the log."""
+def derived_values(graph: Graph) -> list[np.ndarray]:
+    """The values derived from the log."""
     return [importance.importance(graph, importance.ImportanceDecay(), NOON.timestamp() + 1e6), last_access(graph)]
 
 
-# ---- what is read of it
+# ---- derived values
 
 
-def test_no_practical_strategy_recalls_otherwise_for_what_has_expired() -> None:
-    """The last accesses are all that they read: what expires changes no score."""
+def test_expired_accesses_change_no_practical_score() -> None:
+    """They read only the last accesses, so expired ones change no score."""
     graph, seq = sample_graph(), 100
     for turn in range(3 * KEEP_LAST):
         rows = [f"t{(turn + step) % 7}" for step in range(3)]
@@ -166,44 +167,44 @@ def test_no_practical_strategy_recalls_otherwise_for_what_has_expired() -> None:
             for step, node in enumerate(rows)
         )
         graph, seq = apply_batch(graph, WriteBatch(accesses=accesses, revision=graph.revision + 1)), seq + 3
-    ended = apply_batch(graph, WriteBatch(retention=LogRetention(seq, KEEP_LAST), revision=graph.revision + 1))
-    assert len(ended.accesses) < len(graph.accesses)
-    cue = sample_query("Where does Ana live in Porto?")
+    expired = apply_batch(graph, WriteBatch(retention=LogRetention(seq, KEEP_LAST), revision=graph.revision + 1))
+    assert len(expired.accesses) < len(graph.accesses)
+    query = sample_query("Where does Ana live in Porto?")
     for strategy in BUILT_IN.values():
-        assert strategy.activate(cue, ended).scores.tolist() == strategy.activate(cue, graph).scores.tolist()
+        assert strategy.activate(query, expired).scores.tolist() == strategy.activate(query, graph).scores.tolist()
 
 
 @given(
     days=st.lists(st.sampled_from([0.0, 0.01, 1, 5, 9, 12, 20, 30, 90]), min_size=KEEP_LAST + 1, max_size=3 * KEEP_LAST)
 )
-def test_importance_outlives_what_it_was_counted_from(days: Sequence[float]) -> None:
+def test_importance_is_unchanged_by_expiry(days: Sequence[float]) -> None:
     graph = sample_graph(1)
     at = np.cumsum(days).tolist()
     accesses = tuple(
-        Access("t0", NOON + timedelta(days=day), AccessKind.RECALLED, 1.0, 100 + place, place + 1)
-        for place, day in enumerate(at)
+        Access("t0", NOON + timedelta(days=day), AccessKind.RECALLED, 1.0, 100 + index, index + 1)
+        for index, day in enumerate(at)
     )
-    whole = apply_batch(graph, WriteBatch(accesses=accesses, revision=2))
-    ended = apply_batch(whole, WriteBatch(retention=LogRetention(99 + len(at), KEEP_LAST), revision=3))
-    assert len(ended.accesses) == KEEP_LAST + 1
+    full = apply_batch(graph, WriteBatch(accesses=accesses, revision=2))
+    expired = apply_batch(full, WriteBatch(retention=LogRetention(99 + len(at), KEEP_LAST), revision=3))
+    assert len(expired.accesses) == KEEP_LAST + 1
     now = NOON.timestamp() + (at[-1] + 10) * 86_400
-    found, before = (importance.importance(one, importance.ImportanceDecay(), now)[0] for one in (ended, whole))
+    found, before = (importance.importance(one, importance.ImportanceDecay(), now)[0] for one in (expired, full))
     assert found == pytest.approx(before, abs=0.003)
 
 
-def test_importance_counts_what_has_expired() -> None:
+def test_importance_counts_expired_accesses() -> None:
     """Two uses are left of fifty-one: I = .6 + .2 (1 - exp(-50 / 5)) + .2 (1 - exp(-51 / 5))."""
     accesses = tuple(Access("t0", NOON, AccessKind.RECALLED, 1.0, 100 + nth, nth) for nth in (50, 51))
     graph = apply_batch(sample_graph(1), WriteBatch(accesses=accesses, retention=LogRetention(200, 2), revision=2))
     found = importance.importance(graph, importance.ImportanceDecay(), NOON.timestamp())
     assert found[0] == pytest.approx(0.6 + 0.2 * (1 - np.exp(-10)) + 0.2 * (1 - np.exp(-10.2)))
-    used = (Access("t0", NOON, AccessKind.USED, 1.0, 200, 9),)  # of both kinds together
-    graph = apply_batch(sample_graph(1), WriteBatch(accesses=accesses[:1] + used, revision=2))
+    uses = (Access("t0", NOON, AccessKind.USED, 1.0, 200, 9),)  # both kinds are counted together
+    graph = apply_batch(sample_graph(1), WriteBatch(accesses=accesses[:1] + uses, revision=2))
     found = importance.importance(graph, importance.ImportanceDecay(), NOON.timestamp())
     assert found[0] == pytest.approx(0.6 + 0.2 * (1 - np.exp(-10)) + 0.2 * (1 - np.exp(-59 / 5)))
 
 
-def test_a_life_tells_how_often_it_was_touched(path: Path) -> None:
+def test_history_has_access_counts(path: Path) -> None:
     with closing(SMALL(path)) as store, Memory(store, embedder=HashingEmbedder(64), strategy="bm25") as memory:
         memory.remember(Episode("The river is lovely.", id="river"))
         for _ in range(14):
@@ -216,18 +217,18 @@ def test_a_life_tells_how_often_it_was_touched(path: Path) -> None:
         assert "1× encoded, 14× recalled" in out.getvalue()
 
 
-# ---- logs that stay whole
+# ---- full logs
 
 
 @pytest.mark.parametrize("name", ["synaptic", "synapse", "eisa", "weave"])
-def test_only_the_published_forms_ask_for_a_whole_log(name: str) -> None:
-    for strategy, whole in ((BUILT_IN[name], False), (FAITHFUL[f"{name}-faithful"], True)):
+def test_only_faithful_strategies_need_a_full_log(name: str) -> None:
+    for strategy, full in ((BUILT_IN[name], False), (FAITHFUL[f"{name}-faithful"], True)):
         assert isinstance(strategy, FullLogStrategy)
-        assert strategy.needs_full_log is whole
+        assert strategy.needs_full_log is full
 
 
 @pytest.mark.parametrize("recalls", [True, False], ids=["recalled", "stored"])
-def test_a_scope_used_by_a_published_form_keeps_everything(path: Path, recalls: bool) -> None:
+def test_scope_of_a_faithful_strategy_keeps_all_accesses(path: Path, recalls: bool) -> None:
     with closing(SMALL(path)) as store:
         for scope in ("faithful", "other"):
             with Memory(store, scope=scope, embedder=HashingEmbedder(64), strategy="bm25") as memory:
@@ -240,27 +241,27 @@ def test_a_scope_used_by_a_published_form_keeps_everything(path: Path, recalls: 
             with Memory(store, scope=scope, embedder=HashingEmbedder(64), strategy="bm25") as memory:
                 for _ in range(30):
                     memory.recall("river")
-        kept = {scope: len(logged(loaded(store, scope), "river")) for scope in ("faithful", "other")}
-        assert kept["faithful"] >= 30
-        assert kept["other"] < 15
+        counts = {scope: len(logged(loaded(store, scope), "river")) for scope in ("faithful", "other")}
+        assert counts["faithful"] >= 30
+        assert counts["other"] < 15
 
 
-def test_a_log_that_is_whole_stays_so_elsewhere(path: Path, store: SQLiteStore) -> None:
-    store.commit("s", replace(touched("a"), needs_full_log=True))
+def test_full_log_stays_full_after_import(path: Path, store: SQLiteStore) -> None:
+    store.commit("s", replace(access_batch("a"), needs_full_log=True))
     for _ in range(20):
-        store.commit("s", touched("a"))
+        store.commit("s", access_batch("a"))
     with (
         Memory(store, scope="s", embedder=HashingEmbedder(16)) as memory,
-        closing(SMALL(path.with_name("b.db"))) as there,
+        closing(SMALL(path.with_name("b.db"))) as other_store,
     ):
         out = StringIO()
         memory.export(out)
-        with Memory(there, scope="s", embedder=HashingEmbedder(16)) as other:
+        with Memory(other_store, scope="s", embedder=HashingEmbedder(16)) as other:
             other.import_(out.getvalue().splitlines())
-            assert [one.nth for one in logged(other.graph(), "a")] == list(range(1, 22))
+            assert [access.nth for access in logged(other.graph(), "a")] == list(range(1, 22))
 
 
-# ---- carried elsewhere
+# ---- export and import
 
 
 def exported(store: SQLiteStore) -> list[str]:
@@ -270,50 +271,51 @@ def exported(store: SQLiteStore) -> list[str]:
     return out.getvalue().splitlines()
 
 
-def taken_in(store: SQLiteStore, lines: Sequence[str]) -> int:
+def import_accesses(store: SQLiteStore, lines: Sequence[str]) -> int:
     with Memory(store, scope="s", embedder=HashingEmbedder(16)) as memory:
         return memory.import_(lines).accesses
 
 
-def test_what_has_expired_does_not_come_back_by_an_import(store: SQLiteStore) -> None:
+def test_import_does_not_restore_expired_accesses(store: SQLiteStore) -> None:
     for hour in range(1, 9):
-        store.commit("s", touched("a", hours=hour))
+        store.commit("s", access_batch("a", hours=hour))
     before = exported(store)
     for hour in range(9, 16):
-        store.commit("s", touched("a", hours=hour))
-    assert taken_in(store, before) == 0
-    assert [one.nth for one in logged(loaded(store), "a")] == list(range(8, 16))
+        store.commit("s", access_batch("a", hours=hour))
+    assert import_accesses(store, before) == 0
+    assert [access.nth for access in logged(loaded(store), "a")] == list(range(8, 16))
 
 
-def test_counts_are_carried_along(store: SQLiteStore, path: Path) -> None:
+def test_export_and_import_keep_access_counts(store: SQLiteStore, path: Path) -> None:
     for hour in range(1, 12):
-        store.commit("s", touched("a", hours=hour))
+        store.commit("s", access_batch("a", hours=hour))
     lines = exported(store)
-    with closing(SMALL(path.with_name("b.db"))) as there:
-        assert taken_in(there, lines) == 4
-        assert taken_in(there, lines) == 0
-        assert [one.nth for one in logged(loaded(there), "a")] == [8, 9, 10, 11]
-        assert exported(there)[1:] == lines[1:]
-        store.commit("s", touched("a", "b", hours=12))
-        assert taken_in(there, exported(store)) == 2
-        assert exported(there)[1:] == exported(store)[1:]
+    with closing(SMALL(path.with_name("b.db"))) as other_store:
+        assert import_accesses(other_store, lines) == 4
+        assert import_accesses(other_store, lines) == 0
+        assert [access.nth for access in logged(loaded(other_store), "a")] == [8, 9, 10, 11]
+        assert exported(other_store)[1:] == lines[1:]
+        store.commit("s", access_batch("a", "b", hours=12))
+        assert import_accesses(other_store, exported(store)) == 2
+        assert exported(other_store)[1:] == exported(store)[1:]
 
 
-# ---- rows that cannot be read, and several readers
+# ---- damaged rows and concurrent readers
 
 
 @pytest.mark.parametrize(
-    ("change", "what"), [("kind = 99", "99 is no kind of access"), ("at = 9e18", "9000000000000000000 is no time")]
+    ("assignment", "problem"),
+    [("kind = 99", "99 is no kind of access"), ("at = 9e18", "9000000000000000000 is no time")],
 )
-def test_an_access_that_cannot_be_read_is_damage(store: SQLiteStore, path: Path, change: str, what: str) -> None:
-    store.commit("s", touched("a"))
+def test_unreadable_access_is_damage(store: SQLiteStore, path: Path, assignment: str, problem: str) -> None:
+    store.commit("s", access_batch("a"))
     with closing(apsw.Connection(str(path))) as db:
-        db.execute(f"UPDATE access SET {change}")  # noqa: S608
-    with pytest.raises(StoreDamaged, match=f"an access of node 'a': {what}"):
+        db.execute(f"UPDATE access SET {assignment}")  # noqa: S608
+    with pytest.raises(StoreDamaged, match=f"an access of node 'a': {problem}"):
         store.changes_since("s", 0)
 
 
-def test_recalls_of_one_process_stay_visible_while_the_log_expires(path: Path) -> None:
+def test_recalls_stay_visible_while_the_log_expires(path: Path) -> None:
     with ExitStack() as stack:
         store = stack.enter_context(closing(SMALL(path)))
         memory = stack.enter_context(Memory(store, embedder=HashingEmbedder(64), strategy="bm25", clock=FakeClock()))

@@ -29,7 +29,7 @@ from ecphora.testing import NOON, FakeClock
 DIGEST = re.compile("[0-9a-f]{8}")
 
 
-UNTOLD = frozenset(
+UNEXPLAINED = frozenset(
     {
         "first-stage rank",
         "redundancy",
@@ -46,29 +46,29 @@ UNTOLD = frozenset(
         PRIOR,
     }
 )
-"""Stages that explain nothing: a place in a list, what every question gives a memory, what takes from a score."""
+"""Features without a clause: ranks, features that do not depend on the query, and penalties."""
 
 
 @dataclass(frozen=True)
-class Given:
-    """Gives each episode, in the order of rows, what it was told to, by ways if it was told any: row, name."""
+class FixedStrategy:
+    """Gives the episodes, in order of rows, fixed contributions, optionally with paths (parent row, entity row)."""
 
-    shares: Mapping[str, Sequence[float]]
-    ways: Mapping[str, Mapping[int, tuple[int, int]]] | None = None
-    name: str = "given"
+    contributions: Mapping[str, Sequence[float]]
+    paths: Mapping[str, Mapping[int, tuple[int, int]]] | None = None
+    name: str = "fixed"
 
     def activate(self, _cue: Query, graph: Graph, /) -> Activation:
-        """The shares and their sum."""
+        """The contributions and their sum."""
         rows = np.flatnonzero(graph.episodes)
-        shares = {stage: graph.zeros() for stage in self.shares}
-        for stage, values in self.shares.items():
-            shares[stage][rows] = values
-        trails = {}
-        for stage, ways in (self.ways or {}).items():
-            trails[stage] = ActivationPath(np.full(len(graph), -1, np.intp), np.full(len(graph), -1, np.intp))
-            for row, (by, via) in ways.items():
-                trails[stage].parent[row], trails[stage].via_entity[row] = by, via
-        return Activation(np.sum(list(shares.values()), axis=0), shares, trails)
+        columns = {stage: graph.zeros() for stage in self.contributions}
+        for stage, values in self.contributions.items():
+            columns[stage][rows] = values
+        paths_by_stage = {}
+        for stage, path in (self.paths or {}).items():
+            paths_by_stage[stage] = ActivationPath(np.full(len(graph), -1, np.intp), np.full(len(graph), -1, np.intp))
+            for row, (parent, via) in path.items():
+                paths_by_stage[stage].parent[row], paths_by_stage[stage].via_entity[row] = parent, via
+        return Activation(np.sum(list(columns.values()), axis=0), columns, paths_by_stage)
 
 
 def turn(text: str, speaker: str | None = None, **fields: Any) -> Episode:
@@ -81,14 +81,14 @@ def memory(tmp_path: Path) -> Iterator[Memory]:
         yield opened
 
 
-def recalled(memory: Memory, question: str, **asked: Any) -> dict[str, str]:
+def reasons_by_text(memory: Memory, question: str, **options: Any) -> dict[str, str]:
     """The reason of each memory that comes back, by its text."""
-    found = memory.recall(question, **{"log_access": False, **asked})
+    found = memory.recall(question, **{"log_access": False, **options})
     return {hit.text: hit.reason for hit in found}
 
 
 @pytest.mark.parametrize(
-    ("text", "question", "said"),
+    ("text", "question", "expected"),
     [
         ("Ana's cats sleep.", "Where does Ana's cat sleep?", ["Ana", "cats (cat)", "sleep"]),
         ("THE BAKERY!", "Which bakery?", ["BAKERY"]),
@@ -102,19 +102,21 @@ def recalled(memory: Memory, question: str, **asked: Any) -> dict[str, str]:
         ("", "x", []),
     ],
 )
-def test_words_are_quoted_as_they_are_written(text: str, question: str, said: list[str]) -> None:
+def test_shared_terms_are_quoted_as_written(text: str, question: str, expected: list[str]) -> None:
     found = shared_terms(text, question)
-    assert [f"{one.surface} ({one.question_surface})" if one.is_inflected else one.surface for one in found] == said
+    assert [
+        f"{term.surface} ({term.question_surface})" if term.is_inflected else term.surface for term in found
+    ] == expected
 
 
 @given(st.text(max_size=80), st.text(max_size=40))
-def test_a_quote_stands_in_both_texts(text: str, question: str) -> None:
-    for one in shared_terms(text, question):
-        assert one.surface in text
+def test_shared_terms_are_in_both_texts(text: str, question: str) -> None:
+    for term in shared_terms(text, question):
+        assert term.surface in text
         assert (
-            one.question_surface in question or one.surface == one.question_surface
-        )  # a stretch is folded before it is compared
-        assert set(one.terms) <= set(extract_terms(text)) & set(extract_terms(question))
+            term.question_surface in question or term.surface == term.question_surface
+        )  # other text is normalized before comparison
+        assert set(term.terms) <= set(extract_terms(text)) & set(extract_terms(question))
 
 
 @pytest.mark.parametrize(
@@ -125,52 +127,57 @@ def test_a_quote_stands_in_both_texts(text: str, question: str) -> None:
         (("東京タワーに行った。", "雨が降った。"), "東京タワーはどこ?", "says “東京タワー”"),
     ],
 )
-def test_other_languages_are_quoted_too(texts: Sequence[str], question: str, reason: str, memory: Memory) -> None:
+def test_reason_quotes_other_languages(texts: Sequence[str], question: str, reason: str, memory: Memory) -> None:
     memory.remember(map(turn, texts))
-    given_ = Given({"bm25": (2, 1)})
-    assert recalled(memory, question, strategy=given_)[texts[0]] == reason
+    strategy = FixedStrategy({"bm25": (2, 1)})
+    assert reasons_by_text(memory, question, strategy=strategy)[texts[0]] == reason
 
 
-def test_who_speaks(memory: Memory) -> None:
+def test_named_speaker_reason(memory: Memory) -> None:
     memory.remember([turn("It rained.", "Ana"), turn("It snowed.", "user"), turn("Hail.", "Bo"), turn("Sun.")])
-    ahead = Given({"named speaker": (4, 3, 2, 1)})
-    assert recalled(memory, "What did Ana see?", strategy=ahead)["It rained."] == "Ana, who is asked about, speaks"
+    by_speaker = FixedStrategy({"named speaker": (4, 3, 2, 1)})
     assert (
-        recalled(memory, "What did Ana and Bo see?", strategy=ahead)["Hail."] == "Bo, one of those asked about, speaks"
+        reasons_by_text(memory, "What did Ana see?", strategy=by_speaker)["It rained."]
+        == "Ana, who is asked about, speaks"
     )
-    assert recalled(memory, "What did I see?", strategy=ahead)["It snowed."] == "the user, who asks, speaks"
-    assert recalled(memory, "Who saw it?", strategy=ahead) == dict.fromkeys(
+    assert (
+        reasons_by_text(memory, "What did Ana and Bo see?", strategy=by_speaker)["Hail."]
+        == "Bo, one of those asked about, speaks"
+    )
+    assert reasons_by_text(memory, "What did I see?", strategy=by_speaker)["It snowed."] == "the user, who asks, speaks"
+    assert reasons_by_text(memory, "Who saw it?", strategy=by_speaker) == dict.fromkeys(
         ["It rained.", "It snowed.", "Hail.", "Sun."], ""
     )
 
 
-def test_when_it_was(memory: Memory) -> None:
+def test_date_and_recency_reasons(memory: Memory) -> None:
     memory.remember([
         turn("It rained.", happened_at="2026-05-03T10:00:00"),
         turn("It had snowed on 4 April 2026.", happened_at="2026-06-01"),
         turn("Hail.", happened_at="2026-01-01"),
     ])  # fmt: skip
-    dated = Given({"date match": (3, 2, 1)})
-    assert recalled(memory, "What was on 3 May 2026?", strategy=dated)["It rained."] == (
+    by_date = FixedStrategy({"date match": (3, 2, 1)})
+    assert reasons_by_text(memory, "What was on 3 May 2026?", strategy=by_date)["It rained."] == (
         "is of 3 May 2026, the time asked about"
     )
-    assert recalled(memory, "What was in April 2026?", strategy=dated)["It had snowed on 4 April 2026."] == (
+    assert reasons_by_text(memory, "What was in April 2026?", strategy=by_date)["It had snowed on 4 April 2026."] == (
         "speaks of 4 April 2026, the time asked about; says “April” and “2026”"
     )
-    late = Given({"recency": (2, 3, 1)})
-    assert list(recalled(memory, "Weather?", strategy=late).values()) == [
+    by_recency = FixedStrategy({"recency": (2, 3, 1)})
+    assert list(reasons_by_text(memory, "Weather?", strategy=by_recency).values()) == [
         "is later, of 1 June 2026",
         "is later, of 3 May 2026",
         "",
     ]
-    asked = Given({"time for when-question": (1, 3, 2)})
+    by_time = FixedStrategy({"time for when-question": (1, 3, 2)})
     assert (
-        recalled(memory, "When?", strategy=asked)["It had snowed on 4 April 2026."] == "speaks of a time, 4 April 2026"
+        reasons_by_text(memory, "When?", strategy=by_time)["It had snowed on 4 April 2026."]
+        == "speaks of a time, 4 April 2026"
     )
 
 
 @pytest.mark.parametrize(
-    ("start", "end", "said"),
+    ("start", "end", "expected"),
     [
         ((2026, 5, 3), (2026, 5, 4), "3 May 2026"),
         ((2026, 2, 1), (2026, 3, 1), "February 2026"),
@@ -178,20 +185,22 @@ def test_when_it_was(memory: Memory) -> None:
         ((2026, 4, 27), (2026, 5, 4), "27 April 2026 to 3 May 2026"),
     ],
 )
-def test_a_stretch_of_time_in_words(start: tuple[int, int, int], end: tuple[int, int, int], said: str) -> None:
-    assert format_interval(*(epoch_seconds(datetime(*one, tzinfo=NOON.tzinfo)) for one in (start, end))) == said
+def test_interval_format_equals_worked_examples(
+    start: tuple[int, int, int], end: tuple[int, int, int], expected: str
+) -> None:
+    assert format_interval(*(epoch_seconds(datetime(*day, tzinfo=NOON.tzinfo)) for day in (start, end))) == expected
 
 
-def test_a_number_is_told_only_of_what_gives_one(memory: Memory) -> None:
+def test_number_reason_needs_a_number(memory: Memory) -> None:
     memory.remember([turn("Three came."), turn("Some came.")])
-    counted = Given({"number for how-many-question": (1, 2)})
-    assert recalled(memory, "How many came?", strategy=counted) == {
+    by_number = FixedStrategy({"number for how-many-question": (1, 2)})
+    assert reasons_by_text(memory, "How many came?", strategy=by_number) == {
         "Some came.": "says “came”",
         "Three came.": "gives a number; says “came”",
     }
 
 
-def test_what_is_told_beside_it(memory: Memory) -> None:
+def test_adjacent_turn_question_and_session_reasons(memory: Memory) -> None:
     memory.remember([
         turn("We went to the bakery.", id="one", session="s"),
         turn("And?", id="two", session="s"),
@@ -199,73 +208,81 @@ def test_what_is_told_beside_it(memory: Memory) -> None:
         turn("Ah.", id="four", session="s"),
         turn("Nothing.", id="five", session="t"),
     ])  # fmt: skip
-    beside = Given({"adjacent turn": (5, 4, 3, 2, 1)})
-    found = memory.recall("Was the bakery open?", strategy=beside, log_access=False)
+    by_adjacency = FixedStrategy({"adjacent turn": (5, 4, 3, 2, 1)})
+    found = memory.recall("Was the bakery open?", strategy=by_adjacency, log_access=False)
     assert [hit.reason for hit in found][:4] == [
         "says “bakery”",
         "comes right after one, which says “bakery”",
         "comes soon after one, which says “bakery”",
         "comes soon after one, which says “bakery”",
     ]
-    answers = Given({"follows question": (1, 1, 5, 2, 1)})
-    assert recalled(memory, "Was it open?", strategy=answers)["Closed."] == "follows the question two"
-    session = Given({"session score": (5, 1, 1, 1, 4)})
+    by_question = FixedStrategy({"follows question": (1, 1, 5, 2, 1)})
+    assert reasons_by_text(memory, "Was it open?", strategy=by_question)["Closed."] == "follows the question two"
     memory.remember(turn("Yes.", id="six", session="t"))
-    assert recalled(memory, "Well?", strategy=Given({"session score": (5, 1, 1, 1, 4, 3)}))["Yes."] == ""
+    assert reasons_by_text(memory, "Well?", strategy=FixedStrategy({"session score": (5, 1, 1, 1, 4, 3)}))["Yes."] == ""
     memory.remember(turn(f"Later {n}.", session="s") for n in range(5))
-    session = Given({"session score": (9, 1, 1, 1, 2, 2, 1, 1, 1, 1, 8)})
-    assert recalled(memory, "Well?", strategy=session)["Later 4."] == "is of the same session as one"
+    by_session = FixedStrategy({"session score": (9, 1, 1, 1, 2, 2, 1, 1, 1, 1, 8)})
+    assert reasons_by_text(memory, "Well?", strategy=by_session)["Later 4."] == "is of the same session as one"
 
 
-def test_the_memory_that_led_to_it_with_its_short_id(memory: Memory) -> None:
+def test_link_reasons_have_short_ids(memory: Memory) -> None:
     first, second = memory.remember([turn("Lotte Maes has a bakery."), turn("I met Lotte Maes.")]).ids
     other = memory.remember(turn("It rained.")).id
     graph = memory.graph()
-    by, row, name = (graph.rows([id_]).item() for id_ in (first, second, entity_id("Lotte Maes")))
-    short = abbreviate([first], graph)[first]
-    assert DIGEST.fullmatch(short)
-    ways = {"title link": {row: (by, name)}}
-    found = memory.recall("Whose bakery?", strategy=Given({"title link": (1, 9, 1)}, ways), log_access=False)
-    assert found[0].reason == f"follows from {short}, which names “Lotte Maes”"
-    assert first in next(share.path for share in found[0].why.contributions if share.feature == "title link")
-    without = {"title link": {graph.rows([other]).item(): (by, name)}, "best entity link": {}}
-    elsewhere = memory.recall("Whose?", strategy=Given({"title link": (1, 1, 9)}, without), log_access=False)
-    assert elsewhere[0].reason == f"follows from {short}, which names “Lotte Maes”"
-    engram = {"engrams": {row: (name, -1), name: (-1, -1)}}
-    touched = memory.recall("Whose?", strategy=Given({"engrams": (1, 9, 1)}, engram), log_access=False)
-    assert touched[0].reason == "is linked to “Lotte Maes”"
-    through = {"engrams": {row: (name, -1), name: (by, -1)}}
-    led = memory.recall("Whose?", strategy=Given({"engrams": (1, 9, 1)}, through), log_access=False)
-    assert led[0].reason == f"follows from {short}, which names “Lotte Maes”"
+    parent, row, name = (graph.rows([id_]).item() for id_ in (first, second, entity_id("Lotte Maes")))
+    short_id = abbreviate([first], graph)[first]
+    assert DIGEST.fullmatch(short_id)
+    title_path = {"title link": {row: (parent, name)}}
+    found = memory.recall(
+        "Whose bakery?", strategy=FixedStrategy({"title link": (1, 9, 1)}, title_path), log_access=False
+    )
+    assert found[0].reason == f"follows from {short_id}, which names “Lotte Maes”"
+    assert first in next(
+        contribution.path for contribution in found[0].why.contributions if contribution.feature == "title link"
+    )
+    best_path = {"title link": {graph.rows([other]).item(): (parent, name)}, "best entity link": {}}
+    by_best_path = memory.recall(
+        "Whose?", strategy=FixedStrategy({"title link": (1, 1, 9)}, best_path), log_access=False
+    )
+    assert by_best_path[0].reason == f"follows from {short_id}, which names “Lotte Maes”"
+    direct = {"engrams": {row: (name, -1), name: (-1, -1)}}
+    by_engram = memory.recall("Whose?", strategy=FixedStrategy({"engrams": (1, 9, 1)}, direct), log_access=False)
+    assert by_engram[0].reason == "is linked to “Lotte Maes”"
+    indirect = {"engrams": {row: (name, -1), name: (parent, -1)}}
+    by_successor = memory.recall("Whose?", strategy=FixedStrategy({"engrams": (1, 9, 1)}, indirect), log_access=False)
+    assert by_successor[0].reason == f"follows from {short_id}, which names “Lotte Maes”"
 
 
-def test_what_it_replaces(memory: Memory) -> None:
+def test_successor_reason_names_the_superseded_memory(memory: Memory) -> None:
     memory.remember([turn("I live in Porto.", "Ana", id="old"), turn("It rained.")])
     memory.remember(turn("I live in Ghent.", "Ana", id="new", supersedes="old", happened_at="2026-06-01"))
-    led = Given({"successor": (1, 1, 9)}, {"successor": {memory.graph().row("new") or 0: (0, -1)}})
-    assert recalled(memory, "Where?", strategy=led)["I live in Ghent."] == "replaces old"
+    by_successor = FixedStrategy({"successor": (1, 1, 9)}, {"successor": {memory.graph().row("new") or 0: (0, -1)}})
+    assert reasons_by_text(memory, "Where?", strategy=by_successor)["I live in Ghent."] == "replaces old"
 
 
-def test_what_was_of_use(memory: Memory) -> None:
+def test_feedback_and_co_use_reasons(memory: Memory) -> None:
     memory.remember([turn("A cat sat.", id="cat"), turn("A dog ran.", id="dog"), turn("It rained.", id="rain")])
-    useful = Given({"similar question feedback": (9, 1, 1)})
-    assert recalled(memory, "What?", strategy=useful)["A cat sat."] == "was of use for a question like this one"
-    together = Given({"co-use": (1, 9, 1)}, {"co-use": {1: (0, -1)}})
-    assert recalled(memory, "What?", strategy=together)["A dog ran."] == "was of use together with cat"
+    by_feedback = FixedStrategy({"similar question feedback": (9, 1, 1)})
+    assert (
+        reasons_by_text(memory, "What?", strategy=by_feedback)["A cat sat."]
+        == "was of use for a question like this one"
+    )
+    by_co_use = FixedStrategy({"co-use": (1, 9, 1)}, {"co-use": {1: (0, -1)}})
+    assert reasons_by_text(memory, "What?", strategy=by_co_use)["A dog ran."] == "was of use together with cat"
 
 
-def test_every_stage_is_told_or_known_to_say_nothing(friends: Memory) -> None:
+def test_features_have_a_clause_or_are_listed_as_unexplained(demo_memory: Memory) -> None:
     stages = {column for columns in features.feature_names_by_group().values() for column in columns}
     for name in (*BUILT_IN, *FAITHFUL):
         for question in ("What is the name of Martina's cat?", "What was on 8 February 2025?"):
-            activation = resolve_strategy(name).activate(friends.build_query(question), friends.graph())
+            activation = resolve_strategy(name).activate(demo_memory.build_query(question), demo_memory.graph())
             stages |= activation.contributions.keys()
-    assert stages - CLAUSE_BUILDERS.keys() - UNTOLD == set()
-    assert not CLAUSE_BUILDERS.keys() & UNTOLD
+    assert stages - CLAUSE_BUILDERS.keys() - UNEXPLAINED == set()
+    assert not CLAUSE_BUILDERS.keys() & UNEXPLAINED
 
 
 @pytest.fixture(scope="module")
-def friends(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Memory]:
+def demo_memory(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Memory]:
     """The conversation of the demo."""
     path = tmp_path_factory.mktemp("friends") / "memory.db"
     with Memory(path, embedder=HashingEmbedder(64), update_scorer=None, clock=FakeClock()) as opened:
