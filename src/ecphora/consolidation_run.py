@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from .errors import StoreBusy
-from .graph import LINKS, Graph
+from .graph import Graph
 from .llm_client import LLMClient, LLMUsage
 from .model import Kind, Link, NodeId, Query, UndoBatch, WriteBatch
 from .ports import FactUpdateScorer, FeedbackStrategy, Progress, SecondsLeft, Strategy, similarity_floor
@@ -225,11 +225,9 @@ def _replay(
 
 def _iter_probes(writer: ScopeWriter, graph: Graph, build_query: Callable[[str], Query]) -> Iterator[Probe]:
     """The past queries with feedback, the latest first."""
-    question_rows = np.flatnonzero(graph.of_kind(Kind.QUESTION))
-    edge_indices, question_index = graph.edges_from(question_rows)
-    is_used = (graph.edges["links"][edge_indices] == LINKS.index(Link.ANSWERED_BY)) & (
-        graph.edges["weights"][edge_indices] > 0
-    )
+    question_rows = graph.rows_of_kind(Kind.QUESTION)
+    edge_indices, question_index = graph.edges_from(question_rows, Link.ANSWERED_BY)
+    is_used = graph.edges["weights"][edge_indices] > 0
     by_question: dict[int, set[NodeId]] = {}
     for edge, index in zip(edge_indices[is_used].tolist(), question_index[is_used].tolist(), strict=True):
         by_question.setdefault(int(question_rows[index]), set()).add(graph.id(int(graph.edges["dst"][edge])))

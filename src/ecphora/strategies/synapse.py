@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ..graph import Graph
-from ..model import Kind, Mask, Query, Scores
+from ..model import Mask, Query, Scores
 from ..ports import Activation
 from ..reprs import ShortRepr
 from ..stages.retrieval import fusion
@@ -19,7 +19,7 @@ from ..stages.retrieval.confidence import MIN_WEAK, heuristic_confidence
 from ..stages.retrieval.filters import eligible as eligible_rows
 from ..stages.retrieval.top_k import top_rows
 from ..stages.synapse import dual_trigger, spreading_activation, tunneling
-from ..stages.synapse.confidence_gate import from_activation
+from ..stages.synapse.confidence_gate import from_activation, is_cold_start
 from ..stages.synapse.dormancy import dormant_mask
 from ..stages.synapse.dual_trigger import TriggerResult
 from ..stages.synapse.layer_consolidation import Layer, LayerConfig, consolidated_layer
@@ -28,8 +28,6 @@ from ..stages.synapse.spreading_activation import Dynamics
 LAYER_CONFIG = LayerConfig(tau_dup=1.0, max_stale_share=0.02)
 """``N``, ``K``, ``rho`` as published. deviation: no concepts are merged, as the mean vectors of two entities are close.
 deviation: a memory of more than 500 turns consolidates less often, at the latest when a fiftieth of it is new."""
-MIN_NODES = 10
-"""A graph with fewer nodes is too small for the gate and for spreading: the paper's cold start."""
 E0 = 30
 """The number of edges around the anchors from which the graph has full weight. inferred: §2.10, 1."""
 DEFAULT_TOP_K = 30
@@ -165,7 +163,7 @@ class Synapse(ShortRepr):
         contributions = {
             name: (share * (is_scored & eligible)).astype(np.float32) for name, share in contributions.items()
         }
-        if self.blend_cold_start and _is_cold_start(graph):
+        if self.blend_cold_start and is_cold_start(graph):
             rows = np.flatnonzero(eligible)
             contributions["recency"] = graph.zeros()
             contributions["recency"][rows] = LAST_TURN_WEIGHT * np.arange(1, len(rows) + 1) / len(rows)
@@ -174,7 +172,7 @@ class Synapse(ShortRepr):
     def _connectivity(self, graph: Graph, trigger: TriggerResult, layer: Layer) -> float:
         """g of §2.10, 1, from the edges that leave the anchors and their neighbors; 0 in a cold start."""
         nearby = np.union1d(trigger.anchors, layer.edges_from(graph, trigger.anchors).dst)
-        return 0.0 if _is_cold_start(graph) else min(1.0, len(layer.edges_from(graph, nearby)) / E0)
+        return 0.0 if is_cold_start(graph) else min(1.0, len(layer.edges_from(graph, nearby)) / E0)
 
     def _confidence(
         self, query: Query, graph: Graph, trigger: TriggerResult, scores: Scores, max_activation: float
@@ -182,18 +180,13 @@ class Synapse(ShortRepr):
         """§2.4, 6: below the gate the band is NONE, whatever the other scores."""
         if not (scores > 0).any():
             return 0.0
-        gated = from_activation(max_activation, 0.0 if _is_cold_start(graph) else self.tau_gate)
+        gated = from_activation(max_activation, 0.0 if is_cold_start(graph) else self.tau_gate)
         if not self.ground_confidence:
             return gated
         confidence = heuristic_confidence(
             graph, query, scores, trigger.cosine, fusion.max_normalize(trigger.similarity)
         )
         return confidence if gated >= MIN_WEAK else min(confidence, gated)
-
-
-def _is_cold_start(graph: Graph) -> bool:
-    """Whether a graph has too few nodes; stored questions do not count."""
-    return len(graph) - len(graph.rows_of_kind(Kind.QUESTION)) < MIN_NODES
 
 
 FAITHFUL = Synapse(

@@ -1,11 +1,23 @@
-"""SYNAPSE's gate: if the highest activation is below it, nothing is known; and its calibration by false refusals."""
+"""SYNAPSE's gate: if the highest activation is below it, nothing is known; and its calibration by false refusals.
+
+A small graph has no gate (docs/papers.md 2.8 and 2.10).
+"""
 
 from math import ceil
 
 import numpy as np
 
-from ...model import Floats
+from ...graph import Graph
+from ...model import Floats, Kind
 from ..retrieval.confidence import MIN_WEAK
+
+MIN_NODES = 10
+"""A graph with fewer nodes is too small for the gate and for spreading: the paper's cold start."""
+
+
+def is_cold_start(graph: Graph) -> bool:
+    """Whether a graph has too few nodes; stored questions do not count."""
+    return len(graph) - len(graph.rows_of_kind(Kind.QUESTION)) < MIN_NODES
 
 
 def from_activation(max_activation: float, tau_gate: float) -> float:
