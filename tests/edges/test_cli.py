@@ -211,6 +211,7 @@ def test_recall_loads_only_needed_modules() -> None:
         capture_output=True,
         text=True,
         check=True,
+        env={name: value for name, value in os.environ.items() if name != "COVERAGE_PROCESS_CONFIG"},  # loads tomllib
     )
     assert "Ana moved to Porto." in process.stdout
     loaded = set(process.stderr.split())

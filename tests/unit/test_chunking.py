@@ -305,7 +305,7 @@ def test_a_megabyte_is_cut_in_linear_time(part: str, size: int) -> None:
     text = (part * size)[:size]
     started = time.thread_time()
     pieces = texts(text)
-    assert time.thread_time() - started < 5 * size / 1_000_000  # a tenth of that here; quadratic would take minutes
+    assert time.thread_time() - started < 20 * size / 1_000_000  # a fortieth of that here; quadratic takes minutes
     assert sum(map(len, pieces)) == len(text)
 
 
