@@ -176,6 +176,17 @@ def test_learn_command_uses_the_feedback_of_a_memory(data: Path) -> None:
         assert memory.recall(CASES[0].questions[7].text)[0].id == "a7"
 
 
+def test_learn_command_learns_no_order_from_a_single_memory(data: Path) -> None:
+    target, db = data / "weights.json", data / "m.db"
+    with Memory(db, embedder=HashingEmbedder(64)) as memory:
+        memory.remember("Ana lives in Porto.")
+        recollection = memory.recall("Where does Ana live?")
+        memory.feedback(recollection, [hit.id for hit in recollection])
+    arguments = ["--db", str(db), "--out", str(target), "--no-cross-validation"]
+    CliRunner().invoke(learn, arguments, catch_exceptions=False)
+    assert weights.parse_fused_model(target.read_text("utf-8"))[0] == weights.load_fused_model()[0]
+
+
 def test_learn_command_needs_a_source(data: Path) -> None:
     for words in ([], ["--data", str(data)], ["--set", "ferries"]):
         result = CliRunner().invoke(learn, [*words, "--out", str(data / "weights.json")])

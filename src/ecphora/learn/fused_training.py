@@ -114,7 +114,7 @@ def train_ranker(examples: Sequence[FusedExample], prior: Ranker, *, ridge: floa
 def _train_linear_model(examples: Sequence[FusedExample], prior: LinearModel, ridge: float, genre: int) -> LinearModel:
     labeled = [(example, *_labeled_rows(example, genre)) for example in examples if example.is_trainable]
     labeled = [(example, rows, labels) for example, rows, labels in labeled if labels.any()]
-    if not labeled:
+    if all(labels.all() for _, _, labels in labeled):  # nothing to rank apart, or no example at all
         return prior
     names = tuple(labeled[0][0].matrix.features)
     sizes = _set_sizes(example.dataset for example, _, _ in labeled)
