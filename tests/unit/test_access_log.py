@@ -1,4 +1,4 @@
-"""A recall neither waits for the access log nor fails for it, and yet the log has everything in order."""
+"""The access log: recalls neither wait for it nor fail because of it, and it is complete and in order."""
 
 import logging
 import multiprocessing
@@ -32,7 +32,7 @@ TALK = (
     Episode("The boat sank in the river.", id="boat"),
     Episode("School starts in June.", id="school"),
 )
-Opened = Callable[..., Memory]
+OpenMemory = Callable[..., Memory]
 
 
 @pytest.fixture
@@ -41,8 +41,8 @@ def path(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def opened(path: Path) -> Iterator[Opened]:
-    """Opens the file, again and again."""
+def open_memory(path: Path) -> Iterator[OpenMemory]:
+    """A function that opens handles on one file; all are closed at the end."""
     with ExitStack() as stack:
         yield lambda **options: stack.enter_context(
             Memory(
@@ -59,15 +59,15 @@ def opened(path: Path) -> Iterator[Opened]:
 
 
 @pytest.fixture
-def memory(opened: Opened) -> Memory:
-    found = opened()
+def memory(open_memory: OpenMemory) -> Memory:
+    found = open_memory()
     found.remember(TALK)
     return found
 
 
 @dataclass
 class Lock:
-    """The lock that a writer takes, held by somebody else."""
+    """The lock of a writer, taken by another connection."""
 
     path: Path
 
@@ -80,8 +80,8 @@ class Lock:
         self.db.close()
 
 
-def recalled(graph: Graph) -> list[str]:
-    """What was brought back, in the order of the log."""
+def recalled_ids(graph: Graph) -> list[str]:
+    """The recalled ids, in the order of the log."""
     return [graph.id(row) for row in graph.accesses["rows"][graph.accesses_of_kind(AccessKind.RECALLED)].tolist()]
 
 
@@ -90,7 +90,7 @@ def stored(path: Path) -> Graph:
         return apply_batch(Graph(), store.changes_since("default", 0))
 
 
-def flushed(memory: Memory) -> Memory:
+def flush(memory: Memory) -> Memory:
     assert memory._access_log.flush(10)
     return memory
 
@@ -98,73 +98,73 @@ def flushed(memory: Memory) -> Memory:
 # ---- another writer
 
 
-def test_a_recall_does_not_wait_for_another_writer(memory: Memory, path: Path) -> None:
-    """Not for the log, and its own next recall sees it all the same."""
+def test_recall_does_not_wait_for_another_writer(memory: Memory, path: Path) -> None:
+    """The next recall of the same memory sees the accesses before they are written."""
     with Lock(path):
         started = monotonic()
         for count, question in enumerate(("school", "boat", "lovely"), 1):
             assert [hit.id for hit in memory.recall(question)] == [("school", "boat", "river")[count - 1]]
-            assert recalled(memory.graph()) == ["school", "boat", "river"][:count]
-        assert monotonic() - started < 5  # it was 20 seconds, and then an error
+            assert recalled_ids(memory.graph()) == ["school", "boat", "river"][:count]
+        assert monotonic() - started < 5  # the lock timeout of a writer is 20 seconds
         history = memory.history("school")
         assert history is not None
         assert [access.kind for access in history.accesses] == [AccessKind.ENCODED, AccessKind.RECALLED]
-        assert recalled(stored(path)) == []
-    assert recalled(flushed(memory).graph()) == recalled(stored(path)) == ["school", "boat", "river"]
+        assert recalled_ids(stored(path)) == []
+    assert recalled_ids(flush(memory).graph()) == recalled_ids(stored(path)) == ["school", "boat", "river"]
     assert memory.unlogged_count == 0
 
 
-def test_what_is_seen_before_it_is_written_is_what_will_be(memory: Memory, path: Path) -> None:
+def test_pending_accesses_equal_the_written_ones(memory: Memory, path: Path) -> None:
     with Lock(path):
         memory.recall("river")
         memory.recall("school")
-        early = memory.graph()
-    late = flushed(memory).graph()
-    assert [found for found in graph_differences(early, late) if not found.startswith("revision")] == []
-    assert late.accesses_of(0) == early.accesses_of(0)
+        before_write = memory.graph()
+    after_write = flush(memory).graph()
+    assert [found for found in graph_differences(before_write, after_write) if not found.startswith("revision")] == []
+    assert after_write.accesses_of(0) == before_write.accesses_of(0)
 
 
-def test_what_another_process_keeps_out_for_too_long_is_counted(
+def test_accesses_dropped_for_a_lock_are_counted(
     memory: Memory, path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     monkeypatch.setattr(access_log, "LOCK_TIMEOUT_SECONDS", 0.0)
     with Lock(path), caplog.at_level(logging.WARNING):
         for count, question in enumerate(("river", "school"), 1):
             memory.recall(question)
-            assert flushed(memory).unlogged_count == (2, 3)[count - 1]
+            assert flush(memory).unlogged_count == (2, 3)[count - 1]
     assert [record.message.split(";")[0] for record in caplog.records] == [
         "the accesses of a recall were not logged: another process holds the lock"
     ]
     memory.recall("boat")
-    assert recalled(flushed(memory).graph()) == ["boat"]
+    assert recalled_ids(flush(memory).graph()) == ["boat"]
     assert memory.unlogged_count == 3
 
 
-def test_what_is_too_much_to_wait_is_counted(memory: Memory, path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_accesses_over_the_queue_capacity_are_counted(
+    memory: Memory, path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(access_log, "QUEUE_CAPACITY", 3)
     with Lock(path):
         for question in ("river", "school", "boat", "school"):
             memory.recall(question)
         assert memory.unlogged_count == 2
-    assert recalled(flushed(memory).graph()) == ["river", "boat", "school"]
+    assert recalled_ids(flush(memory).graph()) == ["river", "boat", "school"]
     memory.recall("boat")
-    assert recalled(flushed(memory).graph())[3:] == ["boat"]
+    assert recalled_ids(flush(memory).graph())[3:] == ["boat"]
 
 
-def test_what_waits_does_not_keep_a_memory_from_closing(
-    memory: Memory, path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_pending_accesses_do_not_block_closing(memory: Memory, path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("ecphora.memory.LOG_FLUSH_SECONDS", 0.0)
     with Lock(path):
         memory.recall("school")
         memory.close()
     assert memory.unlogged_count == 1
-    assert recalled(stored(path)) == []
+    assert recalled_ids(stored(path)) == []
     memory.close()
 
 
-def test_readers_do_not_wait_for_a_writer_of_their_own_process_that_waits(opened: Opened, path: Path) -> None:
-    memory = opened()
+def test_readers_do_not_wait_for_a_blocked_writer_of_their_process(open_memory: OpenMemory, path: Path) -> None:
+    memory = open_memory()
     memory.remember(TALK)
     with Lock(path):
         writer = threading.Thread(target=memory.remember, args=("A late one.",))
@@ -176,8 +176,8 @@ def test_readers_do_not_wait_for_a_writer_of_their_own_process_that_waits(opened
     assert len(memory) == 4
 
 
-def test_an_episode_that_a_recall_leaves_waits_like_an_access(opened: Opened, path: Path) -> None:
-    memory = opened(strategy="eisa-faithful")
+def test_episode_of_a_recall_is_queued_like_an_access(open_memory: OpenMemory, path: Path) -> None:
+    memory = open_memory(strategy="eisa-faithful")
     memory.remember([Episode("Ana: I met Ben by the river.", id="met", session="s", speaker="Ana")])
     memory.recall("Who met Ben by the river?")
     assert len(memory) == 2
@@ -185,16 +185,16 @@ def test_an_episode_that_a_recall_leaves_waits_like_an_access(opened: Opened, pa
         memory.recall("When did Ana meet Ben?")
         memory.recall("Where did I go with Ana?")
         assert len(memory) == 2
-    assert flushed(memory).unlogged_count == 0
+    assert flush(memory).unlogged_count == 0
     assert len(memory) == 4
     log = memory.graph().accesses
     assert log["seq"].tolist() == sorted(log["seq"].tolist())
 
 
-# ---- files that take nothing
+# ---- write errors
 
 
-def test_a_full_disk_costs_the_log_and_no_recall(memory: Memory, path: Path, caplog: pytest.LogCaptureFixture) -> None:
+def test_full_disk_drops_accesses_but_not_recalls(memory: Memory, path: Path, caplog: pytest.LogCaptureFixture) -> None:
     assert isinstance(memory._store, SQLiteStore)
     db = memory._store.nonblocking_handle()._open_connection()
     db.pragma("max_page_count", db.pragma("page_count"))
@@ -202,37 +202,35 @@ def test_a_full_disk_costs_the_log_and_no_recall(memory: Memory, path: Path, cap
     while not memory.unlogged_count:
         recalls += 1
         assert [hit.id for hit in memory.recall("river")] == ["river", "boat"]
-        flushed(memory)
+        flush(memory)
     assert memory.unlogged_count == 2
-    assert len(recalled(memory.graph())) == len(recalled(stored(path))) == 2 * (recalls - 1)
+    assert len(recalled_ids(memory.graph())) == len(recalled_ids(stored(path))) == 2 * (recalls - 1)
     assert [record.message.split(";")[0] for record in caplog.records] == [
         f"the accesses of a recall were not logged: no space left for {path}"
     ]
     db.pragma("max_page_count", 1_000_000)
     memory.recall("school")
-    assert recalled(flushed(memory).graph())[-1] == "school"
+    assert recalled_ids(flush(memory).graph())[-1] == "school"
 
 
 @pytest.mark.parametrize("error", [StoreError("odd"), ValueError("a bug")])
-def test_no_error_of_the_log_reaches_a_recall(
-    memory: Memory, monkeypatch: pytest.MonkeyPatch, error: Exception
-) -> None:
-    def broken(_: object) -> None:
+def test_log_errors_do_not_reach_the_recall(memory: Memory, monkeypatch: pytest.MonkeyPatch, error: Exception) -> None:
+    def raise_error(_: object) -> None:
         raise error
 
-    monkeypatch.setattr(SQLiteStore, "nonblocking_handle", broken)
+    monkeypatch.setattr(SQLiteStore, "nonblocking_handle", raise_error)
     assert memory.recall("school")[0].id == "school"
-    assert flushed(memory).unlogged_count == 1
+    assert flush(memory).unlogged_count == 1
     monkeypatch.undo()
     memory.recall("school")
-    assert recalled(flushed(memory).graph()) == ["school"]
+    assert recalled_ids(flush(memory).graph()) == ["school"]
 
 
-def test_no_thread_no_log_and_no_error(memory: Memory, monkeypatch: pytest.MonkeyPatch) -> None:
-    def refused(_: object) -> None:
+def test_accesses_are_dropped_without_a_thread(memory: Memory, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse_start(_: object) -> None:
         raise RuntimeError("can't start new thread")
 
-    monkeypatch.setattr(threading.Thread, "start", refused)
+    monkeypatch.setattr(threading.Thread, "start", refuse_start)
     assert memory.recall("school")[0].id == "school"
     assert memory.unlogged_count == 1
 
@@ -240,19 +238,19 @@ def test_no_thread_no_log_and_no_error(memory: Memory, monkeypatch: pytest.Monke
 # ---- order
 
 
-def test_accesses_come_in_the_order_of_the_recalls(memory: Memory, path: Path) -> None:
+def test_accesses_are_in_the_order_of_the_recalls(memory: Memory, path: Path) -> None:
     with Lock(path):
         for question in ("school", "boat", "school", "lovely"):
             memory.recall(question)
-    graph = flushed(memory).graph()
-    assert recalled(graph) == ["school", "boat", "school", "river"]
+    graph = flush(memory).graph()
+    assert recalled_ids(graph) == ["school", "boat", "school", "river"]
     assert graph.revision == 2  # in one commit
 
 
-def test_what_writes_comes_after_the_recalls_before_it(memory: Memory) -> None:
-    """What a recall left is in the log before anything else is written or read out."""
+def test_writes_come_after_earlier_recalls(memory: Memory) -> None:
+    """The accesses of a recall are in the log before any other write or export."""
     out = StringIO()
-    acts: dict[str, Callable[[], object]] = {
+    operations: dict[str, Callable[[], object]] = {
         "remember": lambda: memory.remember("Something new."),
         "feedback": lambda: memory.feedback(memory.recall("school", log_access=False), ["school"]),
         "mark": lambda: memory.maintenance.pin("school"),
@@ -261,48 +259,48 @@ def test_what_writes_comes_after_the_recalls_before_it(memory: Memory) -> None:
         "import": lambda: memory.import_(out.getvalue().splitlines()),
         "forget": lambda: memory.forget("boat"),
     }
-    for count, (name, act) in enumerate(acts.items(), 1):
+    for count, (name, act) in enumerate(operations.items(), 1):
         memory._access_log.pause()
         memory.recall("school")
         memory._access_log.resume()
         act()
         assert memory._access_log.flush(0), name
-        assert len(recalled(memory._scope_writer.graph())) == count
+        assert len(recalled_ids(memory._scope_writer.graph())) == count
     assert out.getvalue().count('"kind":"recalled"') == 5
 
 
-def test_what_was_forgotten_meanwhile_is_left_out(memory: Memory, opened: Opened) -> None:
-    other = opened()
+def test_accesses_of_forgotten_memories_are_left_out(memory: Memory, open_memory: OpenMemory) -> None:
+    other = open_memory()
     memory._access_log.pause()
     assert len(memory.recall("river")) == 2
     other.forget("boat")
     memory._access_log.resume()
-    assert recalled(flushed(memory).graph()) == ["river"]
+    assert recalled_ids(flush(memory).graph()) == ["river"]
     assert memory.unlogged_count == 0
 
 
-def test_closing_writes_what_waits(memory: Memory, path: Path) -> None:
+def test_closing_writes_pending_accesses(memory: Memory, path: Path) -> None:
     memory._access_log.pause()
     memory.recall("river")
     memory._access_log.resume()
     memory.close()
-    assert recalled(stored(path)) == ["river", "boat"]
+    assert recalled_ids(stored(path)) == ["river", "boat"]
 
 
-def test_several_memories_of_one_store_log_each_to_its_own_scope(path: Path) -> None:
+def test_memories_of_one_store_log_to_their_own_scopes(path: Path) -> None:
     with closing(SQLiteStore(path)) as store:
         for scope in ("a", "b"):
             with Memory(store, scope=scope, embedder=HashingEmbedder(64)) as memory:
                 memory.remember(TALK)
                 memory.recall("school", limit=1)
         for scope in ("a", "b"):
-            assert recalled(apply_batch(Graph(), store.changes_since(scope, 0))) == ["school"]
+            assert recalled_ids(apply_batch(Graph(), store.changes_since(scope, 0))) == ["school"]
 
 
 # ---- the thread
 
 
-def test_the_thread_ends_when_nothing_is_left_to_do(memory: Memory, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_thread_ends_when_idle(memory: Memory, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(access_log, "IDLE_SECONDS", 0.0)
     for count in (1, 2):
         memory._access_log.pause()
@@ -313,7 +311,7 @@ def test_the_thread_ends_when_nothing_is_left_to_do(memory: Memory, monkeypatch:
         thread.join(10)
         assert not thread.is_alive()
         assert memory._access_log._thread is None
-        assert len(recalled(memory.graph())) == count
+        assert len(recalled_ids(memory.graph())) == count
 
 
 def in_child(memory: Memory) -> None:
@@ -325,8 +323,8 @@ def in_child(memory: Memory) -> None:
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
 @pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
-def test_a_fork_writes_everything_once(memory: Memory, path: Path) -> None:
-    """What waits is written by the parent; what the child recalls by the child."""
+def test_forked_processes_write_each_access_once(memory: Memory, path: Path) -> None:
+    """Pending accesses are written by the parent, those of the child by the child."""
     memory.recall("lovely")
     memory._access_log.pause()
     memory.recall("school")
@@ -335,12 +333,12 @@ def test_a_fork_writes_everything_once(memory: Memory, path: Path) -> None:
     memory._access_log.resume()
     child.join()
     assert child.exitcode == 0
-    flushed(memory)
-    assert sorted(recalled(stored(path))) == ["boat", "river", "school"]
+    flush(memory)
+    assert sorted(recalled_ids(stored(path))) == ["boat", "river", "school"]
 
 
 @pytest.mark.slow
-def test_what_waits_is_written_at_exit(memory: Memory, path: Path) -> None:
+def test_pending_accesses_are_written_at_exit(memory: Memory, path: Path) -> None:
     program = f"""
 from ecphora import Memory
 from ecphora.embedders.hashing import HashingEmbedder
@@ -350,16 +348,16 @@ memory.recall("school")
 memory._access_log.resume()
 """
     subprocess.run([sys.executable, "-c", program], check=True)
-    assert recalled(stored(path)) == ["school"]
+    assert recalled_ids(stored(path)) == ["school"]
 
 
-def test_a_log_that_is_closed_takes_nothing(memory: Memory) -> None:
+def test_closed_log_accepts_nothing(memory: Memory) -> None:
     log = AccessLog(memory._scope_writer)
     log.close(1)
     assert log.flush(0)
 
 
-def test_a_second_handle_waits_for_nobody(memory: Memory, path: Path) -> None:
+def test_nonblocking_handle_does_not_wait(memory: Memory, path: Path) -> None:
     with closing(SQLiteStore(path)) as store:
         second = store.nonblocking_handle()
         assert store.nonblocking_handle() is second

@@ -1,4 +1,4 @@
-"""Answering: what a reader is shown, what is kept, what is asked again, and the figures of it."""
+"""Answer runs: contexts, the file of answers, resumed runs, and the figures."""
 
 import json
 from collections.abc import Callable, Iterator, Mapping
@@ -25,7 +25,7 @@ from ecphora.model import Episode
 from ecphora.ports import LLM, Prompt
 from ecphora.testing.llms import ScriptedLLM
 
-TOLD = (
+TURNS = (
     ("1", "Ines", "My boat is called Kestrel."),
     ("2", "Bram", "The greenhouse lost two panes."),
     ("3", "Ines", "I painted the boat green."),
@@ -34,7 +34,8 @@ TOLD = (
 CASE = Case(
     "harbour",
     tuple(
-        Episode(text, id_, speaker=who, happened_at=datetime(2024, 5, int(id_), tzinfo=UTC)) for id_, who, text in TOLD
+        Episode(text, id_, speaker=speaker, happened_at=datetime(2024, 5, int(id_), tzinfo=UTC))
+        for id_, speaker, text in TURNS
     ),
     (
         Question("q1", "What is the boat called?", "single", frozenset({"1"}), answers=("Kestrel",)),
@@ -42,7 +43,7 @@ CASE = Case(
         Question("q3", "Which violin does Bram play?", "absent", is_answerable=False),
     ),
 )
-HELD = {"answer": "Kestrel", "ids": ["1"], "held": True}
+REPLY = {"answer": "Kestrel", "ids": ["1"], "held": True}
 PLAN = AnswerPlan((strategies.resolve_strategy("dense"), strategies.resolve_strategy("bm25")), 60, 60, concurrency=1)
 
 
@@ -54,147 +55,147 @@ def embedder(tmp_path: Path) -> Iterator[CachingEmbedder]:
 
 @pytest.fixture
 def answer(embedder: CachingEmbedder, tmp_path: Path) -> Callable[..., answer_files.AnswerFile]:
-    """Has the questions answered, into a file, and reads it."""
+    """A function that runs the questions into a file and returns its contents."""
 
-    def answered(llm: LLM, plan: AnswerPlan = PLAN, case: Case = CASE) -> answer_files.AnswerFile:
+    def answer_into_file(llm: LLM, plan: AnswerPlan = PLAN, case: Case = CASE) -> answer_files.AnswerFile:
         out = tmp_path / "answers.jsonl"
-        begun = replace(
+        run = replace(
             recall_run.make_run(embedder.name, "command"), answer_setup=answer_run.answer_setup(llm.name, plan)
         )
-        with answer_files.open_for_append(out, begun) as write:
-            guest = LLMClient(llm, max_concurrency=plan.concurrency)
-            AnswerRun(guest, plan, embedder, answer_files.read_answers(out).done_keys, write).run("village", [case])
+        with answer_files.open_for_append(out, run) as write:
+            client = LLMClient(llm, max_concurrency=plan.concurrency)
+            AnswerRun(client, plan, embedder, answer_files.read_answers(out).done_keys, write).run("village", [case])
         return answer_files.read_answers(out)
 
-    return answered
+    return answer_into_file
 
 
-def asked_of(prompt: Prompt) -> str:
+def question_of(prompt: Prompt) -> str:
     return prompt.user.rpartition("Question: ")[2].partition("\n")[0]
 
 
-def test_every_context_is_in_the_order_of_time_and_within_its_budget(answer: Callable[..., Any]) -> None:
-    llm = ScriptedLLM(lambda _prompt: HELD)
+def test_contexts_are_ordered_by_time_and_within_budget(answer: Callable[..., Any]) -> None:
+    llm = ScriptedLLM(lambda _prompt: REPLY)
     lines = answer(llm).answers
     assert [line.context for line in lines[:3]] == [FULL_CONTEXT, "dense", "bm25"]
-    assert {one.system for one in llm.prompts} == {llm.prompts[0].system}
+    assert {item.system for item in llm.prompts} == {llm.prompts[0].system}
     assert len(lines) == len(llm.prompts) == 9
     for line, prompt in zip(lines, llm.prompts, strict=True):
-        places = [prompt.user.find(text) for _, _, text in TOLD if text in prompt.user]
-        assert places == sorted(places)
-        assert places
+        positions = [prompt.user.find(text) for _, _, text in TURNS if text in prompt.user]
+        assert positions == sorted(positions)
+        assert positions
         assert 0 < line.context_tokens <= line.budget == 60
-        assert asked_of(prompt) == next(one.text for one in CASE.questions if one.id == line.question)
+        assert question_of(prompt) == next(item.text for item in CASE.questions if item.id == line.question)
         assert "Today is 2024-05-04." in prompt.user
 
 
-def test_the_full_context_is_the_latest_that_fits(answer: Callable[..., Any]) -> None:
-    llm = ScriptedLLM(lambda _prompt: HELD)
+def test_full_context_has_the_latest_turns_that_fit(answer: Callable[..., Any]) -> None:
+    llm = ScriptedLLM(lambda _prompt: REPLY)
     answer(llm)
-    [shown] = {one.user.partition("Today")[0] for one in llm.prompts[::3]}
-    assert [text in shown for _, _, text in TOLD] == [False, False, True, True]
-    lines = answer(ScriptedLLM(lambda _prompt: HELD), replace(PLAN, full_token_budget=1_000)).answers
-    whole = [line for line in lines if line.budget == 1_000]
-    assert {line.gold_recall for line in whole} == {1.0, None}
-    assert {(line.context, line.confidence) for line in whole} == {(FULL_CONTEXT, None)}
+    [context] = {item.user.partition("Today")[0] for item in llm.prompts[::3]}
+    assert [text in context for _, _, text in TURNS] == [False, False, True, True]
+    lines = answer(ScriptedLLM(lambda _prompt: REPLY), replace(PLAN, full_token_budget=1_000)).answers
+    full = [line for line in lines if line.budget == 1_000]
+    assert {line.gold_recall for line in full} == {1.0, None}
+    assert {(line.context, line.confidence) for line in full} == {(FULL_CONTEXT, None)}
 
 
-def test_a_line_says_what_it_was_answered_from_and_what_it_took(answer: Callable[..., Any]) -> None:
-    kept = answer(ScriptedLLM(lambda _prompt: HELD), replace(PLAN, usd_per_million_tokens=(2.0, 10.0)))
-    line = next(one for one in kept.answers if (one.question, one.context) == ("q2", "bm25"))
+def test_answer_line_has_setup_answer_and_cost(answer: Callable[..., Any]) -> None:
+    contents = answer(ScriptedLLM(lambda _prompt: REPLY), replace(PLAN, usd_per_million_tokens=(2.0, 10.0)))
+    line = next(item for item in contents.answers if (item.question, item.context) == ("q2", "bm25"))
     assert (line.dataset, line.space, line.category, line.gold_answers) == ("village", "harbour", "both", ("x",))
     assert (line.model, line.version, line.prompt) == ("scripted", __version__, answer_run.prompt_digest())
     assert (line.answer, line.answered, line.error, line.gold_recall) == ("Kestrel", True, None, 1.0)
     assert (line.calls, line.confidence is not None) == (1, True)
     assert line.cost_usd == pytest.approx((2 * line.tokens_in + 10 * line.tokens_out) / 1e6)
-    [head] = kept.runs
-    assert head.answer_setup is not None
-    assert head.answer_setup.is_small_model
-    assert "{question}" in head.answer_setup.user
+    [run_line] = contents.runs
+    assert run_line.answer_setup is not None
+    assert run_line.answer_setup.is_small_model
+    assert "{question}" in run_line.answer_setup.user
 
 
-def test_what_was_answered_is_not_asked_again(answer: Callable[..., Any], monkeypatch: pytest.MonkeyPatch) -> None:
-    first = answer(ScriptedLLM([HELD] * 9))
+def test_answered_questions_are_skipped(answer: Callable[..., Any], monkeypatch: pytest.MonkeyPatch) -> None:
+    first = answer(ScriptedLLM([REPLY] * 9))
     with monkeypatch.context() as patched:
-        patched.setattr(answer_run, "temporary_memory", None)  # nothing is indexed either
+        patched.setattr(answer_run, "temporary_memory", None)  # no memory is created either
         assert answer(ScriptedLLM([])) == first
-    assert len(answer(ScriptedLLM([HELD] * 9, name="another")).answers) == 18
-    more = replace(PLAN, strategies=(*PLAN.strategies, strategies.resolve_strategy("rrf")), token_budget=30)
-    assert len(answer(ScriptedLLM([HELD] * 9), more).answers) == 27  # the full context stays the same
+    assert len(answer(ScriptedLLM([REPLY] * 9, name="another")).answers) == 18
+    larger_plan = replace(PLAN, strategies=(*PLAN.strategies, strategies.resolve_strategy("rrf")), token_budget=30)
+    assert len(answer(ScriptedLLM([REPLY] * 9), larger_plan).answers) == 27  # the full context stays the same
     changed = replace(CASE, questions=(*CASE.questions, replace(CASE.questions[0], id="q4")))
-    assert len(answer(ScriptedLLM([HELD] * 3), case=changed).answers) == 30
+    assert len(answer(ScriptedLLM([REPLY] * 3), case=changed).answers) == 30
 
 
-def test_another_prompt_is_another_answer(answer: Callable[..., Any], monkeypatch: pytest.MonkeyPatch) -> None:
-    answer(ScriptedLLM([HELD] * 9))
-    form = prompts.ANSWER
-    monkeypatch.setattr(prompts, "ANSWER", replace(form, system=f"{form.system} Be kind."))
-    assert len(answer(ScriptedLLM([HELD] * 9)).answers) == 18
+def test_changed_prompt_asks_again(answer: Callable[..., Any], monkeypatch: pytest.MonkeyPatch) -> None:
+    answer(ScriptedLLM([REPLY] * 9))
+    template = prompts.ANSWER
+    monkeypatch.setattr(prompts, "ANSWER", replace(template, system=f"{template.system} Be kind."))
+    assert len(answer(ScriptedLLM([REPLY] * 9)).answers) == 18
 
 
-def test_a_reply_that_cannot_be_read_is_kept_and_not_asked_for_again(answer: Callable[..., Any]) -> None:
+def test_unreadable_reply_is_stored_and_not_retried(answer: Callable[..., Any]) -> None:
     plan = replace(PLAN, concurrency=3)
-    kept = answer(ScriptedLLM(lambda one: "nonsense" if "violin" in asked_of(one) else HELD), plan)
-    failed = [line for line in kept.answers if line.error]
+    contents = answer(ScriptedLLM(lambda item: "nonsense" if "violin" in question_of(item) else REPLY), plan)
+    failed = [line for line in contents.answers if line.error]
     assert [(line.question, line.answer, line.answered, line.calls) for line in failed] == [("q3", "", True, 2)] * 3
-    assert answer(ScriptedLLM([]), plan) == kept
+    assert answer(ScriptedLLM([]), plan) == contents
 
 
-def test_a_reader_that_is_gone_ends_the_run(answer: Callable[..., Any], tmp_path: Path) -> None:
+def test_unavailable_reader_ends_the_run(answer: Callable[..., Any], tmp_path: Path) -> None:
     with pytest.raises(LLMUnavailable, match=r"call 11 fails by the script; .* goes on from there"):
-        answer(ScriptedLLM([HELD] * 2, failing_calls=range(2, 99)))
+        answer(ScriptedLLM([REPLY] * 2, failing_calls=range(2, 99)))
     found = answer_files.read_answers(tmp_path / "answers.jsonl")
     assert (len(found.answers), len(found.done_keys)) == (7, 2)
-    assert len(answer(ScriptedLLM([HELD] * 7)).answers) == 9
+    assert len(answer(ScriptedLLM([REPLY] * 7)).answers) == 9
 
 
-def test_a_prompt_that_is_not_taken_does_not_end_the_run(answer: Callable[..., Any]) -> None:
-    lines = answer(ScriptedLLM([HELD] * 3, failing_calls=[0, 1, 2, 3, 4, 5, 7, 8, 9, 10, 12, 13])).answers
+def test_rejected_prompt_does_not_end_the_run(answer: Callable[..., Any]) -> None:
+    lines = answer(ScriptedLLM([REPLY] * 3, failing_calls=[0, 1, 2, 3, 4, 5, 7, 8, 9, 10, 12, 13])).answers
     assert [line.error is None for line in lines] == [False, False, False, True, False, False, True, False, True]
 
 
-def test_several_at_once_are_kept_in_their_order(answer: Callable[..., Any]) -> None:
-    reader = ScriptedLLM(lambda one: {"answer": asked_of(one), "ids": [], "held": True})
-    lines = answer(reader, replace(PLAN, concurrency=4)).answers
+def test_concurrent_answers_are_stored_in_order(answer: Callable[..., Any]) -> None:
+    llm = ScriptedLLM(lambda item: {"answer": question_of(item), "ids": [], "held": True})
+    lines = answer(llm, replace(PLAN, concurrency=4)).answers
     assert [line.question for line in lines] == ["q1"] * 3 + ["q2"] * 3 + ["q3"] * 3
-    texts = {one.id: one.text for one in CASE.questions}
+    texts = {item.id: item.text for item in CASE.questions}
     assert all(line.answer == texts[line.question] for line in lines)
 
 
-def test_every_step_is_told(embedder: CachingEmbedder) -> None:
-    told: list[int] = []
-    sitting = AnswerRun(LLMClient(ExtractiveReader()), PLAN, embedder, frozenset(), lambda _line: None)
-    sitting.run("village", [CASE], told.append)
-    assert sum(told) == sitting.count_steps("village", [CASE]) == 4 + 9
+def test_progress_counts_all_steps(embedder: CachingEmbedder) -> None:
+    progress: list[int] = []
+    runner = AnswerRun(LLMClient(ExtractiveReader()), PLAN, embedder, frozenset(), lambda _line: None)
+    runner.run("village", [CASE], progress.append)
+    assert sum(progress) == runner.count_steps("village", [CASE]) == 4 + 9
 
 
-def test_questions_are_spread_over_a_set() -> None:
-    def asked(space: str, *ids: str) -> Case:
+def test_sampled_questions_are_spread_over_the_set() -> None:
+    def case_of(space: str, *ids: str) -> Case:
         return Case(space, (), tuple(Question(id_, "?", "x") for id_ in ids))
 
-    cases = [asked("a", "1", "2", "3"), asked("b", "4"), asked("c", "5", "6")]
-    taken = {
+    cases = [case_of("a", "1", "2", "3"), case_of("b", "4"), case_of("c", "5", "6")]
+    sampled_ids = {
         count: [q.id for case in answer_run.sample_questions(cases, count) for q in case.questions]
         for count in (1, 3, 9)
     }
-    assert taken == {1: ["1"], 3: ["1", "3", "5"], 9: ["1", "2", "3", "4", "5", "6"]}
+    assert sampled_ids == {1: ["1"], 3: ["1", "3", "5"], 9: ["1", "2", "3", "4", "5", "6"]}
     assert [case.space for case in answer_run.sample_questions(cases, 3)] == ["a", "c"]
 
 
-def test_the_extractive_reader_quotes() -> None:
-    def said(question: str, *texts: str) -> Mapping[str, Any]:
+def test_extractive_reader_quotes_a_memory() -> None:
+    def extractive_reply(question: str, *texts: str) -> Mapping[str, Any]:
         quoted = "\n".join(f'<memory id="{n}" date="2024-05-01">\n{text}\n</memory>' for n, text in enumerate(texts))
         found: Mapping[str, Any] = json.loads(
             ExtractiveReader().complete(Prompt("", f"{quoted}\n\nQuestion: {question}")).text
         )
         return found
 
-    found = said("What is the boat called?", "It rains.", "A storm. The boat is called K&lt;3. Rain.")
+    found = extractive_reply("What is the boat called?", "It rains.", "A storm. The boat is called K&lt;3. Rain.")
     assert found == {"answer": "The boat is called K<3.", "ids": ["1"], "held": True}
-    assert said("Which violin does Bram play?", "It rains.") == {"answer": "", "ids": [], "held": False}
+    assert extractive_reply("Which violin does Bram play?", "It rains.") == {"answer": "", "ids": [], "held": False}
 
 
-# ---- the file
+# ---- files
 
 
 LINE = AnswerLine(
@@ -215,127 +216,130 @@ LINE = AnswerLine(
 )
 
 
-def put(path: Path, *lines: AnswerLine) -> None:
-    reading = replace(answer_run.answer_setup("m", PLAN), digest="p")
-    begun = replace(recall_run.make_run("e", "command"), answer_setup=reading)
-    begun = replace(begun, versions={**begun.versions, "ecphora": "v"})
-    with answer_files.open_for_append(path, begun) as write:
+def append_lines(path: Path, *lines: AnswerLine) -> None:
+    setup = replace(answer_run.answer_setup("m", PLAN), digest="p")
+    run = replace(recall_run.make_run("e", "command"), answer_setup=setup)
+    run = replace(run, versions={**run.versions, "ecphora": "v"})
+    with answer_files.open_for_append(path, run) as write:
         for line in lines:
             write(line)
 
 
-def test_a_last_line_that_was_cut_off_is_cut_away(tmp_path: Path) -> None:
+def test_truncated_last_line_is_removed(tmp_path: Path) -> None:
     path = tmp_path / "answers.jsonl"
-    put(path, LINE, replace(LINE, question="r"))
-    whole = path.read_bytes()
-    path.write_bytes(whole[:-40])
+    append_lines(path, LINE, replace(LINE, question="r"))
+    full = path.read_bytes()
+    path.write_bytes(full[:-40])
     assert [line.question for line in answer_files.read_answers(path).answers] == ["q"]
-    put(path, replace(LINE, question="s"))
+    append_lines(path, replace(LINE, question="s"))
     assert [line.question for line in answer_files.read_answers(path).answers] == ["q", "s"]
-    path.write_bytes(whole[:-1])  # only its end is missing
-    put(path, replace(LINE, question="s"))
+    path.write_bytes(full[:-1])  # only the line break is missing
+    append_lines(path, replace(LINE, question="s"))
     assert [line.question for line in answer_files.read_answers(path).answers] == ["q", "r", "s"]
 
 
-def test_nothing_new_writes_nothing(tmp_path: Path) -> None:
+def test_run_without_new_answers_writes_nothing(tmp_path: Path) -> None:
     path = tmp_path / "answers.jsonl"
     assert answer_files.read_answers(path) == answer_files.AnswerFile()
-    put(path)
+    append_lines(path)
     assert path.read_bytes() == b""
 
 
-def test_the_later_of_two_answers_counts(tmp_path: Path) -> None:
+def test_later_of_two_answers_counts(tmp_path: Path) -> None:
     path = tmp_path / "answers.jsonl"
-    put(path, replace(LINE, error="silence", tokens_in=0), replace(LINE, question="r"))
+    append_lines(path, replace(LINE, error="silence", tokens_in=0), replace(LINE, question="r"))
     assert LINE.key not in answer_files.read_answers(path).done_keys
-    put(path, LINE)
-    kept = answer_files.read_answers(path)
-    assert [(line.question, line.error) for line in kept.answers] == [("r", None), ("q", None)]
-    assert LINE.key in kept.done_keys
+    append_lines(path, LINE)
+    contents = answer_files.read_answers(path)
+    assert [(line.question, line.error) for line in contents.answers] == [("r", None), ("q", None)]
+    assert LINE.key in contents.done_keys
 
 
-@pytest.mark.parametrize("wrong", ["no JSON", "[1]", '{"dataset": "village"}', '{"machine": {}}'])
-def test_a_line_of_another_kind_is_named(tmp_path: Path, wrong: str) -> None:
+@pytest.mark.parametrize("line", ["no JSON", "[1]", '{"dataset": "village"}', '{"machine": {}}'])
+def test_invalid_line_is_named(tmp_path: Path, line: str) -> None:
     path = tmp_path / "answers.jsonl"
-    path.write_text(f"\n{wrong}\n")
+    path.write_text(f"\n{line}\n")
     with pytest.raises(InvalidRecord, match=r"answers\.jsonl:2: no line"):
         answer_files.read_answers(path)
 
 
-def test_a_folder_is_no_file(tmp_path: Path) -> None:
+def test_folder_is_rejected(tmp_path: Path) -> None:
     with pytest.raises(InvalidInput, match="cannot be written"):
-        put(tmp_path, LINE)
+        append_lines(tmp_path, LINE)
     with pytest.raises(InvalidRecord, match="cannot be read"):
         answer_files.read_answers(tmp_path)
     with pytest.raises(InvalidRecord, match="cannot be read"):
         answer_files.is_answer_file(tmp_path)
 
 
-# ---- the figures
+# ---- figures
 
 
-def figure(found: list[Figure], metric: Metric, category: str = ALL) -> Figure:
-    [one] = [f for f in found if (f.metric, f.category) == (metric, category)]
-    return one
+def only_figure(found: list[Figure], metric: Metric, category: str = ALL) -> Figure:
+    [item] = [f for f in found if (f.metric, f.category) == (metric, category)]
+    return item
 
 
-def test_refusals_against_what_is_unanswerable() -> None:
-    held, absent = LINE, replace(LINE, category="absent", is_answerable=False, gold_answers=(), gold_recall=None)
+def test_refusal_metrics_by_answerability() -> None:
+    answerable, unanswerable = (
+        LINE,
+        replace(LINE, category="absent", is_answerable=False, gold_answers=(), gold_recall=None),
+    )
     lines = [
-        *[replace(held, question=f"a{n}") for n in range(5)],
-        replace(held, question="b", answered=False, answer=""),
-        replace(held, question="c", answer="That is not mentioned."),
-        *[replace(absent, question=f"d{n}", answered=False, answer="") for n in range(2)],
-        replace(absent, question="e"),
+        *[replace(answerable, question=f"a{n}") for n in range(5)],
+        replace(answerable, question="b", answered=False, answer=""),
+        replace(answerable, question="c", answer="That is not mentioned."),
+        *[replace(unanswerable, question=f"d{n}", answered=False, answer="") for n in range(2)],
+        replace(unanswerable, question="e"),
     ]
     found = list(answer_summary.measure(lines))
-    assert figure(found, Metric.NO_ANSWER_PRECISION).value == pytest.approx(2 / 4)
-    assert figure(found, Metric.NO_ANSWER_RECALL).value == pytest.approx(2 / 3)
-    assert figure(found, Metric.NO_ANSWER_ACCURACY).value == pytest.approx(7 / 10)
-    assert figure(found, Metric.F1, ANSWERABLE).value == pytest.approx(5 / 7)
-    assert figure(found, Metric.F1, "absent").value == pytest.approx(2 / 3)
-    assert figure(found, Metric.EXACT_MATCH).value == pytest.approx(7 / 10)
-    assert figure(found, Metric.EXACT_MATCH).n == 10
-    assert figure(found, Metric.GOLD_RECALL, ANSWERABLE).n == 7
-    assert figure(found, Metric.SECONDS).value == pytest.approx(20)
-    assert figure(found, Metric.COST_USD).value == pytest.approx(0.1)
-    assert all(one.low <= one.value <= one.high for one in found)
-    assert len({(one.metric, one.category) for one in found}) == len(found)
+    assert only_figure(found, Metric.NO_ANSWER_PRECISION).value == pytest.approx(2 / 4)
+    assert only_figure(found, Metric.NO_ANSWER_RECALL).value == pytest.approx(2 / 3)
+    assert only_figure(found, Metric.NO_ANSWER_ACCURACY).value == pytest.approx(7 / 10)
+    assert only_figure(found, Metric.F1, ANSWERABLE).value == pytest.approx(5 / 7)
+    assert only_figure(found, Metric.F1, "absent").value == pytest.approx(2 / 3)
+    assert only_figure(found, Metric.EXACT_MATCH).value == pytest.approx(7 / 10)
+    assert only_figure(found, Metric.EXACT_MATCH).n == 10
+    assert only_figure(found, Metric.GOLD_RECALL, ANSWERABLE).n == 7
+    assert only_figure(found, Metric.SECONDS).value == pytest.approx(20)
+    assert only_figure(found, Metric.COST_USD).value == pytest.approx(0.1)
+    assert all(item.low <= item.value <= item.high for item in found)
+    assert len({(item.metric, item.category) for item in found}) == len(found)
 
 
-def test_without_unanswerable_questions_only_false_refusals_count() -> None:
+def test_refusal_metrics_without_unanswerable_questions() -> None:
     found = list(answer_summary.measure([LINE, replace(LINE, question="r", answered=False, answer="", error=None)]))
-    assert figure(found, Metric.NO_ANSWER_ACCURACY).value == 0.5
-    assert {one.metric for one in found}.isdisjoint({Metric.NO_ANSWER_RECALL, Metric.NO_ANSWER_PRECISION})
-    assert ALL not in {one.category for one in found if one.metric is Metric.F1}
+    assert only_figure(found, Metric.NO_ANSWER_ACCURACY).value == 0.5
+    assert {item.metric for item in found}.isdisjoint({Metric.NO_ANSWER_RECALL, Metric.NO_ANSWER_PRECISION})
+    assert ALL not in {item.category for item in found if item.metric is Metric.F1}
 
 
-def test_a_question_without_a_reply_counts_as_wrong() -> None:
+def test_question_without_a_reply_is_wrong() -> None:
     found = list(answer_summary.measure([replace(LINE, answer="", error="silence", calls=2)]))
-    assert figure(found, Metric.F1, ANSWERABLE).value == 0
-    assert figure(found, Metric.NO_ANSWER_ACCURACY).value == 1  # it did not say that there is none
-    assert (figure(found, Metric.FAILURES).value, figure(found, Metric.CALLS).value) == (1, 2)
+    assert only_figure(found, Metric.F1, ANSWERABLE).value == 0
+    assert only_figure(found, Metric.NO_ANSWER_ACCURACY).value == 1  # it was not refused
+    assert (only_figure(found, Metric.FAILURES).value, only_figure(found, Metric.CALLS).value) == (1, 2)
 
 
-def test_budgets_are_told_apart(tmp_path: Path) -> None:
+def test_budgets_have_separate_figures(tmp_path: Path) -> None:
     path = tmp_path / "answers.jsonl"
-    put(path, LINE, replace(LINE, budget=2_000, context_tokens=1_990, answer="Lisbon"))
+    append_lines(path, LINE, replace(LINE, budget=2_000, context_tokens=1_990, answer="Lisbon"))
     [record] = answer_summary.records(answer_files.read_answers(path))
-    part = answer_tables.sections([record])[answer_tables.SECTION]
-    assert "| answerable | dense, 100 | 1 | 90 | 1.000 (1.00–1.00) | 1.000 (1.00–1.00) |" in part
-    assert "| answerable | dense, 2,000 | 1 | 1,990 | 1.000 (1.00–1.00) | .000 (.00–.00) |" in part
-    assert part.startswith("**Read by m, prompt p**")
+    section = answer_tables.sections([record])[answer_tables.SECTION]
+    assert "| answerable | dense, 100 | 1 | 90 | 1.000 (1.00–1.00) | 1.000 (1.00–1.00) |" in section
+    assert "| answerable | dense, 2,000 | 1 | 1,990 | 1.000 (1.00–1.00) | .000 (.00–.00) |" in section
+    assert section.startswith("**Read by m, prompt p**")
 
 
 def test_answers_need_the_line_of_their_run(tmp_path: Path) -> None:
     path = tmp_path / "answers.jsonl"
-    put(path, LINE, replace(LINE, model="stranger"))
+    append_lines(path, LINE, replace(LINE, model="stranger"))
     with pytest.raises(InvalidRecord, match="stranger"):
         answer_summary.records(answer_files.read_answers(path))
 
 
 @pytest.mark.parametrize(
-    ("model", "small"),
+    ("model", "expected"),
     [
         ("extractive", True),
         ("scripted", True),
@@ -349,5 +353,5 @@ def test_answers_need_the_line_of_their_run(tmp_path: Path) -> None:
         ("phi-3-medium-128k@openai", False),
     ],
 )
-def test_small_readers_are_known_by_their_names(model: str, small: bool) -> None:
-    assert answer_summary.is_small_model(model) is small
+def test_small_models_are_recognized_by_name(model: str, expected: bool) -> None:
+    assert answer_summary.is_small_model(model) is expected

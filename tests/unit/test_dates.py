@@ -1,4 +1,4 @@
-"""What ``told`` reads out of a text: tables of phrases and of look-alikes, and what must hold for any text at all."""
+"""``time_mentions``: tables of phrases and of look-alikes, and properties of any text."""
 
 import re
 from datetime import UTC, date, datetime, timedelta, timezone
@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from ecphora.language.dates import time_mentions
 from ecphora.model import Interval
 
-SAID = datetime(2023, 5, 8, 13, 56, tzinfo=UTC)  # a Monday
-EVER, NEVER = "0001-01-02", "9999-12-30"
+REFERENCE_TIME = datetime(2023, 5, 8, 13, 56, tzinfo=UTC)  # a Monday
+FIRST_DAY, LAST_DAY = "0001-01-02", "9999-12-30"
 NOW = "2023-05-08 13:56"
 
 PHRASES = [
@@ -112,9 +112,9 @@ PHRASES = [
     ("the first weekend of August 2022", "2022-08-06", "2022-08-08"),
     ("the last Friday in May 2024", "2024-05-31", "2024-06-01"),
     ("since 2019", "2019-01-01", NOW),
-    ("before 2010", EVER, "2010-01-01"),
-    ("after 2010", "2011-01-01", NEVER),
-    ("until 2010", EVER, "2011-01-01"),
+    ("before 2010", FIRST_DAY, "2010-01-01"),
+    ("after 2010", "2011-01-01", LAST_DAY),
+    ("until 2010", FIRST_DAY, "2011-01-01"),
     ("from May to July 2024", "2024-05-01", "2024-08-01"),
     ("from November to February 2024", "2023-11-01", "2024-03-01"),
     ("between 2004 and 2005", "2004-01-01", "2006-01-01"),
@@ -216,88 +216,90 @@ def _interval(start: str, end: str) -> Interval:
 
 
 @pytest.mark.parametrize(("text", "start", "end"), PHRASES)
-def test_a_phrase_means_its_stretch_of_time(text: str, start: str, end: str) -> None:
-    assert time_mentions(text, SAID) == (_interval(start, end),)
+def test_phrase_gives_its_interval(text: str, start: str, end: str) -> None:
+    assert time_mentions(text, REFERENCE_TIME) == (_interval(start, end),)
 
 
 @pytest.mark.parametrize("text", LOOK_ALIKES)
-def test_a_look_alike_means_nothing(text: str) -> None:
-    assert time_mentions(text, SAID) == ()
+def test_look_alike_gives_no_interval(text: str) -> None:
+    assert time_mentions(text, REFERENCE_TIME) == ()
 
 
-def test_stretches_come_in_order_of_appearance_and_once() -> None:
+def test_intervals_are_in_order_and_unique() -> None:
     text = "Last week I ran. Yesterday I slept, and last week, on 2023-05-03, I rested."
-    assert [span.start.day for span in time_mentions(text, SAID)] == [1, 7, 3]
+    assert [mention.start.day for mention in time_mentions(text, REFERENCE_TIME)] == [1, 7, 3]
 
 
-def test_chinese_and_english_mix() -> None:
-    assert time_mentions("我昨天 saw it, 下周五 we go", SAID) == (
+def test_chinese_and_english_phrases_may_mix() -> None:
+    assert time_mentions("我昨天 saw it, 下周五 we go", REFERENCE_TIME) == (
         _interval("2023-05-07", "2023-05-08"),
         _interval("2023-05-19", "2023-05-20"),
     )
 
 
-def test_the_sentence_decides_on_past_or_future() -> None:
-    assert time_mentions("I was ill. We will meet on Friday.", SAID) == (_interval("2023-05-12", "2023-05-13"),)
-    assert time_mentions("I'll rest. We talked on Friday.", SAID) == (_interval("2023-05-05", "2023-05-06"),)
+def test_tense_of_the_sentence_decides_on_past_or_future() -> None:
+    assert time_mentions("I was ill. We will meet on Friday.", REFERENCE_TIME) == (
+        _interval("2023-05-12", "2023-05-13"),
+    )
+    assert time_mentions("I'll rest. We talked on Friday.", REFERENCE_TIME) == (_interval("2023-05-05", "2023-05-06"),)
 
 
-def test_a_zone_is_kept_and_written_zones_are_converted() -> None:
+def test_time_zone_is_kept_and_written_zones_are_converted() -> None:
     zone = timezone(timedelta(hours=9))
-    (span,) = time_mentions("2024-05-03T23:30Z", SAID.astimezone(zone))
-    assert span.start == datetime(2024, 5, 4, 8, 30, tzinfo=zone)
-    assert span.start.tzinfo is zone
+    (mention,) = time_mentions("2024-05-03T23:30Z", REFERENCE_TIME.astimezone(zone))
+    assert mention.start == datetime(2024, 5, 4, 8, 30, tzinfo=zone)
+    assert mention.start.tzinfo is zone
 
 
-def test_open_ends_survive_a_change_of_zone() -> None:
+def test_open_intervals_work_in_extreme_time_zones() -> None:
     for hours in (-12, 14):
-        said = SAID.astimezone(timezone(timedelta(hours=hours)))
-        spans = time_mentions("before 2010, after 2010", said)
-        assert len(spans) == 2
-        assert all(span.start.astimezone(UTC) < span.end.astimezone(UTC) for span in spans)
+        reference_time = REFERENCE_TIME.astimezone(timezone(timedelta(hours=hours)))
+        mentions = time_mentions("before 2010, after 2010", reference_time)
+        assert len(mentions) == 2
+        assert all(mention.start.astimezone(UTC) < mention.end.astimezone(UTC) for mention in mentions)
 
 
 @pytest.mark.parametrize("moment", [datetime(1, 1, 1, tzinfo=UTC), datetime(9999, 12, 31, 23, tzinfo=UTC)])
-def test_the_ends_of_the_calendar_are_no_error(moment: datetime) -> None:
+def test_extreme_reference_times_are_valid(moment: datetime) -> None:
     for text, _, _ in PHRASES:
-        for span in time_mentions(text, moment):
-            assert span.start < span.end
+        for mention in time_mentions(text, moment):
+            assert mention.start < mention.end
 
 
-PIECES = sorted(
-    {piece for text, _, _ in PHRASES for piece in re.findall(r"\w+|\W", text)} | {"31", "0", "99999", "\ud800"}
+FRAGMENTS = sorted(
+    {fragment for text, _, _ in PHRASES for fragment in re.findall(r"\w+|\W", text)} | {"31", "0", "99999", "\ud800"}
 )
 MOMENTS = st.datetimes(timezones=st.sampled_from([UTC, timezone(timedelta(hours=-9, minutes=-30))]))
 
 
 @given(
-    text=st.text(st.characters(), max_size=80) | st.lists(st.sampled_from(PIECES), max_size=25).map(" ".join),
+    text=st.text(st.characters(), max_size=80) | st.lists(st.sampled_from(FRAGMENTS), max_size=25).map(" ".join),
     moment=MOMENTS,
 )
-def test_any_text_is_read_without_error_into_proper_stretches(text: str, moment: datetime) -> None:
-    for span in time_mentions(text, moment):
-        assert span.start < span.end
-        assert span.start.tzinfo is moment.tzinfo
-        assert span.end.tzinfo is moment.tzinfo
+def test_any_text_gives_valid_intervals(text: str, moment: datetime) -> None:
+    for mention in time_mentions(text, moment):
+        assert mention.start < mention.end
+        assert mention.start.tzinfo is moment.tzinfo
+        assert mention.end.tzinfo is moment.tzinfo
 
 
-@given(pieces=st.lists(st.sampled_from(PIECES), max_size=25), moment=MOMENTS)
-def test_chinese_and_japanese_pieces_too(pieces: list[str], moment: datetime) -> None:
-    for span in time_mentions("".join(pieces), moment):
-        assert span.start < span.end
+@given(fragments=st.lists(st.sampled_from(FRAGMENTS), max_size=25), moment=MOMENTS)
+def test_any_joined_fragments_give_valid_intervals(fragments: list[str], moment: datetime) -> None:
+    for mention in time_mentions("".join(fragments), moment):
+        assert mention.start < mention.end
 
 
 @given(moment=st.datetimes(datetime(1890, 1, 1), datetime(2110, 1, 1), timezones=st.just(UTC)))  # noqa: DTZ001
-def test_days_weeks_months_and_years_adjoin(moment: datetime) -> None:
+def test_days_weeks_months_and_years_are_adjacent(moment: datetime) -> None:
     for unit in ("week", "month", "year"):
-        last, this, following = (time_mentions(f"{turn} {unit}", moment)[0] for turn in ("last", "this", "next"))
-        assert last.end == this.start <= moment < this.end == following.start
+        previous, current, next_ = (time_mentions(f"{turn} {unit}", moment)[0] for turn in ("last", "this", "next"))
+        assert previous.end == current.start <= moment < current.end == next_.start
     (yesterday,), (today,), (tomorrow,) = (time_mentions(word, moment) for word in ("yesterday", "today", "tomorrow"))
     assert yesterday.end == today.start <= moment < today.end == tomorrow.start
 
 
 @given(day=st.dates(date(1000, 1, 1), date(2199, 12, 30)))
-def test_every_day_is_read_back_however_it_is_written(day: date) -> None:
+def test_any_day_is_parsed_in_all_formats(day: date) -> None:
     name = f"{day:%B}"
     start = datetime(day.year, day.month, day.day, tzinfo=UTC)
     for text in (
@@ -307,30 +309,30 @@ def test_every_day_is_read_back_however_it_is_written(day: date) -> None:
         f"the {day.day} of {name} {day.year}",
         f"{day.year}年{day.month}月{day.day}日",
     ):
-        assert time_mentions(text, SAID) == (Interval(start, start + timedelta(days=1)),)
+        assert time_mentions(text, REFERENCE_TIME) == (Interval(start, start + timedelta(days=1)),)
 
 
 @pytest.mark.parametrize(
-    "piece", ["in ", "1 ", "1", "a", "last ", " ", "two days before ", "from May ", "一", "三月", "on Sat "]
+    "fragment", ["in ", "1 ", "1", "a", "last ", " ", "two days before ", "from May ", "一", "三月", "on Sat "]
 )
-def test_reading_time_grows_with_the_length_only(piece: str) -> None:
+def test_parsing_time_is_linear(fragment: str) -> None:
     def seconds(length: int) -> float:
-        text = piece * (length // len(piece))
+        text = fragment * (length // len(fragment))
         start = process_time()
-        time_mentions(text, SAID)
+        time_mentions(text, REFERENCE_TIME)
         return process_time() - start
 
     seconds(1_000)
     assert seconds(6_000) < 12 * seconds(1_500) + 0.02
 
 
-def test_a_turn_without_a_date_is_cheap() -> None:
+def test_turn_without_a_date_is_fast() -> None:
     text = "I really love how this team works together, and the food at that small place was just so good and cheap"
 
     def seconds() -> float:
         start = process_time()
         for _ in range(500):
-            time_mentions(text, SAID)
+            time_mentions(text, REFERENCE_TIME)
         return (process_time() - start) / 500
 
     assert min(seconds() for _ in range(5)) < 200e-6  # about 10 microseconds on an idle machine

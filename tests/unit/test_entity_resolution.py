@@ -1,4 +1,4 @@
-"""Which names are one: what is merged and what is not, case by case; how merges are read, taken back and undone.
+"""Entity resolution: merged and separate names, case by case; reading, reverting and undoing merges.
 
 This file is over 400 lines because all its tests share one table of cases.
 """
@@ -35,8 +35,8 @@ from ecphora.testing import NOON, SCOPE, graph_differences, sample_batch, sample
 Turn = tuple[str | None, str | None, str]
 
 
-def told(*lines: str) -> list[Turn]:
-    """Turns written as "Ben@monday: Hey Mel!"; without "@" there is no session, without ":" no speaker."""
+def parse_turns(*lines: str) -> list[Turn]:
+    """Turns written as "Ben@monday| Hey Mel!"; the session and the speaker are optional."""
     found: list[Turn] = []
     for line in lines:
         head, _, text = line.partition("| ")
@@ -45,11 +45,11 @@ def told(*lines: str) -> list[Turn]:
     return found
 
 
-def change(turns: Iterable[Turn], known: Iterable[str] = (), first: int = 0) -> WriteBatch:
-    """What remembering turns writes, names read by the built-in rules."""
+def turns_batch(turns: Iterable[Turn], known: Iterable[str] = (), first: int = 0) -> WriteBatch:
+    """The batch of remembering turns, with names extracted by the built-in rules."""
     nodes = [
-        sample_node(f"t{place}", text, minutes=place, speaker=speaker, session=session)
-        for place, (speaker, session, text) in enumerate(turns, first)
+        sample_node(f"t{index}", text, minutes=index, speaker=speaker, session=session)
+        for index, (speaker, session, text) in enumerate(turns, first)
     ]
     mentions = [(node.id, name) for node in nodes for name in names(node.text)]
     entities = {entity_id(name): replace(sample_entity(name), text=name) for _, name in mentions}
@@ -58,8 +58,8 @@ def change(turns: Iterable[Turn], known: Iterable[str] = (), first: int = 0) -> 
     return sample_batch(*nodes, *new, edges=edges)
 
 
-class Talk:
-    """A graph that grows turn by turn, and what is read of it."""
+class Conversation:
+    """A graph that grows turn by turn, and its merges."""
 
     def __init__(self, *lines: str) -> None:
         self.graph = Graph()
@@ -67,12 +67,12 @@ class Talk:
         self.say(*lines)
 
     def say(self, *lines: str) -> Rows:
-        """Add turns; the rows of what is new."""
+        """Add turns and return their rows."""
         before = len(self.graph)
-        grown = change(told(*lines), self.graph.nodes["ids"], len(self.texts))
-        grown = replace(grown, nodes=tuple(replace(node, seq=before + i) for i, node in enumerate(grown.nodes, 1)))
-        self.texts.update((node.id, node) for node in grown.nodes if node.kind is Kind.EPISODE)
-        self.graph = apply_batch(self.graph, replace(grown, revision=self.graph.revision + 1))
+        batch = turns_batch(parse_turns(*lines), self.graph.nodes["ids"], len(self.texts))
+        batch = replace(batch, nodes=tuple(replace(node, seq=before + i) for i, node in enumerate(batch.nodes, 1)))
+        self.texts.update((node.id, node) for node in batch.nodes if node.kind is Kind.EPISODE)
+        self.graph = apply_batch(self.graph, replace(batch, revision=self.graph.revision + 1))
         rows = np.arange(before, len(self.graph))
         return rows[self.graph.episodes[rows]]
 
@@ -82,7 +82,7 @@ class Talk:
         return lambda rows: [self.texts[self.graph.id(int(row))] for row in rows]
 
     def merged(self, new: Rows | None = None) -> tuple[Edge, ...]:
-        """What some turns show, or all."""
+        """The merges found in new turns, or in all."""
         return resolve_entities(self.graph, np.flatnonzero(self.graph.episodes) if new is None else new, self.read)
 
     def write(self, edges: Iterable[Edge]) -> None:
@@ -90,11 +90,11 @@ class Talk:
         self.graph = apply_batch(self.graph, WriteBatch(edges=tuple(edges), revision=self.graph.revision + 1))
 
     def names_of(self, name: str) -> set[str]:
-        """The names that are one with a name."""
+        """The aliases of a name, with itself."""
         row = self.graph.row(entity_id(name))
         assert row is not None
         return {
-            self.graph.id(int(one)).partition(":")[2] for one in aliases.expand_aliases(self.graph, np.array([row]))
+            self.graph.id(int(alias)).partition(":")[2] for alias in aliases.expand_aliases(self.graph, np.array([row]))
         }
 
 
@@ -167,9 +167,9 @@ MERGED: dict[str, tuple[tuple[str, ...], str]] = {
     "my brother's name is": (("Ben@a| My brother's name is Tom.", "Ben@b| My brother's car broke down."), "t1>tom"),
     "a son who is called": (("Ben@a| I have a cold. My son is called Tom.", "Ben@b| My son sings."), "t1>tom"),
 }  # fmt: skip
-"""Turns, and what they show."""
+"""Turns and their expected merge."""
 
-APART: dict[str, tuple[str, ...]] = {
+SEPARATE: dict[str, tuple[str, ...]] = {
     "two share the first name": (
         "Ben@a| I met Ana Silva today.", "Ben@a| I met Ana Costa too.", "Ben@a| Then Ana told me all."),
     "the other one speaks": (
@@ -226,35 +226,35 @@ APART: dict[str, tuple[str, ...]] = {
     "a greeting": ("Ben@a| Hey Nadia, my sister is ill.", "Ben@b| My sister called."),
     "an in-law": ("Ben@a| My sister-in-law Nadia is here.", "Ben@b| My sister called."),
 }  # fmt: skip
-"""Turns that show nothing."""
+"""Turns without a merge."""
 
 
 @pytest.mark.parametrize("case", MERGED)
-def test_what_is_merged(case: str) -> None:
+def test_names_are_merged(case: str) -> None:
     lines, expected = MERGED[case]
-    edges = Talk(*lines).merged()
+    edges = Conversation(*lines).merged()
     assert expected in pairs(edges)
     assert all(edge.provenance for edge in edges)
 
 
-@pytest.mark.parametrize("case", APART)
-def test_what_is_not_merged(case: str) -> None:
-    assert not pairs(Talk(*APART[case]).merged())
+@pytest.mark.parametrize("case", SEPARATE)
+def test_names_are_not_merged(case: str) -> None:
+    assert not pairs(Conversation(*SEPARATE[case]).merged())
 
 
-def test_the_tables_are_large_enough() -> None:
+def test_case_tables_are_large_enough() -> None:
     assert len(MERGED) >= 30
-    assert len(APART) >= 30
+    assert len(SEPARATE) >= 30
 
 
-def test_the_evidence_shows_the_merge() -> None:
-    (edge,) = Talk(*MERGED["a beginning, spoken to"][0]).merged()
+def test_merge_has_provenance_and_weight() -> None:
+    (edge,) = Conversation(*MERGED["a beginning, spoken to"][0]).merged()
     assert (edge.provenance, edge.link, edge.weight) == ("t1", Link.ALIAS, 0.9)
-    (edge,) = Talk(*MERGED["my sister, earlier"][0]).merged()
+    (edge,) = Conversation(*MERGED["my sister, earlier"][0]).merged()
     assert (edge.provenance, edge.link, edge.weight) == ("t1", Link.MENTIONS, KIN_MENTION_WEIGHT)
 
 
-def test_a_text_says_which_names_are_one() -> None:
+def test_alias_pairs_of_a_text() -> None:
     assert alias_pairs("I met Robert (Bob) Smith.", None) == (("Bob", "Robert"),)
     assert alias_pairs("I met Robert (Boston) there.", None) == ()
     assert alias_pairs("Hello Ana, it is raining.", "Ben") == ()
@@ -262,189 +262,199 @@ def test_a_text_says_which_names_are_one() -> None:
     assert alias_pairs("I'm Robert.", "Bob") == (("Robert", "Bob"),)
 
 
-# ---- again and again, and back
+# ---- repeated and reverted merges
 
 
-def test_only_new_memories_show_something() -> None:
-    talk = Talk(*MERGED["Bob"][0])
-    assert talk.merged(np.zeros(0, np.intp)) == ()
-    talk.write(talk.merged())
-    assert talk.merged(talk.say("Ana@b| It rains in Porto.")) == ()
+def test_merges_come_from_new_memories_only() -> None:
+    conversation = Conversation(*MERGED["Bob"][0])
+    assert conversation.merged(np.zeros(0, np.intp)) == ()
+    conversation.write(conversation.merged())
+    assert conversation.merged(conversation.say("Ana@b| It rains in Porto.")) == ()
 
 
-def test_a_merge_has_three_witnesses_at_most() -> None:
-    talk, found = Talk(*MERGED["Bob"][0]), []
-    talk.write(talk.merged())
+def test_merge_has_at_most_three_edges() -> None:
+    conversation, found = Conversation(*MERGED["Bob"][0]), []
+    conversation.write(conversation.merged())
     for _ in range(5):
-        edges = talk.merged(talk.say("Robert@a| Well.", "Ana@a| Hi Bob!"))
-        talk.write(edges)
+        edges = conversation.merged(conversation.say("Robert@a| Well.", "Ana@a| Hi Bob!"))
+        conversation.write(edges)
         found += [edge.provenance for edge in edges]
     assert len(found) == len(set(found)) == 2
 
 
-def test_a_merge_is_taken_back_where_another_person_of_the_name_turns_up() -> None:
-    talk = Talk(*MERGED["a first name, one session"][0])
-    talk.write(talk.merged())
-    assert talk.names_of("Ana") == {"ana", "ana silva"}
-    edges = talk.merged(talk.say("Ben@b| I met Ana Costa, who sings."))
+def test_merge_is_reverted_when_the_name_becomes_ambiguous() -> None:
+    conversation = Conversation(*MERGED["a first name, one session"][0])
+    conversation.write(conversation.merged())
+    assert conversation.names_of("Ana") == {"ana", "ana silva"}
+    edges = conversation.merged(conversation.say("Ben@b| I met Ana Costa, who sings."))
     assert [(edge.weight, edge.provenance) for edge in edges] == [(0, "t2")]
-    talk.write(edges)
-    assert talk.names_of("Ana") == {"ana"}
-    assert not talk.merged(talk.say("Ben@a| Later Ana told me more."))
+    conversation.write(edges)
+    assert conversation.names_of("Ana") == {"ana"}
+    assert not conversation.merged(conversation.say("Ben@a| Later Ana told me more."))
 
 
-def test_a_nickname_of_two_is_nobodys() -> None:
-    talk = Talk(*MERGED["a beginning, spoken to"][0], "Ben@c| I rang Melissa.")
-    talk.write(talk.merged())
-    assert talk.names_of("Mel") == {"mel", "melanie"}
-    talk.write(talk.merged(talk.say("Melissa@c| Hello.", "Ben@c| Hey Mel!")))
-    assert talk.names_of("Mel") == {"mel"}
+def test_ambiguous_nickname_is_not_merged() -> None:
+    conversation = Conversation(*MERGED["a beginning, spoken to"][0], "Ben@c| I rang Melissa.")
+    conversation.write(conversation.merged())
+    assert conversation.names_of("Mel") == {"mel", "melanie"}
+    conversation.write(conversation.merged(conversation.say("Melissa@c| Hello.", "Ben@c| Hey Mel!")))
+    assert conversation.names_of("Mel") == {"mel"}
 
 
-def test_a_passage_that_is_forgotten_meanwhile_shows_nothing() -> None:
-    talk = Talk(*MERGED["Bob"][0])
-    assert resolve_entities(talk.graph, np.flatnonzero(talk.graph.episodes), lambda _rows: []) == ()
+def test_forgotten_memory_gives_no_merge() -> None:
+    conversation = Conversation(*MERGED["Bob"][0])
+    assert resolve_entities(conversation.graph, np.flatnonzero(conversation.graph.episodes), lambda _rows: []) == ()
 
 
-# ---- reading
+# ---- recall
 
 
-def answers(graph: Graph, *cues: str) -> list[list[float]]:
-    """What a graph answers, to the bit."""
-    return [Fused().activate(sample_query(cue), graph).scores.tolist() for cue in cues]
+def scores_of(graph: Graph, *questions: str) -> list[list[float]]:
+    """The scores of queries in a graph."""
+    return [Fused().activate(sample_query(question), graph).scores.tolist() for question in questions]
 
 
-CUES = ("What did Mel paint for Melanie?", "Who told Ana about Porto and Bob?")
+QUERIES = ("What did Mel paint for Melanie?", "Who told Ana about Porto and Bob?")
 
 
-def reached(talk: Talk, name: str) -> tuple[set[str], set[str]]:
-    """The names that a question with a name is taken to ask, and the turns that mention all of these in full."""
-    view = candidate_pool.build_pool(talk.graph, sample_query(f"{name}?", entity_ids=(entity_id(name),)))
-    full = entity_links.entity_coverage(talk.graph, view.query_entities, view.mentions, len(view.rows)) == 1
-    asked = {talk.graph.id(int(row)).partition(":")[2] for row in view.query_entities}
-    return asked, {talk.graph.id(int(row)) for row in view.rows[full]}
+def entities_and_turns(conversation: Conversation, name: str) -> tuple[set[str], set[str]]:
+    """The entities of a query with a name, and the turns with full entity coverage."""
+    view = candidate_pool.build_pool(conversation.graph, sample_query(f"{name}?", entity_ids=(entity_id(name),)))
+    full = entity_links.entity_coverage(conversation.graph, view.query_entities, view.mentions, len(view.rows)) == 1
+    entities = {conversation.graph.id(int(row)).partition(":")[2] for row in view.query_entities}
+    return entities, {conversation.graph.id(int(row)) for row in view.rows[full]}
 
 
-def test_either_name_reaches_what_mentions_the_other() -> None:
-    talk = Talk(*MERGED["a first name, one session"][0], "Ben@c| It rains.")
-    assert reached(talk, "Ana") == ({"ana"}, {"t1"})
-    talk.write(talk.merged())
+def test_query_with_either_alias_covers_turns_of_both() -> None:
+    conversation = Conversation(*MERGED["a first name, one session"][0], "Ben@c| It rains.")
+    assert entities_and_turns(conversation, "Ana") == ({"ana"}, {"t1"})
+    conversation.write(conversation.merged())
     for name in ("Ana", "Ana Silva"):
-        assert reached(talk, name) == ({"ana", "ana silva"}, {"t0", "t1"})
+        assert entities_and_turns(conversation, name) == ({"ana", "ana silva"}, {"t0", "t1"})
 
 
-def test_a_nickname_leads_to_the_name_and_a_speakers_own_name_to_no_greetings() -> None:
-    talk = Talk(*MERGED["a beginning, spoken to"][0], "Ben@c| It rains.")
-    talk.write(talk.merged())
-    assert reached(talk, "Mel") == ({"mel", "melanie"}, {"t1", "t2"})
-    assert reached(talk, "Melanie") == ({"melanie"}, {"t2"})
+def test_nickname_expands_to_the_name_but_not_the_reverse() -> None:
+    conversation = Conversation(*MERGED["a beginning, spoken to"][0], "Ben@c| It rains.")
+    conversation.write(conversation.merged())
+    assert entities_and_turns(conversation, "Mel") == ({"mel", "melanie"}, {"t1", "t2"})
+    assert entities_and_turns(conversation, "Melanie") == ({"melanie"}, {"t2"})
 
 
-def test_without_merges_nothing_changes() -> None:
-    talk = Talk(*MERGED["a beginning, spoken to"][0], *MERGED["a first name, one session"][0])
-    rows = np.flatnonzero(talk.graph.of_kind(Kind.ENTITY))
-    assert aliases.expand_aliases(talk.graph, rows) is rows
-    before = answers(talk.graph, *CUES)
-    talk.write([Edge("entity:mel", "entity:melanie", Link.ALIAS, 0.0, "t1")])
-    assert aliases.expand_aliases(talk.graph, rows) is rows
-    assert answers(talk.graph, *CUES) == before
+def test_recall_without_merges_is_unchanged() -> None:
+    conversation = Conversation(*MERGED["a beginning, spoken to"][0], *MERGED["a first name, one session"][0])
+    rows = np.flatnonzero(conversation.graph.of_kind(Kind.ENTITY))
+    assert aliases.expand_aliases(conversation.graph, rows) is rows
+    before = scores_of(conversation.graph, *QUERIES)
+    conversation.write([Edge("entity:mel", "entity:melanie", Link.ALIAS, 0.0, "t1")])
+    assert aliases.expand_aliases(conversation.graph, rows) is rows
+    assert scores_of(conversation.graph, *QUERIES) == before
 
 
-NAMED = ("Mel", "Melanie", "Ana", "Ana Silva", "Porto", "Bob")
-joined = st.lists(
-    st.tuples(st.sampled_from(NAMED), st.sampled_from(NAMED), st.sampled_from((0.0, 0.7, 1.0))), max_size=8
+NAMES = ("Mel", "Melanie", "Ana", "Ana Silva", "Porto", "Bob")
+alias_lists = st.lists(
+    st.tuples(st.sampled_from(NAMES), st.sampled_from(NAMES), st.sampled_from((0.0, 0.7, 1.0))), max_size=8
 )
 
 
-@given(joined)
-def test_reading_is_symmetric_and_transitive(some: list[tuple[str, str, float]]) -> None:
-    talk = Talk("Ben@a| I met Mel, Melanie, Ana Silva, Porto and Bob.", "Ben@a| Then Ana came.")
-    for one, two, weight in some:
-        talk.write([Edge(entity_id(one), entity_id(two), Link.ALIAS, weight, "t0")])
-    group = {name: talk.names_of(name) for name in NAMED}
-    for one in NAMED:
-        assert normalize_name(one) in group[one]
-        for two in NAMED:
+@given(alias_lists)
+def test_alias_groups_are_symmetric_and_transitive(alias_list: list[tuple[str, str, float]]) -> None:
+    conversation = Conversation("Ben@a| I met Mel, Melanie, Ana Silva, Porto and Bob.", "Ben@a| Then Ana came.")
+    for first, second, weight in alias_list:
+        conversation.write([Edge(entity_id(first), entity_id(second), Link.ALIAS, weight, "t0")])
+    group = {name: conversation.names_of(name) for name in NAMES}
+    for first in NAMES:
+        assert normalize_name(first) in group[first]
+        for second in NAMES:
             assert (
-                (normalize_name(two) in group[one]) == (normalize_name(one) in group[two]) == (group[one] == group[two])
+                (normalize_name(second) in group[first])
+                == (normalize_name(first) in group[second])
+                == (group[first] == group[second])
             )
-    latest = {frozenset((one, two)): weight for one, two, weight in some}
-    assert all(normalize_name(two) in group[one] for one, two, _ in some if latest[frozenset((one, two))])
-    again = Talk("Ben@a| I met Mel, Melanie, Ana Silva, Porto and Bob.", "Ben@a| Then Ana came.")
-    again.write([Edge(entity_id(one), entity_id(two), Link.ALIAS, weight, "t0") for one, two, weight in some])
-    assert all(again.names_of(name) == group[name] for name in NAMED)
+    latest = {frozenset((first, second)): weight for first, second, weight in alias_list}
+    assert all(
+        normalize_name(second) in group[first] for first, second, _ in alias_list if latest[frozenset((first, second))]
+    )
+    repeated = Conversation("Ben@a| I met Mel, Melanie, Ana Silva, Porto and Bob.", "Ben@a| Then Ana came.")
+    repeated.write(
+        [Edge(entity_id(first), entity_id(second), Link.ALIAS, weight, "t0") for first, second, weight in alias_list]
+    )
+    assert all(repeated.names_of(name) == group[name] for name in NAMES)
 
 
 @given(st.lists(st.sampled_from(sorted(MERGED)), min_size=1, max_size=5, unique=True))
-def test_merging_and_undoing_restores_the_answers(cases: list[str]) -> None:
-    talk = Talk(*(line for case in cases for line in MERGED[case][0]))
-    bare, before = talk.graph, answers(talk.graph, *CUES)
-    talk.write(talk.merged())
-    answers(talk.graph, *CUES)
-    assert answers(bare, *CUES) == before
-    cut = replace(
-        talk.graph,
-        revision=bare.revision,
-        edges=talk.graph.edges.keep(np.arange(len(talk.graph.edges)) < len(bare.edges)),
+def test_undoing_merges_restores_the_scores(cases: list[str]) -> None:
+    conversation = Conversation(*(line for case in cases for line in MERGED[case][0]))
+    unmerged, before = conversation.graph, scores_of(conversation.graph, *QUERIES)
+    conversation.write(conversation.merged())
+    scores_of(conversation.graph, *QUERIES)
+    assert scores_of(unmerged, *QUERIES) == before
+    reverted = replace(
+        conversation.graph,
+        revision=unmerged.revision,
+        edges=conversation.graph.edges.keep(np.arange(len(conversation.graph.edges)) < len(unmerged.edges)),
         _parent=None,
     )
-    assert answers(cut, *CUES) == before
+    assert scores_of(reverted, *QUERIES) == before
 
 
-def test_a_store_undoes_merges_and_drops_them_with_the_names(tmp_path: Path) -> None:
+def test_store_undoes_merges_and_deletes_them_with_the_names(tmp_path: Path) -> None:
     store = SQLiteStore(tmp_path / "memory.db")
     commit = partial(store.commit, SCOPE)
-    commit(change(told(*MERGED["a beginning, spoken to"][0])))
-    bare = apply_batch(Graph(), store.changes_since(SCOPE, 0))
-    read: NodeReader = lambda rows: store.nodes(SCOPE, [bare.id(int(row)) for row in rows])  # noqa: E731
-    edges = resolve_entities(bare, np.flatnonzero(bare.episodes), read)
+    commit(turns_batch(parse_turns(*MERGED["a beginning, spoken to"][0])))
+    unmerged = apply_batch(Graph(), store.changes_since(SCOPE, 0))
+    read: NodeReader = lambda rows: store.nodes(SCOPE, [unmerged.id(int(row)) for row in rows])  # noqa: E731
+    edges = resolve_entities(unmerged, np.flatnonzero(unmerged.episodes), read)
     assert edges
     commit(WriteBatch(edges=edges, undo_batch=UndoBatch("b1", NOON)))
-    whole = apply_batch(Graph(), store.changes_since(SCOPE, 0))
-    assert aliases.alias_groups(whole).representative
+    merged_graph = apply_batch(Graph(), store.changes_since(SCOPE, 0))
+    assert aliases.alias_groups(merged_graph).representative
     commit(WriteBatch(undoes="b1"))
     undone = apply_batch(Graph(), store.changes_since(SCOPE, 0))
-    assert not graph_differences(replace(undone, revision=bare.revision), bare)
-    assert answers(undone, *CUES) == answers(bare, *CUES)
+    assert not graph_differences(replace(undone, revision=unmerged.revision), unmerged)
+    assert scores_of(undone, *QUERIES) == scores_of(unmerged, *QUERIES)
     commit(WriteBatch(edges=edges, undo_batch=UndoBatch("b2", NOON)))
-    commit(WriteBatch(tombstones=(Tombstone("t2", b"2"),)))  # nothing else mentions Melanie
+    commit(WriteBatch(tombstones=(Tombstone("t2", b"2"),)))  # the only mention of Melanie
     assert not aliases.alias_groups(apply_batch(Graph(), store.changes_since(SCOPE, 0))).representative
     store.close()
 
 
 @pytest.mark.parametrize("case", ["a beginning, spoken to", "my sister", "a first name, one session"])
-def test_what_only_a_forgotten_memory_shows_goes_with_it(case: str, tmp_path: Path) -> None:
+def test_merge_is_deleted_with_its_only_provenance(case: str, tmp_path: Path) -> None:
     store = SQLiteStore(tmp_path / "memory.db")
     lines = (*MERGED[case][0], "Zoe@z| I like Mel.")
-    grown = apply_batch(Graph(), store.commit(SCOPE, change(told(*lines))))
-    rows = np.flatnonzero(grown.episodes)
-    edges = resolve_entities(grown, rows, lambda some: store.nodes(SCOPE, [grown.id(int(row)) for row in some]))
-    grown = apply_batch(grown, store.commit(SCOPE, WriteBatch(edges=edges)))
-    (shown,) = {edge.provenance for edge in edges}
-    grown = apply_batch(grown, store.commit(SCOPE, WriteBatch(tombstones=(Tombstone(str(shown), b"1"),))))
+    graph_after = apply_batch(Graph(), store.commit(SCOPE, turns_batch(parse_turns(*lines))))
+    rows = np.flatnonzero(graph_after.episodes)
+    edges = resolve_entities(
+        graph_after, rows, lambda rows_: store.nodes(SCOPE, [graph_after.id(int(row)) for row in rows_])
+    )
+    graph_after = apply_batch(graph_after, store.commit(SCOPE, WriteBatch(edges=edges)))
+    (provenance,) = {edge.provenance for edge in edges}
+    graph_after = apply_batch(
+        graph_after, store.commit(SCOPE, WriteBatch(tombstones=(Tombstone(str(provenance), b"1"),)))
+    )
     reloaded = apply_batch(Graph(), store.changes_since(SCOPE, 0))
     assert reloaded.row("entity:nadia") is None
     assert not aliases.alias_groups(reloaded).representative
-    assert not graph_differences(grown, reloaded)
+    assert not graph_differences(graph_after, reloaded)
     store.close()
 
 
 @given(st.permutations(["Mel", "Melanie", "Ben"]))
-def test_what_somebody_merges_is_undone_to_the_row_and_unmerged_to_the_answer(order: list[str]) -> None:
+def test_declared_merge_is_undone_exactly_and_unmerged_in_effect(order: list[str]) -> None:
     with tempfile.TemporaryDirectory() as folder, Memory(Path(folder) / "m.db", embedder=HashingEmbedder(32)) as memory:
         memory.remember([f"{name} has a boat called {boat}." for name, boat in zip(order, "ABC", strict=True)])
         question = "What does Mel have?"
 
-        def seen() -> tuple[object, object]:
+        def state() -> tuple[object, object]:
             stored = memory._store.changes_since(memory.scope, 0)
             return (stored.nodes, stored.edges), [(h.id, h.score) for h in memory.recall(question, log_access=False)]
 
-        before = seen()
+        before = state()
         memory.entities.merge("Mel", "Melanie")
         memory.undo()
-        assert seen() == before
+        assert state() == before
         memory.entities.merge("Melanie", "Mel")
         memory.entities.split("Mel", "Melanie")
-        assert seen()[1] == before[1]
+        assert state()[1] == before[1]
         with pytest.raises(InvalidInput, match="Zoe"):
             memory.entities.merge("Mel", "Zoe")

@@ -1,4 +1,4 @@
-"""Stages of retrieval on random graphs, each beside its readable twin: the same written as plain loops."""
+"""Stages of retrieval on random graphs, compared with reference implementations in plain loops."""
 
 import math
 from collections import Counter
@@ -28,7 +28,7 @@ NAMES = ["Ana", "Mia", "Porto"]
 @st.composite
 def graphs(draw: st.DrawFn) -> tuple[Graph, list[Node], list[Edge]]:
     """Random turns in sessions, with the names they mention or are about."""
-    told = draw(
+    turns = draw(
         st.lists(
             st.tuples(
                 st.lists(st.sampled_from(VOCABULARY), min_size=1, max_size=6),
@@ -42,16 +42,18 @@ def graphs(draw: st.DrawFn) -> tuple[Graph, list[Node], list[Edge]]:
         )
     )
     nodes = [
-        sample_node(f"n{place}", " ".join(text), session=session, minutes=minutes)
-        for place, (text, session, minutes, _, _) in enumerate(told)
+        sample_node(f"n{index}", " ".join(text), session=session, minutes=minutes)
+        for index, (text, session, minutes, _, _) in enumerate(turns)
     ]
     mentions = [
-        Edge(f"n{place}", entity_id(name), Link.MENTIONS) for place, turn in enumerate(told) for name in sorted(turn[3])
+        Edge(f"n{index}", entity_id(name), Link.MENTIONS)
+        for index, turn in enumerate(turns)
+        for name in sorted(turn[3])
     ]
-    about = [Edge(f"n{place}", entity_id(turn[4]), Link.ABOUT) for place, turn in enumerate(told) if turn[4]]
-    change = sample_batch(*nodes, *map(sample_entity, NAMES), edges=(*mentions, *about))
-    numbered = tuple(replace(node, seq=seq) for seq, node in enumerate(change.nodes, 1))
-    return apply_batch(Graph(), replace(change, nodes=numbered, revision=1)), nodes, [*mentions, *about]
+    about = [Edge(f"n{index}", entity_id(turn[4]), Link.ABOUT) for index, turn in enumerate(turns) if turn[4]]
+    batch = sample_batch(*nodes, *map(sample_entity, NAMES), edges=(*mentions, *about))
+    numbered = tuple(replace(node, seq=seq) for seq, node in enumerate(batch.nodes, 1))
+    return apply_batch(Graph(), replace(batch, nodes=numbered, revision=1)), nodes, [*mentions, *about]
 
 
 texts = st.lists(st.sampled_from([*VOCABULARY, "zorro"]), max_size=4).map(" ".join)
@@ -65,84 +67,92 @@ def scored(graph: Graph, values: Sequence[float]) -> Scores:
     return scores
 
 
-# ---- seed
+# ---- first stage
 
 
 def bm25_by_hand(documents: list[list[str]], query: list[str], *, k1: float = 1.2, b: float = 0.75) -> list[float]:
-    """Equation 3.15 of Robertson and Zaragoza, 2009, with the idf that is never negative."""
+    """Equation 3.15 of Robertson and Zaragoza, 2009, with a non-negative idf."""
     mean = max(1.0, sum(map(len, documents)) / len(documents))
     found = []
     for document in documents:
         counts, score = Counter(document), 0.0
-        for word in query:
-            holding = sum(word in other for other in documents)
-            idf = math.log(1 + (len(documents) - holding + 0.5) / (holding + 0.5))
-            score += idf * counts[word] * (k1 + 1) / (counts[word] + k1 * (1 - b + b * len(document) / mean))
+        for term in query:
+            document_counts = sum(term in other for other in documents)
+            idf = math.log(1 + (len(documents) - document_counts + 0.5) / (document_counts + 0.5))
+            score += idf * counts[term] * (k1 + 1) / (counts[term] + k1 * (1 - b + b * len(document) / mean))
         found.append(score)
     return found
 
 
 @given(graphs(), texts)
-def test_words_are_bm25(made: tuple[Graph, list[Node], list[Edge]], text: str) -> None:
-    graph, nodes, _ = made
+def test_bm25_equals_the_reference(sample: tuple[Graph, list[Node], list[Edge]], text: str) -> None:
+    graph, nodes, _ = sample
     expected = bm25_by_hand([extract_terms(node.text) for node in nodes], list(dict.fromkeys(extract_terms(text))))
     assert bm25.bm25(graph, sample_query(text)) == pytest.approx([*expected, 0, 0, 0], abs=1e-5)
 
 
 @given(graphs(), texts)
-def test_words_in_context_are_bm25_of_two_turns_as_one(made: tuple[Graph, list[Node], list[Edge]], text: str) -> None:
-    graph, nodes, _ = made
-    together = [
+def test_bm25_with_previous_turn_equals_bm25_of_joined_turns(
+    sample: tuple[Graph, list[Node], list[Edge]], text: str
+) -> None:
+    graph, nodes, _ = sample
+    joined_terms = [
         extract_terms(node.text)
         + (extract_terms(nodes[graph.previous_rows[row]].text) if graph.previous_rows[row] >= 0 else [])
         for row, node in enumerate(nodes)
     ]
-    expected = bm25_by_hand(together, list(dict.fromkeys(extract_terms(text))))
+    expected = bm25_by_hand(joined_terms, list(dict.fromkeys(extract_terms(text))))
     assert bm25.bm25_with_previous_turn(graph, sample_query(text)) == pytest.approx([*expected, 0, 0, 0], abs=1e-5)
 
 
 @given(graphs(), texts)
-def test_covered_is_the_share_of_rarity(made: tuple[Graph, list[Node], list[Edge]], text: str) -> None:
-    graph, nodes, _ = made
-    cue = sample_query(text)
-    asked = list(dict.fromkeys(extract_terms(text)))
-    holding = {word: sum(word in extract_terms(node.text) for node in nodes) for word in asked}
-    idf = {word: math.log(1 + (len(nodes) - n + 0.5) / (n + 0.5)) for word, n in holding.items()}
-    whole = sum(idf.values()) or 1
-    expected = [sum(idf[word] for word in asked if word in extract_terms(node.text)) / whole for node in nodes]
-    assert bm25.idf_coverage(graph, cue) == pytest.approx([*expected, 0, 0, 0], abs=1e-5)
-    assert bm25.bm25(graph, cue).max() <= bm25.max_score(graph, cue) + 1e-5
+def test_idf_coverage_equals_the_reference(sample: tuple[Graph, list[Node], list[Edge]], text: str) -> None:
+    graph, nodes, _ = sample
+    query = sample_query(text)
+    query_terms = list(dict.fromkeys(extract_terms(text)))
+    document_counts = {term: sum(term in extract_terms(node.text) for node in nodes) for term in query_terms}
+    idf = {term: math.log(1 + (len(nodes) - n + 0.5) / (n + 0.5)) for term, n in document_counts.items()}
+    total = sum(idf.values()) or 1
+    expected = [sum(idf[term] for term in query_terms if term in extract_terms(node.text)) / total for node in nodes]
+    assert bm25.idf_coverage(graph, query) == pytest.approx([*expected, 0, 0, 0], abs=1e-5)
+    assert bm25.bm25(graph, query).max() <= bm25.max_score(graph, query) + 1e-5
 
 
-def around(graph: Graph, row: int) -> set[int]:
+def window_rows(graph: Graph, row: int) -> set[int]:
     rows = {row}
-    for beside in (graph.previous_rows, graph.next_rows):
+    for neighbor in (graph.previous_rows, graph.next_rows):
         step = row
         for _ in range(WINDOW_SIZE):
-            step = int(beside[step]) if step >= 0 else -1
+            step = int(neighbor[step]) if step >= 0 else -1
             rows.add(step)
     return rows - {-1}
 
 
 @given(graphs(), texts, st.sets(st.integers(0, 13)))
-def test_what_rows_and_those_around_them_hold(
-    made: tuple[Graph, list[Node], list[Edge]], text: str, some: set[int]
+def test_term_coverage_equals_the_reference(
+    sample: tuple[Graph, list[Node], list[Edge]], text: str, chosen: set[int]
 ) -> None:
-    graph, nodes, _ = made
-    rows = np.array(sorted(row for row in some if row < len(nodes)), np.intp)
-    asked, held = list(dict.fromkeys(extract_terms(text))), [set(extract_terms(node.text)) for node in nodes]
+    graph, nodes, _ = sample
+    rows = np.array(sorted(row for row in chosen if row < len(nodes)), np.intp)
+    query_terms, terms_of_rows = (
+        list(dict.fromkeys(extract_terms(text))),
+        [set(extract_terms(node.text)) for node in nodes],
+    )
     found = term_coverage(Postings.for_query(graph, sample_query(text)), rows)
-    own = [[word in held[row] for word in asked] for row in rows.tolist()]
-    near = [[any(word in held[other] for other in around(graph, row)) for word in asked] for row in rows.tolist()]
-    assert found.in_row.tolist() == own
-    assert found.in_window.tolist() == near
-    assert found.in_corpus.tolist() == [any(word in one for one in held) for word in asked]
+    in_row = [[term in terms_of_rows[row] for term in query_terms] for row in rows.tolist()]
+    in_window = [
+        [any(term in terms_of_rows[other] for other in window_rows(graph, row)) for term in query_terms]
+        for row in rows.tolist()
+    ]
+    assert found.in_row.tolist() == in_row
+    assert found.in_window.tolist() == in_window
+    assert found.in_corpus.tolist() == [any(term in row_terms for row_terms in terms_of_rows) for term in query_terms]
     assert found.weighted_fraction(found.in_row) == pytest.approx(
         bm25.idf_coverage(graph, sample_query(text))[rows], abs=1e-5
     )
 
 
-def test_bm25_by_hand() -> None:
+def test_bm25_equals_values_computed_by_hand() -> None:
     nodes = (sample_node("a", "river boat boat"), sample_node("b", "river"))
     graph = apply_batch(Graph(), replace(sample_batch(*nodes), revision=1))
     scores = bm25.bm25(graph, sample_query("boat"))
@@ -151,24 +161,24 @@ def test_bm25_by_hand() -> None:
 
 
 @given(graphs(), texts)
-def test_the_context_score_is_the_cosine_with_the_context_vector(
-    made: tuple[Graph, list[Node], list[Edge]], text: str
+def test_cosine_with_previous_turn_equals_the_reference(
+    sample: tuple[Graph, list[Node], list[Edge]], text: str
 ) -> None:
-    graph, nodes, _ = made
-    cue = sample_query(text)
-    assert cue.vector is not None
-    scores = dense.cosine(graph, cue)
+    graph, nodes, _ = sample
+    query = sample_query(text)
+    assert query.vector is not None
+    scores = dense.cosine(graph, query)
     expected = []
     for row, node in enumerate(nodes):
         vector = sample_vector(node.text)
-        assert scores[row] == pytest.approx(vector @ cue.vector, abs=1e-3)
+        assert scores[row] == pytest.approx(vector @ query.vector, abs=1e-3)
         if (before := graph.previous_rows[row]) >= 0:
             vector = vector + 0.4 * sample_vector(nodes[before].text)
-        expected.append(vector @ cue.vector / np.linalg.norm(vector))
+        expected.append(vector @ query.vector / np.linalg.norm(vector))
     assert dense.with_previous_turn(graph, scores)[: len(nodes)] == pytest.approx(expected, abs=2e-3)
 
 
-def test_no_vector_means_no_meaning() -> None:
+def test_cosine_without_vector_is_zero() -> None:
     assert not dense.cosine(sample_graph(), sample_query("boat", vector=None)).any()
     assert dense.cosine(Graph(), sample_query("boat")).shape == (0,)
 
@@ -176,7 +186,9 @@ def test_no_vector_means_no_meaning() -> None:
 # ---- links
 
 
-def followed(graph: Graph, cue: Query, scores: Scores, seeds: list[int], edges: list[Edge]) -> tuple[list[float], ...]:
+def reference_paths(
+    graph: Graph, query: Query, scores: Scores, seeds: list[int], edges: list[Edge]
+) -> tuple[list[float], ...]:
     about, shared = [0.0] * len(graph), [0.0] * len(graph)
     episodes = max(2, int(graph.episodes.sum()))
     for start in seeds:
@@ -185,7 +197,7 @@ def followed(graph: Graph, cue: Query, scores: Scores, seeds: list[int], edges: 
         sharing = Counter[int]()
         for name in names:
             arriving = [edge for edge in edges if edge.dst == name]
-            if name in cue.entity_ids or len(arriving) > entity_links.MAX_MENTIONS:
+            if name in query.entity_ids or len(arriving) > entity_links.MAX_MENTIONS:
                 continue
             rarity = math.log(1 + episodes / len(arriving)) / math.log(1 + episodes)
             for edge in arriving:
@@ -202,15 +214,15 @@ def followed(graph: Graph, cue: Query, scores: Scores, seeds: list[int], edges: 
 
 
 @given(graphs(), strengths, st.sets(st.sampled_from(NAMES), max_size=1), st.integers(1, 8))
-def test_links_are_followed(
-    made: tuple[Graph, list[Node], list[Edge]], values: list[float], asked: set[str], k: int
+def test_follow_entities_equals_the_reference(
+    sample: tuple[Graph, list[Node], list[Edge]], values: list[float], query_names: set[str], k: int
 ) -> None:
-    graph, _, edges = made
+    graph, _, edges = sample
     scores = scored(graph, values)
-    cue = sample_query(" ".join(asked))
+    query = sample_query(" ".join(query_names))
     seeds = top_k.top_k(scores, k)
-    ways = entity_links.follow_entities(graph, np.unique(graph.rows(cue.entity_ids)), seeds, scores[seeds])
-    for reached, expected in zip(ways, followed(graph, cue, scores, seeds.tolist(), edges), strict=True):
+    paths = entity_links.follow_entities(graph, np.unique(graph.rows(query.entity_ids)), seeds, scores[seeds])
+    for reached, expected in zip(paths, reference_paths(graph, query, scores, seeds.tolist(), edges), strict=True):
         assert reached.strengths_of(np.arange(len(graph))) == pytest.approx(expected, abs=1e-5)
         assert np.isin(reached.parent, seeds).all()
         assert all(graph.id(via).startswith("entity:") for via in reached.via_entity)
@@ -222,99 +234,109 @@ def test_links_are_followed(
         )
 
 
-def met(graph: Graph, asked: set[str], strengths: dict[int, float], edges: list[Edge]) -> list[float]:
-    worth = dict.fromkeys((entity_id(name) for name in asked), 1.0)
+def reference_mentions(
+    graph: Graph, query_names: set[str], strengths: dict[int, float], edges: list[Edge]
+) -> list[float]:
+    strength_by_entity = dict.fromkeys((entity_id(name) for name in query_names), 1.0)
     for edge in edges:
         for row, strength in strengths.items():
             if edge.src == graph.id(row):
-                worth[edge.dst] = max(worth.get(edge.dst, 0.0), min(1.0, max(0.0, strength)))
+                strength_by_entity[edge.dst] = max(strength_by_entity.get(edge.dst, 0.0), min(1.0, max(0.0, strength)))
     found, episodes = [0.0] * len(graph), max(2, int(graph.episodes.sum()))
     for edge in edges:
-        fan = sum(other.dst == edge.dst for other in edges)
-        rarity = math.log(1 + episodes / fan) / math.log(1 + episodes)
-        value = worth.get(edge.dst, 0.0) * rarity * (1 if edge.link is Link.ABOUT else rarity)
+        count = sum(other.dst == edge.dst for other in edges)
+        rarity = math.log(1 + episodes / count) / math.log(1 + episodes)
+        value = strength_by_entity.get(edge.dst, 0.0) * rarity * (1 if edge.link is Link.ABOUT else rarity)
         row = graph.rows([edge.src])[0]
         found[row] = max(found[row], value)
     return found
 
 
 @given(graphs(), strengths, st.sets(st.sampled_from(NAMES), max_size=2), st.integers(1, 8))
-def test_names_are_met(
-    made: tuple[Graph, list[Node], list[Edge]], values: list[float], asked: set[str], k: int
+def test_direct_mentions_equals_the_reference(
+    sample: tuple[Graph, list[Node], list[Edge]], values: list[float], query_names: set[str], k: int
 ) -> None:
-    graph, _, edges = made
+    graph, _, edges = sample
     scores = scored(graph, values)
     seeds = top_k.top_k(scores, k)
     reached = entity_links.direct_mentions(
-        graph, np.unique(graph.rows(map(entity_id, sorted(asked)))), seeds, scores[seeds]
+        graph, np.unique(graph.rows(map(entity_id, sorted(query_names)))), seeds, scores[seeds]
     )
-    expected = met(graph, asked, {row: float(scores[row]) for row in seeds.tolist()}, edges)
+    expected = reference_mentions(graph, query_names, {row: float(scores[row]) for row in seeds.tolist()}, edges)
     assert reached.strengths_of(np.arange(len(graph))) == pytest.approx(expected, abs=1e-5)
     assert (reached.strengths > 0).all()
     assert np.isin(reached.parent, [-1, *seeds]).all()
 
 
 @given(graphs(), st.sets(st.sampled_from(NAMES), max_size=3))
-def test_the_names_asked_count_by_their_rarity(made: tuple[Graph, list[Node], list[Edge]], asked: set[str]) -> None:
-    graph, nodes, edges = made
+def test_entity_coverage_is_weighted_by_rarity(
+    sample: tuple[Graph, list[Node], list[Edge]], query_names: set[str]
+) -> None:
+    graph, nodes, edges = sample
     episodes = max(2, len(nodes))
-    fans = {entity_id(name): sum(edge.dst == entity_id(name) for edge in edges) for name in asked}
-    rarity = {name: math.log(1 + episodes / max(1, fan)) / math.log(1 + episodes) for name, fan in fans.items()}
-    whole = sum(rarity.values()) or 1
+    mention_counts = {entity_id(name): sum(edge.dst == entity_id(name) for edge in edges) for name in query_names}
+    rarity = {
+        name: math.log(1 + episodes / max(1, count)) / math.log(1 + episodes) for name, count in mention_counts.items()
+    }
+    total = sum(rarity.values()) or 1
     expected = [
-        sum(rarity.get(name, 0) for name in {edge.dst for edge in edges if edge.src == node.id}) / whole
+        sum(rarity.get(name, 0) for name in {edge.dst for edge in edges if edge.src == node.id}) / total
         for node in nodes
     ]
     rows = np.arange(len(nodes))
     found = entity_links.entity_coverage(
-        graph, np.unique(graph.rows(fans)), entity_links.entity_mentions(graph, rows), len(rows)
+        graph, np.unique(graph.rows(mention_counts)), entity_links.entity_mentions(graph, rows), len(rows)
     )
     assert found == pytest.approx(expected, abs=1e-5)
 
 
 @given(graphs(), st.integers(0, 14))
-def test_links_are_counted_on_as_a_graph_grows(made: tuple[Graph, list[Node], list[Edge]], first: int) -> None:
-    whole, nodes, edges = made
-    names = [replace(sample_entity(name), seq=place) for place, name in enumerate(NAMES, 1)]
-    numbered = [replace(node, seq=place) for place, node in enumerate(nodes, len(NAMES) + 1)]
+def test_mention_counts_of_a_grown_graph_equal_those_of_a_rebuilt_one(
+    sample: tuple[Graph, list[Node], list[Edge]], first: int
+) -> None:
+    full_graph, nodes, edges = sample
+    names = [replace(sample_entity(name), seq=index) for index, name in enumerate(NAMES, 1)]
+    numbered = [replace(node, seq=index) for index, node in enumerate(nodes, len(NAMES) + 1)]
     graph = apply_batch(Graph(), sample_batch(*names, revision=1))
     for revision, part in enumerate((numbered[:first], numbered[first:]), 2):
-        told = {node.id for node in part}
+        new_ids = {node.id for node in part}
         graph = apply_batch(
-            graph, sample_batch(*part, edges=tuple(e for e in edges if e.src in told), revision=revision)
+            graph, sample_batch(*part, edges=tuple(e for e in edges if e.src in new_ids), revision=revision)
         )
-        counted = entity_links.mention_counts(graph)
-        assert counted.tolist() == entity_links.mention_counts(replace(graph, _parent=None)).tolist()
-    assert [counted[row] for row in graph.rows(whole.nodes["ids"])] == entity_links.mention_counts(whole).tolist()
+        counts = entity_links.mention_counts(graph)
+        assert counts.tolist() == entity_links.mention_counts(replace(graph, _parent=None)).tolist()
+    assert [counts[row] for row in graph.rows(full_graph.nodes["ids"])] == entity_links.mention_counts(
+        full_graph
+    ).tolist()
 
 
-def test_a_name_that_everything_mentions_leads_nowhere() -> None:
-    nodes = [sample_node(f"n{place}", "x", seq=place + 1) for place in range(entity_links.MAX_MENTIONS + 1)]
+def test_too_frequent_entity_is_not_followed() -> None:
+    nodes = [sample_node(f"n{index}", "x", seq=index + 1) for index in range(entity_links.MAX_MENTIONS + 1)]
     edges = tuple(Edge(node.id, "entity:ana", Link.MENTIONS) for node in nodes)
-    change = sample_batch(*nodes, replace(sample_entity("Ana"), seq=len(nodes) + 1), edges=edges, revision=1)
-    graph = apply_batch(Graph(), change)
-    seeds, nothing, one = np.array([0]), np.empty(0, np.intp), np.ones(1, np.float32)
-    for way in (
-        *entity_links.follow_entities(graph, nothing, seeds, one),
-        entity_links.direct_mentions(graph, nothing, seeds, one),
+    batch = sample_batch(*nodes, replace(sample_entity("Ana"), seq=len(nodes) + 1), edges=edges, revision=1)
+    graph = apply_batch(Graph(), batch)
+    seeds, no_rows, ones = np.array([0]), np.empty(0, np.intp), np.ones(1, np.float32)
+    for reached in (
+        *entity_links.follow_entities(graph, no_rows, seeds, ones),
+        entity_links.direct_mentions(graph, no_rows, seeds, ones),
     ):
-        assert not len(way.rows)
+        assert not len(reached.rows)
 
 
-def test_titles_in_the_cue() -> None:
+def test_rows_about_are_those_with_the_title() -> None:
     graph = sample_graph()
-    titled = [entity_links.rows_about(graph, graph.rows([entity_id(name)])) for name in ("Porto", "Zorro")]
-    assert [[graph.id(row) for row in rows.tolist()] for rows in titled] == [["t5"], []]
+    title_rows = [entity_links.rows_about(graph, graph.rows([entity_id(name)])) for name in ("Porto", "Zorro")]
+    assert [[graph.id(row) for row in rows.tolist()] for rows in title_rows] == [["t5"], []]
 
 
-# ---- company
+# ---- session context
 
 
 @given(graphs(), strengths)
-def test_a_session_is_as_good_as_its_best_three(
-    made: tuple[Graph, list[Node], list[Edge]], values: list[float]
+def test_session_score_is_the_mean_of_the_best_three(
+    sample: tuple[Graph, list[Node], list[Edge]], values: list[float]
 ) -> None:
-    graph, nodes, _ = made
+    graph, nodes, _ = sample
     scores = scored(graph, values)
     expected = []
     for node in nodes:
@@ -326,19 +348,19 @@ def test_a_session_is_as_good_as_its_best_three(
     assert found[-1] == 0
 
 
-# ---- nothing
+# ---- empty graphs
 
 
-def test_nothing_is_no_accident() -> None:
-    graph, cue = Graph(), sample_query("river")
-    assert bm25.bm25(graph, cue).shape == bm25.bm25_with_previous_turn(graph, cue).shape == (0,)
+def test_stages_accept_empty_graphs() -> None:
+    graph, query = Graph(), sample_query("river")
+    assert bm25.bm25(graph, query).shape == bm25.bm25_with_previous_turn(graph, query).shape == (0,)
     assert session_context.session_scores(graph, graph.zeros()).tolist() == [0]
     assert top_k.top_rows(graph.zeros(), graph.episodes, 5).tolist() == []
-    assert not filters.eligible(graph, replace(cue, where=Filter(speakers=("Ana",)))).any()
-    nothing = np.empty(0, np.intp)
-    about, sharing = entity_links.follow_entities(graph, nothing, nothing, graph.zeros())
-    assert about.strengths_of(nothing).shape == sharing.strengths_of(nothing).shape == (0,)
-    assert term_coverage(Postings.for_query(graph, cue), nothing).in_window.shape == (0, 1)
+    assert not filters.eligible(graph, replace(query, where=Filter(speakers=("Ana",)))).any()
+    no_rows = np.empty(0, np.intp)
+    about, sharing = entity_links.follow_entities(graph, no_rows, no_rows, graph.zeros())
+    assert about.strengths_of(no_rows).shape == sharing.strengths_of(no_rows).shape == (0,)
+    assert term_coverage(Postings.for_query(graph, query), no_rows).in_window.shape == (0, 1)
     assert WriteBatch() == WriteBatch()
     assert Episode("x") == Episode("x")
     assert len(graph.of_kind(Kind.CLAIM)) == 0
