@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 from ecphora.consolidation.facts.claim_index import ClaimIndex, claim_key
-from ecphora.consolidation.facts.llm_facts import Fact
+from ecphora.consolidation.facts.llm_claims import Fact
 from ecphora.graph import Graph
 from ecphora.graph_updates import apply_batch
 from ecphora.model import Edge, Link, Node, WriteBatch

@@ -15,8 +15,8 @@ from ..stages.weave.generative_summary import InsightWriter
 from . import insights
 from .batching import adaptive_batches
 from .entities import resolution
-from .facts import llm_facts
 from .facts.claims import ClaimExtractor
+from .facts.llm_claims import Fact, claim_facts
 from .facts.update_finder import ScorePairs
 from .triggers import CURSOR, pending_rows
 
@@ -117,7 +117,7 @@ def _extract_claims(
     """The claims of a step's memories, and the number of memories that there was time to scan."""
     if not len(pending_rows):
         return WriteBatch(), 0
-    fact_lists: list[list[llm_facts.Fact]] = []
+    fact_lists: list[list[Fact]] = []
     if tools.llm_client is not None:
         fact_lists = _llm_facts(tools.llm_client, read_nodes(pending_rows), tools.time_left)
         if tools.time_left is not None:
@@ -127,18 +127,16 @@ def _extract_claims(
     claims = extractor.extract(pending_rows, step_rows=step_rows, time_left=tools.time_left)
     rows = pending_rows[: claims.processed_count]
     ids = {graph.id(row) for row in rows.tolist()}
-    llm_claims = llm_facts.claim_facts(graph, [fact for part in fact_lists for fact in part if fact.source.id in ids])
-    nodes = {**claims.nodes, **llm_claims.nodes}
+    model_claims = claim_facts(graph, [fact for part in fact_lists for fact in part if fact.source.id in ids])
+    nodes = {**claims.nodes, **model_claims.nodes}
     batch = WriteBatch(
         nodes=tuple(node for id_, node in nodes.items() if graph.row(id_) is None),
-        edges=(*claims.edges, *llm_claims.edges),
+        edges=(*claims.edges, *model_claims.edges),
     )
     return batch, claims.processed_count
 
 
-def _llm_facts(
-    llm_client: LLMClient, nodes: Sequence[Node], time_left: SecondsLeft | None
-) -> list[list[llm_facts.Fact]]:
+def _llm_facts(llm_client: LLMClient, nodes: Sequence[Node], time_left: SecondsLeft | None) -> list[list[Fact]]:
     """The facts that a language model finds in memories, one list a prompt; an empty list where the model fails.
 
     It may take half of ``time_left``; if that runs out, the result covers the first memories only.
@@ -152,7 +150,7 @@ def _llm_facts(
     )
     return [
         [
-            llm_facts.Fact(
+            Fact(
                 part[claim.statement - 1],
                 claim.subject,
                 claim.attribute,

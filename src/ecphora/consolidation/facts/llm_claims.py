@@ -1,4 +1,4 @@
-"""Facts that a language model extracts from statements, as claims, and which replace which by subject and attribute.
+"""Claims of a language model: facts that it extracts from statements, and which replace which by subject and attribute.
 
 Cognitive Weave's contradiction check with a model, docs/papers.md 5.8.1: a fact is compared only with those of the same
 subject and attribute (:mod:`.claim_index`). Of a single-valued attribute the later one replaces the earlier, and a
