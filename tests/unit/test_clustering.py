@@ -165,3 +165,13 @@ def test_insight_coverage_is_the_largest_fraction_of_one_insight() -> None:
     graph = apply_batch(graph, WriteBatch(nodes=insights, edges=tuple(links), revision=2))
     assert clustering.insight_coverage(graph, np.arange(4)) == 0.75
     assert clustering.insight_coverage(graph, np.array([2, 3])) == 0.5
+
+
+def test_chunks_of_one_text_count_as_one_source_of_a_cluster() -> None:
+    nodes = [sample_node(f"d#{n}", document="d", position=n) for n in (1, 2)] + [sample_node(id_) for id_ in "abcd"]
+    numbered = tuple(replace(node, seq=seq) for seq, node in enumerate(nodes, 1))
+    graph = apply_batch(Graph(), WriteBatch(nodes=numbered, revision=1))
+    config = ClusteringConfig(min_size=3, max_size=4)
+    assert clustering.has_valid_size(graph, np.array([1, 2, 3]), config)
+    assert not clustering.has_valid_size(graph, np.array([0, 1, 2]), config)
+    assert not clustering.has_valid_size(graph, np.arange(1, 6), config)

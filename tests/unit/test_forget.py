@@ -59,6 +59,11 @@ def test_derived_node_is_deleted_with_the_first_of_its_sources_at_every_level() 
     assert remaining_ids(graph, "low") == ["a", "b", "c"]
 
 
+def test_memory_stays_when_a_memory_it_links_to_is_deleted() -> None:
+    graph = graph_of(sample_node("a"), sample_node("b"), edges=[Edge("b", "a", Link.DERIVED_FROM)])
+    assert remaining_ids(graph, "a") == ["b"]
+
+
 def test_entity_is_deleted_with_its_last_mention_and_a_mention_with_its_provenance() -> None:
     ana, mia, bo = (sample_entity(name) for name in ("Ana", "Mia", "Bo"))
     edges = [
