@@ -1,11 +1,11 @@
-"""Build the model that comes with the package: src/ecphora/weights/minilm/model.onnx and tokenizer.json.
+"""Build the model of the package: src/ecphora/weights/minilm/model.onnx and tokenizer.json.
 
     .venv/bin/python scripts/build_minilm.py [--check]
 
 Rounds all-MiniLM-L6-v2 to 8 bits, lets onnxruntime join operators, and adds a second branch in which every matrix has a
-low-rank adapter as an input (LoRA; Hu et al. 2021, arXiv:2106.09685). Two runs write the same files; those that come
-with the package were written with onnxruntime 1.32.0 and onnx 1.23.2. ``--check`` writes nothing: it fails unless a
-build here gives the same model, or, with other versions of the two, the same vectors to the last bit.
+low-rank adapter as an input (LoRA; Hu et al. 2021, arXiv:2106.09685). The output is deterministic; the files of the
+package were written with onnxruntime 1.32.0 and onnx 1.23.2. ``--check`` writes nothing: it fails unless a build gives
+the same model, or, with other versions of the two packages, exactly the same vectors.
 """
 # ruff: noqa: INP001, T201  # a script that prints
 
@@ -34,46 +34,49 @@ HIDDEN_SIZE, FEED_FORWARD_SIZE = 384, 1_536
 def main() -> None:
     """Build, and write or compare."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
-    parser.add_argument("--check", action="store_true", help="compare with what is there; write nothing")
-    given = parser.parse_args()
+    parser.add_argument("--check", action="store_true", help="compare with the files of the package; write nothing")
+    options = parser.parse_args()
     plain = quantize()
-    made = {"model.onnx": add_adapter_branch(plain), "tokenizer.json": minilm_source.read_file("tokenizer.json")}
-    if given.check:
-        compare(plain, made)
+    built = {"model.onnx": add_adapter_branch(plain), "tokenizer.json": minilm_source.read_file("tokenizer.json")}
+    if options.check:
+        compare(plain, built)
         return
-    for name, content in made.items():
+    for name, content in built.items():
         (TARGET / name).write_bytes(content)
         print(f'    "{name}": "{hashlib.sha256(content).hexdigest()}",')
 
 
 def compare(base_model: bytes, built: dict[str, bytes]) -> None:
-    """Say whether the files are those of the package; where the model is not, whether it gives the same vectors."""
-    there = {name: (TARGET / name).read_bytes() for name in built}
-    if there["tokenizer.json"] != built["tokenizer.json"]:
+    """Print whether the files equal those of the package, and check that the model gives the same vectors."""
+    packaged = {name: (TARGET / name).read_bytes() for name in built}
+    if packaged["tokenizer.json"] != built["tokenizer.json"]:
         sys.exit("tokenizer.json is not the published one")
-    print("model.onnx:", "the same bytes" if there["model.onnx"] == built["model.onnx"] else "other bytes")
-    one, other = onnx_runtime.inference_session(base_model), onnx_runtime.inference_session(there["model.onnx"])
+    print("model.onnx:", "the same bytes" if packaged["model.onnx"] == built["model.onnx"] else "other bytes")
+    source_session, package_session = (
+        onnx_runtime.inference_session(base_model),
+        onnx_runtime.inference_session(packaged["model.onnx"]),
+    )
     texts = [json.loads(line)["text"] for line in SAMPLE_TEXTS.read_text(encoding="utf-8").splitlines()[::20]]
     network = minilm.share_network()()
     for text in texts:
         ids = np.array([network.tokenize(text, minilm.MAX_TOKENS)])
         feed = {"input_ids": ids, "attention_mask": np.ones_like(ids), "token_type_ids": np.zeros_like(ids)}
-        if one.run(None, feed)[0].tobytes() != other.run(None, feed)[0].tobytes():
+        if source_session.run(None, feed)[0].tobytes() != package_session.run(None, feed)[0].tobytes():
             sys.exit(f"model.onnx gives other vectors than a build from the source, first for {text[:60]!r}")
-    print(f"model.onnx: the same vectors as the rounded source, to the last bit, for {len(texts)} texts")
+    print(f"model.onnx: exactly the vectors of the quantized source, for {len(texts)} texts")
 
 
 def quantize() -> bytes:
     """The published model with its weights rounded to 8 bits and its operators joined.
 
     ``reduce_range`` keeps the sums of 8-bit products inside 16 bits on processors without VNNI; ``per_channel`` and
-    leaving all but two kinds of operators alone keeps the cosine to the full model above .99 (without: .87).
+    quantizing only two types of operators keep the cosine to the full model above .99 (without: .87).
     """
     onnxruntime = onnx_runtime.load_onnxruntime()
     from onnxruntime.quantization import QuantType, quantize_dynamic  # noqa: PLC0415  # after its telemetry is off
 
-    with tempfile.TemporaryDirectory(prefix="ecphora-") as place:
-        folder = Path(place)
+    with tempfile.TemporaryDirectory(prefix="ecphora-") as folder_name:
+        folder = Path(folder_name)
         quantize_dynamic(
             str(minilm_source.copy_model(folder)),
             str(folder / "rounded.onnx"),
@@ -91,16 +94,16 @@ def quantize() -> bytes:
 
 
 def add_adapter_branch(base_model: bytes) -> bytes:
-    """The model with a choice of two branches over one set of weights: as it is, and with adapters.
+    """The model with two branches over one set of weights: without and with adapters.
 
-    A separate branch, because adapters of zeros in the only branch would cost every text a sixth of its time.
+    A separate branch, because adapters of zeros in a single branch would add a sixth to the time of each text.
     """
     model = onnx.load_from_string(base_model)
     graph = model.graph
-    first = next(place for place, node in enumerate(graph.node) if "/layers.0/" in node.name)
+    first = next(index for index, node in enumerate(graph.node) if "/layers.0/" in node.name)
     embedding, layers = list(graph.node)[:first], list(graph.node)[first:]
     output = graph.output[0]
-    chosen = helper.make_node(
+    branches = helper.make_node(
         "If",
         [minilm.ADAPTER_SWITCH],
         [output.name],
@@ -108,20 +111,20 @@ def add_adapter_branch(base_model: bytes) -> bytes:
         then_branch=_make_branch("adapters", _add_adapters(layers, embedding), output),
         else_branch=_make_branch("plain", layers, output),
     )
-    made = helper.make_graph(
-        [*embedding, chosen], "all-MiniLM-L6-v2", list(graph.input), [output], list(graph.initializer)
+    switched = helper.make_graph(
+        [*embedding, branches], "all-MiniLM-L6-v2", list(graph.input), [output], list(graph.initializer)
     )
-    _add_optional_input(made, minilm.ADAPTER_SWITCH, np.array(False), [])
+    _add_optional_input(switched, minilm.ADAPTER_SWITCH, np.array(False), [])
     for name in ADAPTED_MATRICES:
         rows, columns = (
             FEED_FORWARD_SIZE if name.endswith(".out") else HIDDEN_SIZE,
             FEED_FORWARD_SIZE if name.endswith(".in") else HIDDEN_SIZE,
         )
-        _add_optional_input(made, f"{name}.down", np.zeros((rows, 1), np.float32), [rows, f"{name}.rank"])
-        _add_optional_input(made, f"{name}.up", np.zeros((1, columns), np.float32), [f"{name}.rank", columns])
+        _add_optional_input(switched, f"{name}.down", np.zeros((rows, 1), np.float32), [rows, f"{name}.rank"])
+        _add_optional_input(switched, f"{name}.up", np.zeros((1, columns), np.float32), [f"{name}.rank", columns])
     opsets = [opset for opset in model.opset_import if opset.domain in {"", "com.microsoft"}]
     found: bytes = helper.make_model(
-        made, opset_imports=opsets, ir_version=model.ir_version, producer_name="ecphora/scripts/build_minilm.py"
+        switched, opset_imports=opsets, ir_version=model.ir_version, producer_name="ecphora/scripts/build_minilm.py"
     ).SerializeToString(deterministic=True)
     onnx.load_from_string(found)
     return found
@@ -134,19 +137,19 @@ def _add_optional_input(graph: Any, name: str, default: Any, shape: list[int | s
 
 
 def _add_adapters(layers: Sequence[Any], embedding: Sequence[Any]) -> Iterator[Any]:
-    """The nodes of the layers, with an adapter after every product with a matrix of ``ADAPTED``."""
+    """The nodes of the layers, with an adapter after every product with a matrix of ``ADAPTED_MATRICES``."""
     adapters = {f"{minilm_source.matmul_name(name)}_quant": name for name in ADAPTED_MATRICES}
-    before = {n.output[0]: n.input[0] for n in [*embedding, *layers] if n.op_type == "DynamicQuantizeLinear"}
+    unquantized = {n.output[0]: n.input[0] for n in [*embedding, *layers] if n.op_type == "DynamicQuantizeLinear"}
     for node in layers:
         if node.name not in adapters:
             yield node
             continue
-        name, given, out = adapters.pop(node.name), node.input[0], node.output[0]
+        name, source, out = adapters.pop(node.name), node.input[0], node.output[0]
         product = type(node).FromString(node.SerializeToString())
         product.output[0] = f"{name}.product"
         yield product
         yield helper.make_node(
-            "MatMul", [before.get(given, given), f"{name}.down"], [f"{name}.narrow"], name=f"{name}.narrow"
+            "MatMul", [unquantized.get(source, source), f"{name}.down"], [f"{name}.narrow"], name=f"{name}.narrow"
         )
         yield helper.make_node("MatMul", [f"{name}.narrow", f"{name}.up"], [f"{name}.wide"], name=f"{name}.wide")
         yield helper.make_node("Add", [f"{name}.product", f"{name}.wide"], [out], name=f"{name}.sum")
@@ -157,14 +160,14 @@ def _add_adapters(layers: Sequence[Any], embedding: Sequence[Any]) -> Iterator[A
 def _make_branch(name: str, nodes: Iterable[Any], output: Any) -> Any:
     """Nodes as a subgraph, with unique names for all their outputs."""
     body = [type(node).FromString(node.SerializeToString()) for node in nodes]
-    made = {out for node in body for out in node.output}
+    internal = {out for node in body for out in node.output}
     for node in body:
         node.name = f"{name}{node.name}" if node.name.startswith("/") else f"{name}/{node.name}"
-        node.input[:] = [f"{name}:{given}" if given in made else given for given in node.input]
+        node.input[:] = [f"{name}:{source}" if source in internal else source for source in node.input]
         node.output[:] = [f"{name}:{out}" for out in node.output]
     shape = [dim.dim_param or dim.dim_value for dim in output.type.tensor_type.shape.dim]
-    sides = [helper.make_tensor_value_info(f"{name}:{output.name}", TensorProto.FLOAT, shape)]
-    return helper.make_graph(body, name, [], sides)
+    outputs = [helper.make_tensor_value_info(f"{name}:{output.name}", TensorProto.FLOAT, shape)]
+    return helper.make_graph(body, name, [], outputs)
 
 
 if __name__ == "__main__":

@@ -1,13 +1,12 @@
 #!/usr/bin/env python3
-"""Show that two checkouts recall and consolidate alike: scripts/compare_checkouts.py BEFORE AFTER --data DIR.
+"""Check that two checkouts recall and consolidate equally: scripts/compare_checkouts.py BEFORE AFTER --data DIR.
 
-Runs both on the same data sets, each in processes of its own: every strategy answers the first questions of every set,
-`-faithful` ones included, and consolidation runs over the first spaces of each. Prints a line a set, and
-ends with 1 if the ids or scores of any hit, a confidence, or any row that consolidation wrote differs. Scores are
-compared to the last digit; rows by place, so a column may change its name. Vectors of texts are kept in a temporary
-folder, one file a checkout.
+Runs both on the same data sets in separate processes: all strategies, also `-faithful` ones, recall for the first
+questions of each set, and consolidation runs over the first spaces of each. Prints a line per set, and exits with 1 if
+the ids or scores of any hit, a confidence, or any row written by consolidation differs. Scores are compared exactly,
+rows by position, so that a column may change its name. Text vectors are cached in memory.
 
-The part that runs in a checkout, `dump`, uses names that both have.
+`dump`, the part that runs in a checkout, uses names that both checkouts have.
 """
 
 import argparse
@@ -37,7 +36,7 @@ EPISODES = 1500
 UNDATED = "2026-01-01"
 
 
-class Kept:
+class CachedEmbedder:
     """An embedder that caches its vectors in a dictionary and passes everything else on."""
 
     def __init__(self, embedder: Any) -> None:
@@ -48,7 +47,7 @@ class Kept:
         return getattr(self._embedder, name)
 
     def coverage(self, text: str, /) -> float:
-        """How much of the text the embedder can read. Callers look it up on the type, so it is defined here."""
+        """The embedder's coverage of a text. Callers look it up on the type, so it is defined here."""
         return float(self._embedder.coverage(text))
 
     def embed(self, texts: Sequence[str], /, **options: Any) -> Any:
@@ -58,8 +57,8 @@ class Kept:
         keys = [(text, repr(sorted(options.items()))) for text in texts]
         missing = list(dict.fromkeys(key for key in keys if key not in self._vectors))
         if missing:
-            made = self._embedder.embed([text for text, _ in missing], **options)
-            self._vectors.update(zip(missing, made, strict=True))
+            vectors = self._embedder.embed([text for text, _ in missing], **options)
+            self._vectors.update(zip(missing, vectors, strict=True))
         if not keys:
             return np.zeros((0, self._embedder.dim), np.float32)
         return np.stack([self._vectors[key] for key in keys])
@@ -76,17 +75,19 @@ def spaces(path: Path) -> dict[str, list[dict[str, Any]]]:
 
 
 def dump(data: Path, name: str, limit: int, episodes: int) -> Iterator[str]:
-    """The lines that two checkouts must have in common for a set: hits by strategy and question, consolidated rows."""
+    """The lines of a set to compare: hits by strategy and question, and rows after consolidation."""
     from ecphora import Memory  # noqa: PLC0415  # of the checkout in PYTHONPATH
     from ecphora.embedders import minilm  # noqa: PLC0415
 
     # An older checkout calls it MiniLM.
-    embedder = Kept(next(vars(minilm)[name]() for name in ("MiniLMEmbedder", "MiniLM") if name in vars(minilm)))
-    asked = spaces(data / f"{name}.questions.jsonl.gz")
-    left, nights = limit, episodes
+    embedder = CachedEmbedder(
+        next(vars(minilm)[name]() for name in ("MiniLMEmbedder", "MiniLM") if name in vars(minilm))
+    )
+    question_lines = spaces(data / f"{name}.questions.jsonl.gz")
+    remaining, episodes_to_consolidate = limit, episodes
     for space, documents in spaces(data / f"{name}.docs.jsonl.gz").items():
-        questions = [one["question"] for one in asked.get(space, [])][:left]
-        left -= len(questions)
+        questions = [line["question"] for line in question_lines.get(space, [])][:remaining]
+        remaining -= len(questions)
         if not questions:
             continue
         for strategy in STRATEGIES:
@@ -94,30 +95,35 @@ def dump(data: Path, name: str, limit: int, episodes: int) -> Iterator[str]:
                 memory = _remember(Memory, Path(folder, "m.db"), documents[:episodes], embedder, strategy)
                 yield from (f"{space} {strategy} {line}" for line in _hits(memory, questions, strategy))
                 memory.close()
-        if nights > 0:
-            nights -= len(documents)
+        if episodes_to_consolidate > 0:
+            episodes_to_consolidate -= len(documents)
             with tempfile.TemporaryDirectory() as folder:
                 file = Path(folder, "m.db")
                 memory = _remember(Memory, file, documents[:episodes], embedder, "fused")
                 memory.consolidate()
-                yield from (f"{space} night {line}" for line in _hits(memory, questions, "fused"))
+                yield from (f"{space} consolidated {line}" for line in _hits(memory, questions, "fused"))
                 memory.close()
-                yield from (f"{space} night {line}" for line in _rows(file))
+                yield from (f"{space} consolidated {line}" for line in _rows(file))
 
 
-def _remember(memory_type: Any, file: Path, documents: list[dict[str, Any]], embedder: Kept, strategy: str) -> Any:
+def _remember(
+    memory_type: Any, file: Path, documents: list[dict[str, Any]], embedder: CachedEmbedder, strategy: str
+) -> Any:
     from ecphora import Episode  # noqa: PLC0415
 
-    times = [one["time"] for one in documents if one.get("time")]
+    times = [document["time"] for document in documents if document.get("time")]
     now = datetime.fromisoformat(max(times, default=UNDATED))
     now = now if now.tzinfo else now.replace(tzinfo=UTC)
     memory = memory_type(file, embedder=embedder, clock=lambda: now, strategy=strategy)
     fields = {"id": "id", "speaker": "speaker", "session": "session", "time": "happened_at", "title": "title"}
     memory.remember(
         [
-            Episode(one["text"], **{there: one[here] for here, there in fields.items() if one.get(here)})
-            for one in documents
-            if one["text"].strip()
+            Episode(
+                document["text"],
+                **{parameter: document[field] for field, parameter in fields.items() if document.get(field)},
+            )
+            for document in documents
+            if document["text"].strip()
         ]
     )
     return memory
@@ -125,10 +131,10 @@ def _remember(memory_type: Any, file: Path, documents: list[dict[str, Any]], emb
 
 def _hits(memory: Any, questions: Sequence[str], strategy: str) -> Iterator[str]:
     parameters = inspect.signature(memory.recall).parameters
-    silent = {name: False for name in ("touch", "log_access") if name in parameters}
-    for place, question in enumerate(questions):
-        found = memory.recall(question, limit=HITS, strategy=strategy, explain=False, **silent)
-        yield f"{place} {found.confidence!r} " + " ".join(f"{hit.id}={float(hit.score)!r}" for hit in found)
+    no_logging = {name: False for name in ("touch", "log_access") if name in parameters}
+    for index, question in enumerate(questions):
+        found = memory.recall(question, limit=HITS, strategy=strategy, explain=False, **no_logging)
+        yield f"{index} {found.confidence!r} " + " ".join(f"{hit.id}={float(hit.score)!r}" for hit in found)
 
 
 def _rows(file: Path) -> Iterator[str]:
@@ -139,34 +145,43 @@ def _rows(file: Path) -> Iterator[str]:
             yield from (f"{table} {row}" for row in sorted(rows))
 
 
-def run(checkout: Path, options: argparse.Namespace, name: str, into: Path) -> subprocess.Popen[bytes]:
+def run(checkout: Path, options: argparse.Namespace, name: str, output: Path) -> subprocess.Popen[bytes]:
     """Start the dump of a set in a checkout."""
-    words = ["--dump", name, "--data", options.data, "--limit", str(options.limit), "--episodes", str(options.episodes)]
+    arguments = [
+        "--dump",
+        name,
+        "--data",
+        options.data,
+        "--limit",
+        str(options.limit),
+        "--episodes",
+        str(options.episodes),
+    ]
     threads = dict.fromkeys(("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"), "1")
     env = {**os.environ, **threads, "PYTHONPATH": str(checkout / "src"), "PYTHONHASHSEED": "0"}
-    with into.open("wb") as out:
-        return subprocess.Popen([sys.executable, __file__, *words], env=env, stdout=out)  # noqa: S603  # this very file
+    with output.open("wb") as out:
+        return subprocess.Popen([sys.executable, __file__, *arguments], env=env, stdout=out)  # noqa: S603  # this very file
 
 
 def compare(options: argparse.Namespace) -> int:
-    """Run both checkouts on every set, print a line a set; the number of sets that differ."""
+    """Run both checkouts on all sets, print a line per set, and return the number of sets that differ."""
     data = Path(options.data)
     known = sorted(path.name.removesuffix(".questions.jsonl.gz") for path in data.glob("*.questions.jsonl.gz"))
     differing = 0
     with tempfile.TemporaryDirectory() as folder:
         for name in options.set or known:
-            files = [Path(folder, f"{name}.{which}") for which in ("before", "after")]
+            files = [Path(folder, f"{name}.{side}") for side in ("before", "after")]
             pairs = zip(options.checkouts, files, strict=True)
             processes = [run(Path(checkout).resolve(), options, name, file) for checkout, file in pairs]
             codes = [process.wait() for process in processes]
             if any(codes):
                 raise SystemExit(f"{name}: a checkout failed")
             before, after = (file.read_text("utf-8").splitlines() for file in files)
-            apart = [pair for pair in zip_longest(before, after, fillvalue="nothing") if pair[0] != pair[1]]
-            print(f"{name}: {len(before):,} lines, {len(apart):,} differ", flush=True)  # noqa: T201
-            for pair in apart[:3]:
-                print(*(f"  {which} {line[:300]}" for which, line in zip("-+", pair, strict=True)), sep="\n")  # noqa: T201
-            differing += bool(apart)
+            differences = [pair for pair in zip_longest(before, after, fillvalue="(no line)") if pair[0] != pair[1]]
+            print(f"{name}: {len(before):,} lines, {len(differences):,} differ", flush=True)  # noqa: T201
+            for pair in differences[:3]:
+                print(*(f"  {side} {line[:300]}" for side, line in zip("-+", pair, strict=True)), sep="\n")  # noqa: T201
+            differing += bool(differences)
     return differing
 
 
@@ -176,8 +191,8 @@ def main() -> None:
     parser.add_argument("checkouts", nargs="*", metavar="CHECKOUT", help="the folder before and the one after")
     parser.add_argument("--data", required=True, help="folder of the data sets")
     parser.add_argument("--set", action="append", help="a set; may be repeated (default: all)")
-    parser.add_argument("--limit", type=int, default=20, help="questions a set (default 20)")
-    parser.add_argument("--episodes", type=int, default=EPISODES, help="episodes a space (default %(default)s)")
+    parser.add_argument("--limit", type=int, default=20, help="questions per set (default 20)")
+    parser.add_argument("--episodes", type=int, default=EPISODES, help="episodes per space (default %(default)s)")
     parser.add_argument("--dump", help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.dump:

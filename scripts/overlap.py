@@ -7,11 +7,11 @@ scripts/data and every case of tests/changes that a training reads is compared w
 answer of the sets. A pair is reported if
 
 - its TF-IDF similarity is .35 or more: the cosine over words and pairs of words, sublinear term frequency, the inverse
-  document frequency of all texts together. Texts of fewer than eight different words are left out: "Thank you, I will"
-  is like any other thank-you. A text of more than 60 words is cut at sentences, so that no sentence is lost in it;
-- or it shares a run of eight words, unless three spaces of the sets share that run: then it is a common phrase.
+  document frequency of all texts together. Texts of fewer than eight different words are left out, because
+  phrases such as "Thank you, I will" are common. A text of more than 60 words is split at sentences;
+- or it shares eight consecutive words, unless three spaces of the sets have them too (a common phrase).
 
-Prints the ids of each such pair, never the text of a set, and exits with 1 if there is one. Takes three minutes for the
+Prints the ids of these pairs, never the text of a set, and exits with 1 if there are any. Takes three minutes for the
 sets of docs/evidence.md.
 """
 # ruff: noqa: INP001, T201  # a script that prints
@@ -31,17 +31,17 @@ HERE = Path(__file__).parent
 DATA = HERE / "data"
 CASES = HERE.parent / "tests" / "changes"
 TRAINING_PARTS = ("seen", "unseen", "held", "everyday-read")
-"""The parts of tests/changes that train the update reader."""
+"""The parts of tests/changes that train the update scorer."""
 MIN_SIMILARITY = 0.35
 """The smallest TF-IDF similarity that is reported."""
 NGRAM_WORDS = 8
-"""Words in a run, and different words that a text needs to be compared at all."""
+"""The number of consecutive words compared, and of different words that a text needs to be compared."""
 COMMON_PHRASE_SPACES = 3
-"""Spaces of the sets that share a run which is a common phrase."""
+"""The number of spaces that share a common phrase."""
 MAX_WORDS = 60
-"""Words after which a text is cut at the next sentence."""
+"""The number of words after which a text is split at the next sentence."""
 BATCH_SIZE = 500
-"""Training texts whose similarities are in memory together."""
+"""The number of training texts whose similarities are in memory together."""
 
 _WORD = re.compile(r"\w+(?:'\w+)?")
 _SENTENCE = re.compile(r"(?<=[.!?。!?])\s+|\n+")
@@ -57,13 +57,13 @@ class Text:
 
     @property
     def words(self) -> list[str]:
-        """Its words in lower case."""
+        """The words in lower case."""
         return _WORD.findall(self.text.lower())
 
 
 @dataclass(frozen=True, slots=True)
 class Overlap:
-    """A training text, the text of a set that it repeats, and how: the similarity, or the run of words."""
+    """A training text, the text of a set that it repeats, and the similarity or the common words."""
 
     training: Text
     test: Text
@@ -78,8 +78,8 @@ def main() -> None:
     if not sets:
         sys.exit("there are no sets in that folder; give the one that holds NAME.docs.jsonl.gz")
     found = [*shared_ngrams(training, sets), *similar_pairs(training, sets)]
-    for one in found:
-        print(f"{one.training.id}\t{one.test.id}\t{one.reason}\t{one.training.text}")
+    for overlap in found:
+        print(f"{overlap.training.id}\t{overlap.test.id}\t{overlap.reason}\t{overlap.training.text}")
     spaces = len({text.space for text in sets})
     print(f"{len(training)} training texts, {len(sets)} texts of {spaces} spaces: {len(found)} overlaps")
     sys.exit(1 if found else 0)
@@ -92,7 +92,7 @@ def training_texts() -> Iterator[Text]:
     """Every text of this project that trains a shipped weight, in chunks."""
     for name in ("changes", "plain", "everyday", "twins"):
         for case in read_lines(DATA / f"{name}.jsonl"):
-            yield from (piece for id_, *_, text in case["told"] for piece in chunks(f"{name}:{case['id']}/{id_}", text))
+            yield from (chunk for id_, *_, text in case["told"] for chunk in chunks(f"{name}:{case['id']}/{id_}", text))
     for name, field in (("histories", "text"), ("talks.docs", "text"), ("talks.questions", "question")):
         for line in read_lines(DATA / f"{name}.jsonl"):
             yield from chunks(f"{name}:{line['space']}/{line['id']}", line[field])
@@ -101,7 +101,9 @@ def training_texts() -> Iterator[Text]:
     for path in sorted(CASES.glob("*.jsonl")):
         for case in read_lines(path):
             if case.get("part") in TRAINING_PARTS:
-                yield from (piece for t in case["told"] for piece in chunks(f"{case['id']}/{t['id']}", t["text"]))
+                yield from (
+                    chunk for turn in case["told"] for chunk in chunks(f"{case['id']}/{turn['id']}", turn["text"])
+                )
 
 
 def dataset_texts(folder: Path) -> Iterator[Text]:
@@ -124,7 +126,7 @@ def read_lines(path: Path) -> Iterator[dict[str, Any]]:
 
 
 def chunks(id_: str, text: str, space: str = "") -> Iterator[Text]:
-    """A text, or parts of it that end with a sentence and have about ``MAX_WORDS`` words at most."""
+    """A text, or chunks of it that end with a sentence and have at most about ``MAX_WORDS`` words."""
     part, size = "", 0
     for sentence in _SENTENCE.split(text):
         words = len(sentence.split())
@@ -140,45 +142,47 @@ def chunks(id_: str, text: str, space: str = "") -> Iterator[Text]:
 
 
 def shared_ngrams(training: Iterable[Text], dataset_texts: Iterable[Text]) -> Iterator[Overlap]:
-    """Pairs that share a run of ``NGRAM_WORDS`` words that is no common phrase; one for each run of a text."""
-    by_run: dict[tuple[str, ...], list[Text]] = defaultdict(list)
+    """Pairs that share ``NGRAM_WORDS`` consecutive words that are not a common phrase; one for each such n-gram."""
+    texts_by_ngram: dict[tuple[str, ...], list[Text]] = defaultdict(list)
     for text in training:
-        for run in ngrams(text):
-            by_run[run].append(text)
-    holders: dict[tuple[str, ...], dict[str, Text]] = defaultdict(dict)
+        for ngram in ngrams(text):
+            texts_by_ngram[ngram].append(text)
+    dataset_texts_by_ngram: dict[tuple[str, ...], dict[str, Text]] = defaultdict(dict)
     for text in dataset_texts:
-        for run in ngrams(text):
-            if run in by_run:
-                holders[run].setdefault(text.space, text)
-    for run, found in holders.items():
+        for ngram in ngrams(text):
+            if ngram in texts_by_ngram:
+                dataset_texts_by_ngram[ngram].setdefault(text.space, text)
+    for ngram, found in dataset_texts_by_ngram.items():
         if len(found) < COMMON_PHRASE_SPACES:
-            for text in by_run[run]:
-                yield Overlap(text, next(iter(found.values())), f"run: {' '.join(run)}")
+            for text in texts_by_ngram[ngram]:
+                yield Overlap(text, next(iter(found.values())), f"n-gram: {' '.join(ngram)}")
 
 
 def ngrams(text: Text) -> set[tuple[str, ...]]:
-    """Every run of ``NGRAM_WORDS`` words of a text."""
+    """The n-grams of ``NGRAM_WORDS`` words of a text."""
     words = text.words
     return {tuple(words[start : start + NGRAM_WORDS]) for start in range(len(words) - NGRAM_WORDS + 1)}
 
 
 def similar_pairs(training: Sequence[Text], dataset_texts: Sequence[Text]) -> Iterator[Overlap]:
-    """For each training text the most similar text of the sets, if that is at ``MIN_SIMILARITY`` or above."""
-    ours, theirs = ([one for one in texts if len(set(one.words)) >= NGRAM_WORDS] for texts in (training, dataset_texts))
-    if not ours or not theirs:
+    """For each training text the most similar text of the sets, if the similarity is at least ``MIN_SIMILARITY``."""
+    long_training_texts, long_dataset_texts = (
+        [text for text in texts if len(set(text.words)) >= NGRAM_WORDS] for texts in (training, dataset_texts)
+    )
+    if not long_training_texts or not long_dataset_texts:
         return
     from sklearn.feature_extraction.text import TfidfVectorizer  # noqa: PLC0415  # takes a second to import
 
     vectorizer = TfidfVectorizer(ngram_range=(1, 2), sublinear_tf=True, token_pattern=_WORD.pattern)
-    vectors = vectorizer.fit_transform([one.text for one in (*ours, *theirs)])
-    known = vectors[len(ours) :].T.tocsc()
-    for start in range(0, len(ours), BATCH_SIZE):
-        cosines = (vectors[start : min(start + BATCH_SIZE, len(ours))] @ known).tocsr()
-        for row, text in enumerate(ours[start : start + BATCH_SIZE]):
-            of_row = cosines.getrow(row)
-            if of_row.nnz and of_row.data.max() >= MIN_SIMILARITY:
-                best = theirs[of_row.indices[of_row.data.argmax()]]
-                yield Overlap(text, best, f"similarity {of_row.data.max():.2f}")
+    vectors = vectorizer.fit_transform([text.text for text in (*long_training_texts, *long_dataset_texts)])
+    dataset_vectors = vectors[len(long_training_texts) :].T.tocsc()
+    for start in range(0, len(long_training_texts), BATCH_SIZE):
+        cosines = (vectors[start : min(start + BATCH_SIZE, len(long_training_texts))] @ dataset_vectors).tocsr()
+        for row, text in enumerate(long_training_texts[start : start + BATCH_SIZE]):
+            row_cosines = cosines.getrow(row)
+            if row_cosines.nnz and row_cosines.data.max() >= MIN_SIMILARITY:
+                best = long_dataset_texts[row_cosines.indices[row_cosines.data.argmax()]]
+                yield Overlap(text, best, f"similarity {row_cosines.data.max():.2f}")
 
 
 if __name__ == "__main__":

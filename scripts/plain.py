@@ -1,11 +1,11 @@
-"""Write scripts/data/plain.jsonl: changes in the plainest words, and look-alikes in the same ones, slots filled in.
+"""Write scripts/data/plain.jsonl: fact updates in the simplest words, and look-alikes, from templates.
 
     .venv/bin/python scripts/plain.py
 
-Authors of cases avoid the most obvious sentences; users do not. In the form of ``changes.jsonl``. It is
-deterministic: two runs write the same file.
+Authors of cases avoid the most obvious sentences; users do not. The file has the form of ``changes.jsonl``. The output
+is deterministic.
 """
-# ruff: noqa: E501, INP001  # a grid is read by its rows
+# ruff: noqa: E501, INP001  # one template per row
 
 import json
 from collections.abc import Sequence
@@ -118,24 +118,24 @@ TEMPLATES: tuple[tuple[Sequence[str], str, str, str], ...] = (
 
 def main() -> None:
     """Write the file."""
-    turn, lines = count(), []
+    numbers, lines = count(), []
     for row, (values, states, changes, others) in enumerate(TEMPLATES):
-        said = states.split(" | ")
+        statements = states.split(" | ")
         for change, texts in ((True, changes), (False, others)):
-            for place, text in enumerate(texts.split(" | ")):
-                words, _, only = text.partition("@")
-                for again in range(2):
-                    number = next(turn)
-                    state = said[int(only) if only else (place + again) % len(said)]
-                    a, b = values[number % len(values)], values[(number * 3 + 1 + again) % len(values)]
+            for index, text in enumerate(texts.split(" | ")):
+                words, _, state_index = text.partition("@")
+                for repetition in range(2):
+                    number = next(numbers)
+                    state = statements[int(state_index) if state_index else (index + repetition) % len(statements)]
+                    a, b = values[number % len(values)], values[(number * 3 + 1 + repetition) % len(values)]
                     b = b if b != a else values[(number + 1) % len(values)]
-                    fill = {"a": a, "b": b, "p": PEOPLE[(row + place) % len(PEOPLE)]}
+                    slots = {"a": a, "b": b, "p": PEOPLE[(row + index) % len(PEOPLE)]}
                     if "{p}" in state and "{p}" not in words and change:
-                        state = said[0]
-                    who = SPEAKERS[number % len(SPEAKERS)]
+                        state = statements[0]
+                    speaker = SPEAKERS[number % len(SPEAKERS)]
                     lines.append(
                         make_case(
-                            f"plain-{number:03}", [s.format(**fill) for s in (state, words)], who, is_change=change
+                            f"plain-{number:03}", [s.format(**slots) for s in (state, words)], speaker, is_change=change
                         )
                     )
     FILE.write_text(
@@ -146,9 +146,9 @@ def main() -> None:
 def make_case(id_: str, texts: list[str], speaker: str | None, *, is_change: bool) -> dict[str, object]:
     """A case of two turns, a month apart."""
     earlier, later = (text[0].upper() + text[1:] for text in texts)
-    told = [["a", "2025-03-03T10:00", speaker, "s1", earlier], ["b", "2025-04-07T18:30", speaker, "s2", later]]
+    turns = [["a", "2025-03-03T10:00", speaker, "s1", earlier], ["b", "2025-04-07T18:30", speaker, "s2", later]]
     kind = "replacement" if is_change else "none"
-    return {"id": id_, "kind": kind, "told": told, "old": "a", "new": "b", "since": None, "until": None}
+    return {"id": id_, "kind": kind, "told": turns, "old": "a", "new": "b", "since": None, "until": None}
 
 
 if __name__ == "__main__":

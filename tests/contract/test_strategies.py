@@ -24,13 +24,13 @@ WITHOUT_FEEDBACK = [strategy for strategy in (*BUILT_IN.values(), *FAITHFUL.valu
 @pytest.mark.parametrize("strategy", WITHOUT_FEEDBACK, ids=lambda s: s.name)
 @pytest.mark.parametrize("size", [5, 7, 40])  # with its entities, 7 turns are one node below SYNAPSE's smallest graph
 def test_stored_questions_change_no_score(strategy: Strategy, size: int) -> None:
-    cue = sample_query("Where does Ana live in Porto?")
+    query = sample_query("Where does Ana live in Porto?")
     before = sample_graph(size)
     after = before
     for number in range(9):
-        question = sample_question_batch(f"{number} {cue.text}", "t0", "t3")
+        question = sample_question_batch(f"{number} {query.text}", "t0", "t3")
         after = apply_batch(after, replace(question, revision=2 + number))
-    expected, found = strategy.activate(cue, before), strategy.activate(cue, after)
+    expected, found = strategy.activate(query, before), strategy.activate(query, after)
     assert np.array_equal(found.scores[: len(before)], expected.scores)
     assert np.array_equal(found.stimulus[: len(before)], expected.stimulus)
     assert found.confidence == expected.confidence
@@ -38,10 +38,10 @@ def test_stored_questions_change_no_score(strategy: Strategy, size: int) -> None
 
 
 def test_feedback_lifts_the_used_memory_for_a_similar_question_only() -> None:
-    cue, fused = sample_query("Where does Ana live in Porto?"), BUILT_IN["fused"]
+    query, fused = sample_query("Where does Ana live in Porto?"), BUILT_IN["fused"]
     before = sample_graph(7)
-    with_feedback = apply_batch(before, replace(sample_question_batch(cue.text, "t3"), revision=2))
-    expected, found = fused.activate(cue, before), fused.activate(cue, with_feedback)
+    with_feedback = apply_batch(before, replace(sample_question_batch(query.text, "t3"), revision=2))
+    expected, found = fused.activate(query, before), fused.activate(query, with_feedback)
     gain = found.scores[: len(before)] - expected.scores
     row = before.rows(["t3"])[0]
     assert gain[row] == pytest.approx(3.0, abs=1e-2)

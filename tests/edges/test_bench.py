@@ -193,8 +193,8 @@ def models(monkeypatch: pytest.MonkeyPatch) -> Mapping[str, Model]:
 class FiringStrategy(Dense):
     """A dense strategy in which everything fires."""
 
-    def activate(self, cue: Query, graph: Graph, /) -> Activation:
-        found = super().activate(cue, graph)
+    def activate(self, query: Query, graph: Graph, /) -> Activation:
+        found = super().activate(query, graph)
         return replace(found, contributions={"fired": found.scores})
 
 

@@ -243,11 +243,11 @@ def test_read_path_equals_plain_loops(strategy: Ecphory, depth: int) -> None:
     small = replace(strategy, L=depth, k_initial=2, k_seeds=2, k_final=4, k_chunks=2)
     for seed in range(4):
         memories, question, question_names = random_memories(seed)
-        twin = PlainLoops(small, question, question_names, memories)
+        reference = PlainLoops(small, question, question_names, memories)
         for _ in range(depth):
-            twin.hop()
+            reference.hop()
         found = small.activate(query(question, *question_names), graph_of(*memories))
-        assert found.scores[: len(memories)] == pytest.approx(twin.scores(small.k_final), abs=1e-5), seed
+        assert found.scores[: len(memories)] == pytest.approx(reference.scores(small.k_final), abs=1e-5), seed
 
 
 # ---- cues, and the two indices

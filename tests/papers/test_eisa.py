@@ -183,13 +183,13 @@ def graph_with_cosines(*cosines: float, **fields: Any) -> tuple[Graph, Query]:
 
 def test_score_equals_values_computed_by_hand() -> None:
     """score = cos·(1−κ) + κ·cos·(w/n), as two contributions."""
-    graph, cue = graph_with_cosines(0.8, 0.6, 0.4)
-    found = replace(FREE, kappa=0.2).activate(cue, graph)
+    graph, query = graph_with_cosines(0.8, 0.6, 0.4)
+    found = replace(FREE, kappa=0.2).activate(query, graph)
     assert found.scores == pytest.approx([0.8 * (0.8 + 0.2 / 3), 0.6 * (0.8 + 0.4 / 3), 0.4], abs=1e-6)
     assert found.contributions["dense similarity"] == pytest.approx([0.64, 0.48, 0.32], abs=1e-6)
     assert found.contributions["chronology"] == pytest.approx([0.16 / 3, 0.24 / 3, 0.08], abs=1e-6)
-    assert replace(FREE, kappa=0.0).activate(cue, graph).scores == pytest.approx([0.8, 0.6, 0.4], abs=1e-6)
-    assert replace(FREE, kappa=1.0).activate(cue, graph).scores == pytest.approx([0.8 / 3, 0.4, 0.4], abs=1e-6)
+    assert replace(FREE, kappa=0.0).activate(query, graph).scores == pytest.approx([0.8, 0.6, 0.4], abs=1e-6)
+    assert replace(FREE, kappa=1.0).activate(query, graph).scores == pytest.approx([0.8 / 3, 0.4, 0.4], abs=1e-6)
 
 
 def test_recalled_memories_rank_higher_afterwards(tmp_path: Path) -> None:
@@ -205,21 +205,21 @@ def test_recalled_memories_rank_higher_afterwards(tmp_path: Path) -> None:
 
 def test_gate_uses_the_raw_cosine() -> None:
     """Chronology lifts no memory over the threshold and presses none below it."""
-    graph, cue = graph_with_cosines(0.52, 0.9, 0.48)
-    found = replace(FREE, theta_sim=0.5, kappa=0.5).activate(cue, graph)
+    graph, query = graph_with_cosines(0.52, 0.9, 0.48)
+    found = replace(FREE, theta_sim=0.5, kappa=0.5).activate(query, graph)
     assert found.scores[0] < 0.48  # its score is below the threshold, its cosine is not
     assert (found.scores > 0).tolist() == [True, True, False]
     assert found.confidence == pytest.approx(0.9)
-    nothing = replace(FREE, theta_sim=0.95).activate(cue, graph)
+    nothing = replace(FREE, theta_sim=0.95).activate(query, graph)
     assert not nothing.scores.any()
     assert nothing.confidence == 0
 
 
 def test_faithful_returns_at_most_five_hits() -> None:
-    graph, cue = graph_with_cosines(*np.linspace(0.4, 0.9, 9).tolist())
-    found = FREE.activate(cue, graph)
+    graph, query = graph_with_cosines(*np.linspace(0.4, 0.9, 9).tolist())
+    found = FREE.activate(query, graph)
     assert np.flatnonzero(found.scores).tolist() == [4, 5, 6, 7, 8]
-    assert np.count_nonzero(replace(FREE, max_hits=0).activate(cue, graph).scores) == 9
+    assert np.count_nonzero(replace(FREE, max_hits=0).activate(query, graph).scores) == 9
 
 
 cosines = st.lists(st.floats(0.0625, 0.9375, width=32), min_size=1, max_size=12)
@@ -230,8 +230,8 @@ def test_practical_ranks_all_memories_below_the_gate_after_those_above(
     given_cosines: list[float], kappa: float, theta: float
 ) -> None:
     """All rows below the threshold follow those above it, and chronology lifts no row over its cosine."""
-    graph, cue = graph_with_cosines(*given_cosines)
-    found = Eisa(necessity_classifier=None, kappa=kappa, theta_sim=theta).activate(cue, graph).scores
+    graph, query = graph_with_cosines(*given_cosines)
+    found = Eisa(necessity_classifier=None, kappa=kappa, theta_sim=theta).activate(query, graph).scores
     cosine = np.array(given_cosines, np.float32)
     above = cosine >= theta + 1e-5
     below = cosine < theta - 1e-5
@@ -239,7 +239,7 @@ def test_practical_ranks_all_memories_below_the_gate_after_those_above(
     assert (found <= cosine + 1e-5).all()
     if above.any() and below.any():
         assert found[above].min() >= found[below].max() - 1e-5
-    faithful = replace(FREE, kappa=kappa, theta_sim=theta, max_hits=0).activate(cue, graph).scores
+    faithful = replace(FREE, kappa=kappa, theta_sim=theta, max_hits=0).activate(query, graph).scores
     assert faithful[above] == pytest.approx(found[above])
     assert not faithful[below].any()
 
@@ -289,8 +289,8 @@ def banks() -> tuple[Graph, Query]:
 
 def test_faithful_searches_one_bank() -> None:
     """A cue that needs episodes finds episodes, with w of n counted among them; another finds and stores nothing."""
-    graph, cue = banks()
-    found = replace(FAITHFUL, theta_sim=0.3).activate(cue, graph)
+    graph, query = banks()
+    found = replace(FAITHFUL, theta_sim=0.3).activate(query, graph)
     assert found.scores == pytest.approx([0.8 * 0.9, 0, 0.8, 0], abs=1e-6)
     assert found.new_episode == Episode("ana?", source=necessity.RECALL_SOURCE)
     factual = sample_query(PARAGRAPH, vector=at(1.0))
@@ -302,13 +302,13 @@ def test_faithful_searches_one_bank() -> None:
 
 def test_practical_ranks_the_other_bank_lower() -> None:
     """All memories are found, and a cue that needs no episodes swaps the banks."""
-    graph, cue = banks()
+    graph, query = banks()
     practical = Eisa(theta_sim=0.3, kappa=0.0, other_bank_weight=0.5)
-    assert practical.activate(cue, graph).scores == pytest.approx([0.8, 0.4, 0.8, 0.4], abs=1e-6)
+    assert practical.activate(query, graph).scores == pytest.approx([0.8, 0.4, 0.8, 0.4], abs=1e-6)
     swapped = practical.activate(sample_query(PARAGRAPH, vector=at(1.0)), graph)
     assert swapped.scores == pytest.approx([0.4, 0.8, 0.4, 0.8], abs=1e-6)
     assert swapped.new_episode is None
-    assert replace(practical, necessity_classifier=None).activate(cue, graph).scores == pytest.approx(
+    assert replace(practical, necessity_classifier=None).activate(query, graph).scores == pytest.approx(
         [0.8] * 4, abs=1e-6
     )
 
@@ -330,15 +330,15 @@ def test_practical_stores_no_question() -> None:
 
 def test_ineligible_memories_have_no_score() -> None:
     graph, _ = graph_with_cosines(0.9, 0.8, speaker="Ana")
-    cue = sample_query("ana?", vector=at(1.0), where=Filter(speakers="Ben"))
-    assert not Eisa().activate(cue, graph).scores.any()
+    query = sample_query("ana?", vector=at(1.0), where=Filter(speakers="Ben"))
+    assert not Eisa().activate(query, graph).scores.any()
 
 
 def test_query_without_a_vector_finds_nothing() -> None:
     """EISA compares only vectors; a vector of a text that the embedder cannot read gives no confidence."""
-    cue = sample_query("Where does Ana live?")
-    assert not Eisa().activate(replace(cue, vector=None), sample_graph(7)).scores.any()
-    unread = Eisa().activate(replace(cue, embedder_coverage=0.0), sample_graph(7))
+    query = sample_query("Where does Ana live?")
+    assert not Eisa().activate(replace(query, vector=None), sample_graph(7)).scores.any()
+    unread = Eisa().activate(replace(query, embedder_coverage=0.0), sample_graph(7))
     assert unread.scores.any()
     assert unread.confidence == 0
 
@@ -375,14 +375,14 @@ def test_untrained_side_network_changes_no_score() -> None:
 
 def test_trained_side_network_maps_both_vectors() -> None:
     """The cosine and the threshold are those of the mapped vectors."""
-    graph, cue = sample_graph(7), sample_query("Where does Ana live in Porto?")
-    found = Eisa(side_net=TRAINED_NET, necessity_classifier=None, kappa=0.0).activate(cue, graph)
-    assert cue.vector is not None
+    graph, query = sample_graph(7), sample_query("Where does Ana live in Porto?")
+    found = Eisa(side_net=TRAINED_NET, necessity_classifier=None, kappa=0.0).activate(query, graph)
+    assert query.vector is not None
     mapped_query, mapped_vectors = (
-        side_network.map_vectors(TRAINED_NET, vectors) for vectors in (cue.vector[None], graph.vectors.view)
+        side_network.map_vectors(TRAINED_NET, vectors) for vectors in (query.vector[None], graph.vectors.view)
     )
     rows = graph.vector_rows["rows"]
-    expected = np.where(filters.eligible(graph, cue)[rows], np.maximum(0, mapped_vectors @ mapped_query[0]), 0)
+    expected = np.where(filters.eligible(graph, query)[rows], np.maximum(0, mapped_vectors @ mapped_query[0]), 0)
     assert found.scores[rows] == pytest.approx(expected, abs=1e-5)
     assert np.abs(found.scores - activate(Eisa(necessity_classifier=None, kappa=0.0)).scores).max() > 0.01
     all_cosines = [float(a @ b) for a, b in combinations(mapped_vectors, 2)]

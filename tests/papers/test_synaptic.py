@@ -277,11 +277,11 @@ def test_storing_equals_the_published_loop(strategy: Synaptic) -> None:
     """Compares for every record the stimulus, the firing, the published order, and the state after it."""
     records: dict[int, Record] = {}
     hops = 0
-    for turn, (graph, cue, grown) in enumerate(_store_one_by_one(strategy, TEXTS[:16]), 1):
-        source = Record(turn, _vector(cue), [turn])
+    for turn, (graph, query, grown) in enumerate(_store_one_by_one(strategy, TEXTS[:16]), 1):
+        source = Record(turn, _vector(query), [turn])
         reached = propagate(strategy, records, source)
         records[turn] = source
-        activation = strategy.activate(cue, graph)
+        activation = strategy.activate(query, graph)
         stimuli = np.flatnonzero(activation.stimulus).tolist()
         assert [row + 1 for row in stimuli] == sorted(reached)
         assert activation.stimulus[stimuli] == pytest.approx([reached[row + 1][1] for row in stimuli], rel=1e-5)
@@ -299,12 +299,12 @@ def test_storing_equals_the_published_loop(strategy: Synaptic) -> None:
 
 def test_stimulus_spreads_two_hops_at_cosines_of_six_tenths() -> None:
     """papers.md 1.4: damped by T and ``bond_scale``, the stimulus is below ``stimulus_th`` at the third hop."""
-    graph, cue = _circle(53.13, 3), _at(-53.13)
-    activation = FAITHFUL.activate(cue, graph)
+    graph, query = _circle(53.13, 3), _at(-53.13)
+    activation = FAITHFUL.activate(query, graph)
     assert np.flatnonzero(activation.stimulus).tolist() == [0, 1]
     assert activation.paths["fired"].parent.tolist() == [-1, 0, -1, -1]
-    assert _depth(replace(FAITHFUL, stimulus_th=0.0).activate(cue, graph)) == 4
-    assert np.flatnonzero(replace(FAITHFUL, max_generations=1).activate(cue, graph).stimulus).tolist() == [0]
+    assert _depth(replace(FAITHFUL, stimulus_th=0.0).activate(query, graph)) == 4
+    assert np.flatnonzero(replace(FAITHFUL, max_generations=1).activate(query, graph).stimulus).tolist() == [0]
 
 
 def test_faithful_ranks_fired_before_stimulated_and_leaves_out_the_rest() -> None:
@@ -375,9 +375,9 @@ class Spy:
     writes_on_store: bool = True
     name: str = field(default="spy")
 
-    def activate(self, cue: Query, graph: Graph, /) -> Activation:
+    def activate(self, query: Query, graph: Graph, /) -> Activation:
         """Activate, and report the predicted state."""
-        activation = self.strategy.activate(cue, graph)
+        activation = self.strategy.activate(query, graph)
         rows = np.flatnonzero(activation.stimulus)
         state = network_state(graph, self.strategy.neuron)
         stimuli = activation.stimulus[rows].astype(np.float64)
@@ -417,19 +417,19 @@ def test_practical_without_adjacency_ranks_by_cosine(tmp_path: Path) -> None:
         memory.remember(TEXTS)
         graph = memory.graph()
         for text in TEXTS[:8]:
-            cue = memory.build_query(text)
-            dense, ours = Dense().activate(cue, graph).scores, strategy.activate(cue, graph).scores
+            query = memory.build_query(text)
+            dense, ours = Dense().activate(query, graph).scores, strategy.activate(query, graph).scores
             near = dense > 0.3
             assert np.argsort(-ours[near], kind="stable").tolist() == np.argsort(-dense[near], kind="stable").tolist()
-            timed = replace(strategy, is_cue_timeless=False).activate(cue, graph).scores
+            timed = replace(strategy, is_cue_timeless=False).activate(query, graph).scores
             assert np.abs(timed[near] / dense[near] - (timed[near] / dense[near])[0]).max() > 0.01
 
 
 def test_practical_stimulates_few_and_faithful_all() -> None:
     """papers.md 1.11.1: of 101 similar memories a turn stimulates 20, since 1 is 0.05 of 20; as published, all."""
-    graph, cue = _circle(0.1, 100), _at(4.98)
-    assert np.count_nonzero(FAITHFUL.activate(cue, graph).stimulus) == 101
-    practical = replace(PRACTICAL, cos_th=0.5).activate(cue, graph)
+    graph, query = _circle(0.1, 100), _at(4.98)
+    assert np.count_nonzero(FAITHFUL.activate(query, graph).stimulus) == 101
+    practical = replace(PRACTICAL, cos_th=0.5).activate(query, graph)
     assert np.count_nonzero(practical.stimulus) == 20
     assert np.count_nonzero(practical.scores) == 101
     sent = practical.scores - practical.contributions["adjacent turn"]
@@ -490,18 +490,18 @@ def test_ineligible_memories_are_not_stimulated(tmp_path: Path) -> None:
             memory.remember(text, speaker=speaker, session=session)
         graph = memory.graph()
         ana = [row for row, (speaker, _, _) in enumerate(TURNS) if speaker == "Ana"]
-        cue = memory.build_query(f"Ben and Ana: {TURNS[ana[0]][2]}", where=Filter(speakers="Ana"))
+        query = memory.build_query(f"Ben and Ana: {TURNS[ana[0]][2]}", where=Filter(speakers="Ana"))
         for strategy in (PRACTICAL, replace(FAITHFUL, cos_th=0.0)):
-            activation = strategy.activate(cue, graph)
+            activation = strategy.activate(query, graph)
             episodes = np.flatnonzero(graph.episodes)
             assert set(np.flatnonzero(activation.stimulus)) <= set(episodes[ana])
             assert set() < set(np.flatnonzero(activation.scores)) <= set(episodes[ana])
 
 
 def test_uncovered_text_keeps_its_scores_and_has_no_confidence() -> None:
-    graph, cue = _circle(5, 10), _at(10.0)
+    graph, query = _circle(5, 10), _at(10.0)
     for strategy in (PRACTICAL, FAITHFUL):
-        read, unread = (strategy.activate(replace(cue, embedder_coverage=part), graph) for part in (1.0, 0.0))
+        read, unread = (strategy.activate(replace(query, embedder_coverage=part), graph) for part in (1.0, 0.0))
         assert unread.scores.tolist() == read.scores.tolist()
         assert read.confidence > unread.confidence == 0
 
@@ -559,9 +559,9 @@ def _store_one_by_one(strategy: Synaptic, texts: Sequence[str]) -> Iterator[tupl
     vectors = HashingEmbedder(32).embed(texts)
     graph, seq = Graph(), 0
     for turn, (text, vector) in enumerate(zip(texts, vectors, strict=True), 1):
-        cue = Query(text, NOON, vector=vector)
-        grown, seq = _with(graph, sample_node(f"t{turn}", text), vector, strategy.activate(cue, graph), seq)
-        yield graph, cue, grown
+        query = Query(text, NOON, vector=vector)
+        grown, seq = _with(graph, sample_node(f"t{turn}", text), vector, strategy.activate(query, graph), seq)
+        yield graph, query, grown
         graph = grown
 
 
@@ -577,9 +577,9 @@ def _with(graph: Graph, node: Node, vector: Vector, activation: Activation, seq:
     return apply_batch(graph, batch), seq + 1 + len(stimuli)
 
 
-def _vector(cue: Query) -> Vector:
-    assert cue.vector is not None
-    return cue.vector
+def _vector(query: Query) -> Vector:
+    assert query.vector is not None
+    return query.vector
 
 
 def _published_rank(record: Record) -> float:

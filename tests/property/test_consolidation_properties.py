@@ -181,14 +181,14 @@ def test_as_of_ignores_later_memories(episodes: list[Episode], data: st.DataObje
     with memory() as one:
         one.remember(episodes)
         one.consolidate()
-        cue = Query("", NOW, as_of=at)
-        eligible, graph = filters.eligible(one.graph(), cue), one.graph()
-        expected = {graph.id(row): validity_of(graph, row, cue) for row in np.flatnonzero(eligible).tolist()}
+        query = Query("", NOW, as_of=at)
+        eligible, graph = filters.eligible(one.graph(), query), one.graph()
+        expected = {graph.id(row): validity_of(graph, row, query) for row in np.flatnonzero(eligible).tolist()}
         assert not expected.keys() & set(later)
         one.forget(later)
         graph = one.graph()
         assert expected == {
-            graph.id(row): validity_of(graph, row, cue) for row in np.flatnonzero(graph.episodes).tolist()
+            graph.id(row): validity_of(graph, row, query) for row in np.flatnonzero(graph.episodes).tolist()
         }
 
 

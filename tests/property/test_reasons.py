@@ -64,7 +64,7 @@ class Checker:
     """Checks the clauses of one hit against the graph and the texts."""
 
     hit: Hit
-    cue: Query
+    query: Query
     memory: Memory
     graph: Graph
 
@@ -73,7 +73,7 @@ class Checker:
         kinds: dict[str, Callable[..., object]] = {
             "says (“.+)": self.says,
             "has (“.+) in its title": lambda quoted_text: self.quoted(quoted_text, self.hit.node.title or ""),
-            "is near to the question's “(.+)” in meaning": lambda word: word in self.cue.text,
+            "is near to the question's “(.+)” in meaning": lambda word: word in self.query.text,
             "is nearer in meaning to the question": lambda: self.hit.id is not None,
             "(.+), (?:who is asked about|one of those asked about), speaks": self.speaks,
             "the (.+), who asks, speaks": lambda role: role == self.hit.node.speaker,
@@ -105,7 +105,7 @@ class Checker:
         node = self.memory.get(full_id)
         assert node is not None
         assert node.kind == Kind.EPISODE
-        assert self.cue.as_of is None or node.happened_at <= self.cue.as_of
+        assert self.query.as_of is None or node.happened_at <= self.query.as_of
         return node
 
     def quoted(self, quoted_text: str, text: str) -> bool:
@@ -118,7 +118,7 @@ class Checker:
             0 < len(found) <= 2
             and all(shared_terms_of_quotes)
             and all(quote in text for quote, _ in found)
-            and all((other or quote).casefold() in self.cue.text.casefold() for quote, other in found)
+            and all((other or quote).casefold() in self.query.text.casefold() for quote, other in found)
         )
 
     def says(self, quoted_text: str) -> bool:
@@ -126,7 +126,7 @@ class Checker:
 
     def speaks(self, speaker: str) -> bool:
         return speaker == self.hit.node.speaker and bool(
-            set(extract_terms(speaker)) & set(extract_terms(self.cue.text))
+            set(extract_terms(speaker)) & set(extract_terms(self.query.text))
         )
 
     def spans(self) -> list[str]:

@@ -42,8 +42,8 @@ class PartialBM25:
     first: int = 0
     writes_on_store: bool = False
 
-    def activate(self, cue: Query, graph: Graph, /) -> Activation:
-        found = strategies.resolve_strategy("bm25").activate(cue, graph)
+    def activate(self, query: Query, graph: Graph, /) -> Activation:
+        found = strategies.resolve_strategy("bm25").activate(query, graph)
         scores = found.scores.copy()
         scores[: self.first] = 0
         return replace(found, scores=scores, contributions={}, stimulus=scores)

@@ -49,7 +49,7 @@ def graph_of(*passages: Passage) -> Graph:
     return apply_batch(Graph(), passage_batch(passages))
 
 
-def query(graph: Graph, angle: float | None, *names: str) -> Query:
+def query_of(graph: Graph, angle: float | None, *names: str) -> Query:
     """A question with a vector and names, without words."""
     del graph
     vector = None if angle is None else unit_vector(angle)
@@ -181,17 +181,17 @@ def test_activation_raises_ranks_and_keeps_the_others() -> None:
 # ---- cues
 
 
-def match(graph: Graph, cue: Query, *, use_specificity: bool = False) -> cue_matching.CueMatches:
+def match(graph: Graph, query: Query, *, use_specificity: bool = False) -> cue_matching.CueMatches:
     search = engram_index.prepare_search(graph, graph.episodes)
     return cue_matching.match_cues(
-        graph, cue, search, graph.episodes, name_weight=1.0, question_weight=0.7, use_specificity=use_specificity
+        graph, query, search, graph.episodes, name_weight=1.0, question_weight=0.7, use_specificity=use_specificity
     )
 
 
 def test_engram_score_is_the_best_over_the_cues() -> None:
     """Ana at 0°, Ben at 90°, Mia at 60°; the question at 90° names Ana: .7 · cos 30° beats 1 · cos 60° for Mia."""
     graph = graph_of((0, {"Ana"}, None), (90, {"Ben"}, None), (60, {"Mia"}, None))
-    found = match(graph, query(graph, 90, "Ana", "Nobody"))
+    found = match(graph, query_of(graph, 90, "Ana", "Nobody"))
     scores = {name: found.scores[place(graph, name)] for name in ("Ana", "Ben", "Mia")}
     assert scores == pytest.approx({"Ana": 1, "Ben": 0.7, "Mia": 0.7 * math.sqrt(0.75)}, abs=1e-5)
     assert found.name_places.tolist() == [place(graph, "Ana")]
@@ -201,21 +201,21 @@ def test_engram_score_is_the_best_over_the_cues() -> None:
 
 def test_named_engram_without_a_vector_is_active() -> None:
     graph = graph_of((None, {"Ana"}, None), (None, {"Ben"}, None))
-    assert match(graph, query(graph, None, "Ana")).scores.tolist() == [1, 0]
-    assert match(graph, query(graph, 0)).scores.tolist() == [0, 0]
+    assert match(graph, query_of(graph, None, "Ana")).scores.tolist() == [1, 0]
+    assert match(graph, query_of(graph, 0)).scores.tolist() == [0, 0]
 
 
 def test_specificity_lowers_common_names() -> None:
     """Of 4 passages Ana is in 4 and Ben in 1: ln 2 / ln 5 against 1."""
     graph = graph_of(*[(10.0 * n, {"Ana"}, None) for n in range(3)], (150, {"Ana", "Ben"}, None))
-    found = match(graph, query(graph, None, "Ana", "Ben"), use_specificity=True).scores
+    found = match(graph, query_of(graph, None, "Ana", "Ben"), use_specificity=True).scores
     assert found[place(graph, "Ben")] == pytest.approx(1)
     assert found[place(graph, "Ana")] == pytest.approx(math.log(2) / math.log(5), abs=1e-5)
 
 
 def test_low_embedder_coverage_lowers_the_question_cue() -> None:
     graph = graph_of((0, {"Ana"}, None))
-    assert match(graph, replace(query(graph, 0), embedder_coverage=0.5)).scores.tolist() == pytest.approx([0.35])
+    assert match(graph, replace(query_of(graph, 0), embedder_coverage=0.5)).scores.tolist() == pytest.approx([0.35])
 
 
 # ---- co-occurrence

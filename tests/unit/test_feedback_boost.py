@@ -137,8 +137,8 @@ def test_co_use_adds_eligible_memories_from_outside_the_pool() -> None:
     found = Fused().activate(CUE, graph)
     assert found.scores[outside] == found.contributions[CO_USE][outside] > 0
     assert [name for name, column in found.contributions.items() if column[outside]] == [CO_USE]
-    cue = replace(CUE, where=Filter(before=NOON))
-    assert not Fused().activate(cue, graph).scores.any()
+    query = replace(CUE, where=Filter(before=NOON))
+    assert not Fused().activate(query, graph).scores.any()
 
 
 def test_feedback_of_a_memory_creates_co_use(tmp_path: Path) -> None:

@@ -199,17 +199,17 @@ def _train_side_network(spaces: Sequence[QuerySpace]) -> Eisa:
 
 
 def _examples(space: QuerySpace) -> Iterator[ContrastiveExample]:
-    """What a question's evidence says, against the nearest that is none."""
+    """For each answerable question, its evidence as positives and the nearest other rows as negatives."""
     graph = space.graph
-    for place, (question, cue) in enumerate(zip(space.case.questions, space.queries, strict=True)):
+    for place, (question, query) in enumerate(zip(space.case.questions, space.queries, strict=True)):
         gold = np.isin(space.document_numbers, space.gold_documents(place)) & (graph.vector_positions >= 0)
-        if cue.vector is None or not question.is_answerable or not gold.any():
+        if query.vector is None or not question.is_answerable or not gold.any():
             continue
-        near = top_k.top_rows(dense.cosine(graph, cue), filters.eligible(graph, cue), NEGATIVE_CANDIDATES)
+        near = top_k.top_rows(dense.cosine(graph, query), filters.eligible(graph, query), NEGATIVE_CANDIDATES)
         used, unused = np.flatnonzero(gold), near[~gold[near]]
         vectors = graph.vectors.view
         yield ContrastiveExample(
-            cue.vector, vectors[graph.vector_positions[used]], vectors[graph.vector_positions[unused]]
+            query.vector, vectors[graph.vector_positions[used]], vectors[graph.vector_positions[unused]]
         )
 
 

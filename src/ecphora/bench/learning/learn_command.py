@@ -55,7 +55,7 @@ def feedback_lessons(memory: Memory, embedder: Embedder) -> list[FusedExample]:
         used = graph.edges["dst"][edges[graph.edges["weights"][edges] > 0]]
         if node is not None:
             parts = query_parts(node.text, graph)
-            cue = build_query(
+            query = build_query(
                 node.text,
                 node.happened_at,
                 vector=None,
@@ -65,7 +65,7 @@ def feedback_lessons(memory: Memory, embedder: Embedder) -> list[FusedExample]:
             )
             lessons_.append(
                 make_example(
-                    cue,
+                    query,
                     graph,
                     dataset=FEEDBACK,
                     space=node.id,

@@ -57,9 +57,9 @@ def dataset_lessons(
 
 def space_lessons(name: str, space: QuerySpace, *, is_whole: bool = True) -> Iterator[FusedExample]:
     """The lessons of a space, one a question."""
-    for place, (question, cue) in enumerate(zip(space.case.questions, space.queries, strict=True)):
+    for place, (question, query) in enumerate(zip(space.case.questions, space.queries, strict=True)):
         yield make_example(
-            cue,
+            query,
             space.graph,
             dataset=name,
             space=space.case.space,
