@@ -192,7 +192,7 @@ def cross_validate(training_pairs: Sequence[TrainingPair], rows: Sequence[dict[s
     return probabilities
 
 
-# ---- lessons
+# ---- training pairs
 
 
 def read_training_pairs() -> Iterator[TrainingPair]:

@@ -44,9 +44,9 @@ def embed_texts(embedder: Embedder, texts: Iterable[str], *, is_query: bool = Fa
     text_list = list(texts)
     vectors, expected = embedder.embed(text_list, is_query=is_query), (len(text_list), embedder.dim)
     if vectors.shape != expected:
-        raise WrongVector(f"{embedder.name} gave vectors of shape {vectors.shape}, not {expected}; mend the embedder")
+        raise WrongVector(f"{embedder.name} gave vectors of shape {vectors.shape}, not {expected}; check the embedder")
     if not np.isfinite(vectors).all():
-        raise WrongVector(f"{embedder.name} gave numbers that are not finite; mend the embedder")
+        raise WrongVector(f"{embedder.name} gave numbers that are not finite; check the embedder")
     return vectors
 
 

@@ -113,7 +113,7 @@ def _is_file(path: object) -> bool:
         return True
     if not isinstance(path, type) and callable(getattr(path, "commit", None)):
         return False
-    raise InvalidInput(f"{show(path)} is no file and no store; for a memory that vanishes, use a temporary folder")
+    raise InvalidInput(f"{show(path)} is neither a file nor a store; for a temporary memory, use a temporary folder")
 
 
 class Memory:

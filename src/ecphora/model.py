@@ -373,7 +373,7 @@ class Filter(ShortRepr):
 
     Several names match any of them. ``after`` and ``before`` bound event time, half-open; they take what
     ``happened_at`` takes and are datetimes from then on. Every pair of ``metadata`` must match. Raises ``InvalidTime``
-    for a bound that is no time; the other fields are checked when the filter is used.
+    for a bound that is not a time; the other fields are checked when the filter is used.
     """
 
     speakers: str | tuple[str, ...] = ()

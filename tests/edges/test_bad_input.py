@@ -263,8 +263,8 @@ def test_vectors_of_wrong_shape_or_value_are_rejected(
     broken: Callable[[Vectors], Vectors], memory: Memory, path: Path
 ) -> None:
     with Memory(path, embedder=FailingEmbedder(broken)) as other:
-        assert_rejected(memory, WrongVector, "mend the embedder", lambda: other.remember([GOOD, "Other."]))
-        assert_rejected(memory, WrongVector, "mend the embedder", lambda: other.recall("Where does Ana live?"))
+        assert_rejected(memory, WrongVector, "check the embedder", lambda: other.remember([GOOD, "Other."]))
+        assert_rejected(memory, WrongVector, "check the embedder", lambda: other.recall("Where does Ana live?"))
 
 
 def test_embedder_of_another_size_with_the_same_name_is_rejected(memory: Memory, path: Path) -> None:

@@ -205,7 +205,7 @@ def test_existing_file_name_with_pattern_characters_is_a_name() -> None:
         ("d.png", PNG, "'d.png' is of another kind: --file reads files named .md, .markdown, .txt, .text"),
         ("noname", b"text", "'noname' is of another kind"),
         ("latin.txt", b"caf\xe9", "latin.txt is not UTF-8 at byte 3"),
-        ("zero.txt", b"a\0b", "zero.txt is no text"),
+        ("zero.txt", b"a\0b", "zero.txt is not a text"),
         ("empty.md", b"\n", "empty.md: no text in it"),
         ("long.md", b"x" * 1_000_001, "long.md: a text of 1,000,001 characters is too long"),
         ("vast.md", b"x" * 4_000_001, "vast.md has 4,000,001 bytes"),

@@ -87,7 +87,7 @@ def test_remember_reads_stdin_in_four_forms() -> None:
 @pytest.mark.parametrize(
     ("line", "message"),
     [
-        ('{"text": "x"}\nnonsense', "line 2: this is no JSON"),
+        ('{"text": "x"}\nnonsense', "line 2: this is not JSON"),
         ('{"text": "x", "mood": 1}', "line 1: there is no field 'mood'"),
         ('{"speaker": "Ana"}', "line 1: a text must be a str"),
         ('{"text": "x", "happened_at": "soon"}', "line 1: 'soon' is not a date"),

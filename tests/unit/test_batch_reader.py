@@ -74,10 +74,10 @@ def test_recall_works_with_all_vectors_damaged(path: Path) -> None:
         ("term_counts = x''", "its words and their counts do not agree"),
         ("kind = 'dream'", "kind: there is no 'dream'"),
         ("metadata = '{'", "metadata: no JSON"),
-        ("happened_at = 'yesterday'", "happened_at: 'yesterday' is no time"),
-        ("recorded_at = ''", "recorded_at: '' is no time"),
-        ("valid_from = '2026-02-30'", "valid_from: '2026-02-30' is no time"),
-        ("valid_to = ''", "valid_to: '' is no time"),
+        ("happened_at = 'yesterday'", "happened_at: 'yesterday' is not a time"),
+        ("recorded_at = ''", "recorded_at: '' is not a time"),
+        ("valid_from = '2026-02-30'", "valid_from: '2026-02-30' is not a time"),
+        ("valid_to = ''", "valid_to: '' is not a time"),
         ("time_mentions = '[[1]]'", "time_mentions: '[[1]]' are no times"),
         ("time_mentions = '[1]'", "time_mentions: '[1]' are no times"),
         ("time_mentions = '[[null, null]]'", "are no times"),
@@ -96,9 +96,9 @@ def test_unreadable_row_raises_store_damaged(path: Path, change: str, what: str)
 @pytest.mark.parametrize(
     ("table", "column", "what"),
     [
-        ("node", "happened_at", "node 'a'.*: happened_at: None is no time"),
-        ("validity_end", "valid_to", "an end of node 'a': None is no time"),
-        ("access", "at", "an access of node 'a': None is no time"),
+        ("node", "happened_at", "node 'a'.*: happened_at: None is not a time"),
+        ("validity_end", "valid_to", "an end of node 'a': None is not a time"),
+        ("access", "at", "an access of node 'a': None is not a time"),
     ],
 )
 def test_missing_time_raises_store_damaged(two_memories: Path, table: str, column: str, what: str) -> None:

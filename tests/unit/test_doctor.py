@@ -109,23 +109,23 @@ def test_missing_file_is_an_error_and_not_created(tmp_path: Path) -> None:
         (
             ["UPDATE node SET happened_at = 'soon', recorded_at = '' WHERE seq = 1 AND scope = 1"],
             Severity.ERROR,
-            f"scope 'default': node '{FIRST}': happened_at: 'soon' is no time",
+            f"scope 'default': node '{FIRST}': happened_at: 'soon' is not a time",
         ),
         (["UPDATE node SET valid_to = '2026-13-01' WHERE scope = 2 AND seq = 1"], Severity.ERROR, "'2026-13-01' is no"),
         (
             ["INSERT INTO validity_end VALUES (1, 1, 1, 'never', '2026-05-03T12:00:00+00:00')"],
             Severity.ERROR,
-            f"scope 'default': an end of node '{FIRST}': 'never' is no time",
+            f"scope 'default': an end of node '{FIRST}': 'never' is not a time",
         ),
         (
             ["UPDATE access SET at = 9e18 WHERE scope = 1 AND seq = (SELECT max(seq) FROM access WHERE scope = 1)"],
             Severity.ERROR,
-            f"scope 'default': an access of node '{FIRST}': 9000000000000000000 is no time",
+            f"scope 'default': an access of node '{FIRST}': 9000000000000000000 is not a time",
         ),
         (
             ["INSERT INTO undo_batch VALUES (1, 1, 'night', '', '{}', '{}')"],
             Severity.ERROR,
-            "scope 'default': undo batch 'night': '' is no time",
+            "scope 'default': undo batch 'night': '' is not a time",
         ),
         (
             ["UPDATE node SET time_mentions = '[1]' WHERE seq = 1 AND scope = 1"],

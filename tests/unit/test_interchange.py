@@ -256,7 +256,7 @@ NODE = (
         ([], "empty"),
         (["{}\n"], "line 1: this is no export"),
         (['{"ecphora": 3}\n'], "line 1: .*upgrade"),
-        (["nonsense\n"], "line 1: .*no JSON"),
+        (["nonsense\n"], "line 1: .*not JSON"),
         (['["ecphora"]\n'], "not an object"),
         ([HEADER, "[" * 100_000 + "\n"], "line 2: .*deeply"),
         ([HEADER, '{"mode": {}}\n'], "line 2: a line is an object of one key"),

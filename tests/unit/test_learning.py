@@ -13,9 +13,15 @@ from ecphora.bench.ablation import charts, open_questions
 from ecphora.bench.commands import bench
 from ecphora.bench.datasets import Case, Question
 from ecphora.bench.embedding_cache import CachingEmbedder
-from ecphora.bench.learning import lessons
+from ecphora.bench.learning import training_examples
 from ecphora.bench.learning.learn_command import learn
-from ecphora.bench.learning.lessons import assign_folds, cross_validate, rank_lessons, score_results, space_parts
+from ecphora.bench.learning.training_examples import (
+    assign_folds,
+    cross_validate,
+    rank_examples,
+    score_results,
+    space_parts,
+)
 from ecphora.bench.query_spaces import build_query_space
 from ecphora.bench.recall.run_records import Figure, Metric
 from ecphora.embedders.hashing import HashingEmbedder
@@ -83,25 +89,25 @@ def test_questions_with_evidence_in_two_parts_are_left_out() -> None:
 
 
 def test_examples_of_a_data_set(embedder: CachingEmbedder) -> None:
-    found = lessons.dataset_lessons("ferries", CASES, embedder)
+    found = training_examples.dataset_examples("ferries", CASES, embedder)
     full_spaces = [one for one in found if one.is_full_space]
     assert [(one.dataset, one.space, one.is_answerable) for one in full_spaces[:9]] == [("ferries", "a", True)] * 8 + [
         ("ferries", "a", False)
     ]
     assert {one.dataset for one in found if not one.is_full_space} == {
-        f"ferries in parts of {size}" for size in lessons.PART_SIZES
+        f"ferries in parts of {size}" for size in training_examples.PART_SIZES
     }
     assert all(one.is_trainable for one in full_spaces if one.is_answerable)
     taught = train(found, UNTRAINED)
-    score = score_results(rank_lessons(found, taught))
+    score = score_results(rank_examples(found, taught))
     assert (score.questions, score.recall_at_5) == (27, 1.0)
     assert score.auroc is not None
     assert score.auroc > 0.9
-    assert score_results(rank_lessons(found, UNTRAINED)).recall_at_5 < 1
+    assert score_results(rank_examples(found, UNTRAINED)).recall_at_5 < 1
 
 
 def test_cross_validation_trains_on_other_spaces(embedder: CachingEmbedder) -> None:
-    found = [one for one in lessons.dataset_lessons("ferries", CASES, embedder) if one.is_full_space]
+    found = [one for one in training_examples.dataset_examples("ferries", CASES, embedder) if one.is_full_space]
     training_spaces: list[set[str]] = []
 
     def train(examples: list[FusedExample]) -> FusedModel:
@@ -110,7 +116,7 @@ def test_cross_validation_trains_on_other_spaces(embedder: CachingEmbedder) -> N
 
     assert len(cross_validate(found, train)) == len(found)
     assert training_spaces == [{"b", "c"}, {"a", "c"}, {"a", "b"}]
-    assert set(assign_folds([one for one in found if one.space == "a"])) == set(range(lessons.FOLDS))
+    assert set(assign_folds([one for one in found if one.space == "a"])) == set(range(training_examples.FOLDS))
 
 
 # ---- the command

@@ -305,7 +305,7 @@ def test_export_and_import_keep_access_counts(store: SQLiteStore, path: Path) ->
 
 @pytest.mark.parametrize(
     ("assignment", "problem"),
-    [("kind = 99", "99 is no kind of access"), ("at = 9e18", "9000000000000000000 is no time")],
+    [("kind = 99", "99 is not a kind of access"), ("at = 9e18", "9000000000000000000 is not a time")],
 )
 def test_unreadable_access_is_damage(store: SQLiteStore, path: Path, assignment: str, problem: str) -> None:
     store.commit("s", access_batch("a"))

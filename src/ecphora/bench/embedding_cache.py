@@ -115,5 +115,5 @@ class CachingEmbedder:
             yield
         except (apsw.Error, OSError) as error:
             raise StoreError(
-                f"the cache of embeddings {self.path} cannot be used ({error}); delete it, or mend its folder"
+                f"the cache of embeddings {self.path} cannot be used ({error}); delete it, or repair its folder"
             ) from error

@@ -59,8 +59,8 @@ def read_episode(path: Path, fields: Mapping[str, Any]) -> Episode | None:
     """A file as one episode; None if it is empty.
 
     Its source is the path, its title the file's name, and its time that of the file's last change, unless ``fields``
-    sets them. Its id depends on everything but that time, so a file that is only touched stays the same memory.
-    ``fields`` are fields of :class:`~ecphora.Episode`.
+    sets them. Its id depends on everything but that time, so a file of which only the time is new stays the
+    same memory. ``fields`` are fields of :class:`~ecphora.Episode`.
 
     Raises ``InvalidText``, which names the file, if it cannot be read, is not UTF-8, or is not a valid text.
     """
@@ -82,7 +82,7 @@ def read_episode(path: Path, fields: Mapping[str, Any]) -> Episode | None:
     if not text.strip():
         return None
     if "\0" in text:
-        raise InvalidText(f"{path_name} is no text: it holds NUL characters; --file reads {READABLE_FILES}")
+        raise InvalidText(f"{path_name} is not a text: it contains NUL characters; --file reads {READABLE_FILES}")
     try:
         changed_at = datetime.fromtimestamp(int(status.st_mtime), UTC)
         episode = Episode(**{"source": path.as_posix(), "title": path.name, **fields, "text": text})
@@ -95,7 +95,7 @@ def read_episode(path: Path, fields: Mapping[str, Any]) -> Episode | None:
 
 
 def with_stored_time(memory: Memory, episode: Episode) -> Episode:
-    """The episode with the time stored for it, if it exists already: its file was touched but not changed."""
+    """The episode with the time stored for it, if it exists already: only the modification time of its file is new."""
     stored = None if episode.id is None else memory.get(episode.id)
     return episode if stored is None else replace(episode, happened_at=stored.happened_at)
 
@@ -113,7 +113,7 @@ def _is_regular_file(path: Path) -> bool:
 
 def _check_readable(path: Path) -> Path:
     if not path.is_file():
-        raise InvalidInput(f"{str(path)!r} is no file; --file reads {READABLE_FILES}")
+        raise InvalidInput(f"{str(path)!r} is not a file; --file reads {READABLE_FILES}")
     if path.suffix.lower() not in SUFFIXES:
         raise InvalidInput(
             f"{str(path)!r} is of another kind: --file reads {READABLE_FILES}; or pipe it in with --whole"

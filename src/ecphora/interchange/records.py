@@ -86,7 +86,7 @@ def parse_object(line: str) -> Record:
     except RecursionError as error:
         raise InvalidRecord("the JSON is nested too deeply") from error
     except ValueError as error:
-        raise InvalidRecord(f"this is no JSON ({error})") from error
+        raise InvalidRecord(f"this is not JSON ({error})") from error
     if not isinstance(record, dict):
         raise InvalidRecord(f"this is a JSON {type(record).__name__}, not an object")
     return record

@@ -152,7 +152,7 @@ class RepairStore(SQLiteStore):
             for label, query in _UNREADABLE_TIMES.items():
                 for scope, id_, *stored in db.execute(query):
                     wrong = next(value for value in stored if not _is_time(value))
-                    found.append(f"scope {scope!r}: {label} {id_!r}: {wrong!r} is no time")
+                    found.append(f"scope {scope!r}: {label} {id_!r}: {wrong!r} is not a time")
         return found
 
     def repair_times(self) -> None:

@@ -146,14 +146,14 @@ def from_microseconds(value: Any) -> datetime:
     try:
         return _EPOCH + value * _MICROSECOND
     except (TypeError, OverflowError) as error:
-        raise ValueError(f"{value!r} is no time") from error
+        raise ValueError(f"{value!r} is not a time") from error
 
 
 def row_to_access(row: Sequence[Any], node: NodeId) -> Access:
     """Convert values of ``ACCESS_COLUMNS`` to an access; raises ``ValueError`` for an invalid time or kind."""
     _, kind, nth, seq, at, strength = row
     if kind not in range(len(ACCESS_KINDS)):
-        raise ValueError(f"{kind!r} is no kind of access")
+        raise ValueError(f"{kind!r} is not a kind of access")
     return Access(node, from_microseconds(at), ACCESS_KINDS[kind], strength, seq, nth)
 
 
@@ -186,7 +186,7 @@ def parse_time(value: SqlValue, subject: str = "") -> datetime:
     try:
         return datetime.fromisoformat(value)  # type: ignore[arg-type]
     except (TypeError, ValueError) as error:
-        raise ValueError(f"{subject}: {value!r} is no time".removeprefix(": ")) from error
+        raise ValueError(f"{subject}: {value!r} is not a time".removeprefix(": ")) from error
 
 
 def cached_time_parser() -> Callable[[SqlValue], datetime]:

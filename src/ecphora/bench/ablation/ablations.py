@@ -28,7 +28,7 @@ from ...strategies.fused import Fused
 from ...strategies.synapse import Synapse
 from ...strategies.synaptic import Synaptic
 from ...strategies.weave import Weave
-from ..learning import lessons
+from ..learning import training_examples
 from ..query_spaces import QuerySpace
 from ..recall.recall_run import needs_own_memory
 
@@ -278,13 +278,13 @@ def _without_features(strategy: Fused, features: Iterable[str]) -> Fused:
 
 def _train_fused(spaces: Sequence[QuerySpace]) -> Fused:
     """``fused`` trained on other questions of the set only."""
-    taught = train([one for space in spaces for one in _lessons(space)], UNTRAINED)
+    taught = train([one for space in spaces for one in _fused_examples(space)], UNTRAINED)
     return Fused(taught.ranker, taught.answerability)
 
 
 @lru_cache(maxsize=256)
-def _lessons(space: QuerySpace) -> list[FusedExample]:
-    return list(lessons.space_lessons("set", space))
+def _fused_examples(space: QuerySpace) -> list[FusedExample]:
+    return list(training_examples.space_examples("set", space))
 
 
 MODELS: Mapping[str, Model] = {

@@ -13,7 +13,7 @@ from ...model import Link, Mask
 from ...ports import Strategy
 from ..datasets import Case, Question
 from ..embedding_cache import CachingEmbedder
-from ..learning.lessons import space_parts
+from ..learning.training_examples import space_parts
 from ..query_spaces import QuerySpace, build_query_space
 from ..recall import metrics
 from ..recall.metrics import Numbers

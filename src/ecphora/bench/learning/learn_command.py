@@ -26,29 +26,29 @@ from .. import datasets
 from ..command_options import FILE, FOLDER, NEW_FILE, embedder_option, open_embedder, progress_bar
 from ..embedding_cache import CachingEmbedder
 from ..recall.recall_run import Tick
-from .lessons import RankingScore, TrainingReport, dataset_lessons, evaluate_training
+from .training_examples import RankingScore, TrainingReport, dataset_examples, evaluate_training
 
 FEEDBACK = "feedback"
 """The name of a memory's own feedback among the sets."""
 DIGITS = 4
-"""Decimals of the figures that are kept with weights."""
+"""Decimals of the figures that are stored with weights."""
 
 
-def lessons_by_dataset(
+def examples_by_dataset(
     names: Sequence[str], folders: Sequence[Path], embedder: CachingEmbedder, tick: Tick
 ) -> dict[str, list[FusedExample]]:
-    """The lessons of named sets, each looked for in the folders in their order."""
+    """The examples of named sets, each from the first folder that has it."""
     found = {}
     for name in names:
-        found[name] = dataset_lessons(name, list(datasets.read_cases(name, _find_folder(name, folders))), embedder)
+        found[name] = dataset_examples(name, list(datasets.read_cases(name, _find_folder(name, folders))), embedder)
         tick(1)
     return found
 
 
-def feedback_lessons(memory: Memory, embedder: Embedder) -> list[FusedExample]:
-    """The lessons of a memory's own feedback: each question with the memories that were used, as the memory is now."""
+def feedback_examples(memory: Memory, embedder: Embedder) -> list[FusedExample]:
+    """The examples of a memory's feedback: the questions and the memories that were used."""
     graph = memory.graph()
-    lessons_ = []
+    found = []
     for row in np.flatnonzero(graph.of_kind(Kind.QUESTION) & (graph.vector_positions >= 0)).tolist():
         node = memory.get(graph.id(row))
         edges, _ = graph.edges_from(np.array([row]))
@@ -63,7 +63,7 @@ def feedback_lessons(memory: Memory, embedder: Embedder) -> list[FusedExample]:
                 embedder_coverage=embedder_coverage(embedder, node.text),
                 similarity_floor=similarity_floor(embedder),
             )
-            lessons_.append(
+            found.append(
                 make_example(
                     query,
                     graph,
@@ -75,39 +75,41 @@ def feedback_lessons(memory: Memory, embedder: Embedder) -> list[FusedExample]:
                     is_answerable=True if len(used) else None,
                 )
             )
-    return lessons_
+    return found
 
 
 def _find_folder(name: str, folders: Sequence[Path]) -> Path:
     for folder in folders:
         if name in datasets.dataset_names(folder):
             return folder
-    there = ", ".join(sorted({name for folder in folders for name in datasets.dataset_names(folder)})) or "none"
-    raise InvalidInput(f"no set {name!r} in {', '.join(map(str, folders))}; there are: {there}")
+    known = ", ".join(sorted({name for folder in folders for name in datasets.dataset_names(folder)})) or "none"
+    raise InvalidInput(f"no set {name!r} in {', '.join(map(str, folders))}; there are: {known}")
 
 
 def train_weights(
-    lessons: Mapping[str, list[FusedExample]], *, from_scratch: bool, embedder: str, command: str, with_report: bool
+    examples: Mapping[str, list[FusedExample]], *, from_scratch: bool, embedder: str, command: str, with_report: bool
 ) -> tuple[FusedModel, str, dict[str, TrainingReport]]:
-    """Train on lessons by set, and format the weights with their provenance; ``with_report`` cross-validates.
+    """Train on examples by set, and format the weights with their provenance; ``with_report`` cross-validates.
 
-    ``from_scratch`` begins with nothing, else with the weights of the package. Raises ``InvalidInput`` where no
-    lesson tells what belongs to a question.
+    ``from_scratch`` starts from zero, otherwise training starts from the weights of the package. Raises
+    ``InvalidInput`` if no example has both evidence and other memories.
     """
-    whole = [one for some in lessons.values() for one in some]
-    if not any(one.is_trainable for one in whole):
-        raise InvalidInput("nothing to learn from: no question whose evidence came back beside other memories")
+    all_examples = [example for group in examples.values() for example in group]
+    if not any(example.is_trainable for example in all_examples):
+        raise InvalidInput(
+            "nothing to learn from: no question has both evidence and other memories in its candidate pool"
+        )
     prior = UNTRAINED if from_scratch else FusedModel(*weights.load_fused_model())
-    trained = train(whole, prior)
-    reports = dict(evaluate_training(dict(lessons), prior, trained)) if with_report else {}
+    trained = train(all_examples, prior)
+    reports = dict(evaluate_training(dict(examples), prior, trained)) if with_report else {}
     provenance: dict[str, Json] = {
         "ecphora": __version__,
         "embedder": embedder,
         "date": time.strftime("%Y-%m-%d", time.gmtime()),
         "command": command,
         "built_upon": "nothing" if from_scratch else "the weights of the package",
-        "questions": {name: sum(one.is_full_space for one in some) for name, some in lessons.items()},
-        "figures": {name: _report_fields(one) for name, one in reports.items()},
+        "questions": {name: sum(example.is_full_space for example in group) for name, group in examples.items()},
+        "figures": {name: _report_fields(report) for name, report in reports.items()},
     }
     return trained, format_fused_model(trained, provenance), reports
 
@@ -131,12 +133,12 @@ def print_reports(reports: Mapping[str, TrainingReport], console: Console) -> No
     table = Table("set", "weights", box=SIMPLE_HEAD, padding=(0, 1))
     for name in ("n", "recall@5", "recall@10", "all@5", "AUROC"):
         table.add_column(name, justify="right")
-    for name, one in reports.items():
+    for name, report in reports.items():
         for number, (kind, score) in enumerate(
             (
-                ("training", one.training),
-                ("cross-validated, all sets", one.cross_validation),
-                ("held out", one.held_out),
+                ("training", report.training),
+                ("cross-validated, all sets", report.cross_validation),
+                ("held out", report.held_out),
             )
         ):
             if score is not None:
@@ -182,10 +184,10 @@ def learn(
     if bool(names) != bool(folders) or not (names or db):
         raise click.UsageError("give something to learn from: --data DIR with --set NAME, or --db PATH, or both")
     with open_embedder(embedder) as model, progress_bar("learning", len(names)) as tick:
-        found = lessons_by_dataset(names, folders, model, tick)
+        found = examples_by_dataset(names, folders, model, tick)
         if db is not None:
             with Memory(db, scope=scope, embedder=model) as memory:
-                found[FEEDBACK] = feedback_lessons(memory, model)
+                found[FEEDBACK] = feedback_examples(memory, model)
         _, written, reports = train_weights(
             found,
             from_scratch=from_scratch,
@@ -197,7 +199,7 @@ def learn(
         )
     output.write_text(written, encoding="utf-8")
     if as_json:
-        click.echo(json.dumps({name: _report_fields(one) for name, one in reports.items()}))
+        click.echo(json.dumps({name: _report_fields(report) for name, report in reports.items()}))
     else:
         print_reports(reports, Console(highlight=False))
         click.echo(f"written to {output}")
