@@ -2,11 +2,11 @@
 
     python benchmarks/crossings.py
 
-A call crosses if the function is in another file of this package than its caller. Each walk has three numbers: the
-files that it enters, the calls that cross, and the returns. A return is a crossing call into a file that the walk was
-in before; only the first call of each function counts, so a loop counts once. Code with fewer returns is easier to
-read. The files of the data types (model, graph, columns) are left out, since everything uses them. The numbers do not
-depend on the machine.
+A call crosses if the function is in another file of this package than its caller. Each of the three calls has three
+numbers: the files that it enters, the calls that cross, and the returns. A return is a crossing call into a file that
+was entered before; only the first call of each function counts, so a loop counts once. Code with fewer returns is
+easier to read. The files of the data types (model, graph, columns, grouping, graph updates) are left out, since
+everything uses them. The numbers do not depend on the machine.
 """
 
 import sys

@@ -1,4 +1,4 @@
-"""Draw which room of the package imports which, for docs/architecture.md.
+"""Draw which module of the package imports which, for docs/architecture.md.
 
     python scripts/draw_architecture.py    # writes docs/pictures/architecture.svg
 
@@ -21,7 +21,7 @@ from layered_layout import Layout, Place
 ROOT = Path(__file__).resolve().parent.parent
 PICTURE = ROOT / "docs" / "pictures" / "architecture.svg"
 PACKAGE = "ecphora"
-PURE_CONTRACT = "The pure rooms do no I/O, read no clock and draw no random number"
+PURE_CONTRACT = "The pure modules do no I/O, read no clock and draw no random number"
 
 ROWS: tuple[tuple[str, tuple[tuple[str, ...], ...]], ...] = (
     ("command line", (("cli", "bench"),)),
@@ -146,7 +146,7 @@ def build_boxes(layers: Sequence[Sequence[str]], pure: set[str]) -> list[Box]:
         if missing := sorted(set(layer) - found.keys()):
             raise SystemExit(f"ROWS in {Path(__file__).name} lacks {', '.join(missing)}")
         if wrong := [module for module, row in found.items() if row < least]:
-            raise SystemExit(f"ROWS in {Path(__file__).name} has {', '.join(wrong)} above a room of a higher layer")
+            raise SystemExit(f"ROWS in {Path(__file__).name} has {', '.join(wrong)} above a module of a higher layer")
         least = max(found.values())
     return boxes
 
@@ -216,7 +216,7 @@ def draw(boxes: Sequence[Box], arrows: Sequence[tuple[Box, Box]]) -> str:
 
 def _draw_legend() -> Iterator[str]:
     x = MARGIN
-    kinds = ((PURE, "pure by contract: no I/O, no clock, no random number"), (ACTING, "other rooms"))
+    kinds = ((PURE, "pure by contract: no I/O, no clock, no random number"), (ACTING, "other modules"))
     for (fill, border), text in kinds:
         yield f'<rect x="{x}" y="14" width="18" height="12" rx="3" fill="{fill}" stroke="{border}"/>'
         yield f'<text x="{x + 25}" y="24">{text}</text>'

@@ -17,22 +17,23 @@ SETUP_SECTION = "models"
 """The section of a document that names the code, model and machine of each measurement."""
 
 LEGEND = (
-    "recall@k: fraction of the gold evidence among the first k documents, mean over the questions, whose number is in "
-    "the heading. all@k: fraction of the questions with all their evidence among the first k. AUROC: how often an "
-    "answerable question has a higher confidence than an unanswerable one. Refusals: fraction of the questions with "
-    "evidence `none`; false refusals are of answerable questions, true refusals of unanswerable questions. In "
-    "brackets: 95% bootstrap intervals over questions, of a value without a difference or else of the difference. "
-    "Differences are to the first row, after `published,` to the row `as published`; those whose interval excludes 0 "
-    "are bold. Documents without times stimulated nothing when they were stored."
+    "recall@k: the fraction of the gold evidence among the first k documents, averaged over the questions. The heading "
+    "of a column has their number. all@k: fraction of the questions with all their evidence among the first k. AUROC: "
+    "how often an answerable question has a higher confidence than an unanswerable one. Refusals: fraction of the "
+    "questions with evidence `none`; false refusals are of answerable questions, true refusals of unanswerable "
+    "questions. In brackets: 95% bootstrap intervals over questions. Where a cell has a difference, the interval is "
+    "that of the difference; otherwise it is that of the value. Differences are to the first row; in rows that begin "
+    "with `published,` they are to the row `as published`. Differences whose interval excludes 0 are bold; `=` is no "
+    "difference. When documents without times were stored, they did not stimulate other documents."
 )
 PAPER_LEGEND = (
     "ERC: fraction of the gold among the first K documents, where K is how many fired for that question; precision: "
-    "fraction of these K that are gold; ERC gain: the difference to the first K documents of dense; ERC-MG: the other "
-    "strategies take at least as many documents as there is gold. Low similarity: questions whose gold all has a "
-    f"cosine below {LOW_COSINE} with the question; loss: by how much their recall@30 is lower than that of all "
-    "answerable questions, as a fraction of the latter. Gate: the highest confidence below which less than "
-    f"{100 * MAX_FALSE_REFUSALS:g}% of the answerable questions lie, and the fraction of the unanswerable questions "
-    "below it."
+    "fraction of these K that are gold; ERC gain: the difference to the first K documents of dense; ERC-MG: like ERC, "
+    "but the other strategies return at least as many documents as there are gold documents. Low similarity: questions "
+    f"whose gold all has a cosine below {LOW_COSINE} with the question; loss: by how much their recall@30 is lower "
+    "than that of all answerable questions, as a fraction of the latter. Gate threshold: the highest confidence below "
+    f"which less than {100 * MAX_FALSE_REFUSALS:g}% of the answerable questions lie. Gate refusals: the fraction of "
+    "the unanswerable questions below it."
 )
 
 
