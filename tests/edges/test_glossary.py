@@ -11,6 +11,11 @@ import pytest
 
 import ecphora
 from ecphora.cli.main import LazyCommand, main
+from ecphora.consolidation.facts.judge import GATE_FEATURES, JUDGE_FEATURES
+from ecphora.reason_clauses import CLAUSE_BUILDERS
+from ecphora.stages.eisa import necessity
+from ecphora.stages.fused import features
+from ecphora.stages.fused.answerability import ANSWERABILITY_FEATURES
 from ecphora.stores.sqlite import SQLiteStore
 
 SOURCES = Path(ecphora.__file__).parent
@@ -70,6 +75,45 @@ GIVEN_UP = frozenset(
         "storing_is_querying",
         "resegment",
         "comparer",
+        "lesson",
+        "lessons",
+        "twin",
+        "twins",
+        "teller",
+        "tellers",
+        "likeness",
+        "matter",
+        "matters",
+        "way",
+        "ways",
+        "woken",
+        "awake",
+        "asleep",
+        "nights",
+        "bonds",
+        "promise",
+        "promised",
+        "stir",
+        "stirs",
+        "beside",
+        "meaning",
+        "wake",
+        "sure",
+        "said",
+        "seen",
+        "gone",
+        "taken",
+        "worth",
+        "reading",
+        "readings",
+        "faint",
+        "lone",
+        "says",
+        "tell",
+        "tells",
+        "hears",
+        "meets",
+        "feels",
     }
 )
 """Words that the code once used in names."""
@@ -77,6 +121,11 @@ ALLOWED = {
     "cue": "the papers' word for a question, in EcphoryRAG's and SynapticRAG's own files",
     "cues": "the same",
 }
+TESTS = Path(__file__).parents[1]
+NOT_A_SUBJECT = frozenset(
+    {"a", "an", "how", "it", "nothing", "of", "the", "there", "what", "who", "whoever", "without"}
+)
+"""Words with which the name of a test does not start: its first words name the subject."""
 PAPERS = ("stages/ecphory/", "stages/synaptic/", "strategies/")
 
 
@@ -134,6 +183,21 @@ def test_tables_and_columns_have_no_given_up_word(tmp_path: Path) -> None:
     columns = [str(row[1]) for table in tables for row in db.execute(f"PRAGMA table_info('{table}')")]
     db.close()
     assert [name for name in (*tables, *columns) if given_up(name)] == []
+
+
+def test_feature_names_have_no_given_up_word() -> None:
+    names = {
+        *(name for group in features.feature_names_by_group().values() for name in group),
+        *(*ANSWERABILITY_FEATURES, *JUDGE_FEATURES, *GATE_FEATURES, *necessity.FEATURES, *CLAUSE_BUILDERS),
+    }
+    assert [name for name in sorted(names) if given_up(name)] == []
+
+
+def test_names_of_tests_start_with_their_subject() -> None:
+    trees = [ast.parse(path.read_text("utf-8")) for path in TESTS.rglob("test_*.py")]
+    names = [node.name for tree in trees for node in ast.walk(tree) if isinstance(node, ast.FunctionDef)]
+    tests = [name for name in names if name.startswith("test_")]
+    assert [name for name in tests if name.split("_")[1] in NOT_A_SUBJECT] == []
 
 
 @pytest.mark.parametrize("name", ["Fading", "is_touched", "cueText", "spent"])

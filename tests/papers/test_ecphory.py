@@ -578,7 +578,7 @@ BOTH = [PRACTICAL, FAITHFUL]
 
 
 @pytest.mark.parametrize("strategy", BOTH, ids=["practical", "faithful"])
-def test_ineligible_memories_lead_nowhere(strategy: Ecphory) -> None:
+def test_ineligible_memories_activate_nothing(strategy: Ecphory) -> None:
     """Only the hidden memory mentions Ana: she is not a cue, and leads to nothing."""
     graph = graph_of(*SESSIONS)
     deep = replace(strategy, L=3)
@@ -673,7 +673,7 @@ def test_names_suffice_without_vectors(strategy: Ecphory) -> None:
         assert (found.scores[:2] > 0).tolist() == [True, False]
 
 
-def test_memories_found_by_words_lead_on_by_names() -> None:
+def test_lexical_hits_activate_others_by_their_names() -> None:
     """Without a vector or a known name: the memory found by words has a name, which leads to another memory."""
     memories = (Spec(None, "Ben", text="a gale at sea"), Spec(None, "Ben"))
     found = PRACTICAL.activate(query(None, text="gale"), graph_of(*memories))

@@ -391,7 +391,7 @@ def airport_conversation() -> Graph:
 
 
 @pytest.mark.parametrize("is_protected", [False, True])
-def test_anchor_protection_keeps_a_detail_beside_a_hub(is_protected: bool) -> None:
+def test_anchor_protection_keeps_a_detail_next_to_a_hub(is_protected: bool) -> None:
     """Without protection the turn about the jacket loses all activation; with it, inhibition does not lower it."""
     graph = airport_conversation()
     strategy = replace(

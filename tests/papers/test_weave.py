@@ -201,7 +201,7 @@ def test_new_strand_weighs_cosine_shared_keys_and_confidence() -> None:
 
 
 @pytest.mark.parametrize("strategy", [Weave(), FAITHFUL], ids=lambda one: one.name)
-def test_strands_lead_two_hops_from_the_seeds(strategy: Weave) -> None:
+def test_strands_are_followed_two_hops_from_the_seeds(strategy: Weave) -> None:
     """p1 and p2 share nothing with the question; strands of .8 lead to them from p0, at most two hops."""
     chain = [Edge(f"p{n + 1}", f"p{n}", Link.ASSOCIATION, 0.8) for n in range(3)]
     graph = _particles(0, 120, 120, 120, edges=chain)
@@ -212,7 +212,7 @@ def test_strands_lead_two_hops_from_the_seeds(strategy: Weave) -> None:
     assert found[1:3] == pytest.approx([strategy.w_strand * 0.8, strategy.w_strand * 0.64], abs=1e-6)
 
 
-def test_without_strands_only_candidates_come_back() -> None:
+def test_recall_without_strands_returns_candidates_only() -> None:
     graph = _particles(0, 10, 20, 30)
     cue = sample_query("question", vector=_unit(0)[0])
     few = replace(Weave(), candidates=2).activate(cue, graph).scores
@@ -362,7 +362,7 @@ def test_forgetting_a_source_erases_its_insight(memory_with_insights: Memory) ->
     assert memory_with_insights.get(id_) is None
 
 
-def test_insights_lead_to_their_sources(memory_with_insights: Memory) -> None:
+def test_insights_add_their_sources(memory_with_insights: Memory) -> None:
     """Only episodes come back; the sources of an insight are reached through it."""
     found = memory_with_insights.recall("the garden needs water and roses", limit=20)
     assert all(hit.node.kind == Kind.EPISODE for hit in found)
@@ -370,7 +370,7 @@ def test_insights_lead_to_their_sources(memory_with_insights: Memory) -> None:
     assert path_nodes.intersection(_insights(memory_with_insights))
 
 
-def test_insights_with_ineligible_sources_lead_nowhere(memory_with_insights: Memory) -> None:
+def test_insights_with_ineligible_sources_are_not_followed(memory_with_insights: Memory) -> None:
     found = memory_with_insights.recall("the garden needs water and roses", limit=20, where=Filter(sessions="s0"))
     path_nodes = {step for hit in found for share in hit.why.contributions for step in share.path}
     for node in filter(None, map(memory_with_insights.get, path_nodes.intersection(_insights(memory_with_insights)))):

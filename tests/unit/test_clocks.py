@@ -163,7 +163,7 @@ def test_superseded_chain_ends_in_order_of_time(memory: Memory) -> None:
     )
 
 
-def test_announced_fact_ends_when_its_successor_is_told(memory: Memory) -> None:
+def test_announced_fact_ends_when_its_successor_is_stated(memory: Memory) -> None:
     towns = ("Lisbon", "2026-09-01", "2026-02-01"), ("Porto", None, "2026-03-01")
     memory.remember([Episode(f"{town} it is.", town, "Ana", happened_at=happened) for town, _, happened in towns])
     reply = json.dumps(

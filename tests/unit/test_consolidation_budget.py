@@ -349,7 +349,7 @@ def test_adaptive_batches_grow_while_fast_and_end_with_the_time() -> None:
     assert list(adaptive_batches(9, 2, None)) == [slice(0, 9)]
 
 
-def test_work_slices_share_the_scored_pairs_of_a_step() -> None:
+def test_work_slices_divide_the_scored_pairs_of_a_step() -> None:
     rows = np.arange(1000)
     assert [pair_count for _, pair_count in work_slices(rows, 1000, None)] == [400]
     assert [pair_count for _, pair_count in work_slices(rows[:20], 20, None)] == [MIN_SCORED_PAIRS]
@@ -368,7 +368,7 @@ def test_seconds_must_be_a_finite_number_above_0(memory: Memory, seconds: Any) -
 
 
 @pytest.mark.slow
-def test_consolidation_beside_four_writers_stops_in_time(tmp_path: Path) -> None:
+def test_consolidation_with_four_writers_stops_in_time(tmp_path: Path) -> None:
     path, stop = tmp_path / "m.db", threading.Event()
 
     def write(writer: int) -> None:

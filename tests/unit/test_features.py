@@ -341,7 +341,7 @@ def test_fused_scores_start_with_the_prior() -> None:
     assert next(iter(found.contributions)) == PRIOR
 
 
-def test_confidence_is_lower_if_the_other_person_told_the_event() -> None:
+def test_confidence_is_lower_if_the_other_person_described_the_event() -> None:
     turns = [
         ("Ana", "I bought a rowing boat from the lighthouse keeper in May."),
         ("Ben", "My greenhouse lost two panes in the storm."),

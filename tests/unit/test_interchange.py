@@ -174,7 +174,7 @@ def test_import_leaves_out_edges_of_blocked_provenance(store: SQLiteStore, other
     assert imported.edges == (*mentions[:2], other_edges[1])
 
 
-def test_a_small_import_is_one_commit(full_store: SQLiteStore, other: SQLiteStore) -> None:
+def test_small_import_is_one_commit(full_store: SQLiteStore, other: SQLiteStore) -> None:
     jsonl.import_scope(export_lines(full_store), other, "default", HashingEmbedder(DIM))
     assert other.changes_since("default", 0).revision == 1
 

@@ -19,8 +19,8 @@ def test_time_ranges_match_mentioned_and_event_times() -> None:
         batch.analyses["mentioned"], time_mentions=(Interval(NOON + timedelta(minutes=119), NOON + timedelta(days=1)),)
     )
     graph = apply_batch(Graph(), replace(batch, analyses={**batch.analyses, "mentioned": analysis}, revision=1))
-    assert temporal.in_asked_time(graph, sample_query("x", time_ranges=(hour,))).tolist() == [1, 1, 0]
-    assert temporal.in_asked_time(graph, sample_query("x")).tolist() == [0, 0, 0]
+    assert temporal.is_in_query_time(graph, sample_query("x", time_ranges=(hour,))).tolist() == [1, 1, 0]
+    assert temporal.is_in_query_time(graph, sample_query("x")).tolist() == [0, 0, 0]
     assert temporal.mentions_time(graph, np.array([2, 0])).tolist() == [False, True]
 
 

@@ -110,7 +110,7 @@ class Weave(ShortRepr):
     def _time_factors(self, graph: Graph, query: Query) -> Scores:
         """Equation 4's filter: 1 for particles valid and inside the times asked about, else the factors left."""
         factor = np.where(temporal.expired_mask(graph, query), self.expired_factor, 1.0)
-        if query.time_ranges and (inside := temporal.in_asked_time(graph, query) > 0).any():
+        if query.time_ranges and (inside := temporal.is_in_query_time(graph, query) > 0).any():
             factor = np.where(inside, factor, factor * self.outside_time_factor)
         return factor.astype(np.float32)
 

@@ -25,7 +25,7 @@ from .topic_extraction import EmbedFunction, StatementInContext, extract_topic
 from .update_finder import ClaimUpdate, ScorePairs, UpdateFinder
 from .utterances import RuleMatch, Utterance
 
-EMPTY_MATTER = ClaimTopic()
+EMPTY_TOPIC = ClaimTopic()
 """The topic of a claim without a counterpart."""
 SCORED_PAIRS_PER_MEMORY, MIN_SCORED_PAIRS = 0.4, 200
 """Pairs that the cross-encoder scores: per new memory, and the least in all."""
@@ -120,7 +120,7 @@ class ClaimExtractor:
         row: int,
         position: int,
         utterance: Utterance,
-        matter: ClaimTopic = EMPTY_MATTER,
+        matter: ClaimTopic = EMPTY_TOPIC,
         *,
         valid_from: datetime | None = None,
     ) -> Node:

@@ -10,7 +10,7 @@ MAX_CHAIN = 8
 """How many supersessions in a row are followed from the oldest fact."""
 
 
-def in_asked_time(graph: Graph, query: Query) -> Scores:
+def is_in_query_time(graph: Graph, query: Query) -> Scores:
     """1 for each row that happened in, or mentions, a time range the query asks about."""
     scores = graph.zeros()
     mentions, happened = graph.time_mentions, graph.nodes["happened"]

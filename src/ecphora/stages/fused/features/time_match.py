@@ -28,7 +28,7 @@ def compute(pool: CandidatePool) -> dict[str, Scores]:
         )
     }
     if pool.query.time_ranges:
-        is_in_time = temporal.in_asked_time(graph, pool.query)
+        is_in_time = temporal.is_in_query_time(graph, pool.query)
         features["date match"] = is_in_time[rows]
         features["rare date match"] = (
             is_in_time[rows] / max(1.0, float(is_in_time[graph.episodes].sum())) ** 0.5
