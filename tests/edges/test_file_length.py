@@ -27,7 +27,7 @@ def _is_script(path: Path) -> bool:
 
 
 def fault(source: str) -> str | None:
-    """What is wrong with the length of a file or with its reason; None if nothing is."""
+    """The problem with the length of a file or with its reason; None if there is none."""
     count, docstring = len(source.splitlines()), " ".join((ast.get_docstring(ast.parse(source)) or "").split())
     has_reason = REASON in docstring and bool(docstring.partition(REASON)[2].strip(". "))
     if count > MAX_LINES and not has_reason:

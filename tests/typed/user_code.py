@@ -11,7 +11,7 @@ from ecphora import Episode, Evidence, FactUpdate, Filter, Hit, Memory, Node, Re
 
 
 class Constant:
-    """An embedder that needs no more than a name, a size and a way to embed."""
+    """The smallest embedder: a name, a size and an embed function."""
 
     name = "constant"
     dim = 2
@@ -40,7 +40,7 @@ def recall(memory: Memory, at: When | None = None) -> Hit | None:
 
 
 def look_after(memory: Memory) -> list[Node]:
-    """What is done now and then."""
+    """Use the maintenance functions."""
     memory.consolidate(seconds=2.0)
     updates: list[FactUpdate] = memory.facts.updates(limit=10)
     for update in updates:
@@ -52,7 +52,7 @@ def look_after(memory: Memory) -> list[Node]:
 
 
 def main() -> None:
-    """Everything with an embedder of one's own."""
+    """Use a custom embedder."""
     with Memory("agent.db", embedder=Constant(), scope="ana") as memory:
         remember(memory)
         recall(memory)

@@ -115,7 +115,7 @@ def test_citations_are_limited_to_memories_in_the_prompt() -> None:
         (["#a1"], []),
         (["a1)"], []),
         (["a12", "a1"], ["a12", "a1"]),
-        (["(b)"], ["(b)"]),  # a whole id comes before what stands in its brackets
+        (["(b)"], ["(b)"]),  # a full id is tried before the id in its brackets
         (["b"], ["b"]),
         (["same id"], []),  # two memories were shown with it
         (["a1\u200b"], []),
