@@ -93,9 +93,9 @@ def training_texts() -> Iterator[Text]:
     for name in ("changes", "plain", "everyday", "twins"):
         for case in read_lines(DATA / f"{name}.jsonl"):
             yield from (chunk for id_, *_, text in case["told"] for chunk in chunks(f"{name}:{case['id']}/{id_}", text))
-    for name, field in (("histories", "text"), ("talks.docs", "text"), ("talks.questions", "question")):
-        for line in read_lines(DATA / f"{name}.jsonl"):
-            yield from chunks(f"{name}:{line['space']}/{line['id']}", line[field])
+    for path, field in space_files():
+        for line in read_lines(path):
+            yield from chunks(f"{path.stem}:{line['space']}/{line['id']}", line[field])
     for number, line in enumerate(read_lines(DATA / "encm.jsonl"), 1):
         yield from chunks(f"encm:{number}", line["text"])
     for path in sorted(CASES.glob("*.jsonl")):
@@ -104,6 +104,14 @@ def training_texts() -> Iterator[Text]:
                 yield from (
                     chunk for turn in case["told"] for chunk in chunks(f"{case['id']}/{turn['id']}", turn["text"])
                 )
+
+
+def space_files() -> Iterator[tuple[Path, str]]:
+    """The files whose lines belong to a space, and the field of a line that has the text."""
+    yield DATA / "histories.jsonl", "text"
+    for folder, name in ((DATA, "talks"), (DATA / "memories", "*")):
+        for end, field in (("docs", "text"), ("questions", "question")):
+            yield from ((path, field) for path in sorted(folder.glob(f"{name}.{end}.jsonl")))
 
 
 def dataset_texts(folder: Path) -> Iterator[Text]:

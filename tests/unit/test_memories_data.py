@@ -1,0 +1,76 @@
+"""The memories of scripts/data/memories: their format, their evidence, and what is held back."""
+
+import json
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from ecphora.bench.datasets import dataset_names, read_cases
+
+DATA = Path(__file__).parents[2] / "scripts" / "data" / "memories"
+SETS = tuple(dataset_names(DATA))
+CATEGORIES = {
+    *("direct", "paraphrase", "update", "then", "context", "when", "who", "multi", "list", "unanswerable"),
+}
+SINGLE = {"direct", "paraphrase", "update", "then", "context"}
+"""The categories of one evidence."""
+
+
+def lines(name: str) -> list[dict[str, Any]]:
+    """The lines of a file of the folder."""
+    return [json.loads(line) for line in (DATA / f"{name}.jsonl").read_text("utf-8").splitlines()]
+
+
+@pytest.mark.parametrize("name", SETS)
+def test_set_reads_as_a_benchmark(name: str) -> None:
+    cases = list(read_cases(name, DATA))
+    assert {case.space for case in cases} == {line["space"] for line in lines(f"{name}.docs")}
+    assert sum(len(case.questions) for case in cases) == len(lines(f"{name}.questions"))
+
+
+@pytest.mark.parametrize("name", SETS)
+def test_evidence_fits_its_category(name: str) -> None:
+    for line in lines(f"{name}.questions"):
+        where, count = f"{line['space']} {line['id']}", len(line["evidence"])
+        assert line["category"] in CATEGORIES, where
+        assert line["answerable"] == (line["category"] != "unanswerable"), where
+        assert bool(line["answers"]) == bool(count) == line["answerable"], where
+        assert count == 1 or line["category"] not in SINGLE, where
+        assert 2 <= count <= 3 or line["category"] != "multi", where
+        assert count >= 4 or line["category"] != "list", where
+
+
+@pytest.mark.parametrize("name", SETS)
+def test_unanswerable_question_names_the_question_that_it_is_near_to(name: str) -> None:
+    questions = {(line["space"], line["id"]): line for line in lines(f"{name}.questions")}
+    assert len(questions) == len(lines(f"{name}.questions"))
+    for (space, _), line in questions.items():
+        assert (line["near"] is not None) >= (not line["answerable"]), line
+        assert line["near"] is None or questions[space, line["near"]]["answerable"], line
+
+
+@pytest.mark.parametrize("name", SETS)
+def test_evidence_is_not_later_than_the_question(name: str) -> None:
+    times = {(line["space"], line["id"]): line["time"] for line in lines(f"{name}.docs")}
+    for line in lines(f"{name}.questions"):
+        for id_ in line["evidence"]:
+            time = times[line["space"], id_]
+            assert time is None or time[:10] <= line["asked_at"][:10], f"{line['space']} {line['id']}"
+
+
+def test_held_spaces_are_in_no_other_set() -> None:
+    spaces = Counter(space for name in SETS for space in {line["space"] for line in lines(f"{name}.docs")})
+    assert "held" in SETS
+    assert set(spaces.values()) == {1}
+
+
+def test_readme_states_the_counts() -> None:
+    readme = (DATA / "README.md").read_text("utf-8")
+    for name in SETS:
+        docs, questions = lines(f"{name}.docs"), lines(f"{name}.questions")
+        answerable = sum(line["answerable"] for line in questions)
+        spaces = len({line["space"] for line in docs})
+        row = f"| {name} | {spaces} | {len(docs):,} | {answerable:,} | {len(questions) - answerable:,} |"
+        assert row in readme
