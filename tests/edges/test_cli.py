@@ -23,16 +23,7 @@ from ecphora.settings import Settings, load
 
 ECPHORA = Path(sys.executable).with_name("ecphora")
 
-
-@pytest.fixture(autouse=True)
-def clean_environment(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """An empty working folder, a cheap embedder, and no settings in the environment."""
-    monkeypatch.chdir(tmp_path)
-    for name in list(os.environ):
-        if name.startswith(("ECPHORA_", "OPENAI_")):
-            monkeypatch.delenv(name)
-    monkeypatch.setenv("ECPHORA_EMBEDDER", "hashing")
-    monkeypatch.setenv("COLUMNS", "100")
+pytestmark = pytest.mark.usefixtures("clean_environment")
 
 
 def ecphora(*args: str, stdin: str | bytes | None = None) -> Result:
@@ -48,34 +39,6 @@ def answer(*args: str, stdin: str | bytes | None = None, code: int = 0) -> Any:
 def run(*args: str, stdin: bytes = b"", **environment: str) -> subprocess.CompletedProcess[bytes]:
     return subprocess.run(
         [ECPHORA, *args], input=stdin, capture_output=True, check=False, env={**os.environ, **environment}, timeout=60
-    )
-
-
-@pytest.fixture
-def two_memories() -> None:
-    ecphora(
-        "remember",
-        "Ana moved to Porto.",
-        "--id",
-        "a",
-        "--speaker",
-        "Ana",
-        "--happened-at",
-        "2026-05-03",
-        "--session",
-        "s",
-    )
-    ecphora(
-        "remember",
-        "Bo likes rain in Lisbon.",
-        "--id",
-        "b",
-        "--speaker",
-        "Bo",
-        "--happened-at",
-        "2026-05-04",
-        "--metadata",
-        "n=1",
     )
 
 

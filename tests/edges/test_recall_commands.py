@@ -1,8 +1,6 @@
 """The commands recall and why-not: what they print, as text and as JSON."""
 
 import json
-import os
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -12,16 +10,7 @@ from ecphora.cli.main import main
 
 NEARER = "is nearer in meaning to the question"
 
-
-@pytest.fixture(autouse=True)
-def clean_environment(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """An empty working folder, a cheap embedder, and no settings in the environment."""
-    monkeypatch.chdir(tmp_path)
-    for name in list(os.environ):
-        if name.startswith(("ECPHORA_", "OPENAI_")):
-            monkeypatch.delenv(name)
-    monkeypatch.setenv("ECPHORA_EMBEDDER", "hashing")
-    monkeypatch.setenv("COLUMNS", "100")
+pytestmark = pytest.mark.usefixtures("clean_environment")
 
 
 def ecphora(*args: str, stdin: str | bytes | None = None) -> Result:
@@ -32,34 +21,6 @@ def answer(*args: str, stdin: str | bytes | None = None, code: int = 0) -> Any:
     result = ecphora(*args, "--json", stdin=stdin)
     assert result.exit_code == code, result.output
     return json.loads(result.stdout)
-
-
-@pytest.fixture
-def two_memories() -> None:
-    ecphora(
-        "remember",
-        "Ana moved to Porto.",
-        "--id",
-        "a",
-        "--speaker",
-        "Ana",
-        "--happened-at",
-        "2026-05-03",
-        "--session",
-        "s",
-    )
-    ecphora(
-        "remember",
-        "Bo likes rain in Lisbon.",
-        "--id",
-        "b",
-        "--speaker",
-        "Bo",
-        "--happened-at",
-        "2026-05-04",
-        "--metadata",
-        "n=1",
-    )
 
 
 @pytest.mark.usefixtures("two_memories")

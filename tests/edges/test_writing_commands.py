@@ -12,16 +12,7 @@ from ecphora import documents
 from ecphora.cli.main import main
 from ecphora.language.chunking import Chunk
 
-
-@pytest.fixture(autouse=True)
-def clean_environment(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """An empty working folder, a cheap embedder, and no settings in the environment."""
-    monkeypatch.chdir(tmp_path)
-    for name in list(os.environ):
-        if name.startswith(("ECPHORA_", "OPENAI_")):
-            monkeypatch.delenv(name)
-    monkeypatch.setenv("ECPHORA_EMBEDDER", "hashing")
-    monkeypatch.setenv("COLUMNS", "100")
+pytestmark = pytest.mark.usefixtures("clean_environment")
 
 
 def ecphora(*args: str, stdin: str | bytes | None = None) -> Result:
@@ -32,34 +23,6 @@ def answer(*args: str, stdin: str | bytes | None = None, code: int = 0) -> Any:
     result = ecphora(*args, "--json", stdin=stdin)
     assert result.exit_code == code, result.output
     return json.loads(result.stdout)
-
-
-@pytest.fixture
-def two_memories() -> None:
-    ecphora(
-        "remember",
-        "Ana moved to Porto.",
-        "--id",
-        "a",
-        "--speaker",
-        "Ana",
-        "--happened-at",
-        "2026-05-03",
-        "--session",
-        "s",
-    )
-    ecphora(
-        "remember",
-        "Bo likes rain in Lisbon.",
-        "--id",
-        "b",
-        "--speaker",
-        "Bo",
-        "--happened-at",
-        "2026-05-04",
-        "--metadata",
-        "n=1",
-    )
 
 
 def test_remember_reports_created_existing_and_blocked_memories() -> None:

@@ -24,7 +24,7 @@ def spike_trains(train_list: Sequence[Train]) -> SpikeTrains:
     )
 
 
-def accumulated(A: Train, B: Train, tau: float, band: float = math.inf) -> float:
+def accumulate(A: Train, B: Train, tau: float, band: float = math.inf) -> float:
     """The reference implementation: the table of the ACL version, cell by cell."""
     L: dict[tuple[int, int], float] = {}
     for i, a in enumerate(A):
@@ -56,7 +56,7 @@ def test_cumulative_similarity_equals_the_reference(
 ) -> None:
     A, B, tau = zip(*train_list, strict=True)
     L = temporal_association.cumulative_similarity(spike_trains(A), spike_trains(B), np.array(tau), band=band)
-    expected = [accumulated(a, b, t, math.inf if band is None else band) for a, b, t in train_list]
+    expected = [accumulate(a, b, t, math.inf if band is None else band) for a, b, t in train_list]
     assert pytest.approx(expected) == L
 
 
@@ -72,7 +72,7 @@ def test_tables_of_very_different_lengths_equal_the_reference(monkeypatch: pytes
     monkeypatch.setattr(temporal_association, "MAX_CELLS", 50)
     A, B = [[0, 9], list(range(40)), [5], [1, 2, 3]], [[3, 4], [7, 8], [1, 2], list(range(30))]
     L = temporal_association.cumulative_similarity(spike_trains(A), spike_trains(B), np.full(4, 20.0))
-    assert pytest.approx([accumulated(a, b, 20.0) for a, b in zip(A, B, strict=True)]) == L
+    assert pytest.approx([accumulate(a, b, 20.0) for a, b in zip(A, B, strict=True)]) == L
 
 
 @given(trains, st.integers(0, 300), st.floats(5, 500))

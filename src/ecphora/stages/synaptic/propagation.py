@@ -127,7 +127,7 @@ class Propagation:
         return cls(np.zeros(n), np.zeros(n), np.zeros(n), np.zeros(n, np.bool_), np.full(n, -1, np.intp))
 
     @property
-    def accepted(self) -> float:
+    def stimulus_sum(self) -> float:
         """The sum of the accepted stimuli."""
         return float(self.stimulus.sum())
 
@@ -208,11 +208,11 @@ def propagate(
     sent = first_hop(receivers, cue, cosines, is_cue_timeless=is_cue_timeless, include_dissimilar=include_dissimilar)
     propagation.S[sent.rows] = sent.S
     is_similar = cosines[sent.rows] >= receivers.cos_th
-    delivery = sent.select(is_similar & (acceptance.min_stimulus(propagation.accepted) <= sent.S))
+    delivery = sent.select(is_similar & (acceptance.min_stimulus(propagation.stimulus_sum) <= sent.S))
     parents, generation = _stimulate_children(receivers, cue, delivery, acceptance, propagation), 1
     while len(parents) and generation < max_generations:
         excluded[delivery.rows] = True  # visited at most once
-        delivery = strongest_stimuli(receivers, parents, ~excluded, acceptance.min_stimulus(propagation.accepted))
+        delivery = strongest_stimuli(receivers, parents, ~excluded, acceptance.min_stimulus(propagation.stimulus_sum))
         parents = _stimulate_children(receivers, parents, delivery, acceptance, propagation)
         generation += 1
     return propagation
@@ -237,7 +237,7 @@ def _stimulate_children(
 ) -> Senders:
     """Stimulate the memories whose stimulus is accepted; fired or not, they are the next parents."""
     state = receivers.state
-    accepted = delivery.select(acceptance.accept(delivery.S, propagation.accepted))
+    accepted = delivery.select(acceptance.accept(delivery.S, propagation.stimulus_sum))
     # The log has 32-bit numbers: replaying them must give the same state.
     rows, S = accepted.rows, accepted.S.astype(np.float32).astype(np.float64)
     outcome = stimulate(receivers.neuron, state.neurons.select(rows), S, state.turns_since_spike(rows))
