@@ -82,6 +82,19 @@ def test_recall_prints_all_strategies_by_category(data: Path) -> None:
     assert "6 documents in 2 spaces" in shown
 
 
+def test_recall_prints_first_hits_and_evidence_bands(data: Path) -> None:
+    shown = run_bench("recall", "--data", data, "--strategy", "bm25").stdout
+    lines = [line.split() for line in shown.splitlines()]
+    assert next(line for line in lines if "@1" in line)[-5:-2] == ["@1", "@3", "@5"]
+    start = lines.index(["village:", "evidence"])
+    assert lines[start + 1] == ["answerable"] * 3 + ["unanswerable"] * 3
+    assert lines[start + 2] == ["4"] * 3 + ["1"] * 3
+    assert lines[start + 3] == ["strategy", *("strong", "weak", "none") * 2, "AUROC"]
+    assert lines[start + 5][0] == "bm25"
+    assert sum(map(float, lines[start + 5][1:4])) == pytest.approx(1)
+    assert sum(map(float, lines[start + 5][4:7])) == pytest.approx(1)
+
+
 def test_recall_json_writes_only_json_lines(data: Path) -> None:
     result = run_bench("recall", "--data", data, "--strategy", "bm25", "--strategy", "recency", "--json", "-")
     run, *figures = [json.loads(line) for line in result.stdout.splitlines()]
@@ -141,6 +154,8 @@ def test_report_is_inserted_into_a_document(data: Path, tmp_path: Path) -> None:
         "| index s |",
         "| fused | 3 | **1.000** (1.00–1.00) |",
         "| strategy | single (2) | several (1) |",
+        "any@1 by category:",
+        "any@3 by category:",
     ):
         assert part in printed
     assert "hashing/256" in printed

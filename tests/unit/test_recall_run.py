@@ -8,6 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from rich.console import Console
 
 from ecphora import strategies
 from ecphora.bench.datasets import Case, Question
@@ -222,6 +223,28 @@ def test_bands_are_measured_by_answerability() -> None:
     assert [only_figure(found, band, None, "unanswerable").value for band in bands] == [0.0, 0.0, 1.0]
     record = run_records.RunRecord(recall_run.make_run("model", "ecphora bench recall"), found)
     assert "| way | .500 | .250 | .250 | .000 | .000 | 1.000 |" in recall_tables.render_markdown([record])
+
+
+def test_terminal_tables_fit_in_100_columns() -> None:
+    """At their widest: intervals that reach 1, thousands of questions, a long category."""
+    bands = [(metric, None) for metric in recall_tables.BANDS]
+    rankings = list(recall_tables.RANKING_COLUMNS.values())
+    figures = [
+        Figure("set", "synaptic", category, metric, k, 1540, 1.0, 0.5, 1.0, 100.0)
+        for category, keys in (
+            ("answerable", rankings + bands),
+            ("misinformation+ambiguous", rankings),
+            ("unanswerable", bands),
+            ("all", [(Metric.AUROC, None), (Metric.MS_P50, None), (Metric.MS_P95, None)]),
+        )
+        for metric, k in keys
+    ]
+    console = Console(width=100)
+    with console.capture() as capture:
+        console.print(recall_tables.terminal_tables(figures))
+    shown = capture.get()
+    assert shown.count(".50–1.0") == 2 * len(rankings) + 2 * 3 + 1
+    assert shown.count("synaptic") == 2 + 1 + 1
 
 
 def test_auroc_and_bands_need_unanswerable_questions() -> None:

@@ -18,18 +18,23 @@ RANKING_COLUMNS: Mapping[str, tuple[Metric, int]] = {
     "recall@10": (Metric.RECALL, 10),
     "recall@20": (Metric.RECALL, 20),
     "recall@30": (Metric.RECALL, 30),
+    "any@1": (Metric.RECALL_ANY, 1),
+    "any@3": (Metric.RECALL_ANY, 3),
     "any@5": (Metric.RECALL_ANY, 5),
     "all@5": (Metric.RECALL_ALL, 5),
     "nDCG@10": (Metric.NDCG, 10),
-    "any@1": (Metric.RECALL_ANY, 1),
-    "any@3": (Metric.RECALL_ANY, 3),
 }
 """The columns of a ranking."""
+CATEGORY_TABLES = ("recall@10", "any@1", "any@3")
+"""The columns of a ranking that a report also has by category, a table for each."""
+BANDS = (Metric.STRONG, Metric.WEAK, Metric.NONE)
+"""The bands of evidence, each a column."""
 
 LEGEND = (
     "recall@k: fraction of the gold evidence among the first k documents, mean over questions; any@k, all@k: fraction "
     "of the questions with any or all of it among the first k; AUROC: how often an answerable question has a higher "
-    "confidence than an unanswerable one. In brackets: 95% bootstrap intervals over questions."
+    "confidence than an unanswerable one; strong, weak, none: fraction of the questions with that band of evidence. In "
+    "brackets or under a value: 95% bootstrap intervals over questions."
 )
 TIMING_LEGEND = (
     f"ms: one recall of {RECALL_LIMIT} memories, embedding included; embedding is timed on up to {EMBEDDING_SAMPLES} "
@@ -141,8 +146,8 @@ def _overall_table(grid: Grid) -> str:
 
 
 def _category_tables(grid: Grid) -> Iterator[str]:
-    """Recall@10 and any@1 by category, for sets that have several."""
-    for name in ("recall@10", "any@1") if len(grid.categories) > 1 else ():
+    """Recall@10, any@1 and any@3 by category, for sets that have several."""
+    for name in CATEGORY_TABLES if len(grid.categories) > 1 else ():
         cells: dict[str, list[str]] = {}
         for category in grid.categories:
             column = [grid.figure(strategy, category, *RANKING_COLUMNS[name]) for strategy in grid.strategies]
@@ -155,7 +160,7 @@ def _band_table(grid: Grid) -> str:
     """The parts of answerable and unanswerable questions in each band of evidence, for sets that have both."""
     cells: dict[str, list[str]] = {}
     for category in (ANSWERABLE, UNANSWERABLE):
-        for band in (Metric.STRONG, Metric.WEAK, Metric.NONE):
+        for band in BANDS:
             column = [grid.figure(strategy, category, band) for strategy in grid.strategies]
             if any(column):
                 n = next(one.n for one in column if one)
@@ -199,14 +204,24 @@ def insert_sections(path: Path, sections: Mapping[str, str]) -> None:
 
 
 def terminal_tables(figures: Sequence[Figure]) -> Group:
-    """All figures as text tables: for each set one by category, and one of evidence values and times."""
+    """All figures as text tables, at most 100 columns wide: for each set rankings by category, evidence, and times."""
     return Group(
-        *(table for grid in grids(figures) for table in (_ranking_table(grid), _timing_table(grid)) if table.row_count)
+        *(
+            table
+            for grid in grids(figures)
+            for table in (_ranking_table(grid), _evidence_table(grid), _timing_table(grid))
+            if table.row_count
+        )
     )
 
 
+def _compact_table(title: str) -> Table:
+    """An empty table with one space between its columns, after an empty line."""
+    return Table(title=Text(f"\n{title}"), box=SIMPLE_HEAD, padding=0, show_edge=False, title_justify="left")
+
+
 def _ranking_table(grid: Grid) -> Table:
-    table = Table(title=Text(grid.dataset), box=SIMPLE_HEAD, padding=(0, 1), title_justify="left")
+    table = _compact_table(grid.dataset)
     table.add_column("category", overflow="fold")
     table.add_column("strategy")
     for name in ("n", *RANKING_COLUMNS):
@@ -217,26 +232,46 @@ def _ranking_table(grid: Grid) -> Table:
             n = next((str(one.n) for one in found if one), "")
             if n:
                 name = category if strategy == grid.strategies[0] else ""
-                table.add_row(Text(name), strategy, n, *(_cell(one, format_number, format_interval) for one in found))
+                table.add_row(Text(name), strategy, n, *(_cell(one, format_number, _short_interval) for one in found))
         table.add_section()
     return table
 
 
+def _evidence_table(grid: Grid) -> Table:
+    """The bands of answerable and of unanswerable questions, and how well the confidence tells them apart."""
+    table = _compact_table(f"{grid.dataset}: evidence")
+    table.add_column("strategy")
+    keys = [(category, band) for category in (ANSWERABLE, UNANSWERABLE) for band in BANDS] + [(ALL, Metric.AUROC)]
+    for category, metric in keys:
+        n = next((one.n for one in grid.figures if (one.category, one.metric) == (category, metric)), 0)
+        heading = "AUROC" if metric is Metric.AUROC else f"{category}\n{n}\n{metric}"
+        table.add_column(heading, justify="right")
+    for strategy in grid.strategies:
+        found = [grid.figure(strategy, *key) for key in keys]
+        if any(found):
+            table.add_row(strategy, *(_cell(one, format_number, _short_interval) for one in found))
+    return table
+
+
 def _timing_table(grid: Grid) -> Table:
-    table = Table("strategy", box=SIMPLE_HEAD, padding=(0, 1))
-    for name in ("n", "AUROC", "ms p50", "ms p95", "p50 without embedding", "p95 without embedding"):
+    table = _compact_table(f"{grid.dataset}: time")
+    table.add_column("strategy")
+    for name in ("n", "ms p50", "ms p95", "p50 without\nembedding", "p95 without\nembedding"):
         table.add_column(name, justify="right")
     for strategy in grid.strategies:
-        area = grid.figure(strategy, ALL, Metric.AUROC)
         times = [grid.figure(strategy, ALL, metric) for metric in (Metric.MS_P50, Metric.MS_P95)]
         table.add_row(
             strategy,
             next((str(one.n) for one in times if one), ""),
-            _cell(area, format_number, format_interval),
             *(_cell(one, lambda value: f"{value:.1f}", lambda it: f"{it.low:.1f}–{it.high:.1f}") for one in times),
             *("" if one is None or one.secondary_value is None else f"{one.secondary_value:.1f}" for one in times),
         )
     return table
+
+
+def _short_interval(figure: Figure) -> str:
+    """The interval of a value of 0..1 in at most seven characters: ``.87-1.0``, with a dash between."""
+    return format_interval(figure).replace("1.00", "1.0")
 
 
 def _cell(figure: Figure | None, value: Callable[[float], str], interval: Callable[[Figure], str]) -> Text:
