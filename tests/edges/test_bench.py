@@ -87,12 +87,25 @@ def test_recall_prints_first_hits_and_evidence_bands(data: Path) -> None:
     lines = [line.split() for line in shown.splitlines()]
     assert next(line for line in lines if "@1" in line)[-5:-2] == ["@1", "@3", "@5"]
     start = lines.index(["village:", "evidence"])
-    assert lines[start + 1] == ["answerable"] * 3 + ["unanswerable"] * 3
-    assert lines[start + 2] == ["4"] * 3 + ["1"] * 3
-    assert lines[start + 3] == ["strategy", *("strong", "weak", "none") * 2, "AUROC"]
-    assert lines[start + 5][0] == "bm25"
-    assert sum(map(float, lines[start + 5][1:4])) == pytest.approx(1)
-    assert sum(map(float, lines[start + 5][4:7])) == pytest.approx(1)
+    assert lines[start + 1] == ["answerable", "unanswerable"]
+    assert lines[start + 2] == ["4", "1"]
+    assert lines[start + 3] == ["strategy", *("strong", "weak", "none") * 2, "ECE", "Brier", "AUROC"]
+    name, *values = lines[start + 5]
+    assert name == "bm25"
+    assert sum(map(float, values[:3])) == sum(map(float, values[3:6])) == pytest.approx(1)
+
+
+def test_recall_prints_the_reliability_of_sets_with_unanswerable_questions(data: Path) -> None:
+    words = ("recall", "--data", data, "--strategy", "bm25")
+    lines = [line.split() for line in run_bench(*words).stdout.splitlines()]
+    start = lines.index(["village:", "reliability"])
+    confidence, share = lines[start + 3], lines[start + 4]
+    assert confidence[:2] == ["bm25", "confidence"]
+    assert 0 < float(confidence[2]) < 1
+    assert share == ["share", "of", "answerable", ".500"]  # five questions are one bin, where both kinds weigh the same
+    few = run_bench(*words, "--limit", 2).stdout
+    for word in ("reliability", "ECE", "AUROC\n", "village: evidence"):
+        assert word not in few
 
 
 def test_recall_json_writes_only_json_lines(data: Path) -> None:
@@ -104,13 +117,16 @@ def test_recall_json_writes_only_json_lines(data: Path) -> None:
     assert all(line.keys() - {"secondary_value"} == FIELDS for line in figures)
     assert all(line["low"] <= line["value"] <= line["high"] for line in figures)
     found = {(one["strategy"], one["category"], one["metric"], one["k"]): one for one in figures}
-    assert len(found) == len(figures) == 2 * (3 * 9 + 4 + 2 * 3)
+    assert len(found) == len(figures) == 2 * (3 * 9 + 4 + 2 * 3 + 3)
     best = found["bm25", "answerable", "recall", 5]
     assert (best["n"], best["value"]) == (3, 1.0)
     assert found["bm25", "several", "recall_all", 5]["n"] == 1
     assert found["recency", "single", "ndcg", 10]["value"] < found["bm25", "single", "ndcg", 10]["value"]
     assert found["bm25", "all", "auroc", None]["n"] == 5
     assert found["recency", "all", "auroc", None]["value"] == 0.5
+    for metric, k in (("brier", None), ("calibration_error", None), ("reliability", 0)):
+        assert found["bm25", "all", metric, k]["n"] == 5
+    assert found["bm25", "all", "reliability", 0]["value"] == 0.5
     assert found["bm25", "all", "ms_p50", None]["value"] > found["bm25", "all", "ms_p50", None]["secondary_value"] > 0
     assert found["bm25", "all", "index_s", None]["n"] == 6
     assert found["bm25", "all", "index_s", None]["value"] == found["recency", "all", "index_s", None]["value"] > 0
@@ -156,6 +172,9 @@ def test_report_is_inserted_into_a_document(data: Path, tmp_path: Path) -> None:
         "| strategy | single (2) | several (1) |",
         "any@1 by category:",
         "any@3 by category:",
+        "unanswerable (1) none | ECE | Brier |",
+        "reliability of the confidence:",
+        "| fused, share of answerable | .500 |",
     ):
         assert part in printed
     assert "hashing/256" in printed

@@ -206,11 +206,15 @@ def test_open_questions_command_and_draw_write_pictures(data: Path) -> None:
     run = CliRunner()
     words = ["open-questions", "--data", str(data), "--set", "ferries", "--limit", "9", "--json", str(lines)]
     shown = run.invoke(bench, words, catch_exceptions=False).stdout
-    for word in ("memories 1", "memories 8", "names lost 50%", "names false 10%", "reliability", "calibration_error"):
+    for word in ("memories 1", "memories 8", "names lost 50%", "names false 10%"):
         assert word in shown
-    printed = run.invoke(bench, ["draw", str(lines), "--out", str(pictures)], catch_exceptions=False).stdout
+    more = data / "recall.jsonl"
+    words = ["recall", "--data", str(data), "--set", "ferries", "--strategy", "fused", "--json", str(more)]
+    run.invoke(bench, words, catch_exceptions=False)
+    printed = run.invoke(bench, ["draw", str(lines), str(more), "--out", str(pictures)], catch_exceptions=False).stdout
     assert [line.rsplit("/", 1)[1] for line in printed.splitlines()] == ["growth.svg", "names.svg", "reliability.svg"]
     assert "ferries: recall@5" in (pictures / "growth.svg").read_text("utf-8")
+    assert "ferries: answer there, by confidence" in (pictures / "reliability.svg").read_text("utf-8")
 
 
 # ---- open questions of the papers
@@ -231,11 +235,13 @@ def test_mentions_are_dropped_and_misdirected_at_a_rate(embedder: CachingEmbedde
     assert len(open_questions.drop_mentions(graph, 1.0).edges) == int((~mentions).sum())
 
 
-def test_reliability_chart_has_a_point_per_bin() -> None:
+def test_reliability_chart_has_a_line_per_strategy_and_a_point_per_bin() -> None:
     points = [
-        Figure("s", "fused", "confidence", Metric.RELIABILITY, k, 1, value, value, value, secondary_value=mean)
+        Figure("s", strategy, "all", Metric.RELIABILITY, k, 1, value, value, value, secondary_value=mean)
+        for strategy in ("fused", "dense")
         for k, (mean, value) in enumerate([(0.05, 0.0), (0.15, 0.5)])
     ]
     [(name, picture)] = charts.svg_files(points).items()
     assert name == "reliability.svg"
-    assert picture.count("<circle") == 2
+    assert picture.count("<circle") == 4
+    assert picture.count(">dense</text>") == picture.count(">fused</text>") == 1

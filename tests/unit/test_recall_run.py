@@ -222,7 +222,23 @@ def test_bands_are_measured_by_answerability() -> None:
     assert [only_figure(found, band, None, "answerable").value for band in bands] == [0.5, 0.25, 0.25]
     assert [only_figure(found, band, None, "unanswerable").value for band in bands] == [0.0, 0.0, 1.0]
     record = run_records.RunRecord(recall_run.make_run("model", "ecphora bench recall"), found)
-    assert "| way | .500 | .250 | .250 | .000 | .000 | 1.000 |" in recall_tables.render_markdown([record])
+    assert "| way | .500 | .250 | .250 | .000 | .000 | 1.000 | .200 | .170 |" in recall_tables.render_markdown([record])
+
+
+def test_reliability_is_measured_for_each_bin() -> None:
+    """Twenty questions make two bins; the confidence is right in the lower one and too low in the higher one."""
+    low = [answer(f"low{n}", "ab", "a", confidence=0.5, is_answerable=n % 2 == 0) for n in range(10)]
+    high = [answer(f"high{n}", "ab", "a", confidence=0.7, is_answerable=n % 2 == 0) for n in range(10)]
+    found = recall_run.measure("set", high + low, np.ones(20))
+    lower, higher = (only_figure(found, Metric.RELIABILITY, k, "all") for k in (0, 1))
+    assert (lower.n, higher.n) == (10, 10)
+    assert [lower.value, higher.value] == pytest.approx([0.5, 0.5])
+    assert [lower.secondary_value, higher.secondary_value] == pytest.approx([0.5, 0.7])
+    assert lower.low < lower.value < lower.high
+    assert only_figure(found, Metric.CALIBRATION_ERROR, None, "all").value == pytest.approx(0.1)
+    brier = only_figure(found, Metric.BRIER, None, "all")
+    assert brier.value == pytest.approx((0.25 + (0.3**2 + 0.7**2) / 2) / 2)
+    assert brier.low < brier.value < brier.high
 
 
 def test_terminal_tables_fit_in_100_columns() -> None:
@@ -235,7 +251,9 @@ def test_terminal_tables_fit_in_100_columns() -> None:
             ("answerable", rankings + bands),
             ("misinformation+ambiguous", rankings),
             ("unanswerable", bands),
-            ("all", [(Metric.AUROC, None), (Metric.MS_P50, None), (Metric.MS_P95, None)]),
+            ("all", [(metric, None) for metric in (Metric.AUROC, Metric.BRIER, Metric.CALIBRATION_ERROR)]),
+            ("all", [(Metric.RELIABILITY, number) for number in range(10)]),
+            ("all", [(Metric.MS_P50, None), (Metric.MS_P95, None)]),
         )
         for metric, k in keys
     ]
@@ -243,13 +261,15 @@ def test_terminal_tables_fit_in_100_columns() -> None:
     with console.capture() as capture:
         console.print(recall_tables.terminal_tables(figures))
     shown = capture.get()
-    assert shown.count(".50–1.0") == 2 * len(rankings) + 2 * 3 + 1
-    assert shown.count("synaptic") == 2 + 1 + 1
+    assert shown.count(".50–1.0") == 2 * len(rankings) + 2 * 3 + 2
+    assert shown.count("synaptic") == 2 + 1 + 1 + 1
+    assert "…" not in shown
 
 
-def test_auroc_and_bands_need_unanswerable_questions() -> None:
+def test_figures_of_confidence_need_unanswerable_questions() -> None:
     found = recall_run.measure("set", [answer("q1", "ab", "a")], np.ones(1))
-    assert not {Metric.AUROC, Metric.STRONG, Metric.NONE} & {f.metric for f in found}
+    absent = {Metric.AUROC, Metric.STRONG, Metric.NONE, Metric.BRIER, Metric.RELIABILITY, Metric.CALIBRATION_ERROR}
+    assert not absent & {f.metric for f in found}
     assert recall_run.measure("set", [], np.ones(0)) == []
 
 

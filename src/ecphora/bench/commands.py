@@ -27,7 +27,7 @@ from .command_options import (
 )
 from .recall import recall_tables, run_records
 from .recall.recall_run import RunOutcome, count_steps, make_run, run
-from .recall.run_records import RunRecord
+from .recall.run_records import Figure, RunRecord
 
 
 @click.group()
@@ -65,12 +65,14 @@ def recall(*, dataset_names: Sequence[str], strategy_names: Sequence[str], **opt
         out,
         write,
     ):
+        all_figures: list[Figure] = []
         for name in names:
             cases = list(datasets.read_cases(name, bench_options.data, bench_options.documents, bench_options.limit))
             with progress_bar(name, count_steps(cases, recall_strategies)) as tick:
                 outcome = run(name, cases, recall_strategies, embedder, tick)
             _report_outcome(outcome, recall_tables.terminal_tables(outcome.figures), out, write)
-        out.print(f"{recall_tables.LEGEND} {recall_tables.TIMING_LEGEND}", highlight=False)
+            all_figures += outcome.figures
+        out.print(recall_tables.legend(recall_tables.grids(all_figures)), highlight=False)
 
 
 @bench.command("ablate")
@@ -199,9 +201,8 @@ def answer(
 def open_questions_command(*, dataset_names: Sequence[str], **options: Any) -> None:
     """Measure the papers' open questions, for fused and the baselines.
 
-    Recall as a memory grows from one episode to a thousand; recall with noisy entity extraction; how many memories
-    must be recalled for equal recall; and how often the answer is found at each confidence. `ecphora bench draw` makes
-    pictures of the JSON lines.
+    Recall as a memory grows from one episode to a thousand; recall with noisy entity extraction; and how many memories
+    must be recalled for equal recall. `ecphora bench draw` makes pictures of the JSON lines.
     """
     bench_options = BenchOptions(**options)
     recall_strategies = [strategies.resolve_strategy(name) for name in ("dense", "bm25", "rrf", "fused")]
@@ -224,7 +225,11 @@ def open_questions_command(*, dataset_names: Sequence[str], **options: Any) -> N
 @click.argument("files", type=FILE, nargs=-1, required=True, metavar="FILE...")
 @click.option("--out", type=FOLDER, required=True, help="Folder of the pictures.")
 def draw(files: Sequence[Path], out: Path) -> None:
-    """Draw the JSON lines of `ecphora bench open-questions` as SVG: growth.svg, names.svg and reliability.svg."""
+    """Draw JSON lines as SVG.
+
+    Those of `ecphora bench open-questions` become growth.svg and names.svg, those of `ecphora bench recall`
+    reliability.svg.
+    """
     all_figures = [figure for file in files for record in run_records.read_records(file) for figure in record.figures]
     for name, svg in charts.svg_files(all_figures).items():
         (out / name).write_text(svg, "utf-8")

@@ -78,14 +78,12 @@ def _names_chart(name: str, figures: Sequence[Figure]) -> Chart:
 
 
 def _reliability_chart(name: str, figures: Sequence[Figure]) -> Chart:
-    """How often the answer is there, by confidence."""
-    points = [
-        (figure.secondary_value or 0.0, figure.value) for figure in figures if figure.metric is Metric.RELIABILITY
-    ]
-    marks = {0.0: "0", 0.5: ".5", 1.0: "1"}
-    return Chart(
-        f"{name}: answer there, by confidence", {"fused": sorted(points)} if points else {}, marks, has_diagonal=True
-    )
+    """The share of answerable questions, by confidence."""
+    lines: dict[str, list[tuple[float, float]]] = {}
+    for figure in figures:
+        if figure.metric is Metric.RELIABILITY:
+            lines.setdefault(figure.strategy, []).append((figure.secondary_value or 0.0, figure.value))
+    return Chart(f"{name}: answer there, by confidence", lines, {0.0: "0", 0.5: ".5", 1.0: "1"}, has_diagonal=True)
 
 
 # ---- SVG
@@ -143,13 +141,11 @@ def condition_table(figures: Sequence[Figure]) -> Table:
     """Figures by condition, a column for each strategy."""
     ways = list(dict.fromkeys(figure.strategy for figure in figures))
     shown = Table("condition", "n", *ways, box=SIMPLE_HEAD, padding=(0, 1))
-    rows: dict[tuple[str, Metric, int | None], dict[str, Figure]] = {}
+    rows: dict[tuple[str, Metric], dict[str, Figure]] = {}
     for figure in figures:
-        k = figure.k if figure.metric is Metric.RELIABILITY else None
-        rows.setdefault((figure.category, figure.metric, k), {})[figure.strategy] = figure
-    for (category, metric, k), found in rows.items():
-        name = f"{category} {metric.value}" if metric is not Metric.RECALL else category
-        condition = name if k is None else f"{name} {k / 10:.1f}"
+        rows.setdefault((figure.category, figure.metric), {})[figure.strategy] = figure
+    for (category, metric), found in rows.items():
+        condition = f"{category} {metric.value}" if metric is not Metric.RECALL else category
         n = str(next(iter(found.values())).n)
         shown.add_row(condition, n, *(f"{found[way].value:.3f}" if way in found else "" for way in ways))
     return shown

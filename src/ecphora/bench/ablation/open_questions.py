@@ -29,13 +29,7 @@ NOISE_RATES = (0.1, 0.2, 0.3, 0.4, 0.5)
 """Which part of the mentions of names is lost, or leads to another name."""
 CUTOFF = 5
 """Documents of a ranking that are used."""
-MEMORIES, NAMES_LOST, NAMES_FALSE, DOCUMENTS, CONFIDENCE = (
-    "memories",
-    "names lost",
-    "names false",
-    "documents",
-    "confidence",
-)
+MEMORIES, NAMES_LOST, NAMES_FALSE, DOCUMENTS = ("memories", "names lost", "names false", "documents")
 """The conditions, as the categories begin."""
 STEP_COUNT = len(MEMORY_SIZES) + 1 + 2 * len(NOISE_RATES) + 1
 """How many steps :func:`run` reports."""
@@ -70,7 +64,6 @@ def run(
     spaces = [build_query_space(case, strategies[0], embedder) for case in cases]
     yield from name_noise_figures(name, spaces, strategies, tick)
     yield from equal_recall_figures(name, spaces, strategies)
-    yield from reliability_figures(name, spaces, strategies[-1])
     tick(1)
 
 
@@ -134,43 +127,6 @@ def _sample_mentions(graph: Graph, rate: float) -> Mask:
     edges = graph.edges
     mixed = (edges["src"].astype(np.uint64) * 2654435761 + edges["dst"].astype(np.uint64) * 40503) % 1000
     return graph.has_link(Link.MENTIONS) & (mixed < 1000 * rate)
-
-
-# ---- calibration
-
-BINS = 10
-"""Bins of equal width for confidence."""
-
-
-def reliability_figures(name: str, spaces: Sequence[QuerySpace], strategy: Strategy) -> Iterator[Figure]:
-    """How often the answer is there at each confidence, answerable and unanswerable questions counting the same.
-
-    A figure for each tenth of confidence, ``k`` being its number from 0, ``secondary_value`` the mean confidence in it;
-    and their mean distance, weighted by how many questions lie in each: the expected calibration error.
-    """
-    answerable: list[bool] = []
-    confidence: list[float] = []
-    for one in spaces:
-        for place, question in enumerate(one.case.questions):
-            answerable.append(question.is_answerable)
-            confidence.append(strategy.activate(one.queries[place], one.graph).confidence)
-    there, sure = np.array(answerable), np.array(confidence)
-    if there.all() or not there.any():
-        return
-    counts = np.where(there, 0.5 / there.sum(), 0.5 / (~there).sum())
-    bins = np.minimum((sure * BINS).astype(int), BINS - 1)
-    error = 0.0
-    for number in np.unique(bins).tolist():
-        some = bins == number
-        weight = float(counts[some].sum())
-        right, mean = float(counts[some & there].sum()) / weight, float(counts[some] @ sure[some]) / weight
-        error += weight * abs(right - mean)
-        low, high = metrics.bootstrap_interval(np.where(there[some], 1.0, 0.0))
-        n = int(some.sum())
-        yield Figure(
-            name, strategy.name, CONFIDENCE, Metric.RELIABILITY, number, n, right, low, high, secondary_value=mean
-        )
-    yield Figure(name, strategy.name, CONFIDENCE, Metric.CALIBRATION_ERROR, None, len(there), error, error, error)
 
 
 # ---- over-retrieval

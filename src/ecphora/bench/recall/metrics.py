@@ -59,6 +59,14 @@ def auroc(positives: Numbers, negatives: Numbers) -> float:
     return float((below + up_to).sum() / (2 * len(positives) * len(negatives)))
 
 
+def brier_score(positives: Numbers, negatives: Numbers) -> float:
+    """The mean squared distance of positives from 1 and of negatives from 0, both kinds counting the same.
+
+    Always saying 0.5 gives 0.25. Glenn Brier, "Verification of forecasts expressed in terms of probability", 1950.
+    """
+    return float((((1 - positives) ** 2).mean() + (negatives**2).mean()) / 2)
+
+
 def mean(samples: Numbers) -> Numbers:
     """The arithmetic mean along the last axis."""
     return np.asarray(samples.mean(axis=-1), np.float64)
@@ -86,6 +94,12 @@ def bootstrap_interval(values: Numbers, statistic: Statistic = mean) -> tuple[fl
 def auroc_bootstrap_interval(positives: Numbers, negatives: Numbers) -> tuple[float, float]:
     """The 95% percentile bootstrap interval of :func:`auroc`; positives and negatives are resampled apart."""
     return percentile_interval(resample_auroc(positives, negatives))
+
+
+def brier_bootstrap_interval(positives: Numbers, negatives: Numbers) -> tuple[float, float]:
+    """The 95% percentile bootstrap interval of :func:`brier_score`; positives and negatives are resampled apart."""
+    ours, theirs = _two_sample_bootstrap_rows(len(positives), len(negatives))
+    return percentile_interval((mean((1 - positives[ours]) ** 2) + mean(negatives[theirs] ** 2)) / 2)
 
 
 # ---- resamples: those of equally many questions are the same, so their differences are differences of pairs

@@ -19,6 +19,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from functools import partial
 from importlib.metadata import version
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -35,6 +36,7 @@ from ..datasets import Case, Question
 from ..embedding_cache import CachingEmbedder
 from . import metrics
 from .metrics import Numbers
+from .reliability import calibration_error, reliability_bins
 from .run_records import ALL, ANSWERABLE, UNANSWERABLE, Figure, Machine, Metric, Run
 
 RECALL_LIMIT = 120
@@ -255,34 +257,35 @@ def measure(dataset: str, results: Sequence[RecallResult], embedding_ms: Numbers
                 figures.append(Figure(dataset, strategy, category, metric, k, len(some), value, low, high))
     return [
         *figures,
-        *_auroc_figures(dataset, results),
-        *_band_figures(dataset, results),
+        *_confidence_figures(dataset, results),
         *_time_figures(dataset, results, embedding_ms),
     ]
 
 
-def _auroc_figures(dataset: str, results: Sequence[RecallResult]) -> list[Figure]:
-    positives = np.array([answer.confidence for answer in results if answer.question.is_answerable])
-    negatives = np.array([answer.confidence for answer in results if not answer.question.is_answerable])
+def _confidence_figures(dataset: str, results: Sequence[RecallResult]) -> Iterator[Figure]:
+    """How far confidence and evidence tell whether a question is answerable; nothing for a set without both kinds."""
+    confidence = np.array([answer.confidence for answer in results])
+    is_answerable = np.array([answer.question.is_answerable for answer in results])
+    positives, negatives = confidence[is_answerable], confidence[~is_answerable]
     if not len(positives) or not len(negatives):
-        return []
-    low, high = metrics.auroc_bootstrap_interval(positives, negatives)
-    value = metrics.auroc(positives, negatives)
-    return [Figure(dataset, results[0].strategy, ALL, Metric.AUROC, None, len(results), value, low, high)]
-
-
-def _band_figures(dataset: str, results: Sequence[RecallResult]) -> Iterator[Figure]:
-    """The parts of the answerable and of the unanswerable questions in each band; nothing for a set without both."""
-    by_category = {
-        category: [band(one.confidence) for one in results if one.question.is_answerable is answerable]
-        for category, answerable in ((ANSWERABLE, True), (UNANSWERABLE, False))
-    }
-    for category, found in by_category.items() if all(by_category.values()) else ():
+        return
+    make_figure, n = partial(Figure, dataset, results[0].strategy), len(results)
+    area = metrics.auroc(positives, negatives)
+    yield make_figure(ALL, Metric.AUROC, None, n, area, *metrics.auroc_bootstrap_interval(positives, negatives))
+    score = metrics.brier_score(positives, negatives)
+    yield make_figure(ALL, Metric.BRIER, None, n, score, *metrics.brier_bootstrap_interval(positives, negatives))
+    for category, some in ((ANSWERABLE, positives), (UNANSWERABLE, negatives)):
         for evidence in Evidence:
-            values = np.array([float(one is evidence) for one in found])
+            values = np.array([float(band(value) is evidence) for value in some])
             low, high = metrics.bootstrap_interval(values)
-            place = (dataset, results[0].strategy, category, Metric(evidence.value), None)
-            yield Figure(*place, len(found), float(values.mean()), low, high)
+            yield make_figure(category, Metric(evidence.value), None, len(some), float(values.mean()), low, high)
+    bins = reliability_bins(confidence, is_answerable)
+    for number, one in enumerate(bins):
+        yield make_figure(
+            ALL, Metric.RELIABILITY, number, one.n, one.answerable, one.low, one.high, secondary_value=one.confidence
+        )
+    error = calibration_error(bins)
+    yield make_figure(ALL, Metric.CALIBRATION_ERROR, None, n, error, error, error)
 
 
 def _time_figures(dataset: str, results: Sequence[RecallResult], embedding_ms: Numbers) -> Iterator[Figure]:

@@ -28,13 +28,27 @@ RANKING_COLUMNS: Mapping[str, tuple[Metric, int]] = {
 CATEGORY_TABLES = ("recall@10", "any@1", "any@3")
 """The columns of a ranking that a report also has by category, a table for each."""
 BANDS = (Metric.STRONG, Metric.WEAK, Metric.NONE)
-"""The bands of evidence, each a column."""
+"""The bands of evidence."""
+EVIDENCE_COLUMNS = (
+    *((category, band) for category in (ANSWERABLE, UNANSWERABLE) for band in BANDS),
+    (ALL, Metric.CALIBRATION_ERROR),
+    (ALL, Metric.BRIER),
+)
+"""The columns of the evidence, each a category and a metric."""
+EVIDENCE_HEADINGS = {Metric.AUROC: "AUROC", Metric.CALIBRATION_ERROR: "ECE", Metric.BRIER: "Brier"}
+"""The headings of metrics of all questions."""
 
 LEGEND = (
     "recall@k: fraction of the gold evidence among the first k documents, mean over questions; any@k, all@k: fraction "
     "of the questions with any or all of it among the first k; AUROC: how often an answerable question has a higher "
-    "confidence than an unanswerable one; strong, weak, none: fraction of the questions with that band of evidence. In "
-    "brackets or under a value: 95% bootstrap intervals over questions."
+    "confidence than an unanswerable one. In brackets or under a value: 95% bootstrap intervals over questions."
+)
+EVIDENCE_LEGEND = (
+    "strong, weak, none: fraction of the questions with that band of evidence. The reliability has the mean confidence "
+    "and the share of answerable questions in bins of equally many questions; ECE, the expected calibration error, is "
+    "the mean distance of the two, and Brier the mean squared distance of the confidence from 1 for answerable and "
+    "from 0 for unanswerable questions. In share, ECE and Brier, answerable and unanswerable questions have the same "
+    "total weight: always .5 gives a Brier score of .250."
 )
 TIMING_LEGEND = (
     f"ms: one recall of {RECALL_LIMIT} memories, embedding included; embedding is timed on up to {EMBEDDING_SAMPLES} "
@@ -60,6 +74,15 @@ class Grid:
         """The set's own categories that have a ranking."""
         named = dict.fromkeys(figure.category for figure in self.figures if figure.metric is Metric.RECALL)
         return [category for category in named if category != ANSWERABLE]
+
+    @property
+    def has_evidence(self) -> bool:
+        """Whether there are answerable and unanswerable questions, so that the confidence can be judged."""
+        return any(figure.category == UNANSWERABLE for figure in self.figures)
+
+    def reliability(self, strategy: str) -> list[Figure]:
+        """The bins of a strategy's reliability curve, the lowest confidence first."""
+        return [one for one in self.figures if (one.strategy, one.metric) == (strategy, Metric.RELIABILITY)]
 
     def figure(self, strategy: str, category: str, metric: Metric, k: int | None = None) -> Figure | None:
         """The figure of a key; None if there is none."""
@@ -111,11 +134,18 @@ def render_markdown(records: Sequence[RunRecord]) -> str:
         commands = "\n".join(dict.fromkeys(record.run.command for record in same))
         dates = sorted({record.run.date for record in same})
         measured = dates[0] if len(dates) == 1 else f"{dates[0]} to {dates[-1]}"
-        parts += [f"Measured {measured} with {state_}.", f"```sh\n{commands}\n```", f"{LEGEND} {TIMING_LEGEND}"]
-        for grid in grids(figure for record in same for figure in record.figures):
-            parts.append(f"### {grid.dataset}")
-            parts += [table for table in (_overall_table(grid), *_category_tables(grid), _band_table(grid)) if table]
+        shown = grids(figure for record in same for figure in record.figures)
+        parts += [f"Measured {measured} with {state_}.", f"```sh\n{commands}\n```", legend(shown)]
+        for grid in shown:
+            parts += [f"### {grid.dataset}", _overall_table(grid), *_category_tables(grid)]
+            parts += [_band_table(grid), _reliability_table(grid)] if grid.has_evidence else []
     return "\n\n".join(parts) + "\n"
+
+
+def legend(shown: Iterable[Grid]) -> str:
+    """What the columns of tables mean."""
+    legends = [LEGEND, *([EVIDENCE_LEGEND] if any(grid.has_evidence for grid in shown) else []), TIMING_LEGEND]
+    return " ".join(legends)
 
 
 def describe_setup(run: Run) -> str:
@@ -157,15 +187,32 @@ def _category_tables(grid: Grid) -> Iterator[str]:
 
 
 def _band_table(grid: Grid) -> str:
-    """The parts of answerable and unanswerable questions in each band of evidence, for sets that have both."""
+    """The parts of answerable and unanswerable questions in each band of evidence, ECE and Brier score."""
     cells: dict[str, list[str]] = {}
-    for category in (ANSWERABLE, UNANSWERABLE):
-        for band in BANDS:
-            column = [grid.figure(strategy, category, band) for strategy in grid.strategies]
-            if any(column):
-                n = next(one.n for one in column if one)
-                cells[f"{category} ({n}) {band}"] = ["" if one is None else format_number(one.value) for one in column]
-    return f"evidence band, part of the questions:\n\n{_table(grid.strategies, cells)}" if cells else ""
+    for category, metric in EVIDENCE_COLUMNS:
+        column = [grid.figure(strategy, category, metric) for strategy in grid.strategies]
+        if any(column):
+            n = next(one.n for one in column if one)
+            name = EVIDENCE_HEADINGS.get(metric, f"{category} ({n}) {metric}")
+            cells[name] = ["" if one is None else format_number(one.value) for one in column]
+    return f"evidence band, part of the questions:\n\n{_table(grid.strategies, cells)}"
+
+
+def _reliability_table(grid: Grid) -> str:
+    rows = list(_reliability_rows(grid))
+    columns = {str(number + 1): [cells[number] for _, _, cells in rows] for number in range(len(rows[0][2]))}
+    names = [f"{strategy}, {name}" for strategy, name, _ in rows]
+    return f"reliability of the confidence:\n\n{_table(names, columns)}"
+
+
+def _reliability_rows(grid: Grid) -> Iterator[tuple[str, str, list[str]]]:
+    """Two rows a strategy, of equally many cells: the mean confidence of each bin, and the share of answerable ones."""
+    curves = {strategy: grid.reliability(strategy) for strategy in grid.strategies}
+    width = max(map(len, curves.values()))
+    for strategy, bins in curves.items():
+        empty = [""] * (width - len(bins))
+        yield strategy, "confidence", [format_number(one.secondary_value or 0.0) for one in bins] + empty
+        yield strategy, "share of answerable", [format_number(one.value) for one in bins] + empty
 
 
 def _cells(column: Sequence[Figure | None], *, with_interval: bool) -> list[str]:
@@ -205,14 +252,12 @@ def insert_sections(path: Path, sections: Mapping[str, str]) -> None:
 
 def terminal_tables(figures: Sequence[Figure]) -> Group:
     """All figures as text tables, at most 100 columns wide: for each set rankings by category, evidence, and times."""
-    return Group(
-        *(
-            table
-            for grid in grids(figures)
-            for table in (_ranking_table(grid), _evidence_table(grid), _timing_table(grid))
-            if table.row_count
-        )
-    )
+    tables: list[Table] = []
+    for grid in grids(figures):
+        tables += [_ranking_table(grid)]
+        tables += [_evidence_table(grid), _reliability_grid(grid)] if grid.has_evidence else []
+        tables += [_timing_table(grid)]
+    return Group(*(table for table in tables if table.row_count))
 
 
 def _compact_table(title: str) -> Table:
@@ -241,15 +286,26 @@ def _evidence_table(grid: Grid) -> Table:
     """The bands of answerable and of unanswerable questions, and how well the confidence tells them apart."""
     table = _compact_table(f"{grid.dataset}: evidence")
     table.add_column("strategy")
-    keys = [(category, band) for category in (ANSWERABLE, UNANSWERABLE) for band in BANDS] + [(ALL, Metric.AUROC)]
+    keys = [*EVIDENCE_COLUMNS, (ALL, Metric.AUROC)]
     for category, metric in keys:
         n = next((one.n for one in grid.figures if (one.category, one.metric) == (category, metric)), 0)
-        heading = "AUROC" if metric is Metric.AUROC else f"{category}\n{n}\n{metric}"
-        table.add_column(heading, justify="right")
+        group = f"{category}\n{n}" if metric is BANDS[0] else "\n"
+        table.add_column(EVIDENCE_HEADINGS.get(metric, f"{group}\n{metric}"), justify="right")
     for strategy in grid.strategies:
-        found = [grid.figure(strategy, *key) for key in keys]
-        if any(found):
-            table.add_row(strategy, *(_cell(one, format_number, _short_interval) for one in found))
+        table.add_row(strategy, *(_cell(grid.figure(strategy, *key), format_number, _short_interval) for key in keys))
+    return table
+
+
+def _reliability_grid(grid: Grid) -> Table:
+    """The reliability curve of each strategy."""
+    table = _compact_table(f"{grid.dataset}: reliability")
+    rows = list(_reliability_rows(grid))
+    for name in ("strategy", ""):
+        table.add_column(name)
+    for number in range(len(rows[0][2])):
+        table.add_column(str(number + 1), justify="right")
+    for strategy, name, cells in rows:
+        table.add_row(strategy if name == rows[0][1] else "", name, *cells)
     return table
 
 
@@ -275,7 +331,9 @@ def _short_interval(figure: Figure) -> str:
 
 
 def _cell(figure: Figure | None, value: Callable[[float], str], interval: Callable[[Figure], str]) -> Text:
-    """A value with its interval under it."""
+    """A value with its interval under it, which the expected calibration error does not have."""
     if figure is None:
         return Text("")
+    if figure.metric is Metric.CALIBRATION_ERROR:
+        return Text(value(figure.value))
     return Text.assemble(value(figure.value), "\n", (interval(figure), "dim"))

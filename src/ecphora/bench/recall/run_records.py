@@ -20,7 +20,9 @@ UNANSWERABLE = "unanswerable"
 class Metric(StrEnum):
     """What a figure measures; see :mod:`.metrics`. Where nothing else is said it is a part, in 0..1.
 
-    ``STRONG``, ``WEAK`` and ``NONE`` are parts of the questions whose evidence falls into that band.
+    ``STRONG``, ``WEAK`` and ``NONE`` are parts of the questions whose evidence falls into that band; ``RELIABILITY`` is
+    the share of answerable questions in a bin of confidence, and ``CALIBRATION_ERROR`` is of these: see
+    :mod:`.reliability`.
     ``MS_…`` are milliseconds a recall, embedding included; ``INDEX_S`` the seconds that filling the memory took. From
     ``F1`` on they are of answers: see :mod:`..answers.answer_summary`. The others are of ablations: see
     :mod:`..ablation.comparison`.
@@ -46,6 +48,7 @@ class Metric(StrEnum):
     ERC_GAIN = "erc_gain"
     RELIABILITY = "reliability"
     CALIBRATION_ERROR = "calibration_error"
+    BRIER = "brier"
     STRONG = "strong"
     WEAK = "weak"
     NONE = "none"
@@ -82,9 +85,10 @@ class Difference:
 class Figure:
     """One number over ``n`` questions, with its 95% interval.
 
-    ``k`` is the cut of the ranking, ``None`` where the metric has none. ``secondary_value`` is, for times, the same
-    percentile in milliseconds without the embedding, and for reliability the mean confidence. ``model``, for ablations
-    only, is the model that ``strategy`` is compared with, and ``difference`` how it compares.
+    ``k`` is the cut of the ranking, for reliability the number of the bin, from 0; ``None`` where the metric has none.
+    ``secondary_value`` is, for times, the same percentile in milliseconds without the embedding, and for reliability
+    the mean confidence. ``model``, for ablations only, is the model that ``strategy`` is compared with, and
+    ``difference`` how it compares.
     """
 
     dataset: str
