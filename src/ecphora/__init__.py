@@ -68,6 +68,7 @@ if TYPE_CHECKING:
     )
     from .rechunking import rechunk
     from .reembedding import reembed
+    from .stages.retrieval.confidence import EvidenceBands
     from .stores.sqlite import SQLiteStore
 
 __version__ = "0.1.0"
@@ -87,6 +88,7 @@ _HOMES = {
     "EmbedderUnavailable": "errors",
     "Episode": "model",
     "Evidence": "model",
+    "EvidenceBands": "stages.retrieval.confidence",
     "FactUpdate": "model",
     "Filter": "model",
     "ForgetResult": "model",
@@ -152,6 +154,7 @@ __all__ = [  # plainly sorted
     "EmbedderUnavailable",
     "Episode",
     "Evidence",
+    "EvidenceBands",
     "FactUpdate",
     "Filter",
     "ForgetResult",

@@ -33,6 +33,7 @@ from .model import (
     Backup,
     Cost,
     Episode,
+    Evidence,
     Filter,
     ForgetResult,
     History,
@@ -67,7 +68,7 @@ from .recall import rank
 from .reprs import call_repr
 from .scope_writer import MAX_RETRIES, ScopeWriter, reads_full_log
 from .stages.retrieval import filters, insight_index
-from .stages.retrieval.confidence import band
+from .stages.retrieval.confidence import DEFAULT_BANDS, EvidenceBands
 from .store_as_query import writes_on_store
 from .stores.sqlite import SQLiteStore
 from .update_scorers.minilm_lora import MiniLMUpdateScorer
@@ -123,7 +124,8 @@ class Memory:
     it is: nothing is read or written outside the scope. ``embedder``, ``extractor``, ``strategy`` and ``clock`` replace
     the built-in ones. ``update_scorer`` compares pairs of memories during consolidation to detect fact updates; with
     None only rules detect them. ``auto_consolidate`` says when the memory consolidates by itself; by default it does so
-    only when :meth:`consolidate` is called. Safe to share between threads; any number of processes may open the file.
+    only when :meth:`consolidate` is called. ``evidence_bands`` says from which confidence on a recall has strong
+    or weak evidence. Safe to share between threads; any number of processes may open the file.
 
     Raises ``EmbedderMismatch`` if the scope was written with another embedding model, and a ``StoreError`` if the
     file cannot be used.
@@ -139,6 +141,7 @@ class Memory:
         update_scorer: FactUpdateScorer | None = DEFAULT_UPDATE_SCORER,
         strategy: str | Strategy = "fused",
         auto_consolidate: AutoConsolidate | None = None,
+        evidence_bands: EvidenceBands = DEFAULT_BANDS,
         clock: Clock = _utc_now,
     ) -> None:
         self.scope = check_name("scope", scope)
@@ -162,6 +165,9 @@ class Memory:
         if auto_consolidate is not None and not isinstance(auto_consolidate, AutoConsolidate):
             raise InvalidInput(f"auto_consolidate is {show(auto_consolidate)}; give AutoConsolidate(every_turns=100)")
         self._auto_consolidate = auto_consolidate
+        if not isinstance(evidence_bands, EvidenceBands):
+            raise InvalidInput(f"evidence_bands is {show(evidence_bands)}; give EvidenceBands(strong=0.7, weak=0.3)")
+        self.evidence_bands = evidence_bands
         self._owns_store = _is_file(path)
         self._store: Store = SQLiteStore(path) if isinstance(path, str | Path) else path
         cache = GraphCache(self._store, self.scope)
@@ -311,13 +317,14 @@ class Memory:
             self._log_recall(graph, activation, hits, query.now, needs_full_log=reads_full_log(chosen))
         ended = perf_counter()
         confidence = activation.confidence if hits else 0.0
+        evidence = self.evidence_bands.band(confidence) if hits else Evidence.NONE
         steps = {"embed": embedded - started, "activate": activated - embedded, "fetch": ended - activated}
         cost = Cost(
             milliseconds=1000 * (ended - started),
             step_milliseconds={step: 1000 * seconds for step, seconds in steps.items()},
             tokens=sum(estimate_tokens(hit.text) for hit in hits),
         )
-        return Recollection(query, chosen.name, band(confidence), confidence, tuple(hits), cost)
+        return Recollection(query, chosen.name, evidence, confidence, tuple(hits), cost)
 
     def why_not(
         self,

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import ecphora
-from ecphora import AutoConsolidate, Episode, Filter, LLMClient, Memory, errors, learn
+from ecphora import AutoConsolidate, Episode, EvidenceBands, Filter, LLMClient, Memory, errors, learn
 from ecphora.embedders.hashing import HashingEmbedder
 from ecphora.errors import EcphoraError, InvalidInput
 from ecphora.learn.side_network_training import ContrastiveExample
@@ -44,7 +44,7 @@ WRONG: tuple[Any, ...] = (
     Episode("x"), Episode(5), Episode("Ana.", id=5, trust=[], metadata=3),  # type: ignore[arg-type]
     Filter(), Filter(speakers=5), Filter(speakers=[5]), Filter(sessions={"a": 1}), Filter(sources=b"x"),  # type: ignore[arg-type]
     Filter(metadata=5), Filter(metadata={"k": [1]}),  # type: ignore[arg-type,dict-item]
-    AutoConsolidate(), HashingEmbedder(8), FakeClock(),
+    AutoConsolidate(), EvidenceBands(), HashingEmbedder(8), FakeClock(),
 )  # fmt: skip
 """Values that are wrong for almost every parameter."""
 ITERATORS: tuple[Callable[[], Any], ...] = (lambda: iter([5]), lambda: iter("x"), lambda: (one for one in (b"x", None)))
@@ -208,6 +208,7 @@ PUBLIC_CALLS: dict[str, tuple[Callable[..., object], dict[str, Any]]] = {
     "SQLiteStore": (ecphora.SQLiteStore, {"path": "memory.db"}),
     "SentenceTransformersEmbedder": (ecphora.SentenceTransformersEmbedder, {"model": "m"}),
     "AutoConsolidate": (AutoConsolidate, {}),
+    "EvidenceBands": (EvidenceBands, {}),
     "train_side_network": (learn.train_side_network, {"net": NET, "examples": [EXAMPLE], "epochs": 1}),
     "load_side_network": (learn.load_side_network, {"path": "net.json"}),
     "examples_from_log": (learn.examples_from_log, {}),
@@ -247,6 +248,7 @@ def test_invalid_arguments_create_no_file(tmp_path: Path, monkeypatch: pytest.Mo
         {"strategy": 5},
         {"embedder": HashingEmbedder},
         {"auto_consolidate": "daily"},
+        {"evidence_bands": (0.5, 0.2)},
     ):
         with pytest.raises(InvalidInput, match="give"):
             Memory("memory.db", **arguments)
@@ -285,6 +287,7 @@ def test_invalid_arguments_create_no_file(tmp_path: Path, monkeypatch: pytest.Mo
         (lambda memory: memory.export(io.BytesIO()), "give a file opened as text"),
         (lambda _: AutoConsolidate(after_idle=3600), "after_idle is 3600; give a timedelta above 0, or None"),  # type: ignore[arg-type]
         (lambda _: AutoConsolidate(every_turns="5"), "every_turns is '5'; give a whole number"),  # type: ignore[arg-type]
+        (lambda _: Memory("memory.db", evidence_bands=0.7), r"evidence_bands is 0.7; give EvidenceBands\(strong"),  # type: ignore[arg-type]
         (lambda _: LLMClient(5), "llm is 5, which has no method complete; give a language model"),  # type: ignore[arg-type]
     ],
 )  # fmt: skip

@@ -27,7 +27,7 @@ from ecphora.model import Access, AccessKind, Edge, Evidence, Link, Mark, Query,
 from ecphora.ports import Activation
 from ecphora.recall import why
 from ecphora.stages.retrieval import dense, top_k
-from ecphora.stages.retrieval.confidence import band
+from ecphora.stages.retrieval.confidence import DEFAULT_BANDS
 from ecphora.stages.synapse import tunneling
 from ecphora.stages.synapse.confidence_gate import calibrate_gate, from_activation
 from ecphora.stages.synapse.layer_consolidation import LayerConfig, consolidated_layer
@@ -303,7 +303,7 @@ def test_query_without_usable_vector_recalls_by_words() -> None:
 
 
 def is_refused(found: Activation) -> bool:
-    return band(found.confidence) is Evidence.NONE
+    return DEFAULT_BANDS.band(found.confidence) is Evidence.NONE
 
 
 def test_gate_refuses_isolated_anchors_and_accepts_connected_ones() -> None:
@@ -345,7 +345,7 @@ def test_gate_never_refuses_a_small_graph() -> None:
 def test_confidence_rises_with_activation_and_is_none_below_the_gate(a: float, b: float, tau: float) -> None:
     low, high = sorted((a, b))
     assert 0 <= from_activation(low, tau) <= from_activation(high, tau) <= 1
-    assert (band(from_activation(a, tau)) is Evidence.NONE) == (a < tau)
+    assert (DEFAULT_BANDS.band(from_activation(a, tau)) is Evidence.NONE) == (a < tau)
 
 
 @given(st.lists(st.floats(0, 1, width=32), min_size=1, max_size=60), st.sampled_from([0.025, 0.1, 0.3]))

@@ -1,16 +1,44 @@
 """Bands of evidence and confidence."""
 
 import numpy as np
+import pytest
 
+from ecphora import EvidenceBands
+from ecphora.errors import InvalidInput
 from ecphora.model import Evidence
 from ecphora.stages.retrieval import confidence
 from ecphora.testing import sample_graph, sample_query
 
 
 def test_confidence_falls_into_bands_of_evidence() -> None:
-    assert [confidence.band(value) for value in (0, 0.199, 0.2, 0.499, 0.5, 1)] == [
+    assert [EvidenceBands().band(value) for value in (0, 0.199, 0.2, 0.499, 0.5, 1)] == [
         Evidence.NONE, Evidence.NONE, Evidence.WEAK, Evidence.WEAK, Evidence.STRONG, Evidence.STRONG,
     ]  # fmt: skip
+    assert [EvidenceBands(strong=0.9, weak=0.4).band(value) for value in (0.399, 0.4, 0.899, 0.9)] == [
+        Evidence.NONE, Evidence.WEAK, Evidence.WEAK, Evidence.STRONG,
+    ]  # fmt: skip
+
+
+def test_bands_may_be_empty() -> None:
+    assert [EvidenceBands(strong=0.3, weak=0.3).band(value) for value in (0.29, 0.3)] == [
+        Evidence.NONE, Evidence.STRONG,
+    ]  # fmt: skip
+    assert EvidenceBands(strong=1, weak=0).band(0) is Evidence.WEAK
+
+
+@pytest.mark.parametrize(
+    ("strong", "weak", "message"),
+    [
+        (0.1, 0.2, r"weak is 0.2 and strong only 0.1; give a weak of at most strong"),
+        (1.1, 0.2, r"strong is 1.1; give a number from 0 to 1"),
+        (0.5, -0.1, r"weak is -0.1; give a number from 0 to 1"),
+        (float("nan"), 0.2, r"strong is nan; give a number from 0 to 1"),
+        (0.5, "0.2", r"weak is '0.2'; give a number from 0 to 1"),
+    ],
+)
+def test_bands_out_of_order_or_range_are_rejected(strong: float, weak: float, message: str) -> None:
+    with pytest.raises(InvalidInput, match=message):
+        EvidenceBands(strong, weak)
 
 
 def test_confidence_rises_with_covered_terms() -> None:

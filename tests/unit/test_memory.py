@@ -4,6 +4,7 @@ import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -13,6 +14,7 @@ from ecphora.errors import EmbedderMismatch, IdCollision, InvalidInput, StoreClo
 from ecphora.memory import Memory
 from ecphora.model import AccessKind, Episode, Evidence, Filter, Hit, Node, Vectors
 from ecphora.stages.fused import decay
+from ecphora.stages.retrieval.confidence import EvidenceBands
 from ecphora.stores.sqlite import SQLiteStore
 from ecphora.strategies.baselines import Bm25
 from ecphora.testing import NOON, FakeClock, graph_differences
@@ -32,8 +34,9 @@ def open_memory(tmp_path: Path, clock: FakeClock) -> Iterator[Callable[..., Memo
     """A function that opens handles on one file; all are closed at the end."""
     handles: list[Memory] = []
 
-    def open_(scope: str = "default", dim: int = 64) -> Memory:
-        handles.append(Memory(tmp_path / "memory.db", scope=scope, embedder=HashingEmbedder(dim), clock=clock))
+    def open_(scope: str = "default", dim: int = 64, **options: Any) -> Memory:
+        path, embedder = tmp_path / "memory.db", HashingEmbedder(dim)
+        handles.append(Memory(path, scope=scope, embedder=embedder, clock=clock, **options))
         return handles[-1]
 
     yield open_
@@ -206,6 +209,28 @@ def test_recall_applies_filters(memory: Memory) -> None:
     assert within.cost.tokens <= 6
     assert ids(within) == ["school"]
     assert memory.recall("river", budget=1).hits == ()
+
+
+def test_evidence_follows_the_bands_of_the_memory(open_memory: Callable[..., Memory]) -> None:
+    question = "When does school start?"
+    memory = open_memory()
+    memory.remember(TALK)
+    confidence = memory.recall(question, log_access=False).confidence
+    assert 0.1 < confidence < 0.99
+    for bands, expected in (
+        (EvidenceBands(strong=confidence, weak=0.1), Evidence.STRONG),
+        (EvidenceBands(strong=0.99, weak=confidence), Evidence.WEAK),
+        (EvidenceBands(strong=1, weak=0.99), Evidence.NONE),
+    ):
+        other = open_memory(evidence_bands=bands)
+        assert other.evidence_bands == bands
+        assert other.recall(question, log_access=False).evidence is expected
+        assert other.answer(question, log_access=False).evidence is expected
+
+
+def test_recall_without_hits_has_no_evidence_whatever_the_bands(open_memory: Callable[..., Memory]) -> None:
+    memory = open_memory(evidence_bands=EvidenceBands(strong=0, weak=0))
+    assert memory.recall("Where does Ana live?").evidence is Evidence.NONE
 
 
 def test_recall_of_an_empty_memory_has_no_evidence(memory: Memory) -> None:

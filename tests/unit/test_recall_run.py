@@ -20,7 +20,7 @@ from ecphora.errors import InvalidRecord
 from ecphora.graph import Graph
 from ecphora.model import Episode, Query, WriteBatch
 from ecphora.ports import Activation, NodeReader, Strategy
-from ecphora.stages.retrieval.confidence import band
+from ecphora.stages.retrieval.confidence import DEFAULT_BANDS
 
 LONG = "".join(f"The {n}th barrel holds plum brandy and stands in the cellar. " for n in range(60))
 
@@ -218,7 +218,9 @@ def test_bands_are_measured_by_answerability() -> None:
     answers += [answer("none", "ab", confidence=0.0, is_answerable=False)]
     found = recall_run.measure("set", answers, np.ones(5))
     bands = (Metric.STRONG, Metric.WEAK, Metric.NONE)
-    assert [band(confidence).value for confidence in (1.0, 0.4, 0.0)] == [metric.value for metric in bands]
+    assert [DEFAULT_BANDS.band(confidence).value for confidence in (1.0, 0.4, 0.0)] == [
+        metric.value for metric in bands
+    ]
     assert [only_figure(found, band, None, "answerable").value for band in bands] == [0.5, 0.25, 0.25]
     assert [only_figure(found, band, None, "unanswerable").value for band in bands] == [0.0, 0.0, 1.0]
     record = run_records.RunRecord(recall_run.make_run("model", "ecphora bench recall"), found)

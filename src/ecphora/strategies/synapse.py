@@ -15,11 +15,11 @@ from ..model import Mask, Query, Scores
 from ..ports import Activation
 from ..reprs import ShortRepr
 from ..stages.retrieval import fusion
-from ..stages.retrieval.confidence import MIN_WEAK, heuristic_confidence
+from ..stages.retrieval.confidence import heuristic_confidence
 from ..stages.retrieval.filters import eligible as eligible_rows
 from ..stages.retrieval.top_k import top_rows
 from ..stages.synapse import dual_trigger, spreading_activation, tunneling
-from ..stages.synapse.confidence_gate import from_activation, is_cold_start
+from ..stages.synapse.confidence_gate import GATE_CONFIDENCE, from_activation, is_cold_start
 from ..stages.synapse.dormancy import dormant_mask
 from ..stages.synapse.dual_trigger import TriggerResult
 from ..stages.synapse.layer_consolidation import Layer, LayerConfig, consolidated_layer
@@ -177,7 +177,7 @@ class Synapse(ShortRepr):
     def _confidence(
         self, query: Query, graph: Graph, trigger: TriggerResult, scores: Scores, max_activation: float
     ) -> float:
-        """§2.4, 6: below the gate the band is NONE, whatever the other scores."""
+        """§2.4, 6: below the gate the default band is NONE, whatever the other scores."""
         if not (scores > 0).any():
             return 0.0
         gated = from_activation(max_activation, 0.0 if is_cold_start(graph) else self.tau_gate)
@@ -186,7 +186,7 @@ class Synapse(ShortRepr):
         confidence = heuristic_confidence(
             graph, query, scores, trigger.cosine, fusion.max_normalize(trigger.similarity)
         )
-        return confidence if gated >= MIN_WEAK else min(confidence, gated)
+        return confidence if gated >= GATE_CONFIDENCE else min(confidence, gated)
 
 
 FAITHFUL = Synapse(

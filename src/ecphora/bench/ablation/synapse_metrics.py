@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping
 import numpy as np
 
 from ...model import Evidence
-from ...stages.retrieval.confidence import band
+from ...stages.retrieval.confidence import DEFAULT_BANDS
 from ...stages.synapse.confidence_gate import calibrate_gate
 from ..query_spaces import QuerySpace
 from ..recall import metrics
@@ -60,7 +60,7 @@ def low_similarity_figures(
 
 def refusal_figures(results: ResultColumns, questions: QuestionColumns) -> Iterator[tuple[FigureKey, Estimate]]:
     """The refusals: the part of the questions of evidence band NONE, false of answerable ones, true of the others."""
-    none = np.array([band(value) is Evidence.NONE for value in results.confidence], np.float64)
+    none = np.array([DEFAULT_BANDS.band(value) is Evidence.NONE for value in results.confidence], np.float64)
     for metric, category, mask in (
         (Metric.FALSE_REFUSAL, ANSWERABLE, questions.is_answerable),
         (Metric.TRUE_REFUSAL, UNANSWERABLE, ~questions.is_answerable),

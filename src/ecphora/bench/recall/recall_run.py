@@ -30,7 +30,7 @@ from ... import __version__
 from ...memory import Memory
 from ...model import Evidence, Recollection
 from ...ports import Embedder, IncrementalStrategy, Strategy, WritesOnStore
-from ...stages.retrieval.confidence import band
+from ...stages.retrieval.confidence import DEFAULT_BANDS
 from ...timeparse import parse_time
 from ..datasets import Case, Question
 from ..embedding_cache import CachingEmbedder
@@ -276,7 +276,7 @@ def _confidence_figures(dataset: str, results: Sequence[RecallResult]) -> Iterat
     yield make_figure(ALL, Metric.BRIER, None, n, score, *metrics.brier_bootstrap_interval(positives, negatives))
     for category, some in ((ANSWERABLE, positives), (UNANSWERABLE, negatives)):
         for evidence in Evidence:
-            values = np.array([float(band(value) is evidence) for value in some])
+            values = np.array([float(DEFAULT_BANDS.band(value) is evidence) for value in some])
             low, high = metrics.bootstrap_interval(values)
             yield make_figure(category, Metric(evidence.value), None, len(some), float(values.mean()), low, high)
     bins = reliability_bins(confidence, is_answerable)

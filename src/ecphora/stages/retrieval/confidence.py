@@ -1,9 +1,14 @@
 """Confidence that the recalled memories hold the answer, and its bands."""
 
+from dataclasses import dataclass
+
 import numpy as np
 
+from ...errors import InvalidInput
 from ...graph import Graph
 from ...model import Evidence, Query, Scores
+from ...reprs import ShortRepr
+from ...validate import check_number
 from . import bm25, speakers
 
 TOP_HITS = 5
@@ -11,16 +16,32 @@ TOP_HITS = 5
 UNRELATED_COSINE, CLOSE_COSINE = 0.2, 0.7
 """Cosines of the default embedder for two unrelated texts and for two close ones."""
 
-MIN_STRONG = 0.5
-MIN_WEAK = 0.2
-"""The lowest confidences of the bands STRONG and WEAK; below both the band is NONE."""
+
+@dataclass(frozen=True, slots=True, repr=False)
+class EvidenceBands(ShortRepr):
+    """The lowest confidences of the bands STRONG and WEAK; below both the band is NONE.
+
+    Raises ``InvalidInput`` unless 0 ≤ ``weak`` ≤ ``strong`` ≤ 1.
+    """
+
+    strong: float = 0.5
+    weak: float = 0.2
+
+    def __post_init__(self) -> None:
+        check_number("strong", self.strong, minimum=0, maximum=1)
+        check_number("weak", self.weak, minimum=0, maximum=1)
+        if self.weak > self.strong:
+            raise InvalidInput(f"weak is {self.weak} and strong only {self.strong}; give a weak of at most strong")
+
+    def band(self, confidence: float) -> Evidence:
+        """The answerability band of a confidence in 0..1."""
+        if confidence >= self.strong:
+            return Evidence.STRONG
+        return Evidence.WEAK if confidence >= self.weak else Evidence.NONE
 
 
-def band(confidence: float) -> Evidence:
-    """The answerability band of a confidence in 0..1."""
-    if confidence >= MIN_STRONG:
-        return Evidence.STRONG
-    return Evidence.WEAK if confidence >= MIN_WEAK else Evidence.NONE
+DEFAULT_BANDS = EvidenceBands()
+"""The bands of a memory that is not given others."""
 
 
 def heuristic_confidence(graph: Graph, query: Query, scores: Scores, cosine: Scores, first_stage: Scores) -> float:

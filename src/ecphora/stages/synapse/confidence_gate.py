@@ -9,10 +9,13 @@ import numpy as np
 
 from ...graph import Graph
 from ...model import Floats, Kind
-from ..retrieval.confidence import MIN_WEAK
+from ..retrieval.confidence import DEFAULT_BANDS
 
 MIN_NODES = 10
 """A graph with fewer nodes is too small for the gate and for spreading: the paper's cold start."""
+
+GATE_CONFIDENCE = DEFAULT_BANDS.weak
+"""The confidence of an activation at the gate: by default the lowest that is not NONE."""
 
 
 def is_cold_start(graph: Graph) -> bool:
@@ -21,15 +24,15 @@ def is_cold_start(graph: Graph) -> bool:
 
 
 def from_activation(max_activation: float, tau_gate: float) -> float:
-    """The activation of the highest node as a confidence; below SYNAPSE's gate the band is NONE.
+    """The activation of the highest node as a confidence; below SYNAPSE's gate the default band is NONE.
 
-    Rises linearly from 0 to the lower edge of WEAK below the gate, and from there to 1 above it. The paper has two
+    Rises linearly from 0 to :data:`GATE_CONFIDENCE` below the gate, and from there to 1 above it. The paper has two
     outcomes; the mapping to three bands is ours.
     """
     if max_activation < tau_gate:
-        return min(MIN_WEAK * max_activation / tau_gate, float(np.nextafter(MIN_WEAK, 0)))
+        return min(GATE_CONFIDENCE * max_activation / tau_gate, float(np.nextafter(GATE_CONFIDENCE, 0)))
     above = (min(1.0, max_activation) - tau_gate) / (1 - tau_gate) if tau_gate < 1 else 1.0
-    return MIN_WEAK + (1 - MIN_WEAK) * above
+    return GATE_CONFIDENCE + (1 - GATE_CONFIDENCE) * above
 
 
 def calibrate_gate(answerable: Floats, max_false_refusals: float = 0.025) -> Floats:
