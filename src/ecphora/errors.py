@@ -12,6 +12,7 @@
     │   ├── EmbedderUnavailable                its package or server is missing
     │   ├── ModelDamaged                       a model file differs from the published one
     │   └── WrongVector                        a vector of the wrong size, or not finite
+    ├── ReaderUnavailable                      the reader's package or server is missing, or it does not answer
     ├── LLMError
     │   ├── LLMUnavailable                     its package, server or file is missing, or it does not answer
     │   └── UnreadableReply                    its reply does not have the requested form
@@ -76,6 +77,10 @@ class ModelDamaged(EmbedderError):
 
 class WrongVector(EmbedderError):
     """A vector whose size differs from the memory's, or that holds numbers that are not finite."""
+
+
+class ReaderUnavailable(EcphoraError):
+    """The reader's package or server is missing, or it does not answer as expected."""
 
 
 class LLMError(EcphoraError):

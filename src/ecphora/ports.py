@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import datetime
+from datetime import date, datetime
 from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
@@ -99,6 +99,49 @@ class FactUpdateScorer(Protocol):
 
     def score(self, pairs: Sequence[tuple[str, str]], /) -> NDArray[np.float64]:
         """Log-odds, shape ``(len(pairs),)``, for pairs (earlier, later); each pair is scored independently."""
+        ...
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class Passage(ShortRepr):
+    """A memory as a reader gets it. ``previous_turn`` is the turn before it with its speaker, "" if there is none."""
+
+    text: str
+    speaker: str | None = None
+    happened_on: date | None = None
+    title: str | None = None
+    previous_turn: str = ""
+
+    @property
+    def statement(self) -> str:
+        """The title, the day and the text with its speaker, without the turn before."""
+        heading = " · ".join(part for part in (self.title, self.happened_on and self.happened_on.isoformat()) if part)
+        body = f"{self.speaker}: {self.text}" if self.speaker else self.text
+        return f"{heading} {body}" if heading else body
+
+    def __str__(self) -> str:
+        return f"{self.previous_turn}\n{self.statement}" if self.previous_turn else self.statement
+
+
+class Reader(Protocol):
+    """A cross-encoder or language model that reads a question together with a memory: does the memory answer it?"""
+
+    @property
+    def name(self) -> str:
+        """The model and how it is run; two readers of the same name give the same scores."""
+        ...
+
+    @property
+    def batch_size(self) -> int:
+        """How many passages one call should have. Between calls, the memory checks how much time is left."""
+        ...
+
+    def read(self, question: str, passages: Sequence[Passage], /, *, asked_on: date) -> NDArray[np.float64]:
+        """Log-odds that each passage answers the question, shape ``(len(passages),)``, finite.
+
+        A passage is read with the question and without the other passages; ``asked_on`` is the day of the question.
+        Raises ``ReaderUnavailable`` if the model does not answer.
+        """
         ...
 
 
