@@ -12,6 +12,7 @@ import numpy as np
 
 from .graph import EPOCH, epoch_seconds
 from .language import question
+from .language.classes import find_instance
 from .language.roles import role_of
 from .language.terms import shared_terms
 from .model import Kind
@@ -143,6 +144,11 @@ def _number_clause(comparison: Comparison) -> Clause | None:
     return Clause("gives a number") if comparison.row in graph.terms["rows"][places] else None
 
 
+def _class_clause(comparison: Comparison) -> Clause | None:
+    found = find_instance(comparison.node.text, comparison.ranking.query.text)
+    return None if found is None else Clause(f"says “{found[0]}” (for “{found[1]}”)")
+
+
 def _recency_clause(comparison: Comparison) -> Clause | None:
     happened = comparison.ranking.graph.nodes["happened"]
     rest = happened[comparison.ranking.order[list(comparison.other_indices)]]
@@ -254,6 +260,7 @@ _FEATURE_GROUPS: tuple[tuple[tuple[ClauseBuilder, ...], tuple[str, ...]], ...] =
     ((_date_clause,), ("date match", "rare date match")),
     ((_time_mention_clause,), ("time for when-question",)),
     ((_number_clause,), ("number for how-many-question",)),
+    ((_class_clause,), ("instance of asked class",)),
     ((_recency_clause,), ("recency for now-question", "recency", "chronology")),
     ((_title_clause,), ("title match",)),
     (

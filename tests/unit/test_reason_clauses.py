@@ -260,6 +260,14 @@ def test_successor_reason_names_the_superseded_memory(memory: Memory) -> None:
     assert reasons_by_text(memory, "Where?", strategy=by_successor)["I live in Ghent."] == "replaces old"
 
 
+def test_class_reason_quotes_the_instance(memory: Memory) -> None:
+    memory.remember([turn("We took in a kitten.", id="cat"), turn("The roof leaks.", id="roof")])
+    by_class = FixedStrategy({"instance of asked class": (9, 1)})
+    reasons = reasons_by_text(memory, "Which pets do they have?", strategy=by_class)
+    assert reasons["We took in a kitten."] == "says “kitten” (for “pet”)"
+    assert not reasons_by_text(memory, "Which cities did they see?", strategy=by_class)["We took in a kitten."]
+
+
 def test_feedback_and_co_use_reasons(memory: Memory) -> None:
     memory.remember([turn("A cat sat.", id="cat"), turn("A dog ran.", id="dog"), turn("It rained.", id="rain")])
     by_feedback = FixedStrategy({"similar question feedback": (9, 1, 1)})

@@ -106,7 +106,7 @@ def shared_terms(text: str, question: str) -> list[SharedTerm]:
 
     In scripts without spaces, these are the longest shared substrings.
     """
-    question_surfaces, folded_question = _surface_by_term(question), _fold(question)[:_MAX_QUESTION_CHARS]
+    question_surfaces, folded_question = _surface_by_term(question), fold(question)[:_MAX_QUESTION_CHARS]
     initials = {word[0] for word in question_surfaces}
     shared_by_terms: dict[tuple[str, ...], SharedTerm] = {}
     for run in _SURFACE_WORD.findall(text):
@@ -171,7 +171,7 @@ def count_terms(terms: list[str]) -> tuple[NDArray[np.uint32], NDArray[np.uint8]
 
 
 def _runs(text: str) -> list[str]:
-    folded = _fold(text)
+    folded = fold(text)
     return (_ASCII_RUN if folded.isascii() else _RUN).findall(folded)
 
 
@@ -179,7 +179,8 @@ def _is_unspaced(run: str) -> bool:
     return not run.isascii() and _UNSPACED_RUN.match(run) is not None
 
 
-def _fold(text: str) -> str:
+def fold(text: str) -> str:
+    """The form of a text in which terms are compared: NFKC, without case, accents and possessives."""
     if not text.isascii():
         text = unicodedata.normalize("NFKC", stream_safe(text))
         text = unicodedata.normalize("NFC", _ACCENT.sub("", unicodedata.normalize("NFD", text)))
@@ -188,7 +189,7 @@ def _fold(text: str) -> str:
 
 @lru_cache(maxsize=1 << 14)
 def _fold_char(char: str) -> str:
-    return _fold(char)
+    return fold(char)
 
 
 @lru_cache(maxsize=1 << 16)

@@ -258,6 +258,9 @@ def _fused() -> Model:
             *(
                 Variant(f"without {name}", _without_features(whole, columns))
                 for name, columns in feature_names_by_group().items()
+                if not set(whole.ranker.feature_names).isdisjoint(
+                    columns
+                )  # without a weight there is nothing to leave out
             ),
             Variant("without inhibition", _without_features(whole, ["redundancy"])),
             Variant("with decay", replace(whole, decay_policy=DecayPolicy())),

@@ -6,7 +6,7 @@ Every group returns features by name. The value 0 is neutral, so a feature that 
 from ....graph import EPOCH, Graph
 from ....model import Query, Scores
 from ..candidate_pool import CandidatePool, build_pool
-from . import centroid, entities, lexical_dense, speaker, term_similarity, time_match, turn_context
+from . import asked_class, centroid, entities, lexical_dense, speaker, term_similarity, time_match, turn_context
 
 FEATURE_GROUPS = {
     "lexical and dense": lexical_dense.compute,
@@ -16,6 +16,7 @@ FEATURE_GROUPS = {
     "time match": time_match.compute,
     "entities": entities.compute,
     "centroid and redundancy": centroid.compute,
+    "asked class": asked_class.compute,
 }
 """The groups of features; an ablation leaves one out."""
 
