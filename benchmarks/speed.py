@@ -4,6 +4,7 @@ import argparse
 import os
 import platform
 import random
+import re
 import tempfile
 from collections.abc import Sequence
 from itertools import chain
@@ -16,20 +17,20 @@ from ecphora import Episode, Memory, MiniLMEmbedder
 from ecphora.bench.datasets import read_cases
 from ecphora.cli.demo.show import load_conversation
 from ecphora.model import Vectors
+from ecphora.query import query_parts
 
-QUESTIONS = (
-    "Where does Ines live now?", "When did Joost ask Marta to marry him?", "Which instruments does Wil play?",
-    "What is the name of Martina's cat?", "Who found the palm house for the wedding?", "What did Bea draw last winter?",
-    "Why did they not go to the lake in May?", "How many people came to the concert?",
-)  # fmt: skip
+QUESTION_COUNT = 200
+"""Questions of the recalls that are timed."""
+MIN_WORD_LENGTH = 5
+"""Letters of a word that a synthetic question asks about."""
 
 
 class TimedEmbedder:
-    """An embedder that measures the seconds that it takes."""
+    """An embedder that measures the seconds that it takes, and counts its texts."""
 
     def __init__(self) -> None:
         self.inner = MiniLMEmbedder()
-        self.name, self.dim, self.seconds = self.inner.name, self.inner.dim, 0.0
+        self.name, self.dim, self.seconds, self.text_count = self.inner.name, self.inner.dim, 0.0, 0
 
     def coverage(self, text: str, /) -> float:
         return self.inner.coverage(text)
@@ -38,6 +39,7 @@ class TimedEmbedder:
         start = perf_counter()
         vectors = self.inner.embed(texts, is_query=is_query)
         self.seconds += perf_counter() - start
+        self.text_count += len(texts)
         return vectors
 
 
@@ -60,6 +62,16 @@ def synthetic_turns(turns: int) -> list[Episode]:
     ]
 
 
+def synthetic_questions(turns: Sequence[Episode]) -> list[str]:
+    """Distinct questions about words of the turns; the same at every call."""
+    rng = random.Random(7)  # noqa: S311  # not for secrets
+    words = {one.text: re.findall(rf"[a-z]{{{MIN_WORD_LENGTH},}}", one.text) for one in turns}
+    asked = rng.sample([one for one in turns if len(words[one.text]) > 1], QUESTION_COUNT)
+    return [
+        f"What did {one.speaker} say about the {' and the '.join(rng.sample(words[one.text], 2))}?" for one in asked
+    ]
+
+
 def dataset_turns(turns: int, data: Path, sets: Sequence[str]) -> tuple[list[Episode], list[str]]:
     """The turns of several benchmark sets in one scope, and questions of the first."""
     cases = [case for name in sets for case in read_cases(name, data)]
@@ -70,7 +82,7 @@ def dataset_turns(turns: int, data: Path, sets: Sequence[str]) -> tuple[list[Epi
         if len(one.text) < 1000
     ]
     questions = list(chain.from_iterable((question.text for question in case.questions) for case in cases))
-    return episodes[:turns], questions[:200]
+    return episodes[:turns], questions[:QUESTION_COUNT]
 
 
 def milliseconds(samples: Sequence[float]) -> str:
@@ -90,7 +102,7 @@ def main() -> None:
         if arguments.data
         else (synthetic_turns(arguments.turns), [])
     )
-    questions = (dataset_questions or list(QUESTIONS) * 25)[:200]
+    questions = dataset_questions or synthetic_questions(episodes)
     print(f"{len(episodes)} turns ({'+'.join(sets) if arguments.data else 'synthetic'}); {platform.machine()}, "
           f"{os.cpu_count()} cores, load {os.getloadavg()[0]:.1f}, Python {platform.python_version()}")  # fmt: skip
     with tempfile.TemporaryDirectory() as folder:
@@ -124,11 +136,18 @@ def time_recall(path: Path, embedder: TimedEmbedder, questions: list[str]) -> No
     with Memory(path, embedder=embedder) as memory:
         memory.recall(questions[0])
         recalls, recalls_without_embedding, writes, recalls_after_write = [], [], [], []
+        embeddings, full_embeddings, text_count, full_text_count = [], [], 0, 0
         for question in questions:
-            embedder.seconds, start = 0.0, perf_counter()
+            embedder.seconds, embedder.text_count, start = 0.0, 0, perf_counter()
             memory.recall(question)
             recalls.append(perf_counter() - start)
             recalls_without_embedding.append(recalls[-1] - embedder.seconds)
+            embeddings.append(embedder.seconds)
+            text_count += embedder.text_count
+            texts, start = query_parts(question, memory.graph()).texts, perf_counter()
+            embedder.inner.embed(texts, is_query=True)
+            full_embeddings.append(perf_counter() - start)
+            full_text_count += len(texts)
         for number, question in enumerate(questions[:100]):
             start = perf_counter()
             memory.remember(
@@ -139,6 +158,8 @@ def time_recall(path: Path, embedder: TimedEmbedder, questions: list[str]) -> No
             memory.recall(question)
             recalls_after_write.append(perf_counter() - start - embedder.seconds)
     print(f"recall                      {milliseconds(recalls)}")
+    print(f"  its embedding             {milliseconds(embeddings)}   {text_count / len(questions):.1f} texts")
+    print(f"  without kept terms        {milliseconds(full_embeddings)}   {full_text_count / len(questions):.1f} texts")
     print(f"recall without embedding    {milliseconds(recalls_without_embedding)}")
     print(f"  right after a write       {milliseconds(recalls_after_write)}")
     print(f"remember one turn, durably  {milliseconds(writes)}")

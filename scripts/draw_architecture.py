@@ -44,7 +44,7 @@ ROWS: tuple[tuple[str, tuple[tuple[str, ...], ...]], ...] = (
     (
         "reading, weights",
         (
-            ("store_as_query", "encode", "query", "feedback", "documents"),
+            ("store_as_query", "query_embedder", "encode", "query", "feedback", "documents"),
             ("weights",),
             ("reasons", "reason_clauses", "ranking"),
             ("openai_http",),

@@ -7,6 +7,7 @@ them.
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 from time import perf_counter
 from types import TracebackType
@@ -64,6 +65,7 @@ from .ports import (
     Strategy,
 )
 from .query import analyze
+from .query_embedder import QueryEmbedder
 from .recall import rank
 from .reprs import call_repr
 from .scope_writer import MAX_RETRIES, ScopeWriter, reads_full_log
@@ -172,6 +174,7 @@ class Memory:
         self._store: Store = SQLiteStore(path) if isinstance(path, str | Path) else path
         cache = GraphCache(self._store, self.scope)
         self._scope_writer = ScopeWriter(self._store, self.scope, self._embedder, self._extractor, self.strategy, cache)
+        self._query_embedder = QueryEmbedder(partial(self._scope_writer.embed, is_query=True))
         self._access_log = AccessLog(self._scope_writer)
         self.facts = Facts(self._flushed_writer, self._clock)
         self.entities = Entities(self._flushed_writer, self._clock)
@@ -407,7 +410,7 @@ class Memory:
             self._scope_writer.graph(),
             self._clock(),
             self._embedder,
-            lambda texts: self._scope_writer.embed(texts, is_query=True),
+            self._query_embedder,
             where=where,
             as_of=as_of,
             known_at=known_at,

@@ -1,6 +1,6 @@
 """Analyzes a question: its terms, names, dates and vectors."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -61,7 +61,7 @@ def analyze(
     graph: Graph,
     now: datetime,
     embedder: Embedder,
-    embed: Callable[[Sequence[str]], Vectors],
+    embed: Callable[[QueryParts], Vectors],
     *,
     where: Filter,
     as_of: When | None = None,
@@ -70,12 +70,12 @@ def analyze(
 ) -> Query:
     """Check, analyze and embed a question, once for everything that uses it.
 
-    ``embed`` gives the vectors of texts as queries; it is not called for an empty graph. Raises ``InvalidInput`` for an
-    invalid argument, and ``EmbedderMismatch`` if the graph has vectors of another length.
+    ``embed`` gives the vectors of a question's texts; it is not called for an empty graph. Raises ``InvalidInput`` for
+    an invalid argument, and ``EmbedderMismatch`` if the graph has vectors of another length.
     """
     question, where, event_time, recording_time = check_query(question, where, as_of, known_at, retroactive)
     parts = query_parts(question, graph)
-    vectors = embed(parts.texts) if len(graph) else None
+    vectors = embed(parts) if len(graph) else None
     stored = graph.vectors.view
     if vectors is not None and len(stored) and stored.shape[1] != vectors.shape[1]:
         raise EmbedderMismatch(
