@@ -66,7 +66,7 @@ from .ports import (
 )
 from .query import analyze
 from .query_embedder import QueryEmbedder
-from .recall import rank
+from .recall import group_by_instance, rank
 from .reprs import call_repr
 from .scope_writer import MAX_RETRIES, ScopeWriter, reads_full_log
 from .stages.retrieval import filters, insight_index
@@ -327,7 +327,8 @@ class Memory:
             step_milliseconds={step: 1000 * seconds for step, seconds in steps.items()},
             tokens=sum(estimate_tokens(hit.text) for hit in hits),
         )
-        return Recollection(query, chosen.name, evidence, confidence, tuple(hits), cost)
+        groups = partial(group_by_instance, query.text, hits)
+        return Recollection(query, chosen.name, evidence, confidence, tuple(hits), cost, groups)
 
     def why_not(
         self,

@@ -529,6 +529,21 @@ class Hit(ShortRepr):
 
 
 @dataclass(frozen=True, slots=True, repr=False)
+class HitGroup(ShortRepr):
+    """The hits that mention one instance of the class that a question asks for, best first.
+
+    ``instance`` is a word or name as the first of them writes it.
+    """
+
+    instance: str
+    hits: tuple[Hit, ...]
+
+    def to_dict(self) -> dict[str, Any]:
+        """The group as JSON values: the instance and the ids of its hits."""
+        return {"instance": self.instance, "ids": [hit.id for hit in self.hits]}
+
+
+@dataclass(frozen=True, slots=True, repr=False)
 class Cost(ShortRepr):
     """What a recall cost: milliseconds in total and by step, and the estimated tokens of the returned texts."""
 
@@ -551,6 +566,16 @@ class Recollection(ShortRepr):
     confidence: float
     hits: tuple[Hit, ...]
     cost: Cost
+    find_groups: Callable[[], tuple[HitGroup, ...]] = field(default=tuple, repr=False, compare=False)
+
+    @property
+    def groups(self) -> tuple[HitGroup, ...]:
+        """The hits by what they mention of the class that the question asks for, as in "which cities has John seen".
+
+        In the order of their best hits. A hit that mentions several instances is in several groups, one that mentions
+        none is in no group. Empty if the question asks for no class of the lexicon.
+        """
+        return self.find_groups()
 
     def __len__(self) -> int:
         return len(self.hits)
@@ -574,7 +599,7 @@ class Recollection(ShortRepr):
         return html_table(self.to_dict())
 
     def to_dict(self) -> dict[str, Any]:
-        """The recollection as JSON values, the hits with their ranks."""
+        """The recollection as JSON values, the hits with their ranks, the groups with the ids of their hits."""
         return {
             "question": self.query.text,
             "strategy": self.strategy,
@@ -583,6 +608,7 @@ class Recollection(ShortRepr):
             "milliseconds": round(self.cost.milliseconds, 3),
             "tokens": self.cost.tokens,
             "hits": [{"rank": rank, **hit.to_dict()} for rank, hit in enumerate(self.hits, 1)],
+            "groups": [group.to_dict() for group in self.groups],
         }
 
 

@@ -12,7 +12,7 @@ import numpy as np
 
 from .graph import EPOCH, epoch_seconds
 from .language import question
-from .language.classes import find_instance
+from .language.classes import find_instances
 from .language.roles import role_of
 from .language.terms import shared_terms
 from .model import Kind
@@ -145,8 +145,9 @@ def _number_clause(comparison: Comparison) -> Clause | None:
 
 
 def _class_clause(comparison: Comparison) -> Clause | None:
-    found = find_instance(comparison.node.text, comparison.ranking.query.text)
-    return None if found is None else Clause(f"says “{found[0]}” (for “{found[1]}”)")
+    """The first thing that it mentions of the class asked for."""
+    found = find_instances(comparison.node.text, comparison.ranking.query.text)
+    return Clause(f"says “{found[0].text}” (for “{found[0].noun}”)") if found else None
 
 
 def _recency_clause(comparison: Comparison) -> Clause | None:

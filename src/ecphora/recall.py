@@ -1,5 +1,6 @@
 """Builds hits with their reasons from ranked rows."""
 
+from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -7,8 +8,9 @@ from functools import partial
 import numpy as np
 
 from .graph import Graph
+from .language.classes import find_instances
 from .language.token_count import estimate_tokens
-from .model import Contribution, Hit, Mask, NodeId, Query, Rows, Why
+from .model import Contribution, Hit, HitGroup, Mask, NodeId, Query, Rows, Why
 from .ports import Activation, ActivationPath, NodeReader
 from .ranking import Ranking
 from .reasons import COMPARISON_SIZE, LazyReasons, build_reasons
@@ -67,6 +69,17 @@ def rank(  # noqa: PLR0917
     eligible = filters.eligible(graph, query) if activation.eligible is None else activation.eligible
     hits = _build_hits(graph, query, activation, eligible, limit, read_nodes, explain=explain)
     return RankedHits(graph, query, activation, eligible, hits, budget, read_nodes)
+
+
+def group_by_instance(question: str, hits: Sequence[Hit]) -> tuple[HitGroup, ...]:
+    """The hits by the instances that they mention of the classes that a question asks for."""
+    labels: dict[str, str] = {}
+    members: defaultdict[str, list[Hit]] = defaultdict(list)
+    for hit in hits:
+        for instance in find_instances(hit.text, question):
+            labels.setdefault(instance.key, instance.text)
+            members[instance.key].append(hit)
+    return tuple(HitGroup(labels[key], tuple(group)) for key, group in members.items())
 
 
 def why(graph: Graph, activation: Activation, row: int) -> Why:

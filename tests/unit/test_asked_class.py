@@ -2,28 +2,35 @@
 
 from dataclasses import replace
 
+import numpy as np
 import pytest
 
 from ecphora.graph import Graph
 from ecphora.graph_updates import apply_batch
+from ecphora.language.classes import asked_instances
 from ecphora.language.name_normalization import entity_id
 from ecphora.language.names import names
 from ecphora.model import Edge, Link
 from ecphora.stages.fused import features
-from ecphora.stages.fused.candidate_pool import build_pool
+from ecphora.stages.fused.candidate_pool import CandidatePool, build_pool
+from ecphora.stages.fused.features import asked_class
 from ecphora.testing.samples import sample_batch, sample_entity, sample_node, sample_query
 
 
-def class_values(question: str, **texts: str) -> dict[str, float]:
-    """The values of the asked class by the id of each memory, all spoken by Victoria."""
+def class_pool(question: str, **texts: str) -> CandidatePool:
+    """The pool of a question among memories, by their ids, all spoken by Victoria."""
     nodes = [sample_node(id_, text, speaker="Victoria", minutes=n) for n, (id_, text) in enumerate(texts.items())]
     entities = {name: sample_entity(name) for text in texts.values() for name in names(text)}
     edges = [Edge(node.id, entity_id(name), Link.MENTIONS) for node in nodes for name in names(node.text)]
     batch = replace(sample_batch(*nodes, *entities.values(), edges=tuple(edges)), revision=1)
-    graph = apply_batch(Graph(), batch)
-    pool = build_pool(graph, sample_query(question))
-    values = features.compute_features(pool)["instance of asked class"].tolist()
-    return {graph.id(row): value for row, value in zip(pool.rows.tolist(), values, strict=True)}
+    return build_pool(apply_batch(Graph(), batch), sample_query(question))
+
+
+def class_values(question: str, feature: str = "instance of asked class", **texts: str) -> dict[str, float]:
+    """The values of a feature by the id of each memory."""
+    pool = class_pool(question, **texts)
+    values = features.compute_features(pool)[feature].tolist()
+    return {pool.graph.id(row): value for row, value in zip(pool.rows.tolist(), values, strict=True)}
 
 
 def test_asked_class_marks_rows_with_an_instance() -> None:
@@ -64,3 +71,26 @@ def test_asked_class_counts_names_of_several_words_as_titles_where_titles_are_as
     found = class_values("Which books did she read?", **texts)
     assert found == {"book": pytest.approx(0.5), "roof": 0, "ana": 0}
     assert not any(class_values("Which pets did she have?", **texts).values())
+
+
+def test_repeated_instance_marks_rows_whose_instances_a_better_row_mentions() -> None:
+    texts = {
+        "best": "The cities they saw with Kevin: Rome and Porto.",
+        "again": "They saw Rome once more.",
+        "new": "They saw cities: Porto and Chicago.",
+        "none": "They saw Kevin.",
+        "dog": "A dog barked in Chicago.",
+    }
+    found = class_values("Which cities did they see?", "repeated instance", **texts)
+    assert found == {"best": 0, "again": 1, "new": 0, "none": 0, "dog": 1}
+    assert not any(class_values("When did they see cities?", "repeated instance", **texts).values())
+
+
+def test_repeated_instance_tells_words_pairs_and_names_apart() -> None:
+    question = "Which pets and which cities do they know?"
+    pool = class_pool(question, cat="A cat.", guinea="A guinea pig.", rome="In Rome.")
+    instances = asked_instances(question)
+    assert instances is not None
+    mentions = asked_class._instance_mentions(pool, instances)
+    word, pair, name = mentions.instances[np.argsort(mentions.row_index)].tolist()
+    assert word < len(instances.terms) <= pair < len(instances.terms) + len(instances.pairs) <= name

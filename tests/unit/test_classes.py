@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from ecphora.language import classes
-from ecphora.language.classes import asked_instances, asked_nouns, find_instance, hash_text
+from ecphora.language.classes import asked_instances, asked_nouns, find_instances, hash_text
 from ecphora.language.terms import extract_terms, hash_terms
 
 
@@ -108,12 +108,22 @@ def test_lexicon_is_not_read_for_a_question_without_a_class() -> None:
 @pytest.mark.parametrize(
     ("text", "question", "found"),
     [
-        ("We took in a kitten.", "Which pets do they have?", ("kitten", "pet")),
-        ("Then we went to Chicago.", "Which cities did they see?", ("Chicago", "city")),
-        ("We took in a kitten.", "Which cities did they see?", None),
-        ("The dog barked.", "Which pets chased the dog?", None),
-        ("Chicago again!", "Which cities are like Chicago?", None),
+        ("We took in a kitten.", "Which pets do they have?", ["kitten"]),
+        ("Two guinea pigs and a kitten!", "Which pets do they have?", ["guinea pigs", "kitten"]),
+        ("From Porto to Chicago, then Porto.", "Which cities did they see?", ["Porto", "Chicago"]),
+        ('I read "Winter Barrels".', "Which books did she read?", ["Winter Barrels"]),
+        ("We took in a kitten.", "Which cities did they see?", []),
+        ("The dog barked.", "Which pets chased the dog?", []),
+        ("Chicago again!", "Which cities are like Chicago?", []),
+        ("", "Which pets do they have?", []),
     ],
 )
-def test_find_instance_returns_the_words_of_the_text(text: str, question: str, found: tuple[str, str] | None) -> None:
-    assert find_instance(text, question) == found
+def test_find_instances_returns_the_words_of_the_text(text: str, question: str, found: list[str]) -> None:
+    assert [instance.text for instance in find_instances(text, question)] == found
+
+
+def test_find_instances_gives_spellings_one_key_and_names_the_class() -> None:
+    one, other = (find_instances(text, "Which pets?")[0] for text in ("My kitten.", "Two kittens!"))
+    assert one.key == other.key
+    assert other.text == "kittens"
+    assert one.noun == "pet"

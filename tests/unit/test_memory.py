@@ -239,6 +239,15 @@ def test_recall_of_an_empty_memory_has_no_evidence(memory: Memory) -> None:
     assert memory.scopes() == []
 
 
+def test_recall_groups_hits_by_the_instances_of_the_class_asked_for(memory: Memory) -> None:
+    texts = {"rome": "We saw Rome.", "both": "From Porto back to Rome.", "dog": "The dog barked."}
+    memory.remember([Episode(text, id=id_) for id_, text in texts.items()])
+    groups = memory.recall("Which cities did we see?").groups
+    assert {group.instance: set(ids(group.hits)) for group in groups} == {"Rome": {"rome", "both"}, "Porto": {"both"}}
+    assert [group.to_dict()["instance"] for group in groups] == [group.instance for group in groups]
+    assert not memory.recall("When did we see Rome?").groups
+
+
 def test_recall_logs_accesses(memory: Memory, clock: FakeClock) -> None:
     memory.remember(TALK)
     memory.recall("river", log_access=False)

@@ -33,6 +33,7 @@ UNEXPLAINED = frozenset(
     {
         "first-stage rank",
         "redundancy",
+        "repeated instance",
         "turn length",
         "is question",
         "mentions time",

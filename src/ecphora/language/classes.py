@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache, lru_cache
 from importlib.resources import files
+from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
@@ -87,23 +88,46 @@ def asked_instances(question: str) -> Instances | None:
     return _instances(nouns) if nouns else None
 
 
-def find_instance(text: str, question: str) -> tuple[str, str] | None:
-    """The first instance in a text of a class that a question asks for, as written, and the noun of the class.
+@dataclass(frozen=True, slots=True)
+class TextInstance:
+    """An instance as a text mentions it: ``noun`` is the class, ``key`` is equal for spellings of the same instance."""
 
-    Instances of several words are found by name only. None if there is none; the question's own words are none.
-    """
+    text: str
+    key: str
+    noun: str
+
+
+def find_instances(text: str, question: str) -> list[TextInstance]:
+    """What a text mentions of the classes that a question asks for; the question's own words are left out."""
     asked_terms = set(extract_terms(question))
+    found: dict[str, TextInstance] = {}
     for noun in dict.fromkeys(asked_nouns(question)):
         instances = _instances((noun,))
-        known_terms = set(instances.terms[instances.is_word].tolist())
         for name in names(text):
-            code = np.uint32(hash_text(normalize_name(name)))
-            if find_keys(instances.names, np.array([code]))[1][0] and not asked_terms.issuperset(extract_terms(name)):
-                return name, noun
-        for term, surface in surface_forms(text).items():
-            if term not in asked_terms and hash_terms([term])[0] in known_terms:
-                return surface, noun
-    return None
+            normal = normalize_name(name)
+            is_known = find_keys(instances.names, np.array([hash_text(normal)], np.uint32))[1][0]
+            if (is_known or (instances.has_titles and " " in normal)) and not asked_terms.issuperset(
+                extract_terms(name)
+            ):
+                found.setdefault(normal, TextInstance(name, normal, noun))
+        for words, terms in _known_words(text, instances):
+            if not asked_terms.issuperset(terms):
+                found.setdefault(" ".join(terms), TextInstance(words, " ".join(terms), noun))
+    return list(found.values())
+
+
+def _known_words(text: str, instances: Instances) -> Iterator[tuple[str, tuple[str, ...]]]:
+    """The words of a text that are instances, with their terms: adjacent pairs, then single words."""
+    forms = surface_forms(text)
+    terms = list(forms)
+    places, is_known = find_keys(instances.terms, hash_terms(terms))
+    pairs = set(map(tuple, instances.pairs[np.isin(instances.pairs, places[is_known]).all(axis=1)].tolist()))
+    for first, last in pairwise(range(len(terms))):
+        if is_known[first] and is_known[last] and (places[first], places[last]) in pairs:
+            yield f"{forms[terms[first]]} {forms[terms[last]]}", (terms[first], terms[last])
+    for index in np.flatnonzero(is_known).tolist():
+        if instances.is_word[places[index]]:
+            yield forms[terms[index]], (terms[index],)
 
 
 def asked_nouns(question: str) -> Iterator[str]:

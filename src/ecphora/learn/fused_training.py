@@ -18,7 +18,7 @@ from ..stages.fused.ranker import Ranker
 from ..stages.retrieval.linear import LinearModel
 from .regression import Numbers, fit_signed_logistic
 
-NEGATIVE_FEATURES = frozenset({"other speaker", "is question", "redundancy"})
+NEGATIVE_FEATURES = frozenset({"other speaker", "is question", "redundancy", "repeated instance"})
 """Features whose weight cannot be positive."""
 UNSIGNED_FEATURES = frozenset({"entity count", "mentions time"})
 """Features whose weight may have either sign."""

@@ -1,9 +1,11 @@
-"""The feature of the class that a question asks for: "which cities" is answered by a memory that mentions Chicago."""
+"""The features of the class that a question asks for: "which cities" is answered by a memory that mentions Chicago."""
+
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ....grouping import find_keys
+from ....grouping import best_of_group, find_keys
 from ....ids import ENTITY_PREFIX
 from ....language.classes import Instances, asked_instances, hash_text
 from ....model import Rows, Scores
@@ -16,21 +18,45 @@ TITLE_VALUE = 0.5
 """What a name of several words counts if the question asks for a title: it may be one."""
 
 
-def compute(pool: CandidatePool) -> dict[str, Scores]:
-    """``instance of asked class`` is the rarity of the rarest instance of the class that a row mentions.
+@dataclass(frozen=True, slots=True)
+class InstanceMentions:
+    """Which rows of the pool mention which instances: an entry for each pair, with the rarity of the instance.
 
-    The question's own words are no instances, nor are the speakers' names.
+    ``instances`` are numbers that tell instances apart.
     """
-    rarest = np.zeros(len(pool.rows), np.float32)
+
+    row_index: Rows
+    instances: Rows
+    rarity: NDArray[np.float64]
+
+
+def compute(pool: CandidatePool) -> dict[str, Scores]:
+    """Features of the instances of the class asked for; the question's own words and the speakers are none.
+
+    ``instance of asked class`` is the rarity of the rarest instance that a row mentions. ``repeated instance`` marks
+    the rows that mention instances, all of which a row with a higher first-stage score mentions too.
+    """
+    rarest, is_repeated = np.zeros((2, len(pool.rows)), np.float32)
     instances = asked_instances(pool.query.text) if len(pool.rows) else None
     if instances is not None:
-        for index, values in (_word_rarity(pool, instances), _name_rarity(pool, instances)):
-            np.maximum.at(rarest, index, values.astype(np.float32))
-    return {"instance of asked class": rarest}
+        mentions = _instance_mentions(pool, instances)
+        np.maximum.at(rarest, mentions.row_index, mentions.rarity.astype(np.float32))
+        is_repeated[mentions.row_index] = 1
+        is_repeated[mentions.row_index[best_of_group(mentions.instances, pool.scores[mentions.row_index])]] = 0
+    return {"instance of asked class": rarest, "repeated instance": is_repeated}
 
 
-def _word_rarity(pool: CandidatePool, instances: Instances) -> tuple[Rows, NDArray[np.float64]]:
-    """The rows, by their index, that have a word of an instance, and how rare it is; of two terms the rarer counts."""
+def _instance_mentions(pool: CandidatePool, instances: Instances) -> InstanceMentions:
+    words, names = _word_mentions(pool, instances), _name_mentions(pool, instances)
+    return InstanceMentions(
+        np.concatenate([words.row_index, names.row_index]),
+        np.concatenate([words.instances, names.instances + len(instances.terms) + len(instances.pairs)]),
+        np.concatenate([words.rarity, names.rarity]),
+    )
+
+
+def _word_mentions(pool: CandidatePool, instances: Instances) -> InstanceMentions:
+    """The mentions of instances by words; of two terms the rarity of the rarer one counts."""
     graph, terms = pool.graph, instances.terms
     entries, term_index = graph.postings(terms)
     term_rarity = rarity(np.bincount(term_index, minlength=len(terms)), graph.episode_count)
@@ -39,11 +65,13 @@ def _word_rarity(pool: CandidatePool, instances: Instances) -> tuple[Rows, NDArr
     is_asked = np.isin(terms, pool.query.term_hashes)
     is_found = np.zeros(len(terms), np.bool_)
     is_found[term_index] = True
-    pairs = instances.pairs[is_found[instances.pairs].all(axis=1) & ~is_asked[instances.pairs].all(axis=1)]
+    known_pairs = np.flatnonzero(is_found[instances.pairs].all(axis=1) & ~is_asked[instances.pairs].all(axis=1))
+    pairs = instances.pairs[known_pairs]
     pair_rows, found = _rows_of_pairs(row_index, term_index, pairs)
     is_word = (instances.is_word & ~is_asked)[term_index]
-    return (
+    return InstanceMentions(
         np.concatenate([row_index[is_word], pair_rows]),
+        np.concatenate([term_index[is_word], known_pairs[found] + len(terms)]),
         np.concatenate([term_rarity[term_index[is_word]], term_rarity[pairs[found]].max(axis=1, initial=0)]),
     )
 
@@ -61,8 +89,8 @@ def _rows_of_pairs(row_index: Rows, term_index: Rows, pairs: Rows) -> tuple[Rows
     return rows, found
 
 
-def _name_rarity(pool: CandidatePool, instances: Instances) -> tuple[Rows, NDArray[np.float64]]:
-    """The rows that mention an instance by name, and how rare that is."""
+def _name_mentions(pool: CandidatePool, instances: Instances) -> InstanceMentions:
+    """The mentions of instances by names."""
     graph = pool.graph
     entities, index = np.unique(pool.mentions.entities, return_inverse=True)
     speakers = speaker_index(graph).by_entity
@@ -74,4 +102,5 @@ def _name_rarity(pool: CandidatePool, instances: Instances) -> tuple[Rows, NDArr
     values[np.isin(entities, pool.query_entities)] = 0
     values[[id_ in speakers for id_ in ids]] = 0
     values *= rarity(entity_links.mention_counts(graph)[entities], graph.episode_count)
-    return pool.mentions.row_index, values[index]
+    is_instance = values[index] > 0
+    return InstanceMentions(pool.mentions.row_index[is_instance], index[is_instance], values[index[is_instance]])
