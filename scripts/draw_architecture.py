@@ -32,7 +32,6 @@ ROWS: tuple[tuple[str, tuple[tuple[str, ...], ...]], ...] = (
     (
         "strategies, adapters",
         (
-            ("llm_client",),
             ("interchange",),
             ("explain", "recall"),
             ("strategies",),
@@ -47,7 +46,7 @@ ROWS: tuple[tuple[str, tuple[tuple[str, ...], ...]], ...] = (
             ("store_as_query", "query_embedder", "encode", "query", "feedback", "documents"),
             ("weights",),
             ("reasons", "reason_clauses", "ranking"),
-            ("openai_http",),
+            ("model_http", "llamacpp_engine", "llm_client"),
         ),
     ),
     ("consolidation", (("consolidation",),)),

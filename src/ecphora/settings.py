@@ -115,7 +115,7 @@ class Settings:
         kind, _, model = self.llm.partition(":")
         if kind == "openai" and model:
             from .llms.openai_chat import OpenAILLM  # noqa: PLC0415  # each is imported only when used
-            from .openai_http import OPENAI_BASE_URL  # noqa: PLC0415
+            from .model_http import OPENAI_BASE_URL  # noqa: PLC0415
 
             url = self.llm_base_url or self.openai_base_url or OPENAI_BASE_URL
             return OpenAILLM(model, base_url=url, api_key=self.openai_api_key)

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from ecphora import openai_http
+from ecphora import model_http
 from ecphora.embedders.minilm import MiniLMEmbedder
 from ecphora.embedders.openai_embeddings import OpenAIEmbedder
 from ecphora.errors import EmbedderUnavailable, InvalidInput, WrongVector
@@ -128,7 +128,7 @@ def test_certificates_are_read_once_for_all_clients(server: Server, monkeypatch:
         return contexts[-1]
 
     monkeypatch.setattr(ssl, "create_default_context", create_counted)
-    openai_http._certificates.cache_clear()
+    model_http._certificates.cache_clear()
     server.replies = [vector_reply]
     for _ in range(2):
         with closing(openai(server)) as model:

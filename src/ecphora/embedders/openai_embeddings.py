@@ -11,7 +11,7 @@ import numpy as np
 
 from ..errors import EmbedderUnavailable, WrongVector
 from ..model import Vectors
-from ..openai_http import OPENAI_BASE_URL, OpenAIClient
+from ..model_http import OPENAI_BASE_URL, HTTPModelClient
 from ..validate import check_count, check_optional_count
 from .named_model import NamedModelEmbedder
 
@@ -41,7 +41,7 @@ class OpenAIEmbedder(NamedModelEmbedder):
         sleep: Callable[[float], None] = time.sleep,
     ) -> None:
         super().__init__(model, "openai", document_prefix=document_prefix, query_prefix=query_prefix)
-        self._client = OpenAIClient(
+        self._client = HTTPModelClient(
             model,
             base_url=base_url,
             path="embeddings",

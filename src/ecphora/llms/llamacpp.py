@@ -1,12 +1,5 @@
-"""A language model from a GGUF file, run in this process by llama.cpp. Needs the extra ``[llamacpp]``.
+"""A language model from a GGUF file, run in this process by llama.cpp. Needs the extra ``[llamacpp]``."""
 
-The wheel is ``xllamacpp``. Nothing is downloaded. Its engine always opens a port on the loopback interface; the port is
-locked with a random key and never used.
-"""
-
-import importlib
-import os
-import secrets
 import time
 from pathlib import Path
 from threading import Lock
@@ -15,12 +8,10 @@ from typing import Any
 from ..errors import LLMUnavailable
 from ..invisible_chars import replace_surrogates
 from ..language.token_count import estimate_tokens
+from ..llamacpp_engine import check_threads, load_engine
 from ..ports import Prompt, Reply
 from ..reprs import call_repr
 from ..validate import check_count, check_path
-
-SILENT_VERBOSITY = -1
-"""The engine's verbosity at which it prints nothing."""
 
 
 class LlamaCppLLM:
@@ -41,11 +32,10 @@ class LlamaCppLLM:
         gpu_layers: int = 0,
         seed: int = 0,
     ) -> None:
-        threads = max(1, (os.cpu_count() or 1) // 2) if threads is None else threads
         self._path = check_path("path", path)
         self.name = f"{self._path.stem}@llamacpp"
         self._context_tokens = check_count("context_tokens", context_tokens)
-        self._threads = check_count("threads", threads)
+        self._threads = check_threads(threads)
         self._gpu_layers = check_count("gpu_layers", gpu_layers, minimum=0)
         self._seed = check_count("seed", seed, minimum=0)
         self._lock = Lock()
@@ -95,27 +85,11 @@ class LlamaCppLLM:
         """Return the engine with the model loaded; the caller holds the lock."""
         if self._engine is not None:
             return self._engine
-        try:
-            library = importlib.import_module("xllamacpp")
-        except ImportError as error:
-            raise LLMUnavailable(f"{error}; install it with: pip install 'ecphora[llamacpp]'") from error
-        if not self._path.is_file():
-            raise LLMUnavailable(f"there is no file {self._path}; give the path of a GGUF file")
-        with self._path.open("rb") as file:
-            if file.read(4) != b"GGUF":
-                raise LLMUnavailable(f"{self._path} is not a GGUF file")
-        params = library.CommonParams()
-        params.model.path = str(self._path)
-        params.n_ctx = self._context_tokens
-        params.n_parallel = 1
-        params.n_gpu_layers = self._gpu_layers
-        params.cpuparams.n_threads = params.cpuparams_batch.n_threads = self._threads
-        params.verbosity = SILENT_VERBOSITY
-        params.offline = True
-        params.warmup = params.ui = params.endpoint_slots = params.endpoint_props = False
-        params.api_keys = [secrets.token_urlsafe(32)]
-        try:
-            self._engine = library.Server(params)
-        except RuntimeError as error:
-            raise LLMUnavailable(f"{self._path} cannot be loaded: {error}") from error
+        self._engine = load_engine(
+            self._path,
+            context_tokens=self._context_tokens,
+            threads=self._threads,
+            gpu_layers=self._gpu_layers,
+            error_type=LLMUnavailable,
+        )
         return self._engine

@@ -12,7 +12,7 @@ from typing import Any
 from ..errors import InvalidInput, LLMUnavailable
 from ..invisible_chars import replace_surrogates
 from ..language.token_count import estimate_tokens
-from ..openai_http import OPENAI_BASE_URL, BadRequest, OpenAIClient
+from ..model_http import OPENAI_BASE_URL, BadRequest, HTTPModelClient
 from ..ports import Prompt, Reply
 from ..reprs import call_repr
 from ..validate import check_count, check_items, check_name, check_number
@@ -73,7 +73,7 @@ class OpenAILLM:
         self._prices = (pair[0], pair[1])
         self._seed = check_count("seed", seed, minimum=0)
         self._dialect = Dialect()
-        self._client = OpenAIClient(
+        self._client = HTTPModelClient(
             model,
             base_url=base_url,
             path="chat/completions",

@@ -1,6 +1,6 @@
-"""An HTTP client for a model behind an OpenAI-compatible server: requests, retries and error messages.
+"""An HTTP client for a model behind a server: requests, retries and error messages.
 
-The adapters build the request bodies. Needs the extra ``[openai]``.
+The adapters build the request bodies and read the responses. Needs the extra ``[openai]``.
 """
 
 import importlib
@@ -39,7 +39,7 @@ class BadRequest:
     message: str
 
 
-class OpenAIClient:
+class HTTPModelClient:
     """One model at one address; nothing is sent before the first ``post``.
 
     ``base_url`` ends before ``path``. ``api_key`` is sent as a bearer token if given, and never shown. A request may
