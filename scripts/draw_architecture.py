@@ -37,7 +37,7 @@ ROWS: tuple[tuple[str, tuple[tuple[str, ...], ...]], ...] = (
             ("strategies",),
             ("learn",),
             ("stores",),
-            ("embedders", "update_scorers", "extractors", "llms"),
+            ("embedders", "update_scorers", "readers", "extractors", "llms"),
         ),
     ),
     (

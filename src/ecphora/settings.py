@@ -9,8 +9,9 @@ Sources are read in this order, and each one sets only what those before it did 
 5. the defaults
 
 The project's file may come from a stranger, so it may set only what sends no data: ``scope``, ``strategy``, an
-``embedder`` that runs on this machine, and ``db`` and ``weights`` inside its own folder. The memory's file sets
-nothing: a remote embedder that is stored there is used only if one of the first three sources names it.
+``embedder`` that runs on this machine, the built-in ``reader`` or none, and ``db`` and ``weights`` inside its own
+folder. The memory's file sets nothing: a remote embedder that is stored there is used only if one of the first three
+sources names it.
 
 ``ECPHORA_CONFIG`` names a file that is read instead of both files. It is trusted like the user's own file.
 """
@@ -25,7 +26,7 @@ from types import MappingProxyType
 from typing import Any
 
 from .errors import InvalidInput, UnknownName
-from .ports import LLM, Embedder, Strategy
+from .ports import LLM, Embedder, Reader, Strategy
 
 PROJECT_FILE = "ecphora.toml"
 """The project's file, in the working directory."""
@@ -37,6 +38,10 @@ ENV_VARIABLES = {
     "embedder": ("ECPHORA_EMBEDDER",),
     "strategy": ("ECPHORA_STRATEGY",),
     "weights": ("ECPHORA_WEIGHTS",),
+    "reader": ("ECPHORA_READER",),
+    "reader_base_url": ("ECPHORA_READER_BASE_URL",),
+    "reader_api_key": ("ECPHORA_READER_API_KEY",),
+    "reader_scale": ("ECPHORA_READER_SCALE",),
     "llm": ("ECPHORA_LLM",),
     "llm_base_url": ("ECPHORA_LLM_BASE_URL",),
     "openai_base_url": ("ECPHORA_OPENAI_BASE_URL",),
@@ -47,12 +52,19 @@ EMBEDDER_CHOICES = "minilm, e5, hashing, openai:MODEL or sentence-transformers:M
 """The values of an embedder setting, as errors list them."""
 LLM_CHOICES = "openai:MODEL or llamacpp:PATH"
 """The values of a language model setting, as errors list them."""
+READER_CHOICES = (
+    "builtin, none, jina:MODEL, cohere:MODEL, vllm:MODEL, tei:URL, llama-server:URL, llamacpp:PATH, "
+    "cross-encoder:MODEL or llm"
+)
+"""The values of a reader setting, as errors list them."""
 LOCAL_EMBEDDERS = frozenset({"minilm", "e5", "hashing"})
 """The kinds of embedder that send no data and load nothing but this package's own dependencies."""
 REMOTE_EMBEDDERS = frozenset({"openai", "sentence-transformers"})
 """The kinds of embedder that send texts to a server, or fetch a model by its name and load it."""
-PROJECT_KEYS = ("db", "scope", "embedder", "strategy", "weights")
+PROJECT_KEYS = ("db", "scope", "embedder", "strategy", "weights", "reader")
 """The settings that a project's file may set."""
+PROJECT_KINDS = MappingProxyType({"embedder": LOCAL_EMBEDDERS, "reader": frozenset({"builtin", "none"})})
+"""Of some settings, the kinds that a project's file may choose: they send nothing and load no file that it names."""
 PATH_KEYS = ("db", "weights")
 """Settings that are paths; in a file, a relative path is relative to that file."""
 _NO_ARGUMENTS: Mapping[str, str | None] = MappingProxyType({})
@@ -63,7 +75,9 @@ class Settings:
     """The settings of a command that are not given as arguments.
 
     ``embedder`` is None for the one that a scope was written with, ``llm`` is None for no language model.
-    ``llm_base_url`` defaults to ``openai_base_url``. ``notes`` are sentences about settings that were ignored.
+    ``reader_base_url`` defaults to the usual address of the reader's kind, ``reader_scale`` ("log_odds" or
+    "probability") to its usual scale, and ``llm_base_url`` to ``openai_base_url``. ``notes`` are sentences about
+    settings that were ignored.
     """
 
     db: Path = Path("ecphora.db")
@@ -71,6 +85,10 @@ class Settings:
     embedder: str | None = None
     strategy: str = "fused"
     weights: str | None = None
+    reader: str = "builtin"
+    reader_base_url: str | None = None
+    reader_api_key: str | None = field(default=None, repr=False)
+    reader_scale: str | None = None
     llm: str | None = None
     llm_base_url: str | None = None
     openai_base_url: str | None = None
@@ -124,6 +142,42 @@ class Settings:
 
             return LlamaCppLLM(expand_home(model))
         raise UnknownName(f"no language model is called {self.llm!r}; give {LLM_CHOICES}")
+
+    def make_reader(self, builtin: Reader | None = None) -> Reader | None:
+        """The reader that is set, with the built-in one as its fallback, or None; ``builtin`` is the built-in one."""
+        if self.reader == "none":
+            return None
+        if self.reader == "builtin":
+            return builtin
+        from .readers.fallback import FallbackReader  # noqa: PLC0415
+
+        reader = self._reader_from_setting()
+        return reader if builtin is None else FallbackReader(reader, builtin)
+
+    def _reader_from_setting(self) -> Reader:
+        kind, _, model = self.reader.partition(":")
+        scale: Any = self.reader_scale  # the readers check it
+        if kind in {"jina", "cohere", "vllm", "tei", "llama-server"} and model:
+            from .readers.rerank_endpoint import RerankReader  # noqa: PLC0415  # each is imported only when used
+
+            is_url = kind in {"tei", "llama-server"}  # these servers have one model each
+            name, url = ("reranker", model) if is_url else (model, self.reader_base_url)
+            return RerankReader(name, shape=kind, base_url=url, api_key=self.reader_api_key, scale=scale)
+        if kind == "llamacpp" and model:
+            from .readers.llamacpp_reranker import LlamaCppReader  # noqa: PLC0415
+
+            return LlamaCppReader(expand_home(model), scale=scale or "log_odds")
+        if kind == "cross-encoder" and model:
+            from .readers.cross_encoder import CrossEncoderReader  # noqa: PLC0415
+
+            return CrossEncoderReader(model)
+        if self.reader == "llm":
+            from .readers.llm_judge import LLMReader  # noqa: PLC0415
+
+            if (llm := self.make_llm()) is None:
+                raise InvalidInput(f"the reader is llm, and no language model is set; set llm to {LLM_CHOICES}")
+            return LLMReader(llm)
+        raise UnknownName(f"no reader is called {self.reader!r}; give {READER_CHOICES}")
 
     def _embedder_from_setting(self, setting: str) -> Embedder:
         kind, _, model = setting.partition(":")
@@ -260,8 +314,7 @@ def _read_project_file(
     ``notes`` gets a sentence about the others.
     """
     found = {key: value for key, value in _read_toml(path).items() if key not in higher_priority}
-    kind = found.get("embedder", "minilm").partition(":")[0]
-    ignored = [key for key in found if key not in PROJECT_KEYS or (key == "embedder" and kind not in LOCAL_EMBEDDERS)]
+    ignored = [key for key, value in found.items() if not _is_allowed_in_project(key, value)]
     if ignored:
         variables = ", ".join(ENV_VARIABLES[key][0] for key in ignored)
         notes.append(
@@ -270,6 +323,12 @@ def _read_project_file(
         )
     allowed = {key: value for key, value in found.items() if key not in ignored}
     return allowed | {key: str(_path_in_project(path, key, allowed[key])) for key in PATH_KEYS if key in allowed}
+
+
+def _is_allowed_in_project(key: str, value: str) -> bool:
+    """Whether a project's file may set a setting to a value, if a path in it stays inside the project's folder."""
+    kind = value.partition(":")[0]
+    return key in PROJECT_KEYS and kind in PROJECT_KINDS.get(key, {kind})
 
 
 def _path_in_project(file: Path, key: str, value: str) -> Path:

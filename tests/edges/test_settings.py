@@ -63,7 +63,18 @@ def write_settings(file: Path, **values: str) -> None:
 # ---- a project's file
 
 
-@pytest.mark.parametrize("name", ["llm", "llm_base_url", "openai_base_url", "openai_api_key"])
+@pytest.mark.parametrize(
+    "name",
+    [
+        "llm",
+        "llm_base_url",
+        "openai_base_url",
+        "openai_api_key",
+        "reader_base_url",
+        "reader_api_key",
+        "reader_scale",
+    ],
+)
 def test_project_file_may_not_decide_where_data_is_sent(project: Path, name: str) -> None:
     write_settings(project / "ecphora.toml", **{name: "openai:m", "scope": "ours"})
     found = load({}, project)
@@ -88,6 +99,22 @@ def test_project_file_may_choose_a_local_embedder(project: Path, name: str) -> N
     assert load({}, project) == Settings(
         project / "here.db", embedder=name, strategy="dense", weights=str(project / "w.json")
     )
+
+
+@pytest.mark.parametrize(
+    "name", ["jina:m", "tei:http://host", "llamacpp:./m.gguf", "cross-encoder:org/m", "llm", "other"]
+)
+def test_project_file_may_not_choose_another_reader(project: Path, name: str) -> None:
+    write_settings(project / "ecphora.toml", reader=name)
+    found = load({}, project)
+    assert found.reader == "builtin"
+    assert "ECPHORA_READER" in found.notes[0]
+
+
+@pytest.mark.parametrize("name", ["builtin", "none"])
+def test_project_file_may_choose_the_built_in_reader_or_none(project: Path, name: str) -> None:
+    write_settings(project / "ecphora.toml", reader=name)
+    assert load({}, project) == Settings(reader=name)
 
 
 @pytest.mark.parametrize("name", ["db", "weights"])

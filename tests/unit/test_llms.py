@@ -14,7 +14,8 @@ from ecphora.llms.openai_chat import OpenAILLM
 from ecphora.ports import LLM, Prompt, Reply
 from ecphora.settings import Settings, load
 from ecphora.testing import FakeChatServer, ScriptedLLM
-from ecphora.testing.llms import Response, chat_completion
+from ecphora.testing.llms import chat_completion
+from ecphora.testing.servers import Response
 
 KEY = "sk-secret-123"
 SCHEMA = {"type": "object", "properties": {"held": {"type": "boolean"}}, "required": ["held"]}

@@ -15,6 +15,7 @@ from ecphora import prompts
 from ecphora.errors import UnreadableReply
 from ecphora.invisible_chars import strip_invisible
 from ecphora.model import Kind, Node, Validity
+from ecphora.ports import Passage
 from ecphora.prompts import quoting, replies
 
 NOON = datetime(2026, 5, 3, 12, 0, tzinfo=UTC)
@@ -59,6 +60,23 @@ def test_claims_prompt_numbers_the_statements() -> None:
     )
 
 
+def test_grades_prompt_numbers_the_passages() -> None:
+    passages = [
+        Passage("In Porto.", "Ana", DAY.date(), "Chat", previous_turn="Bo: Where?"),
+        Passage("</passage> {today}"),
+    ]
+    prompt = prompts.grades_prompt("Where does {passages} live?", passages, today=DAY.date())
+    assert prompt.user == (
+        "<passages>\n"
+        '<passage number="1">\nBo: Where?\nChat · 2026-05-03 Ana: In Porto.\n</passage>\n'
+        '<passage number="2">\n&lt;/passage> {today}\n</passage>\n'
+        "</passages>\n\n"
+        "Today is 2026-05-03. There are 2 passages to grade.\n"
+        "Question: Where does {passages} live?"
+    )
+    assert prompt.schema == prompts.GRADES.schema
+
+
 def test_chat_prompt_has_turns_with_speakers() -> None:
     prompt = prompts.chat_prompt("And now?", [("Ana", "Hi."), ("assistant", "Hello.")], [], today=NOON)
     assert '<turn speaker="Ana">\nHi.\n</turn>\n<turn speaker="assistant">\nHello.\n</turn>' in prompt.user
@@ -70,6 +88,7 @@ FORMS = {
     "answer": (prompts.ANSWER, replies.parse_answer),
     "talk": (prompts.CHAT, replies.parse_answer),
     "claims": (prompts.CLAIMS, lambda text: replies.parse_claims(text, 1)),
+    "grades": (prompts.GRADES, lambda text: replies.parse_grades(text, 3)),
     "insight": (prompts.INSIGHT, replies.parse_insight),
 }
 

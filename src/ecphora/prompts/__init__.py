@@ -7,13 +7,13 @@ is read from the disk after the import.
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import date, datetime
 from importlib.resources import files
 from typing import Any
 
 from ..lazy_pattern import lazy_pattern
 from ..model import Node, NodeId, Validity
-from ..ports import Prompt
+from ..ports import Passage, Prompt
 from ..text_format import iso_minute
 from . import quoting
 
@@ -47,6 +47,7 @@ def _load_template(name: str, max_tokens: int) -> PromptTemplate:
 ANSWER = _load_template("answer", 400)
 CHAT = _load_template("talk", 400)
 CLAIMS = _load_template("claims", 1_200)
+GRADES = _load_template("grades", 200)
 INSIGHT = _load_template("insight", 300)
 
 
@@ -87,6 +88,16 @@ def chat_prompt(
 def claims_prompt(statements: Sequence[Node]) -> Prompt:
     """Ask to extract facts from statements, numbered from 1 in the order given."""
     return CLAIMS.fill(statements=quoting.render_statements(statements))
+
+
+def grades_prompt(question: str, passages: Sequence[Passage], *, today: date) -> Prompt:
+    """Ask to grade, from 0 to 3, whether each passage answers a question."""
+    return GRADES.fill(
+        passages=quoting.render_passages(passages),
+        today=today.isoformat(),
+        count=str(len(passages)),
+        question=quoting.escape(question),
+    )
 
 
 def insight_prompt(memories: Iterable[Node], validity: Mapping[NodeId, Validity] | None = None) -> Prompt:

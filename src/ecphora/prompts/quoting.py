@@ -10,6 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from ..invisible_chars import escape_invisible, strip_invisible
 from ..lazy_pattern import lazy_pattern
 from ..model import Node, NodeId, Validity
+from ..ports import Passage
 from ..text_format import collapse_whitespace, iso_minute
 
 MAX_ATTRIBUTE_CHARS = 120
@@ -65,6 +66,13 @@ def render_statements(nodes: Sequence[Node]) -> str:
     return "\n".join(
         f"<statement{_render_attributes(values)}>\n{escape(node.text)}\n</statement>"
         for values, node in zip(attributes, nodes, strict=True)
+    )
+
+
+def render_passages(passages: Sequence[Passage]) -> str:
+    """Return passages numbered from 1."""
+    return "\n".join(
+        f'<passage number="{number}">\n{escape(str(passage))}\n</passage>' for number, passage in enumerate(passages, 1)
     )
 
 

@@ -15,7 +15,7 @@ from typing import Any
 from ..errors import InvalidTime, UnreadableReply
 from ..lazy_pattern import lazy_pattern
 from ..timeparse import parse_time
-from . import ANSWER, CLAIMS, INSIGHT, quoting
+from . import ANSWER, CLAIMS, GRADES, INSIGHT, quoting
 
 MAX_REPLY_CHARS = 100_000
 """Characters of a reply that are read."""
@@ -95,6 +95,14 @@ def parse_claims(text: str, statement_count: int) -> tuple[ExtractedClaim, ...]:
         for claim in extracted
         if 1 <= claim.statement <= statement_count and claim.subject and claim.attribute and claim.value
     )
+
+
+def parse_grades(text: str, passage_count: int) -> tuple[int, ...]:
+    """Parse a reply to ``grades`` about ``passage_count`` passages: a grade for each."""
+    grades = tuple(parse_json(text, GRADES.schema)["grades"])
+    if len(grades) != passage_count:
+        raise UnreadableReply(f'"grades" has {len(grades)} grades for {passage_count} passages')
+    return grades
 
 
 def strip_id(id_: str) -> str:

@@ -1,4 +1,4 @@
-"""Contract tests for stores, strategies, embedders, update scorers and language models, for those who write their own.
+"""Contract tests for stores, strategies and the adapters of models, for those who write their own.
 
 There are no fixtures. Subclass a contract in a test module and define the one fixture that it needs::
 
@@ -14,6 +14,7 @@ The tests of stores with random histories need Hypothesis; the others need only 
 
 from .embedders import EmbedderContract
 from .llms import FakeChatServer, LLMContract, ScriptedLLM
+from .readers import ConstantReader, FakeRerankServer, OverlapReader, ReaderContract
 from .samples import (
     NOON,
     SAMPLE_EMBEDDER,
@@ -40,14 +41,18 @@ __all__ = [
     "SAMPLE_EMBEDDER",
     "SCOPE",
     "TURNS",
+    "ConstantReader",
     "ConstantScorer",
     "EmbedderContract",
     "FactUpdateScorerContract",
     "FakeChatServer",
     "FakeClock",
+    "FakeRerankServer",
     "LLMContract",
     "Locations",
+    "OverlapReader",
     "OverlapScorer",
+    "ReaderContract",
     "ScriptedLLM",
     "StoreContract",
     "StoreOpener",

@@ -4,20 +4,17 @@
 import json
 from collections.abc import Callable, Collection, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from threading import Lock, Thread
-from types import TracebackType
-from typing import Any, Self
+from threading import Lock
+from typing import Any
 
 from ..errors import LLMUnavailable
 from ..language.token_count import estimate_tokens
 from ..ports import LLM, Prompt, Reply
 from ..prompts import replies
+from .servers import FakeServer, Response, ScriptedResponse
 
 ScriptedReply = str | Mapping[str, Any] | Sequence[Any]
 """A reply: a text, or any value to send as JSON."""
-Response = tuple[int, Mapping[str, str], Any]
-"""A server's response: status, headers, and a text or any value to send as JSON."""
 
 
 class ScriptedLLM:
@@ -56,57 +53,19 @@ class ScriptedLLM:
         return Reply(text, estimate_tokens(prompt.system) + estimate_tokens(prompt.user), estimate_tokens(text), 0.0)
 
 
-class FakeChatServer:
-    """An OpenAI-compatible server on the loopback with scripted responses; a context manager, its address is ``url``.
+class FakeChatServer(FakeServer):
+    """An OpenAI-compatible server of a language model; ``url`` is its address, which ends before the path.
 
-    ``responses`` are given in turn, the last one forever: the text of a reply, a full response of status, headers and
-    content, or a function of the request's body that returns either. ``requests`` records the bodies,
-    ``authorizations`` the authorization headers.
+    A response that is a text is the text of a reply.
     """
 
     def __init__(self, *responses: str | Response | Callable[[dict[str, Any]], str | Response]) -> None:
-        self.responses = list(responses)
-        self.requests: list[dict[str, Any]] = []
-        self.authorizations: list[str | None] = []
-        server = self
+        super().__init__("/v1/chat/completions", *responses)
+        self.url = f"{self.address}/v1"
 
-        class Handler(BaseHTTPRequestHandler):
-            def do_POST(self) -> None:
-                body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
-                status, headers, content = server._respond(self.path, body, self.headers["Authorization"])
-                sent = (content if isinstance(content, str) else json.dumps(content)).encode()
-                self.send_response(status)
-                for name, value in {**headers, "Content-Length": str(len(sent))}.items():
-                    self.send_header(name, value)
-                self.end_headers()
-                self.wfile.write(sent)
-
-            def log_message(self, *_: object) -> None:
-                pass
-
-        self._http = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-        self._thread = Thread(target=self._http.serve_forever, args=(0.01,), daemon=True)
-        self.url = f"http://127.0.0.1:{self._http.server_port}/v1"
-
-    def __enter__(self) -> Self:
-        self._thread.start()
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self._http.shutdown()
-        self._thread.join()
-        self._http.server_close()
-
-    def _respond(self, path: str, body: dict[str, Any], authorization: str | None) -> Response:
-        self.requests.append(body)
-        self.authorizations.append(authorization)
-        if path != "/v1/chat/completions":
-            return 404, {}, {"error": {"message": f"no such path: {path}"}}
-        scripted = self.responses.pop(0) if len(self.responses) > 1 else self.responses[0]
-        response = scripted(body) if callable(scripted) else scripted
-        return response if isinstance(response, tuple) else (200, {}, chat_completion(response))
+    def complete_response(self, scripted: ScriptedResponse) -> Response:
+        """A full response for one that may be the text of a reply."""
+        return super().complete_response(chat_completion(scripted) if isinstance(scripted, str) else scripted)
 
 
 def chat_completion(text: str, tokens_in: int = 11, tokens_out: int = 7) -> dict[str, Any]:

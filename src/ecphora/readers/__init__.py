@@ -1,0 +1,1 @@
+"""Readers: adapters that score whether a memory answers a question."""

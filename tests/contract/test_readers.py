@@ -1,0 +1,164 @@
+"""The readers fulfill their contract: over HTTP, in this process, asked of a language model, and with a fallback."""
+
+import re
+import sys
+import types
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from ecphora.embedders import shared_model
+from ecphora.errors import ReaderUnavailable
+from ecphora.ports import Passage, Prompt, Reader
+from ecphora.readers.cross_encoder import CrossEncoderReader
+from ecphora.readers.fallback import FallbackReader
+from ecphora.readers.llamacpp_reranker import LlamaCppReader
+from ecphora.readers.llm_judge import LLMReader
+from ecphora.readers.rerank_endpoint import SHAPES, RerankReader
+from ecphora.testing import ConstantReader, FakeRerankServer, OverlapReader, ReaderContract, ScriptedLLM
+from ecphora.testing.readers import ASKED_ON, rerank_response
+
+
+@pytest.fixture(autouse=True)
+def no_proxy(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("http_proxy", "all_proxy", "HTTP_PROXY", "ALL_PROXY"):
+        monkeypatch.delenv(name, raising=False)
+
+
+class TestOverlap(ReaderContract):
+    @pytest.fixture
+    def reader(self) -> Reader:
+        return OverlapReader()
+
+
+class TestConstant(ReaderContract):
+    @pytest.fixture
+    def reader(self) -> Reader:
+        return ConstantReader()
+
+    def unavailable_reader(self) -> Reader:
+        return ConstantReader(error=ReaderUnavailable("it is broken"))
+
+
+class TestRerankEndpoint(ReaderContract):
+    tolerance = 1e-6  # a probability is rounded
+
+    @pytest.fixture(params=list(SHAPES))
+    def reader(self, request: pytest.FixtureRequest) -> Iterator[Reader]:
+        with FakeRerankServer(request.param) as server:
+            reader = RerankReader("small", shape=request.param, base_url=server.url, batch_size=5)
+            yield reader
+            reader.close()
+
+    def unavailable_reader(self) -> Reader:
+        with FakeRerankServer("jina") as server:
+            pass
+        return RerankReader("small", shape="jina", base_url=server.url, sleep=lambda _: None)
+
+    def test_scores_are_those_of_the_endpoint(self, reader: Reader) -> None:
+        found = reader.read(self.question, self.passages, asked_on=ASKED_ON)
+        expected = OverlapReader().read(self.question, self.passages, asked_on=ASKED_ON)
+        np.testing.assert_allclose(found, expected, atol=1e-6)
+
+
+class FakeCrossEncoder:
+    """The part of ``CrossEncoder`` that the adapter uses; its own activation is a sigmoid."""
+
+    def __init__(self, model: str, **_: object) -> None:
+        if model == "none":
+            raise OSError("no such model")
+
+    def predict(self, pairs: list[tuple[str, str]], *, activation_fn: Any, **_: object) -> object:
+        scores = [OverlapReader().read(question, [Passage(text)], asked_on=ASKED_ON)[0] for question, text in pairs]
+        return (activation_fn or (lambda logits: 1 / (1 + np.exp(-logits))))(np.array(scores, np.float32))
+
+
+class TestCrossEncoder(ReaderContract):
+    @pytest.fixture(autouse=True)
+    def package(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        package, torch, layers = (types.ModuleType(name) for name in ("sentence_transformers", "torch", "torch.nn"))
+        monkeypatch.setattr(package, "CrossEncoder", FakeCrossEncoder, raising=False)
+        monkeypatch.setattr(layers, "Identity", lambda: lambda logits: logits, raising=False)
+        for module in (package, torch, layers):
+            monkeypatch.setitem(sys.modules, module.__name__, module)
+        monkeypatch.setattr(shared_model, "_registry", shared_model._Registry())  # every test has its own model
+
+    @pytest.fixture
+    def reader(self) -> Reader:
+        return CrossEncoderReader("m")
+
+    def unavailable_reader(self) -> Reader:
+        return CrossEncoderReader("none")
+
+    def test_scores_are_logits(self, reader: Reader) -> None:
+        found = reader.read(self.question, self.passages, asked_on=ASKED_ON)
+        assert np.array_equal(found, OverlapReader().read(self.question, self.passages, asked_on=ASKED_ON))
+
+
+class FakeEngine:
+    """The part of xllamacpp's ``Server`` that the adapter uses; it reads up to 300 characters."""
+
+    def __init__(self, params: Any) -> None:
+        assert params.embedding
+        assert params.n_ubatch == params.n_ctx
+
+    def handle_rerank(self, request: dict[str, Any]) -> object:
+        if max(map(len, request["documents"])) > 300:
+            return {"error": {"code": 500, "message": "input is too large to process"}}
+        return rerank_response("llama-server", {"model": "m", **request})
+
+
+class TestLlamaCpp(ReaderContract):
+    @pytest.fixture
+    def reader(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Reader:
+        def params() -> types.SimpleNamespace:
+            parts = ("model", "cpuparams", "cpuparams_batch")
+            return types.SimpleNamespace(**{part: types.SimpleNamespace() for part in parts})
+
+        package = types.ModuleType("xllamacpp")
+        for name, value in {
+            "Server": FakeEngine,
+            "CommonParams": params,
+            "llama_pooling_type": types.SimpleNamespace(LLAMA_POOLING_TYPE_RANK=4),
+        }.items():
+            monkeypatch.setattr(package, name, value, raising=False)
+        monkeypatch.setitem(sys.modules, "xllamacpp", package)
+        path = tmp_path / "tiny.gguf"
+        path.write_bytes(b"GGUF and more")
+        return LlamaCppReader(path)
+
+    def unavailable_reader(self) -> Reader:
+        return LlamaCppReader("nowhere.gguf")
+
+    def test_long_passage_is_cut_until_it_fits(self, reader: Reader) -> None:
+        passages = [Passage("Ana lives in Porto." + " and more" * 900), Passage("more " * 900 + "where Ana lives")]
+        found = reader.read("Where does Ana live?", passages, asked_on=ASKED_ON)
+        assert found[0] > found[1] == -6
+
+
+def grade(prompt: Prompt) -> dict[str, Any]:
+    """A reply that grades 3 for a passage with the name, else 0."""
+    passages = re.findall(r'<passage number="\d+">\n(.*?)\n</passage>', prompt.user, re.DOTALL)
+    return {"grades": [3 if "Ana" in passage else 0 for passage in passages]}
+
+
+class TestLLM(ReaderContract):
+    @pytest.fixture
+    def reader(self) -> Reader:
+        return LLMReader(ScriptedLLM(grade))
+
+    def unavailable_reader(self) -> Reader:
+        return LLMReader(ScriptedLLM([], failing_calls=range(9)))
+
+
+class TestFallback(ReaderContract):
+    @pytest.fixture(params=[None, ReaderUnavailable("no")])
+    def reader(self, request: pytest.FixtureRequest) -> Reader:
+        return FallbackReader(ConstantReader(error=request.param), ConstantReader(6.0))
+
+    def unavailable_reader(self) -> Reader:
+        broken = ConstantReader(error=ReaderUnavailable("no"))
+        return FallbackReader(broken, broken)
