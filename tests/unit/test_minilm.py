@@ -14,10 +14,10 @@ from numpy.typing import NDArray
 
 from ecphora import weights
 from ecphora.embedders import minilm, onnx_runtime
-from ecphora.embedders.minilm import MiniLMEmbedder
+from ecphora.embedders.encoder_network import MODEL, matrix_shape
+from ecphora.embedders.minilm import ADAPTED_MATRICES, MiniLMEmbedder
 from ecphora.errors import ModelDamaged
 from ecphora.model import Vectors
-from ecphora.update_scorers.minilm_lora import ADAPTED_MATRICES
 
 SHIPPED = Path(weights.__file__).parent / "minilm"
 
@@ -149,14 +149,14 @@ def test_minilm_verifies_the_model_while_the_tokenizer_loads(
     )
 
     def check(source: Any, digests: Any, hint: str) -> list[bytes]:
-        assert minilm.MODEL not in digests or tokenizer_started.wait(5), "the tokenizer waits for the model"
+        assert MODEL not in digests or tokenizer_started.wait(5), "the tokenizer waits for the model"
         tokenizer_started.set()
         contents = checked(source, digests, hint)
         done.extend(digests)
         return contents
 
     def load(graph: bytes) -> Any:
-        assert minilm.MODEL in done
+        assert MODEL in done
         return session(graph)
 
     monkeypatch.setattr(onnx_runtime, "read_verified", check)
@@ -172,7 +172,7 @@ def network() -> minilm.MiniLMNetwork:
 
 def adapter(name: str, *columns: float) -> dict[str, NDArray[np.float32]]:
     """An adapter with one rank per column; ``columns`` are the strengths."""
-    rows, width = 1_536 if name.endswith(".out") else 384, 1_536 if name.endswith(".in") else 384
+    rows, width = matrix_shape(name)
     down = np.where(np.arange(rows) % 3, 0.01, -0.02)[:, None] * np.ones(len(columns))
     up = np.array(columns)[:, None] * np.where(np.arange(width) % 2, 1, -1)
     return {f"{name}.down": down.astype(np.float32), f"{name}.up": up.astype(np.float32)}
@@ -183,13 +183,13 @@ def test_zero_adapters_change_no_bit(network: minilm.MiniLMNetwork) -> None:
     for name in ADAPTED_MATRICES:
         zeros |= adapter(name, 0, 0, 0)
     for text in (*SIMILAR, "word " * 300):
-        ids = [minilm.CLS_TOKEN, *network.tokenize(text, 254), minilm.SEP_TOKEN]
+        ids = [network.first_token, *network.tokenize(text, 254), network.last_token]
         np.testing.assert_array_equal(network.hidden_states(ids, adapters=zeros), network.hidden_states(ids))
 
 
 def test_each_adapter_acts_on_its_own_matrix(network: minilm.MiniLMNetwork) -> None:
     """Each adapter changes the output differently; its ranks are summed, so two may cancel out."""
-    ids = [minilm.CLS_TOKEN, *network.tokenize(SIMILAR[0], 254), minilm.SEP_TOKEN]
+    ids = [network.first_token, *network.tokenize(SIMILAR[0], 254), network.last_token]
     expected_states = network.hidden_states(ids)
     outputs = [network.hidden_states(ids, adapters=adapter(name, 0.5)) for name in ADAPTED_MATRICES]
     assert len({rows.tobytes() for rows in outputs}) == len(ADAPTED_MATRICES)

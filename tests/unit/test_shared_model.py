@@ -103,7 +103,8 @@ def test_memories_share_one_model_and_release_it(model_folder: Path, tmp_path: P
         memory.remember("I moved to Porto.", speaker="Ana", happened_at="2026-05-03")
         memory.remember("I live in Lisbon.", speaker="Ana", happened_at="2026-01-03")
         assert memory.consolidate().counts
-    keys = ("minilm", str(model_folder)), ("changes", ("minilm", str(model_folder)))
+    network_key = minilm.share_network(model_folder).key
+    keys = network_key, ("changes", network_key)
     loaded = [weakref.ref(shared_model._registry.models[key]) for key in keys]
     assert MiniLMEmbedder()._network() is MiniLMEmbedder(source=model_folder)._network() is loaded[0]()
     for memory in memories:

@@ -12,11 +12,12 @@ from ecphora.consolidation.facts.alignment import MAX_WINDOW_CHARS, statement_wi
 from ecphora.consolidation.facts.claims import MIN_SCORED_PAIRS
 from ecphora.consolidation.facts.judge import GATE_FEATURES, JUDGE_FEATURES, UpdateJudge
 from ecphora.embedders.hashing import HashingEmbedder
+from ecphora.embedders.minilm import ADAPTED_MATRICES
 from ecphora.errors import InvalidRecord
 from ecphora.language.terms import is_english
 from ecphora.stages.retrieval.linear import LinearModel
 from ecphora.testing import ConstantScorer, FakeClock
-from ecphora.update_scorers.minilm_lora import ADAPTED_MATRICES, Adapters, MiniLMUpdateScorer
+from ecphora.update_scorers.minilm_lora import Adapters, MiniLMUpdateScorer
 from ecphora.weights import former_names
 
 NOW = datetime(2027, 1, 1, tzinfo=UTC)

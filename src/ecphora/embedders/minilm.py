@@ -7,8 +7,7 @@ them. Quantization is dynamic, with one scale per run, so texts are run one by o
 its neighbors (cosine down to .989).
 """
 
-from collections.abc import Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Sequence
 from importlib.resources import files
 from importlib.resources.abc import Traversable
 from typing import Any
@@ -16,29 +15,25 @@ from typing import Any
 import numpy as np
 
 from ..language.scripts import latin_fraction
-from ..model import Vector, Vectors
+from ..model import Vectors
 from ..reprs import call_repr
-from ..validate import check_component
-from . import onnx_runtime
+from . import encoder_network, onnx_runtime
+from .encoder_network import MODEL, EncoderNetwork, name_adapted_matrices
 from .shared_model import SharedModel
 
-MODEL, TOKENIZER = "model.onnx", "tokenizer.json"
+TOKENIZER = "tokenizer.json"
 FILE_DIGESTS = {
     MODEL: "ced38c196379cbb61173d78d8065856f5511e3535fad872facdbd0f76201a08b",
     TOKENIZER: "07805d116826679de90b4edeb2222269c4b8753bc0981be4399f732b2708e904",
 }
 """SHA-256 of the model's files."""
 
-MAX_TOKENS = 256
-"""How many tokens of a text the model reads, its two special tokens included."""
-CLS_TOKEN, SEP_TOKEN = 101, 102
-"""The special tokens before and after a text."""
-ADAPTER_SWITCH = "use_adapters"
-"""The input of the graph that selects the branch with adapters; the branch without them is the default."""
+LAYERS = 6
+ADAPTED_MATRICES = name_adapted_matrices(LAYERS)
+"""The matrices that have adapters."""
 
 MODEL_FOLDER = files("ecphora.weights") / "minilm"
 """The folder of the model's files."""
-_REPAIR_HINT = "fix it with: pip install --force-reinstall --no-deps ecphora"
 
 
 class MiniLMEmbedder:
@@ -52,8 +47,8 @@ class MiniLMEmbedder:
     dim = 384
 
     def __init__(self, *, source: Traversable | None = None) -> None:
-        self._network = share_network(source)
-        self._embed = onnx_runtime.UnbatchedEncoder(self._make_encoder, self.dim)
+        network = self._network = share_network(source)
+        self._embed = onnx_runtime.UnbatchedEncoder(lambda: network().embed, self.dim)
 
     def __repr__(self) -> str:
         return call_repr("MiniLMEmbedder")
@@ -71,27 +66,18 @@ class MiniLMEmbedder:
         del is_query
         return self._embed(texts)
 
-    def _make_encoder(self) -> onnx_runtime.Encoder:
-        network = self._network()
 
-        def encode(text: str) -> Vector:
-            ids = [CLS_TOKEN, *network.tokenize(text, MAX_TOKENS - 2), SEP_TOKEN]
-            return onnx_runtime.mean_pool(network.hidden_states(ids), "all-MiniLM-L6-v2", text)
-
-        return encode
-
-
-class MiniLMNetwork:
+class MiniLMNetwork(EncoderNetwork):
     """The loaded model: texts to tokens, tokens to hidden states. Safe to share between threads."""
 
-    def __init__(self, folder: Traversable) -> None:
-        # To hash the model and to load it leave Python free: meanwhile the packages and the tokenizer are loaded.
-        with ThreadPoolExecutor(1, "ecphora-load") as pool:
-            session = pool.submit(lambda: onnx_runtime.inference_session(_checked(folder, MODEL)))
-            onnx_runtime.load_onnxruntime()
-            tokenizers = onnx_runtime.require_module("tokenizers", "tokenizers")
-            self._tokenizer = tokenizers.Tokenizer.from_buffer(_checked(folder, TOKENIZER))
-            self._session = session.result()
+    model_name = "all-MiniLM-L6-v2"
+    file_digests = FILE_DIGESTS
+    max_tokens = 256
+    first_token, separator, last_token = 101, (102,), 102
+
+    def _load_tokenizer(self, folder: Traversable) -> None:
+        tokenizers = onnx_runtime.require_module("tokenizers", "tokenizers")
+        self._tokenizer = tokenizers.Tokenizer.from_buffer(self._read(folder, TOKENIZER))
         self._tokenizer.no_truncation()
         self._tokenizer.no_padding()
 
@@ -104,31 +90,12 @@ class MiniLMNetwork:
 
         return onnx_runtime.tokenize_prefix(encode, text, limit)
 
-    def hidden_states(
-        self, ids: Sequence[int], segment_ids: Sequence[int] | None = None, adapters: Mapping[str, Any] | None = None
-    ) -> Vectors:
-        """Return the output of the last layer for every token, shape ``(len(ids), 384)``.
-
-        ``segment_ids`` says of each token whether it is of the first text (0, the default) or of the second (1).
-        ``adapters`` are arrays by the names of the graph's inputs, ``{layer}.{part}.down`` and ``{layer}.{part}.up``.
-        """
+    def _graph_inputs(self, ids: Sequence[int], segment_ids: Sequence[int] | None) -> dict[str, Any]:
         row = np.array([ids], np.int64)
         segments = np.zeros_like(row) if segment_ids is None else np.array([segment_ids], np.int64)
-        feed = {"input_ids": row, "attention_mask": np.ones_like(row), "token_type_ids": segments}
-        if adapters is not None:
-            feed |= {ADAPTER_SWITCH: np.array(True), **adapters}
-        rows: Vectors = self._session.run(None, feed)[0][0]
-        return rows
-
-
-def _checked(folder: Traversable, name: str) -> bytes:
-    """One file of the model, or ``ModelDamaged``."""
-    return onnx_runtime.read_verified(folder, {name: FILE_DIGESTS[name]}, _REPAIR_HINT)[0]
+        return {"input_ids": row, "attention_mask": np.ones_like(row), "token_type_ids": segments}
 
 
 def share_network(source: Traversable | None = None) -> SharedModel[MiniLMNetwork]:
     """Return a reference to the model of a folder, by default that of the package."""
-    folder = (
-        MODEL_FOLDER if source is None else check_component("source", source, "a folder, such as a Path", "joinpath")
-    )
-    return SharedModel(("minilm", str(folder)), lambda: MiniLMNetwork(folder))
+    return encoder_network.share(MiniLMNetwork, MODEL_FOLDER, source)

@@ -1,4 +1,4 @@
-"""Shared parts of the embedders that run onnxruntime in this process: model files, cached graphs, unbatched encoding.
+"""Shared parts of the embedders that run onnxruntime in this process: model files, unbatched encoding.
 
 The quantization of an 8-bit graph is dynamic, with one scale per run, so texts are run one by one: in a batch a vector
 would depend on its neighbors.
@@ -6,15 +6,10 @@ would depend on its neighbors.
 
 import hashlib
 import importlib
-import importlib.util
-import json
-import logging
 import os
-import tempfile
 from collections.abc import Callable, Mapping, Sequence, Sized
 from concurrent.futures import ThreadPoolExecutor
 from importlib.resources.abc import Traversable
-from pathlib import Path
 from typing import Any, Generic, TypeVar
 
 import numpy as np
@@ -31,9 +26,6 @@ TELEMETRY_VARIABLE = "ORT_DISABLE_TELEMETRY"
 
 Encoder = Callable[[str], Vector]
 """Returns the vector of one text; may be shared by threads."""
-
-_log = logging.getLogger("ecphora")
-
 
 T = TypeVar("T", bound=Sized)
 
@@ -65,16 +57,6 @@ class UnbatchedEncoder(Generic[T]):
         return vectors
 
 
-def package_folder(package: str, subfolder: str = ".") -> Path | None:
-    """Return the folder ``subfolder`` of an installed package, without running any of its code; None if missing."""
-    spec = importlib.util.find_spec(package)
-    for folder in (spec and spec.submodule_search_locations) or ():
-        path = Path(folder) / subfolder
-        if path.is_dir():
-            return path
-    return None
-
-
 def read_verified(source: Traversable, digests: Mapping[str, str], hint: str) -> list[bytes]:
     """Read the files of ``digests``, name to SHA-256; raise ``ModelDamaged`` for the first that differs.
 
@@ -90,41 +72,6 @@ def read_verified(source: Traversable, digests: Mapping[str, str], hint: str) ->
             raise ModelDamaged(f"the model file {source / name} is not the published one; {hint}")
         contents.append(content)
     return contents
-
-
-def load_or_build_graph(
-    cache: Path, name: str, fingerprint: Mapping[str, object], build: Callable[[Path], bytes]
-) -> bytes:
-    """Return the graph ``name``: the cached one if it is intact and has the ``fingerprint``, else a new one.
-
-    A new graph is cached. ``build`` gets a folder for its files, which is deleted afterwards.
-    """
-    path, note_path = cache / f"{name}.onnx", cache / f"{name}.json"
-    try:
-        graph = path.read_bytes()
-        if json.loads(note_path.read_bytes()) == {**fingerprint, "graph": hashlib.sha256(graph).hexdigest()}:
-            return graph
-    except (OSError, ValueError):
-        pass  # missing, unreadable or incomplete: build it
-    try:
-        cache.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryDirectory(prefix="build-", dir=cache) as build_folder:
-            folder = Path(build_folder)
-            graph = build(folder)
-            (folder / "graph").write_bytes(graph)
-            (folder / "note").write_text(json.dumps({**fingerprint, "graph": hashlib.sha256(graph).hexdigest()}))
-            # Each file is replaced atomically. If two processes build at once, each uses its own graph; at worst the
-            # note then belongs to the other's graph, and the next process builds it once more.
-            (folder / "graph").replace(path)
-            (folder / "note").replace(note_path)
-            return graph
-    except OSError as error:
-        _log.warning("cannot cache the 8-bit model in %s (%s); every process builds it again", cache, error)
-    try:
-        with tempfile.TemporaryDirectory(prefix="ecphora-") as build_folder:
-            return build(Path(build_folder))
-    except OSError as error:
-        raise EmbedderUnavailable(f"the 8-bit model needs 200 MB for its files while it is built: {error}") from error
 
 
 def require_module(name: str, packages: str) -> Any:

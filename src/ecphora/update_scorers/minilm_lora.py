@@ -17,16 +17,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..embedders import minilm, onnx_runtime
+from ..embedders.minilm import ADAPTED_MATRICES
 from ..embedders.shared_model import SharedModel
 from ..errors import InvalidRecord
 from ..model import Vector, Vectors
 from ..reprs import call_repr
 
-LAYERS = 6
-LAYER_MATRICES = ("q", "k", "v", "o", "in", "out")
-"""The matrices of a layer: the queries, keys, values and output of attention, then the two of the dense layer."""
-ADAPTED_MATRICES = tuple(f"{layer}.{part}" for layer in range(LAYERS) for part in LAYER_MATRICES)
-"""The matrices that have adapters."""
 MAX_TOKENS = 96
 """How many tokens of each text are read."""
 
@@ -117,8 +113,4 @@ def _make_scorer(network: minilm.MiniLMNetwork) -> Callable[[tuple[str, str]], V
 
 def encode_pair(network: minilm.MiniLMNetwork, earlier: str, later: str) -> tuple[list[int], list[int]]:
     """Return the first ``MAX_TOKENS`` tokens of two texts with special tokens, and for each token its text, 0 or 1."""
-    first, second = (network.tokenize(text, MAX_TOKENS) for text in (earlier, later))
-    return (
-        [minilm.CLS_TOKEN, *first, minilm.SEP_TOKEN, *second, minilm.SEP_TOKEN],
-        [0] * (len(first) + 2) + [1] * (len(second) + 1),
-    )
+    return network.join_pair(*(network.tokenize(text, MAX_TOKENS) for text in (earlier, later)))

@@ -5,9 +5,12 @@ has the sum of its pieces', and the best segmentation is found from left to righ
 does the same, but needs two seconds to load a vocabulary of 250,000 pieces; here it is a dictionary.
 """
 
+import io
 import unicodedata
 from collections.abc import Mapping
 from dataclasses import dataclass
+
+import numpy as np
 
 from ...lazy_pattern import lazy_pattern
 
@@ -28,6 +31,34 @@ class UnigramVocabulary:
     character_map: Mapping[int, str]
     unknown_id: int
     """The id of characters without a piece."""
+
+    @classmethod
+    def from_bytes(cls, content: bytes) -> "UnigramVocabulary":
+        """Read the content of a file."""
+        with np.load(io.BytesIO(content), allow_pickle=False) as found:
+            pieces, replacements = (bytes(found[name]).decode().split("\n") for name in ("pieces", "replacements"))
+            scores, characters = found["scores"].tolist(), found["characters"].tolist()
+            unknown_id = int(found["unknown_id"])
+        piece_ids = dict(zip(pieces, range(len(pieces)), strict=True))
+        piece_ids.pop("", None)  # ids without a piece
+        return cls(piece_ids, scores, dict(zip(characters, replacements, strict=True)), unknown_id)
+
+    def to_bytes(self) -> bytes:
+        """Return the content of a file, the same for the same vocabulary: an ``.npz`` with pieces one to a line."""
+        pieces = [""] * len(self.scores)
+        for piece, piece_id in self.piece_ids.items():
+            pieces[piece_id] = piece
+        file = io.BytesIO()
+        np.savez(
+            file,
+            allow_pickle=False,
+            pieces=np.frombuffer("\n".join(pieces).encode(), np.uint8),
+            scores=np.array(self.scores, np.float32),
+            characters=np.array(list(self.character_map), np.uint32),
+            replacements=np.frombuffer("\n".join(self.character_map.values()).encode(), np.uint8),
+            unknown_id=np.array(self.unknown_id),
+        )
+        return file.getvalue()
 
 
 class UnigramTokenizer:
