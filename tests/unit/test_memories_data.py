@@ -1,6 +1,7 @@
 """The memories of scripts/data/memories: their format, their evidence, and what is held back."""
 
 import json
+import re
 from collections import Counter
 from pathlib import Path
 from typing import Any
@@ -16,6 +17,8 @@ CATEGORIES = {
 }
 SINGLE = {"direct", "paraphrase", "update", "then", "context"}
 """The categories of one evidence."""
+SECOND_BATCH, SECOND_BATCH_SPACES = re.compile(r"[a-z]{2}[23]_"), 54
+"""What the ids of its spaces begin with, and how many these are."""
 
 
 def lines(name: str) -> list[dict[str, Any]]:
@@ -74,3 +77,20 @@ def test_readme_states_the_counts() -> None:
         spaces = len({line["space"] for line in docs})
         row = f"| {name} | {spaces} | {len(docs):,} | {answerable:,} | {len(questions) - answerable:,} |"
         assert row in readme
+
+
+def test_spaces_of_the_second_batch_are_small_and_dense_with_near_misses() -> None:
+    entries, answers = Counter[str](), Counter[tuple[str, bool]]()
+    for name in SETS:
+        entries.update(line["space"] for line in lines(f"{name}.docs") if SECOND_BATCH.match(line["space"]))
+        answers.update((line["space"], line["answerable"]) for line in lines(f"{name}.questions"))
+    assert len(entries) == SECOND_BATCH_SPACES
+    for space, count in entries.items():
+        assert 30 <= count <= 39, space
+        assert answers[space, False] in {9, 10}, space
+        assert answers[space, True] == 15, space
+
+
+def test_review_names_a_space_and_is_not_one_of_a_held_space() -> None:
+    spaces = {line["space"] for name in SETS if name != "held" for line in lines(f"{name}.docs")}
+    assert {line["space"] for line in lines("reviews")} <= spaces
