@@ -10,6 +10,10 @@ Then it does the same for long histories that nobody read either: what one perso
 told each other, over months. Every pair in which a message makes an earlier one untrue is labeled. It prints how many
 of the pairs found are labeled, how many of those labels are doubtful, and how many messages that change something were
 found.
+
+``--languages`` does neither. It prints, for each language of ``held_languages.jsonl``, in how many changes in plain
+words an edge says that the new message supersedes or contradicts the old one, and in how many look-alikes there is any
+such edge. Nothing is trained on these cases.
 """
 
 import argparse
@@ -28,7 +32,9 @@ import test_fact_updates  # noqa: E402  # defines what is correct
 
 from ecphora.stages.retrieval.validity import MIN_REPORTED_CONFIDENCE  # noqa: E402
 
-HISTORIES = "held_histories"
+HISTORIES, LANGUAGES = "held_histories", "held_languages"
+TURN_FIELDS = ("id", "at", "speaker", "session", "text")
+"""What a message of ``LANGUAGES`` lists."""
 
 
 def read_cases(kind: str) -> list[dict[str, object]]:
@@ -77,34 +83,55 @@ def print_counts(name: str, counts: Counter[str]) -> None:
     )
 
 
+def report_languages(store: SQLiteStore, embedder: test_fact_updates.EmbeddingCache, *, rules: bool) -> None:
+    """Print the changes found and the look-alikes taken for a change in each language."""
+    counts: dict[str, Counter[str]] = {}
+    for case in test_fact_updates.read_cases(LANGUAGES):
+        turns = [dict(zip(TURN_FIELDS, turn, strict=True)) for turn in case["told"]]
+        memory = test_fact_updates.consolidated_memory(store, embedder, {"id": case["id"], "told": turns}, rules=rules)
+        is_change = case["kind"] != "none"
+        count = counts.setdefault(case["id"].partition("-")[0], Counter())
+        count["changes" if is_change else "look-alikes"] += 1
+        count["found" if is_change else "wrong"] += bool(len(test_fact_updates.supersessions(memory.graph())))
+    for language, count in [*sorted(counts.items()), ("all", sum(counts.values(), Counter[str]()))]:
+        print(f"{language:3} found {count['found']}/{count['changes']}; wrong {count['wrong']}/{count['look-alikes']}")
+
+
+def report_cases(store: SQLiteStore, embedder: test_fact_updates.EmbeddingCache, *, rules: bool) -> None:
+    """Print what is found in the short cases of each part."""
+    correct: dict[str, Counter[str]] = {}
+    sizes: dict[str, Counter[str]] = {}
+    empty: Counter[str] = Counter()
+    for case in read_cases("matrix"):
+        part, kind = str(case["part"]), str(case["kind"])
+        memory = test_fact_updates.consolidated_memory(store, embedder, case, rules=rules)
+        is_correct = test_fact_updates.is_correct(memory, case)
+        correct.setdefault(part, Counter())[kind] += is_correct
+        sizes.setdefault(part, Counter())[kind] += 1
+        empty[part] += not is_correct and not len(test_fact_updates.supersessions(memory.graph()))
+    false_positives: Counter[str] = Counter()
+    controls: Counter[str] = Counter()
+    for case in read_cases("control"):
+        part = str(case["part"])
+        memory = test_fact_updates.consolidated_memory(store, embedder, case, rules=rules)
+        false_positives[part] += bool(len(test_fact_updates.supersessions(memory.graph())))
+        controls[part] += 1
+    for part, counts in correct.items():
+        kinds = ", ".join(f"{kind} {counts[kind]}/{sizes[part][kind]}" for kind in test_fact_updates.KINDS)
+        print(f"{part:7} {sum(counts.values())}/{sum(sizes[part].values())}  ({kinds})", end="; ")
+        print(f"nothing found in {empty[part]}; false positives {false_positives[part]}/{controls[part]}")
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--rules", action="store_true", help="without the update scorer")
-    rules = parser.parse_args().rules
+    parser.add_argument("--languages", action="store_true", help="only the changes in plain words of several languages")
+    arguments = parser.parse_args()
+    reports = (report_languages,) if arguments.languages else (report_cases, report_histories)
     with tempfile.TemporaryDirectory() as folder:
         store, embedder = SQLiteStore(Path(folder) / "m.db"), test_fact_updates.EmbeddingCache()
-        correct: dict[str, Counter[str]] = {}
-        sizes: dict[str, Counter[str]] = {}
-        empty: Counter[str] = Counter()
-        for case in read_cases("matrix"):
-            part, kind = str(case["part"]), str(case["kind"])
-            memory = test_fact_updates.consolidated_memory(store, embedder, case, rules=rules)
-            is_correct = test_fact_updates.is_correct(memory, case)
-            correct.setdefault(part, Counter())[kind] += is_correct
-            sizes.setdefault(part, Counter())[kind] += 1
-            empty[part] += not is_correct and not len(test_fact_updates.supersessions(memory.graph()))
-        false_positives: Counter[str] = Counter()
-        controls: Counter[str] = Counter()
-        for case in read_cases("control"):
-            part = str(case["part"])
-            memory = test_fact_updates.consolidated_memory(store, embedder, case, rules=rules)
-            false_positives[part] += bool(len(test_fact_updates.supersessions(memory.graph())))
-            controls[part] += 1
-        for part, counts in correct.items():
-            kinds = ", ".join(f"{kind} {counts[kind]}/{sizes[part][kind]}" for kind in test_fact_updates.KINDS)
-            print(f"{part:7} {sum(counts.values())}/{sum(sizes[part].values())}  ({kinds})", end="; ")
-            print(f"nothing found in {empty[part]}; false positives {false_positives[part]}/{controls[part]}")
-        report_histories(store, embedder, rules=rules)
+        for report in reports:
+            report(store, embedder, rules=arguments.rules)
         store.close()
 
 

@@ -90,7 +90,7 @@ def main() -> None:
 
 def training_texts() -> Iterator[Text]:
     """Every text of this project that trains a shipped weight, in chunks."""
-    for name in ("changes", "plain", "everyday", "twins"):
+    for name in ("changes", "plain", "plain_languages", "everyday", "twins"):
         for case in read_lines(DATA / f"{name}.jsonl"):
             yield from (chunk for id_, *_, text in case["told"] for chunk in chunks(f"{name}:{case['id']}/{id_}", text))
     for path, field in space_files():

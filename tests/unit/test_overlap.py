@@ -76,13 +76,27 @@ def test_sentence_inside_a_long_passage_is_found(overlap: ModuleType) -> None:
 
 
 def test_every_training_file_is_read(training_ids: list[str]) -> None:
-    for name in ("changes", "plain", "everyday", "histories", "talks.docs", "talks.questions", "encm"):
+    single_files = (
+        "changes",
+        "plain",
+        "plain_languages",
+        "everyday",
+        "histories",
+        "talks.docs",
+        "talks.questions",
+        "encm",
+    )
+    for name in single_files:
         assert any(id_.startswith(f"{name}:") for id_ in training_ids), name
     for part in ("matrix", "control"):
         lines = (SCRIPT.parents[1] / "tests" / "changes" / f"everyday_{part}.jsonl").read_text("utf-8").splitlines()
         is_read_by_id = {case["id"]: case["part"] == "everyday-read" for case in map(json.loads, lines)}
         used = {id_.partition("/")[0] for id_ in training_ids} & is_read_by_id.keys()
         assert used == {id_ for id_, is_read in is_read_by_id.items() if is_read}
+
+
+def test_held_changes_are_not_among_the_training_texts(training_ids: list[str]) -> None:
+    assert not any("-held-" in id_ for id_ in training_ids)
 
 
 def test_removed_batch_is_not_among_the_training_texts(training_ids: list[str]) -> None:
