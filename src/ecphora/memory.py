@@ -18,6 +18,7 @@ import numpy as np
 from . import consolidation_run, documents, encode, strategies
 from .access_log import AccessLog, recall_accesses
 from .answering import DEFAULT_BUDGET, Answer, answer
+from .candidate_reading import CandidateReading, activate
 from .consolidation.triggers import AutoConsolidate
 from .consolidation_run import ConsolidationResult
 from .embedders.minilm import MiniLMEmbedder
@@ -44,6 +45,7 @@ from .model import (
     Node,
     NodeId,
     Query,
+    Reading,
     Recollection,
     RememberResult,
     ScopeInfo,
@@ -61,6 +63,7 @@ from .ports import (
     Extractor,
     FactUpdateScorer,
     Progress,
+    Reader,
     Store,
     Strategy,
 )
@@ -88,6 +91,7 @@ from .validate import (
     check_name,
     check_optional_name,
     check_path,
+    check_reading,
     check_recall,
     check_text_file,
     show,
@@ -102,6 +106,8 @@ EMBEDDER_METHODS = ("embed",)
 """The methods that an embedder must have."""
 BATCH_SIZE = 512
 """The number of episodes that :meth:`Memory.remember` embeds and commits together."""
+READING_MS = 100.0
+"""The milliseconds that the reader may take for a recall."""
 LOG_FLUSH_SECONDS = 5.0
 """Seconds that a write, or closing, waits until the access log holds what earlier recalls handed to it."""
 
@@ -125,7 +131,8 @@ class Memory:
     ``path`` is a file, created on first use, or any other :class:`~ecphora.ports.Store`. ``scope`` names whose memory
     it is: nothing is read or written outside the scope. ``embedder``, ``extractor``, ``strategy`` and ``clock`` replace
     the built-in ones. ``update_scorer`` compares pairs of memories during consolidation to detect fact updates; with
-    None only rules detect them. ``auto_consolidate`` says when the memory consolidates by itself; by default it does so
+    None only rules detect them. ``reader`` reads the best candidates of a recall together with the question; by default
+    nothing is read. ``auto_consolidate`` says when the memory consolidates by itself; by default it does so
     only when :meth:`consolidate` is called. ``evidence_bands`` says from which confidence on a recall has strong
     or weak evidence. Safe to share between threads; any number of processes may open the file.
 
@@ -141,6 +148,7 @@ class Memory:
         embedder: Embedder | None = None,
         extractor: Extractor | None = None,
         update_scorer: FactUpdateScorer | None = DEFAULT_UPDATE_SCORER,
+        reader: Reader | None = None,
         strategy: str | Strategy = "fused",
         auto_consolidate: AutoConsolidate | None = None,
         evidence_bands: EvidenceBands = DEFAULT_BANDS,
@@ -163,6 +171,7 @@ class Memory:
             if update_scorer is None
             else check_component("update_scorer", update_scorer, "an update scorer", "score")
         )
+        self._reader = None if reader is None else check_component("reader", reader, "a reader", "read")
         self._clock = check_clock(clock)
         if auto_consolidate is not None and not isinstance(auto_consolidate, AutoConsolidate):
             raise InvalidInput(f"auto_consolidate is {show(auto_consolidate)}; give AutoConsolidate(every_turns=100)")
@@ -292,6 +301,8 @@ class Memory:
         known_at: When | None = None,
         retroactive: bool = False,
         strategy: str | Strategy | None = None,
+        reading: str | Reading = Reading.AUTO,
+        reading_ms: float = READING_MS,
         explain: bool = True,
         log_access: bool = True,
     ) -> Recollection:
@@ -303,32 +314,61 @@ class Memory:
         ``known_at`` is a point in recording time: nothing recorded later is returned. ``explain=False`` leaves out the
         reasons. ``log_access=False`` leaves no trace in the access log.
 
+        ``reading`` says when the reader reads the best candidates of a strategy that lets it, as ``fused`` does:
+        ``"auto"`` only if the ranking leaves doubt, ``"never"``, or ``"always"``. It starts no further batch once
+        ``reading_ms`` milliseconds would be exceeded. If the reader fails, the recall goes on without it; the cost says
+        why.
+
         A recall waits less than a second for the access log and never fails because of it: what cannot be written is
         counted, see ``unlogged_count``. Raises ``InvalidInput`` for ``retroactive`` without ``as_of``.
         """
         started = perf_counter()
         limit, budget = check_recall(limit, budget, explain=explain, log_access=log_access)
+        when_to_read, reading_ms = check_reading(reading, reading_ms)
         chosen = self.strategy if strategy is None else strategies.resolve_strategy(strategy)
         query = self.build_query(question, where=where, as_of=as_of, known_at=known_at, retroactive=retroactive)
         graph = self.graph()
         embedded = perf_counter()
-        activation = chosen.activate(query, graph)
+        candidate_reading = self._candidate_reading(graph, query, when_to_read, reading_ms)
+        activation = activate(chosen, query, graph, candidate_reading)
         activated = perf_counter()
-        reader = self._scope_writer.reader(graph)
-        hits = rank(graph, query, activation, limit, budget, reader, explain=explain).hits
+        hits = rank(graph, query, activation, limit, budget, self._scope_writer.reader(graph), explain=explain).hits
         if log_access:
             self._log_recall(graph, activation, hits, query.now, needs_full_log=reads_full_log(chosen))
         ended = perf_counter()
         confidence = activation.confidence if hits else 0.0
         evidence = self.evidence_bands.band(confidence) if hits else Evidence.NONE
-        steps = {"embed": embedded - started, "activate": activated - embedded, "fetch": ended - activated}
+        read_seconds = 0.0 if candidate_reading is None else candidate_reading.seconds
+        steps = {
+            "embed": embedded - started,
+            "activate": activated - embedded - read_seconds,
+            "read": read_seconds,
+            "fetch": ended - activated,
+        }
         cost = Cost(
             milliseconds=1000 * (ended - started),
             step_milliseconds={step: 1000 * seconds for step, seconds in steps.items()},
             tokens=sum(estimate_tokens(hit.text) for hit in hits),
+            passages_read=0 if candidate_reading is None else candidate_reading.count,
+            reader_error=None if candidate_reading is None else candidate_reading.error,
         )
         groups = partial(group_by_instance, query.text, hits)
         return Recollection(query, chosen.name, evidence, confidence, tuple(hits), cost, groups)
+
+    def _candidate_reading(
+        self, graph: Graph, query: Query, reading: Reading, reading_ms: float
+    ) -> CandidateReading | None:
+        """What reads the candidates of a query, None if nothing does."""
+        if self._reader is None or reading is Reading.NEVER:
+            return None
+        return CandidateReading(
+            self._reader,
+            graph,
+            query,
+            self._scope_writer.reader(graph),
+            time_limit=reading_ms / 1000,
+            is_forced=reading is Reading.ALWAYS,
+        )
 
     def why_not(
         self,
@@ -342,6 +382,8 @@ class Memory:
         known_at: When | None = None,
         retroactive: bool = False,
         strategy: str | Strategy | None = None,
+        reading: str | Reading = Reading.AUTO,
+        reading_ms: float = READING_MS,
     ) -> WhyNot:
         """Explain why :meth:`recall` with the same arguments does not return a memory, and what would return it.
 
@@ -351,7 +393,8 @@ class Memory:
         chosen = self.strategy if strategy is None else strategies.resolve_strategy(strategy)
         query = self.build_query(question, where=where, as_of=as_of, known_at=known_at, retroactive=retroactive)
         graph = self.graph()
-        activation = chosen.activate(query, graph)
+        candidate_reading = self._candidate_reading(graph, query, *check_reading(reading, reading_ms))
+        activation = activate(chosen, query, graph, candidate_reading)
         ranked = rank(graph, query, activation, limit, budget, self._scope_writer.reader(graph), explain=True)
         return why_not(ranked, id, documents.node_ids_of(graph, id))
 
@@ -549,6 +592,8 @@ class Memory:
         known_at: When | None = None,
         retroactive: bool = False,
         strategy: str | Strategy | None = None,
+        reading: str | Reading = Reading.AUTO,
+        reading_ms: float = READING_MS,
         log_access: bool = True,
     ) -> Answer:
         """Answer a question from the memories recalled for it, and cite them.
@@ -566,6 +611,8 @@ class Memory:
             known_at=known_at,
             retroactive=retroactive,
             strategy=strategy,
+            reading=reading,
+            reading_ms=reading_ms,
             log_access=log_access,
         )
         return answer(recollection, client, budget=budget)

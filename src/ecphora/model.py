@@ -110,6 +110,14 @@ class Evidence(StrEnum):
     NONE = "none"
 
 
+class Reading(StrEnum):
+    """When a recall has a reader read its best candidates: if the ranking leaves doubt, never, or always."""
+
+    AUTO = "auto"
+    NEVER = "never"
+    ALWAYS = "always"
+
+
 @dataclass(frozen=True, slots=True, repr=False)
 class Interval(ShortRepr):
     """A half-open time interval, ``start <= t < end``."""
@@ -545,11 +553,17 @@ class HitGroup(ShortRepr):
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Cost(ShortRepr):
-    """What a recall cost: milliseconds in total and by step, and the estimated tokens of the returned texts."""
+    """What a recall cost: milliseconds in total and by step, and the estimated tokens of the returned texts.
+
+    ``passages_read`` is how many memories the reader has read. ``reader_error`` says why it could not read more, None
+    if it did not fail.
+    """
 
     milliseconds: float
     step_milliseconds: Mapping[str, float]
     tokens: int
+    passages_read: int = 0
+    reader_error: str | None = None
 
 
 @dataclass(frozen=True, slots=True, repr=False)

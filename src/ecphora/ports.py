@@ -285,6 +285,19 @@ class Activation(ShortRepr):
     eligible: Mask | None = None
 
 
+class RowReader(Protocol):
+    """Has a reader read memories by their rows in the graph, for one query."""
+
+    @property
+    def is_forced(self) -> bool:
+        """Whether to read even if the ranking leaves no doubt."""
+        ...
+
+    def __call__(self, rows: Rows, /) -> Scores:
+        """Log-odds that each row answers the query, shape ``(len(rows),)``, NaN for rows not read in time."""
+        ...
+
+
 class Strategy(Protocol):
     """A recall strategy: a pure function from a query and a graph to an activation."""
 
@@ -295,6 +308,15 @@ class Strategy(Protocol):
 
     def activate(self, query: Query, graph: Graph, /) -> Activation:
         """Score the graph's rows for the query."""
+        ...
+
+
+@runtime_checkable
+class ReadingStrategy(Strategy, Protocol):
+    """A strategy whose best candidates can be read."""
+
+    def activate_with_reader(self, query: Query, graph: Graph, read: RowReader, /) -> Activation:
+        """Score the graph's rows for the query; pure but for ``read``, which it calls at most once."""
         ...
 
 

@@ -158,6 +158,10 @@ def _recency_clause(comparison: Comparison) -> Clause | None:
     return Clause(f"is later, of {long_day(comparison.node.happened_at)}")
 
 
+def _reading_clause(comparison: Comparison) -> Clause | None:
+    return Clause("answers the question, says the reader") if comparison.contribution_leads["reading"] > 0 else None
+
+
 def _path_clause(comparison: Comparison) -> Clause | None:
     """The memory that led to it, and the entity that links both."""
     ranking, graph = comparison.ranking, comparison.ranking.graph
@@ -282,6 +286,7 @@ _FEATURE_GROUPS: tuple[tuple[tuple[ClauseBuilder, ...], tuple[str, ...]], ...] =
     ),
     ((_supersession_clause,), ("current fact", "successor")),
     ((_feedback_clause,), ("similar question feedback",)),
+    ((_reading_clause,), ("reading",)),
     ((_co_use_clause,), ("co-use",)),
 )
 CLAUSE_BUILDERS = {feature: builders for builders, features in _FEATURE_GROUPS for feature in features}

@@ -9,7 +9,7 @@ Sources are read in this order, and each one sets only what those before it did 
 5. the defaults
 
 The project's file may come from a stranger, so it may set only what sends no data: ``scope``, ``strategy``, an
-``embedder`` that runs on this machine, the built-in ``reader`` or none, and ``db`` and ``weights`` inside its own
+``embedder`` that runs on this machine, no ``reader``, and ``db`` and ``weights`` inside its own
 folder. The memory's file sets nothing: a remote embedder that is stored there is used only if one of the first three
 sources names it.
 
@@ -53,8 +53,7 @@ EMBEDDER_CHOICES = "minilm, e5, hashing, openai:MODEL or sentence-transformers:M
 LLM_CHOICES = "openai:MODEL or llamacpp:PATH"
 """The values of a language model setting, as errors list them."""
 READER_CHOICES = (
-    "builtin, none, jina:MODEL, cohere:MODEL, vllm:MODEL, tei:URL, llama-server:URL, llamacpp:PATH, "
-    "cross-encoder:MODEL or llm"
+    "none, jina:MODEL, cohere:MODEL, vllm:MODEL, tei:URL, llama-server:URL, llamacpp:PATH, cross-encoder:MODEL or llm"
 )
 """The values of a reader setting, as errors list them."""
 LOCAL_EMBEDDERS = frozenset({"minilm", "e5", "hashing"})
@@ -63,7 +62,7 @@ REMOTE_EMBEDDERS = frozenset({"openai", "sentence-transformers"})
 """The kinds of embedder that send texts to a server, or fetch a model by its name and load it."""
 PROJECT_KEYS = ("db", "scope", "embedder", "strategy", "weights", "reader")
 """The settings that a project's file may set."""
-PROJECT_KINDS = MappingProxyType({"embedder": LOCAL_EMBEDDERS, "reader": frozenset({"builtin", "none"})})
+PROJECT_KINDS = MappingProxyType({"embedder": LOCAL_EMBEDDERS, "reader": frozenset({"none"})})
 """Of some settings, the kinds that a project's file may choose: they send nothing and load no file that it names."""
 PATH_KEYS = ("db", "weights")
 """Settings that are paths; in a file, a relative path is relative to that file."""
@@ -85,7 +84,7 @@ class Settings:
     embedder: str | None = None
     strategy: str = "fused"
     weights: str | None = None
-    reader: str = "builtin"
+    reader: str = "none"
     reader_base_url: str | None = None
     reader_api_key: str | None = field(default=None, repr=False)
     reader_scale: str | None = None
@@ -143,16 +142,13 @@ class Settings:
             return LlamaCppLLM(expand_home(model))
         raise UnknownName(f"no language model is called {self.llm!r}; give {LLM_CHOICES}")
 
-    def make_reader(self, builtin: Reader | None = None) -> Reader | None:
-        """The reader that is set, with the built-in one as its fallback, or None; ``builtin`` is the built-in one."""
+    def make_reader(self) -> Reader | None:
+        """The reader that is set, or None; it gets a pause after failures."""
         if self.reader == "none":
             return None
-        if self.reader == "builtin":
-            return builtin
         from .readers.fallback import FallbackReader  # noqa: PLC0415
 
-        reader = self._reader_from_setting()
-        return reader if builtin is None else FallbackReader(reader, builtin)
+        return FallbackReader(self._reader_from_setting())
 
     def _reader_from_setting(self) -> Reader:
         kind, _, model = self.reader.partition(":")

@@ -16,7 +16,7 @@ import numpy as np
 
 from .errors import InvalidInput, InvalidText, InvalidTime
 from .ids import NODE_PREFIXES
-from .model import Episode, Filter, Metadata, NodeId
+from .model import Episode, Filter, Metadata, NodeId, Reading
 from .text_format import collapse_whitespace
 from .timeparse import parse_time
 
@@ -295,6 +295,14 @@ def check_recall(limit: object, budget: object, **flags: object) -> tuple[int, i
     for field, value in flags.items():
         check_flag(field, value)
     return check_count("limit", limit), check_optional_count("budget", budget)
+
+
+def check_reading(reading: object, reading_ms: object) -> tuple[Reading, float]:
+    """Check when to read, and the milliseconds it may take."""
+    known = ", ".join(repr(choice.value) for choice in Reading)
+    if not isinstance(reading, str) or reading not in set(Reading):
+        raise InvalidInput(f"reading is {show(reading)}; give one of {known}")
+    return Reading(reading), check_number("reading_ms", reading_ms, above=0)
 
 
 def check_query(

@@ -104,8 +104,6 @@ GIVEN_UP = frozenset(
         "gone",
         "taken",
         "worth",
-        "reading",
-        "readings",
         "faint",
         "lone",
         "says",

@@ -107,14 +107,13 @@ def test_project_file_may_choose_a_local_embedder(project: Path, name: str) -> N
 def test_project_file_may_not_choose_another_reader(project: Path, name: str) -> None:
     write_settings(project / "ecphora.toml", reader=name)
     found = load({}, project)
-    assert found.reader == "builtin"
+    assert found.reader == "none"
     assert "ECPHORA_READER" in found.notes[0]
 
 
-@pytest.mark.parametrize("name", ["builtin", "none"])
-def test_project_file_may_choose_the_built_in_reader_or_none(project: Path, name: str) -> None:
-    write_settings(project / "ecphora.toml", reader=name)
-    assert load({}, project) == Settings(reader=name)
+def test_project_file_may_choose_no_reader(project: Path) -> None:
+    write_settings(project / "ecphora.toml", reader="none")
+    assert load({}, project) == Settings(reader="none")
 
 
 @pytest.mark.parametrize("name", ["db", "weights"])

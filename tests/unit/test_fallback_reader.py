@@ -121,3 +121,16 @@ def test_fallback_rejects_invalid_options(options: dict[str, Any], message: str)
         FallbackReader(ConstantReader(), ConstantReader(), **options)
     with pytest.raises(InvalidInput, match="fallback is the class ConstantReader"):
         FallbackReader(ConstantReader(), ConstantReader)  # type: ignore[arg-type]
+
+
+def test_reader_without_fallback_raises_and_is_not_called_in_a_pause() -> None:
+    clock, broken = Clock(), ConstantReader(1, error=ReaderUnavailable("no"))
+    reader = FallbackReader(broken, max_failures=1, first_pause=10, clock=clock)
+    assert reader.name == broken.name
+    assert reader.batch_size == broken.batch_size
+    for _ in range(3):
+        with pytest.raises(ReaderUnavailable, match="constant did not answer: no"):
+            read_one(reader)
+    assert (len(broken.received_passages), reader.failure_count) == (1, 1)
+    broken.error, clock.now = None, clock.now + 11
+    assert read_one(reader) == 1

@@ -18,9 +18,8 @@ from ecphora.readers.cross_encoder import CrossEncoderReader
 from ecphora.readers.fallback import FallbackReader
 from ecphora.readers.llamacpp_reranker import LlamaCppReader
 from ecphora.readers.llm_judge import GRADE_LOG_ODDS, LLMReader
-from ecphora.readers.rerank_endpoint import RerankReader
 from ecphora.settings import Settings, load
-from ecphora.testing import FakeChatServer, FakeRerankServer, OverlapReader, ScriptedLLM
+from ecphora.testing import FakeChatServer, FakeRerankServer, ScriptedLLM
 
 KEY = "sk-secret-123"
 QUESTION, TODAY = "Where does Ana live?", date(2026, 5, 3)
@@ -172,10 +171,8 @@ def test_language_model_client_keeps_its_own_retries() -> None:
 
 
 def test_settings_make_the_reader() -> None:
-    builtin = OverlapReader()
     assert Settings().make_reader() is None
-    assert Settings().make_reader(builtin) is builtin
-    assert Settings(reader="none").make_reader(builtin) is None
+    assert Settings(reader="none").make_reader() is None
     names = {
         "jina:m": "m at api.jina.ai (jina)",
         "cohere:m": "m at api.cohere.com (cohere)",
@@ -187,18 +184,15 @@ def test_settings_make_the_reader() -> None:
         "llm": "gpt@openai (grades)",
     }
     for setting, name in names.items():
-        settings = Settings(reader=setting, llm="openai:gpt")
-        reader, with_fallback = settings.make_reader(), settings.make_reader(builtin)
-        assert reader is not None
+        reader = Settings(reader=setting, llm="openai:gpt").make_reader()
+        assert isinstance(reader, FallbackReader)
         assert reader.name == name
-        assert isinstance(with_fallback, FallbackReader)
-        assert with_fallback.name == f"{name}, else overlap"
 
 
 def test_settings_reject_an_unknown_reader() -> None:
-    for setting in ("other", "jina", "jina:", "tei", "llamacpp:", "cross-encoder", "llm:x", "builtin:x"):
-        with pytest.raises(UnknownName, match="builtin, none, jina:MODEL"):
-            Settings(reader=setting).make_reader(OverlapReader())
+    for setting in ("other", "jina", "jina:", "tei", "llamacpp:", "cross-encoder", "llm:x", "none:x"):
+        with pytest.raises(UnknownName, match="none, jina:MODEL"):
+            Settings(reader=setting).make_reader()
     with pytest.raises(InvalidInput, match="no language model is set"):
         Settings(reader="llm").make_reader()
     with pytest.raises(InvalidInput, match="scale is 'cosine'"):
@@ -214,9 +208,8 @@ def test_settings_send_the_key_to_the_reader_that_is_set(tmp_path: Path) -> None
         }
         settings = load(environment, tmp_path)
         reader = settings.make_reader()
-        assert isinstance(reader, RerankReader)
+        assert reader is not None
         reader.read(QUESTION, PASSAGES, asked_on=TODAY)
-        reader.close()
     assert server.authorizations == [f"Bearer {KEY}"]
     assert KEY not in repr(settings)
 

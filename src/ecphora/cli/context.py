@@ -143,7 +143,13 @@ class CommandContext:
                 raise UnknownName(f"no scope is called {settings.scope!r} in {settings.db}; {contents}")
             is_loaded = needs_embedder or settings.embedder is not None or tag.embedder is None
             embedder = settings.make_embedder(tag.embedder) if is_loaded else NoEmbedder(tag.embedder or "")
-            with Memory(store, scope=settings.scope, embedder=embedder, strategy=settings.make_strategy()) as memory:
+            with Memory(
+                store,
+                scope=settings.scope,
+                embedder=embedder,
+                strategy=settings.make_strategy(),
+                reader=settings.make_reader(),
+            ) as memory:
                 yield memory
         finally:
             store.close()
@@ -299,6 +305,13 @@ def question_options(command: CommandFunction) -> CommandFunction:
         click.option("--as-of", metavar="DATE", help="As of this time: without what happened later."),
         click.option("--retroactive", is_flag=True, help="With --as-of: also what was said later about that time."),
         click.option("--known-at", metavar="DATE", help="As known at this time: without what was stored later."),
+        click.option(
+            "--reading",
+            type=click.Choice(["auto", "never", "always"]),
+            default="auto",
+            show_default=True,
+            help="When the reader that is set reads the best memories: in doubt, never or always.",
+        ),
         strategy_options,
     ]
     for decorator in reversed(decorators):

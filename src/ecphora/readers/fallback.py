@@ -20,23 +20,25 @@ FIRST_PAUSE, LONGEST_PAUSE = 10.0, 600.0
 class FallbackReader:
     """Reads with ``reader``, and with ``fallback`` whatever the reader is not available for.
 
+    Without a fallback it raises ``ReaderUnavailable`` instead, and a recall goes on without reading.
+
     Failures are counted. After ``max_failures`` in a row the reader gets a pause: until it is over, ``fallback`` reads
-    alone. Then one call tries the reader again; if it fails, the next pause is twice as long. ``clock`` returns seconds
-    from any start. Safe to share between threads if both readers are.
+    alone, or nothing. Then one call tries the reader again; if it fails, the next pause is twice as long. ``clock``
+    returns seconds from any start. Safe to share between threads if both readers are.
     """
 
     def __init__(
         self,
         reader: Reader,
-        fallback: Reader,
+        fallback: Reader | None = None,
         *,
         max_failures: int = 3,
         first_pause: float = FIRST_PAUSE,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self._reader = check_component("reader", reader, "a reader", "read")
-        self._fallback = check_component("fallback", fallback, "a reader", "read")
-        self.name = f"{reader.name}, else {fallback.name}"
+        self._fallback = None if fallback is None else check_component("fallback", fallback, "a reader or None", "read")
+        self.name = reader.name if fallback is None else f"{reader.name}, else {fallback.name}"
         self._max_failures = check_count("max_failures", max_failures)
         self._first_pause = check_number("first_pause", first_pause, minimum=0)
         self._clock = clock
@@ -53,7 +55,8 @@ class FallbackReader:
     def batch_size(self) -> int:
         """That of the reader, or that of the fallback during a pause."""
         with self._lock:
-            return (self._fallback if self._is_paused() else self._reader).batch_size
+            stand_in = self._fallback if self._is_paused() else None
+            return (stand_in or self._reader).batch_size
 
     @property
     def failure_count(self) -> int:
@@ -68,7 +71,10 @@ class FallbackReader:
             return self._last_error
 
     def read(self, question: str, passages: Sequence[Passage], /, *, asked_on: date) -> NDArray[np.float64]:
-        """Log-odds of the reader, or of the fallback; raises what the fallback raises."""
+        """Log-odds of the reader, or of the fallback; raises what the fallback raises.
+
+        Without a fallback it raises ``ReaderUnavailable``, also during a pause.
+        """
         if self._may_try():
             try:
                 scores = self._reader.read(question, passages, asked_on=asked_on)
@@ -77,6 +83,8 @@ class FallbackReader:
             else:
                 self._end_failures()
                 return scores
+        if self._fallback is None:
+            raise ReaderUnavailable(f"{self._reader.name} did not answer: {self.last_error}")
         return self._fallback.read(question, passages, asked_on=asked_on)
 
     def _is_paused(self) -> bool:

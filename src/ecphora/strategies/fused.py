@@ -13,7 +13,7 @@ import numpy as np
 from .. import weights
 from ..graph import Graph, epoch_seconds
 from ..model import Mask, Query, Scores
-from ..ports import Activation, ActivationPath
+from ..ports import Activation, ActivationPath, RowReader
 from ..reprs import ShortRepr
 from ..stages.fused import feedback_boost, promotion
 from ..stages.fused.answerability import AnswerabilityModel
@@ -21,6 +21,7 @@ from ..stages.fused.candidate_pool import CandidatePool, build_pool
 from ..stages.fused.decay import DecayPolicy, archived_mask, decay, pinned_mask
 from ..stages.fused.feature_matrix import build_feature_matrix
 from ..stages.fused.ranker import RankedPool, Ranker
+from ..stages.fused.reading import ReadingPolicy
 from ..stages.retrieval import temporal, top_k
 
 SIMILAR_QUESTION = "similar question feedback"
@@ -37,6 +38,8 @@ ARCHIVED_FACTOR = 0.999
 class Fused(ShortRepr):
     """``ranker`` scores features, ``answerability`` gives the confidence; both default to the packaged models.
 
+    ``reading`` says what a reader changes in both.
+
     ``feedback_weight`` is what a memory gains that answered the same question before, less for a less similar one.
     ``expired_penalty`` is the fraction of its score that a memory loses if it is not valid at the time asked about.
     ``co_use_weight`` is the fraction of its score that one of the best adds to memories used together with it.
@@ -46,6 +49,7 @@ class Fused(ShortRepr):
 
     ranker: Ranker = field(default_factory=lambda: weights.load_fused_model()[0])
     answerability: AnswerabilityModel = field(default_factory=lambda: weights.load_fused_model()[1])
+    reading: ReadingPolicy = field(default_factory=ReadingPolicy)
     feedback_weight: float = 3.0
     expired_penalty: float = 0.5
     co_use_weight: float = 0.3
@@ -59,6 +63,13 @@ class Fused(ShortRepr):
 
     def activate(self, query: Query, graph: Graph, /) -> Activation:
         """Score the memories of the pool, and their successors."""
+        return self._activate(query, graph, None)
+
+    def activate_with_reader(self, query: Query, graph: Graph, read: RowReader, /) -> Activation:
+        """Score the memories of the pool, and their successors; the best of the pool are read if they are in doubt."""
+        return self._activate(query, graph, read)
+
+    def _activate(self, query: Query, graph: Graph, read: RowReader | None) -> Activation:
         if not graph.episodes.any():
             return Activation(graph.zeros())
         pool = build_pool(graph, query)
@@ -66,6 +77,11 @@ class Fused(ShortRepr):
             return Activation(graph.zeros())
         matrix = build_feature_matrix(pool)
         ranked_pool = self.ranker.score(matrix)
+        confidence = self.answerability.probability(matrix, ranked_pool)
+        candidates = None if read is None else self.reading.read_candidates(pool.rows, ranked_pool, confidence, read)
+        if candidates is not None:
+            ranked_pool = self.reading.rerank(ranked_pool, candidates)
+            confidence = self.reading.confidence(confidence, candidates)
         contributions = _expand_contributions(graph, pool, ranked_pool)
         scores = graph.zeros()
         scores[pool.rows] = np.maximum(0, ranked_pool.scores)
@@ -100,7 +116,7 @@ class Fused(ShortRepr):
             scores=scores,
             contributions=contributions,
             paths=paths,
-            confidence=self.answerability.probability(matrix, ranked_pool),
+            confidence=confidence,
             eligible=pool.eligible,
         )
 

@@ -1,0 +1,205 @@
+"""Reading the best candidates of a recall: what is read, within which time, and what it changes."""
+
+from collections.abc import Callable, Iterator, Sequence
+from datetime import date
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from ecphora import Episode, Memory, Recollection
+from ecphora.candidate_reading import CandidateReading
+from ecphora.embedders.hashing import HashingEmbedder
+from ecphora.errors import InvalidInput, LLMUnavailable, ReaderUnavailable
+from ecphora.model import Scores
+from ecphora.ports import Passage, Reader
+from ecphora.stages.fused.ranker import RankedPool
+from ecphora.stages.fused.reading import MAX_LOG_ODDS, READING, ReadCandidates, ReadingPolicy
+from ecphora.testing import ConstantReader, FakeClock
+
+TURNS = [
+    Episode("Where does your sister live?", speaker="Bo", session="chat", happened_at="2026-03-01T10:00"),
+    Episode("In Porto, near the river.", speaker="Ana", session="chat", happened_at="2026-03-01T10:01"),
+    Episode("My sister plays the cello.", speaker="Ana", session="chat", happened_at="2026-03-02T10:00"),
+    Episode("The sister of a friend lives abroad.", speaker="Bo", session="chat", happened_at="2026-03-03T10:00"),
+]
+QUESTION = "Where does the sister of Ana live?"
+
+
+class WordReader:
+    """Likes passages with a word and no others; ``calls`` has the question, day and passages of each call."""
+
+    name = "word"
+    batch_size = 2
+
+    def __init__(self, word: str = "cello") -> None:
+        self.word = word
+        self.calls: list[tuple[str, date, list[Passage]]] = []
+
+    def read(self, question: str, passages: Sequence[Passage], /, *, asked_on: date) -> NDArray[np.float64]:
+        """Return log-odds of 5 for passages with the word and -5 else."""
+        self.calls.append((question, asked_on, list(passages)))
+        return np.array([5.0 if self.word in passage.text else -5.0 for passage in passages])
+
+    @property
+    def passages(self) -> list[Passage]:
+        """All passages of all calls."""
+        return [passage for _, _, passages in self.calls for passage in passages]
+
+
+@pytest.fixture
+def open_memory(tmp_path: Path) -> Iterator[Callable[[Reader | None], Memory]]:
+    """A function that opens a memory of ``TURNS`` with a reader."""
+    handles: list[Memory] = []
+
+    def open_(reader: Reader | None) -> Memory:
+        memory = Memory(tmp_path / f"{len(handles)}.db", embedder=HashingEmbedder(64), reader=reader, clock=FakeClock())
+        handles.append(memory)
+        memory.remember(TURNS)
+        return memory
+
+    yield open_
+    for handle in handles:
+        handle.close()
+
+
+def recall(memory: Memory, **options: Any) -> Recollection:
+    return memory.recall(QUESTION, **{"reading": "always", "reading_ms": 60_000, **options})
+
+
+def test_memory_reads_nothing_by_default(open_memory: Callable[[Reader | None], Memory]) -> None:
+    found = recall(open_memory(None))
+    assert found.cost.passages_read == 0
+    assert found.cost.step_milliseconds["read"] == 0
+
+
+def test_reader_gets_question_day_and_passages_with_their_context(
+    open_memory: Callable[[Reader | None], Memory],
+) -> None:
+    reader = WordReader()
+    found = recall(open_memory(reader))
+    assert {question for question, _, _ in reader.calls} == {QUESTION}
+    assert {day for _, day, _ in reader.calls} == {FakeClock()().date()}
+    assert found.cost.passages_read == len(reader.passages) == len(TURNS)
+    answer = next(passage for passage in reader.passages if "Porto" in passage.text)
+    assert answer == Passage(
+        "In Porto, near the river.",
+        speaker="Ana",
+        happened_on=date(2026, 3, 1),
+        previous_turn="Bo: Where does your sister live?",
+    )
+
+
+def test_reading_asks_as_of_the_day_of_the_query(open_memory: Callable[[Reader | None], Memory]) -> None:
+    reader = WordReader()
+    recall(open_memory(reader), as_of="2026-03-02")
+    assert {day for _, day, _ in reader.calls} <= {date(2026, 3, 2), date(2026, 3, 3)}
+    assert all(passage.happened_on < date(2026, 3, 3) for passage in reader.passages if passage.happened_on)
+
+
+def test_reading_ranks_the_answer_first_and_explains_it(open_memory: Callable[[Reader | None], Memory]) -> None:
+    memory = open_memory(WordReader())
+    before, after = recall(memory, reading="never"), recall(memory)
+    assert "cello" not in before[0].text
+    assert "cello" in after[0].text
+    assert "answers the question, says the reader" in after[0].reason
+    contributions = {one.feature: one.value for one in after[0].why.contributions}
+    assert contributions[READING] > 0
+    assert sum(contributions.values()) == pytest.approx(after[0].score, abs=1e-4)
+
+
+def test_confidence_follows_the_reader(open_memory: Callable[[Reader | None], Memory]) -> None:
+    without = recall(open_memory(None)).confidence
+    assert recall(open_memory(ConstantReader(6.0))).confidence > without
+    assert recall(open_memory(ConstantReader(-6.0))).confidence < without
+
+
+def test_reading_is_automatic_only_in_doubt(open_memory: Callable[[Reader | None], Memory]) -> None:
+    memory = open_memory(WordReader())
+    assert recall(memory, reading="auto").cost.passages_read > 0
+    sure = ReadingPolicy(clear_lead=-1.0, clear_confidence=0.0)
+    memory.strategy = type(memory.strategy)(reading=sure)  # type: ignore[call-arg]  # it is ``fused``
+    assert recall(memory, reading="auto").cost.passages_read == 0
+    assert recall(memory, reading="always").cost.passages_read > 0
+    assert recall(memory, reading="never").cost.passages_read == 0
+
+
+@pytest.mark.parametrize("error", [ReaderUnavailable("the server sleeps"), LLMUnavailable("the server sleeps")])
+def test_recall_goes_on_when_the_reader_fails(error: Exception, open_memory: Callable[[Reader | None], Memory]) -> None:
+    found = recall(open_memory(ConstantReader(error=error)))
+    assert [hit.id for hit in found] == [hit.id for hit in recall(open_memory(None))]
+    assert (found.cost.passages_read, found.cost.reader_error) == (0, "the server sleeps")
+
+
+def test_why_not_reads_as_recall_does(open_memory: Callable[[Reader | None], Memory]) -> None:
+    memory = open_memory(WordReader())
+    best = recall(memory)[0].id
+
+    def rank(reading: str) -> int | None:
+        return memory.why_not(QUESTION, best, limit=1, reading=reading, reading_ms=60_000).rank
+
+    assert rank("never") != 1
+    assert rank("always") == 1
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"reading": "often"}, "reading is 'often'; give one of 'auto', 'never', 'always'"),
+        ({"reading": None}, "reading is None; give one of"),
+        ({"reading_ms": 0}, "reading_ms is 0; give a number above 0"),
+        ({"reading_ms": "fast"}, "reading_ms is 'fast'; give a number"),
+    ],
+)
+def test_wrong_reading_options_are_rejected(
+    options: dict[str, Any], message: str, open_memory: Callable[[Reader | None], Memory]
+) -> None:
+    with pytest.raises(InvalidInput, match=message):
+        recall(open_memory(None), **options)
+
+
+def test_reading_starts_no_batch_that_would_end_too_late(open_memory: Callable[[Reader | None], Memory]) -> None:
+    memory, reader, seconds = open_memory(None), WordReader(), iter(range(100))
+    graph, query = memory.graph(), memory.build_query(QUESTION)
+
+    def read_nodes(rows: NDArray[np.intp]) -> list[Any]:
+        return [node for row in rows if (node := memory.get(graph.id(row))) is not None]
+
+    def read(time_limit: float) -> Scores:
+        clock = iter(seconds)  # every look at the clock is a second later, so a batch takes one second
+        return CandidateReading(reader, graph, query, read_nodes, time_limit, clock=lambda: float(next(clock)))(
+            np.arange(4)
+        )
+
+    assert np.isfinite(read(0.5)).sum() == 0
+    assert np.isfinite(read(1.0)).sum() == 2
+    assert np.isfinite(read(10.0)).sum() == 4
+
+
+def test_unread_candidates_keep_their_scores() -> None:
+    pool = ranked_pool([5.0, 4.0, 3.0, 2.0])
+    found = ReadingPolicy().rerank(pool, ReadCandidates(np.array([0, 1, 2]), np.array([-4.0, 3.0, -4.0], np.float32)))
+    assert found.scores.tolist() == [5.0, 11.0, 3.0, 2.0]
+    assert (found.scores - pool.scores).tolist() == found.contributions[READING].tolist()
+    assert (found.log_odds - pool.log_odds).tolist() == found.contributions[READING].tolist()
+
+
+def test_log_odds_of_a_reader_are_bounded() -> None:
+    class Extreme:
+        is_forced = True
+
+        def __call__(self, rows: NDArray[np.intp], /) -> Scores:
+            return np.array([1e9, -1e9, np.nan], np.float32)[: len(rows)]
+
+    found = ReadingPolicy().read_candidates(np.arange(3), ranked_pool([5.0, 4.0, 3.0]), 0.5, Extreme())
+    assert found is not None
+    assert found.indices.tolist() == [0, 1]
+    assert found.log_odds.tolist() == [MAX_LOG_ODDS, -MAX_LOG_ODDS]
+
+
+def ranked_pool(scores: Sequence[float]) -> RankedPool:
+    """A pool with these scores."""
+    values = np.array(scores, np.float32)
+    return RankedPool({"dense similarity": values}, values, values - 14)
