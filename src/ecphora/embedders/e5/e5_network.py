@@ -1,6 +1,7 @@
 """The network of multilingual-e5-small. Its files are part of the package; ``scripts/build_e5.py`` makes them."""
 
 from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 from importlib.resources import files
 from importlib.resources.abc import Traversable
 from typing import Any
@@ -41,8 +42,11 @@ class E5Network(EncoderNetwork):
     first_token, separator, last_token = 0, (2, 2), 2
 
     def _load_tokenizer(self, folder: Traversable) -> None:
-        self._tokenize = UnigramTokenizer(UnigramVocabulary.from_bytes(self._read(folder, VOCABULARY)))
-        self._embeddings = TokenEmbeddings.from_bytes(self._read(folder, EMBEDDINGS))
+        # To read and to hash the embeddings leave Python free: meanwhile the vocabulary is loaded.
+        with ThreadPoolExecutor(1, "ecphora-load") as pool:
+            embeddings = pool.submit(lambda: TokenEmbeddings.from_bytes(self._read(folder, EMBEDDINGS)))
+            self._tokenize = UnigramTokenizer(UnigramVocabulary.from_bytes(self._read(folder, VOCABULARY)))
+            self._embeddings = embeddings.result()
 
     def tokenize(self, text: str, limit: int) -> list[int]:
         """Return the first ``limit`` tokens of a text, without special tokens."""
