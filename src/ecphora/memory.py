@@ -4,7 +4,8 @@ This file is over 400 lines because it is the public facade, one class whose met
 them.
 """
 
-from collections.abc import Iterable, Sequence
+import logging
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 from functools import partial
@@ -66,6 +67,7 @@ from .ports import (
     Reader,
     Store,
     Strategy,
+    embedder_coverage,
 )
 from .query import analyze
 from .query_embedder import QueryEmbedder
@@ -98,6 +100,8 @@ from .validate import (
 )
 from .views import Entities, Facts, Maintenance
 
+_log = logging.getLogger("ecphora")
+
 MATCH_ALL = Filter()
 """The filter that matches everything."""
 DEFAULT_UPDATE_SCORER = MiniLMUpdateScorer()
@@ -108,6 +112,9 @@ BATCH_SIZE = 512
 """The number of episodes that :meth:`Memory.remember` embeds and commits together."""
 READING_MS = 100.0
 """The milliseconds that the reader may take for a recall."""
+MIN_COVERAGE = 0.5
+"""The fraction of a text's letters that an embedder must read, so that the text does not count as unread."""
+REEMBED_HINT = ". To find them by meaning, change to the multilingual embedder: ecphora reembed --embedder e5"
 LOG_FLUSH_SECONDS = 5.0
 """Seconds that a write, or closing, waits until the access log holds what earlier recalls handed to it."""
 
@@ -185,6 +192,7 @@ class Memory:
         self._scope_writer = ScopeWriter(self._store, self.scope, self._embedder, self._extractor, self.strategy, cache)
         self._query_embedder = QueryEmbedder(partial(self._scope_writer.embed, is_query=True))
         self._access_log = AccessLog(self._scope_writer)
+        self._has_warned_of_unread = False
         self.facts = Facts(self._flushed_writer, self._clock)
         self.entities = Entities(self._flushed_writer, self._clock)
         self.maintenance = Maintenance(self._flushed_writer, self._clock)
@@ -286,7 +294,28 @@ class Memory:
             tuple(outcome["new"]),
             tuple(outcome["known"]),
             tuple(outcome["refused"]),
+            self._unread_ids(pending, frozenset(outcome["new"])),
         )
+
+    def _unread_ids(
+        self, episodes: Sequence[documents.CheckedEpisode], created: Collection[NodeId]
+    ) -> tuple[NodeId, ...]:
+        """The new episodes that the embedder mostly cannot read; the first time, a warning says what helps."""
+        unread = tuple(
+            episode.id
+            for episode in episodes
+            if episode.id in created and embedder_coverage(self._embedder, episode.chunks[0].text) < MIN_COVERAGE
+        )
+        if unread and not self._has_warned_of_unread:
+            self._has_warned_of_unread = True
+            _log.warning(
+                "the scope %r has memories in a script that its embedder %s does not read: they are found by their "
+                "words, not by meaning%s",
+                self.scope,
+                self._embedder.name,
+                REEMBED_HINT if isinstance(self._embedder, MiniLMEmbedder) else "",
+            )
+        return unread
 
     # ---- recall
 

@@ -631,13 +631,15 @@ class RememberResult(ShortRepr):
     """The result of ``remember``, in the order of the episodes.
 
     ``ids`` has one entry per episode. ``created`` were written now, ``existing`` were there already, ``blocked`` were
-    forgotten before and stay forgotten.
+    forgotten before and stay forgotten. ``unread`` are those of ``created`` that the embedder mostly cannot read: they
+    are found by their words, not by meaning.
     """
 
     ids: tuple[NodeId, ...]
     created: tuple[NodeId, ...] = ()
     existing: tuple[NodeId, ...] = ()
     blocked: tuple[NodeId, ...] = ()
+    unread: tuple[NodeId, ...] = ()
 
     @property
     def id(self) -> NodeId:
@@ -646,7 +648,7 @@ class RememberResult(ShortRepr):
 
     def to_dict(self) -> dict[str, Any]:
         """The ids as JSON values."""
-        return {name: list(getattr(self, name)) for name in ("ids", "created", "existing", "blocked")}
+        return {name: list(getattr(self, name)) for name in ("ids", "created", "existing", "blocked", "unread")}
 
 
 @dataclass(frozen=True, slots=True, repr=False)

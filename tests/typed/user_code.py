@@ -25,7 +25,7 @@ def remember(memory: Memory) -> list[str]:
     """Remember one text, and many."""
     one = memory.remember("Ana moved to Porto.", speaker="Ana", happened_at="2026-05-03", metadata={"channel": "chat"})
     more = memory.remember([Episode("She works at a bakery.", happened_at=date(2026, 6, 1)), "It is open on Sundays."])
-    return [one.id, *more.ids, *more.created, *more.existing, *more.blocked]
+    return [one.id, *more.ids, *more.created, *more.existing, *more.blocked, *more.unread]
 
 
 def recall(memory: Memory, at: When | None = None) -> Hit | None:

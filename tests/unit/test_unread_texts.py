@@ -1,0 +1,37 @@
+"""Texts in a script that the embedder does not read: remember names them, and says once what helps."""
+
+from pathlib import Path
+
+import pytest
+
+from ecphora.memory import Memory
+
+PORTO = "Ana lives in Porto."
+
+
+@pytest.mark.parametrize(
+    ("text", "is_unread"),
+    [
+        (PORTO, False),
+        ("阿娜住在波尔图", True),
+        ("アナはポルトに住んでいます", True),
+        ("👋 42", False),
+        ("Ana wohnt in Köln", False),
+    ],
+)
+def test_remember_names_what_the_embedder_does_not_read(tmp_path: Path, text: str, *, is_unread: bool) -> None:
+    with Memory(tmp_path / "m.db") as memory:
+        result = memory.remember(text)
+        assert result.unread == (result.created if is_unread else ())
+        assert memory.remember(text).unread == ()
+
+
+def test_remember_warns_once_and_names_the_command_that_helps(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    with Memory(tmp_path / "m.db", scope="ana") as memory:
+        memory.remember(PORTO)
+        assert not caplog.messages
+        for text in ("阿娜住在波尔图", "她喜欢吃鱼"):
+            memory.remember(text)
+    assert len(caplog.messages) == 1
+    assert "'ana'" in caplog.messages[0]
+    assert "ecphora reembed --embedder e5" in caplog.messages[0]
