@@ -34,6 +34,17 @@ def test_recall_prints_text_date_and_reason() -> None:
 
 
 @pytest.mark.usefixtures("two_memories")
+def test_recall_says_on_stderr_that_the_reader_failed(monkeypatch: pytest.MonkeyPatch) -> None:
+    without = answer("recall", "Where does Ana live now, in Porto?")["hits"]
+    monkeypatch.setenv("ECPHORA_READER", "tei:http://127.0.0.1:9")  # nobody listens there
+    result = ecphora("recall", "Where does Ana live now, in Porto?", "--reading", "always", "--json")
+    assert result.exit_code == 0
+    assert result.stderr.startswith("recalled without the reader: ")
+    assert "127.0.0.1:9" in result.stderr
+    assert [hit["id"] for hit in json.loads(result.stdout)["hits"]] == [hit["id"] for hit in without]
+
+
+@pytest.mark.usefixtures("two_memories")
 def test_recall_explain_adds_up_to_the_score() -> None:
     found = answer("recall", "Porto")
     hit = found["hits"][0]

@@ -6,6 +6,7 @@ import click
 
 from .. import short_ids
 from ..explain import MissReason
+from ..invisible_chars import single_line
 from ..model import Evidence, Filter
 from . import render
 from .context import EXIT_NOT_FOUND, CommandContext, common_options, question_options
@@ -38,6 +39,8 @@ def recall(
             log_access=not no_log_access,
             **recall_options,
         )
+        if found.cost.reader_error is not None:
+            click.echo(f"recalled without the reader: {single_line(found.cost.reader_error)}", err=True)
         if context.as_json:
             context.write_json(found.to_dict())
         else:
