@@ -9,7 +9,7 @@ import numpy as np
 
 from .errors import LLMError, ReaderUnavailable
 from .graph import Graph
-from .model import Node, Query, Rows, Scores
+from .model import Mask, Node, Query, Rows, Scores
 from .ports import Activation, NodeReader, Passage, Reader, ReadingStrategy, Strategy
 
 
@@ -34,17 +34,20 @@ class CandidateReading:
     query: Query
     read_nodes: NodeReader
     time_limit: float
-    is_forced: bool = False
+    is_mandatory: bool = False
     clock: Callable[[], float] = perf_counter
     seconds: float = field(default=0.0, init=False)
     count: int = field(default=0, init=False)
     error: str | None = field(default=None, init=False)
 
-    def __call__(self, rows: Rows) -> Scores:
-        """Return the log-odds that each row answers the query, shape ``(len(rows),)``, NaN for rows not read."""
+    def __call__(self, rows: Rows, eligible: Mask, /) -> Scores:
+        """Return the log-odds that each row answers the query, shape ``(len(rows),)``, NaN for rows not read.
+
+        A turn before a row is shown to the reader only if it is ``eligible`` too: a reader may be a remote service.
+        """
         started = self.clock()
         log_odds = np.full(len(rows), np.nan, np.float32)
-        passages = self._passages(rows)
+        passages = self._passages(rows, eligible)
         asked_on = (self.query.as_of or self.query.now).date()
         places = [place for place, passage in enumerate(passages) if passage is not None]
         longest = 0.0
@@ -64,9 +67,10 @@ class CandidateReading:
         self.seconds += self.clock() - started
         return log_odds
 
-    def _passages(self, rows: Rows) -> list[Passage | None]:
+    def _passages(self, rows: Rows, eligible: Mask) -> list[Passage | None]:
         """The passage of each row; None if another process has forgotten the memory."""
         previous = self.graph.previous_rows[rows]
+        previous = np.where((previous >= 0) & eligible[previous], previous, -1)
         wanted = np.unique(np.concatenate([rows, previous[previous >= 0]]))
         nodes = {node.id: node for node in self.read_nodes(wanted)}
 

@@ -396,7 +396,7 @@ class Memory:
             query,
             self._scope_writer.reader(graph),
             time_limit=reading_ms / 1000,
-            is_forced=reading is Reading.ALWAYS,
+            is_mandatory=reading is Reading.ALWAYS,
         )
 
     def why_not(

@@ -289,12 +289,15 @@ class RowReader(Protocol):
     """Has a reader read memories by their rows in the graph, for one query."""
 
     @property
-    def is_forced(self) -> bool:
+    def is_mandatory(self) -> bool:
         """Whether to read even if the ranking leaves no doubt."""
         ...
 
-    def __call__(self, rows: Rows, /) -> Scores:
-        """Log-odds that each row answers the query, shape ``(len(rows),)``, NaN for rows not read in time."""
+    def __call__(self, rows: Rows, eligible: Mask, /) -> Scores:
+        """Log-odds that each row answers the query, shape ``(len(rows),)``, NaN for rows not read in time.
+
+        The reader sees no text of rows that are not ``eligible``, a mask of the graph's rows.
+        """
         ...
 
 

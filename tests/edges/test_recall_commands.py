@@ -34,7 +34,7 @@ def test_recall_prints_text_date_and_reason() -> None:
 
 
 @pytest.mark.usefixtures("two_memories")
-def test_recall_says_on_stderr_that_the_reader_failed(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_recall_says_on_stderr_why_it_did_without_the_reader(monkeypatch: pytest.MonkeyPatch) -> None:
     without = answer("recall", "Where does Ana live now, in Porto?")["hits"]
     monkeypatch.setenv("ECPHORA_READER", "tei:http://127.0.0.1:9")  # nobody listens there
     result = ecphora("recall", "Where does Ana live now, in Porto?", "--reading", "always", "--json")

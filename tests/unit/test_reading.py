@@ -13,11 +13,12 @@ from ecphora import Episode, Memory, Recollection
 from ecphora.candidate_reading import CandidateReading
 from ecphora.embedders.hashing import HashingEmbedder
 from ecphora.errors import InvalidInput, LLMUnavailable, ReaderUnavailable
-from ecphora.model import Scores
+from ecphora.model import Filter, Scores
 from ecphora.ports import Passage, Reader
+from ecphora.stages.fused.candidate_pool import build_pool
 from ecphora.stages.fused.ranker import RankedPool
 from ecphora.stages.fused.reading import MAX_LOG_ODDS, READING, ReadCandidates, ReadingPolicy
-from ecphora.testing import ConstantReader, FakeClock
+from ecphora.testing import ConstantReader, FakeClock, sample_graph, sample_query
 
 TURNS = [
     Episode("Where does your sister live?", speaker="Bo", session="chat", happened_at="2026-03-01T10:00"),
@@ -92,6 +93,13 @@ def test_reader_gets_question_day_and_passages_with_their_context(
     )
 
 
+def test_reader_sees_no_turn_that_the_filter_excludes(open_memory: Callable[[Reader | None], Memory]) -> None:
+    reader = WordReader()
+    recall(open_memory(reader), where=Filter(speakers=("Ana",)))
+    assert {passage.speaker for passage in reader.passages} == {"Ana"}
+    assert not any("Bo:" in passage.previous_turn for passage in reader.passages)
+
+
 def test_reading_asks_as_of_the_day_of_the_query(open_memory: Callable[[Reader | None], Memory]) -> None:
     reader = WordReader()
     recall(open_memory(reader), as_of="2026-03-02")
@@ -153,7 +161,7 @@ def test_why_not_reads_as_recall_does(open_memory: Callable[[Reader | None], Mem
         ({"reading_ms": "fast"}, "reading_ms is 'fast'; give a number"),
     ],
 )
-def test_wrong_reading_options_are_rejected(
+def test_recall_rejects_wrong_reading_options(
     options: dict[str, Any], message: str, open_memory: Callable[[Reader | None], Memory]
 ) -> None:
     with pytest.raises(InvalidInput, match=message):
@@ -170,7 +178,7 @@ def test_reading_starts_no_batch_that_would_end_too_late(open_memory: Callable[[
     def read(time_limit: float) -> Scores:
         clock = iter(seconds)  # every look at the clock is a second later, so a batch takes one second
         return CandidateReading(reader, graph, query, read_nodes, time_limit, clock=lambda: float(next(clock)))(
-            np.arange(4)
+            np.arange(4), graph.episodes
         )
 
     assert np.isfinite(read(0.5)).sum() == 0
@@ -186,17 +194,36 @@ def test_unread_candidates_keep_their_scores() -> None:
     assert (found.log_odds - pool.log_odds).tolist() == found.contributions[READING].tolist()
 
 
-def test_log_odds_of_a_reader_are_bounded() -> None:
+def test_reader_log_odds_have_a_bound() -> None:
     class Extreme:
-        is_forced = True
+        is_mandatory = True
 
-        def __call__(self, rows: NDArray[np.intp], /) -> Scores:
+        def __call__(self, rows: NDArray[np.intp], eligible: NDArray[np.bool_], /) -> Scores:
+            assert eligible[rows].all()
             return np.array([1e9, -1e9, np.nan], np.float32)[: len(rows)]
 
-    found = ReadingPolicy().read_candidates(np.arange(3), ranked_pool([5.0, 4.0, 3.0]), 0.5, Extreme())
+    pool = build_pool(sample_graph(), sample_query("Where does Ana live?"))
+    scores = [5.0, 4.0, 3.0, *[0.0] * (len(pool.rows) - 3)]
+    found = ReadingPolicy().read_candidates(pool, ranked_pool(scores), 0.5, Extreme())
     assert found is not None
     assert found.indices.tolist() == [0, 1]
     assert found.log_odds.tolist() == [MAX_LOG_ODDS, -MAX_LOG_ODDS]
+
+
+@pytest.mark.parametrize(
+    ("scores", "answerability", "is_read"),
+    [([9.0, 5.0], 0.95, False), ([9.0, 5.0], 0.5, True), ([9.0, 8.0], 0.95, True), ([9.0], 0.95, False)],
+)
+def test_doubt_is_a_small_lead_or_a_low_confidence(scores: list[float], answerability: float, *, is_read: bool) -> None:
+    class Willing:
+        is_mandatory = False
+
+        def __call__(self, rows: NDArray[np.intp], _eligible: NDArray[np.bool_], /) -> Scores:
+            return np.zeros(len(rows), np.float32)
+
+    pool = build_pool(sample_graph(), sample_query("Where does Ana live?"))
+    ranked = ranked_pool([*scores, *[0.0] * (len(pool.rows) - len(scores))])
+    assert (ReadingPolicy().read_candidates(pool, ranked, answerability, Willing()) is not None) is is_read
 
 
 def ranked_pool(scores: Sequence[float]) -> RankedPool:

@@ -78,7 +78,7 @@ class Fused(ShortRepr):
         matrix = build_feature_matrix(pool)
         ranked_pool = self.ranker.score(matrix)
         confidence = self.answerability.probability(matrix, ranked_pool)
-        candidates = None if read is None else self.reading.read_candidates(pool.rows, ranked_pool, confidence, read)
+        candidates = None if read is None else self.reading.read_candidates(pool, ranked_pool, confidence, read)
         if candidates is not None:
             ranked_pool = self.reading.rerank(ranked_pool, candidates)
             confidence = self.reading.confidence(confidence, candidates)

@@ -14,6 +14,7 @@ from ...model import Rows, Scores
 from ...ports import RowReader
 from ...reprs import ShortRepr
 from ..retrieval import top_k
+from .candidate_pool import CandidatePool
 from .ranker import RankedPool
 
 READING = "reading"
@@ -34,9 +35,9 @@ class ReadCandidates(ShortRepr):
 class ReadingPolicy(ShortRepr):
     """How ``fused`` uses a reader. The values are set by hand.
 
-    At most ``max_candidates`` are read. Unless reading is forced, none is read if there is no doubt: if the best leads
-    the second by more than ``clear_lead`` in log-odds, and the confidence is at least ``clear_confidence``. ``weight``
-    is the weight of the reader's log-odds beside the ranker's, and ``confidence_weight`` their weight in the
+    At most ``max_candidates`` are read. Unless reading is mandatory, none is read if there is no doubt: if the best
+    leads the second by more than ``clear_lead`` in log-odds, and the confidence is at least ``clear_confidence``.
+    ``weight`` is the weight of the reader's log-odds beside the ranker's, and ``confidence_weight`` their weight in the
     confidence, in 0..1.
     """
 
@@ -47,16 +48,16 @@ class ReadingPolicy(ShortRepr):
     confidence_weight: float = 0.5
 
     def read_candidates(
-        self, pool_rows: Rows, ranked_pool: RankedPool, answerability: float, read: RowReader
+        self, pool: CandidatePool, ranked_pool: RankedPool, answerability: float, read: RowReader
     ) -> ReadCandidates | None:
         """Have the best candidates read; None if none was, as the ranking leaves no doubt or there was no time.
 
         ``answerability`` is the confidence without reading.
         """
         best = top_k.top_rows(ranked_pool.scores, ranked_pool.scores > 0, self.max_candidates)
-        if not len(best) or not (read.is_forced or self._is_doubtful(ranked_pool.log_odds[best], answerability)):
+        if not len(best) or not (read.is_mandatory or self._is_doubtful(ranked_pool.log_odds[best], answerability)):
             return None
-        log_odds = read(pool_rows[best])
+        log_odds = read(pool.rows[best], pool.eligible)
         is_read = np.isfinite(log_odds)
         if not is_read.any():
             return None
