@@ -405,19 +405,20 @@ class Filter(ShortRepr):
 class Query(ShortRepr):
     """A question with its analysis and options: all that a strategy gets besides the graph.
 
-    ``vector`` is ``None`` without an embedder. ``embedder_coverage`` in 0..1 says how much of the query's language the
-    embedder reads, ``similarity_floor`` at which cosine it finds two texts unrelated. ``term_hashes`` are the hashes of
-    the content words, in order. ``topic_vector`` is the vector of the topic, without the question's form and addressee;
-    ``term_vectors`` has the vector of each term that the topic holds, zeros for the others, shape
-    ``(len(term_hashes), dim)``; both may be ``None``. ``entity_ids`` are the ids of the entities that the query names.
-    ``time_ranges`` are the time intervals it asks about. ``as_of`` is in event time, ``known_at`` in recording time;
-    with ``retroactive``, what was said after ``as_of`` counts too, as far as it claims to be valid by then. ``where``
-    says which memories are eligible.
+    ``vector`` is ``None`` without an embedder; else ``embedder`` names the model. ``embedder_coverage`` says how
+    much (0..1) of the query's language it reads, ``similarity_floor`` at which cosine it finds two texts unrelated.
+    ``term_hashes`` are the hashes of the content words, in order. ``topic_vector`` is the vector of the topic, without
+    the question's form and addressee; ``term_vectors`` has the vector of each term that the topic holds, zeros for the
+    others, shape ``(len(term_hashes), dim)``; both may be ``None``. ``entity_ids`` are the ids of the entities that the
+    query names. ``time_ranges`` are the time intervals it asks about. ``as_of`` is in event time, ``known_at`` in
+    recording time; with ``retroactive``, what was said after ``as_of`` counts too, as far as it claims to be valid by
+    then. ``where`` says which memories are eligible.
     """
 
     text: str
     now: datetime
     vector: Vector | None = None
+    embedder: str = ""
     embedder_coverage: float = 1.0
     similarity_floor: float = 0.0
     term_hashes: NDArray[np.uint32] = field(default_factory=lambda: np.zeros(0, np.uint32))

@@ -31,7 +31,11 @@ def store_accesses(
     """The accesses of the earlier nodes of the graph that new nodes stimulate when they are used as queries."""
     for node in nodes:
         query = build_query(
-            node.text, now, vector=vectors[node.id], embedder_coverage=embedder_coverage(embedder, node.text)
+            node.text,
+            now,
+            vector=vectors[node.id],
+            embedder=embedder.name,
+            embedder_coverage=embedder_coverage(embedder, node.text),
         )
         yield from stimulus_accesses(graph, strategy.activate(query, graph), now)
 

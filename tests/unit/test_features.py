@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from ecphora import weights
 from ecphora.graph import Graph
 from ecphora.graph_updates import apply_batch
 from ecphora.language.question import is_current_state_question, is_quantity_question, is_time_question
@@ -18,6 +19,7 @@ from ecphora.model import PRIOR, Edge, Interval, Link, Query, ValidityEnd
 from ecphora.stages.fused import candidate_pool, features
 from ecphora.stages.fused.candidate_pool import POOL_SIZE, above_floor, build_pool
 from ecphora.stages.fused.feature_matrix import Genre, build_feature_matrix
+from ecphora.stages.fused.ranker import Ranker
 from ecphora.strategies.fused import SIMILAR_QUESTION, Fused
 from ecphora.testing.samples import (
     NOON,
@@ -325,10 +327,9 @@ def test_fused_ranks_the_successor_before_the_superseded_fact() -> None:
 
 
 def test_fused_drops_memories_with_negative_scores() -> None:
-    fused = Fused()
-    models = [replace(model, bias=-16.0) for model in fused.ranker.models]
+    models = [replace(model, bias=-16.0) for model in weights.load_fused_model()[0].models]
     graph, query = sample_graph(), sample_query("school lunch")
-    found = replace(fused, ranker=type(fused.ranker)(*models)).activate(query, graph)
+    found = Fused(Ranker(*models)).activate(query, graph)
     is_dropped = graph.episodes & (found.scores == 0)
     assert is_dropped.any()
     assert all(not column[is_dropped].any() for column in found.contributions.values())

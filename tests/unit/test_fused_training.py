@@ -23,6 +23,8 @@ from ecphora.stages.fused.features import feature_names_by_group
 from ecphora.stages.fused.ranker import MIN_LOG_ODDS, Ranker
 from ecphora.stages.retrieval.linear import LinearModel
 from ecphora.stages.retrieval.term_coverage import TermCoverage
+from ecphora.strategies.fused import Fused
+from ecphora.testing import sample_graph, sample_query
 from ecphora.weights import former_names
 
 # ---- regression
@@ -269,3 +271,22 @@ def test_shipped_fused_weights_name_their_training_data() -> None:
     for linear_model in model.ranker.models:
         assert linear_model.weights
         assert all(abs(weight) < 20 for weight in linear_model.weights.values())
+
+
+def test_fused_weights_belong_to_an_embedder() -> None:
+    names = {"fused.json": "all-MiniLM-L6-v2/int8", "fused_e5.json": "multilingual-e5-small"}
+    for file, embedder in names.items():
+        found = json.loads(files("ecphora.weights").joinpath(file).read_text("utf-8"))
+        assert found["provenance"]["embedder"].startswith(embedder)
+        parsed = weights.parse_fused_model(json.dumps(found))
+        assert weights.load_fused_model(found["provenance"]["embedder"]) == parsed
+    assert weights.load_fused_model("some-other-model") == weights.load_fused_model()
+
+
+def test_fused_ranks_with_the_weights_of_the_query_embedder() -> None:
+    graph, query = sample_graph(), sample_query("school lunch")
+    e5 = replace(query, embedder="multilingual-e5-small/int8 (query:/passage:)")
+    ranker, answerability = weights.load_fused_model(e5.embedder)
+    own = Fused().activate(e5, graph)
+    assert own.scores.tobytes() == Fused(ranker, answerability).activate(query, graph).scores.tobytes()
+    assert own.scores.tobytes() != Fused().activate(query, graph).scores.tobytes()

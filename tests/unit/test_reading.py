@@ -1,6 +1,7 @@
 """Reading the best candidates of a recall: what is read, within which time, and what it changes."""
 
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from datetime import date
 from pathlib import Path
 from typing import Any
@@ -17,7 +18,18 @@ from ecphora.model import Filter, Scores
 from ecphora.ports import Passage, Reader
 from ecphora.stages.fused.candidate_pool import build_pool
 from ecphora.stages.fused.ranker import RankedPool
-from ecphora.stages.fused.reading import MAX_LOG_ODDS, READING, ReadCandidates, ReadingPolicy
+from ecphora.stages.fused.reading import (
+    MAX_LOG_ODDS,
+    NEWER_ANSWER,
+    READING,
+    ReadCandidates,
+    ReadingModel,
+    ReadingPolicy,
+    confidence_features,
+    newer_answer_share,
+)
+from ecphora.stages.fused.recency_preference import RecencyPreference
+from ecphora.stages.retrieval.linear import LinearModel
 from ecphora.testing import ConstantReader, FakeClock, sample_graph, sample_query
 
 TURNS = [
@@ -27,6 +39,7 @@ TURNS = [
     Episode("The sister of a friend lives abroad.", speaker="Bo", session="chat", happened_at="2026-03-03T10:00"),
 ]
 QUESTION = "Where does the sister of Ana live?"
+MODEL = ReadingModel(1.0, -2.0, LinearModel(0.5, {"log-odds without reading": 0.5, "best reading": 0.25}), {})
 
 
 class WordReader:
@@ -127,7 +140,7 @@ def test_confidence_follows_the_reader(open_memory: Callable[[Reader | None], Me
 def test_reading_is_automatic_only_in_doubt(open_memory: Callable[[Reader | None], Memory]) -> None:
     memory = open_memory(WordReader())
     assert recall(memory, reading="auto").cost.passages_read > 0
-    sure = ReadingPolicy(clear_lead=-1.0, clear_confidence=0.0)
+    sure = ReadingPolicy(MODEL, clear_lead=-1.0, clear_confidence=0.0)
     memory.strategy = type(memory.strategy)(reading=sure)  # type: ignore[call-arg]  # it is ``fused``
     assert recall(memory, reading="auto").cost.passages_read == 0
     assert recall(memory, reading="always").cost.passages_read > 0
@@ -187,11 +200,49 @@ def test_reading_starts_no_batch_that_would_end_too_late(open_memory: Callable[[
 
 
 def test_unread_candidates_keep_their_scores() -> None:
-    pool = ranked_pool([5.0, 4.0, 3.0, 2.0])
-    found = ReadingPolicy().rerank(pool, ReadCandidates(np.array([0, 1, 2]), np.array([-4.0, 3.0, -4.0], np.float32)))
+    pool = build_pool(sample_graph(), sample_query("Where did Ana go?"))
+    before = ranked_pool([5.0, 4.0, 3.0, 2.0])
+    read = ReadCandidates(np.array([0, 1, 2]), np.array([-4.0, 3.0, -4.0], np.float32))
+    found = ReadingPolicy(MODEL).rerank(pool, before, read)
     assert found.scores.tolist() == [5.0, 11.0, 3.0, 2.0]
-    assert (found.scores - pool.scores).tolist() == found.contributions[READING].tolist()
-    assert (found.log_odds - pool.log_odds).tolist() == found.contributions[READING].tolist()
+    assert (found.scores - before.scores).tolist() == found.contributions[READING].tolist()
+    assert (found.log_odds - before.log_odds).tolist() == found.contributions[READING].tolist()
+    assert not found.contributions[NEWER_ANSWER].any()
+
+
+@pytest.mark.parametrize(("bias", "best"), [(9.0, 2), (0.0, 0), (-9.0, 0)])
+def test_newest_answer_is_first_if_the_present_is_asked_for(bias: float, best: int) -> None:
+    graph = sample_graph()
+    query = replace(sample_query("Where does Ana live?"), embedder="some-model")
+    assert query.vector is not None
+    pool = build_pool(graph, query)
+    order = np.argsort(graph.nodes["happened"][pool.rows], kind="stable")[[0, 1, -1]]  # the oldest, …, the newest
+    scores = np.zeros(len(pool.rows), np.float32)
+    scores[order] = [5.2, 5.1, 5.0]
+    model = replace(MODEL, recency_preferences={"some": RecencyPreference(bias, np.zeros_like(query.vector))})
+    found = ReadingPolicy(model).rerank(pool, ranked_pool(scores), ReadCandidates(order, np.zeros(3, np.float32)))
+    assert int(np.argmax(found.scores)) == order[best]
+    assert np.sign(found.contributions[NEWER_ANSWER][order[0]]) == -np.sign(bias)
+
+
+def test_newer_answer_share_is_the_probability_of_newer_ones() -> None:
+    odds, times = np.log(np.array([1.0, 2.0, 3.0, 4.0])), np.array([30.0, 10.0, 20.0, 20.0])
+    assert newer_answer_share(odds.astype(np.float32), times) == pytest.approx([0, 0.8, 0.1, 0.1])
+
+
+def test_recency_preference_without_a_vector_reads_words() -> None:
+    now, other = sample_query("Where does Ana live now?"), sample_query("Where does Ana live?")
+    model = RecencyPreference(-5.0, np.zeros(7, np.float32))
+    assert (MODEL.recency_preference(now), MODEL.recency_preference(other)) == (1.0, 0.0)
+    assert model.value(replace(now, vector=None)) == 1.0
+    assert model.value(replace(now, vector=np.zeros(7, np.float32))) == pytest.approx(-1, abs=0.02)
+
+
+def test_confidence_features() -> None:
+    found = confidence_features(0.5, np.array([-2.0, 3.0, 1.0]), 2)
+    total = sum(1 / (1 + np.exp(-value)) for value in (-2.0, 3.0, 1.0))
+    assert found == pytest.approx([0, 3, 1, 1, np.log(total + 1e-4)])
+    assert confidence_features(0.5, np.array([3.0]), 0)[1:4] == pytest.approx([3, 3, 3])
 
 
 def test_reader_log_odds_have_a_bound() -> None:
@@ -204,7 +255,7 @@ def test_reader_log_odds_have_a_bound() -> None:
 
     pool = build_pool(sample_graph(), sample_query("Where does Ana live?"))
     scores = [5.0, 4.0, 3.0, *[0.0] * (len(pool.rows) - 3)]
-    found = ReadingPolicy().read_candidates(pool, ranked_pool(scores), 0.5, Extreme())
+    found = ReadingPolicy(MODEL).read_candidates(pool, ranked_pool(scores), 0.5, Extreme())
     assert found is not None
     assert found.indices.tolist() == [0, 1]
     assert found.log_odds.tolist() == [MAX_LOG_ODDS, -MAX_LOG_ODDS]
@@ -223,7 +274,7 @@ def test_doubt_is_a_small_lead_or_a_low_confidence(scores: list[float], answerab
 
     pool = build_pool(sample_graph(), sample_query("Where does Ana live?"))
     ranked = ranked_pool([*scores, *[0.0] * (len(pool.rows) - len(scores))])
-    assert (ReadingPolicy().read_candidates(pool, ranked, answerability, Willing()) is not None) is is_read
+    assert (ReadingPolicy(MODEL).read_candidates(pool, ranked, answerability, Willing()) is not None) is is_read
 
 
 def ranked_pool(scores: Sequence[float]) -> RankedPool:

@@ -5,7 +5,7 @@ and their results are in ``weights/fused.json`` and docs/evidence.md.
 """
 
 from collections.abc import Collection
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from itertools import compress
 
 import numpy as np
@@ -19,7 +19,7 @@ from ..stages.fused import feedback_boost, promotion
 from ..stages.fused.answerability import AnswerabilityModel
 from ..stages.fused.candidate_pool import CandidatePool, build_pool
 from ..stages.fused.decay import DecayPolicy, archived_mask, decay, pinned_mask
-from ..stages.fused.feature_matrix import build_feature_matrix
+from ..stages.fused.feature_matrix import FeatureMatrix, build_feature_matrix
 from ..stages.fused.ranker import RankedPool, Ranker
 from ..stages.fused.reading import ReadingPolicy
 from ..stages.retrieval import temporal, top_k
@@ -36,9 +36,9 @@ ARCHIVED_FACTOR = 0.999
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Fused(ShortRepr):
-    """``ranker`` scores features, ``answerability`` gives the confidence; both default to the packaged models.
+    """``ranker`` scores features, ``answerability`` gives the confidence, ``reading`` says how a reader changes both.
 
-    ``reading`` says what a reader changes in both.
+    None stands for the packaged model; of the first two, for the one trained with the vectors of the query's embedder.
 
     ``feedback_weight`` is what a memory gains that answered the same question before, less for a less similar one.
     ``expired_penalty`` is the fraction of its score that a memory loses if it is not valid at the time asked about.
@@ -47,9 +47,9 @@ class Fused(ShortRepr):
     without ``decay_policy`` it loses nothing. Archived memories rank last; pinned memories lose nothing by either.
     """
 
-    ranker: Ranker = field(default_factory=lambda: weights.load_fused_model()[0])
-    answerability: AnswerabilityModel = field(default_factory=lambda: weights.load_fused_model()[1])
-    reading: ReadingPolicy = field(default_factory=ReadingPolicy)
+    ranker: Ranker | None = None
+    answerability: AnswerabilityModel | None = None
+    reading: ReadingPolicy | None = None
     feedback_weight: float = 3.0
     expired_penalty: float = 0.5
     co_use_weight: float = 0.3
@@ -76,12 +76,7 @@ class Fused(ShortRepr):
         if not len(pool.rows):
             return Activation(graph.zeros())
         matrix = build_feature_matrix(pool)
-        ranked_pool = self.ranker.score(matrix)
-        confidence = self.answerability.probability(matrix, ranked_pool)
-        candidates = None if read is None else self.reading.read_candidates(pool, ranked_pool, confidence, read)
-        if candidates is not None:
-            ranked_pool = self.reading.rerank(ranked_pool, candidates)
-            confidence = self.reading.confidence(confidence, candidates)
+        ranked_pool, confidence = self._rank(query, pool, matrix, read)
         contributions = _expand_contributions(graph, pool, ranked_pool)
         scores = graph.zeros()
         scores[pool.rows] = np.maximum(0, ranked_pool.scores)
@@ -119,6 +114,22 @@ class Fused(ShortRepr):
             confidence=confidence,
             eligible=pool.eligible,
         )
+
+    def _rank(
+        self, query: Query, pool: CandidatePool, matrix: FeatureMatrix, read: RowReader | None
+    ) -> tuple[RankedPool, float]:
+        """Score the pool, have the best candidates read, and return the ranked pool with the confidence."""
+        packaged_ranker, packaged_answerability = weights.load_fused_model(query.embedder)
+        ranked_pool = (self.ranker or packaged_ranker).score(matrix)
+        confidence = (self.answerability or packaged_answerability).probability(matrix, ranked_pool)
+        if read is None:
+            return ranked_pool, confidence
+        policy = self.reading or ReadingPolicy(weights.load_reading_model())
+        candidates = policy.read_candidates(pool, ranked_pool, confidence, read)
+        if candidates is None:
+            return ranked_pool, confidence
+        ranked_pool = policy.rerank(pool, ranked_pool, candidates)
+        return ranked_pool, policy.confidence(confidence, ranked_pool, candidates)
 
     def _similar_question_boost(self, pool: CandidatePool, scores: Scores) -> tuple[Scores, ActivationPath]:
         """The gains of active memories that answered a similar question, and that question as their path."""

@@ -8,10 +8,14 @@ from functools import cache
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from ..errors import InvalidRecord
 from ..stages.fused.answerability import ANSWERABILITY_FEATURES, AnswerabilityModel
 from ..stages.fused.feature_matrix import Genre
 from ..stages.fused.ranker import Ranker
+from ..stages.fused.reading import CONFIDENCE_FEATURES, ReadingModel
+from ..stages.fused.recency_preference import RecencyPreference
 from ..stages.retrieval.linear import LinearModel
 from . import former_names
 
@@ -53,10 +57,20 @@ def parse_necessity_classifier(text: str, embedder: str | None = None) -> "Neces
 # ---- fused
 
 
+FUSED_FILES = {"multilingual-e5-small": "fused_e5.json"}
+"""The weights of ``fused`` for embedders whose names start so; all others have the weights of the default embedder."""
+DEFAULT_FUSED_FILE = "fused.json"
+
+
+def load_fused_model(embedder: str = "") -> tuple[Ranker, AnswerabilityModel]:
+    """Load the models of ``fused`` for an embedder, trained by ``ecphora learn`` on sets whose license allows it."""
+    names = (file for prefix, file in FUSED_FILES.items() if embedder.startswith(prefix))
+    return _load_fused_file(next(names, DEFAULT_FUSED_FILE))
+
+
 @cache
-def load_fused_model() -> tuple[Ranker, AnswerabilityModel]:
-    """Load the models of ``fused``, trained by ``ecphora learn`` on data sets whose license allows it."""
-    return parse_fused_model(files(__package__).joinpath("fused.json").read_text(encoding="utf-8"))
+def _load_fused_file(name: str) -> tuple[Ranker, AnswerabilityModel]:
+    return parse_fused_model(files(__package__).joinpath(name).read_text(encoding="utf-8"))
 
 
 def parse_fused_model(text: str) -> tuple[Ranker, AnswerabilityModel]:
@@ -86,6 +100,30 @@ def _parse_answerability_weights(found: dict[str, Any]) -> tuple[float, ...]:
     return tuple(float(found["features"].get(name, 0.0)) for name in ANSWERABILITY_FEATURES)
 
 
+# ---- reading
+
+
+@cache
+def load_reading_model() -> ReadingModel:
+    """Load what ``fused`` makes of a reader's scores, trained by ``scripts/train_reader.py``."""
+    return parse_reading_model(files(__package__).joinpath("reading.json").read_text(encoding="utf-8"))
+
+
+def parse_reading_model(text: str) -> ReadingModel:
+    """Parse the reading model from JSON; raises ``InvalidRecord`` if it is missing."""
+    try:
+        found = json.loads(text)
+        confidence = _parse_named_model(found["confidence"], CONFIDENCE_FEATURES)
+        preferences = {
+            str(embedder): RecencyPreference(float(model["bias"]), np.array(model["weights"], np.float32))
+            for embedder, model in found["recency_preferences"].items()
+        }
+        ranking = found["ranking"]
+        return ReadingModel(float(ranking["reading"]), float(ranking["newer answer"]), confidence, preferences)
+    except (ValueError, KeyError, TypeError, AttributeError) as error:
+        raise InvalidRecord(f"no weights of reading ({error!r}); make them with scripts/train_reader.py") from error
+
+
 # ---- fact updates
 
 
@@ -102,7 +140,7 @@ def parse_update_judge(text: str) -> "UpdateJudge":
     try:
         found = former_names.upgrade_update_judge(json.loads(text))
         return UpdateJudge(
-            _parse_judge_model(found["gate"], GATE_FEATURES), _parse_judge_model(found["judge"], JUDGE_FEATURES)
+            _parse_named_model(found["gate"], GATE_FEATURES), _parse_named_model(found["judge"], JUDGE_FEATURES)
         )
     except (ValueError, KeyError, TypeError, AttributeError) as error:
         raise InvalidRecord(
@@ -110,7 +148,7 @@ def parse_update_judge(text: str) -> "UpdateJudge":
         ) from error
 
 
-def _parse_judge_model(found: dict[str, Any], names: tuple[str, ...]) -> LinearModel:
+def _parse_named_model(found: dict[str, Any], names: tuple[str, ...]) -> LinearModel:
     if unknown := found["features"].keys() - set(names):
         raise KeyError(f"there is no feature {min(unknown)!r}")
     return _parse_linear_model(found)

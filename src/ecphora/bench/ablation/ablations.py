@@ -11,7 +11,7 @@ from functools import lru_cache
 
 import numpy as np
 
-from ... import learn, strategies
+from ... import learn, strategies, weights
 from ...errors import UnknownName
 from ...learn.fused_training import UNTRAINED, FusedExample, train
 from ...learn.side_network_training import ContrastiveExample
@@ -250,33 +250,32 @@ def _weave() -> Model:
 
 
 def _fused() -> Model:
-    whole = Fused()
+    ranker, answerability = weights.load_fused_model()  # those of the default embedder
+    whole = Fused(ranker, answerability)
     return Model(
         "fused",
         BASELINES[-1],
         (
             *(
-                Variant(f"without {name}", _without_features(whole, columns))
+                Variant(f"without {name}", replace(whole, ranker=_without_features(ranker, columns)))
                 for name, columns in feature_names_by_group().items()
-                if not set(whole.ranker.feature_names).isdisjoint(
-                    columns
-                )  # without a weight there is nothing to leave out
+                if not set(ranker.feature_names).isdisjoint(columns)  # without a weight there is nothing to leave out
             ),
-            Variant("without inhibition", _without_features(whole, ["redundancy"])),
+            Variant("without inhibition", replace(whole, ranker=_without_features(ranker, ["redundancy"]))),
             Variant("with decay", replace(whole, decay_policy=DecayPolicy())),
             Variant("cross-validated, one set", TrainedPerFold(_train_fused)),
         ),
     )
 
 
-def _without_features(strategy: Fused, features: Iterable[str]) -> Fused:
-    """``fused`` with the weights of some features at 0, not retrained."""
+def _without_features(ranker: Ranker, features: Iterable[str]) -> Ranker:
+    """A ranker with the weights of some features at 0, not retrained."""
     gone = frozenset(features)
     heads = (
         replace(head, weights={name: weight for name, weight in head.weights.items() if name not in gone})
-        for head in strategy.ranker.models
+        for head in ranker.models
     )
-    return replace(strategy, ranker=Ranker(*heads))
+    return Ranker(*heads)
 
 
 def _train_fused(spaces: Sequence[QuerySpace]) -> Fused:

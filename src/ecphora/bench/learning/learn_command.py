@@ -60,6 +60,7 @@ def feedback_examples(memory: Memory, embedder: Embedder) -> list[FusedExample]:
                 node.happened_at,
                 vector=None,
                 embedded_parts=(parts, embedder.embed(parts.texts, is_query=True)),
+                embedder=embedder.name,
                 embedder_coverage=embedder_coverage(embedder, node.text),
                 similarity_floor=similarity_floor(embedder),
             )
@@ -99,7 +100,7 @@ def train_weights(
         raise InvalidInput(
             "nothing to learn from: no question has both evidence and other memories in its candidate pool"
         )
-    prior = UNTRAINED if from_scratch else FusedModel(*weights.load_fused_model())
+    prior = UNTRAINED if from_scratch else FusedModel(*weights.load_fused_model(embedder))
     trained = train(all_examples, prior)
     reports = dict(evaluate_training(dict(examples), prior, trained)) if with_report else {}
     provenance: dict[str, Json] = {

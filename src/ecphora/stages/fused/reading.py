@@ -2,25 +2,38 @@
 
 A reader scores each of the best candidates together with the question, as a cross-encoder does (Rodrigo Nogueira and
 Kyunghyun Cho, "Passage Re-ranking with BERT", 2019, arXiv:1901.04085). Both the ranker and the reader give log-odds
-that a memory is relevant, so their sum ranks. The confidence is the mean, in log-odds, of what the ranked pool says
-and of what the reader says of the passage it likes best.
+that a memory is relevant, so their weighted sum ranks. If the question asks for the present state, a candidate loses in
+proportion to the probability that a newer one answers; if it asks for a former state, the newer one loses. The
+confidence is a logistic regression over what the ranked pool and the reader say.
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
 
-from ...model import Rows, Scores
+from ...model import Query, Rows, Scores
 from ...ports import RowReader
 from ...reprs import ShortRepr
 from ..retrieval import top_k
+from ..retrieval.linear import LinearModel
 from .candidate_pool import CandidatePool
 from .ranker import RankedPool
+from .recency_preference import RecencyPreference, recency_preference_by_words
 
-READING = "reading"
-"""The contribution of a reader."""
+READING, NEWER_ANSWER = "reading", "newer answer"
+"""The contributions of a reader, and of answers that are newer than a candidate."""
 MAX_LOG_ODDS = 8.0
 """Log-odds of a reader are cut to this in both directions, so that one passage cannot outweigh all else."""
+CONFIDENCE_FEATURES = (
+    "log-odds without reading",
+    "best reading",
+    "second reading",
+    "reading of the first",
+    "log sum of readings",
+)
+"""The features of the confidence: the log-odds of the confidence without reading; of the reader's log-odds the best,
+the second, those of the candidate that ranks first, and the logarithm of the sum of all probabilities."""
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -32,20 +45,37 @@ class ReadCandidates(ShortRepr):
 
 
 @dataclass(frozen=True, slots=True, repr=False)
+class ReadingModel(ShortRepr):
+    """The weights of a reader's log-odds and of newer answers in the ranking, and the model of the confidence.
+
+    ``recency_preferences`` are by the beginning of an embedder's name.
+    """
+
+    reading: float
+    newer_answer: float
+    confidence: LinearModel
+    recency_preferences: Mapping[str, RecencyPreference]
+
+    def recency_preference(self, query: Query) -> float:
+        """Whether the newest of several answers is meant, 1, or an older one, -1."""
+        found = (model for name, model in self.recency_preferences.items() if query.embedder.startswith(name))
+        model = next(found, None)
+        return recency_preference_by_words(query) if model is None else model.value(query)
+
+
+@dataclass(frozen=True, slots=True, repr=False)
 class ReadingPolicy(ShortRepr):
-    """How ``fused`` uses a reader. The values are set by hand.
+    """How ``fused`` uses a reader.
 
     At most ``max_candidates`` are read. Unless reading is mandatory, none is read if there is no doubt: if the best
     leads the second by more than ``clear_lead`` in log-odds, and the confidence is at least ``clear_confidence``.
-    ``weight`` is the weight of the reader's log-odds beside the ranker's, and ``confidence_weight`` their weight in the
-    confidence, in 0..1.
+    ``model`` says what the reader's scores change.
     """
 
+    model: ReadingModel
     max_candidates: int = 24
     clear_lead: float = 3.0
     clear_confidence: float = 0.9
-    weight: float = 1.0
-    confidence_weight: float = 0.5
 
     def read_candidates(
         self, pool: CandidatePool, ranked_pool: RankedPool, answerability: float, read: RowReader
@@ -68,21 +98,56 @@ class ReadingPolicy(ShortRepr):
         has_clear_lead = len(log_odds) == 1 or bool(log_odds[0] - log_odds[1] > self.clear_lead)
         return not has_clear_lead or answerability < self.clear_confidence
 
-    def rerank(self, ranked_pool: RankedPool, candidates: ReadCandidates) -> RankedPool:
-        """Add the reader's log-odds, as a contribution.
+    def rerank(self, pool: CandidatePool, ranked_pool: RankedPool, candidates: ReadCandidates) -> RankedPool:
+        """Add the reader's log-odds, and what newer answers take from older ones, as contributions.
 
         A candidate that was not read is taken to be as bad as the worse half of those that were, and gains 0.
         """
+        indices = candidates.indices
         worse_half = np.sort(candidates.log_odds)[: (len(candidates.log_odds) + 1) // 2]
-        gains = np.zeros(len(ranked_pool.scores), np.float32)
-        gains[candidates.indices] = self.weight * (candidates.log_odds - np.median(worse_half))
-        scores = ranked_pool.scores + gains
-        return RankedPool({**ranked_pool.contributions, READING: gains}, scores, ranked_pool.log_odds + gains)
+        reading, newer = np.zeros((2, len(ranked_pool.scores)), np.float32)
+        reading[indices] = self.model.reading * (candidates.log_odds - np.median(worse_half))
+        preference = self.model.recency_preference(pool.query)
+        times = pool.graph.nodes["happened"][pool.rows[indices]]
+        share = newer_answer_share(ranked_pool.log_odds[indices] + reading[indices], times)
+        newer[indices] = self.model.newer_answer * preference * share
+        gains = reading + newer
+        contributions = {**ranked_pool.contributions, READING: reading, NEWER_ANSWER: newer}
+        return RankedPool(contributions, ranked_pool.scores + gains, ranked_pool.log_odds + gains)
 
-    def confidence(self, answerability: float, candidates: ReadCandidates) -> float:
+    def confidence(self, answerability: float, reranked_pool: RankedPool, candidates: ReadCandidates) -> float:
         """The probability that the memory holds the answer; ``answerability`` is the one without reading."""
-        probability = np.clip(answerability, 1e-6, 1 - 1e-6)
-        without_reading = np.log(probability / (1 - probability))
-        log_odds = (1 - self.confidence_weight) * without_reading
-        log_odds += self.confidence_weight * candidates.log_odds.max()
-        return float(1 / (1 + np.exp(-log_odds)))
+        first = int(np.argmax(reranked_pool.scores[candidates.indices]))
+        values = confidence_features(answerability, candidates.log_odds, first)
+        weights = np.array([self.model.confidence.weights.get(name, 0.0) for name in CONFIDENCE_FEATURES])
+        log_odds = self.model.confidence.bias + float(values @ weights)
+        return float(1 / (1 + np.exp(-np.clip(log_odds, -30, 30))))
+
+
+def newer_answer_share(log_odds: Scores, times: Scores) -> Scores:
+    """For each candidate the probability that a newer one answers, if exactly one of them does.
+
+    ``log_odds`` that each answers, ``times`` in seconds; those of the same time are not newer.
+    """
+    chances = np.exp(log_odds - log_odds.max())
+    chances /= chances.sum()
+    order = np.argsort(times, kind="stable")
+    until = np.concatenate([[0.0], np.cumsum(chances[order])])
+    share: Scores = (1 - until[np.searchsorted(times[order], times, side="right")]).astype(np.float32)
+    return np.maximum(share, 0)
+
+
+def confidence_features(answerability: float, readings: Scores, first: int) -> Scores:
+    """The values of :data:`CONFIDENCE_FEATURES`; ``first`` is the index of the candidate that ranks first."""
+    probability = np.clip(answerability, 1e-6, 1 - 1e-6)
+    best = np.sort(readings)[::-1]
+    sum_of_probabilities = np.sum(1 / (1 + np.exp(-readings)))
+    return np.array(
+        [
+            np.log(probability / (1 - probability)),
+            best[0],
+            best[min(1, len(best) - 1)],
+            readings[first],
+            np.log(sum_of_probabilities + 1e-4),
+        ]
+    )
