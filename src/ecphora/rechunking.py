@@ -7,7 +7,7 @@ from pathlib import Path
 
 from . import documents, encode
 from .consolidation.facts.claims import claim_id
-from .embedders.minilm import MiniLMEmbedder
+from .embedders.packaged import packaged_embedder
 from .errors import EmbedderMismatch, StaleWrite, StoreBusy
 from .extractors.rule_extractor import RuleExtractor
 from .graph import Graph
@@ -42,14 +42,15 @@ def rechunk(
     ``embedder`` must be the one of the scope, and ``extractor`` the one that finds its names; the built-in ones are the
     defaults. Raises ``EmbedderMismatch`` for another embedder.
     """
-    model = MiniLMEmbedder() if embedder is None else check_component("embedder", embedder, "an embedder", "embed")
+    if embedder is not None:
+        check_component("embedder", embedder, "an embedder", "embed")
     reader = (
         RuleExtractor() if extractor is None else check_component("extractor", extractor, "an extractor", "extract")
     )
     scope, progress = check_name("scope", scope), check_progress(progress)
     done = changed = 0
     with closing(SQLiteStore(path)) as store:
-        _check_embedder(store, scope, model)
+        model = _embedder_of(store, scope, embedder)
         documents = store.document_chunks(scope)
         for batch in _batches(documents):
             changed += _rechunk_batch(store, scope, batch, model, reader)
@@ -59,13 +60,16 @@ def rechunk(
     return changed
 
 
-def _check_embedder(store: SQLiteStore, scope: str, embedder: Embedder) -> None:
+def _embedder_of(store: SQLiteStore, scope: str, embedder: Embedder | None) -> Embedder:
+    """The embedder of a scope: ``embedder``, or by default the packaged one that wrote the scope."""
     known = next((info.embedder for info in store.scopes() if info.name == scope), None)
-    if known not in {None, embedder.name}:
+    model = packaged_embedder(known) if embedder is None else embedder
+    if known not in {None, model.name}:
         raise EmbedderMismatch(
-            f"scope {scope!r} was embedded by {known!r}, not {embedder.name!r}; rechunk it with the first, or "
+            f"scope {scope!r} was embedded by {known!r}, not {model.name!r}; rechunk it with the first, or "
             "change its embedder with ecphora.reembed"
         )
+    return model
 
 
 _ChunkIds = Mapping[NodeId, Sequence[NodeId]]
@@ -99,7 +103,7 @@ def _rechunk_batch(
                 store.rechunk(scope, rechunked)
         except StaleWrite:
             current = store.document_chunks(scope)
-            _check_embedder(store, scope, embedder)
+            _embedder_of(store, scope, embedder)  # another process may have changed it
             continue
         return len(rechunked)
     raise StoreBusy(f"other processes changed scope {scope!r} {MAX_RETRIES} times meanwhile; try again")

@@ -4,7 +4,7 @@ from contextlib import closing, suppress
 from pathlib import Path
 
 from . import encode
-from .embedders.minilm import MiniLMEmbedder
+from .embedders.packaged import packaged_embedder
 from .errors import StaleWrite
 from .model import WriteBatch
 from .ports import Embedder, Progress
@@ -28,7 +28,9 @@ def reembed(
     switches to the new. A call that was interrupted continues when called again. Memories that other processes write
     meanwhile are embedded too. Those processes must then reopen the memory with the new embedder; an error tells them.
     """
-    model = MiniLMEmbedder() if embedder is None else check_component("embedder", embedder, "an embedder", "embed")
+    model = (
+        packaged_embedder(None) if embedder is None else check_component("embedder", embedder, "an embedder", "embed")
+    )
     scope, progress = check_name("scope", scope), check_progress(progress)
     done = 0
     with closing(SQLiteStore(path)) as store:

@@ -20,12 +20,16 @@ MAX_CACHED_LENGTH = 32
 _WORDS = lazy_pattern(r"\w+")
 
 
+HASHING = "hashing/"
+"""What the name of a :class:`HashingEmbedder` begins with."""
+
+
 class HashingEmbedder:
     """Deterministic vectors of ``dim`` numbers, the same on every machine; texts that share words are near."""
 
     def __init__(self, dim: int = 256) -> None:
         self.dim = check_count("dim", dim)
-        self.name = f"hashing/{self.dim}"
+        self.name = f"{HASHING}{self.dim}"
 
     def __repr__(self) -> str:
         return call_repr("HashingEmbedder", self.dim)
