@@ -22,7 +22,9 @@ from .answering import DEFAULT_BUDGET, Answer, answer
 from .candidate_reading import CandidateReading, activate
 from .consolidation.triggers import AutoConsolidate
 from .consolidation_run import ConsolidationResult
+from .embedders.hashing import HASHING
 from .embedders.minilm import MiniLMEmbedder
+from .embedders.packaged import packaged_embedder
 from .errors import InvalidInput, StoreError
 from .explain import WhyNot, why_not
 from .extractors.rule_extractor import RuleExtractor
@@ -71,6 +73,7 @@ from .ports import (
 )
 from .query import analyze
 from .query_embedder import QueryEmbedder
+from .readers.late_interaction import DEFAULT_READER, LateInteractionReader
 from .recall import group_by_instance, rank
 from .reprs import call_repr
 from .scope_writer import MAX_RETRIES, ScopeWriter, reads_full_log
@@ -137,11 +140,13 @@ class Memory:
 
     ``path`` is a file, created on first use, or any other :class:`~ecphora.ports.Store`. ``scope`` names whose memory
     it is: nothing is read or written outside the scope. ``embedder``, ``extractor``, ``strategy`` and ``clock`` replace
-    the built-in ones. ``update_scorer`` compares pairs of memories during consolidation to detect fact updates; with
-    None only rules detect them. ``reader`` reads the best candidates of a recall together with the question; by default
-    nothing is read. ``auto_consolidate`` says when the memory consolidates by itself; by default it does so
-    only when :meth:`consolidate` is called. ``evidence_bands`` says from which confidence on a recall has strong
-    or weak evidence. Safe to share between threads; any number of processes may open the file.
+    the built-in ones; without ``embedder``, a scope that a packaged embedder wrote keeps that one. ``update_scorer``
+    compares pairs of memories during consolidation to detect fact updates; with None only rules detect them.
+    ``reader`` reads the best candidates of a recall together with the question; with None nothing is read, and by
+    default nothing with a ``HashingEmbedder``, whose users want no model. ``auto_consolidate`` says when the memory
+    consolidates by itself; by default it does so only when :meth:`consolidate` is called. ``evidence_bands`` says from
+    which confidence on a recall has strong or weak evidence. Safe to share between threads; any number of processes may
+    open the file.
 
     Raises ``EmbedderMismatch`` if the scope was written with another embedding model, and a ``StoreError`` if the
     file cannot be used.
@@ -155,7 +160,7 @@ class Memory:
         embedder: Embedder | None = None,
         extractor: Extractor | None = None,
         update_scorer: FactUpdateScorer | None = DEFAULT_UPDATE_SCORER,
-        reader: Reader | None = None,
+        reader: Reader | None = DEFAULT_READER,
         strategy: str | Strategy = "fused",
         auto_consolidate: AutoConsolidate | None = None,
         evidence_bands: EvidenceBands = DEFAULT_BANDS,
@@ -163,11 +168,8 @@ class Memory:
     ) -> None:
         self.scope = check_name("scope", scope)
         self.strategy = strategies.resolve_strategy(strategy)
-        self._embedder = (
-            MiniLMEmbedder()
-            if embedder is None
-            else check_component("embedder", embedder, "an embedder", *EMBEDDER_METHODS)
-        )
+        if embedder is not None:
+            check_component("embedder", embedder, "an embedder", *EMBEDDER_METHODS)
         self._extractor = (
             RuleExtractor() if extractor is None else check_component("extractor", extractor, "an extractor", "extract")
         )
@@ -178,6 +180,8 @@ class Memory:
             if update_scorer is None
             else check_component("update_scorer", update_scorer, "an update scorer", "score")
         )
+        if reader is DEFAULT_READER:
+            reader = None if embedder is not None and embedder.name.startswith(HASHING) else LateInteractionReader()
         self._reader = None if reader is None else check_component("reader", reader, "a reader", "read")
         self._clock = check_clock(clock)
         if auto_consolidate is not None and not isinstance(auto_consolidate, AutoConsolidate):
@@ -189,6 +193,12 @@ class Memory:
         self._owns_store = _is_file(path)
         self._store: Store = SQLiteStore(path) if isinstance(path, str | Path) else path
         cache = GraphCache(self._store, self.scope)
+        try:
+            cache.refresh()
+        except BaseException:
+            self._close_store()
+            raise
+        self._embedder: Embedder = packaged_embedder(cache.embedder_name) if embedder is None else embedder
         self._scope_writer = ScopeWriter(self._store, self.scope, self._embedder, self._extractor, self.strategy, cache)
         self._query_embedder = QueryEmbedder(partial(self._scope_writer.embed, is_query=True))
         self._access_log = AccessLog(self._scope_writer)
@@ -224,6 +234,9 @@ class Memory:
         A store that was passed as ``path`` stays open.
         """
         self._access_log.close(LOG_FLUSH_SECONDS)
+        self._close_store()
+
+    def _close_store(self) -> None:
         if self._owns_store:
             self._store.close()
 

@@ -9,7 +9,7 @@ Sources are read in this order, and each one sets only what those before it did 
 5. the defaults
 
 The project's file may come from a stranger, so it may set only what sends no data: ``scope``, ``strategy``, an
-``embedder`` that runs on this machine, no ``reader``, and ``db`` and ``weights`` inside its own
+``embedder`` that runs on this machine, the built-in ``reader`` or none, and ``db`` and ``weights`` inside its own
 folder. The memory's file sets nothing: a remote embedder that is stored there is used only if one of the first three
 sources names it.
 
@@ -53,7 +53,8 @@ EMBEDDER_CHOICES = "minilm, e5, hashing, openai:MODEL or sentence-transformers:M
 LLM_CHOICES = "openai:MODEL or llamacpp:PATH"
 """The values of a language model setting, as errors list them."""
 READER_CHOICES = (
-    "none, jina:MODEL, cohere:MODEL, vllm:MODEL, tei:URL, llama-server:URL, llamacpp:PATH, cross-encoder:MODEL or llm"
+    "builtin, none, jina:MODEL, cohere:MODEL, vllm:MODEL, tei:URL, llama-server:URL, llamacpp:PATH, "
+    "cross-encoder:MODEL or llm"
 )
 """The values of a reader setting, as errors list them."""
 LOCAL_EMBEDDERS = frozenset({"minilm", "e5", "hashing"})
@@ -62,7 +63,7 @@ REMOTE_EMBEDDERS = frozenset({"openai", "sentence-transformers"})
 """The kinds of embedder that send texts to a server, or fetch a model by its name and load it."""
 PROJECT_KEYS = ("db", "scope", "embedder", "strategy", "weights", "reader")
 """The settings that a project's file may set."""
-PROJECT_KINDS = MappingProxyType({"embedder": LOCAL_EMBEDDERS, "reader": frozenset({"none"})})
+PROJECT_KINDS = MappingProxyType({"embedder": LOCAL_EMBEDDERS, "reader": frozenset({"builtin", "none"})})
 """Of some settings, the kinds that a project's file may choose: they send nothing and load no file that it names."""
 PATH_KEYS = ("db", "weights")
 """Settings that are paths; in a file, a relative path is relative to that file."""
@@ -73,7 +74,8 @@ _NO_ARGUMENTS: Mapping[str, str | None] = MappingProxyType({})
 class Settings:
     """The settings of a command that are not given as arguments.
 
-    ``embedder`` is None for the one that a scope was written with, ``llm`` is None for no language model.
+    ``embedder`` is None for the one that a scope was written with, ``llm`` for no language model, ``reader`` for the
+    one that a memory has by default.
     ``reader_base_url`` defaults to the usual address of the reader's kind, ``reader_scale`` ("log_odds" or
     "probability") to its usual scale, and ``llm_base_url`` to ``openai_base_url``. ``notes`` are sentences about
     settings that were ignored.
@@ -84,7 +86,7 @@ class Settings:
     embedder: str | None = None
     strategy: str = "fused"
     weights: str | None = None
-    reader: str = "none"
+    reader: str | None = None
     reader_base_url: str | None = None
     reader_api_key: str | None = field(default=None, repr=False)
     reader_scale: str | None = None
@@ -123,7 +125,9 @@ class Settings:
         """
         if self.embedder is not None:
             return self._embedder_from_setting(self.embedder)
-        return self._embedder_from_setting("minilm") if stored_name is None else self._embedder_from_name(stored_name)
+        from .embedders.packaged import packaged_embedder  # noqa: PLC0415  # each embedder is imported only when used
+
+        return packaged_embedder(None) if stored_name is None else self._embedder_from_name(stored_name)
 
     def make_llm(self) -> LLM | None:
         """The language model that is set, or None; without one nothing is sent anywhere."""
@@ -143,15 +147,21 @@ class Settings:
         raise UnknownName(f"no language model is called {self.llm!r}; give {LLM_CHOICES}")
 
     def make_reader(self) -> Reader | None:
-        """The reader that is set, or None; it gets a pause after failures."""
+        """The reader that is set, else that of a memory by default; the built-in one stands in while another fails."""
         if self.reader == "none":
             return None
+        from .readers.late_interaction import DEFAULT_READER, LateInteractionReader  # noqa: PLC0415
+
+        if self.reader is None:
+            return DEFAULT_READER
+        if self.reader == "builtin":
+            return LateInteractionReader()
         from .readers.fallback import FallbackReader  # noqa: PLC0415
 
-        return FallbackReader(self._reader_from_setting())
+        return FallbackReader(self._reader_from_setting(self.reader), LateInteractionReader())
 
-    def _reader_from_setting(self) -> Reader:
-        kind, _, model = self.reader.partition(":")
+    def _reader_from_setting(self, setting: str) -> Reader:
+        kind, _, model = setting.partition(":")
         scale: Any = self.reader_scale  # the readers check it
         if kind in {"jina", "cohere", "vllm", "tei", "llama-server"} and model:
             from .readers.rerank_endpoint import RerankReader  # noqa: PLC0415  # each is imported only when used
@@ -167,24 +177,20 @@ class Settings:
             from .readers.cross_encoder import CrossEncoderReader  # noqa: PLC0415
 
             return CrossEncoderReader(model)
-        if self.reader == "llm":
+        if setting == "llm":
             from .readers.llm_judge import LLMReader  # noqa: PLC0415
 
             if (llm := self.make_llm()) is None:
                 raise InvalidInput(f"the reader is llm, and no language model is set; set llm to {LLM_CHOICES}")
             return LLMReader(llm)
-        raise UnknownName(f"no reader is called {self.reader!r}; give {READER_CHOICES}")
+        raise UnknownName(f"no reader is called {setting!r}; give {READER_CHOICES}")
 
     def _embedder_from_setting(self, setting: str) -> Embedder:
         kind, _, model = setting.partition(":")
-        if kind == "minilm" and not model:
-            from .embedders.minilm import MiniLMEmbedder  # noqa: PLC0415  # each embedder is imported only when used
+        from .embedders.packaged import PACKAGED_EMBEDDERS  # noqa: PLC0415  # each embedder is imported only when used
 
-            return MiniLMEmbedder()
-        if kind == "e5" and not model:
-            from .embedders.e5.e5_embedder import E5Embedder  # noqa: PLC0415
-
-            return E5Embedder()
+        if setting in PACKAGED_EMBEDDERS:
+            return PACKAGED_EMBEDDERS[setting]()
         if kind == "hashing" and (not model or (model.isascii() and model.isdigit())):
             from .embedders.hashing import HashingEmbedder  # noqa: PLC0415
 
@@ -203,17 +209,16 @@ class Settings:
 
     def _embedder_from_name(self, name: str) -> Embedder:
         """The embedder that has this name."""
-        from .embedders.minilm import MiniLMEmbedder  # noqa: PLC0415
-
-        if name == MiniLMEmbedder.name:
-            return MiniLMEmbedder()
-        from .embedders.e5.e5_embedder import E5Embedder  # noqa: PLC0415
+        from .embedders.packaged import PACKAGED_EMBEDDERS  # noqa: PLC0415
 
         model, _, kind = name.rpartition("@")
-        if name == E5Embedder.name:
-            return E5Embedder()
-        if name.startswith("hashing/"):
-            return self._embedder_from_setting(f"hashing:{name.removeprefix('hashing/')}")
+        for packaged in PACKAGED_EMBEDDERS.values():
+            if packaged.name == name:
+                return packaged()
+        from .embedders.hashing import HASHING  # noqa: PLC0415
+
+        if name.startswith(HASHING):
+            return self._embedder_from_setting(f"hashing:{name.removeprefix(HASHING)}")
         if kind in REMOTE_EMBEDDERS:
             setting = f"{kind}:{model}"
             effect = "sends every text to a server" if kind == "openai" else "loads a model that may be downloaded"

@@ -15,6 +15,7 @@ from ecphora.errors import ReaderUnavailable
 from ecphora.ports import Passage, Prompt, Reader
 from ecphora.readers.cross_encoder import CrossEncoderReader
 from ecphora.readers.fallback import FallbackReader
+from ecphora.readers.late_interaction import LateInteractionReader
 from ecphora.readers.llamacpp_reranker import LlamaCppReader
 from ecphora.readers.llm_judge import LLMReader
 from ecphora.readers.rerank_endpoint import SHAPES, RerankReader
@@ -41,6 +42,15 @@ class TestConstant(ReaderContract):
 
     def unavailable_reader(self) -> Reader:
         return ConstantReader(error=ReaderUnavailable("it is broken"))
+
+
+class TestBuiltin(ReaderContract):
+    @pytest.fixture
+    def reader(self) -> Reader:
+        return LateInteractionReader()
+
+    def unavailable_reader(self) -> Reader:
+        return LateInteractionReader(source=Path("no-such-folder"))
 
 
 class TestRerankEndpoint(ReaderContract):

@@ -107,13 +107,14 @@ def test_project_file_may_choose_a_local_embedder(project: Path, name: str) -> N
 def test_project_file_may_not_choose_another_reader(project: Path, name: str) -> None:
     write_settings(project / "ecphora.toml", reader=name)
     found = load({}, project)
-    assert found.reader == "none"
+    assert found.reader is None
     assert "ECPHORA_READER" in found.notes[0]
 
 
-def test_project_file_may_choose_no_reader(project: Path) -> None:
-    write_settings(project / "ecphora.toml", reader="none")
-    assert load({}, project) == Settings(reader="none")
+@pytest.mark.parametrize("name", ["none", "builtin"])
+def test_project_file_may_choose_the_built_in_reader_or_none(name: str, project: Path) -> None:
+    write_settings(project / "ecphora.toml", reader=name)
+    assert load({}, project) == Settings(reader=name)
 
 
 @pytest.mark.parametrize("name", ["db", "weights"])

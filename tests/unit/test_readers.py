@@ -16,6 +16,7 @@ from ecphora.llm_client import LLMClient
 from ecphora.ports import Passage, Prompt
 from ecphora.readers.cross_encoder import CrossEncoderReader
 from ecphora.readers.fallback import FallbackReader
+from ecphora.readers.late_interaction import DEFAULT_READER, LateInteractionReader
 from ecphora.readers.llamacpp_reranker import LlamaCppReader
 from ecphora.readers.llm_judge import GRADE_LOG_ODDS, LLMReader
 from ecphora.settings import Settings, load
@@ -171,8 +172,11 @@ def test_language_model_client_keeps_its_own_retries() -> None:
 
 
 def test_settings_make_the_reader() -> None:
-    assert Settings().make_reader() is None
+    assert Settings().make_reader() is DEFAULT_READER
     assert Settings(reader="none").make_reader() is None
+    builtin = Settings(reader="builtin").make_reader()
+    assert isinstance(builtin, LateInteractionReader)
+    assert builtin is not DEFAULT_READER
     names = {
         "jina:m": "m at api.jina.ai (jina)",
         "cohere:m": "m at api.cohere.com (cohere)",
@@ -186,11 +190,11 @@ def test_settings_make_the_reader() -> None:
     for setting, name in names.items():
         reader = Settings(reader=setting, llm="openai:gpt").make_reader()
         assert isinstance(reader, FallbackReader)
-        assert reader.name == name
+        assert reader.name == f"{name}, else {builtin.name}"
 
 
 def test_settings_reject_an_unknown_reader() -> None:
-    for setting in ("other", "jina", "jina:", "tei", "llamacpp:", "cross-encoder", "llm:x", "none:x"):
+    for setting in ("other", "jina", "jina:", "tei", "llamacpp:", "cross-encoder", "llm:x", "none:x", "builtin:x"):
         with pytest.raises(UnknownName, match="none, jina:MODEL"):
             Settings(reader=setting).make_reader()
     with pytest.raises(InvalidInput, match="no language model is set"):

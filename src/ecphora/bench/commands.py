@@ -10,6 +10,7 @@ from rich.console import Console, Group
 
 from .. import settings, strategies
 from ..llm_client import LLMClient
+from ..model import Reading
 from ..text_format import count_noun
 from . import datasets
 from .ablation import ablation_run, ablation_tables, ablations, charts, open_questions
@@ -47,7 +48,14 @@ def bench() -> None:
     metavar="NAME",
     help="Strategy to run; may be repeated.  [default: all]",
 )
-def recall(*, dataset_names: Sequence[str], strategy_names: Sequence[str], **options: Any) -> None:
+@click.option(
+    "--reading",
+    type=click.Choice([reading.value for reading in Reading]),
+    default=Reading.AUTO.value,
+    show_default=True,
+    help="When the built-in reader reads the best memories: in doubt, never or always.",
+)
+def recall(*, dataset_names: Sequence[str], strategy_names: Sequence[str], reading: str, **options: Any) -> None:
     """Index data sets, ask their questions, and print the fraction of the gold evidence recalled.
 
     Every space of a set is indexed on its own, once for all strategies that only read and once for each that writes.
@@ -59,7 +67,9 @@ def recall(*, dataset_names: Sequence[str], strategy_names: Sequence[str], **opt
     ]
     names = bench_options.check_datasets(list(dataset_names) or datasets.dataset_names(bench_options.data))
     with bench_options.open_run(
-        bench_options.command_line("recall", {"--set": dataset_names, "--strategy": strategy_names})
+        bench_options.command_line(
+            "recall", {"--set": dataset_names, "--strategy": strategy_names, "--reading": [reading]}
+        )
     ) as (
         embedder,
         out,
@@ -69,7 +79,7 @@ def recall(*, dataset_names: Sequence[str], strategy_names: Sequence[str], **opt
         for name in names:
             cases = list(datasets.read_cases(name, bench_options.data, bench_options.documents, bench_options.limit))
             with progress_bar(name, count_steps(cases, recall_strategies)) as tick:
-                outcome = run(name, cases, recall_strategies, embedder, tick)
+                outcome = run(name, cases, recall_strategies, embedder, tick, reading=Reading(reading))
             _report_outcome(outcome, recall_tables.terminal_tables(outcome.figures), out, write)
             all_figures += outcome.figures
         out.print(recall_tables.legend(recall_tables.grids(all_figures)), highlight=False)

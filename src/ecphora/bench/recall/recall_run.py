@@ -7,7 +7,8 @@ best chunk. The clock stands at the time a question was asked if the set gives i
 space, so a run does not depend on its day. Nothing is hidden by time: all of a space may be evidence.
 
 Embeddings come from a cache, so a recall's time is put together: what it takes without embedding, after one recall to
-warm up, plus what embedding a question takes, measured live on up to 100 questions of the set spread evenly.
+warm up, plus what embedding a question takes, measured live on up to 100 questions of the set spread evenly. A reader
+has all the time it needs, so that the figures do not depend on the machine.
 """
 
 import os
@@ -28,7 +29,7 @@ import numpy as np
 
 from ... import __version__
 from ...memory import Memory
-from ...model import Evidence, Recollection
+from ...model import Evidence, Reading, Recollection
 from ...ports import Embedder, IncrementalStrategy, Strategy, WritesOnStore
 from ...stages.retrieval.confidence import DEFAULT_BANDS
 from ...timeparse import parse_time
@@ -44,6 +45,8 @@ RECALL_LIMIT = 120
 
 Of the public sets only longmemeval_mini, whose sessions are cut into ten, has rankings that end before that.
 """
+READING_MS = 3_600_000.0
+"""Milliseconds that a reader may take for a recall: as long as it needs."""
 RANKING_LENGTH = 30
 """Documents of a ranking; later ones are ignored."""
 EMBEDDING_SAMPLES = 100
@@ -134,8 +137,13 @@ def run(
     strategies: Sequence[Strategy],
     embedder: CachingEmbedder,
     tick: Tick = lambda _steps: None,
+    *,
+    reading: Reading = Reading.NEVER,
 ) -> RunOutcome:
-    """Run a set: index every space, ask every question by every strategy, and measure."""
+    """Run a set: index every space, ask every question by every strategy, and measure.
+
+    ``reading`` says when the built-in reader reads the best candidates of a strategy that lets it.
+    """
     questions = [question for case in cases for question in case.questions]
     live = embedding_times(embedder.embedder, [question.text for question in questions])
     answers: list[RecallResult] = []
@@ -147,7 +155,11 @@ def run(
             started = time.perf_counter()
             with temporary_memory(case, group[0], embedder, tick) as (memory, clock):
                 indexed = time.perf_counter()
-                answers.extend(_recall_all(memory, case, clock=clock, strategies=group, embedder=embedder, tick=tick))
+                answers.extend(
+                    _recall_all(
+                        memory, case, clock=clock, strategies=group, embedder=embedder, tick=tick, reading=reading
+                    )
+                )
             indexing_seconds += indexed - started
             recalling += time.perf_counter() - indexed
         indexing.append(IndexingTime(tuple(strategy.name for strategy in group), indexing_seconds))
@@ -200,22 +212,31 @@ def _recall_all(
     strategies: Sequence[Strategy],
     embedder: Embedder,
     tick: Tick,
+    reading: Reading,
 ) -> Iterator[RecallResult]:
     embedder.embed([question.text for question in case.questions], is_query=True)  # one call fills the cache
     space_end = clock.now
     for strategy in strategies:
-        _recall(memory, case.questions[0], strategy)  # warm up: computes what is cached once per graph
+        _recall(memory, case.questions[0], strategy, reading)  # warm up: computes what is cached once per graph
     for question in case.questions:
         clock.now = question.asked_at or space_end
         for strategy in strategies:
-            found = _recall(memory, question, strategy)
+            found = _recall(memory, question, strategy, reading)
             embedding_apart = found.cost.milliseconds - found.cost.step_milliseconds["embed"]
             yield RecallResult(question, strategy.name, ranked_documents(found), found.confidence, embedding_apart)
         tick(len(strategies))
 
 
-def _recall(memory: Memory, question: Question, strategy: Strategy) -> Recollection:
-    return memory.recall(question.text, limit=RECALL_LIMIT, strategy=strategy, log_access=False, explain=False)
+def _recall(memory: Memory, question: Question, strategy: Strategy, reading: Reading) -> Recollection:
+    return memory.recall(
+        question.text,
+        limit=RECALL_LIMIT,
+        strategy=strategy,
+        log_access=False,
+        explain=False,
+        reading=reading,
+        reading_ms=READING_MS,
+    )
 
 
 def ranked_documents(recollection: Recollection) -> tuple[str, ...]:

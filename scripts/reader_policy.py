@@ -1,0 +1,117 @@
+"""Fits what ``fused`` makes of a reader's scores, for ``train_reader.py``."""
+# ruff: noqa: INP001  # in the folder of the script that uses it
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import product
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ecphora.learn.regression import fit_logistic, fit_signed_logistic
+from ecphora.stages.fused.reading import CONFIDENCE_FEATURES, confidence_features, newer_answer_share
+from ecphora.stages.fused.recency_preference import RecencyPreference
+from ecphora.stages.retrieval.linear import LinearModel
+
+NEWEST, FORMER = "update", "then"
+"""The categories of questions about the present state of a matter that changed, and about a former one."""
+VECTOR_RIDGE = 30.0
+"""The ridge on the weights of a question's vector, in units of its standard deviation."""
+
+
+def fit_recency_preference(vectors: NDArray[np.float32], categories: Sequence[str]) -> RecencyPreference:
+    """Fit the model that tells questions about the present state from those about a former one."""
+    names = np.array(categories)
+    mean, deviation = vectors.mean(axis=0), float(vectors.std(axis=0).mean())
+    chosen = np.isin(names, (NEWEST, FORMER))
+    rows = np.hstack([(vectors[chosen] - mean) / deviation, np.ones((int(chosen.sum()), 1))]).astype(np.float64)
+    ridge = np.append(np.full(vectors.shape[1], VECTOR_RIDGE), 0.01)
+    found = fit_logistic(rows, (names[chosen] == NEWEST).astype(np.float64), ridge)
+    weights = found[:-1] / deviation
+    return RecencyPreference(float(found[-1] - weights @ mean), weights.astype(np.float32))
+
+
+# ---- the ranking
+
+GRIDS = {
+    "reading": np.linspace(0, 4, 17),
+    "newer answer": np.linspace(-6, 0, 13),
+    "temperature": np.linspace(0.3, 1.5, 7),
+}
+"""The values tried for the weights of the ranking, and for the factor of all log-odds, which ranks nothing."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ReadExample:
+    """A question whose candidates were read: all that the policy's weights depend on, an entry for each candidate."""
+
+    space: str
+    category: str
+    is_answerable: bool
+    answerability: float
+    preference: float
+    log_odds: NDArray[np.float32]
+    readings: NDArray[np.float64]
+    times: NDArray[np.float64]
+    is_answer: NDArray[np.bool_]
+
+    def ranking(self, reading: float, newer_answer: float) -> NDArray[np.float64]:
+        """The log-odds of the candidates with these weights, as :class:`ReadingPolicy` computes them."""
+        log_odds = self.log_odds + reading * self.readings
+        result: NDArray[np.float64] = log_odds + newer_answer * self.preference * newer_answer_share(
+            log_odds, self.times
+        )
+        return result
+
+
+def fit_ranking(examples: Sequence[ReadExample]) -> tuple[float, float]:
+    """The weights of the reading and of newer answers that make the answers most probable."""
+    usable = [example for example in examples if example.is_answer.any() and not example.is_answer.all()]
+
+    def loss(reading: float, newer_answer: float, temperature: float) -> float:
+        losses = []
+        for example in usable:
+            odds = temperature * example.ranking(reading, newer_answer)
+            chances = np.exp(odds - odds.max())
+            losses.append(-np.log(chances[example.is_answer].sum() / chances.sum() + 1e-9))
+        return float(np.mean(losses))
+
+    best = min(product(*GRIDS.values()), key=lambda values: loss(*values))
+    return float(best[0]), float(best[1])
+
+
+# ---- the confidence
+
+CONFIDENCE_RIDGE = 1.0
+
+
+def fit_confidence(examples: Sequence[ReadExample], reading: float, newer_answer: float) -> LinearModel:
+    """Fit the confidence; answerable and unanswerable questions count the same, so that 0.5 means even chances."""
+    rows = np.array([[*_features(example, reading, newer_answer), 1.0] for example in examples])
+    labels = np.array([float(example.is_answerable) for example in examples])
+    counts = np.where(labels > 0, labels.sum(), len(labels) - labels.sum())
+    free = np.zeros(rows.shape[1])
+    found = fit_signed_logistic(
+        rows,
+        labels,
+        len(labels) / 2 / counts,
+        ridge=np.append(np.full(rows.shape[1] - 1, CONFIDENCE_RIDGE), 1e-3),
+        sign=free,
+        prior=free,
+    )
+    weights = {name: round(float(value), 4) for name, value in zip(CONFIDENCE_FEATURES, found[:-1], strict=True)}
+    return LinearModel(round(float(found[-1]), 4), weights)
+
+
+def confidences(
+    examples: Sequence[ReadExample], model: LinearModel, reading: float, newer_answer: float
+) -> NDArray[np.float64]:
+    """The confidence in each question."""
+    weights = np.array([model.weights[name] for name in CONFIDENCE_FEATURES])
+    odds = [model.bias + _features(example, reading, newer_answer) @ weights for example in examples]
+    return 1 / (1 + np.exp(-np.array(odds)))
+
+
+def _features(example: ReadExample, reading: float, newer_answer: float) -> NDArray[np.float64]:
+    first = int(np.argmax(example.ranking(reading, newer_answer)))
+    return confidence_features(example.answerability, example.readings, first)

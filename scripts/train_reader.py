@@ -1,0 +1,222 @@
+"""Train the built-in reader and what ``fused`` makes of its scores; write weights/reader.onnx and weights/reading.json.
+
+    .venv/bin/pip install torch && .venv/bin/python scripts/train_reader.py --work FOLDER [--epochs N] [--keep]
+
+The data was written for this project: scripts/data/memories without ``held``, and the conversations of
+scripts/data/talks. ``fused`` ranks the memories of each space for each question; the reader learns to tell those that
+answer from the other candidates. One space in ``FOLDS`` trains only the weights of the reading policy, on scores of a
+reader that has not seen it. The token states and candidates are kept in ``--work`` for the next run. ``--keep`` keeps
+the reader and trains only the policy.
+"""
+# ruff: noqa: INP001, T201  # a script that prints
+
+import argparse
+import hashlib
+import pickle
+from collections.abc import Iterable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from zlib import crc32
+
+import numpy as np
+from numpy.typing import NDArray
+from reader_examples import ReadingExample, read_examples
+from reader_policy import ReadExample, confidences, fit_confidence, fit_ranking, fit_recency_preference
+from reader_training import States, TrainingQuestion, train_head
+
+from ecphora.bench import datasets
+from ecphora.bench.embedding_cache import CachingEmbedder
+from ecphora.bench.recall.metrics import auroc
+from ecphora.embedders.e5.e5_embedder import E5Embedder
+from ecphora.embedders.e5.e5_network import share_network
+from ecphora.embedders.minilm import MiniLMEmbedder
+from ecphora.learn import Json, format_json
+from ecphora.model import Evidence
+from ecphora.ports import Embedder, Passage
+from ecphora.readers.late_interaction import HEAD_FILE, InteractionHead, passage_tokens, question_tokens
+from ecphora.stages.fused.reading import MAX_LOG_ODDS
+from ecphora.stages.fused.recency_preference import RecencyPreference
+from ecphora.stages.retrieval.confidence import DEFAULT_BANDS
+
+HERE = Path(__file__).parent
+WEIGHTS = HERE.parent / "src" / "ecphora" / "weights"
+SOURCES = (
+    *(
+        (HERE / "data" / "memories", name)
+        for name in ("de", "en", "es", "it", "ja", "ko", "mixed", "nl", "pl", "pt", "ru", "sv", "tr", "zh")
+    ),
+    (HERE / "data", "talks"),
+)
+"""The folders and names of the sets."""
+FOLDS, POLICY_FOLD = 6, 0
+"""One space in six trains the policy."""
+EPOCHS = 4
+
+
+def main() -> None:
+    """Train and write."""
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("--work", type=Path, required=True, help="folder for candidates and token states")
+    parser.add_argument("--epochs", type=int, default=EPOCHS)
+    parser.add_argument("--keep", action="store_true", help="keep the reader, train only the policy")
+    options = parser.parse_args()
+    options.work.mkdir(parents=True, exist_ok=True)
+    examples = [example for folder, name in SOURCES for example in load_examples(options.work, folder, name)]
+    trained = [example for example in examples if not trains_policy(example)]
+    kept_apart = [example for example in examples if trains_policy(example)]
+    print(f"{len(trained)} questions train the reader, {len(kept_apart)} the policy", flush=True)
+    head_path = WEIGHTS / HEAD_FILE
+    if not options.keep:
+        questions = list(training_questions(options.work, trained))
+        head_path.write_bytes(train_head(questions, options.epochs))
+    head = InteractionHead(head_path.read_bytes())
+    preferences = {
+        embedder.name.partition("/")[0]: fit_preference(embedder, examples)
+        for embedder in (E5Embedder(), MiniLMEmbedder())
+    }
+    readings = score_candidates(head, training_questions(options.work, kept_apart))
+    read = [
+        ReadExample(
+            example.space,
+            example.category,
+            example.is_answerable,
+            example.answerability,
+            preferences["multilingual-e5-small"].value_of(example.question_vector),
+            example.log_odds,
+            np.clip(reading[: len(example.candidates)], -MAX_LOG_ODDS, MAX_LOG_ODDS),
+            example.times,
+            example.is_answer,
+        )
+        for example, reading in zip(kept_apart, readings, strict=True)
+        if len(example.candidates)
+    ]
+    options.work.joinpath("read.pkl").write_bytes(pickle.dumps(read))
+    reading, newer_answer = fit_ranking(read)
+    confidence = fit_confidence(read, reading, newer_answer)
+    file: dict[str, Json] = {
+        "provenance": {
+            "trained_by": "scripts/train_reader.py",
+            "questions": {"reader": len(trained), "policy": len(read)},
+            "sha256": dict(digests()),
+        },
+        "ranking": {"reading": reading, "newer answer": newer_answer},
+        "confidence": {"bias": confidence.bias, "features": dict(confidence.weights)},
+        "recency_preferences": {
+            name: {"bias": model.bias, "weights": np.round(model.weights.astype(float), 3).tolist()}
+            for name, model in preferences.items()
+        },
+    }
+    WEIGHTS.joinpath("reading.json").write_text(format_json(file), encoding="utf-8")
+    print_figures(read, reading, newer_answer)
+
+
+def fit_preference(embedder: Embedder, examples: Sequence[ReadingExample]) -> RecencyPreference:
+    """The model that tells questions about the present state, of the vectors of an embedder."""
+    vectors = embedder.embed([example.question for example in examples], is_query=True)
+    return fit_recency_preference(vectors, [example.category for example in examples])
+
+
+def digests() -> Iterator[tuple[str, Json]]:
+    """The files of the training data and the reader, each with its SHA-256."""
+    paths = (folder / f"{name}.{part}.jsonl" for folder, name in SOURCES for part in ("docs", "questions"))
+    for path in (*paths, WEIGHTS / HEAD_FILE):
+        yield path.name, hashlib.sha256(path.read_bytes()).hexdigest()
+
+
+def print_figures(read: Sequence[ReadExample], reading: float, newer_answer: float) -> None:
+    """Print what reading changes on the questions kept apart; the confidence is cross-validated by space."""
+    answered = [example for example in read if example.is_answer.any()]
+    categories = sorted({example.category for example in answered})
+    for name, weights in (("fused", (0.0, 0.0)), ("reading", (reading, 0.0)), ("all", (reading, newer_answer))):
+        orders = [np.argsort(-example.ranking(*weights), kind="stable") for example in answered]
+        first = [float(one.is_answer[order[0]]) for one, order in zip(answered, orders, strict=True)]
+        three = [float(one.is_answer[order[:3]].any()) for one, order in zip(answered, orders, strict=True)]
+        print(f"{name} ({weights[0]:.2f}, {weights[1]:.2f}): first {np.mean(first):.3f}, three {np.mean(three):.3f}")
+        for category in categories:
+            some = [value for value, one in zip(first, answered, strict=True) if one.category == category]
+            print(f"    {category} {np.mean(some):.2f} ({len(some)})")
+    found = np.zeros(len(read))
+    folds = np.array([crc32(f"fold {example.space}".encode()) % FOLDS for example in read])
+    for fold in range(FOLDS):
+        model = fit_confidence([one for one, f in zip(read, folds, strict=True) if f != fold], reading, newer_answer)
+        chosen = folds == fold
+        found[chosen] = confidences(
+            [one for one, c in zip(read, chosen, strict=True) if c], model, reading, newer_answer
+        )
+    answerable = np.array([example.is_answerable for example in read])
+    before = np.array([example.answerability for example in read])
+    for name, values in (("fused", before), ("reading", found)):
+        yes, no = values[answerable], values[~answerable]
+        shares = [
+            f"{evidence.value}: {part} {np.mean([DEFAULT_BANDS.band(value) is evidence for value in some]):.2f}"
+            for evidence in (Evidence.STRONG, Evidence.NONE)
+            for part, some in (("answerable", yes), ("unanswerable", no))
+        ]
+        print(f"{name}: AUROC {auroc(yes, no):.3f}", *shares, sep=", ")
+
+
+def trains_policy(example: ReadingExample) -> bool:
+    """Whether an example's space is kept apart from the training of the reader."""
+    return crc32(example.space.encode()) % FOLDS == POLICY_FOLD
+
+
+def load_examples(work: Path, folder: Path, name: str) -> list[ReadingExample]:
+    """The examples of a set, read from ``work`` or made and written there."""
+    path = work / f"{name}.examples.pkl"
+    if not path.exists():
+        with CachingEmbedder(E5Embedder()) as embedder:
+            found = [
+                example
+                for case in datasets.read_cases(name, folder, folder, None)
+                for example in read_examples(case, embedder)
+            ]
+        path.write_bytes(pickle.dumps(found))
+        print(f"{name}: {len(found)} questions", flush=True)
+    result: list[ReadingExample] = pickle.loads(path.read_bytes())  # noqa: S301  # written by this script
+    return result
+
+
+def training_questions(work: Path, examples: Sequence[ReadingExample]) -> Iterator[TrainingQuestion]:
+    """The examples with the token states of their texts."""
+    path = work / "states.pkl"
+    states: dict[object, States] = pickle.loads(path.read_bytes()) if path.exists() else {}  # noqa: S301
+    network = share_network()()
+
+    def encode_passage(passage: Passage) -> States:
+        tokens, is_context = passage_tokens(network, passage)
+        return States(network.hidden_states(tokens).astype(np.float16), is_context)
+
+    def encode_question(example: ReadingExample) -> States:
+        tokens = question_tokens(network, example.question, example.asked_on)
+        return States(network.hidden_states(tokens).astype(np.float16), np.zeros(len(tokens), np.bool_))
+
+    passages = {passage for example in examples for passage in (*example.candidates, *example.missed_answers)}
+    new_passages = [passage for passage in passages if passage not in states]
+    new_questions = {
+        (example.question, example.asked_on): example
+        for example in examples
+        if (example.question, example.asked_on) not in states
+    }
+    if new_passages or new_questions:
+        with ThreadPoolExecutor(2) as pool:
+            states.update(zip(new_passages, pool.map(encode_passage, new_passages), strict=True))
+            states.update(zip(new_questions, pool.map(encode_question, new_questions.values()), strict=True))
+        path.write_bytes(pickle.dumps(states))
+    for example in examples:
+        texts = (*example.candidates, *example.missed_answers)
+        is_answer = np.concatenate([example.is_answer, np.ones(len(example.missed_answers), np.bool_)])
+        yield TrainingQuestion(
+            states[example.question, example.asked_on].rows, [states[passage] for passage in texts], is_answer
+        )
+
+
+def score_candidates(head: InteractionHead, questions: Iterable[TrainingQuestion]) -> list[NDArray[np.float64]]:
+    """The reader's log-odds for the passages of each question."""
+    return [
+        np.array([head.score(question.question, states.rows, states.is_context) for states in question.passages])
+        for question in questions
+    ]
+
+
+if __name__ == "__main__":
+    main()

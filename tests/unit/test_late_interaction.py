@@ -1,0 +1,117 @@
+"""The built-in reader: what it reads of a memory, what it keeps, and which memories it prefers."""
+
+from collections.abc import Sequence
+from datetime import date
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from ecphora import Memory
+from ecphora.embedders.e5 import e5_network
+from ecphora.embedders.hashing import HashingEmbedder
+from ecphora.errors import ReaderUnavailable
+from ecphora.ports import Passage
+from ecphora.readers.late_interaction import (
+    MAX_CONTEXT_TOKENS,
+    MAX_TEXT_TOKENS,
+    LateInteractionReader,
+    passage_tokens,
+    question_tokens,
+)
+
+DAY = date(2026, 5, 3)
+
+
+@pytest.fixture(scope="module")
+def reader() -> LateInteractionReader:
+    return LateInteractionReader()
+
+
+def best(reader: LateInteractionReader, question: str, passages: Sequence[Passage]) -> int:
+    return int(np.argmax(reader.read(question, passages, asked_on=DAY)))
+
+
+@pytest.mark.parametrize(
+    ("question", "texts"),
+    [
+        (
+            "What does Ana do for a living?",
+            ("I bake bread at Miller's since May.", "Ana, do you live far from here?", "What a living room that is!"),
+        ),
+        (
+            "Wo arbeitet Ana?",
+            ("Seit Mai stehe ich bei Müller in der Backstube.", "Ana, wo bist du?", "Die Arbeit am Dach ruht."),
+        ),
+        (
+            "アナの職場はどこ？",
+            ("五月からミュラーのパン屋で働いています。", "アナ、どこにいるの？", "屋根の工事は止まっています。"),
+        ),
+    ],
+)
+def test_memory_that_answers_is_preferred(question: str, texts: tuple[str, ...], reader: LateInteractionReader) -> None:
+    passages = [Passage(text, speaker=speaker) for text, speaker in zip(texts, ("Ana", "Bo", "Bo"), strict=True)]
+    assert best(reader, question, passages) == 0
+
+
+def test_short_turn_is_read_with_the_turn_before(reader: LateInteractionReader) -> None:
+    question = "How many guests came to the wedding?"
+    turn = Passage("Forty, I think.", speaker="Ana")
+    with_question = Passage("Forty, I think.", speaker="Ana", previous_turn="Bo: How many guests were there?")
+    scores = reader.read(question, [turn, with_question], asked_on=DAY)
+    assert scores[1] > scores[0]
+
+
+def test_kept_states_give_the_same_scores(reader: LateInteractionReader) -> None:
+    passages = [Passage(f"Ana has {count} bikes.", happened_on=DAY) for count in range(3)]
+    anew = LateInteractionReader().read("How many bikes?", passages[::-1], asked_on=DAY)[::-1]
+    first, second = (reader.read("How many bikes?", passages, asked_on=DAY) for _ in range(2))
+    assert first.tolist() == second.tolist() == anew.tolist()
+
+
+def test_tokens_of_a_passage_are_the_end_of_its_context_and_the_start_of_its_text() -> None:
+    network = e5_network.share_network()()
+    passage = Passage("blue " * 300, speaker="Ana", previous_turn="red " * 300 + "green")
+    tokens, is_context = passage_tokens(network, passage)
+    assert (~is_context).sum() == MAX_TEXT_TOKENS + 1  # and the last token
+    assert is_context.sum() <= 2 * MAX_CONTEXT_TOKENS
+    green = network.tokenize("green", 10)
+    assert tokens[: is_context.sum()][-1 - len(green) : -1] == green
+    alone, alone_is_context = passage_tokens(network, Passage("blue"))
+    assert len(alone) - alone_is_context.sum() == len(network.tokenize("blue", 10)) + 1
+
+
+def test_question_is_read_with_its_day() -> None:
+    network = e5_network.share_network()()
+    one, other = (question_tokens(network, "Where is Ana?", date(2026, 5, day)) for day in (3, 4))
+    assert one != other
+
+
+@pytest.mark.parametrize("text", ["", " ", "\ud800", "🙂" * 500, "?!"])
+def test_any_text_has_a_score(text: str, reader: LateInteractionReader) -> None:
+    found = reader.read(text, [Passage(text), Passage(text, previous_turn=text, title=text)], asked_on=DAY)
+    assert np.isfinite(found).all()
+
+
+def test_recall_goes_on_if_the_model_is_missing(tmp_path: Path) -> None:
+    reader = LateInteractionReader(source=tmp_path)
+    with pytest.raises(ReaderUnavailable, match=r"cannot read the model file .*; fix it with: pip install"):
+        reader.read("Where?", [Passage("Here.")], asked_on=DAY)
+    with Memory(tmp_path / "m.db", embedder=HashingEmbedder(64), reader=reader) as memory:
+        memory.remember("I moved to Porto.", speaker="Ana")
+        found = memory.recall("Where does Ana live?", reading="always")
+    assert len(found) == 1
+    assert found.cost.reader_error is not None
+
+
+def test_hashing_embedder_reads_nothing_by_default(tmp_path: Path) -> None:
+    with Memory(tmp_path / "m.db", embedder=HashingEmbedder(64)) as memory:
+        memory.remember("I moved to Porto.", speaker="Ana")
+        assert memory.recall("Where does Ana live?", reading="always").cost.passages_read == 0
+
+
+def test_built_in_reader_reads_by_default(tmp_path: Path) -> None:
+    with Memory(tmp_path / "m.db") as memory:
+        memory.remember("I moved to Porto.", speaker="Ana")
+        found = memory.recall("Where does Ana live?", reading="always", reading_ms=60_000)
+    assert (found.cost.passages_read, found.cost.reader_error) == (1, None)
