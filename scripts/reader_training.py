@@ -28,7 +28,7 @@ from ecphora.readers.late_interaction import InteractionHead
 
 STATE, WIDTH, LAYERS, HIDDEN = 384, 128, 2, 64
 """The numbers of a token's state in the encoder and in the head; the layers of the head; its last hidden numbers."""
-GROUP_SIZE, UNANSWERABLE_GROUP_SIZE = 10, 6
+GROUP_SIZE, UNANSWERABLE_GROUP_SIZE = 8, 6
 """Passages of a question in an epoch, and of a question without an answer."""
 MAX_ANSWERS = 2
 """How many of them answer the question at most."""

@@ -2,7 +2,7 @@
 
     .venv/bin/pip install torch && .venv/bin/python scripts/train_reader.py --work FOLDER [--epochs N] [--keep]
 
-The data was written for this project: scripts/data/memories without ``held``, and the conversations of
+The data was written for this project: scripts/data/memories without ``held`` and ``untaught``, and the conversations of
 scripts/data/talks. ``fused`` ranks the memories of each space for each question; the reader learns to tell those that
 answer from the other candidates. One space in ``FOLDS`` trains only the weights of the reading policy, on scores of a
 reader that has not seen it. The token states and candidates are kept in ``--work`` for the next run. ``--keep`` keeps
@@ -50,7 +50,7 @@ SOURCES = (
 """The folders and names of the sets."""
 FOLDS, POLICY_FOLD = 6, 0
 """One space in six trains the policy."""
-EPOCHS = 4
+EPOCHS = 3
 
 
 def main() -> None:
