@@ -24,7 +24,9 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
-from ecphora import Episode, Memory, MiniLMEmbedder, SQLiteStore
+from ecphora import Episode, Memory, SQLiteStore
+from ecphora.embedders.packaged import DEFAULT_EMBEDDER, PACKAGED_EMBEDDERS
+from ecphora.ports import Embedder
 from ecphora.stages.retrieval.validity import MIN_REPORTED_CONFIDENCE, supersessions
 from ecphora.testing import FakeClock
 
@@ -39,7 +41,7 @@ def read_cases(name: str) -> list[Case]:
     return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
 
 
-def memory_of_case(store: SQLiteStore, embedder: MiniLMEmbedder, case: Case, options: dict[str, Any]) -> Memory:
+def memory_of_case(store: SQLiteStore, embedder: Embedder, case: Case, options: dict[str, Any]) -> Memory:
     """The memory of a case, a month after the last message and after the day from which the update is valid."""
     times = [turn["at"] for turn in case["told"]] + ([case["since"]] if case.get("since") else [])
     last = max(datetime.fromisoformat(at).replace(tzinfo=UTC) for at in times)
@@ -69,7 +71,7 @@ def update_pairs(memory: Memory, *, contradictions: bool = False) -> dict[tuple[
     }
 
 
-def report_updates(store: SQLiteStore, embedder: MiniLMEmbedder, options: dict[str, Any]) -> None:
+def report_updates(store: SQLiteStore, embedder: Embedder, options: dict[str, Any]) -> None:
     counts: dict[tuple[str, str], Counter[str]] = {}
     for case in read_cases("everyday_matrix"):
         count = counts.setdefault((case["part"], case["by"]), Counter())
@@ -97,7 +99,7 @@ def report_updates(store: SQLiteStore, embedder: MiniLMEmbedder, options: dict[s
         )
 
 
-def report_look_alikes(store: SQLiteStore, embedder: MiniLMEmbedder, options: dict[str, Any]) -> None:
+def report_look_alikes(store: SQLiteStore, embedder: Embedder, options: dict[str, Any]) -> None:
     counts: dict[str, Counter[str]] = {}
     for case in read_cases("everyday_control"):
         memory = memory_of_case(store, embedder, case, options)
@@ -113,7 +115,7 @@ def report_look_alikes(store: SQLiteStore, embedder: MiniLMEmbedder, options: di
         )
 
 
-def report_two_facts(store: SQLiteStore, embedder: MiniLMEmbedder, options: dict[str, Any]) -> None:
+def report_two_facts(store: SQLiteStore, embedder: Embedder, options: dict[str, Any]) -> None:
     count = Counter[str]()
     for case in read_cases("two_facts"):
         memory = memory_of_case(store, embedder, case, options)
@@ -131,9 +133,12 @@ def report_two_facts(store: SQLiteStore, embedder: MiniLMEmbedder, options: dict
 def main() -> None:
     options = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     options.add_argument("--rules", action="store_true", help="without the update scorer")
-    memory_options = {"update_scorer": None} if options.parse_args().rules else {}
+    options.add_argument("--embedder", choices=sorted(PACKAGED_EMBEDDERS), help="by default that of a new scope")
+    given = options.parse_args()
+    memory_options = {"update_scorer": None} if given.rules else {}
     with tempfile.TemporaryDirectory() as folder:
-        store, embedder = SQLiteStore(Path(folder) / "m.db"), MiniLMEmbedder()
+        store = SQLiteStore(Path(folder) / "m.db")
+        embedder = PACKAGED_EMBEDDERS.get(given.embedder, DEFAULT_EMBEDDER)()
         report_updates(store, embedder, memory_options)
         report_look_alikes(store, embedder, memory_options)
         report_two_facts(store, embedder, memory_options)

@@ -11,9 +11,10 @@ told each other, over months. Every pair in which a message makes an earlier one
 of the pairs found are labeled, how many of those labels are doubtful, and how many messages that change something were
 found.
 
-``--languages`` does neither. It prints, for each language of ``held_languages.jsonl``, in how many changes in plain
-words an edge says that the new message supersedes or contradicts the old one, and in how many look-alikes there is any
-such edge. Nothing is trained on these cases.
+``--languages`` does neither. It prints, for each language of
+``held_languages.jsonl``, in how many changes in plain words an edge says that the new message supersedes or contradicts
+the old one, and in how many look-alikes there is any such edge. Nothing is trained on these cases.
+``--embedder`` chooses another packaged embedder than that of a new scope.
 """
 
 import argparse
@@ -24,6 +25,7 @@ from collections import Counter
 from pathlib import Path
 
 from ecphora import SQLiteStore
+from ecphora.embedders.packaged import DEFAULT_EMBEDDER, PACKAGED_EMBEDDERS
 
 ROOT = Path(__file__).parents[1]
 sys.path.insert(0, str(ROOT / "tests" / "unit"))
@@ -125,11 +127,14 @@ def report_cases(store: SQLiteStore, embedder: test_fact_updates.EmbeddingCache,
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--rules", action="store_true", help="without the update scorer")
+    parser.add_argument("--embedder", choices=sorted(PACKAGED_EMBEDDERS), help="by default that of a new scope")
     parser.add_argument("--languages", action="store_true", help="only the changes in plain words of several languages")
     arguments = parser.parse_args()
     reports = (report_languages,) if arguments.languages else (report_cases, report_histories)
     with tempfile.TemporaryDirectory() as folder:
-        store, embedder = SQLiteStore(Path(folder) / "m.db"), test_fact_updates.EmbeddingCache()
+        store = SQLiteStore(Path(folder) / "m.db")
+        kind = PACKAGED_EMBEDDERS.get(arguments.embedder, DEFAULT_EMBEDDER)
+        embedder = test_fact_updates.EmbeddingCache(kind())
         for report in reports:
             report(store, embedder, rules=arguments.rules)
         store.close()

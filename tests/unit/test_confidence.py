@@ -1,12 +1,14 @@
 """Bands of evidence and confidence."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 from ecphora import EvidenceBands
 from ecphora.errors import InvalidInput
 from ecphora.model import Evidence
-from ecphora.stages.retrieval import confidence
+from ecphora.stages.retrieval import confidence, dense
 from ecphora.testing import sample_graph, sample_query
 
 
@@ -39,6 +41,14 @@ def test_bands_may_be_empty() -> None:
 def test_bands_out_of_order_or_range_are_rejected(strong: float, weak: float, message: str) -> None:
     with pytest.raises(InvalidInput, match=message):
         EvidenceBands(strong, weak)
+
+
+def test_confidence_counts_cosines_from_the_similarity_floor() -> None:
+    graph, query = sample_graph(), replace(sample_query("zorro", vector=None), similarity_floor=0.7)
+    ones = graph.episodes.astype(np.float32)
+    found = [confidence.heuristic_confidence(graph, query, ones, np.float32(x) * ones, ones) for x in (0.7, 0.85, 1.0)]
+    assert found == pytest.approx([0, 0.3, 0.5])
+    assert [dense.confidence(np.float32(x) * ones, query) for x in (0.7, 0.85, 1.0)] == pytest.approx([0, 0.5, 1])
 
 
 def test_confidence_rises_with_covered_terms() -> None:

@@ -15,9 +15,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from ecphora import Episode, Memory, MiniLMEmbedder
+from ecphora import Episode, Memory
+from ecphora.embedders.packaged import DEFAULT_EMBEDDER
 from ecphora.model import Query, Validity, Vectors
-from ecphora.ports import Embedder, Store
+from ecphora.ports import Embedder, Store, embedder_coverage, similarity_floor
 from ecphora.stages.retrieval.validity import supersessions, validity_of
 from ecphora.stores.sqlite import SQLiteStore
 from ecphora.testing import FakeClock
@@ -39,20 +40,21 @@ MIN_CORRECT = 0.9
 
 
 class EmbeddingCache:
-    """MiniLM that embeds each text once; the cases share many texts."""
+    """An embedder that embeds each text once; the cases share many texts."""
 
-    def __init__(self) -> None:
-        self._model, self._known = MiniLMEmbedder(), dict[str, Any]()
+    def __init__(self, model: Embedder | None = None) -> None:
+        self._model, self._known = model or DEFAULT_EMBEDDER(), dict[tuple[str, bool], Any]()
         self.name, self.dim = self._model.name, self._model.dim
+        self.similarity_floor = similarity_floor(self._model)
 
     def coverage(self, text: str, /) -> float:
-        return self._model.coverage(text)
+        return embedder_coverage(self._model, text)
 
     def embed(self, texts: Sequence[str], /, *, is_query: bool = False) -> Vectors:
         for text in texts:
-            if text not in self._known:
-                self._known[text] = self._model.embed([text], is_query=is_query)[0]
-        return np.array([self._known[text] for text in texts], np.float32).reshape(len(texts), self.dim)
+            if (text, is_query) not in self._known:
+                self._known[text, is_query] = self._model.embed([text], is_query=is_query)[0]
+        return np.array([self._known[text, is_query] for text in texts], np.float32).reshape(len(texts), self.dim)
 
 
 def read_cases(name: str) -> list[dict[str, Any]]:

@@ -17,9 +17,10 @@ from ecphora.language.question import is_current_state_question, is_quantity_que
 from ecphora.language.question import topic as question_topic
 from ecphora.model import PRIOR, Edge, Interval, Link, Query, ValidityEnd
 from ecphora.stages.fused import candidate_pool, features
-from ecphora.stages.fused.candidate_pool import POOL_SIZE, above_floor, build_pool
+from ecphora.stages.fused.candidate_pool import POOL_SIZE, build_pool
 from ecphora.stages.fused.feature_matrix import Genre, build_feature_matrix
 from ecphora.stages.fused.ranker import Ranker
+from ecphora.stages.retrieval import dense
 from ecphora.strategies.fused import SIMILAR_QUESTION, Fused
 from ecphora.testing.samples import (
     NOON,
@@ -283,7 +284,7 @@ def test_uncovered_query_uses_bm25_as_similarity() -> None:
 
 
 def test_cosines_are_scaled_from_the_similarity_floor() -> None:
-    assert above_floor(np.array([0.7, 0.85, 1.0], np.float32), 0.7).tolist() == pytest.approx([0, 0.5, 1])
+    assert dense.above_floor(np.array([0.7, 0.85, 1.0], np.float32), 0.7).tolist() == pytest.approx([0, 0.5, 1])
     graph, query = sample_graph(), sample_query("school lunch")
     with_floor = candidate_pool.build_pool(graph, replace(query, similarity_floor=0.2)).first_stage.cosine.scores
     without_floor = candidate_pool.build_pool(graph, query).first_stage.cosine.scores

@@ -1,11 +1,14 @@
 """Fact updates found by the cross-encoder: the scored pairs, their order, and the effect of the score."""
 
 import json
+from collections.abc import Mapping
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 
 from ecphora import Episode, Memory, weights
 from ecphora.consolidation.facts.alignment import MAX_WINDOW_CHARS, statement_window
@@ -98,6 +101,29 @@ def test_consolidation_scores_new_pairs_up_to_a_limit(path: Path) -> None:
         memory.consolidate()
         assert 0 < len(update_scorer.received_pairs) <= MIN_SCORED_PAIRS
         assert {later for _, later in update_scorer.received_pairs} == {"Ana: My count of the red birds is 7."}
+
+
+class EmbedderWithFloor(HashingEmbedder):
+    """An embedder whose unrelated texts have a cosine of .2."""
+
+    similarity_floor = 0.2
+
+
+def test_gate_reads_cosines_above_the_similarity_floor(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    cosines: list[float] = []
+
+    def gate_log_odds(_judge: UpdateJudge, features: Mapping[str, Any]) -> NDArray[np.float64]:
+        cosines.extend(features["cosine"])
+        return np.zeros(len(features["cosine"]))
+
+    monkeypatch.setattr(UpdateJudge, "gate_log_odds", gate_log_odds)
+    for number, embedder in enumerate((HashingEmbedder(64), EmbedderWithFloor(64))):
+        with Memory(tmp_path / f"{number}.db", embedder=embedder, update_scorer=ConstantScorer(-12.0)) as memory:
+            memory.remember([HILL, LAKE])
+            memory.consolidate()
+    plain, above_floor = cosines
+    assert plain != 0
+    assert above_floor == pytest.approx((plain - 0.2) / 0.8)
 
 
 def test_statement_window_is_centered_in_a_long_text() -> None:

@@ -1,6 +1,6 @@
 """Plans consolidation: turns new memories into write batches, step by step. It commits nothing."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 
@@ -8,7 +8,7 @@ from .. import encode, prompts, weights
 from ..graph import Graph
 from ..graph_updates import apply_batch
 from ..llm_client import LLMClient
-from ..model import Kind, Node, NodeId, Rows, Vector, Vectors, WriteBatch
+from ..model import Kind, Node, NodeId, Rows, Vector, WriteBatch
 from ..ports import NodeReader, SecondsLeft
 from ..prompts import replies
 from ..stages.weave.generative_summary import InsightWriter
@@ -17,11 +17,10 @@ from .batching import adaptive_batches
 from .entities import resolution
 from .facts.claims import ClaimExtractor
 from .facts.llm_claims import Fact, claim_facts
+from .facts.topic_extraction import EmbedFunction
 from .facts.update_finder import ScorePairs
 from .triggers import CURSOR, pending_rows
 
-EmbedFunction = Callable[[Sequence[str]], Vectors]
-"""Embeds texts."""
 CLAIMS_CURSOR = "consolidation/claims"
 """The cursor for claims and names alone. It is ahead of ``CURSOR`` where the time ran out in the middle of a step."""
 STATEMENTS_PER_PROMPT = 8
@@ -123,7 +122,7 @@ def _extract_claims(
         if tools.time_left is not None:
             pending_rows = pending_rows[: max(1, len(fact_lists)) * STATEMENTS_PER_PROMPT]
     judge = None if tools.score_updates is None else weights.load_update_judge()
-    extractor = ClaimExtractor(graph, read_nodes, judge, tools.score_updates, tools.embed)
+    extractor = ClaimExtractor(graph, read_nodes, judge, tools.score_updates, tools.embed, tools.similarity_floor)
     claims = extractor.extract(pending_rows, step_rows=step_rows, time_left=tools.time_left)
     rows = pending_rows[: claims.processed_count]
     ids = {graph.id(row) for row in rows.tolist()}

@@ -1,5 +1,6 @@
 """The embedders whose models are part of the package."""
 
+from collections.abc import Mapping
 from types import MappingProxyType
 
 from ..ports import Embedder
@@ -8,7 +9,9 @@ from .minilm import MiniLMEmbedder
 
 DEFAULT_EMBEDDER = MiniLMEmbedder
 """What a new scope is embedded by."""
-PACKAGED_EMBEDDERS = MappingProxyType({"minilm": MiniLMEmbedder, "e5": E5Embedder})
+PACKAGED_EMBEDDERS: Mapping[str, type[MiniLMEmbedder | E5Embedder]] = MappingProxyType(
+    {"minilm": MiniLMEmbedder, "e5": E5Embedder}
+)
 """The packaged embedders by the names of settings."""
 
 

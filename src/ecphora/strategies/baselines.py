@@ -24,7 +24,7 @@ class Dense:
         """Score every memory that has a vector."""
         eligible = filters.eligible(graph, query)
         scores = _mask_ineligible(dense.cosine(graph, query), eligible)
-        confidence = float(np.clip(scores.max(initial=0.0), 0, 1))
+        confidence = dense.confidence(scores, query)
         return Activation(scores, {"dense similarity": scores}, confidence=confidence, eligible=eligible)
 
 
@@ -66,7 +66,7 @@ class Rrf:
             "bm25": fusion.reciprocal_rank(lexical_scores, k=self.k),
         }
         scores = np.add(contributions["dense similarity"], contributions["bm25"])
-        confidence = float(np.clip(dense_scores.max(initial=0.0), 0, 1))
+        confidence = dense.confidence(dense_scores, query)
         return Activation(scores, contributions, confidence=confidence, eligible=eligible)
 
 

@@ -18,7 +18,7 @@ from ..reprs import ShortRepr
 from ..stages.eisa import banks, chronology, necessity, side_network, similarity_gate
 from ..stages.eisa.necessity import NecessityClassifier
 from ..stages.eisa.side_network import SideNet
-from ..stages.retrieval import filters, top_k
+from ..stages.retrieval import dense, filters, top_k
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -72,7 +72,7 @@ class Eisa(ShortRepr):
             scores=scores,
             contributions={stage: share.astype(np.float32) for stage, share in contributions.items()},
             new_episode=Episode(query.text, source=necessity.RECALL_SOURCE) if self.store_query and needed else None,
-            confidence=float(query.embedder_coverage * np.clip(cosine[scores > 0].max(initial=0.0), 0, 1)),
+            confidence=query.embedder_coverage * dense.confidence(cosine[scores > 0], query),
             eligible=eligible,
         )
 

@@ -98,12 +98,11 @@ class Weave(ShortRepr):
             name: np.where(is_active, part, 0).astype(np.float32) for name, part in parts.items() if part.any()
         }
         scores = np.sum([graph.zeros(), *contributions.values()], axis=0).astype(np.float32)
-        max_similarity = float(similarity[seeds].max(initial=0.0))
         return Activation(
             scores,
             contributions,
             {"strands": support.path},
-            confidence=query.embedder_coverage * min(1.0, max_similarity),
+            confidence=query.embedder_coverage * dense.confidence(similarity[seeds], query),
             eligible=eligible,
         )
 

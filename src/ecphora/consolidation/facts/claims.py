@@ -50,6 +50,7 @@ class ClaimExtractor:
     """Reads the statements of memories, each once, and finds the claims that new ones replace.
 
     With a ``judge`` and a cross-encoder's ``score``, the pairs that pass the gate are scored; else rules decide.
+    ``similarity_floor`` is the cosine of two unrelated texts of ``embed``.
     """
 
     graph: Graph
@@ -57,6 +58,7 @@ class ClaimExtractor:
     judge: UpdateJudge | None = None
     score: ScorePairs | None = None
     embed: EmbedFunction | None = None
+    similarity_floor: float = 0.0
 
     @cached_property
     def _statements(self) -> MemoryStatements:
@@ -70,7 +72,8 @@ class ClaimExtractor:
         """
         batch, index, processed_count = ClaimBatch(), self._statements, 0
         step_rows = rows if step_rows is None else step_rows
-        finder = UpdateFinder(index, int(step_rows[0]) if len(step_rows) else 0, self.judge, self.score)
+        first_new_row = int(step_rows[0]) if len(step_rows) else 0
+        finder = UpdateFinder(index, first_new_row, self.judge, self.score, self.similarity_floor)
         for batch_rows, max_pairs in work_slices(rows, len(step_rows), time_left):
             index.fetch(batch_rows.tolist())
             finder.judge_rows(batch_rows, max_pairs, time_left)
@@ -103,16 +106,17 @@ class ClaimExtractor:
         earlier_side, later_side = (
             StatementInContext(self._statements.node(side[0]).text, side[2].statement) for side in (earlier, later)
         )
-        earlier_node = self._put_claim(batch, *earlier, extract_topic(earlier_side, later_side, self.embed))
+        earlier_node = self._put_claim(batch, *earlier, self._topic(earlier_side, later_side))
         is_supersession = not is_contradiction(later[2], earlier[2], rule_match)
         valid_from = supersession_time(later[2], earlier[2], earlier_node, rule_match) if is_supersession else None
-        later_node = self._put_claim(
-            batch, *later, extract_topic(later_side, earlier_side, self.embed), valid_from=valid_from
-        )
+        later_node = self._put_claim(batch, *later, self._topic(later_side, earlier_side), valid_from=valid_from)
         if earlier_node.id == later_node.id:
             return
         link = Link.SUPERSEDES if is_supersession else Link.CONTRADICTS
         batch.edges[Edge(later_node.id, earlier_node.id, link, round(rule_match.confidence, 3))] = None
+
+    def _topic(self, own: StatementInContext, other: StatementInContext) -> ClaimTopic:
+        return extract_topic(own, other, self.embed, similarity_floor=self.similarity_floor)
 
     def _put_claim(
         self,

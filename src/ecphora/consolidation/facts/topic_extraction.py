@@ -4,8 +4,9 @@
 of a memory that fit the other claim are found by their vectors; without an embedder all clauses fit.
 """
 
-from collections.abc import Callable, Container, Sequence
+from collections.abc import Container, Sequence
 from dataclasses import dataclass
+from typing import Protocol
 
 import numpy as np
 
@@ -16,12 +17,19 @@ from ...language.terms import extract_terms
 from ...language.values import ValueKind, values
 from ...model import Vectors
 from ...stages.retrieval.claim_topic import ClaimTopic
+from ...stages.retrieval.dense import above_floor
 from .alignment import statement_window
 
-EmbedFunction = Callable[[Sequence[str]], Vectors]
-"""Embeds texts."""
 MIN_COSINE_RATIO = 0.6
 """Minimum cosine of a clause on the topic to the other claim, as a fraction of the best clause's cosine."""
+
+
+class EmbedFunction(Protocol):
+    """Embeds texts, as :meth:`ecphora.ports.Embedder.embed` does."""
+
+    def __call__(self, texts: Sequence[str], /, *, is_query: bool = False) -> Vectors:
+        """The vectors of texts."""
+        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,15 +40,21 @@ class StatementInContext:
     statement: Statement
 
 
-def extract_topic(own: StatementInContext, other: StatementInContext, embed: EmbedFunction | None = None) -> ClaimTopic:
+def extract_topic(
+    own: StatementInContext,
+    other: StatementInContext,
+    embed: EmbedFunction | None = None,
+    *,
+    similarity_floor: float = 0.0,
+) -> ClaimTopic:
     """Extract the topic of a claim relative to one that it replaces or that replaces it.
 
     The topic comes from the window around the claim's statement; the rest of the memory is off topic. The values in
-    which the two claims differ are neither.
+    which the two claims differ are neither. ``similarity_floor`` is the embedder's cosine of two unrelated texts.
     """
     window, other_window = (statement_window(side.source_text, side.statement.text, None) for side in (own, other))
     candidates = clauses(window)
-    matching = _matching_clauses(candidates, other_window, embed)
+    matching = _matching_clauses(candidates, other_window, embed, similarity_floor)
     shared_stems = frozenset(extract_terms(other.source_text))
     topic_stems = _topic_stems(
         " ".join(clause.text for clause in matching), {value.kind for value in values(other_window)}, shared_stems
@@ -54,12 +68,18 @@ def extract_topic(own: StatementInContext, other: StatementInContext, embed: Emb
     return ClaimTopic(topic_stems, frozenset(extract_terms(off_topic_text)) - FILLER_STEMS - topic_stems - shared_stems)
 
 
-def _matching_clauses(candidates: Sequence[Clause], other_text: str, embed: EmbedFunction | None) -> list[Clause]:
-    """The clauses that fit another text: those nearly as close as the closest, and the first clause of its part."""
+def _matching_clauses(
+    candidates: Sequence[Clause], other_text: str, embed: EmbedFunction | None, similarity_floor: float
+) -> list[Clause]:
+    """The clauses that fit another text: those nearly as close as the closest, and the first clause of its part.
+
+    The other text is embedded as a query: to multilingual-e5-small, any two short texts are alike, but a short text
+    answers few queries.
+    """
     if embed is None or len(candidates) < 2:
         return list(candidates)
-    vectors = embed([other_text, *(clause.text for clause in candidates)])
-    cosines = (vectors[1:] @ vectors[0]).tolist()
+    vectors = embed([clause.text for clause in candidates])
+    cosines = above_floor(vectors @ embed([other_text], is_query=True)[0], similarity_floor).tolist()
     part, best_cosine = candidates[int(np.argmax(cosines))].part_index, max(cosines)
     first = next(clause for clause in candidates if clause.part_index == part)
     return [

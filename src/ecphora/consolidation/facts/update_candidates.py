@@ -1,6 +1,6 @@
 """Finds the memories to compare with a new one, by shared terms and dense similarity, not by a full scan."""
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -12,6 +12,7 @@ from ...language.statements import ChangeSignal
 from ...language.terms import hash_terms
 from ...model import Rows, Scores, Vectors
 from ...stages.retrieval import top_k
+from ...stages.retrieval.dense import above_floor
 from .judge import UpdateJudge, gate_features
 from .memory_statements import MemoryStatements
 from .utterances import MAX_TURNS_APART, Utterance
@@ -31,7 +32,8 @@ BLOCK = 512
 class CandidatePair:
     """Two memories that may be worth scoring: the new one's row, the other's, and the gate's log-odds.
 
-    ``term_weights`` maps each stem of the new memory to the weight of sharing it; ``cosine`` is that of the two.
+    ``term_weights`` maps each stem of the new memory to the weight of sharing it; ``cosine`` is that of the two,
+    rescaled from the embedder's similarity floor.
     """
 
     row: int
@@ -43,10 +45,14 @@ class CandidatePair:
 
 @dataclass(frozen=True)
 class CandidateSearch:
-    """Finds the memories to compare with new ones; rows below ``first_new_row`` were compared before."""
+    """Finds the memories to compare with new ones; rows below ``first_new_row`` were compared before.
+
+    ``similarity_floor`` is the embedder's cosine of two unrelated texts.
+    """
 
     statements: MemoryStatements
     first_new_row: int
+    similarity_floor: float = 0.0
 
     def of_claim(self, row: int, claim: Utterance) -> tuple[dict[int, float], dict[str, float]]:
         """The rows to compare one claim of a memory with, each with the cosine of the two memories.
@@ -56,7 +62,7 @@ class CandidateSearch:
         has_changed = ChangeSignal.CHANGE in claim.statement.change_signals
         dense_rows = next(self._dense_candidates(np.array([row]), same_speaker_only=True)) if has_changed else []
         rows, term_weights, _ = self._candidate_rows(row, [claim], dense_rows)
-        return {other: self._cosine(row, other) for other in rows}, term_weights
+        return dict(zip(rows, self._cosines(row, rows).tolist(), strict=True)), term_weights
 
     def pairs(
         self, rows: Rows, judge: UpdateJudge, extra_candidates: Mapping[int, Iterable[int]] = NO_CANDIDATES
@@ -81,7 +87,7 @@ class CandidateSearch:
             comparable = index.moments.comparable_rows(row, np.array(candidates, np.intp))
             if not len(comparable):
                 continue
-            cosines = np.array([self._cosine(row, other) for other in comparable.tolist()])
+            cosines = self._cosines(row, comparable.tolist())
             columns = {
                 **gate_features([utterance.statement for utterance in utterances]),
                 "shared term weight": np.minimum(4.0, shared_weights[comparable]),
@@ -165,9 +171,13 @@ class CandidateSearch:
         vectored = np.flatnonzero(self.statements.has_statements & (places >= 0))
         return vectored, self.statements.graph.vectors.view[places[vectored]]
 
-    def _cosine(self, row: int, other_row: int) -> float:
-        """The cosine of two rows' vectors; 0 if either has none."""
+    def _cosines(self, row: int, other_rows: Sequence[int]) -> NDArray[np.float64]:
+        """The cosine of a row with each of others, rescaled from the similarity floor; 0 if either has no vector."""
         places, vectors = self.statements.graph.vector_positions, self.statements.graph.vectors.view
-        if places[row] < 0 or places[other_row] < 0:
-            return 0.0
-        return float(np.einsum("i,i->", vectors[places[row]], vectors[places[other_row]]))
+        cosines = [
+            np.einsum("i,i->", vectors[places[row]], vectors[places[other]])
+            if places[row] >= 0 and places[other] >= 0
+            else self.similarity_floor
+            for other in other_rows
+        ]
+        return above_floor(np.array(cosines, np.float32), self.similarity_floor).astype(np.float64)

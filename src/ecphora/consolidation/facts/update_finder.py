@@ -50,17 +50,21 @@ class ClaimUpdate:
 
 @dataclass(eq=False)
 class UpdateFinder:
-    """Finds the claims that those of new memories update; rows below ``first_new_row`` were compared before."""
+    """Finds the claims that those of new memories update; rows below ``first_new_row`` were compared before.
+
+    ``similarity_floor`` is the embedder's cosine of two unrelated texts.
+    """
 
     statements: MemoryStatements
     first_new_row: int
     judge: UpdateJudge | None = None
     score: ScorePairs | None = None
+    similarity_floor: float = 0.0
     _judged_updates: dict[tuple[int, int], list[ClaimUpdate]] = field(default_factory=dict, init=False)
 
     @cached_property
     def _candidates(self) -> CandidateSearch:
-        return CandidateSearch(self.statements, self.first_new_row)
+        return CandidateSearch(self.statements, self.first_new_row, self.similarity_floor)
 
     def find(self, row: int, position: int) -> list[ClaimUpdate]:
         """The updates of a claim, the most confident of each memory. With a judge, call :meth:`judge_rows` first."""

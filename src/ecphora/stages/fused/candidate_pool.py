@@ -170,17 +170,9 @@ def first_stage(graph: Graph, query: Query, eligible: Mask, postings: Postings) 
 def _dense_scores(graph: Graph, query: Query, vector: Vector | None) -> tuple[Scores, Scores]:
     cosine = dense.cosine_with(graph, vector)
     return (
-        query.embedder_coverage * above_floor(cosine, query.similarity_floor),
-        query.embedder_coverage * above_floor(dense.with_previous_turn(graph, cosine), query.similarity_floor),
+        query.embedder_coverage * dense.above_floor(cosine, query.similarity_floor),
+        query.embedder_coverage * dense.above_floor(dense.with_previous_turn(graph, cosine), query.similarity_floor),
     )
-
-
-def above_floor(cosines: Scores, floor: float) -> Scores:
-    """Cosines rescaled from ``floor``, the embedder's cosine of two unrelated texts: 0 at the floor, 1 at 1."""
-    if not floor:
-        return cosines
-    rescaled: Scores = np.maximum(-1, (cosines - np.float32(floor)) / np.float32(1 - floor))
-    return rescaled
 
 
 def _similarity_to_top(graph: Graph, rows: Rows, top_candidates: Rows, floor: float) -> Scores:
@@ -189,7 +181,7 @@ def _similarity_to_top(graph: Graph, rows: Rows, top_candidates: Rows, floor: fl
         return np.zeros((len(rows), len(top_candidates)), np.float32)
     vectors = stored[positions]
     vectors[positions < 0] = 0
-    similarity = above_floor(
+    similarity = dense.above_floor(
         np.vecdot(vectors[:, None], vectors[top_candidates]), floor
     )  # a matrix product may start a second thread
     similarity[top_candidates, np.arange(len(top_candidates))] = 0

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from ...graph import Graph
 from ...model import Mask, Query, Rows, Scores
 from ...ports import ActivationPath
-from ..retrieval import speakers
+from ..retrieval import dense, speakers
 from ..retrieval.validity import Supersessions, TermHashes, in_force, supersessions, visible_mask
 
 MAX_PROMOTERS = 20
@@ -93,11 +93,12 @@ class _PromotionContext:
         )
 
     def _topic_cosine(self, row: int) -> float:
-        """The cosine of the query's topic vector with a memory."""
+        """The cosine of the query's topic vector with a memory, rescaled from the embedder's similarity floor."""
         position = self.graph.vector_positions[row]
         if position < 0 or self.query.topic_vector is None:
             return 0.0
-        return float(np.einsum("i,i->", self.graph.vectors.view[position], self.query.topic_vector))
+        cosine = np.einsum("i,i->", self.graph.vectors.view[position], self.query.topic_vector)
+        return float(dense.above_floor(cosine, self.query.similarity_floor))
 
     def contradiction(self, row: int) -> int | None:
         """The row that contradicts a memory, of highest confidence; None without one."""

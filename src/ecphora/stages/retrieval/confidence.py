@@ -9,12 +9,12 @@ from ...graph import Graph
 from ...model import Evidence, Query, Scores
 from ...reprs import ShortRepr
 from ...validate import check_number
-from . import bm25, speakers
+from . import bm25, dense, speakers
 
 TOP_HITS = 5
 """How many of the best memories the confidence is computed from."""
 UNRELATED_COSINE, CLOSE_COSINE = 0.2, 0.7
-"""Cosines of the default embedder for two unrelated texts and for two close ones."""
+"""Cosines of two unrelated texts and of two close ones, above the embedder's similarity floor; measured with MiniLM."""
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -65,8 +65,8 @@ def heuristic_confidence(graph: Graph, query: Query, scores: Scores, cosine: Sco
     previous = graph.previous_rows[rows]
     coverage = bm25.idf_coverage(graph, query)
     lexical = np.maximum(coverage[rows], np.where(previous >= 0, coverage[previous], 0)).max()
+    best_cosine = dense.above_floor(cosine[rows], query.similarity_floor).max()
     closeness = (
-        np.clip((cosine[rows].max() - UNRELATED_COSINE) / (CLOSE_COSINE - UNRELATED_COSINE), 0, 1)
-        * query.embedder_coverage
+        np.clip((best_cosine - UNRELATED_COSINE) / (CLOSE_COSINE - UNRELATED_COSINE), 0, 1) * query.embedder_coverage
     )
     return float(speaker_fit**2 * (lexical + closeness) / (1 + query.embedder_coverage))

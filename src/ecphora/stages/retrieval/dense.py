@@ -1,4 +1,4 @@
-"""Dense retrieval: cosines with the query's vector, of each row alone and with its previous turn."""
+"""Dense retrieval: cosines with the query's vector, of each row alone and with its previous turn, and their scale."""
 
 import numpy as np
 
@@ -22,6 +22,19 @@ def cosine_with(graph: Graph, vector: Vector | None) -> Scores:
         # Not vectors @ vector: BLAS starts a second thread for it, which can cost 10 ms on a busy machine.
         scores[graph.vector_rows["rows"]] = np.einsum("ij,j->i", vectors, vector)
     return scores
+
+
+def above_floor(cosines: Scores, floor: float) -> Scores:
+    """Cosines rescaled from ``floor``, the embedder's cosine of two unrelated texts: 0 at the floor, 1 at 1."""
+    if not floor:
+        return cosines
+    rescaled: Scores = np.maximum(-1, (cosines - np.float32(floor)) / np.float32(1 - floor))
+    return rescaled
+
+
+def confidence(cosines: Scores, query: Query) -> float:
+    """The highest of some cosines as a confidence in 0..1: 0 at the embedder's similarity floor, 1 at 1."""
+    return float(np.clip(above_floor(cosines, query.similarity_floor).max(initial=0.0), 0, 1))
 
 
 def with_previous_turn(graph: Graph, scores: Scores, *, weight: float = PREVIOUS_TURN_WEIGHT) -> Scores:

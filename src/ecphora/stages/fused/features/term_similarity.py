@@ -5,7 +5,8 @@ from numpy.typing import NDArray
 
 from ....graph import Graph
 from ....model import Query, Rows, Scores
-from ..candidate_pool import CandidatePool, above_floor
+from ...retrieval import dense
+from ..candidate_pool import CandidatePool
 from .lexical_dense import MAX_ZSCORE
 
 SAMPLE_SIZE = 512
@@ -60,12 +61,12 @@ def term_zscores(
     sampled = sampled[sampled >= 0]
     zscores = np.zeros((len(distinct), len(term_vectors)), np.float32)
     if len(sampled):
-        sample = above_floor(
+        sample = dense.above_floor(
             np.vecdot(stored[sampled[:: max(1, len(sampled) // SAMPLE_SIZE)]][:, None], term_vectors),
             query.similarity_floor,
         )
         has = (distinct >= 0) & (positions[distinct] >= 0)
-        similarity = above_floor(
+        similarity = dense.above_floor(
             np.vecdot(stored[positions[distinct[has]]][:, None], term_vectors), query.similarity_floor
         )
         raw = (similarity - sample.mean(axis=0)) / np.maximum(sample.std(axis=0), 1e-6)
