@@ -10,7 +10,7 @@ from pathlib import Path
 
 import numpy as np
 
-from ecphora import MiniLMEmbedder
+from ecphora import E5Embedder
 from ecphora.bench.datasets import read_cases
 from ecphora.bench.embedding_cache import CachingEmbedder
 from ecphora.bench.query_spaces import build_query_space
@@ -45,7 +45,7 @@ def main() -> None:
     options.add_argument("--set", action="append", default=[])
     arguments = options.parse_args()
     fused = Fused()
-    with CachingEmbedder(MiniLMEmbedder()) as embedder:
+    with CachingEmbedder(E5Embedder()) as embedder:
         for name in arguments.set or ["locomo", "realtalk"]:
             found: dict[tuple[int, str], list[float]] = {}
             for case in read_cases(name, arguments.data):

@@ -18,7 +18,7 @@ from time import perf_counter
 
 import numpy as np
 
-from ecphora import Episode, Memory, MiniLMEmbedder
+from ecphora import E5Embedder, Episode, Memory
 from ecphora.bench.datasets import Case, Question, read_cases
 from ecphora.bench.embedding_cache import CachingEmbedder
 from ecphora.bench.recall import metrics
@@ -140,7 +140,7 @@ def main() -> None:
     options.add_argument("--set", action="append", default=[])
     options.add_argument("--turns", type=int)
     given = options.parse_args()
-    embedder = CachingEmbedder(MiniLMEmbedder())
+    embedder = CachingEmbedder(E5Embedder())
     if given.turns:
         report_long_memory(given.set or ("locomo", "realtalk", "lihua"), given.data, embedder, given.turns)
     else:

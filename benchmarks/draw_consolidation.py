@@ -1,7 +1,7 @@
 """Draw the effect of consolidation for docs/consolidation.md: one question on the demo's chat, before and after.
 
 ``python benchmarks/draw_consolidation.py docs/pictures/consolidation.svg``. The ``supersedes`` fields of the chat are
-left out, so consolidation finds what is drawn.
+left out, so consolidation finds what is drawn. The recalls are without the reader.
 """
 
 import json
@@ -44,9 +44,9 @@ def draw_hit(hit: Hit, rank: int, x: int, colors: dict[str, str]) -> str:
 def main() -> None:
     with tempfile.TemporaryDirectory() as folder, Memory(Path(folder) / "m.db") as memory:
         memory.remember(episodes())
-        before = memory.recall(QUESTION, log_access=False)
+        before = memory.recall(QUESTION, log_access=False, reading="never")
         result = memory.consolidate()
-        after = memory.recall(QUESTION, log_access=False)
+        after = memory.recall(QUESTION, log_access=False, reading="never")
         old = next(hit for hit in after if hit.validity is not None and hit.validity.superseded_by)
         assert old.validity is not None
         new = old.validity.superseded_by[0]

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import numpy as np
 
-from ecphora import Memory, MiniLMEmbedder
+from ecphora import E5Embedder, Memory
 from ecphora.bench.datasets import Case, Question, read_cases
 from ecphora.bench.embedding_cache import CachingEmbedder
 from ecphora.bench.recall import metrics
@@ -94,7 +94,7 @@ def main() -> None:
     options.add_argument("--part", choices=("odd", "even"))
     arguments = options.parse_args()
     all_rows: list[QuestionResult] = []
-    with CachingEmbedder(MiniLMEmbedder()) as embedder:
+    with CachingEmbedder(E5Embedder()) as embedder:
         for name in arguments.set or ["locomo", "realtalk"]:
             spaces = list(read_cases(name, arguments.data))
             numbers = range(len(spaces)) if len(spaces) > 1 else [None]

@@ -13,7 +13,7 @@ from time import perf_counter
 
 import numpy as np
 
-from ecphora import Episode, Memory, MiniLMEmbedder
+from ecphora import E5Embedder, Episode, Memory
 from ecphora.bench.datasets import read_cases
 from ecphora.cli.demo.show import load_conversation
 from ecphora.model import Vectors
@@ -29,8 +29,9 @@ class TimedEmbedder:
     """An embedder that measures the seconds that it takes, and counts its texts."""
 
     def __init__(self) -> None:
-        self.inner = MiniLMEmbedder()
+        self.inner = E5Embedder()
         self.name, self.dim, self.seconds, self.text_count = self.inner.name, self.inner.dim, 0.0, 0
+        self.similarity_floor = self.inner.similarity_floor
 
     def coverage(self, text: str, /) -> float:
         return self.inner.coverage(text)

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import numpy as np
 
-from ecphora import MiniLMEmbedder
+from ecphora import E5Embedder
 from ecphora.bench.ablation.ablation_run import question_result
 from ecphora.bench.ablation.synapse_metrics import LOW_COSINE, LOW_SIMILARITY_CUTOFF, max_gold_cosine
 from ecphora.bench.datasets import read_cases
@@ -50,7 +50,7 @@ def main() -> None:
     parser.add_argument("--set", dest="sets", action="append")
     options = parser.parse_args()
     writer = resolve_strategy("dense")
-    with CachingEmbedder(MiniLMEmbedder()) as embedder:
+    with CachingEmbedder(E5Embedder()) as embedder:
         for name in options.sets or DATASETS:
             spaces = [build_query_space(case, writer, embedder) for case in read_cases(name, options.data)]
             questions = [

@@ -48,7 +48,7 @@ ENV_VARIABLES = {
     "openai_api_key": ("ECPHORA_OPENAI_API_KEY", "OPENAI_API_KEY"),
 }
 """Every setting by its name in the file, and the environment variables that override the file."""
-EMBEDDER_CHOICES = "minilm, e5, hashing, openai:MODEL or sentence-transformers:MODEL"
+EMBEDDER_CHOICES = "e5, minilm, hashing, openai:MODEL or sentence-transformers:MODEL"
 """The values of an embedder setting, as errors list them."""
 LLM_CHOICES = "openai:MODEL or llamacpp:PATH"
 """The values of a language model setting, as errors list them."""
@@ -228,7 +228,7 @@ class Settings:
             )
         raise UnknownName(
             f"the scope was embedded by {name!r}, which cannot be made from its name alone; use it from Python, "
-            "or change the scope to another embedder: ecphora reembed --embedder minilm"
+            "or change the scope to another embedder: ecphora reembed --embedder e5"
         )
 
 

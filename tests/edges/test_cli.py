@@ -14,7 +14,7 @@ import click
 import pytest
 from click.testing import CliRunner, Result
 
-from ecphora import HashingEmbedder, Memory
+from ecphora import E5Embedder, HashingEmbedder, Memory
 from ecphora.access_log import AccessLog
 from ecphora.cli.main import LazyCommand, main
 from ecphora.errors import EcphoraError, InvalidInput, UnknownName
@@ -314,7 +314,8 @@ def test_embedder_is_made_from_a_setting_or_a_stored_name() -> None:
         return Settings(embedder=setting, openai_base_url="http://localhost:1").make_embedder(stored).name
 
     assert name("hashing") == name(None, "hashing/256") == "hashing/256"
-    assert name("minilm") == name(None) == name(None, "all-MiniLM-L6-v2/int8")
+    assert name("e5") == name(None) == E5Embedder.name
+    assert name("minilm") == name(None, "all-MiniLM-L6-v2/int8") == "all-MiniLM-L6-v2/int8"
     assert name("openai:m") == name("openai:m", "m@openai") == "m@openai"
     assert name("sentence-transformers:org/m") == "org/m@sentence-transformers"
     for setting, stored in (("nonsense", None), ("openai:", None), ("hashing:x", None), (None, "someone's/own")):

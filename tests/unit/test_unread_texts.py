@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 
+from ecphora import MiniLMEmbedder
 from ecphora.memory import Memory
 
 PORTO = "Ana lives in Porto."
@@ -13,8 +14,9 @@ PORTO = "Ana lives in Porto."
     ("text", "is_unread"),
     [
         (PORTO, False),
-        ("阿娜住在波尔图", True),
-        ("アナはポルトに住んでいます", True),
+        ("ᐊᓇ ᐳᐊᑐᒥ ᓄᓇᖃᖅᑐᖅ", True),
+        ("阿娜住在波尔图", False),
+        ("アナはポルトに住んでいます", False),
         ("👋 42", False),
         ("Ana wohnt in Köln", False),
     ],
@@ -27,7 +29,7 @@ def test_remember_names_what_the_embedder_does_not_read(tmp_path: Path, text: st
 
 
 def test_remember_warns_once_and_names_the_command_that_helps(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
-    with Memory(tmp_path / "m.db", scope="ana") as memory:
+    with Memory(tmp_path / "m.db", scope="ana", embedder=MiniLMEmbedder()) as memory:
         memory.remember(PORTO)
         assert not caplog.messages
         for text in ("阿娜住在波尔图", "她喜欢吃鱼"):
@@ -35,3 +37,12 @@ def test_remember_warns_once_and_names_the_command_that_helps(tmp_path: Path, ca
     assert len(caplog.messages) == 1
     assert "'ana'" in caplog.messages[0]
     assert "ecphora reembed --embedder e5" in caplog.messages[0]
+
+
+def test_warning_names_no_command_if_the_embedder_is_the_multilingual_one(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    with Memory(tmp_path / "m.db") as memory:
+        memory.remember("ᐊᓇ ᐳᐊᑐᒥ ᓄᓇᖃᖅᑐᖅ")
+    assert len(caplog.messages) == 1
+    assert "reembed" not in caplog.messages[0]

@@ -27,7 +27,7 @@ NEW_FILE = HomePath(dir_okay=False, path_type=Path)
 POSITIVE_INT = click.IntRange(min=1)
 
 embedder_option = click.option(
-    "--embedder", metavar="NAME", help="As for the other commands.  [env ECPHORA_EMBEDDER; default minilm]"
+    "--embedder", metavar="NAME", help="As for the other commands.  [env ECPHORA_EMBEDDER; default e5]"
 )
 """The option of the commands that embed."""
 

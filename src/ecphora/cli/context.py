@@ -207,8 +207,8 @@ _COMMON_OPTIONS: tuple[Callable[[CommandFunction], CommandFunction], ...] = (
     click.option(
         "--embedder",
         metavar="NAME",
-        help="minilm, e5, hashing, openai:MODEL or sentence-transformers:MODEL.  "
-        "[env ECPHORA_EMBEDDER; default: the scope's own, for a new one minilm]",
+        help="e5, minilm, hashing, openai:MODEL or sentence-transformers:MODEL.  "
+        "[env ECPHORA_EMBEDDER; default: the scope's own, for a new one e5]",
     ),
     click.option("--json", "as_json", is_flag=True, help="Write JSON to stdout, and nothing else."),
 )

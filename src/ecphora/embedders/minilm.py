@@ -1,4 +1,4 @@
-"""The default embedder: all-MiniLM-L6-v2 in 8-bit integers, on one CPU core, without a network.
+"""The English embedder: all-MiniLM-L6-v2 in 8-bit integers, on one CPU core, without a network.
 
 Wenhui Wang et al., "MiniLM: Deep Self-Attention Distillation for Task-Agnostic Compression of Pre-Trained
 Transformers", 2020, arXiv:2002.10957; Nils Reimers and Iryna Gurevych, "Sentence-BERT", 2019, arXiv:1908.10084 (mean

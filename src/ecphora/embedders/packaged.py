@@ -7,7 +7,7 @@ from ..ports import Embedder
 from .e5.e5_embedder import E5Embedder
 from .minilm import MiniLMEmbedder
 
-DEFAULT_EMBEDDER = MiniLMEmbedder
+DEFAULT_EMBEDDER = E5Embedder
 """What a new scope is embedded by."""
 PACKAGED_EMBEDDERS: Mapping[str, type[MiniLMEmbedder | E5Embedder]] = MappingProxyType(
     {"minilm": MiniLMEmbedder, "e5": E5Embedder}

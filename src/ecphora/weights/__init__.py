@@ -58,7 +58,7 @@ def parse_necessity_classifier(text: str, embedder: str | None = None) -> "Neces
 
 
 FUSED_FILES = {"multilingual-e5-small": "fused_e5.json"}
-"""The weights of ``fused`` for embedders whose names start so; all others have the weights of the default embedder."""
+"""The weights of ``fused`` for embedders whose names start so; all others have those for MiniLM."""
 DEFAULT_FUSED_FILE = "fused.json"
 
 

@@ -12,6 +12,7 @@ from functools import lru_cache
 import numpy as np
 
 from ... import learn, strategies, weights
+from ...embedders.packaged import DEFAULT_EMBEDDER
 from ...errors import UnknownName
 from ...learn.fused_training import UNTRAINED, FusedExample, train
 from ...learn.side_network_training import ContrastiveExample
@@ -250,7 +251,7 @@ def _weave() -> Model:
 
 
 def _fused() -> Model:
-    ranker, answerability = weights.load_fused_model()  # those of the default embedder
+    ranker, answerability = weights.load_fused_model(DEFAULT_EMBEDDER.name)
     whole = Fused(ranker, answerability)
     return Model(
         "fused",

@@ -11,7 +11,7 @@ from . import show
 @click.command()
 @click.option("--db", type=HomePath(path_type=Path), help="Create the demo's memory here, and keep it.")
 @click.option("--keep", is_flag=True, help="Keep the demo's memory, to try your own questions on it.")
-@click.option("--embedder", metavar="NAME", default="minilm", show_default=True, help="As for the other commands.")
+@click.option("--embedder", metavar="NAME", default="e5", show_default=True, help="As for the other commands.")
 @click.option("--json", "as_json", is_flag=True, help="Write JSON to stdout, and nothing else.")
 @click.pass_context
 def demo(ctx: click.Context, *, db: Path | None, keep: bool, embedder: str, as_json: bool) -> None:

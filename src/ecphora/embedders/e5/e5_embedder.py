@@ -1,4 +1,4 @@
-"""The multilingual embedder: multilingual-e5-small in 8-bit integers, on one CPU core, without a network.
+"""The default embedder: multilingual-e5-small in 8-bit integers, on one CPU core, without a network.
 
 Liang Wang et al., "Multilingual E5 Text Embeddings: A Technical Report", 2024, arXiv:2402.05672: twelve layers of BERT,
 the mean over the tokens, "query: " before a question and "passage: " before a text.
