@@ -1,6 +1,7 @@
 """Fits what ``fused`` makes of a reader's scores, for ``train_reader.py``."""
 # ruff: noqa: INP001  # in the folder of the script that uses it
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import product
@@ -8,34 +9,33 @@ from itertools import product
 import numpy as np
 from numpy.typing import NDArray
 
-from ecphora.learn.regression import fit_logistic, fit_signed_logistic
+from ecphora.learn.regression import fit_signed_logistic
 from ecphora.stages.fused.reading import CONFIDENCE_FEATURES, confidence_features, newer_answer_share
 from ecphora.stages.fused.recency_preference import RecencyPreference
 from ecphora.stages.retrieval.linear import LinearModel
 
 NEWEST, FORMER = "update", "then"
 """The categories of questions about the present state of a matter that changed, and about a former one."""
-VECTOR_RIDGE = 30.0
-"""The ridge on the weights of a question's vector, in units of its standard deviation."""
+VECTOR_RIDGE = 0.003
+"""The ridge on the weights of a question's vector, for each question and in units of the vectors' variance."""
 
 
 def fit_recency_preference(vectors: NDArray[np.float32], categories: Sequence[str]) -> RecencyPreference:
-    """Fit the model that tells questions about the present state from those about a former one."""
+    """Fit the model that finds 1 for questions about the present state, -1 for those about a former one, else 0."""
     names = np.array(categories)
-    mean, deviation = vectors.mean(axis=0), float(vectors.std(axis=0).mean())
-    chosen = np.isin(names, (NEWEST, FORMER))
-    rows = np.hstack([(vectors[chosen] - mean) / deviation, np.ones((int(chosen.sum()), 1))]).astype(np.float64)
-    ridge = np.append(np.full(vectors.shape[1], VECTOR_RIDGE), 0.01)
-    found = fit_logistic(rows, (names[chosen] == NEWEST).astype(np.float64), ridge)
-    weights = found[:-1] / deviation
-    return RecencyPreference(float(found[-1] - weights @ mean), weights.astype(np.float32))
+    target = (names == NEWEST).astype(np.float64) - (names == FORMER)
+    mean = vectors.mean(axis=0).astype(np.float64)
+    rows = vectors - mean
+    ridge = VECTOR_RIDGE * len(rows) * float(rows.var()) * np.eye(rows.shape[1])
+    weights = np.linalg.solve(rows.T @ rows + ridge, rows.T @ (target - target.mean()))
+    return RecencyPreference(float(target.mean() - mean @ weights), weights.astype(np.float32))
 
 
 # ---- the ranking
 
 GRIDS = {
     "reading": np.linspace(0, 4, 17),
-    "newer answer": np.linspace(-6, 0, 13),
+    "newer answer": np.linspace(-4, 0, 9),
     "temperature": np.linspace(0.3, 1.5, 7),
 }
 """The values tried for the weights of the ranking, and for the factor of all log-odds, which ranks nothing."""
@@ -68,33 +68,45 @@ def fit_ranking(examples: Sequence[ReadExample]) -> tuple[float, float]:
     """The weights of the reading and of newer answers that make the answers most probable."""
     usable = [example for example in examples if example.is_answer.any() and not example.is_answer.all()]
 
-    def loss(reading: float, newer_answer: float, temperature: float) -> float:
+    def loss(reading: float, newer_answer: float) -> list[float]:
+        rankings = [example.ranking(reading, newer_answer) for example in usable]
+        size = max(map(len, rankings))
+        odds = np.array([np.pad(one, (0, size - len(one)), constant_values=-np.inf) for one in rankings])
+        is_answer = np.array([np.pad(example.is_answer, (0, size - len(example.is_answer))) for example in usable])
+        odds -= odds.max(axis=1, keepdims=True)
         losses = []
-        for example in usable:
-            odds = temperature * example.ranking(reading, newer_answer)
-            chances = np.exp(odds - odds.max())
-            losses.append(-np.log(chances[example.is_answer].sum() / chances.sum() + 1e-9))
-        return float(np.mean(losses))
+        for temperature in GRIDS["temperature"]:
+            chances = np.exp(temperature * odds)
+            shares = (chances * is_answer).sum(axis=1) / chances.sum(axis=1)
+            losses.append(float(-np.log(shares + 1e-9).mean()))
+        return losses
 
-    best = min(product(*GRIDS.values()), key=lambda values: loss(*values))
+    best = min(product(GRIDS["reading"], GRIDS["newer answer"]), key=lambda weights: min(loss(*weights)))
     return float(best[0]), float(best[1])
 
 
 # ---- the confidence
 
 CONFIDENCE_RIDGE = 1.0
+MANY_CANDIDATES = 24
+"""As many as are read at most."""
 
 
 def fit_confidence(examples: Sequence[ReadExample], reading: float, newer_answer: float) -> LinearModel:
-    """Fit the confidence; answerable and unanswerable questions count the same, so that 0.5 means even chances."""
+    """Fit the confidence, so that 0.5 means even chances.
+
+    Answerable and unanswerable questions count the same, and so do small memories and those with more candidates.
+    """
     rows = np.array([[*_features(example, reading, newer_answer), 1.0] for example in examples])
     labels = np.array([float(example.is_answerable) for example in examples])
-    counts = np.where(labels > 0, labels.sum(), len(labels) - labels.sum())
+    groups = [(example.is_answerable, len(example.readings) >= MANY_CANDIDATES) for example in examples]
+    sizes = Counter(groups)
+    sample_weights = np.array([len(examples) / len(sizes) / sizes[group] for group in groups])
     free = np.zeros(rows.shape[1])
     found = fit_signed_logistic(
         rows,
         labels,
-        len(labels) / 2 / counts,
+        sample_weights,
         ridge=np.append(np.full(rows.shape[1] - 1, CONFIDENCE_RIDGE), 1e-3),
         sign=free,
         prior=free,

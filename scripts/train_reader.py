@@ -21,7 +21,7 @@ from zlib import crc32
 import numpy as np
 from numpy.typing import NDArray
 from reader_examples import ReadingExample, read_examples
-from reader_policy import ReadExample, confidences, fit_confidence, fit_ranking, fit_recency_preference
+from reader_policy import MANY_CANDIDATES, ReadExample, confidences, fit_confidence, fit_ranking, fit_recency_preference
 from reader_training import States, TrainingQuestion, train_head
 
 from ecphora.bench import datasets
@@ -69,12 +69,11 @@ def main() -> None:
     if not options.keep:
         questions = list(training_questions(options.work, trained))
         head_path.write_bytes(train_head(questions, options.epochs))
-    head = InteractionHead(head_path.read_bytes())
     preferences = {
         embedder.name.partition("/")[0]: fit_preference(embedder, examples)
         for embedder in (E5Embedder(), MiniLMEmbedder())
     }
-    readings = score_candidates(head, training_questions(options.work, kept_apart))
+    readings = load_readings(options.work, head_path, kept_apart)
     read = [
         ReadExample(
             example.space,
@@ -82,15 +81,14 @@ def main() -> None:
             example.is_answerable,
             example.answerability,
             preferences["multilingual-e5-small"].value_of(example.question_vector),
-            example.log_odds,
-            np.clip(reading[: len(example.candidates)], -MAX_LOG_ODDS, MAX_LOG_ODDS),
-            example.times,
-            example.is_answer,
+            example.log_odds[:MANY_CANDIDATES],
+            np.clip(reading[: len(example.candidates)][:MANY_CANDIDATES], -MAX_LOG_ODDS, MAX_LOG_ODDS),
+            example.times[:MANY_CANDIDATES],
+            example.is_answer[:MANY_CANDIDATES],
         )
         for example, reading in zip(kept_apart, readings, strict=True)
         if len(example.candidates)
     ]
-    options.work.joinpath("read.pkl").write_bytes(pickle.dumps(read))
     reading, newer_answer = fit_ranking(read)
     confidence = fit_confidence(read, reading, newer_answer)
     file: dict[str, Json] = {
@@ -210,12 +208,25 @@ def training_questions(work: Path, examples: Sequence[ReadingExample]) -> Iterat
         )
 
 
+def load_readings(work: Path, head_path: Path, examples: Sequence[ReadingExample]) -> list[NDArray[np.float64]]:
+    """The log-odds of a reader for the passages of each example, read from ``work`` or computed and written there."""
+    content = head_path.read_bytes()
+    path = work / f"{hashlib.sha256(content).hexdigest()[:16]}.readings.pkl"
+    if not path.exists():
+        head = InteractionHead(content)
+        path.write_bytes(pickle.dumps(score_candidates(head, training_questions(work, examples))))
+    found: list[NDArray[np.float64]] = pickle.loads(path.read_bytes())  # noqa: S301  # written by this script
+    return found
+
+
 def score_candidates(head: InteractionHead, questions: Iterable[TrainingQuestion]) -> list[NDArray[np.float64]]:
     """The reader's log-odds for the passages of each question."""
-    return [
-        np.array([head.score(question.question, states.rows, states.is_context) for states in question.passages])
-        for question in questions
-    ]
+
+    def score(question: TrainingQuestion) -> NDArray[np.float64]:
+        return np.array([head.score(question.question, states.rows, states.is_context) for states in question.passages])
+
+    with ThreadPoolExecutor(2) as pool:
+        return list(pool.map(score, questions))
 
 
 if __name__ == "__main__":

@@ -30,10 +30,13 @@ CONFIDENCE_FEATURES = (
     "best reading",
     "second reading",
     "reading of the first",
+    "lead over the others",
     "log sum of readings",
+    "log count",
 )
 """The features of the confidence: the log-odds of the confidence without reading; of the reader's log-odds the best,
-the second, those of the candidate that ranks first, and the logarithm of the sum of all probabilities."""
+the second, those of the candidate that ranks first, the best's lead over the mean of the others, and the logarithm of
+the sum of all probabilities; the logarithm of the number of candidates that were read."""
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -141,6 +144,7 @@ def confidence_features(answerability: float, readings: Scores, first: int) -> S
     """The values of :data:`CONFIDENCE_FEATURES`; ``first`` is the index of the candidate that ranks first."""
     probability = np.clip(answerability, 1e-6, 1 - 1e-6)
     best = np.sort(readings)[::-1]
+    others = best[1:] if len(best) > 1 else best
     sum_of_probabilities = np.sum(1 / (1 + np.exp(-readings)))
     return np.array(
         [
@@ -148,6 +152,8 @@ def confidence_features(answerability: float, readings: Scores, first: int) -> S
             best[0],
             best[min(1, len(best) - 1)],
             readings[first],
+            best[0] - others.mean(),
             np.log(sum_of_probabilities + 1e-4),
+            np.log(len(readings)),
         ]
     )

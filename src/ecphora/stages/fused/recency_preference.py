@@ -1,7 +1,8 @@
 """Whether a question asks for the present state of a matter or for a former one.
 
-"Where does Ana live?" wants the newest statement that answers it, "Where did she live as a student?" an older one. A
-logistic regression over the question's vector tells them apart, so in every language of the embedder.
+"Where does Ana live?" wants the newest statement that answers it, "Where did she live as a student?" an older one; for
+"Who wrote the letter?" neither matters. A linear regression over the question's vector tells them apart, so in every
+language of the embedder.
 """
 
 from dataclasses import dataclass
@@ -15,7 +16,7 @@ from ...reprs import ShortRepr
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class RecencyPreference(ShortRepr):
-    """The log-odds that the newest is meant: ``weights`` of an embedder's vectors, shape ``(dim,)``, and a ``bias``."""
+    """``weights`` of an embedder's vectors, shape ``(dim,)``, and a ``bias``."""
 
     bias: float
     weights: Vector
@@ -28,7 +29,7 @@ class RecencyPreference(ShortRepr):
 
     def value_of(self, vector: Vector) -> float:
         """The same for the vector of a question."""
-        return float(np.tanh((self.bias + float(vector @ self.weights)) / 2))
+        return float(np.clip(self.bias + float(vector @ self.weights), -1, 1))
 
 
 def recency_preference_by_words(query: Query) -> float:
