@@ -156,14 +156,12 @@ def _layer(g: _Graph, x: str, bias: str, layer: int, width: int) -> str:
 
 
 def _serialize(g: _Graph, states: int) -> bytes:
-    inputs = [
-        helper.make_tensor_value_info(name, TensorProto.FLOAT, shape)
-        for name, shape in (
-            ("question", ["question tokens", states]),
-            ("passage", ["passage tokens", states]),
-            ("is_text", ["passage tokens"]),
-        )
-    ]
+    shapes: dict[str, list[str | int]] = {
+        "question": ["question tokens", states],
+        "passage": ["passage tokens", states],
+        "is_text": ["passage tokens"],
+    }
+    inputs = [helper.make_tensor_value_info(name, TensorProto.FLOAT, shape) for name, shape in shapes.items()]
     output = helper.make_tensor_value_info("log_odds", TensorProto.FLOAT, [1, 1])
     graph = helper.make_graph(g.nodes, "interaction head", inputs, [output], list(g.constants.values()))
     model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", OPSET)])

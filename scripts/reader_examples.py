@@ -15,7 +15,7 @@ from ecphora.bench.embedding_cache import CachingEmbedder
 from ecphora.bench.recall.recall_run import temporary_memory
 from ecphora.candidate_reading import CandidateReading
 from ecphora.graph import Graph
-from ecphora.model import Query, Rows
+from ecphora.model import Query, Rows, Vector
 from ecphora.ports import NodeReader, Passage
 from ecphora.stages.fused.candidate_pool import build_pool
 from ecphora.stages.fused.feature_matrix import build_feature_matrix
@@ -36,12 +36,13 @@ class ReadingExample:
     ``missed_answers`` are answers that are no candidates. ``answerability`` is the confidence without reading.
     """
 
+    dataset: str
     space: str
     category: str
     question: str
     asked_on: date
     is_answerable: bool
-    question_vector: NDArray[np.float32]
+    question_vector: Vector
     answerability: float
     candidates: tuple[Passage, ...]
     log_odds: NDArray[np.float32]
@@ -64,22 +65,22 @@ class _Recorder:
         return np.zeros(len(passages))
 
 
-def read_examples(case: Case, embedder: CachingEmbedder) -> Iterator[ReadingExample]:
+def read_examples(dataset: str, case: Case, embedder: CachingEmbedder) -> Iterator[ReadingExample]:
     """The questions of a space that have candidates, each asked of the whole space."""
     embedder.embed([question.text for question in case.questions], is_query=True)  # one call fills the cache
     with temporary_memory(case, Fused(), embedder) as (memory, clock):
         space_end = clock.now
         for question in case.questions:
             clock.now = question.asked_at or space_end
-            example = _example(case, question, memory)
+            example = _example(dataset, case, question, memory)
             if example is not None:
                 yield example
 
 
-def _example(case: Case, question: Question, memory: Memory) -> ReadingExample | None:
+def _example(dataset: str, case: Case, question: Question, memory: Memory) -> ReadingExample | None:
     graph, query = memory.graph(), memory.build_query(question.text)
     pool = build_pool(graph, query)
-    if not len(pool.rows):
+    if not len(pool.rows) or query.vector is None:
         return None
     matrix = build_feature_matrix(pool)
     ranker, answerability = weights.load_fused_model(query.embedder)
@@ -89,6 +90,7 @@ def _example(case: Case, question: Question, memory: Memory) -> ReadingExample |
     missed = np.array(sorted(set(_answer_rows(graph, question)) - set(rows.tolist()))[:MAX_MISSED_ANSWERS], np.int64)
     answers = set(_answer_rows(graph, question))
     return ReadingExample(
+        dataset,
         case.space,
         question.category,
         question.text,

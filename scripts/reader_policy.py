@@ -41,32 +41,44 @@ GRIDS = {
 """The values tried for the weights of the ranking, and for the factor of all log-odds, which ranks nothing."""
 
 
+GROUPS = ("talks", "lihua", "longmemeval_mini", "musique", "timeqa")
+"""The data sets that count by themselves."""
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class ReadExample:
     """A question whose candidates were read: all that the policy's weights depend on, an entry for each candidate."""
 
+    dataset: str
     space: str
     category: str
     is_answerable: bool
     answerability: float
+    names_speaker: bool
     preference: float
     log_odds: NDArray[np.float32]
-    readings: NDArray[np.float64]
+    readings: NDArray[np.float32]
     times: NDArray[np.float64]
     is_answer: NDArray[np.bool_]
 
-    def ranking(self, reading: float, newer_answer: float) -> NDArray[np.float64]:
+    @property
+    def group(self) -> str:
+        """The data set; all memories of our own but the long conversations are one."""
+        return self.dataset if self.dataset in GROUPS else "own"
+
+    def ranking(self, reading: float, newer_answer: float) -> NDArray[np.float32]:
         """The log-odds of the candidates with these weights, as :class:`ReadingPolicy` computes them."""
         log_odds = self.log_odds + reading * self.readings
-        result: NDArray[np.float64] = log_odds + newer_answer * self.preference * newer_answer_share(
+        result: NDArray[np.float32] = log_odds + newer_answer * self.preference * newer_answer_share(
             log_odds, self.times
         )
         return result
 
 
 def fit_ranking(examples: Sequence[ReadExample]) -> tuple[float, float]:
-    """The weights of the reading and of newer answers that make the answers most probable."""
+    """The weights of the reading and of newer answers that make the answers most probable; groups count the same."""
     usable = [example for example in examples if example.is_answer.any() and not example.is_answer.all()]
+    sample_weights = _balance([example.group for example in usable])
 
     def loss(reading: float, newer_answer: float) -> list[float]:
         rankings = [example.ranking(reading, newer_answer) for example in usable]
@@ -78,7 +90,7 @@ def fit_ranking(examples: Sequence[ReadExample]) -> tuple[float, float]:
         for temperature in GRIDS["temperature"]:
             chances = np.exp(temperature * odds)
             shares = (chances * is_answer).sum(axis=1) / chances.sum(axis=1)
-            losses.append(float(-np.log(shares + 1e-9).mean()))
+            losses.append(float(-np.log(shares + 1e-9) @ sample_weights))
         return losses
 
     best = min(product(GRIDS["reading"], GRIDS["newer answer"]), key=lambda weights: min(loss(*weights)))
@@ -88,6 +100,8 @@ def fit_ranking(examples: Sequence[ReadExample]) -> tuple[float, float]:
 # ---- the confidence
 
 CONFIDENCE_RIDGE = 1.0
+CONFIDENCE_GROUPS = ("own", "talks")
+"""The groups whose unanswerable questions are near misses that a reader can tell."""
 MANY_CANDIDATES = 24
 """As many as are read at most."""
 
@@ -95,13 +109,14 @@ MANY_CANDIDATES = 24
 def fit_confidence(examples: Sequence[ReadExample], reading: float, newer_answer: float) -> LinearModel:
     """Fit the confidence, so that 0.5 means even chances.
 
-    Answerable and unanswerable questions count the same, and so do small memories and those with more candidates.
+    Answerable and unanswerable questions count the same, and so do the groups, and in each of them questions that name
+    a speaker and others. Only ``CONFIDENCE_GROUPS`` count.
     """
+    examples = [example for example in examples if example.group in CONFIDENCE_GROUPS]
     rows = np.array([[*_features(example, reading, newer_answer), 1.0] for example in examples])
     labels = np.array([float(example.is_answerable) for example in examples])
-    groups = [(example.is_answerable, len(example.readings) >= MANY_CANDIDATES) for example in examples]
-    sizes = Counter(groups)
-    sample_weights = np.array([len(examples) / len(sizes) / sizes[group] for group in groups])
+    keys = [(example.group, example.names_speaker, example.is_answerable) for example in examples]
+    sample_weights = len(examples) * _balance(keys)
     free = np.zeros(rows.shape[1])
     found = fit_signed_logistic(
         rows,
@@ -124,6 +139,12 @@ def confidences(
     return 1 / (1 + np.exp(-np.array(odds)))
 
 
-def _features(example: ReadExample, reading: float, newer_answer: float) -> NDArray[np.float64]:
+def _balance(groups: Sequence[object]) -> NDArray[np.float64]:
+    """Weights that sum to 1, the same in total for each group."""
+    sizes = Counter(groups)
+    return np.array([1 / len(sizes) / sizes[group] for group in groups])
+
+
+def _features(example: ReadExample, reading: float, newer_answer: float) -> NDArray[np.float32]:
     first = int(np.argmax(example.ranking(reading, newer_answer)))
-    return confidence_features(example.answerability, example.readings, first)
+    return confidence_features(example.answerability, example.readings, first, names_speaker=example.names_speaker)

@@ -21,7 +21,15 @@ from zlib import crc32
 import numpy as np
 from numpy.typing import NDArray
 from reader_examples import ReadingExample, read_examples
-from reader_policy import MANY_CANDIDATES, ReadExample, confidences, fit_confidence, fit_ranking, fit_recency_preference
+from reader_policy import (
+    CONFIDENCE_GROUPS,
+    MANY_CANDIDATES,
+    ReadExample,
+    confidences,
+    fit_confidence,
+    fit_ranking,
+    fit_recency_preference,
+)
 from reader_training import States, TrainingQuestion, train_head
 
 from ecphora.bench import datasets
@@ -34,7 +42,7 @@ from ecphora.learn import Json, format_json
 from ecphora.model import Evidence
 from ecphora.ports import Embedder, Passage
 from ecphora.readers.late_interaction import HEAD_FILE, InteractionHead, passage_tokens, question_tokens
-from ecphora.stages.fused.reading import MAX_LOG_ODDS
+from ecphora.stages.fused.reading import MAX_LOG_ODDS, does_name_speaker
 from ecphora.stages.fused.recency_preference import RecencyPreference
 from ecphora.stages.retrieval.confidence import DEFAULT_BANDS
 
@@ -47,7 +55,9 @@ SOURCES = (
     ),
     (HERE / "data", "talks"),
 )
-"""The folders and names of the sets."""
+"""The folders and names of the sets of our own."""
+POLICY_SETS = ("lihua", "longmemeval_mini", "musique", "timeqa")
+"""Sets of ``--data``, with licenses that allow it, that train the policy as well, and not the reader."""
 FOLDS, POLICY_FOLD = 6, 0
 """One space in six trains the policy."""
 EPOCHS = 3
@@ -59,11 +69,14 @@ def main() -> None:
     parser.add_argument("--work", type=Path, required=True, help="folder for candidates and token states")
     parser.add_argument("--epochs", type=int, default=EPOCHS)
     parser.add_argument("--keep", action="store_true", help="keep the reader, train only the policy")
+    parser.add_argument("--data", type=Path, required=True, help="folder of the public sets that train the policy")
     options = parser.parse_args()
     options.work.mkdir(parents=True, exist_ok=True)
     examples = [example for folder, name in SOURCES for example in load_examples(options.work, folder, name)]
     trained = [example for example in examples if not trains_policy(example)]
     kept_apart = [example for example in examples if trains_policy(example)]
+    for name in POLICY_SETS:
+        kept_apart += load_examples(options.work, options.data, name)
     print(f"{len(trained)} questions train the reader, {len(kept_apart)} the policy", flush=True)
     head_path = WEIGHTS / HEAD_FILE
     if not options.keep:
@@ -76,18 +89,22 @@ def main() -> None:
     readings = load_readings(options.work, head_path, kept_apart)
     read = [
         ReadExample(
+            example.dataset,
             example.space,
             example.category,
             example.is_answerable,
             example.answerability,
+            does_name_speaker(example.question, [one.speaker for one in example.candidates if one.speaker]),
             preferences["multilingual-e5-small"].value_of(example.question_vector),
             example.log_odds[:MANY_CANDIDATES],
-            np.clip(reading[: len(example.candidates)][:MANY_CANDIDATES], -MAX_LOG_ODDS, MAX_LOG_ODDS),
+            np.clip(reading[: len(example.candidates)][:MANY_CANDIDATES], -MAX_LOG_ODDS, MAX_LOG_ODDS).astype(
+                np.float32
+            ),
             example.times[:MANY_CANDIDATES],
             example.is_answer[:MANY_CANDIDATES],
         )
         for example, reading in zip(kept_apart, readings, strict=True)
-        if len(example.candidates)
+        if 0 < len(example.candidates) == len(example.log_odds)  # chunks of long texts are not read one by one
     ]
     reading, newer_answer = fit_ranking(read)
     confidence = fit_confidence(read, reading, newer_answer)
@@ -110,7 +127,8 @@ def main() -> None:
 
 def fit_preference(embedder: Embedder, examples: Sequence[ReadingExample]) -> RecencyPreference:
     """The model that tells questions about the present state, of the vectors of an embedder."""
-    vectors = embedder.embed([example.question for example in examples], is_query=True)
+    with CachingEmbedder(embedder) as cache:
+        vectors = cache.embed([example.question for example in examples], is_query=True)
     return fit_recency_preference(vectors, [example.category for example in examples])
 
 
@@ -143,14 +161,17 @@ def print_figures(read: Sequence[ReadExample], reading: float, newer_answer: flo
         )
     answerable = np.array([example.is_answerable for example in read])
     before = np.array([example.answerability for example in read])
-    for name, values in (("fused", before), ("reading", found)):
-        yes, no = values[answerable], values[~answerable]
+    groups = np.array([example.group for example in read])
+    for name, values, group in [
+        (name, values, group) for group in CONFIDENCE_GROUPS for name, values in (("fused", before), ("reading", found))
+    ]:
+        yes, no = values[answerable & (groups == group)], values[~answerable & (groups == group)]
         shares = [
             f"{evidence.value}: {part} {np.mean([DEFAULT_BANDS.band(value) is evidence for value in some]):.2f}"
             for evidence in (Evidence.STRONG, Evidence.NONE)
             for part, some in (("answerable", yes), ("unanswerable", no))
         ]
-        print(f"{name}: AUROC {auroc(yes, no):.3f}", *shares, sep=", ")
+        print(f"{group}, {name}: AUROC {auroc(yes, no):.3f}", *shares, sep=", ")
 
 
 def trains_policy(example: ReadingExample) -> bool:
@@ -166,7 +187,7 @@ def load_examples(work: Path, folder: Path, name: str) -> list[ReadingExample]:
             found = [
                 example
                 for case in datasets.read_cases(name, folder, folder, None)
-                for example in read_examples(case, embedder)
+                for example in read_examples(name, case, embedder)
             ]
         path.write_bytes(pickle.dumps(found))
         print(f"{name}: {len(found)} questions", flush=True)

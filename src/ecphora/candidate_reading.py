@@ -11,6 +11,7 @@ from .errors import LLMError, ReaderUnavailable
 from .graph import Graph
 from .model import Mask, Node, Query, Rows, Scores
 from .ports import Activation, NodeReader, Passage, Reader, ReadingStrategy, Strategy
+from .readers.fallback import FallbackReader
 
 
 def activate(strategy: Strategy, query: Query, graph: Graph, reading: "CandidateReading | None") -> Activation:
@@ -26,7 +27,8 @@ class CandidateReading:
 
     It reads them in the order given, a batch at a time, and starts no batch that would probably end after
     ``time_limit`` seconds. If the reader fails, the rest is not read. ``seconds`` and ``count`` say how long it has
-    read, and how many passages; ``error`` says why the reader failed. ``clock`` gives seconds.
+    read, and how many passages; ``error`` says why the reader failed, also if another one stood in. ``clock`` gives
+    seconds.
     """
 
     reader: Reader
@@ -51,6 +53,7 @@ class CandidateReading:
         asked_on = (self.query.as_of or self.query.now).date()
         places = [place for place, passage in enumerate(passages) if passage is not None]
         longest = 0.0
+        failure_count = self.reader.failure_count if isinstance(self.reader, FallbackReader) else 0
         for start in range(0, len(places), self.reader.batch_size):
             batch_start = self.clock()
             if batch_start - started + longest > self.time_limit:
@@ -64,6 +67,8 @@ class CandidateReading:
                 break
             self.count += len(batch)
             longest = max(longest, self.clock() - batch_start)
+        if isinstance(self.reader, FallbackReader) and self.reader.failure_count > failure_count:
+            self.error = self.reader.last_error
         self.seconds += self.clock() - started
         return log_odds
 

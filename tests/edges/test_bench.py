@@ -9,7 +9,7 @@ import click
 import pytest
 from click.testing import CliRunner, Result
 
-from ecphora import settings
+from ecphora import settings, weights
 from ecphora.bench import embedding_cache
 from ecphora.bench.ablation import ablation_tables, ablations
 from ecphora.bench.ablation.ablations import Model, PaperMeasurement, Variant
@@ -208,13 +208,17 @@ def test_report_does_not_change_a_document_without_markers(data: Path, tmp_path:
 @pytest.fixture
 def models(monkeypatch: pytest.MonkeyPatch) -> Mapping[str, Model]:
     """Two models in the registry: ``fused`` with two variants, and one with every measurement of a paper."""
-    complete = Fused(name="village")
+    complete, (ranker, _) = Fused(name="village"), weights.load_fused_model()
+
+    def without(features: Sequence[str]) -> Fused:
+        return replace(complete, ranker=ablations._without_features(ranker, features))
+
     variants = (
         Variant(
             "no similarity",
-            ablations._without_features(complete, ["dense similarity", "dense similarity with previous turn"]),
+            without(["dense similarity", "dense similarity with previous turn"]),
         ),
-        Variant("no | words", ablations._without_features(complete, ["bm25", "window term coverage"])),
+        Variant("no | words", without(["bm25", "window term coverage"])),
     )
     found = {
         "village": Model("village", Variant("village", complete), variants),

@@ -26,6 +26,7 @@ from ecphora.stages.fused.reading import (
     ReadingModel,
     ReadingPolicy,
     confidence_features,
+    does_name_speaker,
     newer_answer_share,
 )
 from ecphora.stages.fused.recency_preference import RecencyPreference
@@ -217,8 +218,9 @@ def test_newest_answer_is_first_if_the_present_is_asked_for(bias: float, best: i
     assert query.vector is not None
     pool = build_pool(graph, query)
     order = np.argsort(graph.nodes["happened"][pool.rows], kind="stable")[[0, 1, -1]]  # the oldest, …, the newest
-    scores = np.zeros(len(pool.rows), np.float32)
-    scores[order] = [5.2, 5.1, 5.0]
+    scores = [0.0] * len(pool.rows)
+    for place, score in zip(order.tolist(), (5.2, 5.1, 5.0), strict=True):
+        scores[place] = score
     model = replace(MODEL, recency_preferences={"some": RecencyPreference(bias, np.zeros_like(query.vector))})
     found = ReadingPolicy(model).rerank(pool, ranked_pool(scores), ReadCandidates(order, np.zeros(3, np.float32)))
     assert int(np.argmax(found.scores)) == order[best]
@@ -239,10 +241,17 @@ def test_recency_preference_without_a_vector_reads_words() -> None:
 
 
 def test_confidence_features() -> None:
-    found = confidence_features(0.5, np.array([-2.0, 3.0, 1.0]), 2)
+    found = confidence_features(0.8, np.array([-2.0, 3.0, 1.0], np.float32), 2, names_speaker=False)
     total = sum(1 / (1 + np.exp(-value)) for value in (-2.0, 3.0, 1.0))
-    assert found == pytest.approx([0, 3, 1, 1, 3.5, np.log(total + 1e-4), np.log(3)])
-    assert confidence_features(0.5, np.array([3.0]), 0)[1:5] == pytest.approx([3, 3, 3, 0])
+    assert found == pytest.approx([np.log(4), 0, 3, 1, 1, 3.5, np.log(total + 1e-4), np.log(3)])
+    alone = confidence_features(0.8, np.array([3.0], np.float32), 0, names_speaker=True)
+    assert alone[:6] == pytest.approx([np.log(4), np.log(4), 3, 3, 3, 0])
+
+
+def test_question_names_a_speaker() -> None:
+    assert does_name_speaker("Where does Ana live?", ["Bo", "Ana Reis"])
+    assert not does_name_speaker("Where do I live?", ["Bo", "Ana Reis"])
+    assert not does_name_speaker("Where does Ana live?", [])
 
 
 def test_reader_log_odds_have_a_bound() -> None:

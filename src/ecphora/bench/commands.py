@@ -68,7 +68,12 @@ def recall(*, dataset_names: Sequence[str], strategy_names: Sequence[str], readi
     names = bench_options.check_datasets(list(dataset_names) or datasets.dataset_names(bench_options.data))
     with bench_options.open_run(
         bench_options.command_line(
-            "recall", {"--set": dataset_names, "--strategy": strategy_names, "--reading": [reading]}
+            "recall",
+            {
+                "--set": dataset_names,
+                "--strategy": strategy_names,
+                "--reading": [reading] if reading != Reading.AUTO else [],
+            },
         )
     ) as (
         embedder,

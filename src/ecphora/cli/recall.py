@@ -40,7 +40,8 @@ def recall(
             **recall_options,
         )
         if found.cost.reader_error is not None:
-            click.echo(f"recalled without the reader: {single_line(found.cost.reader_error)}", err=True)
+            what = "another reader stood in" if found.cost.passages_read else "recalled without the reader"
+            click.echo(f"{what}: {single_line(found.cost.reader_error)}", err=True)
         if context.as_json:
             context.write_json(found.to_dict())
         else:

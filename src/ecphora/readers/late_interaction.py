@@ -94,7 +94,7 @@ class InteractionHead:
         """The head of the package."""
         return InteractionHead(files("ecphora.weights").joinpath(HEAD_FILE).read_bytes())
 
-    def score(self, question: Vectors, passage: Vectors | Half, is_context: Mask) -> float:
+    def score(self, question: Vectors | Half, passage: Vectors | Half, is_context: Mask) -> float:
         """Return the log-odds that a passage answers a question.
 
         ``question`` and ``passage`` are token states, shape ``(tokens, 384)``; ``is_context`` says which tokens of the

@@ -7,11 +7,13 @@ proportion to the probability that a newer one answers; if it asks for a former 
 confidence is a logistic regression over what the ranked pool and the reader say.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
+from ...language.terms import extract_terms
 from ...model import Query, Rows, Scores
 from ...ports import RowReader
 from ...reprs import ShortRepr
@@ -27,6 +29,7 @@ MAX_LOG_ODDS = 8.0
 """Log-odds of a reader are cut to this in both directions, so that one passage cannot outweigh all else."""
 CONFIDENCE_FEATURES = (
     "log-odds without reading",
+    "log-odds without reading, of a speaker",
     "best reading",
     "second reading",
     "reading of the first",
@@ -34,9 +37,10 @@ CONFIDENCE_FEATURES = (
     "log sum of readings",
     "log count",
 )
-"""The features of the confidence: the log-odds of the confidence without reading; of the reader's log-odds the best,
-the second, those of the candidate that ranks first, the best's lead over the mean of the others, and the logarithm of
-the sum of all probabilities; the logarithm of the number of candidates that were read."""
+"""The features of the confidence: the log-odds of the confidence without reading, and again if the question names a
+speaker, as the ranker knows who said what; of the reader's log-odds the best, the second, those of the candidate that
+ranks first, the best's lead over the mean of the others, and the logarithm of the sum of all probabilities; the
+logarithm of the number of candidates that were read."""
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -118,16 +122,22 @@ class ReadingPolicy(ShortRepr):
         contributions = {**ranked_pool.contributions, READING: reading, NEWER_ANSWER: newer}
         return RankedPool(contributions, ranked_pool.scores + gains, ranked_pool.log_odds + gains)
 
-    def confidence(self, answerability: float, reranked_pool: RankedPool, candidates: ReadCandidates) -> float:
+    def confidence(
+        self, pool: CandidatePool, answerability: float, reranked_pool: RankedPool, candidates: ReadCandidates
+    ) -> float:
         """The probability that the memory holds the answer; ``answerability`` is the one without reading."""
         first = int(np.argmax(reranked_pool.scores[candidates.indices]))
-        values = confidence_features(answerability, candidates.log_odds, first)
+        codes = np.unique(pool.graph.nodes["speakers"][pool.rows[candidates.indices]]).tolist()
+        names_speaker = does_name_speaker(
+            pool.query.text, [pool.graph.speakers.names[code] for code in codes if code >= 0]
+        )
+        values = confidence_features(answerability, candidates.log_odds, first, names_speaker=names_speaker)
         weights = np.array([self.model.confidence.weights.get(name, 0.0) for name in CONFIDENCE_FEATURES])
         log_odds = self.model.confidence.bias + float(values @ weights)
         return float(1 / (1 + np.exp(-np.clip(log_odds, -30, 30))))
 
 
-def newer_answer_share(log_odds: Scores, times: Scores) -> Scores:
+def newer_answer_share(log_odds: Scores, times: NDArray[np.float64]) -> Scores:
     """For each candidate the probability that a newer one answers, if exactly one of them does.
 
     ``log_odds`` that each answers, ``times`` in seconds; those of the same time are not newer.
@@ -140,15 +150,23 @@ def newer_answer_share(log_odds: Scores, times: Scores) -> Scores:
     return np.maximum(share, 0)
 
 
-def confidence_features(answerability: float, readings: Scores, first: int) -> Scores:
+def does_name_speaker(question: str, speakers: Iterable[str]) -> bool:
+    """Whether a question has a word in common with the name of a speaker."""
+    words = frozenset(extract_terms(question))
+    return not all(words.isdisjoint(extract_terms(speaker)) for speaker in speakers)
+
+
+def confidence_features(answerability: float, readings: Scores, first: int, *, names_speaker: bool) -> Scores:
     """The values of :data:`CONFIDENCE_FEATURES`; ``first`` is the index of the candidate that ranks first."""
     probability = np.clip(answerability, 1e-6, 1 - 1e-6)
+    without_reading = np.log(probability / (1 - probability))
     best = np.sort(readings)[::-1]
     others = best[1:] if len(best) > 1 else best
     sum_of_probabilities = np.sum(1 / (1 + np.exp(-readings)))
     return np.array(
         [
-            np.log(probability / (1 - probability)),
+            without_reading,
+            without_reading * names_speaker,
             best[0],
             best[min(1, len(best) - 1)],
             readings[first],
