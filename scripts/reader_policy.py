@@ -100,8 +100,6 @@ def fit_ranking(examples: Sequence[ReadExample]) -> tuple[float, float]:
 # ---- the confidence
 
 CONFIDENCE_RIDGE = 1.0
-CONFIDENCE_GROUPS = ("own", "talks")
-"""The groups whose unanswerable questions are near misses that a reader can tell."""
 MANY_CANDIDATES = 24
 """As many as are read at most."""
 
@@ -109,13 +107,13 @@ MANY_CANDIDATES = 24
 def fit_confidence(examples: Sequence[ReadExample], reading: float, newer_answer: float) -> LinearModel:
     """Fit the confidence, so that 0.5 means even chances.
 
-    Answerable and unanswerable questions count the same, and so do the groups, and in each of them questions that name
-    a speaker and others. Only ``CONFIDENCE_GROUPS`` count.
+    Answerable and unanswerable questions count the same, and so do small memories and those with more candidates. Only
+    questions of our own small memories that name no speaker count.
     """
-    examples = [example for example in examples if example.group in CONFIDENCE_GROUPS]
+    examples = [example for example in examples if example.group == "own" and not example.names_speaker]
     rows = np.array([[*_features(example, reading, newer_answer), 1.0] for example in examples])
     labels = np.array([float(example.is_answerable) for example in examples])
-    keys = [(example.group, example.names_speaker, example.is_answerable) for example in examples]
+    keys = [(example.is_answerable, len(example.readings) >= MANY_CANDIDATES) for example in examples]
     sample_weights = len(examples) * _balance(keys)
     free = np.zeros(rows.shape[1])
     found = fit_signed_logistic(
@@ -135,8 +133,10 @@ def confidences(
 ) -> NDArray[np.float64]:
     """The confidence in each question."""
     weights = np.array([model.weights[name] for name in CONFIDENCE_FEATURES])
-    odds = [model.bias + _features(example, reading, newer_answer) @ weights for example in examples]
-    return 1 / (1 + np.exp(-np.array(odds)))
+    odds = np.array([model.bias + _features(example, reading, newer_answer) @ weights for example in examples])
+    names_speaker = np.array([example.names_speaker for example in examples])
+    without_reading = np.array([example.answerability for example in examples])
+    return np.where(names_speaker, without_reading, 1 / (1 + np.exp(-odds)))
 
 
 def _balance(groups: Sequence[object]) -> NDArray[np.float64]:
@@ -147,4 +147,4 @@ def _balance(groups: Sequence[object]) -> NDArray[np.float64]:
 
 def _features(example: ReadExample, reading: float, newer_answer: float) -> NDArray[np.float32]:
     first = int(np.argmax(example.ranking(reading, newer_answer)))
-    return confidence_features(example.answerability, example.readings, first, names_speaker=example.names_speaker)
+    return confidence_features(example.answerability, example.readings, first)

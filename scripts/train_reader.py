@@ -22,7 +22,6 @@ import numpy as np
 from numpy.typing import NDArray
 from reader_examples import ReadingExample, read_examples
 from reader_policy import (
-    CONFIDENCE_GROUPS,
     MANY_CANDIDATES,
     ReadExample,
     confidences,
@@ -163,7 +162,7 @@ def print_figures(read: Sequence[ReadExample], reading: float, newer_answer: flo
     before = np.array([example.answerability for example in read])
     groups = np.array([example.group for example in read])
     for name, values, group in [
-        (name, values, group) for group in CONFIDENCE_GROUPS for name, values in (("fused", before), ("reading", found))
+        (name, values, group) for group in ("own", "talks") for name, values in (("fused", before), ("reading", found))
     ]:
         yes, no = values[answerable & (groups == group)], values[~answerable & (groups == group)]
         shares = [

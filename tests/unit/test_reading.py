@@ -133,9 +133,12 @@ def test_reading_ranks_the_answer_first_and_explains_it(open_memory: Callable[[R
 
 
 def test_confidence_follows_the_reader(open_memory: Callable[[Reader | None], Memory]) -> None:
-    without = recall(open_memory(None)).confidence
-    assert recall(open_memory(ConstantReader(6.0))).confidence > without
-    assert recall(open_memory(ConstantReader(-6.0))).confidence < without
+    def confidence(reader: Reader | None, question: str) -> float:
+        return open_memory(reader).recall(question, reading="always", reading_ms=60_000).confidence
+
+    likes, dislikes, question = ConstantReader(6.0), ConstantReader(-6.0), "Where does my sister live?"
+    assert confidence(likes, question) > confidence(dislikes, question)
+    assert len({confidence(reader, QUESTION) for reader in (likes, dislikes, None)}) == 1  # it names a speaker
 
 
 def test_reading_is_automatic_only_in_doubt(open_memory: Callable[[Reader | None], Memory]) -> None:
@@ -241,11 +244,11 @@ def test_recency_preference_without_a_vector_reads_words() -> None:
 
 
 def test_confidence_features() -> None:
-    found = confidence_features(0.8, np.array([-2.0, 3.0, 1.0], np.float32), 2, names_speaker=False)
+    found = confidence_features(0.8, np.array([-2.0, 3.0, 1.0], np.float32), 2)
     total = sum(1 / (1 + np.exp(-value)) for value in (-2.0, 3.0, 1.0))
-    assert found == pytest.approx([np.log(4), 0, 3, 1, 1, 3.5, np.log(total + 1e-4), np.log(3)])
-    alone = confidence_features(0.8, np.array([3.0], np.float32), 0, names_speaker=True)
-    assert alone[:6] == pytest.approx([np.log(4), np.log(4), 3, 3, 3, 0])
+    assert found == pytest.approx([np.log(4), 3, 1, 1, 3.5, np.log(total + 1e-4), np.log(3)])
+    alone = confidence_features(0.8, np.array([3.0], np.float32), 0)
+    assert alone[1:5] == pytest.approx([3, 3, 3, 0])
 
 
 def test_question_names_a_speaker() -> None:

@@ -29,7 +29,6 @@ MAX_LOG_ODDS = 8.0
 """Log-odds of a reader are cut to this in both directions, so that one passage cannot outweigh all else."""
 CONFIDENCE_FEATURES = (
     "log-odds without reading",
-    "log-odds without reading, of a speaker",
     "best reading",
     "second reading",
     "reading of the first",
@@ -37,10 +36,9 @@ CONFIDENCE_FEATURES = (
     "log sum of readings",
     "log count",
 )
-"""The features of the confidence: the log-odds of the confidence without reading, and again if the question names a
-speaker, as the ranker knows who said what; of the reader's log-odds the best, the second, those of the candidate that
-ranks first, the best's lead over the mean of the others, and the logarithm of the sum of all probabilities; the
-logarithm of the number of candidates that were read."""
+"""The features of the confidence: the log-odds of the confidence without reading; of the reader's log-odds the best,
+the second, those of the candidate that ranks first, the best's lead over the mean of the others, and the logarithm of
+the sum of all probabilities; the logarithm of the number of candidates that were read."""
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -125,13 +123,15 @@ class ReadingPolicy(ShortRepr):
     def confidence(
         self, pool: CandidatePool, answerability: float, reranked_pool: RankedPool, candidates: ReadCandidates
     ) -> float:
-        """The probability that the memory holds the answer; ``answerability`` is the one without reading."""
-        first = int(np.argmax(reranked_pool.scores[candidates.indices]))
+        """The probability that the memory holds the answer; ``answerability`` is the one without reading.
+
+        It stays as it is if the question names a speaker: the ranker knows better who said what.
+        """
         codes = np.unique(pool.graph.nodes["speakers"][pool.rows[candidates.indices]]).tolist()
-        names_speaker = does_name_speaker(
-            pool.query.text, [pool.graph.speakers.names[code] for code in codes if code >= 0]
-        )
-        values = confidence_features(answerability, candidates.log_odds, first, names_speaker=names_speaker)
+        if does_name_speaker(pool.query.text, [pool.graph.speakers.names[code] for code in codes if code >= 0]):
+            return answerability
+        first = int(np.argmax(reranked_pool.scores[candidates.indices]))
+        values = confidence_features(answerability, candidates.log_odds, first)
         weights = np.array([self.model.confidence.weights.get(name, 0.0) for name in CONFIDENCE_FEATURES])
         log_odds = self.model.confidence.bias + float(values @ weights)
         return float(1 / (1 + np.exp(-np.clip(log_odds, -30, 30))))
@@ -156,17 +156,15 @@ def does_name_speaker(question: str, speakers: Iterable[str]) -> bool:
     return not all(words.isdisjoint(extract_terms(speaker)) for speaker in speakers)
 
 
-def confidence_features(answerability: float, readings: Scores, first: int, *, names_speaker: bool) -> Scores:
+def confidence_features(answerability: float, readings: Scores, first: int) -> Scores:
     """The values of :data:`CONFIDENCE_FEATURES`; ``first`` is the index of the candidate that ranks first."""
     probability = np.clip(answerability, 1e-6, 1 - 1e-6)
-    without_reading = np.log(probability / (1 - probability))
     best = np.sort(readings)[::-1]
     others = best[1:] if len(best) > 1 else best
     sum_of_probabilities = np.sum(1 / (1 + np.exp(-readings)))
     return np.array(
         [
-            without_reading,
-            without_reading * names_speaker,
+            np.log(probability / (1 - probability)),
             best[0],
             best[min(1, len(best) - 1)],
             readings[first],
