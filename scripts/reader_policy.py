@@ -99,41 +99,36 @@ def fit_ranking(examples: Sequence[ReadExample]) -> tuple[float, float]:
 
 # ---- the confidence
 
+# Features that would let a better reading lower the confidence are left out on purpose, such as the lead of the best
+# reading: they raise the AUROC from .67 to .73, by learning how the authors of the questions phrase unanswerable ones.
+
 CONFIDENCE_RIDGE = 1.0
 MANY_CANDIDATES = 24
 """As many as are read at most."""
 
 
-def fit_confidence(examples: Sequence[ReadExample], reading: float, newer_answer: float) -> LinearModel:
+def fit_confidence(examples: Sequence[ReadExample]) -> LinearModel:
     """Fit the confidence, so that 0.5 means even chances.
 
     Answerable and unanswerable questions count the same, and so do small memories and those with more candidates. Only
     questions of our own small memories that name no speaker count.
     """
     examples = [example for example in examples if example.group == "own" and not example.names_speaker]
-    rows = np.array([[*_features(example, reading, newer_answer), 1.0] for example in examples])
+    rows = np.array([[*confidence_features(example.readings), 1.0] for example in examples])
     labels = np.array([float(example.is_answerable) for example in examples])
     keys = [(example.is_answerable, len(example.readings) >= MANY_CANDIDATES) for example in examples]
     sample_weights = len(examples) * _balance(keys)
+    ridge = np.append(np.full(rows.shape[1] - 1, CONFIDENCE_RIDGE), 1e-3)
     free = np.zeros(rows.shape[1])
-    found = fit_signed_logistic(
-        rows,
-        labels,
-        sample_weights,
-        ridge=np.append(np.full(rows.shape[1] - 1, CONFIDENCE_RIDGE), 1e-3),
-        sign=free,
-        prior=free,
-    )
+    found = fit_signed_logistic(rows, labels, sample_weights, ridge=ridge, sign=free, prior=free)
     weights = {name: round(float(value), 4) for name, value in zip(CONFIDENCE_FEATURES, found[:-1], strict=True)}
     return LinearModel(round(float(found[-1]), 4), weights)
 
 
-def confidences(
-    examples: Sequence[ReadExample], model: LinearModel, reading: float, newer_answer: float
-) -> NDArray[np.float64]:
+def confidences(examples: Sequence[ReadExample], model: LinearModel) -> NDArray[np.float64]:
     """The confidence in each question."""
     weights = np.array([model.weights[name] for name in CONFIDENCE_FEATURES])
-    odds = np.array([model.bias + _features(example, reading, newer_answer) @ weights for example in examples])
+    odds = np.array([model.bias + confidence_features(example.readings) @ weights for example in examples])
     names_speaker = np.array([example.names_speaker for example in examples])
     without_reading = np.array([example.answerability for example in examples])
     return np.where(names_speaker, without_reading, 1 / (1 + np.exp(-odds)))
@@ -143,8 +138,3 @@ def _balance(groups: Sequence[object]) -> NDArray[np.float64]:
     """Weights that sum to 1, the same in total for each group."""
     sizes = Counter(groups)
     return np.array([1 / len(sizes) / sizes[group] for group in groups])
-
-
-def _features(example: ReadExample, reading: float, newer_answer: float) -> NDArray[np.float32]:
-    first = int(np.argmax(example.ranking(reading, newer_answer)))
-    return confidence_features(example.answerability, example.readings, first)

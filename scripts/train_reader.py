@@ -106,7 +106,7 @@ def main() -> None:
         if 0 < len(example.candidates) == len(example.log_odds)  # chunks of long texts are not read one by one
     ]
     reading, newer_answer = fit_ranking(read)
-    confidence = fit_confidence(read, reading, newer_answer)
+    confidence = fit_confidence(read)
     file: dict[str, Json] = {
         "provenance": {
             "trained_by": "scripts/train_reader.py",

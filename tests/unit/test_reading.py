@@ -40,7 +40,7 @@ TURNS = [
     Episode("The sister of a friend lives abroad.", speaker="Bo", session="chat", happened_at="2026-03-03T10:00"),
 ]
 QUESTION = "Where does the sister of Ana live?"
-MODEL = ReadingModel(1.0, -2.0, LinearModel(0.5, {"log-odds without reading": 0.5, "best reading": 0.25}), {})
+MODEL = ReadingModel(1.0, -2.0, LinearModel(0.5, {"log sum of readings": 1.0, "log count": -0.5}), {})
 
 
 class WordReader:
@@ -244,11 +244,9 @@ def test_recency_preference_without_a_vector_reads_words() -> None:
 
 
 def test_confidence_features() -> None:
-    found = confidence_features(0.8, np.array([-2.0, 3.0, 1.0], np.float32), 2)
     total = sum(1 / (1 + np.exp(-value)) for value in (-2.0, 3.0, 1.0))
-    assert found == pytest.approx([np.log(4), 3, 1, 1, 3.5, np.log(total + 1e-4), np.log(3)])
-    alone = confidence_features(0.8, np.array([3.0], np.float32), 0)
-    assert alone[1:5] == pytest.approx([3, 3, 3, 0])
+    found = confidence_features(np.array([-2.0, 3.0, 1.0], np.float32))
+    assert found == pytest.approx([np.log(total + 1e-4), np.log(3)])
 
 
 def test_question_names_a_speaker() -> None:

@@ -129,7 +129,7 @@ class Fused(ShortRepr):
         if candidates is None:
             return ranked_pool, confidence
         ranked_pool = policy.rerank(pool, ranked_pool, candidates)
-        return ranked_pool, policy.confidence(pool, confidence, ranked_pool, candidates)
+        return ranked_pool, policy.confidence(pool, confidence, candidates)
 
     def _similar_question_boost(self, pool: CandidatePool, scores: Scores) -> tuple[Scores, ActivationPath]:
         """The gains of active memories that answered a similar question, and that question as their path."""

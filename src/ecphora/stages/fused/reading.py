@@ -4,7 +4,7 @@ A reader scores each of the best candidates together with the question, as a cro
 Kyunghyun Cho, "Passage Re-ranking with BERT", 2019, arXiv:1901.04085). Both the ranker and the reader give log-odds
 that a memory is relevant, so their weighted sum ranks. If the question asks for the present state, a candidate loses in
 proportion to the probability that a newer one answers; if it asks for a former state, the newer one loses. The
-confidence is a logistic regression over what the ranked pool and the reader say.
+confidence is a logistic regression over the reader's probabilities, except for questions that name a speaker.
 """
 
 from collections.abc import Iterable, Mapping
@@ -27,18 +27,9 @@ READING, NEWER_ANSWER = "reading", "newer answer"
 """The contributions of a reader, and of answers that are newer than a candidate."""
 MAX_LOG_ODDS = 8.0
 """Log-odds of a reader are cut to this in both directions, so that one passage cannot outweigh all else."""
-CONFIDENCE_FEATURES = (
-    "log-odds without reading",
-    "best reading",
-    "second reading",
-    "reading of the first",
-    "lead over the others",
-    "log sum of readings",
-    "log count",
-)
-"""The features of the confidence: the log-odds of the confidence without reading; of the reader's log-odds the best,
-the second, those of the candidate that ranks first, the best's lead over the mean of the others, and the logarithm of
-the sum of all probabilities; the logarithm of the number of candidates that were read."""
+CONFIDENCE_FEATURES = ("log sum of readings", "log count")
+"""The features of the confidence: the logarithm of the sum of the probabilities that the reader gives, and that of the
+number of candidates that were read."""
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -120,9 +111,7 @@ class ReadingPolicy(ShortRepr):
         contributions = {**ranked_pool.contributions, READING: reading, NEWER_ANSWER: newer}
         return RankedPool(contributions, ranked_pool.scores + gains, ranked_pool.log_odds + gains)
 
-    def confidence(
-        self, pool: CandidatePool, answerability: float, reranked_pool: RankedPool, candidates: ReadCandidates
-    ) -> float:
+    def confidence(self, pool: CandidatePool, answerability: float, candidates: ReadCandidates) -> float:
         """The probability that the memory holds the answer; ``answerability`` is the one without reading.
 
         It stays as it is if the question names a speaker: the ranker knows better who said what.
@@ -130,8 +119,7 @@ class ReadingPolicy(ShortRepr):
         codes = np.unique(pool.graph.nodes["speakers"][pool.rows[candidates.indices]]).tolist()
         if does_name_speaker(pool.query.text, [pool.graph.speakers.names[code] for code in codes if code >= 0]):
             return answerability
-        first = int(np.argmax(reranked_pool.scores[candidates.indices]))
-        values = confidence_features(answerability, candidates.log_odds, first)
+        values = confidence_features(candidates.log_odds)
         weights = np.array([self.model.confidence.weights.get(name, 0.0) for name in CONFIDENCE_FEATURES])
         log_odds = self.model.confidence.bias + float(values @ weights)
         return float(1 / (1 + np.exp(-np.clip(log_odds, -30, 30))))
@@ -156,20 +144,7 @@ def does_name_speaker(question: str, speakers: Iterable[str]) -> bool:
     return not all(words.isdisjoint(extract_terms(speaker)) for speaker in speakers)
 
 
-def confidence_features(answerability: float, readings: Scores, first: int) -> Scores:
-    """The values of :data:`CONFIDENCE_FEATURES`; ``first`` is the index of the candidate that ranks first."""
-    probability = np.clip(answerability, 1e-6, 1 - 1e-6)
-    best = np.sort(readings)[::-1]
-    others = best[1:] if len(best) > 1 else best
+def confidence_features(readings: Scores) -> Scores:
+    """The values of :data:`CONFIDENCE_FEATURES`, from the reader's log-odds."""
     sum_of_probabilities = np.sum(1 / (1 + np.exp(-readings)))
-    return np.array(
-        [
-            np.log(probability / (1 - probability)),
-            best[0],
-            best[min(1, len(best) - 1)],
-            readings[first],
-            best[0] - others.mean(),
-            np.log(sum_of_probabilities + 1e-4),
-            np.log(len(readings)),
-        ]
-    )
+    return np.array([np.log(sum_of_probabilities + 1e-4), np.log(len(readings))])
