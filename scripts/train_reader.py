@@ -153,11 +153,8 @@ def print_figures(read: Sequence[ReadExample], reading: float, newer_answer: flo
     found = np.zeros(len(read))
     folds = np.array([crc32(f"fold {example.space}".encode()) % FOLDS for example in read])
     for fold in range(FOLDS):
-        model = fit_confidence([one for one, f in zip(read, folds, strict=True) if f != fold], reading, newer_answer)
-        chosen = folds == fold
-        found[chosen] = confidences(
-            [one for one, c in zip(read, chosen, strict=True) if c], model, reading, newer_answer
-        )
+        inside, outside = ([read[i] for i in np.flatnonzero(mask)] for mask in (folds == fold, folds != fold))
+        found[folds == fold] = confidences(inside, fit_confidence(outside))
     answerable = np.array([example.is_answerable for example in read])
     before = np.array([example.answerability for example in read])
     groups = np.array([example.group for example in read])

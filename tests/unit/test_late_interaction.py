@@ -36,12 +36,12 @@ def best(reader: LateInteractionReader, question: str, passages: Sequence[Passag
     ("question", "texts"),
     [
         (
-            "What does Ana do for a living?",
-            ("I bake bread at Miller's since May.", "Ana, do you live far from here?", "What a living room that is!"),
+            "Where does Ana work?",
+            ("Since May I work at Miller's, in the bakery.", "Ana, do you live far from here?", "The work is over."),
         ),
         (
             "Wo arbeitet Ana?",
-            ("Seit Mai stehe ich bei Müller in der Backstube.", "Ana, wo bist du?", "Die Arbeit am Dach ruht."),
+            ("Seit Mai arbeite ich bei Müller in der Backstube.", "Ana, wo bist du?", "Die Arbeit am Dach ruht."),
         ),
         (
             "アナの職場はどこ？",
