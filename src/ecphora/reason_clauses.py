@@ -159,7 +159,7 @@ def _recency_clause(comparison: Comparison) -> Clause | None:
 
 
 def _reading_clause(comparison: Comparison) -> Clause | None:
-    return Clause("answers the question, says the reader") if comparison.contribution_leads["reading"] > 0 else None
+    return Clause("is likelier to answer, says the reader") if comparison.contribution_leads["reading"] > 0 else None
 
 
 def _path_clause(comparison: Comparison) -> Clause | None:
@@ -266,7 +266,7 @@ _FEATURE_GROUPS: tuple[tuple[tuple[ClauseBuilder, ...], tuple[str, ...]], ...] =
     ((_time_mention_clause,), ("time for when-question",)),
     ((_number_clause,), ("number for how-many-question",)),
     ((_class_clause,), ("instance of asked class",)),
-    ((_recency_clause,), ("recency for now-question", "recency", "chronology")),
+    ((_recency_clause,), ("recency for now-question", "newer answer", "recency", "chronology")),
     ((_title_clause,), ("title match",)),
     (
         (_path_clause,),

@@ -126,7 +126,7 @@ def test_reading_ranks_the_answer_first_and_explains_it(open_memory: Callable[[R
     before, after = recall(memory, reading="never"), recall(memory)
     assert "cello" not in before[0].text
     assert "cello" in after[0].text
-    assert "answers the question, says the reader" in after[0].reason
+    assert "is likelier to answer, says the reader" in after[0].reason
     contributions = {one.feature: one.value for one in after[0].why.contributions}
     assert contributions[READING] > 0
     assert sum(contributions.values()) == pytest.approx(after[0].score, abs=1e-4)
