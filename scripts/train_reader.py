@@ -153,7 +153,7 @@ def print_figures(read: Sequence[ReadExample], reading: float, newer_answer: flo
     found = np.zeros(len(read))
     folds = np.array([crc32(f"fold {example.space}".encode()) % FOLDS for example in read])
     for fold in range(FOLDS):
-        inside, outside = ([read[i] for i in np.flatnonzero(mask)] for mask in (folds == fold, folds != fold))
+        inside, outside = ([read[i] for i in np.flatnonzero(mask).tolist()] for mask in (folds == fold, folds != fold))
         found[folds == fold] = confidences(inside, fit_confidence(outside))
     answerable = np.array([example.is_answerable for example in read])
     before = np.array([example.answerability for example in read])
