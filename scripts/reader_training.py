@@ -70,7 +70,7 @@ class _Group:
     answers: int
 
 
-class _Network(nn.Module):
+class _Network(nn.Module):  # type: ignore[misc,unused-ignore]  # torch is not in the development tools
     """The network of ``interaction_graph.py`` for batches, with the same names of its weights."""
 
     def __init__(self) -> None:
@@ -190,7 +190,7 @@ def train_head(questions: Sequence[TrainingQuestion], epochs: int, seed: int = 0
         for groups in _batches(list(_draw_groups(questions, random)), random):
             loss = _loss(network, groups)
             optimizer.zero_grad()
-            loss.backward()  # type: ignore[no-untyped-call]
+            loss.backward()  # type: ignore[no-untyped-call,unused-ignore]
             nn.utils.clip_grad_norm_(network.parameters(), CLIP)
             optimizer.step()
             schedule.step()
