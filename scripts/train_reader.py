@@ -1,12 +1,15 @@
 """Train the built-in reader and what ``fused`` makes of its scores; write weights/reader.onnx and weights/reading.json.
 
-    .venv/bin/pip install torch && .venv/bin/python scripts/train_reader.py --work FOLDER [--epochs N] [--keep]
+    .venv/bin/pip install torch
+    .venv/bin/python scripts/train_reader.py --work FOLDER --data DATA [--epochs N] [--keep]
 
-The data was written for this project: scripts/data/memories without ``held`` and ``untaught``, and the conversations of
-scripts/data/talks. ``fused`` ranks the memories of each space for each question; the reader learns to tell those that
-answer from the other candidates. One space in ``FOLDS`` trains only the weights of the reading policy, on scores of a
-reader that has not seen it. The token states and candidates are kept in ``--work`` for the next run. ``--keep`` keeps
-the reader and trains only the policy.
+The reader learns from texts that were written for this project: scripts/data/memories without ``held`` and
+``untaught``, and the conversations scripts/data/talks. ``fused`` ranks the memories of each space for each question;
+the reader learns to tell those that answer from the other candidates. Half an hour to an hour on two cores.
+
+The reading policy learns from questions that the reader has not seen: one space in ``FOLDS`` of these texts, and the
+sets ``POLICY_SETS`` of ``--data``. ``--keep`` keeps the reader and trains only the policy. Candidates, token states and
+scores are kept in ``--work`` for the next run; empty the folder when the texts or the weights of ``fused`` change.
 """
 # ruff: noqa: INP001, T201  # a script that prints
 
