@@ -84,6 +84,7 @@ def main() -> None:
     if not options.keep:
         questions = list(training_questions(options.work, trained))
         head_path.write_bytes(train_head(questions, options.epochs))
+        print(f"HEAD_DIGEST in readers/late_interaction.py: {hashlib.sha256(head_path.read_bytes()).hexdigest()}")
     preferences = {
         embedder.name.partition("/")[0]: fit_preference(embedder, examples)
         for embedder in (E5Embedder(), MiniLMEmbedder())

@@ -12,6 +12,7 @@ from ecphora.embedders.e5 import e5_network
 from ecphora.embedders.hashing import HashingEmbedder
 from ecphora.errors import ReaderUnavailable
 from ecphora.ports import Passage
+from ecphora.readers import late_interaction
 from ecphora.readers.late_interaction import (
     MAX_CONTEXT_TOKENS,
     MAX_TEXT_TOKENS,
@@ -102,6 +103,17 @@ def test_recall_goes_on_if_the_model_is_missing(tmp_path: Path) -> None:
         found = memory.recall("Where does Ana live?", reading="always")
     assert len(found) == 1
     assert found.cost.reader_error is not None
+
+
+def test_recall_goes_on_if_the_head_is_damaged(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    tmp_path.joinpath("reader.onnx").write_bytes(b"no graph")
+    monkeypatch.setattr(late_interaction, "files", lambda _package: tmp_path)
+    monkeypatch.setattr(LateInteractionReader, "name", "damaged")  # shares no loaded head
+    with Memory(tmp_path / "m.db", embedder=HashingEmbedder(64), reader=LateInteractionReader()) as memory:
+        memory.remember("I moved to Porto.", speaker="Ana")
+        found = memory.recall("Where does Ana live?", reading="always")
+    assert len(found) == 1
+    assert "reader.onnx is not the published one; fix it with: pip install" in str(found.cost.reader_error)
 
 
 def test_hashing_embedder_reads_nothing_by_default(tmp_path: Path) -> None:

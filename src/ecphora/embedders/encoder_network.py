@@ -27,7 +27,8 @@ LAYER_MATRICES = ("q", "k", "v", "o", "in", "out")
 HIDDEN_SIZE, FEED_FORWARD_SIZE = 384, 1_536
 """How many numbers a token has between layers, and between the two dense matrices of a layer."""
 
-_REPAIR_HINT = "fix it with: pip install --force-reinstall --no-deps ecphora"
+REPAIR_HINT = "fix it with: pip install --force-reinstall --no-deps ecphora"
+"""The end of the error about a damaged file."""
 
 
 def name_adapted_matrices(layers: int) -> tuple[str, ...]:
@@ -102,7 +103,7 @@ class EncoderNetwork(ABC):
 
     def _read(self, folder: Traversable, name: str) -> bytes:
         """Return one file of the network, or raise ``ModelDamaged``."""
-        return onnx_runtime.read_verified(folder, {name: self.file_digests[name]}, _REPAIR_HINT)[0]
+        return onnx_runtime.read_verified(folder, {name: self.file_digests[name]}, REPAIR_HINT)[0]
 
 
 N = TypeVar("N", bound=EncoderNetwork)
