@@ -55,7 +55,7 @@ class LateInteractionReader:
 
     def __init__(self, *, source: Traversable | None = None) -> None:
         self._network = share_network(source)
-        self._head = SharedModel(("reader", self.name), InteractionHead.packaged)
+        self._head = SharedModel(("reader", self.name), InteractionHead.load)
         self._states_of = lru_cache(KEPT_PASSAGES)(self._encode)
 
     def __repr__(self) -> str:
@@ -93,8 +93,8 @@ class InteractionHead:
         self._session = onnx_runtime.inference_session(graph)
 
     @staticmethod
-    def packaged() -> "InteractionHead":
-        """The head of the package; raises ``ModelDamaged`` if its file is missing or differs from the published one."""
+    def load() -> "InteractionHead":
+        """Load the head of the package; raises ``ModelDamaged`` if its file is missing or another."""
         source = files("ecphora.weights")
         return InteractionHead(onnx_runtime.read_verified(source, {HEAD_FILE: HEAD_DIGEST}, REPAIR_HINT)[0])
 
