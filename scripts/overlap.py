@@ -93,6 +93,7 @@ def training_texts() -> Iterator[Text]:
     for name in ("changes", "plain", "plain_languages", "everyday", "twins"):
         for case in read_lines(DATA / f"{name}.jsonl"):
             yield from (chunk for id_, *_, text in case["told"] for chunk in chunks(f"{name}:{case['id']}/{id_}", text))
+    yield from change_group_texts()
     for path, field in space_files():
         for line in read_lines(path):
             yield from chunks(f"{path.stem}:{line['space']}/{line['id']}", line[field])
@@ -104,6 +105,13 @@ def training_texts() -> Iterator[Text]:
                 yield from (
                     chunk for turn in case["told"] for chunk in chunks(f"{case['id']}/{turn['id']}", turn["text"])
                 )
+
+
+def change_group_texts() -> Iterator[Text]:
+    """The statements of ``change_groups.jsonl`` and their later messages."""
+    for number, group in enumerate(read_lines(DATA / "change_groups.jsonl"), 1):
+        for text in (group["old"], *(text for _, text in (*group["new"], *group["not"]))):
+            yield from chunks(f"change_groups:{number}", text)
 
 
 def space_files() -> Iterator[tuple[Path, str]]:

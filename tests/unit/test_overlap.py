@@ -80,6 +80,7 @@ def test_every_training_file_is_read(training_ids: list[str]) -> None:
         "changes",
         "plain",
         "plain_languages",
+        "change_groups",
         "everyday",
         "histories",
         "talks.docs",
