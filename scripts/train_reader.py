@@ -22,6 +22,7 @@ from pathlib import Path
 from zlib import crc32
 
 import numpy as np
+from interaction_training import TrainingQuestion, train_head
 from numpy.typing import NDArray
 from reader_examples import ReadingExample, read_examples
 from reader_policy import (
@@ -32,18 +33,18 @@ from reader_policy import (
     fit_ranking,
     fit_recency_preference,
 )
-from reader_training import States, TrainingQuestion, train_head
 
 from ecphora.bench import datasets
 from ecphora.bench.embedding_cache import CachingEmbedder
 from ecphora.bench.recall.metrics import auroc
 from ecphora.embedders.e5.e5_embedder import E5Embedder
 from ecphora.embedders.e5.e5_network import share_network
+from ecphora.embedders.e5.interaction_head import InteractionHead, TokenStates, encode_passage
 from ecphora.embedders.minilm import MiniLMEmbedder
 from ecphora.learn import Json, format_json
 from ecphora.model import Evidence
 from ecphora.ports import Embedder, Passage
-from ecphora.readers.late_interaction import HEAD_FILE, InteractionHead, passage_tokens, question_tokens
+from ecphora.readers.late_interaction import HEAD_FILE, encode_question
 from ecphora.stages.fused.reading import MAX_LOG_ODDS, does_name_speaker
 from ecphora.stages.fused.recency_preference import RecencyPreference
 from ecphora.stages.retrieval.confidence import DEFAULT_BANDS
@@ -62,7 +63,7 @@ POLICY_SETS = ("lihua", "longmemeval_mini", "musique", "timeqa")
 """Sets of ``--data``, with licenses that allow it, that train the policy as well, and not the reader."""
 FOLDS, POLICY_FOLD = 6, 0
 """One space in six trains the policy."""
-EPOCHS = 3
+EPOCHS = 4
 
 
 def main() -> None:
@@ -198,16 +199,14 @@ def load_examples(work: Path, folder: Path, name: str) -> list[ReadingExample]:
 def training_questions(work: Path, examples: Sequence[ReadingExample]) -> Iterator[TrainingQuestion]:
     """The examples with the token states of their texts."""
     path = work / "states.pkl"
-    states: dict[object, States] = pickle.loads(path.read_bytes()) if path.exists() else {}  # noqa: S301
+    states: dict[object, TokenStates] = pickle.loads(path.read_bytes()) if path.exists() else {}  # noqa: S301
     network = share_network()()
 
-    def encode_passage(passage: Passage) -> States:
-        tokens, is_context = passage_tokens(network, passage)
-        return States(network.hidden_states(tokens).astype(np.float16), is_context)
+    def encode(passage: Passage) -> TokenStates:
+        return encode_passage(network, passage.statement, passage.previous_turn)
 
-    def encode_question(example: ReadingExample) -> States:
-        tokens = question_tokens(network, example.question, example.asked_on)
-        return States(network.hidden_states(tokens).astype(np.float16), np.zeros(len(tokens), np.bool_))
+    def encode_asked(example: ReadingExample) -> TokenStates:
+        return encode_question(network, example.question, example.asked_on)
 
     passages = {passage for example in examples for passage in (*example.candidates, *example.missed_answers)}
     new_passages = [passage for passage in passages if passage not in states]
@@ -218,14 +217,14 @@ def training_questions(work: Path, examples: Sequence[ReadingExample]) -> Iterat
     }
     if new_passages or new_questions:
         with ThreadPoolExecutor(2) as pool:
-            states.update(zip(new_passages, pool.map(encode_passage, new_passages), strict=True))
-            states.update(zip(new_questions, pool.map(encode_question, new_questions.values()), strict=True))
+            states.update(zip(new_passages, pool.map(encode, new_passages), strict=True))
+            states.update(zip(new_questions, pool.map(encode_asked, new_questions.values()), strict=True))
         path.write_bytes(pickle.dumps(states))
     for example in examples:
         texts = (*example.candidates, *example.missed_answers)
         is_answer = np.concatenate([example.is_answer, np.ones(len(example.missed_answers), np.bool_)])
         yield TrainingQuestion(
-            states[example.question, example.asked_on].rows, [states[passage] for passage in texts], is_answer
+            states[example.question, example.asked_on], [states[passage] for passage in texts], is_answer
         )
 
 
@@ -244,7 +243,7 @@ def score_candidates(head: InteractionHead, questions: Iterable[TrainingQuestion
     """The reader's log-odds for the passages of each question."""
 
     def score(question: TrainingQuestion) -> NDArray[np.float64]:
-        return np.array([head.score(question.question, states.rows, states.is_context) for states in question.passages])
+        return np.array([head.score(question.question, passage) for passage in question.passages])
 
     with ThreadPoolExecutor(2) as pool:
         return list(pool.map(score, questions))

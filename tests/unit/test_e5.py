@@ -18,10 +18,9 @@ from ecphora import Memory, weights
 from ecphora.embedders import onnx_runtime
 from ecphora.embedders.e5 import e5_network
 from ecphora.embedders.e5.e5_embedder import E5Embedder
-from ecphora.embedders.e5.e5_network import ADAPTED_MATRICES, LAYERS, E5Network
+from ecphora.embedders.e5.e5_network import LAYERS, MIDDLE_LAYERS, E5Network
 from ecphora.embedders.e5.token_embeddings import BLOCK_SIZE, TokenEmbeddings
 from ecphora.embedders.e5.unigram import UnigramTokenizer, UnigramVocabulary
-from ecphora.embedders.encoder_network import matrix_shape
 from ecphora.errors import ModelDamaged
 from ecphora.model import Vectors
 from ecphora.settings import Settings
@@ -73,7 +72,7 @@ def build_e5() -> Iterator[ModuleType]:
     with pytest.MonkeyPatch.context() as patch:
         patch.syspath_prepend(SCRIPTS)
         yield importlib.import_module("build_e5")
-    for name in ("build_e5", "e5_source", "adapter_graph"):
+    for name in ("build_e5", "e5_source"):
         sys.modules.pop(name, None)
 
 
@@ -113,10 +112,6 @@ def test_e5_tokenizer_equals_the_published_one(network: E5Network) -> None:
     for text, ids in PUBLISHED_IDS.items():
         assert network.tokenize(text, 99) == ids
     assert network.tokenize("<s>", 99) != [network.first_token]
-
-
-def test_e5_joins_a_pair_with_two_separators(network: E5Network) -> None:
-    assert network.join_pair([7, 8], [9]) == ([0, 7, 8, 2, 2, 9, 2], [0, 0, 0, 0, 0, 1, 1])
 
 
 def test_e5_without_texts_loads_nothing(tmp_path: Path) -> None:
@@ -253,59 +248,25 @@ def test_unigram_tokenizer_finds_the_most_likely_tokens(text: str, tokens: list[
 # ---- the graph
 
 
-def adapter(name: str, *columns: float) -> dict[str, Array]:
-    """An adapter with one rank per column; ``columns`` are the strengths."""
-    rows, width = matrix_shape(name)
-    down = np.where(np.arange(rows) % 3, 0.01, -0.02)[:, None] * np.ones(len(columns))
-    up = np.array(columns)[:, None] * np.where(np.arange(width) % 2, 1, -1)
-    return {f"{name}.down": down.astype(np.float32), f"{name}.up": up.astype(np.float32)}
-
-
-def test_e5_zero_adapters_change_no_bit(network: E5Network) -> None:
-    zeros: dict[str, Array] = {}
-    for name in ADAPTED_MATRICES:
-        zeros |= adapter(name, 0, 0)
-    for text in (*SIMILAR, "word " * 100):
-        ids = [0, *network.tokenize(text, 254), 2]
-        np.testing.assert_array_equal(network.hidden_states(ids, adapters=zeros), network.hidden_states(ids))
-
-
-def test_each_e5_adapter_acts_on_its_own_matrix(network: E5Network) -> None:
-    ids = [0, *network.tokenize("Where?", 254), 2]
-    outputs = [
-        network.hidden_states(ids),
-        *(network.hidden_states(ids, adapters=adapter(n, 1)) for n in ADAPTED_MATRICES),
-    ]
-    assert len({rows.tobytes() for rows in outputs}) == len(ADAPTED_MATRICES) + 1
-
-
 def test_e5_graph_equals_a_readable_encoder(network: E5Network) -> None:
     """In both branches; the graph rounds its activations to 8 bits, so its vectors are only nearly the same."""
     tensors = {
         tensor.name: numpy_helper.to_array(tensor) for tensor in onnx.load(SHIPPED / "model.onnx").graph.initializer
     }
-    ids = network.join_pair(network.tokenize("Where does Ana live?", 60), network.tokenize(SIMILAR[0], 60))[0]
-    rng = np.random.default_rng(0)  # noqa: TID251  # seeded
-    adapters: dict[str, Array] = {}
-    for name in ADAPTED_MATRICES:
-        rows, columns = matrix_shape(name)
-        adapters[f"{name}.down"] = rng.normal(0, rows**-0.5, (rows, 3)).astype(np.float32)
-        adapters[f"{name}.up"] = rng.normal(0, 0.1, (3, columns)).astype(np.float32)
-    plain = network.hidden_states(ids)
-    adapted = network.hidden_states(ids, adapters=adapters)
-    expected = encode(network._embeddings.rows(ids), tensors, {})
-    expected_with_adapters = encode(network._embeddings.rows(ids), tensors, adapters)
-    assert row_cosines(plain, expected).min() > 0.98
-    assert row_cosines(adapted, expected_with_adapters).min() > 0.98
-    assert row_cosines(plain, adapted).max() < 0.97
+    ids = [network.first_token, *network.tokenize(f"Where does Ana live? {SIMILAR[0]}", 60), network.last_token]
+    states, middle = network.hidden_states(ids), network.middle_states(ids)
+    embeddings = network._embeddings.rows(ids)
+    assert row_cosines(states, encode(embeddings, tensors, LAYERS)).min() > 0.98
+    assert row_cosines(middle, encode(embeddings, tensors, MIDDLE_LAYERS)).min() > 0.95
+    assert row_cosines(states, middle).max() < 0.9
 
 
 def row_cosines(left: Vectors, right: Vectors) -> Vectors:
     return (left * right).sum(axis=1) / np.linalg.norm(left, axis=1) / np.linalg.norm(right, axis=1)
 
 
-def encode(rows: Array, tensors: Mapping[str, Array], adapters: Mapping[str, Array]) -> Array:
-    """The layers of BERT over the tensors of the graph, in floats."""
+def encode(rows: Array, tensors: Mapping[str, Array], layers: int) -> Array:
+    """The first layers of BERT over the tensors of the graph, in floats."""
 
     def norm(x: Array, name: str) -> Array:
         centered = x - x.mean(axis=1, keepdims=True)
@@ -315,21 +276,16 @@ def encode(rows: Array, tensors: Mapping[str, Array], adapters: Mapping[str, Arr
     def product(x: Array, name: str) -> Array:
         return x @ (tensors[name] * tensors[f"{name}.scale"]) + tensors[f"{name}.bias"]
 
-    def adapt(x: Array, name: str) -> Array:
-        return x @ adapters[f"{name}.down"] @ adapters[f"{name}.up"] if adapters else np.zeros(1)
-
     rows = norm(rows, "embedding_norm")
-    for layer in range(LAYERS):
-        qkv = np.split(product(rows, f"{layer}.qkv"), 3, axis=1)
+    for layer in range(layers):
         queries, keys, values = (
-            (part + adapt(rows, f"{layer}.{name}")).reshape(len(rows), 12, 32).swapaxes(0, 1)
-            for part, name in zip(qkv, "qkv", strict=True)
+            part.reshape(len(rows), 12, 32).swapaxes(0, 1)
+            for part in np.split(product(rows, f"{layer}.qkv"), 3, axis=1)
         )
         scores = np.exp(queries @ keys.swapaxes(1, 2) / np.sqrt(32))
         mixed = (scores / scores.sum(axis=2, keepdims=True) @ values).swapaxes(0, 1).reshape(rows.shape)
-        mixed = product(mixed, f"{layer}.o") + adapt(mixed, f"{layer}.o")
-        rows = norm(rows + mixed, f"{layer}.attention_norm")
-        inner = product(rows, f"{layer}.in") + adapt(rows, f"{layer}.in")
+        rows = norm(rows + product(mixed, f"{layer}.o"), f"{layer}.attention_norm")
+        inner = product(rows, f"{layer}.in")
         inner = inner * (1 + np.vectorize(erf)(inner / np.sqrt(2))) / 2
-        rows = norm(rows + product(inner, f"{layer}.out") + adapt(inner, f"{layer}.out"), f"{layer}.output_norm")
+        rows = norm(rows + product(inner, f"{layer}.out"), f"{layer}.output_norm")
     return rows

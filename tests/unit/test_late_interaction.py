@@ -8,18 +8,13 @@ import numpy as np
 import pytest
 
 from ecphora import Memory
-from ecphora.embedders.e5 import e5_network
+from ecphora.embedders.e5 import e5_network, interaction_head
+from ecphora.embedders.e5.interaction_head import MAX_CONTEXT_TOKENS, MAX_TEXT_TOKENS, passage_tokens
 from ecphora.embedders.hashing import HashingEmbedder
 from ecphora.errors import ReaderUnavailable
 from ecphora.ports import Passage
 from ecphora.readers import late_interaction
-from ecphora.readers.late_interaction import (
-    MAX_CONTEXT_TOKENS,
-    MAX_TEXT_TOKENS,
-    LateInteractionReader,
-    passage_tokens,
-    question_tokens,
-)
+from ecphora.readers.late_interaction import LateInteractionReader, question_tokens
 
 DAY = date(2026, 5, 3)
 
@@ -72,13 +67,12 @@ def test_kept_states_give_the_same_scores(reader: LateInteractionReader) -> None
 
 def test_tokens_of_a_passage_are_the_end_of_its_context_and_the_start_of_its_text() -> None:
     network = e5_network.share_network()()
-    passage = Passage("blue " * 300, speaker="Ana", previous_turn="red " * 300 + "green")
-    tokens, is_context = passage_tokens(network, passage)
+    tokens, is_context = passage_tokens(network, "blue " * 300, "red " * 300 + "green")
     assert (~is_context).sum() == MAX_TEXT_TOKENS + 1  # and the last token
     assert is_context.sum() <= 2 * MAX_CONTEXT_TOKENS
     green = network.tokenize("green", 10)
     assert tokens[: is_context.sum()][-1 - len(green) : -1] == green
-    alone, alone_is_context = passage_tokens(network, Passage("blue"))
+    alone, alone_is_context = passage_tokens(network, "blue")
     assert len(alone) - alone_is_context.sum() == len(network.tokenize("blue", 10)) + 1
 
 
@@ -107,8 +101,8 @@ def test_recall_goes_on_if_the_model_is_missing(tmp_path: Path) -> None:
 
 def test_recall_goes_on_if_the_head_is_damaged(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     tmp_path.joinpath("reader.onnx").write_bytes(b"no graph")
-    monkeypatch.setattr(late_interaction, "files", lambda _package: tmp_path)
-    monkeypatch.setattr(LateInteractionReader, "name", "damaged")  # shares no loaded head
+    monkeypatch.setattr(interaction_head, "files", lambda _package: tmp_path)
+    monkeypatch.setattr(late_interaction, "HEAD_DIGEST", "0" * 64)  # shares no loaded head
     with Memory(tmp_path / "m.db", embedder=HashingEmbedder(64), reader=LateInteractionReader()) as memory:
         memory.remember("I moved to Porto.", speaker="Ana")
         found = memory.recall("Where does Ana live?", reading="always")

@@ -102,7 +102,7 @@ def _make_scorer(network: minilm.MiniLMNetwork) -> Callable[[tuple[str, str]], V
 
     def score(pair: tuple[str, str]) -> Vector:
         ids, segment_ids = encode_pair(network, *pair)
-        rows = network.hidden_states(ids, segment_ids, inputs)
+        rows = network.adapted_states(ids, segment_ids, inputs)
         is_later = np.array(segment_ids) == 1
         earlier, later = rows[~is_later].mean(axis=0), rows[is_later].mean(axis=0)
         pooled = np.stack([rows[0], earlier, later, earlier * later])

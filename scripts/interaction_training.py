@@ -1,4 +1,4 @@
-"""Trains the head of the built-in reader with torch, for ``train_reader.py``."""
+"""Trains heads over token states with torch, for ``train_reader.py`` and ``train_multilingual_updates.py``."""
 # ruff: noqa: INP001, T201  # in the folder of the script that uses it; it prints
 
 import math
@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 from torch.nn import functional
 
-from ecphora.readers.late_interaction import InteractionHead
+from ecphora.embedders.e5.interaction_head import InteractionHead, TokenStates
 
 STATE, WIDTH, LAYERS, HIDDEN = 384, 128, 2, 64
 """The numbers of a token's state in the encoder and in the head; the layers of the head; its last hidden numbers."""
@@ -45,19 +45,14 @@ TWIN_QUESTIONS = 4
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class States:
-    """The token states of a text, shape ``(tokens, 384)``, in half precision; which of the tokens are context."""
-
-    rows: NDArray[np.float16]
-    is_context: NDArray[np.bool_]
-
-
-@dataclass(frozen=True, slots=True, eq=False)
 class TrainingQuestion:
-    """A question with its passages, the best of the ranking first, and which of them answer it."""
+    """A question with its passages, the best of the ranking first, and which of them answer it.
 
-    question: NDArray[np.float16]
-    passages: Sequence[States]
+    For the update scorer an earlier text with later ones, and which of them update it.
+    """
+
+    question: TokenStates
+    passages: Sequence[TokenStates]
     is_answer: NDArray[np.bool_]
 
 
@@ -65,8 +60,8 @@ class TrainingQuestion:
 class _Group:
     """A question with the passages of one epoch; the first ``answers`` of them answer it."""
 
-    question: NDArray[np.float16]
-    passages: Sequence[States]
+    question: TokenStates
+    passages: Sequence[TokenStates]
     answers: int
 
 
@@ -202,11 +197,11 @@ def train_head(questions: Sequence[TrainingQuestion], epochs: int, seed: int = 0
 def _check_twin(network: _Network, questions: Sequence[TrainingQuestion]) -> None:
     """Raise ``AssertionError`` if the head's scores are not those of the network."""
     head = InteractionHead(build_graph(network.named_weights()))
-    pairs = [(question.question, states) for question in questions for states in question.passages]
+    pairs = [(question.question, passage) for question in questions for passage in question.passages]
     network.eval()
     with torch.no_grad():
         expected = network(*_pad(pairs)).numpy()
-    found = [head.score(question, states.rows, states.is_context) for question, states in pairs]
+    found = [head.score(question, passage) for question, passage in pairs]
     np.testing.assert_allclose(found, expected, atol=1e-3)
     network.train()
 
@@ -238,7 +233,7 @@ def _batches(groups: Sequence[_Group], random: np.random.Generator) -> Iterator[
 def _loss(network: _Network, groups: Sequence[_Group]) -> Tensor:
     """Whether each passage answers, and which passage of a question does."""
     pairs = [(group.question, states) for group in groups for states in group.passages]
-    order = sorted(range(len(pairs)), key=lambda place: len(pairs[place][0]) + len(pairs[place][1].rows))
+    order = sorted(range(len(pairs)), key=lambda place: len(pairs[place][0].rows) + len(pairs[place][1].rows))
     parts = [order[start : start + PAIRS_PER_PASS] for start in range(0, len(order), PAIRS_PER_PASS)]
     shuffled = torch.cat([network(*_pad([pairs[place] for place in part])) for part in parts])
     scores = shuffled[torch.tensor(np.argsort(order))]
@@ -258,15 +253,15 @@ def _loss(network: _Network, groups: Sequence[_Group]) -> Tensor:
     return loss + LISTWISE_WEIGHT * torch.stack(listwise).mean() if listwise else loss
 
 
-def _pad(pairs: Sequence[tuple[NDArray[np.float16], States]]) -> tuple[Tensor, Tensor, Tensor, Tensor]:
-    longest_question = max(len(question) for question, _ in pairs)
+def _pad(pairs: Sequence[tuple[TokenStates, TokenStates]]) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+    longest_question = max(len(question.rows) for question, _ in pairs)
     longest_passage = max(len(states.rows) for _, states in pairs)
     questions = np.zeros((len(pairs), longest_question, STATE), np.float32)
     asked = np.zeros((len(pairs), longest_question), np.bool_)
     passages = np.zeros((len(pairs), longest_passage, STATE), np.float32)
     segments = np.full((len(pairs), longest_passage), 3)
     for place, (question, states) in enumerate(pairs):
-        questions[place, : len(question)], asked[place, : len(question)] = question, True
+        questions[place, : len(question.rows)], asked[place, : len(question.rows)] = question.rows, True
         passages[place, : len(states.rows)] = states.rows
         segments[place, : len(states.rows)] = np.where(states.is_context, 2, 1)
     return torch.tensor(questions), torch.tensor(asked), torch.tensor(passages), torch.tensor(segments)
