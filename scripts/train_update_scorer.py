@@ -1,4 +1,4 @@
-"""Train the update scorer and its judge, measure them, write weights/update_adapters.npz and update_judge.json.
+"""Train the English update scorer and its judge, measure them, write weights/update_adapters.npz and update_judge.json.
 
     .venv/bin/pip install torch && .venv/bin/python scripts/train_update_scorer.py [--keep | --review]
 
@@ -24,7 +24,7 @@ import argparse
 import hashlib
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -76,7 +76,7 @@ EPOCHS, RATE = 4, 1e-3
 """Epochs of the adapters' training, and the highest learning rate."""
 RIDGE, BIAS = 2.0, 1e-3
 """The ridge on the weight of a feature and on the bias."""
-NEUTRAL_JUDGE = UpdateJudge(LinearModel(0.0, {}), LinearModel(0.0, {}))
+NEUTRAL_JUDGE = UpdateJudge(LinearModel(0.0, {}), LinearModel(0.0, {}), LinearModel(0.0, {}))
 """A judge that accepts all pairs."""
 
 Numbers = NDArray[np.float64]
@@ -104,7 +104,8 @@ def main() -> None:
         "--review", action="store_true", help="continue from the present adapters, with the review epochs only"
     )
     options = parser.parse_args()
-    training_pairs = [pair for pair in read_training_pairs() if pair.label is not None]
+    with CachingEmbedder(minilm.MiniLMEmbedder()) as embedder:
+        training_pairs = [pair for pair in read_training_pairs(embedder) if pair.label is not None]
     gate = train_gate(training_pairs)
     selected = select_pairs(training_pairs, gate)
     adapter_pairs, judge_pairs = (
@@ -122,7 +123,7 @@ def main() -> None:
             adapters_of(review_pairs, REVIEW_EPOCHS, RATE / 2, Adapters.from_bytes(path.read_bytes())).to_bytes()
         )
     logits = MiniLMUpdateScorer().score([pair.texts for pair in judge_pairs]).tolist()
-    gate_only = UpdateJudge(gate, NEUTRAL_JUDGE.judge)
+    gate_only = replace(NEUTRAL_JUDGE, gate=gate)
     rows = [
         {
             **pair.features,
@@ -142,8 +143,11 @@ def main() -> None:
             for path in (CASES, PLAIN, EVERYDAY, TWINS, *DIALOG_FILES, *LABEL_FILES, *TEST_FILES)
         },
     }
-    file: dict[str, Json] = {"provenance": provenance, "gate": _model_fields(gate), "judge": _model_fields(judge)}
-    WEIGHTS.joinpath("update_judge.json").write_text(format_json(file), encoding="utf-8")
+    path = WEIGHTS / "update_judge.json"
+    before = json.loads(path.read_text(encoding="utf-8"))
+    provenance["other languages"] = before["provenance"]["other languages"]  # of train_multilingual_updates.py
+    parts = {"gate": model_fields(gate), "judge": model_fields(judge), "other languages": before["other languages"]}
+    path.write_text(format_json({"provenance": provenance, **parts}), encoding="utf-8")
     probabilities = cross_validate(judge_pairs, rows, labels)
     for name, part in (
         ("cases", np.array([":" in pair.space for pair in judge_pairs])),
@@ -178,9 +182,9 @@ def cross_validate(training_pairs: Sequence[TrainingPair], rows: Sequence[dict[s
     probabilities = np.zeros(len(training_pairs))
     for part in range(FOLDS):
         held_out = parts == part
-        judge = UpdateJudge(
-            NEUTRAL_JUDGE.gate,
-            fit_linear_model(
+        judge = replace(
+            NEUTRAL_JUDGE,
+            judge=fit_linear_model(
                 JUDGE_FEATURES,
                 [row for row, is_held_out in zip(rows, held_out, strict=True) if not is_held_out],
                 labels[~held_out],
@@ -195,7 +199,7 @@ def cross_validate(training_pairs: Sequence[TrainingPair], rows: Sequence[dict[s
 # ---- training pairs
 
 
-def read_training_pairs() -> Iterator[TrainingPair]:
+def read_training_pairs(embedder: CachingEmbedder) -> Iterator[TrainingPair]:
     """All pairs before the gate, of the cases and the conversations."""
     labels_by_space: dict[str, dict[tuple[str, str], bool]] = {}
     for label in read_lines(*LABEL_FILES):
@@ -205,7 +209,7 @@ def read_training_pairs() -> Iterator[TrainingPair]:
         spaces.setdefault(turn["space"], []).append(
             Episode(turn["text"], turn["id"], turn["speaker"], turn["session"], turn["time"])
         )
-    with TemporaryDirectory() as folder, CachingEmbedder(minilm.MiniLMEmbedder()) as embedder:
+    with TemporaryDirectory() as folder:
         store = SQLiteStore(Path(folder) / "m.db")
         for space, episodes in spaces.items():
             memory = Memory(store, scope=space, embedder=embedder)
@@ -275,7 +279,8 @@ def memory_pairs(
             )
             return np.zeros(size)
 
-    pairs = CandidateSearch(statements, 0).pairs(rows, RecordingGate(NEUTRAL_JUDGE.gate, NEUTRAL_JUDGE.judge))
+    recorder = RecordingGate(*(getattr(NEUTRAL_JUDGE, one.name) for one in fields(NEUTRAL_JUDGE)))
+    pairs = CandidateSearch(statements, 0).pairs(rows, recorder)
     for pair, gate in zip(pairs, gate_features, strict=True):
         aligned = align(statements, pair)
         if aligned is not None:
@@ -285,7 +290,7 @@ def memory_pairs(
 
 def select_pairs(training_pairs: Sequence[TrainingPair], gate: LinearModel) -> list[TrainingPair]:
     """The pairs for training: all of the cases, and of the conversations the updates and the hardest negatives."""
-    judge = UpdateJudge(gate, NEUTRAL_JUDGE.judge)
+    judge = replace(NEUTRAL_JUDGE, gate=gate)
     cases = [pair for pair in training_pairs if ":" in pair.space]
     conversations = sorted(
         (pair for pair in training_pairs if ":" not in pair.space),
@@ -314,11 +319,11 @@ def train_gate(training_pairs: Sequence[TrainingPair]) -> LinearModel:
     log_odds = np.zeros(len(conversations))
     for space in sorted(set(spaces)):
         others = spaces != space
-        judge = UpdateJudge(
-            fit_linear_model(
+        judge = replace(
+            NEUTRAL_JUDGE,
+            gate=fit_linear_model(
                 GATE_FEATURES, [row for row, other in zip(rows, others, strict=True) if other], labels[others]
             ),
-            NEUTRAL_JUDGE.judge,
         )
         log_odds[~others] = [judge.gate_log_odds(row)[0] for row, other in zip(rows, others, strict=True) if not other]
     turns = len({(pair.space, pair.texts[1]) for pair in conversations})
@@ -350,7 +355,7 @@ def hard_pairs(training_pairs: Sequence[TrainingPair]) -> list[TrainingPair]:
     ]
 
 
-def _model_fields(model: LinearModel) -> Json:
+def model_fields(model: LinearModel) -> Json:
     return {"bias": model.bias, "features": dict(model.weights)}
 
 

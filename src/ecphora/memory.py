@@ -81,7 +81,7 @@ from .stages.retrieval import filters, insight_index
 from .stages.retrieval.confidence import DEFAULT_BANDS, EvidenceBands
 from .store_as_query import writes_on_store
 from .stores.sqlite import SQLiteStore
-from .update_scorers.minilm_lora import MiniLMUpdateScorer
+from .update_scorers.built_in import BuiltInUpdateScorer
 from .validate import (
     check_clock,
     check_component,
@@ -107,7 +107,7 @@ _log = logging.getLogger("ecphora")
 
 MATCH_ALL = Filter()
 """The filter that matches everything."""
-DEFAULT_UPDATE_SCORER = MiniLMUpdateScorer()
+DEFAULT_UPDATE_SCORER = BuiltInUpdateScorer()
 """A placeholder for the update scorer that each memory makes for itself; never called, so it never loads the model."""
 EMBEDDER_METHODS = ("embed",)
 """The methods that an embedder must have."""
@@ -174,7 +174,7 @@ class Memory:
             RuleExtractor() if extractor is None else check_component("extractor", extractor, "an extractor", "extract")
         )
         if update_scorer is DEFAULT_UPDATE_SCORER:
-            update_scorer = MiniLMUpdateScorer()
+            update_scorer = BuiltInUpdateScorer()
         self._update_scorer = (
             None
             if update_scorer is None

@@ -14,9 +14,11 @@ import pytest
 
 from ecphora import Memory
 from ecphora.embedders import minilm, shared_model
+from ecphora.embedders.e5 import e5_network
 from ecphora.embedders.minilm import MiniLMEmbedder
 from ecphora.embedders.shared_model import SharedModel
-from ecphora.update_scorers.minilm_lora import MiniLMUpdateScorer
+from ecphora.readers.late_interaction import LateInteractionReader
+from ecphora.update_scorers.late_interaction import LateInteractionUpdateScorer
 
 pytestmark = pytest.mark.slow
 
@@ -114,19 +116,10 @@ def test_memories_share_one_model_and_release_it(model_folder: Path, tmp_path: P
     assert [ref() for ref in loaded] == [None, None]
 
 
-def test_update_scorer_shares_the_model_of_the_embedder(model_folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    networks: list[minilm.MiniLMNetwork] = []
-    original_init = minilm.MiniLMNetwork.__init__
-
-    def recording_init(network: minilm.MiniLMNetwork, folder: Path) -> None:
-        networks.append(network)
-        original_init(network, folder)
-
-    monkeypatch.setattr(minilm.MiniLMNetwork, "__init__", recording_init)
-    model, update_scorer = MiniLMEmbedder(), MiniLMUpdateScorer()
-    update_scorer.score([("I live in Lisbon.", "I moved to Porto.")])
-    model.embed(["I moved to Porto."])
-    assert len(networks) == 1
+def test_embedder_reader_and_update_scorer_share_one_model() -> None:
+    reader, update_scorer = LateInteractionReader(), LateInteractionUpdateScorer()
+    network = e5_network.share_network()()
+    assert reader._network() is update_scorer._network() is network
 
 
 FORK_SCRIPT = """

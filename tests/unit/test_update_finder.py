@@ -20,6 +20,8 @@ from ecphora.errors import InvalidRecord
 from ecphora.language.terms import is_english
 from ecphora.stages.retrieval.linear import LinearModel
 from ecphora.testing import ConstantScorer, FakeClock
+from ecphora.update_scorers.built_in import BuiltInUpdateScorer
+from ecphora.update_scorers.late_interaction import LateInteractionUpdateScorer
 from ecphora.update_scorers.minilm_lora import Adapters, MiniLMUpdateScorer
 from ecphora.weights import former_names
 
@@ -71,7 +73,7 @@ def test_texts_of_unknown_order_are_not_scored(path: Path) -> None:
         assert not update_scorer.received_pairs
 
 
-def test_other_languages_are_not_scored(path: Path) -> None:
+def test_other_languages_are_scored(path: Path) -> None:
     update_scorer = ConstantScorer(12.0)
     with open_memory(path, update_scorer) as memory:
         memory.remember(
@@ -81,7 +83,8 @@ def test_other_languages_are_not_scored(path: Path) -> None:
             Episode("Ich wohne jetzt in Porto am Fluss.", speaker="Ana", session="b", happened_at="2026-03-03")
         )
         memory.consolidate()
-        assert not update_scorer.received_pairs
+        assert update_scorer.received_pairs
+        assert [update.confidence > 0.8 for update in memory.facts.updates()] == [True]
 
 
 def test_consolidation_scores_new_pairs_up_to_a_limit(path: Path) -> None:
@@ -144,8 +147,11 @@ def test_english_is_distinguished_from_similar_languages() -> None:
 
 
 def test_judge_probability_follows_the_log_odds() -> None:
-    judge = UpdateJudge(LinearModel(0.0, {}), LinearModel(-1.0, {"cross-encoder log-odds": 0.5}))
-    assert judge.probability(dict.fromkeys(JUDGE_FEATURES, 0.0) | {"cross-encoder log-odds": 2.0}) == pytest.approx(0.5)
+    english, others = (LinearModel(bias, {"cross-encoder log-odds": 0.5}) for bias in (-1.0, -2.0))
+    judge = UpdateJudge(LinearModel(0.0, {}), english, others)
+    features = dict.fromkeys(JUDGE_FEATURES, 0.0)
+    assert judge.probability(features | {"cross-encoder log-odds": 2.0}) == pytest.approx(0.5)
+    assert judge.probability(features | {"cross-encoder log-odds": 4.0}, is_english=False) == pytest.approx(0.5)
     assert judge.gate_log_odds({name: np.ones(3) for name in GATE_FEATURES}) == pytest.approx(0.0)
 
 
@@ -173,7 +179,7 @@ def test_update_judge_weights_with_former_names_load() -> None:
             "signs": {former_by_name[name]: weight for name, weight in found[part]["features"].items()},
         }
         for part in ("gate", "judge")
-    }
+    } | {"other languages": found["other languages"]}
     assert {*former_by_name} == {*GATE_FEATURES, *JUDGE_FEATURES}
     assert {"alike", "asks", "promise"} <= former["gate"]["signs"].keys() | former["judge"]["signs"].keys()
     assert weights.parse_update_judge(json.dumps(former)) == weights.load_update_judge()
@@ -196,9 +202,29 @@ def test_adapters_round_trip_through_bytes() -> None:
             Adapters.from_bytes(broken)
 
 
-def test_update_scorer_distinguishes_a_move_from_a_visit() -> None:
-    lives = "Ana: I live in Lisbon, five minutes from the river."
-    moved, visited = MiniLMUpdateScorer().score(
-        [(lives, "Ana: I moved to Porto last week."), (lives, "Ana: We had a lovely weekend in Porto.")]
-    )
-    assert moved > 0 > visited
+@pytest.mark.parametrize(
+    ("earlier", "update", "look_alike"),
+    [
+        (
+            "Ana: I live in Lisbon by the river.",
+            "Ana: I moved to Porto last week.",
+            "Ana: We had a lovely day in Porto.",
+        ),
+        (
+            "user: Ich wohne in Lissabon.",
+            "user: Ich wohne jetzt in Porto.",
+            "user: Mein Bruder ist nach Porto gezogen.",
+        ),
+        ("user: 会議は月曜です。", "user: 会議は火曜になりました。", "user: 娘のピアノは火曜になりました。"),
+    ],
+)
+def test_update_scorer_distinguishes_a_move_from_a_look_alike(earlier: str, update: str, look_alike: str) -> None:
+    moved, other = BuiltInUpdateScorer().score([(earlier, update), (earlier, look_alike)])
+    assert moved > 0 > other
+
+
+def test_built_in_scorer_keeps_the_order_of_mixed_pairs() -> None:
+    pairs = [("I live by the river.", "I moved to Porto in May."), ("Ich wohne in Bonn.", "Ich wohne nun in Ulm.")]
+    english, german = MiniLMUpdateScorer().score(pairs[:1]), LateInteractionUpdateScorer().score(pairs[1:])
+    assert BuiltInUpdateScorer().score(pairs[::-1]).tolist() == [*german, *english]
+    assert BuiltInUpdateScorer().score([]).tolist() == []

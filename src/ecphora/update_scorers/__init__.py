@@ -1,1 +1,1 @@
-"""Update scorers: cross-encoders that judge whether one text updates another."""
+"""Update scorers: models that score whether one text updates another."""

@@ -135,12 +135,14 @@ def load_update_judge() -> "UpdateJudge":
 
 def parse_update_judge(text: str) -> "UpdateJudge":
     """Parse the gate and the judge from JSON; raises ``InvalidRecord`` if they are missing."""
-    from ..consolidation.facts.judge import GATE_FEATURES, JUDGE_FEATURES, UpdateJudge  # noqa: PLC0415
+    from ..consolidation.facts import judge  # noqa: PLC0415
 
     try:
         found = former_names.upgrade_update_judge(json.loads(text))
-        return UpdateJudge(
-            _parse_named_model(found["gate"], GATE_FEATURES), _parse_named_model(found["judge"], JUDGE_FEATURES)
+        return judge.UpdateJudge(
+            _parse_named_model(found["gate"], judge.GATE_FEATURES),
+            _parse_named_model(found["judge"], judge.JUDGE_FEATURES),
+            _parse_named_model(found["other languages"], judge.OTHER_LANGUAGE_FEATURES),
         )
     except (ValueError, KeyError, TypeError, AttributeError) as error:
         raise InvalidRecord(

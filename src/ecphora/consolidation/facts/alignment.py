@@ -21,20 +21,24 @@ MAX_WINDOW_CHARS = 240
 
 @dataclass(frozen=True, slots=True)
 class AlignedPair:
-    """The two best aligned statements of a pair of memories, each with its row and position."""
+    """The two best aligned statements of a pair of memories, each with its row and position.
+
+    ``texts`` are what the update scorer reads, and ``are_english`` says whether these are English.
+    """
 
     later: tuple[int, int, Utterance]
     earlier: tuple[int, int, Utterance]
     rule_match: RuleMatch | None
     features: Mapping[str, float]
     texts: tuple[str, str]
+    are_english: bool
 
 
 def align(index: MemoryStatements, pair: CandidatePair) -> AlignedPair | None:
     """Align the two closest statements of a pair of memories; None if neither can replace the other.
 
-    That is so if their order is unknown, the later one says that something never was or adds nothing new, or the
-    texts are not English or contain code.
+    That is so if their order is unknown, the later one says that something never was, or the texts contain code; in
+    English also if the later one adds nothing new.
     """
     index.fetch([pair.other_row])
     own_utterances, other_utterances = index.utterances(pair.row), index.utterances(pair.other_row)
@@ -45,7 +49,7 @@ def align(index: MemoryStatements, pair: CandidatePair) -> AlignedPair | None:
         key=lambda side: (side[1][0].at, side[1][0].turn),
     )
     source_texts = index.node(earlier_row).text, index.node(later_row).text
-    if not later_utterances[0].moment.is_after(earlier_utterances[0].moment) or not is_english(" ".join(source_texts)):
+    if not later_utterances[0].moment.is_after(earlier_utterances[0].moment):
         return None
     position, earlier_position, rule_match = _best_aligned_statements(
         later_utterances, earlier_utterances, pair.term_weights, pair.cosine
@@ -53,12 +57,15 @@ def align(index: MemoryStatements, pair: CandidatePair) -> AlignedPair | None:
     later, earlier = later_utterances[position], earlier_utterances[earlier_position]
     if ChangeSignal.NEVER in later.statement.change_signals | earlier.statement.change_signals:
         return None  # "never" contradicts, it does not replace
-    if not has_new_content(later.statement, earlier.statement):
-        return None  # it repeats the same, or more of it
     texts = (
         statement_window(source_texts[0], earlier.statement.text, earlier.speaker),
         statement_window(source_texts[1], later.statement.text, later.speaker),
     )
+    are_english = is_english(" ".join(texts))
+    if not are_english:
+        rule_match = None  # the rules read English
+    elif not has_new_content(later.statement, earlier.statement):
+        return None  # it repeats the same, or more of it
     if any(map(has_code, texts)):
         return None
     features = {
@@ -67,7 +74,12 @@ def align(index: MemoryStatements, pair: CandidatePair) -> AlignedPair | None:
         **judge_features(make_pair(later, earlier, pair.term_weights, pair.cosine), rule_match),
     }
     return AlignedPair(
-        (later_row, position, later), (earlier_row, earlier_position, earlier), rule_match, features, texts
+        (later_row, position, later),
+        (earlier_row, earlier_position, earlier),
+        rule_match,
+        features,
+        texts,
+        are_english,
     )
 
 

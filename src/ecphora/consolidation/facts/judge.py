@@ -75,14 +75,21 @@ JUDGE_FEATURES = (
 )
 """The features of the judge: the log-odds of the cross-encoder and of the gate, log(1 + memories that may be replaced),
 since the more there are the less likely is any one of them; the rules' confidence, then features of both statements."""
+OTHER_LANGUAGE_FEATURES = ("cross-encoder log-odds", "cosine", "same speaker")
+"""The features of the judge of memories that are not English."""
 
 
 @dataclass(frozen=True, slots=True)
 class UpdateJudge:
-    """The gate and the judge: log-odds, linear in :data:`GATE_FEATURES` and in :data:`JUDGE_FEATURES`."""
+    """The gate and the judges: log-odds, linear in features.
+
+    The ``gate`` has :data:`GATE_FEATURES`, the ``judge`` of English memories :data:`JUDGE_FEATURES`, that of
+    ``other_languages`` :data:`OTHER_LANGUAGE_FEATURES`.
+    """
 
     gate: LinearModel
     judge: LinearModel
+    other_languages: LinearModel
 
     def gate_log_odds(self, features: Mapping[str, Floats | float]) -> Floats:
         """The gate's log-odds of each pair; a feature is a number or a column with one entry a pair."""
@@ -91,9 +98,10 @@ class UpdateJudge:
             log_odds = log_odds + weight * np.asarray(features[name])
         return np.atleast_1d(log_odds)
 
-    def probability(self, features: Mapping[str, float]) -> float:
+    def probability(self, features: Mapping[str, float], *, is_english: bool = True) -> float:
         """The probability in 0..1 that the later memory replaces the earlier one."""
-        log_odds = self.judge.bias + sum(weight * features[name] for name, weight in self.judge.weights.items())
+        judge = self.judge if is_english else self.other_languages
+        log_odds = judge.bias + sum(weight * features[name] for name, weight in judge.weights.items())
         return float(1 / (1 + np.exp(-log_odds)))
 
 

@@ -125,7 +125,9 @@ class UpdateFinder:
         for aligned_pair, log_odds in zip(
             aligned, _cross_encoder_scores(aligned, self.score, time_left), strict=False
         ):  # fewer scores if the time ran out
-            confidence = self.judge.probability({**aligned_pair.features, "cross-encoder log-odds": log_odds})
+            confidence = self.judge.probability(
+                {**aligned_pair.features, "cross-encoder log-odds": log_odds}, is_english=aligned_pair.are_english
+            )
             is_rule_supported = (
                 aligned_pair.rule_match is not None and aligned_pair.rule_match.confidence >= MIN_RULE_CONFIDENCE
             )
