@@ -76,9 +76,17 @@ class ReadExample:
 
 
 def fit_ranking(examples: Sequence[ReadExample]) -> tuple[float, float]:
-    """The weights of the reading and of newer answers that make the answers most probable; groups count the same."""
+    """The weights of the reading and of newer answers that make the answers most probable.
+
+    Our own memories, which are what users would bring, count as much as all other groups together. These count the
+    same.
+    """
     usable = [example for example in examples if example.is_answer.any() and not example.is_answer.all()]
-    sample_weights = _balance([example.group for example in usable])
+    groups = np.array([example.group for example in usable])
+    is_own = groups == "own"
+    sample_weights = np.zeros(len(usable))
+    for part in (is_own, ~is_own):
+        sample_weights[part] = _balance(groups[part].tolist()) / 2
 
     def loss(reading: float, newer_answer: float) -> list[float]:
         rankings = [example.ranking(reading, newer_answer) for example in usable]
