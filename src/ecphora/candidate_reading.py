@@ -61,7 +61,7 @@ class CandidateReading:
             batch = places[start : start + self.reader.batch_size]
             texts = [passage for place in batch if (passage := passages[place]) is not None]
             try:
-                log_odds[batch] = self.reader.read(self.query.text, texts, asked_on=asked_on)
+                log_odds[batch] = self.reader.read(self.query.search_text, texts, asked_on=asked_on)
             except (ReaderUnavailable, LLMError) as error:
                 self.error = str(error)
                 break

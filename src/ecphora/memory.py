@@ -491,12 +491,14 @@ class Memory:
         retroactive: bool = False,
     ) -> Query:
         """Return a question as strategies see it: with its vectors, terms, entities and time ranges."""
+        graph = self._scope_writer.graph()
         return analyze(
             question,
-            self._scope_writer.graph(),
+            graph,
             self._clock(),
             self._embedder,
             self._query_embedder,
+            read_nodes=self._scope_writer.reader(graph),
             where=where,
             as_of=as_of,
             known_at=known_at,

@@ -402,6 +402,15 @@ class Filter(ShortRepr):
 
 
 @dataclass(frozen=True, slots=True, repr=False)
+class RelationName(ShortRepr):
+    """The name of a relation in a question: ``phrase`` "my sister" is ``name`` "Marta", as memory ``node`` tells."""
+
+    phrase: str
+    name: str
+    node: NodeId
+
+
+@dataclass(frozen=True, slots=True, repr=False)
 class Query(ShortRepr):
     """A question with its analysis and options: all that a strategy gets besides the graph.
 
@@ -410,9 +419,11 @@ class Query(ShortRepr):
     ``term_hashes`` are the hashes of the content words, in order. ``topic_vector`` is the vector of the topic, without
     the question's form and addressee; ``term_vectors`` has the vector of each term that the topic holds, zeros for the
     others, shape ``(len(term_hashes), dim)``; both may be ``None``. ``entity_ids`` are the ids of the entities that the
-    query names. ``time_ranges`` are the time intervals it asks about. ``as_of`` is in event time, ``known_at`` in
-    recording time; with ``retroactive``, what was said after ``as_of`` counts too, as far as it claims to be valid by
-    then. ``where`` says which memories are eligible.
+    query names. ``relation_names`` are the names that memories give to relations in the query, such as "my sister";
+    ``named_text`` is the text with these names in their place, "" if there are none. ``time_ranges`` are the time
+    intervals it asks about. ``as_of`` is in event time, ``known_at`` in recording time; with ``retroactive``, what was
+    said after ``as_of`` counts too, as far as it claims to be valid by then. ``where`` says which memories are
+    eligible.
     """
 
     text: str
@@ -425,11 +436,18 @@ class Query(ShortRepr):
     topic_vector: Vector | None = None
     term_vectors: Vectors | None = None
     entity_ids: tuple[NodeId, ...] = ()
+    relation_names: tuple[RelationName, ...] = ()
+    named_text: str = ""
     time_ranges: tuple[Interval, ...] = ()
     as_of: datetime | None = None
     known_at: datetime | None = None
     retroactive: bool = False
     where: Filter = field(default_factory=Filter)
+
+    @property
+    def search_text(self) -> str:
+        """The text that is searched for, whose terms and vectors the query has: with names in place of relations."""
+        return self.named_text or self.text
 
 
 @dataclass(frozen=True, slots=True, repr=False)

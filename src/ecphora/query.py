@@ -1,6 +1,6 @@
 """Analyzes a question: its terms, names, dates and vectors."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -12,16 +12,19 @@ from .language.dates import time_mentions
 from .language.name_normalization import entity_id
 from .language.names import names
 from .language.question import topic
+from .language.relation_mentions import asked_relations
 from .language.terms import extract_terms, hash_terms, surface_forms
 from .model import (
     Filter,
+    NodeId,
     Query,
+    RelationName,
     Vector,
     Vectors,
     When,
 )
-from .ports import Embedder, embedder_coverage, similarity_floor
-from .stages.retrieval import speakers
+from .ports import Embedder, NodeReader, embedder_coverage, similarity_floor
+from .stages.retrieval import relation_names, speakers
 from .validate import check_query
 
 MAX_QUESTION_TERMS = 24
@@ -63,6 +66,7 @@ def analyze(
     embedder: Embedder,
     embed: Callable[[QueryParts], Vectors],
     *,
+    read_nodes: NodeReader,
     where: Filter,
     as_of: When | None = None,
     known_at: When | None = None,
@@ -70,11 +74,16 @@ def analyze(
 ) -> Query:
     """Check, analyze and embed a question, once for everything that uses it.
 
-    ``embed`` gives the vectors of a question's texts; it is not called for an empty graph. Raises ``InvalidInput`` for
-    an invalid argument, and ``EmbedderMismatch`` if the graph has vectors of another length.
+    ``embed`` gives the vectors of a question's texts; it is not called for an empty graph. ``read_nodes`` fetches the
+    memories that may say who "my sister" in a question is; it is not called for other questions. Raises
+    ``InvalidInput`` for an invalid argument, and ``EmbedderMismatch`` if the graph has vectors of another length.
     """
     question, where, event_time, recording_time = check_query(question, where, as_of, known_at, retroactive)
-    parts = query_parts(question, graph)
+    time_and_filter = Query(
+        question, now, as_of=event_time, known_at=recording_time, retroactive=retroactive, where=where
+    )
+    named = _name_relations(time_and_filter, graph, read_nodes)
+    parts = query_parts(named.text, graph)
     vectors = embed(parts) if len(graph) else None
     stored = graph.vectors.view
     if vectors is not None and len(stored) and stored.shape[1] != vectors.shape[1]:
@@ -94,7 +103,27 @@ def analyze(
         known_at=recording_time,
         retroactive=retroactive,
         where=where,
+        named=named,
     )
+
+
+@dataclass(frozen=True, slots=True)
+class NamedQuestion:
+    """A question with names in place of relations: "Where does Marta work?" for "Where does my sister work?"."""
+
+    text: str
+    relation_names: Sequence[RelationName] = ()
+    entity_ids: Sequence[NodeId] = ()
+
+
+def _name_relations(query: Query, graph: Graph, read_nodes: NodeReader) -> NamedQuestion:
+    """Look up who "my sister" in a question is, in the memories that the query may return."""
+    asked = asked_relations(query.text)
+    found = relation_names.find_relation_names(graph, query, asked, read_nodes) if asked and len(graph) else ()
+    if not found:
+        return NamedQuestion(query.text)
+    text = relation_names.replace_relations(query.text, asked, found)
+    return NamedQuestion(text, found, relation_names.entity_ids(graph, found))
 
 
 def build_query(
@@ -110,19 +139,25 @@ def build_query(
     known_at: datetime | None = None,
     retroactive: bool = False,
     where: Filter | None = None,
+    named: NamedQuestion | None = None,
 ) -> Query:
-    """Build a query from a text; ``embedded_parts`` are its parts and the vectors of their texts."""
-    term_hashes = hash_terms(list(dict.fromkeys(extract_terms(text))))
+    """Build a query from a text; ``embedded_parts`` are its parts and the vectors of their texts.
+
+    ``named`` is the text with names in place of relations; terms and vectors are those of this text.
+    """
+    named = named or NamedQuestion(text)
+    term_hashes = hash_terms(list(dict.fromkeys(extract_terms(named.text))))
     topic_vector, term_vectors = None, None
     if embedded_parts is not None:
         parts, vectors = embedded_parts
         by_text = dict(zip(parts.texts, vectors, strict=True))
-        vector, topic_vector = by_text[text], by_text[parts.topic]
+        vector, topic_vector = by_text[named.text], by_text[parts.topic]
         term_vectors = np.zeros((len(term_hashes), len(vector)), np.float32)
         for place, term in parts.term_texts.items():
             term_vectors[place] = by_text[term]
     return Query(
         text=text,
+        named_text=named.text if named.relation_names else "",
         now=now,
         vector=vector,
         embedder=embedder,
@@ -131,7 +166,8 @@ def build_query(
         term_hashes=term_hashes,
         topic_vector=topic_vector,
         term_vectors=term_vectors,
-        entity_ids=tuple(entity_id(name) for name in names(text)),
+        entity_ids=tuple(dict.fromkeys((*(entity_id(name) for name in names(text)), *named.entity_ids))),
+        relation_names=tuple(named.relation_names),
         time_ranges=time_mentions(text, as_of or now),
         as_of=as_of,
         known_at=known_at,

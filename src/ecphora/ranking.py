@@ -92,7 +92,7 @@ class Ranking:
     @cached_property
     def question_words(self) -> list[str]:
         """The words of the question, in the order of ``query.term_hashes``."""
-        found = list(dict.fromkeys(extract_terms(self.query.text)))
+        found = list(dict.fromkeys(extract_terms(self.query.search_text)))
         known = dict(zip(hash_terms(found).tolist(), found, strict=True))
         return [known.get(code, "") for code in self.query.term_hashes.tolist()]
 
@@ -115,7 +115,8 @@ class Ranking:
         """Quote the question words with the highest weights as the text writes them; "" if none has weight."""
         weight_by_word = dict(zip(self.question_words, weights.tolist(), strict=True))
         found = [
-            (max(weight_by_word.get(word, 0) for word in one.terms), one) for one in shared_terms(text, self.query.text)
+            (max(weight_by_word.get(word, 0) for word in one.terms), one)
+            for one in shared_terms(text, self.query.search_text)
         ]
         best = sorted((one for one in found if one[0] > 0), key=lambda one: (-one[0], -len(one[1].surface)))[
             :MAX_QUOTED_WORDS

@@ -12,10 +12,11 @@ import numpy as np
 
 from .graph import EPOCH, epoch_seconds
 from .language import question
+from .language.adjacent_names import without_titles
 from .language.classes import find_instances
 from .language.roles import role_of
-from .language.terms import shared_terms
-from .model import Kind
+from .language.terms import extract_terms, hash_terms, shared_terms
+from .model import Kind, Query
 from .ranking import Comparison
 from .stages.retrieval import validity
 from .stages.retrieval.speakers import named_speakers
@@ -43,8 +44,27 @@ class Clause:
 
 def text_clause(comparison: Comparison) -> Clause | None:
     """The rarest words of the question that its text has and the others do not."""
-    quoted = comparison.ranking.quote(comparison.node.text, comparison.distinctive_weights)
+    weights = comparison.distinctive_weights
+    if relation_clause(comparison):
+        names = [without_titles(relation.name) for relation in comparison.ranking.query.relation_names]
+        weights = weights * ~np.isin(comparison.ranking.query.term_hashes, hash_terms(extract_terms(" ".join(names))))
+    quoted = comparison.ranking.quote(comparison.node.text, weights)
     return Clause(f"says {quoted}") if quoted else _title_clause(comparison)
+
+
+def relation_clause(comparison: Comparison) -> Clause | None:
+    """The name that it says, and the others do not, of a relation in the question, with the memory that gives it."""
+    ranking = comparison.ranking
+    for relation in ranking.query.relation_names:
+        name = without_titles(relation.name)
+        is_of_name = np.isin(ranking.query.term_hashes, hash_terms(extract_terms(name)))
+        row = ranking.graph.row(relation.node)
+        if row is None or not comparison.distinctive_weights[is_of_name].any():
+            continue
+        if row == comparison.row:
+            return Clause(f"says that “{relation.phrase}” is “{name}”")
+        return Clause(f"says “{name}” (for “{relation.phrase}”) as told in", row)
+    return None
 
 
 def _title_clause(comparison: Comparison) -> Clause | None:
@@ -62,15 +82,24 @@ def _similarity_clause(comparison: Comparison) -> Clause | None:
     lead[ranking.matches_term[0, comparison.index] | (z[comparison.index] < MIN_SIMILARITY_Z)] = 0
     if len(lead) and lead.max() > 0:
         word = ranking.question_words[int(lead.argmax())]
-        question = next(
-            (one.question_surface for one in shared_terms(query.text, query.text) if word in one.terms), None
-        )
-        return None if question is None else Clause(f"is near to the question's “{question}” in meaning")
+        return _near_word_clause(query, word)
     places = graph.vector_positions[ranking.order[[comparison.index, *comparison.other_indices]]]
     if (places < 0).any():
         return None
     cosines = np.vecdot(graph.vectors.view[places], query.vector)
     return Clause("is nearer in meaning to the question") if cosines[0] > cosines[1:].max() else None
+
+
+def _near_word_clause(query: Query, word: str) -> Clause | None:
+    """That a memory is near to a term of the question, as the question or a relation's name writes it."""
+    question = next((one.question_surface for one in shared_terms(query.text, query.text) if word in one.terms), None)
+    if question is not None:
+        return Clause(f"is near to the question's “{question}” in meaning")
+    for relation in query.relation_names:
+        name = without_titles(relation.name)
+        if word in extract_terms(name):
+            return Clause(f"is near to “{name}” (for “{relation.phrase}”) in meaning")
+    return None
 
 
 def _neighbor_clause(comparison: Comparison) -> Clause | None:
@@ -222,7 +251,7 @@ ClauseBuilder = Callable[[Comparison], Clause | None]
 
 _FEATURE_GROUPS: tuple[tuple[tuple[ClauseBuilder, ...], tuple[str, ...]], ...] = (
     (
-        (text_clause,),
+        (relation_clause, text_clause),
         (
             "bm25",
             "bm25 z-score",
@@ -233,7 +262,7 @@ _FEATURE_GROUPS: tuple[tuple[tuple[ClauseBuilder, ...], tuple[str, ...]], ...] =
         ),
     ),
     (
-        (text_clause, _neighbor_clause),
+        (relation_clause, text_clause, _neighbor_clause),
         ("bm25 with previous turn", "bm25 with previous turn z-score", "window term coverage"),
     ),
     (

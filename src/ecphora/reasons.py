@@ -13,7 +13,7 @@ from .errors import EcphoraError
 from .model import Kind, Node, NodeId
 from .ports import NodeReader
 from .ranking import Comparison, Ranking
-from .reason_clauses import CLAUSE_BUILDERS, Clause, ClauseBuilder, text_clause
+from .reason_clauses import CLAUSE_BUILDERS, Clause, ClauseBuilder, relation_clause, text_clause
 from .short_ids import abbreviate
 from .text_format import collapse_whitespace
 
@@ -103,8 +103,9 @@ def _select_clauses(comparison: Comparison) -> list[Clause]:
         if leads[build] > min_lead and (clause := clauses[build]) is not None:
             found.setdefault(clause.text if clause.other_row < 0 else clause.other_row, clause)
             min_lead = min_lead or MIN_LEAD_RATIO * leads[build]
-    if len(found) < MAX_CLAUSES and (clause := text_clause(comparison)):
-        found.setdefault(clause.text, clause)
+    for build in (relation_clause, text_clause):
+        if len(found) < MAX_CLAUSES and (clause := build(comparison)):
+            found.setdefault(clause.text if clause.other_row < 0 else clause.other_row, clause)
     return list(found.values())[:MAX_CLAUSES]
 
 

@@ -71,9 +71,14 @@ class Checker:
     def checks(self, clause: str) -> bool:
         """Whether exactly one kind of clause matches, and it is true."""
         kinds: dict[str, Callable[..., object]] = {
-            "says (“.+)": self.says,
+            "says (“.+[”)])": self.says,
+            f"says “([^”]+)” \\(for “([^”]+)”\\) as told in {ID}": self.says_name,
+            "says that “([^”]+)” is “([^”]+)”": lambda phrase, name: self.says_name(name, phrase, self.hit.id),
             "has (“.+) in its title": lambda quoted_text: self.quoted(quoted_text, self.hit.node.title or ""),
             "is near to the question's “(.+)” in meaning": lambda word: word in self.query.text,
+            "is near to “(.+)” \\(for “(.+)”\\) in meaning": lambda name, phrase: (
+                (phrase, name) in {(one.phrase, one.name) for one in self.query.relation_names}
+            ),
             "is nearer in meaning to the question": lambda: self.hit.id is not None,
             "(.+), (?:who is asked about|one of those asked about), speaks": self.speaks,
             "the (.+), who asks, speaks": lambda role: role == self.hit.node.speaker,
@@ -118,11 +123,17 @@ class Checker:
             0 < len(found) <= 2
             and all(shared_terms_of_quotes)
             and all(quote in text for quote, _ in found)
-            and all((other or quote).casefold() in self.query.text.casefold() for quote, other in found)
+            and all((other or quote).casefold() in self.query.search_text.casefold() for quote, other in found)
         )
 
     def says(self, quoted_text: str) -> bool:
         return self.quoted(quoted_text, self.hit.text)
+
+    def says_name(self, name: str, phrase: str, short: str) -> bool:
+        """Whether the question has the phrase, and this memory and the other one, which has its noun, the name."""
+        teller = self.node(short) if short != self.hit.id else self.hit.node
+        noun = phrase.rsplit(maxsplit=1)[-1]
+        return phrase in self.query.text and name in self.hit.text and name in teller.text and noun in teller.text
 
     def speaks(self, speaker: str) -> bool:
         return speaker == self.hit.node.speaker and bool(

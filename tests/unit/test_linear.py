@@ -24,7 +24,7 @@ from ecphora.language.values import values
 
 NOW = datetime(2026, 5, 3, tzinfo=UTC)
 LONG, SECONDS = 100_000, 5
-OTHER_ARGUMENTS = {"reference_time": NOW, "speaker": "Ana Silva", "exclude": ()}
+OTHER_ARGUMENTS = {"reference_time": NOW, "speaker": "Ana Silva", "exclude": (), "relation": "sister"}
 """Arguments of readers other than texts, by parameter name."""
 TEXT_PARAMETERS = frozenset({"text", "marked", "sentence", "question"})
 """The parameters that take any text; others take names in their normal form."""
@@ -111,6 +111,10 @@ def test_reading_time_is_linear_in_text_length(name: str) -> None:
         (READERS["statements.statements"], "a" + 200 * " ", LONG),
         (READERS["validity_phrases.validity_interval"], "from ", LONG),
         (READERS["kin_mentions.kin_mentions"], "my sister ", 40_000),
+        (READERS["relation_mentions.relation_mentions"], "my sister ", 40_000),
+        (READERS["relation_mentions.relation_mentions"], "as my sister ", 40_000),
+        (READERS["relation_mentions.relation_mentions"], "syster is Ana, ", 40_000),
+        (READERS["relation_mentions_cjk.cjk_mentions"], "sister 妹の", 40_000),
     ],
 )
 def test_known_slow_patterns_take_linear_time(reader: Callable[[str], object], pattern: str, size: int) -> None:

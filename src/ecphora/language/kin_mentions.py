@@ -1,23 +1,39 @@
 """Mentions of kin, as in "my sister": the relation, and the name if the text gives it."""
 
-import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
 from ..lazy_pattern import lazy_pattern
+from .adjacent_names import adjacent_name
 from .alias_phrases import NameLocator
-from .name_normalization import normalize_name
 from .names import names
-from .word_lists import COMMON_WORDS
+from .relation_lexicon import nouns_by_language
 
+_KIN = (
+    "sister", "brother", "mother", "father", "wife", "husband", "daughter", "son", "girlfriend", "boyfriend", "fiance",
+    "partner",
+)  # fmt: skip
+"""The relations to kin of whom a person has few."""
 _RELATION_BY_WORD = {
-    "sister": "sister", "brother": "brother", "mother": "mother", "mom": "mother", "mum": "mother", "mama": "mother",
-    "father": "father", "dad": "father", "papa": "father", "wife": "wife", "husband": "husband",
-    "daughter": "daughter", "son": "son", "girlfriend": "girlfriend", "boyfriend": "boyfriend",
-    "fiancée": "fiance", "fiancé": "fiance", "fiancee": "fiance", "fiance": "fiance", "partner": "partner",
-}  # fmt: skip
+    noun: relation
+    for relation in [
+        "sister",
+        "brother",
+        "mother",
+        "father",
+        "wife",
+        "husband",
+        "daughter",
+        "son",
+        "girlfriend",
+        "boyfriend",
+        "fiance",
+        "partner",
+    ]
+    for noun in nouns_by_language(relation)["en"]
+}
 KIN_WORDS = tuple(_RELATION_BY_WORD)
-"""The words for kin of whom a person has few."""
+"""The English words for them."""
 
 _KIN_PATTERN = "|".join(_RELATION_BY_WORD)
 _MY_KIN = lazy_pattern(
@@ -27,18 +43,6 @@ _MY_KIN = lazy_pattern(
 _HAVE_SEVERAL = lazy_pattern(
     rf"\b(?:I\s+have|I['’]ve(?:\s+got)?|I\s+had|I['’]ve\s+only)\s+(?:[\w-]+\s+){{0,2}}(?P<kin>{_KIN_PATTERN})s\b"
 )
-_NAME_FOLLOWS = lazy_pattern(r"['’]s\s+name\s+is\s+|(?:,?\s+(?:who\s+)?is)?\s+(?:called|named)\s+|\s+(?=[^\W\d_])")
-_NAME_WINDOW_CHARS = 40
-"""Characters around a mention in which its name is searched."""
-_APPOSITION = lazy_pattern(r"\s*[,(]\s*")
-_NAME_PRECEDES = lazy_pattern(r"(?:\s+is|['’]s|\s*[,(])\s*\Z")
-_GIVING_VERB = lazy_pattern(
-    r"\b(?:gave|gives?|giving|buy|bought|get|got|getting|sent|send|show|showed|showing|teach|taught|teaching|take|took|"
-    r"taking|made|make|making|cook|cooked|lend|lent|read|offer|offered|bring|brought|play|played|owe|let|have|had)\s+\Z"
-)
-_NAME_END = lazy_pattern(r"\s*(?:[.;:!?)\n]|\Z|,(?!\s*(?:and|or)\b)(?!\s*[A-Z](?!['’\s]))|\s+who\b)")
-_MENTION_END = lazy_pattern(r"\s*(?:[.;:!?)\n]|\Z|,(?!\s*(?:and|or)\b)|who\b)")
-_NOT_NAMES = frozenset(("christmas", "easter", "thanksgiving", "halloween", "disney", "god", "facebook", "instagram"))
 _COUNTABLE_RELATIONS = frozenset(("sister", "brother", "son", "daughter"))
 _PLURAL_QUALIFIERS = frozenset(
     ("other", "another", "two", "three", "four", "five", "both", "ex", "former", "first", "second", "future")
@@ -75,45 +79,5 @@ def _find_kin(text: str) -> Iterator[KinMention]:
             yield KinMention(relation, is_plural=True)
             continue
         locator = NameLocator(names(text)) if locator is None else locator
-        name = _name_of_mention(text, match, locator)
-        is_valid = (
-            name is not None
-            and normalize_name(name) not in COMMON_WORDS
-            and normalize_name(name).split()[0] not in _NOT_NAMES
-        )
-        yield KinMention(relation, " ".join(qualifiers), name if is_valid else None)
-
-
-def _name_of_mention(text: str, match: re.Match[str], known: NameLocator) -> str | None:
-    """The name given with a mention: next to it, by "is called", or before it, as in "Nadia is my sister"."""
-    at, start = match.start("end"), match.start()
-    window_start = max(0, start - _NAME_WINDOW_CHARS)
-    if found := _NAME_FOLLOWS.match(text, at):
-        name = known.name_starting_at(text, found.end())
-        if name is not None and (
-            found[0].strip() or not (match["end"] or _GIVING_VERB.search(text, window_start, start))
-        ):
-            return name
-    if match["end"]:
-        return None
-    if found := _APPOSITION.match(text, at):
-        name = known.name_starting_at(text, found.end())
-        if name is not None and _NAME_END.match(text, found.end() + len(name)):
-            return name
-    if preceding := _NAME_PRECEDES.search(text, window_start, start):
-        name = known.name_ending_at(text, preceding.start())
-        is_verb = preceding[0].strip() not in (",", "(")
-        if (
-            name is not None
-            and (is_verb or _is_not_greeted(text, preceding.start(), name))
-            and _MENTION_END.match(text, at)
-        ):
-            return name
-    return None
-
-
-def _is_not_greeted(text: str, end: int, name: str) -> bool:
-    """Whether the name is not part of a greeting: "Hey Nadia, my sister" addresses Nadia and mentions somebody else."""
-    head = text[max(0, end - len(name) - _NAME_WINDOW_CHARS) : end]
-    rest = head.rstrip()[: -len(name)].rstrip(" ,").lower()
-    return not rest.endswith(("hi", "hey", "hello", "dear", "thanks", "thank you", "yes", "no", "oh", "wow", "sorry"))
+        name = adjacent_name(locator, text, match.start(), match.start("end"), ending=match["end"])
+        yield KinMention(relation, " ".join(qualifiers), name)
