@@ -205,7 +205,7 @@ def training_questions(work: Path, examples: Sequence[ReadingExample]) -> Iterat
     def encode(passage: Passage) -> TokenStates:
         return encode_passage(network, passage.statement, passage.previous_turn)
 
-    def encode_asked(example: ReadingExample) -> TokenStates:
+    def encode_question_of(example: ReadingExample) -> TokenStates:
         return encode_question(network, example.question, example.asked_on)
 
     passages = {passage for example in examples for passage in (*example.candidates, *example.missed_answers)}
@@ -218,7 +218,7 @@ def training_questions(work: Path, examples: Sequence[ReadingExample]) -> Iterat
     if new_passages or new_questions:
         with ThreadPoolExecutor(2) as pool:
             states.update(zip(new_passages, pool.map(encode, new_passages), strict=True))
-            states.update(zip(new_questions, pool.map(encode_asked, new_questions.values()), strict=True))
+            states.update(zip(new_questions, pool.map(encode_question_of, new_questions.values()), strict=True))
         path.write_bytes(pickle.dumps(states))
     for example in examples:
         texts = (*example.candidates, *example.missed_answers)

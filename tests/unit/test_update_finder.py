@@ -87,6 +87,27 @@ def test_other_languages_are_scored(path: Path) -> None:
         assert [update.confidence > 0.8 for update in memory.facts.updates()] == [True]
 
 
+@pytest.mark.parametrize(
+    ("english_bias", "other_bias", "count"),
+    [(9.0, -9.0, 0), (-9.0, 9.0, 1)],
+)
+def test_other_languages_have_a_judge_of_their_own(
+    path: Path, monkeypatch: pytest.MonkeyPatch, english_bias: float, other_bias: float, count: int
+) -> None:
+    gate = weights.load_update_judge().gate
+    judge = UpdateJudge(gate, LinearModel(english_bias, {}), LinearModel(other_bias, {}))
+    monkeypatch.setattr(weights, "load_update_judge", lambda: judge)
+    with open_memory(path, ConstantScorer(0.0)) as memory:
+        memory.remember(
+            Episode("Unsere Miete kostet 900 € jeden Monat.", speaker="Ana", session="a", happened_at="2026-02-03")
+        )
+        memory.remember(
+            Episode("Unsere Miete kostet 950 € jeden Monat.", speaker="Ana", session="b", happened_at="2026-03-03")
+        )
+        memory.consolidate()
+        assert len(memory.facts.updates()) == count
+
+
 def test_consolidation_scores_new_pairs_up_to_a_limit(path: Path) -> None:
     update_scorer = ConstantScorer(-12.0)
     start = datetime(2026, 1, 1, tzinfo=UTC)
