@@ -16,10 +16,10 @@ from ecphora.bench.recall.recall_run import temporary_memory
 from ecphora.candidate_reading import CandidateReading
 from ecphora.graph import Graph
 from ecphora.model import Query, Rows, Vector
-from ecphora.ports import NodeReader, Passage
+from ecphora.ports import Passage
 from ecphora.stages.fused.candidate_pool import build_pool
 from ecphora.stages.fused.feature_matrix import build_feature_matrix
-from ecphora.stages.retrieval import top_k
+from ecphora.stages.retrieval import dense, top_k
 from ecphora.strategies.fused import Fused
 
 CANDIDATES = 32
@@ -32,8 +32,9 @@ MAX_MISSED_ANSWERS = 2
 class ReadingExample:
     """A question with its candidates, best first.
 
-    ``log_odds`` and ``is_answer`` have an entry for each candidate, as has ``times`` (seconds since 1970).
-    ``missed_answers`` are answers that are no candidates. ``answerability`` is the confidence without reading.
+    ``log_odds`` and ``is_answer`` have an entry for each candidate, as has ``times`` (seconds since 1970); ``cosines``
+    has one for each pair. ``missed_answers`` are answers that are no candidates. ``answerability`` is the confidence
+    without reading.
     """
 
     dataset: str
@@ -47,6 +48,7 @@ class ReadingExample:
     candidates: tuple[Passage, ...]
     log_odds: NDArray[np.float32]
     times: NDArray[np.float64]
+    cosines: NDArray[np.float32]
     is_answer: NDArray[np.bool_]
     missed_answers: tuple[Passage, ...]
 
@@ -101,6 +103,7 @@ def _example(dataset: str, case: Case, question: Question, memory: Memory) -> Re
         _passages(graph, query, memory, rows),
         ranked_pool.log_odds[best],
         graph.nodes["happened"][rows].astype(np.float64),
+        dense.pairwise_cosines(graph, rows, rows),
         np.array([row in answers for row in rows.tolist()], np.bool_),
         _passages(graph, query, memory, missed),
     )
@@ -121,10 +124,7 @@ def _answer_rows(graph: Graph, question: Question) -> list[int]:
 
 def _passages(graph: Graph, query: Query, memory: Memory, rows: Rows) -> tuple[Passage, ...]:
     recorder = _Recorder()
-    reading = CandidateReading(recorder, graph, query, _node_reader(memory, graph), math.inf, is_mandatory=True)
+    nodes = memory._scope_writer.reader(graph)  # noqa: SLF001  # chunks too, which ``Memory.get`` does not give
+    reading = CandidateReading(recorder, graph, query, nodes, math.inf, is_mandatory=True)
     reading(rows, graph.episodes)
     return recorder.passages
-
-
-def _node_reader(memory: Memory, graph: Graph) -> NodeReader:
-    return lambda rows: [node for row in rows.tolist() if (node := memory.get(graph.id(row))) is not None]

@@ -2,15 +2,18 @@
 # ruff: noqa: INP001  # in the folder of the script that uses it
 
 from collections import Counter
-from collections.abc import Sequence
-from dataclasses import dataclass
-from itertools import product
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
+import torch
 from numpy.typing import NDArray
+from torch import Tensor
 
 from ecphora.learn.regression import fit_signed_logistic
-from ecphora.stages.fused.reading import CONFIDENCE_FEATURES, confidence_features, newer_answer_share
+from ecphora.stages.fused.feature_matrix import Genre
+from ecphora.stages.fused.newer_answers import MAX_SHARE, NewerAnswerModel
+from ecphora.stages.fused.reading import CONFIDENCE_FEATURES, confidence_features
 from ecphora.stages.fused.recency_preference import RecencyPreference
 from ecphora.stages.retrieval.linear import LinearModel
 
@@ -33,12 +36,25 @@ def fit_recency_preference(vectors: NDArray[np.float32], categories: Sequence[st
 
 # ---- the ranking
 
-GRIDS = {
-    "reading": np.linspace(0, 4, 17),
-    "newer answer": np.linspace(-4, 0, 9),
-    "temperature": np.linspace(0.3, 1.5, 7),
+START = {
+    "utterance": 0.7,
+    "note": 0.7,
+    "passage": 0.7,
+    "temperature": 0.6,
+    "bias": -1.0,
+    "similarity": 2.0,
+    "to_reading": 2.0,
+    "from_reading": -1.5,
 }
-"""The values tried for the weights of the ranking, and for the factor of all log-odds, which ranks nothing."""
+"""Where the fit of the ranking's weights starts; the temperature is a factor of all log-odds, which ranks nothing."""
+STEPS, RATE = 80, 0.1
+"""The steps of Adam and their size."""
+NO_CANDIDATE = -50.0
+"""The log-odds of padding."""
+
+
+GenreWeights = tuple[float, float, float]
+"""A weight for each :class:`Genre`, in this order."""
 
 
 GROUPS = ("talks", "lihua", "longmemeval_mini", "musique", "timeqa")
@@ -58,7 +74,9 @@ class ReadExample:
     preference: float
     log_odds: NDArray[np.float32]
     readings: NDArray[np.float32]
+    genres: NDArray[np.intp]
     times: NDArray[np.float64]
+    similarities: NDArray[np.float32]
     is_answer: NDArray[np.bool_]
 
     @property
@@ -66,17 +84,28 @@ class ReadExample:
         """The data set; all memories of our own but the long conversations are one."""
         return self.dataset if self.dataset in GROUPS else "own"
 
-    def ranking(self, reading: float, newer_answer: float) -> NDArray[np.float32]:
-        """The log-odds of the candidates with these weights, as :class:`ReadingPolicy` computes them."""
-        log_odds = self.log_odds + reading * self.readings
-        result: NDArray[np.float32] = log_odds + newer_answer * self.preference * newer_answer_share(
-            log_odds, self.times
+    def first(self, count: int) -> "ReadExample":
+        """The example if only the first ``count`` candidates had been read and there were no others."""
+        return replace(
+            self,
+            log_odds=self.log_odds[:count],
+            readings=self.readings[:count],
+            genres=self.genres[:count],
+            times=self.times[:count],
+            similarities=self.similarities[:count, :count],
+            is_answer=self.is_answer[:count],
         )
-        return result
+
+    def ranking(self, reading: GenreWeights, newer_answers: NewerAnswerModel | None) -> NDArray[np.float32]:
+        """The log-odds of the candidates with these weights, as :class:`ReadingPolicy` computes them."""
+        log_odds: NDArray[np.float32] = self.log_odds + np.array(reading, np.float32)[self.genres] * self.readings
+        if newer_answers is None:
+            return log_odds
+        return log_odds + newer_answers.gains(log_odds, self.readings, self.similarities, self.times, self.preference)
 
 
-def fit_ranking(examples: Sequence[ReadExample]) -> tuple[float, float]:
-    """The weights of the reading and of newer answers that make the answers most probable.
+def fit_ranking(examples: Sequence[ReadExample]) -> tuple[GenreWeights, NewerAnswerModel]:
+    """The weights of the reading and the model of newer answers that make the answers most probable.
 
     Our own memories, which are what users would bring, count as much as all other groups together. These count the
     same.
@@ -87,22 +116,58 @@ def fit_ranking(examples: Sequence[ReadExample]) -> tuple[float, float]:
     sample_weights = np.zeros(len(usable))
     for part in (is_own, ~is_own):
         sample_weights[part] = _balance(groups[part].tolist()) / 2
+    batch = _Batch(usable)
+    values = {name: torch.tensor(value, requires_grad=True) for name, value in START.items()}
+    optimizer = torch.optim.Adam(values.values(), lr=RATE)
+    for _ in range(STEPS):
+        optimizer.zero_grad()
+        log_shares = torch.log_softmax(values["temperature"] * batch.ranking(values), 1)
+        losses = -torch.logsumexp(log_shares.masked_fill(~batch.is_answer, -torch.inf), 1)
+        (losses * torch.tensor(sample_weights)).sum().backward()  # type: ignore[no-untyped-call,unused-ignore]
+        optimizer.step()
+    found = {name: round(value.item(), 3) for name, value in values.items()}
+    del found["temperature"]
+    utterance, note, passage = (found.pop(genre.name.lower()) for genre in Genre)
+    return (utterance, note, passage), NewerAnswerModel(**found)
 
-    def loss(reading: float, newer_answer: float) -> list[float]:
-        rankings = [example.ranking(reading, newer_answer) for example in usable]
-        size = max(map(len, rankings))
-        odds = np.array([np.pad(one, (0, size - len(one)), constant_values=-np.inf) for one in rankings])
-        is_answer = np.array([np.pad(example.is_answer, (0, size - len(example.is_answer))) for example in usable])
-        odds -= odds.max(axis=1, keepdims=True)
-        losses = []
-        for temperature in GRIDS["temperature"]:
-            chances = np.exp(temperature * odds)
-            shares = (chances * is_answer).sum(axis=1) / chances.sum(axis=1)
-            losses.append(float(-np.log(shares + 1e-9) @ sample_weights))
-        return losses
 
-    best = min(product(GRIDS["reading"], GRIDS["newer answer"]), key=lambda weights: min(loss(*weights)))
-    return float(best[0]), float(best[1])
+class _Batch:
+    """Examples as tensors, padded to the same number of candidates."""
+
+    def __init__(self, examples: Sequence[ReadExample]) -> None:
+        size = max(len(example.log_odds) for example in examples)
+
+        def pad(values: NDArray[np.float32 | np.float64 | np.intp | np.bool_], filler: float = 0.0) -> Tensor:
+            missing = [(0, size - count) for count in values.shape]
+            return torch.tensor(np.pad(values.astype(np.float32), missing, constant_values=filler))
+
+        self.log_odds = torch.stack([pad(example.log_odds, NO_CANDIDATE) for example in examples])
+        self.readings = torch.stack([pad(example.readings) for example in examples])
+        genres = torch.stack([pad(example.genres) for example in examples]).long()
+        self.is_genre = {genre.name.lower(): genres == genre for genre in Genre}
+        self.similarities = torch.stack([pad(example.similarities) for example in examples])
+        self.is_answer = torch.stack([pad(example.is_answer) for example in examples]) > 0
+        preference = torch.tensor([example.preference for example in examples])[:, None, None]
+        days = torch.stack([pad((example.times - example.times.min()) / 86_400) for example in examples])
+        is_later = torch.sign(preference) * (days[:, None, :] - days[:, :, None]) > 0
+        self.is_real = self.log_odds > NO_CANDIDATE
+        self.gate = preference.abs() * (is_later & self.is_real[:, None, :] & self.is_real[:, :, None])
+
+    def ranking(self, values: Mapping[str, Tensor]) -> Tensor:
+        """The log-odds with some weights: the twin of :meth:`ReadExample.ranking`."""
+        weights = torch.stack([values[name] * is_genre for name, is_genre in self.is_genre.items()]).sum(0)
+        log_odds = self.log_odds + weights * self.readings
+        logits = (
+            values["bias"]
+            + values["similarity"] * self.similarities
+            + values["to_reading"] * self.readings[:, None, :]
+            + values["from_reading"] * self.readings[:, :, None]
+        )
+        shares = (torch.sigmoid(logits) * self.gate).clamp(max=MAX_SHARE)
+        chances = torch.exp(log_odds - log_odds.amax(1, keepdim=True))
+        gained = (chances[:, None, :] @ shares)[:, 0]
+        gains = torch.log1p(gained / chances.clamp(min=1e-30)) + torch.log1p(-shares).sum(2)
+        return torch.where(self.is_real, log_odds + gains, torch.tensor(NO_CANDIDATE))
 
 
 # ---- the confidence
@@ -111,17 +176,19 @@ def fit_ranking(examples: Sequence[ReadExample]) -> tuple[float, float]:
 # reading: they raise the AUROC from .67 to .73, by learning how the authors of the questions phrase unanswerable ones.
 
 CONFIDENCE_RIDGE = 1.0
-MANY_CANDIDATES = 24
-"""As many as are read at most."""
+MANY_CANDIDATES, FEW_CANDIDATES = 24, 8
+"""As many as are read at most, and as are read in little time."""
 
 
 def fit_confidence(examples: Sequence[ReadExample]) -> LinearModel:
     """Fit the confidence, so that 0.5 means even chances.
 
     Answerable and unanswerable questions count the same, and so do small memories and those with more candidates. Only
-    questions of our own small memories that name no speaker count.
+    questions of our own small memories that name no speaker count, each once with all its candidates and once with the
+    first ``FEW_CANDIDATES``.
     """
     examples = [example for example in examples if example.group == "own" and not example.names_speaker]
+    examples += [example.first(FEW_CANDIDATES) for example in examples if len(example.readings) > FEW_CANDIDATES]
     rows = np.array([[*confidence_features(example.readings), 1.0] for example in examples])
     labels = np.array([float(example.is_answerable) for example in examples])
     keys = [(example.is_answerable, len(example.readings) >= MANY_CANDIDATES) for example in examples]

@@ -18,6 +18,7 @@ import hashlib
 import pickle
 from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import asdict
 from pathlib import Path
 from zlib import crc32
 
@@ -45,6 +46,8 @@ from ecphora.learn import Json, format_json
 from ecphora.model import Evidence
 from ecphora.ports import Embedder, Passage
 from ecphora.readers.late_interaction import HEAD_FILE, encode_question
+from ecphora.stages.fused.feature_matrix import Genre
+from ecphora.stages.fused.newer_answers import standardize_cosines
 from ecphora.stages.fused.reading import MAX_LOG_ODDS, does_name_speaker
 from ecphora.stages.fused.recency_preference import RecencyPreference
 from ecphora.stages.retrieval.confidence import DEFAULT_BANDS
@@ -54,7 +57,7 @@ WEIGHTS = HERE.parent / "src" / "ecphora" / "weights"
 SOURCES = (
     *(
         (HERE / "data" / "memories", name)
-        for name in ("de", "en", "es", "it", "ja", "ko", "mixed", "nl", "pl", "pt", "ru", "sv", "tr", "zh")
+        for name in ("de", "en", "es", "it", "ja", "ko", "long", "mixed", "nl", "pl", "pt", "ru", "sv", "tr", "zh")
     ),
     (HERE / "data", "talks"),
 )
@@ -63,7 +66,7 @@ POLICY_SETS = ("lihua", "longmemeval_mini", "musique", "timeqa")
 """Sets of ``--data``, with licenses that allow it, that train the policy as well, and not the reader."""
 FOLDS, POLICY_FOLD = 6, 0
 """One space in six trains the policy."""
-EPOCHS = 4
+EPOCHS = 3
 
 
 def main() -> None:
@@ -104,13 +107,15 @@ def main() -> None:
             np.clip(reading[: len(example.candidates)][:MANY_CANDIDATES], -MAX_LOG_ODDS, MAX_LOG_ODDS).astype(
                 np.float32
             ),
+            np.array([_genre(passage) for passage in example.candidates[:MANY_CANDIDATES]]),
             example.times[:MANY_CANDIDATES],
+            standardize_cosines(example.cosines[:MANY_CANDIDATES, :MANY_CANDIDATES]),
             example.is_answer[:MANY_CANDIDATES],
         )
         for example, reading in zip(kept_apart, readings, strict=True)
         if 0 < len(example.candidates) == len(example.log_odds)  # chunks of long texts are not read one by one
     ]
-    reading, newer_answer = fit_ranking(read)
+    reading, newer_answers = fit_ranking(read)
     confidence = fit_confidence(read)
     file: dict[str, Json] = {
         "provenance": {
@@ -118,7 +123,8 @@ def main() -> None:
             "questions": {"reader": len(trained), "policy": len(read)},
             "sha256": dict(digests()),
         },
-        "ranking": {"reading": reading, "newer answer": newer_answer},
+        "reading": {genre.name.lower(): weight for genre, weight in zip(Genre, reading, strict=True)},
+        "newer_answers": asdict(newer_answers),
         "confidence": {"bias": confidence.bias, "features": dict(confidence.weights)},
         "recency_preferences": {
             name: {"bias": model.bias, "weights": np.round(model.weights.astype(float), 3).tolist()}
@@ -126,7 +132,13 @@ def main() -> None:
         },
     }
     WEIGHTS.joinpath("reading.json").write_text(format_json(file), encoding="utf-8")
-    print_figures(read, reading, newer_answer)
+    print_figures(read)
+
+
+def _genre(passage: Passage) -> Genre:
+    if passage.speaker is not None:
+        return Genre.UTTERANCE
+    return Genre.PASSAGE if passage.happened_on is None else Genre.NOTE
 
 
 def fit_preference(embedder: Embedder, examples: Sequence[ReadingExample]) -> RecencyPreference:
@@ -143,36 +155,42 @@ def digests() -> Iterator[tuple[str, Json]]:
         yield path.name, hashlib.sha256(path.read_bytes()).hexdigest()
 
 
-def print_figures(read: Sequence[ReadExample], reading: float, newer_answer: float) -> None:
-    """Print what reading changes on the questions kept apart; the confidence is cross-validated by space."""
-    answered = [example for example in read if example.is_answer.any()]
-    categories = sorted({example.category for example in answered})
-    for name, weights in (("fused", (0.0, 0.0)), ("reading", (reading, 0.0)), ("all", (reading, newer_answer))):
-        orders = [np.argsort(-example.ranking(*weights), kind="stable") for example in answered]
-        first = [float(one.is_answer[order[0]]) for one, order in zip(answered, orders, strict=True)]
-        three = [float(one.is_answer[order[:3]].any()) for one, order in zip(answered, orders, strict=True)]
-        print(f"{name} ({weights[0]:.2f}, {weights[1]:.2f}): first {np.mean(first):.3f}, three {np.mean(three):.3f}")
-        for category in categories:
-            some = [value for value, one in zip(first, answered, strict=True) if one.category == category]
-            print(f"    {category} {np.mean(some):.2f} ({len(some)})")
-    found = np.zeros(len(read))
+def print_figures(read: Sequence[ReadExample]) -> None:
+    """Print what reading changes on the questions kept apart, cross-validated by space."""
+    rankings: dict[str, list[tuple[ReadExample, NDArray[np.float32]]]] = {"fused": [], "reading": [], "all": []}
+    found: list[tuple[ReadExample, float]] = []
     folds = np.array([crc32(f"fold {example.space}".encode()) % FOLDS for example in read])
     for fold in range(FOLDS):
         inside, outside = ([read[i] for i in np.flatnonzero(mask).tolist()] for mask in (folds == fold, folds != fold))
-        found[folds == fold] = confidences(inside, fit_confidence(outside))
-    answerable = np.array([example.is_answerable for example in read])
-    before = np.array([example.answerability for example in read])
-    groups = np.array([example.group for example in read])
-    for name, values, group in [
-        (name, values, group) for group in ("own", "talks") for name, values in (("fused", before), ("reading", found))
-    ]:
-        yes, no = values[answerable & (groups == group)], values[~answerable & (groups == group)]
-        shares = [
-            f"{evidence.value}: {part} {np.mean([DEFAULT_BANDS.band(value) is evidence for value in some]):.2f}"
-            for evidence in (Evidence.STRONG, Evidence.NONE)
-            for part, some in (("answerable", yes), ("unanswerable", no))
-        ]
-        print(f"{group}, {name}: AUROC {auroc(yes, no):.3f}", *shares, sep=", ")
+        reading, newer_answers = fit_ranking(outside)
+        for name, weight, model in (
+            ("fused", (0.0, 0.0, 0.0), None),
+            ("reading", reading, None),
+            ("all", reading, newer_answers),
+        ):
+            rankings[name] += [(one, one.ranking(weight, model)) for one in inside if one.is_answer.any()]
+        found += zip(inside, confidences(inside, fit_confidence(outside)).tolist(), strict=True)
+    for name, ranked in rankings.items():
+        print(f"{name}: first right / among three")
+        kinds = sorted({(one.group, one.category) for one, _ in ranked})
+        for kind in [*((group, None) for group in sorted({group for group, _ in kinds})), *kinds]:
+            some = [(one, odds) for one, odds in ranked if kind in ((one.group, None), (one.group, one.category))]
+            hits = [one.is_answer[np.argsort(-odds, kind="stable")[:3]] for one, odds in some]
+            first, three = (np.mean([hit[:count].any() for hit in hits]) for count in (1, 3))
+            print(f"    {kind[0]} {kind[1] or ''} {first:.3f} / {three:.3f} ({len(some)})")
+    for group in ("own", "talks"):
+        before = [(one, one.answerability) for one, _ in found]
+        for name, values in (("fused", before), ("reading", found)):
+            yes, no = (
+                np.array([value for one, value in values if one.group == group and one.is_answerable is answerable])
+                for answerable in (True, False)
+            )
+            shares = [
+                f"{evidence.value}: {part} {np.mean([DEFAULT_BANDS.band(value) is evidence for value in some]):.2f}"
+                for evidence in (Evidence.STRONG, Evidence.NONE)
+                for part, some in (("answerable", yes), ("unanswerable", no))
+            ]
+            print(f"{group}, {name}: AUROC {auroc(yes, no):.3f}", *shares, sep=", ")
 
 
 def trains_policy(example: ReadingExample) -> bool:

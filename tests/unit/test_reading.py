@@ -17,6 +17,7 @@ from ecphora.errors import InvalidInput, LLMUnavailable, ReaderUnavailable
 from ecphora.model import Filter, Scores
 from ecphora.ports import Passage, Reader
 from ecphora.stages.fused.candidate_pool import build_pool
+from ecphora.stages.fused.newer_answers import NewerAnswerModel
 from ecphora.stages.fused.ranker import RankedPool
 from ecphora.stages.fused.reading import (
     MAX_LOG_ODDS,
@@ -27,7 +28,6 @@ from ecphora.stages.fused.reading import (
     ReadingPolicy,
     confidence_features,
     does_name_speaker,
-    newer_answer_share,
 )
 from ecphora.stages.fused.recency_preference import RecencyPreference
 from ecphora.stages.retrieval.linear import LinearModel
@@ -40,7 +40,12 @@ TURNS = [
     Episode("The sister of a friend lives abroad.", speaker="Bo", session="chat", happened_at="2026-03-03T10:00"),
 ]
 QUESTION = "Where does the sister of Ana live?"
-MODEL = ReadingModel(1.0, -2.0, LinearModel(0.5, {"log sum of readings": 1.0, "log count": -0.5}), {})
+MODEL = ReadingModel(
+    (1.0, 0.5, 0.25),
+    NewerAnswerModel(bias=-1.0, similarity=2.0, to_reading=1.0, from_reading=-1.0),
+    LinearModel(0.5, {"log sum of readings": 1.0, "log count": -0.5}),
+    {},
+)
 
 
 class WordReader:
@@ -228,11 +233,6 @@ def test_newest_answer_is_first_if_the_present_is_asked_for(bias: float, best: i
     found = ReadingPolicy(model).rerank(pool, ranked_pool(scores), ReadCandidates(order, np.zeros(3, np.float32)))
     assert int(np.argmax(found.scores)) == order[best]
     assert np.sign(found.contributions[NEWER_ANSWER][order[0]]) == -np.sign(bias)
-
-
-def test_newer_answer_share_is_the_probability_of_newer_ones() -> None:
-    odds, times = np.log(np.array([1.0, 2.0, 3.0, 4.0])), np.array([30.0, 10.0, 20.0, 20.0])
-    assert newer_answer_share(odds.astype(np.float32), times) == pytest.approx([0, 0.8, 0.1, 0.1])
 
 
 def test_recency_preference_without_a_vector_reads_words() -> None:

@@ -13,6 +13,7 @@ import numpy as np
 from ..errors import InvalidRecord
 from ..stages.fused.answerability import ANSWERABILITY_FEATURES, AnswerabilityModel
 from ..stages.fused.feature_matrix import Genre
+from ..stages.fused.newer_answers import NewerAnswerModel
 from ..stages.fused.ranker import Ranker
 from ..stages.fused.reading import CONFIDENCE_FEATURES, ReadingModel
 from ..stages.fused.recency_preference import RecencyPreference
@@ -118,8 +119,9 @@ def parse_reading_model(text: str) -> ReadingModel:
             str(embedder): RecencyPreference(float(model["bias"]), np.array(model["weights"], np.float32))
             for embedder, model in found["recency_preferences"].items()
         }
-        ranking = found["ranking"]
-        return ReadingModel(float(ranking["reading"]), float(ranking["newer answer"]), confidence, preferences)
+        newer = {name: float(weight) for name, weight in found["newer_answers"].items()}
+        utterance, note, passage = (float(found["reading"][genre.name.lower()]) for genre in Genre)
+        return ReadingModel((utterance, note, passage), NewerAnswerModel(**newer), confidence, preferences)
     except (ValueError, KeyError, TypeError, AttributeError) as error:
         raise InvalidRecord(f"no weights of reading ({error!r}); make them with scripts/train_reader.py") from error
 

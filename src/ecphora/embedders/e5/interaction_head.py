@@ -18,7 +18,7 @@ from ..encoder_network import REPAIR_HINT
 from .e5_embedder import PASSAGE_PREFIX
 from .e5_network import E5Network
 
-MAX_CONTEXT_TOKENS, MAX_TEXT_TOKENS = 24, 120
+MAX_CONTEXT_TOKENS, MAX_TEXT_TOKENS = 24, 256
 """How many tokens are read: the last of the text before, and the first of the text itself."""
 MAX_CONTEXT_CHARS = 400
 """How many characters of the text before are tokenized."""

@@ -176,13 +176,8 @@ def _dense_scores(graph: Graph, query: Query, vector: Vector | None) -> tuple[Sc
 
 
 def _similarity_to_top(graph: Graph, rows: Rows, top_candidates: Rows, floor: float) -> Scores:
-    positions, stored = graph.vector_positions[rows], graph.vectors.view
-    if not len(stored):
+    if not len(graph.vectors.view):
         return np.zeros((len(rows), len(top_candidates)), np.float32)
-    vectors = stored[positions]
-    vectors[positions < 0] = 0
-    similarity = dense.above_floor(
-        np.vecdot(vectors[:, None], vectors[top_candidates]), floor
-    )  # a matrix product may start a second thread
+    similarity = dense.above_floor(dense.pairwise_cosines(graph, rows, rows[top_candidates]), floor)
     similarity[top_candidates, np.arange(len(top_candidates))] = 0
     return similarity

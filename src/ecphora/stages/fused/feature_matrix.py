@@ -49,7 +49,7 @@ def build_feature_matrix(pool: CandidatePool) -> FeatureMatrix:
     return FeatureMatrix(
         rows=rows,
         features=compute_features(pool),
-        genres=_genres(pool.graph, rows),
+        genres=genres(pool.graph, rows),
         cosine=pool.first_stage.cosine.scores[rows],
         bm25=pool.first_stage.bm25.scores[rows],
         term_coverage=pool.term_coverage,
@@ -58,7 +58,8 @@ def build_feature_matrix(pool: CandidatePool) -> FeatureMatrix:
     )
 
 
-def _genres(graph: Graph, rows: Rows) -> Rows:
+def genres(graph: Graph, rows: Rows) -> Rows:
+    """The genre of each row as a :class:`Genre`."""
     nodes = graph.nodes
     has_time = nodes["happened"][rows] != nodes["recorded"][rows]  # without a given time, ``happened`` is ``recorded``
     return np.where(nodes["speakers"][rows] >= 0, Genre.UTTERANCE, np.where(has_time, Genre.NOTE, Genre.PASSAGE))

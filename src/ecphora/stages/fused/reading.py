@@ -2,29 +2,30 @@
 
 A reader scores each of the best candidates together with the question, as a cross-encoder does (Rodrigo Nogueira and
 Kyunghyun Cho, "Passage Re-ranking with BERT", 2019, arXiv:1901.04085). Both the ranker and the reader give log-odds
-that a memory is relevant, so their weighted sum ranks. If the question asks for the present state, a candidate loses in
-proportion to the probability that a newer one answers; if it asks for a former state, the newer one loses. The
-confidence is a logistic regression over the reader's probabilities, except for questions that name a speaker.
+that a memory is relevant, so their weighted sum ranks. If the question asks for the present state, the newest of
+several answers gains (:mod:`.newer_answers`). The confidence is a logistic regression over the reader's probabilities,
+except for questions that name a speaker.
 """
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ...language.terms import extract_terms
 from ...model import Query, Rows, Scores
 from ...ports import RowReader
 from ...reprs import ShortRepr
-from ..retrieval import top_k
+from ..retrieval import dense, top_k
 from ..retrieval.linear import LinearModel
 from .candidate_pool import CandidatePool
+from .feature_matrix import genres
+from .newer_answers import NewerAnswerModel, standardize_cosines
 from .ranker import RankedPool
 from .recency_preference import RecencyPreference, recency_preference_by_words
 
 READING, NEWER_ANSWER = "reading", "newer answer"
-"""The contributions of a reader, and of answers that are newer than a candidate."""
+"""The contributions of a reader, and of being newer or older than another answer."""
 MAX_LOG_ODDS = 8.0
 """Log-odds of a reader are cut to this in both directions, so that one passage cannot outweigh all else."""
 CONFIDENCE_FEATURES = ("log sum of readings", "log count")
@@ -42,13 +43,15 @@ class ReadCandidates(ShortRepr):
 
 @dataclass(frozen=True, slots=True, repr=False)
 class ReadingModel(ShortRepr):
-    """The weights of a reader's log-odds and of newer answers in the ranking, and the model of the confidence.
+    """The weights of a reader's log-odds in the ranking, the models of newer answers and of the confidence.
 
-    ``recency_preferences`` are by the beginning of an embedder's name.
+    ``reading`` has a weight for each :class:`Genre`, in this order: few questions about notes and conversations need a
+    memory that does not answer them, and many about passages do. ``recency_preferences`` are by the beginning of an
+    embedder's name.
     """
 
-    reading: float
-    newer_answer: float
+    reading: tuple[float, float, float]
+    newer_answers: NewerAnswerModel
     confidence: LinearModel
     recency_preferences: Mapping[str, RecencyPreference]
 
@@ -95,18 +98,23 @@ class ReadingPolicy(ShortRepr):
         return not has_clear_lead or answerability < self.clear_confidence
 
     def rerank(self, pool: CandidatePool, ranked_pool: RankedPool, candidates: ReadCandidates) -> RankedPool:
-        """Add the reader's log-odds, and what newer answers take from older ones, as contributions.
+        """Add the reader's log-odds, and what newer answers gain from older ones, as contributions.
 
         A candidate that was not read is taken to be as bad as the worse half of those that were, and gains 0.
         """
         indices = candidates.indices
         worse_half = np.sort(candidates.log_odds)[: (len(candidates.log_odds) + 1) // 2]
         reading, newer = np.zeros((2, len(ranked_pool.scores)), np.float32)
-        reading[indices] = self.model.reading * (candidates.log_odds - np.median(worse_half))
-        preference = self.model.recency_preference(pool.query)
-        times = pool.graph.nodes["happened"][pool.rows[indices]]
-        share = newer_answer_share(ranked_pool.log_odds[indices] + reading[indices], times)
-        newer[indices] = self.model.newer_answer * preference * share
+        rows = pool.rows[indices]
+        weights = np.array(self.model.reading, np.float32)[genres(pool.graph, rows)]
+        reading[indices] = weights * (candidates.log_odds - np.median(worse_half))
+        newer[indices] = self.model.newer_answers.gains(
+            ranked_pool.log_odds[indices] + reading[indices],
+            candidates.log_odds,
+            pool.query.embedder_coverage * standardize_cosines(dense.pairwise_cosines(pool.graph, rows, rows)),
+            pool.graph.nodes["happened"][rows],
+            self.model.recency_preference(pool.query),
+        )
         gains = reading + newer
         contributions = {**ranked_pool.contributions, READING: reading, NEWER_ANSWER: newer}
         return RankedPool(contributions, ranked_pool.scores + gains, ranked_pool.log_odds + gains)
@@ -123,19 +131,6 @@ class ReadingPolicy(ShortRepr):
         weights = np.array([self.model.confidence.weights.get(name, 0.0) for name in CONFIDENCE_FEATURES])
         log_odds = self.model.confidence.bias + float(values @ weights)
         return float(1 / (1 + np.exp(-np.clip(log_odds, -30, 30))))
-
-
-def newer_answer_share(log_odds: Scores, times: NDArray[np.float64]) -> Scores:
-    """For each candidate the probability that a newer one answers, if exactly one of them does.
-
-    ``log_odds`` that each answers, ``times`` in seconds; those of the same time are not newer.
-    """
-    chances = np.exp(log_odds - log_odds.max())
-    chances /= chances.sum()
-    order = np.argsort(times, kind="stable")
-    until = np.concatenate([[0.0], np.cumsum(chances[order])])
-    share: Scores = (1 - until[np.searchsorted(times[order], times, side="right")]).astype(np.float32)
-    return np.maximum(share, 0)
 
 
 def does_name_speaker(question: str, speakers: Iterable[str]) -> bool:

@@ -3,7 +3,7 @@
 import numpy as np
 
 from ...graph import Graph
-from ...model import Query, Scores, Vector
+from ...model import Query, Rows, Scores, Vector, Vectors
 
 PREVIOUS_TURN_WEIGHT = 0.4
 """The weight of the previous row's vector in a row's context vector. Measured: see decision 0004."""
@@ -22,6 +22,22 @@ def cosine_with(graph: Graph, vector: Vector | None) -> Scores:
         # Not vectors @ vector: BLAS starts a second thread for it, which can cost 10 ms on a busy machine.
         scores[graph.vector_rows["rows"]] = np.einsum("ij,j->i", vectors, vector)
     return scores
+
+
+def pairwise_cosines(graph: Graph, rows: Rows, others: Rows) -> Scores:
+    """The cosines of some rows with others, shape ``(len(rows), len(others))``; 0 where one has no vector."""
+    # A matrix product may start a second thread.
+    cosines: Scores = np.vecdot(_row_vectors(graph, rows)[:, None], _row_vectors(graph, others))
+    return cosines
+
+
+def _row_vectors(graph: Graph, rows: Rows) -> Vectors:
+    positions, stored = graph.vector_positions[rows], graph.vectors.view
+    if not len(stored):
+        return np.zeros((len(rows), 1), np.float32)
+    vectors: Vectors = stored[positions]
+    vectors[positions < 0] = 0
+    return vectors
 
 
 def above_floor(cosines: Scores, floor: float) -> Scores:

@@ -1,0 +1,83 @@
+"""The newest of several answers, or an older one if the question asks for a former state.
+
+An old and a new statement about one matter both answer a question, and the old one is often worded more like it. So
+the chance of a candidate passes to later ones that are similar to it and that the reader says answer. If a former state
+is asked for, it passes to earlier ones.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...model import Scores
+from ...reprs import ShortRepr
+
+MAX_SHARE = 0.995
+"""The largest share of a chance that passes to one other candidate."""
+SMALLEST_SPREAD = 0.005
+"""Added to the standard deviation of the cosines, so that equal ones do not become far apart."""
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class NewerAnswerModel(ShortRepr):
+    """A logistic model of the share of a candidate's chance that passes to another candidate.
+
+    ``similarity`` is the weight of the cosine of both, as a z-score over all pairs of candidates; ``to_reading`` and
+    ``from_reading`` are those of the reader's log-odds for the candidate that gains and for the one that loses.
+    """
+
+    bias: float
+    similarity: float
+    to_reading: float
+    from_reading: float
+
+    def gains(
+        self,
+        log_odds: Scores,
+        readings: Scores,
+        similarities: Scores,
+        times: NDArray[np.float64],
+        preference: float,
+    ) -> Scores:
+        """What each candidate gains in log-odds, shape ``(n,)``.
+
+        ``log_odds`` of the candidates, ``readings`` by the reader, both of shape ``(n,)``; ``similarities`` from
+        :func:`standardize_cosines`; ``times`` in seconds, those of the same time are not newer; ``preference``
+        is 1 if the newest answer is wanted, -1 if an older one, between them in doubt.
+        """
+        if not preference or len(log_odds) < 2:
+            return np.zeros(len(log_odds), np.float32)
+        shares = self._shares(readings, similarities, times, preference)
+        chances = np.exp(np.float64(log_odds) - log_odds.max())
+        gained = chances @ shares
+        lost = np.log1p(-shares).sum(axis=1)
+        result: Scores = (np.log1p(gained / np.maximum(chances, 1e-30)) + lost).astype(np.float32)
+        return result
+
+    def _shares(
+        self, readings: Scores, similarities: Scores, times: NDArray[np.float64], preference: float
+    ) -> NDArray[np.float64]:
+        """The share of the chance of each candidate (row) that passes to each other one (column)."""
+        logits = (
+            self.bias
+            + self.similarity * similarities
+            + self.to_reading * readings[None, :]
+            + self.from_reading * readings[:, None]
+        )
+        is_wanted = (times[None, :] - times[:, None]) * np.sign(preference) > 0
+        shares = abs(preference) * is_wanted / (1 + np.exp(-np.clip(np.float64(logits), -30, 30)))
+        found: NDArray[np.float64] = np.minimum(shares, MAX_SHARE)
+        return found
+
+
+def standardize_cosines(cosines: Scores) -> Scores:
+    """The cosines of each pair of candidates, shape ``(n, n)``, as z-scores over all pairs; 0 for a single pair.
+
+    So they are alike for all embedders, whose cosines of unrelated texts differ.
+    """
+    pairs = cosines[np.triu_indices(len(cosines), 1)]
+    if not len(pairs):
+        return np.zeros_like(cosines)
+    standardized: Scores = (cosines - pairs.mean()) / (pairs.std() + np.float32(SMALLEST_SPREAD))
+    return standardized

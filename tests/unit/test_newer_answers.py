@@ -1,0 +1,101 @@
+"""The newest of several answers: what passes from a candidate to a later one."""
+
+import math
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from numpy.typing import NDArray
+
+from ecphora.stages.fused.newer_answers import NewerAnswerModel, standardize_cosines
+
+MODEL = NewerAnswerModel(bias=-0.5, similarity=2.0, to_reading=1.5, from_reading=-1.0)
+
+
+def gains(
+    preference: float,
+    *,
+    log_odds: tuple[float, ...] = (2.0, 1.0, 0.0),
+    readings: tuple[float, ...] = (1.0, 1.0, -6.0),
+    times: tuple[float, ...] = (10.0, 20.0, 30.0),
+    similarities: NDArray[np.float32] | None = None,
+    model: NewerAnswerModel = MODEL,
+) -> list[float]:
+    count = len(log_odds)
+    found = model.gains(
+        np.array(log_odds, np.float32),
+        np.array(readings, np.float32),
+        np.zeros((count, count), np.float32) if similarities is None else similarities,
+        np.array(times),
+        preference,
+    )
+    return [float(value) for value in found]
+
+
+def test_gains_of_a_worked_example() -> None:
+    share = 0.5 / (1 + math.exp(-(-0.5 + 2.0 * 0.25 + 1.5 * 1.0 - 1.0 * 2.0)))
+    found = gains(
+        0.5,
+        log_odds=(1.0, 0.0),
+        readings=(2.0, 1.0),
+        times=(0.0, 1.0),
+        similarities=np.array([[0, 0.25], [0.25, 0]], np.float32),
+    )
+    assert found == pytest.approx([math.log(1 - share), math.log(1 + math.e * share)], abs=1e-5)
+
+
+def test_newer_answer_overtakes_and_text_that_does_not_answer_gains_little() -> None:
+    old, new, chatter = np.array([2.0, 1.0, 0.0]) + gains(1.0)
+    assert new > old > chatter
+
+
+def test_former_state_reverses_the_direction() -> None:
+    assert gains(-1.0, times=(30.0, 20.0, 10.0)) == pytest.approx(gains(1.0), abs=1e-6)
+
+
+@pytest.mark.parametrize("preference", [1.0, -1.0])
+def test_candidates_of_the_same_time_keep_their_chances(preference: float) -> None:
+    assert gains(preference, times=(5.0, 5.0, 5.0)) == [0.0, 0.0, 0.0]
+
+
+def test_candidates_keep_their_chances_without_a_preference() -> None:
+    assert gains(0.0) == [0.0, 0.0, 0.0]
+
+
+def test_similar_and_better_answers_gain_more() -> None:
+    similar = np.array([[0, 1, 0], [1, 0, 0], [0, 0, 0]], np.float32)
+    assert gains(1.0, similarities=similar)[1] > gains(1.0)[1] > gains(1.0, readings=(1.0, 0.0, -6.0))[1]
+    assert gains(1.0)[0] < gains(1.0, readings=(2.0, 1.0, -6.0))[0]  # a better former answer keeps more
+
+
+def test_weak_preference_moves_less() -> None:
+    assert 0 < gains(0.2)[1] < gains(0.9)[1]
+
+
+@given(
+    st.lists(st.tuples(st.floats(-60, 60), st.floats(-8, 8), st.floats(0, 1e9)), min_size=0, max_size=6),
+    st.floats(-1, 1),
+)
+def test_gains_are_finite(rows: list[tuple[float, float, float]], preference: float) -> None:
+    log_odds, readings, times = zip(*rows, strict=True) if rows else ((), (), ())
+    extreme = replace(MODEL, bias=40.0)
+    found = gains(preference, log_odds=log_odds, readings=readings, times=times, model=extreme)
+    assert len(found) == len(rows)
+    assert np.isfinite(found).all()
+
+
+def test_cosines_become_zscores_over_pairs() -> None:
+    cosines = np.array([[1, 0.8, 0.6], [0.8, 1, 0.7], [0.6, 0.7, 1]], np.float32)
+    found = standardize_cosines(cosines)
+    pairs = found[np.triu_indices(3, 1)]
+    assert pairs.mean() == pytest.approx(0, abs=1e-5)
+    assert pairs == pytest.approx(np.array([0.1, -0.1, 0]) / (math.sqrt(0.02 / 3) + 0.005), abs=1e-4)
+    assert (found == found.T).all()
+
+
+@pytest.mark.parametrize("count", [0, 1, 2])
+def test_few_candidates_have_no_spread(count: int) -> None:
+    cosines = np.full((count, count), 0.9, np.float32)
+    assert not standardize_cosines(cosines)[np.triu_indices(count, 1)].any()
