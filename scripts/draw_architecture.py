@@ -56,7 +56,22 @@ ROWS: tuple[tuple[str, tuple[tuple[str, ...], ...]], ...] = (
     ),
     ("shared mechanisms", (("stages", "stages.retrieval"), ("prompts", "short_ids"))),
     ("language", (("language",), ("validate",))),
-    ("data", (("ports", "graph_updates", "forget", "graph", "columns", "grouping", "model"),)),
+    (
+        "data",
+        (
+            (
+                "ports",
+                "graph_updates",
+                "forget",
+                "graph",
+                "columns",
+                "grouping",
+                "model",
+                "conditions",
+                "condition_mappings",
+            ),
+        ),
+    ),
     (
         "foundation",
         (

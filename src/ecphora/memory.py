@@ -75,7 +75,7 @@ from .query import analyze
 from .query_embedder import QueryEmbedder
 from .readers.late_interaction import DEFAULT_READER, LateInteractionReader
 from .recall import group_by_instance, rank
-from .reprs import call_repr
+from .reprs import call_repr, show
 from .scope_writer import MAX_RETRIES, ScopeWriter, reads_full_log
 from .stages.retrieval import filters, insight_index
 from .stages.retrieval.confidence import DEFAULT_BANDS, EvidenceBands
@@ -99,7 +99,6 @@ from .validate import (
     check_reading,
     check_recall,
     check_text_file,
-    show,
 )
 from .views import Entities, Facts, Maintenance
 

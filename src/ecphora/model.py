@@ -12,14 +12,17 @@ from typing import Any, overload
 import numpy as np
 from numpy.typing import NDArray
 
+from . import conditions
+from .condition_mappings import parse_condition
+from .conditions import Condition
 from .errors import InvalidTime
 from .recollection_tables import html_table, text_table
 from .reprs import ShortRepr, call_repr
 from .timeparse import parse_time
 
 NodeId = str
-Scalar = str | int | float | bool | None
-Metadata = Mapping[str, Scalar]
+Metadata = conditions.Metadata
+"""Texts, numbers, booleans, None, or lists of these, by name."""
 Vector = NDArray[np.float32]
 """One text's embedding, shape ``(dim,)``, unit length."""
 Vectors = NDArray[np.float32]
@@ -379,26 +382,39 @@ class Mention(ShortRepr):
 class Filter(ShortRepr):
     """Which memories are eligible; an empty field allows all.
 
-    Several names match any of them. ``after`` and ``before`` bound event time, half-open; they take what
-    ``happened_at`` takes and are datetimes from then on. Every pair of ``metadata`` must match. Raises ``InvalidTime``
-    for a bound that is not a time; the other fields are checked when the filter is used.
+    Several names match any of them. ``after`` and ``before`` bound event time, ``recorded_after`` and
+    ``recorded_before`` recording time, half-open; they take what ``happened_at`` takes and are datetimes from then on.
+    ``metadata`` is a mapping of values that must all match, or of operators (``{"age": {"$gte": 3}}``), or a condition
+    of :mod:`ecphora.conditions`. ``min_trust`` leaves out what has less trust.
+
+    Raises ``InvalidTime`` for a bound that is not a time, and ``InvalidInput`` for an unknown operator or a wrong
+    operand in ``metadata``; the other fields are checked when the filter is used.
     """
 
     speakers: str | tuple[str, ...] = ()
     sessions: str | tuple[str, ...] = ()
     sources: str | tuple[str, ...] = ()
-    metadata: Metadata = field(default_factory=dict)
+    metadata: Mapping[str, object] | Condition = field(default_factory=dict)
     after: When | None = None
     before: When | None = None
+    recorded_after: When | None = None
+    recorded_before: When | None = None
+    min_trust: float = 0.0
 
     def __post_init__(self) -> None:
-        for name in ("after", "before"):
+        parse_condition(self.metadata)
+        for name in ("after", "before", "recorded_after", "recorded_before"):
             if (bound := getattr(self, name)) is None:
                 continue
             try:
                 object.__setattr__(self, name, parse_time(bound))
             except InvalidTime as error:
                 raise InvalidTime(f"{name}: {error}") from error
+
+    @property
+    def condition(self) -> Condition | None:
+        """The condition that ``metadata`` stands for; None if it is empty."""
+        return parse_condition(self.metadata)
 
 
 @dataclass(frozen=True, slots=True, repr=False)

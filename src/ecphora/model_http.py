@@ -14,7 +14,8 @@ from types import ModuleType
 from typing import Any
 
 from .errors import EcphoraError, InvalidInput
-from .validate import check_count, check_name, check_number, show
+from .reprs import show
+from .validate import check_count, check_name, check_number
 
 OPENAI_BASE_URL = "https://api.openai.com/v1"
 """The address of OpenAI's own server."""

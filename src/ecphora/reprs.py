@@ -13,6 +13,19 @@ MAX_REPR_CHARS = 200
 """Characters of the longest repr."""
 MAX_VALUE_CHARS = 48
 """Characters shown of a text."""
+MAX_SHOWN_CHARS = 60
+"""Characters of a value that an error shows."""
+
+
+def show(value: object) -> str:
+    """Return a value as an error message shows it: its repr on one line, shortened and printable anywhere."""
+    try:
+        text = collapse_whitespace(repr(value).encode("utf-8", "backslashreplace").decode())
+    except Exception:  # noqa: BLE001  # a repr is the caller's code and may raise anything
+        text = ""
+    if not text or len(text) > 10 * MAX_SHOWN_CHARS:
+        return f"a {type(value).__name__}"
+    return text if len(text) <= MAX_SHOWN_CHARS else f"{text[:MAX_SHOWN_CHARS]}..."
 
 
 class ShortRepr:

@@ -14,10 +14,11 @@ from typing import Any, TypeVar
 
 import numpy as np
 
+from .conditions import MAX_INT_BITS, Condition, MetadataValue, Scalar
 from .errors import InvalidInput, InvalidText, InvalidTime
 from .ids import NODE_PREFIXES
 from .model import Episode, Filter, Metadata, NodeId, Reading
-from .text_format import collapse_whitespace
+from .reprs import show
 from .timeparse import parse_time
 
 T = TypeVar("T")
@@ -30,19 +31,6 @@ MAX_NAME_CHARS = 512
 """Characters of the longest id, speaker, session, title or source."""
 MAX_INT = 2**63 - 1
 """The largest whole number; larger ones count as this one."""
-MAX_SHOWN_CHARS = 60
-"""Characters of a value that an error shows."""
-
-
-def show(value: object) -> str:
-    """Return a value as an error message shows it: its repr on one line, shortened and printable anywhere."""
-    try:
-        text = collapse_whitespace(repr(value).encode("utf-8", "backslashreplace").decode())
-    except Exception:  # noqa: BLE001  # a repr is the caller's code and may raise anything
-        text = ""
-    if not text or len(text) > 10 * MAX_SHOWN_CHARS:
-        return f"a {type(value).__name__}"
-    return text if len(text) <= MAX_SHOWN_CHARS else f"{text[:MAX_SHOWN_CHARS]}..."
 
 
 # ---- texts and names
@@ -230,22 +218,29 @@ def check_clock(value: object) -> Callable[[], datetime]:
 
 
 def check_metadata(value: object) -> Metadata:
-    """Check a mapping of texts to plain values that JSON can hold; return a new dict."""
+    """Check a mapping of texts to plain values, or lists of them, that JSON can hold; return a new dict."""
     if not isinstance(value, Mapping):
         raise InvalidInput(f"metadata is a {type(value).__name__}; give a mapping of names to plain values")
+    checked: dict[str, MetadataValue] = {}
     for key, item in value.items():
-        if not isinstance(key, str) or not (item is None or isinstance(item, str | int | float | bool)):
+        items = item if isinstance(item, list | tuple) else (item,)
+        if not isinstance(key, str) or not all(one is None or isinstance(one, str | int | float) for one in items):
             raise InvalidInput(
-                f"metadata {show(key)} is {show(item)}; keys are texts, values texts, numbers, bools or None"
+                f"metadata {show(key)} is {show(item)}; keys are texts, values texts, numbers, bools, None or lists of "
+                "these"
             )
-        if isinstance(item, int) and item.bit_length() > 1024:
-            raise InvalidInput(f"metadata {show(key)} is a number of {item.bit_length():,} bits; give it as a text")
-        if isinstance(item, float) and not math.isfinite(item):
-            raise InvalidInput(
-                f"metadata {show(key)} is {item!r}, which JSON cannot hold; give a finite number or None"
-            )
-        check_unicode("metadata", f"{key}{item}")
-    return dict(value)
+        for one in items:
+            _check_metadata_value(key, one)
+        checked[key] = list(items) if isinstance(item, list | tuple) else item
+    return checked
+
+
+def _check_metadata_value(key: str, value: Scalar) -> None:
+    if isinstance(value, int) and value.bit_length() > MAX_INT_BITS:
+        raise InvalidInput(f"metadata {show(key)} is a number of {value.bit_length():,} bits; give it as a text")
+    if isinstance(value, float) and not math.isfinite(value):
+        raise InvalidInput(f"metadata {show(key)} is {value!r}, which JSON cannot hold; give a finite number or None")
+    check_unicode("metadata", f"{key}{value}")
 
 
 def check_filter(value: object) -> Filter:
@@ -256,9 +251,12 @@ def check_filter(value: object) -> Filter:
         _check_names("speakers", value.speakers),
         _check_names("sessions", value.sessions),
         _check_names("sources", value.sources),
-        check_metadata(value.metadata),
+        value.metadata if isinstance(value.metadata, Condition) else dict(value.metadata),
         check_optional_time("after", value.after),
         check_optional_time("before", value.before),
+        check_optional_time("recorded_after", value.recorded_after),
+        check_optional_time("recorded_before", value.recorded_before),
+        check_number("min_trust", value.min_trust, minimum=0, maximum=1),
     )
 
 

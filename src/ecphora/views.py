@@ -9,10 +9,11 @@ from .ids import MERGE_PREFIX, REJECT_PREFIX
 from .language.name_normalization import entity_id
 from .model import Access, Edge, FactUpdate, Link, Mark, Node, NodeId, UndoBatch, WriteBatch
 from .ports import Clock
+from .reprs import show
 from .scope_writer import ScopeWriter
 from .stages.fused import decay, pruning
 from .stages.retrieval import validity
-from .validate import check_count, check_id, check_ids, check_string, show
+from .validate import check_count, check_id, check_ids, check_string
 
 
 class _View:

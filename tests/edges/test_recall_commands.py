@@ -79,12 +79,32 @@ def test_recall_applies_filters_and_times() -> None:
     assert ids("--session", "s") == {"a"}
     assert ids("--metadata", "n=1") == {"b"}
     assert ids("--metadata", 'n="1"') == set()
+    assert ids("--where", '{"n": {"$gte": 1}}') == {"b"}
+    assert ids("--where", '{"n": {"$gte": 2}}') == set()
+    assert ids("--where", '{"n": {"$gte": 1}}', "--metadata", "n=2") == set()
+    assert ids("--where", "{}") == {"a", "b"}
+    assert ids("--min-trust", "1") == {"a", "b"}
     assert ids("--after", "2026-05-04") == {"b"}
     assert ids("--before", "2026-05-04") == {"a"}
     assert ids("--as-of", "2026-05-03") == {"a"}
     assert ids("--known-at", "2020-01-01") == set()
     assert ids("--limit", "1", "--strategy", "recency") == {"b"}
     assert ids("--budget", "1") == set()
+
+
+@pytest.mark.parametrize(
+    ("conditions", "code", "message"),
+    [
+        ('{"n": {"$gr": 1}}', 1, "'$gr' is no operator for a value; give one of $eq"),
+        ("{n: 1}", 2, "this is no JSON"),
+        ("[1]", 2, "give a JSON object"),
+    ],
+)
+@pytest.mark.usefixtures("two_memories")
+def test_recall_rejects_wrong_conditions(conditions: str, code: int, message: str) -> None:
+    result = ecphora("recall", "Porto", "--where", conditions)
+    assert result.exit_code == code
+    assert message in " ".join(result.stderr.split())
 
 
 @pytest.mark.usefixtures("two_memories")

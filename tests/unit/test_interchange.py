@@ -72,7 +72,13 @@ def full_store(store: SQLiteStore) -> SQLiteStore:
     one.remember(
         [
             Episode("Ana lives in Lisbon.", id="a", speaker="Ana", happened_at="2025-01-02T03:04:05.678901+02:00"),
-            Episode("Ana moved to Porto.", id="b", speaker="Ana", supersedes="a", metadata={"n": 1, "x": None}),
+            Episode(
+                "Ana moved to Porto.",
+                id="b",
+                speaker="Ana",
+                supersedes="a",
+                metadata={"n": 1, "x": None, "l": ["a", 1]},
+            ),
             Episode("Bo keeps a secret.", id="c", trust=0.5, title="Secrets", source="diary", session="s"),
             Episode("Bo is forgotten.", id="d"),
             Episode("A long story. " * 400, id="e"),
@@ -271,7 +277,7 @@ NODE = (
         ([HEADER, change_record(NODE, happened_at="soon")], "line 2: 'soon' is not a date"),
         ([HEADER, change_record(NODE, trust=2)], "line 2: trust"),
         ([HEADER, change_record(NODE, position=-1)], "line 2: position"),
-        ([HEADER, change_record(NODE, metadata={"a": [1]})], "line 2: metadata"),
+        ([HEADER, change_record(NODE, metadata={"a": [[1]]})], "line 2: metadata"),
         ([HEADER, change_record(NODE, colour="red")], "line 2: 'colour': there is no such field"),
         ([HEADER, NODE, '{"edge": {"src": "a", "dst": "b", "link": "mentions"}}\n'], "line 3: no node 'b'"),
         ([HEADER, NODE, '{"edge": {"src": "a", "dst": "a", "link": "likes"}}\n'], "line 3: .*likes"),

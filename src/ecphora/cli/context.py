@@ -265,6 +265,14 @@ def filter_options(command: CommandFunction) -> CommandFunction:
             callback=parse_key_values,
             help="Only with this metadata; repeatable.",
         ),
+        click.option(
+            "--where",
+            "conditions",
+            metavar="JSON",
+            callback=parse_json_object,
+            help='Only with metadata that meets these conditions, such as \'{"year": {"$gte": 2026}}\'.',
+        ),
+        click.option("--min-trust", type=click.FloatRange(0, 1), default=0.0, help="Only with at least this trust."),
         click.option("--after", metavar="DATE", help="Only what happened at this time or later."),
         click.option("--before", metavar="DATE", help="Only what happened before this time."),
     ]
@@ -275,6 +283,8 @@ def filter_options(command: CommandFunction) -> CommandFunction:
         session: tuple[str, ...],
         source: tuple[str, ...],
         metadata: dict[str, Any],
+        conditions: dict[str, Any] | None,
+        min_trust: float,
         after: str | None,
         before: str | None,
         **arguments: Any,
@@ -284,7 +294,9 @@ def filter_options(command: CommandFunction) -> CommandFunction:
 
         start = None if after is None else parse_time(after)
         end = None if before is None else parse_time(before)
-        return command(where=Filter(speaker, session, source, metadata, start, end), **arguments)
+        parts = [part for part in ({key: {"$eq": value} for key, value in metadata.items()}, conditions) if part]
+        matched = {"$and": parts} if parts else {}
+        return command(where=Filter(speaker, session, source, matched, start, end, min_trust=min_trust), **arguments)
 
     with_filter.__name__, with_filter.__doc__ = command.__name__, command.__doc__
     with_filter.__dict__.update(command.__dict__)
@@ -320,7 +332,7 @@ def question_options(command: CommandFunction) -> CommandFunction:
 
 
 def parse_key_values(_ctx: click.Context, _param: click.Parameter, values: Sequence[str]) -> dict[str, Any]:
-    """KEY=VALUE options as a mapping; a JSON number, string, true, false or null is parsed."""
+    """KEY=VALUE options as a mapping; a JSON number, string, list, true, false or null is parsed."""
     values_by_key: dict[str, Any] = {}
     for value in values:
         key, sign, text = value.partition("=")
@@ -330,8 +342,21 @@ def parse_key_values(_ctx: click.Context, _param: click.Parameter, values: Seque
             parsed: object = json.loads(text)
         except ValueError:
             parsed = text
-        values_by_key[key] = text if isinstance(parsed, dict | list) else parsed
+        values_by_key[key] = text if isinstance(parsed, dict) else parsed
     return values_by_key
+
+
+def parse_json_object(_ctx: click.Context, _param: click.Parameter, value: str | None) -> dict[str, Any] | None:
+    """A JSON object, None if the option is not given."""
+    if value is None:
+        return None
+    try:
+        parsed: object = json.loads(value)
+    except ValueError as error:
+        raise click.BadParameter(f"this is no JSON: {error}") from error
+    if not isinstance(parsed, dict):
+        raise click.BadParameter('give a JSON object, such as \'{"year": {"$gte": 2026}}\'')
+    return parsed
 
 
 def read_stdin() -> str:

@@ -12,8 +12,8 @@ import numpy as np
 from ..errors import InvalidInput
 from ..graph import Graph
 from ..model import Rows
-from ..reprs import ShortRepr
-from ..validate import check_flag, check_optional_count, show
+from ..reprs import ShortRepr, show
+from ..validate import check_flag, check_optional_count
 
 CURSOR = "consolidation"
 """The name of the cursor that stores how far consolidation has come."""

@@ -14,10 +14,10 @@ import numpy as np
 from ..errors import InvalidInput, InvalidRecord
 from ..graph import Graph
 from ..model import AccessKind, Floats, Vector, Vectors
-from ..reprs import ShortRepr
+from ..reprs import ShortRepr, show
 from ..stages.eisa import necessity
 from ..stages.eisa.side_network import SideNet
-from ..validate import check_count, check_items, check_number, check_path, show
+from ..validate import check_count, check_items, check_number, check_path
 from .readable_json import Json, format_json
 
 TEMPERATURE = 0.05

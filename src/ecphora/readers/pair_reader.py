@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 from ..errors import InvalidInput, ReaderUnavailable
 from ..invisible_chars import replace_surrogates
 from ..ports import Passage
-from ..reprs import call_repr
-from ..validate import check_count, show
+from ..reprs import call_repr, show
+from ..validate import check_count
 
 Scale = Literal["log_odds", "probability"]
 """What a model's score is: the log-odds that the passage answers the question (a logit), or the probability."""

@@ -17,8 +17,8 @@ from typing import Any
 
 from ..errors import InvalidInput, ReaderUnavailable
 from ..model_http import HTTPModelClient
-from ..reprs import call_repr
-from ..validate import check_name, show
+from ..reprs import call_repr, show
+from ..validate import check_name
 from .pair_reader import PairReader, Scale
 
 

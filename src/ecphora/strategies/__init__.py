@@ -9,7 +9,8 @@ from importlib import import_module
 
 from ..errors import UnknownName
 from ..ports import Strategy
-from ..validate import check_component, show
+from ..reprs import show
+from ..validate import check_component
 
 ENTRY_POINT_GROUP = "ecphora.strategies"
 """The entry-point group of third-party strategies; an entry is a strategy type, or a function that makes one."""

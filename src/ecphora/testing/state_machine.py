@@ -102,7 +102,7 @@ def _make_history_machine() -> Callable[[StoreOpener], Any]:  # noqa: C901  # ma
                 "document": st.sampled_from([None, None, "d"]),
                 "source": st.sampled_from([None, "mail"]),
                 "text": st.sampled_from(["river boat", "boat boat?", "school", "你好"]),
-                "metadata": st.sampled_from([{}, {"k": 1}]),
+                "metadata": st.sampled_from([{}, {"k": 1}, {"k": ["x", 1]}]),
                 "valid_to": st.sampled_from([None, NOON]),
             }
         ),

@@ -84,7 +84,7 @@ class StoreContract:
         node = sample_node(
             "a", "Ça \0 \u2028 你好", minutes=0.001, speaker="Ana", session="s", title="t", source="src", document="d",
             position=3, valid_from=NOON - timedelta(days=9), valid_to=NOON + timedelta(days=9), trust=0.25,
-            metadata={"n": 1, "x": 0.1, "yes": True, "no": None, "text": "ü\0"},
+            metadata={"n": 1, "x": 0.1, "yes": True, "no": None, "text": "ü\0", "list": ["ü", 1, True, None]},
         )  # fmt: skip
         batch = sample_batch(
             node, sample_entity("Ana"), analyses={"a": sample_analysis("read this read?", time_mentions=mentions)},

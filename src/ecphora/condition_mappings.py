@@ -1,0 +1,105 @@
+"""The Mongo-like mappings that stand for conditions on metadata, as users of other stores write them."""
+
+from collections.abc import Callable, Mapping, Sequence
+
+from .conditions import (
+    And,
+    Condition,
+    Contains,
+    Eq,
+    Exists,
+    Gt,
+    Gte,
+    In,
+    Lt,
+    Lte,
+    Ne,
+    Not,
+    NotIn,
+    Or,
+    check_depth,
+)
+from .errors import InvalidInput
+from .reprs import show
+
+COMPARISONS: Mapping[str, Callable[[str, object], Condition]] = {
+    **{
+        comparison.operator: comparison  # type: ignore[dict-item]  # they check their operand
+        for comparison in (Eq, Ne, Gt, Gte, Lt, Lte, In, NotIn, Contains, Exists)
+    },
+    "$not_contains": lambda key, value: Not(Contains(key, value)),  # type: ignore[arg-type]  # it is checked
+}
+"""The operators under a key. Without the ``$``, as in mem0, they mean the same."""
+COMBINATIONS: Mapping[str, Callable[..., Condition]] = {
+    "$and": And,
+    "$or": Or,
+    "$nor": lambda *conditions: Not(Or(*conditions)),
+}
+"""The operators over conditions, which take a list."""
+UPPERCASE = {"AND": "$and", "OR": "$or", "NOT": "$nor"}
+"""The spelling of mem0, where ``NOT`` takes a list: none of its conditions is met."""
+
+
+def parse_condition(value: object) -> Condition | None:
+    """Return the condition that a mapping, or a condition, stands for; None for an empty mapping.
+
+    A mapping gives values or operators by key, such as ``{"age": {"$gte": 3}, "city": "Porto"}``; all must be met.
+    Raises ``InvalidInput`` for an unknown operator, a wrong operand and for more than ``MAX_DEPTH`` levels.
+    """
+    if isinstance(value, Mapping) and not value:
+        return None
+    return _parse(value, "metadata", 1)
+
+
+def _parse(value: object, name: str, depth: int) -> Condition:
+    """Parse a mapping, or take a condition; ``name`` is what it belongs to, ``depth`` its level."""
+    check_depth(depth)
+    if isinstance(value, Condition):
+        return value
+    if not isinstance(value, Mapping):
+        raise InvalidInput(f"{name} is {show(value)}; give a mapping such as {{'age': {{'$gte': 3}}}}, or a condition")
+    return _all_of(name, [_parse_entry(key, operand, depth) for key, operand in value.items()])
+
+
+def _parse_entry(key: object, operand: object, depth: int) -> Condition:
+    """Parse one entry of a mapping: an operator over conditions, or a key of the metadata."""
+    if not isinstance(key, str):
+        raise InvalidInput(f"the metadata key {show(key)} is no text; give a str")
+    operator = key
+    if key in UPPERCASE and isinstance(operand, list | tuple) and any(isinstance(one, Mapping) for one in operand):
+        operator = UPPERCASE[key]
+    if operator in COMBINATIONS:
+        if not isinstance(operand, list | tuple):
+            raise InvalidInput(f"{key} is {show(operand)}; give a list of conditions, each a mapping")
+        return COMBINATIONS[operator](*(_parse(one, f"one of {key}", depth + 1) for one in operand))
+    if operator == Not.operator:
+        return Not(_parse(operand, key, depth + 1))
+    if operator in COMPARISONS:
+        raise InvalidInput(f"{key} stands alone; put it under the key that it is about: {{'age': {{{key!r}: ...}}}}")
+    if key.startswith("$"):
+        raise InvalidInput(f"{show(key)} is no operator; give one of {', '.join([*COMBINATIONS, '$not'])}, or a key")
+    return _parse_operators(key, operand, depth) if isinstance(operand, Mapping) else Eq(key, operand)  # type: ignore[arg-type]  # Eq checks it
+
+
+def _parse_operators(key: str, operators: Mapping[object, object], depth: int) -> Condition:
+    """Parse the operators under a key."""
+    check_depth(depth)
+    parts: list[Condition] = []
+    for name, operand in operators.items():
+        operator = name if not isinstance(name, str) or name.startswith("$") else f"${name}"
+        if operator == Not.operator and isinstance(operand, Mapping):
+            parts.append(Not(_parse_operators(key, operand, depth + 1)))
+        elif operator == Not.operator:
+            raise InvalidInput(f"$not of {show(key)} is {show(operand)}; give operators, such as {{'$gte': 3}}, or $ne")
+        elif isinstance(operator, str) and operator in COMPARISONS:
+            parts.append(COMPARISONS[operator](key, operand))
+        else:
+            names = ", ".join([*COMPARISONS, "$not"])
+            raise InvalidInput(f"{show(name)} is no operator for a value; give one of {names}")
+    return _all_of(show(key), parts)
+
+
+def _all_of(name: str, parts: Sequence[Condition]) -> Condition:
+    if not parts:
+        raise InvalidInput(f"{name} is {{}}, which has no condition; give at least one, or leave it out")
+    return parts[0] if len(parts) == 1 else And(*parts)
