@@ -33,7 +33,7 @@ ROWS: tuple[tuple[str, tuple[tuple[str, ...], ...]], ...] = (
         "strategies, adapters",
         (
             ("interchange",),
-            ("explain", "recall"),
+            ("explain", "recall", "lookup"),
             ("strategies",),
             ("learn",),
             ("stores",),

@@ -43,6 +43,7 @@ if TYPE_CHECKING:
     from .llm_client import LLMClient
     from .llms.llamacpp import LlamaCppLLM
     from .llms.openai_chat import OpenAILLM
+    from .lookup import Order
     from .memory import Memory
     from .model import (
         Access,
@@ -59,6 +60,7 @@ if TYPE_CHECKING:
         HitGroup,
         Insight,
         Node,
+        Page,
         Query,
         Recollection,
         RelationName,
@@ -116,6 +118,8 @@ _HOMES = {
     "Node": "model",
     "OpenAIEmbedder": "embedders.openai_embeddings",
     "OpenAILLM": "llms.openai_chat",
+    "Order": "lookup",
+    "Page": "model",
     "Query": "model",
     "ReaderUnavailable": "errors",
     "Recollection": "model",
@@ -185,6 +189,8 @@ __all__ = [  # plainly sorted
     "Node",
     "OpenAIEmbedder",
     "OpenAILLM",
+    "Order",
+    "Page",
     "Query",
     "ReaderUnavailable",
     "Recollection",

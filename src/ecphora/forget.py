@@ -30,6 +30,12 @@ def kept_mask(graph: Graph, batch: WriteBatch) -> Mask:
     return keep
 
 
+def orphan_entity_ids(graph: Graph, batch: WriteBatch) -> tuple[NodeId, ...]:
+    """The entities that go with the last of their mentions when the tombstones of a batch are applied."""
+    rows = np.flatnonzero(~kept_mask(graph, batch) & graph.of_kind(Kind.ENTITY))
+    return tuple(graph.id(row) for row in rows.tolist())
+
+
 def _dependent_rows(graph: Graph, removed: Mask) -> Rows:
     """The rows that are derived from removed ones, as an insight is from its sources; insights over insights too."""
     sources = graph.edges_of_link(*SOURCE_LINKS.values())

@@ -16,7 +16,7 @@ from typing import Self, TextIO
 
 import numpy as np
 
-from . import consolidation_run, documents, encode, strategies
+from . import consolidation_run, documents, encode, lookup, strategies
 from .access_log import AccessLog, recall_accesses
 from .answering import DEFAULT_BUDGET, Answer, answer
 from .candidate_reading import CandidateReading, activate
@@ -29,11 +29,12 @@ from .errors import InvalidInput, StoreError
 from .explain import WhyNot, why_not
 from .extractors.rule_extractor import RuleExtractor
 from .feedback import feedback_batch, question_id
-from .forget import forget
+from .forget import forget, orphan_entity_ids
 from .graph import Graph
 from .graph_cache import GraphCache
 from .language.token_count import estimate_tokens
 from .llm_client import LLMClient, as_llm_client
+from .lookup import Order
 from .model import (
     Backup,
     Cost,
@@ -47,6 +48,7 @@ from .model import (
     Metadata,
     Node,
     NodeId,
+    Page,
     Query,
     Reading,
     Recollection,
@@ -224,8 +226,8 @@ class Memory:
         self.close()
 
     def __len__(self) -> int:
-        """The number of episodes."""
-        return int(self.graph().episodes.sum())
+        """The number of memories; a long text, stored as several chunks, is one."""
+        return int(lookup.memory_rows(self.graph()).sum())
 
     def close(self) -> None:
         """Write what waits for the access log and close the file; closing twice is harmless.
@@ -511,6 +513,38 @@ class Memory:
         nodes = self._stored_nodes(id)
         return documents.reassemble(nodes) if nodes else None
 
+    def chunks(self, id: NodeId) -> list[Node]:  # noqa: A002
+        """The chunks of a long text, in their order; a short text is its own only chunk. Empty for an unknown id."""
+        return self._stored_nodes(id)
+
+    def find(
+        self,
+        *,
+        where: Filter = MATCH_ALL,
+        order: str | Order = Order.NEWEST,
+        limit: int = 50,
+        after: str | None = None,
+    ) -> Page:
+        """Memories that pass a filter, without a question, a page at a time; a long text is one memory.
+
+        ``order`` is ``"happened_at"`` or ``"recorded_at"``, with ``-`` for the latest first; memories of one time are
+        in the order of their ids. ``after`` takes ``page.cursor`` of the page before. A cursor stands for a place in
+        the order: what is written or forgotten meanwhile makes no later page skip a memory or show one twice.
+
+        Raises ``InvalidInput`` for an order that does not exist, and for a cursor of another order.
+        """
+        order, limit, query = lookup.check_order(order), check_count("limit", limit), self._filter_query(where)
+        cursor = None if after is None else lookup.Cursor.from_text(after, order)
+        graph = self.graph()
+        return lookup.find_page(graph, query, self._scope_writer.reader(graph), order=order, limit=limit, after=cursor)
+
+    def count(self, *, where: Filter = MATCH_ALL) -> int:
+        """The number of memories that pass a filter; a long text is one."""
+        return lookup.count_memories(self.graph(), self._filter_query(where))
+
+    def _filter_query(self, where: Filter) -> Query:
+        return Query("", self._clock(), where=check_filter(where))
+
     def history(self, id: NodeId) -> History | None:  # noqa: A002
         """What a memory superseded, what superseded it, and its accesses; None if there is no such memory."""
         graph, nodes = self.graph(), self._stored_nodes(id)
@@ -530,17 +564,35 @@ class Memory:
 
     # ---- forget
 
-    def forget(self, ids: NodeId | Iterable[NodeId] = (), *, where: Filter | None = None) -> ForgetResult:
-        """Erase memories: by id, or all that match a filter. A chunk stands for its whole text.
+    def forget(
+        self,
+        ids: NodeId | Iterable[NodeId] = (),
+        *,
+        where: Filter | None = None,
+        everything: bool = False,
+        dry_run: bool = False,
+    ) -> ForgetResult:
+        """Erase memories: by id, all that match a filter, or with ``everything`` the whole scope.
+
+        A chunk stands for its whole text. ``dry_run`` erases nothing and returns what would be erased.
 
         Their texts, vectors, terms, links and accesses are overwritten in the file, and so are the entities that
         nothing else mentions. Tombstones keep the same memory from being remembered again, unless ``restore`` is set
         then. Ids that do not exist are no error: the result says what was erased.
+
+        Raises ``InvalidInput`` for a filter without a condition, and for ``everything`` together with ids or a filter.
         """
         wanted = check_ids(ids)
         where = None if where is None else check_filter(where)
-        if where == MATCH_ALL:
-            raise InvalidInput("an empty filter would erase the whole scope; say what is to be forgotten")
+        if check_flag("everything", everything):
+            if wanted or where is not None:
+                raise InvalidInput("everything=True erases the whole scope; give it without ids and where")
+            where = MATCH_ALL
+        elif where == MATCH_ALL:
+            raise InvalidInput(
+                "an empty filter would erase the whole scope; say what is to be forgotten, or give everything=True"
+            )
+        dry_run = check_flag("dry_run", dry_run)
         writer = self._flushed_writer()
         for _ in range(MAX_RETRIES):
             graph = writer.graph()
@@ -551,14 +603,16 @@ class Memory:
             nodes = self._store.nodes(self.scope, documents.expand_to_documents(graph, node_ids))
             if not nodes:
                 return ForgetResult((), ())
+            episodes = tuple(dict.fromkeys(node.document or node.id for node in nodes))
+            if dry_run:
+                return ForgetResult(episodes, orphan_entity_ids(graph, forget(nodes)))
             if not writer.try_commit(forget(nodes)):
                 continue
             after = writer.graph()
             entity_ids = [
                 graph.id(row) for row in graph.mentioned_entities(graph.rows(node.id for node in nodes)).tolist()
             ]
-            episodes = dict.fromkeys(node.document or node.id for node in nodes)
-            return ForgetResult(tuple(episodes), tuple(entity for entity in entity_ids if after.row(entity) is None))
+            return ForgetResult(episodes, tuple(entity for entity in entity_ids if after.row(entity) is None))
         raise writer.contention_error()
 
     # ---- consolidate

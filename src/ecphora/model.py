@@ -362,7 +362,7 @@ class Backup(ShortRepr):
 
 @dataclass(frozen=True, slots=True, repr=False)
 class ScopeInfo(ShortRepr):
-    """A scope as stored: its name, revision, number of episodes and embedding model."""
+    """A scope as stored: its name, revision, number of episodes (a long text is one) and embedding model."""
 
     name: str
     revision: int
@@ -684,6 +684,27 @@ class RememberResult(ShortRepr):
     def to_dict(self) -> dict[str, Any]:
         """The ids as JSON values."""
         return {name: list(getattr(self, name)) for name in ("ids", "created", "existing", "blocked", "unread")}
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class Page(ShortRepr):
+    """Some memories in an order; ``cursor`` leads to the page after this one, None if it is the last.
+
+    A page is iterated like its memories.
+    """
+
+    memories: tuple[Node, ...]
+    cursor: str | None = None
+
+    def __iter__(self) -> Iterator[Node]:
+        return iter(self.memories)
+
+    def __len__(self) -> int:
+        return len(self.memories)
+
+    def to_dict(self) -> dict[str, Any]:
+        """The page as JSON values."""
+        return {"memories": [memory.to_dict() for memory in self.memories], "cursor": self.cursor}
 
 
 @dataclass(frozen=True, slots=True, repr=False)

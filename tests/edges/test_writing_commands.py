@@ -103,6 +103,18 @@ def test_forget_by_filter_needs_confirmation() -> None:
     assert ecphora("forget", "--speaker", "Bo", "--yes").stdout.startswith("erased 0 memories")
     assert ecphora("forget").exit_code == 2
     assert ecphora("forget", "a", "--speaker", "Ana").exit_code == 2
+    assert ecphora("forget", "a", "--everything").exit_code == 2
+
+
+@pytest.mark.usefixtures("two_memories")
+def test_forget_with_dry_run_erases_nothing() -> None:
+    assert ecphora("forget", "--everything", "--dry-run").stdout.startswith("would erase 2 memories and ")
+    assert answer("forget", "--speaker", "Bo", "--dry-run")["episode_ids"] == ["b"]
+    assert answer("forget", "--where", '{"n": {"$gte": 1}}', "--dry-run")["episode_ids"] == ["b"]
+    unasked = ecphora("forget", "--everything")
+    assert unasked.exit_code == 2
+    assert "this would erase 2 memories; add --yes to confirm" in " ".join(unasked.stderr.split())
+    assert answer("forget", "--everything", "--yes")["episode_ids"] == ["a", "b"]
 
 
 @pytest.mark.usefixtures("two_memories")

@@ -75,6 +75,43 @@ def test_forget_erases_by_filter(memory: Memory) -> None:
     assert memory.forget(where=Filter(before=NOON + timedelta(days=1))).episode_ids == ("b",)
 
 
+def test_dry_run_says_what_would_be_erased(memory: Memory) -> None:
+    memory.remember([Episode("I met Zebulon in Porto.", id="a", speaker="Ana"), Episode("I like Porto.", id="b")])
+    memory.remember(LONG, id="stay", speaker="Ana")
+    expected = memory.forget(where=Filter(speakers="Ana"), dry_run=True)
+    assert (len(memory), expected.episode_ids) == (3, ("a", "stay"))
+    assert "entity:zebulon" in expected.entity_ids
+    assert "entity:porto" not in expected.entity_ids
+    assert memory.forget("b", dry_run=True).entity_ids == ()
+    result = memory.forget(where=Filter(speakers="Ana"))
+    assert result.episode_ids == expected.episode_ids
+    assert set(result.entity_ids) == set(expected.entity_ids)
+
+
+def test_forget_erases_a_session_a_speaker_and_a_scope(memory: Memory, open_memory: Callable[..., Memory]) -> None:
+    other = open_memory("another")
+    other.remember("It rains.", id="rain")
+    memory.remember([Episode(PORTO, id="a", speaker="Ana", session="s"), Episode(FARO, id="b", speaker="Ben")])
+    memory.remember([Episode("Ana sails.", id="c", session="s"), Episode(LONG, id="stay", speaker="Ben")])
+    memory.remember("Ben has a boat.", id="d")
+    memory.feedback(memory.recall("Who has a boat?"), ["d"])
+    assert memory.forget(where=Filter(sessions="s")).episode_ids == ("a", "c")
+    assert set(memory.forget(where=Filter(speakers="Ben")).episode_ids) == {"b", "stay"}
+    assert memory.forget(everything=True, dry_run=True).episode_ids == ("d",)
+    assert memory.forget(everything=True).episode_ids == ("d",)
+    assert len(memory.graph()) == 0
+    assert memory.forget(everything=True).episode_ids == ()
+    assert len(other) == 1
+
+
+def test_everything_is_given_alone(memory: Memory) -> None:
+    memory.remember(PORTO, id="a")
+    for call in (lambda: memory.forget("a", everything=True), lambda: memory.forget(where=Filter(), everything=True)):
+        with pytest.raises(InvalidInput, match="give it without ids and where"):
+            call()
+    assert len(memory) == 1
+
+
 def test_forget_erases_all_chunks_of_a_text(memory: Memory) -> None:
     memory.remember(LONG, id="stay")
     assert memory.forget("stay").episode_ids == ("stay",)

@@ -141,10 +141,11 @@ def test_rechunk_converts_any_chunks(first: int, second: int) -> None:
 def test_open_memory_sees_the_new_chunks(path: Path) -> None:
     remember_with_width(path, guide(), width=300)
     with open_memory(path) as memory:
-        before = len(memory)
+        before, chunks = len(memory), len(memory.graph())
         assert memory.recall("heron").hits[0].node.heading is None
         rechunk(path, embedder=MODEL)
-        assert len(memory) != before
+        assert len(memory) == before
+        assert len(memory.graph()) != chunks
         assert memory.recall("heron").hits[0].node.heading == "Guide > Herons"
 
 

@@ -4,13 +4,10 @@ import sys
 from collections.abc import Sequence
 
 import click
-import numpy as np
 
 from .. import short_ids
-from ..graph import EPOCH
 from ..memory import Memory
-from ..model import Filter, Query
-from ..stages.retrieval import filters
+from ..model import Filter
 from .context import EXIT_NOT_FOUND, CommandContext, common_options, filter_options
 from .render import quote_node
 
@@ -18,43 +15,43 @@ from .render import quote_node
 @click.command(epilog="Exits with 3 when an id is unknown; the others are erased anyway.")
 @click.argument("ids", nargs=-1, metavar="[ID]...")
 @filter_options
+@click.option("--everything", is_flag=True, help="Erase every memory of the scope.")
+@click.option("--dry-run", is_flag=True, help="Erase nothing; show what would be erased.")
 @click.option("--yes", is_flag=True, help="Erase what the options select without asking.")
 @common_options
-def forget(context: CommandContext, *, ids: tuple[str, ...], where: Filter, yes: bool) -> None:
-    """Erase memories on purpose: by ID, or all that the options select.
+def forget(
+    context: CommandContext, *, ids: tuple[str, ...], where: Filter, everything: bool, dry_run: bool, yes: bool
+) -> None:
+    """Erase memories on purpose: by ID, all that the options select, or everything.
 
     Texts, vectors and links are overwritten in the file, and the same memory is not stored when it is remembered again.
     There is no undo, so an id that you gave must be complete; an id made by Ecphora may be abbreviated.
     """
     has_filter = where != Filter()
-    if bool(ids) == has_filter:
-        raise click.UsageError("say what to forget: by ID, or by options such as --session, not both")
+    if sum((bool(ids), has_filter, everything)) != 1:
+        raise click.UsageError("say what to forget: by ID, by options such as --session, or --everything; one of these")
     with context.open_memory() as memory:
         ids = tuple(short_ids.resolve_id(id_, memory.graph(), allow_names=False) for id_ in ids)
-        forgotten_ids = list(ids)
-        if has_filter:
-            forgotten_ids = _matching_ids(memory, where)
-            if forgotten_ids and not yes:
+        forgotten_ids: Sequence[str] = ids
+        if not ids:
+            selected = memory.forget(where=where if has_filter else None, everything=everything, dry_run=True)
+            forgotten_ids = selected.episode_ids
+            if forgotten_ids and not yes and not dry_run:
                 _confirm(context, memory, forgotten_ids)
-        result = memory.forget(forgotten_ids)
+        result = memory.forget(forgotten_ids, dry_run=dry_run)
     missing = [id_ for id_ in ids if id_ not in set(result.episode_ids)]
     if context.as_json:
         context.write_json({**result.to_dict(), "missing_ids": missing})
     else:
+        verb = "would erase" if dry_run else "erased"
         context.print_line(
-            f"erased {len(result.episode_ids):,} memories and {len(result.entity_ids):,} names that only they mentioned"
+            f"{verb} {len(result.episode_ids):,} memories and {len(result.entity_ids):,} names that only they mentioned"
         )
         for id_ in (*result.episode_ids, *result.entity_ids)[:50]:
             context.print_line(f"  {id_}")
     if missing:
         context.note(f"unknown: {', '.join(missing)}")
         click.get_current_context().exit(EXIT_NOT_FOUND)
-
-
-def _matching_ids(memory: Memory, where: Filter) -> list[str]:
-    """The ids of all memories that pass a filter."""
-    graph = memory.graph()
-    return [graph.id(row) for row in np.flatnonzero(filters.eligible(graph, Query("", EPOCH, where=where))).tolist()]
 
 
 def _confirm(context: CommandContext, memory: Memory, ids: Sequence[str]) -> None:

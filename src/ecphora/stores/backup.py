@@ -79,7 +79,7 @@ def _temporary_file(target: Path) -> Iterator[Path]:
 
 def _read_state(db: apsw.Connection) -> FileState:
     scopes = db.execute(
-        """SELECT s.name, s.revision, count(n.seq) FROM scope s
+        """SELECT s.name, s.revision, count(DISTINCT coalesce(n.document, n.id)) FROM scope s
            LEFT JOIN node n ON n.scope = s.key AND n.kind = 'episode' GROUP BY s.key ORDER BY s.name"""
     ).fetchall()
     return int(db.pragma("application_id")), int(db.pragma("user_version")), tuple(scopes)

@@ -184,7 +184,7 @@ class SQLiteStore:
 
     def scopes(self) -> list[ScopeInfo]:
         """Return every scope that holds anything, by name."""
-        query = """SELECT s.name, s.revision, s.embedder, count(n.seq) FROM scope s
+        query = """SELECT s.name, s.revision, s.embedder, count(DISTINCT coalesce(n.document, n.id)) FROM scope s
                    LEFT JOIN node n ON n.scope = s.key AND n.kind = 'episode' GROUP BY s.key ORDER BY s.name"""
         with self._lock, self._translate_errors():
             found = self._open_connection().execute(query).fetchall()
