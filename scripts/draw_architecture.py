@@ -27,7 +27,7 @@ ROWS: tuple[tuple[str, tuple[tuple[str, ...], ...]], ...] = (
     ("command line", (("cli", "bench"),)),
     ("checks, settings", (("doctor",), ("testing",), ("settings",))),
     ("facade", (("memory", "views"), ("reembedding", "rechunking"))),
-    ("one run", (("answering",), ("consolidation_run",), ("access_log",), ("candidate_reading",))),
+    ("one run", (("answering",), ("consolidation_run",), ("access_log",), ("candidate_reading",), ("replacement",))),
     ("planning, writing", (("consolidation.plan",), ("scope_writer", "graph_cache"))),
     (
         "strategies, adapters",

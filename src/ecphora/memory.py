@@ -12,7 +12,7 @@ from functools import partial
 from pathlib import Path
 from time import perf_counter
 from types import TracebackType
-from typing import Self, TextIO
+from typing import Literal, Self, TextIO
 
 import numpy as np
 
@@ -77,6 +77,7 @@ from .query import analyze
 from .query_embedder import QueryEmbedder
 from .readers.late_interaction import DEFAULT_READER, LateInteractionReader
 from .recall import group_by_instance, rank
+from .replacement import check_memory, replace_text
 from .reprs import call_repr, show
 from .scope_writer import MAX_RETRIES, ScopeWriter, reads_full_log
 from .stages.retrieval import filters, insight_index
@@ -100,6 +101,7 @@ from .validate import (
     check_path,
     check_reading,
     check_recall,
+    check_text,
     check_text_file,
 )
 from .views import Entities, Facts, Maintenance
@@ -562,7 +564,42 @@ class Memory:
         """Every scope of the file, sorted by name."""
         return self._store.scopes()
 
-    # ---- forget
+    # ---- update and forget
+
+    def update(
+        self,
+        id: NodeId,  # noqa: A002
+        text: str,
+        *,
+        mode: Literal["supersede", "replace"],
+        happened_at: When | None = None,
+    ) -> RememberResult:
+        """Give a memory another text. ``mode`` says what becomes of the old one.
+
+        ``"supersede"``, for a fact that has changed: a new memory with the speaker, session, title, source, metadata
+        and trust of the old one supersedes it from ``happened_at`` on, by default from now on. The old one is kept.
+
+        ``"replace"``, for a text that was wrong: the memory keeps its id, its times of event and validity, and what it
+        supersedes or is superseded by. The old text is erased as by :meth:`forget`, with its accesses and what was
+        derived from it. Both are one commit.
+
+        A text that the memory has already changes nothing. Raises ``InvalidInput`` for an unknown id.
+        """
+        id, text = check_id(id), check_text(text)  # noqa: A001
+        if not isinstance(mode, str) or mode not in {"supersede", "replace"}:
+            raise InvalidInput(f"mode is {show(mode)}; give 'supersede' or 'replace'")
+        if mode == "replace":
+            if happened_at is not None:
+                raise InvalidInput(f"happened_at is {show(happened_at)}; a replaced text keeps its time, leave it out")
+            written = replace_text(self._flushed_writer(), id, text, self._clock())
+            if written is None:
+                return RememberResult((id,), existing=(id,))
+            return RememberResult((id,), (id,), unread=self._unread_ids([written], {id}))
+        old = check_memory(id, self._stored_nodes(id))
+        if old.text == text:
+            return RememberResult((id,), existing=(id,))
+        fields = (old.title, old.source, old.metadata, old.trust, id)
+        return self.remember(Episode(text, None, old.speaker, old.session, happened_at, *fields))
 
     def forget(
         self,

@@ -307,6 +307,7 @@ class WriteBatch(ShortRepr):
     batch, whose rows are all deleted and whose cursors are set back.
     ``needs_full_log`` keeps the scope's access log complete from here on; otherwise a store may let old accesses
     expire, and ``retention`` says which are left.
+    ``expected_revision`` makes a store refuse the batch with ``StaleWrite`` if the scope has another revision.
     ``revision`` is 0 until the batch is committed; the store returns it with the new revision and every ``seq``.
     """
 
@@ -324,6 +325,7 @@ class WriteBatch(ShortRepr):
     switch_embedder: bool = False
     needs_full_log: bool = False
     retention: LogRetention = FULL_LOG
+    expected_revision: int | None = None
     revision: int = 0
 
 

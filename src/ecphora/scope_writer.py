@@ -7,7 +7,7 @@ from datetime import datetime
 
 from . import documents, encode
 from .errors import EmbedderMismatch, StaleWrite, StoreBusy
-from .forget import is_tombstoned
+from .forget import content_digest, is_tombstoned
 from .graph import Graph
 from .graph_cache import GraphCache
 from .model import Access, AccessKind, NodeId, Vector, Vectors, WriteBatch
@@ -107,7 +107,7 @@ class ScopeWriter:
         vectors: dict[NodeId, Vector] = {}
         for _ in range(MAX_RETRIES):
             graph = self.graph()
-            existing = [episode for episode in episodes if self.is_stored(graph, episode)]
+            existing = [episode for episode in episodes if self._is_stored(graph, episode, restore=restore)]
             existing_ids = {episode.id for episode in existing}
             blocked = [
                 episode
@@ -130,10 +130,18 @@ class ScopeWriter:
             )
         raise self.contention_error()
 
-    def is_stored(self, graph: Graph, episode: documents.CheckedEpisode) -> bool:
-        """Whether an episode is stored already; raises ``IdCollision`` if another text has its id."""
+    def _is_stored(self, graph: Graph, episode: documents.CheckedEpisode, *, restore: bool) -> bool:
+        """Whether an episode is stored already; raises ``IdCollision`` if another text has its id.
+
+        A text that was replaced is not stored, though its id is: it is blocked unless ``restore`` is set.
+        """
         ids = documents.node_ids_of(graph, episode.id)
-        return documents.is_stored(episode, graph, self.store.nodes(self.scope, ids) if ids else [])
+        nodes = self.store.nodes(self.scope, ids) if ids else []
+        if nodes and not restore and not documents.same_content(episode, nodes):
+            was_replaced = any(content_digest(node) in graph.tombstones for node in episode.chunks)
+            if was_replaced:
+                return False
+        return documents.is_stored(episode, graph, nodes)
 
     def embed(self, texts: Iterable[str], *, is_query: bool = False) -> Vectors:
         """The vectors of texts, ``(texts, dim)``; raises ``WrongVector`` for another shape or values not finite."""

@@ -131,6 +131,7 @@ METHOD_ARGUMENTS: dict[str, dict[str, Any]] = {
     "reject": {"old": "porto", "new": "boat"},
     "remember": {"content": "Something else."},
     "split": {"name": "Ana", "other": "Ben"},
+    "update": {"id": "porto", "text": "Ana lives in Faro.", "mode": "supersede"},
     "why_not": {"question": QUESTION, "id": "boat"},
 }
 """The arguments that make a call valid."""

@@ -7,7 +7,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 import ecphora
-from ecphora import Episode, Evidence, FactUpdate, Filter, Hit, Memory, Node, Recollection, When
+from ecphora import Episode, Evidence, FactUpdate, Filter, Hit, Memory, Node, Page, Recollection, When
+from ecphora.conditions import Gte, In
 
 
 class Constant:
@@ -34,6 +35,8 @@ def recall(memory: Memory, at: When | None = None) -> Hit | None:
     found: Recollection = memory.recall("Where does Ana live?", limit=5, where=where, as_of=at, strategy="fused")
     if found.evidence is Evidence.NONE:
         return None
+    recent = Filter(metadata={"year": {"$gte": 2026}, "tags": ["travel"]}, min_trust=0.5)
+    assert memory.count(where=Filter(metadata=Gte("year", 2026) & ~In("city", ["Faro"]))) <= memory.count(where=recent)
     shown: Sequence[Hit] = found[:3]
     texts = [(hit.text, hit.score, hit.reason, hit.validity is None) for hit in shown]
     return found[0] if texts else None
@@ -47,7 +50,11 @@ def look_after(memory: Memory) -> list[Node]:
         memory.facts.reject(update.old.id, update.new.id)
     memory.entities.merge("Ana", "Ana Silva")
     memory.maintenance.pin([node.id for node in memory.maintenance.decayed()])
-    memory.forget("a")
+    page: Page = memory.find(order="-recorded_at", limit=10)
+    for node in page:
+        memory.update(node.id, node.text.strip(), mode="replace")
+    memory.remember("Ana sails.", metadata={"tags": ["sea", 1], "year": 2026})
+    memory.forget("a", dry_run=True)
     return [insight.node for insight in memory.insights()] if updates else []
 
 

@@ -109,6 +109,11 @@ class BatchWriter:
 
     def write(self) -> WriteBatch:
         batch = self.batch
+        if batch.expected_revision not in {None, self.scope.revision}:
+            raise StaleWrite(
+                f"scope {self.scope_name!r} has revision {self.scope.revision}, the batch expects "
+                f"{batch.expected_revision}; build it again"
+            )
         if batch.undo_batch is not None:
             self._insert_undo_batch(batch.undo_batch, batch.cursors)
         if batch.undoes is not None:
@@ -134,6 +139,7 @@ class BatchWriter:
             embedder=embedder,
             needs_full_log=bool(self.scope.needs_full_log or batch.needs_full_log),
             retention=retention,
+            expected_revision=None,
             revision=self.revision,
         )
 

@@ -175,6 +175,32 @@ class StoreContract:
             assert graph.speakers.names == ("Ben",)
             assert self.check_integrity(store) == []
 
+    def test_node_is_replaced_in_one_batch(self, locations: Locations) -> None:
+        """A batch may forget a node and write another of the same id; readers at any revision see the new one."""
+        with closing(locations()()) as store:
+            mention = Edge("a", "entity:ana", Link.MENTIONS)
+            nodes = (sample_node("a", "old"), sample_entity("Ana"), sample_node("b"))
+            early = apply_batch(Graph(), store.commit(SCOPE, sample_batch(*nodes, edges=(mention,))))
+            batch = sample_batch(sample_node("a", "new"), sample_entity("Ana"), edges=(mention,))
+            written = store.commit(SCOPE, replace(batch, tombstones=(Tombstone("a", b"digest"),)))
+            assert [node.text for node in store.nodes(SCOPE, ["a"])] == ["new"]
+            assert list(_load_graph(store).nodes["ids"]) == ["b", "a", "entity:ana"]
+            assert graph_differences(apply_batch(early, written), _load_graph(store)) == []
+            grown = apply_batch(early, store.changes_since(SCOPE, early.revision))
+            assert graph_differences(grown, _load_graph(store)) == []
+            assert self.check_integrity(store) == []
+
+    def test_batch_is_refused_at_another_revision(self, locations: Locations) -> None:
+        """A batch that expects a revision is written at that one, and raises ``StaleWrite`` at any other."""
+        with closing(locations()()) as store:
+            store.commit(SCOPE, sample_batch(sample_node("a"), expected_revision=0))
+            for other in (0, 2):
+                with _expect_error(StaleWrite):
+                    store.commit(SCOPE, sample_batch(sample_node("b"), expected_revision=other))
+            written = store.commit(SCOPE, sample_batch(sample_node("b"), expected_revision=1))
+            assert (written.revision, written.expected_revision) == (2, None)
+            assert list(_load_graph(store).nodes["ids"]) == ["a", "b"]
+
     def test_entity_is_deleted_with_its_last_mention(self, locations: Locations) -> None:
         """Also for a reader that gets a second mention and the deletion of the first in one batch."""
         with closing(locations()()) as store:

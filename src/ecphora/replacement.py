@@ -1,0 +1,121 @@
+"""Replaces the text of a memory in place: the same id, another text, and nothing left of the old one.
+
+The old nodes are forgotten and the new ones written in one write batch. What was read off the old text goes with it, as
+in forgetting: claims, insights, feedback, and names that nothing else mentions; its accesses go too. Supersession, the
+end of validity and marks belong to the memory, not to its text, and are carried over.
+"""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from datetime import datetime, timedelta
+
+from . import documents, encode
+from .errors import InvalidInput
+from .forget import forget
+from .graph import EPOCH, Graph
+from .graph_updates import apply_batch
+from .model import Edge, Episode, Kind, Link, Mark, Node, NodeId, Rows, ValidityEnd, Vector, WriteBatch
+from .reprs import show
+from .scope_writer import MAX_RETRIES, ScopeWriter, reads_full_log
+
+
+def replace_text(writer: ScopeWriter, id_: NodeId, text: str, now: datetime) -> documents.CheckedEpisode | None:
+    """Replace the text of a memory; return the memory as it was written, None if it has the text already.
+
+    Raises ``InvalidInput`` for an id that is no memory, and ``IdCollision`` if a chunk of the new text would need the
+    id of another memory.
+    """
+    vectors: dict[str, Vector] = {}
+    for _ in range(MAX_RETRIES):
+        graph = writer.graph()
+        old_nodes = writer.store.nodes(writer.scope, documents.node_ids_of(graph, id_))
+        old = check_memory(id_, old_nodes)
+        if old.text == text:
+            return None
+        fields = (old.speaker, old.session, old.happened_at, old.title, old.source, old.metadata, old.trust)
+        episode = documents.check_episode(Episode(text, old.id, *fields), now)
+        if writer.try_commit(_replacement_batch(writer, graph, old_nodes, episode, vectors=vectors, now=now)):
+            writer.process_pending(now)
+            return episode
+    raise writer.contention_error()
+
+
+def check_memory(id_: NodeId, nodes: Sequence[Node]) -> Node:
+    """The memory whose nodes were found under an id; raises ``InvalidInput`` if there is none, or only a chunk."""
+    if not nodes or nodes[0].kind != Kind.EPISODE:
+        raise InvalidInput(f"there is no memory {show(id_)}; give the id of a memory, such as hit.id")
+    if nodes[0].id == id_ and nodes[0].document is not None:
+        raise InvalidInput(
+            f"{show(id_)} is a chunk of {show(nodes[0].document)}; give that id, with the whole new text"
+        )
+    return documents.reassemble(nodes)
+
+
+def _replacement_batch(
+    writer: ScopeWriter,
+    graph: Graph,
+    old_nodes: Sequence[Node],
+    episode: documents.CheckedEpisode,
+    *,
+    vectors: dict[str, Vector],
+    now: datetime,
+) -> WriteBatch:
+    """The batch that forgets the old nodes and writes the new ones; ``vectors`` keeps the vectors of texts."""
+    erasure = forget(old_nodes)
+    remaining = apply_batch(graph, replace(erasure, revision=graph.revision + 1))
+    if any(remaining.row(node.id) is not None for node in episode.chunks):
+        raise documents.collision_error(episode)
+    nodes = [replace(node, valid_from=old_nodes[0].valid_from) for node in episode.chunks]
+    texts = [encode.indexed_text(node) for node in nodes]
+    new_texts = [text for text in dict.fromkeys(texts) if text not in vectors]
+    vectors.update(zip(new_texts, writer.embed(new_texts), strict=True))
+    batch = encode.encode(
+        [replace(episode, chunks=tuple(nodes))],
+        remaining,
+        vectors={node.id: vectors[text] for node, text in zip(nodes, texts, strict=True)},
+        mentions=encode.extract_mentions(writer.extractor, nodes),
+        embedder=writer.embedder.name,
+        now=now,
+    )
+    old_rows = graph.rows(node.id for node in old_nodes)
+    new_ids = [node.id for node in nodes]
+    return replace(
+        batch,
+        tombstones=erasure.tombstones,
+        edges=(*batch.edges, *_supersession_edges(graph, old_rows, new_ids)),
+        validity_ends=_validity_ends(graph, old_nodes[0], new_ids),
+        accesses=tuple(
+            replace(mark, node=id_, seq=0, nth=0)
+            for mark in graph.accesses_of(int(old_rows[0]))
+            if isinstance(mark.kind, Mark)
+            for id_ in new_ids
+        ),
+        needs_full_log=reads_full_log(writer.strategy),
+        expected_revision=graph.revision,
+    )
+
+
+def _supersession_edges(graph: Graph, old_rows: Rows, new_ids: Sequence[NodeId]) -> tuple[Edge, ...]:
+    """The supersession edges of the old nodes: they start at the first new chunk, and end at every one."""
+    table = graph.edges
+    outgoing, _ = graph.edges_from(old_rows, Link.SUPERSEDES)
+    incoming, _ = graph.edges_to(old_rows, Link.SUPERSEDES)
+    edges = [
+        Edge(new_ids[0], graph.id(int(table["dst"][edge])), Link.SUPERSEDES, float(table["weights"][edge]))
+        for edge in outgoing
+    ]
+    edges += [
+        Edge(graph.id(int(table["src"][edge])), id_, Link.SUPERSEDES, float(table["weights"][edge]))
+        for edge in incoming
+        for id_ in new_ids
+    ]
+    return tuple(dict.fromkeys(edges))
+
+
+def _validity_ends(graph: Graph, old: Node, new_ids: Sequence[NodeId]) -> tuple[ValidityEnd, ...]:
+    """The end of validity of the old nodes, for every new one."""
+    row = graph.row(old.id)
+    if old.valid_to is None or row is None:
+        return ()
+    recorded_at = EPOCH + timedelta(seconds=float(graph.nodes["valid_to_recorded_at"][row]))
+    return tuple(ValidityEnd(id_, old.valid_to, recorded_at) for id_ in new_ids)
