@@ -26,7 +26,7 @@ PURE_CONTRACT = "The pure modules do no I/O, read no clock and draw no random nu
 ROWS: tuple[tuple[str, tuple[tuple[str, ...], ...]], ...] = (
     ("command line", (("cli", "bench"),)),
     ("checks, settings", (("doctor",), ("testing",), ("settings",))),
-    ("facade", (("memory", "views"), ("reembedding", "rechunking"))),
+    ("facade", (("memory", "views"), ("reembedding", "rechunking", "scopes"))),
     ("one run", (("answering",), ("consolidation_run",), ("access_log",), ("candidate_reading",), ("replacement",))),
     ("planning, writing", (("consolidation.plan",), ("scope_writer", "graph_cache"))),
     (

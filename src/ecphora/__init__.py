@@ -73,6 +73,7 @@ if TYPE_CHECKING:
     )
     from .rechunking import rechunk
     from .reembedding import reembed
+    from .scopes import clone_scope, rename_scope
     from .stages.retrieval.confidence import EvidenceBands
     from .stores.sqlite import SQLiteStore
 
@@ -145,8 +146,10 @@ _HOMES = {
     "Why": "model",
     "WhyNot": "explain",
     "WrongVector": "errors",
+    "clone_scope": "scopes",
     "rechunk": "rechunking",
     "reembed": "reembedding",
+    "rename_scope": "scopes",
 }
 
 __all__ = [  # plainly sorted
@@ -216,8 +219,10 @@ __all__ = [  # plainly sorted
     "Why",
     "WhyNot",
     "WrongVector",
+    "clone_scope",
     "rechunk",
     "reembed",
+    "rename_scope",
 ]
 
 

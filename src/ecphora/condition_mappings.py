@@ -1,6 +1,7 @@
 """The Mongo-like mappings that stand for conditions on metadata, as users of other stores write them."""
 
 from collections.abc import Callable, Mapping, Sequence
+from typing import Any
 
 from .conditions import (
     And,
@@ -22,12 +23,12 @@ from .conditions import (
 from .errors import InvalidInput
 from .reprs import show
 
-COMPARISONS: Mapping[str, Callable[[str, object], Condition]] = {
-    **{
-        comparison.operator: comparison  # type: ignore[dict-item]  # they check their operand
-        for comparison in (Eq, Ne, Gt, Gte, Lt, Lte, In, NotIn, Contains, Exists)
-    },
-    "$not_contains": lambda key, value: Not(Contains(key, value)),  # type: ignore[arg-type]  # it is checked
+COMPARISONS: Mapping[str, Callable[[str, Any], Condition]] = {
+    **{comparison.operator: comparison for comparison in (Eq, Ne, Gt, Gte, Lt, Lte, Contains)},
+    In.operator: In,
+    NotIn.operator: NotIn,
+    Exists.operator: lambda key, value: Exists(key, exists=value),
+    "$not_contains": lambda key, value: Not(Contains(key, value)),
 }
 """The operators under a key. Without the ``$``, as in mem0, they mean the same."""
 COMBINATIONS: Mapping[str, Callable[..., Condition]] = {

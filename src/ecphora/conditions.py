@@ -12,7 +12,7 @@ The rules, for every condition:
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -189,7 +189,7 @@ class In(Condition):
     """The value of a key, or an item of it, equals one of ``values``; of no values, none."""
 
     key: str
-    values: Sequence[Scalar]
+    values: Collection[Scalar]
 
     operator: ClassVar[str] = "$in"
 

@@ -21,7 +21,7 @@
         ├── StoreReadOnly                      the file or its folder is not writable
         ├── StoreFull                          no space left on the disk
         ├── StoreDamaged                       not a memory, or a damaged one
-        ├── StoreReplaced                      the file was replaced, moved or deleted while it was open
+        ├── StoreReplaced                      the file or the scope was replaced or renamed while it was open
         ├── StaleWrite                         made from a state that another process has changed since
         ├── StoreTooNew                        written by a newer version of this package
         └── StoreClosed                        used after ``close()``

@@ -2,6 +2,7 @@
 
 import threading
 
+from .errors import StoreReplaced
 from .graph import Graph
 from .graph_updates import apply_batch
 from .model import WriteBatch
@@ -36,6 +37,11 @@ class GraphCache:
         if batch.switch_embedder:  # other vectors: nothing of the old ones may stay
             self._graph = Graph()
             batch = self._store.changes_since(self._scope, 0)
+        if batch.revision < self._graph.revision:  # revisions only grow: it is another scope, or none any more
+            raise StoreReplaced(
+                f"scope {self._scope!r} was renamed, or replaced by another, while the memory was open; close this "
+                "memory and open it again, by the scope's new name"
+            )
         self.embedder_name = batch.embedder or self.embedder_name
         if batch.revision > self._graph.revision:
             self._graph = apply_batch(self._graph, batch)

@@ -252,6 +252,24 @@ class BackupStore(Protocol):
         ...
 
 
+@runtime_checkable
+class ScopeStore(Protocol):
+    """A store that can rename and copy its scopes.
+
+    Each call is one commit, and takes all of a scope along: nodes, edges, vectors, validity ends, the access log,
+    tombstones, cursors and undo batches. It raises ``UnknownName`` for a scope that does not exist, and
+    ``InvalidInput`` if there is a scope of the new name.
+    """
+
+    def rename_scope(self, scope: str, new_name: str, /) -> None:
+        """Give a scope another name."""
+        ...
+
+    def clone_scope(self, scope: str, new_name: str, /) -> None:
+        """Copy a scope to a new one, which reads like the first."""
+        ...
+
+
 @dataclass(frozen=True, slots=True, repr=False)
 class ActivationPath(ShortRepr):
     """Back-pointers of a stage: ``parent[i]`` is the row from which row ``i`` was reached, -1 for none.

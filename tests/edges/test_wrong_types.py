@@ -214,7 +214,9 @@ PUBLIC_CALLS: dict[str, tuple[Callable[..., object], dict[str, Any]]] = {
     "load_side_network": (learn.load_side_network, {"path": "net.json"}),
     "examples_from_log": (learn.examples_from_log, {}),
     "reembed": (ecphora.reembed, {"path": "memory.db", "embedder": HashingEmbedder(16)}),
+    "clone_scope": (ecphora.clone_scope, {"path": "memory.db", "scope": "default", "new_name": "copy"}),
     "rechunk": (ecphora.rechunk, {"path": "memory.db", "embedder": HashingEmbedder(16)}),
+    "rename_scope": (ecphora.rename_scope, {"path": "memory.db", "scope": "default", "new_name": "new"}),
     "save_side_network": (
         learn.save_side_network,
         {"net": NET, "path": "net.json", "info": learn.TrainingInfo("hashing/16", 16, "", "")},

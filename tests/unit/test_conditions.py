@@ -108,7 +108,8 @@ def test_mapping_stands_for_typed_conditions() -> None:
         And(Gte("age", 3), Lt("age", 9)), Contains("tags", "x"), Or(Eq("a", 1), Not(Eq("b", (1, 2))))
     )
     assert parse_condition({}) is None
-    assert parse_condition(Eq("a", 1)) == Eq("a", 1) != Gte("a", 1)
+    assert parse_condition(Eq("a", 1)) == Eq("a", 1)
+    assert parse_condition(Eq("a", 1)) != Gte("a", 1)
 
 
 def test_conditions_are_hashable_and_combine_flatly() -> None:

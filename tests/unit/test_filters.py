@@ -129,9 +129,12 @@ FILTERS = st.fixed_dictionaries(
 def passes(where: Filter, one: Node) -> bool:
     """Whether one node passes a filter, condition by condition."""
     condition = parse_condition(where.metadata)
+    speakers, sessions = (
+        [names] if isinstance(names, str) else list(names) for names in (where.speakers, where.sessions)
+    )
     return (
-        (not where.speakers or one.speaker in where.speakers)
-        and (not where.sessions or one.session in where.sessions)
+        (not speakers or one.speaker in speakers)
+        and (not sessions or one.session in sessions)
         and (condition is None or condition.matches(one.metadata))
         and one.trust >= where.min_trust
         and (where.after is None or one.happened_at >= where.after)  # type: ignore[operator]

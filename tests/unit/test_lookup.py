@@ -146,10 +146,12 @@ def test_pages_are_parts_of_the_sorted_memories(
 ) -> None:
     nodes: list[Node] = []
     for place, (minute, is_long) in enumerate(rows):
-        name, times = f"n{place * 7 % 12:02}", {"minutes": minute, "recorded_at": NOON + timedelta(minutes=minute)}
+        name, recorded_at = f"n{place * 7 % 12:02}", NOON + timedelta(minutes=minute)
         parts = ((f"{name}#2", 2), (f"{name}#1", 1)) if is_long else ((name, 0),)
         nodes += [
-            sample_node(id_, f"text of {id_}", document=name if is_long else None, position=position, **times)
+            sample_node(
+                id_, minutes=minute, recorded_at=recorded_at, document=name if is_long else None, position=position
+            )
             for id_, position in parts
         ]
     graph = graph_of(nodes)

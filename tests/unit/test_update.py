@@ -194,7 +194,8 @@ def test_replace_is_one_commit_and_survives_a_race(path: Path) -> None:
         memory.update("home", "the dog sleeps", mode="replace")
         assert get(memory, "home").text == "the dog sleeps"
         assert memory.graph().revision == before + 2
-        assert [memory.graph().id(row) for row in memory.graph().episodes.nonzero()[0]] == ["home"]
+        assert [node.id for node in memory.find()] == ["home"]
+        assert int(memory.graph().episodes.sum()) == 1
     store.close()
 
 

@@ -5,7 +5,7 @@ import json
 import logging
 import threading
 import time
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, closing, contextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
@@ -17,7 +17,7 @@ from ..model import Backup, Mark, Node, NodeId, ScopeInfo, UndoBatch, WriteBatch
 from ..ports import Progress
 from ..reprs import call_repr
 from ..validate import check_count, check_path
-from . import row_mapping
+from . import row_mapping, scope_copies
 from .backup import check_target, copy_database
 from .batch_reader import read_changes
 from .batch_writer import KEEP_LAST, MIN_LOG_GROWTH, BatchWriter, create_scope
@@ -114,7 +114,10 @@ class SQLiteStore:
         has_marks = any(isinstance(access.kind, Mark) for access in batch.accesses)
         durable = has_marks or batch != WriteBatch(accesses=batch.accesses, needs_full_log=batch.needs_full_log)
         with self._transaction("IMMEDIATE", durable=durable) as db:
-            target = scope_of(db, scope) or create_scope(db, scope)
+            target = scope_of(db, scope)
+            if target is None and not durable:  # accesses alone: there is nothing that was accessed
+                return replace(batch, accesses=())
+            target = target or create_scope(db, scope)
             written = BatchWriter(
                 db, scope, target, batch, keep_last=self._keep_last, min_log_growth=self._min_log_growth
             ).write()
@@ -242,6 +245,20 @@ class SQLiteStore:
             if target is None:
                 raise StaleWrite(f"there is no scope {scope!r} any more")
             RechunkWriter(db, target).write(documents)
+
+    def rename_scope(self, scope: str, new_name: str, /) -> None:
+        """Give a scope another name; a memory open on it has to be opened by the new one."""
+        self._change_scopes(scope_copies.rename_scope, scope, new_name)
+
+    def clone_scope(self, scope: str, new_name: str, /) -> None:
+        """Copy a scope, with its log, tombstones and undo batches, to a new one."""
+        self._change_scopes(scope_copies.clone_scope, scope, new_name)
+
+    def _change_scopes(self, change: Callable[[apsw.Connection, str, str], None], scope: str, new_name: str) -> None:
+        if self.read_only:
+            raise self._read_only_error()
+        with self._transaction("IMMEDIATE") as db:
+            change(db, scope, new_name)
 
     def _read_only_error(self) -> StoreReadOnly:
         return StoreReadOnly(f"{self.path} is not writable; give its owner write access, to its folder too, or copy it")

@@ -17,12 +17,12 @@ from typing import Any
 
 import numpy as np
 
-from ..errors import EcphoraError, EmbedderMismatch, InvalidInput, StaleWrite, StoreClosed, WrongVector
+from ..errors import EcphoraError, EmbedderMismatch, InvalidInput, StaleWrite, StoreClosed, UnknownName, WrongVector
 from ..graph import Graph
 from ..graph_updates import apply_batch
 from ..language.name_normalization import entity_id
 from ..model import Edge, Interval, Kind, Link, Node, NodeId, Tombstone, UndoBatch, ValidityEnd, WriteBatch
-from ..ports import Store
+from ..ports import ScopeStore, Store
 from ..strategies import BUILT_IN
 from .samples import (
     NOON,
@@ -317,6 +317,56 @@ class StoreContract:
             listed = [(info.name, info.revision, info.episodes, info.embedder) for info in store.scopes()]
             assert listed == [("a", 1, 1, SAMPLE_EMBEDDER.name), ("b", 2, 1, SAMPLE_EMBEDDER.name)]
 
+    def test_renamed_scope_keeps_everything(self, locations: Locations) -> None:
+        """Its graph, nodes and undo batches, under the new name alone; other scopes stay as they are."""
+        with closing(locations()()) as store:
+            if not isinstance(store, ScopeStore):
+                return
+            graph, batches, nodes = _write_full_scope(store)
+            store.rename_scope(SCOPE, "new")
+            assert [info.name for info in store.scopes()] == ["another", "new"]
+            assert graph_differences(_load_graph(store, "new"), graph) == []
+            assert (store.undo_batches("new"), store.nodes("new", ["a", "b"])) == (batches, nodes)
+            assert (store.undo_batches(SCOPE), store.nodes(SCOPE, ["a", "b"])) == ([], [])
+            assert store.commit("new", WriteBatch(undoes="batch")).revision == graph.revision + 1
+            assert self.check_integrity(store) == []
+
+    def test_cloned_scope_is_independent(self, locations: Locations) -> None:
+        """The copy reads like the first; then each changes without the other."""
+        with closing(locations()()) as store:
+            if not isinstance(store, ScopeStore):
+                return
+            graph, batches, nodes = _write_full_scope(store)
+            store.clone_scope(SCOPE, "copy")
+            assert [info.name for info in store.scopes()] == ["another", SCOPE, "copy"]
+            for scope in (SCOPE, "copy"):
+                assert graph_differences(_load_graph(store, scope), graph) == []
+                assert (store.undo_batches(scope), store.nodes(scope, ["a", "b"])) == (batches, nodes)
+            store.commit("copy", WriteBatch(undoes="batch"))
+            store.commit("copy", sample_batch(sample_node("new"), accesses=(_sample_access("b"),)))
+            store.commit("copy", WriteBatch(tombstones=(Tombstone("b", b"b"),)))
+            assert graph_differences(_load_graph(store), graph) == []
+            assert (store.undo_batches(SCOPE), store.nodes(SCOPE, ["a", "b"])) == (batches, nodes)
+            store.commit(SCOPE, WriteBatch(tombstones=(Tombstone("b", b"b"),)))
+            assert list(_load_graph(store, "copy").nodes["ids"]) == ["a", "entity:ana", "new"]
+            assert self.check_integrity(store) == []
+
+    def test_scopes_are_not_overwritten(self, locations: Locations) -> None:
+        """A scope is neither renamed nor copied to the name of another; a missing one is an error. Nothing changes."""
+        with closing(locations()()) as store:
+            if not isinstance(store, ScopeStore):
+                return
+            graph, _, _ = _write_full_scope(store)
+            infos = store.scopes()
+            for change in (store.rename_scope, store.clone_scope):
+                for name in ("another", SCOPE):
+                    with _expect_error(InvalidInput):
+                        change(SCOPE, name)
+                with _expect_error(UnknownName):
+                    change("nobody", "new")
+            assert store.scopes() == infos
+            assert graph_differences(_load_graph(store), graph) == []
+
     def test_an_unknown_scope_is_empty(self, locations: Locations) -> None:
         """Reading it creates nothing."""
         with closing(locations()()) as store:
@@ -490,6 +540,22 @@ def _seqs(batch: WriteBatch) -> list[int]:
 
 def _read_nodes(store: Store, scope: str) -> tuple[Node, ...]:
     return store.changes_since(scope, 0).nodes
+
+
+def _write_full_scope(store: Store) -> tuple[Graph, list[UndoBatch], list[Node]]:
+    """Write two scopes, one with something of everything; return its graph, its undo batches and two of its nodes."""
+    edges = (Edge("a", "entity:ana", Link.ABOUT, 0.5, "a"), Edge("b", "entity:ana", Link.MENTIONS))
+    end = ValidityEnd("b", NOON + timedelta(days=2), NOON)
+    nodes = (sample_node("gone"), sample_node("a", "of ana", speaker="Ana"), sample_entity("Ana"), sample_node("b"))
+    accesses = (_sample_access("a"), _sample_access("b", 0.5))
+    store.commit(SCOPE, sample_batch(*nodes, edges=edges, accesses=accesses, validity_ends=(end,)))
+    store.commit(SCOPE, WriteBatch(tombstones=(Tombstone("gone", b"digest"),), cursors={"one": 2}))
+    claim = replace(sample_node("claim"), kind=Kind.CLAIM)
+    undo_batch = UndoBatch("batch", NOON, {"claims": 1})
+    links = (Edge("claim", "a", Link.CLAIMED_IN), Edge("a", "b", Link.ASSOCIATION))
+    store.commit(SCOPE, WriteBatch(nodes=(claim,), edges=links, cursors={"one": 5}, undo_batch=undo_batch))
+    store.commit("another", sample_batch(sample_node("a")))
+    return _load_graph(store), store.undo_batches(SCOPE), store.nodes(SCOPE, ["a", "b"])
 
 
 @contextmanager
