@@ -43,7 +43,7 @@ ROWS: tuple[tuple[str, tuple[tuple[str, ...], ...]], ...] = (
     (
         "reading, weights",
         (
-            ("store_as_query", "query_embedder", "encode", "query", "feedback", "documents"),
+            ("store_as_query", "query_embedder", "encode", "query", "feedback", "documents", "messages"),
             ("weights",),
             ("reasons", "reason_clauses", "ranking"),
             ("model_http", "llamacpp_engine", "llm_client"),
@@ -54,7 +54,7 @@ ROWS: tuple[tuple[str, tuple[tuple[str, ...], ...]], ...] = (
         "mechanisms",
         (("stages.fused",), ("stages.synaptic", "stages.synapse", "stages.eisa", "stages.ecphory", "stages.weave")),
     ),
-    ("shared mechanisms", (("stages", "stages.retrieval"), ("prompts", "short_ids"))),
+    ("shared mechanisms", (("stages", "stages.retrieval"), ("recollection", "prompts", "short_ids"))),
     ("language", (("language",), ("validate",))),
     (
         "data",

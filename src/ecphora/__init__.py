@@ -45,6 +45,7 @@ if TYPE_CHECKING:
     from .llms.openai_chat import OpenAILLM
     from .lookup import Order
     from .memory import Memory
+    from .messages import MessageOptions
     from .model import (
         Access,
         Backup,
@@ -62,7 +63,6 @@ if TYPE_CHECKING:
         Node,
         Page,
         Query,
-        Recollection,
         RelationName,
         RememberResult,
         ScopeInfo,
@@ -72,6 +72,7 @@ if TYPE_CHECKING:
         Why,
     )
     from .rechunking import rechunk
+    from .recollection import Recollection
     from .reembedding import reembed
     from .scopes import clone_scope, rename_scope
     from .stages.retrieval.confidence import EvidenceBands
@@ -113,6 +114,7 @@ _HOMES = {
     "LLMUnavailable": "errors",
     "LlamaCppLLM": "llms.llamacpp",
     "Memory": "memory",
+    "MessageOptions": "messages",
     "MiniLMEmbedder": "embedders.minilm",
     "MissReason": "explain",
     "ModelDamaged": "errors",
@@ -123,7 +125,7 @@ _HOMES = {
     "Page": "model",
     "Query": "model",
     "ReaderUnavailable": "errors",
-    "Recollection": "model",
+    "Recollection": "recollection",
     "RelationName": "model",
     "RememberResult": "model",
     "SQLiteStore": "stores.sqlite",
@@ -186,6 +188,7 @@ __all__ = [  # plainly sorted
     "LLMUnavailable",
     "LlamaCppLLM",
     "Memory",
+    "MessageOptions",
     "MiniLMEmbedder",
     "MissReason",
     "ModelDamaged",

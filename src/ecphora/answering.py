@@ -8,17 +8,14 @@ from dataclasses import dataclass
 
 from . import prompts
 from .language.question import is_question
-from .language.token_count import estimate_tokens
 from .llm_client import LLMClient, LLMUsage, as_llm_client
-from .model import Evidence, Hit, Node, NodeId, Recollection, Validity
+from .model import Evidence, Hit, Node, NodeId
 from .ports import LLM, Prompt
 from .prompts import quoting, replies
+from .recollection import DEFAULT_BUDGET, Recollection, fit_to_budget, validity_by_id
 from .reprs import ShortRepr
 from .text_format import iso_minute
-from .validate import check_count
 
-DEFAULT_BUDGET = 2_000
-"""The default number of tokens of memories that a model is shown."""
 NO_ANSWER = "The memory does not hold this."
 """The text of an answer if the memory does not hold one."""
 NO_USAGE = LLMUsage()
@@ -45,20 +42,6 @@ class Answer(ShortRepr):
     error: str | None = None
 
 
-def fit_to_budget(recollection: Recollection, budget: int = DEFAULT_BUDGET) -> tuple[Hit, ...]:
-    """The hits that a model is shown: chosen best first within ``budget`` tokens (estimated), in order of time.
-
-    Each memory counts with its header.
-    """
-    tokens_left, chosen = check_count("budget", budget), []
-    for hit in recollection:
-        size = estimate_tokens(quoting.render_memory(hit.node, hit.validity))
-        if size <= tokens_left:
-            chosen.append(hit)
-            tokens_left -= size
-    return tuple(sorted(chosen, key=lambda hit: (hit.node.happened_at, hit.node.seq, hit.node.position)))
-
-
 def build_prompt(recollection: Recollection, budget: int = DEFAULT_BUDGET) -> Prompt | None:
     """The prompt for an answer; None if the model would not be asked: no evidence, or no memory fits."""
     shown = fit_to_budget(recollection, budget)
@@ -66,7 +49,7 @@ def build_prompt(recollection: Recollection, budget: int = DEFAULT_BUDGET) -> Pr
         return None
     query = recollection.query
     return prompts.answer_prompt(
-        query.text, _nodes(shown), today=query.now, as_of=query.as_of, validity=_validity_by_id(shown)
+        query.text, _nodes(shown), today=query.now, as_of=query.as_of, validity=validity_by_id(shown)
     )
 
 
@@ -99,7 +82,7 @@ def reply(
         return extractive_answer(recollection)
     shown = fit_to_budget(recollection, budget)
     message, today = recollection.query.text, recollection.query.now
-    prompt = prompts.chat_prompt(message, turns, _nodes(shown), today=today, validity=_validity_by_id(shown))
+    prompt = prompts.chat_prompt(message, turns, _nodes(shown), today=today, validity=validity_by_id(shown))
     return _generate_answer(recollection, client, prompt, shown, is_chat=True)
 
 
@@ -160,7 +143,3 @@ def _generate_answer(
 
 def _nodes(hits: Iterable[Hit]) -> list[Node]:
     return [hit.node for hit in hits]
-
-
-def _validity_by_id(hits: Iterable[Hit]) -> dict[NodeId, Validity]:
-    return {hit.id: hit.validity for hit in hits if hit.validity is not None}

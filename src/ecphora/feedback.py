@@ -5,7 +5,8 @@ from datetime import datetime
 
 from .graph import Graph, epoch_seconds
 from .ids import QUESTION_PREFIX, content_id
-from .model import Access, AccessKind, Edge, Kind, Link, Node, NodeId, Query, Recollection, WriteBatch
+from .model import Access, AccessKind, Edge, Kind, Link, Node, NodeId, Query, WriteBatch
+from .recollection import Recollection
 from .validate import check_question
 
 

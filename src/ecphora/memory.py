@@ -6,7 +6,6 @@ them.
 
 import logging
 from collections.abc import Collection, Iterable, Sequence
-from dataclasses import replace
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
@@ -18,7 +17,7 @@ import numpy as np
 
 from . import consolidation_run, documents, encode, lookup, strategies
 from .access_log import AccessLog, recall_accesses
-from .answering import DEFAULT_BUDGET, Answer, answer
+from .answering import Answer, answer
 from .candidate_reading import CandidateReading, activate
 from .consolidation.triggers import AutoConsolidate
 from .consolidation_run import ConsolidationResult
@@ -35,6 +34,14 @@ from .graph_cache import GraphCache
 from .language.token_count import estimate_tokens
 from .llm_client import LLMClient, as_llm_client
 from .lookup import Order
+from .messages import (
+    DEFAULT_OPTIONS,
+    Message,
+    MessageOptions,
+    episodes_from_messages,
+    is_message,
+    question_from_messages,
+)
 from .model import (
     Backup,
     Cost,
@@ -51,7 +58,6 @@ from .model import (
     Page,
     Query,
     Reading,
-    Recollection,
     RememberResult,
     ScopeInfo,
     TransferResult,
@@ -77,6 +83,7 @@ from .query import analyze
 from .query_embedder import QueryEmbedder
 from .readers.late_interaction import DEFAULT_READER, LateInteractionReader
 from .recall import group_by_instance, rank
+from .recollection import DEFAULT_BUDGET, Recollection
 from .replacement import check_memory, replace_text
 from .reprs import call_repr, show
 from .scope_writer import MAX_RETRIES, ScopeWriter, reads_full_log
@@ -96,6 +103,7 @@ from .validate import (
     check_items,
     check_lines,
     check_long_call,
+    check_metadata,
     check_name,
     check_optional_name,
     check_path,
@@ -247,7 +255,7 @@ class Memory:
 
     def remember(
         self,
-        content: str | Episode | Iterable[str | Episode],
+        content: str | Episode | Message | Iterable[str | Episode | Message],
         *,
         id: NodeId | None = None,  # noqa: A002
         speaker: str | None = None,
@@ -258,36 +266,40 @@ class Memory:
         metadata: Metadata | None = None,
         trust: float = 1.0,
         supersedes: NodeId | None = None,
+        message_options: MessageOptions = DEFAULT_OPTIONS,
         restore: bool = False,
         progress: Progress | None = None,
     ) -> RememberResult:
         """Remember one text, or many; every text is checked before the first is written.
 
-        The keywords describe a plain text; an :class:`Episode` brings its own. A memory that is already stored under
-        the same id stays as it is, so remembering twice is harmless. What was forgotten stays forgotten unless
-        ``restore`` is set. Many texts are committed in batches of 512; each batch is written whole or not at all.
+        The keywords describe a plain text; an :class:`Episode` brings its own. A chat message, in the shape of OpenAI,
+        Anthropic or LangChain, is remembered with its role as the speaker; ``message_options`` gives roles other names
+        and says whether tool results and system prompts are kept. Its own name and time come before the keywords, and
+        ``omitted`` of the result counts what is left out of it (see :mod:`ecphora.messages`).
+
+        A memory that is already stored under the same id stays as it is, so remembering twice is harmless. What was
+        forgotten stays forgotten unless ``restore`` is set. Many texts are committed in batches of 512; each batch is
+        written whole or not at all.
 
         ``supersedes`` ends the validity of the memory with that id, whoever said it. ``trust`` limits this: a memory
         never supersedes one of higher trust, neither by ``supersedes`` nor as detected by :meth:`consolidate`. Trust
         does not affect ranking yet.
 
-        Raises ``InvalidInput`` for a text, name or time that cannot be used, and for a ``supersedes`` that names a
-        memory that does not exist or has a higher trust; ``IdCollision`` for an id that stands for another text.
+        Raises ``InvalidInput`` for a text, message, name or time that cannot be used, and for a ``supersedes`` that
+        names a memory that does not exist or has a higher trust; ``IdCollision`` for an id that stands for another
+        text.
         """
         check_long_call(progress, restore=restore)
-        if isinstance(content, str | Episode):
-            items: Iterable[str | Episode] = (content,)
-        elif id is not None:
+        is_single = isinstance(content, str | Episode) or is_message(content)
+        if id is not None and not is_single:
             raise InvalidInput(f"one id, {show(id)}, for several texts; give Episode(text, id=...) objects instead")
-        else:
-            items = check_items("content", content, "a text or an Episode, or several")
-        given_metadata = {} if metadata is None else metadata
+        hint = "a text, an Episode or a chat message, or several"
+        items = (content,) if is_single else check_items("content", content, hint)
+        given_metadata = {} if metadata is None else check_metadata(metadata)
         template = Episode("", id, speaker, session, happened_at, title, source, given_metadata, trust, supersedes)
         now = self._clock()
-        episodes = [
-            documents.check_episode(replace(template, text=item) if isinstance(item, str) else item, now)
-            for item in items
-        ]
+        read = episodes_from_messages(items, template=template, options=message_options)
+        episodes = [documents.check_episode(episode, now) for episode in read.episodes]
         pending = list(documents.deduplicate(episodes, self.graph()).values())
         outcome: dict[str, list[NodeId]] = {"new": [], "known": [], "refused": []}
         if self._auto_consolidate is not None and pending:
@@ -311,6 +323,7 @@ class Memory:
             tuple(outcome["known"]),
             tuple(outcome["refused"]),
             self._unread_ids(pending, frozenset(outcome["new"])),
+            read.omitted,
         )
 
     def _unread_ids(
@@ -413,6 +426,46 @@ class Memory:
             self._scope_writer.reader(graph),
             time_limit=reading_ms / 1000,
             is_mandatory=reading is Reading.ALWAYS,
+        )
+
+    def recall_for(
+        self,
+        messages: Message | Iterable[Message],
+        *,
+        limit: int = 10,
+        budget: int | None = None,
+        where: Filter = MATCH_ALL,
+        as_of: When | None = None,
+        known_at: When | None = None,
+        retroactive: bool = False,
+        strategy: str | Strategy | None = None,
+        reading: str | Reading = Reading.AUTO,
+        reading_ms: float = READING_MS,
+        explain: bool = True,
+        log_access: bool = True,
+    ) -> Recollection:
+        """Return the memories that belong to what a running conversation asks now, best first.
+
+        The question is the last user message. A short one that may mean something said before, such as "and in May?",
+        is put after the user messages before it (:func:`ecphora.messages.question_from_messages` has the rule);
+        ``query.text`` of the result is the question asked. The keywords are those of :meth:`recall`. Messages that are
+        remembered already may come back; call this before the last message is remembered.
+
+        Raises ``InvalidInput`` for a message that cannot be read, and if no user message has text.
+        """
+        return self.recall(
+            question_from_messages(messages),
+            limit=limit,
+            budget=budget,
+            where=where,
+            as_of=as_of,
+            known_at=known_at,
+            retroactive=retroactive,
+            strategy=strategy,
+            reading=reading,
+            reading_ms=reading_ms,
+            explain=explain,
+            log_access=log_access,
         )
 
     def why_not(

@@ -3,11 +3,11 @@
 This file is over 400 lines because it holds the data types that everything imports.
 """
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import date, datetime
 from enum import StrEnum
-from typing import Any, overload
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,7 +16,6 @@ from . import conditions
 from .condition_mappings import parse_condition
 from .conditions import Condition
 from .errors import InvalidTime
-from .recollection_tables import html_table, text_table
 from .reprs import ShortRepr, call_repr
 from .timeparse import parse_time
 
@@ -604,72 +603,13 @@ class Cost(ShortRepr):
 
 
 @dataclass(frozen=True, slots=True, repr=False)
-class Recollection(ShortRepr):
-    """The result of a query, best hit first. ``evidence`` is the answerability band of ``confidence``, in 0..1.
-
-    Its length is the number of hits; an index returns a hit, a slice a tuple of hits. ``print`` and notebooks show it
-    as a table.
-    """
-
-    query: Query
-    strategy: str
-    evidence: Evidence
-    confidence: float
-    hits: tuple[Hit, ...]
-    cost: Cost
-    find_groups: Callable[[], tuple[HitGroup, ...]] = field(default=tuple, repr=False, compare=False)
-
-    @property
-    def groups(self) -> tuple[HitGroup, ...]:
-        """The hits by what they mention of the class that the question asks for, as in "which cities has John seen".
-
-        In the order of their best hits. A hit that mentions several instances is in several groups, one that mentions
-        none is in no group. Empty if the question asks for no class of the lexicon.
-        """
-        return self.find_groups()
-
-    def __len__(self) -> int:
-        return len(self.hits)
-
-    def __iter__(self) -> Iterator[Hit]:
-        return iter(self.hits)
-
-    @overload
-    def __getitem__(self, index: int) -> Hit: ...
-
-    @overload
-    def __getitem__(self, index: slice) -> tuple[Hit, ...]: ...
-
-    def __getitem__(self, index: int | slice) -> Hit | tuple[Hit, ...]:
-        return self.hits[index]
-
-    def __str__(self) -> str:
-        return text_table(self.to_dict())
-
-    def _repr_html_(self) -> str:
-        return html_table(self.to_dict())
-
-    def to_dict(self) -> dict[str, Any]:
-        """The recollection as JSON values, the hits with their ranks, the groups with the ids of their hits."""
-        return {
-            "question": self.query.text,
-            "strategy": self.strategy,
-            "evidence": self.evidence.value,
-            "confidence": round(self.confidence, 4),
-            "milliseconds": round(self.cost.milliseconds, 3),
-            "tokens": self.cost.tokens,
-            "hits": [{"rank": rank, **hit.to_dict()} for rank, hit in enumerate(self.hits, 1)],
-            "groups": [group.to_dict() for group in self.groups],
-        }
-
-
-@dataclass(frozen=True, slots=True, repr=False)
 class RememberResult(ShortRepr):
     """The result of ``remember``, in the order of the episodes.
 
     ``ids`` has one entry per episode. ``created`` were written now, ``existing`` were there already, ``blocked`` were
     forgotten before and stay forgotten. ``unread`` are those of ``created`` that the embedder mostly cannot read: they
-    are found by their words, not by meaning.
+    are found by their words, not by meaning. ``omitted`` counts what chat messages had that is not remembered, by its
+    kind, such as ``tool_call`` and ``image_url``.
     """
 
     ids: tuple[NodeId, ...]
@@ -677,6 +617,7 @@ class RememberResult(ShortRepr):
     existing: tuple[NodeId, ...] = ()
     blocked: tuple[NodeId, ...] = ()
     unread: tuple[NodeId, ...] = ()
+    omitted: Mapping[str, int] = field(default_factory=dict)
 
     @property
     def id(self) -> NodeId:
@@ -684,8 +625,9 @@ class RememberResult(ShortRepr):
         return self.ids[0]
 
     def to_dict(self) -> dict[str, Any]:
-        """The ids as JSON values."""
-        return {name: list(getattr(self, name)) for name in ("ids", "created", "existing", "blocked", "unread")}
+        """The ids and counts as JSON values."""
+        ids = {name: list(getattr(self, name)) for name in ("ids", "created", "existing", "blocked", "unread")}
+        return {**ids, "omitted": dict(self.omitted)}
 
 
 @dataclass(frozen=True, slots=True, repr=False)

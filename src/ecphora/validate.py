@@ -271,7 +271,7 @@ def check_episode_fields(episode: Episode) -> tuple[Episode, datetime | None]:
     """Check every field of an episode; return the checked episode and its time, None if it has none."""
     if not isinstance(episode, Episode):
         raise InvalidInput(
-            f"a {type(episode).__name__} cannot be remembered; give a text, an Episode, or several of them"
+            f"a {type(episode).__name__} cannot be remembered; give a text, an Episode or a chat message, or several"
         )
     text = check_text(episode.text)
     names = {

@@ -128,6 +128,7 @@ METHOD_ARGUMENTS: dict[str, dict[str, Any]] = {
     "merge": {"name": "Ana", "other": "Ben"},
     "pin": {"ids": "porto"},
     "recall": {"question": QUESTION},
+    "recall_for": {"messages": [{"role": "user", "content": QUESTION}]},
     "reject": {"old": "porto", "new": "boat"},
     "remember": {"content": "Something else."},
     "split": {"name": "Ana", "other": "Ben"},

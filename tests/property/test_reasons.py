@@ -16,8 +16,9 @@ from ecphora.graph import Graph
 from ecphora.language.name_normalization import entity_id
 from ecphora.language.terms import extract_terms
 from ecphora.memory import Memory
-from ecphora.model import Episode, Hit, Kind, Query, Recollection
+from ecphora.model import Episode, Hit, Kind, Query
 from ecphora.reason_clauses import format_interval
+from ecphora.recollection import Recollection
 from ecphora.short_ids import abbreviate
 from ecphora.strategies import BUILT_IN, FAITHFUL
 from ecphora.testing import FakeClock

@@ -7,7 +7,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 import ecphora
-from ecphora import Episode, Evidence, FactUpdate, Filter, Hit, Memory, Node, Page, Recollection, When
+from ecphora import (
+    Episode,
+    Evidence,
+    FactUpdate,
+    Filter,
+    Hit,
+    Memory,
+    MessageOptions,
+    Node,
+    Page,
+    Recollection,
+    When,
+)
 from ecphora.conditions import Gte, In
 
 
@@ -27,6 +39,17 @@ def remember(memory: Memory) -> list[str]:
     one = memory.remember("Ana moved to Porto.", speaker="Ana", happened_at="2026-05-03", metadata={"channel": "chat"})
     more = memory.remember([Episode("She works at a bakery.", happened_at=date(2026, 6, 1)), "It is open on Sundays."])
     return [one.id, *more.ids, *more.created, *more.existing, *more.blocked, *more.unread]
+
+
+def converse(memory: Memory) -> list[dict[str, str]]:
+    """Remember chat messages, ask what matters for them, and put the memories before them."""
+    conversation = [{"role": "user", "content": "Where does Ana live?"}]
+    options = MessageOptions(speakers={"user": "Ana"}, keep_tool_results=True)
+    found = memory.recall_for(conversation, limit=3)
+    result = memory.remember([*conversation, Episode("A note."), "A text."], message_options=options)
+    count: int = sum(result.omitted.values())
+    text: str = found.to_prompt(budget=500 + count)
+    return [*found.to_messages(500, role="user"), *conversation, {"role": "user", "content": text}]
 
 
 def recall(memory: Memory, at: When | None = None) -> Hit | None:
@@ -63,6 +86,7 @@ def main() -> None:
     with Memory("agent.db", embedder=Constant(), scope="ana") as memory:
         remember(memory)
         recall(memory)
+        converse(memory)
         look_after(memory)
         answer = memory.answer("Where does Ana live?", limit=3)
         print(answer.text, answer.cited_ids, ecphora.__version__)

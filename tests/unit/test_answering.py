@@ -14,15 +14,15 @@ from ecphora.answering import (
     answer,
     build_prompt,
     extractive_answer,
-    fit_to_budget,
     reply,
     resolve_citations,
 )
 from ecphora.errors import InvalidInput
 from ecphora.language.token_count import estimate_tokens
 from ecphora.llm_client import LLMClient, LLMUsage
-from ecphora.model import Cost, Evidence, Hit, Kind, Node, Query, Recollection, Validity, Why
+from ecphora.model import Cost, Evidence, Hit, Kind, Node, Query, Validity, Why
 from ecphora.prompts import quoting
+from ecphora.recollection import Recollection, fit_to_budget
 from ecphora.testing import NOON, ScriptedLLM
 
 

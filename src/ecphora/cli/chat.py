@@ -16,8 +16,9 @@ from ..language.question import is_question
 from ..language.roles import Role
 from ..llm_client import LLMClient
 from ..memory import Memory
-from ..model import Filter, NodeId, Recollection
+from ..model import Filter, NodeId
 from ..ports import Prompt
+from ..recollection import DEFAULT_BUDGET, Recollection
 from . import render, serialize
 from .context import EXIT_NOT_FOUND, CommandContext, common_options, question_options, strategy_options
 
@@ -72,7 +73,7 @@ def ask(
             log_access=not show_prompt,
             **recall_options,
         )
-        budget = budget or answering.DEFAULT_BUDGET
+        budget = budget or DEFAULT_BUDGET
         if show_prompt:
             has_answer = _print_prompt(context, answering.build_prompt(found, budget))
         else:
@@ -245,7 +246,7 @@ class ChatSession:
 @click.option(
     "--budget",
     type=click.IntRange(min=1),
-    default=answering.DEFAULT_BUDGET,
+    default=DEFAULT_BUDGET,
     show_default=True,
     help="Tokens of the memories.",
 )

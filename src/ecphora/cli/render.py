@@ -19,7 +19,8 @@ from rich.text import Text
 from ..explain import WhyNot
 from ..invisible_chars import REPLACEMENT, single_line, strip_invisible
 from ..memory import Memory
-from ..model import PRIOR, Contribution, Evidence, History, Hit, Kind, Mark, Node, NodeId, Recollection, Validity, Why
+from ..model import PRIOR, Contribution, Evidence, History, Hit, Kind, Mark, Node, NodeId, Validity, Why
+from ..recollection import Recollection
 from ..short_ids import abbreviate
 from ..text_format import collapse_whitespace, count_noun, describe_validity, short_day, short_minute, truncate
 

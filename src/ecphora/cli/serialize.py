@@ -7,7 +7,8 @@ if TYPE_CHECKING:
     from ..answering import Answer
     from ..doctor import Report
     from ..llm_client import LLMClient
-    from ..model import Recollection, UndoBatch
+    from ..model import UndoBatch
+    from ..recollection import Recollection
 
 
 def answer_to_dict(recollection: "Recollection", answer: "Answer", llm_client: "LLMClient | None") -> dict[str, Any]:

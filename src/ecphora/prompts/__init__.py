@@ -33,7 +33,11 @@ class PromptTemplate:
 
     def fill(self, **values: str) -> Prompt:
         """Return the prompt with every slot filled in; slots inside the values are not filled in."""
-        return Prompt(self.system, _SLOT.sub(lambda slot: values[slot[1]], self.user), self.schema, self.max_tokens)
+        return Prompt(self.system, _fill(self.user, values), self.schema, self.max_tokens)
+
+
+def _fill(text: str, values: Mapping[str, str]) -> str:
+    return _SLOT.sub(lambda slot: values[slot[1]], text)
 
 
 def _load_template(name: str, max_tokens: int) -> PromptTemplate:
@@ -49,6 +53,7 @@ CHAT = _load_template("talk", 400)
 CLAIMS = _load_template("claims", 1_200)
 GRADES = _load_template("grades", 200)
 INSIGHT = _load_template("insight", 300)
+MEMORIES = files(__name__).joinpath("memories.txt").read_text(encoding="utf-8").rstrip("\n")
 
 
 def answer_prompt(
@@ -98,6 +103,22 @@ def grades_prompt(question: str, passages: Sequence[Passage], *, today: date) ->
         count=str(len(passages)),
         question=quoting.escape(question),
     )
+
+
+def memories_text(
+    memories: Iterable[Node],
+    *,
+    today: datetime,
+    as_of: datetime | None = None,
+    validity: Mapping[NodeId, Validity] | None = None,
+) -> str:
+    """Memories, in the order given, for the prompt of a model that gets its task elsewhere."""
+    values = {
+        "memories": quoting.render_memories(memories, validity or {}),
+        "today": iso_minute(today),
+        "as_of": "" if as_of is None else f" The memories are those as of {iso_minute(as_of)}.",
+    }
+    return _fill(MEMORIES, values)
 
 
 def insight_prompt(memories: Iterable[Node], validity: Mapping[NodeId, Validity] | None = None) -> Prompt:

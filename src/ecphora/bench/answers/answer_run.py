@@ -17,7 +17,6 @@ from hashlib import blake2b
 import numpy as np
 
 from ... import __version__, prompts
-from ...answering import fit_to_budget
 from ...errors import LLMUnavailable
 from ...language.token_count import estimate_tokens
 from ...llm_client import Attempt, LLMClient
@@ -25,6 +24,7 @@ from ...memory import Memory
 from ...model import Node
 from ...ports import Prompt, Strategy
 from ...prompts import quoting, replies
+from ...recollection import fit_to_budget
 from ..datasets import Case, Question
 from ..embedding_cache import CachingEmbedder
 from ..recall.recall_run import RECALL_LIMIT, Tick, group_by_memory, temporary_memory

@@ -29,8 +29,9 @@ import numpy as np
 
 from ... import __version__
 from ...memory import Memory
-from ...model import Evidence, Reading, Recollection
+from ...model import Evidence, Reading
 from ...ports import Embedder, IncrementalStrategy, Strategy, WritesOnStore
+from ...recollection import Recollection
 from ...stages.retrieval.confidence import DEFAULT_BANDS
 from ...timeparse import parse_time
 from ..datasets import Case, Question

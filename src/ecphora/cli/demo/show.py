@@ -20,7 +20,8 @@ from rich.text import Text
 
 from ...errors import InvalidInput
 from ...memory import Memory
-from ...model import Episode, Evidence, NodeId, Recollection
+from ...model import Episode, Evidence, NodeId
+from ...recollection import Recollection
 from ...short_ids import abbreviate
 from .. import render
 from ..context import CommandContext

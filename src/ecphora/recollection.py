@@ -1,0 +1,127 @@
+"""The result of a recall, which can be shown, written as JSON, or quoted in a prompt."""
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, field
+from typing import Any, overload
+
+from . import prompts
+from .errors import InvalidInput
+from .language.token_count import estimate_tokens
+from .model import Cost, Evidence, Hit, HitGroup, NodeId, Query, Validity
+from .prompts import quoting
+from .recollection_tables import html_table, text_table
+from .reprs import ShortRepr
+from .validate import check_count, show
+
+DEFAULT_BUDGET = 2_000
+"""The default number of tokens of memories that a model is shown."""
+PROMPT_ROLES = ("system", "developer", "user")
+"""The roles that a message with memories may have."""
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class Recollection(ShortRepr):
+    """The result of a query, best hit first. ``evidence`` is the answerability band of ``confidence``, in 0..1.
+
+    Its length is the number of hits; an index returns a hit, a slice a tuple of hits. ``print`` and notebooks show it
+    as a table.
+    """
+
+    query: Query
+    strategy: str
+    evidence: Evidence
+    confidence: float
+    hits: tuple[Hit, ...]
+    cost: Cost
+    find_groups: Callable[[], tuple[HitGroup, ...]] = field(default=tuple, repr=False, compare=False)
+
+    @property
+    def groups(self) -> tuple[HitGroup, ...]:
+        """The hits by what they mention of the class that the question asks for, as in "which cities has John seen".
+
+        In the order of their best hits. A hit that mentions several instances is in several groups, one that mentions
+        none is in no group. Empty if the question asks for no class of the lexicon.
+        """
+        return self.find_groups()
+
+    def __len__(self) -> int:
+        return len(self.hits)
+
+    def __iter__(self) -> Iterator[Hit]:
+        return iter(self.hits)
+
+    @overload
+    def __getitem__(self, index: int) -> Hit: ...
+
+    @overload
+    def __getitem__(self, index: slice) -> tuple[Hit, ...]: ...
+
+    def __getitem__(self, index: int | slice) -> Hit | tuple[Hit, ...]:
+        return self.hits[index]
+
+    def __str__(self) -> str:
+        return text_table(self.to_dict())
+
+    def _repr_html_(self) -> str:
+        return html_table(self.to_dict())
+
+    def to_dict(self) -> dict[str, Any]:
+        """The recollection as JSON values, the hits with their ranks, the groups with the ids of their hits."""
+        return {
+            "question": self.query.text,
+            "strategy": self.strategy,
+            "evidence": self.evidence.value,
+            "confidence": round(self.confidence, 4),
+            "milliseconds": round(self.cost.milliseconds, 3),
+            "tokens": self.cost.tokens,
+            "hits": [{"rank": rank, **hit.to_dict()} for rank, hit in enumerate(self.hits, 1)],
+            "groups": [group.to_dict() for group in self.groups],
+        }
+
+    def to_prompt(self, budget: int = DEFAULT_BUDGET) -> str:
+        """The hits as a text for a model's prompt, of at most ``budget`` tokens (estimated), oldest first.
+
+        Each memory has its id, time, speaker, source and validity. Memories are quoted so that none can end its
+        quotation or forge another one, and the text says that they are no instructions. The best hits are chosen
+        first. The text is empty if there are no hits, or if none fits; it does not depend on the evidence.
+        """
+        budget = check_count("budget", budget)
+        frame = self._render(()) + "\n" * len(self.hits)
+        tokens_left = budget - estimate_tokens(frame)
+        shown = fit_to_budget(self, tokens_left) if tokens_left > 0 else ()
+        return self._render(shown) if shown else ""
+
+    def to_messages(self, budget: int = DEFAULT_BUDGET, *, role: str = "system") -> list[dict[str, str]]:
+        """The text of :meth:`to_prompt` as one chat message, to put before a conversation; none if it is empty.
+
+        ``role`` is "system", "developer" or "user". Raises ``InvalidInput`` for another role.
+        """
+        if not isinstance(role, str) or role not in PROMPT_ROLES:
+            raise InvalidInput(f"role is {show(role)}; give one of {', '.join(map(repr, PROMPT_ROLES))}")
+        text = self.to_prompt(budget)
+        return [{"role": role, "content": text}] if text else []
+
+    def _render(self, hits: Iterable[Hit]) -> str:
+        shown = tuple(hits)
+        nodes = [hit.node for hit in shown]
+        query = self.query
+        return prompts.memories_text(nodes, today=query.now, as_of=query.as_of, validity=validity_by_id(shown))
+
+
+def fit_to_budget(recollection: Recollection, budget: int = DEFAULT_BUDGET) -> tuple[Hit, ...]:
+    """The hits that a model is shown: chosen best first within ``budget`` tokens (estimated), in order of time.
+
+    Each memory counts with its header.
+    """
+    tokens_left, chosen = check_count("budget", budget), []
+    for hit in recollection:
+        size = estimate_tokens(quoting.render_memory(hit.node, hit.validity))
+        if size <= tokens_left:
+            chosen.append(hit)
+            tokens_left -= size
+    return tuple(sorted(chosen, key=lambda hit: (hit.node.happened_at, hit.node.seq, hit.node.position)))
+
+
+def validity_by_id(hits: Iterable[Hit]) -> dict[NodeId, Validity]:
+    """The validity of the hits that have one."""
+    return {hit.id: hit.validity for hit in hits if hit.validity is not None}
