@@ -17,7 +17,7 @@ from .language.roles import Role, role_of
 from .language.terms import extract_terms
 from .language.token_count import CHARS_PER_TOKEN, estimate_tokens
 from .model import Episode, When
-from .reprs import ShortRepr
+from .reprs import ShortRepr, show
 from .validate import (
     MAX_QUESTION_CHARS,
     check_episode_fields,
@@ -25,7 +25,6 @@ from .validate import (
     check_items,
     check_name,
     check_time,
-    show,
 )
 
 TEXT_PARTS = ("text", "input_text", "output_text")

@@ -3,7 +3,7 @@
 This file is over 400 lines because it holds the data types that everything imports.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import date, datetime
 from enum import StrEnum

@@ -10,8 +10,8 @@ from .language.token_count import estimate_tokens
 from .model import Cost, Evidence, Hit, HitGroup, NodeId, Query, Validity
 from .prompts import quoting
 from .recollection_tables import html_table, text_table
-from .reprs import ShortRepr
-from .validate import check_count, show
+from .reprs import ShortRepr, show
+from .validate import check_count
 
 DEFAULT_BUDGET = 2_000
 """The default number of tokens of memories that a model is shown."""
