@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from ecphora.stages.fused.newer_answers import NewerAnswerModel, standardize_cosines
+from ecphora.stages.fused.newer_answers import MAX_SHARE, NewerAnswerModel, standardize_cosines
 
 MODEL = NewerAnswerModel(bias=-0.5, similarity=2.0, to_reading=1.5, from_reading=-1.0)
 
@@ -68,6 +68,13 @@ def test_similar_and_better_answers_gain_more() -> None:
     similar = np.array([[0, 1, 0], [1, 0, 0], [0, 0, 0]], np.float32)
     assert gains(1.0, similarities=similar)[1] > gains(1.0)[1] > gains(1.0, readings=(1.0, 0.0, -6.0))[1]
     assert gains(1.0)[0] < gains(1.0, readings=(2.0, 1.0, -6.0))[0]  # a better former answer keeps more
+
+
+def test_share_has_a_limit() -> None:
+    certain = replace(MODEL, bias=40.0)
+    assert gains(1.0, log_odds=(0.0, 0.0), readings=(0.0, 0.0), times=(0.0, 1.0), model=certain) == pytest.approx(
+        [math.log(1 - MAX_SHARE), math.log(1 + MAX_SHARE)], abs=1e-5
+    )
 
 
 def test_weak_preference_moves_less() -> None:

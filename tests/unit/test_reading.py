@@ -17,7 +17,7 @@ from ecphora.errors import InvalidInput, LLMUnavailable, ReaderUnavailable
 from ecphora.model import Filter, Scores
 from ecphora.ports import Passage, Reader
 from ecphora.stages.fused.candidate_pool import build_pool
-from ecphora.stages.fused.newer_answers import NewerAnswerModel
+from ecphora.stages.fused.newer_answers import NewerAnswerModel, standardize_cosines
 from ecphora.stages.fused.ranker import RankedPool
 from ecphora.stages.fused.reading import (
     MAX_LOG_ODDS,
@@ -30,7 +30,9 @@ from ecphora.stages.fused.reading import (
     does_name_speaker,
 )
 from ecphora.stages.fused.recency_preference import RecencyPreference
+from ecphora.stages.retrieval import dense
 from ecphora.stages.retrieval.linear import LinearModel
+from ecphora.strategies.fused import Fused
 from ecphora.testing import ConstantReader, FakeClock, sample_graph, sample_query
 
 TURNS = [
@@ -217,6 +219,61 @@ def test_unread_candidates_keep_their_scores() -> None:
     assert (found.scores - before.scores).tolist() == found.contributions[READING].tolist()
     assert (found.log_odds - before.log_odds).tolist() == found.contributions[READING].tolist()
     assert not found.contributions[NEWER_ANSWER].any()
+
+
+@pytest.mark.parametrize("coverage", [1.0, 0.25])
+def test_newer_answers_depend_on_ranking_reading_and_similarity(coverage: float) -> None:
+    graph = sample_graph()
+    query = replace(sample_query("Where does Ana live?"), embedder="some-model", embedder_coverage=coverage)
+    assert query.vector is not None
+    pool = build_pool(graph, query)
+    count = len(pool.rows)
+    before = ranked_pool([float(place % 3) for place in range(count)])
+    log_odds = np.linspace(-2, 3, count).astype(np.float32)
+    model = replace(MODEL, recency_preferences={"some": RecencyPreference(0.7, np.zeros_like(query.vector))})
+    found = ReadingPolicy(model).rerank(pool, before, ReadCandidates(np.arange(count), log_odds))
+    cosines = dense.pairwise_cosines(graph, pool.rows, pool.rows)
+    expected = MODEL.newer_answers.gains(
+        before.log_odds + found.contributions[READING],
+        log_odds,
+        np.float32(coverage) * standardize_cosines(cosines),
+        graph.nodes["happened"][pool.rows],
+        0.7,
+    )
+    assert found.contributions[NEWER_ANSWER] == pytest.approx(expected, abs=1e-4)
+    assert expected.any()
+
+
+def test_cosines_of_a_row_without_a_vector_are_zero() -> None:
+    graph = sample_graph()
+    rows = np.arange(len(graph))
+    has_vector = graph.vector_positions >= 0
+    found = dense.pairwise_cosines(graph, rows, rows)
+    assert not has_vector.all()
+    assert not found[~has_vector].any()
+    assert np.diag(found)[has_vector] == pytest.approx(1, abs=1e-3)
+
+
+def test_reading_counts_by_genre(tmp_path: Path) -> None:
+    policy = ReadingPolicy(MODEL)
+    with Memory(
+        tmp_path / "m.db",
+        embedder=HashingEmbedder(64),
+        reader=WordReader(),
+        clock=FakeClock(),
+        strategy=Fused(reading=policy),
+    ) as memory:
+        memory.remember(
+            [
+                Episode("Her cello is old.", id="utterance", speaker="Ana", happened_at="2026-03-01"),
+                Episode("The cello is in the cellar.", id="note", happened_at="2026-03-01"),
+                Episode("A cello has four strings.", id="passage"),
+                *(Episode(f"The {name} is old.") for name in ("boat", "tower", "bridge")),
+            ]
+        )
+        found = memory.recall("Which cello is old?", reading="always", reading_ms=60_000)
+    gains = {hit.id: {one.feature: one.value for one in hit.why.contributions}.get(READING) for hit in found}
+    assert [gains[genre] for genre in ("utterance", "note", "passage")] == pytest.approx([10.0, 5.0, 2.5])
 
 
 @pytest.mark.parametrize(("bias", "best"), [(1.0, 2), (0.0, 0), (-1.0, 0)])

@@ -52,7 +52,7 @@ class NewerAnswerModel(ShortRepr):
         chances = np.exp(np.float64(log_odds) - log_odds.max())
         gained = chances @ shares
         lost = np.log1p(-shares).sum(axis=1)
-        result: Scores = (np.log1p(gained / np.maximum(chances, 1e-30)) + lost).astype(np.float32)
+        result: Scores = (np.log1p(gained / chances) + lost).astype(np.float32)
         return result
 
     def _shares(
