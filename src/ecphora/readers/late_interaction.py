@@ -44,7 +44,7 @@ class LateInteractionReader:
     """
 
     name = "ecphora/late-interaction"
-    batch_size = 4
+    batch_size = 6
 
     def __init__(self, *, source: Traversable | None = None) -> None:
         self._network = share_network(source)
