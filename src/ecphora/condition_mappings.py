@@ -30,7 +30,7 @@ COMPARISONS: Mapping[str, Callable[[str, Any], Condition]] = {
     Exists.operator: lambda key, value: Exists(key, exists=value),
     "$not_contains": lambda key, value: Not(Contains(key, value)),
 }
-"""The operators under a key. Without the ``$``, as in mem0, they mean the same."""
+"""The operators under a key. Without the ``$`` they mean the same."""
 COMBINATIONS: Mapping[str, Callable[..., Condition]] = {
     "$and": And,
     "$or": Or,
@@ -38,7 +38,7 @@ COMBINATIONS: Mapping[str, Callable[..., Condition]] = {
 }
 """The operators over conditions, which take a list."""
 UPPERCASE = {"AND": "$and", "OR": "$or", "NOT": "$nor"}
-"""The spelling of mem0, where ``NOT`` takes a list: none of its conditions is met."""
+"""Another spelling, in which ``NOT`` takes a list: none of its conditions is met."""
 
 
 def parse_condition(value: object) -> Condition | None:
