@@ -25,7 +25,7 @@ PURE_CONTRACT = "The pure modules do no I/O, read no clock and draw no random nu
 
 ROWS: tuple[tuple[str, tuple[tuple[str, ...], ...]], ...] = (
     ("command line", (("cli", "bench"),)),
-    ("checks, settings", (("doctor",), ("testing",), ("settings",))),
+    ("checks, settings", (("doctor",), ("testing",), ("server",), ("settings",))),
     ("facade", (("memory", "views"), ("reembedding", "rechunking", "scopes"))),
     ("one run", (("answering",), ("consolidation_run",), ("access_log",), ("candidate_reading",), ("replacement",))),
     ("planning, writing", (("consolidation.plan",), ("scope_writer", "graph_cache"))),
@@ -84,6 +84,7 @@ ROWS: tuple[tuple[str, tuple[tuple[str, ...], ...]], ...] = (
                 "invisible_chars",
                 "lazy_pattern",
                 "text_format",
+                "clock",
             ),
         ),
     ),

@@ -6,7 +6,7 @@ them.
 
 import logging
 from collections.abc import Collection, Iterable, Sequence
-from datetime import UTC, datetime
+from datetime import datetime
 from functools import partial
 from pathlib import Path
 from time import perf_counter
@@ -19,6 +19,7 @@ from . import consolidation_run, documents, encode, lookup, strategies
 from .access_log import AccessLog, recall_accesses
 from .answering import Answer, answer
 from .candidate_reading import CandidateReading, activate
+from .clock import utc_now
 from .consolidation.triggers import AutoConsolidate
 from .consolidation_run import ConsolidationResult
 from .embedders.hashing import HASHING
@@ -133,10 +134,6 @@ LOG_FLUSH_SECONDS = 5.0
 """Seconds that a write, or closing, waits until the access log holds what earlier recalls handed to it."""
 
 
-def _utc_now() -> datetime:
-    return datetime.now(UTC)  # noqa: TID251  # the one place that reads the clock
-
-
 def _is_file(path: object) -> bool:
     """Whether ``path`` is a file rather than a store; raises ``InvalidInput`` if it is neither."""
     if isinstance(path, str | Path) and path != ":memory:":
@@ -175,7 +172,7 @@ class Memory:
         strategy: str | Strategy = "fused",
         auto_consolidate: AutoConsolidate | None = None,
         evidence_bands: EvidenceBands = DEFAULT_BANDS,
-        clock: Clock = _utc_now,
+        clock: Clock = utc_now,
     ) -> None:
         self.scope = check_name("scope", scope)
         self.strategy = strategies.resolve_strategy(strategy)
