@@ -27,7 +27,16 @@ ROWS: tuple[tuple[str, tuple[tuple[str, ...], ...]], ...] = (
     ("command line", (("cli", "bench"),)),
     ("checks, settings", (("doctor",), ("testing",), ("server",), ("settings",))),
     ("facade", (("memory", "views"), ("reembedding", "rechunking", "scopes"))),
-    ("one run", (("answering",), ("consolidation_run",), ("access_log",), ("candidate_reading",), ("replacement",))),
+    (
+        "one run",
+        (
+            ("answering", "function_tools"),
+            ("consolidation_run",),
+            ("access_log",),
+            ("candidate_reading",),
+            ("replacement",),
+        ),
+    ),
     ("planning, writing", (("consolidation.plan",), ("scope_writer", "graph_cache"))),
     (
         "strategies, adapters",
@@ -54,8 +63,8 @@ ROWS: tuple[tuple[str, tuple[tuple[str, ...], ...]], ...] = (
         "mechanisms",
         (("stages.fused",), ("stages.synaptic", "stages.synapse", "stages.eisa", "stages.ecphory", "stages.weave")),
     ),
-    ("shared mechanisms", (("stages", "stages.retrieval"), ("recollection", "prompts", "short_ids"))),
-    ("language", (("language",), ("validate",))),
+    ("shared mechanisms", (("stages", "stages.retrieval"), ("recollection", "tool_replies", "prompts", "short_ids"))),
+    ("language", (("language",), ("validate", "tool_definitions"))),
     (
         "data",
         (

@@ -40,6 +40,7 @@ if TYPE_CHECKING:
         WrongVector,
     )
     from .explain import MissReason, WhyNot
+    from .function_tools import ToolReply, ToolSet
     from .llm_client import LLMClient
     from .llms.llamacpp import LlamaCppLLM
     from .llms.openai_chat import OpenAILLM
@@ -140,6 +141,8 @@ _HOMES = {
     "StoreReadOnly": "errors",
     "StoreReplaced": "errors",
     "StoreTooNew": "errors",
+    "ToolReply": "function_tools",
+    "ToolSet": "function_tools",
     "UndoBatch": "model",
     "UnknownName": "errors",
     "UnreadableReply": "errors",
@@ -214,6 +217,8 @@ __all__ = [  # plainly sorted
     "StoreReadOnly",
     "StoreReplaced",
     "StoreTooNew",
+    "ToolReply",
+    "ToolSet",
     "UndoBatch",
     "UnknownName",
     "UnreadableReply",

@@ -30,6 +30,7 @@ from .explain import WhyNot, why_not
 from .extractors.rule_extractor import RuleExtractor
 from .feedback import feedback_batch, question_id
 from .forget import forget, orphan_entity_ids
+from .function_tools import DEFAULT_REPLY_TOKENS, ToolSet
 from .graph import Graph
 from .graph_cache import GraphCache
 from .language.token_count import estimate_tokens
@@ -800,6 +801,20 @@ class Memory:
             log_access=log_access,
         )
         return answer(recollection, client, budget=budget)
+
+    # ---- tools for language models
+
+    def tools(
+        self, *, names: Iterable[str] | None = None, budget: int = DEFAULT_REPLY_TOKENS, session: str | None = None
+    ) -> ToolSet:
+        """The tools with which a language model uses this memory: remember, recall, update, forget and find.
+
+        ``names`` selects some of them; a read-only memory has only recall and find. ``budget`` bounds the tokens of a
+        reply (estimated). What the model remembers belongs to ``session``.
+
+        Raises ``InvalidInput`` for an unknown name and for a budget of less than 300 tokens.
+        """
+        return ToolSet(self, names=names, budget=budget, session=session)
 
     # ---- export, back up, import
 

@@ -81,6 +81,14 @@ def look_after(memory: Memory) -> list[Node]:
     return [insight.node for insight in memory.insights()] if updates else []
 
 
+def run_tool(memory: Memory) -> str:
+    """Offer the tools to a model, and run its call."""
+    tools = memory.tools(names=["recall", "find"], budget=800, session="chat")
+    names: list[str] = [tool["name"] for tool in [*tools.openai("responses"), *tools.anthropic(strict=True)]]
+    reply = tools.reply("recall", '{"question": "Where does Ana live?"}')
+    return reply.text if reply.is_error else tools.call(names[0], {"question": "Where?"})
+
+
 def main() -> None:
     """Use a custom embedder."""
     with Memory("agent.db", embedder=Constant(), scope="ana") as memory:
@@ -88,5 +96,6 @@ def main() -> None:
         recall(memory)
         converse(memory)
         look_after(memory)
+        run_tool(memory)
         answer = memory.answer("Where does Ana live?", limit=3)
         print(answer.text, answer.cited_ids, ecphora.__version__)

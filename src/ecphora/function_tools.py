@@ -1,0 +1,390 @@
+"""Tools with which a language model uses a memory by function calling: remember, recall, update, forget and find.
+
+The same definitions serve OpenAI, Anthropic and the Model Context Protocol. A reply is a short text for the model. It
+quotes memories as :mod:`ecphora.prompts.quoting` does, with abbreviated ids that the tools accept as arguments.
+"""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Any, Literal, Protocol
+
+from . import short_ids
+from .errors import IdCollision, InvalidInput, UnknownName
+from .graph import Graph
+from .invisible_chars import replace_surrogates
+from .model import Evidence, Filter, ForgetResult, Node, NodeId, Page, RememberResult, When
+from .prompts import quoting
+from .recollection import Recollection
+from .reprs import ShortRepr, show
+from .tool_definitions import FunctionTool, JsonSchema, Parameter
+from .tool_replies import QUOTED, QuotedMemory, count_memories, list_ids, quote, quote_fitting
+from .validate import check_count, check_flag, check_items, check_optional_name
+
+DEFAULT_REPLY_TOKENS = 1_500
+"""The tokens of a reply by default (estimated)."""
+MIN_REPLY_TOKENS = 300
+"""The fewest tokens that replies may be limited to."""
+DEFAULT_HITS, DEFAULT_PAGE, MAX_MEMORIES = 5, 10, 50
+"""The memories that recall and find return by default, and the most that they return."""
+MAX_PREVIEWS = 20
+"""The memories that forget shows before it erases them."""
+UNRELATED_HITS = 2
+"""The memories shown where none answers the question."""
+NO_FILTER = Filter()
+
+_SPEAKER = Parameter("speaker", "string", "Only what this person said or wrote.")
+_AFTER = Parameter("after", "string", "Only what happened on this day or later, YYYY-MM-DD.")
+_BEFORE = Parameter("before", "string", "Only what happened before this day, YYYY-MM-DD.")
+_HAPPENED_AT = "When it happened, YYYY-MM-DD or YYYY-MM-DDTHH:MM. Leave out for now."
+
+TOOLS: tuple[FunctionTool, ...] = (
+    FunctionTool(
+        "remember",
+        "Remember",
+        "Store facts for later conversations: preferences, decisions, names, dates, what somebody did or plans. One "
+        "self-contained sentence or paragraph for each fact, with names instead of pronouns. Use it when the user "
+        "states something that will matter later, or asks you to remember it. Do not store small talk, secrets such as "
+        "passwords, or what was recalled from memory. For a fact that has changed, use update.",
+        (
+            Parameter("texts", "strings", "The facts, each understandable by itself.", is_required=True),
+            Parameter("speaker", "string", "Who said or wrote them."),
+            Parameter("happened_at", "string", _HAPPENED_AT),
+        ),
+    ),
+    FunctionTool(
+        "recall",
+        "Recall",
+        "Search the memory by meaning with a question. Use it before answering anything that may depend on earlier "
+        "conversations, the user, or people and projects that you do not know. The reply has the memories with ids and "
+        "dates, best first, and the evidence: strong, weak or none. With none, say that you do not know. Not for "
+        "listing everything, which is what find does.",
+        (
+            Parameter("question", "string", "A full question, such as: Where does Ana live?", is_required=True),
+            Parameter(
+                "limit", "integer", f"The most memories to return, 1 to {MAX_MEMORIES}; {DEFAULT_HITS} if left out."
+            ),
+            _SPEAKER,
+            _AFTER,
+            _BEFORE,
+            Parameter("as_of", "string", "Answer as things stood on this day, YYYY-MM-DD."),
+        ),
+        is_read_only=True,
+    ),
+    FunctionTool(
+        "update",
+        "Update",
+        "Change one stored memory; get its id from recall or find first. mode 'supersede' is for a fact that has "
+        "changed: the new text is valid from now on and the old one stays as history. mode 'replace' is for a text "
+        "that was wrong: the old text is erased.",
+        (
+            Parameter("id", "string", "The id of the memory.", is_required=True),
+            Parameter("text", "string", "The whole new text, understandable by itself.", is_required=True),
+            Parameter(
+                "mode",
+                "string",
+                "supersede: the fact has changed. replace: the text was wrong.",
+                is_required=True,
+                choices=("supersede", "replace"),
+            ),
+            Parameter("happened_at", "string", "Since when the new text holds, YYYY-MM-DD; for supersede only."),
+        ),
+        is_destructive=True,
+    ),
+    FunctionTool(
+        "forget",
+        "Forget",
+        "Erase memories for good. Only when the user asks to forget or delete something; for a fact that has changed, "
+        "use update. Give ids from recall or find, or a filter (speaker, after, before), not both. One id is erased at "
+        "once. For several memories, or a filter, the first call erases nothing and lists what would be erased; show "
+        "that to the user, and call again with dry_run false if the user agrees.",
+        (
+            Parameter("ids", "strings", "The ids of the memories."),
+            _SPEAKER,
+            _AFTER,
+            _BEFORE,
+            Parameter("dry_run", "boolean", "true: only list what would be erased. false: erase it."),
+        ),
+        is_destructive=True,
+    ),
+    FunctionTool(
+        "find",
+        "Find",
+        "List memories without a question, by date or speaker, or read the full text of memories by their ids. Use it "
+        "for: what is stored about last week, what did Ana say, show the newest memories. To search by meaning, use "
+        "recall.",
+        (
+            Parameter("ids", "strings", "Read these memories in full; without the other arguments."),
+            _SPEAKER,
+            _AFTER,
+            _BEFORE,
+            Parameter("order", "string", "By date; newest first if left out.", choices=("newest", "oldest")),
+            Parameter("limit", "integer", f"Memories a page, 1 to {MAX_MEMORIES}; {DEFAULT_PAGE} if left out."),
+            Parameter("cursor", "string", "The cursor that the page before gave, with the same other arguments."),
+        ),
+        is_read_only=True,
+    ),
+)
+"""The tools, in the order in which they are listed."""
+
+
+class ToolMemory(Protocol):
+    """What the tools need of a :class:`~ecphora.memory.Memory`."""
+
+    @property
+    def is_read_only(self) -> bool: ...
+    def remember(
+        self, content: Sequence[str], *, speaker: str | None, session: str | None, happened_at: When | None
+    ) -> RememberResult: ...
+    def recall(
+        self, question: str, *, limit: int, where: Filter, as_of: When | None, explain: bool
+    ) -> Recollection: ...
+    def update(
+        self,
+        id: NodeId,  # noqa: A002
+        text: str,
+        *,
+        mode: Literal["supersede", "replace"],
+        happened_at: When | None,
+    ) -> RememberResult: ...
+    def forget(self, ids: Iterable[NodeId], *, where: Filter | None, dry_run: bool) -> ForgetResult: ...
+    def find(self, *, where: Filter, order: str, limit: int, after: str | None) -> Page: ...
+    def count(self, *, where: Filter) -> int: ...
+    def get(self, id: NodeId) -> Node | None: ...  # noqa: A002
+    def chunks(self, id: NodeId) -> list[Node]: ...  # noqa: A002
+    def graph(self) -> Graph: ...
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class ToolReply(ShortRepr):
+    """The reply of a tool: a text for the model, and whether the call was refused because of its arguments."""
+
+    text: str
+    is_error: bool = False
+
+
+class ToolSet:
+    """The tools of one memory, as :meth:`ecphora.Memory.tools` makes them.
+
+    Safe to share between threads, as the memory is.
+    """
+
+    def __init__(
+        self,
+        memory: ToolMemory,
+        *,
+        names: Iterable[str] | None = None,
+        budget: int = DEFAULT_REPLY_TOKENS,
+        session: str | None = None,
+    ) -> None:
+        self._memory = memory
+        self._budget = check_count("budget", budget, minimum=MIN_REPLY_TOKENS)
+        self._session = check_optional_name("session", session)
+        self.tools = _select_tools(names, is_read_only=memory.is_read_only)
+        self._functions: Mapping[str, Callable[..., str]] = {
+            "remember": self._remember,
+            "recall": self._recall,
+            "update": self._update,
+            "forget": self._forget,
+            "find": self._find,
+        }
+
+    def __repr__(self) -> str:
+        return f"ToolSet({', '.join(tool.name for tool in self.tools)})"
+
+    # ---- definitions
+
+    def openai(self, api: Literal["chat", "responses"] = "chat") -> list[dict[str, Any]]:
+        """The tools for the ``tools`` of OpenAI's Chat Completions, or Responses, in strict mode."""
+        if api not in {"chat", "responses"}:
+            raise InvalidInput(f"api is {show(api)}; give 'chat' or 'responses'")
+        functions: list[dict[str, Any]] = [
+            {
+                "name": tool.name,
+                "description": tool.description,
+                "parameters": tool.schema(is_strict=True),
+                "strict": True,
+            }
+            for tool in self.tools
+        ]
+        if api == "responses":
+            return [{"type": "function", **function} for function in functions]
+        return [{"type": "function", "function": function} for function in functions]
+
+    def anthropic(self, *, strict: bool = False) -> list[dict[str, Any]]:
+        """The tools for the ``tools`` of Anthropic's Messages; ``strict`` adds ``"strict": true`` to each."""
+        mark: JsonSchema = {"strict": True} if check_flag("strict", strict) else {}
+        return [
+            {"name": tool.name, "description": tool.description, "input_schema": tool.schema(), **mark}
+            for tool in self.tools
+        ]
+
+    # ---- calls
+
+    def call(self, name: str, arguments: Mapping[str, object] | str | None) -> str:
+        """Call a tool and return its reply, a text for the model of about ``budget`` tokens at most.
+
+        ``arguments`` is a mapping or the text of a JSON object. Arguments that cannot be used, and an unknown name,
+        change nothing: the reply begins with ``Error:`` and says what to give. Other errors, such as ``StoreBusy``, are
+        raised.
+        """
+        return self.reply(name, arguments).text
+
+    def reply(self, name: str, arguments: Mapping[str, object] | str | None) -> ToolReply:
+        """Like :meth:`call`; the result also says whether the text is an error, as some interfaces want to know."""
+        try:
+            tool = next((one for one in self.tools if one.name == name), None)
+            if tool is None:
+                known = ", ".join(one.name for one in self.tools)
+                raise UnknownName(f"there is no tool {show(name)}; the tools are {known}")
+            text, is_error = self._functions[tool.name](**tool.check_arguments(arguments)), False
+        except (InvalidInput, IdCollision) as error:
+            text, is_error = f"Error: {quoting.escape(str(error))}", True
+        return ToolReply(replace_surrogates(text), is_error)
+
+    def _remember(self, *, texts: list[str], speaker: str | None, happened_at: str | None) -> str:
+        result = self._memory.remember(texts, speaker=speaker, session=self._session, happened_at=happened_at)
+        groups = (
+            ("Remembered", result.created),
+            ("Stored already", result.existing),
+            ("Not stored, because it was forgotten on purpose", result.blocked),
+        )
+        graph = self._memory.graph()
+        return "\n".join(f"{label}: {list_ids(ids, graph)}" for label, ids in groups if ids)
+
+    def _recall(
+        self,
+        *,
+        question: str,
+        limit: int | None,
+        speaker: str | None,
+        after: str | None,
+        before: str | None,
+        as_of: str | None,
+    ) -> str:
+        where = _filter(speaker, after, before)
+        limit = _check_limit(limit, DEFAULT_HITS)
+        found = self._memory.recall(question, limit=limit, where=where, as_of=as_of, explain=False)
+        if not found.hits:
+            return "Nothing found: no memory belongs to this question."
+        hits = found.hits[:UNRELATED_HITS] if found.evidence is Evidence.NONE else found.hits
+        if found.evidence is Evidence.NONE:
+            head = "Nothing found that answers this (evidence: none). The nearest memories, which may be unrelated."
+        else:
+            doubt = " They may not answer the question." if found.evidence is Evidence.WEAK else ""
+            head = f"Evidence: {found.evidence.value}.{doubt} {count_memories(len(hits))}, best first."
+        return quote(head, [QuotedMemory(hit.node, hit.validity) for hit in hits], self._memory.graph(), self._budget)
+
+    def _update(
+        self,
+        *,
+        id: str,  # noqa: A002
+        text: str,
+        mode: Literal["supersede", "replace"],
+        happened_at: str | None,
+    ) -> str:
+        old_id = short_ids.resolve_id(id, self._memory.graph(), allow_names=False)
+        result = self._memory.update(old_id, text, mode=mode, happened_at=happened_at)
+        graph = self._memory.graph()
+        old, new = list_ids([old_id], graph), list_ids([result.id], graph)
+        if result.blocked:
+            return "Nothing changed: a memory with this text was forgotten on purpose."
+        if not result.created:
+            return f"Nothing changed: {new} has this text already."
+        if mode == "replace":
+            return f"Replaced the text of {old}; the old text is erased."
+        return f"Remembered {new}, which supersedes {old}; the old text stays as history."
+
+    def _forget(
+        self,
+        *,
+        ids: list[str] | None,
+        speaker: str | None,
+        after: str | None,
+        before: str | None,
+        dry_run: bool | None,
+    ) -> str:
+        where = _filter(speaker, after, before)
+        has_filter = where != NO_FILTER
+        if (ids is not None) == has_filter:
+            raise InvalidInput("give either ids or a filter (speaker, after or before)")
+        graph = self._memory.graph()
+        full_ids = [short_ids.resolve_id(id_, graph, allow_names=False) for id_ in ids or ()]
+        forget = partial(self._memory.forget, full_ids, where=where if has_filter else None)
+        selected = forget(dry_run=True).episode_ids
+        if selected and (dry_run or (dry_run is None and (has_filter or len(selected) > 1))):
+            return self._quote_selection(selected)
+        erased = forget(dry_run=False).episode_ids if selected else ()
+        if not erased:
+            return "Nothing erased: there is no such memory."
+        return f"Erased {count_memories(len(erased))}: {list_ids(erased, graph)}"
+
+    def _quote_selection(self, ids: Sequence[NodeId]) -> str:
+        nodes = (self._memory.get(id_) for id_ in ids[:MAX_PREVIEWS])
+        memories = [QuotedMemory(node).preview for node in nodes if node is not None]
+        head = (
+            f"Nothing is erased yet. This would erase {count_memories(len(ids))}. To erase, call forget again with the "
+            "same arguments and dry_run false."
+        )
+        return quote(head, memories, self._memory.graph(), self._budget)
+
+    def _find(
+        self,
+        *,
+        ids: list[str] | None,
+        speaker: str | None,
+        after: str | None,
+        before: str | None,
+        order: str | None,
+        limit: int | None,
+        cursor: str | None,
+    ) -> str:
+        where = _filter(speaker, after, before)
+        if ids is not None:
+            if where != NO_FILTER or any((order, limit, cursor)):
+                raise InvalidInput("give ids without other arguments")
+            return self._read(ids)
+        by = "happened_at" if order == "oldest" else "-happened_at"
+        page = self._memory.find(where=where, order=by, limit=_check_limit(limit, DEFAULT_PAGE), after=cursor)
+        if not page:
+            return "Nothing found: no memory passes this filter." if cursor is None else "There are no more memories."
+        memories = [QuotedMemory(node).preview for node in page]
+        head = f"{count_memories(self._memory.count(where=where))} in all, {order or 'newest'} first. {QUOTED}"
+        blocks = quote_fitting(head, memories, self._memory.graph(), self._budget)
+        if len(blocks) < len(page):  # the cursor must lead to the first memory that was left out
+            page = self._memory.find(where=where, order=by, limit=len(blocks), after=cursor)
+        more = [f'More: call find again with cursor "{page.cursor}".'] if page.cursor else []
+        return "\n".join([head, *blocks, *more])
+
+    def _read(self, ids: Sequence[str]) -> str:
+        """Quote memories in full; a long text as its chunks, so that a part can be asked for."""
+        graph = self._memory.graph()
+        full_ids = [short_ids.resolve_id(id_, graph, allow_names=False) for id_ in ids]
+        nodes = {id_: self._memory.chunks(id_) for id_ in dict.fromkeys(full_ids)}
+        missing = [id_ for id_, found in nodes.items() if not found]
+        memories = [QuotedMemory(node) for found in nodes.values() for node in found]
+        note = f"No memory has the id {list_ids(missing, graph)}." if missing else ""
+        if not memories:
+            return f"Nothing found. {note}"
+        head = f"{count_memories(len(nodes) - len(missing))}. {note}".strip()
+        return quote(head, memories, graph, self._budget)
+
+
+def _select_tools(names: Iterable[str] | None, *, is_read_only: bool) -> tuple[FunctionTool, ...]:
+    """The tools with these names, by default all that the memory allows."""
+    allowed = tuple(tool for tool in TOOLS if tool.is_read_only or not is_read_only)
+    if names is None:
+        return allowed
+    known = [tool.name for tool in allowed]
+    wanted = list(check_items("names", names if not isinstance(names, str) else [names], "names of tools"))
+    if unknown := [name for name in wanted if name not in known]:
+        raise UnknownName(f"there is no tool {show(unknown[0])}; the tools of this memory are {', '.join(known)}")
+    return tuple(tool for tool in allowed if tool.name in wanted)
+
+
+def _filter(speaker: str | None, after: str | None, before: str | None) -> Filter:
+    return Filter(speakers=() if speaker is None else (speaker,), after=after, before=before)
+
+
+def _check_limit(limit: int | None, default: int) -> int:
+    return min(check_count("limit", default if limit is None else limit), MAX_MEMORIES)
