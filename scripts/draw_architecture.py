@@ -26,6 +26,7 @@ PURE_CONTRACT = "The pure modules do no I/O, read no clock and draw no random nu
 ROWS: tuple[tuple[str, tuple[tuple[str, ...], ...]], ...] = (
     ("command line", (("cli", "bench"),)),
     ("checks, settings", (("doctor",), ("testing",), ("server",), ("settings",))),
+    ("wire format", (("serialize", "deserialize", "wire_forms"),)),
     ("facade", (("memory", "views"), ("reembedding", "rechunking", "scopes"))),
     (
         "one run",

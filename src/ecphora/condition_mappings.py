@@ -1,4 +1,4 @@
-"""The Mongo-like mappings that stand for conditions on metadata, as users of other stores write them."""
+"""The Mongo-like mappings that stand for conditions on metadata, as users of other stores write them: both ways."""
 
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
@@ -50,6 +50,31 @@ def parse_condition(value: object) -> Condition | None:
     if isinstance(value, Mapping) and not value:
         return None
     return _parse(value, "metadata", 1)
+
+
+def mapping_of(condition: Condition) -> dict[str, Any]:
+    """Return the mapping that stands for a condition, of plain values; ``parse_condition`` gives the condition back.
+
+    Raises ``InvalidInput`` for a metadata key that begins with ``$``, and for a condition of another class.
+    """
+    if isinstance(condition, Not):
+        return {Not.operator: mapping_of(condition.condition)}
+    if isinstance(condition, And | Or):
+        return {condition.operator: [mapping_of(one) for one in condition.conditions]}
+    if not isinstance(condition, Eq | Ne | Gt | Gte | Lt | Lte | Contains | In | Exists):
+        raise InvalidInput(f"no mapping stands for {show(condition)}; give a condition of ecphora.conditions")
+    if condition.key.startswith("$"):
+        raise InvalidInput(
+            f"no mapping stands for a condition on {show(condition.key)}: in mappings, $ marks operators"
+        )
+    match condition:
+        case In():
+            operand: object = list(condition.values)
+        case Exists():
+            operand = condition.exists
+        case _:
+            operand = list(condition.value) if isinstance(condition.value, list | tuple) else condition.value
+    return {condition.key: {condition.operator: operand}}
 
 
 def _parse(value: object, name: str, depth: int) -> Condition:
