@@ -39,6 +39,8 @@ COMBINATIONS: Mapping[str, Callable[..., Condition]] = {
 """The operators over conditions, which take a list."""
 UPPERCASE = {"AND": "$and", "OR": "$or", "NOT": "$nor"}
 """Another spelling, in which ``NOT`` takes a list: none of its conditions is met."""
+NAME_OPERATORS = "$eq or $ne with a name, or $in or $nin with a list of names"
+"""The operators on a speaker, session or source, as errors list them."""
 
 
 def parse_condition(value: object) -> Condition | None:
@@ -75,6 +77,40 @@ def mapping_of(condition: Condition) -> dict[str, Any]:
         case _:
             operand = list(condition.value) if isinstance(condition.value, list | tuple) else condition.value
     return {condition.key: {condition.operator: operand}}
+
+
+def parse_names(
+    field: str, operators: Mapping[str, object], not_names: str | tuple[str, ...]
+) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Return the names that a mapping of operators on a name asks for, and those that it leaves out.
+
+    ``not_names`` are left out too. Raises ``InvalidInput`` for an unknown operator, an operand that is no name or list
+    of names, and for a mapping that no name meets.
+    """
+    if not isinstance(not_names, str | tuple | list):
+        raise InvalidInput(f"not_{field} is {show(not_names)}; give a name or a tuple of names")
+    asked_for: list[list[str]] = []
+    left_out = [not_names] if isinstance(not_names, str) else list(not_names)
+    for name, operand in operators.items():
+        operator = f"${name}" if isinstance(name, str) and not name.startswith("$") else name
+        if operator in (In.operator, NotIn.operator) and isinstance(operand, list | tuple | set | frozenset):
+            names = list(operand)
+        elif operator in (Eq.operator, Ne.operator):
+            names = [operand]
+        else:
+            raise InvalidInput(f"{show(name)} of {field} is {show(operand)}; give {NAME_OPERATORS}")
+        if not all(isinstance(one, str) for one in names):
+            raise InvalidInput(f"{show(name)} of {field} is {show(operand)}; give {NAME_OPERATORS}")
+        if operator in (Eq.operator, In.operator):
+            asked_for.append(names)
+        else:
+            left_out += names
+    wanted = (
+        [one for one in dict.fromkeys(asked_for[0]) if all(one in names for names in asked_for)] if asked_for else []
+    )
+    if not operators or (asked_for and not wanted):
+        raise InvalidInput(f"{field} is {show(dict(operators))}, which no name meets; leave it out, or give a name")
+    return tuple(wanted), tuple(dict.fromkeys(left_out))
 
 
 def _parse(value: object, name: str, depth: int) -> Condition:

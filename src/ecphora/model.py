@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from . import conditions
-from .condition_mappings import parse_condition
+from .condition_mappings import parse_condition, parse_names
 from .conditions import Condition
 from .errors import InvalidTime
 from .reprs import ShortRepr, call_repr
@@ -383,27 +383,38 @@ class Mention(ShortRepr):
 class Filter(ShortRepr):
     """Which memories are eligible; an empty field allows all.
 
-    Several names match any of them. ``after`` and ``before`` bound event time, ``recorded_after`` and
-    ``recorded_before`` recording time, half-open; they take what ``happened_at`` takes and are datetimes from then on.
-    ``metadata`` is a mapping of values that must all match, or of operators (``{"age": {"$gte": 3}}``), or a condition
-    of :mod:`ecphora.conditions`. ``min_trust`` leaves out what has less trust.
+    Several names match any of them; what has one of ``not_speakers``, ``not_sessions`` or ``not_sources`` is left out,
+    and what has no name is not. ``speakers``, ``sessions`` and ``sources`` also take a mapping of the operators
+    ``$eq``, ``$in``, ``$ne`` and ``$nin``, as in ``{"$nin": ["tool"]}``: it becomes names in both fields. ``after`` and
+    ``before`` bound event time, ``recorded_after`` and ``recorded_before`` recording time, half-open; they take what
+    ``happened_at`` takes and are datetimes from then on. ``metadata`` is a mapping of values that must all match, or of
+    operators (``{"age": {"$gte": 3}}``), or a condition of :mod:`ecphora.conditions`. ``min_trust`` leaves out what has
+    less trust.
 
     Raises ``InvalidTime`` for a bound that is not a time, and ``InvalidInput`` for an unknown operator or a wrong
-    operand in ``metadata``; the other fields are checked when the filter is used.
+    operand of one; the other fields are checked when the filter is used.
     """
 
-    speakers: str | tuple[str, ...] = ()
-    sessions: str | tuple[str, ...] = ()
-    sources: str | tuple[str, ...] = ()
+    speakers: str | tuple[str, ...] | Mapping[str, object] = ()
+    sessions: str | tuple[str, ...] | Mapping[str, object] = ()
+    sources: str | tuple[str, ...] | Mapping[str, object] = ()
     metadata: Mapping[str, object] | Condition = field(default_factory=dict)
     after: When | None = None
     before: When | None = None
     recorded_after: When | None = None
     recorded_before: When | None = None
     min_trust: float = 0.0
+    not_speakers: str | tuple[str, ...] = ()
+    not_sessions: str | tuple[str, ...] = ()
+    not_sources: str | tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         parse_condition(self.metadata)
+        for name in ("speakers", "sessions", "sources"):
+            if isinstance(names := getattr(self, name), Mapping):
+                wanted, unwanted = parse_names(name, names, getattr(self, f"not_{name}"))
+                object.__setattr__(self, name, wanted)
+                object.__setattr__(self, f"not_{name}", unwanted)
         for name in ("after", "before", "recorded_after", "recorded_before"):
             if (bound := getattr(self, name)) is None:
                 continue

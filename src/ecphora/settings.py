@@ -23,10 +23,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from .errors import InvalidInput, UnknownName
 from .ports import LLM, Embedder, Reader, Strategy
+
+if TYPE_CHECKING:
+    from .stages.retrieval.confidence import EvidenceBands
 
 PROJECT_FILE = "ecphora.toml"
 """The project's file, in the working directory."""
@@ -42,6 +45,7 @@ ENV_VARIABLES = {
     "reader_base_url": ("ECPHORA_READER_BASE_URL",),
     "reader_api_key": ("ECPHORA_READER_API_KEY",),
     "reader_scale": ("ECPHORA_READER_SCALE",),
+    "evidence_bands": ("ECPHORA_EVIDENCE_BANDS",),
     "llm": ("ECPHORA_LLM",),
     "llm_base_url": ("ECPHORA_LLM_BASE_URL",),
     "openai_base_url": ("ECPHORA_OPENAI_BASE_URL",),
@@ -61,7 +65,7 @@ LOCAL_EMBEDDERS = frozenset({"minilm", "e5", "hashing"})
 """The kinds of embedder that send no data and load nothing but this package's own dependencies."""
 REMOTE_EMBEDDERS = frozenset({"openai", "sentence-transformers"})
 """The kinds of embedder that send texts to a server, or fetch a model by its name and load it."""
-PROJECT_KEYS = ("db", "scope", "embedder", "strategy", "weights", "reader")
+PROJECT_KEYS = ("db", "scope", "embedder", "strategy", "weights", "reader", "evidence_bands")
 """The settings that a project's file may set."""
 PROJECT_KINDS = MappingProxyType({"embedder": LOCAL_EMBEDDERS, "reader": frozenset({"builtin", "none"})})
 """Of some settings, the kinds that a project's file may choose: they send nothing and load no file that it names."""
@@ -76,6 +80,7 @@ class Settings:
 
     ``embedder`` is None for the one that a scope was written with, ``llm`` for no language model, ``reader`` for the
     one that a memory has by default.
+    ``evidence_bands`` has the lowest confidences of strong and of weak evidence, as in "0.7,0.3".
     ``reader_base_url`` defaults to the usual address of the reader's kind, ``reader_scale`` ("log_odds" or
     "probability") to its usual scale, and ``llm_base_url`` to ``openai_base_url``. ``notes`` are sentences about
     settings that were ignored.
@@ -90,6 +95,7 @@ class Settings:
     reader_base_url: str | None = None
     reader_api_key: str | None = field(default=None, repr=False)
     reader_scale: str | None = None
+    evidence_bands: str | None = None
     llm: str | None = None
     llm_base_url: str | None = None
     openai_base_url: str | None = None
@@ -117,6 +123,12 @@ class Settings:
                 f"the weights {self.weights} cannot be read ({error}); make them with ecphora learn"
             ) from error
         return Fused(*weights.parse_fused_model(text))
+
+    def make_evidence_bands(self) -> "EvidenceBands":
+        """The evidence bands that are set, else those of a memory by default."""
+        from .stages.retrieval.confidence import DEFAULT_BANDS, EvidenceBands  # noqa: PLC0415  # rarely used
+
+        return DEFAULT_BANDS if self.evidence_bands is None else EvidenceBands.from_text(self.evidence_bands)
 
     def make_embedder(self, stored_name: str | None = None) -> Embedder:
         """The embedder that is set, else the one that ``stored_name`` names, else the default one.

@@ -257,6 +257,9 @@ def check_filter(value: object) -> Filter:
         check_optional_time("recorded_after", value.recorded_after),
         check_optional_time("recorded_before", value.recorded_before),
         check_number("min_trust", value.min_trust, minimum=0, maximum=1),
+        _check_names("not_speakers", value.not_speakers),
+        _check_names("not_sessions", value.not_sessions),
+        _check_names("not_sources", value.not_sources),
     )
 
 

@@ -9,7 +9,7 @@ import apsw
 import pytest
 from click.testing import CliRunner, Result
 
-from ecphora import Memory
+from ecphora import EvidenceBands, Memory
 from ecphora.cli.main import main
 from ecphora.embedders.hashing import HashingEmbedder
 from ecphora.errors import InvalidInput
@@ -142,6 +142,13 @@ def test_project_file_may_not_name_a_path_outside_its_folder(project: Path, name
     own_path = {name: str(project.parent / "mine.db")}
     assert str(getattr(load({}, project, arguments=own_path), name)) == own_path[name]
     assert str(getattr(load({f"ECPHORA_{name.upper()}": own_path[name]}, project), name)) == own_path[name]
+
+
+def test_project_file_may_set_the_evidence_bands(project: Path) -> None:
+    write_settings(project / "ecphora.toml", evidence_bands="0.7, 0.3")
+    assert load({}, project).make_evidence_bands() == EvidenceBands(0.7, 0.3)
+    assert load({"ECPHORA_EVIDENCE_BANDS": "1,0"}, project).make_evidence_bands() == EvidenceBands(1, 0)
+    assert Settings().make_evidence_bands() == EvidenceBands()
 
 
 def test_project_path_is_relative_to_its_file(project: Path) -> None:

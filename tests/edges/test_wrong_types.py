@@ -42,7 +42,7 @@ WRONG: tuple[Any, ...] = (
     NOON, NOON.date(), NOON.replace(tzinfo=None), timedelta(1), timedelta(-1), range(2), np.int64(3), np.float32(0.5),
     np.bool_(1), np.zeros(2), np.array(["x"]), np.array(object()), Path("x"), io.StringIO("x"), io.BytesIO(b"x"),
     Episode("x"), Episode(5), Episode("Ana.", id=5, trust=[], metadata=3),  # type: ignore[arg-type]
-    Filter(), Filter(speakers=5), Filter(speakers=[5]), Filter(sessions={"a": 1}), Filter(sources=b"x"),  # type: ignore[arg-type]
+    Filter(), Filter(speakers=5), Filter(speakers=[5]), Filter(not_sources=[5]), Filter(sources=b"x"),  # type: ignore[arg-type]
     Filter(min_trust=5), Filter(min_trust="x"), Filter(metadata={"k": [1]}),  # type: ignore[arg-type]
     AutoConsolidate(), EvidenceBands(), HashingEmbedder(8), FakeClock(),
 )  # fmt: skip

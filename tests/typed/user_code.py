@@ -58,6 +58,7 @@ def recall(memory: Memory, at: When | None = None) -> Hit | None:
     found: Recollection = memory.recall("Where does Ana live?", limit=5, where=where, as_of=at, strategy="fused")
     if found.evidence is Evidence.NONE:
         return None
+    assert Filter(sources={"$nin": ["tool"]}) == Filter(not_sources="tool")
     recent = Filter(metadata={"year": {"$gte": 2026}, "tags": ["travel"]}, min_trust=0.5)
     assert memory.count(where=Filter(metadata=Gte("year", 2026) & ~In("city", ["Faro"]))) <= memory.count(where=recent)
     shown: Sequence[Hit] = found[:3]

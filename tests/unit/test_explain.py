@@ -66,6 +66,7 @@ def test_unknown_id_is_not_found(memory: Memory) -> None:
     ("options", "failed_filters"),
     [
         ({"where": Filter(speakers="Ben")}, ("speakers",)),
+        ({"where": Filter(not_speakers="Ana")}, ("not_speakers",)),
         ({"where": Filter(sessions="s2", metadata={"k": 1})}, ("sessions", "metadata")),
         ({"where": Filter(sources="book", before="2026-05-01", after="2026-05-01")}, ("sources", "before")),
         ({"as_of": "2026-04-30"}, ("as_of",)),

@@ -43,6 +43,19 @@ NODES = (
         (Filter(sessions=("s1",)), "ab"),
         (Filter(sources=("chat",)), "b"),
         (Filter(speakers=("Ana",), sessions=("s1",)), "a"),
+        (Filter(not_speakers="Ana"), "b"),
+        (Filter(not_speakers=("Ana", "Ben", "Zorro")), ""),
+        (Filter(not_speakers=("Zorro",)), "abc"),
+        (Filter(not_sessions=("s1",)), "c"),
+        (Filter(not_sources="chat"), "ac"),
+        (Filter(not_sources=("chat", "mail")), "c"),
+        (Filter(speakers="Ana", not_sources="mail"), "c"),
+        (Filter(speakers="Ana", not_speakers="Ana"), ""),
+        (Filter(sources={"$ne": "chat"}), "ac"),
+        (Filter(sources={"$nin": ["chat", "mail"]}, not_speakers="Ben"), "c"),
+        (Filter(speakers={"$in": ["Ana", "Ben"], "$ne": "Ben"}), "ac"),
+        (Filter(speakers={"in": ["Ana", "Ben"], "eq": "Ben"}), "b"),
+        (Filter(sources={"$nin": []}), "abc"),
         (Filter(metadata={"k": 1}), "a"),
         (Filter(metadata={"k": 1, "x": "z"}), ""),
         (Filter(metadata={"k": {"$gte": 2}}), "b"),
@@ -79,6 +92,32 @@ def test_filter_rejects_a_wrong_condition_when_it_is_made() -> None:
         Filter(recorded_after="soon")
 
 
+def test_operators_on_names_become_names() -> None:
+    mapping = Filter(sources={"$in": ["a", "b", "a"], "$nin": ["c"], "$ne": "d"}, not_sources=("e", "c"))
+    assert mapping == Filter(sources=("a", "b"), not_sources=("e", "c", "d"))
+    assert mapping == replace(mapping)
+    assert hash(Filter(metadata=Gt("k", 1), sources={"$nin": ["c"]}))
+
+
+@pytest.mark.parametrize(
+    ("operators", "message"),
+    [
+        ({"a": 1}, r"'a' of sources is 1; give \$eq or \$ne with a name, or \$in or \$nin with a list of names"),
+        ({"$gt": "a"}, r"'\$gt' of sources is 'a'; give "),
+        ({"$in": "a"}, r"'\$in' of sources is 'a'; give "),
+        ({"$in": [1]}, r"'\$in' of sources is \[1\]; give "),
+        ({"$ne": None}, r"'\$ne' of sources is None; give "),
+        ({5: "a"}, "5 of sources is 'a'; give "),
+        ({}, "sources is {}, which no name meets; leave it out"),
+        ({"$in": []}, "which no name meets; leave it out, or give a name"),
+        ({"$in": ["a"], "$eq": "b"}, "which no name meets"),
+    ],
+)
+def test_filter_rejects_wrong_operators_on_names(operators: Any, message: str) -> None:
+    with pytest.raises(InvalidInput, match=message):
+        Filter(sources=operators)
+
+
 def test_filters_with_one_condition_are_equal() -> None:
     assert Filter(metadata={"k": {"$gt": 1}}) == Filter(metadata={"k": {"$gt": 1}}) != Filter(metadata={"k": 1})
     assert Filter(metadata=Gt("k", 1)) == Filter(metadata=Gt("k", 1))
@@ -109,6 +148,8 @@ FILTERS = st.fixed_dictionaries(
     optional={
         "speakers": st.sampled_from(["Ana", ("Ana", "Ben"), ()]),
         "sessions": st.sampled_from(["s1", ("s1", "s2")]),
+        "not_speakers": st.sampled_from(["Ana", ("Ana", "Zoe"), ()]),
+        "not_sessions": st.sampled_from(["s1", ("s0", "s2")]),
         "metadata": st.sampled_from(
             [
                 {},
@@ -129,12 +170,15 @@ FILTERS = st.fixed_dictionaries(
 def passes(where: Filter, one: Node) -> bool:
     """Whether one node passes a filter, condition by condition."""
     condition = parse_condition(where.metadata)
-    speakers, sessions = (
-        [names] if isinstance(names, str) else list(names) for names in (where.speakers, where.sessions)
+    speakers, sessions, not_speakers, not_sessions = (
+        [names] if isinstance(names, str) else list(names)
+        for names in (where.speakers, where.sessions, where.not_speakers, where.not_sessions)
     )
     return (
         (not speakers or one.speaker in speakers)
         and (not sessions or one.session in sessions)
+        and one.speaker not in not_speakers
+        and one.session not in not_sessions
         and (condition is None or condition.matches(one.metadata))
         and one.trust >= where.min_trust
         and (where.after is None or one.happened_at >= where.after)  # type: ignore[operator]

@@ -20,7 +20,8 @@ from ..model import Filter, NodeId
 from ..ports import Prompt
 from ..recollection import DEFAULT_BUDGET, Recollection
 from . import render, serialize
-from .context import EXIT_NOT_FOUND, CommandContext, common_options, question_options, strategy_options
+from .context import EXIT_NOT_FOUND, CommandContext, common_options, evidence_option, strategy_options
+from .options import question_options
 
 ASSISTANT = Role.ASSISTANT.value
 """The speaker of remembered replies."""
@@ -44,6 +45,7 @@ _llm_option: Callable[[Callable[..., Any]], Callable[..., Any]] = click.option(
 
 @click.command(epilog="Exits with 3 when the memory does not hold the answer.")
 @question_options
+@evidence_option
 @_llm_option
 @click.option("--show-prompt", is_flag=True, help="Print what a language model would be sent, and send nothing.")
 @common_options
@@ -250,6 +252,7 @@ class ChatSession:
     show_default=True,
     help="Tokens of the memories.",
 )
+@evidence_option
 @strategy_options
 @common_options
 def chat(

@@ -149,6 +149,7 @@ class CommandContext:
                 embedder=embedder,
                 strategy=settings.make_strategy(),
                 reader=settings.make_reader(),
+                evidence_bands=settings.make_evidence_bands(),
             ) as memory:
                 yield memory
         finally:
@@ -201,8 +202,16 @@ class HomePath(click.Path):
         return super().convert(str(expand_home(os.fspath(value))), param, ctx)
 
 
-_COMMON_OPTIONS: tuple[Callable[[CommandFunction], CommandFunction], ...] = (
-    click.option("--db", metavar="PATH", help="The memory's file.  [env ECPHORA_DB; default ecphora.db]"),
+Decorator = Callable[[CommandFunction], CommandFunction]
+
+_DB_OPTION: Decorator = click.option(
+    "--db", metavar="PATH", help="The memory's file.  [env ECPHORA_DB; default ecphora.db]"
+)
+_JSON_OPTION: Decorator = click.option(
+    "--json", "as_json", is_flag=True, help="Write JSON to stdout, and nothing else."
+)
+_COMMON_OPTIONS: tuple[Decorator, ...] = (
+    _DB_OPTION,
     click.option("--scope", metavar="NAME", help="The scope of the memory.  [env ECPHORA_SCOPE; default 'default']"),
     click.option(
         "--embedder",
@@ -210,9 +219,11 @@ _COMMON_OPTIONS: tuple[Callable[[CommandFunction], CommandFunction], ...] = (
         help="e5, minilm, hashing, openai:MODEL or sentence-transformers:MODEL.  "
         "[env ECPHORA_EMBEDDER; default: the scope's own, for a new one e5]",
     ),
-    click.option("--json", "as_json", is_flag=True, help="Write JSON to stdout, and nothing else."),
+    _JSON_OPTION,
 )
-
+_FILE_OPTIONS = (_DB_OPTION, _JSON_OPTION)
+_SETTINGS = ("db", "scope", "embedder", "strategy", "weights", "evidence_bands")
+"""The options that are settings."""
 
 _STRATEGY_OPTIONS = (
     click.option(
@@ -236,127 +247,37 @@ def strategy_options(command: CommandFunction) -> CommandFunction:
     return command
 
 
+evidence_option: Decorator = click.option(
+    "--evidence-bands",
+    metavar="STRONG,WEAK",
+    help="The lowest confidences of strong and of weak evidence.  [env ECPHORA_EVIDENCE_BANDS; default 0.5,0.2]",
+)
+
+
 def common_options(command: CommandFunction) -> CommandFunction:
     """Add the common options; the command gets a :class:`CommandContext` made from them as its first argument."""
+    return _with_context(command, _COMMON_OPTIONS, _SETTINGS)
+
+
+def file_options(command: CommandFunction) -> CommandFunction:
+    """Add the options of a command on the whole file, not on one scope; it gets a context as with common options."""
+    return _with_context(command, _FILE_OPTIONS, ("db",))
+
+
+def _with_context(
+    command: CommandFunction, options: Sequence[Decorator], settings_names: Sequence[str]
+) -> CommandFunction:
+    """Add options; those that are settings become the context."""
 
     @functools.wraps(command)
     def with_context(*, as_json: bool, **arguments: Any) -> Any:
         click.get_current_context().meta["ecphora.json"] = as_json
-        settings_arguments = {
-            name: arguments.pop(name, None) for name in ("db", "scope", "embedder", "strategy", "weights")
-        }
+        settings_arguments = {name: arguments.pop(name, None) for name in settings_names}
         return command(open_context(as_json=as_json, **settings_arguments), **arguments)
 
-    for option in reversed(_COMMON_OPTIONS):
+    for option in reversed(options):
         option(with_context)
     return with_context
-
-
-def filter_options(command: CommandFunction) -> CommandFunction:
-    """Add the options that filter memories; the command gets them as one ``Filter``, ``where``."""
-    options = [
-        click.option("--speaker", multiple=True, metavar="NAME", help="Only what this person said; may be repeated."),
-        click.option("--session", multiple=True, metavar="NAME", help="Only from this session; may be repeated."),
-        click.option("--source", multiple=True, metavar="NAME", help="Only from this source; may be repeated."),
-        click.option(
-            "--metadata",
-            multiple=True,
-            metavar="KEY=VALUE",
-            callback=parse_key_values,
-            help="Only with this metadata; repeatable.",
-        ),
-        click.option(
-            "--where",
-            "conditions",
-            metavar="JSON",
-            callback=parse_json_object,
-            help='Only with metadata that meets these conditions, such as \'{"year": {"$gte": 2026}}\'.',
-        ),
-        click.option("--min-trust", type=click.FloatRange(0, 1), default=0.0, help="Only with at least this trust."),
-        click.option("--after", metavar="DATE", help="Only what happened at this time or later."),
-        click.option("--before", metavar="DATE", help="Only what happened before this time."),
-    ]
-
-    def with_filter(
-        *,
-        speaker: tuple[str, ...],
-        session: tuple[str, ...],
-        source: tuple[str, ...],
-        metadata: dict[str, Any],
-        conditions: dict[str, Any] | None,
-        min_trust: float,
-        after: str | None,
-        before: str | None,
-        **arguments: Any,
-    ) -> Any:
-        from ..model import Filter  # noqa: PLC0415
-        from ..timeparse import parse_time  # noqa: PLC0415
-
-        start = None if after is None else parse_time(after)
-        end = None if before is None else parse_time(before)
-        parts = [part for part in ({key: {"$eq": value} for key, value in metadata.items()}, conditions) if part]
-        matched = {"$and": parts} if parts else {}
-        return command(where=Filter(speaker, session, source, matched, start, end, min_trust=min_trust), **arguments)
-
-    with_filter.__name__, with_filter.__doc__ = command.__name__, command.__doc__
-    with_filter.__dict__.update(command.__dict__)
-    for option in reversed(options):
-        with_filter = option(with_filter)
-    return with_filter
-
-
-def question_options(command: CommandFunction) -> CommandFunction:
-    """Add the question argument and the options of a recall."""
-    decorators: list[Callable[[CommandFunction], CommandFunction]] = [
-        click.argument("question"),
-        click.option("--limit", type=click.IntRange(min=1), default=5, show_default=True, help="Memories to recall."),
-        click.option(
-            "--budget", type=click.IntRange(min=1), help="The most tokens of their texts together (estimated)."
-        ),
-        filter_options,
-        click.option("--as-of", metavar="DATE", help="As of this time: without what happened later."),
-        click.option("--retroactive", is_flag=True, help="With --as-of: also what was said later about that time."),
-        click.option("--known-at", metavar="DATE", help="As known at this time: without what was stored later."),
-        click.option(
-            "--reading",
-            type=click.Choice(["auto", "never", "always"]),
-            default="auto",
-            show_default=True,
-            help="When the reader that is set reads the best memories: in doubt, never or always.",
-        ),
-        strategy_options,
-    ]
-    for decorator in reversed(decorators):
-        command = decorator(command)
-    return command
-
-
-def parse_key_values(_ctx: click.Context, _param: click.Parameter, values: Sequence[str]) -> dict[str, Any]:
-    """KEY=VALUE options as a mapping; a JSON number, string, list, true, false or null is parsed."""
-    values_by_key: dict[str, Any] = {}
-    for value in values:
-        key, sign, text = value.partition("=")
-        if not sign or not key:
-            raise click.BadParameter(f"{value!r} is not KEY=VALUE")
-        try:
-            parsed: object = json.loads(text)
-        except ValueError:
-            parsed = text
-        values_by_key[key] = text if isinstance(parsed, dict) else parsed
-    return values_by_key
-
-
-def parse_json_object(_ctx: click.Context, _param: click.Parameter, value: str | None) -> dict[str, Any] | None:
-    """A JSON object, None if the option is not given."""
-    if value is None:
-        return None
-    try:
-        parsed: object = json.loads(value)
-    except ValueError as error:
-        raise click.BadParameter(f"this is no JSON: {error}") from error
-    if not isinstance(parsed, dict):
-        raise click.BadParameter('give a JSON object, such as \'{"year": {"$gte": 2026}}\'')
-    return parsed
 
 
 def read_stdin() -> str:

@@ -8,7 +8,8 @@ import click
 from .. import short_ids
 from ..memory import Memory
 from ..model import Filter
-from .context import EXIT_NOT_FOUND, CommandContext, common_options, filter_options
+from .context import EXIT_NOT_FOUND, CommandContext, common_options
+from .options import filter_options
 from .render import quote_node
 
 

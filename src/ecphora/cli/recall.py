@@ -9,11 +9,13 @@ from ..explain import MissReason
 from ..invisible_chars import single_line
 from ..model import Evidence, Filter
 from . import render
-from .context import EXIT_NOT_FOUND, CommandContext, common_options, question_options
+from .context import EXIT_NOT_FOUND, CommandContext, common_options, evidence_option
+from .options import question_options
 
 
 @click.command(epilog="Exits with 3 when the evidence is none: the hits, if any, hold no answer.")
 @question_options
+@evidence_option
 @click.option("--explain/--no-explain", default=None, help="Show the parts of each score too / show no reasons.")
 @click.option("--no-log-access", is_flag=True, help="Do not write to the access log.")
 @common_options

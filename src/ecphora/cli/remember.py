@@ -9,7 +9,8 @@ from .. import short_ids
 from ..errors import InvalidInput
 from ..model import RememberResult
 from . import remember_input, text_files
-from .context import CommandContext, common_options, parse_key_values, strategy_options
+from .context import CommandContext, common_options, strategy_options
+from .options import parse_key_values
 from .render import progress_bar
 
 PROGRESS_MIN_TEXTS = 16

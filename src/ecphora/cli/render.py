@@ -4,6 +4,7 @@ Characters that would control the terminal are always replaced: :func:`make_cons
 :meth:`ecphora.cli.context.CommandContext.print_line` and ``note`` write every other line.
 """
 
+import json
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -243,6 +244,32 @@ def node_line(node: Node) -> Text:
     return Text.assemble(
         (short_minute(node.happened_at), "bright_black"), who, "  ", collapse_whitespace(sanitize(node.text))
     )
+
+
+def print_node(console: Console, node: Node) -> None:
+    """Print all that is stored of a memory: its fields, a line each, and its whole text."""
+    times = {
+        "happened": node.happened_at,
+        "recorded": node.recorded_at,
+        "valid from": node.valid_from,
+        "valid to": node.valid_to,
+    }
+    fields = {
+        "id": node.id,
+        **{name: getattr(node, name) for name in ("speaker", "session", "title", "source", "document", "heading")},
+        **{name: None if time is None else short_minute(time) for name, time in times.items()},
+        "trust": None if node.trust == 1 else f"{node.trust:g}",
+        "metadata": json.dumps(dict(node.metadata), ensure_ascii=False) if node.metadata else None,
+    }
+    grid = Table.grid(padding=(0, 2, 0, 0))
+    grid.add_column(style="bright_black")
+    grid.add_column(overflow="fold")
+    for name, value in fields.items():
+        if value:
+            grid.add_row(name, Text(single_line(value)))
+    console.print(grid)
+    console.print()
+    console.print(Text(sanitize(node.text)), soft_wrap=True)
 
 
 def _shorten(text: str, max_chars: int) -> Text:

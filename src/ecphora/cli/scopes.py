@@ -1,11 +1,13 @@
-"""The command ``scopes``: whose memories a file holds."""
+"""The commands ``scopes``, ``rename-scope`` and ``clone-scope``: whose memories a file holds."""
 
+from contextlib import closing
 from dataclasses import asdict
 
 import click
 
+from .. import scopes as scope_calls
 from ..stores.sqlite import SQLiteStore
-from .context import CommandContext, common_options
+from .context import CommandContext, common_options, file_options
 from .render import table
 
 
@@ -13,11 +15,8 @@ from .render import table
 @common_options
 def scopes(context: CommandContext) -> None:
     """List the scopes of the file: whose memories it holds."""
-    store = SQLiteStore(context.require_file())
-    try:
+    with closing(SQLiteStore(context.require_file())) as store:
         infos = store.scopes()
-    finally:
-        store.close()
     if context.as_json:
         context.write_json([asdict(info) for info in infos])
         return
@@ -27,3 +26,33 @@ def scopes(context: CommandContext) -> None:
         if rows
         else "no scopes yet"
     )
+
+
+@click.command("rename-scope")
+@click.argument("scope")
+@click.argument("new_name")
+@file_options
+def rename_scope(context: CommandContext, *, scope: str, new_name: str) -> None:
+    """Give SCOPE another name; all of it stays as it is.
+
+    A program that has the scope open gets an error from then on, until it opens it by the new name.
+    """
+    scope_calls.rename_scope(context.require_file(), scope, new_name)
+    _print_names(context, "renamed", scope, new_name)
+
+
+@click.command("clone-scope")
+@click.argument("scope")
+@click.argument("new_name")
+@file_options
+def clone_scope(context: CommandContext, *, scope: str, new_name: str) -> None:
+    """Copy SCOPE to a new scope, NEW_NAME; then the two change independently."""
+    scope_calls.clone_scope(context.require_file(), scope, new_name)
+    _print_names(context, "copied", scope, new_name)
+
+
+def _print_names(context: CommandContext, verb: str, scope: str, new_name: str) -> None:
+    if context.as_json:
+        context.write_json({"scope": scope, "new_name": new_name})
+    else:
+        context.print_line(f"{verb}: {scope} -> {new_name}")

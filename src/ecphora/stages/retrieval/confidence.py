@@ -7,7 +7,7 @@ import numpy as np
 from ...errors import InvalidInput
 from ...graph import Graph
 from ...model import Evidence, Query, Scores
-from ...reprs import ShortRepr
+from ...reprs import ShortRepr, show
 from ...validate import check_number
 from . import bm25, dense, speakers
 
@@ -32,6 +32,18 @@ class EvidenceBands(ShortRepr):
         check_number("weak", self.weak, minimum=0, maximum=1)
         if self.weak > self.strong:
             raise InvalidInput(f"weak is {self.weak} and strong only {self.strong}; give a weak of at most strong")
+
+    @classmethod
+    def from_text(cls, text: str) -> "EvidenceBands":
+        """Read the bands from a text: ``strong`` and ``weak`` with a comma between them, as in 0.7,0.3."""
+        try:
+            strong, weak = map(float, text.split(","))
+        except ValueError:
+            raise InvalidInput(
+                f"the evidence bands are {show(text)}; give the lowest confidences of strong and of weak evidence, as "
+                "in 0.7,0.3"
+            ) from None
+        return cls(strong, weak)
 
     def band(self, confidence: float) -> Evidence:
         """The answerability band of a confidence in 0..1."""

@@ -1,9 +1,11 @@
 """The rows that a query may return, by node kind, filters and time."""
 
+from collections.abc import Iterable
 from datetime import datetime
 
 import numpy as np
 
+from ...columns import Values, Vocabulary
 from ...graph import Graph, epoch_seconds
 from ...model import Filter, Mask, Query
 from . import validity
@@ -30,15 +32,15 @@ def eligible(graph: Graph, query: Query) -> Mask:
 def _apply_names_and_bounds(mask: Mask, graph: Graph, where: Filter) -> None:
     """Clear the rows whose speaker, session, source, times or trust a filter leaves out."""
     nodes = graph.nodes
-    for column, vocabulary, names in (
-        ("speakers", graph.speakers, where.speakers),
-        ("sessions", graph.sessions, where.sessions),
-        ("sources", graph.sources, where.sources),
+    for column, vocabulary, wanted, unwanted in (
+        ("speakers", graph.speakers, where.speakers, where.not_speakers),
+        ("sessions", graph.sessions, where.sessions, where.not_sessions),
+        ("sources", graph.sources, where.sources, where.not_sources),
     ):
-        if names:
-            values = (names,) if isinstance(names, str) else names
-            wanted_codes = [code for name in values if (code := vocabulary.code(name)) >= 0]
-            mask &= np.isin(nodes[column], wanted_codes)
+        if wanted:
+            mask &= _has_name(nodes[column], vocabulary, wanted)
+        if unwanted:
+            mask &= ~_has_name(nodes[column], vocabulary, unwanted)
     for column, start, end in (
         ("happened", where.after, where.before),
         ("recorded", where.recorded_after, where.recorded_before),
@@ -49,6 +51,15 @@ def _apply_names_and_bounds(mask: Mask, graph: Graph, where: Filter) -> None:
             mask &= nodes[column] < epoch_seconds(end)
     if where.min_trust > 0:
         mask &= nodes["trust"] >= np.float32(where.min_trust)
+
+
+def _has_name(codes: Values, vocabulary: Vocabulary, names: str | Iterable[str]) -> Mask:
+    """Whether each of some codes stands for one of some names."""
+    is_wanted = np.zeros(len(vocabulary.names) + 1, np.bool_)  # the last entry stands for no name, -1
+    for name in (names,) if isinstance(names, str) else names:
+        if (code := vocabulary.code(name)) >= 0:
+            is_wanted[code] = True
+    return is_wanted[codes]
 
 
 def _apply_condition(mask: Mask, graph: Graph, where: Filter) -> None:
