@@ -80,6 +80,7 @@ ROWS: tuple[tuple[str, tuple[tuple[str, ...], ...]], ...] = (
                 "conditions",
                 "condition_mappings",
             ),
+            ("plugins",),
         ),
     ),
     (

@@ -12,6 +12,7 @@
     │   ├── EmbedderUnavailable                its package or server is missing
     │   ├── ModelDamaged                       a model file differs from the published one
     │   └── WrongVector                        a vector of the wrong size, or not finite
+    ├── PluginError                            a plug-in of another package cannot be imported or used
     ├── ReaderUnavailable                      the reader's package or server is missing, or it does not answer
     ├── LLMError
     │   ├── LLMUnavailable                     its package, server or file is missing, or it does not answer
@@ -77,6 +78,10 @@ class ModelDamaged(EmbedderError):
 
 class WrongVector(EmbedderError):
     """A vector whose size differs from the memory's, or that holds numbers that are not finite."""
+
+
+class PluginError(EcphoraError):
+    """A plug-in of another package cannot be imported, or is not what its group demands."""
 
 
 class ReaderUnavailable(EcphoraError):

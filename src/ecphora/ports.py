@@ -1,6 +1,9 @@
-"""Protocols of the components around the memory. Each has a contract test in :mod:`ecphora.testing`."""
+"""Protocols of the components around the memory. Each has a contract test in :mod:`ecphora.testing`.
 
-from collections.abc import Callable, Mapping, Sequence
+This file is over 400 lines because it is the list of all ports, each documented for those who implement it.
+"""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import date, datetime
 from typing import Any, Protocol, runtime_checkable
@@ -150,6 +153,19 @@ class Extractor(Protocol):
 
     def extract(self, texts: Sequence[str], /) -> list[tuple[Mention, ...]]:
         """Find the names of each text, in the order of the texts."""
+        ...
+
+
+class Importer(Protocol):
+    """Reads the memories of another program from a file or folder."""
+
+    def read(self, path: str, /, *, progress: Progress | None = None) -> Iterable[Episode]:
+        """Yield the episodes of a file or folder, with their times, speakers and sources where it has them.
+
+        The same file gives the same episodes, so that importing it twice adds nothing. ``progress`` gets from time to
+        time how much was read, and how much there is, in any unit. Raises ``InvalidInput`` if the file does not have
+        the format.
+        """
         ...
 
 

@@ -8,25 +8,24 @@ Sources are read in this order, and each one sets only what those before it did 
 4. the project's file, ``ecphora.toml`` in the working directory; its parents are not searched
 5. the defaults
 
-The project's file may come from a stranger, so it may set only what sends no data: ``scope``, ``strategy``, an
-``embedder`` that runs on this machine, the built-in ``reader`` or none, and ``db`` and ``weights`` inside its own
-folder. The memory's file sets nothing: a remote embedder that is stored there is used only if one of the first three
-sources names it.
+The project's file may come from a stranger, so it may set only what sends no data and imports no plug-in: ``scope``, a
+built-in ``strategy``, an ``embedder`` that runs on this machine, the built-in ``reader`` or none, and ``db`` and
+``weights`` inside its own folder. The memory's file sets nothing: a remote embedder that is stored there is used only
+if one of the first three sources names it.
 
 ``ECPHORA_CONFIG`` names a file that is read instead of both files. It is trusted like the user's own file.
 """
 
 import os
-import shlex
-from collections import ChainMap
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
+from . import plugins
 from .errors import InvalidInput, UnknownName
-from .ports import LLM, Embedder, Reader, Strategy
+from .ports import LLM, Embedder, Extractor, Reader, Store, Strategy
 
 if TYPE_CHECKING:
     from .stages.retrieval.confidence import EvidenceBands
@@ -37,8 +36,10 @@ USER_FILE = "config.toml"
 """The user's own file, in the user's configuration folder."""
 ENV_VARIABLES = {
     "db": ("ECPHORA_DB",),
+    "store": ("ECPHORA_STORE",),
     "scope": ("ECPHORA_SCOPE",),
     "embedder": ("ECPHORA_EMBEDDER",),
+    "extractor": ("ECPHORA_EXTRACTOR",),
     "strategy": ("ECPHORA_STRATEGY",),
     "weights": ("ECPHORA_WEIGHTS",),
     "reader": ("ECPHORA_READER",),
@@ -52,8 +53,6 @@ ENV_VARIABLES = {
     "openai_api_key": ("ECPHORA_OPENAI_API_KEY", "OPENAI_API_KEY"),
 }
 """Every setting by its name in the file, and the environment variables that override the file."""
-EMBEDDER_CHOICES = "e5, minilm, hashing, openai:MODEL or sentence-transformers:MODEL"
-"""The values of an embedder setting, as errors list them."""
 LLM_CHOICES = "openai:MODEL or llamacpp:PATH"
 """The values of a language model setting, as errors list them."""
 READER_CHOICES = (
@@ -63,14 +62,20 @@ READER_CHOICES = (
 """The values of a reader setting, as errors list them."""
 LOCAL_EMBEDDERS = frozenset({"minilm", "e5", "hashing"})
 """The kinds of embedder that send no data and load nothing but this package's own dependencies."""
-REMOTE_EMBEDDERS = frozenset({"openai", "sentence-transformers"})
-"""The kinds of embedder that send texts to a server, or fetch a model by its name and load it."""
 PROJECT_KEYS = ("db", "scope", "embedder", "strategy", "weights", "reader", "evidence_bands")
 """The settings that a project's file may set."""
-PROJECT_KINDS = MappingProxyType({"embedder": LOCAL_EMBEDDERS, "reader": frozenset({"builtin", "none"})})
+PROJECT_KINDS = MappingProxyType(
+    {
+        "embedder": LOCAL_EMBEDDERS,
+        "reader": frozenset({"builtin", "none"}),
+        "strategy": plugins.BUILT_IN_NAMES["strategies"],
+    }
+)
 """Of some settings, the kinds that a project's file may choose: they send nothing and load no file that it names."""
 PATH_KEYS = ("db", "weights")
 """Settings that are paths; in a file, a relative path is relative to that file."""
+LOCATION_KEYS = frozenset({"db", "store"})
+"""Settings that say where the memory is, of which only one counts."""
 _NO_ARGUMENTS: Mapping[str, str | None] = MappingProxyType({})
 
 
@@ -79,7 +84,8 @@ class Settings:
     """The settings of a command that are not given as arguments.
 
     ``embedder`` is None for the one that a scope was written with, ``llm`` for no language model, ``reader`` for the
-    one that a memory has by default.
+    one that a memory has by default, ``extractor`` for the built-in one. ``store`` is the URL of a plug-in's store,
+    which replaces the file ``db``.
     ``evidence_bands`` has the lowest confidences of strong and of weak evidence, as in "0.7,0.3".
     ``reader_base_url`` defaults to the usual address of the reader's kind, ``reader_scale`` ("log_odds" or
     "probability") to its usual scale, and ``llm_base_url`` to ``openai_base_url``. ``notes`` are sentences about
@@ -100,6 +106,8 @@ class Settings:
     llm_base_url: str | None = None
     openai_base_url: str | None = None
     openai_api_key: str | None = field(default=None, repr=False)
+    extractor: str | None = None
+    store: str | None = field(default=None, repr=False)
     notes: tuple[str, ...] = ()
 
     def with_overrides(self, **overrides: str | None) -> "Settings":
@@ -135,11 +143,37 @@ class Settings:
 
         Raises ``InvalidInput`` if ``stored_name`` is a remote one: a memory's file may not decide where data is sent.
         """
-        if self.embedder is not None:
-            return self._embedder_from_setting(self.embedder)
-        from .embedders.packaged import packaged_embedder  # noqa: PLC0415  # each embedder is imported only when used
+        from .embedders import from_setting  # noqa: PLC0415  # each embedder is imported only when used
+        from .embedders.packaged import packaged_embedder  # noqa: PLC0415
 
-        return packaged_embedder(None) if stored_name is None else self._embedder_from_name(stored_name)
+        if self.embedder is not None:
+            return from_setting.embedder_from_setting(
+                self.embedder, base_url=self.openai_base_url, api_key=self.openai_api_key
+            )
+        if stored_name is None:
+            return packaged_embedder(None)
+        return from_setting.embedder_from_name(stored_name, user_file())
+
+    def make_extractor(self) -> Extractor | None:
+        """The extractor that is set; None for the built-in one."""
+        if self.extractor in {None, "rules"}:
+            return None
+        extractor: Extractor = plugins.load("extractors", str(self.extractor), "rules")
+        return extractor
+
+    def open_store(self) -> Store:
+        """The store that is set, else the memory's file, which is created if it does not exist."""
+        if self.store is not None:
+            store: Store = plugins.load("stores", self.store)
+            return store
+        from .stores.sqlite import SQLiteStore  # noqa: PLC0415
+
+        return SQLiteStore(self.db)
+
+    @property
+    def location(self) -> str:
+        """Where the memory is, as errors say it; of a store's URL only the scheme, because the rest may be secret."""
+        return str(self.db) if self.store is None else f"the store {self.store.partition(':')[0]}"
 
     def make_llm(self) -> LLM | None:
         """The language model that is set, or None; without one nothing is sent anywhere."""
@@ -197,52 +231,6 @@ class Settings:
             return LLMReader(llm)
         raise UnknownName(f"no reader is called {setting!r}; give {READER_CHOICES}")
 
-    def _embedder_from_setting(self, setting: str) -> Embedder:
-        kind, _, model = setting.partition(":")
-        from .embedders.packaged import PACKAGED_EMBEDDERS  # noqa: PLC0415  # each embedder is imported only when used
-
-        if setting in PACKAGED_EMBEDDERS:
-            return PACKAGED_EMBEDDERS[setting]()
-        if kind == "hashing" and (not model or (model.isascii() and model.isdigit())):
-            from .embedders.hashing import HashingEmbedder  # noqa: PLC0415
-
-            return HashingEmbedder(int(model)) if model else HashingEmbedder()
-        if kind == "openai" and model:
-            from .embedders.openai_embeddings import OpenAIEmbedder  # noqa: PLC0415
-
-            if self.openai_base_url is None:
-                return OpenAIEmbedder(model, api_key=self.openai_api_key)
-            return OpenAIEmbedder(model, base_url=self.openai_base_url, api_key=self.openai_api_key)
-        if kind == "sentence-transformers" and model:
-            from .embedders.sentence_transformers import SentenceTransformersEmbedder  # noqa: PLC0415
-
-            return SentenceTransformersEmbedder(model)
-        raise UnknownName(f"no embedder is called {setting!r}; give {EMBEDDER_CHOICES}")
-
-    def _embedder_from_name(self, name: str) -> Embedder:
-        """The embedder that has this name."""
-        from .embedders.packaged import PACKAGED_EMBEDDERS  # noqa: PLC0415
-
-        model, _, kind = name.rpartition("@")
-        for packaged in PACKAGED_EMBEDDERS.values():
-            if packaged.name == name:
-                return packaged()
-        from .embedders.hashing import HASHING  # noqa: PLC0415
-
-        if name.startswith(HASHING):
-            return self._embedder_from_setting(f"hashing:{name.removeprefix(HASHING)}")
-        if kind in REMOTE_EMBEDDERS:
-            setting = f"{kind}:{model}"
-            effect = "sends every text to a server" if kind == "openai" else "loads a model that may be downloaded"
-            raise InvalidInput(
-                f"the scope was embedded by {name!r}, which {effect}; a memory's file may not decide that. To allow "
-                f"it, add --embedder {shlex.quote(setting)}, or set ECPHORA_EMBEDDER, or set embedder in {user_file()}"
-            )
-        raise UnknownName(
-            f"the scope was embedded by {name!r}, which cannot be made from its name alone; use it from Python, "
-            "or change the scope to another embedder: ecphora reembed --embedder e5"
-        )
-
 
 def load(
     environ: Mapping[str, str] | None = None,
@@ -262,19 +250,33 @@ def load(
     environ = os.environ if environ is None else environ
     folder = Path() if folder is None else folder
     given = {key: value for key, value in arguments.items() if value is not None}
-    layers = [_expand_paths(given), _expand_paths(_read_environment(environ))]
+    found: dict[str, str] = {}
     notes: list[str] = []
+    _add_settings(found, _expand_paths(given))
+    _add_settings(found, _expand_paths(_read_environment(environ)))
     if config := environ.get("ECPHORA_CONFIG"):
-        layers.append(_read_trusted_file(folder / expand_home(config)))
+        _add_settings(found, _read_trusted_file(folder / expand_home(config)))
     else:
         own = user_file() if user_path is None else user_path
         if _file_exists(own):
-            layers.append(_read_trusted_file(own))
+            _add_settings(found, _read_trusted_file(own))
         if _file_exists(project := folder / PROJECT_FILE):
-            layers.append(_read_project_file(project, ChainMap(*layers), own, notes))
-    found = dict(ChainMap(*layers))
+            _add_settings(found, _read_project_file(project, _keys_set(found), own, notes))
     db = found.pop("db", None)
     return Settings(**({"db": Path(db)} if db else {}), notes=tuple(notes), **found)  # type: ignore[arg-type]  # checked: the keys are known
+
+
+def _add_settings(found: dict[str, str], source: Mapping[str, str]) -> None:
+    """Add what a source sets and no source before it has set."""
+    added = {key: value for key, value in source.items() if key not in _keys_set(found)}
+    if added.keys() >= LOCATION_KEYS:
+        raise InvalidInput("both db and store are set, a file and a store in its place; set one of them")
+    found |= added
+
+
+def _keys_set(found: Collection[str]) -> frozenset[str]:
+    """The settings that are decided: a source that sets ``db`` or ``store`` decides both."""
+    return frozenset(found) | (LOCATION_KEYS if LOCATION_KEYS & frozenset(found) else frozenset())
 
 
 def user_file() -> Path:
@@ -319,14 +321,12 @@ def _expand_paths(values: dict[str, str], folder: Path | None = None) -> dict[st
     return values | {key: str(path if folder is None else folder / path) for key, path in paths.items()}
 
 
-def _read_project_file(
-    path: Path, higher_priority: Mapping[str, str], user_path: Path, notes: list[str]
-) -> dict[str, str]:
+def _read_project_file(path: Path, keys_set: Collection[str], user_path: Path, notes: list[str]) -> dict[str, str]:
     """Read an untrusted file: the settings that it may set and that no other source has set.
 
     ``notes`` gets a sentence about the others.
     """
-    found = {key: value for key, value in _read_toml(path).items() if key not in higher_priority}
+    found = {key: value for key, value in _read_toml(path).items() if key not in keys_set}
     ignored = [key for key, value in found.items() if not _is_allowed_in_project(key, value)]
     if ignored:
         variables = ", ".join(ENV_VARIABLES[key][0] for key in ignored)

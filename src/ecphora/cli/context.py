@@ -21,6 +21,7 @@ if TYPE_CHECKING:  # importing these takes a third of a second, too long for --h
 
     from ..memory import Memory
     from ..model import Vectors
+    from ..ports import Store
     from ..settings import Settings
 
 EXIT_NOT_FOUND = 3
@@ -129,24 +130,22 @@ class CommandContext:
     def open_memory(self, *, create: bool = False, needs_embedder: bool = False) -> Iterator["Memory"]:
         """Open the memory; ``create`` may make the file and the scope, ``needs_embedder`` loads the scope's model."""
         from ..memory import Memory  # noqa: PLC0415
-        from ..stores.sqlite import SQLiteStore  # noqa: PLC0415
 
         settings = self.settings
-        if not create:
-            self.require_file()
-        store = SQLiteStore(settings.db)
+        store = self.open_store(create=create)
         try:
             tag = store.changes_since(settings.scope, FUTURE_REVISION)
             if not create and not tag.revision:
                 scope_names = ", ".join(repr(scope.name) for scope in store.scopes())
                 contents = f"it holds {scope_names}" if scope_names else "it holds nothing yet"
-                raise UnknownName(f"no scope is called {settings.scope!r} in {settings.db}; {contents}")
+                raise UnknownName(f"no scope is called {settings.scope!r} in {settings.location}; {contents}")
             is_loaded = needs_embedder or settings.embedder is not None or tag.embedder is None
             embedder = settings.make_embedder(tag.embedder) if is_loaded else NoEmbedder(tag.embedder or "")
             with Memory(
                 store,
                 scope=settings.scope,
                 embedder=embedder,
+                extractor=settings.make_extractor(),
                 strategy=settings.make_strategy(),
                 reader=settings.make_reader(),
                 evidence_bands=settings.make_evidence_bands(),
@@ -155,8 +154,16 @@ class CommandContext:
         finally:
             store.close()
 
+    def open_store(self, *, create: bool = False) -> "Store":
+        """Open the memory's store, to be closed by the caller; ``create`` may make the file."""
+        if self.settings.store is None and not create:
+            self.require_file()
+        return self.settings.open_store()
+
     def require_file(self) -> Path:
         """The path of the memory's file; raises ``StoreReadOnly`` if there is none."""
+        if self.settings.store is not None:
+            raise InvalidInput("this command works on a file, and the memory is in a plug-in's store; give --db")
         path = self.settings.db
         if not path.exists():
             raise StoreReadOnly(f"there is no memory at {path}; name one with --db, or begin one with ecphora remember")
@@ -216,7 +223,7 @@ _COMMON_OPTIONS: tuple[Decorator, ...] = (
     click.option(
         "--embedder",
         metavar="NAME",
-        help="e5, minilm, hashing, openai:MODEL or sentence-transformers:MODEL.  "
+        help="e5, minilm, hashing, openai:MODEL, sentence-transformers:MODEL, or a plug-in.  "
         "[env ECPHORA_EMBEDDER; default: the scope's own, for a new one e5]",
     ),
     _JSON_OPTION,
@@ -230,7 +237,7 @@ _STRATEGY_OPTIONS = (
         "--strategy",
         metavar="NAME",
         help="How to remember and recall: fused, dense, bm25, rrf, recency, or a published model: synaptic, synapse, "
-        "eisa, ecphory, weave.  [env ECPHORA_STRATEGY; default fused]",
+        "eisa, ecphory, weave; or a plug-in.  [env ECPHORA_STRATEGY; default fused]",
     ),
     click.option(
         "--weights",

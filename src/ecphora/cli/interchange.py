@@ -2,8 +2,10 @@
 
 import dataclasses
 import os
+import shutil
 import sys
 import tempfile
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -11,6 +13,7 @@ from typing import Any
 import click
 
 from ..errors import InvalidText
+from ..interchange import importers
 from .context import CommandContext, HomePath, common_options, read_stdin
 from .render import progress_bar
 
@@ -52,13 +55,25 @@ def _atomic_output(file: str) -> Any:
 
 @click.command("import")
 @click.argument("file", metavar="FILE|-", type=HomePath(allow_dash=True))
+@click.option(
+    "--format",
+    "format_name",
+    metavar="NAME",
+    default=importers.NATIVE_FORMAT,
+    show_default=True,
+    help="The format of the file: ecphora for an export, or that of a plug-in (ecphora plugins lists them).",
+)
 @click.option("--restore", is_flag=True, help="Also import what was forgotten here on purpose.")
 @common_options
-def import_(context: CommandContext, *, file: str, restore: bool) -> None:
+def import_(context: CommandContext, *, file: str, format_name: str, restore: bool) -> None:
     """Read an export into a scope, which may already hold memories.
 
-    The whole file is checked before anything is written. Importing it twice changes nothing.
+    The whole file is checked before anything is written. Importing it twice changes nothing. With --format, a plug-in
+    reads a file or folder of another program.
     """
+    if format_name != importers.NATIVE_FORMAT:
+        _import_with_plugin(context, file, format_name, restore=restore)
+        return
     bar = progress_bar(context.err, "importing", is_shown=context.has_progress_bar)
     with context.open_memory(create=True, needs_embedder=True) as memory, _open_lines(file) as lines, bar as progress:
         count = memory.import_(lines, restore=restore, progress=progress)
@@ -71,6 +86,36 @@ def import_(context: CommandContext, *, file: str, restore: bool) -> None:
     )
     for notice in count.notices:
         context.note(f"note: {notice}")
+
+
+def _import_with_plugin(context: CommandContext, file: str, format_name: str, *, restore: bool) -> None:
+    """Remember the episodes that a plug-in reads; the file is read completely before the first is written."""
+    reading = progress_bar(context.err, "reading", is_shown=context.has_progress_bar)
+    with _file_of(file) as path, reading as progress:
+        episodes = importers.read_episodes(format_name, path, progress=progress)
+    writing = progress_bar(context.err, "importing", is_shown=context.has_progress_bar)
+    with context.open_memory(create=True, needs_embedder=True) as memory, writing as progress:
+        result = memory.remember(episodes, restore=restore, progress=progress)
+    if context.as_json:
+        context.write_json(result.to_dict())
+        return
+    context.print_line(
+        f"imported {len(result.created):,} memories; {len(result.existing):,} existed already, "
+        f"{len(result.blocked):,} were blocked because they were forgotten here"
+    )
+
+
+@contextmanager
+def _file_of(file: str) -> Iterator[str]:
+    """The path of a file; stdin, for ``-``, is copied to a temporary file, because formats may need to seek."""
+    if file != "-":
+        yield file
+        return
+    with tempfile.TemporaryDirectory(prefix="ecphora-") as folder:
+        copy = Path(folder) / "stdin"
+        with copy.open("wb") as out:
+            shutil.copyfileobj(sys.stdin.buffer, out)
+        yield str(copy)
 
 
 @contextmanager

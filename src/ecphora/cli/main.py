@@ -34,6 +34,7 @@ COMMANDS = {
     "import": (".interchange:import_", "Read an export into a scope, which may already hold memories."),
     "reembed": (".reembed:reembed", "Change a scope to another embedding model."),
     "doctor": (".doctor:doctor", "Check the file, and say how to repair what is wrong with it."),
+    "plugins": (".plugins:plugins", "List the plug-ins of other packages, and whether each can be imported."),
     "demo": (".demo.command:demo", "See it work on the chat of six friends."),
     "ask": (".chat:ask", "Answer a question from the memories."),
     "chat": (".chat:chat", "Talk with the memory."),

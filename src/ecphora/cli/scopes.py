@@ -6,7 +6,6 @@ from dataclasses import asdict
 import click
 
 from .. import scopes as scope_calls
-from ..stores.sqlite import SQLiteStore
 from .context import CommandContext, common_options, file_options
 from .render import table
 
@@ -15,7 +14,7 @@ from .render import table
 @common_options
 def scopes(context: CommandContext) -> None:
     """List the scopes of the file: whose memories it holds."""
-    with closing(SQLiteStore(context.require_file())) as store:
+    with closing(context.open_store()) as store:
         infos = store.scopes()
     if context.as_json:
         context.write_json([asdict(info) for info in infos])

@@ -1,4 +1,4 @@
-"""Recall strategies: ``fused``, five published models, the baselines. Third parties add entry points.
+"""Recall strategies: ``fused``, five published models, the baselines. Third parties add plug-ins.
 
 A strategy is imported when it is first requested.
 """
@@ -7,13 +7,11 @@ from collections.abc import Iterator, Mapping
 from functools import cache
 from importlib import import_module
 
+from .. import plugins
 from ..errors import UnknownName
 from ..ports import Strategy
 from ..reprs import show
 from ..validate import check_component
-
-ENTRY_POINT_GROUP = "ecphora.strategies"
-"""The entry-point group of third-party strategies; an entry is a strategy type, or a function that makes one."""
 
 
 class Catalog(Mapping[str, Strategy]):
@@ -68,23 +66,29 @@ BUILT_IN = Catalog({"fused": "fused.Fused", **_PAPERS, **_BASELINES})
 
 
 def strategy_names() -> list[str]:
-    """The names of all strategies, without the faithful forms of published models."""
-    from importlib.metadata import entry_points  # noqa: PLC0415  # slow to import
-
-    return [*BUILT_IN, *sorted(point.name for point in entry_points(group=ENTRY_POINT_GROUP))]
+    """The names of all strategies, those of plug-ins included, without the faithful forms of published models."""
+    return [
+        *BUILT_IN,
+        *dict.fromkeys(plugin.name for plugin in plugins.installed("strategies") if not plugin.is_hidden),
+    ]
 
 
 def resolve_strategy(strategy: str | Strategy) -> Strategy:
-    """The strategy of a name; a strategy object is returned unchanged."""
+    """The strategy of a name, built in or of a plug-in; a strategy object is returned unchanged."""
     if not isinstance(strategy, str):
         return check_component("strategy", strategy, f"a name, such as one of {', '.join(BUILT_IN)}", "activate")
     if strategy in BUILT_IN or strategy in FAITHFUL:
         return BUILT_IN[strategy] if strategy in BUILT_IN else FAITHFUL[strategy]
-    from importlib.metadata import entry_points  # noqa: PLC0415
+    return _load_plugin(strategy)
 
-    for point in entry_points(group=ENTRY_POINT_GROUP, name=strategy):
-        loaded: Strategy = point.load()()
-        return loaded
-    raise UnknownName(
-        f"no strategy is called {show(strategy)}; choose one of {', '.join([*strategy_names(), *FAITHFUL])}"
-    )
+
+@cache
+def _load_plugin(name: str) -> Strategy:
+    """The strategy of a plug-in. A name takes no argument, because it may come from a client of a server."""
+    plugin = plugins.find("strategies", name)
+    if plugin is None:
+        raise UnknownName(
+            f"no strategy is called {show(name)}; choose one of {', '.join([*strategy_names(), *FAITHFUL])}"
+        )
+    strategy: Strategy = plugin.make()
+    return strategy

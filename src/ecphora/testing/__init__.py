@@ -1,4 +1,4 @@
-"""Contract tests for stores, strategies and the adapters of models, for those who write their own.
+"""Contract tests for stores, strategies, importers and the adapters of models, for those who write their own.
 
 There are no fixtures. Subclass a contract in a test module and define the one fixture that it needs::
 
@@ -13,6 +13,8 @@ The tests of stores with random histories need Hypothesis; the others need only 
 """
 
 from .embedders import EmbedderContract
+from .extractors import ExtractorContract
+from .importers import ImporterContract
 from .llms import FakeChatServer, LLMContract, ScriptedLLM
 from .readers import ConstantReader, FakeRerankServer, OverlapReader, ReaderContract
 from .samples import (
@@ -44,10 +46,12 @@ __all__ = [
     "ConstantReader",
     "ConstantScorer",
     "EmbedderContract",
+    "ExtractorContract",
     "FactUpdateScorerContract",
     "FakeChatServer",
     "FakeClock",
     "FakeRerankServer",
+    "ImporterContract",
     "LLMContract",
     "Locations",
     "OverlapReader",

@@ -190,6 +190,17 @@ class StoreContract:
             assert graph_differences(grown, _load_graph(store)) == []
             assert self.check_integrity(store) == []
 
+    def test_changes_after_the_last_revision_are_empty(self, locations: Locations) -> None:
+        """A revision that the scope has not reached gives no items, only the scope's revision and embedder."""
+        with closing(locations()()) as store:
+            store.commit(SCOPE, sample_batch(sample_node("a")))
+            for revision in (1, 2**62):
+                found = store.changes_since(SCOPE, revision)
+                assert (found.revision, found.embedder) == (1, SAMPLE_EMBEDDER.name)
+                assert (found.nodes, found.edges, found.accesses, dict(found.vectors)) == ((), (), (), {})
+            unknown = store.changes_since("nobody", 2**62)
+            assert (unknown.revision, unknown.embedder, unknown.nodes) == (0, None, ())
+
     def test_batch_is_refused_at_another_revision(self, locations: Locations) -> None:
         """A batch that expects a revision is written at that one, and raises ``StaleWrite`` at any other."""
         with closing(locations()()) as store:
