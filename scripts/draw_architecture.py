@@ -26,7 +26,7 @@ PURE_CONTRACT = "The pure modules do no I/O, read no clock and draw no random nu
 ROWS: tuple[tuple[str, tuple[tuple[str, ...], ...]], ...] = (
     ("command line", (("cli", "bench"),)),
     ("checks, settings", (("doctor",), ("testing",), ("server",), ("settings",))),
-    ("wire format", (("serialize", "deserialize", "wire_forms"),)),
+    ("wire format, asyncio", (("serialize", "deserialize", "wire_forms"), ("aio",))),
     ("facade", (("memory", "views"), ("reembedding", "rechunking", "scopes"))),
     (
         "one run",
@@ -34,7 +34,7 @@ ROWS: tuple[tuple[str, tuple[tuple[str, ...], ...]], ...] = (
             ("answering", "function_tools"),
             ("consolidation_run",),
             ("access_log",),
-            ("candidate_reading",),
+            ("recall_steps", "candidate_reading"),
             ("replacement",),
         ),
     ),
@@ -64,7 +64,10 @@ ROWS: tuple[tuple[str, tuple[tuple[str, ...], ...]], ...] = (
         "mechanisms",
         (("stages.fused",), ("stages.synaptic", "stages.synapse", "stages.eisa", "stages.ecphory", "stages.weave")),
     ),
-    ("shared mechanisms", (("stages", "stages.retrieval"), ("recollection", "tool_replies", "prompts", "short_ids"))),
+    (
+        "shared mechanisms",
+        (("stages", "stages.retrieval"), ("recall_events", "recollection", "tool_replies", "prompts", "short_ids")),
+    ),
     ("language", (("language",), ("validate", "tool_definitions"))),
     (
         "data",
@@ -96,6 +99,8 @@ ROWS: tuple[tuple[str, tuple[tuple[str, ...], ...]], ...] = (
                 "lazy_pattern",
                 "text_format",
                 "clock",
+                "cancellation",
+                "same_parameters",
             ),
         ),
     ),

@@ -4,6 +4,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from .aio import AsyncMemory
     from .answering import Answer
     from .consolidation.triggers import AutoConsolidate
     from .consolidation_run import ConsolidationResult
@@ -73,6 +74,7 @@ if TYPE_CHECKING:
         When,
         Why,
     )
+    from .recall_events import CandidatesFound, HitsRanked, RecallEnd, RecallEvent
     from .rechunking import rechunk
     from .recollection import Recollection
     from .reembedding import reembed
@@ -85,8 +87,10 @@ __version__ = "0.1.0"
 _HOMES = {
     "Access": "model",
     "Answer": "answering",
+    "AsyncMemory": "aio",
     "AutoConsolidate": "consolidation.triggers",
     "Backup": "model",
+    "CandidatesFound": "recall_events",
     "ConsolidationResult": "consolidation_run",
     "Contribution": "model",
     "Cost": "model",
@@ -105,6 +109,7 @@ _HOMES = {
     "History": "model",
     "Hit": "model",
     "HitGroup": "model",
+    "HitsRanked": "recall_events",
     "IdCollision": "errors",
     "Insight": "model",
     "InvalidInput": "errors",
@@ -128,6 +133,8 @@ _HOMES = {
     "PluginError": "errors",
     "Query": "model",
     "ReaderUnavailable": "errors",
+    "RecallEnd": "recall_events",
+    "RecallEvent": "recall_events",
     "Recollection": "recollection",
     "RelationName": "model",
     "RememberResult": "model",
@@ -162,8 +169,10 @@ _HOMES = {
 __all__ = [  # plainly sorted
     "Access",
     "Answer",
+    "AsyncMemory",
     "AutoConsolidate",
     "Backup",
+    "CandidatesFound",
     "ConsolidationResult",
     "Contribution",
     "Cost",
@@ -182,6 +191,7 @@ __all__ = [  # plainly sorted
     "History",
     "Hit",
     "HitGroup",
+    "HitsRanked",
     "IdCollision",
     "Insight",
     "InvalidInput",
@@ -205,6 +215,8 @@ __all__ = [  # plainly sorted
     "PluginError",
     "Query",
     "ReaderUnavailable",
+    "RecallEnd",
+    "RecallEvent",
     "Recollection",
     "RelationName",
     "RememberResult",

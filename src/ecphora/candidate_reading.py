@@ -7,18 +7,20 @@ from time import perf_counter
 
 import numpy as np
 
+from .cancellation import check_cancelled
 from .errors import LLMError, ReaderUnavailable
 from .graph import Graph
 from .model import Mask, Node, Query, Rows, Scores
-from .ports import Activation, NodeReader, Passage, Reader, ReadingStrategy, Strategy
+from .ports import ActivateCandidates, NodeReader, Passage, Reader, ReadingStrategy, Strategy
 from .readers.fallback import FallbackReader
 
 
-def activate(strategy: Strategy, query: Query, graph: Graph, reading: "CandidateReading | None") -> Activation:
-    """Activate a strategy; one that can have its candidates read does so with ``reading``."""
-    if reading is not None and isinstance(strategy, ReadingStrategy):
-        return strategy.activate_with_reader(query, graph, reading)
-    return strategy.activate(query, graph)
+def find_candidates(strategy: Strategy, query: Query, graph: Graph) -> ActivateCandidates:
+    """The candidates of a strategy; those of one that lets nothing be read are activated already."""
+    if isinstance(strategy, ReadingStrategy):
+        return strategy.find_candidates(query, graph)
+    activation = strategy.activate(query, graph)
+    return lambda _read: activation
 
 
 @dataclass(slots=True)
@@ -58,6 +60,7 @@ class CandidateReading:
             batch_start = self.clock()
             if batch_start - started + longest > self.time_limit:
                 break
+            check_cancelled()
             batch = places[start : start + self.reader.batch_size]
             texts = [passage for place in batch if (passage := passages[place]) is not None]
             try:

@@ -7,6 +7,7 @@ from dataclasses import astuple, dataclass, replace
 from itertools import takewhile
 from typing import Generic, TypeVar
 
+from .cancellation import current_cancellation
 from .errors import LLMError, UnreadableReply
 from .ports import LLM, Prompt, Reply, SecondsLeft
 from .reprs import ShortRepr, call_repr
@@ -96,19 +97,26 @@ class LLMClient:
         """
         if time_left is not None:
             return self._ask_until_deadline(prompts, parse, time_left)
+        cancellation = current_cancellation()
+
+        def ask(prompt: Prompt) -> T | None:
+            cancellation.check()
+            return self.ask(prompt, parse)
+
         if len(prompts) < 2 or self._max_concurrency == 1:
-            return [self.ask(prompt, parse) for prompt in prompts]
+            return [ask(prompt) for prompt in prompts]
         with ThreadPoolExecutor(min(self._max_concurrency, len(prompts))) as pool:
-            return list(pool.map(lambda prompt: self.ask(prompt, parse), prompts))
+            return list(pool.map(ask, prompts))
 
     def _ask_until_deadline(
         self, prompts: Sequence[Prompt], parse: Callable[[str], T], time_left: SecondsLeft
     ) -> list[T | None]:
         replies: dict[int, T | None] = {}
         waiting = iter(range(len(prompts)))
+        cancellation = current_cancellation()
 
         def work() -> None:
-            while time_left() > 0:
+            while time_left() > 0 and not cancellation.is_cancelled:
                 with self._lock:
                     place = next(waiting, None)
                 if place is None:

@@ -5,20 +5,20 @@ them.
 """
 
 import logging
-from collections.abc import Collection, Iterable, Sequence
-from datetime import datetime
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from functools import partial
 from pathlib import Path
 from time import perf_counter
 from types import TracebackType
-from typing import Literal, Self, TextIO
+from typing import Any, Literal, Self, TextIO
 
 import numpy as np
 
 from . import consolidation_run, documents, encode, lookup, strategies
 from .access_log import AccessLog, recall_accesses
 from .answering import Answer, answer
-from .candidate_reading import CandidateReading, activate
+from .cancellation import current_cancellation
+from .candidate_reading import CandidateReading
 from .clock import utc_now
 from .consolidation.triggers import AutoConsolidate
 from .consolidation_run import ConsolidationResult
@@ -33,7 +33,6 @@ from .forget import forget, orphan_entity_ids
 from .function_tools import DEFAULT_REPLY_TOKENS, ToolSet
 from .graph import Graph
 from .graph_cache import GraphCache
-from .language.token_count import estimate_tokens
 from .llm_client import LLMClient, as_llm_client
 from .lookup import Order
 from .messages import (
@@ -46,9 +45,7 @@ from .messages import (
 )
 from .model import (
     Backup,
-    Cost,
     Episode,
-    Evidence,
     Filter,
     ForgetResult,
     History,
@@ -69,7 +66,6 @@ from .model import (
 )
 from .ports import (
     LLM,
-    Activation,
     BackupStore,
     Clock,
     Embedder,
@@ -84,10 +80,12 @@ from .ports import (
 from .query import analyze
 from .query_embedder import QueryEmbedder
 from .readers.late_interaction import DEFAULT_READER, LateInteractionReader
-from .recall import group_by_instance, rank
+from .recall_events import CandidatesFound, HitsRanked, RecallEnd, RecallEvent
+from .recall_steps import RecallSteps
 from .recollection import DEFAULT_BUDGET, Recollection
 from .replacement import check_memory, replace_text
 from .reprs import call_repr, show
+from .same_parameters import same_parameters
 from .scope_writer import MAX_RETRIES, ScopeWriter, reads_full_log
 from .stages.retrieval import filters, insight_index
 from .stages.retrieval.confidence import DEFAULT_BANDS, EvidenceBands
@@ -378,53 +376,89 @@ class Memory:
         A recall waits less than a second for the access log and never fails because of it: what cannot be written is
         counted, see ``unlogged_count``. Raises ``InvalidInput`` for ``retroactive`` without ``as_of``.
         """
+        steps = self._begin_recall(
+            question,
+            limit=limit,
+            budget=budget,
+            where=where,
+            as_of=as_of,
+            known_at=known_at,
+            retroactive=retroactive,
+            strategy=strategy,
+            reading=reading,
+            reading_ms=reading_ms,
+            explain=explain,
+            log_access=log_access,
+        )
+        return self._end_recall(steps)
+
+    @same_parameters(recall)
+    def stream_recall(self, question: str, **options: Any) -> Iterator[RecallEvent]:
+        """Recall in steps: the candidates before the reader reads them, the hits, and the end with all the rest.
+
+        The parameters are those of :meth:`recall`, and the last event holds what it returns. The arguments are checked
+        at once; each step runs when its event is asked for, on the graph of the beginning. The time between two events
+        is not part of the cost.
+
+        The access log is written with the last event. If you stop before, nothing is logged, and there is nothing to
+        close.
+        """
+        return self._recall_events(self._begin_recall(question, **options))
+
+    def _recall_events(self, steps: RecallSteps) -> Iterator[RecallEvent]:
+        yield CandidatesFound(steps.candidate_hits())
+        yield HitsRanked(steps.hits)
+        yield RecallEnd(self._end_recall(steps))
+
+    def _begin_recall(
+        self,
+        question: str,
+        *,
+        limit: int = 10,
+        budget: int | None = None,
+        where: Filter = MATCH_ALL,
+        as_of: When | None = None,
+        known_at: When | None = None,
+        retroactive: bool = False,
+        strategy: str | Strategy | None = None,
+        reading: str | Reading = Reading.AUTO,
+        reading_ms: float = READING_MS,
+        explain: bool = True,
+        log_access: bool = True,
+    ) -> RecallSteps:
+        """Check the arguments of a recall and embed its question."""
         started = perf_counter()
         limit, budget = check_recall(limit, budget, explain=explain, log_access=log_access)
         when_to_read, reading_ms = check_reading(reading, reading_ms)
         chosen = self.strategy if strategy is None else strategies.resolve_strategy(strategy)
         query = self.build_query(question, where=where, as_of=as_of, known_at=known_at, retroactive=retroactive)
         graph = self.graph()
-        embedded = perf_counter()
-        candidate_reading = self._candidate_reading(graph, query, when_to_read, reading_ms)
-        activation = activate(chosen, query, graph, candidate_reading)
-        activated = perf_counter()
-        hits = rank(graph, query, activation, limit, budget, self._scope_writer.reader(graph), explain=explain).hits
-        if log_access:
-            self._log_recall(graph, activation, hits, query.now, needs_full_log=reads_full_log(chosen))
-        ended = perf_counter()
-        confidence = activation.confidence if hits else 0.0
-        evidence = self.evidence_bands.band(confidence) if hits else Evidence.NONE
-        read_seconds = 0.0 if candidate_reading is None else candidate_reading.seconds
-        steps = {
-            "embed": embedded - started,
-            "activate": activated - embedded - read_seconds,
-            "read": read_seconds,
-            "fetch": ended - activated,
-        }
-        cost = Cost(
-            milliseconds=1000 * (ended - started),
-            step_milliseconds={step: 1000 * seconds for step, seconds in steps.items()},
-            tokens=sum(estimate_tokens(hit.text) for hit in hits),
-            passages_read=0 if candidate_reading is None else candidate_reading.count,
-            reader_error=None if candidate_reading is None else candidate_reading.error,
+        read_nodes = self._scope_writer.reader(graph)
+        candidate_reading = (
+            None
+            if self._reader is None or when_to_read is Reading.NEVER
+            else CandidateReading(
+                self._reader,
+                graph,
+                query,
+                read_nodes,
+                time_limit=reading_ms / 1000,
+                is_mandatory=when_to_read is Reading.ALWAYS,
+            )
         )
-        groups = partial(group_by_instance, query.text, hits)
-        return Recollection(query, chosen.name, evidence, confidence, tuple(hits), cost, groups)
+        steps = RecallSteps(
+            chosen, query, graph, candidate_reading, read_nodes, limit, budget, explain=explain, log_access=log_access
+        )
+        steps.seconds["embed"] = perf_counter() - started
+        return steps
 
-    def _candidate_reading(
-        self, graph: Graph, query: Query, reading: Reading, reading_ms: float
-    ) -> CandidateReading | None:
-        """What reads the candidates of a query, None if nothing does."""
-        if self._reader is None or reading is Reading.NEVER:
-            return None
-        return CandidateReading(
-            self._reader,
-            graph,
-            query,
-            self._scope_writer.reader(graph),
-            time_limit=reading_ms / 1000,
-            is_mandatory=reading is Reading.ALWAYS,
-        )
+    def _end_recall(self, steps: RecallSteps) -> Recollection:
+        """Log the recall and return its result."""
+        hits = steps.hits
+        if steps.log_access:
+            with current_cancellation().commit(), steps.measure("fetch"):
+                self._log_recall(steps, hits)
+        return steps.recollection(self.evidence_bands)
 
     def recall_for(
         self,
@@ -485,20 +519,25 @@ class Memory:
 
         Of a long text the best chunk counts. This leaves no trace in the access log.
         """
-        (limit, budget), id = check_recall(limit, budget), check_id(id)  # noqa: A001
-        chosen = self.strategy if strategy is None else strategies.resolve_strategy(strategy)
-        query = self.build_query(question, where=where, as_of=as_of, known_at=known_at, retroactive=retroactive)
-        graph = self.graph()
-        candidate_reading = self._candidate_reading(graph, query, *check_reading(reading, reading_ms))
-        activation = activate(chosen, query, graph, candidate_reading)
-        ranked = rank(graph, query, activation, limit, budget, self._scope_writer.reader(graph), explain=True)
-        return why_not(ranked, id, documents.node_ids_of(graph, id))
+        id = check_id(id)  # noqa: A001
+        steps = self._begin_recall(
+            question,
+            limit=limit,
+            budget=budget,
+            where=where,
+            as_of=as_of,
+            known_at=known_at,
+            retroactive=retroactive,
+            strategy=strategy,
+            reading=reading,
+            reading_ms=reading_ms,
+        )
+        return why_not(steps.ranked_hits(), id, documents.node_ids_of(steps.graph, id))
 
-    def _log_recall(
-        self, graph: Graph, activation: Activation, hits: Sequence[Hit], now: datetime, *, needs_full_log: bool
-    ) -> None:
+    def _log_recall(self, steps: RecallSteps, hits: Sequence[Hit]) -> None:
         """Log what a recall stimulated and returned, and remember the episode that it creates."""
-        accesses = recall_accesses(graph, activation, hits, now)
+        activation, now, needs_full_log = steps.activation, steps.query.now, reads_full_log(steps.strategy)
+        accesses = recall_accesses(steps.graph, activation, hits, now)
         episode = None if activation.new_episode is None else documents.check_episode(activation.new_episode, now)
         if self.is_read_only:
             self._access_log.count_unlogged(len(accesses) + (episode is not None))

@@ -335,6 +335,10 @@ class RowReader(Protocol):
         ...
 
 
+ActivateCandidates = Callable[[RowReader | None], Activation]
+"""Has the candidates of a query read, at most once, and scores the graph's rows; with None nothing is read."""
+
+
 class Strategy(Protocol):
     """A recall strategy: a pure function from a query and a graph to an activation."""
 
@@ -352,8 +356,8 @@ class Strategy(Protocol):
 class ReadingStrategy(Strategy, Protocol):
     """A strategy whose best candidates can be read."""
 
-    def activate_with_reader(self, query: Query, graph: Graph, read: RowReader, /) -> Activation:
-        """Score the graph's rows for the query; pure but for ``read``, which it calls at most once."""
+    def find_candidates(self, query: Query, graph: Graph, /) -> ActivateCandidates:
+        """Find the candidates for the query; what it returns scores the graph's rows, pure but for the reader."""
         ...
 
 

@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 
 from . import documents, encode
+from .cancellation import check_cancelled, current_cancellation
 from .errors import EmbedderMismatch, StaleWrite, StoreBusy
 from .forget import content_digest, is_tombstoned
 from .graph import Graph
@@ -70,7 +71,8 @@ class ScopeWriter:
         store = self.store if time_left is None else nonblocking_handle(self.store)
         while True:
             try:
-                self.cache.apply(store.commit(self.scope, batch))
+                with current_cancellation().commit():
+                    self.cache.apply(store.commit(self.scope, batch))
             except StaleWrite:
                 return False
             except StoreBusy:
@@ -145,6 +147,7 @@ class ScopeWriter:
 
     def embed(self, texts: Iterable[str], *, is_query: bool = False) -> Vectors:
         """The vectors of texts, ``(texts, dim)``; raises ``WrongVector`` for another shape or values not finite."""
+        check_cancelled()
         return encode.embed_texts(self.embedder, texts, is_query=is_query)
 
     def _encode(

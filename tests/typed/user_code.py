@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 
 import ecphora
 from ecphora import (
+    AsyncMemory,
     Episode,
     Evidence,
     FactUpdate,
@@ -17,7 +18,10 @@ from ecphora import (
     MessageOptions,
     Node,
     Page,
+    RecallEnd,
+    RecallEvent,
     Recollection,
+    RememberResult,
     When,
 )
 from ecphora.conditions import Gte, In
@@ -88,6 +92,35 @@ def run_tool(memory: Memory) -> str:
     names: list[str] = [tool["name"] for tool in [*tools.openai("responses"), *tools.anthropic(strict=True)]]
     reply = tools.reply("recall", '{"question": "Where does Ana live?"}')
     return reply.text if reply.is_error else tools.call(names[0], {"question": "Where?"})
+
+
+def stream(memory: Memory) -> Recollection | None:
+    """Recall in steps."""
+    hits: tuple[Hit, ...] = ()
+    for event in memory.stream_recall("Where does Ana live?", limit=3, reading="always"):
+        if isinstance(event, RecallEnd):
+            return event.recollection
+        hits = event.hits
+    print(hits)
+    memory.stream_recall("Where?", limit="3")  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]
+    return None
+
+
+async def use_async() -> int:
+    """Use an AsyncMemory; its parameters and results are those of Memory."""
+    async with AsyncMemory("agent.db", embedder=Constant(), scope="ana") as memory:
+        stored: RememberResult = await memory.remember("Ana moved to Porto.", speaker="Ana", happened_at="2026-05-03")
+        found: Recollection = await memory.recall("Where does Ana live?", limit=3)
+        events: list[RecallEvent] = [event async for event in memory.recall("Where?", limit=3, stream=True)]
+        events += [event async for event in memory.stream_recall("Where?", budget=100)]
+        updates: list[FactUpdate] = await memory.facts.updates(limit=3)
+        await memory.maintenance.pin(stored.ids)
+        node: Node | None = await memory.get(stored.id)
+        await memory.remember("Ana", speaker=3)  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]
+        await memory.recall("Ana", limit="3")  # type: ignore[call-overload]  # pyright: ignore[reportArgumentType]
+        await memory.maintenance.pin(3)  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]
+        AsyncMemory("agent.db", scope=3)  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]
+        return len(found) + len(updates) + len(events) + (node is not None)
 
 
 def main() -> None:

@@ -19,6 +19,7 @@ from itertools import chain
 from typing import Any, TextIO, TypeVar
 
 from .. import encode
+from ..cancellation import current_cancellation
 from ..errors import EmbedderMismatch, IdCollision, InvalidRecord, StaleWrite, StoreBusy, WrongVector
 from ..forget import content_digest, is_tombstoned
 from ..invisible_chars import escape_invisible
@@ -118,7 +119,8 @@ def import_scope(
         existing = plan.existing - done.nodes
         try:
             for batch in _write_batches(plan, embedder, progress):
-                written = store.commit(scope, batch)
+                with current_cancellation().commit():
+                    written = store.commit(scope, batch)
                 done = _add_counts(done, written)
         except StaleWrite:
             continue  # another process has written meanwhile: plan again

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import apsw
 
+from ..cancellation import check_cancelled, current_cancellation
 from ..errors import InvalidInput, StoreDamaged
 from ..model import Backup
 from ..ports import Progress
@@ -61,7 +62,8 @@ def copy_database(
             digest = hashlib.file_digest(file, "sha256").hexdigest()
             os.fsync(file.fileno())
             size = file.tell()
-        _move_into_place(temporary, target, overwrite=overwrite)
+        with current_cancellation().commit():
+            _move_into_place(temporary, target, overwrite=overwrite)
     return Backup(str(target), sum(int(str(scope[2])) for scope in state[2]), size, digest)
 
 
@@ -92,6 +94,7 @@ def _copy_pages(db: apsw.Connection, source: Path, target: Path, progress: Progr
         try:
             with copy.backup("main", db, "main") as steps:
                 while not steps.done:
+                    check_cancelled()
                     steps.step(PAGES_PER_STEP)
                     if progress is not None:
                         progress(steps.page_count - steps.remaining, steps.page_count)

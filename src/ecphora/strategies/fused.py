@@ -6,6 +6,7 @@ and their results are in ``weights/fused.json`` and docs/evidence.md.
 
 from collections.abc import Collection
 from dataclasses import dataclass, replace
+from functools import partial
 from itertools import compress
 
 import numpy as np
@@ -13,13 +14,13 @@ import numpy as np
 from .. import weights
 from ..graph import Graph, epoch_seconds
 from ..model import Mask, Query, Scores
-from ..ports import Activation, ActivationPath, RowReader
+from ..ports import ActivateCandidates, Activation, ActivationPath, RowReader
 from ..reprs import ShortRepr
 from ..stages.fused import feedback_boost, promotion
 from ..stages.fused.answerability import AnswerabilityModel
 from ..stages.fused.candidate_pool import CandidatePool, build_pool
 from ..stages.fused.decay import DecayPolicy, archived_mask, decay, pinned_mask
-from ..stages.fused.feature_matrix import FeatureMatrix, build_feature_matrix
+from ..stages.fused.feature_matrix import build_feature_matrix
 from ..stages.fused.ranker import RankedPool, Ranker
 from ..stages.fused.reading import ReadingPolicy
 from ..stages.retrieval import temporal, top_k
@@ -63,20 +64,24 @@ class Fused(ShortRepr):
 
     def activate(self, query: Query, graph: Graph, /) -> Activation:
         """Score the memories of the pool, and their successors."""
-        return self._activate(query, graph, None)
+        return self.find_candidates(query, graph)(None)
 
-    def activate_with_reader(self, query: Query, graph: Graph, read: RowReader, /) -> Activation:
-        """Score the memories of the pool, and their successors; the best of the pool are read if they are in doubt."""
-        return self._activate(query, graph, read)
-
-    def _activate(self, query: Query, graph: Graph, read: RowReader | None) -> Activation:
-        if not graph.episodes.any():
-            return Activation(graph.zeros())
-        pool = build_pool(graph, query)
-        if not len(pool.rows):
-            return Activation(graph.zeros())
+    def find_candidates(self, query: Query, graph: Graph, /) -> ActivateCandidates:
+        """Rank the pool. What is returned scores it and the successors; the best are read if they are in doubt."""
+        if not graph.episodes.any() or not len((pool := build_pool(graph, query)).rows):
+            return lambda _read: Activation(graph.zeros())
         matrix = build_feature_matrix(pool)
-        ranked_pool, confidence = self._rank(query, pool, matrix, read)
+        packaged_ranker, packaged_answerability = weights.load_fused_model(query.embedder)
+        ranked_pool = (self.ranker or packaged_ranker).score(matrix)
+        confidence = (self.answerability or packaged_answerability).probability(matrix, ranked_pool)
+        return partial(self._activate, pool, ranked_pool, confidence)
+
+    def _activate(
+        self, pool: CandidatePool, ranked_pool: RankedPool, confidence: float, read: RowReader | None
+    ) -> Activation:
+        graph, query = pool.graph, pool.query
+        if read is not None:
+            ranked_pool, confidence = self._have_read(pool, ranked_pool, confidence, read)
         contributions = _expand_contributions(graph, pool, ranked_pool)
         scores = graph.zeros()
         scores[pool.rows] = np.maximum(0, ranked_pool.scores)
@@ -115,15 +120,10 @@ class Fused(ShortRepr):
             eligible=pool.eligible,
         )
 
-    def _rank(
-        self, query: Query, pool: CandidatePool, matrix: FeatureMatrix, read: RowReader | None
+    def _have_read(
+        self, pool: CandidatePool, ranked_pool: RankedPool, confidence: float, read: RowReader
     ) -> tuple[RankedPool, float]:
-        """Score the pool, have the best candidates read, and return the ranked pool with the confidence."""
-        packaged_ranker, packaged_answerability = weights.load_fused_model(query.embedder)
-        ranked_pool = (self.ranker or packaged_ranker).score(matrix)
-        confidence = (self.answerability or packaged_answerability).probability(matrix, ranked_pool)
-        if read is None:
-            return ranked_pool, confidence
+        """Have the best candidates read, and return the ranked pool and the confidence after that."""
         policy = self.reading or ReadingPolicy(weights.load_reading_model())
         candidates = policy.read_candidates(pool, ranked_pool, confidence, read)
         if candidates is None:

@@ -1,0 +1,102 @@
+"""One recall in steps, each run when its result is first read: candidates, ranked hits, recollection."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from functools import cached_property, partial
+from time import perf_counter
+
+from .candidate_reading import CandidateReading, find_candidates
+from .graph import Graph
+from .language.token_count import estimate_tokens
+from .model import Cost, Evidence, Hit, Query
+from .ports import ActivateCandidates, Activation, NodeReader, Strategy
+from .recall import RankedHits, group_by_instance, rank
+from .recollection import Recollection
+from .stages.retrieval.confidence import EvidenceBands
+
+STEPS = ("embed", "activate", "read", "fetch")
+"""The names of the steps in the cost of a recall."""
+
+
+@dataclass
+class RecallSteps:
+    """The steps of one recall. ``reading`` reads its candidates, None if nothing does; ``seconds`` counts by step.
+
+    Hits are built for the candidates only if :meth:`candidate_hits` is called. Not safe to share between threads.
+    """
+
+    strategy: Strategy
+    query: Query
+    graph: Graph
+    reading: CandidateReading | None
+    read_nodes: NodeReader
+    limit: int
+    budget: int | None
+    explain: bool
+    log_access: bool
+    seconds: dict[str, float] = field(default_factory=lambda: dict.fromkeys(STEPS, 0.0))
+    _candidate_hits: tuple[Hit, ...] | None = field(default=None, init=False)
+
+    @contextmanager
+    def measure(self, step: str) -> Iterator[None]:
+        """Count the time of a block to a step; that of the reader counts to ``read``."""
+        started, read_before = perf_counter(), self.seconds["read"]
+        try:
+            yield
+        finally:
+            read_seconds = self.seconds["read"] - read_before
+            self.seconds[step] += perf_counter() - started - read_seconds
+
+    def candidate_hits(self) -> tuple[Hit, ...]:
+        """The hits as they would be if nothing was read."""
+        with self.measure("activate"):
+            activation = self._candidates(None)
+        with self.measure("fetch"):
+            self._candidate_hits = tuple(self._rank(activation).hits)
+        return self._candidate_hits
+
+    @cached_property
+    def activation(self) -> Activation:
+        """The scores, after reading."""
+        with self.measure("activate"):
+            activation = self._candidates(self.reading)
+            if self.reading is not None:
+                self.seconds["read"] = self.reading.seconds
+        return activation
+
+    def ranked_hits(self) -> RankedHits:
+        """What :func:`ecphora.explain.why_not` reads: the ranked rows and the hits."""
+        return self._rank(self.activation)
+
+    @cached_property
+    def hits(self) -> tuple[Hit, ...]:
+        """The hits, best first."""
+        activation = self.activation
+        was_read = self.reading is not None and self.reading.count > 0
+        if self._candidate_hits is not None and not was_read:
+            return self._candidate_hits
+        with self.measure("fetch"):
+            return tuple(self._rank(activation).hits)
+
+    def recollection(self, bands: EvidenceBands) -> Recollection:
+        """The result of the recall, with the cost of all steps so far."""
+        hits, reading = self.hits, self.reading
+        confidence = self.activation.confidence if hits else 0.0
+        evidence = bands.band(confidence) if hits else Evidence.NONE
+        cost = Cost(
+            milliseconds=1000 * sum(self.seconds.values()),
+            step_milliseconds={step: 1000 * seconds for step, seconds in self.seconds.items()},
+            tokens=sum(estimate_tokens(hit.text) for hit in hits),
+            passages_read=0 if reading is None else reading.count,
+            reader_error=None if reading is None else reading.error,
+        )
+        groups = partial(group_by_instance, self.query.text, hits)
+        return Recollection(self.query, self.strategy.name, evidence, confidence, hits, cost, groups)
+
+    @cached_property
+    def _candidates(self) -> ActivateCandidates:
+        return find_candidates(self.strategy, self.query, self.graph)
+
+    def _rank(self, activation: Activation) -> RankedHits:
+        return rank(self.graph, self.query, activation, self.limit, self.budget, self.read_nodes, explain=self.explain)
