@@ -8,7 +8,10 @@ import numpy as np
 from ...columns import Values, Vocabulary
 from ...graph import Graph, epoch_seconds
 from ...model import Filter, Mask, Query
-from . import validity
+from . import metadata_columns, validity
+
+MAX_READ_ROWS = 256
+"""The number of rows up to which metadata is read row by row, so that no column is made for a few."""
 
 
 def eligible(graph: Graph, query: Query) -> Mask:
@@ -67,7 +70,9 @@ def _apply_condition(mask: Mask, graph: Graph, where: Filter) -> None:
     condition = where.condition
     if condition is None:
         return
-    matches_none = condition.matches({})  # the same for all the rows without metadata
-    for row in np.flatnonzero(mask):
-        metadata = graph.nodes["metadata"][row]
-        mask[row] = condition.matches(metadata) if metadata else matches_none
+    rows = np.flatnonzero(mask)
+    mask &= (
+        metadata_columns.match_by_reading(graph, condition, rows)
+        if len(rows) <= MAX_READ_ROWS
+        else metadata_columns.match(graph, condition)
+    )
