@@ -25,7 +25,8 @@ PURE_CONTRACT = "The pure modules do no I/O, read no clock and draw no random nu
 
 ROWS: tuple[tuple[str, tuple[tuple[str, ...], ...]], ...] = (
     ("command line", (("cli", "bench"),)),
-    ("checks, settings", (("doctor",), ("testing",), ("server",), ("settings",))),
+    ("servers", (("server",),)),
+    ("checks, settings", (("doctor",), ("testing",), ("settings",))),
     ("wire format, asyncio", (("serialize", "deserialize", "wire_forms"), ("aio",))),
     ("facade", (("memory", "views"), ("reembedding", "rechunking", "scopes"))),
     (

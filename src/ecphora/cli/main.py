@@ -49,6 +49,7 @@ COMMANDS = {
     "archive": (".consolidation:archive", "Rank memories below all others."),
     "unarchive": (".consolidation:unarchive", "Rank archived memories among the others again."),
     "backup": (".consolidation:backup", "Copy the whole file while it is in use."),
+    "serve": (".serve:serve", "Serve the memory file over HTTP."),
     "token": (".tokens:token", "Make, list and revoke the access tokens of the server."),
     "learn": ("..bench.learning.learn_command:learn", "Learn from questions whose evidence is known."),
     "bench": ("..bench.commands:bench", "Measure recall on public data sets."),

@@ -1,0 +1,76 @@
+"""Limits of the server: the size of a body, requests in progress, and the rate of each token's requests."""
+
+import math
+import time
+from collections import OrderedDict
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from starlette.datastructures import Headers
+from starlette.types import Message, Receive
+
+from .failures import RequestError
+
+MEBIBYTE = 1 << 20
+MAX_BUCKETS = 10_000
+"""Tokens whose rate is remembered; the one that was used longest ago is dropped for another."""
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """What the server takes.
+
+    Bytes of a body and of an import, requests in progress, and requests a second of each token (0: any number), of
+    which ``burst_seconds`` may come at once.
+    """
+
+    body_bytes: int = 8 * MEBIBYTE
+    import_bytes: int = 1024 * MEBIBYTE
+    requests_in_progress: int = 256
+    requests_per_second: float = 100.0
+    burst_seconds: float = 2.0
+
+
+@dataclass(slots=True)
+class RateLimit:
+    """How many requests each token may still send: a bucket that fills at a constant rate."""
+
+    limits: Limits
+    clock: Callable[[], float] = time.monotonic
+    _buckets: OrderedDict[str, tuple[float, float]] = field(default_factory=OrderedDict)
+
+    def take(self, name: str) -> None:
+        """Count a request of a token; raises ``RequestError`` 429 if it comes too early."""
+        rate = self.limits.requests_per_second
+        if not rate:
+            return
+        now, capacity = self.clock(), max(rate * self.limits.burst_seconds, 1.0)
+        left, at = self._buckets.pop(name, (capacity, now))
+        left = min(left + (now - at) * rate, capacity)
+        self._buckets[name] = (max(left - 1.0, 0.0) if left >= 1.0 else left, now)
+        if len(self._buckets) > MAX_BUCKETS:
+            self._buckets.popitem(last=False)
+        if left < 1.0:
+            seconds = math.ceil((1.0 - left) / rate)
+            raise RequestError(
+                429, f"more than {rate:g} requests a second; wait {seconds} s", {"Retry-After": str(max(seconds, 1))}
+            )
+
+
+def limit_body(headers: Headers, receive: Receive, limit: int) -> Receive:
+    """What receives a body of so many bytes; raises ``RequestError`` 413 for a larger one, at once if it says so."""
+    error = RequestError(413, f"the body is larger than {limit:,} bytes; send less at once", {"Connection": "close"})
+    declared = headers.get("content-length", "")
+    if declared.isascii() and declared.isdigit() and int(declared[:20]) > limit:
+        raise error
+    received = 0
+
+    async def receive_part() -> Message:
+        nonlocal received
+        message = await receive()
+        received += len(message.get("body", b""))
+        if received > limit:
+            raise error
+        return message
+
+    return receive_part

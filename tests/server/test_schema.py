@@ -1,0 +1,85 @@
+"""What the OpenAPI document allows, and what it does not, is answered as it says: no error of the server is found."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+import schemathesis
+from hypothesis import HealthCheck, Phase, given, settings
+from hypothesis.errors import Unsatisfiable
+from schemathesis import GenerationMode
+from schemathesis.specs.openapi.checks import negative_data_rejection, positive_data_acceptance
+
+from .conftest import ALL_RIGHTS, Server
+
+pytestmark = pytest.mark.slow
+
+NOT_CHECKED = (positive_data_acceptance, negative_data_rejection)
+"""A text that is no date is refused, and an argument that a header hides is not: neither is what this test is about."""
+
+
+@schemathesis.serializer("application/x-ndjson")
+def lines(_context: Any, value: Any) -> bytes:
+    """The body of an import."""
+    return str(value).encode("utf-8", "replace")
+
+
+@pytest.fixture(scope="module")
+def fuzzed(make_server: Any) -> Iterator[Server]:
+    """A server of its own, with a memory that requests may hit."""
+    with make_server() as server:
+        token = server.token(rights=ALL_RIGHTS)
+        server.post("/v1/remember", {"content": ["Ana moved to Porto.", "0"]}, token=token)
+        yield server
+
+
+def test_document_is_kept_by_every_route(fuzzed: Server) -> None:
+    token = fuzzed.token(rights=ALL_RIGHTS)
+    headers = {"Authorization": f"Bearer {token}", "Host": "127.0.0.1"}
+    schema: Any = schemathesis.openapi.from_asgi("/openapi.json", app=fuzzed.app, headers=headers)
+    operations = [result.ok() for result in schema.get_all_operations()]
+    assert {operation.path for operation in operations} == set(fuzzed.app.openapi()["paths"])
+    for operation in operations:
+        for mode in GenerationMode:
+
+            @settings(
+                max_examples=4,
+                deadline=None,
+                database=None,
+                phases=[Phase.generate, Phase.shrink],
+                suppress_health_check=list(HealthCheck),
+            )
+            @given(case=operation.as_strategy(generation_mode=mode))
+            def keeps(case: Any) -> None:
+                case.validate_response(case.call(headers=headers), excluded_checks=NOT_CHECKED)
+
+            try:
+                keeps()
+            except Unsatisfiable:
+                assert operation.path == "/health"  # nothing about it can be wrong
+
+
+def test_document_names_the_errors_and_examples_of_every_operation(fuzzed: Server) -> None:
+    document = fuzzed.app.openapi()
+    assert "HTTPValidationError" not in document["components"]["schemas"]
+    for path, methods in document["paths"].items():
+        for operation in methods.values():
+            assert operation["operationId"].replace("_", "").isalpha()
+            assert operation["description"]
+            assert "422" not in operation["responses"]
+            if path == "/health":
+                assert operation["security"] == []
+                continue
+            assert operation["security"] == [{"token": []}]
+            assert {"401", "403", "429"} <= set(operation["responses"])
+            if path.startswith("/v1/") and "jobs" not in path:
+                assert {"400", "409", "413", "503"} <= set(operation["responses"])
+    recall = document["paths"]["/v1/recall"]["post"]
+    assert set(recall["responses"]["200"]["content"]) == {"application/json", "application/x-ndjson"}
+    examples = recall["requestBody"]["content"]["application/json"]["examples"]
+    assert examples["example"]["value"]["question"] == "Where does Ana live?"
+    question = document["components"]["schemas"]["RecallRequest"]["properties"]["question"]
+    assert (question["minLength"], question["maxLength"]) == (1, 20_000)
+    kinds = {one["$ref"].rpartition("/")[2] for one in document["components"]["schemas"]["RecallEvent"]["anyOf"]}
+    assert kinds == {"CandidatesEvent", "HitsEvent", "EndEvent", "ErrorEvent"}
+    assert kinds <= set(document["components"]["schemas"])

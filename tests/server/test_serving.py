@@ -1,0 +1,144 @@
+"""The command serve: real processes on free ports, which stop in order and share a file."""
+
+import importlib.util
+import json
+import os
+import signal
+import socket
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+from click.testing import CliRunner, Result
+
+from ecphora import HashingEmbedder, Memory
+from ecphora.cli.main import main
+from ecphora.server.tokens import Tokens
+
+TIMEOUT = 120
+"""Seconds after which a test gives up; a busy machine starts a process slowly."""
+
+
+@contextmanager
+def serve(db: Path, *options: str) -> Iterator[tuple[subprocess.Popen[str], httpx.Client, list[str]]]:
+    """A server process, a client for it, and the lines that it writes to stderr after it has begun to listen."""
+    command = [sys.executable, "-m", "ecphora.cli.main", "serve", "--db", str(db), "--port", "0", *options]
+    environment = {**os.environ, "ECPHORA_EMBEDDER": "hashing"}
+    with subprocess.Popen(command, env=environment, stderr=subprocess.PIPE, text=True) as process:
+        assert process.stderr is not None
+        lines = [process.stderr.readline()]
+        try:
+            url = json.loads(lines[0])["listening"]
+            reader = threading.Thread(target=lambda: lines.extend(process.stderr or ()))
+            reader.start()
+            with httpx.Client(base_url=url, timeout=TIMEOUT) as client:
+                yield process, client, lines
+        finally:
+            process.terminate()
+            process.wait(TIMEOUT)
+        reader.join(TIMEOUT)
+
+
+def post(client: httpx.Client, token: str, path: str, body: Any = None, scope: str = "default") -> httpx.Response:
+    headers = {"Authorization": f"Bearer {token}"}
+    return client.post(path, params={"scope": scope}, headers=headers, json={} if body is None else body)
+
+
+def run(*arguments: str, db: Path) -> Result:
+    return CliRunner().invoke(main, [*arguments, "--db", str(db)])
+
+
+def test_server_without_tokens_does_not_start(tmp_path: Path) -> None:
+    refused = run("serve", db=tmp_path / "agent.db")
+    assert refused.exit_code == 2
+    assert "ecphora token create NAME" in refused.stderr
+    assert list(tmp_path.iterdir()) == []
+    for host in ("0.0.0.0", "::", "10.0.0.1"):  # noqa: S104
+        open_to_all = run("serve", "--no-auth", "--host", host, db=tmp_path / "agent.db")
+        assert open_to_all.exit_code == 2
+        assert "--no-auth" in open_to_all.stderr
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.slow
+def test_port_that_is_taken_is_an_error(tmp_path: Path) -> None:
+    Tokens(tmp_path / "agent.db").create("x", scopes="*")
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        refused = run("serve", "--port", str(taken.getsockname()[1]), db=tmp_path / "agent.db")
+    assert refused.exit_code == 1
+    assert "cannot listen" in refused.stderr
+
+
+@pytest.mark.slow
+def test_two_processes_serve_one_file(tmp_path: Path) -> None:
+    db = tmp_path / "agent.db"
+    token = Tokens(db).create("x", scopes="*")
+    with serve(db) as (_, first, _), serve(db) as (_, second, _):
+        clients = (first, second)
+
+        def remember(number: int) -> None:
+            content = {"content": f"Note {number} of the log."}
+            answer = post(clients[number % 2], token, "/v1/remember", content, scope="ana")
+            assert answer.status_code == 200, answer.text
+
+        with ThreadPoolExecutor(4) as pool:
+            list(pool.map(remember, range(40)))
+        assert [post(client, token, "/v1/count", scope="ana").json() for client in clients] == [40, 40]
+        post(first, token, "/v1/forget", {"everything": True}, scope="ana")
+        assert post(second, token, "/v1/count", scope="ana").json() == 0
+        late = Tokens(db).create("late", scopes=["ana"])
+        assert post(second, late, "/v1/count", scope="ana").status_code == 200
+        Tokens(db).revoke("late")
+        assert [post(client, late, "/v1/count", scope="ana").status_code for client in clients] == [401, 401]
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(os.name == "nt", reason="Windows has no SIGTERM")
+def test_server_finishes_what_runs_and_then_closes_the_file(tmp_path: Path) -> None:
+    db = tmp_path / "agent.db"
+    token = Tokens(db).create("x", scopes="*")
+    with serve(db) as (process, client, lines):
+        texts = [f"Note {number} of the log, about the boat." for number in range(3000)]
+        assert post(client, token, "/v1/remember", {"content": "Ana moved to Porto."}).status_code == 200
+        assert len(post(client, token, "/v1/recall", {"question": "Where does Ana live?"}).json()["hits"]) == 1
+        with ThreadPoolExecutor(1) as pool:
+            writing = pool.submit(post, client, token, "/v1/remember", {"content": texts})
+            with httpx.Client(base_url=client.base_url, timeout=TIMEOUT) as other:
+                while other.get("/health").status_code == 200 and not is_writing(other, token):
+                    pass
+            process.send_signal(signal.SIGTERM)
+            assert writing.result(TIMEOUT).status_code == 200
+        assert process.wait(TIMEOUT) == 0
+        with pytest.raises(httpx.ConnectError):
+            httpx.get(f"{client.base_url}/health")
+    assert not db.with_name("agent.db-wal").exists()  # the file was closed
+    with Memory(db, embedder=HashingEmbedder()) as memory:
+        assert len(memory) == 3001
+        history = memory.history(memory.recall("Ana Porto").hits[0].id)
+        assert history is not None
+        assert "recalled" in {access.kind.value for access in history.accesses}  # the access log was written
+    log = [json.loads(line) for line in lines[1:]]
+    assert [entry["status"] for entry in log if entry["route"] == "/v1/remember"] == [200, 200]
+    assert "Porto" not in "".join(lines)
+    assert token not in "".join(lines)
+
+
+def is_writing(client: httpx.Client, token: str) -> bool:
+    """Whether a request beside this one is in progress."""
+    text = client.get("/metrics", headers={"Authorization": f"Bearer {token}"}).text
+    return "ecphora_requests_in_progress 2" in text.splitlines()
+
+
+def test_server_without_the_extra_says_how_to_install_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(importlib.util, "find_spec", lambda _name: None)
+    refused = run("serve", "--no-auth", db=tmp_path / "agent.db")
+    assert refused.exit_code == 1
+    assert 'pip install "ecphora[server]"' in refused.stderr
+    assert list(tmp_path.iterdir()) == []
