@@ -86,8 +86,7 @@ def find_page(
 ) -> Page:
     """The next memories in an order that pass the filter of a query."""
     rows, seconds = _next_rows(graph, query, order, limit + 1, after)
-    read = (_read_memory(graph, row, read_nodes) for row in rows[:limit].tolist())
-    memories = tuple(memory for memory in read if memory is not None)
+    memories = _read_memories(graph, rows[:limit], read_nodes)
     if len(rows) <= limit:
         return Page(memories)
     return Page(memories, Cursor(order, float(seconds[limit - 1]), _memory_id(graph, int(rows[limit - 1]))).to_text())
@@ -127,7 +126,11 @@ def _memory_id(graph: Graph, row: int) -> NodeId:
     return graph.documents.names[document] if document >= 0 else graph.id(row)
 
 
-def _read_memory(graph: Graph, row: int, read_nodes: NodeReader) -> Node | None:
-    """The memory that a row belongs to, a long text reassembled; None if it has been forgotten since."""
-    nodes = read_nodes(graph.rows(documents.node_ids_of(graph, _memory_id(graph, row))))
-    return documents.reassemble(nodes) if nodes else None
+def _read_memories(graph: Graph, rows: Rows, read_nodes: NodeReader) -> tuple[Node, ...]:
+    """The memories that rows belong to, long texts reassembled, without those that were forgotten since."""
+    ids = [_memory_id(graph, row) for row in rows.tolist()]
+    node_ids = [node_id for id_ in ids for node_id in documents.node_ids_of(graph, id_)]
+    nodes: dict[NodeId, list[Node]] = {}
+    for node in read_nodes(graph.rows(node_ids)):
+        nodes.setdefault(node.document or node.id, []).append(node)
+    return tuple(documents.reassemble(nodes[id_]) for id_ in ids if id_ in nodes)

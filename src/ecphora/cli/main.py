@@ -35,6 +35,7 @@ COMMANDS = {
     "reembed": (".reembed:reembed", "Change a scope to another embedding model."),
     "doctor": (".doctor:doctor", "Check the file, and say how to repair what is wrong with it."),
     "plugins": (".plugins:plugins", "List the plug-ins of other packages, and whether each can be imported."),
+    "mcp": (".mcp:mcp", "Serve the memory to an MCP host, such as Claude Desktop."),
     "demo": (".demo.command:demo", "See it work on the chat of six friends."),
     "ask": (".chat:ask", "Answer a question from the memories."),
     "chat": (".chat:chat", "Talk with the memory."),

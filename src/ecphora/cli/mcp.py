@@ -1,0 +1,163 @@
+"""The command ``mcp``: a memory as an MCP server, its entry in the configuration of a host, and files to import."""
+
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import click
+
+from ..errors import InvalidInput, StoreReadOnly
+from .context import CommandContext, CommandFunction, HomePath, open_context
+
+SERVER_EXTRA = 'pip install "ecphora[server]"'
+"""What installs the packages of the server."""
+HOST_NAMES = ("claude-desktop", "claude-code", "cursor", "vscode", "windsurf", "codex", "gemini", "zed")
+"""The hosts whose configuration is known, as ``host_config.HOSTS`` has them."""
+
+
+def _options(command: CommandFunction) -> CommandFunction:
+    decorators: list[Callable[[CommandFunction], CommandFunction]] = [
+        click.option("--db", metavar="PATH", help="The memory's file.  [env ECPHORA_DB; default ecphora.db]"),
+        click.option(
+            "--scope", metavar="NAME", help="The scope of the memory.  [env ECPHORA_SCOPE; default 'default']"
+        ),
+        click.option(
+            "--embedder",
+            metavar="NAME",
+            help="The embedding model.  [env ECPHORA_EMBEDDER; default: the scope's own, for a new one e5]",
+        ),
+        click.option(
+            "--profile",
+            type=click.Choice(["ecphora", "reference"]),
+            default="ecphora",
+            show_default=True,
+            help="The tools: remember, recall, update, forget and find, or those of the protocol's reference server.",
+        ),
+        click.option(
+            "--install",
+            "host_name",
+            metavar="HOST",
+            type=click.Choice(HOST_NAMES),
+            help=f"Add the server to the configuration of a host: {', '.join(HOST_NAMES)}.",
+        ),
+        click.option("--print", "is_dry_run", is_flag=True, help="With --install: print the entry and change nothing."),
+        click.option(
+            "--import",
+            "import_path",
+            metavar="FILE",
+            type=HomePath(exists=True, dir_okay=False),
+            help="With --profile reference: add the reference server's file to the memory.",
+        ),
+        click.option(
+            "--export",
+            "export_path",
+            metavar="FILE",
+            type=HomePath(dir_okay=False, allow_dash=True),
+            help="With --profile reference: write a new file of the reference server; - is stdout.",
+        ),
+    ]
+    for decorator in reversed(decorators):
+        command = decorator(command)
+    return command
+
+
+@click.command()
+@_options
+def mcp(
+    *,
+    db: str | None,
+    scope: str | None,
+    embedder: str | None,
+    profile: Any,
+    host_name: str | None,
+    is_dry_run: bool,
+    import_path: str | None,
+    export_path: str | None,
+) -> None:
+    """Serve the memory to an MCP host over stdin and stdout.
+
+    A host, such as Claude Desktop or Cursor, starts this command by itself; --install tells it to. Several hosts may
+    use one file at the same time.
+
+    \b
+    ecphora mcp --db ~/memory.db --install claude-code
+    ecphora mcp --profile reference --import memory.jsonl
+    """
+    context = open_context(as_json=False, db=db, scope=scope, embedder=embedder)
+    if [host_name, import_path, export_path].count(None) < 2:
+        raise click.UsageError("--install, --import and --export exclude each other")
+    if is_dry_run and host_name is None:
+        raise click.UsageError("--print goes with --install")
+    if profile != "reference" and (import_path or export_path):
+        raise click.UsageError("--import and --export go with --profile reference")
+    if host_name is not None:
+        given = {"scope": scope, "embedder": embedder, "profile": None if profile == "ecphora" else profile}
+        _install(context, host_name, given, is_dry_run=is_dry_run)
+    elif import_path is not None:
+        _import_graph(context, Path(import_path))
+    elif export_path is not None:
+        _export_graph(context, export_path)
+    else:
+        _serve(context, profile)
+
+
+def _serve(context: CommandContext, profile: Any) -> None:
+    try:
+        import anyio  # noqa: PLC0415  # a package of the extra
+
+        from ..server import mcp_server  # noqa: PLC0415
+    except ModuleNotFoundError as error:
+        if (error.name or "").startswith("ecphora"):
+            raise
+        package = (error.name or "").partition(".")[0]
+        raise InvalidInput(f"the MCP server needs the package {package}; install it with {SERVER_EXTRA}") from error
+    with context.open_memory(create=True, needs_embedder=True) as memory:
+        anyio.run(mcp_server.run_stdio, memory, profile)
+
+
+def _install(context: CommandContext, host_name: str, given: dict[str, str | None], *, is_dry_run: bool) -> None:
+    from ..server import host_config  # noqa: PLC0415
+
+    args = ["--db", str(context.settings.db.absolute())]
+    args += [part for name, value in given.items() if value is not None for part in (f"--{name}", value)]
+    host, server = host_config.find_host(host_name), host_config.server_command(args)
+    if is_dry_run:
+        click.echo(host.snippet(server), nl=False)
+        return
+    done = host_config.install(host, server)
+    if not done.is_changed:
+        context.print_line(f"{done.path} has the entry already")
+        return
+    context.print_line(f"added to {done.path}; restart {host.title}")
+    if done.backup is not None:
+        context.print_line(f"the file as it was: {done.backup}")
+
+
+def _import_graph(context: CommandContext, path: Path) -> None:
+    from ..server.knowledge_graph import KnowledgeGraph, import_lines  # noqa: PLC0415
+
+    try:
+        lines = path.read_text(encoding="utf-8-sig").split("\n")
+    except UnicodeDecodeError as error:
+        raise InvalidInput(f"{path} is not UTF-8 at byte {error.start}; convert it first") from error
+    with context.open_memory(create=True, needs_embedder=True) as memory:
+        observations, relations = import_lines(KnowledgeGraph(memory), lines)
+    context.print_line(f"imported {observations:,} observations and {relations:,} relations that were not there yet")
+
+
+def _export_graph(context: CommandContext, path: str) -> None:
+    from ..server.knowledge_graph import KnowledgeGraph, write_lines  # noqa: PLC0415
+
+    with context.open_memory() as memory:
+        text = "\n".join(write_lines(KnowledgeGraph(memory).read()))
+    if path == "-":
+        sys.stdout.write(text)
+        return
+    try:
+        with Path(path).open("x", encoding="utf-8", newline="") as file:
+            file.write(text)
+    except FileExistsError as error:
+        raise InvalidInput(f"{path} exists already; name a new file") from error
+    except OSError as error:
+        raise StoreReadOnly(f"{path} cannot be written ({error})") from error
