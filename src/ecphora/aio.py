@@ -6,7 +6,7 @@ and documentation.
 
 import asyncio
 import threading
-from collections.abc import AsyncGenerator, Callable, Coroutine, Iterator
+from collections.abc import AsyncGenerator, Callable, Coroutine, Iterator, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
 from contextvars import copy_context
@@ -17,6 +17,7 @@ from typing import Any, Concatenate, Generic, Literal, ParamSpec, Self, TypedDic
 
 from .cancellation import Cancellation
 from .errors import InvalidInput, StoreClosed
+from .function_tools import ToolReply, ToolSet
 from .memory import Memory
 from .model import Filter, Reading, When
 from .ports import Store, Strategy
@@ -142,6 +143,25 @@ class AsyncMaintenance(_AsyncCalls[Maintenance]):
     unpin = _offload(Maintenance.unpin, writes=True)
     archive = _offload(Maintenance.archive, writes=True)
     unarchive = _offload(Maintenance.unarchive, writes=True)
+
+
+class AsyncToolSet:
+    """``ToolSet`` for asyncio: the same definitions, and calls that are coroutines. ``AsyncMemory.tools`` makes it."""
+
+    def __init__(self, threads: _Threads, tool_set: ToolSet) -> None:
+        self._threads, self._tool_set = threads, tool_set
+        self.tools = tool_set.tools
+        self.openai = tool_set.openai
+        self.anthropic = tool_set.anthropic
+
+    async def call(self, name: str, arguments: Mapping[str, object] | str | None) -> str:
+        """Call a tool and return its reply; see :meth:`ecphora.ToolSet.call`."""
+        return (await self.reply(name, arguments)).text
+
+    async def reply(self, name: str, arguments: Mapping[str, object] | str | None) -> ToolReply:
+        """Call a tool and return its reply; see :meth:`ecphora.ToolSet.reply`."""
+        writes = any(tool.name == name and not tool.is_read_only for tool in self.tools)
+        return await self._threads.run(lambda _memory: self._tool_set.reply(name, arguments), writes=writes)
 
 
 class RecallOptions(TypedDict, total=False):
@@ -309,6 +329,13 @@ class AsyncMemory(_AsyncCalls[Memory]):
     scopes = _offload(Memory.scopes)
     insights = _offload(Memory.insights)
     graph = _offload(Memory.graph)
+
+    # ---- tools for language models
+
+    @same_parameters(Memory.tools)
+    async def tools(self, **options: Any) -> AsyncToolSet:
+        """The tools with which a language model uses this memory; see :meth:`ecphora.Memory.tools`."""
+        return AsyncToolSet(self._threads, await self._threads.run(lambda memory: memory.tools(**options)))
 
     # ---- consolidate, export, back up, import
 

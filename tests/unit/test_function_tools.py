@@ -1,5 +1,6 @@
 """Memory.tools: schemas for function calling, and replies to a language model."""
 
+import asyncio
 import json
 import re
 import tempfile
@@ -12,6 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from ecphora import AsyncMemory
 from ecphora.embedders.hashing import HashingEmbedder
 from ecphora.errors import InvalidInput, StoreClosed
 from ecphora.function_tools import TOOLS, ToolSet
@@ -268,6 +270,23 @@ def test_first_memory_is_cut_where_it_does_not_fit(memory: Memory) -> None:
     assert "wordword" in reply
     assert " [cut here]\n</memory>\nLeft out for length: short." in reply
     assert 250 <= estimate_tokens(reply) <= 300
+
+
+def test_tools_of_an_asynchronous_memory_are_the_same(tmp_path: Path) -> None:
+    async def converse() -> list[str]:
+        async with AsyncMemory(tmp_path / "m.db", embedder=HashingEmbedder(64), clock=FakeClock()) as memory:
+            tools = await memory.tools(names=["remember", "recall"], session="chat")
+            assert tools.openai("responses") == Memory(tmp_path / "m.db").tools().openai("responses")[:2]
+            assert [tool["name"] for tool in tools.anthropic()] == ["remember", "recall"]
+            assert (await tools.reply("find", {})).is_error
+            return [
+                await tools.call("remember", {"texts": [ANA.text]}),
+                await tools.call("recall", {"question": "Where has Ana moved to?"}),
+            ]
+
+    stored, recalled = asyncio.run(converse())
+    assert stored.startswith("Remembered: ")
+    assert ANA.text in recalled
 
 
 # ---- bad arguments

@@ -104,16 +104,14 @@ def mcp(
 
 def _serve(context: CommandContext, profile: Any) -> None:
     try:
-        import anyio  # noqa: PLC0415  # a package of the extra
-
-        from ..server import mcp_server  # noqa: PLC0415
+        from ..server import mcp_server  # noqa: PLC0415  # needs the extra
     except ModuleNotFoundError as error:
         if (error.name or "").startswith("ecphora"):
             raise
         package = (error.name or "").partition(".")[0]
         raise InvalidInput(f"the MCP server needs the package {package}; install it with {SERVER_EXTRA}") from error
     with context.open_memory(create=True, needs_embedder=True) as memory:
-        anyio.run(mcp_server.run_stdio, memory, profile)
+        mcp_server.serve_stdio(memory, profile)
 
 
 def _install(context: CommandContext, host_name: str, given: dict[str, str | None], *, is_dry_run: bool) -> None:

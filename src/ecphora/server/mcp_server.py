@@ -66,11 +66,15 @@ def serve_profile(memory: Memory, profile: ProfileName = "ecphora") -> Server[An
     return build_server(lambda _context: nullcontext(served), instructions=served.instructions, has_one_client=True)
 
 
-async def run_stdio(memory: Memory, profile: ProfileName = "ecphora") -> None:
+def serve_stdio(memory: Memory, profile: ProfileName = "ecphora") -> None:
     """Serve a memory over stdin and stdout until stdin ends."""
     server = serve_profile(memory, profile)
-    async with stdio_server() as (read_stream, write_stream):
-        await server.run(read_stream, write_stream, server.create_initialization_options())
+
+    async def serve() -> None:
+        async with stdio_server() as (read_stream, write_stream):
+            await server.run(read_stream, write_stream, server.create_initialization_options())
+
+    anyio.run(serve)
 
 
 def build_server(lease_profile: LeaseProfile, *, instructions: str | None, has_one_client: bool = False) -> Server[Any]:
