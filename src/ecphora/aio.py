@@ -46,7 +46,6 @@ class _Threads:
         self._lock = threading.Lock()
         self._readers = ThreadPoolExecutor(READ_THREADS, "ecphora-read")
         self._writers = ThreadPoolExecutor(WRITE_THREADS, "ecphora-write")
-        self._is_closed = False
         self.memory: Memory | None = None
 
     async def run(self, call: Callable[[Memory], R], *, writes: bool = False) -> R:
@@ -54,11 +53,12 @@ class _Threads:
 
         A commit under way is waited for, so that nothing is written once the cancellation is through.
         """
-        if self._is_closed:
-            raise StoreClosed("this AsyncMemory was closed; make a new one")
         cancellation = Cancellation()
         pool = self._writers if writes else self._readers
-        future = pool.submit(copy_context().run, cancellation.run, lambda: _build_reasons(call(self._opened())))
+        try:
+            future = pool.submit(copy_context().run, cancellation.run, lambda: _build_reasons(call(self._opened())))
+        except RuntimeError as error:  # the threads have ended
+            raise StoreClosed("this AsyncMemory was closed; make a new one") from error
         try:
             return await asyncio.wrap_future(future)
         except asyncio.CancelledError:
@@ -68,7 +68,8 @@ class _Threads:
 
     async def close(self) -> None:
         """Wait for the calls under way, end the threads, and close the memory if it was opened here."""
-        self._is_closed = True
+        for pool in (self._writers, self._readers):
+            pool.shutdown(wait=False)
         await asyncio.to_thread(self._close)
 
     def _close(self) -> None:

@@ -4,7 +4,7 @@ import asyncio
 import io
 import threading
 from collections.abc import Awaitable, Callable, Coroutine, Iterable, Sequence
-from datetime import date
+from datetime import date, datetime
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -174,6 +174,25 @@ def test_cancelled_remember_returns_at_once_and_writes_nothing(tmp_path: Path) -
         async with open_memory(tmp_path / "m.db") as memory:
             assert await memory.count() == 0
             assert len((await memory.remember("A slow text.")).created) == 1
+
+    run(call())
+
+
+def test_call_that_is_cancelled_before_it_embeds_does_not_embed(tmp_path: Path) -> None:
+    async def call() -> None:
+        gate, now = Gate(), FakeClock()
+
+        def clock() -> datetime:
+            gate.stop()
+            return now()
+
+        embedder = GatedEmbedder(gate)
+        async with open_memory(tmp_path / "m.db", embedder=embedder, clock=clock) as memory:
+            task = asyncio.create_task(memory.remember("A text."))
+            await gate.wait()
+            await cancel(task)
+            gate.open()
+        assert embedder.texts == []
 
     run(call())
 

@@ -2,12 +2,24 @@
 
 import threading
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
 
+import numpy as np
 import pytest
 
+from ecphora import Memory
 from ecphora.cancellation import CallCancelled, Cancellation, check_cancelled, current_cancellation
+from ecphora.consolidation import plan
+from ecphora.consolidation_run import RunLimits
+from ecphora.embedders import onnx_runtime
+from ecphora.embedders.hashing import HashingEmbedder
 from ecphora.llm_client import LLMClient
+from ecphora.model import Vector
 from ecphora.ports import Prompt, Reply
+
+SECONDS = 10
+"""After so many seconds a test that waits has failed."""
 
 
 def test_call_stops_at_its_next_check() -> None:
@@ -106,3 +118,72 @@ def test_language_model_is_asked_no_more_once_the_call_is_cancelled(
     with pytest.raises(CallCancelled):
         cancellation.run(call)
     assert llm.count <= 2 + max_concurrency
+
+
+def test_embedder_of_the_package_stops_between_texts(monkeypatch: pytest.MonkeyPatch) -> None:
+    cancellation, embedded, has_stopped = Cancellation(), list[str](), threading.Event()
+
+    def check() -> None:
+        has_stopped.set()
+        check_cancelled()
+
+    def encode(text: str) -> Vector:
+        embedded.append(text)
+        cancellation.cancel()
+        assert len(embedded) == 1 or has_stopped.wait(SECONDS)
+        return np.zeros(4, np.float32)
+
+    monkeypatch.setattr(onnx_runtime, "check_cancelled", check)
+    encoder = onnx_runtime.UnbatchedEncoder(lambda: encode, 4)
+    with pytest.raises(CallCancelled):
+        cancellation.run(lambda: encoder([f"text {number}" for number in range(500)]))
+    assert len(embedded) < 500
+
+
+def test_consolidation_with_a_time_limit_checks_wherever_it_looks_at_the_time() -> None:
+    cancellation, limits = Cancellation(), RunLimits(60.0)
+    assert cancellation.run(limits.time_left) > 0
+
+    def call() -> float:
+        cancellation.cancel()
+        return limits.time_left()
+
+    with pytest.raises(CallCancelled):
+        cancellation.run(call)
+
+
+def test_backup_that_is_cancelled_leaves_no_file(tmp_path: Path) -> None:
+    cancellation = Cancellation()
+    with Memory(tmp_path / "m.db", embedder=HashingEmbedder(16)) as memory:
+        memory.remember("Ana lives in Porto.")
+        with pytest.raises(CallCancelled):
+            cancellation.run(
+                lambda: memory.backup(tmp_path / "copy.db", progress=lambda _done, _total: void(cancellation.cancel()))
+            )
+    assert [path.name for path in tmp_path.iterdir()] == ["m.db"]
+
+
+def void(_result: object) -> None:
+    """Nothing, whatever was done."""
+
+
+@pytest.mark.parametrize("seconds", [None, 60.0])
+def test_consolidation_that_is_cancelled_finds_no_more_and_writes_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, seconds: float | None
+) -> None:
+    cancellation, steps = Cancellation(), list[object]()
+    next_step = plan.next_step
+
+    def cancel(*args: Any) -> object:
+        steps.append(next_step(*args))
+        cancellation.cancel()
+        return steps[-1]
+
+    monkeypatch.setattr(plan, "next_step", cancel)
+    monkeypatch.setattr("ecphora.consolidation_run._try_commit_step", None)  # not called
+    with Memory(tmp_path / "m.db", embedder=HashingEmbedder(16), update_scorer=None) as memory:
+        memory.remember(["Ana lives in Porto.", "Ana lives in Faro now."])
+        with pytest.raises(CallCancelled):
+            cancellation.run(lambda: memory.consolidate(seconds=seconds))
+        assert len(steps) == 1
+        assert memory.maintenance.batches() == []
