@@ -63,11 +63,11 @@ def synthetic_turns(turns: int) -> list[Episode]:
     ]
 
 
-def synthetic_questions(turns: Sequence[Episode]) -> list[str]:
+def synthetic_questions(turns: Sequence[Episode], number: int = QUESTION_COUNT) -> list[str]:
     """Distinct questions about words of the turns; the same at every call."""
     rng = random.Random(7)  # noqa: S311  # not for secrets
     words = {one.text: re.findall(rf"[a-z]{{{MIN_WORD_LENGTH},}}", one.text) for one in turns}
-    asked = rng.sample([one for one in turns if len(words[one.text]) > 1], QUESTION_COUNT)
+    asked = rng.sample([one for one in turns if len(words[one.text]) > 1], number)
     return [
         f"What did {one.speaker} say about the {' and the '.join(rng.sample(words[one.text], 2))}?" for one in asked
     ]

@@ -36,8 +36,8 @@ def to_json(value: object) -> Any:
 
     Raises ``InvalidInput`` for a value that JSON cannot hold.
     """
-    encode = _ENCODERS.get(type(value))
-    return _encode_other(value) if encode is None else encode(value)
+    cls: Any = type(value)
+    return _encoder_of(cls)(value)
 
 
 def arguments_to_json(arguments: Mapping[str, object]) -> dict[str, Any]:
@@ -135,13 +135,18 @@ def _key(key: object) -> str:
     return key.value if isinstance(key, StrEnum) else key
 
 
-def _encode_other(value: object) -> Any:
-    """A value whose exact type has no encoder."""
-    for cls, encode in _ENCODERS_OF_SUBCLASSES:
-        if isinstance(value, cls):
-            return encode(value)
-    if is_dataclass(value) and not isinstance(value, type):
-        return _encode_object(value)
+@cache
+def _encoder_of(cls: type) -> Callable[[Any], Any]:
+    """What encodes the values of a type."""
+    if cls in _ENCODERS:
+        return _ENCODERS[cls]
+    for base, encode in _ENCODERS_OF_SUBCLASSES:
+        if issubclass(cls, base):
+            return encode
+    return _encode_object if is_dataclass(cls) else _refuse
+
+
+def _refuse(value: object) -> Any:
     raise InvalidInput(f"{show(value)} cannot be written as JSON")
 
 
