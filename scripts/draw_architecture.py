@@ -26,7 +26,7 @@ PURE_CONTRACT = "The pure modules do no I/O, read no clock and draw no random nu
 ROWS: tuple[tuple[str, tuple[tuple[str, ...], ...]], ...] = (
     ("command line", (("cli", "bench"),)),
     ("servers", (("server",),)),
-    ("checks, settings", (("doctor",), ("testing",), ("settings",))),
+    ("checks, settings", (("doctor",), ("pytest_plugin", "testing"), ("settings",))),
     ("wire format, asyncio", (("serialize", "deserialize", "wire_forms"), ("aio",))),
     ("facade", (("memory", "views"), ("reembedding", "rechunking", "scopes"))),
     (

@@ -13,6 +13,7 @@ import apsw
 import pytest
 from hypothesis import HealthCheck, settings
 
+pytest_plugins = ["pytester"]
 pytest.register_assert_rewrite("ecphora.testing")
 
 SLOW = [HealthCheck.too_slow, HealthCheck.data_too_large]

@@ -53,6 +53,8 @@ class TinyImporter:
 
 
 def open_store(url):
+    if not url.startswith("tiny://"):
+        raise ValueError(f"{url} is no URL")
     return SQLiteStore(url.removeprefix("tiny://"))
 '''
 ENTRIES: Mapping[str, Mapping[str, str]] = {

@@ -145,7 +145,15 @@ def test_store_plugin_replaces_the_file(tmp_path: Path, monkeypatch: pytest.Monk
     assert (tmp_path / "elsewhere.db").exists()
     assert not Path("ecphora.db").exists()
     assert "no scope is called 'x' in the store tiny; it holds" in ecphora("recall", "?", "--scope", "x", code=1).stderr
-    for command in (["doctor"], ["reembed", "--embedder", "hashing"], ["backup", "copy.db"]):
+    for command in (
+        ["doctor"],
+        ["reembed", "--embedder", "hashing"],
+        ["backup", "copy.db"],
+        ["rename-scope", "default", "other"],
+        ["serve", "--no-auth"],
+        ["token", "list"],
+        ["mcp", "--install", "claude-code", "--print"],
+    ):
         assert "this command works on a file" in ecphora(*command, code=1).stderr
     ecphora("remember", "Bo stays.", "--db", "here.db", "--embedder", "hashing")
     assert Path("here.db").exists(), "an argument overrides the environment"

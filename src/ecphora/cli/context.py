@@ -160,11 +160,16 @@ class CommandContext:
             self.require_file()
         return self.settings.open_store()
 
-    def require_file(self) -> Path:
-        """The path of the memory's file; raises ``StoreReadOnly`` if there is none."""
+    @property
+    def file(self) -> Path:
+        """The path of the memory's file, which may not exist yet; raises ``InvalidInput`` if a store replaces it."""
         if self.settings.store is not None:
             raise InvalidInput("this command works on a file, and the memory is in a plug-in's store; give --db")
-        path = self.settings.db
+        return self.settings.db
+
+    def require_file(self) -> Path:
+        """The path of the memory's file; raises ``StoreReadOnly`` if there is none."""
+        path = self.file
         if not path.exists():
             raise StoreReadOnly(f"there is no memory at {path}; name one with --db, or begin one with ecphora remember")
         return path

@@ -117,7 +117,7 @@ def _serve(context: CommandContext, profile: Any) -> None:
 def _install(context: CommandContext, host_name: str, given: dict[str, str | None], *, is_dry_run: bool) -> None:
     from ..server import host_config  # noqa: PLC0415
 
-    args = ["--db", str(context.settings.db.absolute())]
+    args = ["--db", str(context.file.absolute())]
     args += [part for name, value in given.items() if value is not None for part in (f"--{name}", value)]
     host, server = host_config.find_host(host_name), host_config.server_command(args)
     if is_dry_run:

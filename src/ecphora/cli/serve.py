@@ -62,14 +62,14 @@ def serve(
 
     Make a token first: ecphora token create NAME. A request names its scope, so --scope counts for nothing here.
     """
-    tokens = Tokens(context.settings.db)
+    tokens = Tokens(context.file)
     is_local = is_loopback(host)
     if no_auth and not is_local:
         raise click.UsageError(
             f"--no-auth is for this machine alone, and others reach {host}; leave out one of the two"
         )
     if not no_auth and not tokens.grants():
-        db = context.settings.db
+        db = context.file
         raise click.UsageError(f"no token may use {db} yet; make one: ecphora token create NAME --db {db}")
     if missing := [name for name in ("fastapi", "uvicorn") if importlib.util.find_spec(name) is None]:
         raise InvalidInput(f'the server needs {" and ".join(missing)}; install them: pip install "ecphora[server]"')

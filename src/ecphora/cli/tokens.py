@@ -19,7 +19,7 @@ def _options(command: CommandFunction) -> CommandFunction:
 def _open(db: str | None, *, as_json: bool) -> tuple[CommandContext, Tokens]:
     click.get_current_context().meta["ecphora.json"] = as_json
     context = open_context(as_json=as_json, db=db)
-    return context, Tokens(context.settings.db)
+    return context, Tokens(context.file)
 
 
 @click.group()

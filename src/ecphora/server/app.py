@@ -68,8 +68,10 @@ def memory_opener(settings: Settings) -> Any:
             settings.db,
             scope=scope,
             embedder=settings.make_embedder(stored),
+            extractor=settings.make_extractor(),
             strategy=settings.make_strategy(),
             reader=settings.make_reader(),
+            evidence_bands=settings.make_evidence_bands(),
         )
 
     return open_memory

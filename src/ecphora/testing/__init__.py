@@ -1,6 +1,6 @@
 """Contract tests for stores, strategies, importers and the adapters of models, for those who write their own.
 
-There are no fixtures. Subclass a contract in a test module and define the one fixture that it needs::
+Subclass a contract in a test module and define the one fixture that it needs::
 
     class TestMyStore(StoreContract):
         supports_processes = True
@@ -10,13 +10,18 @@ There are no fixtures. Subclass a contract in a test module and define the one f
             return lambda: functools.partial(MyStore, tmp_path_factory.mktemp("store") / "memory")
 
 The tests of stores with random histories need Hypothesis; the others need only the package.
+
+For tests of a memory of your own there are :func:`must_recall`, :func:`must_not_recall`, and :class:`Golden`, which the
+fixture ``ecphora_golden`` of the pytest plug-in returns.
 """
 
 from .embedders import EmbedderContract
 from .extractors import ExtractorContract
+from .golden import Golden
 from .importers import ImporterContract
 from .llms import FakeChatServer, LLMContract, ScriptedLLM
 from .readers import ConstantReader, FakeRerankServer, OverlapReader, ReaderContract
+from .recall_checks import Expected, RecallOptions, must_not_recall, must_recall
 from .samples import (
     NOON,
     SAMPLE_EMBEDDER,
@@ -46,22 +51,27 @@ __all__ = [
     "ConstantReader",
     "ConstantScorer",
     "EmbedderContract",
+    "Expected",
     "ExtractorContract",
     "FactUpdateScorerContract",
     "FakeChatServer",
     "FakeClock",
     "FakeRerankServer",
+    "Golden",
     "ImporterContract",
     "LLMContract",
     "Locations",
     "OverlapReader",
     "OverlapScorer",
     "ReaderContract",
+    "RecallOptions",
     "ScriptedLLM",
     "StoreContract",
     "StoreOpener",
     "StrategyContract",
     "graph_differences",
+    "must_not_recall",
+    "must_recall",
     "sample_analysis",
     "sample_batch",
     "sample_entity",
