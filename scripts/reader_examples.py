@@ -18,7 +18,7 @@ from ecphora.graph import Graph
 from ecphora.model import Query, Rows, Vector
 from ecphora.ports import Passage
 from ecphora.stages.fused.candidate_pool import build_pool
-from ecphora.stages.fused.feature_matrix import build_feature_matrix
+from ecphora.stages.fused.feature_matrix import build_feature_matrix, genres
 from ecphora.stages.retrieval import dense, top_k
 from ecphora.strategies.fused import Fused
 
@@ -32,8 +32,8 @@ MAX_MISSED_ANSWERS = 2
 class ReadingExample:
     """A question with its candidates, best first.
 
-    ``log_odds`` and ``is_answer`` have an entry for each candidate, as has ``times`` (seconds since 1970); ``cosines``
-    has one for each pair. ``missed_answers`` are answers that are no candidates. ``answerability`` is the confidence
+    ``log_odds``, ``genres`` and ``is_answer`` have an entry for each candidate, as has ``times`` (seconds since 1970);
+    ``cosines`` has one for each pair. ``missed_answers`` are answers that are no candidates. ``answerability`` is the confidence
     without reading.
     """
 
@@ -47,6 +47,7 @@ class ReadingExample:
     answerability: float
     candidates: tuple[Passage, ...]
     log_odds: NDArray[np.float32]
+    genres: NDArray[np.intp]
     times: NDArray[np.float64]
     cosines: NDArray[np.float32]
     is_answer: NDArray[np.bool_]
@@ -102,6 +103,7 @@ def _example(dataset: str, case: Case, question: Question, memory: Memory) -> Re
         answerability.probability(matrix, ranked_pool),
         _passages(graph, query, memory, rows),
         ranked_pool.log_odds[best],
+        genres(graph, rows),
         graph.nodes["happened"][rows].astype(np.float64),
         dense.pairwise_cosines(graph, rows, rows),
         np.array([row in answers for row in rows.tolist()], np.bool_),

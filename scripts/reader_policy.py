@@ -40,6 +40,7 @@ START = {
     "utterance": 0.7,
     "note": 0.7,
     "passage": 0.7,
+    "long utterance": 0.7,
     "temperature": 0.6,
     "bias": -1.0,
     "similarity": 2.0,
@@ -53,7 +54,7 @@ NO_CANDIDATE = -50.0
 """The log-odds of padding."""
 
 
-GenreWeights = tuple[float, float, float]
+GenreWeights = tuple[float, ...]
 """A weight for each :class:`Genre`, in this order."""
 
 
@@ -127,8 +128,7 @@ def fit_ranking(examples: Sequence[ReadExample]) -> tuple[GenreWeights, NewerAns
         optimizer.step()
     found = {name: round(value.item(), 3) for name, value in values.items()}
     del found["temperature"]
-    utterance, note, passage = (found.pop(genre.name.lower()) for genre in Genre)
-    return (utterance, note, passage), NewerAnswerModel(**found)
+    return tuple(found.pop(genre.label) for genre in Genre), NewerAnswerModel(**found)
 
 
 class _Batch:
@@ -144,7 +144,7 @@ class _Batch:
         self.log_odds = torch.stack([pad(example.log_odds, NO_CANDIDATE) for example in examples])
         self.readings = torch.stack([pad(example.readings) for example in examples])
         genres = torch.stack([pad(example.genres) for example in examples]).long()
-        self.is_genre = {genre.name.lower(): genres == genre for genre in Genre}
+        self.is_genre = {genre.label: genres == genre for genre in Genre}
         self.similarities = torch.stack([pad(example.similarities) for example in examples])
         self.is_answer = torch.stack([pad(example.is_answer) for example in examples]) > 0
         preference = torch.tensor([example.preference for example in examples])[:, None, None]

@@ -107,7 +107,7 @@ def main() -> None:
             np.clip(reading[: len(example.candidates)][:MANY_CANDIDATES], -MAX_LOG_ODDS, MAX_LOG_ODDS).astype(
                 np.float32
             ),
-            np.array([_genre(passage) for passage in example.candidates[:MANY_CANDIDATES]]),
+            example.genres[:MANY_CANDIDATES],
             example.times[:MANY_CANDIDATES],
             standardize_cosines(example.cosines[:MANY_CANDIDATES, :MANY_CANDIDATES]),
             example.is_answer[:MANY_CANDIDATES],
@@ -123,7 +123,7 @@ def main() -> None:
             "questions": {"reader": len(trained), "policy": len(read)},
             "sha256": dict(digests()),
         },
-        "reading": {genre.name.lower(): weight for genre, weight in zip(Genre, reading, strict=True)},
+        "reading": {genre.label: weight for genre, weight in zip(Genre, reading, strict=True)},
         "newer_answers": asdict(newer_answers),
         "confidence": {"bias": confidence.bias, "features": dict(confidence.weights)},
         "recency_preferences": {
@@ -133,12 +133,6 @@ def main() -> None:
     }
     WEIGHTS.joinpath("reading.json").write_text(format_json(file), encoding="utf-8")
     print_figures(read)
-
-
-def _genre(passage: Passage) -> Genre:
-    if passage.speaker is not None:
-        return Genre.UTTERANCE
-    return Genre.PASSAGE if passage.happened_on is None else Genre.NOTE
 
 
 def fit_preference(embedder: Embedder, examples: Sequence[ReadingExample]) -> RecencyPreference:
@@ -164,7 +158,7 @@ def print_figures(read: Sequence[ReadExample]) -> None:
         inside, outside = ([read[i] for i in np.flatnonzero(mask).tolist()] for mask in (folds == fold, folds != fold))
         reading, newer_answers = fit_ranking(outside)
         for name, weight, model in (
-            ("fused", (0.0, 0.0, 0.0), None),
+            ("fused", (0.0,) * len(Genre), None),
             ("reading", reading, None),
             ("all", reading, newer_answers),
         ):

@@ -19,6 +19,7 @@ from ecphora.model import PRIOR, Edge, Interval, Link, Query, ValidityEnd
 from ecphora.stages.fused import candidate_pool, features
 from ecphora.stages.fused.candidate_pool import POOL_SIZE, build_pool
 from ecphora.stages.fused.feature_matrix import Genre, build_feature_matrix
+from ecphora.stages.fused.features.speaker import SATURATION_LENGTH
 from ecphora.stages.fused.ranker import Ranker
 from ecphora.stages.retrieval import dense
 from ecphora.strategies.fused import SIMILAR_QUESTION, Fused
@@ -299,6 +300,7 @@ def test_genre_of_memories() -> None:
                 sample_node("turn", "A turn.", speaker="Ana", minutes=5),
                 sample_node("note", "A note.", minutes=5),
                 sample_node("text", "A text."),
+                sample_node("reply", "A turn. " + "word " * SATURATION_LENGTH, speaker="Ana"),
             ),
             revision=1,
         ),
@@ -307,6 +309,7 @@ def test_genre_of_memories() -> None:
         Genre.UTTERANCE,
         Genre.NOTE,
         Genre.PASSAGE,
+        Genre.LONG_UTTERANCE,
     ]
 
 

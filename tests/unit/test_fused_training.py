@@ -166,7 +166,8 @@ def test_answerability_separates_answerable_questions() -> None:
     answerable_examples = [example([2.0 + 0.01 * n, 0.0], {0}) for n in range(20)]
     unanswerable_examples = [example([0.1 + 0.01 * n, 0.0], set(), answerable=False) for n in range(20)]
     model = FusedModel(
-        Ranker(LinearModel(-3, {"good": 2.0}), LinearModel(-3, {}), LinearModel(-3, {})), UNTRAINED.answerability
+        Ranker(LinearModel(-3, {"good": 2.0}), LinearModel(-3, {}), LinearModel(-3, {}), LinearModel(-3, {})),
+        UNTRAINED.answerability,
     )
     found = train_answerability([*answerable_examples, *unanswerable_examples], model.ranker, UNTRAINED.answerability)
     assert (found.text_weights, found.text_bias) == (UNTRAINED.answerability.text_weights, 0.0)
@@ -189,7 +190,7 @@ def test_speaker_margin_compares_named_and_other_speakers() -> None:
     found = dict(
         zip(
             ANSWERABILITY_FEATURES,
-            answerability_features(matrix, Ranker(linear_model, linear_model, linear_model).score(matrix)),
+            answerability_features(matrix, Ranker(*[linear_model] * len(Genre)).score(matrix)),
             strict=True,
         )
     )
@@ -202,7 +203,7 @@ def test_speaker_margin_compares_named_and_other_speakers() -> None:
     found = dict(
         zip(
             ANSWERABILITY_FEATURES,
-            answerability_features(swapped, Ranker(linear_model, linear_model, linear_model).score(swapped)),
+            answerability_features(swapped, Ranker(*[linear_model] * len(Genre)).score(swapped)),
             strict=True,
         )
     )
@@ -210,13 +211,13 @@ def test_speaker_margin_compares_named_and_other_speakers() -> None:
 
 
 def test_contributions_add_up_with_the_model_of_each_genre() -> None:
-    matrix = pool({"good": [1.0, 1.0, 1.0]}, [Genre.UTTERANCE, Genre.NOTE, Genre.PASSAGE])
-    ranker = Ranker(LinearModel(-9, {"good": 1.0}), LinearModel(-8, {"good": 2.0}), LinearModel(-7, {}))
-    scored = ranker.score(matrix)
-    assert scored.log_odds.tolist() == [-8, -6, -7]
-    assert scored.scores.tolist() == [-8 - MIN_LOG_ODDS, -6 - MIN_LOG_ODDS, -7 - MIN_LOG_ODDS]
+    matrix = pool({"good": [1.0] * 4}, [Genre.UTTERANCE, Genre.NOTE, Genre.PASSAGE, Genre.LONG_UTTERANCE])
+    weights_by_genre = ((-9, 1.0), (-8, 2.0), (-7, 0.0), (-6, 3.0))
+    scored = Ranker(*(LinearModel(bias, {"good": weight}) for bias, weight in weights_by_genre)).score(matrix)
+    assert scored.log_odds.tolist() == [-8, -6, -7, -3]
+    assert scored.scores.tolist() == [odds - MIN_LOG_ODDS for odds in (-8, -6, -7, -3)]
     assert np.sum([*scored.contributions.values()], axis=0).tolist() == scored.scores.tolist()
-    assert scored.contributions[PRIOR].tolist() == [-9 - MIN_LOG_ODDS, -8 - MIN_LOG_ODDS, -7 - MIN_LOG_ODDS]
+    assert scored.contributions[PRIOR].tolist() == [bias - MIN_LOG_ODDS for bias, _ in weights_by_genre]
 
 
 # ---- weights files
@@ -230,6 +231,13 @@ def test_fused_weights_round_trip() -> None:
     for broken in ("", "{}", "[]", text.replace('"bias"', '"base"'), text.replace("log pool size", "pool size")):
         with pytest.raises(InvalidRecord, match="make them with ecphora learn"):
             weights.parse_fused_model(broken)
+
+
+def test_long_utterances_have_the_weights_of_others_if_the_file_has_none() -> None:
+    found = json.loads(written.format_fused_model(train(EXAMPLES, UNTRAINED), {}))
+    del found["long utterance"]
+    ranker, _ = weights.parse_fused_model(json.dumps(found))
+    assert ranker.long_utterance == ranker.utterance != UNTRAINED.ranker.utterance
 
 
 def test_fused_weights_with_former_names_load() -> None:

@@ -43,7 +43,7 @@ TURNS = [
 ]
 QUESTION = "Where does the sister of Ana live?"
 MODEL = ReadingModel(
-    (1.0, 0.5, 0.25),
+    (1.0, 0.5, 0.25, 2.0),
     NewerAnswerModel(bias=-1.0, similarity=2.0, to_reading=1.0, from_reading=-1.0),
     LinearModel(0.5, {"log sum of readings": 1.0, "log count": -0.5}),
     {},
@@ -268,12 +268,13 @@ def test_reading_counts_by_genre(tmp_path: Path) -> None:
                 Episode("Her cello is old.", id="utterance", speaker="Ana", happened_at="2026-03-01"),
                 Episode("The cello is in the cellar.", id="note", happened_at="2026-03-01"),
                 Episode("A cello has four strings.", id="passage"),
+                Episode("The cello. " + "word " * 60, id="long", speaker="Ana", happened_at="2026-03-01"),
                 *(Episode(f"The {name} is old.") for name in ("boat", "tower", "bridge")),
             ]
         )
         found = memory.recall("Which cello is old?", reading="always", reading_ms=60_000)
     gains = {hit.id: {one.feature: one.value for one in hit.why.contributions}.get(READING) for hit in found}
-    assert [gains[genre] for genre in ("utterance", "note", "passage")] == pytest.approx([10.0, 5.0, 2.5])
+    assert [gains[genre] for genre in ("utterance", "note", "passage", "long")] == pytest.approx([10.0, 5.0, 2.5, 20.0])
 
 
 @pytest.mark.parametrize(("bias", "best"), [(1.0, 2), (0.0, 0), (-1.0, 0)])

@@ -13,7 +13,7 @@ from ..graph import Graph
 from ..model import Mask, Query, Rows
 from ..stages.fused.answerability import ANSWERABILITY_FEATURES, AnswerabilityModel, answerability_features
 from ..stages.fused.candidate_pool import build_pool
-from ..stages.fused.feature_matrix import FeatureMatrix, Genre, build_feature_matrix
+from ..stages.fused.feature_matrix import FeatureMatrix, Genre, build_feature_matrix, dialogue_share
 from ..stages.fused.ranker import Ranker
 from ..stages.retrieval.linear import LinearModel
 from .regression import Numbers, fit_signed_logistic
@@ -91,7 +91,7 @@ class FusedModel:
 
 _ZERO_WEIGHTS = (0.0,) * len(ANSWERABILITY_FEATURES)
 UNTRAINED = FusedModel(
-    Ranker(LinearModel(-8.0, {}), LinearModel(-8.0, {}), LinearModel(-8.0, {})),
+    Ranker(*[LinearModel(-8.0, {})] * len(Genre)),
     AnswerabilityModel(_ZERO_WEIGHTS, 0.0, _ZERO_WEIGHTS, 0.0),
 )
 """The start of training from scratch: every feature has weight 0."""
@@ -197,9 +197,7 @@ def _train_answerability_weights(
 
     Each data set counts the same, and within it the answerable and the unanswerable questions count the same.
     """
-    usable = [
-        example for example in examples if (np.mean(example.matrix.genres == Genre.UTTERANCE) >= 0.5) == is_conversation
-    ]
+    usable = [example for example in examples if (dialogue_share(example.matrix.genres) >= 0.5) == is_conversation]
     datasets = {example.dataset for example in usable if example.is_answerable} & {
         example.dataset for example in usable if not example.is_answerable
     }

@@ -13,7 +13,7 @@ def format_fused_model(model: FusedModel, training_info: Mapping[str, Json]) -> 
     """Return the JSON of a model, which :func:`ecphora.weights.parse_fused_model` reads."""
     ranker, answerability = model.ranker, model.answerability
     parts: dict[str, Json] = {"provenance": training_info}
-    parts |= {genre.name.lower(): _linear_model_json(head) for genre, head in zip(Genre, ranker.models, strict=True)}
+    parts |= {genre.label: _linear_model_json(head) for genre, head in zip(Genre, ranker.models, strict=True)}
     parts["answerability"] = {
         "dialogue": {
             "bias": answerability.dialogue_bias,

@@ -78,7 +78,8 @@ def parse_fused_model(text: str) -> tuple[Ranker, AnswerabilityModel]:
     """Parse the ranker and answerability model from JSON; raises ``InvalidRecord`` if they are missing."""
     try:
         found = former_names.upgrade_fused(json.loads(text))
-        ranker = Ranker(*(_parse_linear_model(found[genre.name.lower()]) for genre in Genre))
+        found.setdefault(Genre.LONG_UTTERANCE.label, found[Genre.UTTERANCE.label])  # older files lack it
+        ranker = Ranker(*(_parse_linear_model(found[genre.label]) for genre in Genre))
         dialogue, passages = (found["answerability"][name] for name in ("dialogue", "text"))
         answerability = AnswerabilityModel(
             _parse_answerability_weights(dialogue),
@@ -120,8 +121,10 @@ def parse_reading_model(text: str) -> ReadingModel:
             for embedder, model in found["recency_preferences"].items()
         }
         newer = {name: float(weight) for name, weight in found["newer_answers"].items()}
-        utterance, note, passage = (float(found["reading"][genre.name.lower()]) for genre in Genre)
-        return ReadingModel((utterance, note, passage), NewerAnswerModel(**newer), confidence, preferences)
+        utterance, note, passage, long_utterance = (float(found["reading"][genre.label]) for genre in Genre)
+        return ReadingModel(
+            (utterance, note, passage, long_utterance), NewerAnswerModel(**newer), confidence, preferences
+        )
     except (ValueError, KeyError, TypeError, AttributeError) as error:
         raise InvalidRecord(f"no weights of reading ({error!r}); make them with scripts/train_reader.py") from error
 

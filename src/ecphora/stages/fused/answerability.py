@@ -12,7 +12,7 @@ import numpy as np
 from ...model import Scores
 from ...reprs import ShortRepr
 from ..retrieval.bm25 import K1
-from .feature_matrix import FeatureMatrix, Genre
+from .feature_matrix import FeatureMatrix, dialogue_share
 from .ranker import RankedPool
 
 TOP_HITS = 5
@@ -60,9 +60,9 @@ class AnswerabilityModel(ShortRepr):
         if not (ranked_pool.scores > 0).any():
             return 0.0
         values = answerability_features(matrix, ranked_pool)
-        dialogue_share = float((matrix.genres == Genre.UTTERANCE).mean())
-        odds = dialogue_share * (self.dialogue_bias + values @ np.array(self.dialogue_weights))
-        odds += (1 - dialogue_share) * (self.text_bias + values @ np.array(self.text_weights))
+        share = dialogue_share(matrix.genres)
+        odds = share * (self.dialogue_bias + values @ np.array(self.dialogue_weights))
+        odds += (1 - share) * (self.text_bias + values @ np.array(self.text_weights))
         return float(1 / (1 + np.exp(-np.clip(odds, -30, 30))))
 
 

@@ -11,14 +11,24 @@ from ...model import Rows, Scores
 from ..retrieval.term_coverage import TermCoverage
 from .candidate_pool import CandidatePool
 from .features import compute_features
+from .features.speaker import SATURATION_LENGTH
 
 
 class Genre(IntEnum):
-    """The genre of a memory: an utterance has a speaker; a note has a time; a passage has neither."""
+    """The genre of a memory: an utterance has a speaker; a note has a time; a passage has neither.
+
+    A long utterance, such as an assistant's reply of several sentences, has at least ``SATURATION_LENGTH`` terms.
+    """
 
     UTTERANCE = 0
     NOTE = 1
     PASSAGE = 2
+    LONG_UTTERANCE = 3
+
+    @property
+    def label(self) -> str:
+        """The name in files of weights."""
+        return self.name.lower().replace("_", " ")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -62,4 +72,11 @@ def genres(graph: Graph, rows: Rows) -> Rows:
     """The genre of each row as a :class:`Genre`."""
     nodes = graph.nodes
     has_time = nodes["happened"][rows] != nodes["recorded"][rows]  # without a given time, ``happened`` is ``recorded``
-    return np.where(nodes["speakers"][rows] >= 0, Genre.UTTERANCE, np.where(has_time, Genre.NOTE, Genre.PASSAGE))
+    is_long = nodes["lengths"][rows] >= SATURATION_LENGTH
+    utterance = np.where(is_long, Genre.LONG_UTTERANCE, Genre.UTTERANCE)
+    return np.where(nodes["speakers"][rows] >= 0, utterance, np.where(has_time, Genre.NOTE, Genre.PASSAGE))
+
+
+def dialogue_share(genres_of_rows: Rows) -> float:
+    """The fraction of the rows that are utterances, long ones too."""
+    return float(np.isin(genres_of_rows, (Genre.UTTERANCE, Genre.LONG_UTTERANCE)).mean())
