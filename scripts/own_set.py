@@ -1,7 +1,7 @@
 """Join memories of our own into one data set, ``own``, which trains ``fused``: scripts/own_set.py FOLDER.
 
-Takes the spaces of the first two batches and the large ones of the fourth, of ``scripts/data/memories`` without ``held``
-and ``untaught``. The very small spaces are left out: nearly all their entries are candidates anyway.
+Takes the spaces of the first two batches and the large ones of the fourth, of ``scripts/data/memories`` without
+``held`` and ``untaught``. The very small spaces are left out: nearly all their entries are candidates anyway.
 """
 # ruff: noqa: INP001  # a script
 

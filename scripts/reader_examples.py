@@ -19,6 +19,7 @@ from ecphora.model import Query, Rows, Vector
 from ecphora.ports import Passage
 from ecphora.stages.fused.candidate_pool import build_pool
 from ecphora.stages.fused.feature_matrix import build_feature_matrix, genres
+from ecphora.stages.fused.newer_answers import time_order
 from ecphora.stages.retrieval import dense, top_k
 from ecphora.strategies.fused import Fused
 
@@ -32,7 +33,7 @@ MAX_MISSED_ANSWERS = 2
 class ReadingExample:
     """A question with its candidates, best first.
 
-    ``log_odds``, ``genres`` and ``is_answer`` have an entry for each candidate, as has ``times`` (seconds since 1970);
+    ``log_odds``, ``genres`` and ``is_answer`` have an entry for each candidate, as has ``order``, its place in time;
     ``cosines`` has one for each pair. ``missed_answers`` are answers that are no candidates. ``answerability`` is the confidence
     without reading.
     """
@@ -48,7 +49,7 @@ class ReadingExample:
     candidates: tuple[Passage, ...]
     log_odds: NDArray[np.float32]
     genres: NDArray[np.intp]
-    times: NDArray[np.float64]
+    order: NDArray[np.intp]
     cosines: NDArray[np.float32]
     is_answer: NDArray[np.bool_]
     missed_answers: tuple[Passage, ...]
@@ -104,7 +105,7 @@ def _example(dataset: str, case: Case, question: Question, memory: Memory) -> Re
         _passages(graph, query, memory, rows),
         ranked_pool.log_odds[best],
         genres(graph, rows),
-        graph.nodes["happened"][rows].astype(np.float64),
+        time_order(graph, rows),
         dense.pairwise_cosines(graph, rows, rows),
         np.array([row in answers for row in rows.tolist()], np.bool_),
         _passages(graph, query, memory, missed),

@@ -76,7 +76,7 @@ class ReadExample:
     log_odds: NDArray[np.float32]
     readings: NDArray[np.float32]
     genres: NDArray[np.intp]
-    times: NDArray[np.float64]
+    order: NDArray[np.intp]
     similarities: NDArray[np.float32]
     is_answer: NDArray[np.bool_]
 
@@ -92,7 +92,7 @@ class ReadExample:
             log_odds=self.log_odds[:count],
             readings=self.readings[:count],
             genres=self.genres[:count],
-            times=self.times[:count],
+            order=self.order[:count],
             similarities=self.similarities[:count, :count],
             is_answer=self.is_answer[:count],
         )
@@ -102,7 +102,7 @@ class ReadExample:
         log_odds: NDArray[np.float32] = self.log_odds + np.array(reading, np.float32)[self.genres] * self.readings
         if newer_answers is None:
             return log_odds
-        return log_odds + newer_answers.gains(log_odds, self.readings, self.similarities, self.times, self.preference)
+        return log_odds + newer_answers.gains(log_odds, self.readings, self.similarities, self.order, self.preference)
 
 
 def fit_ranking(examples: Sequence[ReadExample]) -> tuple[GenreWeights, NewerAnswerModel]:
@@ -148,8 +148,8 @@ class _Batch:
         self.similarities = torch.stack([pad(example.similarities) for example in examples])
         self.is_answer = torch.stack([pad(example.is_answer) for example in examples]) > 0
         preference = torch.tensor([example.preference for example in examples])[:, None, None]
-        days = torch.stack([pad((example.times - example.times.min()) / 86_400) for example in examples])
-        is_later = torch.sign(preference) * (days[:, None, :] - days[:, :, None]) > 0
+        order = torch.stack([pad(example.order) for example in examples])
+        is_later = torch.sign(preference) * (order[:, None, :] - order[:, :, None]) > 0
         self.is_real = self.log_odds > NO_CANDIDATE
         self.gate = preference.abs() * (is_later & self.is_real[:, None, :] & self.is_real[:, :, None])
 

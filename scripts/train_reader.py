@@ -108,7 +108,7 @@ def main() -> None:
                 np.float32
             ),
             example.genres[:MANY_CANDIDATES],
-            example.times[:MANY_CANDIDATES],
+            example.order[:MANY_CANDIDATES],
             standardize_cosines(example.cosines[:MANY_CANDIDATES, :MANY_CANDIDATES]),
             example.is_answer[:MANY_CANDIDATES],
         )

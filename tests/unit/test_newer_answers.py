@@ -9,7 +9,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from ecphora.stages.fused.newer_answers import MAX_SHARE, NewerAnswerModel, standardize_cosines
+from ecphora.graph import Graph
+from ecphora.graph_updates import apply_batch
+from ecphora.stages.fused.newer_answers import MAX_SHARE, NewerAnswerModel, standardize_cosines, time_order
+from ecphora.testing.samples import sample_batch, sample_node
 
 MODEL = NewerAnswerModel(bias=-0.5, similarity=2.0, to_reading=1.5, from_reading=-1.0)
 
@@ -19,7 +22,7 @@ def gains(
     *,
     log_odds: tuple[float, ...] = (2.0, 1.0, 0.0),
     readings: tuple[float, ...] = (1.0, 1.0, -6.0),
-    times: tuple[float, ...] = (10.0, 20.0, 30.0),
+    order: tuple[int, ...] = (1, 2, 3),
     similarities: NDArray[np.float32] | None = None,
     model: NewerAnswerModel = MODEL,
 ) -> list[float]:
@@ -28,7 +31,7 @@ def gains(
         np.array(log_odds, np.float32),
         np.array(readings, np.float32),
         np.zeros((count, count), np.float32) if similarities is None else similarities,
-        np.array(times),
+        np.array(order, np.intp),
         preference,
     )
     return [float(value) for value in found]
@@ -40,7 +43,7 @@ def test_gains_of_a_worked_example() -> None:
         0.5,
         log_odds=(1.0, 0.0),
         readings=(2.0, 1.0),
-        times=(0.0, 1.0),
+        order=(0, 1),
         similarities=np.array([[0, 0.25], [0.25, 0]], np.float32),
     )
     assert found == pytest.approx([math.log(1 - share), math.log(1 + math.e * share)], abs=1e-5)
@@ -52,12 +55,12 @@ def test_newer_answer_overtakes_and_text_that_does_not_answer_gains_little() -> 
 
 
 def test_former_state_reverses_the_direction() -> None:
-    assert gains(-1.0, times=(30.0, 20.0, 10.0)) == pytest.approx(gains(1.0), abs=1e-6)
+    assert gains(-1.0, order=(3, 2, 1)) == pytest.approx(gains(1.0), abs=1e-6)
 
 
 @pytest.mark.parametrize("preference", [1.0, -1.0])
 def test_candidates_of_the_same_time_keep_their_chances(preference: float) -> None:
-    assert gains(preference, times=(5.0, 5.0, 5.0)) == [0.0, 0.0, 0.0]
+    assert gains(preference, order=(5, 5, 5)) == [0.0, 0.0, 0.0]
 
 
 def test_candidates_keep_their_chances_without_a_preference() -> None:
@@ -72,7 +75,7 @@ def test_similar_and_better_answers_gain_more() -> None:
 
 def test_share_has_a_limit() -> None:
     certain = replace(MODEL, bias=40.0)
-    assert gains(1.0, log_odds=(0.0, 0.0), readings=(0.0, 0.0), times=(0.0, 1.0), model=certain) == pytest.approx(
+    assert gains(1.0, log_odds=(0.0, 0.0), readings=(0.0, 0.0), order=(0, 1), model=certain) == pytest.approx(
         [math.log(1 - MAX_SHARE), math.log(1 + MAX_SHARE)], abs=1e-5
     )
 
@@ -82,15 +85,33 @@ def test_weak_preference_moves_less() -> None:
 
 
 @given(
-    st.lists(st.tuples(st.floats(-60, 60), st.floats(-8, 8), st.floats(0, 1e9)), min_size=0, max_size=6),
+    st.lists(st.tuples(st.floats(-60, 60), st.floats(-8, 8), st.integers(0, 3)), min_size=0, max_size=6),
     st.floats(-1, 1),
 )
-def test_gains_are_finite(rows: list[tuple[float, float, float]], preference: float) -> None:
-    log_odds, readings, times = zip(*rows, strict=True) if rows else ((), (), ())
+def test_gains_are_finite(rows: list[tuple[float, float, int]], preference: float) -> None:
+    log_odds, readings, order = zip(*rows, strict=True) if rows else ((), (), ())
     extreme = replace(MODEL, bias=40.0)
-    found = gains(preference, log_odds=log_odds, readings=readings, times=times, model=extreme)
+    found = gains(preference, log_odds=log_odds, readings=readings, order=order, model=extreme)
     assert len(found) == len(rows)
     assert np.isfinite(found).all()
+
+
+def test_turns_of_the_same_time_are_in_the_order_of_remembering() -> None:
+    graph = apply_batch(
+        Graph(),
+        sample_batch(
+            sample_node("text", "A text.", seq=1),
+            sample_node("other", "Another text.", seq=2),
+            sample_node("turn", "A turn.", speaker="Ana", seq=3),
+            sample_node("part", "Part 1.", session="chat", document="long", position=0, seq=4),
+            sample_node("end", "Part 2.", session="chat", document="long", position=1, seq=5),
+            sample_node("reply", "A reply.", session="chat", seq=6),
+            sample_node("former", "A turn before.", speaker="Ana", minutes=-5, seq=7),
+            revision=1,
+        ),
+    )
+    order = time_order(graph, np.array([6, 5, 4, 3, 2, 1, 0])).tolist()
+    assert order == [0, 4, 3, 3, 2, 1, 1]
 
 
 def test_cosines_become_zscores_over_pairs() -> None:

@@ -17,7 +17,7 @@ from ecphora.errors import InvalidInput, LLMUnavailable, ReaderUnavailable
 from ecphora.model import Filter, Scores
 from ecphora.ports import Passage, Reader
 from ecphora.stages.fused.candidate_pool import build_pool
-from ecphora.stages.fused.newer_answers import NewerAnswerModel, standardize_cosines
+from ecphora.stages.fused.newer_answers import NewerAnswerModel, standardize_cosines, time_order
 from ecphora.stages.fused.ranker import RankedPool
 from ecphora.stages.fused.reading import (
     MAX_LOG_ODDS,
@@ -237,7 +237,7 @@ def test_newer_answers_depend_on_ranking_reading_and_similarity(coverage: float)
         before.log_odds + found.contributions[READING],
         log_odds,
         np.float32(coverage) * standardize_cosines(cosines),
-        graph.nodes["happened"][pool.rows],
+        time_order(graph, pool.rows),
         0.7,
     )
     assert found.contributions[NEWER_ANSWER] == pytest.approx(expected, abs=1e-4)

@@ -10,7 +10,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from ...model import Scores
+from ...graph import Graph
+from ...model import Rows, Scores
 from ...reprs import ShortRepr
 
 MAX_SHARE = 0.995
@@ -37,27 +38,25 @@ class NewerAnswerModel(ShortRepr):
         log_odds: Scores,
         readings: Scores,
         similarities: Scores,
-        times: NDArray[np.float64],
+        order: Rows,
         preference: float,
     ) -> Scores:
         """What each candidate gains in log-odds, shape ``(n,)``.
 
         ``log_odds`` of the candidates, ``readings`` by the reader, both of shape ``(n,)``; ``similarities`` from
-        :func:`standardize_cosines`; ``times`` in seconds, those of the same time are not newer; ``preference``
-        is 1 if the newest answer is wanted, -1 if an older one, between them in doubt.
+        :func:`standardize_cosines`; ``order`` from :func:`time_order`; ``preference`` is 1 if the
+        newest answer is wanted, -1 if an older one, between them in doubt.
         """
         if not preference or len(log_odds) < 2:
             return np.zeros(len(log_odds), np.float32)
-        shares = self._shares(readings, similarities, times, preference)
+        shares = self._shares(readings, similarities, order, preference)
         chances = np.exp(np.float64(log_odds) - log_odds.max())
         gained = chances @ shares
         lost = np.log1p(-shares).sum(axis=1)
         result: Scores = (np.log1p(gained / chances) + lost).astype(np.float32)
         return result
 
-    def _shares(
-        self, readings: Scores, similarities: Scores, times: NDArray[np.float64], preference: float
-    ) -> NDArray[np.float64]:
+    def _shares(self, readings: Scores, similarities: Scores, order: Rows, preference: float) -> NDArray[np.float64]:
         """The share of the chance of each candidate (row) that passes to each other one (column)."""
         logits = (
             self.bias
@@ -65,10 +64,23 @@ class NewerAnswerModel(ShortRepr):
             + self.to_reading * readings[None, :]
             + self.from_reading * readings[:, None]
         )
-        is_wanted = (times[None, :] - times[:, None]) * np.sign(preference) > 0
+        is_wanted = (order[None, :] - order[:, None]) * np.sign(preference) > 0
         shares = abs(preference) * is_wanted / (1 + np.exp(-np.clip(np.float64(logits), -30, 30)))
         found: NDArray[np.float64] = np.minimum(shares, MAX_SHARE)
         return found
+
+
+def time_order(graph: Graph, rows: Rows) -> Rows:
+    """The place of each row in time, shape ``(n,)``; rows of which none is newer have the same place.
+
+    Turns of the same time are in the order in which they were remembered, as in a conversation without times. Other
+    texts of the same time are not, nor are the chunks of one text.
+    """
+    nodes = graph.nodes
+    is_turn = (nodes["speakers"][rows] >= 0) | (nodes["sessions"][rows] >= 0)
+    texts = np.where(is_turn, rows - nodes["positions"][rows], -1)  # the first chunk of a text stands for all
+    _, places = np.unique(np.stack([nodes["happened"][rows], texts], axis=1), axis=0, return_inverse=True)
+    return places.reshape(-1)
 
 
 def standardize_cosines(cosines: Scores) -> Scores:

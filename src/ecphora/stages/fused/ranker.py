@@ -2,7 +2,8 @@
 
 EISA has a trainable side network beside a frozen embedder. This one is linear in named features, so a score is a sum of
 contributions and its weights can be read. There is one linear model per genre, because different features find an
-utterance, a note, a passage and a long utterance; each row is scored by the model of its genre. It is trained by :mod:`ecphora.learn`.
+utterance, a note, a passage and a long utterance; each row is scored by the model of its genre. It is trained by
+:mod:`ecphora.learn`.
 """
 
 from collections.abc import Mapping

@@ -20,7 +20,7 @@ from ..retrieval import dense, top_k
 from ..retrieval.linear import LinearModel
 from .candidate_pool import CandidatePool
 from .feature_matrix import genres
-from .newer_answers import NewerAnswerModel, standardize_cosines
+from .newer_answers import NewerAnswerModel, standardize_cosines, time_order
 from .ranker import RankedPool
 from .recency_preference import RecencyPreference, recency_preference_by_words
 
@@ -112,7 +112,7 @@ class ReadingPolicy(ShortRepr):
             ranked_pool.log_odds[indices] + reading[indices],
             candidates.log_odds,
             pool.query.embedder_coverage * standardize_cosines(dense.pairwise_cosines(pool.graph, rows, rows)),
-            pool.graph.nodes["happened"][rows],
+            time_order(pool.graph, rows),
             self.model.recency_preference(pool.query),
         )
         gains = reading + newer
