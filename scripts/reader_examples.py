@@ -34,8 +34,8 @@ class ReadingExample:
     """A question with its candidates, best first.
 
     ``log_odds``, ``genres`` and ``is_answer`` have an entry for each candidate, as has ``order``, its place in time;
-    ``cosines`` has one for each pair. ``missed_answers`` are answers that are no candidates. ``answerability`` is the confidence
-    without reading.
+    ``cosines`` has one for each pair. ``missed_answers`` are answers that are no candidates. ``answerability`` is the
+    confidence without reading.
     """
 
     dataset: str

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -147,11 +148,22 @@ def test_learn_command_writes_weights(data: Path) -> None:
     assert json.loads(result.stdout)["ferries"]["cross_validation"]["recall_at_5"] == 1.0
     found = json.loads(target.read_text("utf-8"))
     assert found["provenance"]["questions"] == {"ferries": 27}
-    assert found["provenance"]["built_upon"] == "the weights of the package"
+    assert found["provenance"]["built_upon"] == weights.load_fused_provenance()
     assert found["provenance"]["embedder"] == "hashing/64"
     assert found["provenance"]["command"] == "ecphora learn --data DATA --set ferries"
     assert "held_out" not in found["provenance"]["figures"]["ferries"]  # no other set has dialogue
     assert weights.parse_fused_model(target.read_text("utf-8"))[0].utterance.weights
+
+
+def test_learn_command_trains_one_genre(data: Path) -> None:
+    target = data / "weights.json"
+    words = ["--data", str(data), "--set", "ferries", "--genre", "utterance", "--out", str(target), "--json"]
+    CliRunner().invoke(learn, words, catch_exceptions=False)
+    text = target.read_text("utf-8")
+    found, package = FusedModel(*weights.parse_fused_model(text)), FusedModel(*weights.load_fused_model())
+    assert found.ranker.utterance != package.ranker.utterance
+    assert replace(found, ranker=replace(found.ranker, utterance=package.ranker.utterance)) == package
+    assert json.loads(text)["provenance"]["command"] == "ecphora learn --data DATA --set ferries --genre utterance"
 
 
 def test_learn_command_rejects_an_unknown_set(data: Path) -> None:

@@ -5,7 +5,7 @@ for ``UNSIGNED_FEATURES``), and is pulled to its prior: to 0, or to the weights 
 """
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -97,8 +97,14 @@ UNTRAINED = FusedModel(
 """The start of training from scratch: every feature has weight 0."""
 
 
-def train(examples: Sequence[FusedExample], prior: FusedModel, *, ridge: float = RIDGE) -> FusedModel:
-    """Train both parts; a part without examples stays as it was."""
+def train(
+    examples: Sequence[FusedExample], prior: FusedModel, *, ridge: float = RIDGE, genre: Genre | None = None
+) -> FusedModel:
+    """Train both parts; a part without examples stays as it was. With a genre, only the ranker's weights for it."""
+    if genre is not None:
+        models = list(prior.ranker.models)
+        models[genre] = _train_linear_model(examples, models[genre], ridge, genre)
+        return replace(prior, ranker=Ranker(*models))
     ranker = train_ranker(examples, prior.ranker, ridge=ridge)
     return FusedModel(ranker, train_answerability(examples, ranker, prior.answerability))
 

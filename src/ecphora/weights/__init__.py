@@ -65,8 +65,17 @@ DEFAULT_FUSED_FILE = "fused.json"
 
 def load_fused_model(embedder: str = "") -> tuple[Ranker, AnswerabilityModel]:
     """Load the models of ``fused`` for an embedder, trained by ``ecphora learn`` on sets whose license allows it."""
+    return _load_fused_file(_fused_file(embedder))
+
+
+def load_fused_provenance(embedder: str = "") -> Any:
+    """Load the JSON value that says how the weights of ``fused`` for an embedder were trained."""
+    return json.loads(files(__package__).joinpath(_fused_file(embedder)).read_text(encoding="utf-8"))["provenance"]
+
+
+def _fused_file(embedder: str) -> str:
     names = (file for prefix, file in FUSED_FILES.items() if embedder.startswith(prefix))
-    return _load_fused_file(next(names, DEFAULT_FUSED_FILE))
+    return next(names, DEFAULT_FUSED_FILE)
 
 
 @cache

@@ -22,6 +22,7 @@ from ...memory import Memory
 from ...model import Kind
 from ...ports import Embedder, embedder_coverage, similarity_floor
 from ...query import build_query, query_parts
+from ...stages.fused.feature_matrix import Genre
 from .. import datasets
 from ..command_options import FILE, FOLDER, NEW_FILE, embedder_option, open_embedder, progress_bar
 from ..embedding_cache import CachingEmbedder
@@ -88,11 +89,18 @@ def _find_folder(name: str, folders: Sequence[Path]) -> Path:
 
 
 def train_weights(
-    examples: Mapping[str, list[FusedExample]], *, from_scratch: bool, embedder: str, command: str, with_report: bool
+    examples: Mapping[str, list[FusedExample]],
+    *,
+    from_scratch: bool,
+    genre: Genre | None = None,
+    embedder: str,
+    command: str,
+    with_report: bool,
 ) -> tuple[FusedModel, str, dict[str, TrainingReport]]:
     """Train on examples by set, and format the weights with their provenance; ``with_report`` cross-validates.
 
-    ``from_scratch`` starts from zero, otherwise training starts from the weights of the package. Raises
+    ``from_scratch`` starts from zero, otherwise training starts from the weights of the package. With a genre, only the
+    ranker's weights for it are trained. Raises
     ``InvalidInput`` if no example has both evidence and other memories.
     """
     all_examples = [example for group in examples.values() for example in group]
@@ -101,14 +109,14 @@ def train_weights(
             "nothing to learn from: no question has both evidence and other memories in its candidate pool"
         )
     prior = UNTRAINED if from_scratch else FusedModel(*weights.load_fused_model(embedder))
-    trained = train(all_examples, prior)
-    reports = dict(evaluate_training(dict(examples), prior, trained)) if with_report else {}
+    trained = train(all_examples, prior, genre=genre)
+    reports = dict(evaluate_training(dict(examples), prior, trained, genre)) if with_report else {}
     provenance: dict[str, Json] = {
         "ecphora": __version__,
         "embedder": embedder,
         "date": time.strftime("%Y-%m-%d", time.gmtime()),
         "command": command,
-        "built_upon": "nothing" if from_scratch else "the weights of the package",
+        "built_upon": "nothing" if from_scratch else weights.load_fused_provenance(embedder),
         "questions": {name: sum(example.is_full_space for example in group) for name, group in examples.items()},
         "figures": {name: _report_fields(report) for name, report in reports.items()},
     }
@@ -160,6 +168,11 @@ def _cells(score: RankingScore) -> tuple[str, ...]:
 @click.option("--scope", metavar="NAME", default="default", show_default=True, help="The scope of the memory.")
 @click.option("--out", "output", type=NEW_FILE, required=True, metavar="FILE", help="The file of the weights, as JSON.")
 @click.option("--from-scratch", is_flag=True, help="Start from zero.  [default: from the weights of the package]")
+@click.option(
+    "--genre",
+    type=click.Choice([genre.label for genre in Genre]),
+    help="Train only the ranker's weights for memories of this genre, and keep all else.",
+)
 @click.option("--no-cross-validation", is_flag=True, help="Skip the cross-validation, which trains many times.")
 @embedder_option
 @click.option("--json", "as_json", is_flag=True, help="Write the figures as JSON to stdout, and nothing else.")
@@ -171,6 +184,7 @@ def learn(
     scope: str,
     output: Path,
     from_scratch: bool,
+    genre: str | None,
     no_cross_validation: bool,
     embedder: str | None,
     as_json: bool,
@@ -192,9 +206,13 @@ def learn(
         _, written, reports = train_weights(
             found,
             from_scratch=from_scratch,
+            genre=next((one for one in Genre if one.label == genre), None),
             embedder=model.name,
             command=shlex.join(
-                [*_command_words(names, folders, embedder, from_scratch=from_scratch), *(("--db", "DB") if db else ())]
+                [
+                    *_command_words(names, folders, embedder, from_scratch=from_scratch, genre=genre),
+                    *(("--db", "DB") if db else ()),
+                ]
             ),
             with_report=not no_cross_validation,
         )
@@ -207,9 +225,10 @@ def learn(
 
 
 def _command_words(
-    names: Sequence[str], folders: Sequence[Path], embedder: str | None, *, from_scratch: bool
+    names: Sequence[str], folders: Sequence[Path], embedder: str | None, *, from_scratch: bool, genre: str | None
 ) -> list[str]:
     """The command line that repeats the training, without folders, which differ between machines."""
     words = ["ecphora", "learn", *(word for _ in folders for word in ("--data", "DATA"))]
     words += [word for name in names for word in ("--set", name)]
-    return [*words, *(("--embedder", embedder) if embedder else ()), *(["--from-scratch"] if from_scratch else [])]
+    words += ["--embedder", embedder] if embedder else []
+    return [*words, *(["--genre", genre] if genre else []), *(["--from-scratch"] if from_scratch else [])]

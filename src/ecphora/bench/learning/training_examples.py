@@ -13,6 +13,7 @@ from itertools import islice
 import numpy as np
 
 from ...learn.fused_training import FusedExample, FusedModel, make_example, train
+from ...stages.fused.feature_matrix import Genre
 from ...strategies.baselines import Dense
 from ..datasets import Case, Question
 from ..embedding_cache import CachingEmbedder
@@ -180,11 +181,15 @@ class TrainingReport:
 
 
 def evaluate_training(
-    examples_by_dataset: dict[str, list[FusedExample]], prior: FusedModel, weights: FusedModel
+    examples_by_dataset: dict[str, list[FusedExample]],
+    prior: FusedModel,
+    weights: FusedModel,
+    genre: Genre | None = None,
 ) -> Iterator[tuple[str, TrainingReport]]:
     """The metrics of training, set by set; slow, as it trains again for each fold and each set.
 
-    Examples of other sets with the same spaces are left out of the training for a set.
+    Examples of other sets with the same spaces are left out of the training for a set. With a genre, only the weights
+    for it are trained, as in :func:`train`.
     """
     for name, own_examples in examples_by_dataset.items():
         spaces = {example.space for example in own_examples}
@@ -194,9 +199,9 @@ def evaluate_training(
             TrainingReport(
                 training=score_results(rank_examples(own_examples, weights)),
                 cross_validation=score_results(
-                    cross_validate(own_examples, lambda group, rest=others: train([*rest, *group], prior))  # type: ignore[misc]
+                    cross_validate(own_examples, lambda group, rest=others: train([*rest, *group], prior, genre=genre))  # type: ignore[misc]
                 ),
-                held_out=score_results(rank_examples(own_examples, train(others, prior)))
+                held_out=score_results(rank_examples(own_examples, train(others, prior, genre=genre)))
                 if _main_genre(own_examples) in map(_genre_of, others)
                 else None,
             ),
