@@ -300,7 +300,10 @@ def test_genre_of_memories() -> None:
                 sample_node("turn", "A turn.", speaker="Ana", minutes=5),
                 sample_node("note", "A note.", minutes=5),
                 sample_node("text", "A text."),
-                sample_node("reply", "A turn. " + "word " * SATURATION_LENGTH, speaker="Ana"),
+                sample_node("ask", "Turn one.", speaker="Ana", session="chat"),
+                sample_node("reply", "A turn. " + "word " * 2 * SATURATION_LENGTH, speaker="bot", session="chat"),
+                sample_node("title", "A text without a speaker does not count as a turn.", session="chat"),
+                sample_node("other", "Turn two.", speaker="Ana", session="other chat"),
             ),
             revision=1,
         ),
@@ -309,7 +312,10 @@ def test_genre_of_memories() -> None:
         Genre.UTTERANCE,
         Genre.NOTE,
         Genre.PASSAGE,
-        Genre.LONG_UTTERANCE,
+        Genre.LONG_TURN,
+        Genre.LONG_TURN,
+        Genre.PASSAGE,
+        Genre.UTTERANCE,
     ]
 
 

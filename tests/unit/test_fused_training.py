@@ -211,7 +211,7 @@ def test_speaker_margin_compares_named_and_other_speakers() -> None:
 
 
 def test_contributions_add_up_with_the_model_of_each_genre() -> None:
-    matrix = pool({"good": [1.0] * 4}, [Genre.UTTERANCE, Genre.NOTE, Genre.PASSAGE, Genre.LONG_UTTERANCE])
+    matrix = pool({"good": [1.0] * 4}, [Genre.UTTERANCE, Genre.NOTE, Genre.PASSAGE, Genre.LONG_TURN])
     weights_by_genre = ((-9, 1.0), (-8, 2.0), (-7, 0.0), (-6, 3.0))
     scored = Ranker(*(LinearModel(bias, {"good": weight}) for bias, weight in weights_by_genre)).score(matrix)
     assert scored.log_odds.tolist() == [-8, -6, -7, -3]
@@ -233,11 +233,11 @@ def test_fused_weights_round_trip() -> None:
             weights.parse_fused_model(broken)
 
 
-def test_long_utterances_have_the_weights_of_others_if_the_file_has_none() -> None:
+def test_long_turns_have_the_weights_of_others_if_the_file_has_none() -> None:
     found = json.loads(written.format_fused_model(train(EXAMPLES, UNTRAINED), {}))
-    del found["long utterance"]
+    del found["long turn"]
     ranker, _ = weights.parse_fused_model(json.dumps(found))
-    assert ranker.long_utterance == ranker.utterance != UNTRAINED.ranker.utterance
+    assert ranker.long_turn == ranker.utterance != UNTRAINED.ranker.utterance
 
 
 def test_fused_weights_with_former_names_load() -> None:

@@ -268,7 +268,9 @@ def test_reading_counts_by_genre(tmp_path: Path) -> None:
                 Episode("Her cello is old.", id="utterance", speaker="Ana", happened_at="2026-03-01"),
                 Episode("The cello is in the cellar.", id="note", happened_at="2026-03-01"),
                 Episode("A cello has four strings.", id="passage"),
-                Episode("The cello. " + "word " * 60, id="long", speaker="Ana", happened_at="2026-03-01"),
+                Episode(
+                    "The cello. " + "word " * 60, id="long", speaker="Ana", session="chat", happened_at="2026-03-01"
+                ),
                 *(Episode(f"The {name} is old.") for name in ("boat", "tower", "bridge")),
             ]
         )

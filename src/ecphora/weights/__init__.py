@@ -87,7 +87,7 @@ def parse_fused_model(text: str) -> tuple[Ranker, AnswerabilityModel]:
     """Parse the ranker and answerability model from JSON; raises ``InvalidRecord`` if they are missing."""
     try:
         found = former_names.upgrade_fused(json.loads(text))
-        found.setdefault(Genre.LONG_UTTERANCE.label, found[Genre.UTTERANCE.label])  # older files lack it
+        found.setdefault(Genre.LONG_TURN.label, found[Genre.UTTERANCE.label])  # older files lack it
         ranker = Ranker(*(_parse_linear_model(found[genre.label]) for genre in Genre))
         dialogue, passages = (found["answerability"][name] for name in ("dialogue", "text"))
         answerability = AnswerabilityModel(
@@ -130,10 +130,8 @@ def parse_reading_model(text: str) -> ReadingModel:
             for embedder, model in found["recency_preferences"].items()
         }
         newer = {name: float(weight) for name, weight in found["newer_answers"].items()}
-        utterance, note, passage, long_utterance = (float(found["reading"][genre.label]) for genre in Genre)
-        return ReadingModel(
-            (utterance, note, passage, long_utterance), NewerAnswerModel(**newer), confidence, preferences
-        )
+        utterance, note, passage, long_turn = (float(found["reading"][genre.label]) for genre in Genre)
+        return ReadingModel((utterance, note, passage, long_turn), NewerAnswerModel(**newer), confidence, preferences)
     except (ValueError, KeyError, TypeError, AttributeError) as error:
         raise InvalidRecord(f"no weights of reading ({error!r}); make them with scripts/train_reader.py") from error
 

@@ -7,7 +7,7 @@ from enum import IntEnum
 import numpy as np
 
 from ...graph import Graph
-from ...model import Rows, Scores
+from ...model import Mask, Rows, Scores
 from ..retrieval.term_coverage import TermCoverage
 from .candidate_pool import CandidatePool
 from .features import compute_features
@@ -17,13 +17,14 @@ from .features.speaker import SATURATION_LENGTH
 class Genre(IntEnum):
     """The genre of a memory: an utterance has a speaker; a note has a time; a passage has neither.
 
-    A long utterance, such as an assistant's reply of several sentences, has at least ``SATURATION_LENGTH`` terms.
+    A long turn is an utterance, short or long, of a session whose turns have ``SATURATION_LENGTH`` terms or more on
+    average, as in a chat with an assistant that answers in paragraphs.
     """
 
     UTTERANCE = 0
     NOTE = 1
     PASSAGE = 2
-    LONG_UTTERANCE = 3
+    LONG_TURN = 3
 
     @property
     def label(self) -> str:
@@ -72,11 +73,23 @@ def genres(graph: Graph, rows: Rows) -> Rows:
     """The genre of each row as a :class:`Genre`."""
     nodes = graph.nodes
     has_time = nodes["happened"][rows] != nodes["recorded"][rows]  # without a given time, ``happened`` is ``recorded``
-    is_long = nodes["lengths"][rows] >= SATURATION_LENGTH
-    utterance = np.where(is_long, Genre.LONG_UTTERANCE, Genre.UTTERANCE)
+    has_long_turns = graph.derive("sessions with long turns", _sessions_with_long_turns)
+    utterance = np.where(has_long_turns[nodes["sessions"][rows]], Genre.LONG_TURN, Genre.UTTERANCE)
     return np.where(nodes["speakers"][rows] >= 0, utterance, np.where(has_time, Genre.NOTE, Genre.PASSAGE))
 
 
+def _sessions_with_long_turns(graph: Graph, _: object) -> Mask:
+    """Whether the turns of each session are long on average; the last entry is for turns without a session, -1."""
+    nodes = graph.nodes
+    rows = np.flatnonzero(graph.episodes & (nodes["speakers"] >= 0))
+    size = len(graph.sessions.names) + 1
+    sessions = nodes["sessions"][rows] % size  # -1 becomes the last
+    turn_counts = np.bincount(sessions, nodes["positions"][rows] == 0, size)  # a turn may have several chunks
+    lengths = np.bincount(sessions, nodes["lengths"][rows], size)
+    found: Mask = lengths >= SATURATION_LENGTH * np.maximum(turn_counts, 1)
+    return found
+
+
 def dialogue_share(genres_of_rows: Rows) -> float:
-    """The fraction of the rows that are utterances, long ones too."""
-    return float(np.isin(genres_of_rows, (Genre.UTTERANCE, Genre.LONG_UTTERANCE)).mean())
+    """The fraction of the rows that are turns of a speaker."""
+    return float(np.isin(genres_of_rows, (Genre.UTTERANCE, Genre.LONG_TURN)).mean())

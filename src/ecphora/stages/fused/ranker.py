@@ -2,7 +2,7 @@
 
 EISA has a trainable side network beside a frozen embedder. This one is linear in named features, so a score is a sum of
 contributions and its weights can be read. There is one linear model per genre, because different features find an
-utterance, a note, a passage and a long utterance; each row is scored by the model of its genre. It is trained by
+utterance, a note, a passage and a long turn; each row is scored by the model of its genre. It is trained by
 :mod:`ecphora.learn`.
 """
 
@@ -37,12 +37,12 @@ class Ranker(ShortRepr):
     utterance: LinearModel
     note: LinearModel
     passage: LinearModel
-    long_utterance: LinearModel
+    long_turn: LinearModel
 
     @property
     def models(self) -> tuple[LinearModel, ...]:
         """The models, in the order of :class:`~.feature_matrix.Genre`."""
-        return (self.utterance, self.note, self.passage, self.long_utterance)
+        return (self.utterance, self.note, self.passage, self.long_turn)
 
     @property
     def feature_names(self) -> tuple[str, ...]:
