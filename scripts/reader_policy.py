@@ -40,7 +40,7 @@ START = {
     "utterance": 0.7,
     "note": 0.7,
     "passage": 0.7,
-    "long turn": 0.3,
+    "long turn": 0.0,
     "temperature": 0.6,
     "bias": -1.0,
     "similarity": 2.0,

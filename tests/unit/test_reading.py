@@ -279,6 +279,20 @@ def test_reading_counts_by_genre(tmp_path: Path) -> None:
     assert [gains[genre] for genre in ("utterance", "note", "passage", "long")] == pytest.approx([10.0, 5.0, 2.5, 20.0])
 
 
+def test_genre_without_a_weight_is_ranked_as_without_reading() -> None:
+    graph = sample_graph()
+    query = replace(sample_query("Where does Ana live?"), embedder="some-model")
+    assert query.vector is not None
+    pool = build_pool(graph, query)
+    count = len(pool.rows)
+    before = ranked_pool([float(place % 3) for place in range(count)])
+    preferences = {"some": RecencyPreference(1.0, np.zeros_like(query.vector))}
+    model = replace(MODEL, reading=(0.0, 0.0, 0.0, 0.0), recency_preferences=preferences)
+    log_odds = np.linspace(-2, 3, count).astype(np.float32)
+    after = ReadingPolicy(model).rerank(pool, before, ReadCandidates(np.arange(count), log_odds))
+    assert after.scores.tolist() == before.scores.tolist()
+
+
 @pytest.mark.parametrize(("bias", "best"), [(1.0, 2), (0.0, 0), (-1.0, 0)])
 def test_newest_answer_is_first_if_the_present_is_asked_for(bias: float, best: int) -> None:
     graph = sample_graph()

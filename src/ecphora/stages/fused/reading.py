@@ -100,17 +100,19 @@ class ReadingPolicy(ShortRepr):
     def rerank(self, pool: CandidatePool, ranked_pool: RankedPool, candidates: ReadCandidates) -> RankedPool:
         """Add the reader's log-odds, and what newer answers gain from older ones, as contributions.
 
-        A candidate that was not read is taken to be as bad as the worse half of those that were, and gains 0.
+        A candidate that was not read is taken to be as bad as the worse half of those that were, and gains 0, as does
+        one whose genre has a weight of 0.
         """
-        indices = candidates.indices
         worse_half = np.sort(candidates.log_odds)[: (len(candidates.log_odds) + 1) // 2]
         reading, newer = np.zeros((2, len(ranked_pool.scores)), np.float32)
+        weights = np.array(self.model.reading, np.float32)[genres(pool.graph, pool.rows[candidates.indices])]
+        is_used = weights > 0
+        indices, readings = candidates.indices[is_used], candidates.log_odds[is_used]
         rows = pool.rows[indices]
-        weights = np.array(self.model.reading, np.float32)[genres(pool.graph, rows)]
-        reading[indices] = weights * (candidates.log_odds - np.median(worse_half))
+        reading[indices] = weights[is_used] * (readings - np.median(worse_half))
         newer[indices] = self.model.newer_answers.gains(
             ranked_pool.log_odds[indices] + reading[indices],
-            candidates.log_odds,
+            readings,
             pool.query.embedder_coverage * standardize_cosines(dense.pairwise_cosines(pool.graph, rows, rows)),
             time_order(pool.graph, rows),
             self.model.recency_preference(pool.query),
