@@ -137,7 +137,7 @@ class ToolMemory(Protocol):
         self, content: Sequence[str], *, speaker: str | None, session: str | None, happened_at: When | None
     ) -> RememberResult: ...
     def recall(
-        self, question: str, *, limit: int, where: Filter, as_of: When | None, explain: bool
+        self, question: str, *, limit: int, where: Filter, as_of: When | None, explain: bool, log_access: bool
     ) -> Recollection: ...
     def update(
         self,
@@ -176,7 +176,9 @@ class ToolSet:
         names: Iterable[str] | None = None,
         budget: int = DEFAULT_REPLY_TOKENS,
         session: str | None = None,
+        log_access: bool = True,
     ) -> None:
+        self._log_access = check_flag("log_access", log_access)
         self._memory = memory
         self._budget = check_count("budget", budget, minimum=MIN_REPLY_TOKENS)
         self._session = check_optional_name("session", session)
@@ -264,7 +266,9 @@ class ToolSet:
     ) -> str:
         where = _filter(speaker, after, before)
         limit = _check_limit(limit, DEFAULT_HITS)
-        found = self._memory.recall(question, limit=limit, where=where, as_of=as_of, explain=False)
+        found = self._memory.recall(
+            question, limit=limit, where=where, as_of=as_of, explain=False, log_access=self._log_access
+        )
         if not found.hits:
             return "Nothing found: no memory belongs to this question."
         hits = found.hits[:UNRELATED_HITS] if found.evidence is Evidence.NONE else found.hits

@@ -23,10 +23,12 @@ from ecphora.embedders.hashing import HashingEmbedder
 from ecphora.errors import StoreFull
 from ecphora.function_tools import TOOLS
 from ecphora.memory import Memory
-from ecphora.model import Episode
+from ecphora.model import AccessKind, Episode
 from ecphora.server.mcp_server import ProfileName, serve_profile
 from ecphora.server.memory_profile import MemoryProfile
 from ecphora.server.reference_profile import TOOLS as GRAPH_TOOLS
+from ecphora.server.reference_profile import ReferenceProfile
+from ecphora.server.tokens import Right
 from ecphora.testing import FakeClock
 
 MODES = ("legacy", "auto")
@@ -124,10 +126,24 @@ def test_unknown_tool_and_resource_are_errors_of_the_protocol(memory: Memory) ->
 
 
 def test_read_only_profile_has_only_the_tools_that_read(memory: Memory) -> None:
-    profile = MemoryProfile(memory, is_read_only=True)
+    profile = MemoryProfile(memory, rights=[Right.READ])
     assert [tool.name for tool in profile.tools()] == ["recall", "find"]
     assert profile.call_tool("remember", {"texts": ["x"]}).is_error
     assert len(memory) == 0
+    memory.remember("Ana lives in Porto.", id="a")
+    assert "Porto" in text_of(profile.call_tool("recall", {"question": "Where does Ana live?"}))
+    history = memory.history("a")
+    assert history is not None
+    assert AccessKind.RECALLED not in {access.kind for access in history.accesses}
+
+
+def test_right_to_write_alone_lets_nothing_be_read(memory: Memory) -> None:
+    memory.remember("Ana lives in Porto.", id="a")
+    profile = MemoryProfile(memory, rights=[Right.WRITE])
+    assert [tool.name for tool in profile.tools()] == ["remember"]
+    assert (profile.resources(), profile.read_resource("ecphora://memory/a")) == ([], None)
+    graph = ReferenceProfile(memory, rights=[Right.WRITE])
+    assert (graph.tools(), graph.resources(), graph.read_resource("memory://knowledge-graph")) == ([], [], None)
 
 
 def test_error_of_the_store_is_told_and_a_crash_is_not(memory: Memory, monkeypatch: pytest.MonkeyPatch) -> None:

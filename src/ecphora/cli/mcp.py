@@ -1,19 +1,28 @@
 """The command ``mcp``: a memory as an MCP server, its entry in the configuration of a host, and files to import."""
 
+import json
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from importlib import import_module
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from ..errors import InvalidInput, StoreReadOnly
 from .context import CommandContext, CommandFunction, HomePath, open_context
+from .server_access import access_options, find_tokens, make_policy
+
+if TYPE_CHECKING:  # needs the extra
+    from ..server.access_control import AccessPolicy
 
 SERVER_EXTRA = 'pip install "ecphora[server]"'
 """What installs the packages of the server."""
 HOST_NAMES = ("claude-desktop", "claude-code", "cursor", "vscode", "windsurf", "codex", "gemini", "zed")
 """The hosts whose configuration is known, as ``host_config.HOSTS`` has them."""
+DEFAULT_PORT = 8766
+GRACE_SECONDS = 10
+"""Seconds that requests in progress have to end once the server is told to stop."""
 
 
 def _options(command: CommandFunction) -> CommandFunction:
@@ -57,6 +66,10 @@ def _options(command: CommandFunction) -> CommandFunction:
             help="With --profile reference: write a new file of the reference server; - is stdout.",
         ),
     ]
+    command = access_options(DEFAULT_PORT)(command)
+    command = click.option("--http", "is_http", is_flag=True, help="Listen on a port, for clients with a token.")(
+        command
+    )
     for decorator in reversed(decorators):
         command = decorator(command)
     return command
@@ -74,19 +87,25 @@ def mcp(
     is_dry_run: bool,
     import_path: str | None,
     export_path: str | None,
+    is_http: bool,
+    host: str,
+    port: int,
+    no_auth: bool,
+    origins: Sequence[str],
+    hosts: Sequence[str],
 ) -> None:
-    """Serve the memory to an MCP host over stdin and stdout.
+    """Serve the memory to an MCP host over stdin and stdout, or with --http on a port.
 
     A host, such as Claude Desktop or Cursor, starts this command by itself; --install tells it to. Several hosts may
-    use one file at the same time.
+    use one file at the same time. The options after --http go with it.
 
     \b
     ecphora mcp --db ~/memory.db --install claude-code
     ecphora mcp --profile reference --import memory.jsonl
     """
     context = open_context(as_json=False, db=db, scope=scope, embedder=embedder)
-    if [host_name, import_path, export_path].count(None) < 2:
-        raise click.UsageError("--install, --import and --export exclude each other")
+    if [host_name, import_path, export_path, is_http or None].count(None) < 3:
+        raise click.UsageError("--install, --import, --export and --http exclude each other")
     if is_dry_run and host_name is None:
         raise click.UsageError("--print goes with --install")
     if profile != "reference" and (import_path or export_path):
@@ -98,20 +117,46 @@ def mcp(
         _import_graph(context, Path(import_path))
     elif export_path is not None:
         _export_graph(context, export_path)
+    elif is_http:
+        tokens = find_tokens(context.file, host, no_auth=no_auth)
+        _serve_http(context, profile, host, port, lambda: make_policy(tokens, host, origins, hosts))
     else:
         _serve(context, profile)
 
 
+def _serve_http(
+    context: CommandContext, profile: Any, host: str, port: int, policy: Callable[[], "AccessPolicy"]
+) -> None:
+    mcp_http = _import_server("mcp_http")
+    listening, app = _import_server("listening"), _import_server("app")
+
+    def on_start(url: str) -> None:
+        print(json.dumps({"listening": f"{url}{mcp_http.PATH}"}), file=sys.stderr, flush=True)  # noqa: T201
+
+    listening.run_server(
+        mcp_http.make_mcp_app(context.settings, app.ServerOptions(policy()), profile),
+        host=host,
+        port=port,
+        grace_seconds=GRACE_SECONDS,
+        on_start=on_start,
+    )
+
+
 def _serve(context: CommandContext, profile: Any) -> None:
+    mcp_server = _import_server("mcp_server")
+    with context.open_memory(create=True, needs_embedder=True) as memory:
+        mcp_server.serve_stdio(memory, profile)
+
+
+def _import_server(module: str) -> Any:
+    """A module that needs the packages of the server."""
     try:
-        from ..server import mcp_server  # noqa: PLC0415  # needs the extra
+        return import_module(f"ecphora.server.{module}")
     except ModuleNotFoundError as error:
         if (error.name or "").startswith("ecphora"):
             raise
         package = (error.name or "").partition(".")[0]
         raise InvalidInput(f"the MCP server needs the package {package}; install it with {SERVER_EXTRA}") from error
-    with context.open_memory(create=True, needs_embedder=True) as memory:
-        mcp_server.serve_stdio(memory, profile)
 
 
 def _install(context: CommandContext, host_name: str, given: dict[str, str | None], *, is_dry_run: bool) -> None:

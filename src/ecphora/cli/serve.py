@@ -8,9 +8,8 @@ from collections.abc import Sequence
 import click
 
 from ..errors import InvalidInput
-from ..server.addresses import LOOPBACK_NAMES, is_loopback
-from ..server.tokens import Tokens
 from .context import CommandContext, common_options, strategy_options
+from .server_access import access_options, find_tokens, make_policy
 
 GRACE_SECONDS = 30
 """Seconds that requests in progress have to end once the server is told to stop."""
@@ -18,19 +17,7 @@ MEBIBYTE = 1 << 20
 
 
 @click.command(epilog="Stop it with Ctrl-C or SIGTERM: it answers what it has begun, and closes the file.")
-@click.option("--host", default="127.0.0.1", show_default=True, help="Where to listen. Others need tokens, and TLS.")
-@click.option("--port", type=click.IntRange(0, 65535), default=8765, show_default=True, help="The port; 0 for any.")
-@click.option("--no-auth", is_flag=True, help="Let every program on this machine do everything, without a token.")
-@click.option(
-    "--allow-origin",
-    "origins",
-    multiple=True,
-    metavar="ORIGIN",
-    help="Let pages of this origin send requests; repeatable.",
-)
-@click.option(
-    "--allow-host", "hosts", multiple=True, metavar="NAME", help="A name by which requests may address it; repeatable."
-)
+@access_options(8765)
 @click.option("--max-body", type=click.IntRange(min=1), default=8, show_default=True, help="MiB of a request.")
 @click.option("--max-import", type=click.IntRange(min=1), default=1024, show_default=True, help="MiB of an import.")
 @click.option(
@@ -62,30 +49,17 @@ def serve(
 
     Make a token first: ecphora token create NAME. A request names its scope, so --scope counts for nothing here.
     """
-    tokens = Tokens(context.file)
-    is_local = is_loopback(host)
-    if no_auth and not is_local:
-        raise click.UsageError(
-            f"--no-auth is for this machine alone, and others reach {host}; leave out one of the two"
-        )
-    if not no_auth and not tokens.grants():
-        db = context.file
-        raise click.UsageError(f"no token may use {db} yet; make one: ecphora token create NAME --db {db}")
+    tokens = find_tokens(context.file, host, no_auth=no_auth)
     if missing := [name for name in ("fastapi", "uvicorn") if importlib.util.find_spec(name) is None]:
         raise InvalidInput(f'the server needs {" and ".join(missing)}; install them: pip install "ecphora[server]"')
-    from ..server.access_control import AccessPolicy  # noqa: PLC0415  # needs the extra
-    from ..server.app import ServerOptions, make_app  # noqa: PLC0415
+    from ..server.app import ServerOptions, make_app  # noqa: PLC0415  # needs the extra
     from ..server.limits import Limits  # noqa: PLC0415
     from ..server.listening import run_server  # noqa: PLC0415
 
     app = make_app(
         context.settings,
         ServerOptions(
-            AccessPolicy(
-                None if no_auth else tokens,
-                frozenset(origins),
-                frozenset({*LOOPBACK_NAMES, *hosts}) if is_local else frozenset(hosts) or None,
-            ),
+            make_policy(tokens, host, origins, hosts),
             Limits(max_body * MEBIBYTE, max_import * MEBIBYTE, requests_per_second=rate_limit),
             open_scopes=open_scopes,
             threads=threads,

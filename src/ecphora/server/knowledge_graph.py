@@ -100,8 +100,8 @@ class _Stored:
 class KnowledgeGraph:
     """The knowledge graph in the scope of a memory. Safe to share between threads."""
 
-    def __init__(self, memory: Memory) -> None:
-        self._memory = memory
+    def __init__(self, memory: Memory, *, log_access: bool = True) -> None:
+        self._memory, self._log_access = memory, log_access
         self._lock = Lock()
         self._stored: _Stored | None = None
 
@@ -128,7 +128,8 @@ class KnowledgeGraph:
     def _recalled_names(self, query: str) -> set[str]:
         if not query.strip() or len(query) > MAX_QUESTION_CHARS:
             return set()
-        found = self._memory.recall(query, limit=MAX_RECALLED, where=Filter(sources=SOURCE), explain=False)
+        where = Filter(sources=SOURCE)
+        found = self._memory.recall(query, limit=MAX_RECALLED, where=where, explain=False, log_access=self._log_access)
         if found.evidence is Evidence.NONE:
             return set()
         keys = (NAME, FROM, TO)

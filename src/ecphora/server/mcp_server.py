@@ -5,7 +5,7 @@ of the SDK lends the process another stdout meanwhile.
 """
 
 import logging
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from contextlib import AbstractContextManager, nullcontext
 from typing import Any, Literal, Protocol, TypeVar
 
@@ -17,9 +17,10 @@ from mcp.server.subscriptions import InMemorySubscriptionBus, ListenHandler, Res
 from mcp.shared.exceptions import MCPError
 
 from .. import __version__
-from ..errors import EcphoraError, InvalidInput
+from ..errors import EcphoraError, InvalidInput, StoreReplaced
 from ..memory import Memory
-from .memory_profile import MemoryProfile
+from .memory_profile import INSTRUCTIONS, MemoryProfile
+from .tokens import ALL_RIGHTS, Right
 
 _log = logging.getLogger("ecphora")
 
@@ -35,8 +36,6 @@ T = TypeVar("T")
 class Profile(Protocol):
     """What a server offers of one memory. Its methods may take long, so they run in threads."""
 
-    @property
-    def instructions(self) -> str | None: ...
     def tools(self) -> list[types.Tool]: ...
     def call_tool(self, name: str, arguments: Mapping[str, Any]) -> types.CallToolResult: ...
     def resources(self) -> list[types.Resource]: ...
@@ -51,19 +50,21 @@ LeaseProfile = Callable[[RequestContext], AbstractContextManager[Profile]]
 """Gives the profile that a request may use, for as long as it is used. Runs in a thread."""
 
 
-def open_profile(memory: Memory, profile: ProfileName = "ecphora", *, is_read_only: bool = False) -> Profile:
-    """A profile of a memory; ``is_read_only`` leaves out the tools that change something."""
+def open_profile(
+    memory: Memory, profile: ProfileName = "ecphora", *, rights: Collection[Right] = ALL_RIGHTS
+) -> Profile:
+    """A profile of a memory, as far as ``rights`` allow."""
     if profile == "reference":
         from .reference_profile import ReferenceProfile  # noqa: PLC0415  # only hosts that ask for it pay for it
 
-        return ReferenceProfile(memory, is_read_only=is_read_only)
-    return MemoryProfile(memory, is_read_only=is_read_only)
+        return ReferenceProfile(memory, rights=rights)
+    return MemoryProfile(memory, rights=rights)
 
 
 def serve_profile(memory: Memory, profile: ProfileName = "ecphora") -> Server[Any]:
     """A server of one memory for one client, over stdio or in the same process."""
     served = open_profile(memory, profile)
-    return build_server(lambda _context: nullcontext(served), instructions=served.instructions, has_one_client=True)
+    return build_server(lambda _context: nullcontext(served), profile, has_one_client=True)
 
 
 def serve_stdio(memory: Memory, profile: ProfileName = "ecphora") -> None:
@@ -77,7 +78,7 @@ def serve_stdio(memory: Memory, profile: ProfileName = "ecphora") -> None:
     anyio.run(serve)
 
 
-def build_server(lease_profile: LeaseProfile, *, instructions: str | None, has_one_client: bool = False) -> Server[Any]:
+def build_server(lease_profile: LeaseProfile, profile: ProfileName, *, has_one_client: bool = False) -> Server[Any]:
     """A server that answers each request from the profile that ``lease_profile`` gives for it.
 
     Only a server with one client takes subscriptions: with several, one would learn when another writes.
@@ -87,7 +88,7 @@ def build_server(lease_profile: LeaseProfile, *, instructions: str | None, has_o
         SERVER_NAME,
         version=__version__,
         title="Ecphora",
-        instructions=instructions,
+        instructions=INSTRUCTIONS if profile == "ecphora" else None,
         on_list_tools=requests.list_tools,
         on_call_tool=requests.call_tool,
         on_list_resources=requests.list_resources,
@@ -134,6 +135,8 @@ class _Requests:
                 raise InvalidInput(f"there is no tool {params.name!r}")
             try:
                 result = profile.call_tool(params.name, params.arguments or {})
+            except StoreReplaced:  # the memory must be opened again
+                raise
             except EcphoraError as error:  # such as a full disk: the model and its user should know
                 return _failure(f"Error: {error}"), ()
             except Exception:  # noqa: BLE001  # a crash of one call must not end the server

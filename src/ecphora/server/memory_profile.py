@@ -1,6 +1,6 @@
 """What the MCP server offers by default: the tools of :mod:`ecphora.function_tools`, and memories as resources."""
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import Any
 from urllib.parse import quote, unquote
 
@@ -11,6 +11,7 @@ from ..memory import Memory
 from ..model import Kind, Node
 from ..prompts import quoting
 from ..text_format import collapse_whitespace, iso_minute, truncate
+from .tokens import ALL_RIGHTS, Right
 
 URI_PREFIX = "ecphora://memory/"
 """How the URI of a memory begins; its percent-encoded id follows."""
@@ -27,16 +28,23 @@ INSTRUCTIONS = (
 """What a host tells the model about the server."""
 
 
+READING_TOOLS, WRITING_TOOLS = ("recall", "find"), ("remember",)
+"""The tools that need only the right to read, and only the right to write; the others need both."""
+
+
 class MemoryProfile:
-    """The five tools, and memories as resources. ``is_read_only`` leaves out the tools that change something."""
+    """The five tools, and memories as resources, as far as ``rights`` allow.
 
-    instructions = INSTRUCTIONS
+    Without the right to write, recalls leave no trace in the access log.
+    """
 
-    def __init__(self, memory: Memory, *, is_read_only: bool = False) -> None:
+    def __init__(self, memory: Memory, *, rights: Collection[Right] = ALL_RIGHTS) -> None:
         self._memory = memory
-        self._tool_set = ToolSet(memory)
-        if is_read_only:
-            self._tool_set = ToolSet(memory, names=[tool.name for tool in self._tool_set.tools if tool.is_read_only])
+        self._can_read, can_write = Right.READ in rights, Right.WRITE in rights
+        names = None
+        if not (self._can_read and can_write):
+            names = READING_TOOLS if self._can_read else WRITING_TOOLS if can_write and not memory.is_read_only else ()
+        self._tool_set = ToolSet(memory, names=names, log_access=can_write)
 
     def tools(self) -> list[Tool]:
         """The definitions of the tools."""
@@ -64,8 +72,9 @@ class MemoryProfile:
 
     def resources(self) -> list[Resource]:
         """The memories that were stored last."""
-        page = self._memory.find(order="-recorded_at", limit=LISTED_RESOURCES)
-        return [_resource(node) for node in page]
+        if not self._can_read:
+            return []
+        return [_resource(node) for node in self._memory.find(order="-recorded_at", limit=LISTED_RESOURCES)]
 
     def resource_templates(self) -> list[ResourceTemplate]:
         """The URI of any memory."""
@@ -81,7 +90,7 @@ class MemoryProfile:
 
     def read_resource(self, uri: str) -> tuple[str, str] | None:
         """The text of a resource and its MIME type; None if there is none."""
-        if not uri.startswith(URI_PREFIX):
+        if not uri.startswith(URI_PREFIX) or not self._can_read:
             return None
         node = self._memory.get(unquote(uri.removeprefix(URI_PREFIX)))
         return None if node is None or node.kind is not Kind.EPISODE else (quoting.render_memory(node), MIME_TYPE)

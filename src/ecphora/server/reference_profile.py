@@ -4,7 +4,7 @@ The names, arguments and results are those of ``@modelcontextprotocol/server-mem
 """
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,6 +15,7 @@ from ..errors import IdCollision, InvalidInput
 from ..memory import Memory
 from ..reprs import show
 from .knowledge_graph import KnowledgeGraph, entity_from_json, relation_from_json
+from .tokens import ALL_RIGHTS, Right
 
 GRAPH_URI = "memory://knowledge-graph"
 """The URI of the whole graph."""
@@ -252,14 +253,17 @@ TOOLS: tuple[_GraphTool, ...] = (
 
 
 class ReferenceProfile:
-    """The nine tools of the reference server, and its resource. ``is_read_only`` leaves out those that change."""
+    """The nine tools of the reference server, and its resource, as far as ``rights`` allow.
 
-    instructions = None
+    Tools that change the graph need both rights, since they say what is there.
+    """
 
-    def __init__(self, memory: Memory, *, is_read_only: bool = False) -> None:
-        self._graph = KnowledgeGraph(memory)
-        is_read_only = is_read_only or memory.is_read_only
-        self._tools = {tool.name: tool for tool in TOOLS if tool.effect.is_read_only or not is_read_only}
+    def __init__(self, memory: Memory, *, rights: Collection[Right] = ALL_RIGHTS) -> None:
+        self._can_read, can_write = Right.READ in rights, Right.WRITE in rights
+        self._graph = KnowledgeGraph(memory, log_access=can_write)
+        can_write = can_write and not memory.is_read_only
+        tools = [tool for tool in TOOLS if self._can_read and (can_write or tool.effect.is_read_only)]
+        self._tools = {tool.name: tool for tool in tools}
 
     def tools(self) -> list[Tool]:
         """The definitions of the tools."""
@@ -278,6 +282,8 @@ class ReferenceProfile:
 
     def resources(self) -> list[Resource]:
         """The whole graph."""
+        if not self._can_read:
+            return []
         return [
             Resource(
                 uri=GRAPH_URI,
@@ -294,7 +300,9 @@ class ReferenceProfile:
 
     def read_resource(self, uri: str) -> tuple[str, str] | None:
         """The graph as JSON and its MIME type; None for another URI."""
-        return (_to_json(self._graph.read().to_dict()), MIME_TYPE) if uri == GRAPH_URI else None
+        if uri != GRAPH_URI or not self._can_read:
+            return None
+        return _to_json(self._graph.read().to_dict()), MIME_TYPE
 
     def updated_resources(self, name: str) -> tuple[str, ...]:
         """The URIs that clients may subscribe to and that a tool changes."""

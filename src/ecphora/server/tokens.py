@@ -48,6 +48,10 @@ class Right(StrEnum):
     ADMIN = "admin"
 
 
+ALL_RIGHTS = frozenset(Right)
+"""What a program may do that opens the file itself."""
+
+
 @dataclass(frozen=True, slots=True, repr=False)
 class Grant(ShortRepr):
     """What a token allows. ``scopes`` are the names of scopes, or ``"*"`` for every scope."""

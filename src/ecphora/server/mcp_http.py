@@ -1,0 +1,104 @@
+"""The MCP server over streamable HTTP: the profiles of one memory file, for clients that have a token.
+
+Requests are independent of each other, without sessions: each brings its token, and is answered from the one scope that
+it names and the token is for.
+"""
+
+import asyncio
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager, closing, contextmanager
+from dataclasses import dataclass
+
+from mcp.server.transport_security import TransportSecuritySettings
+from mcp.shared.exceptions import MCPError
+from mcp_types import INVALID_REQUEST
+from starlette.applications import Starlette
+from starlette.middleware import Middleware
+from starlette.requests import Request
+
+from ..errors import InvalidInput, StoreReplaced
+from ..settings import Settings
+from ..stores.sqlite import SQLiteStore
+from ..validate import check_name
+from .app import ServerOptions, memory_opener
+from .gate import Gate
+from .mcp_server import Profile, ProfileName, RequestContext, build_server, open_profile
+from .metrics import Metrics
+from .open_scopes import OpenScopes
+from .tokens import Grant, Right
+
+PATH = "/mcp"
+"""The path that clients connect to."""
+NO_RIGHTS = "the token is not for this scope"
+
+
+@dataclass(frozen=True, slots=True)
+class _ScopeProfiles:
+    """The profiles of the scopes that requests name, as far as their tokens allow."""
+
+    scopes: OpenScopes
+    profile: ProfileName
+    default_scope: str
+
+    @contextmanager
+    def lease(self, context: RequestContext) -> Iterator[Profile]:
+        """The profile that a request may use; raises ``MCPError`` if its token is not for the scope."""
+        request = context.request
+        if not isinstance(request, Request):
+            raise MCPError(INVALID_REQUEST, "this server answers requests over HTTP")
+        grant: Grant = request.state.grant
+        scope = self._scope_of(request, grant)
+        rights = frozenset(right for right in (Right.READ, Right.WRITE) if grant.allows(right, scope))
+        if not rights:
+            raise MCPError(INVALID_REQUEST, NO_RIGHTS)
+        request.state.memory_scope = scope
+        with self.scopes.lease(scope) as memory:
+            try:
+                yield open_profile(memory, self.profile, rights=rights)
+            except StoreReplaced:
+                self.scopes.discard(scope, memory)
+                raise
+
+    def _scope_of(self, request: Request, grant: Grant) -> str:
+        """The scope in the address, else the token's only one, else that of the server."""
+        named = request.query_params.getlist("scope")
+        if len(named) > 1:
+            raise InvalidInput("the address names several scopes; give one")
+        if named:
+            return check_name("scope", named[0])
+        return grant.scopes[0] if not grant.has_all_scopes and len(grant.scopes) == 1 else self.default_scope
+
+
+def make_mcp_app(settings: Settings, options: ServerOptions, profile: ProfileName = "ecphora") -> Starlette:
+    """The app that serves the memory file of the settings, which it creates if there is none, at ``/mcp``.
+
+    The app closes the file when its lifespan ends. Raises a ``StoreError`` if the file cannot be used.
+    """
+    with closing(SQLiteStore(settings.db)):
+        pass
+    scopes = OpenScopes(memory_opener(settings), capacity=options.open_scopes, idle_seconds=options.idle_seconds)
+    server = build_server(_ScopeProfiles(scopes, profile, settings.scope).lease, profile)
+    inner = server.streamable_http_app(
+        streamable_http_path=PATH,
+        stateless_http=True,
+        max_request_body_size=options.limits.body_bytes,
+        transport_security=TransportSecuritySettings(enable_dns_rebinding_protection=False),  # the gate does it
+    )
+
+    @asynccontextmanager
+    async def lifespan(_app: Starlette) -> AsyncIterator[None]:
+        async with inner.router.lifespan_context(inner):
+            try:
+                yield
+            finally:
+                await asyncio.to_thread(scopes.close)
+
+    gate = Middleware(
+        Gate,
+        policy=options.policy,
+        limits=options.limits,
+        metrics=Metrics(lambda: len(scopes), dict),
+        clock=options.clock,
+        write_log=options.write_log,
+    )
+    return Starlette(routes=inner.routes, middleware=[gate], lifespan=lifespan)

@@ -1,0 +1,287 @@
+"""The MCP server over HTTP: tokens, scopes, and the client of the SDK against a server on a loopback port."""
+
+import asyncio
+import json
+import os
+import socket
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import httpx
+import httpx2
+import pytest
+import uvicorn
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from mcp import Client, MCPError
+from mcp.client.streamable_http import streamable_http_client
+
+from ecphora.embedders.hashing import HashingEmbedder
+from ecphora.function_tools import TOOLS
+from ecphora.memory import Memory
+from ecphora.model import Episode
+from ecphora.server.access_control import AccessPolicy
+from ecphora.server.app import ServerOptions
+from ecphora.server.knowledge_graph import Entity, KnowledgeGraph
+from ecphora.server.mcp_http import make_mcp_app
+from ecphora.server.mcp_server import ProfileName
+from ecphora.server.reference_profile import TOOLS as GRAPH_TOOLS
+from ecphora.server.tokens import Tokens
+from ecphora.settings import Settings
+
+MARKER = "Zanzibar"
+"""A word that only the scope of somebody else holds."""
+SCOPES = ("ana", "bo")
+
+
+@dataclass
+class Running:
+    """A server that runs, and tokens for it."""
+
+    db: Path
+    url: str
+    tokens: dict[str, str]
+    log: list[str] = field(default_factory=list)
+    http: httpx.Client = field(default_factory=lambda: httpx.Client(timeout=30, verify=False))  # noqa: S501  # no TLS here
+
+    def post(self, method: str, params: dict[str, Any], token: str | None, *, query: str = "") -> httpx.Response:
+        """Send one request of the protocol, as a client without a session does."""
+        headers = {"Accept": "application/json, text/event-stream", "MCP-Protocol-Version": "2025-06-18"}
+        if token is not None:
+            headers["Authorization"] = f"Bearer {self.tokens.get(token, token)}"
+        message = {"jsonrpc": "2.0", "id": 1, "method": method, "params": params}
+        return self.http.post(f"{self.url}{query}", json=message, headers=headers)
+
+    def ask(self, method: str, params: dict[str, Any], token: str, *, query: str = "") -> dict[str, Any]:
+        """The answer to a request: the JSON of its one event."""
+        response = self.post(method, params, token, query=query)
+        assert response.status_code == 200, response.text
+        (line,) = [line for line in response.text.splitlines() if line.startswith("data: ")]
+        answer: dict[str, Any] = json.loads(line.removeprefix("data: "))
+        return answer
+
+    def tool(self, name: str, arguments: dict[str, Any], token: str, *, query: str = "") -> str:
+        """The text of a tool's reply."""
+        answer = self.ask("tools/call", {"name": name, "arguments": arguments}, token, query=query)
+        return str(answer["result"]["content"][0]["text"] if "result" in answer else answer["error"]["message"])
+
+
+@contextmanager
+def run(folder: Path, profile: ProfileName = "ecphora") -> Iterator[Running]:
+    """Serve a file with two scopes on a free port, in a thread."""
+    db = folder / "m.db"
+    for scope, text in zip(SCOPES, ("Ana lives in Porto.", f"Bo lives in {MARKER}."), strict=True):
+        with Memory(db, scope=scope, embedder=HashingEmbedder(64)) as memory:
+            memory.remember(Episode(text, id=f"home-{scope}", speaker=scope))
+            if profile == "reference":
+                KnowledgeGraph(memory).create_entities([Entity(scope, "person", (text,))])
+    tokens = Tokens(db)
+    made = {scope: tokens.create(scope, scopes=[scope]) for scope in SCOPES}
+    made["reader"] = tokens.create("reader", scopes=["ana"], rights=["read"])
+    made["writer"] = tokens.create("writer", scopes=["ana"], rights=["write"])
+    made["both"] = tokens.create("both", scopes=SCOPES)
+    made["every"] = tokens.create("every", scopes="*")
+    log: list[str] = []
+    options = ServerOptions(AccessPolicy(tokens), write_log=log.append)
+    app = make_mcp_app(Settings(db=db, scope="ana", embedder="hashing:64"), options, profile)
+    listener = socket.create_server(("127.0.0.1", 0))
+    server = uvicorn.Server(uvicorn.Config(app, log_config=None, lifespan="on"))
+    thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]})
+    thread.start()
+    try:
+        running = Running(db, f"http://127.0.0.1:{listener.getsockname()[1]}/mcp", made, log)
+        with closing(listener), running.http:
+            yield running
+            server.should_exit = True
+            thread.join(30)
+    finally:
+        server.should_exit = True
+        thread.join(30)
+
+
+@pytest.fixture
+def server(tmp_path: Path) -> Iterator[Running]:
+    with run(tmp_path) as running:
+        yield running
+
+
+@pytest.mark.parametrize("mode", ["legacy", "auto"])
+def test_client_of_the_sdk_uses_the_scope_of_its_token(mode: str, server: Running) -> None:
+    async def converse() -> tuple[list[str], str, list[str]]:
+        headers = {"Authorization": f"Bearer {server.tokens['bo']}"}
+        async with (
+            httpx2.AsyncClient(headers=headers) as http,
+            Client(streamable_http_client(server.url, http_client=http), mode=mode) as client,
+        ):
+            names = [tool.name for tool in (await client.list_tools()).tools]
+            result = await client.call_tool("recall", {"question": "Where does Bo live?"})
+            resources = (await client.list_resources()).resources
+            with pytest.raises(MCPError, match="there is no such resource"):
+                await client.read_resource("ecphora://memory/home-ana")
+            return names, result.content[0].text, [one.uri for one in resources]  # type: ignore[union-attr]
+
+    names, text, uris = asyncio.run(converse())
+    assert names == [tool.name for tool in TOOLS]
+    assert MARKER in text
+    assert uris == ["ecphora://memory/home-bo"]
+
+
+def test_requests_without_a_valid_token_are_refused(server: Running) -> None:
+    for token in (None, "ecp_unknown", "x" * 1000):
+        response = server.post("tools/list", {}, token)
+        assert (response.status_code, response.headers["www-authenticate"]) == (401, "Bearer")
+    Tokens(server.db).revoke("ana")
+    assert server.post("tools/list", {}, "ana").status_code == 401
+
+
+def test_token_chooses_among_its_scopes_by_the_address(server: Running) -> None:
+    question = {"question": "Who lives where?"}
+    assert MARKER in server.tool("recall", question, "both", query="?scope=bo")
+    assert MARKER in server.tool("recall", question, "every", query="?scope=bo")
+    assert "Porto" in server.tool("recall", question, "both")  # the scope of the server
+    assert server.tool("recall", question, "ana", query="?scope=bo") == "the token is not for this scope"
+    assert server.tool("recall", question, "both", query="?scope=cy") == "the token is not for this scope"
+    assert "give one" in server.tool("recall", question, "ana", query="?scope=ana&scope=bo")
+    assert "scope is ''" in server.tool("recall", question, "ana", query="?scope=")
+
+
+def test_rights_choose_the_tools(server: Running) -> None:
+    def names(token: str) -> list[str]:
+        return [tool["name"] for tool in server.ask("tools/list", {}, token)["result"]["tools"]]
+
+    assert names("reader") == ["recall", "find"]
+    assert names("writer") == ["remember"]
+    assert server.tool("remember", {"texts": ["x"]}, "reader") == "there is no tool 'remember'"
+    assert server.tool("find", {}, "writer") == "there is no tool 'find'"
+    assert server.ask("resources/list", {}, "writer")["result"]["resources"] == []
+    assert (
+        "no such resource"
+        in server.ask("resources/read", {"uri": "ecphora://memory/home-ana"}, "writer")["error"]["message"]
+    )
+    assert server.tool("remember", {"texts": ["Ana sails."]}, "writer").startswith("Remembered: ")
+    assert "Ana sails." in server.tool("find", {}, "reader")
+
+
+def test_requests_of_web_pages_and_for_other_names_are_refused(server: Running) -> None:
+    headers = {"Authorization": f"Bearer {server.tokens['ana']}", "Accept": "application/json, text/event-stream"}
+    message = {"jsonrpc": "2.0", "id": 1, "method": "tools/list"}
+    for name, value in (("Origin", "https://example.com"), ("Host", "example.com")):
+        assert server.http.post(server.url, json=message, headers={**headers, name: value}).status_code == 403
+    assert server.http.post(server.url, content=b"x" * (9 << 20), headers=headers).status_code == 413
+
+
+def test_log_names_token_and_scope_and_no_text(server: Running) -> None:
+    server.tool("recall", {"question": "Where is the Taj Mahal?"}, "ana")
+    line = json.loads(server.log[-1])
+    assert (line["route"], line["status"], line["token"], line["scope"]) == ("/mcp", 200, "ana", "ana")
+    assert "Taj Mahal" not in "".join(server.log)
+    assert server.tokens["ana"] not in "".join(server.log)
+
+
+def test_server_with_several_clients_takes_no_subscriptions(server: Running) -> None:
+    answer = server.ask("resources/subscribe", {"uri": "ecphora://memory/home-bo"}, "ana")
+    assert "error" in answer
+
+
+# ---- no request reads or changes another scope
+
+TEXTS = st.sampled_from(
+    ["home-bo", "home-ana", "bo", "ana", "ecphora://memory/home-bo", "memory://knowledge-graph", MARKER[:4], "Where?",
+     "2026-01-01", "supersede", "replace", "newest", "../bo", "bo#1", "home-bo#1"]
+)  # fmt: skip
+BY_TYPE: dict[str, st.SearchStrategy[object]] = {
+    "string": TEXTS,
+    "strings": st.lists(TEXTS, min_size=1, max_size=3),
+    "boolean": st.booleans(),
+    "integer": st.integers(1, 50),
+}
+ENTITY = st.fixed_dictionaries({"name": TEXTS, "entityType": TEXTS, "observations": st.lists(TEXTS, max_size=2)})
+RELATION = st.fixed_dictionaries({"from": TEXTS, "to": TEXTS, "relationType": TEXTS})
+PAIR = st.fixed_dictionaries({"entityName": TEXTS, "contents": st.lists(TEXTS, max_size=2)})
+DELETION = st.fixed_dictionaries({"entityName": TEXTS, "observations": st.lists(TEXTS, max_size=2)})
+BY_NAME: dict[str, st.SearchStrategy[object]] = {
+    "entities": st.lists(ENTITY, max_size=2),
+    "relations": st.lists(RELATION, max_size=2),
+    "observations": st.lists(PAIR, max_size=2),
+    "deletions": st.lists(DELETION, max_size=2),
+    "entityNames": st.lists(TEXTS, max_size=2),
+    "names": st.lists(TEXTS, max_size=2),
+    "query": TEXTS,
+}
+CALLS: dict[str, dict[str, st.SearchStrategy[dict[str, object]]]] = {
+    "ecphora": {
+        tool.name: st.fixed_dictionaries(
+            {one.name: BY_TYPE[one.type] for one in tool.parameters if one.is_required},
+            optional={one.name: BY_TYPE[one.type] for one in tool.parameters if not one.is_required},
+        )
+        for tool in TOOLS
+    },
+    "reference": {
+        tool.name: st.fixed_dictionaries({name: BY_NAME[name] for name in tool.arguments["properties"]})
+        for tool in GRAPH_TOOLS
+    },
+}
+URIS = st.sampled_from(["ecphora://memory/home-bo", "memory://knowledge-graph"]) | TEXTS
+
+
+def revision(db: Path, scope: str) -> int:
+    with Memory(db, scope=scope, embedder=HashingEmbedder(64)) as memory:
+        return next(one.revision for one in memory.scopes() if one.name == scope)
+
+
+@pytest.fixture(scope="module")
+def servers(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, Running]]:
+    with (
+        run(tmp_path_factory.mktemp("tools")) as tools,
+        run(tmp_path_factory.mktemp("graph"), "reference") as graph,
+    ):
+        yield {"ecphora": tools, "reference": graph}
+
+
+@pytest.mark.slow
+@settings(max_examples=30)
+@given(data=st.data())
+def test_calls_never_read_or_change_another_scope(servers: dict[str, Running], data: st.DataObject) -> None:
+    profile = data.draw(st.sampled_from(["ecphora", "reference"]))
+    server, token = servers[profile], data.draw(st.sampled_from(["ana", "reader", "writer"]))
+    query = data.draw(st.sampled_from(["", "?scope=bo", "?scope=bo", "?scope=ana&scope=bo", "?SCOPE=bo"]))
+    before = revision(server.db, "bo")
+    for _ in range(4):
+        method = data.draw(st.sampled_from(["tools/call", "tools/call", "resources/list", "resources/read"]))
+        params: dict[str, Any] = {}
+        if method == "tools/call":
+            name = data.draw(st.sampled_from(list(CALLS[profile])))
+            params = {"name": name, "arguments": data.draw(CALLS[profile][name])}
+        elif method == "resources/read":
+            params = {"uri": data.draw(URIS)}
+        assert MARKER not in server.post(method, params, token, query=query).text
+    assert revision(server.db, "bo") == before
+
+
+# ---- the command
+
+
+@pytest.mark.slow
+def test_command_serves_on_a_free_port(tmp_path: Path) -> None:
+    db = tmp_path / "m.db"
+    token = Tokens(db).create("ana", scopes=["ana"])
+    arguments = [sys.executable, "-m", "ecphora.cli.main", "mcp", "--http", "--port", "0", "--db", str(db)]
+    with subprocess.Popen(
+        [*arguments, "--embedder", "hashing"], stderr=subprocess.PIPE, encoding="utf-8", env=dict(os.environ)
+    ) as process:
+        assert process.stderr is not None
+        url = json.loads(process.stderr.readline())["listening"]
+        running = Running(db, url, {"ana": token})
+        with running.http:
+            assert running.tool("remember", {"texts": ["Ana lives in Porto."]}, "ana").startswith("Remembered: ")
+        process.terminate()
+        process.stderr.read()
+        assert process.wait(30) == 0
+    with Memory(db, scope="ana", embedder=HashingEmbedder()) as memory:
+        assert len(memory) == 1
