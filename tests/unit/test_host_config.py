@@ -237,6 +237,8 @@ def test_install_writes_absolute_paths_and_the_options_given(home: Path) -> None
         in run("--db", "a.db", "--scope", "ana", "--profile", "reference", "--install", "cursor").output
     )
     assert "the file as it was: " in run("--db", "b.db", "--install", "cursor").output
+    done = json.loads(run("--db", "b.db", "--install", "cursor", "--json").output)
+    assert done == {"path": str(home / ".cursor" / "mcp.json"), "is_changed": False, "backup": None}
 
 
 def test_print_changes_nothing(home: Path) -> None:
@@ -266,6 +268,7 @@ def test_import_and_export_of_a_reference_file(home: Path, monkeypatch: pytest.M
     options = ("--db", "a.db", "--profile", "reference")
     expected = "imported 1 observations and 0 relations that were not there yet\n"
     assert run(*options, "--import", "memory.jsonl").output == expected
+    assert json.loads(run(*options, "--import", "memory.jsonl", "--json").output) == {"observations": 0, "relations": 0}
     assert run(*options, "--export", "-").output == lines
     assert run(*options, "--export", "out.jsonl").exit_code == 0
     assert (home / "out.jsonl").read_text(encoding="utf-8") == lines

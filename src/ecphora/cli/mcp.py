@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from ..errors import InvalidInput, StoreReadOnly
-from .context import CommandContext, CommandFunction, HomePath, open_context
+from .context import CommandContext, CommandFunction, HomePath, common_options
 from .server_access import access_options, find_tokens, make_policy
 
 if TYPE_CHECKING:  # needs the extra
@@ -27,15 +27,6 @@ GRACE_SECONDS = 10
 
 def _options(command: CommandFunction) -> CommandFunction:
     decorators: list[Callable[[CommandFunction], CommandFunction]] = [
-        click.option("--db", metavar="PATH", help="The memory's file.  [env ECPHORA_DB; default ecphora.db]"),
-        click.option(
-            "--scope", metavar="NAME", help="The scope of the memory.  [env ECPHORA_SCOPE; default 'default']"
-        ),
-        click.option(
-            "--embedder",
-            metavar="NAME",
-            help="The embedding model.  [env ECPHORA_EMBEDDER; default: the scope's own, for a new one e5]",
-        ),
         click.option(
             "--profile",
             type=click.Choice(["ecphora", "reference"]),
@@ -77,11 +68,10 @@ def _options(command: CommandFunction) -> CommandFunction:
 
 @click.command()
 @_options
+@common_options
 def mcp(
+    context: CommandContext,
     *,
-    db: str | None,
-    scope: str | None,
-    embedder: str | None,
     profile: Any,
     host_name: str | None,
     is_dry_run: bool,
@@ -103,7 +93,6 @@ def mcp(
     ecphora mcp --db ~/memory.db --install claude-code
     ecphora mcp --profile reference --import memory.jsonl
     """
-    context = open_context(as_json=False, db=db, scope=scope, embedder=embedder)
     if [host_name, import_path, export_path, is_http or None].count(None) < 3:
         raise click.UsageError("--install, --import, --export and --http exclude each other")
     if is_dry_run and host_name is None:
@@ -111,8 +100,7 @@ def mcp(
     if profile != "reference" and (import_path or export_path):
         raise click.UsageError("--import and --export go with --profile reference")
     if host_name is not None:
-        given = {"scope": scope, "embedder": embedder, "profile": None if profile == "ecphora" else profile}
-        _install(context, host_name, given, is_dry_run=is_dry_run)
+        _install(context, host_name, profile, is_dry_run=is_dry_run)
     elif import_path is not None:
         _import_graph(context, Path(import_path))
     elif export_path is not None:
@@ -131,7 +119,12 @@ def _serve_http(
     listening, app = _import_server("listening"), _import_server("app")
 
     def on_start(url: str) -> None:
-        print(json.dumps({"listening": f"{url}{mcp_http.PATH}"}), file=sys.stderr, flush=True)  # noqa: T201
+        if context.as_json:
+            context.write_json({"url": f"{url}{mcp_http.PATH}", "db": str(context.file)})
+            sys.stdout.flush()
+        else:
+            line = json.dumps({"listening": f"{url}{mcp_http.PATH}", "db": str(context.file)})
+            print(line, file=sys.stderr, flush=True)  # noqa: T201
 
     listening.run_server(
         mcp_http.make_mcp_app(context.settings, app.ServerOptions(policy()), profile),
@@ -159,22 +152,28 @@ def _import_server(module: str) -> Any:
         raise InvalidInput(f"the MCP server needs the package {package}; install it with {SERVER_EXTRA}") from error
 
 
-def _install(context: CommandContext, host_name: str, given: dict[str, str | None], *, is_dry_run: bool) -> None:
+def _install(context: CommandContext, host_name: str, profile: str, *, is_dry_run: bool) -> None:
     from ..server import host_config  # noqa: PLC0415
 
+    given = click.get_current_context().params
+    options = {"scope": given["scope"], "embedder": given["embedder"]}
+    options |= {"profile": profile} if profile != "ecphora" else {}
     args = ["--db", str(context.file.absolute())]
-    args += [part for name, value in given.items() if value is not None for part in (f"--{name}", value)]
+    args += [part for name, value in options.items() if value is not None for part in (f"--{name}", value)]
     host, server = host_config.find_host(host_name), host_config.server_command(args)
     if is_dry_run:
         click.echo(host.snippet(server), nl=False)
         return
     done = host_config.install(host, server)
-    if not done.is_changed:
+    backup = None if done.backup is None else str(done.backup)
+    if context.as_json:
+        context.write_json({"path": str(done.path), "is_changed": done.is_changed, "backup": backup})
+    elif not done.is_changed:
         context.print_line(f"{done.path} has the entry already")
-        return
-    context.print_line(f"added to {done.path}; restart {host.title}")
-    if done.backup is not None:
-        context.print_line(f"the file as it was: {done.backup}")
+    else:
+        context.print_line(f"added to {done.path}; restart {host.title}")
+        if backup is not None:
+            context.print_line(f"the file as it was: {backup}")
 
 
 def _import_graph(context: CommandContext, path: Path) -> None:
@@ -186,7 +185,12 @@ def _import_graph(context: CommandContext, path: Path) -> None:
         raise InvalidInput(f"{path} is not UTF-8 at byte {error.start}; convert it first") from error
     with context.open_memory(create=True, needs_embedder=True) as memory:
         observations, relations = import_lines(KnowledgeGraph(memory), lines)
-    context.print_line(f"imported {observations:,} observations and {relations:,} relations that were not there yet")
+    if context.as_json:
+        context.write_json({"observations": observations, "relations": relations})
+    else:
+        context.print_line(
+            f"imported {observations:,} observations and {relations:,} relations that were not there yet"
+        )
 
 
 def _export_graph(context: CommandContext, path: str) -> None:
