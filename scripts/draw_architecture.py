@@ -27,7 +27,10 @@ ROWS: tuple[tuple[str, tuple[tuple[str, ...], ...]], ...] = (
     ("command line", (("cli", "bench"),)),
     ("servers", (("server",),)),
     ("checks, settings", (("doctor",), ("pytest_plugin", "testing"), ("settings",))),
-    ("wire format, asyncio", (("serialize", "deserialize", "wire_forms"), ("aio",))),
+    (
+        "wire format, asyncio",
+        (("client", "client_transfer", "server_connection", "serialize", "deserialize", "wire_forms"), ("aio",)),
+    ),
     ("facade", (("memory", "views"), ("reembedding", "rechunking", "scopes"))),
     (
         "one run",

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from .aio import AsyncMemory
     from .answering import Answer
+    from .client import RemoteMemory, connect
     from .consolidation.triggers import AutoConsolidate
     from .consolidation_run import ConsolidationResult
     from .embedders.e5.e5_embedder import E5Embedder
@@ -14,6 +15,7 @@ if TYPE_CHECKING:
     from .embedders.openai_embeddings import OpenAIEmbedder
     from .embedders.sentence_transformers import SentenceTransformersEmbedder
     from .errors import (
+        AccessDenied,
         EcphoraError,
         EmbedderError,
         EmbedderMismatch,
@@ -28,6 +30,8 @@ if TYPE_CHECKING:
         ModelDamaged,
         PluginError,
         ReaderUnavailable,
+        ServerError,
+        ServerUnavailable,
         StaleWrite,
         StoreBusy,
         StoreClosed,
@@ -86,6 +90,7 @@ __version__ = "0.1.0"
 
 _HOMES = {
     "Access": "model",
+    "AccessDenied": "errors",
     "Answer": "answering",
     "AsyncMemory": "aio",
     "AutoConsolidate": "consolidation.triggers",
@@ -138,9 +143,12 @@ _HOMES = {
     "Recollection": "recollection",
     "RelationName": "model",
     "RememberResult": "model",
+    "RemoteMemory": "client",
     "SQLiteStore": "stores.sqlite",
     "ScopeInfo": "model",
     "SentenceTransformersEmbedder": "embedders.sentence_transformers",
+    "ServerError": "errors",
+    "ServerUnavailable": "errors",
     "StaleWrite": "errors",
     "StoreBusy": "errors",
     "StoreClosed": "errors",
@@ -161,6 +169,7 @@ _HOMES = {
     "WhyNot": "explain",
     "WrongVector": "errors",
     "clone_scope": "scopes",
+    "connect": "client",
     "rechunk": "rechunking",
     "reembed": "reembedding",
     "rename_scope": "scopes",
@@ -168,6 +177,7 @@ _HOMES = {
 
 __all__ = [  # plainly sorted
     "Access",
+    "AccessDenied",
     "Answer",
     "AsyncMemory",
     "AutoConsolidate",
@@ -220,9 +230,12 @@ __all__ = [  # plainly sorted
     "Recollection",
     "RelationName",
     "RememberResult",
+    "RemoteMemory",
     "SQLiteStore",
     "ScopeInfo",
     "SentenceTransformersEmbedder",
+    "ServerError",
+    "ServerUnavailable",
     "StaleWrite",
     "StoreBusy",
     "StoreClosed",
@@ -243,6 +256,7 @@ __all__ = [  # plainly sorted
     "WhyNot",
     "WrongVector",
     "clone_scope",
+    "connect",
     "rechunk",
     "reembed",
     "rename_scope",

@@ -254,17 +254,23 @@ def _decode_recollection(value: Any) -> Recollection:
     """A recollection, with its groups of hits."""
     found = _decode_recollection_fields(value)
     hits = {hit.id: hit for hit in found.hits}
-    entries = _at("groups", _decoder(list[Mapping[str, Any]]), value.get("groups", []))
-    groups = tuple(_at("groups", lambda entry: _decode_group(entry, hits), entry) for entry in entries)
+    decode_groups = _items_decoder(tuple, lambda group: _decode_group(group, hits))
+    groups = _at("groups", decode_groups, value.get("groups", []))
     return replace(found, find_groups=lambda: groups)
 
 
-def _decode_group(value: Mapping[str, Any], hits: Mapping[str, Hit]) -> HitGroup:
+def _decode_group(value: Any, hits: Mapping[str, Hit]) -> HitGroup:
     """A group, which names its hits by their ids."""
-    ids = _at("ids", _decoder(list[str]), value.get("ids"))
-    if unknown := [id_ for id_ in ids if id_ not in hits]:
-        raise _mismatch(unknown[0], "the id of a hit")
-    return HitGroup(_at("instance", _decoder(str), value.get("instance")), tuple(hits[id_] for id_ in ids))
+    if not isinstance(value, Mapping):
+        raise _mismatch(value, "an object")
+
+    def decode_hit(id_: Any) -> Hit:
+        if not isinstance(id_, str) or id_ not in hits:
+            raise _mismatch(id_, "the id of a hit")
+        return hits[id_]
+
+    instance = _at("instance", _decoder(str), value.get("instance"))
+    return HitGroup(instance, _at("ids", _items_decoder(tuple, decode_hit), value.get("ids")))
 
 
 _DECODERS: Mapping[Any, Decode] = {

@@ -14,6 +14,9 @@
     │   └── WrongVector                        a vector of the wrong size, or not finite
     ├── PluginError                            a plug-in of another package cannot be imported or used
     ├── ReaderUnavailable                      the reader's package or server is missing, or it does not answer
+    ├── ServerError                            the server failed, or its answer cannot be read
+    │   ├── AccessDenied                       the token is missing or unknown, or does not allow this
+    │   └── ServerUnavailable                  the server cannot be reached, or the package to reach it is missing
     ├── LLMError
     │   ├── LLMUnavailable                     its package, server or file is missing, or it does not answer
     │   └── UnreadableReply                    its reply does not have the requested form
@@ -98,6 +101,18 @@ class LLMUnavailable(LLMError):
 
 class UnreadableReply(LLMError):
     """A reply that does not have the requested form."""
+
+
+class ServerError(EcphoraError):
+    """A server of Ecphora failed, or its answer cannot be read."""
+
+
+class AccessDenied(ServerError):
+    """The server does not know the token, or the token does not allow this."""
+
+
+class ServerUnavailable(ServerError):
+    """The server cannot be reached, or broke off, or the package to reach it is missing."""
 
 
 class StoreError(EcphoraError):

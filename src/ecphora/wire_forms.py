@@ -12,7 +12,7 @@ from typing import Any
 
 from .explain import WhyNot
 from .messages import MessageOptions
-from .model import Episode, Filter, Hit, Query
+from .model import Episode, Filter, Hit, Insight, Query
 from .recollection import Recollection
 
 
@@ -34,6 +34,7 @@ VECTORS = ("vector", "topic_vector", "term_vectors", "term_hashes")
 DEFAULT_FORM = Form()
 FORMS: Mapping[type, Form] = {
     Hit: Form(inline=("node",), omitted=("find_reason",), derived={"reason": (str, lambda hit: hit.reason)}),
+    Insight: Form(inline=("node",)),
     Query: Form(omitted=VECTORS),
     Recollection: Form(
         inline=("cost",),

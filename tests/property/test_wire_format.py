@@ -44,14 +44,15 @@ from ecphora.model import (
     TransferResult,
     UndoBatch,
 )
+from ecphora.recall_events import CandidatesFound, HitsRanked, RecallEnd
 from ecphora.recollection import Recollection
 from ecphora.serialize import to_json
 from ecphora.views import Entities, Facts, Maintenance
 from ecphora.wire_forms import VECTORS
 
 RESULTS: tuple[Any, ...] = (
-    Answer, Backup, ConsolidationResult, FactUpdate, ForgetResult, History, Insight, Node, Page, Recollection,
-    RememberResult, ScopeInfo, TransferResult, UndoBatch, WhyNot,
+    Answer, Backup, CandidatesFound, ConsolidationResult, FactUpdate, ForgetResult, History, HitsRanked, Insight, Node,
+    Page, RecallEnd, Recollection, RememberResult, ScopeInfo, TransferResult, UndoBatch, WhyNot,
 )  # fmt: skip
 LOCAL = {"Graph", "Query"}
 """What methods return that only makes sense in the process of the memory."""
@@ -155,6 +156,8 @@ def through_json(value: object) -> Any:
 
 def assert_equal(read: Any, written: Any) -> None:
     """Equal, but for the arrays of a query, which are not written."""
+    if isinstance(written, RecallEnd):
+        read, written = read.recollection, written.recollection
     if isinstance(written, Recollection):
         assert read.hits == written.hits
         assert [hit.reason for hit in read] == [hit.reason for hit in written]
@@ -177,6 +180,32 @@ def test_result_read_back_is_equal(hint: Any, data: st.DataObject) -> None:
     assert through_json(from_json(hint, written)) == written
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize("hint", [one for one in RESULTS if hasattr(one, "to_dict")], ids=lambda hint: hint.__name__)
+@given(data=st.data())
+def test_result_has_all_that_the_command_line_prints(hint: Any, data: st.DataObject) -> None:
+    value = data.draw(values_of(hint))
+    printed = json.loads(json.dumps(value.to_dict()))
+    if hint is ConsolidationResult:
+        printed.pop("undo_batch")  # the whole batch, not its id
+    assert_has(through_json(value), printed)
+
+
+def assert_has(written: Any, printed: Any) -> None:
+    """Every field that is printed is written, unrounded."""
+    if isinstance(printed, dict):
+        for name, part in printed.items():
+            assert_has(written[name], part)
+    elif isinstance(printed, list):
+        assert len(written) == len(printed)
+        for one, part in zip(written, printed, strict=True):
+            assert_has(one, part)
+    elif isinstance(printed, float):
+        assert written == pytest.approx(printed, rel=1e-3, abs=1e-3)
+    else:
+        assert written == printed
+
+
 def test_results_are_all_that_methods_return() -> None:
     members = [pair for cls in (Memory, Facts, Entities, Maintenance) for pair in inspect.getmembers(cls)]
     functions = [one for name, one in members if inspect.isfunction(one) and not name.startswith("_")]
@@ -185,7 +214,8 @@ def test_results_are_all_that_methods_return() -> None:
 
 
 def _classes(hint: Any) -> set[type]:
-    return {one for one in (hint, *get_args(hint)) if isinstance(one, type) and is_dataclass(one)}
+    parts = {part for one in get_args(hint) for part in (one, *get_args(one))}
+    return {one for one in {hint, *parts} if isinstance(one, type) and is_dataclass(one)}
 
 
 @given(data=st.data(), hint=st.sampled_from(RESULTS))

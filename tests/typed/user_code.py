@@ -123,6 +123,21 @@ async def use_async() -> int:
         return len(found) + len(updates) + len(events) + (node is not None)
 
 
+def use_server() -> None:
+    """Use a memory behind a server as one in the process."""
+    with ecphora.connect("http://127.0.0.1:8765", "ecp_...", scope="ana") as memory:
+        ids = memory.remember(["Ana moved to Porto.", Episode("A note.")], metadata={"year": 2026}, progress=None).ids
+        found: Recollection = memory.recall("Where?", where=Filter(speakers="Ana"), as_of=date(2026, 6, 1))
+        hit: Hit = found[0]
+        memory.feedback(found, [hit.id])
+        node: Node | None = memory.get(ids[0])
+        updates: list[FactUpdate] = memory.facts.updates(limit=3)
+        memory.maintenance.pin([update.old.id for update in updates])
+        counts = memory.consolidate(seconds=1.0, progress=print).counts
+        events = [type(event) for event in memory.stream_recall("Where?", limit=3)]
+        print(node, counts, events, memory.backup("copy.db", overwrite=True).size, len(memory))
+
+
 def main() -> None:
     """Use a custom embedder."""
     with Memory("agent.db", embedder=Constant(), scope="ana") as memory:

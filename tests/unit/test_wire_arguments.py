@@ -12,14 +12,15 @@ import pytest
 
 from ecphora import Episode, Filter, Memory, MessageOptions
 from ecphora.conditions import And, Eq, Exists, Gte
-from ecphora.deserialize import arguments_from_json
+from ecphora.deserialize import arguments_from_json, from_json
 from ecphora.errors import InvalidInput, InvalidTime
 from ecphora.messages import episodes_from_messages
-from ecphora.model import Reading
+from ecphora.model import Cost, Evidence, Query, Reading
 from ecphora.recollection import Recollection
-from ecphora.serialize import arguments_to_json
+from ecphora.reprs import show
+from ecphora.serialize import arguments_to_json, to_json
 from ecphora.strategies.fused import Fused
-from ecphora.testing import FakeClock
+from ecphora.testing import NOON, FakeClock
 from ecphora.views import Facts, Maintenance
 
 DAY = date(2026, 6, 1)
@@ -57,6 +58,12 @@ def test_contents_arrive_as_texts_episodes_and_messages() -> None:
     assert sent(Memory.remember, content={"role": "user", "content": "x"})["content"]["role"] == "user"
     options = MessageOptions({"user": "Ana"}, keep_tool_results=True)
     assert sent(Memory.remember, content="x", message_options=options)["message_options"] == options
+
+
+def test_object_with_a_role_or_type_is_a_message() -> None:
+    for message in ({"role": "user", "text": "x"}, {"type": "human", "text": "x"}, {"content": "x", "text": "y"}, {}):
+        assert arguments_from_json(Memory.remember, {"content": message})["content"] == message
+    assert arguments_from_json(Memory.remember, {"content": {"text": "x"}})["content"] == Episode("x")
 
 
 @dataclass
@@ -134,6 +141,35 @@ def test_wrong_times_and_conditions_of_a_filter_are_refused() -> None:
         arguments_from_json(Memory.find, {"where": {"metadata": deep}})
     with pytest.raises(InvalidInput, match="no mapping stands for a condition on '\\$key'"):
         arguments_to_json({"where": Filter(metadata=Eq("$key", 1))})
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"tokens": True}, "tokens is True; give a whole number"),
+        ({"confidence": True}, "confidence is True; give a number"),
+        ({"confidence": "1"}, "confidence is '1'; give a number"),
+        ({"milliseconds": 10**400}, f"milliseconds is {show(10**400)}; give a number that fits into 64 bits"),
+        ({"evidence": "maybe"}, "evidence is 'maybe'; give one of 'strong', 'weak', 'none'"),
+        ({"hits": {}}, "hits is {}; give a list"),
+        ({"hits": [3]}, r"hits[0] is 3; give an object"),
+        ({"groups": [{"instance": "Porto", "ids": ["x"]}]}, "groups[0].ids[0] is 'x'; give the id of a hit"),
+        ({"groups": [{"instance": "Porto"}]}, "groups[0].ids is None; give a list"),
+        ({"groups": [{"instance": "Porto", "ids": [{}]}]}, "groups[0].ids[0] is {}; give the id of a hit"),
+        ({"groups": [3]}, "groups[0] is 3; give an object"),
+        ({"query": {"text": "x", "now": "2026-01-01"}}, "query.now is '2026-01-01'; give a time with a time zone"),
+        ({"query": {"text": "x", "now": 3}}, "query.now is 3; give an ISO 8601 time"),
+        ({"query": {"text": "x"}}, "query.now is missing; give it"),
+    ],
+)
+def test_wrong_results_are_refused(change: dict[str, Any], message: str) -> None:
+    found = Recollection(Query("Where?", NOON), "fused", Evidence.NONE, 0.0, (), Cost(1.0, {}, 0))
+    with pytest.raises(InvalidInput) as caught:
+        from_json(Recollection, {**to_json(found), **change})
+    assert str(caught.value) == message
+    with pytest.raises(InvalidInput) as caught:
+        from_json(Recollection, {**to_json(found), **change}, name="recollection")
+    assert str(caught.value) == f"recollection.{message}"
 
 
 def test_recollection_arrives_with_its_hits(tmp_path: Any) -> None:

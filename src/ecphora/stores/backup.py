@@ -50,7 +50,7 @@ def copy_database(
     The copy is made beside the target, accessible to its owner alone, and moved there once it is complete, verified
     and on the disk. ``progress`` counts pages.
     """
-    with translate_errors(target), _temporary_file(target) as temporary:
+    with translate_errors(target), temporary_file(target) as temporary:
         db.execute("BEGIN")  # one state: without this, every commit of others would restart the copy
         try:
             state = _read_state(db)
@@ -63,12 +63,12 @@ def copy_database(
             os.fsync(file.fileno())
             size = file.tell()
         with current_cancellation().commit():
-            _move_into_place(temporary, target, overwrite=overwrite)
+            move_into_place(temporary, target, overwrite=overwrite)
     return Backup(str(target), sum(int(str(scope[2])) for scope in state[2]), size, digest)
 
 
 @contextmanager
-def _temporary_file(target: Path) -> Iterator[Path]:
+def temporary_file(target: Path) -> Iterator[Path]:
     """Create a new file in the target's folder; remove it in the end if it is still there."""
     handle, name = tempfile.mkstemp(prefix=".ecphora-", suffix=".db", dir=target.parent)
     os.close(handle)
@@ -120,7 +120,7 @@ def _damage_error(source: Path, reason: object) -> StoreDamaged:
     return StoreDamaged(f"no sound copy can be made of {source} ({reason}); nothing was kept: run ecphora doctor")
 
 
-def _move_into_place(path: Path, target: Path, *, overwrite: bool) -> None:
+def move_into_place(path: Path, target: Path, *, overwrite: bool) -> None:
     """Move a file to its name; a file that appeared there meanwhile is replaced only with ``overwrite``."""
     try:
         if overwrite:

@@ -1,0 +1,1143 @@
+// Written by scripts/generate_typescript from the server's OpenAPI document. Do not edit.
+
+import type { CallOptions } from "./index.js";
+
+/**
+ * One entry of the access log: SynapticRAG's spike, EISA's chronology and Cognitive Weave's use, in one log.
+ *
+ * The `ENCODED` access of storing an episode is implicit: a graph logs it under the node's own `seq`.
+ * `nth` counts the accesses of one kind to one node, expired ones included; like `seq` the store assigns it,
+ * 0 means not yet stored.
+ */
+export interface Access {
+  node: string;
+  at: string;
+  kind: AccessKind | Mark;
+  strength: number;
+  seq: number;
+  nth: number;
+}
+
+/** Why a node was accessed. */
+export type AccessKind = "encoded" | "stimulated" | "recalled" | "used";
+
+/**
+ * An answer and the memories that it cites.
+ *
+ * `cited_ids` are the memories it cites, all of them shown to the model or quoted. `is_answered` is False if the
+ * memory does not hold the answer; then `text` says so. `usage` is that of the model, `prompt` what it was sent,
+ * None if nothing was sent. `is_extractive` says that the text only quotes a memory, because there is no model or it
+ * failed; `error` is why it failed.
+ */
+export interface Answer {
+  text: string;
+  cited_ids: string[];
+  is_answered: boolean;
+  evidence: Evidence;
+  usage: LLMUsage;
+  prompt: Prompt | null;
+  is_extractive: boolean;
+  error: string | null;
+}
+
+/** The arguments of `answer`. */
+export interface AnswerRequest {
+  /** What is asked. */
+  question: string;
+  /** The most tokens of the memories' texts, estimated. */
+  budget?: number;
+  /** The most results. */
+  limit?: number;
+  /** Which memories are eligible. */
+  where?: Filter;
+  /** The point in event time asked about. ISO 8601; a date alone means its end, without a zone it is UTC. */
+  as_of?: string | null;
+  /** The point in recording time asked about. ISO 8601; a date alone means its end, without a zone it is UTC. */
+  known_at?: string | null;
+  retroactive?: boolean;
+  /** How memories are scored; by default as the server was started. */
+  strategy?: string | null;
+  reading?: Reading;
+  /** The most milliseconds that the reader may take. */
+  reading_ms?: number;
+  log_access?: boolean;
+}
+
+/** What the recall would return if no reader read the candidates, best first. */
+export interface CandidatesEvent {
+  event: "candidates";
+  hits: Hit[];
+}
+
+/** The arguments of `chunks`. */
+export interface ChunksRequest {
+  /** The id of a memory. */
+  id: string;
+}
+
+/** The arguments of `consolidate`. */
+export interface ConsolidateRequest {
+  /** The most seconds that it may take. */
+  seconds?: number | null;
+  /** The most tokens of the language model. */
+  tokens?: number | null;
+  dry_run?: boolean;
+}
+
+/**
+ * The result of a consolidation run.
+ *
+ * `undo_batch` is what the run wrote, undone by its id; None if it wrote nothing: nothing was new, it was a dry run,
+ * or `is_regression`. `counts` maps names to how much was written or, in a dry run, would be. `pending_count` is
+ * the number of new memories still to be consolidated. `probe_count` past queries were replayed; `recall_before`
+ * and `recall_after` are the fractions of the used memories that they recalled. `is_regression` says that the run
+ * would have cost recall and was rolled back. `usage` is what the language model consumed.
+ */
+export interface ConsolidationResult {
+  undo_batch: UndoBatch | null;
+  counts: Record<string, number>;
+  pending_count: number;
+  probe_count: number;
+  recall_before: number;
+  recall_after: number;
+  is_regression: boolean;
+  usage: LLMUsage;
+}
+
+/** One feature's part of a score: `value` is what it added, `path` the nodes it spread along. */
+export interface Contribution {
+  feature: string;
+  value: number;
+  path: string[];
+}
+
+/** The arguments of `count`. */
+export interface CountRequest {
+  /** Which memories are eligible. */
+  where?: Filter;
+}
+
+/** The end of the recall, with all that it answers without `stream`. */
+export interface EndEvent {
+  event: "end";
+  recollection: Recollection;
+}
+
+/** The arguments of `entities.merge`. */
+export interface EntitiesMergeRequest {
+  name: string;
+  other: string;
+}
+
+/** The arguments of `entities.split`. */
+export interface EntitiesSplitRequest {
+  name: string;
+  other: string;
+}
+
+/**
+ * An episode to remember, as the caller gives it.
+ *
+ * `id` is the caller's own id; by default the id follows from the content. `happened_at` takes an ISO 8601
+ * string, a date or a datetime; without a time zone it is UTC, and None means the time of recording.
+ * `supersedes` is the id of the memory that this one replaces from `happened_at` on, whoever said it.
+ * The fields are checked when the episode is remembered.
+ *
+ * `trust`, 0 to 1, limits supersession: a memory never supersedes one of higher trust, neither by `supersedes`
+ * nor through consolidation. It does not affect ranking yet. `speaker` limits it too: consolidation lets nobody else
+ * supersede what a speaker said of themselves, and an unknown speaker (None) supersedes only what an unknown speaker
+ * said. Speakers are compared exactly: "ana" is not "Ana".
+ */
+export interface Episode {
+  /** The text of a memory. */
+  text: string;
+  /** The id of a memory. */
+  id?: string | null;
+  speaker?: string | null;
+  session?: string | null;
+  /** ISO 8601; a date alone means its beginning, without a zone it is UTC. */
+  happened_at?: string | null;
+  title?: string | null;
+  source?: string | null;
+  /** Texts, numbers, booleans, nulls or lists of these, by name; in a filter, conditions. */
+  metadata?: Record<string, string | number | boolean | (string | number | boolean | null)[] | null>;
+  trust?: number;
+  /** The id of the memory that this one ends. */
+  supersedes?: string | null;
+}
+
+/** The answer to a request that failed. */
+export interface ErrorAnswer {
+  error: ErrorDetail;
+}
+
+/** What went wrong: the name of the error's class in Python, and a message that says how to mend it. */
+export interface ErrorDetail {
+  type: string;
+  message: string;
+}
+
+/** The end of a recall that failed. */
+export interface ErrorEvent {
+  event: "error";
+  error: ErrorDetail;
+}
+
+/** The answerability band: how well a recollection answers its query. */
+export type Evidence = "strong" | "weak" | "none";
+
+/** The arguments of `export`. */
+export interface ExportRequest {
+  vectors?: boolean;
+}
+
+/** What a later memory does to an earlier one. */
+export type FactRelation = "supersedes" | "contradicts";
+
+/**
+ * A fact update that consolidation found: `new` supersedes `old` or contradicts it.
+ *
+ * `valid_from` is when `new` becomes valid, `valid_to` when it ends by its own words; `confidence` is in 0..1.
+ */
+export interface FactUpdate {
+  old: Node;
+  new: Node;
+  valid_from: string;
+  valid_to: string | null;
+  confidence: number;
+  relation: FactRelation;
+}
+
+/** The arguments of `facts.reject`. */
+export interface FactsRejectRequest {
+  old: string;
+  new: string;
+}
+
+/** The arguments of `facts.updates`. */
+export interface FactsUpdatesRequest {
+  /** The most results. */
+  limit?: number;
+}
+
+/** The arguments of `feedback`. */
+export interface FeedbackRequest {
+  recollection: Recollection;
+  used_ids: string[];
+}
+
+/**
+ * Which memories are eligible; an empty field allows all.
+ *
+ * Several names match any of them; what has one of `not_speakers`, `not_sessions` or `not_sources` is left out,
+ * and what has no name is not. `speakers`, `sessions` and `sources` also take a mapping of the operators
+ * `$eq`, `$in`, `$ne` and `$nin`, as in `{"$nin": ["tool"]}`: it becomes names in both fields. `after` and
+ * `before` bound event time, `recorded_after` and `recorded_before` recording time, half-open; they take what
+ * `happened_at` takes and are datetimes from then on. `metadata` is a mapping of values that must all match, or of
+ * operators (`{"age": {"$gte": 3}}`), or a condition of :mod:`ecphora.conditions`. `min_trust` leaves out what has
+ * less trust.
+ *
+ * Raises `InvalidTime` for a bound that is not a time, and `InvalidInput` for an unknown operator or a wrong
+ * operand of one; the other fields are checked when the filter is used.
+ */
+export interface Filter {
+  speakers?: string | string[] | Record<string, unknown>;
+  sessions?: string | string[] | Record<string, unknown>;
+  sources?: string | string[] | Record<string, unknown>;
+  /** Texts, numbers, booleans, nulls or lists of these, by name; in a filter, conditions. */
+  metadata?: Record<string, unknown>;
+  /** The earliest time, inclusive; in find, the cursor of the page before. */
+  after?: string | null;
+  /** The latest time, exclusive. */
+  before?: string | null;
+  recorded_after?: string | null;
+  recorded_before?: string | null;
+  min_trust?: number;
+  not_speakers?: string | string[];
+  not_sessions?: string | string[];
+  not_sources?: string | string[];
+}
+
+/**
+ * Which memories are eligible; an empty field allows all.
+ *
+ * Several names match any of them; what has one of `not_speakers`, `not_sessions` or `not_sources` is left out,
+ * and what has no name is not. `speakers`, `sessions` and `sources` also take a mapping of the operators
+ * `$eq`, `$in`, `$ne` and `$nin`, as in `{"$nin": ["tool"]}`: it becomes names in both fields. `after` and
+ * `before` bound event time, `recorded_after` and `recorded_before` recording time, half-open; they take what
+ * `happened_at` takes and are datetimes from then on. `metadata` is a mapping of values that must all match, or of
+ * operators (`{"age": {"$gte": 3}}`), or a condition of :mod:`ecphora.conditions`. `min_trust` leaves out what has
+ * less trust.
+ *
+ * Raises `InvalidTime` for a bound that is not a time, and `InvalidInput` for an unknown operator or a wrong
+ * operand of one; the other fields are checked when the filter is used.
+ */
+export interface FilterAnswer {
+  speakers: string | string[] | Record<string, unknown>;
+  sessions: string | string[] | Record<string, unknown>;
+  sources: string | string[] | Record<string, unknown>;
+  metadata: Record<string, unknown>;
+  after: string | null;
+  before: string | null;
+  recorded_after: string | null;
+  recorded_before: string | null;
+  min_trust: number;
+  not_speakers: string | string[];
+  not_sessions: string | string[];
+  not_sources: string | string[];
+}
+
+/** The arguments of `find`. */
+export interface FindRequest {
+  /** Which memories are eligible. */
+  where?: Filter;
+  order?: Order;
+  /** The most results. */
+  limit?: number;
+  /** The earliest time, inclusive; in find, the cursor of the page before. */
+  after?: string | null;
+}
+
+/** The arguments of `forget`. */
+export interface ForgetRequest {
+  /** The id of a memory, or a list of ids. */
+  ids?: string | string[];
+  /** Which memories are eligible. */
+  where?: Filter | null;
+  everything?: boolean;
+  dry_run?: boolean;
+}
+
+/**
+ * What `forget` removed: `episode_ids` as asked for, `entity_ids` that nothing else mentioned.
+ *
+ * Insights derived from a memory and questions that it answered are removed with it and not listed; a question that
+ * was named by its own id is among `episode_ids`.
+ */
+export interface ForgetResult {
+  episode_ids: string[];
+  entity_ids: string[];
+}
+
+/** The arguments of `get`. */
+export interface GetRequest {
+  /** The id of a memory. */
+  id: string;
+}
+
+/** The server answers. */
+export interface Health {
+  status: "ok";
+}
+
+/**
+ * The history of a memory: its predecessors and successors, oldest first, and the accesses that are kept.
+ *
+ * The `nth` of an access says how many of its kind there were, expired ones included.
+ */
+export interface History {
+  node: Node;
+  predecessors: Node[];
+  successors: Node[];
+  accesses: Access[];
+}
+
+/** The arguments of `history`. */
+export interface HistoryRequest {
+  /** The id of a memory. */
+  id: string;
+}
+
+/**
+ * One memory that came back, how strongly, and why.
+ *
+ * `validity` says whether it is still valid, None where nothing bounds, supersedes or contradicts it.
+ * `find_reason` computes the text of `reason`.
+ */
+export interface Hit {
+  reason: string;
+  id: string;
+  kind: Kind;
+  text: string;
+  happened_at: string;
+  recorded_at: string;
+  speaker: string | null;
+  session: string | null;
+  title: string | null;
+  source: string | null;
+  document: string | null;
+  position: number;
+  start: number;
+  heading: string | null;
+  valid_from: string | null;
+  valid_to: string | null;
+  trust: number;
+  metadata: Record<string, string | number | boolean | (string | number | boolean | null)[] | null>;
+  seq: number;
+  score: number;
+  why: Contribution[];
+  validity: Validity | null;
+}
+
+/** The hits that mention one instance of a class, by their ids. */
+export interface HitGroup {
+  instance: string;
+  ids: string[];
+}
+
+/** The hits of the recall, best first. */
+export interface HitsEvent {
+  event: "hits";
+  hits: Hit[];
+}
+
+/**
+ * A summary of several memories, with its sources; it is deleted with any of them.
+ *
+ * `level` is 1 for insights over memories, one more for each level of insights over insights. `is_valid` is False
+ * once one of its sources was superseded.
+ */
+export interface Insight {
+  id: string;
+  kind: Kind;
+  text: string;
+  happened_at: string;
+  recorded_at: string;
+  speaker: string | null;
+  session: string | null;
+  title: string | null;
+  source: string | null;
+  document: string | null;
+  position: number;
+  start: number;
+  heading: string | null;
+  valid_from: string | null;
+  valid_to: string | null;
+  trust: number;
+  metadata: Record<string, string | number | boolean | (string | number | boolean | null)[] | null>;
+  seq: number;
+  level: number;
+  sources: Node[];
+  is_valid: boolean;
+}
+
+/** The arguments of `insights`. */
+export interface InsightsRequest {
+  /** What is asked. */
+  question?: string | null;
+  /** The most results. */
+  limit?: number;
+}
+
+/** A half-open time interval, `start <= t < end`. */
+export interface Interval {
+  start: string;
+  end: string;
+}
+
+/**
+ * A job. `done` of `total` memories are processed, 0 of 0 until they are counted.
+ *
+ * `result` is what the method returned, null until then and if the job failed or was canceled.
+ */
+export interface JobAnswer {
+  id: string;
+  scope: string;
+  state: "waiting" | "running" | "done" | "failed" | "canceled";
+  done: number;
+  total: number;
+  created_at: string;
+  ended_at: string | null;
+  result: ConsolidationResult | null;
+  error: ErrorDetail | null;
+}
+
+/** A job that was started; ``GET /v1/jobs/{id}`` says how far it is. */
+export interface JobStart {
+  /** The id of the job. */
+  job: string;
+}
+
+/** What a node stands for. */
+export type Kind = "episode" | "entity" | "insight" | "claim" | "question";
+
+/**
+ * What a language model consumed. `calls` include `retries`; `failures` counts prompts without a result.
+ *
+ * `cost_usd` is in US dollars. Tokens, seconds and dollars are those of the replies received.
+ */
+export interface LLMUsage {
+  calls: number;
+  retries: number;
+  failures: number;
+  tokens_in: number;
+  tokens_out: number;
+  seconds: number;
+  cost_usd: number;
+}
+
+/** The arguments of `maintenance.archive`. */
+export interface MaintenanceArchiveRequest {
+  /** The id of a memory, or a list of ids. */
+  ids: string | string[];
+}
+
+/** The arguments of `maintenance.batches`. */
+export interface MaintenanceBatchesRequest {
+}
+
+/** The arguments of `maintenance.decayed`. */
+export interface MaintenanceDecayedRequest {
+  /** The most results. */
+  limit?: number;
+}
+
+/** The arguments of `maintenance.pin`. */
+export interface MaintenancePinRequest {
+  /** The id of a memory, or a list of ids. */
+  ids: string | string[];
+}
+
+/** The arguments of `maintenance.unarchive`. */
+export interface MaintenanceUnarchiveRequest {
+  /** The id of a memory, or a list of ids. */
+  ids: string | string[];
+}
+
+/** The arguments of `maintenance.unpin`. */
+export interface MaintenanceUnpinRequest {
+  /** The id of a memory, or a list of ids. */
+  ids: string | string[];
+}
+
+/** How a node was marked. A mark is not an access; the latest of each pair decides. */
+export type Mark = "pinned" | "unpinned" | "archived" | "unarchived";
+
+/**
+ * How `remember` turns chat messages into memories.
+ *
+ * `speakers` maps roles to speakers, as in `{"user": "Ana", "assistant": "Bot"}`; a role without an entry is its
+ * own speaker. `keep_tool_results` and `keep_system_prompts` say whether tool results, and system and developer
+ * prompts, are remembered too, with the `source` "tool" and "system". The fields are checked when they are used.
+ */
+export interface MessageOptions {
+  speakers?: Record<string, string>;
+  keep_tool_results?: boolean;
+  keep_system_prompts?: boolean;
+}
+
+/**
+ * Why a memory did not come back.
+ *
+ * ``NOT_FOUND``: there is no such memory. ``FILTER``: the filter, or the time asked about, does not let it through.
+ * ``NO_ACTIVATION``: neither the question nor a name led to it, so it has no score. ``NEGATIVE_SCORE``: it was scored,
+ * and more speaks against it than for it. ``BELOW_CUTOFF``: its rank is beyond the limit. ``BUDGET``: it was within
+ * the limit, but its text did not fit into the budget. ``NONE``: it did come back.
+ */
+export type MissReason = "not_found" | "filter" | "no_activation" | "negative_score" | "below_cutoff" | "budget" | "none";
+
+/**
+ * One node of the memory graph.
+ *
+ * `happened_at` is event time, `recorded_at` recording time; `valid_from` and `valid_to` bound the time in
+ * which the text is valid (`None`: open). `seq` counts insertions and accesses of a scope; the store assigns it,
+ * 0 means not yet stored. A long text is stored as several chunks: nodes that share a `document` and count
+ * `position` up; joined in that order they are the text again. A chunk begins at character `start` of the text,
+ * under the heading path `heading`: "Guide > Timers", or None.
+ */
+export interface Node {
+  id: string;
+  kind: Kind;
+  text: string;
+  happened_at: string;
+  recorded_at: string;
+  speaker: string | null;
+  session: string | null;
+  title: string | null;
+  source: string | null;
+  document: string | null;
+  position: number;
+  start: number;
+  heading: string | null;
+  valid_from: string | null;
+  valid_to: string | null;
+  trust: number;
+  metadata: Record<string, string | number | boolean | (string | number | boolean | null)[] | null>;
+  seq: number;
+}
+
+/** The orders of :meth:`Memory.find`: by event time or recording time, ascending or (``-``) descending. */
+export type Order = "happened_at" | "-happened_at" | "recorded_at" | "-recorded_at";
+
+/**
+ * Some memories in an order; `cursor` leads to the page after this one, None if it is the last.
+ *
+ * A page is iterated like its memories.
+ */
+export interface Page {
+  memories: Node[];
+  cursor: string | null;
+}
+
+/**
+ * A prompt for a language model: `system` has the instructions, `user` the input.
+ *
+ * `schema` is the JSON schema that the reply must follow, None for plain text. `max_tokens` bounds the reply.
+ */
+export interface Prompt {
+  system: string;
+  user: string;
+  max_tokens: number;
+  schema: Record<string, unknown> | null;
+}
+
+/**
+ * A question with its analysis and options: all that a strategy gets besides the graph.
+ *
+ * `vector` is `None` without an embedder; else `embedder` names the model. `embedder_coverage` says how
+ * much (0..1) of the query's language it reads, `similarity_floor` at which cosine it finds two texts unrelated.
+ * `term_hashes` are the hashes of the content words, in order. `topic_vector` is the vector of the topic, without
+ * the question's form and addressee; `term_vectors` has the vector of each term that the topic holds, zeros for the
+ * others, shape `(len(term_hashes), dim)`; both may be `None`. `entity_ids` are the ids of the entities that the
+ * query names. `relation_names` are the names that memories give to relations in the query, such as "my sister";
+ * `named_text` is the text with these names in their place, "" if there are none. `time_ranges` are the time
+ * intervals it asks about. `as_of` is in event time, `known_at` in recording time; with `retroactive`, what was
+ * said after `as_of` counts too, as far as it claims to be valid by then. `where` says which memories are
+ * eligible.
+ */
+export interface Query {
+  text: string;
+  now: string;
+  embedder: string;
+  embedder_coverage: number;
+  similarity_floor: number;
+  entity_ids: string[];
+  relation_names: RelationName[];
+  named_text: string;
+  time_ranges: Interval[];
+  as_of: string | null;
+  known_at: string | null;
+  retroactive: boolean;
+  where: FilterAnswer;
+}
+
+/**
+ * One memory that came back, how strongly, and why.
+ *
+ * `validity` says whether it is still valid, None where nothing bounds, supersedes or contradicts it.
+ * `find_reason` computes the text of `reason`.
+ */
+export interface RankedHit {
+  rank: number;
+  reason: string;
+  id: string;
+  kind: Kind;
+  text: string;
+  happened_at: string;
+  recorded_at: string;
+  speaker: string | null;
+  session: string | null;
+  title: string | null;
+  source: string | null;
+  document: string | null;
+  position: number;
+  start: number;
+  heading: string | null;
+  valid_from: string | null;
+  valid_to: string | null;
+  trust: number;
+  metadata: Record<string, string | number | boolean | (string | number | boolean | null)[] | null>;
+  seq: number;
+  score: number;
+  why: Contribution[];
+  validity: Validity | null;
+}
+
+/** When a recall has a reader read its best candidates: if the ranking leaves doubt, never, or always. */
+export type Reading = "auto" | "never" | "always";
+
+/** An event of a streamed recall: one line of the answer. The last one is `end` or `error`. */
+export type RecallEvent = CandidatesEvent | HitsEvent | EndEvent | ErrorEvent;
+
+/** The arguments of `recall_for`. */
+export interface RecallForRequest {
+  /** A chat message, or the conversation as a list of them. */
+  messages: Record<string, unknown> | Record<string, unknown>[];
+  /** The most results. */
+  limit?: number;
+  /** The most tokens of the memories' texts, estimated. */
+  budget?: number | null;
+  /** Which memories are eligible. */
+  where?: Filter;
+  /** The point in event time asked about. ISO 8601; a date alone means its end, without a zone it is UTC. */
+  as_of?: string | null;
+  /** The point in recording time asked about. ISO 8601; a date alone means its end, without a zone it is UTC. */
+  known_at?: string | null;
+  retroactive?: boolean;
+  /** How memories are scored; by default as the server was started. */
+  strategy?: string | null;
+  reading?: Reading;
+  /** The most milliseconds that the reader may take. */
+  reading_ms?: number;
+  explain?: boolean;
+  log_access?: boolean;
+}
+
+/** The arguments of `recall`. */
+export interface RecallRequest {
+  /** What is asked. */
+  question: string;
+  /** The most results. */
+  limit?: number;
+  /** The most tokens of the memories' texts, estimated. */
+  budget?: number | null;
+  /** Which memories are eligible. */
+  where?: Filter;
+  /** The point in event time asked about. ISO 8601; a date alone means its end, without a zone it is UTC. */
+  as_of?: string | null;
+  /** The point in recording time asked about. ISO 8601; a date alone means its end, without a zone it is UTC. */
+  known_at?: string | null;
+  retroactive?: boolean;
+  /** How memories are scored; by default as the server was started. */
+  strategy?: string | null;
+  reading?: Reading;
+  /** The most milliseconds that the reader may take. */
+  reading_ms?: number;
+  explain?: boolean;
+  log_access?: boolean;
+  /** Answer with the events of the recall, an object a line, as they happen. */
+  stream?: boolean;
+}
+
+/**
+ * The result of a query, best hit first. `evidence` is the answerability band of `confidence`, in 0..1.
+ *
+ * Its length is the number of hits; an index returns a hit, a slice a tuple of hits. `print` and notebooks show it
+ * as a table.
+ */
+export interface Recollection {
+  question: string;
+  milliseconds: number;
+  step_milliseconds: Record<string, number>;
+  tokens: number;
+  passages_read: number;
+  reader_error: string | null;
+  query: Query;
+  strategy: string;
+  evidence: Evidence;
+  confidence: number;
+  hits: RankedHit[];
+  groups: HitGroup[];
+}
+
+/** The name of a relation in a question: `phrase` "my sister" is `name` "Marta", as memory `node` tells. */
+export interface RelationName {
+  phrase: string;
+  name: string;
+  node: string;
+}
+
+/** The arguments of `remember`. */
+export interface RememberRequest {
+  /** A text, an episode or a chat message, or a list of them. */
+  content: string | Episode | Record<string, unknown> | (string | Episode | Record<string, unknown>)[];
+  /** The id of a memory. */
+  id?: string | null;
+  speaker?: string | null;
+  session?: string | null;
+  /** ISO 8601; a date alone means its beginning, without a zone it is UTC. */
+  happened_at?: string | null;
+  title?: string | null;
+  source?: string | null;
+  /** Texts, numbers, booleans, nulls or lists of these, by name; in a filter, conditions. */
+  metadata?: Record<string, string | number | boolean | (string | number | boolean | null)[] | null> | null;
+  trust?: number;
+  /** The id of the memory that this one ends. */
+  supersedes?: string | null;
+  message_options?: MessageOptions;
+  restore?: boolean;
+}
+
+/**
+ * The result of `remember`, in the order of the episodes.
+ *
+ * `ids` has one entry per episode. `created` were written now, `existing` were there already, `blocked` were
+ * forgotten before and stay forgotten. `unread` are those of `created` that the embedder mostly cannot read: they
+ * are found by their words, not by meaning. `omitted` counts what chat messages had that is not remembered, by its
+ * kind, such as `tool_call` and `image_url`.
+ */
+export interface RememberResult {
+  ids: string[];
+  created: string[];
+  existing: string[];
+  blocked: string[];
+  unread: string[];
+  omitted: Record<string, number>;
+}
+
+/** A scope as stored: its name, revision, number of episodes (a long text is one) and embedding model. */
+export interface ScopeInfo {
+  name: string;
+  revision: number;
+  episodes: number;
+  embedder: string | null;
+}
+
+/**
+ * What an export or import wrote.
+ *
+ * `existing` nodes were there already, `blocked` ones have a tombstone there; `notices` are messages for the
+ * user.
+ */
+export interface TransferResult {
+  nodes: number;
+  edges: number;
+  validity_ends: number;
+  accesses: number;
+  tombstones: number;
+  vectors: number;
+  existing: number;
+  blocked: number;
+  notices: string[];
+}
+
+/** A write batch that can be undone by its id: when it was written, and how many items of each name it wrote. */
+export interface UndoBatch {
+  id: string;
+  at: string;
+  counts: Record<string, number>;
+}
+
+/** The arguments of `undo`. */
+export interface UndoRequest {
+  batch?: string | null;
+}
+
+/** The arguments of `update`. */
+export interface UpdateRequest {
+  /** The id of a memory. */
+  id: string;
+  /** The text of a memory. */
+  text: string;
+  mode: "supersede" | "replace";
+  /** ISO 8601; a date alone means its beginning, without a zone it is UTC. */
+  happened_at?: string | null;
+}
+
+/**
+ * Whether a memory is valid at the time asked about, given what other memories claim.
+ *
+ * `valid_to` is when it ceases to be valid, by its successor or by its own words; `superseded_by` are its
+ * successors, `contradicted_by` the memories that contradict it without superseding it.
+ */
+export interface Validity {
+  is_valid: boolean;
+  valid_to: string | null;
+  superseded_by: string[];
+  contradicted_by: string[];
+}
+
+/**
+ * Why a memory did not come back.
+ *
+ * `rank` is its rank, from 1, among the `candidates` that were active. `score` is the sum of its contributions.
+ * `cutoff_score` and `cutoff_rank` are score and rank of the last hit, None if nothing came back. `shortfall` is
+ * what the contributions of that hit have beyond this memory's, largest first: what would have lifted it. `reason`
+ * says in words what sets that hit apart from it, as `Hit.reason` does. `failed_filters` names the conditions that
+ * keep it out, `required_budget` is a budget that has room for it; both are there only where that is the reason.
+ */
+export interface WhyNot {
+  sentence: string;
+  id: string;
+  miss_reason: MissReason;
+  rank: number | null;
+  candidates: number;
+  score: number;
+  cutoff_score: number | null;
+  cutoff_rank: number | null;
+  shortfall: Contribution[];
+  reason: string;
+  failed_filters: string[];
+  required_budget: number | null;
+}
+
+/** The arguments of `why_not`. */
+export interface WhyNotRequest {
+  /** What is asked. */
+  question: string;
+  /** The id of a memory. */
+  id: string;
+  /** The most results. */
+  limit?: number;
+  /** The most tokens of the memories' texts, estimated. */
+  budget?: number | null;
+  /** Which memories are eligible. */
+  where?: Filter;
+  /** The point in event time asked about. ISO 8601; a date alone means its end, without a zone it is UTC. */
+  as_of?: string | null;
+  /** The point in recording time asked about. ISO 8601; a date alone means its end, without a zone it is UTC. */
+  known_at?: string | null;
+  retroactive?: boolean;
+  /** How memories are scored; by default as the server was started. */
+  strategy?: string | null;
+  reading?: Reading;
+  /** The most milliseconds that the reader may take. */
+  reading_ms?: number;
+}
+
+/** The methods of a memory that are a plain request. */
+export interface PlainMethods {
+  /**
+   * Remember one text, or many; every text is checked before the first is written.
+   *
+   * The keywords describe a plain text; an `Episode` brings its own. A chat message, in the shape of OpenAI,
+   * Anthropic or LangChain, is remembered with its role as the speaker; `message_options` gives roles other names
+   * and says whether tool results and system prompts are kept. Its own name and time come before the keywords, and
+   * `omitted` of the result counts what is left out of it (see `ecphora.messages`).
+   *
+   * A memory that is already stored under the same id stays as it is, so remembering twice is harmless. What was
+   * forgotten stays forgotten unless `restore` is set. Many texts are committed in batches of 512; each batch is
+   * written whole or not at all.
+   *
+   * `supersedes` ends the validity of the memory with that id, whoever said it. `trust` limits this: a memory
+   * never supersedes one of higher trust, neither by `supersedes` nor as detected by `consolidate`. Trust
+   * does not affect ranking yet.
+   *
+   * Raises `InvalidInput` for a text, message, name or time that cannot be used, and for a `supersedes` that
+   * names a memory that does not exist or has a higher trust; `IdCollision` for an id that stands for another
+   * text.
+   *
+   * The token needs the right to `write`.
+   */
+  remember(content: string | Episode | Record<string, unknown> | (string | Episode | Record<string, unknown>)[], options?: Pick<RememberRequest, "id" | "speaker" | "session" | "happened_at" | "title" | "source" | "metadata" | "trust" | "supersedes" | "message_options" | "restore">, call?: CallOptions): Promise<RememberResult>;
+  /**
+   * Return the memories that belong to a question, best first.
+   *
+   * `limit` bounds the hits, `budget` the tokens of their texts (estimated). `where` filters what may be
+   * returned at all. `as_of` is a point in event time: nothing that happened later is returned, and no hit shows
+   * anything of it. `retroactive` also returns memories that were told later but claim to hold by then.
+   * `known_at` is a point in recording time: nothing recorded later is returned. `explain=False` leaves out the
+   * reasons. `log_access=False` leaves no trace in the access log.
+   *
+   * `reading` says when the reader reads the best candidates of a strategy that lets it, as `fused` does:
+   * `"auto"` only if the ranking leaves doubt, `"never"`, or `"always"`. It starts no further batch once
+   * `reading_ms` milliseconds would be exceeded. If the reader fails, the recall goes on without it; the cost says
+   * why.
+   *
+   * A recall waits less than a second for the access log and never fails because of it: what cannot be written is
+   * counted, see `unlogged_count`. Raises `InvalidInput` for `retroactive` without `as_of`.
+   *
+   * The token needs the right to `read`.
+   */
+  recall(question: string, options?: Pick<RecallRequest, "limit" | "budget" | "where" | "as_of" | "known_at" | "retroactive" | "strategy" | "reading" | "reading_ms" | "explain" | "log_access">, call?: CallOptions): Promise<Recollection>;
+  /**
+   * Return the memories that belong to what a running conversation asks now, best first.
+   *
+   * The question is the last user message. A short one that may mean something said before, such as "and in May?",
+   * is put after the user messages before it (`ecphora.messages.question_from_messages` has the rule);
+   * `query.text` of the result is the question asked. The keywords are those of `recall`. Messages that are
+   * remembered already may come back; call this before the last message is remembered.
+   *
+   * Raises `InvalidInput` for a message that cannot be read, and if no user message has text.
+   *
+   * The token needs the right to `read`.
+   */
+  recallFor(messages: Record<string, unknown> | Record<string, unknown>[], options?: Pick<RecallForRequest, "limit" | "budget" | "where" | "as_of" | "known_at" | "retroactive" | "strategy" | "reading" | "reading_ms" | "explain" | "log_access">, call?: CallOptions): Promise<Recollection>;
+  /**
+   * Explain why `recall` with the same arguments does not return a memory, and what would return it.
+   *
+   * Of a long text the best chunk counts. This leaves no trace in the access log.
+   *
+   * The token needs the right to `read`.
+   */
+  whyNot(question: string, id: string, options?: Pick<WhyNotRequest, "limit" | "budget" | "where" | "as_of" | "known_at" | "retroactive" | "strategy" | "reading" | "reading_ms">, call?: CallOptions): Promise<WhyNot>;
+  /**
+   * Store which hits of a recollection were useful; returns the id of the feedback, which `forget` deletes.
+   *
+   * The used hits are logged as `USED` accesses, which strategies read. The question is stored with all its hits,
+   * used or not, as an example for `ecphora.learn`. Empty `used_ids` say that no hit was useful. A stored
+   * question is never recalled itself, and is deleted with the first of its hits that is forgotten. Deleting it
+   * leaves the access log as it is. The same feedback given twice is stored once; nothing is stored if none of the
+   * hits exists any more.
+   *
+   * Raises `InvalidInput` for an id that is not among the hits; then nothing is written.
+   *
+   * The token needs the right to `write`.
+   */
+  feedback(recollection: Recollection, used_ids: string[], call?: CallOptions): Promise<string>;
+  /**
+   * Answer a question from the memories recalled for it, and cite them.
+   *
+   * `budget` bounds the tokens of the memories in the prompt; the keywords after it are those of `recall`.
+   * If the answerability band is `NONE`, the language model is not asked. Without a model the best memory is
+   * quoted.
+   *
+   * The token needs the right to `read`.
+   */
+  answer(question: string, options?: Pick<AnswerRequest, "budget" | "limit" | "where" | "as_of" | "known_at" | "retroactive" | "strategy" | "reading" | "reading_ms" | "log_access">, call?: CallOptions): Promise<Answer>;
+  /**
+   * The memory with an id, a long text reassembled from its chunks; None if there is none.
+   *
+   * The token needs the right to `read`.
+   */
+  get(id: string, call?: CallOptions): Promise<Node | null>;
+  /**
+   * The chunks of a long text, in their order; a short text is its own only chunk. Empty for an unknown id.
+   *
+   * The token needs the right to `read`.
+   */
+  chunks(id: string, call?: CallOptions): Promise<Node[]>;
+  /**
+   * Memories that pass a filter, without a question, a page at a time; a long text is one memory.
+   *
+   * `order` is `"happened_at"` or `"recorded_at"`, with `-` for the latest first; memories of one time are
+   * in the order of their ids. `after` takes `page.cursor` of the page before. A cursor stands for a place in
+   * the order: what is written or forgotten meanwhile makes no later page skip a memory or show one twice.
+   *
+   * Raises `InvalidInput` for an order that does not exist, and for a cursor of another order.
+   *
+   * The token needs the right to `read`.
+   */
+  find(options?: Pick<FindRequest, "where" | "order" | "limit" | "after">, call?: CallOptions): Promise<Page>;
+  /**
+   * The number of memories that pass a filter; a long text is one.
+   *
+   * The token needs the right to `read`.
+   */
+  count(options?: Pick<CountRequest, "where">, call?: CallOptions): Promise<number>;
+  /**
+   * What a memory superseded, what superseded it, and its accesses; None if there is no such memory.
+   *
+   * The token needs the right to `read`.
+   */
+  history(id: string, call?: CallOptions): Promise<History | null>;
+  /**
+   * Give a memory another text. `mode` says what becomes of the old one.
+   *
+   * `"supersede"`, for a fact that has changed: a new memory with the speaker, session, title, source, metadata
+   * and trust of the old one supersedes it from `happened_at` on, by default from now on. The old one is kept.
+   *
+   * `"replace"`, for a text that was wrong: the memory keeps its id, its times of event and validity, and what it
+   * supersedes or is superseded by. The old text is erased as by `forget`, with its accesses and what was
+   * derived from it. Both are one commit.
+   *
+   * A text that the memory has already changes nothing. Raises `InvalidInput` for an unknown id.
+   *
+   * The token needs the right to `read` and `write`.
+   */
+  update(id: string, text: string, mode: "supersede" | "replace", options?: Pick<UpdateRequest, "happened_at">, call?: CallOptions): Promise<RememberResult>;
+  /**
+   * Erase memories: by id, all that match a filter, or with `everything` the whole scope.
+   *
+   * A chunk stands for its whole text. `dry_run` erases nothing and returns what would be erased.
+   *
+   * Their texts, vectors, terms, links and accesses are overwritten in the file, and so are the entities that
+   * nothing else mentions. Tombstones keep the same memory from being remembered again, unless `restore` is set
+   * then. Ids that do not exist are no error: the result says what was erased.
+   *
+   * Raises `InvalidInput` for a filter without a condition, and for `everything` together with ids or a filter.
+   *
+   * The token needs the right to `read` and `write`.
+   */
+  forget(options?: Pick<ForgetRequest, "ids" | "where" | "everything" | "dry_run">, call?: CallOptions): Promise<ForgetResult>;
+  /**
+   * Undo the latest undo batch: delete every row it wrote. `batch` may give its id, and must be the latest.
+   *
+   * The token needs the right to `read` and `write`.
+   */
+  undo(options?: Pick<UndoRequest, "batch">, call?: CallOptions): Promise<UndoBatch>;
+  /**
+   * The insights that consolidation derived from several memories: newest first, or nearest to a question first.
+   *
+   * An insight names its sources and never replaces a memory: `recall` returns memories only.
+   *
+   * The token needs the right to `read`.
+   */
+  insights(options?: Pick<InsightsRequest, "question" | "limit">, call?: CallOptions): Promise<Insight[]>;
+  /**
+   * Every scope of the file, sorted by name.
+   *
+   * The token needs the right to `read`.
+   */
+  scopes(call?: CallOptions): Promise<ScopeInfo[]>;
+}
+
+/** The methods of `memory.entities`. */
+export interface EntitiesMethods {
+  /**
+   * State that two names mean one entity; `undo` reverts it. Consolidation does so where texts show it.
+   *
+   * Raises `InvalidInput` for a name that no memory mentions.
+   *
+   * The token needs the right to `read` and `write`.
+   */
+  merge(name: string, other: string, call?: CallOptions): Promise<UndoBatch>;
+  /**
+   * State that two names do not mean one entity, whatever consolidation found; `undo` reverts it.
+   *
+   * The token needs the right to `read` and `write`.
+   */
+  split(name: string, other: string, call?: CallOptions): Promise<UndoBatch>;
+}
+
+/** The methods of `memory.facts`. */
+export interface FactsMethods {
+  /**
+   * The updates and contradictions that consolidation found, those of the latest memories first.
+   *
+   * The token needs the right to `read`.
+   */
+  updates(options?: Pick<FactsUpdatesRequest, "limit">, call?: CallOptions): Promise<FactUpdate[]>;
+  /**
+   * State that a memory neither supersedes nor contradicts an older one; `undo` reverts it.
+   *
+   * Raises `InvalidInput` if consolidation found nothing between the two.
+   *
+   * The token needs the right to `read` and `write`.
+   */
+  reject(old: string, new_: string, call?: CallOptions): Promise<UndoBatch>;
+}
+
+/** The methods of `memory.maintenance`. */
+export interface MaintenanceMethods {
+  /**
+   * The batches that `undo` can revert, oldest first.
+   *
+   * The token needs the right to `read`.
+   */
+  batches(call?: CallOptions): Promise<UndoBatch[]>;
+  /**
+   * Memories of low importance by use and age, not accessed for months; the least important first.
+   *
+   * Decay alone does not change their rank. `archive` ranks memories last, `pin` keeps them from decay.
+   *
+   * The token needs the right to `read`.
+   */
+  decayed(options?: Pick<MaintenanceDecayedRequest, "limit">, call?: CallOptions): Promise<Node[]>;
+  /**
+   * Keep memories from decay. Raises `InvalidInput` for an unknown id.
+   *
+   * The token needs the right to `read` and `write`.
+   */
+  pin(ids: string | string[], call?: CallOptions): Promise<unknown>;
+  /**
+   * Let memories decay again. Raises `InvalidInput` for an unknown id.
+   *
+   * The token needs the right to `read` and `write`.
+   */
+  unpin(ids: string | string[], call?: CallOptions): Promise<unknown>;
+  /**
+   * Rank memories after all others; they still come back if nothing else does.
+   *
+   * Raises `InvalidInput` for an unknown id.
+   *
+   * The token needs the right to `read` and `write`.
+   */
+  archive(ids: string | string[], call?: CallOptions): Promise<unknown>;
+  /**
+   * Rank memories among the others again. Raises `InvalidInput` for an unknown id.
+   *
+   * The token needs the right to `read` and `write`.
+   */
+  unarchive(ids: string | string[], call?: CallOptions): Promise<unknown>;
+}
