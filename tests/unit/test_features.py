@@ -18,8 +18,7 @@ from ecphora.language.question import topic as question_topic
 from ecphora.model import PRIOR, Edge, Interval, Link, Query, ValidityEnd
 from ecphora.stages.fused import candidate_pool, features
 from ecphora.stages.fused.candidate_pool import POOL_SIZE, build_pool
-from ecphora.stages.fused.feature_matrix import Genre, build_feature_matrix
-from ecphora.stages.fused.features.speaker import SATURATION_LENGTH
+from ecphora.stages.fused.feature_matrix import LONG_TURN_WORDS, Genre, build_feature_matrix
 from ecphora.stages.fused.ranker import Ranker
 from ecphora.stages.retrieval import dense
 from ecphora.strategies.fused import SIMILAR_QUESTION, Fused
@@ -301,9 +300,15 @@ def test_genre_of_memories() -> None:
                 sample_node("note", "A note.", minutes=5),
                 sample_node("text", "A text."),
                 sample_node("ask", "Turn one.", speaker="Ana", session="chat"),
-                sample_node("reply", "A turn. " + "word " * 2 * SATURATION_LENGTH, speaker="bot", session="chat"),
+                sample_node("reply", "A turn. " + "word " * 2 * LONG_TURN_WORDS, speaker="bot", session="chat"),
                 sample_node("title", "A text without a speaker does not count as a turn.", session="chat"),
                 sample_node("other", "Turn two.", speaker="Ana", session="other chat"),
+                sample_node(
+                    "ja",
+                    "来週の火曜日の午後三時から会議室で打ち合わせをします。資料は前日までに共有してください。",
+                    speaker="Yui",
+                    session="日本",
+                ),
             ),
             revision=1,
         ),
@@ -315,6 +320,7 @@ def test_genre_of_memories() -> None:
         Genre.LONG_TURN,
         Genre.LONG_TURN,
         Genre.PASSAGE,
+        Genre.UTTERANCE,
         Genre.UTTERANCE,
     ]
 

@@ -5,24 +5,18 @@ few features. It is a logistic regression; ``scripts/train_necessity.py`` trains
 """
 
 from dataclasses import dataclass
-from functools import cache
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ...graph import CachedDerivation, Graph
 from ...language.question import is_question
-from ...language.scripts import count_unspaced
-from ...language.terms import hash_terms
 from ...model import Link, Mask, Query
+from ..retrieval.word_counts import CHARACTERS_PER_WORD, is_character, is_mostly_characters
 
 FEATURES = ("is question", "is utterance", "log term count", "has title", "mentions time")
 """The features besides the vector: ends with a question, has a speaker or a session, log(1 + distinct terms) where it
 has neither (an utterance may be long), has a title, mentions a time."""
-CHARACTERS_PER_WORD = 5
-"""How many characters and pairs of a script without spaces count as one word; inferred from translated texts."""
-MIN_CHARACTER_SHARE = 0.25
-"""The share of single characters of such a script among the distinct terms from which a text is written in it."""
 RECALL_SOURCE = "recall"
 """The source of a stored recall question. It was answered from episodes, so it is an episode."""
 THRESHOLD = 0.25
@@ -116,7 +110,7 @@ def _extend_row_features(graph: Graph, cached: CachedDerivation[RowFeatures] | N
     first = int(np.searchsorted(graph.terms["rows"], start))  # rows come in ascending order, here and below
     rows, terms = graph.terms["rows"][first:] - start, graph.terms["hashes"][first:]
     count = np.bincount(rows, minlength=new_count)
-    is_unspaced = _is_mostly_characters(np.bincount(rows[_is_character(terms)], minlength=new_count), count)
+    is_unspaced = is_mostly_characters(np.bincount(rows[is_character(terms)], minlength=new_count), count)
     mentions_time = np.zeros(new_count, np.bool_)
     mentions_time[graph.time_mentions["rows"][np.searchsorted(graph.time_mentions["rows"], start) :] - start] = True
     length = np.where(is_utterance, 0, _log_length(count, is_unspaced))
@@ -134,24 +128,8 @@ def _extend_row_features(graph: Graph, cached: CachedDerivation[RowFeatures] | N
     return RowFeatures(features, is_usable)
 
 
-def _is_character(term_hashes: NDArray[np.uint32]) -> Mask:
-    """Which term hashes are those of single characters of scripts without spaces."""
-    hashes = _character_hashes()
-    return np.equal(hashes[np.minimum(np.searchsorted(hashes, term_hashes), len(hashes) - 1)], term_hashes)
-
-
-@cache
-def _character_hashes() -> NDArray[np.uint32]:
-    """The hashes of those characters, ascending: kana, ideographs, hangul, Thai and so on."""
-    return np.sort(hash_terms([char for char in map(chr, range(0xE00, 0xFB00)) if count_unspaced(char)]))
-
-
 def _is_unspaced(term_hashes: NDArray[np.uint32]) -> bool:
-    return bool(_is_mostly_characters(_is_character(term_hashes).sum(keepdims=True), np.array([len(term_hashes)]))[0])
-
-
-def _is_mostly_characters(character_counts: NDArray[np.int64], word_counts: NDArray[np.int64]) -> Mask:
-    return (word_counts > 0) & (character_counts >= MIN_CHARACTER_SHARE * word_counts)
+    return bool(is_mostly_characters(is_character(term_hashes).sum(keepdims=True), np.array([len(term_hashes)]))[0])
 
 
 def _log_length(word_counts: NDArray[np.int64], is_unspaced: Mask) -> Floats32:

@@ -9,15 +9,18 @@ import numpy as np
 from ...graph import Graph
 from ...model import Mask, Rows, Scores
 from ..retrieval.term_coverage import TermCoverage
+from ..retrieval.word_counts import word_counts
 from .candidate_pool import CandidatePool
 from .features import compute_features
-from .features.speaker import SATURATION_LENGTH
+
+LONG_TURN_WORDS = 60
+"""The words of a turn, on average over a session and without stop words, from which its turns are long."""
 
 
 class Genre(IntEnum):
     """The genre of a memory: an utterance has a speaker; a note has a time; a passage has neither.
 
-    A long turn is an utterance, short or long, of a session whose turns have ``SATURATION_LENGTH`` terms or more on
+    A long turn is an utterance, short or long, of a session whose turns have ``LONG_TURN_WORDS`` words or more on
     average, as in a chat with an assistant that answers in paragraphs.
     """
 
@@ -85,8 +88,8 @@ def _sessions_with_long_turns(graph: Graph, _: object) -> Mask:
     size = len(graph.sessions.names) + 1
     sessions = nodes["sessions"][rows] % size  # -1 becomes the last
     turn_counts = np.bincount(sessions, nodes["positions"][rows] == 0, size)  # a turn may have several chunks
-    lengths = np.bincount(sessions, nodes["lengths"][rows], size)
-    found: Mask = lengths >= SATURATION_LENGTH * np.maximum(turn_counts, 1)
+    words = np.bincount(sessions, word_counts(graph)[rows], size)
+    found: Mask = words >= LONG_TURN_WORDS * np.maximum(turn_counts, 1)
     return found
 
 
