@@ -4,12 +4,16 @@ import importlib.util
 import json
 import sys
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 import click
 
 from ..errors import InvalidInput
 from .context import CommandContext, common_options, strategy_options
 from .server_access import access_options, find_tokens, make_policy
+
+if TYPE_CHECKING:  # needs the extra
+    from ..server.tracing import RequestTracer
 
 GRACE_SECONDS = 30
 """Seconds that requests in progress have to end once the server is told to stop."""
@@ -29,6 +33,7 @@ MEBIBYTE = 1 << 20
 )
 @click.option("--open-scopes", type=click.IntRange(min=1), default=32, show_default=True, help="Scopes to keep open.")
 @click.option("--threads", type=click.IntRange(min=1), default=8, show_default=True, help="Calls to run at once.")
+@click.option("--otlp", metavar="URL", help="Send a span of each request to your OpenTelemetry collector.")
 @strategy_options
 @common_options
 def serve(
@@ -44,6 +49,7 @@ def serve(
     rate_limit: float,
     open_scopes: int,
     threads: int,
+    otlp: str | None,
 ) -> None:
     """Serve the memory file over HTTP, to programs that have a token.
 
@@ -63,6 +69,7 @@ def serve(
             Limits(max_body * MEBIBYTE, max_import * MEBIBYTE, requests_per_second=rate_limit),
             open_scopes=open_scopes,
             threads=threads,
+            tracer=None if otlp is None else _make_tracer(otlp),
         ),
         llm=context.settings.make_llm(),
     )
@@ -75,3 +82,13 @@ def serve(
             print(json.dumps({"listening": url, "db": str(context.settings.db)}), file=sys.stderr, flush=True)  # noqa: T201
 
     run_server(app, host=host, port=port, grace_seconds=GRACE_SECONDS, on_start=on_start)
+
+
+def _make_tracer(url: str) -> "RequestTracer":
+    try:
+        from ..server.tracing import RequestTracer  # noqa: PLC0415  # needs the extra
+    except ImportError as error:
+        raise InvalidInput(
+            f'--otlp needs OpenTelemetry ({error.name}); install it: pip install "ecphora[otel]"'
+        ) from error
+    return RequestTracer(url)

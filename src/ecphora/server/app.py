@@ -22,7 +22,7 @@ from ..stores.sqlite import SQLiteStore
 from . import schemas
 from .access_control import AccessPolicy, check_rights, check_rights_anywhere
 from .failures import RequestError, answer_failures
-from .gate import Gate, WriteLog
+from .gate import Gate, Tracer, WriteLog
 from .jobs import Job
 from .limits import Limits
 from .metrics import CONTENT_TYPE, Metrics
@@ -43,7 +43,7 @@ class ServerOptions:
     """What a server is made of, besides the memory file and its settings.
 
     At most ``open_scopes`` memories stay open, each until nobody has used it for ``idle_seconds``. ``threads`` calls
-    run at once.
+    run at once. ``tracer`` gets a span of each request.
     """
 
     policy: AccessPolicy
@@ -52,6 +52,7 @@ class ServerOptions:
     idle_seconds: float = 600.0
     threads: int = 8
     clock: Clock = utc_now
+    tracer: Tracer | None = None
     write_log: WriteLog = field(default=lambda line: print(line, file=sys.stderr, flush=True))  # noqa: T201  # its output
 
 
@@ -94,6 +95,7 @@ def make_app(settings: Settings, options: ServerOptions, *, llm: LLM | None = No
         metrics=metrics,
         clock=options.clock,
         write_log=options.write_log,
+        tracer=options.tracer,
     )
     app = FastAPI(
         title="Ecphora",
@@ -102,7 +104,7 @@ def make_app(settings: Settings, options: ServerOptions, *, llm: LLM | None = No
         openapi_url=None,  # it needs a token like all else
         docs_url=None,  # pages that load scripts from elsewhere
         redoc_url=None,
-        lifespan=lambda _app: _lifespan(service),
+        lifespan=lambda _app: _lifespan(service, options.tracer),
         middleware=[*_cross_origin(options.policy), gate],
     )
     add_operations(app, service)
@@ -129,7 +131,7 @@ def _cross_origin(policy: AccessPolicy) -> list[Middleware]:
 
 
 @asynccontextmanager
-async def _lifespan(service: Service) -> AsyncIterator[None]:
+async def _lifespan(service: Service, tracer: Tracer | None) -> AsyncIterator[None]:
     """Close idle memories from time to time; in the end, end the jobs, write the access logs and close the file."""
 
     async def close_idle() -> None:
@@ -145,6 +147,8 @@ async def _lifespan(service: Service) -> AsyncIterator[None]:
         with suppress(asyncio.CancelledError):
             await task
         await asyncio.to_thread(service.close)
+        if tracer is not None:
+            await asyncio.to_thread(tracer.close)
 
 
 def _add_jobs(app: FastAPI, service: Service) -> None:

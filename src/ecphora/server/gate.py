@@ -7,9 +7,9 @@ import json
 import logging
 import secrets
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import suppress
-from typing import Any
+from typing import Any, Protocol
 
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.exceptions import HTTPException
@@ -37,6 +37,16 @@ _log = logging.getLogger("ecphora.server")
 WriteLog = Callable[[str], object]
 
 
+class Tracer(Protocol):
+    """Where the spans of requests go, as :class:`~ecphora.server.tracing.RequestTracer` does it."""
+
+    def add(self, headers: Mapping[str, str], method: str, route: str, status: int, seconds: float) -> None:
+        """Add the span of a request that has just ended."""
+
+    def close(self) -> None:
+        """Send what waits."""
+
+
 class Gate:
     """The middleware. ``write_log`` takes each line of the access log, a JSON object."""
 
@@ -49,6 +59,7 @@ class Gate:
         metrics: Metrics,
         clock: Clock,
         write_log: WriteLog,
+        tracer: Tracer | None = None,
     ) -> None:
         self._app = app
         self._policy = policy
@@ -57,6 +68,7 @@ class Gate:
         self._metrics = metrics
         self._clock = clock
         self._write_log = write_log
+        self._tracer = tracer
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer a request, or pass on what is none."""
@@ -113,6 +125,8 @@ class Gate:
         route = getattr(scope.get("route"), "path", UNKNOWN_ROUTE)
         method = scope["method"] if scope["method"] in KNOWN_METHODS else "OTHER"
         self._metrics.add(method, route, status, seconds)
+        if self._tracer is not None:
+            self._tracer.add(Headers(scope=scope), method, route, status, seconds)
         grant = state.get("grant")
         line = {
             "at": self._clock().isoformat(timespec="milliseconds"),
