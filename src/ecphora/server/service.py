@@ -61,11 +61,13 @@ class Service:
         If the file or scope was replaced since the memory was opened, nothing was done; then the memory is opened anew,
         and a function that is repeatable is called once more.
         """
+        memory: Memory | None = None
         try:
             with self.scopes.lease(scope) as memory:
                 return function(memory)
         except StoreReplaced:
-            self.scopes.discard(scope, memory)
+            if memory is not None:
+                self.scopes.discard(scope, memory)
             if not is_repeatable:
                 raise
         with self.scopes.lease(scope) as memory:
