@@ -69,6 +69,6 @@ def current_cancellation() -> Cancellation:
     return _CURRENT.get()
 
 
-def check_cancelled() -> None:
+def check_cancellation() -> None:
     """Raise ``CallCancelled`` if the call that runs here was cancelled."""
     _CURRENT.get().check()

@@ -7,7 +7,7 @@ from time import perf_counter
 
 import numpy as np
 
-from .cancellation import check_cancelled
+from .cancellation import check_cancellation
 from .errors import LLMError, ReaderUnavailable
 from .graph import Graph
 from .model import Mask, Node, Query, Rows, Scores
@@ -60,7 +60,7 @@ class CandidateReading:
             batch_start = self.clock()
             if batch_start - started + longest > self.time_limit:
                 break
-            check_cancelled()
+            check_cancellation()
             batch = places[start : start + self.reader.batch_size]
             texts = [passage for place in batch if (passage := passages[place]) is not None]
             try:

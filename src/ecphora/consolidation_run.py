@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from .cancellation import check_cancelled
+from .cancellation import check_cancellation
 from .errors import StoreBusy
 from .graph import Graph
 from .llm_client import LLMClient, LLMUsage
@@ -97,7 +97,7 @@ class RunLimits:
 
     def time_left(self) -> float:
         """The seconds left; infinite without a limit."""
-        check_cancelled()
+        check_cancellation()
         return inf if self.seconds is None else self.seconds - (self.clock() - self.started_at)
 
     @property
@@ -159,7 +159,7 @@ def run(
     floor = similarity_floor(writer.embedder)
     tools = plan.Tools(writer.embed, floor, llm_client, score_pairs, limits.planning_time_left)
     while (step := plan.next_step(graph, writer.reader(graph), now, limits.step_size, tools)) is not None:
-        check_cancelled()
+        check_cancellation()
         batch = replace(step.batch, embedder=writer.embedder.name, undo_batch=UndoBatch(id_, now, step.counts))
         previewed = plan.preview(graph, batch)
         if batch.nodes or batch.edges:

@@ -114,7 +114,7 @@ class Plugin:
         )
 
 
-def installed(group: str | None = None) -> list[Plugin]:
+def list_plugins(group: str | None = None) -> list[Plugin]:
     """The plug-ins of all groups, or of one, sorted by group, name and package. Nothing of them is imported."""
     groups = GROUPS if group is None else (_check_group(group),)
     plugins = [plugin for name in groups for plugin in _read_group(name)]

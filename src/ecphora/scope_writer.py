@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 
 from . import documents, encode
-from .cancellation import check_cancelled, current_cancellation
+from .cancellation import check_cancellation, current_cancellation
 from .errors import EmbedderMismatch, StaleWrite, StoreBusy
 from .forget import content_digest, is_tombstoned
 from .graph import Graph
@@ -147,7 +147,7 @@ class ScopeWriter:
 
     def embed(self, texts: Iterable[str], *, is_query: bool = False) -> Vectors:
         """The vectors of texts, ``(texts, dim)``; raises ``WrongVector`` for another shape or values not finite."""
-        check_cancelled()
+        check_cancellation()
         return encode.embed_texts(self.embedder, texts, is_query=is_query)
 
     def _encode(

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from ecphora import Memory
-from ecphora.cancellation import CallCancelled, Cancellation, check_cancelled, current_cancellation
+from ecphora.cancellation import CallCancelled, Cancellation, check_cancellation, current_cancellation
 from ecphora.consolidation import plan
 from ecphora.consolidation_run import RunLimits
 from ecphora.embedders import onnx_runtime
@@ -27,14 +27,14 @@ def test_call_stops_at_its_next_check() -> None:
 
     def call() -> None:
         for step in range(3):
-            check_cancelled()
+            check_cancellation()
             steps.append(step)
             assert cancellation.cancel()
 
     with pytest.raises(CallCancelled):
         cancellation.run(call)
     assert steps == [0]
-    check_cancelled()  # outside the call nothing is cancelled
+    check_cancellation()  # outside the call nothing is cancelled
 
 
 def test_call_that_is_cancelled_before_it_begins_does_not_begin() -> None:
@@ -51,7 +51,7 @@ def test_commit_runs_to_its_end_and_no_other_begins() -> None:
         with current_cancellation().commit():
             assert not cancellation.cancel()  # must be waited for
             with pytest.raises(CallCancelled):
-                check_cancelled()
+                check_cancellation()
             written.append("first")
         assert cancellation.cancel()
         with current_cancellation().commit():
@@ -75,7 +75,7 @@ def test_calls_of_two_threads_are_cancelled_one_by_one() -> None:
     def call() -> str:
         both_run.wait(10)
         first.cancel()
-        check_cancelled()
+        check_cancellation()
         return "done"
 
     with ThreadPoolExecutor(2) as pool:
@@ -113,7 +113,7 @@ def test_language_model_is_asked_no_more_once_the_call_is_cancelled(
 
     def call() -> None:
         client.ask_all(prompts, str, time_left=(lambda: 10.0) if has_time_limit else None)
-        check_cancelled()
+        check_cancellation()
 
     with pytest.raises(CallCancelled):
         cancellation.run(call)
@@ -125,7 +125,7 @@ def test_embedder_of_the_package_stops_between_texts(monkeypatch: pytest.MonkeyP
 
     def check() -> None:
         has_stopped.set()
-        check_cancelled()
+        check_cancellation()
 
     def encode(text: str) -> Vector:
         embedded.append(text)
@@ -133,7 +133,7 @@ def test_embedder_of_the_package_stops_between_texts(monkeypatch: pytest.MonkeyP
         assert len(embedded) == 1 or has_stopped.wait(SECONDS)
         return np.zeros(4, np.float32)
 
-    monkeypatch.setattr(onnx_runtime, "check_cancelled", check)
+    monkeypatch.setattr(onnx_runtime, "check_cancellation", check)
     encoder = onnx_runtime.UnbatchedEncoder(lambda: encode, 4)
     with pytest.raises(CallCancelled):
         cancellation.run(lambda: encoder([f"text {number}" for number in range(500)]))

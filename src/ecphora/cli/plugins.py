@@ -18,7 +18,7 @@ def plugins(context: CommandContext) -> None:
 
     Embedders, extractors, importers, stores and strategies of other packages; docs/plugins.md says how to write one.
     """
-    found = [_describe(plugin) for plugin in installed_plugins.installed()]
+    found = [_describe(plugin) for plugin in installed_plugins.list_plugins()]
     if context.as_json:
         context.write_json(found)
         return

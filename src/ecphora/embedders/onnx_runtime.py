@@ -14,7 +14,7 @@ from typing import Any, Generic, TypeVar
 
 import numpy as np
 
-from ..cancellation import check_cancelled
+from ..cancellation import check_cancellation
 from ..errors import EmbedderUnavailable, ModelDamaged, WrongVector
 from ..invisible_chars import replace_surrogates
 from ..model import Vector, Vectors
@@ -55,7 +55,7 @@ class UnbatchedEncoder(Generic[T]):
         with ThreadPoolExecutor(min(4, os.cpu_count() or 1, len(texts)), "ecphora-embed") as pool:
             for row, vector in zip(order, pool.map(encode, (texts[row] for row in order)), strict=True):
                 vectors[row] = vector
-                check_cancelled()
+                check_cancellation()
         return vectors
 
 

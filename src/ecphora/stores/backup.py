@@ -9,7 +9,7 @@ from pathlib import Path
 
 import apsw
 
-from ..cancellation import check_cancelled, current_cancellation
+from ..cancellation import check_cancellation, current_cancellation
 from ..errors import InvalidInput, StoreDamaged
 from ..model import Backup
 from ..ports import Progress
@@ -94,7 +94,7 @@ def _copy_pages(db: apsw.Connection, source: Path, target: Path, progress: Progr
         try:
             with copy.backup("main", db, "main") as steps:
                 while not steps.done:
-                    check_cancelled()
+                    check_cancellation()
                     steps.step(PAGES_PER_STEP)
                     if progress is not None:
                         progress(steps.page_count - steps.remaining, steps.page_count)

@@ -69,7 +69,7 @@ def strategy_names() -> list[str]:
     """The names of all strategies, those of plug-ins included, without the faithful forms of published models."""
     return [
         *BUILT_IN,
-        *dict.fromkeys(plugin.name for plugin in plugins.installed("strategies") if not plugin.is_hidden),
+        *dict.fromkeys(plugin.name for plugin in plugins.list_plugins("strategies") if not plugin.is_hidden),
     ]
 
 
