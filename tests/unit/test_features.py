@@ -18,10 +18,8 @@ from ecphora.language.question import topic as question_topic
 from ecphora.model import PRIOR, Edge, Interval, Link, Query, ValidityEnd
 from ecphora.stages.fused import candidate_pool, features
 from ecphora.stages.fused.candidate_pool import POOL_SIZE, build_pool
-from ecphora.stages.fused.feature_matrix import LONG_TURN_WORDS, Genre, build_feature_matrix, dialogue_share, genres
 from ecphora.stages.fused.ranker import Ranker
 from ecphora.stages.retrieval import dense
-from ecphora.stages.retrieval.word_counts import word_counts
 from ecphora.strategies.fused import SIMILAR_QUESTION, Fused
 from ecphora.testing.samples import (
     NOON,
@@ -290,71 +288,6 @@ def test_cosines_are_scaled_from_the_similarity_floor() -> None:
     with_floor = candidate_pool.build_pool(graph, replace(query, similarity_floor=0.2)).first_stage.cosine.scores
     without_floor = candidate_pool.build_pool(graph, query).first_stage.cosine.scores
     assert with_floor == pytest.approx((without_floor - 0.2) / 0.8, abs=1e-6)
-
-
-def test_genre_of_memories() -> None:
-    graph = apply_batch(
-        Graph(),
-        replace(
-            sample_batch(
-                sample_node("turn", "A turn.", speaker="Ana", minutes=5),
-                sample_node("note", "A note.", minutes=5),
-                sample_node("text", "A text."),
-                sample_node("ask", "Turn one.", speaker="Ana", session="chat"),
-                sample_node("reply", "A turn. " + "word " * 2 * LONG_TURN_WORDS, speaker="bot", session="chat"),
-                sample_node("title", "A text without a speaker does not count as a turn.", session="chat"),
-                sample_node("other", "Turn two.", speaker="Ana", session="other chat"),
-                sample_node(
-                    "ja",
-                    "来週の火曜日の午後三時から会議室で打ち合わせをします。資料は前日までに共有してください。",
-                    speaker="Yui",
-                    session="日本",
-                ),
-            ),
-            revision=1,
-        ),
-    )
-    assert build_feature_matrix(build_pool(graph, sample_query("turn note text"))).genres.tolist() == [
-        Genre.UTTERANCE,
-        Genre.NOTE,
-        Genre.PASSAGE,
-        Genre.LONG_TURN,
-        Genre.LONG_TURN,
-        Genre.PASSAGE,
-        Genre.UTTERANCE,
-        Genre.UTTERANCE,
-    ]
-
-
-def test_chunks_of_a_turn_count_as_one_turn() -> None:
-    words = "word " * (LONG_TURN_WORDS // 2)
-    chunks = [
-        sample_node(f"c{n}", f"Chunk. {words}", speaker="bot", session="chat", document="reply", position=n)
-        for n in range(4)
-    ]
-    graph = apply_batch(
-        Graph(), sample_batch(sample_node("ask", "A chunk?", speaker="Ana", session="chat"), *chunks, revision=1)
-    )
-    assert set(genres(graph, np.arange(len(graph)))[graph.episodes]) == {Genre.LONG_TURN}
-
-
-def test_word_counts_of_a_grown_graph_are_those_of_a_new_one() -> None:
-    first = sample_batch(sample_node("a", "Three plain words", seq=1), revision=1)
-    second = sample_batch(
-        sample_node("b", "会議室で打ち合わせをします", seq=2), sample_node("c", "Tea", seq=3), revision=2
-    )
-    grown = apply_batch(Graph(), first)
-    before = word_counts(grown).tolist()
-    grown = apply_batch(grown, second)
-    counts = word_counts(grown)
-    assert counts[: len(before)].tolist() == before
-    assert counts.tolist() == word_counts(apply_batch(apply_batch(Graph(), first), second)).tolist()
-    assert (counts[grown.nodes["ids"] == "b"] < grown.nodes["lengths"][grown.nodes["ids"] == "b"]).all()
-    assert (counts[grown.nodes["ids"] == "c"] == 1).all()
-
-
-def test_long_turns_are_dialogue() -> None:
-    assert dialogue_share(np.array([Genre.UTTERANCE, Genre.LONG_TURN, Genre.NOTE, Genre.PASSAGE])) == 0.5
 
 
 # ---- fused

@@ -357,7 +357,7 @@ def test_plugins_command_lists_what_is_installed(install_other: Install) -> None
 
 
 def test_plugins_command_without_plugins_says_where_they_are_declared(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(plugins, "installed", list)
+    monkeypatch.setattr(plugins, "list_plugins", list)
     assert ecphora("plugins").stdout.startswith("no plug-ins are installed; a package declares them in the groups")
 
 
