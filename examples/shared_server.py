@@ -23,6 +23,8 @@ from urllib.request import Request, urlopen
 import ecphora
 
 SCOPE = "family"
+BROWSER_OPTIONS = ("--headless", "--no-sandbox", "--disable-gpu", "--virtual-time-budget=20000", "--dump-dom")
+"""Show no window, wait until the page is done, and print it as it is then."""
 PAGE_SCRIPT = """
 async function ask(url, token) {
   const response = await fetch(url + "/v1/recall?scope=family", {
@@ -94,10 +96,11 @@ def ask_from_page(pages: PageServer, url: str, token: str) -> str:
     browser = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
     if browser:
         show = f"ask({arguments}).catch(String).then(text => document.body.textContent = text)"
-        pages.page = f"<!doctype html><body><script>{PAGE_SCRIPT}{show}</script></body>"
-        options = ["--headless", "--no-sandbox", "--disable-gpu", "--virtual-time-budget=20000", "--dump-dom"]
+        pages.page = f"<!doctype html><title>Memory</title><body><script>{PAGE_SCRIPT}{show}</script></body>"
         print("Page in", browser)
-        return _run(browser, *options, pages.origin)
+        with TemporaryDirectory(ignore_cleanup_errors=True) as profile:
+            shown = _run(browser, *BROWSER_OPTIONS, f"--user-data-dir={profile}", pages.origin, is_quiet=True)
+        return shown.partition("<body>")[2].partition("</body>")[0]
     check_origin_headers(pages.origin, url, token)
     print("Page's script in Node (no Chromium), and the headers of its origin: allowed")
     return _run("node", "--eval", f"{PAGE_SCRIPT}ask({arguments}).then(console.log)")
@@ -121,8 +124,9 @@ def check_origin_headers(origin: str, url: str, token: str) -> None:
         assert response.headers["Access-Control-Allow-Origin"] == origin
 
 
-def _run(*command: str) -> str:
-    return subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True, timeout=120).stdout
+def _run(*command: str, is_quiet: bool = False) -> str:
+    errors = subprocess.DEVNULL if is_quiet else None
+    return subprocess.run(command, check=True, stdout=subprocess.PIPE, stderr=errors, text=True, timeout=120).stdout
 
 
 def main() -> None:

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from starlette.routing import Route
 
 from ecphora.server.access_control import AccessPolicy
-from ecphora.server.addresses import host_name, is_loopback
+from ecphora.server.addresses import host_name, is_loopback, is_origin
 
 from .conftest import ALL_RIGHTS, Server, log_lines
 
@@ -282,6 +282,10 @@ def test_page_that_is_allowed_may_send_requests(make_server: Any) -> None:
         assert refused.headers["access-control-allow-origin"] == page  # so that the page sees why
         asked = {"Access-Control-Request-Method": "POST", "Access-Control-Request-Headers": "authorization"}
         assert server.client.options("/v1/count", headers={"Origin": page, **asked}).status_code == 200
+        private = server.client.options(
+            "/v1/count", headers={"Origin": page, **asked, "Access-Control-Request-Private-Network": "true"}
+        )
+        assert (private.status_code, private.headers["access-control-allow-private-network"]) == (200, "true")
         other = server.client.options("/v1/count", headers={"Origin": "https://evil.example", **asked})
         assert other.status_code in {400, 403}
         assert "access-control-allow-origin" not in other.headers
@@ -343,3 +347,22 @@ def test_host_names_are_read_without_ports() -> None:
     ]
     assert [is_loopback(host) for host in ("127.0.0.1", "127.9.9.9", "::1", "localhost")] == [True] * 4
     assert [is_loopback(host) for host in ("0.0.0.0", "::", "10.0.0.1", "example", "")] == [False] * 5  # noqa: S104
+
+
+@pytest.mark.parametrize(
+    "origin",
+    ["*", "null", "https://app.example", "http://localhost:3000", "http://[::1]:3000", "http://127.0.0.1",
+     "https://app.example:8443", "chrome-extension://abcdefgh"],
+)  # fmt: skip
+def test_origin_is_what_browsers_send(origin: str) -> None:
+    assert is_origin(origin)
+
+
+@pytest.mark.parametrize(
+    "origin",
+    ["", "app.example", "https://", "https://app.example/", "https://app.example/x", "https://App.example", "HTTPS://x",
+     "https://user@app.example", "https://app.example:443", "http://localhost:80", "http://x:port", "https://x?y",
+     "https://bücher.example", "*.example", "https://*.example", "https://x\n", "http://[::1", "Null"],
+)  # fmt: skip
+def test_address_that_no_browser_sends_as_an_origin_is_none(origin: str) -> None:
+    assert not is_origin(origin)

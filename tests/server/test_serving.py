@@ -67,6 +67,25 @@ def test_server_without_tokens_does_not_start(tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == []
 
 
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (("--allow-origin", "app.example"), "is no origin of a page"),
+        (("--allow-origin", "https://app.example/"), "is no origin of a page"),
+        (("--allow-origin", "*", "--no-auth"), "every web page"),
+        (("--allow-origin", "null", "--no-auth"), "every web page"),
+    ],
+)
+def test_origin_that_is_wrong_or_unsafe_is_refused(options: tuple[str, ...], message: str, tmp_path: Path) -> None:
+    db = tmp_path / "agent.db"
+    Tokens(db).create("x", scopes="*")
+    for command in (("serve",), ("mcp", "--http")):
+        refused = run(*command, *options, db=db)
+        assert refused.exit_code == 2
+        assert message in " ".join(refused.stderr.split())
+    assert not db.exists()
+
+
 @pytest.mark.slow
 def test_port_that_is_taken_is_an_error(tmp_path: Path) -> None:
     Tokens(tmp_path / "agent.db").create("x", scopes="*")

@@ -74,7 +74,7 @@ class Running:
 
 
 @contextmanager
-def run(folder: Path, profile: ProfileName = "ecphora") -> Iterator[Running]:
+def run(folder: Path, profile: ProfileName = "ecphora", origins: tuple[str, ...] = ()) -> Iterator[Running]:
     """Serve a file with two scopes on a free port, in a thread."""
     db = folder / "m.db"
     for scope, text in zip(SCOPES, ("Ana lives in Porto.", f"Bo lives in {MARKER}."), strict=True):
@@ -89,7 +89,7 @@ def run(folder: Path, profile: ProfileName = "ecphora") -> Iterator[Running]:
     made["both"] = tokens.create("both", scopes=SCOPES)
     made["every"] = tokens.create("every", scopes="*")
     log: SimpleQueue[str] = SimpleQueue()
-    options = ServerOptions(AccessPolicy(tokens), write_log=log.put)
+    options = ServerOptions(AccessPolicy(tokens, origins), write_log=log.put)
     app = make_mcp_app(Settings(db=db, scope="ana", embedder="hashing:64"), options, profile)
     listener = socket.create_server(("127.0.0.1", 0))
     server = uvicorn.Server(uvicorn.Config(app, log_config=None, lifespan="on"))
@@ -174,6 +174,21 @@ def test_requests_of_web_pages_and_for_other_names_are_refused(server: Running) 
     message = {"jsonrpc": "2.0", "id": 1, "method": "tools/list"}
     for name, value in (("Origin", "https://example.com"), ("Host", "example.com")):
         assert server.http.post(server.url, json=message, headers={**headers, name: value}).status_code == 403
+
+
+def test_page_of_an_allowed_origin_may_send_requests(tmp_path: Path) -> None:
+    page = "https://app.example"
+    asked = {
+        "Access-Control-Request-Method": "POST",
+        "Access-Control-Request-Headers": "authorization,content-type,mcp-protocol-version",
+    }
+    with run(tmp_path, origins=(page,)) as server:
+        preflight = server.http.options(server.url, headers={"Origin": page, **asked})
+        assert (preflight.status_code, preflight.headers["access-control-allow-origin"]) == (200, page)
+        refused = server.http.post(server.url, json={}, headers={"Origin": page})
+        assert (refused.status_code, refused.headers["access-control-allow-origin"]) == (401, page)
+        other = server.http.options(server.url, headers={"Origin": "https://evil.example", **asked})
+        assert "access-control-allow-origin" not in other.headers
 
 
 def test_log_names_token_and_scope_and_no_text(server: Running) -> None:

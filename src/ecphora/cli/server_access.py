@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from ..server.addresses import LOOPBACK_NAMES, is_loopback
+from ..server.addresses import ANY_ORIGIN, LOOPBACK_NAMES, OPAQUE_ORIGIN, is_loopback, is_origin
 from ..server.tokens import Tokens
 from .context import CommandFunction
 
@@ -63,8 +63,18 @@ def find_tokens(db: Path, host: str, *, no_auth: bool) -> Tokens | None:
 
 
 def make_policy(tokens: Tokens | None, host: str, origins: Sequence[str], hosts: Sequence[str]) -> "AccessPolicy":
-    """The policy of a server that listens on ``host``."""
+    """The policy of a server that listens on ``host``; raises ``UsageError`` for origins that are wrong or unsafe."""
     from ..server.access_control import AccessPolicy  # noqa: PLC0415  # needs the extra
 
+    for origin in origins:
+        if not is_origin(origin):
+            raise click.UsageError(
+                f"--allow-origin {origin} is no origin of a page; give scheme, host and port as browsers do, such as "
+                "https://app.example or http://localhost:3000"
+            )
+        if tokens is None and origin in {ANY_ORIGIN, OPAQUE_ORIGIN}:
+            raise click.UsageError(
+                f"--allow-origin {origin} with --no-auth would let every web page use the memory; name the origin"
+            )
     names = frozenset({*LOOPBACK_NAMES, *hosts}) if is_loopback(host) else frozenset(hosts) or None
     return AccessPolicy(tokens, frozenset(origins), names)

@@ -1,9 +1,15 @@
 """Names and addresses of hosts, and which of them only this machine reaches."""
 
 import ipaddress
+import re
 
+ANY_ORIGIN, OPAQUE_ORIGIN = "*", "null"
+"""Pages of every site; and pages without one, such as files and sandboxed frames, which every site can make."""
 LOOPBACK_NAMES = frozenset({"localhost", "127.0.0.1", "::1"})
 """The names by which a request may address a server that listens on this machine alone."""
+_ORIGIN = re.compile(r"[a-z][a-z0-9+.-]*://([a-z0-9._-]+|\[[0-9a-f:.]+\])(:[1-9][0-9]{0,4})?")
+_DEFAULT_PORT = re.compile("http://.*:80|https://.*:443")
+"""Browsers leave these ports out."""
 
 
 def host_name(host: str) -> str:
@@ -19,3 +25,10 @@ def is_loopback(host: str) -> bool:
         return ipaddress.ip_address(host).is_loopback
     except ValueError:
         return host.lower() == "localhost"
+
+
+def is_origin(value: str) -> bool:
+    """Whether a browser can name it as the origin of a page: scheme, host and port, as in ``https://app.example``."""
+    if value in {ANY_ORIGIN, OPAQUE_ORIGIN}:
+        return True
+    return _ORIGIN.fullmatch(value) is not None and not _DEFAULT_PORT.fullmatch(value)

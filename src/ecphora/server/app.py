@@ -10,7 +10,6 @@ from typing import Any
 
 from fastapi import FastAPI, Request
 from starlette.middleware import Middleware
-from starlette.middleware.cors import CORSMiddleware
 from starlette.responses import JSONResponse, PlainTextResponse, Response
 
 from .. import __version__
@@ -21,6 +20,7 @@ from ..settings import Settings
 from ..stores.sqlite import SQLiteStore
 from . import schemas
 from .access_control import AccessPolicy, check_rights, check_rights_anywhere
+from .cross_origin import cross_origin
 from .failures import RequestError, answer_failures
 from .gate import Gate, Tracer, WriteLog
 from .jobs import Job
@@ -29,7 +29,7 @@ from .metrics import CONTENT_TYPE, Metrics
 from .open_scopes import OpenScopes
 from .operations import CHANGE, READ
 from .route_docs import DESCRIPTION, failure_docs, openapi_document
-from .routes import add_operations, check_parameters, grant_of
+from .routes import BACKUP_HEADERS, add_operations, check_parameters, grant_of
 from .service import Service
 
 NEW_SCOPE_REVISION = 2**62
@@ -97,6 +97,12 @@ def make_app(settings: Settings, options: ServerOptions, *, llm: LLM | None = No
         write_log=options.write_log,
         tracer=options.tracer,
     )
+    pages = cross_origin(
+        options.policy,
+        methods=("GET", "POST"),
+        headers=("Authorization", "Content-Type"),
+        answer_headers=("Retry-After", "X-Request-Id", *BACKUP_HEADERS.values()),
+    )
     app = FastAPI(
         title="Ecphora",
         version=__version__,
@@ -105,7 +111,7 @@ def make_app(settings: Settings, options: ServerOptions, *, llm: LLM | None = No
         docs_url=None,  # pages that load scripts from elsewhere
         redoc_url=None,
         lifespan=lambda _app: _lifespan(service, options.tracer),
-        middleware=[*_cross_origin(options.policy), gate],
+        middleware=[*pages, gate],
     )
     add_operations(app, service)
     _add_jobs(app, service)
@@ -113,21 +119,6 @@ def make_app(settings: Settings, options: ServerOptions, *, llm: LLM | None = No
     answer_failures(app)
     app.openapi = openapi_document(app, app.openapi)  # type: ignore[method-assign]  # as FastAPI documents it
     return app
-
-
-def _cross_origin(policy: AccessPolicy) -> list[Middleware]:
-    """The answers to browsers that ask whether a page may send requests; without allowed pages, none."""
-    if not policy.origins:
-        return []
-    return [
-        Middleware(
-            CORSMiddleware,
-            allow_origins=list(policy.origins),
-            allow_methods=["GET", "POST"],
-            allow_headers=["Authorization", "Content-Type"],
-            expose_headers=["Retry-After", "X-Request-Id"],
-        )
-    ]
 
 
 @asynccontextmanager

@@ -21,6 +21,7 @@ from ..settings import Settings
 from ..stores.sqlite import SQLiteStore
 from ..validate import check_name
 from .app import ServerOptions, memory_opener
+from .cross_origin import cross_origin
 from .gate import Gate
 from .mcp_server import Profile, ProfileName, RequestContext, build_server, open_profile
 from .metrics import Metrics
@@ -29,6 +30,8 @@ from .tokens import Grant, Right
 
 PATH = "/mcp"
 """The path that clients connect to."""
+PAGE_HEADERS = ("Authorization", "Content-Type", "Last-Event-ID", "MCP-Protocol-Version", "Mcp-Method", "Mcp-Name")
+"""The headers that a client of the protocol may send from a web page."""
 NO_RIGHTS = "the token is not for this scope"
 
 
@@ -101,4 +104,10 @@ def make_mcp_app(settings: Settings, options: ServerOptions, profile: ProfileNam
         clock=options.clock,
         write_log=options.write_log,
     )
-    return Starlette(routes=inner.routes, middleware=[gate], lifespan=lifespan)
+    pages = cross_origin(
+        options.policy,
+        methods=("GET", "POST", "DELETE"),
+        headers=PAGE_HEADERS,
+        answer_headers=("Retry-After", "X-Request-Id", "WWW-Authenticate"),
+    )
+    return Starlette(routes=inner.routes, middleware=[*pages, gate], lifespan=lifespan)
