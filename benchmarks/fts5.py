@@ -37,7 +37,7 @@ def search(db: apsw.Connection, scope: str, question: str) -> list[tuple[int, fl
 
 def build_graph(episodes: list[Episode]) -> Graph:
     checked = [check_episode(one, NOW) for one in episodes]
-    return apply_batch(Graph(), encode(checked, Graph(), vectors={}, mentions={}, embedder="none", now=NOW))
+    return apply_batch(Graph(), encode(checked, Graph(), vectors={}, extractions={}, embedder="none", now=NOW))
 
 
 def main() -> None:

@@ -27,7 +27,7 @@ from speed import QUESTIONS, synthetic_turns
 from ecphora import Episode, strategies
 from ecphora.bench.recall.recall_run import needs_own_memory
 from ecphora.documents import CheckedEpisode, check_episode
-from ecphora.encode import encode
+from ecphora.encode import encode, extract
 from ecphora.extractors.rule_extractor import RuleExtractor
 from ecphora.graph import Graph
 from ecphora.graph_updates import apply_batch
@@ -145,12 +145,10 @@ def remember_batch(
     """The batch that remembers some turns, numbered as a store does it; ``stride`` leaves numbers free between
     nodes."""
     nodes = [one.chunks[0] for one in episodes]
-    mentions = dict(
-        zip((node.id for node in nodes), RuleExtractor().extract([node.text for node in nodes]), strict=True)
-    )
+    extractions = extract(RuleExtractor(), nodes)
     vector_by_id = {node.id: vector for node, vector in zip(nodes, vectors, strict=True)}
     batch = encode(
-        episodes, graph, vectors=vector_by_id, mentions=mentions, embedder="synthetic", now=nodes[-1].recorded_at
+        episodes, graph, vectors=vector_by_id, extractions=extractions, embedder="synthetic", now=nodes[-1].recorded_at
     )
     numbered = tuple(replace(node, seq=since + 1 + place * stride) for place, node in enumerate(batch.nodes))
     return replace(batch, nodes=numbered, revision=graph.revision + 1)

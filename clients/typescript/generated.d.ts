@@ -91,7 +91,8 @@ export interface ConsolidateRequest {
  * or `is_regression`. `counts` maps names to how much was written or, in a dry run, would be. `pending_count` is
  * the number of new memories still to be consolidated. `probe_count` past queries were replayed; `recall_before`
  * and `recall_after` are the fractions of the used memories that they recalled. `is_regression` says that the run
- * would have cost recall and was rolled back. `usage` is what the language model consumed.
+ * would have cost recall and was rolled back. `usage` is what the language model consumed. `estimate` is what it
+ * would consume, after a dry run with a language model alone.
  */
 export interface ConsolidationResult {
   undo_batch: UndoBatch | null;
@@ -102,6 +103,7 @@ export interface ConsolidationResult {
   recall_after: number;
   is_regression: boolean;
   usage: LLMUsage;
+  estimate: LLMEstimate | null;
 }
 
 /** One feature's part of a score: `value` is what it added, `path` the nodes it spread along. */
@@ -189,6 +191,22 @@ export type Evidence = "strong" | "weak" | "none";
 /** The arguments of `export`. */
 export interface ExportRequest {
   vectors?: boolean;
+}
+
+/**
+ * How the texts of one call were read, and what the language model consumed for them.
+ *
+ * `by_model` texts were read by the model, `cached` had been read before, `by_rules` were left to the rules,
+ * because the model failed or the budget was used up: `errors` has each reason once. `rejected` counts names and
+ * relations of the model that do not occur in their text.
+ */
+export interface ExtractionReport {
+  by_model: number;
+  cached: number;
+  by_rules: number;
+  rejected: number;
+  errors: string[];
+  usage: LLMUsage;
 }
 
 /** What a later memory does to an earlier one. */
@@ -460,6 +478,20 @@ export interface JobStart {
 
 /** What a node stands for. */
 export type Kind = "episode" | "entity" | "insight" | "claim" | "question";
+
+/**
+ * What prompts would cost before any is sent; all tokens are estimated.
+ *
+ * `calls` and `tokens_in` are those of the prompts, each sent once. The `max_` fields are upper bounds: they
+ * count every prompt as often as it may be repeated, and every reply as long as it may be.
+ */
+export interface LLMEstimate {
+  calls: number;
+  tokens_in: number;
+  max_calls: number;
+  max_tokens_in: number;
+  max_tokens_out: number;
+}
 
 /**
  * What a language model consumed. `calls` include `retries`; `failures` counts prompts without a result.
@@ -756,6 +788,7 @@ export interface RememberRequest {
   supersedes?: string | null;
   message_options?: MessageOptions;
   restore?: boolean;
+  dry_run?: boolean;
 }
 
 /**
@@ -764,7 +797,8 @@ export interface RememberRequest {
  * `ids` has one entry per episode. `created` were written now, `existing` were there already, `blocked` were
  * forgotten before and stay forgotten. `unread` are those of `created` that the embedder mostly cannot read: they
  * are found by their words, not by meaning. `omitted` counts what chat messages had that is not remembered, by its
- * kind, such as `tool_call` and `image_url`.
+ * kind, such as `tool_call` and `image_url`. `extraction` says how an extractor with a language model read the
+ * texts, None for other extractors. `estimate` is what it would cost, after a dry run alone.
  */
 export interface RememberResult {
   ids: string[];
@@ -773,6 +807,8 @@ export interface RememberResult {
   blocked: string[];
   unread: string[];
   omitted: Record<string, number>;
+  extraction: ExtractionReport | null;
+  estimate: LLMEstimate | null;
 }
 
 /** A scope as stored: its name, revision, number of episodes (a long text is one) and embedding model. */
@@ -903,13 +939,17 @@ export interface PlainMethods {
    * never supersedes one of higher trust, neither by `supersedes` nor as detected by `consolidate`. Trust
    * does not affect ranking yet.
    *
+   * With an extractor that has a language model, `extraction` of the result says how the texts were read.
+   * `dry_run` writes and sends nothing: the result has what would be written, and in `estimate` what such an
+   * extractor would consume.
+   *
    * Raises `InvalidInput` for a text, message, name or time that cannot be used, and for a `supersedes` that
    * names a memory that does not exist or has a higher trust; `IdCollision` for an id that stands for another
    * text.
    *
    * The token needs the right to `write`.
    */
-  remember(content: string | Episode | Record<string, unknown> | (string | Episode | Record<string, unknown>)[], options?: Pick<RememberRequest, "id" | "speaker" | "session" | "happened_at" | "title" | "source" | "metadata" | "trust" | "supersedes" | "message_options" | "restore">, call?: CallOptions): Promise<RememberResult>;
+  remember(content: string | Episode | Record<string, unknown> | (string | Episode | Record<string, unknown>)[], options?: Pick<RememberRequest, "id" | "speaker" | "session" | "happened_at" | "title" | "source" | "metadata" | "trust" | "supersedes" | "message_options" | "restore" | "dry_run">, call?: CallOptions): Promise<RememberResult>;
   /**
    * Return the memories that belong to a question, best first.
    *

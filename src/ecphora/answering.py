@@ -8,7 +8,8 @@ from dataclasses import dataclass
 
 from . import prompts
 from .language.question import is_question
-from .llm_client import LLMClient, LLMUsage, as_llm_client
+from .llm_client import LLMClient, as_llm_client
+from .llm_usage import LLMUsage
 from .model import Evidence, Hit, Node, NodeId
 from .ports import LLM, Prompt
 from .prompts import quoting, replies

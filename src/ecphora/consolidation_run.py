@@ -13,7 +13,9 @@ import numpy as np
 from .cancellation import check_cancellation
 from .errors import StoreBusy
 from .graph import Graph
-from .llm_client import LLMClient, LLMUsage
+from .llm_client import LLMClient
+from .llm_runs import PromptRecorder, estimate_cost
+from .llm_usage import LLMEstimate, LLMUsage
 from .model import Kind, Link, NodeId, Query, UndoBatch, WriteBatch
 from .ports import FactUpdateScorer, FeedbackStrategy, Progress, SecondsLeft, Strategy, similarity_floor
 from .reprs import ShortRepr
@@ -46,7 +48,8 @@ class ConsolidationResult(ShortRepr):
     or ``is_regression``. ``counts`` maps names to how much was written or, in a dry run, would be. ``pending_count`` is
     the number of new memories still to be consolidated. ``probe_count`` past queries were replayed; ``recall_before``
     and ``recall_after`` are the fractions of the used memories that they recalled. ``is_regression`` says that the run
-    would have cost recall and was rolled back. ``usage`` is what the language model consumed.
+    would have cost recall and was rolled back. ``usage`` is what the language model consumed. ``estimate`` is what it
+    would consume, after a dry run with a language model alone.
     """
 
     undo_batch: UndoBatch | None = None
@@ -57,6 +60,7 @@ class ConsolidationResult(ShortRepr):
     recall_after: float = 0.0
     is_regression: bool = False
     usage: LLMUsage = field(default_factory=LLMUsage)
+    estimate: LLMEstimate | None = None
 
     def to_dict(self) -> dict[str, Any]:
         """What was done as JSON values."""
@@ -66,6 +70,7 @@ class ConsolidationResult(ShortRepr):
             "counts": dict(self.counts),
             **{name: getattr(self, name) for name in names},
             "usage": asdict(self.usage),
+            "estimate": None if self.estimate is None else self.estimate.to_dict(),
         }
 
 
@@ -145,10 +150,15 @@ def run(
 
     ``build_query`` makes the query of a past question, for the probes; ``update_scorer`` scores which memory may
     replace which. Each step is committed completely or not at all, and the next run continues where this one stopped.
+    In a dry run the language model is not asked: its prompts are counted.
     """
     from .consolidation import plan  # noqa: PLC0415
 
     limits, graph = limits or RunLimits(), writer.graph()
+    recorder, retries = PromptRecorder(), 0 if llm_client is None else llm_client.retries
+    is_recorded = dry_run and llm_client is not None
+    if is_recorded:
+        llm_client = LLMClient(recorder, retries=0)
     probes, before = _replay(writer, graph, build_query, limits.probe_time_left())
     after, total_count = before, plan.pending_count(graph)
     digest = blake2b(f"{writer.scope}/{graph.revision}/{now.isoformat()}".encode(), digest_size=8)
@@ -188,7 +198,8 @@ def run(
         recall_before=before,
         recall_after=after,
         is_regression=is_regression,
-        usage=LLMUsage() if llm_client is None else llm_client.usage,
+        usage=LLMUsage() if llm_client is None or is_recorded else llm_client.usage,
+        estimate=estimate_cost(recorder.prompts, retries) if is_recorded else None,
     )
 
 

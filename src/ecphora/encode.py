@@ -1,6 +1,6 @@
 """Encoding: episodes become nodes, vectors, terms, the entities they mention, and links, in one write batch.
 
-Nothing is committed here. Only :func:`embed_texts`, :func:`embed_nodes` and :func:`extract_mentions` call a model.
+Nothing is committed here. Only :func:`embed_texts`, :func:`embed_nodes` and :func:`extract` call a model.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -18,6 +18,7 @@ from .language.question import is_question
 from .language.terms import count_terms, extract_terms
 from .model import (
     Edge,
+    Extraction,
     Kind,
     Link,
     Mention,
@@ -31,6 +32,8 @@ from .model import (
 )
 from .ports import Embedder, Extractor
 from .stages.retrieval import validity
+
+NO_EXTRACTION = Extraction()
 
 
 def indexed_text(node: Node) -> str:
@@ -61,10 +64,10 @@ def embed_nodes(embedder: Embedder, nodes: Sequence[Node]) -> dict[NodeId, Vecto
     return vectors_by_id
 
 
-def extract_mentions(extractor: Extractor, nodes: Sequence[Node]) -> dict[NodeId, Sequence[Mention]]:
-    """The names that each node's text mentions, by the node's id."""
-    mentions = extractor.extract([node.text for node in nodes])
-    return dict(zip((node.id for node in nodes), mentions, strict=True))
+def extract(extractor: Extractor, nodes: Sequence[Node]) -> dict[NodeId, Extraction]:
+    """What each node's text mentions, by the node's id."""
+    found = extractor.extract([node.text for node in nodes])
+    return dict(zip((node.id for node in nodes), found, strict=True))
 
 
 def analyze(node: Node) -> TextAnalysis:
@@ -78,7 +81,7 @@ def encode(
     graph: Graph,
     *,
     vectors: Mapping[NodeId, Vector],
-    mentions: Mapping[NodeId, Sequence[Mention]],
+    extractions: Mapping[NodeId, Extraction],
     embedder: str,
     now: datetime,
 ) -> WriteBatch:
@@ -88,7 +91,7 @@ def encode(
     edges: list[Edge] = []
     for node in episodes:
         about = (Mention(node.title, is_about=True),) if node.title else ()
-        for mention in (*about, *mentions.get(node.id, ())):
+        for mention in (*about, *extractions.get(node.id, NO_EXTRACTION).mentions):
             entity = entity_id(mention.name)
             if entity == ENTITY_PREFIX:
                 continue

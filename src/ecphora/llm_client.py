@@ -3,14 +3,15 @@
 import threading
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import astuple, dataclass, replace
+from dataclasses import dataclass, replace
 from itertools import takewhile
 from typing import Generic, TypeVar
 
 from .cancellation import current_cancellation
 from .errors import LLMError, UnreadableReply
-from .ports import LLM, Prompt, Reply, SecondsLeft
-from .reprs import ShortRepr, call_repr
+from .llm_usage import LLMUsage
+from .ports import LLM, Prompt, SecondsLeft
+from .reprs import call_repr
 from .validate import check_component, check_count
 
 T = TypeVar("T")
@@ -20,29 +21,6 @@ RETRY_PROMPT = """
 Your last reply could not be used: {problem}
 Reply once more, in the form that was asked for, and with nothing else."""
 """The text appended to a prompt that is sent again because its reply could not be parsed."""
-
-
-@dataclass(frozen=True, slots=True, repr=False)
-class LLMUsage(ShortRepr):
-    """What a language model consumed. ``calls`` include ``retries``; ``failures`` counts prompts without a result.
-
-    ``cost_usd`` is in US dollars. Tokens, seconds and dollars are those of the replies received.
-    """
-
-    calls: int = 0
-    retries: int = 0
-    failures: int = 0
-    tokens_in: int = 0
-    tokens_out: int = 0
-    seconds: float = 0.0
-    cost_usd: float = 0.0
-
-    def __add__(self, other: "LLMUsage") -> "LLMUsage":
-        return LLMUsage(*(mine + its for mine, its in zip(astuple(self), astuple(other), strict=True)))
-
-    def with_reply(self, reply: Reply) -> "LLMUsage":
-        """This usage plus that of a reply."""
-        return self + LLMUsage(0, 0, 0, reply.tokens_in, reply.tokens_out, reply.seconds, reply.cost_usd)
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,6 +54,16 @@ class LLMClient:
     def name(self) -> str:
         """The model and how it is run."""
         return self._llm.name
+
+    @property
+    def retries(self) -> int:
+        """How many further calls a prompt may take after a missing or unreadable reply."""
+        return self._retries
+
+    @property
+    def max_concurrency(self) -> int:
+        """How many calls may run at a time."""
+        return self._max_concurrency
 
     @property
     def usage(self) -> LLMUsage:
@@ -132,15 +120,18 @@ class LLMClient:
         answered = takewhile(replies.__contains__, range(len(prompts)))
         return [replies[place] for place in answered]
 
-    def attempt(self, prompt: Prompt, parse: Callable[[str], T], /) -> Attempt[T]:
-        """Do the same as ``ask``, and return the usage and the error of this prompt too."""
+    def attempt(self, prompt: Prompt, parse: Callable[[str], T], /, *, max_calls: int | None = None) -> Attempt[T]:
+        """Do the same as ``ask``, and return the usage and the error of this prompt too.
+
+        ``max_calls`` may allow fewer calls than the retries of this client do.
+        """
         value, usage, problem, next_prompt = None, LLMUsage(), None, prompt
-        for call in range(self._retries + 1):
+        for call in range(self._retries + 1 if max_calls is None else min(max_calls, self._retries + 1)):
             usage += LLMUsage(calls=1, retries=int(call > 0))
             try:
                 with self._semaphore:
                     reply = self._llm.complete(next_prompt)
-                usage = usage.with_reply(reply)
+                usage += LLMUsage(0, 0, 0, reply.tokens_in, reply.tokens_out, reply.seconds, reply.cost_usd)
                 value = parse(reply.text)
             except UnreadableReply as error:
                 problem = str(error)

@@ -5,7 +5,7 @@ them.
 """
 
 import logging
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from time import perf_counter
@@ -69,8 +69,10 @@ from .ports import (
     BackupStore,
     Clock,
     Embedder,
+    ExtractionRun,
     Extractor,
     FactUpdateScorer,
+    MeteredExtractor,
     Progress,
     Reader,
     Store,
@@ -86,7 +88,7 @@ from .recollection import DEFAULT_BUDGET, Recollection
 from .replacement import check_memory, replace_text
 from .reprs import call_repr, show
 from .same_parameters import same_parameters
-from .scope_writer import MAX_RETRIES, ScopeWriter, reads_full_log
+from .scope_writer import MAX_RETRIES, ExtractionSource, ScopeWriter, reads_full_log
 from .stages.retrieval import filters, insight_index
 from .stages.retrieval.confidence import DEFAULT_BANDS, EvidenceBands
 from .store_as_query import writes_on_store
@@ -264,6 +266,7 @@ class Memory:
         supersedes: NodeId | None = None,
         message_options: MessageOptions = DEFAULT_OPTIONS,
         restore: bool = False,
+        dry_run: bool = False,
         progress: Progress | None = None,
     ) -> RememberResult:
         """Remember one text, or many; every text is checked before the first is written.
@@ -281,11 +284,15 @@ class Memory:
         never supersedes one of higher trust, neither by ``supersedes`` nor as detected by :meth:`consolidate`. Trust
         does not affect ranking yet.
 
+        With an extractor that has a language model, ``extraction`` of the result says how the texts were read.
+        ``dry_run`` writes and sends nothing: the result has what would be written, and in ``estimate`` what such an
+        extractor would consume.
+
         Raises ``InvalidInput`` for a text, message, name or time that cannot be used, and for a ``supersedes`` that
         names a memory that does not exist or has a higher trust; ``IdCollision`` for an id that stands for another
         text.
         """
-        check_long_call(progress, restore=restore)
+        check_long_call(progress, restore=restore, dry_run=dry_run)
         is_single = isinstance(content, str | Episode) or is_message(content)
         if id is not None and not is_single:
             raise InvalidInput(f"one id, {show(id)}, for several texts; give Episode(text, id=...) objects instead")
@@ -297,6 +304,9 @@ class Memory:
         read = episodes_from_messages(items, template=template, options=message_options)
         episodes = [documents.check_episode(episode, now) for episode in read.episodes]
         pending = list(documents.deduplicate(episodes, self.graph()).values())
+        ids = tuple(episode.id for episode in episodes)
+        if dry_run:
+            return self._remember_dry(ids, pending, read.omitted, restore=restore)
         outcome: dict[str, list[NodeId]] = {"new": [], "known": [], "refused": []}
         if self._auto_consolidate is not None and pending:
             first_session = pending[0].chunks[0].session
@@ -305,8 +315,15 @@ class Memory:
         # A strategy that writes on store activates earlier episodes from later ones: commit one at a time.
         writer = self._flushed_writer()
         batch_size = 1 if writes_on_store(self.strategy) else BATCH_SIZE
+        run = self._begin_extraction()
+        extractions = ExtractionSource(run or self._extractor)
         for start in range(0, len(pending), batch_size):
-            created, existing, blocked = writer.remember(pending[start : start + batch_size], now, restore=restore)
+            if run is not None and batch_size < BATCH_SIZE and start % BATCH_SIZE == 0:  # many texts in a prompt
+                following = writer.classify(pending[start : start + BATCH_SIZE], restore=restore)
+                extractions.read(following.new_nodes)
+            created, existing, blocked = writer.remember(
+                pending[start : start + batch_size], now, restore=restore, extractions=extractions
+            )
             outcome["new"].extend(created)
             outcome["known"].extend(existing)
             outcome["refused"].extend(blocked)
@@ -314,13 +331,38 @@ class Memory:
             if progress is not None:
                 progress(min(start + batch_size, len(pending)), len(pending))
         return RememberResult(
-            tuple(episode.id for episode in episodes),
+            ids,
             tuple(outcome["new"]),
             tuple(outcome["known"]),
             tuple(outcome["refused"]),
             self._unread_ids(pending, frozenset(outcome["new"])),
             read.omitted,
+            None if run is None else run.report,
         )
+
+    def _begin_extraction(self) -> ExtractionRun | None:
+        """The extractor for one call, if it counts what it does."""
+        return self._extractor.begin_run() if isinstance(self._extractor, MeteredExtractor) else None
+
+    def _remember_dry(
+        self,
+        ids: tuple[NodeId, ...],
+        pending: Sequence[documents.CheckedEpisode],
+        omitted: Mapping[str, int],
+        *,
+        restore: bool,
+    ) -> RememberResult:
+        """What remembering would write and cost; nothing is written or sent."""
+        found = self._flushed_writer().classify(pending, restore=restore)
+        created, existing, blocked = (
+            tuple(episode.id for episode in group) for group in (found.new, found.existing, found.blocked)
+        )
+        estimate = (
+            self._extractor.estimate([node.text for node in found.new_nodes])
+            if isinstance(self._extractor, MeteredExtractor)
+            else None
+        )
+        return RememberResult(ids, created, existing, blocked, omitted=omitted, estimate=estimate)
 
     def _unread_ids(
         self, episodes: Sequence[documents.CheckedEpisode], created: Collection[NodeId]
@@ -681,10 +723,13 @@ class Memory:
         if mode == "replace":
             if happened_at is not None:
                 raise InvalidInput(f"happened_at is {show(happened_at)}; a replaced text keeps its time, leave it out")
-            written = replace_text(self._flushed_writer(), id, text, self._clock())
+            run = self._begin_extraction()
+            extractions = ExtractionSource(run or self._extractor)
+            written = replace_text(self._flushed_writer(), id, text, self._clock(), extractions)
             if written is None:
                 return RememberResult((id,), existing=(id,))
-            return RememberResult((id,), (id,), unread=self._unread_ids([written], {id}))
+            report = None if run is None else run.report
+            return RememberResult((id,), (id,), unread=self._unread_ids([written], {id}), extraction=report)
         old = check_memory(id, self._stored_nodes(id))
         if old.text == text:
             return RememberResult((id,), existing=(id,))
@@ -757,7 +802,8 @@ class Memory:
 
         Nothing is deleted or rewritten, and the whole run can be undone. The cost grows with what is new. The run stops
         after ``seconds``, or after so many ``tokens`` of a language model, and the next run goes on from there.
-        ``dry_run`` writes nothing and reports what would be written. Past questions with feedback are replayed: a run
+        ``dry_run`` writes nothing and reports what would be written; it asks no language model, and ``estimate`` of the
+        result says what that would consume. Past questions with feedback are replayed: a run
         that costs a point of their recall is refused.
 
         With ``seconds``, every part of the run checks the clock, to end within a second of the limit, also while others

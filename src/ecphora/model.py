@@ -4,7 +4,7 @@ This file is over 400 lines because it holds the data types that everything impo
 """
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from datetime import date, datetime
 from enum import StrEnum
 from typing import Any
@@ -16,6 +16,7 @@ from . import conditions
 from .condition_mappings import parse_condition, parse_names
 from .conditions import Condition
 from .errors import InvalidTime
+from .llm_usage import LLMEstimate, LLMUsage
 from .reprs import ShortRepr, call_repr
 from .timeparse import parse_time
 
@@ -371,12 +372,91 @@ class ScopeInfo(ShortRepr):
     embedder: str | None
 
 
+class MentionType(StrEnum):
+    """What a mentioned name stands for: EcphoryRAG's types, and the preferences and decisions of SYNAPSE."""
+
+    PERSON = "person"
+    ORGANIZATION = "organization"
+    PLACE = "place"
+    THING = "thing"
+    WORK = "work"
+    EVENT = "event"
+    PREFERENCE = "preference"
+    DECISION = "decision"
+    CONCEPT = "concept"
+    DATE = "date"
+    QUANTITY = "quantity"
+    OTHER = "other"
+
+
+class RelationType(StrEnum):
+    """How the subject of a relation bears on its object: Cognitive Weave's types of strands."""
+
+    SUPPORTS = "supports"
+    CONTRADICTS = "contradicts"
+    ELABORATES = "elaborates"
+    CAUSES = "causes"
+    PRECEDES = "precedes"
+    RELATED_TO = "related_to"
+
+
+DEFAULT_IMPORTANCE = 3
+"""The importance of a mention of which nothing is said, on EcphoryRAG's scale of 1 to 5."""
+
+
 @dataclass(frozen=True, slots=True, repr=False)
 class Mention(ShortRepr):
-    """A name found in a text; ``is_about`` says that the text is about it rather than merely naming it."""
+    """A name found in a text; ``is_about`` says that the text is about it rather than merely naming it.
+
+    ``type`` is None where nobody classified it. ``description`` says in a few words what the text says of it, "" for
+    nothing. ``importance`` is 1 to 5.
+    """
 
     name: str
     is_about: bool = False
+    type: MentionType | None = None
+    description: str = ""
+    importance: int = DEFAULT_IMPORTANCE
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class Relation(ShortRepr):
+    """What a text says of two names: ``subject`` ``predicate`` ``object``, as in "Ana" "moved to" "Porto"."""
+
+    subject: str
+    predicate: str
+    object: str
+    type: RelationType = RelationType.RELATED_TO
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class Extraction(ShortRepr):
+    """What an extractor found in one text."""
+
+    mentions: tuple[Mention, ...] = ()
+    relations: tuple[Relation, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class ExtractionReport(ShortRepr):
+    """How the texts of one call were read, and what the language model consumed for them.
+
+    ``by_model`` texts were read by the model, ``cached`` had been read before, ``by_rules`` were left to the rules,
+    because the model failed or the budget was used up: ``errors`` has each reason once. ``rejected`` counts names and
+    relations of the model that do not occur in their text.
+    """
+
+    by_model: int = 0
+    cached: int = 0
+    by_rules: int = 0
+    rejected: int = 0
+    errors: tuple[str, ...] = ()
+    usage: LLMUsage = field(default_factory=LLMUsage)
+
+    def to_dict(self) -> dict[str, Any]:
+        """The counts, the errors and the usage as JSON values."""
+        counts = {name: getattr(self, name) for name in ("by_model", "cached", "by_rules", "rejected")}
+        return {**counts, "errors": list(self.errors), "usage": asdict(self.usage)}
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -620,7 +700,8 @@ class RememberResult(ShortRepr):
     ``ids`` has one entry per episode. ``created`` were written now, ``existing`` were there already, ``blocked`` were
     forgotten before and stay forgotten. ``unread`` are those of ``created`` that the embedder mostly cannot read: they
     are found by their words, not by meaning. ``omitted`` counts what chat messages had that is not remembered, by its
-    kind, such as ``tool_call`` and ``image_url``.
+    kind, such as ``tool_call`` and ``image_url``. ``extraction`` says how an extractor with a language model read the
+    texts, None for other extractors. ``estimate`` is what it would cost, after a dry run alone.
     """
 
     ids: tuple[NodeId, ...]
@@ -629,6 +710,8 @@ class RememberResult(ShortRepr):
     blocked: tuple[NodeId, ...] = ()
     unread: tuple[NodeId, ...] = ()
     omitted: Mapping[str, int] = field(default_factory=dict)
+    extraction: ExtractionReport | None = None
+    estimate: LLMEstimate | None = None
 
     @property
     def id(self) -> NodeId:
@@ -638,7 +721,12 @@ class RememberResult(ShortRepr):
     def to_dict(self) -> dict[str, Any]:
         """The ids and counts as JSON values."""
         ids = {name: list(getattr(self, name)) for name in ("ids", "created", "existing", "blocked", "unread")}
-        return {**ids, "omitted": dict(self.omitted)}
+        return {
+            **ids,
+            "omitted": dict(self.omitted),
+            "extraction": None if self.extraction is None else self.extraction.to_dict(),
+            "estimate": None if self.estimate is None else self.estimate.to_dict(),
+        }
 
 
 @dataclass(frozen=True, slots=True, repr=False)

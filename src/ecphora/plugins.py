@@ -47,7 +47,7 @@ _PAPERS = ("synaptic", "synapse", "eisa", "ecphory", "weave")
 BUILT_IN_NAMES: Mapping[str, frozenset[str]] = MappingProxyType(
     {
         "embedders": frozenset({"e5", "minilm", "hashing", "openai", "sentence-transformers"}),
-        "extractors": frozenset({"rules"}),
+        "extractors": frozenset({"rules", "llm"}),
         "importers": frozenset({"ecphora"}),
         "stores": frozenset({"sqlite", "file"}),
         "strategies": frozenset(

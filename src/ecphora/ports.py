@@ -12,11 +12,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .graph import Graph
+from .llm_usage import LLMEstimate
 from .model import (
     Backup,
     Episode,
+    Extraction,
+    ExtractionReport,
     Mask,
-    Mention,
     Node,
     NodeId,
     Query,
@@ -149,10 +151,35 @@ class Reader(Protocol):
 
 
 class Extractor(Protocol):
-    """Finds the names a text mentions."""
+    """Finds what a text mentions: names, with their type and description where it knows them, and relations."""
 
-    def extract(self, texts: Sequence[str], /) -> list[tuple[Mention, ...]]:
-        """Find the names of each text, in the order of the texts."""
+    def extract(self, texts: Sequence[str], /) -> list[Extraction]:
+        """Read each text by itself; the result is in the order of the texts.
+
+        A name occurs in its text, apart from case and inflection.
+        """
+        ...
+
+
+class ExtractionRun(Extractor, Protocol):
+    """An extractor for one call, with a budget of its own, that counts what it does."""
+
+    @property
+    def report(self) -> ExtractionReport:
+        """How the texts were read so far."""
+        ...
+
+
+@runtime_checkable
+class MeteredExtractor(Extractor, Protocol):
+    """An extractor that costs something. The memory begins a run of it for each call of ``remember``."""
+
+    def begin_run(self) -> ExtractionRun:
+        """An extractor for one call."""
+        ...
+
+    def estimate(self, texts: Sequence[str], /) -> LLMEstimate:
+        """What reading some texts would cost; nothing is sent."""
         ...
 
 

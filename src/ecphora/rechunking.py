@@ -137,14 +137,14 @@ def _build_new_chunks(
 ) -> Iterator[RechunkedDocument]:
     nodes = [node for _, new in diffs for node in new]
     vectors = encode.embed_nodes(embedder, nodes)
-    mentions = encode.extract_mentions(extractor, nodes)
+    extractions = encode.extract(extractor, nodes)
     for old, new in diffs:
         before, after = [node.text for node in old], [node.text for node in new]
         batch = encode.encode(
             [documents.CheckedEpisode(new[0].document or new[0].id, new, None, has_date=True)],
             Graph(),
             vectors={node.id: vectors[node.id] for node in new},
-            mentions={node.id: mentions[node.id] for node in new},
+            extractions={node.id: extractions[node.id] for node in new},
             embedder=embedder.name,
             now=new[0].recorded_at,
         )

@@ -16,10 +16,12 @@ from .graph import EPOCH, Graph
 from .graph_updates import apply_batch
 from .model import Edge, Episode, Kind, Link, Mark, Node, NodeId, Rows, ValidityEnd, Vector, WriteBatch
 from .reprs import show
-from .scope_writer import MAX_RETRIES, ScopeWriter, reads_full_log
+from .scope_writer import MAX_RETRIES, ExtractionSource, ScopeWriter, reads_full_log
 
 
-def replace_text(writer: ScopeWriter, id_: NodeId, text: str, now: datetime) -> documents.CheckedEpisode | None:
+def replace_text(
+    writer: ScopeWriter, id_: NodeId, text: str, now: datetime, extractions: ExtractionSource
+) -> documents.CheckedEpisode | None:
     """Replace the text of a memory; return the memory as it was written, None if it has the text already.
 
     Raises ``InvalidInput`` for an id that is no memory, and ``IdCollision`` if a chunk of the new text would need the
@@ -34,7 +36,8 @@ def replace_text(writer: ScopeWriter, id_: NodeId, text: str, now: datetime) -> 
             return None
         fields = (old.speaker, old.session, old.happened_at, old.title, old.source, old.metadata, old.trust)
         episode = documents.check_episode(Episode(text, old.id, *fields), now)
-        if writer.try_commit(_replacement_batch(writer, graph, old_nodes, episode, vectors=vectors, now=now)):
+        batch = _replacement_batch(writer, graph, old_nodes, episode, extractions=extractions, vectors=vectors, now=now)
+        if writer.try_commit(batch):
             writer.process_pending(now)
             return episode
     raise writer.contention_error()
@@ -57,6 +60,7 @@ def _replacement_batch(
     old_nodes: Sequence[Node],
     episode: documents.CheckedEpisode,
     *,
+    extractions: ExtractionSource,
     vectors: dict[str, Vector],
     now: datetime,
 ) -> WriteBatch:
@@ -73,7 +77,7 @@ def _replacement_batch(
         [replace(episode, chunks=tuple(nodes))],
         remaining,
         vectors={node.id: vectors[text] for node, text in zip(nodes, texts, strict=True)},
-        mentions=encode.extract_mentions(writer.extractor, nodes),
+        extractions=extractions.read(nodes),
         embedder=writer.embedder.name,
         now=now,
     )

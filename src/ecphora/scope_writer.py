@@ -11,7 +11,7 @@ from .errors import EmbedderMismatch, StaleWrite, StoreBusy
 from .forget import content_digest, is_tombstoned
 from .graph import Graph
 from .graph_cache import GraphCache
-from .model import Access, AccessKind, NodeId, Vector, Vectors, WriteBatch
+from .model import Access, AccessKind, Extraction, Node, NodeId, Vector, Vectors, WriteBatch
 from .ports import (
     Embedder,
     Extractor,
@@ -29,6 +29,33 @@ MAX_RETRIES = 100
 """The number of times that a write batch is built again because another process committed first."""
 RETRY_SECONDS = 0.005
 """Seconds between two tries to commit in a limited time while another process holds the lock."""
+
+
+class ExtractionSource:
+    """Has an extractor read the texts of nodes, each once, however often their batch is built."""
+
+    def __init__(self, extractor: Extractor) -> None:
+        self._extractor = extractor
+        self._found: dict[NodeId, Extraction] = {}
+
+    def read(self, nodes: Sequence[Node]) -> dict[NodeId, Extraction]:
+        """What the texts of some nodes mention, by the nodes' ids."""
+        self._found |= encode.extract(self._extractor, [node for node in nodes if node.id not in self._found])
+        return {node.id: self._found[node.id] for node in nodes}
+
+
+@dataclass(frozen=True, slots=True)
+class Classification:
+    """Episodes to remember: those that are new, those that exist, and those blocked by a tombstone."""
+
+    new: list[documents.CheckedEpisode]
+    existing: list[documents.CheckedEpisode]
+    blocked: list[documents.CheckedEpisode]
+
+    @property
+    def new_nodes(self) -> list[Node]:
+        """The nodes of the new episodes."""
+        return [node for episode in self.new for node in episode.chunks]
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,36 +126,49 @@ class ScopeWriter:
 
     # ---- remembering
 
+    def classify(self, episodes: Sequence[documents.CheckedEpisode], *, restore: bool) -> Classification:
+        """Say which episodes are new as of now, which exist, and which are blocked."""
+        return self._classify(self.graph(), episodes, restore=restore)
+
+    def _classify(self, graph: Graph, episodes: Sequence[documents.CheckedEpisode], *, restore: bool) -> Classification:
+        existing = [episode for episode in episodes if self._is_stored(graph, episode, restore=restore)]
+        existing_ids = {episode.id for episode in existing}
+        blocked = [
+            episode
+            for episode in episodes
+            if episode.id not in existing_ids
+            and not restore
+            and any(is_tombstoned(node, graph.tombstones) for node in episode.chunks)
+        ]
+        skipped_ids = existing_ids.union(episode.id for episode in blocked)
+        return Classification([episode for episode in episodes if episode.id not in skipped_ids], existing, blocked)
+
     def remember(
-        self, episodes: Sequence[documents.CheckedEpisode], now: datetime, *, restore: bool
+        self,
+        episodes: Sequence[documents.CheckedEpisode],
+        now: datetime,
+        *,
+        restore: bool,
+        extractions: ExtractionSource | None = None,
     ) -> tuple[list[NodeId], list[NodeId], list[NodeId]]:
         """Write episodes and return the ids created, those that existed, and those blocked by a tombstone.
 
         What is new is decided against the state that the batch is committed to, whoever else writes.
         """
+        extractions = extractions or ExtractionSource(self.extractor)
         vectors: dict[NodeId, Vector] = {}
         for _ in range(MAX_RETRIES):
             graph = self.graph()
-            existing = [episode for episode in episodes if self._is_stored(graph, episode, restore=restore)]
-            existing_ids = {episode.id for episode in existing}
-            blocked = [
-                episode
-                for episode in episodes
-                if episode.id not in existing_ids
-                and not restore
-                and any(is_tombstoned(node, graph.tombstones) for node in episode.chunks)
-            ]
-            skipped_ids = existing_ids.union(episode.id for episode in blocked)
-            created = [episode for episode in episodes if episode.id not in skipped_ids]
-            nodes = [node for episode in created for node in episode.chunks if node.id not in vectors]
+            found = self._classify(graph, episodes, restore=restore)
+            nodes = [node for node in found.new_nodes if node.id not in vectors]
             vectors.update(zip((node.id for node in nodes), self.embed(map(encode.indexed_text, nodes)), strict=True))
-            batch = self._encode(created, existing, graph, vectors, now)
+            batch = self._encode(found, graph, vectors, extractions.read(found.new_nodes), now)
             if (batch.nodes or batch.accesses) and not self.try_commit(batch):
                 continue
             return (
-                [episode.id for episode in created],
-                [episode.id for episode in existing],
-                [episode.id for episode in blocked],
+                [episode.id for episode in found.new],
+                [episode.id for episode in found.existing],
+                [episode.id for episode in found.blocked],
             )
         raise self.contention_error()
 
@@ -152,24 +192,24 @@ class ScopeWriter:
 
     def _encode(
         self,
-        new_episodes: Sequence[documents.CheckedEpisode],
-        existing_episodes: Sequence[documents.CheckedEpisode],
+        found: Classification,
         graph: Graph,
         vectors: Mapping[NodeId, Vector],
+        extractions: Mapping[NodeId, Extraction],
         now: datetime,
     ) -> WriteBatch:
-        nodes = [node for episode in new_episodes for node in episode.chunks]
+        nodes = found.new_nodes
         batch = encode.encode(
-            new_episodes,
+            found.new,
             graph,
             vectors={node.id: vectors[node.id] for node in nodes},
-            mentions=encode.extract_mentions(self.extractor, nodes),
+            extractions=extractions,
             embedder=self.embedder.name,
             now=now,
         )
         encoded = [
             Access(node, now, AccessKind.ENCODED)
-            for episode in existing_episodes
+            for episode in found.existing
             for node in documents.node_ids_of(graph, episode.id)
         ]
         stimulated: Iterable[Access] = ()

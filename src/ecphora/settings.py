@@ -49,12 +49,14 @@ ENV_VARIABLES = {
     "evidence_bands": ("ECPHORA_EVIDENCE_BANDS",),
     "llm": ("ECPHORA_LLM",),
     "llm_base_url": ("ECPHORA_LLM_BASE_URL",),
+    "llm_prices": ("ECPHORA_LLM_PRICES",),
+    "extractor_tokens": ("ECPHORA_EXTRACTOR_TOKENS",),
     "openai_base_url": ("ECPHORA_OPENAI_BASE_URL",),
     "openai_api_key": ("ECPHORA_OPENAI_API_KEY", "OPENAI_API_KEY"),
 }
 """Every setting by its name in the file, and the environment variables that override the file."""
-LLM_CHOICES = "openai:MODEL or llamacpp:PATH"
-"""The values of a language model setting, as errors list them."""
+EXTRACTOR_CHOICES = "rules or llm"
+"""The built-in values of an extractor setting, as errors list them."""
 READER_CHOICES = (
     "builtin, none, jina:MODEL, cohere:MODEL, vllm:MODEL, tei:URL, llama-server:URL, llamacpp:PATH, "
     "cross-encoder:MODEL or llm"
@@ -88,8 +90,9 @@ class Settings:
     which replaces the file ``db``.
     ``evidence_bands`` has the lowest confidences of strong and of weak evidence, as in "0.7,0.3".
     ``reader_base_url`` defaults to the usual address of the reader's kind, ``reader_scale`` ("log_odds" or
-    "probability") to its usual scale, and ``llm_base_url`` to ``openai_base_url``. ``notes`` are sentences about
-    settings that were ignored.
+    "probability") to its usual scale, and ``llm_base_url`` to ``openai_base_url``. ``llm_prices`` has the US dollars of
+    a million tokens in and out, as in "0.15,0.6", and ``extractor_tokens`` the most tokens that the extractor ``llm``
+    may use for one ``remember``. ``notes`` are sentences about settings that were ignored.
     """
 
     db: Path = Path("ecphora.db")
@@ -104,9 +107,11 @@ class Settings:
     evidence_bands: str | None = None
     llm: str | None = None
     llm_base_url: str | None = None
+    llm_prices: str | None = None
     openai_base_url: str | None = None
     openai_api_key: str | None = field(default=None, repr=False)
     extractor: str | None = None
+    extractor_tokens: str | None = None
     store: str | None = field(default=None, repr=False)
     notes: tuple[str, ...] = ()
 
@@ -158,7 +163,14 @@ class Settings:
         """The extractor that is set; None for the built-in one."""
         if self.extractor in {None, "rules"}:
             return None
-        extractor: Extractor = plugins.load("extractors", str(self.extractor), "rules")
+        if self.extractor == "llm":
+            from .extractors.llm_extractor import LLMExtractor  # noqa: PLC0415  # rarely used
+            from .llms.from_setting import parse_tokens  # noqa: PLC0415
+
+            return LLMExtractor(
+                self._require_llm("extractor"), max_tokens=parse_tokens("extractor_tokens", self.extractor_tokens)
+            )
+        extractor: Extractor = plugins.load("extractors", str(self.extractor), EXTRACTOR_CHOICES)
         return extractor
 
     def open_store(self) -> Store:
@@ -179,18 +191,19 @@ class Settings:
         """The language model that is set, or None; without one nothing is sent anywhere."""
         if self.llm is None:
             return None
+        from .llms.from_setting import llm_from_setting  # noqa: PLC0415  # rarely used
+
         kind, _, model = self.llm.partition(":")
-        if kind == "openai" and model:
-            from .llms.openai_chat import OpenAILLM  # noqa: PLC0415  # each is imported only when used
-            from .model_http import OPENAI_BASE_URL  # noqa: PLC0415
+        setting = f"{kind}:{expand_home(model)}" if kind == "llamacpp" and model else self.llm
+        url = self.llm_base_url or self.openai_base_url
+        return llm_from_setting(setting, base_url=url, api_key=self.openai_api_key, prices=self.llm_prices)
 
-            url = self.llm_base_url or self.openai_base_url or OPENAI_BASE_URL
-            return OpenAILLM(model, base_url=url, api_key=self.openai_api_key)
-        if kind == "llamacpp" and model:
-            from .llms.llamacpp import LlamaCppLLM  # noqa: PLC0415
+    def _require_llm(self, user: str) -> LLM:
+        if (llm := self.make_llm()) is None:
+            from .llms.from_setting import LLM_CHOICES  # noqa: PLC0415
 
-            return LlamaCppLLM(expand_home(model))
-        raise UnknownName(f"no language model is called {self.llm!r}; give {LLM_CHOICES}")
+            raise InvalidInput(f"the {user} is llm, and no language model is set; set llm to {LLM_CHOICES}")
+        return llm
 
     def make_reader(self) -> Reader | None:
         """The reader that is set, else that of a memory by default; the built-in one stands in while another fails."""
@@ -226,9 +239,7 @@ class Settings:
         if setting == "llm":
             from .readers.llm_judge import LLMReader  # noqa: PLC0415
 
-            if (llm := self.make_llm()) is None:
-                raise InvalidInput(f"the reader is llm, and no language model is set; set llm to {LLM_CHOICES}")
-            return LLMReader(llm)
+            return LLMReader(self._require_llm("reader"))
         raise UnknownName(f"no reader is called {setting!r}; give {READER_CHOICES}")
 
 

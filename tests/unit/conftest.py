@@ -12,11 +12,12 @@ from ecphora.plugins import PREFIX
 MODULE = '''
 """A plug-in of each group."""
 
+import re
 from pathlib import Path
 
 from ecphora.embedders.hashing import HashingEmbedder
 from ecphora.errors import InvalidRecord
-from ecphora.model import Episode, Mention
+from ecphora.model import Episode, Extraction, Mention
 from ecphora.stores.sqlite import SQLiteStore
 from ecphora.strategies.baselines import Bm25
 
@@ -29,7 +30,7 @@ class TinyEmbedder(HashingEmbedder):
 
 class TinyExtractor:
     def extract(self, texts, /):
-        return [tuple(Mention(word[1:]) for word in text.split() if word[0] == "#" and word[1:]) for text in texts]
+        return [Extraction(tuple(map(Mention, re.findall(r"(?<!\\S)#(\\S+)", text)))) for text in texts]
 
 
 class TinyStrategy:

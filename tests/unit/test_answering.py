@@ -19,7 +19,8 @@ from ecphora.answering import (
 )
 from ecphora.errors import InvalidInput
 from ecphora.language.token_count import estimate_tokens
-from ecphora.llm_client import LLMClient, LLMUsage
+from ecphora.llm_client import LLMClient
+from ecphora.llm_usage import LLMUsage
 from ecphora.model import Cost, Evidence, Hit, Kind, Node, Query, Validity, Why
 from ecphora.prompts import quoting
 from ecphora.recollection import Recollection, fit_to_budget

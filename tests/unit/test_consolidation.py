@@ -309,3 +309,16 @@ def test_dry_run_counts_all_memories(memory: Memory) -> None:
     memory.remember([Episode(f"Note {n} of the log.", f"n{n}") for n in range(LIMITED_STEP_SIZE + 5)])
     assert memory.consolidate(seconds=100, dry_run=True).counts["memories"] == LIMITED_STEP_SIZE + 5
     assert np.all(memory.graph().of_kind(Kind.EPISODE))
+
+
+def test_dry_run_asks_no_model_and_estimates_what_it_would_consume(memory: Memory) -> None:
+    memory.remember([Episode(f"Ana likes tea number {n}.", f"n{n}") for n in range(20)])
+    llm = ScriptedLLM(lambda _prompt: reply())
+    planned = memory.consolidate(llm=llm, dry_run=True)
+    assert (llm.prompts, planned.usage.calls) == ([], 0)
+    assert planned.estimate is not None
+    usage = memory.consolidate(llm=llm).usage
+    assert (planned.estimate.calls, planned.estimate.tokens_in) == (usage.calls, usage.tokens_in)
+    assert planned.estimate.calls >= 3
+    assert usage.tokens_out <= planned.estimate.max_tokens_out
+    assert memory.consolidate(dry_run=True).estimate is None

@@ -11,7 +11,7 @@ from ecphora.forget import forget
 from ecphora.graph import Graph
 from ecphora.graph_updates import apply_batch
 from ecphora.language.name_normalization import entity_id
-from ecphora.model import AccessKind, Edge, Episode, Link, Mention, WriteBatch
+from ecphora.model import AccessKind, Edge, Episode, Extraction, Link, Mention, WriteBatch
 from ecphora.testing import NOON, sample_vector
 
 LONG = "Ana moved to Porto. " * 100
@@ -25,7 +25,9 @@ def encode_episodes(
         drafts,
         graph or Graph(),
         vectors={node.id: sample_vector(node.text) for node in nodes},
-        mentions={node.id: [Mention(name) for name in names if name in node.text] for node in nodes},
+        extractions={
+            node.id: Extraction(tuple(Mention(name) for name in names if name in node.text)) for node in nodes
+        },
         embedder="hashing/16",
         now=NOON,
     )

@@ -6,7 +6,8 @@ from threading import Barrier, Lock
 import pytest
 
 from ecphora.errors import InvalidInput, LLMUnavailable, UnreadableReply
-from ecphora.llm_client import LLMClient, LLMUsage
+from ecphora.llm_client import LLMClient
+from ecphora.llm_usage import LLMUsage
 from ecphora.ports import Prompt, Reply
 from ecphora.testing import ScriptedLLM
 

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from ecphora.extractors.rule_extractor import RuleExtractor
 from ecphora.language.name_normalization import normalize_name
 from ecphora.language.names import names
-from ecphora.model import Mention
+from ecphora.model import Extraction, Mention
 
 TEXTS_WITH_NAMES: list[tuple[str, tuple[str, ...]]] = [
     # people
@@ -143,9 +143,9 @@ def test_very_long_span_is_not_a_name() -> None:
 
 def test_rule_extractor_finds_the_names_of_each_text() -> None:
     assert RuleExtractor().extract(["Hi Ana!", "", "Omar likes Porto."]) == [
-        (Mention("Ana"),),
-        (),
-        (Mention("Omar"), Mention("Porto")),
+        Extraction((Mention("Ana"),)),
+        Extraction(),
+        Extraction((Mention("Omar"), Mention("Porto"))),
     ]
 
 

@@ -40,7 +40,7 @@ def encoded_graph(*episodes: Episode) -> Graph:
         documents.check_episode(replace(episode, id=f"e{number}"), NOON) for number, episode in enumerate(episodes)
     ]
     batch = encode.encode(
-        drafts, Graph(), vectors={}, mentions={node.id: () for episode in drafts for node in episode.chunks},
+        drafts, Graph(), vectors={}, extractions={},
         embedder="none", now=NOON,
     )  # fmt: skip
     nodes = tuple(replace(node, seq=seq) for seq, node in enumerate(batch.nodes, 1))

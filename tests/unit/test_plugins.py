@@ -92,7 +92,7 @@ def test_extractor_plugin_finds_names(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("ECPHORA_EXTRACTOR", "rules")
     assert load().make_extractor() is None
     monkeypatch.setenv("ECPHORA_EXTRACTOR", "nobody")
-    assert "no extractor is called 'nobody'; give rules, or" in ecphora("recall", "ana", code=1).stderr
+    assert "no extractor is called 'nobody'; give rules or llm, or" in ecphora("recall", "ana", code=1).stderr
 
 
 def test_strategy_plugin_recalls() -> None:

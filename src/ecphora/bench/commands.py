@@ -8,8 +8,9 @@ from typing import Any
 import click
 from rich.console import Console, Group
 
-from .. import settings, strategies
+from .. import strategies
 from ..llm_client import LLMClient
+from ..llms.from_setting import LLM_CHOICES
 from ..model import Reading
 from ..text_format import count_noun
 from . import datasets
@@ -138,7 +139,7 @@ def ablate_command(*, dataset_names: Sequence[str], model_names: Sequence[str], 
     metavar="NAME",
     help="Strategy besides dense; may be repeated.  [default: fused]",
 )
-@click.option("--llm", metavar="NAME", help=f"{settings.LLM_CHOICES}, or extractive for a test.  [env ECPHORA_LLM]")
+@click.option("--llm", metavar="NAME", help=f"{LLM_CHOICES}, or extractive for a test.  [env ECPHORA_LLM]")
 @click.option("--price", type=(float, float), metavar="IN OUT", help="US dollars for a million tokens in and out.")
 @click.option("--budget", type=POSITIVE_INT, default=1_000, show_default=True, help="Tokens of a context.")
 @click.option(

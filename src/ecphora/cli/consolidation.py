@@ -10,6 +10,7 @@ from rich.text import Text
 from .. import short_ids
 from ..invisible_chars import single_line
 from ..llm_client import LLMClient
+from ..llms.from_setting import parse_prices
 from ..memory import Memory
 from ..model import FactRelation, Insight, NodeId
 from ..stores.sqlite import SQLiteStore
@@ -27,7 +28,11 @@ COUNT_LABELS = {
 
 
 @click.command()
-@click.option("--dry-run", is_flag=True, help="Write nothing; show what would be written.")
+@click.option(
+    "--dry-run",
+    is_flag=True,
+    help="Write and send nothing; show what would be written, and what a language model would cost.",
+)
 @click.option(
     "--seconds",
     type=click.FloatRange(min=0, min_open=True),
@@ -68,6 +73,8 @@ def consolidate(
             f"no time to write anything: {result.pending_count:,} new memories are pending; give it more seconds"
         )
         return
+    if result.estimate is not None:
+        context.print_line(render.estimate_text(result.estimate, parse_prices(context.settings.llm_prices)))
     if not result.counts:
         context.print_line("no new memories")
         return

@@ -1,17 +1,23 @@
 """The command ``remember``: texts from arguments, files or stdin become memories."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import replace
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import click
 
 from .. import short_ids
 from ..errors import InvalidInput
-from ..model import RememberResult
+from ..llms.from_setting import parse_prices
+from ..memory import Memory
+from ..model import ExtractionReport, RememberResult
 from . import remember_input, text_files
 from .context import CommandContext, common_options, strategy_options
 from .options import parse_key_values
-from .render import progress_bar
+from .render import estimate_text, progress_bar
 
 PROGRESS_MIN_TEXTS = 16
 """A progress bar is shown from this number of texts on."""
@@ -47,6 +53,7 @@ PROGRESS_MIN_TEXTS = 16
 )
 @click.option("--supersedes", metavar="ID", help="The memory that this one supersedes.")
 @click.option("--restore", is_flag=True, help="Remember it even if it was forgotten on purpose.")
+@click.option("--dry-run", is_flag=True, help="Write and send nothing; show what a language model would cost.")
 @strategy_options
 @common_options
 def remember(
@@ -64,6 +71,7 @@ def remember(
     metadata: dict[str, Any],
     supersedes: str | None,
     restore: bool,
+    dry_run: bool,
     **text_fields: str | None,
 ) -> None:
     """Remember texts: the arguments, files, or stdin by paragraph.
@@ -91,7 +99,7 @@ def remember(
     bar = progress_bar(
         context.err, "remembering", is_shown=context.has_progress_bar and len(episodes) >= PROGRESS_MIN_TEXTS
     )
-    with context.open_memory(create=True, needs_embedder=True) as memory, bar as progress:
+    with _open_memory(context, dry_run=dry_run) as memory, bar as progress:
         if files and happened_at is None:
             episodes = [text_files.with_stored_time(memory, episode) for episode in episodes]
         if supersedes:
@@ -100,24 +108,50 @@ def remember(
                 replace(episode, supersedes=full_id) if episode.supersedes == supersedes else episode
                 for episode in episodes
             ]
-        result = memory.remember(episodes, restore=restore, progress=progress)
-    _print_remember_result(context, result)
+        result = memory.remember(episodes, restore=restore, dry_run=dry_run, progress=progress)
+    _print_remember_result(context, result, dry_run=dry_run)
 
 
-def _print_remember_result(context: CommandContext, result: RememberResult) -> None:
+@contextmanager
+def _open_memory(context: CommandContext, *, dry_run: bool) -> Iterator[Memory]:
+    """Open the memory, for a dry run without creating its file."""
+    settings = context.settings
+    if not dry_run or settings.store is not None or settings.db.exists():
+        with context.open_memory(create=True, needs_embedder=True) as memory:
+            yield memory
+        return
+    with TemporaryDirectory() as folder:
+        temporary = replace(context, settings=replace(settings, db=Path(folder, "memory.db")))
+        with temporary.open_memory(create=True, needs_embedder=True) as memory:
+            yield memory
+
+
+def _print_remember_result(context: CommandContext, result: RememberResult, *, dry_run: bool) -> None:
     if context.as_json:
         context.write_json(result.to_dict())
         return
+    done = "would remember" if dry_run else "remembered"
     if len(result.ids) == 1:
-        word = "remembered" if result.created else "exists already" if result.existing else "blocked"
+        word = done if result.created else "exists already" if result.existing else "blocked"
         context.print_line(f"{word}: {result.id}")
     else:
         counts = (
-            (len(result.created), "remembered"),
+            (len(result.created), done),
             (len(result.existing), "exist already"),
             (len(result.blocked), "blocked"),
         )
         context.print_line(", ".join(f"{count:,} {word}" for count, word in counts if count) or "nothing to remember")
+    if result.estimate is not None:
+        context.print_line(estimate_text(result.estimate, parse_prices(context.settings.llm_prices)))
+    if result.extraction is not None:
+        _note_extraction(context, result.extraction)
     if result.blocked:
         ids = ", ".join(result.blocked[:10])
         context.note(f"blocked, because they were forgotten on purpose (--restore remembers them): {ids}")
+
+
+def _note_extraction(context: CommandContext, report: ExtractionReport) -> None:
+    tokens = report.usage.tokens_in + report.usage.tokens_out
+    context.note(f"the language model read {report.by_model:,} texts with {tokens:,} tokens")
+    if report.by_rules:
+        context.note(f"{report.by_rules:,} texts were left to the rules: {'; '.join(report.errors)}")

@@ -19,6 +19,7 @@ from rich.text import Text
 
 from ..explain import WhyNot
 from ..invisible_chars import REPLACEMENT, single_line, strip_invisible
+from ..llm_usage import LLMEstimate
 from ..memory import Memory
 from ..model import PRIOR, Contribution, Evidence, History, Hit, Kind, Mark, Node, NodeId, Validity, Why
 from ..recollection import Recollection
@@ -358,3 +359,13 @@ def print_report(console: Console, report: "Report") -> None:
         console.print(Text.assemble((" healthy  ", "bold green"), summary))
     else:
         console.print(Padding(Text(summary, style="bright_black"), (0, 0, 0, 10)))
+
+
+def estimate_text(estimate: LLMEstimate, prices: tuple[float, float] | None) -> str:
+    """What a language model would consume, in words; in dollars if there are prices."""
+    text = (
+        f"the language model would get {count_noun(estimate.calls, 'prompt', 'prompts')} of about "
+        f"{estimate.tokens_in:,} tokens; with repeated prompts at most {estimate.max_calls:,} calls, "
+        f"{estimate.max_tokens_in:,} tokens in and {estimate.max_tokens_out:,} tokens out"
+    )
+    return text if prices is None else f"{text}, which is ${estimate.max_cost_usd(prices):.4f}"

@@ -3,12 +3,12 @@
 from collections.abc import Sequence
 
 from ..language.names import names
-from ..model import Mention
+from ..model import Extraction, Mention
 
 
 class RuleExtractor:
     """An :class:`~ecphora.ports.Extractor` that finds names by their spelling."""
 
-    def extract(self, texts: Sequence[str], /) -> list[tuple[Mention, ...]]:
-        """Find the names of each text, in the order of the texts."""
-        return [tuple(map(Mention, names(text))) for text in texts]
+    def extract(self, texts: Sequence[str], /) -> list[Extraction]:
+        """Find the names of each text, in the order of the texts; types, descriptions and relations are left empty."""
+        return [Extraction(tuple(map(Mention, names(text)))) for text in texts]

@@ -61,12 +61,17 @@ def extract_terms(text: str) -> list[str]:
     """The terms of a text in order, folded and stemmed, without stop words."""
     terms: list[str] = []
     for run in _runs(text):
-        if _is_unspaced(run):
+        if is_unspaced(run):
             terms.extend(char for char in run if char not in _STOP_CHARS_UNSPACED)
             terms.extend(run[i : i + 2] for i in range(len(run) - 1))
         elif run not in STOP_WORDS:
             terms.append(_stem(run))
     return terms
+
+
+def fold_words(text: str) -> list[str]:
+    """All words of a text in order, folded and stemmed; a run of a script without spaces is one."""
+    return [run if is_unspaced(run) else _stem(run) for run in _runs(text)]
 
 
 def is_english(text: str) -> bool:
@@ -79,7 +84,7 @@ def surface_forms(text: str) -> dict[str, str]:
     """The terms of a text in scripts with spaces, in order, each with its first surface form."""
     forms: dict[str, str] = {}
     for run in _runs(text):
-        if run not in STOP_WORDS and not _is_unspaced(run):
+        if run not in STOP_WORDS and not is_unspaced(run):
             forms.setdefault(_stem(run), run)
     return forms
 
@@ -175,7 +180,8 @@ def _runs(text: str) -> list[str]:
     return (_ASCII_RUN if folded.isascii() else _RUN).findall(folded)
 
 
-def _is_unspaced(run: str) -> bool:
+def is_unspaced(run: str) -> bool:
+    """Whether a word or character is of a script without spaces."""
     return not run.isascii() and _UNSPACED_RUN.match(run) is not None
 
 

@@ -6,7 +6,7 @@ is read from the disk after the import.
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import date, datetime
 from importlib.resources import files
 from typing import Any
@@ -51,6 +51,8 @@ def _load_template(name: str, max_tokens: int) -> PromptTemplate:
 ANSWER = _load_template("answer", 400)
 CHAT = _load_template("talk", 400)
 CLAIMS = _load_template("claims", 1_200)
+EXTRACTION = _load_template("extraction", 250)
+"""Its limit of the reply is that of one text."""
 GRADES = _load_template("grades", 200)
 INSIGHT = _load_template("insight", 300)
 MEMORIES = files(__name__).joinpath("memories.txt").read_text(encoding="utf-8").rstrip("\n")
@@ -93,6 +95,12 @@ def chat_prompt(
 def claims_prompt(statements: Sequence[Node]) -> Prompt:
     """Ask to extract facts from statements, numbered from 1 in the order given."""
     return CLAIMS.fill(statements=quoting.render_statements(statements))
+
+
+def extraction_prompt(texts: Sequence[str]) -> Prompt:
+    """Ask for the mentions and relations of texts, numbered from 1 in the order given."""
+    prompt = EXTRACTION.fill(texts=quoting.render_texts(texts))
+    return replace(prompt, max_tokens=EXTRACTION.max_tokens * max(1, len(texts)))
 
 
 def grades_prompt(question: str, passages: Sequence[Passage], *, today: date) -> Prompt:

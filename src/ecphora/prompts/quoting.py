@@ -76,6 +76,11 @@ def render_passages(passages: Sequence[Passage]) -> str:
     )
 
 
+def render_texts(texts: Sequence[str]) -> str:
+    """Return texts numbered from 1."""
+    return "\n".join(f'<text number="{number}">\n{escape(text)}\n</text>' for number, text in enumerate(texts, 1))
+
+
 def render_turns(pairs: Sequence[tuple[str, str]]) -> str:
     """Return the turns of a conversation, each with its speaker."""
     return "\n".join(

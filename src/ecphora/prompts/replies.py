@@ -10,12 +10,16 @@ import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
+from enum import StrEnum
+from typing import Any, TypeVar
 
 from ..errors import InvalidTime, UnreadableReply
 from ..lazy_pattern import lazy_pattern
+from ..model import DEFAULT_IMPORTANCE, Extraction, Mention, MentionType, Relation, RelationType
 from ..timeparse import parse_time
-from . import ANSWER, CLAIMS, GRADES, INSIGHT, quoting
+from . import ANSWER, CLAIMS, EXTRACTION, GRADES, INSIGHT, quoting
+
+E = TypeVar("E", bound=StrEnum)
 
 MAX_REPLY_CHARS = 100_000
 """Characters of a reply that are read."""
@@ -30,6 +34,30 @@ _UNOPENED_THINKING = lazy_pattern(r"\A.*</(?:think|thinking|thought|reasoning)>"
 _QUOTES = str.maketrans("“”„‟″«»", '"' * 7)
 _ID_WRAPPING = lazy_pattern(r"""(?:id\s*[=:]\s*)?(?:\[(.+)\]|\((.+)\)|"(.+)"|'(.+)'|(.+))""", re.DOTALL)
 _DECODER = json.JSONDecoder()
+
+
+def _optional(schema: Mapping[str, Any], *names: str) -> dict[str, Any]:
+    """An object schema in which some members may be missing, and may have any value of their type."""
+    properties = {
+        name: {"type": [inner["type"], "null"]} if name in names and "items" not in inner else inner
+        for name, inner in schema["properties"].items()
+    }
+    return {**schema, "properties": properties, "required": [one for one in schema["required"] if one not in names]}
+
+
+_EXTRACTION_LISTS = EXTRACTION.schema["properties"]
+_EXTRACTION_SCHEMA: Mapping[str, Any] = {
+    "type": "object",
+    "required": ["mentions"],
+    "properties": {
+        "mentions": {
+            "type": "array",
+            "items": _optional(_EXTRACTION_LISTS["mentions"]["items"], "type", "description", "importance"),
+        },
+        "relations": {"type": ["array", "null"], "items": _optional(_EXTRACTION_LISTS["relations"]["items"], "type")},
+    },
+}
+"""The schema by which a reply is read: that of the prompt, with less that must be there."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,6 +123,54 @@ def parse_claims(text: str, statement_count: int) -> tuple[ExtractedClaim, ...]:
         for claim in extracted
         if 1 <= claim.statement <= statement_count and claim.subject and claim.attribute and claim.value
     )
+
+
+def parse_extraction(text: str, text_count: int) -> tuple[Extraction, ...]:
+    """Parse a reply to ``extraction`` about ``text_count`` texts: an extraction for each, not checked against it.
+
+    As in EcphoryRAG, an unknown type becomes ``other`` and an importance outside 1 to 5 becomes 3; what has another
+    text number, or lacks a name, is left out.
+    """
+    found = parse_json(text, _EXTRACTION_SCHEMA)
+    mentions: list[list[Mention]] = [[] for _ in range(text_count)]
+    relations: list[list[Relation]] = [[] for _ in range(text_count)]
+    for item in found["mentions"]:
+        name = quoting.unescape(item["name"]).strip()
+        if 1 <= item["text"] <= text_count and name:
+            mentions[item["text"] - 1].append(
+                Mention(
+                    name,
+                    type=_enum_member(MentionType, item["type"], MentionType.OTHER),
+                    description=quoting.unescape(item["description"] or "").strip(),
+                    importance=item["importance"] if item["importance"] in range(1, 6) else DEFAULT_IMPORTANCE,
+                )
+            )
+    for item in found["relations"] or ():
+        words = [quoting.unescape(item[key]).strip() for key in ("subject", "predicate", "object")]
+        if 1 <= item["text"] <= text_count and all(words):
+            type_ = _enum_member(RelationType, item["type"], RelationType.RELATED_TO)
+            relations[item["text"] - 1].append(Relation(words[0], words[1], words[2], type_))
+    return tuple(Extraction(tuple(mentions[at]), tuple(relations[at])) for at in range(text_count))
+
+
+def format_extraction(extraction: Extraction) -> str:
+    """An extraction of one text in the form of a reply, which ``parse_extraction`` reads back."""
+    mentions = [
+        {"text": 1, "name": one.name, "type": one.type, "description": one.description, "importance": one.importance}
+        for one in extraction.mentions
+    ]
+    relations = [
+        {"text": 1, "subject": one.subject, "predicate": one.predicate, "object": one.object, "type": one.type}
+        for one in extraction.relations
+    ]
+    return json.dumps({"mentions": mentions, "relations": relations})
+
+
+def _enum_member(members: type[E], value: str | None, default: E) -> E:
+    try:
+        return members((value or "").strip().lower())
+    except ValueError:
+        return default
 
 
 def parse_grades(text: str, passage_count: int) -> tuple[int, ...]:

@@ -13,7 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import ReaderUnavailable
-from ..llm_client import LLMClient, LLMUsage
+from ..llm_client import LLMClient
+from ..llm_usage import LLMUsage
 from ..ports import LLM, Passage
 from ..prompts import grades_prompt, replies
 from ..reprs import call_repr

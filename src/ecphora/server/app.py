@@ -59,6 +59,8 @@ class ServerOptions:
 def memory_opener(settings: Settings) -> Any:
     """What opens the memory of a scope as the settings say."""
 
+    shared_extractor = settings.make_extractor() if settings.extractor == "llm" else None  # one model for all scopes
+
     def open_memory(scope: str) -> Memory:
         store = SQLiteStore(settings.db)
         try:
@@ -69,7 +71,7 @@ def memory_opener(settings: Settings) -> Any:
             settings.db,
             scope=scope,
             embedder=settings.make_embedder(stored),
-            extractor=settings.make_extractor(),
+            extractor=shared_extractor or settings.make_extractor(),
             strategy=settings.make_strategy(),
             reader=settings.make_reader(),
             evidence_bands=settings.make_evidence_bands(),

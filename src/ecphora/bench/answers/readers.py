@@ -5,11 +5,11 @@ import re
 import time
 from pathlib import Path
 
-from ... import settings
 from ...cli.context import open_context
 from ...errors import InvalidInput
 from ...language.terms import extract_terms
 from ...language.token_count import estimate_tokens
+from ...llms.from_setting import LLM_CHOICES
 from ...ports import LLM, Prompt, Reply
 from ...prompts import quoting
 
@@ -29,7 +29,7 @@ def make_reader(llm: str | None) -> LLM:
     ).settings.make_llm()  # the notes are printed once, when the embedder is made
     if reader is None:
         raise InvalidInput(
-            f"nobody is there to answer: give --llm {settings.LLM_CHOICES}, or {ExtractiveReader.name} for a trial"
+            f"nobody is there to answer: give --llm {LLM_CHOICES}, or {ExtractiveReader.name} for a trial"
         )
     return reader
 

@@ -1,0 +1,152 @@
+"""Runs of a language model: prompts within a budget, to a model that may fail."""
+
+from collections.abc import Callable, Iterable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from typing import Generic, TypeVar
+
+from .cancellation import current_cancellation
+from .errors import LLMUnavailable
+from .language.token_count import estimate_tokens
+from .llm_client import RETRY_PROMPT, Attempt, LLMClient
+from .llm_usage import LLMEstimate, LLMUsage
+from .ports import Prompt, Reply
+from .validate import check_optional_count
+
+T = TypeVar("T")
+
+MAX_FAILURES = 3
+"""After so many prompts in a row without a result, no further one is sent in a run."""
+RETRY_TOKENS = estimate_tokens(RETRY_PROMPT) + 60
+"""What a repeated prompt has more, with the problem of the reply in words."""
+
+
+@dataclass(frozen=True, slots=True)
+class LLMBudget:
+    """The most calls and tokens of a run, repeated prompts included; None for no limit."""
+
+    max_calls: int | None = None
+    max_tokens: int | None = None
+
+    def __post_init__(self) -> None:
+        check_optional_count("max_calls", self.max_calls)
+        check_optional_count("max_tokens", self.max_tokens)
+
+
+NO_LIMIT = LLMBudget()
+
+
+@dataclass(frozen=True, slots=True)
+class Request(Generic[T]):
+    """A prompt, and what parses its reply; ``parse`` raises ``UnreadableReply`` if it cannot."""
+
+    prompt: Prompt
+    parse: Callable[[str], T]
+
+
+class LLMRun:
+    """Sends the prompts of one call. Not safe to share between threads.
+
+    A prompt is sent only if the budget has room for its estimated tokens and its longest reply, and repeated only if it
+    has room for that too. After ``MAX_FAILURES`` prompts in a row without a result, the rest are not sent.
+    """
+
+    def __init__(self, client: LLMClient, budget: LLMBudget = NO_LIMIT) -> None:
+        self._client = client
+        self._budget = budget
+        self._failures_in_row = 0
+        self._last_error = ""
+        self.usage = LLMUsage()
+
+    def ask_all(self, requests: Sequence[Request[T]]) -> list[Attempt[T]]:
+        """The results of some requests, in their order; one that was not sent has an error and no usage."""
+        attempts: list[Attempt[T]] = []
+        while len(attempts) < len(requests):
+            current_cancellation().check()
+            error, admitted = self._admit(requests[len(attempts) :])
+            if not admitted:
+                unsent: Attempt[T] = Attempt(None, LLMUsage(), error)
+                attempts += [unsent] * (len(requests) - len(attempts))
+                break
+            for attempt in self._send(admitted):
+                self.usage += attempt.usage
+                self._failures_in_row = self._failures_in_row + 1 if attempt.value is None else 0
+                self._last_error = attempt.error or self._last_error
+                attempts.append(attempt)
+        return attempts
+
+    def ask(self, request: Request[T]) -> Attempt[T]:
+        """The result of one request."""
+        return self.ask_all([request])[0]
+
+    def _send(self, admitted: Sequence[tuple[Request[T], int]]) -> list[Attempt[T]]:
+        def send(item: tuple[Request[T], int]) -> Attempt[T]:
+            request, max_calls = item
+            return self._client.attempt(request.prompt, request.parse, max_calls=max_calls)
+
+        if len(admitted) == 1:
+            return [send(admitted[0])]
+        with ThreadPoolExecutor(len(admitted)) as pool:
+            return list(pool.map(send, admitted))
+
+    def _admit(self, requests: Sequence[Request[T]]) -> tuple[str, list[tuple[Request[T], int]]]:
+        """The next requests to send together, each with the calls it may take, or why none may be sent."""
+        if self._failures_in_row >= MAX_FAILURES:
+            return f"not asked after {MAX_FAILURES} failures in a row; the last: {self._last_error}", []
+        calls, tokens = self._calls_left(), self._tokens_left()
+        admitted: list[tuple[Request[T], int]] = []
+        for request in requests[: self._client.max_concurrency]:
+            first, repeated = _call_tokens(request.prompt), _call_tokens(request.prompt) + RETRY_TOKENS
+            if calls < 1 or tokens < first:
+                break
+            retries = int(max(0, min(self._client.retries, calls - 1, (tokens - first) // repeated)))
+            calls -= 1 + retries
+            tokens -= first + retries * repeated
+            admitted.append((request, 1 + retries))
+        limits = (("calls", self._budget.max_calls), ("tokens", self._budget.max_tokens))
+        budget = " and ".join(f"{limit:,} {name}" for name, limit in limits if limit is not None)
+        return f"the budget of {budget} is used up", admitted
+
+    def _calls_left(self) -> float:
+        return float("inf") if self._budget.max_calls is None else self._budget.max_calls - self.usage.calls
+
+    def _tokens_left(self) -> float:
+        spent = self.usage.tokens_in + self.usage.tokens_out
+        return float("inf") if self._budget.max_tokens is None else self._budget.max_tokens - spent
+
+
+class PromptRecorder:
+    """A language model that answers nothing and keeps the prompts, for an estimate of what they would cost."""
+
+    name = "none"
+
+    def __init__(self) -> None:
+        self.prompts: list[Prompt] = []
+
+    def complete(self, prompt: Prompt, /) -> Reply:
+        """Keep the prompt and raise ``LLMUnavailable``."""
+        self.prompts.append(prompt)
+        raise LLMUnavailable("nothing is sent in a dry run")
+
+
+def _call_tokens(prompt: Prompt) -> int:
+    """The most tokens of a call, in and out."""
+    return prompt_tokens(prompt) + prompt.max_tokens
+
+
+def prompt_tokens(prompt: Prompt) -> int:
+    """The estimated tokens of a prompt."""
+    return estimate_tokens(prompt.system) + estimate_tokens(prompt.user)
+
+
+def estimate_cost(prompts: Iterable[Prompt], retries: int) -> LLMEstimate:
+    """What some prompts would cost if each may be repeated ``retries`` times."""
+    tokens = [(prompt_tokens(prompt), prompt.max_tokens) for prompt in prompts]
+    tokens_in, attempts = sum(count for count, _ in tokens), retries + 1
+    return LLMEstimate(
+        calls=len(tokens),
+        tokens_in=tokens_in,
+        max_calls=len(tokens) * attempts,
+        max_tokens_in=tokens_in * attempts + RETRY_TOKENS * retries * len(tokens),
+        max_tokens_out=sum(count for _, count in tokens) * attempts,
+    )
