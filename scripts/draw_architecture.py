@@ -51,7 +51,7 @@ ROWS: tuple[tuple[str, tuple[tuple[str, ...], ...]], ...] = (
             ("strategies",),
             ("learn",),
             ("stores",),
-            ("embedders", "update_scorers", "readers", "extractors", "llms"),
+            ("embedders", "update_scorers", "readers", "extractors", "summarizers", "llms"),
         ),
     ),
     (

@@ -93,6 +93,7 @@ if TYPE_CHECKING:
     from .scopes import clone_scope, rename_scope
     from .stages.retrieval.confidence import EvidenceBands
     from .stores.sqlite import SQLiteStore
+    from .summarizers.llm_oracle import LLMOracle, OracleReport
 
 __version__ = "0.1.0"
 
@@ -135,6 +136,7 @@ _HOMES = {
     "LLMError": "errors",
     "LLMEstimate": "llm_usage",
     "LLMExtractor": "extractors.llm_extractor",
+    "LLMOracle": "summarizers.llm_oracle",
     "LLMUnavailable": "errors",
     "LLMUsage": "llm_usage",
     "LlamaCppLLM": "llms.llamacpp",
@@ -148,6 +150,7 @@ _HOMES = {
     "Node": "model",
     "OpenAIEmbedder": "embedders.openai_embeddings",
     "OpenAILLM": "llms.openai_chat",
+    "OracleReport": "summarizers.llm_oracle",
     "Order": "lookup",
     "Page": "model",
     "PluginError": "errors",
@@ -231,6 +234,7 @@ __all__ = [  # plainly sorted
     "LLMError",
     "LLMEstimate",
     "LLMExtractor",
+    "LLMOracle",
     "LLMUnavailable",
     "LLMUsage",
     "LlamaCppLLM",
@@ -244,6 +248,7 @@ __all__ = [  # plainly sorted
     "Node",
     "OpenAIEmbedder",
     "OpenAILLM",
+    "OracleReport",
     "Order",
     "Page",
     "PluginError",

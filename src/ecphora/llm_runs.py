@@ -1,8 +1,10 @@
 """Runs of a language model: prompts within a budget, to a model that may fail."""
 
-from collections.abc import Callable, Iterable, Sequence
+import threading
+from collections.abc import Callable, Iterable, MutableMapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from hashlib import blake2b
 from typing import Generic, TypeVar
 
 from .cancellation import current_cancellation
@@ -11,7 +13,7 @@ from .language.token_count import estimate_tokens
 from .llm_client import RETRY_PROMPT, Attempt, LLMClient
 from .llm_usage import LLMEstimate, LLMUsage
 from .ports import Prompt, Reply
-from .validate import check_optional_count
+from .validate import check_component, check_optional_count
 
 T = TypeVar("T")
 
@@ -75,6 +77,15 @@ class LLMRun:
                 attempts.append(attempt)
         return attempts
 
+    @property
+    def has_given_up(self) -> bool:
+        """Whether nothing is sent any more after failures in a row."""
+        return self._failures_in_row >= MAX_FAILURES
+
+    def resume(self) -> None:
+        """Send prompts again after failures in a row."""
+        self._failures_in_row = 0
+
     def ask(self, request: Request[T]) -> Attempt[T]:
         """The result of one request."""
         return self.ask_all([request])[0]
@@ -91,7 +102,7 @@ class LLMRun:
 
     def _admit(self, requests: Sequence[Request[T]]) -> tuple[str, list[tuple[Request[T], int]]]:
         """The next requests to send together, each with the calls it may take, or why none may be sent."""
-        if self._failures_in_row >= MAX_FAILURES:
+        if self.has_given_up:
             return f"not asked after {MAX_FAILURES} failures in a row; the last: {self._last_error}", []
         calls, tokens = self._calls_left(), self._tokens_left()
         admitted: list[tuple[Request[T], int]] = []
@@ -113,6 +124,38 @@ class LLMRun:
     def _tokens_left(self) -> float:
         spent = self.usage.tokens_in + self.usage.tokens_out
         return float("inf") if self._budget.max_tokens is None else self._budget.max_tokens - spent
+
+
+class ReplyCache:
+    """What a model wrote, by digests of what it was asked; in RAM, or in a mapping of the caller.
+
+    In RAM it keeps ``max_replies``, and drops the oldest first. Safe to share between threads if the mapping is.
+    """
+
+    def __init__(self, replies: MutableMapping[str, str] | None, max_replies: int) -> None:
+        self._replies: MutableMapping[str, str] = {}
+        if replies is not None:
+            self._replies = check_component(
+                "cache", replies, "a mapping such as a dict", "get", "__getitem__", "__setitem__"
+            )
+        self._max_replies = max_replies if replies is None else None
+        self._lock = threading.Lock()
+
+    def get(self, *question: str) -> str | None:
+        """What was written for a question, in parts; None if it is not known."""
+        with self._lock:
+            return self._replies.get(_digest(question))
+
+    def put(self, reply: str, *question: str) -> None:
+        """Keep what was written for a question."""
+        with self._lock:
+            if self._max_replies is not None and len(self._replies) >= self._max_replies:
+                del self._replies[next(iter(self._replies))]
+            self._replies[_digest(question)] = reply
+
+
+def _digest(parts: Sequence[str]) -> str:
+    return blake2b("\0".join(parts).encode("utf-8", "surrogatepass"), digest_size=16).hexdigest()
 
 
 class PromptRecorder:

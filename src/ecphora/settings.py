@@ -108,10 +108,10 @@ class Settings:
     llm: str | None = None
     llm_base_url: str | None = None
     llm_prices: str | None = None
+    extractor_tokens: str | None = None
     openai_base_url: str | None = None
     openai_api_key: str | None = field(default=None, repr=False)
     extractor: str | None = None
-    extractor_tokens: str | None = None
     store: str | None = field(default=None, repr=False)
     notes: tuple[str, ...] = ()
 

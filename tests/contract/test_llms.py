@@ -7,6 +7,8 @@ from typing import Any
 
 import pytest
 
+from ecphora.extractors.llm_extractor import LLMExtractor
+from ecphora.llm_client import LLMClient
 from ecphora.llms.llamacpp import LlamaCppLLM
 from ecphora.llms.openai_chat import OpenAILLM
 from ecphora.ports import LLM
@@ -20,6 +22,19 @@ needs_model_file = pytest.mark.skipif(
     MODEL_FILE is None or importlib.util.find_spec("xllamacpp") is None,
     reason="no plumbing model; scripts/plumbing-llm installs it",
 )
+
+
+@pytest.mark.slow
+@needs_model_file
+def test_small_local_model_extracts() -> None:
+    llm = LlamaCppLLM(MODEL_FILE or "nowhere.gguf", context_tokens=2_048, threads=1)
+    run = LLMExtractor(LLMClient(llm, retries=0)).begin_run()
+    (found,) = run.extract(["Ana moved to Porto."])
+    assert {"Ana", "Porto"} <= {mention.name for mention in found.mentions}
+    assert run.report.by_model + run.report.by_rules == 1
+    assert run.report.usage.calls == 1
+    assert run.report.usage.tokens_out > 0
+    llm.close()
 
 
 class TestScripted(LLMContract):

@@ -318,12 +318,12 @@ def test_dry_run_writes_and_sends_nothing(path: Path) -> None:
 
 
 def test_forgotten_text_is_not_sent(path: Path) -> None:
-    llm = ScriptedLLM(first_words)
-    extractor = LLMExtractor(llm)
+    llm, cache = ScriptedLLM(first_words), dict[str, str]()
+    extractor = LLMExtractor(llm, cache=cache)
     with open_memory(path, extractor) as memory:
         memory.forget(memory.remember(Episode(MOVE, id="a")).id)
         sent = len(llm.prompts)
-        extractor._cache.clear()
+        cache.clear()
         assert memory.remember(Episode(MOVE, id="a"), dry_run=True).blocked == ("a",)
         assert memory.remember([Episode(MOVE, id="a"), "other text"]).blocked == ("a",)
         assert [texts_of(prompt) for prompt in llm.prompts[sent:]] == [["other text"]]

@@ -16,7 +16,7 @@ from ..graph import Graph, epoch_seconds
 from ..model import Edge, Link, Mask, Node, Rows, Vector, Vectors
 from ..ports import NodeReader, SecondsLeft
 from ..stages.retrieval import importance, insight_index
-from ..stages.weave import extractive_summary, generative_summary, hallucination_guard, synthesis_objective
+from ..stages.weave import extractive_summary, generative_summary, synthesis_objective
 from ..stages.weave.clustering import (
     ClusteringConfig,
     grow_cluster,
@@ -44,7 +44,7 @@ class InsightConfig:
     min_content_ratio: float = 0.6
     memories_per_insight: int = 20
     token_cost: float = 0.002
-    min_support_cosine: float = 0.5
+    min_support_cosine: float = generative_summary.MIN_SUPPORT_COSINE
     importance_decay: importance.ImportanceDecay = field(default_factory=importance.ImportanceDecay)
 
 
@@ -241,19 +241,14 @@ def _insight_text(
     written = (writer.write(sources) or "").strip() if writer is not None else ""
     if writer is None or not written:
         return quotes, False
-    sentences = hallucination_guard.sentences(written)
-    if not sentences:
-        return quotes, True
-    sentence_vectors = writer.embed(sentences)
     source_vectors: Vectors = context.graph.vectors.view[context.graph.vector_positions[rows]]
-    is_accepted = hallucination_guard.has_support(
-        sentence_vectors, source_vectors, context.config.min_support_cosine, writer.similarity_floor
-    ) and generative_summary.is_better(
+    is_accepted = writer.accepts(
         written,
-        _center(sentence_vectors, context.mean_vector),
-        vectors,
+        source_vectors,
         weights,
         token_cost=context.config.token_cost,
         extractive_objective=synthesis_objective.objective(vectors[chosen], vectors, weights, costs[chosen].sum()),
+        min_cosine=context.config.min_support_cosine,
+        transform=lambda found: _center(found, context.mean_vector),
     )
     return (written, False) if is_accepted else (quotes, True)

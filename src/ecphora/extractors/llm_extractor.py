@@ -4,7 +4,6 @@ It does what SYNAPSE, EcphoryRAG and Cognitive Weave have a language model do wh
 (docs/language-models.md). What the model writes is checked against the text; where it fails, rules find the names.
 """
 
-import threading
 from collections.abc import Iterator, Mapping, MutableMapping, Sequence
 from dataclasses import replace
 from functools import partial
@@ -16,7 +15,7 @@ from ..language.name_normalization import entity_id
 from ..language.names import names
 from ..language.occurrence import WordSequence
 from ..llm_client import LLMClient
-from ..llm_runs import LLMBudget, LLMRun, Request, estimate_cost
+from ..llm_runs import LLMBudget, LLMRun, ReplyCache, Request, estimate_cost
 from ..llm_usage import LLMEstimate, LLMUsage
 from ..model import DEFAULT_IMPORTANCE, Extraction, ExtractionReport, Mention, Relation
 from ..ports import LLM, Extractor, Prompt
@@ -64,13 +63,7 @@ class LLMExtractor:
         self._client = llm if isinstance(llm, LLMClient) else LLMClient(llm)
         self._batch_size = check_count("batch_size", batch_size)
         self._budget = LLMBudget(max_calls, max_tokens)
-        self._cache: MutableMapping[str, str] = (
-            {}
-            if cache is None
-            else check_component("cache", cache, "a mapping such as a dict", "__getitem__", "__setitem__")
-        )
-        self._is_own_cache = cache is None
-        self._lock = threading.Lock()
+        self._cache = ReplyCache(cache, MAX_CACHED_TEXTS)
         self._fallback = (
             RuleExtractor() if fallback is None else check_component("fallback", fallback, "an extractor", "extract")
         )
@@ -126,8 +119,7 @@ class LLMExtractor:
 
     def cached(self, text: str) -> Extraction | None:
         """What the model wrote of a text before, None if it has not read it."""
-        with self._lock:
-            reply = self._cache.get(self._key(text))
+        reply = self._cache.get(self._client.name, _PROMPT_DIGEST, text)
         try:
             return None if reply is None else replies.parse_extraction(reply, 1)[0]
         except UnreadableReply:
@@ -135,14 +127,7 @@ class LLMExtractor:
 
     def put(self, text: str, extraction: Extraction) -> None:
         """Keep what the model wrote of a text."""
-        with self._lock:
-            if self._is_own_cache and len(self._cache) >= MAX_CACHED_TEXTS:
-                del self._cache[next(iter(self._cache))]
-            self._cache[self._key(text)] = replies.format_extraction(extraction)
-
-    def _key(self, text: str) -> str:
-        parts = (self._client.name, _PROMPT_DIGEST, text)
-        return blake2b("\0".join(parts).encode("utf-8", "surrogatepass"), digest_size=16).hexdigest()
+        self._cache.put(replies.format_extraction(extraction), self._client.name, _PROMPT_DIGEST, text)
 
 
 class LLMExtractionRun:

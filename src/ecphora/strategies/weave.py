@@ -24,7 +24,7 @@ from ..reprs import ShortRepr
 from ..stages.retrieval import dense, filters, importance, temporal, top_k
 from ..stages.weave import clustering, relational_strands
 from ..stages.weave.extractive_summary import ExtractiveSummarizer
-from ..stages.weave.insight_aggregate import derived_from_strands, insight_node
+from ..stages.weave.insight_aggregate import derived_from_strands, insight_id, insight_node
 
 CURSOR = "weave"
 """The name of the cursor up to which particles are refined."""
@@ -135,8 +135,11 @@ class Weave(ShortRepr):
         edges = list(relational_strands.new_strands(graph, neighbors, config.strand_strength))
         nodes: list[Node] = []
         for cluster in self._new_clusters(graph, neighbors) if self.use_insights else ():
+            id_ = insight_id(map(graph.id, cluster.tolist()))
+            if graph.row(id_) is not None or id_ in graph.tombstones:
+                continue  # the oracle is not asked for what is there already, or was forgotten
             insight = self._synthesize_insight(graph, cluster, read(cluster), now)
-            if insight is not None and graph.row(insight.id) is None:
+            if insight is not None:
                 nodes.append(insight)
                 edges.extend(derived_from_strands(insight.id, map(graph.id, cluster.tolist())))
         return WriteBatch(nodes=tuple(nodes), edges=tuple(edges), cursors={CURSOR: int(graph.nodes["seq"][new[-1]])})

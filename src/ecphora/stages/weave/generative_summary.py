@@ -9,7 +9,11 @@ from dataclasses import dataclass
 
 from ...language.token_count import estimate_tokens
 from ...model import Node, Vectors
+from . import hallucination_guard
 from .synthesis_objective import Floats, objective
+
+MIN_SUPPORT_COSINE = 0.5
+"""The cosine with a source that each sentence of a language model needs. Inferred, 5.8.3."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,6 +26,30 @@ class InsightWriter:
     write: Callable[[Sequence[Node]], str | None]
     embed: Callable[[Sequence[str]], Vectors]
     similarity_floor: float = 0.0
+
+    def accepts(
+        self,
+        text: str,
+        source_vectors: Vectors,
+        weights: Floats,
+        *,
+        token_cost: float,
+        extractive_objective: float,
+        min_cosine: float = MIN_SUPPORT_COSINE,
+        transform: Callable[[Vectors], Vectors] | None = None,
+    ) -> bool:
+        """Whether a written text has a source for each sentence and is better than quotes.
+
+        ``transform`` maps vectors to the space in which ``extractive_objective`` was computed; None keeps them.
+        """
+        sentences = hallucination_guard.sentences(text)
+        if not sentences:
+            return False
+        vectors = self.embed(sentences)
+        if not hallucination_guard.has_support(vectors, source_vectors, min_cosine, self.similarity_floor):
+            return False
+        spaces = (vectors, source_vectors) if transform is None else (transform(vectors), transform(source_vectors))
+        return is_better(text, *spaces, weights, token_cost=token_cost, extractive_objective=extractive_objective)
 
 
 def is_better(

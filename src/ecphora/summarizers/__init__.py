@@ -1,0 +1,1 @@
+"""Summarizers: adapters that write insights over several memories."""
