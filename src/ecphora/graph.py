@@ -69,15 +69,13 @@ T = TypeVar("T")
 class CachedDerivation(Generic[T]):
     """A value derived from an earlier graph of the same line, and the sizes of that graph's tables.
 
-    Entries of the current graph's tables beyond these sizes are new. ``depends_on_log`` says that the value depends on
-    the access log.
+    Entries of the current graph's tables beyond these sizes are new.
     """
 
     value: T
     node_count: int
     edge_count: int
     access_count: int
-    depends_on_log: bool = False
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -310,19 +308,27 @@ class Graph:
         begin a new line. A value that depends on accesses must set ``depends_on_log``: it is computed again when some
         were logged, and begins a new line when some have expired.
         """
-        cached = self._derivations.get(key)
+        derivations = self._log_derivations if depends_on_log else self._derivations
+        cached = derivations.get(key)
         sizes = (len(self), len(self.edges), len(self.accesses))
         if (
             cached is None
             or (cached.node_count, cached.edge_count, cached.access_count if depends_on_log else sizes[2]) != sizes
         ):
-            cached = self._derivations[key] = CachedDerivation(compute(self, cached), *sizes, depends_on_log)
+            cached = derivations[key] = CachedDerivation(compute(self, cached), *sizes)
         value: T = cached.value
         return value
 
     @cached_property
     def _derivations(self) -> dict[Hashable, CachedDerivation[Any]]:
-        return dict(self._parent.derivations) if self._parent is not None else {}
+        """Derived values that do not depend on the access log; shared by the graphs that differ in the log alone."""
+        if self._parent is None:
+            return {}
+        return self._parent.derivations if self._parent.has_same_nodes else dict(self._parent.derivations)
+
+    @cached_property
+    def _log_derivations(self) -> dict[Hashable, CachedDerivation[Any]]:
+        return dict(self._parent.log_derivations) if self._parent is not None else {}
 
     @cached_property
     def _indexes(self) -> dict[str, InvertedIndex]:
@@ -340,12 +346,14 @@ class Graph:
         is_selected = self.has_link(*links, edges=edges)
         return edges[is_selected], index[is_selected]
 
-    def _columns_to_inherit(self) -> "_InheritedColumns":
+    def _columns_to_inherit(self, *, has_same_nodes: bool) -> "_InheritedColumns":
         computed = self.__dict__
         has_both = "previous_rows" in computed and "previous_cosine" in computed
         return _InheritedColumns(
             indexes=dict(self._indexes),
-            derivations=dict(self._derivations),
+            derivations=self._derivations if has_same_nodes else dict(self._derivations),
+            log_derivations=dict(self._log_derivations),
+            has_same_nodes=has_same_nodes,
             previous_rows=self.previous_rows if has_both else None,
             previous_cosine=self.previous_cosine if has_both else None,
         )
@@ -360,10 +368,16 @@ NODE_ONLY_PROPERTIES = (
 
 @dataclass(frozen=True, slots=True)
 class _InheritedColumns:
-    """The derived columns that an updated graph may take over from its parent."""
+    """The derived columns that an updated graph may take over from its parent.
+
+    With ``has_same_nodes``, both differ in the access log alone and share ``derivations``: a value that one derives
+    after the other was made is there for both.
+    """
 
     indexes: dict[str, InvertedIndex]
     derivations: dict[Hashable, CachedDerivation[Any]]
+    log_derivations: dict[Hashable, CachedDerivation[Any]]
+    has_same_nodes: bool
     previous_rows: Rows | None
     previous_cosine: Scores | None
 
@@ -372,7 +386,7 @@ class _InheritedColumns:
         return replace(
             self,
             indexes={name: index for name, index in self.indexes.items() if name != "accesses"},
-            derivations={key: cached for key, cached in self.derivations.items() if not cached.depends_on_log},
+            log_derivations={},
         )
 
 

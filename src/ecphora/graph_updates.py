@@ -40,7 +40,9 @@ def apply_batch(graph: Graph, batch: WriteBatch) -> Graph:
     graph = _with_accesses(graph, batch)
     has_late_vectors = len(base) > 0 and any(base.row(node) is not None for node in batch.vectors)
     cursors = MappingProxyType({**base.cursors, **batch.cursors}) if batch.cursors else base.cursors
-    parent = None if has_late_vectors else base._columns_to_inherit()
+    tables = ("nodes", "terms", "time_mentions", "vector_rows", "vectors", "edges")
+    has_same_nodes = all(getattr(graph, name) is getattr(base, name) for name in tables)
+    parent = None if has_late_vectors else base._columns_to_inherit(has_same_nodes=has_same_nodes)
     if batch.retention.through_seq > base.retention.through_seq:
         graph = _trim_accesses(graph, batch.retention)
         parent = parent and parent.without_log()

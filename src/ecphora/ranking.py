@@ -1,25 +1,28 @@
 """The ranked memories of a question, with lookups that the clauses of reasons share."""
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import cached_property
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from .graph import Graph
-from .language.terms import extract_terms, hash_terms, shared_terms
+from .language.terms import SharedTerm, extract_terms, hash_terms, shared_terms
 from .model import Mask, Node, Query, Rows
 from .ports import Activation
 from .stages.fused.features.term_similarity import term_zscores
 from .stages.retrieval.bm25 import Postings
-from .stages.retrieval.speakers import speaker_index
+from .stages.retrieval.speakers import named_speakers, speaker_index
 from .stages.retrieval.term_coverage import TermCoverage, term_coverage, window_rows
 
 MAX_QUOTED_WORDS = 2
 """The most words that are quoted from a memory."""
 MIN_RELATIVE_IDF = 0.4
 """The smallest idf of a quoted word, as a fraction of the highest idf among the ranked memories' words."""
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,7 +86,8 @@ class Ranking:
         speaker_codes = speaker_index(self.graph).by_term
         speakers = self.graph.nodes["speakers"][self._neighborhood_rows]
         for place, word in enumerate(self.query.term_hashes.tolist()):  # a memory is indexed with its speaker's name
-            is_match[np.isin(speakers, speaker_codes.get(word, ())), place] = False
+            for code in speaker_codes.get(word, ()):
+                is_match[speakers == code, place] = False
         in_neighborhood = is_match[
             np.searchsorted(self._neighborhood_rows, np.maximum(self.neighborhood, self._neighborhood_rows[0]))
         ]
@@ -111,13 +115,41 @@ class Ranking:
             return np.zeros((len(self.order), len(self.question_words)))
         return term_zscores(self.graph, self.query, terms, (self.order,))[0].astype(np.float64) * terms.any(axis=1)
 
+    @cached_property
+    def contribution_values(self) -> NDArray[np.float64]:
+        """The values of ``contributions``: ``(features, rows)``."""
+        return np.array(list(self.contributions.values())).reshape(-1, len(self.order))
+
+    @cached_property
+    def question_cosines(self) -> NDArray[np.float32] | None:
+        """The cosine of each row with the question; not a number for a row without a vector."""
+        if self.query.vector is None:
+            return None
+        cosines = np.full(len(self.order), np.nan, np.float32)
+        places = self.graph.vector_positions[self.order]
+        cosines[places >= 0] = np.vecdot(self.graph.vectors.view[places[places >= 0]], self.query.vector)
+        return cosines
+
+    @cached_property
+    def named_speakers(self) -> frozenset[int]:
+        """The speakers that the question names."""
+        return frozenset(named_speakers(self.graph, self.query).tolist())
+
+    @cached_property
+    def _shared_terms(self) -> dict[str, list[SharedTerm]]:
+        return {}
+
+    def shared_terms(self, text: str) -> list[SharedTerm]:
+        """The terms that a text shares with the question; looked up once for each text."""
+        found = self._shared_terms.get(text)
+        if found is None:
+            found = self._shared_terms[text] = shared_terms(text, self.query.search_text)
+        return found
+
     def quote(self, text: str, weights: NDArray[np.float64]) -> str:
         """Quote the question words with the highest weights as the text writes them; "" if none has weight."""
         weight_by_word = dict(zip(self.question_words, weights.tolist(), strict=True))
-        found = [
-            (max(weight_by_word.get(word, 0) for word in one.terms), one)
-            for one in shared_terms(text, self.query.search_text)
-        ]
+        found = [(max(weight_by_word.get(word, 0) for word in one.terms), one) for one in self.shared_terms(text)]
         best = sorted((one for one in found if one[0] > 0), key=lambda one: (-one[0], -len(one[1].surface)))[
             :MAX_QUOTED_WORDS
         ]
@@ -138,6 +170,14 @@ class Comparison:
     index: int
     node: Node
     other_indices: Sequence[int]
+    _results: dict[Callable[["Comparison"], Any], Any] = field(default_factory=dict, init=False, repr=False)
+
+    def once(self, function: Callable[["Comparison"], T]) -> T:
+        """What a function returns for this comparison; it is called the first time only."""
+        if function not in self._results:
+            self._results[function] = function(self)
+        result: T = self._results[function]
+        return result
 
     @property
     def row(self) -> int:
@@ -147,11 +187,11 @@ class Comparison:
     @cached_property
     def contribution_leads(self) -> dict[str, float]:
         """Each contribution to its score minus the mean of the others' contributions."""
-        values = np.array(list(self.ranking.contributions.values())).reshape(-1, len(self.ranking.order))
+        values = self.ranking.contribution_values
         rest = values[:, list(self.other_indices)].mean(axis=1) if self.other_indices else 0.0
         return dict(zip(self.ranking.contributions, (values[:, self.index] - rest).tolist(), strict=True))
 
-    @property
+    @cached_property
     def distinctive_weights(self) -> NDArray[np.float64]:
         """The weight of each question word that it contains: the idf times the fraction of the others that lack it."""
         matches = self.ranking.matches_term[0]

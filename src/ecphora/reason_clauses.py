@@ -19,7 +19,6 @@ from .language.terms import extract_terms, hash_terms, shared_terms
 from .model import Kind, Query
 from .ranking import Comparison
 from .stages.retrieval import validity
-from .stages.retrieval.speakers import named_speakers
 from .stages.retrieval.term_coverage import WINDOW_SIZE
 from .text_format import collapse_whitespace, long_day
 
@@ -45,11 +44,11 @@ class Clause:
 def text_clause(comparison: Comparison) -> Clause | None:
     """The rarest words of the question that its text has and the others do not."""
     weights = comparison.distinctive_weights
-    if relation_clause(comparison):
+    if comparison.once(relation_clause):
         names = [without_titles(relation.name) for relation in comparison.ranking.query.relation_names]
         weights = weights * ~np.isin(comparison.ranking.query.term_hashes, hash_terms(extract_terms(" ".join(names))))
     quoted = comparison.ranking.quote(comparison.node.text, weights)
-    return Clause(f"says {quoted}") if quoted else _title_clause(comparison)
+    return Clause(f"says {quoted}") if quoted else comparison.once(_title_clause)
 
 
 def relation_clause(comparison: Comparison) -> Clause | None:
@@ -74,8 +73,9 @@ def _title_clause(comparison: Comparison) -> Clause | None:
 
 def _similarity_clause(comparison: Comparison) -> Clause | None:
     """The question word that it lacks but is most similar to; else that it is the most similar to the question."""
-    ranking, graph, query = comparison.ranking, comparison.ranking.graph, comparison.ranking.query
-    if not comparison.other_indices or query.vector is None or not query.embedder_coverage:
+    ranking, query = comparison.ranking, comparison.ranking.query
+    cosines = ranking.question_cosines
+    if not comparison.other_indices or cosines is None or not query.embedder_coverage:
         return None
     z = ranking.term_similarity_z
     lead = z[comparison.index] - z[list(comparison.other_indices)].mean(axis=0)
@@ -83,11 +83,8 @@ def _similarity_clause(comparison: Comparison) -> Clause | None:
     if len(lead) and lead.max() > 0:
         word = ranking.question_words[int(lead.argmax())]
         return _near_word_clause(query, word)
-    places = graph.vector_positions[ranking.order[[comparison.index, *comparison.other_indices]]]
-    if (places < 0).any():
-        return None
-    cosines = np.vecdot(graph.vectors.view[places], query.vector)
-    return Clause("is nearer in meaning to the question") if cosines[0] > cosines[1:].max() else None
+    is_nearer = cosines[comparison.index] > cosines[list(comparison.other_indices)].max()  # False if one has no vector
+    return Clause("is nearer in meaning to the question") if is_nearer else None
 
 
 def _near_word_clause(query: Query, word: str) -> Clause | None:
@@ -135,7 +132,7 @@ def _session_clause(comparison: Comparison) -> Clause | None:
 
 
 def _speaker_clause(comparison: Comparison) -> Clause | None:
-    named = named_speakers(comparison.ranking.graph, comparison.ranking.query)
+    named = comparison.ranking.named_speakers
     if comparison.node.speaker is None or comparison.ranking.graph.nodes["speakers"][comparison.row] not in named:
         return None
     if role_of(comparison.node.speaker):
@@ -196,7 +193,7 @@ def _path_clause(comparison: Comparison) -> Clause | None:
     ranking, graph = comparison.ranking, comparison.ranking.graph
     parent, entity, grandparent = _strongest_path(comparison, _path_clause)
     if parent in {-1, comparison.row}:  # the question itself activated it
-        return _similarity_clause(comparison)
+        return comparison.once(_similarity_clause)
     if entity < 0 and graph.of_kind(Kind.ENTITY)[parent]:
         parent, entity = grandparent if grandparent != comparison.row else -1, parent
     if parent < 0:

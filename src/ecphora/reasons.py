@@ -93,7 +93,7 @@ def _select_clauses(comparison: Comparison) -> list[Clause]:
     for feature, value in comparison.contribution_leads.items():
         for build in CLAUSE_BUILDERS.get(feature, ()):
             if build not in clauses:
-                clauses[build] = build(comparison)
+                clauses[build] = comparison.once(build)
             if clauses[build] is not None:
                 leads[build] = leads.get(build, 0.0) + value
                 break
@@ -104,7 +104,7 @@ def _select_clauses(comparison: Comparison) -> list[Clause]:
             found.setdefault(clause.text if clause.other_row < 0 else clause.other_row, clause)
             min_lead = min_lead or MIN_LEAD_RATIO * leads[build]
     for build in (relation_clause, text_clause):
-        if len(found) < MAX_CLAUSES and (clause := build(comparison)):
+        if len(found) < MAX_CLAUSES and (clause := comparison.once(build)):
             found.setdefault(clause.text if clause.other_row < 0 else clause.other_row, clause)
     return list(found.values())[:MAX_CLAUSES]
 

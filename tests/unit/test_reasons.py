@@ -3,18 +3,22 @@
 import pickle
 from collections.abc import Iterator, Mapping, Sequence
 from copy import deepcopy
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
+from ecphora import reason_clauses
 from ecphora.embedders.hashing import HashingEmbedder
 from ecphora.graph import Graph
 from ecphora.memory import Memory
 from ecphora.model import PRIOR, Episode, Filter, Query
 from ecphora.ports import Activation, ActivationPath
+from ecphora.ranking import Comparison, Ranking
+from ecphora.reason_clauses import Clause
+from ecphora.reasons import build_reasons
 from ecphora.testing import FakeClock
 
 
@@ -142,3 +146,37 @@ def test_copied_hits_have_the_reasons(memory: Memory) -> None:
     found = memory.recall("Which cat?")
     for copy in (pickle.loads(pickle.dumps(found)), deepcopy(found)):  # noqa: S301
         assert [hit.reason for hit in copy] == [hit.reason for hit in found]
+
+
+def test_clause_is_built_once_for_a_comparison(memory: Memory, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Several features share a clause, and clauses fall back on others."""
+    compared: list[tuple[int, tuple[int, ...]]] = []
+    build = reason_clauses._title_clause
+
+    def count(comparison: Comparison) -> Clause | None:
+        compared.append((comparison.index, tuple(comparison.other_indices)))
+        return build(comparison)
+
+    monkeypatch.setattr(reason_clauses, "_title_clause", count)
+    memory.remember([turn("Rain."), turn("Snow."), turn("Wind.")])
+    strategy = FixedStrategy({"bm25": (3, 2, 1), "rarest term": (3, 2, 1), "bm25 with previous turn": (3, 2, 1)})
+    assert set(reasons_by_text(memory, "Where is the boat?", strategy=strategy)) == {"Rain.", "Snow.", "Wind."}
+    assert len(compared) == len(set(compared)) > 0
+
+
+def test_similarity_reason_needs_a_vector_of_each(memory: Memory) -> None:
+    """A memory without a vector is neither nearer nor farther."""
+    memory.remember([turn("Boats."), turn("Wind.")])
+    strategy = FixedStrategy({"dense similarity": (2, 1)})
+    graph, query = memory.graph(), memory.build_query("Boats at sea")
+    activation = strategy.activate(query, graph)
+    nodes = [memory.get(graph.id(row)) for row in range(2)]
+
+    def reasons(known: Graph) -> list[str]:
+        ranking = Ranking.from_activation(known, query, activation, known.episodes, np.array([0, 1]))
+        ranking = replace(ranking, query=replace(query, term_vectors=None))
+        return build_reasons(ranking, [node for node in nodes if node is not None], lambda _rows: [])
+
+    assert "nearer in meaning" in reasons(graph)[0]
+    bare = replace(graph, vector_rows=graph.vector_rows.keep(np.array([True, False])), _parent=None)
+    assert "nearer in meaning" not in reasons(bare)[0]

@@ -13,6 +13,7 @@ from ecphora.graph import CachedDerivation, Graph
 from ecphora.graph_updates import apply_batch
 from ecphora.memory import Memory
 from ecphora.model import (
+    Access,
     AccessKind,
     Edge,
     Episode,
@@ -231,6 +232,26 @@ def test_derived_value_is_computed_once_and_then_extended() -> None:
     forgotten = apply_batch(grown, WriteBatch(tombstones=(Tombstone("new", b""),), revision=3))
     assert forgotten.derive("size", count_rows) == size
     assert previous_values == [None, size, None]  # forgetting discards the cached value
+
+
+def test_value_derived_late_is_there_after_an_access() -> None:
+    """A recall logs its accesses before its reasons are read: what they derive is for the next recall too."""
+    graph = sample_graph(3)
+    now = sample_node("n").recorded_at
+    logged = apply_batch(
+        graph, WriteBatch(accesses=(Access(graph.id(0), now, AccessKind.USED, 1.0, seq=50),), revision=2)
+    )
+    grown = apply_batch(graph, replace(sample_batch(sample_node("new", seq=99)), revision=2))
+    assert graph.derive("size", lambda one, _: len(one)) == len(graph)
+    log_size = graph.derive("log size", lambda one, _: len(one.accesses), depends_on_log=True)
+
+    def fail(_graph: Graph, previous: CachedDerivation[int] | None) -> int:
+        raise AssertionError(previous)
+
+    assert logged.derive("size", fail) == len(graph)
+    assert logged.derive("log size", lambda one, _: len(one.accesses), depends_on_log=True) == log_size + 1
+    assert grown.derive("size", lambda one, before: len(one) if before is None else -1) == len(graph) + 1
+    assert graph.derive("size", fail) == len(graph)
 
 
 def test_entity_vector_is_the_sum_of_its_mentions() -> None:

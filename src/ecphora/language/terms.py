@@ -111,17 +111,16 @@ def shared_terms(text: str, question: str) -> list[SharedTerm]:
 
     In scripts without spaces, these are the longest shared substrings.
     """
-    question_surfaces, folded_question = _surface_by_term(question), fold(question)[:_MAX_QUESTION_CHARS]
-    initials = {word[0] for word in question_surfaces}
+    words = _question_words(question)
     shared_by_terms: dict[tuple[str, ...], SharedTerm] = {}
     for run in _SURFACE_WORD.findall(text):
-        if _UNSPACED_RUN.match(run):
-            pairs = ((part, part) for part in _shared_substrings(run, folded_question))
-        elif run[0].isascii() and run[0].casefold() not in initials:  # the usual case; a stem keeps its initial
+        if run[0].isascii() and run[0].casefold() not in words.initials:  # the usual case; a stem keeps its initial
             continue
+        if is_unspaced(run):
+            pairs = ((part, part) for part in _shared_substrings(run, words.folded))
         else:
             part = _POSSESSIVE.sub("", run)
-            pairs = ((part, question_surfaces[word]) for word in _cached_terms(part)[:1] if word in question_surfaces)
+            pairs = ((part, words.surfaces[word]) for word in _cached_terms(part)[:1] if word in words.surfaces)
         for part, question_surface in pairs:
             terms = _cached_terms(part)
             shared_by_terms.setdefault(terms, SharedTerm(part, question_surface, terms))
@@ -138,16 +137,24 @@ def _cached_terms(part: str) -> tuple[str, ...]:
     return tuple(extract_terms(part))
 
 
+@dataclass(frozen=True, slots=True)
+class _QuestionWords:
+    """The first surface form of each term of a question in scripts with spaces, their initials, and its folded text."""
+
+    surfaces: Mapping[str, str]
+    initials: frozenset[str]
+    folded: str
+
+
 @lru_cache(maxsize=16)
-def _surface_by_term(text: str) -> Mapping[str, str]:
-    """The first surface form of each term of a text in scripts with spaces."""
+def _question_words(text: str) -> _QuestionWords:
     surfaces: dict[str, str] = {}
     for run in _SURFACE_WORD.findall(text):
-        if not _UNSPACED_RUN.match(run):
+        if not is_unspaced(run):
             part = _POSSESSIVE.sub("", run)
             for word in _cached_terms(part)[:1]:
                 surfaces.setdefault(word, part)
-    return surfaces
+    return _QuestionWords(surfaces, frozenset(word[0] for word in surfaces), fold(text)[:_MAX_QUESTION_CHARS])
 
 
 def _shared_substrings(run: str, folded: str) -> Iterator[str]:
