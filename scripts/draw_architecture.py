@@ -27,10 +27,8 @@ ROWS: tuple[tuple[str, tuple[tuple[str, ...], ...]], ...] = (
     ("command line", (("cli", "bench"),)),
     ("servers", (("server",),)),
     ("checks, settings", (("doctor",), ("pytest_plugin", "testing"), ("settings",))),
-    (
-        "wire format, asyncio",
-        (("client", "client_transfer", "server_connection", "serialize", "deserialize", "wire_forms"), ("aio",)),
-    ),
+    ("clients, asyncio", (("client",), ("aio",))),
+    ("wire format, threads", (("serialize", "deserialize", "wire_forms"), ("async_calls",))),
     ("facade", (("memory", "views"), ("reembedding", "rechunking", "scopes"))),
     (
         "one run",

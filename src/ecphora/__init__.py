@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from .aio import AsyncMemory
     from .answering import Answer
-    from .client import RemoteMemory, connect
+    from .client.async_remote_memory import AsyncRemoteMemory, connect_async
+    from .client.remote_memory import RemoteMemory, connect
     from .consolidation.triggers import AutoConsolidate
     from .consolidation_run import ConsolidationResult
     from .embedders.e5.e5_embedder import E5Embedder
@@ -102,6 +103,7 @@ _HOMES = {
     "AccessDenied": "errors",
     "Answer": "answering",
     "AsyncMemory": "aio",
+    "AsyncRemoteMemory": "client.async_remote_memory",
     "AutoConsolidate": "consolidation.triggers",
     "Backup": "model",
     "CandidatesFound": "recall_events",
@@ -163,7 +165,7 @@ _HOMES = {
     "RelationName": "model",
     "RelationType": "model",
     "RememberResult": "model",
-    "RemoteMemory": "client",
+    "RemoteMemory": "client.remote_memory",
     "SQLiteStore": "stores.sqlite",
     "ScopeInfo": "model",
     "SentenceTransformersEmbedder": "embedders.sentence_transformers",
@@ -189,7 +191,8 @@ _HOMES = {
     "WhyNot": "explain",
     "WrongVector": "errors",
     "clone_scope": "scopes",
-    "connect": "client",
+    "connect": "client.remote_memory",
+    "connect_async": "client.async_remote_memory",
     "rechunk": "rechunking",
     "reembed": "reembedding",
     "rename_scope": "scopes",
@@ -200,6 +203,7 @@ __all__ = [  # plainly sorted
     "AccessDenied",
     "Answer",
     "AsyncMemory",
+    "AsyncRemoteMemory",
     "AutoConsolidate",
     "Backup",
     "CandidatesFound",
@@ -288,6 +292,7 @@ __all__ = [  # plainly sorted
     "WrongVector",
     "clone_scope",
     "connect",
+    "connect_async",
     "rechunk",
     "reembed",
     "rename_scope",

@@ -1,155 +1,32 @@
-"""``AsyncMemory``: a ``Memory`` for asyncio. Each call runs in a thread; the event loop never waits for it.
+"""``AsyncMemory``: a ``Memory`` for asyncio. Each call runs in a thread; the event loop never waits for it."""
 
-The methods are those of :class:`~ecphora.memory.Memory` and its views, from which they take their parameters, results
-and documentation.
-"""
-
-import asyncio
-import threading
-from collections.abc import AsyncGenerator, Callable, Coroutine, Iterator, Mapping
-from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import suppress
-from contextvars import copy_context
-from functools import wraps
+from collections.abc import Callable, Mapping
 from pathlib import Path
-from types import TracebackType
-from typing import Any, Concatenate, Generic, Literal, ParamSpec, Self, TypedDict, TypeVar, Unpack, cast, overload
+from typing import Any, Self
 
-from .cancellation import Cancellation
+from .async_calls import AsyncMethods, Threads, offload
 from .errors import InvalidInput, StoreClosed
 from .function_tools import ToolReply, ToolSet
 from .memory import Memory
-from .model import Filter, Reading, When
 from .ports import Store, Strategy
-from .recall_events import RecallEnd, RecallEvent
-from .recollection import Recollection
 from .reprs import call_repr, show
 from .same_parameters import same_parameters
 from .stages.retrieval.confidence import EvidenceBands
-from .views import Entities, Facts, Maintenance
 
 READ_THREADS = 4
 """The number of calls of one memory that read at the same time; further ones wait."""
 WRITE_THREADS = 2
 """The number of calls of one memory that write at the same time; further ones wait. They do not hold up reading."""
 
-P = ParamSpec("P")
-R = TypeVar("R")
-T = TypeVar("T")
 
-
-class _Threads:
-    """The threads of one memory, and the memory itself, which the first call opens."""
-
-    def __init__(self, open_memory: Callable[[], Memory], *, owns_memory: bool) -> None:
-        self._open_memory, self._owns_memory = open_memory, owns_memory
-        self._lock = threading.Lock()
-        self._readers = ThreadPoolExecutor(READ_THREADS, "ecphora-read")
-        self._writers = ThreadPoolExecutor(WRITE_THREADS, "ecphora-write")
-        self.memory: Memory | None = None
-
-    async def run(self, call: Callable[[Memory], R], *, writes: bool = False) -> R:
-        """Run a call in a thread and return its result. Cancelling this cancels the call.
-
-        A commit under way is waited for, so that nothing is written once the cancellation is through.
-        """
-        cancellation = Cancellation()
-        pool = self._writers if writes else self._readers
-        try:
-            future = pool.submit(copy_context().run, cancellation.run, lambda: _build_reasons(call(self._opened())))
-        except RuntimeError as error:  # the threads have ended
-            raise StoreClosed("this AsyncMemory was closed; make a new one") from error
-        try:
-            return await asyncio.wrap_future(future)
-        except asyncio.CancelledError:
-            if not cancellation.cancel():
-                await _wait_for_end(future)
-            raise
-
-    async def close(self) -> None:
-        """Wait for the calls under way, end the threads, and close the memory if it was opened here."""
-        for pool in (self._writers, self._readers):
-            pool.shutdown(wait=False)
-        await asyncio.to_thread(self._close)
-
-    def _close(self) -> None:
-        for pool in (self._writers, self._readers):
-            pool.shutdown()
-        if self._owns_memory and self.memory is not None:
-            self.memory.close()
-
-    def _opened(self) -> Memory:
-        with self._lock:
-            if self.memory is None:
-                self.memory = self._open_memory()
-            return self.memory
-
-
-async def _wait_for_end(future: "Future[Any]") -> None:
-    """Wait until a call has ended, however often the task is cancelled meanwhile."""
-    loop, end = asyncio.get_running_loop(), asyncio.Event()
-    future.add_done_callback(lambda _future: loop.call_soon_threadsafe(end.set))
-    while not end.is_set():
-        with suppress(asyncio.CancelledError):
-            await end.wait()
-
-
-def _build_reasons(result: R) -> R:
-    """Build the reasons of hits, which would otherwise read the file when they are first read."""
-    found = result.recollection if isinstance(result, RecallEnd) else result
-    for hit in found if isinstance(found, Recollection) else getattr(found, "hits", ()):
-        _ = hit.reason
-    return result
-
-
-class _AsyncCalls(Generic[T]):
-    """Calls the methods of one object of a memory in the memory's threads; ``find`` gets that object."""
-
-    def __init__(self, threads: _Threads, find: Callable[[Memory], T]) -> None:
-        self._threads, self._find = threads, find
-
-
-def _offload(
-    method: Callable[Concatenate[T, P], R], *, writes: bool = False
-) -> Callable[Concatenate[_AsyncCalls[T], P], Coroutine[Any, Any, R]]:
-    """The asynchronous form of a method: the same parameters, run in a thread."""
-
-    @wraps(method)
-    async def call(self: _AsyncCalls[T], *args: P.args, **kwargs: P.kwargs) -> R:
-        return await self._threads.run(lambda memory: method(self._find(memory), *args, **kwargs), writes=writes)
-
-    return cast("Callable[Concatenate[_AsyncCalls[T], P], Coroutine[Any, Any, R]]", call)
-
-
-class AsyncFacts(_AsyncCalls[Facts]):
-    """``Memory.facts`` for asyncio."""
-
-    updates = _offload(Facts.updates)
-    reject = _offload(Facts.reject, writes=True)
-
-
-class AsyncEntities(_AsyncCalls[Entities]):
-    """``Memory.entities`` for asyncio."""
-
-    merge = _offload(Entities.merge, writes=True)
-    split = _offload(Entities.split, writes=True)
-
-
-class AsyncMaintenance(_AsyncCalls[Maintenance]):
-    """``Memory.maintenance`` for asyncio."""
-
-    batches = _offload(Maintenance.batches)
-    decayed = _offload(Maintenance.decayed)
-    pin = _offload(Maintenance.pin, writes=True)
-    unpin = _offload(Maintenance.unpin, writes=True)
-    archive = _offload(Maintenance.archive, writes=True)
-    unarchive = _offload(Maintenance.unarchive, writes=True)
+def _threads(open_memory: Callable[[], Memory], *, owns_memory: bool = True) -> Threads[Memory]:
+    return Threads(open_memory, readers=READ_THREADS, writers=WRITE_THREADS, owns_memory=owns_memory)
 
 
 class AsyncToolSet:
     """``ToolSet`` for asyncio: the same definitions, and calls that are coroutines. ``AsyncMemory.tools`` makes it."""
 
-    def __init__(self, threads: _Threads, tool_set: ToolSet) -> None:
+    def __init__(self, threads: Threads[Memory], tool_set: ToolSet) -> None:
         self._threads, self._tool_set = threads, tool_set
         self.tools = tool_set.tools
         self.openai = tool_set.openai
@@ -165,23 +42,7 @@ class AsyncToolSet:
         return await self._threads.run(lambda _memory: self._tool_set.reply(name, arguments), writes=writes)
 
 
-class RecallOptions(TypedDict, total=False):
-    """The keywords of :meth:`ecphora.Memory.recall`."""
-
-    limit: int
-    budget: int | None
-    where: Filter
-    as_of: When | None
-    known_at: When | None
-    retroactive: bool
-    strategy: str | Strategy | None
-    reading: str | Reading
-    reading_ms: float
-    explain: bool
-    log_access: bool
-
-
-class AsyncMemory(_AsyncCalls[Memory]):
+class AsyncMemory(AsyncMethods[Memory]):
     """A ``Memory`` for asyncio: the same arguments and methods, each a coroutine that runs in a thread.
 
     The constructor opens nothing. ``async with`` opens the memory and closes it at the end; otherwise the first call
@@ -195,7 +56,7 @@ class AsyncMemory(_AsyncCalls[Memory]):
 
     @same_parameters(Memory.__init__)
     def __init__(self, path: str | Path | Store, **options: Any) -> None:
-        self._begin(_Threads(lambda: Memory(path, **options), owns_memory=True))
+        super().__init__(_threads(lambda: Memory(path, **options)))
 
     @classmethod
     def wrap(cls, memory: Memory) -> Self:
@@ -205,40 +66,14 @@ class AsyncMemory(_AsyncCalls[Memory]):
         """
         if not isinstance(memory, Memory):
             raise InvalidInput(f"memory is {show(memory)}; give an open Memory")
-        threads = _Threads(lambda: memory, owns_memory=False)
+        threads = _threads(lambda: memory, owns_memory=False)
         threads.memory = memory
         wrapped = cls.__new__(cls)
-        wrapped._begin(threads)  # noqa: SLF001
+        AsyncMethods.__init__(wrapped, threads)
         return wrapped
-
-    def _begin(self, threads: _Threads) -> None:
-        super().__init__(threads, lambda memory: memory)
-        self.facts = AsyncFacts(threads, lambda memory: memory.facts)
-        self.entities = AsyncEntities(threads, lambda memory: memory.entities)
-        self.maintenance = AsyncMaintenance(threads, lambda memory: memory.maintenance)
 
     def __repr__(self) -> str:
         return call_repr("AsyncMemory", self._threads.memory)
-
-    async def open(self) -> Self:
-        """Open the memory now and return this object; an open one stays as it is.
-
-        Raises what the constructor of ``Memory`` raises.
-        """
-        await self._threads.run(lambda _memory: None)
-        return self
-
-    async def close(self) -> None:
-        """Wait for the calls under way and close the memory; closing twice is harmless."""
-        await self._threads.close()
-
-    async def __aenter__(self) -> Self:
-        return await self.open()
-
-    async def __aexit__(
-        self, exc_type: type[BaseException] | None, exc: BaseException | None, tb: TracebackType | None
-    ) -> None:
-        await self.close()
 
     # ---- what is known without waiting, once the memory is open
 
@@ -273,75 +108,12 @@ class AsyncMemory(_AsyncCalls[Memory]):
         """The number of accesses that were not logged since the memory was opened."""
         return self._memory.unlogged_count
 
-    # ---- remember, update, forget
+    # ---- what strategies and language models use
 
-    remember = _offload(Memory.remember, writes=True)
-    update = _offload(Memory.update, writes=True)
-    forget = _offload(Memory.forget, writes=True)
-    feedback = _offload(Memory.feedback, writes=True)
-
-    # ---- recall
-
-    @overload
-    def recall(
-        self, question: str, *, stream: Literal[False] = False, **options: Unpack[RecallOptions]
-    ) -> Coroutine[Any, Any, Recollection]: ...
-
-    @overload
-    def recall(
-        self, question: str, *, stream: Literal[True], **options: Unpack[RecallOptions]
-    ) -> AsyncGenerator[RecallEvent, None]: ...
-
-    def recall(
-        self, question: str, *, stream: bool = False, **options: Unpack[RecallOptions]
-    ) -> Coroutine[Any, Any, Recollection] | AsyncGenerator[RecallEvent, None]:
-        """Return the memories that belong to a question; with ``stream=True``, the events of :meth:`stream_recall`.
-
-        The other keywords are those of :meth:`ecphora.Memory.recall`. The reasons of the hits are built at once, since
-        they may read the file; ``explain=False`` saves that.
-        """
-        return self.stream_recall(question, **options) if stream else self._recall(question, **options)
-
-    _recall = _offload(Memory.recall)
-
-    @same_parameters(Memory.stream_recall)
-    async def stream_recall(self, question: str, **options: Any) -> AsyncGenerator[RecallEvent, None]:
-        """Recall in steps, as an asynchronous iterator; see :meth:`ecphora.Memory.stream_recall`."""
-
-        def next_event(events: Iterator[RecallEvent]) -> RecallEvent | None:
-            return next(events, None)
-
-        events = await self._threads.run(lambda memory: memory.stream_recall(question, **options))
-        while (event := await self._threads.run(lambda _memory: next_event(events))) is not None:
-            yield event
-
-    recall_for = _offload(Memory.recall_for)
-    why_not = _offload(Memory.why_not)
-    answer = _offload(Memory.answer)
-    build_query = _offload(Memory.build_query)
-
-    # ---- look up
-
-    get = _offload(Memory.get)
-    chunks = _offload(Memory.chunks)
-    find = _offload(Memory.find)
-    count = _offload(Memory.count)
-    history = _offload(Memory.history)
-    scopes = _offload(Memory.scopes)
-    insights = _offload(Memory.insights)
-    graph = _offload(Memory.graph)
-
-    # ---- tools for language models
+    build_query = offload(Memory.build_query)
+    graph = offload(Memory.graph)
 
     @same_parameters(Memory.tools)
     async def tools(self, **options: Any) -> AsyncToolSet:
         """The tools with which a language model uses this memory; see :meth:`ecphora.Memory.tools`."""
         return AsyncToolSet(self._threads, await self._threads.run(lambda memory: memory.tools(**options)))
-
-    # ---- consolidate, export, back up, import
-
-    consolidate = _offload(Memory.consolidate, writes=True)
-    undo = _offload(Memory.undo, writes=True)
-    export = _offload(Memory.export)
-    backup = _offload(Memory.backup)
-    import_ = _offload(Memory.import_, writes=True)

@@ -22,6 +22,7 @@ class Cancellation:
     def __init__(self) -> None:
         self._lock = Lock()
         self._is_cancelled = self._is_committing = False
+        self._interrupt: Callable[[], object] | None = None
 
     def run(self, call: Callable[[], R]) -> R:
         """Run the call. The checks in its thread see this cancellation."""
@@ -41,6 +42,8 @@ class Cancellation:
         """Let the call stop at its next check; False if it is committing, which is not stopped."""
         with self._lock:
             self._is_cancelled = True
+            if self._interrupt is not None:
+                self._interrupt()
             return not self._is_committing
 
     def check(self) -> None:
@@ -59,6 +62,18 @@ class Cancellation:
         finally:
             with self._lock:
                 self._is_committing = False
+
+    @contextmanager
+    def interruptible(self, interrupt: Callable[[], object]) -> Iterator[None]:
+        """Run a block that waits and cannot check; a cancellation calls ``interrupt``, which ends the wait."""
+        with self._lock:
+            self.check()
+            self._interrupt = interrupt
+        try:
+            yield
+        finally:
+            with self._lock:
+                self._interrupt = None
 
 
 _CURRENT: ContextVar[Cancellation] = ContextVar("ecphora_cancellation", default=Cancellation())  # noqa: B039  # never cancelled

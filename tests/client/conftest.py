@@ -11,7 +11,7 @@ import pytest
 import uvicorn
 from fastapi import FastAPI
 
-from ecphora.client import RemoteMemory, connect
+from ecphora.client.remote_memory import RemoteMemory, connect
 from ecphora.server.access_control import AccessPolicy
 from ecphora.server.app import ServerOptions, make_app
 from ecphora.server.limits import Limits

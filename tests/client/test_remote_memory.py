@@ -1,16 +1,21 @@
 """A memory behind a server behaves like a memory: one suite for both, and what only the remote one does."""
 
+import asyncio
+import inspect
 import io
-from collections.abc import Iterator
+import threading
+from collections.abc import AsyncGenerator, Callable, Coroutine, Iterator
+from contextlib import contextmanager
 from dataclasses import fields
 from datetime import date
 from pathlib import Path
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, cast
 
 import pytest
 
 from ecphora import (
+    AsyncRemoteMemory,
     CandidatesFound,
     Episode,
     Evidence,
@@ -30,22 +35,76 @@ from ecphora import (
     RemoteMemory,
     UnknownName,
     connect,
+    connect_async,
 )
 from ecphora.conditions import Gte, In
 from ecphora.model import Reading
 
 from .conftest import Server
 
+SECONDS = 30
+"""After so many seconds a test that waits has failed."""
 ANA = Episode("I moved to Porto.", "porto", "Ana", "s1", "2026-05-03", metadata={"tags": ["sea", 1], "year": 2026})
 BO = Episode("Bo likes rain in Lisbon.", "rain", "Bo", "s2", "2026-05-04", title="Weather", source="chat")
 GHENT = Episode("I have a flat in Ghent now.", "ghent", "Ana", "s1", "2026-09-14")
 
 
-@pytest.fixture(params=[pytest.param("local", marks=pytest.mark.slow), "remote"])
-def memory(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Memory]:
-    """An empty memory, in this process or behind a server. Both are used as a ``Memory``."""
+class InLoop:
+    """An asynchronous memory, or a view of one, used like a ``Memory``: each call waits for a coroutine on a loop."""
+
+    def __init__(self, target: Any, loop: asyncio.AbstractEventLoop) -> None:
+        self._target, self._loop = target, loop
+
+    def __getattr__(self, name: str) -> Any:
+        found = getattr(self._target, name)
+        if not callable(found):
+            return found if isinstance(found, str) else InLoop(found, self._loop)
+        return lambda *args, **kwargs: self._call(found(*args, **kwargs))
+
+    def __len__(self) -> int:
+        return int(self._call(self._target.count()))
+
+    def _call(self, made: Any) -> Any:
+        return self._events(cast("AsyncGenerator[Any, None]", made)) if inspect.isasyncgen(made) else self._wait(made)
+
+    def _wait(self, coroutine: Coroutine[Any, Any, Any]) -> Any:
+        return asyncio.run_coroutine_threadsafe(coroutine, self._loop).result(SECONDS)
+
+    def _events(self, events: AsyncGenerator[Any, None]) -> Iterator[Any]:
+        async def next_event() -> Any:
+            return await anext(events, None)
+
+        while (event := self._wait(next_event())) is not None:
+            yield event
+
+
+@contextmanager
+def run_in_loop(make: Callable[[], AsyncRemoteMemory]) -> Iterator[InLoop]:
+    """A memory for asyncio, on a loop in a thread."""
+    loop = asyncio.new_event_loop()
+    thread = threading.Thread(target=loop.run_forever)
+    thread.start()
+    try:
+        memory = make()
+        yield InLoop(memory, loop)
+        for end in (loop.shutdown_asyncgens, memory.close, loop.shutdown_default_executor):
+            asyncio.run_coroutine_threadsafe(end(), loop).result(SECONDS)
+    finally:
+        loop.call_soon_threadsafe(loop.stop)
+        thread.join()
+        loop.close()
+
+
+@pytest.fixture(params=[pytest.param("local", marks=pytest.mark.slow), "remote", "async"])
+def memory(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Any]:
+    """An empty memory, in this process or behind a server. All are used as a ``Memory``."""
     if request.param == "remote":
         yield request.getfixturevalue("remote")
+        return
+    if request.param == "async":
+        server, scope = request.getfixturevalue("server"), request.getfixturevalue("scope")
+        with run_in_loop(lambda: connect_async(server.url, server.token(scope), scope)) as used:
+            yield used
         return
     with Memory(tmp_path / "memory.db", embedder=HashingEmbedder(256)) as opened:
         yield opened

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from ecphora import AccessDenied, Episode, HashingEmbedder, InvalidInput, Memory, RemoteMemory, connect
-from ecphora.client import LOCAL_METHODS, RemoteEntities, RemoteFacts, RemoteMaintenance
+from ecphora.client.remote_memory import LOCAL_METHODS, RemoteEntities, RemoteFacts, RemoteMaintenance
 from ecphora.model import Query
 from ecphora.views import Entities, Facts, Maintenance
 from ecphora.wire_forms import VECTORS
@@ -114,7 +114,7 @@ def test_examples_of_the_page_on_clients_run(
 ) -> None:
     page = Path(__file__).parents[2] / "docs" / "client.md"
     examples = re.findall(r"^```py\n(.*?)^```", page.read_text(encoding="utf-8"), re.DOTALL | re.MULTILINE)
-    assert len(examples) == 2
+    assert len(examples) == 3
     monkeypatch.chdir(tmp_path)
     token = server.token(f"{scope} docs")
     for code in examples:
@@ -123,3 +123,5 @@ def test_examples_of_the_page_on_clients_run(
     assert "I moved to Porto." in shown
     assert "limit is 0" in shown
     assert "My standup is at nine." in shown
+    assert "The boat is called Alba." in shown
+    assert "CandidatesFound 3" in shown

@@ -123,6 +123,22 @@ async def use_async() -> int:
         return len(found) + len(updates) + len(events) + (node is not None)
 
 
+async def use_server_async() -> int:
+    """Use a memory behind a server with asyncio; its parameters and results are those of Memory."""
+    async with ecphora.connect_async("http://127.0.0.1:8765", "ecp_...", scope="ana", retries=1) as memory:
+        stored: RememberResult = await memory.remember("Ana moved to Porto.", speaker="Ana", happened_at="2026-05-03")
+        found: Recollection = await memory.recall("Where does Ana live?", where=Filter(speakers="Ana"))
+        events: list[RecallEvent] = [event async for event in memory.recall("Where?", limit=3, stream=True)]
+        events += [event async for event in memory.stream_recall("Where?", budget=100)]
+        updates: list[FactUpdate] = await memory.facts.updates(limit=3)
+        await memory.maintenance.pin(stored.ids)
+        node: Node | None = await memory.get(stored.id)
+        await memory.remember("Ana", speaker=3)  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]
+        await memory.maintenance.pin(3)  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]
+        ecphora.connect_async("http://x", scope=3)  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]
+        return len(found) + len(updates) + len(events) + (node is not None)
+
+
 def use_server() -> None:
     """Use a memory behind a server as one in the process."""
     with ecphora.connect("http://127.0.0.1:8765", "ecp_...", scope="ana") as memory:

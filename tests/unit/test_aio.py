@@ -11,7 +11,7 @@ from typing import Any, TypeVar, get_type_hints
 import pytest
 
 from ecphora import AsyncMemory, CandidatesFound, HitsRanked, Memory, RecallEnd
-from ecphora.aio import AsyncEntities, AsyncFacts, AsyncMaintenance, RecallOptions
+from ecphora.async_calls import AsyncEntities, AsyncFacts, AsyncMaintenance, RecallOptions
 from ecphora.embedders.hashing import HashingEmbedder
 from ecphora.errors import EmbedderMismatch, InvalidInput, StoreClosed
 from ecphora.model import AccessKind

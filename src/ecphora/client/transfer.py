@@ -9,13 +9,13 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, TextIO
 
-from .errors import InvalidRecord, ServerError, StoreError
-from .model import Backup, TransferResult
-from .ports import Progress
+from ..errors import InvalidRecord, ServerError, StoreError
+from ..model import Backup, TransferResult
+from ..ports import Progress
+from ..stores.backup import check_target, move_into_place, temporary_file
+from ..stores.open_files import OpenFiles
+from ..validate import check_flag, check_lines, check_long_call, check_path, check_text_file
 from .server_connection import ServerConnection
-from .stores.backup import check_target, move_into_place, temporary_file
-from .stores.open_files import OpenFiles
-from .validate import check_flag, check_lines, check_long_call, check_path, check_text_file
 
 NDJSON = "application/x-ndjson"
 PART_BYTES = 1 << 16

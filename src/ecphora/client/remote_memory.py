@@ -11,19 +11,20 @@ from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, Self, TextIO, TypeVar, cast, get_type_hints
 
-from . import client_transfer
-from .consolidation_run import ConsolidationResult
-from .errors import EcphoraError, ServerError, ServerUnavailable
-from .memory import Memory
-from .model import Backup, RememberResult, TransferResult
-from .ports import Progress
-from .recall_events import CandidatesFound, HitsRanked, RecallEnd, RecallEvent
-from .reprs import call_repr
-from .same_parameters import same_parameters
-from .serialize import arguments_to_json
+from ..cancellation import Cancellation
+from ..consolidation_run import ConsolidationResult
+from ..errors import EcphoraError, ServerError, ServerUnavailable
+from ..memory import Memory
+from ..model import Backup, RememberResult, TransferResult
+from ..ports import Progress
+from ..recall_events import CandidatesFound, HitsRanked, RecallEnd, RecallEvent
+from ..reprs import call_repr
+from ..same_parameters import same_parameters
+from ..serialize import arguments_to_json
+from ..validate import check_name, check_progress
+from ..views import Entities, Facts, Maintenance
+from . import transfer
 from .server_connection import ServerConnection, error_of
-from .validate import check_name, check_progress
-from .views import Entities, Facts, Maintenance
 
 if TYPE_CHECKING:  # an extra
     import httpx
@@ -75,6 +76,13 @@ def connect(
     """
     name = check_name("scope", scope)
     return RemoteMemory(ServerConnection(url, token, timeout=timeout, retries=retries, http_client=http_client), name)
+
+
+def missing_name(owner: str, name: str) -> AttributeError:
+    """The error for a name that a memory behind a server lacks."""
+    reason = LOCAL_METHODS.get(name)
+    hint = "" if reason is None else f": {reason}"
+    return AttributeError(f"{owner} has no {name!r}{hint}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -199,9 +207,7 @@ class RemoteMemory(_RemoteCalls):
         return self.count()
 
     def __getattr__(self, name: str) -> Any:
-        reason = LOCAL_METHODS.get(name)
-        hint = "" if reason is None else f": {reason}"
-        raise AttributeError(f"a RemoteMemory has no {name!r}{hint}")
+        raise missing_name("a RemoteMemory", name)
 
     def close(self) -> None:
         """Close the connections to the server; closing twice is harmless."""
@@ -274,7 +280,7 @@ class RemoteMemory(_RemoteCalls):
             job = self._wait_for_job(path, progress)
         except BaseException:
             with suppress(EcphoraError):
-                connection.call(f"{path}/cancel", {}, scope=None, is_repeatable=True)
+                Cancellation().run(lambda: connection.call(f"{path}/cancel", {}, scope=None, is_repeatable=True))
             raise
         if job.error is not None:
             raise error_of(job.error.type, job.error.message)
@@ -302,13 +308,13 @@ class RemoteMemory(_RemoteCalls):
     @same_parameters(Memory.export)
     def export(self, out: TextIO, **keywords: Any) -> TransferResult:
         """See :meth:`ecphora.Memory.export`. If the answer breaks off, what came before it stays in ``out``."""
-        return client_transfer.export(self._connection, self.scope, out, arguments_to_json(keywords))
+        return transfer.export(self._connection, self.scope, out, arguments_to_json(keywords))
 
     @same_parameters(Memory.import_)
     def import_(self, lines: Iterable[str], **keywords: Any) -> TransferResult:
         """See :meth:`ecphora.Memory.import_`. ``progress`` is called once, at the end."""
         progress = check_progress(keywords.pop("progress", None))
-        result = client_transfer.import_(self._connection, self.scope, lines, arguments_to_json(keywords))
+        result = transfer.import_(self._connection, self.scope, lines, arguments_to_json(keywords))
         if progress is not None:
             progress(result.nodes, result.nodes)
         return result
@@ -319,4 +325,4 @@ class RemoteMemory(_RemoteCalls):
 
         ``progress`` counts bytes. The token needs the right ``admin`` in every scope.
         """
-        return client_transfer.backup(self._connection, path, **keywords)
+        return transfer.backup(self._connection, path, **keywords)

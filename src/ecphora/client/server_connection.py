@@ -11,20 +11,22 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from threading import Lock
 from types import ModuleType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 from urllib.parse import urlsplit
 
-from . import errors
-from .deserialize import from_json
-from .errors import AccessDenied, EcphoraError, InvalidInput, ServerError, ServerUnavailable
-from .reprs import show
-from .validate import check_count, check_number, check_string
+from .. import errors
+from ..deserialize import from_json
+from ..errors import AccessDenied, EcphoraError, InvalidInput, ServerError, ServerUnavailable
+from ..reprs import show
+from ..validate import check_count, check_number, check_string
 
 if TYPE_CHECKING:  # an extra
     import httpx
 
 MAX_RETRY_WAIT = 30.0
 """The longest pause before a retry, in seconds, even if the server asks for a longer one."""
+MAX_CONNECTIONS = 100
+"""The connections of one client at the same time."""
 KEEPALIVE_SECONDS = 15.0
 """Seconds for which an unused connection is kept: less than servers keep one, so that none closes under a request."""
 DENIED_STATUSES = frozenset({401, 403})
@@ -54,7 +56,7 @@ class ServerConnection:
         self._timeout = check_number("timeout", timeout, above=0)
         self._retries = check_count("retries", retries, minimum=0)
         self._sleep = sleep
-        self._httpx = _import_httpx()
+        self._httpx = import_httpx()
         self._owns_client = http_client is None
         self._client = http_client
         self._is_closed = False
@@ -179,8 +181,7 @@ class ServerConnection:
             if self._is_closed:
                 raise ServerUnavailable("this memory was used after close(); connect again")
             if self._client is None:
-                limits = self._httpx.Limits(max_connections=100, keepalive_expiry=KEEPALIVE_SECONDS)
-                self._client = self._httpx.Client(limits=limits)
+                self._client = self._httpx.Client(limits=connection_limits(self._httpx))
                 weakref.finalize(self, self._client.close)
             return self._client
 
@@ -205,6 +206,11 @@ class ServerConnection:
         return ServerUnavailable(
             f"the server at {self.url} {problem} ({cause}); check the address, and that it runs: ecphora serve"
         )
+
+
+def connection_limits(module: ModuleType) -> "httpx.Limits":
+    """How many connections a client of httpx has, and how long it keeps unused ones."""
+    return cast("httpx.Limits", module.Limits(max_connections=MAX_CONNECTIONS, keepalive_expiry=KEEPALIVE_SECONDS))
 
 
 def error_of(kind: str, message: str) -> EcphoraError:
@@ -243,7 +249,8 @@ def _authorization(token: object) -> dict[str, str]:
     return {"Authorization": f"Bearer {token.strip()}"}
 
 
-def _import_httpx() -> ModuleType:
+def import_httpx() -> ModuleType:
+    """The package httpx; raises ``ServerUnavailable`` if it is missing."""
     try:
         return importlib.import_module("httpx")
     except ImportError as error:

@@ -1,0 +1,1 @@
+"""Clients of an Ecphora server. Nothing is imported here."""
