@@ -65,6 +65,32 @@ def test_entry_joins_other_settings_and_replaces_an_older_one(name: str, tmp_pat
     assert len(files(tmp_path)) == 2
 
 
+@pytest.mark.parametrize("name", ["zed", "vscode"])
+def test_comments_of_an_editor_stay(name: str, tmp_path: Path) -> None:
+    host, path = HOSTS[name], tmp_path / "settings.json"
+    before = f"""// My settings
+{{
+    "theme": "One Dark", // at night
+    "{host.section}": {{
+        /* "old": {{}}, */
+        "other": {{"command": "x"}},
+        "ecphora": {{"command": "old", "env": {{"ECPHORA_EMBEDDER": "hashing"}}}}, // mine
+    }},
+    "vim_mode": true, "a": "\\ud800", "twice": 1, "twice": 2,
+}}
+"""
+    path.write_text(before, encoding="utf-8")
+    assert install(host, SERVER, path).is_changed
+    after = path.read_text(encoding="utf-8")
+    start, end = before.index('"ecphora": {'), before.index("}, // mine")
+    assert after.startswith(before[:start])
+    assert after.endswith(before[end:])
+    entry = after[len(before[:start]) : -len(before[end:])] + "}"
+    found = json.loads(entry.removeprefix('"ecphora": '))
+    assert found == {"env": {"ECPHORA_EMBEDDER": "hashing"}, **host.entry(SERVER)}
+    assert not install(host, SERVER, path).is_changed
+
+
 def test_toml_entry_is_put_behind_what_is_there(tmp_path: Path) -> None:
     path = tmp_path / "config.toml"
     before = '# mine\nmodel = "x"\n\n[mcp_servers.other]\ncommand = "y"'
@@ -80,11 +106,12 @@ def test_toml_entry_is_put_behind_what_is_there(tmp_path: Path) -> None:
     ("name", "content"),
     [
         ("cursor", b"{"),
-        ("cursor", b'{"a": 1} // a comment'),
+        ("cursor", b'{"a": 1} /* a comment'),
+        ("zed", b'{"context_servers": {"ecphora": {}, /* mine */ "ecphora": {}}}'),
         ("cursor", b"[]"),
         ("cursor", b'{"mcpServers": []}'),
-        ("cursor", b'{"a": 1, "a": 2}'),
-        ("cursor", b'{"a": "\\ud800"}'),
+        ("cursor", b'{"mcpServers": {}, "mcpServers": {}}'),
+        ("cursor", b'{"a": NaN}'),
         ("cursor", b"\xff\xfe"),
         ("cursor", b"[" * 100_000),
         ("codex", b"a = "),

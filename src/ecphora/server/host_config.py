@@ -1,12 +1,11 @@
 """The entry of the MCP server in the configuration of a host, such as Claude Desktop or Cursor.
 
-A host's file is never damaged: it is parsed, the entry is put in, the file as it was is kept beside it, and the new one
-replaces it whole. A file that cannot be parsed is left alone.
+A host's file is never damaged: it is parsed, the entry is put in, and all else stays as it is, comments too. The file
+as it was is kept beside it, and the new one replaces it whole. A file that cannot be parsed is left alone.
 """
 
 import json
 import os
-import re
 import shutil
 import sys
 import tempfile
@@ -18,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from ..errors import InvalidInput, StoreReadOnly, UnknownName
+from . import jsonc
 
 ENTRY_NAME = "ecphora"
 """The name of the server in a host's configuration."""
@@ -163,41 +163,26 @@ def _merge(host: Host, server: ServerCommand, before: bytes | None, shown: Path)
     try:
         text = "" if before is None else before.decode("utf-8")
         merged = _merge_toml(host, server, text) if host.is_toml else _merge_json(host, server, text)
-        return before if merged is None and before is not None else (merged or "").encode("utf-8")
+        return merged.encode("utf-8")
     except (ValueError, RecursionError) as error:
-        hint = " (comments, too)" if not host.is_toml else ""
         raise InvalidInput(
-            f"{shown} is left as it is, because it cannot be merged{hint}: {error}. Add --print, and put the entry in "
-            "by hand"
+            f"{shown} is left as it is, because it cannot be merged: {error}. Add --print, and put the entry in by hand"
         ) from error
 
 
-def _merge_json(host: Host, server: ServerCommand, text: str) -> str | None:
-    """The JSON text with the entry, None if it has it already."""
+def _merge_json(host: Host, server: ServerCommand, text: str) -> str:
+    """The JSON text with the entry. What else an older entry has stays, such as environment variables."""
     mark = "\ufeff" if text.startswith("\ufeff") else ""
     body = text.removeprefix(mark)
-    settings = json.loads(body, object_pairs_hook=_unique_keys) if body.strip() else {}
-    servers = settings.setdefault(host.section, {}) if isinstance(settings, dict) else None
-    if not isinstance(servers, dict):
+    settings = jsonc.parse(body)
+    found = {} if settings is None else settings.data
+    if not isinstance(found, dict) or not isinstance(found.get(host.section, {}), dict):
         raise InvalidInput(f"it has no table of servers at {host.section!r}")
-    entry = host.entry(server)
-    if servers.get(ENTRY_NAME) == entry:
-        return None
-    servers[ENTRY_NAME] = entry
-    indent = re.search(r"^([ \t]+)\S", body, re.MULTILINE)
-    return mark + json.dumps(settings, ensure_ascii=False, indent=indent[1] if indent else 2) + "\n"
+    return mark + jsonc.merge(body, {host.section: {ENTRY_NAME: host.entry(server)}})
 
 
-def _unique_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """A JSON object; raises ``ValueError`` if a key is there twice, of which one would be lost."""
-    found = dict(pairs)
-    if len(found) < len(pairs):
-        raise ValueError("a key is there twice")
-    return found
-
-
-def _merge_toml(host: Host, server: ServerCommand, text: str) -> str | None:
-    """The TOML text with the entry at its end, None if it has it already."""
+def _merge_toml(host: Host, server: ServerCommand, text: str) -> str:
+    """The TOML text with the entry at its end; the same text if it has it already."""
     settings = tomllib.loads(text)
     entry = host.entry(server)
     servers = settings.get(host.section, {})
@@ -205,7 +190,7 @@ def _merge_toml(host: Host, server: ServerCommand, text: str) -> str | None:
         raise InvalidInput(f"{host.section} is no table")
     if ENTRY_NAME in servers:
         if servers[ENTRY_NAME] == entry:
-            return None
+            return text
         raise ValueError(f"it has another entry {host.section}.{ENTRY_NAME}")
     head = text.rstrip("\n") + "\n\n" if text.strip() else ""
     merged = head + _toml_table(host.section, entry)
