@@ -477,7 +477,7 @@ export interface JobStart {
 }
 
 /** What a node stands for. */
-export type Kind = "episode" | "entity" | "insight" | "claim" | "question";
+export type Kind = "episode" | "entity" | "insight" | "claim" | "question" | "description";
 
 /**
  * What prompts would cost before any is sent; all tokens are estimated.

@@ -11,17 +11,19 @@ import numpy as np
 from .documents import CheckedEpisode, node_ids_of
 from .errors import WrongVector
 from .graph import Graph
-from .ids import ENTITY_PREFIX
+from .ids import DESCRIPTION_PREFIX, ENTITY_PREFIX, content_id
 from .language.dates import time_mentions
 from .language.name_normalization import entity_id
 from .language.question import is_question
 from .language.terms import count_terms, extract_terms
 from .model import (
+    MAX_IMPORTANCE,
     Edge,
     Extraction,
     Kind,
     Link,
     Mention,
+    Metadata,
     Node,
     NodeId,
     TextAnalysis,
@@ -70,6 +72,27 @@ def extract(extractor: Extractor, nodes: Sequence[Node]) -> dict[NodeId, Extract
     return dict(zip((node.id for node in nodes), found, strict=True))
 
 
+def descriptions(node: Node, extraction: Extraction) -> list[Node]:
+    """What a memory says of the names in it, as nodes: EcphoryRAG's engrams, "name: description" (4.4).
+
+    Names of which nothing is known but their spelling have none.
+    """
+    found: dict[NodeId, Node] = {}
+    for mention in extraction.mentions:
+        if mention.type is None:
+            continue
+        id_ = description_id(node, mention)
+        text = f"{mention.name}: {mention.description}" if mention.description else mention.name
+        metadata: Metadata = {"type": mention.type.value, "importance": mention.importance}
+        found[id_] = Node(id_, Kind.DESCRIPTION, text, node.happened_at, node.recorded_at, metadata=metadata)
+    return list(found.values())
+
+
+def description_id(node: Node, mention: Mention) -> NodeId:
+    """The id of what a memory says of a name."""
+    return content_id(node.id, entity_id(mention.name), prefix=DESCRIPTION_PREFIX)
+
+
 def analyze(node: Node) -> TextAnalysis:
     """The text analysis of a node: its terms, whether it is a question, and the times it mentions."""
     term_hashes, counts = count_terms(extract_terms(indexed_text(node)))
@@ -85,13 +108,20 @@ def encode(
     embedder: str,
     now: datetime,
 ) -> WriteBatch:
-    """The write batch of new episodes: nodes, the entities they mention, links and validity ends."""
+    """The write batch of new episodes: nodes, the entities they mention, descriptions, links and validity ends.
+
+    A description without a vector is left out.
+    """
     episodes = [node for episode in checked_episodes for node in episode.chunks]
     entities: dict[NodeId, Node] = {}
+    described: dict[NodeId, Node] = {}
     edges: list[Edge] = []
     for node in episodes:
         about = (Mention(node.title, is_about=True),) if node.title else ()
-        for mention in (*about, *extractions.get(node.id, NO_EXTRACTION).mentions):
+        extraction = extractions.get(node.id, NO_EXTRACTION)
+        new_descriptions = {one.id: one for one in descriptions(node, extraction) if one.id in vectors}
+        described |= new_descriptions
+        for mention in (*about, *extraction.mentions):
             entity = entity_id(mention.name)
             if entity == ENTITY_PREFIX:
                 continue
@@ -100,6 +130,10 @@ def encode(
                     id=entity, kind=Kind.ENTITY, text=mention.name, happened_at=node.happened_at, recorded_at=now
                 )
             edges.append(Edge(node.id, entity, Link.ABOUT if mention.is_about else Link.MENTIONS))
+            if (id_ := description_id(node, mention)) in new_descriptions:
+                weight = mention.importance / MAX_IMPORTANCE
+                edges += [Edge(id_, node.id, Link.DESCRIBED_IN, weight), Edge(id_, entity, Link.DESCRIBES, weight)]
+                del new_descriptions[id_]
     chunk_ids = {episode.id: [node.id for node in episode.chunks] for episode in checked_episodes}
     ends = [
         (old, episode)
@@ -109,7 +143,7 @@ def encode(
     ]
     edges.extend(Edge(episode.chunks[0].id, old, Link.SUPERSEDES) for old, episode in ends)
     return WriteBatch(
-        nodes=(*episodes, *entities.values()),
+        nodes=(*episodes, *entities.values(), *described.values()),
         analyses={node.id: analyze(node) for node in episodes},
         vectors=vectors,
         edges=tuple(dict.fromkeys(edges)),

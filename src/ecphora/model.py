@@ -45,6 +45,7 @@ class Kind(StrEnum):
     INSIGHT = "insight"
     CLAIM = "claim"
     QUESTION = "question"
+    DESCRIPTION = "description"
 
 
 class Link(StrEnum):
@@ -61,6 +62,8 @@ class Link(StrEnum):
     ANSWERED_BY = "answered_by"
     CLAIMED_IN = "claimed_in"
     ALIAS = "alias"
+    DESCRIBES = "describes"
+    DESCRIBED_IN = "described_in"
 
 
 When = str | date | datetime
@@ -69,7 +72,12 @@ PRIOR = "prior"
 """The feature for the score that a memory has before any evidence: part of the sum, but no reason."""
 MENTION_LINKS = frozenset({Link.MENTIONS, Link.ABOUT})
 """The links that keep an entity in the graph: it is deleted with the last of them."""
-SOURCE_LINKS = {Kind.INSIGHT: Link.DERIVED_FROM, Kind.QUESTION: Link.ANSWERED_BY, Kind.CLAIM: Link.CLAIMED_IN}
+SOURCE_LINKS = {
+    Kind.INSIGHT: Link.DERIVED_FROM,
+    Kind.QUESTION: Link.ANSWERED_BY,
+    Kind.CLAIM: Link.CLAIMED_IN,
+    Kind.DESCRIPTION: Link.DESCRIBED_IN,
+}
 """The kinds derived from memories, and the link to their sources: such a node is deleted with its first source."""
 UNINDEXED_KINDS = frozenset(Kind) - {Kind.EPISODE}
 """The kinds whose terms are not indexed: no query matches their text, and they do not change document frequencies."""
@@ -400,8 +408,8 @@ class RelationType(StrEnum):
     RELATED_TO = "related_to"
 
 
-DEFAULT_IMPORTANCE = 3
-"""The importance of a mention of which nothing is said, on EcphoryRAG's scale of 1 to 5."""
+DEFAULT_IMPORTANCE, MAX_IMPORTANCE = 3, 5
+"""The importance of a mention of which nothing is said, and the highest, on EcphoryRAG's scale from 1."""
 
 
 @dataclass(frozen=True, slots=True, repr=False)

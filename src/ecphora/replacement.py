@@ -70,14 +70,16 @@ def _replacement_batch(
     if any(remaining.row(node.id) is not None for node in episode.chunks):
         raise documents.collision_error(episode)
     nodes = [replace(node, valid_from=old_nodes[0].valid_from) for node in episode.chunks]
-    texts = [encode.indexed_text(node) for node in nodes]
+    extracted = extractions.read(nodes)
+    embedded = [*nodes, *(one for node in nodes for one in encode.descriptions(node, extracted[node.id]))]
+    texts = [encode.indexed_text(node) for node in embedded]
     new_texts = [text for text in dict.fromkeys(texts) if text not in vectors]
     vectors.update(zip(new_texts, writer.embed(new_texts), strict=True))
     batch = encode.encode(
         [replace(episode, chunks=tuple(nodes))],
         remaining,
-        vectors={node.id: vectors[text] for node, text in zip(nodes, texts, strict=True)},
-        extractions=extractions.read(nodes),
+        vectors={node.id: vectors[text] for node, text in zip(embedded, texts, strict=True)},
+        extractions=extracted,
         embedder=writer.embedder.name,
         now=now,
     )

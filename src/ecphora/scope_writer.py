@@ -160,9 +160,12 @@ class ScopeWriter:
         for _ in range(MAX_RETRIES):
             graph = self.graph()
             found = self._classify(graph, episodes, restore=restore)
-            nodes = [node for node in found.new_nodes if node.id not in vectors]
+            extracted = extractions.read(found.new_nodes)
+            described = [one for node in found.new_nodes for one in encode.descriptions(node, extracted[node.id])]
+            nodes = [node for node in (*found.new_nodes, *described) if node.id not in vectors]
             vectors.update(zip((node.id for node in nodes), self.embed(map(encode.indexed_text, nodes)), strict=True))
-            batch = self._encode(found, graph, vectors, extractions.read(found.new_nodes), now)
+            batch_vectors = {node.id: vectors[node.id] for node in (*found.new_nodes, *described)}
+            batch = self._encode(found, graph, batch_vectors, extracted, now)
             if (batch.nodes or batch.accesses) and not self.try_commit(batch):
                 continue
             return (
@@ -202,7 +205,7 @@ class ScopeWriter:
         batch = encode.encode(
             found.new,
             graph,
-            vectors={node.id: vectors[node.id] for node in nodes},
+            vectors=vectors,
             extractions=extractions,
             embedder=self.embedder.name,
             now=now,

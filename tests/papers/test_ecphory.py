@@ -56,8 +56,8 @@ def test_presets_have_the_published_values() -> None:
     for strategy in (PRACTICAL, FAITHFUL):
         assert {symbol: getattr(strategy, symbol) for symbol in published} == published
         assert (strategy.name_weight, strategy.question_weight) == (1.0, 0.7)  # §4.11
-    remedies = ("use_lexical_backoff", "use_cooccurrence", "use_specificity", "use_certainty")
-    assert [getattr(FAITHFUL, remedy) for remedy in remedies] == [False] * 4
+    remedies = ("use_lexical_backoff", "use_cooccurrence", "use_specificity", "use_certainty", "use_importance")
+    assert [getattr(FAITHFUL, remedy) for remedy in remedies] == [False] * 5
     assert FAITHFUL.rank_by_question
     assert replace(PRACTICAL, name=FAITHFUL.name, rank_by_question=True, **dict.fromkeys(remedies, False)) == FAITHFUL
 

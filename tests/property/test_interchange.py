@@ -4,8 +4,9 @@ import io
 import subprocess
 import sys
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing, contextmanager
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from unittest import mock
@@ -16,9 +17,10 @@ from hypothesis import strategies as st
 
 from ecphora.doctor import examine
 from ecphora.embedders.hashing import HashingEmbedder
+from ecphora.extractors.rule_extractor import RuleExtractor
 from ecphora.interchange import jsonl
 from ecphora.memory import Memory
-from ecphora.model import MENTION_LINKS, SOURCE_LINKS, Edge, Episode, Kind, Link, WriteBatch
+from ecphora.model import MENTION_LINKS, SOURCE_LINKS, Edge, Episode, Extraction, Kind, Link, MentionType, WriteBatch
 from ecphora.stores.sqlite import SQLiteStore
 from ecphora.testing import FakeClock
 
@@ -120,12 +122,29 @@ histories = st.builds(
 )
 
 
+class DescribingExtractor(RuleExtractor):
+    """Says something of every second name that the rules find, as a language model does."""
+
+    def extract(self, texts: Sequence[str], /) -> list[Extraction]:
+        return [
+            Extraction(
+                tuple(
+                    replace(mention, type=MentionType.PERSON, description="a name", importance=1 + place % 5)
+                    if place % 2 == 0
+                    else mention
+                    for place, mention in enumerate(extraction.mentions)
+                )
+            )
+            for extraction in super().extract(texts)
+        ]
+
+
 @contextmanager
 def store_with_history(actions: Actions) -> Iterator[tuple[SQLiteStore, Path]]:
     """A store with these actions applied, and a folder for other files."""
     with tempfile.TemporaryDirectory() as folder, closing(SQLiteStore(Path(folder) / "a.db")) as store:
         clock = FakeClock(NOW)
-        with Memory(store, embedder=MODEL, update_scorer=None, clock=clock) as memory:
+        with Memory(store, embedder=MODEL, extractor=DescribingExtractor(), update_scorer=None, clock=clock) as memory:
             for action, number in actions:
                 action(memory, number)
                 clock.advance(seconds=1)
@@ -206,6 +225,7 @@ def test_histories_contain_every_kind_of_row() -> None:
         contents = store.changes_since("default", 0)
     assert {node.kind for node in contents.nodes} == set(Kind)
     links = {Link.MENTIONS, Link.SUPERSEDES, Link.DERIVED_FROM, Link.CLAIMED_IN, Link.ANSWERED_BY, Link.ALIAS}
+    links |= {Link.DESCRIBES, Link.DESCRIBED_IN}
     assert {edge.link for edge in contents.edges} >= links
     assert contents.validity_ends
     assert contents.tombstones
@@ -215,6 +235,7 @@ def test_histories_contain_every_kind_of_row() -> None:
 IMPORTER = """
 import os, sys
 from ecphora import HashingEmbedder, Memory
+from ecphora.extractors.rule_extractor import RuleExtractor
 from ecphora.interchange import jsonl
 from ecphora.stores.batch_writer import BatchWriter
 

@@ -146,6 +146,7 @@ def _parse_node(item: Record, contents: ExportContents, line_number: int) -> Non
         Kind.INSIGHT: ids.INSIGHT_PREFIX,
         Kind.QUESTION: ids.QUESTION_PREFIX,
         Kind.CLAIM: ids.CLAIM_PREFIX,
+        Kind.DESCRIPTION: ids.DESCRIPTION_PREFIX,
     }
     if any((kind == other) != id_.startswith(prefix) for other, prefix in prefixes.items()):
         raise InvalidRecord(f"a node of kind {kind.value!r} cannot have the id {id_!r}")

@@ -119,9 +119,15 @@ class RechunkWriter:
     # ---- rows of the old chunks
 
     def _delete_mentions(self, old: Iterable[int]) -> list[int]:
-        """Delete the mentions of the old chunks and return the entities; edges with a provenance stay."""
+        """Delete the mentions and descriptions of the old chunks and return the entities.
+
+        Edges with a provenance stay.
+        """
         entities: dict[int, None] = {}
         for seq in old:
+            query = "SELECT src FROM edge WHERE scope = ? AND dst = ? AND link = ?"
+            for (description,) in self._query(query, seq, Link.DESCRIBED_IN.value):
+                self._db.execute("DELETE FROM node WHERE scope = ? AND seq = ?", (self._scope_key, description))
             query = "SELECT rowid, dst, link FROM edge WHERE scope = ? AND src = ? AND provenance IS NULL"
             for rowid, dst, link in self._query(query, seq):
                 if link in _MENTION_LINKS:

@@ -28,7 +28,7 @@ class Ecphory(ShortRepr):
     ``rank_by_question`` ranks engrams by the question alone, as published, and not by all cues. The additions:
     ``use_lexical_backoff`` also scores by BM25, ``use_cooccurrence`` also hops along co-occurrence,
     ``use_specificity`` makes frequently mentioned names count less, ``use_certainty`` weighs an engram by the certainty
-    that it is a name.
+    that it is a name. ``use_importance`` weighs it by the importance that a language model gave it, where one did.
     """
 
     k_initial: int = 20
@@ -43,6 +43,7 @@ class Ecphory(ShortRepr):
     use_cooccurrence: bool = True  # deviation: 4.11; the paper has the graph but describes no step on it
     use_specificity: bool = True  # deviation: 4.11, HippoRAG's node specificity, less steep
     use_certainty: bool = True  # deviation: 4.12.3
+    use_importance: bool = True  # deviation: 4.11; the published code stores importance and never uses it
     name: str = "ecphory"
 
     def activate(self, query: Query, graph: Graph, /) -> Activation:
@@ -75,7 +76,6 @@ class Ecphory(ShortRepr):
                 graph,
                 search,
                 active,
-                eligible,
                 self._neighbors(graph, search.index, active, direct, eligible) if self.use_cooccurrence else None,
                 k_seeds=self.k_seeds,
                 k_initial=self.k_initial,
@@ -112,7 +112,9 @@ class Ecphory(ShortRepr):
 
     def _best_mentions(self, graph: Graph, index: EngramIndex, active: ActiveEngrams, k: int) -> BestMentions:
         """The best of the k best engrams that each memory mentions (4.11)."""
-        kept, scores = engram_search.rank_by_cues(index, active, k, use_certainty=self.use_certainty)
+        kept, scores = engram_search.rank_by_cues(
+            index, active, k, use_certainty=self.use_certainty, use_importance=self.use_importance
+        )
         return chunk_search.best_mentions(graph, index, kept, scores, use_specificity=self.use_specificity)
 
 
@@ -122,6 +124,7 @@ FAITHFUL = Ecphory(
     use_cooccurrence=False,
     use_specificity=False,
     use_certainty=False,
+    use_importance=False,
     name="ecphory-faithful",
 )
 """The paper's read path on our engrams, with cues found without a language model.

@@ -57,7 +57,7 @@ def match_cues(
         graph, query, search, eligible, name_weight=name_weight, use_specificity=use_specificity
     )
     if len(name_places):
-        name_vectors = unit_vectors(graph, search.index.rows[name_places], eligible)
+        name_vectors = unit_vectors(graph, search.index.rows[name_places], search.sources)
         for place, weight, cosine in zip(name_places, weights, cosines(graph, name_vectors), strict=True):
             similarity = search.similarities(cosine)
             similarity[place] = 1

@@ -10,7 +10,7 @@ from ..retrieval.entity_vectors import MIN_NORM, unit_vectors
 from ..retrieval.top_k import top_k
 from .cooccurrence import CoOccurrences
 from .engram_index import EngramIndex, EngramSearch, Similarities, cosines
-from .engram_weights import certainty
+from .engram_weights import certainty, importance_factor
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +56,6 @@ def hop(
     graph: Graph,
     search: EngramSearch,
     active: ActiveEngrams,
-    eligible: Mask,
     neighbors: CoOccurrences | None,
     *,
     k_seeds: int,
@@ -68,7 +67,7 @@ def hop(
     """
     index, seeds = search.index, active.top(k_seeds)
     if len(seeds):
-        center = centroid(unit_vectors(graph, index.rows[seeds], eligible), active.ranks[seeds])
+        center = centroid(unit_vectors(graph, index.rows[seeds], search.sources), active.ranks[seeds])
         near = search.similarities(cosines(graph, normalize(center)[None, :])[0])
         active = active.activate(active.nearest_inactive(near, k_initial), parent=int(index.rows[seeds[0]]))
     if neighbors is not None:
@@ -90,13 +89,15 @@ def normalize(vector: Vector) -> Vector:
 
 
 def rank_by_cues(
-    index: EngramIndex, active: ActiveEngrams, k: int, *, use_certainty: bool
+    index: EngramIndex, active: ActiveEngrams, k: int, *, use_certainty: bool, use_importance: bool
 ) -> tuple[Rows, Similarities]:
     """The ``k`` best active engrams, and the score of each.
 
     They rank by the original cues, not by the centroid that led to them: no drift. ``use_certainty`` weighs a score by
-    the certainty that the engram is a name.
+    the certainty that the engram is a name, ``use_importance`` by its importance.
     """
     kept = active.top(k)
     scores = active.ranks[kept]
-    return kept, scores * certainty(index, kept) if use_certainty else scores
+    if use_certainty:
+        scores = scores * certainty(index, kept)
+    return kept, scores * importance_factor(index, kept) if use_importance else scores

@@ -1,10 +1,10 @@
-"""Weights of engrams: their specificity, and the certainty that they are names. EcphoryRAG, 4.11 and 4.12.3."""
+"""Weights of engrams: specificity, importance, and the certainty that they are names. EcphoryRAG, 4.11 and 4.12.3."""
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ...graph import Graph
-from ...model import Rows
+from ...model import DEFAULT_IMPORTANCE, MAX_IMPORTANCE, Rows
 from ..retrieval.rarity import rarity
 from .engram_index import EngramIndex, Similarities
 
@@ -23,3 +23,15 @@ def certainty(index: EngramIndex, places: Rows) -> Similarities:
     title_counts = index.title_counts[places]
     found_twice = (title_counts > 0) & (index.mention_counts[places] > title_counts)
     return np.where(found_twice, DOUBLE_CERTAINTY, SINGLE_CERTAINTY).astype(np.float32)
+
+
+def importance_factor(index: EngramIndex, places: Rows) -> Similarities:
+    """0.8 + 0.04 importance (4.11), the mean of an engram's descriptions, over that of the default importance.
+
+    So it is 1 for an engram without a description.
+    """
+    counts = index.description_counts[places]
+    mean = MAX_IMPORTANCE * index.importance_sums[places] / np.maximum(1, counts)
+    importance = np.where(counts > 0, mean, DEFAULT_IMPORTANCE)
+    factor: Similarities = ((0.8 + 0.04 * importance) / (0.8 + 0.04 * DEFAULT_IMPORTANCE)).astype(np.float32)
+    return factor

@@ -14,7 +14,7 @@ import numpy as np
 
 from ...graph import CachedDerivation, Graph
 from ...grouping import group_starts
-from ...model import MENTION_LINKS, Kind, Mask, Rows, Vectors
+from ...model import MENTION_LINKS, Kind, Link, Mask, Rows, Vectors
 
 BLOCK = 8192
 """How many vectors are summed at a time."""
@@ -43,10 +43,13 @@ def entity_vectors(graph: Graph) -> EntityVectors:
 
 
 def sum_vectors(graph: Graph, rows: Rows, mask: Mask) -> Vectors:
-    """The sum of the vectors of the memories under a mask that mention each of some distinct entities."""
+    """The sum of the vectors of the memories under a mask that mention each of some distinct entities.
+
+    Descriptions of an entity that are under the mask count like memories.
+    """
     vectors, positions = graph.vectors.view, graph.vector_positions
     sums = np.zeros((len(rows), vectors.shape[1]), np.float32)
-    edges, entity_index = graph.edges_to(rows, *MENTION_LINKS)
+    edges, entity_index = graph.edges_to(rows, *MENTION_LINKS, Link.DESCRIBES)
     memories = graph.edges["src"][edges]
     is_used = (positions[memories] >= 0) & mask[memories]
     order = np.argsort(entity_index[is_used], kind="stable")
@@ -56,6 +59,16 @@ def sum_vectors(graph: Graph, rows: Rows, mask: Mask) -> Vectors:
         first = group_starts(part)
         sums[part[first]] += np.add.reduceat(vectors[used_positions[start : start + BLOCK]], first, axis=0)
     return sums
+
+
+def with_descriptions(graph: Graph, memories: Mask) -> Mask:
+    """A mask of memories with the descriptions of entities in them."""
+    edges = graph.edges_of_link(Link.DESCRIBED_IN)
+    if not len(edges):
+        return memories
+    mask: Mask = memories.copy()
+    mask[graph.edges["src"][edges]] = memories[graph.edges["dst"][edges]]
+    return mask
 
 
 def unit_vectors(graph: Graph, rows: Rows, mask: Mask) -> Vectors:

@@ -16,8 +16,8 @@ _USE_KINDS = (AccessKind.RECALLED, AccessKind.USED)
 class ImportanceDecay:
     """The parameters of importance; times in days.
 
-    ``initial`` is I_0 of a memory that was never used, ``base`` is I_base, ``half_life`` is ln 2 / lambda_decay.
-    ``alpha``, ``beta`` and ``gamma`` are those of the linear instance of equation 5.
+    ``initial`` is I_0 of a memory that was never used and has no descriptions, ``base`` is I_base, ``half_life`` is
+    ln 2 / lambda_decay. ``alpha``, ``beta`` and ``gamma`` are those of the linear instance of equation 5.
     """
 
     initial: float = 0.6  # inferred: 3 of 5, an extractor's middle
@@ -64,7 +64,10 @@ def importance(graph: Graph, decay: ImportanceDecay, now: float) -> Scores:
 def _replay_uses(
     graph: Graph, before: CachedDerivation[_ImportanceState] | None, decay: ImportanceDecay
 ) -> _ImportanceState:
-    """The state after every use in the access log, the k-th new use of all rows at once; t_0 is ``happened``."""
+    """The state after every use in the access log, the k-th new use of all rows at once; t_0 is ``happened``.
+
+    I_0 of a memory with descriptions is their mean importance over 5 (5.7).
+    """
     n = len(graph)
     intrinsic, per_insight, use_counts = (
         np.full(n, decay.initial),
@@ -80,6 +83,12 @@ def _replay_uses(
             state.updated_at,
             state.use_counts,
         )
+    described = graph.edges_of_link(Link.DESCRIBED_IN, first=0 if before is None else before.edge_count)
+    if len(described):
+        memories, weights = graph.edges["dst"][described], graph.edges["weights"][described]
+        counts = np.bincount(memories, minlength=n)
+        is_new = (counts > 0) & (np.arange(n) >= (0 if before is None else before.node_count))
+        intrinsic[is_new] = np.bincount(memories, weights, n)[is_new] / counts[is_new]
     accesses = graph.accesses
     new_uses = graph.accesses_of_kind(*_USE_KINDS, first=start)
     new_uses = new_uses[np.argsort(accesses["rows"][new_uses], kind="stable")]
