@@ -16,8 +16,9 @@ from ecphora.language.chunking import Chunk
 from ecphora.language.name_normalization import entity_id
 from ecphora.model import Kind, Link, Node
 from ecphora.stages.ecphory import engram_index, engram_weights
-from ecphora.stages.retrieval.entity_vectors import with_descriptions
+from ecphora.stages.retrieval.entity_vectors import entity_vectors, with_descriptions
 from ecphora.stages.retrieval.importance import ImportanceDecay, importance
+from ecphora.stages.synapse.concepts import find_concepts
 from ecphora.strategies.ecphory import FAITHFUL, Ecphory
 from ecphora.testing import NOON, FakeClock
 
@@ -194,3 +195,16 @@ def test_importance_of_a_memory_begins_with_that_of_its_descriptions(memory: Mem
     found = importance(graph, ImportanceDecay(), epoch_seconds(NOON))
     initial = {id_: round(float(found[graph.row(id_)]), 3) for id_ in "abcd"}
     assert initial == {"a": 1.0, "b": 0.2, "c": 0.6, "d": 0.6}
+
+
+def test_concept_of_synapse_has_the_vectors_of_its_descriptions(memory: Memory) -> None:
+    graph = memory.graph()
+    episodes = np.flatnonzero(graph.episodes)
+    first, both = (find_concepts(graph, rows, 1.0) for rows in (episodes[:1], episodes))
+    place = {graph.id(row): at for at, row in enumerate(both.rows.tolist())}
+    plain = entity_vectors(graph).sums
+    porto, ghent = (MODEL.embed([text])[0] for text in ("Porto: a harbor with port wine", "Ghent"))
+    assert both.sums[place[entity_id("Porto")]] - plain[place[entity_id("Porto")]] == pytest.approx(porto, abs=1e-2)
+    assert both.sums[place[entity_id("Ghent")]] - plain[place[entity_id("Ghent")]] == pytest.approx(ghent, abs=1e-2)
+    assert both.sums[place[entity_id("Ana")]] == pytest.approx(plain[place[entity_id("Ana")]])
+    assert np.abs(first.sums[place[entity_id("Ghent")]]).max() < 1e-2  # its memory is not consolidated

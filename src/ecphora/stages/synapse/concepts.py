@@ -5,8 +5,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from ...graph import Graph
-from ...model import MENTION_LINKS, Kind, Rows, Vectors
-from ..retrieval.entity_vectors import entity_vectors
+from ...model import MENTION_LINKS, Kind, Link, Mask, Rows, Vectors
+from ..retrieval.entity_vectors import EntityVectors, entity_vectors, with_descriptions
 
 BLOCK = 512
 """How many concepts are compared with all others in one matrix product."""
@@ -14,7 +14,7 @@ BLOCK = 512
 
 @dataclass(frozen=True, slots=True)
 class Concepts:
-    """The concepts of some episodes: ``rows`` of the graph, each with the vector sum of its mentions.
+    """The concepts of some episodes: ``rows`` of the graph, each with the vector sum of its mentions and descriptions.
 
     ``mention_episodes[i]``, the number of an episode, mentions ``mention_concepts[i]``, the place of a concept; pairs
     are distinct.
@@ -46,6 +46,7 @@ def find_concepts(graph: Graph, episodes: Rows, tau_dup: float) -> Concepts:
     mention_episodes, concepts = _distinct_pairs(
         number[src[is_consolidated]], concepts[is_consolidated], len(entities.rows)
     )
+    merged_into = np.arange(len(entities.rows))
     if tau_dup < 1:
         merged_into = merge_duplicates(
             _center_concepts(graph, episodes, sums, concepts), mention_episodes, concepts, tau_dup
@@ -53,7 +54,24 @@ def find_concepts(graph: Graph, episodes: Rows, tau_dup: float) -> Concepts:
         merged = np.flatnonzero(merged_into != np.arange(len(merged_into)))
         np.add.at(sums, merged_into[merged], sums[merged])
         mention_episodes, concepts = _distinct_pairs(mention_episodes, merged_into[concepts], len(merged_into))
+    positions, described = _descriptions(graph, entities, number >= 0)
+    if len(positions):
+        sums = sums.copy()
+        np.add.at(sums, merged_into[described], graph.vectors.view[positions])
     return Concepts(entities.rows, sums, mention_episodes, concepts)
+
+
+def _descriptions(graph: Graph, entities: EntityVectors, is_consolidated: Mask) -> tuple[Rows, Rows]:
+    """The vectors of the descriptions in consolidated episodes, by position, and the place of the concept of each.
+
+    A language model wrote them: the paper's h_i is the embedding of such a text.
+    """
+    edges, described = graph.edges, graph.edges_of_link(Link.DESCRIBES)
+    if not len(described):
+        return described, described
+    positions = graph.vector_positions[edges["src"][described]]
+    is_used = with_descriptions(graph, is_consolidated)[edges["src"][described]] & (positions >= 0)
+    return positions[is_used], entities.index_of(edges["dst"][described[is_used]])
 
 
 def _distinct_pairs(a: Rows, b: Rows, size: int) -> tuple[Rows, Rows]:
