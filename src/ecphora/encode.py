@@ -72,25 +72,30 @@ def extract(extractor: Extractor, nodes: Sequence[Node]) -> dict[NodeId, Extract
     return dict(zip((node.id for node in nodes), found, strict=True))
 
 
-def descriptions(node: Node, extraction: Extraction) -> list[Node]:
-    """What a memory says of the names in it, as nodes: EcphoryRAG's engrams, "name: description" (4.4).
+def descriptions(node: Node, extraction: Extraction) -> dict[NodeId, Node]:
+    """What a memory says of the names in it, by their entities: EcphoryRAG's engrams, "name: description" (4.4).
 
     Names of which nothing is known but their spelling have none.
     """
     found: dict[NodeId, Node] = {}
     for mention in extraction.mentions:
-        if mention.type is None:
+        entity = entity_id(mention.name)
+        if mention.type is None or entity == ENTITY_PREFIX or entity in found:
             continue
-        id_ = description_id(node, mention)
+        id_ = content_id(node.id, entity, prefix=DESCRIPTION_PREFIX)
         text = f"{mention.name}: {mention.description}" if mention.description else mention.name
         metadata: Metadata = {"type": mention.type.value, "importance": mention.importance}
-        found[id_] = Node(id_, Kind.DESCRIPTION, text, node.happened_at, node.recorded_at, metadata=metadata)
-    return list(found.values())
+        found[entity] = Node(id_, Kind.DESCRIPTION, text, node.happened_at, node.recorded_at, metadata=metadata)
+    return found
 
 
-def description_id(node: Node, mention: Mention) -> NodeId:
-    """The id of what a memory says of a name."""
-    return content_id(node.id, entity_id(mention.name), prefix=DESCRIPTION_PREFIX)
+def description_edges(memory: NodeId, entity: NodeId, description: Node) -> list[Edge]:
+    """The edges of a description to its memory and its entity; both have its importance, in 0..1, as their weight."""
+    weight = float(description.metadata["importance"]) / MAX_IMPORTANCE  # type: ignore[arg-type]  # a number
+    return [
+        Edge(description.id, memory, Link.DESCRIBED_IN, weight),
+        Edge(description.id, entity, Link.DESCRIBES, weight),
+    ]
 
 
 def analyze(node: Node) -> TextAnalysis:
@@ -114,13 +119,11 @@ def encode(
     """
     episodes = [node for episode in checked_episodes for node in episode.chunks]
     entities: dict[NodeId, Node] = {}
-    described: dict[NodeId, Node] = {}
+    described: list[Node] = []
     edges: list[Edge] = []
     for node in episodes:
         about = (Mention(node.title, is_about=True),) if node.title else ()
         extraction = extractions.get(node.id, NO_EXTRACTION)
-        new_descriptions = {one.id: one for one in descriptions(node, extraction) if one.id in vectors}
-        described |= new_descriptions
         for mention in (*about, *extraction.mentions):
             entity = entity_id(mention.name)
             if entity == ENTITY_PREFIX:
@@ -130,10 +133,10 @@ def encode(
                     id=entity, kind=Kind.ENTITY, text=mention.name, happened_at=node.happened_at, recorded_at=now
                 )
             edges.append(Edge(node.id, entity, Link.ABOUT if mention.is_about else Link.MENTIONS))
-            if (id_ := description_id(node, mention)) in new_descriptions:
-                weight = mention.importance / MAX_IMPORTANCE
-                edges += [Edge(id_, node.id, Link.DESCRIBED_IN, weight), Edge(id_, entity, Link.DESCRIBES, weight)]
-                del new_descriptions[id_]
+        for entity, description in descriptions(node, extraction).items():
+            if description.id in vectors:
+                described.append(description)
+                edges += description_edges(node.id, entity, description)
     chunk_ids = {episode.id: [node.id for node in episode.chunks] for episode in checked_episodes}
     ends = [
         (old, episode)
@@ -143,7 +146,7 @@ def encode(
     ]
     edges.extend(Edge(episode.chunks[0].id, old, Link.SUPERSEDES) for old, episode in ends)
     return WriteBatch(
-        nodes=(*episodes, *entities.values(), *described.values()),
+        nodes=(*episodes, *entities.values(), *described),
         analyses={node.id: analyze(node) for node in episodes},
         vectors=vectors,
         edges=tuple(dict.fromkeys(edges)),

@@ -71,7 +71,7 @@ def _replacement_batch(
         raise documents.collision_error(episode)
     nodes = [replace(node, valid_from=old_nodes[0].valid_from) for node in episode.chunks]
     extracted = extractions.read(nodes)
-    embedded = [*nodes, *(one for node in nodes for one in encode.descriptions(node, extracted[node.id]))]
+    embedded = [*nodes, *(one for node in nodes for one in encode.descriptions(node, extracted[node.id]).values())]
     texts = [encode.indexed_text(node) for node in embedded]
     new_texts = [text for text in dict.fromkeys(texts) if text not in vectors]
     vectors.update(zip(new_texts, writer.embed(new_texts), strict=True))

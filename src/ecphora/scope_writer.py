@@ -161,7 +161,9 @@ class ScopeWriter:
             graph = self.graph()
             found = self._classify(graph, episodes, restore=restore)
             extracted = extractions.read(found.new_nodes)
-            described = [one for node in found.new_nodes for one in encode.descriptions(node, extracted[node.id])]
+            described = [
+                one for node in found.new_nodes for one in encode.descriptions(node, extracted[node.id]).values()
+            ]
             nodes = [node for node in (*found.new_nodes, *described) if node.id not in vectors]
             vectors.update(zip((node.id for node in nodes), self.embed(map(encode.indexed_text, nodes)), strict=True))
             batch_vectors = {node.id: vectors[node.id] for node in (*found.new_nodes, *described)}

@@ -19,6 +19,7 @@ from ecphora.stages.ecphory import engram_index, engram_weights
 from ecphora.stages.retrieval.entity_vectors import entity_vectors, with_descriptions
 from ecphora.stages.retrieval.importance import ImportanceDecay, importance
 from ecphora.stages.synapse.concepts import find_concepts
+from ecphora.stages.synapse.confidence_gate import is_cold_start
 from ecphora.strategies.ecphory import FAITHFUL, Ecphory
 from ecphora.testing import NOON, FakeClock
 
@@ -208,3 +209,26 @@ def test_concept_of_synapse_has_the_vectors_of_its_descriptions(memory: Memory) 
     assert both.sums[place[entity_id("Ghent")]] - plain[place[entity_id("Ghent")]] == pytest.approx(ghent, abs=1e-2)
     assert both.sums[place[entity_id("Ana")]] == pytest.approx(plain[place[entity_id("Ana")]])
     assert np.abs(first.sums[place[entity_id("Ghent")]]).max() < 1e-2  # its memory is not consolidated
+
+
+def test_title_does_not_hide_what_is_said_of_the_same_name(memory: Memory) -> None:
+    memory.remember(Episode("Ghent is small.", "t", title="Ghent"))
+    graph = memory.graph()
+    edges, _ = graph.edges_to(graph.rows(["t"]), Link.DESCRIBED_IN)
+    assert graph.edges["weights"][edges].tolist() == pytest.approx([0.2])
+
+
+def test_same_name_twice_has_one_description(path: Path) -> None:
+    with open_memory(path, PORTO, Mention("Porto", type=MentionType.THING, importance=1)) as memory:
+        memory.remember("Porto is a town.")
+        assert [node.metadata["importance"] for node in described(memory)] == [5]
+        assert len(memory.graph().edges_of_link(Link.DESCRIBED_IN, Link.DESCRIBES)) == 2
+
+
+def test_descriptions_do_not_end_the_cold_start_of_synapse(memory: Memory) -> None:
+    graph = memory.graph()
+    assert is_cold_start(graph)
+    memory.remember([Episode("Porto and Ghent.", f"n{number}") for number in range(4)])
+    graph = memory.graph()
+    assert len(graph) > 10 > len(graph) - len(graph.rows_of_kind(Kind.DESCRIPTION))
+    assert is_cold_start(graph)

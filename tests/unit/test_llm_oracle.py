@@ -8,12 +8,13 @@ import pytest
 from ecphora import LLMClient, LLMOracle, Memory, OracleReport
 from ecphora.embedders.hashing import HashingEmbedder
 from ecphora.errors import InvalidInput
-from ecphora.model import Node, Vectors
+from ecphora.graph_updates import apply_batch
+from ecphora.model import Node, Tombstone, Vectors, WriteBatch
 from ecphora.ports import Summarizer
 from ecphora.stages.weave.extractive_summary import ExtractiveSummarizer
 from ecphora.strategies.weave import Weave
 from ecphora.summarizers.llm_oracle import PAUSE_SECONDS
-from ecphora.testing import FakeClock, ScriptedLLM, sample_node
+from ecphora.testing import NOON, FakeClock, ScriptedLLM, sample_node
 
 EMBEDDER = HashingEmbedder(256)
 TEXTS = [
@@ -25,6 +26,7 @@ SOURCES = [sample_node(f"n{at}", text, seq=at) for at, text in enumerate(TEXTS, 
 WEIGHTS = np.full(3, 1 / 3)
 GOOD, INVENTED = "Ana waters the garden.", "The mayor of Lisbon resigned yesterday."
 TOKEN_COST = 0.02
+PLANTS = ("beans", "roses", "figs", "peas", "mint", "kale")
 
 
 def vectors() -> Vectors:
@@ -102,10 +104,25 @@ def test_weave_writes_the_oracle_s_insights(tmp_path: Path) -> None:
     with Memory(
         tmp_path / "m.db", embedder=EMBEDDER, strategy=strategy, update_scorer=None, clock=FakeClock(), reader=None
     ) as memory:
-        memory.remember(
-            [f"Ana waters the garden, {name}." for name in ("tomatoes", "beans", "roses", "figs", "peas", "mint")]
-        )
+        memory.remember([f"Ana waters the garden, {plant}." for plant in PLANTS])
         texts = {insight.node.text for insight in memory.insights()}
         assert texts
         assert oracle.report.by_model + oracle.report.cached >= len(texts)
         assert oracle.report != OracleReport()
+
+
+def test_weave_does_not_ask_about_an_insight_that_was_forgotten(tmp_path: Path) -> None:
+    llm = ScriptedLLM(lambda _: {"text": GOOD})
+    strategy = Weave(omega=6, tau_cluster=0.3, min_cosine=0.2, summarizer=LLMOracle(llm, EMBEDDER))
+    with Memory(tmp_path / "m.db", embedder=EMBEDDER, update_scorer=None, clock=FakeClock(NOON), reader=None) as memory:
+        memory.remember([f"Ana waters the garden, {plant}." for plant in PLANTS])
+        graph = memory.graph()
+        reader = memory._scope_writer.reader(graph)
+        drawn = strategy.process(graph, reader, NOON).nodes
+        asked = len(llm.prompts)
+        assert drawn
+        assert asked
+        tombstones = tuple(Tombstone(node.id, b"") for node in drawn)
+        forgotten = apply_batch(graph, WriteBatch(tombstones=tombstones, revision=graph.revision + 1))
+        assert strategy.process(forgotten, reader, NOON).nodes == ()
+        assert len(llm.prompts) == asked
