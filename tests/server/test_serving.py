@@ -8,7 +8,7 @@ import socket
 import subprocess
 import sys
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
@@ -27,15 +27,17 @@ TIMEOUT = 120
 
 
 @contextmanager
-def serve(db: Path, *options: str) -> Iterator[tuple[subprocess.Popen[str], httpx.Client, list[str]]]:
+def serve(
+    db: Path, *options: str, command: Sequence[str] = ("serve",)
+) -> Iterator[tuple[subprocess.Popen[str], httpx.Client, list[str]]]:
     """A server process, a client for it, and the lines that it writes to stderr after it has begun to listen."""
-    command = [sys.executable, "-m", "ecphora.cli.main", "serve", "--db", str(db), "--port", "0", *options]
+    arguments = [sys.executable, "-m", "ecphora.cli.main", *command, "--db", str(db), "--port", "0", *options]
     environment = {**os.environ, "ECPHORA_EMBEDDER": "hashing"}
-    with subprocess.Popen(command, env=environment, stderr=subprocess.PIPE, text=True) as process:
+    with subprocess.Popen(arguments, env=environment, stderr=subprocess.PIPE, text=True) as process:
         assert process.stderr is not None
         lines = [process.stderr.readline()]
         try:
-            url = json.loads(lines[0])["listening"]
+            url = json.loads(lines[0])["listening"].removesuffix("/mcp")
             reader = threading.Thread(target=lambda: lines.extend(process.stderr or ()))
             reader.start()
             with httpx.Client(base_url=url, timeout=TIMEOUT) as client:
@@ -84,6 +86,40 @@ def test_origin_that_is_wrong_or_unsafe_is_refused(options: tuple[str, ...], mes
         assert refused.exit_code == 2
         assert message in " ".join(refused.stderr.split())
     assert not db.exists()
+
+
+@pytest.mark.parametrize(
+    ("setting", "message"),
+    [
+        ("ECPHORA_EMBEDDER", "no embedder is called 'nothing'"),
+        ("ECPHORA_STRATEGY", "no strategy is called 'nothing'"),
+        ("ECPHORA_EXTRACTOR", "no extractor is called 'nothing'"),
+        ("ECPHORA_READER", "no reader is called 'nothing'"),
+    ],
+)
+@pytest.mark.parametrize("command", [("serve",), ("mcp", "--http")], ids=" ".join)
+def test_server_with_wrong_settings_does_not_start(
+    command: tuple[str, ...], setting: str, message: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("ECPHORA_EMBEDDER", "hashing")
+    monkeypatch.setenv(setting, "nothing")
+    refused = run(*command, "--no-auth", "--port", "0", db=tmp_path / "agent.db")
+    assert refused.exit_code == 1
+    assert message in refused.stderr
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("command", [("serve",), ("mcp", "--http")], ids=" ".join)
+def test_option_limits_the_time_of_a_request(command: tuple[str, ...], tmp_path: Path) -> None:
+    with serve(tmp_path / "agent.db", "--no-auth", "--receive-timeout", "0.2", command=command) as (_, client, _):
+        address = (client.base_url.host, client.base_url.port or 0)
+        with socket.create_connection(address, timeout=TIMEOUT) as silent:
+            assert silent.recv(1) == b""
+        with socket.create_connection(address, timeout=TIMEOUT) as slow:
+            path = b"/mcp" if "mcp" in command else b"/v1/remember"
+            slow.sendall(b"POST %s HTTP/1.1\r\nHost: localhost\r\nContent-Length: 9\r\n\r\n{" % path)
+            assert slow.recv(12) == b"HTTP/1.1 408"
+        assert client.get("/health", headers={"Host": "localhost"}).json() == {"status": "ok"}
 
 
 @pytest.mark.slow

@@ -74,7 +74,9 @@ class Running:
 
 
 @contextmanager
-def run(folder: Path, profile: ProfileName = "ecphora", origins: tuple[str, ...] = ()) -> Iterator[Running]:
+def run(
+    folder: Path, profile: ProfileName = "ecphora", origins: tuple[str, ...] = (), **options: Any
+) -> Iterator[Running]:
     """Serve a file with two scopes on a free port, in a thread."""
     db = folder / "m.db"
     for scope, text in zip(SCOPES, ("Ana lives in Porto.", f"Bo lives in {MARKER}."), strict=True):
@@ -89,8 +91,8 @@ def run(folder: Path, profile: ProfileName = "ecphora", origins: tuple[str, ...]
     made["both"] = tokens.create("both", scopes=SCOPES)
     made["every"] = tokens.create("every", scopes="*")
     log: SimpleQueue[str] = SimpleQueue()
-    options = ServerOptions(AccessPolicy(tokens, origins), write_log=log.put)
-    app = make_mcp_app(Settings(db=db, scope="ana", embedder="hashing:64"), options, profile)
+    made_options = ServerOptions(AccessPolicy(tokens, origins), write_log=log.put, **options)
+    app = make_mcp_app(Settings(db=db, scope="ana", embedder="hashing:64"), made_options, profile)
     listener = socket.create_server(("127.0.0.1", 0))
     server = uvicorn.Server(uvicorn.Config(app, log_config=None, lifespan="on"))
     thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]})
@@ -189,6 +191,30 @@ def test_page_of_an_allowed_origin_may_send_requests(tmp_path: Path) -> None:
         assert (refused.status_code, refused.headers["access-control-allow-origin"]) == (401, page)
         other = server.http.options(server.url, headers={"Origin": "https://evil.example", **asked})
         assert "access-control-allow-origin" not in other.headers
+
+
+def test_health_needs_no_token(server: Running) -> None:
+    answer = server.http.get(server.url.replace("/mcp", "/health"))
+    assert (answer.status_code, answer.json()) == (200, {"status": "ok"})
+    assert server.http.get(server.url.replace("/mcp", "/health?x=1")).status_code == 400
+    assert server.http.get(server.url.replace("/mcp", "/nothing")).status_code == 401
+
+
+def test_memories_that_nobody_uses_are_closed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("ecphora.server.open_scopes.IDLE_CHECK_SECONDS", 0.0)
+    closed = threading.Event()
+    close = Memory.close
+
+    def note(memory: Memory) -> None:
+        close(memory)
+        if memory.scope == "bo":
+            closed.set()
+
+    with run(tmp_path, idle_seconds=0.0) as server:
+        monkeypatch.setattr(Memory, "close", note)
+        assert MARKER in server.tool("recall", {"question": "Where does Bo live?"}, "bo")
+        assert closed.wait(30)
+        assert MARKER in server.tool("recall", {"question": "Where does Bo live?"}, "bo")
 
 
 def test_log_names_token_and_scope_and_no_text(server: Running) -> None:

@@ -3,6 +3,7 @@
 import json
 import sys
 from collections.abc import Callable, Sequence
+from functools import partial
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -83,6 +84,7 @@ def mcp(
     no_auth: bool,
     origins: Sequence[str],
     hosts: Sequence[str],
+    receive_timeout: float,
 ) -> None:
     """Serve the memory to an MCP host over stdin and stdout, or with --http on a port.
 
@@ -107,16 +109,24 @@ def mcp(
         _export_graph(context, export_path)
     elif is_http:
         tokens = find_tokens(context.file, host, no_auth=no_auth)
-        _serve_http(context, profile, host, port, lambda: make_policy(tokens, host, origins, hosts))
+        policy = partial(make_policy, tokens, host, origins, hosts)
+        _serve_http(context, profile, host=host, port=port, receive_seconds=receive_timeout, find_policy=policy)
     else:
         _serve(context, profile)
 
 
 def _serve_http(
-    context: CommandContext, profile: Any, host: str, port: int, policy: Callable[[], "AccessPolicy"]
+    context: CommandContext,
+    profile: Any,
+    *,
+    host: str,
+    port: int,
+    receive_seconds: float,
+    find_policy: Callable[[], "AccessPolicy"],
 ) -> None:
     mcp_http = _import_server("mcp_http")
-    listening, app = _import_server("listening"), _import_server("app")
+    listening, app, limits = (_import_server(name) for name in ("listening", "app", "limits"))
+    options = app.ServerOptions(find_policy(), limits.Limits(receive_seconds=receive_seconds))
 
     def on_start(url: str) -> None:
         if context.as_json:
@@ -127,9 +137,10 @@ def _serve_http(
             print(line, file=sys.stderr, flush=True)  # noqa: T201
 
     listening.run_server(
-        mcp_http.make_mcp_app(context.settings, app.ServerOptions(policy()), profile),
+        mcp_http.make_mcp_app(context.settings, options, profile),
         host=host,
         port=port,
+        head_seconds=receive_seconds,
         grace_seconds=GRACE_SECONDS,
         on_start=on_start,
     )

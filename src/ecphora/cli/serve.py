@@ -44,6 +44,7 @@ def serve(
     no_auth: bool,
     origins: Sequence[str],
     hosts: Sequence[str],
+    receive_timeout: float,
     max_body: int,
     max_import: int,
     rate_limit: float,
@@ -66,7 +67,12 @@ def serve(
         context.settings,
         ServerOptions(
             make_policy(tokens, host, origins, hosts),
-            Limits(max_body * MEBIBYTE, max_import * MEBIBYTE, requests_per_second=rate_limit),
+            Limits(
+                max_body * MEBIBYTE,
+                max_import * MEBIBYTE,
+                requests_per_second=rate_limit,
+                receive_seconds=receive_timeout,
+            ),
             open_scopes=open_scopes,
             threads=threads,
             tracer=None if otlp is None else _make_tracer(otlp),
@@ -81,7 +87,14 @@ def serve(
         else:
             print(json.dumps({"listening": url, "db": str(context.settings.db)}), file=sys.stderr, flush=True)  # noqa: T201
 
-    run_server(app, host=host, port=port, grace_seconds=GRACE_SECONDS, on_start=on_start)
+    run_server(
+        app,
+        host=host,
+        port=port,
+        head_seconds=receive_timeout,
+        grace_seconds=GRACE_SECONDS,
+        on_start=on_start,
+    )
 
 
 def _make_tracer(url: str) -> "RequestTracer":

@@ -40,6 +40,13 @@ def access_options(port: int) -> Callable[[CommandFunction], CommandFunction]:
             metavar="NAME",
             help="A name by which requests may address it; repeatable.",
         ),
+        click.option(
+            "--receive-timeout",
+            type=click.FloatRange(min=0, min_open=True),
+            default=20.0,
+            show_default=True,
+            help="Seconds for the head of a request to arrive, and for its body.",
+        ),
     ]
 
     def add(command: CommandFunction) -> CommandFunction:

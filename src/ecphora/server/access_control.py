@@ -12,7 +12,8 @@ from .addresses import LOOPBACK_NAMES, host_name
 from .failures import RequestError
 from .tokens import ALL_SCOPES, Grant, Right, Tokens
 
-OPEN_PATHS = frozenset({"/health"})
+HEALTH_PATH = "/health"
+OPEN_PATHS = frozenset({HEALTH_PATH})
 """The paths that need no token."""
 CHALLENGE = {"WWW-Authenticate": "Bearer"}
 EVERYTHING = Grant("no-auth", "", ALL_SCOPES, tuple(Right), datetime(1970, 1, 1, tzinfo=UTC))

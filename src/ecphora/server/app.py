@@ -14,19 +14,20 @@ from starlette.responses import JSONResponse, PlainTextResponse, Response
 
 from .. import __version__
 from ..clock import utc_now
+from ..errors import EmbedderMismatch, InvalidInput, ServerError
 from ..memory import Memory
 from ..ports import LLM, Clock
 from ..settings import Settings
 from ..stores.sqlite import SQLiteStore
 from . import schemas
-from .access_control import AccessPolicy, check_rights, check_rights_anywhere
+from .access_control import HEALTH_PATH, AccessPolicy, check_rights, check_rights_anywhere
 from .cross_origin import cross_origin
 from .failures import RequestError, answer_failures
 from .gate import Gate, Tracer, WriteLog
 from .jobs import Job
 from .limits import Limits
 from .metrics import CONTENT_TYPE, Metrics
-from .open_scopes import OpenScopes
+from .open_scopes import OpenScopes, closing_idle
 from .operations import CHANGE, READ
 from .route_docs import DESCRIPTION, failure_docs, openapi_document
 from .routes import BACKUP_HEADERS, add_operations, check_parameters, grant_of
@@ -34,8 +35,6 @@ from .service import Service
 
 NEW_SCOPE_REVISION = 2**62
 """A revision that no scope reaches: reading the changes since it returns only the scope's revision and embedder."""
-IDLE_CHECK_SECONDS = 30.0
-"""Seconds between two searches for memories that nobody uses."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,27 +66,42 @@ def memory_opener(settings: Settings) -> Any:
             stored = store.changes_since(scope, NEW_SCOPE_REVISION).embedder
         finally:
             store.close()
-        return Memory(
-            settings.db,
-            scope=scope,
-            embedder=settings.make_embedder(stored),
-            extractor=shared_extractor or settings.make_extractor(),
-            strategy=settings.make_strategy(),
-            reader=settings.make_reader(),
-            evidence_bands=settings.make_evidence_bands(),
-        )
+        try:
+            return Memory(
+                settings.db,
+                scope=scope,
+                embedder=settings.make_embedder(stored),
+                extractor=shared_extractor or settings.make_extractor(),
+                strategy=settings.make_strategy(),
+                reader=settings.make_reader(),
+                evidence_bands=settings.make_evidence_bands(),
+            )
+        except InvalidInput as error:  # the settings are wrong, and not the request
+            raise ServerError(f"the server cannot open this memory: {error}") from error
 
     return open_memory
+
+
+def open_scopes(settings: Settings, options: ServerOptions) -> OpenScopes:
+    """The memories of the settings' file, which is created if there is none.
+
+    Raises a ``StoreError`` if the file cannot be used, and ``ServerError`` or ``PluginError`` for settings with which
+    no memory can be opened.
+    """
+    with closing(SQLiteStore(settings.db)):
+        pass
+    open_memory = memory_opener(settings)
+    with suppress(EmbedderMismatch):  # of one scope
+        open_memory(settings.scope).close()
+    return OpenScopes(open_memory, capacity=options.open_scopes, idle_seconds=options.idle_seconds)
 
 
 def make_app(settings: Settings, options: ServerOptions, *, llm: LLM | None = None) -> FastAPI:
     """The app that serves the memory file of the settings, which it creates if there is none.
 
-    The app closes the file when its lifespan ends. Raises a ``StoreError`` if the file cannot be used.
+    The app closes the file when its lifespan ends. Raises what :func:`open_scopes` raises.
     """
-    with closing(SQLiteStore(settings.db)):
-        pass
-    scopes = OpenScopes(memory_opener(settings), capacity=options.open_scopes, idle_seconds=options.idle_seconds)
+    scopes = open_scopes(settings, options)
     service = Service(Path(settings.db).absolute(), scopes, llm, options.threads, options.clock)
     metrics = Metrics(lambda: len(scopes), service.jobs.count_by_state)
     gate = Middleware(
@@ -126,19 +140,10 @@ def make_app(settings: Settings, options: ServerOptions, *, llm: LLM | None = No
 @asynccontextmanager
 async def _lifespan(service: Service, tracer: Tracer | None) -> AsyncIterator[None]:
     """Close idle memories from time to time; in the end, end the jobs, write the access logs and close the file."""
-
-    async def close_idle() -> None:
-        while True:
-            await asyncio.sleep(IDLE_CHECK_SECONDS)
-            await service.run(service.scopes.close_idle)
-
-    task = asyncio.create_task(close_idle())
     try:
-        yield
+        async with closing_idle(service.scopes):
+            yield
     finally:
-        task.cancel()
-        with suppress(asyncio.CancelledError):
-            await task
         await asyncio.to_thread(service.close)
         if tracer is not None:
             await asyncio.to_thread(tracer.close)
@@ -146,7 +151,7 @@ async def _lifespan(service: Service, tracer: Tracer | None) -> AsyncIterator[No
 
 def _add_jobs(app: FastAPI, service: Service) -> None:
     """Add the routes of jobs. A job of a scope that a token is not for is unknown to it."""
-    failures = failure_docs(400, 401, 403, 404, 413, 429, 500, 503)
+    failures = failure_docs(400, 401, 403, 404, 408, 413, 429, 500, 503)
 
     def find(request: Request, id_: str) -> Job:
         check_parameters(request)
@@ -183,20 +188,22 @@ def _add_jobs(app: FastAPI, service: Service) -> None:
         return JSONResponse(job.to_dict())
 
 
+async def health(request: Request) -> Response:
+    """Whether the server answers. Needs no token."""
+    check_parameters(request)
+    return JSONResponse({"status": "ok"})
+
+
 def _add_status(app: FastAPI, service: Service, metrics: Metrics) -> None:
     """Add the routes that say how the server is, and what it offers."""
 
-    @app.get(
-        "/health",
+    app.get(
+        HEALTH_PATH,
         operation_id="health",
         tags=["server"],
         response_model=schemas.Health,
         responses=failure_docs(400, 403, 503),
-    )
-    async def health(request: Request) -> Response:
-        """Whether the server answers. Needs no token."""
-        check_parameters(request)
-        return JSONResponse({"status": "ok"})
+    )(health)
 
     @app.get(
         "/metrics",

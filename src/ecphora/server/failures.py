@@ -13,17 +13,16 @@ from starlette.responses import JSONResponse
 from ..errors import (
     EcphoraError,
     EmbedderMismatch,
-    EmbedderUnavailable,
     IdCollision,
     InvalidInput,
-    LLMUnavailable,
-    ReaderUnavailable,
+    ModelDamaged,
+    PluginError,
+    ServerError,
     StaleWrite,
     StoreBusy,
-    StoreClosed,
+    StoreDamaged,
     StoreFull,
-    StoreReadOnly,
-    StoreReplaced,
+    StoreTooNew,
 )
 
 STATUSES: Mapping[type[EcphoraError], int] = {
@@ -31,16 +30,12 @@ STATUSES: Mapping[type[EcphoraError], int] = {
     IdCollision: 409,
     StaleWrite: 409,
     EmbedderMismatch: 409,
-    StoreBusy: 503,
-    StoreReadOnly: 503,
-    StoreClosed: 503,
-    StoreReplaced: 503,
-    EmbedderUnavailable: 503,
-    ReaderUnavailable: 503,
-    LLMUnavailable: 503,
     StoreFull: 507,
+    EcphoraError: 503,  # something that the server needs is missing, damaged or busy
 }
-"""The status of each error and of its subclasses; the status of all others is 500."""
+"""The status of each error and of its subclasses; that of all others, which nobody expected, is 500."""
+LOGGED = (PluginError, ServerError, ModelDamaged, StoreDamaged, StoreTooNew)
+"""The errors that only somebody where the server runs can mend. Their messages hold no text of a memory."""
 RETRY_SECONDS = 1
 """Seconds after which a request that found the store busy may be tried again."""
 TYPES = {
@@ -49,6 +44,7 @@ TYPES = {
     403: "Forbidden",
     404: "UnknownName",
     405: "MethodNotAllowed",
+    408: "RequestTimeout",
     413: "BodyTooLarge",
     429: "TooManyRequests",
     503: "StoreBusy",
@@ -87,7 +83,7 @@ def answer_error(error: Exception) -> JSONResponse:
     if isinstance(error, HTTPException):
         return JSONResponse(error_dict(error), error.status_code, error.headers)
     status = status_of(error)
-    if status == HTTPStatus.INTERNAL_SERVER_ERROR:
+    if status == HTTPStatus.INTERNAL_SERVER_ERROR or isinstance(error, LOGGED):
         _log.error("a request failed", exc_info=error)
     headers = {"Retry-After": str(RETRY_SECONDS)} if isinstance(error, StoreBusy) else None
     return JSONResponse(error_dict(error), status, headers)

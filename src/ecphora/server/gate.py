@@ -18,7 +18,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from ..ports import Clock
 from .access_control import OPEN_PATHS, AccessPolicy
 from .failures import RequestError, answer_error
-from .limits import Limits, RateLimit, limit_body
+from .limits import Limits, RateLimit, limit_body, limit_time
 from .metrics import Metrics
 from .operations import IMPORT
 
@@ -113,8 +113,11 @@ class Gate:
                 self._rates.take(grant.name)
             if self._metrics.requests_in_progress > self._limits.requests_in_progress:
                 raise RequestError(503, "too many requests at once; try again", {"Retry-After": "1"})
-            limit = self._limits.import_bytes if path == IMPORT.path else self._limits.body_bytes
-            receive = limit_body(headers, receive, limit)
+            if path == IMPORT.path:  # which has its own limit of time
+                receive = limit_body(headers, receive, self._limits.import_bytes)
+            else:
+                receive = limit_time(receive, self._limits.receive_seconds)
+                receive = limit_body(headers, receive, self._limits.body_bytes)
         except HTTPException as error:
             await answer_error(error)(scope, receive, send)
             return

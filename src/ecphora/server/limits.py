@@ -1,5 +1,6 @@
-"""Limits of the server: the size of a body, requests in progress, and the rate of each token's requests."""
+"""Limits of the server: size and time of a body, requests in progress, and the rate of each token's requests."""
 
+import asyncio
 import math
 import time
 from collections import OrderedDict
@@ -12,6 +13,8 @@ from starlette.types import Message, Receive
 from .failures import RequestError
 
 MEBIBYTE = 1 << 20
+MIN_BYTES_PER_SECOND = 1 << 10
+"""How fast a body must arrive after the time that each request has."""
 MAX_BUCKETS = 10_000
 """Tokens whose rate is remembered; the one that was used longest ago is dropped for another."""
 
@@ -21,7 +24,8 @@ class Limits:
     """What the server takes.
 
     Bytes of a body and of an import, requests in progress, and requests a second of each token (0: any number), of
-    which ``burst_seconds`` may come at once.
+    which ``burst_seconds`` may come at once. The head of a request must arrive within ``receive_seconds``, and its body
+    within as many again and one more for each KiB.
     """
 
     body_bytes: int = 8 * MEBIBYTE
@@ -29,6 +33,7 @@ class Limits:
     requests_in_progress: int = 256
     requests_per_second: float = 100.0
     burst_seconds: float = 2.0
+    receive_seconds: float = 20.0
 
 
 @dataclass(slots=True)
@@ -71,6 +76,30 @@ def limit_body(headers: Headers, receive: Receive, limit: int) -> Receive:
         received += len(message.get("body", b""))
         if received > limit:
             raise error
+        return message
+
+    return receive_part
+
+
+def limit_time(receive: Receive, seconds: float) -> Receive:
+    """What receives a body in so many seconds, and one for each KiB; raises ``RequestError`` 408 for a slower one.
+
+    Only the time spent waiting for the client counts.
+    """
+    left, is_whole = seconds, False
+
+    async def receive_part() -> Message:
+        nonlocal left, is_whole
+        if is_whole:  # what follows is the end of the connection, which may take long
+            return await receive()
+        started = time.monotonic()
+        try:
+            async with asyncio.timeout(max(left, 0.0)):
+                message = await receive()
+        except TimeoutError as error:
+            raise RequestError(408, "the body arrives too slowly", {"Connection": "close"}) from error
+        left += len(message.get("body", b"")) / MIN_BYTES_PER_SECOND - (time.monotonic() - started)
+        is_whole = not message.get("more_body", False)
         return message
 
     return receive_part

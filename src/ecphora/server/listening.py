@@ -10,6 +10,7 @@ import uvicorn
 from starlette.types import ASGIApp
 
 from ..errors import InvalidInput
+from .head_timeout import timed_protocol
 
 BACKLOG = 512
 """Connections that may wait to be accepted."""
@@ -32,15 +33,19 @@ class _Server(uvicorn.Server):
                 signal.signal(name, handler)
 
 
-def run_server(app: ASGIApp, *, host: str, port: int, grace_seconds: int, on_start: Callable[[str], object]) -> None:
+def run_server(
+    app: ASGIApp, *, host: str, port: int, head_seconds: float, grace_seconds: int, on_start: Callable[[str], object]
+) -> None:
     """Serve an app until a signal stops it. ``on_start`` gets the URL once connections are accepted.
 
-    New connections are refused from the signal on; requests in progress have ``grace_seconds``. Raises ``InvalidInput``
-    if the address cannot be listened on.
+    The head of a request must arrive within ``head_seconds``. New connections are refused from the signal on; requests
+    in progress have ``grace_seconds``. Raises ``InvalidInput`` if the address cannot be listened on.
     """
     listener = _listen(host, port)
     config = uvicorn.Config(
         app,
+        http=timed_protocol(head_seconds),
+        ws="none",
         log_config=None,
         access_log=False,
         server_header=False,

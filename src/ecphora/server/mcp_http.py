@@ -6,7 +6,7 @@ it names and the token is for.
 
 import asyncio
 from collections.abc import AsyncIterator, Iterator
-from contextlib import asynccontextmanager, closing, contextmanager
+from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass
 
 from mcp.server.transport_security import TransportSecuritySettings
@@ -15,17 +15,18 @@ from mcp_types import INVALID_REQUEST
 from starlette.applications import Starlette
 from starlette.middleware import Middleware
 from starlette.requests import Request
+from starlette.routing import Route
 
 from ..errors import InvalidInput, StoreReplaced
 from ..settings import Settings
-from ..stores.sqlite import SQLiteStore
 from ..validate import check_name
-from .app import ServerOptions, memory_opener
+from .access_control import HEALTH_PATH
+from .app import ServerOptions, health, open_scopes
 from .cross_origin import cross_origin
 from .gate import Gate
 from .mcp_server import Profile, ProfileName, RequestContext, build_server, open_profile
 from .metrics import Metrics
-from .open_scopes import OpenScopes
+from .open_scopes import OpenScopes, closing_idle
 from .tokens import Grant, Right
 
 PATH = "/mcp"
@@ -75,11 +76,10 @@ class _ScopeProfiles:
 def make_mcp_app(settings: Settings, options: ServerOptions, profile: ProfileName = "ecphora") -> Starlette:
     """The app that serves the memory file of the settings, which it creates if there is none, at ``/mcp``.
 
-    The app closes the file when its lifespan ends. Raises a ``StoreError`` if the file cannot be used.
+    ``/health`` is that of :func:`make_app`. The app closes the file when its lifespan ends. Raises what
+    :func:`open_scopes` raises.
     """
-    with closing(SQLiteStore(settings.db)):
-        pass
-    scopes = OpenScopes(memory_opener(settings), capacity=options.open_scopes, idle_seconds=options.idle_seconds)
+    scopes = open_scopes(settings, options)
     server = build_server(_ScopeProfiles(scopes, profile, settings.scope).lease, profile)
     inner = server.streamable_http_app(
         streamable_http_path=PATH,
@@ -92,7 +92,8 @@ def make_mcp_app(settings: Settings, options: ServerOptions, profile: ProfileNam
     async def lifespan(_app: Starlette) -> AsyncIterator[None]:
         async with inner.router.lifespan_context(inner):
             try:
-                yield
+                async with closing_idle(scopes):
+                    yield
             finally:
                 await asyncio.to_thread(scopes.close)
 
@@ -110,4 +111,5 @@ def make_mcp_app(settings: Settings, options: ServerOptions, profile: ProfileNam
         headers=PAGE_HEADERS,
         answer_headers=("Retry-After", "X-Request-Id", "WWW-Authenticate"),
     )
-    return Starlette(routes=inner.routes, middleware=[*pages, gate], lifespan=lifespan)
+    routes = [*inner.routes, Route(HEALTH_PATH, health)]
+    return Starlette(routes=routes, middleware=[*pages, gate], lifespan=lifespan)

@@ -1,14 +1,19 @@
 """The open memories of a server: one for each scope in use, opened on demand and closed when idle."""
 
+import asyncio
+import logging
 import threading
 import time
 from collections import OrderedDict
-from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import AsyncIterator, Callable, Iterable, Iterator
+from contextlib import asynccontextmanager, contextmanager, suppress
 from dataclasses import dataclass, field
 
 from ..memory import Memory
 
+IDLE_CHECK_SECONDS = 30.0
+"""Seconds between two searches for memories that nobody uses."""
+_log = logging.getLogger("ecphora.server")
 OpenMemory = Callable[[str], Memory]
 """Opens the memory of a scope, which need not exist."""
 
@@ -109,3 +114,24 @@ def _close(memories: Iterable[Memory | None]) -> None:
     for memory in memories:
         if memory is not None:
             memory.close()
+
+
+@asynccontextmanager
+async def closing_idle(scopes: OpenScopes) -> AsyncIterator[None]:
+    """Close memories that nobody has used for a while, as long as the context lasts."""
+
+    async def close_idle() -> None:
+        while True:
+            await asyncio.sleep(IDLE_CHECK_SECONDS)
+            try:
+                await asyncio.to_thread(scopes.close_idle)
+            except Exception:  # noqa: BLE001  # the next search must still come
+                _log.exception("a memory could not be closed")
+
+    task = asyncio.create_task(close_idle())
+    try:
+        yield
+    finally:
+        task.cancel()
+        with suppress(asyncio.CancelledError):
+            await task

@@ -19,6 +19,7 @@ FAILURES: Mapping[int, str] = {
     401: "There is no token, or it is unknown, revoked or expired.",
     403: "The token does not allow this, or the request comes from a page or by a name that is not allowed.",
     404: "There is no such thing.",
+    408: "The body arrives too slowly.",
     409: "It contradicts what is stored: `IdCollision`, `StaleWrite` or `EmbedderMismatch`.",
     413: "The body is too large.",
     429: "The token has sent too many requests; `Retry-After` says how many seconds to wait.",
@@ -55,7 +56,7 @@ def failure_docs(*statuses: int) -> ResponseDocs:
 def operation_failures(operation: Operation) -> ResponseDocs:
     """The documentation of the failed requests of an operation."""
     full = (507,) if Right.WRITE in operation.rights else ()
-    return failure_docs(400, 401, 403, 409, 413, 429, 500, 503, *full)
+    return failure_docs(400, 401, 403, 408, 409, 413, 429, 500, 503, *full)
 
 
 def operation_description(operation: Operation) -> str:
