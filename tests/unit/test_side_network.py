@@ -48,8 +48,12 @@ def example(number: int, *, used: int = 2, unused: int = 4) -> ContrastiveExampl
 
 
 def rotated_net() -> SideNet:
-    """A net that is not the identity."""
-    return SideNet(0.4 * vectors(DIM, 7)[:, :RANK], vectors(DIM, 8)[:, :RANK])
+    """A net that is not the identity, with a bias."""
+    return SideNet(0.4 * vectors(DIM, 7)[:, :RANK], vectors(DIM, 8)[:, :RANK], 0.3 * vectors(1, 9)[0])
+
+
+def parts(net: SideNet) -> tuple[Vectors, ...]:
+    return net.a, net.b, net.bias
 
 
 def matrix(net: SideNet) -> Any:
@@ -72,7 +76,7 @@ def test_untrained_net_is_the_identity() -> None:
 
 def test_map_vectors_multiplies_by_w() -> None:
     inputs = vectors(5, 1)
-    expected = inputs @ matrix(rotated_net()).T
+    expected = inputs @ matrix(rotated_net()).T + rotated_net().bias
     expected /= np.linalg.norm(expected, axis=1, keepdims=True)
     assert map_vectors(rotated_net(), inputs) == pytest.approx(expected, abs=1e-5)
 
@@ -113,7 +117,7 @@ def reference(net: SideNet, item: ContrastiveExample, temperature: float) -> flo
     w = matrix(net)
 
     def cosine(vector: Any) -> float:
-        u, x = w @ item.query.astype(np.float64), w @ vector.astype(np.float64)
+        u, x = w @ item.query.astype(np.float64) + net.bias, w @ vector.astype(np.float64) + net.bias
         return float(u @ x / np.linalg.norm(u) / np.linalg.norm(x))
 
     losses = []
@@ -131,7 +135,7 @@ def test_gradient_equals_finite_differences(net: SideNet, temperature: float) ->
         item = example(number, used=1 + number)
         found = gradient(net, item, temperature)
         assert found.loss == pytest.approx(reference(net, item, temperature), rel=1e-6)
-        for name, derivatives in (("a", found.a), ("b", found.b)):
+        for name, derivatives in (("a", found.a), ("b", found.b), ("bias", found.bias)):
             numeric = np.zeros_like(derivatives)
             for index in np.ndindex(*derivatives.shape):
                 sides = []
@@ -153,18 +157,21 @@ def test_gradient_step_lowers_the_loss_and_decay_shrinks_weights() -> None:
         gradient_step(net, examples, learning_rate=0.05, temperature=0.2, weight_decay=decay)[0] for decay in (0.0, 2.0)
     )
     assert without_decay.a - with_decay.a == pytest.approx(0.1 * net.a, abs=1e-6)
+    assert without_decay.bias - with_decay.bias == pytest.approx(0.1 * net.bias, abs=1e-6)
 
 
-def test_gradient_step_moves_both_matrices_by_their_gradients() -> None:
+def test_gradient_step_moves_matrices_and_bias_by_their_gradients() -> None:
     """W = I + A Bᵀ: from a net that is not the identity B moves as A does, by the rate times the mean gradient."""
     net, examples = rotated_net(), [example(1), example(2)]
     gradients = [gradient(net, item) for item in examples]
     after, _ = gradient_step(net, examples, learning_rate=0.1)
     assert after.a == pytest.approx(net.a - 0.1 * np.mean([item.a for item in gradients], axis=0), abs=1e-6)
     assert after.b == pytest.approx(net.b - 0.1 * np.mean([item.b for item in gradients], axis=0), abs=1e-6)
+    assert after.bias == pytest.approx(net.bias - 0.1 * np.mean([item.bias for item in gradients], axis=0), abs=1e-6)
     assert np.abs(after.b - net.b).max() > 1e-3
     untrained, trained = identity(DIM, RANK), train_side_network(identity(DIM, RANK), examples, epochs=3)
     assert np.abs(trained.b - untrained.b).max() > 1e-5
+    assert np.abs(trained.bias).max() > 1e-5
 
 
 def test_examples_without_positives_or_negatives_are_skipped() -> None:
@@ -243,10 +250,11 @@ def test_training_resumes_from_a_loaded_net(tmp_path: Path) -> None:
     loaded, provenance = load_side_network(tmp_path / "net.json")
     assert provenance == INFO
     assert loaded.a.dtype == loaded.b.dtype == np.float32
-    assert (loaded.a.tobytes(), loaded.b.tobytes()) == (once.a.tobytes(), once.b.tobytes())
+    assert [part.tobytes() for part in parts(loaded)] == [part.tobytes() for part in parts(once)]
     twice = train_side_network(identity(DIM, RANK), examples, epochs=2, **options)
     rebuilt = train_side_network(loaded, examples, epochs=1, **options)
-    assert (rebuilt.a.tobytes(), rebuilt.b.tobytes()) == (twice.a.tobytes(), twice.b.tobytes())
+    assert [part.tobytes() for part in parts(rebuilt)] == [part.tobytes() for part in parts(twice)]
+    assert loaded.bias.any()
     assert once.a.tobytes() != twice.a.tobytes()
 
 
@@ -278,6 +286,7 @@ def test_side_network_file_is_readable(tmp_path: Path) -> None:
         lambda found: found.pop("a"),
         lambda found: found.update(a=[[1.0]]),
         lambda found: found.update(a=[[1.0], [1.0, 2.0]]),
+        lambda found: found.update(bias=[1.0]),
         lambda found: found["provenance"].update(dim=5),
         lambda found: found["provenance"].update(weather="fine"),
         lambda found: found.update(provenance=[]),
@@ -290,6 +299,14 @@ def test_invalid_side_network_is_rejected(tmp_path: Path, break_field: Callable[
     (tmp_path / "net.json").write_text(json.dumps(found))
     with pytest.raises(InvalidRecord, match=r"net\.json"):
         load_side_network(tmp_path / "net.json")
+
+
+def test_side_network_of_an_older_file_has_no_bias(tmp_path: Path) -> None:
+    save_side_network(rotated_net(), tmp_path / "net.json", INFO)
+    found = json.loads((tmp_path / "net.json").read_text())
+    del found["bias"]
+    (tmp_path / "net.json").write_text(json.dumps(found))
+    assert load_side_network(tmp_path / "net.json")[0].bias.tolist() == [0.0] * DIM
 
 
 def test_missing_or_broken_file_is_rejected(tmp_path: Path) -> None:

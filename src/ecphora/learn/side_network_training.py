@@ -35,11 +35,12 @@ class ContrastiveExample(ShortRepr):
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Gradient(ShortRepr):
-    """An InfoNCE loss and its derivatives by ``a`` and ``b``."""
+    """An InfoNCE loss and its derivatives by ``a``, ``b`` and ``bias``."""
 
     loss: float
     a: Floats
     b: Floats
+    bias: Floats
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -88,7 +89,8 @@ def gradient(net: SideNet, example: ContrastiveExample, temperature: float = TEM
     a, b, q = net.a.astype(np.float64), net.b.astype(np.float64), example.query.astype(np.float64)
     d = np.concatenate([example.positives, example.negatives]).astype(np.float64)
     positives = len(example.positives)
-    u, x = q + a @ (b.T @ q), d + (d @ b) @ a.T  # Wq, Wd
+    bias = net.bias.astype(np.float64)
+    u, x = q + a @ (b.T @ q) + bias, d + (d @ b) @ a.T + bias  # Wq + c, Wd + c
     lu, lx = np.linalg.norm(u), np.linalg.norm(x, axis=1)
     c = x @ u / (lu * lx)
     # One row for each used memory: that one against all unused ones.
@@ -96,13 +98,14 @@ def gradient(net: SideNet, example: ContrastiveExample, temperature: float = TEM
     logits -= logits.max(axis=1, keepdims=True)
     part = np.exp(logits) / np.exp(logits).sum(axis=1, keepdims=True)
     by_c = np.concatenate([part[:, 0] - 1, part[:, 1:].sum(axis=0)]) / (positives * temperature)
-    # dc/du = x/(|u||x|) - c u/|u|², and likewise dc/dx; then u = Wq, x = Wd, and W = I + A Bᵀ.
+    # dc/du = x/(|u||x|) - c u/|u|², and likewise dc/dx; then u = Wq + c, x = Wd + c, and W = I + A Bᵀ.
     by_u = (by_c / lx) @ x / lu - (by_c @ c) * u / lu**2
     by_x = (by_c / (lu * lx))[:, None] * u - (by_c * c / lx**2)[:, None] * x
     return Gradient(
         loss=float(-np.log(part[:, 0]).mean()),
         a=np.outer(by_u, b.T @ q) + by_x.T @ (d @ b),
         b=np.outer(q, a.T @ by_u) + d.T @ (by_x @ a),
+        bias=by_u + by_x.sum(axis=0),
     )
 
 
@@ -116,15 +119,18 @@ def gradient_step(
 ) -> tuple[SideNet, float]:
     """One gradient-descent step on some examples; returns the net and their mean loss before the step.
 
-    ``weight_decay`` pulls ``a`` to 0, that is the net to the identity. Examples without a used or without an unused
-    memory are skipped.
+    ``weight_decay`` pulls ``a`` and the bias to 0, that is the net to the identity. Examples without a used or without
+    an unused memory are skipped.
     """
     gradients = [gradient(net, one, temperature) for one in examples if len(one.positives) and len(one.negatives)]
     if not gradients:
         return net, 0.0
-    a = net.a * (1 - learning_rate * weight_decay) - learning_rate * np.mean([one.a for one in gradients], axis=0)
+    kept = 1 - learning_rate * weight_decay
+    a = net.a * kept - learning_rate * np.mean([one.a for one in gradients], axis=0)
     b = net.b - learning_rate * np.mean([one.b for one in gradients], axis=0)
-    return SideNet(a.astype(np.float32), b.astype(np.float32)), float(np.mean([one.loss for one in gradients]))
+    bias = net.bias * kept - learning_rate * np.mean([one.bias for one in gradients], axis=0)
+    stepped = SideNet(a.astype(np.float32), b.astype(np.float32), bias.astype(np.float32))
+    return stepped, float(np.mean([one.loss for one in gradients]))
 
 
 def train_side_network(
@@ -179,7 +185,15 @@ def save_side_network(net: SideNet, path: str | Path, info: TrainingInfo) -> Non
         "columns": list(info.columns),
     }
     path.write_text(
-        format_json({"provenance": provenance, "a": _to_lists(net.a), "b": _to_lists(net.b)}), encoding="utf-8"
+        format_json(
+            {
+                "provenance": provenance,
+                "a": _to_lists(net.a),
+                "b": _to_lists(net.b),
+                "bias": _to_lists(net.bias[None])[0],
+            }
+        ),
+        encoding="utf-8",
     )
 
 
@@ -190,12 +204,14 @@ def load_side_network(path: str | Path) -> tuple[SideNet, TrainingInfo]:
         found = json.loads(path.read_text(encoding="utf-8"))
         fields = found["provenance"]
         info = TrainingInfo(**{**fields, "columns": tuple(fields["columns"])})
-        net = SideNet(np.array(found["a"], np.float32), np.array(found["b"], np.float32))
+        bias = np.array(found.get("bias", ()), np.float32)  # older files have none
+        net = SideNet(np.array(found["a"], np.float32), np.array(found["b"], np.float32), bias)
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise InvalidRecord(f"{path} holds no side network ({error}); save one with save_side_network") from error
     shape = (info.dim, net.a.shape[-1])
-    if net.a.shape != shape or net.b.shape != shape:
-        raise InvalidRecord(f"{path} says dim {info.dim}, but holds shapes {net.a.shape} and {net.b.shape}")
+    if net.a.shape != shape or net.b.shape != shape or net.bias.shape != shape[:1]:
+        shapes = f"{net.a.shape}, {net.b.shape} and {net.bias.shape}"
+        raise InvalidRecord(f"{path} says dim {info.dim}, but holds shapes {shapes}")
     return net, info
 
 

@@ -1,18 +1,18 @@
 """SideNet: a trainable linear map over a frozen embedder's vectors, EISA's side network.
 
-Published as a word2vec mean with a small network beside it, sizes and training not given. Here the map is the identity
-plus a correction of low rank, W = I + A Bᵀ, as in Edward J. Hu et al., "LoRA: Low-Rank Adaptation of Large Language
-Models", 2021, arXiv:2106.09685; A starts at 0, so an untrained net changes nothing. It is trained in
-:mod:`ecphora.learn`.
+Published as a word2vec mean with a small network beside it, sizes and training not given. Here the map is Wx + c: the
+identity plus a correction of low rank, W = I + A Bᵀ, as in Edward J. Hu et al., "LoRA: Low-Rank Adaptation of Large
+Language Models", 2021, arXiv:2106.09685, and a bias c. A and c start at 0, so an untrained net changes nothing. It is
+trained in :mod:`ecphora.learn`.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 
 from ...errors import WrongVector
 from ...graph import CachedDerivation, Graph
-from ...model import Query, Scores, Vectors
+from ...model import Query, Scores, Vector, Vectors
 from ...reprs import ShortRepr
 from ..retrieval import dense
 
@@ -22,10 +22,15 @@ RANK = 8
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class SideNet(ShortRepr):
-    """W = I + ``a`` ``b``ᵀ; both have shape ``(dim, rank)``."""
+    """Wx + c: W = I + ``a`` ``b``ᵀ, both of shape ``(dim, rank)``; c is ``bias``, shape ``(dim,)``, by default 0."""
 
     a: Vectors
     b: Vectors
+    bias: Vector = field(default_factory=lambda: np.zeros(0, np.float32))
+
+    def __post_init__(self) -> None:
+        if not len(self.bias):
+            object.__setattr__(self, "bias", np.zeros(len(self.a), np.float32))
 
     @property
     def dim(self) -> int:
@@ -39,10 +44,10 @@ class SideNet(ShortRepr):
 
 
 def identity(dim: int, rank: int = RANK) -> SideNet:
-    """An untrained net: W = I. Its ``b`` has the first cosines of the discrete cosine transform, not random numbers.
+    """An untrained net: W = I and c = 0.
 
-    ``b`` must differ from 0 for training to begin; which directions it has matters little, as an embedder's dimensions
-    have no order.
+    Its ``b`` has the first cosines of the discrete cosine transform, not random numbers. ``b`` must differ from 0 for
+    training to begin; which directions it has matters little, as an embedder's dimensions have no order.
     """
     places, waves = np.arange(dim) + 0.5, np.arange(1, rank + 1)
     basis = np.sqrt(2 / dim) * np.cos(np.pi / dim * np.outer(places, waves))
@@ -53,7 +58,7 @@ def map_vectors(net: SideNet | None, vectors: Vectors) -> Vectors:
     """Vectors mapped by the net, unit rows; without a net, unchanged."""
     if net is None or not len(vectors):
         return vectors
-    mapped = vectors + (vectors @ net.b) @ net.a.T
+    mapped = vectors + (vectors @ net.b) @ net.a.T + net.bias
     unit: Vectors = (mapped / np.maximum(np.linalg.norm(mapped, axis=1, keepdims=True), 1e-12)).astype(np.float32)
     return unit
 
@@ -61,7 +66,8 @@ def map_vectors(net: SideNet | None, vectors: Vectors) -> Vectors:
 def cosine(graph: Graph, query: Query, net: SideNet | None) -> Scores:
     """Cosine of the cue with each row's vector, both mapped by the net, if there is one; 0 for rows without a vector.
 
-    No mapped vector is stored: (Wq)·(Wd) = (Wq)·d + (Aᵀ Wq)·(Bᵀ d), so a row costs ``rank + 1`` numbers more.
+    No mapped vector is stored: with u = Wq + c, u·(Wd + c) = u·d + (Aᵀu)·(Bᵀd) + u·c, so a row costs ``rank + 1``
+    numbers more.
     """
     if net is None:
         return dense.cosine(graph, query)
@@ -78,13 +84,14 @@ def cosine(graph: Graph, query: Query, net: SideNet | None) -> Scores:
         ("side network projections", net), lambda grown, before: _extend_projections(grown, before, net)
     )
     dots = np.einsum("ij,j->i", vectors, mapped) + np.einsum("ij,j->i", projections.inner, net.a.T @ mapped)
+    dots += np.float32(net.bias @ mapped)
     scores[graph.vector_rows["rows"]] = dots / projections.lengths
     return scores
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Projections:
-    """Bᵀ d of each vector d, shape ``(vectors, rank)``, and |W d|."""
+    """Bᵀ d of each vector d, shape ``(vectors, rank)``, and |W d + c|."""
 
     inner: Vectors
     lengths: Scores
@@ -98,8 +105,9 @@ def _extend_projections(graph: Graph, cached: CachedDerivation[_Projections] | N
     )
     vectors = graph.vectors.view[len(old.lengths) :]
     outer, inner = vectors @ net.a, vectors @ net.b
-    # |Wd|² = |d|² + 2 (Aᵀd)·(Bᵀd) + |A Bᵀd|², without a second matrix of vectors.
+    # |Wd|² = |d|² + 2 (Aᵀd)·(Bᵀd) + |A Bᵀd|², without a second matrix of vectors; |Wd + c|² = |Wd|² + 2 c·Wd + |c|².
     squares = np.einsum("ij,ij->i", vectors, vectors) + 2 * np.einsum("ij,ij->i", outer, inner)
     squares += np.einsum("ij,ij->i", inner @ (net.a.T @ net.a), inner)
+    squares += 2 * (vectors @ net.bias + inner @ (net.a.T @ net.bias)) + net.bias @ net.bias
     lengths = np.sqrt(np.maximum(squares, 1e-12))
     return _Projections(np.concatenate([old.inner, inner]), np.concatenate([old.lengths, lengths]))
