@@ -45,7 +45,7 @@ ROWS: tuple[tuple[str, tuple[tuple[str, ...], ...]], ...] = (
         "strategies, adapters",
         (
             ("interchange",),
-            ("explain", "recall", "lookup"),
+            ("explain", "recall", "lookup", "inclusions"),
             ("strategies",),
             ("learn",),
             ("stores",),
@@ -55,7 +55,7 @@ ROWS: tuple[tuple[str, tuple[tuple[str, ...], ...]], ...] = (
     (
         "reading, weights",
         (
-            ("store_as_query", "query_embedder", "encode", "query", "feedback", "documents", "messages"),
+            ("store_as_query", "query_embedder", "encode", "query", "feedback", "exchange", "documents", "messages"),
             ("weights",),
             ("reasons", "reason_clauses", "ranking"),
             ("model_http", "llamacpp_engine", "llm_runs", "llm_client"),
@@ -70,7 +70,7 @@ ROWS: tuple[tuple[str, tuple[tuple[str, ...], ...]], ...] = (
         "shared mechanisms",
         (("stages", "stages.retrieval"), ("recall_events", "recollection", "tool_replies", "prompts", "short_ids")),
     ),
-    ("language", (("language",), ("validate", "tool_definitions"))),
+    ("language", (("language",), ("validate", "tool_definitions", "memory_tools"))),
     (
         "data",
         (

@@ -27,7 +27,7 @@ export type AccessKind = "encoded" | "stimulated" | "recalled" | "used";
  * `cited_ids` are the memories it cites, all of them shown to the model or quoted. `is_answered` is False if the
  * memory does not hold the answer; then `text` says so. `usage` is that of the model, `prompt` what it was sent,
  * None if nothing was sent. `is_extractive` says that the text only quotes a memory, because there is no model or it
- * failed; `error` is why it failed.
+ * failed; `error` is why it failed. `exchange_id` is the exchange in which it is recorded, None if it is not.
  */
 export interface Answer {
   text: string;
@@ -38,6 +38,7 @@ export interface Answer {
   prompt: Prompt | null;
   is_extractive: boolean;
   error: string | null;
+  exchange_id: string | null;
 }
 
 /** The arguments of `answer`. */
@@ -60,7 +61,9 @@ export interface AnswerRequest {
   reading?: Reading;
   /** The most milliseconds that the reader may take. */
   reading_ms?: number;
+  include?: string | string[];
   log_access?: boolean;
+  record?: boolean;
 }
 
 /** What the recall would return if no reader read the candidates, best first. */
@@ -125,6 +128,23 @@ export interface EndEvent {
   recollection: Recollection;
 }
 
+/**
+ * A person, place or thing that hits mention, after EcphoryRAG; `ids` are those of the hits, best first.
+ *
+ * `score`, 0 to 1, says how near it is to the question. `type`, `description` and `importance` are what a
+ * language model wrote of it, None without one. They are given only if the recall may return every memory that
+ * mentions it.
+ */
+export interface EngramHit {
+  id: string;
+  name: string;
+  score: number;
+  ids: string[];
+  type: string | null;
+  description: string | null;
+  importance: number | null;
+}
+
 /** The arguments of `entities.merge`. */
 export interface EntitiesMergeRequest {
   name: string;
@@ -187,6 +207,24 @@ export interface ErrorEvent {
 
 /** The answerability band: how well a recollection answers its query. */
 export type Evidence = "strong" | "weak" | "none";
+
+/**
+ * An earlier prompt like the question, and the response that was given to it.
+ *
+ * It says what was answered, not what is true. `source_ids` are the memories that were recalled for it,
+ * `used_ids` those of them that the response used, as far as that is known. `source` is the model that gave it.
+ */
+export interface ExchangeHit {
+  id: string;
+  prompt: string;
+  response: string;
+  happened_at: string;
+  score: number;
+  source_ids: string[];
+  used_ids: string[];
+  source: string | null;
+  session: string | null;
+}
 
 /** The arguments of `export`. */
 export interface ExportRequest {
@@ -439,6 +477,19 @@ export interface Insight {
   is_valid: boolean;
 }
 
+/**
+ * An insight near a question, a shortcut to the memories that it summarizes: their ids are `source_ids`.
+ *
+ * `score` is in 0..1; `level` is that of :class:`Insight`.
+ */
+export interface InsightHit {
+  id: string;
+  text: string;
+  score: number;
+  source_ids: string[];
+  level: number;
+}
+
 /** The arguments of `insights`. */
 export interface InsightsRequest {
   /** What is asked. */
@@ -477,7 +528,7 @@ export interface JobStart {
 }
 
 /** What a node stands for. */
-export type Kind = "episode" | "entity" | "insight" | "claim" | "question" | "description";
+export type Kind = "episode" | "entity" | "insight" | "claim" | "question" | "exchange";
 
 /**
  * What prompts would cost before any is sent; all tokens are estimated.
@@ -575,7 +626,8 @@ export type MissReason = "not_found" | "filter" | "no_activation" | "negative_sc
  * which the text is valid (`None`: open). `seq` counts insertions and accesses of a scope; the store assigns it,
  * 0 means not yet stored. A long text is stored as several chunks: nodes that share a `document` and count
  * `position` up; joined in that order they are the text again. A chunk begins at character `start` of the text,
- * under the heading path `heading`: "Guide > Timers", or None.
+ * under the heading path `heading`: "Guide > Timers", or None. The `text` of an exchange is the response, its
+ * `title` the prompt.
  */
 export interface Node {
   id: string;
@@ -711,6 +763,7 @@ export interface RecallForRequest {
   reading?: Reading;
   /** The most milliseconds that the reader may take. */
   reading_ms?: number;
+  include?: string | string[];
   explain?: boolean;
   log_access?: boolean;
 }
@@ -735,6 +788,7 @@ export interface RecallRequest {
   reading?: Reading;
   /** The most milliseconds that the reader may take. */
   reading_ms?: number;
+  include?: string | string[];
   explain?: boolean;
   log_access?: boolean;
   /** Answer with the events of the recall, an object a line, as they happen. */
@@ -745,7 +799,8 @@ export interface RecallRequest {
  * The result of a query, best hit first. `evidence` is the answerability band of `confidence`, in 0..1.
  *
  * Its length is the number of hits; an index returns a hit, a slice a tuple of hits. `print` and notebooks show it
- * as a table.
+ * as a table. `engrams`, `insights` and `exchanges` are what came back beside the memories; each is empty unless
+ * the recall was asked to include it.
  */
 export interface Recollection {
   question: string;
@@ -759,7 +814,20 @@ export interface Recollection {
   evidence: Evidence;
   confidence: number;
   hits: RankedHit[];
+  engrams: EngramHit[];
+  insights: InsightHit[];
+  exchanges: ExchangeHit[];
   groups: HitGroup[];
+}
+
+/** The arguments of `record_response`. */
+export interface RecordResponseRequest {
+  recollection: Recollection;
+  /** The text of a memory. */
+  text: string;
+  used_ids?: string[];
+  source?: string | null;
+  session?: string | null;
 }
 
 /** The name of a relation in a question: `phrase` "my sister" is `name` "Marta", as memory `node` tells. */
@@ -964,12 +1032,16 @@ export interface PlainMethods {
    * `reading_ms` milliseconds would be exceeded. If the reader fails, the recall goes on without it; the cost says
    * why.
    *
+   * `include` names what comes back beside the memories, at most `limit` of each: `"engrams"` are the names
+   * that the hits mention, `"insights"` summaries near the question, and `"exchanges"` earlier prompts like it
+   * with their responses. None of them counts as a memory or changes the hits and the evidence.
+   *
    * A recall waits less than a second for the access log and never fails because of it: what cannot be written is
    * counted, see `unlogged_count`. Raises `InvalidInput` for `retroactive` without `as_of`.
    *
    * The token needs the right to `read`.
    */
-  recall(question: string, options?: Pick<RecallRequest, "limit" | "budget" | "where" | "as_of" | "known_at" | "retroactive" | "strategy" | "reading" | "reading_ms" | "explain" | "log_access">, call?: CallOptions): Promise<Recollection>;
+  recall(question: string, options?: Pick<RecallRequest, "limit" | "budget" | "where" | "as_of" | "known_at" | "retroactive" | "strategy" | "reading" | "reading_ms" | "include" | "explain" | "log_access">, call?: CallOptions): Promise<Recollection>;
   /**
    * Return the memories that belong to what a running conversation asks now, best first.
    *
@@ -982,7 +1054,7 @@ export interface PlainMethods {
    *
    * The token needs the right to `read`.
    */
-  recallFor(messages: Record<string, unknown> | Record<string, unknown>[], options?: Pick<RecallForRequest, "limit" | "budget" | "where" | "as_of" | "known_at" | "retroactive" | "strategy" | "reading" | "reading_ms" | "explain" | "log_access">, call?: CallOptions): Promise<Recollection>;
+  recallFor(messages: Record<string, unknown> | Record<string, unknown>[], options?: Pick<RecallForRequest, "limit" | "budget" | "where" | "as_of" | "known_at" | "retroactive" | "strategy" | "reading" | "reading_ms" | "include" | "explain" | "log_access">, call?: CallOptions): Promise<Recollection>;
   /**
    * Explain why `recall` with the same arguments does not return a memory, and what would return it.
    *
@@ -1006,15 +1078,32 @@ export interface PlainMethods {
    */
   feedback(recollection: Recollection, used_ids: string[], call?: CallOptions): Promise<string>;
   /**
+   * Store a response that was given to the question of a recollection; returns the id of the exchange.
+   *
+   * An exchange, the question with its response, is EISA's episode. It is no memory: it never counts as evidence,
+   * only `eisa` returns it among the hits, and any recall shows it with `include="exchanges"`. `used_ids` are
+   * the hits that the response rests on, such as those it cites; `source` names the model that gave it.
+   *
+   * Since a response may repeat what was recalled for it, the exchange is deleted with the first of its hits that is
+   * forgotten; `forget` with its id deletes it alone. The same response recorded twice is stored once. Nothing is
+   * stored, and None is returned, if a hit was forgotten since the recall, or this exchange itself.
+   *
+   * Raises `InvalidInput` for an empty text, and for an id that is not among the hits.
+   *
+   * The token needs the right to `write`.
+   */
+  recordResponse(recollection: Recollection, text: string, options?: Pick<RecordResponseRequest, "used_ids" | "source" | "session">, call?: CallOptions): Promise<string | null>;
+  /**
    * Answer a question from the memories recalled for it, and cite them.
    *
    * `budget` bounds the tokens of the memories in the prompt; the keywords after it are those of `recall`.
    * If the answerability band is `NONE`, the language model is not asked. Without a model the best memory is
-   * quoted.
+   * quoted. What `include` names is shown to the model beside the memories. `record` stores the answer of a
+   * model as `record_response` does; its id is `exchange_id` of the result.
    *
    * The token needs the right to `read`.
    */
-  answer(question: string, options?: Pick<AnswerRequest, "budget" | "limit" | "where" | "as_of" | "known_at" | "retroactive" | "strategy" | "reading" | "reading_ms" | "log_access">, call?: CallOptions): Promise<Answer>;
+  answer(question: string, options?: Pick<AnswerRequest, "budget" | "limit" | "where" | "as_of" | "known_at" | "retroactive" | "strategy" | "reading" | "reading_ms" | "include" | "log_access" | "record">, call?: CallOptions): Promise<Answer>;
   /**
    * The memory with an id, a long text reassembled from its chunks; None if there is none.
    *
@@ -1073,7 +1162,8 @@ export interface PlainMethods {
    *
    * Their texts, vectors, terms, links and accesses are overwritten in the file, and so are the entities that
    * nothing else mentions. Tombstones keep the same memory from being remembered again, unless `restore` is set
-   * then. Ids that do not exist are no error: the result says what was erased.
+   * then. Ids that do not exist are no error: the result says what was erased. A filter also selects the exchanges
+   * of `record_response` that pass it.
    *
    * Raises `InvalidInput` for a filter without a condition, and for `everything` together with ids or a filter.
    *

@@ -6,6 +6,7 @@ export const OPERATIONS = [
   {"view": "", "name": "recallFor", "path": "/v1/recall-for", "required": ["messages"], "hasOptions": true, "isScoped": true, "isRead": "unlogged"},
   {"view": "", "name": "whyNot", "path": "/v1/why-not", "required": ["question", "id"], "hasOptions": true, "isScoped": true, "isRead": true},
   {"view": "", "name": "feedback", "path": "/v1/feedback", "required": ["recollection", "used_ids"], "hasOptions": false, "isScoped": true, "isRead": false},
+  {"view": "", "name": "recordResponse", "path": "/v1/record-response", "required": ["recollection", "text"], "hasOptions": true, "isScoped": true, "isRead": false},
   {"view": "", "name": "answer", "path": "/v1/answer", "required": ["question"], "hasOptions": true, "isScoped": true, "isRead": "unlogged"},
   {"view": "", "name": "get", "path": "/v1/get", "required": ["id"], "hasOptions": false, "isScoped": true, "isRead": true},
   {"view": "", "name": "chunks", "path": "/v1/chunks", "required": ["id"], "hasOptions": false, "isScoped": true, "isRead": true},

@@ -13,7 +13,7 @@ from .llm_usage import LLMUsage
 from .model import Evidence, Hit, Node, NodeId
 from .ports import LLM, Prompt
 from .prompts import quoting, replies
-from .recollection import DEFAULT_BUDGET, Recollection, fit_to_budget, validity_by_id
+from .recollection import DEFAULT_BUDGET, Recollection, fit_to_budget, render_beside, shown_tokens, validity_by_id
 from .reprs import ShortRepr
 from .text_format import iso_minute
 
@@ -30,7 +30,7 @@ class Answer(ShortRepr):
     ``cited_ids`` are the memories it cites, all of them shown to the model or quoted. ``is_answered`` is False if the
     memory does not hold the answer; then ``text`` says so. ``usage`` is that of the model, ``prompt`` what it was sent,
     None if nothing was sent. ``is_extractive`` says that the text only quotes a memory, because there is no model or it
-    failed; ``error`` is why it failed.
+    failed; ``error`` is why it failed. ``exchange_id`` is the exchange in which it is recorded, None if it is not.
     """
 
     text: str
@@ -41,6 +41,12 @@ class Answer(ShortRepr):
     prompt: Prompt | None = None
     is_extractive: bool = False
     error: str | None = None
+    exchange_id: NodeId | None = None
+
+    @property
+    def is_recordable(self) -> bool:
+        """Whether this is a response to record: an answer of a model, not a quotation."""
+        return self.is_answered and not self.is_extractive
 
 
 def build_prompt(recollection: Recollection, budget: int = DEFAULT_BUDGET) -> Prompt | None:
@@ -50,7 +56,12 @@ def build_prompt(recollection: Recollection, budget: int = DEFAULT_BUDGET) -> Pr
         return None
     query = recollection.query
     return prompts.answer_prompt(
-        query.text, _nodes(shown), today=query.now, as_of=query.as_of, validity=validity_by_id(shown)
+        query.text,
+        _nodes(shown),
+        today=query.now,
+        as_of=query.as_of,
+        validity=validity_by_id(shown),
+        beside=render_beside(recollection, budget - shown_tokens(shown)),
     )
 
 
@@ -83,7 +94,14 @@ def reply(
         return extractive_answer(recollection)
     shown = fit_to_budget(recollection, budget)
     message, today = recollection.query.text, recollection.query.now
-    prompt = prompts.chat_prompt(message, turns, _nodes(shown), today=today, validity=validity_by_id(shown))
+    prompt = prompts.chat_prompt(
+        message,
+        turns,
+        _nodes(shown),
+        today=today,
+        validity=validity_by_id(shown),
+        beside=render_beside(recollection, budget - shown_tokens(shown)),
+    )
     return _generate_answer(recollection, client, prompt, shown, is_chat=True)
 
 
@@ -93,11 +111,12 @@ def extractive_answer(recollection: Recollection) -> Answer:
     A memory that is not a question is preferred. If the best memory is superseded and its successor is among the hits,
     the successor is quoted.
     """
-    if recollection.evidence == Evidence.NONE or not recollection.hits:
+    memories = [hit for hit in recollection if not hit.is_exchange]
+    if recollection.evidence == Evidence.NONE or not memories:
         return Answer(NO_ANSWER, (), is_answered=False, evidence=recollection.evidence)
-    best = next((hit for hit in recollection if not is_question(hit.text)), recollection[0])
+    best = next((hit for hit in memories if not is_question(hit.text)), memories[0])
     successors = () if best.validity is None else best.validity.superseded_by
-    best = next((hit for hit in recollection if hit.id in successors), best)
+    best = next((hit for hit in memories if hit.id in successors), best)
     attribution = ", ".join(filter(None, (best.node.speaker, iso_minute(best.node.happened_at))))
     end = best.node.valid_to if best.validity is None else best.validity.valid_to
     until = "" if end is None else f", held until {iso_minute(end)}"

@@ -7,7 +7,7 @@ behind it.
 
 import asyncio
 import threading
-from collections.abc import AsyncGenerator, Callable, Coroutine, Iterator
+from collections.abc import AsyncGenerator, Callable, Coroutine, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
 from contextvars import copy_context
@@ -185,6 +185,7 @@ class RecallOptions(TypedDict, total=False):
     strategy: str | Strategy | None
     reading: str | Reading
     reading_ms: float
+    include: str | Iterable[str]
     explain: bool
     log_access: bool
 
@@ -224,6 +225,7 @@ class AsyncMethods(AsyncCalls[M]):
     update = offload(Memory.update, writes=True)
     forget = offload(Memory.forget, writes=True)
     feedback = offload(Memory.feedback, writes=True)
+    record_response = offload(Memory.record_response, writes=True)
 
     # ---- recall
 

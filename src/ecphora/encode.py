@@ -39,7 +39,9 @@ NO_EXTRACTION = Extraction()
 
 
 def indexed_text(node: Node) -> str:
-    """A node's text as it is indexed and embedded: with its speaker, title and heading."""
+    """A node's text as it is indexed and embedded: with its speaker, title and heading; of an exchange, the prompt."""
+    if node.kind is Kind.EXCHANGE:
+        return node.title or ""
     text = "\n".join(part for part in (node.title, node.heading, node.text) if part is not None)
     return text if node.speaker is None else f"{node.speaker}: {text}"
 
@@ -56,10 +58,10 @@ def embed_texts(embedder: Embedder, texts: Iterable[str], *, is_query: bool = Fa
 
 
 def embed_nodes(embedder: Embedder, nodes: Sequence[Node]) -> dict[NodeId, Vector]:
-    """The vectors of nodes by id: questions are embedded as queries, other nodes as texts."""
+    """The vectors of nodes by id: questions and prompts are embedded as queries, other nodes as texts."""
     vectors_by_id: dict[NodeId, Vector] = {}
     for is_query in (False, True):
-        group = [node for node in nodes if (node.kind == Kind.QUESTION) is is_query]
+        group = [node for node in nodes if (node.kind in {Kind.QUESTION, Kind.EXCHANGE}) is is_query]
         if group:
             vectors = embedder.embed([indexed_text(node) for node in group], is_query=is_query)
             vectors_by_id.update(zip((node.id for node in group), vectors, strict=True))

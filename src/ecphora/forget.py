@@ -69,10 +69,10 @@ def _orphan_entities(graph: Graph, keep: Mask, batch: WriteBatch) -> Rows:
 def content_digest(node: Node) -> bytes:
     """The digest of a memory's text, speaker and time, which recognizes a forgotten memory if it is remembered again.
 
-    The time of recording does not count: a memory without a date has a digest without one. The digest of a question is
-    of its id alone, so a deleted question blocks no memory with the same text.
+    The time of recording does not count: a memory without a date has a digest without one. The digest of a question or
+    an exchange is of its id alone, so a deleted one blocks no memory with the same text.
     """
-    if node.kind == Kind.QUESTION:
+    if node.kind in {Kind.QUESTION, Kind.EXCHANGE}:
         return ids.content_digest(node.id)
     dated = "" if node.happened_at == node.recorded_at else repr(epoch_seconds(node.happened_at))
     return ids.content_digest(node.text, node.speaker or "", dated)

@@ -13,11 +13,13 @@ from . import short_ids
 from .errors import IdCollision, InvalidInput, UnknownName
 from .graph import Graph
 from .invisible_chars import replace_surrogates
+from .language.token_count import estimate_tokens
+from .memory_tools import DEFAULT_HITS, DEFAULT_PAGE, MAX_MEMORIES, TOOLS
 from .model import Evidence, Filter, ForgetResult, Node, NodeId, Page, RememberResult, When
 from .prompts import quoting
-from .recollection import Recollection
+from .recollection import Recollection, render_beside
 from .reprs import ShortRepr, show
-from .tool_definitions import FunctionTool, JsonSchema, Parameter
+from .tool_definitions import FunctionTool, JsonSchema
 from .tool_replies import QUOTED, QuotedMemory, count_memories, list_ids, quote, quote_fitting
 from .validate import check_count, check_flag, check_items, check_optional_name
 
@@ -25,107 +27,13 @@ DEFAULT_REPLY_TOKENS = 1_500
 """The tokens of a reply by default (estimated)."""
 MIN_REPLY_TOKENS = 300
 """The fewest tokens that replies may be limited to."""
-DEFAULT_HITS, DEFAULT_PAGE, MAX_MEMORIES = 5, 10, 50
-"""The memories that recall and find return by default, and the most that they return."""
 MAX_PREVIEWS = 20
 """The memories that forget shows before it erases them."""
+MAX_SOURCES = 10
+"""The memories that an answer of the model is taken to be based on."""
 UNRELATED_HITS = 2
 """The memories shown where none answers the question."""
 NO_FILTER = Filter()
-
-_SPEAKER = Parameter("speaker", "string", "Only what this person said or wrote.")
-_AFTER = Parameter("after", "string", "Only what happened on this day or later, YYYY-MM-DD.")
-_BEFORE = Parameter("before", "string", "Only what happened before this day, YYYY-MM-DD.")
-_HAPPENED_AT = "When it happened, YYYY-MM-DD or YYYY-MM-DDTHH:MM. Leave out for now."
-
-TOOLS: tuple[FunctionTool, ...] = (
-    FunctionTool(
-        "remember",
-        "Remember",
-        "Store facts for later conversations: preferences, decisions, names, dates, what somebody did or plans. One "
-        "self-contained sentence or paragraph for each fact, with names instead of pronouns. Use it when the user "
-        "states something that will matter later, or asks you to remember it. Do not store small talk, secrets such as "
-        "passwords, or what was recalled from memory. For a fact that has changed, use update.",
-        (
-            Parameter("texts", "strings", "The facts, each understandable by itself.", is_required=True),
-            Parameter("speaker", "string", "Who said or wrote them."),
-            Parameter("happened_at", "string", _HAPPENED_AT),
-        ),
-    ),
-    FunctionTool(
-        "recall",
-        "Recall",
-        "Search the memory by meaning with a question. Use it before answering anything that may depend on earlier "
-        "conversations, the user, or people and projects that you do not know. The reply has the memories with ids and "
-        "dates, best first, and the evidence: strong, weak or none. With none, say that you do not know. Not for "
-        "listing everything, which is what find does.",
-        (
-            Parameter("question", "string", "A full question, such as: Where does Ana live?", is_required=True),
-            Parameter(
-                "limit", "integer", f"The most memories to return, 1 to {MAX_MEMORIES}; {DEFAULT_HITS} if left out."
-            ),
-            _SPEAKER,
-            _AFTER,
-            _BEFORE,
-            Parameter("as_of", "string", "Answer as things stood on this day, YYYY-MM-DD."),
-        ),
-        is_read_only=True,
-    ),
-    FunctionTool(
-        "update",
-        "Update",
-        "Change one stored memory; get its id from recall or find first. mode 'supersede' is for a fact that has "
-        "changed: the new text is valid from now on and the old one stays as history. mode 'replace' is for a text "
-        "that was wrong: the old text is erased.",
-        (
-            Parameter("id", "string", "The id of the memory.", is_required=True),
-            Parameter("text", "string", "The whole new text, understandable by itself.", is_required=True),
-            Parameter(
-                "mode",
-                "string",
-                "supersede: the fact has changed. replace: the text was wrong.",
-                is_required=True,
-                choices=("supersede", "replace"),
-            ),
-            Parameter("happened_at", "string", "Since when the new text holds, YYYY-MM-DD; for supersede only."),
-        ),
-        is_destructive=True,
-    ),
-    FunctionTool(
-        "forget",
-        "Forget",
-        "Erase memories for good. Only when the user asks to forget or delete something; for a fact that has changed, "
-        "use update. Give ids from recall or find, or a filter (speaker, after, before), not both. One id is erased at "
-        "once. For several memories, or a filter, the first call erases nothing and lists what would be erased; show "
-        "that to the user, and call again with dry_run false if the user agrees.",
-        (
-            Parameter("ids", "strings", "The ids of the memories."),
-            _SPEAKER,
-            _AFTER,
-            _BEFORE,
-            Parameter("dry_run", "boolean", "true: only list what would be erased. false: erase it."),
-        ),
-        is_destructive=True,
-    ),
-    FunctionTool(
-        "find",
-        "Find",
-        "List memories without a question, by date or speaker, or read the full text of memories by their ids. Use it "
-        "for: what is stored about last week, what did Ana say, show the newest memories. To search by meaning, use "
-        "recall.",
-        (
-            Parameter("ids", "strings", "Read these memories in full; without the other arguments."),
-            _SPEAKER,
-            _AFTER,
-            _BEFORE,
-            Parameter("order", "string", "By date; newest first if left out.", choices=("newest", "oldest")),
-            Parameter("limit", "integer", f"Memories a page, 1 to {MAX_MEMORIES}; {DEFAULT_PAGE} if left out."),
-            Parameter("cursor", "string", "The cursor that the page before gave, with the same other arguments."),
-        ),
-        is_read_only=True,
-    ),
-)
-"""The tools, in the order in which they are listed."""
 
 
 class ToolMemory(Protocol):
@@ -137,8 +45,17 @@ class ToolMemory(Protocol):
         self, content: Sequence[str], *, speaker: str | None, session: str | None, happened_at: When | None
     ) -> RememberResult: ...
     def recall(
-        self, question: str, *, limit: int, where: Filter, as_of: When | None, explain: bool, log_access: bool
+        self,
+        question: str,
+        *,
+        limit: int,
+        where: Filter,
+        as_of: When | None,
+        include: Iterable[str],
+        explain: bool,
+        log_access: bool,
     ) -> Recollection: ...
+    def record_response(self, recollection: Recollection, text: str, *, session: str | None) -> NodeId | None: ...
     def update(
         self,
         id: NodeId,  # noqa: A002
@@ -244,7 +161,9 @@ class ToolSet:
             text, is_error = f"Error: {quoting.escape(str(error))}", True
         return ToolReply(replace_surrogates(text), is_error)
 
-    def _remember(self, *, texts: list[str], speaker: str | None, happened_at: str | None) -> str:
+    def _remember(self, *, texts: list[str], speaker: str | None, happened_at: str | None, question: str | None) -> str:
+        if question is not None:
+            return self._record_response(question, "\n".join(texts))
         result = self._memory.remember(texts, speaker=speaker, session=self._session, happened_at=happened_at)
         groups = (
             ("Remembered", result.created),
@@ -253,6 +172,16 @@ class ToolSet:
         )
         graph = self._memory.graph()
         return "\n".join(f"{label}: {list_ids(ids, graph)}" for label, ids in groups if ids)
+
+    def _record_response(self, question: str, text: str) -> str:
+        """Store an answer of the model as an exchange, with the memories that belong to the question."""
+        found = self._memory.recall(
+            question, limit=MAX_SOURCES, where=NO_FILTER, as_of=None, include=(), explain=False, log_access=False
+        )
+        id_ = self._memory.record_response(found, text, session=self._session)
+        if id_ is None:
+            return "Not stored, because it was forgotten on purpose."
+        return f"Stored the answer with its question: {list_ids([id_], self._memory.graph())}"
 
     def _recall(
         self,
@@ -263,11 +192,18 @@ class ToolSet:
         after: str | None,
         before: str | None,
         as_of: str | None,
+        include: list[str] | None,
     ) -> str:
         where = _filter(speaker, after, before)
         limit = _check_limit(limit, DEFAULT_HITS)
         found = self._memory.recall(
-            question, limit=limit, where=where, as_of=as_of, explain=False, log_access=self._log_access
+            question,
+            limit=limit,
+            where=where,
+            as_of=as_of,
+            include=include or (),
+            explain=False,
+            log_access=self._log_access,
         )
         if not found.hits:
             return "Nothing found: no memory belongs to this question."
@@ -277,7 +213,9 @@ class ToolSet:
         else:
             doubt = " They may not answer the question." if found.evidence is Evidence.WEAK else ""
             head = f"Evidence: {found.evidence.value}.{doubt} {count_memories(len(hits))}, best first."
-        return quote(head, [QuotedMemory(hit.node, hit.validity) for hit in hits], self._memory.graph(), self._budget)
+        memories = [QuotedMemory(hit.node, hit.validity) for hit in hits if not hit.is_exchange]
+        text = quote(head, memories, self._memory.graph(), self._budget)
+        return text + render_beside(found, self._budget - estimate_tokens(text))
 
     def _update(
         self,

@@ -6,6 +6,7 @@ them.
 
 import logging
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from time import perf_counter
@@ -26,6 +27,7 @@ from .embedders.hashing import HASHING
 from .embedders.minilm import MiniLMEmbedder
 from .embedders.packaged import packaged_embedder
 from .errors import InvalidInput, StoreError
+from .exchange import exchange_batch, exchange_id
 from .explain import WhyNot, why_not
 from .extractors.rule_extractor import RuleExtractor
 from .feedback import feedback_batch, question_id
@@ -51,6 +53,7 @@ from .model import (
     History,
     Hit,
     Insight,
+    Kind,
     Metadata,
     Node,
     NodeId,
@@ -102,6 +105,7 @@ from .validate import (
     check_flag,
     check_id,
     check_ids,
+    check_include,
     check_items,
     check_lines,
     check_long_call,
@@ -109,6 +113,7 @@ from .validate import (
     check_name,
     check_optional_name,
     check_path,
+    check_question,
     check_reading,
     check_recall,
     check_text,
@@ -142,6 +147,16 @@ def _is_file(path: object) -> bool:
     if not isinstance(path, type) and callable(getattr(path, "commit", None)):
         return False
     raise InvalidInput(f"{show(path)} is neither a file nor a store; for a temporary memory, use a temporary folder")
+
+
+def _check_used_ids(recollection: object, used_ids: Iterable[NodeId]) -> list[NodeId]:
+    """Check a recollection and the ids of its hits that were used; return these, each once."""
+    if not isinstance(recollection, Recollection):
+        raise InvalidInput(f"recollection is {show(recollection)}; give what recall returned")
+    unique_ids = list(dict.fromkeys(check_ids(used_ids, "used_ids")))
+    if unknown_ids := [id_ for id_ in unique_ids if id_ not in {hit.id for hit in recollection}]:
+        raise InvalidInput(f"{unknown_ids[0]!r} is not among what came back; give ids of hits of this recollection")
+    return unique_ids
 
 
 class Memory:
@@ -399,6 +414,7 @@ class Memory:
         strategy: str | Strategy | None = None,
         reading: str | Reading = Reading.AUTO,
         reading_ms: float = READING_MS,
+        include: str | Iterable[str] = (),
         explain: bool = True,
         log_access: bool = True,
     ) -> Recollection:
@@ -415,6 +431,10 @@ class Memory:
         ``reading_ms`` milliseconds would be exceeded. If the reader fails, the recall goes on without it; the cost says
         why.
 
+        ``include`` names what comes back beside the memories, at most ``limit`` of each: ``"engrams"`` are the names
+        that the hits mention, ``"insights"`` summaries near the question, and ``"exchanges"`` earlier prompts like it
+        with their responses. None of them counts as a memory or changes the hits and the evidence.
+
         A recall waits less than a second for the access log and never fails because of it: what cannot be written is
         counted, see ``unlogged_count``. Raises ``InvalidInput`` for ``retroactive`` without ``as_of``.
         """
@@ -429,6 +449,7 @@ class Memory:
             strategy=strategy,
             reading=reading,
             reading_ms=reading_ms,
+            include=include,
             explain=explain,
             log_access=log_access,
         )
@@ -465,6 +486,7 @@ class Memory:
         strategy: str | Strategy | None = None,
         reading: str | Reading = Reading.AUTO,
         reading_ms: float = READING_MS,
+        include: str | Iterable[str] = (),
         explain: bool = True,
         log_access: bool = True,
     ) -> RecallSteps:
@@ -472,6 +494,7 @@ class Memory:
         started = perf_counter()
         limit, budget = check_recall(limit, budget, explain=explain, log_access=log_access)
         when_to_read, reading_ms = check_reading(reading, reading_ms)
+        included = check_include(include)
         chosen = self.strategy if strategy is None else strategies.resolve_strategy(strategy)
         query = self.build_query(question, where=where, as_of=as_of, known_at=known_at, retroactive=retroactive)
         graph = self.graph()
@@ -489,7 +512,16 @@ class Memory:
             )
         )
         steps = RecallSteps(
-            chosen, query, graph, candidate_reading, read_nodes, limit, budget, explain=explain, log_access=log_access
+            chosen,
+            query,
+            graph,
+            candidate_reading,
+            read_nodes,
+            limit,
+            budget,
+            explain=explain,
+            log_access=log_access,
+            include=included,
         )
         steps.seconds["embed"] = perf_counter() - started
         return steps
@@ -515,6 +547,7 @@ class Memory:
         strategy: str | Strategy | None = None,
         reading: str | Reading = Reading.AUTO,
         reading_ms: float = READING_MS,
+        include: str | Iterable[str] = (),
         explain: bool = True,
         log_access: bool = True,
     ) -> Recollection:
@@ -538,6 +571,7 @@ class Memory:
             strategy=strategy,
             reading=reading,
             reading_ms=reading_ms,
+            include=include,
             explain=explain,
             log_access=log_access,
         )
@@ -605,16 +639,55 @@ class Memory:
 
         Raises ``InvalidInput`` for an id that is not among the hits; then nothing is written.
         """
-        if not isinstance(recollection, Recollection):
-            raise InvalidInput(f"recollection is {show(recollection)}; give what recall returned")
-        unique_ids = list(dict.fromkeys(check_ids(used_ids, "used_ids")))
-        if unknown_ids := [id_ for id_ in unique_ids if id_ not in {hit.id for hit in recollection}]:
-            raise InvalidInput(f"{unknown_ids[0]!r} is not among what came back; give ids of hits of this recollection")
+        unique_ids = _check_used_ids(recollection, used_ids)
         now, model = self._clock(), self._embedder
         self._flushed_writer().commit(
             lambda graph: feedback_batch(recollection, unique_ids, graph, embedder=model.name, dim=model.dim, now=now)
         )
         return question_id(recollection.query, unique_ids)
+
+    def record_response(
+        self,
+        recollection: Recollection,
+        text: str,
+        *,
+        used_ids: Iterable[NodeId] = (),
+        source: str | None = None,
+        session: str | None = None,
+    ) -> NodeId | None:
+        """Store a response that was given to the question of a recollection; returns the id of the exchange.
+
+        An exchange, the question with its response, is EISA's episode. It is no memory: it never counts as evidence,
+        only ``eisa`` returns it among the hits, and any recall shows it with ``include="exchanges"``. ``used_ids`` are
+        the hits that the response rests on, such as those it cites; ``source`` names the model that gave it.
+
+        Since a response may repeat what was recalled for it, the exchange is deleted with the first of its hits that is
+        forgotten; ``forget`` with its id deletes it alone. The same response recorded twice is stored once. Nothing is
+        stored, and None is returned, if a hit was forgotten since the recall, or this exchange itself.
+
+        Raises ``InvalidInput`` for an empty text, and for an id that is not among the hits.
+        """
+        used = _check_used_ids(recollection, used_ids)
+        text, source = check_text(text), check_optional_name("source", source)
+        session, now, writer = check_optional_name("session", session), self._clock(), self._flushed_writer()
+        vector = recollection.query.vector  # none over the wire, and where the recall had nothing to search
+        if vector is None or vector.shape != (self._embedder.dim,):
+            vector = writer.embed([check_question(recollection.query.text)], is_query=True)[0]
+        writer.commit(
+            lambda graph: exchange_batch(
+                recollection,
+                text,
+                used,
+                graph,
+                source=source,
+                session=session,
+                embedder=self._embedder.name,
+                vector=vector,
+                now=now,
+            )
+        )
+        id_ = exchange_id(recollection, text)
+        return None if self.graph().row(id_) is None else id_
 
     def build_query(
         self,
@@ -750,7 +823,8 @@ class Memory:
 
         Their texts, vectors, terms, links and accesses are overwritten in the file, and so are the entities that
         nothing else mentions. Tombstones keep the same memory from being remembered again, unless ``restore`` is set
-        then. Ids that do not exist are no error: the result says what was erased.
+        then. Ids that do not exist are no error: the result says what was erased. A filter also selects the exchanges
+        of :meth:`record_response` that pass it.
 
         Raises ``InvalidInput`` for a filter without a condition, and for ``everything`` together with ids or a filter.
         """
@@ -770,8 +844,10 @@ class Memory:
             graph = writer.graph()
             node_ids = [node_id for id_ in wanted for node_id in documents.node_ids_of(graph, id_)]
             if where is not None:
-                eligible = filters.eligible(graph, Query("", self._clock(), where=where))
-                node_ids += [graph.id(row) for row in np.flatnonzero(eligible).tolist()]
+                matching = filters.matching(
+                    graph, Query("", self._clock(), where=where), graph.of_kind(Kind.EPISODE, Kind.EXCHANGE)
+                )
+                node_ids += [graph.id(row) for row in np.flatnonzero(matching).tolist()]
             nodes = self._store.nodes(self.scope, documents.expand_to_documents(graph, node_ids))
             if not nodes:
                 return ForgetResult((), ())
@@ -864,15 +940,18 @@ class Memory:
         strategy: str | Strategy | None = None,
         reading: str | Reading = Reading.AUTO,
         reading_ms: float = READING_MS,
+        include: str | Iterable[str] = (),
         log_access: bool = True,
+        record: bool = False,
     ) -> Answer:
         """Answer a question from the memories recalled for it, and cite them.
 
         ``budget`` bounds the tokens of the memories in the prompt; the keywords after it are those of :meth:`recall`.
         If the answerability band is ``NONE``, the language model is not asked. Without a model the best memory is
-        quoted.
+        quoted. What ``include`` names is shown to the model beside the memories. ``record`` stores the answer of a
+        model as :meth:`record_response` does; its id is ``exchange_id`` of the result.
         """
-        client, budget = as_llm_client(llm), check_count("budget", budget)
+        client, budget, record = as_llm_client(llm), check_count("budget", budget), check_flag("record", record)
         recollection = self.recall(
             question,
             limit=limit,
@@ -883,9 +962,14 @@ class Memory:
             strategy=strategy,
             reading=reading,
             reading_ms=reading_ms,
+            include=include,
             log_access=log_access,
         )
-        return answer(recollection, client, budget=budget)
+        found = answer(recollection, client, budget=budget)
+        if not record or client is None or not found.is_recordable:
+            return found
+        exchange = self.record_response(recollection, found.text, used_ids=found.cited_ids, source=client.name)
+        return replace(found, exchange_id=exchange)
 
     # ---- tools for language models
 

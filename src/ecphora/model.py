@@ -46,6 +46,7 @@ class Kind(StrEnum):
     CLAIM = "claim"
     QUESTION = "question"
     DESCRIPTION = "description"
+    EXCHANGE = "exchange"
 
 
 class Link(StrEnum):
@@ -64,6 +65,8 @@ class Link(StrEnum):
     ALIAS = "alias"
     DESCRIBES = "describes"
     DESCRIBED_IN = "described_in"
+    BASED_ON = "based_on"
+    RESPONDS_TO = "responds_to"
 
 
 When = str | date | datetime
@@ -77,6 +80,7 @@ SOURCE_LINKS = {
     Kind.QUESTION: Link.ANSWERED_BY,
     Kind.CLAIM: Link.CLAIMED_IN,
     Kind.DESCRIPTION: Link.DESCRIBED_IN,
+    Kind.EXCHANGE: Link.BASED_ON,
 }
 """The kinds derived from memories, and the link to their sources: such a node is deleted with its first source."""
 UNINDEXED_KINDS = frozenset(Kind) - {Kind.EPISODE}
@@ -129,6 +133,14 @@ class Reading(StrEnum):
     ALWAYS = "always"
 
 
+class Include(StrEnum):
+    """What a recall returns beside the memories, if asked to."""
+
+    ENGRAMS = "engrams"
+    INSIGHTS = "insights"
+    EXCHANGES = "exchanges"
+
+
 @dataclass(frozen=True, slots=True, repr=False)
 class Interval(ShortRepr):
     """A half-open time interval, ``start <= t < end``."""
@@ -172,7 +184,8 @@ class Node(ShortRepr):
     which the text is valid (``None``: open). ``seq`` counts insertions and accesses of a scope; the store assigns it,
     0 means not yet stored. A long text is stored as several chunks: nodes that share a ``document`` and count
     ``position`` up; joined in that order they are the text again. A chunk begins at character ``start`` of the text,
-    under the heading path ``heading``: "Guide > Timers", or None.
+    under the heading path ``heading``: "Guide > Timers", or None. The ``text`` of an exchange is the response, its
+    ``title`` the prompt.
     """
 
     id: NodeId
@@ -651,6 +664,11 @@ class Hit(ShortRepr):
         return self.find_reason()
 
     @property
+    def is_exchange(self) -> bool:
+        """Whether this is an earlier exchange, which ``eisa`` returns, and no memory."""
+        return self.node.kind is Kind.EXCHANGE
+
+    @property
     def id(self) -> NodeId:
         """The node's id."""
         return self.node.id
@@ -684,6 +702,71 @@ class HitGroup(ShortRepr):
     def to_dict(self) -> dict[str, Any]:
         """The group as JSON values: the instance and the ids of its hits."""
         return {"instance": self.instance, "ids": [hit.id for hit in self.hits]}
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class EngramHit(ShortRepr):
+    """A person, place or thing that hits mention, after EcphoryRAG; ``ids`` are those of the hits, best first.
+
+    ``score``, 0 to 1, says how near it is to the question. ``type``, ``description`` and ``importance`` are what a
+    language model wrote of it, None without one. They are given only if the recall may return every memory that
+    mentions it.
+    """
+
+    id: NodeId
+    name: str
+    score: float
+    ids: tuple[NodeId, ...]
+    type: str | None = None
+    description: str | None = None
+    importance: float | None = None
+
+    def to_dict(self) -> dict[str, Any]:
+        """The engram as JSON values."""
+        return {**{name: getattr(self, name) for name in self.__slots__}, "ids": list(self.ids)}
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class InsightHit(ShortRepr):
+    """An insight near a question, a shortcut to the memories that it summarizes: their ids are ``source_ids``.
+
+    ``score`` is in 0..1; ``level`` is that of :class:`Insight`.
+    """
+
+    id: NodeId
+    text: str
+    score: float
+    source_ids: tuple[NodeId, ...]
+    level: int = 1
+
+    def to_dict(self) -> dict[str, Any]:
+        """The insight as JSON values."""
+        return {**{name: getattr(self, name) for name in self.__slots__}, "source_ids": list(self.source_ids)}
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class ExchangeHit(ShortRepr):
+    """An earlier prompt like the question, and the response that was given to it.
+
+    It says what was answered, not what is true. ``source_ids`` are the memories that were recalled for it,
+    ``used_ids`` those of them that the response used, as far as that is known. ``source`` is the model that gave it.
+    """
+
+    id: NodeId
+    prompt: str
+    response: str
+    happened_at: datetime
+    score: float
+    source_ids: tuple[NodeId, ...] = ()
+    used_ids: tuple[NodeId, ...] = ()
+    source: str | None = None
+    session: str | None = None
+
+    def to_dict(self) -> dict[str, Any]:
+        """The exchange as JSON values."""
+        lists = {"source_ids": list(self.source_ids), "used_ids": list(self.used_ids)}
+        fields = {name: getattr(self, name) for name in self.__slots__}
+        return {**fields, **lists, "happened_at": self.happened_at.isoformat()}
 
 
 @dataclass(frozen=True, slots=True, repr=False)

@@ -334,7 +334,8 @@ class Activation(ShortRepr):
     ``STIMULATED`` access for every row where it is not 0, with that strength; empty logs nothing. ``new_episode`` is
     an episode that the recall itself stores. ``confidence`` in 0..1 is how sure the strategy is that the memory holds
     the answer. ``eligible`` are the rows that the query may return (``stages.retrieval.filters``); a strategy that has
-    computed them hands them on, with None recall computes them.
+    computed them hands them on, with None recall computes them. ``context_scores`` are the strategy's scores of rows
+    that are no memories, such as engrams and insights; empty if it has none.
     """
 
     scores: Scores
@@ -344,6 +345,7 @@ class Activation(ShortRepr):
     new_episode: Episode | None = None
     confidence: float = 0.0
     eligible: Mask | None = None
+    context_scores: Scores = field(default_factory=lambda: np.zeros(0, np.float32))
 
 
 class RowReader(Protocol):

@@ -1,6 +1,6 @@
 """One recall in steps, each run when its result is first read: candidates, ranked hits, recollection."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cached_property, partial
@@ -8,11 +8,13 @@ from time import perf_counter
 
 from .candidate_reading import CandidateReading, find_candidates
 from .graph import Graph
+from .inclusions import NO_INCLUSIONS, Inclusions, find_inclusions
 from .language.token_count import estimate_tokens
-from .model import Cost, Evidence, Hit, Query
+from .model import Cost, Evidence, Hit, Include, Query
 from .ports import ActivateCandidates, Activation, NodeReader, Strategy
 from .recall import RankedHits, group_by_instance, rank
 from .recollection import Recollection
+from .stages.retrieval import filters
 from .stages.retrieval.confidence import EvidenceBands
 
 STEPS = ("embed", "activate", "read", "fetch")
@@ -35,6 +37,7 @@ class RecallSteps:
     budget: int | None
     explain: bool
     log_access: bool
+    include: frozenset[Include] = frozenset()
     seconds: dict[str, float] = field(default_factory=lambda: dict.fromkeys(STEPS, 0.0))
     _candidate_hits: tuple[Hit, ...] | None = field(default=None, init=False)
 
@@ -82,6 +85,7 @@ class RecallSteps:
     def recollection(self, bands: EvidenceBands) -> Recollection:
         """The result of the recall, with the cost of all steps so far."""
         hits, reading = self.hits, self.reading
+        beside = self._inclusions(hits)
         confidence = self.activation.confidence if hits else 0.0
         evidence = bands.band(confidence) if hits else Evidence.NONE
         cost = Cost(
@@ -92,7 +96,29 @@ class RecallSteps:
             reader_error=None if reading is None else reading.error,
         )
         groups = partial(group_by_instance, self.query.text, hits)
-        return Recollection(self.query, self.strategy.name, evidence, confidence, hits, cost, groups)
+        return Recollection(
+            self.query,
+            self.strategy.name,
+            evidence,
+            confidence,
+            hits,
+            cost,
+            beside.engrams,
+            beside.insights,
+            beside.exchanges,
+            groups,
+        )
+
+    def _inclusions(self, hits: Sequence[Hit]) -> Inclusions:
+        """What was asked for beside the memories."""
+        if not self.include:
+            return NO_INCLUSIONS
+        graph, query, activation = self.graph, self.query, self.activation
+        with self.measure("fetch"):
+            eligible = filters.eligible(graph, query)
+            return find_inclusions(
+                graph, query, activation, eligible, hits, self.limit, self.read_nodes, include=self.include
+            )
 
     @cached_property
     def _candidates(self) -> ActivateCandidates:

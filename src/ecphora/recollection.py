@@ -7,7 +7,7 @@ from typing import Any, overload
 from . import prompts
 from .errors import InvalidInput
 from .language.token_count import estimate_tokens
-from .model import Cost, Evidence, Hit, HitGroup, NodeId, Query, Validity
+from .model import Cost, EngramHit, Evidence, ExchangeHit, Hit, HitGroup, InsightHit, NodeId, Query, Validity
 from .prompts import quoting
 from .recollection_tables import html_table, text_table
 from .reprs import ShortRepr, show
@@ -24,7 +24,8 @@ class Recollection(ShortRepr):
     """The result of a query, best hit first. ``evidence`` is the answerability band of ``confidence``, in 0..1.
 
     Its length is the number of hits; an index returns a hit, a slice a tuple of hits. ``print`` and notebooks show it
-    as a table.
+    as a table. ``engrams``, ``insights`` and ``exchanges`` are what came back beside the memories; each is empty unless
+    the recall was asked to include it.
     """
 
     query: Query
@@ -33,6 +34,9 @@ class Recollection(ShortRepr):
     confidence: float
     hits: tuple[Hit, ...]
     cost: Cost
+    engrams: tuple[EngramHit, ...] = ()
+    insights: tuple[InsightHit, ...] = ()
+    exchanges: tuple[ExchangeHit, ...] = ()
     find_groups: Callable[[], tuple[HitGroup, ...]] = field(default=tuple, repr=False, compare=False)
 
     @property
@@ -76,6 +80,9 @@ class Recollection(ShortRepr):
             "tokens": self.cost.tokens,
             "hits": [{"rank": rank, **hit.to_dict()} for rank, hit in enumerate(self.hits, 1)],
             "groups": [group.to_dict() for group in self.groups],
+            "engrams": [engram.to_dict() for engram in self.engrams],
+            "insights": [insight.to_dict() for insight in self.insights],
+            "exchanges": [exchange.to_dict() for exchange in self.exchanges],
         }
 
     def to_prompt(self, budget: int = DEFAULT_BUDGET) -> str:
@@ -89,7 +96,7 @@ class Recollection(ShortRepr):
         frame = self._render(()) + "\n" * len(self.hits)
         tokens_left = budget - estimate_tokens(frame)
         shown = fit_to_budget(self, tokens_left) if tokens_left > 0 else ()
-        return self._render(shown) if shown else ""
+        return self._render(shown, render_beside(self, tokens_left - shown_tokens(shown))) if shown else ""
 
     def to_messages(self, budget: int = DEFAULT_BUDGET, *, role: str = "system") -> list[dict[str, str]]:
         """The text of :meth:`to_prompt` as one chat message, to put before a conversation; none if it is empty.
@@ -101,25 +108,62 @@ class Recollection(ShortRepr):
         text = self.to_prompt(budget)
         return [{"role": role, "content": text}] if text else []
 
-    def _render(self, hits: Iterable[Hit]) -> str:
+    def _render(self, hits: Iterable[Hit], beside: str = "") -> str:
         shown = tuple(hits)
         nodes = [hit.node for hit in shown]
-        query = self.query
-        return prompts.memories_text(nodes, today=query.now, as_of=query.as_of, validity=validity_by_id(shown))
+        query, validity = self.query, validity_by_id(shown)
+        return prompts.memories_text(nodes, today=query.now, as_of=query.as_of, validity=validity, beside=beside)
 
 
 def fit_to_budget(recollection: Recollection, budget: int = DEFAULT_BUDGET) -> tuple[Hit, ...]:
-    """The hits that a model is shown: chosen best first within ``budget`` tokens (estimated), in order of time.
+    """The memories that a model is shown: chosen best first within ``budget`` tokens (estimated), in order of time.
 
     Each memory counts with its header.
     """
     tokens_left, chosen = check_count("budget", budget), []
     for hit in recollection:
-        size = estimate_tokens(quoting.render_memory(hit.node, hit.validity))
+        if hit.is_exchange:
+            continue
+        size = shown_tokens((hit,))
         if size <= tokens_left:
             chosen.append(hit)
             tokens_left -= size
     return tuple(sorted(chosen, key=lambda hit: (hit.node.happened_at, hit.node.seq, hit.node.position)))
+
+
+def shown_tokens(hits: Iterable[Hit]) -> int:
+    """The tokens (estimated) of memories as a model is shown them."""
+    return sum(estimate_tokens(quoting.render_memory(hit.node, hit.validity)) for hit in hits)
+
+
+def render_beside(recollection: Recollection, tokens_left: int) -> str:
+    """What a model is shown beside the memories, as far as ``tokens_left`` (estimated) allow; empty without any.
+
+    Insights come first, then engrams, then exchanges; those among the hits are shown here too.
+    """
+    of_hits = [_exchange_of(hit) for hit in recollection if hit.is_exchange]
+    exchanges = {exchange.id: exchange for exchange in (*of_hits, *recollection.exchanges)}
+    texts = (
+        list(map(quoting.render_insight, recollection.insights)),
+        list(map(quoting.render_engram, recollection.engrams)),
+        list(map(quoting.render_exchange, exchanges.values())),
+    )
+    tokens_left -= estimate_tokens(prompts.beside_text(("",), ("",), ("",)))
+    shown: tuple[list[str], list[str], list[str]] = ([], [], [])
+    for group, chosen in zip(texts, shown, strict=True):
+        for text in group:
+            size = estimate_tokens(text) + 1
+            if size <= tokens_left:
+                chosen.append(text)
+                tokens_left -= size
+    return prompts.beside_text(*shown)
+
+
+def _exchange_of(hit: Hit) -> ExchangeHit:
+    node = hit.node
+    return ExchangeHit(
+        node.id, node.title or "", node.text, node.happened_at, hit.score, source=node.source, session=node.session
+    )
 
 
 def validity_by_id(hits: Iterable[Hit]) -> dict[NodeId, Validity]:

@@ -17,7 +17,7 @@ import numpy as np
 from .conditions import MAX_INT_BITS, Condition, MetadataValue, Scalar
 from .errors import InvalidInput, InvalidText, InvalidTime
 from .ids import NODE_PREFIXES
-from .model import Episode, Filter, Metadata, NodeId, Reading
+from .model import Episode, Filter, Include, Metadata, NodeId, Reading
 from .reprs import show
 from .timeparse import parse_time
 
@@ -286,7 +286,7 @@ def check_episode_fields(episode: Episode) -> tuple[Episode, datetime | None]:
     metadata = check_metadata(episode.metadata)
     if (episode.id or "").startswith(NODE_PREFIXES):
         raise InvalidInput(
-            f"the id {episode.id!r} begins like an id of a name, insight, question or claim; choose another"
+            f"the id {episode.id!r} begins like an id of a name, insight, question, claim or exchange; choose another"
         )
     return Episode(text, **names, happened_at=time, trust=trust, metadata=metadata), time
 
@@ -304,6 +304,18 @@ def check_reading(reading: object, reading_ms: object) -> tuple[Reading, float]:
     if not isinstance(reading, str) or reading not in set(Reading):
         raise InvalidInput(f"reading is {show(reading)}; give one of {known}")
     return Reading(reading), check_number("reading_ms", reading_ms, above=0)
+
+
+def check_include(include: object) -> frozenset[Include]:
+    """Check what a recall returns beside the memories: one name, or several."""
+    names = (include,) if isinstance(include, str) else check_items("include", include, "a name or a tuple of names")
+    known = ", ".join(repr(choice.value) for choice in Include)
+    found = set()
+    for name in names:
+        if not isinstance(name, str) or name not in set(Include):
+            raise InvalidInput(f"include has {show(name)}; give any of {known}")
+        found.add(Include(name))
+    return frozenset(found)
 
 
 def check_query(

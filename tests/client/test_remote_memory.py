@@ -228,6 +228,18 @@ def test_forget_erases_and_says_what(filled: Memory) -> None:
     assert filled.forget(everything=True).episode_ids == ("rain",)
 
 
+def test_response_comes_back_as_an_exchange(filled: Memory) -> None:
+    question = "Where does Ana live?"
+    found = filled.recall(question)
+    id_ = filled.record_response(found, "In Porto.", used_ids=[found[0].id], session="s9")
+    again = filled.recall(question, include=("exchanges", "engrams"))
+    (exchange,) = again.exchanges
+    assert (exchange.id, exchange.response, exchange.used_ids) == (id_, "In Porto.", (found[0].id,))
+    assert exchange.session == "s9"
+    assert again.engrams
+    assert set(again.engrams[0].ids) <= {hit.id for hit in again}
+
+
 def test_feedback_is_stored_once(filled: Memory) -> None:
     found = filled.recall("Where does Ana live?")
     id_ = filled.feedback(found, [found[0].id])

@@ -145,6 +145,19 @@ def test_ask_with_an_unknown_model_lists_the_choices() -> None:
     assert "give openai:MODEL or llamacpp:PATH" in result.stderr
 
 
+@pytest.mark.usefixtures("two_memories")
+def test_ask_records_the_answer_of_a_model_if_told_to(monkeypatch: pytest.MonkeyPatch) -> None:
+    replies = [model_reply("Ana.", "a"), model_reply("Ana.", "a")]
+    with FakeChatServer(*replies) as server:
+        use_model(server, monkeypatch)
+        first = json.loads(ecphora("ask", "Who moved to Porto?", "--json").stdout)
+        second = json.loads(ecphora("ask", "Who moved to Porto?", "--record", "--json").stdout)
+    assert first["exchange_id"] is None
+    assert second["exchange_id"].startswith("exchange:")
+    quoted = json.loads(ecphora("ask", "Who moved to Porto?", "--record", "--json").stdout)
+    assert quoted["exchange_id"] is None
+
+
 # ---- chat
 
 
@@ -165,25 +178,24 @@ def test_chat_remembers_and_quotes_without_a_model() -> None:
     ]
 
 
-def test_chat_with_a_model_remembers_both_sides(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_chat_with_a_model_remembers_the_user_and_records_the_replies(monkeypatch: pytest.MonkeyPatch) -> None:
     with FakeChatServer(model_reply("Nice to hear."), model_reply("In Lisbon.", "?")) as server:
         use_model(server, monkeypatch)
-        result = ecphora("chat", stdin="I like rain.\nI like it in Lisbon. Where?")
+        result = ecphora("chat", stdin="I like rain.\nI like it in Lisbon. Where do I like rain?")
     assert result.exit_code == 0
     assert result.stdout == "Nice to hear.\nIn Lisbon.\n"
-    assert stored_episodes() == [
-        ("user", "I like rain."),
-        ("assistant", "Nice to hear."),
-        ("user", "I like it in Lisbon. Where?"),
-        ("assistant", "In Lisbon."),
-    ]
+    assert stored_episodes() == [("user", "I like rain."), ("user", "I like it in Lisbon. Where do I like rain?")]
     sent = server.requests[1]["messages"][1]["content"]
     assert '<turn speaker="user">\nI like rain.\n</turn>\n<turn speaker="assistant">\nNice to hear.' in sent
     assert sent.count("I like it in Lisbon") == 1, "the current message is not among its own memories"
+    assert "<asked>\nI like rain.\n</asked>\n<answered>\nNice to hear.\n</answered>" in sent.partition("</memories>")[2]
     with Memory("ecphora.db", embedder=HashingEmbedder()) as memory:
-        node = memory.get(memory.graph().id(1))
-    assert node is not None
-    assert (node.source, (node.session or "")[:5]) == ("small@openai", "chat-")
+        exchanges = memory.recall("I like rain.", include="exchanges").exchanges
+    assert [(one.prompt, one.response) for one in exchanges] == [
+        ("I like rain.", "Nice to hear."),
+        ("I like it in Lisbon. Where do I like rain?", "In Lisbon."),
+    ]
+    assert (exchanges[0].source, (exchanges[0].session or "")[:5]) == ("small@openai", "chat-")
 
 
 def test_chat_continues_if_the_model_fails(monkeypatch: pytest.MonkeyPatch) -> None:

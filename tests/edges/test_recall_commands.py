@@ -46,6 +46,24 @@ def test_recall_says_on_stderr_why_the_built_in_reader_stood_in(monkeypatch: pyt
 
 
 @pytest.mark.usefixtures("two_memories")
+def test_recall_records_a_response_and_includes_it() -> None:
+    question = "Who moved to Porto?"
+    recorded = answer("recall", question, "--record-response", "Ana did.")
+    assert recorded["exchange_id"].startswith("exchange:")
+    assert recorded["exchanges"] == []
+    found = answer("recall", question, "--include", "exchanges", "--include", "engrams")
+    assert "exchange_id" not in found
+    assert [(one["id"], one["response"]) for one in found["exchanges"]] == [(recorded["exchange_id"], "Ana did.")]
+    assert "Porto" in [one["name"] for one in found["engrams"]]
+    shown = ecphora("recall", question, "--include", "exchanges", "--include", "engrams", "--record-response", "Ana!")
+    lines = [" ".join(line.split()[1:]) for line in shown.stdout.splitlines()]
+    assert f"{question} → Ana did." in lines
+    assert "Porto" in lines
+    assert "recorded as exchange:" in shown.stderr
+    assert ecphora("recall", question, "--include", "dreams").exit_code == 2
+
+
+@pytest.mark.usefixtures("two_memories")
 def test_recall_explain_adds_up_to_the_score() -> None:
     found = answer("recall", "Porto")
     hit = found["hits"][0]

@@ -42,7 +42,8 @@ BODIES: dict[str, Any] = {
     "maintenance.archive": {"ids": ["IDS[0]"]},
     "maintenance.unarchive": {"ids": ["IDS[0]"]},
 }
-"""A request of each operation that succeeds after a consolidation, but for feedback, which has a test of its own."""
+"""A request of each operation that succeeds after a consolidation, but for those that take a recollection."""
+WITH_RECOLLECTION = (operations.FEEDBACK, operations.RECORD_RESPONSE)
 
 
 def test_every_public_method_is_an_operation_or_stays_local() -> None:
@@ -90,7 +91,9 @@ def fits(document: dict[str, Any], schema: dict[str, Any], value: Any) -> bool:
     return True
 
 
-@pytest.mark.parametrize("operation", [one for one in OPERATIONS if one.name != "feedback"], ids=lambda one: one.name)
+@pytest.mark.parametrize(
+    "operation", [one for one in OPERATIONS if one not in WITH_RECOLLECTION], ids=lambda one: one.name
+)
 def test_answer_has_the_form_that_is_documented(
     server: Server, scope: str, token: str, remembered: list[str], operation: Operation
 ) -> None:
@@ -210,6 +213,28 @@ def test_feedback_takes_a_recollection_as_it_was_answered(
         assert graph.vector_positions[row] >= 0  # the wire has no vectors: the server has embedded the question again
     refused = server.post("/v1/feedback", {**body, "used_ids": ["nobody"]}, token=token, scope=scope)
     assert refused.status_code == 400
+
+
+def test_response_is_recorded_and_comes_back_as_an_exchange(server: Server, scope: str, token: str) -> None:
+    question = {"question": "Where does Ana live?"}
+    found = server.post("/v1/recall", question, token=token, scope=scope).json()
+    body = {"recollection": found, "text": "In Porto.", "source": "small"}
+    id_ = server.post("/v1/record-response", body, token=token, scope=scope).json()
+    again = server.post("/v1/recall", {**question, "include": ["exchanges"]}, token=token, scope=scope).json()
+    (exchange,) = again["exchanges"]
+    assert (exchange["id"], exchange["prompt"], exchange["response"]) == (id_, "Where does Ana live?", "In Porto.")
+    refused = server.post("/v1/record-response", {**body, "text": " "}, token=token, scope=scope)
+    assert refused.status_code == 400
+    unknown = server.post("/v1/recall", {**question, "include": ["dreams"]}, token=token, scope=scope)
+    assert (unknown.status_code, unknown.json()["error"]["type"]) == (400, "InvalidInput")
+
+
+def test_recording_an_answer_needs_the_right_to_write(server: Server, scope: str) -> None:
+    reader = server.token(scope, rights=("read",))
+    question = {"question": "Where does Ana live?"}
+    assert server.post("/v1/answer", question, token=reader, scope=scope).status_code == 200
+    refused = server.post("/v1/answer", {**question, "record": True}, token=reader, scope=scope)
+    assert refused.status_code == 403
 
 
 def test_memory_sees_what_other_processes_wrote(server: Server, scope: str, token: str, remembered: list[str]) -> None:

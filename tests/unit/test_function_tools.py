@@ -16,9 +16,10 @@ from hypothesis import strategies as st
 from ecphora import AsyncMemory
 from ecphora.embedders.hashing import HashingEmbedder
 from ecphora.errors import InvalidInput, StoreClosed
-from ecphora.function_tools import TOOLS, ToolSet
+from ecphora.function_tools import ToolSet
 from ecphora.language.token_count import estimate_tokens
 from ecphora.memory import Memory
+from ecphora.memory_tools import TOOLS
 from ecphora.model import Episode, Validity
 from ecphora.testing import FakeClock
 from ecphora.tool_definitions import MAX_ITEMS, FunctionTool
@@ -130,6 +131,26 @@ def test_recall_replies_with_ids_dates_and_evidence(tools: ToolSet) -> None:
     assert ids_in(tools.call("recall", {"question": "Where does it rain?", "speaker": "Bo"})) == ["rain"]
     assert ids_in(tools.call("recall", {"question": "Who likes rain?", "before": "2026-05-04"})) == ["home"]
     assert ids_in(tools.call("recall", {"question": "Who likes rain?", "as_of": "2026-05-03"})) == ["home"]
+
+
+def test_recall_shows_names_and_earlier_answers_if_asked(tools: ToolSet, memory: Memory) -> None:
+    question = "Who moved to Porto?"
+    assert "<name" not in tools.call("recall", {"question": question})
+    stored = tools.call("remember", {"texts": ["Ana did."], "question": question})
+    assert stored.startswith("Stored the answer with its question: exchange:")
+    reply = tools.call("recall", {"question": question, "include": ["engrams", "exchanges"]})
+    assert '<name name="Porto"' in reply
+    assert f"<asked>\n{question}\n</asked>\n<answered>\nAna did.\n</answered>" in reply
+    assert ids_in(reply)[0] == "home"
+    assert len(memory) == 2, "an answer is no fact"
+    assert tools.call("recall", {"question": question, "include": ["dreams"]}).startswith("Error: include has")
+
+
+def test_answer_that_was_forgotten_is_not_stored_again(tools: ToolSet, memory: Memory) -> None:
+    arguments = {"texts": ["Ana did."], "question": "Who moved to Porto?"}
+    tools.call("remember", arguments)
+    memory.forget(memory.recall("Who moved to Porto?", include="exchanges").exchanges[0].id)
+    assert tools.call("remember", arguments) == "Not stored, because it was forgotten on purpose."
 
 
 def test_recall_says_plainly_that_nothing_was_found(tools: ToolSet, memory: Memory) -> None:

@@ -24,8 +24,8 @@ from mcp import Client, MCPError
 from mcp.client.streamable_http import streamable_http_client
 
 from ecphora.embedders.hashing import HashingEmbedder
-from ecphora.function_tools import TOOLS
 from ecphora.memory import Memory
+from ecphora.memory_tools import TOOLS
 from ecphora.model import Episode
 from ecphora.server.access_control import AccessPolicy
 from ecphora.server.app import ServerOptions

@@ -15,8 +15,8 @@ from mcp_types import CallToolResult, ResourceUpdatedNotification, TextContent, 
 from ecphora import __version__
 from ecphora.embedders.hashing import HashingEmbedder
 from ecphora.errors import StoreFull
-from ecphora.function_tools import TOOLS
 from ecphora.memory import Memory
+from ecphora.memory_tools import TOOLS
 from ecphora.model import AccessKind, Episode
 from ecphora.server.mcp_server import ProfileName, serve_profile
 from ecphora.server.memory_profile import MemoryProfile

@@ -202,7 +202,10 @@ def test_html_of_a_recollection_is_escaped() -> None:
 
 def test_recollection_to_dict_is_json() -> None:
     found = json.loads(json.dumps(recollection(NEW, OLD).to_dict()))
-    assert list(found) == ["question", "strategy", "evidence", "confidence", "milliseconds", "tokens", "hits", "groups"]
+    assert list(found) == [
+        "question", "strategy", "evidence", "confidence", "milliseconds", "tokens", "hits", "groups", "engrams",
+        "insights", "exchanges",
+    ]  # fmt: skip
     assert (found["evidence"], found["confidence"], found["milliseconds"], found["tokens"]) == (
         "strong",
         0.93,

@@ -2,7 +2,7 @@
 
 import sys
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
 import click
@@ -16,15 +16,15 @@ from ..language.question import is_question
 from ..language.roles import Role
 from ..llm_client import LLMClient
 from ..memory import Memory
-from ..model import Filter, NodeId
+from ..model import Filter, Include, NodeId
 from ..ports import Prompt
 from ..recollection import DEFAULT_BUDGET, Recollection
 from . import render, serialize
 from .context import EXIT_NOT_FOUND, CommandContext, common_options, evidence_option, strategy_options
-from .options import question_options
+from .options import include_option, question_options
 
 ASSISTANT = Role.ASSISTANT.value
-"""The speaker of remembered replies."""
+"""The speaker of replies."""
 RECENT_TURNS = 6
 """The latest turns of the conversation that a model is shown verbatim."""
 ACKNOWLEDGMENT = "Noted."
@@ -45,8 +45,10 @@ _llm_option: Callable[[Callable[..., Any]], Callable[..., Any]] = click.option(
 
 @click.command(epilog="Exits with 3 when the memory does not hold the answer.")
 @question_options
+@include_option
 @evidence_option
 @_llm_option
+@click.option("--record", is_flag=True, help="Store the answer of the language model with the question.")
 @click.option("--show-prompt", is_flag=True, help="Print what a language model would be sent, and send nothing.")
 @common_options
 def ask(
@@ -57,6 +59,7 @@ def ask(
     budget: int | None,
     where: Filter,
     llm: str | None,
+    record: bool,
     show_prompt: bool,
     **recall_options: Any,
 ) -> None:
@@ -80,10 +83,28 @@ def ask(
             has_answer = _print_prompt(context, answering.build_prompt(found, budget))
         else:
             answer = answering.answer(found, llm_client, budget=budget)
+            if record:
+                answer = _record(memory, found, answer, llm_client)
             _print_answer(context, found, answer, llm_client, short_ids.abbreviate(answer.cited_ids, memory.graph()))
             has_answer = answer.is_answered
     if not has_answer:
         click.get_current_context().exit(EXIT_NOT_FOUND)
+
+
+def _record(
+    memory: Memory,
+    recollection: Recollection,
+    answer: Answer,
+    llm_client: LLMClient | None,
+    session: str | None = None,
+) -> Answer:
+    """Store the answer of a language model as an exchange; return it with the exchange's id."""
+    if llm_client is None or not answer.is_recordable:
+        return answer
+    exchange = memory.record_response(
+        recollection, answer.text, used_ids=answer.cited_ids, source=llm_client.name, session=session
+    )
+    return replace(answer, exchange_id=exchange)
 
 
 def _make_llm_client(context: CommandContext, llm: str | None) -> LLMClient | None:
@@ -173,16 +194,15 @@ class ChatSession:
         return True
 
     def _handle_turn(self, text: str) -> None:
-        """Recall, remember the text, reply, and remember a model's reply; a quotation is stored already."""
-        found = self.memory.recall(text, limit=self.limit)
+        """Recall, remember the text, reply, and record a model's reply as an exchange."""
+        found = self.memory.recall(text, limit=self.limit, include=Include.EXCHANGES)
         self.session = self.session or f"chat-{found.query.now:%Y%m%dT%H%M%S}"
         result = self.memory.remember(text, speaker=self.speaker, session=self.session)
         if self.llm_client is None and not is_question(text):
             answer = Answer(ACKNOWLEDGMENT, (), is_answered=True, evidence=found.evidence, is_extractive=True)
         else:
             answer = answering.reply(found, self.llm_client, turns=self.turns[-RECENT_TURNS:], budget=self.budget)
-        if self.llm_client is not None and not answer.is_extractive:
-            self.memory.remember(answer.text, speaker=ASSISTANT, session=self.session, source=self.llm_client.name)
+        answer = _record(self.memory, found, answer, self.llm_client, self.session)
         self.recollection, self.answer = found, answer
         self.turns += [(self.speaker, text), (ASSISTANT, answer.text)]
         self._print_reply(found, answer)
@@ -260,7 +280,8 @@ def chat(
 ) -> None:
     """Talk with the memory: line by line, at a terminal or from a pipe.
 
-    What you say is remembered, and so is what a language model replies. Without one, questions are answered by quoting.
+    What you say is remembered. What a language model replies is stored as an exchange, which is shown to it again but
+    is no evidence. Without a language model, questions are answered by quoting.
     """
     llm_client = _make_llm_client(context, llm)
     with context.open_memory(create=True, needs_embedder=True) as memory:

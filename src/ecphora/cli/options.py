@@ -72,6 +72,14 @@ def filter_options(command: CommandFunction) -> CommandFunction:
     return with_filter
 
 
+include_option: Callable[[CommandFunction], CommandFunction] = click.option(
+    "--include",
+    multiple=True,
+    type=click.Choice(["engrams", "insights", "exchanges"]),
+    help="Beside the memories: names they mention, summaries, or earlier answers; repeatable.",
+)
+
+
 def question_options(command: CommandFunction) -> CommandFunction:
     """Add the question argument and the options of a recall."""
     decorators: list[Callable[[CommandFunction], CommandFunction]] = [

@@ -10,12 +10,14 @@ from ..invisible_chars import single_line
 from ..model import Evidence, Filter
 from . import render
 from .context import EXIT_NOT_FOUND, CommandContext, common_options, evidence_option
-from .options import question_options
+from .options import include_option, question_options
 
 
 @click.command(epilog="Exits with 3 when the evidence is none: the hits, if any, hold no answer.")
 @question_options
 @evidence_option
+@include_option
+@click.option("--record-response", metavar="TEXT", help="Store TEXT as the response that was given to the question.")
 @click.option("--explain/--no-explain", default=None, help="Show the parts of each score too / show no reasons.")
 @click.option("--no-log-access", is_flag=True, help="Do not write to the access log.")
 @common_options
@@ -26,6 +28,7 @@ def recall(
     limit: int,
     budget: int | None,
     where: Filter,
+    record_response: str | None,
     explain: bool | None,
     no_log_access: bool,
     **recall_options: Any,
@@ -41,11 +44,13 @@ def recall(
             log_access=not no_log_access,
             **recall_options,
         )
+        exchange = None if record_response is None else memory.record_response(found, record_response)
         if found.cost.reader_error is not None:
             what = "another reader stood in" if found.cost.passages_read else "recalled without the reader"
             click.echo(f"{what}: {single_line(found.cost.reader_error)}", err=True)
         if context.as_json:
-            context.write_json(found.to_dict())
+            recorded = {} if record_response is None else {"exchange_id": exchange}
+            context.write_json({**found.to_dict(), **recorded})
         else:
             console = context.out
             console.print(render.recollection_heading(found, question))
@@ -53,6 +58,9 @@ def recall(
             render.print_recollection(console, found, explain=explain, label_node=render.node_labeler(memory), ids=ids)
             if not found.hits:
                 console.print("  nothing came back", style="bright_black")
+            render.print_inclusions(console, found)
+            if record_response is not None:
+                context.note(f"recorded as {exchange}" if exchange else "not recorded: this was forgotten before")
     if found.evidence == Evidence.NONE:
         click.get_current_context().exit(EXIT_NOT_FOUND)
 

@@ -138,6 +138,25 @@ def print_recollection(
             console.print(grid)
 
 
+def print_inclusions(console: Console, recollection: Recollection) -> None:
+    """List what came back beside the memories, a line each under the name of its kind."""
+
+    def line(score: float, text: str) -> Text:
+        return Text.assemble("  ", (f"{score:5.2f}  ", "bold"), single_line(collapse_whitespace(sanitize(text))))
+
+    groups = {
+        "engrams": [
+            line(one.score, f"{one.name}{f' ({one.type})' if one.type else ''} {one.description or ''}".strip())
+            for one in recollection.engrams
+        ],
+        "insights": [line(one.score, one.text) for one in recollection.insights],
+        "exchanges": [line(one.score, f"{one.prompt} → {one.response}") for one in recollection.exchanges],
+    }
+    for name, lines in groups.items():
+        for text in (Text(name, style="bold"), *lines) if lines else ():
+            console.print(text)
+
+
 def _hit_body(
     console: Console, hit: Hit, *, explain: bool | None, label_node: NodeLabeler, max_lines: int, width: int
 ) -> RenderableType:

@@ -227,6 +227,7 @@ class RemoteMemory(_RemoteCalls):
     update = _remote(Memory.update)
     forget = _remote(Memory.forget)
     feedback = _remote(Memory.feedback)
+    record_response = _remote(Memory.record_response)
 
     # ---- recall
 

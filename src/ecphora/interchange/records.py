@@ -26,7 +26,7 @@ from ..model import (
     parse_access_kind,
 )
 from ..timeparse import parse_time
-from ..validate import check_name, check_number, check_optional_name
+from ..validate import check_name, check_number, check_optional_name, check_question
 from . import version_1
 
 T = TypeVar("T")
@@ -147,6 +147,7 @@ def _parse_node(item: Record, contents: ExportContents, line_number: int) -> Non
         Kind.QUESTION: ids.QUESTION_PREFIX,
         Kind.CLAIM: ids.CLAIM_PREFIX,
         Kind.DESCRIPTION: ids.DESCRIPTION_PREFIX,
+        Kind.EXCHANGE: ids.EXCHANGE_PREFIX,
     }
     if any((kind == other) != id_.startswith(prefix) for other, prefix in prefixes.items()):
         raise InvalidRecord(f"a node of kind {kind.value!r} cannot have the id {id_!r}")
@@ -154,7 +155,11 @@ def _parse_node(item: Record, contents: ExportContents, line_number: int) -> Non
         raise InvalidRecord(f"position is {node.position}; give a number from 0")
     # The checks of a caller's episode apply, except that a chunk of a long text may be blank.
     text = "." if document is not None and node.text and not node.text.strip() else node.text
-    names = (node.speaker, node.session, None, node.title, node.source, node.metadata, node.trust)
+    title = node.title
+    if kind is Kind.EXCHANGE:
+        check_question(title)  # the prompt, which may be longer than a title
+        title = None
+    names = (node.speaker, node.session, None, title, node.source, node.metadata, node.trust)
     documents.check_episode(Episode(text, None if kind in prefixes else id_, *names), _PLACEHOLDER_TIME)
     check_name("id", id_)
     check_optional_name("heading", node.heading)

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from ..invisible_chars import escape_invisible, strip_invisible
 from ..lazy_pattern import lazy_pattern
-from ..model import Node, NodeId, Validity
+from ..model import EngramHit, ExchangeHit, InsightHit, Node, NodeId, Validity
 from ..ports import Passage
 from ..text_format import collapse_whitespace, iso_minute
 
@@ -55,6 +55,35 @@ def render_memory(node: Node, validity: Validity | None = None) -> str:
         "contradicted-by": " and ".join(map(render_id, against)),
     }
     return f"<memory{_render_attributes(attributes)}>\n{escape(node.text)}\n</memory>"
+
+
+def render_insight(insight: InsightHit) -> str:
+    """Return an insight with the ids of its sources."""
+    attributes = {"of": _join_ids(insight.source_ids)}
+    return f"<insight{_render_attributes(attributes)}>\n{escape(insight.text)}\n</insight>"
+
+
+def render_engram(engram: EngramHit) -> str:
+    """Return a name with what is known of it, and the ids of the memories that mention it."""
+    attributes = {
+        "name": _truncate(engram.name),
+        "type": _truncate(engram.type),
+        "in": _join_ids(engram.ids),
+        "is": _truncate(engram.description),
+    }
+    return f"<name{_render_attributes(attributes)}/>"
+
+
+def render_exchange(exchange: ExchangeHit) -> str:
+    """Return an exchange, with its date and the model that responded."""
+    attributes = {"date": iso_minute(exchange.happened_at), "source": _truncate(exchange.source)}
+    prompt, response = (escape(text) for text in (exchange.prompt, exchange.response))
+    parts = f"<asked>\n{prompt}\n</asked>\n<answered>\n{response}\n</answered>"
+    return f"<exchange{_render_attributes(attributes)}>\n{parts}\n</exchange>"
+
+
+def _join_ids(ids: Iterable[NodeId]) -> str:
+    return ", ".join(map(render_id, ids))
 
 
 def render_statements(nodes: Sequence[Node]) -> str:

@@ -75,6 +75,7 @@ class Operation:
 
 RECALL = Operation("recall", Memory.recall, READ, {**_QUESTION, "limit": 5, "as_of": "2026-06-01"})
 FEEDBACK = Operation("feedback", Memory.feedback, WRITE)
+RECORD_RESPONSE = Operation("record_response", Memory.record_response, WRITE)
 ANSWER = Operation("answer", Memory.answer, READ, _QUESTION)
 OPERATIONS: tuple[Operation, ...] = (
     Operation(
@@ -89,6 +90,7 @@ OPERATIONS: tuple[Operation, ...] = (
     ),
     Operation("why_not", Memory.why_not, READ, {**_QUESTION, "id": "9f2c41d07a5be683"}),
     FEEDBACK,
+    RECORD_RESPONSE,
     ANSWER,
     Operation("get", Memory.get, READ, {"id": "9f2c41d07a5be683"}),
     Operation("chunks", Memory.chunks, READ, {"id": "9f2c41d07a5be683"}),

@@ -90,6 +90,8 @@ def arguments_of(operation: Operation, body: object, grant: Grant) -> dict[str, 
     if isinstance(body, bytes):
         raise InvalidInput("the body has no type; send it with Content-Type: application/json")
     arguments = arguments_from_json(operation.function, body)
+    if arguments.get("record"):
+        check_rights_anywhere(grant, (Right.WRITE,))
     if "log_access" in inspect.signature(operation.function).parameters and not grant.has_right(Right.WRITE):
         arguments["log_access"] = False
     return arguments

@@ -86,6 +86,8 @@ class Ecphory(ShortRepr):
         scores = fusion.sum_contributions(contributions)
         parents = mentions.engram_rows.copy()
         parents[search.index.rows] = active.parent
+        engram_scores = graph.zeros()
+        engram_scores[search.index.rows] = active.ranks * active.is_active
         return Activation(
             scores=scores,
             contributions=contributions,
@@ -94,6 +96,7 @@ class Ecphory(ShortRepr):
                 graph, query, scores, matches.memory_cosine, fusion.max_normalize(fusion.sum_contributions(direct))
             ),
             eligible=eligible,
+            context_scores=engram_scores,
         )
 
     def _neighbors(

@@ -18,7 +18,7 @@ from ..reprs import ShortRepr
 from ..stages.eisa import banks, chronology, necessity, side_network, similarity_gate
 from ..stages.eisa.necessity import NecessityClassifier
 from ..stages.eisa.side_network import SideNet
-from ..stages.retrieval import dense, filters, top_k
+from ..stages.retrieval import dense, exchange_index, filters, top_k
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -53,9 +53,11 @@ class Eisa(ShortRepr):
         # need(input); a cue that needs no episodes searches the other bank, how is not published
         needed = self.necessity_classifier is None or necessity.needs_episodes(query, self.necessity_classifier)
         bank = banks.target_bank(graph, self.necessity_classifier, needs_episodes=needed)
-        searched = graph.episodes if self.other_bank_weight else bank & needed
+        searched = banks.all_episodes(graph) if self.other_bank_weight else bank & needed
         # v ← SideNet(input); R ← { episodes with cos(v, e.v) ≥ θ_sim }
         eligible = filters.eligible(graph, query)
+        is_memory = eligible & ~necessity.is_recall_question(graph)
+        eligible |= exchange_index.eligible_exchanges(graph, query, eligible)
         cosine = np.maximum(0, side_network.cosine(graph, query, self.side_net)) * (searched & eligible)
         similar = similarity_gate.is_similar(cosine, self.threshold(graph))
         # score = cos·(1−κ) + κ·cos·(w/n): order never lifts a row that is not similar (§3.6). Below the threshold
@@ -65,14 +67,15 @@ class Eisa(ShortRepr):
         other_bank = np.where(bank, 0, (self.other_bank_weight - 1) * (similarity + order))
         scores = (similarity + order + other_bank).astype(np.float32)
         if self.max_hits:
-            top = top_k.top_rows(scores, graph.episodes, self.max_hits)
+            top = top_k.top_rows(scores, eligible, self.max_hits)
             scores[np.isin(np.arange(len(graph)), top, invert=True)] = 0
         contributions = {"dense similarity": similarity, "chronology": order, "other bank": other_bank}
         return Activation(
             scores=scores,
             contributions={stage: share.astype(np.float32) for stage, share in contributions.items()},
             new_episode=Episode(query.text, source=necessity.RECALL_SOURCE) if self.store_query and needed else None,
-            confidence=query.embedder_coverage * dense.confidence(cosine[scores > 0], query),
+            # a question or a response says nothing of whether the memory holds the answer
+            confidence=query.embedder_coverage * dense.confidence(cosine[(scores > 0) & is_memory], query),
             eligible=eligible,
         )
 

@@ -98,12 +98,15 @@ class Weave(ShortRepr):
             name: np.where(is_active, part, 0).astype(np.float32) for name, part in parts.items() if part.any()
         }
         scores = np.sum([graph.zeros(), *contributions.values()], axis=0).astype(np.float32)
+        is_insight = is_entry & ~eligible
+        insight_scores = is_insight * np.sum([graph.zeros(), *parts.values()], axis=0)
         return Activation(
             scores,
             contributions,
             {"strands": support.path},
             confidence=query.embedder_coverage * dense.confidence(similarity[seeds], query),
             eligible=eligible,
+            context_scores=insight_scores.astype(np.float32),
         )
 
     def _time_factors(self, graph: Graph, query: Query) -> Scores:

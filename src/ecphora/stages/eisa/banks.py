@@ -1,13 +1,19 @@
 """EISA's two banks: episodes, and what is no episode and belongs to the semantic bank."""
 
 from ...graph import Graph
-from ...model import Mask
+from ...model import Kind, Mask
+from ..retrieval import exchange_index
 from .necessity import NecessityClassifier, episode_probabilities
 
 
+def all_episodes(graph: Graph) -> Mask:
+    """The memories and the exchanges of both banks; a stored question is left out if its exchange is there."""
+    return graph.of_kind(Kind.EPISODE, Kind.EXCHANGE) & ~exchange_index.answered_questions(graph)
+
+
 def episodic_bank(graph: Graph, classifier: NecessityClassifier) -> Mask:
-    """The memories of the episodic bank; all others are in the semantic one."""
-    return graph.episodes & (episode_probabilities(graph, classifier) >= classifier.threshold)
+    """What belongs to the episodic bank; all else is in the semantic one."""
+    return all_episodes(graph) & (episode_probabilities(graph, classifier) >= classifier.threshold)
 
 
 def target_bank(graph: Graph, classifier: NecessityClassifier | None, *, needs_episodes: bool) -> Mask:
@@ -16,6 +22,6 @@ def target_bank(graph: Graph, classifier: NecessityClassifier | None, *, needs_e
     Without a classifier everything is in the episodic bank.
     """
     if classifier is None:
-        return graph.episodes
+        return all_episodes(graph)
     bank = episodic_bank(graph, classifier)
-    return bank if needs_episodes else graph.episodes & ~bank
+    return bank if needs_episodes else all_episodes(graph) & ~bank

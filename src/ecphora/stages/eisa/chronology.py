@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...graph import CachedDerivation, Graph
-from ...model import AccessKind, Mask, Rows, Scores
+from ...model import AccessKind, Kind, Mask, Rows, Scores
 
 
 def chronology_weight(graph: Graph, mask: Mask) -> Scores:
@@ -21,7 +21,10 @@ def chronology_weight(graph: Graph, mask: Mask) -> Scores:
 
 
 def last_access(graph: Graph) -> NDArray[np.int64]:
-    """The ``seq`` of the last access by which each row was encoded, recalled or used; 0 for rows without one."""
+    """The ``seq`` of the last access by which each row was encoded, recalled or used; 0 for rows without one.
+
+    An exchange is encoded by the ``seq`` of its own; the access log does not have that.
+    """
     return graph.derive("last access", _extend_last_access, depends_on_log=True)
 
 
@@ -35,6 +38,8 @@ def _extend_last_access(graph: Graph, cached: CachedDerivation[NDArray[np.int64]
     start = 0
     if cached is not None:
         last[: cached.node_count], start = cached.value, cached.access_count
+    new_exchanges = graph.rows_of_kind(Kind.EXCHANGE, 0 if cached is None else cached.node_count)
+    last[new_exchanges] = graph.nodes["seq"][new_exchanges]
     accesses = graph.accesses
     counted = graph.accesses_of_kind(AccessKind.ENCODED, AccessKind.RECALLED, AccessKind.USED, first=start)
     last[accesses["rows"][counted]] = accesses["seq"][counted]  # in order of seq: the last one wins

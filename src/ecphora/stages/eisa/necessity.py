@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from ...graph import CachedDerivation, Graph
 from ...language.question import is_question
-from ...model import Link, Mask, Query
+from ...model import Kind, Link, Mask, Query
 from ..retrieval.word_counts import CHARACTERS_PER_WORD, is_character, is_mostly_characters
 
 FEATURES = ("is question", "is utterance", "log term count", "has title", "mentions time")
@@ -149,7 +149,7 @@ def _classify_rows(graph: Graph, classifier: NecessityClassifier) -> Floats32:
             _feature_logits(rows_read.features[rows], model) + vector_logits,
             logits[rows],
         )
-    logits[is_recall_question(graph)] = np.inf
+    logits[is_recall_question(graph) | graph.of_kind(Kind.EXCHANGE)] = np.inf
     return _sigmoid(logits)
 
 

@@ -16,8 +16,13 @@ MAX_READ_ROWS = 256
 
 def eligible(graph: Graph, query: Query) -> Mask:
     """The episodes that pass the query's filter and happened and were recorded by its ``as_of`` and ``known_at``."""
+    return matching(graph, query, graph.episodes)
+
+
+def matching(graph: Graph, query: Query, among: Mask) -> Mask:
+    """The same of other rows, such as exchanges: those of ``among`` that pass the query's filter and times."""
     nodes, where = graph.nodes, query.where
-    mask = graph.episodes.copy()
+    mask = among.copy()
     _apply_names_and_bounds(mask, graph, where)
     if query.as_of is not None:
         has_happened = nodes["happened"] <= epoch_seconds(query.as_of)

@@ -5,8 +5,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ...graph import CachedDerivation, Graph
-from ...model import Insight, Kind, Link, Mask, Rows, Vector
+from ...graph import CachedDerivation, Graph, epoch_seconds
+from ...model import Insight, Kind, Link, Mask, Query, Rows, Vector
 from ...ports import NodeReader
 from . import validity
 
@@ -42,6 +42,19 @@ def nearest_insights(graph: Graph, vector: Vector, limit: int = 10) -> tuple[tup
     cosines = np.einsum("ij,j->i", vectors, vector)
     order = np.argsort(-cosines, kind="stable")[:limit]
     return tuple((valid[index], float(cosines[index])) for index in order.tolist())
+
+
+def eligible_insights(graph: Graph, query: Query, eligible: Mask) -> list[InsightRecord]:
+    """The valid insights that a query may return, if it may return the memories under ``eligible``.
+
+    All sources of an insight must be eligible, since it repeats them, and it must have been recorded by ``known_at``.
+    """
+    known_at = np.inf if query.known_at is None else epoch_seconds(query.known_at)
+    return [
+        record
+        for record in all_insights(graph)
+        if record.is_valid and eligible[record.sources].all() and graph.nodes["recorded"][record.row] <= known_at
+    ]
 
 
 def load_insights(records: Iterable[InsightRecord], reader: NodeReader) -> list[Insight]:

@@ -19,8 +19,8 @@ GATE_CONFIDENCE = DEFAULT_BANDS.weak
 
 
 def is_cold_start(graph: Graph) -> bool:
-    """Whether a graph has too few nodes; stored questions and descriptions do not count."""
-    return len(graph) - int(graph.of_kind(Kind.QUESTION, Kind.DESCRIPTION).sum()) < MIN_NODES
+    """Whether a graph has too few nodes; stored questions, descriptions and exchanges do not count."""
+    return len(graph) - int(graph.of_kind(Kind.QUESTION, Kind.DESCRIPTION, Kind.EXCHANGE).sum()) < MIN_NODES
 
 
 def from_activation(max_activation: float, tau_gate: float) -> float:
