@@ -122,6 +122,7 @@ METHOD_ARGUMENTS: dict[str, dict[str, Any]] = {
     "build_query": {"question": QUESTION},
     "export": {"out": io.StringIO()},
     "feedback": {"used_ids": ["porto"]},
+    "record_response": {"text": "In Porto."},
     "get": {"id": "porto"},
     "history": {"id": "porto"},
     "import_": {"lines": []},
@@ -148,7 +149,7 @@ METHODS = sorted(
 @pytest.mark.parametrize("name", [name for name in METHODS if name != "close"])
 def test_methods_raise_only_our_errors_for_wrong_values(name: str, memory: Memory) -> None:
     arguments = dict(METHOD_ARGUMENTS.get(name, {}))
-    if name == "feedback":
+    if name in {"feedback", "record_response"}:
         arguments["recollection"] = memory.recall(QUESTION)
     found = foreign_errors(
         calls_with_wrong_values(getattr(memory, name), arguments), lambda: memory._flushed_writer().graph().revision
@@ -159,7 +160,7 @@ def test_methods_raise_only_our_errors_for_wrong_values(name: str, memory: Memor
 @pytest.mark.parametrize("name", [name for name in METHODS if name != "close"])
 def test_methods_reject_any_object(name: str, memory: Memory) -> None:
     function, arguments = getattr(memory, name), dict(METHOD_ARGUMENTS.get(name, {}))
-    if name == "feedback":
+    if name in {"feedback", "record_response"}:
         arguments["recollection"] = memory.recall(QUESTION)
     for one in inspect.signature(function).parameters.values():
         if one.kind is not one.VAR_KEYWORD:
