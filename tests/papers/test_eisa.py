@@ -386,7 +386,7 @@ def test_trained_side_network_maps_both_vectors() -> None:
     assert found.scores[rows] == pytest.approx(expected, abs=1e-5)
     assert np.abs(found.scores - activate(Eisa(necessity_classifier=None, kappa=0.0)).scores).max() > 0.01
     all_cosines = [float(a @ b) for a, b in combinations(mapped_vectors, 2)]
-    assert Eisa(side_net=TRAINED_NET, min_threshold=-1).threshold(graph) == pytest.approx(
+    assert Eisa(side_net=TRAINED_NET, min_threshold=-1).threshold(graph, TRAINED_NET) == pytest.approx(
         np.quantile(all_cosines, 0.95), abs=1e-5
     )
 

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import numpy as np
 
+from .. import weights
 from ..errors import InvalidInput, InvalidRecord
 from ..graph import Graph
 from ..model import AccessKind, Floats, Vector, Vectors
@@ -204,8 +205,7 @@ def load_side_network(path: str | Path) -> tuple[SideNet, TrainingInfo]:
         found = json.loads(path.read_text(encoding="utf-8"))
         fields = found["provenance"]
         info = TrainingInfo(**{**fields, "columns": tuple(fields["columns"])})
-        bias = np.array(found.get("bias", ()), np.float32)  # older files have none
-        net = SideNet(np.array(found["a"], np.float32), np.array(found["b"], np.float32), bias)
+        net = weights.parse_side_network({"a": found["a"], "b": found["b"], "bias": found.get("bias", ())})
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise InvalidRecord(f"{path} holds no side network ({error}); save one with save_side_network") from error
     shape = (info.dim, net.a.shape[-1])

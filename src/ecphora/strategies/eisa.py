@@ -26,7 +26,8 @@ class Eisa(ShortRepr):
     """The parameters of EISA.
 
     ``necessity_classifier`` separates the episodic bank from the semantic one; without it everything is an episode.
-    ``side_net`` maps vectors; without it the embedder's vectors are used. ``theta_sim`` is the threshold of the
+    ``side_net`` maps vectors; without it those of the embedder are used, or with ``use_packaged_side_net`` the net that
+    was trained for the embedder, if there is one. ``theta_sim`` is the threshold of the
     cosine; None takes the ``quantile`` of the cosines of stored pairs, at least ``min_threshold``. ``kappa``
     weighs the order of accesses. ``max_hits`` caps the number of hits, 0 does not. ``other_bank_weight`` is the
     factor of rows of the bank that was not asked, ``include_below_threshold`` whether rows below the threshold
@@ -34,15 +35,16 @@ class Eisa(ShortRepr):
     """
 
     theta_sim: float | None = None
-    quantile: float = 0.95  # inferred: §3.6, the README has no number
-    min_threshold: float = 0.25  # inferred: §3.6
-    kappa: float = 0.2  # inferred: §3.6, κ = 0 is the plain cosine and κ = 1 the product
-    max_hits: int = 0  # deviation: `FAITHFUL` has 5, which is inferred too (§3.6)
+    quantile: float = 0.95  # inferred (§3.6): the README says "a certain threshold" and has no number
+    min_threshold: float = 0.25  # inferred (§3.6)
+    kappa: float = 0.2  # inferred (§3.6): κ = 0 is the plain cosine and κ = 1 the product
+    max_hits: int = 0  # deviation: no cap; the cap of 5 of `FAITHFUL` is inferred (§3.6), the README has none
     other_bank_weight: float = 0.9  # deviation: `FAITHFUL` has 0; the bank not asked ranks lower, it is not lost
     include_below_threshold: bool = True  # deviation: `FAITHFUL` stops at the threshold
     store_query: bool = False  # deviation: `FAITHFUL` stores the cue; questions are no answers
     necessity_classifier: NecessityClassifier | None = field(default_factory=weights.load_necessity_classifier)
     side_net: SideNet | None = None
+    use_packaged_side_net: bool = True  # deviation: `FAITHFUL` has none; no trained weights are published
     needs_full_log: bool = False  # `FAITHFUL` keeps every access; the last of each memory serve as well
     name: str = "eisa"
 
@@ -55,11 +57,12 @@ class Eisa(ShortRepr):
         bank = banks.target_bank(graph, self.necessity_classifier, needs_episodes=needed)
         searched = banks.all_episodes(graph) if self.other_bank_weight else bank & needed
         # v ← SideNet(input); R ← { episodes with cos(v, e.v) ≥ θ_sim }
+        net = self._side_net(query)
         eligible = filters.eligible(graph, query)
         is_memory = eligible & ~necessity.is_recall_question(graph)
         eligible |= exchange_index.eligible_exchanges(graph, query, eligible)
-        cosine = np.maximum(0, side_network.cosine(graph, query, self.side_net)) * (searched & eligible)
-        similar = similarity_gate.is_similar(cosine, self.threshold(graph))
+        cosine = np.maximum(0, side_network.cosine(graph, query, net)) * (searched & eligible)
+        similar = similarity_gate.is_similar(cosine, self.threshold(graph, net))
         # score = cos·(1−κ) + κ·cos·(w/n): order never lifts a row that is not similar (§3.6). Below the threshold
         # order does not count: such a row has at most (1−κ)·θ_sim, and none above the threshold has less.
         similarity = (1 - self.kappa) * cosine * (similar | self.include_below_threshold)
@@ -74,16 +77,23 @@ class Eisa(ShortRepr):
             scores=scores,
             contributions={stage: share.astype(np.float32) for stage, share in contributions.items()},
             new_episode=Episode(query.text, source=necessity.RECALL_SOURCE) if self.store_query and needed else None,
-            # a question or a response says nothing of whether the memory holds the answer
-            confidence=query.embedder_coverage * dense.confidence(cosine[(scores > 0) & is_memory], query),
+            # of memories alone: a question or a response says nothing of whether the memory holds the answer; by the
+            # embedder's own cosine, whose scale is known
+            confidence=query.embedder_coverage
+            * dense.confidence(dense.cosine(graph, query)[(scores > 0) & is_memory], query),
             eligible=eligible,
         )
 
-    def threshold(self, graph: Graph) -> float:
-        """θ_sim: the configured one, or the quantile of the cosines of stored pairs."""
+    def _side_net(self, query: Query) -> SideNet | None:
+        if self.side_net is None and self.use_packaged_side_net:
+            return weights.load_side_network(query.embedder)
+        return self.side_net
+
+    def threshold(self, graph: Graph, net: SideNet | None = None) -> float:
+        """θ_sim: the configured one, or the quantile of the cosines of stored pairs, both mapped by a net."""
         if self.theta_sim is not None:
             return self.theta_sim
-        return similarity_gate.cosine_quantile(graph, self.quantile, self.min_threshold, self.side_net)
+        return similarity_gate.cosine_quantile(graph, self.quantile, self.min_threshold, net)
 
 
 FAITHFUL = Eisa(
@@ -91,9 +101,11 @@ FAITHFUL = Eisa(
     other_bank_weight=0.0,
     include_below_threshold=False,
     store_query=True,
+    use_packaged_side_net=False,
     needs_full_log=True,
     name="eisa-faithful",
 )
 """As the README specifies: one bank is searched, the threshold cuts, and every retrieval is an episode.
 
-It has no numbers. The threshold, ``kappa`` and the cap of five are inferred (3.6), and the checker is ours."""
+It has no numbers. ``quantile``, ``min_threshold``, ``kappa`` and the cap of five are inferred (3.6), the checker and
+its threshold are ours, and there is no side network, since no weights are published."""

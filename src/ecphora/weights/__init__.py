@@ -4,6 +4,7 @@ Training is in ``scripts`` and :mod:`ecphora.learn`.
 """
 
 import json
+from collections.abc import Mapping
 from functools import cache
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any
@@ -23,6 +24,7 @@ from . import former_names
 if TYPE_CHECKING:  # imported by those that need them
     from ..consolidation.facts.judge import UpdateJudge
     from ..stages.eisa.necessity import NecessityClassifier
+    from ..stages.eisa.side_network import SideNet
 
 
 @cache
@@ -53,6 +55,37 @@ def parse_necessity_classifier(text: str, embedder: str | None = None) -> "Neces
         vector_model=vector_model if embedder is not None and embedder == found["embedder"] else None,
         threshold=found["threshold"],
     )
+
+
+SIDE_NETWORK_FILES = {"multilingual-e5-small": "side_network_e5.json"}
+"""The side networks of EISA for embedders whose names start so; for others there is none."""
+
+
+def load_side_network(embedder: str) -> "SideNet | None":
+    """Load EISA's side network for an embedder, trained by ``scripts/train_side_network.py``; None if there is none."""
+    file = next((file for prefix, file in SIDE_NETWORK_FILES.items() if embedder.startswith(prefix)), None)
+    return None if file is None else _load_side_network_file(file, embedder)
+
+
+def load_side_network_provenance(embedder: str) -> Any:
+    """Load the JSON value that says how the side network for an embedder was trained, and its figures."""
+    name = next(file for prefix, file in SIDE_NETWORK_FILES.items() if embedder.startswith(prefix))
+    return json.loads(files(__package__).joinpath(name).read_text(encoding="utf-8"))["provenance"]
+
+
+@cache
+def _load_side_network_file(name: str, embedder: str) -> "SideNet | None":
+    """The network of a file, None if it was trained on another variant of the embedder."""
+    found = json.loads(files(__package__).joinpath(name).read_text(encoding="utf-8"))
+    return parse_side_network(found) if found["embedder"] == embedder else None
+
+
+def parse_side_network(found: Mapping[str, Any]) -> "SideNet":
+    """Make a side network of the JSON value of a file; files of earlier versions have no bias."""
+    from ..stages.eisa.side_network import SideNet  # noqa: PLC0415
+
+    a, b, bias = (np.array(found.get(name, ()), np.float32) for name in ("a", "b", "bias"))
+    return SideNet(a, b, bias)
 
 
 # ---- fused

@@ -179,7 +179,8 @@ def _eisa() -> Model:
         (
             Variant("no chronology", replace(ours, kappa=0.0)),
             Variant("one bank", replace(ours, necessity_classifier=None)),
-            Variant("side network", TrainedPerFold(_train_side_network), requires_other_spaces=True),
+            Variant("no side network", replace(ours, use_packaged_side_net=False)),
+            Variant("own side network", TrainedPerFold(_train_side_network), requires_other_spaces=True),
             published,
             Variant("published, no chronology", replace(theirs, kappa=0.0), reference=published),
             Variant("published, one bank", replace(theirs, necessity_classifier=None), reference=published),
