@@ -131,9 +131,8 @@ export interface EndEvent {
 /**
  * A person, place or thing that hits mention, after EcphoryRAG; `ids` are those of the hits, best first.
  *
- * `score`, 0 to 1, says how near it is to the question. `type`, `description` and `importance` are what a
- * language model wrote of it, None without one. They are given only if the recall may return every memory that
- * mentions it.
+ * `score`, 0 to 1, says how near it is to the question. `type`, `description` and `importance`, 1 to 5,
+ * are what a language model read of it in the best of the hits, None without one.
  */
 export interface EngramHit {
   id: string;
@@ -528,7 +527,7 @@ export interface JobStart {
 }
 
 /** What a node stands for. */
-export type Kind = "episode" | "entity" | "insight" | "claim" | "question" | "exchange";
+export type Kind = "episode" | "entity" | "insight" | "claim" | "question" | "description" | "exchange";
 
 /**
  * What prompts would cost before any is sent; all tokens are estimated.

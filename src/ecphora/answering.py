@@ -13,7 +13,7 @@ from .llm_usage import LLMUsage
 from .model import Evidence, Hit, Node, NodeId
 from .ports import LLM, Prompt
 from .prompts import quoting, replies
-from .recollection import DEFAULT_BUDGET, Recollection, fit_to_budget, render_beside, shown_tokens, validity_by_id
+from .recollection import DEFAULT_BUDGET, Recollection, fit_to_budget, render_context, shown_tokens, validity_by_id
 from .reprs import ShortRepr
 from .text_format import iso_minute
 
@@ -61,7 +61,7 @@ def build_prompt(recollection: Recollection, budget: int = DEFAULT_BUDGET) -> Pr
         today=query.now,
         as_of=query.as_of,
         validity=validity_by_id(shown),
-        beside=render_beside(recollection, budget - shown_tokens(shown)),
+        context=render_context(recollection, budget - shown_tokens(shown)),
     )
 
 
@@ -100,7 +100,7 @@ def reply(
         _nodes(shown),
         today=today,
         validity=validity_by_id(shown),
-        beside=render_beside(recollection, budget - shown_tokens(shown)),
+        context=render_context(recollection, budget - shown_tokens(shown)),
     )
     return _generate_answer(recollection, client, prompt, shown, is_chat=True)
 

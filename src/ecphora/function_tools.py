@@ -17,7 +17,7 @@ from .language.token_count import estimate_tokens
 from .memory_tools import DEFAULT_HITS, DEFAULT_PAGE, MAX_MEMORIES, TOOLS
 from .model import Evidence, Filter, ForgetResult, Node, NodeId, Page, RememberResult, When
 from .prompts import quoting
-from .recollection import Recollection, render_beside
+from .recollection import Recollection, render_context
 from .reprs import ShortRepr, show
 from .tool_definitions import FunctionTool, JsonSchema
 from .tool_replies import QUOTED, QuotedMemory, count_memories, list_ids, quote, quote_fitting
@@ -215,7 +215,7 @@ class ToolSet:
             head = f"Evidence: {found.evidence.value}.{doubt} {count_memories(len(hits))}, best first."
         memories = [QuotedMemory(hit.node, hit.validity) for hit in hits if not hit.is_exchange]
         text = quote(head, memories, self._memory.graph(), self._budget)
-        return text + render_beside(found, self._budget - estimate_tokens(text))
+        return text + render_context(found, self._budget - estimate_tokens(text))
 
     def _update(
         self,

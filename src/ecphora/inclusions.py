@@ -85,14 +85,14 @@ class _Finder:
         edges, hit_index = graph.edges_from(hit_rows, *MENTION_LINKS)
         rows = np.unique(graph.edges["dst"][edges]).astype(np.intp)
         best, scores = self._best(rows, self._engram_similarity)
-        is_public = self._is_mentioned_by_eligible_alone(best)
+        described = self._read(np.array(list((by_engram := self._descriptions(best, hit_rows)).values()), np.intp))
         ids: dict[int, dict[str, None]] = {}
         for place, row in sorted(zip(hit_index.tolist(), graph.edges["dst"][edges].tolist(), strict=True)):
             ids.setdefault(row, {})[graph.id(int(hit_rows[place]))] = None
         nodes = self._read(best)
         return tuple(
-            _engram_hit(nodes[row], float(score), tuple(ids[row]), is_public=bool(public))
-            for row, score, public in zip(best.tolist(), scores, is_public, strict=True)
+            _engram_hit(nodes[row], float(score), tuple(ids[row]), described.get(by_engram.get(row, -1)))
+            for row, score in zip(best.tolist(), scores, strict=True)
             if row in nodes
         )
 
@@ -108,11 +108,19 @@ class _Finder:
         similarity[np.isin(rows, graph.rows(self.query.entity_ids))] = 1
         return similarity
 
-    def _is_mentioned_by_eligible_alone(self, rows: Rows) -> Mask:
-        edges, index = self.graph.edges_to(rows, *MENTION_LINKS)
-        mask = np.ones(len(rows), np.bool_)
-        mask[index[~self.eligible[self.graph.edges["src"][edges]]]] = False
-        return mask
+    def _descriptions(self, engrams: Rows, hit_rows: Rows) -> dict[int, int]:
+        """For each engram, the row of the description that the best hit with one gives of it."""
+        graph, rank = self.graph, {row: place for place, row in enumerate(hit_rows.tolist())}
+        describing, of_engram = graph.edges_to(engrams, Link.DESCRIBES)
+        rows = graph.edges["src"][describing].astype(np.intp)
+        engram_by_row = dict(zip(rows.tolist(), engrams[of_engram].tolist(), strict=True))
+        in_memory, index = graph.edges_from(rows, Link.DESCRIBED_IN)
+        found: dict[int, tuple[int, int]] = {}
+        for row, memory in zip(rows[index].tolist(), graph.edges["dst"][in_memory].tolist(), strict=True):
+            if memory in rank:
+                engram, candidate = engram_by_row[row], (rank[memory], row)
+                found[engram] = min(found.get(engram, candidate), candidate)
+        return {engram: row for engram, (_, row) in found.items()}
 
     # ---- insights and exchanges
 
@@ -177,18 +185,20 @@ class _Finder:
         return {row: nodes[self.graph.id(row)] for row in rows.tolist() if self.graph.id(row) in nodes}
 
 
-def _engram_hit(node: Node, score: float, ids: tuple[str, ...], *, is_public: bool) -> EngramHit:
-    """An engram, with what its node says of it, if that may be shown."""
-    metadata = node.metadata if is_public else {}
-    type_, description, importance = (metadata.get(name) for name in ("type", "description", "importance"))
+def _engram_hit(node: Node, score: float, ids: tuple[str, ...], description: Node | None) -> EngramHit:
+    """An engram, with what the best hit that describes it says of it."""
+    if description is None:
+        return EngramHit(node.id, node.text, score, ids)
+    type_, importance = (description.metadata.get(name) for name in ("type", "importance"))
+    _name, _, text = description.text.partition(": ")
     return EngramHit(
         node.id,
         node.text,
         score,
         ids,
-        type_ if isinstance(type_, str) and type_ else None,
-        description if isinstance(description, str) and description else None,
-        float(importance) if isinstance(importance, int | float) and not isinstance(importance, bool) else None,
+        type_ if isinstance(type_, str) else None,
+        text or None,
+        float(importance) if isinstance(importance, int | float) else None,
     )
 
 

@@ -708,9 +708,8 @@ class HitGroup(ShortRepr):
 class EngramHit(ShortRepr):
     """A person, place or thing that hits mention, after EcphoryRAG; ``ids`` are those of the hits, best first.
 
-    ``score``, 0 to 1, says how near it is to the question. ``type``, ``description`` and ``importance`` are what a
-    language model wrote of it, None without one. They are given only if the recall may return every memory that
-    mentions it.
+    ``score``, 0 to 1, says how near it is to the question. ``type``, ``description`` and ``importance``, 1 to 5,
+    are what a language model read of it in the best of the hits, None without one.
     """
 
     id: NodeId

@@ -85,7 +85,7 @@ class RecallSteps:
     def recollection(self, bands: EvidenceBands) -> Recollection:
         """The result of the recall, with the cost of all steps so far."""
         hits, reading = self.hits, self.reading
-        beside = self._inclusions(hits)
+        included = self._inclusions(hits)
         confidence = self.activation.confidence if hits else 0.0
         evidence = bands.band(confidence) if hits else Evidence.NONE
         cost = Cost(
@@ -103,9 +103,9 @@ class RecallSteps:
             confidence,
             hits,
             cost,
-            beside.engrams,
-            beside.insights,
-            beside.exchanges,
+            included.engrams,
+            included.insights,
+            included.exchanges,
             groups,
         )
 

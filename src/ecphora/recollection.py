@@ -96,7 +96,7 @@ class Recollection(ShortRepr):
         frame = self._render(()) + "\n" * len(self.hits)
         tokens_left = budget - estimate_tokens(frame)
         shown = fit_to_budget(self, tokens_left) if tokens_left > 0 else ()
-        return self._render(shown, render_beside(self, tokens_left - shown_tokens(shown))) if shown else ""
+        return self._render(shown, render_context(self, tokens_left - shown_tokens(shown))) if shown else ""
 
     def to_messages(self, budget: int = DEFAULT_BUDGET, *, role: str = "system") -> list[dict[str, str]]:
         """The text of :meth:`to_prompt` as one chat message, to put before a conversation; none if it is empty.
@@ -108,11 +108,11 @@ class Recollection(ShortRepr):
         text = self.to_prompt(budget)
         return [{"role": role, "content": text}] if text else []
 
-    def _render(self, hits: Iterable[Hit], beside: str = "") -> str:
+    def _render(self, hits: Iterable[Hit], context: str = "") -> str:
         shown = tuple(hits)
         nodes = [hit.node for hit in shown]
         query, validity = self.query, validity_by_id(shown)
-        return prompts.memories_text(nodes, today=query.now, as_of=query.as_of, validity=validity, beside=beside)
+        return prompts.memories_text(nodes, today=query.now, as_of=query.as_of, validity=validity, context=context)
 
 
 def fit_to_budget(recollection: Recollection, budget: int = DEFAULT_BUDGET) -> tuple[Hit, ...]:
@@ -136,7 +136,7 @@ def shown_tokens(hits: Iterable[Hit]) -> int:
     return sum(estimate_tokens(quoting.render_memory(hit.node, hit.validity)) for hit in hits)
 
 
-def render_beside(recollection: Recollection, tokens_left: int) -> str:
+def render_context(recollection: Recollection, tokens_left: int) -> str:
     """What a model is shown beside the memories, as far as ``tokens_left`` (estimated) allow; empty without any.
 
     Insights come first, then engrams, then exchanges; those among the hits are shown here too.
@@ -148,7 +148,7 @@ def render_beside(recollection: Recollection, tokens_left: int) -> str:
         list(map(quoting.render_engram, recollection.engrams)),
         list(map(quoting.render_exchange, exchanges.values())),
     )
-    tokens_left -= estimate_tokens(prompts.beside_text(("",), ("",), ("",)))
+    tokens_left -= estimate_tokens(prompts.context_text(("",), ("",), ("",)))
     shown: tuple[list[str], list[str], list[str]] = ([], [], [])
     for group, chosen in zip(texts, shown, strict=True):
         for text in group:
@@ -156,7 +156,7 @@ def render_beside(recollection: Recollection, tokens_left: int) -> str:
             if size <= tokens_left:
                 chosen.append(text)
                 tokens_left -= size
-    return prompts.beside_text(*shown)
+    return prompts.context_text(*shown)
 
 
 def _exchange_of(hit: Hit) -> ExchangeHit:

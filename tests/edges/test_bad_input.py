@@ -175,9 +175,9 @@ def test_first_and_last_year_are_valid_times(value: str, memory: Memory) -> None
 @pytest.mark.parametrize(
     ("fields", "message"),
     [
-        ({"id": "entity:ana"}, "begins like an id of a name, insight, question or claim; choose another"),
-        ({"id": "insight:1"}, "begins like an id of a name, insight, question or claim; choose another"),
-        ({"id": "question:1"}, "begins like an id of a name, insight, question or claim; choose another"),
+        ({"id": "entity:ana"}, "begins like an id of a name, insight, question, claim or exchange; choose another"),
+        ({"id": "insight:1"}, "begins like an id of a name, insight, question, claim or exchange; choose another"),
+        ({"id": "question:1"}, "begins like an id of a name, insight, question, claim or exchange; choose another"),
         ({"id": ""}, "give a text of 1 to 512 characters, or None"),
         ({"id": 5}, "give a text of 1 to 512 characters, or None"),
         ({"speaker": " "}, "give a text of 1 to 512 characters, or None"),

@@ -55,7 +55,7 @@ EXTRACTION = _load_template("extraction", 250)
 """Its limit of the reply is that of one text."""
 GRADES = _load_template("grades", 200)
 INSIGHT = _load_template("insight", 300)
-BESIDE = files(__name__).joinpath("beside.txt").read_text(encoding="utf-8").rstrip("\n")
+CONTEXT = files(__name__).joinpath("context.txt").read_text(encoding="utf-8").rstrip("\n")
 MEMORIES = files(__name__).joinpath("memories.txt").read_text(encoding="utf-8").rstrip("\n")
 
 
@@ -66,18 +66,18 @@ def answer_prompt(
     today: datetime,
     as_of: datetime | None = None,
     validity: Mapping[NodeId, Validity] | None = None,
-    beside: str = "",
+    context: str = "",
 ) -> Prompt:
     """Ask to answer a question from memories, in the order given; ``validity`` says which are still valid.
 
-    ``beside`` is the text of :func:`beside_text`, here and below.
+    ``context`` is the text of :func:`context_text`, here and below.
     """
     return ANSWER.fill(
         memories=quoting.render_memories(memories, validity or {}),
         today=iso_minute(today),
         as_of="" if as_of is None else f" Answer as things stood on {iso_minute(as_of)}.",
         question=quoting.escape(question),
-        beside=beside,
+        context=context,
     )
 
 
@@ -88,7 +88,7 @@ def chat_prompt(
     *,
     today: datetime,
     validity: Mapping[NodeId, Validity] | None = None,
-    beside: str = "",
+    context: str = "",
 ) -> Prompt:
     """Ask to reply to a message, given the turns before it, as pairs of speaker and text, and memories."""
     return CHAT.fill(
@@ -96,7 +96,7 @@ def chat_prompt(
         turns=quoting.render_turns(turns),
         today=iso_minute(today),
         question=quoting.escape(message),
-        beside=beside,
+        context=context,
     )
 
 
@@ -127,23 +127,23 @@ def memories_text(
     today: datetime,
     as_of: datetime | None = None,
     validity: Mapping[NodeId, Validity] | None = None,
-    beside: str = "",
+    context: str = "",
 ) -> str:
     """Memories, in the order given, for the prompt of a model that gets its task elsewhere."""
     values = {
         "memories": quoting.render_memories(memories, validity or {}),
         "today": iso_minute(today),
         "as_of": "" if as_of is None else f" The memories are those as of {iso_minute(as_of)}.",
-        "beside": beside,
+        "context": context,
     }
     return _fill(MEMORIES, values)
 
 
-def beside_text(insights: Sequence[str], engrams: Sequence[str], exchanges: Sequence[str]) -> str:
+def context_text(insights: Sequence[str], engrams: Sequence[str], exchanges: Sequence[str]) -> str:
     """What stands beside the memories of a prompt: rendered insights, engrams and exchanges; empty without any."""
     groups = {"insights": insights, "names": engrams, "exchanges": exchanges}
     blocks = ["\n".join([f"<{tag}>", *items, f"</{tag}>"]) for tag, items in groups.items() if items]
-    return "\n\n" + "\n".join([BESIDE, *blocks]) if blocks else ""
+    return "\n\n" + "\n".join([CONTEXT, *blocks]) if blocks else ""
 
 
 def insight_prompt(memories: Iterable[Node], validity: Mapping[NodeId, Validity] | None = None) -> Prompt:
