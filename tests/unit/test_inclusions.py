@@ -15,7 +15,7 @@ from ecphora.graph_updates import apply_batch
 from ecphora.inclusions import Inclusions, find_inclusions
 from ecphora.language.token_count import estimate_tokens
 from ecphora.memory import MATCH_ALL, Memory
-from ecphora.model import Edge, Episode, Filter, Hit, Include, Kind, Link, Node, Why, WriteBatch
+from ecphora.model import Edge, Episode, Filter, Hit, Include, Kind, Link, Metadata, Node, Why, WriteBatch
 from ecphora.ports import Activation
 from ecphora.recollection import render_context
 from ecphora.stages.retrieval import filters
@@ -98,7 +98,7 @@ def graph_with_insight() -> tuple[Graph, dict[str, Node]]:
         sample_node("insight:ab", "Ana and Ben sail.", kind=Kind.INSIGHT, seq=6),
     ]
     for seq, (memory, text, importance) in enumerate((("a1", "a city", 4), ("b1", "a secret of Ben", 2)), 7):
-        metadata = {"type": "place", "importance": importance}
+        metadata: Metadata = {"type": "place", "importance": importance}
         described = sample_node(f"description:{memory}", f"Porto: {text}", kind=Kind.DESCRIPTION, seq=seq)
         nodes.append(replace(described, metadata=metadata))
     edges = [Edge(id_, "entity:porto", Link.MENTIONS) for id_ in ("a1", "b1")]
