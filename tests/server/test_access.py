@@ -342,7 +342,7 @@ def test_host_names_are_read_without_ports() -> None:
         "::1",
         "a.example",
         "",
-        "::1",
+        "",
         "x",
     ]
     assert [is_loopback(host) for host in ("127.0.0.1", "127.9.9.9", "::1", "localhost")] == [True] * 4

@@ -13,6 +13,8 @@ from .failures import RequestError
 from .tokens import ALL_SCOPES, Grant, Right, Tokens
 
 HEALTH_PATH = "/health"
+SINGLE_HEADERS = ("authorization", "host", "origin", "content-length", "content-type")
+"""The headers of which a request has one. Of two, a proxy may have checked the other."""
 OPEN_PATHS = frozenset({HEALTH_PATH})
 """The paths that need no token."""
 CHALLENGE = {"WWW-Authenticate": "Bearer"}
@@ -57,6 +59,17 @@ class AccessPolicy:
         if grant is None:
             raise RequestError(401, "the token is unknown, revoked or expired", CHALLENGE)
         return grant
+
+
+def check_headers(headers: Headers) -> None:
+    """Refuse headers that can be read in two ways, as a proxy before the server may have done."""
+    for name in SINGLE_HEADERS:
+        if len(headers.getlist(name)) > 1:
+            raise RequestError(400, f"the request has the header {name} twice; send it once", {"Connection": "close"})
+    if "content-length" in headers and "transfer-encoding" in headers:
+        raise RequestError(
+            400, "the request has both Content-Length and Transfer-Encoding; send one", {"Connection": "close"}
+        )
 
 
 def check_rights(grant: Grant, scope: str, rights: Collection[Right]) -> None:

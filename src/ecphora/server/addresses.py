@@ -8,15 +8,15 @@ ANY_ORIGIN, OPAQUE_ORIGIN = "*", "null"
 LOOPBACK_NAMES = frozenset({"localhost", "127.0.0.1", "::1"})
 """The names by which a request may address a server that listens on this machine alone."""
 _ORIGIN = re.compile(r"[a-z][a-z0-9+.-]*://([a-z0-9._-]+|\[[0-9a-f:.]+\])(:[1-9][0-9]{0,4})?")
+_HOST = re.compile(r"(?P<name>[^\s:/@\[\]]*|\[[0-9a-f:.]*\])(:[0-9]*)?")
 _DEFAULT_PORT = re.compile("http://.*:80|https://.*:443")
 """Browsers leave these ports out."""
 
 
 def host_name(host: str) -> str:
-    """The name in a Host header, without the port and the brackets of an IPv6 address."""
-    if host.startswith("["):
-        return host[1:].partition("]")[0].lower()
-    return host.partition(":")[0].lower().rstrip(".")
+    """The name in a Host header, without the port and the brackets of an IPv6 address; empty if it is malformed."""
+    found = _HOST.fullmatch(host.lower())
+    return found["name"].strip("[]").rstrip(".") if found else ""
 
 
 def is_loopback(host: str) -> bool:

@@ -16,7 +16,7 @@ from starlette.exceptions import HTTPException
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from ..ports import Clock
-from .access_control import OPEN_PATHS, AccessPolicy
+from .access_control import OPEN_PATHS, AccessPolicy, check_headers
 from .failures import RequestError, answer_error
 from .limits import Limits, RateLimit, limit_body, limit_time
 from .metrics import Metrics
@@ -107,6 +107,7 @@ class Gate:
         """Let a request in, or refuse it."""
         headers, path = Headers(scope=scope), scope["path"]
         try:
+            check_headers(headers)
             self._policy.check_place(headers)
             if path not in OPEN_PATHS:
                 state["grant"] = grant = self._policy.find_grant(headers)
