@@ -8,6 +8,7 @@ Takes the spaces of the first two batches and the large ones of the fourth, of `
 import json
 import re
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 MEMORIES = Path(__file__).parent / "data" / "memories"
@@ -22,11 +23,15 @@ def main() -> None:
     folder.mkdir(parents=True, exist_ok=True)
     for part in ("docs", "questions"):
         with folder.joinpath(f"own.{part}.jsonl").open("w", encoding="utf-8") as out:
-            for path in sorted(MEMORIES.glob(f"*.{part}.jsonl")):
-                if path.name.partition(".")[0] in NEVER_TRAINED:
-                    continue
-                with path.open(encoding="utf-8") as lines:
-                    out.writelines(line for line in lines if SPACE_IDS.match(json.loads(line)["space"]))
+            out.writelines(own_lines(part))
+
+
+def own_lines(part: str) -> Iterator[str]:
+    """The lines of a part, ``docs`` or ``questions``, of the spaces taken."""
+    for path in sorted(MEMORIES.glob(f"*.{part}.jsonl")):
+        if path.name.partition(".")[0] not in NEVER_TRAINED:
+            with path.open(encoding="utf-8") as lines:
+                yield from (line for line in lines if SPACE_IDS.match(json.loads(line)["space"]))
 
 
 if __name__ == "__main__":

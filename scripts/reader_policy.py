@@ -41,6 +41,7 @@ START = {
     "note": 0.7,
     "passage": 0.7,
     "long turn": 0.0,
+    "plain text": 0.7,
     "temperature": 0.6,
     "bias": -1.0,
     "similarity": 2.0,

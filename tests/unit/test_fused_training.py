@@ -166,7 +166,7 @@ def test_answerability_separates_answerable_questions() -> None:
     answerable_examples = [example([2.0 + 0.01 * n, 0.0], {0}) for n in range(20)]
     unanswerable_examples = [example([0.1 + 0.01 * n, 0.0], set(), answerable=False) for n in range(20)]
     model = FusedModel(
-        Ranker(LinearModel(-3, {"good": 2.0}), LinearModel(-3, {}), LinearModel(-3, {}), LinearModel(-3, {})),
+        Ranker(LinearModel(-3, {"good": 2.0}), *[LinearModel(-3, {})] * (len(Genre) - 1)),
         UNTRAINED.answerability,
     )
     found = train_answerability([*answerable_examples, *unanswerable_examples], model.ranker, UNTRAINED.answerability)
@@ -211,11 +211,11 @@ def test_speaker_margin_compares_named_and_other_speakers() -> None:
 
 
 def test_contributions_add_up_with_the_model_of_each_genre() -> None:
-    matrix = pool({"good": [1.0] * 4}, [Genre.UTTERANCE, Genre.NOTE, Genre.PASSAGE, Genre.LONG_TURN])
-    weights_by_genre = ((-9, 1.0), (-8, 2.0), (-7, 0.0), (-6, 3.0))
+    matrix = pool({"good": [1.0] * len(Genre)}, list(Genre))
+    weights_by_genre = ((-9, 1.0), (-8, 2.0), (-7, 0.0), (-6, 3.0), (-5, 1.0))
     scored = Ranker(*(LinearModel(bias, {"good": weight}) for bias, weight in weights_by_genre)).score(matrix)
-    assert scored.log_odds.tolist() == [-8, -6, -7, -3]
-    assert scored.scores.tolist() == [odds - MIN_LOG_ODDS for odds in (-8, -6, -7, -3)]
+    assert scored.log_odds.tolist() == [-8, -6, -7, -3, -4]
+    assert scored.scores.tolist() == [odds - MIN_LOG_ODDS for odds in (-8, -6, -7, -3, -4)]
     assert np.sum([*scored.contributions.values()], axis=0).tolist() == scored.scores.tolist()
     assert scored.contributions[PRIOR].tolist() == [bias - MIN_LOG_ODDS for bias, _ in weights_by_genre]
 
@@ -233,11 +233,14 @@ def test_fused_weights_round_trip() -> None:
             weights.parse_fused_model(broken)
 
 
-def test_long_turns_have_the_weights_of_others_if_the_file_has_none() -> None:
+def test_genres_that_a_file_lacks_have_the_weights_of_others() -> None:
     found = json.loads(written.format_fused_model(train(EXAMPLES, UNTRAINED), {}))
-    del found["long turn"]
+    del found["long turn"], found["plain text"]
+    found["passage"]["bias"] = -3.0
     ranker, _ = weights.parse_fused_model(json.dumps(found))
     assert ranker.long_turn == ranker.utterance != UNTRAINED.ranker.utterance
+    assert ranker.plain_text == ranker.passage != ranker.note
+    assert ranker.passage.bias == -3.0
 
 
 def test_fused_weights_with_former_names_load() -> None:

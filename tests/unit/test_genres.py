@@ -1,4 +1,4 @@
-"""The genre of a memory: utterance, long turn, note or passage; and the words that make a turn long."""
+"""The genre of a memory: utterance, long turn, note, passage or plain text; and the words that make a turn long."""
 
 from dataclasses import replace
 
@@ -6,10 +6,18 @@ import numpy as np
 
 from ecphora.graph import Graph
 from ecphora.graph_updates import apply_batch
+from ecphora.language.name_normalization import entity_id
+from ecphora.model import Edge, Link
 from ecphora.stages.fused.candidate_pool import build_pool
-from ecphora.stages.fused.feature_matrix import LONG_TURN_WORDS, Genre, build_feature_matrix, dialogue_share, genres
+from ecphora.stages.fused.feature_matrix import (
+    LONG_TURN_WORDS,
+    Genre,
+    build_feature_matrix,
+    dialogue_share,
+    genres,
+)
 from ecphora.stages.retrieval.word_counts import word_counts
-from ecphora.testing.samples import sample_batch, sample_node, sample_query
+from ecphora.testing.samples import sample_batch, sample_entity, sample_node, sample_query
 
 
 def test_genre_of_memories() -> None:
@@ -20,6 +28,8 @@ def test_genre_of_memories() -> None:
                 sample_node("turn", "A turn.", speaker="Ana", minutes=5),
                 sample_node("note", "A note.", minutes=5),
                 sample_node("text", "A text."),
+                sample_node("titled", "A text with a title."),
+                sample_entity("Text"),
                 sample_node("ask", "Turn one.", speaker="Ana", session="chat"),
                 sample_node("reply", "A turn. " + "word " * 2 * LONG_TURN_WORDS, speaker="bot", session="chat"),
                 sample_node("title", "A text without a speaker does not count as a turn.", session="chat"),
@@ -31,16 +41,18 @@ def test_genre_of_memories() -> None:
                     session="日本",
                 ),
             ),
+            edges=(Edge("titled", entity_id("Text"), Link.ABOUT),),
             revision=1,
         ),
     )
     assert build_feature_matrix(build_pool(graph, sample_query("turn note text"))).genres.tolist() == [
         Genre.UTTERANCE,
         Genre.NOTE,
+        Genre.PLAIN_TEXT,
         Genre.PASSAGE,
         Genre.LONG_TURN,
         Genre.LONG_TURN,
-        Genre.PASSAGE,
+        Genre.PLAIN_TEXT,
         Genre.UTTERANCE,
         Genre.UTTERANCE,
     ]
@@ -74,4 +86,4 @@ def test_word_counts_of_a_grown_graph_are_those_of_a_new_one() -> None:
 
 
 def test_long_turns_are_dialogue() -> None:
-    assert dialogue_share(np.array([Genre.UTTERANCE, Genre.LONG_TURN, Genre.NOTE, Genre.PASSAGE])) == 0.5
+    assert dialogue_share(np.array([Genre.UTTERANCE, Genre.LONG_TURN, Genre.NOTE, Genre.PLAIN_TEXT])) == 0.5

@@ -11,8 +11,10 @@ from numpy.typing import NDArray
 
 from ecphora.graph import Graph
 from ecphora.graph_updates import apply_batch
+from ecphora.language.name_normalization import entity_id
+from ecphora.model import Edge, Link
 from ecphora.stages.fused.newer_answers import MAX_SHARE, NewerAnswerModel, standardize_cosines, time_order
-from ecphora.testing.samples import sample_batch, sample_node
+from ecphora.testing.samples import sample_batch, sample_entity, sample_node
 
 MODEL = NewerAnswerModel(bias=-0.5, similarity=2.0, to_reading=1.5, from_reading=-1.0)
 
@@ -96,22 +98,26 @@ def test_gains_are_finite(rows: list[tuple[float, float, int]], preference: floa
     assert np.isfinite(found).all()
 
 
-def test_turns_of_the_same_time_are_in_the_order_of_remembering() -> None:
+def test_turns_and_plain_texts_of_the_same_time_are_in_the_order_of_remembering() -> None:
     graph = apply_batch(
         Graph(),
         sample_batch(
-            sample_node("text", "A text.", seq=1),
+            sample_node("titled", "A text.", seq=1),
             sample_node("other", "Another text.", seq=2),
             sample_node("turn", "A turn.", speaker="Ana", seq=3),
             sample_node("part", "Part 1.", session="chat", document="long", position=0, seq=4),
             sample_node("end", "Part 2.", session="chat", document="long", position=1, seq=5),
             sample_node("reply", "A reply.", session="chat", seq=6),
             sample_node("former", "A turn before.", speaker="Ana", minutes=-5, seq=7),
+            sample_node("plain", "A plain text.", seq=8),
+            sample_node("next", "The plain text after it.", seq=9),
+            sample_entity("Title"),
+            edges=tuple(Edge(id_, entity_id("Title"), Link.ABOUT) for id_ in ("titled", "other")),
             revision=1,
         ),
     )
-    order = time_order(graph, np.array([6, 5, 4, 3, 2, 1, 0])).tolist()
-    assert order == [0, 4, 3, 3, 2, 1, 1]
+    order = time_order(graph, np.array([8, 7, 6, 5, 4, 3, 2, 1, 0])).tolist()
+    assert order == [6, 5, 0, 4, 3, 3, 2, 1, 1]
 
 
 def test_cosines_become_zscores_over_pairs() -> None:

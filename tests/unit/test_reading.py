@@ -17,6 +17,7 @@ from ecphora.errors import InvalidInput, LLMUnavailable, ReaderUnavailable
 from ecphora.model import Filter, Scores
 from ecphora.ports import Passage, Reader
 from ecphora.stages.fused.candidate_pool import build_pool
+from ecphora.stages.fused.feature_matrix import Genre
 from ecphora.stages.fused.newer_answers import NewerAnswerModel, standardize_cosines, time_order
 from ecphora.stages.fused.ranker import RankedPool
 from ecphora.stages.fused.reading import (
@@ -43,7 +44,7 @@ TURNS = [
 ]
 QUESTION = "Where does the sister of Ana live?"
 MODEL = ReadingModel(
-    (1.0, 0.5, 0.25, 2.0),
+    (1.0, 0.5, 0.25, 2.0, 3.0),
     NewerAnswerModel(bias=-1.0, similarity=2.0, to_reading=1.0, from_reading=-1.0),
     LinearModel(0.5, {"log sum of readings": 1.0, "log count": -0.5}),
     {},
@@ -267,7 +268,8 @@ def test_reading_counts_by_genre(tmp_path: Path) -> None:
             [
                 Episode("Her cello is old.", id="utterance", speaker="Ana", happened_at="2026-03-01"),
                 Episode("The cello is in the cellar.", id="note", happened_at="2026-03-01"),
-                Episode("A cello has four strings.", id="passage"),
+                Episode("A cello has four strings.", id="passage", title="Strings"),
+                Episode("The cello is mine.", id="undated"),
                 Episode(
                     "The cello. " + "word " * 60, id="long", speaker="Ana", session="chat", happened_at="2026-03-01"
                 ),
@@ -276,7 +278,9 @@ def test_reading_counts_by_genre(tmp_path: Path) -> None:
         )
         found = memory.recall("Which cello is old?", reading="always", reading_ms=60_000)
     gains = {hit.id: {one.feature: one.value for one in hit.why.contributions}.get(READING) for hit in found}
-    assert [gains[genre] for genre in ("utterance", "note", "passage", "long")] == pytest.approx([10.0, 5.0, 2.5, 20.0])
+    assert [gains[genre] for genre in ("utterance", "note", "passage", "long", "undated")] == pytest.approx(
+        [10.0, 5.0, 2.5, 20.0, 30.0]
+    )
 
 
 def test_genre_without_a_weight_is_ranked_as_without_reading() -> None:
@@ -287,7 +291,7 @@ def test_genre_without_a_weight_is_ranked_as_without_reading() -> None:
     count = len(pool.rows)
     before = ranked_pool([float(place % 3) for place in range(count)])
     preferences = {"some": RecencyPreference(1.0, np.zeros_like(query.vector))}
-    model = replace(MODEL, reading=(0.0, 0.0, 0.0, 0.0), recency_preferences=preferences)
+    model = replace(MODEL, reading=(0.0,) * len(Genre), recency_preferences=preferences)
     log_odds = np.linspace(-2, 3, count).astype(np.float32)
     after = ReadingPolicy(model).rerank(pool, before, ReadCandidates(np.arange(count), log_odds))
     assert after.scores.tolist() == before.scores.tolist()

@@ -120,7 +120,8 @@ def parse_fused_model(text: str) -> tuple[Ranker, AnswerabilityModel]:
     """Parse the ranker and answerability model from JSON; raises ``InvalidRecord`` if they are missing."""
     try:
         found = former_names.upgrade_fused(json.loads(text))
-        found.setdefault(Genre.LONG_TURN.label, found[Genre.UTTERANCE.label])  # older files lack it
+        found.setdefault(Genre.LONG_TURN.label, found[Genre.UTTERANCE.label])  # older files lack it and the next
+        found.setdefault(Genre.PLAIN_TEXT.label, found[Genre.PASSAGE.label])
         ranker = Ranker(*(_parse_linear_model(found[genre.label]) for genre in Genre))
         dialogue, passages = (found["answerability"][name] for name in ("dialogue", "text"))
         answerability = AnswerabilityModel(
@@ -163,8 +164,8 @@ def parse_reading_model(text: str) -> ReadingModel:
             for embedder, model in found["recency_preferences"].items()
         }
         newer = {name: float(weight) for name, weight in found["newer_answers"].items()}
-        utterance, note, passage, long_turn = (float(found["reading"][genre.label]) for genre in Genre)
-        return ReadingModel((utterance, note, passage, long_turn), NewerAnswerModel(**newer), confidence, preferences)
+        weights = tuple(float(found["reading"][genre.label]) for genre in Genre)
+        return ReadingModel(weights, NewerAnswerModel(**newer), confidence, preferences)
     except (ValueError, KeyError, TypeError, AttributeError) as error:
         raise InvalidRecord(f"no weights of reading ({error!r}); make them with scripts/train_reader.py") from error
 

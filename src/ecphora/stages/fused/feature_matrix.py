@@ -7,7 +7,7 @@ from enum import IntEnum
 import numpy as np
 
 from ...graph import Graph
-from ...model import Mask, Rows, Scores
+from ...model import Link, Mask, Rows, Scores
 from ..retrieval.term_coverage import TermCoverage
 from ..retrieval.word_counts import word_counts
 from .candidate_pool import CandidatePool
@@ -18,16 +18,18 @@ LONG_TURN_WORDS = 60
 
 
 class Genre(IntEnum):
-    """The genre of a memory: an utterance has a speaker; a note has a time; a passage has neither.
+    """The genre of a memory: an utterance has a speaker, else a note has a time, else a passage has a title.
 
     A long turn is an utterance, short or long, of a session whose turns have ``LONG_TURN_WORDS`` words or more on
-    average, as in a chat with an assistant that answers in paragraphs.
+    average, as in a chat with an assistant that answers in paragraphs. A plain text has none of these, such as
+    ``memory.remember("I moved to Porto.")``.
     """
 
     UTTERANCE = 0
     NOTE = 1
     PASSAGE = 2
     LONG_TURN = 3
+    PLAIN_TEXT = 4
 
     @property
     def label(self) -> str:
@@ -77,8 +79,17 @@ def genres(graph: Graph, rows: Rows) -> Rows:
     nodes = graph.nodes
     has_time = nodes["happened"][rows] != nodes["recorded"][rows]  # without a given time, ``happened`` is ``recorded``
     has_long_turns = graph.derive("sessions with long turns", _sessions_with_long_turns)
+    has_title = graph.derive("titled memories", _has_title)[rows]
     utterance = np.where(has_long_turns[nodes["sessions"][rows]], Genre.LONG_TURN, Genre.UTTERANCE)
-    return np.where(nodes["speakers"][rows] >= 0, utterance, np.where(has_time, Genre.NOTE, Genre.PASSAGE))
+    other = np.where(has_time, Genre.NOTE, np.where(has_title, Genre.PASSAGE, Genre.PLAIN_TEXT))
+    return np.where(nodes["speakers"][rows] >= 0, utterance, other)
+
+
+def _has_title(graph: Graph, _: object) -> Mask:
+    """Whether each row is about an entity: its title."""
+    found = graph.zeros() > 0
+    found[graph.edges["src"][graph.edges_of_link(Link.ABOUT)]] = True
+    return found
 
 
 def _sessions_with_long_turns(graph: Graph, _: object) -> Mask:

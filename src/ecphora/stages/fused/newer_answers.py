@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from ...graph import Graph
 from ...model import Rows, Scores
 from ...reprs import ShortRepr
+from .feature_matrix import Genre, genres
 
 MAX_SHARE = 0.995
 """The largest share of a chance that passes to one other candidate."""
@@ -73,12 +74,13 @@ class NewerAnswerModel(ShortRepr):
 def time_order(graph: Graph, rows: Rows) -> Rows:
     """The place of each row in time, shape ``(n,)``; rows of which none is newer have the same place.
 
-    Turns of the same time are in the order in which they were remembered, as in a conversation without times. Other
-    texts of the same time are not, nor are the chunks of one text.
+    Turns and plain texts of the same time are in the order in which they were remembered, as in a conversation
+    without times. Other texts of the same time are not, nor are the chunks of one text.
     """
     nodes = graph.nodes
-    is_turn = (nodes["speakers"][rows] >= 0) | (nodes["sessions"][rows] >= 0)
-    texts = np.where(is_turn, rows - nodes["positions"][rows], -1)  # the first chunk of a text stands for all
+    is_in_order = (nodes["speakers"][rows] >= 0) | (nodes["sessions"][rows] >= 0)
+    is_in_order |= genres(graph, rows) == Genre.PLAIN_TEXT
+    texts = np.where(is_in_order, rows - nodes["positions"][rows], -1)  # the first chunk of a text stands for all
     _, places = np.unique(np.stack([nodes["happened"][rows], texts], axis=1), axis=0, return_inverse=True)
     return places.reshape(-1)
 

@@ -2,8 +2,8 @@
 
 EISA has a trainable side network beside a frozen embedder. This one is linear in named features, so a score is a sum of
 contributions and its weights can be read. There is one linear model per genre, because different features find an
-utterance, a note, a passage and a long turn; each row is scored by the model of its genre. It is trained by
-:mod:`ecphora.learn`.
+utterance, a note, a passage, a long turn and a plain text; each row is scored by the model of its genre. It is trained
+by :mod:`ecphora.learn`.
 """
 
 from collections.abc import Mapping
@@ -38,11 +38,12 @@ class Ranker(ShortRepr):
     note: LinearModel
     passage: LinearModel
     long_turn: LinearModel
+    plain_text: LinearModel
 
     @property
     def models(self) -> tuple[LinearModel, ...]:
         """The models, in the order of :class:`~.feature_matrix.Genre`."""
-        return (self.utterance, self.note, self.passage, self.long_turn)
+        return (self.utterance, self.note, self.passage, self.long_turn, self.plain_text)
 
     @property
     def feature_names(self) -> tuple[str, ...]:

@@ -50,7 +50,7 @@ class ReadingModel(ShortRepr):
     embedder's name.
     """
 
-    reading: tuple[float, float, float, float]
+    reading: tuple[float, ...]
     newer_answers: NewerAnswerModel
     confidence: LinearModel
     recency_preferences: Mapping[str, RecencyPreference]
