@@ -119,6 +119,11 @@ def _encode_recollection(found: Recollection) -> dict[str, Any]:
     }
 
 
+def _encode_why(why: Why) -> list[dict[str, Any]]:
+    """The contributions to a score; a recall has hundreds of them, so the type of each field is not looked up."""
+    return [{"feature": one.feature, "value": to_json(one.value), "path": list(one.path)} for one in why.contributions]
+
+
 def _encode_float(value: float) -> float:
     if not math.isfinite(value):
         raise InvalidInput(f"{value} is a number that JSON cannot hold; give a finite number")
@@ -163,7 +168,7 @@ _ENCODERS: Mapping[type, Callable[[Any], Any]] = {
     list: lambda value: list(map(to_json, value)),
     tuple: lambda value: list(map(to_json, value)),
     dict: _encode_mapping,
-    Why: lambda why: list(map(to_json, why.contributions)),
+    Why: _encode_why,
     HitGroup: HitGroup.to_dict,
     Recollection: _encode_recollection,
 }

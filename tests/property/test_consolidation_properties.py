@@ -20,7 +20,7 @@ from ecphora.memory import Memory
 from ecphora.model import Episode, Kind, Query, Validity, WriteBatch
 from ecphora.ports import FactUpdateScorer
 from ecphora.stages.retrieval import filters
-from ecphora.stages.retrieval.validity import validity_of
+from ecphora.stages.retrieval.validity import as_known, validity_of
 from ecphora.stores.sqlite import SQLiteStore
 from ecphora.testing import FakeClock, OverlapScorer, graph_differences
 
@@ -185,6 +185,9 @@ def test_as_of_ignores_later_memories(episodes: list[Episode], data: st.DataObje
         eligible, graph = filters.eligible(one.graph(), query), one.graph()
         expected = {graph.id(row): validity_of(graph, row, query) for row in np.flatnonzero(eligible).tolist()}
         assert not expected.keys() & set(later)
+        rows, ids = graph.rows(expected).tolist(), list(expected)
+        nodes = [node for id_ in ids if (node := one.get(id_)) is not None]
+        assert [found for _, found in as_known(graph, rows, nodes, query)] == list(expected.values())
         one.forget(later)
         graph = one.graph()
         assert expected == {

@@ -27,6 +27,7 @@ from ecphora.messages import MessageOptions
 from ecphora.model import (
     AccessKind,
     Backup,
+    Contribution,
     Episode,
     FactUpdate,
     Filter,
@@ -43,6 +44,7 @@ from ecphora.model import (
     ScopeInfo,
     TransferResult,
     UndoBatch,
+    Why,
 )
 from ecphora.recall_events import CandidatesFound, HitsRanked, RecallEnd
 from ecphora.recollection import Recollection
@@ -271,3 +273,12 @@ def test_values_that_json_cannot_hold_are_invalid_input() -> None:
 def test_json_of_numpy_values_is_plain() -> None:
     found = to_json([np.float32(0.5), np.int64(3), np.bool_(True), np.str_("x")])
     assert json.dumps(found) == '[0.5, 3, true, "x"]'
+
+
+@given(
+    st.lists(st.builds(Contribution, texts, st.floats(allow_nan=False, allow_infinity=False), st.tuples(texts, texts)))
+)
+def test_contributions_are_written_as_objects_with_their_fields(contributions: list[Contribution]) -> None:
+    assert to_json(Why(tuple(contributions))) == [
+        {one.name: to_json(getattr(part, one.name)) for one in fields(Contribution)} for part in contributions
+    ]

@@ -243,6 +243,23 @@ def test_topic_leaves_out_names() -> None:
     assert question_topic("Who is Ana?", {"ana"}) == "Who is Ana?"
 
 
+def test_term_similarity_of_a_grown_graph_equals_a_new_one() -> None:
+    """The sample of vectors that mean and deviation are taken from is that of the graph, not of an earlier one."""
+    vectors = np.eye(16, dtype=np.float32)
+    nodes = [sample_node(f"n{n}", f"{n}th barrel", minutes=n, session="s", seq=n + 1) for n in range(16)]
+    batches = [
+        replace(sample_batch(*part, vectors={node.id: vectors[int(node.id[1:])] for node in part}), revision=revision)
+        for revision, part in enumerate((nodes[:8], nodes[8:]), 1)
+    ]
+    query = sample_query("pets 8th", term_vectors=np.stack([vectors[6], vectors[3]]))
+    graph = apply_batch(Graph(), batches[0])
+    feature_values(graph, query)
+    whole = sample_batch(*nodes, vectors={node.id: vectors[int(node.id[1:])] for node in nodes})
+    assert feature_values(apply_batch(graph, batches[1]), query) == feature_values(
+        apply_batch(Graph(), replace(whole, revision=1)), query
+    )
+
+
 def test_term_similarity_features_match_words_by_vector() -> None:
     vectors = np.eye(16, dtype=np.float32)
     nodes = [sample_node(f"n{n}", f"{n}th barrel", minutes=n, session="s") for n in range(16)]

@@ -10,6 +10,7 @@ import os
 from collections.abc import Callable, Mapping, Sequence, Sized
 from concurrent.futures import ThreadPoolExecutor
 from importlib.resources.abc import Traversable
+from threading import Lock
 from typing import Any, Generic, TypeVar
 
 import numpy as np
@@ -29,6 +30,19 @@ Encoder = Callable[[str], Vector]
 """Returns the vector of one text; may be shared by threads."""
 
 T = TypeVar("T", bound=Sized)
+
+_pool_lock = Lock()
+"""Held by the call that encodes in several threads; the calls beside it encode in their own."""
+
+
+def _reset_pool_lock() -> None:
+    """Make a new lock in a forked child, where the thread that held the old one does not run."""
+    global _pool_lock  # noqa: PLW0603  # there is one per process
+    _pool_lock = Lock()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_reset_pool_lock)
 
 
 class UnbatchedEncoder(Generic[T]):
@@ -52,10 +66,19 @@ class UnbatchedEncoder(Generic[T]):
             return vectors
         # Long texts first, so that no thread ends late.
         order = sorted(range(len(texts)), key=lambda row: -len(texts[row]))
-        with ThreadPoolExecutor(min(4, os.cpu_count() or 1, len(texts)), "ecphora-embed") as pool:
-            for row, vector in zip(order, pool.map(encode, (texts[row] for row in order)), strict=True):
-                vectors[row] = vector
+        lock = _pool_lock
+        if not lock.acquire(blocking=False):  # another call has the cores: more threads would only share them
+            for row in order:
+                vectors[row] = encode(texts[row])
                 check_cancellation()
+            return vectors
+        try:
+            with ThreadPoolExecutor(min(4, os.cpu_count() or 1, len(texts)), "ecphora-embed") as pool:
+                for row, vector in zip(order, pool.map(encode, (texts[row] for row in order)), strict=True):
+                    vectors[row] = vector
+                    check_cancellation()
+        finally:
+            lock.release()
         return vectors
 
 

@@ -211,6 +211,11 @@ def validity_of(graph: Graph, row: int, query: Query) -> Validity | None:
 
     Ignores what was recorded after ``known_at`` and, unless the query is retroactive, what happened after ``as_of``.
     """
+    return _validity(graph, row, query, _claimed_ends(graph, [row])[0])
+
+
+def _validity(graph: Graph, row: int, query: Query, claimed_ends: Sequence[float]) -> Validity | None:
+    """The same, with the ends that the memory's own claims declare."""
     pairs = supersessions(graph)
     at, (recorded_until, happened_until) = valid_time(query), time_cutoffs(query)
     superseded_since: dict[str, float] = {}
@@ -232,8 +237,7 @@ def validity_of(graph: Graph, row: int, query: Query) -> Validity | None:
             ends.append(float(pairs.valid_from[entry]))
             if pairs.valid_from[entry] <= at:
                 superseded_since[graph.id(int(pairs.new[entry]))] = float(pairs.valid_from[entry])
-    ends += claimed_ends(graph, row)
-    end = min(ends)
+    end = min(*ends, *claimed_ends, np.inf)
     if not superseded_since and not contradictions and not np.isfinite(end):
         return None
     return Validity(
@@ -263,17 +267,20 @@ def as_known(
             replace(node, valid_to=None)
             if node.valid_to is not None and not np.isfinite(_declared_end(graph, row, query))
             else node,
-            validity_of(graph, row, query),
+            _validity(graph, row, query, ends),
         )
-        for row, node in zip(rows, nodes, strict=True)
+        for row, node, ends in zip(rows, nodes, _claimed_ends(graph, rows), strict=True)
     ]
 
 
-def claimed_ends(graph: Graph, row: int) -> list[float]:
-    """The declared ends of a memory's own claims, in seconds."""
-    in_edges, _ = graph.edges_to(np.array([row]), Link.CLAIMED_IN)
+def _claimed_ends(graph: Graph, rows: Sequence[int]) -> list[list[float]]:
+    """The declared ends of the claims of distinct memories, in seconds; looked up for all at once."""
+    found: list[list[float]] = [[] for _ in rows]
+    in_edges, index = graph.edges_to(np.array(rows, np.intp), Link.CLAIMED_IN)
     ends = graph.nodes["valid_to"][graph.edges["src"][in_edges]]
-    return [float(end) for end in ends if np.isfinite(end)]
+    for place, end in zip(index.tolist(), ends.tolist(), strict=True):
+        found[place].append(end)
+    return found
 
 
 def claimed_valid_at(graph: Graph, at: float) -> Mask:

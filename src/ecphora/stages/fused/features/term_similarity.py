@@ -4,7 +4,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ....graph import Graph
-from ....model import Query, Rows, Scores
+from ....model import Query, Rows, Scores, Vectors
 from ...retrieval import dense
 from ..candidate_pool import CandidatePool
 from .lexical_dense import MAX_ZSCORE
@@ -57,14 +57,10 @@ def term_zscores(
     """
     stored, positions = graph.vectors.view, graph.vector_positions
     distinct, group_index = np.unique(np.concatenate(row_groups), return_inverse=True)
-    sampled = positions[graph.episodes]
-    sampled = sampled[sampled >= 0]
     zscores = np.zeros((len(distinct), len(term_vectors)), np.float32)
-    if len(sampled):
-        sample = dense.above_floor(
-            np.vecdot(stored[sampled[:: max(1, len(sampled) // SAMPLE_SIZE)]][:, None], term_vectors),
-            query.similarity_floor,
-        )
+    sample_vectors = graph.derive("sample of vectors", _sample_vectors)
+    if len(sample_vectors):
+        sample = dense.above_floor(np.vecdot(sample_vectors[:, None], term_vectors), query.similarity_floor)
         has = (distinct >= 0) & (positions[distinct] >= 0)
         similarity = dense.above_floor(
             np.vecdot(stored[positions[distinct[has]]][:, None], term_vectors), query.similarity_floor
@@ -72,3 +68,11 @@ def term_zscores(
         raw = (similarity - sample.mean(axis=0)) / np.maximum(sample.std(axis=0), 1e-6)
         zscores[has] = query.embedder_coverage * np.clip(raw, 0, MAX_ZSCORE)
     return np.split(zscores[group_index], np.cumsum([len(group) for group in row_groups])[:-1])
+
+
+def _sample_vectors(graph: Graph, _: object) -> Vectors:
+    """The vectors of an evenly spread sample of the episodes."""
+    positions = graph.vector_positions[graph.episodes]
+    positions = positions[positions >= 0]
+    sample: Vectors = graph.vectors.view[positions[:: max(1, len(positions) // SAMPLE_SIZE)]]
+    return sample
