@@ -24,6 +24,7 @@ import numpy as np
 from speed import synthetic_questions, synthetic_turns
 
 from ecphora import Memory
+from ecphora.embedders.packaged import PACKAGED_EMBEDDERS
 from ecphora.server.tokens import Tokens
 
 WARM_UP = 20
@@ -97,16 +98,21 @@ def main() -> None:
     options.add_argument("--recalls", type=int, default=200, help="for each row of the result")
     options.add_argument("--clients", type=int, action="append", help="clients at once; may be repeated")
     options.add_argument("--threads", type=int, default=8, help="of the server")
+    options.add_argument("--embedder", choices=PACKAGED_EMBEDDERS, default="e5")
     options.add_argument("--db", type=Path, help="a file to keep for the next run")
     arguments = options.parse_args()
     turns = synthetic_turns(arguments.turns)
     clients = arguments.clients or [1, 8]
-    modes = {"reading never": "never", "reading auto (default)": "auto"}
+    modes: dict[str, dict[str, object]] = {
+        "reading never": {"reading": "never"},
+        "never, without reasons": {"reading": "never", "explain": False},
+        "reading auto (default)": {"reading": "auto"},
+    }
     machine = f"{platform.machine()}, {os.cpu_count()} cores, load {os.getloadavg()[0]:.1f}"
     print(f"{len(turns)} synthetic turns; {machine}, Python {platform.python_version()}; {arguments.threads} threads")
     with tempfile.TemporaryDirectory() as folder:
         db = arguments.db or Path(folder) / "load.db"
-        with Memory(db) as memory:
+        with Memory(db, embedder=PACKAGED_EMBEDDERS[arguments.embedder]()) as memory:
             memory.remember(turns)
         tokens = Tokens(db)
         if any(grant.name == "load" for grant in tokens.grants()):
@@ -115,9 +121,9 @@ def main() -> None:
         questions = iter(synthetic_questions(turns, WARM_UP + arguments.recalls * len(modes) * len(clients)))
         with serve(db, arguments.threads) as (url, process_id):
             load(url, token, [{"question": next(questions)} for _ in range(WARM_UP)], 1)
-            for name, reading in modes.items():
+            for name, arguments_of_recall in modes.items():
                 for number in clients:
-                    bodies = [{"question": next(questions), "reading": reading} for _ in range(arguments.recalls)]
+                    bodies = [{"question": next(questions), **arguments_of_recall} for _ in range(arguments.recalls)]
                     before = cpu_seconds(process_id)
                     result = load(url, token, bodies, number)
                     report(name, number, *result, cpu_seconds(process_id) - before)

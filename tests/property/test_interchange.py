@@ -72,6 +72,11 @@ def recall_with_feedback(memory: Memory, number: int) -> None:
     memory.feedback(found, [hit.id for hit in found][: number % 2])
 
 
+def record_response(memory: Memory, number: int) -> None:
+    found = memory.recall(QUESTIONS[number % 3], limit=2)
+    memory.record_response(found, f"Response {number}.", used_ids=[hit.id for hit in found][: number % 2])
+
+
 def consolidate(memory: Memory, _number: int) -> None:
     memory.consolidate()
 
@@ -101,6 +106,7 @@ ACTIONS = (
     supersede,
     forget,
     recall_with_feedback,
+    record_response,
     consolidate,
     undo,
     mark,
@@ -113,7 +119,7 @@ FULL: Actions = [
     (consolidate, 0),
     (recall_with_feedback, 1),
 ]
-FULL += [(merge, 0), (forget, 8), (remember_one, 9), (mark, 1), (mark, 2), (forget, 9)]
+FULL += [(merge, 0), (forget, 8), (remember_one, 9), (mark, 1), (mark, 2), (forget, 9), (record_response, 1)]
 """Actions that create every kind of node and link."""
 histories = st.builds(
     lambda first, more: [*first, *more],
@@ -225,7 +231,7 @@ def test_histories_contain_every_kind_of_row() -> None:
         contents = store.changes_since("default", 0)
     assert {node.kind for node in contents.nodes} == set(Kind)
     links = {Link.MENTIONS, Link.SUPERSEDES, Link.DERIVED_FROM, Link.CLAIMED_IN, Link.ANSWERED_BY, Link.ALIAS}
-    links |= {Link.DESCRIBES, Link.DESCRIBED_IN}
+    links |= {Link.DESCRIBES, Link.DESCRIBED_IN, Link.BASED_ON}
     assert {edge.link for edge in contents.edges} >= links
     assert contents.validity_ends
     assert contents.tombstones
