@@ -56,6 +56,8 @@ export interface AnswerRequest {
   /** The point in recording time asked about. ISO 8601; a date alone means its end, without a zone it is UTC. */
   known_at?: string | null;
   retroactive?: boolean;
+  /** What the answer is for. */
+  goal?: string | null;
   /** How memories are scored; by default as the server was started. */
   strategy?: string | null;
   reading?: Reading;
@@ -380,6 +382,17 @@ export interface GetRequest {
   id: string;
 }
 
+/**
+ * What the caller is working towards while it asks: a cue beside the question.
+ *
+ * `vector` is `None` without an embedder; `embedder_coverage` says how much (0..1) of the goal's language it
+ * reads.
+ */
+export interface Goal {
+  text: string;
+  embedder_coverage: number;
+}
+
 /** The server answers. */
 export interface Health {
   status: "ok";
@@ -686,7 +699,7 @@ export interface Prompt {
  * `named_text` is the text with these names in their place, "" if there are none. `time_ranges` are the time
  * intervals it asks about. `as_of` is in event time, `known_at` in recording time; with `retroactive`, what was
  * said after `as_of` counts too, as far as it claims to be valid by then. `where` says which memories are
- * eligible.
+ * eligible. `goal` is what the caller is working towards, None if it names nothing.
  */
 export interface Query {
   text: string;
@@ -702,6 +715,7 @@ export interface Query {
   known_at: string | null;
   retroactive: boolean;
   where: FilterAnswer;
+  goal: Goal | null;
 }
 
 /**
@@ -757,6 +771,8 @@ export interface RecallForRequest {
   /** The point in recording time asked about. ISO 8601; a date alone means its end, without a zone it is UTC. */
   known_at?: string | null;
   retroactive?: boolean;
+  /** What the answer is for. */
+  goal?: string | null;
   /** How memories are scored; by default as the server was started. */
   strategy?: string | null;
   reading?: Reading;
@@ -782,6 +798,8 @@ export interface RecallRequest {
   /** The point in recording time asked about. ISO 8601; a date alone means its end, without a zone it is UTC. */
   known_at?: string | null;
   retroactive?: boolean;
+  /** What the answer is for. */
+  goal?: string | null;
   /** How memories are scored; by default as the server was started. */
   strategy?: string | null;
   reading?: Reading;
@@ -981,6 +999,8 @@ export interface WhyNotRequest {
   /** The point in recording time asked about. ISO 8601; a date alone means its end, without a zone it is UTC. */
   known_at?: string | null;
   retroactive?: boolean;
+  /** What the answer is for. */
+  goal?: string | null;
   /** How memories are scored; by default as the server was started. */
   strategy?: string | null;
   reading?: Reading;
@@ -1031,16 +1051,21 @@ export interface PlainMethods {
    * `reading_ms` milliseconds would be exceeded. If the reader fails, the recall goes on without it; the cost says
    * why.
    *
+   * `goal` says what the answer is for, as in `goal="plan Noah's birthday party"`: memories that fit it rank
+   * higher, the more the less sure the question alone is of its answer. It returns nothing that the question does
+   * not find, and changes neither the evidence nor the confidence. Only `fused` ranks by it.
+   *
    * `include` names what comes back beside the memories, at most `limit` of each: `"engrams"` are the names
    * that the hits mention, `"insights"` summaries near the question, and `"exchanges"` earlier prompts like it
    * with their responses. None of them counts as a memory or changes the hits and the evidence.
    *
    * A recall waits less than a second for the access log and never fails because of it: what cannot be written is
-   * counted, see `unlogged_count`. Raises `InvalidInput` for `retroactive` without `as_of`.
+   * counted, see `unlogged_count`. Raises `InvalidInput` for `retroactive` without `as_of`, and for a
+   * `goal` if the strategy takes none.
    *
    * The token needs the right to `read`.
    */
-  recall(question: string, options?: Pick<RecallRequest, "limit" | "budget" | "where" | "as_of" | "known_at" | "retroactive" | "strategy" | "reading" | "reading_ms" | "include" | "explain" | "log_access">, call?: CallOptions): Promise<Recollection>;
+  recall(question: string, options?: Pick<RecallRequest, "limit" | "budget" | "where" | "as_of" | "known_at" | "retroactive" | "goal" | "strategy" | "reading" | "reading_ms" | "include" | "explain" | "log_access">, call?: CallOptions): Promise<Recollection>;
   /**
    * Return the memories that belong to what a running conversation asks now, best first.
    *
@@ -1053,7 +1078,7 @@ export interface PlainMethods {
    *
    * The token needs the right to `read`.
    */
-  recallFor(messages: Record<string, unknown> | Record<string, unknown>[], options?: Pick<RecallForRequest, "limit" | "budget" | "where" | "as_of" | "known_at" | "retroactive" | "strategy" | "reading" | "reading_ms" | "include" | "explain" | "log_access">, call?: CallOptions): Promise<Recollection>;
+  recallFor(messages: Record<string, unknown> | Record<string, unknown>[], options?: Pick<RecallForRequest, "limit" | "budget" | "where" | "as_of" | "known_at" | "retroactive" | "goal" | "strategy" | "reading" | "reading_ms" | "include" | "explain" | "log_access">, call?: CallOptions): Promise<Recollection>;
   /**
    * Explain why `recall` with the same arguments does not return a memory, and what would return it.
    *
@@ -1061,7 +1086,7 @@ export interface PlainMethods {
    *
    * The token needs the right to `read`.
    */
-  whyNot(question: string, id: string, options?: Pick<WhyNotRequest, "limit" | "budget" | "where" | "as_of" | "known_at" | "retroactive" | "strategy" | "reading" | "reading_ms">, call?: CallOptions): Promise<WhyNot>;
+  whyNot(question: string, id: string, options?: Pick<WhyNotRequest, "limit" | "budget" | "where" | "as_of" | "known_at" | "retroactive" | "goal" | "strategy" | "reading" | "reading_ms">, call?: CallOptions): Promise<WhyNot>;
   /**
    * Store which hits of a recollection were useful; returns the id of the feedback, which `forget` deletes.
    *
@@ -1102,7 +1127,7 @@ export interface PlainMethods {
    *
    * The token needs the right to `read`.
    */
-  answer(question: string, options?: Pick<AnswerRequest, "budget" | "limit" | "where" | "as_of" | "known_at" | "retroactive" | "strategy" | "reading" | "reading_ms" | "include" | "log_access" | "record">, call?: CallOptions): Promise<Answer>;
+  answer(question: string, options?: Pick<AnswerRequest, "budget" | "limit" | "where" | "as_of" | "known_at" | "retroactive" | "goal" | "strategy" | "reading" | "reading_ms" | "include" | "log_access" | "record">, call?: CallOptions): Promise<Answer>;
   /**
    * The memory with an id, a long text reassembled from its chunks; None if there is none.
    *

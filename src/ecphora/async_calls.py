@@ -182,6 +182,7 @@ class RecallOptions(TypedDict, total=False):
     as_of: When | None
     known_at: When | None
     retroactive: bool
+    goal: str | None
     strategy: str | Strategy | None
     reading: str | Reading
     reading_ms: float

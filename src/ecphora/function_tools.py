@@ -51,6 +51,7 @@ class ToolMemory(Protocol):
         limit: int,
         where: Filter,
         as_of: When | None,
+        goal: str | None,
         include: Iterable[str],
         explain: bool,
         log_access: bool,
@@ -176,7 +177,14 @@ class ToolSet:
     def _record_response(self, question: str, text: str) -> str:
         """Store an answer of the model as an exchange, with the memories that belong to the question."""
         found = self._memory.recall(
-            question, limit=MAX_SOURCES, where=NO_FILTER, as_of=None, include=(), explain=False, log_access=False
+            question,
+            limit=MAX_SOURCES,
+            where=NO_FILTER,
+            as_of=None,
+            goal=None,
+            include=(),
+            explain=False,
+            log_access=False,
         )
         id_ = self._memory.record_response(found, text, session=self._session)
         if id_ is None:
@@ -192,6 +200,7 @@ class ToolSet:
         after: str | None,
         before: str | None,
         as_of: str | None,
+        goal: str | None,
         include: list[str] | None,
     ) -> str:
         where = _filter(speaker, after, before)
@@ -201,6 +210,7 @@ class ToolSet:
             limit=limit,
             where=where,
             as_of=as_of,
+            goal=goal,
             include=include or (),
             explain=False,
             log_access=self._log_access,

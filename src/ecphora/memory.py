@@ -75,6 +75,7 @@ from .ports import (
     ExtractionRun,
     Extractor,
     FactUpdateScorer,
+    GoalStrategy,
     MeteredExtractor,
     Progress,
     Reader,
@@ -157,6 +158,14 @@ def _check_used_ids(recollection: object, used_ids: Iterable[NodeId]) -> list[No
     if unknown_ids := [id_ for id_ in unique_ids if id_ not in {hit.id for hit in recollection}]:
         raise InvalidInput(f"{unknown_ids[0]!r} is not among what came back; give ids of hits of this recollection")
     return unique_ids
+
+
+def _check_takes_goal(strategy: Strategy, goal: str | None) -> None:
+    """Check that a strategy ranks by goals, if there is one."""
+    if goal is not None and not isinstance(strategy, GoalStrategy):
+        raise InvalidInput(
+            f"the strategy {strategy.name!r} takes no goal; recall with strategy='fused', or leave goal out"
+        )
 
 
 class Memory:
@@ -411,6 +420,7 @@ class Memory:
         as_of: When | None = None,
         known_at: When | None = None,
         retroactive: bool = False,
+        goal: str | None = None,
         strategy: str | Strategy | None = None,
         reading: str | Reading = Reading.AUTO,
         reading_ms: float = READING_MS,
@@ -431,12 +441,17 @@ class Memory:
         ``reading_ms`` milliseconds would be exceeded. If the reader fails, the recall goes on without it; the cost says
         why.
 
+        ``goal`` says what the answer is for, as in ``goal="plan Noah's birthday party"``: memories that fit it rank
+        higher, the more the less sure the question alone is of its answer. It returns nothing that the question does
+        not find, and changes neither the evidence nor the confidence. Only ``fused`` ranks by it.
+
         ``include`` names what comes back beside the memories, at most ``limit`` of each: ``"engrams"`` are the names
         that the hits mention, ``"insights"`` summaries near the question, and ``"exchanges"`` earlier prompts like it
         with their responses. None of them counts as a memory or changes the hits and the evidence.
 
         A recall waits less than a second for the access log and never fails because of it: what cannot be written is
-        counted, see ``unlogged_count``. Raises ``InvalidInput`` for ``retroactive`` without ``as_of``.
+        counted, see ``unlogged_count``. Raises ``InvalidInput`` for ``retroactive`` without ``as_of``, and for a
+        ``goal`` if the strategy takes none.
         """
         steps = self._begin_recall(
             question,
@@ -446,6 +461,7 @@ class Memory:
             as_of=as_of,
             known_at=known_at,
             retroactive=retroactive,
+            goal=goal,
             strategy=strategy,
             reading=reading,
             reading_ms=reading_ms,
@@ -483,6 +499,7 @@ class Memory:
         as_of: When | None = None,
         known_at: When | None = None,
         retroactive: bool = False,
+        goal: str | None = None,
         strategy: str | Strategy | None = None,
         reading: str | Reading = Reading.AUTO,
         reading_ms: float = READING_MS,
@@ -496,7 +513,10 @@ class Memory:
         when_to_read, reading_ms = check_reading(reading, reading_ms)
         included = check_include(include)
         chosen = self.strategy if strategy is None else strategies.resolve_strategy(strategy)
-        query = self.build_query(question, where=where, as_of=as_of, known_at=known_at, retroactive=retroactive)
+        _check_takes_goal(chosen, goal)
+        query = self.build_query(
+            question, where=where, as_of=as_of, known_at=known_at, retroactive=retroactive, goal=goal
+        )
         graph = self.graph()
         read_nodes = self._scope_writer.reader(graph)
         candidate_reading = (
@@ -544,6 +564,7 @@ class Memory:
         as_of: When | None = None,
         known_at: When | None = None,
         retroactive: bool = False,
+        goal: str | None = None,
         strategy: str | Strategy | None = None,
         reading: str | Reading = Reading.AUTO,
         reading_ms: float = READING_MS,
@@ -568,6 +589,7 @@ class Memory:
             as_of=as_of,
             known_at=known_at,
             retroactive=retroactive,
+            goal=goal,
             strategy=strategy,
             reading=reading,
             reading_ms=reading_ms,
@@ -587,6 +609,7 @@ class Memory:
         as_of: When | None = None,
         known_at: When | None = None,
         retroactive: bool = False,
+        goal: str | None = None,
         strategy: str | Strategy | None = None,
         reading: str | Reading = Reading.AUTO,
         reading_ms: float = READING_MS,
@@ -604,6 +627,7 @@ class Memory:
             as_of=as_of,
             known_at=known_at,
             retroactive=retroactive,
+            goal=goal,
             strategy=strategy,
             reading=reading,
             reading_ms=reading_ms,
@@ -697,6 +721,7 @@ class Memory:
         as_of: When | None = None,
         known_at: When | None = None,
         retroactive: bool = False,
+        goal: str | None = None,
     ) -> Query:
         """Return a question as strategies see it: with its vectors, terms, entities and time ranges."""
         graph = self._scope_writer.graph()
@@ -711,6 +736,8 @@ class Memory:
             as_of=as_of,
             known_at=known_at,
             retroactive=retroactive,
+            goal=goal,
+            embed_goal=self._query_embedder.goal_vector,
         )
 
     # ---- look up
@@ -937,6 +964,7 @@ class Memory:
         as_of: When | None = None,
         known_at: When | None = None,
         retroactive: bool = False,
+        goal: str | None = None,
         strategy: str | Strategy | None = None,
         reading: str | Reading = Reading.AUTO,
         reading_ms: float = READING_MS,
@@ -959,6 +987,7 @@ class Memory:
             as_of=as_of,
             known_at=known_at,
             retroactive=retroactive,
+            goal=goal,
             strategy=strategy,
             reading=reading,
             reading_ms=reading_ms,

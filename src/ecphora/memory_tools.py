@@ -46,6 +46,7 @@ TOOLS: tuple[FunctionTool, ...] = (
             _AFTER,
             _BEFORE,
             Parameter("as_of", "string", "Answer as things stood on this day, YYYY-MM-DD."),
+            Parameter("goal", "string", "What you need it for, such as: plan the birthday party. Prefers what fits."),
             Parameter(
                 "include",
                 "strings",

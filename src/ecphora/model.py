@@ -540,6 +540,19 @@ class RelationName(ShortRepr):
 
 
 @dataclass(frozen=True, slots=True, repr=False)
+class Goal(ShortRepr):
+    """What the caller is working towards while it asks: a cue beside the question.
+
+    ``vector`` is ``None`` without an embedder; ``embedder_coverage`` says how much (0..1) of the goal's language it
+    reads.
+    """
+
+    text: str
+    vector: Vector | None = None
+    embedder_coverage: float = 1.0
+
+
+@dataclass(frozen=True, slots=True, repr=False)
 class Query(ShortRepr):
     """A question with its analysis and options: all that a strategy gets besides the graph.
 
@@ -552,7 +565,7 @@ class Query(ShortRepr):
     ``named_text`` is the text with these names in their place, "" if there are none. ``time_ranges`` are the time
     intervals it asks about. ``as_of`` is in event time, ``known_at`` in recording time; with ``retroactive``, what was
     said after ``as_of`` counts too, as far as it claims to be valid by then. ``where`` says which memories are
-    eligible.
+    eligible. ``goal`` is what the caller is working towards, None if it names nothing.
     """
 
     text: str
@@ -572,6 +585,7 @@ class Query(ShortRepr):
     known_at: datetime | None = None
     retroactive: bool = False
     where: Filter = field(default_factory=Filter)
+    goal: Goal | None = None
 
     @property
     def search_text(self) -> str:

@@ -391,6 +391,16 @@ class ReadingStrategy(Strategy, Protocol):
 
 
 @runtime_checkable
+class GoalStrategy(Protocol):
+    """A strategy that ranks by the goal of a query, too."""
+
+    @property
+    def goal_weight(self) -> float:
+        """How much it ranks by the goal; 0 for not at all."""
+        ...
+
+
+@runtime_checkable
 class WritesOnStore(Protocol):
     """A strategy that runs every new episode as a query and logs the memories that it activates."""
 

@@ -1,12 +1,12 @@
 """Analyzes a question: its terms, names, dates and vectors."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 
 import numpy as np
 
-from .errors import EmbedderMismatch
+from .errors import EmbedderMismatch, InvalidText
 from .graph import Graph
 from .language.dates import time_mentions
 from .language.name_normalization import entity_id
@@ -16,6 +16,7 @@ from .language.relation_mentions import asked_relations
 from .language.terms import extract_terms, hash_terms, surface_forms
 from .model import (
     Filter,
+    Goal,
     NodeId,
     Query,
     RelationName,
@@ -25,7 +26,7 @@ from .model import (
 )
 from .ports import Embedder, NodeReader, embedder_coverage, similarity_floor
 from .stages.retrieval import relation_names, speakers
-from .validate import check_query
+from .validate import check_query, check_question
 
 MAX_QUESTION_TERMS = 24
 """A longer question is not split, since its single terms say little."""
@@ -71,14 +72,18 @@ def analyze(
     as_of: When | None = None,
     known_at: When | None = None,
     retroactive: bool = False,
+    goal: str | None = None,
+    embed_goal: Callable[[str], Vector] | None = None,
 ) -> Query:
     """Check, analyze and embed a question, once for everything that uses it.
 
-    ``embed`` gives the vectors of a question's texts; it is not called for an empty graph. ``read_nodes`` fetches the
+    ``embed`` gives the vectors of a question's texts, ``embed_goal`` that of the goal; neither is called for an empty
+    graph. ``read_nodes`` fetches the
     memories that may say who "my sister" in a question is; it is not called for other questions. Raises
     ``InvalidInput`` for an invalid argument, and ``EmbedderMismatch`` if the graph has vectors of another length.
     """
     question, where, event_time, recording_time = check_query(question, where, as_of, known_at, retroactive)
+    goal = _check_goal(goal)
     time_and_filter = Query(
         question, now, as_of=event_time, known_at=recording_time, retroactive=retroactive, where=where
     )
@@ -91,7 +96,7 @@ def analyze(
             f"this scope has vectors of {stored.shape[1]} numbers, {embedder.name!r} now gives {vectors.shape[1]}; "
             "open it with the original embedder, or give the new one another name"
         )
-    return build_query(
+    query = build_query(
         question,
         now,
         vector=None,
@@ -105,6 +110,18 @@ def analyze(
         where=where,
         named=named,
     )
+    if goal is None:
+        return query
+    goal_vector = None if embed_goal is None or not len(graph) else embed_goal(goal)
+    return replace(query, goal=Goal(goal, goal_vector, embedder_coverage(embedder, goal)))
+
+
+def _check_goal(goal: object) -> str | None:
+    """Check a goal like a question, or None."""
+    try:
+        return None if goal is None else check_question(goal)
+    except InvalidText as error:
+        raise InvalidText(f"goal: {error}") from error
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,5 @@
-"""Embeds questions. The vectors of their terms are kept, since the questions to one memory repeat their words."""
+"""Embeds questions. The vectors of their terms, and of goals, are kept, since the questions to one memory repeat
+them."""
 
 from collections import OrderedDict
 from collections.abc import Callable, Sequence
@@ -14,7 +15,7 @@ MAX_TERMS = 2_048
 
 
 class QueryEmbedder:
-    """Embeds what is new in a question in one call, and keeps the vectors of the terms that were used last.
+    """Embeds what is new in a question in one call, and keeps the vectors of the terms and goals that were used last.
 
     ``embed`` gives the vectors of texts as queries. Whole questions and topics are not kept. Safe to share between
     threads, which may embed the same new term twice.
@@ -34,6 +35,13 @@ class QueryEmbedder:
             vectors.update(zip(new_texts, self._embed(new_texts), strict=True))
         self._keep_terms({term: vectors[term] for term in parts.term_texts.values() if term in new_texts})
         return np.stack([vectors[text] for text in texts])
+
+    def goal_vector(self, goal: str) -> Vector:
+        """The vector of a goal, which is kept, since several questions serve one goal."""
+        if (vector := self._find_terms([goal]).get(goal)) is None:
+            vector = self._embed([goal])[0]
+            self._keep_terms({goal: vector})
+        return vector
 
     def _find_terms(self, texts: Sequence[str]) -> dict[str, Vector]:
         with self._lock:

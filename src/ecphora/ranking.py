@@ -13,6 +13,7 @@ from .language.terms import SharedTerm, extract_terms, hash_terms, shared_terms
 from .model import Mask, Node, Query, Rows
 from .ports import Activation
 from .stages.fused.features.term_similarity import term_zscores
+from .stages.fused.goal_fit import GOAL
 from .stages.retrieval.bm25 import Postings
 from .stages.retrieval.speakers import named_speakers, speaker_index
 from .stages.retrieval.term_coverage import TermCoverage, term_coverage, window_rows
@@ -190,6 +191,15 @@ class Comparison:
         values = self.ranking.contribution_values
         rest = values[:, list(self.other_indices)].mean(axis=1) if self.other_indices else 0.0
         return dict(zip(self.ranking.contributions, (values[:, self.index] - rest).tolist(), strict=True))
+
+    @cached_property
+    def is_raised_by_goal(self) -> bool:
+        """Whether a memory that is ranked after it would come before it without the goal."""
+        goal = self.ranking.contributions.get(GOAL)
+        if goal is None:
+            return False
+        rest = self.ranking.contribution_values.sum(axis=0) - goal
+        return bool((rest[self.index + 1 :] > rest[self.index]).any())
 
     @cached_property
     def distinctive_weights(self) -> NDArray[np.float64]:

@@ -20,10 +20,13 @@ from .model import Kind, Query
 from .ranking import Comparison
 from .stages.retrieval import validity
 from .stages.retrieval.term_coverage import WINDOW_SIZE
-from .text_format import collapse_whitespace, long_day
+from .text_format import collapse_whitespace, long_day, truncate
 
 MIN_SIMILARITY_Z = 1.5
 """The smallest z-score of the similarity at which a memory is near to a word in meaning."""
+
+MAX_GOAL_CHARS = 60
+"""The most characters of a goal that a clause repeats."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,6 +100,14 @@ def _near_word_clause(query: Query, word: str) -> Clause | None:
         if word in extract_terms(name):
             return Clause(f"is near to “{name}” (for “{relation.phrase}”) in meaning")
     return None
+
+
+def goal_clause(comparison: Comparison) -> Clause | None:
+    """The goal that it fits, and the others fit less."""
+    goal = comparison.ranking.query.goal
+    return (
+        None if goal is None else Clause(f"fits the goal “{truncate(collapse_whitespace(goal.text), MAX_GOAL_CHARS)}”")
+    )
 
 
 def _neighbor_clause(comparison: Comparison) -> Clause | None:
@@ -292,6 +303,7 @@ _FEATURE_GROUPS: tuple[tuple[tuple[ClauseBuilder, ...], tuple[str, ...]], ...] =
     ((_time_mention_clause,), ("time for when-question",)),
     ((_number_clause,), ("number for how-many-question",)),
     ((_class_clause,), ("instance of asked class",)),
+    ((goal_clause,), ("goal",)),
     ((_recency_clause,), ("recency for now-question", "newer answer", "recency", "chronology")),
     ((_title_clause,), ("title match",)),
     (

@@ -13,7 +13,7 @@ from .errors import EcphoraError
 from .model import Kind, Node, NodeId
 from .ports import NodeReader
 from .ranking import Comparison, Ranking
-from .reason_clauses import CLAUSE_BUILDERS, Clause, ClauseBuilder, relation_clause, text_clause
+from .reason_clauses import CLAUSE_BUILDERS, Clause, ClauseBuilder, goal_clause, relation_clause, text_clause
 from .short_ids import abbreviate
 from .text_format import collapse_whitespace
 
@@ -98,6 +98,8 @@ def _select_clauses(comparison: Comparison) -> list[Clause]:
                 leads[build] = leads.get(build, 0.0) + value
                 break
     found: dict[str | int, Clause] = {}
+    if comparison.is_raised_by_goal and (clause := comparison.once(goal_clause)) is not None:
+        found[clause.text] = clause
     min_lead = 0.0
     for build in sorted(leads, key=lambda builder: -leads[builder]):
         if leads[build] > min_lead and (clause := clauses[build]) is not None:

@@ -12,7 +12,7 @@ from typing import Any
 
 from .explain import WhyNot
 from .messages import MessageOptions
-from .model import Episode, Filter, Hit, Insight, Query
+from .model import Episode, Filter, Goal, Hit, Insight, Query
 from .recollection import Recollection
 
 
@@ -33,6 +33,7 @@ VECTORS = ("vector", "topic_vector", "term_vectors", "term_hashes")
 """The fields of a query that are not written: arrays, which only strategies use."""
 DEFAULT_FORM = Form()
 FORMS: Mapping[type, Form] = {
+    Goal: Form(omitted=("vector",)),
     Hit: Form(inline=("node",), omitted=("find_reason",), derived={"reason": (str, lambda hit: hit.reason)}),
     Insight: Form(inline=("node",)),
     Query: Form(omitted=VECTORS),

@@ -228,6 +228,18 @@ def test_forget_erases_and_says_what(filled: Memory) -> None:
     assert filled.forget(everything=True).episode_ids == ("rain",)
 
 
+def test_goal_ranks_and_comes_back(filled: Memory) -> None:
+    question, goal = "What should I keep in mind?", "travel to Porto"
+    found = filled.recall(question, goal=goal, log_access=False)
+    assert found.query.goal is not None
+    assert found.query.goal.text == goal
+    assert "Porto" in found[0].text
+    assert filled.feedback(found, [found[0].id])
+    assert filled.recall_for([{"role": "user", "content": question}], goal=goal)[0].id == found[0].id
+    with pytest.raises(InvalidInput, match="takes no goal"):
+        filled.recall(question, goal=goal, strategy="dense")
+
+
 def test_response_comes_back_as_an_exchange(filled: Memory) -> None:
     question = "Where does Ana live?"
     found = filled.recall(question)

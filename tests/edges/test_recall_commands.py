@@ -46,6 +46,21 @@ def test_recall_says_on_stderr_why_the_built_in_reader_stood_in(monkeypatch: pyt
 
 
 @pytest.mark.usefixtures("two_memories")
+def test_recall_ranks_by_a_goal() -> None:
+    question = ("recall", "What should I keep in mind?", "--explain")
+    goal = ("--goal", "travel to Porto")
+    found = answer(*question, *goal, code=3)
+    assert "Porto" in found["hits"][0]["text"]
+    assert "goal" in [part["feature"] for part in found["hits"][0]["why"]]
+    assert found["confidence"] == answer(*question, code=3)["confidence"]
+    assert "goal" in ecphora(*question, *goal).stdout
+    refused = ecphora(*question, *goal, "--strategy", "dense")
+    assert refused.exit_code == 1
+    assert "takes no goal" in refused.stderr
+    assert answer("why-not", "What should I keep in mind?", found["hits"][0]["id"], *goal)["rank"] == 1
+
+
+@pytest.mark.usefixtures("two_memories")
 def test_recall_records_a_response_and_includes_it() -> None:
     question = "Who moved to Porto?"
     recorded = answer("recall", question, "--record-response", "Ana did.")

@@ -32,6 +32,7 @@ from ecphora.model import (
     FactUpdate,
     Filter,
     ForgetResult,
+    Goal,
     History,
     Hit,
     HitGroup,
@@ -129,7 +130,7 @@ def values_of(hint: Any) -> st.SearchStrategy[Any]:
     if issubclass(hint, Enum):
         return st.sampled_from(hint)
     hints = get_type_hints(hint)
-    omitted = VECTORS if hint is Query else ("find_reason", "find_groups")
+    omitted = VECTORS if hint in {Goal, Query} else ("find_reason", "find_groups")
     return st.builds(hint, **{one.name: values_of(hints[one.name]) for one in fields(hint) if one.name not in omitted})
 
 

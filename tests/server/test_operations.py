@@ -229,6 +229,20 @@ def test_response_is_recorded_and_comes_back_as_an_exchange(server: Server, scop
     assert (unknown.status_code, unknown.json()["error"]["type"]) == (400, "InvalidInput")
 
 
+@pytest.mark.usefixtures("remembered")
+def test_goal_is_taken_and_comes_back_without_its_vector(server: Server, scope: str, token: str) -> None:
+    body = {"question": "What should I keep in mind?", "goal": "travel to Porto"}
+    found = server.post("/v1/recall", body, token=token, scope=scope).json()
+    assert found["query"]["goal"] == {"text": "travel to Porto", "embedder_coverage": 1.0}
+    assert "Porto" in found["hits"][0]["text"]
+    for wrong in ("", 3, ["a"]):
+        refused = server.post("/v1/recall", {**body, "goal": wrong}, token=token, scope=scope)
+        assert (refused.status_code, refused.json()["error"]["type"][:7]) == (400, "Invalid")
+    refused = server.post("/v1/recall", {**body, "strategy": "dense"}, token=token, scope=scope)
+    assert refused.status_code == 400
+    assert "takes no goal" in refused.json()["error"]["message"]
+
+
 def test_recording_an_answer_needs_the_right_to_write(server: Server, scope: str) -> None:
     reader = server.token(scope, rights=("read",))
     question = {"question": "Where does Ana live?"}

@@ -59,7 +59,7 @@ def converse(memory: Memory) -> list[dict[str, str]]:
 def recall(memory: Memory, at: When | None = None) -> Hit | None:
     """Recall with a filter and as of a time; a slice of what comes back is a sequence of hits."""
     where = Filter(speakers="Ana", after=datetime(2026, 1, 1, tzinfo=UTC))
-    found: Recollection = memory.recall("Where does Ana live?", limit=5, where=where, as_of=at, strategy="fused")
+    found: Recollection = memory.recall("Where does Ana live?", limit=5, where=where, as_of=at, goal="visit her")
     if found.evidence is Evidence.NONE:
         return None
     assert Filter(sources={"$nin": ["tool"]}) == Filter(not_sources="tool")

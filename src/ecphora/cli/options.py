@@ -92,6 +92,7 @@ def question_options(command: CommandFunction) -> CommandFunction:
         click.option("--as-of", metavar="DATE", help="As of this time: without what happened later."),
         click.option("--retroactive", is_flag=True, help="With --as-of: also what was said later about that time."),
         click.option("--known-at", metavar="DATE", help="As known at this time: without what was stored later."),
+        click.option("--goal", metavar="TEXT", help="What the answer is for: memories that fit it rank higher."),
         click.option(
             "--reading",
             type=click.Choice(["auto", "never", "always"]),

@@ -54,6 +54,7 @@ CONSTRAINTS: Mapping[str, Mapping[str, Any]] = {
     "min_trust": {"ge": 0, "le": 1},
     "where": {"description": "Which memories are eligible."},
     "metadata": {"description": "Texts, numbers, booleans, nulls or lists of these, by name; in a filter, conditions."},
+    "goal": {"min_length": 1, "max_length": MAX_QUESTION_CHARS, "description": "What the answer is for."},
     "strategy": {"description": "How memories are scored; by default as the server was started."},
 }
 """What is said of an argument or field of that name, whichever method or type has it."""

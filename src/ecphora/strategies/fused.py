@@ -21,6 +21,7 @@ from ..stages.fused.answerability import AnswerabilityModel
 from ..stages.fused.candidate_pool import CandidatePool, build_pool
 from ..stages.fused.decay import DecayPolicy, archived_mask, decay, pinned_mask
 from ..stages.fused.feature_matrix import build_feature_matrix
+from ..stages.fused.goal_fit import GOAL, goal_doubt, goal_fit
 from ..stages.fused.ranker import RankedPool, Ranker
 from ..stages.fused.reading import ReadingPolicy
 from ..stages.retrieval import temporal, top_k
@@ -44,6 +45,7 @@ class Fused(ShortRepr):
     ``feedback_weight`` is what a memory gains that answered the same question before, less for a less similar one.
     ``expired_penalty`` is the fraction of its score that a memory loses if it is not valid at the time asked about.
     ``co_use_weight`` is the fraction of its score that one of the best adds to memories used together with it.
+    ``goal_weight`` is what a memory gains in log-odds that fits the goal best, if the question is sure of no answer.
     ``decay_weight`` is the fraction of its score that a memory loses once its importance has decayed to the base;
     without ``decay_policy`` it loses nothing. Archived memories rank last; pinned memories lose nothing by either.
     """
@@ -54,6 +56,7 @@ class Fused(ShortRepr):
     feedback_weight: float = 3.0
     expired_penalty: float = 0.5
     co_use_weight: float = 0.3
+    goal_weight: float = 8.0
     decay_policy: DecayPolicy | None = None
     decay_weight: float = 0.1
     name: str = "fused"
@@ -86,6 +89,9 @@ class Fused(ShortRepr):
         scores = graph.zeros()
         scores[pool.rows] = np.maximum(0, ranked_pool.scores)
         paths = _activation_paths(pool, contributions)
+        if (gain := self._goal_boost(pool, scores, confidence)).any():
+            contributions[GOAL] = gain
+            scores = scores + gain
         if len(pool.similar_question_boost.rows):
             contributions[SIMILAR_QUESTION], paths[SIMILAR_QUESTION] = self._similar_question_boost(pool, scores)
             scores += contributions[SIMILAR_QUESTION]
@@ -130,6 +136,13 @@ class Fused(ShortRepr):
             return ranked_pool, confidence
         ranked_pool = policy.rerank(pool, ranked_pool, candidates)
         return ranked_pool, policy.confidence(pool, confidence, candidates)
+
+    def _goal_boost(self, pool: CandidatePool, scores: Scores, confidence: float) -> Scores:
+        """The gains of active candidates that fit the goal: the less the question says by itself, the more."""
+        gain = pool.graph.zeros()
+        if pool.query.goal is not None:
+            gain[pool.rows] = self.goal_weight * goal_doubt(confidence) * goal_fit(pool) * (scores[pool.rows] > 0)
+        return gain
 
     def _similar_question_boost(self, pool: CandidatePool, scores: Scores) -> tuple[Scores, ActivationPath]:
         """The gains of active memories that answered a similar question, and that question as their path."""
