@@ -1,6 +1,7 @@
 """Goals beside a question: what they change in the ranking, and what they leave as it is."""
 
 import asyncio
+import math
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -10,13 +11,18 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from numpy.typing import NDArray
 
 from ecphora import AsyncMemory, Filter, InvalidInput, Memory, Recollection
 from ecphora.embedders.hashing import HashingEmbedder
 from ecphora.model import Goal, Vectors
+from ecphora.ranking import Comparison, Ranking
 from ecphora.recall_events import CandidatesFound, HitsRanked, RecallEnd
 from ecphora.stages.fused.candidate_pool import build_pool
-from ecphora.stages.fused.goal_fit import goal_doubt, goal_fit
+from ecphora.stages.fused.goal_fit import SMALLEST_SPREAD, goal_doubt, goal_fit
+from ecphora.stages.fused.ranker import Ranker
+from ecphora.stages.retrieval import dense
+from ecphora.stages.retrieval.linear import LinearModel
 from ecphora.strategies import BUILT_IN
 from ecphora.strategies.fused import Fused
 from ecphora.testing import ConstantReader, FakeClock, ScriptedLLM
@@ -133,6 +139,11 @@ def test_goal_returns_nothing_that_the_filter_excludes(memory: Memory) -> None:
     assert not memory.recall(QUESTION, goal=PARTY, where=Filter(speakers="Zoe"))
 
 
+def test_goal_activates_nothing_that_the_question_does_not(memory: Memory) -> None:
+    unlikely = Fused(ranker=Ranker(*[LinearModel(-16.0, {})] * 5))
+    assert not memory.recall(QUESTION, goal=CAKE, strategy=unlikely)
+
+
 def test_goal_raises_no_superseded_memory_above_its_successor(memory: Memory) -> None:
     old = memory.remember("The cake for the party has nuts.", happened_at="2026-01-01").id
     new = memory.remember("Kim now wants something else: fruit.", supersedes=old, happened_at="2026-02-01").id
@@ -147,7 +158,10 @@ def test_fit_is_relative_to_the_mean_and_bounded(memory: Memory) -> None:
     fit = goal_fit(pool)
     assert fit.dtype == np.float32
     assert fit.min() == 0
-    assert 0 < fit.max() <= 1
+    cosines = dense.cosine_with(pool.graph, query.goal.vector)[pool.rows]
+    deviations = (cosines - cosines.mean()) / (cosines.std() + SMALLEST_SPREAD)
+    assert fit == pytest.approx(np.clip(deviations / math.sqrt(2 * math.log(len(TEXTS))), 0, 1), abs=1e-6)
+    assert 0.5 < fit.max() <= 1
     halved = goal_fit(replace(pool, query=replace(query, goal=replace(query.goal, embedder_coverage=0.5))))
     assert halved == pytest.approx(fit / 2)
     assert not goal_fit(replace(pool, query=replace(query, goal=None))).any()
@@ -192,6 +206,22 @@ def test_reason_names_the_goal_that_raised_a_memory(memory: Memory) -> None:
     assert raised
     assert all(f"fits the goal “{LAUNDRY}”" in hit.reason for hit in raised)
     assert "goal" not in found[-1].reason
+
+
+def test_raised_by_the_goal_is_what_would_rank_behind_a_later_one(memory: Memory) -> None:
+    graph, query = memory.graph(), memory.build_query(QUESTION, goal=CAKE)
+    values = {"bm25": np.array([1.0, 2.0, 3.0]), "goal": np.array([5.0, 0.5, 0.0])}
+    found = memory.recall(QUESTION, limit=3)
+    order = graph.rows(hit.id for hit in found)
+
+    def is_raised(index: int, contributions: dict[str, NDArray[np.float64]]) -> bool:
+        ranking = Ranking(graph, query, graph.episodes, order, contributions, {})
+        return Comparison(ranking, index, found[index].node, ()).is_raised_by_goal
+
+    assert [is_raised(index, values) for index in range(3)] == [True, True, False]
+    falling = values | {"bm25": np.array([3.0, 2.0, 1.0])}
+    assert not any(is_raised(index, falling) for index in range(3))
+    assert not is_raised(0, {"bm25": values["bm25"]})
 
 
 def test_reason_shortens_a_long_goal(memory: Memory) -> None:
