@@ -67,6 +67,7 @@ class Link(StrEnum):
     DESCRIBED_IN = "described_in"
     BASED_ON = "based_on"
     RESPONDS_TO = "responds_to"
+    CAUSES = "causes"
 
 
 When = str | date | datetime

@@ -23,9 +23,10 @@ from ecphora.language.signifiers import signifiers
 from ecphora.model import Access, AccessKind, Edge, Kind, Link, Node, Vectors, WriteBatch
 from ecphora.ports import Strategy
 from ecphora.stages.retrieval import importance
-from ecphora.stages.weave import clustering, extractive_summary, relational_strands
+from ecphora.stages.weave import clustering, extractive_summary, relational_strands, strand_traversal
 from ecphora.stages.weave.extractive_summary import ExtractiveSummarizer
-from ecphora.stages.weave.insight_particle import particle
+from ecphora.stages.weave.insight_particle import Imprint, particle
+from ecphora.stages.weave.strand_types import StrandType, TypeWeights
 from ecphora.stages.weave.synthesis_objective import objective
 from ecphora.strategies.weave import FAITHFUL, Weave
 from ecphora.testing import NOON, FakeClock, StrategyContract, sample_entity, sample_query
@@ -45,6 +46,15 @@ def test_faithful_has_the_proposed_values() -> None:
         "candidates": 50,
         "max_hops": 2,
         "min_path_strength": 0.2,
+        "w_persona": 0.1,
+        "undated_time_factor": 0.5,
+        "use_tiers": True,
+        "follow_insights": True,
+        "use_types": True,
+        "use_weight": 0.5,
+        "evidence_weight": 0.5,
+        "use_signifiers": True,
+        "extractor": None,
         "w_sim": 0.6,
         "w_strand": 0.2,
         "w_importance": 0.2,
@@ -66,6 +76,7 @@ def test_faithful_has_the_proposed_values() -> None:
         "name": "weave-faithful",
     }
     assert {name: getattr(FAITHFUL, name) for name in values} == values
+    assert FAITHFUL.type_weights == TypeWeights(0.5, 0.5, 0.5, 1.0, 1.0)
     assert FAITHFUL.importance_decay == importance.ImportanceDecay(0.6, 0.1, 30.0, 1.0, 0.2, 0.1)
 
 
@@ -151,26 +162,22 @@ def test_strand_strength_is_the_published_sum() -> None:
 
 def test_path_strength_is_the_product_of_its_strands() -> None:
     """a -0.8- b -0.5- c: support 0.8 s at b and 0.4 s at c; a floor of 0.5 or one hop stops at b."""
-    graph = _chain()
-    scores = np.array([1.0, 0, 0], np.float32)
-    seeds, all_rows = np.array([0]), np.ones(3, np.bool_)
-    support = relational_strands.strand_support(
-        graph, seeds, scores, through=all_rows, max_hops=2, min_path_strength=0.2
-    )
-    assert support.scores == pytest.approx([0.64, 0.8, 0.4])  # a gets support over b
-    assert support.path.parent.tolist() == [1, 0, 1]
-    assert (
-        relational_strands.strand_support(
-            graph, seeds, scores, through=all_rows, max_hops=2, min_path_strength=0.5
-        ).scores[2]
-        == 0
-    )
-    assert (
-        relational_strands.strand_support(
-            graph, seeds, scores, through=all_rows, max_hops=1, min_path_strength=0.2
-        ).scores[2]
-        == 0
-    )
+
+    def support(max_hops: int, min_path_strength: float, *through: bool) -> strand_traversal.StrandSupport:
+        graph = _chain()
+        return strand_traversal.strand_support(
+            graph, np.array([0]), np.array([1.0, 0, 0], np.float32),
+            lambda rows: strand_traversal.stored_strands(graph, rows, StrandType.ASSOCIATION),
+            through=np.array(through or (True, True, True)), max_hops=max_hops, min_path_strength=min_path_strength,
+        )  # fmt: skip
+
+    assert support(2, 0.2).scores == pytest.approx([0.64, 0.8, 0.4])  # a gets support over b
+    assert support(2, 0.2).path.parent.tolist() == [1, 0, 1]
+    assert support(2, 0.2).path.via_entity.tolist() == [-1, -1, -1]
+    assert support(2, 0.4).scores[2] == pytest.approx(0.4)
+    assert support(2, 0.5).scores[2] == 0
+    assert support(1, 0.2).scores.tolist() == pytest.approx([0, 0.8, 0])
+    assert support(2, 0.2, True, False, True).scores.tolist() == [0, 0, 0]
 
 
 def _chain() -> Graph:
@@ -206,7 +213,7 @@ def test_strands_are_followed_two_hops_from_the_seeds(strategy: Weave) -> None:
     chain = [Edge(f"p{n + 1}", f"p{n}", Link.ASSOCIATION, 0.8) for n in range(3)]
     graph = _particles(0, 120, 120, 120, edges=chain)
     cue = sample_query("question", vector=_unit(0)[0])
-    strands_only = replace(strategy, w_importance=0.0)
+    strands_only = replace(strategy, w_importance=0.0, type_weights=TypeWeights(association=1.0), use_tiers=False)
     assert (strands_only.activate(cue, graph).scores > 0).tolist() == [True, True, True, False]
     found = strands_only.activate(cue, graph).contributions["strands"]
     assert found[1:3] == pytest.approx([strategy.w_strand * 0.8, strategy.w_strand * 0.64], abs=1e-6)
@@ -297,7 +304,7 @@ class ScriptedOracle:
 
 @pytest.fixture
 def memory_with_insights(tmp_path: Path) -> Iterator[Memory]:
-    with _memory(tmp_path / "weave.db", Weave()) as memory:
+    with _memory(tmp_path / "weave.db", Weave(follow_insights=True)) as memory:
         memory.remember(_episodes(40))
         yield memory
 
@@ -322,6 +329,12 @@ def _insights(memory: Memory) -> list[str]:
     return [graph.id(row) for row in np.flatnonzero(graph.of_kind(Kind.INSIGHT)).tolist()]
 
 
+def _sources(memory: Memory, insight: str) -> list[str]:
+    graph = memory.graph()
+    edges, _ = graph.edges_from(graph.rows([insight]), Link.DERIVED_FROM)
+    return [graph.id(row) for row in graph.edges["dst"][edges].tolist()]
+
+
 def test_refinement_adds_strands_and_insights(memory_with_insights: Memory) -> None:
     """Refinement runs every 20 particles; an insight quotes its sources and has strands to all of them."""
     graph, found = memory_with_insights.graph(), _insights(memory_with_insights)
@@ -330,8 +343,7 @@ def test_refinement_adds_strands_and_insights(memory_with_insights: Memory) -> N
     for id_ in found:
         insight = memory_with_insights.get(id_)
         assert insight is not None
-        shown = particle(graph, insight)
-        sources = [strand.other_id for strand in shown.strands if strand.link == Link.DERIVED_FROM]
+        sources = _sources(memory_with_insights, id_)
         texts = [memory_with_insights.get(source).text for source in sources]  # type: ignore[union-attr]
         assert 3 <= len(sources) <= 12
         assert all(line.removeprefix("Ana: ") in texts for line in insight.text.splitlines())
@@ -354,11 +366,8 @@ def test_refinement_draws_no_insight_twice(memory_with_insights: Memory) -> None
 
 def test_forgetting_a_source_erases_its_insight(memory_with_insights: Memory) -> None:
     """An insight would reveal a text that was forgotten on purpose."""
-    graph, id_ = memory_with_insights.graph(), _insights(memory_with_insights)[0]
-    insight = memory_with_insights.get(id_)
-    assert insight is not None
-    source = particle(graph, insight).strands[0].other_id
-    memory_with_insights.forget(source)
+    id_ = _insights(memory_with_insights)[0]
+    memory_with_insights.forget(_sources(memory_with_insights, id_)[0])
     assert memory_with_insights.get(id_) is None
 
 
@@ -374,7 +383,7 @@ def test_insights_with_ineligible_sources_are_not_followed(memory_with_insights:
     found = memory_with_insights.recall("the garden needs water and roses", limit=20, where=Filter(sessions="s0"))
     path_nodes = {step for hit in found for share in hit.why.contributions for step in share.path}
     for node in filter(None, map(memory_with_insights.get, path_nodes.intersection(_insights(memory_with_insights)))):
-        sources = [strand.other_id for strand in particle(memory_with_insights.graph(), node).strands]
+        sources = _sources(memory_with_insights, node.id)
         assert {memory_with_insights.get(source).session for source in sources} == {"s0"}  # type: ignore[union-attr]
     assert {memory_with_insights.get(step).session for step in path_nodes if not step.startswith("insight:")} <= {"s0"}  # type: ignore[union-attr]
 
@@ -472,25 +481,15 @@ def test_clusters_follow_strands() -> None:
 # ---- particles: Definition 3.1
 
 
-def test_particle_has_its_eight_parts(tmp_path: Path) -> None:
-    with _memory(tmp_path / "parts.db", Weave()) as memory:
-        memory.remember("Ana moved to Porto.", id="old", speaker="Ana", session="s1", source="chat")
-        memory.remember("Maybe I'll move to Lisbon?", id="new", speaker="Ana", supersedes="old")
-        old, new = memory.get("old"), memory.get("new")
-        assert old is not None
-        assert new is not None
-        shown = particle(memory.graph(), old)
-        assert (shown.id, shown.data) == ("old", "Ana moved to Porto.")
-        assert "entity:porto" in shown.keys
-        assert shown.signifiers == ("assertion",)
-        assert shown.imprint == ("Ana", "s1", "chat")
-        assert shown.event_interval is not None
-        assert shown.event_interval.end == new.happened_at
-        assert [(strand.link, strand.other_id) for strand in shown.strands] == [(Link.SUPERSEDES, "new")]
-        assert [access.kind for access in shown.accesses] == [AccessKind.ENCODED]
-        assert particle(memory.graph(), new).signifiers == ("question", "plan", "hypothesis")
-        with pytest.raises(KeyError):
-            particle(Graph(), old)
+def test_particle_has_core_signifiers_and_imprint() -> None:
+    node = replace(sample_node("n", "Maybe I'll move to Lisbon?"), speaker="Ana", session="s1", source="chat")
+    shown = particle(node)
+    assert (shown.id, shown.core) == ("n", "Maybe I'll move to Lisbon?")
+    assert shown.signifiers == ("question", "plan", "hypothesis")
+    assert shown.imprint == Imprint("Ana", "s1", "chat")
+    assert not shown.is_statement
+    assert not particle(sample_node("n", "Please remind me of the dentist.")).is_statement
+    assert particle(sample_node("n", "The shop opens at nine.")).is_statement
 
 
 @pytest.mark.parametrize(

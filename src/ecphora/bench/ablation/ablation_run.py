@@ -8,11 +8,14 @@ results.
 
 import time
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from datetime import timedelta
 from itertools import pairwise
 
 import numpy as np
 
+from ...graph_updates import apply_batch
+from ...model import Access, AccessKind, WriteBatch
 from ...ports import Activation, Strategy
 from ...stages.retrieval import filters, top_k
 from ...strategies.baselines import Dense
@@ -27,6 +30,10 @@ from .synapse_metrics import LOW_COSINE, max_gold_cosine
 
 SPACE_FOLDS, QUESTION_FOLDS = 10, 5
 """The most folds of spaces, and the folds of questions if there are fewer than three spaces."""
+LOGGED_HITS = 10
+"""Hits of a logged recall."""
+FIRST_LOGGED_SEQ = 1 << 40
+"""The first number of a logged access: after all that were stored."""
 FIRED_FEATURE = "fired"
 """The contribution that tells whether a row fired."""
 
@@ -139,7 +146,7 @@ def _strategies_by_fold(
 ) -> Iterator[tuple[Strategy, Sequence[QuerySpace]]]:
     """Each strategy with its spaces, in order; a trained one is trained for each fold on the others."""
     if not isinstance(variant.strategy, TrainedPerFold):
-        yield variant.strategy, spaces
+        yield variant.strategy, _log_other_folds(spaces, variant.strategy) if variant.recalls_others else spaces
         return
     folds = split_folds(spaces, spaces_only=variant.requires_other_spaces)
     for fold in folds:
@@ -147,6 +154,37 @@ def _strategies_by_fold(
             variant.strategy.train([space for other_fold in folds if other_fold is not fold for space in other_fold]),
             fold,
         )
+
+
+def _log_other_folds(spaces: Sequence[QuerySpace], strategy: Strategy) -> list[QuerySpace]:
+    """The folds of every space, in order, each with the recalls of the other folds' questions in its access log."""
+    found: list[QuerySpace] = []
+    for space in spaces:
+        hits = [
+            top_k.top_rows(
+                strategy.activate(query, space.graph).scores, filters.eligible(space.graph, query), LOGGED_HITS
+            )
+            for query in space.queries
+        ]
+        start = 0
+        for fold in space.split_questions(QUESTION_FOLDS):
+            others = [number for number in range(len(hits)) if not start <= number < start + len(fold.queries)]
+            accesses = tuple(
+                Access(
+                    space.graph.id(row),
+                    space.queries[number].now - timedelta(seconds=number + 1),
+                    AccessKind.RECALLED,
+                    1.0,
+                    seq=FIRST_LOGGED_SEQ + place,
+                )
+                for place, (number, row) in enumerate(
+                    (number, row) for number in others for row in hits[number].tolist()
+                )
+            )
+            batch = WriteBatch(accesses=accesses, revision=space.graph.revision + 1)
+            found.append(replace(fold, graph=apply_batch(space.graph, batch)))
+            start += len(fold.queries)
+    return found
 
 
 def split_folds(spaces: Sequence[QuerySpace], *, spaces_only: bool = False) -> list[list[QuerySpace]]:

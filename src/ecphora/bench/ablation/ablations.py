@@ -51,7 +51,7 @@ class Variant:
     ``memory_owner`` is the variant that fills the memory it recalls from, if that is another; ``reference`` the one it
     is compared with, if not the whole model. ``requires_dates``: it runs only on sets with times.
     ``requires_other_spaces``: it trains on other spaces only, and is left out of sets with one. Trained variants write
-    nothing.
+    nothing. ``recalls_others``: the questions of the other folds of a space were asked before, and logged.
     """
 
     label: str
@@ -60,6 +60,7 @@ class Variant:
     reference: "Variant | None" = None
     requires_dates: bool = False
     requires_other_spaces: bool = False
+    recalls_others: bool = False
 
     def writer(self, *, counts_write_on_store: bool) -> Strategy | None:
         """The strategy whose memory it recalls from; None for the memory shared by all that only read."""
@@ -237,18 +238,63 @@ def _ecphory() -> Model:
 
 
 def _weave() -> Model:
-    ours = Weave()
-    full = Variant("weave", ours)
+    ours, theirs = Weave(), weave.FAITHFUL
+    full, published = Variant("weave", ours), Variant(PUBLISHED_LABEL, theirs)
+    associated = replace(ours, type_weights=replace(ours.type_weights, association=0.4))
+    with_associations = Variant("with associations", associated, memory_owner=full)
+    shortcut = Variant("with insights as shortcuts", replace(ours, follow_insights=True), memory_owner=full)
+    ways = (
+        *_weave_ablations(ours),
+        ("with importance", replace(ours, w_importance=0.1)),
+        ("with persona", replace(ours, w_persona=0.1)),
+        ("with tiers", replace(ours, use_tiers=True)),
+        ("with undated passages filtered", replace(ours, undated_time_factor=ours.outside_time_factor)),
+    )
+    less = (
+        *_weave_ablations(theirs),
+        ("no associations", replace(theirs, type_weights=replace(theirs.type_weights, association=0.0))),
+        ("no insights as shortcuts", replace(theirs, follow_insights=False)),
+        ("no later evidence", replace(theirs, evidence_weight=0.0)),
+        ("no importance", replace(theirs, w_importance=0.0)),
+        ("no persona", replace(theirs, w_persona=0.0)),
+        ("no tiers", replace(theirs, use_tiers=False)),
+    )
     return Model(
         "weave",
         full,
         (
-            Variant("no insights", replace(ours, use_insights=False), memory_owner=full),
-            Variant("no strands", replace(ours, max_hops=0), memory_owner=full),
-            Variant("no time filter", replace(ours, outside_time_factor=1.0, expired_factor=1.0), memory_owner=full),
-            Variant("as specified", weave.FAITHFUL),
+            *(Variant(label, way, memory_owner=full) for label, way in ways),
+            with_associations,
+            Variant(
+                "with associations and later evidence",
+                replace(associated, evidence_weight=0.5),
+                memory_owner=full,
+                reference=with_associations,
+            ),
+            Variant("with strength by use", replace(ours, use_weight=0.5), memory_owner=full, recalls_others=True),
+            shortcut,
+            Variant(
+                "with insights as shortcuts, also of questions",
+                replace(ours, follow_insights=True, use_signifiers=False),
+                reference=shortcut,
+            ),
+            published,
+            *(Variant(f"published, {label}", way, memory_owner=published, reference=published) for label, way in less),
         ),
     )
+
+
+def _weave_ablations(strategy: Weave) -> Iterator[tuple[str, Weave]]:
+    """What is on in both presets, each left out."""
+    weights = strategy.type_weights
+    yield "no strands", replace(strategy, max_hops=0)
+    yield "one hop", replace(strategy, max_hops=1)
+    yield "untyped strands", replace(strategy, use_types=False)
+    yield "no temporal strands", replace(strategy, type_weights=replace(weights, temporal=0.0))
+    yield "no causal strands", replace(strategy, type_weights=replace(weights, causal=0.0))
+    yield "no thematic strands", replace(strategy, type_weights=replace(weights, thematic=0.0))
+    yield "no time filter", replace(strategy, outside_time_factor=1.0)
+    yield "no expiry", replace(strategy, expired_factor=1.0)
 
 
 def _fused() -> Model:

@@ -1,0 +1,51 @@
+"""The types of strands, Cognitive Weave 3.3.4, as recall follows them, and how strong each type is."""
+
+from dataclasses import astuple, dataclass
+from enum import StrEnum
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...model import Link
+
+
+class StrandType(StrEnum):
+    """What joins two particles.
+
+    ``TEMPORAL``: one turn follows the other in a session or document. ``CAUSAL``: one states the cause of the other.
+    ``THEMATIC``: both mention a rare name. ``DERIVED``: one is an insight over the other. ``ASSOCIATION``: they are
+    similar.
+    """
+
+    TEMPORAL = "temporal"
+    CAUSAL = "causal"
+    THEMATIC = "thematic"
+    DERIVED = "derived"
+    ASSOCIATION = "association"
+
+
+TYPES = tuple(StrandType)
+"""Every type; its position is its code in arrays."""
+TYPE_CODES = {type_: code for code, type_ in enumerate(TYPES)}
+STORED_LINKS = {
+    StrandType.CAUSAL: Link.CAUSES,
+    StrandType.DERIVED: Link.DERIVED_FROM,
+    StrandType.ASSOCIATION: Link.ASSOCIATION,
+}
+"""The types that are stored, and their links. Temporal and thematic strands follow from order and mentions."""
+
+
+@dataclass(frozen=True, slots=True)
+class TypeWeights:
+    """The factor of each type of strand, in the order of :data:`TYPES`; 0 does not follow it. All inferred."""
+
+    temporal: float = 0.5
+    causal: float = 0.5
+    thematic: float = 1.0
+    derived: float = 1.0
+    association: float = 0.0
+
+    def factors(self, *, is_typed: bool) -> NDArray[np.float32]:
+        """The factor of each type; untyped, every type has their mean."""
+        weights = np.array(astuple(self), np.float32)
+        return weights if is_typed else np.full(len(weights), weights.mean(), np.float32)
