@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ecphora import Episode, Memory
+from ecphora import Episode, Filter, Memory
 from ecphora.embedders.hashing import HashingEmbedder
 from ecphora.graph import DAY, Graph
 from ecphora.graph_updates import apply_batch
@@ -27,15 +27,17 @@ from ecphora.model import (
     Query,
     Relation,
     RelationType,
+    ValidityEnd,
     WriteBatch,
 )
-from ecphora.stages.weave import persona, strand_evidence, strand_traversal, tiers
+from ecphora.stages.weave import clustering, persona, strand_evidence, strand_traversal, tiers
 from ecphora.stages.weave.strand_types import TYPE_CODES, TYPES, StrandType, TypeWeights
 from ecphora.strategies.weave import FAITHFUL, Weave
 from ecphora.testing import NOON, FakeClock, sample_entity, sample_query
 from ecphora.testing.samples import sample_batch, sample_node
 
 NOW = NOON.timestamp()
+UP = np.array([0, 1], np.float32)
 NONE = np.empty(0, np.intp)
 
 
@@ -540,3 +542,46 @@ def test_presets_differ_where_a_mechanism_is_off() -> None:
     assert not ours.follow_insights
     assert FAITHFUL.use_types
     assert ours.use_types
+
+
+# ---- filters
+
+
+def test_support_of_what_is_outside_the_time_is_filtered_too() -> None:
+    """p1 is expired; both its similarity and its support count .3."""
+    graph = graph_of("", "", edges=[Edge("p1", "p0", Link.ASSOCIATION, 0.8)])
+    ended = ValidityEnd("p1", NOON - timedelta(days=1), NOON - timedelta(days=1))
+    graph = apply_batch(graph, WriteBatch(validity_ends=(ended,), revision=2))
+    strategy = Weave(type_weights=only(StrandType.ASSOCIATION))
+    found = strategy.activate(question(now=NOON), graph)
+    assert found.scores[1] == pytest.approx(0.45 * 0.8 * 0.3)
+
+
+def test_insights_of_a_memory_that_may_not_come_back_are_not_followed() -> None:
+    """The insight over p0 of session a and p1 of session b would tell of p0 where only b may come back."""
+    nodes = [replace(sample_node(f"p{n}", seq=n + 1), session="ab"[n], speaker=None) for n in range(2)]
+    insight = replace(sample_node("insight", "insight", seq=50, kind=Kind.INSIGHT), speaker=None, session=None)
+    derived = tuple(Edge("insight", f"p{n}", Link.DERIVED_FROM) for n in range(2))
+    vectors = {"p0": UP, "p1": UP, "insight": np.array([1, 0], np.float32)}
+    graph = apply_batch(Graph(), replace(sample_batch(*nodes, insight, edges=derived, vectors=vectors), revision=1))
+    strategy = Weave(follow_insights=True, type_weights=only(StrandType.DERIVED))
+    assert strategy.activate(question(), graph).scores[1] == pytest.approx(0.45)
+    filtered = strategy.activate(question(where=Filter(sessions="b")), graph)
+    assert filtered.scores[1] == 0
+    assert not filtered.context_scores.any()
+
+
+def test_cluster_at_the_limit_of_overlap_is_drawn() -> None:
+    insight = sample_node("insight", "insight", seq=50, kind=Kind.INSIGHT)
+    derived = tuple(Edge("insight", f"p{n}", Link.DERIVED_FROM) for n in range(1, 4))
+    graph = graph_of(*[""] * 5)
+    graph = apply_batch(graph, replace(sample_batch(insight, edges=derived), revision=2))
+    near = [(4, np.array([1, 2, 3]), np.ones(3, np.float32))]
+    assert len(list(Weave(max_overlap=0.75)._new_clusters(graph, near))) == 1
+    assert list(Weave(max_overlap=0.74)._new_clusters(graph, near)) == []
+
+
+def test_clusters_over_the_largest_size_are_left_out() -> None:
+    graph, near = graph_of(*[""] * 5), [(4, np.array([1, 2, 3]), np.ones(3, np.float32))]
+    assert len(list(clustering.potential_clusters(graph, near, clustering.ClusteringConfig(max_size=4)))) == 1
+    assert list(clustering.potential_clusters(graph, near, clustering.ClusteringConfig(max_size=3))) == []
