@@ -1,4 +1,7 @@
-"""Cognitive Weave's typed strands, the evidence that strengthens them, tiers and personas."""
+"""Cognitive Weave's typed strands, the evidence that strengthens them, tiers and personas.
+
+This file is over 400 lines because its tests share the graphs that they are made of.
+"""
 
 from collections.abc import Sequence
 from dataclasses import replace

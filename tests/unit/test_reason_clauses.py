@@ -39,6 +39,7 @@ UNEXPLAINED = frozenset(
         "mentions time",
         "entity count",
         "importance",
+        "persona",
         "pagerank",
         "other bank",
         "expired",
@@ -47,7 +48,7 @@ UNEXPLAINED = frozenset(
         PRIOR,
     }
 )
-"""Features without a clause: ranks, features that do not depend on the query, and penalties."""
+"""Features without a clause: ranks, features that do not depend on what the query asks, and penalties."""
 
 
 @dataclass(frozen=True)

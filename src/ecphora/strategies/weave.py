@@ -227,13 +227,13 @@ class Weave(ShortRepr):
         """The causal strands of new particles: by cue words, and by the relations of ``extractor``."""
         previous = graph.previous_rows[new]
         particles = {graph.row(node.id): particle(node) for node in read(np.union1d(new, previous[previous >= 0]))}
-        told = [row for row in new.tolist() if row in particles]  # others were forgotten meanwhile
-        for row in told:
+        known = [row for row in new.tolist() if row in particles]  # others were forgotten meanwhile
+        for row in known:
             strand = causal_strands.cued_strand(particles[row], particles.get(int(graph.previous_rows[row])))
             if strand is not None:
                 yield strand
-        extractions = self.extractor.extract([particles[row].core for row in told]) if self.extractor else ()
-        for row, extraction in zip(told, extractions, strict=False):
+        extractions = self.extractor.extract([particles[row].core for row in known]) if self.extractor else ()
+        for row, extraction in zip(known, extractions, strict=False):
             yield from causal_strands.related_strands(graph, row, extraction.relations)
 
     def _new_clusters(self, graph: Graph, neighbors: Sequence[clustering.Neighbors]) -> Iterator[Rows]:

@@ -15,18 +15,18 @@ from ...model import MENTION_LINKS, Edge, Link, Relation, RelationType
 from .insight_particle import Particle
 
 
-def cued_strand(told: Particle, before: Particle | None) -> Edge | None:
+def cued_strand(current: Particle, before: Particle | None) -> Edge | None:
     """The strand between a particle and the turn ``before`` it, if a cue word makes one the cause of the other.
 
     Questions and requests neither cause nor follow, and both turns must be of one session and source.
     """
-    if before is None or not (told.is_statement and before.is_statement):
+    if before is None or not (current.is_statement and before.is_statement):
         return None
-    if (told.imprint.session, told.imprint.source) != (before.imprint.session, before.imprint.source):
+    if (current.imprint.session, current.imprint.source) != (before.imprint.session, before.imprint.source):
         return None
-    if states_effect(told.core):
-        return Edge(before.id, told.id, Link.CAUSES)
-    return Edge(told.id, before.id, Link.CAUSES) if states_cause(told.core) else None
+    if states_effect(current.core):
+        return Edge(before.id, current.id, Link.CAUSES)
+    return Edge(current.id, before.id, Link.CAUSES) if states_cause(current.core) else None
 
 
 def related_strands(graph: Graph, row: int, relations: Sequence[Relation]) -> Iterator[Edge]:
