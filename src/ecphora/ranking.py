@@ -2,12 +2,12 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
 from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
+from .cached_property import cached_property
 from .graph import Graph
 from .language.terms import SharedTerm, extract_terms, hash_terms, shared_terms
 from .model import Mask, Node, Query, Rows

@@ -3,9 +3,10 @@
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from functools import cached_property, partial
+from functools import partial
 from time import perf_counter
 
+from .cached_property import cached_property
 from .candidate_reading import CandidateReading, find_candidates
 from .graph import Graph
 from .inclusions import NO_INCLUSIONS, Inclusions, find_inclusions
