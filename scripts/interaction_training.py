@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
+import onnx
 import torch
 from interaction_graph import (
     FEATURES,
@@ -21,6 +22,7 @@ from interaction_graph import (
     build_graph,
 )
 from numpy.typing import NDArray
+from onnx import numpy_helper
 from torch import Tensor, nn
 from torch.nn import functional
 
@@ -85,12 +87,23 @@ class _Network(nn.Module):  # type: ignore[misc,unused-ignore]  # torch is not i
 
     def named_weights(self) -> dict[str, NDArray[np.float32]]:
         """The weights as ``interaction_graph.py`` takes them."""
-        found = {"segments": self.segments} | {f"{layer}.bias": bias for layer, bias in enumerate(self.bias)}
+        return {name: value.detach().numpy().astype(np.float32) for name, value in self._named_parameters()}
+
+    def load_weights(self, graph: bytes) -> None:
+        """Take the weights of a head's graph."""
+        found = {one.name: numpy_helper.to_array(one) for one in onnx.load_from_string(graph).graph.initializer}
+        with torch.no_grad():
+            for name, parameter in self._named_parameters():
+                parameter.copy_(torch.tensor(found[name]))
+
+    def _named_parameters(self) -> Iterator[tuple[str, nn.Parameter]]:
+        """The parameters by the names that ``interaction_graph.py`` gives them."""
+        yield "segments", self.segments
+        yield from ((f"{layer}.bias", bias) for layer, bias in enumerate(self.bias))
         for modules in (self.linear, self.norm):
             for key, module in modules.items():
                 name = key.replace("/", ".")
-                found[f"{name}.weight"], found[f"{name}.offset"] = module.weight, module.bias
-        return {name: value.detach().numpy().astype(np.float32) for name, value in found.items()}
+                yield from ((f"{name}.weight", module.weight), (f"{name}.offset", module.bias))
 
     def _linear(self, x: Tensor, name: str) -> Tensor:
         result: Tensor = self.linear[_key(name)](x)
@@ -167,11 +180,15 @@ def _key(name: str) -> str:
     return name.replace(".", "/")  # torch allows no dot in a name
 
 
-def train_head(questions: Sequence[TrainingQuestion], epochs: int, seed: int = 0) -> bytes:
-    """Train a head on questions with passages, with AdamW; return its graph."""
+def train_head(
+    questions: Sequence[TrainingQuestion], epochs: int, seed: int = 0, *, start: bytes | None = None
+) -> bytes:
+    """Train a head on questions with passages, with AdamW; return its graph. ``start`` is the graph to begin with."""
     torch.manual_seed(seed)
     random = np.random.default_rng(seed)  # noqa: TID251  # seeded
     network = _Network()
+    if start is not None:
+        network.load_weights(start)
     _check_twin(network, questions[:TWIN_QUESTIONS])
     optimizer = torch.optim.AdamW(network.parameters(), lr=RATE, weight_decay=WEIGHT_DECAY)
     steps = epochs * math.ceil(len(questions) / BATCH_GROUPS)

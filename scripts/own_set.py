@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 MEMORIES = Path(__file__).parent / "data" / "memories"
-NEVER_TRAINED = ("held", "untaught")
+NEVER_TRAINED = ("held", "held_short", "untaught")
 SPACE_IDS = re.compile(r"[a-z]+[23]?_|[a-z]{2}6_large_")
 """How the ids of the spaces begin; the language is followed by the batch, as README.md of the folder says."""
 

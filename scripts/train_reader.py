@@ -1,11 +1,14 @@
 """Train the built-in reader and what ``fused`` makes of its scores; write weights/reader.onnx and weights/reading.json.
 
     .venv/bin/pip install torch
-    .venv/bin/python scripts/train_reader.py --work FOLDER --data DATA [--epochs N] [--keep]
+    .venv/bin/python scripts/train_reader.py --work FOLDER --data DATA [--epochs N] [--keep] [--resume SHARE]
 
-The reader learns from texts that were written for this project: scripts/data/memories without ``held`` and
-``untaught``, and the conversations scripts/data/talks. ``fused`` ranks the memories of each space for each question;
-the reader learns to tell those that answer from the other candidates. Half an hour to an hour on two cores.
+The reader learns from texts that were written for this project: scripts/data/memories without those that are held back,
+and the conversations scripts/data/talks. ``fused`` ranks the memories of each space for each question; the reader
+learns to tell those that answer from the other candidates. One space in ``PLAIN_SPACES`` is read as plain texts,
+without speakers and days. Half an hour to an hour on two cores.
+
+``--resume SHARE`` trains the reader in the package further, on a share of the spaces and all of ``NEW_SOURCES``.
 
 The reading policy learns from questions that the reader has not seen: one space in ``FOLDS`` of these texts, and the
 sets ``POLICY_SETS`` of ``--data``. ``--keep`` keeps the reader and trains only the policy. Candidates, token states and
@@ -18,7 +21,7 @@ import hashlib
 import pickle
 from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 from zlib import crc32
 
@@ -55,17 +58,19 @@ from ecphora.stages.retrieval.confidence import DEFAULT_BANDS
 HERE = Path(__file__).parent
 WEIGHTS = HERE.parent / "src" / "ecphora" / "weights"
 SOURCES = (
-    *(
-        (HERE / "data" / "memories", name)
-        for name in ("de", "en", "es", "it", "ja", "ko", "long", "mixed", "nl", "pl", "pt", "ru", "sv", "tr", "zh")
-    ),
+    *((HERE / "data" / "memories", name) for name in ("de", "en", "es", "it", "ja", "ko", "long", "mixed", "nl", "pl")),
+    *((HERE / "data" / "memories", name) for name in ("pt", "ru", "short", "sv", "tr", "zh")),
     (HERE / "data", "talks"),
 )
 """The folders and names of the sets of our own."""
+NEW_SOURCES = ("short",)
+"""The sets whose spaces are all taken when a reader is trained further."""
 POLICY_SETS = ("lihua", "longmemeval_mini", "musique", "timeqa")
 """Sets of ``--data``, with licenses that allow it, that train the policy as well, and not the reader."""
 FOLDS, POLICY_FOLD = 6, 0
 """One space in six trains the policy."""
+PLAIN_SPACES = 2
+"""One space in so many is read as plain texts."""
 EPOCHS = 3
 
 
@@ -75,19 +80,26 @@ def main() -> None:
     parser.add_argument("--work", type=Path, required=True, help="folder for candidates and token states")
     parser.add_argument("--epochs", type=int, default=EPOCHS)
     parser.add_argument("--keep", action="store_true", help="keep the reader, train only the policy")
+    parser.add_argument("--resume", type=float, metavar="SHARE", help="train the reader in the package further")
     parser.add_argument("--data", type=Path, required=True, help="folder of the public sets that train the policy")
     options = parser.parse_args()
     options.work.mkdir(parents=True, exist_ok=True)
-    examples = [example for folder, name in SOURCES for example in load_examples(options.work, folder, name)]
-    trained = [example for example in examples if not trains_policy(example)]
-    kept_apart = [example for example in examples if trains_policy(example)]
+    share = 1.0 if options.resume is None else options.resume
+    examples = [
+        example
+        for folder, name in SOURCES
+        for example in load_examples(options.work, folder, name, 1.0 if name in NEW_SOURCES else share)
+    ]
+    trained = [as_plain_texts(example) for example in examples if not trains_policy(example.space)]
+    kept_apart = [example for example in examples if trains_policy(example.space)]
     for name in POLICY_SETS:
         kept_apart += load_examples(options.work, options.data, name)
     print(f"{len(trained)} questions train the reader, {len(kept_apart)} the policy", flush=True)
     head_path = WEIGHTS / HEAD_FILE
     if not options.keep:
         questions = list(training_questions(options.work, trained))
-        head_path.write_bytes(train_head(questions, options.epochs))
+        start = None if options.resume is None else head_path.read_bytes()
+        head_path.write_bytes(train_head(questions, options.epochs, start=start))
         print(f"HEAD_DIGEST in readers/late_interaction.py: {hashlib.sha256(head_path.read_bytes()).hexdigest()}")
     preferences = {
         embedder.name.partition("/")[0]: fit_preference(embedder, examples)
@@ -187,19 +199,40 @@ def print_figures(read: Sequence[ReadExample]) -> None:
             print(f"{group}, {name}: AUROC {auroc(yes, no):.3f}", *shares, sep=", ")
 
 
-def trains_policy(example: ReadingExample) -> bool:
-    """Whether an example's space is kept apart from the training of the reader."""
-    return crc32(example.space.encode()) % FOLDS == POLICY_FOLD
+def trains_policy(space: str) -> bool:
+    """Whether a space is kept apart from the training of the reader."""
+    return crc32(space.encode()) % FOLDS == POLICY_FOLD
 
 
-def load_examples(work: Path, folder: Path, name: str) -> list[ReadingExample]:
-    """The examples of a set, read from ``work`` or made and written there."""
+def is_taken(space: str, share: float) -> bool:
+    """Whether a space is used: those that train the policy always, of the others a share."""
+    return trains_policy(space) or crc32(f"share {space}".encode()) % 1_000 < 1_000 * share
+
+
+def as_plain_texts(example: ReadingExample) -> ReadingExample:
+    """The example, in one space of ``PLAIN_SPACES`` without speakers, days, titles and turns before.
+
+    An answer that only the turn before explains keeps them.
+    """
+    if crc32(f"plain {example.space}".encode()) % PLAIN_SPACES or example.category == "context":
+        return example
+    texts = (
+        tuple(Passage(passage.text) for passage in passages)
+        for passages in (example.candidates, example.missed_answers)
+    )
+    candidates, missed_answers = texts
+    return replace(example, candidates=candidates, missed_answers=missed_answers)
+
+
+def load_examples(work: Path, folder: Path, name: str, share: float = 1.0) -> list[ReadingExample]:
+    """The examples of a share of the spaces of a set, read from ``work`` or made and written there."""
     path = work / f"{name}.examples.pkl"
     if not path.exists():
         with CachingEmbedder(E5Embedder()) as embedder:
             found = [
                 example
                 for case in datasets.read_cases(name, folder, folder, None)
+                if is_taken(case.space, share)
                 for example in read_examples(name, case, embedder)
             ]
         path.write_bytes(pickle.dumps(found))

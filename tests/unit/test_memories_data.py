@@ -17,6 +17,10 @@ CATEGORIES = {
 }
 SINGLE = {"direct", "paraphrase", "update", "then", "context"}
 """The categories of one evidence."""
+HELD = ("held", "held_short", "untaught")
+"""The sets that nothing is trained on."""
+SIXTH_BATCH = re.compile(r"[a-z]{2}9_")
+"""What the ids of its spaces begin with; their unanswerable questions resemble no other."""
 SECOND_BATCH, SECOND_BATCH_SPACES = re.compile(r"[a-z]{2}[23]_"), 54
 """What the ids of its spaces begin with, and how many these are."""
 
@@ -50,7 +54,7 @@ def test_unanswerable_question_names_the_question_that_it_is_near_to(name: str) 
     questions = {(line["space"], line["id"]): line for line in lines(f"{name}.questions")}
     assert len(questions) == len(lines(f"{name}.questions"))
     for (space, _), line in questions.items():
-        assert (line["near"] is not None) >= (not line["answerable"]), line
+        assert (line["near"] is not None) >= (not line["answerable"]) or SIXTH_BATCH.match(space), line
         assert line["near"] is None or questions[space, line["near"]]["answerable"], line
 
 
@@ -65,7 +69,7 @@ def test_evidence_is_not_later_than_the_question(name: str) -> None:
 
 def test_held_spaces_are_in_no_other_set() -> None:
     spaces = Counter(space for name in SETS for space in {line["space"] for line in lines(f"{name}.docs")})
-    assert {"held", "untaught"} <= set(SETS)
+    assert set(HELD) <= set(SETS)
     assert set(spaces.values()) == {1}
 
 
@@ -92,5 +96,5 @@ def test_spaces_of_the_second_batch_are_small_and_dense_with_near_misses() -> No
 
 
 def test_review_names_a_space_and_is_not_one_of_a_held_space() -> None:
-    spaces = {line["space"] for name in SETS if name not in {"held", "untaught"} for line in lines(f"{name}.docs")}
+    spaces = {line["space"] for name in SETS if name not in HELD for line in lines(f"{name}.docs")}
     assert {line["space"] for line in lines("reviews")} <= spaces
