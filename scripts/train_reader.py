@@ -132,6 +132,7 @@ def main() -> None:
     file: dict[str, Json] = {
         "provenance": {
             "trained_by": "scripts/train_reader.py",
+            "resume": options.resume,
             "questions": {"reader": len(trained), "policy": len(read)},
             "sha256": dict(digests()),
         },
