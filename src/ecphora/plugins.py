@@ -51,7 +51,10 @@ BUILT_IN_NAMES: Mapping[str, frozenset[str]] = MappingProxyType(
         "importers": frozenset({"ecphora"}),
         "stores": frozenset({"sqlite", "file"}),
         "strategies": frozenset(
-            {"fused", "dense", "bm25", "rrf", "recency", *_PAPERS, *(f"{name}-faithful" for name in _PAPERS)}
+            {
+                *("fused", "dense", "bm25", "rrf", "recency", *_PAPERS, *(f"{name}-faithful" for name in _PAPERS)),
+                *("myagent", "myagent-adapted", "memorybank", "memorybank-adapted"),
+            }
         ),
     }
 )

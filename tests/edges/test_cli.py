@@ -181,7 +181,8 @@ def test_recall_loads_only_needed_modules() -> None:
     loaded = set(process.stderr.split())
     assert {"ecphora.memory", "ecphora.cli.render", "ecphora.strategies.fused"} <= loaded
     other_strategies = {
-        f"ecphora.strategies.{name}" for name in ("baselines", "ecphory", "eisa", "synapse", "synaptic", "weave")
+        f"ecphora.strategies.{name}"
+        for name in ("baselines", "ecphory", "eisa", "retention", "synapse", "synaptic", "weave")
     }
     consolidation = ("consolidation.plan", "consolidation.facts", "consolidation.entities", "consolidation.insights")
     modules = ("bench", "cli.consolidation", "cli.demo", *consolidation, "doctor", "interchange", "learn", "llms")

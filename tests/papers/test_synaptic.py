@@ -29,10 +29,10 @@ from ecphora.stages.synaptic.network_state import NetworkState, network_state
 from ecphora.stages.synaptic.spike_trains import SpikeTrains
 from ecphora.stages.synaptic.threshold_calibration import cosine_quantile
 from ecphora.strategies.baselines import Dense
-from ecphora.strategies.synaptic import FAITHFUL, Synaptic
+from ecphora.strategies.synaptic import FAITHFUL, PublishedSynaptic, Synaptic
 from ecphora.testing import NOON, TURNS, FakeClock, StrategyContract, graph_differences, sample_node, sample_query
 
-PRACTICAL = Synaptic()
+PRACTICAL, REMEDIED = Synaptic(), PublishedSynaptic()
 STIM = replace(
     FAITHFUL,
     use_temporal_score=False,
@@ -68,7 +68,7 @@ PROP = replace(
 """The ablations with the constants that were tuned for them (1.2)."""
 
 
-@pytest.mark.parametrize("strategy", [PRACTICAL, FAITHFUL], ids=lambda one: one.name)
+@pytest.mark.parametrize("strategy", [PRACTICAL, REMEDIED, FAITHFUL], ids=lambda one: one.name)
 class TestContract(StrategyContract):
     pass
 
@@ -180,22 +180,22 @@ def test_tau_grows_by_almost_one_per_stimulus() -> None:
 
 
 def test_physiological_neuron_at_rest_fires_from_e_times_the_threshold() -> None:
-    threshold = math.e * PRACTICAL.v_th
+    threshold = math.e * REMEDIED.v_th
     assert threshold == pytest.approx(0.2709, abs=1e-4)
     for N in (0, 1, 30, 10_000):  # after any number of turns
-        assert not _stimulate_at_rest(PRACTICAL.neuron, threshold - 1e-6, N).has_fired[0]
-        assert _stimulate_at_rest(PRACTICAL.neuron, threshold + 1e-6, N).has_fired[0]
+        assert not _stimulate_at_rest(REMEDIED.neuron, threshold - 1e-6, N).has_fired[0]
+        assert _stimulate_at_rest(REMEDIED.neuron, threshold + 1e-6, N).has_fired[0]
 
 
 def test_physiological_neuron_sums_stimuli_within_their_decay() -> None:
-    first = _stimulate_at_rest(PRACTICAL.neuron, 0.2, 10)
+    first = _stimulate_at_rest(REMEDIED.neuron, 0.2, 10)
     assert not first.has_fired[0]
     fired = {
-        N: bool(lif_neuron.stimulate(PRACTICAL.neuron, first.state, np.array([0.2]), np.array([N])).has_fired[0])
+        N: bool(lif_neuron.stimulate(REMEDIED.neuron, first.state, np.array([0.2]), np.array([N])).has_fired[0])
         for N in (1, 60, 120, 1000)
     }
     assert fired == {1: True, 60: True, 120: True, 1000: False}
-    again = lif_neuron.stimulate(PRACTICAL.neuron, first.state, np.array([0.2]), np.array([1]))
+    again = lif_neuron.stimulate(REMEDIED.neuron, first.state, np.array([0.2]), np.array([1]))
     assert (again.state.V[0], again.state.I[0]) == (0, 0)  # it starts again at rest
 
 
@@ -215,7 +215,7 @@ class Record:
     fire: float | None = None
 
 
-def propagate(s: Synaptic, records: dict[int, Record], source: Record) -> dict[int, tuple[Record, float]]:
+def propagate(s: PublishedSynaptic, records: dict[int, Record], source: Record) -> dict[int, tuple[Record, float]]:
     """The reference implementation: the published loops of 1.4 to 1.6. Stimuli are rounded as the log rounds them."""
     parents, excluded = [(source, 1.0)], set[int]()
     reached: dict[int, tuple[Record, float]] = {}
@@ -237,7 +237,7 @@ def propagate(s: Synaptic, records: dict[int, Record], source: Record) -> dict[i
     return reached
 
 
-def _coupling(s: Synaptic, p: Record, c: Record) -> float:
+def _coupling(s: PublishedSynaptic, p: Record, c: Record) -> float:
     tau = (0.5 * (p.tau + c.tau) + s.tau_init) * s.tau_scale
     L: dict[tuple[int, int], float] = {}
     for i, a in enumerate(p.spike):
@@ -247,7 +247,7 @@ def _coupling(s: Synaptic, p: Record, c: Record) -> float:
     return 1 / (1 + math.exp(-L[len(p.spike) - 1, len(c.spike) - 1]))
 
 
-def _stimulate_record(s: Synaptic, c: Record, S: float, now: int) -> Record:
+def _stimulate_record(s: PublishedSynaptic, c: Record, S: float, now: int) -> Record:
     N = now - c.spike[-1]
     tau = c.tau + (1 - math.exp(-N * s.time_scale)) / (1 + math.exp(-N * s.time_scale))
     t = (tau + s.tau_init) * s.tau_scale
@@ -273,7 +273,7 @@ VARIANTS = {
 
 
 @pytest.mark.parametrize("strategy", VARIANTS.values(), ids=VARIANTS.keys())
-def test_storing_equals_the_published_loop(strategy: Synaptic) -> None:
+def test_storing_equals_the_published_loop(strategy: PublishedSynaptic) -> None:
     """Compares for every record the stimulus, the firing, the published order, and the state after it."""
     records: dict[int, Record] = {}
     hops = 0
@@ -324,7 +324,7 @@ def test_faithful_ranks_fired_before_stimulated_and_leaves_out_the_rest() -> Non
 
 def test_replay_of_the_log_equals_the_activations(tmp_path: Path) -> None:
     """In a real memory, stored and recalled in turns, the state follows from the log alone, reloaded or grown."""
-    for strategy in (replace(FAITHFUL, cos_th=0.15), replace(PRACTICAL, quantile=0.5, v_th=0.03)):
+    for strategy in (replace(FAITHFUL, cos_th=0.15), replace(REMEDIED, quantile=0.5, v_th=0.03)):
         clock, path = FakeClock(), tmp_path / f"{strategy.name}.db"
         predicted: list[Prediction] = []
         with Memory(
@@ -370,7 +370,7 @@ class Prediction:
 class Spy:
     """A strategy that reports what it activates."""
 
-    strategy: Synaptic
+    strategy: PublishedSynaptic
     report: Callable[[Prediction], None]
     writes_on_store: bool = True
     name: str = field(default="spy")
@@ -412,7 +412,7 @@ def test_turn_clock_counts_episodes() -> None:
 
 def test_practical_without_adjacency_ranks_by_cosine(tmp_path: Path) -> None:
     """The rank does not depend on earlier accesses: the same questions are asked after stimuli."""
-    strategy = replace(PRACTICAL, adjacency_tau=0)
+    strategy = replace(REMEDIED, adjacency_tau=0)
     with Memory(tmp_path / "m.db", embedder=HashingEmbedder(32), strategy=strategy, clock=FakeClock()) as memory:
         memory.remember(TEXTS)
         graph = memory.graph()
@@ -429,7 +429,7 @@ def test_practical_stimulates_few_and_faithful_all() -> None:
     """papers.md 1.11.1: of 101 similar memories a turn stimulates 20, since 1 is 0.05 of 20; as published, all."""
     graph, query = _circle(0.1, 100), _at(4.98)
     assert np.count_nonzero(FAITHFUL.activate(query, graph).stimulus) == 101
-    practical = replace(PRACTICAL, cos_th=0.5).activate(query, graph)
+    practical = replace(REMEDIED, cos_th=0.5).activate(query, graph)
     assert np.count_nonzero(practical.stimulus) == 20
     assert np.count_nonzero(practical.scores) == 101
     sent = practical.scores - practical.contributions["adjacent turn"]
@@ -439,7 +439,7 @@ def test_practical_stimulates_few_and_faithful_all() -> None:
 def test_adjacent_turns_get_a_part_of_the_stimulus() -> None:
     """Computed by hand: the cue equals memory 4 of ten and stimulates no other."""
     angles = [90.0, 90, 90, 60, 0, 45, 90, 90, 90, 90]
-    graph, strategy = _successive(angles), replace(PRACTICAL, cos_th=0.9)
+    graph, strategy = _successive(angles), replace(REMEDIED, cos_th=0.9)
     found = strategy.activate(_at(0.0), graph)
     assert np.flatnonzero(found.stimulus).tolist() == [4]
     scale = strategy.bond_scale
@@ -477,7 +477,7 @@ def test_adjacent_stimuli_equal_the_reference(angles: list[int], chosen: set[int
 
 def test_dissimilar_memories_do_not_fire() -> None:
     graph = _circle(5, 10)
-    near, far = PRACTICAL.activate(_at(10.0), graph), replace(PRACTICAL, cos_th=0.3).activate(_at(120.0), graph)
+    near, far = REMEDIED.activate(_at(10.0), graph), replace(REMEDIED, cos_th=0.3).activate(_at(120.0), graph)
     assert (near.contributions["fired"] > 0).any()
     assert near.confidence > 0.5 > far.confidence > 0
     assert not (far.contributions["fired"] > 0).any()
@@ -485,13 +485,13 @@ def test_dissimilar_memories_do_not_fire() -> None:
 
 
 def test_ineligible_memories_are_not_stimulated(tmp_path: Path) -> None:
-    with Memory(tmp_path / "m.db", embedder=HashingEmbedder(32), strategy=PRACTICAL, clock=FakeClock()) as memory:
+    with Memory(tmp_path / "m.db", embedder=HashingEmbedder(32), strategy=REMEDIED, clock=FakeClock()) as memory:
         for speaker, session, text in TURNS:
             memory.remember(text, speaker=speaker, session=session)
         graph = memory.graph()
         ana = [row for row, (speaker, _, _) in enumerate(TURNS) if speaker == "Ana"]
         query = memory.build_query(f"Ben and Ana: {TURNS[ana[0]][2]}", where=Filter(speakers="Ana"))
-        for strategy in (PRACTICAL, replace(FAITHFUL, cos_th=0.0)):
+        for strategy in (REMEDIED, replace(FAITHFUL, cos_th=0.0)):
             activation = strategy.activate(query, graph)
             episodes = np.flatnonzero(graph.episodes)
             assert set(np.flatnonzero(activation.stimulus)) <= set(episodes[ana])
@@ -500,7 +500,7 @@ def test_ineligible_memories_are_not_stimulated(tmp_path: Path) -> None:
 
 def test_uncovered_text_keeps_its_scores_and_has_no_confidence() -> None:
     graph, query = _circle(5, 10), _at(10.0)
-    for strategy in (PRACTICAL, FAITHFUL):
+    for strategy in (REMEDIED, FAITHFUL):
         read, unread = (strategy.activate(replace(query, embedder_coverage=part), graph) for part in (1.0, 0.0))
         assert unread.scores.tolist() == read.scores.tolist()
         assert read.confidence > unread.confidence == 0
@@ -515,8 +515,8 @@ def test_cosine_threshold_is_a_quantile_of_sampled_pairs() -> None:
 
 
 def test_presets_write_on_store() -> None:
-    assert isinstance(PRACTICAL, WritesOnStore)
-    assert PRACTICAL.writes_on_store
+    assert isinstance(REMEDIED, WritesOnStore)
+    assert REMEDIED.writes_on_store
     strategy: Strategy = FAITHFUL
     assert strategy.name == "synaptic-faithful"
 
@@ -554,7 +554,7 @@ def _stimulate_at_rest(constants: Neuron, S: float, N: int) -> StimulusOutcome:
     return lif_neuron.stimulate(constants, NeuronState.initial(1), np.array([S]), np.array([N]))
 
 
-def _store_one_by_one(strategy: Synaptic, texts: Sequence[str]) -> Iterator[tuple[Graph, Query, Graph]]:
+def _store_one_by_one(strategy: PublishedSynaptic, texts: Sequence[str]) -> Iterator[tuple[Graph, Query, Graph]]:
     """Store texts one by one as a memory does; yields the graph before each, its cue, and the graph with it."""
     vectors = HashingEmbedder(32).embed(texts)
     graph, seq = Graph(), 0

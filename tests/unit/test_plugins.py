@@ -197,7 +197,11 @@ class TestTinyImporter(ImporterContract):
 
 def test_reserved_names_are_those_that_are_built_in() -> None:
     assert plugins.BUILT_IN_NAMES.keys() == plugins.GROUPS.keys()
-    assert plugins.BUILT_IN_NAMES["strategies"] == {*strategies.BUILT_IN, *strategies.FAITHFUL}
+    assert plugins.BUILT_IN_NAMES["strategies"] == {
+        *strategies.BUILT_IN,
+        *strategies.FAITHFUL,
+        *strategies.RETENTION,
+    }
     assert plugins.BUILT_IN_NAMES["embedders"] == LOCAL_EMBEDDERS | from_setting.REMOTE_EMBEDDERS
     assert set(PACKAGED_EMBEDDERS) <= plugins.BUILT_IN_NAMES["embedders"]
     assert plugins.BUILT_IN_NAMES["importers"] == {importers.NATIVE_FORMAT}

@@ -21,6 +21,7 @@ TABLE_WIDTH = 116
 """Width in columns of a table when the output is not a terminal."""
 
 FOLDER = HomePath(exists=True, file_okay=False, path_type=Path)
+NEW_FOLDER = HomePath(file_okay=False, path_type=Path)
 JSON_TARGET = HomePath(dir_okay=False, allow_dash=True)
 FILE = HomePath(exists=True, dir_okay=False, path_type=Path)
 NEW_FILE = HomePath(dir_okay=False, path_type=Path)
@@ -53,6 +54,16 @@ def dataset_options(command: Callable[..., None]) -> Callable[..., None]:
             "--docs", "documents", type=FOLDER, help="Folder of the sets' documents, if they are not in --data."
         ),
         click.option("--data", type=FOLDER, required=True, help="Folder of the data sets."),
+    ):
+        command = option(command)
+    return command
+
+
+def conversion_options(command: Callable[..., None]) -> Callable[..., None]:
+    """Add the options that name a converted set and its folder."""
+    for option in (
+        click.option("--out", type=NEW_FOLDER, required=True, help="Folder of the converted set."),
+        click.option("--name", "dataset_name", required=True, help="Name of the converted set."),
     ):
         command = option(command)
     return command

@@ -22,11 +22,16 @@ from .command_options import (
     NEW_FILE,
     POSITIVE_INT,
     BenchOptions,
+    conversion_options,
     dataset_options,
+    embedder_option,
     open_embedder,
     open_lines,
     progress_bar,
 )
+from .conversion.dataset_files import Conversion, write_set
+from .conversion.perltqa import MIN_COSINE, convert_perltqa
+from .conversion.smrcs import convert_smrcs
 from .recall import recall_tables, run_records
 from .recall.recall_run import RunOutcome, count_steps, make_run, run
 from .recall.run_records import Figure, RunRecord
@@ -235,6 +240,58 @@ def open_questions_command(*, dataset_names: Sequence[str], **options: Any) -> N
             for figure in measured_figures:
                 write(figure.to_json_line())
             out.print(charts.condition_table(measured_figures))
+
+
+@bench.group("convert")
+def convert() -> None:
+    """Convert published data sets to benchmark sets.
+
+    The files are not part of Ecphora. The result is two files, NAME.docs.jsonl and NAME.questions.jsonl, for --data of
+    the other commands.
+    """
+
+
+@convert.command("smrcs")
+@click.argument("file", type=FILE)
+@conversion_options
+def convert_smrcs_command(file: Path, dataset_name: str, out: Path) -> None:
+    """Convert SMRCs, the dialogues of SynapticRAG's authors: dataset_EN.json or dataset_JA.json.
+
+    Every trigger is asked of the turns before it.
+    """
+    _write_conversion(convert_smrcs(file), dataset_name, out)
+
+
+@convert.command("perltqa")
+@click.argument("dialogues", type=FILE)
+@click.argument("questions", type=FILE)
+@embedder_option
+@click.option(
+    "--min-cosine",
+    type=click.FloatRange(-1, 1),
+    default=MIN_COSINE,
+    show_default=True,
+    help="Least cosine of an answer and its turn. The default is that of the authors, for their embedder.",
+)
+@conversion_options
+def convert_perltqa_command(
+    dialogues: Path, questions: Path, *, embedder: str | None, min_cosine: float, dataset_name: str, out: Path
+) -> None:
+    """Convert PerLTQA as SynapticRAG's authors use it: filtered_dialogue.json and filtered_qa.json.
+
+    The gold of a question is the turn that is most similar to its answer. Earlier questions and answers are stored too.
+    """
+    with open_embedder(embedder) as caching_embedder:
+        conversion = convert_perltqa(dialogues, questions, caching_embedder, min_cosine=min_cosine)
+    _write_conversion(conversion, dataset_name, out)
+
+
+def _write_conversion(conversion: Conversion, name: str, folder: Path) -> None:
+    """Write a set, and say how many tasks it has and what was dropped."""
+    write_set(name, conversion.tasks, folder)
+    click.echo(f"{folder / name}: {count_noun(len(conversion.tasks), 'recall task', 'recall tasks')}")
+    for what, count in conversion.dropped.items():
+        click.echo(f"dropped: {what} ({count:,})", err=True)
 
 
 @bench.command("draw")

@@ -54,11 +54,19 @@ _BASELINES = {
     "rrf": "baselines.Rrf",
     "recency": "baselines.Recency",
 }
+_RETENTION = {
+    "myagent": "retention.MyAgent",
+    "myagent-adapted": "retention.MYAGENT_ADAPTED",
+    "memorybank": "retention.MemoryBank",
+    "memorybank-adapted": "retention.MEMORYBANK_ADAPTED",
+}
 
 PAPERS = Catalog(_PAPERS)
 """The five published models with our changes for practical use."""
 FAITHFUL = Catalog({f"{name}-faithful": f"{name}.FAITHFUL" for name in _PAPERS})
 """The five models as published, for comparison with their papers."""
+RETENTION = Catalog(_RETENTION)
+"""The baselines of SynapticRAG's paper, for comparison with it."""
 BASELINES = Catalog(_BASELINES)
 """The baselines that every strategy must beat."""
 BUILT_IN = Catalog({"fused": "fused.Fused", **_PAPERS, **_BASELINES})
@@ -66,7 +74,7 @@ BUILT_IN = Catalog({"fused": "fused.Fused", **_PAPERS, **_BASELINES})
 
 
 def strategy_names() -> list[str]:
-    """The names of all strategies, those of plug-ins included, without the faithful forms of published models."""
+    """The names of all strategies, those of plug-ins included, without those for comparison with a paper."""
     return [
         *BUILT_IN,
         *dict.fromkeys(plugin.name for plugin in plugins.list_plugins("strategies") if not plugin.is_hidden),
@@ -77,8 +85,9 @@ def resolve_strategy(strategy: str | Strategy) -> Strategy:
     """The strategy of a name, built in or of a plug-in; a strategy object is returned unchanged."""
     if not isinstance(strategy, str):
         return check_component("strategy", strategy, f"a name, such as one of {', '.join(BUILT_IN)}", "activate")
-    if strategy in BUILT_IN or strategy in FAITHFUL:
-        return BUILT_IN[strategy] if strategy in BUILT_IN else FAITHFUL[strategy]
+    for catalog in (BUILT_IN, FAITHFUL, RETENTION):
+        if strategy in catalog:
+            return catalog[strategy]
     return _load_plugin(strategy)
 
 
@@ -88,7 +97,7 @@ def _load_plugin(name: str) -> Strategy:
     plugin = plugins.find("strategies", name)
     if plugin is None:
         raise UnknownName(
-            f"no strategy is called {show(name)}; choose one of {', '.join([*strategy_names(), *FAITHFUL])}"
+            f"no strategy is called {show(name)}; choose one of {', '.join([*strategy_names(), *FAITHFUL, *RETENTION])}"
         )
     strategy: Strategy = plugin.make()
     return strategy

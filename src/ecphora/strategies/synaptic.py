@@ -5,8 +5,11 @@ Language Models through Synaptic Mechanisms", Findings of ACL 2025, pp. 20422-20
 those of docs/papers.md, which has equations and constants from the authors' code.
 
 A cue stimulates the memories similar to it, these pass a weakened stimulus on, and those whose membrane potential
-crosses a threshold fire and are recalled. Potential, current, time constant and spike train of each memory follow from
-the access log (``stages/synaptic/network_state.py``); nothing but the stimuli is stored.
+crosses a threshold fire and are recalled.
+
+:class:`Synaptic` has what was worth something in our measurements (docs/models.md). :class:`PublishedSynaptic` has all
+of the model: potential, current, time constant and spike train of each memory follow from the access log
+(``stages/synaptic/network_state.py``); nothing but the stimuli is stored.
 """
 
 import math
@@ -20,6 +23,7 @@ from ..ports import Activation, ActivationPath
 from ..reprs import ShortRepr
 from ..stages.retrieval import dense, filters
 from ..stages.synaptic.adjacent_turns import AdjacentStimuli, adjacent_stimuli
+from ..stages.synaptic.firing_cascade import Alignment, Synapses, fire_cascade
 from ..stages.synaptic.lif_neuron import Neuron
 from ..stages.synaptic.network_state import network_state
 from ..stages.synaptic.propagation import Acceptance, Coupling, Propagation, Receivers, Senders, propagate
@@ -29,7 +33,83 @@ from ..stages.synaptic.time_constant import TimeConstant
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Synaptic(ShortRepr):
-    """The published constants (1.2), and the parameters of the practical mode.
+    """The model with the parts that gain, and constants chosen for them by cross-validation (docs/models.md).
+
+    A cue sends every similar memory the stimulus S = cos ``bond_scale``, with the cosine counted from the embedder's
+    similarity floor. A memory fires if its potential is at least ``firing_fraction`` of the highest. Memories that fire
+    pass on S cos T ``bond_scale`` to others, which adds to what the cue sent; of several parents the strongest counts.
+    Those that fire now are the next parents. Memories are ranked by S.
+
+    deviations: ``firing_fraction``, the threshold moves with the cue, as the potentials of two embedders or two cues
+    cannot be compared; published is a fixed ``v_th``. Only memories that fire pass a stimulus on; published, all that
+    are stimulated do. Stimuli of the cue and of a parent add up, as in the paper's equation; the authors' code keeps
+    the stronger. ``tau``, T = 2 σ(exp(-|A - B| / tau)) - 1 of the turns A and B at which two memories were encoded;
+    published T is never below 1/2, with a time constant of 119 turns and more, which does not distinguish the turns
+    of one dialogue. Memories have neither an earlier potential nor the spikes of earlier cues; ``keeps_potential`` and
+    ``counts_past_spikes`` switch each on, both need ``writes_on_store``.
+
+    Ablations: without ``use_temporal_score`` T = 1, ``max_generations=1`` propagates nothing, with
+    ``firing_fraction=0`` every stimulated memory passes its stimulus on.
+    """
+
+    firing_fraction: float = 0.9  # inferred: 1.11.1, homeostasis; published: a fixed v_th
+    tau: float = 3.0  # inferred: 1.11.3, the time scale of nearby turns
+    bond_scale: float = 0.4636666711414976
+    use_temporal_score: bool = True
+    max_generations: float = math.inf
+    keeps_potential: bool = False
+    counts_past_spikes: bool = False
+    writes_on_store: bool = False
+    name: str = "synaptic"
+
+    def activate(self, query: Query, graph: Graph, /) -> Activation:
+        """Stimulate, let fire, pass on, generation by generation, and rank by the stimulus."""
+        eligible = filters.eligible(graph, query)
+        is_open = eligible & (graph.vector_positions >= 0)
+        if query.vector is None or not is_open.any():
+            return Activation(graph.zeros(), eligible=eligible)
+        cosines = dense.above_floor(dense.cosine(graph, query), query.similarity_floor)
+        sent = np.where(is_open, np.maximum(cosines, 0), 0).astype(np.float64) * self.bond_scale
+        cascade = fire_cascade(
+            graph,
+            sent,
+            is_open,
+            Synapses(self.bond_scale, self.tau, query.similarity_floor, self._alignment),
+            firing_fraction=self.firing_fraction,
+            max_generations=self.max_generations,
+            state=(PHYSIOLOGICAL, network_state(graph, PHYSIOLOGICAL)) if self.keeps_potential else None,
+        )
+        contributions = {
+            "fired": np.where(cascade.has_fired, sent, 0).astype(np.float32),
+            "stimulus": np.where(cascade.has_fired, 0, sent).astype(np.float32),
+            "adjacent turn": cascade.passed_on.astype(np.float32),
+        }
+        is_logged = cascade.has_fired & (self.keeps_potential or self.counts_past_spikes)
+        max_potential = float(sent.max()) / math.e  # the potential that it causes in a memory at rest
+        return Activation(
+            scores=np.add(np.add(contributions["fired"], contributions["stimulus"]), contributions["adjacent turn"]),
+            contributions=contributions,
+            paths={"adjacent turn": ActivationPath(cascade.parent, graph.no_rows())},
+            stimulus=np.where(is_logged, sent + cascade.passed_on, 0).astype(np.float32),
+            # inferred: 0.5 where a memory just reaches the published threshold
+            confidence=query.embedder_coverage * min(1.0, max_potential / (2 * PHYSIOLOGICAL.v_th)),
+            eligible=eligible,
+        )
+
+    @property
+    def _alignment(self) -> Alignment:
+        if not self.use_temporal_score:
+            return Alignment.NONE
+        return Alignment.ALL_SPIKES if self.counts_past_spikes else Alignment.ENCODING
+
+
+PHYSIOLOGICAL = Neuron(is_physiological=True)
+"""The neuron at rest 0, with the published constants."""
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class PublishedSynaptic(ShortRepr):
+    """The published constants (1.2), and remedies of papers.md 1.11.
 
     Two memories are connected when cos >= ``cos_th``; None takes the ``quantile`` of the cosines of stored pairs. A
     stimulus below ``stimulus_th`` does not count. ``bond_scale`` damps every hop. A memory fires at ``v_th``; ``tau_*``
@@ -39,13 +119,14 @@ class Synaptic(ShortRepr):
     not grow, ``stimulus_th=0`` does not limit propagation, ``max_generations=1`` propagates nothing,
     ``alignment_version=1`` aligns spike trains as arXiv version 1 did.
 
-    deviations of the practical mode, each switched off in ``FAITHFUL``: ``is_physiological``, the exact neuron at rest
-    0, as the published one fires after five turns whatever reaches it (1.6). ``is_cue_timeless``, a cue has no spike of
-    its own and T = 1 at the first hop, as T is mere recency there. ``rank_by_stimulus``, memories are ranked by the
-    stimulus that the cue sends them, even below ``stimulus_th``. ``epsilon``, only the strongest memories reached are
-    stimulated, while each adds that fraction of what was added before (1.11.1). ``max_spikes`` and ``band``, spike
-    trains and their tables are cut (1.11.2). ``adjacency_tau``, stimulated memories add to those of nearby turns, with
-    this time constant in turns, as that of the neurons, 119 and more, does not distinguish the turns of one dialogue.
+    The defaults have remedies for the limitations that the paper names, each switched off in ``FAITHFUL``:
+    ``is_physiological``, the exact neuron at rest 0, as the published one fires after five turns whatever reaches it
+    (1.6). ``is_cue_timeless``, a cue has no spike of its own and T = 1 at the first hop, as T is mere recency there.
+    ``rank_by_stimulus``, memories are ranked by the stimulus that the cue sends them, even below ``stimulus_th``.
+    ``epsilon``, only the strongest memories reached are stimulated, while each adds that fraction of what was added
+    before (1.11.1). ``max_spikes`` and ``band``, spike trains and their tables are cut (1.11.2). ``adjacency_tau``,
+    stimulated memories add to those of nearby turns, with this time constant in turns, as that of the neurons, 119 and
+    more, does not distinguish the turns of one dialogue.
     """
 
     cos_th: float | None = None
@@ -71,7 +152,7 @@ class Synaptic(ShortRepr):
     adjacency_tau: float = 3.0  # inferred: 1.11.3, the time scale of nearby turns; 0 switches it off
     writes_on_store: bool = True
     needs_full_log: bool = False  # `FAITHFUL` keeps every access; the last of each memory serve as well
-    name: str = "synaptic"
+    name: str = "synaptic-remedied"
 
     @property
     def neuron(self) -> Neuron:
@@ -150,7 +231,7 @@ class Synaptic(ShortRepr):
         )
 
 
-FAITHFUL = Synaptic(
+FAITHFUL = PublishedSynaptic(
     cos_th=0.26234455963372794,
     is_physiological=False,
     is_cue_timeless=False,

@@ -27,7 +27,7 @@ from ...strategies.ecphory import Ecphory
 from ...strategies.eisa import Eisa
 from ...strategies.fused import Fused
 from ...strategies.synapse import Synapse
-from ...strategies.synaptic import Synaptic
+from ...strategies.synaptic import PublishedSynaptic, Synaptic
 from ...strategies.weave import Weave
 from ..learning import training_examples
 from ..query_spaces import QuerySpace
@@ -83,12 +83,13 @@ class PaperMeasurement(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Model:
-    """A published model: the whole model, its variants, and the measurements of its paper."""
+    """A published model: the whole model, its variants, and the measurements and baselines of its paper."""
 
     name: str
     full: Variant
     variants: tuple[Variant, ...] = ()
     paper_measurements: frozenset[PaperMeasurement] = field(default_factory=frozenset)
+    paper_baselines: tuple[Variant, ...] = ()
 
     @property
     def all_variants(self) -> tuple[Variant, ...]:
@@ -127,8 +128,15 @@ def _synaptic() -> Model:
         "synaptic",
         full,
         (
-            Variant("no temporal score", replace(ours, use_temporal_score=False), memory_owner=full),
-            Variant("no propagation", replace(ours, max_generations=1), memory_owner=full),
+            Variant("no temporal score", replace(ours, use_temporal_score=False)),
+            Variant("no propagation", replace(ours, max_generations=1)),
+            Variant("no neuron", replace(ours, firing_fraction=0.0)),
+            Variant("potential kept", replace(ours, keeps_potential=True, writes_on_store=True), requires_dates=True),
+            Variant(
+                "past spikes counted", replace(ours, counts_past_spikes=True, writes_on_store=True), requires_dates=True
+            ),
+            Variant("earlier preset", PublishedSynaptic()),
+            Variant("earlier, no adjacent turns", replace(PublishedSynaptic(), adjacency_tau=0.0)),
             published,
             *(
                 Variant(f"published, {label}", way, memory_owner=published, reference=published, requires_dates=True)
@@ -136,6 +144,7 @@ def _synaptic() -> Model:
             ),
         ),
         frozenset({PaperMeasurement.EQUAL_COUNT}),
+        tuple(Variant(name, strategy) for name, strategy in strategies.RETENTION.items()),
     )
 
 
@@ -344,9 +353,10 @@ MODELS: Mapping[str, Model] = {
 
 
 def rival_variants(model: Model) -> list[Variant]:
-    """The other models, for a model whose paper has a measurement of its own; else none."""
+    """The other models and the paper's baselines, for a model whose paper has a measurement of its own; else none."""
     others = (other.full for other in MODELS.values() if other.name != model.name)
-    return [other for other in others if other not in BASELINES] if model.paper_measurements else []
+    rivals = [*(other for other in others if other not in BASELINES), *model.paper_baselines]
+    return rivals if model.paper_measurements else []
 
 
 def select_models(names: Iterable[str]) -> list[Model]:

@@ -10,6 +10,7 @@ import numpy as np
 
 from ...graph import Graph
 from ...model import Floats, Mask, Rows
+from ..retrieval import dense
 from .propagation import keep_strongest
 from .temporal_association import temporal_score
 
@@ -28,12 +29,13 @@ class AdjacentStimuli:
 
 
 def adjacent_stimuli(
-    graph: Graph, rows: Rows, S: Floats, is_open: Mask, *, scale: float, tau: float
+    graph: Graph, rows: Rows, S: Floats, is_open: Mask, *, scale: float, tau: float, floor: float = 0.0
 ) -> AdjacentStimuli:
     """The strongest stimulus that passes from some stimulated memories to those of nearby turns: S_p cos T ``scale``.
 
     Here T = 2 σ(exp(-|A - B| / tau)) - 1 of the turns A and B of two memories; published T is never below 1/2, its
     value for unrelated spike trains. Beyond 5 ``tau`` turns nothing passes, and nothing to rows not under ``is_open``.
+    Cosines count from ``floor``.
     """
     episodes = np.flatnonzero(graph.episodes)
     offsets = np.arange(-int(5 * tau), int(5 * tau) + 1)
@@ -42,7 +44,8 @@ def adjacent_stimuli(
     adjacent = episodes[turns[p, step]]
     p, step, adjacent = (column[graph.vector_positions[adjacent] >= 0] for column in (p, step, adjacent))
     vectors, positions = graph.vectors.view, graph.vector_positions
-    cos = np.einsum("ij,ij->i", vectors[positions[rows[p]]], vectors[positions[adjacent]]).astype(np.float64)
+    cosines = np.einsum("ij,ij->i", vectors[positions[rows[p]]], vectors[positions[adjacent]])
+    cos = dense.above_floor(cosines, floor).astype(np.float64)
     T = 2 * temporal_score(np.exp(-np.abs(offsets[step]) / tau)) - 1
     best, senders = np.zeros(len(graph)), graph.no_rows()
     keep_strongest(best, senders, adjacent, S[p] * np.maximum(cos, 0) * T * scale, p)

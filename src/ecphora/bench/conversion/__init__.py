@@ -1,0 +1,1 @@
+"""Converters: public data sets as their authors publish them, as benchmark sets."""
