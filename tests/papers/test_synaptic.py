@@ -514,9 +514,11 @@ def test_cosine_threshold_is_a_quantile_of_sampled_pairs() -> None:
     assert cosine_quantile(Graph(), 0.95) == 0
 
 
-def test_presets_write_on_store() -> None:
-    assert isinstance(REMEDIED, WritesOnStore)
-    assert REMEDIED.writes_on_store
+def test_faithful_writes_on_store_and_practical_does_not() -> None:
+    """Stimuli of earlier cues are left out of the practical preset: they lower recall (docs/models.md)."""
+    assert isinstance(FAITHFUL, WritesOnStore)
+    assert FAITHFUL.writes_on_store
+    assert not PRACTICAL.writes_on_store
     strategy: Strategy = FAITHFUL
     assert strategy.name == "synaptic-faithful"
 

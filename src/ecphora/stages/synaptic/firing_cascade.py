@@ -12,7 +12,7 @@ import numpy as np
 from ...graph import Graph
 from ...model import Floats, Mask, Rows
 from ..retrieval import dense
-from .adjacent_turns import adjacent_stimuli
+from .adjacent_turns import AdjacentStimuli, adjacent_stimuli
 from .lif_neuron import Neuron, NeuronState, stimulate
 from .network_state import NetworkState, network_state
 from .propagation import keep_strongest
@@ -76,7 +76,9 @@ def fire_cascade(
         if not fires.any() or generation >= max_generations:
             return cascade
         parents = np.flatnonzero(fires)
-        _pass_on(graph, parents, total[parents], is_open, synapses, cascade)
+        passed = _passed_by(graph, parents, total[parents], is_open, synapses)
+        is_stronger = cascade.passed_on < passed.S
+        cascade.passed_on[is_stronger], cascade.parent[is_stronger] = passed.S[is_stronger], passed.parent[is_stronger]
         generation += 1
 
 
@@ -92,35 +94,26 @@ def _potential(S: Floats, is_open: Mask, state: tuple[Neuron, NetworkState] | No
     return potential
 
 
-def _pass_on(graph: Graph, parents: Rows, S: Floats, is_open: Mask, synapses: Synapses, cascade: Cascade) -> None:
-    """Pass stimuli on to all open rows but the sender; of several parents of a row the strongest counts."""
-    best, senders = np.zeros(len(graph)), graph.no_rows()
+def _passed_by(graph: Graph, parents: Rows, S: Floats, is_open: Mask, synapses: Synapses) -> AdjacentStimuli:
+    """What some memories of stimuli S pass on to all open rows but themselves."""
     if synapses.alignment is Alignment.ENCODING:
-        adjacent = adjacent_stimuli(
+        return adjacent_stimuli(
             graph, parents, S, is_open, scale=synapses.scale, tau=synapses.tau, floor=synapses.floor
         )
-        best, senders = adjacent.S, adjacent.parent
-    else:
-        _pass_to_all(graph, parents, S, is_open, synapses, best, senders)
-    is_stronger = best > cascade.passed_on
-    cascade.passed_on[is_stronger], cascade.parent[is_stronger] = best[is_stronger], senders[is_stronger]
-
-
-def _pass_to_all(
-    graph: Graph, parents: Rows, S: Floats, is_open: Mask, synapses: Synapses, best: Floats, senders: Rows
-) -> None:
+    passed = AdjacentStimuli.empty(graph)
     rows, vectors, positions = np.flatnonzero(is_open), graph.vectors.view, graph.vector_positions
     network = network_state(graph, Neuron(is_physiological=True))
+    trains, own_trains = network.spike_trains(rows), network.spike_trains(parents)
     for start in range(0, len(parents), BLOCK):
-        block = slice(start, start + BLOCK)
+        block = np.arange(start, min(start + BLOCK, len(parents)))
         cos = dense.above_floor(vectors[positions[parents[block]]] @ vectors[positions[rows]].T, synapses.floor)
         cos[parents[block, None] == rows] = 0
         i, j = np.nonzero(cos > 0)
         T = np.ones(len(i))
         if synapses.alignment is Alignment.ALL_SPIKES:
-            trains = network.spike_trains(rows)
-            own = network.spike_trains(parents[block])
-            L = cumulative_similarity(own.select(i), trains.select(j), np.full(len(i), synapses.tau))
+            tau = np.full(len(i), synapses.tau)
+            L = cumulative_similarity(own_trains.select(block[i]), trains.select(j), tau)
             T = 2 * temporal_score(L) - 1
-        stimuli = S[block][i] * cos[i, j] * T * synapses.scale
-        keep_strongest(best, senders, rows[j], stimuli, parents[block][i])
+        stimuli = S[block[i]] * cos[i, j] * T * synapses.scale
+        keep_strongest(passed.S, passed.parent, rows[j], stimuli, parents[block[i]])
+    return passed
