@@ -55,9 +55,12 @@ def test_every_mechanism_changes_the_scores_alone() -> None:
     graph, cue = _successive([80, 5, 30, 60, 85, 40, 12, 70]), _at(0)
     whole = PRACTICAL.activate(cue, graph)
     sent = whole.scores - whole.contributions["adjacent turn"]
-    switches: list[dict[str, float]] = [{"use_temporal_score": False}, {"max_generations": 1}, {"firing_fraction": 0.0}]
-    for switch in switches:
-        found = replace(PRACTICAL, **switch).activate(cue, graph)
+    for without in (
+        replace(PRACTICAL, use_temporal_score=False),
+        replace(PRACTICAL, max_generations=1),
+        replace(PRACTICAL, firing_fraction=0.0),
+    ):
+        found = without.activate(cue, graph)
         assert np.abs(found.scores - whole.scores).max() > 0.005
         assert found.scores - found.contributions["adjacent turn"] == pytest.approx(sent)
 

@@ -115,7 +115,7 @@ RATE, EPOCHS = 0.1, 5
 """How the side network is trained."""
 
 
-def _synaptic() -> Model:
+def _synaptic() -> tuple[Model, Model]:
     ours, theirs = Synaptic(), synaptic.FAITHFUL
     full, published = Variant("synaptic", ours), Variant(PUBLISHED_LABEL, theirs)
     # Without temporal score or propagation control a query reaches everything: seconds a question in a library.
@@ -124,27 +124,26 @@ def _synaptic() -> Model:
         ("no propagation control", replace(theirs, stimulus_th=0.0)),
         ("no dynamic tau", replace(theirs, use_dynamic_tau=False)),
     )
-    return Model(
-        "synaptic",
-        full,
-        (
-            Variant("no temporal score", replace(ours, use_temporal_score=False)),
-            Variant("no propagation", replace(ours, max_generations=1)),
-            Variant("no neuron", replace(ours, firing_fraction=0.0)),
-            Variant("potential kept", replace(ours, keeps_potential=True, writes_on_store=True), requires_dates=True),
-            Variant(
-                "past spikes counted", replace(ours, counts_past_spikes=True, writes_on_store=True), requires_dates=True
-            ),
-            Variant("earlier preset", PublishedSynaptic()),
-            Variant("earlier, no adjacent turns", replace(PublishedSynaptic(), adjacency_tau=0.0)),
-            published,
-            *(
-                Variant(f"published, {label}", way, memory_owner=published, reference=published, requires_dates=True)
-                for label, way in less
-            ),
+    published_ablations = tuple(
+        Variant(f"published, {label}", way, memory_owner=published, reference=published, requires_dates=True)
+        for label, way in less
+    )
+    practical_ablations = (
+        Variant("no temporal score", replace(ours, use_temporal_score=False)),
+        Variant("no propagation", replace(ours, max_generations=1)),
+        Variant("no neuron", replace(ours, firing_fraction=0.0)),
+        Variant("potential kept", replace(ours, keeps_potential=True, writes_on_store=True), requires_dates=True),
+        Variant(
+            "past spikes counted", replace(ours, counts_past_spikes=True, writes_on_store=True), requires_dates=True
         ),
-        frozenset({PaperMeasurement.EQUAL_COUNT}),
-        tuple(Variant(name, strategy) for name, strategy in strategies.RETENTION.items()),
+        Variant("earlier preset", PublishedSynaptic()),
+        Variant("earlier, no adjacent turns", replace(PublishedSynaptic(), adjacency_tau=0.0)),
+    )
+    measurements = frozenset({PaperMeasurement.EQUAL_COUNT})
+    baselines = tuple(Variant(name, strategy) for name, strategy in strategies.RETENTION.items())
+    return (
+        Model("synaptic", full, practical_ablations, measurements, baselines),
+        Model("synaptic-faithful", published, published_ablations, measurements, baselines),
     )
 
 
@@ -347,21 +346,23 @@ def _fused_examples(space: QuerySpace) -> list[FusedExample]:
 
 
 MODELS: Mapping[str, Model] = {
-    model.name: model for model in (_fused(), _synaptic(), _synapse(), _eisa(), _ecphory(), _weave())
+    model.name: model for model in (_fused(), *_synaptic(), _synapse(), _eisa(), _ecphory(), _weave())
 }
-"""Every model that can be ablated, by its name."""
+"""Every model that can be ablated, by its name. ``synaptic-faithful`` takes K, the number of rivals' hits, from what
+fires in the published model.
+"""
 
 
 def rival_variants(model: Model) -> list[Variant]:
     """The other models and the paper's baselines, for a model whose paper has a measurement of its own; else none."""
-    others = (other.full for other in MODELS.values() if other.name != model.name)
-    rivals = [*(other for other in others if other not in BASELINES), *model.paper_baselines]
+    others = (other.full for name, other in MODELS.items() if name in strategies.PAPERS and name != model.name)
+    rivals = [*others, *model.paper_baselines]
     return rivals if model.paper_measurements else []
 
 
 def select_models(names: Iterable[str]) -> list[Model]:
-    """The models of these names, all where there are none; raises ``UnknownName`` for one that is not there."""
-    wanted = list(dict.fromkeys(names)) or list(MODELS)
+    """The models of these names; without names all but those as published; raises ``UnknownName``."""
+    wanted = list(dict.fromkeys(names)) or [name for name in MODELS if name not in strategies.FAITHFUL]
     for name in wanted:
         if name not in MODELS:
             raise UnknownName(f"no model is called {name!r}; choose one of {', '.join(MODELS)}")
