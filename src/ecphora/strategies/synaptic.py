@@ -60,6 +60,7 @@ class Synaptic(ShortRepr):
     keeps_potential: bool = False
     counts_past_spikes: bool = False
     writes_on_store: bool = False
+    needs_full_log: bool = False
     name: str = "synaptic"
 
     def activate(self, query: Query, graph: Graph, /) -> Activation:
