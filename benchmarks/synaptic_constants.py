@@ -4,12 +4,13 @@
 
 Every set is measured twice: its conversations as they are (recall@10), and its sessions cut to pieces of 20 turns, each
 a scope of its own with the questions whose whole evidence lies in it (recall@5). For each conversation, the constants
-are those that are best on the others, of all sets together; an ablation has its constants chosen for it. Printed is the
-gain over dense, with the 95% interval of the mean over questions.
+are those that are best on the others, of all sets together; an ablation has its constants chosen for it. Printed are
+the gain over dense, with the 95% interval of the mean over questions, and how often which constants were chosen.
 """
 
 import argparse
 import itertools
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -82,14 +83,17 @@ def recall(strategy: Strategy, space: QuerySpace, k: int) -> NDArray[np.float64]
     return np.array(values)
 
 
-def cross_validate(parts: Sequence[Part], strategies: Sequence[Strategy]) -> list[NDArray[np.float64]]:
-    """The gains over dense of each part's questions, with constants chosen on the other conversations."""
+def cross_validate(
+    parts: Sequence[Part], strategies: Sequence[Synaptic]
+) -> tuple[list[NDArray[np.float64]], Counter[Synaptic]]:
+    """The gains over dense of each part's questions, and for how many conversations each strategy was chosen."""
     gains = []
     for part in parts:
         dense = [recall(Dense(), space, part.k) for space in part.spaces]
         pairs = list(zip(part.spaces, dense, strict=True))
         gains.append([[recall(one, space, part.k) - base for space, base in pairs] for one in strategies])
-    chosen = []
+    chosen: dict[str, int] = {}
+    gains_of_parts = []
     for part, by_strategy in zip(parts, gains, strict=True):
         values = []
         for conversation in dict.fromkeys(part.conversations):
@@ -97,10 +101,11 @@ def cross_validate(parts: Sequence[Part], strategies: Sequence[Strategy]) -> lis
                 sum(_mean_without(other, rows[place], conversation) for other, rows in zip(parts, gains, strict=True))
                 for place in range(len(strategies))
             ]
-            best = by_strategy[int(np.argmax(totals))]
-            values += [gain for gain, own in zip(best, part.conversations, strict=True) if own == conversation]
-        chosen.append(np.concatenate(values))
-    return chosen
+            chosen[conversation] = int(np.argmax(totals))
+            best = zip(by_strategy[chosen[conversation]], part.conversations, strict=True)
+            values += [gain for gain, own in best if own == conversation]
+        gains_of_parts.append(np.concatenate(values))
+    return gains_of_parts, Counter(strategies[place] for place in chosen.values())
 
 
 def _mean_without(part: Part, gains: Sequence[NDArray[np.float64]], conversation: str) -> float:
@@ -129,12 +134,16 @@ def main() -> None:
     print("| --- |", " | ".join("---:" for _ in parts), "|")
     dense = [np.concatenate([recall(Dense(), space, part.k) for space in part.spaces]).mean() for part in parts]
     print("| dense |", " | ".join(f"{value:.3f}" for value in dense), "|")
+    choices: dict[str, Counter[Synaptic]] = {}
     for label, strategies in grids().items():
-        cells = [
-            f"{gain.mean():+.3f} (±{1.96 * gain.std() / len(gain) ** 0.5:.3f})"
-            for gain in cross_validate(parts, strategies)
-        ]
+        gains, choices[label] = cross_validate(parts, strategies)
+        cells = [f"{gain.mean():+.3f} (±{1.96 * gain.std() / len(gain) ** 0.5:.3f})" for gain in gains]
         print(f"| {label} |", " | ".join(cells), "|", flush=True)
+    print()
+    for label, counts in choices.items():
+        for one, count in counts.most_common():
+            constants = f"firing_fraction={one.firing_fraction}, tau={one.tau}, bond_scale={one.bond_scale:.3f}"
+            print(f"- {label}: {constants} for {count} of {counts.total()} conversations")
 
 
 if __name__ == "__main__":

@@ -515,7 +515,7 @@ def test_cosine_threshold_is_a_quantile_of_sampled_pairs() -> None:
 
 
 def test_faithful_writes_on_store_and_practical_does_not() -> None:
-    """Stimuli of earlier cues are left out of the practical preset: they lower recall (docs/models.md)."""
+    """The practical preset has no stimuli of earlier cues (docs/models.md)."""
     assert isinstance(FAITHFUL, WritesOnStore)
     assert FAITHFUL.writes_on_store
     assert not PRACTICAL.writes_on_store

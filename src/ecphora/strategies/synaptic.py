@@ -7,9 +7,9 @@ those of docs/papers.md, which has equations and constants from the authors' cod
 A cue stimulates the memories similar to it, these pass a weakened stimulus on, and those whose membrane potential
 crosses a threshold fire and are recalled.
 
-:class:`Synaptic` has what was worth something in our measurements (docs/models.md). :class:`PublishedSynaptic` has all
-of the model: potential, current, time constant and spike train of each memory follow from the access log
-(``stages/synaptic/network_state.py``); nothing but the stimuli is stored.
+:class:`Synaptic` keeps no history: it has the stimulus, the neuron and the propagation (docs/models.md).
+:class:`PublishedSynaptic` has all of the model: potential, current, time constant and spike train of each memory follow
+from the access log (``stages/synaptic/network_state.py``); nothing but the stimuli is stored.
 """
 
 import math
@@ -33,7 +33,7 @@ from ..stages.synaptic.time_constant import TimeConstant
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Synaptic(ShortRepr):
-    """The model with the parts that gain, and constants chosen for them by cross-validation (docs/models.md).
+    """The model without history, with constants chosen on two sets of conversations (docs/models.md).
 
     A cue sends every similar memory the stimulus S = cos ``bond_scale``, with the cosine counted from the embedder's
     similarity floor. A memory fires if its potential is at least ``firing_fraction`` of the highest. Memories that fire
