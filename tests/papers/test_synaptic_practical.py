@@ -50,6 +50,14 @@ def test_memory_that_fires_by_what_was_passed_on_passes_on_itself() -> None:
     assert found.contributions["adjacent turn"][2] > once.contributions["adjacent turn"][2]
 
 
+def test_strongest_parent_counts_whenever_it_fires() -> None:
+    """Memory 1 fires first and memory 0 by what it passes on; to memory 2, memory 0 passes less than memory 1 did."""
+    found = PRACTICAL.activate(_at(0), _successive([27, 0, -60]))
+    assert np.flatnonzero(found.contributions["fired"]).tolist() == [0, 1]
+    assert found.contributions["adjacent turn"][2] == pytest.approx(SCALE * SCALE * 0.5 * T1)
+    assert found.paths["adjacent turn"].parent.tolist() == [1, 0, 1]
+
+
 def test_every_mechanism_changes_the_scores_alone() -> None:
     """Each switch of the ablation changes something, and leaves what the cue sends as it is."""
     graph, cue = _successive([80, 5, 30, 60, 85, 40, 12, 70]), _at(0)
