@@ -73,7 +73,7 @@ def test_every_mechanism_changes_the_scores_alone() -> None:
         assert found.scores - found.contributions["adjacent turn"] == pytest.approx(sent)
 
 
-def test_without_propagation_the_ranking_is_that_of_the_cosine(tmp_path: Path) -> None:
+def test_cosine_alone_ranks_without_propagation(tmp_path: Path) -> None:
     strategy = replace(PRACTICAL, max_generations=1)
     with Memory(tmp_path / "m.db", embedder=HashingEmbedder(32), strategy=strategy, clock=FakeClock()) as memory:
         memory.remember([f"Boat {n} left harbour {n % 5} in {n % 3} knots." for n in range(20)])
