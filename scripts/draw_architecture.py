@@ -93,6 +93,7 @@ ROWS: tuple[tuple[str, tuple[tuple[str, ...], ...]], ...] = (
         (
             (
                 "errors",
+                "cached_property",
                 "ids",
                 "timeparse",
                 "reprs",
