@@ -4,7 +4,7 @@ import contextlib
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from ecphora.server.failures import RequestError
@@ -42,6 +42,7 @@ def test_token_that_sends_too_many_requests_waits(make_server: Any) -> None:
         assert server.client.get("/health").status_code == 200
 
 
+@example(gaps=[0.3], rate=0.5, burst=1.0)
 @given(gaps=st.lists(st.floats(0, 3), max_size=60), rate=st.floats(0.1, 20), burst=st.floats(0.1, 5))
 def test_rate_limit_lets_through_its_rate_and_its_burst(gaps: list[float], rate: float, burst: float) -> None:
     now, passed = 0.0, 0

@@ -52,6 +52,7 @@ class RateLimit:
         now, capacity = self.clock(), max(rate * self.limits.burst_seconds, 1.0)
         left, at = self._buckets.pop(name, (capacity, now))
         left = min(left + (now - at) * rate, capacity)
+        left = 1.0 if math.isclose(left, 1.0) else left  # the time that Retry-After names is enough
         self._buckets[name] = (max(left - 1.0, 0.0) if left >= 1.0 else left, now)
         if len(self._buckets) > MAX_BUCKETS:
             self._buckets.popitem(last=False)

@@ -355,8 +355,8 @@ fires in the published model.
 
 def rival_variants(model: Model) -> list[Variant]:
     """The other models and the paper's baselines, for a model whose paper has a measurement of its own; else none."""
-    others = (other.full for name, other in MODELS.items() if name in strategies.PAPERS and name != model.name)
-    rivals = [*others, *model.paper_baselines]
+    others = (other.full for name, other in MODELS.items() if name not in {model.name, *strategies.FAITHFUL})
+    rivals = [other for other in (*others, *model.paper_baselines) if other not in BASELINES]
     return rivals if model.paper_measurements else []
 
 
