@@ -1,21 +1,29 @@
 """The ablations of every model: chosen by name, each variant once and after what it refers to."""
 
 from collections.abc import Iterator
-from dataclasses import replace
+from dataclasses import fields, is_dataclass, replace
+from itertools import pairwise
 from pathlib import Path
 
+import numpy as np
 import pytest
 
-from ecphora import strategies
+from ecphora import strategies, weights
 from ecphora.bench.ablation import ablations
-from ecphora.bench.ablation.ablations import BASELINES, Model, TrainedPerFold
+from ecphora.bench.ablation.ablations import BASELINES, Model, TrainedPerFold, Variant
 from ecphora.bench.datasets import Case, Question
 from ecphora.bench.embedding_cache import CachingEmbedder
 from ecphora.bench.query_spaces import build_query_space
+from ecphora.embedders.e5.e5_embedder import E5Embedder
 from ecphora.embedders.hashing import HashingEmbedder
+from ecphora.embedders.packaged import DEFAULT_EMBEDDER
 from ecphora.errors import UnknownName
-from ecphora.model import Episode
+from ecphora.graph import Graph
+from ecphora.graph_updates import apply_batch
+from ecphora.model import Edge, Episode, Link, Query
 from ecphora.strategies.eisa import Eisa
+from ecphora.strategies.fused import Fused
+from ecphora.testing import sample_batch, sample_entity, sample_node, sample_query
 
 
 @pytest.fixture
@@ -88,3 +96,102 @@ def test_side_network_learns_to_separate_evidence_from_neighbors(embedder: Cachi
     assert margin(with_side_net) > margin(plain)
     unanswerable = replace(CASES[0], questions=(Question("q", "Why?", "none", is_answerable=False),))
     assert trained.train([build_query_space(unanswerable, strategies.resolve_strategy("dense"), embedder)]) == plain
+
+
+# ---- every ablation changes one thing, and with it the scores
+
+STATE_OF_SYNAPTIC = {"writes_on_store"}
+"""What the parts of SynapticRAG that keep a history need, and do not use otherwise."""
+SEVERAL_AT_ONCE = {"as published", "earlier preset", "vectors only", "published, vectors only"}
+"""Another preset, and the baseline of SYNAPSE's paper."""
+
+
+def changed_fields(one: object, other: object) -> set[str]:
+    """The fields in which two values differ; of a part that is a dataclass too, the fields of the part."""
+    assert type(one) is type(other)
+    assert is_dataclass(one)
+    changed: set[str] = set()
+    for field in fields(one):
+        before, after = getattr(one, field.name), getattr(other, field.name)
+        if before == after:
+            continue
+        parts = is_dataclass(before) and type(before) is type(after)
+        changed |= {f"{field.name}.{part}" for part in changed_fields(before, after)} if parts else {field.name}
+    return changed
+
+
+def reference_of(model: Model, variant: Variant) -> Variant:
+    return variant.reference or model.full
+
+
+@pytest.mark.parametrize("model", ablations.MODELS.values(), ids=lambda model: model.name)
+def test_every_ablation_switches_one_thing(model: Model) -> None:
+    for variant in model.variants:
+        strategy, reference = variant.strategy, reference_of(model, variant).strategy
+        if variant.label in SEVERAL_AT_ONCE or isinstance(strategy, TrainedPerFold):
+            continue
+        if model.name == "fused":
+            ranker, answerability = weights.load_fused_model(DEFAULT_EMBEDDER.name)
+            reference = Fused(ranker, answerability)
+        changed = changed_fields(reference, strategy) - {"name"}
+        changed = {name.partition(".")[0] if name.startswith("ranker") else name for name in changed}
+        assert len(changed - STATE_OF_SYNAPTIC) == 1, (variant.label, changed)
+
+
+@pytest.fixture(scope="module")
+def names_and_banks() -> tuple[Graph, list[Query]]:
+    """Sixty memories that mention names in a chain, half of them articles; questions near and far."""
+    rng = np.random.default_rng(6)  # noqa: TID251  # a fixed seed
+    question = rng.standard_normal(E5Embedder.dim)
+    names = [f"Name{number}" for number in range(61)]
+    article = "The harbor was built in several stages, and each of them followed the plans of a different company. " * 3
+    nodes = [
+        sample_node(f"m{number}", f"{first} met {second}.", minutes=number, seq=number + 1, speaker="Ana")
+        if number % 2
+        else sample_node(f"m{number}", f"{article} {first} {second}", minutes=number, seq=number + 1, title=first)
+        for number, (first, second) in enumerate(pairwise(names))
+    ]
+    entities = [replace(sample_entity(name), seq=100 + number) for number, name in enumerate(names)]
+    edges = [
+        Edge(node.id, entity.id, Link.ABOUT if node.title == entity.text else Link.MENTIONS)
+        for number, node in enumerate(nodes)
+        for entity in entities[number : number + 2]
+    ]
+    edges += [Edge(node.id, entities[0].id, Link.MENTIONS) for node in nodes[5:45]]
+    drawn = question * np.linspace(0.2, 0.7, 60)[:, None] + rng.standard_normal((60, E5Embedder.dim))
+    drawn /= np.linalg.norm(drawn, axis=1, keepdims=True)
+    vectors = {node.id: vector.astype(np.float32) for node, vector in zip(nodes, drawn, strict=True)}
+    graph = apply_batch(Graph(), sample_batch(*nodes, *entities, edges=tuple(edges), vectors=vectors, revision=1))
+    query = replace(
+        sample_query("Where did Name0 meet Name3 and Name44?"), embedder=E5Embedder.name, similarity_floor=0.0
+    )
+    asked = [question, question + 2 * rng.standard_normal(E5Embedder.dim)]
+    return graph, [replace(query, vector=(each / np.linalg.norm(each)).astype(np.float32)) for each in asked]
+
+
+NEEDS_DESCRIPTIONS = {"no importance"}
+"""Changes nothing if no language model described a name."""
+
+
+@pytest.mark.parametrize(
+    ("model", "variant"),
+    [
+        (ablations.MODELS[name], variant)
+        for name in ("eisa", "ecphory")
+        for variant in ablations.MODELS[name].variants
+        if variant.label not in NEEDS_DESCRIPTIONS and not isinstance(variant.strategy, TrainedPerFold)
+    ],
+    ids=lambda value: value.label if isinstance(value, Variant) else value.name,
+)
+def test_ablation_changes_the_scores(
+    model: Model, variant: Variant, names_and_banks: tuple[Graph, list[Query]]
+) -> None:
+    graph, queries = names_and_banks
+    strategy, reference = variant.strategy, reference_of(model, variant).strategy
+    assert not isinstance(strategy, TrainedPerFold)
+    assert not isinstance(reference, TrainedPerFold)
+    before, after = (
+        np.stack([each.activate(query, graph).scores for query in queries]) for each in (reference, strategy)
+    )
+    assert before.any()
+    assert np.abs(after - before).max() > 1e-4

@@ -118,6 +118,7 @@ RATE, EPOCHS = 0.1, 5
 def _synaptic() -> tuple[Model, Model]:
     ours, theirs = Synaptic(), synaptic.FAITHFUL
     full, published = Variant("synaptic", ours), Variant(PUBLISHED_LABEL, theirs)
+    earlier = Variant("earlier preset", PublishedSynaptic())
     # Without temporal score or propagation control a query reaches everything: seconds a question in a library.
     less = (
         ("no temporal score", replace(theirs, use_temporal_score=False)),
@@ -136,8 +137,8 @@ def _synaptic() -> tuple[Model, Model]:
         Variant(
             "past spikes counted", replace(ours, counts_past_spikes=True, writes_on_store=True), requires_dates=True
         ),
-        Variant("earlier preset", PublishedSynaptic()),
-        Variant("earlier, no adjacent turns", replace(PublishedSynaptic(), adjacency_tau=0.0)),
+        earlier,
+        Variant("earlier, no adjacent turns", replace(PublishedSynaptic(), adjacency_tau=0.0), reference=earlier),
     )
     measurements = frozenset({PaperMeasurement.EQUAL_COUNT})
     baselines = tuple(Variant(name, strategy) for name, strategy in strategies.RETENTION.items())
@@ -190,9 +191,20 @@ def _eisa() -> Model:
             Variant("one bank", replace(ours, necessity_classifier=None)),
             Variant("no side network", replace(ours, use_packaged_side_net=False)),
             Variant("own side network", TrainedPerFold(_train_side_network), requires_other_spaces=True),
+            Variant("with threshold", replace(ours, include_below_threshold=False)),
+            Variant("with other bank unsearched", replace(ours, other_bank_weight=0.0)),
+            Variant("with cap of five", replace(ours, max_hits=5)),
             published,
-            Variant("published, no chronology", replace(theirs, kappa=0.0), reference=published),
-            Variant("published, one bank", replace(theirs, necessity_classifier=None), reference=published),
+            *(
+                Variant(f"published, {label}", way, reference=published)
+                for label, way in (
+                    ("no chronology", replace(theirs, kappa=0.0)),
+                    ("one bank", replace(theirs, necessity_classifier=None)),
+                    ("no threshold", replace(theirs, include_below_threshold=True)),
+                    ("other bank searched", replace(theirs, other_bank_weight=ours.other_bank_weight)),
+                    ("no cap", replace(theirs, max_hits=0)),
+                )
+            ),
         ),
     )
 
@@ -232,9 +244,15 @@ def _ecphory() -> Model:
         Variant("ecphory", ours),
         (
             *(Variant(f"depth {L}", replace(ours, L=L)) for L in (0, 1, 2, 3) if ours.L != L),
-            *(Variant(f"k_final {k}", replace(ours, k_final=k)) for k in (5, 10, 20, 40, 80) if ours.k_final != k),
+            *(Variant(f"k_final {k}", replace(ours, k_final=k)) for k in (0, 5, 10, 20, 40, 80) if ours.k_final != k),
             Variant("no BM25", replace(ours, use_lexical_backoff=False)),
             Variant("no co-occurrence", replace(ours, use_cooccurrence=False)),
+            Variant("no name cues", replace(ours, name_weight=0.0)),
+            Variant("no question cue", replace(ours, question_weight=0.0)),
+            Variant("ranked by the question", replace(ours, rank_by_question=True)),
+            Variant("no specificity", replace(ours, use_specificity=False)),
+            Variant("no certainty", replace(ours, use_certainty=False)),
+            Variant("no importance", replace(ours, use_importance=False)),
             published,
             *(
                 Variant(f"published, depth {L}", replace(theirs, L=L), reference=published)
@@ -318,6 +336,7 @@ def _fused() -> Model:
                 if not set(ranker.feature_names).isdisjoint(columns)  # without a weight there is nothing to leave out
             ),
             Variant("without inhibition", replace(whole, ranker=_without_features(ranker, ["redundancy"]))),
+            Variant("without expiry", replace(whole, expired_penalty=0.0)),
             Variant("with decay", replace(whole, decay_policy=DecayPolicy())),
             Variant("cross-validated, one set", TrainedPerFold(_train_fused)),
         ),
