@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from ecphora import strategies, weights
+from ecphora import weights
 from ecphora.bench import embedding_cache
-from ecphora.bench.ablation import charts, open_questions
+from ecphora.bench.ablation import charts
 from ecphora.bench.commands import bench
 from ecphora.bench.datasets import Case, Question
 from ecphora.bench.embedding_cache import CachingEmbedder
@@ -23,17 +23,17 @@ from ecphora.bench.learning.training_examples import (
     score_results,
     space_parts,
 )
-from ecphora.bench.query_spaces import build_query_space
 from ecphora.bench.recall.run_records import Figure, Metric
 from ecphora.embedders.hashing import HashingEmbedder
 from ecphora.errors import InvalidInput
 from ecphora.learn.fused_training import UNTRAINED, FusedExample, FusedModel, train
 from ecphora.memory import Memory
-from ecphora.model import Episode, Link
+from ecphora.model import Episode
 from ecphora.strategies.fused import Fused
 
 pytestmark = pytest.mark.slow
 
+STRATEGY_WORDS = [word for name in ("dense", "synapse", "weave", "fused") for word in ("--strategy", name)]
 COLORS = ("red", "blue", "green", "white", "black", "brown", "amber", "violet")
 
 
@@ -216,10 +216,17 @@ def test_open_questions_command_and_draw_write_pictures(data: Path) -> None:
     lines, pictures = data / "open.jsonl", data / "pictures"
     pictures.mkdir()
     run = CliRunner()
-    words = ["open-questions", "--data", str(data), "--set", "ferries", "--limit", "9", "--json", str(lines)]
-    shown = run.invoke(bench, words, catch_exceptions=False).stdout
-    for word in ("memories 1", "memories 8", "names lost 50%", "names false 10%"):
-        assert word in shown
+    words = ["open-questions", "--data", str(data), "--set", "ferries", "--spaces", "2", "--json", str(lines)]
+    shown = run.invoke(bench, [*words, *STRATEGY_WORDS], catch_exceptions=False).stdout
+    for title in ("names lost", "names merged", "memories", "other spaces", "precision", "hit_tokens", "tunneling"):
+        assert title in shown
+    figures = [json.loads(line) for line in lines.read_text("utf-8").splitlines()[1:]]
+    assert {figure["strategy"] for figure in figures} == {"dense", "synapse", "weave", "fused"}
+    assert {figure["category"] for figure in figures} >= {"memories 4", "names false 10%", "other spaces 1"}
+    [own, two] = (
+        next(f["n"] for f in figures if f["category"] == category) for category in ("other spaces 0", "other spaces 1")
+    )
+    assert own == two == 16  # the questions of two spaces of three
     more = data / "recall.jsonl"
     words = ["recall", "--data", str(data), "--set", "ferries", "--strategy", "fused", "--json", str(more)]
     run.invoke(bench, words, catch_exceptions=False)
@@ -227,24 +234,6 @@ def test_open_questions_command_and_draw_write_pictures(data: Path) -> None:
     assert [line.rsplit("/", 1)[1] for line in printed.splitlines()] == ["growth.svg", "names.svg", "reliability.svg"]
     assert "ferries: recall@5" in (pictures / "growth.svg").read_text("utf-8")
     assert "ferries: answer there, by confidence" in (pictures / "reliability.svg").read_text("utf-8")
-
-
-# ---- open questions of the papers
-
-
-def test_mentions_are_dropped_and_misdirected_at_a_rate(embedder: CachingEmbedder) -> None:
-    graph = build_query_space(CASES[0], strategies.resolve_strategy("dense"), embedder).graph
-    mentions = graph.has_link(Link.MENTIONS)
-    for rate in (0.0, 0.3, 1.0):
-        fewer, misdirected = open_questions.drop_mentions(graph, rate), open_questions.misdirect_mentions(graph, rate)
-        assert len(fewer.edges) + round(rate * mentions.sum()) == pytest.approx(
-            len(graph.edges), abs=mentions.sum() / 4
-        )
-        assert len(misdirected.edges) == len(graph.edges)
-        moved = misdirected.edges["dst"] != graph.edges["dst"]
-        assert not moved[~mentions].any()
-        assert sorted(misdirected.edges["dst"].tolist()) == sorted(graph.edges["dst"].tolist())
-    assert len(open_questions.drop_mentions(graph, 1.0).edges) == int((~mentions).sum())
 
 
 def test_reliability_chart_has_a_line_per_strategy_and_a_point_per_bin() -> None:

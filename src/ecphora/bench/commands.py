@@ -14,7 +14,7 @@ from ..llms.from_setting import LLM_CHOICES
 from ..model import Reading
 from ..text_format import count_noun
 from . import datasets
-from .ablation import ablation_run, ablation_tables, ablations, charts, open_questions
+from .ablation import ablation_run, ablation_tables, ablations, charts, open_question_tables, open_questions
 from .answers import answer_files, answer_run, answer_summary, answer_tables, readers
 from .command_options import (
     FILE,
@@ -219,27 +219,42 @@ def answer(
 @click.option(
     "--set", "dataset_names", multiple=True, required=True, metavar="NAME", help="Set to run; may be repeated."
 )
-def open_questions_command(*, dataset_names: Sequence[str], **options: Any) -> None:
-    """Measure the papers' open questions, for fused and the baselines.
+@click.option(
+    "--strategy",
+    "strategy_names",
+    multiple=True,
+    metavar="NAME",
+    help="Strategy to run; may be repeated.  [default: baselines, the five models, fused]",
+)
+@click.option("--spaces", type=POSITIVE_INT, help="The most spaces of a set.")
+def open_questions_command(
+    *, dataset_names: Sequence[str], strategy_names: Sequence[str], spaces: int | None, **options: Any
+) -> None:
+    """Measure the papers' open questions.
 
-    Recall as a memory grows from one episode to a thousand; recall with noisy entity extraction; and how many memories
-    must be recalled for equal recall. `ecphora bench draw` makes pictures of the JSON lines.
+    Recall as a memory grows from one episode to a thousand; recall with noisy entity extraction, among the memories of
+    other spaces, and where the evidence is far from the question; what more hits cost; and cognitive tunneling.
+    `ecphora bench draw` makes pictures of the JSON lines.
     """
     bench_options = BenchOptions(**options)
-    recall_strategies = [strategies.resolve_strategy(name) for name in ("dense", "bm25", "rrf", "fused")]
+    recall_strategies = [
+        strategies.resolve_strategy(name)
+        for name in dict.fromkeys(strategy_names or ("dense", "bm25", "rrf", *strategies.PAPERS, "fused"))
+    ]
     names = bench_options.check_datasets(dataset_names)
-    with bench_options.open_run(bench_options.command_line("open-questions", {"--set": dataset_names})) as (
-        embedder,
-        out,
-        write,
-    ):
+    words = {"--set": dataset_names, "--strategy": strategy_names, "--spaces": [str(spaces)] if spaces else []}
+    with bench_options.open_run(bench_options.command_line("open-questions", words)) as (embedder, out, write):
         for name in names:
             cases = list(datasets.read_cases(name, bench_options.data, bench_options.documents, bench_options.limit))
+            measured_figures: list[Figure] = []
             with progress_bar(name, open_questions.STEP_COUNT) as tick:
-                measured_figures = list(open_questions.run(name, cases, recall_strategies, embedder, tick))
-            for figure in measured_figures:
-                write(figure.to_json_line())
-            out.print(charts.condition_table(measured_figures))
+                for figure in open_questions.run(name, cases[:spaces], recall_strategies, embedder, tick):
+                    write(figure.to_json_line())
+                    measured_figures.append(figure)
+            out.print(f"{name}:")
+            for table in open_question_tables.question_tables(measured_figures):
+                out.print(table)
+        out.print(open_question_tables.LEGEND, highlight=False)
 
 
 @bench.group("convert")

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from ..graph import Graph
 from ..model import Query
-from ..ports import Strategy
+from ..ports import Extractor, Strategy
 from .datasets import Case
 from .embedding_cache import CachingEmbedder
 from .recall.recall_run import Tick, temporary_memory
@@ -53,11 +53,15 @@ class QuerySpace:
 
 
 def build_query_space(
-    case: Case, writer: Strategy, embedder: CachingEmbedder, tick: Tick = lambda _steps: None
+    case: Case,
+    writer: Strategy,
+    embedder: CachingEmbedder,
+    tick: Tick = lambda _steps: None,
+    extractor: Extractor | None = None,
 ) -> QuerySpace:
     """Remember a space with a strategy; the memory is closed again, as a graph never changes."""
     embedder.embed([question.text for question in case.questions], is_query=True)  # one call fills the cache
-    with temporary_memory(case, writer, embedder, tick) as (memory, clock):
+    with temporary_memory(case, writer, embedder, tick, extractor) as (memory, clock):
         space_end = clock.now
         queries = []
         for question in case.questions:

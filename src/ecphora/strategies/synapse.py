@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ..graph import Graph
-from ..model import Mask, Query, Scores
+from ..model import Mask, Query, Rows, Scores
 from ..ports import Activation
 from ..reprs import ShortRepr
 from ..stages.retrieval import fusion
@@ -23,7 +23,7 @@ from ..stages.synapse.confidence_gate import GATE_CONFIDENCE, from_activation, i
 from ..stages.synapse.dormancy import dormant_mask
 from ..stages.synapse.dual_trigger import TriggerResult
 from ..stages.synapse.layer_consolidation import Layer, LayerConfig, consolidated_layer
-from ..stages.synapse.spreading_activation import Dynamics
+from ..stages.synapse.spreading_activation import Dynamics, Iteration
 
 LAYER_CONFIG = LayerConfig(tau_dup=1.0, max_stale_share=0.02)
 """``N``, ``K``, ``rho`` as published. deviation: no concepts are merged, as the mean vectors of two entities are close.
@@ -88,6 +88,33 @@ class Synapse(ShortRepr):
         eligible = eligible_rows(graph, query)
         if not eligible.any():
             return Activation(graph.zeros())
+        trigger, iteration, contributions = self._spread(query, graph, eligible)  # 1 to 4
+        scores = fusion.sum_contributions(contributions)
+        if self.top_k:  # 5
+            listed = top_rows(scores, eligible, self.top_k)
+            scores *= np.isin(np.arange(len(graph)), listed)
+        stimulus = np.where(graph.episodes & (iteration.activation >= self.epsilon), iteration.activation, 0)
+        return Activation(
+            scores=scores,
+            contributions=contributions,
+            paths={"activation": spreading_activation.activation_path(graph.episodes, iteration.parent)},
+            stimulus=stimulus if self.W else np.zeros(0, np.float32),
+            confidence=self._confidence(query, graph, trigger, scores, float(iteration.activation.max())),  # 6
+            eligible=eligible,
+        )
+
+    def tunneling_index(self, query: Query, graph: Graph) -> float:
+        """The tunneling index of a recall (§2.10, 2), in 0..1: of its last iteration, after the remedy if it is on."""
+        eligible = eligible_rows(graph, query)
+        if not eligible.any():
+            return 0.0
+        trigger, iteration, contributions = self._spread(query, graph, eligible)
+        return tunneling.tunneling_index(
+            tunneling.top_anchors(trigger), self._results(contributions, eligible), iteration
+        )
+
+    def _spread(self, query: Query, graph: Graph, eligible: Mask) -> tuple[TriggerResult, Iteration, dict[str, Scores]]:
+        """The anchors, the last iteration, and the contributions to the scores."""
         # 1: the anchors, topk_BM25(q) ∪ topk_dense(q)
         trigger = dual_trigger.find_anchors(
             graph,
@@ -111,26 +138,17 @@ class Synapse(ShortRepr):
         )
         # 4: λ1·cos + λ2·a + λ3·PageRank
         contributions = self._contributions(graph, trigger, iteration.activation, layer, eligible)
-        scores = fusion.sum_contributions(contributions)
         if self.protect_anchors and tunneling.has_tunneling(  # §2.10, 2
-            trigger, top_rows(scores, eligible, self.top_k or DEFAULT_TOP_K), iteration
+            trigger, self._results(contributions, eligible), iteration
         ):
             edges = layer.edges_from(graph, np.flatnonzero(iteration.u))
             iteration = tunneling.repeat_with_less_inhibition(iteration, edges, self.dynamics, floor)
             contributions = self._contributions(graph, trigger, iteration.activation, layer, eligible)
-            scores = fusion.sum_contributions(contributions)
-        if self.top_k:  # 5
-            listed = top_rows(scores, eligible, self.top_k)
-            scores *= np.isin(np.arange(len(graph)), listed)
-        stimulus = np.where(graph.episodes & (iteration.activation >= self.epsilon), iteration.activation, 0)
-        return Activation(
-            scores=scores,
-            contributions=contributions,
-            paths={"activation": spreading_activation.activation_path(graph.episodes, iteration.parent)},
-            stimulus=stimulus if self.W else np.zeros(0, np.float32),
-            confidence=self._confidence(query, graph, trigger, scores, float(iteration.activation.max())),  # 6
-            eligible=eligible,
-        )
+        return trigger, iteration, contributions
+
+    def _results(self, contributions: dict[str, Scores], eligible: Mask) -> Rows:
+        """The results that the tunneling index looks at."""
+        return top_rows(fusion.sum_contributions(contributions), eligible, self.top_k or DEFAULT_TOP_K)
 
     def _reachable(self, graph: Graph, eligible: Mask) -> Mask:
         """The rows that activation may reach: concepts, and eligible memories. Anchors may be others."""

@@ -1,23 +1,20 @@
-"""Charts of figures as self-contained SVG, and their tables for the terminal."""
+"""Charts of figures as self-contained SVG."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from html import escape
 
-from rich.box import SIMPLE_HEAD
-from rich.table import Table
-
 from ..recall.run_records import Figure, Metric
-from .open_questions import MEMORIES, NAMES_FALSE, NAMES_LOST
+from .extraction_noise import Noise
+from .open_questions import CUTOFF, MEMORIES
 
 WIDTH, HEIGHT = 300, 210
 """The size of one chart, in pixels."""
 LEFT, TOP, RIGHT, BOTTOM = 36, 26, 10, 30
 """The margins of a chart."""
 COLORS = {"fused": "#b4232a", "dense": "#2b6cb0", "bm25": "#2f855a", "rrf": "#6b46c1"}
-"""The color of each strategy."""
+"""The color of each strategy, and the strategies that a chart of growth shows."""
 DEFAULT_COLOR = "#555555"
-UNALTERED_NAMES = "names as found"
 
 Points = Sequence[tuple[float, float]]
 
@@ -53,7 +50,7 @@ def _growth_chart(name: str, figures: Sequence[Figure]) -> Chart:
     lines: dict[str, list[tuple[float, float]]] = {}
     marks: dict[float, str] = {}
     for figure in figures:
-        if figure.metric is Metric.RECALL and figure.category.startswith(MEMORIES):
+        if figure.metric is Metric.RECALL and figure.category.startswith(MEMORIES) and figure.strategy in COLORS:
             size = int(figure.category.removeprefix(MEMORIES))
             x = float(size.bit_length() - 1)
             lines.setdefault(figure.strategy, []).append((x, figure.value))
@@ -63,17 +60,14 @@ def _growth_chart(name: str, figures: Sequence[Figure]) -> Chart:
 
 
 def _names_chart(name: str, figures: Sequence[Figure]) -> Chart:
-    """recall@5 of the last strategy by the part of mentions that is lost or false."""
+    """recall@5 of ``fused`` by the rate of each kind of noise."""
     lines: dict[str, list[tuple[float, float]]] = {}
     for figure in figures:
-        if figure.metric is not Metric.RECALL or figure.strategy != "fused":
+        if (figure.metric, figure.k, figure.strategy) != (Metric.RECALL, CUTOFF, "fused"):
             continue
-        for kind in (NAMES_LOST, NAMES_FALSE):
-            if figure.category == UNALTERED_NAMES:
-                lines.setdefault(kind, []).append((0.0, figure.value))
-            elif figure.category.startswith(kind):
-                percent = float(figure.category.removeprefix(kind).strip().removesuffix("%"))
-                lines.setdefault(kind, []).append((percent, figure.value))
+        kind, _, level = figure.category.rpartition(" ")
+        if kind in set(Noise):
+            lines.setdefault(kind, []).append((float(level.removesuffix("%")), figure.value))
     return Chart(f"{name}: recall@5 of fused", lines, {0: "0", 25: "25%", 50: "50%"})
 
 
@@ -132,20 +126,3 @@ def _chart_svg(chart: Chart) -> str:
         x = LEFT + 4 + 62 * place
         parts.append(f'<text x="{x}" y="{HEIGHT - 2}" fill="{colour}">{escape(name)}</text>')
     return "".join(parts)
-
-
-# ---- the terminal
-
-
-def condition_table(figures: Sequence[Figure]) -> Table:
-    """Figures by condition, a column for each strategy."""
-    ways = list(dict.fromkeys(figure.strategy for figure in figures))
-    shown = Table("condition", "n", *ways, box=SIMPLE_HEAD, padding=(0, 1))
-    rows: dict[tuple[str, Metric], dict[str, Figure]] = {}
-    for figure in figures:
-        rows.setdefault((figure.category, figure.metric), {})[figure.strategy] = figure
-    for (category, metric), found in rows.items():
-        condition = f"{category} {metric.value}" if metric is not Metric.RECALL else category
-        n = str(next(iter(found.values())).n)
-        shown.add_row(condition, n, *(f"{found[way].value:.3f}" if way in found else "" for way in ways))
-    return shown

@@ -30,7 +30,7 @@ import numpy as np
 from ... import __version__
 from ...memory import Memory
 from ...model import Evidence, Reading
-from ...ports import Embedder, IncrementalStrategy, Strategy, WritesOnStore
+from ...ports import Embedder, Extractor, IncrementalStrategy, Strategy, WritesOnStore
 from ...recollection import Recollection
 from ...stages.retrieval.confidence import DEFAULT_BANDS
 from ...timeparse import parse_time
@@ -179,13 +179,19 @@ def run(
 
 @contextmanager
 def temporary_memory(
-    case: Case, strategy: Strategy, embedder: Embedder, tick: Tick = lambda _steps: None
+    case: Case,
+    strategy: Strategy,
+    embedder: Embedder,
+    tick: Tick = lambda _steps: None,
+    extractor: Extractor | None = None,
 ) -> Iterator[tuple[Memory, "_Clock"]]:
     """A temporary memory that holds a space, opened with a strategy, and its clock, set to the space's last time."""
     clock = _Clock(_last_time(case))
     with (
         TemporaryDirectory(prefix="ecphora-bench-") as folder,
-        Memory(Path(folder, "space.db"), embedder=embedder, clock=clock, strategy=strategy) as memory,
+        Memory(
+            Path(folder, "space.db"), embedder=embedder, extractor=extractor, clock=clock, strategy=strategy
+        ) as memory,
     ):
         reported = 0
 

@@ -25,8 +25,12 @@ def anchor_floor(trigger: TriggerResult) -> Scores:
 
 def has_tunneling(trigger: TriggerResult, results: Rows, iteration: Iteration) -> bool:
     """Whether too many of the best anchors are suppressed and missing from the results."""
-    anchors = np.union1d(trigger.lexical_anchors[:TOP_ANCHORS], trigger.dense_anchors[:TOP_ANCHORS])
-    return tunneling_index(anchors, results, iteration) > MAX_TUNNELING
+    return tunneling_index(top_anchors(trigger), results, iteration) > MAX_TUNNELING
+
+
+def top_anchors(trigger: TriggerResult) -> Rows:
+    """The anchors that the tunneling index looks at: the best of both triggers."""
+    return np.union1d(trigger.lexical_anchors[:TOP_ANCHORS], trigger.dense_anchors[:TOP_ANCHORS])
 
 
 def tunneling_index(anchors: Rows, results: Rows, iteration: Iteration) -> float:
