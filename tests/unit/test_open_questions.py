@@ -106,7 +106,7 @@ def test_noise_spoils_about_as_many_mentions_as_its_rate_says() -> None:
     assert names_of(noisy(Noise.FALSE, 0.5, seed=1), *lines) != names_of(noisy(Noise.FALSE, 0.5, seed=2), *lines)
 
 
-def test_a_name_without_another_is_kept() -> None:
+def test_noise_keeps_a_name_without_another() -> None:
     alone = NoisyExtractor(WordExtractor(), Noise.FALSE, 1.0, ("Ana",))
     assert names_of(alone, "Ana") == [["Ana"]]
 
