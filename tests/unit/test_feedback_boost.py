@@ -1,4 +1,4 @@
-"""Co-use: learned from feedback, compared with a reference implementation, and its effect on ranks."""
+"""Boosts by feedback: co-use compared with a reference implementation, similar questions, and their effect on ranks."""
 
 import math
 from collections.abc import Sequence
@@ -19,8 +19,8 @@ from ecphora.model import Edge, Filter, Kind, Link, WriteBatch
 from ecphora.stages.fused import candidate_pool
 from ecphora.stages.fused.feedback_boost import CO_USE_SEEDS, co_use_boost
 from ecphora.stages.retrieval import filters, top_k
-from ecphora.strategies.fused import CO_USE, Fused
-from ecphora.testing import NOON, FakeClock, sample_graph, sample_node, sample_query
+from ecphora.strategies.fused import CO_USE, SIMILAR_QUESTION, Fused
+from ecphora.testing import NOON, FakeClock, sample_graph, sample_node, sample_query, sample_question_batch
 
 SIZE = 8
 CUE = sample_query("Did Mia find a school in Porto?")
@@ -117,6 +117,31 @@ def test_co_use_lifts_the_partner_of_the_best_hit() -> None:
     active = found.scores > 0
     assert sum(found.contributions.values())[active] == pytest.approx(found.scores[active], abs=1e-4)  # type: ignore[index]
     assert found.scores[last] > without_co_use.scores[last]
+
+
+@pytest.mark.parametrize(("cosine", "strength"), [(1.0, 1.0), (0.9, 0.5), (0.79, 0.0), (0.5, 0.0)])
+def test_similar_question_adds_up_to_the_weight_to_what_was_used(cosine: float, strength: float) -> None:
+    """From a cosine of .8 on, in proportion; only to active memories, and not to those that were not used."""
+    graph = sample_graph(SIZE)
+    order = rank(graph, Fused())
+    used, unused = order[0], order[1]
+    batch = sample_question_batch("before", f"t{used}", f"t{unused}")
+    assert CUE.vector is not None
+    other = np.zeros_like(CUE.vector)
+    other[int(np.argmin(np.abs(CUE.vector)))] = 1
+    other -= CUE.vector * (other @ CUE.vector)
+    asked = cosine * CUE.vector + math.sqrt(1 - cosine**2) * other / np.linalg.norm(other)
+    [question] = batch.nodes
+    batch = replace(batch, vectors={question.id: asked.astype(np.float32)}, revision=graph.revision + 1)
+    graph = apply_batch(graph, batch)
+    found = Fused(feedback_weight=3.0).activate(CUE, graph)
+    gain = found.contributions.get(SIMILAR_QUESTION, graph.zeros())
+    assert gain[used] == pytest.approx(3.0 * strength, abs=0.05)  # stored vectors are rounded
+    assert not np.delete(gain, used).any()
+    if strength:
+        assert found.paths[SIMILAR_QUESTION].parent[used] == graph.row(question.id)
+    plain = Fused(feedback_weight=0.0).activate(CUE, graph)
+    assert found.scores[used] == pytest.approx(plain.scores[used] + gain[used], abs=1e-4)
 
 
 def test_co_use_starts_from_the_first_hits_only() -> None:

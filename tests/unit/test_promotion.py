@@ -1,6 +1,7 @@
 """Promotion: the queries for which a new statement ranks before the superseded one, and those for which it does not."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -140,6 +141,24 @@ def test_promotion_boosts_an_update_without_a_score(tmp_path: Path) -> None:
         assert path.parent[new] == old
         boosts, _ = promotion.promote_current(graph, query, graph.zeros(), graph.episodes)
         assert not boosts.any()  # an old statement without a score promotes nothing
+
+
+@pytest.mark.parametrize(("rank", "is_promoted"), [(0, True), (2, True), (3, False), (4, False)])
+def test_only_the_best_promote_without_a_shared_term(tmp_path: Path, rank: int, is_promoted: bool) -> None:
+    """By cosine alone, the first three of the ranking promote their successors."""
+    texts = [
+        "The boat race starts at the mill.",
+        "Zuzana shifted the start by the weir.",
+        *(f"Kite {n}" for n in "abcd"),
+    ]
+    with consolidated_memory(tmp_path / "m.db", HashingEmbedder(64), texts, [(0, 1)]) as memory:
+        graph, query = memory.graph(), memory.build_query("Wo ist das Rennen?")
+        old, new, *others = graph.rows([f"m{number}" for number in range(6)]).tolist()
+        query = replace(query, topic_vector=graph.vectors.view[graph.vector_positions[new]])
+        scores = graph.zeros()
+        scores[[*others[:rank], old, *others[rank:]]] = np.arange(9, 4, -1)
+        boosts, _ = promotion.promote_current(graph, query, scores, graph.episodes)
+        assert bool(boosts[new]) == is_promoted
 
 
 def test_forgotten_statement_leaves_no_words_in_claims(tmp_path: Path, embedder: Embedder) -> None:

@@ -1,6 +1,7 @@
 """Spreading activation: the published equations to their printed digits, and the frontier compared with a matrix."""
 
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -216,3 +217,12 @@ def test_parent_is_the_strongest_sender() -> None:
     edges = edge_list([(0, 2, 0.5), (1, 2, 1.0), (2, 0, 1.0)])
     iteration = iterations(np.array([0.5, 0.5, 0]), edges)[-1]
     assert iteration.parent.tolist() == [-1, -1, 1]
+
+
+def test_row_reached_again_keeps_its_first_sender() -> None:
+    """Row 1 was reached from row 0 and silenced by inhibition; what row 2 sends now does not change its parent."""
+    start = spreading_activation.initial(np.array([0, 0, 1, 0], np.float32))
+    silenced = replace(start, parent=np.array([-1, 0, -1, -1], np.intp))
+    edges = edge_list([(2, 1, 1.0), (2, 3, 1.0)])
+    found = spreading_activation.propagate(silenced, edges, np.ones(4, np.bool_), S=S, delta=DELTA)
+    assert found.parent.tolist() == [-1, 0, -1, 2]
