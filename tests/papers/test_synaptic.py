@@ -512,6 +512,7 @@ def test_cosine_threshold_is_a_quantile_of_sampled_pairs() -> None:
     among = cosines[:16, :16][np.triu_indices(16, 1)]  # the first 2^4 of 30
     assert cosine_quantile(graph, 0.95) == pytest.approx(np.quantile(among, 0.95))
     assert cosine_quantile(Graph(), 0.95) == 0
+    assert cosine_quantile(_circle(180, 2), 0.5) == 0  # opposite vectors: the threshold is not negative
 
 
 def test_faithful_writes_on_store_and_practical_does_not() -> None:

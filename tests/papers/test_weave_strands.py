@@ -202,6 +202,18 @@ def test_similarity_counts_from_the_floor_of_the_embedder() -> None:
     assert found.scores[1] == 0
 
 
+@pytest.mark.parametrize("strategy", [Weave(), FAITHFUL], ids=lambda strategy: strategy.name)
+@pytest.mark.parametrize(
+    "query", [replace(question(), vector=None), question(where=Filter(speakers="Nobody"))], ids=["unread", "excluded"]
+)
+def test_query_without_vector_or_memory_finds_nothing(strategy: Weave, query: Query) -> None:
+    """Nothing at all: no part of a score, which insights beside the memories would come back by."""
+    found = strategy.activate(query, graph_of("Ana", "Ana Ben", "Ben"))
+    assert not found.scores.any()
+    assert found.confidence == 0
+    assert found.contributions == {}
+
+
 # ---- causal strands
 
 

@@ -18,7 +18,7 @@ from ecphora.language.question import topic as question_topic
 from ecphora.model import PRIOR, Edge, Interval, Link, Query, ValidityEnd
 from ecphora.stages.fused import candidate_pool, features
 from ecphora.stages.fused.candidate_pool import POOL_SIZE, build_pool
-from ecphora.stages.fused.ranker import Ranker
+from ecphora.stages.fused.ranker import MIN_LOG_ODDS, Ranker
 from ecphora.stages.retrieval import dense
 from ecphora.strategies.fused import SIMILAR_QUESTION, Fused
 from ecphora.testing.samples import (
@@ -288,8 +288,15 @@ def test_term_similarity_features_match_words_by_vector() -> None:
     held = feature_values(graph, sample_query("8th", term_vectors=vectors[3:4]))
     assert held["term similarity sum"]["n8"] == 0
     assert held["term similarity coverage"]["n8"] == 4 > held["term similarity coverage"]["n3"]
+    first = feature_values(graph, sample_query("pets", term_vectors=vectors[0:1]))
+    assert first["term similarity sum"]["n0"] == outlier
     bare = feature_values(graph, sample_query("8th", term_vectors=np.zeros((1, 16), np.float32)))
     assert bare["term similarity coverage"]["n8"] == 4 > bare["term similarity coverage"]["n3"] == 0
+
+
+def test_query_without_terms_has_no_term_similarity() -> None:
+    found = feature_values(sample_graph(), sample_query("?", term_vectors=np.zeros((0, 16), np.float32)))
+    assert {*found["term similarity max"].values(), *found["term similarity coverage"].values()} == {0.0}
 
 
 def test_uncovered_query_uses_bm25_as_similarity() -> None:
@@ -338,6 +345,10 @@ def test_fused_scores_start_with_the_prior() -> None:
     assert SIMILAR_QUESTION not in found.contributions
     assert found.contributions[PRIOR][: len(TURNS)].min() > 0
     assert next(iter(found.contributions)) == PRIOR
+
+
+def test_score_of_zero_is_less_than_one_in_a_million() -> None:
+    assert 1e-7 < 1 / (1 + math.exp(-MIN_LOG_ODDS)) < 1e-6
 
 
 def test_confidence_is_lower_if_the_other_person_described_the_event() -> None:

@@ -17,6 +17,7 @@ from ecphora.language.name_normalization import entity_id
 from ecphora.model import Access, AccessKind, Edge, Link, WriteBatch
 from ecphora.stages.synapse.dormancy import dormant_mask
 from ecphora.stages.synapse.layer_consolidation import Layer, LayerConfig, consolidated_layer
+from ecphora.strategies.synapse import Synapse
 from ecphora.testing import NOON, sample_batch, sample_entity, sample_node
 
 Edges = Mapping[tuple[str, str], float]
@@ -197,6 +198,12 @@ def test_merged_concept_has_the_mentions_of_both() -> None:
     assert not any(name("Gotham") in pair for pair in found)
     separate = edges(graph, consolidated_layer(graph, LayerConfig(tau_dup=1.0)))
     assert {pair[1] for pair in separate if pair[0] == name("Gotham") and pair[1][0] == "t"} == {"t5", "t7"}
+
+
+def test_practical_preset_merges_no_concepts() -> None:
+    graph = turns_graph(MERGING)
+    found = edges(graph, consolidated_layer(graph, replace(Synapse().layer_config, max_stale_share=0.0)))
+    assert {pair[1] for pair in found if pair[0] == name("Gotham") and pair[1][0] == "t"} == {"t5", "t7"}
 
 
 def test_frequent_concepts_are_not_merged() -> None:

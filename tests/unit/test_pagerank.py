@@ -39,6 +39,17 @@ def test_pagerank_solves_its_equation(graph: tuple[EdgeList, NDArray[np.bool_]])
     assert rank[nodes] == pytest.approx(solved / solved.max(), abs=1e-4)
 
 
+def test_precision_does_not_depend_on_the_number_of_nodes() -> None:
+    """A ring of 3,000 nodes, in which one has a second edge: the few that differ converge slowest."""
+    size = 3000
+    src = np.array([*range(size), *[0] * 40])
+    dst = np.array([*[(row + 1) % size for row in range(size)], *range(100, 140)])
+    rank = pagerank.pagerank(EdgeList(src, dst, np.ones(len(src), np.float32)), np.ones(size, np.bool_)).astype(float)
+    incoming = np.bincount(dst, rank[src] / np.bincount(src)[src], minlength=size)
+    change = (1 - pagerank.DAMPING) * rank.mean() + pagerank.DAMPING * incoming - rank
+    assert np.abs(change).max() < pagerank.TOLERANCE * rank.mean() * 2
+
+
 def test_pagerank_equals_values_computed_by_hand() -> None:
     """One edge, a to b, d = .85: p_a = .15/2 + .85 p_b/2 and p_a + p_b = 1, so p_a = .5/1.425, p_a/p_b = .540541."""
     link = EdgeList(np.array([0]), np.array([1]), np.ones(1, np.float32))

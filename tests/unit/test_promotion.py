@@ -17,6 +17,7 @@ from ecphora.language.statements import statements
 from ecphora.model import Kind
 from ecphora.ports import Embedder, similarity_floor
 from ecphora.stages.fused import promotion
+from ecphora.stages.retrieval import validity
 from ecphora.testing import FakeClock
 
 NOW = datetime(2027, 1, 1, tzinfo=UTC)
@@ -159,6 +160,14 @@ def test_only_the_best_promote_without_a_shared_term(tmp_path: Path, rank: int, 
         scores[[*others[:rank], old, *others[rank:]]] = np.arange(9, 4, -1)
         boosts, _ = promotion.promote_current(graph, query, scores, graph.episodes)
         assert bool(boosts[new]) == is_promoted
+
+
+def test_confidence_of_an_update_has_three_digits(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    texts = ["The boat race starts at the mill.", "Zuzana shifted the start by the weir."]
+    with consolidated_memory(tmp_path / "m.db", HashingEmbedder(64), texts, [(0, 1)]) as memory:
+        found = replace(validity.supersessions(memory.graph()), confidence=np.array([0.84064], np.float32))
+        monkeypatch.setattr(validity, "supersessions", lambda _graph: found)
+        assert [update.confidence for update in memory.facts.updates()] == [0.841]
 
 
 def test_forgotten_statement_leaves_no_words_in_claims(tmp_path: Path, embedder: Embedder) -> None:

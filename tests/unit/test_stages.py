@@ -156,6 +156,16 @@ def test_term_coverage_equals_the_reference(
     )
 
 
+def test_rarest_term_of_a_row_is_a_fraction_of_the_rarest_of_the_query() -> None:
+    """Of four memories, three have a river and one a boat; a canoe, which none has, is the rarest."""
+    texts = ("river boat", "river", "river", "lunch")
+    nodes = [sample_node(f"n{number}", text) for number, text in enumerate(texts)]
+    graph = apply_batch(Graph(), sample_batch(*nodes, revision=1))
+    found = term_coverage(Postings.for_query(graph, sample_query("river boat canoe")), np.arange(4))
+    river, boat, canoe = (math.log(1 + (4 - count + 0.5) / (count + 0.5)) for count in (3, 1, 0))
+    assert found.rarest_term() == pytest.approx([boat / canoe, river / canoe, river / canoe, 0])
+
+
 def test_bm25_equals_values_computed_by_hand() -> None:
     nodes = (sample_node("a", "river boat boat"), sample_node("b", "river"))
     graph = apply_batch(Graph(), replace(sample_batch(*nodes), revision=1))
@@ -350,6 +360,13 @@ def test_session_score_is_the_mean_of_the_best_three(
     found = session_context.session_scores(graph, scores)
     assert found[graph.nodes["sessions"]] == pytest.approx([*expected, 0, 0, 0], abs=1e-6)
     assert found[-1] == 0
+
+
+def test_session_score_leaves_out_all_but_the_best_three() -> None:
+    nodes = [sample_node(f"n{number}", session="long") for number in range(6)]
+    graph = apply_batch(Graph(), sample_batch(*nodes, revision=1))
+    scores = np.array([4, 1, 6, 2, 5, 3], np.float32)
+    assert session_context.session_scores(graph, scores).tolist() == [5, 0]
 
 
 # ---- empty graphs

@@ -31,6 +31,15 @@ def test_static_tau_is_constant_and_equals_the_time_constant() -> None:
     assert tau.tolist() == constant.of_neuron(tau).tolist() == [80.0, 80.0]
 
 
+def test_tau_below_its_scale_is_accepted() -> None:
+    assert TimeConstant(tau_init=2.0, tau_scale=3.0).of_neuron(np.array([1.0])).tolist() == [9.0]
+
+
+def test_negative_tau_is_rejected_though_its_product_is_large() -> None:
+    with pytest.raises(InvalidInput, match="leaks"):
+        TimeConstant(tau_init=-1.5, tau_scale=-2.0)
+
+
 def test_too_small_tau_is_rejected() -> None:
     with pytest.raises(InvalidInput, match="leaks"):
         TimeConstant(tau_init=0.1, tau_scale=0.5)

@@ -1,9 +1,14 @@
-"""Word counts: which texts are counted by characters."""
+"""Word counts: which texts are counted by characters, and how many words their characters are."""
+
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
-from ecphora.stages.retrieval.word_counts import is_mostly_characters
+from ecphora.graph import Graph
+from ecphora.graph_updates import apply_batch
+from ecphora.stages.retrieval.word_counts import CHARACTERS_PER_WORD, is_mostly_characters, word_counts
+from ecphora.testing import sample_batch, sample_node
 
 
 @pytest.mark.parametrize(
@@ -12,3 +17,12 @@ from ecphora.stages.retrieval.word_counts import is_mostly_characters
 )
 def test_a_quarter_of_single_characters_makes_a_text_unspaced(characters: int, terms: int, *, expected: bool) -> None:
     assert is_mostly_characters(np.array([characters]), np.array([terms])).tolist() == [expected]
+
+
+def test_characters_of_an_unspaced_text_count_a_fifth_of_a_word() -> None:
+    nodes = [sample_node("spaced", "river boat school"), sample_node("unspaced", "昨日友達と公園で遊びました")]
+    graph = apply_batch(Graph(), replace(sample_batch(*nodes), revision=1))
+    spaced, unspaced = graph.nodes["lengths"].tolist()
+    assert CHARACTERS_PER_WORD == 5
+    assert unspaced > 5
+    assert word_counts(graph) == pytest.approx([spaced, unspaced / 5])
