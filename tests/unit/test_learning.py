@@ -218,7 +218,15 @@ def test_open_questions_command_and_draw_write_pictures(data: Path) -> None:
     run = CliRunner()
     words = ["open-questions", "--data", str(data), "--set", "ferries", "--spaces", "2", "--json", str(lines)]
     shown = run.invoke(bench, [*words, *STRATEGY_WORDS], catch_exceptions=False).stdout
-    for title in ("names lost", "names merged", "memories", "other spaces", "precision", "hit_tokens", "tunneling"):
+    for title in (
+        "names lost",
+        "names merged",
+        "memories",
+        "other spaces",
+        "precision",
+        "hit_tokens",
+        "tunneling, by inhibition",
+    ):
         assert title in shown
     figures = [json.loads(line) for line in lines.read_text("utf-8").splitlines()[1:]]
     assert {figure["strategy"] for figure in figures} == {"dense", "synapse", "weave", "fused"}
@@ -227,6 +235,9 @@ def test_open_questions_command_and_draw_write_pictures(data: Path) -> None:
         next(f["n"] for f in figures if f["category"] == category) for category in ("other spaces 0", "other spaces 1")
     )
     assert own == two == 16  # the questions of two spaces of three
+    part = run.invoke(bench, [*words[:-2], *STRATEGY_WORDS, "--part", "recall"], catch_exceptions=False).stdout
+    assert "@10" in part
+    assert "names lost" not in part
     more = data / "recall.jsonl"
     words = ["recall", "--data", str(data), "--set", "ferries", "--strategy", "fused", "--json", str(more)]
     run.invoke(bench, words, catch_exceptions=False)

@@ -215,5 +215,5 @@ def test_figures_have_a_table_and_a_column() -> None:
 
     assert place(ANSWERABLE, Metric.RECALL, 5) == ("recall", "@5")
     assert place("names lost 10%", Metric.RECALL, 5) == ("recall@5, names lost", "10%")
-    assert place("inhibition off", Metric.RECALL, 10) == ("recall@10, tunneling", "inhibition off")
+    assert place("inhibition off", Metric.RECALL, 10) == ("recall@10, by inhibition", "inhibition off")
     assert place("low similarity", Metric.LOSS, 30) == ("low similarity", "loss@30")

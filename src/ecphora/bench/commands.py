@@ -227,8 +227,20 @@ def answer(
     help="Strategy to run; may be repeated.  [default: baselines, the five models, fused]",
 )
 @click.option("--spaces", type=POSITIVE_INT, help="The most spaces of a set.")
+@click.option(
+    "--part",
+    "part_names",
+    multiple=True,
+    type=click.Choice([part.value for part in open_questions.Part]),
+    help="Part to measure; may be repeated.  [default: all]",
+)
 def open_questions_command(
-    *, dataset_names: Sequence[str], strategy_names: Sequence[str], spaces: int | None, **options: Any
+    *,
+    dataset_names: Sequence[str],
+    strategy_names: Sequence[str],
+    spaces: int | None,
+    part_names: Sequence[str],
+    **options: Any,
 ) -> None:
     """Measure the papers' open questions.
 
@@ -242,13 +254,15 @@ def open_questions_command(
         for name in dict.fromkeys(strategy_names or ("dense", "bm25", "rrf", *strategies.PAPERS, "fused"))
     ]
     names = bench_options.check_datasets(dataset_names)
-    words = {"--set": dataset_names, "--strategy": strategy_names, "--spaces": [str(spaces)] if spaces else []}
+    parts = [open_questions.Part(name) for name in part_names] or list(open_questions.Part)
+    words = {"--set": dataset_names, "--strategy": strategy_names, "--part": part_names}
+    words["--spaces"] = [str(spaces)] if spaces else []
     with bench_options.open_run(bench_options.command_line("open-questions", words)) as (embedder, out, write):
         for name in names:
             cases = list(datasets.read_cases(name, bench_options.data, bench_options.documents, bench_options.limit))
             measured_figures: list[Figure] = []
             with progress_bar(name, open_questions.STEP_COUNT) as tick:
-                for figure in open_questions.run(name, cases[:spaces], recall_strategies, embedder, tick):
+                for figure in open_questions.run(name, cases[:spaces], recall_strategies, embedder, tick, parts=parts):
                     write(figure.to_json_line())
                     measured_figures.append(figure)
             out.print(f"{name}:")

@@ -6,6 +6,7 @@ from rich.box import MARKDOWN
 from rich.table import Table
 
 from ..recall.run_records import ANSWERABLE, Difference, Figure, Metric
+from .tunneling_metrics import CONDITIONS
 
 LEGEND = (
     "Behind a value: its difference to the first column, or for recall to the first row; bold if the 95% interval over"
@@ -23,7 +24,7 @@ def question_tables(figures: Sequence[Figure]) -> Iterator[Table]:
         title, column = title_and_column(figure)
         grids.setdefault(title, {}).setdefault(figure.strategy, {})[column] = figure
     for title, rows in grids.items():
-        columns = list(dict.fromkeys(column for row in rows.values() for column in row))
+        columns = sorted({column: None for row in rows.values() for column in row}, key=_condition_order)
         n = max(figure.n for row in rows.values() for figure in row.values())
         table = Table(f"{title} (n {n})", *columns, box=MARKDOWN, padding=(0, 1))
         for name, row in rows.items():
@@ -39,9 +40,13 @@ def title_and_column(figure: Figure) -> tuple[str, str]:
     condition, _, level = figure.category.rpartition(" ")
     if level[:1].isdigit():
         return f"{figure.metric.value}{cut}, {condition}", level
-    if figure.category.startswith("inhibition"):
-        return f"{figure.metric.value}{cut}, tunneling", figure.category
+    if figure.category in CONDITIONS:
+        return f"{figure.metric.value}{cut}, by inhibition", figure.category
     return figure.category, f"{figure.metric.value}{cut}"
+
+
+def _condition_order(column: str) -> int:
+    return CONDITIONS.index(column) if column in CONDITIONS else -1
 
 
 def _cell(figure: Figure) -> str:

@@ -5,8 +5,9 @@ Each figure's category names its condition; a level of a condition, such as a ra
 :mod:`.extraction_noise`, :mod:`.over_retrieval` and :mod:`.tunneling_metrics`. :func:`run` measures everything.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import replace
+from enum import StrEnum
 
 import numpy as np
 
@@ -31,6 +32,20 @@ CUTOFF = 5
 """Documents of a ranking that are used for small memories."""
 MEMORIES = "memories"
 """The condition, as the categories begin."""
+
+
+class Part(StrEnum):
+    """What can be measured by itself."""
+
+    RECALL = "recall"
+    STRESS = "stress"
+    LIMITS = "limits"
+    TUNNELING = "tunneling"
+    OTHERS = "others"
+    GROWTH = "growth"
+    NOISE = "noise"
+
+
 STEP_COUNT = len(MEMORY_SIZES) + extraction_noise.STEP_COUNT + len(over_retrieval.OTHER_SPACES) + 2
 """How many steps :func:`run` reports."""
 
@@ -41,22 +56,30 @@ def run(
     strategies: Sequence[Strategy],
     embedder: CachingEmbedder,
     tick: Tick = lambda _steps: None,
+    *,
+    parts: Collection[Part] = tuple(Part),
 ) -> Iterator[Figure]:
-    """Everything, for one set."""
+    """Some parts, or everything, for one set."""
     spaces = build_spaces(cases, strategies, embedder)
     results = StrategyResults.collect(spaces, strategies)
     reference = next((one.name for one in strategies if one.name in BASELINES), strategies[0].name)
-    for k in CUTOFFS:
+    for k in CUTOFFS if Part.RECALL in parts else ():
         yield from results.difference_figures(name, ANSWERABLE, k, reference)
-    yield from stress_figures(name, spaces, strategies, results)
-    yield from over_retrieval.equal_recall_figures(name, results)
-    yield from over_retrieval.limit_figures(name, spaces, strategies)
+    if Part.STRESS in parts:
+        yield from stress_figures(name, spaces, strategies, results)
+    if Part.LIMITS in parts:
+        yield from over_retrieval.equal_recall_figures(name, results)
+        yield from over_retrieval.limit_figures(name, spaces, strategies)
     tick(1)
-    yield from tunneling_metrics.tunneling_figures(name, spaces, strategies)
+    if Part.TUNNELING in parts:
+        yield from tunneling_metrics.tunneling_figures(name, spaces, strategies)
     tick(1)
-    yield from over_retrieval.other_memory_figures(name, cases, strategies, embedder, tick, alone=results)
-    yield from growth_figures(name, cases, strategies, embedder, tick)
-    yield from extraction_noise.noise_figures(name, cases, strategies, embedder, tick)
+    if Part.OTHERS in parts:
+        yield from over_retrieval.other_memory_figures(name, cases, strategies, embedder, tick, alone=results)
+    if Part.GROWTH in parts:
+        yield from growth_figures(name, cases, strategies, embedder, tick)
+    if Part.NOISE in parts:
+        yield from extraction_noise.noise_figures(name, cases, strategies, embedder, tick)
 
 
 # ---- cold start

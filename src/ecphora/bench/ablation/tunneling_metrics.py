@@ -30,8 +30,10 @@ from .strategy_results import CUTOFFS, SpacesByStrategy, mean_figure, ranked_que
 
 INHIBITION = "redundancy"
 """The contribution of ``fused`` that stands for inhibition."""
-ON, OFF, NO_REMEDY = "inhibition on", "inhibition off", "inhibition without remedy"
+ON, NO_REMEDY, OFF = "inhibition on", "inhibition without remedy", "inhibition off"
 """The conditions."""
+CONDITIONS = (ON, NO_REMEDY, OFF)
+"""The conditions, in the order of a table."""
 
 
 @dataclass(frozen=True, slots=True)
