@@ -21,6 +21,10 @@ NEWEST, FORMER = "update", "then"
 """The categories of questions about the present state of a matter that changed, and about a former one."""
 VECTOR_RIDGE = 0.003
 """The ridge on the weights of a question's vector, for each question and in units of the vectors' variance."""
+PREFERENCE_SCALE = 2.0
+"""By how much the regression's values are too small: the texts have far more questions about matters that never changed
+than a user asks, many of them in the present tense.
+"""
 
 
 def fit_recency_preference(vectors: NDArray[np.float32], categories: Sequence[str]) -> RecencyPreference:
@@ -31,7 +35,8 @@ def fit_recency_preference(vectors: NDArray[np.float32], categories: Sequence[st
     rows = vectors - mean
     ridge = VECTOR_RIDGE * len(rows) * float(rows.var()) * np.eye(rows.shape[1])
     weights = np.linalg.solve(rows.T @ rows + ridge, rows.T @ (target - target.mean()))
-    return RecencyPreference(float(target.mean() - mean @ weights), weights.astype(np.float32))
+    bias, weights = PREFERENCE_SCALE * float(target.mean() - mean @ weights), PREFERENCE_SCALE * weights
+    return RecencyPreference(bias, weights.astype(np.float32))
 
 
 # ---- the ranking

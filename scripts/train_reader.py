@@ -51,7 +51,7 @@ from ecphora.ports import Embedder, Passage
 from ecphora.readers.late_interaction import HEAD_FILE, encode_question
 from ecphora.stages.fused.feature_matrix import Genre
 from ecphora.stages.fused.newer_answers import standardize_cosines
-from ecphora.stages.fused.reading import MAX_LOG_ODDS, does_name_speaker
+from ecphora.stages.fused.reading import MAX_LOG_ODDS, NAMED_SPEAKER_PREFERENCE, does_name_speaker
 from ecphora.stages.fused.recency_preference import RecencyPreference
 from ecphora.stages.retrieval.confidence import DEFAULT_BANDS
 
@@ -107,23 +107,7 @@ def main() -> None:
     }
     readings = load_readings(options.work, head_path, kept_apart)
     read = [
-        ReadExample(
-            example.dataset,
-            example.space,
-            example.category,
-            example.is_answerable,
-            example.answerability,
-            does_name_speaker(example.question, [one.speaker for one in example.candidates if one.speaker]),
-            preferences["multilingual-e5-small"].value_of(example.question_vector),
-            example.log_odds[:MANY_CANDIDATES],
-            np.clip(reading[: len(example.candidates)][:MANY_CANDIDATES], -MAX_LOG_ODDS, MAX_LOG_ODDS).astype(
-                np.float32
-            ),
-            example.genres[:MANY_CANDIDATES],
-            example.order[:MANY_CANDIDATES],
-            standardize_cosines(example.cosines[:MANY_CANDIDATES, :MANY_CANDIDATES]),
-            example.is_answer[:MANY_CANDIDATES],
-        )
+        read_example(example, reading, preferences["multilingual-e5-small"])
         for example, reading in zip(kept_apart, readings, strict=True)
         if 0 < len(example.candidates) == len(example.log_odds)  # chunks of long texts are not read one by one
     ]
@@ -146,6 +130,30 @@ def main() -> None:
     }
     WEIGHTS.joinpath("reading.json").write_text(format_json(file), encoding="utf-8")
     print_figures(read)
+
+
+def read_example(
+    example: ReadingExample, reading: NDArray[np.float64], recency_preference: RecencyPreference
+) -> ReadExample:
+    """What the policy's weights depend on, of the candidates that may be read."""
+    names_speaker = does_name_speaker(example.question, [one.speaker for one in example.candidates if one.speaker])
+    preference = recency_preference.value_of(example.question_vector)
+    read = np.clip(reading[: len(example.candidates)][:MANY_CANDIDATES], -MAX_LOG_ODDS, MAX_LOG_ODDS)
+    return ReadExample(
+        example.dataset,
+        example.space,
+        example.category,
+        example.is_answerable,
+        example.answerability,
+        names_speaker,
+        preference * NAMED_SPEAKER_PREFERENCE if names_speaker else preference,
+        example.log_odds[:MANY_CANDIDATES],
+        read.astype(np.float32),
+        example.genres[:MANY_CANDIDATES],
+        example.order[:MANY_CANDIDATES],
+        standardize_cosines(example.cosines[:MANY_CANDIDATES, :MANY_CANDIDATES]),
+        example.is_answer[:MANY_CANDIDATES],
+    )
 
 
 def fit_preference(embedder: Embedder, examples: Sequence[ReadingExample]) -> RecencyPreference:

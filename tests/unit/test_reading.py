@@ -22,6 +22,7 @@ from ecphora.stages.fused.newer_answers import NewerAnswerModel, standardize_cos
 from ecphora.stages.fused.ranker import RankedPool
 from ecphora.stages.fused.reading import (
     MAX_LOG_ODDS,
+    NAMED_SPEAKER_PREFERENCE,
     NEWER_ANSWER,
     READING,
     ReadCandidates,
@@ -223,9 +224,14 @@ def test_unread_candidates_keep_their_scores() -> None:
 
 
 @pytest.mark.parametrize("coverage", [1.0, 0.25])
-def test_newer_answers_depend_on_ranking_reading_and_similarity(coverage: float) -> None:
+@pytest.mark.parametrize(
+    ("question", "preference"), [("Where does Ana live?", 0.7 * NAMED_SPEAKER_PREFERENCE), ("Where is the flat?", 0.7)]
+)
+def test_newer_answers_depend_on_ranking_reading_and_similarity(
+    question: str, preference: float, coverage: float
+) -> None:
     graph = sample_graph()
-    query = replace(sample_query("Where does Ana live?"), embedder="some-model", embedder_coverage=coverage)
+    query = replace(sample_query(question), embedder="some-model", embedder_coverage=coverage)
     assert query.vector is not None
     pool = build_pool(graph, query)
     count = len(pool.rows)
@@ -239,7 +245,7 @@ def test_newer_answers_depend_on_ranking_reading_and_similarity(coverage: float)
         log_odds,
         np.float32(coverage) * standardize_cosines(cosines),
         time_order(graph, pool.rows),
-        0.7,
+        preference,
     )
     assert found.contributions[NEWER_ANSWER] == pytest.approx(expected, abs=1e-4)
     assert expected.any()

@@ -28,6 +28,10 @@ READING, NEWER_ANSWER = "reading", "newer answer"
 """The contributions of a reader, and of being newer or older than another answer."""
 MAX_LOG_ODDS = 8.0
 """Log-odds of a reader are cut to this in both directions, so that one passage cannot outweigh all else."""
+NAMED_SPEAKER_PREFERENCE = 0.5
+"""How much of the preference for newer or older answers counts if the question names a speaker: "What does Ana like?"
+asks more often for several turns of a conversation than for the newest.
+"""
 CONFIDENCE_FEATURES = ("log sum of readings", "log count")
 """The features of the confidence: the logarithm of the sum of the probabilities that the reader gives, and that of the
 number of candidates that were read."""
@@ -115,24 +119,33 @@ class ReadingPolicy(ShortRepr):
             readings,
             pool.query.embedder_coverage * standardize_cosines(dense.pairwise_cosines(pool.graph, rows, rows)),
             time_order(pool.graph, rows),
-            self.model.recency_preference(pool.query),
+            self._recency_preference(pool, candidates),
         )
         gains = reading + newer
         contributions = {**ranked_pool.contributions, READING: reading, NEWER_ANSWER: newer}
         return RankedPool(contributions, ranked_pool.scores + gains, ranked_pool.log_odds + gains)
+
+    def _recency_preference(self, pool: CandidatePool, candidates: ReadCandidates) -> float:
+        preference = self.model.recency_preference(pool.query)
+        return preference * NAMED_SPEAKER_PREFERENCE if _names_speaker(pool, candidates) else preference
 
     def confidence(self, pool: CandidatePool, answerability: float, candidates: ReadCandidates) -> float:
         """The probability that the memory holds the answer; ``answerability`` is the one without reading.
 
         It stays as it is if the question names a speaker: the ranker knows better who said what.
         """
-        codes = np.unique(pool.graph.nodes["speakers"][pool.rows[candidates.indices]]).tolist()
-        if does_name_speaker(pool.query.text, [pool.graph.speakers.names[code] for code in codes if code >= 0]):
+        if _names_speaker(pool, candidates):
             return answerability
         values = confidence_features(candidates.log_odds)
         weights = np.array([self.model.confidence.weights.get(name, 0.0) for name in CONFIDENCE_FEATURES])
         log_odds = self.model.confidence.bias + float(values @ weights)
         return float(1 / (1 + np.exp(-np.clip(log_odds, -30, 30))))
+
+
+def _names_speaker(pool: CandidatePool, candidates: ReadCandidates) -> bool:
+    """Whether the question names a speaker of the candidates."""
+    codes = np.unique(pool.graph.nodes["speakers"][pool.rows[candidates.indices]]).tolist()
+    return does_name_speaker(pool.query.text, [pool.graph.speakers.names[code] for code in codes if code >= 0])
 
 
 def does_name_speaker(question: str, speakers: Iterable[str]) -> bool:
