@@ -70,7 +70,7 @@ ROWS: tuple[tuple[str, tuple[tuple[str, ...], ...]], ...] = (
         "shared mechanisms",
         (("stages", "stages.retrieval"), ("recall_events", "recollection", "tool_replies", "prompts", "short_ids")),
     ),
-    ("language", (("language",), ("validate", "tool_definitions", "memory_tools"))),
+    ("language", (("language",), ("validate", "media_checks", "tool_definitions", "memory_tools"))),
     (
         "data",
         (
@@ -79,6 +79,7 @@ ROWS: tuple[tuple[str, tuple[tuple[str, ...], ...]], ...] = (
                 "graph_updates",
                 "forget",
                 "graph",
+                "media_spaces",
                 "columns",
                 "grouping",
                 "model",

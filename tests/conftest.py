@@ -36,6 +36,8 @@ os.environ["XDG_CONFIG_HOME"] = os.path.join(tempfile.gettempdir(), "ecphora-tes
 
 
 FORMAT_5 = """
+DROP TABLE media_vector;
+ALTER TABLE node DROP COLUMN media;
 ALTER TABLE scope RENAME COLUMN reload_revision TO adopted;
 ALTER TABLE scope RENAME COLUMN needs_full_log TO whole_log;
 ALTER TABLE scope RENAME COLUMN retention_seq TO expiry;

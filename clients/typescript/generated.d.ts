@@ -58,6 +58,7 @@ export interface AnswerRequest {
   retroactive?: boolean;
   /** What the answer is for. */
   goal?: string | null;
+  media_query?: MediaQuery | null;
   /** How memories are scored; by default as the server was started. */
   strategy?: string | null;
   reading?: Reading;
@@ -187,6 +188,7 @@ export interface Episode {
   trust?: number;
   /** The id of the memory that this one ends. */
   supersedes?: string | null;
+  media?: Media[];
 }
 
 /** The answer to a request that failed. */
@@ -442,6 +444,7 @@ export interface Hit {
   trust: number;
   metadata: Record<string, string | number | boolean | (string | number | boolean | null)[] | null>;
   seq: number;
+  media: StoredMedia[];
   score: number;
   why: Contribution[];
   validity: Validity | null;
@@ -484,6 +487,7 @@ export interface Insight {
   trust: number;
   metadata: Record<string, string | number | boolean | (string | number | boolean | null)[] | null>;
   seq: number;
+  media: StoredMedia[];
   level: number;
   sources: Node[];
   is_valid: boolean;
@@ -609,6 +613,30 @@ export interface MaintenanceUnpinRequest {
 export type Mark = "pinned" | "unpinned" | "archived" | "unarchived";
 
 /**
+ * A picture, sound or video of a memory, by reference.
+ *
+ * `reference` is a URI or path; nothing is ever loaded from it. `caption` says what it shows; it is indexed and
+ * embedded with the text of the memory. `vector` comes from an embedder of the caller, whose name is `model`;
+ * vectors of different models are never compared. A medium that comes back from the memory has no vector.
+ */
+export interface Media {
+  reference: string;
+  kind?: MediaKind;
+  caption?: string;
+  vector?: number[];
+  model?: string | null;
+}
+
+/** What a medium is. */
+export type MediaKind = "picture" | "sound" | "video" | "other";
+
+/** A vector to search media with: of a picture, a sound, or a text, by the model that made the vectors of media. */
+export interface MediaQuery {
+  vector: number[];
+  model: string;
+}
+
+/**
  * How `remember` turns chat messages into memories.
  *
  * `speakers` maps roles to speakers, as in `{"user": "Ana", "assistant": "Bot"}`; a role without an entry is its
@@ -660,6 +688,7 @@ export interface Node {
   trust: number;
   metadata: Record<string, string | number | boolean | (string | number | boolean | null)[] | null>;
   seq: number;
+  media: StoredMedia[];
 }
 
 /** The orders of :meth:`Memory.find`: by event time or recording time, ascending or (``-``) descending. */
@@ -745,6 +774,7 @@ export interface RankedHit {
   trust: number;
   metadata: Record<string, string | number | boolean | (string | number | boolean | null)[] | null>;
   seq: number;
+  media: StoredMedia[];
   score: number;
   why: Contribution[];
   validity: Validity | null;
@@ -773,6 +803,7 @@ export interface RecallForRequest {
   retroactive?: boolean;
   /** What the answer is for. */
   goal?: string | null;
+  media_query?: MediaQuery | null;
   /** How memories are scored; by default as the server was started. */
   strategy?: string | null;
   reading?: Reading;
@@ -800,6 +831,7 @@ export interface RecallRequest {
   retroactive?: boolean;
   /** What the answer is for. */
   goal?: string | null;
+  media_query?: MediaQuery | null;
   /** How memories are scored; by default as the server was started. */
   strategy?: string | null;
   reading?: Reading;
@@ -904,6 +936,13 @@ export interface ScopeInfo {
   embedder: string | null;
 }
 
+/** A picture, sound or video of a memory, by reference; its vector is not returned. */
+export interface StoredMedia {
+  reference: string;
+  kind: MediaKind;
+  caption: string;
+}
+
 /**
  * What an export or import wrote.
  *
@@ -1001,6 +1040,7 @@ export interface WhyNotRequest {
   retroactive?: boolean;
   /** What the answer is for. */
   goal?: string | null;
+  media_query?: MediaQuery | null;
   /** How memories are scored; by default as the server was started. */
   strategy?: string | null;
   reading?: Reading;
@@ -1055,6 +1095,9 @@ export interface PlainMethods {
    * higher, the more the less sure the question alone is of its answer. It returns nothing that the question does
    * not find, and changes neither the evidence nor the confidence. Only `fused` ranks by it.
    *
+   * `media_query` is the vector of a picture or sound: memories whose media of the same model are near to it come
+   * back too. The ranks by text and by media are joined; the evidence stays that of the text.
+   *
    * `include` names what comes back beside the memories, at most `limit` of each: `"engrams"` are the names
    * that the hits mention, `"insights"` summaries near the question, and `"exchanges"` earlier prompts like it
    * with their responses. None of them counts as a memory or changes the hits and the evidence.
@@ -1065,7 +1108,7 @@ export interface PlainMethods {
    *
    * The token needs the right to `read`.
    */
-  recall(question: string, options?: Pick<RecallRequest, "limit" | "budget" | "where" | "as_of" | "known_at" | "retroactive" | "goal" | "strategy" | "reading" | "reading_ms" | "include" | "explain" | "log_access">, call?: CallOptions): Promise<Recollection>;
+  recall(question: string, options?: Pick<RecallRequest, "limit" | "budget" | "where" | "as_of" | "known_at" | "retroactive" | "goal" | "media_query" | "strategy" | "reading" | "reading_ms" | "include" | "explain" | "log_access">, call?: CallOptions): Promise<Recollection>;
   /**
    * Return the memories that belong to what a running conversation asks now, best first.
    *
@@ -1078,7 +1121,7 @@ export interface PlainMethods {
    *
    * The token needs the right to `read`.
    */
-  recallFor(messages: Record<string, unknown> | Record<string, unknown>[], options?: Pick<RecallForRequest, "limit" | "budget" | "where" | "as_of" | "known_at" | "retroactive" | "goal" | "strategy" | "reading" | "reading_ms" | "include" | "explain" | "log_access">, call?: CallOptions): Promise<Recollection>;
+  recallFor(messages: Record<string, unknown> | Record<string, unknown>[], options?: Pick<RecallForRequest, "limit" | "budget" | "where" | "as_of" | "known_at" | "retroactive" | "goal" | "media_query" | "strategy" | "reading" | "reading_ms" | "include" | "explain" | "log_access">, call?: CallOptions): Promise<Recollection>;
   /**
    * Explain why `recall` with the same arguments does not return a memory, and what would return it.
    *
@@ -1086,7 +1129,7 @@ export interface PlainMethods {
    *
    * The token needs the right to `read`.
    */
-  whyNot(question: string, id: string, options?: Pick<WhyNotRequest, "limit" | "budget" | "where" | "as_of" | "known_at" | "retroactive" | "goal" | "strategy" | "reading" | "reading_ms">, call?: CallOptions): Promise<WhyNot>;
+  whyNot(question: string, id: string, options?: Pick<WhyNotRequest, "limit" | "budget" | "where" | "as_of" | "known_at" | "retroactive" | "goal" | "media_query" | "strategy" | "reading" | "reading_ms">, call?: CallOptions): Promise<WhyNot>;
   /**
    * Store which hits of a recollection were useful; returns the id of the feedback, which `forget` deletes.
    *
@@ -1127,7 +1170,7 @@ export interface PlainMethods {
    *
    * The token needs the right to `read`.
    */
-  answer(question: string, options?: Pick<AnswerRequest, "budget" | "limit" | "where" | "as_of" | "known_at" | "retroactive" | "goal" | "strategy" | "reading" | "reading_ms" | "include" | "log_access" | "record">, call?: CallOptions): Promise<Answer>;
+  answer(question: string, options?: Pick<AnswerRequest, "budget" | "limit" | "where" | "as_of" | "known_at" | "retroactive" | "goal" | "media_query" | "strategy" | "reading" | "reading_ms" | "include" | "log_access" | "record">, call?: CallOptions): Promise<Answer>;
   /**
    * The memory with an id, a long text reassembled from its chunks; None if there is none.
    *

@@ -31,7 +31,7 @@ from typing import (
 from .cancellation import Cancellation
 from .errors import StoreClosed
 from .memory import Memory
-from .model import Filter, Reading, When
+from .model import Filter, MediaQuery, Reading, When
 from .ports import Strategy
 from .recall_events import RecallEnd, RecallEvent
 from .recollection import Recollection
@@ -183,6 +183,7 @@ class RecallOptions(TypedDict, total=False):
     known_at: When | None
     retroactive: bool
     goal: str | None
+    media_query: MediaQuery | None
     strategy: str | Strategy | None
     reading: str | Reading
     reading_ms: float

@@ -11,7 +11,19 @@ from typing import Any, TypeVar, Union, get_args, get_origin, get_type_hints, ov
 
 from .errors import InvalidInput
 from .messages import MessageOptions
-from .model import AccessKind, Contribution, Episode, Filter, Hit, HitGroup, Mark, Why, parse_access_kind
+from .model import (
+    AccessKind,
+    Contribution,
+    Episode,
+    Filter,
+    Hit,
+    HitGroup,
+    Mark,
+    Media,
+    MediaQuery,
+    Why,
+    parse_access_kind,
+)
 from .recollection import Recollection
 from .reprs import show
 from .wire_forms import ARGUMENT_TYPES, LOCAL_ARGUMENTS, form_of
@@ -86,8 +98,17 @@ def _read_argument(name: str, value: object) -> object:
     """The value of an argument: an object of the type that the argument takes, or the JSON value itself."""
     if name == "content":
         return list(map(_content, value)) if isinstance(value, list) else _content(value)
-    cls = {"where": Filter, "message_options": MessageOptions, "recollection": Recollection}.get(name)
+    cls = _ARGUMENT_TYPE_BY_NAME.get(name)
     return value if cls is None or value is None else from_json(cls, value, name=name)
+
+
+_ARGUMENT_TYPE_BY_NAME: Mapping[str, type] = {
+    "where": Filter,
+    "media_query": MediaQuery,
+    "message_options": MessageOptions,
+    "recollection": Recollection,
+}
+"""The types of the arguments that are objects."""
 
 
 def _content(value: object) -> object:
@@ -232,7 +253,10 @@ def _read_argument_object(cls: type, value: Any) -> Any:
         raise InvalidInput(f"{cls.__name__} has no field {show(unknown[0])}; it has {', '.join(names)}")
     if missing := [one.name for one in fields(cls) if one.name not in value and _is_required(one)]:
         raise InvalidInput(f"{cls.__name__} needs {missing[0]}")
-    return cls(**{name: tuple(item) if isinstance(item, list) else item for name, item in value.items()})
+    found = {name: tuple(item) if isinstance(item, list) else item for name, item in value.items()}
+    if cls is Episode and isinstance(found.get("media"), tuple):
+        found["media"] = tuple(_at("media", _decoder(Media), item) for item in found["media"])
+    return cls(**found)
 
 
 def _is_required(field: "Field[Any]") -> bool:

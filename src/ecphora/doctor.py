@@ -172,6 +172,7 @@ class _Examination:
         for scope in self.scopes:
             yield from self._check_text_analyses(scope)
             yield from self._check_missing_vectors(scope)
+            yield from self._check_media_vectors(scope)
         yield from self._check_unfinished_reembed()
 
     def _check_dangling(self) -> Iterator[Finding]:
@@ -254,6 +255,19 @@ class _Examination:
                     finding = replace(finding, is_fixed=True)
             if ids:
                 yield finding
+
+    def _check_media_vectors(self, scope: StoredScope) -> Iterator[Finding]:
+        """Report damaged vectors of media, which only the caller can make again."""
+        damaged = self.store.ids_with_damaged_media_vector(scope.name)
+        if damaged:
+            listed = ", ".join(map(repr, damaged[:MAX_LISTED_ROWS])) + (
+                " ..." if len(damaged) > MAX_LISTED_ROWS else ""
+            )
+            what = f"scope {scope.name!r}: media of {len(damaged)} memories have damaged vectors: {listed}"
+            hint = f"{FIX_COMMAND} deletes them; then remember these memories again, with their vectors"
+            yield self._apply_fix(
+                Finding(Severity.WARNING, what, hint), lambda: self.store.delete_damaged_media_vectors(scope.name)
+            )
 
     def _embed(self, scope: StoredScope, node_ids: list[str]) -> None:
         if self._make_embedder is None or scope.embedder is None:

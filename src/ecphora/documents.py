@@ -8,11 +8,15 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 
+import numpy as np
+
+from . import media_spaces
 from .errors import IdCollision, InvalidInput
 from .graph import Graph, epoch_seconds
 from .ids import content_id
 from .language.chunking import split_into_chunks
-from .model import Episode, Kind, Node, NodeId
+from .media_checks import check_media
+from .model import Episode, Kind, MediaVector, Node, NodeId
 from .stages.retrieval.trust import has_less_trust
 from .validate import check_episode_fields
 
@@ -31,11 +35,13 @@ class CheckedEpisode:
     chunks: tuple[Node, ...]
     supersedes: NodeId | None
     has_date: bool
+    media_vectors: tuple[MediaVector, ...] = ()
 
 
 def check_episode(episode: Episode, now: datetime) -> CheckedEpisode:
     """Check an episode and cut it into nodes; raises ``InvalidInput`` before anything is written."""
     episode, time = check_episode_fields(episode)
+    episode = replace(episode, media=check_media(episode.media))
     node = Node(
         id=episode.id or document_id(episode, time),
         kind=Kind.EPISODE,
@@ -48,15 +54,23 @@ def check_episode(episode: Episode, now: datetime) -> CheckedEpisode:
         source=episode.source,
         trust=episode.trust,
         metadata=episode.metadata,
+        media=tuple(replace(one, vector=(), model=None) for one in episode.media),
     )
-    return CheckedEpisode(node.id, chunks(node), episode.supersedes, time is not None)
+    parts = chunks(node)
+    vectors = tuple(
+        MediaVector(parts[0].id, place, one.model, np.array(one.vector, np.float32))
+        for place, one in enumerate(episode.media)
+        if one.model is not None
+    )
+    return CheckedEpisode(node.id, parts, episode.supersedes, time is not None, vectors)
 
 
 def document_id(episode: Episode, happened_at: datetime | None) -> NodeId:
     """The hash of an episode's content, the id of an episode without one; a time counts if the episode has one."""
     identity = (episode.text, episode.speaker, episode.session, episode.title, episode.source)
     date = () if happened_at is None else (repr(epoch_seconds(happened_at)),)
-    return content_id(*(value or "" for value in identity), *date)
+    media = (part for one in episode.media for part in (one.reference, one.caption))
+    return content_id(*(value or "" for value in identity), *date, *media)
 
 
 # ---- chunks
@@ -72,6 +86,7 @@ def chunks(node: Node) -> tuple[Node, ...]:
         replace(
             node,
             id=f"{node.id}#{place}",
+            media=node.media if place == 1 else (),
             text=part.text,
             document=node.id,
             position=place,
@@ -126,8 +141,8 @@ def same_content(episode: CheckedEpisode, nodes: Sequence[Node]) -> bool:
     """Whether a stored memory equals an episode; an episode without a time of its own equals one of any time."""
     ours, theirs = reassemble(episode.chunks), reassemble(nodes)
     return (
-        (ours.text, ours.speaker, ours.session, ours.title, ours.source)
-        == (theirs.text, theirs.speaker, theirs.session, theirs.title, theirs.source)
+        (ours.text, ours.speaker, ours.session, ours.title, ours.source, ours.media)
+        == (theirs.text, theirs.speaker, theirs.session, theirs.title, theirs.source, theirs.media)
     ) and (not episode.has_date or ours.happened_at == theirs.happened_at)
 
 
@@ -171,8 +186,11 @@ def _check_trust(episode: CheckedEpisode, graph: Graph, predecessor: CheckedEpis
 def deduplicate(episodes: Iterable[CheckedEpisode], graph: Graph) -> dict[NodeId, CheckedEpisode]:
     """Return the episodes by id, each once.
 
+    The media vectors of equal episodes are joined.
+
     Raises ``IdCollision`` if two texts have one id, and ``InvalidInput`` if an episode supersedes one that is neither
-    in the graph nor among the earlier episodes, or one that has more trust.
+    in the graph nor among the earlier episodes, or one that has more trust, and if the media vectors of one model
+    differ in length.
     """
     found: dict[NodeId, CheckedEpisode] = {}
     for one in episodes:
@@ -186,8 +204,11 @@ def deduplicate(episodes: Iterable[CheckedEpisode], graph: Graph) -> dict[NodeId
         other = found.setdefault(one.id, one)
         if other is not one and not same_content(one, other.chunks):
             raise collision_error(one)
+        if other is not one and one.media_vectors:
+            found[one.id] = replace(other, media_vectors=(*other.media_vectors, *one.media_vectors))
     taken: dict[NodeId, CheckedEpisode] = {}
     for one in found.values():
         if any(taken.setdefault(node.id, one) is not one for node in one.chunks):
             raise collision_error(one)
+    media_spaces.check_dims(graph.media_spaces, (vector for one in found.values() for vector in one.media_vectors))
     return found

@@ -42,7 +42,8 @@ def indexed_text(node: Node) -> str:
     """A node's text as it is indexed and embedded: with its speaker, title and heading; of an exchange, the prompt."""
     if node.kind is Kind.EXCHANGE:
         return node.title or ""
-    text = "\n".join(part for part in (node.title, node.heading, node.text) if part is not None)
+    captions = (one.caption for one in node.media if one.caption)
+    text = "\n".join(part for part in (node.title, node.heading, node.text, *captions) if part is not None)
     return text if node.speaker is None else f"{node.speaker}: {text}"
 
 
@@ -151,6 +152,7 @@ def encode(
         nodes=(*episodes, *entities.values(), *described),
         analyses={node.id: analyze(node) for node in episodes},
         vectors=vectors,
+        media_vectors=tuple(vector for episode in checked_episodes for vector in episode.media_vectors),
         edges=tuple(dict.fromkeys(edges)),
         validity_ends=tuple(ValidityEnd(old, episode.chunks[0].happened_at, now) for old, episode in ends),
         embedder=embedder,

@@ -14,8 +14,9 @@ from .errors import IdCollision, InvalidInput, UnknownName
 from .graph import Graph
 from .invisible_chars import replace_surrogates
 from .language.token_count import estimate_tokens
+from .media_checks import guess_kind
 from .memory_tools import DEFAULT_HITS, DEFAULT_PAGE, MAX_MEMORIES, TOOLS
-from .model import Evidence, Filter, ForgetResult, Node, NodeId, Page, RememberResult, When
+from .model import Episode, Evidence, Filter, ForgetResult, Media, Node, NodeId, Page, RememberResult, When
 from .prompts import quoting
 from .recollection import Recollection, render_context
 from .reprs import ShortRepr, show
@@ -42,7 +43,7 @@ class ToolMemory(Protocol):
     @property
     def is_read_only(self) -> bool: ...
     def remember(
-        self, content: Sequence[str], *, speaker: str | None, session: str | None, happened_at: When | None
+        self, content: Sequence[str | Episode], *, speaker: str | None, session: str | None, happened_at: When | None
     ) -> RememberResult: ...
     def recall(
         self,
@@ -162,10 +163,22 @@ class ToolSet:
             text, is_error = f"Error: {quoting.escape(str(error))}", True
         return ToolReply(replace_surrogates(text), is_error)
 
-    def _remember(self, *, texts: list[str], speaker: str | None, happened_at: str | None, question: str | None) -> str:
+    def _remember(
+        self,
+        *,
+        texts: list[str],
+        speaker: str | None,
+        happened_at: str | None,
+        media: str | None,
+        question: str | None,
+    ) -> str:
         if question is not None:
             return self._record_response(question, "\n".join(texts))
-        result = self._memory.remember(texts, speaker=speaker, session=self._session, happened_at=happened_at)
+        content: Sequence[str | Episode] = texts
+        if media is not None:
+            shown = (Media(media, guess_kind(media)),)
+            content = [Episode(text, None, speaker, self._session, happened_at, media=shown) for text in texts]
+        result = self._memory.remember(content, speaker=speaker, session=self._session, happened_at=happened_at)
         groups = (
             ("Remembered", result.created),
             ("Stored already", result.existing),

@@ -16,6 +16,7 @@ import numpy.ma  # np.unique imports it when first called: better now than insid
 from numpy.typing import NDArray
 
 from .columns import Column, InvertedIndex, Table, Values, Vocabulary
+from .media_spaces import MediaSpaces, no_media
 from .model import (
     ACCESS_KIND_CODES,
     ACCESS_KINDS,
@@ -87,8 +88,8 @@ class Graph:
     mentions), ``vector_rows`` with ``vectors`` (rows that have a vector), ``edges`` (``provenance`` is the row that
     supports one, -1 for its own source), ``accesses``. Times are seconds since 1970. Speakers, sessions, documents and
     sources are codes of the vocabularies ``speakers`` and so on, -1 for none. ``tombstones`` are the ids and digests of
-    forgotten memories. ``cursors`` say how far each incremental process has come, ``retention`` what is left of the
-    access log.
+    forgotten memories. ``media_spaces`` have the vectors of media. ``cursors`` say how far each incremental process has
+    come, ``retention`` what is left of the access log.
     """
 
     revision: int = 0
@@ -97,6 +98,7 @@ class Graph:
     time_mentions: Table = field(default_factory=lambda: Table.empty(rows="i4", starts="f8", ends="f8"))
     vector_rows: Table = field(default_factory=lambda: Table.empty(rows="i4"))
     vectors: Column = field(default_factory=lambda: Column(np.empty((0, 0), np.float32)))
+    media_spaces: MediaSpaces = field(default_factory=no_media)
     edges: Table = field(
         default_factory=lambda: Table.empty(src="i4", dst="i4", links="i1", weights="f4", provenance="i4")
     )

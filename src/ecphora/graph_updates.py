@@ -8,6 +8,7 @@ import numpy as np
 import numpy.ma  # np.unique imports it when first called: better now than inside the first recall
 from numpy.typing import NDArray
 
+from . import media_spaces
 from .columns import Column, Table, Values
 from .forget import kept_mask
 from .graph import KIND_CODES, LINK_CODES, NODE_ONLY_PROPERTIES, Graph, epoch_seconds
@@ -35,6 +36,9 @@ def apply_batch(graph: Graph, batch: WriteBatch) -> Graph:
         base = _forget(base, batch)
     graph = _with_nodes(base, batch) if batch.nodes else base
     graph = _with_vectors(graph, batch)
+    if batch.media_vectors:
+        spaces = media_spaces.with_vectors(graph.media_spaces, batch.media_vectors, graph._row_by_id)
+        graph = replace(graph, media_spaces=spaces)
     graph = _with_edges(graph, batch.edges)
     graph = _with_validity_ends(graph, batch.validity_ends)
     graph = _with_accesses(graph, batch)
@@ -78,6 +82,7 @@ def _forget(graph: Graph, batch: WriteBatch) -> Graph:
         time_mentions=keep_rows(graph.time_mentions, "rows"),
         vector_rows=keep_rows(graph.vector_rows, "rows"),
         vectors=Column(graph.vectors.view[keep[graph.vector_rows["rows"]]]),
+        media_spaces=media_spaces.keep_rows(graph.media_spaces, keep, new_rows),
         edges=edges.replace(np.arange(len(edges)), provenance=np.where(provenance < 0, -1, new_rows[provenance])),
         accesses=keep_rows(graph.accesses, "rows"),
         **{name: names for name, (names, _) in codes.items()},

@@ -54,6 +54,7 @@ from .model import (
     Hit,
     Insight,
     Kind,
+    MediaQuery,
     Metadata,
     Node,
     NodeId,
@@ -421,6 +422,7 @@ class Memory:
         known_at: When | None = None,
         retroactive: bool = False,
         goal: str | None = None,
+        media_query: MediaQuery | None = None,
         strategy: str | Strategy | None = None,
         reading: str | Reading = Reading.AUTO,
         reading_ms: float = READING_MS,
@@ -445,6 +447,9 @@ class Memory:
         higher, the more the less sure the question alone is of its answer. It returns nothing that the question does
         not find, and changes neither the evidence nor the confidence. Only ``fused`` ranks by it.
 
+        ``media_query`` is the vector of a picture or sound: memories whose media of the same model are near to it come
+        back too. The ranks by text and by media are joined; the evidence stays that of the text.
+
         ``include`` names what comes back beside the memories, at most ``limit`` of each: ``"engrams"`` are the names
         that the hits mention, ``"insights"`` summaries near the question, and ``"exchanges"`` earlier prompts like it
         with their responses. None of them counts as a memory or changes the hits and the evidence.
@@ -462,6 +467,7 @@ class Memory:
             known_at=known_at,
             retroactive=retroactive,
             goal=goal,
+            media_query=media_query,
             strategy=strategy,
             reading=reading,
             reading_ms=reading_ms,
@@ -500,6 +506,7 @@ class Memory:
         known_at: When | None = None,
         retroactive: bool = False,
         goal: str | None = None,
+        media_query: MediaQuery | None = None,
         strategy: str | Strategy | None = None,
         reading: str | Reading = Reading.AUTO,
         reading_ms: float = READING_MS,
@@ -515,7 +522,13 @@ class Memory:
         chosen = self.strategy if strategy is None else strategies.resolve_strategy(strategy)
         _check_takes_goal(chosen, goal)
         query = self.build_query(
-            question, where=where, as_of=as_of, known_at=known_at, retroactive=retroactive, goal=goal
+            question,
+            where=where,
+            as_of=as_of,
+            known_at=known_at,
+            retroactive=retroactive,
+            goal=goal,
+            media_query=media_query,
         )
         graph = self.graph()
         read_nodes = self._scope_writer.reader(graph)
@@ -565,6 +578,7 @@ class Memory:
         known_at: When | None = None,
         retroactive: bool = False,
         goal: str | None = None,
+        media_query: MediaQuery | None = None,
         strategy: str | Strategy | None = None,
         reading: str | Reading = Reading.AUTO,
         reading_ms: float = READING_MS,
@@ -590,6 +604,7 @@ class Memory:
             known_at=known_at,
             retroactive=retroactive,
             goal=goal,
+            media_query=media_query,
             strategy=strategy,
             reading=reading,
             reading_ms=reading_ms,
@@ -610,6 +625,7 @@ class Memory:
         known_at: When | None = None,
         retroactive: bool = False,
         goal: str | None = None,
+        media_query: MediaQuery | None = None,
         strategy: str | Strategy | None = None,
         reading: str | Reading = Reading.AUTO,
         reading_ms: float = READING_MS,
@@ -628,6 +644,7 @@ class Memory:
             known_at=known_at,
             retroactive=retroactive,
             goal=goal,
+            media_query=media_query,
             strategy=strategy,
             reading=reading,
             reading_ms=reading_ms,
@@ -722,6 +739,7 @@ class Memory:
         known_at: When | None = None,
         retroactive: bool = False,
         goal: str | None = None,
+        media_query: MediaQuery | None = None,
     ) -> Query:
         """Return a question as strategies see it: with its vectors, terms, entities and time ranges."""
         graph = self._scope_writer.graph()
@@ -738,6 +756,7 @@ class Memory:
             retroactive=retroactive,
             goal=goal,
             embed_goal=self._query_embedder.goal_vector,
+            media=media_query,
         )
 
     # ---- look up
@@ -965,6 +984,7 @@ class Memory:
         known_at: When | None = None,
         retroactive: bool = False,
         goal: str | None = None,
+        media_query: MediaQuery | None = None,
         strategy: str | Strategy | None = None,
         reading: str | Reading = Reading.AUTO,
         reading_ms: float = READING_MS,
@@ -988,6 +1008,7 @@ class Memory:
             known_at=known_at,
             retroactive=retroactive,
             goal=goal,
+            media_query=media_query,
             strategy=strategy,
             reading=reading,
             reading_ms=reading_ms,

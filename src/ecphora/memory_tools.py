@@ -22,6 +22,7 @@ TOOLS: tuple[FunctionTool, ...] = (
             Parameter("texts", "strings", "The facts, each understandable by itself.", is_required=True),
             Parameter("speaker", "string", "Who said or wrote them."),
             Parameter("happened_at", "string", _HAPPENED_AT),
+            Parameter("media", "string", "URI or path of a picture, sound or video that they describe."),
             Parameter(
                 "question",
                 "string",

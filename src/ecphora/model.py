@@ -3,7 +3,7 @@
 This file is over 400 lines because it holds the data types that everything imports.
 """
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from datetime import date, datetime
 from enum import StrEnum
@@ -150,6 +150,56 @@ class Interval(ShortRepr):
     end: datetime
 
 
+class MediaKind(StrEnum):
+    """What a medium is."""
+
+    PICTURE = "picture"
+    SOUND = "sound"
+    VIDEO = "video"
+    OTHER = "other"
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class Media(ShortRepr):
+    """A picture, sound or video of a memory, by reference.
+
+    ``reference`` is a URI or path; nothing is ever loaded from it. ``caption`` says what it shows; it is indexed and
+    embedded with the text of the memory. ``vector`` comes from an embedder of the caller, whose name is ``model``;
+    vectors of different models are never compared. A medium that comes back from the memory has no vector.
+    """
+
+    reference: str
+    kind: str | MediaKind = MediaKind.PICTURE
+    caption: str = ""
+    vector: Sequence[float] = ()
+    model: str | None = None
+
+    def to_dict(self) -> dict[str, Any]:
+        """The reference, the kind and the caption as JSON values."""
+        return {"reference": self.reference, "kind": str(self.kind), "caption": self.caption}
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class MediaQuery(ShortRepr):
+    """A vector to search media with: of a picture, a sound, or a text, by the model that made the vectors of media."""
+
+    vector: Sequence[float]
+    model: str
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class MediaVector(ShortRepr):
+    """The vector of one of a memory's media, by the model that made it; vectors of one model form a space.
+
+    ``position`` is the place of the medium in the media of the node, from 0.
+    """
+
+    node: NodeId
+    position: int
+    model: str
+    vector: Vector
+
+
 @dataclass(frozen=True, slots=True, repr=False)
 class Episode(ShortRepr):
     """An episode to remember, as the caller gives it.
@@ -175,6 +225,7 @@ class Episode(ShortRepr):
     metadata: Metadata = field(default_factory=dict)
     trust: float = 1.0
     supersedes: NodeId | None = None
+    media: tuple[Media, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -207,6 +258,7 @@ class Node(ShortRepr):
     trust: float = 1.0
     metadata: Metadata = field(default_factory=dict)
     seq: int = 0
+    media: tuple[Media, ...] = ()
 
     def to_dict(self) -> dict[str, Any]:
         """The node as JSON values: every field that means something outside the store."""
@@ -217,6 +269,7 @@ class Node(ShortRepr):
             **{name: _iso(getattr(self, name)) for name in times},
             "trust": self.trust,
             "metadata": dict(self.metadata),
+            **({"media": [one.to_dict() for one in self.media]} if self.media else {}),
         }
 
 
@@ -336,6 +389,7 @@ class WriteBatch(ShortRepr):
     nodes: tuple[Node, ...] = ()
     analyses: Mapping[NodeId, TextAnalysis] = field(default_factory=dict)
     vectors: Mapping[NodeId, Vector] = field(default_factory=dict)
+    media_vectors: tuple[MediaVector, ...] = ()
     edges: tuple[Edge, ...] = ()
     validity_ends: tuple[ValidityEnd, ...] = ()
     accesses: tuple[Access, ...] = ()
@@ -587,6 +641,7 @@ class Query(ShortRepr):
     retroactive: bool = False
     where: Filter = field(default_factory=Filter)
     goal: Goal | None = None
+    media: MediaQuery | None = None
 
     @property
     def search_text(self) -> str:

@@ -401,6 +401,16 @@ class GoalStrategy(Protocol):
 
 
 @runtime_checkable
+class MediaStrategy(Protocol):
+    """A strategy that adds what media gain to its scores itself; recall adds it to the scores of the others."""
+
+    @property
+    def joins_media(self) -> bool:
+        """Whether it does."""
+        ...
+
+
+@runtime_checkable
 class WritesOnStore(Protocol):
     """A strategy that runs every new episode as a query and logs the memories that it activates."""
 

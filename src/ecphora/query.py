@@ -6,6 +6,7 @@ from datetime import datetime
 
 import numpy as np
 
+from . import media_spaces
 from .errors import EmbedderMismatch, InvalidText
 from .graph import Graph
 from .language.dates import time_mentions
@@ -14,9 +15,11 @@ from .language.names import names
 from .language.question import topic
 from .language.relation_mentions import asked_relations
 from .language.terms import extract_terms, hash_terms, surface_forms
+from .media_checks import check_media_query
 from .model import (
     Filter,
     Goal,
+    MediaQuery,
     NodeId,
     Query,
     RelationName,
@@ -74,16 +77,19 @@ def analyze(
     retroactive: bool = False,
     goal: str | None = None,
     embed_goal: Callable[[str], Vector] | None = None,
+    media: MediaQuery | None = None,
 ) -> Query:
     """Check, analyze and embed a question, once for everything that uses it.
 
     ``embed`` gives the vectors of a question's texts, ``embed_goal`` that of the goal; neither is called for an empty
-    graph. ``read_nodes`` fetches the
-    memories that may say who "my sister" in a question is; it is not called for other questions. Raises
-    ``InvalidInput`` for an invalid argument, and ``EmbedderMismatch`` if the graph has vectors of another length.
+    graph. ``read_nodes`` fetches the memories that may say who "my sister" in a question is; it is not called for other
+    questions. Raises ``InvalidInput`` for an invalid argument, and ``EmbedderMismatch`` if the graph has vectors of
+    another length.
     """
     question, where, event_time, recording_time = check_query(question, where, as_of, known_at, retroactive)
-    goal = _check_goal(goal)
+    goal, media = _check_goal(goal), check_media_query(media)
+    if media is not None:
+        media_spaces.check_query(graph.media_spaces, media)
     time_and_filter = Query(
         question, now, as_of=event_time, known_at=recording_time, retroactive=retroactive, where=where
     )
@@ -109,6 +115,7 @@ def analyze(
         retroactive=retroactive,
         where=where,
         named=named,
+        media=media,
     )
     if goal is None:
         return query
@@ -157,6 +164,7 @@ def build_query(
     retroactive: bool = False,
     where: Filter | None = None,
     named: NamedQuestion | None = None,
+    media: MediaQuery | None = None,
 ) -> Query:
     """Build a query from a text; ``embedded_parts`` are its parts and the vectors of their texts.
 
@@ -190,4 +198,5 @@ def build_query(
         known_at=known_at,
         retroactive=retroactive,
         where=where or Filter(),
+        media=media,
     )

@@ -16,9 +16,10 @@ from .language.adjacent_names import without_titles
 from .language.classes import find_instances
 from .language.roles import role_of
 from .language.terms import extract_terms, hash_terms, shared_terms
-from .model import Kind, Query
+from .model import Kind, MediaKind, Query
 from .ranking import Comparison
 from .stages.retrieval import validity
+from .stages.retrieval.media_search import MEDIA
 from .stages.retrieval.term_coverage import WINDOW_SIZE
 from .text_format import collapse_whitespace, long_day, truncate
 
@@ -108,6 +109,12 @@ def goal_clause(comparison: Comparison) -> Clause | None:
     return (
         None if goal is None else Clause(f"fits the goal “{truncate(collapse_whitespace(goal.text), MAX_GOAL_CHARS)}”")
     )
+
+
+def _media_clause(comparison: Comparison) -> Clause | None:
+    """That its picture or sound is near to the one of the query."""
+    kinds = {str(one.kind) for one in comparison.node.media} - {MediaKind.OTHER}
+    return Clause(f"has {f'a {kinds.pop()}' if len(kinds) == 1 else 'media'} near to the media query")
 
 
 def _neighbor_clause(comparison: Comparison) -> Clause | None:
@@ -258,6 +265,7 @@ def _strongest_path(comparison: Comparison, build_clause: "ClauseBuilder") -> tu
 ClauseBuilder = Callable[[Comparison], Clause | None]
 
 _FEATURE_GROUPS: tuple[tuple[tuple[ClauseBuilder, ...], tuple[str, ...]], ...] = (
+    ((_media_clause,), (MEDIA,)),
     (
         (relation_clause, text_clause),
         (

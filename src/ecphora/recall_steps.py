@@ -12,11 +12,12 @@ from .graph import Graph
 from .inclusions import NO_INCLUSIONS, Inclusions, find_inclusions
 from .language.token_count import estimate_tokens
 from .model import Cost, Evidence, Hit, Include, Query
-from .ports import ActivateCandidates, Activation, NodeReader, Strategy
+from .ports import ActivateCandidates, Activation, MediaStrategy, NodeReader, Strategy
 from .recall import RankedHits, group_by_instance, rank
 from .recollection import Recollection
 from .stages.retrieval import filters
 from .stages.retrieval.confidence import EvidenceBands
+from .stages.retrieval.media_search import join_media
 
 STEPS = ("embed", "activate", "read", "fetch")
 """The names of the steps in the cost of a recall."""
@@ -55,7 +56,7 @@ class RecallSteps:
     def candidate_hits(self) -> tuple[Hit, ...]:
         """The hits as they would be if nothing was read."""
         with self.measure("activate"):
-            activation = self._candidates(None)
+            activation = self._activate(None)
         with self.measure("fetch"):
             self._candidate_hits = tuple(self._rank(activation).hits)
         return self._candidate_hits
@@ -64,7 +65,7 @@ class RecallSteps:
     def activation(self) -> Activation:
         """The scores, after reading."""
         with self.measure("activate"):
-            activation = self._candidates(self.reading)
+            activation = self._activate(self.reading)
             if self.reading is not None:
                 self.seconds["read"] = self.reading.seconds
         return activation
@@ -124,6 +125,12 @@ class RecallSteps:
     @cached_property
     def _candidates(self) -> ActivateCandidates:
         return find_candidates(self.strategy, self.query, self.graph)
+
+    def _activate(self, reading: CandidateReading | None) -> Activation:
+        activation, strategy = self._candidates(reading), self.strategy
+        if isinstance(strategy, MediaStrategy) and strategy.joins_media:
+            return activation
+        return join_media(self.graph, self.query, activation)
 
     def _rank(self, activation: Activation) -> RankedHits:
         return rank(self.graph, self.query, activation, self.limit, self.budget, self.read_nodes, explain=self.explain)

@@ -14,6 +14,7 @@ from .errors import InvalidInput
 from .forget import forget
 from .graph import EPOCH, Graph
 from .graph_updates import apply_batch
+from .media_spaces import vectors_of
 from .model import Edge, Episode, Kind, Link, Mark, Node, NodeId, Rows, ValidityEnd, Vector, WriteBatch
 from .reprs import show
 from .scope_writer import MAX_RETRIES, ExtractionSource, ScopeWriter, reads_full_log
@@ -35,7 +36,10 @@ def replace_text(
         if old.text == text:
             return None
         fields = (old.speaker, old.session, old.happened_at, old.title, old.source, old.metadata, old.trust)
-        episode = documents.check_episode(Episode(text, old.id, *fields), now)
+        episode = documents.check_episode(Episode(text, old.id, *fields, media=old.media), now)
+        row = graph.row(old_nodes[0].id)
+        if row is not None and old.media:
+            episode = replace(episode, media_vectors=vectors_of(graph.media_spaces, row, episode.chunks[0].id))
         batch = _replacement_batch(writer, graph, old_nodes, episode, extractions=extractions, vectors=vectors, now=now)
         if writer.try_commit(batch):
             writer.process_pending(now)

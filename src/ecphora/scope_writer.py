@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 
-from . import documents, encode
+from . import documents, encode, media_spaces
 from .cancellation import check_cancellation, current_cancellation
 from .errors import EmbedderMismatch, StaleWrite, StoreBusy
 from .forget import content_digest, is_tombstoned
@@ -220,7 +220,15 @@ class ScopeWriter:
         stimulated: Iterable[Access] = ()
         if writes_on_store(self.strategy):
             stimulated = store_accesses(nodes, graph, self.strategy, embedder=self.embedder, vectors=vectors, now=now)
-        return replace(batch, accesses=(*encoded, *stimulated), needs_full_log=reads_full_log(self.strategy))
+        added = media_spaces.missing_vectors(
+            graph.media_spaces, (one for episode in found.existing for one in episode.media_vectors), graph.row
+        )
+        return replace(
+            batch,
+            media_vectors=(*batch.media_vectors, *added),
+            accesses=(*encoded, *stimulated),
+            needs_full_log=reads_full_log(self.strategy),
+        )
 
     def process_pending(self, now: datetime) -> None:
         """Let an ``IncrementalStrategy`` process what is new in steps, each committed whole or not at all."""

@@ -19,7 +19,7 @@ from .condition_mappings import mapping_of
 from .conditions import Condition
 from .errors import InvalidInput
 from .messages import is_message
-from .model import HitGroup, Why
+from .model import HitGroup, Media, MediaQuery, Why
 from .recollection import Recollection
 from .reprs import show
 from .wire_forms import ARGUMENT_TYPES, LOCAL_ARGUMENTS, form_of, written_fields
@@ -85,6 +85,19 @@ def _message_to_json(value: object) -> Any:
         return to_json(value)
     except InvalidInput:
         return True
+
+
+def _encode_media(one: Media) -> dict[str, Any]:
+    """A medium, with a vector and its model if it has one: as callers give it, and no stored one."""
+    vector = _numbers(one.vector)
+    has_vector = vector or one.model is not None
+    found = {"reference": to_json(one.reference), "kind": to_json(one.kind), "caption": to_json(one.caption)}
+    return {**found, "vector": vector, "model": to_json(one.model)} if has_vector else found
+
+
+def _numbers(vector: object) -> list[Any]:
+    """The numbers of a vector, a numpy array too."""
+    return [to_json(one) for one in vector] if isinstance(vector, Iterable) else [to_json(vector)]
 
 
 def _encode_object(value: Any) -> dict[str, Any]:
@@ -168,6 +181,8 @@ _ENCODERS: Mapping[type, Callable[[Any], Any]] = {
     list: lambda value: list(map(to_json, value)),
     tuple: lambda value: list(map(to_json, value)),
     dict: _encode_mapping,
+    Media: _encode_media,
+    MediaQuery: lambda query: {"vector": _numbers(query.vector), "model": to_json(query.model)},
     Why: _encode_why,
     HitGroup: HitGroup.to_dict,
     Recollection: _encode_recollection,

@@ -288,7 +288,7 @@ def check_episode_fields(episode: Episode) -> tuple[Episode, datetime | None]:
         raise InvalidInput(
             f"the id {episode.id!r} begins like an id of a name, insight, question, claim or exchange; choose another"
         )
-    return Episode(text, **names, happened_at=time, trust=trust, metadata=metadata), time
+    return Episode(text, **names, happened_at=time, trust=trust, metadata=metadata, media=episode.media), time
 
 
 def check_recall(limit: object, budget: object, **flags: object) -> tuple[int, int | None]:

@@ -12,7 +12,7 @@ from typing import Any
 
 from .explain import WhyNot
 from .messages import MessageOptions
-from .model import Episode, Filter, Goal, Hit, Insight, Query
+from .model import Episode, Filter, Goal, Hit, Insight, Media, MediaQuery, Query
 from .recollection import Recollection
 
 
@@ -29,7 +29,7 @@ class Form:
     derived: Mapping[str, tuple[Any, Callable[[Any], Any]]] = field(default_factory=dict)
 
 
-VECTORS = ("vector", "topic_vector", "term_vectors", "term_hashes")
+VECTORS = ("vector", "topic_vector", "term_vectors", "term_hashes", "media")
 """The fields of a query that are not written: arrays, which only strategies use."""
 DEFAULT_FORM = Form()
 FORMS: Mapping[type, Form] = {
@@ -45,7 +45,7 @@ FORMS: Mapping[type, Form] = {
     WhyNot: Form(derived={"sentence": (str, str)}),
 }
 """The types that are not written as an object with their fields. ``Why`` and ``HitGroup``: see ``serialize``."""
-ARGUMENT_TYPES = (Filter, Episode, MessageOptions)
+ARGUMENT_TYPES = (Filter, Episode, Media, MediaQuery, MessageOptions)
 """The types that callers write: reading them refuses an unknown field, which may be a typing error."""
 LOCAL_ARGUMENTS: Mapping[str, str] = {
     "llm": "the server uses the language model that it was started with",

@@ -12,6 +12,7 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, cast
 
+import numpy as np
 import pytest
 
 from ecphora import (
@@ -27,6 +28,8 @@ from ecphora import (
     InvalidRecord,
     InvalidText,
     InvalidTime,
+    Media,
+    MediaQuery,
     Memory,
     MessageOptions,
     MissReason,
@@ -226,6 +229,15 @@ def test_forget_erases_and_says_what(filled: Memory) -> None:
     assert filled.remember(ANA, restore=True).created == ("porto",)
     assert set(filled.forget(where=Filter(speakers="Ana")).episode_ids) == {"porto", "ghent"}
     assert filled.forget(everything=True).episode_ids == ("rain",)
+
+
+def test_media_rank_and_come_back(filled: Memory) -> None:
+    vector: Any = np.array([0, 1], np.float32)
+    filled.remember(Episode("The lodger.", id="cat", media=(Media("cat.jpg", "picture", "A cat.", vector, "clip"),)))
+    found = filled.recall("Where is this?", media_query=MediaQuery(vector, "clip"), log_access=False)
+    assert (found[0].id, found[0].node.media) == ("cat", (Media("cat.jpg", caption="A cat."),))
+    with pytest.raises(InvalidInput, match="has a vector of 3 numbers"):
+        filled.recall("Where is this?", media_query=MediaQuery((1, 0, 0), "clip"))
 
 
 def test_goal_ranks_and_comes_back(filled: Memory) -> None:

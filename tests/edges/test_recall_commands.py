@@ -60,6 +60,28 @@ def test_recall_ranks_by_a_goal() -> None:
     assert answer("why-not", "What should I keep in mind?", found["hits"][0]["id"], *goal)["rank"] == 1
 
 
+def test_media_are_remembered_and_recalled() -> None:
+    media = ({"reference": "cat.jpg", "caption": "A cat.", "vector": [0, 1], "model": "clip"}, {"reference": "b.wav"})
+    options = [part for one in media for part in ("--media", json.dumps(one))]
+    assert ecphora("remember", "--text", "The new lodger.", "--id", "cat", *options).exit_code == 0
+    lines = json.dumps({"text": "At the lake.", "id": "lake", "media": [{**media[0], "vector": [1, 0]}]})
+    assert ecphora("remember", "--jsonl", stdin=lines).exit_code == 0
+    query = ("recall", "Where is this?", "--explain", "--media-query")
+    found = ecphora(*query, '{"model": "clip", "vector": [0.1, 1]}', "--json")
+    hit = json.loads(found.stdout)["hits"][0]
+    assert (hit["id"], hit["media"][0]) == ("cat", {"reference": "cat.jpg", "kind": "picture", "caption": "A cat."})
+    assert "media" in [part["feature"] for part in hit["why"]]
+    for wrong in ("[1]", "x", '{"model": "clip"}', '{"model": "clip", "vector": [1]}', '{"mode": 1}'):
+        refused = ecphora(*query, wrong)
+        assert refused.exit_code in {1, 2}
+        assert "Traceback" not in refused.stderr
+    for wrong in ('{"reference": ""}', '{"caption": "a"}', '{"reference": "a", "vector": [1], "model": "clip"}', "3"):
+        assert ecphora("remember", "--text", "Another one.", "--media", wrong).exit_code in {1, 2}
+        assert ecphora("remember", "--jsonl", stdin=f'{{"text": "a", "media": [{wrong}]}}').exit_code == 1
+    assert ecphora("remember", "--jsonl", stdin='{"text": "a", "media": 3}').exit_code == 1
+    assert len(json.loads(ecphora("find", "--json").stdout)["memories"]) == 2
+
+
 @pytest.mark.usefixtures("two_memories")
 def test_recall_records_a_response_and_includes_it() -> None:
     question = "Who moved to Porto?"

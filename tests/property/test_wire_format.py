@@ -38,6 +38,8 @@ from ecphora.model import (
     HitGroup,
     Insight,
     Mark,
+    Media,
+    MediaKind,
     Node,
     Page,
     Query,
@@ -117,6 +119,7 @@ def values_of(hint: Any) -> st.SearchStrategy[Any]:
         str: texts, bool: st.booleans(), int: st.integers(0, 2**62), float: numbers, datetime: times,
         NoneType: st.none(), Any: scalars, AccessKind | Mark: st.sampled_from([*AccessKind, *Mark]),
         Filter: filters, Hit: hits(), Recollection: recollections(),
+        Media: st.builds(Media, texts, st.sampled_from(MediaKind), texts),
     }  # fmt: skip
     if hint in known:
         return known[hint]

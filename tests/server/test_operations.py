@@ -229,6 +229,25 @@ def test_response_is_recorded_and_comes_back_as_an_exchange(server: Server, scop
     assert (unknown.status_code, unknown.json()["error"]["type"]) == (400, "InvalidInput")
 
 
+def test_media_are_stored_and_searched(server: Server, scope: str, token: str) -> None:
+    cat = {"reference": "cat.jpg", "caption": "A cat.", "vector": [0, 1], "model": "clip"}
+    content: list[Any] = [{"text": "The lodger.", "id": "cat", "media": [cat]}, {"text": "At the lake."}]
+    assert server.post("/v1/remember", {"content": content}, token=token, scope=scope).status_code == 200
+    body = {"question": "Where is this?", "media_query": {"model": "clip", "vector": [0.1, 1]}}
+    found = server.post("/v1/recall", body, token=token, scope=scope).json()
+    assert found["hits"][0]["media"] == [{"reference": "cat.jpg", "kind": "picture", "caption": "A cat."}]
+    assert found["hits"][1]["media"] == []
+    assert "media" not in found["query"]
+    for wrong in (3, {}, {"model": "clip"}, {"vector": [1, 0], "model": 3}, {"vector": [0, 0], "model": "clip"}):
+        refused = server.post("/v1/recall", {**body, "media_query": wrong}, token=token, scope=scope)
+        assert (refused.status_code, refused.json()["error"]["type"][:7]) == (400, "Invalid")
+    for medium in (3, {"reference": 3}, {**cat, "vector": [1]}, {**cat, "kind": "smell"}, {**cat, "size": 1}):
+        wrong_content: list[Any] = [{"text": "A good text."}, {"text": "A text.", "media": [medium]}]
+        refused = server.post("/v1/remember", {"content": wrong_content}, token=token, scope=scope)
+        assert (refused.status_code, refused.json()["error"]["type"][:7]) == (400, "Invalid")
+    assert len(server.post("/v1/find", {}, token=token, scope=scope).json()["memories"]) == 2
+
+
 @pytest.mark.usefixtures("remembered")
 def test_goal_is_taken_and_comes_back_without_its_vector(server: Server, scope: str, token: str) -> None:
     body = {"question": "What should I keep in mind?", "goal": "travel to Porto"}

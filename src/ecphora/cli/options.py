@@ -2,11 +2,14 @@
 
 import json
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from .context import CommandFunction, strategy_options
+
+if TYPE_CHECKING:
+    from ..model import Media, MediaQuery
 
 
 def filter_options(command: CommandFunction) -> CommandFunction:
@@ -94,6 +97,12 @@ def question_options(command: CommandFunction) -> CommandFunction:
         click.option("--known-at", metavar="DATE", help="As known at this time: without what was stored later."),
         click.option("--goal", metavar="TEXT", help="What the answer is for: memories that fit it rank higher."),
         click.option(
+            "--media-query",
+            metavar="JSON",
+            callback=parse_media_query,
+            help='The vector of a picture or sound to search with, as {"model": "clip", "vector": [...]}.',
+        ),
+        click.option(
             "--reading",
             type=click.Choice(["auto", "never", "always"]),
             default="auto",
@@ -120,6 +129,22 @@ def parse_key_values(_ctx: click.Context, _param: click.Parameter, values: Seque
             parsed = text
         values_by_key[key] = text if isinstance(parsed, dict) else parsed
     return values_by_key
+
+
+def parse_media(ctx: click.Context, param: click.Parameter, values: Sequence[str]) -> "tuple[Media, ...]":
+    """JSON options as media."""
+    from ..deserialize import from_json  # noqa: PLC0415
+    from ..model import Media  # noqa: PLC0415
+
+    return tuple(from_json(Media, parse_json_object(ctx, param, value)) for value in values)
+
+
+def parse_media_query(ctx: click.Context, param: click.Parameter, value: str | None) -> "MediaQuery | None":
+    """A JSON option as a query by media, None if it is not given."""
+    from ..deserialize import from_json  # noqa: PLC0415
+    from ..model import MediaQuery  # noqa: PLC0415
+
+    return None if value is None else from_json(MediaQuery, parse_json_object(ctx, param, value))
 
 
 def parse_json_object(_ctx: click.Context, _param: click.Parameter, value: str | None) -> dict[str, Any] | None:

@@ -13,10 +13,10 @@ from .. import short_ids
 from ..errors import InvalidInput
 from ..llms.from_setting import parse_prices
 from ..memory import Memory
-from ..model import ExtractionReport, RememberResult
+from ..model import ExtractionReport, Media, RememberResult
 from . import remember_input, text_files
 from .context import CommandContext, common_options, strategy_options
-from .options import parse_key_values
+from .options import parse_key_values, parse_media
 from .render import estimate_text, progress_bar
 
 PROGRESS_MIN_TEXTS = 16
@@ -51,6 +51,13 @@ PROGRESS_MIN_TEXTS = 16
     callback=parse_key_values,
     help="Metadata to keep; may be repeated.",
 )
+@click.option(
+    "--media",
+    multiple=True,
+    metavar="JSON",
+    callback=parse_media,
+    help='A picture, sound or video of it, as {"reference": "a.jpg", "caption": "..."}; may be repeated.',
+)
 @click.option("--supersedes", metavar="ID", help="The memory that this one supersedes.")
 @click.option("--restore", is_flag=True, help="Remember it even if it was forgotten on purpose.")
 @click.option("--dry-run", is_flag=True, help="Write and send nothing; show what a language model would cost.")
@@ -69,6 +76,7 @@ def remember(
     id_: str | None,
     happened_at: str | None,
     metadata: dict[str, Any],
+    media: tuple[Media, ...],
     supersedes: str | None,
     restore: bool,
     dry_run: bool,
@@ -81,7 +89,14 @@ def remember(
     --happened-at is given. In prose from stdin, blank lines separate the memories. A program that passes on other
     people's texts should use --text or stdin, because a TEXT that names a file is an error.
     """
-    fields = {"id": id_, "happened_at": happened_at, "metadata": metadata, "supersedes": supersedes, **text_fields}
+    fields = {
+        "id": id_,
+        "happened_at": happened_at,
+        "metadata": metadata,
+        "media": media,
+        "supersedes": supersedes,
+        **text_fields,
+    }
     fields = {key: value for key, value in fields.items() if value}
     forms = [form for form, on in (("lines", lines), ("whole", whole), ("jsonl", jsonl)) if on]
     if files or recursive:

@@ -8,11 +8,12 @@ from typing import Any
 import click
 
 from .. import documents
+from ..deserialize import from_json
 from ..errors import InvalidInput, InvalidRecord, InvalidText
 from ..graph import EPOCH
 from ..interchange.records import parse_object
 from ..language.paragraphs import paragraphs
-from ..model import Episode
+from ..model import Episode, Media
 from ..settings import expand_home
 from . import text_files
 from .context import CommandContext, read_stdin
@@ -94,6 +95,8 @@ def _episodes_from_jsonl(lines: Iterable[str], fields: Mapping[str, Any]) -> lis
             if unknown:
                 known = ", ".join(Episode.__dataclass_fields__)
                 raise InvalidRecord(f"there is no field {', '.join(sorted(map(repr, unknown)))}; there are {known}")
+            if isinstance(record.get("media"), list):
+                record["media"] = tuple(from_json(Media, one) for one in record["media"])
             episode = Episode(**{**fields, "text": None, **record})
             documents.check_episode(episode, EPOCH)
         except InvalidInput as error:

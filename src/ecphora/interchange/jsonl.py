@@ -1,19 +1,17 @@
 """Lossless export of a scope to JSON Lines, and import. An import analyzes texts again and makes missing vectors.
 
-The first line is a header; then one line each for nodes in their order, edges, ends of validity, accesses, tombstones,
-and, if asked for, vectors. Fields at their default are left out. Numbers that the store assigns (``seq``, revisions)
-are not exported: they follow from the order of the lines, as the ``start`` of a chunk follows from the chunks before
-it. The count of an access, ``nth``, is exported. Ends of validity are in the order of their nodes.
+The first line is a header; then one line each for nodes in their order, vectors of media, edges, ends of validity,
+accesses, tombstones, and, if asked for, vectors. Fields at their default are left out. Numbers that the store assigns
+(``seq``, revisions) are not exported: they follow from the order of the lines, as the ``start`` of a chunk follows from
+the chunks before it. The count of an access, ``nth``, is exported. Ends of validity are in the order of their nodes.
 
 An import commits portion by portion (:mod:`.portions`): if it is interrupted, the scope is sound and the same import
 continues from there.
 """
 
-import base64
-import json
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import MISSING, dataclass, field, fields, replace
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from itertools import chain
 from typing import Any, TextIO, TypeVar
@@ -22,7 +20,6 @@ from .. import encode
 from ..cancellation import current_cancellation
 from ..errors import EmbedderMismatch, IdCollision, InvalidRecord, StaleWrite, StoreBusy, WrongVector
 from ..forget import content_digest, is_tombstoned
-from ..invisible_chars import escape_invisible
 from ..model import (
     MENTION_LINKS,
     SOURCE_LINKS,
@@ -30,18 +27,19 @@ from ..model import (
     UNINDEXED_KINDS,
     Access,
     AccessKind,
-    Edge,
     Kind,
     Mark,
+    MediaVector,
     Node,
     NodeId,
     Tombstone,
     TransferResult,
-    ValidityEnd,
     Vector,
     WriteBatch,
 )
 from ..ports import Embedder, Progress, Store
+from .json_lines import media_vector_to_json, to_json, to_line, vector_to_base64
+from .media_vectors import check_media_vectors
 from .portions import Portion, split_into_portions
 from .records import FORMAT_VERSION, ExportContents, parse_export
 
@@ -73,17 +71,18 @@ def export_scope(store: Store, scope: str, out: TextIO, *, now: datetime, vector
     }
     records: Iterable[Mapping[str, Any]] = chain(
         [header],
-        ({"node": _to_json(node, "seq", "start")} for node in contents.nodes),
-        ({"edge": _to_json(edge)} for edge in contents.edges),
-        ({"validity_end": _to_json(end)} for end in ends),
-        ({"access": _to_json(access, "seq")} for access in contents.accesses),
+        ({"node": to_json(node, "seq", "start")} for node in contents.nodes),
+        ({"media_vector": media_vector_to_json(vector)} for vector in contents.media_vectors),
+        ({"edge": to_json(edge)} for edge in contents.edges),
+        ({"validity_end": to_json(end)} for end in ends),
+        ({"access": to_json(access, "seq")} for access in contents.accesses),
         ({"tombstone": {"node": node, "digest": digest.hex()}} for node, digest in tombstones),
         (
-            {"vector": {"node": id_, "model": contents.embedder, "value": _to_base64(contents.vectors[id_])}}
+            {"vector": {"node": id_, "model": contents.embedder, "value": vector_to_base64(contents.vectors[id_])}}
             for id_ in vector_ids
         ),
     )
-    out.writelines(_to_line(record) for record in records)
+    out.writelines(to_line(record) for record in records)
     return TransferResult(
         nodes=len(contents.nodes),
         edges=len(contents.edges),
@@ -136,6 +135,7 @@ class _ImportPlan:
     vectors: Mapping[NodeId, Vector] = field(default_factory=dict)
     accesses: Sequence[Access] = ()
     needs_full_log: bool = False
+    media_vectors: Mapping[NodeId, Sequence[MediaVector]] = field(default_factory=dict)
     tombstones_by_node: Mapping[NodeId, Sequence[Tombstone]] = field(default_factory=dict)
     """Tombstones of memories that came back, by the node that came back: both are committed together."""
     tombstones: Sequence[Tombstone] = ()
@@ -156,6 +156,7 @@ def _plan_import(
     stored = {node.id: node for node in current.nodes}
     _check_collisions(contents, stored)
     _check_references(contents, stored)
+    check_media_vectors(contents, current)
     tombstones: set[NodeId | bytes] = {tombstone.node for tombstone in current.tombstones}
     tombstones |= {tombstone.digest for tombstone in current.tombstones}
     missing_nodes = [node for node in contents.nodes if node.id not in stored]
@@ -181,6 +182,7 @@ def _plan_import(
             [access for access in contents.accesses if access.node in present_ids], current.accesses
         ),
         needs_full_log=contents.needs_full_log,
+        media_vectors=contents.media_vectors,
         tombstones_by_node=tombstones_by_node,
         tombstones=new_tombstones,
         existing=sum(1 for node in contents.nodes if node.id in stored),
@@ -221,7 +223,7 @@ def _is_same_memory(one: Node, other: Node) -> bool:
     """Whether two nodes with the same id are the same memory; entities are, whatever their spelling and time."""
     if Kind.ENTITY in {one.kind, other.kind}:
         return one.kind == other.kind
-    compared = ("kind", "text", "speaker", "session", "title", "source", "happened_at", "document", "position")
+    compared = ("kind", "text", "speaker", "session", "title", "source", "happened_at", "document", "position", "media")
     return all(getattr(one, name) == getattr(other, name) for name in compared)
 
 
@@ -305,6 +307,7 @@ def _write_batches(plan: _ImportPlan, embedder: Embedder, progress: Progress | N
         is_last = number == len(plan.portions)
         batch = replace(
             _portion_batch(portion, plan.vectors, embedder),
+            media_vectors=tuple(one for node in portion.nodes for one in plan.media_vectors.get(node.id, ())),
             tombstones=(*(plan.tombstones if number == 1 else ()), *returned),
             accesses=tuple(accesses.pop(0) if is_last and accesses else ()),
             needs_full_log=plan.needs_full_log and is_last,
@@ -375,26 +378,3 @@ def _missing_accesses(accesses: Sequence[Access], current: Sequence[Access]) -> 
 
 def _without_numbers(access: Access) -> Access:
     return replace(access, seq=0, nth=0)
-
-
-def _to_line(record: Mapping[str, Any]) -> str:
-    # Invisible characters are escaped: they may control a terminal, or be taken for a line end.
-    return escape_invisible(json.dumps(record, ensure_ascii=False, separators=(",", ":"))) + "\n"
-
-
-_JSON_ENCODERS: Mapping[type, Callable[[Any], Any]] = {datetime: datetime.isoformat}
-
-
-def _to_json(item: Node | Edge | ValidityEnd | Access, *omit: str) -> Mapping[str, Any]:
-    """Return an item's fields as JSON values, without those at their default."""
-    result: dict[str, Any] = {}
-    for item_field in fields(item):
-        value = getattr(item, item_field.name)
-        default = item_field.default if item_field.default_factory is MISSING else item_field.default_factory()
-        if item_field.name not in omit and (default is MISSING or value != default):
-            result[item_field.name] = _JSON_ENCODERS.get(type(value), lambda same: same)(value)
-    return result
-
-
-def _to_base64(vector: Vector) -> str:
-    return base64.b64encode(vector.astype("<f2").tobytes()).decode("ascii")

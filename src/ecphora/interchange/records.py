@@ -2,7 +2,7 @@
 
 import base64
 import json
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any, TypeVar
@@ -11,12 +11,16 @@ import numpy as np
 
 from .. import documents, ids
 from ..errors import InvalidInput, InvalidRecord
+from ..media_checks import check_media
 from ..model import (
     Access,
     Edge,
     Episode,
     Kind,
     Link,
+    Media,
+    MediaKind,
+    MediaVector,
     Metadata,
     Node,
     NodeId,
@@ -34,6 +38,8 @@ Record = dict[str, Any]
 """One JSON object, not yet checked."""
 _PLACEHOLDER_TIME = datetime(1970, 1, 1, tzinfo=UTC)
 _MAX_POSITION = 2**31
+_UNIT_TOLERANCE = 0.01
+"""How far the length of a vector in half precision may be from 1."""
 FORMAT_VERSION = 2
 """The format of new exports; older formats can be read."""
 
@@ -51,6 +57,7 @@ class ExportContents:
     accesses: list[Access] = field(default_factory=list)
     tombstones: list[Tombstone] = field(default_factory=list)
     vectors: dict[NodeId, tuple[str, Vector]] = field(default_factory=dict)
+    media_vectors: dict[NodeId, list[MediaVector]] = field(default_factory=dict)
     needs_full_log: bool = False
     line_by_node: dict[NodeId, int] = field(default_factory=dict)
     references: list[tuple[NodeId, int]] = field(default_factory=list)
@@ -139,6 +146,7 @@ def _parse_node(item: Record, contents: ExportContents, line_number: int) -> Non
         valid_to=fields.optional_time("valid_to"),
         trust=fields.number("trust", 1.0),
         metadata=fields.metadata("metadata"),
+        media=_parse_media(fields.objects("media")),
     )
     fields.check_no_unknown()
     prefixes = {
@@ -160,7 +168,8 @@ def _parse_node(item: Record, contents: ExportContents, line_number: int) -> Non
         check_question(title)  # the prompt, which may be longer than a title
         title = None
     names = (node.speaker, node.session, None, title, node.source, node.metadata, node.trust)
-    documents.check_episode(Episode(text, None if kind in prefixes else id_, *names), _PLACEHOLDER_TIME)
+    episode = Episode(text, None if kind in prefixes else id_, *names, media=node.media)
+    documents.check_episode(episode, _PLACEHOLDER_TIME)
     check_name("id", id_)
     check_optional_name("heading", node.heading)
     if document is not None:
@@ -226,6 +235,30 @@ def _parse_vector(item: Record, contents: ExportContents, line_number: int) -> N
     contents.vectors[node] = model, vector
 
 
+def _parse_media(items: Sequence[Record]) -> tuple[Media, ...]:
+    found = []
+    for item in items:
+        fields = _FieldReader(item)
+        kind, caption = fields.optional_text("kind") or MediaKind.PICTURE, fields.optional_text("caption") or ""
+        found.append(Media(fields.text("reference"), kind, caption))
+        fields.check_no_unknown()
+    return check_media(found)
+
+
+def _parse_media_vector(item: Record, contents: ExportContents, line_number: int) -> None:
+    fields = _FieldReader(item)
+    node, position = fields.text("node"), int(fields.number("position", 0.0))
+    model, value = check_name("model", fields.text("model")), fields.text("value")
+    fields.check_no_unknown()
+    vector = np.frombuffer(base64.b64decode(value, validate=True), "<f2").astype(np.float32)
+    if not abs(float(np.linalg.norm(vector)) - 1) <= _UNIT_TOLERANCE:  # also for numbers that are not finite
+        raise InvalidRecord(f"the vector of a medium of {node!r} does not have the length 1")
+    if not 0 <= position < _MAX_POSITION:
+        raise InvalidRecord(f"position is {position}; give a number from 0")
+    contents.references.append((node, line_number))
+    contents.media_vectors.setdefault(node, []).append(MediaVector(node, position, model, vector))
+
+
 _PARSERS: Mapping[str, Callable[[Record, ExportContents, int], None]] = {
     "node": _parse_node,
     "edge": _parse_edge,
@@ -233,6 +266,7 @@ _PARSERS: Mapping[str, Callable[[Record, ExportContents, int], None]] = {
     "access": _parse_access,
     "tombstone": _parse_tombstone,
     "vector": _parse_vector,
+    "media_vector": _parse_media_vector,
 }
 
 
@@ -262,6 +296,10 @@ class _FieldReader:
     def metadata(self, name: str) -> Metadata:
         value: Metadata = self._check_type(name, dict, self._unread.pop(name, {}))
         return value
+
+    def objects(self, name: str) -> list[Record]:
+        items: list[Any] = self._check_type(name, list, self._unread.pop(name, []))
+        return [self._check_type(name, dict, item) for item in items]
 
     def check_no_unknown(self) -> None:
         if self._unread:

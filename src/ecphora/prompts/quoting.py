@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from ..invisible_chars import escape_invisible, strip_invisible
 from ..lazy_pattern import lazy_pattern
-from ..model import EngramHit, ExchangeHit, InsightHit, Node, NodeId, Validity
+from ..model import EngramHit, ExchangeHit, InsightHit, Media, Node, NodeId, Validity
 from ..ports import Passage
 from ..text_format import collapse_whitespace, iso_minute
 
@@ -51,10 +51,15 @@ def render_memory(node: Node, validity: Validity | None = None) -> str:
         "source": _truncate(node.source),
         "about": _truncate(node.title),
         "heading": _truncate(node.heading),
+        "media": "; ".join(filter(None, map(_render_medium, node.media))),
         "held": ", ".join(periods),
         "contradicted-by": " and ".join(map(render_id, against)),
     }
     return f"<memory{_render_attributes(attributes)}>\n{escape(node.text)}\n</memory>"
+
+
+def _render_medium(one: Media) -> str | None:
+    return _truncate(f"{one.reference} ({one.caption})" if one.caption else one.reference)
 
 
 def render_insight(insight: InsightHit) -> str:

@@ -18,7 +18,7 @@ from pydantic import BaseModel, ConfigDict, Field, RootModel, create_model, mode
 from ..conditions import Condition
 from ..consolidation_run import ConsolidationResult
 from ..deserialize import argument_names
-from ..model import Contribution, Hit, HitGroup, Why
+from ..model import Contribution, Hit, HitGroup, Media, MediaKind, Why
 from ..recollection import Recollection
 from ..validate import MAX_NAME_CHARS, MAX_QUESTION_CHARS, MAX_TEXT_CHARS
 from ..wire_forms import ARGUMENT_TYPES, form_of, written_fields
@@ -254,6 +254,13 @@ _GROUP: Any = create_model(
     ids=(list[str], ...),
 )
 _OUTPUT_TYPES[HitGroup] = _GROUP
+_OUTPUT_TYPES[Media] = create_model(
+    "StoredMedia",
+    __doc__="A picture, sound or video of a memory, by reference; its vector is not returned.",
+    reference=(str, ...),
+    kind=(MediaKind, ...),
+    caption=(str, ...),
+)
 _RANKED_HIT: Any = create_model("RankedHit", __doc__=_markdown(Hit.__doc__), rank=(int, ...), **_answer_fields(Hit))
 
 

@@ -1,12 +1,25 @@
 """Reads what was committed to a scope after a revision, as a write batch."""
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from datetime import datetime
 from typing import Any
 
 import apsw
 
-from ..model import FULL_LOG, Access, Edge, Link, LogRetention, NodeId, Tombstone, ValidityEnd, WriteBatch
+from ..model import (
+    FULL_LOG,
+    Access,
+    Edge,
+    Link,
+    LogRetention,
+    MediaVector,
+    NodeId,
+    Tombstone,
+    ValidityEnd,
+    Vector,
+    WriteBatch,
+)
 from . import row_mapping
 from .batch_writer import FULL_NODE_COLUMNS, ScopeRow
 from .row_mapping import Row, SqlValue
@@ -31,6 +44,11 @@ def read_changes(
         "SELECT node, value FROM vector WHERE scope = ? AND revision > ? AND model = ? ORDER BY revision, node",
         (*bounds, scope.embedder),
     ).fetchall()
+    media_vectors = db.execute(
+        """SELECT node, position, model, value FROM media_vector WHERE scope = ? AND revision > ?
+           ORDER BY revision, node, position, model""",
+        bounds,
+    ).fetchall()
     edges = db.execute(
         "SELECT src, dst, link, weight, provenance FROM edge WHERE scope = ? AND revision > ? ORDER BY rowid", bounds
     )
@@ -54,6 +72,7 @@ def read_changes(
         nodes=nodes,
         analyses={node.id: analysis for node, analysis in analyses if analysis is not None},
         vectors={ids[seq]: value for (seq, _), value, is_sound in zip(vectors, values, sound, strict=True) if is_sound},
+        media_vectors=tuple(_read_media_vectors(media_vectors, ids)),
         edges=tuple(
             Edge(ids[src], ids[dst], _LINK_BY_VALUE[link], weight, provenance)
             for src, dst, link, weight, provenance in edges
@@ -69,6 +88,23 @@ def read_changes(
         revision=scope.revision,
     )
     return batch, [ids[seq] for (seq, _), is_sound in zip(vectors, sound, strict=True) if not is_sound]
+
+
+def _read_media_vectors(found: Iterable[Any], ids: "_IdLookup") -> Iterator[MediaVector]:
+    """The sound vectors of media; not those that are damaged, or have not the usual length of their model."""
+    for (seq, position, model, _), vector in parse_media_vectors(found):
+        if vector is not None:
+            yield MediaVector(ids[seq], position, model, vector)
+
+
+def parse_media_vectors(found: Iterable[Any]) -> Iterator[tuple[Any, Vector | None]]:
+    """Rows that end with a model and a value, each with its vector; None for one that is damaged."""
+    rows = list(found)
+    counts = Counter((model, len(value) // 2) for *_, model, value in rows)
+    dims = {model: dim for (model, dim), _ in reversed(counts.most_common())}
+    for row in rows:
+        vectors, sound = row_mapping.blobs_to_vectors([row[-1]], dims[row[-2]])
+        yield row, vectors[0] if sound[0] else None
 
 
 def _read_validity_ends(

@@ -25,6 +25,7 @@ from ..model import (
     WriteBatch,
 )
 from . import row_mapping
+from .media_writer import write_media_vectors
 
 FULL_NODE_COLUMNS = ", ".join((*row_mapping.NODE_COLUMNS, *row_mapping.ANALYSIS_COLUMNS))
 KEEP_LAST = 32
@@ -121,6 +122,7 @@ class BatchWriter:
         self._forget(batch.tombstones)
         nodes = self._insert_nodes(batch)
         embedder, vectors = self._insert_vectors(batch)
+        media_vectors = write_media_vectors(self.db, self.scope.key, self.revision, self._seq_of, batch.media_vectors)
         self._insert_edges(batch.edges)
         self._insert_validity_ends(batch.validity_ends)
         accesses = self._insert_accesses(batch.accesses)
@@ -135,6 +137,7 @@ class BatchWriter:
             batch,
             nodes=nodes,
             vectors=vectors,
+            media_vectors=media_vectors,
             accesses=accesses,
             embedder=embedder,
             needs_full_log=bool(self.scope.needs_full_log or batch.needs_full_log),
@@ -347,7 +350,7 @@ class BatchWriter:
             latest = f"the latest is {found[0][0]!r}: undo that first" if found else "there is none"
             raise InvalidInput(f"{batch_id!r} is not the latest batch of scope {self.scope_name!r}; {latest}")
         for _, revision, previous in (row for row in found if row[0] == batch_id):
-            for table in ("vector", "edge", "validity_end", "node", "undo_batch"):
+            for table in ("vector", "media_vector", "edge", "validity_end", "node", "undo_batch"):
                 self.db.execute(f"DELETE FROM {table} WHERE scope = ? AND revision = ?", (key, revision))  # noqa: S608
             for name, seq in json.loads(str(previous)).items():
                 self.db.execute("DELETE FROM cursor WHERE scope = ? AND name = ?", (key, name))

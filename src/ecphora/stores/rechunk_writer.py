@@ -2,8 +2,8 @@
 
 New chunks reuse the rows of the old ones, so that they keep their ``seq`` and revision; if there are more, rows are
 added. Edges, claims and accesses of an old chunk move to the new chunk that has most of its text. Ends of validity and
-marks hold for the whole text: each new chunk takes them from the old chunk that it has most of. Mentions, terms and
-vectors of a chunk follow from its own text.
+marks hold for the whole text: each new chunk takes them from the old chunk that it has most of. Media stay with the
+first chunk. Mentions, terms and vectors of a chunk follow from its own text.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -20,7 +20,7 @@ from .batch_writer import FULL_NODE_COLUMNS, ScopeRow
 _CHUNK_COLUMNS = ("id", "text", "document", "position", "start", "heading", *row_mapping.ANALYSIS_COLUMNS)
 """The columns in which the chunks of a text differ."""
 _COPY_COLUMNS = ", ".join(
-    name for name in (*row_mapping.NODE_COLUMNS, *row_mapping.ANALYSIS_COLUMNS) if name not in {"seq", "id"}
+    name for name in (*row_mapping.NODE_COLUMNS, *row_mapping.ANALYSIS_COLUMNS) if name not in {"seq", "id", "media"}
 )
 _UPDATE_CHUNK = f"UPDATE node SET {', '.join(f'{name} = ?' for name in _CHUNK_COLUMNS)} WHERE scope = ? AND seq = ?"  # noqa: S608
 _MENTION_LINKS = {link.value for link in MENTION_LINKS}

@@ -13,10 +13,17 @@ import apsw
 from ..errors import StoreDamaged, StoreReadOnly
 from ..model import UNEMBEDDED_KINDS, Node, NodeId, TextAnalysis
 from . import row_mapping
+from .batch_reader import parse_media_vectors
 from .schema import APPLICATION_ID, load_migrations
 from .sqlite import SQLiteStore
 
-_NODE_REFERENCES = {"vector": ("node",), "edge": ("src", "dst"), "validity_end": ("node",), "access": ("node",)}
+_NODE_REFERENCES = {
+    "vector": ("node",),
+    "media_vector": ("node",),
+    "edge": ("src", "dst"),
+    "validity_end": ("node",),
+    "access": ("node",),
+}
 """Tables whose rows belong to nodes, and the columns that name them."""
 _MAGIC, _HEADER_SIZE = b"SQLite format 3\0", 100
 _VERSION_OFFSET, _APPLICATION_ID_OFFSET = 60, 68
@@ -222,6 +229,18 @@ class RepairStore(SQLiteStore):
             db.execute(f"DELETE {_SUPERFLUOUS_VECTORS_CLAUSE}")
             _force_reload(db)
 
+    def ids_with_damaged_media_vector(self, scope: str) -> list[NodeId]:
+        """Return the nodes of which a medium has a vector of the wrong size, or one that is not finite."""
+        with self._transaction("DEFERRED") as db:
+            return list(dict.fromkeys(id_ for id_, _ in _damaged_media_vectors(db, scope)))
+
+    def delete_damaged_media_vectors(self, scope: str) -> None:
+        """Delete the vectors of media that have the wrong size or are not finite."""
+        with self._transaction("IMMEDIATE") as db:
+            found = _damaged_media_vectors(db, scope)
+            db.executemany("DELETE FROM media_vector WHERE rowid = ?", ((rowid,) for _, rowid in found))
+            _force_reload(db)
+
     def count_foreign_vectors(self) -> int:
         """Count the vectors of another model than their scope's, left by an unfinished change of model."""
         query = "SELECT count(*) FROM vector v JOIN scope s ON s.key = v.scope WHERE v.model <> s.embedder"
@@ -264,6 +283,15 @@ def _dangling_clause(table: str) -> str:
 _ORPHAN_ENTITIES_CLAUSE = """FROM node WHERE kind = 'entity'
     AND NOT EXISTS (SELECT 1 FROM edge e WHERE e.scope = node.scope AND e.dst = node.seq)
     AND NOT EXISTS (SELECT 1 FROM edge e WHERE e.scope = node.scope AND e.src = node.seq)"""
+
+
+def _damaged_media_vectors(db: apsw.Connection, scope: str) -> list[tuple[NodeId, int]]:
+    """The node and the rowid of each damaged vector of a medium."""
+    query = """SELECT n.id, v.rowid, v.model, v.value FROM media_vector v JOIN scope s ON s.key = v.scope
+               JOIN node n ON n.scope = v.scope AND n.seq = v.node WHERE s.name = ? ORDER BY v.rowid"""
+    found = parse_media_vectors(db.execute(query, (scope,)))
+    return [(str(row[0]), int(row[1])) for row, vector in found if vector is None]
+
 
 _SUPERFLUOUS_VECTORS_CLAUSE = f"""FROM vector WHERE EXISTS
     (SELECT 1 FROM node n WHERE n.scope = vector.scope AND n.seq = vector.node

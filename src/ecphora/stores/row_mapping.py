@@ -16,6 +16,8 @@ from ..model import (
     Interval,
     Kind,
     Mask,
+    Media,
+    MediaKind,
     Node,
     NodeId,
     TextAnalysis,
@@ -29,6 +31,7 @@ Row = tuple[SqlValue, ...]
 NODE_COLUMNS = (
     "seq", "id", "kind", "text", "happened_at", "recorded_at", "speaker", "session", "title", "source", "document",
     "position", "start", "heading", "valid_from", "valid_to", "trust", "metadata",
+    "media",
 )  # fmt: skip
 """The columns of a node, in the order of :func:`node_to_row` and :func:`row_to_node`."""
 _KIND_BY_VALUE: Mapping[SqlValue, Kind] = {kind.value: kind for kind in Kind}
@@ -47,6 +50,8 @@ def node_to_row(node: Node, seq: int) -> Row:
         node.speaker, node.session, node.title, node.source, node.document, node.position, node.start, node.heading,
         time_to_text(node.valid_from), time_to_text(node.valid_to), float(node.trust),
         json.dumps(node.metadata, ensure_ascii=False, sort_keys=True) if node.metadata else None,
+        json.dumps([[one.reference, one.kind, one.caption] for one in node.media], ensure_ascii=False)
+        if node.media else None,
     )  # fmt: skip
 
 
@@ -56,17 +61,21 @@ def row_to_node(row: Sequence[Any]) -> Node:
     Raises ``ValueError``, naming the node and the column, for a time, kind or metadata that cannot be read.
     """
     (seq, id_, kind, text, happened_at, recorded_at, speaker, session, title, source, document,
-     position, start, heading, valid_from, valid_to, trust, metadata, *_) = row  # fmt: skip
+     position, start, heading, valid_from, valid_to, trust, metadata, media, *_) = row  # fmt: skip
     parse = datetime.fromisoformat
     try:
         return Node(  # by position: a tenth of the time to open a memory is spent here
             id_, _KIND_BY_VALUE[kind], text, parse(happened_at), parse(recorded_at), speaker, session, title, source,
             document, position, start, heading, None if valid_from is None else parse(valid_from),
             None if valid_to is None else parse(valid_to), trust,
-            json.loads(metadata) if metadata else {}, seq,
+            json.loads(metadata) if metadata else {}, seq, _parse_media(media) if media else (),
         )  # fmt: skip
     except (KeyError, TypeError, ValueError) as error:
         raise ValueError(f"node {id_!r}: {_describe_fault(row)}") from error
+
+
+def _parse_media(text: str) -> tuple[Media, ...]:
+    return tuple(Media(reference, MediaKind(kind), caption) for reference, kind, caption in json.loads(text))
 
 
 def _describe_fault(row: Sequence[Any]) -> str:
@@ -78,7 +87,13 @@ def _describe_fault(row: Sequence[Any]) -> str:
                 parse_time(columns[name])
             except ValueError as error:
                 return f"{name}: {error}"
-    return "metadata: no JSON" if columns["kind"] in _KIND_BY_VALUE else f"kind: there is no {columns['kind']!r}"
+    if columns["kind"] not in _KIND_BY_VALUE:
+        return f"kind: there is no {columns['kind']!r}"
+    try:
+        json.loads(columns["metadata"] or "{}")
+    except (TypeError, ValueError):
+        return "metadata: no JSON"
+    return f"media: {columns['media']!r} are no media"
 
 
 def analysis_to_row(analysis: TextAnalysis | None) -> Row:

@@ -25,6 +25,7 @@ from ..stages.fused.goal_fit import GOAL, goal_doubt, goal_fit
 from ..stages.fused.ranker import RankedPool, Ranker
 from ..stages.fused.reading import ReadingPolicy
 from ..stages.retrieval import temporal, top_k
+from ..stages.retrieval.media_search import MEDIA, join_media, media_gain
 
 SIMILAR_QUESTION = "similar question feedback"
 """The contribution of feedback on similar questions."""
@@ -61,6 +62,11 @@ class Fused(ShortRepr):
     decay_weight: float = 0.1
     name: str = "fused"
 
+    @property
+    def joins_media(self) -> bool:
+        """True: media count before validity and decay, so that expired and archived memories stay behind."""
+        return True
+
     def without_feedback(self) -> "Fused":
         """The same strategy without the boosts of feedback."""
         return replace(self, feedback_weight=0.0, co_use_weight=0.0)
@@ -72,7 +78,7 @@ class Fused(ShortRepr):
     def find_candidates(self, query: Query, graph: Graph, /) -> ActivateCandidates:
         """Rank the pool. What is returned scores it and the successors; the best are read if they are in doubt."""
         if not graph.episodes.any() or not len((pool := build_pool(graph, query)).rows):
-            return lambda _read: Activation(graph.zeros())
+            return lambda _read: join_media(graph, query, Activation(graph.zeros()))
         matrix = build_feature_matrix(pool)
         packaged_ranker, packaged_answerability = weights.load_fused_model(query.embedder)
         ranked_pool = (self.ranker or packaged_ranker).score(matrix)
@@ -89,6 +95,9 @@ class Fused(ShortRepr):
         scores = graph.zeros()
         scores[pool.rows] = np.maximum(0, ranked_pool.scores)
         paths = _activation_paths(pool, contributions)
+        if (gain := media_gain(graph, query, scores, pool.eligible, confidence)).any():
+            contributions[MEDIA] = gain
+            scores = scores + gain
         if (gain := self._goal_boost(pool, scores, confidence)).any():
             contributions[GOAL] = gain
             scores = scores + gain

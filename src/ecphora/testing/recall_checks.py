@@ -6,7 +6,7 @@ from typing import TypedDict, Unpack
 from ..errors import InvalidInput
 from ..invisible_chars import single_line
 from ..memory import Memory
-from ..model import Evidence, Filter, Hit, NodeId, Reading, When
+from ..model import Evidence, Filter, Hit, MediaQuery, NodeId, Reading, When
 from ..ports import Strategy
 from ..recollection import Recollection
 from ..reprs import show
@@ -37,6 +37,7 @@ class RecallOptions(TypedDict, total=False):
     known_at: When | None
     retroactive: bool
     goal: str | None
+    media_query: MediaQuery | None
     strategy: str | Strategy | None
     reading: str | Reading
     reading_ms: float

@@ -22,6 +22,7 @@ from ..model import (
     Interval,
     Kind,
     Link,
+    MediaVector,
     Node,
     NodeId,
     Query,
@@ -68,6 +69,7 @@ def graph_differences(a: Graph, b: Graph) -> list[str]:
         for column in ours.names():
             found += _column_differences(f"{table}.{column}", ours[column], theirs[column])
     found += _column_differences("vectors", a.vectors.view, b.vectors.view)
+    found += _media_differences(a, b)
     for vocabulary in ("speakers", "sessions", "documents", "sources"):
         ours, theirs = getattr(a, vocabulary).names, getattr(b, vocabulary).names
         found += [] if ours == theirs else [f"{vocabulary}: {ours} != {theirs}"]
@@ -83,6 +85,18 @@ def graph_differences(a: Graph, b: Graph) -> list[str]:
     for graph, name in ((a, "first"), (b, "second")):
         missing = [node for row, node in enumerate(graph.nodes["ids"]) if graph.row(node) != row]
         found += [f"row(): the {name} graph does not find {missing}"] if missing else []
+    return found
+
+
+def _media_differences(a: Graph, b: Graph) -> list[str]:
+    if a.media_spaces.keys() != b.media_spaces.keys():
+        return [f"media_spaces: {sorted(a.media_spaces)} != {sorted(b.media_spaces)}"]
+    found: list[str] = []
+    for model in a.media_spaces:
+        ours, theirs = a.media_spaces[model], b.media_spaces[model]
+        found += _column_differences(f"{model}.vectors", ours.vectors.view, theirs.vectors.view)
+        for column in ours.places.names():
+            found += _column_differences(f"{model}.{column}", ours.places[column], theirs.places[column])
     return found
 
 
@@ -155,6 +169,12 @@ def sample_batch(*nodes: Node, without_vectors: Iterable[NodeId] = (), **fields:
         embedder=SAMPLE_EMBEDDER.name,
     )
     return replace(batch, **fields)
+
+
+def sample_media_vector(node: NodeId, position: int = 0, model: str = "clip") -> MediaVector:
+    """Return the vector of a medium of a node, of the length of its model."""
+    vector = sample_vector(f"{node} {position}")[: len(model)] + np.float32(1)
+    return MediaVector(node, position, model, (vector / np.linalg.norm(vector)).astype(np.float16).astype(np.float32))
 
 
 def sample_query(text: str, *, now: datetime = NOON + timedelta(days=30), **fields: Any) -> Query:

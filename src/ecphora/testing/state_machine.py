@@ -24,6 +24,7 @@ from .samples import (
     graph_differences,
     sample_batch,
     sample_entity,
+    sample_media_vector,
     sample_node,
     sample_question_batch,
     sample_vector,
@@ -150,6 +151,12 @@ def _make_history_machine() -> Callable[[StoreOpener], Any]:  # noqa: C901  # ma
         def embed_later(self, picks: list[int]) -> None:
             vectors = {id_: sample_vector(f"{id_} again") for id_ in self.pick_ids(picks)}
             self.commit(WriteBatch(vectors=vectors, embedder=SAMPLE_EMBEDDER.name))
+
+        @precondition(lambda self: bool(self.live_ids()))
+        @rule(picks=st.lists(pick, min_size=1, max_size=3), model=st.sampled_from(["clip", "clap"]))
+        def add_media_vectors(self, picks: list[int], model: str) -> None:
+            vectors = [sample_media_vector(id_, picks[0] % 2, model) for id_ in self.pick_ids(picks)]
+            self.commit(WriteBatch(media_vectors=tuple(vectors)))
 
         @precondition(lambda self: bool(self.live_ids()))
         @rule(picks=st.lists(pick, min_size=1, max_size=4))

@@ -21,7 +21,20 @@ from ..errors import EcphoraError, EmbedderMismatch, InvalidInput, StaleWrite, S
 from ..graph import Graph
 from ..graph_updates import apply_batch
 from ..language.name_normalization import entity_id
-from ..model import Edge, Interval, Kind, Link, Node, NodeId, Tombstone, UndoBatch, ValidityEnd, WriteBatch
+from ..model import (
+    Edge,
+    Interval,
+    Kind,
+    Link,
+    Media,
+    MediaKind,
+    Node,
+    NodeId,
+    Tombstone,
+    UndoBatch,
+    ValidityEnd,
+    WriteBatch,
+)
 from ..ports import ScopeStore, Store
 from ..strategies import BUILT_IN
 from .samples import (
@@ -36,6 +49,7 @@ from .samples import (
     sample_analysis,
     sample_batch,
     sample_entity,
+    sample_media_vector,
     sample_node,
     sample_query,
     sample_question_batch,
@@ -85,6 +99,7 @@ class StoreContract:
             "a", "Ça \0 \u2028 你好", minutes=0.001, speaker="Ana", session="s", title="t", source="src", document="d",
             position=3, valid_from=NOON - timedelta(days=9), valid_to=NOON + timedelta(days=9), trust=0.25,
             metadata={"n": 1, "x": 0.1, "yes": True, "no": None, "text": "ü\0", "list": ["ü", 1, True, None]},
+            media=(Media("ü \0.jpg", MediaKind.PICTURE, "你\u2028"), Media("b", MediaKind.SOUND), Media("a")),
         )  # fmt: skip
         batch = sample_batch(
             node, sample_entity("Ana"), analyses={"a": sample_analysis("read this read?", time_mentions=mentions)},
@@ -108,9 +123,12 @@ class StoreContract:
     def test_commit_is_atomic(self, locations: Locations) -> None:
         """A batch that cannot be written raises a clear error and leaves nothing behind."""
         with closing(locations()()) as store:
-            store.commit(SCOPE, sample_batch(sample_node("a"), sample_node("b"), accesses=(_sample_access("a"),)))
+            accesses, stored = (_sample_access("a"),), (replace(sample_media_vector("a", 0, "audio"), model="clap-2"),)
+            nodes = (sample_node("a"), sample_node("b"))
+            store.commit(SCOPE, sample_batch(*nodes, accesses=accesses, media_vectors=stored))
             before = _load_graph(store)
             good, bad = sample_node("new"), np.full(16, np.nan, np.float32)
+            media = sample_media_vector("new")
             invalid: list[tuple[type[EcphoraError], WriteBatch]] = [
                 (WrongVector, sample_batch(good, vectors={"new": np.ones(3, np.float32)})),
                 (WrongVector, sample_batch(good, vectors={"new": bad})),
@@ -122,6 +140,10 @@ class StoreContract:
                 (StaleWrite, sample_batch(good, edges=(Edge("missing", "new", Link.MENTIONS),))),
                 (StaleWrite, sample_batch(good, validity_ends=(ValidityEnd("missing", NOON, NOON),))),
                 (StaleWrite, sample_batch(good, vectors={"missing": sample_vector("x")})),
+                (StaleWrite, sample_batch(good, media_vectors=(sample_media_vector("missing"),))),
+                (InvalidInput, sample_batch(good, media_vectors=(replace(media, model="clap-2"), media))),
+                (InvalidInput, sample_batch(good, media_vectors=(media, replace(media, position=1, vector=bad)))),
+                (WrongVector, sample_batch(good, media_vectors=(replace(media, vector=bad[:4]),))),
                 (EmbedderMismatch, sample_batch(good, embedder="another model")),
                 (EcphoraError, sample_batch(good, embedder=None)),
             ]
@@ -173,6 +195,44 @@ class StoreContract:
             assert {access.node for row in range(2) for access in graph.accesses_of(row)} == {"b"}
             assert graph.tombstones == {"a", b"digest"}
             assert graph.speakers.names == ("Ben",)
+            assert self.check_integrity(store) == []
+
+    def test_media_vectors_have_a_space_for_each_model(self, locations: Locations) -> None:
+        """They come back through ``commit`` and ``changes_since`` alike; a later one replaces that of its medium."""
+        with closing(locations()()) as store:
+            vectors = [sample_media_vector("a", 1), sample_media_vector("b"), sample_media_vector("a", 1, "audio")]
+            batch = sample_batch(sample_node("a"), sample_node("b"), media_vectors=tuple(reversed(vectors)))
+            early = apply_batch(Graph(), store.commit(SCOPE, batch))
+            assert graph_differences(early, _load_graph(store)) == []
+            assert {model: space.vectors.view.shape for model, space in early.media_spaces.items()} == {
+                "clip": (2, 4),
+                "audio": (1, 5),
+            }
+            assert early.media_spaces["clip"].vectors.view.tolist() == [one.vector.tolist() for one in vectors[:2]]
+            assert early.media_spaces["clip"].places["positions"].tolist() == [1, 0]
+            later = replace(vectors[0], vector=vectors[1].vector)
+            grown = apply_batch(early, store.commit(SCOPE, WriteBatch(media_vectors=(later,))))
+            assert grown.media_spaces["clip"].places["rows"].tolist() == [1, 0]
+            assert grown.media_spaces["clip"].vectors.view.tolist() == [vectors[1].vector.tolist()] * 2
+            assert graph_differences(grown, _load_graph(store)) == []
+            assert graph_differences(grown, apply_batch(early, store.changes_since(SCOPE, early.revision))) == []
+            assert _load_graph(store, "another scope").media_spaces == {}
+            assert self.check_integrity(store) == []
+
+    def test_forgetting_deletes_media_vectors(self, locations: Locations) -> None:
+        """A space goes with its last vector, and a node that is replaced in one batch keeps none of the old one's."""
+        with closing(locations()()) as store:
+            vectors = (sample_media_vector("a"), sample_media_vector("b"), sample_media_vector("a", 0, "audio"))
+            batch = sample_batch(sample_node("a"), sample_node("b"), media_vectors=vectors)
+            early = apply_batch(Graph(), store.commit(SCOPE, batch))
+            again = sample_batch(sample_node("a", "new"), tombstones=(Tombstone("a", b"digest"),))
+            grown = apply_batch(early, store.commit(SCOPE, again))
+            assert list(grown.media_spaces) == ["clip"]
+            assert grown.media_spaces["clip"].places["rows"].tolist() == [grown.row("b")]
+            assert graph_differences(grown, _load_graph(store)) == []
+            assert graph_differences(grown, apply_batch(early, store.changes_since(SCOPE, early.revision))) == []
+            grown = apply_batch(grown, store.commit(SCOPE, WriteBatch(tombstones=(Tombstone("b", b"digest"),))))
+            assert grown.media_spaces == _load_graph(store).media_spaces == {}
             assert self.check_integrity(store) == []
 
     def test_node_is_replaced_in_one_batch(self, locations: Locations) -> None:
