@@ -1,19 +1,15 @@
 """Stages of retrieval on random graphs, compared with reference implementations in plain loops."""
 
-import importlib
 import math
-import pkgutil
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import is_dataclass, replace
-from types import ModuleType
+from dataclasses import replace
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ecphora import stages, strategies
 from ecphora.graph import Graph
 from ecphora.graph_updates import apply_batch
 from ecphora.language.name_normalization import entity_id
@@ -385,22 +381,3 @@ def test_stages_accept_empty_graphs() -> None:
     assert WriteBatch() == WriteBatch()
     assert Episode("x") == Episode("x")
     assert len(graph.of_kind(Kind.CLAIM)) == 0
-
-
-# ---- values
-
-
-@pytest.mark.parametrize("package", [stages, strategies], ids=lambda package: package.__name__)
-def test_values_of_stages_and_strategies_cannot_change(package: ModuleType) -> None:
-    """They are shared by recalls that run at once, and kept with a graph."""
-    names = [found.name for found in pkgutil.walk_packages(package.__path__, f"{package.__name__}.")]
-    defined = [
-        value
-        for module in map(importlib.import_module, names)
-        for value in vars(module).values()
-        if isinstance(value, type) and value.__module__ == module.__name__ and is_dataclass(value)
-    ]
-    assert len(defined) > 5
-    for value in defined:
-        assert value.__dataclass_params__.frozen, value  # type: ignore[attr-defined]
-        assert "__slots__" in vars(value), value
