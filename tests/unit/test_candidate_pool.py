@@ -131,6 +131,16 @@ def test_pool_of_a_grown_graph_equals_a_rebuilt_one() -> None:
             assert np.allclose(values, expected[name], atol=1e-5), name
 
 
+def test_turn_before_the_best_is_in_the_pool_if_it_is_the_very_first() -> None:
+    nodes = [sample_node(f"t{n}", f"{n}th barrel", minutes=n, session="s", seq=n + 1) for n in range(600)]
+    vectors = {node.id: np.array([0.1, 1.0 - n / 1000], np.float32) for n, node in enumerate(nodes)}
+    vectors |= {"t0": np.array([-1, 0], np.float32), "t1": np.array([1, 0], np.float32)}
+    graph = apply_batch(Graph(), replace(sample_batch(*nodes, vectors=vectors), revision=1))
+    pool = candidate_pool.build_pool(graph, sample_query("canoe", vector=np.array([1, 0], np.float32)))
+    assert len(pool.rows) < len(nodes)
+    assert {0, 1, 2} <= {*pool.rows.tolist()}
+
+
 def test_similarity_to_top_candidates_equals_cosines() -> None:
     graph = talk_graph(0)
     for query in sample_queries():

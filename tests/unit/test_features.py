@@ -294,6 +294,16 @@ def test_term_similarity_features_match_words_by_vector() -> None:
     assert bare["term similarity coverage"]["n8"] == 4 > bare["term similarity coverage"]["n3"] == 0
 
 
+def test_row_without_a_vector_has_no_term_similarity() -> None:
+    vectors = np.eye(16, dtype=np.float32)
+    nodes = [sample_node(f"n{n}", f"{n}th barrel", minutes=60 * n, session=f"s{n}", seq=n + 1) for n in range(17)]
+    batch = sample_batch(*nodes, vectors={node.id: vectors[n] for n, node in enumerate(nodes[:16])})
+    graph = apply_batch(Graph(), replace(batch, revision=1))
+    for like in (0, 15):
+        found = feature_values(graph, sample_query("pets", term_vectors=vectors[like : like + 1]))
+        assert {id_ for id_, value in found["term similarity sum"].items() if value} == {f"n{like}"}
+
+
 def test_query_without_terms_has_no_term_similarity() -> None:
     found = feature_values(sample_graph(), sample_query("?", term_vectors=np.zeros((0, 16), np.float32)))
     assert {*found["term similarity max"].values(), *found["term similarity coverage"].values()} == {0.0}

@@ -154,6 +154,15 @@ def test_co_use_starts_from_the_first_hits_only() -> None:
     )
 
 
+@pytest.mark.parametrize(("rank_of_seed", "is_raised"), [(4, True), (5, False)])
+def test_partner_of_the_fifth_hit_gains_and_of_the_sixth_does_not(rank_of_seed: int, *, is_raised: bool) -> None:
+    graph = sample_graph(20)
+    order = rank(graph, Fused())
+    graph = with_questions(graph, [[(order[rank_of_seed], True), (order[7], True)]])
+    gain = Fused().activate(CUE, graph).contributions.get(CO_USE, graph.zeros())
+    assert bool(gain[order[7]] > 0) == is_raised
+
+
 def test_co_use_adds_eligible_memories_from_outside_the_pool() -> None:
     graph = sample_graph(400)
     best = rank(graph, Fused())[0]
