@@ -6,6 +6,7 @@ from itertools import groupby
 from types import MappingProxyType
 
 import numpy as np
+from numpy.typing import NDArray
 
 from .columns import Column, Table
 from .errors import InvalidInput
@@ -41,9 +42,7 @@ def with_vectors(spaces: MediaSpaces, vectors: Iterable[MediaVector], row_by_id:
         positions = np.array([one.position for one in added])
         values = np.stack([one.vector for one in added])
         space = grown.get(model) or MediaSpace(Column(values[:0]))
-        new = set(zip(rows.tolist(), positions.tolist(), strict=True))
-        old = zip(space.places["rows"].tolist(), space.places["positions"].tolist(), strict=True)
-        is_kept = np.array([place not in new for place in old], np.bool_)
+        is_kept = ~np.isin(_place_keys(space.places["rows"], space.places["positions"]), _place_keys(rows, positions))
         if not is_kept.all():
             space = MediaSpace(Column(space.vectors.view[is_kept]), space.places.keep(is_kept))
         grown[model] = MediaSpace(space.vectors.append(values), space.places.append(rows=rows, positions=positions))
@@ -86,12 +85,18 @@ def missing_vectors(
     spaces: MediaSpaces, vectors: Iterable[MediaVector], row_by_id: Callable[[NodeId], int | None]
 ) -> list[MediaVector]:
     """Those vectors whose media have none of the same model yet."""
-    places = {
-        (model, row, position)
-        for model, space in spaces.items()
-        for row, position in zip(space.places["rows"].tolist(), space.places["positions"].tolist(), strict=True)
-    }
-    return [one for one in vectors if (one.model, row_by_id(one.node), one.position) not in places]
+    return [one for one in vectors if not _has_vector(spaces.get(one.model), row_by_id(one.node), one.position)]
+
+
+def _has_vector(space: MediaSpace | None, row: int | None, position: int) -> bool:
+    if space is None or row is None:
+        return False
+    return bool(((space.places["rows"] == row) & (space.places["positions"] == position)).any())
+
+
+def _place_keys(rows: Rows, positions: Rows) -> NDArray[np.int64]:
+    """One number for each pair of a row and a position."""
+    return (rows.astype(np.int64) << 32) | positions.astype(np.int64)
 
 
 def vectors_of(spaces: MediaSpaces, row: int, node: NodeId) -> tuple[MediaVector, ...]:

@@ -136,7 +136,9 @@ def test_ids_differ_by_media(memory: Memory) -> None:
 def test_vector_of_another_model_is_added_later(memory: Memory, tmp_path: Path) -> None:
     two = replace(CAT.media[0], vector=(1.0, 0.0), model="clip-2")
     both = [replace(CAT, media=(two,)), replace(CAT, media=(replace(CAT.media[0], vector=(1.0, 0.0, 0.0)),))]
+    both.append(replace(CAT, media=(replace(two, model="clap"),)))
     assert memory.remember(both).existing == ("cat",)
+    assert places(memory, "clap") == [("cat", 0)]
     assert places(memory, "clip-2") == [("cat", 0)]
     assert places(memory) == [("sea", 0), ("cat", 0)]
     assert memory.recall(QUESTION, media_query=MediaQuery((0, 1, 0.25), CLIP))[0].id == "cat"  # the first one stays

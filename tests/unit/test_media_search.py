@@ -25,9 +25,9 @@ from ecphora.graph import Graph
 from ecphora.graph_updates import apply_batch
 from ecphora.model import MediaVector, Node, Query
 from ecphora.ports import Activation
-from ecphora.stages.retrieval.media_search import MIN_MEDIA_WEIGHT, SMALLEST_SPREAD, media_fit
+from ecphora.stages.retrieval.media_search import MEDIA_WEIGHT, MIN_MEDIA_WEIGHT, SMALLEST_SPREAD, media_fit, media_gain
 from ecphora.strategies import BUILT_IN
-from ecphora.testing import FakeClock, sample_batch, sample_node
+from ecphora.testing import NOON, FakeClock, sample_batch, sample_node
 
 MODEL = HashingEmbedder(64)
 CLIP = "clip"
@@ -128,6 +128,13 @@ def test_filter_holds_for_media(memory: Memory) -> None:
     query = MediaQuery((0, 4, 1), CLIP)
     found = memory.recall(QUESTION, media_query=query, where=Filter(speakers="Ana"))
     assert [hit.id for hit in found] == ["mine"]
+
+
+def test_rows_that_are_not_eligible_gain_nothing() -> None:
+    graph = graph_with([(1, 0)], [(1, 0)])
+    query = Query("Which?", NOON, media=MediaQuery((1, 0), CLIP))
+    gain = media_gain(graph, query, np.array([8, 4], np.float32), np.array([False, True]), 0.5)
+    assert gain == pytest.approx([0, 4 * max(MIN_MEDIA_WEIGHT, MEDIA_WEIGHT * 0.25)])
 
 
 def test_archived_memory_stays_last(memory: Memory) -> None:
