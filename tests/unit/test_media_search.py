@@ -120,7 +120,7 @@ def test_clear_text_comes_before_a_picture(memory: Memory) -> None:
     question = "Did it rain? It rained."
     found = memory.recall(question, media_query=MediaQuery((0, 4, 1), CLIP), strategy=Sure(), log_access=False)
     assert found[0].id == "rain"
-    assert gains(found)["cat"] == pytest.approx(MIN_MEDIA_WEIGHT * found[0].score, rel=1e-4)
+    assert gains(found)["cat"] > 0
 
 
 def test_filter_holds_for_media(memory: Memory) -> None:
@@ -128,6 +128,16 @@ def test_filter_holds_for_media(memory: Memory) -> None:
     query = MediaQuery((0, 4, 1), CLIP)
     found = memory.recall(QUESTION, media_query=query, where=Filter(speakers="Ana"))
     assert [hit.id for hit in found] == ["mine"]
+
+
+def test_gain_lifts_to_the_mean_of_the_text_and_adds_by_its_doubt() -> None:
+    graph = graph_with([(0, 1)], [(1, 0)], [(1, 0)], [(0, 1)])
+    query = Query("Which?", NOON, media=MediaQuery((1, 0), CLIP))
+    scores, eligible = np.array([9, 1, 0, 2], np.float32), np.ones(4, np.bool_)
+    for confidence, weight in ((0.0, MEDIA_WEIGHT), (0.4, MEDIA_WEIGHT * 0.36), (1.0, MIN_MEDIA_WEIGHT)):
+        gain = media_gain(graph, query, scores, eligible, confidence)
+        assert gain == pytest.approx([0, 9 * weight + 3, 9 * weight + 4, 0], rel=1e-5)
+    assert media_gain(graph, query, graph.zeros(), eligible, 0.0) == pytest.approx([0, MEDIA_WEIGHT, MEDIA_WEIGHT, 0])
 
 
 def test_rows_that_are_not_eligible_gain_nothing() -> None:

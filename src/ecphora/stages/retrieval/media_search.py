@@ -53,13 +53,15 @@ def media_gain(graph: Graph, query: Query, scores: Scores, eligible: Mask, confi
     """What each eligible row gains by its media; ``scores`` and ``confidence`` are those of the text.
 
     It is measured by the best score of the text, times the square of one minus the confidence: the surer the text, the
-    less.
+    less. A row that the text scores below the mean of what it finds, or does not find at all, is first lifted to that.
     """
     if query.media is None:
         return graph.zeros()
-    best = float((scores * eligible).max(initial=0)) or 1.0
+    active = scores[eligible & (scores > 0)]
+    best, mean = (float(active.max()), float(active.mean())) if len(active) else (1.0, 0.0)
     weight = max(MIN_MEDIA_WEIGHT, MEDIA_WEIGHT * (1 - confidence) ** 2)
-    gain: Scores = np.float32(best * weight) * media_fit(graph, query.media) * eligible
+    lift = np.maximum(0, np.float32(mean) - scores)
+    gain: Scores = (np.float32(best * weight) + lift) * media_fit(graph, query.media) * eligible
     return gain
 
 
