@@ -196,6 +196,16 @@ def test_fit_is_the_deviation_from_the_mean_of_the_space() -> None:
     assert (expected > 0).tolist() == [True, True, True, False, False, False]
 
 
+def test_fit_of_the_others_is_small_if_one_medium_stands_out() -> None:
+    cosines = np.array([0.9, *np.linspace(0.2, 0.3, 60)])
+    graph = graph_with(*([(cosine, math.sqrt(1 - cosine**2))] for cosine in cosines))
+    found = media_fit(graph, MediaQuery((1, 0), CLIP))
+    deviations = (cosines - cosines.mean()) / (cosines.std() + SMALLEST_SPREAD)
+    assert found == pytest.approx(np.clip(deviations / deviations[0], 0, 1), abs=1e-4)
+    assert found[0] == 1
+    assert found[1:].max() < 0.1
+
+
 def test_fit_of_several_media_is_the_best_one() -> None:
     graph = graph_with([(0, 1), (1, 0)], [(0, 1)], [])
     assert media_fit(graph, MediaQuery((1, 0), CLIP)).tolist() == [1, 0, 0]

@@ -29,8 +29,9 @@ def media_fit(graph: Graph, query: MediaQuery) -> Scores:
     """How well the media of each row fit the query, 0 to 1; of several media of a row, the best one.
 
     It is how far the cosine is above the mean of its space, 1 at ``sqrt(2 ln n)`` standard deviations, which the
-    largest of as many random numbers has. A cosine of 0 or less fits not at all, the same medium fully. A vector that
-    is alone in its space has nothing to be compared with; its cosine is its fit.
+    largest of as many random numbers has, or at the largest of them if that is more. A cosine of 0 or less fits not at
+    all, the same medium fully. A vector that is alone in its space has nothing to be compared with; its cosine is its
+    fit.
     """
     fit = graph.zeros()
     space = graph.media_spaces.get(query.model)
@@ -43,7 +44,8 @@ def media_fit(graph: Graph, query: MediaQuery) -> Scores:
         fits = np.clip(cosines, 0, 1)
     else:
         deviations = (cosines - cosines.mean()) / (cosines.std() + np.float32(SMALLEST_SPREAD))
-        fits = np.clip(deviations / np.float32(np.sqrt(2 * np.log(count))), 0, 1) * (cosines > 0)
+        largest = max(np.sqrt(2 * np.log(count)), deviations.max())
+        fits = np.clip(deviations / np.float32(largest), 0, 1) * (cosines > 0)
     fits[cosines >= SAME_COSINE] = 1
     np.maximum.at(fit, space.places["rows"], fits)
     return fit
