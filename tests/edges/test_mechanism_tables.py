@@ -130,7 +130,7 @@ TABLES = list(tables())
 
 
 def test_every_model_has_a_table_of_mechanisms() -> None:
-    assert {"synaptic", "eisa", "ecphory", "weave", "fused"} <= {table.model for table in TABLES}
+    assert {"synaptic", "synapse", "eisa", "ecphory", "weave", "fused"} <= {table.model for table in TABLES}
 
 
 @pytest.mark.parametrize("table", TABLES, ids=str)
@@ -157,7 +157,9 @@ def test_ablation_rows_of_mechanisms_exist(table: MechanismTable) -> None:
     assert {row[0]: unknown for row in table.rows if (unknown := {*codes(row[4])} - known)} == {}
 
 
-@pytest.mark.parametrize("table", [table for table in TABLES if table.model in {"eisa", "ecphory", "fused"}], ids=str)
+@pytest.mark.parametrize(
+    "table", [table for table in TABLES if table.model in {"synapse", "eisa", "ecphory", "fused"}], ids=str
+)
 def test_every_ablation_row_is_that_of_a_mechanism(table: MechanismTable) -> None:
     named = {code for row in table.rows for code in codes(row[4])}
     ours = labels(table.model) - {variant.label for variant in BASELINES} - {*strategies.RETENTION}

@@ -27,7 +27,7 @@ from ecphora.model import Access, AccessKind, Edge, Evidence, Link, Mark, Query,
 from ecphora.ports import Activation
 from ecphora.recall import why
 from ecphora.stages.retrieval import dense, top_k
-from ecphora.stages.retrieval.confidence import DEFAULT_BANDS
+from ecphora.stages.retrieval.confidence import DEFAULT_BANDS, heuristic_confidence
 from ecphora.stages.synapse import tunneling
 from ecphora.stages.synapse.confidence_gate import calibrate_gate, from_activation
 from ecphora.stages.synapse.layer_consolidation import LayerConfig, consolidated_layer
@@ -168,6 +168,18 @@ def test_anchors_come_from_both_triggers_and_start_with_their_cosine() -> None:
     ).tolist() == [11]
 
 
+def test_similarity_counts_from_the_cosine_of_unrelated_texts() -> None:
+    """A cosine of .8 above a floor of .6 is .5; at the floor it is 0."""
+    graph = conversation(*[("far away", 0.6, "")] * 10, ("quite near", 0.8, ""))
+    strategy = replace(
+        FAITHFUL, T=0, anchors_per_trigger=11, use_lexical_trigger=False, alpha=1.0, use_similarity_floor=True
+    )
+    found = strategy.activate(query(similarity_floor=0.6), graph).contributions["activation"]
+    assert found[:11] == pytest.approx([0.0] * 10 + [0.3 * 0.5], abs=1e-6)
+    without = replace(strategy, use_similarity_floor=False).activate(query(similarity_floor=0.6), graph)
+    assert without.contributions["activation"][:11] == pytest.approx([0.3 * 0.6] * 10 + [0.3 * 0.8], abs=1e-6)
+
+
 def test_alpha_scales_the_initial_activation() -> None:
     """§2.4, 2: a_i(0) = α · cos, here .4 · .8, of which the score has λ2 = .3."""
     graph = conversation(*[("far away", 0.0, "")] * 10, ("quite near", 0.8, ""))
@@ -297,6 +309,50 @@ def test_query_without_usable_vector_recalls_by_words() -> None:
     for cue in (query("rained", embedder_coverage=0.0), replace(query("rained"), vector=None)):
         for strategy in (Synapse(), FAITHFUL):
             assert graph.id(int(strategy.activate(cue, graph).scores.argmax())) == "t13"
+
+
+# ---- what the practical preset adds
+
+
+def test_practical_preset_has_every_addition() -> None:
+    additions = (
+        "use_previous_turn",
+        "use_lexical_similarity",
+        "use_similarity_floor",
+        "include_unreached",
+        "protect_anchors",
+        "blend_cold_start",
+        "ground_confidence",
+    )
+    assert {name: (getattr(Synapse(), name), getattr(FAITHFUL, name)) for name in additions} == dict.fromkeys(
+        additions, (True, False)
+    )
+
+
+def test_turn_is_similar_by_the_turn_before_it() -> None:
+    graph = conversation(*[("so it goes", 0.0, "")] * 10, ("we went hiking", 0.9, ""), ("it rained all day", 0.0, ""))
+    alone = replace(FAITHFUL, T=0, lambda3=0.0, include_unreached=True, use_lexical_similarity=True)
+    similar = replace(alone, use_previous_turn=True).activate(query(), graph).scores
+    assert similar[11] > similar[9] == 0
+    assert alone.activate(query(), graph).scores[11] == 0
+
+
+def test_memory_that_is_not_reached_keeps_its_similarity() -> None:
+    graph = conversation(*[("so it goes", 0.3, "")] * 12, ("we went hiking", 0.9, ""), session=None, speakers=(None,))
+    few = replace(FAITHFUL, anchors_per_trigger=1, use_lexical_trigger=False, top_k=0, lambda3=0.0)
+    assert np.flatnonzero(few.activate(query(), graph).scores).tolist() == [12]
+    found = replace(few, include_unreached=True).activate(query(), graph).scores
+    assert found[:12] == pytest.approx(0.5 * 0.3, abs=1e-6)
+
+
+def test_confidence_above_the_gate_is_that_of_the_best_memories() -> None:
+    graph = hike_conversation(chained=True)
+    strategy = replace(FAITHFUL, ground_confidence=True, tau_gate=0.0)
+    found = strategy.activate(query(), graph)
+    cosine = dense.cosine(graph, query())
+    expected = heuristic_confidence(graph, query(), found.scores, cosine, cosine.clip(0) / cosine.max())
+    assert found.confidence == pytest.approx(expected, abs=1e-6)
+    assert replace(strategy, ground_confidence=False).activate(query(), graph).confidence != found.confidence
 
 
 # ---- the gate

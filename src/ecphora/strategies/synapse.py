@@ -43,11 +43,12 @@ class Synapse(ShortRepr):
     ``tau_gate`` 0 switches the gate off, ``W`` 0 dormancy, ``T`` 0 spreading; ``top_k`` 0 returns all active memories.
     ``anchors_per_trigger`` is the number of anchors of each trigger; ``use_fan_effect`` divides by the out-degree.
     ``use_previous_turn``: both triggers also read each turn together with the turn before it.
-    ``use_lexical_similarity``: BM25 is half of a row's similarity. ``include_unreached``: rows that activation did not
-    reach are scored too. ``protect_anchors``: no anchor of both triggers is inhibited below its initial activation, and
-    if anchors are suppressed the last iteration is repeated with less inhibition. ``blend_cold_start``: the fewer edges
-    there are, the less they count. ``ground_confidence``: above the gate, the confidence is computed from the best
-    memories.
+    ``use_lexical_similarity``: BM25 is half of a row's similarity. ``use_similarity_floor``: cosines count from the
+    embedder's cosine of two unrelated texts, 0 with MiniLM and .72 with multilingual-e5-small. ``include_unreached``:
+    rows that activation did not reach are scored too. ``protect_anchors``: no anchor of both triggers is inhibited
+    below its initial activation, and if anchors are suppressed the last iteration is repeated with less inhibition.
+    ``blend_cold_start``: the fewer edges there are, the less they count. ``ground_confidence``: above the gate, the
+    confidence is computed from the best memories.
     """
 
     alpha: float = 1.0  # inferred: from an implementation alone
@@ -71,6 +72,7 @@ class Synapse(ShortRepr):
     layer_config: LayerConfig = LAYER_CONFIG
     use_previous_turn: bool = True
     use_lexical_similarity: bool = True
+    use_similarity_floor: bool = True
     include_unreached: bool = True
     protect_anchors: bool = True
     blend_cold_start: bool = True
@@ -124,6 +126,7 @@ class Synapse(ShortRepr):
             use_lexical_trigger=self.use_lexical_trigger,
             use_previous_turn=self.use_previous_turn,
             use_lexical_similarity=self.use_lexical_similarity,
+            use_similarity_floor=self.use_similarity_floor,
         )
         # 2 and 3: a_i(0) = α·cos for the anchors, then T times propagation, inhibition, activation
         layer = consolidated_layer(graph, self.layer_config)
@@ -214,6 +217,7 @@ FAITHFUL = Synapse(
     layer_config=LayerConfig(link_whole_window=True),
     use_previous_turn=False,
     use_lexical_similarity=False,
+    use_similarity_floor=False,
     include_unreached=False,
     protect_anchors=False,
     blend_cold_start=False,

@@ -32,6 +32,7 @@ from ...strategies.weave import Weave
 from ..learning import training_examples
 from ..query_spaces import QuerySpace
 from ..recall.recall_run import needs_own_memory
+from .synapse_ablations import addition_ablations, paper_ablations
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,29 +156,13 @@ def _synapse() -> Model:
         "synapse",
         Variant("synapse", ours),
         (
-            *(Variant(label, way) for label, way in _synapse_ablations(ours)),
+            *(Variant(label, way) for label, way in paper_ablations(ours)),
+            *(Variant(label, way) for label, way in addition_ablations(ours)),
             published,
-            *(Variant(f"published, {label}", way, reference=published) for label, way in _synapse_ablations(theirs)),
+            *(Variant(f"published, {label}", way, reference=published) for label, way in paper_ablations(theirs)),
         ),
         frozenset({PaperMeasurement.LOW_SIMILARITY, PaperMeasurement.GATE}),
     )
-
-
-def _synapse_ablations(strategy: Synapse) -> Iterator[tuple[str, Synapse]]:
-    """The ablations of SYNAPSE's paper."""
-    yield "no gate", replace(strategy, tau_gate=0.0)
-    yield "no inhibition", replace(strategy, beta=0.0)
-    yield "no fan effect", replace(strategy, use_fan_effect=False)
-    yield "no decay", replace(strategy, delta=0.0)
-    yield "no spreading", replace(strategy, T=0)
-    alone = replace(
-        strategy,
-        use_lexical_trigger=False,
-        use_previous_turn=False,
-        use_lexical_similarity=False,
-        include_unreached=True,
-    )
-    yield "vectors only", replace(alone, T=0, lambda2=0.0, lambda3=0.0)
 
 
 def _eisa() -> Model:

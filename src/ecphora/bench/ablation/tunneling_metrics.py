@@ -106,6 +106,7 @@ def best_anchors(query: Query, graph: Graph) -> Rows:
             use_lexical_trigger=True,
             use_previous_turn=False,
             use_lexical_similarity=True,
+            use_similarity_floor=False,
         )
     )
 

@@ -39,12 +39,13 @@ def find_anchors(
     use_lexical_trigger: bool,
     use_previous_turn: bool,
     use_lexical_similarity: bool,
+    use_similarity_floor: bool,
 ) -> TriggerResult:
     """The best ``per_trigger`` eligible rows by each trigger.
 
     Without ``use_lexical_trigger`` BM25 finds no anchors. With ``use_previous_turn`` both triggers also read each turn
     together with the turn before it. With ``use_lexical_similarity`` BM25 is half of a row's similarity; without, the
-    similarity is the cosine.
+    similarity is the cosine. With ``use_similarity_floor`` cosines count from that of two unrelated texts.
     """
     coverage = query.embedder_coverage if query.vector is not None else 0.0
     cosine = dense.cosine(graph, query)
@@ -52,6 +53,8 @@ def find_anchors(
     if use_previous_turn:
         dense_scores.append(dense.with_previous_turn(graph, cosine))
         lexical_scores.append(bm25.bm25_with_previous_turn(graph, query))
+    if use_similarity_floor:
+        dense_scores = [dense.above_floor(scores, query.similarity_floor) for scores in dense_scores]
     dense_scores = [np.maximum(0, scores * eligible) for scores in dense_scores]  # inferred: §2.8, no negative anchors
     lexical_scores = [scores * eligible for scores in lexical_scores]
     # Where the embedder does not cover the query, BM25 stands in for the cosine. deviation: the paper has no such case.
