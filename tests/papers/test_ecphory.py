@@ -56,8 +56,15 @@ def test_presets_have_the_published_values() -> None:
     for strategy in (PRACTICAL, FAITHFUL):
         assert {symbol: getattr(strategy, symbol) for symbol in published} == published
         assert (strategy.name_weight, strategy.question_weight) == (1.0, 0.7)  # §4.11
-    remedies = ("use_lexical_backoff", "use_cooccurrence", "use_specificity", "use_certainty", "use_importance")
-    assert [getattr(FAITHFUL, remedy) for remedy in remedies] == [False] * 5
+    remedies = (
+        "use_lexical_backoff",
+        "use_cooccurrence",
+        "use_specificity",
+        "use_certainty",
+        "use_similarity_floor",
+        "use_importance",
+    )
+    assert [getattr(FAITHFUL, remedy) for remedy in remedies] == [False] * 6
     assert FAITHFUL.rank_by_question
     assert replace(PRACTICAL, name=FAITHFUL.name, rank_by_question=True, **dict.fromkeys(remedies, False)) == FAITHFUL
 
@@ -283,6 +290,16 @@ def test_score_is_half_engram_and_half_memory_similarity() -> None:
     assert found.scores[:3] == pytest.approx(
         [0.5 * cos(20) + 0.5 * cos(10), 0.5 * cos(20) + 0.5 * cos(50), 0.5 * cos(80)], abs=1e-5
     )
+
+
+def test_cosines_count_from_the_similarity_floor() -> None:
+    """Above a floor of .5, a cosine of .8 is .6 and one of .5 is 0, for engrams and memories."""
+    memories = Spec(0, "Ana"), Spec(math.degrees(math.acos(0.8)), "Ben"), Spec(60, "Cleo")
+    cue, graph = query(0, similarity_floor=0.5), graph_of(*memories)
+    found = replace(FAITHFUL, use_similarity_floor=True).activate(cue, graph)
+    assert found.scores[:3] == pytest.approx([1, 0.6, 0], abs=1e-5)
+    assert found.contributions["dense similarity"][:3] == pytest.approx([0.5, 0.3, 0], abs=1e-5)
+    assert FAITHFUL.activate(cue, graph).scores[:3] == pytest.approx([1, 0.8, 0.5], abs=1e-5)
 
 
 def test_k_initial_limits_the_first_engrams() -> None:

@@ -163,7 +163,7 @@ def names_and_banks() -> tuple[Graph, list[Query]]:
     vectors = {node.id: vector.astype(np.float32) for node, vector in zip(nodes, drawn, strict=True)}
     graph = apply_batch(Graph(), sample_batch(*nodes, *entities, edges=tuple(edges), vectors=vectors, revision=1))
     query = replace(
-        sample_query("Where did Name0 meet Name3 and Name44?"), embedder=E5Embedder.name, similarity_floor=0.0
+        sample_query("Where did Name0 meet Name3 and Name44?"), embedder=E5Embedder.name, similarity_floor=0.05
     )
     asked = [question, question + 2 * rng.standard_normal(E5Embedder.dim)]
     return graph, [replace(query, vector=(each / np.linalg.norm(each)).astype(np.float32)) for each in asked]

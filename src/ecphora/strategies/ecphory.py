@@ -21,14 +21,15 @@ from ..stages.retrieval import confidence, filters, fusion, top_k
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Ecphory(ShortRepr):
-    """The paper's settings, and four additions of ours.
+    """The paper's settings, and additions of ours.
 
     ``k_initial`` engrams are activated first, and each of ``L`` hops from the ``k_seeds`` best adds as many;
     ``k_final`` are kept. ``k_chunks`` memories are what a reader gets, and what a hop along co-occurrence starts from.
     ``rank_by_question`` ranks engrams by the question alone, as published, and not by all cues. The additions:
     ``use_lexical_backoff`` also scores by BM25, ``use_cooccurrence`` also hops along co-occurrence,
     ``use_specificity`` makes frequently mentioned names count less, ``use_certainty`` weighs an engram by the certainty
-    that it is a name. ``use_importance`` weighs it by the importance that a language model gave it, where one did.
+    that it is a name. ``use_similarity_floor``: cosines count from the embedder's cosine of two unrelated texts.
+    ``use_importance`` weighs an engram by the importance that a language model gave it, where one did.
     """
 
     k_initial: int = 20
@@ -43,6 +44,7 @@ class Ecphory(ShortRepr):
     use_cooccurrence: bool = True  # deviation: 4.11; the paper has the graph but describes no step on it
     use_specificity: bool = True  # deviation: 4.11, HippoRAG's node specificity, less steep
     use_certainty: bool = True  # deviation: 4.12.3
+    use_similarity_floor: bool = True  # deviation: the paper's embedder has no floor that matters
     use_importance: bool = True  # deviation: 4.11; the published code stores importance and never uses it
     name: str = "ecphory"
 
@@ -52,7 +54,8 @@ class Ecphory(ShortRepr):
             return Activation(graph.zeros())
         eligible = filters.eligible(graph, query)
         # The cues: names of the question, and the whole question; C_0: the memories nearest to it, without a cutoff
-        search = engram_index.prepare_search(graph, eligible)
+        floor = query.similarity_floor if self.use_similarity_floor else 0.0
+        search = engram_index.prepare_search(graph, eligible, similarity_floor=floor)
         matches = cue_matching.match_cues(
             graph,
             query,
@@ -63,7 +66,12 @@ class Ecphory(ShortRepr):
             use_specificity=self.use_specificity,
         )
         direct = chunk_search.direct_scores(
-            graph, query, matches.memory_cosine, eligible, use_lexical_backoff=self.use_lexical_backoff
+            graph,
+            query,
+            matches.memory_cosine,
+            eligible,
+            use_lexical_backoff=self.use_lexical_backoff,
+            similarity_floor=floor,
         )
         # E_0: the k_initial engrams nearest to the cues
         is_by_question = self.rank_by_question and matches.question_similarity.any()
@@ -127,6 +135,7 @@ FAITHFUL = Ecphory(
     use_cooccurrence=False,
     use_specificity=False,
     use_certainty=False,
+    use_similarity_floor=False,
     use_importance=False,
     name="ecphory-faithful",
 )

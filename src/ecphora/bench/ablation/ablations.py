@@ -237,6 +237,7 @@ def _ecphory() -> Model:
             Variant("ranked by the question", replace(ours, rank_by_question=True)),
             Variant("no specificity", replace(ours, use_specificity=False)),
             Variant("no certainty", replace(ours, use_certainty=False)),
+            Variant("no similarity floor", replace(ours, use_similarity_floor=False)),
             Variant("no importance", replace(ours, use_importance=False)),
             published,
             *(

@@ -11,7 +11,7 @@ import numpy as np
 from ...graph import Graph
 from ...grouping import best_of_group
 from ...model import Link, Mask, Query, Rows, Scores
-from ..retrieval import bm25, fusion
+from ..retrieval import bm25, dense, fusion
 from .engram_index import EngramIndex, Similarities
 from .engram_weights import specificity
 
@@ -28,12 +28,19 @@ class BestMentions:
 
 
 def direct_scores(
-    graph: Graph, query: Query, cosines: Scores, eligible: Mask, *, use_lexical_backoff: bool
+    graph: Graph,
+    query: Query,
+    cosines: Scores,
+    eligible: Mask,
+    *,
+    use_lexical_backoff: bool,
+    similarity_floor: float,
 ) -> dict[str, Scores]:
-    """C_0, without a cutoff: half the cosine of question and memory (4.11).
+    """C_0, without a cutoff: half the cosine of question and memory (4.11), counted from ``similarity_floor``.
 
     With ``use_lexical_backoff`` half of cosine and BM25, each divided by its best.
     """
+    cosines = np.maximum(0, dense.above_floor(cosines, similarity_floor))
     if not use_lexical_backoff:
         return {"dense similarity": (COMPONENT_WEIGHT * query.embedder_coverage * cosines).astype(np.float32)}
     lexical = bm25.bm25(graph, query) * eligible

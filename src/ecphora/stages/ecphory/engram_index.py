@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from ...columns import Table
 from ...graph import CachedDerivation, Graph
 from ...model import MENTION_LINKS, Kind, Link, Mask, Rows, Vectors
+from ..retrieval import dense
 from ..retrieval.entity_vectors import BLOCK, MIN_NORM, sum_vectors, with_descriptions
 
 Similarities = NDArray[np.float32]
@@ -57,7 +58,7 @@ class EngramSearch:
 
     ``sources`` is the mask of these memories and their descriptions. ``vector_places`` and ``engram_places`` are the
     entries of :class:`EngramIndex` that belong to them. ``scale`` turns sums into cosines; it is 0 for an engram
-    without such an entry.
+    without such an entry. Cosines count from ``similarity_floor``.
     """
 
     index: EngramIndex
@@ -65,12 +66,13 @@ class EngramSearch:
     vector_places: Rows
     engram_places: Rows
     scale: Similarities
+    similarity_floor: float = 0.0
 
     def similarities(self, cosines: Cosines) -> Similarities:
         """The cosine of each engram with a vector, from the cosines of the stored vectors with it, clipped to 0..1."""
         sums = np.bincount(self.engram_places, cosines[self.vector_places], minlength=len(self.index))
-        found: Similarities = np.clip(sums * self.scale, 0, 1).astype(np.float32)
-        return found
+        found: Similarities = (sums * self.scale).astype(np.float32)
+        return np.clip(dense.above_floor(found, self.similarity_floor), 0, 1)
 
 
 def engram_index(graph: Graph) -> EngramIndex:
@@ -78,8 +80,8 @@ def engram_index(graph: Graph) -> EngramIndex:
     return graph.derive("engram index", _extend_index)
 
 
-def prepare_search(graph: Graph, eligible: Mask) -> EngramSearch:
-    """The engram index restricted to the mentions by eligible memories.
+def prepare_search(graph: Graph, eligible: Mask, *, similarity_floor: float = 0.0) -> EngramSearch:
+    """The engram index restricted to the mentions by eligible memories; cosines count from ``similarity_floor``.
 
     For an engram that other memories mention too, the mean cosine of its mentions is taken from all of them.
     """
@@ -93,7 +95,7 @@ def prepare_search(graph: Graph, eligible: Mask) -> EngramSearch:
         mean_cosine = (index.lengths**2 - m) / np.maximum(1, m * (m - 1))
         scale = np.where(h > 0, 1 / np.sqrt(np.maximum(MIN_NORM, h + h * (h - 1) * mean_cosine)), 0).astype(np.float32)
         at, of = at[is_eligible], of[is_eligible]
-    return EngramSearch(index, sources, at, of, scale)
+    return EngramSearch(index, sources, at, of, scale, similarity_floor)
 
 
 def cosines(graph: Graph, vectors: Vectors) -> Cosines:
