@@ -116,7 +116,9 @@ def train(spaces: Sequence[Space], rate: float) -> SideNet:
     keyed = [pair for space in spaces for pair in space.examples()]
     examples = [example for _, example in sorted(keyed, key=lambda pair: pair[0])]
     net = train_side_network(identity(spaces[0].texts.shape[1], RANK), examples, epochs=EPOCHS, learning_rate=rate)
-    return SideNet(*(np.round(part, DIGITS) for part in (net.a, net.b, net.bias)))
+    floor = None if net.similarity_floor is None else round(net.similarity_floor, 2)
+    a, b, bias = (np.round(part, DIGITS) for part in (net.a, net.b, net.bias))
+    return SideNet(a, b, bias, floor)
 
 
 def compare(before: Sequence[Numbers], after: Sequence[Numbers]) -> dict[str, Json]:
@@ -190,6 +192,7 @@ def main() -> None:
             "what": "EISA's side network, a linear map of vectors; see ecphora.stages.eisa.side_network",
             "provenance": provenance,
             "embedder": embedder.name,
+            "similarity_floor": net.similarity_floor,
             **{name: round_numbers(getattr(net, name)) for name in ("a", "b", "bias")},
         }
     path = WEIGHTS / f"side_network_{arguments.embedder}.json"

@@ -23,7 +23,12 @@ from ecphora.learn import (
     save_side_network,
     train_side_network,
 )
-from ecphora.learn.side_network_training import ContrastiveExample, gradient, gradient_step
+from ecphora.learn.side_network_training import (
+    ContrastiveExample,
+    gradient,
+    gradient_step,
+    measure_similarity_floor,
+)
 from ecphora.model import Vectors
 from ecphora.stages.eisa.necessity import is_recall_question
 from ecphora.stages.eisa.side_network import SideNet, cosine, identity, map_vectors
@@ -213,6 +218,19 @@ def test_training_ranks_used_before_unused() -> None:
     assert correct_count(net, held_out) > correct_count(None, held_out) + 10
 
 
+def test_training_measures_the_similarity_floor() -> None:
+    """The median cosine of a question with what the next question used, both mapped, and of the last with the first."""
+    examples = [example(number) for number in range(5)]
+    net = train_side_network(identity(DIM, RANK), examples, epochs=1)
+    questions, texts = (
+        map_vectors(net, np.array(some))
+        for some in ([item.query for item in examples], [item.positives[0] for item in examples])
+    )
+    expected = np.median([questions[place] @ texts[(place + 1) % 5] for place in range(5)])
+    assert net.similarity_floor == pytest.approx(expected, abs=1e-6)
+    assert measure_similarity_floor(net, [example(1), example(2, used=0)]) is None
+
+
 def test_examples_from_the_log_use_feedback(tmp_path: Path) -> None:
     """EISA stores questions; hits of a question that were used are positives, the others negatives."""
     texts = ["the boat is called Zebulon", "the boat leaks", "a boat show in May", "Ana lives in Porto", "Ana is here"]
@@ -255,6 +273,7 @@ def test_training_resumes_from_a_loaded_net(tmp_path: Path) -> None:
     rebuilt = train_side_network(loaded, examples, epochs=1, **options)
     assert [part.tobytes() for part in parts(rebuilt)] == [part.tobytes() for part in parts(twice)]
     assert loaded.bias.any()
+    assert loaded.similarity_floor == once.similarity_floor
     assert once.a.tobytes() != twice.a.tobytes()
 
 
@@ -301,12 +320,14 @@ def test_invalid_side_network_is_rejected(tmp_path: Path, break_field: Callable[
         load_side_network(tmp_path / "net.json")
 
 
-def test_side_network_of_an_older_file_has_no_bias(tmp_path: Path) -> None:
+def test_side_network_of_an_older_file_has_no_bias_and_no_floor(tmp_path: Path) -> None:
     save_side_network(rotated_net(), tmp_path / "net.json", INFO)
     found = json.loads((tmp_path / "net.json").read_text())
-    del found["bias"]
+    del found["bias"], found["similarity_floor"]
     (tmp_path / "net.json").write_text(json.dumps(found))
-    assert load_side_network(tmp_path / "net.json")[0].bias.tolist() == [0.0] * DIM
+    net = load_side_network(tmp_path / "net.json")[0]
+    assert net.bias.tolist() == [0.0] * DIM
+    assert net.similarity_floor is None
 
 
 def test_missing_or_broken_file_is_rejected(tmp_path: Path) -> None:

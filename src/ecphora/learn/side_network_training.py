@@ -6,7 +6,7 @@ van den Oord et al., "Representation Learning with Contrastive Predictive Coding
 
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
@@ -17,7 +17,7 @@ from ..graph import Graph
 from ..model import AccessKind, Floats, Vector, Vectors
 from ..reprs import ShortRepr, show
 from ..stages.eisa import necessity
-from ..stages.eisa.side_network import SideNet
+from ..stages.eisa.side_network import SideNet, map_vectors
 from ..validate import check_count, check_items, check_number, check_path
 from .readable_json import Json, format_json
 
@@ -148,7 +148,7 @@ def train_side_network(
 
     The defaults did best of a few on held-out conversations; many more epochs overfit. Training is deterministic, and
     a step depends only on the net: training twice for one epoch equals training for two, with or without saving and
-    loading in between.
+    loading in between. At the end the net's ``similarity_floor`` is measured.
     """
     if not isinstance(net, SideNet):
         raise InvalidInput(f"net is {show(net)}; give a SideNet")
@@ -170,7 +170,20 @@ def train_side_network(
                 temperature=temperature,
                 weight_decay=decay,
             )
-    return net
+    return replace(net, similarity_floor=measure_similarity_floor(net, checked))
+
+
+def measure_similarity_floor(net: SideNet, examples: Sequence[ContrastiveExample]) -> float | None:
+    """The median cosine of a question with what another question used, both mapped; None without two examples.
+
+    The other question is the next one, and after the last the first.
+    """
+    with_texts = [example for example in examples if len(example.positives)]
+    if len(with_texts) < 2:
+        return None
+    questions = map_vectors(net, np.array([example.query for example in with_texts]))
+    texts = map_vectors(net, np.array([example.positives[0] for example in with_texts]))
+    return float(np.median(np.einsum("ij,ij->i", questions, np.roll(texts, -1, axis=0))))
 
 
 def save_side_network(net: SideNet, path: str | Path, info: TrainingInfo) -> None:
@@ -192,6 +205,7 @@ def save_side_network(net: SideNet, path: str | Path, info: TrainingInfo) -> Non
                 "a": _to_lists(net.a),
                 "b": _to_lists(net.b),
                 "bias": _to_lists(net.bias[None])[0],
+                "similarity_floor": net.similarity_floor,
             }
         ),
         encoding="utf-8",
@@ -205,7 +219,7 @@ def load_side_network(path: str | Path) -> tuple[SideNet, TrainingInfo]:
         found = json.loads(path.read_text(encoding="utf-8"))
         fields = found["provenance"]
         info = TrainingInfo(**{**fields, "columns": tuple(fields["columns"])})
-        net = weights.parse_side_network({"a": found["a"], "b": found["b"], "bias": found.get("bias", ())})
+        net = weights.parse_side_network({**found, "a": found["a"], "b": found["b"]})
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise InvalidRecord(f"{path} holds no side network ({error}); save one with save_side_network") from error
     shape = (info.dim, net.a.shape[-1])

@@ -6,7 +6,7 @@ published. (An older README, 00775ed, has the chance of retrieval go to 0 as the
 this form only κ = 1 gives; the newer one takes it back.)
 """
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -25,24 +25,26 @@ from ..stages.retrieval import dense, exchange_index, filters, top_k
 class Eisa(ShortRepr):
     """The parameters of EISA.
 
-    ``necessity_classifier`` separates the episodic bank from the semantic one; without it everything is an episode.
+    ``necessity_classifier`` separates the episodic bank from the semantic one; None makes everything an episode.
     ``side_net`` maps vectors; without it those of the embedder are used, or with ``use_packaged_side_net`` the net that
     was trained for the embedder, if there is one. ``theta_sim`` is the threshold of the
     cosine; None takes the ``quantile`` of the cosines of stored pairs, at least ``min_threshold``. ``kappa``
     weighs the order of accesses. ``max_hits`` caps the number of hits, 0 does not. ``other_bank_weight`` is the
     factor of rows of the bank that was not asked, ``include_below_threshold`` whether rows below the threshold
     follow those above it, ``store_query`` whether a cue that needs episodes is stored as one.
+    ``use_similarity_floor``: the cosines of scores count from that of two unrelated texts.
     """
 
     theta_sim: float | None = None
-    quantile: float = 0.95  # inferred (§3.6): the README says "a certain threshold" and has no number
+    quantile: float = 0.5  # deviation: `FAITHFUL` has .95, which few answers in a conversation reach
     min_threshold: float = 0.25  # inferred (§3.6)
-    kappa: float = 0.2  # inferred (§3.6): κ = 0 is the plain cosine and κ = 1 the product
+    kappa: float = 0.02  # deviation: `FAITHFUL` has .2, which costs recall where the order says nothing
     max_hits: int = 0  # deviation: no cap; the cap of 5 of `FAITHFUL` is inferred (§3.6), the README has none
-    other_bank_weight: float = 0.9  # deviation: `FAITHFUL` has 0; the bank not asked ranks lower, it is not lost
+    other_bank_weight: float = 0.9  # deviation: `FAITHFUL` has 0, which loses the bank that was not asked
     include_below_threshold: bool = True  # deviation: `FAITHFUL` stops at the threshold
     store_query: bool = False  # deviation: `FAITHFUL` stores the cue; questions are no answers
-    necessity_classifier: NecessityClassifier | None = field(default_factory=weights.load_necessity_classifier)
+    use_similarity_floor: bool = True  # deviation: `FAITHFUL` counts cosines from 0
+    necessity_classifier: NecessityClassifier | None = None  # deviation: in `FAITHFUL` it parts facts from episodes
     side_net: SideNet | None = None
     use_packaged_side_net: bool = True  # deviation: `FAITHFUL` has none; no trained weights are published
     needs_full_log: bool = False  # `FAITHFUL` keeps every access; the last of each memory serve as well
@@ -65,6 +67,8 @@ class Eisa(ShortRepr):
         similar = similarity_gate.is_similar(cosine, self.threshold(graph, net))
         # score = cos·(1−κ) + κ·cos·(w/n): order never lifts a row that is not similar (§3.6). Below the threshold
         # order does not count: such a row has at most (1−κ)·θ_sim, and none above the threshold has less.
+        if self.use_similarity_floor:
+            cosine = np.maximum(0, dense.above_floor(cosine, side_network.similarity_floor(query, net)))
         similarity = (1 - self.kappa) * cosine * (similar | self.include_below_threshold)
         order = self.kappa * cosine * chronology.chronology_weight(graph, searched) * similar
         other_bank = np.where(bank, 0, (self.other_bank_weight - 1) * (similarity + order))
@@ -97,10 +101,14 @@ class Eisa(ShortRepr):
 
 
 FAITHFUL = Eisa(
+    quantile=0.95,  # inferred (§3.6): the README says "a certain threshold" and has no number
+    kappa=0.2,  # inferred (§3.6): κ = 0 is the plain cosine and κ = 1 the product
     max_hits=5,
     other_bank_weight=0.0,
     include_below_threshold=False,
     store_query=True,
+    use_similarity_floor=False,
+    necessity_classifier=weights.load_necessity_classifier(),
     use_packaged_side_net=False,
     needs_full_log=True,
     name="eisa-faithful",

@@ -81,11 +81,11 @@ def _load_side_network_file(name: str, embedder: str) -> "SideNet | None":
 
 
 def parse_side_network(found: Mapping[str, Any]) -> "SideNet":
-    """Make a side network of the JSON value of a file; files of earlier versions have no bias."""
+    """Make a side network of the JSON value of a file; files of earlier versions have no bias or similarity floor."""
     from ..stages.eisa.side_network import SideNet  # noqa: PLC0415
 
     a, b, bias = (np.array(found.get(name, ()), np.float32) for name in ("a", "b", "bias"))
-    return SideNet(a, b, bias)
+    return SideNet(a, b, bias, found.get("similarity_floor"))
 
 
 # ---- fused

@@ -168,16 +168,19 @@ def _synapse() -> Model:
 def _eisa() -> Model:
     ours, theirs = Eisa(), eisa.FAITHFUL
     published = Variant(PUBLISHED_LABEL, theirs)
+    with_banks = replace(ours, necessity_classifier=theirs.necessity_classifier)
+    two_banks = Variant("with two banks", with_banks)
     return Model(
         "eisa",
         Variant("eisa", ours),
         (
             Variant("no chronology", replace(ours, kappa=0.0)),
-            Variant("one bank", replace(ours, necessity_classifier=None)),
+            Variant("no similarity floor", replace(ours, use_similarity_floor=False)),
             Variant("no side network", replace(ours, use_packaged_side_net=False)),
             Variant("own side network", TrainedPerFold(_train_side_network), requires_other_spaces=True),
             Variant("with threshold", replace(ours, include_below_threshold=False)),
-            Variant("with other bank unsearched", replace(ours, other_bank_weight=0.0)),
+            two_banks,
+            Variant("with other bank unsearched", replace(with_banks, other_bank_weight=0.0), reference=two_banks),
             Variant("with cap of five", replace(ours, max_hits=5)),
             published,
             *(

@@ -22,11 +22,16 @@ RANK = 8
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class SideNet(ShortRepr):
-    """Wx + c: W = I + ``a`` ``b``ᵀ, both of shape ``(dim, rank)``; c is ``bias``, shape ``(dim,)``, by default 0."""
+    """Wx + c: W = I + ``a`` ``b``ᵀ, both of shape ``(dim, rank)``; c is ``bias``, shape ``(dim,)``, by default 0.
+
+    ``similarity_floor``: the cosine of two unrelated texts after the map, measured by training; None takes the
+    embedder's.
+    """
 
     a: Vectors
     b: Vectors
     bias: Vector = field(default_factory=lambda: np.zeros(0, np.float32))
+    similarity_floor: float | None = None
 
     def __post_init__(self) -> None:
         if not len(self.bias):
@@ -87,6 +92,11 @@ def cosine(graph: Graph, query: Query, net: SideNet | None) -> Scores:
     dots += np.float32(net.bias @ mapped)
     scores[graph.vector_rows["rows"]] = dots / projections.lengths
     return scores
+
+
+def similarity_floor(query: Query, net: SideNet | None) -> float:
+    """The cosine of two unrelated texts: that of the net if training measured it, else the embedder's."""
+    return query.similarity_floor if net is None or net.similarity_floor is None else net.similarity_floor
 
 
 @dataclass(frozen=True, slots=True, eq=False)
