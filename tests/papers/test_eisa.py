@@ -14,16 +14,13 @@ from hypothesis import strategies as st
 
 from ecphora import weights
 from ecphora.embedders.hashing import HashingEmbedder
-from ecphora.errors import WrongVector
 from ecphora.graph import Graph
 from ecphora.graph_updates import apply_batch
 from ecphora.memory import Memory
 from ecphora.model import Access, AccessKind, Episode, Filter, NodeId, Query, Vector, WriteBatch
-from ecphora.ports import Activation, Strategy
 from ecphora.stages.eisa import chronology, necessity, side_network
 from ecphora.stages.eisa.banks import episodic_bank
 from ecphora.stages.eisa.similarity_gate import MAX_SAMPLE_PAIRS, sample_pairs
-from ecphora.stages.retrieval import filters
 from ecphora.strategies.eisa import FAITHFUL, Eisa
 from ecphora.testing import NOON, FakeClock, StrategyContract, sample_batch, sample_graph, sample_node, sample_query
 
@@ -244,6 +241,20 @@ def test_practical_ranks_all_memories_below_the_gate_after_those_above(
     assert not faithful[below].any()
 
 
+def test_practical_counts_cosines_from_the_similarity_floor() -> None:
+    """Of the embedder, or of the net if training measured one; the gate stays on the raw cosine."""
+    graph, query = graph_with_cosines(0.9, 0.8, 0.6)
+    query = replace(query, similarity_floor=0.7)
+    strategy = Eisa(kappa=0.5, theta_sim=0.85)
+    floored = np.array([2 / 3, 1 / 3, 0])
+    assert strategy.activate(query, graph).scores == pytest.approx(floored * [0.5 + 0.5 / 3, 0.5, 0], abs=1e-5)
+    measured = replace(side_network.identity(16), similarity_floor=0.5)
+    found = replace(strategy, side_net=measured).activate(query, graph).scores
+    assert found == pytest.approx(np.array([0.8, 0.6, 0.2]) * [0.5 + 0.5 / 3, 0.5, 0.5], abs=1e-5)
+    raw = replace(strategy, use_similarity_floor=False).activate(query, graph).scores
+    assert raw == pytest.approx(np.array([0.9, 0.8, 0.6]) * [0.5 + 0.5 / 3, 0.5, 0.5], abs=1e-5)
+
+
 def test_threshold_is_a_quantile_of_stored_pairs() -> None:
     """A few memories use all pairs; the threshold is at least the floor; a configured one is used as it is."""
     graph, _ = graph_with_cosines(0.1, 0.9, 0.95, 0.99)
@@ -375,58 +386,3 @@ def test_faithful_has_the_published_values() -> None:
     }
     assert {name: getattr(FAITHFUL, name) for name in values} == values
     assert FAITHFUL.necessity_classifier is not None
-
-
-# ---- §3.2, the side network
-
-
-def activate(strategy: Strategy) -> Activation:
-    return strategy.activate(sample_query("Where does Ana live in Porto?"), sample_graph(7))
-
-
-@pytest.mark.parametrize("floor", [0.0, 0.2])
-def test_untrained_side_network_changes_no_score(floor: float) -> None:
-    """Cosines count from the floor of the embedder with it too."""
-    query = replace(sample_query("Where does Ana live in Porto?"), similarity_floor=floor)
-    plain, with_net = (
-        strategy.activate(query, sample_graph(7)) for strategy in (Eisa(), Eisa(side_net=side_network.identity(16)))
-    )
-    assert plain.scores.any()
-    assert with_net.scores == pytest.approx(plain.scores, abs=2e-3)  # the samples have length 1 to three digits
-
-
-def test_practical_counts_cosines_from_the_similarity_floor() -> None:
-    """Of the embedder, or of the net if training measured one; the gate stays on the raw cosine."""
-    graph, query = graph_with_cosines(0.9, 0.8, 0.6)
-    query = replace(query, similarity_floor=0.7)
-    strategy = Eisa(kappa=0.5, theta_sim=0.85)
-    floored = np.array([2 / 3, 1 / 3, 0])
-    assert strategy.activate(query, graph).scores == pytest.approx(floored * [0.5 + 0.5 / 3, 0.5, 0], abs=1e-5)
-    measured = replace(side_network.identity(16), similarity_floor=0.5)
-    found = replace(strategy, side_net=measured).activate(query, graph).scores
-    assert found == pytest.approx(np.array([0.8, 0.6, 0.2]) * [0.5 + 0.5 / 3, 0.5, 0.5], abs=1e-5)
-    raw = replace(strategy, use_similarity_floor=False).activate(query, graph).scores
-    assert raw == pytest.approx(np.array([0.9, 0.8, 0.6]) * [0.5 + 0.5 / 3, 0.5, 0.5], abs=1e-5)
-
-
-def test_trained_side_network_maps_both_vectors() -> None:
-    """The cosine and the threshold are those of the mapped vectors."""
-    graph, query = sample_graph(7), sample_query("Where does Ana live in Porto?")
-    found = Eisa(side_net=TRAINED_NET, necessity_classifier=None, kappa=0.0).activate(query, graph)
-    assert query.vector is not None
-    mapped_query, mapped_vectors = (
-        side_network.map_vectors(TRAINED_NET, vectors) for vectors in (query.vector[None], graph.vectors.view)
-    )
-    rows = graph.vector_rows["rows"]
-    expected = np.where(filters.eligible(graph, query)[rows], np.maximum(0, mapped_vectors @ mapped_query[0]), 0)
-    assert found.scores[rows] == pytest.approx(expected, abs=1e-5)
-    assert np.abs(found.scores - activate(Eisa(necessity_classifier=None, kappa=0.0)).scores).max() > 0.01
-    all_cosines = [float(a @ b) for a, b in combinations(mapped_vectors, 2)]
-    assert Eisa(side_net=TRAINED_NET, min_threshold=-1).threshold(graph, TRAINED_NET) == pytest.approx(
-        np.quantile(all_cosines, 0.5), abs=1e-5
-    )
-
-
-def test_side_network_of_another_embedder_is_rejected() -> None:
-    with pytest.raises(WrongVector, match="384 numbers"):
-        activate(Eisa(side_net=side_network.identity(384)))

@@ -1,28 +1,22 @@
 """Measures open questions of the papers, for any strategies.
 
 Each figure's category names its condition; a level of a condition, such as a rate, is the last word. Small memories
-(cold start) and evidence far from the question (SYNAPSE's stress test) are measured here, and the others in
-:mod:`.extraction_noise`, :mod:`.over_retrieval` and :mod:`.tunneling_metrics`. :func:`run` measures everything.
+(cold start) are measured here, and the others in :mod:`.stress`, :mod:`.extraction_noise`, :mod:`.over_retrieval` and
+:mod:`.tunneling_metrics`. :func:`run` measures everything.
 """
 
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import replace
 from enum import StrEnum
 
-import numpy as np
-
 from ...ports import Strategy
 from ..datasets import Case, Question
 from ..embedding_cache import CachingEmbedder
 from ..learning.training_examples import space_parts
-from ..recall import metrics
 from ..recall.recall_run import Tick
 from ..recall.run_records import ANSWERABLE, Figure
-from . import extraction_noise, over_retrieval, tunneling_metrics
-from .ablations import Model, Variant
-from .result_columns import QuestionColumns, ResultColumns
-from .strategy_results import BASELINES, CUTOFFS, SpacesByStrategy, StrategyResults, build_spaces, ranked_questions
-from .synapse_metrics import LOW_COSINE, low_similarity_figures, max_gold_cosine
+from . import extraction_noise, over_retrieval, stress, tunneling_metrics
+from .strategy_results import BASELINES, CUTOFFS, StrategyResults, build_spaces
 
 MEMORY_SIZES = (1, 4, 16, 64, 256, 1024)
 """Memories of a part, for the growth of recall with a memory."""
@@ -66,7 +60,7 @@ def run(
     for k in CUTOFFS if Part.RECALL in parts else ():
         yield from results.difference_figures(name, ANSWERABLE, k, reference)
     if Part.STRESS in parts:
-        yield from stress_figures(name, spaces, strategies, results)
+        yield from stress.stress_figures(name, spaces, strategies, results, reference)
     if Part.LIMITS in parts:
         yield from over_retrieval.equal_recall_figures(name, results)
         yield from over_retrieval.limit_figures(name, spaces, strategies)
@@ -106,29 +100,3 @@ def growth_figures(
 
 def _answerable(part: Case) -> tuple[Question, ...]:
     return tuple(question for question in part.questions if question.is_answerable)
-
-
-# ---- evidence far from the question
-
-
-def stress_figures(
-    name: str, spaces: SpacesByStrategy, strategies: Sequence[Strategy], results: StrategyResults
-) -> Iterator[Figure]:
-    """SYNAPSE's stress test, see :mod:`.synapse_metrics`: recall@30 where all gold is far from the question."""
-    questions = list(ranked_questions(spaces[strategies[0].name]))
-    columns = QuestionColumns(
-        is_answerable=np.ones(len(questions), np.bool_),
-        gold_counts=np.array([len(space.case.questions[number].gold) for space, number in questions], np.float64),
-        is_low_similarity=np.array(
-            [max_gold_cosine(space, number) < LOW_COSINE for space, number in questions], np.bool_
-        ),
-        is_multi_hop=np.zeros(len(questions), np.bool_),
-    )
-    for strategy in strategies:
-        variant = Variant(strategy.name, strategy)
-        found = results.results_by_strategy[strategy.name]
-        unused = np.zeros(len(questions))
-        own = {variant: ResultColumns(tuple(one.gold_ranks for one in found), unused, unused, unused)}
-        for (metric, k, category), estimate in low_similarity_figures(variant, Model("", variant), own, columns):
-            low, high = metrics.percentile_interval(estimate.samples)
-            yield Figure(name, strategy.name, category, metric, k, estimate.n, estimate.value, low, high)

@@ -12,10 +12,12 @@ from collections.abc import Iterator, Mapping
 import numpy as np
 
 from ...model import Evidence
+from ...stages.retrieval import dense
 from ...stages.retrieval.confidence import DEFAULT_BANDS
 from ...stages.synapse.confidence_gate import calibrate_gate
 from ..query_spaces import QuerySpace
 from ..recall import metrics
+from ..recall.metrics import Numbers
 from ..recall.run_records import ANSWERABLE, UNANSWERABLE, Metric
 from .ablations import Model, Variant
 from .result_columns import Estimate, FigureKey, QuestionColumns, ResultColumns, gold_fractions, mean_estimate
@@ -32,13 +34,24 @@ MAX_FALSE_REFUSALS = 0.025
 """The part of answerable questions that a gate may refuse, and does not reach."""
 
 
+def gold_cosines(space: QuerySpace, index: int) -> Numbers:
+    """The cosine of a question with each document of its gold evidence, that of the document's nearest text.
+
+    Documents without a vector are left out. Cosines count from the embedder's similarity floor.
+    """
+    graph, query = space.graph, space.queries[index]
+    documents = space.document_numbers[graph.vector_rows["rows"]]
+    if query.vector is None:
+        return np.zeros(0)
+    held = [np.flatnonzero(documents == gold) for gold in space.gold_documents(index)]
+    best = [(graph.vectors.view[rows] @ query.vector).max() for rows in held if len(rows)]
+    return dense.above_floor(np.array(best, np.float32), query.similarity_floor).astype(np.float64)
+
+
 def max_gold_cosine(space: QuerySpace, index: int) -> float:
     """The highest cosine of a question with its gold evidence; 1 if there is nothing to compare."""
-    graph, vector = space.graph, space.queries[index].vector
-    held = np.isin(space.document_numbers[graph.vector_rows["rows"]], space.gold_documents(index))
-    if vector is None or not held.any():
-        return 1.0
-    return float((graph.vectors.view[held] @ vector).max())
+    cosines = gold_cosines(space, index)
+    return float(cosines.max()) if len(cosines) else 1.0
 
 
 def low_similarity_figures(

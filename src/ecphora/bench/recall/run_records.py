@@ -23,7 +23,7 @@ class Metric(StrEnum):
     ``STRONG``, ``WEAK`` and ``NONE`` are parts of the questions whose evidence falls into that band; ``RELIABILITY`` is
     the share of answerable questions in a bin of confidence, and ``CALIBRATION_ERROR`` is of these: see
     :mod:`.reliability`.
-    ``TUNNELING`` to ``HIT_TOKENS`` are of open questions: see :mod:`..ablation.open_questions`.
+    ``TUNNELING`` to ``NOT_RETURNED`` are of open questions: see :mod:`..ablation.open_questions`.
     ``MS_…`` are milliseconds a recall, embedding included; ``INDEX_S`` the seconds that filling the memory took. From
     ``F1`` on they are of answers: see :mod:`..answers.answer_summary`. The others are of ablations: see
     :mod:`..ablation.comparison`.
@@ -50,6 +50,7 @@ class Metric(StrEnum):
     TUNNELING = "tunneling"
     MISSING_ANCHORS = "missing_anchors"
     HIT_TOKENS = "hit_tokens"
+    NOT_RETURNED = "not_returned"
     RELIABILITY = "reliability"
     CALIBRATION_ERROR = "calibration_error"
     BRIER = "brier"
