@@ -1,9 +1,15 @@
 """Concepts of SYNAPSE: which of them are merged."""
 
 import numpy as np
+import pytest
 from numpy.typing import NDArray
 
-from ecphora.stages.synapse.concepts import merge_duplicates
+from ecphora.graph import Graph
+from ecphora.graph_updates import apply_batch
+from ecphora.model import Edge, Kind, Link
+from ecphora.stages.synapse.concepts import find_concepts, merge_duplicates
+from ecphora.strategies.synapse import FAITHFUL, LAYER_CONFIG
+from ecphora.testing import sample_batch, sample_node
 
 
 def unit(*numbers: float) -> NDArray[np.float32]:
@@ -29,3 +35,29 @@ def test_concept_merges_with_the_nearest_older_one() -> None:
     angles = [0.0, 0.5, 0.3]
     vectors = np.stack([unit(np.cos(angle), np.sin(angle)) for angle in angles])
     assert merge_duplicates(vectors, np.arange(3), np.arange(3), 0.92).tolist() == [0, 1, 1]
+
+
+def graph_with_mentions(*mentions: tuple[str, NDArray[np.float32]]) -> Graph:
+    """An episode for each mention, of the name and with the vector."""
+    episodes = [sample_node(f"e{number}", seq=number) for number, _ in enumerate(mentions, 1)]
+    names = list(dict.fromkeys(name for name, _ in mentions))
+    entities = [sample_node(name, kind=Kind.ENTITY, seq=100 + number) for number, name in enumerate(names)]
+    edges = tuple(Edge(node.id, name, Link.MENTIONS) for node, (name, _) in zip(episodes, mentions, strict=True))
+    vectors = {node.id: vector for node, (_, vector) in zip(episodes, mentions, strict=True)}
+    return apply_batch(Graph(), sample_batch(*episodes, *entities, vectors=vectors, edges=edges, revision=1))
+
+
+@pytest.mark.parametrize("center", [False, True])
+def test_concepts_as_published_merge_by_their_plain_means(center: bool) -> None:
+    """Centered, what all episodes share is no likeness, and a single mention is not compared."""
+    shared = 3.0
+    graph = graph_with_mentions(
+        ("Ana", unit(shared, 1)), ("Ana", unit(shared, 1)), ("Ben", unit(shared, 0, 1)), ("Ben", unit(shared, 0, 1)),
+        ("Cleo", unit(0, 0, 0, 1)), ("Dora", unit(0, 0, 0, 1)),
+    )  # fmt: skip
+    found = find_concepts(graph, np.flatnonzero(graph.episodes), 0.9 - 1e-3, center=center)
+    counts = {graph.id(row): (found.mention_concepts == place).sum() for place, row in enumerate(found.rows.tolist())}
+    expected = {"Ana": 2, "Ben": 2, "Cleo": 1, "Dora": 1} if center else {"Ana": 4, "Ben": 0, "Cleo": 2, "Dora": 0}
+    assert counts == expected
+    assert not FAITHFUL.layer_config.center_concepts
+    assert LAYER_CONFIG.tau_dup == 1

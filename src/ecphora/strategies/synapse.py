@@ -214,7 +214,7 @@ FAITHFUL = Synapse(
     W=10,
     top_k=30,
     tau_gate=0.12,
-    layer_config=LayerConfig(link_whole_window=True),
+    layer_config=LayerConfig(link_whole_window=True, center_concepts=False),
     use_previous_turn=False,
     use_lexical_similarity=False,
     use_similarity_floor=False,

@@ -32,7 +32,7 @@ from ...strategies.weave import Weave
 from ..learning import training_examples
 from ..query_spaces import QuerySpace
 from ..recall.recall_run import needs_own_memory
-from .synapse_ablations import addition_ablations, paper_ablations
+from .synapse_ablations import addition_ablations, paper_ablations, published_ablations
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,7 +159,10 @@ def _synapse() -> Model:
             *(Variant(label, way) for label, way in paper_ablations(ours)),
             *(Variant(label, way) for label, way in addition_ablations(ours)),
             published,
-            *(Variant(f"published, {label}", way, reference=published) for label, way in paper_ablations(theirs)),
+            *(
+                Variant(f"published, {label}", way, reference=published)
+                for label, way in (*paper_ablations(theirs), *published_ablations(theirs))
+            ),
         ),
         frozenset({PaperMeasurement.LOW_SIMILARITY, PaperMeasurement.GATE}),
     )

@@ -26,6 +26,11 @@ def addition_ablations(ours: Synapse) -> Iterator[tuple[str, Synapse]]:
     yield "with 30 results", replace(ours, top_k=FAITHFUL.top_k)
 
 
+def published_ablations(theirs: Synapse) -> Iterator[tuple[str, Synapse]]:
+    """Our variants of published parts that the practical preset does not use."""
+    yield "concepts centered", replace(theirs, layer_config=replace(theirs.layer_config, center_concepts=True))
+
+
 def paper_ablations(strategy: Synapse) -> Iterator[tuple[str, Synapse]]:
     """The ablations of SYNAPSE's paper."""
     yield "no gate", replace(strategy, tau_gate=0.0)

@@ -1,6 +1,8 @@
 """The concept nodes of SYNAPSE's graph: the entities that episodes mention, by window; near-equal ones are merged."""
 
+from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 
@@ -30,8 +32,11 @@ class Concepts:
         return _distinct_pairs(self.mention_episodes // window_size, self.mention_concepts, len(self.rows))
 
 
-def find_concepts(graph: Graph, episodes: Rows, tau_dup: float) -> Concepts:
-    """The concepts of some episodes; those of cosine ``tau_dup`` or more are merged, none at 1."""
+def find_concepts(graph: Graph, episodes: Rows, tau_dup: float, *, center: bool = True) -> Concepts:
+    """The concepts of some episodes; those of cosine ``tau_dup`` or more are merged, none at 1.
+
+    With ``center`` that is the cosine of :func:`_center_concepts`, without it that of the mean vectors.
+    """
     entities, edges = entity_vectors(graph), graph.edges
     number = graph.no_rows()
     number[episodes] = np.arange(len(episodes))
@@ -48,9 +53,8 @@ def find_concepts(graph: Graph, episodes: Rows, tau_dup: float) -> Concepts:
     )
     merged_into = np.arange(len(entities.rows))
     if tau_dup < 1:
-        merged_into = merge_duplicates(
-            _center_concepts(graph, episodes, sums, concepts), mention_episodes, concepts, tau_dup
-        )
+        compared = _center_concepts(graph, episodes, sums, concepts) if center else normalize(sums)
+        merged_into = merge_duplicates(compared, mention_episodes, concepts, tau_dup)
         merged = np.flatnonzero(merged_into != np.arange(len(merged_into)))
         np.add.at(sums, merged_into[merged], sums[merged])
         mention_episodes, concepts = _distinct_pairs(mention_episodes, merged_into[concepts], len(merged_into))
@@ -108,29 +112,26 @@ def merge_duplicates(vectors: Vectors, episode_numbers: Rows, concept_places: Ro
     are not compared, in order of age; ``episode_numbers[i]`` mentions ``concept_places[i]``.
     """
     merged_into = np.arange(len(vectors))
-    pairs = _duplicate_pairs(vectors, tau_dup)
-    involved = {concept for _, older, newer in pairs for concept in (older, newer)}
     order = np.argsort(concept_places, kind="stable")
     ends = np.searchsorted(concept_places[order], np.arange(len(vectors) + 1))
-    episodes = {
-        concept: set(episode_numbers[order[ends[concept] : ends[concept + 1]]].tolist()) for concept in involved
-    }
-    for _, older, newer in sorted(pairs, key=lambda pair: (pair[2], pair[0], pair[1])):
-        oldest = int(merged_into[older])
-        if merged_into[newer] == newer and oldest != newer and episodes[oldest].isdisjoint(episodes[newer]):
-            merged_into[newer] = oldest
-            episodes[oldest] |= episodes[newer]
+    episodes = [set(episode_numbers[order[start:end]].tolist()) for start, end in pairwise(ends.tolist())]
+    for newer, older_concepts in _near_older_concepts(vectors, tau_dup):
+        for older in older_concepts:
+            oldest = int(merged_into[older])
+            if episodes[oldest].isdisjoint(episodes[newer]):
+                merged_into[newer] = oldest
+                episodes[oldest] |= episodes[newer]
+                break
     return merged_into
 
 
-def _duplicate_pairs(vectors: Vectors, tau_dup: float) -> list[tuple[float, int, int]]:
-    """Pairs of rows ``i < j`` of cosine ``tau_dup`` or more, each with minus that cosine."""
+def _near_older_concepts(vectors: Vectors, tau_dup: float) -> Iterator[tuple[int, list[int]]]:
+    """Each row with the rows before it of cosine ``tau_dup`` or more, the nearest first, if there are any."""
     rows = np.flatnonzero(np.einsum("ij,ij->i", vectors, vectors) > 0)
-    compared, pairs = vectors[rows], []
+    compared = vectors[rows]
     for start in range(0, len(rows), BLOCK):
-        cosines = compared[start : start + BLOCK] @ compared[start:].T
-        older, newer = np.nonzero(cosines >= tau_dup)
-        for i, j in zip(older.tolist(), newer.tolist(), strict=True):
-            if i < j:
-                pairs.append((-float(cosines[i, j]), int(rows[start + i]), int(rows[start + j])))
-    return pairs
+        cosines = compared[start : start + BLOCK] @ compared[: start + BLOCK].T
+        for place, row_cosines in enumerate(cosines, start):
+            near = np.flatnonzero(row_cosines[:place] >= tau_dup)
+            if len(near):
+                yield int(rows[place]), rows[near[np.argsort(-row_cosines[near], kind="stable")]].tolist()

@@ -23,8 +23,9 @@ class LayerConfig:
 
     ``N``: episodes of a window, and between two consolidations; ``max_stale_share``: the share of all episodes that may
     be new without a consolidation, as its cost grows with the memory. ``K``: semantic edges that each row keeps.
-    ``tau_dup``: the cosine from which two concepts are merged, 1 for never. ``abstraction_weight``: the weight between
-    an episode and a concept. ``link_whole_window``: a concept belongs to every episode of a window that mentions it,
+    ``tau_dup``: the cosine from which two concepts are merged, 1 for never. ``center_concepts``: that cosine is without
+    what all episodes have in common, and of concepts with two mentions or more. ``abstraction_weight``: the weight
+    between an episode and a concept. ``link_whole_window``: a concept belongs to every episode of a window that mentions it,
     not only to those that do. ``rho``: the decay of temporal edges per day. ``is_bidirectional``: temporal edges lead
     back as well.
     """
@@ -32,6 +33,7 @@ class LayerConfig:
     N: int = 5
     K: int = 15
     tau_dup: float = 0.92
+    center_concepts: bool = True
     abstraction_weight: float = 1.0
     link_whole_window: bool = False
     rho: float = 0.01
@@ -86,7 +88,7 @@ def _build_layer(graph: Graph, cached: CachedDerivation[Layer] | None, config: L
     episodes = episodes[: config.consolidated_count(len(episodes))]
     if cached is not None and cached.value.episode_count == len(episodes):
         return cached.value
-    concepts = find_concepts(graph, episodes, config.tau_dup)
+    concepts = find_concepts(graph, episodes, config.tau_dup, center=config.center_concepts)
     abstraction = layer_edges.abstraction_edges(
         concepts, episodes, config.N, weight=config.abstraction_weight, link_whole_window=config.link_whole_window
     )
