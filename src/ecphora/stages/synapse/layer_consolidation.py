@@ -25,9 +25,9 @@ class LayerConfig:
     be new without a consolidation, as its cost grows with the memory. ``K``: semantic edges that each row keeps.
     ``tau_dup``: the cosine from which two concepts are merged, 1 for never. ``center_concepts``: that cosine is without
     what all episodes have in common, and of concepts with two mentions or more. ``abstraction_weight``: the weight
-    between an episode and a concept. ``link_whole_window``: a concept belongs to every episode of a window that mentions it,
-    not only to those that do. ``rho``: the decay of temporal edges per day. ``is_bidirectional``: temporal edges lead
-    back as well.
+    between an episode and a concept. ``link_whole_window``: a concept belongs to every episode of a window that
+    mentions it, not only to those that do. ``rho``: the decay of temporal edges per day. ``is_bidirectional``: temporal
+    edges lead back as well.
     """
 
     N: int = 5
