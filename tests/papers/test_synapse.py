@@ -329,6 +329,15 @@ def test_practical_preset_has_every_addition() -> None:
     )
 
 
+def test_initial_activation_is_the_cosine_of_the_turn_alone() -> None:
+    """Also where anchors are found by a turn together with the one before it."""
+    graph = conversation(("far away", 0.1, ""), ("quite near", 0.8, ""), ("after it", 0.2, ""), ("another", 0.4, ""))
+    asked = query("zither")
+    found = Synapse(T=0, blend_cold_start=False, lambda2=1.0).activate(asked, graph)
+    rows = np.flatnonzero(graph.episodes)
+    assert found.contributions["activation"][rows] == pytest.approx(dense.cosine(graph, asked)[rows], abs=1e-5)
+
+
 def test_turn_is_similar_by_the_turn_before_it() -> None:
     graph = conversation(*[("so it goes", 0.0, "")] * 10, ("we went hiking", 0.9, ""), ("it rained all day", 0.0, ""))
     alone = replace(FAITHFUL, T=0, lambda3=0.0, include_unreached=True, use_lexical_similarity=True)

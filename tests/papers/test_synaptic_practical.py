@@ -15,6 +15,7 @@ from ecphora.embedders.hashing import HashingEmbedder
 from ecphora.graph import Graph
 from ecphora.graph_updates import apply_batch
 from ecphora.model import Access, AccessKind, Query, Vector, WriteBatch
+from ecphora.stages.synaptic.propagation import Coupling, keep_strongest
 from ecphora.strategies.baselines import Dense
 from ecphora.strategies.synaptic import Synaptic
 from ecphora.testing import NOON, FakeClock, sample_node
@@ -167,3 +168,21 @@ def _at(degrees: float) -> Query:
 
 def _point(degrees: float) -> Vector:
     return np.array([math.cos(math.radians(degrees)), math.sin(math.radians(degrees))], np.float32)
+
+
+def test_stimulus_that_is_logged_is_the_cues_and_what_was_passed_on() -> None:
+    found = replace(PRACTICAL, counts_past_spikes=True).activate(_at(0), _successive([0, 5, 90]))
+    assert found.contributions["adjacent turn"][:2].all()
+    expected = found.contributions["fired"] + found.contributions["adjacent turn"]
+    assert found.stimulus == pytest.approx(np.where(found.contributions["fired"] > 0, expected, 0))
+
+
+def test_of_equal_stimuli_the_later_parent_is_kept() -> None:
+    best, parents = np.array([0.5, 0.5, 0.5]), np.array([3, 7, 3])
+    keep_strongest(best, parents, np.arange(3), np.array([0.5, 0.5, 0.6]), np.array([5, 5, 1]))
+    assert best.tolist() == [0.5, 0.5, 0.6]
+    assert parents.tolist() == [5, 7, 1]
+
+
+def test_trains_are_aligned_by_the_accumulating_table_unless_told_otherwise() -> None:
+    assert Coupling(1.0).alignment_version == 2

@@ -387,6 +387,8 @@ def test_later_particles_repeat_the_links_between_their_neighbors() -> None:
         2: pytest.approx(0.4),
         3: pytest.approx(0.4),
     }
+    backwards = graph_of(*[""] * 3, edges=[edges[2], edges[1], edges[0]], vectors=False)
+    assert strand_evidence.later_evidence(backwards)[:3].tolist() == [0, 0, 1]  # the very first entry counts too
     causal = graph_of("", "", edges=[Edge("p1", "p0", Link.CAUSES, 0.4)], vectors=False)
     assert strand_evidence.later_evidence(causal).tolist() == [0]
 

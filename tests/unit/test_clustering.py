@@ -175,3 +175,19 @@ def test_chunks_of_one_text_count_as_one_source_of_a_cluster() -> None:
     assert clustering.has_valid_size(graph, np.array([1, 2, 3]), config)
     assert not clustering.has_valid_size(graph, np.array([0, 1, 2]), config)
     assert not clustering.has_valid_size(graph, np.arange(1, 6), config)
+
+
+def test_chunks_of_a_second_text_count_as_one_source_too() -> None:
+    nodes = [sample_node(f"{document}#{n}", document=document, position=n) for document in "de" for n in (1, 2, 3)]
+    graph = apply_batch(
+        Graph(), WriteBatch(nodes=tuple(replace(node, seq=seq) for seq, node in enumerate(nodes, 1)), revision=1)
+    )
+    assert not clustering.has_valid_size(graph, np.array([3, 4, 5]), ClusteringConfig(min_size=2))
+    assert clustering.has_valid_size(graph, np.array([2, 3]), ClusteringConfig(min_size=2))
+
+
+def test_cluster_has_at_most_twelve_rows() -> None:
+    nodes = tuple(sample_node(f"n{seq}", seq=seq) for seq in range(1, 14))
+    graph = apply_batch(Graph(), WriteBatch(nodes=nodes, revision=1))
+    assert clustering.has_valid_size(graph, np.arange(12), ClusteringConfig())
+    assert not clustering.has_valid_size(graph, np.arange(13), ClusteringConfig())

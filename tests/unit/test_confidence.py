@@ -59,3 +59,17 @@ def test_confidence_rises_with_covered_terms() -> None:
     assert found == sorted(found, reverse=True)
     assert found[0] > found[1] > found[2] == 0
     assert confidence.heuristic_confidence(graph, queries[0], graph.zeros(), graph.zeros(), ones) == 0
+
+
+def test_confidence_is_that_of_the_five_best_memories() -> None:
+    graph, query = sample_graph(), sample_query("zorro", vector=None)
+    rows = np.flatnonzero(graph.episodes)
+    scores, ones = graph.zeros(), graph.episodes.astype(np.float32)
+    scores[rows] = np.linspace(1, 0.5, len(rows))
+
+    def found(rank: int) -> float:
+        cosine = graph.zeros()
+        cosine[rows[rank]] = 1
+        return confidence.heuristic_confidence(graph, query, scores, cosine, ones)
+
+    assert [found(rank) > 0 for rank in range(7)] == [True] * 5 + [False] * 2

@@ -236,3 +236,14 @@ def test_marks_are_written_durably(tmp_path: Path, monkeypatch: pytest.MonkeyPat
         store.commit("s", WriteBatch(accesses=(Access("a", NOON, kind),)))
     store.close()
     assert durable_flags == [isinstance(kind, Mark) for kind in ACCESS_KINDS]
+
+
+def test_decay_is_the_lost_part_of_the_importance() -> None:
+    """(initial − importance) / (initial − base), by the importance at each time."""
+    graph, policy = sample_graph(), DecayPolicy(importance.ImportanceDecay(initial=0.8, base=0.2))
+    for days in (0, 30, 400):
+        now = NOON.timestamp() + days * DAY
+        values = importance.importance(graph, policy.importance_decay, now)
+        expected = np.clip((0.8 - values) / (0.8 - 0.2), 0, 1)
+        assert decay(graph, policy, now) == pytest.approx(expected, abs=1e-6)
+        assert days == 0 or decay(graph, policy, now).max() > 0.01

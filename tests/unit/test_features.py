@@ -19,7 +19,7 @@ from ecphora.model import PRIOR, Edge, Interval, Link, Query, ValidityEnd
 from ecphora.stages.fused import candidate_pool, features
 from ecphora.stages.fused.candidate_pool import POOL_SIZE, build_pool
 from ecphora.stages.fused.ranker import MIN_LOG_ODDS, Ranker
-from ecphora.stages.retrieval import dense
+from ecphora.stages.retrieval import dense, temporal
 from ecphora.strategies.fused import SIMILAR_QUESTION, Fused
 from ecphora.testing.samples import (
     NOON,
@@ -374,3 +374,23 @@ def test_confidence_is_lower_if_the_other_person_described_the_event() -> None:
     right = Fused().activate(sample_query("From whom did Ana buy a rowing boat?", vector=vector), graph)
     wrong = Fused().activate(sample_query("From whom did Ben buy a rowing boat?", vector=vector), graph)
     assert right.confidence > wrong.confidence + 0.1
+
+
+def test_rare_date_match_is_one_over_the_root_of_the_memories_in_time() -> None:
+    graph = sample_graph()
+    asked = replace(sample_query("Where?"), time_ranges=(Interval(NOON, NOON + timedelta(days=1)),))
+    in_time = np.flatnonzero(temporal.is_in_query_time(graph, asked) * graph.episodes)
+    assert len(in_time) > 3
+    found = feature_values(graph, asked)["rare date match"]
+    assert max(found.values()) == pytest.approx(len(in_time) ** -0.5)
+
+
+def test_best_session_has_a_session_score_of_one() -> None:
+    assert max(feature_values(sample_graph(), sample_query("Which school?"))["session score"].values()) == 1
+
+
+def test_adjacent_turns_are_reached_through_no_entity() -> None:
+    paths = Fused().activate(sample_query("Which school did Mia find?"), sample_graph()).paths
+    adjacent = [paths[name] for name in ("follows question", "next turn") if name in paths]
+    assert adjacent
+    assert all((path.via_entity == -1).all() and path.single_hop for path in adjacent)

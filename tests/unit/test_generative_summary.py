@@ -22,3 +22,8 @@ def test_longer_text_costs_more() -> None:
     text, limit = "Both moved to Porto.", objective(SOURCES, SOURCES, WEIGHTS, 0.5)
     assert is_better(text, SOURCES, SOURCES, WEIGHTS, token_cost=0.01, extractive_objective=limit)
     assert not is_better(text * 20, SOURCES, SOURCES, WEIGHTS, token_cost=0.01, extractive_objective=limit)
+
+
+def test_sentence_against_its_source_is_worth_nothing_and_costs_no_more() -> None:
+    """A negative cosine counts as 0."""
+    assert objective(-SOURCES[:1], SOURCES, WEIGHTS, 0.1) == 0.1

@@ -133,3 +133,12 @@ def test_cosines_become_zscores_over_pairs() -> None:
 def test_few_candidates_have_no_spread(count: int) -> None:
     cosines = np.full((count, count), 0.9, np.float32)
     assert not standardize_cosines(cosines)[np.triu_indices(count, 1)].any()
+
+
+def test_turns_of_every_speaker_are_in_the_order_of_remembering() -> None:
+    """Also with a title, which plain texts do not have."""
+    titled = tuple(Edge(id_, entity_id("Title"), Link.ABOUT) for id_ in ("one", "two", "three"))
+    nodes = [sample_node(id_, speaker=name, seq=seq) for seq, (id_, name) in
+             enumerate((("one", "Ana"), ("two", "Ben"), ("three", "Ben")), 1)]  # fmt: skip
+    graph = apply_batch(Graph(), sample_batch(*nodes, sample_entity("Title"), edges=titled, revision=1))
+    assert time_order(graph, np.arange(3)).tolist() == [0, 1, 2]

@@ -8,7 +8,7 @@ import numpy as np
 from ecphora.graph import Graph
 from ecphora.graph_updates import apply_batch
 from ecphora.model import Interval, ValidityEnd
-from ecphora.stages.retrieval import temporal
+from ecphora.stages.retrieval import temporal, validity
 from ecphora.testing import NOON, sample_batch, sample_node, sample_query
 
 
@@ -38,3 +38,10 @@ def test_expired_mask_uses_valid_time_and_recording_time() -> None:
             known_at=None if known_at is None else NOON + timedelta(days=known_at),
         )
         assert temporal.expired_mask(graph, query).tolist() == [expected, False]
+
+
+def test_past_time_range_asks_about_its_last_second() -> None:
+    end = NOON - timedelta(days=1)
+    query = replace(sample_query("?"), now=NOON, time_ranges=(Interval(end - timedelta(days=2), end),))
+    assert validity.valid_time(query) == end.timestamp() - 1
+    assert validity.valid_time(replace(query, time_ranges=())) == NOON.timestamp()

@@ -36,3 +36,15 @@ def test_term_coverage_outweighs_slightly_higher_scores() -> None:
     sizes, coverage = [10, 10, 10, 10], term_coverage((0,), (0,), (1, 2), ())
     assert token_budget.select_within(np.array([5, 4.9, 4.8, 1], np.float32), sizes, 20, coverage) == [0, 2]
     assert token_budget.select_within(np.array([5, 4.9, 2.0, 1], np.float32), sizes, 20, coverage) == [0, 1]
+
+
+def test_bonus_depends_on_the_lead_over_the_tenth_score() -> None:
+    """.15 of the lead, for the half of the terms that the third hit adds, must exceed .03."""
+    sizes, coverage = [10] * 11, term_coverage((0,), (0,), (1, 2), *[()] * 8)
+
+    def chosen(ninth: float, tenth: float, last: float) -> list[int]:
+        scores = np.array([1, 0.97, 0.94, *[0.9] * 5, ninth, tenth, last], np.float32)
+        return token_budget.select_within(scores, sizes, 20, coverage)
+
+    assert chosen(0.9, 0.5, 0.5) == [0, 2]
+    assert chosen(0.9, 0.9, 0.0) == [0, 1]
