@@ -177,7 +177,7 @@ def test_stimulus_that_is_logged_is_the_cues_and_what_was_passed_on() -> None:
     assert found.stimulus == pytest.approx(np.where(found.contributions["fired"] > 0, expected, 0))
 
 
-def test_of_equal_stimuli_the_later_parent_is_kept() -> None:
+def test_later_parent_of_equal_stimuli_is_kept() -> None:
     best, parents = np.array([0.5, 0.5, 0.5]), np.array([3, 7, 3])
     keep_strongest(best, parents, np.arange(3), np.array([0.5, 0.5, 0.6]), np.array([5, 5, 1]))
     assert best.tolist() == [0.5, 0.5, 0.6]
