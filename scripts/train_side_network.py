@@ -116,9 +116,8 @@ def train(spaces: Sequence[Space], rate: float) -> SideNet:
     keyed = [pair for space in spaces for pair in space.examples()]
     examples = [example for _, example in sorted(keyed, key=lambda pair: pair[0])]
     net = train_side_network(identity(spaces[0].texts.shape[1], RANK), examples, epochs=EPOCHS, learning_rate=rate)
-    floor = None if net.similarity_floor is None else round(net.similarity_floor, 2)
     a, b, bias = (np.round(part, DIGITS) for part in (net.a, net.b, net.bias))
-    return SideNet(a, b, bias, floor)
+    return SideNet(a, b, bias, round(net.similarity_floor, 2))
 
 
 def compare(before: Sequence[Numbers], after: Sequence[Numbers]) -> dict[str, Json]:

@@ -24,6 +24,7 @@ from ecphora.learn import (
     train_side_network,
 )
 from ecphora.learn.side_network_training import (
+    MAX_SIMILARITY_FLOOR,
     ContrastiveExample,
     gradient,
     gradient_step,
@@ -228,7 +229,9 @@ def test_training_measures_the_similarity_floor() -> None:
     )
     expected = np.median([questions[place] @ texts[(place + 1) % 5] for place in range(5)])
     assert net.similarity_floor == pytest.approx(expected, abs=1e-6)
-    assert measure_similarity_floor(net, [example(1), example(2, used=0)]) is None
+    assert measure_similarity_floor(net, [example(1), example(2, used=0)]) == 0
+    same = ContrastiveExample(examples[0].query, examples[0].query[None], examples[0].negatives)
+    assert measure_similarity_floor(net, [same, same]) == MAX_SIMILARITY_FLOOR
 
 
 def test_examples_from_the_log_use_feedback(tmp_path: Path) -> None:
@@ -306,6 +309,8 @@ def test_side_network_file_is_readable(tmp_path: Path) -> None:
         lambda found: found.update(a=[[1.0]]),
         lambda found: found.update(a=[[1.0], [1.0, 2.0]]),
         lambda found: found.update(bias=[1.0]),
+        lambda found: found.update(similarity_floor=1.0),
+        lambda found: found.update(similarity_floor="high"),
         lambda found: found["provenance"].update(dim=5),
         lambda found: found["provenance"].update(weather="fine"),
         lambda found: found.update(provenance=[]),
@@ -327,7 +332,7 @@ def test_side_network_of_an_older_file_has_no_bias_and_no_floor(tmp_path: Path) 
     (tmp_path / "net.json").write_text(json.dumps(found))
     net = load_side_network(tmp_path / "net.json")[0]
     assert net.bias.tolist() == [0.0] * DIM
-    assert net.similarity_floor is None
+    assert net.similarity_floor == 0
 
 
 def test_missing_or_broken_file_is_rejected(tmp_path: Path) -> None:

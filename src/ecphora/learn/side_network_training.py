@@ -23,6 +23,8 @@ from .readable_json import Json, format_json
 
 TEMPERATURE = 0.05
 """The divisor of cosines in the InfoNCE softmax."""
+MAX_SIMILARITY_FLOOR = 0.9
+"""The highest floor that training sets, where all texts it saw are alike: cosines are divided by 1 minus it."""
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -173,17 +175,18 @@ def train_side_network(
     return replace(net, similarity_floor=measure_similarity_floor(net, checked))
 
 
-def measure_similarity_floor(net: SideNet, examples: Sequence[ContrastiveExample]) -> float | None:
-    """The median cosine of a question with what another question used, both mapped; None without two examples.
+def measure_similarity_floor(net: SideNet, examples: Sequence[ContrastiveExample]) -> float:
+    """The median cosine of a question with what another question used, both mapped; 0 without two examples.
 
     The other question is the next one, and after the last the first.
     """
     with_texts = [example for example in examples if len(example.positives)]
     if len(with_texts) < 2:
-        return None
+        return 0.0
     questions = map_vectors(net, np.array([example.query for example in with_texts]))
     texts = map_vectors(net, np.array([example.positives[0] for example in with_texts]))
-    return float(np.median(np.einsum("ij,ij->i", questions, np.roll(texts, -1, axis=0))))
+    median = float(np.median(np.einsum("ij,ij->i", questions, np.roll(texts, -1, axis=0))))
+    return min(median, MAX_SIMILARITY_FLOOR)
 
 
 def save_side_network(net: SideNet, path: str | Path, info: TrainingInfo) -> None:
@@ -222,6 +225,8 @@ def load_side_network(path: str | Path) -> tuple[SideNet, TrainingInfo]:
         net = weights.parse_side_network({**found, "a": found["a"], "b": found["b"]})
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise InvalidRecord(f"{path} holds no side network ({error}); save one with save_side_network") from error
+    if not -1 <= net.similarity_floor < 1:
+        raise InvalidRecord(f"{path} says similarity_floor {net.similarity_floor}; it must be from -1 to below 1")
     shape = (info.dim, net.a.shape[-1])
     if net.a.shape != shape or net.b.shape != shape or net.bias.shape != shape[:1]:
         shapes = f"{net.a.shape}, {net.b.shape} and {net.bias.shape}"

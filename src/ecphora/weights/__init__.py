@@ -85,7 +85,7 @@ def parse_side_network(found: Mapping[str, Any]) -> "SideNet":
     from ..stages.eisa.side_network import SideNet  # noqa: PLC0415
 
     a, b, bias = (np.array(found.get(name, ()), np.float32) for name in ("a", "b", "bias"))
-    return SideNet(a, b, bias, found.get("similarity_floor"))
+    return SideNet(a, b, bias, float(found.get("similarity_floor", 0.0)))
 
 
 # ---- fused

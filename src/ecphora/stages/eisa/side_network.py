@@ -24,14 +24,13 @@ RANK = 8
 class SideNet(ShortRepr):
     """Wx + c: W = I + ``a`` ``b``ᵀ, both of shape ``(dim, rank)``; c is ``bias``, shape ``(dim,)``, by default 0.
 
-    ``similarity_floor``: the cosine of two unrelated texts after the map, measured by training; None takes the
-    embedder's.
+    ``similarity_floor``, below 1: the cosine of two unrelated texts after the map, measured by training; 0 before.
     """
 
     a: Vectors
     b: Vectors
     bias: Vector = field(default_factory=lambda: np.zeros(0, np.float32))
-    similarity_floor: float | None = None
+    similarity_floor: float = 0.0
 
     def __post_init__(self) -> None:
         if not len(self.bias):
@@ -95,8 +94,8 @@ def cosine(graph: Graph, query: Query, net: SideNet | None) -> Scores:
 
 
 def similarity_floor(query: Query, net: SideNet | None) -> float:
-    """The cosine of two unrelated texts: that of the net if training measured it, else the embedder's."""
-    return query.similarity_floor if net is None or net.similarity_floor is None else net.similarity_floor
+    """The cosine of two unrelated texts: that of the net, without a net that of the embedder."""
+    return query.similarity_floor if net is None else net.similarity_floor
 
 
 @dataclass(frozen=True, slots=True, eq=False)
