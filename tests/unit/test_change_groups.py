@@ -31,7 +31,7 @@ def test_statement_of_the_groups_has_their_counts() -> None:
     statement = GROUPS.with_suffix(".md").read_text("utf-8")
     counts = Counter(group["lang"] for group in read_lines(GROUPS))
     for language, count in counts.items():
-        assert f"| {language} | {count} |" in statement
+        assert f"| {language} | {count:,} |" in statement
     assert f"| all | {counts.total():,} |" in statement
 
 
