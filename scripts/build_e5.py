@@ -13,6 +13,7 @@ bytes.
 import argparse
 import hashlib
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -23,12 +24,17 @@ from numpy.typing import NDArray
 from onnx import TensorProto, helper, numpy_helper
 
 from ecphora.embedders.e5.e5_network import (
+    ADAPTED_LAYERS,
+    ADAPTED_MATRICES,
+    ADAPTER_SWITCH,
     EMBEDDINGS,
     GRAPH_INPUT,
     LAYERS,
     MIDDLE_LAYERS,
     MIDDLE_SWITCH,
+    SEGMENT_INPUT,
     VOCABULARY,
+    matrix_shape,
 )
 from ecphora.embedders.e5.token_embeddings import TokenEmbeddings
 from ecphora.embedders.encoder_network import HIDDEN_SIZE, MODEL
@@ -96,7 +102,7 @@ def round_to_2_bits(
 
 
 class GraphBuilder:
-    """Builds the graph: normalization of the embeddings, then all layers or the first of them."""
+    """Builds the graph: normalization of the embeddings, the first layers, with or without adapters, and the last."""
 
     def __init__(self, weights: Weights) -> None:
         self._weights = weights
@@ -112,22 +118,27 @@ class GraphBuilder:
         )
         for layer in range(LAYERS):
             self._add_layer_weights(layer)
-        branches = helper.make_node(
+        # One level of branches: within a branch of a branch, onnxruntime would not pack the weights.
+        first = helper.make_node(
+            "If",
+            [ADAPTER_SWITCH],
+            ["first"],
+            then_branch=BranchBuilder("adapted", has_adapters=True).build("embedding_norm", range(ADAPTED_LAYERS)),
+            else_branch=BranchBuilder("middle").build("embedding_norm", range(MIDDLE_LAYERS)),
+        )
+        last = helper.make_node(
             "If",
             [MIDDLE_SWITCH],
             [OUTPUT],
-            then_branch=BranchBuilder("middle", MIDDLE_LAYERS).build(),
-            else_branch=BranchBuilder("all", LAYERS).build(),
+            then_branch=BranchBuilder("none").build("first", range(0)),
+            else_branch=BranchBuilder("last").build("first", range(MIDDLE_LAYERS, LAYERS)),
         )
         shape: list[int | str] = [1, "tokens", HIDDEN_SIZE]
         embeddings, output = (
             helper.make_tensor_value_info(name, TensorProto.FLOAT, shape) for name in (GRAPH_INPUT, OUTPUT)
         )
-        switch = helper.make_tensor_value_info(MIDDLE_SWITCH, TensorProto.BOOL, [])
-        self._initializers.append(numpy_helper.from_array(np.array(False), MIDDLE_SWITCH))  # makes the input optional
-        graph = helper.make_graph(
-            [norm, branches], "multilingual-e5-small", [embeddings, switch], [output], self._initializers
-        )
+        inputs = [embeddings, *self._optional_inputs()]
+        graph = helper.make_graph([norm, first, last], "multilingual-e5-small", inputs, [output], self._initializers)
         model: bytes = helper.make_model(
             graph,
             opset_imports=[helper.make_opsetid("", 18), helper.make_opsetid("com.microsoft", 1)],
@@ -136,6 +147,21 @@ class GraphBuilder:
         ).SerializeToString(deterministic=True)
         onnx.load_from_string(model)
         return model
+
+    def _optional_inputs(self) -> Iterator[Any]:
+        """The switches, the vectors of segments, and the two narrow matrices of each adapter."""
+        for name in (MIDDLE_SWITCH, ADAPTER_SWITCH):
+            yield self._optional_input(name, np.array(False), [])
+        yield self._optional_input(SEGMENT_INPUT, np.zeros((1, 1, HIDDEN_SIZE), np.float32), [1, "tokens", HIDDEN_SIZE])
+        for name in ADAPTED_MATRICES:
+            rows, columns = matrix_shape(name)
+            yield self._optional_input(f"{name}.down", np.zeros((rows, 1), np.float32), [rows, f"{name}.rank"])
+            yield self._optional_input(f"{name}.up", np.zeros((1, columns), np.float32), [f"{name}.rank", columns])
+
+    def _optional_input(self, name: str, default: NDArray[Any], shape: list[int | str]) -> Any:
+        """An input; its default, an initializer of the same name, makes it optional."""
+        self._initializers.append(numpy_helper.from_array(default, name))
+        return helper.make_tensor_value_info(name, helper.np_dtype_to_tensor_dtype(default.dtype), shape)
 
     def _add_layer_weights(self, layer: int) -> None:
         """Add the matrices of a layer, those of queries, keys and values as one, and its normalizations."""
@@ -158,18 +184,21 @@ class GraphBuilder:
 
 
 class BranchBuilder:
-    """Builds the first layers as a subgraph (Jacob Devlin et al., "BERT", 2019, arXiv:1810.04805)."""
+    """Builds some layers as a subgraph (Jacob Devlin et al., "BERT", 2019, arXiv:1810.04805)."""
 
-    def __init__(self, name: str, layers: int) -> None:
+    def __init__(self, name: str, *, has_adapters: bool = False) -> None:
         self._name = name
-        self._layers = layers
+        self._has_adapters = has_adapters
         self._nodes: list[Any] = []
 
-    def build(self) -> Any:
-        """The subgraph."""
-        tensor = "embedding_norm"
-        for layer in range(self._layers):
+    def build(self, tensor: str, layers: range) -> Any:
+        """The subgraph of some layers of a tensor."""
+        if self._has_adapters:
+            tensor = self._add_node("segments.sum", "Add", tensor, SEGMENT_INPUT, domain="")
+        for layer in layers:
             tensor = self._add_layer(layer, tensor)
+        if not layers:
+            tensor = self._add_node("identity", "Identity", tensor, domain="")
         output = helper.make_tensor_value_info(tensor, TensorProto.FLOAT, [1, "tokens", HIDDEN_SIZE])
         return helper.make_graph(self._nodes, self._name, [], [output])
 
@@ -185,15 +214,20 @@ class BranchBuilder:
 
     def _add_product(self, name: str, tensor: str) -> str:
         inputs = [tensor, name, f"{name}.scale", "", f"{name}.bias"]
-        return self._add_node(f"{name}.product", "DynamicQuantizeMatMul", *inputs)
+        product = self._add_node(f"{name}.product", "DynamicQuantizeMatMul", *inputs)
+        if not self._has_adapters:
+            return product
+        narrow = self._add_node(f"{name}.narrow", "MatMul", tensor, f"{name}.down", domain="")
+        wide = self._add_node(f"{name}.wide", "MatMul", narrow, f"{name}.up", domain="")
+        return self._add_node(f"{name}.sum", "Add", product, wide, domain="")
 
     def _add_norm(self, name: str, tensor: str, residual: str) -> str:
         inputs = [tensor, residual, f"{name}.scale", f"{name}.bias"]
         return self._add_node(f"{name}.sum", "SkipLayerNormalization", *inputs, epsilon=LAYER_NORM_EPSILON)
 
-    def _add_node(self, name: str, op_type: str, *inputs: str, **attributes: Any) -> str:
+    def _add_node(self, name: str, op_type: str, *inputs: str, domain: str = "com.microsoft", **attributes: Any) -> str:
         output = f"{self._name}:{name}"
-        self._nodes.append(helper.make_node(op_type, inputs, [output], domain="com.microsoft", **attributes))
+        self._nodes.append(helper.make_node(op_type, inputs, [output], domain=domain, **attributes))
         return output
 
 
