@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ...graph import Graph
-from ...model import Mask, Query, Rows, Scores, Vector
+from ...model import Mask, Query, Rows, Scores
 from ..retrieval import dense, entity_links, filters, fusion, speakers, top_k
 from ..retrieval.bm25 import Postings
 from ..retrieval.entity_links import Mentions, ReachedRows
@@ -141,25 +141,26 @@ def build_pool(graph: Graph, query: Query) -> CandidatePool:
 
 def first_stage(graph: Graph, query: Query, eligible: Mask, postings: Postings) -> FirstStageScores:
     """The dense and lexical scores of every row."""
+    question_cosine, topic_cosine = dense.cosines_with(graph, (query.vector, query.topic_vector))
     scores = (
-        *_dense_scores(graph, query, query.vector),
-        *_dense_scores(graph, query, query.topic_vector),
+        *_dense_scores(graph, query, question_cosine),
+        *_dense_scores(graph, query, topic_cosine),
         postings.bm25(),
         postings.bm25_with_previous_turn(),
     )
-    cosine, cosine_with_previous, topic_cosine, topic_cosine_with_previous, bm25, bm25_with_previous = normalized = [
+    cosine, cosine_with_previous, topic, topic_with_previous, bm25, bm25_with_previous = normalized = [
         NormalizedScores.from_scores(score, graph.episodes, eligible) for score in scores
     ]
     coverage = postings.idf_coverage()
-    total = COVERAGE_WEIGHT * coverage + cosine.max_normalize() + topic_cosine.max_normalize() + bm25.max_normalize()
+    total = COVERAGE_WEIGHT * coverage + cosine.max_normalize() + topic.max_normalize() + bm25.max_normalize()
     for score in normalized:
         total += ZSCORE_WEIGHT * score.zscore()
     combined = fusion.max_normalize((total * eligible).astype(np.float32))
     return FirstStageScores(
         cosine,
         cosine_with_previous,
-        topic_cosine,
-        topic_cosine_with_previous,
+        topic,
+        topic_with_previous,
         bm25,
         bm25_with_previous,
         coverage,
@@ -167,8 +168,7 @@ def first_stage(graph: Graph, query: Query, eligible: Mask, postings: Postings) 
     )
 
 
-def _dense_scores(graph: Graph, query: Query, vector: Vector | None) -> tuple[Scores, Scores]:
-    cosine = dense.cosine_with(graph, vector)
+def _dense_scores(graph: Graph, query: Query, cosine: Scores) -> tuple[Scores, Scores]:
     return (
         query.embedder_coverage * dense.above_floor(cosine, query.similarity_floor),
         query.embedder_coverage * dense.above_floor(dense.with_previous_turn(graph, cosine), query.similarity_floor),
