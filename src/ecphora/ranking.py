@@ -118,8 +118,9 @@ class Ranking:
 
     @cached_property
     def contribution_values(self) -> NDArray[np.float64]:
-        """The values of ``contributions``: ``(features, rows)``."""
-        return np.array(list(self.contributions.values())).reshape(-1, len(self.order))
+        """The values of ``contributions``: ``(rows, features)``."""
+        values = np.array(list(self.contributions.values())).reshape(-1, len(self.order))
+        return np.ascontiguousarray(values.T)
 
     @cached_property
     def question_cosines(self) -> NDArray[np.float32] | None:
@@ -165,7 +166,7 @@ class Ranking:
 
 @dataclass(frozen=True)
 class Comparison:
-    """One of the ranked memories, by its index, and the indices of those it is compared with."""
+    """One of the ranked memories, by its index, and the indices of those it is compared with, one after the other."""
 
     ranking: Ranking
     index: int
@@ -189,8 +190,8 @@ class Comparison:
     def contribution_leads(self) -> dict[str, float]:
         """Each contribution to its score minus the mean of the others' contributions."""
         values = self.ranking.contribution_values
-        rest = values[:, list(self.other_indices)].mean(axis=1) if self.other_indices else 0.0
-        return dict(zip(self.ranking.contributions, (values[:, self.index] - rest).tolist(), strict=True))
+        rest = self.mean_of_others(values) if self.other_indices else 0.0
+        return dict(zip(self.ranking.contributions, (values[self.index] - rest).tolist(), strict=True))
 
     @cached_property
     def is_raised_by_goal(self) -> bool:
@@ -198,7 +199,7 @@ class Comparison:
         goal = self.ranking.contributions.get(GOAL)
         if goal is None:
             return False
-        rest = self.ranking.contribution_values.sum(axis=0) - goal
+        rest = np.sum(list(self.ranking.contributions.values()), axis=0) - goal
         return bool((rest[self.index + 1 :] > rest[self.index]).any())
 
     @cached_property
@@ -207,4 +208,10 @@ class Comparison:
         matches = self.ranking.matches_term[0]
         if not self.other_indices:
             return matches[self.index] * self.ranking.term_coverage.idf
-        return matches[self.index] * self.ranking.quotable_idf * (1 - matches[list(self.other_indices)].mean(axis=0))
+        return matches[self.index] * self.ranking.quotable_idf * (1 - self.mean_of_others(matches))
+
+    def mean_of_others(self, values: NDArray[Any]) -> NDArray[np.float64]:
+        """The mean of the others' values, of an array with an entry for each ranked row; there must be others."""
+        others = values[self.other_indices[0] : self.other_indices[-1] + 1]  # a slice: nothing is copied
+        mean: NDArray[np.float64] = np.add.reduce(others, axis=0, dtype=np.float64) / len(others)
+        return mean

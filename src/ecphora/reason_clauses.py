@@ -82,7 +82,7 @@ def _similarity_clause(comparison: Comparison) -> Clause | None:
     if not comparison.other_indices or cosines is None or not query.embedder_coverage:
         return None
     z = ranking.term_similarity_z
-    lead = z[comparison.index] - z[list(comparison.other_indices)].mean(axis=0)
+    lead = z[comparison.index] - comparison.mean_of_others(z)
     lead[ranking.matches_term[0, comparison.index] | (z[comparison.index] < MIN_SIMILARITY_Z)] = 0
     if len(lead) and lead.max() > 0:
         word = ranking.question_words[int(lead.argmax())]

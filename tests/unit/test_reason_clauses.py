@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from numpy.typing import NDArray
 
 from ecphora.cli.demo import show
 from ecphora.embedders.hashing import HashingEmbedder
@@ -20,13 +21,34 @@ from ecphora.language.terms import extract_terms, shared_terms
 from ecphora.memory import Memory
 from ecphora.model import PRIOR, Episode, Query
 from ecphora.ports import Activation, ActivationPath
+from ecphora.ranking import Comparison, Ranking
 from ecphora.reason_clauses import CLAUSE_BUILDERS, format_interval
 from ecphora.short_ids import abbreviate
 from ecphora.stages.fused import features
 from ecphora.strategies import BUILT_IN, FAITHFUL, resolve_strategy
-from ecphora.testing import NOON, FakeClock
+from ecphora.testing import NOON, FakeClock, sample_node
 
 DIGEST = re.compile("[0-9a-f]{8}")
+
+
+def ranking_of(values: NDArray[np.float64]) -> Ranking:
+    """A ranking of rows with these contributions: an array of features by rows."""
+    graph, order = Graph(), np.arange(values.shape[1])
+    contributions = {f"feature {place}": row for place, row in enumerate(values)}
+    return Ranking(graph, Query("", NOON), np.ones(len(order), np.bool_), order, contributions, {})
+
+
+@given(st.integers(0, 6), st.integers(1, 4), st.data())
+def test_leads_equal_the_mean_over_a_list_of_others(index: int, count: int, data: st.DataObject) -> None:
+    """A slice gives the same bits as the list of the others' indices, which needs a copy."""
+    numbers = st.floats(-20, 20, width=32)
+    values = np.array(data.draw(st.lists(st.lists(numbers, min_size=11, max_size=11), min_size=1, max_size=5)))
+    others = range(index + 1, index + 1 + count)
+    comparison = Comparison(ranking_of(values), index, sample_node("n", "text"), others)
+    leads = values[:, index] - values[:, list(others)].mean(axis=1)
+    assert list(comparison.contribution_leads.values()) == leads.tolist()
+    for columns in (values.T, values.T > 1):
+        assert np.array_equal(comparison.mean_of_others(columns), columns[list(others)].mean(axis=0))
 
 
 UNEXPLAINED = frozenset(
