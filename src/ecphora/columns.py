@@ -117,11 +117,12 @@ def _to_array(values: ArrayLike | Sequence[object], dtype: DTypeLike) -> Values:
 class InvertedIndex:
     """The positions of each value of an append-only column: a sorted base, and a short tail that is scanned."""
 
-    __slots__ = ("_keys", "_positions")
+    __slots__ = ("_keys", "_positions", "_starts")
 
     def __init__(self, values: Values) -> None:
         self._positions: Rows = np.argsort(values, kind="stable")
         self._keys = values[self._positions]
+        self._starts = _starts_of_numbers(self._keys)
 
     def has_short_tail(self, values: Values) -> bool:
         """Whether the tail of ``values`` beyond this base is still short enough to scan."""
@@ -131,7 +132,7 @@ class InvertedIndex:
     def lookup(self, values: Values, keys: Values) -> tuple[Rows, Rows]:
         """Find distinct keys in ``values``: the positions, and for each the index of its key."""
         base = len(self._keys)
-        low, high = np.searchsorted(self._keys, keys, "left"), np.searchsorted(self._keys, keys, "right")
+        low, high = self._ranges(keys)
         counts = high - low
         key_indexes = np.repeat(np.arange(len(keys)), counts)
         found = self._positions[concatenate_ranges(low, counts)]
@@ -142,6 +143,26 @@ class InvertedIndex:
         index, is_found = find_keys(keys[order], tail)
         in_tail = np.flatnonzero(is_found)
         return np.concatenate([found, in_tail + base]), np.concatenate([key_indexes, order[index[in_tail]]])
+
+    def _ranges(self, keys: Values) -> tuple[Rows, Rows]:
+        """Where each key begins and ends in the sorted base."""
+        if self._starts is None:
+            return np.searchsorted(self._keys, keys, "left"), np.searchsorted(self._keys, keys, "right")
+        end = len(self._starts) - 1
+        places = np.where((keys >= 0) & (keys < end), keys, end).astype(np.intp)
+        return self._starts[places], self._starts[np.minimum(places + 1, end)]
+
+
+def _starts_of_numbers(sorted_keys: Values) -> Rows | None:
+    """Where each number from 0 on starts among sorted keys, with their length as the last entry.
+
+    None for keys that are not such small numbers, as hashes are not.
+    """
+    if not len(sorted_keys) or sorted_keys[0] < 0 or sorted_keys[-1] >= 4 * len(sorted_keys):
+        return None
+    starts = np.zeros(int(sorted_keys[-1]) + 2, np.intp)
+    np.cumsum(np.bincount(sorted_keys), out=starts[1:])
+    return starts
 
 
 class Vocabulary:
