@@ -6,7 +6,7 @@ from dataclasses import MISSING, Field, fields, is_dataclass, replace
 from datetime import datetime
 from enum import Enum
 from functools import cache
-from types import NoneType, UnionType
+from types import MappingProxyType, NoneType, UnionType
 from typing import Any, TypeVar, Union, get_args, get_origin, get_type_hints, overload
 
 from .errors import InvalidInput
@@ -84,14 +84,17 @@ def arguments_from_json(function: Callable[..., object], body: object) -> dict[s
     return {argument: _read_argument(argument, value) for argument, value in body.items()}
 
 
-def argument_names(function: Callable[..., object]) -> dict[str, bool]:
-    """The arguments of a method that can be sent, and whether each is required."""
+@cache
+def argument_names(function: Callable[..., object]) -> Mapping[str, bool]:
+    """The arguments of a method that can be sent, and whether each is required; a signature is read once."""
     parameters = inspect.signature(function).parameters.values()
-    return {
-        one.name: one.default is inspect.Parameter.empty
-        for one in parameters
-        if one.name != "self" and one.name not in LOCAL_ARGUMENTS
-    }
+    return MappingProxyType(
+        {
+            one.name: one.default is inspect.Parameter.empty
+            for one in parameters
+            if one.name != "self" and one.name not in LOCAL_ARGUMENTS
+        }
+    )
 
 
 def _read_argument(name: str, value: object) -> object:

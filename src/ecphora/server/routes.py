@@ -14,7 +14,7 @@ from pydantic import BaseModel
 from starlette.requests import ClientDisconnect
 from starlette.responses import JSONResponse, Response
 
-from ..deserialize import arguments_from_json
+from ..deserialize import argument_names, arguments_from_json
 from ..errors import InvalidInput
 from ..memory import Memory
 from ..serialize import to_json
@@ -92,7 +92,7 @@ def arguments_of(operation: Operation, body: object, grant: Grant) -> dict[str, 
     arguments = arguments_from_json(operation.function, body)
     if arguments.get("record"):
         check_rights_anywhere(grant, (Right.WRITE,))
-    if "log_access" in inspect.signature(operation.function).parameters and not grant.has_right(Right.WRITE):
+    if "log_access" in argument_names(operation.function) and not grant.has_right(Right.WRITE):
         arguments["log_access"] = False
     return arguments
 
