@@ -265,7 +265,7 @@ class Graph:
         """Return the entities that some rows mention or are about, ascending."""
         positions, _ = self.edges_from(np.unique(rows))
         targets = np.unique(self.edges["dst"][positions])
-        return targets[self.of_kind(Kind.ENTITY)[targets]]
+        return targets[self.nodes["kinds"][targets] == KIND_CODES[Kind.ENTITY]]
 
     def accesses_of_kind(self, *kinds: AccessKind | Mark, first: int = 0) -> Rows:
         """Return the entries of table ``accesses`` from ``first`` on that are of one of some kinds, ascending."""

@@ -10,7 +10,7 @@ from datetime import timedelta
 
 import numpy as np
 
-from .graph import EPOCH, epoch_seconds
+from .graph import EPOCH, KIND_CODES, epoch_seconds
 from .language import question
 from .language.adjacent_names import without_titles
 from .language.classes import find_instances
@@ -212,7 +212,7 @@ def _path_clause(comparison: Comparison) -> Clause | None:
     parent, entity, grandparent = _strongest_path(comparison, _path_clause)
     if parent in {-1, comparison.row}:  # the question itself activated it
         return comparison.once(_similarity_clause)
-    if entity < 0 and graph.of_kind(Kind.ENTITY)[parent]:
+    if entity < 0 and graph.nodes["kinds"][parent] == KIND_CODES[Kind.ENTITY]:
         parent, entity = grandparent if grandparent != comparison.row else -1, parent
     if parent < 0:
         return Clause("is linked to", quoted_row=entity)

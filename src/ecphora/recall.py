@@ -89,22 +89,13 @@ def why(graph: Graph, activation: Activation, row: int) -> Why:
 
 def _whys(graph: Graph, activation: Activation, rows: Rows) -> list[Why]:
     """The same for several rows."""
-    features, values = (
-        tuple(activation.contributions),
-        [column[rows].tolist() for column in activation.contributions.values()],
-    )
-    return [
-        Why(
-            tuple(
-                Contribution(feature, value, _path(graph, activation.paths.get(feature), row))
-                for feature, value in zip(features, row_values, strict=True)
-                if value
-            )
-        )
-        for row, row_values in zip(
-            rows.tolist(), zip(*values, strict=True) if features else [()] * len(rows), strict=True
-        )
-    ]
+    shares: list[list[Contribution]] = [[] for _ in rows]
+    for feature, column in activation.contributions.items():
+        path = activation.paths.get(feature)
+        for share, row, value in zip(shares, rows.tolist(), column[rows].tolist(), strict=True):
+            if value:
+                share.append(Contribution(feature, value, () if path is None else _path(graph, path, row)))
+    return [Why(tuple(share)) for share in shares]
 
 
 def _build_hits(  # noqa: PLR0917
@@ -136,10 +127,8 @@ def _build_hits(  # noqa: PLR0917
     ]
 
 
-def _path(graph: Graph, activation_path: ActivationPath | None, row: int) -> tuple[NodeId, ...]:
+def _path(graph: Graph, activation_path: ActivationPath, row: int) -> tuple[NodeId, ...]:
     """The nodes from the one that the query activated to this row."""
-    if activation_path is None:
-        return ()
     path = [row]
     while len(path) < MAX_PATH_NODES and (parent := int(activation_path.parent[path[-1]])) >= 0 and parent not in path:
         if (via := int(activation_path.via_entity[path[-1]])) >= 0:

@@ -134,7 +134,14 @@ def _encode_recollection(found: Recollection) -> dict[str, Any]:
 
 def _encode_why(why: Why) -> list[dict[str, Any]]:
     """The contributions to a score; a recall has hundreds of them, so the type of each field is not looked up."""
-    return [{"feature": one.feature, "value": to_json(one.value), "path": list(one.path)} for one in why.contributions]
+    return [
+        {
+            "feature": one.feature,
+            "value": one.value if type(one.value) is float and math.isfinite(one.value) else to_json(one.value),
+            "path": list(one.path),
+        }
+        for one in why.contributions
+    ]
 
 
 def _encode_float(value: float) -> float:

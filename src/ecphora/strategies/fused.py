@@ -174,7 +174,10 @@ class Fused(ShortRepr):
 
 def _demoted_mask(graph: Graph, scores: Scores, eligible: Mask) -> Mask:
     """The active rows that are archived and not pinned."""
-    return archived_mask(graph) & ~pinned_mask(graph) & eligible & (scores > 0)
+    archived_rows = archived_mask(graph)
+    if not archived_rows.any():  # the usual case
+        return archived_rows
+    return archived_rows & ~pinned_mask(graph) & eligible & (scores > 0)
 
 
 def _rank_last(scores: Scores, archived_rows: Mask, eligible: Mask) -> Scores:
