@@ -19,7 +19,7 @@ from .condition_mappings import mapping_of
 from .conditions import Condition
 from .errors import InvalidInput
 from .messages import is_message
-from .model import HitGroup, Media, MediaQuery, Why
+from .model import Hit, HitGroup, Media, MediaQuery, Why
 from .recollection import Recollection
 from .reprs import show
 from .wire_forms import ARGUMENT_TYPES, LOCAL_ARGUMENTS, form_of, written_fields
@@ -109,27 +109,31 @@ def _encode_object(value: Any) -> dict[str, Any]:
 @cache
 def _object_encoder(cls: type) -> Callable[[Any], dict[str, Any]]:
     """What encodes a dataclass."""
-    names, form = written_fields(cls), form_of(cls)
+    form = form_of(cls)
+    encoders: list[tuple[str, Callable[[Any], Any]]] = [
+        (name, _FIELD_ENCODERS.get((cls, name), to_json)) for name in written_fields(cls)
+    ]
     if not form.inline and not form.derived:
-        return lambda value: {name: to_json(getattr(value, name)) for name in names}
+        return lambda value: {name: encode_field(getattr(value, name)) for name, encode_field in encoders}
 
     def encode(value: object) -> dict[str, Any]:
         encoded = {name: get(value) for name, (_, get) in form.derived.items()}
         for name in form.inline:
             encoded.update(_encode_object(getattr(value, name)))
-        encoded.update((name, to_json(getattr(value, name))) for name in names)
+        encoded.update((name, encode_field(getattr(value, name))) for name, encode_field in encoders)
         return encoded
 
     return encode
 
 
 def _encode_recollection(found: Recollection) -> dict[str, Any]:
-    """A recollection, its hits with their ranks, its groups with the ids of their hits."""
-    return {
-        **_encode_object(found),
-        "hits": [{"rank": rank, **_encode_object(hit)} for rank, hit in enumerate(found.hits, 1)],
-        "groups": [to_json(group) for group in found.groups],
-    }
+    """A recollection, its groups with the ids of their hits."""
+    return {**_encode_object(found), "groups": [to_json(group) for group in found.groups]}
+
+
+def _encode_hits(hits: Iterable[Hit]) -> list[dict[str, Any]]:
+    """The hits of a recollection with their ranks."""
+    return [{"rank": rank, **_encode_object(hit)} for rank, hit in enumerate(hits, 1)]
 
 
 def _encode_why(why: Why) -> list[dict[str, Any]]:
@@ -195,6 +199,8 @@ _ENCODERS: Mapping[type, Callable[[Any], Any]] = {
     Recollection: _encode_recollection,
 }
 """The encoders of the types that occur most, and of those with a form of their own."""
+_FIELD_ENCODERS: Mapping[tuple[type, str], Callable[[Any], Any]] = {(Recollection, "hits"): _encode_hits}
+"""The encoders of fields whose form is not that of their type."""
 _ENCODERS_OF_SUBCLASSES: tuple[tuple[type, Callable[[Any], Any]], ...] = (
     (Condition, mapping_of),
     (StrEnum, lambda value: value.value),
