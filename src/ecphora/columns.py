@@ -64,10 +64,11 @@ class Column:
 class Table:
     """Columns of equal length, by name, of the types that the schema gives."""
 
-    __slots__ = ("_columns",)
+    __slots__ = ("_columns", "_length")
 
     def __init__(self, columns: Mapping[str, Column]) -> None:
         self._columns = columns
+        self._length = len(next(iter(columns.values())))
 
     @classmethod
     def empty(cls, **schema: DTypeLike) -> "Table":
@@ -75,7 +76,7 @@ class Table:
         return cls({name: Column(np.empty(0, dtype)) for name, dtype in schema.items()})
 
     def __len__(self) -> int:
-        return len(next(iter(self._columns.values())))
+        return self._length
 
     def __getitem__(self, name: str) -> Values:
         return self._columns[name].view
