@@ -150,8 +150,11 @@ class Ranking:
 
     def quote(self, text: str, weights: NDArray[np.float64]) -> str:
         """Quote the question words with the highest weights as the text writes them; "" if none has weight."""
+        shared = self.shared_terms(text)
+        if not shared:
+            return ""
         weight_by_word = dict(zip(self.question_words, weights.tolist(), strict=True))
-        found = [(max(weight_by_word.get(word, 0) for word in one.terms), one) for one in self.shared_terms(text)]
+        found = [(max(weight_by_word.get(word, 0) for word in one.terms), one) for one in shared]
         best = sorted((one for one in found if one[0] > 0), key=lambda one: (-one[0], -len(one[1].surface)))[
             :MAX_QUOTED_WORDS
         ]

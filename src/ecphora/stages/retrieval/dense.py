@@ -1,11 +1,12 @@
 """Dense retrieval: cosines with the query's vector, of each row alone and with its previous turn, and their scale."""
 
 from collections.abc import Sequence
+from functools import partial
 
 import numpy as np
 
 from ...graph import Graph
-from ...model import Query, Rows, Scores, Vector, Vectors
+from ...model import Mask, Query, Rows, Scores, Vector, Vectors
 
 PREVIOUS_TURN_WEIGHT = 0.4
 """The weight of the previous row's vector in a row's context vector. Measured: see decision 0004."""
@@ -75,8 +76,12 @@ def with_previous_turn(graph: Graph, scores: Scores, *, weight: float = PREVIOUS
     Computed from the rows' own cosines: (d_i + s d_p) / |v_i + s v_p|, |v_i + s v_p|² = 1 + s² + 2 s cos(i, p). So no
     second vector is stored, and a turn that is backfilled later changes the context of the turn after it.
     """
-    previous = graph.previous_rows
-    positions = graph.vector_positions
+    has_previous, lengths = graph.derive(("context lengths", weight), partial(_context_lengths, weight=weight))
+    return np.where(has_previous, (scores + weight * scores[graph.previous_rows]) / lengths, scores)
+
+
+def _context_lengths(graph: Graph, _before: object, *, weight: float) -> tuple[Mask, Scores]:
+    """Which rows have a vector, and one before them; and the length of each row's vector with the one before it."""
+    previous, positions = graph.previous_rows, graph.vector_positions
     has_previous = (previous >= 0) & (positions >= 0) & (positions[previous] >= 0)
-    combined = (scores + weight * scores[previous]) / np.sqrt(1 + weight * weight + 2 * weight * graph.previous_cosine)
-    return np.where(has_previous, combined, scores)
+    return has_previous, np.sqrt(1 + weight * weight + 2 * weight * graph.previous_cosine)
