@@ -3,7 +3,8 @@
     .venv/bin/python scripts/build_minilm.py [--check]
 
 Rounds all-MiniLM-L6-v2 to 8 bits, lets onnxruntime join operators, and adds a second branch in which every matrix has a
-low-rank adapter as an input (LoRA; Hu et al. 2021, arXiv:2106.09685). The output is deterministic; the files of the
+low-rank adapter as an input (LoRA; Hu et al. 2021, arXiv:2106.09685). The package does not use that branch any more; it
+stays, so that the file of 23 MB stays the same. The output is deterministic; the files of the
 package were written with onnxruntime 1.32.0 and onnx 1.23.2. ``--check`` writes nothing: it fails unless a build gives
 the same model, or, with other versions of the two packages, exactly the same vectors.
 """
@@ -21,13 +22,15 @@ from typing import Any
 import minilm_source
 import numpy as np
 import onnx
+from minilm_source import ADAPTED_MATRICES, matrix_shape
 from numpy.typing import NDArray
 from onnx import TensorProto, helper, numpy_helper
 
 from ecphora.embedders import minilm, onnx_runtime
-from ecphora.embedders.minilm import ADAPTED_MATRICES, ADAPTER_SWITCH, matrix_shape
 
 TARGET = Path(__file__).parent.parent / "src" / "ecphora" / "weights" / "minilm"
+ADAPTER_SWITCH = "use_adapters"
+"""The input that selects the branch with adapters."""
 SAMPLE_TEXTS = Path(__file__).parent / "data" / "talks.docs.jsonl"
 
 

@@ -1,4 +1,4 @@
-"""Trains heads over token states with torch, for ``train_reader.py`` and ``train_multilingual_updates.py``."""
+"""Trains heads over token states with torch, for ``train_reader.py``."""
 # ruff: noqa: INP001, T201  # in the folder of the script that uses it; it prints
 
 import math
@@ -48,10 +48,7 @@ TWIN_QUESTIONS = 4
 
 @dataclass(frozen=True, slots=True, eq=False)
 class TrainingQuestion:
-    """A question with its passages, the best of the ranking first, and which of them answer it.
-
-    For the update scorer an earlier text with later ones, and which of them update it.
-    """
+    """A question with its passages, the best of the ranking first, and which of them answer it."""
 
     question: TokenStates
     passages: Sequence[TokenStates]

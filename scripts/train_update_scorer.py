@@ -1,22 +1,23 @@
-"""Train the English update scorer and its judge, measure them, write weights/update_adapters.npz and update_judge.json.
+"""Train the update scorer and its judges, measure them, write weights/update_adapters.npz and update_judge.json.
 
-    .venv/bin/pip install torch && .venv/bin/python scripts/train_update_scorer.py [--keep | --review]
+    .venv/bin/pip install torch && .venv/bin/python scripts/train_update_scorer.py [--epochs N | --keep]
 
-An hour and a half on two cores. ``--keep`` keeps the adapters (no torch, five minutes), ``--review`` continues their
-training (half an hour). The adapters of the package were trained in four runs: one from the start with three epochs and
-one review epoch, before ``twins.jsonl`` existed; then ``--review`` with it three times, the first time with only 1,600
-of its cases, at a ``RATE`` of 1.4e-3, 1e-3 and 8e-4.
+An hour on two cores. ``--keep`` keeps the adapters (no torch, ten minutes).
 
-The training data was written for this project. In scripts/data, ``changes.jsonl`` has short conversations with one fact
-update or a look-alike each, ``plain.jsonl`` the same in the simplest words, ``everyday.jsonl`` explicit statements to
-an assistant, friends or colleagues, ``twins.jsonl`` pairs of such an update and its look-alike. ``talks.changes.jsonl``
-labels the updates in the long conversations of ``talks.docs.jsonl``, ``histories.changes.jsonl`` those in
-``histories.jsonl``, conversations over months with an assistant or between several people. Of tests/changes, the cases
-in ``TRAINING_PARTS`` are used. All pairs of memories are analyzed by the code that consolidation runs. Four fifths of
-the cases and all but nine conversations train low-rank adapters (LoRA; Hu et al. 2021, arXiv:2106.09685) of
-all-MiniLM-L6-v2, which then encodes both texts together. The rest trains the judge, so the judge never sees scores of
-pairs that the adapters were trained on. The gate is trained on the conversations. The judge is trained on scores of the
-8-bit graph of the package. The printed figures are cross-validated.
+The training data was written for this project. In scripts/data, ``changes.jsonl`` has short English conversations with
+one fact update or a look-alike each, ``plain.jsonl`` the same in the simplest words, ``everyday.jsonl`` explicit
+statements to an assistant, friends or colleagues, ``twins.jsonl`` pairs of such an update and its look-alike.
+``talks.changes.jsonl`` labels the updates in the long conversations of ``talks.docs.jsonl``,
+``histories.changes.jsonl`` those in ``histories.jsonl``, conversations over months with an assistant or between several
+people. Of tests/changes, the cases in ``TRAINING_PARTS`` are used. ``update_groups.py`` has those in thirteen
+languages. All pairs of memories are analyzed by the code that consolidation runs. Four fifths of the cases and groups
+and all but nine conversations train the adapters (``pair_training.py``). The rest trains the judges, of English and of
+all other languages, so these never see scores of pairs that the adapters were trained on. The gate is trained on the
+conversations. The judges are trained on scores of the 8-bit graph of the package. The printed figures are
+cross-validated.
+
+The adapters of the package were trained in two runs (decision 84): .8 epochs without pairs of unrelated messages, then
+265 steps at half the rate with them. This file is over 400 lines because the pairs and the judges are made in one go.
 """
 # ruff: noqa: INP001, T201  # a script that prints
 
@@ -30,20 +31,24 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 import numpy as np
-from adapter_training import train_adapters
 from numpy.typing import NDArray
+from pair_training import PairGroup, train_adapters
+from update_groups import GROUPS, PLAIN_LANGUAGES, Case, group_cases, plain_cases
 
 from ecphora import Episode, Memory, SQLiteStore
 from ecphora.bench.embedding_cache import CachingEmbedder
 from ecphora.consolidation.facts.alignment import align
-from ecphora.consolidation.facts.judge import GATE_FEATURES, JUDGE_FEATURES, UpdateJudge
+from ecphora.consolidation.facts.judge import GATE_FEATURES, JUDGE_FEATURES, OTHER_LANGUAGE_FEATURES, UpdateJudge
 from ecphora.consolidation.facts.memory_statements import MemoryStatements
 from ecphora.consolidation.facts.update_candidates import CandidateSearch
 from ecphora.embedders import minilm
+from ecphora.embedders.e5.e5_embedder import E5Embedder
+from ecphora.embedders.e5.e5_network import share_network
+from ecphora.language.terms import is_english
 from ecphora.learn import Json, fit_logistic, format_json
 from ecphora.ports import NodeReader
 from ecphora.stages.retrieval.linear import LinearModel
-from ecphora.update_scorers.minilm_lora import Adapters, MiniLMUpdateScorer
+from ecphora.update_scorers.e5_cross_encoder import ADAPTERS_FILE, E5UpdateScorer, pair_tokens
 
 HERE = Path(__file__).parent
 CASES = HERE / "data" / "changes.jsonl"
@@ -59,11 +64,6 @@ TRAINING_PARTS = ("seen", "unseen", "held", "everyday-read")
 """The parts of the test cases that were read while the rules were written; the others are never used for training."""
 WEIGHTS = HERE.parent / "src" / "ecphora" / "weights"
 PLAIN, EVERYDAY, TWINS = (HERE / "data" / f"{name}.jsonl" for name in ("plain", "everyday", "twins"))
-PLAIN_PREFIX = "case:plain-"
-REVIEW_EPOCHS, PLAIN_REPEATS = 2, 2
-"""Further epochs at half the learning rate, with the plain cases, and how often these are repeated in an epoch."""
-CLEAR_NEGATIVE_LOGIT, NEGATIVE_SAMPLING = -3.0, 3
-"""The log-odds below which a pair without an update counts as learned; one in how many of these is reviewed."""
 FOLDS = 5
 """Every fifth case trains the judge, the others train the adapters."""
 JUDGE_SPACES = ("a3", "c2", "h3", "h8", "h14", "h18", "h20", "h26", "h30")
@@ -72,8 +72,12 @@ JUDGE_PAIRS_PER_MEMORY = 2.0
 """Pairs of these for each memory, those with the highest gate scores: more than consolidation scores."""
 HARD_NEGATIVES = 4_000
 """Pairs of the conversations without an update that train the adapters: those with the highest gate scores."""
-EPOCHS, RATE = 4, 1e-3
-"""Epochs of the adapters' training, and the highest learning rate."""
+EPOCHS, NEGATIVES = 1.0, 5
+"""Epochs of the adapters' training, and the later texts without an update that an epoch has of an earlier one."""
+UNRELATED_PAIRS = 3_000
+"""Pairs of unrelated messages of the groups that train the judges."""
+THRESHOLDS = (0.5, 0.65, 0.8)
+"""Confidences at which updates found and look-alikes taken for one are printed."""
 RIDGE, BIAS = 2.0, 1e-3
 """The ridge on the weight of a feature and on the bias."""
 NEUTRAL_JUDGE = UpdateJudge(LinearModel(0.0, {}), LinearModel(0.0, {}), LinearModel(0.0, {}))
@@ -93,38 +97,90 @@ class TrainingPair:
     gate_features: dict[str, float]
     features: dict[str, float]
     texts: tuple[str, str]
+    ids: tuple[str, str] = ("", "")
 
 
 def main() -> None:
     """Train, measure, write."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     mode = parser.add_mutually_exclusive_group()
-    mode.add_argument("--keep", action="store_true", help="keep the adapters, train only gate and judge")
-    mode.add_argument(
-        "--review", action="store_true", help="continue from the present adapters, with the review epochs only"
-    )
+    mode.add_argument("--keep", action="store_true", help="keep the adapters, train only gate and judges")
+    mode.add_argument("--epochs", type=float, default=EPOCHS)
     options = parser.parse_args()
     with CachingEmbedder(minilm.MiniLMEmbedder()) as embedder:
-        training_pairs = [pair for pair in read_training_pairs(embedder) if pair.label is not None]
-    gate = train_gate(training_pairs)
-    selected = select_pairs(training_pairs, gate)
-    adapter_pairs, judge_pairs = (
-        [pair for pair in selected if pair.trains_judge is for_judge] for for_judge in (False, True)
-    )
-    path = WEIGHTS / "update_adapters.npz"
+        english_pairs = [pair for pair in read_training_pairs(embedder) if pair.label is not None]
+    with CachingEmbedder(E5Embedder()) as embedder:
+        group_pairs = [pair for pair in read_group_pairs(embedder) if pair.label is not None]
+    gate = train_gate(english_pairs)
+    selected = [*select_pairs(english_pairs, gate), *group_pairs]
+    path = WEIGHTS / ADAPTERS_FILE
     if not options.keep:
-        regular_pairs = [pair for pair in adapter_pairs if not pair.space.startswith(PLAIN_PREFIX)]
-        if not options.review:
-            path.write_bytes(adapters_of(regular_pairs, EPOCHS, RATE).to_bytes())
-        review_pairs = [
-            pair for pair in adapter_pairs if pair.space.startswith(PLAIN_PREFIX)
-        ] * PLAIN_REPEATS + hard_pairs(regular_pairs)
-        path.write_bytes(
-            adapters_of(review_pairs, REVIEW_EPOCHS, RATE / 2, Adapters.from_bytes(path.read_bytes())).to_bytes()
+        groups = pair_groups([pair for pair in selected if not pair.trains_judge])
+        adapters = train_adapters(
+            share_network()(), groups, options.epochs, NEGATIVES, save=lambda found: path.write_bytes(found.to_bytes())
         )
-    logits = MiniLMUpdateScorer().score([pair.texts for pair in judge_pairs]).tolist()
+        path.write_bytes(adapters.to_bytes())
+        print(f"ADAPTERS_DIGEST in update_scorers/e5_cross_encoder.py: {sha256(path)}")
+    judge_pairs = [pair for pair in selected if pair.trains_judge]
+    rows = judge_rows(judge_pairs, gate)
+    labels = np.array([bool(pair.label) for pair in judge_pairs])
+    are_english = np.array([is_english(" ".join(pair.texts)) for pair in judge_pairs])
+    parts: dict[str, Json] = {"gate": model_fields(gate)}
+    for name, features, mask in (
+        ("judge", JUDGE_FEATURES, are_english),
+        ("other languages", OTHER_LANGUAGE_FEATURES, ~are_english),
+    ):
+        places = np.flatnonzero(mask).tolist()
+        some_pairs, some_rows = [judge_pairs[place] for place in places], [rows[place] for place in places]
+        parts[name] = model_fields(fit_linear_model(features, some_rows, labels[mask]))
+        print_figures(some_pairs, cross_validate(features, some_pairs, some_rows, labels[mask]), labels[mask])
+    provenance: dict[str, Json] = {
+        "trained_by": "scripts/train_update_scorer.py",
+        "pairs": {
+            "adapters": len(selected) - len(judge_pairs),
+            "gate": len(english_pairs),
+            "judge": int(are_english.sum()),
+            "other languages": int((~are_english).sum()),
+        },
+        "changes": {
+            "adapters": sum(bool(pair.label) for pair in selected if not pair.trains_judge),
+            "judge": int(labels[are_english].sum()),
+            "other languages": int(labels[~are_english].sum()),
+        },
+        "sha256": {
+            one.name: sha256(one)
+            for one in (
+                *(CASES, PLAIN, EVERYDAY, TWINS, *DIALOG_FILES, *LABEL_FILES, *TEST_FILES),
+                *(PLAIN_LANGUAGES, GROUPS, path),
+            )
+        },
+    }
+    judge_path = WEIGHTS / "update_judge.json"
+    judge_path.write_text(format_json({"provenance": provenance, **parts}), encoding="utf-8")
+
+
+def sha256(path: Path) -> str:
+    """The digest of a file."""
+    return hashlib.sha256(path.read_bytes()).hexdigest()
+
+
+def pair_groups(training_pairs: Sequence[TrainingPair]) -> list[PairGroup]:
+    """The pairs by their earlier text."""
+    network = share_network()()
+    by_earlier: dict[tuple[str, str], list[TrainingPair]] = {}
+    for pair in training_pairs:
+        by_earlier.setdefault((pair.space, pair.texts[0]), []).append(pair)
+    return [
+        PairGroup([pair_tokens(network, *pair.texts) for pair in group], np.array([bool(pair.label) for pair in group]))
+        for group in by_earlier.values()
+    ]
+
+
+def judge_rows(judge_pairs: Sequence[TrainingPair], gate: LinearModel) -> list[dict[str, float]]:
+    """The features of the judges."""
+    logits = E5UpdateScorer().score([pair.texts for pair in judge_pairs]).tolist()
     gate_only = replace(NEUTRAL_JUDGE, gate=gate)
-    rows = [
+    return [
         {
             **pair.features,
             "gate log-odds": float(gate_only.gate_log_odds(pair.gate_features)[0]),
@@ -132,50 +188,30 @@ def main() -> None:
         }
         for pair, logit in zip(judge_pairs, logits, strict=True)
     ]
-    labels = np.array([bool(pair.label) for pair in judge_pairs])
-    judge = fit_linear_model(JUDGE_FEATURES, rows, labels)
-    provenance: dict[str, Json] = {
-        "trained_by": "scripts/train_update_scorer.py",
-        "pairs": {"adapters": len(adapter_pairs), "gate": len(training_pairs), "judge": len(judge_pairs)},
-        "changes": {"adapters": sum(bool(pair.label) for pair in adapter_pairs), "judge": int(labels.sum())},
-        "sha256": {
-            path.name: hashlib.sha256(path.read_bytes()).hexdigest()
-            for path in (CASES, PLAIN, EVERYDAY, TWINS, *DIALOG_FILES, *LABEL_FILES, *TEST_FILES)
-        },
-    }
-    path = WEIGHTS / "update_judge.json"
-    before = json.loads(path.read_text(encoding="utf-8"))
-    provenance["other languages"] = before["provenance"]["other languages"]  # of train_multilingual_updates.py
-    parts = {"gate": model_fields(gate), "judge": model_fields(judge), "other languages": before["other languages"]}
-    path.write_text(format_json({"provenance": provenance, **parts}), encoding="utf-8")
-    probabilities = cross_validate(judge_pairs, rows, labels)
-    for name, part in (
-        ("cases", np.array([":" in pair.space for pair in judge_pairs])),
-        ("conversations", np.array([":" not in pair.space for pair in judge_pairs])),
-    ):
-        for threshold in (0.5, 0.6, 0.7, 0.75, 0.8):
+
+
+def print_figures(judge_pairs: Sequence[TrainingPair], probabilities: Numbers, labels: Labels) -> None:
+    """Print how many updates are found and how many look-alikes are taken for one, by kind of case and language."""
+    kinds = [kind_of(pair.space) for pair in judge_pairs]
+    for kind in sorted(set(kinds)):
+        part = np.array([one == kind for one in kinds])
+        for threshold in THRESHOLDS:
             accepted = part & (probabilities >= threshold)
-            found, wrong = int((accepted & labels).sum()), int((accepted & ~labels).sum())
-            print(
-                f"{name}, threshold {threshold}: {found} of {int((part & labels).sum())} updates, {wrong} wrong",
-                flush=True,
+            found, wrong, yes, no = (
+                int(mask.sum()) for mask in (accepted & labels, accepted & ~labels, part & labels, part & ~labels)
             )
+            print(f"{kind}, threshold {threshold}: {found} of {yes} updates, {wrong} wrong of {no}", flush=True)
 
 
-def adapters_of(
-    training_pairs: Sequence[TrainingPair], epochs: int, rate: float, initial: Adapters | None = None
-) -> Adapters:
-    """The adapters trained on some pairs."""
-    return train_adapters(
-        [pair.texts for pair in training_pairs],
-        [bool(pair.label) for pair in training_pairs],
-        epochs,
-        rate,
-        initial,
-    )
+def kind_of(space: str) -> str:
+    """The kind of text of a space: conversations, cases, or groups of a language."""
+    language, colon, _ = space.partition(":")
+    return "conversations" if not colon else "cases" if language == "case" else f"groups {language}"
 
 
-def cross_validate(training_pairs: Sequence[TrainingPair], rows: Sequence[dict[str, float]], labels: Labels) -> Numbers:
+def cross_validate(
+    features: Sequence[str], training_pairs: Sequence[TrainingPair], rows: Sequence[dict[str, float]], labels: Labels
+) -> Numbers:
     """The probability of each pair by a judge trained on the other folds; a space is in one fold."""
     spaces = sorted({pair.space for pair in training_pairs})
     parts = np.array([spaces.index(pair.space) % FOLDS for pair in training_pairs])
@@ -185,7 +221,7 @@ def cross_validate(training_pairs: Sequence[TrainingPair], rows: Sequence[dict[s
         judge = replace(
             NEUTRAL_JUDGE,
             judge=fit_linear_model(
-                JUDGE_FEATURES,
+                features,
                 [row for row, is_held_out in zip(rows, held_out, strict=True) if not is_held_out],
                 labels[~held_out],
             ),
@@ -231,7 +267,35 @@ def read_training_pairs(embedder: CachingEmbedder) -> Iterator[TrainingPair]:
         store.close()
 
 
-def cases() -> Iterator[dict[str, Any]]:
+def sample_group_pairs(pairs: Sequence[TrainingPair]) -> list[TrainingPair]:
+    """The pairs within a group or plain case, and some of messages that have nothing to do with each other."""
+    unrelated = [pair for pair in pairs if is_unrelated(pair)]
+    order = np.random.default_rng(0).permutation(len(unrelated))[:UNRELATED_PAIRS].tolist()  # noqa: TID251  # seeded
+    return [pair for pair in pairs if not is_unrelated(pair)] + [unrelated[place] for place in order]
+
+
+def is_unrelated(pair: TrainingPair) -> bool:
+    """Whether the messages of a pair are of different groups."""
+    first, second = (id_.partition("-")[0] for id_ in pair.ids)
+    return ":group-" in pair.space and first != second
+
+
+def read_group_pairs(embedder: CachingEmbedder) -> Iterator[TrainingPair]:
+    """The pairs of the plain cases and of the groups; a space is named by its language and its case."""
+    with TemporaryDirectory() as folder:
+        store = SQLiteStore(Path(folder) / "m.db")
+        for number, case in (*plain_cases(), *group_cases(FOLDS)):
+            space = f"{case['language']}:{case['id']}"
+            memory = Memory(store, scope=space, embedder=embedder)
+            memory.remember(
+                [Episode(text, id_, speaker, session, at) for id_, at, speaker, session, text in case["told"]]
+            )
+            labels = case["labels"] if "labels" in case else labels_of(case)
+            yield from memory_pairs(memory, space, labels, trains_judge=number % FOLDS == 0)
+        store.close()
+
+
+def cases() -> Iterator[Case]:
     """The short conversations, and the training parts of the test cases in the same form."""
     yield from read_lines(CASES, PLAIN, EVERYDAY)
     for case in read_lines(*TEST_FILES):
@@ -285,7 +349,9 @@ def memory_pairs(
         aligned = align(statements, pair)
         if aligned is not None:
             key = graph.id(aligned.earlier[0]), graph.id(aligned.later[0])
-            yield TrainingPair(space, labels.get(key, False), trains_judge, gate, dict(aligned.features), aligned.texts)
+            yield TrainingPair(
+                space, labels.get(key, False), trains_judge, gate, dict(aligned.features), aligned.texts, key
+            )
 
 
 def select_pairs(training_pairs: Sequence[TrainingPair], gate: LinearModel) -> list[TrainingPair]:
@@ -343,16 +409,6 @@ def fit_linear_model(names: Sequence[str], rows: Sequence[dict[str, float]], lab
         round(float(weights[0]), 4),
         {name: round(float(weight), 4) for name, weight in zip(names, weights[1:] / scale, strict=True)},
     )
-
-
-def hard_pairs(training_pairs: Sequence[TrainingPair]) -> list[TrainingPair]:
-    """The updates, the negatives that the present adapters do not clearly reject, and a sample of the others."""
-    logits = MiniLMUpdateScorer().score([pair.texts for pair in training_pairs]).tolist()
-    return [
-        pair
-        for index, (pair, logit) in enumerate(zip(training_pairs, logits, strict=True))
-        if pair.label or logit > CLEAR_NEGATIVE_LOGIT or index % NEGATIVE_SAMPLING == 0
-    ]
 
 
 def model_fields(model: LinearModel) -> Json:

@@ -98,7 +98,7 @@ from .stages.retrieval import filters, insight_index
 from .stages.retrieval.confidence import DEFAULT_BANDS, EvidenceBands
 from .store_as_query import writes_on_store
 from .stores.sqlite import SQLiteStore
-from .update_scorers.built_in import BuiltInUpdateScorer
+from .update_scorers.e5_cross_encoder import E5UpdateScorer
 from .validate import (
     check_clock,
     check_component,
@@ -127,7 +127,7 @@ _log = logging.getLogger("ecphora")
 
 MATCH_ALL = Filter()
 """The filter that matches everything."""
-DEFAULT_UPDATE_SCORER = BuiltInUpdateScorer()
+DEFAULT_UPDATE_SCORER = E5UpdateScorer()
 """A placeholder for the update scorer that each memory makes for itself; never called, so it never loads the model."""
 EMBEDDER_METHODS = ("embed",)
 """The methods that an embedder must have."""
@@ -208,7 +208,7 @@ class Memory:
             RuleExtractor() if extractor is None else check_component("extractor", extractor, "an extractor", "extract")
         )
         if update_scorer is DEFAULT_UPDATE_SCORER:
-            update_scorer = BuiltInUpdateScorer()
+            update_scorer = E5UpdateScorer()
         self._update_scorer = (
             None
             if update_scorer is None

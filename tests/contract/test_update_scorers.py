@@ -4,11 +4,9 @@ import pytest
 
 from ecphora.ports import FactUpdateScorer
 from ecphora.testing import ConstantScorer, FactUpdateScorerContract, OverlapScorer
-from ecphora.update_scorers.built_in import BuiltInUpdateScorer
-from ecphora.update_scorers.late_interaction import LateInteractionUpdateScorer
-from ecphora.update_scorers.minilm_lora import MiniLMUpdateScorer
+from ecphora.update_scorers.e5_cross_encoder import E5UpdateScorer
 
-BUILT_IN, LATE_INTERACTION, MINILM = BuiltInUpdateScorer(), LateInteractionUpdateScorer(), MiniLMUpdateScorer()
+BUILT_IN = E5UpdateScorer()
 
 
 class TestOverlap(FactUpdateScorerContract):
@@ -27,15 +25,3 @@ class TestBuiltIn(FactUpdateScorerContract):
     @pytest.fixture
     def update_scorer(self) -> FactUpdateScorer:
         return BUILT_IN
-
-
-class TestLateInteraction(FactUpdateScorerContract):
-    @pytest.fixture
-    def update_scorer(self) -> FactUpdateScorer:
-        return LATE_INTERACTION
-
-
-class TestMiniLM(FactUpdateScorerContract):
-    @pytest.fixture
-    def update_scorer(self) -> FactUpdateScorer:
-        return MINILM

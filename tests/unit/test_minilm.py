@@ -10,12 +10,11 @@ from typing import Any
 
 import numpy as np
 import pytest
-from numpy.typing import NDArray
 
 from ecphora import weights
 from ecphora.embedders import minilm, onnx_runtime
 from ecphora.embedders.encoder_network import MODEL
-from ecphora.embedders.minilm import ADAPTED_MATRICES, MiniLMEmbedder, matrix_shape
+from ecphora.embedders.minilm import MiniLMEmbedder
 from ecphora.errors import ModelDamaged
 from ecphora.model import Vectors
 
@@ -163,41 +162,3 @@ def test_minilm_verifies_the_model_while_the_tokenizer_loads(
     monkeypatch.setattr(onnx_runtime, "inference_session", load)
     minilm.MiniLMNetwork(SHIPPED)
     assert sorted(done) == sorted(minilm.FILE_DIGESTS)
-
-
-@pytest.fixture(scope="session")
-def network() -> minilm.MiniLMNetwork:
-    return minilm.share_network()()
-
-
-def adapter(name: str, *columns: float) -> dict[str, NDArray[np.float32]]:
-    """An adapter with one rank per column; ``columns`` are the strengths."""
-    rows, width = matrix_shape(name)
-    down = np.where(np.arange(rows) % 3, 0.01, -0.02)[:, None] * np.ones(len(columns))
-    up = np.array(columns)[:, None] * np.where(np.arange(width) % 2, 1, -1)
-    return {f"{name}.down": down.astype(np.float32), f"{name}.up": up.astype(np.float32)}
-
-
-def test_zero_adapters_change_no_bit(network: minilm.MiniLMNetwork) -> None:
-    zeros: dict[str, NDArray[np.float32]] = {}
-    for name in ADAPTED_MATRICES:
-        zeros |= adapter(name, 0, 0, 0)
-    for text in (*SIMILAR, "word " * 300):
-        ids = [network.first_token, *network.tokenize(text, 254), network.last_token]
-        np.testing.assert_array_equal(network.adapted_states(ids, [0] * len(ids), zeros), network.hidden_states(ids))
-
-
-def test_each_adapter_acts_on_its_own_matrix(network: minilm.MiniLMNetwork) -> None:
-    """Each adapter changes the output differently; its ranks are summed, so two may cancel out."""
-    ids = [network.first_token, *network.tokenize(SIMILAR[0], 254), network.last_token]
-
-    def states(name: str, *columns: float) -> NDArray[np.float32]:
-        return network.adapted_states(ids, [0] * len(ids), adapter(name, *columns))
-
-    expected_states = network.hidden_states(ids)
-    outputs = [states(name, 0.5) for name in ADAPTED_MATRICES]
-    assert len({rows.tobytes() for rows in outputs}) == len(ADAPTED_MATRICES)
-    for name, rows in zip(ADAPTED_MATRICES, outputs, strict=True):
-        assert np.abs(rows - expected_states).max() > 0.05
-        np.testing.assert_allclose(states(name, 0.5, -0.5), expected_states, atol=0.02)
-        np.testing.assert_allclose(states(name, 0.75, -0.25), rows, atol=0.02)

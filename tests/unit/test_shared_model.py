@@ -13,12 +13,12 @@ from threading import Barrier
 import pytest
 
 from ecphora import Memory
-from ecphora.embedders import minilm, shared_model
+from ecphora.embedders import shared_model
 from ecphora.embedders.e5 import e5_network
-from ecphora.embedders.minilm import MiniLMEmbedder
+from ecphora.embedders.e5.e5_embedder import E5Embedder
 from ecphora.embedders.shared_model import SharedModel
 from ecphora.readers.late_interaction import LateInteractionReader
-from ecphora.update_scorers.late_interaction import LateInteractionUpdateScorer
+from ecphora.update_scorers.e5_cross_encoder import E5UpdateScorer
 
 pytestmark = pytest.mark.slow
 
@@ -45,9 +45,9 @@ def load(loads: list[LoadedObject]) -> Callable[[], LoadedObject]:
 @pytest.fixture
 def model_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """The model in a folder that no other test loads it from."""
-    folder = tmp_path / "minilm"
-    folder.symlink_to(str(minilm.MODEL_FOLDER), target_is_directory=True)
-    monkeypatch.setattr(minilm, "MODEL_FOLDER", folder)
+    folder = tmp_path / "e5"
+    folder.symlink_to(str(e5_network.MODEL_FOLDER), target_is_directory=True)
+    monkeypatch.setattr(e5_network, "MODEL_FOLDER", folder)
     return folder
 
 
@@ -105,19 +105,17 @@ def test_memories_share_one_model_and_release_it(model_folder: Path, tmp_path: P
         memory.remember("I moved to Porto.", speaker="Ana", happened_at="2026-05-03")
         memory.remember("I live in Lisbon.", speaker="Ana", happened_at="2026-01-03")
         assert memory.consolidate().counts
-    network_key = minilm.share_network(model_folder).key
-    keys = network_key, ("changes", network_key)
-    loaded = [weakref.ref(shared_model._registry.models[key]) for key in keys]
-    assert MiniLMEmbedder()._network() is MiniLMEmbedder(source=model_folder)._network() is loaded[0]()
+    loaded = weakref.ref(shared_model._registry.models[e5_network.share_network(model_folder).key])
+    assert E5Embedder()._network() is E5Embedder(source=model_folder)._network() is loaded()
     for memory in memories:
         memory.close()
     del memory, memories
     gc.collect()
-    assert [ref() for ref in loaded] == [None, None]
+    assert loaded() is None
 
 
 def test_embedder_reader_and_update_scorer_share_one_model() -> None:
-    reader, update_scorer = LateInteractionReader(), LateInteractionUpdateScorer()
+    reader, update_scorer = LateInteractionReader(), E5UpdateScorer()
     network = e5_network.share_network()()
     assert reader._network() is update_scorer._network() is network
 

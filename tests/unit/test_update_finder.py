@@ -15,14 +15,11 @@ from ecphora.consolidation.facts.alignment import MAX_WINDOW_CHARS, statement_wi
 from ecphora.consolidation.facts.claims import MIN_SCORED_PAIRS
 from ecphora.consolidation.facts.judge import GATE_FEATURES, JUDGE_FEATURES, UpdateJudge
 from ecphora.embedders.hashing import HashingEmbedder
-from ecphora.embedders.minilm import ADAPTED_MATRICES
 from ecphora.errors import InvalidRecord
 from ecphora.language.terms import is_english
 from ecphora.stages.retrieval.linear import LinearModel
 from ecphora.testing import ConstantScorer, FakeClock
-from ecphora.update_scorers.built_in import BuiltInUpdateScorer
-from ecphora.update_scorers.late_interaction import LateInteractionUpdateScorer
-from ecphora.update_scorers.minilm_lora import Adapters, MiniLMUpdateScorer
+from ecphora.update_scorers.e5_cross_encoder import E5UpdateScorer
 from ecphora.weights import former_names
 
 NOW = datetime(2027, 1, 1, tzinfo=UTC)
@@ -212,17 +209,6 @@ def test_shipped_judge_weights_name_their_training_data() -> None:
     assert weights.load_update_judge().judge.weights["cross-encoder log-odds"] > 0
 
 
-def test_adapters_round_trip_through_bytes() -> None:
-    matrix = np.ones((2, 2), np.float16)
-    adapters = Adapters(dict.fromkeys(ADAPTED_MATRICES, (matrix, matrix)), np.zeros(8, np.float16), 0.5)
-    loaded = Adapters.from_bytes(adapters.to_bytes())
-    assert loaded.bias == 0.5
-    np.testing.assert_array_equal(loaded.matrices["5.out"][1], matrix)
-    for broken in (b"", b"PK", adapters.to_bytes()[:-60]):
-        with pytest.raises(InvalidRecord, match="train_update_scorer"):
-            Adapters.from_bytes(broken)
-
-
 @pytest.mark.parametrize(
     ("earlier", "update", "look_alike"),
     [
@@ -240,12 +226,12 @@ def test_adapters_round_trip_through_bytes() -> None:
     ],
 )
 def test_update_scorer_distinguishes_a_move_from_a_look_alike(earlier: str, update: str, look_alike: str) -> None:
-    moved, other = BuiltInUpdateScorer().score([(earlier, update), (earlier, look_alike)])
+    moved, other = E5UpdateScorer().score([(earlier, update), (earlier, look_alike)])
     assert moved > 0 > other
 
 
-def test_built_in_scorer_keeps_the_order_of_mixed_pairs() -> None:
+def test_update_scorer_gives_a_score_for_each_pair_in_order() -> None:
     pairs = [("I live by the river.", "I moved to Porto in May."), ("Ich wohne in Bonn.", "Ich wohne nun in Ulm.")]
-    english, german = MiniLMUpdateScorer().score(pairs[:1]), LateInteractionUpdateScorer().score(pairs[1:])
-    assert BuiltInUpdateScorer().score(pairs[::-1]).tolist() == [*german, *english]
-    assert BuiltInUpdateScorer().score([]).tolist() == []
+    scorer = E5UpdateScorer()
+    assert scorer.score(pairs).tolist() == [float(scorer.score([pair])[0]) for pair in pairs]
+    assert scorer.score([]).tolist() == []

@@ -4,11 +4,10 @@ Wenhui Wang et al., "MiniLM: Deep Self-Attention Distillation for Task-Agnostic 
 Transformers", 2020, arXiv:2002.10957; Nils Reimers and Iryna Gurevych, "Sentence-BERT", 2019, arXiv:1908.10084 (mean
 pooling over the tokens). The model (23 MB) and its tokenizer are part of the package; ``scripts/build_minilm.py`` makes
 them. Quantization is dynamic, with one scale per run, so texts are run one by one: in a batch a vector would depend on
-its neighbors (cosine down to .989). The graph's second branch has low-rank adapters as inputs (LoRA; Edward Hu et al.,
-2021, arXiv:2106.09685), for cross-encoders over pairs of texts.
+its neighbors (cosine down to .989). The graph's second branch, with low-rank adapters as inputs, is not used.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from importlib.resources import files
 from importlib.resources.abc import Traversable
 from typing import Any
@@ -19,7 +18,7 @@ from ..language.scripts import latin_fraction
 from ..model import Vectors
 from ..reprs import call_repr
 from . import encoder_network, onnx_runtime
-from .encoder_network import FEED_FORWARD_SIZE, HIDDEN_SIZE, MODEL, EncoderNetwork
+from .encoder_network import MODEL, EncoderNetwork
 from .shared_model import SharedModel
 
 TOKENIZER = "tokenizer.json"
@@ -28,14 +27,6 @@ FILE_DIGESTS = {
     TOKENIZER: "07805d116826679de90b4edeb2222269c4b8753bc0981be4399f732b2708e904",
 }
 """SHA-256 of the model's files."""
-
-LAYERS = 6
-LAYER_MATRICES = ("q", "k", "v", "o", "in", "out")
-"""The matrices of a layer: the queries, keys, values and output of attention, then the two of the dense layer."""
-ADAPTED_MATRICES = tuple(f"{layer}.{part}" for layer in range(LAYERS) for part in LAYER_MATRICES)
-"""The matrices that have adapters: ``0.q``, ``0.k``, … of each layer."""
-ADAPTER_SWITCH = "use_adapters"
-"""The input of the graph that selects the branch with adapters; the branch without them is the default."""
 
 MODEL_FOLDER = files("ecphora.weights") / "minilm"
 """The folder of the model's files."""
@@ -98,29 +89,6 @@ class MiniLMNetwork(EncoderNetwork):
     def _graph_inputs(self, ids: Sequence[int]) -> dict[str, Any]:
         row = np.array([ids], np.int64)
         return {"input_ids": row, "attention_mask": np.ones_like(row), "token_type_ids": np.zeros_like(row)}
-
-    def join_pair(self, first: Sequence[int], second: Sequence[int]) -> tuple[list[int], list[int]]:
-        """Return the tokens of two texts with special tokens between them, and for each token its text, 0 or 1."""
-        first_part, second_part = [self.first_token, *first, self.last_token], [*second, self.last_token]
-        return [*first_part, *second_part], [0] * len(first_part) + [1] * len(second_part)
-
-    def adapted_states(self, ids: Sequence[int], segment_ids: Sequence[int], adapters: Mapping[str, Any]) -> Vectors:
-        """Return the output of the last layer with adapters for every token, shape ``(len(ids), 384)``.
-
-        ``segment_ids`` says of each token whether it is of the first text (0) or of the second (1). ``adapters`` are
-        arrays by the names of the graph's inputs, ``{layer}.{part}.down`` and ``{layer}.{part}.up``.
-        """
-        segments = np.array([segment_ids], np.int64)
-        inputs = {**self._graph_inputs(ids), "token_type_ids": segments, ADAPTER_SWITCH: np.array(True), **adapters}
-        return self._run(inputs)
-
-
-def matrix_shape(name: str) -> tuple[int, int]:
-    """Return how many numbers the matrix ``name`` of ``ADAPTED_MATRICES`` takes and gives."""
-    return (
-        FEED_FORWARD_SIZE if name.endswith(".out") else HIDDEN_SIZE,
-        FEED_FORWARD_SIZE if name.endswith(".in") else HIDDEN_SIZE,
-    )
 
 
 def share_network(source: Traversable | None = None) -> SharedModel[MiniLMNetwork]:

@@ -28,8 +28,8 @@ ScorePairs = Callable[[Sequence[tuple[str, str]]], NDArray[np.float64]]
 """A cross-encoder: the log-odds that the later text replaces the earlier one, for each (earlier, later) pair."""
 MULTIPLE_MIN_CONFIDENCE = 0.5
 """Minimum confidence, by the rules, for taking more than the best update."""
-MIN_CONFIDENCE, MIN_CONFIDENCE_WITH_RULE = 0.8, 0.5
-"""Minimum confidence of a scored update, and of one that the rules support."""
+MIN_CONFIDENCE, MIN_CONFIDENCE_WITH_RULE = 0.65, 0.5
+"""Minimum confidence of a scored update, and of one that the rules support. See decision 0084."""
 MIN_RULE_CONFIDENCE, MIN_CONFLICT_LOG_ODDS = 0.65, -2.0
 """Minimum confidence of the rules; and the cross-encoder's log-odds above which a value conflict is kept regardless."""
 MAX_UPDATES = 5

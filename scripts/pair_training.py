@@ -1,0 +1,231 @@
+"""Trains low-rank adapters of multilingual-e5-small that score pairs of texts, with torch.
+
+For ``train_update_scorer.py``. The adapted layers read both texts together, as a cross-encoder
+does; ``ecphora.embedders.e5.pair_adapters`` runs them. Low-rank adapters: Edward Hu et al., "LoRA: Low-Rank Adaptation
+of Large Language Models", 2021, arXiv:2106.09685.
+"""
+# ruff: noqa: INP001, T201  # in the folder of the scripts that use it; it prints
+
+import math
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+
+import e5_source
+import numpy as np
+import torch
+from build_e5 import ATTENTION_HEADS, LAYER_NORM_EPSILON
+from numpy.typing import NDArray
+from torch import Tensor, nn
+from torch.nn import functional
+
+from ecphora.embedders.e5.e5_network import ADAPTED_LAYERS, ADAPTED_MATRICES, E5Network, matrix_shape
+from ecphora.embedders.e5.pair_adapters import HEAD_EPSILON, SEGMENTS, PairAdapters, PairTokens
+from ecphora.embedders.encoder_network import HIDDEN_SIZE
+
+RANKS = {"qkv": 32, "o": 16, "in": 16, "out": 16}
+"""The rank of the adapter of each matrix of a layer."""
+HEAD_SIZE = 64
+"""The hidden numbers of the scoring head."""
+RATE, WARM_UP, WEIGHT_DECAY, DROPOUT, CLIP = 1.5e-3, 0.06, 0.01, 0.1, 1.0
+BATCH_PAIRS, PAIRS_PER_PASS = 32, 8
+"""About how many pairs a training step has, and how many are padded together."""
+MAX_POSITIVES = 2
+"""How many pairs of a group with the label 1 an epoch has at most."""
+LISTWISE_WEIGHT = 0.5
+"""The weight of the listwise loss beside the pointwise one."""
+NO_ATTENTION = -1e9
+REPORT_STEPS = 100
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class PairGroup:
+    """Pairs of texts with the same first text, and their labels."""
+
+    pairs: Sequence[PairTokens]
+    labels: NDArray[np.bool_]
+
+
+class _Network(nn.Module):  # type: ignore[misc,unused-ignore]  # torch is not in the development tools
+    """The adapted layers and the head, for batches."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        weights = e5_source.load_weights()
+        del weights["token_embeddings"]
+        self.frozen = {name: torch.tensor(value) for name, value in weights.items()}
+        for layer in range(ADAPTED_LAYERS):
+            for end in ("", ".bias"):
+                parts = [self.frozen.pop(f"{layer}.{part}{end}") for part in "qkv"]
+                self.frozen[f"{layer}.qkv{end}"] = torch.cat(parts, -1)
+        self.down, self.up = nn.ParameterDict(), nn.ParameterDict()
+        for name in ADAPTED_MATRICES:
+            rows, columns = matrix_shape(name)
+            rank = RANKS[name.partition(".")[2]]
+            self.down[_key(name)] = nn.Parameter(torch.randn(rows, rank) / math.sqrt(rows))
+            self.up[_key(name)] = nn.Parameter(torch.zeros(rank, columns))
+        self.segments = nn.Parameter(torch.zeros(SEGMENTS, HIDDEN_SIZE))
+        self.norm = nn.LayerNorm(4 * HIDDEN_SIZE, HEAD_EPSILON)
+        self.hidden, self.score = nn.Linear(4 * HIDDEN_SIZE, HEAD_SIZE), nn.Linear(HEAD_SIZE, 1)
+
+    def adapters(self) -> PairAdapters:
+        """The trained parameters."""
+
+        def half(values: Tensor) -> NDArray[np.float16]:
+            found: NDArray[np.float16] = values.detach().numpy().astype(np.float16)
+            return found
+
+        return PairAdapters(
+            {name: (half(self.down[_key(name)]), half(self.up[_key(name)])) for name in ADAPTED_MATRICES},
+            half(self.segments),
+            norm_scale=half(self.norm.weight),
+            norm_bias=half(self.norm.bias),
+            hidden=half(self.hidden.weight.T),
+            hidden_bias=half(self.hidden.bias),
+            score=half(self.score.weight[0]),
+            score_bias=half(self.score.bias),
+        )
+
+    def load_adapters(self, adapters: PairAdapters) -> None:
+        """Continue from adapters; the head starts anew."""
+        with torch.no_grad():
+            for name, (down, up) in adapters.matrices.items():
+                self.down[_key(name)].copy_(torch.tensor(down))
+                self.up[_key(name)].copy_(torch.tensor(up))
+            self.segments.copy_(torch.tensor(adapters.segments))
+
+    def forward(self, embeddings: Tensor, segments: Tensor, is_real: Tensor) -> Tensor:
+        """Log-odds of pairs; all arguments are padded, shape ``(pairs, tokens, …)``."""
+        x = self._norm(embeddings, "embedding_norm") + self.segments[segments]
+        mask = torch.where(is_real[:, None, None], 0.0, NO_ATTENTION)
+        for layer in range(ADAPTED_LAYERS):
+            x = self._layer(x, mask, layer)
+        first, second = (((segments == place) & is_real)[..., None].float() for place in (0, 1))
+        mean_first, mean_second = ((x * part).sum(1) / part.sum(1).clamp(min=1) for part in (first, second))
+        pooled = self.norm(torch.cat([x[:, 0], mean_first, mean_second, mean_first * mean_second], -1))
+        result: Tensor = self.score(functional.gelu(self.hidden(self._drop(pooled)), approximate="tanh"))[:, 0]
+        return result
+
+    def _layer(self, x: Tensor, mask: Tensor, layer: int) -> Tensor:
+        size, count, _ = x.shape
+        parts = self._linear(x, f"{layer}.qkv").view(size, count, 3, ATTENTION_HEADS, -1).permute(2, 0, 3, 1, 4)
+        queries, keys, values = parts
+        found = functional.scaled_dot_product_attention(queries, keys, values, attn_mask=mask)
+        found = self._linear(found.transpose(1, 2).reshape(x.shape), f"{layer}.o")
+        x = self._norm(x + self._drop(found), f"{layer}.attention_norm")
+        found = self._linear(functional.gelu(self._linear(x, f"{layer}.in")), f"{layer}.out")
+        return self._norm(x + self._drop(found), f"{layer}.output_norm")
+
+    def _linear(self, x: Tensor, name: str) -> Tensor:
+        base = x @ self.frozen[name] + self.frozen[f"{name}.bias"]
+        return base + (x @ self.down[_key(name)]) @ self.up[_key(name)]
+
+    def _norm(self, x: Tensor, name: str) -> Tensor:
+        scale, bias = self.frozen[f"{name}.scale"], self.frozen[f"{name}.bias"]
+        return functional.layer_norm(x, (HIDDEN_SIZE,), scale, bias, LAYER_NORM_EPSILON)
+
+    def _drop(self, x: Tensor) -> Tensor:
+        return functional.dropout(x, DROPOUT, self.training)
+
+
+def _key(name: str) -> str:
+    return name.replace(".", "_")  # torch allows no dot in a name
+
+
+def train_adapters(
+    network: E5Network,
+    groups: Sequence[PairGroup],
+    epochs: float,
+    negatives: int,
+    *,
+    start: PairAdapters | None = None,
+    save: Callable[[PairAdapters], None] = lambda _: None,
+    seed: int = 0,
+) -> PairAdapters:
+    """Train adapters on groups of pairs with AdamW.
+
+    A group has at most ``negatives`` pairs with the label 0 in an epoch, drawn anew. ``save`` gets the adapters now and
+    then. ``epochs`` may be a fraction: of the groups of the last epoch so many are used.
+    """
+    torch.manual_seed(seed)
+    random = np.random.default_rng(seed)  # noqa: TID251  # seeded
+    model = _Network()
+    if start is not None:
+        model.load_adapters(start)
+    parameters = list(model.parameters())
+    optimizer = torch.optim.AdamW(parameters, lr=RATE, weight_decay=WEIGHT_DECAY)
+    batches = list(_epochs(groups, epochs, negatives, random))
+    schedule = torch.optim.lr_scheduler.LambdaLR(
+        optimizer,
+        lambda step: (
+            min(1.0, (step + 1) / (len(batches) * WARM_UP)) * (0.5 + 0.5 * math.cos(math.pi * step / len(batches)))
+        ),
+    )
+    started, losses = time.perf_counter(), []
+    for step, batch in enumerate(batches):
+        loss = _loss(model, network, batch)
+        optimizer.zero_grad()
+        loss.backward()  # type: ignore[no-untyped-call,unused-ignore]
+        nn.utils.clip_grad_norm_(parameters, CLIP)
+        optimizer.step()
+        schedule.step()
+        losses.append(loss.item())
+        if step % REPORT_STEPS == REPORT_STEPS - 1:
+            recent, seconds = np.mean(losses[-REPORT_STEPS:]), time.perf_counter() - started
+            print(f"step {step + 1} of {len(batches)}: loss {recent:.3f}, {seconds:.0f} s", flush=True)
+            save(model.adapters())
+    return model.adapters()
+
+
+def _epochs(
+    groups: Sequence[PairGroup], epochs: float, negatives: int, random: np.random.Generator
+) -> Iterator[list[PairGroup]]:
+    """The batches of all epochs: groups of about the same length, in random order."""
+    for epoch in range(math.ceil(epochs)):
+        share = min(1.0, epochs - epoch)
+        taken = random.permutation(len(groups))[: round(share * len(groups))].tolist()
+        drawn = [found for place in taken if len((found := _draw(groups[place], negatives, random)).pairs)]
+        lengths = [np.mean([len(pair.ids) for pair in group.pairs]) + random.uniform(0, 8) for group in drawn]
+        batches: list[list[PairGroup]] = [[]]
+        for place in np.argsort(lengths).tolist():
+            if sum(len(group.pairs) for group in batches[-1]) >= BATCH_PAIRS:
+                batches.append([])
+            batches[-1].append(drawn[place])
+        random.shuffle(batches)
+        yield from batches
+
+
+def _draw(group: PairGroup, negatives: int, random: np.random.Generator) -> PairGroup:
+    """Some pairs of a group, those with the label 1 first."""
+    yes, no = (random.permutation(np.flatnonzero(group.labels == label)) for label in (True, False))
+    places = [*yes[:MAX_POSITIVES].tolist(), *no[:negatives].tolist()]
+    return PairGroup([group.pairs[place] for place in places], group.labels[places])
+
+
+def _loss(model: _Network, network: E5Network, groups: Sequence[PairGroup]) -> Tensor:
+    """Of each pair whether its label is 1, and of each group which pair's is."""
+    pairs = [pair for group in groups for pair in group.pairs]
+    order = np.argsort([len(pair.ids) for pair in pairs], kind="stable")
+    passes = [order[start : start + PAIRS_PER_PASS].tolist() for start in range(0, len(order), PAIRS_PER_PASS)]
+    shuffled = torch.cat([model(*_pad(network, [pairs[place] for place in places])) for places in passes])
+    scores = shuffled[torch.tensor(np.argsort(order))]
+    labels = torch.tensor(np.concatenate([group.labels for group in groups]).astype(np.float32))
+    listwise, start = [], 0
+    for group in groups:
+        own, count = scores[start : start + len(group.pairs)], int(group.labels.sum())
+        if count < len(own):
+            listwise += [torch.logsumexp(torch.cat([one[None], own[count:]]), 0) - one for one in own[:count]]
+        start += len(own)
+    loss = functional.binary_cross_entropy_with_logits(scores, labels)
+    return loss + LISTWISE_WEIGHT * torch.stack(listwise).mean() if listwise else loss
+
+
+def _pad(network: E5Network, pairs: Sequence[PairTokens]) -> tuple[Tensor, Tensor, Tensor]:
+    longest = max(len(pair.ids) for pair in pairs)
+    embeddings = np.zeros((len(pairs), longest, HIDDEN_SIZE), np.float32)
+    segments, is_real = np.zeros((2, len(pairs), longest), np.int64)
+    for row, pair in enumerate(pairs):
+        size = len(pair.ids)
+        embeddings[row, :size] = network.input_embeddings(pair.ids)
+        segments[row, :size], is_real[row, :size] = pair.segments, 1
+    return torch.tensor(embeddings), torch.tensor(segments), torch.tensor(is_real > 0)

@@ -1,0 +1,73 @@
+"""The built-in update scorer: a cross-encoder over two texts, in about 100 languages.
+
+The first layers of multilingual-e5-small with low-rank adapters (:mod:`ecphora.embedders.e5.pair_adapters`), which
+``scripts/train_update_scorer.py`` trains on texts that were written for this project.
+"""
+
+import os
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from importlib.resources import files
+from importlib.resources.abc import Traversable
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..embedders import onnx_runtime
+from ..embedders.e5.e5_network import E5Network, share_network
+from ..embedders.e5.pair_adapters import PairAdapters, PairTokens, join_texts
+from ..embedders.encoder_network import REPAIR_HINT
+from ..embedders.shared_model import SharedModel
+from ..invisible_chars import replace_surrogates
+from ..reprs import call_repr
+
+MAX_TOKENS = 96
+"""How many tokens of each text are read."""
+
+ADAPTERS_FILE = "update_adapters.npz"
+ADAPTERS_DIGEST = "5ccc7b26f0b67a6eb2873cab34fff87b0b12cc660b01952890b2d40905bf6e91"
+"""SHA-256 of the adapters' file; ``scripts/train_update_scorer.py`` prints that of a new one."""
+
+
+class E5UpdateScorer:
+    """Scores whether a later text updates an earlier one; about 15 ms for two short texts.
+
+    The constructor is cheap; the first ``score`` loads the model, once per process and shared with
+    :class:`~ecphora.embedders.e5.e5_embedder.E5Embedder`. ``source`` is the folder of its files, by default that of the
+    package. Safe to share between threads, and in a forked child.
+    """
+
+    name = "multilingual-e5-small/updates"
+
+    def __init__(self, *, source: Traversable | None = None) -> None:
+        self._network = share_network(source)
+        self._adapters = SharedModel((ADAPTERS_FILE, ADAPTERS_DIGEST), _load_adapters)
+
+    def __repr__(self) -> str:
+        return call_repr("E5UpdateScorer")
+
+    def score(self, pairs: Sequence[tuple[str, str]], /) -> NDArray[np.float64]:
+        """Return the log-odds that the later text updates the earlier, for pairs (earlier, later), in their order.
+
+        Raises ``ModelDamaged`` if a file of the model is missing or differs from the published one.
+        """
+        if not pairs:
+            return np.zeros(0)
+        network, adapters = self._network(), self._adapters()
+
+        def score(pair: tuple[str, str]) -> float:
+            return adapters.score_pair(network, pair_tokens(network, *pair))
+
+        with ThreadPoolExecutor(min(4, os.cpu_count() or 1, len(pairs)), "ecphora-update") as pool:
+            return np.fromiter(pool.map(score, pairs), np.float64, len(pairs))
+
+
+def _load_adapters() -> PairAdapters:
+    digests = {ADAPTERS_FILE: ADAPTERS_DIGEST}
+    return PairAdapters.from_bytes(onnx_runtime.read_verified(files("ecphora.weights"), digests, REPAIR_HINT)[0])
+
+
+def pair_tokens(network: E5Network, earlier: str, later: str) -> PairTokens:
+    """Return the first ``MAX_TOKENS`` tokens of two texts, as the scorer reads them."""
+    first, second = (network.tokenize(replace_surrogates(text), MAX_TOKENS) for text in (earlier, later))
+    return join_texts(network, first, second)
