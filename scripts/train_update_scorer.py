@@ -17,7 +17,8 @@ conversations. The judges are trained on scores of the 8-bit graph of the packag
 cross-validated.
 
 The adapters of the package were trained in two runs (decision 84): .8 epochs without pairs of unrelated messages, then
-265 steps at half the rate with them. This file is over 400 lines because the pairs and the judges are made in one go.
+265 steps at half the rate with them. The gate of the package is that of an earlier run. This file is over 400 lines
+because the pairs and the judges are made in one go.
 """
 # ruff: noqa: INP001, T201  # a script that prints
 
@@ -28,11 +29,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
-from pair_training import PairGroup, train_adapters
 from update_groups import GROUPS, PLAIN_LANGUAGES, Case, group_cases, plain_cases
 
 from ecphora import Episode, Memory, SQLiteStore
@@ -49,6 +49,9 @@ from ecphora.learn import Json, fit_logistic, format_json
 from ecphora.ports import NodeReader
 from ecphora.stages.retrieval.linear import LinearModel
 from ecphora.update_scorers.e5_cross_encoder import ADAPTERS_FILE, E5UpdateScorer, pair_tokens
+
+if TYPE_CHECKING:
+    from pair_training import PairGroup
 
 HERE = Path(__file__).parent
 CASES = HERE / "data" / "changes.jsonl"
@@ -115,6 +118,8 @@ def main() -> None:
     selected = [*select_pairs(english_pairs, gate), *group_pairs]
     path = WEIGHTS / ADAPTERS_FILE
     if not options.keep:
+        from pair_training import train_adapters  # noqa: PLC0415  # torch, which only training needs
+
         groups = pair_groups([pair for pair in selected if not pair.trains_judge])
         adapters = train_adapters(
             share_network()(), groups, options.epochs, NEGATIVES, save=lambda found: path.write_bytes(found.to_bytes())
@@ -164,8 +169,10 @@ def sha256(path: Path) -> str:
     return hashlib.sha256(path.read_bytes()).hexdigest()
 
 
-def pair_groups(training_pairs: Sequence[TrainingPair]) -> list[PairGroup]:
+def pair_groups(training_pairs: Sequence[TrainingPair]) -> "list[PairGroup]":
     """The pairs by their earlier text."""
+    from pair_training import PairGroup  # noqa: PLC0415  # torch, which only training needs
+
     network = share_network()()
     by_earlier: dict[tuple[str, str], list[TrainingPair]] = {}
     for pair in training_pairs:
