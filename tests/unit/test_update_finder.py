@@ -235,3 +235,25 @@ def test_update_scorer_gives_a_score_for_each_pair_in_order() -> None:
     scorer = E5UpdateScorer()
     assert scorer.score(pairs).tolist() == [float(scorer.score([pair])[0]) for pair in pairs]
     assert scorer.score([]).tolist() == []
+
+
+@pytest.mark.slow
+def test_change_of_one_matter_ends_no_other(tmp_path: Path) -> None:
+    """A scorer that never read unrelated messages let the last statement end nearly all of the others."""
+    statements = (
+        ("food", "My favourite food is ramen."),
+        ("sister", "My sister Clara visits every Sunday."),
+        ("rent", "I pay 850 pounds rent."),
+        ("dog", "Our dog is called Biscuit, he's a beagle."),
+        ("work", "I live in Leeds and work as a nurse at St James's."),
+        ("standup", "Team standup is at 9:30 every morning."),
+        ("new rent", "They put the rent up to 900."),
+        ("new standup", "Standup moved to 10."),
+        ("new food", "Honestly I've gone off ramen, pho is my thing these days."),
+    )
+    with Memory(tmp_path / "m.db", clock=FakeClock(NOW)) as memory:
+        for month, (id_, text) in enumerate(statements, 1):
+            memory.remember(text, id=id_, speaker="user", happened_at=f"2026-{month:02}-03")
+        memory.consolidate()
+        found = {(update.old.id, update.new.id) for update in memory.facts.updates()}
+    assert found == {("food", "new food"), ("rent", "new rent"), ("standup", "new standup")}
