@@ -126,7 +126,7 @@ def main() -> None:
         )
         path.write_bytes(adapters.to_bytes())
         print(f"ADAPTERS_DIGEST in update_scorers/e5_cross_encoder.py: {sha256(path)}")
-    judge_pairs = [pair for pair in selected if pair.trains_judge]
+    judge_pairs = sample_group_pairs([pair for pair in selected if pair.trains_judge])
     rows = judge_rows(judge_pairs, gate)
     labels = np.array([bool(pair.label) for pair in judge_pairs])
     are_english = np.array([is_english(" ".join(pair.texts)) for pair in judge_pairs])
@@ -142,7 +142,7 @@ def main() -> None:
     provenance: dict[str, Json] = {
         "trained_by": "scripts/train_update_scorer.py",
         "pairs": {
-            "adapters": len(selected) - len(judge_pairs),
+            "adapters": sum(not pair.trains_judge for pair in selected),
             "gate": len(english_pairs),
             "judge": int(are_english.sum()),
             "other languages": int((~are_english).sum()),
@@ -276,12 +276,12 @@ def read_training_pairs(embedder: CachingEmbedder) -> Iterator[TrainingPair]:
 
 def sample_group_pairs(pairs: Sequence[TrainingPair]) -> list[TrainingPair]:
     """The pairs within a group or plain case, and some of messages that have nothing to do with each other."""
-    unrelated = [pair for pair in pairs if is_unrelated(pair)]
+    unrelated = [pair for pair in pairs if has_two_groups(pair)]
     order = np.random.default_rng(0).permutation(len(unrelated))[:UNRELATED_PAIRS].tolist()  # noqa: TID251  # seeded
-    return [pair for pair in pairs if not is_unrelated(pair)] + [unrelated[place] for place in order]
+    return [pair for pair in pairs if not has_two_groups(pair)] + [unrelated[place] for place in order]
 
 
-def is_unrelated(pair: TrainingPair) -> bool:
+def has_two_groups(pair: TrainingPair) -> bool:
     """Whether the messages of a pair are of different groups."""
     first, second = (id_.partition("-")[0] for id_ in pair.ids)
     return ":group-" in pair.space and first != second
