@@ -14,6 +14,10 @@ found.
 ``--languages`` does neither. It prints, for each language of
 ``held_languages.jsonl``, in how many changes in plain words an edge says that the new message supersedes or contradicts
 the old one, and in how many look-alikes there is any such edge. Nothing is trained on these cases.
+
+``--memories`` prints, for each language of ``scripts/data/memories/held_many``, memories of many matters, how many of
+the changed facts are found, and how many pairs found are no change. Nothing is trained on them either.
+
 ``--embedder`` chooses another packaged embedder than that of a new scope.
 """
 
@@ -35,6 +39,7 @@ import test_fact_updates  # noqa: E402  # defines what is correct
 from ecphora.stages.retrieval.validity import MIN_REPORTED_CONFIDENCE  # noqa: E402
 
 HISTORIES, LANGUAGES = "held_histories", "held_languages"
+MEMORIES = ROOT / "scripts" / "data" / "memories" / "held_many"
 TURN_FIELDS = ("id", "at", "speaker", "session", "text")
 """What a message of ``LANGUAGES`` lists."""
 
@@ -99,6 +104,34 @@ def report_languages(store: SQLiteStore, embedder: test_fact_updates.EmbeddingCa
         print(f"{language:3} found {count['found']}/{count['changes']}; wrong {count['wrong']}/{count['look-alikes']}")
 
 
+def report_memories(store: SQLiteStore, embedder: test_fact_updates.EmbeddingCache, *, rules: bool) -> None:
+    """Print the changes found and the other pairs found in the memories of each language."""
+    docs, changes = (
+        [json.loads(line) for line in MEMORIES.with_suffix(f".{part}.jsonl").read_text(encoding="utf-8").splitlines()]
+        for part in ("docs", "changes")
+    )
+    turns_by_space: dict[str, list[dict[str, object]]] = {}
+    for turn in docs:
+        turns_by_space.setdefault(turn["space"], []).append({**turn, "at": turn["time"]})
+    counts: dict[str, Counter[str]] = {}
+    for space, turns in turns_by_space.items():
+        memory = test_fact_updates.consolidated_memory(store, embedder, {"id": space, "told": turns}, rules=rules)
+        graph = memory.graph()
+        known = test_fact_updates.supersessions(graph)
+        pairs = zip(known.old.tolist(), known.new.tolist(), strict=True)
+        found = {(graph.id(old), graph.id(new)) for old, new in pairs}
+        labels = {(change["old"], change["new"]) for change in changes if change["space"] == space}
+        language = space.removeprefix("many_").rstrip("0123456789")
+        counts[language] = counts.get(language, Counter[str]()) + Counter(
+            messages=len(turns), changes=len(labels), found=len(found & labels), wrong=len(found - labels)
+        )
+    for language, count in [*sorted(counts.items()), ("all", sum(counts.values(), Counter[str]()))]:
+        print(
+            f"{language:3} {count['messages']} messages: found {count['found']}/{count['changes']} changes; "
+            f"{count['wrong']} other pairs"
+        )
+
+
 def report_cases(store: SQLiteStore, embedder: test_fact_updates.EmbeddingCache, *, rules: bool) -> None:
     """Print what is found in the short cases of each part."""
     correct: dict[str, Counter[str]] = {}
@@ -129,13 +162,14 @@ def main() -> None:
     parser.add_argument("--rules", action="store_true", help="without the update scorer")
     parser.add_argument("--embedder", choices=sorted(PACKAGED_EMBEDDERS), help="by default that of a new scope")
     parser.add_argument("--languages", action="store_true", help="only the changes in plain words of several languages")
+    parser.add_argument("--memories", action="store_true", help="only the changes in memories of many matters")
     arguments = parser.parse_args()
-    reports = (report_languages,) if arguments.languages else (report_cases, report_histories)
+    chosen = [report_languages] * arguments.languages + [report_memories] * arguments.memories
     with tempfile.TemporaryDirectory() as folder:
         store = SQLiteStore(Path(folder) / "m.db")
         kind = PACKAGED_EMBEDDERS.get(arguments.embedder, DEFAULT_EMBEDDER)
         embedder = test_fact_updates.EmbeddingCache(kind())
-        for report in reports:
+        for report in chosen or [report_cases, report_histories]:
             report(store, embedder, rules=arguments.rules)
         store.close()
 

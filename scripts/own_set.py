@@ -1,7 +1,7 @@
 """Join memories of our own into one data set, ``own``, which trains ``fused``: scripts/own_set.py FOLDER.
 
 Takes the spaces of the first two batches and the large ones of the fourth, of ``scripts/data/memories`` without
-``held`` and ``untaught``. The very small spaces are left out: nearly all their entries are candidates anyway.
+those that are held back. The very small spaces are left out: nearly all their entries are candidates anyway.
 """
 # ruff: noqa: INP001  # a script
 
@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 MEMORIES = Path(__file__).parent / "data" / "memories"
-NEVER_TRAINED = ("held", "held_short", "untaught")
+NEVER_TRAINED = ("held", "held_many", "held_short", "untaught")
 SPACE_IDS = re.compile(r"[a-z]+[23]?_|[a-z]{2}6_large_")
 """How the ids of the spaces begin; the language is followed by the batch, as README.md of the folder says."""
 

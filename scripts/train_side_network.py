@@ -34,7 +34,7 @@ from ecphora.stages.eisa.side_network import RANK, SideNet, identity, map_vector
 HERE = Path(__file__).parent
 MEMORIES, TALKS = HERE / "data" / "memories", HERE / "data"
 WEIGHTS = HERE.parent / "src" / "ecphora" / "weights"
-NEVER_TRAINED = ("held", "held_short", "untaught")
+NEVER_TRAINED = ("held", "held_many", "held_short", "untaught")
 EMBEDDERS: Mapping[str, Callable[[], Embedder]] = {"e5": E5Embedder, "minilm": MiniLMEmbedder}
 ENGLISH = ("en", "talks")
 PUBLIC = ("locomo", "realtalk", "lihua", "beam_100k", "strangers", "musique")

@@ -17,10 +17,10 @@ CATEGORIES = {
 }
 SINGLE = {"direct", "paraphrase", "update", "then", "context"}
 """The categories of one evidence."""
-HELD = ("held", "held_short", "untaught")
+HELD = ("held", "held_many", "held_short", "untaught")
 """The sets that nothing is trained on."""
-SIXTH_BATCH = re.compile(r"[a-z]{2}9_")
-"""What the ids of its spaces begin with; their unanswerable questions resemble no other."""
+FREE_QUESTIONS = re.compile(r"[a-z]{2}9_|many_")
+"""What the ids of the sixth and the seventh batch begin with; their unanswerable questions may resemble no other."""
 SECOND_BATCH, SECOND_BATCH_SPACES = re.compile(r"[a-z]{2}[23]_"), 54
 """What the ids of its spaces begin with, and how many these are."""
 
@@ -54,7 +54,7 @@ def test_unanswerable_question_names_the_question_that_it_is_near_to(name: str) 
     questions = {(line["space"], line["id"]): line for line in lines(f"{name}.questions")}
     assert len(questions) == len(lines(f"{name}.questions"))
     for (space, _), line in questions.items():
-        assert (line["near"] is not None) >= (not line["answerable"]) or SIXTH_BATCH.match(space), line
+        assert (line["near"] is not None) >= (not line["answerable"]) or FREE_QUESTIONS.match(space), line
         assert line["near"] is None or questions[space, line["near"]]["answerable"], line
 
 
@@ -93,6 +93,23 @@ def test_spaces_of_the_second_batch_are_small_and_dense_with_near_misses() -> No
         assert 30 <= count <= 39, space
         assert answers[space, False] in {9, 10}, space
         assert answers[space, True] == 15, space
+
+
+def test_memory_of_many_matters_has_four_changes() -> None:
+    times = {(line["space"], line["id"]): line["time"] for line in lines("held_many.docs")}
+    changes = lines("held_many.changes")
+    assert set(Counter(change["space"] for change in changes).values()) == {4}
+    assert {change["space"] for change in changes} == {space for space, _ in times}
+    for change in changes:
+        assert times[change["space"], change["old"]] < times[change["space"], change["new"]], change
+
+
+def test_question_about_the_present_state_has_the_newest_statement() -> None:
+    changed = {(change["space"], change["old"]): change["new"] for change in lines("held_many.changes")}
+    for line in lines("held_many.questions"):
+        key = line["space"], *line["evidence"]
+        assert line["category"] != "update" or key in {(space, new) for (space, _), new in changed.items()}, line
+        assert line["category"] != "then" or key in changed, line
 
 
 def test_review_names_a_space_and_is_not_one_of_a_held_space() -> None:
