@@ -1,7 +1,8 @@
 """Join memories of our own into one data set, ``own``, which trains ``fused``: scripts/own_set.py FOLDER.
 
 Takes the spaces of the first two batches and the large ones of the fourth, of ``scripts/data/memories`` without
-those that are held back. The very small spaces are left out: nearly all their entries are candidates anyway.
+those that are held back. The very small spaces are left out, and so are those of ``many``: nearly all their entries
+are candidates anyway.
 """
 # ruff: noqa: INP001  # a script
 
@@ -13,7 +14,7 @@ from pathlib import Path
 
 MEMORIES = Path(__file__).parent / "data" / "memories"
 NEVER_TRAINED = ("held", "held_many", "held_short", "untaught")
-SPACE_IDS = re.compile(r"[a-z]+[23]?_|[a-z]{2}6_large_")
+SPACE_IDS = re.compile(r"(?!many_)[a-z]+[23]?_|[a-z]{2}6_large_")
 """How the ids of the spaces begin; the language is followed by the batch, as README.md of the folder says."""
 
 
