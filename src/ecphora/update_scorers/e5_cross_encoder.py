@@ -7,6 +7,7 @@ The first layers of multilingual-e5-small with low-rank adapters (:mod:`ecphora.
 import os
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
+from functools import lru_cache
 from importlib.resources import files
 from importlib.resources.abc import Traversable
 
@@ -23,14 +24,16 @@ from ..reprs import call_repr
 
 MAX_TOKENS = 96
 """How many tokens of each text are read."""
+KEPT_PAIRS = 1_024
+"""How many pairs' scores a scorer keeps: a recall often compares the memories of the one before."""
 
 ADAPTERS_FILE = "update_adapters.npz"
-ADAPTERS_DIGEST = "5ccc7b26f0b67a6eb2873cab34fff87b0b12cc660b01952890b2d40905bf6e91"
+ADAPTERS_DIGEST = "5431a8275d94005a6476f8bf84a26584b23ffcf59d03b0dd8e2644e92fbfd246"
 """SHA-256 of the adapters' file; ``scripts/train_update_scorer.py`` prints that of a new one."""
 
 
 class E5UpdateScorer:
-    """Scores whether a later text updates an earlier one; about 15 ms for two short texts.
+    """Scores whether a later text updates an earlier one; about 15 ms for two short texts, none if it did so lately.
 
     The constructor is cheap; the first ``score`` loads the model, once per process and shared with
     :class:`~ecphora.embedders.e5.e5_embedder.E5Embedder`. ``source`` is the folder of its files, by default that of the
@@ -42,6 +45,7 @@ class E5UpdateScorer:
     def __init__(self, *, source: Traversable | None = None) -> None:
         self._network = share_network(source)
         self._adapters = SharedModel((ADAPTERS_FILE, ADAPTERS_DIGEST), _load_adapters)
+        self._score_of = lru_cache(KEPT_PAIRS)(self._score)
 
     def __repr__(self) -> str:
         return call_repr("E5UpdateScorer")
@@ -53,13 +57,12 @@ class E5UpdateScorer:
         """
         if not pairs:
             return np.zeros(0)
-        network, adapters = self._network(), self._adapters()
-
-        def score(pair: tuple[str, str]) -> float:
-            return adapters.score_pair(network, pair_tokens(network, *pair))
-
         with ThreadPoolExecutor(min(4, os.cpu_count() or 1, len(pairs)), "ecphora-update") as pool:
-            return np.fromiter(pool.map(score, pairs), np.float64, len(pairs))
+            return np.fromiter(pool.map(self._score_of, pairs), np.float64, len(pairs))
+
+    def _score(self, pair: tuple[str, str]) -> float:
+        network = self._network()
+        return self._adapters().score_pair(network, pair_tokens(network, *pair))
 
 
 def _load_adapters() -> PairAdapters:
