@@ -3,7 +3,7 @@
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 
 import numpy as np
 import torch
@@ -12,7 +12,7 @@ from torch import Tensor
 
 from ecphora.learn.regression import fit_signed_logistic
 from ecphora.stages.fused.feature_matrix import Genre
-from ecphora.stages.fused.newer_answers import MAX_SHARE, NewerAnswerModel
+from ecphora.stages.fused.newer_answers import MAX_SHARE, CandidatePairs, NewerAnswerModel, Preferences, ShareModel
 from ecphora.stages.fused.reading import CONFIDENCE_FEATURES, confidence_features
 from ecphora.stages.fused.recency_preference import RecencyPreference
 from ecphora.stages.retrieval.linear import LinearModel
@@ -27,16 +27,35 @@ than a user asks, many of them in the present tense.
 """
 
 
-def fit_recency_preference(vectors: NDArray[np.float32], categories: Sequence[str]) -> RecencyPreference:
+def fit_uncompared_preference(vectors: NDArray[np.float32], categories: Sequence[str]) -> RecencyPreference:
     """Fit the model that finds 1 for questions about the present state, -1 for those about a former one, else 0."""
     names = np.array(categories)
     target = (names == NEWEST).astype(np.float64) - (names == FORMER)
-    mean = vectors.mean(axis=0).astype(np.float64)
+    found = _fit_linear(vectors, target, np.full(len(target), 1 / len(target)))
+    return RecencyPreference(PREFERENCE_SCALE * found.bias, np.float32(PREFERENCE_SCALE) * found.weights)
+
+
+def fit_compared_preference(vectors: NDArray[np.float32], categories: Sequence[str]) -> RecencyPreference:
+    """Fit the model that finds -1 for questions about a former state, else 1.
+
+    Such questions are rare; each counts by the square root of how rare.
+    """
+    is_former = np.array(categories) == FORMER
+    shares = np.where(is_former, is_former.mean(), 1 - is_former.mean())
+    sample_weights = np.sqrt(1 / shares) / np.sqrt(1 / shares).sum()
+    return _fit_linear(vectors, np.where(is_former, -1.0, 1.0), sample_weights)
+
+
+def _fit_linear(
+    vectors: NDArray[np.float32], target: NDArray[np.float64], sample_weights: NDArray[np.float64]
+) -> RecencyPreference:
+    mean = sample_weights @ vectors.astype(np.float64)
     rows = vectors - mean
-    ridge = VECTOR_RIDGE * len(rows) * float(rows.var()) * np.eye(rows.shape[1])
-    weights = np.linalg.solve(rows.T @ rows + ridge, rows.T @ (target - target.mean()))
-    bias, weights = PREFERENCE_SCALE * float(target.mean() - mean @ weights), PREFERENCE_SCALE * weights
-    return RecencyPreference(bias, weights.astype(np.float32))
+    weighted = rows.T * sample_weights
+    ridge = VECTOR_RIDGE * float(rows.var()) * np.eye(rows.shape[1])
+    target_mean = float(sample_weights @ target)
+    weights = np.linalg.solve(weighted @ rows + ridge, weighted @ (target - target_mean))
+    return RecencyPreference(target_mean - float(mean @ weights), weights.astype(np.float32))
 
 
 # ---- the ranking
@@ -48,14 +67,20 @@ START = {
     "long turn": 0.0,
     "plain text": 0.7,
     "temperature": 0.6,
-    "bias": -1.0,
-    "similarity": 2.0,
-    "to_reading": 2.0,
-    "from_reading": -1.5,
+    "uncompared bias": -3.0,
+    "uncompared pair_score": 2.0,
+    "uncompared to_reading": 1.5,
+    "uncompared from_reading": -1.0,
+    "compared bias": 0.5,
+    "compared pair_score": 0.7,
+    "compared to_reading": 1.0,
+    "compared from_reading": -0.5,
 }
 """Where the fit of the ranking's weights starts; the temperature is a factor of all log-odds, which ranks nothing."""
 FIXED = ("long turn",)
 """Weights that stay where they start: our own long chats would have 1.3, and beam_100k 0 (decision 68)."""
+COMPARED = tuple(name for name in START if name.startswith("compared "))
+"""The weights of two candidates that were compared."""
 STEPS, RATE = 80, 0.1
 """The steps of Adam and their size."""
 NO_CANDIDATE = -50.0
@@ -66,8 +91,12 @@ GenreWeights = tuple[float, ...]
 """A weight for each :class:`Genre`, in this order."""
 
 
-GROUPS = ("talks", "lihua", "longmemeval_mini", "musique", "timeqa")
+MANY = "many"
+"""The set of memories about many matters, which trains the comparison alone."""
+GROUPS = (MANY, "talks", "lihua", "longmemeval_mini", "musique", "timeqa")
 """The data sets that count by themselves."""
+OWN = ("own", MANY)
+"""The groups of memories of our own, but for the long conversations."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -80,12 +109,11 @@ class ReadExample:
     is_answerable: bool
     answerability: float
     names_speaker: bool
-    preference: float
+    preferences: Preferences
     log_odds: NDArray[np.float32]
     readings: NDArray[np.float32]
     genres: NDArray[np.intp]
-    order: NDArray[np.intp]
-    similarities: NDArray[np.float32]
+    pairs: CandidatePairs
     is_answer: NDArray[np.bool_]
 
     @property
@@ -100,43 +128,86 @@ class ReadExample:
             log_odds=self.log_odds[:count],
             readings=self.readings[:count],
             genres=self.genres[:count],
-            order=self.order[:count],
-            similarities=self.similarities[:count, :count],
+            pairs=CandidatePairs(
+                self.pairs.similarities[:count, :count],
+                self.pairs.order[:count],
+                self.pairs.updates[:count, :count],
+            ),
             is_answer=self.is_answer[:count],
         )
+
+    def uncompared(self) -> "ReadExample":
+        """The example if no candidates had been compared."""
+        pairs = replace(self.pairs, updates=np.full_like(self.pairs.updates, np.nan))
+        return replace(self, pairs=pairs)
 
     def ranking(self, reading: GenreWeights, newer_answers: NewerAnswerModel | None) -> NDArray[np.float32]:
         """The log-odds of the candidates with these weights, as :class:`ReadingPolicy` computes them."""
         log_odds: NDArray[np.float32] = self.log_odds + np.array(reading, np.float32)[self.genres] * self.readings
         if newer_answers is None:
             return log_odds
-        return log_odds + newer_answers.gains(log_odds, self.readings, self.similarities, self.order, self.preference)
+        return log_odds + newer_answers.gains(log_odds, self.readings, self.pairs, self.preferences)
 
 
-def fit_ranking(examples: Sequence[ReadExample]) -> tuple[GenreWeights, NewerAnswerModel]:
-    """The weights of the reading and the model of newer answers that make the answers most probable.
+def fit_ranking(examples: Sequence[ReadExample]) -> dict[str, float]:
+    """The weights of the ranking that make the answers most probable, if no candidates are compared.
 
     Our own memories, which are what users would bring, count as much as all other groups together. These count the
     same.
     """
-    usable = [example for example in examples if example.is_answer.any() and not example.is_answer.all()]
+    usable = [example.uncompared() for example in _usable(examples) if example.group != MANY]
     groups = np.array([example.group for example in usable])
     is_own = groups == "own"
     sample_weights = np.zeros(len(usable))
     for part in (is_own, ~is_own):
         sample_weights[part] = _balance(groups[part].tolist()) / 2
-    batch = _Batch(usable)
-    values = {name: torch.tensor(value, requires_grad=name not in FIXED) for name, value in START.items()}
-    optimizer = torch.optim.Adam([value for value in values.values() if value.requires_grad], lr=RATE)
+    return _fit(usable, sample_weights, START, [name for name in START if name not in {*FIXED, *COMPARED}])
+
+
+def fit_comparison(examples: Sequence[ReadExample], weights: Mapping[str, float]) -> dict[str, float]:
+    """The weights of the ranking with those of candidates that were compared.
+
+    They are fitted on our own memories alone, half on those of ``MANY``: in others few facts change.
+    """
+    own = [example for example in _usable(examples) if example.group in OWN]
+    return _fit(own, _balance([example.group for example in own]), weights, ["temperature", *COMPARED])
+
+
+def _usable(examples: Sequence[ReadExample]) -> list[ReadExample]:
+    return [example for example in examples if example.is_answer.any() and not example.is_answer.all()]
+
+
+def genre_weights(weights: Mapping[str, float]) -> GenreWeights:
+    """The weights of the reading."""
+    return tuple(round(weights[genre.label], 3) for genre in Genre)
+
+
+def newer_answer_model(weights: Mapping[str, float]) -> NewerAnswerModel:
+    """The model of newer answers."""
+
+    def model(part: str) -> ShareModel:
+        return ShareModel(*(round(weights[f"{part} {field.name}"], 3) for field in fields(ShareModel)))
+
+    return NewerAnswerModel(model("compared"), model("uncompared"))
+
+
+def _fit(
+    examples: Sequence[ReadExample],
+    sample_weights: NDArray[np.float64],
+    start: Mapping[str, float],
+    free: Sequence[str],
+) -> dict[str, float]:
+    """The weights of a ranking after Adam; only those in ``free`` change."""
+    batch = _Batch(examples)
+    values = {name: torch.tensor(value, requires_grad=name in free) for name, value in start.items()}
+    optimizer = torch.optim.Adam([values[name] for name in free], lr=RATE)
     for _ in range(STEPS):
         optimizer.zero_grad()
         log_shares = torch.log_softmax(values["temperature"] * batch.ranking(values), 1)
         losses = -torch.logsumexp(log_shares.masked_fill(~batch.is_answer, -torch.inf), 1)
         (losses * torch.tensor(sample_weights)).sum().backward()  # type: ignore[no-untyped-call,unused-ignore]
         optimizer.step()
-    found = {name: round(value.item(), 3) for name, value in values.items()}
-    del found["temperature"]
-    return tuple(found.pop(genre.label) for genre in Genre), NewerAnswerModel(**found)
+    return {name: value.item() for name, value in values.items()}
 
 
 class _Batch:
@@ -153,29 +224,46 @@ class _Batch:
         self.readings = torch.stack([pad(example.readings) for example in examples])
         genres = torch.stack([pad(example.genres) for example in examples]).long()
         self.is_genre = {genre.label: genres == genre for genre in Genre}
-        self.similarities = torch.stack([pad(example.similarities) for example in examples])
         self.is_answer = torch.stack([pad(example.is_answer) for example in examples]) > 0
-        preference = torch.tensor([example.preference for example in examples])[:, None, None]
-        order = torch.stack([pad(example.order) for example in examples])
-        is_later = torch.sign(preference) * (order[:, None, :] - order[:, :, None]) > 0
+        pairs = [example.pairs for example in examples]
+        order = torch.stack([pad(one.order) for one in pairs])
+        is_later = order[:, None, :] - order[:, :, None]
+
+        def gate(preferences: Sequence[float]) -> Tensor:
+            values = torch.tensor(preferences)[:, None, None]
+            return (is_later * values.sign() > 0) * values.abs()
+
+        self.compared_gate = gate([example.preferences.compared for example in examples])
+        self.uncompared_gate = gate([example.preferences.uncompared for example in examples])
+        self.similarities = torch.stack([pad(one.similarities) for one in pairs])
+        updates = [np.fmax(one.updates, one.updates.T) for one in pairs]
+        self.updates = torch.stack([pad(np.nan_to_num(one)) for one in updates])
+        self.is_compared = torch.stack([pad(np.isfinite(one)) for one in updates]) > 0
         self.is_real = self.log_odds > NO_CANDIDATE
-        self.gate = preference.abs() * (is_later & self.is_real[:, None, :] & self.is_real[:, :, None])
 
     def ranking(self, values: Mapping[str, Tensor]) -> Tensor:
         """The log-odds with some weights: the twin of :meth:`ReadExample.ranking`."""
         weights = torch.stack([values[name] * is_genre for name, is_genre in self.is_genre.items()]).sum(0)
         log_odds = self.log_odds + weights * self.readings
-        logits = (
-            values["bias"]
-            + values["similarity"] * self.similarities
-            + values["to_reading"] * self.readings[:, None, :]
-            + values["from_reading"] * self.readings[:, :, None]
+        shares = torch.where(
+            self.is_compared,
+            torch.sigmoid(self._logits(values, "compared", self.updates)) * self.compared_gate,
+            torch.sigmoid(self._logits(values, "uncompared", self.similarities)) * self.uncompared_gate,
         )
-        shares = (torch.sigmoid(logits) * self.gate).clamp(max=MAX_SHARE)
+        is_pair = self.is_real[:, None, :] & self.is_real[:, :, None]
+        shares = (shares * is_pair).clamp(max=MAX_SHARE)
         chances = torch.exp(log_odds - log_odds.amax(1, keepdim=True))
         gained = (chances[:, None, :] @ shares)[:, 0]
         gains = torch.log1p(gained / chances.clamp(min=1e-30)) + torch.log1p(-shares).sum(2)
         return torch.where(self.is_real, log_odds + gains, torch.tensor(NO_CANDIDATE))
+
+    def _logits(self, values: Mapping[str, Tensor], part: str, pair_scores: Tensor) -> Tensor:
+        return (
+            values[f"{part} bias"]
+            + values[f"{part} pair_score"] * pair_scores
+            + values[f"{part} to_reading"] * self.readings[:, None, :]
+            + values[f"{part} from_reading"] * self.readings[:, :, None]
+        )
 
 
 # ---- the confidence

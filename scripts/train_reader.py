@@ -18,6 +18,7 @@ scores are kept in ``--work`` for the next run; empty the folder when the texts 
 
 import argparse
 import hashlib
+import json
 import pickle
 from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -30,17 +31,26 @@ from interaction_training import TrainingQuestion, train_head
 from numpy.typing import NDArray
 from reader_examples import ReadingExample, read_examples
 from reader_policy import (
+    MANY,
     MANY_CANDIDATES,
+    OWN,
+    GenreWeights,
     ReadExample,
     confidences,
+    fit_compared_preference,
+    fit_comparison,
     fit_confidence,
     fit_ranking,
-    fit_recency_preference,
+    fit_uncompared_preference,
+    genre_weights,
+    newer_answer_model,
 )
+from update_groups import judge_memories
 
 from ecphora.bench import datasets
 from ecphora.bench.embedding_cache import CachingEmbedder
 from ecphora.bench.recall.metrics import auroc
+from ecphora.candidate_reading import is_comparable
 from ecphora.embedders.e5.e5_embedder import E5Embedder
 from ecphora.embedders.e5.e5_network import share_network
 from ecphora.embedders.e5.interaction_head import InteractionHead, TokenStates, encode_passage
@@ -50,25 +60,27 @@ from ecphora.model import Evidence
 from ecphora.ports import Embedder, Passage
 from ecphora.readers.late_interaction import HEAD_FILE, encode_question
 from ecphora.stages.fused.feature_matrix import Genre
-from ecphora.stages.fused.newer_answers import standardize_cosines
+from ecphora.stages.fused.newer_answers import CandidatePairs, Preferences, comparable_pairs, standardize_cosines
 from ecphora.stages.fused.reading import MAX_LOG_ODDS, NAMED_SPEAKER_PREFERENCE, does_name_speaker
-from ecphora.stages.fused.recency_preference import RecencyPreference
+from ecphora.stages.fused.recency_preference import RecencyPreferences
 from ecphora.stages.retrieval.confidence import DEFAULT_BANDS
+from ecphora.update_scorers.e5_cross_encoder import E5UpdateScorer
 
 HERE = Path(__file__).parent
 WEIGHTS = HERE.parent / "src" / "ecphora" / "weights"
+POLICY = WEIGHTS / "reading.json"
 SOURCES = (
-    *((HERE / "data" / "memories", name) for name in ("de", "en", "es", "it", "ja", "ko", "long", "mixed", "nl", "pl")),
-    *((HERE / "data" / "memories", name) for name in ("pt", "ru", "short", "sv", "tr", "zh")),
+    *((HERE / "data" / "memories", name) for name in ("de", "en", "es", "it", "ja", "ko", "long", "many", "mixed")),
+    *((HERE / "data" / "memories", name) for name in ("nl", "pl", "pt", "ru", "short", "sv", "tr", "zh")),
     (HERE / "data", "talks"),
 )
 """The folders and names of the sets of our own."""
-NEW_SOURCES = ("short",)
-"""The sets whose spaces are all taken when a reader is trained further."""
+NEW_SOURCES = ("short", "many")
+"""The sets whose spaces are all taken when a reader is trained further, or only the policy."""
 POLICY_SETS = ("lihua", "longmemeval_mini", "musique", "timeqa")
 """Sets of ``--data``, with licenses that allow it, that train the policy as well, and not the reader."""
 FOLDS, POLICY_FOLD = 6, 0
-"""One space in six trains the policy."""
+"""One space in six trains the policy; of ``many``, those that the update scorer was not trained on do."""
 PLAIN_SPACES = 2
 """One space in so many is read as plain texts."""
 EPOCHS = 3
@@ -85,12 +97,17 @@ def main() -> None:
     options = parser.parse_args()
     options.work.mkdir(parents=True, exist_ok=True)
     share = 1.0 if options.resume is None else options.resume
+    provenance = json.loads(POLICY.read_text(encoding="utf-8"))["provenance"]
     examples = [
         example
         for folder, name in SOURCES
         for example in load_examples(options.work, folder, name, 1.0 if name in NEW_SOURCES else share)
     ]
-    trained = [as_plain_texts(example) for example in examples if not trains_policy(example.space)]
+    trained = [
+        as_plain_texts(example)
+        for example in examples
+        if example.dataset != MANY and not trains_policy(example.space)  # with MANY, the evidence gets worse
+    ]
     kept_apart = [example for example in examples if trains_policy(example.space)]
     for name in POLICY_SETS:
         kept_apart += load_examples(options.work, options.data, name)
@@ -100,45 +117,54 @@ def main() -> None:
         questions = list(training_questions(options.work, trained))
         start = None if options.resume is None else head_path.read_bytes()
         head_path.write_bytes(train_head(questions, options.epochs, start=start))
+        provenance |= {"resume": options.resume, "questions": {"reader": len(trained)}}
         print(f"HEAD_DIGEST in readers/late_interaction.py: {hashlib.sha256(head_path.read_bytes()).hexdigest()}")
     preferences = {
-        embedder.name.partition("/")[0]: fit_preference(embedder, examples)
+        embedder.name.partition("/")[0]: fit_preferences(embedder, examples)
         for embedder in (E5Embedder(), MiniLMEmbedder())
     }
     readings = load_readings(options.work, head_path, kept_apart)
-    read = [
-        read_example(example, reading, preferences["multilingual-e5-small"])
+    pairs = [
+        (example, np.clip(reading[: len(example.candidates)][:MANY_CANDIDATES], -MAX_LOG_ODDS, MAX_LOG_ODDS))
         for example, reading in zip(kept_apart, readings, strict=True)
         if 0 < len(example.candidates) == len(example.log_odds)  # chunks of long texts are not read one by one
     ]
-    reading, newer_answers = fit_ranking(read)
+    read = [read_example(*pair, preferences["multilingual-e5-small"]) for pair in pairs]
+    weights = fit_ranking(read)
+    read = compare_candidates(read, [example for example, _ in pairs], genre_weights(weights))
+    weights = fit_comparison(read, weights)
     confidence = fit_confidence(read)
     file: dict[str, Json] = {
         "provenance": {
             "trained_by": "scripts/train_reader.py",
-            "resume": options.resume,
-            "questions": {"reader": len(trained), "policy": len(read)},
+            "resume": provenance["resume"],
+            "questions": {**provenance["questions"], "policy": len(read)},
             "sha256": dict(digests()),
         },
-        "reading": {genre.label: weight for genre, weight in zip(Genre, reading, strict=True)},
-        "newer_answers": asdict(newer_answers),
+        "reading": {genre.label: weight for genre, weight in zip(Genre, genre_weights(weights), strict=True)},
+        "newer_answers": asdict(newer_answer_model(weights)),
         "confidence": {"bias": confidence.bias, "features": dict(confidence.weights)},
         "recency_preferences": {
-            name: {"bias": model.bias, "weights": np.round(model.weights.astype(float), 3).tolist()}
-            for name, model in preferences.items()
+            name: {
+                part: {"bias": model.bias, "weights": np.round(model.weights.astype(float), 3).tolist()}
+                for part, model in (("compared", models.compared), ("uncompared", models.uncompared))
+            }
+            for name, models in preferences.items()
         },
     }
-    WEIGHTS.joinpath("reading.json").write_text(format_json(file), encoding="utf-8")
+    POLICY.write_text(format_json(file), encoding="utf-8")
     print_figures(read)
 
 
 def read_example(
-    example: ReadingExample, reading: NDArray[np.float64], recency_preference: RecencyPreference
+    example: ReadingExample,
+    reading: NDArray[np.float64],
+    models: RecencyPreferences,
 ) -> ReadExample:
-    """What the policy's weights depend on, of the candidates that may be read."""
+    """What the policy's weights depend on, of the candidates that may be read; none are compared yet."""
     names_speaker = does_name_speaker(example.question, [one.speaker for one in example.candidates if one.speaker])
-    preference = recency_preference.value_of(example.question_vector)
-    read = np.clip(reading[: len(example.candidates)][:MANY_CANDIDATES], -MAX_LOG_ODDS, MAX_LOG_ODDS)
+    factor = NAMED_SPEAKER_PREFERENCE if names_speaker else 1.0
+    values = (factor * model.value_of(example.question_vector) for model in (models.compared, models.uncompared))
     return ReadExample(
         example.dataset,
         example.space,
@@ -146,21 +172,62 @@ def read_example(
         example.is_answerable,
         example.answerability,
         names_speaker,
-        preference * NAMED_SPEAKER_PREFERENCE if names_speaker else preference,
+        Preferences(*values),
         example.log_odds[:MANY_CANDIDATES],
-        read.astype(np.float32),
+        reading.astype(np.float32),
         example.genres[:MANY_CANDIDATES],
-        example.order[:MANY_CANDIDATES],
-        standardize_cosines(example.cosines[:MANY_CANDIDATES, :MANY_CANDIDATES]),
+        CandidatePairs(
+            standardize_cosines(example.cosines[:MANY_CANDIDATES, :MANY_CANDIDATES]),
+            example.order[:MANY_CANDIDATES],
+            np.full((len(reading), len(reading)), np.nan, np.float32),
+        ),
         example.is_answer[:MANY_CANDIDATES],
     )
 
 
-def fit_preference(embedder: Embedder, examples: Sequence[ReadingExample]) -> RecencyPreference:
-    """The model that tells questions about the present state, of the vectors of an embedder."""
+def compare_candidates(
+    read: Sequence[ReadExample], examples: Sequence[ReadingExample], weights: GenreWeights
+) -> list[ReadExample]:
+    """The examples with the update scorer's log-odds for the best candidates of our own memories.
+
+    Which are the best depends on the weights of the reading.
+    """
+    compared = [_compared_pairs(*both, weights) for both in zip(read, examples, strict=True)]
+    texts = [[_with_speaker(passage) for passage in example.candidates] for example in examples]
+    wanted = {
+        (own[earlier], own[later]): None for own, pairs in zip(texts, compared, strict=True) for earlier, later in pairs
+    }
+    scores = dict(zip(wanted, E5UpdateScorer().score(list(wanted)).tolist(), strict=True))
+    found = []
+    for one, own, pairs in zip(read, texts, compared, strict=True):
+        updates = one.pairs.updates.copy()
+        for earlier, later in pairs:
+            updates[earlier, later] = np.clip(scores[own[earlier], own[later]], -MAX_LOG_ODDS, MAX_LOG_ODDS)
+        found.append(replace(one, pairs=replace(one.pairs, updates=updates)))
+    return found
+
+
+def _compared_pairs(read: ReadExample, example: ReadingExample, weights: GenreWeights) -> list[tuple[int, int]]:
+    if read.group not in OWN:
+        return []
+    pairs = comparable_pairs(read.ranking(weights, None), read.pairs.similarities, read.pairs.order)
+    return [pair for pair in pairs if is_comparable(*(example.candidates[place].text for place in pair))]
+
+
+def _with_speaker(passage: Passage) -> str:
+    return f"{passage.speaker}: {passage.text}" if passage.speaker else passage.text
+
+
+def fit_preferences(embedder: Embedder, examples: Sequence[ReadingExample]) -> RecencyPreferences:
+    """The models that tell questions about the present state, of the vectors of an embedder."""
     with CachingEmbedder(embedder) as cache:
         vectors = cache.embed([example.question for example in examples], is_query=True)
-    return fit_recency_preference(vectors, [example.category for example in examples])
+    categories = [example.category for example in examples]
+    older = np.array([example.dataset != MANY for example in examples])
+    return RecencyPreferences(
+        compared=fit_compared_preference(vectors, categories),
+        uncompared=fit_uncompared_preference(vectors[older], np.array(categories)[older].tolist()),
+    )
 
 
 def digests() -> Iterator[tuple[str, Json]]:
@@ -172,18 +239,20 @@ def digests() -> Iterator[tuple[str, Json]]:
 
 def print_figures(read: Sequence[ReadExample]) -> None:
     """Print what reading changes on the questions kept apart, cross-validated by space."""
-    rankings: dict[str, list[tuple[ReadExample, NDArray[np.float32]]]] = {"fused": [], "reading": [], "all": []}
+    names = ("fused", "reading", "not compared", "all")
+    rankings: dict[str, list[tuple[ReadExample, NDArray[np.float32]]]] = {name: [] for name in names}
     found: list[tuple[ReadExample, float]] = []
     folds = np.array([crc32(f"fold {example.space}".encode()) % FOLDS for example in read])
     for fold in range(FOLDS):
         inside, outside = ([read[i] for i in np.flatnonzero(mask).tolist()] for mask in (folds == fold, folds != fold))
-        reading, newer_answers = fit_ranking(outside)
-        for name, weight, model in (
-            ("fused", (0.0,) * len(Genre), None),
-            ("reading", reading, None),
-            ("all", reading, newer_answers),
-        ):
-            rankings[name] += [(one, one.ranking(weight, model)) for one in inside if one.is_answer.any()]
+        weights = fit_ranking(outside)
+        reading, newer_answers = genre_weights(weights), newer_answer_model(fit_comparison(outside, weights))
+        for one in inside:
+            if one.is_answer.any():
+                rankings["fused"].append((one, one.log_odds))
+                rankings["reading"].append((one, one.ranking(reading, None)))
+                rankings["not compared"].append((one, one.uncompared().ranking(reading, newer_answers)))
+                rankings["all"].append((one, one.ranking(reading, newer_answers)))
         found += zip(inside, confidences(inside, fit_confidence(outside)).tolist(), strict=True)
     for name, ranked in rankings.items():
         print(f"{name}: first right / among three")
@@ -193,7 +262,7 @@ def print_figures(read: Sequence[ReadExample]) -> None:
             hits = [one.is_answer[np.argsort(-odds, kind="stable")[:3]] for one, odds in some]
             first, three = (np.mean([hit[:count].any() for hit in hits]) for count in (1, 3))
             print(f"    {kind[0]} {kind[1] or ''} {first:.3f} / {three:.3f} ({len(some)})")
-    for group in ("own", "talks"):
+    for group in (*OWN, "talks"):
         before = [(one, one.answerability) for one, _ in found]
         for name, values in (("fused", before), ("reading", found)):
             yes, no = (
@@ -210,6 +279,8 @@ def print_figures(read: Sequence[ReadExample]) -> None:
 
 def trains_policy(space: str) -> bool:
     """Whether a space is kept apart from the training of the reader."""
+    if space.startswith("many_"):
+        return space in judge_memories()
     return crc32(space.encode()) % FOLDS == POLICY_FOLD
 
 

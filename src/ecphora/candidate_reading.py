@@ -1,6 +1,7 @@
-"""Lets a reader read the best candidates of a query: fetches their texts, and stops when the time is up."""
+"""Lets a reader read the best candidates of a query, and the update scorer compare them: fetches their texts, and stops
+when the time is up."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from datetime import date
 from time import perf_counter
@@ -8,11 +9,27 @@ from time import perf_counter
 import numpy as np
 
 from .cancellation import check_cancellation
-from .errors import LLMError, ReaderUnavailable
+from .errors import EcphoraError, LLMError, ReaderUnavailable
 from .graph import Graph
 from .model import Mask, Node, Query, Rows, Scores
-from .ports import ActivateCandidates, NodeReader, Passage, Reader, ReadingStrategy, Strategy
+from .ports import (
+    ActivateCandidates,
+    FactUpdateScorer,
+    NodeReader,
+    Passage,
+    Reader,
+    ReadingStrategy,
+    Strategy,
+)
 from .readers.fallback import FallbackReader
+
+READING_SHARE = 0.6
+"""The share of the time in which passages are read, if there is an update scorer; the rest is for comparing them."""
+PAIRS_AT_ONCE = 2
+"""The pairs that the update scorer scores between two looks at the clock."""
+MAX_COMPARED_LENGTH = 150
+"""The longest text that is compared, in characters: a longer one tells of several matters, and the update scorer does
+not know about which of them the question is."""
 
 
 def find_candidates(strategy: Strategy, query: Query, graph: Graph) -> ActivateCandidates:
@@ -29,8 +46,8 @@ class CandidateReading:
 
     It reads them in the order given, a batch at a time, and starts no batch that would probably end after
     ``time_limit`` seconds. If the reader fails, the rest is not read. ``seconds`` and ``count`` say how long it has
-    read, and how many passages; ``error`` says why the reader failed, also if another one stood in. ``clock`` gives
-    seconds.
+    read and compared, and how many passages it has read; ``error`` says why the reader or the scorer failed, also if
+    another one stood in. ``clock`` gives seconds. Without ``update_scorer`` no pairs are scored.
     """
 
     reader: Reader
@@ -39,6 +56,7 @@ class CandidateReading:
     read_nodes: NodeReader
     time_limit: float
     is_mandatory: bool = False
+    update_scorer: FactUpdateScorer | None = None
     clock: Callable[[], float] = perf_counter
     seconds: float = field(default=0.0, init=False)
     count: int = field(default=0, init=False)
@@ -50,30 +68,58 @@ class CandidateReading:
         A turn before a row is shown to the reader only if it is ``eligible`` too: a reader may be a remote service.
         """
         started = self.clock()
+        end = started + self.time_limit * (1.0 if self.update_scorer is None else READING_SHARE)
         log_odds = np.full(len(rows), np.nan, np.float32)
         passages = self._passages(rows, eligible)
         asked_on = (self.query.as_of or self.query.now).date()
-        places = [place for place, passage in enumerate(passages) if passage is not None]
-        longest = 0.0
         failure_count = self.reader.failure_count if isinstance(self.reader, FallbackReader) else 0
-        for start in range(0, len(places), self.reader.batch_size):
-            batch_start = self.clock()
-            if batch_start - started + longest > self.time_limit:
-                break
-            check_cancellation()
-            batch = places[start : start + self.reader.batch_size]
-            texts = [passage for place in batch if (passage := passages[place]) is not None]
+        for batch in self._batches([row for row, one in enumerate(passages) if one], self.reader.batch_size, end):
+            texts = [passage for place in batch if (passage := passages[place])]
             try:
                 log_odds[batch] = self.reader.read(self.query.search_text, texts, asked_on=asked_on)
             except (ReaderUnavailable, LLMError) as error:
                 self.error = str(error)
                 break
             self.count += len(batch)
-            longest = max(longest, self.clock() - batch_start)
         if isinstance(self.reader, FallbackReader) and self.reader.failure_count > failure_count:
             self.error = self.reader.last_error
         self.seconds += self.clock() - started
         return log_odds
+
+    def score_updates(self, earlier: Rows, later: Rows, /) -> Scores:
+        """Return the log-odds that each later row updates the earlier one beside it, NaN for pairs not scored.
+
+        Texts of more than ``MAX_COMPARED_LENGTH`` characters are not.
+        """
+        log_odds = np.full(len(earlier), np.nan, np.float32)
+        if self.update_scorer is None:
+            return log_odds
+        started = self.clock()
+        nodes = {node.id: node for node in self.read_nodes(np.unique(np.concatenate([earlier, later])))}
+        pairs: dict[int, tuple[str, str]] = {}
+        for place, rows in enumerate(zip(earlier.tolist(), later.tolist(), strict=True)):
+            first, second = (nodes.get(self.graph.id(row)) for row in rows)
+            if first and second and is_comparable(first.text, second.text):  # None: another process has forgotten it
+                pairs[place] = _with_speaker(first), _with_speaker(second)
+        for batch in self._batches(list(pairs), PAIRS_AT_ONCE, started + self.time_limit - self.seconds):
+            try:
+                log_odds[batch] = self.update_scorer.score([pairs[place] for place in batch])
+            except EcphoraError as error:
+                self.error = str(error)
+                break
+        self.seconds += self.clock() - started
+        return log_odds
+
+    def _batches(self, places: list[int], size: int, end: float) -> Iterator[list[int]]:
+        """Batches of ``places``; none that would probably end after ``end``, in seconds of the clock."""
+        longest = 0.0
+        for start in range(0, len(places), size):
+            batch_start = self.clock()
+            if batch_start + longest > end:
+                break
+            check_cancellation()
+            yield places[start : start + size]
+            longest = max(longest, self.clock() - batch_start)
 
     def _passages(self, rows: Rows, eligible: Mask) -> list[Passage | None]:
         """The passage of each row; None if another process has forgotten the memory."""
@@ -89,6 +135,11 @@ class CandidateReading:
             None if (found := node(row)) is None else _passage(found, node(before))
             for row, before in zip(rows.tolist(), previous.tolist(), strict=True)
         ]
+
+
+def is_comparable(*texts: str) -> bool:
+    """Whether texts are short enough to be compared."""
+    return all(len(text) <= MAX_COMPARED_LENGTH for text in texts)
 
 
 def _passage(node: Node, previous: Node | None) -> Passage:

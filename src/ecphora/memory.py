@@ -542,6 +542,7 @@ class Memory:
                 read_nodes,
                 time_limit=reading_ms / 1000,
                 is_mandatory=when_to_read is Reading.ALWAYS,
+                update_scorer=self._update_scorer,
             )
         )
         steps = RecallSteps(

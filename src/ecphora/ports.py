@@ -363,6 +363,13 @@ class RowReader(Protocol):
         """
         ...
 
+    def score_updates(self, earlier: Rows, later: Rows, /) -> Scores:
+        """Log-odds that each later row updates the earlier one beside it, NaN for pairs not scored in time.
+
+        Both arguments and the result have the shape ``(pairs,)``.
+        """
+        ...
+
 
 ActivateCandidates = Callable[[RowReader | None], Activation]
 """Has the candidates of a query read, at most once, and scores the graph's rows; with None nothing is read."""

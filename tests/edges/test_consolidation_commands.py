@@ -89,10 +89,9 @@ def test_undo_without_a_matching_batch_is_an_error() -> None:
 
 def test_insights_are_printed_with_their_sources() -> None:
     assert "ecphora consolidate" in ecphora("insights", code=3).stderr
-    for n, text in enumerate(
-        ["sourdough starter bubbles nicely", "sourdough starter bubbles again", "sourdough starter bubbles well"] * 8
-    ):
-        ecphora("remember", "--session", f"s{n}", f"My {text} today {n}.")
+    told = ("bubbles", "smells of apples", "needs rye", "came from Graz", "sleeps in the fridge", "fills two jars")
+    for n, text in enumerate((*told, "likes warm water", "made good bagels") * 3):
+        ecphora("remember", "--session", f"s{n}", f"My sourdough starter {text}.")
     ecphora("consolidate")
     found = answer("insights")
     assert found

@@ -14,11 +14,19 @@ from ecphora import Episode, Memory, Recollection
 from ecphora.candidate_reading import CandidateReading
 from ecphora.embedders.hashing import HashingEmbedder
 from ecphora.errors import InvalidInput, LLMUnavailable, ReaderUnavailable
-from ecphora.model import Filter, Scores
+from ecphora.model import Filter, Mask, Query, Rows, Scores
 from ecphora.ports import Passage, Reader
 from ecphora.stages.fused.candidate_pool import build_pool
 from ecphora.stages.fused.feature_matrix import Genre
-from ecphora.stages.fused.newer_answers import NewerAnswerModel, standardize_cosines, time_order
+from ecphora.stages.fused.newer_answers import (
+    CandidatePairs,
+    NewerAnswerModel,
+    Preferences,
+    ShareModel,
+    comparable_pairs,
+    standardize_cosines,
+    time_order,
+)
 from ecphora.stages.fused.ranker import RankedPool
 from ecphora.stages.fused.reading import (
     MAX_LOG_ODDS,
@@ -31,7 +39,7 @@ from ecphora.stages.fused.reading import (
     confidence_features,
     does_name_speaker,
 )
-from ecphora.stages.fused.recency_preference import RecencyPreference
+from ecphora.stages.fused.recency_preference import RecencyPreference, RecencyPreferences
 from ecphora.stages.retrieval import dense
 from ecphora.stages.retrieval.linear import LinearModel
 from ecphora.strategies.fused import Fused
@@ -46,7 +54,10 @@ TURNS = [
 QUESTION = "Where does the sister of Ana live?"
 MODEL = ReadingModel(
     (1.0, 0.5, 0.25, 2.0, 3.0),
-    NewerAnswerModel(bias=-1.0, similarity=2.0, to_reading=1.0, from_reading=-1.0),
+    NewerAnswerModel(
+        compared=ShareModel(bias=-1.0, pair_score=1.0, to_reading=1.0, from_reading=-1.0),
+        uncompared=ShareModel(bias=-1.0, pair_score=0.5, to_reading=0.5, from_reading=-0.5),
+    ),
     LinearModel(0.5, {"log sum of readings": 1.0, "log count": -0.5}),
     {},
 )
@@ -216,37 +227,58 @@ def test_unread_candidates_keep_their_scores() -> None:
     pool = build_pool(sample_graph(), sample_query("Where did Ana go?"))
     before = ranked_pool([5.0, 4.0, 3.0, 2.0])
     read = ReadCandidates(np.array([0, 1, 2]), np.array([-4.0, 3.0, -4.0], np.float32))
-    found = ReadingPolicy(MODEL).rerank(pool, before, read)
+    found = ReadingPolicy(MODEL).rerank(pool, before, read, Comparer())
     assert found.scores.tolist() == [5.0, 11.0, 3.0, 2.0]
     assert (found.scores - before.scores).tolist() == found.contributions[READING].tolist()
     assert (found.log_odds - before.log_odds).tolist() == found.contributions[READING].tolist()
     assert not found.contributions[NEWER_ANSWER].any()
 
 
-@pytest.mark.parametrize("coverage", [1.0, 0.25])
+class Comparer:
+    """A row reader that gives all passages and pairs the same log-odds."""
+
+    is_mandatory = False
+
+    def __init__(self, update: float = 6.0) -> None:
+        self.update = update
+
+    def __call__(self, rows: Rows, _eligible: Mask, /) -> Scores:
+        return np.zeros(len(rows), np.float32)
+
+    def score_updates(self, earlier: Rows, _later: Rows, /) -> Scores:
+        return np.full(len(earlier), self.update, np.float32)
+
+
+def constant_preferences(value: float, query: Query, *, uncompared: float | None = None) -> RecencyPreferences:
+    """Preferences that do not depend on the question, for vectors like that of a query."""
+    assert query.vector is not None
+    weights = np.zeros_like(query.vector)
+    other = value if uncompared is None else uncompared
+    return RecencyPreferences(RecencyPreference(value, weights), RecencyPreference(other, weights))
+
+
 @pytest.mark.parametrize(
-    ("question", "preference"), [("Where does Ana live?", 0.7 * NAMED_SPEAKER_PREFERENCE), ("Where is the flat?", 0.7)]
+    ("question", "factor"), [("Where does Ana live?", NAMED_SPEAKER_PREFERENCE), ("Where is the flat?", 1.0)]
 )
-def test_newer_answers_depend_on_ranking_reading_and_similarity(
-    question: str, preference: float, coverage: float
-) -> None:
+def test_newer_answers_depend_on_ranking_reading_and_updates(question: str, factor: float) -> None:
     graph = sample_graph()
-    query = replace(sample_query(question), embedder="some-model", embedder_coverage=coverage)
+    query = replace(sample_query(question), embedder="some-model")
     assert query.vector is not None
     pool = build_pool(graph, query)
     count = len(pool.rows)
     before = ranked_pool([float(place % 3) for place in range(count)])
     log_odds = np.linspace(-2, 3, count).astype(np.float32)
-    model = replace(MODEL, recency_preferences={"some": RecencyPreference(0.7, np.zeros_like(query.vector))})
-    found = ReadingPolicy(model).rerank(pool, before, ReadCandidates(np.arange(count), log_odds))
-    cosines = dense.pairwise_cosines(graph, pool.rows, pool.rows)
-    expected = MODEL.newer_answers.gains(
-        before.log_odds + found.contributions[READING],
-        log_odds,
-        np.float32(coverage) * standardize_cosines(cosines),
-        time_order(graph, pool.rows),
-        preference,
-    )
+    model = replace(MODEL, recency_preferences={"some": constant_preferences(0.7, query, uncompared=-0.2)})
+    found = ReadingPolicy(model).rerank(pool, before, ReadCandidates(np.arange(count), log_odds), Comparer(90.0))
+    similarities = standardize_cosines(dense.pairwise_cosines(graph, pool.rows, pool.rows))
+    after_reading = before.log_odds + found.contributions[READING]
+    updates = np.full((count, count), np.nan, np.float32)
+    order = time_order(graph, pool.rows)
+    for pair in comparable_pairs(after_reading, similarities, order):
+        updates[pair] = MAX_LOG_ODDS
+    pairs = CandidatePairs(similarities, order, updates)
+    preferences = Preferences(0.7 * factor, -0.2 * factor)
+    expected = MODEL.newer_answers.gains(after_reading, log_odds, pairs, preferences)
     assert found.contributions[NEWER_ANSWER] == pytest.approx(expected, abs=1e-4)
     assert expected.any()
 
@@ -296,35 +328,28 @@ def test_genre_without_a_weight_is_ranked_as_without_reading() -> None:
     pool = build_pool(graph, query)
     count = len(pool.rows)
     before = ranked_pool([float(place % 3) for place in range(count)])
-    preferences = {"some": RecencyPreference(1.0, np.zeros_like(query.vector))}
+    preferences = {"some": constant_preferences(1.0, query)}
     model = replace(MODEL, reading=(0.0,) * len(Genre), recency_preferences=preferences)
     log_odds = np.linspace(-2, 3, count).astype(np.float32)
-    after = ReadingPolicy(model).rerank(pool, before, ReadCandidates(np.arange(count), log_odds))
+    after = ReadingPolicy(model).rerank(pool, before, ReadCandidates(np.arange(count), log_odds), Comparer())
     assert after.scores.tolist() == before.scores.tolist()
 
 
-@pytest.mark.parametrize(("bias", "best"), [(1.0, 2), (0.0, 0), (-1.0, 0)])
-def test_newest_answer_is_first_if_the_present_is_asked_for(bias: float, best: int) -> None:
+@pytest.mark.parametrize(("bias", "best"), [(1.0, 1), (0.0, 0), (-1.0, 0)])
+def test_newest_answer_is_first_unless_a_former_state_is_asked_for(bias: float, best: int) -> None:
     graph = sample_graph()
     query = replace(sample_query("Where does Ana live?"), embedder="some-model")
     assert query.vector is not None
     pool = build_pool(graph, query)
-    order = np.argsort(graph.nodes["happened"][pool.rows], kind="stable")[[0, 1, -1]]  # the oldest, …, the newest
+    order = np.argsort(graph.nodes["happened"][pool.rows], kind="stable")[[0, -1]]  # the oldest and the newest
     scores = [0.0] * len(pool.rows)
-    for place, score in zip(order.tolist(), (5.2, 5.1, 5.0), strict=True):
+    for place, score in zip(order.tolist(), (5.1, 5.0), strict=True):
         scores[place] = score
-    model = replace(MODEL, recency_preferences={"some": RecencyPreference(bias, np.zeros_like(query.vector))})
-    found = ReadingPolicy(model).rerank(pool, ranked_pool(scores), ReadCandidates(order, np.zeros(3, np.float32)))
+    model = replace(MODEL, recency_preferences={"some": constant_preferences(bias, query)})
+    read = ReadCandidates(order, np.zeros(2, np.float32))
+    found = ReadingPolicy(model).rerank(pool, ranked_pool(scores), read, Comparer())
     assert int(np.argmax(found.scores)) == order[best]
     assert np.sign(found.contributions[NEWER_ANSWER][order[0]]) == -np.sign(bias)
-
-
-def test_recency_preference_without_a_vector_reads_words() -> None:
-    now, other = sample_query("Where does Ana live now?"), sample_query("Where does Ana live?")
-    model = RecencyPreference(-5.0, np.zeros(7, np.float32))
-    assert (MODEL.recency_preference(now), MODEL.recency_preference(other)) == (1.0, 0.0)
-    assert model.value(replace(now, vector=None)) == 1.0
-    assert model.value(replace(now, vector=np.zeros(7, np.float32))) == -1.0
 
 
 def test_confidence_features() -> None:
@@ -340,7 +365,7 @@ def test_question_names_a_speaker() -> None:
 
 
 def test_reader_log_odds_have_a_bound() -> None:
-    class Extreme:
+    class Extreme(Comparer):
         is_mandatory = True
 
         def __call__(self, rows: NDArray[np.intp], eligible: NDArray[np.bool_], /) -> Scores:
@@ -360,15 +385,9 @@ def test_reader_log_odds_have_a_bound() -> None:
     [([9.0, 5.0], 0.95, False), ([9.0, 5.0], 0.5, True), ([9.0, 8.0], 0.95, True), ([9.0], 0.95, False)],
 )
 def test_doubt_is_a_small_lead_or_a_low_confidence(scores: list[float], answerability: float, *, is_read: bool) -> None:
-    class Willing:
-        is_mandatory = False
-
-        def __call__(self, rows: NDArray[np.intp], _eligible: NDArray[np.bool_], /) -> Scores:
-            return np.zeros(len(rows), np.float32)
-
     pool = build_pool(sample_graph(), sample_query("Where does Ana live?"))
     ranked = ranked_pool([*scores, *[0.0] * (len(pool.rows) - len(scores))])
-    assert (ReadingPolicy(MODEL).read_candidates(pool, ranked, answerability, Willing()) is not None) is is_read
+    assert (ReadingPolicy(MODEL).read_candidates(pool, ranked, answerability, Comparer()) is not None) is is_read
 
 
 def ranked_pool(scores: Sequence[float]) -> RankedPool:

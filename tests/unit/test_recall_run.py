@@ -5,12 +5,13 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 from rich.console import Console
 
-from ecphora import strategies
+from ecphora import Memory, Recollection, strategies
 from ecphora.bench.datasets import Case, Question
 from ecphora.bench.embedding_cache import CachingEmbedder
 from ecphora.bench.recall import recall_run, recall_tables, run_records
@@ -115,6 +116,23 @@ def test_spaces_have_separate_memories(embedder: CachingEmbedder) -> None:
     second = Case("b", (Episode("A ferry, a blue ferry!", "2"),), (question("q2", "Is the ferry blue?", "2"),))
     outcome = recall_run.run("set", [first, second], [strategies.resolve_strategy("bm25")], embedder)
     assert only_figure(outcome.figures, Metric.NDCG, 10, "answerable").value == 1
+
+
+@pytest.mark.parametrize(("options", "expected"), [({}, 3_600_000), ({"reading_ms": 70}, 70)])
+def test_reading_gets_an_hour_or_the_time_that_is_given(
+    options: dict[str, float], expected: float, embedder: CachingEmbedder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    times: list[object] = []
+    recall = Memory.recall
+
+    def record(memory: Memory, *args: Any, **others: Any) -> Recollection:
+        times.append(others["reading_ms"])
+        return recall(memory, *args, **others)
+
+    monkeypatch.setattr(Memory, "recall", record)
+    case = Case("s", (Episode("Snow.", "1"),), (question("q", "Snow?", "1"),))
+    recall_run.run("set", [case], [strategies.resolve_strategy("bm25")], embedder, **options)  # type: ignore[arg-type]
+    assert set(times) == {expected}
 
 
 def test_query_time_is_that_of_the_question_or_the_end_of_its_space(embedder: CachingEmbedder) -> None:

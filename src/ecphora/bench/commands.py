@@ -33,7 +33,7 @@ from .conversion.dataset_files import Conversion, write_set
 from .conversion.perltqa import MIN_COSINE, convert_perltqa
 from .conversion.smrcs import convert_smrcs
 from .recall import recall_tables, run_records
-from .recall.recall_run import RunOutcome, count_steps, make_run, run
+from .recall.recall_run import READING_MS, RunOutcome, count_steps, make_run, run
 from .recall.run_records import Figure, RunRecord
 
 
@@ -61,7 +61,20 @@ def bench() -> None:
     show_default=True,
     help="When the built-in reader reads the best memories: in doubt, never or always.",
 )
-def recall(*, dataset_names: Sequence[str], strategy_names: Sequence[str], reading: str, **options: Any) -> None:
+@click.option(
+    "--reading-ms",
+    type=click.FloatRange(min=0),
+    metavar="MS",
+    help="Milliseconds that reading may take in a recall.  [default: an hour]",
+)
+def recall(
+    *,
+    dataset_names: Sequence[str],
+    strategy_names: Sequence[str],
+    reading: str,
+    reading_ms: float | None,
+    **options: Any,
+) -> None:
     """Index data sets, ask their questions, and print the fraction of the gold evidence recalled.
 
     Every space of a set is indexed on its own, once for all strategies that only read and once for each that writes.
@@ -79,6 +92,7 @@ def recall(*, dataset_names: Sequence[str], strategy_names: Sequence[str], readi
                 "--set": dataset_names,
                 "--strategy": strategy_names,
                 "--reading": [reading] if reading != Reading.AUTO else [],
+                "--reading-ms": [] if reading_ms is None else [f"{reading_ms:g}"],
             },
         )
     ) as (
@@ -90,7 +104,15 @@ def recall(*, dataset_names: Sequence[str], strategy_names: Sequence[str], readi
         for name in names:
             cases = list(datasets.read_cases(name, bench_options.data, bench_options.documents, bench_options.limit))
             with progress_bar(name, count_steps(cases, recall_strategies)) as tick:
-                outcome = run(name, cases, recall_strategies, embedder, tick, reading=Reading(reading))
+                outcome = run(
+                    name,
+                    cases,
+                    recall_strategies,
+                    embedder,
+                    tick,
+                    reading=Reading(reading),
+                    reading_ms=READING_MS if reading_ms is None else reading_ms,
+                )
             _report_outcome(outcome, recall_tables.terminal_tables(outcome.figures), out, write)
             all_figures += outcome.figures
         out.print(recall_tables.legend(recall_tables.grids(all_figures)), highlight=False)

@@ -143,7 +143,7 @@ class Fused(ShortRepr):
         candidates = policy.read_candidates(pool, ranked_pool, confidence, read)
         if candidates is None:
             return ranked_pool, confidence
-        ranked_pool = policy.rerank(pool, ranked_pool, candidates)
+        ranked_pool = policy.rerank(pool, ranked_pool, candidates, read)
         return ranked_pool, policy.confidence(pool, confidence, candidates)
 
     def _goal_boost(self, pool: CandidatePool, scores: Scores, confidence: float) -> Scores:

@@ -14,10 +14,10 @@ import numpy as np
 from ..errors import InvalidRecord
 from ..stages.fused.answerability import ANSWERABILITY_FEATURES, AnswerabilityModel
 from ..stages.fused.feature_matrix import Genre
-from ..stages.fused.newer_answers import NewerAnswerModel
+from ..stages.fused.newer_answers import NewerAnswerModel, ShareModel
 from ..stages.fused.ranker import Ranker
 from ..stages.fused.reading import CONFIDENCE_FEATURES, ReadingModel
-from ..stages.fused.recency_preference import RecencyPreference
+from ..stages.fused.recency_preference import RecencyPreference, RecencyPreferences
 from ..stages.retrieval.linear import LinearModel
 from . import former_names
 
@@ -160,14 +160,23 @@ def parse_reading_model(text: str) -> ReadingModel:
         found = json.loads(text)
         confidence = _parse_named_model(found["confidence"], CONFIDENCE_FEATURES)
         preferences = {
-            str(embedder): RecencyPreference(float(model["bias"]), np.array(model["weights"], np.float32))
-            for embedder, model in found["recency_preferences"].items()
+            str(embedder): RecencyPreferences(
+                **{part: _parse_recency_preference(model) for part, model in models.items()}
+            )
+            for embedder, models in found["recency_preferences"].items()
         }
-        newer = {name: float(weight) for name, weight in found["newer_answers"].items()}
+        newer = {
+            part: ShareModel(**{name: float(weight) for name, weight in model.items()})
+            for part, model in found["newer_answers"].items()
+        }
         weights = tuple(float(found["reading"][genre.label]) for genre in Genre)
         return ReadingModel(weights, NewerAnswerModel(**newer), confidence, preferences)
     except (ValueError, KeyError, TypeError, AttributeError) as error:
         raise InvalidRecord(f"no weights of reading ({error!r}); make them with scripts/train_reader.py") from error
+
+
+def _parse_recency_preference(found: Mapping[str, Any]) -> RecencyPreference:
+    return RecencyPreference(float(found["bias"]), np.array(found["weights"], np.float32))
 
 
 # ---- fact updates

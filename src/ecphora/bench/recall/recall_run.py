@@ -47,7 +47,7 @@ RECALL_LIMIT = 120
 Of the public sets only longmemeval_mini, whose sessions are cut into ten, has rankings that end before that.
 """
 READING_MS = 3_600_000.0
-"""Milliseconds that a reader may take for a recall: as long as it needs."""
+"""Milliseconds that a reader may take for a recall by default: as long as it needs."""
 RANKING_LENGTH = 30
 """Documents of a ranking; later ones are ignored."""
 EMBEDDING_SAMPLES = 100
@@ -140,11 +140,14 @@ def run(
     tick: Tick = lambda _steps: None,
     *,
     reading: Reading = Reading.NEVER,
+    reading_ms: float = READING_MS,
 ) -> RunOutcome:
     """Run a set: index every space, ask every question by every strategy, and measure.
 
-    ``reading`` says when the built-in reader reads the best candidates of a strategy that lets it.
+    ``reading`` says when the built-in reader reads the best candidates of a strategy that lets it, and ``reading_ms``
+    for how many milliseconds.
     """
+    ask = partial(_recall, reading=reading, reading_ms=reading_ms)
     questions = [question for case in cases for question in case.questions]
     live = embedding_times(embedder.embedder, [question.text for question in questions])
     answers: list[RecallResult] = []
@@ -158,7 +161,7 @@ def run(
                 indexed = time.perf_counter()
                 answers.extend(
                     _recall_all(
-                        memory, case, clock=clock, strategies=group, embedder=embedder, tick=tick, reading=reading
+                        memory, case, clock=clock, strategies=group, embedder=embedder, tick=tick, ask=ask
                     )
                 )
             indexing_seconds += indexed - started
@@ -219,22 +222,24 @@ def _recall_all(
     strategies: Sequence[Strategy],
     embedder: Embedder,
     tick: Tick,
-    reading: Reading,
+    ask: Callable[[Memory, Question, Strategy], Recollection],
 ) -> Iterator[RecallResult]:
     embedder.embed([question.text for question in case.questions], is_query=True)  # one call fills the cache
     space_end = clock.now
     for strategy in strategies:
-        _recall(memory, case.questions[0], strategy, reading)  # warm up: computes what is cached once per graph
+        ask(memory, case.questions[0], strategy)  # warm up: computes what is cached once per graph
     for question in case.questions:
         clock.now = question.asked_at or space_end
         for strategy in strategies:
-            found = _recall(memory, question, strategy, reading)
+            found = ask(memory, question, strategy)
             embedding_apart = found.cost.milliseconds - found.cost.step_milliseconds["embed"]
             yield RecallResult(question, strategy.name, ranked_documents(found), found.confidence, embedding_apart)
         tick(len(strategies))
 
 
-def _recall(memory: Memory, question: Question, strategy: Strategy, reading: Reading) -> Recollection:
+def _recall(
+    memory: Memory, question: Question, strategy: Strategy, *, reading: Reading, reading_ms: float
+) -> Recollection:
     return memory.recall(
         question.text,
         limit=RECALL_LIMIT,
@@ -242,7 +247,7 @@ def _recall(memory: Memory, question: Question, strategy: Strategy, reading: Rea
         log_access=False,
         explain=False,
         reading=reading,
-        reading_ms=READING_MS,
+        reading_ms=reading_ms,
     )
 
 

@@ -1,10 +1,12 @@
 """The newest of several answers, or an older one if the question asks for a former state.
 
 An old and a new statement about one matter both answer a question, and the old one is often worded more like it. So
-the chance of a candidate passes to later ones that are similar to it and that the reader says answer. If a former state
-is asked for, it passes to earlier ones.
+the chance of a candidate passes to later ones that the reader says answer: to one that the update scorer says updates
+it, or, if both were not compared, to one that is similar to it. If a former state is asked for, it passes to earlier
+ones.
 """
 
+from collections.abc import Collection
 from dataclasses import dataclass
 
 import numpy as np
@@ -17,58 +19,116 @@ from .feature_matrix import Genre, genres
 
 MAX_SHARE = 0.995
 """The largest share of a chance that passes to one other candidate."""
+COMPARED_CANDIDATES = 4
+"""The best candidates, of which each two may be compared by the update scorer."""
 SMALLEST_SPREAD = 0.005
 """Added to the standard deviation of the cosines, so that equal ones do not become far apart."""
 
 
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class CandidatePairs(ShortRepr):
+    """What is known of each two of ``n`` candidates.
+
+    ``similarities`` are from :func:`standardize_cosines`, shape ``(n, n)``, and ``order`` is from :func:`time_order`,
+    shape ``(n,)``. ``updates``, shape ``(n, n)``, are the log-odds that the candidate of a column updates that of the
+    row, NaN for two that were not compared.
+    """
+
+    similarities: Scores
+    order: Rows
+    updates: Scores
+
+
 @dataclass(frozen=True, slots=True, repr=False)
-class NewerAnswerModel(ShortRepr):
+class ShareModel(ShortRepr):
     """A logistic model of the share of a candidate's chance that passes to another candidate.
 
-    ``similarity`` is the weight of the cosine of both, as a z-score over all pairs of candidates; ``to_reading`` and
-    ``from_reading`` are those of the reader's log-odds for the candidate that gains and for the one that loses.
+    ``pair_score`` is the weight of a score of both together; ``to_reading`` and ``from_reading`` are those of the
+    reader's log-odds for the candidate that gains and for the one that loses.
     """
 
     bias: float
-    similarity: float
+    pair_score: float
     to_reading: float
     from_reading: float
 
-    def gains(
-        self,
-        log_odds: Scores,
-        readings: Scores,
-        similarities: Scores,
-        order: Rows,
-        preference: float,
-    ) -> Scores:
+    def log_odds(self, pair_scores: Scores, readings: Scores) -> NDArray[np.float64]:
+        """The log-odds of the shares that pass from each candidate (row) to each other one (column)."""
+        found: NDArray[np.float64] = (
+            self.bias
+            + self.pair_score * np.float64(pair_scores)
+            + self.to_reading * readings[None, :]
+            + self.from_reading * readings[:, None]
+        )
+        return found
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class Preferences(ShortRepr):
+    """Whether the newest of several answers is wanted, 1, or an older one, -1, between them in doubt.
+
+    One for two candidates that were compared, and one for others.
+    """
+
+    compared: float
+    uncompared: float
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class NewerAnswerModel(ShortRepr):
+    """The shares of two candidates that the update scorer compared, by its score, and of others, by similarity."""
+
+    compared: ShareModel
+    uncompared: ShareModel
+
+    def gains(self, log_odds: Scores, readings: Scores, pairs: CandidatePairs, preferences: Preferences) -> Scores:
         """What each candidate gains in log-odds, shape ``(n,)``.
 
-        ``log_odds`` of the candidates, ``readings`` by the reader, both of shape ``(n,)``; ``similarities`` from
-        :func:`standardize_cosines`; ``order`` from :func:`time_order`; ``preference`` is 1 if the
-        newest answer is wanted, -1 if an older one, between them in doubt.
+        ``log_odds`` of the candidates, and ``readings`` by the reader, are both of shape ``(n,)``.
         """
-        if not preference or len(log_odds) < 2:
+        if len(log_odds) < 2:
             return np.zeros(len(log_odds), np.float32)
-        shares = self._shares(readings, similarities, order, preference)
+        shares = self._shares(readings, pairs, preferences)
         chances = np.exp(np.float64(log_odds) - log_odds.max())
         gained = chances @ shares
         lost = np.log1p(-shares).sum(axis=1)
         result: Scores = (np.log1p(gained / chances) + lost).astype(np.float32)
         return result
 
-    def _shares(self, readings: Scores, similarities: Scores, order: Rows, preference: float) -> NDArray[np.float64]:
+    def _shares(self, readings: Scores, pairs: CandidatePairs, preferences: Preferences) -> NDArray[np.float64]:
         """The share of the chance of each candidate (row) that passes to each other one (column)."""
-        logits = (
-            self.bias
-            + self.similarity * similarities
-            + self.to_reading * readings[None, :]
-            + self.from_reading * readings[:, None]
+        updates = np.fmax(pairs.updates, pairs.updates.T)  # the number, if one of both is NaN
+        is_later = pairs.order[None, :] - pairs.order[:, None]
+
+        def shares(model: ShareModel, pair_scores: Scores, preference: float) -> NDArray[np.float64]:
+            is_wanted = is_later * np.sign(preference) > 0
+            logits = model.log_odds(pair_scores, readings)
+            found: NDArray[np.float64] = abs(preference) * is_wanted / (1 + np.exp(-np.clip(logits, -30, 30)))
+            return found
+
+        found = np.where(
+            np.isnan(updates),
+            shares(self.uncompared, pairs.similarities, preferences.uncompared),
+            shares(self.compared, np.nan_to_num(updates), preferences.compared),
         )
-        is_wanted = (order[None, :] - order[:, None]) * np.sign(preference) > 0
-        shares = abs(preference) * is_wanted / (1 + np.exp(-np.clip(np.float64(logits), -30, 30)))
-        found: NDArray[np.float64] = np.minimum(shares, MAX_SHARE)
-        return found
+        return np.minimum(found, MAX_SHARE)
+
+
+def comparable_pairs(
+    log_odds: Scores, similarities: Scores, order: Rows, known: Collection[tuple[int, int]] = ()
+) -> list[tuple[int, int]]:
+    """The pairs (earlier, later) of the best candidates that are worth comparing, as places in ``log_odds``.
+
+    Two statements about one matter are not less alike than two candidates are on average: ``similarities`` are from
+    :func:`standardize_cosines`, ``order`` from :func:`time_order`. ``known`` updates are not compared again.
+    """
+    best = np.argsort(-log_odds, kind="stable")[:COMPARED_CANDIDATES].tolist()
+    return [
+        (earlier, later)
+        for earlier in best
+        for later in best
+        if order[earlier] < order[later] and similarities[earlier, later] >= 0 and (earlier, later) not in known
+    ]
 
 
 def time_order(graph: Graph, rows: Rows) -> Rows:

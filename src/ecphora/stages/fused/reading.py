@@ -2,9 +2,9 @@
 
 A reader scores each of the best candidates together with the question, as a cross-encoder does (Rodrigo Nogueira and
 Kyunghyun Cho, "Passage Re-ranking with BERT", 2019, arXiv:1901.04085). Both the ranker and the reader give log-odds
-that a memory is relevant, so their weighted sum ranks. If the question asks for the present state, the newest of
-several answers gains (:mod:`.newer_answers`). The confidence is a logistic regression over the reader's probabilities,
-except for questions that name a speaker.
+that a memory is relevant, so their weighted sum ranks. A memory that updates another gains from it, unless the question
+asks for a former state (:mod:`.newer_answers`). The confidence is a logistic regression over the reader's
+probabilities, except for questions that name a speaker.
 """
 
 from collections.abc import Iterable, Mapping
@@ -12,17 +12,26 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from ...graph import Graph
 from ...language.terms import extract_terms
 from ...model import Query, Rows, Scores
 from ...ports import RowReader
 from ...reprs import ShortRepr
 from ..retrieval import dense, top_k
 from ..retrieval.linear import LinearModel
+from ..retrieval.validity import supersessions
 from .candidate_pool import CandidatePool
 from .feature_matrix import genres
-from .newer_answers import NewerAnswerModel, standardize_cosines, time_order
+from .newer_answers import (
+    CandidatePairs,
+    NewerAnswerModel,
+    Preferences,
+    comparable_pairs,
+    standardize_cosines,
+    time_order,
+)
 from .ranker import RankedPool
-from .recency_preference import RecencyPreference, recency_preference_by_words
+from .recency_preference import RecencyPreferences, recency_preference_by_words
 
 READING, NEWER_ANSWER = "reading", "newer answer"
 """The contributions of a reader, and of being newer or older than another answer."""
@@ -57,13 +66,15 @@ class ReadingModel(ShortRepr):
     reading: tuple[float, ...]
     newer_answers: NewerAnswerModel
     confidence: LinearModel
-    recency_preferences: Mapping[str, RecencyPreference]
+    recency_preferences: Mapping[str, RecencyPreferences]
 
-    def recency_preference(self, query: Query) -> float:
-        """Whether the newest of several answers is meant, 1, or an older one, -1."""
-        found = (model for name, model in self.recency_preferences.items() if query.embedder.startswith(name))
-        model = next(found, None)
-        return recency_preference_by_words(query) if model is None else model.value(query)
+    def preferences(self, query: Query, factor: float) -> Preferences:
+        """Whether the newest of several answers is meant or an older one, times a factor."""
+        found = (models for name, models in self.recency_preferences.items() if query.embedder.startswith(name))
+        models = next(found, None)
+        if models is None:
+            return Preferences(*[factor * recency_preference_by_words(query)] * 2)
+        return Preferences(factor * models.compared.value(query), factor * models.uncompared.value(query))
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -101,8 +112,12 @@ class ReadingPolicy(ShortRepr):
         has_clear_lead = len(log_odds) == 1 or bool(log_odds[0] - log_odds[1] > self.clear_lead)
         return not has_clear_lead or answerability < self.clear_confidence
 
-    def rerank(self, pool: CandidatePool, ranked_pool: RankedPool, candidates: ReadCandidates) -> RankedPool:
+    def rerank(
+        self, pool: CandidatePool, ranked_pool: RankedPool, candidates: ReadCandidates, read: RowReader
+    ) -> RankedPool:
         """Add the reader's log-odds, and what newer answers gain from older ones, as contributions.
+
+        ``read`` compares the best of them, which of two updates the other.
 
         A candidate that was not read is taken to be as bad as the worse half of those that were, and gains 0, as does
         one whose genre has a weight of 0.
@@ -112,22 +127,16 @@ class ReadingPolicy(ShortRepr):
         weights = np.array(self.model.reading, np.float32)[genres(pool.graph, pool.rows[candidates.indices])]
         is_used = weights > 0
         indices, readings = candidates.indices[is_used], candidates.log_odds[is_used]
-        rows = pool.rows[indices]
         reading[indices] = weights[is_used] * (readings - np.median(worse_half))
-        newer[indices] = self.model.newer_answers.gains(
-            ranked_pool.log_odds[indices] + reading[indices],
-            readings,
-            pool.query.embedder_coverage * standardize_cosines(dense.pairwise_cosines(pool.graph, rows, rows)),
-            time_order(pool.graph, rows),
-            self._recency_preference(pool, candidates),
-        )
+        log_odds = ranked_pool.log_odds[indices] + reading[indices]
+        factor = NAMED_SPEAKER_PREFERENCE if _names_speaker(pool, candidates) else 1.0
+        preferences = self.model.preferences(pool.query, factor)
+        if preferences.compared or preferences.uncompared:
+            pairs = _compare(pool.graph, pool.rows[indices], log_odds, read)
+            newer[indices] = self.model.newer_answers.gains(log_odds, readings, pairs, preferences)
         gains = reading + newer
         contributions = {**ranked_pool.contributions, READING: reading, NEWER_ANSWER: newer}
         return RankedPool(contributions, ranked_pool.scores + gains, ranked_pool.log_odds + gains)
-
-    def _recency_preference(self, pool: CandidatePool, candidates: ReadCandidates) -> float:
-        preference = self.model.recency_preference(pool.query)
-        return preference * NAMED_SPEAKER_PREFERENCE if _names_speaker(pool, candidates) else preference
 
     def confidence(self, pool: CandidatePool, answerability: float, candidates: ReadCandidates) -> float:
         """The probability that the memory holds the answer; ``answerability`` is the one without reading.
@@ -140,6 +149,31 @@ class ReadingPolicy(ShortRepr):
         weights = np.array([self.model.confidence.weights.get(name, 0.0) for name in CONFIDENCE_FEATURES])
         log_odds = self.model.confidence.bias + float(values @ weights)
         return float(1 / (1 + np.exp(-np.clip(log_odds, -30, 30))))
+
+
+def _compare(graph: Graph, rows: Rows, log_odds: Scores, read: RowReader) -> CandidatePairs:
+    """What is known of each two candidates; the best are compared by the update scorer.
+
+    Not those of which consolidation has found that one updates the other: it knows too which topic the update is about,
+    and :mod:`.promotion` ranks them by that.
+    """
+    similarities = standardize_cosines(dense.pairwise_cosines(graph, rows, rows))
+    order = time_order(graph, rows)
+    updates = np.full((len(rows), len(rows)), np.nan, np.float32)
+    if pairs := comparable_pairs(log_odds, similarities, order, _known_updates(graph, rows)):
+        earlier, later = np.array(pairs).T
+        found = read.score_updates(rows[earlier], rows[later])
+        updates[earlier, later] = np.clip(found, -MAX_LOG_ODDS, MAX_LOG_ODDS)
+    return CandidatePairs(similarities, order, updates)
+
+
+def _known_updates(graph: Graph, rows: Rows) -> set[tuple[int, int]]:
+    """The pairs (earlier, later) of rows, as places in ``rows``, that consolidation has found."""
+    known = supersessions(graph)
+    places = {row: place for place, row in enumerate(rows.tolist())}
+    entries = {entry for row in places for entry in known.by_row.get(row, ())}
+    found = ((places.get(int(known.old[entry])), places.get(int(known.new[entry]))) for entry in entries)
+    return {(old, new) for old, new in found if old is not None and new is not None}
 
 
 def _names_speaker(pool: CandidatePool, candidates: ReadCandidates) -> bool:
