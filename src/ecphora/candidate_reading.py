@@ -1,7 +1,7 @@
 """Lets a reader read the best candidates of a query, and the update scorer compare them: fetches their texts, and stops
 when the time is up."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import date
 from time import perf_counter
@@ -23,8 +23,8 @@ from .ports import (
 )
 from .readers.fallback import FallbackReader
 
-READING_SHARE = 0.6
-"""The share of the time in which passages are read, if there is an update scorer; the rest is for comparing them."""
+READING_SHARE = 0.75
+"""The share of the time in which passages are read, if most can be compared; the rest is for comparing them."""
 PAIRS_AT_ONCE = 2
 """The pairs that the update scorer scores between two looks at the clock."""
 MAX_COMPARED_LENGTH = 150
@@ -68,9 +68,9 @@ class CandidateReading:
         A turn before a row is shown to the reader only if it is ``eligible`` too: a reader may be a remote service.
         """
         started = self.clock()
-        end = started + self.time_limit * (1.0 if self.update_scorer is None else READING_SHARE)
         log_odds = np.full(len(rows), np.nan, np.float32)
         passages = self._passages(rows, eligible)
+        end = started + self.time_limit * self._reading_share(passages)
         asked_on = (self.query.as_of or self.query.now).date()
         failure_count = self.reader.failure_count if isinstance(self.reader, FallbackReader) else 0
         for batch in self._batches([row for row, one in enumerate(passages) if one], self.reader.batch_size, end):
@@ -109,6 +109,10 @@ class CandidateReading:
                 break
         self.seconds += self.clock() - started
         return log_odds
+
+    def _reading_share(self, passages: Sequence[Passage | None]) -> float:
+        short = sum(1 for passage in passages if passage and is_comparable(passage.text))
+        return READING_SHARE if self.update_scorer is not None and 2 * short > len(passages) else 1.0
 
     def _batches(self, places: list[int], size: int, end: float) -> Iterator[list[int]]:
         """Batches of ``places``; none that would probably end after ``end``, in seconds of the clock."""

@@ -1,6 +1,7 @@
 """Comparing the best candidates of a recall: which are compared, within which time, and what it changes."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from itertools import count
 from pathlib import Path
 
@@ -91,16 +92,23 @@ def test_recall_goes_on_when_the_update_scorer_fails(tmp_path: Path) -> None:
     assert found.cost.reader_error.startswith("no weights for")
 
 
-@pytest.mark.parametrize(("time_limit", "read", "scored"), [(28.0, 4, 3), (10.0, 3, 2), (2.0, 1, 0)])
+@pytest.mark.parametrize(
+    ("long_count", "time_limit", "read", "scored"),
+    [(0, 28.0, 4, 3), (0, 10.0, 3, 2), (0, 2.0, 1, 0), (1, 6.0, 2, 0), (2, 6.0, 3, 0)],
+)
 def test_pairs_are_scored_in_the_time_that_reading_leaves(
-    time_limit: float, read: int, scored: int, tmp_path: Path
+    long_count: int, time_limit: float, read: int, scored: int, tmp_path: Path
 ) -> None:
+    """Reading leaves none if half of the texts are too long to be compared."""
     with open_memory(tmp_path, None) as memory:
         graph, query = memory.graph(), memory.build_query(QUESTION)
         rows = np.flatnonzero(graph.episodes)
 
+        long_rows = rows[:long_count]
+
         def read_nodes(wanted: NDArray[np.intp]) -> list[Node]:
-            return [node for row in wanted if (node := memory.get(graph.id(row))) is not None]
+            nodes = [(row, node) for row in wanted if (node := memory.get(graph.id(row))) is not None]
+            return [replace(node, text="long " * 40) if row in long_rows else node for row, node in nodes]
 
         reader = ConstantReader(2.0)
         reader.batch_size = 1
@@ -127,7 +135,7 @@ def test_long_texts_are_not_compared(length: int, is_scored: bool, tmp_path: Pat
         memory.remember(["My boat is red.", "a" * length])
         graph = memory.graph()
         rows = np.flatnonzero(graph.episodes)
-        nodes = [node for row in rows if (node := memory.get(graph.id(row))) is not None]
+        nodes = [node for row in rows.tolist() if (node := memory.get(graph.id(row))) is not None]
         reading = CandidateReading(
             ConstantReader(2.0),
             graph,

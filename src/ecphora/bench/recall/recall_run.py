@@ -160,9 +160,7 @@ def run(
             with temporary_memory(case, group[0], embedder, tick) as (memory, clock):
                 indexed = time.perf_counter()
                 answers.extend(
-                    _recall_all(
-                        memory, case, clock=clock, strategies=group, embedder=embedder, tick=tick, ask=ask
-                    )
+                    _recall_all(memory, case, clock=clock, strategies=group, embedder=embedder, tick=tick, ask=ask)
                 )
             indexing_seconds += indexed - started
             recalling += time.perf_counter() - indexed
