@@ -257,12 +257,13 @@ def constant_preferences(value: float, query: Query, *, uncompared: float | None
     return RecencyPreferences(RecencyPreference(value, weights), RecencyPreference(other, weights))
 
 
+@pytest.mark.parametrize("coverage", [1.0, 0.25])
 @pytest.mark.parametrize(
     ("question", "factor"), [("Where does Ana live?", NAMED_SPEAKER_PREFERENCE), ("Where is the flat?", 1.0)]
 )
-def test_newer_answers_depend_on_ranking_reading_and_updates(question: str, factor: float) -> None:
+def test_newer_answers_depend_on_ranking_reading_and_updates(question: str, factor: float, coverage: float) -> None:
     graph = sample_graph()
-    query = replace(sample_query(question), embedder="some-model")
+    query = replace(sample_query(question), embedder="some-model", embedder_coverage=coverage)
     assert query.vector is not None
     pool = build_pool(graph, query)
     count = len(pool.rows)
@@ -270,7 +271,7 @@ def test_newer_answers_depend_on_ranking_reading_and_updates(question: str, fact
     log_odds = np.linspace(-2, 3, count).astype(np.float32)
     model = replace(MODEL, recency_preferences={"some": constant_preferences(0.7, query, uncompared=-0.2)})
     found = ReadingPolicy(model).rerank(pool, before, ReadCandidates(np.arange(count), log_odds), Comparer(90.0))
-    similarities = standardize_cosines(dense.pairwise_cosines(graph, pool.rows, pool.rows))
+    similarities = np.float32(coverage) * standardize_cosines(dense.pairwise_cosines(graph, pool.rows, pool.rows))
     after_reading = before.log_odds + found.contributions[READING]
     updates = np.full((count, count), np.nan, np.float32)
     order = time_order(graph, pool.rows)

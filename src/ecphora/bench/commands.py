@@ -65,15 +65,12 @@ def bench() -> None:
     "--reading-ms",
     type=click.FloatRange(min=0),
     metavar="MS",
-    help="Milliseconds that reading may take in a recall.  [default: an hour]",
+    default=READING_MS,
+    show_default="an hour",
+    help="Milliseconds that reading may take in a recall.",
 )
 def recall(
-    *,
-    dataset_names: Sequence[str],
-    strategy_names: Sequence[str],
-    reading: str,
-    reading_ms: float | None,
-    **options: Any,
+    *, dataset_names: Sequence[str], strategy_names: Sequence[str], reading: str, reading_ms: float, **options: Any
 ) -> None:
     """Index data sets, ask their questions, and print the fraction of the gold evidence recalled.
 
@@ -92,7 +89,7 @@ def recall(
                 "--set": dataset_names,
                 "--strategy": strategy_names,
                 "--reading": [reading] if reading != Reading.AUTO else [],
-                "--reading-ms": [] if reading_ms is None else [f"{reading_ms:g}"],
+                "--reading-ms": [f"{reading_ms:g}"] if reading_ms != READING_MS else [],
             },
         )
     ) as (
@@ -104,15 +101,8 @@ def recall(
         for name in names:
             cases = list(datasets.read_cases(name, bench_options.data, bench_options.documents, bench_options.limit))
             with progress_bar(name, count_steps(cases, recall_strategies)) as tick:
-                outcome = run(
-                    name,
-                    cases,
-                    recall_strategies,
-                    embedder,
-                    tick,
-                    reading=Reading(reading),
-                    reading_ms=READING_MS if reading_ms is None else reading_ms,
-                )
+                when = Reading(reading)
+                outcome = run(name, cases, recall_strategies, embedder, tick, reading=when, reading_ms=reading_ms)
             _report_outcome(outcome, recall_tables.terminal_tables(outcome.figures), out, write)
             all_figures += outcome.figures
         out.print(recall_tables.legend(recall_tables.grids(all_figures)), highlight=False)

@@ -132,7 +132,7 @@ class ReadingPolicy(ShortRepr):
         factor = NAMED_SPEAKER_PREFERENCE if _names_speaker(pool, candidates) else 1.0
         preferences = self.model.preferences(pool.query, factor)
         if preferences.compared or preferences.uncompared:
-            pairs = _compare(pool.graph, pool.rows[indices], log_odds, read)
+            pairs = _compare(pool, pool.rows[indices], log_odds, read)
             newer[indices] = self.model.newer_answers.gains(log_odds, readings, pairs, preferences)
         gains = reading + newer
         contributions = {**ranked_pool.contributions, READING: reading, NEWER_ANSWER: newer}
@@ -151,13 +151,14 @@ class ReadingPolicy(ShortRepr):
         return float(1 / (1 + np.exp(-np.clip(log_odds, -30, 30))))
 
 
-def _compare(graph: Graph, rows: Rows, log_odds: Scores, read: RowReader) -> CandidatePairs:
+def _compare(pool: CandidatePool, rows: Rows, log_odds: Scores, read: RowReader) -> CandidatePairs:
     """What is known of each two candidates; the best are compared by the update scorer.
 
     Not those of which consolidation has found that one updates the other: it knows too which topic the update is about,
     and :mod:`.promotion` ranks them by that.
     """
-    similarities = standardize_cosines(dense.pairwise_cosines(graph, rows, rows))
+    graph = pool.graph
+    similarities = pool.query.embedder_coverage * standardize_cosines(dense.pairwise_cosines(graph, rows, rows))
     order = time_order(graph, rows)
     updates = np.full((len(rows), len(rows)), np.nan, np.float32)
     if pairs := comparable_pairs(log_odds, similarities, order, _known_updates(graph, rows)):
