@@ -136,7 +136,7 @@ class ReadExample:
             is_answer=self.is_answer[:count],
         )
 
-    def uncompared(self) -> "ReadExample":
+    def without_comparison(self) -> "ReadExample":
         """The example if no candidates had been compared."""
         pairs = replace(self.pairs, updates=np.full_like(self.pairs.updates, np.nan))
         return replace(self, pairs=pairs)
@@ -155,7 +155,7 @@ def fit_ranking(examples: Sequence[ReadExample]) -> dict[str, float]:
     Our own memories, which are what users would bring, count as much as all other groups together. These count the
     same.
     """
-    usable = [example.uncompared() for example in _usable(examples) if example.group != MANY]
+    usable = [example.without_comparison() for example in _usable(examples) if example.group != MANY]
     groups = np.array([example.group for example in usable])
     is_own = groups == "own"
     sample_weights = np.zeros(len(usable))

@@ -3,10 +3,10 @@
     .venv/bin/pip install torch
     .venv/bin/python scripts/train_reader.py --work FOLDER --data DATA [--epochs N] [--keep] [--resume SHARE]
 
-The reader learns from texts that were written for this project: scripts/data/memories without those that are held back,
-and the conversations scripts/data/talks. ``fused`` ranks the memories of each space for each question; the reader
-learns to tell those that answer from the other candidates. One space in ``PLAIN_SPACES`` is read as plain texts,
-without speakers and days. Half an hour to an hour on two cores.
+The reader learns from texts that were written for this project: scripts/data/memories without those that are held back
+and without ``many``, and the conversations scripts/data/talks. ``fused`` ranks the memories of each space for each
+question; the reader learns to tell those that answer from the other candidates. One space in ``PLAIN_SPACES`` is read
+as plain texts, without speakers and days. Half an hour to an hour on two cores.
 
 ``--resume SHARE`` trains the reader in the package further, on a share of the spaces and all of ``NEW_SOURCES``.
 
@@ -251,7 +251,7 @@ def print_figures(read: Sequence[ReadExample]) -> None:
             if one.is_answer.any():
                 rankings["fused"].append((one, one.log_odds))
                 rankings["reading"].append((one, one.ranking(reading, None)))
-                rankings["not compared"].append((one, one.uncompared().ranking(reading, newer_answers)))
+                rankings["not compared"].append((one, one.without_comparison().ranking(reading, newer_answers)))
                 rankings["all"].append((one, one.ranking(reading, newer_answers)))
         found += zip(inside, confidences(inside, fit_confidence(outside)).tolist(), strict=True)
     for name, ranked in rankings.items():

@@ -1,7 +1,10 @@
 """The update scorers fulfill their contract."""
 
+from typing import Any
+
 import pytest
 
+from ecphora.embedders.e5.pair_adapters import PairAdapters
 from ecphora.ports import FactUpdateScorer
 from ecphora.testing import ConstantScorer, FactUpdateScorerContract, OverlapScorer
 from ecphora.update_scorers.e5_cross_encoder import E5UpdateScorer
@@ -25,3 +28,18 @@ class TestBuiltIn(FactUpdateScorerContract):
     @pytest.fixture
     def update_scorer(self) -> FactUpdateScorer:
         return BUILT_IN
+
+    def test_pair_is_scored_once(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        count = 0
+        score_pair = PairAdapters.score_pair
+
+        def counted(*args: Any) -> float:
+            nonlocal count
+            count += 1
+            return score_pair(*args)
+
+        monkeypatch.setattr(PairAdapters, "score_pair", counted)
+        scorer, pairs = E5UpdateScorer(), [("I live in Lisbon.", "I moved to Porto."), ("It rains.", "The dog sleeps.")]
+        first, second = scorer.score(pairs), scorer.score(pairs[::-1])
+        assert first.tolist() == second[::-1].tolist()
+        assert count == len(pairs)

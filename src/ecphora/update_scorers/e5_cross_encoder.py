@@ -33,11 +33,11 @@ ADAPTERS_DIGEST = "5431a8275d94005a6476f8bf84a26584b23ffcf59d03b0dd8e2644e92fbfd
 
 
 class E5UpdateScorer:
-    """Scores whether a later text updates an earlier one; about 15 ms for two short texts, none if it did so lately.
+    """Scores whether a later text updates an earlier one; about 15 ms for two short texts.
 
     The constructor is cheap; the first ``score`` loads the model, once per process and shared with
     :class:`~ecphora.embedders.e5.e5_embedder.E5Embedder`. ``source`` is the folder of its files, by default that of the
-    package. Safe to share between threads, and in a forked child.
+    package. It keeps the scores of the last ``KEPT_PAIRS`` pairs. Safe to share between threads, and in a forked child.
     """
 
     name = "multilingual-e5-small/updates"
