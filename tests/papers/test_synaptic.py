@@ -451,6 +451,7 @@ def test_adjacent_turns_get_a_part_of_the_stimulus() -> None:
     assert found.paths["adjacent turn"].parent[[3, 5]].tolist() == [4, 4]
     for without in ({"adjacency_tau": 0}, {"use_temporal_score": False}, {"max_generations": 1}):
         assert not replace(strategy, **without).activate(_at(0.0), graph).contributions["adjacent turn"].any()
+    assert replace(strategy, max_generations=2).activate(_at(0.0), graph).contributions["adjacent turn"].any()
 
 
 @given(

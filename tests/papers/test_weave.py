@@ -150,6 +150,20 @@ def test_importance_grows_with_insights_drawn_from_the_memory() -> None:
     assert found[:2] == pytest.approx([0.699466, 0.6], abs=1e-5)
 
 
+def test_importance_from_insights_halves_between_uses_as_the_rest_does() -> None:
+    """At a second use a half-life later, of what exceeds the base half is left, and of the first use's gamma.
+
+    (.636254 - .1) / 2 + .1 + β (1 - e^(-2/5)) + (γ / 2 + γ) (1 - e^-1) = .528881.
+    """
+    used, insight = sample_node("used", seq=1), sample_node("insight", seq=2, kind=Kind.INSIGHT)
+    first, second = used.happened_at, used.happened_at + timedelta(days=30)
+    accesses = tuple(Access("used", at, AccessKind.RECALLED, 1.0, seq=9 + n) for n, at in enumerate((first, second)))
+    batch = replace(sample_batch(used, insight, edges=(Edge("insight", "used", Link.DERIVED_FROM),)), accesses=accesses)
+    graph = apply_batch(Graph(), replace(batch, revision=1))
+    found = importance.importance(graph, importance.ImportanceDecay(), second.timestamp())
+    assert found[0] == pytest.approx(0.528881, abs=1e-5)
+
+
 # ---- strands: section 5.3
 
 

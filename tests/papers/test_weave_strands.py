@@ -76,6 +76,7 @@ def test_type_weights_follow_the_order_of_types() -> None:
     typed = weights.factors(is_typed=True)
     assert [round(float(typed[TYPE_CODES[type_]]), 3) for type_ in TYPES] == [0.1, 0.2, 0.3, 0.4, 0.5]
     assert weights.factors(is_typed=False) == pytest.approx([0.3] * 5)
+    assert TypeWeights().factors(is_typed=True).tolist() == [0.5, 0.5, 1.0, 1.0, 0.0]
 
 
 def test_temporal_strands_join_adjacent_turns() -> None:
@@ -491,6 +492,7 @@ def test_persona_weighs_the_names_of_a_speaker_by_importance() -> None:
 
 
 def test_persona_has_at_most_so_many_names(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert persona.MAX_KEYS == 20
     monkeypatch.setattr(persona, "MAX_KEYS", 1)
     graph = _told_by(("Ana", "Tea"), ("Ana", "Porto"), ("Ana", "Porto"))
     found = persona.persona(graph, np.array([0]), np.ones(5, np.float32), graph.episodes)

@@ -13,6 +13,7 @@ from ecphora.graph_updates import apply_batch
 from ecphora.language.name_normalization import entity_id
 from ecphora.model import Edge, Filter, Interval, Link, Query, Rows, Scores
 from ecphora.stages.fused import candidate_pool, features
+from ecphora.stages.fused.features import centroid
 from ecphora.stages.retrieval import entity_links, filters, fusion, top_k
 from ecphora.stages.retrieval.bm25 import Postings
 from ecphora.stages.retrieval.entity_links import ReachedRows
@@ -182,6 +183,10 @@ def test_features_of_the_pool_equal_those_over_all_rows() -> None:
         assert columns["shared entities"] == pytest.approx(
             query.embedder_coverage * fusion.max_normalize(shared)[pool.rows], abs=1e-6
         )
+
+
+def test_centroid_is_of_three_and_the_residual_beside_eight() -> None:
+    assert (centroid.CENTROID_SIZE, centroid.RESIDUAL_SIZE) == (3, 8)
 
 
 def test_reached_rows_may_be_empty() -> None:

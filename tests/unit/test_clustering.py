@@ -95,6 +95,11 @@ def test_row_embedded_later_is_found() -> None:
 # ---- growth
 
 
+def test_cluster_has_no_member_below_tau() -> None:
+    graph = _graph([0, 100])
+    assert clustering.grow_cluster(graph, graph.vectors.view, 0, np.arange(2), CONFIG).tolist() == [0]
+
+
 @given(st.lists(st.integers(0, 120), min_size=1, max_size=9), st.data())
 def test_cluster_members_are_similar(angles: list[int], data: st.DataObject) -> None:
     """Every member of a cluster of several has a neighbor of cosine tau in it, in any order of the rows."""

@@ -61,3 +61,21 @@ def test_concepts_as_published_merge_by_their_plain_means(center: bool) -> None:
     assert counts == expected
     assert not FAITHFUL.layer_config.center_concepts
     assert LAYER_CONFIG.tau_dup == 1
+
+
+def test_mentions_that_are_not_consolidated_do_not_count() -> None:
+    """The first vector of a graph is of such a mention."""
+    graph = graph_with_mentions(("Ana", unit(1)), ("Ana", unit(0, 1)))
+    assert graph.vector_positions[graph.row("e1")] == 0
+    found = find_concepts(graph, graph.rows(["e2"]), 1.0)
+    assert found.sums == pytest.approx(unit(0, 1)[None], abs=1e-3)
+
+
+def test_description_without_a_vector_adds_nothing() -> None:
+    graph = graph_with_mentions(("Ana", unit(1)), ("Ben", unit(0, 1)))
+    edges = (Edge("said", "Ana", Link.DESCRIBES), Edge("said", "e1", Link.DESCRIBED_IN))
+    batch = sample_batch(sample_node("said", kind=Kind.DESCRIPTION, seq=200), vectors={}, edges=edges, revision=2)
+    graph = apply_batch(graph, batch)
+    assert graph.vector_positions[graph.row("said")] == -1
+    found = find_concepts(graph, np.flatnonzero(graph.episodes), 1.0)
+    assert found.sums == pytest.approx(np.stack([unit(1), unit(0, 1)]), abs=1e-3)

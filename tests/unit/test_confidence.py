@@ -8,7 +8,11 @@ import pytest
 from ecphora import EvidenceBands
 from ecphora.errors import InvalidInput
 from ecphora.model import Evidence
+from ecphora.stages.fused.candidate_pool import build_pool
+from ecphora.stages.fused.newer_answers import NewerAnswerModel, ShareModel
+from ecphora.stages.fused.reading import ReadCandidates, ReadingModel, ReadingPolicy
 from ecphora.stages.retrieval import confidence, dense
+from ecphora.stages.retrieval.linear import LinearModel
 from ecphora.testing import sample_graph, sample_query
 
 
@@ -73,3 +77,14 @@ def test_confidence_is_that_of_the_five_best_memories() -> None:
         return confidence.heuristic_confidence(graph, query, scores, cosine, ones)
 
     assert [found(rank) > 0 for rank in range(7)] == [True] * 5 + [False] * 2
+
+
+def test_confidence_with_reading_is_a_logistic_regression() -> None:
+    no_share = ShareModel(0.0, 0.0, 0.0, 0.0)
+    regression = LinearModel(0.25, {"log sum of readings": 1.5, "log count": -0.5})
+    policy = ReadingPolicy(ReadingModel((1.0,) * 5, NewerAnswerModel(no_share, no_share), regression, {}))
+    pool = build_pool(sample_graph(), sample_query("Where is the flat?"))
+    read = ReadCandidates(np.arange(2), np.array([0.0, 1.0], np.float32))
+    total = 0.5 + 1 / (1 + np.exp(-1.0))
+    log_odds = 0.25 + 1.5 * np.log(total + 1e-4) - 0.5 * np.log(2)
+    assert policy.confidence(pool, 0.1, read) == pytest.approx(1 / (1 + np.exp(-log_odds)), abs=1e-5)

@@ -27,6 +27,7 @@ from ecphora.model import MediaVector, Node, Query
 from ecphora.ports import Activation
 from ecphora.stages.retrieval.media_search import MEDIA_WEIGHT, MIN_MEDIA_WEIGHT, SMALLEST_SPREAD, media_fit, media_gain
 from ecphora.strategies import BUILT_IN
+from ecphora.strategies.fused import Fused
 from ecphora.testing import NOON, FakeClock, sample_batch, sample_node
 
 MODEL = HashingEmbedder(64)
@@ -81,6 +82,10 @@ def summary(found: Recollection) -> list[tuple[Any, ...]]:
 
 
 # ---- recall
+
+
+def test_fused_joins_media_before_validity_counts() -> None:
+    assert Fused().joins_media is True
 
 
 @pytest.mark.parametrize("strategy", sorted(BUILT_IN))

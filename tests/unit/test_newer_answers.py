@@ -196,6 +196,13 @@ def test_turns_and_plain_texts_of_the_same_time_are_in_the_order_of_remembering(
     assert order == [6, 5, 0, 4, 3, 3, 2, 1, 1]
 
 
+def test_titled_texts_of_a_session_are_in_the_order_of_remembering() -> None:
+    texts = [sample_node(f"t{number}", "A text.", session=f"s{number // 2}", seq=number + 1) for number in range(4)]
+    edges = tuple(Edge(text.id, entity_id("Title"), Link.ABOUT) for text in texts)
+    graph = apply_batch(Graph(), sample_batch(*texts, sample_entity("Title"), edges=edges, revision=1))
+    assert time_order(graph, np.arange(4)).tolist() == [0, 1, 2, 3]
+
+
 def test_cosines_become_zscores_over_pairs() -> None:
     cosines = np.array([[1, 0.8, 0.6], [0.8, 1, 0.7], [0.6, 0.7, 1]], np.float32)
     found = standardize_cosines(cosines)

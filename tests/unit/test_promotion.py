@@ -162,6 +162,24 @@ def test_only_the_best_promote_without_a_shared_term(tmp_path: Path, rank: int, 
         assert bool(boosts[new]) == is_promoted
 
 
+@pytest.mark.parametrize(("share_of_old", "is_promoted"), [(0.6, True), (0.95, False)])
+def test_successor_needs_half_of_the_cosine_without_a_shared_term(
+    tmp_path: Path, share_of_old: float, is_promoted: bool
+) -> None:
+    texts = ["The boat race starts at the mill.", "Zuzana shifted the start by the weir."]
+    with consolidated_memory(tmp_path / "m.db", HashingEmbedder(512), texts, [(0, 1)]) as memory:
+        graph, query = memory.graph(), memory.build_query("Wo ist das Rennen?")
+        old, new = graph.rows(["m0", "m1"]).tolist()
+        vectors = graph.vectors.view[graph.vector_positions[[old, new]]]
+        rest = vectors[1] - (vectors[0] @ vectors[1]) * vectors[0]
+        share_of_new = 0.5 if is_promoted else 0.0
+        query = replace(query, topic_vector=share_of_old * vectors[0] + share_of_new * rest)
+        scores = graph.zeros()
+        scores[old] = 5.0
+        boosts, _ = promotion.promote_current(graph, query, scores, graph.episodes)
+        assert bool(boosts[new]) == is_promoted
+
+
 def test_confidence_of_an_update_has_three_digits(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     texts = ["The boat race starts at the mill.", "Zuzana shifted the start by the weir."]
     with consolidated_memory(tmp_path / "m.db", HashingEmbedder(64), texts, [(0, 1)]) as memory:

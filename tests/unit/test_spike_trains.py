@@ -52,3 +52,9 @@ def test_train_is_limited_to_its_last_spikes_and_a_new_one() -> None:
     assert spike_times(history.trains(row, 9, max_spikes=3, has_new_spike=np.array([True]))) == [[2, 3, 9]]
     assert spike_times(history.trains(row, 9, has_new_spike=np.array([False]))) == [[9]]
     assert history.turns_since_spike(row, 9).tolist() == [6]
+
+
+def test_single_spikes_are_a_train_each() -> None:
+    found = SpikeTrains.single_spikes(np.array([3.0, 1.0, 2.0]))
+    assert spike_times(found) == [[3.0], [1.0], [2.0]]
+    assert len(SpikeTrains.single_spikes(np.zeros(0))) == 0

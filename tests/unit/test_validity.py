@@ -50,3 +50,11 @@ def test_claim_of_no_memory_supersedes_none() -> None:
     assert (pairs.old.tolist(), pairs.new.tolist()) == ([0], [1])
     assert not len(validity.supersessions(graph_with_claims(*edges, claimed=(2, 3))).old)
     assert np.isinf(pairs.valid_to).all()
+
+
+def test_supersession_is_in_force_only_for_a_query_that_may_see_it() -> None:
+    pairs = validity.supersessions(graph_with_claims(Edge("c3", "c1", Link.SUPERSEDES, 0.9)))
+    now = sample_query("?", now=NOON + timedelta(days=9))
+    assert validity.in_force(pairs, now).tolist() == [True]
+    before = sample_query("?", now=NOON + timedelta(days=9), known_at=NOON - timedelta(days=1))
+    assert validity.in_force(pairs, before).tolist() == [False]

@@ -13,7 +13,7 @@ from ecphora.testing import sample_batch, sample_node
 
 @pytest.mark.parametrize(
     ("characters", "terms", "expected"),
-    [(0, 0, False), (0, 8, False), (1, 8, False), (2, 8, True), (8, 8, True)],
+    [(0, 0, False), (0, 8, False), (1, 8, False), (1, 1, True), (2, 8, True), (8, 8, True)],
 )
 def test_unspaced_text_is_a_quarter_of_single_characters(characters: int, terms: int, *, expected: bool) -> None:
     assert is_mostly_characters(np.array([characters]), np.array([terms])).tolist() == [expected]
