@@ -18,6 +18,9 @@ the old one, and in how many look-alikes there is any such edge. Nothing is trai
 ``--memories`` prints, for each language of ``scripts/data/memories/held_many``, memories of many matters, how many of
 the changed facts are found, and how many pairs found are no change. Nothing is trained on them either.
 
+``--logs`` does the same for the memories of ``scripts/data/logs``, notes of events that recur, which train the judge
+and not the update scorer.
+
 ``--embedder`` chooses another packaged embedder than that of a new scope.
 """
 
@@ -32,14 +35,15 @@ from ecphora import SQLiteStore
 from ecphora.embedders.packaged import DEFAULT_EMBEDDER, PACKAGED_EMBEDDERS
 
 ROOT = Path(__file__).parents[1]
-sys.path.insert(0, str(ROOT / "tests" / "unit"))
+sys.path[:0] = [str(ROOT / "tests" / "unit"), str(ROOT / "scripts")]
 
 import test_fact_updates  # noqa: E402  # defines what is correct
+from update_groups import judge_memories  # noqa: E402
 
 from ecphora.stages.retrieval.validity import MIN_REPORTED_CONFIDENCE  # noqa: E402
 
 HISTORIES, LANGUAGES = "held_histories", "held_languages"
-MEMORIES = ROOT / "scripts" / "data" / "memories" / "held_many"
+MEMORIES, LOGS = ROOT / "scripts" / "data" / "memories" / "held_many", ROOT / "scripts" / "data" / "logs"
 TURN_FIELDS = ("id", "at", "speaker", "session", "text")
 """What a message of ``LANGUAGES`` lists."""
 
@@ -106,8 +110,24 @@ def report_languages(store: SQLiteStore, embedder: test_fact_updates.EmbeddingCa
 
 def report_memories(store: SQLiteStore, embedder: test_fact_updates.EmbeddingCache, *, rules: bool) -> None:
     """Print the changes found and the other pairs found in the memories of each language."""
+    _report_spaces(MEMORIES, None, store, embedder, rules=rules)
+
+
+def report_logs(store: SQLiteStore, embedder: test_fact_updates.EmbeddingCache, *, rules: bool) -> None:
+    """Print the same for the logs that the update scorer was not trained on."""
+    _report_spaces(LOGS, judge_memories(), store, embedder, rules=rules)
+
+
+def _report_spaces(
+    path: Path,
+    spaces: frozenset[str] | None,
+    store: SQLiteStore,
+    embedder: test_fact_updates.EmbeddingCache,
+    *,
+    rules: bool,
+) -> None:
     docs, changes = (
-        [json.loads(line) for line in MEMORIES.with_suffix(f".{part}.jsonl").read_text(encoding="utf-8").splitlines()]
+        [json.loads(line) for line in path.with_suffix(f".{part}.jsonl").read_text(encoding="utf-8").splitlines()]
         for part in ("docs", "changes")
     )
     turns_by_space: dict[str, list[dict[str, object]]] = {}
@@ -115,13 +135,15 @@ def report_memories(store: SQLiteStore, embedder: test_fact_updates.EmbeddingCac
         turns_by_space.setdefault(turn["space"], []).append({**turn, "at": turn["time"]})
     counts: dict[str, Counter[str]] = {}
     for space, turns in turns_by_space.items():
+        if spaces is not None and space not in spaces:
+            continue
         memory = test_fact_updates.consolidated_memory(store, embedder, {"id": space, "told": turns}, rules=rules)
         graph = memory.graph()
         known = test_fact_updates.supersessions(graph)
         pairs = zip(known.old.tolist(), known.new.tolist(), strict=True)
         found = {(graph.id(old), graph.id(new)) for old, new in pairs}
         labels = {(change["old"], change["new"]) for change in changes if change["space"] == space}
-        language = space.removeprefix("many_").rstrip("0123456789")
+        language = space.split("_")[1].rstrip("0123456789")
         counts[language] = counts.get(language, Counter[str]()) + Counter(
             messages=len(turns), changes=len(labels), found=len(found & labels), wrong=len(found - labels)
         )
@@ -163,8 +185,10 @@ def main() -> None:
     parser.add_argument("--embedder", choices=sorted(PACKAGED_EMBEDDERS), help="by default that of a new scope")
     parser.add_argument("--languages", action="store_true", help="only the changes in plain words of several languages")
     parser.add_argument("--memories", action="store_true", help="only the changes in memories of many matters")
+    parser.add_argument("--logs", action="store_true", help="only the changes in notes of events that recur")
     arguments = parser.parse_args()
     chosen = [report_languages] * arguments.languages + [report_memories] * arguments.memories
+    chosen += [report_logs] * arguments.logs
     with tempfile.TemporaryDirectory() as folder:
         store = SQLiteStore(Path(folder) / "m.db")
         kind = PACKAGED_EMBEDDERS.get(arguments.embedder, DEFAULT_EMBEDDER)

@@ -10,7 +10,7 @@ import math
 import time
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 
 import e5_source
 import numpy as np
@@ -137,6 +137,24 @@ class _Network(nn.Module):  # type: ignore[misc,unused-ignore]  # torch is not i
 
 def _key(name: str) -> str:
     return name.replace(".", "_")  # torch allows no dot in a name
+
+
+def mean_adapters(first: PairAdapters, second: PairAdapters) -> PairAdapters:
+    """The mean of the weights of two, of which one was trained further from the other.
+
+    Mitchell Wortsman et al., "Model soups", 2022, arXiv:2203.05482.
+    """
+
+    def mean(one: NDArray[np.float16], other: NDArray[np.float16]) -> NDArray[np.float16]:
+        found: NDArray[np.float16] = ((one.astype(np.float32) + other.astype(np.float32)) / 2).astype(np.float16)
+        return found
+
+    matrices = {
+        name: (mean(down, second.matrices[name][0]), mean(up, second.matrices[name][1]))
+        for name, (down, up) in first.matrices.items()
+    }
+    others = [field.name for field in fields(PairAdapters) if field.name != "matrices"]
+    return PairAdapters(matrices, **{name: mean(getattr(first, name), getattr(second, name)) for name in others})
 
 
 def train_adapters(

@@ -1,10 +1,11 @@
-"""Train the update scorer and its judges, measure them, write weights/update_adapters.npz and update_judge.json.
+"""Train the update scorer and its judge, measure them, write weights/update_adapters.npz and update_judge.json.
 
     .venv/bin/pip install torch
     .venv/bin/python scripts/train_update_scorer.py [--epochs N | --resume SHARE | --keep]
 
 An hour on two cores. ``--keep`` keeps the adapters (no torch, ten minutes). ``--resume SHARE`` trains those of the
-package further, on the memories ``many`` and a share of the rest (half an hour).
+package further, on the memories ``many`` and ``logs`` and a share of the rest, and takes the mean of the weights before
+and after (half an hour).
 
 The training data was written for this project. In scripts/data, ``changes.jsonl`` has short English conversations with
 one fact update or a look-alike each, ``plain.jsonl`` the same in the simplest words, ``everyday.jsonl`` explicit
@@ -12,16 +13,17 @@ statements to an assistant, friends or colleagues, ``twins.jsonl`` pairs of such
 ``talks.changes.jsonl`` labels the updates in the long conversations of ``talks.docs.jsonl``,
 ``histories.changes.jsonl`` those in ``histories.jsonl``, conversations over months with an assistant or between several
 people. Of tests/changes, the cases in ``TRAINING_PARTS`` are used. ``update_groups.py`` has those in other languages,
-and the memories ``many``. All pairs of memories are analyzed by the code that consolidation runs. Four fifths of the
-cases, groups and memories and all but nine conversations train the adapters (``pair_training.py``). The rest trains the
-judges, of English and of all other languages, so these never see scores of pairs that the adapters were trained on. The
-gate is trained on the conversations. The judges are trained on scores of the 8-bit graph of the package. The printed
-figures are cross-validated.
+and the memories ``many`` and ``logs``. All pairs of memories are analyzed by the code that consolidation runs. Four
+fifths of the cases, groups and memories and all but nine conversations train the adapters (``pair_training.py``). The
+rest trains the judge, so it never sees scores of pairs that the adapters were trained on. The gate is trained on the
+conversations. The judge is trained on scores of the 8-bit graph of the package. The printed figures are
+cross-validated.
 
-The adapters of the package were trained in three runs: .8 epochs without pairs of unrelated messages, then 265 steps at
-half the rate with them (decision 84), then ``--resume .25`` (decision 85). The gate of the package is that of an
+The adapters of the package were trained in four runs: .8 epochs without pairs of unrelated messages, then 265 steps at
+half the rate with them (decision 84), then ``--resume .25`` without ``logs`` and without the mean (decision 85), then
+``--resume .15`` (decision 86). The gate of the package is that of an
 earlier run: trained again, it leaves out a change of the demo's chat. This file is over 400 lines because the pairs and
-the judges are made in one go.
+the judge are made in one go.
 """
 # ruff: noqa: INP001, T201  # a script that prints
 
@@ -51,14 +53,13 @@ from update_groups import (
 from ecphora import Episode, Memory, SQLiteStore
 from ecphora.bench.embedding_cache import CachingEmbedder
 from ecphora.consolidation.facts.alignment import align
-from ecphora.consolidation.facts.judge import GATE_FEATURES, JUDGE_FEATURES, OTHER_LANGUAGE_FEATURES, UpdateJudge
+from ecphora.consolidation.facts.judge import GATE_FEATURES, UpdateJudge
 from ecphora.consolidation.facts.memory_statements import MemoryStatements
 from ecphora.consolidation.facts.update_candidates import CandidateSearch
 from ecphora.embedders import minilm
 from ecphora.embedders.e5.e5_embedder import E5Embedder
 from ecphora.embedders.e5.e5_network import share_network
 from ecphora.embedders.e5.pair_adapters import PairAdapters
-from ecphora.language.terms import is_english
 from ecphora.learn import Json, fit_logistic, format_json
 from ecphora.ports import NodeReader
 from ecphora.stages.retrieval.linear import LinearModel
@@ -92,14 +93,15 @@ EPOCHS, NEGATIVES = 1.0, 5
 RESUME_RATE, RESUME_NEGATIVES = 8e-4, 4
 """The rate of further training, and its pairs of an earlier text without an update."""
 ADAPTER_PAIRS, JUDGE_PAIRS = 7, 2
-"""The pairs without an update of an earlier text of ``many`` that train the adapters, and the judges: the closest."""
+"""The pairs without an update of an earlier text of ``many`` or ``logs`` that train the adapters, and the judge: the
+closest."""
 UNRELATED_PAIRS = 3_000
-"""Pairs of unrelated messages of the groups that train the judges."""
-THRESHOLDS = (0.5, 0.65, 0.8)
+"""Pairs of unrelated messages of the groups that train the judge."""
+THRESHOLDS = (0.5, 0.55, 0.6, 0.65, 0.8)
 """Confidences at which updates found and look-alikes taken for one are printed."""
 RIDGE, BIAS = 2.0, 1e-3
 """The ridge on the weight of a feature and on the bias."""
-NEUTRAL_JUDGE = UpdateJudge(LinearModel(0.0, {}), LinearModel(0.0, {}), LinearModel(0.0, {}))
+NEUTRAL_JUDGE = UpdateJudge(LinearModel(0.0, {}), 0.0, 0.0)
 """A judge that accepts all pairs."""
 
 Numbers = NDArray[np.float64]
@@ -108,13 +110,12 @@ Labels = NDArray[np.bool_]
 
 @dataclass(frozen=True, slots=True)
 class TrainingPair:
-    """A pair of memories: whether the later supersedes the earlier (None: doubtful), its features and texts."""
+    """A pair of memories: whether the later supersedes the earlier (None: doubtful), its gate features and texts."""
 
     space: str
     label: bool | None
     trains_judge: bool
     gate_features: dict[str, float]
-    features: dict[str, float]
     texts: tuple[str, str]
     ids: tuple[str, str] = ("", "")
 
@@ -123,7 +124,7 @@ def main() -> None:
     """Train, measure, write."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     mode = parser.add_mutually_exclusive_group()
-    mode.add_argument("--keep", action="store_true", help="keep the adapters, train only gate and judges")
+    mode.add_argument("--keep", action="store_true", help="keep the adapters, train only gate and judge")
     mode.add_argument("--epochs", type=float, default=EPOCHS)
     mode.add_argument("--resume", type=float, metavar="SHARE", help="train the adapters in the package further")
     options = parser.parse_args()
@@ -135,57 +136,53 @@ def main() -> None:
     selected = [*select_pairs(english_pairs, gate), *group_pairs]
     path = WEIGHTS / ADAPTERS_FILE
     if not options.keep:
-        from pair_training import RATE, train_adapters  # noqa: PLC0415  # torch, which only training needs
+        from pair_training import RATE, mean_adapters, train_adapters  # noqa: PLC0415  # torch, which only training needs
 
         pairs = [pair for pair in selected if not pair.trains_judge]
         network, is_new = share_network()(), options.resume is None
+        start = None if is_new else PairAdapters.from_bytes(path.read_bytes())
         adapters = train_adapters(
             network,
             pair_groups(pairs) if is_new else resume_groups(pairs, options.resume),
             options.epochs,
             NEGATIVES if is_new else RESUME_NEGATIVES,
             rate=RATE if is_new else RESUME_RATE,
-            start=None if is_new else PairAdapters.from_bytes(path.read_bytes()),
+            start=start,
             save=lambda found: path.write_bytes(found.to_bytes()),
         )
-        path.write_bytes(adapters.to_bytes())
+        path.write_bytes((adapters if start is None else mean_adapters(start, adapters)).to_bytes())
         print(f"ADAPTERS_DIGEST in update_scorers/e5_cross_encoder.py: {sha256(path)}")
     judge_pairs = sample_group_pairs([pair for pair in selected if pair.trains_judge])
-    rows = judge_rows(judge_pairs, gate)
+    log_odds = E5UpdateScorer().score([pair.texts for pair in judge_pairs])
     labels = np.array([bool(pair.label) for pair in judge_pairs])
-    are_english = np.array([is_english(" ".join(pair.texts)) for pair in judge_pairs])
-    parts: dict[str, Json] = {"gate": model_fields(gate)}
-    for name, features, mask in (
-        ("judge", JUDGE_FEATURES, are_english),
-        ("other languages", OTHER_LANGUAGE_FEATURES, ~are_english),
-    ):
-        places = np.flatnonzero(mask).tolist()
-        some_pairs, some_rows = [judge_pairs[place] for place in places], [rows[place] for place in places]
-        parts[name] = model_fields(fit_linear_model(features, some_rows, labels[mask]))
-        print_figures(some_pairs, cross_validate(features, some_pairs, some_rows, labels[mask]), labels[mask])
+    judge = fit_judge(gate, log_odds, labels)
+    print_figures(judge_pairs, cross_validate(judge_pairs, log_odds, labels), labels)
     provenance: dict[str, Json] = {
         "trained_by": "scripts/train_update_scorer.py",
         "pairs": {
             "adapters": sum(not pair.trains_judge for pair in selected),
             "gate": len(english_pairs),
-            "judge": int(are_english.sum()),
-            "other languages": int((~are_english).sum()),
+            "judge": len(judge_pairs),
         },
         "changes": {
             "adapters": sum(bool(pair.label) for pair in selected if not pair.trains_judge),
-            "judge": int(labels[are_english].sum()),
-            "other languages": int(labels[~are_english].sum()),
+            "judge": int(labels.sum()),
         },
         "sha256": {
             one.name: sha256(one)
             for one in (
                 *(CASES, PLAIN, EVERYDAY, TWINS, *DIALOG_FILES, *LABEL_FILES, *TEST_FILES),
-                *(PLAIN_LANGUAGES, GROUPS, MEMORIES, MEMORY_CHANGES, path),
+                *(PLAIN_LANGUAGES, GROUPS, *MEMORIES, *MEMORY_CHANGES, path),
             )
         },
     }
     judge_path = WEIGHTS / "update_judge.json"
-    judge_path.write_text(format_json({"provenance": provenance, **parts}), encoding="utf-8")
+    found: dict[str, Json] = {
+        "provenance": provenance,
+        "gate": {"bias": gate.bias, "features": dict(gate.weights)},
+        "judge": {"bias": judge.bias, "weight": judge.weight},
+    }
+    judge_path.write_text(format_json(found), encoding="utf-8")
 
 
 def sha256(path: Path) -> str:
@@ -220,18 +217,10 @@ def resume_groups(training_pairs: Sequence[TrainingPair], share: float) -> "list
     return result
 
 
-def judge_rows(judge_pairs: Sequence[TrainingPair], gate: LinearModel) -> list[dict[str, float]]:
-    """The features of the judges."""
-    logits = E5UpdateScorer().score([pair.texts for pair in judge_pairs]).tolist()
-    gate_only = replace(NEUTRAL_JUDGE, gate=gate)
-    return [
-        {
-            **pair.features,
-            "gate log-odds": float(gate_only.gate_log_odds(pair.gate_features)[0]),
-            "cross-encoder log-odds": logit,
-        }
-        for pair, logit in zip(judge_pairs, logits, strict=True)
-    ]
+def fit_judge(gate: LinearModel, log_odds: Numbers, labels: Labels) -> UpdateJudge:
+    """The judge with a gate whose probabilities fit the labels."""
+    model = fit_linear_model(["score"], [{"score": value} for value in log_odds.tolist()], labels)
+    return UpdateJudge(gate, model.bias, model.weights["score"])
 
 
 def print_figures(judge_pairs: Sequence[TrainingPair], probabilities: Numbers, labels: Labels) -> None:
@@ -253,26 +242,15 @@ def kind_of(space: str) -> str:
     return "conversations" if not colon else "cases" if language == "case" else f"groups {language}"
 
 
-def cross_validate(
-    features: Sequence[str], training_pairs: Sequence[TrainingPair], rows: Sequence[dict[str, float]], labels: Labels
-) -> Numbers:
+def cross_validate(training_pairs: Sequence[TrainingPair], log_odds: Numbers, labels: Labels) -> Numbers:
     """The probability of each pair by a judge trained on the other folds; a space is in one fold."""
     spaces = sorted({pair.space for pair in training_pairs})
     parts = np.array([spaces.index(pair.space) % FOLDS for pair in training_pairs])
     probabilities = np.zeros(len(training_pairs))
     for part in range(FOLDS):
         held_out = parts == part
-        judge = replace(
-            NEUTRAL_JUDGE,
-            judge=fit_linear_model(
-                features,
-                [row for row, is_held_out in zip(rows, held_out, strict=True) if not is_held_out],
-                labels[~held_out],
-            ),
-        )
-        probabilities[held_out] = [
-            judge.probability(row) for row, is_held_out in zip(rows, held_out, strict=True) if is_held_out
-        ]
+        judge = fit_judge(NEUTRAL_JUDGE.gate, log_odds[~held_out], labels[~held_out])
+        probabilities[held_out] = [judge.probability(value) for value in log_odds[held_out].tolist()]
     return probabilities
 
 
@@ -321,8 +299,8 @@ def sample_group_pairs(pairs: Sequence[TrainingPair]) -> list[TrainingPair]:
 
 
 def is_in_memory(pair: TrainingPair) -> bool:
-    """Whether a pair is of the memories ``many``."""
-    return ":many_" in pair.space
+    """Whether a pair is of the memories ``many`` or ``logs``."""
+    return ":many_" in pair.space or ":logs_" in pair.space
 
 
 def closest_pairs(pairs: Sequence[TrainingPair], count: int) -> Iterator[TrainingPair]:
@@ -412,9 +390,7 @@ def memory_pairs(
         aligned = align(statements, pair)
         if aligned is not None:
             key = graph.id(aligned.earlier[0]), graph.id(aligned.later[0])
-            yield TrainingPair(
-                space, labels.get(key, False), trains_judge, gate, dict(aligned.features), aligned.texts, key
-            )
+            yield TrainingPair(space, labels.get(key, False), trains_judge, gate, aligned.texts, key)
 
 
 def select_pairs(training_pairs: Sequence[TrainingPair], gate: LinearModel) -> list[TrainingPair]:
@@ -472,10 +448,6 @@ def fit_linear_model(names: Sequence[str], rows: Sequence[dict[str, float]], lab
         round(float(weights[0]), 4),
         {name: round(float(weight), 4) for name, weight in zip(names, weights[1:] / scale, strict=True)},
     )
-
-
-def model_fields(model: LinearModel) -> Json:
-    return {"bias": model.bias, "features": dict(model.weights)}
 
 
 if __name__ == "__main__":

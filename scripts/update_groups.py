@@ -2,7 +2,8 @@
 
 ``plain_languages.jsonl`` of scripts/data has changes and look-alikes in plain words in four languages.
 ``change_groups.jsonl`` has statements in thirteen languages, each with two messages that end it and four that only look
-as if. The memories ``many`` of scripts/data/memories are conversations about many matters, whose changes are listed.
+as if. The memories ``many`` of scripts/data/memories are conversations about many matters, and ``logs`` are notes of
+events that recur; their changes are listed.
 """
 # ruff: noqa: INP001  # in the folder of the script that uses it
 
@@ -17,11 +18,13 @@ import numpy as np
 
 DATA = Path(__file__).parent / "data"
 PLAIN_LANGUAGES, GROUPS = DATA / "plain_languages.jsonl", DATA / "change_groups.jsonl"
-MEMORIES, MEMORY_CHANGES = (DATA / "memories" / f"many.{part}.jsonl" for part in ("docs", "changes"))
+MEMORIES, MEMORY_CHANGES = (
+    (DATA / "memories" / f"many.{part}.jsonl", DATA / f"logs.{part}.jsonl") for part in ("docs", "changes")
+)
 FIRST_DAY = date(2025, 1, 6)
 """The day of the first statement of a conversation."""
 FOLDS = 5
-"""Every fifth case, group and memory trains the judges, the others the adapters."""
+"""Every fifth case, group and memory trains the judge, the others the adapters."""
 GROUPS_PER_CASE = 6
 """Groups that are told in one conversation, so that most of its messages have nothing to do with a change."""
 
@@ -74,12 +77,15 @@ def _conversation(language: str, groups: Sequence[tuple[int, Case]]) -> Case:
 
 
 def memory_cases() -> Iterator[tuple[int, Case]]:
-    """The memories ``many``, each a case with a number. If a matter changes twice, the last statement ends both."""
+    """The memories ``many`` and ``logs``, each a case with a number.
+
+    If a matter changes twice, the last statement ends both.
+    """
     changes: dict[str, list[tuple[str, str]]] = {}
-    for change in _lines(MEMORY_CHANGES):
+    for change in _lines(*MEMORY_CHANGES):
         changes.setdefault(change["space"], []).append((change["old"], change["new"]))
     told: dict[str, list[Sequence[str | None]]] = {}
-    for line in _lines(MEMORIES):
+    for line in _lines(*MEMORIES):
         turn = [line[name] for name in ("id", "time", "speaker", "session", "text")]
         told.setdefault(line["space"], []).append(turn)
     for number, (space, turns) in enumerate(told.items()):
@@ -91,10 +97,11 @@ def memory_cases() -> Iterator[tuple[int, Case]]:
 
 @cache
 def judge_memories() -> frozenset[str]:
-    """The spaces of ``many`` that train the judges, so not the adapters."""
+    """The spaces of ``many`` and ``logs`` that train the judge, so not the adapters."""
     return frozenset(case["id"] for number, case in memory_cases() if number % FOLDS == 0)
 
 
-def _lines(path: Path) -> Iterator[dict[str, Any]]:
-    for line in path.read_text(encoding="utf-8").splitlines():
-        yield json.loads(line)
+def _lines(*paths: Path) -> Iterator[dict[str, Any]]:
+    for path in paths:
+        for line in path.read_text(encoding="utf-8").splitlines():
+            yield json.loads(line)

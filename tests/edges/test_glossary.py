@@ -11,7 +11,7 @@ import pytest
 
 import ecphora
 from ecphora.cli.main import LazyCommand, main
-from ecphora.consolidation.facts.judge import GATE_FEATURES, JUDGE_FEATURES
+from ecphora.consolidation.facts.judge import GATE_FEATURES
 from ecphora.reason_clauses import CLAUSE_BUILDERS
 from ecphora.stages.eisa import necessity
 from ecphora.stages.fused import features
@@ -186,7 +186,7 @@ def test_tables_and_columns_have_no_given_up_word(tmp_path: Path) -> None:
 def test_feature_names_have_no_given_up_word() -> None:
     names = {
         *(name for group in features.feature_names_by_group().values() for name in group),
-        *(*ANSWERABILITY_FEATURES, *JUDGE_FEATURES, *GATE_FEATURES, *necessity.FEATURES, *CLAUSE_BUILDERS),
+        *(*ANSWERABILITY_FEATURES, *GATE_FEATURES, *necessity.FEATURES, *CLAUSE_BUILDERS),
     }
     assert [name for name in sorted(names) if given_up(name)] == []
 

@@ -13,16 +13,17 @@ from numpy.typing import NDArray
 from ecphora import Episode, Memory, weights
 from ecphora.consolidation.facts.alignment import MAX_WINDOW_CHARS, statement_window
 from ecphora.consolidation.facts.claims import MIN_SCORED_PAIRS
-from ecphora.consolidation.facts.judge import GATE_FEATURES, JUDGE_FEATURES, UpdateJudge
+from ecphora.consolidation.facts.judge import GATE_FEATURES, UpdateJudge
+from ecphora.consolidation.facts.update_finder import MIN_CONFIDENCE
 from ecphora.embedders.hashing import HashingEmbedder
 from ecphora.errors import InvalidRecord
 from ecphora.language.terms import is_english
 from ecphora.stages.retrieval.linear import LinearModel
 from ecphora.testing import ConstantScorer, FakeClock
 from ecphora.update_scorers.e5_cross_encoder import E5UpdateScorer
-from ecphora.weights import former_names
 
 NOW = datetime(2027, 1, 1, tzinfo=UTC)
+MIN_LOG_ODDS = float(np.log(MIN_CONFIDENCE / (1 - MIN_CONFIDENCE)))
 LAKE = Episode(
     "The owner of the house by the lake is Marta now, she bought it.", "new", "Ana", "s2", "2026-05-03T10:00"
 )
@@ -84,17 +85,11 @@ def test_other_languages_are_scored(path: Path) -> None:
         assert [update.confidence > 0.8 for update in memory.facts.updates()] == [True]
 
 
-@pytest.mark.parametrize(
-    ("english_bias", "other_bias", "count"),
-    [(9.0, -9.0, 0), (-9.0, 9.0, 1)],
-)
-def test_other_languages_have_a_judge_of_their_own(
-    path: Path, monkeypatch: pytest.MonkeyPatch, english_bias: float, other_bias: float, count: int
-) -> None:
-    gate = weights.load_update_judge().gate
-    judge = UpdateJudge(gate, LinearModel(english_bias, {}), LinearModel(other_bias, {}))
+@pytest.mark.parametrize(("bias", "count"), [(MIN_LOG_ODDS - 0.01, 0), (MIN_LOG_ODDS + 0.01, 1)])
+def test_judge_decides_on_the_update(path: Path, monkeypatch: pytest.MonkeyPatch, bias: float, count: int) -> None:
+    judge = UpdateJudge(weights.load_update_judge().gate, bias - 1.0, 0.5)
     monkeypatch.setattr(weights, "load_update_judge", lambda: judge)
-    with open_memory(path, ConstantScorer(0.0)) as memory:
+    with open_memory(path, ConstantScorer(2.0)) as memory:
         memory.remember(
             Episode("Unsere Miete kostet 900 € jeden Monat.", speaker="Ana", session="a", happened_at="2026-02-03")
         )
@@ -165,11 +160,8 @@ def test_english_is_distinguished_from_similar_languages() -> None:
 
 
 def test_judge_probability_follows_the_log_odds() -> None:
-    english, others = (LinearModel(bias, {"cross-encoder log-odds": 0.5}) for bias in (-1.0, -2.0))
-    judge = UpdateJudge(LinearModel(0.0, {}), english, others)
-    features = dict.fromkeys(JUDGE_FEATURES, 0.0)
-    assert judge.probability(features | {"cross-encoder log-odds": 2.0}) == pytest.approx(0.5)
-    assert judge.probability(features | {"cross-encoder log-odds": 4.0}, is_english=False) == pytest.approx(0.5)
+    judge = UpdateJudge(LinearModel(0.0, {}), -1.0, 0.5)
+    assert [judge.probability(value) for value in (2.0, 4.0)] == pytest.approx([0.5, 1 / (1 + np.exp(-1.0))])
     assert judge.gate_log_odds({name: np.ones(3) for name in GATE_FEATURES}) == pytest.approx(0.0)
 
 
@@ -179,7 +171,8 @@ def test_judge_probability_follows_the_log_odds() -> None:
         "",
         "{}",
         '{"gate": {"bias": 0, "features": {}}}',
-        '{"gate": {"bias": 0, "features": {"luck": 1}}, "judge": {}}',
+        '{"gate": {"bias": 0, "features": {"luck": 1}}, "judge": {"bias": 0, "weight": 1}}',
+        '{"gate": {"bias": 0, "features": {}}, "judge": {"bias": 0, "features": {}}}',
         "[]",
     ],
 )
@@ -188,25 +181,10 @@ def test_invalid_judge_weights_are_rejected(text: str) -> None:
         weights.parse_update_judge(text)
 
 
-def test_update_judge_weights_with_former_names_load() -> None:
-    found = json.loads((Path(weights.__file__).parent / "update_judge.json").read_text(encoding="utf-8"))
-    former_by_name = {name: former for former, name in former_names.UPDATE_FEATURES.items()}
-    former = {
-        part: {
-            "bias": found[part]["bias"],
-            "signs": {former_by_name[name]: weight for name, weight in found[part]["features"].items()},
-        }
-        for part in ("gate", "judge")
-    } | {"other languages": found["other languages"]}
-    assert {*former_by_name} == {*GATE_FEATURES, *JUDGE_FEATURES}
-    assert {"alike", "asks", "promise"} <= former["gate"]["signs"].keys() | former["judge"]["signs"].keys()
-    assert weights.parse_update_judge(json.dumps(former)) == weights.load_update_judge()
-
-
 def test_shipped_judge_weights_name_their_training_data() -> None:
     found = json.loads((Path(weights.__file__).parent / "update_judge.json").read_text(encoding="utf-8"))
     assert set(found["provenance"]["sha256"]) >= {"changes.jsonl", "talks.changes.jsonl"}
-    assert weights.load_update_judge().judge.weights["cross-encoder log-odds"] > 0
+    assert weights.load_update_judge().weight > 0
 
 
 @pytest.mark.parametrize(

@@ -193,11 +193,11 @@ def parse_update_judge(text: str) -> "UpdateJudge":
     from ..consolidation.facts import judge  # noqa: PLC0415
 
     try:
-        found = former_names.upgrade_update_judge(json.loads(text))
+        found = json.loads(text)
         return judge.UpdateJudge(
             _parse_named_model(found["gate"], judge.GATE_FEATURES),
-            _parse_named_model(found["judge"], judge.JUDGE_FEATURES),
-            _parse_named_model(found["other languages"], judge.OTHER_LANGUAGE_FEATURES),
+            float(found["judge"]["bias"]),
+            float(found["judge"]["weight"]),
         )
     except (ValueError, KeyError, TypeError, AttributeError) as error:
         raise InvalidRecord(

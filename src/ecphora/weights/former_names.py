@@ -70,46 +70,6 @@ ANSWERABILITY_FEATURES = {
     "looked at": "log pool size",
 }
 """Of the answerability model of ``fused``."""
-UPDATE_FEATURES = {
-    "reading": "cross-encoder log-odds",
-    "promise": "gate log-odds",
-    "many": "log memory count",
-    "rule": "rule confidence",
-    "apart": "log turns apart",
-    "shared": "shared term weight",
-    "frame": "stem overlap",
-    "alike": "cosine",
-    "beside": "is nearby",
-    "session": "same session",
-    "speaker": "same speaker",
-    "owner": "same subject",
-    "other owner": "different subject",
-    "matter": "same attribute",
-    "value": "different value",
-    "value of one unit": "different value of same unit",
-    "equal": "equal value",
-    "names": "different names",
-    "name": "shared name",
-    "denies": "opposite polarity",
-    "former": "former terms",
-    "adds": "is addition",
-    "visits": "no state change",
-    "past": "past state",
-    "event": "event verb",
-    "measured": "has value",
-    "negated": "is negated",
-    "dated": "has validity bound",
-    "statements": "log statement count",
-    "changes": "change signal",
-    "ends": "end signal",
-    "resumes": "resumption signal",
-    "corrects": "correction signal",
-    "keeps": "partial change signal",
-    "never": "never signal",
-    "now": "current signal",
-    "asks": "question signal",
-}
-"""Of the gate and the judge of fact updates."""
 NECESSITY_FEATURES = {
     "asks": "is question",
     "spoken": "is utterance",
@@ -135,17 +95,6 @@ def upgrade_fused(weights: dict[str, Any]) -> dict[str, Any]:
         for name, model in (("dialogue", talk), ("text", text))
     }
     return found
-
-
-def upgrade_update_judge(weights: dict[str, Any]) -> dict[str, Any]:
-    """Return weights of the gate and the judge of fact updates with today's names."""
-    return {name: _rename_model(part) if name in {"gate", "judge"} else part for name, part in weights.items()}
-
-
-def _rename_model(model: dict[str, Any]) -> dict[str, Any]:
-    if "signs" not in model:
-        return model
-    return {"bias": model["bias"], "features": _rename(model["signs"], UPDATE_FEATURES)}
 
 
 def upgrade_necessity(weights: dict[str, Any]) -> dict[str, Any]:

@@ -1,15 +1,12 @@
-"""Aligns the statements of two memories: finds the two that belong together, and the features that the judge reads."""
+"""Aligns the statements of two memories: finds the two that belong together, and what the update scorer reads."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-import numpy as np
-
 from ...language.statements import ChangeSignal, Statement, has_code
 from ...language.terms import is_english
-from .judge import MAX_MEMORY_COUNT, judge_features
 from .memory_statements import MemoryStatements
-from .supersession import has_new_content, make_pair, match_supersession
+from .supersession import has_new_content, match_supersession
 from .update_candidates import CandidatePair
 from .utterances import RuleMatch, Utterance
 
@@ -23,15 +20,13 @@ MAX_WINDOW_CHARS = 240
 class AlignedPair:
     """The two best aligned statements of a pair of memories, each with its row and position.
 
-    ``texts`` are what the update scorer reads, and ``are_english`` says whether these are English.
+    ``texts`` are what the update scorer reads.
     """
 
     later: tuple[int, int, Utterance]
     earlier: tuple[int, int, Utterance]
     rule_match: RuleMatch | None
-    features: Mapping[str, float]
     texts: tuple[str, str]
-    are_english: bool
 
 
 def align(index: MemoryStatements, pair: CandidatePair) -> AlignedPair | None:
@@ -61,26 +56,13 @@ def align(index: MemoryStatements, pair: CandidatePair) -> AlignedPair | None:
         statement_window(source_texts[0], earlier.statement.text, earlier.speaker),
         statement_window(source_texts[1], later.statement.text, later.speaker),
     )
-    are_english = is_english(" ".join(texts))
-    if not are_english:
+    if not is_english(" ".join(texts)):
         rule_match = None  # the rules read English
     elif not has_new_content(later.statement, earlier.statement):
         return None  # it repeats the same, or more of it
     if any(map(has_code, texts)):
         return None
-    features = {
-        "gate log-odds": pair.gate_log_odds,
-        "log memory count": float(np.log1p(min(MAX_MEMORY_COUNT, index.memory_count))),
-        **judge_features(make_pair(later, earlier, pair.term_weights, pair.cosine), rule_match),
-    }
-    return AlignedPair(
-        (later_row, position, later),
-        (earlier_row, earlier_position, earlier),
-        rule_match,
-        features,
-        texts,
-        are_english,
-    )
+    return AlignedPair((later_row, position, later), (earlier_row, earlier_position, earlier), rule_match, texts)
 
 
 def _best_aligned_statements(

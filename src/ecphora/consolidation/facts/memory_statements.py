@@ -17,8 +17,8 @@ class MemoryStatements:
     """The statements of a graph's memories.
 
     ``time_order`` are the episode rows in order of time, ``turn_numbers`` the position of each row in it, and
-    ``has_statements`` masks the rows that are read for statements, not those of an assistant, and ``memory_count`` is
-    their number. ``moments`` are the timestamps of the rows.
+    ``has_statements`` masks the rows that are read for statements, not those of an assistant. ``moments`` are the
+    timestamps of the rows.
     """
 
     def __init__(self, graph: Graph, read: NodeReader) -> None:
@@ -34,7 +34,6 @@ class MemoryStatements:
         self.turn_numbers[self.time_order] = np.arange(len(self.time_order))
         assistants = [number for number, name in enumerate(graph.speakers.names) if is_assistant(name)]
         self.has_statements = graph.episodes & ~np.isin(nodes["speakers"], assistants)
-        self.memory_count = int(self.has_statements.sum())
 
     def fetch(self, rows: Iterable[int]) -> None:
         """Fetch the rows that are not yet fetched, in one call."""

@@ -28,8 +28,8 @@ ScorePairs = Callable[[Sequence[tuple[str, str]]], NDArray[np.float64]]
 """A cross-encoder: the log-odds that the later text replaces the earlier one, for each (earlier, later) pair."""
 MULTIPLE_MIN_CONFIDENCE = 0.5
 """Minimum confidence, by the rules, for taking more than the best update."""
-MIN_CONFIDENCE, MIN_CONFIDENCE_WITH_RULE = 0.65, 0.5
-"""Minimum confidence of a scored update, and of one that the rules support. See decision 0084."""
+MIN_CONFIDENCE = 0.55
+"""Minimum confidence of a scored update. See decision 0086."""
 MIN_RULE_CONFIDENCE, MIN_CONFLICT_LOG_ODDS = 0.65, -2.0
 """Minimum confidence of the rules; and the cross-encoder's log-odds above which a value conflict is kept regardless."""
 MAX_UPDATES = 5
@@ -125,21 +125,13 @@ class UpdateFinder:
         for aligned_pair, log_odds in zip(
             aligned, _cross_encoder_scores(aligned, self.score, time_left), strict=False
         ):  # fewer scores if the time ran out
-            confidence = self.judge.probability(
-                {**aligned_pair.features, "cross-encoder log-odds": log_odds}, is_english=aligned_pair.are_english
-            )
-            is_rule_supported = (
-                aligned_pair.rule_match is not None and aligned_pair.rule_match.confidence >= MIN_RULE_CONFIDENCE
-            )
+            confidence = self.judge.probability(log_odds)
             is_value_conflict = (
                 aligned_pair.rule_match is not None
                 and _is_value_conflict(aligned_pair.rule_match)
                 and log_odds > MIN_CONFLICT_LOG_ODDS
             )
-            if (
-                confidence < (MIN_CONFIDENCE_WITH_RULE if is_rule_supported else MIN_CONFIDENCE)
-                and not is_value_conflict
-            ):
+            if confidence < MIN_CONFIDENCE and not is_value_conflict:
                 continue
             match = RuleMatch(
                 round(confidence, 3),
