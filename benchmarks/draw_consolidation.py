@@ -48,11 +48,9 @@ def main() -> None:
         result = memory.consolidate()
         after = memory.recall(QUESTION, log_access=False, reading="never")
         old = next(hit for hit in after if hit.validity is not None and hit.validity.superseded_by)
-        assert old.validity is not None
-        new = old.validity.superseded_by[0]
-        confidence = next(
-            update.confidence for update in memory.facts.updates() if (update.old.id, update.new.id) == (old.id, new)
-        )
+        updates = [update for update in memory.facts.updates() if update.old.id == old.id]
+        surest = max(updates, key=lambda update: update.confidence)
+        new, confidence = surest.new.id, surest.confidence
     colors = {old.id: "#2b6cb0", new: "#b4232a"}
     pairs = result.counts["supersedes"]
     caption = f"The later message corrects the earlier one (confidence {confidence:.2f}). Pairs found: {pairs}."

@@ -101,7 +101,7 @@ THRESHOLDS = (0.5, 0.55, 0.6, 0.65, 0.8)
 """Confidences at which updates found and look-alikes taken for one are printed."""
 RIDGE, BIAS = 2.0, 1e-3
 """The ridge on the weight of a feature and on the bias."""
-NEUTRAL_JUDGE = UpdateJudge(LinearModel(0.0, {}), 0.0, 0.0)
+NEUTRAL_JUDGE = UpdateJudge(LinearModel(0.0, {}), 0.0, 0.0, 0.0)
 """A judge that accepts all pairs."""
 
 Numbers = NDArray[np.float64]
@@ -110,14 +110,16 @@ Labels = NDArray[np.bool_]
 
 @dataclass(frozen=True, slots=True)
 class TrainingPair:
-    """A pair of memories: whether the later supersedes the earlier (None: doubtful), its gate features and texts."""
+    """A pair of memories: whether the later supersedes the earlier (None: doubtful), its gate features and texts,
+    and the confidence of the rules."""
 
     space: str
     label: bool | None
     trains_judge: bool
     gate_features: dict[str, float]
     texts: tuple[str, str]
-    ids: tuple[str, str] = ("", "")
+    rule_confidence: float
+    ids: tuple[str, str]
 
 
 def main() -> None:
@@ -153,10 +155,11 @@ def main() -> None:
         path.write_bytes((adapters if start is None else mean_adapters(start, adapters)).to_bytes())
         print(f"ADAPTERS_DIGEST in update_scorers/e5_cross_encoder.py: {sha256(path)}")
     judge_pairs = sample_group_pairs([pair for pair in selected if pair.trains_judge])
-    log_odds = E5UpdateScorer().score([pair.texts for pair in judge_pairs])
+    scores = E5UpdateScorer().score([pair.texts for pair in judge_pairs])
+    features = np.stack([scores, [pair.rule_confidence for pair in judge_pairs]], axis=1)
     labels = np.array([bool(pair.label) for pair in judge_pairs])
-    judge = fit_judge(gate, log_odds, labels)
-    print_figures(judge_pairs, cross_validate(judge_pairs, log_odds, labels), labels)
+    judge = fit_judge(gate, features, labels)
+    print_figures(judge_pairs, cross_validate(judge_pairs, features, labels), labels)
     provenance: dict[str, Json] = {
         "trained_by": "scripts/train_update_scorer.py",
         "pairs": {
@@ -180,7 +183,7 @@ def main() -> None:
     found: dict[str, Json] = {
         "provenance": provenance,
         "gate": {"bias": gate.bias, "features": dict(gate.weights)},
-        "judge": {"bias": judge.bias, "weight": judge.weight},
+        "judge": {"bias": judge.bias, "score_weight": judge.score_weight, "rule_weight": judge.rule_weight},
     }
     judge_path.write_text(format_json(found), encoding="utf-8")
 
@@ -217,10 +220,11 @@ def resume_groups(training_pairs: Sequence[TrainingPair], share: float) -> "list
     return result
 
 
-def fit_judge(gate: LinearModel, log_odds: Numbers, labels: Labels) -> UpdateJudge:
-    """The judge with a gate whose probabilities fit the labels."""
-    model = fit_linear_model(["score"], [{"score": value} for value in log_odds.tolist()], labels)
-    return UpdateJudge(gate, model.bias, model.weights["score"])
+def fit_judge(gate: LinearModel, features: Numbers, labels: Labels) -> UpdateJudge:
+    """The judge whose probabilities fit the labels; ``features`` are scores and confidences of the rules."""
+    names = ("score", "rule")
+    model = fit_linear_model(names, [dict(zip(names, row, strict=True)) for row in features.tolist()], labels)
+    return UpdateJudge(gate, model.bias, model.weights["score"], model.weights["rule"])
 
 
 def print_figures(judge_pairs: Sequence[TrainingPair], probabilities: Numbers, labels: Labels) -> None:
@@ -242,15 +246,15 @@ def kind_of(space: str) -> str:
     return "conversations" if not colon else "cases" if language == "case" else f"groups {language}"
 
 
-def cross_validate(training_pairs: Sequence[TrainingPair], log_odds: Numbers, labels: Labels) -> Numbers:
+def cross_validate(training_pairs: Sequence[TrainingPair], features: Numbers, labels: Labels) -> Numbers:
     """The probability of each pair by a judge trained on the other folds; a space is in one fold."""
     spaces = sorted({pair.space for pair in training_pairs})
     parts = np.array([spaces.index(pair.space) % FOLDS for pair in training_pairs])
     probabilities = np.zeros(len(training_pairs))
     for part in range(FOLDS):
         held_out = parts == part
-        judge = fit_judge(NEUTRAL_JUDGE.gate, log_odds[~held_out], labels[~held_out])
-        probabilities[held_out] = [judge.probability(value) for value in log_odds[held_out].tolist()]
+        judge = fit_judge(NEUTRAL_JUDGE.gate, features[~held_out], labels[~held_out])
+        probabilities[held_out] = [judge.probability(*row) for row in features[held_out].tolist()]
     return probabilities
 
 
@@ -390,7 +394,8 @@ def memory_pairs(
         aligned = align(statements, pair)
         if aligned is not None:
             key = graph.id(aligned.earlier[0]), graph.id(aligned.later[0])
-            yield TrainingPair(space, labels.get(key, False), trains_judge, gate, aligned.texts, key)
+            rule_confidence = 0.0 if aligned.rule_match is None else aligned.rule_match.confidence
+            yield TrainingPair(space, labels.get(key, False), trains_judge, gate, aligned.texts, rule_confidence, key)
 
 
 def select_pairs(training_pairs: Sequence[TrainingPair], gate: LinearModel) -> list[TrainingPair]:

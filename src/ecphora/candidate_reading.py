@@ -22,6 +22,7 @@ from .ports import (
     Strategy,
 )
 from .readers.fallback import FallbackReader
+from .text_format import as_message
 
 READING_SHARE = 0.75
 """The share of the time in which passages are read, if most can be compared; the rest is for comparing them."""
@@ -100,7 +101,7 @@ class CandidateReading:
         for place, rows in enumerate(zip(earlier.tolist(), later.tolist(), strict=True)):
             first, second = (nodes.get(self.graph.id(row)) for row in rows)
             if first and second and is_comparable(first.text, second.text):  # None: another process has forgotten it
-                pairs[place] = _with_speaker(first), _with_speaker(second)
+                pairs[place] = as_message(first.text, first.speaker), as_message(second.text, second.speaker)
         for batch in self._batches(list(pairs), PAIRS_AT_ONCE, started + self.time_limit - self.seconds):
             try:
                 log_odds[batch] = self.update_scorer.score([pairs[place] for place in batch])

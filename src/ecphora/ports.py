@@ -103,7 +103,10 @@ class FactUpdateScorer(Protocol):
         ...
 
     def score(self, pairs: Sequence[tuple[str, str]], /) -> NDArray[np.float64]:
-        """Log-odds, shape ``(len(pairs),)``, for pairs (earlier, later); each pair is scored independently."""
+        """Log-odds, shape ``(len(pairs),)``, for pairs (earlier, later); each pair is scored independently.
+
+        Each text is a message: it begins with the name of its speaker, "user" if that is unknown, and a colon.
+        """
         ...
 
 

@@ -35,6 +35,11 @@ def count_noun(count: int, singular: str, plural: str) -> str:
     return f"{count:,} {singular if count == 1 else plural}"
 
 
+def as_message(text: str, speaker: str | None) -> str:
+    """A text as a message, after the name of its speaker, or "user" if that is unknown."""
+    return f"{speaker or 'user'}: {text}"
+
+
 def collapse_whitespace(text: str) -> str:
     """A text with single spaces for its white space, and none around it."""
     return " ".join(text.split())

@@ -50,8 +50,8 @@ def test_memory_that_updates_another_goes_before_it(log_odds: float, best: str, 
     with open_memory(tmp_path, scorer) as memory:
         found = recall(memory)
     assert found[0].text == best
-    assert (f"Ana: {OLD}", NEW) in scorer.received_pairs
-    assert (NEW, f"Ana: {OLD}") not in scorer.received_pairs
+    assert (f"Ana: {OLD}", f"user: {NEW}") in scorer.received_pairs
+    assert (f"user: {NEW}", f"Ana: {OLD}") not in scorer.received_pairs
 
 
 def test_updates_that_consolidation_has_found_are_not_compared_again(tmp_path: Path) -> None:

@@ -35,7 +35,7 @@ FIRST_PERSON = re.compile(r"\b(?:I|me|my|mine|myself)\b", re.IGNORECASE)
 OTHER_SPEAKER_COUNT = 26
 """The cases among the 96 unbounded ones in which somebody else reports the change of a person who spoke for
 themselves."""
-MIN_CORRECT = 0.7
+MIN_CORRECT = 0.75
 """The fraction of the cases that must be correct. It was .9 with a scorer that knew these cases, which are part of the
 training, better (decision 84)."""
 
@@ -129,7 +129,7 @@ def is_correct(memory: Memory, case: dict[str, Any]) -> bool:
 
 
 @pytest.mark.slow
-def test_consolidation_finds_seven_of_ten_updates(open_case: Any) -> None:
+def test_consolidation_finds_three_of_four_updates(open_case: Any) -> None:
     found: dict[str, list[bool]] = defaultdict(list)
     wrong = []
     for case in read_cases("matrix"):

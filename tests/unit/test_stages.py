@@ -92,6 +92,7 @@ def test_bm25_equals_the_reference(sample: tuple[Graph, list[Node], list[Edge]],
     query = sample_query(text)
     assert bm25.bm25(graph, query) == pytest.approx([*expected, 0, 0, 0], abs=1e-5)
     found = Bm25().activate(query, graph)
+    assert found.eligible is not None
     assert found.scores[found.eligible] == pytest.approx(np.array(expected)[found.eligible[: len(expected)]], abs=1e-5)
 
 

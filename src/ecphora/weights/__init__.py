@@ -196,8 +196,7 @@ def parse_update_judge(text: str) -> "UpdateJudge":
         found = json.loads(text)
         return judge.UpdateJudge(
             _parse_named_model(found["gate"], judge.GATE_FEATURES),
-            float(found["judge"]["bias"]),
-            float(found["judge"]["weight"]),
+            **{name: float(found["judge"][name]) for name in ("bias", "score_weight", "rule_weight")},
         )
     except (ValueError, KeyError, TypeError, AttributeError) as error:
         raise InvalidRecord(

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 from ...language.statements import ChangeSignal, Statement, has_code
 from ...language.terms import is_english
+from ...text_format import as_message
 from .memory_statements import MemoryStatements
 from .supersession import has_new_content, match_supersession
 from .update_candidates import CandidatePair
@@ -53,8 +54,8 @@ def align(index: MemoryStatements, pair: CandidatePair) -> AlignedPair | None:
     if ChangeSignal.NEVER in later.statement.change_signals | earlier.statement.change_signals:
         return None  # "never" contradicts, it does not replace
     texts = (
-        statement_window(source_texts[0], earlier.statement.text, earlier.speaker),
-        statement_window(source_texts[1], later.statement.text, later.speaker),
+        as_message(statement_window(source_texts[0], earlier.statement.text), earlier.speaker),
+        as_message(statement_window(source_texts[1], later.statement.text), later.speaker),
     )
     if not is_english(" ".join(texts)):
         rule_match = None  # the rules read English
@@ -102,11 +103,10 @@ def _is_greeting(later: Statement, earlier: Statement) -> bool:
     return len(later.stems) < 2 and not later.values and not has_new_content(later, earlier)
 
 
-def statement_window(text: str, statement: str, speaker: str | None) -> str:
-    """The text of a memory for the cross-encoder, after its speaker's name; of a long text a window around the
-    statement."""
+def statement_window(text: str, statement: str) -> str:
+    """The text of a memory for the cross-encoder; of a long text a window around the statement."""
     if len(text) > MAX_WINDOW_CHARS:
         at = max(0, text.find(statement))
         start = max(0, min(at - max(0, MAX_WINDOW_CHARS - len(statement)) // 2, len(text) - MAX_WINDOW_CHARS))
         text = text[start : start + MAX_WINDOW_CHARS]
-    return text if speaker is None else f"{speaker}: {text}"
+    return text

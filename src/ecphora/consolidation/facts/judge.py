@@ -1,7 +1,8 @@
-"""The probability that a later memory replaces an earlier one: a linear gate, and the score of a cross-encoder.
+"""The probability that a later memory replaces an earlier one: a linear gate, a cross-encoder, and a judge.
 
 Cognitive Weave shows a pair to a language model (papers.md 5.8.1). Here a small cross-encoder scores it, which takes
-milliseconds. So first a linear gate over cheap features selects the pairs worth scoring.
+milliseconds. So first a linear gate over cheap features selects the pairs worth scoring; then the judge makes a
+probability of the score and of what the rules of :mod:`.supersession` say.
 ``scripts/train_update_scorer.py`` trains both.
 """
 
@@ -42,12 +43,14 @@ bound of validity; log(1 + statements)."""
 
 @dataclass(frozen=True, slots=True)
 class UpdateJudge:
-    """The gate, a linear model of :data:`GATE_FEATURES`, and what makes a probability of the cross-encoder's log-odds:
-    a ``bias`` and a ``weight`` (John Platt, "Probabilistic Outputs for Support Vector Machines", 1999)."""
+    """The gate, a linear model of :data:`GATE_FEATURES`, and the judge, which makes a probability of the scorer's
+    log-odds (John Platt, "Probabilistic Outputs for Support Vector Machines", 1999) and of the rules' confidence: a
+    ``bias`` and two weights."""
 
     gate: LinearModel
     bias: float
-    weight: float
+    score_weight: float
+    rule_weight: float
 
     def gate_log_odds(self, features: Mapping[str, Floats | float]) -> Floats:
         """The gate's log-odds of each pair; a feature is a number or a column with one entry a pair."""
@@ -56,9 +59,13 @@ class UpdateJudge:
             log_odds = log_odds + weight * np.asarray(features[name])
         return np.atleast_1d(log_odds)
 
-    def probability(self, log_odds: float) -> float:
-        """The probability in 0..1 that the later memory replaces the earlier one, from the cross-encoder's log-odds."""
-        return float(1 / (1 + np.exp(-(self.bias + self.weight * log_odds))))
+    def probability(self, score: float, rule_confidence: float) -> float:
+        """The probability in 0..1 that the later memory replaces the earlier one.
+
+        ``score`` is the cross-encoder's log-odds, ``rule_confidence`` in 0..1 that of the rules, 0 if none matches.
+        """
+        log_odds = self.bias + self.score_weight * score + self.rule_weight * rule_confidence
+        return float(1 / (1 + np.exp(-log_odds)))
 
 
 def gate_features(statements: Sequence[Statement]) -> dict[str, float]:

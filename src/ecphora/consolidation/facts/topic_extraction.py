@@ -52,7 +52,7 @@ def extract_topic(
     The topic comes from the window around the claim's statement; the rest of the memory is off topic. The values in
     which the two claims differ are neither. ``similarity_floor`` is the embedder's cosine of two unrelated texts.
     """
-    window, other_window = (statement_window(side.source_text, side.statement.text, None) for side in (own, other))
+    window, other_window = (statement_window(side.source_text, side.statement.text) for side in (own, other))
     candidates = clauses(window)
     matching = _matching_clauses(candidates, other_window, embed, similarity_floor)
     shared_stems = frozenset(extract_terms(other.source_text))

@@ -28,8 +28,10 @@ ScorePairs = Callable[[Sequence[tuple[str, str]]], NDArray[np.float64]]
 """A cross-encoder: the log-odds that the later text replaces the earlier one, for each (earlier, later) pair."""
 MULTIPLE_MIN_CONFIDENCE = 0.5
 """Minimum confidence, by the rules, for taking more than the best update."""
-MIN_CONFIDENCE = 0.55
-"""Minimum confidence of a scored update. See decision 0086."""
+MIN_CONFIDENCE, MIN_CONFIDENCE_WITH_RULE = 0.55, 0.35
+"""Minimum confidence of a scored update, and of one of which the rules are certain. See decision 0086."""
+CERTAIN_RULE_CONFIDENCE = 0.8
+"""The rules' confidence from which they are certain."""
 MIN_RULE_CONFIDENCE, MIN_CONFLICT_LOG_ODDS = 0.65, -2.0
 """Minimum confidence of the rules; and the cross-encoder's log-odds above which a value conflict is kept regardless."""
 MAX_UPDATES = 5
@@ -125,13 +127,15 @@ class UpdateFinder:
         for aligned_pair, log_odds in zip(
             aligned, _cross_encoder_scores(aligned, self.score, time_left), strict=False
         ):  # fewer scores if the time ran out
-            confidence = self.judge.probability(log_odds)
+            rule_confidence = 0.0 if aligned_pair.rule_match is None else aligned_pair.rule_match.confidence
+            confidence = self.judge.probability(log_odds, rule_confidence)
             is_value_conflict = (
                 aligned_pair.rule_match is not None
                 and _is_value_conflict(aligned_pair.rule_match)
                 and log_odds > MIN_CONFLICT_LOG_ODDS
             )
-            if confidence < MIN_CONFIDENCE and not is_value_conflict:
+            is_certain_rule = rule_confidence >= CERTAIN_RULE_CONFIDENCE
+            if confidence < (MIN_CONFIDENCE_WITH_RULE if is_certain_rule else MIN_CONFIDENCE) and not is_value_conflict:
                 continue
             match = RuleMatch(
                 round(confidence, 3),
