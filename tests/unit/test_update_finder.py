@@ -15,7 +15,7 @@ from ecphora import Episode, Memory, weights
 from ecphora.consolidation.facts.alignment import MAX_WINDOW_CHARS, statement_window
 from ecphora.consolidation.facts.claims import MIN_SCORED_PAIRS
 from ecphora.consolidation.facts.judge import GATE_FEATURES, UpdateJudge
-from ecphora.consolidation.facts.update_finder import MIN_CONFIDENCE
+from ecphora.consolidation.facts.update_finder import MIN_CONFIDENCE, MIN_CONFIDENCE_WITH_RULE
 from ecphora.embedders.hashing import HashingEmbedder
 from ecphora.errors import InvalidRecord
 from ecphora.language.terms import is_english
@@ -108,6 +108,26 @@ def test_judge_decides_on_the_update(path: Path, monkeypatch: pytest.MonkeyPatch
         )
         memory.consolidate()
         assert len(memory.facts.updates()) == count
+
+
+@pytest.mark.parametrize(
+    ("texts", "confidence", "is_found"),
+    [
+        (("I live in Lisbon.", "I moved to Porto."), MIN_CONFIDENCE_WITH_RULE + 0.01, True),
+        (("I live in Lisbon.", "I moved to Porto."), MIN_CONFIDENCE_WITH_RULE - 0.01, False),
+        (("Ich wohne in Lissabon.", "Ich bin nach Porto gezogen."), MIN_CONFIDENCE_WITH_RULE + 0.01, False),
+    ],
+)
+def test_certain_rule_needs_less_confidence(
+    path: Path, texts: tuple[str, str], confidence: float, is_found: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    judge = UpdateJudge(weights.load_update_judge().gate, 0.0, 1.0, 0.0)
+    monkeypatch.setattr(weights, "load_update_judge", lambda: judge)
+    with open_memory(path, ConstantScorer(float(np.log(confidence / (1 - confidence))))) as memory:
+        for month, text in enumerate(texts, 1):
+            memory.remember(text, speaker="Ana", session=f"s{month}", happened_at=f"2026-0{month}-03")
+        memory.consolidate()
+        assert [update.new.text for update in memory.facts.updates()] == [texts[1]] * is_found
 
 
 def test_consolidation_scores_new_pairs_up_to_a_limit(path: Path) -> None:
