@@ -21,9 +21,8 @@ cross-validated.
 
 The adapters of the package were trained in four runs: .8 epochs without pairs of unrelated messages, then 265 steps at
 half the rate with them (decision 84), then ``--resume .25`` without ``logs`` and without the mean (decision 85), then
-``--resume .15`` (decision 86). The gate of the package is that of an
-earlier run: trained again, it leaves out a change of the demo's chat. This file is over 400 lines because the pairs and
-the judge are made in one go.
+``--resume .15`` (decision 86). The gate of the package is that of an earlier run: trained again, it leaves out a change
+of the demo's chat. This file is over 400 lines because the pairs and the judge are made in one go.
 """
 # ruff: noqa: INP001, T201  # a script that prints
 

@@ -33,12 +33,12 @@ class TestBuiltIn(FactUpdateScorerContract):
         count = 0
         score_pair = PairAdapters.score_pair
 
-        def counted(*args: Any) -> float:
+        def count_and_score(*args: Any) -> float:
             nonlocal count
             count += 1
             return score_pair(*args)
 
-        monkeypatch.setattr(PairAdapters, "score_pair", counted)
+        monkeypatch.setattr(PairAdapters, "score_pair", count_and_score)
         scorer, pairs = E5UpdateScorer(), [("I live in Lisbon.", "I moved to Porto."), ("It rains.", "The dog sleeps.")]
         first, second = scorer.score(pairs), scorer.score(pairs[::-1])
         assert first.tolist() == second[::-1].tolist()
