@@ -134,6 +134,7 @@ def test_wrong_arguments_are_refused_at_once(arguments: dict[str, Any]) -> None:
 # ---- the loop
 
 
+@pytest.mark.medium
 def test_many_calls_at_once_use_one_memory(server: Server, scope: str) -> None:
     async def call() -> None:
         async with connect_async(server.url, server.token(scope), scope) as memory:
@@ -149,6 +150,7 @@ def test_many_calls_at_once_use_one_memory(server: Server, scope: str) -> None:
     run(call())
 
 
+@pytest.mark.medium
 def test_loop_goes_on_while_a_call_waits_for_the_server(silent: SilentServer) -> None:
     async def call() -> None:
         async with connect_async(silent.url) as memory:
@@ -188,6 +190,7 @@ def test_client_of_the_user_sends_the_requests_and_stays_open(monkeypatch: pytes
     run(call())
 
 
+@pytest.mark.medium
 def test_server_that_cannot_be_reached_is_tried_again() -> None:
     attempts = []
 
@@ -210,6 +213,7 @@ def test_server_that_cannot_be_reached_is_tried_again() -> None:
 # ---- cancellation
 
 
+@pytest.mark.medium
 def test_cancelled_call_closes_its_connection(silent: SilentServer) -> None:
     async def call() -> None:
         async with connect_async(silent.url) as memory:
@@ -223,6 +227,7 @@ def test_cancelled_call_closes_its_connection(silent: SilentServer) -> None:
     run(call())
 
 
+@pytest.mark.medium
 def test_timeout_ends_a_stream(silent: SilentServer) -> None:
     async def call() -> None:
         async with connect_async(silent.url) as memory:
@@ -238,6 +243,7 @@ def test_timeout_ends_a_stream(silent: SilentServer) -> None:
     run(call())
 
 
+@pytest.mark.medium
 def test_cancelled_consolidation_is_cancelled_on_the_server() -> None:
     job = {"id": "j", "state": "running", "done": 0, "total": 1, "result": None, "error": None}
     answers = {"/v1/consolidate": {"job": "j"}, "/v1/jobs/j": job, "/v1/jobs/j/cancel": job}
@@ -257,6 +263,7 @@ def test_cancelled_consolidation_is_cancelled_on_the_server() -> None:
     server.close()
 
 
+@pytest.mark.medium
 def test_cancelled_import_writes_nothing(server: Server, scope: str) -> None:
     waits = []
 
@@ -280,6 +287,7 @@ def test_cancelled_import_writes_nothing(server: Server, scope: str) -> None:
     assert waits == [True]
 
 
+@pytest.mark.medium
 def test_stream_that_is_left_early_closes_its_connection(server: Server, scope: str) -> None:
     async def call() -> None:
         async with (
@@ -298,6 +306,7 @@ def test_stream_that_is_left_early_closes_its_connection(server: Server, scope: 
     run(call())
 
 
+@pytest.mark.medium
 def test_backup_arrives_whole(server: Server, scope: str, tmp_path: Path) -> None:
     async def call() -> None:
         async with connect_async(server.url, server.token(f"{scope} all"), scope) as memory:

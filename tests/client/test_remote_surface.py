@@ -59,6 +59,7 @@ def test_signatures_and_documentation_are_those_of_memory(remote: type, local: t
         connect("http://127.0.0.1:1").recall("x", limits=3)  # type: ignore[call-arg]
 
 
+@pytest.mark.medium
 def test_recollection_is_the_same_but_for_its_vectors(server: Server, scope: str) -> None:
     """What both sides see of one file, byte for byte."""
     with connect(server.url, server.token(f"{scope} same", scope), scope) as remote:
@@ -79,6 +80,7 @@ def test_recollection_is_the_same_but_for_its_vectors(server: Server, scope: str
 # ---- rights
 
 
+@pytest.mark.medium
 def test_token_limits_what_a_memory_may_do(server: Server, scope: str) -> None:
     token = server.token(f"{scope} reader", scope, rights=("read",))
     with connect(server.url, token, scope) as reader:
@@ -93,6 +95,7 @@ def test_token_limits_what_a_memory_may_do(server: Server, scope: str) -> None:
             stranger.count()
 
 
+@pytest.mark.medium
 def test_token_is_never_shown(server: Server, scope: str) -> None:
     token = "ecp_" + "secret" * 7
     with connect(server.url, token, scope) as memory:

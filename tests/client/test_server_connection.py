@@ -243,6 +243,7 @@ def test_missing_package_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
         connect("http://127.0.0.1:1", "ecp_x")
 
 
+@pytest.mark.medium
 def test_server_that_is_not_there_is_unavailable() -> None:
     with (
         connect("http://127.0.0.1:1", "ecp_x", retries=0) as memory,

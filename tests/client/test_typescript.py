@@ -25,6 +25,7 @@ def script() -> dict[str, Any]:
     return runpy.run_path(str(ROOT / "scripts" / "generate_typescript"))
 
 
+@pytest.mark.medium
 def test_generated_files_are_up_to_date(script: dict[str, Any], server: Server) -> None:
     for name, text in script["generate"](server.app.openapi()).items():
         if (CLIENT / name).read_text(encoding="utf-8") != text:

@@ -20,12 +20,14 @@ class TestHashing(EmbedderContract):
         return HashingEmbedder(request.param)
 
 
+@pytest.mark.medium
 class TestMiniLM(EmbedderContract):
     @pytest.fixture
     def embedder(self) -> Embedder:
         return MINILM
 
 
+@pytest.mark.medium
 class TestE5(EmbedderContract):
     texts = tuple(text[:50] for text in EmbedderContract.texts)
 

@@ -44,6 +44,7 @@ class TestConstant(ReaderContract):
         return ConstantReader(error=ReaderUnavailable("it is broken"))
 
 
+@pytest.mark.medium
 class TestBuiltin(ReaderContract):
     @pytest.fixture
     def reader(self) -> Reader:

@@ -9,6 +9,7 @@ from ecphora.testing import Locations, StoreContract
 
 
 @pytest.mark.usefixtures("migrations")
+@pytest.mark.medium
 class TestSQLite(StoreContract):
     supports_processes = True
 
@@ -16,6 +17,7 @@ class TestSQLite(StoreContract):
     def locations(self, tmp_path_factory: pytest.TempPathFactory) -> Locations:
         return lambda: partial(SQLiteStore, tmp_path_factory.mktemp("store") / "memory.db")
 
+    @pytest.mark.medium
     def test_incremental_graph_equals_reloaded_graph_while_the_log_expires(
         self, tmp_path_factory: pytest.TempPathFactory
     ) -> None:

@@ -24,6 +24,7 @@ class TestConstant(FactUpdateScorerContract):
         return ConstantScorer()
 
 
+@pytest.mark.medium
 class TestBuiltIn(FactUpdateScorerContract):
     @pytest.fixture
     def update_scorer(self) -> FactUpdateScorer:

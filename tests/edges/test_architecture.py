@@ -16,6 +16,7 @@ def script(monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
     return runpy.run_path(str(ROOT / "scripts" / "draw_architecture.py"))
 
 
+@pytest.mark.medium
 def test_picture_of_the_architecture_is_what_its_script_draws(script: dict[str, Any]) -> None:
     drawn = script["architecture"]()
     if (ROOT / "docs" / "pictures" / "architecture.svg").read_text(encoding="utf-8") != drawn:

@@ -224,6 +224,7 @@ def test_recall_rejects_bad_limits(bounds: dict[str, int], memory: Memory) -> No
     assert_rejected(memory, InvalidInput, "give a whole number of at least 1", lambda: memory.recall("Porto", **bounds))  # type: ignore[arg-type]
 
 
+@pytest.mark.medium
 def test_unknown_strategy_is_rejected(memory: Memory, path: Path) -> None:
     message = "choose one of fused, synaptic, synapse, eisa, ecphory, weave, dense, bm25, rrf, recency"
     assert_rejected(memory, UnknownName, message, lambda: memory.recall("Porto", strategy="oracle"))
@@ -278,6 +279,7 @@ def test_embedder_of_another_size_with_the_same_name_is_rejected(memory: Memory,
         assert_rejected(memory, WrongVector, "have", lambda: other.remember("Other."))
 
 
+@pytest.mark.medium
 def test_embedder_failure_keeps_the_committed_episodes(path: Path) -> None:
     class Down(Exception):
         pass

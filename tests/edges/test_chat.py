@@ -54,6 +54,7 @@ def stored_episodes() -> list[tuple[str | None, str]]:
 # ---- ask
 
 
+@pytest.mark.medium
 @pytest.mark.usefixtures("two_memories")
 def test_ask_without_a_model_quotes_and_notes_it() -> None:
     result = ecphora("ask", "Where did Ana move in Porto?")
@@ -63,6 +64,7 @@ def test_ask_without_a_model_quotes_and_notes_it() -> None:
     assert "--llm or ECPHORA_LLM" in result.stderr
 
 
+@pytest.mark.medium
 @pytest.mark.usefixtures("two_memories")
 def test_ask_answers_with_a_model_and_cites(monkeypatch: pytest.MonkeyPatch) -> None:
     with FakeChatServer(model_reply("In Porto.", "a")) as server:
@@ -78,6 +80,7 @@ def test_ask_answers_with_a_model_and_cites(monkeypatch: pytest.MonkeyPatch) -> 
     assert [one["id"] for one in as_json["memories"]] == ["a"]
 
 
+@pytest.mark.medium
 @pytest.mark.usefixtures("two_memories")
 def test_ask_without_an_answer_exits_with_3(monkeypatch: pytest.MonkeyPatch) -> None:
     with FakeChatServer(model_reply("", held=False)) as server:
@@ -88,6 +91,7 @@ def test_ask_without_an_answer_exits_with_3(monkeypatch: pytest.MonkeyPatch) -> 
     assert len(server.requests) == 1, "without evidence nothing is sent"
 
 
+@pytest.mark.medium
 @pytest.mark.usefixtures("two_memories")
 def test_ask_quotes_if_the_model_fails(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", "sk-secret")
@@ -101,6 +105,7 @@ def test_ask_quotes_if_the_model_fails(monkeypatch: pytest.MonkeyPatch) -> None:
     assert "sk-secret" not in result.output
 
 
+@pytest.mark.medium
 @pytest.mark.usefixtures("two_memories")
 def test_ask_notes_an_answer_without_citation(monkeypatch: pytest.MonkeyPatch) -> None:
     with FakeChatServer(model_reply("In Rome.", "z")) as server:
@@ -110,6 +115,7 @@ def test_ask_notes_an_answer_without_citation(monkeypatch: pytest.MonkeyPatch) -
     assert "cites no memory" in result.stderr
 
 
+@pytest.mark.medium
 @pytest.mark.usefixtures("two_memories")
 def test_ask_show_prompt_prints_the_prompt_and_sends_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     with FakeChatServer(model_reply("no")) as server:
@@ -145,6 +151,7 @@ def test_ask_with_an_unknown_model_lists_the_choices() -> None:
     assert "give openai:MODEL or llamacpp:PATH" in result.stderr
 
 
+@pytest.mark.medium
 @pytest.mark.usefixtures("two_memories")
 def test_ask_records_the_answer_of_a_model_if_told_to(monkeypatch: pytest.MonkeyPatch) -> None:
     replies = [model_reply("Ana.", "a"), model_reply("Ana.", "a")]
@@ -178,6 +185,7 @@ def test_chat_remembers_and_quotes_without_a_model() -> None:
     ]
 
 
+@pytest.mark.medium
 def test_chat_with_a_model_remembers_the_user_and_records_the_replies(monkeypatch: pytest.MonkeyPatch) -> None:
     with FakeChatServer(model_reply("Nice to hear."), model_reply("In Lisbon.", "?")) as server:
         use_model(server, monkeypatch)
@@ -198,6 +206,7 @@ def test_chat_with_a_model_remembers_the_user_and_records_the_replies(monkeypatc
     assert (exchanges[0].source, (exchanges[0].session or "")[:5]) == ("small@openai", "chat-")
 
 
+@pytest.mark.medium
 def test_chat_continues_if_the_model_fails(monkeypatch: pytest.MonkeyPatch) -> None:
     with FakeChatServer((400, {}, "no")) as server:
         use_model(server, monkeypatch)
@@ -241,6 +250,7 @@ def test_chat_json_writes_one_object_per_line() -> None:
     assert result.stderr == ""
 
 
+@pytest.mark.medium
 def test_chat_reports_bad_input_and_continues() -> None:
     result = ecphora("chat", stdin="x" * 2_000_000 + "\nI like rain.\n")
     assert result.exit_code == 0

@@ -161,12 +161,14 @@ def test_bench_is_a_command() -> None:
 # ---- real processes
 
 
+@pytest.mark.medium
 def test_help_loads_nothing_heavy() -> None:
     code = "import sys; from ecphora.cli.main import main; main(['--help'], standalone_mode=False); print(*sys.modules)"
     process = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert not {"numpy", "rich", "apsw", "onnxruntime"} & set(process.stdout.split())
 
 
+@pytest.mark.medium
 def test_recall_loads_only_needed_modules() -> None:
     ecphora("remember", "Ana moved to Porto.")
     code = "import sys; from ecphora.cli.main import main; main(['recall', 'Where is Ana?'], standalone_mode=False)"
@@ -190,6 +192,7 @@ def test_recall_loads_only_needed_modules() -> None:
     assert not loaded & {*other_strategies, *(f"ecphora.{module}" for module in modules), *packages}
 
 
+@pytest.mark.medium
 @pytest.mark.parametrize(
     "args",
     [
@@ -208,6 +211,7 @@ def test_lone_surrogate_in_arguments_is_an_error(args: list[bytes]) -> None:
     assert process.stderr.startswith(b"error: ") or process.returncode == 0
 
 
+@pytest.mark.medium
 def test_broken_pipe_is_not_an_error() -> None:
     ecphora("remember", "--lines", stdin="\n".join(f"Text number {n} about Porto." for n in range(600)))
     process = subprocess.Popen([ECPHORA, "export"], stdout=subprocess.PIPE, stderr=subprocess.PIPE)
@@ -220,6 +224,7 @@ def test_broken_pipe_is_not_an_error() -> None:
     process.stderr.close()
 
 
+@pytest.mark.medium
 def test_recall_logs_its_accesses_before_the_file_is_closed(monkeypatch: pytest.MonkeyPatch) -> None:
     ecphora("remember", "--id", "a", "Ana lives in Porto.")
     ends, close, write = threading.Event(), AccessLog.close, AccessLog._write
@@ -241,6 +246,7 @@ def test_recall_logs_its_accesses_before_the_file_is_closed(monkeypatch: pytest.
     assert [access.kind for access in history.accesses] == [AccessKind.ENCODED, AccessKind.RECALLED]
 
 
+@pytest.mark.medium
 def test_recall_prints_to_a_pipe_without_unicode() -> None:
     ecphora("remember", "One in Porto.")
     plain = run("recall", "Porto", NO_COLOR="1", PYTHONIOENCODING="ascii")
@@ -259,6 +265,7 @@ def test_json_is_valid_in_a_pipe_without_unicode() -> None:
 # ---- strategies
 
 
+@pytest.mark.medium
 def test_strategy_option_decides_which_accesses_are_logged() -> None:
     for name in ("fused", "synaptic-faithful"):
         ecphora("remember", "--id", f"a {name}", "--scope", name, "--strategy", name, "The boat is called Zebulon.")
@@ -270,6 +277,7 @@ def test_strategy_option_decides_which_accesses_are_logged() -> None:
     assert access_kinds == {"fused": ["encoded"], "synaptic-faithful": ["encoded", "stimulated"]}
 
 
+@pytest.mark.medium
 def test_strategy_comes_from_the_environment_or_an_option(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("ECPHORA_STRATEGY", "weave")
     ecphora("remember", "The boat is called Zebulon.")

@@ -37,6 +37,7 @@ def fault(source: str) -> str | None:
     return None
 
 
+@pytest.mark.medium
 def test_long_files_state_their_reason() -> None:
     found = {path.relative_to(ROOT).as_posix(): fault(path.read_text("utf-8")) for path in python_files()}
     assert len(found) > 300

@@ -50,6 +50,7 @@ def test_find_prints_a_line_for_each_memory() -> None:
     assert "speaker" not in ecphora("find", "--limit", "1").stdout
 
 
+@pytest.mark.medium
 def test_find_without_a_match_exits_with_3() -> None:
     assert found_ids("--speaker", "Zoe", code=3) == []
     result = ecphora("find", "--speaker", "Zoe")
@@ -76,6 +77,7 @@ def test_filters_of_find_and_count_select_the_same(options: tuple[str, ...], exp
     assert ecphora("count", *options).stdout == f"{len(expected)}\n"
 
 
+@pytest.mark.medium
 def test_get_shows_the_text_as_stored_and_all_fields() -> None:
     text = "# Lock\n\n" + "It turns twice. " * 80 + "Done."
     id_ = answer("remember", "--text", text, "--source", "manual", "--title", "Keys")["created"][0]
@@ -97,6 +99,7 @@ def test_get_names_unknown_ids_and_shows_the_others() -> None:
     assert (result.exit_code, result.stderr) == (3, "unknown: nobody\n")
 
 
+@pytest.mark.medium
 def test_update_supersedes_or_replaces() -> None:
     moved = answer("update", "a", "Ana moved to Ghent.", "--mode", "supersede", "--happened-at", "2026-06-01")
     assert [node["id"] for node in answer("history", "a")["successors"]] == moved["created"]
@@ -110,6 +113,7 @@ def test_update_supersedes_or_replaces() -> None:
     assert shown.startswith("superseded: b -> ")
 
 
+@pytest.mark.medium
 def test_update_that_erases_takes_no_abbreviation_of_an_id_that_was_given() -> None:
     answer("remember", "A note.", "--id", "note-of-monday")
     result = ecphora("update", "note-of", "Another.", "--mode", "replace")
@@ -118,6 +122,7 @@ def test_update_that_erases_takes_no_abbreviation_of_an_id_that_was_given() -> N
     assert answer("update", "note-of", "Another.", "--mode", "supersede")["created"]
 
 
+@pytest.mark.medium
 def test_update_without_a_mode_or_with_an_unknown_id_changes_nothing() -> None:
     assert ecphora("update", "a", "x").exit_code == 2
     wrong = ecphora("update", "a", "x", "--mode", "replace", "--happened-at", "2026-01-01")
@@ -128,6 +133,7 @@ def test_update_without_a_mode_or_with_an_unknown_id_changes_nothing() -> None:
     assert answer("get", "a")["memories"][0]["text"] == "Ana moved to Porto."
 
 
+@pytest.mark.medium
 def test_update_to_a_forgotten_text_says_that_it_is_blocked() -> None:
     forgotten = answer("remember", "Ana moved to Rome.", "--speaker", "Ana", "--session=s", "--happened-at=2026-07-01")
     answer("forget", *forgotten["created"])
@@ -136,6 +142,7 @@ def test_update_to_a_forgotten_text_says_that_it_is_blocked() -> None:
     assert "forgotten on purpose" in result.stderr
 
 
+@pytest.mark.medium
 def test_rename_scope_and_clone_scope() -> None:
     assert ecphora("rename-scope", "default", "ana").stdout == "renamed: default -> ana\n"
     assert answer("clone-scope", "ana", "trial") == {"scope": "ana", "new_name": "trial"}
@@ -149,6 +156,7 @@ def test_rename_scope_and_clone_scope() -> None:
     assert (missing.exit_code, "there is no memory at none.db" in missing.stderr) == (1, True)
 
 
+@pytest.mark.medium
 def test_evidence_bands_of_the_command_line_set_the_band(monkeypatch: pytest.MonkeyPatch) -> None:
     confidence = answer("recall", "Where did Ana move?", code=0)["confidence"]
     assert 0 < confidence < 1

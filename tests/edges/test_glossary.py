@@ -161,6 +161,7 @@ def given_up(name: str, file: str = "") -> set[str]:
     return found - set(ALLOWED) if file.startswith(PAPERS) else found
 
 
+@pytest.mark.medium
 def test_python_names_have_no_given_up_word() -> None:
     assert [(file, name) for file, name in public_names() if given_up(name, file)] == []
 
@@ -191,6 +192,7 @@ def test_feature_names_have_no_given_up_word() -> None:
     assert [name for name in sorted(names) if given_up(name)] == []
 
 
+@pytest.mark.medium
 def test_names_of_tests_start_with_their_subject() -> None:
     trees = [ast.parse(path.read_text("utf-8")) for path in TESTS.rglob("test_*.py")]
     names = [node.name for tree in trees for node in ast.walk(tree) if isinstance(node, ast.FunctionDef)]

@@ -192,6 +192,7 @@ def test_printed_recollection_has_no_control_characters() -> None:
     assert all(emoji in str(found) and emoji in found._repr_html_() for emoji in (FAMILY, SCOTLAND, KEYCAP))
 
 
+@pytest.mark.medium
 def test_id_in_a_suggested_command_is_quoted() -> None:
     ecphora("remember", "--id", "x; rm -rf ~", "--speaker", "Bo", "--happened-at", "2026-01-05", "I live in Lisbon.")
     ecphora("remember", "--id", "y", "--speaker", "Bo", "--happened-at", "2026-05-03", "I moved to Porto.")

@@ -139,6 +139,7 @@ def test_cells_of_mechanisms_are_filled(table: MechanismTable) -> None:
     assert [row for row in table.rows if len(row) != len(COLUMNS) or not all(row)] == []
 
 
+@pytest.mark.medium
 @pytest.mark.parametrize("table", TABLES, ids=str)
 def test_functions_of_mechanisms_exist(table: MechanismTable) -> None:
     assert [row[0] for row in table.rows if not codes(row[2])] == []

@@ -23,6 +23,7 @@ def answer(*args: str, stdin: str | bytes | None = None, code: int = 0) -> Any:
     return json.loads(result.stdout)
 
 
+@pytest.mark.medium
 @pytest.mark.usefixtures("two_memories")
 def test_recall_prints_text_date_and_reason() -> None:
     result = ecphora("recall", "Where does Ana live now, in Porto?")
@@ -33,6 +34,7 @@ def test_recall_prints_text_date_and_reason() -> None:
     assert "\x1b" not in result.stdout
 
 
+@pytest.mark.medium
 @pytest.mark.usefixtures("two_memories")
 def test_recall_says_on_stderr_why_the_built_in_reader_stood_in(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("ECPHORA_READER", "builtin")
@@ -45,6 +47,7 @@ def test_recall_says_on_stderr_why_the_built_in_reader_stood_in(monkeypatch: pyt
     assert [hit["id"] for hit in json.loads(result.stdout)["hits"]] == [hit["id"] for hit in builtin]
 
 
+@pytest.mark.medium
 @pytest.mark.usefixtures("two_memories")
 def test_recall_ranks_by_a_goal() -> None:
     question = ("recall", "What should I keep in mind?", "--explain")
@@ -60,6 +63,7 @@ def test_recall_ranks_by_a_goal() -> None:
     assert answer("why-not", "What should I keep in mind?", found["hits"][0]["id"], *goal)["rank"] == 1
 
 
+@pytest.mark.medium
 def test_media_are_remembered_and_recalled() -> None:
     media = ({"reference": "cat.jpg", "caption": "A cat.", "vector": [0, 1], "model": "clip"}, {"reference": "b.wav"})
     options = [part for one in media for part in ("--media", json.dumps(one))]
@@ -82,6 +86,7 @@ def test_media_are_remembered_and_recalled() -> None:
     assert len(json.loads(ecphora("find", "--json").stdout)["memories"]) == 2
 
 
+@pytest.mark.medium
 @pytest.mark.usefixtures("two_memories")
 def test_recall_records_a_response_and_includes_it() -> None:
     question = "Who moved to Porto?"
@@ -100,6 +105,7 @@ def test_recall_records_a_response_and_includes_it() -> None:
     assert ecphora("recall", question, "--include", "dreams").exit_code == 2
 
 
+@pytest.mark.medium
 @pytest.mark.usefixtures("two_memories")
 def test_recall_explain_adds_up_to_the_score() -> None:
     found = answer("recall", "Porto")
@@ -115,6 +121,7 @@ def test_recall_explain_adds_up_to_the_score() -> None:
     assert "says" not in ecphora("recall", "Porto", "--no-explain").stdout
 
 
+@pytest.mark.medium
 @pytest.mark.usefixtures("two_memories")
 def test_recall_prints_the_prior_only_with_explain() -> None:
     explained = ecphora("recall", "Porto", "--limit", "1", "--explain").stdout.splitlines()
@@ -123,6 +130,7 @@ def test_recall_prints_the_prior_only_with_explain() -> None:
     assert not {"prior", "score", "+"} & set(ecphora("recall", "Porto").stdout.split())
 
 
+@pytest.mark.medium
 @pytest.mark.usefixtures("two_memories")
 def test_recall_applies_filters_and_times() -> None:
     def ids(*options: str) -> set[str]:
@@ -162,12 +170,14 @@ def test_recall_rejects_wrong_conditions(conditions: str, code: int, message: st
     assert message in " ".join(result.stderr.split())
 
 
+@pytest.mark.medium
 @pytest.mark.usefixtures("two_memories")
 def test_recall_without_evidence_exits_with_3() -> None:
     assert answer("recall", "Porto", "--known-at", "2020-01-01", code=3)["evidence"] == "none"
     assert "nothing came back" in ecphora("recall", "Porto", "--known-at", "2020-01-01").stdout
 
 
+@pytest.mark.medium
 @pytest.mark.parametrize("width", ["20", "40", "59", "75", "200"])
 @pytest.mark.usefixtures("two_memories")
 def test_output_fits_any_terminal_width(width: str, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -186,6 +196,7 @@ def test_recall_prints_no_control_characters() -> None:
     assert "[bold]tag[/bold]" in shown
 
 
+@pytest.mark.medium
 def test_reason_is_the_same_in_recall_chat_and_json() -> None:
     texts = ("We went to the bakery.", "And?", "It was closed.", "It rained all day.")
     first = answer("remember", texts[0], "--session", "s", "--happened-at", "2026-05-03")["ids"][0]
@@ -207,6 +218,7 @@ def test_reason_is_the_same_in_recall_chat_and_json() -> None:
     assert "says “bakery”" in why_not["reason"]
 
 
+@pytest.mark.medium
 @pytest.mark.usefixtures("two_memories")
 def test_why_not_prints_the_cause_and_the_remedy() -> None:
     result = ecphora("why-not", "Porto", "b", "--limit", "1")
@@ -220,6 +232,7 @@ def test_why_not_prints_the_cause_and_the_remedy() -> None:
     assert ecphora("why-not", "Porto", "b", "--limit", "2").stdout == "It came back, 2nd of 2.\n"
 
 
+@pytest.mark.medium
 @pytest.mark.usefixtures("two_memories")
 def test_why_not_takes_the_options_of_recall() -> None:
     def reason(*options: str) -> str:

@@ -159,6 +159,7 @@ def test_project_path_is_relative_to_its_file(project: Path) -> None:
     assert (project / "here.db").exists()
 
 
+@pytest.mark.medium
 def test_commands_send_nothing_to_a_host_of_the_project_file(project: Path, other_server: FakeChatServer) -> None:
     ecphora("remember", "Ana moved to Porto.", "--id", "a", "--embedder", "hashing")
     write_settings(

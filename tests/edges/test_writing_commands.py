@@ -25,6 +25,7 @@ def answer(*args: str, stdin: str | bytes | None = None, code: int = 0) -> Any:
     return json.loads(result.stdout)
 
 
+@pytest.mark.medium
 def test_remember_reports_created_existing_and_blocked_memories() -> None:
     assert ecphora("remember", "One.", "--id", "1").stdout == "remembered: 1\n"
     assert ecphora("remember", "One.", "--id", "1").stdout == "exists already: 1\n"
@@ -36,6 +37,7 @@ def test_remember_reports_created_existing_and_blocked_memories() -> None:
     assert ecphora("remember", "Two.", "Three.").stdout == "2 remembered\n"
 
 
+@pytest.mark.medium
 def test_remember_reads_stdin_in_four_forms() -> None:
     assert len(answer("remember", stdin="One,\nnot two.\n\nTwo.\r\n")["created"]) == 2
     assert len(answer("remember", "--lines", stdin="One,\nbut two.\n\n")["created"]) == 2
@@ -93,6 +95,7 @@ def test_forget_erases_by_id_and_lists_missing_ids() -> None:
     assert answer("history", "a", code=3) is None
 
 
+@pytest.mark.medium
 @pytest.mark.usefixtures("two_memories")
 def test_forget_by_filter_needs_confirmation() -> None:
     result = ecphora("forget", "--speaker", "Bo")
@@ -106,6 +109,7 @@ def test_forget_by_filter_needs_confirmation() -> None:
     assert ecphora("forget", "a", "--everything").exit_code == 2
 
 
+@pytest.mark.medium
 @pytest.mark.usefixtures("two_memories")
 def test_forget_with_dry_run_erases_nothing() -> None:
     assert ecphora("forget", "--everything", "--dry-run").stdout.startswith("would erase 2 memories and ")
@@ -117,6 +121,7 @@ def test_forget_with_dry_run_erases_nothing() -> None:
     assert answer("forget", "--everything", "--yes")["episode_ids"] == ["a", "b"]
 
 
+@pytest.mark.medium
 @pytest.mark.usefixtures("two_memories")
 def test_export_and_import_round_trip() -> None:
     out = ecphora("export").stdout
@@ -161,6 +166,7 @@ def test_reembed_changes_the_embedder(monkeypatch: pytest.MonkeyPatch) -> None:
     assert ecphora("reembed").exit_code == 2
 
 
+@pytest.mark.medium
 @pytest.mark.usefixtures("two_memories")
 def test_reembed_rechunks_long_texts(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     text = "# Lock\n\n" + "It rains. " * 90 + "\n\n## Ropes\n\n" + "Bring one. " * 80

@@ -146,6 +146,7 @@ METHODS = sorted(
 )
 
 
+@pytest.mark.medium
 @pytest.mark.parametrize("name", [name for name in METHODS if name != "close"])
 def test_methods_raise_only_our_errors_for_wrong_values(name: str, memory: Memory) -> None:
     arguments = dict(METHOD_ARGUMENTS.get(name, {}))

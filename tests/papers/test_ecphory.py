@@ -452,6 +452,7 @@ question_strategy = st.tuples(
 )
 
 
+@pytest.mark.medium
 @given(memory_lists, question_strategy, st.integers(0, 2))
 def test_further_hops_keep_the_scores_of_active_engrams(
     memories: list[Spec], question: tuple[float | None, set[str]], depth: int
@@ -469,6 +470,7 @@ def test_further_hops_keep_the_scores_of_active_engrams(
 # ---- co-occurrence
 
 
+@pytest.mark.medium
 @given(memory_lists, question_strategy)
 def test_scores_do_not_depend_on_the_order_of_mentions(
     memories: list[Spec], question: tuple[float | None, set[str]]
@@ -481,6 +483,7 @@ def test_scores_do_not_depend_on_the_order_of_mentions(
     assert found.scores[: len(memories)] == pytest.approx(again.scores[: len(memories)], abs=1e-5)
 
 
+@pytest.mark.medium
 def test_cooccurrence_is_symmetric() -> None:
     """Ana leads to Ben's memory as Ben leads to Ana's."""
     memories = Spec(None, "Ana"), Spec(None, "Ana Ben"), Spec(None, "Ben")
@@ -653,6 +656,7 @@ def test_names_of_hidden_memories_do_not_count_in_k_final() -> None:
     assert engram_scores(one, query(80, "Ana", where=Filter(sessions="open")), *memories) == [0, 0.7]
 
 
+@pytest.mark.medium
 @given(memory_lists, question_strategy, st.sets(st.integers(0, 8)))
 def test_paths_never_contain_hidden_memories(
     memories: list[Spec], question: tuple[float | None, set[str]], hidden: set[int]

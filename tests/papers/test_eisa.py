@@ -110,6 +110,7 @@ def test_memory_keeps_the_chronology_of_the_worked_example(tmp_path: Path) -> No
         assert chronology_order(memory.graph())[-3:] == ["e4", "e6", new]
 
 
+@pytest.mark.medium
 def test_rank_by_last_access_equals_the_rule() -> None:
     """In 100 random histories, one counter and a sort give the same order as shifting the list."""
     rng = np.random.default_rng(3)  # noqa: TID251  # a fixed seed: always the same histories
@@ -140,6 +141,7 @@ WORDS = ("ana", "boat", "river", "mia", "school", "porto")
 texts_of_words = st.lists(st.sampled_from(WORDS), min_size=1, max_size=3).map(" ".join)
 
 
+@pytest.mark.medium
 @given(
     st.lists(texts_of_words, min_size=1, max_size=7, unique=True),
     st.lists(st.tuples(texts_of_words, st.sampled_from([None, "said"])), max_size=5),

@@ -91,6 +91,7 @@ def test_memorybank_adapted_has_the_tuned_constants() -> None:
     assert activation.stimulus.tolist() == [0, 0, 0, 1]
 
 
+@pytest.mark.medium
 def test_storing_is_a_query_too(tmp_path: Path) -> None:
     for name in RETENTION:
         with Memory(tmp_path / f"{name}.db", strategy=resolve_strategy(name), clock=FakeClock()) as memory:

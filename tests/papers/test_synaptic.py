@@ -125,6 +125,7 @@ def test_temporal_score_equals_the_published_values(
     assert temporal_association.temporal_score(found) * FAITHFUL.bond_scale == pytest.approx([scaled], abs=1e-6)
 
 
+@pytest.mark.medium
 def test_temporal_score_of_one_spike_is_a_discounted_count(tmp_path: Path) -> None:
     """papers.md 6.1: the T of the first hop follows from the list of access times."""
     with Memory(tmp_path / "m.db", embedder=HashingEmbedder(32), strategy=FAITHFUL, clock=FakeClock()) as memory:
@@ -272,6 +273,7 @@ VARIANTS = {
 """Lower thresholds than published, because the vectors of these tests come from few words."""
 
 
+@pytest.mark.medium
 @pytest.mark.parametrize("strategy", VARIANTS.values(), ids=VARIANTS.keys())
 def test_storing_equals_the_published_loop(strategy: PublishedSynaptic) -> None:
     """Compares for every record the stimulus, the firing, the published order, and the state after it."""
@@ -322,6 +324,7 @@ def test_faithful_ranks_fired_before_stimulated_and_leaves_out_the_rest() -> Non
 # ---- replay: the state follows from the log
 
 
+@pytest.mark.medium
 def test_replay_of_the_log_equals_the_activations(tmp_path: Path) -> None:
     """In a real memory, stored and recalled in turns, the state follows from the log alone, reloaded or grown."""
     for strategy in (replace(FAITHFUL, cos_th=0.15), replace(REMEDIED, quantile=0.5, v_th=0.03)):
@@ -410,6 +413,7 @@ def test_turn_clock_counts_episodes() -> None:
 # ---- the practical preset
 
 
+@pytest.mark.medium
 def test_practical_without_adjacency_ranks_by_cosine(tmp_path: Path) -> None:
     """The rank does not depend on earlier accesses: the same questions are asked after stimuli."""
     strategy = replace(REMEDIED, adjacency_tau=0)

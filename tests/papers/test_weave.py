@@ -349,6 +349,7 @@ def _sources(memory: Memory, insight: str) -> list[str]:
     return [graph.id(row) for row in graph.edges["dst"][edges].tolist()]
 
 
+@pytest.mark.medium
 def test_refinement_adds_strands_and_insights(memory_with_insights: Memory) -> None:
     """Refinement runs every 20 particles; an insight quotes its sources and has strands to all of them."""
     graph, found = memory_with_insights.graph(), _insights(memory_with_insights)
@@ -363,6 +364,7 @@ def test_refinement_adds_strands_and_insights(memory_with_insights: Memory) -> N
         assert all(line.removeprefix("Ana: ") in texts for line in insight.text.splitlines())
 
 
+@pytest.mark.medium
 def test_refinement_does_not_depend_on_batches(memory_with_insights: Memory, tmp_path: Path) -> None:
     """Episodes remembered one at a time or all at once give the same strands and insights."""
     with _memory(tmp_path / "single.db", Weave()) as memory:
@@ -372,12 +374,14 @@ def test_refinement_does_not_depend_on_batches(memory_with_insights: Memory, tmp
         assert len(memory.graph().edges) == len(memory_with_insights.graph().edges)
 
 
+@pytest.mark.medium
 def test_refinement_draws_no_insight_twice(memory_with_insights: Memory) -> None:
     before = _insights(memory_with_insights)
     memory_with_insights.remember(_episodes(40))
     assert _insights(memory_with_insights) == before
 
 
+@pytest.mark.medium
 def test_forgetting_a_source_erases_its_insight(memory_with_insights: Memory) -> None:
     """An insight would reveal a text that was forgotten on purpose."""
     id_ = _insights(memory_with_insights)[0]
@@ -385,6 +389,7 @@ def test_forgetting_a_source_erases_its_insight(memory_with_insights: Memory) ->
     assert memory_with_insights.get(id_) is None
 
 
+@pytest.mark.medium
 def test_insights_add_their_sources(memory_with_insights: Memory) -> None:
     """Only episodes come back; the sources of an insight are reached through it."""
     found = memory_with_insights.recall("the garden needs water and roses", limit=20)
@@ -393,6 +398,7 @@ def test_insights_add_their_sources(memory_with_insights: Memory) -> None:
     assert path_nodes.intersection(_insights(memory_with_insights))
 
 
+@pytest.mark.medium
 def test_insights_with_ineligible_sources_are_not_followed(memory_with_insights: Memory) -> None:
     found = memory_with_insights.recall("the garden needs water and roses", limit=20, where=Filter(sessions="s0"))
     path_nodes = {step for hit in found for share in hit.why.contributions for step in share.path}
@@ -402,6 +408,7 @@ def test_insights_with_ineligible_sources_are_not_followed(memory_with_insights:
     assert {memory_with_insights.get(step).session for step in path_nodes if not step.startswith("insight:")} <= {"s0"}  # type: ignore[union-attr]
 
 
+@pytest.mark.medium
 def test_given_oracle_writes_the_insights(tmp_path: Path) -> None:
     oracle = ScriptedOracle([])
     with _memory(tmp_path / "oracle.db", Weave(summarizer=oracle)) as memory:

@@ -360,6 +360,7 @@ def test_uses_of_one_recall_are_bounded() -> None:
     assert _uses(graph, 0, strand_evidence.MAX_TOGETHER) == 0
 
 
+@pytest.mark.medium
 @given(st.lists(st.tuples(st.integers(0, 90), st.sets(st.integers(0, 4), max_size=4)), max_size=6), st.integers(0, 6))
 def test_uses_are_the_same_however_the_log_arrives(recalls: list[tuple[int, set[int]]], cut: int) -> None:
     days = sorted({day: sorted(rows) for day, rows in recalls}.items())

@@ -54,6 +54,7 @@ def scope_names() -> Iterator[str]:
     return (f"scope {number}" for number in range(10**6))
 
 
+@pytest.mark.medium
 @given(answers=st.lists(any_reply, min_size=1, max_size=4))
 def test_memory_is_consistent_whatever_the_model_answers(
     answers: list[str], tmp_path_factory: pytest.TempPathFactory, scope_names: Iterator[str]

@@ -4,6 +4,7 @@ import tempfile
 from itertools import pairwise
 from pathlib import Path
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -38,6 +39,7 @@ def recall_all(memory: Memory) -> dict[tuple[str, str], dict[str, float]]:
     }
 
 
+@pytest.mark.medium
 @given(st.permutations(TURNS), st.lists(st.integers(1, 7), max_size=3))
 def test_recall_does_not_depend_on_the_order_of_remembering(turns: list[Episode], cuts: list[int]) -> None:
     with tempfile.TemporaryDirectory() as folder:
@@ -52,6 +54,7 @@ def test_recall_does_not_depend_on_the_order_of_remembering(turns: list[Episode]
         backfilled.close()
 
 
+@pytest.mark.medium
 @given(st.text(min_size=1), st.text(min_size=1), st.none() | st.text(min_size=1, max_size=20))
 def test_any_text_is_stored_and_forgotten_exactly(text: str, question: str, speaker: str | None) -> None:
     if not (text.strip() and question.strip()) or (speaker is not None and not speaker.strip()):

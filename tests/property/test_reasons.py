@@ -38,6 +38,7 @@ def friends(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Memory]:
         yield opened
 
 
+@pytest.mark.medium
 @pytest.mark.parametrize("strategy", [*BUILT_IN, *FAITHFUL])
 def test_reasons_of_every_strategy_are_true(strategy: str, friends: Memory) -> None:
     reasons: list[str] = []
@@ -196,6 +197,7 @@ TURNS = st.builds(
 )
 
 
+@pytest.mark.medium
 @given(
     turns=st.lists(TURNS, min_size=1, max_size=8),
     question=TEXTS,

@@ -177,6 +177,7 @@ def assert_equal(read: Any, written: Any) -> None:
         assert read == written
 
 
+@pytest.mark.medium
 @pytest.mark.parametrize("hint", RESULTS, ids=lambda hint: hint.__name__)
 @given(data=st.data())
 def test_result_read_back_is_equal(hint: Any, data: st.DataObject) -> None:

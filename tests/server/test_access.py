@@ -52,6 +52,7 @@ def export(server: Server, secret: dict[str, Any]) -> list[str]:
     return lines[1:]
 
 
+@pytest.mark.medium
 def test_every_route_but_health_needs_a_token(server: Server) -> None:
     answered = []
     for method, path in routes(server.app):
@@ -149,6 +150,7 @@ def test_rights_decide_which_routes_a_token_may_use(
         assert (answer.status_code != 403) == is_allowed, (path, answer.text)
 
 
+@pytest.mark.medium
 def test_read_token_leaves_no_trace(server: Server, scope: str, remembered: list[str]) -> None:
     secret = {"scope": scope, "token": server.token(scope), "ids": remembered}
     before = export(server, secret)
@@ -164,6 +166,7 @@ def test_read_token_leaves_no_trace(server: Server, scope: str, remembered: list
     assert export(server, secret) != before  # with the right to write, a recall is logged
 
 
+@pytest.mark.medium
 def test_jobs_of_a_scope_need_the_right_to_it(server: Server, secret: dict[str, Any]) -> None:
     path = f"/v1/jobs/{secret['job']}"
     reader, writer = (server.token(secret["scope"], rights=(right,)) for right in ("read", "write"))
@@ -291,6 +294,7 @@ def test_page_that_is_allowed_may_send_requests(make_server: Any) -> None:
         assert "access-control-allow-origin" not in other.headers
 
 
+@pytest.mark.medium
 def test_server_without_tokens_lets_every_local_program_in_but_no_page(make_server: Any) -> None:
     with make_server(policy=AccessPolicy(None)) as server:
         assert server.client.post("/v1/remember", json={"content": "Ana moved."}).status_code == 200
@@ -314,6 +318,7 @@ def test_every_answer_has_the_security_headers(server: Server, token: str) -> No
         assert re.fullmatch("[0-9a-f]{16}", answer.headers["x-request-id"])
 
 
+@pytest.mark.medium
 def test_access_log_has_no_texts(server: Server, scope: str, token: str, remembered: list[str]) -> None:
     start = len(server.lines)
     server.post("/v1/recall", {"question": f"Where is {SECRET}?"}, token=token, scope=scope)

@@ -29,6 +29,7 @@ def test_only_errors_that_nobody_expected_have_the_status_500() -> None:
     assert "secret" not in str(error_dict(RuntimeError("a secret")))
 
 
+@pytest.mark.medium
 @pytest.mark.parametrize(
     ("error", "kind"),
     [

@@ -78,6 +78,7 @@ def test_body_that_cannot_be_read_is_refused_and_writes_nothing(
     assert server.post("/v1/count", token=token, scope=scope).json() == 0
 
 
+@pytest.mark.medium
 def test_token_that_is_revoked_meanwhile_is_refused_from_then_on(server: Server, scope: str) -> None:
     token, name = server.token(scope), f"token {server.counter}"
     is_revoked = threading.Event()

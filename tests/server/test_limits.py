@@ -13,6 +13,7 @@ from ecphora.server.limits import Limits, RateLimit
 from .conftest import Server
 
 
+@pytest.mark.medium
 def test_body_that_is_too_large_is_refused(make_server: Any) -> None:
     with make_server(limits=Limits(body_bytes=1000, import_bytes=2000, requests_per_second=0)) as server:
         token = server.token()
@@ -73,6 +74,7 @@ def parse(text: str) -> dict[str, float]:
     }
 
 
+@pytest.mark.medium
 def test_metrics_count_requests_scopes_and_jobs(server: Server, scope: str, token: str, remembered: list[str]) -> None:
     every = server.token(rights=("read",))
     ok = 'ecphora_requests_total{method="POST",route="/v1/get",status="200"}'

@@ -91,6 +91,7 @@ def fits(document: dict[str, Any], schema: dict[str, Any], value: Any) -> bool:
     return True
 
 
+@pytest.mark.medium
 @pytest.mark.parametrize(
     "operation", [one for one in OPERATIONS if one not in WITH_RECOLLECTION], ids=lambda one: one.name
 )
@@ -124,6 +125,7 @@ def consolidate(server: Server, token: str, scope: str) -> dict[str, Any]:
     return found
 
 
+@pytest.mark.medium
 def test_answer_is_what_the_method_returns(server: Server, scope: str, token: str, remembered: list[str]) -> None:
     with Memory(server.db, scope=scope, embedder=HashingEmbedder()) as memory:
         node = memory.get(remembered[0])
@@ -200,6 +202,7 @@ def test_scope_of_another_embedder_is_a_conflict(server: Server, scope: str, tok
     assert (answer.status_code, answer.json()["error"]["type"]) == (409, "EmbedderMismatch")
 
 
+@pytest.mark.medium
 def test_feedback_takes_a_recollection_as_it_was_answered(
     server: Server, scope: str, token: str, remembered: list[str]
 ) -> None:
@@ -229,6 +232,7 @@ def test_response_is_recorded_and_comes_back_as_an_exchange(server: Server, scop
     assert (unknown.status_code, unknown.json()["error"]["type"]) == (400, "InvalidInput")
 
 
+@pytest.mark.medium
 def test_media_are_stored_and_searched(server: Server, scope: str, token: str) -> None:
     cat = {"reference": "cat.jpg", "caption": "A cat.", "vector": [0, 1], "model": "clip"}
     content: list[Any] = [{"text": "The lodger.", "id": "cat", "media": [cat]}, {"text": "At the lake."}]
@@ -248,6 +252,7 @@ def test_media_are_stored_and_searched(server: Server, scope: str, token: str) -
     assert len(server.post("/v1/find", {}, token=token, scope=scope).json()["memories"]) == 2
 
 
+@pytest.mark.medium
 @pytest.mark.usefixtures("remembered")
 def test_goal_is_taken_and_comes_back_without_its_vector(server: Server, scope: str, token: str) -> None:
     body = {"question": "What should I keep in mind?", "goal": "travel to Porto"}
@@ -300,6 +305,7 @@ def test_file_that_was_replaced_while_it_was_open_is_opened_again(make_server: A
         assert server.post("/v1/count", token=token).json() == 2
 
 
+@pytest.mark.medium
 def test_reading_creates_no_scope(server: Server, scope: str) -> None:
     token = server.token(scope, rights=("admin",))
     for path, body in (

@@ -24,6 +24,7 @@ from .conftest import ALL_RIGHTS, Server
 NOW = datetime(2026, 5, 3, tzinfo=UTC)
 
 
+@pytest.mark.medium
 def test_export_can_be_imported_elsewhere(server: Server, scope: str, token: str, remembered: list[str]) -> None:
     exported = server.post("/v1/export", {"vectors": True}, token=token, scope=scope)
     assert exported.headers["content-type"] == "application/x-ndjson"
@@ -41,6 +42,7 @@ def test_export_can_be_imported_elsewhere(server: Server, scope: str, token: str
     assert found["text"] == "Ana moved to Porto."
 
 
+@pytest.mark.medium
 def test_import_restores_what_was_forgotten_if_asked_to(
     server: Server, scope: str, token: str, remembered: list[str]
 ) -> None:
@@ -95,6 +97,7 @@ def events(text: str) -> list[dict[str, Any]]:
     return [json.loads(line) for line in text.splitlines()]
 
 
+@pytest.mark.medium
 def test_streamed_recall_ends_with_what_recall_answers(
     server: Server, scope: str, token: str, remembered: list[str]
 ) -> None:
@@ -234,6 +237,7 @@ def wait(job: Job, jobs: Jobs) -> None:
     assert job.ended_at is not None
 
 
+@pytest.mark.medium
 def test_consolidation_is_a_job(server: Server, scope: str, token: str, remembered: list[str]) -> None:
     start = server.post("/v1/consolidate", {"seconds": 60}, token=token, scope=scope)
     assert start.status_code == 202

@@ -56,6 +56,7 @@ def collector() -> Iterator[Collector]:
     made.server.server_close()
 
 
+@pytest.mark.medium
 def test_spans_of_requests_reach_the_collector(make_server: Callable[..., Any], collector: Collector) -> None:
     with make_server(tracer=RequestTracer(collector.url)) as server:
         token = server.token("ana-scope")
@@ -75,6 +76,7 @@ def test_spans_of_requests_reach_the_collector(make_server: Callable[..., Any], 
     assert not any(private.encode() in sent for private in ("Porto", "ana-scope", token, "secret"))
 
 
+@pytest.mark.medium
 def test_failure_is_marked_in_the_span(collector: Collector) -> None:
     tracer = RequestTracer(f"{collector.url}/v1/traces")
     for status in (404, 500):

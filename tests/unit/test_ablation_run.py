@@ -76,6 +76,7 @@ def only_figure(
 # ---- runs
 
 
+@pytest.mark.medium
 def test_run_creates_each_memory_once(embedder: CachingEmbedder, monkeypatch: pytest.MonkeyPatch) -> None:
     created: list[tuple[str, str]] = []
     temporary_memory = recall_run.temporary_memory
@@ -115,6 +116,7 @@ def test_run_creates_each_memory_once(embedder: CachingEmbedder, monkeypatch: py
     assert -0.85 < shared.difference.low < -2 / 5 < shared.difference.high <= 0
 
 
+@pytest.mark.medium
 def test_undated_passages_share_one_memory(embedder: CachingEmbedder) -> None:
     undated = [
         replace(case, episodes=tuple(replace(episode, happened_at=None) for episode in case.episodes)) for case in CASES
@@ -129,6 +131,7 @@ def test_undated_passages_share_one_memory(embedder: CachingEmbedder) -> None:
     assert ablation_run.count_steps(undated, [model]) == ablation_run.count_steps(CASES, [model]) - 5
 
 
+@pytest.mark.medium
 def test_variants_that_need_dates_skip_undated_cases(embedder: CachingEmbedder) -> None:
     model = Model("m", Variant("full", PartialBM25()), (Variant("dated", PartialBM25(first=1), requires_dates=True),))
     undated = [
@@ -139,6 +142,7 @@ def test_variants_that_need_dates_skip_undated_cases(embedder: CachingEmbedder) 
         assert ("dated" in {figure.strategy for figure in found}) is is_run
 
 
+@pytest.mark.medium
 def test_trained_variant_learns_from_the_other_spaces(embedder: CachingEmbedder) -> None:
     training_spaces: list[list[str]] = []
 
@@ -178,6 +182,7 @@ def test_empty_set_has_no_figures(embedder: CachingEmbedder) -> None:
     assert ablation_run.run("set", [], [Model("m", Variant("m", PartialBM25()))], embedder).figures == ()
 
 
+@pytest.mark.medium
 def test_ablation_figures_equal_those_of_a_recall_run(embedder: CachingEmbedder) -> None:
     cases = [*CASES, Case("c", (Episode(LONG, "long"), Episode("Plum brandy.", "short")), CASES[0].questions[:0])]
     cases[2] = replace(cases[2], questions=(Question("q", "Where is the brandy?", "x", frozenset({"long", "short"})),))

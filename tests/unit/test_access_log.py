@@ -98,6 +98,7 @@ def flush(memory: Memory) -> Memory:
 # ---- another writer
 
 
+@pytest.mark.medium
 def test_recall_does_not_wait_for_another_writer(memory: Memory, path: Path) -> None:
     """The next recall of the same memory sees the accesses before they are written."""
     with Lock(path):
@@ -114,6 +115,7 @@ def test_recall_does_not_wait_for_another_writer(memory: Memory, path: Path) -> 
     assert memory.unlogged_count == 0
 
 
+@pytest.mark.medium
 def test_pending_accesses_equal_the_written_ones(memory: Memory, path: Path) -> None:
     with Lock(path):
         memory.recall("river")
@@ -124,6 +126,7 @@ def test_pending_accesses_equal_the_written_ones(memory: Memory, path: Path) -> 
     assert after_write.accesses_of(0) == before_write.accesses_of(0)
 
 
+@pytest.mark.medium
 def test_accesses_dropped_for_a_lock_are_counted(
     memory: Memory, path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -140,6 +143,7 @@ def test_accesses_dropped_for_a_lock_are_counted(
     assert memory.unlogged_count == 3
 
 
+@pytest.mark.medium
 def test_accesses_over_the_queue_capacity_are_counted(
     memory: Memory, path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -163,6 +167,7 @@ def test_pending_accesses_do_not_block_closing(memory: Memory, path: Path, monke
     memory.close()
 
 
+@pytest.mark.medium
 def test_readers_do_not_wait_for_a_blocked_writer_of_their_process(open_memory: OpenMemory, path: Path) -> None:
     memory = open_memory()
     memory.remember(TALK)
@@ -176,6 +181,7 @@ def test_readers_do_not_wait_for_a_blocked_writer_of_their_process(open_memory: 
     assert len(memory) == 4
 
 
+@pytest.mark.medium
 def test_episode_of_a_recall_is_queued_like_an_access(open_memory: OpenMemory, path: Path) -> None:
     memory = open_memory(strategy="eisa-faithful")
     memory.remember([Episode("Ana: I met Ben by the river.", id="met", session="s", speaker="Ana")])
@@ -194,6 +200,7 @@ def test_episode_of_a_recall_is_queued_like_an_access(open_memory: OpenMemory, p
 # ---- write errors
 
 
+@pytest.mark.medium
 def test_full_disk_drops_accesses_but_not_recalls(memory: Memory, path: Path, caplog: pytest.LogCaptureFixture) -> None:
     assert isinstance(memory._store, SQLiteStore)
     db = memory._store.nonblocking_handle()._open_connection()
@@ -238,6 +245,7 @@ def test_accesses_are_dropped_without_a_thread(memory: Memory, monkeypatch: pyte
 # ---- order
 
 
+@pytest.mark.medium
 def test_accesses_are_in_the_order_of_the_recalls(memory: Memory, path: Path) -> None:
     with Lock(path):
         for question in ("school", "boat", "school", "lovely"):
@@ -247,6 +255,7 @@ def test_accesses_are_in_the_order_of_the_recalls(memory: Memory, path: Path) ->
     assert graph.revision == 2  # in one commit
 
 
+@pytest.mark.medium
 def test_writes_come_after_earlier_recalls(memory: Memory) -> None:
     """The accesses of a recall are in the log before any other write or export."""
     out = StringIO()
@@ -321,6 +330,7 @@ def in_child(memory: Memory) -> None:
     assert memory.unlogged_count == 0
 
 
+@pytest.mark.medium
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
 @pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
 def test_forked_processes_write_each_access_once(memory: Memory, path: Path) -> None:

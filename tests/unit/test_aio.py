@@ -211,6 +211,7 @@ async def recall_count(memory: AsyncMemory, ids: Iterable[str]) -> int:
     return sum(access.kind == AccessKind.RECALLED for access in accesses)
 
 
+@pytest.mark.medium
 def test_stream_is_an_asynchronous_iterator_of_the_events(tmp_path: Path) -> None:
     async def call() -> None:
         async with open_memory(tmp_path / "m.db") as memory:

@@ -256,6 +256,7 @@ def test_call_that_is_cancelled_in_the_queue_never_begins(tmp_path: Path) -> Non
     run(call())
 
 
+@pytest.mark.medium
 @pytest.mark.parametrize("stream", [False, True])
 def test_cancelled_recall_stops_reading_and_is_not_logged(tmp_path: Path, *, stream: bool) -> None:
     gate = Gate()
@@ -297,6 +298,7 @@ def test_timeout_ends_a_call(tmp_path: Path) -> None:
     run(call())
 
 
+@pytest.mark.medium
 def test_cancelled_import_keeps_whole_portions(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("ecphora.interchange.jsonl.NODES_PER_PORTION", 2)
     out = io.StringIO()

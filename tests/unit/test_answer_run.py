@@ -74,6 +74,7 @@ def question_of(prompt: Prompt) -> str:
     return prompt.user.rpartition("Question: ")[2].partition("\n")[0]
 
 
+@pytest.mark.medium
 def test_contexts_are_ordered_by_time_and_within_budget(answer: Callable[..., Any]) -> None:
     llm = ScriptedLLM(lambda _prompt: REPLY)
     lines = answer(llm).answers
@@ -89,6 +90,7 @@ def test_contexts_are_ordered_by_time_and_within_budget(answer: Callable[..., An
         assert "Today is 2024-05-04." in prompt.user
 
 
+@pytest.mark.medium
 def test_full_context_has_the_latest_turns_that_fit(answer: Callable[..., Any]) -> None:
     llm = ScriptedLLM(lambda _prompt: REPLY)
     answer(llm)
@@ -100,6 +102,7 @@ def test_full_context_has_the_latest_turns_that_fit(answer: Callable[..., Any]) 
     assert {(line.context, line.confidence) for line in full} == {(FULL_CONTEXT, None)}
 
 
+@pytest.mark.medium
 def test_answer_line_has_setup_answer_and_cost(answer: Callable[..., Any]) -> None:
     contents = answer(ScriptedLLM(lambda _prompt: REPLY), replace(PLAN, usd_per_million_tokens=(2.0, 10.0)))
     line = next(item for item in contents.answers if (item.question, item.context) == ("q2", "bm25"))
@@ -114,6 +117,7 @@ def test_answer_line_has_setup_answer_and_cost(answer: Callable[..., Any]) -> No
     assert "{question}" in run_line.answer_setup.user
 
 
+@pytest.mark.medium
 def test_answered_questions_are_skipped(answer: Callable[..., Any], monkeypatch: pytest.MonkeyPatch) -> None:
     first = answer(ScriptedLLM([REPLY] * 9))
     with monkeypatch.context() as patched:
@@ -126,6 +130,7 @@ def test_answered_questions_are_skipped(answer: Callable[..., Any], monkeypatch:
     assert len(answer(ScriptedLLM([REPLY] * 3), case=changed).answers) == 30
 
 
+@pytest.mark.medium
 def test_changed_prompt_asks_again(answer: Callable[..., Any], monkeypatch: pytest.MonkeyPatch) -> None:
     answer(ScriptedLLM([REPLY] * 9))
     template = prompts.ANSWER
@@ -133,6 +138,7 @@ def test_changed_prompt_asks_again(answer: Callable[..., Any], monkeypatch: pyte
     assert len(answer(ScriptedLLM([REPLY] * 9)).answers) == 18
 
 
+@pytest.mark.medium
 def test_unreadable_reply_is_stored_and_not_retried(answer: Callable[..., Any]) -> None:
     plan = replace(PLAN, concurrency=3)
     contents = answer(ScriptedLLM(lambda item: "nonsense" if "violin" in question_of(item) else REPLY), plan)
@@ -141,6 +147,7 @@ def test_unreadable_reply_is_stored_and_not_retried(answer: Callable[..., Any]) 
     assert answer(ScriptedLLM([]), plan) == contents
 
 
+@pytest.mark.medium
 def test_unavailable_reader_ends_the_run(answer: Callable[..., Any], tmp_path: Path) -> None:
     with pytest.raises(LLMUnavailable, match=r"call 11 fails by the script; .* goes on from there"):
         answer(ScriptedLLM([REPLY] * 2, failing_calls=range(2, 99)))
@@ -149,11 +156,13 @@ def test_unavailable_reader_ends_the_run(answer: Callable[..., Any], tmp_path: P
     assert len(answer(ScriptedLLM([REPLY] * 7)).answers) == 9
 
 
+@pytest.mark.medium
 def test_rejected_prompt_does_not_end_the_run(answer: Callable[..., Any]) -> None:
     lines = answer(ScriptedLLM([REPLY] * 3, failing_calls=[0, 1, 2, 3, 4, 5, 7, 8, 9, 10, 12, 13])).answers
     assert [line.error is None for line in lines] == [False, False, False, True, False, False, True, False, True]
 
 
+@pytest.mark.medium
 def test_concurrent_answers_are_stored_in_order(answer: Callable[..., Any]) -> None:
     llm = ScriptedLLM(lambda item: {"answer": question_of(item), "ids": [], "held": True})
     lines = answer(llm, replace(PLAN, concurrency=4)).answers
@@ -162,6 +171,7 @@ def test_concurrent_answers_are_stored_in_order(answer: Callable[..., Any]) -> N
     assert all(line.answer == texts[line.question] for line in lines)
 
 
+@pytest.mark.medium
 def test_progress_counts_all_steps(embedder: CachingEmbedder) -> None:
     progress: list[int] = []
     runner = AnswerRun(LLMClient(ExtractiveReader()), PLAN, embedder, frozenset(), lambda _line: None)
@@ -225,6 +235,7 @@ def append_lines(path: Path, *lines: AnswerLine) -> None:
             write(line)
 
 
+@pytest.mark.medium
 def test_truncated_last_line_is_removed(tmp_path: Path) -> None:
     path = tmp_path / "answers.jsonl"
     append_lines(path, LINE, replace(LINE, question="r"))
@@ -321,6 +332,7 @@ def test_question_without_a_reply_is_wrong() -> None:
     assert (only_figure(found, Metric.FAILURES).value, only_figure(found, Metric.CALLS).value) == (1, 2)
 
 
+@pytest.mark.medium
 def test_budgets_have_separate_figures(tmp_path: Path) -> None:
     path = tmp_path / "answers.jsonl"
     append_lines(path, LINE, replace(LINE, budget=2_000, context_tokens=1_990, answer="Lisbon"))
@@ -331,6 +343,7 @@ def test_budgets_have_separate_figures(tmp_path: Path) -> None:
     assert section.startswith("**Read by m, prompt p**")
 
 
+@pytest.mark.medium
 def test_answers_need_the_line_of_their_run(tmp_path: Path) -> None:
     path = tmp_path / "answers.jsonl"
     append_lines(path, LINE, replace(LINE, model="stranger"))

@@ -59,6 +59,7 @@ def test_memories_are_chosen_by_rank_and_ordered_by_time() -> None:
         fit_to_budget(FOUND, 0)
 
 
+@pytest.mark.medium
 @given(st.lists(st.text(min_size=1, max_size=90), max_size=8), st.integers(1, 200))
 def test_chosen_memories_fit_the_budget(texts: list[str], budget: int) -> None:
     packed = fit_to_budget(recollection([hit(str(place), text) for place, text in enumerate(texts)]), budget)

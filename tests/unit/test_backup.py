@@ -47,6 +47,7 @@ def graph_of(store: SQLiteStore, scope: str) -> Graph:
     return apply_batch(Graph(), store.changes_since(scope, 0))
 
 
+@pytest.mark.medium
 def test_backup_equals_the_memory(store: SQLiteStore, target: Path) -> None:
     steps: list[tuple[int, int]] = []
     copy = store.backup(target, progress=lambda done, total: steps.append((done, total)))
@@ -65,6 +66,7 @@ def test_backup_equals_the_memory(store: SQLiteStore, target: Path) -> None:
     assert "\n" not in repr(copy)
 
 
+@pytest.mark.medium
 def test_backup_is_one_snapshot_during_writes(
     store: SQLiteStore, target: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -245,6 +247,7 @@ def ecphora_(store: SQLiteStore, monkeypatch: pytest.MonkeyPatch) -> Callable[..
     return lambda *args: CliRunner().invoke(main, ["backup", *args])
 
 
+@pytest.mark.medium
 def test_backup_command_prints_path_counts_and_digest(ecphora_: Callable[..., Any], target: Path) -> None:
     result = ecphora_("copies/b.db")
     assert result.exit_code == 0, result.output

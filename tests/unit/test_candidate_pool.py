@@ -98,6 +98,7 @@ def reference_pool(graph: Graph, query: Query) -> tuple[Rows, list[Scores]]:
     return np.array([row for row in sorted(found) if allowed[row]], np.intp), strengths
 
 
+@pytest.mark.medium
 @pytest.mark.parametrize("seed", [0, pytest.param(1, marks=pytest.mark.slow), pytest.param(2, marks=pytest.mark.slow)])
 def test_pool_equals_the_reference_over_all_rows(seed: int) -> None:
     graph, restricted = talk_graph(seed), 0
@@ -113,6 +114,7 @@ def test_pool_equals_the_reference_over_all_rows(seed: int) -> None:
     assert restricted > 5  # for many queries the pool has not all eligible rows
 
 
+@pytest.mark.medium
 def test_pool_of_a_grown_graph_equals_a_rebuilt_one() -> None:
     graph, queries = talk_graph(2), sample_queries()
     for query in queries[:3]:
@@ -142,6 +144,7 @@ def test_turn_before_the_best_is_in_the_pool_if_it_is_the_very_first() -> None:
     assert {0, 1, 2} <= {*pool.rows.tolist()}
 
 
+@pytest.mark.medium
 def test_similarity_to_top_candidates_equals_cosines() -> None:
     graph = talk_graph(0)
     for query in sample_queries():
@@ -161,6 +164,7 @@ def test_similarity_to_top_candidates_equals_cosines() -> None:
                 )
 
 
+@pytest.mark.medium
 def test_features_of_the_pool_equal_those_over_all_rows() -> None:
     graph = talk_graph(1)
     for query in sample_queries():

@@ -5,6 +5,8 @@ from collections import Counter
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 ROOT = Path(__file__).parents[2]
 GROUPS = ROOT / "scripts" / "data" / "change_groups.jsonl"
 HELD = ROOT / "tests" / "changes" / "held_languages.jsonl"
@@ -35,6 +37,7 @@ def test_statement_of_the_groups_has_their_counts() -> None:
     assert f"| all | {counts.total():,} |" in statement
 
 
+@pytest.mark.medium
 def test_message_of_a_group_is_no_held_text() -> None:
     held = {turn[4] for case in read_lines(HELD) for turn in case["told"]}
     assert held.isdisjoint(text for group in read_lines(GROUPS) for text in messages(group))

@@ -331,6 +331,7 @@ SLOW_PARTS = (
 )
 
 
+@pytest.mark.medium
 @pytest.mark.parametrize(
     "part", [*FAST_PARTS, *(pytest.param(part, marks=pytest.mark.slow) for part in SLOW_PARTS)], ids=ascii
 )

@@ -78,6 +78,7 @@ def test_recall_all_and_multi_hop_recall() -> None:
     assert only_figure(found, "full", Metric.RECALL, 10, category="multi-hop").value == 0.5
 
 
+@pytest.mark.medium
 def test_recall_uses_answerable_questions_with_gold_only() -> None:
     model = Model("m", FULL, (LESS,))
     results = {
@@ -120,6 +121,7 @@ def test_refusal_metrics_need_questions_of_their_kind() -> None:
     assert {f.metric for f in unanswerable} == {Metric.TRUE_REFUSAL}
 
 
+@pytest.mark.medium
 def test_equal_count_metrics_equal_values_computed_by_hand() -> None:
     """ERC by hand: the fired rows against as many first hits of the others, and at least as many as there is gold."""
     model = Model("m", FULL, (LESS,), frozenset({PaperMeasurement.EQUAL_COUNT}))
@@ -179,6 +181,7 @@ def test_low_similarity_metrics_equal_values_computed_by_hand() -> None:
     )
 
 
+@pytest.mark.medium
 def test_gate_metrics_equal_values_computed_by_hand() -> None:
     """The largest threshold below which fewer than 1 of 40 answerable questions lie, and the refusals at it."""
     model = Model("m", FULL, paper_measurements=frozenset({PaperMeasurement.GATE}))

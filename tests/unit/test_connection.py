@@ -97,6 +97,7 @@ def run_without_rights(path: Path, what: str) -> None:
         assert memory.unlogged_count > 0
 
 
+@pytest.mark.medium
 @pytest.mark.parametrize("what", ["recall", "remember", "forget", "feedback"])
 @pytest.mark.parametrize(("file", "folder"), [(0o444, 0o555), (0o444, 0o777), (0o644, 0o555)])
 def test_read_only_file_can_be_recalled_from(what: str, file: int, folder: int, two_memories: Path) -> None:

@@ -170,6 +170,7 @@ def test_undated_texts_of_one_batch_do_not_supersede(memory: Memory) -> None:
 # ---- limits, undo and check
 
 
+@pytest.mark.medium
 def test_consolidation_stops_at_its_time_limit_and_resumes(memory: Memory) -> None:
     memory.remember([Episode(f"Note {n} of the log.", f"n{n}") for n in range(LIMITED_STEP_SIZE + 5)])
     pending_counts = [memory.consolidate(seconds=1e-9).pending_count for _ in range(2)]
@@ -299,18 +300,21 @@ def test_consolidation_falls_back_to_rules_if_the_model_fails(memory: Memory) ->
     assert found.usage.failures > 0
 
 
+@pytest.mark.medium
 def test_consolidation_stops_at_its_token_limit(memory: Memory) -> None:
     memory.remember([Episode(f"Note {n} of the log.", f"n{n}") for n in range(LIMITED_STEP_SIZE + 5)])
     found = memory.consolidate(llm=ScriptedLLM(lambda _prompt: reply()), tokens=1)
     assert found.pending_count == 5
 
 
+@pytest.mark.medium
 def test_dry_run_counts_all_memories(memory: Memory) -> None:
     memory.remember([Episode(f"Note {n} of the log.", f"n{n}") for n in range(LIMITED_STEP_SIZE + 5)])
     assert memory.consolidate(seconds=100, dry_run=True).counts["memories"] == LIMITED_STEP_SIZE + 5
     assert np.all(memory.graph().of_kind(Kind.EPISODE))
 
 
+@pytest.mark.medium
 def test_dry_run_asks_no_model_and_estimates_what_it_would_consume(memory: Memory) -> None:
     memory.remember([Episode(f"Ana likes tea number {n}.", f"n{n}") for n in range(20)])
     llm = ScriptedLLM(lambda _prompt: reply())

@@ -5,6 +5,8 @@ from collections import Counter
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 DATA = Path(__file__).parents[2] / "scripts" / "data"
 KINDS = ("follow_up", "new_topic")
 
@@ -25,6 +27,7 @@ def test_conversation_has_two_or_three_different_messages_and_a_kind() -> None:
         assert one["kind"] in KINDS, one["id"]
 
 
+@pytest.mark.medium
 def test_evidence_is_in_the_space_of_the_conversation() -> None:
     for lang in sorted({one["lang"] for one in CONVERSATIONS}):
         entries = {(entry["space"], entry["id"]) for entry in lines(DATA / "memories" / f"{lang}.docs.jsonl")}

@@ -313,6 +313,7 @@ def test_any_day_is_parsed_in_all_formats(day: date) -> None:
         assert time_mentions(text, REFERENCE_TIME) == (Interval(start, start + timedelta(days=1)),)
 
 
+@pytest.mark.medium
 @pytest.mark.parametrize(
     "fragment", ["in ", "1 ", "1", "a", "last ", " ", "two days before ", "from May ", "一", "三月", "on Sat "]
 )

@@ -77,6 +77,7 @@ def test_access_kinds_keep_their_order() -> None:
     assert ACCESS_KINDS[4:] == tuple(Mark)
 
 
+@pytest.mark.medium
 @given(
     log=st.lists(st.tuples(st.integers(0, 2), st.sampled_from(ACCESS_KINDS)), max_size=16),
     cut=st.integers(0, 16),
@@ -156,6 +157,7 @@ def test_recall_without_marks_is_unchanged() -> None:
     assert not {DECAY, ARCHIVED} & set(found.contributions)
 
 
+@pytest.mark.medium
 @given(archived=st.sets(st.integers(0, SIZE - 1)), has_decay=st.booleans())
 def test_archived_memories_rank_last_in_their_order(archived: set[int], has_decay: bool) -> None:
     strategy = Fused(decay_policy=DecayPolicy()) if has_decay else Fused()

@@ -86,6 +86,7 @@ def test_e5_gives_translations_similar_vectors(multilingual: E5Embedder) -> None
     )
 
 
+@pytest.mark.medium
 def test_e5_ranks_the_answer_first(multilingual: E5Embedder) -> None:
     texts = ["Ana moved to Porto in May.", "The flat has a balcony.", "Bo's sister likes jazz."]
     for question in ("Where does Ana live?", "安娜住在哪里？", "アナはどこに住んでいますか"):
@@ -93,6 +94,7 @@ def test_e5_ranks_the_answer_first(multilingual: E5Embedder) -> None:
     assert not np.array_equal(multilingual.embed(texts), multilingual.embed(texts, is_query=True))
 
 
+@pytest.mark.medium
 def test_e5_vector_does_not_depend_on_the_batch(multilingual: E5Embedder) -> None:
     texts = [*ODD[:8], *SIMILAR, "你好" * 50]
     all_vectors = multilingual.embed(texts)
@@ -125,6 +127,7 @@ def test_e5_coverage_is_that_of_its_scripts() -> None:
     assert E5Embedder().coverage("abc ཀཁག") == 0.5
 
 
+@pytest.mark.medium
 @pytest.mark.parametrize("damaged", e5_network.FILE_DIGESTS)
 def test_e5_rejects_changed_files(damaged: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(onnx_runtime, "inference_session", lambda _: None)
@@ -148,11 +151,13 @@ def test_e5_is_made_from_a_setting_or_its_name() -> None:
 # ---- the files
 
 
+@pytest.mark.medium
 def test_e5_files_are_those_that_the_script_builds(build_e5: ModuleType, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "argv", ["build_e5.py", "--check"])
     build_e5.main()
 
 
+@pytest.mark.medium
 def test_e5_keeps_common_pieces_and_rounds_rare_ones(build_e5: ModuleType, network: E5Network) -> None:
     source = build_e5.e5_source.load_weights()
     pieces, positions = source["token_embeddings"], source["position_embeddings"]
@@ -162,6 +167,7 @@ def test_e5_keeps_common_pieces_and_rounds_rare_ones(build_e5: ModuleType, netwo
     assert np.corrcoef(rows[3:].ravel(), pieces[rare].ravel())[0, 1] == pytest.approx(0.94, abs=0.01)
 
 
+@pytest.mark.medium
 def test_file_embedded_from_the_published_pieces_opens(build_e5: ModuleType, tmp_path: Path) -> None:
     """An older Ecphora had all pieces in 4 bits; its vectors are nearly the same, and its files open."""
     file = build_e5.e5_source.read_file()
@@ -248,6 +254,7 @@ def test_unigram_tokenizer_finds_the_most_likely_tokens(text: str, tokens: list[
 # ---- the graph
 
 
+@pytest.mark.medium
 def test_e5_graph_equals_a_readable_encoder(network: E5Network) -> None:
     """In both branches; the graph rounds its activations to 8 bits, so its vectors are only nearly the same."""
     tensors = {

@@ -92,6 +92,7 @@ def test_similarity_equals_the_cosine_with_the_mean_vector(drawn_passages: list[
     assert engram_index.engram_index(graph).mention_counts.tolist() == counts
 
 
+@pytest.mark.medium
 @given(passages, passages)
 def test_grown_index_equals_a_new_index(first: list[Passage], later: list[Passage]) -> None:
     before = graph_of(*first)

@@ -356,6 +356,7 @@ alias_lists = st.lists(
 )
 
 
+@pytest.mark.medium
 @given(alias_lists)
 def test_alias_groups_are_symmetric_and_transitive(alias_list: list[tuple[str, str, float]]) -> None:
     conversation = Conversation("Ben@a| I met Mel, Melanie, Ana Silva, Porto and Bob.", "Ben@a| Then Ana came.")
@@ -381,6 +382,7 @@ def test_alias_groups_are_symmetric_and_transitive(alias_list: list[tuple[str, s
     assert all(repeated.names_of(name) == group[name] for name in NAMES)
 
 
+@pytest.mark.medium
 @given(st.lists(st.sampled_from(sorted(MERGED)), min_size=1, max_size=5, unique=True))
 def test_undoing_merges_restores_the_scores(cases: list[str]) -> None:
     conversation = Conversation(*(line for case in cases for line in MERGED[case][0]))
@@ -439,6 +441,7 @@ def test_merge_is_deleted_with_its_only_provenance(case: str, tmp_path: Path) ->
     store.close()
 
 
+@pytest.mark.medium
 @given(st.permutations(["Mel", "Melanie", "Ben"]))
 def test_declared_merge_is_undone_exactly_and_unmerged_in_effect(order: list[str]) -> None:
     with tempfile.TemporaryDirectory() as folder, Memory(Path(folder) / "m.db", embedder=HashingEmbedder(32)) as memory:

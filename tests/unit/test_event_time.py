@@ -85,6 +85,7 @@ COPIED = tuple(NOW - timedelta(days=90) + timedelta(minutes=3 * index) for index
 REVISED = tuple(NOW - timedelta(days=900) + timedelta(days=100 * index) for index in (1, 0, 2, 3, 4))
 
 
+@pytest.mark.medium
 @pytest.mark.parametrize("update_scorer", [None, AcceptingScorer()], ids=["rules", "cross-encoder"])
 @pytest.mark.parametrize(
     ("times", "days"),
@@ -98,12 +99,14 @@ def test_documents_of_unknown_order_supersede_nothing(
         assert memory.facts.updates() == []
 
 
+@pytest.mark.medium
 def test_long_text_without_speaker_and_source_is_a_document(tmp_path: Path) -> None:
     episodes = [Episode(f"{MANUALS['bread.txt']}\nIt rests for {n} hours.", f"bread-{n}") for n in (4, 5)]
     with consolidated_memory(tmp_path / "m.db", episodes, update_scorer=AcceptingScorer(), days=30) as memory:
         assert memory.facts.updates() == []
 
 
+@pytest.mark.medium
 def test_documents_of_known_order_supersede(tmp_path: Path) -> None:
     with consolidated_memory(tmp_path / "m.db", manuals(REVISED), update_scorer=AcceptingScorer()) as memory:
         pairs = {(change.old.source, change.new.source) for change in memory.facts.updates()}

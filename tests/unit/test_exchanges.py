@@ -109,6 +109,7 @@ def test_record_response_refuses_what_it_cannot_use(memory: Memory) -> None:
     assert not memory.graph().of_kind(Kind.EXCHANGE).any()
 
 
+@pytest.mark.medium
 def test_exchange_has_the_vector_of_its_prompt_after_reembedding(memory: Memory, tmp_path: Path) -> None:
     id_ = record(memory)
     model = HashingEmbedder(32)
@@ -119,6 +120,7 @@ def test_exchange_has_the_vector_of_its_prompt_after_reembedding(memory: Memory,
     assert vector == pytest.approx(model.embed([QUESTION], is_query=True)[0], abs=1e-3)
 
 
+@pytest.mark.medium
 def test_exchange_is_exported_and_imported(memory: Memory, tmp_path: Path, clock: FakeClock) -> None:
     question = "What sank? " + "Tell me all of it. " * 40  # longer than a title may be
     id_ = memory.record_response(memory.recall(question), RESPONSE, used_ids=["boat"])
@@ -153,6 +155,7 @@ def test_exchange_changes_no_recall(open_memory: Callable[..., Memory], strategy
     assert (len(memory), memory.count(), len(memory.find())) == (3, 3, 3)
 
 
+@pytest.mark.medium
 @pytest.mark.parametrize("strategy", sorted(BUILT_IN))
 def test_accesses_of_an_exchange_disturb_no_strategy(open_memory: Callable[..., Memory], strategy: str) -> None:
     memory = open_memory(strategy=strategy)

@@ -94,6 +94,7 @@ def test_memory_without_score_has_no_activation(memory: Memory) -> None:
     assert memory.why_not("nothing of it", "boat", strategy="bm25") == WhyNot("boat", MissReason.NO_ACTIVATION)
 
 
+@pytest.mark.medium
 def test_memory_outside_the_pool_has_no_activation(memory: Memory) -> None:
     memory.remember(f"Number {n * n} of a list." for n in range(400))
     memory.remember("Zebras eat hay.", id="far")
@@ -184,6 +185,7 @@ def demo_memory(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Memory]:
         yield opened
 
 
+@pytest.mark.medium
 @given(
     question=st.sampled_from(("Who plays bass?", "What did Ines say of the holiday?", "What was on 8 February 2025?")),
     row=st.integers(0, 10_000),

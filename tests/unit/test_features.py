@@ -53,6 +53,7 @@ def test_pool_of_a_small_memory_has_all_episodes(size: int) -> None:
         assert build_pool(graph, query).rows.tolist() == np.flatnonzero(graph.episodes).tolist()
 
 
+@pytest.mark.medium
 def test_pool_of_a_large_memory_is_limited_and_has_the_match() -> None:
     nodes = [sample_node(f"n{n}", f"The {n}th barrel holds plum brandy.", minutes=n, session="s") for n in range(900)]
     graph = apply_batch(Graph(), replace(sample_batch(*nodes), revision=1))

@@ -65,6 +65,7 @@ question_lists = st.lists(
 )
 
 
+@pytest.mark.medium
 @given(question_lists, st.lists(st.tuples(rows, st.integers(1, 9)), max_size=4, unique_by=lambda one: one[0]))
 def test_co_use_boost_equals_the_reference(questions: list[Answers], seeds: list[tuple[int, int]]) -> None:
     graph = with_questions(sample_graph(SIZE), questions)

@@ -40,6 +40,7 @@ def full_file(tmp_path: Path) -> Path:
     return path
 
 
+@pytest.mark.medium
 def test_file_of_format_5_gives_the_same_results(full_file: Path, to_format_5: Callable[[Path], None]) -> None:
     def hits(memory: Memory) -> list[tuple[str, float]]:
         return [(hit.id, hit.score) for hit in memory.recall("Where does Ana live?", log_access=False)]
@@ -73,6 +74,7 @@ def to_format_1(line: str) -> str:
     return json.dumps({records.get(name, name): item})
 
 
+@pytest.mark.medium
 def test_export_of_format_1_gives_the_same_results(full_file: Path, tmp_path: Path) -> None:
     out = io.StringIO()
     with open_memory(full_file) as memory:

@@ -288,6 +288,7 @@ def test_strategy_without_goals_says_so(memory: Memory, strategy: str) -> None:
     assert memory.recall("What leaks?", strategy=strategy)
 
 
+@pytest.mark.medium
 @given(goal=st.text(min_size=1, max_size=40).filter(lambda text: bool(text.strip())))
 def test_no_goal_breaks_a_recall(shared_memory: Memory, goal: str) -> None:
     found = shared_memory.recall(QUESTION, goal=goal, log_access=False)

@@ -87,6 +87,7 @@ turns = st.lists(
 )  # fmt: skip
 
 
+@pytest.mark.medium
 @given(turns)
 def test_previous_rows_equal_a_plain_search(drawn_turns: list[tuple[str | None, str | None, str | None, int]]) -> None:
     nodes = [

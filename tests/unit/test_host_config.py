@@ -180,6 +180,7 @@ JSON = st.recursive(
 )  # fmt: skip
 
 
+@pytest.mark.medium
 @given(
     st.dictionaries(st.text(st.characters(codec="utf-8"), max_size=8) | st.just("mcpServers"), JSON, max_size=3),
     st.sampled_from([None, 2, 4, "\t"]),

@@ -178,6 +178,7 @@ def test_insight_recorded_later_is_hidden() -> None:
         assert (late.id in [insight.id for insight in found.insights]) is is_shown
 
 
+@pytest.mark.medium
 def test_weave_ranks_insights_by_its_own_scores(tmp_path: Path) -> None:
     with Memory(tmp_path / "m.db", embedder=HashingEmbedder(64), strategy="weave", clock=FakeClock()) as memory:
         memory.remember([f"Ana sails boats on the river, day {day}." for day in range(40)])

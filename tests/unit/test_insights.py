@@ -149,6 +149,7 @@ def test_insight_id_depends_on_its_sources_only() -> None:
     assert all(id_ == insight_id(sources) for id_, sources in _sources(found).items())
 
 
+@pytest.mark.medium
 @given(st.lists(st.tuples(st.integers(0, 2), st.booleans(), st.booleans()), max_size=30), st.integers(1, 9))
 def test_insights_are_few_and_cover_new_statements(
     turns: list[tuple[int, bool, bool]], memories_per_insight: int
@@ -229,6 +230,7 @@ def test_forgotten_insight_is_not_drawn_again() -> None:
     assert found.nodes[0].id not in {node.id for node in topic_graph.draw().nodes}
 
 
+@pytest.mark.medium
 @pytest.mark.parametrize("link", [Link.SUPERSEDES, Link.CONTRADICTS])
 @given(st.lists(st.tuples(st.integers(0, 14), st.integers(0, 14)), min_size=1, max_size=4))
 def test_insight_never_covers_a_fact_and_its_successor(link: Link, pairs: list[tuple[int, int]]) -> None:
@@ -433,6 +435,7 @@ def test_sentences_are_embedded_one_by_one() -> None:
 # ---- effect on recall
 
 
+@pytest.mark.medium
 @given(st.sampled_from(TOPICS), st.integers(0, 3))
 def test_recall_is_the_same_with_and_without_insights(text: str, topic: int) -> None:
     """Insights are not episodes and their terms are not indexed, so they never displace evidence."""

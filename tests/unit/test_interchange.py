@@ -94,6 +94,7 @@ def full_store(store: SQLiteStore) -> SQLiteStore:
     return store
 
 
+@pytest.mark.medium
 @pytest.mark.parametrize("vectors", [False, True])
 def test_round_trip_into_another_scope_gives_the_same_lines(
     full_store: SQLiteStore, other: SQLiteStore, *, vectors: bool
@@ -107,6 +108,7 @@ def test_round_trip_into_another_scope_gives_the_same_lines(
     }
 
 
+@pytest.mark.medium
 def test_imported_memory_recalls_like_the_exported_one(full_store: SQLiteStore, other: SQLiteStore) -> None:
     jsonl.import_scope(export_lines(full_store), other, "default", HashingEmbedder(DIM))
     expected, found = (memory(store).recall("Where does Ana live?", log_access=False) for store in (full_store, other))
@@ -116,6 +118,7 @@ def test_imported_memory_recalls_like_the_exported_one(full_store: SQLiteStore, 
     )  # type: ignore[type-var]
 
 
+@pytest.mark.medium
 def test_second_import_changes_nothing(full_store: SQLiteStore, other: SQLiteStore) -> None:
     lines = export_lines(full_store, vectors=True)
     jsonl.import_scope(lines, other, "default", HashingEmbedder(DIM))
@@ -126,6 +129,7 @@ def test_second_import_changes_nothing(full_store: SQLiteStore, other: SQLiteSto
     assert other.changes_since("default", 0).revision == revision
 
 
+@pytest.mark.medium
 def test_interrupted_import_is_completed_by_the_next(
     full_store: SQLiteStore, other: SQLiteStore, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -142,12 +146,14 @@ def test_interrupted_import_is_completed_by_the_next(
     assert body(export_lines(other)) == body(lines)
 
 
+@pytest.mark.medium
 def test_import_with_vectors_of_another_embedder_embeds_again(full_store: SQLiteStore, other: SQLiteStore) -> None:
     count = jsonl.import_scope(export_lines(full_store, vectors=True), other, "default", HashingEmbedder(8))
     assert "another model" in count.notices[0]
     assert {len(vector) for vector in other.changes_since("default", 0).vectors.values()} == {8}
 
 
+@pytest.mark.medium
 def test_import_blocks_memories_forgotten_here_unless_restored(full_store: SQLiteStore, other: SQLiteStore) -> None:
     lines = export_lines(full_store)
     jsonl.import_scope(lines, other, "default", HashingEmbedder(DIM))
@@ -158,6 +164,7 @@ def test_import_blocks_memories_forgotten_here_unless_restored(full_store: SQLit
     assert memory(other).get("b") is not None
 
 
+@pytest.mark.medium
 def test_import_blocks_questions_with_blocked_answers(full_store: SQLiteStore, other: SQLiteStore) -> None:
     target = memory(other)
     target.remember(Episode("Ana moved to Porto.", id="b", speaker="Ana"))
@@ -180,6 +187,7 @@ def test_import_leaves_out_edges_of_blocked_provenance(store: SQLiteStore, other
     assert imported.edges == (*mentions[:2], other_edges[1])
 
 
+@pytest.mark.medium
 def test_small_import_is_one_commit(full_store: SQLiteStore, other: SQLiteStore) -> None:
     jsonl.import_scope(export_lines(full_store), other, "default", HashingEmbedder(DIM))
     assert other.changes_since("default", 0).revision == 1
@@ -219,6 +227,7 @@ def test_import_blocks_feedback_removed_here(store: SQLiteStore, other: SQLiteSt
     assert one.get(id_) is not None
 
 
+@pytest.mark.medium
 def test_imported_tombstones_block_later_memories_but_erase_none(full_store: SQLiteStore, other: SQLiteStore) -> None:
     memory(other).remember("Bo keeps a secret.", id="c")
     count = jsonl.import_scope(export_lines(full_store), other, "default", HashingEmbedder(DIM))
@@ -229,6 +238,7 @@ def test_imported_tombstones_block_later_memories_but_erase_none(full_store: SQL
     assert memory(other, "fresh").remember(again).blocked == ("c",)
 
 
+@pytest.mark.medium
 def test_import_with_a_colliding_id_writes_nothing(full_store: SQLiteStore, other: SQLiteStore) -> None:
     memory(other).remember("Something else.", id="f")
     before = other.changes_since("default", 0)
@@ -237,12 +247,14 @@ def test_import_with_a_colliding_id_writes_nothing(full_store: SQLiteStore, othe
     assert other.changes_since("default", 0).revision == before.revision
 
 
+@pytest.mark.medium
 def test_import_rejects_one_id_for_a_long_and_a_short_text(full_store: SQLiteStore, other: SQLiteStore) -> None:
     memory(other).remember("Short.", id="e")
     with pytest.raises(IdCollision, match="'e"):
         jsonl.import_scope(export_lines(full_store), other, "default", HashingEmbedder(DIM))
 
 
+@pytest.mark.medium
 def test_import_into_a_scope_of_another_embedder_is_rejected(full_store: SQLiteStore, other: SQLiteStore) -> None:
     Memory(other, embedder=HashingEmbedder(8)).remember("Here first.")
     with pytest.raises(EmbedderMismatch):
@@ -323,6 +335,7 @@ episodes = st.builds(
 )
 
 
+@pytest.mark.medium
 @given(st.lists(episodes, min_size=1, max_size=4), st.sets(st.integers(0, 3)), st.booleans())
 def test_any_memory_survives_export_and_import(episodes_: list[Episode], forgotten: set[int], vectors: bool) -> None:
     with tempfile.TemporaryDirectory() as folder:

@@ -87,6 +87,7 @@ def test_cleaning_is_idempotent(text: str) -> None:
     assert strip_invisible(escape_invisible(text).replace("\r", "\n")) == escape_invisible(text).replace("\r", "\n")
 
 
+@pytest.mark.medium
 @given(st.recursive(st.none() | st.integers() | ANY, lambda inner: st.lists(inner) | st.dictionaries(ANY, inner)))
 def test_escaped_json_loads_the_same(value: object) -> None:
     escaped = escape_invisible(json.dumps(value, ensure_ascii=False))

@@ -77,6 +77,7 @@ def test_value_is_read_in_spite_of_comments(document: tuple[Any, str]) -> None:
     assert json.dumps(found.data) == json.dumps(value)
 
 
+@pytest.mark.medium
 @given(written(DOCUMENTS))
 def test_merge_adds_the_entry_and_keeps_every_byte(document: tuple[Any, str]) -> None:
     value, text = document
@@ -89,6 +90,7 @@ def test_merge_adds_the_entry_and_keeps_every_byte(document: tuple[Any, str]) ->
     assert merge(merged, CHANGES) == merged
 
 
+@pytest.mark.medium
 @given(written(DOCUMENTS), SCALARS | st.just({"command": "old", "env": {"KEY": "x"}}) | st.just({}))
 def test_merge_replaces_only_what_differs(document: tuple[Any, str], old: Any) -> None:
     _, text = document

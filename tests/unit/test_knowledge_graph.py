@@ -203,6 +203,7 @@ GRAPHS = st.builds(
 )
 
 
+@pytest.mark.medium
 @given(GRAPHS)
 def test_any_graph_survives_a_round_trip_byte_for_byte(parts: tuple[list[Entity], list[Relation]]) -> None:
     entities, relations = parts
@@ -240,6 +241,7 @@ OPERATIONS = st.lists(
 )
 
 
+@pytest.mark.medium
 @given(OPERATIONS, st.sampled_from(["a", "RAIN", "bo", "x", "likes", "", "person"]))
 def test_operations_do_what_the_reference_server_does(operations: list[tuple[str, str, str]], query: str) -> None:
     expected = Reference()

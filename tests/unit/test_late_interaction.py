@@ -58,6 +58,7 @@ def test_short_turn_is_read_with_the_turn_before(reader: LateInteractionReader) 
     assert scores[1] > scores[0]
 
 
+@pytest.mark.medium
 def test_kept_states_give_the_same_scores(reader: LateInteractionReader) -> None:
     passages = [Passage(f"Ana has {count} bikes.", happened_on=DAY) for count in range(3)]
     anew = LateInteractionReader().read("How many bikes?", passages[::-1], asked_on=DAY)[::-1]
@@ -82,6 +83,7 @@ def test_question_is_read_with_its_day() -> None:
     assert one != other
 
 
+@pytest.mark.medium
 @pytest.mark.parametrize("text", ["", " ", "\ud800", "🙂" * 500, "?!"])
 def test_any_text_has_a_score(text: str, reader: LateInteractionReader) -> None:
     found = reader.read(text, [Passage(text), Passage(text, previous_turn=text, title=text)], asked_on=DAY)

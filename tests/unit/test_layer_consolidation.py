@@ -232,6 +232,7 @@ turns = st.builds(
 )
 
 
+@pytest.mark.medium
 @given(st.lists(turns, min_size=1, max_size=23), st.integers(1, 7), st.booleans())
 def test_grown_layer_equals_a_rebuilt_one(history: list[Turn], batch_size: int, link_whole_window: bool) -> None:
     """For any batches and any times of building, only the consolidated turns count."""
@@ -315,6 +316,7 @@ def test_new_turns_and_concepts_are_not_dormant() -> None:
     assert not dormant_mask(graph, 7).any()
 
 
+@pytest.mark.medium
 @given(
     st.lists(st.tuples(st.sets(st.integers(0, 3), min_size=1), st.sets(st.integers(0, 3))), max_size=12),
     st.integers(1, 5),

@@ -36,6 +36,7 @@ def test_pattern_compiles_on_first_use() -> None:
         lazy_pattern("(").search("")
 
 
+@pytest.mark.medium
 def test_patterns_of_the_language_package_compile() -> None:
     for module in pkgutil.iter_modules(ecphora.language.__path__, "ecphora.language."):
         importlib.import_module(module.name)

@@ -66,6 +66,7 @@ def test_closed_form_equals_the_published_steps(
     assert found == pytest.approx(expected, abs=1e-9)
 
 
+@pytest.mark.medium
 @given(st.floats(0, 1), st.floats(0, 1), st.floats(0, 1), st.integers(0, 500))
 def test_physiological_neuron_solves_its_equations(S: float, V: float, I: float, N: int) -> None:
     """Between two stimuli: against Heun's method, 200 steps a turn's worth of time constant."""

@@ -96,6 +96,7 @@ def test_reading_time_is_linear_in_text_length(name: str) -> None:
             assert min(long_time, seconds(READERS[name], long_text)) < 0.03 + 16 * 5 * short_time, repr(pattern)
 
 
+@pytest.mark.medium
 @pytest.mark.parametrize(
     ("reader", "pattern", "size"),
     [
@@ -121,6 +122,7 @@ def test_known_slow_patterns_take_linear_time(reader: Callable[[str], object], p
     assert seconds(reader, repeated(pattern, size)) < SECONDS * size / LONG
 
 
+@pytest.mark.medium
 def test_many_words_before_an_alias_phrase_take_linear_time() -> None:
     assert seconds(READERS["alias_phrases.alias_pairs"], "all " * 20_000 + "call her") < 1
 

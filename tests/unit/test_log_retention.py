@@ -90,6 +90,7 @@ def test_last_accesses_are_kept_with_their_counts(store: SQLiteStore) -> None:
     assert graph.retention == LogRetention(through_seq=12, keep_last=3)
 
 
+@pytest.mark.medium
 def test_log_size_is_bounded(store: SQLiteStore, path: Path) -> None:
     stored_counts, loaded_counts = [], []
     for turn in range(160):
@@ -124,6 +125,7 @@ def test_marks_never_expire(store: SQLiteStore) -> None:
     assert grown.retention != FULL_LOG
 
 
+@pytest.mark.medium
 def test_late_reader_sees_the_retained_log(store: SQLiteStore, path: Path) -> None:
     """Reading after every commit, rarely, or from the start gives one graph with the same derived values."""
     follower = SMALL(path)
@@ -174,6 +176,7 @@ def test_expired_accesses_change_no_practical_score() -> None:
         assert strategy.activate(query, expired).scores.tolist() == strategy.activate(query, graph).scores.tolist()
 
 
+@pytest.mark.medium
 @given(
     days=st.lists(st.sampled_from([0.0, 0.01, 1, 5, 9, 12, 20, 30, 90]), min_size=KEEP_LAST + 1, max_size=3 * KEEP_LAST)
 )
@@ -227,6 +230,7 @@ def test_only_faithful_strategies_need_a_full_log(name: str) -> None:
         assert strategy.needs_full_log is full
 
 
+@pytest.mark.medium
 @pytest.mark.parametrize("recalls", [True, False], ids=["recalled", "stored"])
 def test_scope_of_a_faithful_strategy_keeps_all_accesses(path: Path, recalls: bool) -> None:
     with closing(SMALL(path)) as store:
@@ -286,6 +290,7 @@ def test_import_does_not_restore_expired_accesses(store: SQLiteStore) -> None:
     assert [access.nth for access in logged(loaded(store), "a")] == list(range(8, 16))
 
 
+@pytest.mark.medium
 def test_export_and_import_keep_access_counts(store: SQLiteStore, path: Path) -> None:
     for hour in range(1, 12):
         store.commit("s", access_batch("a", hours=hour))
@@ -315,6 +320,7 @@ def test_unreadable_access_is_damage(store: SQLiteStore, path: Path, assignment:
         store.changes_since("s", 0)
 
 
+@pytest.mark.medium
 def test_recalls_stay_visible_while_the_log_expires(path: Path) -> None:
     with ExitStack() as stack:
         store = stack.enter_context(closing(SMALL(path)))

@@ -206,6 +206,7 @@ def test_recent_memories_are_resources(memory: Memory) -> None:
 # ---- the reference profile
 
 
+@pytest.mark.medium
 @pytest.mark.parametrize("mode", MODES)
 def test_reference_profile_has_the_nine_tools(mode: str, memory: Memory) -> None:
     async def converse(client: Client) -> Any:

@@ -146,6 +146,7 @@ def test_vector_of_another_model_is_added_later(memory: Memory, tmp_path: Path) 
     assert graph_differences(memory.graph(), reload_graph(tmp_path / "m.db")) == []
 
 
+@pytest.mark.medium
 def test_media_of_a_long_text_belong_to_its_first_chunk(memory: Memory) -> None:
     memory.remember(Episode(LONG, id="long", media=(Media("boats.jpg", vector=(0.0, 0.0, 1.0), model=CLIP),)))
     assert [bool(chunk.media) for chunk in memory.chunks("long")] == [True] + [False] * (len(memory.chunks("long")) - 1)
@@ -195,6 +196,7 @@ def test_backup_and_copy_of_a_scope_keep_media(memory: Memory, tmp_path: Path) -
     assert graph_differences(memory.graph(), reload_graph(tmp_path / "copy.db")) == []
 
 
+@pytest.mark.medium
 def test_rechunked_text_keeps_its_media(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = tmp_path / "m.db"
     episode = Episode(LONG, id="long", media=(Media("boats.jpg", vector=(0.0, 1.0), model=CLIP),))
@@ -271,6 +273,7 @@ def test_import_into_a_space_of_another_length_writes_nothing(memory: Memory, tm
         assert len(copy) == 1
 
 
+@pytest.mark.medium
 def test_older_file_opens_and_keeps_everything(tmp_path: Path) -> None:
     path = tmp_path / "m.db"
     with Memory(path, embedder=MODEL, clock=FakeClock()) as memory:

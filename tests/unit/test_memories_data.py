@@ -30,6 +30,7 @@ def lines(name: str) -> list[dict[str, Any]]:
     return [json.loads(line) for line in (DATA / f"{name}.jsonl").read_text("utf-8").splitlines()]
 
 
+@pytest.mark.medium
 @pytest.mark.parametrize("name", SETS)
 def test_set_reads_as_a_benchmark(name: str) -> None:
     cases = list(read_cases(name, DATA))
@@ -67,12 +68,14 @@ def test_evidence_is_not_later_than_the_question(name: str) -> None:
             assert time is None or time[:10] <= line["asked_at"][:10], f"{line['space']} {line['id']}"
 
 
+@pytest.mark.medium
 def test_held_spaces_are_in_no_other_set() -> None:
     spaces = Counter(space for name in SETS for space in {line["space"] for line in lines(f"{name}.docs")})
     assert set(HELD) <= set(SETS)
     assert set(spaces.values()) == {1}
 
 
+@pytest.mark.medium
 def test_readme_states_the_counts() -> None:
     readme = (DATA / "README.md").read_text("utf-8")
     for name in SETS:
@@ -83,6 +86,7 @@ def test_readme_states_the_counts() -> None:
         assert row in readme
 
 
+@pytest.mark.medium
 def test_spaces_of_the_second_batch_are_small_and_dense_with_near_misses() -> None:
     entries, answers = Counter[str](), Counter[tuple[str, bool]]()
     for name in SETS:
@@ -115,6 +119,7 @@ def test_question_about_the_present_state_has_the_newest_statement(name: str) ->
         assert line["category"] != "then" or key in replaced, line
 
 
+@pytest.mark.medium
 def test_review_names_a_space_and_is_not_one_of_a_held_space() -> None:
     spaces = {line["space"] for name in SETS if name not in HELD for line in lines(f"{name}.docs")}
     assert {line["space"] for line in lines("reviews")} <= spaces

@@ -80,6 +80,7 @@ def test_remember_takes_texts_and_episodes(memory: Memory) -> None:
     assert memory.remember([]).ids == ()
 
 
+@pytest.mark.medium
 def test_remember_commits_in_batches(memory: Memory) -> None:
     progress: list[tuple[int, int]] = []
     memory.remember((f"Day {day}." for day in range(1030)), progress=lambda done, all_: progress.append((done, all_)))
@@ -135,6 +136,7 @@ def test_memory_rejects_another_embedder(memory: Memory, open_memory: Callable[.
 # ---- superseding
 
 
+@pytest.mark.medium
 def test_supersedes_ends_the_validity_of_a_fact(memory: Memory, clock: FakeClock) -> None:
     memory.remember(PORTO, id="porto", happened_at="2026-01-01")
     clock.advance(days=10)
@@ -193,6 +195,7 @@ def test_contributions_add_up_to_the_score(memory: Memory) -> None:
     assert memory.recall("river", explain=False)[0].why.contributions == ()
 
 
+@pytest.mark.medium
 def test_recall_applies_filters(memory: Memory) -> None:
     memory.remember(TALK)
     assert {hit.node.speaker for hit in memory.recall("river", where=Filter(speakers=("Ana",)))} == {"Ana"}
@@ -211,6 +214,7 @@ def test_recall_applies_filters(memory: Memory) -> None:
     assert memory.recall("river", budget=1).hits == ()
 
 
+@pytest.mark.medium
 def test_evidence_follows_the_bands_of_the_memory(open_memory: Callable[..., Memory]) -> None:
     question = "When does school start?"
     memory = open_memory()
@@ -295,6 +299,7 @@ def test_two_handles_see_each_others_commits(memory: Memory, open_memory: Callab
     assert graph_differences(memory.graph(), other.graph()) == []
 
 
+@pytest.mark.medium
 def test_threads_and_handles_write_concurrently(memory: Memory, open_memory: Callable[..., Memory]) -> None:
     handles = [memory, memory, open_memory()]
     errors: list[BaseException] = []
@@ -371,6 +376,7 @@ class MinimalEmbedder:
         return np.tile(np.array([1, 0, 0, 0], np.float32), (len(texts), 1))
 
 
+@pytest.mark.medium
 def test_minimal_embedder_suffices(tmp_path: Path) -> None:
     with Memory(tmp_path / "m.db", embedder=MinimalEmbedder()) as memory:
         memory.remember(TALK)

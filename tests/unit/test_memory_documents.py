@@ -38,6 +38,7 @@ def memory(open_memory: Callable[..., Memory]) -> Memory:
     return open_memory()
 
 
+@pytest.mark.medium
 def test_get_reassembles_a_long_text(memory: Memory) -> None:
     result = memory.remember(LONG, id="stay", speaker="Ana")
     assert result.created == ("stay",)
@@ -84,6 +85,7 @@ def test_recall_finds_a_wrapped_sentence_in_one_chunk(memory: Memory, end: str) 
     assert best.node.heading == "Lock manual"
 
 
+@pytest.mark.medium
 def test_recall_finds_chunks_by_their_heading(memory: Memory) -> None:
     memory.remember(MANUAL, title="Manual.MD")
     for name in ("Ropes", "Lamps"):

@@ -116,6 +116,7 @@ def test_forgetting_feedback_restores_the_graph(
     assert memory.get(id_) is not None
 
 
+@pytest.mark.medium
 def test_forgetting_a_hit_erases_its_feedback(memory: Memory, open_memory: Callable[..., Memory]) -> None:
     memory.remember(TALK)
     other = open_memory()

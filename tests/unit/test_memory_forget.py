@@ -88,6 +88,7 @@ def test_dry_run_says_what_would_be_erased(memory: Memory) -> None:
     assert set(result.entity_ids) == set(expected.entity_ids)
 
 
+@pytest.mark.medium
 def test_forget_erases_a_session_a_speaker_and_a_scope(memory: Memory, open_memory: Callable[..., Memory]) -> None:
     other = open_memory("another")
     other.remember("It rains.", id="rain")

@@ -348,6 +348,7 @@ MESSAGES = st.lists(
 )
 
 
+@pytest.mark.medium
 @settings(max_examples=300)
 @given(MESSAGES, st.booleans())
 def test_any_message_is_read_or_raises_one_of_our_errors(messages: list[Any], keep: bool) -> None:

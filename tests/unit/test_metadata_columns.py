@@ -82,6 +82,7 @@ def test_every_operator_decides_every_value_as_reading_does(operator: str) -> No
         assert metadata_columns.match(graph, condition).tolist() == read(graph, condition), operand
 
 
+@pytest.mark.medium
 @given(st.lists(st.lists(METADATA, max_size=4), max_size=4), st.lists(CONDITIONS, min_size=1, max_size=3))
 def test_columns_equal_reading_every_row_as_the_graph_grows(
     parts: list[list[dict[str, Any]]], conditions: list[Condition]
@@ -98,6 +99,7 @@ def test_columns_equal_reading_every_row_as_the_graph_grows(
         assert metadata_columns.match(reloaded, condition).tolist() == expected
 
 
+@pytest.mark.medium
 @given(st.lists(METADATA, max_size=4), st.lists(METADATA, max_size=3), st.lists(METADATA, max_size=3), CONDITIONS)
 def test_columns_of_two_graphs_grown_from_one_are_independent(
     rows: list[dict[str, Any]], first: list[dict[str, Any]], second: list[dict[str, Any]], condition: Condition

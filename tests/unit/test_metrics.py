@@ -90,12 +90,14 @@ def test_interval_of_a_percentile_contains_it() -> None:
     assert low < metrics.percentile(50)(values) == 50 < high
 
 
+@pytest.mark.medium
 def test_interval_of_auroc_contains_it() -> None:
     assert metrics.auroc_bootstrap_interval(np.array([2.0, 3.0]), np.array([0.0, 1.0])) == (1.0, 1.0)
     low, high = metrics.auroc_bootstrap_interval(np.array([1.0, 2.0, 3.0] * 9), np.array([2.0, 0.0] * 9))
     assert 0 < low < 0.75 < high < 1
 
 
+@pytest.mark.medium
 def test_resamples_of_equally_many_questions_use_the_same_draws() -> None:
     values = np.modf(np.arange(40) * 0.618)[0]
     np.testing.assert_allclose(metrics.resample(values + 0.25) - metrics.resample(values), 0.25)

@@ -46,6 +46,7 @@ def test_minilm_gives_similar_texts_similar_vectors(model: MiniLMEmbedder) -> No
     assert vectors[0] @ vectors[2] < 0.2
 
 
+@pytest.mark.medium
 def test_minilm_vector_does_not_depend_on_the_batch(model: MiniLMEmbedder) -> None:
     texts = [f"{text} {'more ' * number}" for number, text in enumerate(SIMILAR * 8)]
     all_vectors = model.embed(texts)
@@ -54,6 +55,7 @@ def test_minilm_vector_does_not_depend_on_the_batch(model: MiniLMEmbedder) -> No
     np.testing.assert_array_equal(all_vectors, model.embed(texts, is_query=True))
 
 
+@pytest.mark.medium
 def test_minilm_gives_odd_texts_unit_vectors(model: MiniLMEmbedder) -> None:
     assert_unit(model.embed(ODD), ODD, model.dim)
 
@@ -72,11 +74,13 @@ def test_minilm_skips_white_space(model: MiniLMEmbedder) -> None:
     np.testing.assert_array_equal(model.embed([" " * 5_000 + SIMILAR[0]]), model.embed(SIMILAR[:1]))
 
 
+@pytest.mark.medium
 def test_minilm_stops_at_256_tokens(model: MiniLMEmbedder) -> None:
     text = "word " * 254
     np.testing.assert_array_equal(model.embed([text]), model.embed([text + "stock market " * 900]))
 
 
+@pytest.mark.medium
 def test_minilm_is_loaded_once_by_four_threads(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, model: MiniLMEmbedder
 ) -> None:
@@ -118,6 +122,7 @@ def test_minilm_writes_no_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, 
     assert [path.name for path in tmp_path.iterdir()] == ["file"]
 
 
+@pytest.mark.medium
 @pytest.mark.parametrize("damaged", minilm.FILE_DIGESTS)
 def test_minilm_rejects_changed_files(damaged: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     loaded = list[bytes]()
@@ -137,6 +142,7 @@ def test_minilm_rejects_changed_files(damaged: str, tmp_path: Path, monkeypatch:
     assert damaged == minilm.TOKENIZER or not loaded
 
 
+@pytest.mark.medium
 def test_minilm_verifies_the_model_while_the_tokenizer_loads(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:

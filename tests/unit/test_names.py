@@ -179,6 +179,7 @@ def test_names_of_any_text_have_distinct_keys(text: str) -> None:
     assert all(keys)
 
 
+@pytest.mark.medium
 @pytest.mark.parametrize(
     "unit",
     [

@@ -266,6 +266,7 @@ def test_weights_with_former_names_load() -> None:
     assert weights.parse_necessity_classifier(json.dumps(former), found["embedder"]) == MINILM
 
 
+@pytest.mark.medium
 def test_feature_model_errs_as_published_on_its_training_lines() -> None:
     """The error on the training lines, near the cross-validated one: few false negatives, more false positives."""
     lines = [json.loads(line) for line in LINES.read_text(encoding="utf-8").splitlines()]

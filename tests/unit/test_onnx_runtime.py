@@ -75,6 +75,7 @@ def test_call_after_a_failed_one_has_threads_again() -> None:
     assert threading.get_ident() not in threads
 
 
+@pytest.mark.medium
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="needs os.fork")
 def test_forked_child_has_a_lock_of_its_own() -> None:
     """The parent's thread that encodes does not run in the child, and would never release its lock."""

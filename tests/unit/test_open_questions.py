@@ -96,6 +96,7 @@ def test_merged_name_is_the_same_in_every_text(rate: float, name: str) -> None:
     assert alone == beside[:1]
 
 
+@pytest.mark.medium
 def test_noise_spoils_about_as_many_mentions_as_its_rate_says() -> None:
     lines = [f"{name} {n}" for name in NAMES for n in range(80)]
     for noise in (Noise.LOST, Noise.FALSE):
@@ -192,6 +193,7 @@ def test_fused_without_inhibition_scores_without_its_redundancy(embedder: Cachin
     assert not off.scores[~active].any()
 
 
+@pytest.mark.medium
 def test_synapse_without_inhibition_has_no_tunneling(embedder: CachingEmbedder) -> None:
     lines = [f"the harbor of {name} has {n} boats and ferries" for n, name in enumerate(NAMES * 5)]
     narrow = Synapse(top_k=1, beta=5.0, protect_anchors=False)

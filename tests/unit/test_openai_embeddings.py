@@ -119,6 +119,7 @@ def test_openai_sorts_by_index_and_normalizes(server: Server) -> None:
     assert server.requests[0]["encoding_format"] == "float"
 
 
+@pytest.mark.medium
 def test_certificates_are_read_once_for_all_clients(server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
     contexts: list[ssl.SSLContext] = []
     create = ssl.create_default_context

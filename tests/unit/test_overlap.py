@@ -46,6 +46,7 @@ def found(overlap: ModuleType, training_text: str, *dataset: str) -> list[str]:
     return [one.reason.partition(":")[0].partition(" ")[0] for one in both]
 
 
+@pytest.mark.medium
 def test_paraphrase_is_found_by_similarity(overlap: ModuleType) -> None:
     assert found(overlap, PARAPHRASE, ORIGINAL, OTHER) == ["similarity"]
     assert found(overlap, OTHER, ORIGINAL) == []
@@ -75,6 +76,7 @@ def test_sentence_inside_a_long_passage_is_found(overlap: ModuleType) -> None:
     assert found(overlap, PARAPHRASE, *chunks) == ["similarity"]
 
 
+@pytest.mark.medium
 def test_every_training_file_is_read(training_ids: list[str]) -> None:
     single_files = (
         "changes",

@@ -69,6 +69,7 @@ def test_pair_has_its_texts_in_order_and_special_tokens_between(network: E5Netwo
     assert with_context.segments == [0, 0, 0, 2, 2, 2, 1, 1, 1]
 
 
+@pytest.mark.medium
 def test_adapters_round_trip_through_bytes() -> None:
     adapters = random_adapters()
     loaded = PairAdapters.from_bytes(adapters.to_bytes())
@@ -83,6 +84,7 @@ def test_adapters_round_trip_through_bytes() -> None:
             PairAdapters.from_bytes(broken)
 
 
+@pytest.mark.medium
 @pytest.mark.parametrize("before", ["", "Ana: How is the new flat?"])
 def test_score_is_that_of_a_readable_twin(network: E5Network, tensors: Mapping[str, Floats], before: str) -> None:
     """The graph rounds its activations to 8 bits, so the scores are only nearly the same."""
@@ -99,6 +101,7 @@ def test_head_is_that_of_a_readable_twin() -> None:
     assert adapters._score(pooled) == pytest.approx(readable_head(adapters, pooled), abs=1e-3)
 
 
+@pytest.mark.medium
 def test_each_adapter_changes_the_states(network: E5Network) -> None:
     """Each in its own way; adapters of zeros leave the first layers as they are."""
     pair = tokens_of(network)

@@ -64,6 +64,7 @@ def _nodes(memory: Memory) -> list[tuple[str, str]]:
 # ---- each group, end to end
 
 
+@pytest.mark.medium
 def test_embedder_plugin_embeds_a_scope_from_a_setting(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("ECPHORA_EMBEDDER", "tiny:32")
     ecphora("remember", "Ana moved to Porto.")
@@ -95,6 +96,7 @@ def test_extractor_plugin_finds_names(monkeypatch: pytest.MonkeyPatch) -> None:
     assert "no extractor is called 'nobody'; give rules or llm, or" in ecphora("recall", "ana", code=1).stderr
 
 
+@pytest.mark.medium
 def test_strategy_plugin_recalls() -> None:
     with Memory("m.db", embedder=HashingEmbedder(), strategy="tiny") as memory:
         memory.remember("Ana moved to Porto.")
@@ -107,6 +109,7 @@ def test_strategy_plugin_recalls() -> None:
         strategies.resolve_strategy("tiny:argument")
 
 
+@pytest.mark.medium
 def test_importer_plugin_imports_a_file_once() -> None:
     Path("talk.txt").write_text("Ana: I moved to Porto.\nBo: I like rain.\n")
     options = ("--format", "tiny", "--embedder", "hashing")
@@ -120,6 +123,7 @@ def test_importer_plugin_imports_a_file_once() -> None:
     assert json.loads(restored.stdout)["created"] == ["tiny-1"]
 
 
+@pytest.mark.medium
 def test_import_of_a_missing_or_foreign_file_writes_nothing() -> None:
     assert "there is no file 'missing.txt'" in ecphora("import", "missing.txt", "--format", "tiny", code=1).stderr
     Path("foreign.bin").write_bytes(b"\xff\xfe\x00")
@@ -137,6 +141,7 @@ def test_importer_reports_its_progress() -> None:
     assert reports == [(1, 2), (2, 2)]
 
 
+@pytest.mark.medium
 def test_store_plugin_replaces_the_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("ECPHORA_STORE", f"tiny://{tmp_path / 'elsewhere.db'}")
     ecphora("remember", "Ana moved to Porto.", "--embedder", "hashing")
@@ -207,6 +212,7 @@ def test_reserved_names_are_those_that_are_built_in() -> None:
     assert plugins.BUILT_IN_NAMES["importers"] == {importers.NATIVE_FORMAT}
 
 
+@pytest.mark.medium
 def test_plugin_cannot_take_the_place_of_what_is_built_in(site: Path, install_package: Install) -> None:
     source = "raise SystemExit('imported')"
     built_in_names = plugins.BUILT_IN_NAMES.items()
@@ -346,6 +352,7 @@ def test_password_in_a_store_url_is_not_shown(monkeypatch: pytest.MonkeyPatch) -
 # ---- the command, and what is never scanned
 
 
+@pytest.mark.medium
 def test_plugins_command_lists_what_is_installed(install_other: Install) -> None:
     install_other("import a_package_that_is_missing")
     result = ecphora("plugins")
@@ -365,6 +372,7 @@ def test_plugins_command_without_plugins_says_where_they_are_declared(monkeypatc
     assert ecphora("plugins").stdout.startswith("no plug-ins are installed; a package declares them in the groups")
 
 
+@pytest.mark.medium
 def test_built_in_names_search_no_package(site: Path, install_other: Install) -> None:
     install_other("raise SystemExit('imported')", group="strategies")
     code = (

@@ -98,6 +98,7 @@ def top_id(memory: Memory, question: str, **options: object) -> str:
     return memory.recall(question, log_access=False, **options)[0].id  # type: ignore[arg-type]
 
 
+@pytest.mark.medium
 @pytest.mark.parametrize("name", CASES)
 def test_update_ranks_first_for_its_topic_only(tmp_path: Path, embedder: Embedder, name: str) -> None:
     if isinstance(embedder, E5Embedder) and name in MISSED_BY_E5:
@@ -109,6 +110,7 @@ def test_update_ranks_first_for_its_topic_only(tmp_path: Path, embedder: Embedde
         assert top_id(memory, about_rest) == "m1"
 
 
+@pytest.mark.medium
 def test_past_time_ranks_the_then_valid_statement_first(tmp_path: Path, embedder: Embedder) -> None:
     old, new, about_update, _ = CASES["home"]
     with consolidated_memory(tmp_path / "m.db", embedder, [old, new], [(0, 1)]) as memory:
@@ -117,12 +119,14 @@ def test_past_time_ranks_the_then_valid_statement_first(tmp_path: Path, embedder
         assert top_id(memory, "Where did Ana live in March 2026?") == "m0"
 
 
+@pytest.mark.medium
 def test_promotion_follows_a_chain_of_updates(tmp_path: Path, embedder: Embedder) -> None:
     texts = ["I live in Lisbon.", "I moved to Porto.", "Boxes everywhere, we got the keys in Braga on Monday."]
     with consolidated_memory(tmp_path / "m.db", embedder, texts, [(0, 1), (1, 2)]) as memory:
         assert [hit.id for hit in memory.recall("Where does Ana live?")][:3] == ["m2", "m1", "m0"]
 
 
+@pytest.mark.medium
 def test_later_of_two_updates_ranks_first(tmp_path: Path, embedder: Embedder) -> None:
     texts = ["The call with Porto is on Mondays.", "We call them on Wednesdays.", "We call them on Fridays."]
     with consolidated_memory(tmp_path / "m.db", embedder, texts, [(0, 1), (0, 2)]) as memory:
@@ -188,6 +192,7 @@ def test_confidence_of_an_update_has_three_digits(tmp_path: Path, monkeypatch: p
         assert [update.confidence for update in memory.facts.updates()] == [0.841]
 
 
+@pytest.mark.medium
 def test_forgotten_statement_leaves_no_words_in_claims(tmp_path: Path, embedder: Embedder) -> None:
     old, new, *_ = CASES["home"]
     with consolidated_memory(tmp_path / "m.db", embedder, [old, new], [(0, 1)]) as memory:

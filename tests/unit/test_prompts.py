@@ -127,6 +127,7 @@ NODES = st.builds(
 )
 
 
+@pytest.mark.medium
 @given(st.lists(NODES, max_size=4), TEXTS)
 def test_quoted_memories_cannot_add_or_close_tags(nodes: list[Node], other: str) -> None:
     validity = Validity(is_valid=False, valid_to=NOON, superseded_by=(other,), contradicted_by=(other, other))
@@ -247,6 +248,7 @@ def test_any_text_is_parsed_or_unreadable(text: str) -> None:
             assert set(found) == set(form.schema["required"])
 
 
+@pytest.mark.medium
 @given(st.fixed_dictionaries({"answer": st.text(min_size=1), "ids": st.lists(st.text()), "held": st.booleans()}))
 def test_valid_reply_is_parsed_unchanged(value: Mapping[str, Any]) -> None:
     for text in (json.dumps(value), json.dumps(value, ensure_ascii=False, indent=1)):

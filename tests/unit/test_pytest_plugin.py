@@ -44,6 +44,7 @@ def golden_file(pytester: pytest.Pytester, name: str = "test_talk") -> Path:
 # ---- fixtures
 
 
+@pytest.mark.medium
 def test_fixtures_give_an_empty_memory_with_a_clock_that_stands(pytester: pytest.Pytester) -> None:
     pytester.makepyfile("""
         from ecphora import HashingEmbedder
@@ -63,6 +64,7 @@ def test_fixtures_give_an_empty_memory_with_a_clock_that_stands(pytester: pytest
     run(pytester).assert_outcomes(passed=2)
 
 
+@pytest.mark.medium
 def test_embedder_comes_from_the_ini_file_or_an_overriding_fixture(pytester: pytest.Pytester) -> None:
     pytester.makeini("[pytest]\necphora_embedder = hashing:32\n")
     pytester.makepyfile(
@@ -86,6 +88,7 @@ def test_embedder_comes_from_the_ini_file_or_an_overriding_fixture(pytester: pyt
     pytester.runpytest_inprocess("-p", "ecphora.pytest_plugin", "-p", "no:cacheprovider").assert_outcomes(passed=2)
 
 
+@pytest.mark.medium
 def test_failure_of_a_check_shows_no_frames_of_the_package(pytester: pytest.Pytester) -> None:
     pytester.makepyfile("""
         from ecphora.testing import must_recall
@@ -103,6 +106,7 @@ def test_failure_of_a_check_shows_no_frames_of_the_package(pytester: pytest.Pyte
 # ---- golden files
 
 
+@pytest.mark.medium
 def test_golden_file_is_recorded_compared_and_updated(pytester: pytest.Pytester) -> None:
     pytester.makepyfile(TEST)
     missing = run(pytester)
@@ -122,6 +126,7 @@ def test_golden_file_is_recorded_compared_and_updated(pytester: pytest.Pytester)
     assert golden_file(pytester).read_text("utf-8") != recorded
 
 
+@pytest.mark.medium
 def test_golden_file_is_the_same_text_each_time(pytester: pytest.Pytester) -> None:
     pytester.makepyfile(TEST)
     run(pytester, "--ecphora-update").assert_outcomes(passed=1)
@@ -135,6 +140,7 @@ def test_golden_file_is_the_same_text_each_time(pytester: pytest.Pytester) -> No
     assert any(line.strip().startswith(b'{"id": ') and b"Bo likes rain." in line for line in first.splitlines())
 
 
+@pytest.mark.medium
 def test_questions_of_the_file_are_asked_if_the_test_gives_none(pytester: pytest.Pytester) -> None:
     pytester.makepyfile(TEST.replace('["Where is Ana?", "Who likes rain?"], limit=2', 'name="asked"'))
     run(pytester).assert_outcomes(failed=1)
@@ -222,6 +228,7 @@ def test_bad_argument_of_golden_is_invalid_input(tmp_path: Path, options: dict[s
 # ---- side effects
 
 
+@pytest.mark.medium
 def test_entry_point_loads_the_plugin_and_nothing_heavy(pytester: pytest.Pytester) -> None:
     entries = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]["entry-points"]["pytest11"]
     info = pytester.path / "site" / "ecphora-0.1.0.dist-info"

@@ -116,6 +116,7 @@ def test_failed_call_leaves_no_vectors() -> None:
     assert calls[0] == calls[1]
 
 
+@pytest.mark.medium
 def test_threads_get_the_vectors_of_their_own_questions(
     embed_query: QueryEmbedder, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -152,6 +152,7 @@ def test_reading_ranks_the_answer_first_and_explains_it(open_memory: Callable[[R
     assert sum(contributions.values()) == pytest.approx(after[0].score, abs=1e-4)
 
 
+@pytest.mark.medium
 def test_confidence_follows_the_reader(open_memory: Callable[[Reader | None], Memory]) -> None:
     def confidence(reader: Reader | None, question: str) -> float:
         return open_memory(reader).recall(question, reading="always", reading_ms=60_000).confidence

@@ -133,6 +133,7 @@ def test_shared_terms_are_quoted_as_written(text: str, question: str, expected: 
     ] == expected
 
 
+@pytest.mark.medium
 @given(st.text(max_size=80), st.text(max_size=40))
 def test_shared_terms_are_in_both_texts(text: str, question: str) -> None:
     for term in shared_terms(text, question):
@@ -303,6 +304,7 @@ def test_feedback_and_co_use_reasons(memory: Memory) -> None:
     assert reasons_by_text(memory, "What?", strategy=by_co_use)["A dog ran."] == "was of use together with cat"
 
 
+@pytest.mark.medium
 def test_features_have_a_clause_or_are_listed_as_unexplained(demo_memory: Memory) -> None:
     stages = {column for columns in features.feature_names_by_group().values() for column in columns}
     for name in (*BUILT_IN, *FAITHFUL):

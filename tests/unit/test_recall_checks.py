@@ -110,6 +110,7 @@ def test_reader_has_a_minute_unless_the_test_says_otherwise(memory: Memory, monk
     assert given[1]["known_at"] == "2026-06-01"
 
 
+@pytest.mark.medium
 def test_evidence_of_must_recall_is_the_least(tmp_path: Path) -> None:
     with Memory(tmp_path / "m.db", embedder=HashingEmbedder()) as memory:
         memory.remember("Ana moved to Porto.")

@@ -159,6 +159,7 @@ def test_progress_counts_all_steps(embedder: CachingEmbedder) -> None:
     assert sum(progress) == recall_run.count_steps(cases, strategy_list) == 5
 
 
+@pytest.mark.medium
 def test_writing_strategies_have_separate_memories(embedder: CachingEmbedder) -> None:
     reading, stimulating, processing = ReadingStrategy(), StimulatingStrategy(), ProcessingStrategy()
     strategy_list: list[Strategy] = [
@@ -229,6 +230,7 @@ def test_metrics_use_answerable_questions_with_evidence() -> None:
     assert only_figure(found, Metric.MS_P95, None, "all").value == 4.5  # between 3 and 5, a quarter from the last
 
 
+@pytest.mark.medium
 def test_bands_are_measured_by_answerability() -> None:
     answers = [
         answer(str(index), "ab", "a", confidence=confidence) for index, confidence in enumerate((0.0, 0.4, 1.0, 1.0))

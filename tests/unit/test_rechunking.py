@@ -106,6 +106,7 @@ def is_intact(path: Path) -> bool:
 # ---- chunks
 
 
+@pytest.mark.medium
 @pytest.mark.parametrize("width", [100, 500, 1000])
 def test_rechunk_gives_the_chunks_of_a_new_memory(path: Path, tmp_path: Path, width: int) -> None:
     remember_with_width(path, guide(), Episode(DIARY, id="diary"), Episode("Short.", id="short"), width=width)
@@ -122,6 +123,7 @@ def test_rechunk_gives_the_chunks_of_a_new_memory(path: Path, tmp_path: Path, wi
         assert memory.remember([guide(), Episode(DIARY, id="diary")]).existing == ("guide", "diary")
 
 
+@pytest.mark.medium
 @given(st.integers(40, 3000), st.integers(40, 3000))
 def test_rechunk_converts_any_chunks(first: int, second: int) -> None:
     """From any chunks to any others, the text and the links stay correct."""
@@ -138,6 +140,7 @@ def test_rechunk_converts_any_chunks(first: int, second: int) -> None:
                 assert [node.text for node in store.nodes("default", chunk_ids)] == expected
 
 
+@pytest.mark.medium
 def test_open_memory_sees_the_new_chunks(path: Path) -> None:
     remember_with_width(path, guide(), width=300)
     with open_memory(path) as memory:
@@ -171,6 +174,7 @@ def test_rechunk_keeps_links_and_ends_of_validity(path: Path) -> None:
     assert is_intact(path)
 
 
+@pytest.mark.medium
 def test_rechunk_keeps_accesses_marks_and_feedback(path: Path) -> None:
     remember_with_width(path, guide(), width=300)
     with open_memory(path) as memory:
@@ -211,6 +215,7 @@ def test_rechunk_keeps_accesses_marks_and_feedback(path: Path) -> None:
     assert is_intact(path)
 
 
+@pytest.mark.medium
 def test_rechunk_keeps_claims(path: Path) -> None:
     remember_with_width(path, guide(speaker="Ana", happened_at="2026-01-03"), width=420)
     with open_memory(path) as memory:
@@ -230,6 +235,7 @@ def test_rechunk_keeps_claims(path: Path) -> None:
     assert is_intact(path)
 
 
+@pytest.mark.medium
 def test_consolidation_before_rechunk_can_be_undone(path: Path) -> None:
     remember_with_width(path, guide(speaker="Ana", happened_at="2026-01-03"), width=420)
     with open_memory(path) as memory:
@@ -280,6 +286,7 @@ def test_rechunk_skips_a_text_whose_chunk_id_is_taken(path: Path) -> None:
         assert documents.node_ids_of(memory.graph(), "guide") == before
 
 
+@pytest.mark.medium
 def test_rechunk_keeps_a_concurrent_forget(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     remember_with_width(path, guide(), Episode(DIARY, id="diary"))
     write = SQLiteStore.rechunk
@@ -333,6 +340,7 @@ rechunk(sys.argv[1], embedder=HashingEmbedder(64))
 SLOW_STEPS = [pytest.param(step, marks=pytest.mark.slow) for step in ("_move_accesses", "_reassign_claims")]
 
 
+@pytest.mark.medium
 @pytest.mark.parametrize("step", [*SLOW_STEPS, "_replace_vectors"])
 def test_killed_rechunk_leaves_each_memory_before_or_after(step: str, path: Path, tmp_path: Path) -> None:
     remember_with_width(path, Episode(DIARY, id="diary"), guide())
@@ -356,6 +364,7 @@ def test_killed_rechunk_leaves_each_memory_before_or_after(step: str, path: Path
 # ---- older files
 
 
+@pytest.mark.medium
 def test_older_file_opens_and_can_be_rechunked(path: Path, tmp_path: Path, to_format_5: Callable[[Path], None]) -> None:
     text = "A NUL \x00 ends a text for some, and 你好 has six bytes.\n\n" + GUIDE
     remember_with_width(path, Episode(text, id="guide", title="guide.md"), Episode("Short.", id="short"))
@@ -378,6 +387,7 @@ def test_older_file_opens_and_can_be_rechunked(path: Path, tmp_path: Path, to_fo
     assert describe(path) == describe(tmp_path / "new.db")
 
 
+@pytest.mark.medium
 @pytest.mark.parametrize("is_rechunked", [True, False])
 def test_export_and_import_keep_chunks_positions_and_headings(path: Path, tmp_path: Path, is_rechunked: bool) -> None:
     remember_with_width(path, guide(), Episode(DIARY, id="diary"))

@@ -48,6 +48,7 @@ def test_prompt_quotes_memories_with_ids_and_dates(memory: Memory) -> None:
         found.to_messages(role=np.zeros(2))  # type: ignore[arg-type]
 
 
+@pytest.mark.medium
 def test_prompt_keeps_its_budget() -> None:
     nodes = [Node(f"{number:02}", Kind.EPISODE, "Ana moved.", NOON, NOON) for number in range(30)]
     nodes = [replace(node, text=node.text + "." * (-len(quoting.render_memory(node)) % 4)) for node in nodes]
@@ -73,6 +74,7 @@ HOSTILE = st.lists(
 ).map("".join)
 
 
+@pytest.mark.medium
 @given(HOSTILE, HOSTILE, HOSTILE)
 def test_memory_cannot_end_its_quotation_in_a_prompt(text: str, speaker: str, id_: str) -> None:
     node = Node(id_, Kind.EPISODE, text, NOON, NOON, speaker=speaker)

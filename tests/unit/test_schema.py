@@ -54,6 +54,7 @@ def table_definitions(db: sqlite3.Connection) -> list[tuple[str, ...]]:
     return db.execute("SELECT type, name, tbl_name, sql FROM sqlite_master ORDER BY 1, 2").fetchall()
 
 
+@pytest.mark.medium
 @pytest.mark.parametrize("applied", range(len(schema.load_migrations()) + 1))
 def test_older_files_are_migrated(applied: int, path: Path, tmp_path: Path) -> None:
     row = "INSERT INTO scope (key, name, revision) VALUES (7, 'old', 3)"

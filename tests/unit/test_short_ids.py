@@ -98,6 +98,7 @@ def test_digests_are_abbreviated_to_a_unique_prefix(graph: Graph) -> None:
     assert abbreviate([], graph) == {}
 
 
+@pytest.mark.medium
 @given(st.lists(st.text("01ab", min_size=32, max_size=32), min_size=1, max_size=8, unique=True), st.integers(9, 32))
 def test_abbreviated_ids_resolve_to_the_id(tmp_path_factory: pytest.TempPathFactory, ids: list[str], same: int) -> None:
     similar_ids = list(dict.fromkeys([*ids, *(ids[0][:same] + id_[same:] for id_ in ids)]))

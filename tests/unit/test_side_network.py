@@ -134,6 +134,7 @@ def reference(net: SideNet, item: ContrastiveExample, temperature: float) -> flo
     return float(np.mean(losses))
 
 
+@pytest.mark.medium
 @pytest.mark.parametrize("temperature", [0.05, 0.3])
 @pytest.mark.parametrize("net", [identity(DIM, RANK), rotated_net()], ids=["identity", "rotated"])
 def test_gradient_equals_finite_differences(net: SideNet, temperature: float) -> None:
@@ -188,6 +189,7 @@ def test_examples_without_positives_or_negatives_are_skipped() -> None:
     assert mixed[1] == gradient_step(net, [example(2)], learning_rate=0.1)[1]
 
 
+@pytest.mark.medium
 def test_training_ranks_used_before_unused() -> None:
     """A small difference in one number, too weak for the plain cosine, is learned and applies to other queries."""
 

@@ -133,12 +133,14 @@ def random_graphs(draw: st.DrawFn) -> tuple[Numbers, EdgeList]:
     return start, edge_list((src, dst, weight) for (src, dst), weight in zip(pairs, weights, strict=True))
 
 
+@pytest.mark.medium
 @given(random_graphs())
 def test_frontier_equals_the_matrix(start_and_edges: tuple[Numbers, EdgeList]) -> None:
     start, edges = start_and_edges
     assert iterations(start, edges)[-1].activation == pytest.approx(reference(start, edges), abs=1e-4)
 
 
+@pytest.mark.medium
 @given(random_graphs())
 def test_unreached_rows_stay_at_zero(start_and_edges: tuple[Numbers, EdgeList]) -> None:
     start, edges = start_and_edges

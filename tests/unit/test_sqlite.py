@@ -52,6 +52,7 @@ def bytes_of(path: Path) -> bytes:
     return b"".join(file.read_bytes() for file in path.parent.iterdir() if file.name.startswith(path.name))
 
 
+@pytest.mark.medium
 def test_forgotten_texts_are_overwritten_in_the_file(path: Path) -> None:
     with Memory(path, embedder=HashingEmbedder()) as memory:
         memory.remember([f"Ana walks along the river on day {number}." for number in range(300)])
@@ -82,6 +83,7 @@ def test_erased_data_is_overwritten_after_a_reader_ends(two_memories: Path) -> N
 # ---- damage
 
 
+@pytest.mark.medium
 @pytest.mark.parametrize("part", [0.1, 0.5, 0.9])
 def test_truncated_file_is_damaged(part: float, path: Path) -> None:
     with closing(SQLiteStore(path)) as store:
@@ -111,6 +113,7 @@ def locked_file(two_memories: Path) -> Iterator[Path]:
         db.execute("ROLLBACK")
 
 
+@pytest.mark.medium
 def test_commit_to_a_locked_file_waits_and_raises_store_busy(locked_file: Path) -> None:
     with closing(SQLiteStore(locked_file, lock_timeout_ms=50)) as store:
         started = time.perf_counter()
@@ -120,6 +123,7 @@ def test_commit_to_a_locked_file_waits_and_raises_store_busy(locked_file: Path) 
         assert [node.id for node in store.changes_since("s", 0).nodes] == ["a", "b", "entity:ana"]  # reading goes on
 
 
+@pytest.mark.medium
 def test_full_disk_loses_no_acknowledged_commit(two_memories: Path) -> None:
     before = graph_of(two_memories)
     with closing(SQLiteStore(two_memories)) as store:

@@ -85,6 +85,7 @@ def bm25_by_hand(documents: list[list[str]], query: list[str], *, k1: float = 1.
     return found
 
 
+@pytest.mark.medium
 @given(graphs(), texts)
 def test_bm25_equals_the_reference(sample: tuple[Graph, list[Node], list[Edge]], text: str) -> None:
     graph, nodes, _ = sample
@@ -110,6 +111,7 @@ def test_bm25_with_previous_turn_equals_bm25_of_joined_turns(
     assert bm25.bm25_with_previous_turn(graph, sample_query(text)) == pytest.approx([*expected, 0, 0, 0], abs=1e-5)
 
 
+@pytest.mark.medium
 @given(graphs(), texts)
 def test_idf_coverage_equals_the_reference(sample: tuple[Graph, list[Node], list[Edge]], text: str) -> None:
     graph, nodes, _ = sample
@@ -133,6 +135,7 @@ def window_rows(graph: Graph, row: int) -> set[int]:
     return rows - {-1}
 
 
+@pytest.mark.medium
 @given(graphs(), texts, st.sets(st.integers(0, 13)))
 def test_term_coverage_equals_the_reference(
     sample: tuple[Graph, list[Node], list[Edge]], text: str, chosen: set[int]
@@ -279,6 +282,7 @@ def reference_mentions(
     return found
 
 
+@pytest.mark.medium
 @given(graphs(), strengths, st.sets(st.sampled_from(NAMES), max_size=2), st.integers(1, 8))
 def test_direct_mentions_equals_the_reference(
     sample: tuple[Graph, list[Node], list[Edge]], values: list[float], query_names: set[str], k: int
@@ -317,6 +321,7 @@ def test_entity_coverage_is_weighted_by_rarity(
     assert found == pytest.approx(expected, abs=1e-5)
 
 
+@pytest.mark.medium
 @given(graphs(), st.integers(0, 14))
 def test_mention_counts_of_a_grown_graph_equal_those_of_a_rebuilt_one(
     sample: tuple[Graph, list[Node], list[Edge]], first: int

@@ -116,6 +116,7 @@ def test_recall_builds_no_hits_for_candidates(memory: Memory, monkeypatch: pytes
         next(memory.stream_recall(QUESTION))
 
 
+@pytest.mark.medium
 def test_access_log_is_written_with_the_last_event_only(memory: Memory) -> None:
     for count in range(3):
         events = memory.stream_recall(QUESTION, limit=2)

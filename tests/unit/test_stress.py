@@ -126,6 +126,7 @@ def test_filter_with_few_far_questions_has_no_figures(
     assert not run(embedder, {"dense": (1, 1)})
 
 
+@pytest.mark.medium
 def test_synapse_without_spreading_is_compared_with_synapse(embedder: CachingEmbedder) -> None:
     figures = run(embedder, {"dense": (1, 1), "synapse": (31, 31)})
     unspread = [one for one in figures if one.strategy == stress.WITHOUT_SPREADING and one.difference is not None]

@@ -78,6 +78,7 @@ def public(memory: Memory) -> dict[str, object]:
     }
 
 
+@pytest.mark.medium
 def test_repr_of_public_objects_is_one_short_line(memory: Memory) -> None:
     for name, one in public(memory).items():
         shown = repr(one)
@@ -157,6 +158,7 @@ def test_recollection_prints_as_a_table() -> None:
     assert str(recollection()) == "Where does Ana live?  evidence strong (0.93), 0 memories, 17 tokens, 12.3 ms, fused"
 
 
+@pytest.mark.medium
 def test_table_has_two_lines_per_hit_for_any_text(memory: Memory) -> None:
     found = memory.recall("Ana moved to Porto", limit=5)
     lines = str(found).splitlines()
@@ -222,6 +224,7 @@ def test_recollection_to_dict_is_json() -> None:
     }  # fmt: skip
 
 
+@pytest.mark.medium
 def test_to_dict_of_public_objects_is_json(memory: Memory) -> None:
     first_id = memory.remember("My standup is at nine.", speaker="Jo", happened_at="2026-02-02").id
     memory.remember("My standup is at ten now.", speaker="Jo", happened_at="2026-04-07")

@@ -60,6 +60,7 @@ def test_cumulative_similarity_equals_the_reference(
     assert pytest.approx(expected) == L
 
 
+@pytest.mark.medium
 @given(pairs)
 def test_dtw_similarity_equals_the_reference(train_list: list[tuple[Train, Train, float]]) -> None:
     A, B, tau = zip(*train_list, strict=True)

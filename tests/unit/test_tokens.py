@@ -189,6 +189,7 @@ def test_writer_that_died_is_named(tokens: Tokens, monkeypatch: pytest.MonkeyPat
     tokens.create("laptop", scopes="*")
 
 
+@pytest.mark.medium
 def test_many_writers_at_once_lose_no_token(tokens: Tokens) -> None:
     names = [f"token {number}" for number in range(20)]
     with ThreadPoolExecutor(8) as pool:

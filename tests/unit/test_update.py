@@ -109,6 +109,7 @@ def test_replace_erases_the_old_text(memory: Memory, path: Path) -> None:
     assert [hit.id for hit in memory.recall("Ghent", strategy="bm25")] == ["home"]
 
 
+@pytest.mark.medium
 @pytest.mark.parametrize(("old", "new"), [(LONG, "Short."), ("Short.", LONG), (LONG, LONGER), (LONGER, LONG)])
 def test_replace_of_long_texts(old: str, new: str, memory: Memory, path: Path) -> None:
     memory.remember(old, id="text", speaker="Ana")

@@ -130,6 +130,7 @@ def test_certain_rule_needs_less_confidence(
         assert [update.new.text for update in memory.facts.updates()] == [texts[1]] * is_found
 
 
+@pytest.mark.medium
 def test_consolidation_scores_new_pairs_up_to_a_limit(path: Path) -> None:
     update_scorer = ConstantScorer(-12.0)
     start = datetime(2026, 1, 1, tzinfo=UTC)
@@ -217,6 +218,7 @@ def test_shipped_judge_weights_name_their_training_data() -> None:
     assert weights.load_update_judge().score_weight > 0
 
 
+@pytest.mark.medium
 @pytest.mark.parametrize(
     ("earlier", "update", "look_alike"),
     [
