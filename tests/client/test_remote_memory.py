@@ -378,6 +378,7 @@ def both(server: Server, tmp_path_factory: pytest.TempPathFactory) -> Iterator[t
         yield local, remote
 
 
+@pytest.mark.medium
 @pytest.mark.parametrize(
     ("name", "arguments", "error"),
     [

@@ -32,6 +32,7 @@ def test_generated_files_are_up_to_date(script: dict[str, Any], server: Server) 
             pytest.fail(f"clients/typescript/{name} is out of date: run scripts/generate_typescript")
 
 
+@pytest.mark.medium
 def test_every_operation_has_a_method(server: Server) -> None:
     """Each route under /v1 is in the generated table, or the client has it by hand."""
     table = (CLIENT / "operations.js").read_text(encoding="utf-8")

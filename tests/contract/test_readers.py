@@ -69,6 +69,7 @@ class TestRerankEndpoint(ReaderContract):
             pass
         return RerankReader("small", shape="jina", base_url=server.url, sleep=lambda _: None)
 
+    @pytest.mark.medium
     def test_scores_are_those_of_the_endpoint(self, reader: Reader) -> None:
         found = reader.read(self.question, self.passages, asked_on=ASKED_ON)
         expected = OverlapReader().read(self.question, self.passages, asked_on=ASKED_ON)

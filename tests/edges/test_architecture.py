@@ -23,6 +23,7 @@ def test_picture_of_the_architecture_is_what_its_script_draws(script: dict[str, 
         pytest.fail("docs/pictures/architecture.svg is out of date: run python scripts/draw_architecture.py")
 
 
+@pytest.mark.medium
 def test_page_on_the_architecture_has_a_row_for_every_row_of_the_picture(script: dict[str, Any]) -> None:
     page = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
     rows = [line.split(" | ")[0].removeprefix("| ") for line in page.splitlines() if line.startswith("| ")]

@@ -65,6 +65,7 @@ def assert_intact(memory: Memory) -> None:
 # ---- texts
 
 
+@pytest.mark.medium
 @pytest.mark.parametrize(
     ("text", "message"),
     [
@@ -91,6 +92,7 @@ def test_remember_rejects_lone_surrogates_in_names(field: str, memory: Memory) -
     assert_rejected(memory, InvalidText, message, lambda: memory.remember([GOOD, Episode(GOOD, **fields)]))
 
 
+@pytest.mark.medium
 def test_lone_surrogates_are_rejected_in_other_arguments(memory: Memory, path: Path) -> None:
     for metadata in ({"k": SURROGATE}, {SURROGATE: 1}):
         assert_rejected(
@@ -151,6 +153,7 @@ TIMES = (
 )  # fmt: skip
 
 
+@pytest.mark.medium
 @pytest.mark.parametrize("value", TIMES, ids=lambda value: ascii(value)[:30])
 def test_bad_times_are_rejected(value: Any, memory: Memory) -> None:
     assert_rejected(memory, InvalidTime, "(write|give) ", lambda: memory.remember(GOOD, happened_at=value))

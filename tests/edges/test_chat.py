@@ -135,6 +135,7 @@ def test_ask_show_prompt_prints_the_prompt_and_sends_nothing(monkeypatch: pytest
     assert {access.kind.value for access in history.accesses} == {"encoded"}
 
 
+@pytest.mark.medium
 @pytest.mark.usefixtures("two_memories")
 def test_ask_prints_no_control_characters_of_a_reply(monkeypatch: pytest.MonkeyPatch) -> None:
     with FakeChatServer(model_reply("\x1b[2J[bold]Porto[/bold]", "a")) as server:
@@ -168,6 +169,7 @@ def test_ask_records_the_answer_of_a_model_if_told_to(monkeypatch: pytest.Monkey
 # ---- chat
 
 
+@pytest.mark.medium
 def test_chat_remembers_and_quotes_without_a_model() -> None:
     statements = "I like the rain in Lisbon.\n\nThe sun shines in Oslo.\n"
     lines = f"{statements}Where do I like the rain?\n/why\n/quit\nnever said\n"

@@ -25,6 +25,7 @@ def found_ids(*args: str, code: int = 0) -> list[str]:
     return [memory["id"] for memory in answer("find", *args, code=code)["memories"]]
 
 
+@pytest.mark.medium
 def test_find_lists_a_page_and_its_cursor_leads_on() -> None:
     first = answer("find", "--limit", "1")
     assert [memory["id"] for memory in first["memories"]] == ["b"]
@@ -36,6 +37,7 @@ def test_find_lists_a_page_and_its_cursor_leads_on() -> None:
     assert (wrong.exit_code, wrong.stderr.startswith("error: after is a cursor in the order")) == (1, True)
 
 
+@pytest.mark.medium
 def test_find_prints_a_line_for_each_memory() -> None:
     long_id = answer("remember", "It rains\n\x1b[2Jin " + "the north " * 30)["created"][0]
     result = ecphora("find", "--limit", "2")
@@ -59,6 +61,7 @@ def test_find_without_a_match_exits_with_3() -> None:
     assert ecphora("find", "--order", "newest").exit_code == 2
 
 
+@pytest.mark.medium
 @pytest.mark.parametrize(
     ("options", "expected"),
     [
@@ -90,6 +93,7 @@ def test_get_shows_the_text_as_stored_and_all_fields() -> None:
     assert 'metadata  {"n": 1}' in ecphora("get", "b").stdout
 
 
+@pytest.mark.medium
 def test_get_names_unknown_ids_and_shows_the_others() -> None:
     found = answer("get", "a", "nobody", "b", code=3)
     assert [memory["id"] for memory in found["memories"]] == ["a", "b"]

@@ -141,6 +141,7 @@ def assert_harmless(text: str) -> None:
     assert [letter for letter in rest if "\U000e0000" <= letter <= "\U000e0fff"] == []
 
 
+@pytest.mark.medium
 @pytest.mark.parametrize("command", COMMANDS.values(), ids=list(COMMANDS))
 def test_commands_print_no_control_characters(command: list[str]) -> None:
     result = ecphora(*command, stdin=CHAT if command[0] == "chat" else None)
@@ -153,6 +154,7 @@ def test_commands_print_no_control_characters(command: list[str]) -> None:
         assert not re.search("^spoof", result.output, re.MULTILINE), "an id, a name or a message has one line"
 
 
+@pytest.mark.medium
 @pytest.mark.parametrize("command", COMMANDS.values(), ids=list(COMMANDS))
 def test_json_output_escapes_control_characters(command: list[str]) -> None:
     result = ecphora(*command, "--json", stdin=CHAT if command[0] == "chat" else None)
@@ -162,6 +164,7 @@ def test_json_output_escapes_control_characters(command: list[str]) -> None:
         json.loads(line)
 
 
+@pytest.mark.medium
 def test_json_output_returns_every_field_exactly() -> None:
     node = json.loads(ecphora("history", SEA, "--json").stdout)["node"]
     assert (node["id"], node["speaker"], node["source"], node["session"], node["title"], node["text"]) == (
@@ -174,6 +177,7 @@ def test_json_output_returns_every_field_exactly() -> None:
     assert ecphora("export", "--db", "copy.db").stdout.splitlines()[1:] == out.splitlines()[1:]
 
 
+@pytest.mark.medium
 @pytest.mark.parametrize(
     "command", [["recall", "Where does Ana live?"], ["history", OLD], ["updates"], ["ask", "Ana?"]]
 )
@@ -200,6 +204,7 @@ def test_id_in_a_suggested_command_is_quoted() -> None:
     assert "ecphora reject 'x; rm -rf ~' y\n" in ecphora("updates").stdout
 
 
+@pytest.mark.medium
 @pytest.mark.parametrize("module", ["main", "consolidation", "chat", "remember_input", "serialize", "demo.show"])
 def test_only_the_command_context_writes_lines(module: str) -> None:
     *folders, name = module.split(".")

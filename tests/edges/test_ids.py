@@ -58,11 +58,13 @@ def test_given_id_is_printed_in_full(width: str, monkeypatch: pytest.MonkeyPatch
     assert max(map(len, shown.splitlines())) <= int(width)
 
 
+@pytest.mark.medium
 def test_history_and_why_not_accept_short_ids() -> None:
     assert answer("history", "aaaa")["node"]["id"] == OLD
     assert answer("why-not", "Where does Ana live?", "bbbb2")["id"] == NEW
 
 
+@pytest.mark.medium
 def test_supersedes_pin_and_archive_accept_short_ids() -> None:
     ecphora("remember", "I live in Rome.", "--id", "rome", "--supersedes", "bbbb")
     assert [node["id"] for node in answer("history", NEW)["successors"]] == ["rome"]

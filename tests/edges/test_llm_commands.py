@@ -48,6 +48,7 @@ def test_remember_dry_run_tells_the_cost_and_leaves_no_file(
     assert server.requests == []
 
 
+@pytest.mark.medium
 def test_remember_says_how_texts_were_read(server: FakeChatServer) -> None:
     assert "the language model read 1 texts with 18 tokens" in ecphora("remember", "Ana moved to Porto.").stderr
     found = json.loads(ecphora("remember", "--json", "Ben moved to Porto.").stdout)
@@ -65,6 +66,7 @@ def test_remember_without_the_model_says_so(clean_environment: None, monkeypatch
         assert "1 texts were left to the rules: it holds no JSON" in ecphora("remember", "Ana moved.").stderr
 
 
+@pytest.mark.medium
 def test_consolidate_dry_run_tells_the_cost(server: FakeChatServer, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("ECPHORA_EXTRACTOR")
     ecphora("remember", "Ana moved to Porto.")

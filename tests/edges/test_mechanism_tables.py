@@ -146,6 +146,7 @@ def test_functions_of_mechanisms_exist(table: MechanismTable) -> None:
     assert {row[0]: missing for row in table.rows if (missing := missing_functions(row[2]))} == {}
 
 
+@pytest.mark.medium
 @pytest.mark.parametrize("table", TABLES, ids=str)
 def test_tests_of_mechanisms_exist(table: MechanismTable) -> None:
     assert [row[0] for row in table.rows if not codes(row[3]) and not row[3].startswith("as ")] == []
@@ -167,6 +168,7 @@ def test_every_ablation_row_is_that_of_a_mechanism(table: MechanismTable) -> Non
     assert ours - named - {table.model, "as published"} == set()
 
 
+@pytest.mark.medium
 def test_names_that_nothing_defines_are_found() -> None:
     assert missing_functions("`stages/retrieval/dense.py: cosine`, `above_floor`; `Weave.process`") == []
     assert missing_functions("`dense.py: cosinus`, `nowhere`; `no_file.py`; `Weave.perish`, `Woof.process`") == [

@@ -248,6 +248,7 @@ def test_why_not_takes_the_options_of_recall() -> None:
     assert ecphora("why-not", "Porto", "a", "--limit", "0").exit_code == 2
 
 
+@pytest.mark.medium
 @pytest.mark.usefixtures("two_memories")
 def test_why_not_json_has_all_fields_and_logs_no_access() -> None:
     found = answer("why-not", "Porto", "b", "--limit", "1")
@@ -262,6 +263,7 @@ def test_why_not_json_has_all_fields_and_logs_no_access() -> None:
     assert [one["kind"] for one in answer("history", "b")["accesses"]] == ["encoded"]
 
 
+@pytest.mark.medium
 @pytest.mark.usefixtures("two_memories")
 def test_why_not_of_an_unknown_id_exits_with_3() -> None:
     result = ecphora("why-not", "Porto", "no\x1bbody")

@@ -138,6 +138,7 @@ def test_options_override_the_fields_of_a_file() -> None:
     assert node.metadata == {"n": 1}
 
 
+@pytest.mark.medium
 def test_file_with_equal_text_exists_and_changed_text_is_new() -> None:
     first = answer("remember", "--file", "notes/a.md")
     write("notes/a.md", "# Porto\r\n\r\nAna moved\r\nto Porto.\r\n", day=9)

@@ -196,6 +196,7 @@ def test_project_file_of_a_parent_folder_is_not_read(project: Path) -> None:
 # ---- the user's own file
 
 
+@pytest.mark.medium
 def test_user_file_may_set_everything(project: Path, other_server: FakeChatServer) -> None:
     write_settings(
         user_file(),
@@ -268,6 +269,7 @@ def test_tilde_expands_in_every_setting(project: Path) -> None:
         load({"ECPHORA_WEIGHTS": "~/w.json"}, project).make_strategy()
 
 
+@pytest.mark.medium
 def test_tilde_expands_in_every_option_and_argument(project: Path) -> None:
     options = ["--embedder", "hashing"]
     assert ecphora("remember", "A text.", "--db", "~/a.db", *options).exit_code == 0
@@ -286,6 +288,7 @@ def test_tilde_expands_in_every_option_and_argument(project: Path) -> None:
 # ---- a memory's file
 
 
+@pytest.mark.medium
 @pytest.mark.parametrize("setting", ["openai:m", "sentence-transformers:org/m", "openai:a b;c"])
 def test_memory_file_may_not_choose_a_remote_embedder(
     setting: str, other_server: FakeChatServer, monkeypatch: pytest.MonkeyPatch
@@ -306,6 +309,7 @@ def test_memory_file_may_not_choose_a_remote_embedder(
     assert other_server.requests == []
 
 
+@pytest.mark.medium
 @pytest.mark.parametrize("source", ["argument", "environment", "file"])
 def test_remote_embedder_named_by_the_user_is_used(
     source: str, other_server: FakeChatServer, monkeypatch: pytest.MonkeyPatch

@@ -72,6 +72,7 @@ def test_remember_rejects_stdin_that_is_not_utf8() -> None:
     assert "UTF-8 at byte 3" in result.stderr
 
 
+@pytest.mark.medium
 def test_history_shows_the_successor_of_a_superseded_memory() -> None:
     ecphora("remember", "Ana lives in Porto.", "--id", "old", "--happened-at", "2026-01-01")
     ecphora("remember", "Ana lives in Rome.", "--id", "new", "--happened-at", "2026-02-01", "--supersedes", "old")
@@ -148,6 +149,7 @@ def test_import_error_is_one_line() -> None:
     assert ecphora("import", "none.jsonl").exit_code == 1
 
 
+@pytest.mark.medium
 @pytest.mark.usefixtures("two_memories")
 def test_recall_uses_the_embedder_of_the_scope_by_default(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("ECPHORA_EMBEDDER")
@@ -157,6 +159,7 @@ def test_recall_uses_the_embedder_of_the_scope_by_default(monkeypatch: pytest.Mo
     assert "hashing/256" in result.stderr
 
 
+@pytest.mark.medium
 @pytest.mark.usefixtures("two_memories")
 def test_reembed_changes_the_embedder(monkeypatch: pytest.MonkeyPatch) -> None:
     assert answer("reembed", "--embedder", "hashing:32") == {"reembedded_count": 2}
@@ -184,6 +187,7 @@ def test_reembed_rechunks_long_texts(monkeypatch: pytest.MonkeyPatch, tmp_path: 
     assert (both["reembedded_count"] > 3, both["rechunked_count"]) == (True, 0)
 
 
+@pytest.mark.medium
 @pytest.mark.usefixtures("two_memories")
 def test_doctor_reports_a_broken_file_and_exits_with_1() -> None:
     assert answer("doctor")["is_healthy"]

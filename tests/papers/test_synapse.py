@@ -556,6 +556,7 @@ def test_stimulus_below_epsilon_is_no_access() -> None:
     assert limited.stimulus == pytest.approx(np.where(unlimited.stimulus >= 0.2, unlimited.stimulus, 0))
 
 
+@pytest.mark.medium
 def test_stimuli_are_logged_by_faithful_only(tmp_path: Path) -> None:
     def logged(strategy: Synapse) -> list[AccessKind | Mark]:
         with Memory(

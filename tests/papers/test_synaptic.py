@@ -458,6 +458,7 @@ def test_adjacent_turns_get_a_part_of_the_stimulus() -> None:
     assert replace(strategy, max_generations=2).activate(_at(0.0), graph).contributions["adjacent turn"].any()
 
 
+@pytest.mark.medium
 @given(
     st.lists(st.integers(0, 359), min_size=2, max_size=30),
     st.sets(st.integers(0, 29), min_size=1, max_size=5),
@@ -489,6 +490,7 @@ def test_dissimilar_memories_do_not_fire() -> None:
     assert np.flatnonzero(far.stimulus).size > 0  # stimulated, but too weakly to fire
 
 
+@pytest.mark.medium
 def test_ineligible_memories_are_not_stimulated(tmp_path: Path) -> None:
     with Memory(tmp_path / "m.db", embedder=HashingEmbedder(32), strategy=REMEDIED, clock=FakeClock()) as memory:
         for speaker, session, text in TURNS:

@@ -112,6 +112,7 @@ def _reference_importance(
     return float((value - decay.base) * 2 ** (-(now - at) / DAY / decay.half_life) + decay.base)
 
 
+@pytest.mark.medium
 @given(st.lists(st.lists(st.integers(0, 90), max_size=6), min_size=1, max_size=4), st.integers(0, 6))
 def test_importance_equals_the_reference_for_any_log(uses: list[list[int]], cut: int) -> None:
     """Equation 5 after each use, equation 7 in between; the log arrives in two steps or at once."""

@@ -225,6 +225,7 @@ def _classes(hint: Any) -> set[type]:
     return {one for one in {hint, *parts} if isinstance(one, type) and is_dataclass(one)}
 
 
+@pytest.mark.medium
 @given(data=st.data(), hint=st.sampled_from(RESULTS))
 def test_wrong_json_is_invalid_input(hint: Any, data: st.DataObject) -> None:
     """Whatever stands at any place: a value of the type, or ``InvalidInput``."""
@@ -240,6 +241,7 @@ def test_wrong_json_is_invalid_input(hint: Any, data: st.DataObject) -> None:
         assert isinstance(found, hint)
 
 
+@pytest.mark.medium
 @given(condition=conditions())
 def test_mapping_of_a_condition_stands_for_it(condition: Condition) -> None:
     mapping = json.loads(json.dumps(mapping_of(condition)))
@@ -248,11 +250,13 @@ def test_mapping_of_a_condition_stands_for_it(condition: Condition) -> None:
     assert read.condition == condition
 
 
+@pytest.mark.medium
 @given(where=filters)
 def test_filter_read_back_is_equal(where: Filter) -> None:
     assert from_json(Filter, through_json(where)) == where
 
 
+@pytest.mark.medium
 @given(
     episode=st.builds(Episode, texts, happened_at=st.none() | times.map(datetime.isoformat), metadata=metadata),
     options=st.builds(MessageOptions, st.dictionaries(texts, texts, max_size=2), st.booleans(), st.booleans()),
@@ -280,6 +284,7 @@ def test_json_of_numpy_values_is_plain() -> None:
     assert json.dumps(found) == '[0.5, 3, true, "x"]'
 
 
+@pytest.mark.medium
 @given(
     st.lists(st.builds(Contribution, texts, st.floats(allow_nan=False, allow_infinity=False), st.tuples(texts, texts)))
 )

@@ -225,6 +225,7 @@ def dict_of_lists(pairs: list[tuple[str, str]]) -> dict[str, list[str]]:
     return {name: [value for one, value in pairs if one == name] for name, _ in pairs}
 
 
+@pytest.mark.medium
 def test_scope_that_is_named_twice_or_misspelled_is_refused(server: Server, secret: dict[str, Any]) -> None:
     token = server.token("ana")
     pairs: list[list[tuple[str, str]]] = [

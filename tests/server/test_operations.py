@@ -218,6 +218,7 @@ def test_feedback_takes_a_recollection_as_it_was_answered(
     assert refused.status_code == 400
 
 
+@pytest.mark.medium
 def test_response_is_recorded_and_comes_back_as_an_exchange(server: Server, scope: str, token: str) -> None:
     question = {"question": "Where does Ana live?"}
     found = server.post("/v1/recall", question, token=token, scope=scope).json()
@@ -275,6 +276,7 @@ def test_recording_an_answer_needs_the_right_to_write(server: Server, scope: str
     assert refused.status_code == 403
 
 
+@pytest.mark.medium
 def test_memory_sees_what_other_processes_wrote(server: Server, scope: str, token: str, remembered: list[str]) -> None:
     assert server.post("/v1/count", token=token, scope=scope).json() == len(remembered)
     with Memory(server.db, scope=scope, embedder=HashingEmbedder()) as memory:
@@ -282,6 +284,7 @@ def test_memory_sees_what_other_processes_wrote(server: Server, scope: str, toke
     assert server.post("/v1/count", token=token, scope=scope).json() == len(remembered) + 1
 
 
+@pytest.mark.medium
 def test_scope_that_was_renamed_while_it_was_open_is_opened_again(
     server: Server, scope: str, remembered: list[str]
 ) -> None:

@@ -55,6 +55,7 @@ def test_import_restores_what_was_forgotten_if_asked_to(
         assert server.post("/v1/count", token=token, scope=scope).json() == count
 
 
+@pytest.mark.medium
 @pytest.mark.parametrize(
     ("content", "words"),
     [(b"", "empty"), (b"nonsense\n", "line 1"), (b"\xff\n", "not UTF-8"), (b'{"ecphora": 2}\n{"node": 3}', "line 2")],
@@ -68,6 +69,7 @@ def test_import_that_cannot_be_read_writes_nothing(
     assert server.post("/v1/scopes", token=token).json() == []
 
 
+@pytest.mark.medium
 def test_line_without_end_is_refused(server: Server, scope: str, token: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(streams, "MAX_LINE_BYTES", 1000)
     answer = server.post("/v1/import", token=token, scope=scope, content=iter([b"x" * 600] * 3))

@@ -165,6 +165,7 @@ def test_trained_variant_learns_from_the_other_spaces(embedder: CachingEmbedder)
     assert ablation_run.count_steps(CASES[:1], [model]) == 2 + 2 * (1 + len(BASELINES))
 
 
+@pytest.mark.medium
 def test_training_folds_split_questions_of_few_spaces(embedder: CachingEmbedder) -> None:
     training_spaces: list[list[str]] = []
 

@@ -296,6 +296,7 @@ def test_closing_writes_pending_accesses(memory: Memory, path: Path) -> None:
     assert recalled_ids(stored(path)) == ["river", "boat"]
 
 
+@pytest.mark.medium
 def test_memories_of_one_store_log_to_their_own_scopes(path: Path) -> None:
     with closing(SQLiteStore(path)) as store:
         for scope in ("a", "b"):

@@ -163,6 +163,7 @@ def test_one_memory_serves_several_event_loops(tmp_path: Path) -> None:
 # ---- results
 
 
+@pytest.mark.medium
 def test_reasons_are_built_by_the_call(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     async def call() -> None:
         async with open_memory(tmp_path / "m.db") as memory:

@@ -120,6 +120,7 @@ def test_loop_goes_on_while_a_call_waits(tmp_path: Path) -> None:
     run(call())
 
 
+@pytest.mark.medium
 def test_reading_goes_on_while_all_writers_wait(tmp_path: Path) -> None:
     async def call() -> None:
         gate = Gate()

@@ -256,6 +256,7 @@ def test_run_without_new_answers_writes_nothing(tmp_path: Path) -> None:
     assert path.read_bytes() == b""
 
 
+@pytest.mark.medium
 def test_later_of_two_answers_counts(tmp_path: Path) -> None:
     path = tmp_path / "answers.jsonl"
     append_lines(path, replace(LINE, error="silence", tokens_in=0), replace(LINE, question="r"))

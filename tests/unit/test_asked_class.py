@@ -33,6 +33,7 @@ def class_values(question: str, feature: str = "instance of asked class", **text
     return {pool.graph.id(row): value for row, value in zip(pool.rows.tolist(), values, strict=True)}
 
 
+@pytest.mark.medium
 def test_asked_class_marks_rows_with_an_instance() -> None:
     texts = {
         "kitten": "We took in a kitten.",

@@ -94,6 +94,7 @@ def test_existing_file_is_replaced_with_overwrite_only(store: SQLiteStore, targe
         assert len(graph_of(other, "t")) == 2
 
 
+@pytest.mark.medium
 @pytest.mark.parametrize("overwrite", [False, True])
 @pytest.mark.parametrize(
     ("path_format", "message"),

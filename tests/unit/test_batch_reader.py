@@ -40,6 +40,7 @@ NAN = np.full(16, np.nan, "<f2").tobytes()
 INFINITE = np.array([*range(15), np.inf], "<f2").tobytes()
 
 
+@pytest.mark.medium
 @pytest.mark.parametrize("value", [NAN, INFINITE, b"", b"\0", NAN[:-2], bytes(34)])
 def test_damaged_vector_is_ignored_and_logged_once(value: bytes, path: Path, caplog: pytest.LogCaptureFixture) -> None:
     texts = ["Ana moved to Porto.", "She likes the river.", "A boat lies there."]
@@ -58,6 +59,7 @@ def test_damaged_vector_is_ignored_and_logged_once(value: bytes, path: Path, cap
     assert "ecphora doctor --fix" in record.getMessage()
 
 
+@pytest.mark.medium
 def test_recall_works_with_all_vectors_damaged(path: Path) -> None:
     with Memory(path, embedder=HashingEmbedder(16)) as memory:
         memory.remember(["Ana moved to Porto.", "She likes the river."])

@@ -120,6 +120,7 @@ def test_language_model_is_asked_no_more_once_the_call_is_cancelled(
     assert llm.count <= 2 + max_concurrency
 
 
+@pytest.mark.medium
 def test_embedder_of_the_package_stops_between_texts(monkeypatch: pytest.MonkeyPatch) -> None:
     cancellation, embedded, has_stopped = Cancellation(), list[str](), threading.Event()
 

@@ -54,6 +54,7 @@ def test_memory_that_updates_another_goes_before_it(log_odds: float, best: str, 
     assert (f"user: {NEW}", f"Ana: {OLD}") not in scorer.received_pairs
 
 
+@pytest.mark.medium
 def test_updates_that_consolidation_has_found_are_not_compared_again(tmp_path: Path) -> None:
     scorer = ConstantScorer(8.0)
     told = ["Ana's boat race starts at the mill.", "Ana's boat race starts at the weir."]
@@ -68,6 +69,7 @@ def test_updates_that_consolidation_has_found_are_not_compared_again(tmp_path: P
             assert len(m.facts.updates()) == 1
 
 
+@pytest.mark.medium
 def test_candidates_are_not_compared_without_an_update_scorer(tmp_path: Path) -> None:
     with open_memory(tmp_path, None) as memory:
         without = newer_answers(recall(memory))
@@ -76,6 +78,7 @@ def test_candidates_are_not_compared_without_an_update_scorer(tmp_path: Path) ->
         assert max(newer_answers(recall(memory))) > max(without)
 
 
+@pytest.mark.medium
 def test_recall_goes_on_when_the_update_scorer_fails(tmp_path: Path) -> None:
     class Damaged:
         name = "damaged"

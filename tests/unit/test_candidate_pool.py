@@ -134,6 +134,7 @@ def test_pool_of_a_grown_graph_equals_a_rebuilt_one() -> None:
             assert np.allclose(values, expected[name], atol=1e-5), name
 
 
+@pytest.mark.medium
 def test_turn_before_the_best_is_in_the_pool_if_it_is_the_very_first() -> None:
     nodes = [sample_node(f"t{n}", f"{n}th barrel", minutes=n, session="s", seq=n + 1) for n in range(600)]
     vectors = {node.id: np.array([0.1, 1.0 - n / 1000], np.float32) for n, node in enumerate(nodes)}
@@ -193,6 +194,7 @@ def test_centroid_is_of_three_and_the_residual_beside_eight() -> None:
     assert (centroid.CENTROID_SIZE, centroid.RESIDUAL_SIZE) == (3, 8)
 
 
+@pytest.mark.medium
 def test_reached_rows_may_be_empty() -> None:
     no_rows = np.empty(0, np.intp)
     reached = ReachedRows(no_rows, np.empty(0, np.float32), no_rows, no_rows)

@@ -21,6 +21,7 @@ def messages(group: dict[str, Any]) -> list[str]:
     return [group["old"], *(text for _, text in (*group["new"], *group["not"]))]
 
 
+@pytest.mark.medium
 def test_group_has_two_changes_and_four_look_alikes() -> None:
     for number, group in enumerate(read_lines(GROUPS)):
         assert tuple(group) == ("lang", "speaker", "old", "new", "not"), number
@@ -29,6 +30,7 @@ def test_group_has_two_changes_and_four_look_alikes() -> None:
         assert len(set(messages(group))) == 7, number
 
 
+@pytest.mark.medium
 def test_statement_of_the_groups_has_their_counts() -> None:
     statement = GROUPS.with_suffix(".md").read_text("utf-8")
     counts = Counter(group["lang"] for group in read_lines(GROUPS))

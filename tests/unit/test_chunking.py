@@ -86,6 +86,7 @@ def test_blocks_cover_the_text(text: str) -> None:
             assert not inner or (inner[0], inner[-1]) == (block.start, block.end)
 
 
+@pytest.mark.medium
 @given(
     st.lists(st.text("ab", min_size=1, max_size=5), min_size=1), st.lists(st.integers(1, 9), min_size=30, max_size=30)
 )
@@ -302,6 +303,7 @@ def test_markdown_is_recognized(text: str, expected: bool) -> None:
 # ---- time
 
 
+@pytest.mark.medium
 @pytest.mark.parametrize(
     "part", ["x", " ", "\n", ".", '."', "! ", LONG, "你", "。」", "a\u2028"], ids=ascii,
 )  # fmt: skip

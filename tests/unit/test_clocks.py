@@ -62,6 +62,7 @@ def remember_move(memory: Memory, clock: FakeClock, *, happened: str, recorded: 
     memory.consolidate(llm=ScriptedLLM(lambda prompt: homes if "statements" in prompt.user else "{}"))
 
 
+@pytest.mark.medium
 @pytest.mark.parametrize("retroactive", [False, True])
 @pytest.mark.parametrize("since", SINCE)
 @pytest.mark.parametrize("recorded", RECORDED)
@@ -126,6 +127,7 @@ CORRECTIONS = [
 ]
 
 
+@pytest.mark.medium
 @pytest.mark.parametrize("texts", CORRECTIONS, ids=["wedding", "phone", "rehearsal"])
 def test_correction_is_valid_only_after_the_memory_it_corrects(tmp_path: Path, texts: tuple[str, str]) -> None:
     scorer = ConstantScorer()

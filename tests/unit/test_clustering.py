@@ -43,6 +43,7 @@ def _nearest(
 # ---- nearest neighbors
 
 
+@pytest.mark.medium
 @given(
     st.lists(st.one_of(st.none(), st.integers(0, 360)), min_size=1, max_size=12),
     st.booleans(),

@@ -199,6 +199,7 @@ def test_gate_metrics_equal_values_computed_by_hand() -> None:
     assert Metric.THRESHOLD not in {f.metric for f in answerable_only}
 
 
+@pytest.mark.medium
 def test_rivals_have_paper_metrics_only(monkeypatch: pytest.MonkeyPatch) -> None:
     gated = Model("m", FULL, paper_measurements=frozenset({PaperMeasurement.GATE}))
     rival = Model("other", LESS)

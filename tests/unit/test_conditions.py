@@ -260,6 +260,7 @@ def reference_type(value: object) -> object:
     return "number" if type(value) in {int, float} else type(value).__name__
 
 
+@pytest.mark.medium
 @given(MAPPINGS, METADATA)
 def test_condition_equals_the_reference(mapping: dict[str, Any], metadata: dict[str, Any]) -> None:
     condition = parse_condition(mapping)

@@ -69,6 +69,7 @@ def test_file_system_without_wal_is_rejected() -> None:
         connection._configure(db, 50)
 
 
+@pytest.mark.medium
 def test_locked_new_file_raises_store_busy(path: Path) -> None:
     with closing(apsw.Connection(str(path))) as db:
         db.execute("BEGIN EXCLUSIVE")

@@ -60,6 +60,7 @@ def test_superseding_fact_ranks_first_and_the_old_one_has_an_end(memory: Memory)
     assert [node.id for node in history.successors] == ["new"]
 
 
+@pytest.mark.medium
 def test_late_statement_counts_from_its_event_time(memory: Memory) -> None:
     memory.remember([MOVES[0], Episode("I moved to Porto on 3 May.", "new", "Ana", "b", "2026-05-20")])
     memory.consolidate()
@@ -70,6 +71,7 @@ def test_late_statement_counts_from_its_event_time(memory: Memory) -> None:
         assert [hit.id for hit in found] == ["old"]
 
 
+@pytest.mark.medium
 def test_temporary_fact_supersedes_for_its_interval_only(memory: Memory) -> None:
     memory.remember([MOVES[0], Episode("I live in Rome until 10 May.", "away", "Ana", "b", "2026-04-10")])
     memory.consolidate()
@@ -210,6 +212,7 @@ class FailsWithClaims:
         return Activation(graph.zeros()) if graph.of_kind(Kind.CLAIM).any() else found
 
 
+@pytest.mark.medium
 def test_consolidation_that_lowers_recall_is_rejected(tmp_path: Path) -> None:
     with Memory(
         tmp_path / "m.db",

@@ -113,6 +113,7 @@ def test_update_scoring_stops_in_time(memory: Memory, seconds: float) -> None:
     assert (found.pending_count == 0) == (seconds <= 0.01)
 
 
+@pytest.mark.medium
 def test_slow_scorer_reads_the_most_promising_pairs_of_a_memory(memory: Memory) -> None:
     memory.remember(read_statements())
     watch = Watch()
@@ -257,6 +258,7 @@ def number(text: str) -> int:
     return int(text)
 
 
+@pytest.mark.medium
 def test_late_replies_of_a_model_are_not_awaited() -> None:
     prompts_sent, go = list[str](), threading.Event()
 
@@ -283,6 +285,7 @@ def test_all_replies_of_a_model_in_time_are_returned() -> None:
     assert llm_client.ask_all([], number, time_left=lambda: 5.0) == []
 
 
+@pytest.mark.medium
 def test_next_run_continues_where_a_slow_model_stopped(memory: Memory) -> None:
     memory.remember([Episode(f"Note {n} of the log.", f"n{n}") for n in range(40)])
     watch = Watch()

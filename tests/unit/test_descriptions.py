@@ -115,6 +115,7 @@ def test_export_carries_descriptions_and_reembedding_keeps_them(memory: Memory, 
         assert (graph.vector_positions[graph.rows_of_kind(Kind.DESCRIPTION)] >= 0).all()
 
 
+@pytest.mark.medium
 def test_cutting_a_text_anew_drops_its_descriptions(path: Path) -> None:
     with pytest.MonkeyPatch.context() as patch, open_memory(path, PORTO) as memory:
         patch.setattr(
@@ -225,6 +226,7 @@ def test_same_name_twice_has_one_description(path: Path) -> None:
         assert len(memory.graph().edges_of_link(Link.DESCRIBED_IN, Link.DESCRIBES)) == 2
 
 
+@pytest.mark.medium
 def test_descriptions_do_not_end_the_cold_start_of_synapse(memory: Memory) -> None:
     graph = memory.graph()
     assert is_cold_start(graph)

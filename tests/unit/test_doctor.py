@@ -212,6 +212,7 @@ def test_permissions_of_others_are_removed(path: Path) -> None:
     assert stat.S_IMODE(path.stat().st_mode) == 0o600
 
 
+@pytest.mark.medium
 def test_large_write_ahead_log_is_emptied(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(doctor, "LARGE_WAL_BYTES", 1000)
     log = Path(f"{path}-wal")

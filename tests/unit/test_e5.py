@@ -76,6 +76,7 @@ def build_e5() -> Iterator[ModuleType]:
         sys.modules.pop(name, None)
 
 
+@pytest.mark.medium
 def test_e5_gives_translations_similar_vectors(multilingual: E5Embedder) -> None:
     cats = ["The cat sleeps on the sofa.", "猫在沙发上睡觉。", "Die Katze schläft auf dem Sofa."]
     vectors = multilingual.embed([*cats, "The stock market fell sharply today.", "股市今天大幅下跌。"])
@@ -102,6 +103,7 @@ def test_e5_vector_does_not_depend_on_the_batch(multilingual: E5Embedder) -> Non
     np.testing.assert_array_equal(all_vectors, np.concatenate([multilingual.embed([text]) for text in texts]))
 
 
+@pytest.mark.medium
 def test_e5_embeds_the_beginning_of_a_huge_text(multilingual: E5Embedder, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(E5Network, "max_tokens", 40)
     texts = ["word " * 2_000_000, "word " * 40, " " * 5_000 + SIMILAR[0], SIMILAR[0]]
@@ -110,6 +112,7 @@ def test_e5_embeds_the_beginning_of_a_huge_text(multilingual: E5Embedder, monkey
     np.testing.assert_array_equal(vectors[2], vectors[3])
 
 
+@pytest.mark.medium
 def test_e5_tokenizer_equals_the_published_one(network: E5Network) -> None:
     for text, ids in PUBLISHED_IDS.items():
         assert network.tokenize(text, 99) == ids

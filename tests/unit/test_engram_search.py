@@ -74,6 +74,7 @@ passages = st.lists(
 # ---- the index
 
 
+@pytest.mark.medium
 @given(passages, st.integers(0, 359))
 def test_similarity_equals_the_cosine_with_the_mean_vector(drawn_passages: list[Passage], angle: int) -> None:
     """Vectors of engrams are not stored; the reference is the mean of an engram's memories."""
@@ -110,6 +111,7 @@ def test_grown_index_equals_a_new_index(first: list[Passage], later: list[Passag
     )
 
 
+@pytest.mark.medium
 @given(passages)
 def test_vector_sums_do_not_depend_on_the_block_size(drawn_passages: list[Passage]) -> None:
     graph = graph_of(*drawn_passages)
@@ -235,6 +237,7 @@ def test_specificity_and_certainty_equal_values_computed_by_hand() -> None:
     assert engram_weights.certainty(index, places).tolist() == list(certainty_by_name.values())
 
 
+@pytest.mark.medium
 @given(passages, st.lists(st.sampled_from([0.0, 0.25, 0.5, 1.0]), min_size=10, max_size=10))
 def test_cooccurring_engrams_come_from_the_strongest_memory(
     drawn_passages: list[Passage], strengths: list[float]
@@ -257,6 +260,7 @@ def test_cooccurring_engrams_come_from_the_strongest_memory(
     assert found.episodes.tolist() == [expected[engram][1] for engram in sorted(expected)]
 
 
+@pytest.mark.medium
 @given(passages, st.lists(st.sampled_from([0.1, 0.3, 0.6, 1.0]), min_size=5, max_size=5), st.booleans())
 def test_memory_score_is_the_best_of_its_engrams(
     drawn_passages: list[Passage], values: list[float], use_specificity: bool

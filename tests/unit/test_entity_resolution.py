@@ -399,6 +399,7 @@ def test_undoing_merges_restores_the_scores(cases: list[str]) -> None:
     assert scores_of(reverted, *QUERIES) == before
 
 
+@pytest.mark.medium
 def test_store_undoes_merges_and_deletes_them_with_the_names(tmp_path: Path) -> None:
     store = SQLiteStore(tmp_path / "memory.db")
     commit = partial(store.commit, SCOPE)

@@ -114,6 +114,7 @@ def test_documents_of_known_order_supersede(tmp_path: Path) -> None:
         assert all(old != new for old, new in pairs)  # chunks of one document never supersede each other
 
 
+@pytest.mark.medium
 def test_later_utterance_supersedes_a_document(tmp_path: Path) -> None:
     episodes = [
         Episode("The pump runs for 20 minutes.", "manual", source="pump.md"),

@@ -139,6 +139,7 @@ def test_exchange_is_exported_and_imported(memory: Memory, tmp_path: Path, clock
 # ---- no evidence for itself
 
 
+@pytest.mark.medium
 @pytest.mark.parametrize("strategy", sorted(set(BUILT_IN) - {"eisa"}))
 def test_exchange_changes_no_recall(open_memory: Callable[..., Memory], strategy: str) -> None:
     """Neither the hits, nor their scores, nor the confidence, of any strategy that is not EISA."""
@@ -263,6 +264,7 @@ def test_record_response_stores_nothing_if_a_hit_was_forgotten(memory: Memory) -
 # ---- beside the memories
 
 
+@pytest.mark.medium
 def test_include_returns_similar_exchanges(memory: Memory) -> None:
     id_ = record(memory)
     assert memory.recall(QUESTION).exchanges == ()
@@ -295,6 +297,7 @@ def test_exchange_is_shown_only_if_all_its_memories_may_be(
     assert shown == ({id_} if is_shown else set())
 
 
+@pytest.mark.medium
 def test_exchange_without_memories_must_pass_the_filter_itself(memory: Memory) -> None:
     memory.record_response(memory.recall(QUESTION, where=Filter(speakers="Nobody")), "I do not know.", session="s9")
     for where, is_shown in ((Filter(), True), (Filter(sessions="s9"), True), (Filter(sessions="s1"), False)):
@@ -315,6 +318,7 @@ def test_exchange_of_an_exchange_is_hidden_with_it(open_memory: Callable[..., Me
 # ---- answers
 
 
+@pytest.mark.medium
 def test_answer_records_the_answer_of_a_model(memory: Memory) -> None:
     llm = ScriptedLLM([{"answer": "The boat.", "ids": ["boat"], "held": True}] * 2)
     assert memory.answer(QUESTION, llm).exchange_id is None

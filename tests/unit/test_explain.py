@@ -56,6 +56,7 @@ class FixedStrategy:
 # ---- miss reasons
 
 
+@pytest.mark.medium
 def test_unknown_id_is_not_found(memory: Memory) -> None:
     memory.forget("boat")
     for id_ in ("nobody", "boat", "entity:ana", ""):
@@ -140,6 +141,7 @@ def test_recalled_memory_has_no_miss_reason(memory: Memory) -> None:
 # ---- documents, logging and arguments
 
 
+@pytest.mark.medium
 def test_document_is_represented_by_its_best_chunk(memory: Memory) -> None:
     memory.remember(LONG, id="long")
     found = memory.why_not("What did Ana do on day 77?", "long", strategy="bm25", limit=1)

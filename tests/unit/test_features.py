@@ -63,6 +63,7 @@ def test_pool_of_a_large_memory_is_limited_and_has_the_match() -> None:
     assert {graph.row("n732"), graph.row("n734")} <= set(pool.rows.tolist())  # the adjacent turns
 
 
+@pytest.mark.medium
 @given(st.integers(0, 6), st.booleans())
 def test_pool_has_eligible_rows_only(minute: int, has_speaker: bool) -> None:
     graph = sample_graph()

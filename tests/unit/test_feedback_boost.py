@@ -145,6 +145,7 @@ def test_similar_question_adds_up_to_the_weight_to_what_was_used(cosine: float, 
     assert found.scores[used] == pytest.approx(plain.scores[used] + gain[used], abs=1e-4)
 
 
+@pytest.mark.medium
 def test_co_use_starts_from_the_first_hits_only() -> None:
     graph = sample_graph(20)
     order = rank(graph, Fused())

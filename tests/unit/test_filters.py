@@ -186,6 +186,7 @@ def passes(where: Filter, one: Node) -> bool:
     )
 
 
+@pytest.mark.medium
 @given(
     st.lists(st.tuples(st.sampled_from(["Ana", "Ben", None]), TAGS, st.sampled_from([0.3, 1.0])), max_size=9), FILTERS
 )
@@ -202,6 +203,7 @@ def test_eligible_rows_equal_a_loop_over_nodes(rows: list[Any], fields: dict[str
     assert filters.eligible(graph, sample_query("x", where=where)).tolist() == [passes(where, one) for one in nodes]
 
 
+@pytest.mark.medium
 @pytest.mark.parametrize("strategy", ["fused", "dense", "bm25", "rrf", "recency", "synapse", "ecphory", "weave"])
 def test_recall_searches_among_what_passes_the_filter(strategy: str, tmp_path: Path) -> None:
     better = [Episode("The boat sank in the river.", id=f"b{n}", metadata={"k": n}) for n in range(40)]

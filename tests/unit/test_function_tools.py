@@ -58,6 +58,7 @@ def check_strict(schema: dict[str, Any]) -> None:
     assert all(set(one) <= allowed for one in schema["properties"].values())
 
 
+@pytest.mark.medium
 def test_openai_tools_have_the_two_shapes_in_strict_mode(tools: ToolSet) -> None:
     chat, responses = tools.openai(), tools.openai("responses")
     assert [tool["function"]["name"] for tool in chat] == [tool["name"] for tool in responses] == NAMES

@@ -162,6 +162,7 @@ def test_untrainable_examples_do_not_train_the_ranker() -> None:
     )
 
 
+@pytest.mark.medium
 def test_answerability_separates_answerable_questions() -> None:
     answerable_examples = [example([2.0 + 0.01 * n, 0.0], {0}) for n in range(20)]
     unanswerable_examples = [example([0.1 + 0.01 * n, 0.0], set(), answerable=False) for n in range(20)]

@@ -88,6 +88,7 @@ def test_goal_decides_between_several_answers(memory: Memory, goal: str, text: s
         assert hit.score == pytest.approx(sum(one.value for one in hit.why.contributions), abs=1e-3)
 
 
+@pytest.mark.medium
 @pytest.mark.parametrize("reading", ["never", "always"])
 def test_goal_changes_neither_evidence_nor_confidence_nor_what_comes_back(tmp_path: Path, reading: str) -> None:
     with Memory(tmp_path / "m.db", embedder=HashingEmbedder(256), reader=ConstantReader(), clock=FakeClock()) as memory:
@@ -107,6 +108,7 @@ def test_goal_raises_no_memory_above_a_clear_answer(memory: Memory) -> None:
     assert found[0].text == TEXTS[3]
 
 
+@pytest.mark.medium
 def test_recall_without_goal_is_the_same_after_one_with(memory: Memory) -> None:
     before = summary(memory.recall(QUESTION, log_access=False))
     memory.recall(QUESTION, goal=CAKE, log_access=False)
@@ -233,6 +235,7 @@ def test_reason_shortens_a_long_goal(memory: Memory) -> None:
 # ---- every way to ask
 
 
+@pytest.mark.medium
 def test_every_way_of_recalling_takes_a_goal(memory: Memory, tmp_path: Path) -> None:
     expected = summary(memory.recall(QUESTION, goal=LAUNDRY, log_access=False))
     conversation = [{"role": "user", "content": QUESTION}]

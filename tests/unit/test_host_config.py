@@ -289,6 +289,7 @@ def test_wrong_options_are_usage_errors(arguments: list[str], home: Path) -> Non
     assert files(home) == set()
 
 
+@pytest.mark.medium
 def test_import_and_export_of_a_reference_file(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("ECPHORA_EMBEDDER", "hashing")
     lines = '{"type":"entity","name":"Ana","entityType":"person","observations":["likes rain"]}'

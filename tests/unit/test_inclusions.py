@@ -60,6 +60,7 @@ def test_engrams_are_the_names_that_the_hits_mention(memory: Memory, strategy: s
     assert all(0 < score <= 1 for score in scores)
 
 
+@pytest.mark.medium
 def test_engram_that_the_question_names_comes_first(memory: Memory) -> None:
     (engram,) = memory.recall("Which library is in Porto?", limit=1, include="engrams").engrams
     assert (engram.name, engram.score) == ("Porto", 1)

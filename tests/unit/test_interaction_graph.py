@@ -91,6 +91,7 @@ def only(feature: int) -> Weights:
     return weights
 
 
+@pytest.mark.medium
 def test_features_are_similarities_of_tokens() -> None:
     question, passage, is_context = texts()
     similarity = (unit(question) @ unit(passage).T - SIMILARITY_ORIGIN) / SIMILARITY_RANGE

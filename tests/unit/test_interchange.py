@@ -215,6 +215,7 @@ def test_import_leaves_out_vectors_of_claims(store: SQLiteStore, other: SQLiteSt
     assert other.changes_since("default", 0).vectors.keys() == {"a"}
 
 
+@pytest.mark.medium
 def test_import_blocks_feedback_removed_here(store: SQLiteStore, other: SQLiteStore) -> None:
     one = memory(store)
     one.remember("Ana lives in Lisbon.", id="a")

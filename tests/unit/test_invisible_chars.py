@@ -81,6 +81,7 @@ ANY = st.text(
 )
 
 
+@pytest.mark.medium
 @given(ANY)
 def test_cleaning_is_idempotent(text: str) -> None:
     assert strip_invisible(strip_invisible(text)) == strip_invisible(text)

@@ -69,6 +69,7 @@ def is_kept(before: str, after: str) -> bool:
     return all(character in rest for character in before)
 
 
+@pytest.mark.medium
 @given(written(VALUES))
 def test_value_is_read_in_spite_of_comments(document: tuple[Any, str]) -> None:
     value, text = document

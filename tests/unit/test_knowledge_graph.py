@@ -76,6 +76,7 @@ def test_observation_of_an_unknown_entity_writes_nothing(graph: KnowledgeGraph, 
     assert len(memory) == count
 
 
+@pytest.mark.medium
 def test_deletion_takes_relations_along_and_can_be_followed_by_creation(graph: KnowledgeGraph, memory: Memory) -> None:
     graph.delete_observations([("Ana", ["likes rain", "unknown"]), ("Bo", ["x"])])
     assert graph.read().entities["Ana"].observations == ("speaks Portuguese",)
@@ -119,6 +120,7 @@ def test_observations_are_memories(graph: KnowledgeGraph, memory: Memory) -> Non
     assert names(graph.read()) == ["Ana", "Porto", "Rain"]
 
 
+@pytest.mark.medium
 def test_change_of_an_observation_by_another_tool_is_seen(graph: KnowledgeGraph, memory: Memory) -> None:
     id_ = memory.recall("Who likes rain?")[0].id
     memory.update(id_, "likes snow", mode="supersede", happened_at="2026-12-01")

@@ -77,6 +77,7 @@ def test_tokens_of_a_passage_are_the_end_of_its_context_and_the_start_of_its_tex
     assert len(alone) - alone_is_context.sum() == len(network.tokenize("blue", 10)) + 1
 
 
+@pytest.mark.medium
 def test_question_is_read_with_its_day() -> None:
     network = e5_network.share_network()()
     one, other = (question_tokens(network, "Where is Ana?", date(2026, 5, day)) for day in (3, 4))
@@ -90,6 +91,7 @@ def test_any_text_has_a_score(text: str, reader: LateInteractionReader) -> None:
     assert np.isfinite(found).all()
 
 
+@pytest.mark.medium
 def test_recall_goes_on_if_the_model_is_missing(tmp_path: Path) -> None:
     reader = LateInteractionReader(source=tmp_path)
     with pytest.raises(ReaderUnavailable, match=r"cannot read the model file .*; fix it with: pip install"):
@@ -101,6 +103,7 @@ def test_recall_goes_on_if_the_model_is_missing(tmp_path: Path) -> None:
     assert found.cost.reader_error is not None
 
 
+@pytest.mark.medium
 def test_recall_goes_on_if_the_head_is_damaged(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     tmp_path.joinpath("reader.onnx").write_bytes(b"no graph")
     monkeypatch.setattr(interaction_head, "files", lambda _package: tmp_path)
@@ -118,6 +121,7 @@ def test_hashing_embedder_reads_nothing_by_default(tmp_path: Path) -> None:
         assert memory.recall("Where does Ana live?", reading="always").cost.passages_read == 0
 
 
+@pytest.mark.medium
 def test_built_in_reader_reads_by_default(tmp_path: Path) -> None:
     with Memory(tmp_path / "m.db") as memory:
         memory.remember("I moved to Porto.", speaker="Ana")

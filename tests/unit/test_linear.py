@@ -86,6 +86,7 @@ def repeated(pattern: str, size: int) -> str:
 READERS = dict(readers())
 
 
+@pytest.mark.medium
 @pytest.mark.parametrize("name", READERS)
 def test_reading_time_is_linear_in_text_length(name: str) -> None:
     for pattern in TESTED_PATTERNS:

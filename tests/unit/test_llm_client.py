@@ -98,6 +98,7 @@ def test_concurrent_calls_are_limited_and_ordered() -> None:
     assert client.ask_all([], parse_number) == []
 
 
+@pytest.mark.medium
 def test_usage_is_correct_with_many_threads() -> None:
     client = LLMClient(ScriptedLLM(lambda prompt: prompt.user), max_concurrency=2)
     with ThreadPoolExecutor(8) as pool:

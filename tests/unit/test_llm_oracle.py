@@ -111,6 +111,7 @@ def test_weave_writes_the_oracle_s_insights(tmp_path: Path) -> None:
         assert oracle.report != OracleReport()
 
 
+@pytest.mark.medium
 def test_weave_does_not_ask_about_an_insight_that_was_forgotten(tmp_path: Path) -> None:
     llm = ScriptedLLM(lambda _: {"text": GOOD})
     strategy = Weave(omega=6, tau_cluster=0.3, min_cosine=0.2, summarizer=LLMOracle(llm, EMBEDDER))

@@ -112,6 +112,7 @@ def test_first_encoding_is_kept(store: SQLiteStore) -> None:
     assert [access.nth for access in logged(loaded(store), "a", AccessKind.ENCODED)] == [1, 9, 10, 11]
 
 
+@pytest.mark.medium
 def test_marks_never_expire(store: SQLiteStore) -> None:
     store.commit("s", access_batch("a", kind=Mark.PINNED))
     store.commit("s", access_batch("b", kind=Mark.ARCHIVED))
@@ -159,6 +160,7 @@ def derived_values(graph: Graph) -> list[np.ndarray]:
 # ---- derived values
 
 
+@pytest.mark.medium
 def test_expired_accesses_change_no_practical_score() -> None:
     """They read only the last accesses, so expired ones change no score."""
     graph, seq = sample_graph(), 100
@@ -207,6 +209,7 @@ def test_importance_counts_expired_accesses() -> None:
     assert found[0] == pytest.approx(0.6 + 0.2 * (1 - np.exp(-10)) + 0.2 * (1 - np.exp(-59 / 5)))
 
 
+@pytest.mark.medium
 def test_history_has_access_counts(path: Path) -> None:
     with closing(SMALL(path)) as store, Memory(store, embedder=HashingEmbedder(64), strategy="bm25") as memory:
         memory.remember(Episode("The river is lovely.", id="river"))

@@ -135,6 +135,7 @@ def graph_of(nodes: list[Node]) -> Graph:
     return apply_batch(Graph(), WriteBatch(nodes=batch.nodes, analyses=batch.analyses, revision=1))
 
 
+@pytest.mark.medium
 @given(
     st.lists(st.tuples(st.integers(0, 4), st.booleans()), max_size=12),
     st.sampled_from(list(Order)),

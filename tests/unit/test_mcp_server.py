@@ -159,6 +159,7 @@ def test_error_of_the_store_is_told_and_a_crash_is_not(memory: Memory, monkeypat
     assert "secret" not in text_of(result)
 
 
+@pytest.mark.medium
 def test_long_call_does_not_hold_up_others(memory: Memory, monkeypatch: pytest.MonkeyPatch) -> None:
     started, may_end, count = threading.Event(), threading.Event(), Memory.count
 
@@ -181,6 +182,7 @@ def test_long_call_does_not_hold_up_others(memory: Memory, monkeypatch: pytest.M
     assert "1 memory in all" in text_of(talk(memory, converse))
 
 
+@pytest.mark.medium
 def test_recent_memories_are_resources(memory: Memory) -> None:
     memory.remember([Episode(f"Note {n}.", id=f"note/{n}") for n in range(25)])
     memory.remember(Episode("Ana  lives\nin Porto. " * 20, id=ODD, speaker="Ana"))
@@ -285,6 +287,7 @@ def test_whole_graph_is_a_resource(memory: Memory) -> None:
     assert graph == {**GRAPH, "relations": []}
 
 
+@pytest.mark.medium
 @pytest.mark.filterwarnings("ignore:resources/(un)?subscribe is removed")  # clients of earlier versions use it
 def test_subscriber_hears_of_changes_of_the_graph(memory: Memory) -> None:
     heard: list[str] = []

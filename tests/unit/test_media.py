@@ -133,6 +133,7 @@ def test_ids_differ_by_media(memory: Memory) -> None:
     assert len(set(ids)) == 3
 
 
+@pytest.mark.medium
 def test_vector_of_another_model_is_added_later(memory: Memory, tmp_path: Path) -> None:
     two = replace(CAT.media[0], vector=(1.0, 0.0), model="clip-2")
     both = [replace(CAT, media=(two,)), replace(CAT, media=(replace(CAT.media[0], vector=(1.0, 0.0, 0.0)),))]
@@ -174,6 +175,7 @@ def test_forget_deletes_references_and_vectors(memory: Memory, tmp_path: Path) -
     assert np.array([1, 0, 0], "<f2").tobytes() not in stored
 
 
+@pytest.mark.medium
 def test_replaced_text_keeps_its_media(memory: Memory, tmp_path: Path) -> None:
     memory.update("cat", "At home with the tomcat.", mode="replace")
     assert stored_node(memory, "cat").media == (Media("cat.jpg"),)
@@ -291,6 +293,7 @@ def test_older_file_opens_and_keeps_everything(tmp_path: Path) -> None:
     assert not examine(path, fix=False, make_embedder=lambda _name: MODEL).findings
 
 
+@pytest.mark.medium
 def test_damaged_vector_is_left_out_reported_and_deleted(memory: Memory, tmp_path: Path) -> None:
     path = tmp_path / "m.db"
     memory.close()

@@ -234,6 +234,7 @@ def test_fit_is_0_for_media_forgotten_meanwhile() -> None:
     assert media_fit(graph, MediaQuery((1, 0), "other")).tolist() == [0]
 
 
+@pytest.mark.medium
 @given(
     st_numpy.arrays(np.float32, st.tuples(st.integers(1, 12), st.just(3)), elements=st.floats(-1, 1, width=16)),
     st.tuples(*[st.integers(-5, 5)] * 3).filter(any),

@@ -84,6 +84,7 @@ def test_feedback_stores_the_question(memory: Memory, clock: FakeClock) -> None:
     assert memory.feedback(found, ["river", "boat"]) == memory.feedback(found, ["boat", "river"]) != id_
 
 
+@pytest.mark.medium
 def test_feedback_without_used_ids_is_stored(memory: Memory) -> None:
     memory.remember(TALK)
     found = memory.recall("river")
@@ -95,6 +96,7 @@ def test_feedback_without_used_ids_is_stored(memory: Memory) -> None:
     assert ids(memory.recall("river")) == ids(found)
 
 
+@pytest.mark.medium
 @pytest.mark.parametrize("used", [["river"], ["boat", "river"], []])
 def test_forgetting_feedback_restores_the_graph(
     memory: Memory, open_memory: Callable[..., Memory], used: list[str]
@@ -147,6 +149,7 @@ def test_forgotten_feedback_blocks_no_memory_of_the_same_text(memory: Memory) ->
         memory.remember("the river", id="question:1")
 
 
+@pytest.mark.medium
 def test_feedback_on_a_concurrently_forgotten_hit(open_memory: Callable[..., Memory], tmp_path: Path) -> None:
     other = open_memory()
     other.remember(TALK)
@@ -164,6 +167,7 @@ def test_feedback_on_a_concurrently_forgotten_hit(open_memory: Callable[..., Mem
     store.close()
 
 
+@pytest.mark.medium
 def test_feedback_embeds_the_question_as_a_query(tmp_path: Path) -> None:
     class QueryAwareEmbedder(HashingEmbedder):
         """Embeds questions and texts differently."""

@@ -75,6 +75,7 @@ def test_forget_erases_by_filter(memory: Memory) -> None:
     assert memory.forget(where=Filter(before=NOON + timedelta(days=1))).episode_ids == ("b",)
 
 
+@pytest.mark.medium
 def test_dry_run_says_what_would_be_erased(memory: Memory) -> None:
     memory.remember([Episode("I met Zebulon in Porto.", id="a", speaker="Ana"), Episode("I like Porto.", id="b")])
     memory.remember(LONG, id="stay", speaker="Ana")
@@ -114,6 +115,7 @@ def test_everything_is_given_alone(memory: Memory) -> None:
     assert len(memory) == 1
 
 
+@pytest.mark.medium
 def test_forget_erases_all_chunks_of_a_text(memory: Memory) -> None:
     memory.remember(LONG, id="stay")
     assert memory.forget("stay").episode_ids == ("stay",)
@@ -139,6 +141,7 @@ def test_forgotten_memory_is_blocked_unless_restored(memory: Memory, open_memory
     assert memory.get("a") is not None
 
 
+@pytest.mark.medium
 def test_forget_keeps_a_name_mentioned_concurrently(open_memory: Callable[..., Memory], tmp_path: Path) -> None:
     other = open_memory()
     other.remember("I met Zebulon.", id="a")

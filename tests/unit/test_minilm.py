@@ -64,12 +64,14 @@ def test_minilm_without_texts_loads_nothing(tmp_path: Path) -> None:
     assert MiniLMEmbedder(source=tmp_path / "nowhere").embed([]).shape == (0, 384)
 
 
+@pytest.mark.medium
 @pytest.mark.parametrize("filler", ["word ", " ", "a", "é"])
 def test_minilm_embeds_a_huge_text(model: MiniLMEmbedder, filler: str) -> None:
     texts = [filler * (10_000_000 // len(filler))]
     assert_unit(model.embed(texts), texts, model.dim)
 
 
+@pytest.mark.medium
 def test_minilm_skips_white_space(model: MiniLMEmbedder) -> None:
     np.testing.assert_array_equal(model.embed([" " * 5_000 + SIMILAR[0]]), model.embed(SIMILAR[:1]))
 

@@ -68,6 +68,7 @@ _PIECES = st.sampled_from(
 _TEXTS = st.one_of(st.text(), st.lists(_PIECES, max_size=40).map("".join))
 
 
+@pytest.mark.medium
 @given(_TEXTS)
 @example("the the king the king t h e x y")
 @example("Grand Grand Duke of (a) (b) )(")

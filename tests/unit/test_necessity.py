@@ -124,6 +124,7 @@ turns = st.tuples(
 )
 
 
+@pytest.mark.medium
 @given(st.lists(turns, min_size=1, max_size=8), st.integers(1, 7))
 def test_features_of_a_grown_graph_equal_the_reference(
     turn_fields: list[tuple[str, str, str, str]], split: int
@@ -286,6 +287,7 @@ def test_short_prompts_are_needed(text: str) -> None:
     assert necessity.needs_episodes(query(text), weights.load_necessity_classifier())
 
 
+@pytest.mark.medium
 def test_vector_model_distinguishes_a_story_from_an_article() -> None:
     """Two long texts that differ in content only, written after the training."""
     story = (

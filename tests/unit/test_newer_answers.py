@@ -128,6 +128,7 @@ def test_weak_preference_moves_less() -> None:
     assert 0 < gains(0.2)[1] < gains(0.9)[1]
 
 
+@pytest.mark.medium
 @given(
     st.lists(
         st.tuples(

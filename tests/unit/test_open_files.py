@@ -61,6 +61,7 @@ def delete_all(path: Path) -> None:
         file.unlink()
 
 
+@pytest.mark.medium
 @on_posix
 @pytest.mark.parametrize(
     ("replace_", "left"),
@@ -90,6 +91,7 @@ def test_replaced_file_rejects_calls_and_can_be_reopened(
         store.commit("s", sample_batch(sample_node("d")))
 
 
+@pytest.mark.medium
 @on_posix
 def test_moved_file_has_all_acknowledged_commits(two_memories: Path) -> None:
     moved_path = two_memories.with_name("away.db")
@@ -112,6 +114,7 @@ def test_replaced_file_is_not_mixed_with_the_old_log(two_memories: Path) -> None
     assert graph_of(two_memories).row("c") is None
 
 
+@pytest.mark.medium
 @on_posix
 @pytest.mark.parametrize("in_time", [True, False])
 def test_replacement_during_a_commit_is_noticed(
@@ -146,6 +149,7 @@ def test_second_handle_of_a_replaced_file_is_rejected(two_memories: Path) -> Non
             store.nonblocking_handle()
 
 
+@pytest.mark.medium
 @on_posix
 def test_file_replaced_during_opening_is_opened_again(two_memories: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     shutil.copy(two_memories, two_memories.with_name("backup.db"))

@@ -69,6 +69,7 @@ def test_noise_does_not_depend_on_the_batch(texts: list[str], noise: Noise, rate
     assert names_of(extractor, *texts) == [names_of(extractor, text)[0] for text in texts]
 
 
+@pytest.mark.medium
 @given(texts, st.floats(0, 1), st.floats(0, 1))
 def test_lost_names_stay_lost_at_a_higher_rate(texts: list[str], one: float, other: float) -> None:
     low, high = sorted((one, other))
@@ -77,6 +78,7 @@ def test_lost_names_stay_lost_at_a_higher_rate(texts: list[str], one: float, oth
         assert [name for name in more if name in fewer] == fewer
 
 
+@pytest.mark.medium
 @given(texts, noises)
 def test_noise_of_rate_1_leaves_no_mention_as_it_was(texts: list[str], noise: Noise) -> None:
     for text, found in zip(texts, names_of(noisy(noise, 1.0), *texts), strict=True):
@@ -133,6 +135,7 @@ def test_joined_space_has_its_own_questions_and_the_memories_of_the_next() -> No
     assert (joined.space, joined.questions) == ("c", cases[2].questions)
 
 
+@pytest.mark.medium
 def test_limit_figures_give_the_share_of_gold_and_the_tokens(embedder: CachingEmbedder) -> None:
     bm25 = resolve_strategy("bm25")
     spaces = build_spaces([case("a", "red harbor", "blue harbor", "green valley")], [bm25], embedder)
@@ -181,6 +184,7 @@ def test_contribution_index_counts_anchors_that_lose_more_than_half() -> None:
     assert tunneling_metrics.contribution_index(anchors, np.array([3]), Activation(scores)) == 0
 
 
+@pytest.mark.medium
 def test_fused_without_inhibition_scores_without_its_redundancy(embedder: CachingEmbedder) -> None:
     fused = Fused()
     [space] = build_spaces([case("a", "red harbor", "red harbor boats", "green valley")], [fused], embedder)["fused"]

@@ -98,9 +98,11 @@ def test_every_training_file_is_read(training_ids: list[str]) -> None:
         assert used == {id_ for id_, is_read in is_read_by_id.items() if is_read}
 
 
+@pytest.mark.medium
 def test_held_changes_are_not_among_the_training_texts(training_ids: list[str]) -> None:
     assert not any("-held-" in id_ for id_ in training_ids)
 
 
+@pytest.mark.medium
 def test_removed_batch_is_not_among_the_training_texts(training_ids: list[str]) -> None:
     assert not any(id_.startswith("changes:w14-") for id_ in training_ids)

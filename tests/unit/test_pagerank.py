@@ -20,6 +20,7 @@ def graphs(draw: st.DrawFn) -> tuple[EdgeList, NDArray[np.bool_]]:
     return EdgeList(src, dst, weights), nodes
 
 
+@pytest.mark.medium
 @given(graphs())
 def test_pagerank_solves_its_equation(graph: tuple[EdgeList, NDArray[np.bool_]]) -> None:
     """The reference solves p = (1 - d) / n + d · P p as linear equations instead of iterating."""

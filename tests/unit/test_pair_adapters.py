@@ -61,6 +61,7 @@ def tokens_of(network: E5Network, first: str = FIRST, second: str = SECOND, befo
     return join_texts(network, *(network.tokenize(text, 99) for text in (first, second, before)))
 
 
+@pytest.mark.medium
 def test_pair_has_its_texts_in_order_and_special_tokens_between(network: E5Network) -> None:
     start, end = network.first_token, network.last_token
     assert join_texts(network, [7, 8], [9]) == PairTokens([start, 7, 8, end, end, 9, end], [0, 0, 0, 0, 1, 1, 1])

@@ -78,6 +78,7 @@ def test_embedder_plugin_embeds_a_scope_from_a_setting(monkeypatch: pytest.Monke
     assert "Porto" in ecphora("recall", "Where is Ana?", "--embedder", "tiny:32").stdout
 
 
+@pytest.mark.medium
 def test_embedder_plugin_is_loaded_in_python() -> None:
     with Memory("m.db", embedder=plugins.load("embedders", "tiny")) as memory:
         memory.remember("Ana moved to Porto.")
@@ -85,6 +86,7 @@ def test_embedder_plugin_is_loaded_in_python() -> None:
         assert memory.scopes()[0].embedder == "tiny/16"
 
 
+@pytest.mark.medium
 def test_extractor_plugin_finds_names(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("ECPHORA_EXTRACTOR", "tiny")
     ecphora("remember", "ana met #zebulon there", "--embedder", "hashing")
@@ -236,6 +238,7 @@ def test_plugin_cannot_take_the_place_of_what_is_built_in(site: Path, install_pa
 # ---- broken packages
 
 
+@pytest.mark.medium
 @pytest.mark.parametrize(
     ("source", "problem"),
     [

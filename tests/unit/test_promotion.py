@@ -248,6 +248,7 @@ def test_topic_without_embedder_is_the_full_statement() -> None:
     assert topic.off_topic_terms == frozenset()
 
 
+@pytest.mark.medium
 def test_distant_sentences_are_off_topic(embedder: Embedder) -> None:
     old = "I live in Lisbon. " + "The weather was fine again today. " * 12 + "The gearbox broke."
     topic = extract_topic(

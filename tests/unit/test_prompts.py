@@ -151,6 +151,7 @@ def test_quoted_memories_cannot_add_or_close_tags(nodes: list[Node], other: str)
     assert not any("<" in text or "[INST]" in text for text in parts[::2])
 
 
+@pytest.mark.medium
 @given(TEXTS)
 def test_unescape_reverts_escape(text: str) -> None:
     if "&lt;" not in text and "&#91;" not in text:
@@ -235,6 +236,7 @@ def test_unreadable_reply_error_names_the_problem(text: str, problem: str) -> No
         replies.parse_answer(text)
 
 
+@pytest.mark.medium
 @given(
     st.one_of(st.text(), st.lists(st.sampled_from([*'{}[]",:\\', "'", "held", "true", "ids", "1", "“"])).map("".join))
 )

@@ -201,6 +201,7 @@ def test_damaged_golden_file_is_invalid_input(tmp_path: Path, text: str) -> None
         read_golden(path)
 
 
+@pytest.mark.medium
 @pytest.mark.parametrize("name", ["test_x[a/b]", "../../evil", "a" * 300, "質問", ".hidden", "con:1"])
 def test_name_of_a_golden_file_stays_in_its_folder(tmp_path: Path, name: str) -> None:
     with Memory(tmp_path / "m.db", embedder=HashingEmbedder(), strategy="bm25") as memory:

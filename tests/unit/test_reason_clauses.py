@@ -38,6 +38,7 @@ def ranking_of(values: NDArray[np.float64]) -> Ranking:
     return Ranking(graph, Query("", NOON), np.ones(len(order), np.bool_), order, contributions, {})
 
 
+@pytest.mark.medium
 @given(st.integers(0, 6), st.integers(1, 4), st.data())
 def test_leads_equal_the_mean_over_a_list_of_others(index: int, count: int, data: st.DataObject) -> None:
     """A slice gives the same bits as the list of the others' indices, which needs a copy."""

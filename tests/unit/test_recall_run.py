@@ -135,6 +135,7 @@ def test_reading_gets_an_hour_or_the_time_that_is_given(
     assert set(times) == {expected}
 
 
+@pytest.mark.medium
 def test_query_time_is_that_of_the_question_or_the_end_of_its_space(embedder: CachingEmbedder) -> None:
     asked_at, last = datetime(2024, 3, 1, tzinfo=UTC), datetime(2024, 2, 1, tzinfo=UTC)
     dated = Case(
@@ -204,6 +205,7 @@ def answer(id_: str, ranked: str, *evidence: str, confidence: float = 0.5, **res
     return recall_run.RecallResult(question(id_, "?", *evidence, **rest), "way", tuple(ranked), confidence, 2.0)
 
 
+@pytest.mark.medium
 def test_metrics_use_answerable_questions_with_evidence() -> None:
     answers = [
         answer("q1", "ab", "a", confidence=0.9),
@@ -247,6 +249,7 @@ def test_bands_are_measured_by_answerability() -> None:
     assert "| way | .500 | .250 | .250 | .000 | .000 | 1.000 | .200 | .170 |" in recall_tables.render_markdown([record])
 
 
+@pytest.mark.medium
 def test_reliability_is_measured_for_each_bin() -> None:
     """Twenty questions make two bins; the confidence is right in the lower one and too low in the higher one."""
     low = [answer(f"low{n}", "ab", "a", confidence=0.5, is_answerable=n % 2 == 0) for n in range(10)]

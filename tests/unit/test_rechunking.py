@@ -155,6 +155,7 @@ def test_open_memory_sees_the_new_chunks(path: Path) -> None:
 # ---- data of the chunks
 
 
+@pytest.mark.medium
 def test_rechunk_keeps_links_and_ends_of_validity(path: Path) -> None:
     remember_with_width(path, Episode(DIARY, id="older"), guide(supersedes="older"))
     with open_memory(path) as memory:
@@ -249,6 +250,7 @@ def test_consolidation_before_rechunk_can_be_undone(path: Path) -> None:
     assert is_intact(path)
 
 
+@pytest.mark.medium
 def test_rechunk_removes_names_made_by_a_cut(path: Path) -> None:
     remember_with_width(
         path, Episode("x" * 1000 + " " + "Ana Silva came. " * 100, id="a"), width=1004
@@ -305,6 +307,7 @@ def test_rechunk_keeps_a_concurrent_forget(path: Path, monkeypatch: pytest.Monke
     assert is_intact(path)
 
 
+@pytest.mark.medium
 def test_rechunk_raises_store_busy_after_conflicts(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     remember_with_width(path, guide())
     before = describe(path)

@@ -224,6 +224,7 @@ def test_name_of_kin_is_also_one_of_the_relation(kin: str, name: str, form: str)
     assert {mention.name for mention in relation_mentions(text, kin)} == {name}
 
 
+@pytest.mark.medium
 @given(st.text(max_size=80), st.sampled_from(sorted({one for found in relations_by_noun().values() for one in found})))
 def test_names_are_parts_of_the_text(text: str, relation: str) -> None:
     noun = all_nouns(relation)[0]

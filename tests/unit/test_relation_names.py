@@ -186,6 +186,7 @@ def test_memories_with_names_are_read_first(remember: Open) -> None:
     assert names(memory, "Where does my sister work?") == ["Marta"]
 
 
+@pytest.mark.medium
 def test_newest_memory_counts_also_if_its_name_is_no_entity(remember: Open) -> None:
     memory = remember(
         Episode("妻の恵子さんが来た。", happened_at="2020-01-01"), Episode("妻の美咲が来た。", happened_at="2025-01-01")

@@ -103,6 +103,7 @@ def test_probabilities_become_log_odds() -> None:
     assert rerank(results(-1e-9, 1 + 1e-9)) == [-13.82, 13.82]
 
 
+@pytest.mark.medium
 def test_logits_are_not_taken_for_probabilities() -> None:
     with pytest.raises(ReaderUnavailable, match=r"from -3\.5 to 0\.2.*scale='log_odds'"):
         rerank(results(-3.5, 0.2))
@@ -117,6 +118,7 @@ def test_empty_passage_is_sent_as_a_space() -> None:
     assert server.requests[0]["documents"] == [" "]
 
 
+@pytest.mark.medium
 def test_request_is_sent_again_after_an_error_of_the_server() -> None:
     waits: list[float] = []
     assert rerank((503, {}, "busy"), results(0.5, 0.9), waits=waits) == [0, 2.2]

@@ -97,6 +97,7 @@ def test_bm25_equals_the_reference(sample: tuple[Graph, list[Node], list[Edge]],
     assert found.scores[found.eligible] == pytest.approx(np.array(expected)[found.eligible[: len(expected)]], abs=1e-5)
 
 
+@pytest.mark.medium
 @given(graphs(), texts)
 def test_bm25_with_previous_turn_equals_bm25_of_joined_turns(
     sample: tuple[Graph, list[Node], list[Edge]], text: str
@@ -178,6 +179,7 @@ def test_bm25_equals_values_computed_by_hand() -> None:
     assert scores == pytest.approx([math.log(2) * 4.4 / (2 + 1.2 * 1.375), 0])
 
 
+@pytest.mark.medium
 @given(graphs(), texts)
 def test_cosine_with_previous_turn_equals_the_reference(
     sample: tuple[Graph, list[Node], list[Edge]], text: str
@@ -196,6 +198,7 @@ def test_cosine_with_previous_turn_equals_the_reference(
     assert dense.with_previous_turn(graph, scores)[: len(nodes)] == pytest.approx(expected, abs=2e-3)
 
 
+@pytest.mark.medium
 @given(graphs(), texts, texts)
 def test_cosines_with_several_vectors_equal_those_with_each(
     sample: tuple[Graph, list[Node], list[Edge]], text: str, other: str
@@ -243,6 +246,7 @@ def reference_paths(
     return about, shared
 
 
+@pytest.mark.medium
 @given(graphs(), strengths, st.sets(st.sampled_from(NAMES), max_size=1), st.integers(1, 8))
 def test_follow_entities_equals_the_reference(
     sample: tuple[Graph, list[Node], list[Edge]], values: list[float], query_names: set[str], k: int
@@ -299,6 +303,7 @@ def test_direct_mentions_equals_the_reference(
     assert np.isin(reached.parent, [-1, *seeds]).all()
 
 
+@pytest.mark.medium
 @given(graphs(), st.sets(st.sampled_from(NAMES), max_size=3))
 def test_entity_coverage_is_weighted_by_rarity(
     sample: tuple[Graph, list[Node], list[Edge]], query_names: set[str]
@@ -364,6 +369,7 @@ def test_rows_about_are_those_with_the_title() -> None:
 # ---- session context
 
 
+@pytest.mark.medium
 @given(graphs(), strengths)
 def test_session_score_is_the_mean_of_the_best_three(
     sample: tuple[Graph, list[Node], list[Edge]], values: list[float]

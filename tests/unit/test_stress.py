@@ -94,6 +94,7 @@ def run(embedder: CachingEmbedder, ranks: dict[str, tuple[float, float]]) -> lis
     return list(stress.stress_figures("set", spaces, chosen, StrategyResults(results), "dense"))
 
 
+@pytest.mark.medium
 def test_loss_is_the_part_of_near_recall_that_far_questions_lack(embedder: CachingEmbedder) -> None:
     """And its difference is to the loss of the reference; evidence that did not come back is counted."""
     figures = run(embedder, {"dense": (1, np.inf), "bm25": (1, 30)})
@@ -114,6 +115,7 @@ def test_loss_is_the_part_of_near_recall_that_far_questions_lack(embedder: Cachi
     assert difference.value == 1
 
 
+@pytest.mark.medium
 def test_loss_of_a_strategy_that_finds_nothing_is_zero(embedder: CachingEmbedder) -> None:
     figures = run(embedder, {"dense": (np.inf, np.inf)})
     assert {one.value for one in figures if one.metric is Metric.LOSS} == {0}

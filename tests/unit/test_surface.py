@@ -117,6 +117,7 @@ def test_repr_shows_the_main_fields() -> None:
     assert repr(AutoConsolidate()) == "AutoConsolidate()"
 
 
+@pytest.mark.medium
 @given(st.lists(st.text() | st.integers() | st.binary() | st.lists(st.text()) | st.datetimes()))
 def test_repr_has_a_maximum_length(values: list[object]) -> None:
     shown = call_repr("Something", *values, name=values)

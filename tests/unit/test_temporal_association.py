@@ -50,6 +50,7 @@ def warped(A: Train, B: Train, tau: float) -> float:
         i, j = min((cell for cell in ((i - 1, j), (i, j - 1), (i - 1, j - 1)) if cell in cost), key=lambda c: cost[c])
 
 
+@pytest.mark.medium
 @given(pairs, st.sampled_from([None, 0, 1, 4]))
 def test_cumulative_similarity_equals_the_reference(
     train_list: list[tuple[Train, Train, float]], band: int | None

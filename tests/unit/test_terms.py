@@ -48,6 +48,7 @@ def test_lone_surrogates_are_counted(text: str) -> None:
     assert len(found) == len(counts)
 
 
+@pytest.mark.medium
 @given(st.text())
 def test_any_text_has_reproducible_terms(text: str) -> None:
     found = extract_terms(text)
@@ -59,6 +60,7 @@ def test_any_text_has_reproducible_terms(text: str) -> None:
     assert counts.astype(int).sum() == len(found) or counts.max() == 255
 
 
+@pytest.mark.medium
 @given(st.text(st.characters(codec="ascii")))
 def test_case_makes_no_difference(text: str) -> None:
     assert extract_terms(text) == extract_terms(text.upper()) == extract_terms(text.lower())

@@ -71,6 +71,7 @@ def test_name_of_a_token_and_its_digest_are_no_tokens(tokens: Tokens) -> None:
 NAMES = st.sampled_from(["ana", "bo", "*", "ana ", "a", ""])
 
 
+@pytest.mark.medium
 @given(scopes=st.lists(NAMES.filter(bool), min_size=1), right=st.sampled_from(Right), scope=NAMES, data=st.data())
 def test_grant_allows_its_rights_in_its_scopes_only(
     tmp_path_factory: pytest.TempPathFactory, scopes: list[str], right: Right, scope: str, data: st.DataObject

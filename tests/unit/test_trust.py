@@ -68,6 +68,7 @@ def model(topic: str, speakers: Sequence[str | None]) -> ScriptedLLM:
     return ScriptedLLM(reply)
 
 
+@pytest.mark.medium
 @pytest.mark.parametrize("method", ["cross-encoder", "model, in two runs"])
 @pytest.mark.parametrize("topic", TOPICS)
 @pytest.mark.parametrize("trust", TRUSTS)

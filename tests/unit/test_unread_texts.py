@@ -10,6 +10,7 @@ from ecphora.memory import Memory
 PORTO = "Ana lives in Porto."
 
 
+@pytest.mark.medium
 @pytest.mark.parametrize(
     ("text", "is_unread"),
     [
@@ -28,6 +29,7 @@ def test_remember_names_what_the_embedder_does_not_read(tmp_path: Path, text: st
         assert memory.remember(text).unread == ()
 
 
+@pytest.mark.medium
 def test_remember_warns_once_and_names_the_command_that_helps(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     with Memory(tmp_path / "m.db", scope="ana", embedder=MiniLMEmbedder()) as memory:
         memory.remember(PORTO)

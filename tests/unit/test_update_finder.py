@@ -45,6 +45,7 @@ def superseding_ids(memory: Memory, id_: str) -> tuple[str, ...]:
     return hits[0].validity.superseded_by if hits and hits[0].validity else ()
 
 
+@pytest.mark.medium
 @pytest.mark.parametrize(("log_odds", "found"), [(12.0, ("new",)), (-12.0, ())])
 def test_cross_encoder_decides_on_the_update(path: Path, log_odds: float, found: tuple[str, ...]) -> None:
     with open_memory(path, ConstantScorer(log_odds)) as memory:
@@ -240,6 +241,7 @@ def test_update_scorer_distinguishes_a_move_from_a_look_alike(earlier: str, upda
     assert moved > 0 > other
 
 
+@pytest.mark.medium
 def test_update_scorer_gives_a_score_for_each_pair_in_order() -> None:
     pairs = [("I live by the river.", "I moved to Porto in May."), ("Ich wohne in Bonn.", "Ich wohne nun in Ulm.")]
     scorer = E5UpdateScorer()

@@ -172,6 +172,7 @@ def test_wrong_results_are_refused(change: dict[str, Any], message: str) -> None
     assert str(caught.value) == f"recollection.{message}"
 
 
+@pytest.mark.medium
 def test_recollection_arrives_with_its_hits(tmp_path: Any) -> None:
     from ecphora import HashingEmbedder  # noqa: PLC0415
 
