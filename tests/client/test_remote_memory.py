@@ -45,6 +45,8 @@ from ecphora.model import Reading
 
 from .conftest import Server
 
+pytestmark = pytest.mark.medium
+
 SECONDS = 30
 """After so many seconds a test that waits has failed."""
 ANA = Episode("I moved to Porto.", "porto", "Ana", "s1", "2026-05-03", metadata={"tags": ["sea", 1], "year": 2026})
@@ -119,7 +121,6 @@ def filled(memory: Memory) -> Memory:
     return memory
 
 
-@pytest.mark.medium
 def test_remember_and_look_up(memory: Memory) -> None:
     result = memory.remember([ANA, BO, "A plain text."])
     assert (result.ids[:2], len(result.created), result.existing) == (("porto", "rain"), 3, ())
@@ -139,7 +140,6 @@ def test_remember_and_look_up(memory: Memory) -> None:
     assert memory.count(where=Filter(after=date(2026, 5, 4), sources="chat")) == 1
 
 
-@pytest.mark.medium
 def test_texts_of_any_script_are_kept(memory: Memory) -> None:
     texts = ["👩‍🔬 met Zoë\u2028in São Paulo", "東京に住んでいます。", "a\x85b\x1cc \x00 d", "𝔘𝔫𝔦 \ufeff\u202e"]
     ids = memory.remember(texts, metadata={"ключ 🔑": "значение\u2029"}).ids
@@ -151,7 +151,6 @@ def test_texts_of_any_script_are_kept(memory: Memory) -> None:
     assert len(out.getvalue().split("\n")) > len(texts)
 
 
-@pytest.mark.medium
 def test_chat_messages_are_remembered_and_recalled_for(memory: Memory) -> None:
     conversation: list[Any] = [
         {"role": "user", "content": "My sister is Marta."},
@@ -166,7 +165,6 @@ def test_chat_messages_are_remembered_and_recalled_for(memory: Memory) -> None:
     assert len(found) == 1
 
 
-@pytest.mark.medium
 def test_recall_returns_hits_with_reasons_and_groups(filled: Memory) -> None:
     found = filled.recall("Which cities has Ana lived in?", limit=2, where=Filter(speakers="Ana"), as_of="2026-10-01")
     assert isinstance(found, Recollection)
@@ -185,7 +183,6 @@ def test_recall_returns_hits_with_reasons_and_groups(filled: Memory) -> None:
     assert filled.recall("x", explain=False, log_access=False, reading=Reading.NEVER)[0].reason == ""
 
 
-@pytest.mark.medium
 def test_recall_is_streamed(filled: Memory) -> None:
     filled.remember("A line separator\u2028is in this text.")
     first, second, last = filled.stream_recall("What has a separator?", limit=2)
@@ -201,7 +198,6 @@ def test_recall_is_streamed(filled: Memory) -> None:
         next(filled.stream_recall("x", limit=0))
 
 
-@pytest.mark.medium
 def test_why_not_says_what_is_missing(filled: Memory) -> None:
     assert filled.why_not("Where?", "nothing").miss_reason is MissReason.NOT_FOUND
     found = filled.why_not("Where does Ana live?", "rain", where=Filter(speakers="Ana"))
@@ -209,7 +205,6 @@ def test_why_not_says_what_is_missing(filled: Memory) -> None:
     assert "speakers" in str(found)
 
 
-@pytest.mark.medium
 def test_find_pages_through_everything(filled: Memory) -> None:
     first = filled.find(order="happened_at", limit=2)
     assert [node.id for node in first] == ["porto", "rain"]
@@ -217,7 +212,6 @@ def test_find_pages_through_everything(filled: Memory) -> None:
     assert ([node.id for node in rest], rest.cursor) == (["ghent"], None)
 
 
-@pytest.mark.medium
 def test_update_and_history(filled: Memory) -> None:
     new_id = filled.update("porto", "I moved to Braga.", mode="supersede", happened_at="2026-06-01").id
     history = filled.history("porto")
@@ -227,7 +221,6 @@ def test_update_and_history(filled: Memory) -> None:
     assert filled.history("nothing") is None
 
 
-@pytest.mark.medium
 def test_forget_erases_and_says_what(filled: Memory) -> None:
     assert filled.forget({"porto"}, dry_run=True).episode_ids == ("porto",)
     gone = filled.forget(["porto", "nothing"])
@@ -240,7 +233,6 @@ def test_forget_erases_and_says_what(filled: Memory) -> None:
     assert filled.forget(everything=True).episode_ids == ("rain",)
 
 
-@pytest.mark.medium
 def test_media_rank_and_come_back(filled: Memory) -> None:
     vector: Any = np.array([0, 1], np.float32)
     filled.remember(Episode("The lodger.", id="cat", media=(Media("cat.jpg", "picture", "A cat.", vector, "clip"),)))
@@ -250,7 +242,6 @@ def test_media_rank_and_come_back(filled: Memory) -> None:
         filled.recall("Where is this?", media_query=MediaQuery((1, 0, 0), "clip"))
 
 
-@pytest.mark.medium
 def test_goal_ranks_and_comes_back(filled: Memory) -> None:
     question, goal = "What should I keep in mind?", "travel to Porto"
     found = filled.recall(question, goal=goal, log_access=False)
@@ -263,7 +254,6 @@ def test_goal_ranks_and_comes_back(filled: Memory) -> None:
         filled.recall(question, goal=goal, strategy="dense")
 
 
-@pytest.mark.medium
 def test_response_comes_back_as_an_exchange(filled: Memory) -> None:
     question = "Where does Ana live?"
     found = filled.recall(question)
@@ -276,7 +266,6 @@ def test_response_comes_back_as_an_exchange(filled: Memory) -> None:
     assert set(again.engrams[0].ids) <= {hit.id for hit in again}
 
 
-@pytest.mark.medium
 def test_feedback_is_stored_once(filled: Memory) -> None:
     found = filled.recall("Where does Ana live?")
     id_ = filled.feedback(found, [found[0].id])
@@ -287,7 +276,6 @@ def test_feedback_is_stored_once(filled: Memory) -> None:
         filled.feedback(found, ["nothing"])
 
 
-@pytest.mark.medium
 def test_consolidate_undo_and_views(filled: Memory) -> None:
     seen: list[tuple[int, int]] = []
     filled.remember(["My standup is at nine."], speaker="Jo", happened_at="2026-02-02")
@@ -314,14 +302,12 @@ def test_consolidate_undo_and_views(filled: Memory) -> None:
     assert filled.undo() is not None
 
 
-@pytest.mark.medium
 def test_answer_quotes_without_a_model(filled: Memory) -> None:
     answer = filled.answer("Where does Ana live?", limit=2, log_access=False)
     assert answer.prompt is None
     assert answer.is_answered is bool(answer.cited_ids)
 
 
-@pytest.mark.medium
 def test_export_and_import_give_the_same_memory(filled: Memory, tmp_path: Path) -> None:
     out = io.StringIO()
     filled.forget("rain")
@@ -344,7 +330,6 @@ def test_export_and_import_give_the_same_memory(filled: Memory, tmp_path: Path) 
         filled.import_(["{}"])
 
 
-@pytest.mark.medium
 def test_backup_is_a_memory(filled: Memory, tmp_path: Path) -> None:
     path, seen = tmp_path / "copy.db", list[tuple[int, int]]()
     made = filled.backup(path, progress=lambda *step: seen.append(step))
@@ -360,7 +345,6 @@ def test_backup_is_a_memory(filled: Memory, tmp_path: Path) -> None:
     assert [one.name for one in tmp_path.iterdir() if one.name.startswith(".")] == []
 
 
-@pytest.mark.medium
 def test_scopes_are_listed(filled: Memory) -> None:
     assert [info.episodes for info in filled.scopes() if info.name == filled.scope] == [3]
 
@@ -378,7 +362,6 @@ def both(server: Server, tmp_path_factory: pytest.TempPathFactory) -> Iterator[t
         yield local, remote
 
 
-@pytest.mark.medium
 @pytest.mark.parametrize(
     ("name", "arguments", "error"),
     [

@@ -8,7 +8,7 @@ from click.testing import CliRunner, Result
 
 from ecphora.cli.main import main
 
-pytestmark = pytest.mark.usefixtures("two_memories")
+pytestmark = [pytest.mark.usefixtures("two_memories"), pytest.mark.medium]
 
 
 def ecphora(*args: str, stdin: str | None = None) -> Result:
@@ -25,7 +25,6 @@ def found_ids(*args: str, code: int = 0) -> list[str]:
     return [memory["id"] for memory in answer("find", *args, code=code)["memories"]]
 
 
-@pytest.mark.medium
 def test_find_lists_a_page_and_its_cursor_leads_on() -> None:
     first = answer("find", "--limit", "1")
     assert [memory["id"] for memory in first["memories"]] == ["b"]
@@ -37,7 +36,6 @@ def test_find_lists_a_page_and_its_cursor_leads_on() -> None:
     assert (wrong.exit_code, wrong.stderr.startswith("error: after is a cursor in the order")) == (1, True)
 
 
-@pytest.mark.medium
 def test_find_prints_a_line_for_each_memory() -> None:
     long_id = answer("remember", "It rains\n\x1b[2Jin " + "the north " * 30)["created"][0]
     result = ecphora("find", "--limit", "2")
@@ -52,7 +50,6 @@ def test_find_prints_a_line_for_each_memory() -> None:
     assert "speaker" not in ecphora("find", "--limit", "1").stdout
 
 
-@pytest.mark.medium
 def test_find_without_a_match_exits_with_3() -> None:
     assert found_ids("--speaker", "Zoe", code=3) == []
     result = ecphora("find", "--speaker", "Zoe")
@@ -61,7 +58,6 @@ def test_find_without_a_match_exits_with_3() -> None:
     assert ecphora("find", "--order", "newest").exit_code == 2
 
 
-@pytest.mark.medium
 @pytest.mark.parametrize(
     ("options", "expected"),
     [
@@ -80,7 +76,6 @@ def test_filters_of_find_and_count_select_the_same(options: tuple[str, ...], exp
     assert ecphora("count", *options).stdout == f"{len(expected)}\n"
 
 
-@pytest.mark.medium
 def test_get_shows_the_text_as_stored_and_all_fields() -> None:
     text = "# Lock\n\n" + "It turns twice. " * 80 + "Done."
     id_ = answer("remember", "--text", text, "--source", "manual", "--title", "Keys")["created"][0]
@@ -93,7 +88,6 @@ def test_get_shows_the_text_as_stored_and_all_fields() -> None:
     assert 'metadata  {"n": 1}' in ecphora("get", "b").stdout
 
 
-@pytest.mark.medium
 def test_get_names_unknown_ids_and_shows_the_others() -> None:
     found = answer("get", "a", "nobody", "b", code=3)
     assert [memory["id"] for memory in found["memories"]] == ["a", "b"]
@@ -103,7 +97,6 @@ def test_get_names_unknown_ids_and_shows_the_others() -> None:
     assert (result.exit_code, result.stderr) == (3, "unknown: nobody\n")
 
 
-@pytest.mark.medium
 def test_update_supersedes_or_replaces() -> None:
     moved = answer("update", "a", "Ana moved to Ghent.", "--mode", "supersede", "--happened-at", "2026-06-01")
     assert [node["id"] for node in answer("history", "a")["successors"]] == moved["created"]
@@ -117,7 +110,6 @@ def test_update_supersedes_or_replaces() -> None:
     assert shown.startswith("superseded: b -> ")
 
 
-@pytest.mark.medium
 def test_update_that_erases_takes_no_abbreviation_of_an_id_that_was_given() -> None:
     answer("remember", "A note.", "--id", "note-of-monday")
     result = ecphora("update", "note-of", "Another.", "--mode", "replace")
@@ -126,7 +118,6 @@ def test_update_that_erases_takes_no_abbreviation_of_an_id_that_was_given() -> N
     assert answer("update", "note-of", "Another.", "--mode", "supersede")["created"]
 
 
-@pytest.mark.medium
 def test_update_without_a_mode_or_with_an_unknown_id_changes_nothing() -> None:
     assert ecphora("update", "a", "x").exit_code == 2
     wrong = ecphora("update", "a", "x", "--mode", "replace", "--happened-at", "2026-01-01")
@@ -137,7 +128,6 @@ def test_update_without_a_mode_or_with_an_unknown_id_changes_nothing() -> None:
     assert answer("get", "a")["memories"][0]["text"] == "Ana moved to Porto."
 
 
-@pytest.mark.medium
 def test_update_to_a_forgotten_text_says_that_it_is_blocked() -> None:
     forgotten = answer("remember", "Ana moved to Rome.", "--speaker", "Ana", "--session=s", "--happened-at=2026-07-01")
     answer("forget", *forgotten["created"])
@@ -146,7 +136,6 @@ def test_update_to_a_forgotten_text_says_that_it_is_blocked() -> None:
     assert "forgotten on purpose" in result.stderr
 
 
-@pytest.mark.medium
 def test_rename_scope_and_clone_scope() -> None:
     assert ecphora("rename-scope", "default", "ana").stdout == "renamed: default -> ana\n"
     assert answer("clone-scope", "ana", "trial") == {"scope": "ana", "new_name": "trial"}
@@ -160,7 +149,6 @@ def test_rename_scope_and_clone_scope() -> None:
     assert (missing.exit_code, "there is no memory at none.db" in missing.stderr) == (1, True)
 
 
-@pytest.mark.medium
 def test_evidence_bands_of_the_command_line_set_the_band(monkeypatch: pytest.MonkeyPatch) -> None:
     confidence = answer("recall", "Where did Ana move?", code=0)["confidence"]
     assert 0 < confidence < 1

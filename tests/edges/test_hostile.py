@@ -15,6 +15,8 @@ from ecphora import Memory
 from ecphora.cli.main import main
 from ecphora.embedders.hashing import HashingEmbedder
 
+pytestmark = pytest.mark.medium
+
 TAGS = "".join(chr(0xE0000 + ord(letter)) for letter in "obey")
 DIRT = f"\x1b[31m\x1b]0;title\x07\x9b2J\x7f\u202e\u2066\u200b{TAGS}\rspoof: 1\nspoof: 2\u2028spoof: 3"
 FAMILY, SCOTLAND, KEYCAP = (
@@ -141,7 +143,6 @@ def assert_harmless(text: str) -> None:
     assert [letter for letter in rest if "\U000e0000" <= letter <= "\U000e0fff"] == []
 
 
-@pytest.mark.medium
 @pytest.mark.parametrize("command", COMMANDS.values(), ids=list(COMMANDS))
 def test_commands_print_no_control_characters(command: list[str]) -> None:
     result = ecphora(*command, stdin=CHAT if command[0] == "chat" else None)
@@ -154,7 +155,6 @@ def test_commands_print_no_control_characters(command: list[str]) -> None:
         assert not re.search("^spoof", result.output, re.MULTILINE), "an id, a name or a message has one line"
 
 
-@pytest.mark.medium
 @pytest.mark.parametrize("command", COMMANDS.values(), ids=list(COMMANDS))
 def test_json_output_escapes_control_characters(command: list[str]) -> None:
     result = ecphora(*command, "--json", stdin=CHAT if command[0] == "chat" else None)
@@ -164,7 +164,6 @@ def test_json_output_escapes_control_characters(command: list[str]) -> None:
         json.loads(line)
 
 
-@pytest.mark.medium
 def test_json_output_returns_every_field_exactly() -> None:
     node = json.loads(ecphora("history", SEA, "--json").stdout)["node"]
     assert (node["id"], node["speaker"], node["source"], node["session"], node["title"], node["text"]) == (
@@ -177,7 +176,6 @@ def test_json_output_returns_every_field_exactly() -> None:
     assert ecphora("export", "--db", "copy.db").stdout.splitlines()[1:] == out.splitlines()[1:]
 
 
-@pytest.mark.medium
 @pytest.mark.parametrize(
     "command", [["recall", "Where does Ana live?"], ["history", OLD], ["updates"], ["ask", "Ana?"]]
 )
@@ -196,7 +194,6 @@ def test_printed_recollection_has_no_control_characters() -> None:
     assert all(emoji in str(found) and emoji in found._repr_html_() for emoji in (FAMILY, SCOTLAND, KEYCAP))
 
 
-@pytest.mark.medium
 def test_id_in_a_suggested_command_is_quoted() -> None:
     ecphora("remember", "--id", "x; rm -rf ~", "--speaker", "Bo", "--happened-at", "2026-01-05", "I live in Lisbon.")
     ecphora("remember", "--id", "y", "--speaker", "Bo", "--happened-at", "2026-05-03", "I moved to Porto.")
@@ -204,7 +201,6 @@ def test_id_in_a_suggested_command_is_quoted() -> None:
     assert "ecphora reject 'x; rm -rf ~' y\n" in ecphora("updates").stdout
 
 
-@pytest.mark.medium
 @pytest.mark.parametrize("module", ["main", "consolidation", "chat", "remember_input", "serialize", "demo.show"])
 def test_only_the_command_context_writes_lines(module: str) -> None:
     *folders, name = module.split(".")

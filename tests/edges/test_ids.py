@@ -10,6 +10,8 @@ from click.testing import CliRunner, Result
 
 from ecphora.cli.main import main
 
+pytestmark = pytest.mark.medium
+
 OLD, NEW, SAME_PREFIX = (f"{start:0<32}" for start in ("aaaa1111", "bbbb2222", "aaaa3333"))
 
 
@@ -36,7 +38,6 @@ def answer(*args: str, code: int = 0) -> Any:
     return json.loads(ecphora(*args, "--json", code=code).stdout)
 
 
-@pytest.mark.medium
 def test_recall_prints_ids_that_other_commands_accept() -> None:
     shown = ecphora("recall", "Where does Ana live?").stdout
     assert "aaaa1111" in shown
@@ -47,7 +48,6 @@ def test_recall_prints_ids_that_other_commands_accept() -> None:
     assert "aaaa1111" in ecphora("recall", "Where does Ana live?").stdout
 
 
-@pytest.mark.medium
 @pytest.mark.parametrize("width", ["30", "76", "200"])
 def test_given_id_is_printed_in_full(width: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("COLUMNS", width)
@@ -58,13 +58,11 @@ def test_given_id_is_printed_in_full(width: str, monkeypatch: pytest.MonkeyPatch
     assert max(map(len, shown.splitlines())) <= int(width)
 
 
-@pytest.mark.medium
 def test_history_and_why_not_accept_short_ids() -> None:
     assert answer("history", "aaaa")["node"]["id"] == OLD
     assert answer("why-not", "Where does Ana live?", "bbbb2")["id"] == NEW
 
 
-@pytest.mark.medium
 def test_supersedes_pin_and_archive_accept_short_ids() -> None:
     ecphora("remember", "I live in Rome.", "--id", "rome", "--supersedes", "bbbb")
     assert [node["id"] for node in answer("history", NEW)["successors"]] == ["rome"]
@@ -72,7 +70,6 @@ def test_supersedes_pin_and_archive_accept_short_ids() -> None:
     assert answer("archive", "aaaa") == {"archived_ids": [OLD]}
 
 
-@pytest.mark.medium
 def test_reject_and_undo_accept_short_ids() -> None:
     batch = answer("consolidate")["undo_batch"]
     rejected = answer("reject", "aaaa", "bbbb")
@@ -81,7 +78,6 @@ def test_reject_and_undo_accept_short_ids() -> None:
     assert answer("undo", batch[:10])["undo_batch"] == batch
 
 
-@pytest.mark.medium
 def test_forget_accepts_short_ids_of_digests_only() -> None:
     assert answer("forget", "aaaa", "bbb", code=3)["missing_ids"] == ["bbb"]
     assert answer("history", OLD, code=3) is None
@@ -90,7 +86,6 @@ def test_forget_accepts_short_ids_of_digests_only() -> None:
     assert "Erased: " + NEW in ecphora("chat", stdin="/forget bbbb\n").stdout
 
 
-@pytest.mark.medium
 def test_ambiguous_prefix_is_an_error_and_changes_nothing() -> None:
     ecphora("remember", "--id", SAME_PREFIX, "Another text.")
     for command in (
@@ -106,7 +101,6 @@ def test_ambiguous_prefix_is_an_error_and_changes_nothing() -> None:
     assert len(answer("recall", "text Lisbon Porto")["hits"]) == 3
 
 
-@pytest.mark.medium
 def test_answers_print_short_ids() -> None:
     assert "  bbbb2222  3 May 2026" in ecphora("ask", "Who moved to Porto?").stdout
     assert "  from bbbb2222\n" in ecphora("chat", stdin="Who moved to Porto?\n").stdout

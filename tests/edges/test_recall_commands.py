@@ -10,7 +10,7 @@ from ecphora.cli.main import main
 
 NEARER = "is nearer in meaning to the question"
 
-pytestmark = pytest.mark.usefixtures("clean_environment")
+pytestmark = [pytest.mark.usefixtures("clean_environment"), pytest.mark.medium]
 
 
 def ecphora(*args: str, stdin: str | bytes | None = None) -> Result:
@@ -23,7 +23,6 @@ def answer(*args: str, stdin: str | bytes | None = None, code: int = 0) -> Any:
     return json.loads(result.stdout)
 
 
-@pytest.mark.medium
 @pytest.mark.usefixtures("two_memories")
 def test_recall_prints_text_date_and_reason() -> None:
     result = ecphora("recall", "Where does Ana live now, in Porto?")
@@ -34,7 +33,6 @@ def test_recall_prints_text_date_and_reason() -> None:
     assert "\x1b" not in result.stdout
 
 
-@pytest.mark.medium
 @pytest.mark.usefixtures("two_memories")
 def test_recall_says_on_stderr_why_the_built_in_reader_stood_in(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("ECPHORA_READER", "builtin")
@@ -47,7 +45,6 @@ def test_recall_says_on_stderr_why_the_built_in_reader_stood_in(monkeypatch: pyt
     assert [hit["id"] for hit in json.loads(result.stdout)["hits"]] == [hit["id"] for hit in builtin]
 
 
-@pytest.mark.medium
 @pytest.mark.usefixtures("two_memories")
 def test_recall_ranks_by_a_goal() -> None:
     question = ("recall", "What should I keep in mind?", "--explain")
@@ -63,7 +60,6 @@ def test_recall_ranks_by_a_goal() -> None:
     assert answer("why-not", "What should I keep in mind?", found["hits"][0]["id"], *goal)["rank"] == 1
 
 
-@pytest.mark.medium
 def test_media_are_remembered_and_recalled() -> None:
     media = ({"reference": "cat.jpg", "caption": "A cat.", "vector": [0, 1], "model": "clip"}, {"reference": "b.wav"})
     options = [part for one in media for part in ("--media", json.dumps(one))]
@@ -86,7 +82,6 @@ def test_media_are_remembered_and_recalled() -> None:
     assert len(json.loads(ecphora("find", "--json").stdout)["memories"]) == 2
 
 
-@pytest.mark.medium
 @pytest.mark.usefixtures("two_memories")
 def test_recall_records_a_response_and_includes_it() -> None:
     question = "Who moved to Porto?"
@@ -105,7 +100,6 @@ def test_recall_records_a_response_and_includes_it() -> None:
     assert ecphora("recall", question, "--include", "dreams").exit_code == 2
 
 
-@pytest.mark.medium
 @pytest.mark.usefixtures("two_memories")
 def test_recall_explain_adds_up_to_the_score() -> None:
     found = answer("recall", "Porto")
@@ -121,7 +115,6 @@ def test_recall_explain_adds_up_to_the_score() -> None:
     assert "says" not in ecphora("recall", "Porto", "--no-explain").stdout
 
 
-@pytest.mark.medium
 @pytest.mark.usefixtures("two_memories")
 def test_recall_prints_the_prior_only_with_explain() -> None:
     explained = ecphora("recall", "Porto", "--limit", "1", "--explain").stdout.splitlines()
@@ -130,7 +123,6 @@ def test_recall_prints_the_prior_only_with_explain() -> None:
     assert not {"prior", "score", "+"} & set(ecphora("recall", "Porto").stdout.split())
 
 
-@pytest.mark.medium
 @pytest.mark.usefixtures("two_memories")
 def test_recall_applies_filters_and_times() -> None:
     def ids(*options: str) -> set[str]:
@@ -170,14 +162,12 @@ def test_recall_rejects_wrong_conditions(conditions: str, code: int, message: st
     assert message in " ".join(result.stderr.split())
 
 
-@pytest.mark.medium
 @pytest.mark.usefixtures("two_memories")
 def test_recall_without_evidence_exits_with_3() -> None:
     assert answer("recall", "Porto", "--known-at", "2020-01-01", code=3)["evidence"] == "none"
     assert "nothing came back" in ecphora("recall", "Porto", "--known-at", "2020-01-01").stdout
 
 
-@pytest.mark.medium
 @pytest.mark.parametrize("width", ["20", "40", "59", "75", "200"])
 @pytest.mark.usefixtures("two_memories")
 def test_output_fits_any_terminal_width(width: str, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -196,7 +186,6 @@ def test_recall_prints_no_control_characters() -> None:
     assert "[bold]tag[/bold]" in shown
 
 
-@pytest.mark.medium
 def test_reason_is_the_same_in_recall_chat_and_json() -> None:
     texts = ("We went to the bakery.", "And?", "It was closed.", "It rained all day.")
     first = answer("remember", texts[0], "--session", "s", "--happened-at", "2026-05-03")["ids"][0]
@@ -218,7 +207,6 @@ def test_reason_is_the_same_in_recall_chat_and_json() -> None:
     assert "says “bakery”" in why_not["reason"]
 
 
-@pytest.mark.medium
 @pytest.mark.usefixtures("two_memories")
 def test_why_not_prints_the_cause_and_the_remedy() -> None:
     result = ecphora("why-not", "Porto", "b", "--limit", "1")
@@ -232,7 +220,6 @@ def test_why_not_prints_the_cause_and_the_remedy() -> None:
     assert ecphora("why-not", "Porto", "b", "--limit", "2").stdout == "It came back, 2nd of 2.\n"
 
 
-@pytest.mark.medium
 @pytest.mark.usefixtures("two_memories")
 def test_why_not_takes_the_options_of_recall() -> None:
     def reason(*options: str) -> str:
@@ -248,7 +235,6 @@ def test_why_not_takes_the_options_of_recall() -> None:
     assert ecphora("why-not", "Porto", "a", "--limit", "0").exit_code == 2
 
 
-@pytest.mark.medium
 @pytest.mark.usefixtures("two_memories")
 def test_why_not_json_has_all_fields_and_logs_no_access() -> None:
     found = answer("why-not", "Porto", "b", "--limit", "1")
@@ -263,7 +249,6 @@ def test_why_not_json_has_all_fields_and_logs_no_access() -> None:
     assert [one["kind"] for one in answer("history", "b")["accesses"]] == ["encoded"]
 
 
-@pytest.mark.medium
 @pytest.mark.usefixtures("two_memories")
 def test_why_not_of_an_unknown_id_exits_with_3() -> None:
     result = ecphora("why-not", "Porto", "no\x1bbody")

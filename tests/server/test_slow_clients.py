@@ -19,6 +19,8 @@ from ecphora.server.limits import Limits
 from ecphora.server.tokens import Tokens
 from ecphora.settings import Settings
 
+pytestmark = pytest.mark.medium
+
 LIMIT = 0.3
 """Seconds that a client has."""
 PATIENCE = 30
@@ -88,7 +90,6 @@ def trickle(address: tuple[str, int], start: bytes, more: bytes = b"x") -> bytes
 HEAD = b"POST /v1/remember HTTP/1.1\r\nHost: 127.0.0.1\r\nX-Long: "
 
 
-@pytest.mark.medium
 @pytest.mark.parametrize(("start", "more"), [(b"", b""), (HEAD, b""), (HEAD, b"x")])
 def test_head_that_does_not_arrive_closes_the_connection(
     start: bytes, more: bytes, served: tuple[tuple[str, int], str]
@@ -96,7 +97,6 @@ def test_head_that_does_not_arrive_closes_the_connection(
     assert trickle(served[0], start, more) == b""
 
 
-@pytest.mark.medium
 @pytest.mark.parametrize("more", [b"", b"x"])
 def test_body_that_does_not_arrive_is_answered_and_closed(more: bytes, served: tuple[tuple[str, int], str]) -> None:
     address, token = served
@@ -107,13 +107,11 @@ def test_body_that_does_not_arrive_is_answered_and_closed(more: bytes, served: t
     assert error == {"type": "RequestTimeout", "message": "the body arrives too slowly"}
 
 
-@pytest.mark.medium
 def test_body_that_goes_on_after_its_answer_closes_the_connection(served: tuple[tuple[str, int], str]) -> None:
     answer = trickle(served[0], head("ecp_wrong", 10**6) + b"x")
     assert answer.startswith(b"HTTP/1.1 401 ")
 
 
-@pytest.mark.medium
 def test_large_body_has_more_time(served: tuple[tuple[str, int], str]) -> None:
     (host, port), token = served
     body = json.dumps({"content": ["x" * 5000, "y"]}).encode()
@@ -129,7 +127,6 @@ def test_large_body_has_more_time(served: tuple[tuple[str, int], str]) -> None:
     assert len(answer.json()["created"]) == 2
 
 
-@pytest.mark.medium
 def test_answer_that_takes_long_is_not_cut_off() -> None:
     async def app(scope: Any, receive: Any, send: Any) -> None:
         assert (await receive())["type"] == "http.request"
@@ -144,7 +141,6 @@ def test_answer_that_takes_long_is_not_cut_off() -> None:
         assert [client.get("/").text for _ in range(2)] == ["ok", "ok"]  # on one connection
 
 
-@pytest.mark.medium
 def test_connection_that_waits_for_its_next_request_stays_open(served: tuple[tuple[str, int], str]) -> None:
     request = b"GET /health HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n"
     with socket.create_connection(served[0], timeout=2 * LIMIT) as client:

@@ -19,6 +19,8 @@ from ecphora.stages.retrieval.bm25 import Postings
 from ecphora.stages.retrieval.entity_links import ReachedRows
 from ecphora.testing import NOON, sample_batch, sample_entity, sample_node, sample_query, sample_vector
 
+pytestmark = pytest.mark.medium
+
 WORDS = [first + second for first in ("ri", "bo", "scho", "lun", "por", "gar", "mil") for second in ("ver", "at", "ol")]
 NAMES = [f"{first}{second}" for first in ("An", "Mi", "Bo", "Zo", "Ru", "Li") for second in ("a", "na", "ko", "mel")]
 TURNS = 600
@@ -98,7 +100,6 @@ def reference_pool(graph: Graph, query: Query) -> tuple[Rows, list[Scores]]:
     return np.array([row for row in sorted(found) if allowed[row]], np.intp), strengths
 
 
-@pytest.mark.medium
 @pytest.mark.parametrize("seed", [0, pytest.param(1, marks=pytest.mark.slow), pytest.param(2, marks=pytest.mark.slow)])
 def test_pool_equals_the_reference_over_all_rows(seed: int) -> None:
     graph, restricted = talk_graph(seed), 0
@@ -114,7 +115,6 @@ def test_pool_equals_the_reference_over_all_rows(seed: int) -> None:
     assert restricted > 5  # for many queries the pool has not all eligible rows
 
 
-@pytest.mark.medium
 def test_pool_of_a_grown_graph_equals_a_rebuilt_one() -> None:
     graph, queries = talk_graph(2), sample_queries()
     for query in queries[:3]:
@@ -134,7 +134,6 @@ def test_pool_of_a_grown_graph_equals_a_rebuilt_one() -> None:
             assert np.allclose(values, expected[name], atol=1e-5), name
 
 
-@pytest.mark.medium
 def test_turn_before_the_best_is_in_the_pool_if_it_is_the_very_first() -> None:
     nodes = [sample_node(f"t{n}", f"{n}th barrel", minutes=n, session="s", seq=n + 1) for n in range(600)]
     vectors = {node.id: np.array([0.1, 1.0 - n / 1000], np.float32) for n, node in enumerate(nodes)}
@@ -145,7 +144,6 @@ def test_turn_before_the_best_is_in_the_pool_if_it_is_the_very_first() -> None:
     assert {0, 1, 2} <= {*pool.rows.tolist()}
 
 
-@pytest.mark.medium
 def test_similarity_to_top_candidates_equals_cosines() -> None:
     graph = talk_graph(0)
     for query in sample_queries():
@@ -165,7 +163,6 @@ def test_similarity_to_top_candidates_equals_cosines() -> None:
                 )
 
 
-@pytest.mark.medium
 def test_features_of_the_pool_equal_those_over_all_rows() -> None:
     graph = talk_graph(1)
     for query in sample_queries():
@@ -194,7 +191,6 @@ def test_centroid_is_of_three_and_the_residual_beside_eight() -> None:
     assert (centroid.CENTROID_SIZE, centroid.RESIDUAL_SIZE) == (3, 8)
 
 
-@pytest.mark.medium
 def test_reached_rows_may_be_empty() -> None:
     no_rows = np.empty(0, np.intp)
     reached = ReachedRows(no_rows, np.empty(0, np.float32), no_rows, no_rows)

@@ -26,6 +26,8 @@ from ecphora.scope_writer import ScopeWriter
 from ecphora.stores.sqlite import SQLiteStore
 from ecphora.testing import ConstantScorer, FakeClock, OverlapScorer, ScriptedLLM
 
+pytestmark = pytest.mark.medium
+
 NOW = datetime(2027, 1, 1, tzinfo=UTC)
 CASES = Path(__file__).parents[1] / "changes" / "matrix.jsonl"
 SECONDS = 2.0
@@ -100,7 +102,6 @@ class SlowScorer:
         return OverlapScorer().score(pairs)
 
 
-@pytest.mark.medium
 @pytest.mark.parametrize("seconds", [0.001, 0.1, 0.9])
 def test_update_scoring_stops_in_time(memory: Memory, seconds: float) -> None:
     memory.remember(read_statements())
@@ -113,7 +114,6 @@ def test_update_scoring_stops_in_time(memory: Memory, seconds: float) -> None:
     assert (found.pending_count == 0) == (seconds <= 0.01)
 
 
-@pytest.mark.medium
 def test_slow_scorer_reads_the_most_promising_pairs_of_a_memory(memory: Memory) -> None:
     memory.remember(read_statements())
     watch = Watch()
@@ -122,7 +122,6 @@ def test_slow_scorer_reads_the_most_promising_pairs_of_a_memory(memory: Memory) 
     assert (scorer.pairs, found.counts["memories"]) == (1, 1) or found.counts["memories"] > 1
 
 
-@pytest.mark.medium
 @pytest.mark.parametrize(("seconds", "probes"), [(SECONDS, 4), (0.01, 1), (100.0, 10), (None, 12)])
 def test_probes_take_a_tenth_of_the_time(memory: Memory, seconds: float | None, probes: int) -> None:
     memory.remember([Episode(f"Ana planted tree {n}.", f"n{n}") for n in range(12)])
@@ -159,7 +158,6 @@ class FailingStore:
         raise self._error
 
 
-@pytest.mark.medium
 @pytest.mark.parametrize("error", [StoreBusy("locked"), StaleWrite("another was quicker")])
 def test_failed_commits_stop_in_time_and_stay_pending(memory: Memory, error: Exception) -> None:
     memory.remember(read_statements()[:4])
@@ -178,7 +176,6 @@ def test_lock_without_a_time_limit_is_an_error(memory: Memory) -> None:
         consolidate(memory, Watch(), seconds=None, writer=replace(memory._scope_writer, store=store))
 
 
-@pytest.mark.medium
 def test_lock_of_another_process_is_waited_for_within_the_limit(tmp_path: Path) -> None:
     path = tmp_path / "m.db"
     with (
@@ -226,7 +223,6 @@ class SlowEmbedder:
 GROUPS = [Episode(f"{word} {word} {n}", f"{word}{n}") for word in ("oak", "elm", "ash", "fir") for n in range(40)]
 
 
-@pytest.mark.medium
 def test_insights_stop_in_time_and_the_next_run_continues(tmp_path: Path) -> None:
     def insights(memory: Memory) -> set[str]:
         graph = memory.graph()
@@ -258,7 +254,6 @@ def number(text: str) -> int:
     return int(text)
 
 
-@pytest.mark.medium
 def test_late_replies_of_a_model_are_not_awaited() -> None:
     prompts_sent, go = list[str](), threading.Event()
 
@@ -285,7 +280,6 @@ def test_all_replies_of_a_model_in_time_are_returned() -> None:
     assert llm_client.ask_all([], number, time_left=lambda: 5.0) == []
 
 
-@pytest.mark.medium
 def test_next_run_continues_where_a_slow_model_stopped(memory: Memory) -> None:
     memory.remember([Episode(f"Note {n} of the log.", f"n{n}") for n in range(40)])
     watch = Watch()
@@ -310,7 +304,6 @@ def rows_of(memory: Memory) -> tuple[set[str], set[tuple[str, str, str]]]:
     return {node.id for node in batch.nodes}, {(edge.src, edge.dst, edge.link.value) for edge in batch.edges}
 
 
-@pytest.mark.medium
 @pytest.mark.parametrize("update_scorer", [None, ConstantScorer()], ids=["rules", "update-scorer"])
 def test_short_runs_give_the_result_of_one_long_run(tmp_path: Path, update_scorer: FactUpdateScorer | None) -> None:
     episodes = (

@@ -19,6 +19,8 @@ from ecphora.ports import Embedder
 from ecphora.stores.repair import read_file_format
 from ecphora.testing import NOON
 
+pytestmark = pytest.mark.medium
+
 TEXTS = ["Ana moved to Porto.", "Bo met Ana in Lisbon.", "It rained.", "A long walk with Bo. " * 100]
 
 
@@ -55,7 +57,6 @@ def texts_of(path: Path, question: str) -> list[str]:
         return [hit.text for hit in memory.recall(question, log_access=False)]
 
 
-@pytest.mark.medium
 def test_intact_file_has_no_findings_and_is_unchanged(path: Path) -> None:
     before = path.read_bytes()
     report = examine(path)
@@ -70,7 +71,6 @@ def test_missing_file_is_an_error_and_not_created(tmp_path: Path) -> None:
     assert not (tmp_path / "none.db").exists()
 
 
-@pytest.mark.medium
 @pytest.mark.parametrize(
     ("statements", "severity", "problem"),
     [
@@ -159,7 +159,6 @@ def test_seeded_fault_is_found_and_fixed(path: Path, statements: list[str], seve
         assert texts_of(path, "Who met Ana?") == intact_texts
 
 
-@pytest.mark.medium
 def test_unreadable_rows_are_counted(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(doctor, "MAX_LISTED_ROWS", 2)
     damage(path, "UPDATE node SET recorded_at = ''", "UPDATE node SET kind = 'dream' WHERE seq = 1 AND scope = 1")
@@ -172,7 +171,6 @@ def test_unreadable_rows_are_counted(path: Path, monkeypatch: pytest.MonkeyPatch
     assert "restore a copy" in report.findings[0].hint
 
 
-@pytest.mark.medium
 def test_open_memory_sees_the_fix(path: Path) -> None:
     intact_texts = texts_of(path, "Lisbon")
     damage(path, "UPDATE node SET term_hashes = x'01000000', term_counts = x'01'")
@@ -182,7 +180,6 @@ def test_open_memory_sees_the_fix(path: Path) -> None:
         assert memory.recall("Lisbon", log_access=False)[0].text == intact_texts[0]
 
 
-@pytest.mark.medium
 def test_missing_vectors_without_an_embedder_are_reported(path: Path) -> None:
     damage(path, "DELETE FROM vector WHERE node = 1")
     report = examine(path, fix=True)
@@ -192,7 +189,6 @@ def test_missing_vectors_without_an_embedder_are_reported(path: Path) -> None:
     assert "hashing/8" in other.findings[0].hint
 
 
-@pytest.mark.medium
 def test_vectors_of_an_unfinished_reembedding_are_a_note(path: Path) -> None:
     damage(path, "INSERT INTO vector SELECT scope, 'next', node, revision, value FROM vector")
     report = examine(path)
@@ -201,7 +197,6 @@ def test_vectors_of_an_unfinished_reembedding_are_a_note(path: Path) -> None:
     assert "reembed" in report.findings[0].hint
 
 
-@pytest.mark.medium
 @pytest.mark.skipif(os.name == "nt", reason="needs POSIX permissions")
 def test_permissions_of_others_are_removed(path: Path) -> None:
     path.chmod(0o644)
@@ -212,7 +207,6 @@ def test_permissions_of_others_are_removed(path: Path) -> None:
     assert stat.S_IMODE(path.stat().st_mode) == 0o600
 
 
-@pytest.mark.medium
 def test_large_write_ahead_log_is_emptied(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(doctor, "LARGE_WAL_BYTES", 1000)
     log = Path(f"{path}-wal")
@@ -229,7 +223,6 @@ def test_large_write_ahead_log_is_emptied(path: Path, monkeypatch: pytest.Monkey
         assert log.stat().st_size <= 1000
 
 
-@pytest.mark.medium
 @pytest.mark.parametrize(
     ("spoil", "problem"),
     [
@@ -282,7 +275,6 @@ def test_memory_in_its_write_ahead_log_only_is_recognized(tmp_path: Path) -> Non
     assert report.text_count >= len(TEXTS)
 
 
-@pytest.mark.medium
 def test_unrelated_write_ahead_log_is_ignored(path: Path) -> None:
     log = Path(f"{path}-wal")
     log.write_bytes(os.urandom(32 + 3 * (24 + 4096)))
@@ -291,7 +283,6 @@ def test_unrelated_write_ahead_log_is_ignored(path: Path) -> None:
     assert read_file_format(path).is_ours
 
 
-@pytest.mark.medium
 def test_broken_page_is_an_error_with_a_hint(path: Path) -> None:
     with path.open("r+b") as file:
         for page in range(2, path.stat().st_size // 4096):
@@ -303,7 +294,6 @@ def test_broken_page_is_an_error_with_a_hint(path: Path) -> None:
     assert not report.is_healthy
 
 
-@pytest.mark.medium
 def test_incomplete_index_is_rebuilt(path: Path) -> None:
     db = apsw.Connection(str(path))
     index = "CREATE INDEX access_node ON access (scope, node)"

@@ -58,7 +58,6 @@ def check_strict(schema: dict[str, Any]) -> None:
     assert all(set(one) <= allowed for one in schema["properties"].values())
 
 
-@pytest.mark.medium
 def test_openai_tools_have_the_two_shapes_in_strict_mode(tools: ToolSet) -> None:
     chat, responses = tools.openai(), tools.openai("responses")
     assert [tool["function"]["name"] for tool in chat] == [tool["name"] for tool in responses] == NAMES
@@ -134,7 +133,6 @@ def test_recall_replies_with_ids_dates_and_evidence(tools: ToolSet) -> None:
     assert ids_in(tools.call("recall", {"question": "Who likes rain?", "as_of": "2026-05-03"})) == ["home"]
 
 
-@pytest.mark.medium
 def test_recall_shows_names_and_earlier_answers_if_asked(tools: ToolSet, memory: Memory) -> None:
     question = "Who moved to Porto?"
     assert "<name" not in tools.call("recall", {"question": question})
@@ -268,7 +266,6 @@ def test_pages_of_find_lead_through_all_memories_within_the_budget(memory: Memor
     assert sorted(found) == sorted(f"id-{n}" for n in range(20))
 
 
-@pytest.mark.medium
 def test_long_text_is_read_in_parts(memory: Memory) -> None:
     id_ = memory.remember(LONG).id[:8]
     tools, parts, wanted = memory.tools(budget=1000), [], id_
@@ -371,7 +368,6 @@ JSON = st.recursive(
 )
 
 
-@pytest.mark.medium
 @given(st.sampled_from(TOOLS), st.data())
 def test_any_arguments_get_a_text_and_bad_ones_change_nothing(tool: FunctionTool, data: st.DataObject) -> None:
     values = JSON | st.sampled_from(["home", ["home"], "2026-05-03", "supersede", "Ana", ["A text."]])
@@ -388,7 +384,6 @@ def test_any_arguments_get_a_text_and_bad_ones_change_nothing(tool: FunctionTool
         assert not reply.is_error or memory.graph().revision == revision
 
 
-@pytest.mark.medium
 def test_every_argument_of_a_valid_call_is_accepted(tools: ToolSet) -> None:
     valid: dict[str, dict[str, object]] = {
         "remember": {"texts": ["A."], "speaker": "Ana", "happened_at": "2026-05-03T14:30"},

@@ -16,6 +16,8 @@ from ecphora.stores import schema
 from ecphora.stores.sqlite import SQLiteStore
 from ecphora.testing import NOON, graph_differences, sample_batch, sample_node
 
+pytestmark = pytest.mark.medium
+
 SMALL = partial(SQLiteStore, keep_last=3, min_log_growth=10)
 """A store whose log expires soon."""
 
@@ -79,7 +81,6 @@ def before_0004() -> str:
     return script[script.index("CREATE TABLE access") : script.index("-- What was forgotten")]
 
 
-@pytest.mark.medium
 def test_older_log_is_migrated(write_old_file: OldFileWriter, path: Path) -> None:
     times = {
         3: "2026-05-03T12:00:00+00:00",
@@ -103,7 +104,6 @@ def test_older_log_is_migrated(write_old_file: OldFileWriter, path: Path) -> Non
         assert store.commit("s", access_batch("a")).accesses[0].nth == 3
 
 
-@pytest.mark.medium
 def test_older_log_expires_with_the_next_recall(write_old_file: OldFileWriter, path: Path) -> None:
     write_old_file(path, [(seq, 2, 1, "2026-05-03T12:00:00+00:00", "recalled", 0.5) for seq in range(3, 43)])
     with closing(SMALL(path)) as store:
@@ -114,7 +114,6 @@ def test_older_log_expires_with_the_next_recall(write_old_file: OldFileWriter, p
         assert [access.nth for access in logged(grown, "a")] == [39, 40, 41]
 
 
-@pytest.mark.medium
 @pytest.mark.parametrize(
     "sign", ["stimulated", "UPDATE node SET source = 'recall'", "INSERT INTO mark VALUES (1, 'weave', 1, 1)"]
 )
@@ -133,7 +132,6 @@ def test_older_log_with_traces_of_a_paper_keeps_all_entries(
         assert len(found.accesses) >= 41
 
 
-@pytest.mark.medium
 def test_unreadable_time_becomes_1970(write_old_file: OldFileWriter, path: Path) -> None:
     """A time that cannot be read becomes the beginning of 1970; the file opens."""
     write_old_file(path, [(3, 2, 1, "long ago", "recalled", 0.5)])

@@ -36,6 +36,8 @@ from ecphora.server.reference_profile import TOOLS as GRAPH_TOOLS
 from ecphora.server.tokens import Tokens
 from ecphora.settings import Settings
 
+pytestmark = pytest.mark.medium
+
 MARKER = "Zanzibar"
 """A word that only the scope of somebody else holds."""
 SCOPES = ("ana", "bo")
@@ -114,7 +116,6 @@ def server(tmp_path: Path) -> Iterator[Running]:
         yield running
 
 
-@pytest.mark.medium
 @pytest.mark.parametrize("mode", ["legacy", "auto"])
 def test_client_of_the_sdk_uses_the_scope_of_its_token(mode: str, server: Running) -> None:
     async def converse() -> tuple[list[str], str, list[str]]:
@@ -136,7 +137,6 @@ def test_client_of_the_sdk_uses_the_scope_of_its_token(mode: str, server: Runnin
     assert uris == ["ecphora://memory/home-bo"]
 
 
-@pytest.mark.medium
 def test_requests_without_a_valid_token_are_refused(server: Running) -> None:
     for token in (None, "ecp_unknown", "x" * 1000):
         response = server.post("tools/list", {}, token)
@@ -145,7 +145,6 @@ def test_requests_without_a_valid_token_are_refused(server: Running) -> None:
     assert server.post("tools/list", {}, "ana").status_code == 401
 
 
-@pytest.mark.medium
 def test_token_chooses_among_its_scopes_by_the_address(server: Running) -> None:
     question = {"question": "Who lives where?"}
     assert MARKER in server.tool("recall", question, "both", query="?scope=bo")
@@ -157,7 +156,6 @@ def test_token_chooses_among_its_scopes_by_the_address(server: Running) -> None:
     assert "scope is ''" in server.tool("recall", question, "ana", query="?scope=")
 
 
-@pytest.mark.medium
 def test_rights_choose_the_tools(server: Running) -> None:
     def names(token: str) -> list[str]:
         return [tool["name"] for tool in server.ask("tools/list", {}, token)["result"]["tools"]]
@@ -175,7 +173,6 @@ def test_rights_choose_the_tools(server: Running) -> None:
     assert "Ana sails." in server.tool("find", {}, "reader")
 
 
-@pytest.mark.medium
 def test_requests_of_web_pages_and_for_other_names_are_refused(server: Running) -> None:
     headers = {"Authorization": f"Bearer {server.tokens['ana']}", "Accept": "application/json, text/event-stream"}
     message = {"jsonrpc": "2.0", "id": 1, "method": "tools/list"}
@@ -183,7 +180,6 @@ def test_requests_of_web_pages_and_for_other_names_are_refused(server: Running) 
         assert server.http.post(server.url, json=message, headers={**headers, name: value}).status_code == 403
 
 
-@pytest.mark.medium
 def test_page_of_an_allowed_origin_may_send_requests(tmp_path: Path) -> None:
     page = "https://app.example"
     asked = {
@@ -199,7 +195,6 @@ def test_page_of_an_allowed_origin_may_send_requests(tmp_path: Path) -> None:
         assert "access-control-allow-origin" not in other.headers
 
 
-@pytest.mark.medium
 def test_health_needs_no_token(server: Running) -> None:
     answer = server.http.get(server.url.replace("/mcp", "/health"))
     assert (answer.status_code, answer.json()) == (200, {"status": "ok"})
@@ -207,7 +202,6 @@ def test_health_needs_no_token(server: Running) -> None:
     assert server.http.get(server.url.replace("/mcp", "/nothing")).status_code == 401
 
 
-@pytest.mark.medium
 def test_memories_that_nobody_uses_are_closed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("ecphora.server.open_scopes.IDLE_CHECK_SECONDS", 0.0)
     closed = threading.Event()
@@ -225,7 +219,6 @@ def test_memories_that_nobody_uses_are_closed(tmp_path: Path, monkeypatch: pytes
         assert MARKER in server.tool("recall", {"question": "Where does Bo live?"}, "bo")
 
 
-@pytest.mark.medium
 def test_log_names_token_and_scope_and_no_text(server: Running) -> None:
     server.tool("recall", {"question": "Where is the Taj Mahal?"}, "ana")
     line = server.log.get(timeout=20)  # written once the answer has ended
@@ -235,7 +228,6 @@ def test_log_names_token_and_scope_and_no_text(server: Running) -> None:
     assert server.tokens["ana"] not in line
 
 
-@pytest.mark.medium
 def test_server_with_several_clients_takes_no_subscriptions(server: Running) -> None:
     answer = server.ask("resources/subscribe", {"uri": "ecphora://memory/home-bo"}, "ana")
     assert "error" in answer

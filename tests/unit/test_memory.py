@@ -214,7 +214,6 @@ def test_recall_applies_filters(memory: Memory) -> None:
     assert memory.recall("river", budget=1).hits == ()
 
 
-@pytest.mark.medium
 def test_evidence_follows_the_bands_of_the_memory(open_memory: Callable[..., Memory]) -> None:
     question = "When does school start?"
     memory = open_memory()
@@ -299,7 +298,6 @@ def test_two_handles_see_each_others_commits(memory: Memory, open_memory: Callab
     assert graph_differences(memory.graph(), other.graph()) == []
 
 
-@pytest.mark.medium
 def test_threads_and_handles_write_concurrently(memory: Memory, open_memory: Callable[..., Memory]) -> None:
     handles = [memory, memory, open_memory()]
     errors: list[BaseException] = []
@@ -376,7 +374,6 @@ class MinimalEmbedder:
         return np.tile(np.array([1, 0, 0, 0], np.float32), (len(texts), 1))
 
 
-@pytest.mark.medium
 def test_minimal_embedder_suffices(tmp_path: Path) -> None:
     with Memory(tmp_path / "m.db", embedder=MinimalEmbedder()) as memory:
         memory.remember(TALK)

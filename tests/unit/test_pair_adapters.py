@@ -17,6 +17,8 @@ from ecphora.embedders.e5.e5_network import ADAPTED_LAYERS, ADAPTED_MATRICES, E5
 from ecphora.embedders.e5.pair_adapters import HEAD_EPSILON, SEGMENTS, PairAdapters, PairTokens, join_texts
 from ecphora.errors import InvalidRecord
 
+pytestmark = pytest.mark.medium
+
 GRAPH = Path(weights.__file__).parent / "e5" / "model.onnx"
 WIDTH, HIDDEN = 384, 8
 FIRST, SECOND = "I live in Lisbon by the river.", "I moved to Porto last week."
@@ -61,7 +63,6 @@ def tokens_of(network: E5Network, first: str = FIRST, second: str = SECOND, befo
     return join_texts(network, *(network.tokenize(text, 99) for text in (first, second, before)))
 
 
-@pytest.mark.medium
 def test_pair_has_its_texts_in_order_and_special_tokens_between(network: E5Network) -> None:
     start, end = network.first_token, network.last_token
     assert join_texts(network, [7, 8], [9]) == PairTokens([start, 7, 8, end, end, 9, end], [0, 0, 0, 0, 1, 1, 1])
@@ -70,7 +71,6 @@ def test_pair_has_its_texts_in_order_and_special_tokens_between(network: E5Netwo
     assert with_context.segments == [0, 0, 0, 2, 2, 2, 1, 1, 1]
 
 
-@pytest.mark.medium
 def test_adapters_round_trip_through_bytes() -> None:
     adapters = random_adapters()
     loaded = PairAdapters.from_bytes(adapters.to_bytes())
@@ -85,7 +85,6 @@ def test_adapters_round_trip_through_bytes() -> None:
             PairAdapters.from_bytes(broken)
 
 
-@pytest.mark.medium
 @pytest.mark.parametrize("before", ["", "Ana: How is the new flat?"])
 def test_score_is_that_of_a_readable_twin(network: E5Network, tensors: Mapping[str, Floats], before: str) -> None:
     """The graph rounds its activations to 8 bits, so the scores are only nearly the same."""
@@ -102,7 +101,6 @@ def test_head_is_that_of_a_readable_twin() -> None:
     assert adapters._score(pooled) == pytest.approx(readable_head(adapters, pooled), abs=1e-3)
 
 
-@pytest.mark.medium
 def test_each_adapter_changes_the_states(network: E5Network) -> None:
     """Each in its own way; adapters of zeros leave the first layers as they are."""
     pair = tokens_of(network)

@@ -21,6 +21,8 @@ from ecphora.model import Node
 from ecphora.settings import LOCAL_EMBEDDERS, Settings, load, user_file
 from ecphora.testing import EmbedderContract, ExtractorContract, ImporterContract, StrategyContract
 
+pytestmark = pytest.mark.medium
+
 Install = Callable[..., None]
 
 
@@ -64,7 +66,6 @@ def _nodes(memory: Memory) -> list[tuple[str, str]]:
 # ---- each group, end to end
 
 
-@pytest.mark.medium
 def test_embedder_plugin_embeds_a_scope_from_a_setting(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("ECPHORA_EMBEDDER", "tiny:32")
     ecphora("remember", "Ana moved to Porto.")
@@ -78,7 +79,6 @@ def test_embedder_plugin_embeds_a_scope_from_a_setting(monkeypatch: pytest.Monke
     assert "Porto" in ecphora("recall", "Where is Ana?", "--embedder", "tiny:32").stdout
 
 
-@pytest.mark.medium
 def test_embedder_plugin_is_loaded_in_python() -> None:
     with Memory("m.db", embedder=plugins.load("embedders", "tiny")) as memory:
         memory.remember("Ana moved to Porto.")
@@ -86,7 +86,6 @@ def test_embedder_plugin_is_loaded_in_python() -> None:
         assert memory.scopes()[0].embedder == "tiny/16"
 
 
-@pytest.mark.medium
 def test_extractor_plugin_finds_names(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("ECPHORA_EXTRACTOR", "tiny")
     ecphora("remember", "ana met #zebulon there", "--embedder", "hashing")
@@ -98,7 +97,6 @@ def test_extractor_plugin_finds_names(monkeypatch: pytest.MonkeyPatch) -> None:
     assert "no extractor is called 'nobody'; give rules or llm, or" in ecphora("recall", "ana", code=1).stderr
 
 
-@pytest.mark.medium
 def test_strategy_plugin_recalls() -> None:
     with Memory("m.db", embedder=HashingEmbedder(), strategy="tiny") as memory:
         memory.remember("Ana moved to Porto.")
@@ -111,7 +109,6 @@ def test_strategy_plugin_recalls() -> None:
         strategies.resolve_strategy("tiny:argument")
 
 
-@pytest.mark.medium
 def test_importer_plugin_imports_a_file_once() -> None:
     Path("talk.txt").write_text("Ana: I moved to Porto.\nBo: I like rain.\n")
     options = ("--format", "tiny", "--embedder", "hashing")
@@ -125,7 +122,6 @@ def test_importer_plugin_imports_a_file_once() -> None:
     assert json.loads(restored.stdout)["created"] == ["tiny-1"]
 
 
-@pytest.mark.medium
 def test_import_of_a_missing_or_foreign_file_writes_nothing() -> None:
     assert "there is no file 'missing.txt'" in ecphora("import", "missing.txt", "--format", "tiny", code=1).stderr
     Path("foreign.bin").write_bytes(b"\xff\xfe\x00")
@@ -143,7 +139,6 @@ def test_importer_reports_its_progress() -> None:
     assert reports == [(1, 2), (2, 2)]
 
 
-@pytest.mark.medium
 def test_store_plugin_replaces_the_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("ECPHORA_STORE", f"tiny://{tmp_path / 'elsewhere.db'}")
     ecphora("remember", "Ana moved to Porto.", "--embedder", "hashing")
@@ -214,7 +209,6 @@ def test_reserved_names_are_those_that_are_built_in() -> None:
     assert plugins.BUILT_IN_NAMES["importers"] == {importers.NATIVE_FORMAT}
 
 
-@pytest.mark.medium
 def test_plugin_cannot_take_the_place_of_what_is_built_in(site: Path, install_package: Install) -> None:
     source = "raise SystemExit('imported')"
     built_in_names = plugins.BUILT_IN_NAMES.items()
@@ -238,7 +232,6 @@ def test_plugin_cannot_take_the_place_of_what_is_built_in(site: Path, install_pa
 # ---- broken packages
 
 
-@pytest.mark.medium
 @pytest.mark.parametrize(
     ("source", "problem"),
     [
@@ -355,7 +348,6 @@ def test_password_in_a_store_url_is_not_shown(monkeypatch: pytest.MonkeyPatch) -
 # ---- the command, and what is never scanned
 
 
-@pytest.mark.medium
 def test_plugins_command_lists_what_is_installed(install_other: Install) -> None:
     install_other("import a_package_that_is_missing")
     result = ecphora("plugins")
@@ -375,7 +367,6 @@ def test_plugins_command_without_plugins_says_where_they_are_declared(monkeypatc
     assert ecphora("plugins").stdout.startswith("no plug-ins are installed; a package declares them in the groups")
 
 
-@pytest.mark.medium
 def test_built_in_names_search_no_package(site: Path, install_other: Install) -> None:
     install_other("raise SystemExit('imported')", group="strategies")
     code = (

@@ -45,6 +45,8 @@ from ecphora.stages.retrieval.linear import LinearModel
 from ecphora.strategies.fused import Fused
 from ecphora.testing import ConstantReader, FakeClock, sample_graph, sample_query
 
+pytestmark = pytest.mark.medium
+
 TURNS = [
     Episode("Where does your sister live?", speaker="Bo", session="chat", happened_at="2026-03-01T10:00"),
     Episode("In Porto, near the river.", speaker="Ana", session="chat", happened_at="2026-03-01T10:01"),
@@ -110,7 +112,6 @@ def test_memory_reads_nothing_by_default(open_memory: Callable[[Reader | None], 
     assert found.cost.step_milliseconds["read"] == 0
 
 
-@pytest.mark.medium
 def test_reader_gets_question_day_and_passages_with_their_context(
     open_memory: Callable[[Reader | None], Memory],
 ) -> None:
@@ -128,7 +129,6 @@ def test_reader_gets_question_day_and_passages_with_their_context(
     )
 
 
-@pytest.mark.medium
 def test_reader_sees_no_turn_that_the_filter_excludes(open_memory: Callable[[Reader | None], Memory]) -> None:
     reader = WordReader()
     recall(open_memory(reader), where=Filter(speakers=("Ana",)))
@@ -143,7 +143,6 @@ def test_reading_asks_as_of_the_day_of_the_query(open_memory: Callable[[Reader |
     assert all(passage.happened_on < date(2026, 3, 3) for passage in reader.passages if passage.happened_on)
 
 
-@pytest.mark.medium
 def test_reading_ranks_the_answer_first_and_explains_it(open_memory: Callable[[Reader | None], Memory]) -> None:
     memory = open_memory(WordReader())
     before, after = recall(memory, reading="never"), recall(memory)
@@ -155,7 +154,6 @@ def test_reading_ranks_the_answer_first_and_explains_it(open_memory: Callable[[R
     assert sum(contributions.values()) == pytest.approx(after[0].score, abs=1e-4)
 
 
-@pytest.mark.medium
 def test_confidence_follows_the_reader(open_memory: Callable[[Reader | None], Memory]) -> None:
     def confidence(reader: Reader | None, question: str) -> float:
         return open_memory(reader).recall(question, reading="always", reading_ms=60_000).confidence
@@ -165,7 +163,6 @@ def test_confidence_follows_the_reader(open_memory: Callable[[Reader | None], Me
     assert len({confidence(reader, QUESTION) for reader in (likes, dislikes, None)}) == 1  # it names a speaker
 
 
-@pytest.mark.medium
 def test_reading_is_automatic_only_in_doubt(open_memory: Callable[[Reader | None], Memory]) -> None:
     memory = open_memory(WordReader())
     assert recall(memory, reading="auto").cost.passages_read > 0
@@ -176,7 +173,6 @@ def test_reading_is_automatic_only_in_doubt(open_memory: Callable[[Reader | None
     assert recall(memory, reading="never").cost.passages_read == 0
 
 
-@pytest.mark.medium
 @pytest.mark.parametrize("error", [ReaderUnavailable("the server sleeps"), LLMUnavailable("the server sleeps")])
 def test_recall_goes_on_when_the_reader_fails(error: Exception, open_memory: Callable[[Reader | None], Memory]) -> None:
     found = recall(open_memory(ConstantReader(error=error)))
@@ -184,7 +180,6 @@ def test_recall_goes_on_when_the_reader_fails(error: Exception, open_memory: Cal
     assert (found.cost.passages_read, found.cost.reader_error) == (0, "the server sleeps")
 
 
-@pytest.mark.medium
 def test_why_not_reads_as_recall_does(open_memory: Callable[[Reader | None], Memory]) -> None:
     memory = open_memory(WordReader())
     best = recall(memory)[0].id
@@ -301,7 +296,6 @@ def test_cosines_of_a_row_without_a_vector_are_zero() -> None:
     assert np.diag(found)[has_vector] == pytest.approx(1, abs=1e-3)
 
 
-@pytest.mark.medium
 def test_reading_counts_by_genre(tmp_path: Path) -> None:
     policy = ReadingPolicy(MODEL)
     with Memory(

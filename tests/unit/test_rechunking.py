@@ -29,6 +29,8 @@ from ecphora.stores.rechunk_writer import RechunkedDocument, RechunkWriter
 from ecphora.stores.sqlite import SQLiteStore
 from ecphora.testing import FakeClock
 
+pytestmark = pytest.mark.medium
+
 MODEL = HashingEmbedder(64)
 GUIDE = (
     "# Guide\n\nAna Silva wrote this guide in Porto.\n\n## Herons\n\n"
@@ -106,7 +108,6 @@ def is_intact(path: Path) -> bool:
 # ---- chunks
 
 
-@pytest.mark.medium
 @pytest.mark.parametrize("width", [100, 500, 1000])
 def test_rechunk_gives_the_chunks_of_a_new_memory(path: Path, tmp_path: Path, width: int) -> None:
     remember_with_width(path, guide(), Episode(DIARY, id="diary"), Episode("Short.", id="short"), width=width)
@@ -123,7 +124,6 @@ def test_rechunk_gives_the_chunks_of_a_new_memory(path: Path, tmp_path: Path, wi
         assert memory.remember([guide(), Episode(DIARY, id="diary")]).existing == ("guide", "diary")
 
 
-@pytest.mark.medium
 @given(st.integers(40, 3000), st.integers(40, 3000))
 def test_rechunk_converts_any_chunks(first: int, second: int) -> None:
     """From any chunks to any others, the text and the links stay correct."""
@@ -140,7 +140,6 @@ def test_rechunk_converts_any_chunks(first: int, second: int) -> None:
                 assert [node.text for node in store.nodes("default", chunk_ids)] == expected
 
 
-@pytest.mark.medium
 def test_open_memory_sees_the_new_chunks(path: Path) -> None:
     remember_with_width(path, guide(), width=300)
     with open_memory(path) as memory:
@@ -155,7 +154,6 @@ def test_open_memory_sees_the_new_chunks(path: Path) -> None:
 # ---- data of the chunks
 
 
-@pytest.mark.medium
 def test_rechunk_keeps_links_and_ends_of_validity(path: Path) -> None:
     remember_with_width(path, Episode(DIARY, id="older"), guide(supersedes="older"))
     with open_memory(path) as memory:
@@ -175,7 +173,6 @@ def test_rechunk_keeps_links_and_ends_of_validity(path: Path) -> None:
     assert is_intact(path)
 
 
-@pytest.mark.medium
 def test_rechunk_keeps_accesses_marks_and_feedback(path: Path) -> None:
     remember_with_width(path, guide(), width=300)
     with open_memory(path) as memory:
@@ -216,7 +213,6 @@ def test_rechunk_keeps_accesses_marks_and_feedback(path: Path) -> None:
     assert is_intact(path)
 
 
-@pytest.mark.medium
 def test_rechunk_keeps_claims(path: Path) -> None:
     remember_with_width(path, guide(speaker="Ana", happened_at="2026-01-03"), width=420)
     with open_memory(path) as memory:
@@ -236,7 +232,6 @@ def test_rechunk_keeps_claims(path: Path) -> None:
     assert is_intact(path)
 
 
-@pytest.mark.medium
 def test_consolidation_before_rechunk_can_be_undone(path: Path) -> None:
     remember_with_width(path, guide(speaker="Ana", happened_at="2026-01-03"), width=420)
     with open_memory(path) as memory:
@@ -250,7 +245,6 @@ def test_consolidation_before_rechunk_can_be_undone(path: Path) -> None:
     assert is_intact(path)
 
 
-@pytest.mark.medium
 def test_rechunk_removes_names_made_by_a_cut(path: Path) -> None:
     remember_with_width(
         path, Episode("x" * 1000 + " " + "Ana Silva came. " * 100, id="a"), width=1004
@@ -288,7 +282,6 @@ def test_rechunk_skips_a_text_whose_chunk_id_is_taken(path: Path) -> None:
         assert documents.node_ids_of(memory.graph(), "guide") == before
 
 
-@pytest.mark.medium
 def test_rechunk_keeps_a_concurrent_forget(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     remember_with_width(path, guide(), Episode(DIARY, id="diary"))
     write = SQLiteStore.rechunk
@@ -307,7 +300,6 @@ def test_rechunk_keeps_a_concurrent_forget(path: Path, monkeypatch: pytest.Monke
     assert is_intact(path)
 
 
-@pytest.mark.medium
 def test_rechunk_raises_store_busy_after_conflicts(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     remember_with_width(path, guide())
     before = describe(path)
@@ -343,7 +335,6 @@ rechunk(sys.argv[1], embedder=HashingEmbedder(64))
 SLOW_STEPS = [pytest.param(step, marks=pytest.mark.slow) for step in ("_move_accesses", "_reassign_claims")]
 
 
-@pytest.mark.medium
 @pytest.mark.parametrize("step", [*SLOW_STEPS, "_replace_vectors"])
 def test_killed_rechunk_leaves_each_memory_before_or_after(step: str, path: Path, tmp_path: Path) -> None:
     remember_with_width(path, Episode(DIARY, id="diary"), guide())
@@ -367,7 +358,6 @@ def test_killed_rechunk_leaves_each_memory_before_or_after(step: str, path: Path
 # ---- older files
 
 
-@pytest.mark.medium
 def test_older_file_opens_and_can_be_rechunked(path: Path, tmp_path: Path, to_format_5: Callable[[Path], None]) -> None:
     text = "A NUL \x00 ends a text for some, and 你好 has six bytes.\n\n" + GUIDE
     remember_with_width(path, Episode(text, id="guide", title="guide.md"), Episode("Short.", id="short"))
@@ -390,7 +380,6 @@ def test_older_file_opens_and_can_be_rechunked(path: Path, tmp_path: Path, to_fo
     assert describe(path) == describe(tmp_path / "new.db")
 
 
-@pytest.mark.medium
 @pytest.mark.parametrize("is_rechunked", [True, False])
 def test_export_and_import_keep_chunks_positions_and_headings(path: Path, tmp_path: Path, is_rechunked: bool) -> None:
     remember_with_width(path, guide(), Episode(DIARY, id="diary"))

@@ -12,6 +12,8 @@ from ecphora.memory import Memory
 from ecphora.stores.sqlite import SQLiteStore
 from ecphora.testing import FakeClock, graph_differences
 
+pytestmark = pytest.mark.medium
+
 LONG = "".join(f"Ana met Mia in Porto on day {day} of her stay. " for day in range(100))
 
 
@@ -38,7 +40,6 @@ def names(path: Path) -> list[str]:
         store.close()
 
 
-@pytest.mark.medium
 def test_cloned_scope_recalls_like_the_first(path: Path) -> None:
     ecphora.clone_scope(path, "ana", "copy")
     with open_memory(path) as first, open_memory(path, "copy") as copy:
@@ -51,7 +52,6 @@ def test_cloned_scope_recalls_like_the_first(path: Path) -> None:
         assert (len(first), len(copy), len(first.maintenance.batches())) == (3, 0, 1)
 
 
-@pytest.mark.medium
 def test_renamed_scope_is_opened_by_its_new_name(path: Path) -> None:
     with open_memory(path) as memory:
         before = memory.graph()
@@ -62,7 +62,6 @@ def test_renamed_scope_is_opened_by_its_new_name(path: Path) -> None:
         assert memory.undo().counts == {"alias": 1}
 
 
-@pytest.mark.medium
 @pytest.mark.parametrize(
     "call",
     [
@@ -82,7 +81,6 @@ def test_memory_of_a_renamed_scope_must_be_opened_again(call: Callable[[Memory],
     assert names(path) == ["anna"]  # not even its access log makes a new scope of the old name
 
 
-@pytest.mark.medium
 def test_scope_of_an_open_store_is_renamed(path: Path) -> None:
     store = SQLiteStore(path)
     ecphora.rename_scope(store, "ana", "anna")
@@ -90,7 +88,6 @@ def test_scope_of_an_open_store_is_renamed(path: Path) -> None:
     store.close()
 
 
-@pytest.mark.medium
 @pytest.mark.parametrize("change", [ecphora.rename_scope, ecphora.clone_scope])
 def test_scopes_need_a_file_and_names(change: Callable[..., None], path: Path, tmp_path: Path) -> None:
     ecphora.clone_scope(path, "ana", "ben")

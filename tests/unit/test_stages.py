@@ -85,7 +85,6 @@ def bm25_by_hand(documents: list[list[str]], query: list[str], *, k1: float = 1.
     return found
 
 
-@pytest.mark.medium
 @given(graphs(), texts)
 def test_bm25_equals_the_reference(sample: tuple[Graph, list[Node], list[Edge]], text: str) -> None:
     graph, nodes, _ = sample
@@ -97,7 +96,6 @@ def test_bm25_equals_the_reference(sample: tuple[Graph, list[Node], list[Edge]],
     assert found.scores[found.eligible] == pytest.approx(np.array(expected)[found.eligible[: len(expected)]], abs=1e-5)
 
 
-@pytest.mark.medium
 @given(graphs(), texts)
 def test_bm25_with_previous_turn_equals_bm25_of_joined_turns(
     sample: tuple[Graph, list[Node], list[Edge]], text: str
@@ -112,7 +110,6 @@ def test_bm25_with_previous_turn_equals_bm25_of_joined_turns(
     assert bm25.bm25_with_previous_turn(graph, sample_query(text)) == pytest.approx([*expected, 0, 0, 0], abs=1e-5)
 
 
-@pytest.mark.medium
 @given(graphs(), texts)
 def test_idf_coverage_equals_the_reference(sample: tuple[Graph, list[Node], list[Edge]], text: str) -> None:
     graph, nodes, _ = sample
@@ -136,7 +133,6 @@ def window_rows(graph: Graph, row: int) -> set[int]:
     return rows - {-1}
 
 
-@pytest.mark.medium
 @given(graphs(), texts, st.sets(st.integers(0, 13)))
 def test_term_coverage_equals_the_reference(
     sample: tuple[Graph, list[Node], list[Edge]], text: str, chosen: set[int]
@@ -179,7 +175,6 @@ def test_bm25_equals_values_computed_by_hand() -> None:
     assert scores == pytest.approx([math.log(2) * 4.4 / (2 + 1.2 * 1.375), 0])
 
 
-@pytest.mark.medium
 @given(graphs(), texts)
 def test_cosine_with_previous_turn_equals_the_reference(
     sample: tuple[Graph, list[Node], list[Edge]], text: str
@@ -198,7 +193,6 @@ def test_cosine_with_previous_turn_equals_the_reference(
     assert dense.with_previous_turn(graph, scores)[: len(nodes)] == pytest.approx(expected, abs=2e-3)
 
 
-@pytest.mark.medium
 @given(graphs(), texts, texts)
 def test_cosines_with_several_vectors_equal_those_with_each(
     sample: tuple[Graph, list[Node], list[Edge]], text: str, other: str
@@ -246,7 +240,6 @@ def reference_paths(
     return about, shared
 
 
-@pytest.mark.medium
 @given(graphs(), strengths, st.sets(st.sampled_from(NAMES), max_size=1), st.integers(1, 8))
 def test_follow_entities_equals_the_reference(
     sample: tuple[Graph, list[Node], list[Edge]], values: list[float], query_names: set[str], k: int
@@ -286,7 +279,6 @@ def reference_mentions(
     return found
 
 
-@pytest.mark.medium
 @given(graphs(), strengths, st.sets(st.sampled_from(NAMES), max_size=2), st.integers(1, 8))
 def test_direct_mentions_equals_the_reference(
     sample: tuple[Graph, list[Node], list[Edge]], values: list[float], query_names: set[str], k: int
@@ -303,7 +295,6 @@ def test_direct_mentions_equals_the_reference(
     assert np.isin(reached.parent, [-1, *seeds]).all()
 
 
-@pytest.mark.medium
 @given(graphs(), st.sets(st.sampled_from(NAMES), max_size=3))
 def test_entity_coverage_is_weighted_by_rarity(
     sample: tuple[Graph, list[Node], list[Edge]], query_names: set[str]
@@ -326,7 +317,6 @@ def test_entity_coverage_is_weighted_by_rarity(
     assert found == pytest.approx(expected, abs=1e-5)
 
 
-@pytest.mark.medium
 @given(graphs(), st.integers(0, 14))
 def test_mention_counts_of_a_grown_graph_equal_those_of_a_rebuilt_one(
     sample: tuple[Graph, list[Node], list[Edge]], first: int
@@ -369,7 +359,6 @@ def test_rows_about_are_those_with_the_title() -> None:
 # ---- session context
 
 
-@pytest.mark.medium
 @given(graphs(), strengths)
 def test_session_score_is_the_mean_of_the_best_three(
     sample: tuple[Graph, list[Node], list[Edge]], values: list[float]
