@@ -10,7 +10,13 @@ from ecphora.errors import InvalidInput
 from ecphora.model import Evidence
 from ecphora.stages.fused.candidate_pool import build_pool
 from ecphora.stages.fused.newer_answers import NewerAnswerModel, ShareModel
-from ecphora.stages.fused.reading import ReadCandidates, ReadingModel, ReadingPolicy
+from ecphora.stages.fused.reading import (
+    ReadCandidates,
+    ReadingModel,
+    ReadingPolicy,
+    confidence_features,
+    does_name_speaker,
+)
 from ecphora.stages.retrieval import confidence, dense
 from ecphora.stages.retrieval.linear import LinearModel
 from ecphora.testing import sample_graph, sample_query
@@ -88,3 +94,25 @@ def test_confidence_with_reading_is_a_logistic_regression() -> None:
     total = 0.5 + 1 / (1 + np.exp(-1.0))
     log_odds = 0.25 + 1.5 * np.log(total + 1e-4) - 0.5 * np.log(2)
     assert policy.confidence(pool, 0.1, read) == pytest.approx(1 / (1 + np.exp(-log_odds)), abs=1e-5)
+
+
+def test_confidence_features() -> None:
+    total = sum(1 / (1 + np.exp(-value)) for value in (-2.0, 3.0, 1.0))
+    found = confidence_features(np.array([-2.0, 3.0, 1.0], np.float32))
+    assert found == pytest.approx([np.log(total + 1e-4), np.log(3)])
+
+
+def test_question_names_a_speaker() -> None:
+    assert does_name_speaker("Where does Ana live?", ["Bo", "Ana Reis"])
+    assert not does_name_speaker("Where do I live?", ["Bo", "Ana Reis"])
+    assert not does_name_speaker("Where does Ana live?", [])
+
+
+def test_cosines_of_a_row_without_a_vector_are_zero() -> None:
+    graph = sample_graph()
+    rows = np.arange(len(graph))
+    has_vector = graph.vector_positions >= 0
+    found = dense.pairwise_cosines(graph, rows, rows)
+    assert not has_vector.all()
+    assert not found[~has_vector].any()
+    assert np.diag(found)[has_vector] == pytest.approx(1, abs=1e-3)

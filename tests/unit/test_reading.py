@@ -36,8 +36,6 @@ from ecphora.stages.fused.reading import (
     ReadCandidates,
     ReadingModel,
     ReadingPolicy,
-    confidence_features,
-    does_name_speaker,
 )
 from ecphora.stages.fused.recency_preference import RecencyPreference, RecencyPreferences
 from ecphora.stages.retrieval import dense
@@ -286,16 +284,6 @@ def test_newer_answers_depend_on_ranking_reading_and_updates(question: str, fact
     assert expected.any()
 
 
-def test_cosines_of_a_row_without_a_vector_are_zero() -> None:
-    graph = sample_graph()
-    rows = np.arange(len(graph))
-    has_vector = graph.vector_positions >= 0
-    found = dense.pairwise_cosines(graph, rows, rows)
-    assert not has_vector.all()
-    assert not found[~has_vector].any()
-    assert np.diag(found)[has_vector] == pytest.approx(1, abs=1e-3)
-
-
 def test_reading_counts_by_genre(tmp_path: Path) -> None:
     policy = ReadingPolicy(MODEL)
     with Memory(
@@ -355,18 +343,6 @@ def test_newest_answer_is_first_unless_a_former_state_is_asked_for(bias: float, 
     assert np.sign(found.contributions[NEWER_ANSWER][order[0]]) == -np.sign(bias)
 
 
-def test_confidence_features() -> None:
-    total = sum(1 / (1 + np.exp(-value)) for value in (-2.0, 3.0, 1.0))
-    found = confidence_features(np.array([-2.0, 3.0, 1.0], np.float32))
-    assert found == pytest.approx([np.log(total + 1e-4), np.log(3)])
-
-
-def test_question_names_a_speaker() -> None:
-    assert does_name_speaker("Where does Ana live?", ["Bo", "Ana Reis"])
-    assert not does_name_speaker("Where do I live?", ["Bo", "Ana Reis"])
-    assert not does_name_speaker("Where does Ana live?", [])
-
-
 def test_reader_log_odds_have_a_bound() -> None:
     class Extreme(Comparer):
         is_mandatory = True
@@ -384,13 +360,28 @@ def test_reader_log_odds_have_a_bound() -> None:
 
 
 @pytest.mark.parametrize(
-    ("scores", "answerability", "is_read"),
-    [([9.0, 5.0], 0.95, False), ([9.0, 5.0], 0.5, True), ([9.0, 8.0], 0.95, True), ([9.0], 0.95, False)],
+    ("lead", "answerability", "bias", "best", "is_read"),
+    [
+        (4.0, 0.95, 1.0, -1, False),  # the newest is clearly the best
+        (4.0, 0.5, 1.0, -1, True),
+        (1.0, 0.95, 1.0, -1, True),
+        (4.0, 0.95, 1.0, 0, True),  # the oldest is, and may be outdated
+        (4.0, 0.95, -1.0, 0, False),  # a former state is asked for
+    ],
 )
-def test_doubt_is_a_small_lead_or_a_low_confidence(scores: list[float], answerability: float, *, is_read: bool) -> None:
-    pool = build_pool(sample_graph(), sample_query("Where does Ana live?"))
-    ranked = ranked_pool([*scores, *[0.0] * (len(pool.rows) - len(scores))])
-    assert (ReadingPolicy(MODEL).read_candidates(pool, ranked, answerability, Comparer()) is not None) is is_read
+def test_doubt_is_a_small_lead_a_low_confidence_or_a_rival_in_time(
+    lead: float, answerability: float, bias: float, best: int, *, is_read: bool
+) -> None:
+    graph, query = sample_graph(), replace(sample_query("Where is the flat?"), embedder="some-model")
+    pool = build_pool(graph, query)
+    order = np.argsort(graph.nodes["happened"][pool.rows], kind="stable")[[0, -1]]
+    scores = [0.0] * len(pool.rows)
+    scores[order[best]], scores[order[-1 - best]] = 5.0 + lead, 5.0
+    policy = ReadingPolicy(replace(MODEL, recency_preferences={"some": constant_preferences(bias, query)}))
+    found = policy.read_candidates(pool, ranked_pool(scores), answerability, Comparer())
+    assert (found is not None) is is_read
+    if found is not None:  # the confidence of a clear ranking is kept
+        assert (policy.confidence(pool, answerability, found) == answerability) == (lead * answerability > 3)
 
 
 def ranked_pool(scores: Sequence[float]) -> RankedPool:

@@ -48,10 +48,14 @@ number of candidates that were read."""
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class ReadCandidates(ShortRepr):
-    """The indices in the pool of the candidates that were read, and the log-odds that each answers the question."""
+    """The indices in the pool of the candidates that were read, and the log-odds that each answers the question.
+
+    ``is_clear`` says whether the ranking before was clear, see :class:`ReadingPolicy`.
+    """
 
     indices: Rows
     log_odds: Scores
+    is_clear: bool = False
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -81,9 +85,10 @@ class ReadingModel(ShortRepr):
 class ReadingPolicy(ShortRepr):
     """How ``fused`` uses a reader.
 
-    At most ``max_candidates`` are read. Unless reading is mandatory, none is read if there is no doubt: if the best
-    leads the second by more than ``clear_lead`` in log-odds, and the confidence is at least ``clear_confidence``.
-    ``model`` says what the reader's scores change.
+    At most ``max_candidates`` are read. A ranking is clear if the best leads the second by more than ``clear_lead`` in
+    log-odds, and the confidence is at least ``clear_confidence``. Unless reading is mandatory, none is read if the
+    ranking is clear and no candidate is newer than the best, or older if a former state is asked for: an outdated
+    statement often has the very words of the question. ``model`` says what the reader's scores change.
     """
 
     model: ReadingModel
@@ -94,23 +99,34 @@ class ReadingPolicy(ShortRepr):
     def read_candidates(
         self, pool: CandidatePool, ranked_pool: RankedPool, answerability: float, read: RowReader
     ) -> ReadCandidates | None:
-        """Have the best candidates read; None if none was, as the ranking leaves no doubt or there was no time.
+        """Have the best candidates read; None if none was, as there is no doubt or was no time.
 
         ``answerability`` is the confidence without reading.
         """
         best = top_k.top_rows(ranked_pool.scores, ranked_pool.scores > 0, self.max_candidates)
-        if not len(best) or not (read.is_mandatory or self._is_doubtful(ranked_pool.log_odds[best], answerability)):
+        if not len(best):
+            return None
+        is_clear = self._is_clear(ranked_pool.log_odds[best], answerability)
+        if is_clear and not read.is_mandatory and not self._has_rival_in_time(pool, pool.rows[best]):
             return None
         log_odds = read(pool.rows[best], pool.eligible)
         is_read = np.isfinite(log_odds)
         if not is_read.any():
             return None
-        return ReadCandidates(best[is_read], np.clip(log_odds[is_read], -MAX_LOG_ODDS, MAX_LOG_ODDS))
+        return ReadCandidates(best[is_read], np.clip(log_odds[is_read], -MAX_LOG_ODDS, MAX_LOG_ODDS), is_clear)
 
-    def _is_doubtful(self, log_odds: Scores, answerability: float) -> bool:
-        """Whether the ranking leaves doubt; ``log_odds`` are those of the candidates, best first."""
+    def _is_clear(self, log_odds: Scores, answerability: float) -> bool:
+        """Whether the ranking is clear; ``log_odds`` are those of the candidates, best first."""
         has_clear_lead = len(log_odds) == 1 or bool(log_odds[0] - log_odds[1] > self.clear_lead)
-        return not has_clear_lead or answerability < self.clear_confidence
+        return has_clear_lead and answerability >= self.clear_confidence
+
+    def _has_rival_in_time(self, pool: CandidatePool, rows: Rows) -> bool:
+        """Whether the best of some rows, the first, may pass its chance to one that is newer, or older."""
+        order, preferences = time_order(pool.graph, rows), self.model.preferences(pool.query, 1.0)
+        later = order - order[0]
+        return bool(
+            (later * np.sign(preferences.compared) > 0).any() or (later * np.sign(preferences.uncompared) > 0).any()
+        )
 
     def rerank(
         self, pool: CandidatePool, ranked_pool: RankedPool, candidates: ReadCandidates, read: RowReader
@@ -141,9 +157,10 @@ class ReadingPolicy(ShortRepr):
     def confidence(self, pool: CandidatePool, answerability: float, candidates: ReadCandidates) -> float:
         """The probability that the memory holds the answer; ``answerability`` is the one without reading.
 
-        It stays as it is if the question names a speaker: the ranker knows better who said what.
+        It stays as it is if the ranking was clear, or if the question names a speaker: the ranker knows better who said
+        what.
         """
-        if _names_speaker(pool, candidates):
+        if candidates.is_clear or _names_speaker(pool, candidates):
             return answerability
         values = confidence_features(candidates.log_odds)
         weights = np.array([self.model.confidence.weights.get(name, 0.0) for name in CONFIDENCE_FEATURES])
