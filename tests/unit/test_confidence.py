@@ -96,6 +96,19 @@ def test_confidence_with_reading_is_a_logistic_regression() -> None:
     assert policy.confidence(pool, 0.1, read) == pytest.approx(1 / (1 + np.exp(-log_odds)), abs=1e-5)
 
 
+def test_unread_candidates_count_as_the_worse_half_of_those_that_were_read() -> None:
+    no_share = ShareModel(0.0, 0.0, 0.0, 0.0)
+    regression = LinearModel(0.25, {"log sum of readings": 1.5, "log count": -0.5})
+    policy = ReadingPolicy(ReadingModel((1.0,) * 5, NewerAnswerModel(no_share, no_share), regression, {}))
+    pool = build_pool(sample_graph(), sample_query("Where is the flat?"))
+    some = ReadCandidates(np.arange(3), np.array([2.0, -1.0, -3.0], np.float32), unread_count=2)
+    rows = np.array([0, 1, 2, 2, 2])
+    all_read = ReadCandidates(rows, np.array([2.0, -1.0, -3.0, -2.0, -2.0], np.float32))
+    found = policy.confidence(pool, 0.1, some)
+    assert found == pytest.approx(policy.confidence(pool, 0.1, all_read), abs=1e-6)
+    assert found < policy.confidence(pool, 0.1, replace(some, unread_count=0))
+
+
 def test_confidence_features() -> None:
     total = sum(1 / (1 + np.exp(-value)) for value in (-2.0, 3.0, 1.0))
     found = confidence_features(np.array([-2.0, 3.0, 1.0], np.float32))

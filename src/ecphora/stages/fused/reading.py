@@ -43,19 +43,27 @@ asks more often for several turns of a conversation than for the newest.
 """
 CONFIDENCE_FEATURES = ("log sum of readings", "log count")
 """The features of the confidence: the logarithm of the sum of the probabilities that the reader gives, and that of the
-number of candidates that were read."""
+number of candidates."""
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class ReadCandidates(ShortRepr):
     """The indices in the pool of the candidates that were read, and the log-odds that each answers the question.
 
-    ``is_clear`` says whether the ranking before was clear, see :class:`ReadingPolicy`.
+    ``unread_count`` candidates were not read, for want of time. ``is_clear`` says whether the ranking before was clear,
+    see :class:`ReadingPolicy`.
     """
 
     indices: Rows
     log_odds: Scores
+    unread_count: int = 0
     is_clear: bool = False
+
+    @property
+    def unread_log_odds(self) -> float:
+        """What the reader would have said of one that it did not read: the median of the worse half of those it did."""
+        worse_half = np.sort(self.log_odds)[: (len(self.log_odds) + 1) // 2]
+        return float(np.median(worse_half))
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -113,7 +121,8 @@ class ReadingPolicy(ShortRepr):
         is_read = np.isfinite(log_odds)
         if not is_read.any():
             return None
-        return ReadCandidates(best[is_read], np.clip(log_odds[is_read], -MAX_LOG_ODDS, MAX_LOG_ODDS), is_clear)
+        found = np.clip(log_odds[is_read], -MAX_LOG_ODDS, MAX_LOG_ODDS)
+        return ReadCandidates(best[is_read], found, int((~is_read).sum()), is_clear)
 
     def _is_clear(self, log_odds: Scores, answerability: float) -> bool:
         """Whether the ranking is clear; ``log_odds`` are those of the candidates, best first."""
@@ -138,12 +147,11 @@ class ReadingPolicy(ShortRepr):
         A candidate that was not read is taken to be as bad as the worse half of those that were, and gains 0, as does
         one whose genre has a weight of 0.
         """
-        worse_half = np.sort(candidates.log_odds)[: (len(candidates.log_odds) + 1) // 2]
         reading, newer = np.zeros((2, len(ranked_pool.scores)), np.float32)
         weights = np.array(self.model.reading, np.float32)[genres(pool.graph, pool.rows[candidates.indices])]
         is_used = weights > 0
         indices, readings = candidates.indices[is_used], candidates.log_odds[is_used]
-        reading[indices] = weights[is_used] * (readings - np.median(worse_half))
+        reading[indices] = weights[is_used] * (readings - np.float32(candidates.unread_log_odds))
         log_odds = ranked_pool.log_odds[indices] + reading[indices]
         factor = NAMED_SPEAKER_PREFERENCE if _names_speaker(pool, candidates) else 1.0
         preferences = self.model.preferences(pool.query, factor)
@@ -158,11 +166,12 @@ class ReadingPolicy(ShortRepr):
         """The probability that the memory holds the answer; ``answerability`` is the one without reading.
 
         It stays as it is if the ranking was clear, or if the question names a speaker: the ranker knows better who said
-        what.
+        what. Candidates that were not read count as in :meth:`rerank`, so that less time does not mean more confidence.
         """
         if candidates.is_clear or _names_speaker(pool, candidates):
             return answerability
-        values = confidence_features(candidates.log_odds)
+        unread = np.full(candidates.unread_count, candidates.unread_log_odds, np.float32)
+        values = confidence_features(np.concatenate([candidates.log_odds, unread]))
         weights = np.array([self.model.confidence.weights.get(name, 0.0) for name in CONFIDENCE_FEATURES])
         log_odds = self.model.confidence.bias + float(values @ weights)
         return float(1 / (1 + np.exp(-np.clip(log_odds, -30, 30))))
