@@ -10,7 +10,7 @@ import numpy as np
 
 from .documents import CheckedEpisode, node_ids_of
 from .errors import WrongVector
-from .graph import Graph
+from .graph import Graph, from_epoch_seconds
 from .ids import DESCRIPTION_PREFIX, ENTITY_PREFIX, content_id
 from .language.dates import time_mentions
 from .language.name_normalization import entity_id
@@ -148,13 +148,18 @@ def encode(
         for old in chunk_ids.get(episode.supersedes) or node_ids_of(graph, episode.supersedes)
     ]
     edges.extend(Edge(episode.chunks[0].id, old, Link.SUPERSEDES) for old, episode in ends)
+    starts = {node.id: node.happened_at for node in episodes}
+    for old in {old for old, _ in ends} - starts.keys():
+        starts[old] = from_epoch_seconds(graph.nodes["happened"][graph.rows([old])[0]])
     return WriteBatch(
         nodes=(*episodes, *entities.values(), *described),
         analyses={node.id: analyze(node) for node in episodes},
         vectors=vectors,
         media_vectors=tuple(vector for episode in checked_episodes for vector in episode.media_vectors),
         edges=tuple(dict.fromkeys(edges)),
-        validity_ends=tuple(ValidityEnd(old, episode.chunks[0].happened_at, now) for old, episode in ends),
+        validity_ends=tuple(
+            ValidityEnd(old, max(episode.chunks[0].happened_at, starts[old]), now) for old, episode in ends
+        ),
         embedder=embedder,
     )
 

@@ -18,6 +18,14 @@ def forget(nodes: Sequence[Node]) -> WriteBatch:
     return WriteBatch(tombstones=tuple(Tombstone(node.id, content_digest(node)) for node in nodes))
 
 
+def ids_of_everything(graph: Graph) -> list[NodeId]:
+    """The nodes to forget so that the whole scope is erased; all else depends on them."""
+    is_chosen = graph.of_kind(Kind.EPISODE, Kind.EXCHANGE)
+    batch = WriteBatch(tombstones=tuple(Tombstone(graph.id(row), b"") for row in np.flatnonzero(is_chosen).tolist()))
+    is_chosen |= kept_mask(graph, batch) & ~graph.of_kind(Kind.ENTITY)  # such as an imported insight without a source
+    return [graph.id(row) for row in np.flatnonzero(is_chosen).tolist()]
+
+
 # ---- what depends on deleted nodes
 
 
@@ -49,9 +57,7 @@ def _dependent_rows(graph: Graph, removed: Mask) -> Rows:
 
 def _orphan_entities(graph: Graph, keep: Mask, batch: WriteBatch) -> Rows:
     """The entities that nothing mentions if only the rows under a mask stay."""
-    mentions = graph.edges_of_link(*MENTION_LINKS)
-    src, dst, provenance = (graph.edges[name][mentions] for name in ("src", "dst", "provenance"))
-    stays = keep[src] & (keep[provenance] | (provenance < 0))
+    _, dst, stays = kept_mentions(graph, keep)
     orphans = np.unique(dst[~stays])
     orphans = orphans[graph.of_kind(Kind.ENTITY)[orphans]]
     orphans = orphans[~np.isin(orphans, dst[stays])]
@@ -61,6 +67,13 @@ def _orphan_entities(graph: Graph, keep: Mask, batch: WriteBatch) -> Rows:
         edge.dst for edge in batch.edges if edge.link in MENTION_LINKS and edge.dst not in new_ids
     )
     return orphans[~np.isin(orphans, mentioned_again)]
+
+
+def kept_mentions(graph: Graph, keep: Mask) -> tuple[Rows, Rows, Mask]:
+    """The ends of every mention of an entity, and whether it stays if only the rows under a mask do."""
+    mentions = graph.edges_of_link(*MENTION_LINKS)
+    src, dst, provenance = (graph.edges[name][mentions] for name in ("src", "dst", "provenance"))
+    return src, dst, keep[src] & (keep[provenance] | (provenance < 0))
 
 
 # ---- tombstones

@@ -51,6 +51,11 @@ def epoch_seconds(time: datetime) -> float:
     return time.timestamp()
 
 
+def from_epoch_seconds(seconds: float) -> datetime:
+    """Return the time of seconds since 1970."""
+    return EPOCH + timedelta(seconds=float(seconds))
+
+
 def _empty_nodes() -> Table:
     return Table.empty(
         ids=object, kinds="i1", seq="i8", happened="f8", recorded="f8", valid_from="f8", valid_to="f8",
@@ -281,7 +286,7 @@ class Graph:
         return tuple(
             Access(
                 node=self.id(row),
-                at=EPOCH + timedelta(seconds=float(table["at"][position])),
+                at=from_epoch_seconds(table["at"][position]),
                 kind=ACCESS_KINDS[table["kinds"][position]],
                 strength=float(table["strengths"][position]),
                 seq=int(table["seq"][position]),

@@ -15,10 +15,12 @@ from .graph import KIND_CODES, LINK_CODES, NODE_ONLY_PROPERTIES, Graph, epoch_se
 from .model import (
     ACCESS_KIND_CODES,
     ACCESS_KINDS,
+    ENTITY_LINKS,
     AccessKind,
     Edge,
     Kind,
     LogRetention,
+    Node,
     ValidityEnd,
     WriteBatch,
 )
@@ -34,6 +36,11 @@ def apply_batch(graph: Graph, batch: WriteBatch) -> Graph:
         base = replace(graph, _row_by_id={node: row for row, node in enumerate(graph.nodes["ids"])})
     if batch.tombstones:
         base = _forget(base, batch)
+    if batch.entities:
+        base = _with_entity_times(base, batch.entities)
+    if batch.reopened:
+        rows = base.rows(node for node in batch.reopened if base.row(node) is not None)
+        base = replace(base, nodes=base.nodes.replace(rows, valid_to=np.inf, valid_to_recorded_at=np.inf))
     graph = _with_nodes(base, batch) if batch.nodes else base
     graph = _with_vectors(graph, batch)
     if batch.media_vectors:
@@ -91,6 +98,16 @@ def _forget(graph: Graph, batch: WriteBatch) -> Graph:
         retention=graph.retention,
         _row_by_id={node: row for row, node in enumerate(nodes["ids"])},
     )
+
+
+def _with_entity_times(graph: Graph, entities: Sequence[Node]) -> Graph:
+    known = [one for one in entities if graph.row(one.id) is not None]
+    nodes = graph.nodes.replace(
+        graph.rows(one.id for one in known),
+        happened=[epoch_seconds(one.happened_at) for one in known],
+        recorded=[epoch_seconds(one.recorded_at) for one in known],
+    )
+    return replace(graph, nodes=nodes)
 
 
 def _with_nodes(graph: Graph, batch: WriteBatch) -> Graph:
@@ -168,16 +185,22 @@ def _with_vectors(graph: Graph, batch: WriteBatch) -> Graph:
 
 
 def _with_edges(graph: Graph, edges: Sequence[Edge]) -> Graph:
+    """Add the edges between known nodes, without those that take another node for an entity."""
     index = graph._row_by_id
     resolved = [(index[edge.src], index[edge.dst], edge) for edge in edges if edge.src in index and edge.dst in index]
     if not resolved:
         return graph
+    src, dst = np.array([(src, dst) for src, dst, _ in resolved]).T
+    links = np.array([LINK_CODES[edge.link] for _, _, edge in resolved])
+    needs_entity = np.isin(links, [LINK_CODES[link] for link in ENTITY_LINKS])
+    is_sound = ~needs_entity | (graph.nodes["kinds"][dst] == KIND_CODES[Kind.ENTITY])
+    provenance = [-1 if edge.provenance is None else index.get(edge.provenance, -1) for _, _, edge in resolved]
     table = graph.edges.append(
-        src=[src for src, _, _ in resolved],
-        dst=[dst for _, dst, _ in resolved],
-        links=[LINK_CODES[edge.link] for _, _, edge in resolved],
-        weights=[edge.weight for _, _, edge in resolved],
-        provenance=[-1 if edge.provenance is None else index.get(edge.provenance, -1) for _, _, edge in resolved],
+        src=src[is_sound],
+        dst=dst[is_sound],
+        links=links[is_sound],
+        weights=np.array([edge.weight for _, _, edge in resolved])[is_sound],
+        provenance=np.array(provenance)[is_sound],
     )
     return replace(graph, edges=table)
 

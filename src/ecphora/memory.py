@@ -26,12 +26,13 @@ from .consolidation_run import ConsolidationResult
 from .embedders.hashing import HASHING
 from .embedders.minilm import MiniLMEmbedder
 from .embedders.packaged import packaged_embedder
+from .erasure import erase
 from .errors import InvalidInput, StoreError
 from .exchange import exchange_batch, exchange_id
 from .explain import WhyNot, why_not
 from .extractors.rule_extractor import RuleExtractor
 from .feedback import feedback_batch, question_id
-from .forget import forget, orphan_entity_ids
+from .forget import ids_of_everything, orphan_entity_ids
 from .function_tools import DEFAULT_REPLY_TOKENS, ToolSet
 from .graph import Graph
 from .graph_cache import GraphCache
@@ -880,7 +881,6 @@ class Memory:
         if check_flag("everything", everything):
             if wanted or where is not None:
                 raise InvalidInput("everything=True erases the whole scope; give it without ids and where")
-            where = MATCH_ALL
         elif where == MATCH_ALL:
             raise InvalidInput(
                 "an empty filter would erase the whole scope; say what is to be forgotten, or give everything=True"
@@ -890,6 +890,8 @@ class Memory:
         for _ in range(MAX_RETRIES):
             graph = writer.graph()
             node_ids = [node_id for id_ in wanted for node_id in documents.node_ids_of(graph, id_)]
+            if everything:
+                node_ids = ids_of_everything(graph)
             if where is not None:
                 matching = filters.matching(
                     graph, Query("", self._clock(), where=where), graph.of_kind(Kind.EPISODE, Kind.EXCHANGE)
@@ -899,9 +901,10 @@ class Memory:
             if not nodes:
                 return ForgetResult((), ())
             episodes = tuple(dict.fromkeys(node.document or node.id for node in nodes))
+            batch = erase(nodes, graph, partial(self._store.nodes, self.scope))
             if dry_run:
-                return ForgetResult(episodes, orphan_entity_ids(graph, forget(nodes)))
-            if not writer.try_commit(forget(nodes)):
+                return ForgetResult(episodes, orphan_entity_ids(graph, batch))
+            if not writer.try_commit(batch):
                 continue
             after = writer.graph()
             entity_ids = [

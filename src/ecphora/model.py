@@ -76,6 +76,8 @@ PRIOR = "prior"
 """The feature for the score that a memory has before any evidence: part of the sum, but no reason."""
 MENTION_LINKS = frozenset({Link.MENTIONS, Link.ABOUT})
 """The links that keep an entity in the graph: it is deleted with the last of them."""
+ENTITY_LINKS = MENTION_LINKS | {Link.DESCRIBES}
+"""The links whose target is an entity."""
 SOURCE_LINKS = {
     Kind.INSIGHT: Link.DERIVED_FROM,
     Kind.QUESTION: Link.ANSWERED_BY,
@@ -374,8 +376,10 @@ class WriteBatch(ShortRepr):
     """The unit of writing to a store, atomic: all of it is written or nothing.
 
     Forgetting a node also deletes the entities that nothing else mentions, the insights derived from it, and the
-    questions that it answered; they need not be named. Applied in the order ``tombstones``, ``nodes``, ``vectors``,
-    ``edges``, ``validity_ends``, ``accesses``.
+    questions that it answered; they need not be named. ``entities`` stay, with the spelling and
+    times of a memory that is not forgotten. The ends of validity of the nodes in ``reopened`` are deleted, as what
+    superseded them is forgotten. Applied in the order ``tombstones``, ``entities``, ``reopened``, ``nodes``,
+    ``vectors``, ``edges``, ``validity_ends``, ``accesses``.
     ``embedder`` names the model that made ``vectors``; ``switch_embedder`` makes it the scope's own, once every episode
     has its vector. ``cursors`` say how far each incremental process has come, by its name: the highest ``seq`` it has
     processed. ``undo_batch`` names the undo batch that the rows belong to; ``undoes`` is the id of the latest undo
@@ -394,6 +398,8 @@ class WriteBatch(ShortRepr):
     validity_ends: tuple[ValidityEnd, ...] = ()
     accesses: tuple[Access, ...] = ()
     tombstones: tuple[Tombstone, ...] = ()
+    entities: tuple[Node, ...] = ()
+    reopened: tuple[NodeId, ...] = ()
     cursors: Mapping[str, int] = field(default_factory=dict)
     undo_batch: UndoBatch | None = None
     undoes: str | None = None

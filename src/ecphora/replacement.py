@@ -7,12 +7,13 @@ end of validity and marks belong to the memory, not to its text, and are carried
 
 from collections.abc import Sequence
 from dataclasses import replace
-from datetime import datetime, timedelta
+from datetime import datetime
+from functools import partial
 
 from . import documents, encode
+from .erasure import erase
 from .errors import InvalidInput
-from .forget import forget
-from .graph import EPOCH, Graph
+from .graph import Graph, from_epoch_seconds
 from .graph_updates import apply_batch
 from .media_spaces import vectors_of
 from .model import Edge, Episode, Kind, Link, Mark, Node, NodeId, Rows, ValidityEnd, Vector, WriteBatch
@@ -69,10 +70,11 @@ def _replacement_batch(
     now: datetime,
 ) -> WriteBatch:
     """The batch that forgets the old nodes and writes the new ones; ``vectors`` keeps the vectors of texts."""
-    erasure = forget(old_nodes)
+    erasure = erase(old_nodes, graph, partial(writer.store.nodes, writer.scope))
     remaining = apply_batch(graph, replace(erasure, revision=graph.revision + 1))
-    if any(remaining.row(node.id) is not None for node in episode.chunks):
-        raise documents.collision_error(episode)
+    occupied_id = documents.find_occupied_id(episode, remaining)
+    if occupied_id is not None:
+        raise documents.collision_error(episode, occupied_id)
     nodes = [replace(node, valid_from=old_nodes[0].valid_from) for node in episode.chunks]
     extracted = extractions.read(nodes)
     embedded = [*nodes, *(one for node in nodes for one in encode.descriptions(node, extracted[node.id]).values())]
@@ -92,6 +94,7 @@ def _replacement_batch(
     return replace(
         batch,
         tombstones=erasure.tombstones,
+        entities=erasure.entities,
         edges=(*batch.edges, *_supersession_edges(graph, old_rows, new_ids)),
         validity_ends=_validity_ends(graph, old_nodes[0], new_ids),
         accesses=tuple(
@@ -127,5 +130,5 @@ def _validity_ends(graph: Graph, old: Node, new_ids: Sequence[NodeId]) -> tuple[
     row = graph.row(old.id)
     if old.valid_to is None or row is None:
         return ()
-    recorded_at = EPOCH + timedelta(seconds=float(graph.nodes["valid_to_recorded_at"][row]))
+    recorded_at = from_epoch_seconds(graph.nodes["valid_to_recorded_at"][row])
     return tuple(ValidityEnd(id_, old.valid_to, recorded_at) for id_ in new_ids)

@@ -1,7 +1,7 @@
 """Writes one write batch into the database, inside a transaction that the store holds."""
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 
 import apsw
@@ -120,6 +120,8 @@ class BatchWriter:
         if batch.undoes is not None:
             self._undo(batch.undoes)
         self._forget(batch.tombstones)
+        self._update_entities(batch.entities)
+        self._reopen(batch.reopened)
         nodes = self._insert_nodes(batch)
         embedder, vectors = self._insert_vectors(batch)
         media_vectors = write_media_vectors(self.db, self.scope.key, self.revision, self._seq_of, batch.media_vectors)
@@ -188,6 +190,33 @@ class BatchWriter:
                (SELECT 1 FROM edge WHERE scope = ?1 AND dst = ?2 AND link IN ('mentions', 'about'))""",
             ((key, seq) for seq in sorted(mentioned)),
         )
+
+    def _update_entities(self, entities: Sequence[Node]) -> None:
+        """Write the spelling and times of entities."""
+        if not entities:
+            return
+        self.db.executemany(
+            "UPDATE node SET text = ?, happened_at = ?, recorded_at = ? WHERE scope = ? AND id = ? AND kind = 'entity'",
+            (
+                (one.text, one.happened_at.isoformat(), one.recorded_at.isoformat(), self.scope.key, one.id)
+                for one in entities
+            ),
+        )
+        self._require_reload()
+
+    def _reopen(self, nodes: Sequence[NodeId]) -> None:
+        """Delete the ends of validity of nodes."""
+        if not nodes:
+            return
+        self.db.executemany(
+            "DELETE FROM validity_end WHERE scope = ? AND node = ?",
+            ((self.scope.key, self._seq_of(node)) for node in nodes),
+        )
+        self._require_reload()
+
+    def _require_reload(self) -> None:
+        """Make other readers load the scope again: something was changed, and not only appended."""
+        self.db.execute("UPDATE scope SET reload_revision = ? WHERE key = ?", (self.revision, self.scope.key))
 
     def _insert_nodes(self, batch: WriteBatch) -> tuple[Node, ...]:
         numbered = tuple(replace(node, seq=self._next_seq()) for node in batch.nodes)
@@ -356,7 +385,7 @@ class BatchWriter:
                 self.db.execute("DELETE FROM cursor WHERE scope = ? AND name = ?", (key, name))
                 if seq is not None:
                     self.db.execute("INSERT INTO cursor VALUES (?, ?, ?, ?)", (key, name, self.revision, seq))
-        self.db.execute("UPDATE scope SET reload_revision = ? WHERE key = ?", (self.revision, key))
+        self._require_reload()
 
     def _has_node(self, node: NodeId) -> bool:
         try:

@@ -7,12 +7,11 @@ disappear with it, and the earlier claim is valid again.
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from datetime import datetime, timedelta
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ...graph import EPOCH, CachedDerivation, Graph, epoch_seconds
+from ...graph import CachedDerivation, Graph, epoch_seconds, from_epoch_seconds
 from ...language.terms import hash_terms
 from ...model import Edge, FactRelation, FactUpdate, Link, Mask, Node, NodeId, Query, Rows, Scores, Validity
 from ...ports import NodeReader
@@ -143,8 +142,8 @@ def list_updates(graph: Graph, read: NodeReader, limit: int) -> list[FactUpdate]
         FactUpdate(
             old=nodes[graph.id(int(pairs.old[entry]))],
             new=nodes[graph.id(int(pairs.new[entry]))],
-            valid_from=_datetime(float(pairs.valid_from[entry])),
-            valid_to=_datetime(float(pairs.valid_to[entry])) if np.isfinite(pairs.valid_to[entry]) else None,
+            valid_from=from_epoch_seconds(float(pairs.valid_from[entry])),
+            valid_to=from_epoch_seconds(float(pairs.valid_to[entry])) if np.isfinite(pairs.valid_to[entry]) else None,
             confidence=round(float(pairs.confidence[entry]), 3),
             relation=FactRelation.CONTRADICTS if pairs.is_contradiction[entry] else FactRelation.SUPERSEDES,
         )
@@ -242,7 +241,7 @@ def _validity(graph: Graph, row: int, query: Query, claimed_ends: Sequence[float
         return None
     return Validity(
         is_valid=not superseded_since and end > at,
-        valid_to=None if not np.isfinite(end) else _datetime(end),
+        valid_to=None if not np.isfinite(end) else from_epoch_seconds(end),
         superseded_by=tuple(sorted(superseded_since, key=lambda successor: superseded_since[successor])),
         contradicted_by=tuple(contradictions),
     )
@@ -292,7 +291,3 @@ def claimed_valid_at(graph: Graph, at: float) -> Mask:
     claims = edges["src"][claim_edges]
     mask[edges["dst"][claim_edges[(starts[claims] <= at) & (at < ends[claims])]]] = True
     return mask
-
-
-def _datetime(value: float) -> datetime:
-    return EPOCH + timedelta(seconds=value)
