@@ -98,7 +98,7 @@ def test_confidence_with_reading_is_a_logistic_regression() -> None:
 
 def test_unread_candidates_count_as_the_worse_half_of_those_that_were_read() -> None:
     no_share = ShareModel(0.0, 0.0, 0.0, 0.0)
-    regression = LinearModel(0.25, {"log sum of readings": 1.5, "log count": -0.5})
+    regression = LinearModel(0.25, {"log sum of readings": 1.5, "log count": -1.5})
     policy = ReadingPolicy(ReadingModel((1.0,) * 5, NewerAnswerModel(no_share, no_share), regression, {}))
     pool = build_pool(sample_graph(), sample_query("Where is the flat?"))
     some = ReadCandidates(np.arange(3), np.array([2.0, -1.0, -3.0], np.float32), unread_count=2)
