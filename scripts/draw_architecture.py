@@ -55,7 +55,17 @@ ROWS: tuple[tuple[str, tuple[tuple[str, ...], ...]], ...] = (
     (
         "reading, weights",
         (
-            ("store_as_query", "query_embedder", "encode", "query", "feedback", "exchange", "documents", "messages"),
+            (
+                "store_as_query",
+                "query_embedder",
+                "encode",
+                "query",
+                "feedback",
+                "exchange",
+                "erasure",
+                "documents",
+                "messages",
+            ),
             ("weights",),
             ("reasons", "reason_clauses", "ranking"),
             ("model_http", "llamacpp_engine", "llm_runs", "llm_client"),

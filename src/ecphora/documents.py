@@ -146,11 +146,18 @@ def same_content(episode: CheckedEpisode, nodes: Sequence[Node]) -> bool:
     ) and (not episode.has_date or ours.happened_at == theirs.happened_at)
 
 
-def collision_error(episode: CheckedEpisode) -> IdCollision:
-    """The error for an id that another memory has."""
+def find_occupied_id(episode: CheckedEpisode, graph: Graph) -> NodeId | None:
+    """The first id of an episode's chunks that another memory has, None if there is none."""
+    return next((node.id for node in episode.chunks if graph.row(node.id) is not None), None)
+
+
+def collision_error(episode: CheckedEpisode, occupied_id: NodeId | None = None) -> IdCollision:
+    """The error for an id that another memory has: ``occupied_id``, that of the episode by default."""
+    of_chunk = "" if occupied_id in {None, episode.id} else f", which a chunk of {episode.id!r} needs,"
     return IdCollision(
-        f"the id {episode.id!r} already belongs to another memory; choose another id (to replace a fact, "
-        "remember the new one with supersedes=), or forget the old one and remember this one with restore=True"
+        f"the id {occupied_id or episode.id!r}{of_chunk} already belongs to another memory; choose another id (to "
+        "replace a fact, remember the new one with supersedes=), or forget the old one and remember this one with "
+        "restore=True"
     )
 
 
@@ -160,12 +167,13 @@ def is_stored(episode: CheckedEpisode, graph: Graph, stored_nodes: Sequence[Node
     Raises ``IdCollision`` if another text has its id or that of a chunk.
     """
     if stored_nodes:
-        is_collision = not same_content(episode, stored_nodes)
-    else:
-        is_collision = any(graph.row(node.id) is not None for node in episode.chunks)
-    if is_collision:
-        raise collision_error(episode)
-    return bool(stored_nodes)
+        if not same_content(episode, stored_nodes):
+            raise collision_error(episode)
+        return True
+    occupied_id = find_occupied_id(episode, graph)
+    if occupied_id is not None:
+        raise collision_error(episode, occupied_id)
+    return False
 
 
 def _check_trust(episode: CheckedEpisode, graph: Graph, predecessor: CheckedEpisode | None) -> None:
@@ -208,7 +216,8 @@ def deduplicate(episodes: Iterable[CheckedEpisode], graph: Graph) -> dict[NodeId
             found[one.id] = replace(other, media_vectors=(*other.media_vectors, *one.media_vectors))
     taken: dict[NodeId, CheckedEpisode] = {}
     for one in found.values():
-        if any(taken.setdefault(node.id, one) is not one for node in one.chunks):
-            raise collision_error(one)
+        for node in one.chunks:
+            if taken.setdefault(node.id, one) is not one:
+                raise collision_error(one, node.id)
     media_spaces.check_dims(graph.media_spaces, (vector for one in found.values() for vector in one.media_vectors))
     return found

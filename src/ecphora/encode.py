@@ -10,7 +10,7 @@ import numpy as np
 
 from .documents import CheckedEpisode, node_ids_of
 from .errors import WrongVector
-from .graph import Graph, from_epoch_seconds
+from .graph import Graph
 from .ids import DESCRIPTION_PREFIX, ENTITY_PREFIX, content_id
 from .language.dates import time_mentions
 from .language.name_normalization import entity_id
@@ -34,6 +34,7 @@ from .model import (
 )
 from .ports import Embedder, Extractor
 from .stages.retrieval import validity
+from .timeparse import from_epoch_seconds
 
 NO_EXTRACTION = Extraction()
 

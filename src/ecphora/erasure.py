@@ -10,11 +10,12 @@ from dataclasses import replace
 import numpy as np
 
 from . import forget, ids
-from .graph import Graph, from_epoch_seconds
+from .graph import Graph
 from .grouping import group_starts
 from .language.name_normalization import entity_id
 from .language.names import names
 from .model import Kind, Link, Mask, Node, NodeId, ValidityEnd, WriteBatch
+from .timeparse import from_epoch_seconds
 
 ReadNodes = Callable[[Sequence[NodeId]], Sequence[Node]]
 """Reads nodes by id."""
@@ -61,12 +62,17 @@ def _updated_entities(graph: Graph, keep: Mask, read: ReadNodes) -> Iterator[Nod
     starts = group_starts(dst)
     for entity_row, sources in zip(dst[starts].tolist(), np.split(src, starts[1:]), strict=len(dst) > 0):
         source_ids = [graph.id(row) for row in dict.fromkeys(sources.tolist())]
-        entity, first, *others = read([graph.id(entity_row), *source_ids[:MAX_SPELLING_SOURCES]])
+        id_ = graph.id(entity_row)
+        nodes = {node.id: node for node in read([id_, *source_ids[:MAX_SPELLING_SOURCES]])}
+        entity = nodes.pop(id_, None)
+        memories = list(nodes.values())
+        if entity is None or not memories:  # another process has deleted them meanwhile
+            continue
         updated = replace(
             entity,
-            text=_spelling(entity, [first, *others]),
-            happened_at=first.happened_at,
-            recorded_at=first.recorded_at,
+            text=_spelling(entity, memories),
+            happened_at=memories[0].happened_at,
+            recorded_at=memories[0].recorded_at,
         )
         if updated != entity:
             yield updated

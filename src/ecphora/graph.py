@@ -6,7 +6,7 @@ Rows are numbered in order of ``seq``. An updated graph and a reloaded one are e
 
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from datetime import UTC, datetime, timedelta
+from datetime import datetime
 from functools import cached_property
 from types import MappingProxyType
 from typing import Any, Generic, TypeVar
@@ -33,13 +33,13 @@ from .model import (
     Scores,
 )
 from .reprs import call_repr
+from .timeparse import from_epoch_seconds
 
 LINKS = tuple(Link)
 KIND_CODES = {kind: number for number, kind in enumerate(Kind)}
 LINK_CODES = {link: number for number, link in enumerate(LINKS)}
 ALL = slice(None)
 """All entries of a table."""
-EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 DAY = 86_400.0
 """The seconds of a day."""
 SESSION_GAP = 3600.0
@@ -49,11 +49,6 @@ SESSION_GAP = 3600.0
 def epoch_seconds(time: datetime) -> float:
     """Return a time as seconds since 1970, the unit of every time column."""
     return time.timestamp()
-
-
-def from_epoch_seconds(seconds: float) -> datetime:
-    """Return the time of seconds since 1970."""
-    return EPOCH + timedelta(seconds=float(seconds))
 
 
 def _empty_nodes() -> Table:

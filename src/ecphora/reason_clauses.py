@@ -10,7 +10,7 @@ from datetime import timedelta
 
 import numpy as np
 
-from .graph import EPOCH, KIND_CODES, epoch_seconds
+from .graph import KIND_CODES, epoch_seconds
 from .language import question
 from .language.adjacent_names import without_titles
 from .language.classes import find_instances
@@ -22,6 +22,7 @@ from .stages.retrieval import validity
 from .stages.retrieval.media_search import MEDIA
 from .stages.retrieval.term_coverage import WINDOW_SIZE
 from .text_format import collapse_whitespace, long_day, truncate
+from .timeparse import EPOCH
 
 MIN_SIMILARITY_Z = 1.5
 """The smallest z-score of the similarity at which a memory is near to a word in meaning."""

@@ -13,12 +13,13 @@ from functools import partial
 from . import documents, encode
 from .erasure import erase
 from .errors import InvalidInput
-from .graph import Graph, from_epoch_seconds
+from .graph import Graph
 from .graph_updates import apply_batch
 from .media_spaces import vectors_of
 from .model import Edge, Episode, Kind, Link, Mark, Node, NodeId, Rows, ValidityEnd, Vector, WriteBatch
 from .reprs import show
 from .scope_writer import MAX_RETRIES, ExtractionSource, ScopeWriter, reads_full_log
+from .timeparse import from_epoch_seconds
 
 
 def replace_text(

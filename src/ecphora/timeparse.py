@@ -4,6 +4,13 @@ from datetime import UTC, date, datetime, timedelta
 
 from .errors import InvalidTime
 
+EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+
+
+def from_epoch_seconds(seconds: float) -> datetime:
+    """Return the time of seconds since 1970."""
+    return EPOCH + timedelta(seconds=float(seconds))
+
 
 def parse_time(value: object, *, end_of_day: bool = False) -> datetime:
     """Parse an ISO 8601 string, a date or a datetime; without a time zone it is UTC.

@@ -274,7 +274,8 @@ def check_episode_fields(episode: Episode) -> tuple[Episode, datetime | None]:
     """Check every field of an episode; return the checked episode and its time, None if it has none."""
     if not isinstance(episode, Episode):
         raise InvalidInput(
-            f"a {type(episode).__name__} cannot be remembered; give a text, an Episode or a chat message, or several"
+            f"an object of type {type(episode).__name__} cannot be remembered; "
+            "give a text, an Episode or a chat message, or several"
         )
     text = check_text(episode.text)
     names = {

@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 from pathlib import Path
 from typing import Any
 
@@ -60,6 +61,8 @@ def test_ask_without_a_model_quotes_and_notes_it() -> None:
     result = ecphora("ask", "Where did Ana move in Porto?")
     assert result.exit_code == 0
     assert result.stdout.startswith("“Ana moved to Porto.” (Ana, 2026-05-03)\n  a  3 May 2026")
+    confidence = json.loads(ecphora("ask", "Where did Ana move in Porto?", "--json").stdout)["confidence"]
+    assert re.fullmatch(rf"  ●+○* (strong|weak) evidence {confidence:.2f}", result.stdout.splitlines()[-1])
     assert "no language model is set" in result.stderr
     assert "--llm or ECPHORA_LLM" in result.stderr
 
@@ -86,8 +89,11 @@ def test_ask_without_an_answer_exits_with_3(monkeypatch: pytest.MonkeyPatch) -> 
     with FakeChatServer(model_reply("", held=False)) as server:
         use_model(server, monkeypatch)
         result = ecphora("ask", "Where did Ana move in Porto?")
-        assert (result.exit_code, result.stdout) == (3, "The memory does not hold this.\n")
-        assert ecphora("ask", "Porto", "--known-at", "2020-01-01").exit_code == 3
+        assert result.exit_code == 3
+        assert re.fullmatch(r"The memory does not hold this\.\n  ●●. \w+ evidence 0\.\d\d\n", result.stdout)
+        without_evidence = ecphora("ask", "Porto", "--known-at", "2020-01-01")
+        assert without_evidence.exit_code == 3
+        assert without_evidence.stdout.endswith("\n  ○○○ no evidence 0.00\n")
     assert len(server.requests) == 1, "without evidence nothing is sent"
 
 
@@ -111,7 +117,8 @@ def test_ask_notes_an_answer_without_citation(monkeypatch: pytest.MonkeyPatch) -
     with FakeChatServer(model_reply("In Rome.", "z")) as server:
         use_model(server, monkeypatch)
         result = ecphora("ask", "Where did Ana move in Porto?")
-    assert result.stdout == "In Rome.\n"
+    assert result.stdout.splitlines()[0] == "In Rome."
+    assert "  a  " not in result.stdout
     assert "cites no memory" in result.stderr
 
 

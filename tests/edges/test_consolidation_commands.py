@@ -50,6 +50,15 @@ def test_consolidate_and_undo() -> None:
     assert answer("recall", "Where does Ana live?")["hits"][0]["validity"] is None
 
 
+@pytest.mark.parametrize("command", ["updates", "insights"])
+def test_note_on_finding_nothing_is_true_after_a_consolidation(command: str) -> None:
+    ecphora("remember", "I like rye bread.", "--db", "one.db")
+    note = f"no {command}; ecphora consolidate looks for them in new memories\n"
+    assert ecphora(command, "--db", "one.db", code=3).stderr == note
+    assert "processed 1 new memory; wrote" in ecphora("consolidate", "--db", "one.db").output
+    assert ecphora(command, "--db", "one.db", code=3).stderr == note
+
+
 def test_retroactive_includes_later_messages_about_the_time() -> None:
     ecphora(
         "remember", "--id", "late", "--speaker", "Ana", "--happened-at", "2026-05-20", "I moved to Ghent on 10 May."

@@ -101,10 +101,13 @@ def test_forget_erases_by_id_and_lists_missing_ids() -> None:
 def test_forget_by_filter_needs_confirmation() -> None:
     result = ecphora("forget", "--speaker", "Bo")
     assert result.exit_code == 2
-    assert "1 memories" in result.stderr
+    assert "1 memory;" in " ".join(result.stderr.split())
     assert "--yes" in result.stderr
     assert answer("forget", "--speaker", "Bo", "--yes")["episode_ids"] == ["b"]
     assert ecphora("forget", "--speaker", "Bo", "--yes").stdout.startswith("erased 0 memories")
+    assert ecphora("forget", "--speaker", "Ana", "--yes").stdout.startswith(
+        "erased 1 memory and 2 names that only it mentioned\n"
+    )
     assert ecphora("forget").exit_code == 2
     assert ecphora("forget", "a", "--speaker", "Ana").exit_code == 2
     assert ecphora("forget", "a", "--everything").exit_code == 2
@@ -137,6 +140,26 @@ def test_export_and_import_round_trip() -> None:
     found = answer("scopes", "--db", "copy.db")
     assert [(scope["name"], scope["episodes"], scope["embedder"]) for scope in found] == [("ana", 2, "hashing/256")]
     assert "ana" in ecphora("scopes", "--db", "copy.db").stdout
+
+
+@pytest.mark.medium
+@pytest.mark.usefixtures("two_memories")
+@pytest.mark.parametrize("command", ["export", "backup"])
+def test_output_path_that_cannot_be_written_is_named(command: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    folder = Path.cwd()
+    target = str(Path("none", "copy"))
+    assert ecphora(command, target).stderr == (
+        f"error: {target} cannot be written: there is no folder {folder / 'none'}; make it, or name another file\n"
+    )
+    Path("none").mkdir()
+    assert ecphora(command, "none").stderr == "error: none is a folder; name a file in it\n"
+    with monkeypatch.context() as patched:
+        patched.setattr("ecphora.cli.context.os.access", lambda *_: False)
+        result = ecphora(command, "copy")
+    assert result.stderr == (
+        f"error: copy cannot be written: {folder} is read-only; change its rights, or name another file\n"
+    )
+    assert ecphora(command, target).exit_code == 0
 
 
 def test_import_error_is_one_line() -> None:

@@ -67,8 +67,11 @@ def test_every_route_but_health_needs_a_token(server: Server) -> None:
 
 def test_path_that_does_not_exist_needs_a_token_too(server: Server, token: str) -> None:
     assert server.client.get("/nothing").status_code == 401
-    assert server.get("/nothing", token=token).status_code == 404
-    assert server.get("/v1/recall", token=token).status_code == 405
+    missing, wrong = server.get("/nothing", token=token), server.get("/v1/recall", token=token)
+    assert (missing.status_code, wrong.status_code) == (404, 405)
+    assert missing.json()["error"]["message"] == "there is no route '/nothing'; GET /openapi.json lists all routes"
+    assert wrong.json()["error"]["message"].startswith("the route '/v1/recall' does not take GET; ")
+    assert wrong.headers["allow"] == "POST"
 
 
 ROUTE_BODIES: dict[str, Any] = {
@@ -198,6 +201,7 @@ def test_token_file_that_cannot_be_read_lets_nobody_in(make_server: Any) -> None
 def test_token_is_never_repeated(server: Server, token: str) -> None:
     for path, headers in (
         (f"/v1/{token}", {"Authorization": f"Bearer {token}"}),
+        (f"/v1/jobs/{token}", {"Authorization": f"Bearer {token}"}),
         (f"/v1/count?scope={token}", {"Authorization": f"Bearer {token}"}),
         (f"/v1/count?token={token}", {}),
         (f"/v1/count?token={token}", {"Authorization": f"Bearer {token}"}),

@@ -219,6 +219,14 @@ def test_feedback_takes_a_recollection_as_it_was_answered(
 
 
 @pytest.mark.medium
+def test_feedback_without_a_recollection_is_refused(server: Server, scope: str, token: str) -> None:
+    body: dict[str, Any] = {"recollection": None, "used_ids": []}
+    refused = server.post("/v1/feedback", body, token=token, scope=scope)
+    assert (refused.status_code, refused.json()["error"]["type"]) == (400, "InvalidInput")
+    assert "recollection is None; give what recall returned" in refused.json()["error"]["message"]
+
+
+@pytest.mark.medium
 def test_response_is_recorded_and_comes_back_as_an_exchange(server: Server, scope: str, token: str) -> None:
     question = {"question": "Where does Ana live?"}
     found = server.post("/v1/recall", question, token=token, scope=scope).json()

@@ -342,3 +342,19 @@ def test_markdown_is_split_in_linear_time(part: str) -> None:
     started = time.thread_time()
     assert len(split_into_chunks(text, markdown=True)) > 1
     assert time.thread_time() - started < 5  # takes at most 2 s
+
+
+@pytest.mark.medium
+@pytest.mark.parametrize("part", ["=\n", "# a\n", "x\n-\n"])
+def test_rows_of_tiny_headings_are_gathered_into_chunks_of_the_usual_size(part: str) -> None:
+    text = "Ana " + part * 20_000
+    chunks = split_into_chunks(text, markdown=True)
+    assert "".join(chunk.text for chunk in chunks) == text
+    assert len(chunks) <= 2 * len(text) / TARGET_SIZE
+    assert max(len(chunk.text) for chunk in chunks) <= MAX_SIZE
+
+
+@pytest.mark.medium
+def test_short_sections_stay_chunks_of_their_own() -> None:
+    text = "".join(f"# word {number % 10}\nv\n" for number in range(2000))
+    assert len(split_into_chunks(text, markdown=True)) == 2000

@@ -1,12 +1,16 @@
 """Concepts of SYNAPSE: which of them are merged."""
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 from numpy.typing import NDArray
 
+from ecphora.embedders.hashing import HashingEmbedder
 from ecphora.graph import Graph
 from ecphora.graph_updates import apply_batch
-from ecphora.model import Edge, Kind, Link
+from ecphora.memory import Memory
+from ecphora.model import Edge, Kind, Link, WriteBatch
 from ecphora.stages.synapse.concepts import find_concepts, merge_duplicates
 from ecphora.strategies.synapse import FAITHFUL, LAYER_CONFIG
 from ecphora.testing import sample_batch, sample_node
@@ -79,3 +83,15 @@ def test_description_without_a_vector_adds_nothing() -> None:
     assert graph.vector_positions[graph.row("said")] == -1
     found = find_concepts(graph, np.flatnonzero(graph.episodes), 1.0)
     assert found.sums == pytest.approx(np.stack([unit(1), unit(0, 1)]), abs=1e-3)
+
+
+@pytest.mark.medium
+@pytest.mark.parametrize("strategy", ["synapse", "ecphory"])
+@pytest.mark.parametrize("link", [Link.MENTIONS, Link.ABOUT, Link.DESCRIBES])
+def test_link_to_what_is_no_entity_is_ignored(strategy: str, link: Link, tmp_path: Path) -> None:
+    with Memory(tmp_path / "a.db", embedder=HashingEmbedder(64), strategy=strategy) as memory:
+        one, other = memory.remember(["Ana met Bo in Porto.", "it rains often."]).ids
+        edges = memory.graph().edges
+        memory._store.commit("default", WriteBatch(edges=(Edge(one, other, link),)))
+        assert len(memory.graph().edges) == len(edges)
+        assert memory.recall("Where is Ana?", include="engrams")[0].id == one

@@ -79,6 +79,11 @@ def test_missing_file_is_an_error_and_not_created(tmp_path: Path) -> None:
         (["DELETE FROM node WHERE kind = 'entity'"], Severity.ERROR, "edge rows belong to nodes that do not"),
         (["DELETE FROM edge"], Severity.WARNING, "names that no memory mentions"),
         (
+            ["INSERT INTO edge SELECT scope, 1, 1, seq, 'about', 1.0, NULL FROM node WHERE kind = 'episode'"],
+            Severity.WARNING,
+            "mentions or descriptions lead to something that is no name",
+        ),
+        (
             ["UPDATE node SET term_hashes = x'01000000', term_counts = x'01' WHERE seq = 1 AND scope = 1"],
             Severity.WARNING,
             "out of date for 1 texts",

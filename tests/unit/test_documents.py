@@ -91,6 +91,11 @@ def test_invalid_trust_is_rejected(trust: object) -> None:
         draft(trust=trust)
 
 
+def test_error_for_a_wrong_type_names_the_type() -> None:
+    with pytest.raises(InvalidInput, match="an object of type int cannot be remembered; give a text"):
+        check_episode(5, NOON)  # type: ignore[arg-type]
+
+
 def test_entity_ids_are_reserved() -> None:
     with pytest.raises(InvalidInput, match="choose another"):
         draft(id="entity:ana")
@@ -129,6 +134,13 @@ def test_node_ids_of_an_id_are_its_chunks() -> None:
 
 def test_equal_episodes_are_deduplicated() -> None:
     assert list(documents.deduplicate([draft(id="a"), draft(id="a"), draft(id="b")], Graph())) == ["a", "b"]
+
+
+def test_collision_within_one_call_names_the_occupied_id() -> None:
+    with pytest.raises(IdCollision, match="the id 'a#1', which a chunk of 'a' needs, already belongs"):
+        documents.deduplicate([draft("Short.", id="a#1"), draft(LONG, id="a")], Graph())
+    with pytest.raises(IdCollision, match="the id 'a#1' already belongs"):
+        documents.deduplicate([draft(LONG, id="a"), draft("Short.", id="a#1")], Graph())
 
 
 @pytest.mark.parametrize(

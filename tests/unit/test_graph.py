@@ -180,8 +180,8 @@ def test_rows_of_a_kind_start_at_a_row() -> None:
 
 
 def graph_of_links(*links: Link) -> Graph:
-    """Edges with these links from one node to another."""
-    nodes = (sample_node("a"), sample_node("b"))
+    """Edges with these links from one node to another, an entity."""
+    nodes = (sample_node("a"), replace(sample_node("b"), kind=Kind.ENTITY))
     return graph_of(*nodes, batch=sample_batch(*nodes, edges=tuple(Edge("a", "b", link) for link in links)))
 
 

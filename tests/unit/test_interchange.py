@@ -292,7 +292,17 @@ NODE = (
         ([HEADER, change_record(NODE, position=-1)], "line 2: position"),
         ([HEADER, change_record(NODE, metadata={"a": [[1]]})], "line 2: metadata"),
         ([HEADER, change_record(NODE, colour="red")], "line 2: 'colour': there is no such field"),
-        ([HEADER, NODE, '{"edge": {"src": "a", "dst": "b", "link": "mentions"}}\n'], "line 3: no node 'b'"),
+        ([HEADER, NODE, '{"edge": {"src": "a", "dst": "b", "link": "temporal"}}\n'], "line 3: no node 'b'"),
+        (
+            [HEADER, NODE, '{"edge": {"src": "a", "dst": "entity:b", "link": "mentions"}}\n'],
+            "line 3: no node 'entity:b",
+        ),
+        (
+            [HEADER, NODE, '{"edge": {"src": "a", "dst": "a", "link": "mentions"}}\n'],
+            "line 3: .*'a', which is no entity",
+        ),
+        ([HEADER, NODE, '{"edge": {"src": "a", "dst": "a", "link": "about"}}\n'], "line 3: .*'a', which is no entity"),
+        ([HEADER, NODE, '{"edge": {"src": "a", "dst": "a", "link": "describes"}}\n'], "line 3: .* is no entity"),
         ([HEADER, NODE, '{"edge": {"src": "a", "dst": "a", "link": "likes"}}\n'], "line 3: .*likes"),
         (
             [HEADER, NODE, '{"edge": {"src": "a", "dst": "a", "link": "about", "weight": NaN}}\n'],
@@ -310,6 +320,12 @@ def test_import_names_a_bad_line_and_writes_nothing(other: SQLiteStore, lines: l
     with pytest.raises(InvalidRecord, match=message):
         jsonl.import_scope(lines, other, "default", HashingEmbedder(DIM))
     assert other.changes_since("default", 0) == WriteBatch()
+
+
+def test_import_leaves_out_entities_that_nothing_mentions(other: SQLiteStore) -> None:
+    entity = change_record(NODE, id="entity:zorro", kind="entity", text="Zorro")
+    jsonl.import_scope([HEADER, NODE, entity], other, "default", HashingEmbedder(DIM))
+    assert [node.id for node in other.changes_since("default", 0).nodes] == ["a"]
 
 
 def test_import_rejects_a_vector_of_the_wrong_size(other: SQLiteStore) -> None:

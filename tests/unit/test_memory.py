@@ -117,7 +117,7 @@ def test_remember_rejects_an_id_of_another_memory(again: str, memory: Memory) ->
 def test_remember_rejects_ids_of_chunks(first: str, second: str, memory: Memory) -> None:
     texts = {"a": LONG, "a#1": PORTO, "a#2": PORTO}
     memory.remember(texts[first], id=first)
-    with pytest.raises(IdCollision, match="choose another id"):
+    with pytest.raises(IdCollision, match=r"the id 'a#[12]'.* already belongs to another memory; choose another"):
         memory.remember(texts[second], id=second)
 
 

@@ -1,5 +1,7 @@
 """Memory.forget: by id, by filter, permanently."""
 
+import io
+import json
 from collections.abc import Callable, Iterator
 from datetime import date, timedelta
 from pathlib import Path
@@ -9,9 +11,9 @@ import pytest
 from ecphora.embedders.hashing import HashingEmbedder
 from ecphora.errors import InvalidInput
 from ecphora.memory import Memory
-from ecphora.model import Episode, Filter, WriteBatch
+from ecphora.model import Edge, Episode, Filter, Link, WriteBatch
 from ecphora.stores.sqlite import SQLiteStore
-from ecphora.testing import NOON, FakeClock
+from ecphora.testing import NOON, FakeClock, sample_entity
 
 LONG = "".join(f"Ana met Mia in Porto on day {day} of her stay. " for day in range(100))
 
@@ -116,6 +118,41 @@ def test_everything_is_given_alone(memory: Memory) -> None:
 
 
 @pytest.mark.medium
+def test_forget_everything_erases_derived_nodes_without_a_source(memory: Memory, tmp_path: Path) -> None:
+    nodes = [
+        {"id": f"{kind}:evil", "kind": kind, "text": "Zebulon hides rubies.", "title": "Why?",
+         "happened_at": "2026-01-01", "recorded_at": "2026-01-01"}
+        for kind in ("insight", "claim", "description", "question", "exchange")
+    ]  # fmt: skip
+    mention = {"src": "insight:evil", "dst": "entity:xanadu", "link": "mentions"}
+    entity = {**nodes[0], "id": "entity:xanadu", "kind": "entity", "text": "Xanadu"}
+    records = [{"ecphora": 2}, *({"node": node} for node in (*nodes, entity)), {"edge": mention}]
+    memory.remember(Episode(PORTO, id="a"))
+    memory.import_(json.dumps(record) + "\n" for record in records)
+    memory.forget(everything=True)
+    assert len(memory.graph()) == 0
+    out = io.StringIO()
+    memory.export(out)
+    assert '{"node":{' not in out.getvalue()
+    stored = b"".join(file.read_bytes() for file in tmp_path.iterdir())
+    assert [word in stored for word in (b"Zebulon", b"Xanadu", b"xanadu")] == [False] * 3
+
+
+def test_forget_everything_erases_entities_that_no_memory_mentions(
+    memory: Memory, open_memory: Callable[..., Memory]
+) -> None:
+    memory.remember(Episode(PORTO, id="a"))
+    entities = sample_entity("Zorro"), sample_entity("Xanadu")
+    edges = (Edge("entity:zorro", "entity:zorro", Link.MENTIONS),)
+    memory._store.commit("default", WriteBatch(nodes=entities, edges=edges))
+    other = open_memory()
+    assert other.graph().row("entity:xanadu") is not None
+    memory.forget(everything=True)
+    assert [len(handle.graph()) for handle in (memory, other)] == [0, 0]
+    assert open_memory().remember(Episode(FARO, id="b")).ids == ("b",)
+    assert other.get("b") is not None
+
+
 def test_forget_erases_all_chunks_of_a_text(memory: Memory) -> None:
     memory.remember(LONG, id="stay")
     assert memory.forget("stay").episode_ids == ("stay",)

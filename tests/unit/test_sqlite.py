@@ -70,14 +70,41 @@ def test_forgotten_texts_are_overwritten_in_the_file(path: Path) -> None:
 
 @pytest.mark.slow
 def test_erased_data_is_overwritten_after_a_reader_ends(two_memories: Path) -> None:
-    with closing(SQLiteStore(two_memories)) as store, closing(SQLiteStore(two_memories)) as reader:
+    with (
+        closing(SQLiteStore(two_memories, lock_timeout_ms=20)) as store,
+        closing(SQLiteStore(two_memories)) as reader,
+    ):
         with reader._transaction("DEFERRED") as db:
             assert db.execute("SELECT count(*) FROM node").get == 3
-            store._open_connection().set_busy_timeout(20)
             store.commit("s", WriteBatch(tombstones=(Tombstone("a", b"digest"),)))
         reader.commit("s", WriteBatch(tombstones=(Tombstone("b", b"digest"),)))
         assert b"the river" not in bytes_of(two_memories)
         assert b"the boat" not in bytes_of(two_memories)
+
+
+@pytest.mark.medium
+def test_forgetting_while_another_reads_is_brief_and_completed_later(two_memories: Path) -> None:
+    with closing(SQLiteStore(two_memories)) as store, closing(SQLiteStore(two_memories)) as reader:
+        with reader._transaction("DEFERRED") as db:
+            assert db.execute("SELECT count(*) FROM node").get == 3
+            start = time.monotonic()
+            store.commit("s", WriteBatch(tombstones=(Tombstone("a", b"digest"),)))
+            assert time.monotonic() - start < 5
+            store.commit("s", sample_batch(sample_node("c", "Mia sings.")))
+            assert b"the river" in bytes_of(two_memories)
+        store.commit("s", sample_batch(sample_node("d", "Mia rests.")))
+        assert b"the river" not in bytes_of(two_memories)
+
+
+@pytest.mark.medium
+def test_closing_empties_the_log_that_a_reader_kept(two_memories: Path) -> None:
+    with closing(SQLiteStore(two_memories)) as reader:
+        with closing(SQLiteStore(two_memories, lock_timeout_ms=10)) as store:
+            with reader._transaction("DEFERRED") as db:
+                assert db.execute("SELECT count(*) FROM node").get == 3
+                store.commit("s", WriteBatch(tombstones=(Tombstone("a", b"digest"),)))
+            assert b"the river" in bytes_of(two_memories)
+        assert b"the river" not in bytes_of(two_memories)
 
 
 # ---- damage

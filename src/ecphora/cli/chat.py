@@ -19,6 +19,7 @@ from ..memory import Memory
 from ..model import Filter, Include, NodeId
 from ..ports import Prompt
 from ..recollection import DEFAULT_BUDGET, Recollection
+from ..text_format import count_noun
 from . import render, serialize
 from .context import EXIT_NOT_FOUND, CommandContext, common_options, evidence_option, strategy_options
 from .options import include_option, question_options
@@ -141,6 +142,7 @@ def _print_answer(
         if hit.id in answer.cited_ids:
             id_ = single_line(short_id_by_id[hit.id])
             console.print(Text.assemble((f"  {id_}  ", "bright_black"), render.node_line(hit.node)))
+    console.print(Text.assemble("  ", render.band_label(recollection)))
     _note_caveats(context, answer, llm_client)
 
 
@@ -286,7 +288,7 @@ def chat(
     llm_client = _make_llm_client(context, llm)
     with context.open_memory(create=True, needs_embedder=True) as memory:
         conversation = ChatSession(context, memory, llm_client, speaker, session, limit, budget)
-        size = f"{len(memory):,} memories in scope {memory.scope!r}"
+        size = f"{count_noun(len(memory), 'memory', 'memories')} in scope {memory.scope!r}"
         reply_source = (
             "quoting: no language model is set (--llm or ECPHORA_LLM)" if llm_client is None else llm_client.name
         )

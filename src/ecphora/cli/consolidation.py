@@ -16,7 +16,7 @@ from ..model import FactRelation, Insight, NodeId
 from ..stores.sqlite import SQLiteStore
 from ..text_format import count_noun, short_minute
 from . import render, serialize
-from .context import EXIT_NOT_FOUND, CommandContext, HomePath, common_options
+from .context import EXIT_NOT_FOUND, CommandContext, HomePath, check_output_path, common_options
 
 COUNT_LABELS = {
     "supersedes": ("updated fact", "updated facts"),
@@ -81,7 +81,8 @@ def consolidate(
     verb = "would write" if dry_run else "wrote"
     counts = [(result.counts.get(name, 0), singular, plural) for name, (singular, plural) in COUNT_LABELS.items()]
     parts = [count_noun(count, singular, plural) for count, singular, plural in counts if count]
-    context.print_line(f"processed {result.counts['memories']:,} new memories; {verb} {', '.join(parts) or 'nothing'}")
+    processed = count_noun(result.counts["memories"], "new memory", "new memories")
+    context.print_line(f"processed {processed}; {verb} {', '.join(parts) or 'nothing'}")
     if result.undo_batch is not None:
         context.note(f"to undo it: ecphora undo {result.undo_batch.id}")
     if result.pending_count:
@@ -107,7 +108,7 @@ def updates(context: CommandContext, *, limit: int) -> None:
             reject_it = Text(f"  ecphora reject {old} {new}\n")
             context.out.print(reject_it, soft_wrap=True)  # can be copied and run as it is
         if not found:
-            context.note("no updates yet; ecphora consolidate finds them")
+            context.note("no updates; ecphora consolidate looks for them in new memories")
     if not found:
         click.get_current_context().exit(EXIT_NOT_FOUND)
 
@@ -131,7 +132,10 @@ def reject(context: CommandContext, *, old: str, new: str) -> None:
 @click.argument("batch", required=False)
 @common_options
 def undo(context: CommandContext, *, batch: str | None) -> None:
-    """Undo the latest batch, or BATCH if that is the latest: every row that it wrote."""
+    """Undo the latest batch, or BATCH if that is the latest: every row that it wrote.
+
+    A batch is what a consolidation, a rejected update or merged names wrote.
+    """
     with context.open_memory() as memory:
         batch_ids = [entry.id for entry in memory.maintenance.batches()]
         undone_batch = memory.undo(batch and short_ids.resolve_among(batch, batch_ids))
@@ -155,7 +159,7 @@ def insights(context: CommandContext, *, question: str | None, limit: int) -> No
         for insight in found:
             _print_insight(context, insight)
         if not found:
-            context.note("no insights yet; ecphora consolidate draws them")
+            context.note("no insights; ecphora consolidate looks for them in new memories")
     if not found:
         click.get_current_context().exit(EXIT_NOT_FOUND)
 
@@ -259,10 +263,13 @@ def backup(context: CommandContext, *, to: str, overwrite: bool) -> None:
     The copy is one state of the file, verified, and a memory like any other: name it with --db.
     """
     bar = render.progress_bar(context.err, "copying", is_shown=context.has_progress_bar)
-    with closing(SQLiteStore(context.require_file())) as store, bar as progress:
+    file = context.require_file()
+    check_output_path(to)
+    with closing(SQLiteStore(file)) as store, bar as progress:
         copy_info = store.backup(to, overwrite=overwrite, progress=progress)
     if context.as_json:
         context.write_json(copy_info.to_dict())
         return
-    context.print_line(f"copied {copy_info.episodes:,} memories, {copy_info.size:,} bytes, to {copy_info.path}")
+    memories = count_noun(copy_info.episodes, "memory", "memories")
+    context.print_line(f"copied {memories}, {copy_info.size:,} bytes, to {copy_info.path}")
     context.print_line(f"sha256 {copy_info.sha256}")

@@ -175,6 +175,17 @@ class CommandContext:
         return path
 
 
+def check_output_path(file: str) -> None:
+    """Check that a file can be written at a path; raises ``InvalidInput`` if it is a folder, or its folder is unfit."""
+    folder = Path(file).absolute().parent
+    if Path(file).is_dir():
+        raise InvalidInput(f"{file} is a folder; name a file in it")
+    if not folder.is_dir():
+        raise InvalidInput(f"{file} cannot be written: there is no folder {folder}; make it, or name another file")
+    if not os.access(folder, os.W_OK | os.X_OK):
+        raise InvalidInput(f"{file} cannot be written: {folder} is read-only; change its rights, or name another file")
+
+
 def open_context(*, as_json: bool, **arguments: str | None) -> CommandContext:
     """A context with the settings and these arguments; prints the notes of the settings on stderr."""
     from .. import settings  # noqa: PLC0415

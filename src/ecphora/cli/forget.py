@@ -8,6 +8,7 @@ import click
 from .. import short_ids
 from ..memory import Memory
 from ..model import Filter
+from ..text_format import count_noun
 from .context import EXIT_NOT_FOUND, CommandContext, common_options
 from .options import filter_options
 from .render import quote_node
@@ -45,9 +46,10 @@ def forget(
         context.write_json({**result.to_dict(), "missing_ids": missing})
     else:
         verb = "would erase" if dry_run else "erased"
-        context.print_line(
-            f"{verb} {len(result.episode_ids):,} memories and {len(result.entity_ids):,} names that only they mentioned"
-        )
+        memories = count_noun(len(result.episode_ids), "memory", "memories")
+        names = count_noun(len(result.entity_ids), "name", "names")
+        mentions = "it" if len(result.episode_ids) == 1 else "they"
+        context.print_line(f"{verb} {memories} and {names} that only {mentions} mentioned")
         for id_ in (*result.episode_ids, *result.entity_ids)[:50]:
             context.print_line(f"  {id_}")
     if missing:
@@ -57,7 +59,8 @@ def forget(
 
 def _confirm(context: CommandContext, memory: Memory, ids: Sequence[str]) -> None:
     if not sys.stdin.isatty():
-        raise click.UsageError(f"this would erase {len(ids):,} memories; add --yes to confirm")
+        raise click.UsageError(f"this would erase {count_noun(len(ids), 'memory', 'memories')}; add --yes to confirm")
     for node in filter(None, map(memory.get, ids[:5])):
         context.note(f"  {quote_node(node, 71)}")
-    click.confirm(f"Erase these {len(ids):,} memories for good?", abort=True, err=True)
+    these = "this memory" if len(ids) == 1 else f"these {len(ids):,} memories"
+    click.confirm(f"Erase {these} for good?", abort=True, err=True)

@@ -14,7 +14,8 @@ import click
 
 from ..errors import InvalidText
 from ..interchange import importers
-from .context import CommandContext, HomePath, common_options, read_stdin
+from ..text_format import count_noun
+from .context import CommandContext, HomePath, check_output_path, common_options, read_stdin
 from .render import progress_bar
 
 
@@ -43,6 +44,7 @@ def _atomic_output(file: str) -> Any:
         yield sys.stdout
         sys.stdout.flush()
         return
+    check_output_path(file)
     handle, name = tempfile.mkstemp(prefix=".ecphora-", dir=Path(file).parent)
     try:
         with os.fdopen(handle, "w", encoding="utf-8", newline="\n") as out:
@@ -100,7 +102,7 @@ def _import_with_plugin(context: CommandContext, file: str, format_name: str, *,
         context.write_json(result.to_dict())
         return
     context.print_line(
-        f"imported {len(result.created):,} memories; {len(result.existing):,} existed already, "
+        f"imported {count_noun(len(result.created), 'memory', 'memories')}; {len(result.existing):,} existed already, "
         f"{len(result.blocked):,} were blocked because they were forgotten here"
     )
 

@@ -109,6 +109,14 @@ def question_options(command: CommandFunction) -> CommandFunction:
             show_default=True,
             help="When the reader that is set reads the best memories: in doubt, never or always.",
         ),
+        click.option(
+            "--reading-ms",
+            type=click.FloatRange(min=0, min_open=True),
+            metavar="MS",
+            default=100,  # ecphora.memory.READING_MS, whose module takes too long to import for --help
+            show_default=True,
+            help="The most milliseconds that the reader may take; it reads fewer memories if they are not enough.",
+        ),
         strategy_options,
     ]
     for decorator in reversed(decorators):

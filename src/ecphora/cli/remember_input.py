@@ -10,11 +10,11 @@ import click
 from .. import documents
 from ..deserialize import from_json
 from ..errors import InvalidInput, InvalidRecord, InvalidText
-from ..graph import EPOCH
 from ..interchange.records import parse_object
 from ..language.paragraphs import paragraphs
 from ..model import Episode, Media
 from ..settings import expand_home
+from ..timeparse import EPOCH
 from . import text_files
 from .context import CommandContext, read_stdin
 

@@ -9,10 +9,10 @@ from typing import Any
 
 from .. import documents, validate
 from ..errors import InvalidInput, InvalidText
-from ..graph import EPOCH
 from ..memory import Memory
 from ..model import Episode
 from ..settings import expand_home
+from ..timeparse import EPOCH
 
 SUFFIXES = (".md", ".markdown", ".txt", ".text")
 """Suffixes of the files that are read."""

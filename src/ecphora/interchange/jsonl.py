@@ -20,6 +20,7 @@ from .. import encode
 from ..cancellation import current_cancellation
 from ..errors import EmbedderMismatch, IdCollision, InvalidRecord, StaleWrite, StoreBusy, WrongVector
 from ..forget import content_digest, is_tombstoned
+from ..ids import ENTITY_PREFIX
 from ..model import (
     MENTION_LINKS,
     SOURCE_LINKS,
@@ -235,7 +236,7 @@ def _check_references(contents: ExportContents, stored: Mapping[NodeId, Node]) -
 
 
 def _nodes_to_write(contents: ExportContents, missing: Sequence[Node], blocked: set[NodeId]) -> Sequence[Node]:
-    """Return the nodes to write: not those derived from blocked memories, nor entities that only these mention."""
+    """Return the nodes to write: not those derived from blocked memories, nor entities that no memory mentions."""
     derived: dict[NodeId, list[NodeId]] = {}
     for edge in contents.edges:
         if edge.link in SOURCE_LINKS.values():
@@ -246,10 +247,12 @@ def _nodes_to_write(contents: ExportContents, missing: Sequence[Node], blocked: 
         excluded.update(frontier)
     mentions = [edge for edge in contents.edges if edge.link in MENTION_LINKS]
     stays = [edge.src not in excluded and edge.provenance not in excluded for edge in mentions]
-    excluded |= {edge.dst for edge in mentions} - {
-        edge.dst for edge, is_kept in zip(mentions, stays, strict=True) if is_kept
+    mentioned = {
+        edge.dst
+        for edge, is_kept in zip(mentions, stays, strict=True)
+        if is_kept and not edge.src.startswith(ENTITY_PREFIX)
     }
-    return [node for node in missing if node.id not in excluded]
+    return [node for node in missing if node.id not in excluded and (node.kind != Kind.ENTITY or node.id in mentioned)]
 
 
 def _usable_vectors(

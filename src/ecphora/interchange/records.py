@@ -13,6 +13,7 @@ from .. import documents, ids
 from ..errors import InvalidInput, InvalidRecord
 from ..media_checks import check_media
 from ..model import (
+    ENTITY_LINKS,
     Access,
     Edge,
     Episode,
@@ -192,6 +193,11 @@ def _parse_edge(item: Record, contents: ExportContents, line_number: int) -> Non
     fields.check_no_unknown()
     if edge.provenance is not None:
         check_name("provenance", edge.provenance)
+    if edge.link in ENTITY_LINKS and not edge.dst.startswith(ids.ENTITY_PREFIX):
+        raise InvalidRecord(
+            f"the link {edge.link.value!r} leads to {edge.dst!r}, which is no entity; remove this line, or repair the "
+            "memory that was exported with ecphora doctor --fix"
+        )
     contents.references += [(edge.src, line_number), (edge.dst, line_number)]
     contents.edges.append(edge)
 

@@ -2,7 +2,7 @@
 
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import accumulate, pairwise
 from unicodedata import category
 
@@ -16,6 +16,9 @@ TARGET_SIZE = 900
 """Blocks and sentences are packed into chunks of up to this size."""
 MIN_SIZE = 225
 """A smaller block joins its neighbor if both together are no larger than ``MAX_SIZE``."""
+MAX_TINY_CHUNKS, MIN_MEAN_CHARS = 1000, 8
+"""In a text with more chunks than this, and fewer characters per chunk, such as rows of underlines, headings do not
+count: a heading with a line of text below is larger."""
 UNSPACED_CHAR_SIZE = 3
 """The size of a character in a script without spaces, in Latin letters."""
 MAX_HEADING_CHARS = 500
@@ -45,8 +48,11 @@ def split_into_chunks(text: str, *, markdown: bool | None = None) -> tuple[Chunk
     """
     if _weighted_size(text) <= MAX_SIZE:
         return (Chunk(0, text),)
-    builder = _ChunkBuilder(text)
-    _fill(_blocks(text, markdown=is_markdown(text) if markdown is None else markdown), builder)
+    blocks, builder = _blocks(text, markdown=is_markdown(text) if markdown is None else markdown), _ChunkBuilder(text)
+    _fill(blocks, builder)
+    if len(builder.starts) > MAX_TINY_CHUNKS and len(text) < MIN_MEAN_CHARS * len(builder.starts):
+        builder = _ChunkBuilder(text)
+        _fill([replace(block, level=0, title="") for block in blocks], builder)
     ends = [*builder.starts[1:], len(text)]
     return tuple(
         Chunk(start, text[start:end], heading)

@@ -1,6 +1,7 @@
 """How a failed request is answered: the status and the JSON of each error."""
 
 import logging
+import re
 from collections.abc import Mapping
 from http import HTTPStatus
 
@@ -24,6 +25,8 @@ from ..errors import (
     StoreFull,
     StoreTooNew,
 )
+from ..reprs import show
+from .tokens import TOKEN_PREFIX
 
 STATUSES: Mapping[type[EcphoraError], int] = {
     InvalidInput: 400,
@@ -51,6 +54,8 @@ TYPES = {
 }
 """The type of an error that no class of the package stands for, by its status."""
 
+_TOKEN = re.compile(rf"{TOKEN_PREFIX}[\w-]+")
+"""What an answer does not repeat of a path."""
 _log = logging.getLogger("ecphora.server")
 
 
@@ -89,11 +94,25 @@ def answer_error(error: Exception) -> JSONResponse:
     return JSONResponse(error_dict(error), status, headers)
 
 
+def _route_error(request: Request, error: HTTPException) -> HTTPException:
+    """The error of the framework for an unknown route or a wrong method, with what to do; others as they are."""
+    path = show(_TOKEN.sub(f"{TOKEN_PREFIX}...", request.scope["path"])[:200])
+    messages = {
+        404: f"there is no route {path}; GET /openapi.json lists all routes",
+        405: f"the route {path} does not take {request.method}; GET /openapi.json lists the methods of all routes",
+    }
+    return HTTPException(error.status_code, messages.get(error.status_code, error.detail), error.headers)
+
+
 def answer_failures(app: FastAPI) -> None:
     """Answer every error of an app's routes in this form."""
 
     async def on_error(_request: Request, error: Exception) -> JSONResponse:
         return answer_error(error)
+
+    async def on_http_error(request: Request, error: Exception) -> JSONResponse:
+        assert isinstance(error, HTTPException)  # noqa: S101  # what it is registered for
+        return answer_error(error if isinstance(error, RequestError) else _route_error(request, error))
 
     async def on_invalid(_request: Request, error: Exception) -> JSONResponse:
         assert isinstance(error, RequestValidationError)  # noqa: S101  # what it is registered for
@@ -103,5 +122,5 @@ def answer_failures(app: FastAPI) -> None:
 
     app.add_exception_handler(Exception, on_error)
     app.add_exception_handler(EcphoraError, on_error)
-    app.add_exception_handler(HTTPException, on_error)
+    app.add_exception_handler(HTTPException, on_http_error)
     app.add_exception_handler(RequestValidationError, on_invalid)

@@ -128,8 +128,10 @@ LOCAL_METHODS = frozenset({"build_query", "graph", "close", "is_read_only", "unl
 """The public names of ``Memory`` that are not methods to call over the wire; ``recall`` streams if asked to."""
 
 
-def with_vector(memory: Memory, recollection: Recollection) -> Recollection:
+def with_vector(memory: Memory, recollection: Recollection | None) -> Recollection | None:
     """A recollection that came over the wire, with the vector of its question, which the wire leaves out."""
+    if recollection is None:  # the method says what is wrong
+        return None
     query = recollection.query
     return replace(recollection, query=replace(query, vector=memory.build_query(query.text).vector))
 

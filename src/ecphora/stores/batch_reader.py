@@ -1,7 +1,9 @@
 """Reads what was committed to a scope after a revision, as a write batch."""
 
+import gc
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from datetime import datetime
 from typing import Any
 
@@ -21,11 +23,24 @@ from ..model import (
     WriteBatch,
 )
 from . import row_mapping
-from .batch_writer import FULL_NODE_COLUMNS, ScopeRow
+from .batch_writer import FULL_NODE_COLUMNS
 from .row_mapping import Row, SqlValue
+from .scope_row import ScopeRow
 
 _LINK_BY_VALUE: Mapping[SqlValue, Link] = {link.value: link for link in Link}
 _ACCESS_COLUMNS = ", ".join(row_mapping.ACCESS_COLUMNS)
+
+
+@contextmanager
+def pause_gc() -> Iterator[None]:
+    """Pause the garbage collector while many small objects are made that all stay: it would scan them in vain."""
+    was_enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_enabled:
+            gc.enable()
 
 
 def read_changes(

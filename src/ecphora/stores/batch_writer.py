@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import replace
 
 import apsw
 import numpy as np
@@ -26,6 +26,7 @@ from ..model import (
 )
 from . import row_mapping
 from .media_writer import write_media_vectors
+from .scope_row import ScopeRow
 
 FULL_NODE_COLUMNS = ", ".join((*row_mapping.NODE_COLUMNS, *row_mapping.ANALYSIS_COLUMNS))
 KEEP_LAST = 32
@@ -34,42 +35,6 @@ MIN_LOG_GROWTH = 1024
 """The log expires again once it has grown by this many accesses, and by half."""
 NODES_PER_SWEEP = 64
 """Nodes whose expired accesses one commit deletes."""
-
-
-@dataclass(frozen=True, slots=True)
-class ScopeRow:
-    """A scope's row.
-
-    Of the accesses up to ``retention_seq`` each node keeps the last of each kind; the others are deleted already for
-    the nodes up to ``sweep_cursor``. The log has ``log_size`` accesses, ``log_growth`` of them since it last expired.
-    """
-
-    key: int
-    revision: int = 0
-    seq: int = 0
-    embedder: str | None = None
-    dim: int | None = None
-    reload_revision: int = 0
-    needs_full_log: int = 0
-    retention_seq: int = 0
-    sweep_cursor: int = 0
-    log_size: int = 0
-    log_growth: int = 0
-
-
-_SCOPE_COLUMNS = ", ".join(column.name for column in fields(ScopeRow))
-
-
-def find_scope(db: apsw.Connection, name: str) -> ScopeRow | None:
-    """Return the scope of that name, None if nothing was written to it."""
-    row = db.execute(f"SELECT {_SCOPE_COLUMNS} FROM scope WHERE name = ?", (name,)).fetchone()  # noqa: S608
-    return None if row is None else ScopeRow(*row)
-
-
-def create_scope(db: apsw.Connection, name: str) -> ScopeRow:
-    """Create a scope."""
-    db.execute("INSERT INTO scope (name) VALUES (?)", (name,))
-    return ScopeRow(db.last_insert_rowid())
 
 
 _SOURCE_LINKS_SQL = ", ".join(f"'{link.value}'" for link in SOURCE_LINKS.values())
@@ -120,6 +85,7 @@ class BatchWriter:
         if batch.undoes is not None:
             self._undo(batch.undoes)
         self._forget(batch.tombstones)
+        must_reload = not (batch.nodes or batch.edges) and self._delete_last_entities()
         self._update_entities(batch.entities)
         self._reopen(batch.reopened)
         nodes = self._insert_nodes(batch)
@@ -142,6 +108,7 @@ class BatchWriter:
             media_vectors=media_vectors,
             accesses=accesses,
             embedder=embedder,
+            switch_embedder=batch.switch_embedder or must_reload,
             needs_full_log=bool(self.scope.needs_full_log or batch.needs_full_log),
             retention=retention,
             expected_revision=None,
@@ -190,6 +157,24 @@ class BatchWriter:
                (SELECT 1 FROM edge WHERE scope = ?1 AND dst = ?2 AND link IN ('mentions', 'about'))""",
             ((key, seq) for seq in sorted(mentioned)),
         )
+
+    def _delete_last_entities(self) -> bool:
+        """After a forgetting, delete the entities of a scope without memories; return whether there were any.
+
+        Entities that no memory mentions come only from an import by an earlier version. Readers must load again.
+        """
+        if not self.batch.tombstones:
+            return False
+        key, before = self.scope.key, self.db.total_changes()
+        self.db.execute(
+            """DELETE FROM node WHERE scope = ?1
+               AND NOT EXISTS (SELECT 1 FROM node WHERE scope = ?1 AND kind <> 'entity')""",
+            (key,),
+        )
+        if self.db.total_changes() == before:
+            return False
+        self._require_reload()
+        return True
 
     def _update_entities(self, entities: Sequence[Node]) -> None:
         """Write the spelling and times of entities."""

@@ -15,7 +15,8 @@ import apsw
 from ..errors import StaleWrite
 from ..model import ACCESS_KIND_CODES, MENTION_LINKS, AccessKind, Link, Mark, Node, NodeId, WriteBatch
 from . import row_mapping
-from .batch_writer import FULL_NODE_COLUMNS, ScopeRow
+from .batch_writer import FULL_NODE_COLUMNS
+from .scope_row import ScopeRow
 
 _CHUNK_COLUMNS = ("id", "text", "document", "position", "start", "heading", *row_mapping.ANALYSIS_COLUMNS)
 """The columns in which the chunks of a text differ."""

@@ -11,7 +11,7 @@ from typing import Any, BinaryIO
 import apsw
 
 from ..errors import StoreDamaged, StoreReadOnly
-from ..model import UNEMBEDDED_KINDS, Node, NodeId, TextAnalysis
+from ..model import ENTITY_LINKS, UNEMBEDDED_KINDS, Node, NodeId, TextAnalysis
 from . import row_mapping
 from .batch_reader import parse_media_vectors
 from .schema import APPLICATION_ID, load_migrations
@@ -31,6 +31,7 @@ _VERSION_OFFSET, _APPLICATION_ID_OFFSET = 60, 68
 _WAL_HEADER_SIZE, _FRAME_HEADER_SIZE = 32, 24
 _FIRST_PAGE, _NO_COMMIT = (1).to_bytes(4, "big"), bytes(4)
 _UNEMBEDDED_KINDS_SQL = ", ".join(f"'{kind.value}'" for kind in sorted(UNEMBEDDED_KINDS))
+_ENTITY_LINKS_SQL = ", ".join(f"'{link.value}'" for link in sorted(ENTITY_LINKS))
 VECTORS_PER_READ = 4096
 """Vectors checked at once."""
 
@@ -136,6 +137,17 @@ class RepairStore(SQLiteStore):
         """Delete the entities that nothing mentions."""
         with self._transaction("IMMEDIATE") as db:
             db.execute(f"DELETE {_ORPHAN_ENTITIES_CLAUSE}")
+            _force_reload(db)
+
+    def count_misdirected_edges(self) -> int:
+        """Count the mentions and descriptions of nodes that are no entities."""
+        with self._transaction("DEFERRED") as db:
+            return int(db.execute(f"SELECT count(*) {_MISDIRECTED_EDGES_CLAUSE}").get)
+
+    def delete_misdirected_edges(self) -> None:
+        """Delete the mentions and descriptions of nodes that are no entities."""
+        with self._transaction("IMMEDIATE") as db:
+            db.execute(f"DELETE {_MISDIRECTED_EDGES_CLAUSE}")
             _force_reload(db)
 
     def rebuild_indexes(self) -> None:
@@ -283,6 +295,8 @@ def _dangling_clause(table: str) -> str:
 _ORPHAN_ENTITIES_CLAUSE = """FROM node WHERE kind = 'entity'
     AND NOT EXISTS (SELECT 1 FROM edge e WHERE e.scope = node.scope AND e.dst = node.seq)
     AND NOT EXISTS (SELECT 1 FROM edge e WHERE e.scope = node.scope AND e.src = node.seq)"""
+_MISDIRECTED_EDGES_CLAUSE = f"""FROM edge WHERE link IN ({_ENTITY_LINKS_SQL})
+    AND EXISTS (SELECT 1 FROM node n WHERE n.scope = edge.scope AND n.seq = edge.dst AND n.kind <> 'entity')"""  # noqa: S608
 
 
 def _damaged_media_vectors(db: apsw.Connection, scope: str) -> list[tuple[NodeId, int]]:

@@ -5,7 +5,7 @@ from dataclasses import fields
 import apsw
 
 from ..errors import InvalidInput, UnknownName
-from .batch_writer import ScopeRow, find_scope
+from .scope_row import ScopeRow, find_scope
 
 _COPIED_COLUMNS = ", ".join(column.name for column in fields(ScopeRow) if column.name != "key")
 

@@ -1,6 +1,5 @@
 """A memory in one SQLite file: WAL, full durability, no extension. Any number of threads and processes may share it."""
 
-import gc
 import json
 import logging
 import threading
@@ -12,19 +11,21 @@ from pathlib import Path
 
 import apsw
 
-from ..errors import StaleWrite, StoreClosed, StoreReadOnly, StoreReplaced
+from ..errors import StaleWrite, StoreClosed, StoreError, StoreReadOnly, StoreReplaced
 from ..model import Backup, Mark, Node, NodeId, ScopeInfo, UndoBatch, WriteBatch
 from ..ports import Progress
 from ..reprs import call_repr
 from ..validate import check_count, check_path
 from . import row_mapping, scope_copies
 from .backup import check_target, copy_database
-from .batch_reader import read_changes
-from .batch_writer import KEEP_LAST, MIN_LOG_GROWTH, BatchWriter, create_scope
-from .batch_writer import find_scope as scope_of
+from .batch_reader import pause_gc, read_changes
+from .batch_writer import KEEP_LAST, MIN_LOG_GROWTH, BatchWriter
 from .connection import open_with_files
 from .rechunk_writer import RechunkedDocument, RechunkWriter
+from .scope_row import create_scope
+from .scope_row import find_scope as scope_of
 from .sqlite_errors import translate_errors
+from .write_ahead_log import MAX_TRUNCATION_SECONDS, TRUNCATION_POLL_SECONDS, try_truncate
 
 LOCK_TIMEOUT_MS = 20_000
 """Milliseconds to wait for another process's lock."""
@@ -71,6 +72,7 @@ class SQLiteStore:
         self._db: apsw.Connection | None = None
         self._nonblocking: SQLiteStore | None = None
         self._warned_nodes: set[tuple[str, NodeId]] = set()
+        self._is_truncation_owed = False  # whether the write-ahead log may hold a copy of something forgotten
         with self._translate_errors():
             self._db, self.read_only, self._open_files = open_with_files(self._absolute_path, self._lock_timeout_ms)
 
@@ -83,6 +85,7 @@ class SQLiteStore:
             if self._nonblocking is not None:
                 self._nonblocking.close()
             if self._db is not None:
+                self._truncate_wal_if_owed()
                 self._checkpoint_if_replaced()
                 self._db.close()
                 self._db = None
@@ -123,13 +126,31 @@ class SQLiteStore:
             ).write()
         if batch.tombstones:
             self._truncate_wal()
+        else:
+            self._truncate_wal_if_owed()
         return written
 
     def _truncate_wal(self) -> None:
-        """Move the write-ahead log into the file and empty it, so that it keeps no copy of forgotten memories."""
-        # While another process is reading, the log stays; that process's next checkpoint empties it.
-        with self._lock, self._translate_errors(), suppress(apsw.BusyError):
-            self._open_connection().wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_TRUNCATE)
+        """Move the write-ahead log into the file and empty it, so that it keeps no copy of forgotten memories.
+
+        While another connection is reading, the log stays. This waits for it briefly; then each later commit, and
+        closing, tries again without waiting. Other threads can go on reading.
+        """
+        self._is_truncation_owed = True
+        end = time.monotonic() + min(self._lock_timeout_ms / 1000, MAX_TRUNCATION_SECONDS)
+        while not self._try_truncate_wal() and time.monotonic() < end:
+            time.sleep(TRUNCATION_POLL_SECONDS)
+
+    def _truncate_wal_if_owed(self) -> None:
+        """Try again to empty the write-ahead log if that is owed; what was committed is safe in any case."""
+        if self._is_truncation_owed:
+            with suppress(StoreError):
+                self._try_truncate_wal()
+
+    def _try_truncate_wal(self) -> bool:
+        with self._lock, self._translate_errors():
+            self._is_truncation_owed = not try_truncate(self._open_connection(), self._lock_timeout_ms)
+            return not self._is_truncation_owed
 
     # ---- reading
 
@@ -141,7 +162,7 @@ class SQLiteStore:
             self._check_not_replaced()
         if known is None or known.revision == revision:
             return WriteBatch(revision=revision if known else 0, embedder=known.embedder if known else None)
-        with self._transaction("DEFERRED") as db, _pause_gc():
+        with self._transaction("DEFERRED") as db, pause_gc():
             target = scope_of(db, scope)
             if target is None:
                 return WriteBatch()
@@ -373,15 +394,3 @@ class SQLiteStore:
 def _split_ids(ids: Sequence[NodeId]) -> Iterator[Sequence[NodeId]]:
     for start in range(0, len(ids), IDS_PER_QUERY):
         yield ids[start : start + IDS_PER_QUERY]
-
-
-@contextmanager
-def _pause_gc() -> Iterator[None]:
-    """Pause the garbage collector while many small objects are made that all stay: it would scan them in vain."""
-    was_enabled = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if was_enabled:
-            gc.enable()

@@ -11,10 +11,11 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from ...graph import CachedDerivation, Graph, epoch_seconds, from_epoch_seconds
+from ...graph import CachedDerivation, Graph, epoch_seconds
 from ...language.terms import hash_terms
 from ...model import Edge, FactRelation, FactUpdate, Link, Mask, Node, NodeId, Query, Rows, Scores, Validity
 from ...ports import NodeReader
+from ...timeparse import from_epoch_seconds
 from .claim_topic import ClaimTopic
 
 TermHashes = frozenset[int]

@@ -3,8 +3,9 @@
 Every group returns features by name. The value 0 is neutral, so a feature that does not apply has no effect.
 """
 
-from ....graph import EPOCH, Graph
+from ....graph import Graph
 from ....model import Query, Scores
+from ....timeparse import EPOCH
 from ..candidate_pool import CandidatePool, build_pool
 from . import asked_class, centroid, entities, lexical_dense, speaker, term_similarity, time_match, turn_context
 

@@ -1,0 +1,41 @@
+"""The row of a scope in the database: find and create it."""
+
+from dataclasses import dataclass, fields
+
+import apsw
+
+
+@dataclass(frozen=True, slots=True)
+class ScopeRow:
+    """A scope's row.
+
+    Of the accesses up to ``retention_seq`` each node keeps the last of each kind; the others are deleted already for
+    the nodes up to ``sweep_cursor``. The log has ``log_size`` accesses, ``log_growth`` of them since it last expired.
+    """
+
+    key: int
+    revision: int = 0
+    seq: int = 0
+    embedder: str | None = None
+    dim: int | None = None
+    reload_revision: int = 0
+    needs_full_log: int = 0
+    retention_seq: int = 0
+    sweep_cursor: int = 0
+    log_size: int = 0
+    log_growth: int = 0
+
+
+_SCOPE_COLUMNS = ", ".join(column.name for column in fields(ScopeRow))
+
+
+def find_scope(db: apsw.Connection, name: str) -> ScopeRow | None:
+    """Return the scope of that name, None if nothing was written to it."""
+    row = db.execute(f"SELECT {_SCOPE_COLUMNS} FROM scope WHERE name = ?", (name,)).fetchone()  # noqa: S608
+    return None if row is None else ScopeRow(*row)
+
+
+def create_scope(db: apsw.Connection, name: str) -> ScopeRow:
+    """Create a scope."""
+    db.execute("INSERT INTO scope (name) VALUES (?)", (name,))
+    return ScopeRow(db.last_insert_rowid())
