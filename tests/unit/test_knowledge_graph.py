@@ -132,6 +132,7 @@ def test_change_of_an_observation_by_another_tool_is_seen(graph: KnowledgeGraph,
     assert set(graph.read().entities["Ana"].observations) == {"likes snow", "speaks Galician", "speaks Portuguese"}
     graph.delete_observations([("Ana", ["likes snow", "speaks Galician"])])
     assert graph.read().entities["Ana"].observations == ("speaks Portuguese",)
+    assert memory.get(id_) is None  # what "likes snow" superseded is deleted with it
 
 
 def test_graph_is_read_again_only_if_it_has_changed(graph: KnowledgeGraph, memory: Memory, tmp_path: Path) -> None:

@@ -213,7 +213,10 @@ class KnowledgeGraph:
         raise AssertionError
 
     def _forget(self, is_concerned: Callable[[Part], bool]) -> None:
+        """Erase the memories of some parts, and those that they superseded: else these would be part of it again."""
         ids = [id_ for part, ids in self._load().ids.items() if is_concerned(part) for id_ in ids]
+        found = [history.predecessors for id_ in ids if (history := self._memory.history(id_)) is not None]
+        ids += [node.id for nodes in found for node in nodes if node.source == SOURCE]
         if ids:
             self._memory.forget(ids)
 
