@@ -360,24 +360,26 @@ def test_reader_log_odds_have_a_bound() -> None:
 
 
 @pytest.mark.parametrize(
-    ("lead", "answerability", "bias", "best", "is_read"),
+    ("lead", "answerability", "biases", "best", "is_read"),
     [
-        (4.0, 0.95, 1.0, -1, False),  # the newest is clearly the best
-        (4.0, 0.5, 1.0, -1, True),
-        (1.0, 0.95, 1.0, -1, True),
-        (4.0, 0.95, 1.0, 0, True),  # the oldest is, and may be outdated
-        (4.0, 0.95, -1.0, 0, False),  # a former state is asked for
+        (4.0, 0.95, (1.0, 1.0), -1, False),  # the newest is clearly the best
+        (4.0, 0.5, (1.0, 1.0), -1, True),
+        (1.0, 0.95, (1.0, 1.0), -1, True),
+        (4.0, 0.95, (1.0, 0.0), 0, True),  # the oldest is, and may be outdated
+        (4.0, 0.95, (0.0, 1.0), 0, True),
+        (4.0, 0.95, (-1.0, -1.0), 0, False),  # a former state is asked for
     ],
 )
 def test_doubt_is_a_small_lead_a_low_confidence_or_a_rival_in_time(
-    lead: float, answerability: float, bias: float, best: int, *, is_read: bool
+    lead: float, answerability: float, biases: tuple[float, float], best: int, *, is_read: bool
 ) -> None:
     graph, query = sample_graph(), replace(sample_query("Where is the flat?"), embedder="some-model")
     pool = build_pool(graph, query)
     order = np.argsort(graph.nodes["happened"][pool.rows], kind="stable")[[0, -1]]
     scores = [0.0] * len(pool.rows)
     scores[order[best]], scores[order[-1 - best]] = 5.0 + lead, 5.0
-    policy = ReadingPolicy(replace(MODEL, recency_preferences={"some": constant_preferences(bias, query)}))
+    preferences = constant_preferences(biases[0], query, uncompared=biases[1])
+    policy = ReadingPolicy(replace(MODEL, recency_preferences={"some": preferences}))
     found = policy.read_candidates(pool, ranked_pool(scores), answerability, Comparer())
     assert (found is not None) is is_read
     if found is not None:  # the confidence of a clear ranking is kept
