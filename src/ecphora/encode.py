@@ -165,6 +165,19 @@ def encode(
     )
 
 
+def declared_successors(graph: Graph, id_: NodeId) -> list[NodeId]:
+    """The memories that the caller declared to supersede one, in the order of storing."""
+    entries, _ = graph.edges_to(graph.rows(node_ids_of(graph, id_)), Link.SUPERSEDES)
+    sources = np.unique(graph.edges["src"][entries])
+    rows = sources[graph.episodes[sources]]
+    documents = graph.nodes["documents"][rows].tolist()
+    ids = [
+        graph.documents.names[code] if code >= 0 else graph.id(row)
+        for row, code in zip(rows.tolist(), documents, strict=True)
+    ]
+    return list(dict.fromkeys(ids))
+
+
 def supersession_chain(graph: Graph, row: int, *, forward: bool) -> list[NodeId]:
     """The chain of memories that superseded a row (``forward``) or that it superseded, nearest first.
 

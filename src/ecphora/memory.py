@@ -836,7 +836,8 @@ class Memory:
         supersedes or is superseded by. The old text is erased as by :meth:`forget`, with its accesses and what was
         derived from it. Both are one commit.
 
-        A text that the memory has already changes nothing. Raises ``InvalidInput`` for an unknown id.
+        A text that the memory has already changes nothing. Raises ``InvalidInput`` for an unknown id, and for one that
+        another memory supersedes already, so that not both are current; what consolidation found does not count.
         """
         id, text = check_id(id), check_text(text)  # noqa: A001
         if not isinstance(mode, str) or mode not in {"supersede", "replace"}:
@@ -854,8 +855,15 @@ class Memory:
         old = check_memory(id, self._stored_nodes(id))
         if old.text == text:
             return RememberResult((id,), existing=(id,))
+        self._check_not_superseded(id, text)
         fields = (old.title, old.source, old.metadata, old.trust, id)
         return self.remember(Episode(text, None, old.speaker, old.session, happened_at, *fields))
+
+    def _check_not_superseded(self, id_: NodeId, text: str) -> None:
+        """Raise ``InvalidInput`` if a memory of another text supersedes this one, as the caller declared."""
+        successors = encode.declared_successors(self.graph(), id_)
+        if successors and text not in {documents.reassemble(self._stored_nodes(one)).text for one in successors}:
+            raise InvalidInput(f"{show(id_)} is superseded by {show(successors[-1])}; update that one")
 
     def forget(
         self,

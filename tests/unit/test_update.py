@@ -69,6 +69,15 @@ def test_supersede_writes_a_memory_that_supersedes(memory: Memory) -> None:
     )
 
 
+def test_superseded_memory_is_not_superseded_again(memory: Memory) -> None:
+    new_id = memory.update("home", "Ana lives in Ghent.", mode="supersede", happened_at="2026-03-01").id
+    with pytest.raises(InvalidInput, match=f"'home' is superseded by '{new_id}'; update that one"):
+        memory.update("home", "Ana lives in Faro.", mode="supersede", happened_at="2026-04-01")
+    newest_id = memory.update(new_id, "Ana lives in Faro.", mode="supersede", happened_at="2026-04-01").id
+    memory.forget(newest_id)
+    assert memory.update(new_id, "Ana lives in Braga.", mode="supersede", happened_at="2026-05-01").created
+
+
 # ---- replace
 
 
