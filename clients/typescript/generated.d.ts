@@ -1217,7 +1217,8 @@ export interface PlainMethods {
    * supersedes or is superseded by. The old text is erased as by `forget`, with its accesses and what was
    * derived from it. Both are one commit.
    *
-   * A text that the memory has already changes nothing. Raises `InvalidInput` for an unknown id.
+   * A text that the memory has already changes nothing. Raises `InvalidInput` for an unknown id, and for one that
+   * another memory supersedes already, so that not both are current; what consolidation found does not count.
    *
    * The token needs the right to `read` and `write`.
    */
