@@ -23,7 +23,7 @@ from ecphora.graph import CachedDerivation, Graph
 from ecphora.grouping import concatenate_ranges, rank_in_group
 from ecphora.model import Mask, Query, Rows, Scores
 from ecphora.ports import Strategy
-from ecphora.stages.synapse import dual_trigger, spreading_activation
+from ecphora.stages.synapse import spreading_activation
 from ecphora.stages.synapse.dual_trigger import TriggerResult
 from ecphora.stages.synapse.layer_consolidation import consolidated_layer
 from ecphora.stages.synapse.layer_edges import EdgeList
@@ -78,16 +78,7 @@ class WordSynapse(Synapse):
     protect_anchors: bool = False
 
     def _spread(self, query: Query, graph: Graph, eligible: Mask) -> tuple[TriggerResult, Iteration, dict[str, Scores]]:
-        trigger = dual_trigger.find_anchors(
-            graph,
-            query,
-            eligible,
-            self.anchors_per_trigger,
-            use_lexical_trigger=self.use_lexical_trigger,
-            use_previous_turn=self.use_previous_turn,
-            use_lexical_similarity=self.use_lexical_similarity,
-            use_similarity_floor=self.use_similarity_floor,
-        )
+        trigger = self._find_anchors(query, graph, eligible)
         layer, count = consolidated_layer(graph, self.layer_config), len(graph)
         words = graph.derive(
             ("word concepts", self.words_per_memory),

@@ -145,7 +145,7 @@ def test_export_and_import_round_trip() -> None:
 @pytest.mark.medium
 @pytest.mark.usefixtures("two_memories")
 @pytest.mark.parametrize("command", ["export", "backup"])
-def test_output_path_that_cannot_be_written_is_named(command: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_error_names_an_unwritable_output_path(command: str, monkeypatch: pytest.MonkeyPatch) -> None:
     folder = Path.cwd()
     target = str(Path("none", "copy"))
     assert ecphora(command, target).stderr == (

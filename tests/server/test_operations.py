@@ -219,7 +219,7 @@ def test_feedback_takes_a_recollection_as_it_was_answered(
 
 
 @pytest.mark.medium
-def test_feedback_without_a_recollection_is_refused(server: Server, scope: str, token: str) -> None:
+def test_feedback_needs_a_recollection(server: Server, scope: str, token: str) -> None:
     body: dict[str, Any] = {"recollection": None, "used_ids": []}
     refused = server.post("/v1/feedback", body, token=token, scope=scope)
     assert (refused.status_code, refused.json()["error"]["type"]) == (400, "InvalidInput")

@@ -88,7 +88,7 @@ def test_description_without_a_vector_adds_nothing() -> None:
 @pytest.mark.medium
 @pytest.mark.parametrize("strategy", ["synapse", "ecphory"])
 @pytest.mark.parametrize("link", [Link.MENTIONS, Link.ABOUT, Link.DESCRIBES])
-def test_link_to_what_is_no_entity_is_ignored(strategy: str, link: Link, tmp_path: Path) -> None:
+def test_strategies_ignore_links_to_other_nodes_than_entities(strategy: str, link: Link, tmp_path: Path) -> None:
     with Memory(tmp_path / "a.db", embedder=HashingEmbedder(64), strategy=strategy) as memory:
         one, other = memory.remember(["Ana met Bo in Porto.", "it rains often."]).ids
         edges = memory.graph().edges

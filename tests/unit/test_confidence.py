@@ -96,7 +96,7 @@ def test_confidence_with_reading_is_a_logistic_regression() -> None:
     assert policy.confidence(pool, 0.1, read) == pytest.approx(1 / (1 + np.exp(-log_odds)), abs=1e-5)
 
 
-def test_unread_candidates_count_as_the_worse_half_of_those_that_were_read() -> None:
+def test_confidence_counts_unread_candidates_as_the_worse_half() -> None:
     no_share = ShareModel(0.0, 0.0, 0.0, 0.0)
     regression = LinearModel(0.25, {"log sum of readings": 1.5, "log count": -1.5})
     policy = ReadingPolicy(ReadingModel((1.0,) * 5, NewerAnswerModel(no_share, no_share), regression, {}))

@@ -118,16 +118,7 @@ class Synapse(ShortRepr):
     def _spread(self, query: Query, graph: Graph, eligible: Mask) -> tuple[TriggerResult, Iteration, dict[str, Scores]]:
         """The anchors, the last iteration, and the contributions to the scores."""
         # 1: the anchors, topk_BM25(q) ∪ topk_dense(q)
-        trigger = dual_trigger.find_anchors(
-            graph,
-            query,
-            eligible,
-            self.anchors_per_trigger,
-            use_lexical_trigger=self.use_lexical_trigger,
-            use_previous_turn=self.use_previous_turn,
-            use_lexical_similarity=self.use_lexical_similarity,
-            use_similarity_floor=self.use_similarity_floor,
-        )
+        trigger = self._find_anchors(query, graph, eligible)
         # 2 and 3: a_i(0) = α·cos for the anchors, then T times propagation, inhibition, activation
         layer = consolidated_layer(graph, self.layer_config)
         floor = tunneling.anchor_floor(trigger) if self.protect_anchors else graph.zeros()
@@ -148,6 +139,18 @@ class Synapse(ShortRepr):
             iteration = tunneling.repeat_with_less_inhibition(iteration, edges, self.dynamics, floor)
             contributions = self._contributions(graph, trigger, iteration.activation, layer, eligible)
         return trigger, iteration, contributions
+
+    def _find_anchors(self, query: Query, graph: Graph, eligible: Mask) -> TriggerResult:
+        return dual_trigger.find_anchors(
+            graph,
+            query,
+            eligible,
+            self.anchors_per_trigger,
+            use_lexical_trigger=self.use_lexical_trigger,
+            use_previous_turn=self.use_previous_turn,
+            use_lexical_similarity=self.use_lexical_similarity,
+            use_similarity_floor=self.use_similarity_floor,
+        )
 
     def _results(self, contributions: dict[str, Scores], eligible: Mask) -> Rows:
         """The results that the tunneling index looks at."""
