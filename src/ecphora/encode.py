@@ -166,10 +166,12 @@ def encode(
 
 
 def declared_successors(graph: Graph, id_: NodeId) -> list[NodeId]:
-    """The memories that the caller declared to supersede one, in the order of storing."""
+    """The memories that the caller declared to supersede one, in the order of storing.
+
+    Updates that consolidation found join claims, not memories.
+    """
     entries, _ = graph.edges_to(graph.rows(node_ids_of(graph, id_)), Link.SUPERSEDES)
-    sources = np.unique(graph.edges["src"][entries])
-    rows = sources[graph.episodes[sources]]
+    rows = np.unique(graph.edges["src"][entries])
     documents = graph.nodes["documents"][rows].tolist()
     ids = [
         graph.documents.names[code] if code >= 0 else graph.id(row)

@@ -355,7 +355,7 @@ def test_reader_log_odds_have_a_bound() -> None:
     scores = [5.0, 4.0, 3.0, *[0.0] * (len(pool.rows) - 3)]
     found = ReadingPolicy(MODEL).read_candidates(pool, ranked_pool(scores), 0.5, Extreme())
     assert found is not None
-    assert found.indices.tolist() == [0, 1]
+    assert (found.indices.tolist(), found.unread_count) == ([0, 1], 1)
     assert found.log_odds.tolist() == [MAX_LOG_ODDS, -MAX_LOG_ODDS]
 
 
