@@ -97,3 +97,39 @@ def test_amount_is_not_an_end_date(text: str, end: str | None) -> None:
     said_at = datetime(2026, 8, 20, tzinfo=UTC)
     found = validity_interval(text, said_at)[1]
     assert (found and (found - timedelta(1)).date().isoformat()) == end
+
+
+@pytest.mark.parametrize(
+    ("text", "start"),
+    [
+        ("The team sync is on Thursdays at 11 now, Tuesday didn't work.", None),
+        ("I do Portuguese now, because we try Lisbon again in October.", None),
+        ("I moved to Porto because my contract in Lisbon ended in March.", None),
+        ("Rent went up to 900, I noticed on Monday when I paid.", None),
+        ("The office is in Ghent now, on Monday we told the landlord.", None),
+        ("My new number is 555-0142 — the old one came with the contract in May.", None),
+        ("I switched to decaf last week, the doctor said so in January.", "2026-03-02"),
+        ("I've been vegan since January, before that I ate fish in May.", "2026-01-01"),
+        ("From Monday, we meet at 10 now.", "2026-03-16"),
+        ("I moved to Porto, on 3 March, with two suitcases.", "2026-03-03"),
+        ("As of 3 March, 2026 the office is in Ghent.", "2026-03-03"),
+        ("As of Tuesday, 3 March the office is in Ghent.", "2026-03-03"),
+    ],
+)
+def test_start_is_in_the_clause_of_the_change(text: str, start: str | None) -> None:
+    found = validity_interval(text, BASE_TIME)[0]
+    assert (found and found.date().isoformat()) == start
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "The wedding is on Saturday, 11 April 2026 instead.",
+        "The launch is now on 10 May.",
+        "The flight now leaves on Friday at 6.",
+        "The hearing was cancelled and is now in May.",
+        "We moved the launch from 3 May to 10 May.",
+    ],
+)
+def test_date_of_what_is_planned_is_no_start(text: str) -> None:
+    assert validity_interval(text, BASE_TIME) == (None, None)

@@ -153,7 +153,6 @@ _QUOTATION = lazy_pattern(r"[\"“][^\"”]{25,}[\"”]|(?P<open>[\"“][^\"”]
 """Quoted speech; ``open`` is a quotation too short to be removed, or one that never ends."""
 _EVER_STEMS = frozenset({"never", "ever", "befor", "ani", "anyth", "someth"})
 _DATE_STEMS = MONTHS | WEEKDAYS
-_SCHEDULED_FOR = lazy_pattern(r"(?:\b(?:is|are|be)|['’]s)\s+(?:\w+\s+)?(?:on|for)\b", re.IGNORECASE)
 _WEEKDAY = lazy_pattern(r"\b(?:mon|tues|wednes|thurs|fri|satur|sun)days?\b", re.IGNORECASE)
 
 
@@ -282,11 +281,11 @@ def _is_anaphoric(sentence: str) -> bool:
 def _is_start_time(sentence: str, start: datetime, reference_time: datetime) -> bool:
     """Whether a time in a sentence is the start of validity, though the sentence has no word of change.
 
-    A weekday, or the date that something is scheduled for, is not.
+    A weekday is not.
     """
     if START.search(sentence):
         return True
-    return start <= reference_time and not _WEEKDAY.search(sentence) and not _SCHEDULED_FOR.search(sentence)
+    return start <= reference_time and not _WEEKDAY.search(sentence)
 
 
 def _change_signals(sentence: str, *, has_start: bool) -> Iterator[ChangeSignal]:

@@ -9,7 +9,7 @@ from datetime import datetime, timedelta
 
 from ..lazy_pattern import lazy_pattern
 from ..model import Interval
-from .change_lexicon import PAST_STATE
+from .change_lexicon import CHANGE, CURRENT, END, PAST_STATE, RESUMPTION, START
 from .dates import time_mentions
 
 _RANGE_START = lazy_pattern(r"\b(?:from|between)\b", re.IGNORECASE)
@@ -33,6 +33,28 @@ _START_PHRASE = lazy_pattern(
     r"\b(?:since|as of|from|starting|beginning|effective|on|in|last|this|next|yesterday|today|tomorrow)\b",
     re.IGNORECASE,
 )
+_CLAUSE_BREAK = lazy_pattern(
+    rf"\s*[;—–]\s*|,\s+(?!\d|(?:{_MONTH_NAMES}|{_MONTH_ABBREVIATIONS})\b)|\s+(?=because\b)", re.IGNORECASE
+)
+"""Between clauses; not the comma of a date: "Monday, 3 May", "May 3, 2026"."""
+_REASON_CLAUSE = lazy_pattern(
+    r"(?:because|so that|which|before (?:that|then)|(?:since|as|when|while) (?:i|you|he|she|it|we|they|my|our|the)\b)",
+    re.IGNORECASE,
+)
+"""The start of a clause whose time is not that of the statement."""
+_TIME_PHRASE_CHARS = 26
+"""The most characters of a time phrase between commas, which belongs to the clause beside it: "On Monday, we …"."""
+_VALUE_PHRASE = lazy_pattern(
+    r"(?:\b(?:is|are|be|leaves?|departs?|meets?|happens?|takes? place)|['’]s) (?:\w+ )?(?:on|for|in)"
+    rf"(?= (?:the )?(?:\d|(?:mon|tue|wed|thu|fri|sat|sun|{_MONTH_ABBREVIATIONS})))",
+    re.IGNORECASE,
+)
+"""A time after these is what the statement says of its topic, not the start of its validity."""
+_OLD_AND_NEW = lazy_pattern(
+    r"\b(?:mov|shift|push|chang|resched|postpon|delay|br(?:ought|ing))\w*(?: \w+){0,5}? from\b.*\bto\b",
+    re.IGNORECASE,
+)
+"""Two times after these are an old and a new value, no interval: "moved the launch from 3 to 10 May"."""
 _DURATION = lazy_pattern(
     r"\bfor (?:the )?(?:next |coming |another |just |about )*(?P<n>\d{1,6}|an?|one|two|three|four|five|six|seven|eight|"
     r"nine|ten|"
@@ -64,12 +86,12 @@ _UNIT_DAYS = {"day": 1, "week": 7, "fortnight": 14, "month": 30, "year": 365}
 
 def validity_interval(sentence: str, reference_time: datetime) -> tuple[datetime | None, datetime | None]:
     """The start and end of validity that a sentence states; None for an open bound."""
+    if _OLD_AND_NEW.search(sentence):
+        return None, None
     end = _valid_to(sentence, reference_time)
-    if not _START_PHRASE.search(sentence):
-        return None, end
     is_future = _FUTURE.search(sentence) is not None
     spans = [
-        _roll_forward(span, reference_time) if is_future else span for span in time_mentions(sentence, reference_time)
+        _roll_forward(span, reference_time) if is_future else span for span in _start_spans(sentence, reference_time)
     ]
     nearby_spans = [span for span in spans if abs((span.start - reference_time).days) < 400 and span.start.year > 1]
     start_spans = [
@@ -77,6 +99,38 @@ def validity_interval(sentence: str, reference_time: datetime) -> tuple[datetime
     ]
     start = start_spans[0].start if start_spans else None
     return (None if end is not None and start is not None and start >= end else start), end
+
+
+def _start_spans(sentence: str, reference_time: datetime) -> tuple[Interval, ...]:
+    """The times in the first clause that can say when the statement starts to hold."""
+    clauses = _clauses(sentence)
+    clauses = [clause for clause in clauses if _is_change(clause)] or clauses
+    found = (
+        time_mentions(clause, reference_time)
+        for clause in clauses
+        if START.search(clause) or (_START_PHRASE.search(clause) and not _VALUE_PHRASE.search(clause))
+    )
+    return next(filter(None, found), ())
+
+
+def _clauses(sentence: str) -> list[str]:
+    """The clauses of a sentence without those that give a reason; a time phrase is part of the one beside it."""
+    result: list[str] = []
+    is_time_phrase = False
+    for clause in _CLAUSE_BREAK.split(sentence):
+        if _REASON_CLAUSE.match(clause):
+            continue
+        starts_with_time = len(clause) <= _TIME_PHRASE_CHARS and _START_PHRASE.match(clause) is not None
+        if result and (starts_with_time or is_time_phrase):
+            result[-1] += f", {clause}"
+        else:
+            result.append(clause)
+        is_time_phrase = starts_with_time and len(result) == 1
+    return result
+
+
+def _is_change(clause: str) -> bool:
+    return any(pattern.search(clause) for pattern in (CHANGE, CURRENT, END, RESUMPTION))
 
 
 def _roll_forward(span: Interval, reference_time: datetime) -> Interval:
