@@ -312,6 +312,13 @@ def test_k_initial_limits_the_first_engrams() -> None:
         ]
 
 
+def test_engram_that_is_not_active_has_no_score_as_context() -> None:
+    """Ben matches the question too, but ``k_initial`` leaves him out."""
+    graph = graph_of(Spec(10, "Ana"), Spec(20, "Ben"))
+    found = replace(FAITHFUL, k_initial=1, L=0).activate(query(0), graph)
+    assert found.context_scores[graph.rows([entity_id("Ana"), entity_id("Ben")])] == pytest.approx([cos(10), 0])
+
+
 def test_names_in_the_question_are_cues() -> None:
     """The published code never calls its cue extractor, so it starts with Ben, who is nearer to the question."""
     memories = Spec(10, "Ben"), Spec(70, "Ana")

@@ -6,6 +6,7 @@ This file is over 400 lines because the tests of one paper stand in one file, as
 # ruff: noqa: N803, N806, SIM300  # the paper's symbols
 
 import math
+import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import timedelta
@@ -28,10 +29,12 @@ from ecphora.stages.synaptic.lif_neuron import Neuron, NeuronState, StimulusOutc
 from ecphora.stages.synaptic.network_state import NetworkState, network_state
 from ecphora.stages.synaptic.spike_trains import SpikeTrains
 from ecphora.stages.synaptic.threshold_calibration import cosine_quantile
+from ecphora.stages.synaptic.time_constant import TimeConstant
 from ecphora.strategies.baselines import Dense
 from ecphora.strategies.synaptic import FAITHFUL, PublishedSynaptic, Synaptic
 from ecphora.testing import NOON, TURNS, FakeClock, StrategyContract, graph_differences, sample_node, sample_query
 
+PAPERS = Path(__file__).parents[2] / "docs" / "papers.md"
 PRACTICAL, REMEDIED = Synaptic(), PublishedSynaptic()
 STIM = replace(
     FAITHFUL,
@@ -100,6 +103,24 @@ def test_faithful_has_the_published_values() -> None:
         "name": "synaptic-faithful",
     }
     assert {name: getattr(FAITHFUL, name) for name in values} == values
+
+
+def test_defaults_are_the_values_of_the_published_table() -> None:
+    """1.2: each class that holds some of them, and which."""
+    section = PAPERS.read_text("utf-8").partition("### 1.2 ")[2].partition("\n### ")[0]
+    rows = re.findall(r"^\| `(\w+)` \| ([−.\d]+) \| [^|]+ \| [^|]+ \|$", section, re.MULTILINE)  # four columns
+    published = {name: float(value.replace("−", "-")) for name, value in rows}
+    of_time_constant, of_neuron = {"tau_init", "tau_scale", "time_scale"}, {"v_th", "v_rest", "i_rest"}
+    names_by_holder = {
+        TimeConstant(): of_time_constant,
+        Neuron(): of_neuron,
+        PRACTICAL: {"bond_scale"},
+        REMEDIED: {*of_time_constant, *of_neuron, "bond_scale", "stimulus_th"},  # cos_th is a quantile there
+        FAITHFUL: {*of_time_constant, *of_neuron, "bond_scale", "stimulus_th", "cos_th"},
+    }
+    assert published.keys() == names_by_holder[FAITHFUL]
+    for holder, names in names_by_holder.items():
+        assert {name: getattr(holder, name) for name in names} == {name: published[name] for name in names}
 
 
 # ---- 1.5 the temporal association score
@@ -438,6 +459,33 @@ def test_practical_stimulates_few_and_faithful_all() -> None:
     assert np.count_nonzero(practical.scores) == 101
     sent = practical.scores - practical.contributions["adjacent turn"]
     assert np.count_nonzero(sent >= sent[practical.stimulus > 0].min()) == 20
+
+
+def test_path_of_an_alignment_leaves_the_diagonal_by_at_most_four_spikes() -> None:
+    """papers.md 1.11.2. The first memory passes the cue's stimulus on to the second, times T of their spike trains.
+
+    τ is 2.1 turns: W is e^(-1/2.1) for the first spikes, at turns 1 and 2, 1 for the last, now, and about 0 for spikes
+    20 turns apart. Both have ``count`` spikes at turn 23, and any two of these have W = 1. A path that leaves the
+    diagonal by ``count`` cells meets no two of them; within a narrower band it meets two, which adds 1.
+    """
+    nodes = [sample_node(f"t{turn}", seq=turn + 1 if turn < 22 else turn + 21) for turn in range(42)]
+    vectors = {node.id: _point(180) for node in nodes} | {"t0": _point(0), "t1": _point(40)}
+    strategy = replace(REMEDIED, cos_th=0.6, v_th=math.inf, tau_init=1.1, tau_scale=1.0, time_scale=0.0)
+
+    def temporal_score(strategy: PublishedSynaptic, count: int) -> float:
+        stimulated = [("t0", 23 + place) for place in range(count)] + [("t1", 30 + place) for place in range(count)]
+        accesses = tuple(
+            Access(id_, NOON + timedelta(minutes=1), AccessKind.STIMULATED, 0.1, seq)
+            for id_, seq in (*stimulated, ("t1", 63))
+        )
+        batch = WriteBatch(nodes=tuple(nodes), vectors=vectors, accesses=accesses, revision=1)
+        sent, passed_on = strategy.activate(_at(-40), apply_batch(Graph(), batch)).stimulus[:2].tolist()
+        return passed_on / (sent * math.cos(math.radians(40)) * strategy.bond_scale)
+
+    without, with_one = (1 / (1 + math.exp(-math.exp(-1 / 2.1) - met)) for met in (1, 2))
+    assert temporal_score(strategy, 4) == pytest.approx(without, abs=1e-3)
+    assert temporal_score(strategy, 5) == pytest.approx(with_one, abs=1e-3)
+    assert temporal_score(replace(strategy, band=None), 5) == pytest.approx(without, abs=1e-3)
 
 
 def test_adjacent_turns_get_a_part_of_the_stimulus() -> None:

@@ -275,6 +275,15 @@ def test_summary_leaves_out_costly_sentences() -> None:
     assert len(extractive_summary.select_sentences(vectors, weights, np.full(3, 5.0))) == 1
 
 
+def test_summary_begins_with_the_highest_gain_per_cost() -> None:
+    """The first covers .9 for .45, and the second .6 for .2: a gain of 1 and of 2 per cost.
+
+    With the second, the first would cover .4 more, which is less than it costs.
+    """
+    costs = np.array([0.45, 0.2])
+    assert extractive_summary.select_sentences(_unit(0, 60), np.array([0.8, 0.2]), costs) == [1]
+
+
 @given(st.integers(1, 9).flatmap(lambda n: st.lists(st.booleans(), min_size=n * n, max_size=n * n)))
 def test_connected_components_partition_the_graph(cells: list[bool]) -> None:
     n = int(len(cells) ** 0.5)

@@ -188,7 +188,22 @@ def test_features_of_the_pool_equal_those_over_all_rows() -> None:
 
 
 def test_centroid_is_of_three_and_the_residual_beside_eight() -> None:
-    assert (centroid.CENTROID_SIZE, centroid.RESIDUAL_SIZE) == (3, 8)
+    """Computed from the vectors, where the features take the cosines; these have the precision of 16 bits."""
+    graph, query = talk_graph(0), sample_queries()[0]
+    assert query.vector is not None
+    pool = candidate_pool.build_pool(graph, query)
+    positions, best = graph.vector_positions[pool.rows], pool.top_candidates
+    vectors = np.where(positions[:, None] >= 0, graph.vectors.view[positions], 0)
+    mean = pool.scores[best[:3]] @ vectors[best[:3]]
+    residual = np.zeros(len(vectors))
+    for leader in best[:8].tolist():
+        cosine = vectors[leader] @ query.vector
+        rest = (query.vector - cosine * vectors[leader]) / np.sqrt(1 - cosine**2)
+        is_other = np.arange(len(vectors)) != leader
+        residual = np.maximum(residual, vectors @ rest * is_other * pool.scores[leader])
+    found = centroid.compute(pool)
+    assert found["centroid similarity"] == pytest.approx(vectors @ mean / np.linalg.norm(mean), abs=1e-3)
+    assert found["residual similarity"] == pytest.approx(residual, abs=1e-3)
 
 
 def test_reached_rows_may_be_empty() -> None:

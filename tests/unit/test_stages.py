@@ -110,6 +110,16 @@ def test_bm25_with_previous_turn_equals_bm25_of_joined_turns(
     assert bm25.bm25_with_previous_turn(graph, sample_query(text)) == pytest.approx([*expected, 0, 0, 0], abs=1e-5)
 
 
+def test_bm25_with_previous_turn_of_a_grown_graph_equals_bm25_of_joined_turns() -> None:
+    turns = ["river boat", "boat", "river", "boat river"]
+    nodes = [sample_node(f"n{n}", text, session="s", minutes=n, seq=n + 1) for n, text in enumerate(turns)]
+    graph, query = apply_batch(Graph(), sample_batch(*nodes[:2], revision=1)), sample_query("boat river")
+    bm25.bm25(graph, query)  # makes the index of terms, which the grown graph extends
+    grown = apply_batch(graph, sample_batch(*nodes[2:], revision=2))
+    joined = [extract_terms(" ".join(turns[max(0, n - 1) : n + 1])) for n in range(4)]
+    assert bm25.bm25_with_previous_turn(grown, query) == pytest.approx(bm25_by_hand(joined, ["boat", "river"]))
+
+
 @given(graphs(), texts)
 def test_idf_coverage_equals_the_reference(sample: tuple[Graph, list[Node], list[Edge]], text: str) -> None:
     graph, nodes, _ = sample
@@ -155,16 +165,6 @@ def test_term_coverage_equals_the_reference(
     assert found.weighted_fraction(found.in_row) == pytest.approx(
         bm25.idf_coverage(graph, sample_query(text))[rows], abs=1e-5
     )
-
-
-def test_rarest_term_of_a_row_is_a_fraction_of_the_rarest_of_the_query() -> None:
-    """Of four memories, three have a river and one a boat; a canoe, which none has, is the rarest."""
-    texts = ("river boat", "river", "river", "lunch")
-    nodes = [sample_node(f"n{number}", text) for number, text in enumerate(texts)]
-    graph = apply_batch(Graph(), sample_batch(*nodes, revision=1))
-    found = term_coverage(Postings.for_query(graph, sample_query("river boat canoe")), np.arange(4))
-    river, boat, canoe = (math.log(1 + (4 - count + 0.5) / (count + 0.5)) for count in (3, 1, 0))
-    assert found.rarest_term() == pytest.approx([boat / canoe, river / canoe, river / canoe, 0])
 
 
 def test_bm25_equals_values_computed_by_hand() -> None:

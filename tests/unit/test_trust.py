@@ -154,3 +154,9 @@ def test_may_supersede_compares_speakers_exactly_and_trusts_as_float32() -> None
     assert not may_supersede(Attribution("Ana", 0.69), ana)
     assert not may_supersede(Attribution("ana", 1.0), ana)
     assert not may_supersede(Attribution("Ana ", 1.0), ana)
+
+
+def test_statement_is_not_about_its_speaker_unless_told_otherwise() -> None:
+    """So another speaker may supersede it."""
+    assert may_supersede(Attribution("Bo"), Attribution("Ana"))
+    assert not may_supersede(Attribution("Bo"), Attribution("Ana", is_about_self=True))

@@ -7,16 +7,23 @@ import numpy as np
 
 from ecphora.graph import Graph
 from ecphora.graph_updates import apply_batch
-from ecphora.model import Edge, Kind, Link, Node, Rows, ValidityEnd
+from ecphora.language.terms import hash_terms
+from ecphora.model import Edge, Kind, Link, Node, Rows, ValidityEnd, WriteBatch
 from ecphora.stages.retrieval import validity
+from ecphora.stages.retrieval.claim_topic import ClaimTopic
 from ecphora.testing import NOON, sample_batch, sample_node, sample_query
 
 MEMORIES = tuple(sample_node(f"m{number}", f"Statement {number}.", seq=number) for number in range(1, 4))
 
 
-def graph_with_claims(*edges: Edge, claimed: Sequence[int] = (1, 2, 3)) -> Graph:
+def graph_with_claims(
+    *edges: Edge, claimed: Sequence[int] = (1, 2, 3), topics: Sequence[ClaimTopic] = (ClaimTopic(),) * 3
+) -> Graph:
     """Memories m1, m2 and m3, and the claims c1, c2 and c3, which are those of the memories ``claimed``."""
-    claims = [sample_node(f"c{number}", kind=Kind.CLAIM, seq=10 + number) for number in (1, 2, 3)]
+    claims = [
+        sample_node(f"c{number}", kind=Kind.CLAIM, seq=10 + number, metadata=topic.metadata)
+        for number, topic in enumerate(topics, 1)
+    ]
     sources = [Edge(f"c{number}", f"m{number}", Link.CLAIMED_IN) for number in claimed]
     return apply_batch(Graph(), sample_batch(*MEMORIES, *claims, edges=(*sources, *edges), revision=1))
 
@@ -42,6 +49,25 @@ def test_updates_of_the_same_memory_are_listed_by_confidence() -> None:
         ("m1", "m3"),
     ]
     assert [update.old.id for update in validity.list_updates(graph, read, 1)] == ["m2"]
+
+
+def test_updates_of_the_latest_memory_are_listed_first() -> None:
+    graph = graph_with_claims(Edge("c2", "c1", Link.SUPERSEDES, 0.9), Edge("c3", "c2", Link.SUPERSEDES, 0.6))
+    assert [update.new.id for update in validity.list_updates(graph, read, 5)] == ["m3", "m2"]
+    assert [update.new.id for update in validity.list_updates(graph, read, 1)] == ["m3"]
+
+
+def test_supersession_that_is_added_to_a_searched_graph_is_found() -> None:
+    graph = graph_with_claims(Edge("c2", "c1", Link.SUPERSEDES, 0.9))
+    assert validity.supersessions(graph).new.tolist() == graph.rows(["m2"]).tolist()
+    grown = apply_batch(graph, WriteBatch(edges=(Edge("c3", "c2", Link.SUPERSEDES, 0.9),), revision=2))
+    assert validity.supersessions(grown).new.tolist() == graph.rows(["m2", "m3"]).tolist()
+
+
+def test_topic_of_a_supersession_has_the_terms_of_both_claims() -> None:
+    topics = (ClaimTopic(frozenset({"home", "lisbon"})), ClaimTopic(frozenset({"home", "porto"})), ClaimTopic())
+    pairs = validity.supersessions(graph_with_claims(Edge("c2", "c1", Link.SUPERSEDES, 0.9), topics=topics))
+    assert pairs.topic_terms == (frozenset(hash_terms(["home", "lisbon", "porto"]).tolist()),)
 
 
 def test_claim_of_no_memory_supersedes_none() -> None:

@@ -7,7 +7,13 @@ import pytest
 
 from ecphora.graph import Graph
 from ecphora.graph_updates import apply_batch
-from ecphora.stages.retrieval.word_counts import CHARACTERS_PER_WORD, is_mostly_characters, word_counts
+from ecphora.language.terms import hash_terms
+from ecphora.stages.retrieval.word_counts import (
+    CHARACTERS_PER_WORD,
+    is_character,
+    is_mostly_characters,
+    word_counts,
+)
 from ecphora.testing import sample_batch, sample_node
 
 
@@ -26,3 +32,9 @@ def test_characters_of_an_unspaced_text_count_a_fifth_of_a_word() -> None:
     assert CHARACTERS_PER_WORD == 5
     assert unspaced > 5
     assert word_counts(graph) == pytest.approx([spaced, unspaced / 5])
+
+
+@pytest.mark.medium
+def test_hash_beyond_those_of_all_characters_is_of_no_character() -> None:
+    lowest, day, highest = 0, int(hash_terms(["日"])[0]), 2**32 - 1
+    assert is_character(np.array([lowest, day, highest], np.uint32)).tolist() == [False, True, False]
