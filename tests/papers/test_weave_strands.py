@@ -77,6 +77,8 @@ def test_type_weights_follow_the_order_of_types() -> None:
     assert [round(float(typed[TYPE_CODES[type_]]), 3) for type_ in TYPES] == [0.1, 0.2, 0.3, 0.4, 0.5]
     assert weights.factors(is_typed=False) == pytest.approx([0.3] * 5)
     assert TypeWeights().factors(is_typed=True).tolist() == [0.5, 0.5, 1.0, 1.0, 0.0]
+    assert TypeWeights().factors(is_typed=False).tolist() == [0.75, 0.75, 0.75, 0.75, 0.0]
+    assert not only(StrandType.CAUSAL, weight=0.0).factors(is_typed=False).any()
 
 
 def test_temporal_strands_join_adjacent_turns() -> None:
@@ -150,8 +152,9 @@ def test_recall_follows_each_type_by_its_weight(type_: StrandType) -> None:
     assert found.scores[1] == pytest.approx(0.45 * 0.5 * base, abs=1e-6)
     half = replace(strategy, type_weights=only(type_, 0.25))
     assert half.activate(question(), graph).scores[1] == pytest.approx(0.45 * 0.25 * base, abs=1e-6)
-    untyped = replace(half, use_types=False, type_weights=only(type_, 0.5))
-    assert untyped.activate(question(), graph).scores[1] == pytest.approx(0.45 * 0.1 * base, abs=1e-6)
+    other = next(one for one in TYPES if one is not type_)
+    untyped = replace(half, use_types=False, type_weights=replace(only(type_, 0.5), **{other.value: 0.1}))
+    assert untyped.activate(question(), graph).scores[1] == pytest.approx(0.45 * 0.3 * base, abs=1e-6)
     assert replace(strategy, type_weights=only(type_, 0.0)).activate(question(), graph).scores[1] == 0
 
 

@@ -53,8 +53,8 @@ class Weave(ShortRepr):
 
     Strands (5.3): S = ``alpha`` sim + ``beta`` cooccur + ``gamma`` ``oracle_confidence``, to the ``k`` nearest earlier
     particles of cosine ``min_cosine`` or more; causal strands also by the relations of ``extractor``. Each type has its
-    factor in ``type_weights``; without ``use_types`` all have the mean. ``use_weight`` and ``evidence_weight`` are
-    theta_4 of equation 8 for use and for later evidence.
+    factor in ``type_weights``; without ``use_types`` all that are followed have their mean. ``use_weight`` and
+    ``evidence_weight`` are theta_4 of equation 8 for use and for later evidence.
 
     Synthesis (Algorithm 1), with ``use_insights``: every ``omega`` particles; clusters of ``min_cluster_size`` to
     ``max_cluster_size`` with cohesion ``tau_cluster``, at most ``max_overlap`` of which one insight has already;

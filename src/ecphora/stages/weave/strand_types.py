@@ -46,6 +46,9 @@ class TypeWeights:
     association: float = 0.0
 
     def factors(self, *, is_typed: bool) -> NDArray[np.float32]:
-        """The factor of each type; untyped, every type has their mean."""
+        """The factor of each type; untyped, every type that is followed has the mean of these."""
         weights = np.array(astuple(self), np.float32)
-        return weights if is_typed else np.full(len(weights), weights.mean(), np.float32)
+        is_followed = weights > 0
+        if is_typed or not is_followed.any():
+            return weights
+        return np.where(is_followed, weights[is_followed].mean(), np.float32(0))
