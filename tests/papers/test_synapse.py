@@ -346,6 +346,16 @@ def test_turn_is_similar_by_the_turn_before_it() -> None:
     assert alone.activate(query(), graph).scores[11] == 0
 
 
+def test_terms_are_half_of_the_similarity() -> None:
+    graph = conversation(("we went hiking", 0.4, ""), ("it rained all day", 0.8, ""), session=None, speakers=(None,))
+    alone = replace(FAITHFUL, T=0, lambda3=0.0, include_unreached=True)
+    by_vectors = alone.activate(query("hiking"), graph).contributions["dense similarity"]
+    assert by_vectors.tolist() == pytest.approx([0.5 * 0.4, 0.5 * 0.8], abs=1e-6)
+    both = replace(alone, use_lexical_similarity=True)
+    by_both = both.activate(query("hiking"), graph).contributions["dense similarity"]
+    assert by_both.tolist() == pytest.approx([0.5 * (0.5 + 1) / 2, 0.5 * (1 + 0) / 2], abs=1e-6)
+
+
 def test_memory_that_is_not_reached_keeps_its_similarity() -> None:
     graph = conversation(*[("so it goes", 0.3, "")] * 12, ("we went hiking", 0.9, ""), session=None, speakers=(None,))
     few = replace(FAITHFUL, anchors_per_trigger=1, use_lexical_trigger=False, top_k=0, lambda3=0.0)
