@@ -4,9 +4,9 @@ Every clause comes from the graph and the memory's own text: a word that the que
 a date, a memory that led to it. A clause names only memories that are eligible for the question.
 """
 
+from calendar import monthrange
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from datetime import timedelta
 
 import numpy as np
 
@@ -22,7 +22,7 @@ from .stages.retrieval import validity
 from .stages.retrieval.media_search import MEDIA
 from .stages.retrieval.term_coverage import WINDOW_SIZE
 from .text_format import collapse_whitespace, long_day, truncate
-from .timeparse import EPOCH
+from .timeparse import from_epoch_seconds
 
 MIN_SIMILARITY_Z = 1.5
 """The smallest z-score of the similarity at which a memory is near to a word in meaning."""
@@ -345,11 +345,12 @@ CLAUSE_BUILDERS = {feature: builders for builders, features in _FEATURE_GROUPS f
 
 def format_interval(start: float, end: float) -> str:
     """An interval as a day, month or year; as its first and last day if it is none of these."""
-    first, last = EPOCH + timedelta(seconds=start), EPOCH + timedelta(seconds=max(start, end - 1))
+    first, last = from_epoch_seconds(start), from_epoch_seconds(max(start, end - 1))
     if first.date() == last.date():
         return long_day(first)
     if (first.day, first.month, last.month) == (1, 1, 12) and first.year == last.year:
         return f"{first.year:04}"
-    if first.day == 1 and (first.year, first.month) == (last.year, last.month) and (last + timedelta(1)).day == 1:
+    is_month_end = last.day == monthrange(last.year, last.month)[1]
+    if first.day == 1 and (first.year, first.month) == (last.year, last.month) and is_month_end:
         return f"{first:%B} {first.year:04}"
     return f"{long_day(first)} to {long_day(last)}"

@@ -117,7 +117,7 @@ def test_indexed_text_has_speaker_and_title() -> None:
     assert encode.analyze(node).length == 3
 
 
-@pytest.mark.parametrize("happened_at", [date.min, date.max, "9999-12-31T23:59:59", "0001-01-01T00:00+14:00"])
+@pytest.mark.parametrize("happened_at", [date.min, date.max, "9999-12-31T23:59:59", "0001-01-01T14:00+14:00"])
 @pytest.mark.parametrize("text", ["Yesterday, last year, 3 weeks ago", "Tomorrow, next year, in 3 weeks", "5 May"])
 def test_extreme_dates_are_encoded(happened_at: object, text: str) -> None:
     batch = encode_episodes(draft(text, id="a", happened_at=happened_at))

@@ -5,7 +5,7 @@ from datetime import UTC, date, datetime, timedelta, timezone
 import pytest
 
 from ecphora.errors import InvalidTime
-from ecphora.timeparse import parse_time
+from ecphora.timeparse import from_epoch_seconds, parse_time
 
 LISBON = timezone(timedelta(hours=1))
 
@@ -54,3 +54,25 @@ INVALID = (
 def test_invalid_time_is_rejected(value: object) -> None:
     with pytest.raises(InvalidTime, match=r"(?s)is not a date.*(write|give) "):
         parse_time(value)
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        "0001-01-01T00:00:00+14:00",
+        "9999-12-31T23:00:00-12:00",
+        datetime(9999, 12, 31, 23, 30, tzinfo=timezone(timedelta(hours=-1))),
+    ],
+)
+def test_time_beyond_the_calendar_in_utc_is_rejected(value: object) -> None:
+    with pytest.raises(InvalidTime, match=r"^\d\S+ is not a date of the years 1 to 9999 in UTC; give one"):
+        parse_time(value)
+
+
+@pytest.mark.parametrize(
+    "value", ["0001-01-01T14:00+14:00", "0001-01-01", "9999-12-31T23:59:59.999999", "9999-12-31T11:59:59-12:00"]
+)
+def test_time_of_a_float_stays_in_the_calendar(value: str) -> None:
+    parsed = parse_time(value)
+    assert abs(from_epoch_seconds(parsed.timestamp()) - parsed) < timedelta(milliseconds=1)
+    assert from_epoch_seconds(-1e12) == parse_time("0001-01-01")

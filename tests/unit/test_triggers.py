@@ -1,15 +1,17 @@
 """Triggers of consolidation: a number of new memories, the end of a session, an idle time."""
 
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
 
 from ecphora import Episode, Memory
+from ecphora.cancellation import CallCancelled
 from ecphora.consolidation.triggers import CURSOR, AutoConsolidate, has_enough_pending, pending_rows
 from ecphora.embedders.hashing import HashingEmbedder
 from ecphora.graph_updates import apply_batch
-from ecphora.model import WriteBatch
+from ecphora.model import RememberResult, WriteBatch
 from ecphora.testing import FakeClock, sample_graph
 
 NOW = datetime(2026, 6, 1, tzinfo=UTC)
@@ -59,3 +61,34 @@ def test_trigger_by_count_fires_at_its_number_and_not_before() -> None:
     count = int(graph.episodes.sum())
     assert has_enough_pending(graph, "another", count)
     assert not has_enough_pending(graph, "another", count + 1)
+
+
+def test_failed_consolidation_does_not_keep_a_memory_from_being_stored(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    """It is logged with its error; an interruption and a cancellation are no failures."""
+
+    class FailingScorer:
+        name = "failing"
+        error: BaseException = OverflowError("date value out of range")
+
+        def score(self, _pairs: object, /) -> list[float]:
+            raise self.error
+
+    def remember(memory: Memory, number: int) -> RememberResult:
+        return memory.remember(replace(MOVES[2], id=f"new{number}"))
+
+    scorer, trigger = FailingScorer(), AutoConsolidate(every_turns=2)
+    options = {"embedder": HashingEmbedder(64), "update_scorer": scorer, "auto_consolidate": trigger}
+    with Memory(tmp_path / "m.db", **options) as memory:  # type: ignore[arg-type]
+        memory.remember([MOVES[0], MOVES[2]])
+        assert remember(memory, 1).created == ("new1",)
+        assert caplog.messages == ["the automatic consolidation of the scope 'default' failed"]
+        assert "OverflowError: date value out of range" in caplog.text
+        with pytest.raises(OverflowError):
+            memory.consolidate()
+        for error in (KeyboardInterrupt(), CallCancelled()):
+            monkeypatch.setattr(scorer, "error", error)
+            with pytest.raises(type(error)):
+                remember(memory, 2)
+        assert len(memory) == 3

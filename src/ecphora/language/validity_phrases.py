@@ -90,14 +90,15 @@ def validity_interval(sentence: str, reference_time: datetime) -> tuple[datetime
         return None, None
     end = _valid_to(sentence, reference_time)
     is_future = _FUTURE.search(sentence) is not None
-    spans = [
-        _roll_forward(span, reference_time) if is_future else span for span in _start_spans(sentence, reference_time)
+    start_spans = _start_spans(sentence, reference_time)
+    spans = [_roll_forward(span, reference_time) for span in start_spans] if is_future else start_spans
+    nearby_spans = [
+        span for span in spans if span and abs((span.start - reference_time).days) < 400 and span.start.year > 1
     ]
-    nearby_spans = [span for span in spans if abs((span.start - reference_time).days) < 400 and span.start.year > 1]
-    start_spans = [
+    short_spans = [
         span for span in nearby_spans if span.end - span.start <= timedelta(93) or span.end == reference_time
     ]
-    start = start_spans[0].start if start_spans else None
+    start = short_spans[0].start if short_spans else None
     return (None if end is not None and start is not None and start >= end else start), end
 
 
@@ -133,13 +134,19 @@ def _is_change(clause: str) -> bool:
     return any(pattern.search(clause) for pattern in (CHANGE, CURRENT, END, RESUMPTION))
 
 
-def _roll_forward(span: Interval, reference_time: datetime) -> Interval:
-    """Move an interval a year later if it is long past and recurs soon: the next return of a date without a year."""
+def _roll_forward(span: Interval, reference_time: datetime) -> Interval | None:
+    """Move an interval a year later if it is long past and recurs soon: the next return of a date without a year.
+
+    None if that is beyond the calendar.
+    """
     if not ROLL_FORWARD_DAYS < (reference_time - span.end).days < LEAP_YEAR_DAYS:
         return span
-    return Interval(
-        *(bound + timedelta(LEAP_YEAR_DAYS - 1 + _crosses_leap_day(bound)) for bound in (span.start, span.end))
-    )
+    try:
+        return Interval(
+            *(bound + timedelta(LEAP_YEAR_DAYS - 1 + _crosses_leap_day(bound)) for bound in (span.start, span.end))
+        )
+    except OverflowError:
+        return None
 
 
 def _crosses_leap_day(day: datetime) -> bool:
@@ -187,7 +194,7 @@ def _is_range(line: str) -> bool:
 def _parse_end(rest: str, end_phrase: str, reference_time: datetime) -> datetime | None:
     """The end after an end phrase: a day is included, a longer period only after "through" or "end of"."""
     if day := _DAY_OF_MONTH.match(rest):
-        return _next_day_of_month(int(day["day"]), reference_time) + timedelta(1)
+        return _end_of_day_of_month(int(day["day"]), reference_time)
     span = next(
         iter([*_future_intervals(f"on {rest}", reference_time), *_future_intervals(rest, reference_time)]), None
     )
@@ -202,13 +209,17 @@ def _future_intervals(text: str, reference_time: datetime) -> list[Interval]:
     return [
         span
         for span in (_roll_forward(mention, reference_time) for mention in time_mentions(text, reference_time))
-        if span.end > reference_time
+        if span and span.end > reference_time
     ]
 
 
-def _next_day_of_month(day: int, reference_time: datetime) -> datetime:
-    """The next day with that day of the month, at midnight."""
-    date = reference_time.replace(hour=0, minute=0, second=0, microsecond=0) + timedelta(1)
-    while date.day != day:
+def _end_of_day_of_month(day: int, reference_time: datetime) -> datetime | None:
+    """The midnight after the next day with that day of the month; None if it is beyond the calendar."""
+    date = reference_time.replace(hour=0, minute=0, second=0, microsecond=0)
+    try:
         date += timedelta(1)
-    return date
+        while date.day != day:
+            date += timedelta(1)
+        return date + timedelta(1)
+    except OverflowError:
+        return None
