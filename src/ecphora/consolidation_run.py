@@ -170,7 +170,12 @@ def run(
     tools = plan.Tools(writer.embed, floor, llm_client, score_pairs, limits.planning_time_left)
     while (step := plan.next_step(graph, writer.reader(graph), now, limits.step_size, tools)) is not None:
         check_cancellation()
-        batch = replace(step.batch, embedder=writer.embedder.name, undo_batch=UndoBatch(id_, now, step.counts))
+        batch = replace(
+            step.batch,
+            embedder=writer.embedder.name,
+            undo_batch=UndoBatch(id_, now, step.counts),
+            read_revision=graph.revision,  # a text that was replaced or forgotten since may not come back as a claim
+        )
         previewed = plan.preview(graph, batch)
         if batch.nodes or batch.edges:
             after = _probe_recall(writer.strategy, previewed, probes)
@@ -204,7 +209,7 @@ def run(
 
 
 def _try_commit_step(writer: ScopeWriter, batch: WriteBatch, limits: RunLimits) -> bool:
-    """Whether a step was committed: not if the graph has changed since planning, or the lock was not free in time."""
+    """Whether a step was committed: not if a memory that it refers to has changed, or the lock was not free in time."""
     try:
         return writer.try_commit(batch, limits.commit_time_left)
     except StoreBusy:

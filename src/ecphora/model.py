@@ -386,7 +386,9 @@ class WriteBatch(ShortRepr):
     batch, whose rows are all deleted and whose cursors are set back.
     ``needs_full_log`` keeps the scope's access log complete from here on; otherwise a store may let old accesses
     expire, and ``retention`` says which are left.
-    ``expected_revision`` makes a store refuse the batch with ``StaleWrite`` if the scope has another revision.
+    ``expected_revision`` makes a store refuse the batch with ``StaleWrite`` if the scope has another revision;
+    ``read_revision`` makes it do so only if a node that the batch refers to was written after that revision, or if the
+    provenance of an edge is gone: what was read of it is no longer there.
     ``revision`` is 0 until the batch is committed; the store returns it with the new revision and every ``seq``.
     """
 
@@ -408,6 +410,7 @@ class WriteBatch(ShortRepr):
     needs_full_log: bool = False
     retention: LogRetention = FULL_LOG
     expected_revision: int | None = None
+    read_revision: int | None = None
     revision: int = 0
 
 
@@ -823,8 +826,9 @@ class InsightHit(ShortRepr):
 class ExchangeHit(ShortRepr):
     """An earlier prompt like the question, and the response that was given to it.
 
-    It says what was answered, not what is true. ``source_ids`` are the memories that were recalled for it,
-    ``used_ids`` those of them that the response used, as far as that is known. ``source`` is the model that gave it.
+    It says what was answered, not what is true. ``source_ids`` are the memories that were recalled for it, and the
+    earlier exchanges and the sources of insights that were shown beside them; ``used_ids`` are the memories that the
+    response used, as far as that is known. ``source`` is the model that gave it.
     """
 
     id: NodeId

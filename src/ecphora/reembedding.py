@@ -41,7 +41,9 @@ def reembed(
             nodes = store.nodes(scope, store.ids_to_reembed(scope, model.name, limit=BATCH_SIZE))
             with suppress(StaleWrite):  # another process wrote or forgot something meanwhile: read again
                 if nodes:
-                    store.commit(scope, WriteBatch(vectors=encode.embed_nodes(model, nodes), embedder=model.name))
+                    vectors = encode.embed_nodes(model, nodes)
+                    batch = WriteBatch(vectors=vectors, embedder=model.name, read_revision=info.revision)
+                    store.commit(scope, batch)
                     done += len(nodes)
                     if progress is not None:
                         progress(done, max(done, info.episodes))

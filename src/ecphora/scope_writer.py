@@ -8,7 +8,7 @@ from datetime import datetime
 from . import documents, encode, media_spaces
 from .cancellation import check_cancellation, current_cancellation
 from .errors import EmbedderMismatch, StaleWrite, StoreBusy
-from .forget import content_digest, is_tombstoned
+from .forget import is_content_tombstoned, is_memory_tombstoned
 from .graph import Graph
 from .graph_cache import GraphCache
 from .model import Access, AccessKind, Extraction, Node, NodeId, Vector, Vectors, WriteBatch
@@ -136,9 +136,7 @@ class ScopeWriter:
         blocked = [
             episode
             for episode in episodes
-            if episode.id not in existing_ids
-            and not restore
-            and any(is_tombstoned(node, graph.tombstones) for node in episode.chunks)
+            if episode.id not in existing_ids and not restore and is_memory_tombstoned(episode.chunks, graph.tombstones)
         ]
         skipped_ids = existing_ids.union(episode.id for episode in blocked)
         return Classification([episode for episode in episodes if episode.id not in skipped_ids], existing, blocked)
@@ -185,7 +183,7 @@ class ScopeWriter:
         ids = documents.node_ids_of(graph, episode.id)
         nodes = self.store.nodes(self.scope, ids) if ids else []
         if nodes and not restore and not documents.same_content(episode, nodes):
-            was_replaced = any(content_digest(node) in graph.tombstones for node in episode.chunks)
+            was_replaced = is_content_tombstoned(episode.chunks, graph.tombstones)
             if was_replaced:
                 return False
         return documents.is_stored(episode, graph, nodes)
@@ -241,8 +239,8 @@ class ScopeWriter:
                 batch = strategy.process(graph, self.reader(graph), now)
                 ids, texts = [node.id for node in batch.nodes], map(encode.indexed_text, batch.nodes)
                 vectors = dict(zip(ids, self.embed(texts), strict=True)) if ids else {}
-                batch_with_vectors = replace(batch, vectors=vectors, embedder=self.embedder.name)
-                if not self.try_commit(batch_with_vectors):
+                batch = replace(batch, vectors=vectors, embedder=self.embedder.name, read_revision=graph.revision)
+                if not self.try_commit(batch):
                     break
                 graph = self.graph()
             else:

@@ -76,10 +76,8 @@ class BatchWriter:
     def write(self) -> WriteBatch:
         batch = self.batch
         if batch.expected_revision not in {None, self.scope.revision}:
-            raise StaleWrite(
-                f"scope {self.scope_name!r} has revision {self.scope.revision}, the batch expects "
-                f"{batch.expected_revision}; build it again"
-            )
+            expected = f"the batch expects {batch.expected_revision}; build it again"
+            raise StaleWrite(f"scope {self.scope_name!r} has revision {self.scope.revision}, {expected}")
         if batch.undo_batch is not None:
             self._insert_undo_batch(batch.undo_batch, batch.cursors)
         if batch.undoes is not None:
@@ -112,16 +110,19 @@ class BatchWriter:
             needs_full_log=bool(self.scope.needs_full_log or batch.needs_full_log),
             retention=retention,
             expected_revision=None,
+            read_revision=None,
             revision=self.revision,
         )
 
     def _seq_of(self, node: NodeId) -> int:
-        """Return the ``seq`` of a node; raises ``StaleWrite`` if it is missing."""
+        """Return the ``seq`` of a node; raises ``StaleWrite`` if it is missing, or written after it was read."""
         if node not in self.seq_by_id:
-            query = "SELECT seq FROM node WHERE scope = ? AND id = ?"
+            query = "SELECT seq, revision FROM node WHERE scope = ? AND id = ?"
             found = self.db.execute(query, (self.scope.key, node)).fetchone()
-            if found is None:
-                raise StaleWrite(f"the batch refers to {node!r}, which is not in scope {self.scope_name!r}")
+            read_revision = self.revision if self.batch.read_revision is None else self.batch.read_revision
+            if found is None or int(found[1]) > read_revision:
+                problem = "is not in" if found is None else "was written again in"
+                raise StaleWrite(f"the batch refers to {node!r}, which {problem} scope {self.scope_name!r}")
             self.seq_by_id[node] = int(found[0])
         return self.seq_by_id[node]
 
@@ -246,7 +247,10 @@ class BatchWriter:
             return current, {}
         return current, dict(zip(blobs, row_mapping.blobs_to_vectors(list(blobs.values()), dim)[0], strict=True))
 
-    def _insert_edges(self, edges: Iterable[Edge]) -> None:
+    def _insert_edges(self, edges: Sequence[Edge]) -> None:
+        if self.batch.read_revision is not None:
+            for edge in edges:
+                self._seq_of(edge.provenance or edge.src)
         self.db.executemany(
             "INSERT INTO edge VALUES (?, ?, ?, ?, ?, ?, ?)",
             (
@@ -299,10 +303,8 @@ class BatchWriter:
         The following commits delete expired accesses, a few nodes each; readers skip them until then.
         """
         scope, needs_full_log = self.scope, int(self.scope.needs_full_log or self.batch.needs_full_log)
-        size, growth = (
-            scope.log_size + new_access_count - self.deleted_access_count,
-            scope.log_growth + new_access_count,
-        )
+        size = scope.log_size + new_access_count - self.deleted_access_count
+        growth = scope.log_growth + new_access_count
         retention_seq, cursor = scope.retention_seq, scope.sweep_cursor
         if new_access_count and not needs_full_log:
             if cursor < retention_seq:
@@ -345,9 +347,8 @@ class BatchWriter:
     def _insert_undo_batch(self, undo_batch: UndoBatch, cursors: Mapping[str, int]) -> None:
         """Record that this revision belongs to an undo batch, with the previous cursors."""
         key = self.scope.key
-        current = {
-            str(name): seq for name, seq in self.db.execute("SELECT name, seq FROM cursor WHERE scope = ?", (key,))
-        }
+        stored = self.db.execute("SELECT name, seq FROM cursor WHERE scope = ?", (key,))
+        current = {str(name): seq for name, seq in stored}
         previous = {name: current.get(name) for name in cursors}
         columns = json.dumps(dict(undo_batch.counts)), json.dumps(previous)
         self.db.execute(

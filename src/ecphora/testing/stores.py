@@ -272,6 +272,26 @@ class StoreContract:
             assert (written.revision, written.expected_revision) == (2, None)
             assert list(_load_graph(store).nodes["ids"]) == ["a", "b"]
 
+    def test_batch_is_refused_if_what_it_refers_to_was_rewritten(self, locations: Locations) -> None:
+        """A batch with the revision that it was read at may refer only to nodes that have not been written since."""
+        with closing(locations()()) as store:
+            store.commit(SCOPE, sample_batch(sample_node("a", "old"), sample_node("b"), sample_node("c")))
+            tombstones = (Tombstone("a", b"digest"), Tombstone("c", b"digest"))
+            store.commit(SCOPE, replace(sample_batch(sample_node("a", "new")), tombstones=tombstones))
+            claim, source = sample_node("claim", kind=Kind.CLAIM), Edge("claim", "a", Link.CLAIMED_IN)
+            stale: tuple[WriteBatch, ...] = (
+                sample_batch(claim, edges=(source,)),
+                WriteBatch(edges=(Edge("b", "b", Link.ALIAS, provenance="a"),)),
+                WriteBatch(edges=(Edge("b", "b", Link.ALIAS, provenance="c"),)),
+                WriteBatch(vectors={"a": sample_vector("old")}, embedder=SAMPLE_EMBEDDER.name),
+            )
+            for batch in stale:
+                with _expect_error(StaleWrite):
+                    store.commit(SCOPE, replace(batch, read_revision=1))
+            written = store.commit(SCOPE, sample_batch(claim, edges=(replace(source, dst="b"),), read_revision=1))
+            assert (written.revision, written.read_revision) == (3, None)
+            store.commit(SCOPE, WriteBatch(edges=(source,), read_revision=3))
+
     def test_entity_is_deleted_with_its_last_mention(self, locations: Locations) -> None:
         """Also for a reader that gets a second mention and the deletion of the first in one batch."""
         with closing(locations()()) as store:
