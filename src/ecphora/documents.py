@@ -13,7 +13,7 @@ import numpy as np
 from . import media_spaces
 from .errors import IdCollision, InvalidInput
 from .graph import Graph, epoch_seconds
-from .ids import content_id
+from .ids import NODE_PREFIXES, content_id
 from .language.chunking import split_into_chunks
 from .media_checks import check_media
 from .model import Episode, Kind, MediaVector, Node, NodeId
@@ -191,18 +191,33 @@ def _check_trust(episode: CheckedEpisode, graph: Graph, predecessor: CheckedEpis
         )
 
 
+def _is_no_memory(id_: NodeId, graph: Graph) -> bool:
+    """Whether an id is that of a name, claim, question or other node that is no memory."""
+    rows = graph.rows(node_ids_of(graph, id_))
+    return not graph.episodes[rows[0]] if len(rows) else id_.startswith(NODE_PREFIXES)
+
+
+def _has_tombstone(id_: NodeId, graph: Graph) -> bool:
+    """Whether a memory with an id was forgotten; the tombstones of a long text have the ids of its chunks."""
+    return id_ in graph.tombstones or f"{id_}#1" in graph.tombstones
+
+
 def deduplicate(episodes: Iterable[CheckedEpisode], graph: Graph) -> dict[NodeId, CheckedEpisode]:
     """Return the episodes by id, each once.
 
     The media vectors of equal episodes are joined.
 
-    Raises ``IdCollision`` if two texts have one id, and ``InvalidInput`` if an episode supersedes one that is neither
-    in the graph nor among the earlier episodes, or one that has more trust, and if the media vectors of one model
-    differ in length.
+    Raises ``IdCollision`` if two texts have one id, and ``InvalidInput`` if an episode supersedes what is no memory,
+    one that is neither in the graph nor among the earlier episodes, or one that has more trust, and if the media
+    vectors of one model differ in length.
     """
     found: dict[NodeId, CheckedEpisode] = {}
     for one in episodes:
-        is_known = not one.supersedes or one.supersedes in found or one.supersedes in graph.tombstones
+        if one.supersedes and _is_no_memory(one.supersedes, graph):
+            raise InvalidInput(
+                f"{one.id!r} supersedes {one.supersedes!r}, which is no memory; give the id of a memory, such as hit.id"
+            )
+        is_known = not one.supersedes or one.supersedes in found or _has_tombstone(one.supersedes, graph)
         if not is_known and not node_ids_of(graph, str(one.supersedes)):
             raise InvalidInput(
                 f"{one.id!r} supersedes {one.supersedes!r}, which does not exist; remember that one first"

@@ -8,7 +8,7 @@ from datetime import datetime
 
 import numpy as np
 
-from .documents import CheckedEpisode, node_ids_of
+from .documents import CheckedEpisode, expand_to_documents, node_ids_of
 from .errors import WrongVector
 from .graph import Graph
 from .ids import DESCRIPTION_PREFIX, ENTITY_PREFIX, content_id
@@ -146,7 +146,8 @@ def encode(
         (old, episode)
         for episode in checked_episodes
         if episode.supersedes
-        for old in chunk_ids.get(episode.supersedes) or node_ids_of(graph, episode.supersedes)
+        for old in chunk_ids.get(episode.supersedes)
+        or expand_to_documents(graph, node_ids_of(graph, episode.supersedes))
     ]
     edges.extend(Edge(episode.chunks[0].id, old, Link.SUPERSEDES) for old, episode in ends)
     starts = {node.id: node.happened_at for node in episodes}

@@ -4,32 +4,54 @@ An entity that stays keeps nothing of a forgotten mention: its spelling and time
 What a forgotten memory superseded is valid again, unless another memory supersedes it too.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 
 import numpy as np
 
 from . import forget, ids
+from .errors import InvalidInput
 from .graph import Graph
 from .grouping import group_starts
 from .language.name_normalization import entity_id
 from .language.names import names
-from .model import Kind, Link, Mask, Node, NodeId, ValidityEnd, WriteBatch
+from .model import SOURCE_LINKS, Kind, Link, Mask, Node, NodeId, ValidityEnd, WriteBatch
+from .reprs import show
 from .timeparse import from_epoch_seconds
 
 ReadNodes = Callable[[Sequence[NodeId]], Sequence[Node]]
 """Reads nodes by id."""
+KINDS = tuple(Kind)
+"""The kinds, by their number in the graph."""
 MAX_SPELLING_SOURCES = 8
 """The most memories that are read for the spelling of an entity: the first that mention it."""
 
 
 def erase(nodes: Sequence[Node], graph: Graph, read: ReadNodes) -> WriteBatch:
     """The batch that erases nodes of a graph, and with them what depends on them."""
-    batch = forget.forget(nodes)
+    batch = forget.forget(nodes, graph.tombstones)
     keep = forget.kept_mask(graph, batch)
     reopened, ends = _reopened(graph, keep)
     entities = tuple(_updated_entities(graph, keep, read))
     return replace(batch, entities=entities, reopened=reopened, validity_ends=ends)
+
+
+def check_forgettable(graph: Graph, ids: Iterable[NodeId]) -> None:
+    """Raise ``InvalidInput`` for the id of a name, a claim or a description, which is read off memories.
+
+    The next memory would bring it back, and its tombstone would keep the name.
+    """
+    for row in graph.rows(ids).tolist():
+        id_, kind = show(graph.id(row)), KINDS[graph.nodes["kinds"][row]]
+        if kind is Kind.ENTITY:
+            raise InvalidInput(
+                f"{id_} is a name, not a memory; recall the name, and forget the memories that mention it"
+            )
+        if kind in {Kind.CLAIM, Kind.DESCRIPTION}:
+            edges, _ = graph.edges_from(np.array([row]), SOURCE_LINKS[kind])
+            source = next((show(graph.id(one)) for one in graph.edges["dst"][edges].tolist()), "that memory")
+            mend = " or, if it is wrong, use memory.facts.reject" if kind is Kind.CLAIM else ""
+            raise InvalidInput(f"{id_} is a {kind.value} read off a memory; forget {source},{mend}".rstrip(","))
 
 
 def _reopened(graph: Graph, keep: Mask) -> tuple[tuple[NodeId, ...], tuple[ValidityEnd, ...]]:
@@ -68,14 +90,16 @@ def _updated_entities(graph: Graph, keep: Mask, read: ReadNodes) -> Iterator[Nod
         memories = list(nodes.values())
         if entity is None or not memories:  # another process has deleted them meanwhile
             continue
-        updated = replace(
-            entity,
-            text=_spelling(entity, memories),
-            happened_at=memories[0].happened_at,
-            recorded_at=memories[0].recorded_at,
-        )
+        updated = with_spelling_and_times(entity, memories)
         if updated != entity:
             yield updated
+
+
+def with_spelling_and_times(entity: Node, memories: Sequence[Node]) -> Node:
+    """An entity with a spelling and the times from the first memories that mention it, in their order."""
+    first = memories[0]
+    text = _spelling(entity, memories[:MAX_SPELLING_SOURCES])
+    return replace(entity, text=text, happened_at=first.happened_at, recorded_at=first.recorded_at)
 
 
 def _spelling(entity: Node, memories: Sequence[Node]) -> str:

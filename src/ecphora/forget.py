@@ -5,6 +5,7 @@ mention, an edge with either end or with the episode that supports it. Every sto
 """
 
 from collections.abc import Collection, Sequence
+from dataclasses import replace
 
 import numpy as np
 
@@ -13,9 +14,21 @@ from .graph import Graph, epoch_seconds
 from .model import MENTION_LINKS, SOURCE_LINKS, Kind, Mask, Node, NodeId, Rows, Tombstone, WriteBatch
 
 
-def forget(nodes: Sequence[Node]) -> WriteBatch:
-    """The batch that erases nodes, and with them what depends on them."""
-    return WriteBatch(tombstones=tuple(Tombstone(node.id, content_digest(node)) for node in nodes))
+def forget(nodes: Sequence[Node], tombstones: Collection[NodeId | bytes] = ()) -> WriteBatch:
+    """The batch that erases nodes, and with them what depends on them; ``tombstones`` are those of the graph.
+
+    The nodes have all chunks of a long text or none. The tombstone of each has the digest of the whole text.
+    """
+    memories: dict[NodeId, list[Node]] = {}
+    for node in nodes:
+        memories.setdefault(node.document or node.id, []).append(node)
+    found: list[Tombstone] = []
+    for memory in memories.values():
+        digest = content_digest(*memory)
+        found += (Tombstone(node.id, digest) for node in memory)
+        if is_date_uncertain(memory, tombstones):
+            found.append(Tombstone(memory[0].id, content_digest(*without_date(memory))))
+    return WriteBatch(tombstones=tuple(found))
 
 
 def ids_of_everything(graph: Graph) -> list[NodeId]:
@@ -79,18 +92,50 @@ def kept_mentions(graph: Graph, keep: Mask) -> tuple[Rows, Rows, Mask]:
 # ---- tombstones
 
 
-def content_digest(node: Node) -> bytes:
+def content_digest(*nodes: Node) -> bytes:
     """The digest of a memory's text, speaker and time, which recognizes a forgotten memory if it is remembered again.
 
-    The time of recording does not count: a memory without a date has a digest without one. The digest of a question or
-    an exchange is of its id alone, so a deleted one blocks no memory with the same text.
+    A memory is given as its node, or as the chunks of its text, in any order. The time of recording does not count: a
+    memory without a date has a digest without one. The digest of a question or an exchange is of its id alone, so a
+    deleted one blocks no memory with the same text.
     """
-    if node.kind in {Kind.QUESTION, Kind.EXCHANGE}:
-        return ids.content_digest(node.id)
-    dated = "" if node.happened_at == node.recorded_at else repr(epoch_seconds(node.happened_at))
-    return ids.content_digest(node.text, node.speaker or "", dated)
+    first = nodes[0]
+    if first.kind in {Kind.QUESTION, Kind.EXCHANGE}:
+        return ids.content_digest(first.id)
+    text = "".join(node.text for node in sorted(nodes, key=lambda node: node.position))
+    dated = "" if first.happened_at == first.recorded_at else repr(epoch_seconds(first.happened_at))
+    return ids.content_digest(text, first.speaker or "", dated)
+
+
+def without_date(nodes: Sequence[Node]) -> list[Node]:
+    """The nodes of a memory as they are if it has no date: it happened when it was recorded."""
+    return [replace(node, recorded_at=node.happened_at) for node in nodes]
+
+
+def is_date_uncertain(nodes: Sequence[Node], tombstones: Collection[NodeId | bytes]) -> bool:
+    """Whether the times of a memory do not say if it has a date, because its text may have been replaced.
+
+    Replacing a text leaves a tombstone of the memory's id, and the memory has a later time of recording.
+    """
+    first = nodes[0]
+    known_ids = {first.document or first.id, f"{first.document or first.id}#1", *(node.id for node in nodes)}
+    return first.happened_at != first.recorded_at and any(id_ in tombstones for id_ in known_ids)
 
 
 def is_tombstoned(node: Node, tombstones: Collection[NodeId | bytes]) -> bool:
     """Whether a node was forgotten before: it has the id or the content of a tombstone."""
     return node.id in tombstones or content_digest(node) in tombstones
+
+
+def is_memory_tombstoned(nodes: Sequence[Node], tombstones: Collection[NodeId | bytes]) -> bool:
+    """Whether a memory, given as its nodes, was forgotten before: the whole of it, not a text that shares chunks."""
+    has_known_id = nodes[0].document in tombstones or any(node.id in tombstones for node in nodes)
+    return has_known_id or is_content_tombstoned(nodes, tombstones)
+
+
+def is_content_tombstoned(nodes: Sequence[Node], tombstones: Collection[NodeId | bytes]) -> bool:
+    """Whether the whole content of a memory, given as its nodes, was forgotten before, under whatever id.
+
+    Files of earlier versions have a digest for each chunk of a forgotten text: there, all chunks must be known.
+    """
+    return content_digest(*nodes) in tombstones or all(content_digest(node) in tombstones for node in nodes)

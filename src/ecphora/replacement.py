@@ -13,39 +13,42 @@ from functools import partial
 from . import documents, encode
 from .erasure import erase
 from .errors import InvalidInput
+from .forget import is_content_tombstoned, is_date_uncertain, without_date
 from .graph import Graph
 from .graph_updates import apply_batch
 from .media_spaces import vectors_of
 from .model import Edge, Episode, Kind, Link, Mark, Node, NodeId, Rows, ValidityEnd, Vector, WriteBatch
 from .reprs import show
-from .scope_writer import MAX_RETRIES, ExtractionSource, ScopeWriter, reads_full_log
+from .scope_writer import MAX_RETRIES, Classification, ExtractionSource, ScopeWriter, reads_full_log
 from .timeparse import from_epoch_seconds
 
 
 def replace_text(
     writer: ScopeWriter, id_: NodeId, text: str, now: datetime, extractions: ExtractionSource
-) -> documents.CheckedEpisode | None:
-    """Replace the text of a memory; return the memory as it was written, None if it has the text already.
+) -> Classification:
+    """Replace the text of a memory, unless it has the text already or the text was forgotten before.
 
-    Raises ``InvalidInput`` for an id that is no memory, and ``IdCollision`` if a chunk of the new text would need the
-    id of another memory.
+    Returns the memory with the new text, as new, existing or blocked. Raises ``InvalidInput`` for an id that is no
+    memory, and ``IdCollision`` if a chunk of the new text would need the id of another memory.
     """
     vectors: dict[str, Vector] = {}
     for _ in range(MAX_RETRIES):
         graph = writer.graph()
         old_nodes = writer.store.nodes(writer.scope, documents.node_ids_of(graph, id_))
         old = check_memory(id_, old_nodes)
-        if old.text == text:
-            return None
         fields = (old.speaker, old.session, old.happened_at, old.title, old.source, old.metadata, old.trust)
         episode = documents.check_episode(Episode(text, old.id, *fields, media=old.media), now)
+        if old.text == text:
+            return Classification([], [episode], [])
+        if _is_forgotten(episode, old_nodes, graph):
+            return Classification([], [], [episode])
         row = graph.row(old_nodes[0].id)
         if row is not None and old.media:
             episode = replace(episode, media_vectors=vectors_of(graph.media_spaces, row, episode.chunks[0].id))
         batch = _replacement_batch(writer, graph, old_nodes, episode, extractions=extractions, vectors=vectors, now=now)
         if writer.try_commit(batch):
             writer.process_pending(now)
-            return episode
+            return Classification([episode], [], [])
     raise writer.contention_error()
 
 
@@ -58,6 +61,13 @@ def check_memory(id_: NodeId, nodes: Sequence[Node]) -> Node:
             f"{show(id_)} is a chunk of {show(nodes[0].document)}; give that id, with the whole new text"
         )
     return documents.reassemble(nodes)
+
+
+def _is_forgotten(episode: documents.CheckedEpisode, old_nodes: Sequence[Node], graph: Graph) -> bool:
+    """Whether a memory with the new text of an old one would be blocked, if it were remembered with its date."""
+    nodes = [replace(node, recorded_at=old_nodes[0].recorded_at) for node in episode.chunks]
+    forms = [nodes, without_date(nodes)] if is_date_uncertain(old_nodes, graph.tombstones) else [nodes]
+    return any(is_content_tombstoned(form, graph.tombstones) for form in forms)
 
 
 def _replacement_batch(

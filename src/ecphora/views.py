@@ -90,7 +90,10 @@ class Entities(_View):
 
 
 class Maintenance(_View):
-    """Batches that can be undone, decayed memories, and marks that keep memories from decay or rank them last."""
+    """Batches that can be undone, decayed memories, and marks that keep memories from decay or rank them last.
+
+    A mark of a chunk is one of its whole text.
+    """
 
     def batches(self) -> list[UndoBatch]:
         """The batches that ``undo`` can revert, oldest first."""
@@ -133,6 +136,7 @@ class Maintenance(_View):
             rows = {id_: documents.node_ids_of(graph, id_) for id_ in wanted}
             if missing := [id_ for id_, nodes in rows.items() if not nodes]:
                 raise InvalidInput(f"there is no memory {show(missing[0])}; nothing was marked")
-            return WriteBatch(accesses=tuple(Access(node, now, mark) for nodes in rows.values() for node in nodes))
+            marked = documents.expand_to_documents(graph, [node for nodes in rows.values() for node in nodes])
+            return WriteBatch(accesses=tuple(Access(node, now, mark) for node in marked))
 
         self._writer().commit(build)

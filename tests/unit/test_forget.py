@@ -2,12 +2,13 @@
 
 from collections.abc import Sequence
 from dataclasses import replace
+from datetime import timedelta
 from typing import Any
 
 import numpy as np
 
 from ecphora.documents import check_episode
-from ecphora.forget import content_digest, is_tombstoned, kept_mask
+from ecphora.forget import content_digest, forget, is_content_tombstoned, is_memory_tombstoned, is_tombstoned, kept_mask
 from ecphora.graph import Graph
 from ecphora.graph_updates import apply_batch
 from ecphora.model import Edge, Episode, Kind, Link, Node, NodeId, Tombstone, WriteBatch
@@ -27,6 +28,35 @@ def test_tombstone_matches_by_id_or_content() -> None:
     assert is_tombstoned(node(id="b", speaker="Ana", happened_at="2026-05-01"), tombstones)  # by its content
     assert not is_tombstoned(node(id="b", speaker="Ben", happened_at="2026-05-01"), tombstones)
     assert not is_tombstoned(node(id="b", speaker="Ana", happened_at="2026-05-02"), tombstones)
+
+
+def test_chunks_have_the_digest_of_their_text() -> None:
+    text = "Ana moved to Porto, and Ben stayed in Ghent. " * 60
+    chunks = check_episode(Episode(text, "a"), NOON).chunks
+    whole = replace(chunks[0], id="b", text=text, document=None)
+    assert content_digest(*chunks) == content_digest(*reversed(chunks)) == content_digest(whole)
+    found = forget((*chunks, node(id="c"))).tombstones
+    assert found == (
+        *(Tombstone(one.id, content_digest(whole)) for one in chunks),
+        Tombstone("c", content_digest(node())),
+    )
+    tombstones: set[NodeId | bytes] = {tombstone.digest for tombstone in found}
+    assert is_content_tombstoned(chunks, tombstones)
+    assert is_memory_tombstoned([whole], tombstones)
+    assert not is_content_tombstoned(chunks[:-1], tombstones)
+    assert not any(is_tombstoned(chunk, tombstones) for chunk in chunks)
+    of_chunks: set[NodeId | bytes] = {content_digest(chunk) for chunk in chunks}  # of an earlier version
+    assert is_content_tombstoned(chunks, of_chunks)
+    assert not is_content_tombstoned((*chunks, node()), of_chunks)
+
+
+def test_memory_of_uncertain_date_has_a_digest_with_and_one_without_it() -> None:
+    replaced = replace(node(id="a"), happened_at=NOON - timedelta(days=1))
+    dated, undated = content_digest(replaced), content_digest(node())
+    assert forget([replaced]).tombstones == (Tombstone("a", dated),)
+    for id_ in ("a", "a#1"):
+        assert forget([replaced], {id_}).tombstones == (Tombstone("a", dated), Tombstone("a", undated))
+    assert forget([node(id="a")], {"a"}).tombstones == (Tombstone("a", undated),)
 
 
 def test_content_digest_differs_by_time_text_and_speaker() -> None:

@@ -11,9 +11,9 @@ import pytest
 from ecphora.embedders.hashing import HashingEmbedder
 from ecphora.errors import InvalidInput
 from ecphora.memory import Memory
-from ecphora.model import Edge, Episode, Filter, Link, WriteBatch
+from ecphora.model import Edge, Episode, Filter, Kind, Link, WriteBatch
 from ecphora.stores.sqlite import SQLiteStore
-from ecphora.testing import NOON, FakeClock, sample_entity
+from ecphora.testing import NOON, FakeClock, sample_entity, sample_node
 
 LONG = "".join(f"Ana met Mia in Porto on day {day} of her stay. " for day in range(100))
 
@@ -195,3 +195,22 @@ def test_forget_keeps_a_name_mentioned_concurrently(open_memory: Callable[..., M
     assert memory.graph().row("entity:zebulon") is not None
     assert len(memory.graph().edges) == 1
     store.close()
+
+
+def test_names_and_claims_are_not_forgotten_alone(memory: Memory) -> None:
+    """Nothing of a list is erased then, and no tombstone keeps the name; insights can be forgotten."""
+    memory.remember(Episode("Zebulon lives in Porto.", id="a", speaker="Ana"))
+    nodes = sample_node("claim:a", kind=Kind.CLAIM), sample_node("insight:a", kind=Kind.INSIGHT)
+    edges = Edge("claim:a", "a", Link.CLAIMED_IN), Edge("insight:a", "a", Link.DERIVED_FROM)
+    memory._store.commit("default", WriteBatch(nodes=nodes, edges=edges))
+    for dry_run in (True, False):
+        with pytest.raises(InvalidInput, match="'entity:zebulon' is a name, not a memory; recall the name, and"):
+            memory.forget(["a", "entity:zebulon"], dry_run=dry_run)
+        with pytest.raises(InvalidInput, match=r"'claim:a' is a claim read off a memory; forget 'a', or, .*reject"):
+            memory.forget(["a", "claim:a"], dry_run=dry_run)
+    reply = memory.tools().call("forget", {"ids": ["entity:zebulon"], "dry_run": False})
+    assert reply.startswith("Error: 'entity:zebulon' is a name")
+    assert (len(memory), memory.graph().tombstones) == (1, frozenset())
+    assert memory.forget("insight:a").episode_ids == ("insight:a",)
+    assert set(memory.forget(["a", "entity:nobody"]).entity_ids) == {"entity:zebulon", "entity:porto"}
+    assert not {"entity:zebulon", "claim:a"} & set(memory.graph().tombstones)

@@ -40,7 +40,7 @@ def forget(
             forgotten_ids = selected.episode_ids
             if forgotten_ids and not yes and not dry_run:
                 _confirm(context, memory, forgotten_ids)
-        result = memory.forget(forgotten_ids, dry_run=dry_run)
+        result = memory.forget(() if everything else forgotten_ids, everything=everything, dry_run=dry_run)
     missing = [id_ for id_ in ids if id_ not in set(result.episode_ids)]
     if context.as_json:
         context.write_json({**result.to_dict(), "missing_ids": missing})

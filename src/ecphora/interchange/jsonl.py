@@ -9,40 +9,21 @@ An import commits portion by portion (:mod:`.portions`): if it is interrupted, t
 continues from there.
 """
 
-from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
 from datetime import datetime
 from itertools import chain
-from typing import Any, TextIO, TypeVar
+from typing import Any, TextIO
 
 from .. import encode
 from ..cancellation import current_cancellation
-from ..errors import EmbedderMismatch, IdCollision, InvalidRecord, StaleWrite, StoreBusy, WrongVector
-from ..forget import content_digest, is_tombstoned
-from ..ids import ENTITY_PREFIX
-from ..model import (
-    MENTION_LINKS,
-    SOURCE_LINKS,
-    UNEMBEDDED_KINDS,
-    UNINDEXED_KINDS,
-    Access,
-    AccessKind,
-    Kind,
-    Mark,
-    MediaVector,
-    Node,
-    NodeId,
-    Tombstone,
-    TransferResult,
-    Vector,
-    WriteBatch,
-)
+from ..errors import StaleWrite, StoreBusy
+from ..model import UNEMBEDDED_KINDS, UNINDEXED_KINDS, NodeId, TransferResult, Vector, WriteBatch
 from ..ports import Embedder, Progress, Store
+from .import_plan import ImportPlan, plan_import
 from .json_lines import media_vector_to_json, to_json, to_line, vector_to_base64
-from .media_vectors import check_media_vectors
-from .portions import Portion, split_into_portions
-from .records import FORMAT_VERSION, ExportContents, parse_export
+from .portions import Portion
+from .records import FORMAT_VERSION, parse_export
 
 NODES_PER_PORTION = 512
 """Nodes committed together, with their vectors, edges and ends; more where nodes belong together."""
@@ -50,8 +31,6 @@ ACCESSES_PER_COMMIT = 20_000
 """Accesses committed together."""
 MAX_RETRIES = 20
 """How often an import is planned again because another process changed the scope meanwhile."""
-
-T = TypeVar("T")
 
 
 def export_scope(store: Store, scope: str, out: TextIO, *, now: datetime, vectors: bool = False) -> TransferResult:
@@ -115,7 +94,9 @@ def import_scope(
     contents = parse_export(lines)
     done = TransferResult()
     for _ in range(MAX_RETRIES):
-        plan = _plan_import(contents, store.changes_since(scope, 0), scope, embedder, restore=restore)
+        plan = plan_import(
+            contents, store.changes_since(scope, 0), scope, embedder, restore=restore, portion_size=NODES_PER_PORTION
+        )
         existing = plan.existing - done.nodes
         try:
             for batch in _write_batches(plan, embedder, progress):
@@ -128,177 +109,7 @@ def import_scope(
     raise StoreBusy(f"other processes changed scope {scope!r} {MAX_RETRIES} times meanwhile; import again")
 
 
-@dataclass(frozen=True, slots=True)
-class _ImportPlan:
-    """What is left to write, in order, and the counts of what is not written."""
-
-    portions: Sequence[Portion] = ()
-    vectors: Mapping[NodeId, Vector] = field(default_factory=dict)
-    accesses: Sequence[Access] = ()
-    needs_full_log: bool = False
-    media_vectors: Mapping[NodeId, Sequence[MediaVector]] = field(default_factory=dict)
-    tombstones_by_node: Mapping[NodeId, Sequence[Tombstone]] = field(default_factory=dict)
-    """Tombstones of memories that came back, by the node that came back: both are committed together."""
-    tombstones: Sequence[Tombstone] = ()
-    existing: int = 0
-    blocked: int = 0
-    notices: tuple[str, ...] = ()
-
-
-def _plan_import(
-    contents: ExportContents, current: WriteBatch, scope: str, embedder: Embedder, *, restore: bool
-) -> _ImportPlan:
-    """Compare an export with the scope; raises before anything is written."""
-    if current.embedder is not None and current.embedder != embedder.name:
-        raise EmbedderMismatch(
-            f"scope {scope!r} was embedded by {current.embedder!r}, the import would use {embedder.name!r}; "
-            f"import with {current.embedder!r}, or into another scope"
-        )
-    stored = {node.id: node for node in current.nodes}
-    _check_collisions(contents, stored)
-    _check_references(contents, stored)
-    check_media_vectors(contents, current)
-    tombstones: set[NodeId | bytes] = {tombstone.node for tombstone in current.tombstones}
-    tombstones |= {tombstone.digest for tombstone in current.tombstones}
-    missing_nodes = [node for node in contents.nodes if node.id not in stored]
-    blocked = (
-        set()
-        if restore
-        else {node.id for node in missing_nodes if node.kind != Kind.ENTITY and is_tombstoned(node, tombstones)}
-    )
-    nodes = _nodes_to_write(contents, missing_nodes, blocked)
-    present_ids = stored.keys() | {node.id for node in nodes}
-    vectors, notices = _usable_vectors(contents, nodes, embedder)
-    tombstones_by_node, new_tombstones, living = _split_tombstones(contents, current, nodes, stored)
-    if living:
-        notices += (f"{living} memories that the file calls forgotten are here and stay; remove them with forget",)
-    edges = [edge for edge in contents.edges if {edge.src, edge.dst, edge.provenance or edge.src} <= present_ids]
-    ends = [end for end in contents.validity_ends if end.node in present_ids]
-    return _ImportPlan(
-        portions=split_into_portions(
-            nodes, _missing_items(edges, current.edges), _missing_items(ends, current.validity_ends), NODES_PER_PORTION
-        ),
-        vectors=vectors,
-        accesses=_missing_accesses(
-            [access for access in contents.accesses if access.node in present_ids], current.accesses
-        ),
-        needs_full_log=contents.needs_full_log,
-        media_vectors=contents.media_vectors,
-        tombstones_by_node=tombstones_by_node,
-        tombstones=new_tombstones,
-        existing=sum(1 for node in contents.nodes if node.id in stored),
-        blocked=len(blocked),
-        notices=notices,
-    )  # fmt: skip
-
-
-def _check_collisions(contents: ExportContents, stored: Mapping[NodeId, Node]) -> None:
-    """Raise ``IdCollision`` for the first id that belongs to different memories in the file and in the scope."""
-    documents = {node.document for node in stored.values() if node.document is not None}
-    chunk_ids = {node.document: set[NodeId]() for node in contents.nodes if node.document is not None}
-    for node in contents.nodes:
-        if node.document is not None:
-            chunk_ids[node.document].add(node.id)
-    for node in contents.nodes:
-        other = stored.get(node.id)
-        is_collision = (
-            node.id in documents
-            or (node.document is not None and node.document in stored)
-            or (other is not None and not _is_same_memory(node, other))
-        )
-        if is_collision:
-            raise _collision_error(node.id, contents.line_by_node[node.id])
-    for other in stored.values():
-        if other.document in chunk_ids and other.id not in chunk_ids[other.document]:
-            raise _collision_error(other.document, contents.line_by_node[min(chunk_ids[other.document])])
-
-
-def _collision_error(id_: NodeId | None, line: int) -> IdCollision:
-    return IdCollision(
-        f"line {line}: the id {id_!r} already belongs to another memory; import into another scope, "
-        "or forget the existing memory"
-    )
-
-
-def _is_same_memory(one: Node, other: Node) -> bool:
-    """Whether two nodes with the same id are the same memory; entities are, whatever their spelling and time."""
-    if Kind.ENTITY in {one.kind, other.kind}:
-        return one.kind == other.kind
-    compared = ("kind", "text", "speaker", "session", "title", "source", "happened_at", "document", "position", "media")
-    return all(getattr(one, name) == getattr(other, name) for name in compared)
-
-
-def _check_references(contents: ExportContents, stored: Mapping[NodeId, Node]) -> None:
-    """Raise ``InvalidRecord`` for the first line that refers to a node that is in neither the file nor the scope."""
-    for node, line in contents.references:
-        if node not in contents.line_by_node and node not in stored:
-            raise InvalidRecord(f"line {line}: no node {node!r} is in this file or in the scope it goes to")
-
-
-def _nodes_to_write(contents: ExportContents, missing: Sequence[Node], blocked: set[NodeId]) -> Sequence[Node]:
-    """Return the nodes to write: not those derived from blocked memories, nor entities that no memory mentions."""
-    derived: dict[NodeId, list[NodeId]] = {}
-    for edge in contents.edges:
-        if edge.link in SOURCE_LINKS.values():
-            derived.setdefault(edge.dst, []).append(edge.src)
-    excluded, frontier = set(blocked), list(blocked)
-    while frontier:  # insights over insights too
-        frontier = [node for source in frontier for node in derived.get(source, ()) if node not in excluded]
-        excluded.update(frontier)
-    mentions = [edge for edge in contents.edges if edge.link in MENTION_LINKS]
-    stays = [edge.src not in excluded and edge.provenance not in excluded for edge in mentions]
-    mentioned = {
-        edge.dst
-        for edge, is_kept in zip(mentions, stays, strict=True)
-        if is_kept and not edge.src.startswith(ENTITY_PREFIX)
-    }
-    return [node for node in missing if node.id not in excluded and (node.kind != Kind.ENTITY or node.id in mentioned)]
-
-
-def _usable_vectors(
-    contents: ExportContents, nodes: Sequence[Node], embedder: Embedder
-) -> tuple[Mapping[NodeId, Vector], tuple[str, ...]]:
-    """Return the file's vectors by this embedder of the nodes to write, and a notice about the other vectors."""
-    node_ids = {node.id for node in nodes}
-    of_model = {id_: vector for id_, (model, vector) in contents.vectors.items() if model == embedder.name}
-    other_count = len(contents.vectors) - len(of_model)
-    found = {id_: vector for id_, vector in of_model.items() if id_ in node_ids}
-    for id_, vector in found.items():
-        if vector.shape != (embedder.dim,):
-            raise WrongVector(
-                f"the vector of {id_!r} has {len(vector)} numbers, {embedder.name!r} makes {embedder.dim}"
-            )
-    if not other_count:
-        return found, ()
-    return found, (f"{other_count} vectors of another model than {embedder.name!r} were ignored and made again",)
-
-
-def _split_tombstones(
-    contents: ExportContents, current: WriteBatch, nodes: Sequence[Node], stored: Mapping[NodeId, Node]
-) -> tuple[Mapping[NodeId, Sequence[Tombstone]], Sequence[Tombstone], int]:
-    """Split the file's tombstones: by the node that came back, the others, and the number of living memories."""
-    known = set(current.tombstones)
-    new = [tombstone for tombstone in dict.fromkeys(contents.tombstones) if tombstone not in known]
-    living = {tombstone for tombstone in new if tombstone.node in stored}
-    node_by_key: dict[NodeId | bytes, NodeId] = {}
-    for node in nodes:
-        node_by_key.setdefault(node.id, node.id)
-        node_by_key.setdefault(content_digest(node), node.id)
-    by_node: dict[NodeId, list[Tombstone]] = {}
-    others = []
-    for tombstone in new:
-        returned = node_by_key.get(tombstone.node) or node_by_key.get(tombstone.digest)
-        if tombstone in living:
-            continue
-        if returned is not None:
-            by_node.setdefault(returned, []).append(tombstone)
-        else:
-            others.append(tombstone)
-    in_file = contents.line_by_node.keys()  # these were restored before the export: not counted
-    return by_node, others, sum(1 for tombstone in living if tombstone.node not in in_file)
-
-
-def _write_batches(plan: _ImportPlan, embedder: Embedder, progress: Progress | None) -> Iterator[WriteBatch]:
+def _write_batches(plan: ImportPlan, embedder: Embedder, progress: Progress | None) -> Iterator[WriteBatch]:
     """Yield the batches of a plan: tombstones with the first portion, accesses from the last one on."""
     done, total = 0, sum(len(portion.nodes) for portion in plan.portions)
     accesses = [
@@ -349,35 +160,3 @@ def _add_counts(result: TransferResult, written: WriteBatch) -> TransferResult:
         tombstones=result.tombstones + len(written.tombstones),
         vectors=result.vectors + len(written.vectors),
     )
-
-
-def _missing_items(items: Sequence[T], current: Iterable[T]) -> Sequence[T]:
-    """Return the items that are not in the scope yet, each as often as it is missing."""
-    remaining = Counter(current)
-    missing = []
-    for item in items:
-        if remaining[item] > 0:
-            remaining[item] -= 1
-        else:
-            missing.append(item)
-    return missing
-
-
-def _missing_accesses(accesses: Sequence[Access], current: Sequence[Access]) -> Sequence[Access]:
-    """Return the accesses that are not in the scope yet, each as often as it is missing, without expired ones."""
-    remaining = Counter(_without_numbers(access) for access in current)
-    oldest: dict[tuple[NodeId, AccessKind | Mark], Access] = {}
-    for access in current:
-        oldest.setdefault((access.node, access.kind), access)
-    missing = []
-    for access in accesses:
-        first = oldest.get((access.node, access.kind))
-        if remaining[_without_numbers(access)] > 0:
-            remaining[_without_numbers(access)] -= 1
-        elif first is None or access.at > first.at or first.nth == 1 + (first.kind == AccessKind.ENCODED):
-            missing.append(access)
-    return missing
-
-
-def _without_numbers(access: Access) -> Access:
-    return replace(access, seq=0, nth=0)
