@@ -214,8 +214,9 @@ export type Evidence = "strong" | "weak" | "none";
 /**
  * An earlier prompt like the question, and the response that was given to it.
  *
- * It says what was answered, not what is true. `source_ids` are the memories that were recalled for it,
- * `used_ids` those of them that the response used, as far as that is known. `source` is the model that gave it.
+ * It says what was answered, not what is true. `source_ids` are the memories that were recalled for it, and the
+ * earlier exchanges and the sources of insights that were shown beside them; `used_ids` are the memories that the
+ * response used, as far as that is known. `source` is the model that gave it.
  */
 export interface ExchangeHit {
   id: string;
@@ -875,6 +876,7 @@ export interface RecordResponseRequest {
   /** The text of a memory. */
   text: string;
   used_ids?: string[];
+  context_ids?: string[];
   source?: string | null;
   session?: string | null;
 }
@@ -1149,17 +1151,21 @@ export interface PlainMethods {
    *
    * An exchange, the question with its response, is EISA's episode. It is no memory: it never counts as evidence,
    * only `eisa` returns it among the hits, and any recall shows it with `include="exchanges"`. `used_ids` are
-   * the hits that the response rests on, such as those it cites; `source` names the model that gave it.
+   * the hits that the response rests on, such as those it cites; `context_ids` are memories that it may repeat
+   * beside them, such as the message that it replies to; `source` names the model that gave it.
    *
-   * Since a response may repeat what was recalled for it, the exchange is deleted with the first of its hits that is
-   * forgotten; `forget` with its id deletes it alone. The same response recorded twice is stored once. Nothing is
-   * stored, and None is returned, if a hit was forgotten since the recall, or this exchange itself.
+   * Since a response may repeat what was shown for it, the exchange is deleted with the first of its hits and of
+   * `context_ids` that is forgotten or replaced, and with the earlier exchanges and the sources of the insights
+   * beside the hits. `forget`
+   * with its id deletes it, and the exchanges that it was shown for. The same response recorded twice is stored
+   * once. Nothing is stored, and None is returned, if anything of the recollection was forgotten or replaced since
+   * the recall, or this exchange forgotten.
    *
-   * Raises `InvalidInput` for an empty text, and for an id that is not among the hits.
+   * Raises `InvalidInput` for an empty text, and for an id in `used_ids` that is not among the hits.
    *
    * The token needs the right to `write`.
    */
-  recordResponse(recollection: Recollection, text: string, options?: Pick<RecordResponseRequest, "used_ids" | "source" | "session">, call?: CallOptions): Promise<string | null>;
+  recordResponse(recollection: Recollection, text: string, options?: Pick<RecordResponseRequest, "used_ids" | "context_ids" | "source" | "session">, call?: CallOptions): Promise<string | null>;
   /**
    * Answer a question from the memories recalled for it, and cite them.
    *
@@ -1217,8 +1223,9 @@ export interface PlainMethods {
    * supersedes or is superseded by. The old text is erased as by `forget`, with its accesses and what was
    * derived from it. Both are one commit.
    *
-   * A text that the memory has already changes nothing. Raises `InvalidInput` for an unknown id, and for one that
-   * another memory supersedes already, so that not both are current; what consolidation found does not count.
+   * A text that the memory has already changes nothing, nor does a repeated update, nor a text that was forgotten:
+   * the result has it in `blocked`. Raises `InvalidInput` for an unknown id, and for one that another memory
+   * supersedes already, so that not both are current; what consolidation found does not count.
    *
    * The token needs the right to `read` and `write`.
    */
@@ -1233,7 +1240,8 @@ export interface PlainMethods {
    * then. Ids that do not exist are no error: the result says what was erased. A filter also selects the exchanges
    * of `record_response` that pass it.
    *
-   * Raises `InvalidInput` for a filter without a condition, and for `everything` together with ids or a filter.
+   * Raises `InvalidInput` for a filter without a condition, for `everything` together with ids or a filter, and
+   * for the id of a name or a claim, which goes with the memories that it is read off.
    *
    * The token needs the right to `read` and `write`.
    */

@@ -1,10 +1,11 @@
 """Exchanges: a prompt and the response that was given to it, stored as one node with links to the memories behind it.
 
 An exchange is EISA's episode. It is no memory: other strategies never recall it, so a response is no evidence for
-itself. It is deleted with the first memory that was recalled for it, since the response may repeat that memory.
+itself. The response may repeat all that was shown for it: the memories that were recalled, the insights and earlier
+exchanges beside them. It is deleted with the first of these memories and exchanges.
 """
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterator, Mapping
 from datetime import datetime
 
 from . import documents
@@ -12,8 +13,10 @@ from .forget import is_tombstoned
 from .graph import Graph, epoch_seconds
 from .ids import EXCHANGE_PREFIX, content_id
 from .model import Edge, Episode, Kind, Link, Node, NodeId, Vector, WriteBatch
+from .ports import NodeReader
 from .recollection import Recollection
 from .stages.eisa.necessity import RECALL_SOURCE
+from .stages.retrieval import insight_index
 from .validate import check_question
 
 
@@ -26,19 +29,23 @@ def exchange_id(recollection: Recollection, response: str) -> NodeId:
 def exchange_batch(
     recollection: Recollection,
     response: str,
-    used_ids: Collection[NodeId],
     graph: Graph,
+    read: NodeReader,
     *,
+    used_ids: Collection[NodeId],
+    context_ids: Collection[NodeId],
     source: str | None,
     session: str | None,
     embedder: str,
     vector: Vector,
     now: datetime,
 ) -> WriteBatch:
-    """The write batch of an exchange: its node, and links to all hits, of weight 1 if it used the hit and 0 if not.
+    """The write batch of an exchange: its node, and links to all it may repeat, of weight 1 for hits that it used.
 
-    If the recall stored its question as an episode, the exchange is linked to it and takes its place in EISA. The batch
-    is empty if a hit was forgotten meanwhile, if this exchange was forgotten before, and if it is stored already.
+    The other links, also those to ``context_ids``, have weight 0. If the recall stored its question as an episode, the
+    exchange is linked to it and takes its place in EISA. The batch is empty if something that was shown was forgotten
+    or replaced meanwhile, if this exchange was forgotten before, and if it is stored already. ``read`` reads the nodes
+    of ``graph``.
     """
     query = recollection.query
     node = Node(
@@ -51,8 +58,8 @@ def exchange_batch(
         title=check_question(query.text),
         source=source,
     )
-    hit_ids = [hit.id for hit in recollection]
-    is_known = all(graph.row(id_) is not None for id_ in hit_ids)
+    source_ids = tuple(dict.fromkeys((*_source_ids(recollection, graph), *context_ids)))
+    is_known = all(graph.row(id_) is not None for id_ in source_ids) and _is_unchanged(recollection, graph, read)
     if not is_known or is_tombstoned(node, graph.tombstones) or graph.row(node.id) is not None:
         return WriteBatch()
     question_ids = documents.node_ids_of(graph, documents.document_id(Episode(query.text, source=RECALL_SOURCE), None))
@@ -60,8 +67,33 @@ def exchange_batch(
         nodes=(node,),
         vectors={node.id: vector},
         edges=(
-            *(Edge(node.id, id_, Link.BASED_ON, float(id_ in used_ids)) for id_ in hit_ids),
+            *(Edge(node.id, id_, Link.BASED_ON, float(id_ in used_ids)) for id_ in source_ids),
             *(Edge(node.id, id_, Link.RESPONDS_TO) for id_ in question_ids),
         ),
         embedder=embedder,
+        expected_revision=graph.revision,  # another process may replace a text without a trace in the ids
     )
+
+
+def _source_ids(recollection: Recollection, graph: Graph) -> Iterator[NodeId]:
+    """The memories and exchanges that a response may repeat; an insight stands for the memories that it summarizes.
+
+    Consolidation may withdraw an insight, and then the exchange stays.
+    """
+    yield from (hit.id for hit in recollection)
+    yield from (exchange.id for exchange in recollection.exchanges)
+    for engram in recollection.engrams:
+        yield from engram.ids
+    insight_rows = set(graph.rows(insight.id for insight in recollection.insights).tolist())
+    for record in insight_index.all_insights(graph) if insight_rows else ():
+        if record.row in insight_rows:
+            yield from (graph.id(row) for row in record.sources.tolist())
+
+
+def _is_unchanged(recollection: Recollection, graph: Graph, read: NodeReader) -> bool:
+    """Whether every text that was shown is still that of its node; that of an exchange never changes."""
+    shown: Mapping[NodeId, str] = {
+        **{hit.id: hit.text for hit in recollection},
+        **{insight.id: insight.text for insight in recollection.insights},
+    }
+    return not shown or {node.id: node.text for node in read(graph.rows(shown))} == shown

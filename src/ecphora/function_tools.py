@@ -16,7 +16,7 @@ from .invisible_chars import replace_surrogates
 from .language.token_count import estimate_tokens
 from .media_checks import guess_kind
 from .memory_tools import DEFAULT_HITS, DEFAULT_PAGE, MAX_MEMORIES, TOOLS
-from .model import Episode, Evidence, Filter, ForgetResult, Media, Node, NodeId, Page, RememberResult, When
+from .model import Episode, Evidence, Filter, ForgetResult, Include, Media, Node, NodeId, Page, RememberResult, When
 from .prompts import quoting
 from .recollection import Recollection, render_context
 from .reprs import ShortRepr, show
@@ -188,14 +188,14 @@ class ToolSet:
         return "\n".join(f"{label}: {list_ids(ids, graph)}" for label, ids in groups if ids)
 
     def _record_response(self, question: str, text: str) -> str:
-        """Store an answer of the model as an exchange, with the memories that belong to the question."""
+        """Store an answer of the model as an exchange, with all that a recall of the question may have shown."""
         found = self._memory.recall(
             question,
             limit=MAX_SOURCES,
             where=NO_FILTER,
             as_of=None,
             goal=None,
-            include=(),
+            include=(Include.INSIGHTS, Include.EXCHANGES),
             explain=False,
             log_access=False,
         )

@@ -26,7 +26,7 @@ from .consolidation_run import ConsolidationResult
 from .embedders.hashing import HASHING
 from .embedders.minilm import MiniLMEmbedder
 from .embedders.packaged import packaged_embedder
-from .erasure import erase
+from .erasure import check_forgettable, erase
 from .errors import InvalidInput, StoreError
 from .exchange import exchange_batch, exchange_id
 from .explain import WhyNot, why_not
@@ -36,6 +36,7 @@ from .forget import ids_of_everything, orphan_entity_ids
 from .function_tools import DEFAULT_REPLY_TOKENS, ToolSet
 from .graph import Graph
 from .graph_cache import GraphCache
+from .ids import content_id
 from .llm_client import LLMClient, as_llm_client
 from .lookup import Order
 from .messages import (
@@ -337,7 +338,7 @@ class Memory:
         if self._auto_consolidate is not None and pending:
             first_session = pending[0].chunks[0].session
             if self._auto_consolidate.is_due(self.graph(), first_session, now):
-                self.consolidate()
+                self._consolidate_or_warn()
         # A strategy that writes on store activates earlier episodes from later ones: commit one at a time.
         writer = self._flushed_writer()
         batch_size = 1 if writes_on_store(self.strategy) else BATCH_SIZE
@@ -365,6 +366,13 @@ class Memory:
             read.omitted,
             None if run is None else run.report,
         )
+
+    def _consolidate_or_warn(self) -> None:
+        """Consolidate; a failure is logged, so that what is to be remembered is stored all the same."""
+        try:
+            self.consolidate()
+        except Exception:  # noqa: BLE001  # whatever it is: a call of `consolidate` would raise it
+            _log.warning("the automatic consolidation of the scope %r failed", self.scope, exc_info=True)
 
     def _begin_extraction(self) -> ExtractionRun | None:
         """The extractor for one call, if it counts what it does."""
@@ -695,6 +703,7 @@ class Memory:
         text: str,
         *,
         used_ids: Iterable[NodeId] = (),
+        context_ids: Iterable[NodeId] = (),
         source: str | None = None,
         session: str | None = None,
     ) -> NodeId | None:
@@ -702,15 +711,19 @@ class Memory:
 
         An exchange, the question with its response, is EISA's episode. It is no memory: it never counts as evidence,
         only ``eisa`` returns it among the hits, and any recall shows it with ``include="exchanges"``. ``used_ids`` are
-        the hits that the response rests on, such as those it cites; ``source`` names the model that gave it.
+        the hits that the response rests on, such as those it cites; ``context_ids`` are memories that it may repeat
+        beside them, such as the message that it replies to; ``source`` names the model that gave it.
 
-        Since a response may repeat what was recalled for it, the exchange is deleted with the first of its hits that is
-        forgotten; ``forget`` with its id deletes it alone. The same response recorded twice is stored once. Nothing is
-        stored, and None is returned, if a hit was forgotten since the recall, or this exchange itself.
+        Since a response may repeat what was shown for it, the exchange is deleted with the first of its hits and of
+        ``context_ids`` that is forgotten or replaced, and with the earlier exchanges and the sources of the insights
+        beside the hits. ``forget``
+        with its id deletes it, and the exchanges that it was shown for. The same response recorded twice is stored
+        once. Nothing is stored, and None is returned, if anything of the recollection was forgotten or replaced since
+        the recall, or this exchange forgotten.
 
-        Raises ``InvalidInput`` for an empty text, and for an id that is not among the hits.
+        Raises ``InvalidInput`` for an empty text, and for an id in ``used_ids`` that is not among the hits.
         """
-        used = _check_used_ids(recollection, used_ids)
+        used, context = _check_used_ids(recollection, used_ids), check_ids(context_ids)
         text, source = check_text(text), check_optional_name("source", source)
         session, now, writer = check_optional_name("session", session), self._clock(), self._flushed_writer()
         vector = recollection.query.vector  # none over the wire, and where the recall had nothing to search
@@ -720,8 +733,10 @@ class Memory:
             lambda graph: exchange_batch(
                 recollection,
                 text,
-                used,
                 graph,
+                writer.reader(graph),
+                used_ids=used,
+                context_ids=[node_id for id_ in context for node_id in documents.node_ids_of(graph, id_) or (id_,)],
                 source=source,
                 session=session,
                 embedder=self._embedder.name,
@@ -836,8 +851,9 @@ class Memory:
         supersedes or is superseded by. The old text is erased as by :meth:`forget`, with its accesses and what was
         derived from it. Both are one commit.
 
-        A text that the memory has already changes nothing. Raises ``InvalidInput`` for an unknown id, and for one that
-        another memory supersedes already, so that not both are current; what consolidation found does not count.
+        A text that the memory has already changes nothing, nor does a repeated update, nor a text that was forgotten:
+        the result has it in ``blocked``. Raises ``InvalidInput`` for an unknown id, and for one that another memory
+        supersedes already, so that not both are current; what consolidation found does not count.
         """
         id, text = check_id(id), check_text(text)  # noqa: A001
         if not isinstance(mode, str) or mode not in {"supersede", "replace"}:
@@ -848,22 +864,39 @@ class Memory:
             run = self._begin_extraction()
             extractions = ExtractionSource(run or self._extractor)
             written = replace_text(self._flushed_writer(), id, text, self._clock(), extractions)
-            if written is None:
-                return RememberResult((id,), existing=(id,))
-            report = None if run is None else run.report
-            return RememberResult((id,), (id,), unread=self._unread_ids([written], {id}), extraction=report)
+            created, existing, blocked = (
+                tuple(episode.id for episode in group) for group in (written.new, written.existing, written.blocked)
+            )
+            report = run.report if run is not None and created else None
+            unread = self._unread_ids(written.new, created)
+            return RememberResult((id,), created, existing, blocked, unread, extraction=report)
         old = check_memory(id, self._stored_nodes(id))
         if old.text == text:
             return RememberResult((id,), existing=(id,))
-        self._check_not_superseded(id, text)
         fields = (old.title, old.source, old.metadata, old.trust, id)
-        return self.remember(Episode(text, None, old.speaker, old.session, happened_at, *fields))
+        return self._supersede(id, Episode(text, None, old.speaker, old.session, happened_at, *fields))
 
-    def _check_not_superseded(self, id_: NodeId, text: str) -> None:
-        """Raise ``InvalidInput`` if a memory of another text supersedes this one, as the caller declared."""
-        successors = encode.declared_successors(self.graph(), id_)
-        if successors and text not in {documents.reassemble(self._stored_nodes(one)).text for one in successors}:
-            raise InvalidInput(f"{show(id_)} is superseded by {show(successors[-1])}; update that one")
+    def _supersede(self, id_: NodeId, episode: Episode) -> RememberResult:
+        """Remember the successor of a memory under an id of its own, even if its text was stored before.
+
+        The update may be repeated: a declared successor that equals the episode is returned. Raises ``InvalidInput``
+        if there is another one.
+        """
+        checked, graph = documents.check_episode(episode, self._clock()), self.graph()
+        successor_ids = encode.declared_successors(graph, id_)
+        for successor in filter(None, map(self.get, successor_ids)):
+            has_same_time = not checked.has_date or successor.happened_at == checked.chunks[0].happened_at
+            if successor.text == episode.text and has_same_time:
+                return RememberResult((successor.id,), existing=(successor.id,))
+        if successor_ids:
+            raise InvalidInput(f"{show(id_)} is superseded by {show(successor_ids[-1])}; update that one")
+        own_id = checked.id
+        while documents.node_ids_of(graph, own_id):
+            own_id = content_id(id_, own_id)
+        result = self.remember(replace(episode, id=own_id))
+        if result.existing and not encode.declared_successors(self.graph(), id_):
+            return self._supersede(id_, episode)  # somebody else stored the text meanwhile
+        return result
 
     def forget(
         self,
@@ -882,7 +915,8 @@ class Memory:
         then. Ids that do not exist are no error: the result says what was erased. A filter also selects the exchanges
         of :meth:`record_response` that pass it.
 
-        Raises ``InvalidInput`` for a filter without a condition, and for ``everything`` together with ids or a filter.
+        Raises ``InvalidInput`` for a filter without a condition, for ``everything`` together with ids or a filter, and
+        for the id of a name or a claim, which goes with the memories that it is read off.
         """
         wanted = check_ids(ids)
         where = None if where is None else check_filter(where)
@@ -897,6 +931,7 @@ class Memory:
         writer = self._flushed_writer()
         for _ in range(MAX_RETRIES):
             graph = writer.graph()
+            check_forgettable(graph, wanted)
             node_ids = [node_id for id_ in wanted for node_id in documents.node_ids_of(graph, id_)]
             if everything:
                 node_ids = ids_of_everything(graph)

@@ -1,4 +1,7 @@
-"""A memory behind a server behaves like a memory: one suite for both, and what only the remote one does."""
+"""A memory behind a server behaves like a memory: one suite for both, and what only the remote one does.
+
+This file is over 400 lines because every test of the suite runs with the same three kinds of memory.
+"""
 
 import asyncio
 import inspect
@@ -264,6 +267,20 @@ def test_response_comes_back_as_an_exchange(filled: Memory) -> None:
     assert exchange.session == "s9"
     assert again.engrams
     assert set(again.engrams[0].ids) <= {hit.id for hit in again}
+
+
+def test_response_to_a_replaced_text_is_not_recorded(filled: Memory) -> None:
+    found = filled.recall("Where does Ana live?")
+    filled.update(found[0].id, "Ana lives somewhere.", mode="replace")
+    assert filled.record_response(found, "In Porto.") is None
+
+
+def test_memory_is_updated_back_to_an_earlier_text(filled: Memory) -> None:
+    first = filled.remember("Bo lives in Paris.").id
+    second = filled.update(first, "Bo lives in Rome.", mode="supersede").id
+    third = filled.update(second, "Bo lives in Paris.", mode="supersede")
+    assert third.created
+    assert filled.update(second, "Bo lives in Paris.", mode="supersede").existing == third.created
 
 
 def test_feedback_is_stored_once(filled: Memory) -> None:

@@ -226,6 +226,23 @@ def test_chat_continues_if_the_model_fails(monkeypatch: pytest.MonkeyPatch) -> N
     assert [who for who, _ in stored_episodes()] == ["user", "user"]
 
 
+@pytest.mark.medium
+def test_forget_erases_what_the_conversation_made_of_a_message(monkeypatch: pytest.MonkeyPatch) -> None:
+    with Memory("ecphora.db", embedder=HashingEmbedder()) as memory:
+        pin = memory.remember("My PIN is 4711.", speaker="user", session="s").id
+    lines = f"My PIN is 4711.\nThanks a lot.\n/forget {pin}\nHello again.\nMy PIN is 4711."
+    replies = ("Noted: 4711.", "Your PIN 4711 is safe.", "Hi.", "Noted: 4711.")
+    with FakeChatServer(*map(model_reply, replies)) as server:
+        use_model(server, monkeypatch)
+        result = ecphora("chat", "--session", "s", stdin=lines)
+    assert result.exit_code == 0
+    assert "4711" in json.dumps(server.requests[1])
+    assert "4711" not in json.dumps(server.requests[2])
+    exported = ecphora("export").stdout
+    assert "Hello again." in exported
+    assert "4711" not in exported
+
+
 @pytest.mark.usefixtures("two_memories")
 def test_chat_forget_erases_a_memory() -> None:
     lines = "/why\n/forget\n/forget a\n/forget a\n/nonsense\n/help\n"

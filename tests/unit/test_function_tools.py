@@ -50,14 +50,6 @@ def ids_in(reply: str) -> list[str]:
 # ---- definitions
 
 
-def test_table_of_the_docs_has_every_argument_of_a_tool(memory: Memory) -> None:
-    page = (Path(__file__).parents[2] / "docs" / "tools.md").read_text(encoding="utf-8")
-    rows = dict(re.findall(r"^\| `(\w+)` \| (.+?) \|", page, re.MULTILINE))
-    for tool in memory.tools().anthropic():
-        schema = cast(dict[str, Any], tool["input_schema"])
-        assert re.findall(r"`(\w+)`", rows[str(tool["name"])]) == list(schema["properties"])
-
-
 def check_strict(schema: dict[str, Any]) -> None:
     """What OpenAI's strict mode demands of every object: all properties required, no others allowed."""
     assert schema["additionalProperties"] is False

@@ -11,7 +11,7 @@ import pytest
 from ecphora.embedders.hashing import HashingEmbedder
 from ecphora.errors import IdCollision, InvalidInput
 from ecphora.memory import Memory
-from ecphora.model import Episode, Filter, Kind, Node, WriteBatch
+from ecphora.model import Episode, Filter, Kind, Node, RememberResult, WriteBatch
 from ecphora.stores.sqlite import SQLiteStore
 from ecphora.testing import FakeClock, graph_differences, sample_node
 
@@ -76,6 +76,86 @@ def test_superseded_memory_is_not_superseded_again(memory: Memory) -> None:
     newest_id = memory.update(new_id, "Ana lives in Faro.", mode="supersede", happened_at="2026-04-01").id
     memory.forget(newest_id)
     assert memory.update(new_id, "Ana lives in Braga.", mode="supersede", happened_at="2026-05-01").created
+
+
+def test_memory_may_be_updated_back_to_an_earlier_text(memory: Memory) -> None:
+    """Paris, Rome, Paris, Rome: four memories, each superseded by the next."""
+    chain = [memory.remember("Bo lives in Paris.", speaker="Bo").id]
+    for text in ("Bo lives in Rome.", "Bo lives in Paris.", "Bo lives in Rome."):
+        CLOCK.advance(days=1)
+        result = memory.update(chain[-1], text, mode="supersede")
+        assert (result.created, result.existing) == ((result.id,), ())
+        again = memory.update(chain[-1], text, mode="supersede")
+        assert (again.created, again.existing) == ((), (result.id,)), "the reply was lost, and the call repeated"
+        chain.append(result.id)
+    assert len(set(chain)) == 4
+    history = memory.history(chain[-1])
+    assert history is not None
+    assert [node.id for node in history.predecessors] == chain[:-1]
+    current = [hit.id for hit in memory.recall("Where does Bo live?") if hit.validity is None and "Bo" in hit.text]
+    assert current == chain[-1:]
+    assert memory.remember("Bo lives in Paris.", speaker="Bo").existing == (chain[0],)
+    assert len(memory) == 5
+
+
+def test_update_to_the_text_of_another_memory_supersedes(memory: Memory) -> None:
+    other = memory.remember("Ana lives in Ghent.", speaker="Ana").id
+    old = memory.remember("Ana lives in Faro.", speaker="Ana").id
+    new = memory.update(old, "Ana lives in Ghent.", mode="supersede")
+    assert new.created == (new.id,)
+    assert new.id != other
+    assert (get(memory, new.id).text, get(memory, old).valid_to is not None) == ("Ana lives in Ghent.", True)
+
+
+def test_restored_memory_may_be_updated_again(memory: Memory) -> None:
+    """What superseded it before it was forgotten is stored, but supersedes it no longer."""
+    first = memory.remember("Bo lives in Paris.").id
+    second = memory.update(first, "Bo lives in Rome.", mode="supersede").id
+    third = memory.update(second, "Bo lives in Paris.", mode="supersede").id
+    memory.forget(second)
+    memory.remember("Bo lives in Rome.", restore=True)
+    fourth = memory.update(second, "Bo lives in Paris.", mode="supersede")
+    assert fourth.created == (fourth.id,)
+    assert len({first, second, third, fourth.id}) == 4
+
+
+@pytest.mark.medium
+def test_long_text_may_be_updated_back(memory: Memory) -> None:
+    first = memory.remember(LONG, speaker="Bo").id
+    second = memory.update(first, LONGER, mode="supersede").id
+    third = memory.update(second, LONG, mode="supersede").id
+    assert memory.update(second, LONG, mode="supersede").existing == (third,)
+    assert (get(memory, third).text, len({first, second, third})) == (LONG, 3)
+
+
+def test_repeated_update_may_leave_out_the_time_but_not_change_it(memory: Memory) -> None:
+    new_id = memory.update("home", "Ana lives in Ghent.", mode="supersede", happened_at="2026-03-01").id
+    assert memory.update("home", "Ana lives in Ghent.", mode="supersede").existing == (new_id,)
+    with pytest.raises(InvalidInput, match=f"'home' is superseded by '{new_id}'; update that one"):
+        memory.update("home", "Ana lives in Ghent.", mode="supersede", happened_at="2026-04-01")
+    assert len(memory) == 2
+
+
+def test_update_supersedes_though_another_process_stores_its_text_meanwhile(
+    memory: Memory, path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    old = memory.remember("Bo lives in Paris.", speaker="Bo").id
+    remember = memory.remember
+    others: list[str] = []
+
+    def race(episode: Episode) -> RememberResult:
+        if not others:
+            with open_memory(path) as other:
+                others.append(other.remember("Bo lives in Rome.", speaker="Bo").id)
+        return remember(episode)
+
+    monkeypatch.setattr(memory, "remember", race)
+    new = memory.update(old, "Bo lives in Rome.", mode="supersede")
+    assert new.created == (new.id,)
+    assert others != [new.id]
+    history = memory.history(old)
+    assert history is not None
+    assert [node.id for node in history.successors] == [new.id]
 
 
 # ---- replace

@@ -1,7 +1,7 @@
 """The commands ``ask`` and ``chat``: one question, or a conversation. :mod:`ecphora.answering` makes the answers."""
 
 import sys
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
@@ -97,13 +97,20 @@ def _record(
     recollection: Recollection,
     answer: Answer,
     llm_client: LLMClient | None,
+    *,
     session: str | None = None,
+    context_ids: Sequence[NodeId] = (),
 ) -> Answer:
     """Store the answer of a language model as an exchange; return it with the exchange's id."""
     if llm_client is None or not answer.is_recordable:
         return answer
     exchange = memory.record_response(
-        recollection, answer.text, used_ids=answer.cited_ids, source=llm_client.name, session=session
+        recollection,
+        answer.text,
+        used_ids=answer.cited_ids,
+        context_ids=context_ids,
+        source=llm_client.name,
+        session=session,
     )
     return replace(answer, exchange_id=exchange)
 
@@ -161,7 +168,7 @@ def _note_caveats(context: CommandContext, answer: Answer, llm_client: LLMClient
 
 @dataclass
 class ChatSession:
-    """A running conversation: its turns, and the latest recollection and answer."""
+    """A running conversation: its turns, the memories of the user's, and the latest recollection and answer."""
 
     context: CommandContext
     memory: Memory
@@ -171,6 +178,7 @@ class ChatSession:
     limit: int
     budget: int
     turns: list[tuple[str, str]] = field(default_factory=list)
+    message_ids: list[NodeId] = field(default_factory=list)
     recollection: Recollection | None = None
     answer: Answer | None = None
 
@@ -204,7 +212,10 @@ class ChatSession:
             answer = Answer(ACKNOWLEDGMENT, (), is_answered=True, evidence=found.evidence, is_extractive=True)
         else:
             answer = answering.reply(found, self.llm_client, turns=self.turns[-RECENT_TURNS:], budget=self.budget)
-        answer = _record(self.memory, found, answer, self.llm_client, self.session)
+        self.message_ids += result.ids
+        if not result.blocked:
+            shown = self.message_ids[-RECENT_TURNS // 2 - 1 :]
+            answer = _record(self.memory, found, answer, self.llm_client, session=self.session, context_ids=shown)
         self.recollection, self.answer = found, answer
         self.turns += [(self.speaker, text), (ASSISTANT, answer.text)]
         self._print_reply(found, answer)
@@ -247,6 +258,9 @@ class ChatSession:
             return
         id_ = short_ids.resolve_id(id_, self.memory.graph(), allow_names=False)
         erased = self.memory.forget(id_)
+        if erased:  # what was said since may repeat it
+            self.turns.clear()
+            self.message_ids.clear()
         if self.context.as_json:
             self.context.write_json(erased.to_dict())
         else:
