@@ -97,8 +97,9 @@ def training_texts() -> Iterator[Text]:
     for path, field in space_files():
         for line in read_lines(path):
             yield from chunks(f"{path.stem}:{line['space']}/{line['id']}", line[field])
-    for number, line in enumerate(read_lines(DATA / "encm.jsonl"), 1):
-        yield from chunks(f"encm:{number}", line["text"])
+    for name, field in (("encm", "text"), ("question_states", "question")):
+        for number, line in enumerate(read_lines(DATA / f"{name}.jsonl"), 1):
+            yield from chunks(f"{name}:{number}", line[field])
     for path in sorted(CASES.glob("*.jsonl")):
         for case in read_lines(path):
             if case.get("part") in TRAINING_PARTS:
@@ -117,7 +118,7 @@ def change_group_texts() -> Iterator[Text]:
 def space_files() -> Iterator[tuple[Path, str]]:
     """The files whose lines belong to a space, and the field of a line that has the text."""
     yield DATA / "histories.jsonl", "text"
-    for folder, name in ((DATA, "talks"), (DATA / "memories", "*")):
+    for folder, name in ((DATA, "talks"), (DATA, "logs"), (DATA / "memories", "*")):
         for end, field in (("docs", "text"), ("questions", "question")):
             yield from ((path, field) for path in sorted(folder.glob(f"{name}.{end}.jsonl")))
 

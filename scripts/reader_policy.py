@@ -21,6 +21,8 @@ NEWEST, FORMER = "update", "then"
 """The categories of questions about the present state of a matter that changed, and about a former one."""
 VECTOR_RIDGE = 0.003
 """The ridge on the weights of a question's vector, for each question and in units of the vectors' variance."""
+STATES_SHARE, FORMER_RIDGE = 0.3, 0.025
+"""The share of the questions of ``question_states.jsonl``, and the ridge on the weights of standardized vectors."""
 PREFERENCE_SCALE = 2.0
 """By how much the regression's values are too small: the texts have far more questions about matters that never changed
 than a user asks, many of them in the present tense.
@@ -31,31 +33,43 @@ def fit_uncompared_preference(vectors: NDArray[np.float32], categories: Sequence
     """Fit the model that finds 1 for questions about the present state, -1 for those about a former one, else 0."""
     names = np.array(categories)
     target = (names == NEWEST).astype(np.float64) - (names == FORMER)
-    found = _fit_linear(vectors, target, np.full(len(target), 1 / len(target)))
-    return RecencyPreference(PREFERENCE_SCALE * found.bias, np.float32(PREFERENCE_SCALE) * found.weights)
-
-
-def fit_compared_preference(vectors: NDArray[np.float32], categories: Sequence[str]) -> RecencyPreference:
-    """Fit the model that finds -1 for questions about a former state, else 1.
-
-    Such questions are rare; each counts by the square root of how rare.
-    """
-    is_former = np.array(categories) == FORMER
-    shares = np.where(is_former, is_former.mean(), 1 - is_former.mean())
-    sample_weights = np.sqrt(1 / shares) / np.sqrt(1 / shares).sum()
-    return _fit_linear(vectors, np.where(is_former, -1.0, 1.0), sample_weights)
-
-
-def _fit_linear(
-    vectors: NDArray[np.float32], target: NDArray[np.float64], sample_weights: NDArray[np.float64]
-) -> RecencyPreference:
-    mean = sample_weights @ vectors.astype(np.float64)
+    mean = vectors.mean(axis=0, dtype=np.float64)
     rows = vectors - mean
-    weighted = rows.T * sample_weights
     ridge = VECTOR_RIDGE * float(rows.var()) * np.eye(rows.shape[1])
-    target_mean = float(sample_weights @ target)
-    weights = np.linalg.solve(weighted @ rows + ridge, weighted @ (target - target_mean))
-    return RecencyPreference(target_mean - float(mean @ weights), weights.astype(np.float32))
+    weights = PREFERENCE_SCALE * np.linalg.solve(rows.T @ rows / len(rows) + ridge, rows.T @ target / len(rows))
+    bias = PREFERENCE_SCALE * float(target.mean()) - float(mean @ weights)
+    return RecencyPreference(bias, weights.astype(np.float32))
+
+
+def fit_compared_preference(
+    vectors: NDArray[np.float32],
+    is_former: NDArray[np.bool_],
+    state_vectors: NDArray[np.float32],
+    asks_former: NDArray[np.bool_],
+) -> RecencyPreference:
+    """Fit the model that finds -1 for questions about a former state, else 1: half of a logistic model's log-odds.
+
+    ``vectors`` are of the questions of our memories, ``state_vectors`` of those written for this, which have the share
+    ``STATES_SHARE``. Questions about a former state are rare; each counts by the square root of how rare.
+    """
+    sample_weights = np.concatenate([(1 - STATES_SHARE) * _rarity(is_former), STATES_SHARE * _rarity(asks_former)])
+    rows = np.concatenate([vectors, state_vectors]).astype(np.float64)
+    labels = np.concatenate([is_former, asks_former]).astype(np.float64)
+    mean = sample_weights @ rows
+    scale = float((rows - mean).std())
+    features = np.column_stack([(rows - mean) / scale, np.ones(len(rows))])
+    ridge = np.append(np.full(rows.shape[1], FORMER_RIDGE), 1e-6)
+    free = np.zeros(len(ridge))
+    found = fit_signed_logistic(features, labels, sample_weights, ridge=ridge, sign=free, prior=free)
+    weights = -found[:-1] / (2 * scale)
+    return RecencyPreference(-float(found[-1]) / 2 - float(mean @ weights), weights.astype(np.float32))
+
+
+def _rarity(is_former: NDArray[np.bool_]) -> NDArray[np.float64]:
+    """The weight of each question, by the square root of how rare its kind is; they sum to 1."""
+    shares = np.where(is_former, is_former.mean(), 1 - is_former.mean())
+    found: NDArray[np.float64] = np.sqrt(1 / shares) / np.sqrt(1 / shares).sum()
+    return found
 
 
 # ---- the ranking

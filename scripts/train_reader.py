@@ -31,6 +31,7 @@ from interaction_training import TrainingQuestion, train_head
 from numpy.typing import NDArray
 from reader_examples import ReadingExample, read_examples
 from reader_policy import (
+    FORMER,
     MANY,
     MANY_CANDIDATES,
     OWN,
@@ -77,6 +78,8 @@ SOURCES = (
 """The folders and names of the sets of our own."""
 NEW_SOURCES = ("short", "many")
 """The sets whose spaces are all taken when a reader is trained further, or only the policy."""
+QUESTION_STATES = HERE / "data" / "question_states.jsonl"
+"""Questions about a present state, a former one, or neither."""
 POLICY_SETS = ("lihua", "longmemeval_mini", "musique", "timeqa")
 """Sets of ``--data``, with licenses that allow it, that train the policy as well, and not the reader."""
 FOLDS, POLICY_FOLD = 6, 0
@@ -219,21 +222,24 @@ def _with_speaker(passage: Passage) -> str:
 
 
 def fit_preferences(embedder: Embedder, examples: Sequence[ReadingExample]) -> RecencyPreferences:
-    """The models that tell questions about the present state, of the vectors of an embedder."""
+    """The models that tell questions about the present state and a former one, of the vectors of an embedder."""
+    states = [json.loads(line) for line in QUESTION_STATES.read_text(encoding="utf-8").splitlines()]
     with CachingEmbedder(embedder) as cache:
         vectors = cache.embed([example.question for example in examples], is_query=True)
-    categories = [example.category for example in examples]
+        state_vectors = cache.embed([line["question"] for line in states], is_query=True)
+    categories = np.array([example.category for example in examples])
     older = np.array([example.dataset != MANY for example in examples])
+    asks_former = np.array([line["state"] == "former" for line in states])
     return RecencyPreferences(
-        compared=fit_compared_preference(vectors, categories),
-        uncompared=fit_uncompared_preference(vectors[older], np.array(categories)[older].tolist()),
+        compared=fit_compared_preference(vectors, categories == FORMER, state_vectors, asks_former),
+        uncompared=fit_uncompared_preference(vectors[older], categories[older].tolist()),
     )
 
 
 def digests() -> Iterator[tuple[str, Json]]:
     """The files of the training data and the reader, each with its SHA-256."""
     paths = (folder / f"{name}.{part}.jsonl" for folder, name in SOURCES for part in ("docs", "questions"))
-    for path in (*paths, WEIGHTS / HEAD_FILE):
+    for path in (*paths, QUESTION_STATES, WEIGHTS / HEAD_FILE):
         yield path.name, hashlib.sha256(path.read_bytes()).hexdigest()
 
 
