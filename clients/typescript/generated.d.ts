@@ -1156,10 +1156,9 @@ export interface PlainMethods {
    *
    * Since a response may repeat what was shown for it, the exchange is deleted with the first of its hits and of
    * `context_ids` that is forgotten or replaced, and with the earlier exchanges and the sources of the insights
-   * beside the hits. `forget`
-   * with its id deletes it, and the exchanges that it was shown for. The same response recorded twice is stored
-   * once. Nothing is stored, and None is returned, if anything of the recollection was forgotten or replaced since
-   * the recall, or this exchange forgotten.
+   * beside the hits. `forget` with its id deletes it, and the exchanges that it was shown for. The same response
+   * recorded twice is stored once. Nothing is stored, and None is returned, if anything of the recollection was
+   * forgotten or replaced since the recall, or this exchange forgotten.
    *
    * Raises `InvalidInput` for an empty text, and for an id in `used_ids` that is not among the hits.
    *
@@ -1223,9 +1222,9 @@ export interface PlainMethods {
    * supersedes or is superseded by. The old text is erased as by `forget`, with its accesses and what was
    * derived from it. Both are one commit.
    *
-   * A text that the memory has already changes nothing, nor does a repeated update, nor a text that was forgotten:
-   * the result has it in `blocked`. Raises `InvalidInput` for an unknown id, and for one that another memory
-   * supersedes already, so that not both are current; what consolidation found does not count.
+   * A text that the memory has already changes nothing, nor does a repeated update, nor a text that was forgotten
+   * or replaced before: the result has it in `blocked`. Raises `InvalidInput` for an unknown id, and for one
+   * that another memory supersedes already, so that not both are current; what consolidation found does not count.
    *
    * The token needs the right to `read` and `write`.
    */

@@ -71,7 +71,7 @@ def exchange_batch(
             *(Edge(node.id, id_, Link.RESPONDS_TO) for id_ in question_ids),
         ),
         embedder=embedder,
-        expected_revision=graph.revision,  # another process may replace a text without a trace in the ids
+        read_revision=graph.revision,  # another process may replace a text without a trace in the ids
     )
 
 

@@ -129,7 +129,8 @@ def is_tombstoned(node: Node, tombstones: Collection[NodeId | bytes]) -> bool:
 
 def is_memory_tombstoned(nodes: Sequence[Node], tombstones: Collection[NodeId | bytes]) -> bool:
     """Whether a memory, given as its nodes, was forgotten before: the whole of it, not a text that shares chunks."""
-    has_known_id = nodes[0].document in tombstones or any(node.id in tombstones for node in nodes)
+    own_id = nodes[0].document or nodes[0].id
+    has_known_id = any(id_ in tombstones for id_ in (own_id, f"{own_id}#1", *(node.id for node in nodes)))
     return has_known_id or is_content_tombstoned(nodes, tombstones)
 
 

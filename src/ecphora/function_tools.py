@@ -253,7 +253,7 @@ class ToolSet:
         graph = self._memory.graph()
         old, new = list_ids([old_id], graph), list_ids([result.id], graph)
         if result.blocked:
-            return "Nothing changed: a memory with this text was forgotten on purpose."
+            return "Nothing changed: a memory with this text was forgotten or replaced before."
         if not result.created:
             return f"Nothing changed: {new} has this text already."
         if mode == "replace":

@@ -243,6 +243,21 @@ def test_forget_erases_what_the_conversation_made_of_a_message(monkeypatch: pyte
     assert "4711" not in exported
 
 
+@pytest.mark.medium
+def test_reply_goes_with_what_an_earlier_reply_was_based_on(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The second reply repeats the first one, which its prompt shows; the memory behind that is not recalled again."""
+    ecphora("remember", "The alarm code is 4711.", "--id", "alarm")
+    for number in range(4):
+        ecphora("remember", f"Gardening tip {number}: water the roses in the garden.")
+    lines = "What is the alarm code?\nSay it again, with gardening roses water garden tip.\nHello.\n/forget alarm"
+    with FakeChatServer(*map(model_reply, ("It is 4711.", "Once more, 4711.", "Hello to you."))) as server:
+        use_model(server, monkeypatch)
+        result = ecphora("chat", "--session", "s", "--limit", "2", stdin=lines)
+    assert result.exit_code == 0
+    assert "It is 4711." in json.dumps(server.requests[1])
+    assert "4711" not in ecphora("export").stdout
+
+
 @pytest.mark.usefixtures("two_memories")
 def test_chat_forget_erases_a_memory() -> None:
     lines = "/why\n/forget\n/forget a\n/forget a\n/nonsense\n/help\n"

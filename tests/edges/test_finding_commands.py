@@ -133,7 +133,7 @@ def test_update_to_a_forgotten_text_says_that_it_is_blocked() -> None:
     answer("forget", *forgotten["created"])
     result = ecphora("update", "a", "Ana moved to Rome.", "--mode", "supersede", "--happened-at=2026-07-01")
     assert result.stdout.startswith("blocked: ")
-    assert "forgotten on purpose" in result.stderr
+    assert "forgotten or replaced before" in result.stderr
 
 
 def test_rename_scope_and_clone_scope() -> None:

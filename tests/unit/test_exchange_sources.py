@@ -100,6 +100,22 @@ class Racing:
         return batch
 
 
+def test_other_writers_do_not_hinder_a_response(
+    memory: Memory, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    found, attempts = memory.recall(QUESTION), list[WriteBatch]()
+    with open_memory(tmp_path) as other:
+
+        def build(*arguments: Any, **options: Any) -> WriteBatch:
+            attempts.append(exchange_batch(*arguments, **options))
+            other.remember(f"Something else, number {len(attempts)}.")
+            return attempts[-1]
+
+        monkeypatch.setattr("ecphora.memory.exchange_batch", build)
+        assert memory.record_response(found, RESPONSE) is not None
+    assert len(attempts) == 1
+
+
 # ---- earlier exchanges, insights and engrams
 
 

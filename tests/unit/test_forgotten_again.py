@@ -111,6 +111,12 @@ def test_long_text_is_blocked_by_the_id_of_a_forgotten_short_one(memory: Memory)
     assert memory.remember(HANDBOOK, id="handbook").blocked == ("handbook",)
 
 
+def test_short_text_is_blocked_by_the_id_of_a_forgotten_long_one(memory: Memory) -> None:
+    memory.remember(HANDBOOK, id="handbook")
+    memory.forget("handbook")
+    assert memory.remember("Short.", id="handbook").blocked == ("handbook",)
+
+
 @pytest.mark.medium
 def test_tombstones_of_chunks_from_earlier_versions_block_their_text(memory: Memory) -> None:
     memory.remember(HANDBOOK, id="handbook")
@@ -218,7 +224,8 @@ def test_forgotten_text_does_not_come_back_by_replacing(happened_at: str | None,
     assert (get(memory, "public").text, memory.graph().revision) == ("public", revision)
     tool_call = {"id": "public", "text": "secret", "mode": "replace", "happened_at": None}
     assert (
-        memory.tools().call("update", tool_call) == "Nothing changed: a memory with this text was forgotten on purpose."
+        memory.tools().call("update", tool_call)
+        == "Nothing changed: a memory with this text was forgotten or replaced before."
     )
     memory.update("public", "draft", mode="replace")
     assert memory.update("public", "secret", mode="replace").blocked == ("public",)  # whether it has a date or not

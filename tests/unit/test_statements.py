@@ -113,6 +113,17 @@ def test_amount_is_not_an_end_date(text: str, end: str | None) -> None:
         ("From Monday, we meet at 10 now.", "2026-03-16"),
         ("I moved to Porto, on 3 March, with two suitcases.", "2026-03-03"),
         ("As of 3 March, 2026 the office is in Ghent.", "2026-03-03"),
+        ("I no longer live in Lisbon; since 3 March I live in Porto.", "2026-03-03"),
+        ("On 3 March, after long thought, I moved to Porto.", "2026-03-03"),
+        ("Yesterday, with my wife, I moved to Gaia.", "2026-03-08"),
+        ("Since my accident on 3 March, I use crutches.", "2026-03-03"),
+        ("When I turned 30 on 3 March, I quit smoking.", "2026-03-03"),
+        ("Since 3 March, which was a holiday, I use the new bus line.", "2026-03-03"),
+        ("I moved from Lisbon to Porto on 3 March.", "2026-03-03"),
+        ("In March I changed jobs from Initech to Globex.", "2026-03-01"),
+        ("The meeting changes from Monday to Wednesday starting 1 June.", "2026-06-01"),
+        ("Dana will be promoted on 1 June.", "2026-06-01"),
+        ("Which bank? Since 2 March we use Monzo.", "2026-03-02"),
         ("As of Tuesday, 3 March the office is in Ghent.", "2026-03-03"),
     ],
 )
@@ -121,7 +132,7 @@ def test_start_is_in_the_clause_of_the_change(text: str, start: str | None) -> N
     assert (found and found.date().isoformat()) == start
 
 
-@pytest.mark.parametrize(
+PLANNED = pytest.mark.parametrize(
     "text",
     [
         "The wedding is on Saturday, 11 April 2026 instead.",
@@ -131,5 +142,13 @@ def test_start_is_in_the_clause_of_the_change(text: str, start: str | None) -> N
         "We moved the launch from 3 May to 10 May.",
     ],
 )
+
+
+def test_change_from_one_place_to_another_keeps_its_end() -> None:
+    start, end = validity_interval("I moved from Lisbon to Porto until 1 June.", BASE_TIME)
+    assert (start, end and end.date().isoformat()) == (None, "2026-06-02")
+
+
+@PLANNED
 def test_date_of_what_is_planned_is_no_start(text: str) -> None:
     assert validity_interval(text, BASE_TIME) == (None, None)

@@ -168,7 +168,7 @@ def _note_caveats(context: CommandContext, answer: Answer, llm_client: LLMClient
 
 @dataclass
 class ChatSession:
-    """A running conversation: its turns, the memories of the user's, and the latest recollection and answer."""
+    """A running conversation: its turns, what these rest on, and the latest recollection and answer."""
 
     context: CommandContext
     memory: Memory
@@ -178,7 +178,8 @@ class ChatSession:
     limit: int
     budget: int
     turns: list[tuple[str, str]] = field(default_factory=list)
-    message_ids: list[NodeId] = field(default_factory=list)
+    turn_ids: list[Sequence[NodeId]] = field(default_factory=list)
+    """The memories and exchanges behind each pair of turns: a later reply may repeat them."""
     recollection: Recollection | None = None
     answer: Answer | None = None
 
@@ -212,14 +213,15 @@ class ChatSession:
             answer = Answer(ACKNOWLEDGMENT, (), is_answered=True, evidence=found.evidence, is_extractive=True)
         else:
             answer = answering.reply(found, self.llm_client, turns=self.turns[-RECENT_TURNS:], budget=self.budget)
-        self.message_ids += result.ids
         if not result.blocked:
-            shown = self.message_ids[-RECENT_TURNS // 2 - 1 :]
+            shown = [*result.ids, *(id_ for ids in self.turn_ids[-RECENT_TURNS // 2 :] for id_ in ids)]
             answer = _record(self.memory, found, answer, self.llm_client, session=self.session, context_ids=shown)
+            behind = [hit.id for hit in found] if answer.exchange_id is None else [answer.exchange_id]
+            self.turns += [(self.speaker, text), (ASSISTANT, answer.text)]
+            self.turn_ids.append([*result.ids, *behind])
         self.recollection, self.answer = found, answer
-        self.turns += [(self.speaker, text), (ASSISTANT, answer.text)]
         self._print_reply(found, answer)
-        if result.blocked:
+        if result.blocked:  # so no later reply may repeat it
             self.context.note("not remembered: this was forgotten on purpose before")
 
     def _print_reply(self, recollection: Recollection, answer: Answer) -> None:
@@ -260,7 +262,7 @@ class ChatSession:
         erased = self.memory.forget(id_)
         if erased:  # what was said since may repeat it
             self.turns.clear()
-            self.message_ids.clear()
+            self.turn_ids.clear()
         if self.context.as_json:
             self.context.write_json(erased.to_dict())
         else:

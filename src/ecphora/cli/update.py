@@ -50,7 +50,9 @@ def _print_update(context: CommandContext, old_id: str, result: RememberResult) 
         context.write_json(result.to_dict())
     elif result.blocked:
         context.print_line(f"blocked: {result.id}")
-        context.note("the new text was forgotten on purpose; remember it with --restore --supersedes ID")
+        context.note(
+            "the new text was forgotten or replaced before; forget the memory, and remember the text with --restore"
+        )
     elif not result.created:
         word = "unchanged" if result.id == old_id else "exists already"
         context.print_line(f"{word}: {result.id}")

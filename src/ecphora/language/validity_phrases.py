@@ -34,27 +34,30 @@ _START_PHRASE = lazy_pattern(
     re.IGNORECASE,
 )
 _CLAUSE_BREAK = lazy_pattern(
-    rf"\s*[;—–]\s*|,\s+(?!\d|(?:{_MONTH_NAMES}|{_MONTH_ABBREVIATIONS})\b)|\s+(?=because\b)", re.IGNORECASE
+    rf"[;—–]|,\s(?!\s*(?:\d|(?:{_MONTH_NAMES}|{_MONTH_ABBREVIATIONS})\b))|(?<=\s)(?=because\b)", re.IGNORECASE
 )
 """Between clauses; not the comma of a date: "Monday, 3 May", "May 3, 2026"."""
-_REASON_CLAUSE = lazy_pattern(
-    r"(?:because|so that|which|before (?:that|then)|(?:since|as|when|while) (?:i|you|he|she|it|we|they|my|our|the)\b)",
-    re.IGNORECASE,
+_REASON_CLAUSE = lazy_pattern(r"because\b|since (?:i|you|he|she|it|we|they)\b", re.IGNORECASE)
+_SIDE_CLAUSE = lazy_pattern(
+    r"(?:which|so that|before (?:that|then)|(?:as|when|while) (?:i|you|he|she|it|we|they|my|our|the))\b", re.IGNORECASE
 )
-"""The start of a clause whose time is not that of the statement."""
+"""The start of a clause whose time is not that of the statement, unless it is the first one."""
 _TIME_PHRASE_CHARS = 26
 """The most characters of a time phrase between commas, which belongs to the clause beside it: "On Monday, we …"."""
+_DATE_START = rf"(?:the )?(?:\d|(?:mon|tue|wed|thu|fri|sat|sun|{_MONTH_ABBREVIATIONS})[a-z]{{0,6}}\b)"
 _VALUE_PHRASE = lazy_pattern(
-    r"(?:\b(?:is|are|be|leaves?|departs?|meets?|happens?|takes? place)|['’]s) (?:\w+ )?(?:on|for|in)"
-    rf"(?= (?:the )?(?:\d|(?:mon|tue|wed|thu|fri|sat|sun|{_MONTH_ABBREVIATIONS})))",
+    r"(?:\b(?:is|are|be|leaves?|departs?|meets?|happens?|takes? place)|['’]s) (?:(?:now|still|only) )?(?:on|for|in) "
+    rf"(?={_DATE_START})",
     re.IGNORECASE,
 )
 """A time after these is what the statement says of its topic, not the start of its validity."""
 _OLD_AND_NEW = lazy_pattern(
-    r"\b(?:mov|shift|push|chang|resched|postpon|delay|br(?:ought|ing))\w*(?: \w+){0,5}? from\b.*\bto\b",
+    r"\b(?:mov|shift|push|chang|resched|postpon|delay|br(?:ought|ing))\w{0,10}(?: \w{1,20}){0,5}? from "
+    rf"{_DATE_START}[^.;,]{{0,30}}? to {_DATE_START}[^.;,]{{0,20}}?"
+    r"(?=$|[.;,!]| (?:since|as of|from|starting|beginning|effective|on)\b)",
     re.IGNORECASE,
 )
-"""Two times after these are an old and a new value, no interval: "moved the launch from 3 to 10 May"."""
+"""An old time and a new one, which are no interval: "moved the launch from 3 to 10 May"."""
 _DURATION = lazy_pattern(
     r"\bfor (?:the )?(?:next |coming |another |just |about )*(?P<n>\d{1,6}|an?|one|two|three|four|five|six|seven|eight|"
     r"nine|ten|"
@@ -86,8 +89,7 @@ _UNIT_DAYS = {"day": 1, "week": 7, "fortnight": 14, "month": 30, "year": 365}
 
 def validity_interval(sentence: str, reference_time: datetime) -> tuple[datetime | None, datetime | None]:
     """The start and end of validity that a sentence states; None for an open bound."""
-    if _OLD_AND_NEW.search(sentence):
-        return None, None
+    sentence = _OLD_AND_NEW.sub("changed", sentence)
     end = _valid_to(sentence, reference_time)
     is_future = _FUTURE.search(sentence) is not None
     start_spans = _start_spans(sentence, reference_time)
@@ -103,12 +105,16 @@ def validity_interval(sentence: str, reference_time: datetime) -> tuple[datetime
 
 
 def _start_spans(sentence: str, reference_time: datetime) -> tuple[Interval, ...]:
-    """The times in the first clause that can say when the statement starts to hold."""
+    """The times in the first clause that can say when the statement starts to hold.
+
+    These are the clauses with a word of change, then those that begin with a start: the first one, or "since 3 May …".
+    """
     clauses = _clauses(sentence)
-    clauses = [clause for clause in clauses if _is_change(clause)] or clauses
+    changes = [clause for clause in clauses if _is_change(clause)]
+    starts = [clause for place, clause in enumerate(clauses) if (START if place else _START_PHRASE).match(clause)]
     found = (
         time_mentions(clause, reference_time)
-        for clause in clauses
+        for clause in ([*changes, *starts] if changes else clauses)
         if START.search(clause) or (_START_PHRASE.search(clause) and not _VALUE_PHRASE.search(clause))
     )
     return next(filter(None, found), ())
@@ -118,8 +124,8 @@ def _clauses(sentence: str) -> list[str]:
     """The clauses of a sentence without those that give a reason; a time phrase is part of the one beside it."""
     result: list[str] = []
     is_time_phrase = False
-    for clause in _CLAUSE_BREAK.split(sentence):
-        if _REASON_CLAUSE.match(clause):
+    for clause in map(str.strip, _CLAUSE_BREAK.split(sentence)):
+        if not clause or _REASON_CLAUSE.match(clause) or (result and _SIDE_CLAUSE.match(clause)):
             continue
         starts_with_time = len(clause) <= _TIME_PHRASE_CHARS and _START_PHRASE.match(clause) is not None
         if result and (starts_with_time or is_time_phrase):
