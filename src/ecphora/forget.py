@@ -127,14 +127,14 @@ def is_tombstoned(node: Node, tombstones: Collection[NodeId | bytes]) -> bool:
     return node.id in tombstones or content_digest(node) in tombstones
 
 
-def is_memory_tombstoned(nodes: Sequence[Node], tombstones: Collection[NodeId | bytes]) -> bool:
+def has_memory_tombstone(nodes: Sequence[Node], tombstones: Collection[NodeId | bytes]) -> bool:
     """Whether a memory, given as its nodes, was forgotten before: the whole of it, not a text that shares chunks."""
     own_id = nodes[0].document or nodes[0].id
     has_known_id = any(id_ in tombstones for id_ in (own_id, f"{own_id}#1", *(node.id for node in nodes)))
-    return has_known_id or is_content_tombstoned(nodes, tombstones)
+    return has_known_id or has_content_tombstone(nodes, tombstones)
 
 
-def is_content_tombstoned(nodes: Sequence[Node], tombstones: Collection[NodeId | bytes]) -> bool:
+def has_content_tombstone(nodes: Sequence[Node], tombstones: Collection[NodeId | bytes]) -> bool:
     """Whether the whole content of a memory, given as its nodes, was forgotten before, under whatever id.
 
     Files of earlier versions have a digest for each chunk of a forgotten text: there, all chunks must be known.

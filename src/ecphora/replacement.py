@@ -13,7 +13,7 @@ from functools import partial
 from . import documents, encode
 from .erasure import erase
 from .errors import InvalidInput
-from .forget import is_content_tombstoned, is_date_uncertain, without_date
+from .forget import has_content_tombstone, is_date_uncertain, without_date
 from .graph import Graph
 from .graph_updates import apply_batch
 from .media_spaces import vectors_of
@@ -67,7 +67,7 @@ def _is_forgotten(episode: documents.CheckedEpisode, old_nodes: Sequence[Node], 
     """Whether a memory with the new text of an old one would be blocked, if it were remembered with its date."""
     nodes = [replace(node, recorded_at=old_nodes[0].recorded_at) for node in episode.chunks]
     forms = [nodes, without_date(nodes)] if is_date_uncertain(old_nodes, graph.tombstones) else [nodes]
-    return any(is_content_tombstoned(form, graph.tombstones) for form in forms)
+    return any(has_content_tombstone(form, graph.tombstones) for form in forms)
 
 
 def _replacement_batch(

@@ -8,7 +8,7 @@ from datetime import datetime
 from . import documents, encode, media_spaces
 from .cancellation import check_cancellation, current_cancellation
 from .errors import EmbedderMismatch, StaleWrite, StoreBusy
-from .forget import is_content_tombstoned, is_memory_tombstoned
+from .forget import has_content_tombstone, has_memory_tombstone
 from .graph import Graph
 from .graph_cache import GraphCache
 from .model import Access, AccessKind, Extraction, Node, NodeId, Vector, Vectors, WriteBatch
@@ -136,7 +136,7 @@ class ScopeWriter:
         blocked = [
             episode
             for episode in episodes
-            if episode.id not in existing_ids and not restore and is_memory_tombstoned(episode.chunks, graph.tombstones)
+            if episode.id not in existing_ids and not restore and has_memory_tombstone(episode.chunks, graph.tombstones)
         ]
         skipped_ids = existing_ids.union(episode.id for episode in blocked)
         return Classification([episode for episode in episodes if episode.id not in skipped_ids], existing, blocked)
@@ -183,7 +183,7 @@ class ScopeWriter:
         ids = documents.node_ids_of(graph, episode.id)
         nodes = self.store.nodes(self.scope, ids) if ids else []
         if nodes and not restore and not documents.same_content(episode, nodes):
-            was_replaced = is_content_tombstoned(episode.chunks, graph.tombstones)
+            was_replaced = has_content_tombstone(episode.chunks, graph.tombstones)
             if was_replaced:
                 return False
         return documents.is_stored(episode, graph, nodes)

@@ -269,7 +269,7 @@ def test_response_comes_back_as_an_exchange(filled: Memory) -> None:
     assert set(again.engrams[0].ids) <= {hit.id for hit in again}
 
 
-def test_response_to_a_replaced_text_is_not_recorded(filled: Memory) -> None:
+def test_record_response_needs_the_text_of_the_recall(filled: Memory) -> None:
     found = filled.recall("Where does Ana live?")
     filled.update(found[0].id, "Ana lives somewhere.", mode="replace")
     assert filled.record_response(found, "In Porto.") is None

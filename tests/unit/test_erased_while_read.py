@@ -46,7 +46,7 @@ def other(path: Path) -> Iterator[Memory]:
         yield opened
 
 
-def exported(memory: Memory) -> str:
+def export_text(memory: Memory) -> str:
     out = StringIO()
     memory.export(out)
     return out.getvalue()
@@ -77,7 +77,7 @@ def test_replaced_text_is_no_claim(memory: Memory, other: Memory, plan_with: Any
     memory.remember([PARIS, ROME])
     revisions = plan_with(lambda: other.update("home", "Ana lives somewhere.", mode="replace"))
     result = memory.consolidate()
-    assert "Paris" not in exported(memory)
+    assert "Paris" not in export_text(memory)
     assert (len(revisions), result.pending_count) == (2, 0)
 
 
@@ -102,8 +102,8 @@ def test_replaced_text_is_no_claim_of_a_language_model(memory: Memory, other: Me
     memory.remember("The alarm code is 4711.", id="code")
     llm = SlowLLM(lambda: other.update("code", "The alarm code is secret.", mode="replace"))
     memory.consolidate(llm=llm)
-    assert "4711" not in exported(memory)
-    assert '"value":"secret"' in exported(memory).replace(": ", ":")
+    assert "4711" not in export_text(memory)
+    assert '"value":"secret"' in export_text(memory).replace(": ", ":")
 
 
 def test_restored_memory_is_read_again(memory: Memory, other: Memory, plan_with: Any) -> None:
@@ -116,18 +116,18 @@ def test_restored_memory_is_read_again(memory: Memory, other: Memory, plan_with:
 
     plan_with(forget_and_restore)
     memory.consolidate()
-    assert "Paris" not in exported(memory)
+    assert "Paris" not in export_text(memory)
 
 
-def test_alias_of_a_forgotten_memory_is_not_written(memory: Memory, other: Memory, plan_with: Any) -> None:
+def test_no_alias_comes_from_a_memory_that_is_gone(memory: Memory, other: Memory, plan_with: Any) -> None:
     memory.remember([Episode("Robert Smith goes by Bob Jones.", "alias"), Episode("I met Bob Jones.", "bob")])
     memory.remember("I met Robert Smith.")
     memory.consolidate()
-    assert '"link":"alias"' in exported(memory)
+    assert '"link":"alias"' in export_text(memory)
     memory.undo()
     plan_with(lambda: other.forget("alias"))
     memory.consolidate()
-    assert '"link":"alias"' not in exported(memory)
+    assert '"link":"alias"' not in export_text(memory)
 
 
 def test_other_writes_do_not_repeat_a_step(memory: Memory, other: Memory, plan_with: Any) -> None:
@@ -175,12 +175,12 @@ def test_replaced_text_is_not_quoted_by_an_insight(path: Path, other: Memory) ->
     strategy = QuotingStrategy(lambda: other.update("a", "The code is secret.", mode="replace"))
     with open_memory(path, strategy=strategy) as memory:
         memory.remember("The code is 4711.", id="a")
-        assert "4711" not in exported(memory)
+        assert "4711" not in export_text(memory)
         assert len(strategy.calls) == 2
         assert [insight.node.text for insight in memory.insights()] == ["The code is secret."]
 
 
-def test_vector_of_a_replaced_text_is_not_written(path: Path, memory: Memory, other: Memory) -> None:
+def test_reembed_writes_no_vector_of_an_old_text(path: Path, memory: Memory, other: Memory) -> None:
     class SlowEmbedder(HashingEmbedder):
         """Replaces the text that it embeds first."""
 

@@ -61,7 +61,7 @@ def test_exchange_goes_with_a_message_of_its_context(memory: Memory) -> None:
 # ---- what was replaced meanwhile
 
 
-def test_record_response_stores_nothing_if_a_hit_was_replaced(memory: Memory) -> None:
+def test_record_response_stores_nothing_if_a_hit_has_another_text(memory: Memory) -> None:
     found = memory.recall(QUESTION)
     memory.update("school", "School starts in July.", mode="replace")
     assert memory.record_response(found, RESPONSE) is None
@@ -135,7 +135,7 @@ def test_exchange_is_deleted_with_what_an_earlier_one_was_based_on(memory: Memor
     assert memory.get(id_) is None
 
 
-def test_exchange_is_deleted_with_an_earlier_one_that_it_was_shown(memory: Memory) -> None:
+def test_exchange_goes_with_an_earlier_one_in_its_prompt(memory: Memory) -> None:
     first = record(memory)
     found = memory.recall(QUESTION, include="exchanges")
     second = memory.record_response(found, "As I said: the boat.")
@@ -163,7 +163,7 @@ def remember_insight(memory: Memory, text: str = "Ana likes the river and school
     return upper.id
 
 
-def test_exchange_is_deleted_with_the_sources_of_an_insight_that_it_was_shown(memory: Memory) -> None:
+def test_exchange_goes_with_the_sources_of_an_insight_in_its_prompt(memory: Memory) -> None:
     insight = remember_insight(memory)
     found = memory.recall("Who likes the river and school?", limit=2, include="insights")
     found = replace(found, insights=tuple(one for one in found.insights if one.id == insight), hits=())

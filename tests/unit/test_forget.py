@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from ecphora.documents import check_episode
-from ecphora.forget import content_digest, forget, is_content_tombstoned, is_memory_tombstoned, is_tombstoned, kept_mask
+from ecphora.forget import content_digest, forget, has_content_tombstone, has_memory_tombstone, is_tombstoned, kept_mask
 from ecphora.graph import Graph
 from ecphora.graph_updates import apply_batch
 from ecphora.model import Edge, Episode, Kind, Link, Node, NodeId, Tombstone, WriteBatch
@@ -41,13 +41,13 @@ def test_chunks_have_the_digest_of_their_text() -> None:
         Tombstone("c", content_digest(node())),
     )
     tombstones: set[NodeId | bytes] = {tombstone.digest for tombstone in found}
-    assert is_content_tombstoned(chunks, tombstones)
-    assert is_memory_tombstoned([whole], tombstones)
-    assert not is_content_tombstoned(chunks[:-1], tombstones)
+    assert has_content_tombstone(chunks, tombstones)
+    assert has_memory_tombstone([whole], tombstones)
+    assert not has_content_tombstone(chunks[:-1], tombstones)
     assert not any(is_tombstoned(chunk, tombstones) for chunk in chunks)
     of_chunks: set[NodeId | bytes] = {content_digest(chunk) for chunk in chunks}  # of an earlier version
-    assert is_content_tombstoned(chunks, of_chunks)
-    assert not is_content_tombstoned((*chunks, node()), of_chunks)
+    assert has_content_tombstone(chunks, of_chunks)
+    assert not has_content_tombstone((*chunks, node()), of_chunks)
 
 
 def test_memory_of_uncertain_date_has_a_digest_with_and_one_without_it() -> None:

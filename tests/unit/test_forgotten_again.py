@@ -146,7 +146,7 @@ def test_text_that_shares_a_section_is_imported_whole(
 
 
 @pytest.mark.medium
-def test_text_that_was_imported_in_part_is_completed(memory: Memory, open_memory: OpenMemory) -> None:
+def test_import_completes_a_text_with_missing_chunks(memory: Memory, open_memory: OpenMemory) -> None:
     """An earlier version left out the chunks that a forgotten text had too."""
     other = open_memory("other.db")
     other.remember(VISITORS, id="visitors")
@@ -244,7 +244,7 @@ def moves(memory: Memory) -> Memory:
 
 
 @pytest.mark.medium
-def test_import_does_not_end_what_a_forgotten_memory_superseded(moves: Memory, open_memory: OpenMemory) -> None:
+def test_import_ends_nothing_by_a_memory_that_is_gone(moves: Memory, open_memory: OpenMemory) -> None:
     lines = export(moves)
     moves.forget("new")
     assert moves.import_(lines).validity_ends == 0

@@ -64,7 +64,7 @@ def test_invalid_time_is_rejected(value: object) -> None:
         datetime(9999, 12, 31, 23, 30, tzinfo=timezone(timedelta(hours=-1))),
     ],
 )
-def test_time_beyond_the_calendar_in_utc_is_rejected(value: object) -> None:
+def test_time_must_be_in_the_calendar_in_utc(value: object) -> None:
     with pytest.raises(InvalidTime, match=r"^\d\S+ is not a date of the years 1 to 9999 in UTC; give one"):
         parse_time(value)
 

@@ -63,7 +63,7 @@ def test_trigger_by_count_fires_at_its_number_and_not_before() -> None:
     assert not has_enough_pending(graph, "another", count + 1)
 
 
-def test_failed_consolidation_does_not_keep_a_memory_from_being_stored(
+def test_remember_stores_a_memory_although_consolidation_fails(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     """It is logged with its error; an interruption and a cancellation are no failures."""

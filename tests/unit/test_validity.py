@@ -57,7 +57,7 @@ def test_updates_of_the_latest_memory_are_listed_first() -> None:
     assert [update.new.id for update in validity.list_updates(graph, read, 1)] == ["m3"]
 
 
-def test_supersession_that_is_added_to_a_searched_graph_is_found() -> None:
+def test_search_finds_a_supersession_that_is_newer_than_its_cache() -> None:
     graph = graph_with_claims(Edge("c2", "c1", Link.SUPERSEDES, 0.9))
     assert validity.supersessions(graph).new.tolist() == graph.rows(["m2"]).tolist()
     grown = apply_batch(graph, WriteBatch(edges=(Edge("c3", "c2", Link.SUPERSEDES, 0.9),), revision=2))

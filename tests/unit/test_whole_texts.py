@@ -54,7 +54,7 @@ def test_mark_of_a_chunk_is_one_of_its_text(mark: Mark, memory: Memory) -> None:
 
 
 @pytest.mark.medium
-def test_only_memories_are_superseded(memory: Memory) -> None:
+def test_memory_supersedes_memories_only(memory: Memory) -> None:
     found = memory.recall("Where does Ana live?", limit=1)
     question = memory.feedback(found, found.hits[0].id)
     exchange = memory.record_response(found, "In Porto.")
@@ -69,7 +69,7 @@ def test_only_memories_are_superseded(memory: Memory) -> None:
     assert memory.graph().revision == revision
 
 
-def test_forgotten_long_text_may_be_named_as_superseded(memory: Memory) -> None:
+def test_memory_may_supersede_a_long_text_that_is_gone(memory: Memory) -> None:
     """A list of memories can be remembered again after one of them was forgotten, a long text as a short one."""
     memory.forget("guide")
     assert memory.remember("Ana lives in Faro.", id="new", supersedes="guide").created == ("new",)

@@ -12,7 +12,7 @@ from typing import TypeVar
 
 from ..erasure import with_spelling_and_times
 from ..errors import EmbedderMismatch, IdCollision, InvalidRecord, WrongVector
-from ..forget import content_digest, is_memory_tombstoned
+from ..forget import content_digest, has_memory_tombstone
 from ..ids import ENTITY_PREFIX
 from ..model import (
     MENTION_LINKS,
@@ -160,7 +160,7 @@ def _blocked_ids(contents: ExportContents, tombstones: Collection[NodeId | bytes
     return {
         node.id
         for memory in _memories(contents.nodes)
-        if memory[0].kind != Kind.ENTITY and is_memory_tombstoned(memory, tombstones)
+        if memory[0].kind != Kind.ENTITY and has_memory_tombstone(memory, tombstones)
         for node in memory
     }
 
@@ -195,11 +195,13 @@ def _nodes_to_write(
     nodes = {node.id: node for node in (*stored.values(), *kept)}
     places = {id_: place for place, id_ in enumerate(nodes)}
 
-    def updated(entity: Node) -> Node:
+    def without_blocked_mentions(entity: Node) -> Node:
         sources = sorted(set(mentioned_in[entity.id]), key=places.__getitem__)
         return with_spelling_and_times(entity, [nodes[source] for source in sources])
 
-    return [updated(node) if node.kind == Kind.ENTITY and node.id in changed else node for node in kept]
+    return [
+        without_blocked_mentions(node) if node.kind == Kind.ENTITY and node.id in changed else node for node in kept
+    ]
 
 
 def _ends_to_write(
