@@ -7,6 +7,7 @@ import json
 import socket
 import threading
 from collections.abc import Callable, Coroutine, Iterator
+from contextlib import suppress
 from pathlib import Path
 from queue import SimpleQueue
 from typing import Any, TypeVar
@@ -68,9 +69,9 @@ class SilentServer:
             thread.start()
 
     def _serve(self, connection: socket.socket) -> None:
-        """Read requests until the client hangs up."""
-        with connection:
-            path, received = "", b""
+        """Read requests until the client hangs up, which with an answer unread resets the connection."""
+        path, received = "", b""
+        with connection, suppress(ConnectionError):
             while part := connection.recv(1 << 16):
                 received += part
                 head, _, body = received.partition(b"\r\n\r\n")
@@ -82,7 +83,7 @@ class SilentServer:
                         lines = f"HTTP/1.1 200 OK\r\nContent-Length: {len(answer)}\r\n\r\n"
                         connection.sendall(lines.encode() + answer)
                     received = b""
-            self.hung_up.put(path)
+        self.hung_up.put(path)
 
     def close(self) -> None:
         """Stop listening, and wait until every client has hung up."""
