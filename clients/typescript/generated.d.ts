@@ -371,12 +371,14 @@ export interface ForgetRequest {
 /**
  * What `forget` removed: `episode_ids` as asked for, `entity_ids` that nothing else mentioned.
  *
- * Insights derived from a memory and questions that it answered are removed with it and not listed; a question that
- * was named by its own id is among `episode_ids`.
+ * `exchange_ids` are the exchanges that go with a memory which was shown for their response. Insights derived from a
+ * memory and questions that it answered are removed with it and not listed; a question that was named by its own id is
+ * among `episode_ids`.
  */
 export interface ForgetResult {
   episode_ids: string[];
   entity_ids: string[];
+  exchange_ids: string[];
 }
 
 /** The arguments of `get`. */

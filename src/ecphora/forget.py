@@ -51,10 +51,11 @@ def kept_mask(graph: Graph, batch: WriteBatch) -> Mask:
     return keep
 
 
-def orphan_entity_ids(graph: Graph, batch: WriteBatch) -> tuple[NodeId, ...]:
-    """The entities that go with the last of their mentions when the tombstones of a batch are applied."""
-    rows = np.flatnonzero(~kept_mask(graph, batch) & graph.of_kind(Kind.ENTITY))
-    return tuple(graph.id(row) for row in rows.tolist())
+def dependent_ids(graph: Graph, batch: WriteBatch, kind: Kind) -> tuple[NodeId, ...]:
+    """The nodes of a kind that have no tombstone in a batch, and go with those that have one when it is applied."""
+    is_deleted = ~kept_mask(graph, batch) & graph.of_kind(kind)
+    is_deleted[graph.rows(tombstone.node for tombstone in batch.tombstones)] = False
+    return tuple(graph.id(row) for row in np.flatnonzero(is_deleted).tolist())
 
 
 def _dependent_rows(graph: Graph, removed: Mask) -> Rows:

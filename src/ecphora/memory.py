@@ -32,7 +32,7 @@ from .exchange import exchange_batch, exchange_id
 from .explain import WhyNot, why_not
 from .extractors.rule_extractor import RuleExtractor
 from .feedback import feedback_batch, question_id
-from .forget import ids_of_everything, orphan_entity_ids
+from .forget import dependent_ids, ids_of_everything
 from .function_tools import DEFAULT_REPLY_TOKENS, ToolSet
 from .graph import Graph
 from .graph_cache import GraphCache
@@ -944,15 +944,17 @@ class Memory:
                 return ForgetResult((), ())
             episodes = tuple(dict.fromkeys(node.document or node.id for node in nodes))
             batch = erase(nodes, graph, partial(self._store.nodes, self.scope))
+            exchanges = dependent_ids(graph, batch, Kind.EXCHANGE)
             if dry_run:
-                return ForgetResult(episodes, orphan_entity_ids(graph, batch))
+                return ForgetResult(episodes, dependent_ids(graph, batch, Kind.ENTITY), exchanges)
             if not writer.try_commit(batch):
                 continue
             after = writer.graph()
             entity_ids = [
                 graph.id(row) for row in graph.mentioned_entities(graph.rows(node.id for node in nodes)).tolist()
             ]
-            return ForgetResult(episodes, tuple(entity for entity in entity_ids if after.row(entity) is None))
+            orphans = tuple(entity for entity in entity_ids if after.row(entity) is None)
+            return ForgetResult(episodes, orphans, exchanges)
         raise writer.contention_error()
 
     # ---- consolidate

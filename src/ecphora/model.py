@@ -924,19 +924,25 @@ class Page(ShortRepr):
 class ForgetResult(ShortRepr):
     """What ``forget`` removed: ``episode_ids`` as asked for, ``entity_ids`` that nothing else mentioned.
 
-    Insights derived from a memory and questions that it answered are removed with it and not listed; a question that
-    was named by its own id is among ``episode_ids``.
+    ``exchange_ids`` are the exchanges that go with a memory which was shown for their response. Insights derived from a
+    memory and questions that it answered are removed with it and not listed; a question that was named by its own id is
+    among ``episode_ids``.
     """
 
     episode_ids: tuple[NodeId, ...]
     entity_ids: tuple[NodeId, ...]
+    exchange_ids: tuple[NodeId, ...] = ()
 
     def __bool__(self) -> bool:
         return bool(self.episode_ids)
 
     def to_dict(self) -> dict[str, Any]:
         """The ids as JSON values."""
-        return {"episode_ids": list(self.episode_ids), "entity_ids": list(self.entity_ids)}
+        return {
+            "episode_ids": list(self.episode_ids),
+            "entity_ids": list(self.entity_ids),
+            "exchange_ids": list(self.exchange_ids),
+        }
 
 
 @dataclass(frozen=True, slots=True, repr=False)

@@ -8,8 +8,9 @@ from typing import Any
 import pytest
 from click.testing import CliRunner, Result
 
-from ecphora import documents
+from ecphora import Memory, documents
 from ecphora.cli.main import main
+from ecphora.embedders.hashing import HashingEmbedder
 from ecphora.language.chunking import Chunk
 
 pytestmark = pytest.mark.usefixtures("clean_environment")
@@ -90,6 +91,7 @@ def test_forget_erases_by_id_and_lists_missing_ids() -> None:
     assert answer("forget", "a", "nobody", code=3) == {
         "episode_ids": ["a"],
         "entity_ids": ["entity:ana", "entity:porto"],
+        "exchange_ids": [],
         "missing_ids": ["nobody"],
     }
     assert ecphora("history", "a").exit_code == 3
@@ -123,6 +125,16 @@ def test_forget_with_dry_run_erases_nothing() -> None:
     assert unasked.exit_code == 2
     assert "this would erase 2 memories; add --yes to confirm" in " ".join(unasked.stderr.split())
     assert answer("forget", "--everything", "--yes")["episode_ids"] == ["a", "b"]
+
+
+@pytest.mark.medium
+@pytest.mark.usefixtures("two_memories")
+def test_forget_counts_the_exchanges_that_go_with_a_memory() -> None:
+    with Memory("ecphora.db", embedder=HashingEmbedder()) as memory:
+        id_ = memory.record_response(memory.recall("What did Bo say?"), "He said much.")
+    assert answer("forget", "b", "--dry-run")["exchange_ids"] == [id_]
+    assert "would erase 1 exchange with a response that may repeat it\n" in ecphora("forget", "b", "--dry-run").stdout
+    assert "erased 1 exchange with a response that may repeat them\n" in ecphora("forget", "a", "b").stdout
 
 
 @pytest.mark.medium

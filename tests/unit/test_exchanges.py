@@ -11,7 +11,7 @@ import pytest
 from ecphora.embedders.hashing import HashingEmbedder
 from ecphora.errors import InvalidInput, InvalidRecord
 from ecphora.memory import Memory
-from ecphora.model import Episode, Filter, Include, Kind, Link
+from ecphora.model import Episode, Filter, ForgetResult, Include, Kind, Link
 from ecphora.reembedding import reembed
 from ecphora.stages.eisa import chronology, necessity
 from ecphora.stages.eisa.banks import all_episodes
@@ -222,9 +222,10 @@ def test_exchange_takes_the_place_of_the_stored_question(open_memory: Callable[.
 
 def test_forgetting_a_memory_deletes_the_exchanges_based_on_it(memory: Memory) -> None:
     id_ = record(memory, used=())
-    memory.forget("school")
+    assert memory.forget("school").exchange_ids == ()
     assert memory.get(id_) is not None
-    memory.forget("river")
+    assert memory.forget("river", dry_run=True).exchange_ids == (id_,)
+    assert memory.forget("river").exchange_ids == (id_,)
     assert memory.get(id_) is None
 
 
@@ -238,7 +239,7 @@ def test_forget_erases_one_exchange_for_good(memory: Memory) -> None:
     found = memory.recall(QUESTION)
     id_ = memory.record_response(found, RESPONSE)
     assert id_ is not None
-    assert memory.forget(id_).episode_ids == (id_,)
+    assert memory.forget(id_) == ForgetResult((id_,), ())
     assert memory.record_response(found, RESPONSE) is None
     assert len(memory) == 3
 

@@ -50,7 +50,10 @@ def forget(
         names = count_noun(len(result.entity_ids), "name", "names")
         mentions = "it" if len(result.episode_ids) == 1 else "they"
         context.print_line(f"{verb} {memories} and {names} that only {mentions} mentioned")
-        for id_ in (*result.episode_ids, *result.entity_ids)[:50]:
+        if result.exchange_ids:
+            count = count_noun(len(result.exchange_ids), "exchange", "exchanges")
+            context.print_line(f"{verb} {count} with a response that may repeat {'it' if mentions == 'it' else 'them'}")
+        for id_ in (*result.episode_ids, *result.entity_ids, *result.exchange_ids)[:50]:
             context.print_line(f"  {id_}")
     if missing:
         context.note(f"unknown: {', '.join(missing)}")
