@@ -7,6 +7,7 @@ The reader learns from texts that were written for this project: scripts/data/me
 and without ``many``, and the conversations scripts/data/talks. ``fused`` ranks the memories of each space for each
 question; the reader learns to tell those that answer from the other candidates. One space in ``PLAIN_SPACES`` is read
 as plain texts, without speakers and days. Half an hour to an hour on two cores.
+The best candidates are read again by a cross-encoder, which ``train_cross_encoder.py`` trains.
 
 ``--resume SHARE`` trains the reader in the package further, on a share of the spaces and all of ``NEW_SOURCES``.
 
@@ -29,13 +30,13 @@ from zlib import crc32
 import numpy as np
 from interaction_training import TrainingQuestion, train_head
 from numpy.typing import NDArray
+from read_candidates import compare_candidates, reread_candidates
 from reader_examples import ReadingExample, read_examples
 from reader_policy import (
     FORMER,
     MANY,
     MANY_CANDIDATES,
     OWN,
-    GenreWeights,
     ReadExample,
     confidences,
     fit_compared_preference,
@@ -51,7 +52,6 @@ from update_groups import judge_memories
 from ecphora.bench import datasets
 from ecphora.bench.embedding_cache import CachingEmbedder
 from ecphora.bench.recall.metrics import auroc
-from ecphora.candidate_reading import is_comparable
 from ecphora.embedders.e5.e5_embedder import E5Embedder
 from ecphora.embedders.e5.e5_network import share_network
 from ecphora.embedders.e5.interaction_head import InteractionHead, TokenStates, encode_passage
@@ -59,13 +59,13 @@ from ecphora.embedders.minilm import MiniLMEmbedder
 from ecphora.learn import Json, format_json
 from ecphora.model import Evidence
 from ecphora.ports import Embedder, Passage
+from ecphora.readers.e5_cross_encoder import ADAPTERS_FILE
 from ecphora.readers.late_interaction import HEAD_FILE, encode_question
 from ecphora.stages.fused.feature_matrix import Genre
-from ecphora.stages.fused.newer_answers import CandidatePairs, Preferences, comparable_pairs, standardize_cosines
+from ecphora.stages.fused.newer_answers import CandidatePairs, Preferences, standardize_cosines
 from ecphora.stages.fused.reading import MAX_LOG_ODDS, NAMED_SPEAKER_PREFERENCE, does_name_speaker
 from ecphora.stages.fused.recency_preference import RecencyPreferences
 from ecphora.stages.retrieval.confidence import DEFAULT_BANDS
-from ecphora.update_scorers.e5_cross_encoder import E5UpdateScorer
 
 HERE = Path(__file__).parent
 WEIGHTS = HERE.parent / "src" / "ecphora" / "weights"
@@ -134,6 +134,8 @@ def main() -> None:
     ]
     read = [read_example(*pair, preferences["multilingual-e5-small"]) for pair in pairs]
     weights = fit_ranking(read)
+    read = reread_candidates(options.work, read, [example for example, _ in pairs], genre_weights(weights))
+    weights = fit_ranking(read)
     read = compare_candidates(read, [example for example, _ in pairs], genre_weights(weights))
     weights = fit_comparison(read, weights)
     confidence = fit_confidence(read)
@@ -188,39 +190,6 @@ def read_example(
     )
 
 
-def compare_candidates(
-    read: Sequence[ReadExample], examples: Sequence[ReadingExample], weights: GenreWeights
-) -> list[ReadExample]:
-    """The examples with the update scorer's log-odds for the best candidates of our own memories.
-
-    Which are the best depends on the weights of the reading.
-    """
-    compared = [_compared_pairs(*both, weights) for both in zip(read, examples, strict=True)]
-    texts = [[_with_speaker(passage) for passage in example.candidates] for example in examples]
-    wanted = {
-        (own[earlier], own[later]): None for own, pairs in zip(texts, compared, strict=True) for earlier, later in pairs
-    }
-    scores = dict(zip(wanted, E5UpdateScorer().score(list(wanted)).tolist(), strict=True))
-    found = []
-    for one, own, pairs in zip(read, texts, compared, strict=True):
-        updates = one.pairs.updates.copy()
-        for earlier, later in pairs:
-            updates[earlier, later] = np.clip(scores[own[earlier], own[later]], -MAX_LOG_ODDS, MAX_LOG_ODDS)
-        found.append(replace(one, pairs=replace(one.pairs, updates=updates)))
-    return found
-
-
-def _compared_pairs(read: ReadExample, example: ReadingExample, weights: GenreWeights) -> list[tuple[int, int]]:
-    if read.group not in OWN:
-        return []
-    pairs = comparable_pairs(read.ranking(weights, None), read.pairs.similarities, read.pairs.order)
-    return [pair for pair in pairs if is_comparable(*(example.candidates[place].text for place in pair))]
-
-
-def _with_speaker(passage: Passage) -> str:
-    return f"{passage.speaker}: {passage.text}" if passage.speaker else passage.text
-
-
 def fit_preferences(embedder: Embedder, examples: Sequence[ReadingExample]) -> RecencyPreferences:
     """The models that tell questions about the present state and a former one, of the vectors of an embedder."""
     states = [json.loads(line) for line in QUESTION_STATES.read_text(encoding="utf-8").splitlines()]
@@ -239,7 +208,7 @@ def fit_preferences(embedder: Embedder, examples: Sequence[ReadingExample]) -> R
 def digests() -> Iterator[tuple[str, Json]]:
     """The files of the training data and the reader, each with its SHA-256."""
     paths = (folder / f"{name}.{part}.jsonl" for folder, name in SOURCES for part in ("docs", "questions"))
-    for path in (*paths, QUESTION_STATES, WEIGHTS / HEAD_FILE):
+    for path in (*paths, QUESTION_STATES, WEIGHTS / HEAD_FILE, WEIGHTS / ADAPTERS_FILE):
         yield path.name, hashlib.sha256(path.read_bytes()).hexdigest()
 
 

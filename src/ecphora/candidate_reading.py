@@ -1,7 +1,7 @@
 """Lets a reader read the best candidates of a query, and the update scorer compare them: fetches their texts, and stops
 when the time is up."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from datetime import date
 from time import perf_counter
@@ -14,6 +14,7 @@ from .graph import Graph
 from .model import Mask, Node, Query, Rows, Scores
 from .ports import (
     ActivateCandidates,
+    CascadeReader,
     FactUpdateScorer,
     NodeReader,
     Passage,
@@ -26,6 +27,11 @@ from .text_format import as_message
 
 READING_SHARE = 0.75
 """The share of the time in which passages are read, if most can be compared; the rest is for comparing them."""
+FIRST_READING_SHARE = 0.75
+"""The share of the time for reading in which passages are read for the first time, if most are short and the best are
+read again. Long ones are read again only if all were read and time is left."""
+REREADING_COST = 2.0
+"""How many times as long as the first reading of a passage the second is taken to last, until one has been timed."""
 PAIRS_AT_ONCE = 2
 """The pairs that the update scorer scores between two looks at the clock."""
 MAX_COMPARED_LENGTH = 150
@@ -47,8 +53,8 @@ class CandidateReading:
 
     It reads them in the order given, a batch at a time, and starts no batch that would probably end after
     ``time_limit`` seconds. If the reader fails, the rest is not read. ``seconds`` and ``count`` say how long it has
-    read and compared, and how many passages it has read; ``error`` says why the reader or the scorer failed, also if
-    another one stood in. ``clock`` gives seconds. Without ``update_scorer`` no pairs are scored.
+    read and compared, and how many passages it has read at least once; ``error`` says why the reader or the scorer
+    failed, also if another one stood in. ``clock`` gives seconds. Without ``update_scorer`` no pairs are scored.
     """
 
     reader: Reader
@@ -62,6 +68,9 @@ class CandidateReading:
     seconds: float = field(default=0.0, init=False)
     count: int = field(default=0, init=False)
     error: str | None = field(default=None, init=False)
+    _passages_read: dict[int, Passage] = field(default_factory=dict, init=False)
+    _reading_share: float = field(default=1.0, init=False)
+    _longest_batch: float = field(default=0.0, init=False)
 
     def __call__(self, rows: Rows, eligible: Mask, /) -> Scores:
         """Return the log-odds that each row answers the query, shape ``(len(rows),)``, NaN for rows not read.
@@ -71,21 +80,47 @@ class CandidateReading:
         started = self.clock()
         log_odds = np.full(len(rows), np.nan, np.float32)
         passages = self._passages(rows, eligible)
-        end = started + self.time_limit * self._reading_share(passages)
-        asked_on = (self.query.as_of or self.query.now).date()
+        is_short = 2 * sum(1 for one in passages if one and is_comparable(one.text)) > len(passages)
+        self._reading_share = READING_SHARE if is_short and self.update_scorer is not None else 1.0
+        share = FIRST_READING_SHARE if is_short and isinstance(self.reader, CascadeReader) else 1.0
+        end = started + self.time_limit * self._reading_share * share
         failure_count = self.reader.failure_count if isinstance(self.reader, FallbackReader) else 0
         for batch in self._batches([row for row, one in enumerate(passages) if one], self.reader.batch_size, end):
             texts = [passage for place in batch if (passage := passages[place])]
             try:
-                log_odds[batch] = self.reader.read(self.query.search_text, texts, asked_on=asked_on)
+                log_odds[batch] = self.reader.read(self.query.search_text, texts, asked_on=self._asked_on)
             except (ReaderUnavailable, LLMError) as error:
                 self.error = str(error)
                 break
             self.count += len(batch)
+            self._passages_read.update(zip(rows[batch].tolist(), texts, strict=True))
         if isinstance(self.reader, FallbackReader) and self.reader.failure_count > failure_count:
             self.error = self.reader.last_error
         self.seconds += self.clock() - started
         return log_odds
+
+    def reread(self, rows: Rows, log_odds: Scores, /) -> Scores:
+        """Return log-odds of rows that were read, of which those for which there is time are read again.
+
+        Only a reader with two models does so.
+        """
+        found = log_odds.copy()
+        if not isinstance(self.reader, CascadeReader):
+            return found
+        started = self.clock()
+        end = started + self.time_limit * self._reading_share - self.seconds
+        size = self.reader.reread_batch_size
+        expected = REREADING_COST * size * self._longest_batch / self.reader.batch_size
+        for batch in self._batches(list(range(len(rows))), size, end, expected):
+            texts = [self._passages_read[row] for row in rows[batch].tolist()]
+            first = log_odds[batch].astype(np.float64)
+            try:
+                found[batch] = self.reader.reread(self.query.search_text, texts, first, asked_on=self._asked_on)
+            except ReaderUnavailable as error:
+                self.error = str(error)
+                break
+        self.seconds += self.clock() - started
+        return found
 
     def score_updates(self, earlier: Rows, later: Rows, /) -> Scores:
         """Return the log-odds that each later row updates the earlier one beside it, NaN for pairs not scored.
@@ -111,20 +146,23 @@ class CandidateReading:
         self.seconds += self.clock() - started
         return log_odds
 
-    def _reading_share(self, passages: Sequence[Passage | None]) -> float:
-        short = sum(1 for passage in passages if passage and is_comparable(passage.text))
-        return READING_SHARE if self.update_scorer is not None and 2 * short > len(passages) else 1.0
+    @property
+    def _asked_on(self) -> date:
+        return (self.query.as_of or self.query.now).date()
 
-    def _batches(self, places: list[int], size: int, end: float) -> Iterator[list[int]]:
-        """Batches of ``places``; none that would probably end after ``end``, in seconds of the clock."""
-        longest = 0.0
+    def _batches(self, places: list[int], size: int, end: float, expected: float = 0.0) -> Iterator[list[int]]:
+        """Batches of ``places``; none that would probably end after ``end``, in seconds of the clock.
+
+        A batch is taken to last as long as the longest before, the first one ``expected`` seconds.
+        """
+        longest = expected
         for start in range(0, len(places), size):
             batch_start = self.clock()
             if batch_start + longest > end:
                 break
             check_cancellation()
             yield places[start : start + size]
-            longest = max(longest, self.clock() - batch_start)
+            longest = self._longest_batch = max(longest, self.clock() - batch_start)
 
     def _passages(self, rows: Rows, eligible: Mask) -> list[Passage | None]:
         """The passage of each row; None if another process has forgotten the memory."""

@@ -153,6 +153,25 @@ class Reader(Protocol):
         ...
 
 
+@runtime_checkable
+class CascadeReader(Reader, Protocol):
+    """A reader with a second, slower model, which reads only the best passages."""
+
+    @property
+    def reread_batch_size(self) -> int:
+        """How many passages one call of ``reread`` should have."""
+        ...
+
+    def reread(
+        self, question: str, passages: Sequence[Passage], log_odds: NDArray[np.float64], /, *, asked_on: date
+    ) -> NDArray[np.float64]:
+        """Log-odds that each passage answers the question, from both models; ``log_odds`` are those of ``read``.
+
+        Raises ``ReaderUnavailable`` if the second model does not answer.
+        """
+        ...
+
+
 class Extractor(Protocol):
     """Finds what a text mentions: names, with their type and description where it knows them, and relations."""
 
@@ -363,6 +382,13 @@ class RowReader(Protocol):
         """Log-odds that each row answers the query, shape ``(len(rows),)``, NaN for rows not read in time.
 
         The reader sees no text of rows that are not ``eligible``, a mask of the graph's rows.
+        """
+        ...
+
+    def reread(self, rows: Rows, log_odds: Scores, /) -> Scores:
+        """Log-odds of rows that were read, the best first, after those for which there is time are read again.
+
+        ``log_odds`` are those of the first reading. Both have the shape ``(len(rows),)``.
         """
         ...
 

@@ -1,6 +1,7 @@
 """The built-in reader: what it reads of a memory, what it keeps, and which memories it prefers."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from datetime import date
 from pathlib import Path
 
@@ -13,8 +14,10 @@ from ecphora.embedders.e5.interaction_head import MAX_CONTEXT_TOKENS, MAX_TEXT_T
 from ecphora.embedders.hashing import HashingEmbedder
 from ecphora.errors import ReaderUnavailable
 from ecphora.ports import Passage
-from ecphora.readers import late_interaction
-from ecphora.readers.late_interaction import LateInteractionReader, question_tokens
+from ecphora.readers import e5_cross_encoder, late_interaction
+from ecphora.readers.e5_cross_encoder import MAX_TEXT_TOKENS as MAX_TEXT_TOKENS_READ_AGAIN
+from ecphora.readers.e5_cross_encoder import E5CrossEncoder
+from ecphora.readers.late_interaction import SUM_SHARE, LateInteractionReader, question_tokens
 
 DAY = date(2026, 5, 3)
 
@@ -89,6 +92,59 @@ def test_question_is_read_with_its_day() -> None:
 def test_any_text_has_a_score(text: str, reader: LateInteractionReader) -> None:
     found = reader.read(text, [Passage(text), Passage(text, previous_turn=text, title=text)], asked_on=DAY)
     assert np.isfinite(found).all()
+
+
+@pytest.mark.medium
+def test_passages_are_read_again_by_a_cross_encoder(reader: LateInteractionReader) -> None:
+    question = "Where does Ana work?"
+    passages = [Passage("Since May I work at Miller's.", speaker="Ana"), Passage("Ana sings.", speaker="Bo")]
+    first = reader.read(question, passages, asked_on=DAY)
+    second = E5CrossEncoder().score(question, passages, asked_on=DAY)
+    found = reader.reread(question, passages, first, asked_on=DAY)
+    assert found == pytest.approx(SUM_SHARE * (first + second))
+    assert second[0] > second[1] + 1
+
+
+@pytest.mark.medium
+def test_passage_that_is_too_long_for_the_cross_encoder_keeps_its_first_score(reader: LateInteractionReader) -> None:
+    network = e5_network.share_network()()
+    longest = " ".join(["blue"] * MAX_TEXT_TOKENS_READ_AGAIN)
+    assert len(network.tokenize(longest, 1_000)) == MAX_TEXT_TOKENS_READ_AGAIN
+    passages = [Passage(longest), Passage(f"{longest} blue")]
+    found = reader.reread("What is blue?", passages, np.array([100.0, 100.0]), asked_on=DAY)
+    assert found[0] < 90.0
+    assert found[1] == 100.0
+
+
+@pytest.mark.medium
+def test_cross_encoder_reads_the_turn_before_and_the_day() -> None:
+    scorer = E5CrossEncoder()
+    turn = Passage("Forty, I think.", speaker="Ana")
+    with_question = replace(turn, previous_turn="Bo: How many guests were there?")
+    question = "How many guests came to the wedding?"
+    alone, together = scorer.score(question, [turn, with_question], asked_on=DAY)
+    assert together > alone
+    assert scorer.score(question, [turn], asked_on=date(2020, 1, 1))[0] != alone
+    assert scorer.score(question, [], asked_on=DAY).shape == (0,)
+
+
+@pytest.mark.medium
+@pytest.mark.parametrize("text", ["", "\ud800", "🙂" * 500])
+def test_any_text_can_be_read_again(text: str, reader: LateInteractionReader) -> None:
+    found = reader.reread(text, [Passage(text), Passage("a", previous_turn=text)], np.zeros(2), asked_on=DAY)
+    assert np.isfinite(found).all()
+
+
+@pytest.mark.medium
+def test_recall_goes_on_if_the_adapters_are_damaged(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    tmp_path.joinpath("reader_adapters.npz").write_bytes(b"no adapters")
+    monkeypatch.setattr(e5_cross_encoder, "files", lambda _package: tmp_path)
+    monkeypatch.setattr(e5_cross_encoder, "ADAPTERS_DIGEST", "0" * 64)  # shares none that are loaded
+    with Memory(tmp_path / "m.db", embedder=HashingEmbedder(64), reader=LateInteractionReader()) as memory:
+        memory.remember("I moved to Porto.", speaker="Ana")
+        found = memory.recall("Where does Ana live?", reading="always", reading_ms=60_000)
+    assert (len(found), found.cost.passages_read) == (1, 1)
+    assert "reader_adapters.npz is not the published one; fix it with: pip install" in str(found.cost.reader_error)
 
 
 @pytest.mark.medium

@@ -3,7 +3,8 @@
 multilingual-e5-small encodes the question and the memory apart, as for embedding them; a head of two layers then lets
 their tokens attend to each other and scores whether the memory answers the question
 (:mod:`ecphora.embedders.e5.interaction_head`). So the states of a memory can be kept for the next question.
-``scripts/train_reader.py`` trains the head on texts that were written for this project.
+``scripts/train_reader.py`` trains the head on texts that were written for this project. The best memories are read
+again by a cross-encoder (:mod:`.e5_cross_encoder`).
 """
 
 import os
@@ -24,9 +25,13 @@ from ..errors import EmbedderUnavailable, ModelDamaged, ReaderUnavailable
 from ..invisible_chars import replace_surrogates
 from ..ports import Passage
 from ..reprs import call_repr
+from .e5_cross_encoder import E5CrossEncoder
 
 MAX_QUESTION_TOKENS = 44
 """How many tokens of a question are read, the first ones."""
+SUM_SHARE = 0.65
+"""The share of the sum of both models' log-odds that is taken: more than their mean, as what one errs in the other may
+know; with it the log-odds of memories read once and twice have the same scale."""
 KEPT_PASSAGES = 256
 """How many memories' token states a reader keeps, about 60 kB each."""
 
@@ -45,9 +50,11 @@ class LateInteractionReader:
 
     name = "ecphora/late-interaction"
     batch_size = 6
+    reread_batch_size = 2
 
     def __init__(self, *, source: Traversable | None = None) -> None:
         self._network = share_network(source)
+        self._cross_encoder = E5CrossEncoder(source=source)
         self._head = SharedModel((HEAD_FILE, HEAD_DIGEST), lambda: InteractionHead.load(HEAD_FILE, HEAD_DIGEST))
         self._states_of = lru_cache(KEPT_PASSAGES)(self._encode)
 
@@ -73,8 +80,28 @@ class LateInteractionReader:
         with ThreadPoolExecutor(min(4, os.cpu_count() or 1, len(passages)), "ecphora-read") as pool:
             return np.fromiter(pool.map(score, passages), np.float64, len(passages))
 
+    def reread(
+        self, question: str, passages: Sequence[Passage], log_odds: NDArray[np.float64], /, *, asked_on: date
+    ) -> NDArray[np.float64]:
+        """Log-odds from those of both models; ``log_odds`` are those of ``read``.
+
+        Those of a passage that is too long for the cross-encoder stay. Raises ``ReaderUnavailable`` if a file of the
+        model is missing or damaged.
+        """
+        try:
+            found = self._cross_encoder.score(question, passages, asked_on=asked_on)
+        except (ModelDamaged, EmbedderUnavailable) as error:
+            raise ReaderUnavailable(str(error)) from error
+        return combine_log_odds(log_odds, found)
+
     def _encode(self, passage: Passage) -> TokenStates:
         return encode_passage(self._network(), passage.statement, passage.previous_turn)
+
+
+def combine_log_odds(first: NDArray[np.float64], second: NDArray[np.float64]) -> NDArray[np.float64]:
+    """The log-odds from those of the first model and of the cross-encoder, which may be NaN."""
+    found: NDArray[np.float64] = np.where(np.isnan(second), first, SUM_SHARE * (first + second))
+    return found
 
 
 def encode_question(network: E5Network, question: str, asked_on: date) -> TokenStates:

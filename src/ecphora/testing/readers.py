@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from ..errors import ReaderUnavailable
 from ..language.terms import extract_terms
-from ..ports import Passage, Reader
+from ..ports import CascadeReader, Passage, Reader
 from .servers import FakeServer, ScriptedResponse
 
 ASKED_ON = date(2026, 5, 3)
@@ -81,6 +81,19 @@ class ReaderContract:
         """The name is not empty and the batch size is positive."""
         assert reader.name
         assert reader.batch_size > 0
+
+    def test_second_model_scores_each_passage_alone(self, reader: Reader) -> None:
+        """A reader with two models reads passages again: finite log-odds, independent of other passages."""
+        if not isinstance(reader, CascadeReader):
+            return
+        assert reader.reread_batch_size > 0
+        first = reader.read(self.question, self.passages, asked_on=ASKED_ON)
+        scores = reader.reread(self.question, self.passages, first, asked_on=ASKED_ON)
+        reverse = reader.reread(self.question, self.passages[::-1], first[::-1], asked_on=ASKED_ON)[::-1]
+        assert scores.shape == first.shape
+        assert np.isfinite(scores).all()
+        assert np.allclose(scores, reverse, rtol=0, atol=self.tolerance)
+        assert reader.reread(self.question, [], np.zeros(0), asked_on=ASKED_ON).shape == (0,)
 
     def test_unavailable_raises_reader_unavailable(self) -> None:
         """Every call raises ``ReaderUnavailable`` with a message."""

@@ -41,6 +41,9 @@ NAMED_SPEAKER_PREFERENCE = 0.5
 """How much of the preference for newer or older answers counts if the question names a speaker: "What does Ana like?"
 asks more often for several turns of a conversation than for the newest.
 """
+REREAD_CANDIDATES, REREAD_LEAD = 4, 3.0
+"""So many of the best candidates after reading, those that are at most this far behind the best in log-odds, are read
+again by a reader with two models."""
 CONFIDENCE_FEATURES = ("log sum of readings", "log count")
 """The features of the confidence: the logarithm of the sum of the probabilities that the reader gives, and that of the
 number of candidates."""
@@ -121,8 +124,11 @@ class ReadingPolicy(ShortRepr):
         is_read = np.isfinite(log_odds)
         if not is_read.any():
             return None
-        found = np.clip(log_odds[is_read], -MAX_LOG_ODDS, MAX_LOG_ODDS)
-        return ReadCandidates(best[is_read], found, int((~is_read).sum()), is_clear)
+        indices, found = best[is_read], np.clip(log_odds[is_read], -MAX_LOG_ODDS, MAX_LOG_ODDS)
+        weights = np.array(self.model.reading, np.float32)[genres(pool.graph, pool.rows[indices])]
+        again = reread_places(ranked_pool.log_odds[indices] + weights * found)
+        found[again] = np.clip(read.reread(pool.rows[indices[again]], found[again]), -MAX_LOG_ODDS, MAX_LOG_ODDS)
+        return ReadCandidates(indices, found, int((~is_read).sum()), is_clear)
 
     def _is_clear(self, log_odds: Scores, answerability: float) -> bool:
         """Whether the ranking is clear; ``log_odds`` are those of the candidates, best first."""
@@ -213,6 +219,13 @@ def does_name_speaker(question: str, speakers: Iterable[str]) -> bool:
     """Whether a question has a word in common with the name of a speaker."""
     words = frozenset(extract_terms(question))
     return not all(words.isdisjoint(extract_terms(speaker)) for speaker in speakers)
+
+
+def reread_places(log_odds: Scores) -> Rows:
+    """The places of the candidates that are read again, the best first; ``log_odds`` are those after reading."""
+    best = np.argsort(-log_odds, kind="stable")[:REREAD_CANDIDATES]
+    found: Rows = best[log_odds[best] >= log_odds[best[0]] - REREAD_LEAD]
+    return found
 
 
 def confidence_features(readings: Scores) -> Scores:

@@ -1,0 +1,84 @@
+"""Train the adapters with which multilingual-e5-small reads a question and a memory together; write
+weights/reader_adapters.npz.
+
+    .venv/bin/pip install torch
+    .venv/bin/python scripts/train_cross_encoder.py --work FOLDER [--share SHARE] [--resume]
+
+The cross-encoder learns from the texts and spaces that train the built-in reader (``train_reader.py``), and from
+``many``: to tell the memories that answer a question from the best other candidates of ``fused``. It begins with the
+adapters of the update scorer, which can compare two texts already; with ``--resume`` it goes on from its own. An
+epoch over all 17,764 questions takes about an hour and a half on two cores; ``--share`` takes a share of the spaces.
+Afterwards ``train_reader.py --keep`` fits what ``fused`` makes of the scores.
+"""
+# ruff: noqa: INP001, T201  # a script that prints
+
+import argparse
+import hashlib
+from collections.abc import Iterator
+from importlib.resources import files
+from pathlib import Path
+
+import numpy as np
+from pair_training import PairGroup, train_adapters
+from reader_examples import ReadingExample
+from train_reader import SOURCES, WEIGHTS, as_plain_texts, load_examples, trains_policy
+
+from ecphora.embedders.e5.e5_network import E5Network, share_network
+from ecphora.embedders.e5.pair_adapters import PairAdapters
+from ecphora.readers.e5_cross_encoder import ADAPTERS_FILE, pair_tokens, question_tokens
+from ecphora.update_scorers import e5_cross_encoder as update_scorer
+
+BEST_CANDIDATES, NEGATIVES = 9, 4
+"""The candidates that do not answer are among so many of the best; a question has so many of them in an epoch."""
+RATE = 1e-3
+
+
+def main() -> None:
+    """Train and write."""
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("--work", type=Path, required=True, help="folder for the candidates")
+    parser.add_argument("--share", type=float, default=1.0, help="the share of the spaces to train on")
+    parser.add_argument("--epochs", type=float, default=1.0)
+    parser.add_argument("--rate", type=float, default=RATE, help="the highest learning rate")
+    parser.add_argument("--resume", action="store_true", help="train the adapters in the package further")
+    options = parser.parse_args()
+    options.work.mkdir(parents=True, exist_ok=True)
+    network = share_network()()
+    groups = list(training_groups(options.work, options.share, network))
+    print(f"{len(groups)} questions", flush=True)
+    path = WEIGHTS / ADAPTERS_FILE
+    start = path if options.resume else files("ecphora.weights") / update_scorer.ADAPTERS_FILE
+    adapters = train_adapters(
+        network,
+        groups,
+        options.epochs,
+        NEGATIVES,
+        rate=options.rate,
+        start=PairAdapters.from_bytes(start.read_bytes()),
+        save=lambda found: (options.work / ADAPTERS_FILE).write_bytes(found.to_bytes()),
+    )
+    path.write_bytes(adapters.to_bytes())
+    print(f"ADAPTERS_DIGEST in readers/e5_cross_encoder.py: {hashlib.sha256(path.read_bytes()).hexdigest()}")
+
+
+def training_groups(work: Path, share: float, network: E5Network) -> Iterator[PairGroup]:
+    """The questions of spaces that do not train the policy, each with its answers and the best other candidates."""
+    for folder, name in SOURCES:
+        for example in load_examples(work, folder, name, share):
+            if not trains_policy(example.space) and (group := _group(as_plain_texts(example), network)).pairs:
+                yield group
+
+
+def _group(example: ReadingExample, network: E5Network) -> PairGroup:
+    asked = question_tokens(network, example.question, example.asked_on)
+    answers = [one for one, answers in zip(example.candidates, example.is_answer, strict=True) if answers]
+    others = [one for one, answers in zip(example.candidates, example.is_answer, strict=True) if not answers]
+    passages = [*answers, *example.missed_answers, *others[:BEST_CANDIDATES]]
+    pairs = [pair_tokens(network, asked, passage) for passage in passages]
+    labels = np.arange(len(pairs)) < len(answers) + len(example.missed_answers)
+    is_read = np.array([pair is not None for pair in pairs], np.bool_)
+    return PairGroup([pair for pair in pairs if pair is not None], labels[is_read])
+
+
+if __name__ == "__main__":
+    main()
