@@ -39,9 +39,9 @@ def reread_candidates(
         missing = [key for key in keys if key not in scores]
         values = cross_encoder.score(example.question, [key[2] for key in missing], asked_on=example.asked_on)
         scores.update(zip(missing, values.tolist(), strict=True))
-        again = np.array([scores[key] for key in keys], np.float32)
+        again = np.array([scores[key] for key in keys])
         readings = one.readings.copy()
-        readings[places] = np.clip(combine_log_odds(readings[places], again), -MAX_LOG_ODDS, MAX_LOG_ODDS)
+        readings[places] = np.clip(combine_log_odds(readings[places].astype(np.float64), again), -MAX_LOG_ODDS, MAX_LOG_ODDS)
         found.append(replace(one, readings=readings))
     path.write_bytes(pickle.dumps(scores))
     return found
