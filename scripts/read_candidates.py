@@ -41,7 +41,9 @@ def reread_candidates(
         scores.update(zip(missing, values.tolist(), strict=True))
         again = np.array([scores[key] for key in keys])
         readings = one.readings.copy()
-        readings[places] = np.clip(combine_log_odds(readings[places].astype(np.float64), again), -MAX_LOG_ODDS, MAX_LOG_ODDS)
+        readings[places] = np.clip(
+            combine_log_odds(readings[places].astype(np.float64), again), -MAX_LOG_ODDS, MAX_LOG_ODDS
+        )
         found.append(replace(one, readings=readings))
     path.write_bytes(pickle.dumps(scores))
     return found
