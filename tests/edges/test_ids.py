@@ -82,7 +82,12 @@ def test_forget_accepts_short_ids_of_digests_only() -> None:
     assert answer("forget", "aaaa", "bbb", code=3)["missing_ids"] == ["bbb"]
     assert answer("history", OLD, code=3) is None
     ecphora("remember", "A note.", "--id", "note-one")
-    assert answer("forget", "note", code=3) == {"episode_ids": [], "entity_ids": [], "missing_ids": ["note"]}
+    assert answer("forget", "note", code=3) == {
+        "episode_ids": [],
+        "entity_ids": [],
+        "exchange_ids": [],
+        "missing_ids": ["note"],
+    }
     assert "Erased: " + NEW in ecphora("chat", stdin="/forget bbbb\n").stdout
 
 

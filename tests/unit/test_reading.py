@@ -3,7 +3,6 @@
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from datetime import date
-from itertools import count
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +17,7 @@ from ecphora.errors import InvalidInput, LLMUnavailable, ReaderUnavailable
 from ecphora.model import Filter, Mask, Query, Rows, Scores
 from ecphora.ports import Passage, Reader
 from ecphora.stages.fused.candidate_pool import build_pool
-from ecphora.stages.fused.feature_matrix import Genre, genres
+from ecphora.stages.fused.feature_matrix import Genre
 from ecphora.stages.fused.newer_answers import (
     CandidatePairs,
     NewerAnswerModel,
@@ -34,8 +33,6 @@ from ecphora.stages.fused.reading import (
     NAMED_SPEAKER_PREFERENCE,
     NEWER_ANSWER,
     READING,
-    REREAD_CANDIDATES,
-    REREAD_LEAD,
     ReadCandidates,
     ReadingModel,
     ReadingPolicy,
@@ -261,93 +258,6 @@ def constant_preferences(value: float, query: Query, *, uncompared: float | None
     weights = np.zeros_like(query.vector)
     other = value if uncompared is None else uncompared
     return RecencyPreferences(RecencyPreference(value, weights), RecencyPreference(other, weights))
-
-
-class Rereader(Comparer):
-    """A row reader whose second model gives much to all rows; ``calls`` has the rows and log-odds of each call."""
-
-    is_mandatory = True
-
-    def __init__(self, log_odds: Scores) -> None:
-        super().__init__()
-        self.log_odds = log_odds
-        self.calls: list[tuple[list[int], list[float]]] = []
-
-    def __call__(self, rows: Rows, _eligible: Mask, /) -> Scores:
-        return self.log_odds[: len(rows)]
-
-    def reread(self, rows: Rows, log_odds: Scores, /) -> Scores:
-        self.calls.append((rows.tolist(), log_odds.tolist()))
-        return log_odds + np.float32(20.0)
-
-
-def test_best_candidates_after_reading_are_read_again() -> None:
-    pool = build_pool(sample_graph(), sample_query("Where did Ana go?"))
-    count = len(pool.rows)
-    assert count > REREAD_CANDIDATES
-    before = ranked_pool([2.0 * (count - place) for place in range(count)])
-    first = np.where(np.arange(count) == 1, np.nan, np.arange(count)).astype(np.float32)
-    read = Rereader(first)
-    found = ReadingPolicy(MODEL).read_candidates(pool, before, 0.5, read)
-    assert found is not None
-    weights = np.array(MODEL.reading, np.float32)[genres(pool.graph, pool.rows)]
-    after = before.log_odds + weights * np.minimum(first, MAX_LOG_ODDS)
-    ranked = [place for place in np.argsort(-after, kind="stable").tolist() if place != 1][:REREAD_CANDIDATES]
-    best = [place for place in ranked if after[place] >= after[ranked[0]] - REREAD_LEAD]
-    assert 1 < len(best) < len(ranked)
-    assert read.calls == [(pool.rows[best].tolist(), np.minimum(first, MAX_LOG_ODDS)[best].tolist())]
-    expected = {place: min(first[place], MAX_LOG_ODDS) for place in range(count) if place != 1}
-    expected |= dict.fromkeys(best, MAX_LOG_ODDS)
-    assert dict(zip(found.indices.tolist(), found.log_odds.tolist(), strict=True)) == expected
-
-
-class TwoModelReader(ConstantReader):
-    """A reader whose second model adds 1 to the log-odds of the first; ``texts`` are those that it read."""
-
-    reread_batch_size = 1
-
-    def __init__(self, *, fails: bool = False) -> None:
-        super().__init__(2.0)
-        self.batch_size = 1
-        self.fails = fails
-        self.texts: list[str] = []
-
-    def reread(
-        self, _question: str, passages: Sequence[Passage], log_odds: NDArray[np.float64], /, *, asked_on: date
-    ) -> NDArray[np.float64]:
-        """Return the log-odds with 1 added."""
-        del asked_on
-        if self.fails:
-            raise ReaderUnavailable("no second model")
-        self.texts += [passage.text for passage in passages]
-        return log_odds + 1
-
-
-@pytest.mark.parametrize(
-    ("time_limit", "read", "read_again"), [(60.0, 4, 3), (14.0, 4, 2), (12.0, 4, 1), (9.0, 3, 0), (3.0, 1, 0)]
-)
-def test_best_are_read_again_in_the_time_that_the_first_reading_leaves(
-    open_memory: Callable[[Reader | None], Memory], time_limit: float, read: int, read_again: int
-) -> None:
-    reader = TwoModelReader()
-    memory = open_memory(None)
-    graph, query = memory.graph(), memory.build_query(QUESTION)
-    rows, seconds = np.flatnonzero(graph.episodes), count()  # every look at the clock is a second later
-    read_nodes = memory._scope_writer.reader(graph)
-    reading = CandidateReading(reader, graph, query, read_nodes, time_limit, clock=lambda: float(next(seconds)))
-    first = reading(rows, graph.episodes)
-    assert np.isfinite(first).sum() == read
-    again = rows[np.isfinite(first)][::-1][:3]
-    found = reading.reread(again, np.full(len(again), 2.0, np.float32))
-    assert found.tolist() == [3.0] * read_again + [2.0] * (len(again) - read_again)
-    assert reader.texts == [TURNS[row].text for row in (np.isin(rows, again)).nonzero()[0][::-1].tolist()][:read_again]
-    assert (reading.count, reading.error) == (read, None)
-
-
-def test_first_readings_stay_if_the_second_model_fails(open_memory: Callable[[Reader | None], Memory]) -> None:
-    found = recall(open_memory(TwoModelReader(fails=True)))
-    assert (found.cost.passages_read, found.cost.reader_error) == (4, "no second model")
-    assert len(recall(open_memory(TwoModelReader()))) == 4
 
 
 @pytest.mark.parametrize("coverage", [1.0, 0.25])

@@ -1,0 +1,144 @@
+"""Reading the best candidates again, with the second model of a reader: which, within which time, and failures."""
+
+from collections.abc import Sequence
+from datetime import date
+from itertools import count
+from pathlib import Path
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from ecphora import Episode, Memory
+from ecphora.candidate_reading import CandidateReading
+from ecphora.embedders.hashing import HashingEmbedder
+from ecphora.errors import ReaderUnavailable
+from ecphora.model import Mask, Rows, Scores
+from ecphora.ports import Passage, Reader
+from ecphora.stages.fused.candidate_pool import build_pool
+from ecphora.stages.fused.feature_matrix import genres
+from ecphora.stages.fused.newer_answers import NewerAnswerModel, ShareModel
+from ecphora.stages.fused.ranker import RankedPool
+from ecphora.stages.fused.reading import (
+    MAX_LOG_ODDS,
+    REREAD_CANDIDATES,
+    REREAD_LEAD,
+    ReadingModel,
+    ReadingPolicy,
+)
+from ecphora.stages.retrieval.linear import LinearModel
+from ecphora.testing import ConstantReader, FakeClock, sample_graph, sample_query
+
+pytestmark = pytest.mark.medium
+
+TURNS = [
+    Episode("Where does your sister live?", speaker="Bo", session="chat", happened_at="2026-03-01T10:00"),
+    Episode("In Porto, near the river.", speaker="Ana", session="chat", happened_at="2026-03-01T10:01"),
+    Episode("My sister plays the cello.", speaker="Ana", session="chat", happened_at="2026-03-02T10:00"),
+    Episode("The sister of a friend lives abroad.", speaker="Bo", session="chat", happened_at="2026-03-03T10:00"),
+]
+QUESTION = "Where does the sister of Ana live?"
+SHARES = ShareModel(bias=-1.0, pair_score=1.0, to_reading=1.0, from_reading=-1.0)
+MODEL = ReadingModel(
+    (1.0, 0.5, 0.25, 2.0, 3.0),
+    NewerAnswerModel(compared=SHARES, uncompared=SHARES),
+    LinearModel(0.5, {"log sum of readings": 1.0, "log count": -0.5}),
+    {},
+)
+
+
+def open_memory(path: Path, reader: Reader | None) -> Memory:
+    memory = Memory(path / "m.db", embedder=HashingEmbedder(64), reader=reader, clock=FakeClock())
+    memory.remember(TURNS)
+    return memory
+
+
+class Rereader:
+    """A row reader whose second model gives much to all rows; ``calls`` has the rows and log-odds of each call."""
+
+    is_mandatory = True
+
+    def __init__(self, log_odds: Scores) -> None:
+        self.log_odds = log_odds
+        self.calls: list[tuple[list[int], list[float]]] = []
+
+    def __call__(self, rows: Rows, _eligible: Mask, /) -> Scores:
+        return self.log_odds[: len(rows)]
+
+    def reread(self, rows: Rows, log_odds: Scores, /) -> Scores:
+        self.calls.append((rows.tolist(), log_odds.tolist()))
+        return log_odds + np.float32(20.0)
+
+    def score_updates(self, earlier: Rows, _later: Rows, /) -> Scores:
+        return np.full(len(earlier), np.nan, np.float32)
+
+
+def test_best_candidates_after_reading_are_read_again() -> None:
+    pool = build_pool(sample_graph(), sample_query("Where did Ana go?"))
+    places = np.arange(len(pool.rows))
+    assert len(places) > REREAD_CANDIDATES
+    scores = 2 * (len(places) - places).astype(np.float32)
+    before = RankedPool({"dense similarity": scores}, scores, scores - 14)
+    first = np.where(places == 1, np.nan, places).astype(np.float32)
+    read = Rereader(first)
+    found = ReadingPolicy(MODEL).read_candidates(pool, before, 0.5, read)
+    assert found is not None
+    weights = np.array(MODEL.reading, np.float32)[genres(pool.graph, pool.rows)]
+    after = before.log_odds + weights * np.minimum(first, MAX_LOG_ODDS)
+    ranked = [place for place in np.argsort(-after, kind="stable").tolist() if place != 1][:REREAD_CANDIDATES]
+    best = [place for place in ranked if after[place] >= after[ranked[0]] - REREAD_LEAD]
+    assert 1 < len(best) < len(ranked)
+    assert read.calls == [(pool.rows[best].tolist(), np.minimum(first, MAX_LOG_ODDS)[best].tolist())]
+    expected = {place: min(first[place], MAX_LOG_ODDS) for place in places.tolist() if place != 1}
+    expected |= dict.fromkeys(best, MAX_LOG_ODDS)
+    assert dict(zip(found.indices.tolist(), found.log_odds.tolist(), strict=True)) == expected
+
+
+class TwoModelReader(ConstantReader):
+    """A reader whose second model adds 1 to the log-odds of the first; ``texts`` are those that it read."""
+
+    reread_batch_size = 1
+
+    def __init__(self, *, fails: bool = False) -> None:
+        super().__init__(2.0)
+        self.batch_size = 1
+        self.fails = fails
+        self.texts: list[str] = []
+
+    def reread(
+        self, _question: str, passages: Sequence[Passage], log_odds: NDArray[np.float64], /, *, asked_on: date
+    ) -> NDArray[np.float64]:
+        """Return the log-odds with 1 added."""
+        del asked_on
+        if self.fails:
+            raise ReaderUnavailable("no second model")
+        self.texts += [passage.text for passage in passages]
+        return log_odds + 1
+
+
+@pytest.mark.parametrize(
+    ("time_limit", "read", "read_again"), [(60.0, 4, 3), (14.0, 4, 2), (12.0, 4, 1), (9.0, 3, 0), (3.0, 1, 0)]
+)
+def test_best_are_read_again_in_the_time_that_the_first_reading_leaves(
+    tmp_path: Path, time_limit: float, read: int, read_again: int
+) -> None:
+    reader, seconds = TwoModelReader(), count()  # every look at the clock is a second later
+    with open_memory(tmp_path, None) as memory:
+        graph, query = memory.graph(), memory.build_query(QUESTION)
+        rows, read_nodes = np.flatnonzero(graph.episodes), memory._scope_writer.reader(graph)
+        reading = CandidateReading(reader, graph, query, read_nodes, time_limit, clock=lambda: float(next(seconds)))
+        first = reading(rows, graph.episodes)
+    assert np.isfinite(first).sum() == read
+    again = rows[np.isfinite(first)][::-1][:3]
+    found = reading.reread(again, np.full(len(again), 2.0, np.float32))
+    assert found.tolist() == [3.0] * read_again + [2.0] * (len(again) - read_again)
+    assert reader.texts == [TURNS[row].text for row in (np.isin(rows, again)).nonzero()[0][::-1].tolist()][:read_again]
+    assert (reading.count, reading.error) == (read, None)
+
+
+@pytest.mark.parametrize(("fails", "error"), [(True, "no second model"), (False, None)])
+def test_first_readings_stay_if_the_second_model_fails(fails: bool, error: str | None, tmp_path: Path) -> None:
+    with open_memory(tmp_path, TwoModelReader(fails=fails)) as memory:
+        found = memory.recall(QUESTION, reading="always", reading_ms=60_000)
+    assert len(found) == found.cost.passages_read == len(TURNS)
+    assert found.cost.reader_error == error
