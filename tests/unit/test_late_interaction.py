@@ -136,7 +136,7 @@ def test_any_text_can_be_read_again(text: str, reader: LateInteractionReader) ->
 
 
 @pytest.mark.medium
-def test_recall_goes_on_if_the_adapters_are_damaged(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_recall_goes_on_without_the_adapters(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     tmp_path.joinpath("reader_adapters.npz").write_bytes(b"no adapters")
     monkeypatch.setattr(e5_cross_encoder, "files", lambda _package: tmp_path)
     monkeypatch.setattr(e5_cross_encoder, "ADAPTERS_DIGEST", "0" * 64)  # shares none that are loaded

@@ -1,6 +1,7 @@
 """Reading the best candidates again, with the second model of a reader: which, within which time, and failures."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from datetime import date
 from itertools import count
 from pathlib import Path
@@ -13,7 +14,7 @@ from ecphora import Episode, Memory
 from ecphora.candidate_reading import CandidateReading
 from ecphora.embedders.hashing import HashingEmbedder
 from ecphora.errors import ReaderUnavailable
-from ecphora.model import Mask, Rows, Scores
+from ecphora.model import Mask, Node, Rows, Scores
 from ecphora.ports import Passage, Reader
 from ecphora.stages.fused.candidate_pool import build_pool
 from ecphora.stages.fused.feature_matrix import genres
@@ -27,7 +28,7 @@ from ecphora.stages.fused.reading import (
     ReadingPolicy,
 )
 from ecphora.stages.retrieval.linear import LinearModel
-from ecphora.testing import ConstantReader, FakeClock, sample_graph, sample_query
+from ecphora.testing import ConstantReader, ConstantScorer, FakeClock, sample_graph, sample_query
 
 pytestmark = pytest.mark.medium
 
@@ -117,22 +118,40 @@ class TwoModelReader(ConstantReader):
 
 
 @pytest.mark.parametrize(
-    ("time_limit", "read", "read_again"), [(60.0, 4, 3), (14.0, 4, 2), (12.0, 4, 1), (9.0, 3, 0), (3.0, 1, 0)]
+    ("time_limit", "is_long", "compares", "read", "read_again"),
+    [
+        (60.0, False, False, 4, 3),
+        (14.0, False, False, 4, 2),
+        (12.0, False, False, 4, 1),
+        (9.0, False, False, 3, 0),
+        (3.0, False, False, 1, 0),
+        (9.0, True, False, 4, 0),  # long texts get all of the time for the first reading
+        (16.0, False, True, 4, 1),  # a quarter of the time is for comparing
+    ],
 )
 def test_best_are_read_again_in_the_time_that_the_first_reading_leaves(
-    tmp_path: Path, time_limit: float, read: int, read_again: int
+    tmp_path: Path, *, time_limit: float, is_long: bool, compares: bool, read: int, read_again: int
 ) -> None:
     reader, seconds = TwoModelReader(), count()  # every look at the clock is a second later
+    scorer = ConstantScorer(1.0) if compares else None
     with open_memory(tmp_path, None) as memory:
         graph, query = memory.graph(), memory.build_query(QUESTION)
-        rows, read_nodes = np.flatnonzero(graph.episodes), memory._scope_writer.reader(graph)
-        reading = CandidateReading(reader, graph, query, read_nodes, time_limit, clock=lambda: float(next(seconds)))
+        rows, read_stored = np.flatnonzero(graph.episodes), memory._scope_writer.reader(graph)
+
+        def read_nodes(wanted: Rows) -> list[Node]:
+            return [replace(node, text=f"{node.text}{' long' * 40 * is_long}") for node in read_stored(wanted)]
+
+        reading = CandidateReading(
+            reader, graph, query, read_nodes, time_limit, update_scorer=scorer, clock=lambda: float(next(seconds))
+        )
         first = reading(rows, graph.episodes)
     assert np.isfinite(first).sum() == read
-    again = rows[np.isfinite(first)][::-1][:3]
+    again, seconds_before = rows[np.isfinite(first)][::-1][:3], reading.seconds
     found = reading.reread(again, np.full(len(again), 2.0, np.float32))
     assert found.tolist() == [3.0] * read_again + [2.0] * (len(again) - read_again)
-    assert reader.texts == [TURNS[row].text for row in (np.isin(rows, again)).nonzero()[0][::-1].tolist()][:read_again]
+    expected = [TURNS[row].text for row in np.flatnonzero(np.isin(rows, again))[::-1].tolist()][:read_again]
+    assert [text.removesuffix(" long" * 40) for text in reader.texts] == expected
+    assert reading.seconds > seconds_before
     assert (reading.count, reading.error) == (read, None)
 
 

@@ -97,7 +97,7 @@ def test_forgetting_while_another_reads_is_brief_and_completed_later(two_memorie
 
 
 @pytest.mark.medium
-def test_close_empties_the_log_after_a_long_read(two_memories: Path) -> None:
+def test_close_empties_the_log_once_no_connection_reads(two_memories: Path) -> None:
     with closing(SQLiteStore(two_memories)) as reader:
         with closing(SQLiteStore(two_memories, lock_timeout_ms=10)) as store:
             with reader._transaction("DEFERRED") as db:
