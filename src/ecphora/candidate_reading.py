@@ -30,8 +30,9 @@ READING_SHARE = 0.75
 FIRST_READING_SHARE = 0.75
 """The share of the time for reading in which passages are read for the first time, if most are short and the best are
 read again. Long ones are read again only if all were read and time is left."""
-REREADING_COST = 2.0
-"""How many times as long as the first reading of a passage the second is taken to last, until one has been timed."""
+PAIR_COST = 2.0
+"""How many times as long as the first reading of a passage it is taken to last to read two texts together, until that
+has been timed: the second reading and the comparison do so."""
 PAIRS_AT_ONCE = 2
 """The pairs that the update scorer scores between two looks at the clock."""
 MAX_COMPARED_LENGTH = 150
@@ -71,6 +72,7 @@ class CandidateReading:
     _passages_read: dict[int, Passage] = field(default_factory=dict, init=False)
     _reading_share: float = field(default=1.0, init=False)
     _longest_batch: float = field(default=0.0, init=False)
+    _seconds_per_pair: float = field(default=0.0, init=False)
 
     def __call__(self, rows: Rows, eligible: Mask, /) -> Scores:
         """Return the log-odds that each row answers the query, shape ``(len(rows),)``, NaN for rows not read.
@@ -94,6 +96,7 @@ class CandidateReading:
                 break
             self.count += len(batch)
             self._passages_read.update(zip(rows[batch].tolist(), texts, strict=True))
+        self._seconds_per_pair = PAIR_COST * self._longest_batch / self.reader.batch_size
         if isinstance(self.reader, FallbackReader) and self.reader.failure_count > failure_count:
             self.error = self.reader.last_error
         self.seconds += self.clock() - started
@@ -110,8 +113,7 @@ class CandidateReading:
         started = self.clock()
         end = started + self.time_limit * self._reading_share - self.seconds
         size = self.reader.reread_batch_size
-        expected = REREADING_COST * size * self._longest_batch / self.reader.batch_size
-        for batch in self._batches(list(range(len(rows))), size, end, expected):
+        for batch in self._batches(list(range(len(rows))), size, end, size * self._seconds_per_pair):
             texts = [self._passages_read[row] for row in rows[batch].tolist()]
             first = log_odds[batch].astype(np.float64)
             try:
@@ -119,6 +121,7 @@ class CandidateReading:
             except ReaderUnavailable as error:
                 self.error = str(error)
                 break
+        self._seconds_per_pair = max(self._seconds_per_pair, self._longest_batch / size)
         self.seconds += self.clock() - started
         return found
 
@@ -137,7 +140,8 @@ class CandidateReading:
             first, second = (nodes.get(self.graph.id(row)) for row in rows)
             if first and second and is_comparable(first.text, second.text):  # None: another process has forgotten it
                 pairs[place] = as_message(first.text, first.speaker), as_message(second.text, second.speaker)
-        for batch in self._batches(list(pairs), PAIRS_AT_ONCE, started + self.time_limit - self.seconds):
+        end, expected = started + self.time_limit - self.seconds, PAIRS_AT_ONCE * self._seconds_per_pair
+        for batch in self._batches(list(pairs), PAIRS_AT_ONCE, end, expected):
             try:
                 log_odds[batch] = self.update_scorer.score([pairs[place] for place in batch])
             except EcphoraError as error:
@@ -155,7 +159,7 @@ class CandidateReading:
 
         A batch is taken to last as long as the longest before, the first one ``expected`` seconds.
         """
-        longest = expected
+        longest = self._longest_batch = expected
         for start in range(0, len(places), size):
             batch_start = self.clock()
             if batch_start + longest > end:

@@ -10,14 +10,14 @@ import pytest
 
 from ecphora import Memory
 from ecphora.embedders.e5 import e5_network, interaction_head
-from ecphora.embedders.e5.interaction_head import MAX_CONTEXT_TOKENS, MAX_TEXT_TOKENS, passage_tokens
+from ecphora.embedders.e5.interaction_head import MAX_CONTEXT_TOKENS, MAX_TEXT_TOKENS, TokenStates, passage_tokens
 from ecphora.embedders.hashing import HashingEmbedder
 from ecphora.errors import ReaderUnavailable
 from ecphora.ports import Passage
 from ecphora.readers import e5_cross_encoder, late_interaction
 from ecphora.readers.e5_cross_encoder import MAX_TEXT_TOKENS as MAX_TEXT_TOKENS_READ_AGAIN
 from ecphora.readers.e5_cross_encoder import E5CrossEncoder
-from ecphora.readers.late_interaction import SUM_SHARE, LateInteractionReader, question_tokens
+from ecphora.readers.late_interaction import SUM_SHARE, LateInteractionReader, encode_question, question_tokens
 
 DAY = date(2026, 5, 3)
 
@@ -67,6 +67,25 @@ def test_kept_states_give_the_same_scores(reader: LateInteractionReader) -> None
     anew = LateInteractionReader().read("How many bikes?", passages[::-1], asked_on=DAY)[::-1]
     first, second = (reader.read("How many bikes?", passages, asked_on=DAY) for _ in range(2))
     assert first.tolist() == second.tolist() == anew.tolist()
+
+
+@pytest.mark.medium
+def test_question_is_encoded_once_for_all_batches(monkeypatch: pytest.MonkeyPatch) -> None:
+    encoded: list[tuple[str, date]] = []
+
+    def encode(network: e5_network.E5Network, question: str, asked_on: date) -> TokenStates:
+        encoded.append((question, asked_on))
+        return encode_question(network, question, asked_on)
+
+    reader, passages = LateInteractionReader(), [Passage(f"Ana has {count} bikes.") for count in range(3)]
+    together = reader.read("How many bikes?", passages, asked_on=DAY)
+    monkeypatch.setattr(late_interaction, "encode_question", encode)
+    reader = LateInteractionReader()
+    one_by_one = [reader.read("How many bikes?", [passage], asked_on=DAY)[0] for passage in passages]
+    assert one_by_one == together.tolist()
+    assert encoded == [("How many bikes?", DAY)]
+    reader.read("How many bikes?", passages, asked_on=date(2026, 5, 4))
+    assert len(encoded) == 2
 
 
 def test_tokens_of_a_passage_are_the_end_of_its_context_and_the_start_of_its_text() -> None:

@@ -34,6 +34,8 @@ SUM_SHARE = 0.65
 know; with it the log-odds of memories read once and twice have the same scale."""
 KEPT_PASSAGES = 256
 """How many memories' token states a reader keeps, about 60 kB each."""
+KEPT_QUESTIONS = 16
+"""How many questions' token states a reader keeps: a recall reads its candidates in several batches."""
 
 HEAD_FILE = "reader.onnx"
 HEAD_DIGEST = "0fd11cfe224c37bea071709225b191a807709436214f0bfa272e92d4a77f9f52"
@@ -57,6 +59,7 @@ class LateInteractionReader:
         self._cross_encoder = E5CrossEncoder(source=source)
         self._head = SharedModel((HEAD_FILE, HEAD_DIGEST), lambda: InteractionHead.load(HEAD_FILE, HEAD_DIGEST))
         self._states_of = lru_cache(KEPT_PASSAGES)(self._encode)
+        self._question_states = lru_cache(KEPT_QUESTIONS)(self._encode_question)
 
     def __repr__(self) -> str:
         return call_repr("LateInteractionReader")
@@ -69,15 +72,17 @@ class LateInteractionReader:
         if not passages:
             return np.zeros(0)
         try:
-            network, head = self._network(), self._head()
+            head = self._head()
+            self._network()
         except (ModelDamaged, EmbedderUnavailable) as error:
             raise ReaderUnavailable(str(error)) from error
-        asked = encode_question(network, question, asked_on)
+        with ThreadPoolExecutor(min(4, os.cpu_count() or 1, len(passages) + 1), "ecphora-read") as pool:
+            asked = pool.submit(self._question_states, question, asked_on)
 
-        def score(passage: Passage) -> float:
-            return head.score(asked, self._states_of(passage))
+            def score(passage: Passage) -> float:
+                states = self._states_of(passage)  # does not wait for the question
+                return head.score(asked.result(), states)
 
-        with ThreadPoolExecutor(min(4, os.cpu_count() or 1, len(passages)), "ecphora-read") as pool:
             return np.fromiter(pool.map(score, passages), np.float64, len(passages))
 
     def reread(
@@ -96,6 +101,9 @@ class LateInteractionReader:
 
     def _encode(self, passage: Passage) -> TokenStates:
         return encode_passage(self._network(), passage.statement, passage.previous_turn)
+
+    def _encode_question(self, question: str, asked_on: date) -> TokenStates:
+        return encode_question(self._network(), question, asked_on)
 
 
 def combine_log_odds(first: NDArray[np.float64], second: NDArray[np.float64]) -> NDArray[np.float64]:
