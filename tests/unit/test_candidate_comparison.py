@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import replace
+from datetime import date
 from itertools import count
 from pathlib import Path
 
@@ -14,7 +15,7 @@ from ecphora.candidate_reading import MAX_COMPARED_LENGTH, CandidateReading
 from ecphora.embedders.hashing import HashingEmbedder
 from ecphora.errors import ModelDamaged
 from ecphora.model import Node
-from ecphora.ports import FactUpdateScorer
+from ecphora.ports import FactUpdateScorer, Passage
 from ecphora.stages.fused.reading import NEWER_ANSWER
 from ecphora.testing import ConstantReader, ConstantScorer, FakeClock
 
@@ -137,6 +138,55 @@ def test_pairs_are_scored_in_the_time_that_reading_leaves(
     assert np.isfinite(log_odds).sum() == read
     assert np.isfinite(updates).sum() == scored
     assert set(updates[np.isfinite(updates)].tolist()) <= {3.0}
+
+
+class TimedReader(ConstantReader):
+    """A reader with two models: all rows are read in 2 seconds, and each is read again in 5."""
+
+    reread_batch_size = 1
+
+    def __init__(self) -> None:
+        super().__init__(2.0)
+        self.batch_size = 4
+        self.now = 0.0
+
+    def read(self, question: str, passages: Sequence[Passage], /, *, asked_on: date) -> NDArray[np.float64]:
+        self.now += 2.0
+        return super().read(question, passages, asked_on=asked_on)
+
+    def reread(
+        self, _question: str, _passages: Sequence[Passage], log_odds: NDArray[np.float64], /, *, asked_on: date
+    ) -> NDArray[np.float64]:
+        del asked_on
+        self.now += 5.0
+        return log_odds
+
+
+@pytest.mark.parametrize(
+    ("read_again", "time_limit", "scored"),
+    [
+        (0, 3.9, 0),
+        (0, 4.1, 2),  # a row was read in half a second, so two pairs will take 2 seconds
+        (1, 16.0, 0),
+        (1, 17.1, 2),  # one was read again in 5 seconds, so two pairs will take 10
+    ],
+)
+def test_comparison_is_expected_to_last_as_long_as_the_slowest_reading(
+    read_again: int, time_limit: float, scored: int, tmp_path: Path
+) -> None:
+    with open_memory(tmp_path, None) as memory:
+        graph, query, reader = memory.graph(), memory.build_query(QUESTION), TimedReader()
+        rows = np.flatnonzero(graph.episodes)
+
+        def read_nodes(wanted: NDArray[np.intp]) -> list[Node]:
+            return [node for row in wanted.tolist() if (node := memory.get(graph.id(row))) is not None]
+
+        scorer, clock = ConstantScorer(3.0), lambda: reader.now
+        reading = CandidateReading(reader, graph, query, read_nodes, time_limit, update_scorer=scorer, clock=clock)
+        assert np.isfinite(reading(rows, graph.episodes)).all()
+        reading.reread(rows[:read_again], np.full(read_again, 2.0, np.float32))
+        assert np.isfinite(reading.score_updates(rows[[0, 0]], rows[[1, 2]])).sum() == scored
+    assert reading.seconds == 2 + 5 * read_again
 
 
 @pytest.mark.parametrize(("length", "is_scored"), [(MAX_COMPARED_LENGTH, True), (MAX_COMPARED_LENGTH + 1, False)])
