@@ -118,7 +118,7 @@ def change_group_texts() -> Iterator[Text]:
 def space_files() -> Iterator[tuple[Path, str]]:
     """The files whose lines belong to a space, and the field of a line that has the text."""
     yield DATA / "histories.jsonl", "text"
-    for folder, name in ((DATA, "talks"), (DATA, "logs"), (DATA / "memories", "*")):
+    for folder, name in ((DATA, "talks"), (DATA, "logs"), (DATA / "memories", "*"), (DATA / "speakers", "*")):
         for end, field in (("docs", "text"), ("questions", "question")):
             yield from ((path, field) for path in sorted(folder.glob(f"{name}.{end}.jsonl")))
 
