@@ -4,10 +4,11 @@ weights/reader_adapters.npz.
     .venv/bin/pip install torch
     .venv/bin/python scripts/train_cross_encoder.py --work FOLDER [--share SHARE] [--resume]
 
-The cross-encoder learns from the texts and spaces that train the built-in reader (``train_reader.py``), and from
-``many``: to tell the memories that answer a question from the best other candidates of ``fused``. It begins with the
-adapters of the update scorer, which can compare two texts already; with ``--resume`` it goes on from its own. An
-epoch over all 17,764 questions takes about an hour and a half on two cores; ``--share`` takes a share of the spaces.
+The cross-encoder learns from the texts and spaces that train the built-in reader (``train_reader.py``), from ``many``
+and from scripts/data/speakers: to tell the memories that answer a question from the best other candidates of ``fused``.
+It begins with the adapters of the update scorer, which can compare two texts already; with ``--resume`` it goes on from
+its own, and the mean of the weights before and after is written. An epoch over all 20,692 questions takes about an hour
+and a half on two cores; ``--share`` takes a share of the spaces, and all of scripts/data/speakers.
 Afterwards ``train_reader.py --keep`` fits what ``fused`` makes of the scores.
 """
 # ruff: noqa: INP001, T201  # a script that prints
@@ -19,9 +20,9 @@ from importlib.resources import files
 from pathlib import Path
 
 import numpy as np
-from pair_training import PairGroup, train_adapters
+from pair_training import PairGroup, mean_adapters, train_adapters
 from reader_examples import ReadingExample
-from train_reader import SOURCES, WEIGHTS, as_plain_texts, load_examples, trains_policy
+from train_reader import NEW_FOLDERS, SOURCES, WEIGHTS, as_plain_texts, load_examples, trains_policy
 
 from ecphora.embedders.e5.e5_network import E5Network, share_network
 from ecphora.embedders.e5.pair_adapters import PairAdapters
@@ -30,6 +31,8 @@ from ecphora.update_scorers import e5_cross_encoder as update_scorer
 
 BEST_CANDIDATES, NEGATIVES = 9, 4
 """The candidates that do not answer are among so many of the best; a question has so many of them in an epoch."""
+UNANSWERABLE_CANDIDATES = 5
+"""As many of the best are candidates of a question without an answer, so that the one that it is near to is drawn."""
 RATE = 1e-3
 
 
@@ -47,24 +50,25 @@ def main() -> None:
     groups = list(training_groups(options.work, options.share, network))
     print(f"{len(groups)} questions", flush=True)
     path = WEIGHTS / ADAPTERS_FILE
-    start = path if options.resume else files("ecphora.weights") / update_scorer.ADAPTERS_FILE
+    source = path if options.resume else files("ecphora.weights") / update_scorer.ADAPTERS_FILE
+    start = PairAdapters.from_bytes(source.read_bytes())
     adapters = train_adapters(
         network,
         groups,
         options.epochs,
         NEGATIVES,
         rate=options.rate,
-        start=PairAdapters.from_bytes(start.read_bytes()),
+        start=start,
         save=lambda found: (options.work / ADAPTERS_FILE).write_bytes(found.to_bytes()),
     )
-    path.write_bytes(adapters.to_bytes())
+    path.write_bytes((mean_adapters(start, adapters) if options.resume else adapters).to_bytes())
     print(f"ADAPTERS_DIGEST in readers/e5_cross_encoder.py: {hashlib.sha256(path.read_bytes()).hexdigest()}")
 
 
 def training_groups(work: Path, share: float, network: E5Network) -> Iterator[PairGroup]:
     """The questions of spaces that do not train the policy, each with its answers and the best other candidates."""
     for folder, name in SOURCES:
-        for example in load_examples(work, folder, name, share):
+        for example in load_examples(work, folder, name, 1.0 if folder in NEW_FOLDERS else share):
             if not trains_policy(example.space) and (group := _group(as_plain_texts(example), network)).pairs:
                 yield group
 
@@ -73,7 +77,8 @@ def _group(example: ReadingExample, network: E5Network) -> PairGroup:
     asked = question_tokens(network, example.question, example.asked_on)
     answers = [one for one, answers in zip(example.candidates, example.is_answer, strict=True) if answers]
     others = [one for one, answers in zip(example.candidates, example.is_answer, strict=True) if not answers]
-    passages = [*answers, *example.missed_answers, *others[:BEST_CANDIDATES]]
+    count = BEST_CANDIDATES if example.is_answerable else UNANSWERABLE_CANDIDATES
+    passages = [*answers, *example.missed_answers, *others[:count]]
     pairs = [pair_tokens(network, asked, passage) for passage in passages]
     labels = np.arange(len(pairs)) < len(answers) + len(example.missed_answers)
     is_read = np.array([pair is not None for pair in pairs], np.bool_)

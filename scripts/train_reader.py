@@ -9,11 +9,12 @@ question; the reader learns to tell those that answer from the other candidates.
 as plain texts, without speakers and days. Half an hour to an hour on two cores.
 The best candidates are read again by a cross-encoder, which ``train_cross_encoder.py`` trains.
 
-``--resume SHARE`` trains the reader in the package further, on a share of the spaces and all of ``NEW_SOURCES``.
+``--resume SHARE`` trains the reader in the package further, on a share of the spaces and all of ``NEW_FOLDERS``.
 
-The reading policy learns from questions that the reader has not seen: one space in ``FOLDS`` of these texts, and the
-sets ``POLICY_SETS`` of ``--data``. ``--keep`` keeps the reader and trains only the policy. Candidates, token states and
-scores are kept in ``--work`` for the next run; empty the folder when the texts or the weights of ``fused`` change.
+The reading policy learns from questions that the reader has not seen: one space in ``FOLDS`` of these texts, with the
+questions of scripts/data/speakers about them, and the sets ``POLICY_SETS`` of ``--data``. ``--keep`` keeps the reader
+and trains only the policy. Candidates, token states and scores are kept in ``--work`` for the next run; empty the
+folder when the texts or the weights of ``fused`` change.
 """
 # ruff: noqa: INP001, T201  # a script that prints
 
@@ -70,14 +71,18 @@ from ecphora.stages.retrieval.confidence import DEFAULT_BANDS
 HERE = Path(__file__).parent
 WEIGHTS = HERE.parent / "src" / "ecphora" / "weights"
 POLICY = WEIGHTS / "reading.json"
+MEMORIES, SPEAKERS = (HERE / "data" / name for name in ("memories", "speakers"))
+"""The folder of memories, and that of more questions about them, which name a person."""
+SPEAKER_SETS = ("de", "en", "es", "it", "ja", "ko", "long", "nl", "pl", "pt", "ru", "short", "sv", "talks", "tr", "zh")
 SOURCES = (
-    *((HERE / "data" / "memories", name) for name in ("de", "en", "es", "it", "ja", "ko", "long", "many", "mixed")),
-    *((HERE / "data" / "memories", name) for name in ("nl", "pl", "pt", "ru", "short", "sv", "tr", "zh")),
+    *((MEMORIES, name) for name in ("de", "en", "es", "it", "ja", "ko", "long", "many", "mixed")),
+    *((MEMORIES, name) for name in ("nl", "pl", "pt", "ru", "short", "sv", "tr", "zh")),
     (HERE / "data", "talks"),
+    *((SPEAKERS, name) for name in SPEAKER_SETS),
 )
 """The folders and names of the sets of our own."""
-NEW_SOURCES = ("short", "many")
-"""The sets whose spaces are all taken when a reader is trained further, or only the policy."""
+NEW_FOLDERS = (SPEAKERS,)
+"""The folders of the sets whose spaces are all taken when a reader is trained further, or only the policy."""
 QUESTION_STATES = HERE / "data" / "question_states.jsonl"
 """Questions about a present state, a former one, or neither."""
 POLICY_SETS = ("lihua", "longmemeval_mini", "musique", "timeqa")
@@ -104,12 +109,12 @@ def main() -> None:
     examples = [
         example
         for folder, name in SOURCES
-        for example in load_examples(options.work, folder, name, 1.0 if name in NEW_SOURCES else share)
+        for example in load_examples(options.work, folder, name, 1.0 if folder in NEW_FOLDERS else share)
     ]
-    trained = [
+    trained = [  # with ``MANY`` or the questions that name a person, the evidence gets worse
         as_plain_texts(example)
         for example in examples
-        if example.dataset != MANY and not trains_policy(example.space)  # with MANY, the evidence gets worse
+        if not (example.dataset == MANY or names_person(example) or trains_policy(example.space))
     ]
     kept_apart = [example for example in examples if trains_policy(example.space)]
     for name in POLICY_SETS:
@@ -122,8 +127,9 @@ def main() -> None:
         head_path.write_bytes(train_head(questions, options.epochs, start=start))
         provenance |= {"resume": options.resume, "questions": {"reader": len(trained)}}
         print(f"HEAD_DIGEST in readers/late_interaction.py: {hashlib.sha256(head_path.read_bytes()).hexdigest()}")
+    states = [example for example in examples if not names_person(example)]
     preferences = {
-        embedder.name.partition("/")[0]: fit_preferences(embedder, examples)
+        embedder.name.partition("/")[0]: fit_preferences(embedder, states)
         for embedder in (E5Embedder(), MiniLMEmbedder())
     }
     readings = load_readings(options.work, head_path, kept_apart)
@@ -207,9 +213,11 @@ def fit_preferences(embedder: Embedder, examples: Sequence[ReadingExample]) -> R
 
 def digests() -> Iterator[tuple[str, Json]]:
     """The files of the training data and the reader, each with its SHA-256."""
-    paths = (folder / f"{name}.{part}.jsonl" for folder, name in SOURCES for part in ("docs", "questions"))
+    sets = (folder / f"{name}.{part}.jsonl" for folder, name in SOURCES for part in ("docs", "questions"))
+    paths = [path for path in sets if path.exists()]
     for path in (*paths, QUESTION_STATES, WEIGHTS / HEAD_FILE, WEIGHTS / ADAPTERS_FILE):
-        yield path.name, hashlib.sha256(path.read_bytes()).hexdigest()
+        name = f"{SPEAKERS.name}/{path.name}" if path.parent == SPEAKERS else path.name
+        yield name, hashlib.sha256(path.read_bytes()).hexdigest()
 
 
 def print_figures(read: Sequence[ReadExample]) -> None:
@@ -264,12 +272,18 @@ def is_taken(space: str, share: float) -> bool:
     return trains_policy(space) or crc32(f"share {space}".encode()) % 1_000 < 1_000 * share
 
 
+def names_person(example: ReadingExample) -> bool:
+    """Whether it is one of the questions in ``SPEAKERS``."""
+    return example.dataset.startswith(SPEAKERS.name)
+
+
 def as_plain_texts(example: ReadingExample) -> ReadingExample:
     """The example, in one space of ``PLAIN_SPACES`` without speakers, days, titles and turns before.
 
-    An answer that only the turn before explains keeps them.
+    An answer that only the turn before explains keeps them, as do those to questions that name a person.
     """
-    if crc32(f"plain {example.space}".encode()) % PLAIN_SPACES or example.category == "context":
+    is_kept = example.category == "context" or names_person(example)
+    if is_kept or crc32(f"plain {example.space}".encode()) % PLAIN_SPACES:
         return example
     texts = (
         tuple(Passage(passage.text) for passage in passages)
@@ -281,17 +295,18 @@ def as_plain_texts(example: ReadingExample) -> ReadingExample:
 
 def load_examples(work: Path, folder: Path, name: str, share: float = 1.0) -> list[ReadingExample]:
     """The examples of a share of the spaces of a set, read from ``work`` or made and written there."""
-    path = work / f"{name}.examples.pkl"
+    label = f"{SPEAKERS.name} {name}" if folder == SPEAKERS else name
+    path = work / f"{label}.examples.pkl"
     if not path.exists():
         with CachingEmbedder(E5Embedder()) as embedder:
             found = [
                 example
-                for case in datasets.read_cases(name, folder, folder, None)
+                for case in datasets.read_cases(name, folder, HERE / "data" if name == "talks" else MEMORIES)
                 if is_taken(case.space, share)
-                for example in read_examples(name, case, embedder)
+                for example in read_examples(label, case, embedder)
             ]
         path.write_bytes(pickle.dumps(found))
-        print(f"{name}: {len(found)} questions", flush=True)
+        print(f"{label}: {len(found)} questions", flush=True)
     result: list[ReadingExample] = pickle.loads(path.read_bytes())  # noqa: S301  # written by this script
     return result
 
