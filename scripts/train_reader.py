@@ -213,8 +213,11 @@ def fit_preferences(embedder: Embedder, examples: Sequence[ReadingExample]) -> R
 
 def digests() -> Iterator[tuple[str, Json]]:
     """The files of the training data and the reader, each with its SHA-256."""
-    sets = (folder / f"{name}.{part}.jsonl" for folder, name in SOURCES for part in ("docs", "questions"))
-    paths = [path for path in sets if path.exists()]
+    paths = (
+        folder / f"{name}.{part}.jsonl"
+        for folder, name in SOURCES
+        for part in (("questions",) if folder == SPEAKERS else ("docs", "questions"))
+    )
     for path in (*paths, QUESTION_STATES, WEIGHTS / HEAD_FILE, WEIGHTS / ADAPTERS_FILE):
         name = f"{SPEAKERS.name}/{path.name}" if path.parent == SPEAKERS else path.name
         yield name, hashlib.sha256(path.read_bytes()).hexdigest()
