@@ -28,7 +28,7 @@ def write_set(folder: Path, documents: list[dict[str, Any]], questions: list[dic
             out.writelines(json.dumps(line) + "\n" for line in lines)
 
 
-def test_a_question_has_the_one_sentence_of_its_paragraph_that_answers(script: ModuleType, tmp_path: Path) -> None:
+def test_sentence_set_asks_for_the_one_sentence_that_answers(script: ModuleType, tmp_path: Path) -> None:
     """Answers in several sentences, in none and in another paragraph are left out."""
     texts = {
         "a0.p0": "The bridge is red. It opened in 1932. It is long.",
@@ -62,7 +62,7 @@ def test_a_question_has_the_one_sentence_of_its_paragraph_that_answers(script: M
     assert found == {"When?": ["a0.p0.1"], "What did it do?": ["a0.p0.1"]}
 
 
-def test_questions_whose_sentence_is_missing_are_unanswerable(script: ModuleType) -> None:
+def test_sentence_set_makes_questions_without_their_sentence_unanswerable(script: ModuleType) -> None:
     """The sentence of every fifth question is missing, and all questions that it answers are unanswerable."""
     documents = [{"id": f"a0.p0.{place}"} for place in range(6)]
     evidence = [0, 1, 2, 3, 0, 4, 5]
@@ -73,7 +73,7 @@ def test_questions_whose_sentence_is_missing_are_unanswerable(script: ModuleType
     assert not any(one["evidence"] or one["answers"] for one in found.questions if not one["answerable"])
 
 
-def test_an_article_is_apart_in_all_its_languages_or_none(script: ModuleType, tmp_path: Path) -> None:
+def test_sentence_set_keeps_an_article_apart_in_all_its_languages(script: ModuleType, tmp_path: Path) -> None:
     """The set's name and the article decide, not the space."""
     documents = [
         {"space": space, "id": "a0.p0", "text": "It opened in 1932.", "title": None} for space in ("set-en", "set-zh")
