@@ -229,35 +229,35 @@ def test_chat_continues_if_the_model_fails(monkeypatch: pytest.MonkeyPatch) -> N
 @pytest.mark.medium
 def test_forget_erases_what_the_conversation_made_of_a_message(monkeypatch: pytest.MonkeyPatch) -> None:
     with Memory("ecphora.db", embedder=HashingEmbedder()) as memory:
-        pin = memory.remember("My PIN is 4711.", speaker="user", session="s").id
-    lines = f"My PIN is 4711.\nThanks a lot.\n/forget {pin}\nHello again.\nMy PIN is 4711.\nBye."
-    replies = ("Noted: 4711.", "Your PIN 4711 is safe.", "Hi.", "Noted: 4711.", "Bye.")
+        pin = memory.remember("My PIN is K4711.", speaker="user", session="s").id
+    lines = f"My PIN is K4711.\nThanks a lot.\n/forget {pin}\nHello again.\nMy PIN is K4711.\nBye."
+    replies = ("Noted: K4711.", "Your PIN K4711 is safe.", "Hi.", "Noted: K4711.", "Bye.")
     with FakeChatServer(*map(model_reply, replies)) as server:
         use_model(server, monkeypatch)
         result = ecphora("chat", "--session", "s", stdin=lines)
     assert result.exit_code == 0
-    assert "4711" in json.dumps(server.requests[1])
-    assert "4711" not in json.dumps(server.requests[2])
-    assert "4711" not in json.dumps(server.requests[4]), "what was blocked is not shown again"
+    assert "K4711" in json.dumps(server.requests[1])
+    assert "K4711" not in json.dumps(server.requests[2])
+    assert "K4711" not in json.dumps(server.requests[4]), "what was blocked is not shown again"
     exported = ecphora("export").stdout
     assert "Hello again." in exported
-    assert "4711" not in exported
+    assert "K4711" not in exported
 
 
 @pytest.mark.medium
 def test_reply_goes_with_what_an_earlier_reply_was_based_on(monkeypatch: pytest.MonkeyPatch) -> None:
     """The last reply repeats the one before, which its prompt shows, but neither that nor its memory is recalled."""
-    ecphora("remember", "The alarm code is 4711.", "--id", "alarm")
+    ecphora("remember", "The alarm code is K4711.", "--id", "alarm")
     for number in range(4):
         ecphora("remember", f"Gardening tip {number}: water the roses in the garden.")
     garden = "Do the roses in the garden need water?"
     lines = f"{garden}\nWhat is the alarm code?\n{garden} And again?\n/forget alarm"
-    with FakeChatServer(*map(model_reply, ("They do.", "It is 4711.", "Once more, 4711."))) as server:
+    with FakeChatServer(*map(model_reply, ("They do.", "It is K4711.", "Once more, K4711."))) as server:
         use_model(server, monkeypatch)
         result = ecphora("chat", "--session", "s", "--limit", "1", stdin=lines)
     assert result.exit_code == 0
-    assert "It is 4711." in json.dumps(server.requests[2])
-    assert "4711" not in ecphora("export").stdout
+    assert "It is K4711." in json.dumps(server.requests[2])
+    assert "K4711" not in ecphora("export").stdout
 
 
 @pytest.mark.usefixtures("two_memories")

@@ -94,15 +94,15 @@ class SlowLLM:
         if self.calls == 1:
             self.act()
         claim = {"statement": 1, "subject": "alarm", "attribute": "code", "polarity": True, "from": None, "until": None,
-                 "value": "4711" if "4711" in prompt.user else "secret", "single": True}  # fmt: skip
+                 "value": "K4711" if "K4711" in prompt.user else "secret", "single": True}  # fmt: skip
         return Reply(json.dumps({"claims": [claim]}), 1, 1, 0.1)
 
 
 def test_replaced_text_is_no_claim_of_a_language_model(memory: Memory, other: Memory) -> None:
-    memory.remember("The alarm code is 4711.", id="code")
+    memory.remember("The alarm code is K4711.", id="code")
     llm = SlowLLM(lambda: other.update("code", "The alarm code is secret.", mode="replace"))
     memory.consolidate(llm=llm)
-    assert "4711" not in export_text(memory)
+    assert "K4711" not in export_text(memory)
     assert '"value":"secret"' in export_text(memory).replace(": ", ":")
 
 
@@ -174,8 +174,8 @@ class QuotingStrategy:
 def test_replaced_text_is_not_quoted_by_an_insight(path: Path, other: Memory) -> None:
     strategy = QuotingStrategy(lambda: other.update("a", "The code is secret.", mode="replace"))
     with open_memory(path, strategy=strategy) as memory:
-        memory.remember("The code is 4711.", id="a")
-        assert "4711" not in export_text(memory)
+        memory.remember("The code is K4711.", id="a")
+        assert "K4711" not in export_text(memory)
         assert len(strategy.calls) == 2
         assert [insight.node.text for insight in memory.insights()] == ["The code is secret."]
 
