@@ -40,7 +40,7 @@ BATCH_GROUPS, PAIRS_PER_PASS = 8, 16
 """Questions of a training step, and pairs that are padded together."""
 ANSWER_WEIGHT, LISTWISE_WEIGHT = 2.0, 0.5
 """The weight of a passage that answers, and of the listwise loss beside the pointwise one."""
-RATE, WARM_UP, WEIGHT_DECAY, DROPOUT, CLIP = 1e-3, 0.05, 0.05, 0.2, 1.0
+WARM_UP, WEIGHT_DECAY, DROPOUT, CLIP = 0.05, 0.05, 0.2, 1.0
 NO_ATTENTION = -1e9
 TWIN_QUESTIONS = 4
 """Questions whose scores are computed by the network and by the head, to compare them."""
@@ -178,16 +178,19 @@ def _key(name: str) -> str:
 
 
 def train_head(
-    questions: Sequence[TrainingQuestion], epochs: int, seed: int = 0, *, start: bytes | None = None
+    questions: Sequence[TrainingQuestion], epochs: int, *, rate: float, start: bytes | None = None, seed: int = 0
 ) -> bytes:
-    """Train a head on questions with passages, with AdamW; return its graph. ``start`` is the graph to begin with."""
+    """Train a head on questions with passages, with AdamW; return its graph.
+
+    ``rate`` is the highest learning rate, ``start`` the graph to begin with.
+    """
     torch.manual_seed(seed)
     random = np.random.default_rng(seed)  # noqa: TID251  # seeded
     network = _Network()
     if start is not None:
         network.load_weights(start)
     _check_twin(network, questions[:TWIN_QUESTIONS])
-    optimizer = torch.optim.AdamW(network.parameters(), lr=RATE, weight_decay=WEIGHT_DECAY)
+    optimizer = torch.optim.AdamW(network.parameters(), lr=rate, weight_decay=WEIGHT_DECAY)
     steps = epochs * math.ceil(len(questions) / BATCH_GROUPS)
     schedule = torch.optim.lr_scheduler.LambdaLR(
         optimizer,

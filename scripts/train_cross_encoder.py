@@ -5,8 +5,8 @@ weights/reader_adapters.npz.
     .venv/bin/python scripts/train_cross_encoder.py --work FOLDER [--share SHARE] [--resume] [--sentences FOLDER]
 
 The cross-encoder learns from the texts and spaces that train the built-in reader (``train_reader.py``), and from
-``many``: to tell the memories that answer a question from the best other candidates of ``fused``. The adapters in the
-package have not seen the questions about sentences that ``--sentences`` adds, the set of ``sentence_set.py``.
+``many``: to tell the memories that answer a question from the best other candidates of ``fused``. ``--sentences`` adds
+the set of ``sentence_set.py``; those in the package were trained on an earlier form of it, with the same articles.
 It begins with the adapters of the update scorer, which can compare two texts already; with ``--resume`` it goes on from
 its own, and the mean of the weights before and after is written. 1,000 questions take five to six minutes on two cores;
 ``--share`` takes a share of the spaces of memories.
@@ -15,7 +15,6 @@ Afterwards ``train_reader.py --keep`` fits what ``fused`` makes of the scores.
 # ruff: noqa: INP001, T201  # a script that prints
 
 import argparse
-import hashlib
 from collections.abc import Iterator
 from importlib.resources import files
 from pathlib import Path
@@ -23,7 +22,7 @@ from pathlib import Path
 import numpy as np
 from pair_training import PairGroup, mean_adapters, train_adapters
 from reader_examples import ReadingExample
-from train_reader import SOURCES, SPEAKERS, WEIGHTS, as_plain_texts, is_taken, load_examples, trains_policy
+from train_reader import SENTENCES, SOURCES, WEIGHTS, as_plain_texts, is_taken, load_examples, sha256, trains_policy
 
 from ecphora.embedders.e5.e5_network import E5Network, share_network
 from ecphora.embedders.e5.pair_adapters import PairAdapters
@@ -65,7 +64,7 @@ def main() -> None:
         save=lambda found: (options.work / ADAPTERS_FILE).write_bytes(found.to_bytes()),
     )
     path.write_bytes((mean_adapters(start, adapters) if options.resume else adapters).to_bytes())
-    print(f"ADAPTERS_DIGEST in readers/e5_cross_encoder.py: {hashlib.sha256(path.read_bytes()).hexdigest()}")
+    print(f"ADAPTERS_DIGEST in readers/e5_cross_encoder.py: {sha256(path)}")
 
 
 def training_examples(work: Path, share: float, sentences: Path | None) -> Iterator[ReadingExample]:
@@ -74,12 +73,11 @@ def training_examples(work: Path, share: float, sentences: Path | None) -> Itera
     Not those of scripts/data/speakers: with them, others get worse.
     """
     if sentences is not None:
-        yield from load_examples(work, sentences, "sentences")
+        yield from load_examples(work, sentences, SENTENCES)
     for folder, name in SOURCES:
-        if folder != SPEAKERS:
-            for example in load_examples(work, folder, name, share):
-                if is_taken(example.space, share) and not trains_policy(example.space):
-                    yield as_plain_texts(example)
+        for example in load_examples(work, folder, name, share):
+            if is_taken(example.space, share) and not trains_policy(example.space):
+                yield as_plain_texts(example)
 
 
 def _group(example: ReadingExample, network: E5Network) -> PairGroup:

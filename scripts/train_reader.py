@@ -1,7 +1,8 @@
 """Train the built-in reader and what ``fused`` makes of its scores; write weights/reader.onnx and weights/reading.json.
 
     .venv/bin/pip install torch
-    .venv/bin/python scripts/train_reader.py --work FOLDER --data DATA [--epochs N] [--keep] [--resume SHARE]
+    .venv/bin/python scripts/train_reader.py --work FOLDER --data DATA [--epochs N] [--rate RATE] [--keep]
+        [--resume SHARE] [--sentences FOLDER]
 
 The reader learns from texts that were written for this project: scripts/data/memories without those that are held back
 and without ``many``, and the conversations scripts/data/talks. ``fused`` ranks the memories of each space for each
@@ -9,12 +10,13 @@ question; the reader learns to tell those that answer from the other candidates.
 as plain texts, without speakers and days. Half an hour to an hour on two cores.
 The best candidates are read again by a cross-encoder, which ``train_cross_encoder.py`` trains.
 
-``--resume SHARE`` trains the reader in the package further, on a share of the spaces and all of ``NEW_FOLDERS``.
+``--resume SHARE`` trains the reader in the package further, on a share of the spaces. ``--sentences`` adds the
+questions of ``sentence_set.py``. The reader in the package was trained with ``--resume 0.6 --sentences FOLDER
+--epochs 2 --rate 4e-4``.
 
-The reading policy learns from questions that the reader has not seen: one space in ``FOLDS`` of these texts, with the
-questions of scripts/data/speakers about them, and the sets ``POLICY_SETS`` of ``--data``. ``--keep`` keeps the reader
-and trains only the policy. Candidates, token states and scores are kept in ``--work`` for the next run; empty the
-folder when the texts or the weights of ``fused`` change.
+The reading policy learns from questions that the reader has not seen: one space in ``FOLDS`` of these texts, and the
+sets ``POLICY_SETS`` of ``--data``. ``--keep`` keeps the reader and trains only the policy. Candidates, token states and
+scores are kept in ``--work`` for the next run; empty the folder when the texts or the weights of ``fused`` change.
 """
 # ruff: noqa: INP001, T201  # a script that prints
 
@@ -71,27 +73,24 @@ from ecphora.stages.retrieval.confidence import DEFAULT_BANDS
 HERE = Path(__file__).parent
 WEIGHTS = HERE.parent / "src" / "ecphora" / "weights"
 POLICY = WEIGHTS / "reading.json"
-MEMORIES, SPEAKERS = (HERE / "data" / name for name in ("memories", "speakers"))
-"""The folder of memories, and that of more questions about them, which name a person."""
-SPEAKER_SETS = ("de", "en", "es", "it", "ja", "ko", "long", "nl", "pl", "pt", "ru", "short", "sv", "talks", "tr", "zh")
+MEMORIES = HERE / "data" / "memories"
 SOURCES = (
     *((MEMORIES, name) for name in ("de", "en", "es", "it", "ja", "ko", "long", "many", "mixed")),
     *((MEMORIES, name) for name in ("nl", "pl", "pt", "ru", "short", "sv", "tr", "zh")),
     (HERE / "data", "talks"),
-    *((SPEAKERS, name) for name in SPEAKER_SETS),
 )
-"""The folders and names of the sets of our own."""
-NEW_FOLDERS = (SPEAKERS,)
-"""The folders of the sets whose spaces are all taken when a reader is trained further, or only the policy."""
+"""The folders and names of the sets of our own; with scripts/data/speakers, other questions lose."""
 QUESTION_STATES = HERE / "data" / "question_states.jsonl"
 """Questions about a present state, a former one, or neither."""
 POLICY_SETS = ("lihua", "longmemeval_mini", "musique", "timeqa")
 """Sets of ``--data``, with licenses that allow it, that train the policy as well, and not the reader."""
+SENTENCES = "sentences"
+"""The set of ``sentence_set.py`` to train on."""
 FOLDS, POLICY_FOLD = 6, 0
 """One space in six trains the policy; of ``many``, those that the update scorer was not trained on do."""
 PLAIN_SPACES = 2
 """One space in so many is read as plain texts."""
-EPOCHS = 3
+EPOCHS, RATE = 3, 1e-3
 
 
 def main() -> None:
@@ -99,23 +98,23 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--work", type=Path, required=True, help="folder for candidates and token states")
     parser.add_argument("--epochs", type=int, default=EPOCHS)
+    parser.add_argument("--rate", type=float, default=RATE, help="the highest learning rate")
     parser.add_argument("--keep", action="store_true", help="keep the reader, train only the policy")
     parser.add_argument("--resume", type=float, metavar="SHARE", help="train the reader in the package further")
+    parser.add_argument("--sentences", type=Path, help="folder of the set of sentence_set.py, to train on too")
     parser.add_argument("--data", type=Path, required=True, help="folder of the public sets that train the policy")
     options = parser.parse_args()
     options.work.mkdir(parents=True, exist_ok=True)
     share = 1.0 if options.resume is None else options.resume
     provenance = json.loads(POLICY.read_text(encoding="utf-8"))["provenance"]
-    examples = [
-        example
-        for folder, name in SOURCES
-        for example in load_examples(options.work, folder, name, 1.0 if folder in NEW_FOLDERS else share)
+    examples = [example for folder, name in SOURCES for example in load_examples(options.work, folder, name, share)]
+    trained = [  # with ``MANY``, the evidence gets worse
+        as_plain_texts(example) for example in examples if not (example.dataset == MANY or trains_policy(example.space))
     ]
-    trained = [  # with ``MANY`` or the questions that name a person, the evidence gets worse
-        as_plain_texts(example)
-        for example in examples
-        if not (example.dataset == MANY or names_person(example) or trains_policy(example.space))
-    ]
+    sentence_paths: list[Path] = []
+    if options.sentences is not None:
+        trained += load_examples(options.work, options.sentences, SENTENCES)
+        sentence_paths = [options.sentences / f"{SENTENCES}.{part}.jsonl" for part in ("docs", "questions")]
     kept_apart = [example for example in examples if trains_policy(example.space)]
     for name in POLICY_SETS:
         kept_apart += load_examples(options.work, options.data, name)
@@ -124,12 +123,15 @@ def main() -> None:
     if not options.keep:
         questions = list(training_questions(options.work, trained))
         start = None if options.resume is None else head_path.read_bytes()
-        head_path.write_bytes(train_head(questions, options.epochs, start=start))
-        provenance |= {"resume": options.resume, "questions": {"reader": len(trained)}}
-        print(f"HEAD_DIGEST in readers/late_interaction.py: {hashlib.sha256(head_path.read_bytes()).hexdigest()}")
-    states = [example for example in examples if not names_person(example)]
+        head_path.write_bytes(train_head(questions, options.epochs, rate=options.rate, start=start))
+        provenance |= {
+            "resume": options.resume,
+            "sentences": {path.name: sha256(path) for path in sentence_paths},
+            "questions": {"reader": len(trained)},
+        }
+        print(f"HEAD_DIGEST in readers/late_interaction.py: {sha256(head_path)}")
     preferences = {
-        embedder.name.partition("/")[0]: fit_preferences(embedder, states)
+        embedder.name.partition("/")[0]: fit_preferences(embedder, examples)
         for embedder in (E5Embedder(), MiniLMEmbedder())
     }
     readings = load_readings(options.work, head_path, kept_apart)
@@ -149,6 +151,7 @@ def main() -> None:
         "provenance": {
             "trained_by": "scripts/train_reader.py",
             "resume": provenance["resume"],
+            "sentences": provenance["sentences"],
             "questions": {**provenance["questions"], "policy": len(read)},
             "sha256": dict(digests()),
         },
@@ -213,14 +216,14 @@ def fit_preferences(embedder: Embedder, examples: Sequence[ReadingExample]) -> R
 
 def digests() -> Iterator[tuple[str, Json]]:
     """The files of the training data and the reader, each with its SHA-256."""
-    paths = (
-        folder / f"{name}.{part}.jsonl"
-        for folder, name in SOURCES
-        for part in (("questions",) if folder == SPEAKERS else ("docs", "questions"))
-    )
+    paths = (folder / f"{name}.{part}.jsonl" for folder, name in SOURCES for part in ("docs", "questions"))
     for path in (*paths, QUESTION_STATES, WEIGHTS / HEAD_FILE, WEIGHTS / ADAPTERS_FILE):
-        name = f"{SPEAKERS.name}/{path.name}" if path.parent == SPEAKERS else path.name
-        yield name, hashlib.sha256(path.read_bytes()).hexdigest()
+        yield path.name, sha256(path)
+
+
+def sha256(path: Path) -> str:
+    """The SHA-256 of a file, in hexadecimal digits."""
+    return hashlib.sha256(path.read_bytes()).hexdigest()
 
 
 def print_figures(read: Sequence[ReadExample]) -> None:
@@ -275,18 +278,12 @@ def is_taken(space: str, share: float) -> bool:
     return trains_policy(space) or crc32(f"share {space}".encode()) % 1_000 < 1_000 * share
 
 
-def names_person(example: ReadingExample) -> bool:
-    """Whether it is one of the questions in ``SPEAKERS``."""
-    return example.dataset.startswith(SPEAKERS.name)
-
-
 def as_plain_texts(example: ReadingExample) -> ReadingExample:
     """The example, in one space of ``PLAIN_SPACES`` without speakers, days, titles and turns before.
 
-    An answer that only the turn before explains keeps them, as do those to questions that name a person.
+    An answer that only the turn before explains keeps them.
     """
-    is_kept = example.category == "context" or names_person(example)
-    if is_kept or crc32(f"plain {example.space}".encode()) % PLAIN_SPACES:
+    if example.category == "context" or crc32(f"plain {example.space}".encode()) % PLAIN_SPACES:
         return example
     texts = (
         tuple(Passage(passage.text) for passage in passages)
@@ -298,18 +295,17 @@ def as_plain_texts(example: ReadingExample) -> ReadingExample:
 
 def load_examples(work: Path, folder: Path, name: str, share: float = 1.0) -> list[ReadingExample]:
     """The examples of a share of the spaces of a set, read from ``work`` or made and written there."""
-    label = f"{SPEAKERS.name} {name}" if folder == SPEAKERS else name
-    path = work / f"{label}.examples.pkl"
+    path = work / f"{name}.examples.pkl"
     if not path.exists():
         with CachingEmbedder(E5Embedder()) as embedder:
             found = [
                 example
-                for case in datasets.read_cases(name, folder, HERE / "data" if name == "talks" else MEMORIES)
+                for case in datasets.read_cases(name, folder)
                 if is_taken(case.space, share)
-                for example in read_examples(label, case, embedder)
+                for example in read_examples(name, case, embedder)
             ]
         path.write_bytes(pickle.dumps(found))
-        print(f"{label}: {len(found)} questions", flush=True)
+        print(f"{name}: {len(found)} questions", flush=True)
     result: list[ReadingExample] = pickle.loads(path.read_bytes())  # noqa: S301  # written by this script
     return result
 
