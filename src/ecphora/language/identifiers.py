@@ -1,0 +1,98 @@
+"""Identifiers in a text: numbers of things, keys, hashes, paths, names in code, addresses, telephone numbers, versions.
+
+An identifier names one thing literally: 8080 is no nearer to 9080 than to 1234. Each is recognized by its shape and by
+the words before it, in any language, and its value is equal for all spellings: case, full-width letters, escapes, and
+separators that carry no meaning do not count. Years, dates, times, counts, amounts with a unit and ordinary words are no
+identifiers.
+"""
+
+import unicodedata
+from collections.abc import Callable, Iterator, Mapping
+
+from ..lazy_pattern import lazy_pattern
+from . import identifier_values as values
+from .identifier_shapes import CODE_LIKE, PLAIN_RUN, RUN, SCAN, WORD
+from .identifier_values import Identifier, Place
+from .scripts import stream_safe
+
+MAX_IDENTIFIERS = 500
+"""The most identifiers of one text."""
+_RAISED = {code: " " for code in (0xB2, 0xB3, 0xB9, *range(0x2070, 0x20A0), *range(0xBC, 0xBF))}
+"""Raised and lowered digits and fractions: NFKC would make a number of m²."""
+_HYPHENS = {0x2010: "-", 0x2011: "-", 0x2212: "-", 0x00AD: None, 0x200B: None, 0xFE63: "-", 0xFF0D: "-"}
+_OTHER_DIGIT = lazy_pattern(r"(?![0-9])\d")
+
+_READERS: Mapping[str, Callable[[Place], Identifier | None]] = {
+    "url": values.read_url,
+    "email": values.read_email,
+    "uuid": values.read_uuid,
+    "address": values.read_address,
+    "windows": values.read_path,
+    "path": values.read_path,
+    "flag": values.read_name,
+    "variable": values.read_name,
+    "scope": values.read_name,
+    "tag": values.read_tag,
+    "iban": values.read_iban,
+    "card": values.read_card,
+    "phone": values.read_phone,
+    "version": values.read_version,
+    "spaced": values.read_spaced_code,
+    "dotted": values.read_dotted,
+    "numeric": values.read_number,
+    "token": values.read_token,
+}
+"""How each shape of :data:`~.identifier_shapes.SCAN` is read."""
+
+
+def find_identifiers(text: str) -> tuple[Identifier, ...]:
+    """The identifiers of a text in order, each value once, at most :data:`MAX_IDENTIFIERS`.
+
+    The time is linear in the length of the text.
+    """
+    found: dict[tuple[str, bool], Identifier] = {}
+    for identifier in _scan(fold_notation(text)):
+        found.setdefault((identifier.value, identifier.is_certain), identifier)
+        if len(found) >= MAX_IDENTIFIERS:
+            break
+    return tuple(found.values())
+
+
+def fold_notation(text: str) -> str:
+    """A text with plain letters, digits and hyphens in place of their other widths and scripts; case stays."""
+    if text.isascii():
+        return text
+    text = text.translate(_RAISED).translate(_HYPHENS)
+    text = unicodedata.normalize("NFKC", stream_safe(text)).translate(_HYPHENS)
+    return _OTHER_DIGIT.sub(lambda digit: str(unicodedata.decimal(digit[0])), text)
+
+
+def _scan(text: str) -> Iterator[Identifier]:
+    end = 0
+    for run in RUN.finditer(text):
+        if run.end() > end and PLAIN_RUN.fullmatch(run[0]) is None:
+            place = max(run.start(), end)
+            while place < run.end():
+                place, identifier = _read_at(text, place)
+                if identifier is not None:
+                    yield identifier
+            end = place
+
+
+def _read_at(text: str, start: int) -> tuple[int, Identifier | None]:
+    """What stands at a place, and where the next place begins."""
+    match = SCAN.match(text, start)
+    shape = match and match.lastgroup
+    if match is None or shape is None:
+        word = WORD.match(text, start)
+        return (word.end() if word else start + 1), None
+    identifier = _READERS[shape](Place(text, start, match.end()))
+    if identifier is not None:
+        return max(start + len(identifier.text), start + 1), identifier
+    if shape in {"numeric", "token"}:
+        return match.end(), None
+    match = CODE_LIKE.match(text, start)  # no compound after all: what does it begin with?
+    if match is None or match.lastgroup is None:
+        word = WORD.match(text, start)
+        return (word.end() if word else start + 1), None
+    return match.end(), _READERS[match.lastgroup](Place(text, start, match.end()))
