@@ -13,6 +13,7 @@ from .errors import WrongVector
 from .graph import Graph
 from .ids import DESCRIPTION_PREFIX, ENTITY_PREFIX, content_id
 from .language.dates import time_mentions
+from .language.identifier_terms import index_hashes
 from .language.name_normalization import entity_id
 from .language.question import is_question
 from .language.terms import count_terms, extract_terms
@@ -103,8 +104,12 @@ def description_edges(memory: NodeId, entity: NodeId, description: Node) -> list
 
 
 def analyze(node: Node) -> TextAnalysis:
-    """The text analysis of a node: its terms, whether it is a question, and the times it mentions."""
+    """The text analysis of a node: its terms and identifiers, whether it is a question, and the times it mentions."""
     term_hashes, counts = count_terms(extract_terms(indexed_text(node)))
+    if node.kind is Kind.EPISODE:
+        identifiers = index_hashes(node.title, node.heading, node.text, *(one.caption for one in node.media))
+        term_hashes = np.concatenate([term_hashes, identifiers])
+        counts = np.concatenate([counts, np.zeros(len(identifiers), np.uint8)])
     return TextAnalysis(term_hashes, counts, is_question(node.text), time_mentions(node.text, node.happened_at))
 
 

@@ -84,7 +84,8 @@ class Graph:
     """The memory graph of one scope at one revision.
 
     Tables: ``nodes`` (one entry per row; ``valid_to`` is infinite while open, ``valid_to_recorded_at`` is when that end
-    was recorded), ``terms`` (the distinct terms of each row), ``time_mentions`` (the times that each row's text
+    was recorded), ``terms`` (the distinct terms of each row), ``identifiers`` (the distinct hashes of the identifiers and
+    quantities of each row), ``time_mentions`` (the times that each row's text
     mentions), ``vector_rows`` with ``vectors`` (rows that have a vector), ``edges`` (``provenance`` is the row that
     supports one, -1 for its own source), ``accesses``. Times are seconds since 1970. Speakers, sessions, documents and
     sources are codes of the vocabularies ``speakers`` and so on, -1 for none. ``tombstones`` are the ids and digests of
@@ -95,6 +96,7 @@ class Graph:
     revision: int = 0
     nodes: Table = field(default_factory=_empty_nodes)
     terms: Table = field(default_factory=lambda: Table.empty(rows="i4", hashes="u4", counts="u1"))
+    identifiers: Table = field(default_factory=lambda: Table.empty(rows="i4", hashes="u4"))
     time_mentions: Table = field(default_factory=lambda: Table.empty(rows="i4", starts="f8", ends="f8"))
     vector_rows: Table = field(default_factory=lambda: Table.empty(rows="i4"))
     vectors: Column = field(default_factory=lambda: Column(np.empty((0, 0), np.float32)))
@@ -234,6 +236,11 @@ class Graph:
     def postings(self, term_hashes: NDArray[np.uint32]) -> tuple[Rows, Rows]:
         """Find distinct terms in table ``terms``: the entries that hold them, and for each the index of its term."""
         return self._lookup("hashes", self.terms["hashes"], term_hashes)
+
+    def identifier_postings(self, hashes: NDArray[np.uint32]) -> tuple[Rows, Rows]:
+        """Find distinct hashes in table ``identifiers``: the entries that hold them, and for each the index of its
+        hash."""
+        return self._lookup("identifiers", self.identifiers["hashes"], hashes)
 
     def edges_from(self, rows: Rows, *links: Link) -> tuple[Rows, Rows]:
         """Find the entries of table ``edges`` that leave distinct rows, and for each the index of its row.

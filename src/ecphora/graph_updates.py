@@ -51,7 +51,7 @@ def apply_batch(graph: Graph, batch: WriteBatch) -> Graph:
     graph = _with_accesses(graph, batch)
     has_late_vectors = len(base) > 0 and any(base.row(node) is not None for node in batch.vectors)
     cursors = MappingProxyType({**base.cursors, **batch.cursors}) if batch.cursors else base.cursors
-    tables = ("nodes", "terms", "time_mentions", "vector_rows", "vectors", "edges")
+    tables = ("nodes", "terms", "identifiers", "time_mentions", "vector_rows", "vectors", "edges")
     has_same_nodes = all(getattr(graph, name) is getattr(base, name) for name in tables)
     parent = None if has_late_vectors else base._columns_to_inherit(has_same_nodes=has_same_nodes)
     if batch.retention.through_seq > base.retention.through_seq:
@@ -86,6 +86,7 @@ def _forget(graph: Graph, batch: WriteBatch) -> Graph:
     return Graph(
         nodes=nodes.replace(np.arange(len(nodes)), **{name: numbers for name, (_, numbers) in codes.items()}),
         terms=keep_rows(graph.terms, "rows"),
+        identifiers=keep_rows(graph.identifiers, "rows"),
         time_mentions=keep_rows(graph.time_mentions, "rows"),
         vector_rows=keep_rows(graph.vector_rows, "rows"),
         vectors=Column(graph.vectors.view[keep[graph.vector_rows["rows"]]]),
@@ -123,6 +124,7 @@ def _with_nodes(graph: Graph, batch: WriteBatch) -> Graph:
     term_rows = np.repeat([row for row, _ in analyzed], [len(analysis.term_hashes) for _, analysis in analyzed]).astype(
         np.intp
     )
+    is_word = counts > 0  # the others are hashes of identifiers
     table = graph.nodes.append(
         ids=[node.id for node in nodes],
         kinds=[KIND_CODES[node.kind] for node in nodes],
@@ -153,7 +155,8 @@ def _with_nodes(graph: Graph, batch: WriteBatch) -> Graph:
     return replace(
         graph,
         nodes=table,
-        terms=graph.terms.append(rows=term_rows, hashes=hashes, counts=counts),
+        terms=graph.terms.append(rows=term_rows[is_word], hashes=hashes[is_word], counts=counts[is_word]),
+        identifiers=graph.identifiers.append(rows=term_rows[~is_word], hashes=hashes[~is_word]),
         time_mentions=graph.time_mentions.append(
             rows=[row for row, _, _ in mentions],
             starts=[start for _, start, _ in mentions],

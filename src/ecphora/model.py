@@ -280,7 +280,7 @@ class TextAnalysis(ShortRepr):
     """The analysis of one text: all that recall needs to know of its terms.
 
     ``term_hashes`` are the distinct term hashes in ascending order, ``term_counts`` how often each occurs; both have
-    the same length. ``time_mentions`` are the time intervals that the text mentions, with relative dates resolved
+    the same length. The hashes of identifiers and quantities follow, in ascending order, with the count 0. ``time_mentions`` are the time intervals that the text mentions, with relative dates resolved
     against the time it was said.
     """
 
@@ -617,6 +617,22 @@ class Goal(ShortRepr):
 
 
 @dataclass(frozen=True, slots=True, repr=False)
+class AskedIdentifier(ShortRepr):
+    """An identifier in a question, as the question writes it, with the hashes by which memories are looked up.
+
+    A memory with a hash of ``whole`` holds it. One with a hash of ``part`` holds a longer one of which it is a part, or a
+    shorter form of it. One with the hash ``kind`` has an identifier of the same kind. ``terms`` are the hashes of its
+    words.
+    """
+
+    text: str
+    whole: tuple[int, ...]
+    part: tuple[int, ...]
+    kind: int
+    terms: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True, repr=False)
 class Query(ShortRepr):
     """A question with its analysis and options: all that a strategy gets besides the graph.
 
@@ -627,7 +643,8 @@ class Query(ShortRepr):
     others, shape ``(len(term_hashes), dim)``; both may be ``None``. ``entity_ids`` are the ids of the entities that the
     query names. ``relation_names`` are the names that memories give to relations in the query, such as "my sister";
     ``named_text`` is the text with these names in their place, "" if there are none. ``time_ranges`` are the time
-    intervals it asks about. ``as_of`` is in event time, ``known_at`` in recording time; with ``retroactive``, what was
+    intervals it asks about. ``identifiers`` are those that it names, ``quantities`` the hashes of its amounts with a unit.
+    ``as_of`` is in event time, ``known_at`` in recording time; with ``retroactive``, what was
     said after ``as_of`` counts too, as far as it claims to be valid by then. ``where`` says which memories are
     eligible. ``goal`` is what the caller is working towards, None if it names nothing.
     """
@@ -645,6 +662,8 @@ class Query(ShortRepr):
     relation_names: tuple[RelationName, ...] = ()
     named_text: str = ""
     time_ranges: tuple[Interval, ...] = ()
+    identifiers: tuple[AskedIdentifier, ...] = ()
+    quantities: tuple[int, ...] = ()
     as_of: datetime | None = None
     known_at: datetime | None = None
     retroactive: bool = False

@@ -10,6 +10,7 @@ from . import media_spaces
 from .errors import EmbedderMismatch, InvalidText
 from .graph import Graph
 from .language.dates import time_mentions
+from .language.identifier_terms import asked_identifiers, quantity_hashes
 from .language.name_normalization import entity_id
 from .language.names import names
 from .language.question import topic
@@ -194,6 +195,8 @@ def build_query(
         entity_ids=tuple(dict.fromkeys((*(entity_id(name) for name in names(text)), *named.entity_ids))),
         relation_names=tuple(named.relation_names),
         time_ranges=time_mentions(text, as_of or now),
+        identifiers=asked_identifiers(text),
+        quantities=quantity_hashes(text),
         as_of=as_of,
         known_at=known_at,
         retroactive=retroactive,

@@ -14,6 +14,7 @@ from .graph import KIND_CODES, epoch_seconds
 from .language import question
 from .language.adjacent_names import without_titles
 from .language.classes import find_instances
+from .language.identifier_terms import index_hashes
 from .language.roles import role_of
 from .language.terms import extract_terms, hash_terms, shared_terms
 from .model import Kind, MediaKind, Query
@@ -110,6 +111,19 @@ def goal_clause(comparison: Comparison) -> Clause | None:
     return (
         None if goal is None else Clause(f"fits the goal “{truncate(collapse_whitespace(goal.text), MAX_GOAL_CHARS)}”")
     )
+
+
+def identifier_clause(comparison: Comparison) -> Clause | None:
+    """The first identifier of the question that it holds."""
+    query, text = comparison.ranking.query, comparison.node.text
+    held = set(index_hashes(comparison.node.title, comparison.node.heading, text).tolist())
+    for identifier in query.identifiers:
+        if held.intersection(identifier.whole):
+            return Clause(f"has “{identifier.text}”, which is asked for")
+    for identifier in query.identifiers:
+        if held.intersection(identifier.part):
+            return Clause(f"has “{identifier.text}”, which is asked for, as a part")
+    return None
 
 
 def _media_clause(comparison: Comparison) -> Clause | None:
@@ -267,6 +281,7 @@ ClauseBuilder = Callable[[Comparison], Clause | None]
 
 _FEATURE_GROUPS: tuple[tuple[tuple[ClauseBuilder, ...], tuple[str, ...]], ...] = (
     ((_media_clause,), (MEDIA,)),
+    ((identifier_clause,), ("asked identifier", "identifier match")),
     (
         (relation_clause, text_clause),
         (

@@ -15,7 +15,7 @@ from .model import Cost, Evidence, Hit, Include, Query
 from .ports import ActivateCandidates, Activation, MediaStrategy, NodeReader, Strategy
 from .recall import RankedHits, group_by_instance, rank
 from .recollection import Recollection
-from .stages.retrieval import filters
+from .stages.retrieval import filters, identifiers
 from .stages.retrieval.confidence import EvidenceBands
 from .stages.retrieval.media_search import join_media
 
@@ -89,6 +89,8 @@ class RecallSteps:
         hits, reading = self.hits, self.reading
         included = self._inclusions(hits)
         confidence = self.activation.confidence if hits else 0.0
+        if hits and self.query.identifiers and self._has_unknown_identifiers():
+            confidence = bands.below_strong(confidence)
         evidence = bands.band(confidence) if hits else Evidence.NONE
         cost = Cost(
             milliseconds=1000 * sum(self.seconds.values()),
@@ -110,6 +112,10 @@ class RecallSteps:
             included.exchanges,
             groups,
         )
+
+    def _has_unknown_identifiers(self) -> bool:
+        """Whether the question asks for an identifier that no memory holds: what was found is at best near to it."""
+        return identifiers.has_unknown_identifiers(self.graph, self.query, filters.eligible(self.graph, self.query))
 
     def _inclusions(self, hits: Sequence[Hit]) -> Inclusions:
         """What was asked for beside the memories."""

@@ -73,6 +73,14 @@ _SIGNS_OF_CODE = lazy_pattern(r"\d|_|[a-z][A-Z]")
 _EXTENSION = lazy_pattern(rf"[{LETTERS}0-9_)-]{{2,}}\.[A-Za-z][A-Za-z0-9]{{0,7}}\Z|\.[a-z]\w{{2,30}}\Z")
 _CAMEL = lazy_pattern(r"[a-z]{2,}[0-9]*(?:[A-Z][a-z0-9]+)+[A-Z]?\Z")
 _PASCAL = lazy_pattern(r"(?:[A-Z][a-z]{3,}[0-9]*){2}\Z|(?:[A-Z][a-z0-9]+){3,}\Z")
+_CODE_NOUN = lazy_pattern(
+    r"(?:Service|List|Table|View|Model|Controller|Manager|Error|Exception|Handler|Factory|Client|Server|Test|Tests|Form|"
+    r"Repository|Store|Adapter|Builder|Parser|Provider|Reader|Writer|Worker|Queue|Cache|Config|Context|Component|Button|"
+    r"Dialog|Modal|Page|Panel|Item|Type|Event|Listener|Util|Utils|Helper|Module|Plugin|Request|Response|Router|Schema|"
+    r"Entity|Mapper|Node|Object|Class|Interface|Impl|Job|Task|Validator|Middleware|Hook|State|Action|Reducer|Engine|"
+    r"Loader|Encoder|Decoder|Buffer|Stream|Session|Token|Key|Id|Data|Value|Index|Map|Set|Tree|Graph)\Z"
+)
+"""Last parts of class names; other words of two parts are as often names of people and firms."""
 _MEASURED = lazy_pattern(r"\d+(?:st|nd|rd|th|s|er|e|ers|x|k|m|g|d|b|p|am|pm|bn|mio|fold)\Z", re.IGNORECASE)
 _BETWEEN = lazy_pattern(r"(?<=[a-z])-(?=\d)|(?<=\d)-(?=[a-z])")
 _DATE_TRIPLE = lazy_pattern(r"(?:0?[1-9]|[12]\d|3[01])\.(?:0?[1-9]|1[0-2])\.(?:(?:19|20)\d\d|\d\d)\Z|(?:19|20)\d\d\.\d\d?\.\d\d?\Z")
@@ -247,6 +255,8 @@ def read_dotted(place: Place) -> Identifier | None:
     letters = [part for part in parts if not part.isdigit()]
     if all(len(part) == 1 for part in letters) or len(parts[0]) == 1 or (len(parts) == 2 and len(parts[0]) < 3 > len(parts[1])):
         return None  # U.S.A, p.m
+    if len(parts) == 2 and parts[1].isdigit():
+        return None  # op.370
     if len(parts) == 2 and parts[1][:1].isupper() and not parts[1].isupper() and not _SIGNS_OF_CODE.search(text):
         return None
     if re.fullmatch(r"\d+[-.\d]*[a-zA-Z]{1,4}", text) or parts[0].casefold() in {"no", "nr", "vol", "pp", "fig", "sec", "ch"}:
@@ -273,8 +283,10 @@ def read_token(place: Place) -> Identifier | None:
     if is_hex and has_digit and not re.fullmatch(r"\d+[a-z]{1,2}", folded):
         prefixes = tuple(folded[:length] for length in HASH_PREFIXES if length < len(folded))
         return Identifier(IdentifierKind.HEX, text, folded, parts=prefixes, short_forms=prefixes)
-    if "_" in inner or (text.startswith("__") and text.endswith("__")) or _CAMEL.match(inner) or _PASCAL.match(inner):
+    if "_" in inner or _CAMEL.match(inner) or (text.startswith("__") and text.endswith("__")):
         return Identifier(IdentifierKind.NAME, text, folded)
+    if _PASCAL.match(inner):
+        return Identifier(IdentifierKind.NAME, text, folded, is_certain=_CODE_NOUN.search(inner) is not None)
     return _read_code(place, text, folded) if has_digit else None
 
 
@@ -309,7 +321,7 @@ def read_number(place: Place) -> Identifier | None:
     """The identifier of a number with a label, or of a long one that is no count, year, date or amount."""
     text = place.part
     number = text.removeprefix("#")
-    if _has_amount_around(place):
+    if _has_amount_around(place) or place.text.startswith(("'s", "’s"), place.end):
         return None
     label = label_before(place.text, place.start + len(text) - len(number))
     if label is None and has_label_after(place.text, place.end):

@@ -26,6 +26,17 @@ _CURRENT = lazy_pattern(
     r"|现在|最近|目前|上次|最后一次|今の|現在|前回|最後に",
     re.IGNORECASE,
 )
+_REPLACEMENT = lazy_pattern(
+    r"\b(?:replac(?:e|es|ed|ing|ement)|supersed\w+|succeed(?:s|ed)|successor|instead of|rather than|"
+    r"(?:come|comes|came|next|new|newer|later|version|release|one) after|newer than|used to be|formerly|"
+    r"(?:changed|moved|switched|renamed|migrated) (?:from|to)|take(?:s|n)? over|took over|"
+    r"ersetz\w*|abgelöst|nachfolger\w*|statt|anstatt|anstelle|kommt nach|kam nach|"
+    r"remplac\w+|au lieu d|à la place d|success(?:eur|or)|reemplaz\w+|sustitu\w+|en lugar de|en vez de|sucesor|"
+    r"substitu\w+|em vez de|sostitu\w+|invece di|al posto di|vervang\w*|vervong\w*|in plaats van|opvolger|"
+    r"zamiast|zastąpi\w*|yerine|ersatte?|i stället för)\b|замен\w+|вместо|преемник"
+    r"|取代|代替|替换|替換|改成|改为|換成|换成|の代わり|後継|置き換え|대신|대체|후속",
+    re.IGNORECASE,
+)
 _NUMBER_WORDS = (
     "zero one two three four five six seven eight nine ten eleven twelve twenty thirty forty fifty hundred thousand "
     "couple several dozen first second third twice once"
@@ -72,6 +83,11 @@ def is_quantity_question(question: str) -> bool:
 def is_current_state_question(question: str) -> bool:
     """Whether a question asks for the current state."""
     return _CURRENT.search(question) is not None
+
+
+def asks_for_replacement(question: str) -> bool:
+    """Whether a question asks for what replaced a thing, or follows it, and not for the thing itself."""
+    return _REPLACEMENT.search(question) is not None
 
 
 @cache

@@ -1,11 +1,15 @@
 """The schema of the file: whose the file is, which version it has, and the migrations that bring it up to date."""
 
+import json
+from functools import lru_cache
 from importlib.resources import files
 from pathlib import Path
+from typing import Any
 
 import apsw
 
 from ..errors import StoreDamaged, StoreReadOnly, StoreTooNew
+from ..language.identifier_terms import index_hashes
 from .row_mapping import SqlValue
 
 APPLICATION_ID = 0x65637068  # "ecph" in the file's header
@@ -34,7 +38,7 @@ def migrate(db: apsw.Connection) -> None:
     migrations = load_migrations()
     if int(db.pragma("user_version")) >= len(migrations):
         return
-    db.create_scalar_function("characters", _character_count, 1, deterministic=True)  # for the migrations alone
+    _create_functions(db)
     db.execute("BEGIN IMMEDIATE")  # of several processes that open a new file, one migrates it
     try:
         for number in range(int(db.pragma("user_version")), len(migrations)):
@@ -46,6 +50,26 @@ def migrate(db: apsw.Connection) -> None:
         if not db.get_autocommit():
             db.execute("ROLLBACK")
         raise
+
+
+def _create_functions(db: apsw.Connection) -> None:
+    """Create the SQL functions that the migrations use."""
+
+    @lru_cache(maxsize=1)  # the functions below ask for one text after another
+    def identifier_hashes(title: str | None, heading: str | None, text: str, media: str | None) -> bytes:
+        captions = [caption for _, _, caption in json.loads(media or "[]")]
+        return index_hashes(title, heading, text, *captions).astype("<u4").tobytes()
+
+    def with_identifiers(hashes: bytes, *texts: Any) -> bytes:
+        return hashes + identifier_hashes(*texts)
+
+    def with_zeros(counts: bytes, *texts: Any) -> bytes:
+        return counts + bytes(len(identifier_hashes(*texts)) // 4)
+
+    db.create_scalar_function("characters", _character_count, 1, deterministic=True)
+    db.create_scalar_function("has_identifiers", lambda *texts: int(len(identifier_hashes(*texts)) > 0), 4)
+    db.create_scalar_function("with_identifiers", with_identifiers, 5)
+    db.create_scalar_function("with_zeros", with_zeros, 5)
 
 
 def _character_count(*values: SqlValue) -> int:

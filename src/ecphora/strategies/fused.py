@@ -24,6 +24,7 @@ from ..stages.fused.feature_matrix import build_feature_matrix
 from ..stages.fused.goal_fit import GOAL, goal_doubt, goal_fit
 from ..stages.fused.ranker import RankedPool, Ranker
 from ..stages.fused.reading import ReadingPolicy
+from ..stages.fused.tiers import raise_tiers
 from ..stages.retrieval import temporal, top_k
 from ..stages.retrieval.media_search import MEDIA, join_media, media_gain
 
@@ -31,6 +32,8 @@ SIMILAR_QUESTION = "similar question feedback"
 """The contribution of feedback on similar questions."""
 CO_USE = "co-use"
 """The contribution of memories used together with a recalled one."""
+ASKED_IDENTIFIER = "asked identifier"
+"""The contribution that ranks the holders of an identifier in the question before all others."""
 DECAY, ARCHIVED = "decay", "archived"
 """The negative contributions of decay, and of ranking an archived memory behind all others."""
 ARCHIVED_FACTOR = 0.999
@@ -123,6 +126,9 @@ class Fused(ShortRepr):
         if gain.any():
             contributions["current fact"], paths["current fact"] = gain, path
             scores = scores + gain
+        if pool.identifier_tiers.any():
+            raised = raise_tiers(scores, pool.eligible, pool.identifier_tiers)
+            contributions[ASKED_IDENTIFIER], scores = raised - scores, raised
         archived_rows = _demoted_mask(graph, scores, pool.eligible)
         if archived_rows.any():
             lowered = _rank_last(scores, archived_rows, pool.eligible)

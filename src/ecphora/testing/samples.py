@@ -64,7 +64,7 @@ class FakeClock:
 def graph_differences(a: Graph, b: Graph) -> list[str]:
     """Describe the differences between two graphs, column by column and row by row; empty if they are equal."""
     found = [] if a.revision == b.revision else [f"revision: {a.revision} != {b.revision}"]
-    for table in ("nodes", "terms", "time_mentions", "vector_rows", "edges", "accesses"):
+    for table in ("nodes", "terms", "identifiers", "time_mentions", "vector_rows", "edges", "accesses"):
         ours, theirs = getattr(a, table), getattr(b, table)
         for column in ours.names():
             found += _column_differences(f"{table}.{column}", ours[column], theirs[column])

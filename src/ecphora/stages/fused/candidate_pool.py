@@ -1,7 +1,7 @@
 """First-stage retrieval and the candidate pool: the memories for which all later features are computed.
 
 The pool has the rows with the best dense and BM25 scores, alone or together with the turn before; the turns next to the
-best of them; and the rows reached by entity links. So the features cost the same in a memory of a thousand turns and of
+best of them; the rows reached by entity links; and those that hold an identifier that is asked for. So the features cost the same in a memory of a thousand turns and of
 a hundred thousand.
 """
 
@@ -11,10 +11,11 @@ import numpy as np
 
 from ...graph import Graph
 from ...model import Mask, Query, Rows, Scores
-from ..retrieval import dense, entity_links, filters, fusion, speakers, top_k
+from ..retrieval import dense, entity_links, filters, fusion, identifiers, speakers, top_k
 from ..retrieval.bm25 import Postings
 from ..retrieval.entity_links import Mentions, ReachedRows
 from ..retrieval.fusion import NormalizedScores
+from ..retrieval.identifiers import IdentifierHolders
 from ..retrieval.term_coverage import TermCoverage, term_coverage
 from .feedback_boost import SimilarQuestionBoost, similar_question_boost
 
@@ -62,6 +63,8 @@ class CandidatePool:
     cosines of the pool with the top candidates, shape ``(len(rows), len(top_candidates))``, times
     ``query.embedder_coverage``; a row's cosine with itself is 0. ``term_coverage`` says which query terms the pool
     contains, ``mentions`` which entities. ``similar_question_boost`` has the rows used for a similar question before.
+    ``identifier_holders`` are those of the query's identifiers, and ``identifier_tiers`` the tier of each row of the
+    graph; all rows of a tier are in the pool.
     """
 
     graph: Graph
@@ -80,6 +83,8 @@ class CandidatePool:
     term_coverage: TermCoverage
     similar_question_boost: SimilarQuestionBoost
     mentions: Mentions
+    identifier_holders: tuple[IdentifierHolders, ...]
+    identifier_tiers: Rows
 
     @property
     def scores(self) -> Scores:
@@ -113,6 +118,9 @@ def build_pool(graph: Graph, query: Query) -> CandidatePool:
         links.rows[top_k.top_rows(links.strengths, mask[links.rows], MAX_PER_SOURCE)]
         for links in (title_links, shared_entities, one_hop, two_hop)
     ]
+    holders = identifiers.find_holders(graph, query, mask)
+    tiers = identifiers.identifier_tiers(graph, query, holders, mask)
+    sources += [np.flatnonzero(tiers)]
     rows = np.unique(np.concatenate([best, adjacent[adjacent >= 0], title_matches[:MAX_PER_SOURCE], *sources])).astype(
         np.intp
     )
@@ -136,6 +144,8 @@ def build_pool(graph: Graph, query: Query) -> CandidatePool:
         term_coverage=term_coverage(postings, rows),
         similar_question_boost=question_boost,
         mentions=entity_links.entity_mentions(graph, rows),
+        identifier_holders=holders,
+        identifier_tiers=tiers,
     )
 
 

@@ -51,6 +51,10 @@ class EvidenceBands(ShortRepr):
             return Evidence.STRONG
         return Evidence.WEAK if confidence >= self.weak else Evidence.NONE
 
+    def below_strong(self, confidence: float) -> float:
+        """A confidence, lowered as far as necessary not to be strong."""
+        return min(confidence, max(0.0, float(np.nextafter(self.strong, 0))))
+
 
 DEFAULT_BANDS = EvidenceBands()
 """The bands of a memory that is not given others."""

@@ -7,7 +7,7 @@ from ....graph import Graph
 from ....model import Query, Scores
 from ....timeparse import EPOCH
 from ..candidate_pool import CandidatePool, build_pool
-from . import asked_class, centroid, entities, lexical_dense, speaker, term_similarity, time_match, turn_context
+from . import asked_class, centroid, entities, identifier_match, lexical_dense, speaker, term_similarity, time_match, turn_context
 
 FEATURE_GROUPS = {
     "lexical and dense": lexical_dense.compute,
@@ -18,6 +18,7 @@ FEATURE_GROUPS = {
     "entities": entities.compute,
     "centroid and redundancy": centroid.compute,
     "asked class": asked_class.compute,
+    "identifiers and quantities": identifier_match.compute,
 }
 """The groups of features; an ablation leaves one out."""
 
