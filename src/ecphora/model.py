@@ -280,8 +280,9 @@ class TextAnalysis(ShortRepr):
     """The analysis of one text: all that recall needs to know of its terms.
 
     ``term_hashes`` are the distinct term hashes in ascending order, ``term_counts`` how often each occurs; both have
-    the same length. The hashes of identifiers and quantities follow, in ascending order, with the count 0. ``time_mentions`` are the time intervals that the text mentions, with relative dates resolved
-    against the time it was said.
+    the same length. The hashes of identifiers and quantities follow, in ascending order, with the count 0.
+    ``time_mentions`` are the time intervals that the text mentions, with relative dates resolved against the time it
+    was said.
     """
 
     term_hashes: NDArray[np.uint32]
@@ -620,8 +621,8 @@ class Goal(ShortRepr):
 class AskedIdentifier(ShortRepr):
     """An identifier in a question, as the question writes it, with the hashes by which memories are looked up.
 
-    A memory with a hash of ``whole`` holds it. One with a hash of ``part`` holds a longer one of which it is a part, or a
-    shorter form of it. One with the hash ``kind`` has an identifier of the same kind. ``terms`` are the hashes of its
+    A memory with a hash of ``whole`` holds it. One with a hash of ``part`` holds a longer one of which it is a part, or
+    a shorter form of it. One with the hash ``kind`` has an identifier of the same kind. ``terms`` are the hashes of its
     words.
     """
 
@@ -643,9 +644,9 @@ class Query(ShortRepr):
     others, shape ``(len(term_hashes), dim)``; both may be ``None``. ``entity_ids`` are the ids of the entities that the
     query names. ``relation_names`` are the names that memories give to relations in the query, such as "my sister";
     ``named_text`` is the text with these names in their place, "" if there are none. ``time_ranges`` are the time
-    intervals it asks about. ``identifiers`` are those that it names, ``quantities`` the hashes of its amounts with a unit.
-    ``as_of`` is in event time, ``known_at`` in recording time; with ``retroactive``, what was
-    said after ``as_of`` counts too, as far as it claims to be valid by then. ``where`` says which memories are
+    intervals it asks about. ``identifiers`` are those that it names, ``quantities`` the hashes of its amounts with a
+    unit. ``as_of`` is in event time, ``known_at`` in recording time; with ``retroactive``, what was said after ``as_of``
+    counts too, as far as it claims to be valid by then. ``where`` says which memories are
     eligible. ``goal`` is what the caller is working towards, None if it names nothing.
     """
 

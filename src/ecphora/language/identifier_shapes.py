@@ -14,12 +14,14 @@ _FILE = rf"[{_W}.][{_W}.+@%~=-]{{0,120}}"
 _FILE_SPACED = rf"{_FILE}(?: [{_W}.+@%~=()-]{{1,60}}){{0,3}}"
 _LINES = r"(?::\d{1,7}(?::\d{1,7})?|\(\d{1,7}(?:,\d{1,7})?\)|#L\d{1,7})?"
 _HEX4 = "[0-9A-Fa-f]{1,4}"
-_SUFFIX = r"(?:[-.+]?(?:rc|alpha|beta|dev|post|pre|preview|snapshot|final|b|a)[-.]?\d{0,6}(?:\.\d{1,6})?)?(?:\+[\w.]{1,40})?"
+_SUFFIX = (
+    r"(?:[-.+]?(?:rc|alpha|beta|dev|post|pre|preview|snapshot|final|b|a)[-.]?\d{0,6}(?:\.\d{1,6})?)?(?:\+[\w.]{1,40})?"
+)
 
 RUN = lazy_pattern(rf"[^\s{UNSPACED_CHARS}]+")
 """What stands between spaces or characters of a script without spaces."""
 PLAIN_RUN = lazy_pattern(
-    rf"[^{_W}#@$/~\\%-]*+(?:[{LETTERS}]?[a-z\u00df-\u00f6\u00f8-\u00ff]*+|[A-Z]{4,60}+)"
+    rf"[^{_W}#@$/~\\%-]*+(?:[{LETTERS}]?[a-z\u00df-\u00f6\u00f8-\u00ff]*+|[A-Z]{4, 60}+)"
     rf"(?:[-'’][{LETTERS}]?[a-z\u00df-\u00f6\u00f8-\u00ff]*+)*+[^{_W}#@$/~\\(\[.-]*+[.)]*+"
 )
 """A word, with punctuation around it: no identifier begins here."""
@@ -38,7 +40,7 @@ _SHAPES = {
     rf"|[{_W}][{_W}.+-]{{0,80}}\.[A-Za-z][A-Za-z0-9]{{0,7}}(?::\d{{1,7}}(?::\d{{1,7}})?|\(\d{{1,7}},\d{{1,7}}\)|#L\d{{1,7}})",
     "flag": rf"--[A-Za-z][A-Za-z0-9]*(?:[-_.][A-Za-z0-9]+){{0,8}}{_END}",
     "variable": rf"\$\{{?[A-Za-z_][A-Za-z0-9_]{{1,60}}\}}?{_END}|%[A-Z_][A-Z0-9_]{{1,60}}%",
-    "scope": rf"[A-Za-z_][A-Za-z0-9_]{{0,60}}(?:(?:::|->)[A-Za-z_~][A-Za-z0-9_]{{0,60}}){{1,8}}(?:\(\))?"
+    "scope": r"[A-Za-z_][A-Za-z0-9_]{0,60}(?:(?:::|->)[A-Za-z_~][A-Za-z0-9_]{0,60}){1,8}(?:\(\))?"
     r"|[A-Za-z_][A-Za-z0-9_]{0,60}(?:\.[A-Za-z_][A-Za-z0-9_]{0,60}){0,8}\(\)",
     "tag": rf"[#@](?:[{LETTERS}]|[{UNSPACED_CHARS}])(?:[{_W}{UNSPACED_CHARS}-]){{0,60}}",
     "iban": rf"[A-Z]{{2}}\d{{2}}(?: ?[A-Z0-9]{{4}}){{2,7}}(?: ?[A-Z0-9]{{1,3}})?{_END}",

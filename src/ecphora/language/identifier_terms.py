@@ -19,7 +19,7 @@ MAX_ASKED = 8
 
 
 def index_hashes(*texts: str | None) -> NDArray[np.uint32]:
-    """The distinct hashes of the identifiers and quantities of a memory, of which ``texts`` are the parts, ascending."""
+    """The distinct hashes, ascending, of the identifiers and quantities of a memory with these texts."""
     text = "\n".join(part for part in texts if part)
     found: set[int] = set(quantity_hashes(text))
     for identifier in find_identifiers(text):

@@ -2,45 +2,47 @@
 
 An identifier names one thing literally: 8080 is no nearer to 9080 than to 1234. Each is recognized by its shape and by
 the words before it, in any language, and its value is equal for all spellings: case, full-width letters, escapes, and
-separators that carry no meaning do not count. Years, dates, times, counts, amounts with a unit and ordinary words are no
-identifiers.
+separators that carry no meaning do not count. Years, dates, times, counts, amounts with a unit and ordinary words are
+no identifiers.
 """
 
 import unicodedata
 from collections.abc import Callable, Iterator, Mapping
 
 from ..lazy_pattern import lazy_pattern
-from . import identifier_values as values
+from . import identifier_codes as codes
+from . import identifier_locations as locations
+from . import identifier_numbers as numbers
 from .identifier_shapes import CODE_LIKE, PLAIN_RUN, RUN, SCAN, WORD
 from .identifier_values import Identifier, Place
 from .scripts import stream_safe
 
 MAX_IDENTIFIERS = 500
 """The most identifiers of one text."""
-_RAISED = {code: " " for code in (0xB2, 0xB3, 0xB9, *range(0x2070, 0x20A0), *range(0xBC, 0xBF))}
+_RAISED = dict.fromkeys((178, 179, 185, *range(8304, 8352), *range(188, 191)), " ")
 """Raised and lowered digits and fractions: NFKC would make a number of m²."""
 _HYPHENS = {0x2010: "-", 0x2011: "-", 0x2212: "-", 0x00AD: None, 0x200B: None, 0xFE63: "-", 0xFF0D: "-"}
 _OTHER_DIGIT = lazy_pattern(r"(?![0-9])\d")
 
 _READERS: Mapping[str, Callable[[Place], Identifier | None]] = {
-    "url": values.read_url,
-    "email": values.read_email,
-    "uuid": values.read_uuid,
-    "address": values.read_address,
-    "windows": values.read_path,
-    "path": values.read_path,
-    "flag": values.read_name,
-    "variable": values.read_name,
-    "scope": values.read_name,
-    "tag": values.read_tag,
-    "iban": values.read_iban,
-    "card": values.read_card,
-    "phone": values.read_phone,
-    "version": values.read_version,
-    "spaced": values.read_spaced_code,
-    "dotted": values.read_dotted,
-    "numeric": values.read_number,
-    "token": values.read_token,
+    "url": locations.read_url,
+    "email": locations.read_email,
+    "uuid": codes.read_uuid,
+    "address": locations.read_address,
+    "windows": locations.read_path,
+    "path": locations.read_path,
+    "flag": codes.read_name,
+    "variable": codes.read_name,
+    "scope": codes.read_name,
+    "tag": codes.read_tag,
+    "iban": codes.read_iban,
+    "card": numbers.read_card,
+    "phone": numbers.read_phone,
+    "version": codes.read_version,
+    "spaced": codes.read_spaced_code,
+    "dotted": locations.read_dotted,
+    "numeric": numbers.read_number,
+    "token": codes.read_token,
 }
 """How each shape of :data:`~.identifier_shapes.SCAN` is read."""
 

@@ -12,8 +12,8 @@ from .scripts import UNSPACED_CHARS
 UNITS: Mapping[str, str] = {
     spelling: unit
     for unit, spellings in {
-        "kg": "kg kgs kilo kilos kilogram kilograms kilogramm kilogramme kilogrammes kilogramo kilogramos quilo quilos "
-        "кг 公斤 千克 キロ キログラム 킬로그램",
+        "kg": "kg kgs kilo kilos kilogram kilograms kilogramm kilogramme kilogrammes kilogramo kilogramos quilo "
+        "quilos кг 公斤 千克 キロ キログラム 킬로그램",
         "g": "g gram grams gramm gramme grammes gramo gramos г 克 グラム 그램",
         "mg": "mg milligram milligrams milligramm мг 毫克 ミリグラム",
         "t": "tonne tonnes tonnen ton tons tonelada toneladas 吨 トン",
@@ -47,7 +47,7 @@ UNITS: Mapping[str, str] = {
         "day": "day days tag tage tagen jour jours día días giorno giorni dia dias день дня дней 天 日間 일간",
         "week": "week weeks woche wochen semaine semaines semana semanas settimana settimane неделя недели недель 周 週間",
         "month": "month months monat monate monaten mois mes meses mese mesi месяц месяца месяцев 个月 か月 ヶ月 개월",
-        "year": "year years yr yrs jahr jahre jahren an ans année années año años anno anni ano anos год года лет 年間",
+        "year": "year years yr yrs jahr jahre jahren ans année années año años anno anni ano anos год года лет 年間",
         "%": "% percent prozent pourcent pourcents procent процент процента процентов パーセント 퍼센트",
         "°c": "°c ℃ celsius",
         "°f": "°f ℉ fahrenheit",
@@ -58,7 +58,7 @@ UNITS: Mapping[str, str] = {
         "cny": "cny rmb yuan 元 块 人民币",
         "inr": "₹ inr rupee rupees рупий",
         "rub": "₽ rub рубль рубля рублей",
-        "krw": "₩ krw won 원",
+        "krw": "₩ krw 원",
         "chf": "chf franken",
         "pln": "pln zł",
         "sek": "sek",

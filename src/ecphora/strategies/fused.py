@@ -4,7 +4,7 @@ A score is a sum of contributions in log-odds; see :mod:`ecphora.stages.fused.ra
 and their results are in ``weights/fused.json`` and docs/evidence.md.
 """
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import compress
@@ -126,9 +126,7 @@ class Fused(ShortRepr):
         if gain.any():
             contributions["current fact"], paths["current fact"] = gain, path
             scores = scores + gain
-        if pool.identifier_tiers.any():
-            raised = raise_tiers(scores, pool.eligible, pool.identifier_tiers)
-            contributions[ASKED_IDENTIFIER], scores = raised - scores, raised
+        scores = _rank_holders_first(pool, scores, contributions, paths)
         archived_rows = _demoted_mask(graph, scores, pool.eligible)
         if archived_rows.any():
             lowered = _rank_last(scores, archived_rows, pool.eligible)
@@ -176,6 +174,30 @@ class Fused(ShortRepr):
             gain[boost.rows] = self.co_use_weight * boost.strengths * pool.eligible[boost.rows]
             parents[boost.rows] = boost.parent
         return gain, ActivationPath(parents, pool.graph.no_rows(), single_hop=True)
+
+
+def _rank_holders_first(
+    pool: CandidatePool,
+    scores: Scores,
+    contributions: dict[str, Scores],
+    paths: Mapping[str, ActivationPath],
+) -> Scores:
+    """Scores with the holders of the asked identifiers first; what they gained is added to the contributions.
+
+    What replaced a holder, and has no other identifier of the kind, stays with it.
+    """
+    if not pool.identifier_tiers.any():  # the usual case
+        return scores
+    tiers = pool.identifier_tiers.copy()
+    look_alikes = np.concatenate([one.look_alikes for one in pool.identifier_holders])
+    for name in ("successor", "current fact"):
+        if name in paths:
+            parents = paths[name].parent
+            rows = np.setdiff1d(np.flatnonzero((parents >= 0) & (contributions[name] > 0)), look_alikes)
+            tiers[rows] = np.maximum(tiers[rows], tiers[parents[rows]])
+    raised = raise_tiers(scores, pool.eligible, tiers)
+    contributions[ASKED_IDENTIFIER] = raised - scores
+    return raised
 
 
 def _demoted_mask(graph: Graph, scores: Scores, eligible: Mask) -> Mask:

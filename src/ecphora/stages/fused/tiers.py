@@ -5,7 +5,7 @@ import numpy as np
 from ...model import Mask, Rows, Scores
 
 TIER_STEP = 0.001
-"""How far the worst of a tier ranks before the best of the tier below: this share of its score, and this at least."""
+"""How far a tier ranks before the best of the tier below: this share of its score, and this at least."""
 
 
 def raise_tiers(scores: Scores, eligible: Mask, tiers: Rows) -> Scores:

@@ -7,7 +7,17 @@ from ....graph import Graph
 from ....model import Query, Scores
 from ....timeparse import EPOCH
 from ..candidate_pool import CandidatePool, build_pool
-from . import asked_class, centroid, entities, identifier_match, lexical_dense, speaker, term_similarity, time_match, turn_context
+from . import (
+    asked_class,
+    centroid,
+    entities,
+    identifier_match,
+    lexical_dense,
+    speaker,
+    term_similarity,
+    time_match,
+    turn_context,
+)
 
 FEATURE_GROUPS = {
     "lexical and dense": lexical_dense.compute,
