@@ -645,9 +645,8 @@ class Query(ShortRepr):
     query names. ``relation_names`` are the names that memories give to relations in the query, such as "my sister";
     ``named_text`` is the text with these names in their place, "" if there are none. ``time_ranges`` are the time
     intervals it asks about. ``identifiers`` are those that it names, ``quantities`` the hashes of its amounts with a
-    unit. ``as_of`` is in event time, ``known_at`` in recording time; with ``retroactive``, what was said after ``as_of``
-    counts too, as far as it claims to be valid by then. ``where`` says which memories are
-    eligible. ``goal`` is what the caller is working towards, None if it names nothing.
+    unit. ``as_of`` is in event time, ``known_at`` in recording time; with ``retroactive``, what was said after
+    ``as_of`` counts too, as far as it claims to be valid by then. ``where`` says which memories are eligible. ``goal`` is what the caller is working towards, None if it names nothing.
     """
 
     text: str

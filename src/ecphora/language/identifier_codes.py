@@ -151,7 +151,7 @@ def _is_code(folded: str) -> bool:
     is_amount = digits and (
         unit_after(folded, digits) or (digits < 3 and re.fullmatch(r"\d+[^\W\d_]{1,3}(?:-.*)?", folded))
     )
-    is_ordinary = _MEASURED.match(folded) or re.match(r"\d+-[^\W\d]{2,}(?:-|\Z)", folded)
+    is_ordinary = _MEASURED.match(folded) or re.match(r"\d+e\d+\Z|\d+-[^\W\d]{2,}(?:-|\Z)", folded)
     is_decade = tail.endswith(("s", "er")) and tail.rstrip("ser").isdigit()
     is_short = len(folded) < (4 if sum(map(str.isdigit, folded)) < 2 else 3)
     return not (is_amount or is_ordinary or is_decade or is_short or (tail and head in _NOT_A_PREFIX))

@@ -93,7 +93,7 @@ _HUMP = lazy_pattern(r"(?<=[a-z0-9]{2})(?=[A-Z])")
 
 
 class Label(Enum):
-    """What stands before a number: a word for a thing that has numbers or for a telephone, a mark, a key of an amount."""
+    """What stands before a number: a word for a thing with numbers, or for a telephone; a mark; a key of an amount."""
 
     THING = auto()
     PHONE = auto()

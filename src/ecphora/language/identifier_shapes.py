@@ -15,21 +15,22 @@ _FILE_SPACED = rf"{_FILE}(?: [{_W}.+@%~=()-]{{1,60}}){{0,3}}"
 _LINES = r"(?::\d{1,7}(?::\d{1,7})?|\(\d{1,7}(?:,\d{1,7})?\)|#L\d{1,7})?"
 _HEX4 = "[0-9A-Fa-f]{1,4}"
 _SUFFIX = (
-    r"(?:[-.+]?(?:rc|alpha|beta|dev|post|pre|preview|snapshot|final|b|a)[-.]?\d{0,6}(?:\.\d{1,6})?)?(?:\+[\w.]{1,40})?"
+    r"(?:[-.+]?(?i:rc|alpha|beta|dev|post|pre|preview|snapshot|final|b|a)[-.]?\d{0,6}(?:\.\d{1,6})?)?(?:\+[\w.]{1,40})?"
 )
 
 RUN = lazy_pattern(rf"[^\s{UNSPACED_CHARS}]+")
 """What stands between spaces or characters of a script without spaces."""
 PLAIN_RUN = lazy_pattern(
     rf"[^{_W}#@$/~\\%-]*+(?:[{LETTERS}]?[a-z\u00df-\u00f6\u00f8-\u00ff]*+|[A-Z]{4, 60}+)"
-    rf"(?:[-'’][{LETTERS}]?[a-z\u00df-\u00f6\u00f8-\u00ff]*+)*+[^{_W}#@$/~\\(\[.-]*+[.)]*+"
+    rf"(?:(?<=[{LETTERS}])[-'’][{LETTERS}]?[a-z\u00df-\u00f6\u00f8-\u00ff]*+)*+[^{_W}#@$/~\\(\[.-]*+[.)]*+"
 )
 """A word, with punctuation around it: no identifier begins here."""
 WORD = lazy_pattern(rf"[{_W}]+")
 
 _SHAPES = {
+    "moment": r"\d{4}-\d\d-\d\d[T_]\d\d(?::?\d\d){0,2}(?:[.,]\d{1,9})?(?:Z|[+-]\d\d:?\d\d)?",
     "url": rf"(?:[A-Za-z][A-Za-z0-9+.-]{{1,15}}://|www\.){_URL_CHAR}{{2,2000}}",
-    "email": r"[A-Za-z0-9_][A-Za-z0-9_.+%-]{0,63}@[A-Za-z0-9-]{1,63}(?:\.[A-Za-z0-9-]{1,63}){1,6}",
+    "email": r"[A-Za-z0-9_][A-Za-z0-9_.+%-]{0,63}@[A-Za-z0-9-]{1,63}(?:\.[A-Za-z0-9-]{1,63}){0,5}\.[A-Za-z][A-Za-z0-9-]{1,62}",
     "uuid": rf"[0-9A-Fa-f]{{8}}(?:-[0-9A-Fa-f]{{4}}){{3}}-[0-9A-Fa-f]{{12}}{_END}",
     "address": rf"(?:[0-9A-Fa-f]{{2}}[:-]){{5}}[0-9A-Fa-f]{{2}}{_END}(?![:-][0-9A-Fa-f])"
     rf"|(?:{_HEX4}:){{7}}{_HEX4}{_END}|{_HEX4}(?::{_HEX4}){{0,6}}::(?:{_HEX4}(?::{_HEX4}){{0,6}})?{_END}(?!:)"
@@ -45,7 +46,7 @@ _SHAPES = {
     "tag": rf"[#@](?:[{LETTERS}]|[{UNSPACED_CHARS}])(?:[{_W}{UNSPACED_CHARS}-]){{0,60}}",
     "iban": rf"[A-Z]{{2}}\d{{2}}(?: ?[A-Z0-9]{{4}}){{2,7}}(?: ?[A-Z0-9]{{1,3}})?{_END}",
     "card": r"\d{4}([ -])\d{4}\1\d{4}\1\d{4}(?!\d)",
-    "phone": rf"(?:{PHONE.pattern.replace(chr(92) + '1', '(?P=gap)').replace('([-. ])', '(?P<gap>[-. ])')})(?!\d|[.,/-]\d){_END}",
+    "phone": rf"(?:{PHONE})(?!\d|[.,/-]\d){_END}",
     "version": rf"[vV]\d{{1,5}}(?:\.\d{{1,8}}){{0,4}}{_SUFFIX}{_END}(?!\.\d)"
     rf"|\d{{1,5}}(?:\.\d{{1,8}}){{2,3}}{_SUFFIX}{_END}(?!\.\d)",
     "spaced": rf"[A-Z]{{2,3}} \d{{2,5}}{_END}(?![.,:/-]\d)",

@@ -10,7 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..model import AskedIdentifier
-from .identifiers import Identifier, find_identifiers
+from .identifier_values import Identifier
+from .identifiers import find_identifiers
 from .quantities import quantities
 from .terms import extract_terms, hash_terms
 

@@ -25,6 +25,7 @@ _HYPHENS = {0x2010: "-", 0x2011: "-", 0x2212: "-", 0x00AD: None, 0x200B: None, 0
 _OTHER_DIGIT = lazy_pattern(r"(?![0-9])\d")
 
 _READERS: Mapping[str, Callable[[Place], Identifier | None]] = {
+    "moment": lambda _place: None,
     "url": locations.read_url,
     "email": locations.read_email,
     "uuid": codes.read_uuid,
@@ -91,7 +92,7 @@ def _read_at(text: str, start: int) -> tuple[int, Identifier | None]:
     identifier = _READERS[shape](Place(text, start, match.end()))
     if identifier is not None:
         return max(start + len(identifier.text), start + 1), identifier
-    if shape in {"numeric", "token"}:
+    if shape in {"moment", "numeric", "token"}:
         return match.end(), None
     match = CODE_LIKE.match(text, start)  # no compound after all: what does it begin with?
     if match is None or match.lastgroup is None:

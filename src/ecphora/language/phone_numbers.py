@@ -19,18 +19,18 @@ MIN_DIGITS, MAX_DIGITS = 7, 15
 """How many digits a number has; E.164 allows 15."""
 _GAP = r"[ \u00a0\u202f]?[-./()\u2013]?[ \u00a0\u202f]?\(?"
 _GROUPS = rf"\d(?:{_GAP}\d){{6,16}}"
-PHONE = lazy_pattern(
+PHONE = (
     rf"(?:\+|00(?=[1-9]))[ ]?\(?[1-9](?:{_GAP}\d){{5,17}}"  # international
     rf"|\(0?\d{{2,5}}\)(?:{_GAP}\d){{4,12}}"  # (030) 5550-1847, (555) 123-4567
     rf"|0\d{{1,5}}[ \u00a0/.-](?:{_GAP}\d){{4,12}}"  # 030 5550 1847, 0171/1234567
     r"|0\d{8,11}"
-    r"|(?:1[-. ])?\d{3}([-. ])\d{3}\1\d{4}"  # 555-123-4567
+    r"|(?:1[-. ])?\d{3}(?P<gap>[-. ])\d{3}(?P=gap)\d{4}"  # 555-123-4567
     r"|8[- ]\(?\d{3}\)?[- ]\d{3}[- ]\d{2}[- ]\d{2}"  # 8 (495) 123-45-67
     r"|1[3-9]\d[ -]\d{4}[ -]\d{4}"  # 138 1234 5678
     r"|0\d(?: \d{2}){4}"  # 01 23 45 67 89
     r"|\d{3}-\d{4}(?!-)"
 )
-"""Numbers that look like telephone numbers without a word that says so; match it where a number begins."""
+"""The pattern of numbers that look like telephone numbers without a word that says so, where a number begins."""
 GROUPED = lazy_pattern(_GROUPS)
 """Groups of digits that are a telephone number if a word before them says so."""
 _TRUNK_IN_BRACKETS = lazy_pattern(r"\(\s*0\s*\)")

@@ -19,7 +19,8 @@ UNITS: Mapping[str, str] = {
         "t": "tonne tonnes tonnen ton tons tonelada toneladas 吨 トン",
         "lb": "lb lbs",
         "oz": "oz ounce ounces",
-        "km": "km kms kilometer kilometers kilometre kilometres kilómetro kilómetros км 公里 千米 キロメートル 킬로미터",
+        "km": "km kms kilometer kilometers kilometre kilometres kilómetro kilómetros км 公里 千米 "
+        "キロメートル 킬로미터",
         "m": "m meter meters metre metres metro metros mètre mètres м 米 メートル 미터",
         "cm": "cm centimeter centimeters centimetre centimetres zentimeter см 厘米 センチ センチメートル",
         "mm": "mm millimeter millimeters millimetre millimetres мм 毫米 ミリ",
@@ -45,7 +46,8 @@ UNITS: Mapping[str, str] = {
         "min": "min mins minute minutes minuten minuto minutos minuti мин минут минуты 分钟 分鐘 分間 분",
         "h": "h hr hrs hour hours stunde stunden heure heures hora horas ora ore час часа часов 小时 小時 時間 시간",
         "day": "day days tag tage tagen jour jours día días giorno giorni dia dias день дня дней 天 日間 일간",
-        "week": "week weeks woche wochen semaine semaines semana semanas settimana settimane неделя недели недель 周 週間",
+        "week": "week weeks woche wochen semaine semaines semana semanas settimana settimane неделя недели "
+        "недель 周 週間",
         "month": "month months monat monate monaten mois mes meses mese mesi месяц месяца месяцев 个月 か月 ヶ月 개월",
         "year": "year years yr yrs jahr jahre jahren ans année années año años anno anni ano anos год года лет 年間",
         "%": "% percent prozent pourcent pourcents procent процент процента процентов パーセント 퍼센트",
@@ -79,7 +81,7 @@ def _alternatives() -> str:
 
 _NUMBER = r"\d{1,12}(?:[.,' \u00a0\u202f]\d{3}(?!\d)){0,4}(?:[.,]\d{1,6})?"
 _CURRENCY_BEFORE = r"eur|usd|gbp|jpy|cny|inr|chf|rub|krw|us\$|r\$"
-_NO_WORD_AFTER = rf"(?!(?![{UNSPACED_CHARS}])[^\W\d_])(?!\d)"
+_NO_WORD_AFTER = rf"(?!(?![{UNSPACED_CHARS}])[^\W\d_])(?![\d_=])"
 _UNIT_AFTER = lazy_pattern(rf"[ \u00a0\u202f-]?(?P<unit>{_alternatives()}){_NO_WORD_AFTER}", re.IGNORECASE)
 _BEFORE = rf"(?P<sign>[{CURRENCY_SIGNS}]|(?<![a-z])(?:{_CURRENCY_BEFORE}))\s?"
 _QUANTITY = lazy_pattern(rf"(?:{_BEFORE})?(?<![\d.,])(?P<number>{_NUMBER})", re.IGNORECASE)

@@ -60,11 +60,13 @@ def _create_functions(db: apsw.Connection) -> None:
         captions = [caption for _, _, caption in json.loads(media or "[]")]
         return index_hashes(title, heading, text, *captions).astype("<u4").tobytes()
 
-    def with_identifiers(hashes: bytes, *texts: Any) -> bytes:
-        return hashes + identifier_hashes(*texts)
+    def with_identifiers(*values: Any) -> bytes:
+        hashes, *texts = values
+        return bytes(hashes) + identifier_hashes(*texts)
 
-    def with_zeros(counts: bytes, *texts: Any) -> bytes:
-        return counts + bytes(len(identifier_hashes(*texts)) // 4)
+    def with_zeros(*values: Any) -> bytes:
+        counts, *texts = values
+        return bytes(counts) + bytes(len(identifier_hashes(*texts)) // 4)
 
     db.create_scalar_function("characters", _character_count, 1, deterministic=True)
     db.create_scalar_function("has_identifiers", lambda *texts: int(len(identifier_hashes(*texts)) > 0), 4)

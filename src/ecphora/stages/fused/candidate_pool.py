@@ -1,8 +1,8 @@
 """First-stage retrieval and the candidate pool: the memories for which all later features are computed.
 
 The pool has the rows with the best dense and BM25 scores, alone or together with the turn before; the turns next to the
-best of them; the rows reached by entity links; and those that hold an identifier that is asked for. So the features cost
-the same in a memory of a thousand turns and of a hundred thousand.
+best of them; the rows reached by entity links; and those that hold an identifier that is asked for. So the features
+cost the same in a memory of a thousand turns and of a hundred thousand.
 """
 
 from dataclasses import dataclass

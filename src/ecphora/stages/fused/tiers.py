@@ -11,8 +11,8 @@ TIER_STEP = 0.001
 def raise_tiers(scores: Scores, eligible: Mask, tiers: Rows) -> Scores:
     """Scores whose descending order is first by tier, then as before.
 
-    Rows of tier 0 keep their scores, as do rows of higher tiers that rank before all lower ones already. An eligible row
-    of a higher tier gets a positive score even if it had none. Rows that are not eligible stay as they are.
+    Rows of tier 0 keep their scores, as do rows of higher tiers that rank before all lower ones already. An eligible
+    row of a higher tier gets a positive score even if it had none. Rows that are not eligible stay as they are.
     """
     raised = scores.copy()
     best = float(scores[eligible & (tiers <= 0)].max(initial=0.0))
