@@ -68,6 +68,8 @@ UNEXPLAINED = frozenset(
         "expired",
         "decay",
         "archived",
+        "identifier look-alike",
+        "quantity match",
         PRIOR,
     }
 )

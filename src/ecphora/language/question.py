@@ -31,7 +31,7 @@ _REPLACEMENT = lazy_pattern(
     r"(?:come|comes|came|next|new|newer|later|version|release|one) after|newer than|used to be|formerly|"
     r"(?:changed|moved|switched|renamed|migrated) (?:from|to)|take(?:s|n)? over|took over|"
     r"ersetz\w*|abgelöst|nachfolger\w*|statt|anstatt|anstelle|kommt nach|kam nach|"
-    r"remplac\w+|au lieu d|à la place d|success(?:eur|or)|reemplaz\w+|sustitu\w+|en lugar de|en vez de|sucesor|"
+    r"remplac\w+|au lieu d\w*|à la place d\w*|success(?:eur|or)|reemplaz\w+|sustitu\w+|en lugar de|en vez de|sucesor|"
     r"substitu\w+|em vez de|sostitu\w+|invece di|al posto di|vervang\w*|vervong\w*|in plaats van|opvolger|"
     r"zamiast|zastąpi\w*|yerine|ersatte?|i stället för)\b|замен\w+|вместо|преемник"
     r"|取代|代替|替换|替換|改成|改为|換成|换成|の代わり|後継|置き換え|대신|대체|후속",

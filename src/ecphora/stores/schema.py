@@ -60,17 +60,17 @@ def _create_functions(db: apsw.Connection) -> None:
         captions = [caption for _, _, caption in json.loads(media or "[]")]
         return index_hashes(title, heading, text, *captions).astype("<u4").tobytes()
 
-    def with_identifiers(*values: Any) -> bytes:
-        hashes, *texts = values
-        return bytes(hashes) + identifier_hashes(*texts)
+    def with_identifiers(*values: Any) -> Any:
+        hashes, counts, *texts = values
+        return hashes[: 4 * len(counts.rstrip(b"\0"))] + identifier_hashes(*texts)
 
-    def with_zeros(*values: Any) -> bytes:
+    def with_zeros(*values: Any) -> Any:
         counts, *texts = values
-        return bytes(counts) + bytes(len(identifier_hashes(*texts)) // 4)
+        return counts.rstrip(b"\0") + bytes(len(identifier_hashes(*texts)) // 4)
 
     db.create_scalar_function("characters", _character_count, 1, deterministic=True)
     db.create_scalar_function("has_identifiers", lambda *texts: int(len(identifier_hashes(*texts)) > 0), 4)
-    db.create_scalar_function("with_identifiers", with_identifiers, 5)
+    db.create_scalar_function("with_identifiers", with_identifiers, 6)
     db.create_scalar_function("with_zeros", with_zeros, 5)
 
 
