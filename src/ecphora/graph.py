@@ -83,14 +83,14 @@ class CachedDerivation(Generic[T]):
 class Graph:
     """The memory graph of one scope at one revision.
 
-    Tables: ``nodes`` (one entry per row; ``valid_to`` is infinite while open, ``valid_to_recorded_at`` is when that end
-    was recorded), ``terms`` (the distinct terms of each row), ``identifiers`` (the distinct hashes of the identifiers
-    and quantities of each row), ``time_mentions`` (the times that each row's text
-    mentions), ``vector_rows`` with ``vectors`` (rows that have a vector), ``edges`` (``provenance`` is the row that
-    supports one, -1 for its own source), ``accesses``. Times are seconds since 1970. Speakers, sessions, documents and
-    sources are codes of the vocabularies ``speakers`` and so on, -1 for none. ``tombstones`` are the ids and digests of
-    forgotten memories. ``media_spaces`` have the vectors of media. ``cursors`` say how far each incremental process has
-    come, ``retention`` what is left of the access log.
+    Tables: ``nodes`` (one entry per row; ``valid_to`` is infinite while open, ``valid_to_recorded_at`` is when that
+    end was recorded), ``terms`` (the distinct terms of each row), ``identifiers`` (hashes of its identifiers),
+    ``time_mentions`` (the times that each row's text mentions), ``vector_rows`` with ``vectors`` (rows that have a
+    vector), ``edges`` (``provenance`` is the row that supports one, -1 for its own source), ``accesses``. Times are
+    seconds since 1970. Speakers, sessions, documents and sources are codes of the vocabularies ``speakers`` and so
+    on, -1 for none. ``tombstones`` are the ids and digests of forgotten memories. ``media_spaces`` have the vectors
+    of media. ``cursors`` say how far each incremental process has come, ``retention`` what is left of the access
+    log.
     """
 
     revision: int = 0
@@ -233,14 +233,9 @@ class Graph:
         episode_totals = totals[self.episodes]
         return totals, max(1.0, float(episode_totals.mean())) if len(episode_totals) else 1.0
 
-    def postings(self, term_hashes: NDArray[np.uint32]) -> tuple[Rows, Rows]:
-        """Find distinct terms in table ``terms``: the entries that hold them, and for each the index of its term."""
-        return self._lookup("hashes", self.terms["hashes"], term_hashes)
-
-    def identifier_postings(self, hashes: NDArray[np.uint32]) -> tuple[Rows, Rows]:
-        """Find distinct hashes in table ``identifiers``: the entries that hold them, and for each the index of its
-        hash."""
-        return self._lookup("identifiers", self.identifiers["hashes"], hashes)
+    def postings(self, hashes: NDArray[np.uint32], table: str = "terms") -> tuple[Rows, Rows]:
+        """Find distinct hashes in a table: the entries that hold them, and for each the index of its hash."""
+        return self._lookup(table, getattr(self, table)["hashes"], hashes)
 
     def edges_from(self, rows: Rows, *links: Link) -> tuple[Rows, Rows]:
         """Find the entries of table ``edges`` that leave distinct rows, and for each the index of its row.

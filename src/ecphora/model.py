@@ -646,7 +646,8 @@ class Query(ShortRepr):
     ``named_text`` is the text with these names in their place, "" if there are none. ``time_ranges`` are the time
     intervals it asks about. ``identifiers`` are those that it names, ``quantities`` the hashes of its amounts with a
     unit. ``as_of`` is in event time, ``known_at`` in recording time; with ``retroactive``, what was said after
-    ``as_of`` counts too, as far as it claims to be valid by then. ``where`` says which memories are eligible. ``goal`` is what the caller is working towards, None if it names nothing.
+    ``as_of`` counts too, as far as it claims to be valid by then. ``where`` says which memories are eligible. ``goal``
+    is what the caller is working towards, None if it names nothing.
     """
 
     text: str

@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -30,7 +31,7 @@ FILLERS = tuple(f"The {word} of the staging cluster is rebuilt on Sundays." for 
     "index", "cache", "backup", "proxy", "queue", "certificate", "dashboard", "pipeline"))  # fmt: skip
 
 
-def graph_of(*texts: str, **fields: object) -> Graph:
+def graph_of(*texts: str, **fields: Any) -> Graph:
     """A graph of texts with the ids t0, t1, ..."""
     nodes = [sample_node(f"t{n}", text, minutes=n, seq=n + 1) for n, text in enumerate(texts)]
     batch = sample_batch(*nodes, revision=1, **fields)
@@ -154,7 +155,7 @@ def test_question_without_an_identifier_ranks_bit_by_bit_as_without_the_index(qu
     query = query_of(question)
     assert query.identifiers == ()
     before, after = compute_features(build_pool(plain, query)), compute_features(build_pool(indexed, query))
-    new = {"identifier match", "identifier look-alike", "quantity match"}
+    new = {"identifier match", "other identifier", "quantity match"}
     assert all(before[name].tobytes() == after[name].tobytes() for name in before.keys() - new)
     old, now = Fused().activate(query, plain), Fused().activate(query, indexed)
     assert old.scores.tobytes() == now.scores.tobytes()
@@ -165,18 +166,18 @@ def test_question_without_an_identifier_ranks_bit_by_bit_as_without_the_index(qu
 @pytest.mark.parametrize("embedder", ["", "multilingual-e5-small"])
 def test_ranker_has_no_weight_for_the_new_features(embedder: str) -> None:
     ranker, _ = load_fused_model(embedder)
-    assert {"identifier match", "identifier look-alike", "quantity match"}.isdisjoint(ranker.feature_names)
+    assert {"identifier match", "other identifier", "quantity match"}.isdisjoint(ranker.feature_names)
 
 
 def test_features_say_what_is_held() -> None:
     graph = graph_of("PAY-1482 costs 20 €", "PAY-1428 costs 20 kg", "ID /a/app.conf", "nothing")
     found = compute_features(build_pool(graph, query_of("Does PAY-1482 in app.conf cost 20 euros?")))
     assert found["identifier match"].tolist() == [0.5, 0, 0.25, 0]
-    assert found["identifier look-alike"].tolist() == [0, 0.5, 0, 0]
+    assert found["other identifier"].tolist() == [0, 0.5, 0, 0]
     assert found["quantity match"].tolist() == [1, 0, 0, 0]
 
 
-def test_what_replaced_an_identifier_is_not_the_identifier() -> None:
+def test_identifier_itself_is_not_what_replaced_it() -> None:
     graph = graph_of("The panel is on port 8080.", "The panel is on port 9090.")
     mask = all_eligible(graph)
     for text, expected in (("What is on port 8080?", [0]), ("Which port is used instead of 8080, port 8080?", [])):
@@ -246,7 +247,7 @@ def test_archived_holder_ranks_last_and_expired_one_before_look_alikes(
 ) -> None:
     remember("Port 9080 is the mail catcher's port.", "The panel is on port 8080.", *FILLERS)
     question = "What is on port 8080?"
-    assert [hit.id for hit in memory.recall(question)][0] == "e1"
+    assert memory.recall(question)[0].id == "e1"
     memory.maintenance.archive("e1")
     assert [hit.id for hit in memory.recall(question, limit=20)][-1] == "e1"
     memory.maintenance.unarchive("e1")
@@ -265,7 +266,7 @@ def test_replacement_of_a_holder_stays_with_it_unless_it_has_another_identifier(
     assert [hit.id for hit in memory.recall(question)][:3] == ["plain", "e1", "e0"]
     memory.forget("plain")
     memory.remember([Episode("The admin panel is on port 7070.", id="other", supersedes="e1")])
-    assert [hit.id for hit in memory.recall(question)][0] == "e1"
+    assert memory.recall(question)[0].id == "e1"
 
 
 def test_reason_names_the_identifier(memory: Memory, remember: Callable[..., None]) -> None:

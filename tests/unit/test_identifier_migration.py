@@ -10,6 +10,7 @@ import pytest
 from ecphora import Episode, Memory
 from ecphora.embedders.hashing import HashingEmbedder
 from ecphora.encode import analyze
+from ecphora.language.identifier_terms import index_hashes
 from ecphora.stores import schema
 from ecphora.stores.repair import RepairStore
 
@@ -26,6 +27,15 @@ def counts_of(path: Path) -> list[tuple[Any, ...]]:
         return db.execute("SELECT id, hex(term_hashes), hex(term_counts) FROM node ORDER BY seq").fetchall()
 
 
+def words(*values: Any) -> Any:
+    hashes, counts = values
+    return hashes[: 4 * len(counts.rstrip(b"\0"))]
+
+
+def without_zeros(*values: Any) -> Any:
+    return values[0].rstrip(b"\0")
+
+
 @pytest.fixture
 def old_file(tmp_path: Path) -> Path:
     """A file of format 7, with words alone in its text analyses."""
@@ -35,8 +45,8 @@ def old_file(tmp_path: Path) -> Path:
             [Episode(text, id=f"e{n}", title="Build LMP-77" if n == 1 else None) for n, text in enumerate(TEXTS)]
         )
     with closing(apsw.Connection(str(path))) as db:
-        db.create_scalar_function("words", lambda hashes, counts: hashes[: 4 * len(counts.rstrip(b"\0"))], 2)
-        db.create_scalar_function("without_zeros", lambda counts: counts.rstrip(b"\0"), 1)
+        db.create_scalar_function("words", words, 2)
+        db.create_scalar_function("without_zeros", without_zeros, 1)
         db.execute(
             """UPDATE node SET term_hashes = words(term_hashes, term_counts), term_counts = without_zeros(term_counts)
                WHERE term_counts IS NOT NULL; PRAGMA user_version = 7"""
@@ -70,7 +80,7 @@ def test_failed_migration_leaves_the_file_as_it_was(old_file: Path, monkeypatch:
             raise MemoryError
         return real(*texts)
 
-    real = schema.index_hashes
+    real = index_hashes
     monkeypatch.setattr(schema, "index_hashes", fail_late)
     with pytest.raises(MemoryError):
         open_memory(old_file)

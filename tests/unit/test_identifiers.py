@@ -191,7 +191,9 @@ NOTATIONS = (
     st.sampled_from(NOTATIONS),
     st.sampled_from(NOTATIONS),
 )
-def test_notations_of_a_phone_number_meet(c: str, a: int, x: int, y: int, one: str, other: str) -> None:
+def test_notations_of_a_phone_number_meet(  # noqa: PLR0917
+    c: str, a: int, x: int, y: int, one: str, other: str
+) -> None:
     memory, question = (f"Her phone number is {notation.format(c=c, a=a, x=x, y=y)}." for notation in (one, other))
     assert holds(memory, question, as_part=True)
     another = f"Her phone number is {one.format(c=c, a=a, x=x, y=19_999 - y if y != 9999 else 1000)}."

@@ -68,7 +68,7 @@ UNEXPLAINED = frozenset(
         "expired",
         "decay",
         "archived",
-        "identifier look-alike",
+        "other identifier",
         "quantity match",
         PRIOR,
     }

@@ -78,7 +78,7 @@ def _find_holders(graph: Graph, identifier: AskedIdentifier, eligible: Mask) -> 
 
 
 def _rows_with(graph: Graph, hashes: Sequence[int]) -> Rows:
-    entries, _ = graph.identifier_postings(np.array(hashes, np.uint32))
+    entries, _ = graph.postings(np.array(hashes, np.uint32), "identifiers")
     return np.unique(graph.identifiers["rows"][entries]).astype(np.intp)
 
 

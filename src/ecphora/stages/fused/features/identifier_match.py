@@ -13,7 +13,7 @@ PART_MATCH = 0.5
 def compute(pool: CandidatePool) -> dict[str, Scores]:
     """Features of identifiers and quantities.
 
-    ``identifier match`` is the share of the asked identifiers that a row holds, ``identifier look-alike`` the share of
+    ``identifier match`` is the share of the asked identifiers that a row holds, ``other identifier`` the share of
     which it has another one of the same kind. ``quantity match`` is 1 for a row with a quantity of the question.
     """
     rows, holders = pool.rows, pool.identifier_holders
@@ -23,4 +23,4 @@ def compute(pool: CandidatePool) -> dict[str, Scores]:
         look_alike += np.isin(rows, one.look_alikes).astype(np.float32) / len(holders)
     if pool.query.quantities:
         quantity = np.isin(rows, quantity_rows(pool.graph, pool.query)).astype(np.float32)
-    return {"identifier match": match, "identifier look-alike": look_alike, "quantity match": quantity}
+    return {"identifier match": match, "other identifier": look_alike, "quantity match": quantity}
