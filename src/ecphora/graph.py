@@ -86,11 +86,10 @@ class Graph:
     Tables: ``nodes`` (one entry per row; ``valid_to`` is infinite while open, ``valid_to_recorded_at`` is when that
     end was recorded), ``terms`` (the distinct terms of each row), ``identifiers`` (hashes of its identifiers),
     ``time_mentions`` (the times that each row's text mentions), ``vector_rows`` with ``vectors`` (rows that have a
-    vector), ``edges`` (``provenance`` is the row that supports one, -1 for its own source), ``accesses``. Times are
-    seconds since 1970. Speakers, sessions, documents and sources are codes of the vocabularies ``speakers`` and so
-    on, -1 for none. ``tombstones`` are the ids and digests of forgotten memories. ``media_spaces`` have the vectors
-    of media. ``cursors`` say how far each incremental process has come, ``retention`` what is left of the access
-    log.
+    vector), ``edges`` (``provenance`` is the row that supports one, -1 for its own source), ``accesses``. Speakers,
+    sessions, documents and sources are codes of the vocabularies ``speakers`` and so on, -1 for none.
+    ``tombstones`` are the ids and digests of forgotten memories. ``media_spaces`` have the vectors of media.
+    ``cursors`` say how far each incremental process has come, ``retention`` what is left of the access log.
     """
 
     revision: int = 0
