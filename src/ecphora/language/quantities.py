@@ -79,6 +79,7 @@ def _alternatives() -> str:
     return "|".join(map(re.escape, sorted(UNITS, key=len, reverse=True)))
 
 
+_DIGIT = lazy_pattern(r"\d")
 _NUMBER = r"\d{1,12}(?:[.,' \u00a0\u202f]\d{3}(?!\d)){0,4}(?:[.,]\d{1,6})?"
 _CURRENCY_BEFORE = r"eur|usd|gbp|jpy|cny|inr|chf|rub|krw|us\$|r\$"
 _NO_WORD_AFTER = rf"(?!(?![{UNSPACED_CHARS}])[^\W\d_])(?![\d_=])"
@@ -90,6 +91,8 @@ _QUANTITY = lazy_pattern(rf"(?:{_BEFORE})?(?<![\d.,])(?P<number>{_NUMBER})", re.
 def quantities(text: str) -> tuple[str, ...]:
     """The distinct quantities of a text in order, each as a number and a canonical unit: "5 kg", "20 eur"."""
     found: dict[str, None] = {}
+    if _DIGIT.search(text) is None:  # the usual case
+        return ()
     for match in _QUANTITY.finditer(text):
         sign, after = match["sign"], unit_after(text, match.end())
         unit = UNITS[sign.lower()] if sign else after
