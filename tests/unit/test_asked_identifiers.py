@@ -128,10 +128,18 @@ def test_only_eligible_memories_are_holders() -> None:
 @pytest.mark.medium
 def test_holder_outside_the_best_is_a_candidate() -> None:
     text = "incident report of the checkout outage in the billing service"
-    graph = graph_of(*[f"{text} {word}" for word in (["alpha", "beta", "gamma", "delta"] * POOL_SIZE)], "x PAY-1482")
-    query = query_of(f"{text} PAY-1482?")
+    words = ["alpha", "beta", "gamma", "delta"] * POOL_SIZE
+    graph = graph_of(*[f"{text} {word}" for word in words], "x +49 30 5550 1478")
+    query = query_of(f"{text} +493055501478?")
+    assert len(graph) - 1 not in build_pool(graph, without_identifiers(query)).rows
     assert len(graph) - 1 in build_pool(graph, query).rows
     assert order_of(graph, query)[0] == len(graph) - 1
+
+
+def test_holder_of_the_whole_is_no_holder_of_a_part() -> None:
+    graph = graph_of("nginx.conf and /a/nginx.conf", "/a/nginx.conf")
+    (found,) = find_holders(graph, query_of("What is in nginx.conf?"), all_eligible(graph))
+    assert (found.whole.tolist(), found.part.tolist()) == ([0], [1])
 
 
 QUESTIONS = (
