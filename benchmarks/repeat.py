@@ -12,7 +12,7 @@ import json
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, replace
@@ -20,15 +20,14 @@ from multiprocessing import get_context
 from pathlib import Path
 from time import perf_counter
 
-import numpy as np
-
 from ecphora import Memory, Recollection
 from ecphora.bench.datasets import read_cases
 from ecphora.testing import FakeClock
 
 DATA = Path(__file__).parents[1] / "scripts" / "data" / "memories"
 SET = "many"
-ROUNDS = 3
+ORDERS: tuple[Callable[[Iterable[str]], Iterable[str]], ...] = (list, lambda texts: list(texts)[::-1], sorted)
+"""The orders in which the questions are asked, one for each round."""
 BUSY_PROCESSES = {"idle": 0, "busy": 2}
 """The processes beside the one that recalls, by the name of the condition."""
 
@@ -63,14 +62,14 @@ def recall_result(found: Recollection) -> RecallResult:
 
 
 def run_rounds(path: Path, questions: Sequence[str], milliseconds: float | None) -> list[Round]:
-    """Ask all questions ``ROUNDS`` times, each time in another order."""
+    """Ask all questions in each of ``ORDERS``."""
     rounds: list[Round] = []
     with Memory(path, clock=FakeClock()) as memory:
-        for seed in range(ROUNDS):
+        for order in ORDERS:
             results: dict[str, RecallResult] = {}
             times: list[float] = []
             counts: list[int] = []
-            for question in np.random.default_rng(seed).permutation(questions).tolist():
+            for question in order(questions):
                 started = perf_counter()
                 found = memory.recall(question, log_access=False, reading_ms=milliseconds)
                 times.append(1000 * (perf_counter() - started))
@@ -138,7 +137,7 @@ def main() -> None:
         print(json.dumps([asdict(one) for one in found], indent=2))
         return
     for one in found:
-        print(f"{one.condition:<5} {one.questions} questions, {ROUNDS} times: {one.any_differs} differ, "
+        print(f"{one.condition:<5} {one.questions} questions, {len(ORDERS)} times: {one.any_differs} differ, "
               f"{one.first_hit_differs} in the first hit; {one.milliseconds:.1f} ms p50, "
               f"{one.passages_read:.1f} memories read")  # fmt: skip
 

@@ -68,6 +68,16 @@ def test_reading_ms_is_passed_on_and_by_default_there_is_none(
 
 
 @pytest.mark.usefixtures("two_memories")
+def test_recall_says_on_stderr_what_a_deadline_left_unread(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("ECPHORA_READER", "builtin")
+    for name in ("Ana", "Bo", "Cleo", "Dan", "Eve", "Flo"):
+        assert ecphora("remember", f"{name} lives in Porto now.").exit_code == 0
+    recall = ("recall", "Where does Ana live now, in Porto?", "--reading", "always")
+    assert ecphora(*recall).stderr == ""
+    assert ecphora(*recall, "--reading-ms", "0.001").stderr == "the deadline left 2 of 8 candidates unread\n"
+
+
+@pytest.mark.usefixtures("two_memories")
 def test_recall_ranks_by_a_goal() -> None:
     question = ("recall", "What should I keep in mind?", "--explain")
     goal = ("--goal", "travel to Porto")
