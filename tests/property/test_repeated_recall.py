@@ -108,9 +108,10 @@ def test_work_of_a_recall_does_not_depend_on_the_clock(
     slow = partial(CandidateReading, clock=lambda: float(next(seconds)))
     monkeypatch.setattr(ecphora.memory, "CandidateReading", slow)
     assert {question: ask(memory, question) for question in QUESTIONS} == expected
-    found = memory.recall(QUESTIONS[0], log_access=False, reading_ms=100)
     size = LateInteractionReader.batch_size
-    assert (found.cost.passages_read, found.cost.passages_unread) == (size, 24 - size)
+    for options, read in ({}, 24), ({"reading_ms": 100.0}, size):
+        found = memory.recall(QUESTIONS[0], log_access=False, **options)  # type: ignore[arg-type]
+        assert (found.cost.passages_read, found.cost.passages_unread) == (read, 24 - read)
 
 
 def test_fresh_process_on_a_busy_machine_gives_the_same_results(path: Path, expected: dict[str, str]) -> None:

@@ -1,6 +1,7 @@
 """Reading the best candidates again, with the second model of a reader: which, before which deadline, and failures."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from datetime import date
 from itertools import count
 from pathlib import Path
@@ -16,7 +17,7 @@ from ecphora.errors import ReaderUnavailable
 from ecphora.model import Mask, Rows, Scores
 from ecphora.ports import Passage, Reader
 from ecphora.stages.fused.candidate_pool import build_pool
-from ecphora.stages.fused.feature_matrix import genres
+from ecphora.stages.fused.feature_matrix import Genre, genres
 from ecphora.stages.fused.newer_answers import NewerAnswerModel, ShareModel
 from ecphora.stages.fused.ranker import RankedPool
 from ecphora.stages.fused.reading import (
@@ -24,6 +25,7 @@ from ecphora.stages.fused.reading import (
     REREAD_LEAD,
     ReadingModel,
     ReadingPolicy,
+    reread_places,
 )
 from ecphora.stages.retrieval.linear import LinearModel
 from ecphora.testing import ConstantReader, FakeClock, sample_graph, sample_query
@@ -93,6 +95,23 @@ def test_best_candidates_after_reading_are_read_again() -> None:
     expected = {place: min(first[place], MAX_LOG_ODDS) for place in places.tolist() if place != 1}
     expected |= dict.fromkeys(best, MAX_LOG_ODDS)
     assert dict(zip(found.indices.tolist(), found.log_odds.tolist(), strict=True)) == expected
+
+
+def test_candidates_that_are_read_again_are_near_the_best_and_at_most_the_limit() -> None:
+    near, far = np.float32(REREAD_LEAD) - 1, np.float32(REREAD_LEAD) + 1
+    log_odds = np.array([-far, 0.0, -near, -1.0, -near], np.float32)
+    assert reread_places(log_odds, 5).tolist() == [1, 3, 2, 4]
+    assert reread_places(log_odds, 3).tolist() == [1, 3, 2]
+
+
+@pytest.mark.parametrize("limit", [1, 3])
+def test_no_more_candidates_are_read_again_than_the_policy_says(limit: int) -> None:
+    pool = build_pool(sample_graph(), sample_query("Where did Ana go?"))
+    same = np.ones(len(pool.rows), np.float32)
+    read = Rereader(same)
+    policy = ReadingPolicy(replace(MODEL, reading=(1.0,) * len(Genre)), max_reread=limit)
+    policy.read_candidates(pool, RankedPool({}, same, same), 0.5, read)
+    assert [len(rows) for rows, _ in read.calls] == [limit]
 
 
 class TwoModelReader(ConstantReader):
