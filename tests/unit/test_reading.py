@@ -224,14 +224,6 @@ def test_reading_starts_no_batch_that_would_end_too_late(open_memory: Callable[[
     assert read(None) == (4, 0)
 
 
-def test_deadline_that_is_over_leaves_all_but_the_first_batch_unread(
-    open_memory: Callable[[Reader | None], Memory],
-) -> None:
-    found = recall(open_memory(WordReader()), reading_ms=1e-9)
-    assert (found.cost.passages_read, found.cost.passages_unread) == (2, len(TURNS) - 2)
-    assert recall(open_memory(WordReader())).cost.passages_unread == 0
-
-
 def test_unread_candidates_keep_their_scores() -> None:
     pool = build_pool(sample_graph(), sample_query("Where did Ana go?"))
     before = ranked_pool([5.0, 4.0, 3.0, 2.0])

@@ -160,6 +160,15 @@ def test_best_are_read_again_in_the_time_that_the_first_reading_leaves(
     assert (reading.count, reading.unread_count, reading.error) == (read, len(TURNS) - read, None)
 
 
+@pytest.mark.parametrize(("reading_ms", "read"), [(1e-9, 1), (None, len(TURNS))])
+def test_deadline_that_is_over_leaves_all_but_the_first_batch_unread(
+    reading_ms: float | None, read: int, tmp_path: Path
+) -> None:
+    with open_memory(tmp_path, TwoModelReader()) as memory:
+        cost = memory.recall(QUESTION, reading="always", reading_ms=reading_ms).cost
+    assert (cost.passages_read, cost.passages_unread) == (read, len(TURNS) - read)
+
+
 @pytest.mark.parametrize(("fails", "error"), [(True, "no second model"), (False, None)])
 def test_first_readings_stay_if_the_second_model_fails(fails: bool, error: str | None, tmp_path: Path) -> None:
     with open_memory(tmp_path, TwoModelReader(fails=fails)) as memory:

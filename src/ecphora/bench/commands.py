@@ -95,11 +95,7 @@ def recall(
                 "--reading-ms": [] if reading_ms is None else [f"{reading_ms:g}"],
             },
         )
-    ) as (
-        embedder,
-        out,
-        write,
-    ):
+    ) as (embedder, out, write):
         all_figures: list[Figure] = []
         for name in names:
             cases = list(datasets.read_cases(name, bench_options.data, bench_options.documents, bench_options.limit))
