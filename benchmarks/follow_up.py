@@ -149,7 +149,7 @@ def main() -> None:
         @cache
         def first_ids(space: str, question: str) -> tuple[str, ...]:
             found = memories[space].recall(
-                question, limit=3, reading=arguments.reading, reading_ms=10_000, explain=False, log_access=False
+                question, limit=3, reading=arguments.reading, explain=False, log_access=False
             )
             return tuple(hit.id for hit in found)
 

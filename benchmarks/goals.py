@@ -34,8 +34,6 @@ PARTS = {"odd": 0, "even": 1}
 KINDS = ("ambiguous", "clear", "unanswerable")
 TOP = 3
 K = 5
-READING_MS = 60_000
-"""Enough for every reading, so that a busy machine gives the same figures."""
 
 
 @dataclass(frozen=True)
@@ -53,7 +51,7 @@ def read_spaces() -> list[dict[str, Any]]:
 
 
 def recall(memory: Memory, question: str, goal: str | None, limit: int) -> Recollection:
-    return memory.recall(question, goal=goal, limit=limit, reading_ms=READING_MS, log_access=False, explain=False)
+    return memory.recall(question, goal=goal, limit=limit, log_access=False, explain=False)
 
 
 def ask(space: dict[str, Any], other: dict[str, Any], strategy: Fused) -> Iterator[CaseResult]:

@@ -33,8 +33,6 @@ KINDS = ("picture", "both", "caption", "clear", "unanswerable")
 MODEL, DIM = "stand-in", 64
 SHARED_SHARE, NOISE_SHARE = 1.0, 0.5
 TOP = 3
-READING_MS = 60_000
-"""Enough for every reading, so that a busy machine gives the same figures."""
 
 
 @dataclass(frozen=True)
@@ -83,7 +81,6 @@ def ask(space: dict[str, Any]) -> Iterator[CaseResult]:
                     case["question"],
                     media_query=media_query,
                     limit=len(space["memories"]),
-                    reading_ms=READING_MS,
                     log_access=False,
                     explain=False,
                 )

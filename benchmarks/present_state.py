@@ -1,4 +1,4 @@
-"""Plain statements that changed, asked about at once: ``python benchmarks/present_state.py [--ms N] [--consolidate]``.
+"""Plain statements that changed, asked about at once: ``python benchmarks/present_state.py [--consolidate]``.
 
 Each memory has seven short texts without a speaker, one a month: a fact, a later one that ends it, and five that have
 nothing to do with it. One question asks for the present state, with words of the outdated fact more often than of the
@@ -180,7 +180,7 @@ CHANGES = {
 
 
 def first_texts(
-    old: str, new: str, questions: Sequence[str], others: tuple[str, ...], milliseconds: float, *, consolidate: bool
+    old: str, new: str, questions: Sequence[str], others: tuple[str, ...], *, consolidate: bool
 ) -> list[str]:
     """The text of the first hit for each question about a change."""
     texts = [others[0], old, *others[1:3], new, *others[3:]]
@@ -189,19 +189,18 @@ def first_texts(
             memory.remember(text, happened_at=f"2026-{month:02}-01")
         if consolidate:
             memory.consolidate()
-        return [memory.recall(question, reading_ms=milliseconds)[0].text for question in questions]
+        return [memory.recall(question)[0].text for question in questions]
 
 
 def main() -> None:
     options = argparse.ArgumentParser(description=__doc__)
-    options.add_argument("--ms", type=float, default=1000, help="milliseconds for reading, after which some is unread")
     options.add_argument("--consolidate", action="store_true", help="consolidate before the question")
     arguments = options.parse_args()
     total: Counter[str] = Counter()
     for language, changes in CHANGES.items():
         counts: Counter[str] = Counter(changes=len(changes))
         for old, new, *questions in changes:
-            found = first_texts(old, new, questions, OTHERS[language], arguments.ms, consolidate=arguments.consolidate)
+            found = first_texts(old, new, questions, OTHERS[language], consolidate=arguments.consolidate)
             for state, text, right, wrong in zip(STATES, found, (new, old), (old, new), strict=True):
                 counts[f"{state} right"] += text == right
                 counts[f"{state} wrong"] += text == wrong

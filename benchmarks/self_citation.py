@@ -23,8 +23,6 @@ DATA = Path(__file__).parents[1] / "scripts" / "data" / "memories"
 ASSISTANT = "Assistant"
 WAYS = ("nothing", "as a memory", "record_response")
 K = 5
-READING_MS = 60_000
-"""Enough for every reading, so that a busy machine gives the same figures."""
 
 
 def wrong_answers(name: str) -> Mapping[tuple[str, str], str]:
@@ -42,7 +40,7 @@ def wrong_response(question: Question, answer: str) -> str:
 
 def ask(memory: Memory, clock: FakeClock, question: Question) -> Recollection:
     clock.now = question.asked_at or clock.now
-    return memory.recall(question.text, limit=K, reading_ms=READING_MS, log_access=False)
+    return memory.recall(question.text, limit=K, log_access=False)
 
 
 def measure(case: Case, answers: Mapping[tuple[str, str], str], way: str) -> Iterator[tuple[str, str, float]]:

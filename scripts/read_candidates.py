@@ -18,8 +18,12 @@ from ecphora.ports import Passage
 from ecphora.readers.e5_cross_encoder import ADAPTERS_FILE, E5CrossEncoder
 from ecphora.readers.late_interaction import combine_log_odds
 from ecphora.stages.fused.newer_answers import comparable_pairs
-from ecphora.stages.fused.reading import MAX_LOG_ODDS, reread_places
+from ecphora.stages.fused.reading import MAX_LOG_ODDS, ReadingPolicy, reread_places
 from ecphora.update_scorers.e5_cross_encoder import E5UpdateScorer
+from ecphora.weights import load_reading_model
+
+POLICY = ReadingPolicy(load_reading_model())
+"""Its counts say how many candidates are read again and compared."""
 
 
 def reread_candidates(
@@ -34,7 +38,7 @@ def reread_candidates(
     scores: dict[tuple[str, date, Passage], float] = pickle.loads(path.read_bytes()) if path.exists() else {}  # noqa: S301
     cross_encoder, found = E5CrossEncoder(), []
     for one, example in zip(read, examples, strict=True):
-        places = reread_places(one.ranking(weights, None))
+        places = reread_places(one.ranking(weights, None), POLICY.max_reread)
         keys = [(example.question, example.asked_on, example.candidates[place]) for place in places]
         missing = [key for key in keys if key not in scores]
         values = cross_encoder.score(example.question, [key[2] for key in missing], asked_on=example.asked_on)
@@ -74,7 +78,8 @@ def compare_candidates(
 def _compared_pairs(read: ReadExample, example: ReadingExample, weights: GenreWeights) -> list[tuple[int, int]]:
     if read.group not in OWN:
         return []
-    pairs = comparable_pairs(read.ranking(weights, None), read.pairs.similarities, read.pairs.order)
+    ranking = read.ranking(weights, None)
+    pairs = comparable_pairs(ranking, read.pairs.similarities, read.pairs.order, POLICY.max_compared)
     return [pair for pair in pairs if is_comparable(*(example.candidates[place].text for place in pair))]
 
 

@@ -62,8 +62,8 @@ export interface AnswerRequest {
   /** How memories are scored; by default as the server was started. */
   strategy?: string | null;
   reading?: Reading;
-  /** The most milliseconds that the reader may take. */
-  reading_ms?: number;
+  /** A deadline for the reader in milliseconds; without it, it reads all that it is to read. */
+  reading_ms?: number | null;
   include?: string | string[];
   log_access?: boolean;
   record?: boolean;
@@ -810,8 +810,8 @@ export interface RecallForRequest {
   /** How memories are scored; by default as the server was started. */
   strategy?: string | null;
   reading?: Reading;
-  /** The most milliseconds that the reader may take. */
-  reading_ms?: number;
+  /** A deadline for the reader in milliseconds; without it, it reads all that it is to read. */
+  reading_ms?: number | null;
   include?: string | string[];
   explain?: boolean;
   log_access?: boolean;
@@ -838,8 +838,8 @@ export interface RecallRequest {
   /** How memories are scored; by default as the server was started. */
   strategy?: string | null;
   reading?: Reading;
-  /** The most milliseconds that the reader may take. */
-  reading_ms?: number;
+  /** A deadline for the reader in milliseconds; without it, it reads all that it is to read. */
+  reading_ms?: number | null;
   include?: string | string[];
   explain?: boolean;
   log_access?: boolean;
@@ -860,6 +860,7 @@ export interface Recollection {
   step_milliseconds: Record<string, number>;
   tokens: number;
   passages_read: number;
+  passages_unread: number;
   reader_error: string | null;
   query: Query;
   strategy: string;
@@ -1048,8 +1049,8 @@ export interface WhyNotRequest {
   /** How memories are scored; by default as the server was started. */
   strategy?: string | null;
   reading?: Reading;
-  /** The most milliseconds that the reader may take. */
-  reading_ms?: number;
+  /** A deadline for the reader in milliseconds; without it, it reads all that it is to read. */
+  reading_ms?: number | null;
 }
 
 /** The methods of a memory that are a plain request. */
@@ -1091,9 +1092,10 @@ export interface PlainMethods {
    * reasons. `log_access=False` leaves no trace in the access log.
    *
    * `reading` says when the reader reads the best candidates of a strategy that lets it, as `fused` does:
-   * `"auto"` only if the ranking leaves doubt, `"never"`, or `"always"`. It starts no further batch once
-   * `reading_ms` milliseconds would be exceeded. If the reader fails, the recall goes on without it; the cost says
-   * why.
+   * `"auto"` only if the ranking leaves doubt, `"never"`, or `"always"`. How much it reads is a matter of
+   * counts, so equal recalls give equal results. With `reading_ms`, a deadline in milliseconds, it starts no batch
+   * that would probably end later; the cost says how many candidates it left unread. If the reader fails, the recall
+   * goes on without it, and the cost says why.
    *
    * `goal` says what the answer is for, as in `goal="plan Noah's birthday party"`: memories that fit it rank
    * higher, the more the less sure the question alone is of its answer. It returns nothing that the question does

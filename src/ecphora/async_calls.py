@@ -186,7 +186,7 @@ class RecallOptions(TypedDict, total=False):
     media_query: MediaQuery | None
     strategy: str | Strategy | None
     reading: str | Reading
-    reading_ms: float
+    reading_ms: float | None
     include: str | Iterable[str]
     explain: bool
     log_access: bool

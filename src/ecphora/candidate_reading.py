@@ -1,5 +1,5 @@
 """Lets a reader read the best candidates of a query, and the update scorer compare them: fetches their texts, and stops
-when the time is up."""
+before a deadline, if there is one."""
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
@@ -25,16 +25,6 @@ from .ports import (
 from .readers.fallback import FallbackReader
 from .text_format import as_message
 
-READING_SHARE = 0.75
-"""The share of the time in which passages are read, if most can be compared; the rest is for comparing them."""
-FIRST_READING_SHARE = 0.75
-"""The share of the time for reading in which passages are read for the first time, if most are short and the best are
-read again. Long ones are read again only if all were read and time is left."""
-PAIR_COST = 2.0
-"""How many times as long as the first reading of a passage it is taken to last to read two texts together, until that
-has been timed: the second reading and the comparison do so."""
-PAIRS_AT_ONCE = 2
-"""The pairs that the update scorer scores between two looks at the clock."""
 MAX_COMPARED_LENGTH = 150
 """The longest text that is compared, in characters: a longer one tells of several matters, and the update scorer does
 not know about which of them the question is."""
@@ -52,27 +42,29 @@ def find_candidates(strategy: Strategy, query: Query, graph: Graph) -> ActivateC
 class CandidateReading:
     """Reads candidates of one query; a :class:`~ecphora.ports.RowReader`.
 
-    It reads them in the order given, a batch at a time, and starts no batch that would probably end after
-    ``time_limit`` seconds. If the reader fails, the rest is not read. ``seconds`` and ``count`` say how long it has
-    read and compared, and how many passages it has read at least once; ``error`` says why the reader or the scorer
-    failed, also if another one stood in. ``clock`` gives seconds. Without ``update_scorer`` no pairs are scored.
+    It reads them in the order given, a batch at a time. With ``time_limit``, in seconds from the first batch, it starts
+    none that would probably end later: one is taken to last as long as the longest before, whether of passages or of
+    pairs. If the reader fails, the rest is not read. ``seconds`` says how long it has read and compared, ``count`` how
+    many passages it has read at least once, and ``unread_count`` how many the time limit or a failure left unread;
+    ``error`` says why the reader or the scorer failed, also if another one stood in. ``clock`` gives seconds. Without
+    ``update_scorer`` no pairs are scored.
     """
 
     reader: Reader
     graph: Graph
     query: Query
     read_nodes: NodeReader
-    time_limit: float
+    time_limit: float | None = None
     is_mandatory: bool = False
     update_scorer: FactUpdateScorer | None = None
     clock: Callable[[], float] = perf_counter
     seconds: float = field(default=0.0, init=False)
     count: int = field(default=0, init=False)
+    unread_count: int = field(default=0, init=False)
     error: str | None = field(default=None, init=False)
     _passages_read: dict[int, Passage] = field(default_factory=dict, init=False)
-    _reading_share: float = field(default=1.0, init=False)
+    _deadline: float | None = field(default=None, init=False)
     _longest_batch: float = field(default=0.0, init=False)
-    _seconds_per_pair: float = field(default=0.0, init=False)
 
     def __call__(self, rows: Rows, eligible: Mask, /) -> Scores:
         """Return the log-odds that each row answers the query, shape ``(len(rows),)``, NaN for rows not read.
@@ -82,12 +74,10 @@ class CandidateReading:
         started = self.clock()
         log_odds = np.full(len(rows), np.nan, np.float32)
         passages = self._passages(rows, eligible)
-        is_short = 2 * sum(1 for one in passages if one and is_comparable(one.text)) > len(passages)
-        self._reading_share = READING_SHARE if is_short and self.update_scorer is not None else 1.0
-        share = FIRST_READING_SHARE if is_short and isinstance(self.reader, CascadeReader) else 1.0
-        end = started + self.time_limit * self._reading_share * share
+        places = [place for place, one in enumerate(passages) if one]
+        self.unread_count += len(places)
         failure_count = self.reader.failure_count if isinstance(self.reader, FallbackReader) else 0
-        for batch in self._batches([row for row, one in enumerate(passages) if one], self.reader.batch_size, end):
+        for batch in self._batches(places, self.reader.batch_size):
             texts = [passage for place in batch if (passage := passages[place])]
             try:
                 log_odds[batch] = self.reader.read(self.query.search_text, texts, asked_on=self._asked_on)
@@ -95,15 +85,15 @@ class CandidateReading:
                 self.error = str(error)
                 break
             self.count += len(batch)
+            self.unread_count -= len(batch)
             self._passages_read.update(zip(rows[batch].tolist(), texts, strict=True))
-        self._seconds_per_pair = PAIR_COST * self._longest_batch / self.reader.batch_size
         if isinstance(self.reader, FallbackReader) and self.reader.failure_count > failure_count:
             self.error = self.reader.last_error
         self.seconds += self.clock() - started
         return log_odds
 
     def reread(self, rows: Rows, log_odds: Scores, /) -> Scores:
-        """Return log-odds of rows that were read, of which those for which there is time are read again.
+        """Return log-odds of rows that were read, after they are read again, as far as there is time.
 
         Only a reader with two models does so.
         """
@@ -111,9 +101,7 @@ class CandidateReading:
         if not isinstance(self.reader, CascadeReader):
             return found
         started = self.clock()
-        end = started + self.time_limit * self._reading_share - self.seconds
-        size = self.reader.reread_batch_size
-        for batch in self._batches(list(range(len(rows))), size, end, size * self._seconds_per_pair):
+        for batch in self._batches(list(range(len(rows))), self.reader.reread_batch_size):
             texts = [self._passages_read[row] for row in rows[batch].tolist()]
             first = log_odds[batch].astype(np.float64)
             try:
@@ -121,7 +109,6 @@ class CandidateReading:
             except ReaderUnavailable as error:
                 self.error = str(error)
                 break
-        self._seconds_per_pair = max(self._seconds_per_pair, self._longest_batch / size)
         self.seconds += self.clock() - started
         return found
 
@@ -140,8 +127,7 @@ class CandidateReading:
             first, second = (nodes.get(self.graph.id(row)) for row in rows)
             if first and second and is_comparable(first.text, second.text):  # None: another process has forgotten it
                 pairs[place] = as_message(first.text, first.speaker), as_message(second.text, second.speaker)
-        end, expected = started + self.time_limit - self.seconds, PAIRS_AT_ONCE * self._seconds_per_pair
-        for batch in self._batches(list(pairs), PAIRS_AT_ONCE, end, expected):
+        for batch in self._batches(list(pairs), max(1, len(pairs))):
             try:
                 log_odds[batch] = self.update_scorer.score([pairs[place] for place in batch])
             except EcphoraError as error:
@@ -154,19 +140,17 @@ class CandidateReading:
     def _asked_on(self) -> date:
         return (self.query.as_of or self.query.now).date()
 
-    def _batches(self, places: list[int], size: int, end: float, expected: float = 0.0) -> Iterator[list[int]]:
-        """Batches of ``places``; none that would probably end after ``end``, in seconds of the clock.
-
-        A batch is taken to last as long as the longest before, the first one ``expected`` seconds.
-        """
-        longest = self._longest_batch = expected
+    def _batches(self, places: list[int], size: int) -> Iterator[list[int]]:
+        """Batches of ``places``, as many as there is time for."""
         for start in range(0, len(places), size):
             batch_start = self.clock()
-            if batch_start + longest > end:
+            if self._deadline is None and self.time_limit is not None:
+                self._deadline = batch_start + self.time_limit
+            if self._deadline is not None and batch_start + self._longest_batch > self._deadline:
                 break
             check_cancellation()
             yield places[start : start + size]
-            longest = self._longest_batch = max(longest, self.clock() - batch_start)
+            self._longest_batch = max(self._longest_batch, self.clock() - batch_start)
 
     def _passages(self, rows: Rows, eligible: Mask) -> list[Passage | None]:
         """The passage of each row; None if another process has forgotten the memory."""

@@ -135,8 +135,6 @@ EMBEDDER_METHODS = ("embed",)
 """The methods that an embedder must have."""
 BATCH_SIZE = 512
 """The number of episodes that :meth:`Memory.remember` embeds and commits together."""
-READING_MS = 100.0
-"""The milliseconds that the reader may take for a recall."""
 MIN_COVERAGE = 0.5
 """The fraction of a text's letters that an embedder must read, so that the text does not count as unread."""
 REEMBED_HINT = ". To find them by meaning, change to the multilingual embedder: ecphora reembed --embedder e5"
@@ -434,7 +432,7 @@ class Memory:
         media_query: MediaQuery | None = None,
         strategy: str | Strategy | None = None,
         reading: str | Reading = Reading.AUTO,
-        reading_ms: float = READING_MS,
+        reading_ms: float | None = None,
         include: str | Iterable[str] = (),
         explain: bool = True,
         log_access: bool = True,
@@ -448,9 +446,10 @@ class Memory:
         reasons. ``log_access=False`` leaves no trace in the access log.
 
         ``reading`` says when the reader reads the best candidates of a strategy that lets it, as ``fused`` does:
-        ``"auto"`` only if the ranking leaves doubt, ``"never"``, or ``"always"``. It starts no further batch once
-        ``reading_ms`` milliseconds would be exceeded. If the reader fails, the recall goes on without it; the cost says
-        why.
+        ``"auto"`` only if the ranking leaves doubt, ``"never"``, or ``"always"``. How much it reads is a matter of
+        counts, so equal recalls give equal results. With ``reading_ms``, a deadline in milliseconds, it starts no batch
+        that would probably end later; the cost says how many candidates it left unread. If the reader fails, the recall
+        goes on without it, and the cost says why.
 
         ``goal`` says what the answer is for, as in ``goal="plan Noah's birthday party"``: memories that fit it rank
         higher, the more the less sure the question alone is of its answer. It returns nothing that the question does
@@ -518,7 +517,7 @@ class Memory:
         media_query: MediaQuery | None = None,
         strategy: str | Strategy | None = None,
         reading: str | Reading = Reading.AUTO,
-        reading_ms: float = READING_MS,
+        reading_ms: float | None = None,
         include: str | Iterable[str] = (),
         explain: bool = True,
         log_access: bool = True,
@@ -549,7 +548,7 @@ class Memory:
                 graph,
                 query,
                 read_nodes,
-                time_limit=reading_ms / 1000,
+                time_limit=None if reading_ms is None else reading_ms / 1000,
                 is_mandatory=when_to_read is Reading.ALWAYS,
                 update_scorer=self._update_scorer,
             )
@@ -591,7 +590,7 @@ class Memory:
         media_query: MediaQuery | None = None,
         strategy: str | Strategy | None = None,
         reading: str | Reading = Reading.AUTO,
-        reading_ms: float = READING_MS,
+        reading_ms: float | None = None,
         include: str | Iterable[str] = (),
         explain: bool = True,
         log_access: bool = True,
@@ -638,7 +637,7 @@ class Memory:
         media_query: MediaQuery | None = None,
         strategy: str | Strategy | None = None,
         reading: str | Reading = Reading.AUTO,
-        reading_ms: float = READING_MS,
+        reading_ms: float | None = None,
     ) -> WhyNot:
         """Explain why :meth:`recall` with the same arguments does not return a memory, and what would return it.
 
@@ -1035,7 +1034,7 @@ class Memory:
         media_query: MediaQuery | None = None,
         strategy: str | Strategy | None = None,
         reading: str | Reading = Reading.AUTO,
-        reading_ms: float = READING_MS,
+        reading_ms: float | None = None,
         include: str | Iterable[str] = (),
         log_access: bool = True,
         record: bool = False,

@@ -872,14 +872,15 @@ class ExchangeHit(ShortRepr):
 class Cost(ShortRepr):
     """What a recall cost: milliseconds in total and by step, and the estimated tokens of the returned texts.
 
-    ``passages_read`` is how many memories the reader has read. ``reader_error`` says why it could not read more, None
-    if it did not fail.
+    ``passages_read`` is how many memories the reader has read, ``passages_unread`` how many candidates a deadline or a
+    failure has left unread. ``reader_error`` says why it failed, None if it did not.
     """
 
     milliseconds: float
     step_milliseconds: Mapping[str, float]
     tokens: int
     passages_read: int = 0
+    passages_unread: int = 0
     reader_error: str | None = None
 
 

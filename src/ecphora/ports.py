@@ -141,7 +141,7 @@ class Reader(Protocol):
 
     @property
     def batch_size(self) -> int:
-        """How many passages one call should have. Between calls, the memory checks how much time is left."""
+        """How many passages one call should have. Between calls, a recall may be cancelled or meet its deadline."""
         ...
 
     def read(self, question: str, passages: Sequence[Passage], /, *, asked_on: date) -> NDArray[np.float64]:
@@ -379,21 +379,21 @@ class RowReader(Protocol):
         ...
 
     def __call__(self, rows: Rows, eligible: Mask, /) -> Scores:
-        """Log-odds that each row answers the query, shape ``(len(rows),)``, NaN for rows not read in time.
+        """Log-odds that each row answers the query, shape ``(len(rows),)``, NaN for rows that were not read.
 
         The reader sees no text of rows that are not ``eligible``, a mask of the graph's rows.
         """
         ...
 
     def reread(self, rows: Rows, log_odds: Scores, /) -> Scores:
-        """Log-odds of rows that were read, the best first, after those for which there is time are read again.
+        """Log-odds of rows that were read, the best first, after they are read again.
 
         ``log_odds`` are those of the first reading. Both have the shape ``(len(rows),)``.
         """
         ...
 
     def score_updates(self, earlier: Rows, later: Rows, /) -> Scores:
-        """Log-odds that each later row updates the earlier one beside it, NaN for pairs not scored in time.
+        """Log-odds that each later row updates the earlier one beside it, NaN for pairs that were not scored.
 
         Both arguments and the result have the shape ``(pairs,)``.
         """

@@ -97,6 +97,7 @@ class RecallSteps:
             step_milliseconds={step: 1000 * seconds for step, seconds in self.seconds.items()},
             tokens=sum(estimate_tokens(hit.text) for hit in hits),
             passages_read=0 if reading is None else reading.count,
+            passages_unread=0 if reading is None else reading.unread_count,
             reader_error=None if reading is None else reading.error,
         )
         groups = partial(group_by_instance, self.query.text, hits)

@@ -299,12 +299,12 @@ def check_recall(limit: object, budget: object, **flags: object) -> tuple[int, i
     return check_count("limit", limit), check_optional_count("budget", budget)
 
 
-def check_reading(reading: object, reading_ms: object) -> tuple[Reading, float]:
-    """Check when to read, and the milliseconds it may take."""
+def check_reading(reading: object, reading_ms: object) -> tuple[Reading, float | None]:
+    """Check when to read, and the milliseconds it may take, None for as many as it needs."""
     known = ", ".join(repr(choice.value) for choice in Reading)
     if not isinstance(reading, str) or reading not in set(Reading):
         raise InvalidInput(f"reading is {show(reading)}; give one of {known}")
-    return Reading(reading), check_number("reading_ms", reading_ms, above=0)
+    return Reading(reading), None if reading_ms is None else check_number("reading_ms", reading_ms, above=0)
 
 
 def check_include(include: object) -> frozenset[Include]:

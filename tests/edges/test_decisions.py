@@ -36,5 +36,5 @@ def test_decisions_are_numbered_without_gaps() -> None:
 
 def test_status_of_a_decision_is_one_of_the_three() -> None:
     link = r"\[\d{4}\]\(\d{4}-[a-z0-9-]+\.md\)"
-    known = re.compile(rf"^Status: (accepted(, extended by {link})?|superseded by {link})$", re.MULTILINE)
+    known = re.compile(rf"^Status: (accepted(, extended by {link}( and {link})*)?|superseded by {link})$", re.MULTILINE)
     assert [path.name for path in DECISIONS if len(known.findall(read(path))) != 1] == []

@@ -7,7 +7,6 @@ import pytest
 from click.testing import CliRunner, Result
 
 from ecphora.cli.main import main
-from ecphora.memory import READING_MS
 from ecphora.model import Reading
 from ecphora.validate import check_reading
 
@@ -50,12 +49,12 @@ def test_recall_says_on_stderr_why_the_built_in_reader_stood_in(monkeypatch: pyt
 
 @pytest.mark.usefixtures("two_memories")
 @pytest.mark.parametrize("command", [["recall", "Porto"], ["ask", "Porto"], ["why-not", "Porto", "a"]])
-def test_reading_ms_is_passed_on_and_by_default_that_of_memory(
+def test_reading_ms_is_passed_on_and_by_default_there_is_none(
     command: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    passed: list[float] = []
+    passed: list[float | None] = []
 
-    def check(reading: object, reading_ms: object) -> tuple[Reading, float]:
+    def check(reading: object, reading_ms: object) -> tuple[Reading, float | None]:
         found = check_reading(reading, reading_ms)
         passed.append(found[1])
         return found
@@ -63,9 +62,19 @@ def test_reading_ms_is_passed_on_and_by_default_that_of_memory(
     monkeypatch.setattr("ecphora.memory.check_reading", check)
     for options in (), ("--reading-ms", "1000"):
         assert ecphora(*command, *options).exception is None
-    assert passed == [READING_MS, 1000]
+    assert passed == [None, 1000]
     for wrong in ("0", "-1", "soon"):
         assert ecphora(*command, "--reading-ms", wrong).exit_code == 2
+
+
+@pytest.mark.usefixtures("two_memories")
+def test_recall_says_on_stderr_what_a_deadline_left_unread(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("ECPHORA_READER", "builtin")
+    for name in ("Ana", "Bo", "Cleo", "Dan", "Eve", "Flo"):
+        assert ecphora("remember", f"{name} lives in Porto now.").exit_code == 0
+    recall = ("recall", "Where does Ana live now, in Porto?", "--reading", "always")
+    assert ecphora(*recall).stderr == ""
+    assert ecphora(*recall, "--reading-ms", "0.001").stderr == "the deadline left 2 of 8 candidates unread\n"
 
 
 @pytest.mark.usefixtures("two_memories")

@@ -1,7 +1,6 @@
-"""Comparing the best candidates of a recall: which are compared, within which time, and what it changes."""
+"""Comparing the best candidates of a recall: which are compared, before which deadline, and what it changes."""
 
 from collections.abc import Sequence
-from dataclasses import replace
 from datetime import date
 from itertools import count
 from pathlib import Path
@@ -37,7 +36,7 @@ def open_memory(folder: Path, scorer: FactUpdateScorer | None) -> Memory:
 
 
 def recall(memory: Memory) -> Recollection:
-    return memory.recall(QUESTION, reading="always", reading_ms=60_000)
+    return memory.recall(QUESTION, reading="always")
 
 
 def newer_answers(found: Recollection) -> list[float]:
@@ -63,7 +62,7 @@ def test_updates_that_consolidation_has_found_are_not_compared_again(tmp_path: P
         m.remember([Episode(text, speaker="Ana", happened_at=f"2026-0{n}-01") for n, text in enumerate(told, 2)])
         for is_known in (False, True):
             scorer.received_pairs.clear()
-            found = m.recall("Where does the boat race start now?", reading="always", reading_ms=60_000)
+            found = m.recall("Where does the boat race start now?", reading="always")
             assert found[0].text == told[1]
             assert bool(scorer.received_pairs) != is_known
             m.consolidate()
@@ -97,33 +96,17 @@ def test_recall_goes_on_when_the_update_scorer_fails(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("long_count", "time_limit", "read", "scored"),
-    [
-        (0, 28.0, 4, 3),
-        (0, 14.0, 4, 2),
-        (0, 10.0, 3, 0),  # comparing two pairs is taken to last four times as long as reading a passage
-        (0, 2.0, 1, 0),
-        (1, 6.0, 2, 0),
-        (2, 6.0, 3, 0),
-    ],
+    ("time_limit", "read", "scored"), [(None, 4, 3), (11.0, 4, 3), (10.0, 4, 0), (6.0, 3, 0), (2.0, 1, 0)]
 )
 def test_pairs_are_scored_in_the_time_that_reading_leaves(
-    long_count: int, time_limit: float, read: int, scored: int, tmp_path: Path
+    time_limit: float | None, read: int, scored: int, tmp_path: Path
 ) -> None:
-    """Reading leaves none if half of the texts are too long to be compared."""
     with open_memory(tmp_path, None) as memory:
         graph, query = memory.graph(), memory.build_query(QUESTION)
-        rows = np.flatnonzero(graph.episodes)
-
-        long_rows = rows[:long_count]
-
-        def read_nodes(wanted: NDArray[np.intp]) -> list[Node]:
-            nodes = [(row, node) for row in wanted if (node := memory.get(graph.id(row))) is not None]
-            return [replace(node, text="long " * 40) if row in long_rows else node for row, node in nodes]
-
+        rows, read_nodes = np.flatnonzero(graph.episodes), memory._scope_writer.reader(graph)
         reader = ConstantReader(2.0)
         reader.batch_size = 1
-        seconds = count()  # every look at the clock is a second later
+        seconds = count()  # every look at the clock is a second later, so a batch takes one
         reading = CandidateReading(
             reader,
             graph,
@@ -166,12 +149,12 @@ class TimedReader(ConstantReader):
     ("read_again", "time_limit", "scored"),
     [
         (0, 3.9, 0),
-        (0, 4.1, 2),  # a row was read in half a second, so two pairs will take 2 seconds
-        (1, 16.0, 0),
-        (1, 17.1, 2),  # one was read again in 5 seconds, so two pairs will take 10
+        (0, 4.0, 2),  # all rows were read in 2 seconds, so the pairs will take 2
+        (1, 11.9, 0),
+        (1, 12.0, 2),  # one was read again in 5 seconds, so the pairs will take 5
     ],
 )
-def test_comparison_is_expected_to_last_as_long_as_the_slowest_reading(
+def test_comparison_is_expected_to_last_as_long_as_the_longest_batch(
     read_again: int, time_limit: float, scored: int, tmp_path: Path
 ) -> None:
     with open_memory(tmp_path, None) as memory:

@@ -161,7 +161,7 @@ def test_recall_goes_on_without_the_adapters(tmp_path: Path, monkeypatch: pytest
     monkeypatch.setattr(e5_cross_encoder, "ADAPTERS_DIGEST", "0" * 64)  # shares none that are loaded
     with Memory(tmp_path / "m.db", embedder=HashingEmbedder(64), reader=LateInteractionReader()) as memory:
         memory.remember("I moved to Porto.", speaker="Ana")
-        found = memory.recall("Where does Ana live?", reading="always", reading_ms=60_000)
+        found = memory.recall("Where does Ana live?", reading="always")
     assert (len(found), found.cost.passages_read) == (1, 1)
     assert "reader_adapters.npz is not the published one; fix it with: pip install" in str(found.cost.reader_error)
 
@@ -200,5 +200,5 @@ def test_hashing_embedder_reads_nothing_by_default(tmp_path: Path) -> None:
 def test_built_in_reader_reads_by_default(tmp_path: Path) -> None:
     with Memory(tmp_path / "m.db") as memory:
         memory.remember("I moved to Porto.", speaker="Ana")
-        found = memory.recall("Where does Ana live?", reading="always", reading_ms=60_000)
+        found = memory.recall("Where does Ana live?", reading="always")
     assert (found.cost.passages_read, found.cost.reader_error) == (1, None)

@@ -14,7 +14,6 @@ from ecphora.graph_updates import apply_batch
 from ecphora.language.name_normalization import entity_id
 from ecphora.model import Edge, Link
 from ecphora.stages.fused.newer_answers import (
-    COMPARED_CANDIDATES,
     MAX_SHARE,
     CandidatePairs,
     NewerAnswerModel,
@@ -156,23 +155,23 @@ def test_gains_are_finite(rows: list[tuple[float, float, int, list[float]]], pre
 
 
 def test_best_candidates_about_one_matter_are_compared_the_earlier_first() -> None:
-    count = COMPARED_CANDIDATES + 1
+    limit, count = 3, 4
     alike = np.ones((count, count), np.float32)
     order = np.arange(count)[::-1]
     log_odds = np.arange(count, dtype=np.float32)[::-1]  # the first is the best, and the newest
-    pairs = comparable_pairs(log_odds, alike, order)
-    best = range(COMPARED_CANDIDATES)
+    pairs = comparable_pairs(log_odds, alike, order, limit)
+    best = range(limit)
     assert sorted(pairs) == [(earlier, later) for earlier in best for later in best if later < earlier]
-    assert comparable_pairs(log_odds, -alike, order) == []
-    assert comparable_pairs(log_odds, alike, np.zeros(count, np.intp)) == []
-    assert set(pairs) - set(comparable_pairs(log_odds, alike, order, known={(3, 1)})) == {(3, 1)}
+    assert comparable_pairs(log_odds, -alike, order, limit) == []
+    assert comparable_pairs(log_odds, alike, np.zeros(count, np.intp), limit) == []
+    assert set(pairs) - set(comparable_pairs(log_odds, alike, order, limit, known={(2, 1)})) == {(2, 1)}
     alike[1, 2] = alike[2, 1] = -1
-    assert (2, 1) not in comparable_pairs(log_odds, alike, order)
+    assert (2, 1) not in comparable_pairs(log_odds, alike, order, limit)
 
 
 def test_two_candidates_are_compared_also_if_there_are_no_others() -> None:
     similarities = standardize_cosines(np.array([[1, 0.2], [0.2, 1]], np.float32))
-    assert comparable_pairs(np.zeros(2, np.float32), similarities, np.array([1, 0])) == [(1, 0)]
+    assert comparable_pairs(np.zeros(2, np.float32), similarities, np.array([1, 0]), 2) == [(1, 0)]
 
 
 def test_turns_and_plain_texts_of_the_same_time_are_in_the_order_of_remembering() -> None:

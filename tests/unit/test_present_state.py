@@ -20,7 +20,7 @@ def test_new_fact_ranks_before_the_outdated_one(tmp_path: Path, outdated: str, n
     with Memory(tmp_path / "m.db") as memory:
         for month, text in enumerate(("I had soup.", outdated, "It rained all day.", new, "My back hurts."), 1):
             memory.remember(text, happened_at=f"2026-{month:02}-01")
-        found = memory.recall(question, reading_ms=60_000)
+        found = memory.recall(question)
         assert next(hit.text for hit in found if hit.text in {outdated, new}) == new
-        former = memory.recall(question, reading_ms=60_000, as_of="2026-03-15")
+        former = memory.recall(question, as_of="2026-03-15")
         assert former[0].text == outdated

@@ -1,4 +1,4 @@
-"""Reading the best candidates of a recall: what is read, within which time, and what it changes."""
+"""Reading the best candidates of a recall: what is read, before which deadline, and what it changes."""
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
@@ -101,7 +101,7 @@ def open_memory(tmp_path: Path) -> Iterator[Callable[[Reader | None], Memory]]:
 
 
 def recall(memory: Memory, **options: Any) -> Recollection:
-    return memory.recall(QUESTION, **{"reading": "always", "reading_ms": 60_000, **options})
+    return memory.recall(QUESTION, **{"reading": "always", **options})
 
 
 def test_memory_reads_nothing_by_default(open_memory: Callable[[Reader | None], Memory]) -> None:
@@ -154,7 +154,7 @@ def test_reading_ranks_the_answer_first_and_explains_it(open_memory: Callable[[R
 
 def test_confidence_follows_the_reader(open_memory: Callable[[Reader | None], Memory]) -> None:
     def confidence(reader: Reader | None, question: str) -> float:
-        return open_memory(reader).recall(question, reading="always", reading_ms=60_000).confidence
+        return open_memory(reader).recall(question, reading="always").confidence
 
     likes, dislikes, question = ConstantReader(6.0), ConstantReader(-6.0), "Where does my sister live?"
     assert confidence(likes, question) > confidence(dislikes, question)
@@ -175,7 +175,8 @@ def test_reading_is_automatic_only_in_doubt(open_memory: Callable[[Reader | None
 def test_recall_goes_on_when_the_reader_fails(error: Exception, open_memory: Callable[[Reader | None], Memory]) -> None:
     found = recall(open_memory(ConstantReader(error=error)))
     assert [hit.id for hit in found] == [hit.id for hit in recall(open_memory(None))]
-    assert (found.cost.passages_read, found.cost.reader_error) == (0, "the server sleeps")
+    cost = found.cost
+    assert (cost.passages_read, cost.passages_unread, cost.reader_error) == (0, len(TURNS), "the server sleeps")
 
 
 def test_why_not_reads_as_recall_does(open_memory: Callable[[Reader | None], Memory]) -> None:
@@ -183,7 +184,7 @@ def test_why_not_reads_as_recall_does(open_memory: Callable[[Reader | None], Mem
     best = recall(memory)[0].id
 
     def rank(reading: str) -> int | None:
-        return memory.why_not(QUESTION, best, limit=1, reading=reading, reading_ms=60_000).rank
+        return memory.why_not(QUESTION, best, limit=1, reading=reading).rank
 
     assert rank("never") != 1
     assert rank("always") == 1
@@ -212,15 +213,15 @@ def test_reading_starts_no_batch_that_would_end_too_late(open_memory: Callable[[
     def read_nodes(rows: NDArray[np.intp]) -> list[Any]:
         return [node for row in rows if (node := memory.get(graph.id(row))) is not None]
 
-    def read(time_limit: float) -> Scores:
+    def read(time_limit: float | None) -> tuple[int, int]:
         clock = iter(seconds)  # every look at the clock is a second later, so a batch takes one second
-        return CandidateReading(reader, graph, query, read_nodes, time_limit, clock=lambda: float(next(clock)))(
-            np.arange(4), graph.episodes
-        )
+        one = CandidateReading(reader, graph, query, read_nodes, time_limit, clock=lambda: float(next(clock)))
+        assert np.isfinite(one(np.arange(4), graph.episodes)).sum() == one.count
+        return one.count, one.unread_count
 
-    assert np.isfinite(read(0.5)).sum() == 0
-    assert np.isfinite(read(1.0)).sum() == 2
-    assert np.isfinite(read(10.0)).sum() == 4
+    assert read(2.5) == (2, 2)
+    assert read(3.0) == (4, 0)
+    assert read(None) == (4, 0)
 
 
 def test_unread_candidates_keep_their_scores() -> None:
@@ -278,7 +279,7 @@ def test_newer_answers_depend_on_ranking_reading_and_updates(question: str, fact
     after_reading = before.log_odds + found.contributions[READING]
     updates = np.full((count, count), np.nan, np.float32)
     order = time_order(graph, pool.rows)
-    for pair in comparable_pairs(after_reading, similarities, order):
+    for pair in comparable_pairs(after_reading, similarities, order, ReadingPolicy(model).max_compared):
         updates[pair] = MAX_LOG_ODDS
     pairs = CandidatePairs(similarities, order, updates)
     preferences = Preferences(0.7 * factor, -0.2 * factor)
@@ -308,7 +309,7 @@ def test_reading_counts_by_genre(tmp_path: Path) -> None:
                 *(Episode(f"The {name} is old.") for name in ("boat", "tower", "bridge")),
             ]
         )
-        found = memory.recall("Which cello is old?", reading="always", reading_ms=60_000)
+        found = memory.recall("Which cello is old?", reading="always")
     gains = {hit.id: {one.feature: one.value for one in hit.why.contributions}.get(READING) for hit in found}
     assert [gains[genre] for genre in ("utterance", "note", "passage", "long", "undated")] == pytest.approx(
         [10.0, 5.0, 2.5, 20.0, 30.0]

@@ -1,4 +1,4 @@
-"""Reading the best candidates again, with the second model of a reader: which, within which time, and failures."""
+"""Reading the best candidates again, with the second model of a reader: which, before which deadline, and failures."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -14,21 +14,21 @@ from ecphora import Episode, Memory
 from ecphora.candidate_reading import CandidateReading
 from ecphora.embedders.hashing import HashingEmbedder
 from ecphora.errors import ReaderUnavailable
-from ecphora.model import Mask, Node, Rows, Scores
+from ecphora.model import Mask, Rows, Scores
 from ecphora.ports import Passage, Reader
 from ecphora.stages.fused.candidate_pool import build_pool
-from ecphora.stages.fused.feature_matrix import genres
+from ecphora.stages.fused.feature_matrix import Genre, genres
 from ecphora.stages.fused.newer_answers import NewerAnswerModel, ShareModel
 from ecphora.stages.fused.ranker import RankedPool
 from ecphora.stages.fused.reading import (
     MAX_LOG_ODDS,
-    REREAD_CANDIDATES,
     REREAD_LEAD,
     ReadingModel,
     ReadingPolicy,
+    reread_places,
 )
 from ecphora.stages.retrieval.linear import LinearModel
-from ecphora.testing import ConstantReader, ConstantScorer, FakeClock, sample_graph, sample_query
+from ecphora.testing import ConstantReader, FakeClock, sample_graph, sample_query
 
 pytestmark = pytest.mark.medium
 
@@ -77,7 +77,7 @@ class Rereader:
 def test_best_candidates_after_reading_are_read_again() -> None:
     pool = build_pool(sample_graph(), sample_query("Where did Ana go?"))
     places = np.arange(len(pool.rows))
-    assert len(places) > REREAD_CANDIDATES
+    assert len(places) > ReadingPolicy(MODEL).max_reread
     scores = 2 * (len(places) - places).astype(np.float32)
     before = RankedPool({"dense similarity": scores}, scores, scores - 14)
     first = np.where(places == 1, np.nan, places).astype(np.float32)
@@ -86,13 +86,32 @@ def test_best_candidates_after_reading_are_read_again() -> None:
     assert found is not None
     weights = np.array(MODEL.reading, np.float32)[genres(pool.graph, pool.rows)]
     after = before.log_odds + weights * np.minimum(first, MAX_LOG_ODDS)
-    ranked = [place for place in np.argsort(-after, kind="stable").tolist() if place != 1][:REREAD_CANDIDATES]
+    ranked = [place for place in np.argsort(-after, kind="stable").tolist() if place != 1][
+        : ReadingPolicy(MODEL).max_reread
+    ]
     best = [place for place in ranked if after[place] >= after[ranked[0]] - REREAD_LEAD]
     assert 1 < len(best) < len(ranked)
     assert read.calls == [(pool.rows[best].tolist(), np.minimum(first, MAX_LOG_ODDS)[best].tolist())]
     expected = {place: min(first[place], MAX_LOG_ODDS) for place in places.tolist() if place != 1}
     expected |= dict.fromkeys(best, MAX_LOG_ODDS)
     assert dict(zip(found.indices.tolist(), found.log_odds.tolist(), strict=True)) == expected
+
+
+def test_candidates_that_are_read_again_are_near_the_best_and_at_most_the_limit() -> None:
+    near, far = np.float32(REREAD_LEAD) - 1, np.float32(REREAD_LEAD) + 1
+    log_odds = np.array([-far, 0.0, -near, -1.0, -near], np.float32)
+    assert reread_places(log_odds, 5).tolist() == [1, 3, 2, 4]
+    assert reread_places(log_odds, 3).tolist() == [1, 3, 2]
+
+
+@pytest.mark.parametrize("limit", [1, 3])
+def test_no_more_candidates_are_read_again_than_the_policy_says(limit: int) -> None:
+    pool = build_pool(sample_graph(), sample_query("Where did Ana go?"))
+    same = np.ones(len(pool.rows), np.float32)
+    read = Rereader(same)
+    policy = ReadingPolicy(replace(MODEL, reading=(1.0,) * len(Genre)), max_reread=limit)
+    policy.read_candidates(pool, RankedPool({}, same, same), 0.5, read)
+    assert [len(rows) for rows, _ in read.calls] == [limit]
 
 
 class TwoModelReader(ConstantReader):
@@ -118,46 +137,41 @@ class TwoModelReader(ConstantReader):
 
 
 @pytest.mark.parametrize(
-    ("time_limit", "is_long", "compares", "read", "read_again"),
-    [
-        (60.0, False, False, 4, 3),
-        (14.0, False, False, 4, 2),
-        (12.0, False, False, 4, 1),
-        (9.0, False, False, 3, 0),
-        (3.0, False, False, 1, 0),
-        (9.0, True, False, 4, 0),  # long texts get all of the time for the first reading
-        (16.0, False, True, 4, 1),  # a quarter of the time is for comparing
-    ],
+    ("time_limit", "read", "read_again"),
+    [(None, 4, 3), (15.0, 4, 3), (14.0, 4, 2), (11.0, 4, 1), (10.0, 4, 0), (6.0, 3, 0), (2.0, 1, 0), (0.1, 1, 0)],
 )
 def test_best_are_read_again_in_the_time_that_the_first_reading_leaves(
-    tmp_path: Path, *, time_limit: float, is_long: bool, compares: bool, read: int, read_again: int
+    tmp_path: Path, *, time_limit: float | None, read: int, read_again: int
 ) -> None:
-    reader, seconds = TwoModelReader(), count()  # every look at the clock is a second later
-    scorer = ConstantScorer(1.0) if compares else None
+    reader, seconds = TwoModelReader(), count()  # every look at the clock is a second later, so a batch takes one
     with open_memory(tmp_path, None) as memory:
         graph, query = memory.graph(), memory.build_query(QUESTION)
-        rows, read_stored = np.flatnonzero(graph.episodes), memory._scope_writer.reader(graph)
-
-        def read_nodes(wanted: Rows) -> list[Node]:
-            return [replace(node, text=f"{node.text}{' long' * 40 * is_long}") for node in read_stored(wanted)]
-
-        reading = CandidateReading(
-            reader, graph, query, read_nodes, time_limit, update_scorer=scorer, clock=lambda: float(next(seconds))
-        )
+        rows, read_nodes = np.flatnonzero(graph.episodes), memory._scope_writer.reader(graph)
+        clock = lambda: float(next(seconds))  # noqa: E731
+        reading = CandidateReading(reader, graph, query, read_nodes, time_limit, clock=clock)
         first = reading(rows, graph.episodes)
     assert np.isfinite(first).sum() == read
     again, seconds_before = rows[np.isfinite(first)][::-1][:3], reading.seconds
     found = reading.reread(again, np.full(len(again), 2.0, np.float32))
     assert found.tolist() == [3.0] * read_again + [2.0] * (len(again) - read_again)
     expected = [TURNS[row].text for row in np.flatnonzero(np.isin(rows, again))[::-1].tolist()][:read_again]
-    assert [text.removesuffix(" long" * 40) for text in reader.texts] == expected
+    assert reader.texts == expected
     assert reading.seconds > seconds_before
-    assert (reading.count, reading.error) == (read, None)
+    assert (reading.count, reading.unread_count, reading.error) == (read, len(TURNS) - read, None)
+
+
+@pytest.mark.parametrize(("reading_ms", "read"), [(1e-9, 1), (None, len(TURNS))])
+def test_deadline_that_is_over_leaves_all_but_the_first_batch_unread(
+    reading_ms: float | None, read: int, tmp_path: Path
+) -> None:
+    with open_memory(tmp_path, TwoModelReader()) as memory:
+        cost = memory.recall(QUESTION, reading="always", reading_ms=reading_ms).cost
+    assert (cost.passages_read, cost.passages_unread) == (read, len(TURNS) - read)
 
 
 @pytest.mark.parametrize(("fails", "error"), [(True, "no second model"), (False, None)])
 def test_first_readings_stay_if_the_second_model_fails(fails: bool, error: str | None, tmp_path: Path) -> None:
     with open_memory(tmp_path, TwoModelReader(fails=fails)) as memory:
-        found = memory.recall(QUESTION, reading="always", reading_ms=60_000)
+        found = memory.recall(QUESTION, reading="always")
     assert len(found) == found.cost.passages_read == len(TURNS)
     assert found.cost.reader_error == error

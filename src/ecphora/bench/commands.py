@@ -33,7 +33,7 @@ from .conversion.dataset_files import Conversion, write_set
 from .conversion.perltqa import MIN_COSINE, convert_perltqa
 from .conversion.smrcs import convert_smrcs
 from .recall import recall_tables, run_records
-from .recall.recall_run import READING_MS, RunOutcome, count_steps, make_run, run
+from .recall.recall_run import RunOutcome, count_steps, make_run, run
 from .recall.run_records import Figure, RunRecord
 
 
@@ -63,14 +63,17 @@ def bench() -> None:
 )
 @click.option(
     "--reading-ms",
-    type=click.FloatRange(min=0),
+    type=click.FloatRange(min=0, min_open=True),
     metavar="MS",
-    default=READING_MS,
-    show_default="an hour",
-    help="Milliseconds that reading may take in a recall.",
+    help="A deadline for reading in each recall, in milliseconds.  [default: none]",
 )
 def recall(
-    *, dataset_names: Sequence[str], strategy_names: Sequence[str], reading: str, reading_ms: float, **options: Any
+    *,
+    dataset_names: Sequence[str],
+    strategy_names: Sequence[str],
+    reading: str,
+    reading_ms: float | None,
+    **options: Any,
 ) -> None:
     """Index data sets, ask their questions, and print the fraction of the gold evidence recalled.
 
@@ -89,14 +92,10 @@ def recall(
                 "--set": dataset_names,
                 "--strategy": strategy_names,
                 "--reading": [reading] if reading != Reading.AUTO else [],
-                "--reading-ms": [f"{reading_ms:g}"] if reading_ms != READING_MS else [],
+                "--reading-ms": [] if reading_ms is None else [f"{reading_ms:g}"],
             },
         )
-    ) as (
-        embedder,
-        out,
-        write,
-    ):
+    ) as (embedder, out, write):
         all_figures: list[Figure] = []
         for name in names:
             cases = list(datasets.read_cases(name, bench_options.data, bench_options.documents, bench_options.limit))

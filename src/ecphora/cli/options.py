@@ -113,9 +113,7 @@ def question_options(command: CommandFunction) -> CommandFunction:
             "--reading-ms",
             type=click.FloatRange(min=0, min_open=True),
             metavar="MS",
-            default=100,  # ecphora.memory.READING_MS, whose module takes too long to import for --help
-            show_default=True,
-            help="The most milliseconds that the reader may take; it reads fewer memories if they are not enough.",
+            help="A deadline for the reader; if it is too short for all that there is to read, stderr says so.",
         ),
         strategy_options,
     ]

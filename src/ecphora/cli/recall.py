@@ -1,5 +1,6 @@
 """The commands ``recall`` and ``why-not``: what comes back for a question, and why something does not."""
 
+from collections.abc import Iterator
 from typing import Any
 
 import click
@@ -7,7 +8,7 @@ import click
 from .. import short_ids
 from ..explain import MissReason
 from ..invisible_chars import single_line
-from ..model import Evidence, Filter
+from ..model import Cost, Evidence, Filter
 from . import render
 from .context import EXIT_NOT_FOUND, CommandContext, common_options, evidence_option
 from .options import include_option, question_options
@@ -45,9 +46,8 @@ def recall(
             **recall_options,
         )
         exchange = None if record_response is None else memory.record_response(found, record_response)
-        if found.cost.reader_error is not None:
-            what = "another reader stood in" if found.cost.passages_read else "recalled without the reader"
-            click.echo(f"{what}: {single_line(found.cost.reader_error)}", err=True)
+        for problem in _reading_problems(found.cost):
+            click.echo(problem, err=True)
         if context.as_json:
             recorded = {} if record_response is None else {"exchange_id": exchange}
             context.write_json({**found.to_dict(), **recorded})
@@ -63,6 +63,16 @@ def recall(
                 context.note(f"recorded as {exchange}" if exchange else "not recorded: this was forgotten before")
     if found.evidence == Evidence.NONE:
         click.get_current_context().exit(EXIT_NOT_FOUND)
+
+
+def _reading_problems(cost: Cost) -> Iterator[str]:
+    """What the reader failed at, and what a deadline left unread, in words."""
+    if cost.reader_error is not None:
+        what = "another reader stood in" if cost.passages_read else "recalled without the reader"
+        yield f"{what}: {single_line(cost.reader_error)}"
+    elif cost.passages_unread:
+        candidates = cost.passages_read + cost.passages_unread
+        yield f"the deadline left {cost.passages_unread} of {candidates} candidates unread"
 
 
 @click.command("why-not", epilog="Exits with 3 when the id is unknown.")

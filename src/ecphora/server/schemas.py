@@ -49,7 +49,10 @@ CONSTRAINTS: Mapping[str, Mapping[str, Any]] = {
     "budget": {**_COUNT, "description": "The most tokens of the memories' texts, estimated."},
     "tokens": {**_COUNT, "description": "The most tokens of the language model."},
     "seconds": {"gt": 0, "description": "The most seconds that it may take."},
-    "reading_ms": {"gt": 0, "description": "The most milliseconds that the reader may take."},
+    "reading_ms": {
+        "gt": 0,
+        "description": "A deadline for the reader in milliseconds; without it, it reads all that it is to read.",
+    },
     "trust": {"ge": 0, "le": 1},
     "min_trust": {"ge": 0, "le": 1},
     "where": {"description": "Which memories are eligible."},

@@ -16,8 +16,6 @@ from ..validate import check_count
 Expected = str | Callable[[Hit], bool]
 """What stands for a memory: its id, a part of its text, or a function that says whether a hit is the one."""
 
-READING_MS = 60_000.0
-"""The milliseconds that a reader may take in a check, so that a slow machine gets the same hits as a fast one."""
 SHOWN_HITS = 10
 """The most hits that a failure shows."""
 SHOWN_MISSES = 3
@@ -40,7 +38,7 @@ class RecallOptions(TypedDict, total=False):
     media_query: MediaQuery | None
     strategy: str | Strategy | None
     reading: str | Reading
-    reading_ms: float
+    reading_ms: float | None
 
 
 def must_recall(
@@ -56,8 +54,8 @@ def must_recall(
 
     ``expected`` is an id, a part of the text (in any case, white space counts as one space), or a function that says
     whether a hit is the one. A text that is the id of a memory stands for this memory. ``evidence`` is the least that
-    the recollection must have. The other keywords are those of :meth:`ecphora.Memory.recall`; the reader is given
-    :data:`READING_MS` milliseconds, and nothing is logged.
+    the recollection must have. The other keywords are those of :meth:`ecphora.Memory.recall`; nothing is
+    logged.
 
     Raises ``AssertionError``, which shows what came back and says why the memory did not.
     """
@@ -110,9 +108,8 @@ def must_not_recall(
 
 
 def recall(memory: Memory, question: str, limit: int, options: RecallOptions) -> Recollection:
-    """Recall as a check does: a slow reader may finish, and nothing is logged."""
-    given: RecallOptions = {"reading_ms": READING_MS, **options}
-    return memory.recall(question, limit=limit, log_access=False, **given)
+    """Recall as a check does: nothing is logged."""
+    return memory.recall(question, limit=limit, log_access=False, **options)
 
 
 def describe_hit(hit: Hit) -> str:
@@ -175,11 +172,10 @@ def _explain_absence(
         yield f"scope {memory.scope!r} holds no memory with this id or text, among {len(memory):,}"
     elif not ids:
         yield "no memory that the question leads to is one for which it is true"
-    given: RecallOptions = {"reading_ms": READING_MS, **options}
     for id_ in ids[:SHOWN_MISSES]:
         node = memory.get(id_)
         text = "" if node is None else f" ({single_line(truncate(collapse_whitespace(node.text), 60))!r})"
-        yield f"why not {single_line(id_)}{text}: {memory.why_not(question, id_, limit=within, **given)}"
+        yield f"why not {single_line(id_)}{text}: {memory.why_not(question, id_, limit=within, **options)}"
     if len(ids) > SHOWN_MISSES:
         yield f"{len(ids) - SHOWN_MISSES:,} more memories match"
 

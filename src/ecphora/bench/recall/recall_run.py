@@ -46,8 +46,6 @@ RECALL_LIMIT = 120
 
 Of the public sets only longmemeval_mini, whose sessions are cut into ten, has rankings that end before that.
 """
-READING_MS = 3_600_000.0
-"""Milliseconds that a reader may take for a recall by default: as long as it needs."""
 RANKING_LENGTH = 30
 """Documents of a ranking; later ones are ignored."""
 EMBEDDING_SAMPLES = 100
@@ -140,12 +138,12 @@ def run(
     tick: Tick = lambda _steps: None,
     *,
     reading: Reading = Reading.NEVER,
-    reading_ms: float = READING_MS,
+    reading_ms: float | None = None,
 ) -> RunOutcome:
     """Run a set: index every space, ask every question by every strategy, and measure.
 
     ``reading`` says when the built-in reader reads the best candidates of a strategy that lets it, and ``reading_ms``
-    for how many milliseconds.
+    for how many milliseconds at most, None for as many as it needs.
     """
     ask = partial(_recall, reading=reading, reading_ms=reading_ms)
     questions = [question for case in cases for question in case.questions]
@@ -236,7 +234,7 @@ def _recall_all(
 
 
 def _recall(
-    memory: Memory, question: Question, strategy: Strategy, *, reading: Reading, reading_ms: float
+    memory: Memory, question: Question, strategy: Strategy, *, reading: Reading, reading_ms: float | None
 ) -> Recollection:
     return memory.recall(
         question.text,

@@ -19,8 +19,6 @@ from .feature_matrix import Genre, genres
 
 MAX_SHARE = 0.995
 """The largest share of a chance that passes to one other candidate."""
-COMPARED_CANDIDATES = 4
-"""The best candidates, of which each two may be compared by the update scorer."""
 SMALLEST_SPREAD = 0.005
 """Added to the standard deviation of the cosines, so that equal ones do not become far apart."""
 
@@ -115,14 +113,14 @@ class NewerAnswerModel(ShortRepr):
 
 
 def comparable_pairs(
-    log_odds: Scores, similarities: Scores, order: Rows, known: Collection[tuple[int, int]] = ()
+    log_odds: Scores, similarities: Scores, order: Rows, limit: int, known: Collection[tuple[int, int]] = ()
 ) -> list[tuple[int, int]]:
-    """The pairs (earlier, later) of the best candidates that are worth comparing, as places in ``log_odds``.
+    """The pairs (earlier, later) of the best ``limit`` candidates that are worth comparing, as places in ``log_odds``.
 
     Two statements about one matter are not less alike than two candidates are on average: ``similarities`` are from
     :func:`standardize_cosines`, ``order`` from :func:`time_order`. ``known`` updates are not compared again.
     """
-    best = np.argsort(-log_odds, kind="stable")[:COMPARED_CANDIDATES].tolist()
+    best = np.argsort(-log_odds, kind="stable")[:limit].tolist()
     return [
         (earlier, later)
         for earlier in best

@@ -41,9 +41,8 @@ NAMED_SPEAKER_PREFERENCE = 0.5
 """How much of the preference for newer or older answers counts if the question names a speaker: "What does Ana like?"
 asks more often for several turns of a conversation than for the newest.
 """
-REREAD_CANDIDATES, REREAD_LEAD = 4, 3.0
-"""So many of the best candidates after reading, those that are at most this far behind the best in log-odds, are read
-again by a reader with two models."""
+REREAD_LEAD = 3.0
+"""How far behind the best after reading, in log-odds, a candidate is at most that is read again."""
 CONFIDENCE_FEATURES = ("log sum of readings", "log count")
 """The features of the confidence: the logarithm of the sum of the probabilities that the reader gives, and that of the
 number of candidates."""
@@ -53,8 +52,8 @@ number of candidates."""
 class ReadCandidates(ShortRepr):
     """The indices in the pool of the candidates that were read, and the log-odds that each answers the question.
 
-    ``unread_count`` candidates were not read, for want of time. ``is_clear`` says whether the ranking before was clear,
-    see :class:`ReadingPolicy`.
+    ``unread_count`` candidates were not read, because of a deadline or a failure. ``is_clear`` says whether the ranking
+    before was clear, see :class:`ReadingPolicy`.
     """
 
     indices: Rows
@@ -94,9 +93,13 @@ class ReadingModel(ShortRepr):
 
 @dataclass(frozen=True, slots=True, repr=False)
 class ReadingPolicy(ShortRepr):
-    """How ``fused`` uses a reader.
+    """How ``fused`` uses a reader, and how much work that is.
 
-    At most ``max_candidates`` are read. A ranking is clear if the best leads the second by more than ``clear_lead`` in
+    At most ``max_candidates`` are read, the best ``max_reread`` of them again by a reader with two models, and each two
+    of the best ``max_compared`` are compared by the update scorer. The work is bounded by these counts and not by time,
+    so equal recalls give equal results on any machine (docs/decisions/0100-no-clock.md).
+
+    A ranking is clear if the best leads the second by more than ``clear_lead`` in
     log-odds, and the confidence is at least ``clear_confidence``. Unless reading is mandatory, none is read if the
     ranking is clear and no candidate is newer than the best, or older if a former state is asked for: an outdated
     statement often has the very words of the question. ``model`` says what the reader's scores change.
@@ -104,13 +107,15 @@ class ReadingPolicy(ShortRepr):
 
     model: ReadingModel
     max_candidates: int = 24
+    max_reread: int = 4
+    max_compared: int = 4
     clear_lead: float = 3.0
     clear_confidence: float = 0.9
 
     def read_candidates(
         self, pool: CandidatePool, ranked_pool: RankedPool, answerability: float, read: RowReader
     ) -> ReadCandidates | None:
-        """Have the best candidates read; None if none was, as there is no doubt or was no time.
+        """Have the best candidates read; None if none was, as there is no doubt or the reader failed.
 
         ``answerability`` is the confidence without reading.
         """
@@ -126,7 +131,7 @@ class ReadingPolicy(ShortRepr):
             return None
         indices, found = best[is_read], np.clip(log_odds[is_read], -MAX_LOG_ODDS, MAX_LOG_ODDS)
         weights = np.array(self.model.reading, np.float32)[genres(pool.graph, pool.rows[indices])]
-        again = reread_places(ranked_pool.log_odds[indices] + weights * found)
+        again = reread_places(ranked_pool.log_odds[indices] + weights * found, self.max_reread)
         found[again] = np.clip(read.reread(pool.rows[indices[again]], found[again]), -MAX_LOG_ODDS, MAX_LOG_ODDS)
         return ReadCandidates(indices, found, int((~is_read).sum()), is_clear)
 
@@ -162,7 +167,7 @@ class ReadingPolicy(ShortRepr):
         factor = NAMED_SPEAKER_PREFERENCE if _names_speaker(pool, candidates) else 1.0
         preferences = self.model.preferences(pool.query, factor)
         if preferences.compared or preferences.uncompared:
-            pairs = _compare(pool, pool.rows[indices], log_odds, read)
+            pairs = _compare(pool, pool.rows[indices], log_odds, read, self.max_compared)
             newer[indices] = self.model.newer_answers.gains(log_odds, readings, pairs, preferences)
         gains = reading + newer
         contributions = {**ranked_pool.contributions, READING: reading, NEWER_ANSWER: newer}
@@ -172,7 +177,7 @@ class ReadingPolicy(ShortRepr):
         """The probability that the memory holds the answer; ``answerability`` is the one without reading.
 
         It stays as it is if the ranking was clear, or if the question names a speaker: the ranker knows better who said
-        what. Candidates that were not read count as in :meth:`rerank`, so that less time does not mean more confidence.
+        what. Candidates that were not read count as in :meth:`rerank`, so a deadline gives no more confidence.
         """
         if candidates.is_clear or _names_speaker(pool, candidates):
             return answerability
@@ -183,8 +188,8 @@ class ReadingPolicy(ShortRepr):
         return float(1 / (1 + np.exp(-np.clip(log_odds, -30, 30))))
 
 
-def _compare(pool: CandidatePool, rows: Rows, log_odds: Scores, read: RowReader) -> CandidatePairs:
-    """What is known of each two candidates; the best are compared by the update scorer.
+def _compare(pool: CandidatePool, rows: Rows, log_odds: Scores, read: RowReader, limit: int) -> CandidatePairs:
+    """What is known of each two candidates; the best ``limit`` are compared by the update scorer.
 
     Not those of which consolidation has found that one updates the other: it knows too which topic the update is about,
     and :mod:`.promotion` ranks them by that.
@@ -193,7 +198,7 @@ def _compare(pool: CandidatePool, rows: Rows, log_odds: Scores, read: RowReader)
     similarities = pool.query.embedder_coverage * standardize_cosines(dense.pairwise_cosines(graph, rows, rows))
     order = time_order(graph, rows)
     updates = np.full((len(rows), len(rows)), np.nan, np.float32)
-    if pairs := comparable_pairs(log_odds, similarities, order, _known_updates(graph, rows)):
+    if pairs := comparable_pairs(log_odds, similarities, order, limit, _known_updates(graph, rows)):
         earlier, later = np.array(pairs).T
         found = read.score_updates(rows[earlier], rows[later])
         updates[earlier, later] = np.clip(found, -MAX_LOG_ODDS, MAX_LOG_ODDS)
@@ -221,9 +226,9 @@ def does_name_speaker(question: str, speakers: Iterable[str]) -> bool:
     return not all(words.isdisjoint(extract_terms(speaker)) for speaker in speakers)
 
 
-def reread_places(log_odds: Scores) -> Rows:
+def reread_places(log_odds: Scores, limit: int) -> Rows:
     """The places of the candidates that are read again, the best first; ``log_odds`` are those after reading."""
-    best = np.argsort(-log_odds, kind="stable")[:REREAD_CANDIDATES]
+    best = np.argsort(-log_odds, kind="stable")[:limit]
     found: Rows = best[log_odds[best] >= log_odds[best[0]] - REREAD_LEAD]
     return found
 
