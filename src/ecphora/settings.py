@@ -51,6 +51,7 @@ ENV_VARIABLES = {
     "llm_base_url": ("ECPHORA_LLM_BASE_URL",),
     "llm_prices": ("ECPHORA_LLM_PRICES",),
     "extractor_tokens": ("ECPHORA_EXTRACTOR_TOKENS",),
+    "zone": ("ECPHORA_ZONE",),
     "openai_base_url": ("ECPHORA_OPENAI_BASE_URL",),
     "openai_api_key": ("ECPHORA_OPENAI_API_KEY", "OPENAI_API_KEY"),
 }
@@ -64,7 +65,7 @@ READER_CHOICES = (
 """The values of a reader setting, as errors list them."""
 LOCAL_EMBEDDERS = frozenset({"minilm", "e5", "hashing"})
 """The kinds of embedder that send no data and load nothing but this package's own dependencies."""
-PROJECT_KEYS = ("db", "scope", "embedder", "strategy", "weights", "reader", "evidence_bands")
+PROJECT_KEYS = ("db", "scope", "embedder", "strategy", "weights", "reader", "evidence_bands", "zone")
 """The settings that a project's file may set."""
 PROJECT_KINDS = MappingProxyType(
     {
@@ -92,7 +93,8 @@ class Settings:
     ``reader_base_url`` defaults to the usual address of the reader's kind, ``reader_scale`` ("log_odds" or
     "probability") to its usual scale, and ``llm_base_url`` to ``openai_base_url``. ``llm_prices`` has the US dollars of
     a million tokens in and out, as in "0.15,0.6", and ``extractor_tokens`` the most tokens that the extractor ``llm``
-    may use for one ``remember``. ``notes`` are sentences about settings that were ignored.
+    may use for one ``remember``. ``zone`` is a name of the tz database, None for
+    the machine's own. ``notes`` are sentences about settings that were ignored.
     """
 
     db: Path = Path("ecphora.db")
@@ -113,6 +115,7 @@ class Settings:
     openai_api_key: str | None = field(default=None, repr=False)
     extractor: str | None = None
     store: str | None = field(default=None, repr=False)
+    zone: str | None = None
     notes: tuple[str, ...] = ()
 
     def with_overrides(self, **overrides: str | None) -> "Settings":

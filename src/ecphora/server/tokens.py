@@ -18,7 +18,7 @@ from pathlib import Path
 from threading import Lock
 from typing import Any, Final
 
-from ..clock import utc_now
+from ..clock import local_zone, utc_now
 from ..errors import InvalidInput, StoreBusy, StoreReadOnly
 from ..ports import Clock
 from ..reprs import ShortRepr, show
@@ -141,7 +141,7 @@ class Tokens:
         if the token file cannot be read.
         """
         name, now = check_name("name", name), self._clock()
-        expiry = check_optional_time("expires_at", expires_at)
+        expiry = check_optional_time("expires_at", expires_at, local_zone())
         if expiry is not None and expiry <= now:
             raise InvalidInput(f"expires_at is {show(expires_at)}, which is past; give a later time")
         token = TOKEN_PREFIX + secrets.token_urlsafe(TOKEN_BYTES)
