@@ -34,6 +34,7 @@ from .model import (
 )
 from .ports import Embedder, Extractor
 from .stages.retrieval import validity
+from .stages.retrieval.temporal import local_time
 
 NO_EXTRACTION = Extraction()
 
@@ -152,7 +153,7 @@ def encode(
     starts = {node.id: node.happened_at for node in episodes}
     for old in {old for old, _ in ends} - starts.keys():
         row = int(graph.rows([old])[0])
-        starts[old] = graph.local_time(row, graph.nodes["happened"][row])
+        starts[old] = local_time(graph, row, graph.nodes["happened"][row])
     return WriteBatch(
         nodes=(*episodes, *entities.values(), *described),
         analyses={node.id: analyze(node) for node in episodes},

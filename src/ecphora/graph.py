@@ -33,7 +33,7 @@ from .model import (
     Scores,
 )
 from .reprs import call_repr
-from .timeparse import from_epoch_seconds, zone_of_minutes
+from .timeparse import from_epoch_seconds
 
 LINKS = tuple(Link)
 KIND_CODES = {kind: number for number, kind in enumerate(Kind)}
@@ -133,15 +133,6 @@ class Graph:
     def id(self, row: int) -> NodeId:
         """Return the id of the node in a row."""
         return str(self.nodes["ids"][row])
-
-    def local_time(self, row: int, seconds: float) -> datetime:
-        """Return the time of seconds since 1970 with the offset at which the node in a row was told."""
-        return from_epoch_seconds(seconds, zone_of_minutes(int(self.nodes["offsets"][row])))
-
-    @cached_property
-    def happened_locally(self) -> NDArray[np.float64]:
-        """What calendar and clock showed where and when each row happened, as seconds since they showed 1970."""
-        return self.nodes["happened"] + 60.0 * self.nodes["offsets"]
 
     def zeros(self) -> Scores:
         """Return scores in which nothing is active."""

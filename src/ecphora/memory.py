@@ -124,9 +124,9 @@ from .validate import (
     check_recall,
     check_text,
     check_text_file,
-    check_zone,
 )
 from .views import Entities, Facts, Maintenance
+from .zones import check_zone
 
 _log = logging.getLogger("ecphora")
 

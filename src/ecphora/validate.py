@@ -11,17 +11,15 @@ from datetime import UTC, date, datetime, tzinfo
 from numbers import Integral, Real
 from pathlib import Path
 from typing import Any, TypeVar
-from zoneinfo import ZoneInfo, ZoneInfoNotFoundError, available_timezones
 
 import numpy as np
 
-from .clock import local_zone
 from .conditions import MAX_INT_BITS, Condition, MetadataValue, Scalar
-from .errors import InvalidInput, InvalidText, InvalidTime, UnknownName
+from .errors import InvalidInput, InvalidText, InvalidTime
 from .ids import NODE_PREFIXES
 from .model import Episode, Filter, Include, Metadata, NodeId, Reading
 from .reprs import show
-from .timeparse import EPOCH, in_zone, parse_time
+from .timeparse import in_zone, parse_time
 
 T = TypeVar("T")
 
@@ -184,28 +182,6 @@ def check_flag(field: str, value: object) -> bool:
 
 
 # ---- times
-
-
-def check_zone(value: object) -> tzinfo:
-    """Check a time zone: a name of the tz database, or a ``tzinfo``; None is the zone of this machine."""
-    if value is None:
-        return local_zone()
-    if hasattr(value, "localize"):  # a zone of pytz, which as a tzinfo would give the local mean time of old
-        value = getattr(value, "zone", None) or UTC
-    if isinstance(value, tzinfo):
-        if value.utcoffset(EPOCH.replace(tzinfo=None)) is None:
-            raise InvalidInput(f"zone is {show(value)}, which has no offset; give a name such as 'Europe/Berlin'")
-        return value
-    if not isinstance(value, str):
-        raise InvalidInput(f"zone is {show(value)}; give a name such as 'Europe/Berlin', or a tzinfo")
-    try:
-        return ZoneInfo(value)
-    except (ZoneInfoNotFoundError, ValueError, OSError) as error:
-        hint = "" if available_timezones() else "; this machine has no tz database: pip install tzdata"
-        raise UnknownName(
-            f"no time zone is called {show(value)}; give a name of the tz database, such as 'Europe/Berlin' or "
-            f"'UTC'{hint}"
-        ) from error
 
 
 def check_time(field: str, value: object, zone: tzinfo = UTC, *, end_of_period: bool = False) -> datetime:

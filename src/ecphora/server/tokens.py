@@ -18,11 +18,12 @@ from pathlib import Path
 from threading import Lock
 from typing import Any, Final
 
-from ..clock import local_zone, utc_now
+from ..clock import utc_now
 from ..errors import InvalidInput, StoreBusy, StoreReadOnly
 from ..ports import Clock
 from ..reprs import ShortRepr, show
 from ..validate import check_items, check_name, check_optional_time, check_path, check_time
+from ..zones import local_zone
 
 TOKEN_PREFIX = "ecp_"  # noqa: S105  # not a secret
 """How every token begins, so that scanners for secrets recognize one."""

@@ -1,14 +1,21 @@
 """Times asked about against times of memories: asked ranges, time mentions, expired facts and their successors."""
 
+from datetime import datetime
+
 import numpy as np
 
 from ...graph import ALL, Graph, epoch_seconds
 from ...model import Interval, Link, Mask, Query, Rows, Scores
 from ...ports import ActivationPath
-from ...timeparse import local_seconds
+from ...timeparse import from_epoch_seconds, local_seconds, zone_of_minutes
 
 MAX_CHAIN = 8
 """How many supersessions in a row are followed from the oldest fact."""
+
+
+def local_time(graph: Graph, row: int, seconds: float) -> datetime:
+    """The time of seconds since 1970, with the offset at which the memory in a row was told."""
+    return from_epoch_seconds(seconds, zone_of_minutes(int(graph.nodes["offsets"][row])))
 
 
 def is_in_query_time(graph: Graph, query: Query) -> Scores:
@@ -32,10 +39,10 @@ def is_in_query_time(graph: Graph, query: Query) -> Scores:
 
 def happened_in(graph: Graph, time: Interval, query: Query, rows: Rows | slice = ALL) -> Mask:
     """Which of some rows happened in a time range that a query asks about."""
-    local = graph.happened_locally[rows]
+    happened = graph.nodes["happened"][rows]
+    local = happened + 60.0 * graph.nodes["offsets"][rows]
     is_inside = np.logical_and(local >= local_seconds(time.start), local < local_seconds(time.end))
     if (query.as_of or query.now) in {time.start, time.end}:
-        happened = graph.nodes["happened"][rows]
         is_inside |= (happened >= epoch_seconds(time.start)) & (happened < epoch_seconds(time.end))
     return is_inside
 
