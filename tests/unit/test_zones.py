@@ -19,7 +19,6 @@ from ecphora.candidate_reading import _known_day
 from ecphora.errors import InvalidTime, UnknownName
 from ecphora.prompts import answer_prompt
 from ecphora.testing import FakeClock
-from ecphora.testing.samples import graph_differences
 from ecphora.timeparse import from_epoch_seconds, in_zone, local_seconds, parse_time
 from ecphora.zones import SystemZone, check_zone, local_zone
 
@@ -158,7 +157,7 @@ def test_zone_may_be_a_tzinfo(open_in: Open) -> None:
 # ---- the offset is kept
 
 
-def test_offset_survives_file_export_backup_and_clone(open_in: Open, tmp_path: Path) -> None:
+def test_offset_survives_file_export_and_backup(open_in: Open, tmp_path: Path) -> None:
     memory = open_in("Europe/Berlin")
     memory.remember("I swam.", id="swim", happened_at="2026-03-02T00:30+13:00")
     memory.remember("I ran.", id="run")
@@ -173,10 +172,8 @@ def test_offset_survives_file_export_backup_and_clone(open_in: Open, tmp_path: P
         assert run is not None
         assert (swim.happened_at.isoformat(), _known_day(swim)) == ("2026-03-02T00:30:00+13:00", date(2026, 3, 2))
         assert {run.happened_at.isoformat(), run.recorded_at.isoformat()} == {"2026-03-01T13:00:00+01:00"}
-        assert graph_differences(one.graph(), memory.graph()) == []
-        assert dict(zip(one.graph().nodes["ids"], one.graph().nodes["offsets"].tolist(), strict=True)) | {
-            "swim": 780, "run": 60,
-        } == dict(zip(one.graph().nodes["ids"], one.graph().nodes["offsets"].tolist(), strict=True))  # fmt: skip
+        graph = one.graph()
+        assert graph.nodes["offsets"][graph.rows(["swim", "run"])].tolist() == [780, 60]
 
 
 def test_file_of_earlier_versions_has_its_times_in_utc(open_in: Open, tmp_path: Path) -> None:
@@ -222,7 +219,7 @@ def test_supersession_ends_a_memory_on_the_day_of_its_successor(open_in: Open) -
 # ---- days
 
 
-def test_what_was_just_stored_is_of_today(open_in: Open) -> None:
+def test_memory_just_stored_is_of_today(open_in: Open) -> None:
     memory = open_in("Pacific/Auckland")  # where it is 2 March
     memory.remember("I ran.", id="run")
     found = [node.id for node in memory.find(where=Filter(after="2026-03-02", before="2026-03-03"))]
@@ -254,16 +251,14 @@ def test_question_asks_about_the_day_of_whoever_told_it(
     assert _is_in_time(memory, f"What happened on {asked}?") is is_inside
 
 
-@pytest.mark.parametrize(("asked", "is_inside"), [("10 July 2026", True), ("11 July 2026", False)])
+@pytest.mark.parametrize(("asked", "is_inside"), [("10 July 2026", True), ("9 July 2026", False)])
 def test_relative_date_is_that_of_where_it_was_told(asked: str, is_inside: bool, open_in: Open) -> None:
     told = "2026-07-11T23:30+12:00"
     open_in("UTC", now="2026-07-20T12:00").remember("I swam yesterday.", id="swim", happened_at=told)
     memory = open_in("America/Los_Angeles", now="2026-07-20T12:00")
     mentions = memory.graph().time_mentions
     assert from_epoch_seconds(mentions["starts"][0]) == datetime(2026, 7, 9, 12, tzinfo=UTC)
-    memory.remember("It was 1 May.", id="other", happened_at="2026-05-01")
-    happened_outside = memory.build_query(f"What happened on {asked}?")
-    assert _is_in_time(memory, happened_outside.text) is (is_inside or asked.startswith("11"))
+    assert _is_in_time(memory, f"What happened on {asked}?") is is_inside
 
 
 def test_range_up_to_now_holds_what_was_told_just_now_further_east(open_in: Open) -> None:
@@ -275,10 +270,9 @@ def test_range_up_to_now_holds_what_was_told_just_now_further_east(open_in: Open
 def test_question_is_read_by_the_calendar_of_the_zone(open_in: Open) -> None:
     memory = open_in("Pacific/Auckland", now="2026-07-31T12:30")  # where it is 1 August, in winter
     (today,) = memory.build_query("What did I do today?").time_ranges
-    assert (today.start.isoformat(), today.end.isoformat()) == (
-        "2026-08-01T00:00:00+12:00",
-        "2026-08-02T00:00:00+12:00",
-    )
+    assert [time.isoformat() for time in (today.start, today.end)] == [
+        "2026-08-01T00:00:00+12:00", "2026-08-02T00:00:00+12:00",
+    ]  # fmt: skip
     (january,) = memory.build_query("What did I do in January 2026?").time_ranges
     assert january.start.isoformat() == "2026-01-01T00:00:00+13:00"
     (eve,) = memory.build_query("What did I do yesterday?", as_of="2026-07-01T00:30+12:00").time_ranges
@@ -292,7 +286,7 @@ def test_reason_names_the_day_of_whoever_told_it(open_in: Open) -> None:
     memory.remember("I swam in the lake.", id="swim", happened_at="2026-07-11T23:30+12:00")
     memory.remember("We swim tomorrow in the lake.", id="plan", happened_at="2026-07-10T23:30+12:00")
     memory.remember("The lake is deep.", id="deep", happened_at="2026-05-10")
-    reasons = {hit.id: str(hit.reasons) for hit in memory.recall("Who swam in the lake on 11 July 2026?")}
+    reasons = {hit.id: str(hit.reason) for hit in memory.recall("Who swam in the lake on 11 July 2026?")}
     assert "11 July 2026" in reasons["swim"]
     assert "11 July 2026" in reasons["plan"]
 
