@@ -1,5 +1,6 @@
 """Where the user is: local times, days and prompts of a memory's zone, and the offset that a time keeps."""
 
+import asyncio
 import os
 import sqlite3
 import time
@@ -14,11 +15,13 @@ from zoneinfo import ZoneInfo
 
 import pytest
 
-from ecphora import Episode, Filter, HashingEmbedder, Memory
+from ecphora import AsyncMemory, Episode, Filter, HashingEmbedder, Memory
 from ecphora.candidate_reading import _known_day
+from ecphora.consolidation import plan
 from ecphora.errors import InvalidTime, UnknownName
 from ecphora.prompts import answer_prompt
 from ecphora.testing import FakeClock
+from ecphora.testing.samples import sample_node
 from ecphora.timeparse import from_epoch_seconds, in_zone, local_seconds, parse_time
 from ecphora.zones import SystemZone, check_zone, local_zone
 
@@ -154,6 +157,15 @@ def test_zone_may_be_a_tzinfo(open_in: Open) -> None:
     assert memory.get("run").happened_at.isoformat() == "2026-03-02T00:00:00+13:00"  # type: ignore[union-attr]
 
 
+@pytest.mark.medium
+def test_async_memory_has_a_zone_too(tmp_path: Path) -> None:
+    async def zone_of() -> tzinfo:
+        async with AsyncMemory(tmp_path / "m.db", embedder=HashingEmbedder(16), zone="Pacific/Auckland") as memory:
+            return memory.zone
+
+    assert asyncio.run(zone_of()) == AUCKLAND
+
+
 # ---- the offset is kept
 
 
@@ -196,6 +208,16 @@ def test_one_instant_in_two_notations_is_one_memory(open_in: Open) -> None:
         ]
     )
     assert (again.created, again.ids) == ((), first.ids * 2)
+    assert first.ids == open_in("UTC", file="other.db").remember("I swam.", happened_at="2026-03-01T11:30").ids
+
+
+def test_accesses_are_told_in_the_zone(open_in: Open) -> None:
+    memory = open_in("Pacific/Auckland")
+    memory.remember("I ran.", id="run")
+    memory.recall("ran")
+    history = memory.history("run")
+    assert history is not None
+    assert {str(access.at) for access in history.accesses} == {"2026-03-02 01:00:00+13:00"}
 
 
 def test_message_with_epoch_seconds_is_of_the_day_of_the_zone(open_in: Open) -> None:
@@ -289,6 +311,14 @@ def test_reason_names_the_day_of_whoever_told_it(open_in: Open) -> None:
     reasons = {hit.id: str(hit.reason) for hit in memory.recall("Who swam in the lake on 11 July 2026?")}
     assert "11 July 2026" in reasons["swim"]
     assert "11 July 2026" in reasons["plan"]
+
+
+def test_day_that_a_model_read_is_one_of_where_it_was_told() -> None:
+    node = sample_node("a", offset=13)
+    day = datetime(2026, 5, 1)  # noqa: DTZ001
+    assert str(plan._local_day(day, node)) == "2026-05-01 00:00:00+13:00"
+    assert plan._local_day(None, node) is None
+    assert plan._local_day(datetime.min, node) is None  # noqa: DTZ901  # the year 0 in UTC
 
 
 # ---- prompts

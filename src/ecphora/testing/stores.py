@@ -97,7 +97,8 @@ class StoreContract:
         mentions = (Interval(NOON - timedelta(days=1), NOON),)
         node = sample_node(
             "a", "Ça \0 \u2028 你好", minutes=0.001, offset=13, speaker="Ana", session="s", title="t", source="src",
-            document="d", position=3, valid_from=NOON - timedelta(days=9), valid_to=NOON + timedelta(days=9), trust=0.25,
+            document="d", position=3, trust=0.25,
+            valid_from=NOON - timedelta(days=9), valid_to=NOON + timedelta(days=9),
             metadata={"n": 1, "x": 0.1, "yes": True, "no": None, "text": "ü\0", "list": ["ü", 1, True, None]},
             media=(Media("ü \0.jpg", MediaKind.PICTURE, "你\u2028"), Media("b", MediaKind.SOUND), Media("a")),
         )  # fmt: skip
