@@ -19,9 +19,10 @@ from ecphora import AsyncMemory, Episode, Filter, HashingEmbedder, Memory
 from ecphora.candidate_reading import _known_day
 from ecphora.consolidation import plan
 from ecphora.errors import InvalidTime, UnknownName
+from ecphora.model import Kind
 from ecphora.prompts import answer_prompt
 from ecphora.testing import FakeClock
-from ecphora.testing.samples import sample_node
+from ecphora.testing.samples import graph_differences, sample_node
 from ecphora.timeparse import from_epoch_seconds, in_zone, local_seconds, parse_time
 from ecphora.zones import SystemZone, check_zone, local_zone
 
@@ -220,10 +221,12 @@ def test_accesses_are_told_in_the_zone(open_in: Open) -> None:
     assert {str(access.at) for access in history.accesses} == {"2026-03-02 01:00:00+13:00"}
 
 
-def test_message_with_epoch_seconds_is_of_the_day_of_the_zone(open_in: Open) -> None:
+def test_message_is_of_the_day_of_the_zone(open_in: Open) -> None:
     memory = open_in("Pacific/Auckland")
     at = datetime(2026, 3, 1, 11, 30, tzinfo=UTC).timestamp()
     id_ = memory.remember({"role": "user", "content": "I swam.", "timestamp": at}).ids[0]
+    assert memory.get(id_).happened_at.isoformat() == "2026-03-02T00:30:00+13:00"  # type: ignore[union-attr]
+    id_ = memory.remember({"role": "user", "content": "I swim.", "created_at": "2026-03-02T00:30"}).ids[0]
     assert memory.get(id_).happened_at.isoformat() == "2026-03-02T00:30:00+13:00"  # type: ignore[union-attr]
 
 
@@ -238,6 +241,34 @@ def test_supersession_ends_a_memory_on_the_day_of_its_successor(open_in: Open) -
     assert "until 2026-03-01 00:30" in memory.recall("standup").to_prompt()
 
 
+def test_update_at_a_local_time_may_be_repeated(open_in: Open) -> None:
+    memory = open_in("Pacific/Auckland")
+    memory.remember("The standup is at nine.", id="old", happened_at="2026-02-01")
+    first, again = (
+        memory.update("old", "The standup is at ten.", mode="supersede", happened_at="2026-03-01") for _ in range(2)
+    )
+    assert (again.ids, again.created) == (first.ids, ())
+
+
+def test_end_of_a_memory_told_after_its_successor_is_local(open_in: Open) -> None:
+    memory = open_in("UTC")
+    memory.remember("The lake is deep.")
+    memory.remember("The standup is at nine.", id="old", happened_at="2026-03-01T00:30+13:00")
+    memory.remember("The standup is at ten.", happened_at="2026-02-01", supersedes="old")
+    assert str(memory.get("old").valid_to) == "2026-03-01 00:30:00+13:00"  # type: ignore[union-attr]
+
+
+def test_name_has_the_offset_of_the_first_memory_that_is_left(open_in: Open) -> None:
+    memory = open_in("UTC")
+    memory.remember("Ana Novak swims.", id="first", happened_at="2026-03-01T00:30+13:00")
+    memory.remember("Ana Novak runs.", id="second", happened_at="2026-03-02T00:30-08:00")
+    memory.forget("first")
+    graph = memory.graph()
+    assert graph_differences(graph, open_in("UTC").graph()) == []
+    assert graph.nodes["offsets"].tolist() == [-480] * len(graph)
+    assert graph.rows_of_kind(Kind.ENTITY).size
+
+
 # ---- days
 
 
@@ -247,11 +278,16 @@ def test_memory_just_stored_is_of_today(open_in: Open) -> None:
     found = [node.id for node in memory.find(where=Filter(after="2026-03-02", before="2026-03-03"))]
     assert found == ["run"]
     assert not memory.find(where=Filter(after="2026-03-03"))
+    assert not memory.find(where=Filter(before="2026-03-02"))
     assert not memory.find(where=Filter(recorded_before="2026-03-02"))
     for as_of in ("2026-03-02", "2026-03-02T01:00", datetime(2026, 3, 1, 12, tzinfo=UTC)):
         assert [hit.id for hit in memory.recall("ran", as_of=as_of)] == ["run"]
     for as_of in ("2026-03-01", "2026-03-02T00:59"):
         assert not memory.recall("ran", as_of=as_of)
+    assert memory.recall("ran", known_at="2026-03-02")
+    assert not memory.recall("ran", known_at="2026-03-02T00:59")
+    assert not memory.forget(where=Filter(before="2026-03-02")).episode_ids
+    assert memory.forget(where=Filter(after="2026-03-02", before="2026-03-02T01:01")).episode_ids == ("run",)
 
 
 @pytest.mark.parametrize(
@@ -310,7 +346,7 @@ def test_reason_names_the_day_of_whoever_told_it(open_in: Open) -> None:
     memory.remember("The lake is deep.", id="deep", happened_at="2026-05-10")
     reasons = {hit.id: str(hit.reason) for hit in memory.recall("Who swam in the lake on 11 July 2026?")}
     assert "11 July 2026" in reasons["swim"]
-    assert "11 July 2026" in reasons["plan"]
+    assert "speaks of 11 July 2026" in reasons["plan"]
 
 
 def test_day_that_a_model_read_is_one_of_where_it_was_told() -> None:
