@@ -80,7 +80,7 @@ ROWS: tuple[tuple[str, tuple[tuple[str, ...], ...]], ...] = (
         "shared mechanisms",
         (("stages", "stages.retrieval"), ("recall_events", "recollection", "tool_replies", "prompts", "short_ids")),
     ),
-    ("language", (("language",), ("validate", "media_checks", "tool_definitions", "memory_tools"))),
+    ("language", (("language",), ("validate", "media_checks", "tool_definitions", "zones", "memory_tools"))),
     (
         "data",
         (

@@ -1,6 +1,7 @@
 """``AsyncMemory``: a ``Memory`` for asyncio. Each call runs in a thread; the event loop never waits for it."""
 
 from collections.abc import Callable, Mapping
+from datetime import tzinfo
 from pathlib import Path
 from typing import Any, Self
 
@@ -92,6 +93,11 @@ class AsyncMemory(AsyncMethods[Memory]):
     def strategy(self) -> Strategy:
         """The strategy of recalls that name no other."""
         return self._memory.strategy
+
+    @property
+    def zone(self) -> tzinfo:
+        """Where the user is: the zone of times without an offset, and of the days of questions and prompts."""
+        return self._memory.zone
 
     @property
     def evidence_bands(self) -> EvidenceBands:

@@ -6,7 +6,7 @@ hash and skipped.
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
-from datetime import datetime
+from datetime import UTC, datetime, tzinfo
 
 import numpy as np
 
@@ -38,9 +38,12 @@ class CheckedEpisode:
     media_vectors: tuple[MediaVector, ...] = ()
 
 
-def check_episode(episode: Episode, now: datetime) -> CheckedEpisode:
-    """Check an episode and cut it into nodes; raises ``InvalidInput`` before anything is written."""
-    episode, time = check_episode_fields(episode)
+def check_episode(episode: Episode, now: datetime, zone: tzinfo = UTC) -> CheckedEpisode:
+    """Check an episode and cut it into nodes; raises ``InvalidInput`` before anything is written.
+
+    A time without an offset is local time of ``zone``.
+    """
+    episode, time = check_episode_fields(episode, zone)
     episode = replace(episode, media=check_media(episode.media))
     node = Node(
         id=episode.id or document_id(episode, time),

@@ -35,7 +35,7 @@ from .model import (
 )
 from .ports import Embedder, Extractor
 from .stages.retrieval import validity
-from .timeparse import from_epoch_seconds
+from .stages.retrieval.temporal import local_time
 
 NO_EXTRACTION = Extraction()
 
@@ -157,7 +157,8 @@ def encode(
     edges.extend(Edge(episode.chunks[0].id, old, Link.SUPERSEDES) for old, episode in ends)
     starts = {node.id: node.happened_at for node in episodes}
     for old in {old for old, _ in ends} - starts.keys():
-        starts[old] = from_epoch_seconds(graph.nodes["happened"][graph.rows([old])[0]])
+        row = int(graph.rows([old])[0])
+        starts[old] = local_time(graph, row, graph.nodes["happened"][row])
     return WriteBatch(
         nodes=(*episodes, *entities.values(), *described),
         analyses={node.id: analyze(node) for node in episodes},

@@ -17,7 +17,7 @@ from .language.name_normalization import entity_id
 from .language.names import names
 from .model import SOURCE_LINKS, Kind, Link, Mask, Node, NodeId, ValidityEnd, WriteBatch
 from .reprs import show
-from .timeparse import from_epoch_seconds
+from .stages.retrieval.temporal import local_time
 
 ReadNodes = Callable[[Sequence[NodeId]], Sequence[Node]]
 """Reads nodes by id."""
@@ -64,8 +64,8 @@ def _reopened(graph: Graph, keep: Mask) -> tuple[tuple[NodeId, ...], tuple[Valid
     ends = [
         ValidityEnd(
             graph.id(ended),
-            from_epoch_seconds(max(happened[by], happened[ended])),
-            from_epoch_seconds(graph.nodes["recorded"][by]),
+            max(local_time(graph, by, happened[by]), local_time(graph, ended, happened[ended])),
+            local_time(graph, by, graph.nodes["recorded"][by]),
         )
         for by, ended in zip(new[others].tolist(), old[others].tolist(), strict=True)
     ]

@@ -54,7 +54,7 @@ def epoch_seconds(time: datetime) -> float:
 def _empty_nodes() -> Table:
     return Table.empty(
         ids=object, kinds="i1", seq="i8", happened="f8", recorded="f8", valid_from="f8", valid_to="f8",
-        valid_to_recorded_at="f8", trust="f4", speakers="i4", sessions="i4", documents="i4", sources="i4",
+        valid_to_recorded_at="f8", offsets="i2", trust="f4", speakers="i4", sessions="i4", documents="i4", sources="i4",
         positions="i4", lengths="i4", is_question="?", metadata=object,
     )  # fmt: skip
 
@@ -83,13 +83,14 @@ class CachedDerivation(Generic[T]):
 class Graph:
     """The memory graph of one scope at one revision.
 
-    Tables: ``nodes`` (one entry per row; ``valid_to`` is infinite while open, ``valid_to_recorded_at`` is when that
-    end was recorded), ``terms`` (the distinct terms of each row), ``identifiers`` (hashes of its identifiers),
-    ``time_mentions`` (the times that each row's text mentions), ``vector_rows`` with ``vectors`` (rows that have a
-    vector), ``edges`` (``provenance`` is the row that supports one, -1 for its own source), ``accesses``. Speakers,
-    sessions, documents and sources are codes of the vocabularies ``speakers`` and so on, -1 for none.
-    ``tombstones`` are the ids and digests of forgotten memories. ``media_spaces`` have the vectors of media.
-    ``cursors`` say how far each incremental process has come, ``retention`` what is left of the access log.
+    Tables: ``nodes`` (one entry per row; ``valid_to`` is infinite while open, ``valid_to_recorded_at`` is when that end
+    was recorded, ``offsets`` is the offset of ``happened`` from UTC in minutes), ``terms`` (the distinct terms of each
+    row), ``identifiers`` (hashes of its identifiers), ``time_mentions`` (the times that each row's text mentions),
+    ``vector_rows`` with ``vectors`` (rows that have a vector), ``edges`` (``provenance`` is the row that supports one,
+    -1 for its own source), ``accesses``. Times are seconds since 1970. Speakers, sessions, documents and sources are
+    codes of the vocabularies ``speakers`` and so on, -1 for none. ``tombstones`` are the ids and digests of forgotten
+    memories. ``media_spaces`` have the vectors of media. ``cursors`` say how far each incremental process has come,
+    ``retention`` what is left of the access log.
     """
 
     revision: int = 0

@@ -24,6 +24,7 @@ from .model import (
     ValidityEnd,
     WriteBatch,
 )
+from .timeparse import offset_minutes
 
 
 def apply_batch(graph: Graph, batch: WriteBatch) -> Graph:
@@ -106,6 +107,7 @@ def _with_entity_times(graph: Graph, entities: Sequence[Node]) -> Graph:
     nodes = graph.nodes.replace(
         graph.rows(one.id for one in known),
         happened=[epoch_seconds(one.happened_at) for one in known],
+        offsets=[offset_minutes(one.happened_at) for one in known],
         recorded=[epoch_seconds(one.recorded_at) for one in known],
     )
     return replace(graph, nodes=nodes)
@@ -134,6 +136,7 @@ def _with_nodes(graph: Graph, batch: WriteBatch) -> Graph:
         valid_from=[-np.inf if node.valid_from is None else epoch_seconds(node.valid_from) for node in nodes],
         valid_to=[np.inf if node.valid_to is None else epoch_seconds(node.valid_to) for node in nodes],
         valid_to_recorded_at=[np.inf if node.valid_to is None else epoch_seconds(node.recorded_at) for node in nodes],
+        offsets=[offset_minutes(node.happened_at) for node in nodes],
         trust=[node.trust for node in nodes],
         speakers=speakers.codes([node.speaker for node in nodes]),
         sessions=sessions.codes([node.session for node in nodes]),

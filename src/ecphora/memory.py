@@ -7,6 +7,7 @@ them.
 import logging
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from datetime import tzinfo
 from functools import partial
 from pathlib import Path
 from time import perf_counter
@@ -100,6 +101,7 @@ from .stages.retrieval import filters, insight_index
 from .stages.retrieval.confidence import DEFAULT_BANDS, EvidenceBands
 from .store_as_query import writes_on_store
 from .stores.sqlite import SQLiteStore
+from .timeparse import in_zone
 from .update_scorers.e5_cross_encoder import E5UpdateScorer
 from .validate import (
     check_clock,
@@ -124,6 +126,7 @@ from .validate import (
     check_text_file,
 )
 from .views import Entities, Facts, Maintenance
+from .zones import check_zone
 
 _log = logging.getLogger("ecphora")
 
@@ -179,8 +182,10 @@ class Memory:
     ``reader`` reads the best candidates of a recall together with the question; with None nothing is read, and by
     default nothing with a ``HashingEmbedder``, whose users want no model. ``auto_consolidate`` says when the memory
     consolidates by itself; by default it does so only when :meth:`consolidate` is called. ``evidence_bands`` says from
-    which confidence on a recall has strong or weak evidence. Safe to share between threads; any number of processes may
-    open the file.
+    which confidence on a recall has strong or weak evidence. ``zone``, a name of the tz database or a ``tzinfo``, is
+    where the user is, by default the zone of this machine: a time without an offset is local time there, and so are
+    the days of questions, filters and prompts. Safe to share between threads; any number of processes may open the
+    file.
 
     Raises ``EmbedderMismatch`` if the scope was written with another embedding model, and a ``StoreError`` if the
     file cannot be used.
@@ -199,6 +204,7 @@ class Memory:
         auto_consolidate: AutoConsolidate | None = None,
         evidence_bands: EvidenceBands = DEFAULT_BANDS,
         clock: Clock = utc_now,
+        zone: str | tzinfo | None = None,
     ) -> None:
         self.scope = check_name("scope", scope)
         self.strategy = strategies.resolve_strategy(strategy)
@@ -217,7 +223,8 @@ class Memory:
         if reader is DEFAULT_READER:
             reader = None if embedder is not None and embedder.name.startswith(HASHING) else LateInteractionReader()
         self._reader = None if reader is None else check_component("reader", reader, "a reader", "read")
-        self._clock = check_clock(clock)
+        self.zone = check_zone(zone)
+        self._clock = check_clock(clock, self.zone)
         if auto_consolidate is not None and not isinstance(auto_consolidate, AutoConsolidate):
             raise InvalidInput(f"auto_consolidate is {show(auto_consolidate)}; give AutoConsolidate(every_turns=100)")
         self._auto_consolidate = auto_consolidate
@@ -326,8 +333,8 @@ class Memory:
         given_metadata = {} if metadata is None else check_metadata(metadata)
         template = Episode("", id, speaker, session, happened_at, title, source, given_metadata, trust, supersedes)
         now = self._clock()
-        read = episodes_from_messages(items, template=template, options=message_options)
-        episodes = [documents.check_episode(episode, now) for episode in read.episodes]
+        read = episodes_from_messages(items, template=template, options=message_options, zone=self.zone)
+        episodes = [documents.check_episode(episode, now, self.zone) for episode in read.episodes]
         pending = list(documents.deduplicate(episodes, self.graph()).values())
         ids = tuple(episode.id for episode in episodes)
         if dry_run:
@@ -664,7 +671,9 @@ class Memory:
         """Log what a recall stimulated and returned, and remember the episode that it creates."""
         activation, now, needs_full_log = steps.activation, steps.query.now, reads_full_log(steps.strategy)
         accesses = recall_accesses(steps.graph, activation, hits, now)
-        episode = None if activation.new_episode is None else documents.check_episode(activation.new_episode, now)
+        episode = (
+            None if activation.new_episode is None else documents.check_episode(activation.new_episode, now, self.zone)
+        )
         if self.is_read_only:
             self._access_log.count_unlogged(len(accesses) + (episode is not None))
         else:
@@ -772,6 +781,7 @@ class Memory:
             goal=goal,
             embed_goal=self._query_embedder.goal_vector,
             media=media_query,
+            zone=self.zone,
         )
 
     # ---- look up
@@ -811,7 +821,7 @@ class Memory:
         return lookup.count_memories(self.graph(), self._filter_query(where))
 
     def _filter_query(self, where: Filter) -> Query:
-        return Query("", self._clock(), where=check_filter(where))
+        return Query("", self._clock(), where=check_filter(where, self.zone))
 
     def history(self, id: NodeId) -> History | None:  # noqa: A002
         """What a memory superseded, what superseded it, and its accesses; None if there is no such memory."""
@@ -821,7 +831,8 @@ class Memory:
             return None
         earlier = self._store.nodes(self.scope, encode.supersession_chain(graph, rows[0], forward=False))
         later = self._store.nodes(self.scope, encode.supersession_chain(graph, rows[0], forward=True))
-        return History(documents.reassemble(nodes), tuple(reversed(earlier)), tuple(later), graph.accesses_of(rows[0]))
+        accesses = tuple(replace(one, at=in_zone(one.at, self.zone)) for one in graph.accesses_of(rows[0]))
+        return History(documents.reassemble(nodes), tuple(reversed(earlier)), tuple(later), accesses)
 
     def _stored_nodes(self, id_: NodeId) -> list[Node]:
         return self._store.nodes(self.scope, documents.node_ids_of(self.graph(), check_id(id_)))
@@ -880,7 +891,7 @@ class Memory:
         The update may be repeated: a declared successor that equals the episode is returned. Raises ``InvalidInput``
         if there is another one.
         """
-        checked, graph = documents.check_episode(episode, self._clock()), self.graph()
+        checked, graph = documents.check_episode(episode, self._clock(), self.zone), self.graph()
         successor_ids = encode.declared_successors(graph, id_)
         for successor in filter(None, map(self.get, successor_ids)):
             has_same_time = not checked.has_date or successor.happened_at == checked.chunks[0].happened_at
@@ -917,7 +928,7 @@ class Memory:
         for the id of a name or a claim, which goes with the memories that it is read off.
         """
         wanted = check_ids(ids)
-        where = None if where is None else check_filter(where)
+        where = None if where is None else check_filter(where, self.zone)
         if check_flag("everything", everything):
             if wanted or where is not None:
                 raise InvalidInput("everything=True erases the whole scope; give it without ids and where")

@@ -7,7 +7,7 @@ LangChain. None of these packages is needed: fields are read by their names.
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from datetime import UTC, datetime
+from datetime import UTC, datetime, tzinfo
 from numbers import Real
 from typing import Any, Protocol
 
@@ -18,6 +18,7 @@ from .language.terms import extract_terms
 from .language.token_count import CHARS_PER_TOKEN, estimate_tokens
 from .model import Episode, When
 from .reprs import ShortRepr, show
+from .timeparse import in_zone
 from .validate import (
     MAX_QUESTION_CHARS,
     check_episode_fields,
@@ -102,14 +103,14 @@ def is_message(value: object) -> bool:
 
 
 def episodes_from_messages(
-    items: Iterable[object], *, template: Episode, options: MessageOptions = DEFAULT_OPTIONS
+    items: Iterable[object], *, template: Episode, options: MessageOptions = DEFAULT_OPTIONS, zone: tzinfo = UTC
 ) -> MessageEpisodes:
     """Turn messages into episodes; texts become episodes too, and episodes stay as they are.
 
     The speaker is the ``name`` of a message, or else what ``options`` gives for its role. Its text parts are joined by
-    line breaks. Its time is ``created_at`` or ``timestamp``, as ISO 8601 text, datetime or epoch seconds. All else
-    comes from ``template``. A tool result has the name of its tool in the metadata, as ``tool``. Pictures, tool calls
-    and other parts are left out and counted, as are messages without text.
+    line breaks. Its time is ``created_at`` or ``timestamp``, as ISO 8601 text, datetime or epoch seconds, which is that
+    of ``zone`` if it has no offset. All else comes from ``template``. A tool result has the name of its tool in the
+    metadata, as ``tool``. Pictures, tool calls and other parts are left out and counted, as are messages without text.
 
     Raises ``InvalidInput``, which names the index, for an unknown role or shape, a time or name that cannot be used,
     and for a ``template`` with a speaker if there are messages.
@@ -128,13 +129,13 @@ def episodes_from_messages(
                 f"give MessageOptions(speakers={{'user': {show(template.speaker)}}})"
             )
         else:
-            time = _time(item, index)
+            time = _time(item, index, zone)
             message = _read(item, index)
             omitted.update(+message.omitted)
             for utterance in message.utterances:
                 if _is_kept(utterance.role, options, omitted):
                     episode = _episode(utterance, time, template, speakers)
-                    episodes.append(_check(episode, index))
+                    episodes.append(_check(episode, index, zone))
     return MessageEpisodes(tuple(episodes), dict(omitted))
 
 
@@ -321,14 +322,14 @@ def _episode(utterance: _Utterance, time: datetime | None, template: Episode, sp
     )
 
 
-def _check(episode: Episode, index: int) -> Episode:
+def _check(episode: Episode, index: int, zone: tzinfo) -> Episode:
     try:
-        return check_episode_fields(episode)[0]
+        return check_episode_fields(episode, zone)[0]
     except InvalidInput as error:
         raise type(error)(f"messages[{index}]: {error}") from error
 
 
-def _time(item: object, index: int) -> datetime | None:
+def _time(item: object, index: int, zone: tzinfo) -> datetime | None:
     """The time of a message, None if it has none."""
     places = (item, _field(item, "additional_kwargs"))
     values = ((name, _field(place, name)) for place in places for name in TIME_FIELDS)
@@ -337,8 +338,8 @@ def _time(item: object, index: int) -> datetime | None:
         return None
     try:
         if isinstance(value, Real) and not isinstance(value, bool):
-            return datetime.fromtimestamp(float(value), UTC)
-        return check_time(name, value)
+            return in_zone(datetime.fromtimestamp(float(value), UTC), zone)
+        return check_time(name, value, zone)
     except InvalidTime as error:
         raise InvalidTime(f"messages[{index}]: {error}") from error
     except (ValueError, OverflowError, OSError) as error:

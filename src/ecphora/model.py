@@ -18,7 +18,7 @@ from .conditions import Condition
 from .errors import InvalidTime
 from .llm_usage import LLMEstimate, LLMUsage
 from .reprs import ShortRepr, call_repr
-from .timeparse import parse_time
+from .timeparse import read_time
 
 NodeId = str
 Metadata = conditions.Metadata
@@ -71,7 +71,7 @@ class Link(StrEnum):
 
 
 When = str | date | datetime
-"""A time as callers give it: an ISO 8601 text, a date or a datetime; without a zone it is UTC."""
+"""A time as callers give it: an ISO 8601 text, a date or a datetime; without an offset it is local time."""
 PRIOR = "prior"
 """The feature for the score that a memory has before any evidence: part of the sum, but no reason."""
 MENTION_LINKS = frozenset({Link.MENTIONS, Link.ABOUT})
@@ -207,8 +207,8 @@ class Episode(ShortRepr):
     """An episode to remember, as the caller gives it.
 
     ``id`` is the caller's own id; by default the id follows from the content. ``happened_at`` takes an ISO 8601
-    string, a date or a datetime; without a time zone it is UTC, and None means the time of recording.
-    ``supersedes`` is the id of the memory that this one replaces from ``happened_at`` on, whoever said it.
+    string, a date or a datetime; without an offset it is local time of the memory's zone, and None means the time of
+    recording. ``supersedes`` is the id of the memory that this one replaces from ``happened_at`` on, whoever said it.
     The fields are checked when the episode is remembered.
 
     ``trust``, 0 to 1, limits supersession: a memory never supersedes one of higher trust, neither by ``supersedes``
@@ -553,9 +553,9 @@ class Filter(ShortRepr):
     and what has no name is not. ``speakers``, ``sessions`` and ``sources`` also take a mapping of the operators
     ``$eq``, ``$in``, ``$ne`` and ``$nin``, as in ``{"$nin": ["tool"]}``: it becomes names in both fields. ``after`` and
     ``before`` bound event time, ``recorded_after`` and ``recorded_before`` recording time, half-open; they take what
-    ``happened_at`` takes and are datetimes from then on. ``metadata`` is a mapping of values that must all match, or of
-    operators (``{"age": {"$gte": 3}}``), or a condition of :mod:`ecphora.conditions`. ``min_trust`` leaves out what has
-    less trust.
+    ``happened_at`` takes and are datetimes from then on, which have an offset if it was given. ``metadata`` is a
+    mapping of values that must all match, or of operators (``{"age": {"$gte": 3}}``), or a condition of
+    :mod:`ecphora.conditions`. ``min_trust`` leaves out what has less trust.
 
     Raises ``InvalidTime`` for a bound that is not a time, and ``InvalidInput`` for an unknown operator or a wrong
     operand of one; the other fields are checked when the filter is used.
@@ -585,7 +585,7 @@ class Filter(ShortRepr):
             if (bound := getattr(self, name)) is None:
                 continue
             try:
-                object.__setattr__(self, name, parse_time(bound))
+                object.__setattr__(self, name, read_time(bound))
             except InvalidTime as error:
                 raise InvalidTime(f"{name}: {error}") from error
 

@@ -52,7 +52,7 @@ def ecphora_memory(
     """An empty memory in a temporary folder."""
     from .memory import Memory  # noqa: PLC0415
 
-    with Memory(tmp_path / "ecphora-memory.db", embedder=ecphora_embedder, clock=ecphora_clock) as memory:
+    with Memory(tmp_path / "ecphora-memory.db", embedder=ecphora_embedder, clock=ecphora_clock, zone="UTC") as memory:
         yield memory
 
 

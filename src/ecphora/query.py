@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from datetime import datetime
+from datetime import UTC, datetime, tzinfo
 
 import numpy as np
 
@@ -20,6 +20,7 @@ from .media_checks import check_media_query
 from .model import (
     Filter,
     Goal,
+    Interval,
     MediaQuery,
     NodeId,
     Query,
@@ -30,6 +31,7 @@ from .model import (
 )
 from .ports import Embedder, NodeReader, embedder_coverage, similarity_floor
 from .stages.retrieval import relation_names, speakers
+from .timeparse import in_zone
 from .validate import check_query, check_question
 
 MAX_QUESTION_TERMS = 24
@@ -79,15 +81,18 @@ def analyze(
     goal: str | None = None,
     embed_goal: Callable[[str], Vector] | None = None,
     media: MediaQuery | None = None,
+    zone: tzinfo = UTC,
 ) -> Query:
     """Check, analyze and embed a question, once for everything that uses it.
 
     ``embed`` gives the vectors of a question's texts, ``embed_goal`` that of the goal; neither is called for an empty
     graph. ``read_nodes`` fetches the memories that may say who "my sister" in a question is; it is not called for other
-    questions. Raises ``InvalidInput`` for an invalid argument, and ``EmbedderMismatch`` if the graph has vectors of
+    questions. ``zone`` is that of times without an offset, and of the days that the question names. Raises
+    ``InvalidInput`` for an invalid argument, and ``EmbedderMismatch`` if the graph has vectors of
     another length.
     """
-    question, where, event_time, recording_time = check_query(question, where, as_of, known_at, retroactive)
+    question, where, event_time, recording_time = check_query(question, where, as_of, known_at, retroactive, zone=zone)
+    event_time = None if event_time is None else in_zone(event_time, zone)
     goal, media = _check_goal(goal), check_media_query(media)
     if media is not None:
         media_spaces.check_query(graph.media_spaces, media)
@@ -117,6 +122,7 @@ def analyze(
         where=where,
         named=named,
         media=media,
+        zone=zone,
     )
     if goal is None:
         return query
@@ -166,10 +172,12 @@ def build_query(
     where: Filter | None = None,
     named: NamedQuestion | None = None,
     media: MediaQuery | None = None,
+    zone: tzinfo = UTC,
 ) -> Query:
     """Build a query from a text; ``embedded_parts`` are its parts and the vectors of their texts.
 
-    ``named`` is the text with names in place of relations; terms and vectors are those of this text.
+    ``named`` is the text with names in place of relations; terms and vectors are those of this text. ``zone`` is that
+    of the days and hours that the text names.
     """
     named = named or NamedQuestion(text)
     term_hashes = hash_terms(list(dict.fromkeys(extract_terms(named.text))))
@@ -194,7 +202,7 @@ def build_query(
         term_vectors=term_vectors,
         entity_ids=tuple(dict.fromkeys((*(entity_id(name) for name in names(text)), *named.entity_ids))),
         relation_names=tuple(named.relation_names),
-        time_ranges=time_mentions(text, as_of or now),
+        time_ranges=_time_ranges(text, as_of or now, zone),
         identifiers=asked_identifiers(text),
         quantities=quantity_hashes(text),
         as_of=as_of,
@@ -203,3 +211,12 @@ def build_query(
         where=where or Filter(),
         media=media,
     )
+
+
+def _time_ranges(text: str, reference_time: datetime, zone: tzinfo) -> tuple[Interval, ...]:
+    """The times that a question asks about, by the calendar of a zone."""
+    try:
+        local = reference_time.astimezone(zone)
+    except OverflowError:  # at the ends of the calendar
+        local = reference_time
+    return tuple(Interval(in_zone(time.start, zone), in_zone(time.end, zone)) for time in time_mentions(text, local))

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from .graph import KIND_CODES, epoch_seconds
+from .graph import KIND_CODES
 from .language import question
 from .language.adjacent_names import without_titles
 from .language.classes import find_instances
@@ -19,11 +19,11 @@ from .language.roles import role_of
 from .language.terms import extract_terms, hash_terms, shared_terms
 from .model import Kind, MediaKind, Query
 from .ranking import Comparison
-from .stages.retrieval import validity
+from .stages.retrieval import temporal, validity
 from .stages.retrieval.media_search import MEDIA
 from .stages.retrieval.term_coverage import WINDOW_SIZE
 from .text_format import collapse_whitespace, long_day, truncate
-from .timeparse import from_epoch_seconds
+from .timeparse import from_epoch_seconds, local_seconds
 
 MIN_SIMILARITY_Z = 1.5
 """The smallest z-score of the similarity at which a memory is near to a word in meaning."""
@@ -176,9 +176,10 @@ def _speaker_clause(comparison: Comparison) -> Clause | None:
 
 def _date_clause(comparison: Comparison) -> Clause | None:
     """Whether it happened in, or mentions, a time that the question names."""
-    for time in comparison.ranking.query.time_ranges:
-        start, end = epoch_seconds(time.start), epoch_seconds(time.end)
-        if start <= epoch_seconds(comparison.node.happened_at) < end:
+    query = comparison.ranking.query
+    for time in query.time_ranges:
+        start, end = local_seconds(time.start), local_seconds(time.end)
+        if temporal.happened_in(comparison.ranking.graph, time, query, np.array([comparison.row]))[0]:
             return Clause(f"is of {long_day(comparison.node.happened_at)}, the time asked about")
         for first, last in _time_mentions(comparison):
             if first < end and last > start:
@@ -191,10 +192,12 @@ def _time_mention_clause(comparison: Comparison) -> Clause | None:
 
 
 def _time_mentions(comparison: Comparison) -> Iterator[tuple[float, float]]:
-    """The times that it mentions, as start and end in seconds since the epoch."""
-    mentions = comparison.ranking.graph.time_mentions
+    """The times that it mentions, as start and end in local time where it was told (``local_seconds``)."""
+    graph = comparison.ranking.graph
+    mentions, shift = graph.time_mentions, 60.0 * float(graph.nodes["offsets"][comparison.row])
     places = np.flatnonzero(mentions["rows"] == comparison.row)
-    yield from zip(mentions["starts"][places].tolist(), mentions["ends"][places].tolist(), strict=True)
+    starts, ends = mentions["starts"][places] + shift, mentions["ends"][places] + shift
+    yield from zip(starts.tolist(), ends.tolist(), strict=True)
 
 
 def _number_clause(comparison: Comparison) -> Clause | None:
@@ -359,7 +362,10 @@ CLAUSE_BUILDERS = {feature: builders for builders, features in _FEATURE_GROUPS f
 
 
 def format_interval(start: float, end: float) -> str:
-    """An interval as a day, month or year; as its first and last day if it is none of these."""
+    """An interval as a day, month or year; as its first and last day if it is none of these.
+
+    Its bounds are those of ``local_seconds``.
+    """
     first, last = from_epoch_seconds(start), from_epoch_seconds(max(start, end - 1))
     if first.date() == last.date():
         return long_day(first)

@@ -20,7 +20,7 @@ from .media_spaces import vectors_of
 from .model import Edge, Episode, Kind, Link, Mark, Node, NodeId, Rows, ValidityEnd, Vector, WriteBatch
 from .reprs import show
 from .scope_writer import MAX_RETRIES, Classification, ExtractionSource, ScopeWriter, reads_full_log
-from .timeparse import from_epoch_seconds
+from .stages.retrieval.temporal import local_time
 
 
 def replace_text(
@@ -141,5 +141,5 @@ def _validity_ends(graph: Graph, old: Node, new_ids: Sequence[NodeId]) -> tuple[
     row = graph.row(old.id)
     if old.valid_to is None or row is None:
         return ()
-    recorded_at = from_epoch_seconds(graph.nodes["valid_to_recorded_at"][row])
+    recorded_at = local_time(graph, row, graph.nodes["valid_to_recorded_at"][row])
     return tuple(ValidityEnd(id_, old.valid_to, recorded_at) for id_ in new_ids)

@@ -51,6 +51,7 @@ ENV_VARIABLES = {
     "llm_base_url": ("ECPHORA_LLM_BASE_URL",),
     "llm_prices": ("ECPHORA_LLM_PRICES",),
     "extractor_tokens": ("ECPHORA_EXTRACTOR_TOKENS",),
+    "zone": ("ECPHORA_ZONE",),
     "openai_base_url": ("ECPHORA_OPENAI_BASE_URL",),
     "openai_api_key": ("ECPHORA_OPENAI_API_KEY", "OPENAI_API_KEY"),
 }
@@ -64,7 +65,7 @@ READER_CHOICES = (
 """The values of a reader setting, as errors list them."""
 LOCAL_EMBEDDERS = frozenset({"minilm", "e5", "hashing"})
 """The kinds of embedder that send no data and load nothing but this package's own dependencies."""
-PROJECT_KEYS = ("db", "scope", "embedder", "strategy", "weights", "reader", "evidence_bands")
+PROJECT_KEYS = ("db", "scope", "embedder", "strategy", "weights", "reader", "evidence_bands", "zone")
 """The settings that a project's file may set."""
 PROJECT_KINDS = MappingProxyType(
     {
@@ -87,12 +88,12 @@ class Settings:
 
     ``embedder`` is None for the one that a scope was written with, ``llm`` for no language model, ``reader`` for the
     one that a memory has by default, ``extractor`` for the built-in one. ``store`` is the URL of a plug-in's store,
-    which replaces the file ``db``.
-    ``evidence_bands`` has the lowest confidences of strong and of weak evidence, as in "0.7,0.3".
-    ``reader_base_url`` defaults to the usual address of the reader's kind, ``reader_scale`` ("log_odds" or
+    which replaces the file ``db``. ``evidence_bands`` has the lowest confidences of strong and of weak evidence, as in
+    "0.7,0.3". ``reader_base_url`` defaults to the usual address of the reader's kind, ``reader_scale`` ("log_odds" or
     "probability") to its usual scale, and ``llm_base_url`` to ``openai_base_url``. ``llm_prices`` has the US dollars of
     a million tokens in and out, as in "0.15,0.6", and ``extractor_tokens`` the most tokens that the extractor ``llm``
-    may use for one ``remember``. ``notes`` are sentences about settings that were ignored.
+    may use for one ``remember``. ``zone`` is a name of the tz database, None for the machine's zone. ``notes`` are
+    sentences about settings that were ignored.
     """
 
     db: Path = Path("ecphora.db")
@@ -113,6 +114,7 @@ class Settings:
     openai_api_key: str | None = field(default=None, repr=False)
     extractor: str | None = None
     store: str | None = field(default=None, repr=False)
+    zone: str | None = None
     notes: tuple[str, ...] = ()
 
     def with_overrides(self, **overrides: str | None) -> "Settings":
@@ -260,10 +262,9 @@ def load(
     """
     environ = os.environ if environ is None else environ
     folder = Path() if folder is None else folder
-    given = {key: value for key, value in arguments.items() if value is not None}
     found: dict[str, str] = {}
     notes: list[str] = []
-    _add_settings(found, _expand_paths(given))
+    _add_settings(found, _expand_paths({key: value for key, value in arguments.items() if value is not None}))
     _add_settings(found, _expand_paths(_read_environment(environ)))
     if config := environ.get("ECPHORA_CONFIG"):
         _add_settings(found, _read_trusted_file(folder / expand_home(config)))

@@ -25,6 +25,14 @@ def iso_minute(time: datetime) -> str:
     return f"{time.year:04}-{time:%m-%d}{clock}"
 
 
+def describe_now(time: datetime) -> str:
+    """The present, with its day of the week and its zone: 2026-11-28 14:30, Saturday (Pacific/Auckland, UTC+13:00)."""
+    minute = time.isoformat(timespec="minutes")
+    name, offset = time.tzname(), f"UTC{minute[len('2026-11-28T14:30') :]}".removesuffix("+00:00")
+    zone = offset if name is None or name.startswith("UTC") else f"{name}, {offset}"
+    return f"{iso_minute(time)}, {time:%A} ({zone})"
+
+
 def iso_day(time: str) -> str:
     """The day of an ISO 8601 time."""
     return time[: len("2026-09-03")]

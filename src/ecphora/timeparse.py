@@ -1,49 +1,112 @@
-"""Parses a time that a caller passes into an aware datetime. Dates in prose are :mod:`.language.dates`."""
+"""Parses a time that a caller passes into an aware datetime. Dates in prose are :mod:`.language.dates`.
 
-from datetime import UTC, date, datetime, timedelta
+A time without an offset is local time of a zone. Every time that is parsed keeps only its offset, a fixed one of whole
+minutes: two times are then equal exactly if they are the same instant, and the text of a time has all of it.
+"""
+
+from datetime import UTC, date, datetime, timedelta, timezone, tzinfo
 
 from .errors import InvalidTime
 
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 FIRST, LAST = datetime.min.replace(tzinfo=UTC), datetime.max.replace(tzinfo=UTC)
 """The first and the last moment of the calendar; a time must lie between them in UTC too."""
+MINUTE = timedelta(minutes=1)
 
 
-def from_epoch_seconds(seconds: float) -> datetime:
-    """Return the time of seconds since 1970, or the end of the calendar that is nearest."""
+def from_epoch_seconds(seconds: float, zone: tzinfo = UTC) -> datetime:
+    """Return the time of seconds since 1970, or the end of the calendar that is nearest, as it is in a zone."""
     if seconds >= LAST.timestamp():  # a float has no digits for the last microseconds and rounds them up
         return LAST
-    return EPOCH + timedelta(seconds=max(float(seconds), FIRST.timestamp()))
+    return in_zone(EPOCH + timedelta(seconds=max(float(seconds), FIRST.timestamp())), zone)
 
 
-def parse_time(value: object, *, end_of_day: bool = False) -> datetime:
-    """Parse an ISO 8601 string, a date or a datetime; without a time zone it is UTC.
+def offset_minutes(time: datetime) -> int:
+    """Return the offset of an aware time from UTC, in minutes; 0 for a time without one."""
+    return round((time.utcoffset() or timedelta(0)) / MINUTE)
+
+
+def zone_of_minutes(minutes: int, name: str | None = None) -> timezone:
+    """Return the zone that is always so many minutes ahead of UTC."""
+    offset = timedelta(minutes=minutes)
+    return UTC if not offset and name is None else timezone(offset) if name is None else timezone(offset, name)
+
+
+def local_seconds(time: datetime) -> float:
+    """Return what the calendar and the clock on the wall show at a time, as seconds since they showed 1970."""
+    return time.timestamp() + 60 * offset_minutes(time)
+
+
+def in_zone(time: datetime, zone: tzinfo) -> datetime:
+    """Return an aware time with the offset, and the name, that a zone has then; the instant is the same.
+
+    At the ends of the calendar, where the zone's clock would leave it, the time keeps its own offset.
+    """
+    try:
+        local = time.astimezone(zone)
+    except (OverflowError, ValueError):
+        return time
+    return _with_fixed_offset(local, zone_name(zone))
+
+
+def zone_name(zone: tzinfo) -> str | None:
+    """Return the name of a zone in the tz database, such as "Europe/Berlin"; None for a zone without one."""
+    name = getattr(zone, "key", None)
+    return name if isinstance(name, str) else None
+
+
+def _with_fixed_offset(time: datetime, name: str | None = None) -> datetime:
+    fixed = zone_of_minutes(offset_minutes(time), name)
+    if time.utcoffset() == fixed.utcoffset(None):
+        return time.replace(tzinfo=fixed, fold=0)
+    try:  # an offset with seconds, as before the zones of today; ISO 8601 has none
+        return time.astimezone(fixed)
+    except OverflowError:
+        return time.replace(tzinfo=fixed, fold=0)
+
+
+def read_time(value: object, *, end_of_day: bool = False) -> datetime:
+    """Read an ISO 8601 string, a date or a datetime, with the offset that it names, or none.
 
     A date without a time is its first instant; with ``end_of_day`` its last, so that "as of 1 June" includes that day.
-    Raises ``InvalidTime`` for anything else, and for a time that is before the year 1 or after 9999 in UTC.
+    Raises ``InvalidTime`` for anything else.
     """
     if isinstance(value, datetime):
-        time = value if value.utcoffset() is not None else value.replace(tzinfo=UTC)
-        if time < FIRST or time > LAST:
-            raise InvalidTime(
-                f"{time.isoformat()} is not a date of the years 1 to 9999 in UTC; give one of these years"
-            )
-        return time
+        if value != value:  # noqa: PLR0124  # the missing time of pandas is a datetime that equals nothing
+            raise InvalidTime("a missing time is not a date; give 'YYYY-MM-DD', or leave it out")
+        return value
     if isinstance(value, date):
-        day = datetime(value.year, value.month, value.day, tzinfo=UTC)
-        return day + (timedelta(days=1) - timedelta(microseconds=1)) if end_of_day else day
+        day = datetime(value.year, value.month, value.day)  # noqa: DTZ001  # the caller knows the zone
+        return day.replace(hour=23, minute=59, second=59, microsecond=999_999) if end_of_day else day
     if isinstance(value, str):
         text = value.strip()
         try:
             if len(text) <= len("2026-05-03"):
-                return parse_time(date.fromisoformat(text), end_of_day=end_of_day)
-            time = datetime.fromisoformat(text)
+                return read_time(date.fromisoformat(text), end_of_day=end_of_day)
+            return datetime.fromisoformat(text)
         except ValueError as error:
             raise InvalidTime(
                 f"{value[:60]!r} is not a date ({error}); write 2026-05-03 or 2026-05-03T14:30"
             ) from error
-        return parse_time(time)
     kind = type(value).__name__
     raise InvalidTime(
         f"an object of type {kind} is not a date; give 'YYYY-MM-DD', an ISO 8601 time, a date or a datetime"
     )
+
+
+def parse_time(value: object, zone: tzinfo = UTC, *, end_of_day: bool = False) -> datetime:
+    """Parse what :func:`read_time` reads; without an offset it is local time of ``zone``.
+
+    A local time that comes twice is the first of them, unless ``fold`` of the datetime is 1. One that the zone's clock
+    leaves out has the offset from before the change. Raises ``InvalidTime`` also for a time that is before the year 1
+    or after 9999 in UTC.
+    """
+    time = read_time(value, end_of_day=end_of_day)
+    if time.utcoffset() is None:
+        local = time.replace(tzinfo=zone)
+        time = time.replace(tzinfo=zone_of_minutes(offset_minutes(local)), fold=0)
+    else:
+        time = _with_fixed_offset(time)
+    if time < FIRST or time > LAST:
+        raise InvalidTime(f"{time.isoformat()} is not a date of the years 1 to 9999 in UTC; give one of these years")
+    return time

@@ -7,7 +7,7 @@ instead. Checks come before anything is written.
 import inspect
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from datetime import date, datetime
+from datetime import UTC, date, datetime, tzinfo
 from numbers import Integral, Real
 from pathlib import Path
 from typing import Any, TypeVar
@@ -19,7 +19,7 @@ from .errors import InvalidInput, InvalidText, InvalidTime
 from .ids import NODE_PREFIXES
 from .model import Episode, Filter, Include, Metadata, NodeId, Reading
 from .reprs import show
-from .timeparse import parse_time
+from .timeparse import in_zone, parse_time
 
 T = TypeVar("T")
 
@@ -184,23 +184,24 @@ def check_flag(field: str, value: object) -> bool:
 # ---- times
 
 
-def check_time(field: str, value: object, *, end_of_period: bool = False) -> datetime:
+def check_time(field: str, value: object, zone: tzinfo = UTC, *, end_of_period: bool = False) -> datetime:
     """Check a time, as ``parse_time`` reads it: an ISO 8601 text, a date or a datetime."""
     if not isinstance(value, str | date):
         raise InvalidTime(f"{field} is {show(value)}, which is not a date; give 'YYYY-MM-DD', a date or a datetime")
-    found = parse_time(value, end_of_day=end_of_period)
-    if not math.isfinite(found.timestamp()):  # the missing time of pandas (NaT) is a datetime
+    if value != value:  # noqa: PLR0124  # the missing time of pandas (NaT) is a datetime
         raise InvalidTime(f"{field} is {show(value)}, which is not a date; give 'YYYY-MM-DD', or leave it out")
-    return found
+    return parse_time(value, zone, end_of_day=end_of_period)
 
 
-def check_optional_time(field: str, value: object, *, end_of_period: bool = False) -> datetime | None:
+def check_optional_time(
+    field: str, value: object, zone: tzinfo = UTC, *, end_of_period: bool = False
+) -> datetime | None:
     """Check a time, or None."""
-    return None if value is None else check_time(field, value, end_of_period=end_of_period)
+    return None if value is None else check_time(field, value, zone, end_of_period=end_of_period)
 
 
-def check_clock(value: object) -> Callable[[], datetime]:
-    """Check a clock; the result checks every time that the clock returns."""
+def check_clock(value: object, zone: tzinfo = UTC) -> Callable[[], datetime]:
+    """Check a clock; the result checks every time that the clock returns, and tells it as it is in ``zone``."""
     if not callable(value) or isinstance(value, type):
         raise InvalidInput(f"clock is {show(value)}; give a function without parameters that returns the time")
     clock: Callable[[], object] = value
@@ -209,7 +210,7 @@ def check_clock(value: object) -> Callable[[], datetime]:
         now = clock()
         if not isinstance(now, datetime) or now.utcoffset() is None:
             raise InvalidTime(f"the clock returned {show(now)}; return a datetime with a time zone: datetime.now(UTC)")
-        return now
+        return in_zone(now, zone)
 
     return checked_clock
 
@@ -243,8 +244,8 @@ def _check_metadata_value(key: str, value: Scalar) -> None:
     check_unicode("metadata", f"{key}{value}")
 
 
-def check_filter(value: object) -> Filter:
-    """Check a filter; the result has tuples and datetimes, so that an empty filter equals ``Filter()``."""
+def check_filter(value: object, zone: tzinfo = UTC) -> Filter:
+    """Check a filter; the result has tuples and aware datetimes, so that an empty filter equals ``Filter()``."""
     if not isinstance(value, Filter):
         raise InvalidInput(f"where is {show(value)}; give a Filter, as in Filter(speakers='Ana')")
     return Filter(
@@ -252,10 +253,10 @@ def check_filter(value: object) -> Filter:
         _check_names("sessions", value.sessions),
         _check_names("sources", value.sources),
         value.metadata if isinstance(value.metadata, Condition) else dict(value.metadata),
-        check_optional_time("after", value.after),
-        check_optional_time("before", value.before),
-        check_optional_time("recorded_after", value.recorded_after),
-        check_optional_time("recorded_before", value.recorded_before),
+        check_optional_time("after", value.after, zone),
+        check_optional_time("before", value.before, zone),
+        check_optional_time("recorded_after", value.recorded_after, zone),
+        check_optional_time("recorded_before", value.recorded_before, zone),
         check_number("min_trust", value.min_trust, minimum=0, maximum=1),
         _check_names("not_speakers", value.not_speakers),
         _check_names("not_sessions", value.not_sessions),
@@ -270,7 +271,7 @@ def _check_names(field: str, value: object) -> tuple[str, ...]:
     return tuple(check_name(f"one of {field}", name) for name in items)
 
 
-def check_episode_fields(episode: Episode) -> tuple[Episode, datetime | None]:
+def check_episode_fields(episode: Episode, zone: tzinfo = UTC) -> tuple[Episode, datetime | None]:
     """Check every field of an episode; return the checked episode and its time, None if it has none."""
     if not isinstance(episode, Episode):
         raise InvalidInput(
@@ -282,7 +283,7 @@ def check_episode_fields(episode: Episode) -> tuple[Episode, datetime | None]:
         field: check_optional_name(field, getattr(episode, field))
         for field in ("id", "speaker", "session", "title", "source", "supersedes")
     }
-    time = None if episode.happened_at is None else check_time("happened_at", episode.happened_at)
+    time = None if episode.happened_at is None else check_time("happened_at", episode.happened_at, zone)
     trust = check_number("trust", episode.trust, minimum=0, maximum=1)
     metadata = check_metadata(episode.metadata)
     if (episode.id or "").startswith(NODE_PREFIXES):
@@ -320,14 +321,14 @@ def check_include(include: object) -> frozenset[Include]:
 
 
 def check_query(
-    question: object, where: object, as_of: object, known_at: object, retroactive: object
+    question: object, where: object, as_of: object, known_at: object, retroactive: object, *, zone: tzinfo = UTC
 ) -> tuple[str, Filter, datetime | None, datetime | None]:
     """Check a question, its filter and its times; return the times parsed, also those of the filter."""
     checked = (
         check_question(question),
-        check_filter(where),
-        check_optional_time("as_of", as_of, end_of_period=True),
-        check_optional_time("known_at", known_at, end_of_period=True),
+        check_filter(where, zone),
+        check_optional_time("as_of", as_of, zone, end_of_period=True),
+        check_optional_time("known_at", known_at, zone, end_of_period=True),
     )
     if check_flag("retroactive", retroactive) and as_of is None:
         raise InvalidInput("retroactive=True needs as_of; give as_of, or leave retroactive out")

@@ -161,3 +161,16 @@ def test_evidence_bands_of_the_command_line_set_the_band(monkeypatch: pytest.Mon
     for text in ("x", "0.5", "0.2,0.8", "2,1", "nan,nan", ""):
         result = ecphora("recall", "Where did Ana move?", "--evidence-bands", text)
         assert (result.exit_code, result.stderr.startswith("error: ")) == (1, True), text
+
+
+def test_dates_of_options_are_days_of_the_zone_that_is_set(monkeypatch: pytest.MonkeyPatch) -> None:
+    answer("remember", "We ran.", "--id", "run", "--happened-at", "2026-07-02T00:30", "--zone", "Pacific/Auckland")
+    assert found_ids("--after", "2026-07-02", code=3) == []  # 1 July in UTC
+    assert found_ids("--after", "2026-07-02", "--zone", "Pacific/Auckland") == ["run"]
+    monkeypatch.setenv("ECPHORA_ZONE", "Pacific/Auckland")
+    assert found_ids("--after", "2026-07-02") == ["run"]
+    assert ["run", "2", "Jul", "2026", "00:30", "We", "ran."] in [
+        line.split() for line in ecphora("find").stdout.splitlines()
+    ]
+    wrong = ecphora("find", "--zone", "Mars/Olympus")
+    assert (wrong.exit_code, "no time zone is called 'Mars/Olympus'; give a name" in wrong.stderr) == (1, True)

@@ -151,6 +151,13 @@ def test_project_file_may_set_the_evidence_bands(project: Path) -> None:
     assert Settings().make_evidence_bands() == EvidenceBands()
 
 
+def test_project_file_may_set_the_zone(project: Path) -> None:
+    write_settings(project / "ecphora.toml", zone="Europe/Berlin")
+    assert load({}, project).zone == "Europe/Berlin"
+    assert load({"ECPHORA_ZONE": "Asia/Kolkata"}, project, arguments={}).zone == "Asia/Kolkata"
+    assert load({"ECPHORA_ZONE": "Asia/Kolkata"}, project, arguments={"zone": "UTC"}).zone == "UTC"
+
+
 def test_project_path_is_relative_to_its_file(project: Path) -> None:
     (project / "data").mkdir()
     write_settings(project / "ecphora.toml", db="data/../here.db")

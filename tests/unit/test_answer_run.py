@@ -87,7 +87,7 @@ def test_contexts_are_ordered_by_time_and_within_budget(answer: Callable[..., An
         assert positions
         assert 0 < line.context_tokens <= line.budget == 60
         assert question_of(prompt) == next(item.text for item in CASE.questions if item.id == line.question)
-        assert "Today is 2024-05-04." in prompt.user
+        assert "Today is 2024-05-04, Saturday (UTC)." in prompt.user
 
 
 @pytest.mark.medium

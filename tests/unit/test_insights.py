@@ -6,6 +6,7 @@ This file is over 400 lines because all its tests share one class for graphs of 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import timedelta
+from typing import Any
 
 import numpy as np
 import pytest
@@ -52,7 +53,7 @@ class TopicGraph:
         self.nodes.update((node.id, node) for node in nodes)
         self.graph = apply_batch(self.graph, replace(batch, nodes=nodes, revision=self.graph.revision + 1))
 
-    def remember(self, topics: Sequence[int], **fields: object) -> None:
+    def remember(self, topics: Sequence[int], **fields: Any) -> None:
         """One memory for each topic, one minute apart."""
         first = len(self.nodes)
         nodes = [

@@ -45,7 +45,7 @@ def test_answer_prompt_has_all_fields_of_the_memories() -> None:
         "Ana has a flat in Ghent now.\n"
         "</memory>\n"
         "</memories>\n\n"
-        "Today is 2026-05-03 12:00. Answer as things stood on 2026-05-03.\n"
+        "Today is 2026-05-03 12:00, Sunday (UTC). Answer as things stood on 2026-05-03.\n"
         "Question: Where does {memories} live?"
     )
     assert prompt.schema == prompts.ANSWER.schema
@@ -277,7 +277,7 @@ def test_claims_are_parsed_one_by_one() -> None:
         "home town",
         "Porto",
         polarity=True,
-        valid_from=DAY.replace(day=1),
+        valid_from=DAY.replace(day=1, tzinfo=None),
         valid_to=None,
         is_single_valued=True,
     )

@@ -149,6 +149,7 @@ class CommandContext:
                 strategy=settings.make_strategy(),
                 reader=settings.make_reader(),
                 evidence_bands=settings.make_evidence_bands(),
+                zone=settings.zone,
             ) as memory:
                 yield memory
         finally:
@@ -242,10 +243,15 @@ _COMMON_OPTIONS: tuple[Decorator, ...] = (
         help="e5, minilm, hashing, openai:MODEL, sentence-transformers:MODEL, or a plug-in.  "
         "[env ECPHORA_EMBEDDER; default: the scope's own, for a new one e5]",
     ),
+    click.option(
+        "--zone",
+        metavar="NAME",
+        help="The time zone of dates and times, such as Europe/Berlin.  [env ECPHORA_ZONE; default: the machine's]",
+    ),
     _JSON_OPTION,
 )
 _FILE_OPTIONS = (_DB_OPTION, _JSON_OPTION)
-_SETTINGS = ("db", "scope", "embedder", "strategy", "weights", "evidence_bands")
+_SETTINGS = ("db", "scope", "embedder", "strategy", "weights", "evidence_bands", "zone")
 """The options that are settings."""
 
 _STRATEGY_OPTIONS = (

@@ -56,14 +56,11 @@ def filter_options(command: CommandFunction) -> CommandFunction:
         **arguments: Any,
     ) -> Any:
         from ..model import Filter  # noqa: PLC0415
-        from ..timeparse import parse_time  # noqa: PLC0415
 
-        start = None if after is None else parse_time(after)
-        end = None if before is None else parse_time(before)
         parts = [part for part in ({key: {"$eq": value} for key, value in metadata.items()}, conditions) if part]
         matched = {"$and": parts} if parts else {}
         where = Filter(
-            speaker, session, source, matched, start, end, min_trust=min_trust,
+            speaker, session, source, matched, after, before, min_trust=min_trust,
             not_speakers=not_speaker, not_sessions=not_session, not_sources=not_source,
         )  # fmt: skip
         return command(where=where, **arguments)

@@ -12,7 +12,7 @@ from ..errors import InvalidInput, InvalidText
 from ..memory import Memory
 from ..model import Episode
 from ..settings import expand_home
-from ..timeparse import EPOCH
+from ..timeparse import EPOCH, in_zone
 
 SUFFIXES = (".md", ".markdown", ".txt", ".text")
 """Suffixes of the files that are read."""
@@ -95,9 +95,16 @@ def read_episode(path: Path, fields: Mapping[str, Any]) -> Episode | None:
 
 
 def with_stored_time(memory: Memory, episode: Episode) -> Episode:
-    """The episode with the time stored for it, if it exists already: only the modification time of its file is new."""
-    stored = None if episode.id is None else memory.get(episode.id)
-    return episode if stored is None else replace(episode, happened_at=stored.happened_at)
+    """The episode with the time stored for it, if it exists already: only the modification time of its file is new.
+
+    A modification time that is not stored yet becomes local time of the memory's zone.
+    """
+    if (stored := None if episode.id is None else memory.get(episode.id)) is not None:
+        return replace(episode, happened_at=stored.happened_at)
+    changed_at = episode.happened_at
+    return (
+        replace(episode, happened_at=in_zone(changed_at, memory.zone)) if isinstance(changed_at, datetime) else episode
+    )
 
 
 def _exists(path: Path) -> bool:

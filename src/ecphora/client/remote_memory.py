@@ -37,6 +37,7 @@ LOCAL_METHODS = {
     "strategy": "the server has its own; recall(strategy=...) names another",
     "tools": "connect the model to the server by the Model Context Protocol",
     "unlogged_count": "the server has the access log",
+    "zone": "the server has its own",
 }
 """The public names of ``Memory`` that a ``RemoteMemory`` lacks, and why."""
 READS = frozenset({

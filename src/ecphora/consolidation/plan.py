@@ -2,9 +2,10 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from datetime import datetime
+from datetime import UTC, datetime
 
 from .. import encode, prompts, weights
+from ..errors import InvalidTime
 from ..graph import Graph
 from ..graph_updates import apply_batch
 from ..llm_client import LLMClient
@@ -12,6 +13,7 @@ from ..model import Kind, Node, NodeId, Rows, Vector, WriteBatch
 from ..ports import NodeReader, SecondsLeft
 from ..prompts import replies
 from ..stages.weave.generative_summary import InsightWriter
+from ..timeparse import parse_time
 from . import insights
 from .batching import adaptive_batches
 from .entities import resolution
@@ -155,8 +157,8 @@ def _llm_facts(llm_client: LLMClient, nodes: Sequence[Node], time_left: SecondsL
                 claim.attribute,
                 claim.value,
                 claim.polarity,
-                claim.valid_from,
-                claim.valid_to,
+                _local_day(claim.valid_from, part[claim.statement - 1]),
+                _local_day(claim.valid_to, part[claim.statement - 1]),
                 claim.is_single_valued,
             )
             for claim in claims or ()
@@ -164,6 +166,14 @@ def _llm_facts(llm_client: LLMClient, nodes: Sequence[Node], time_left: SecondsL
         ]
         for part, claims in zip(parts, replies_, strict=False)  # fewer replies if the time ran out
     ]
+
+
+def _local_day(day: datetime | None, source: Node) -> datetime | None:
+    """A day that a model read in a memory, by the calendar of where that was told; None outside of the calendar."""
+    try:
+        return None if day is None else parse_time(day, source.happened_at.tzinfo or UTC)
+    except InvalidTime:
+        return None
 
 
 def _half_time(time_left: SecondsLeft) -> SecondsLeft:

@@ -14,7 +14,7 @@ from typing import Any
 from ..lazy_pattern import lazy_pattern
 from ..model import Node, NodeId, Validity
 from ..ports import Passage, Prompt
-from ..text_format import iso_minute
+from ..text_format import describe_now, iso_minute
 from . import quoting
 
 SECTION_SEPARATOR = "\n====\n"
@@ -74,7 +74,7 @@ def answer_prompt(
     """
     return ANSWER.fill(
         memories=quoting.render_memories(memories, validity or {}),
-        today=iso_minute(today),
+        today=describe_now(today),
         as_of="" if as_of is None else f" Answer as things stood on {iso_minute(as_of)}.",
         question=quoting.escape(question),
         context=context,
@@ -94,7 +94,7 @@ def chat_prompt(
     return CHAT.fill(
         memories=quoting.render_memories(memories, validity or {}),
         turns=quoting.render_turns(turns),
-        today=iso_minute(today),
+        today=describe_now(today),
         question=quoting.escape(message),
         context=context,
     )
@@ -132,7 +132,7 @@ def memories_text(
     """Memories, in the order given, for the prompt of a model that gets its task elsewhere."""
     values = {
         "memories": quoting.render_memories(memories, validity or {}),
-        "today": iso_minute(today),
+        "today": describe_now(today),
         "as_of": "" if as_of is None else f" The memories are those as of {iso_minute(as_of)}.",
         "context": context,
     }

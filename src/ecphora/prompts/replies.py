@@ -16,7 +16,7 @@ from typing import Any, TypeVar
 from ..errors import InvalidTime, UnreadableReply
 from ..lazy_pattern import lazy_pattern
 from ..model import DEFAULT_IMPORTANCE, Extraction, Mention, MentionType, Relation, RelationType
-from ..timeparse import parse_time
+from ..timeparse import read_time
 from . import ANSWER, CLAIMS, EXTRACTION, GRADES, INSIGHT, quoting
 
 E = TypeVar("E", bound=StrEnum)
@@ -71,7 +71,10 @@ class AnswerReply:
 
 @dataclass(frozen=True, slots=True)
 class ExtractedClaim:
-    """One fact of a reply to the prompt ``claims``; ``statement`` counts from 1, ``valid_from`` is the key "from"."""
+    """One fact of a reply to the prompt ``claims``; ``statement`` counts from 1, ``valid_from`` is the key "from".
+
+    The two times have no offset, unless the reply gives one.
+    """
 
     statement: int
     subject: str
@@ -318,11 +321,11 @@ def _is_nullable(schema: Mapping[str, Any], name: str) -> bool:
 
 
 def _parse_date(text: str | None) -> datetime | None:
-    """Parse a date as models write it, a year or month as its first day; return None if it is not a date."""
+    """Parse a date as models write it, a year or month as its first day, None for another text; it has no offset."""
     date = (text or "").strip()
     for day in (date, f"{date}-01", f"{date}-01-01"):
         try:
-            return parse_time(day)
+            return read_time(day)
         except InvalidTime:
             continue
     return None

@@ -75,6 +75,7 @@ def memory_opener(settings: Settings) -> Any:
                 strategy=settings.make_strategy(),
                 reader=settings.make_reader(),
                 evidence_bands=settings.make_evidence_bands(),
+                zone=settings.zone,
             )
         except InvalidInput as error:  # the settings are wrong, and not the request
             raise ServerError(f"the server cannot open this memory: {error}") from error

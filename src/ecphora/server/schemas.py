@@ -25,8 +25,8 @@ from ..wire_forms import ARGUMENT_TYPES, form_of, written_fields
 from .operations import Operation
 
 _NAME = {"min_length": 1, "max_length": MAX_NAME_CHARS}
-_TIME = "ISO 8601; a date alone means its beginning, without a zone it is UTC."
-_END_TIME = "ISO 8601; a date alone means its end, without a zone it is UTC."
+_TIME = "ISO 8601; a date alone means its beginning, without an offset it is local time of the memory's zone."
+_END_TIME = "ISO 8601; a date alone means its end, without an offset it is local time of the memory's zone."
 _COUNT = {"ge": 1}
 CONSTRAINTS: Mapping[str, Mapping[str, Any]] = {
     "question": {"min_length": 1, "max_length": MAX_QUESTION_CHARS, "description": "What is asked."},

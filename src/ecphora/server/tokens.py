@@ -23,6 +23,7 @@ from ..errors import InvalidInput, StoreBusy, StoreReadOnly
 from ..ports import Clock
 from ..reprs import ShortRepr, show
 from ..validate import check_items, check_name, check_optional_time, check_path, check_time
+from ..zones import local_zone
 
 TOKEN_PREFIX = "ecp_"  # noqa: S105  # not a secret
 """How every token begins, so that scanners for secrets recognize one."""
@@ -141,7 +142,7 @@ class Tokens:
         if the token file cannot be read.
         """
         name, now = check_name("name", name), self._clock()
-        expiry = check_optional_time("expires_at", expires_at)
+        expiry = check_optional_time("expires_at", expires_at, local_zone())
         if expiry is not None and expiry <= now:
             raise InvalidInput(f"expires_at is {show(expires_at)}, which is past; give a later time")
         token = TOKEN_PREFIX + secrets.token_urlsafe(TOKEN_BYTES)

@@ -334,8 +334,9 @@ _REPAIR_TIMES = (
     "UPDATE validity_end SET valid_to = recorded_at WHERE NOT is_time(valid_to)",
     "UPDATE validity_end SET recorded_at = valid_to WHERE NOT is_time(recorded_at)",
     "DELETE FROM access WHERE NOT is_time(at)",
-    """UPDATE undo_batch SET at = coalesce((SELECT max(n.recorded_at) FROM node n WHERE n.scope = undo_batch.scope
-       AND n.revision <= undo_batch.revision), '1970-01-01T00:00:00+00:00') WHERE NOT is_time(at)""",
+    """UPDATE undo_batch SET at = coalesce((SELECT n.recorded_at FROM node n WHERE n.scope = undo_batch.scope
+       AND n.revision <= undo_batch.revision ORDER BY julianday(n.recorded_at) DESC LIMIT 1),
+       '1970-01-01T00:00:00+00:00') WHERE NOT is_time(at)""",
 )
 
 

@@ -33,7 +33,7 @@ class ImporterContract:
     def test_second_import_adds_nothing(self, importer: Importer, sample: str, tmp_path: Path) -> None:
         """Episodes have an id or a time, so that a later import finds them stored."""
         clock = FakeClock()
-        with Memory(tmp_path / "contract.db", embedder=HashingEmbedder(16), clock=clock) as memory:
+        with Memory(tmp_path / "contract.db", embedder=HashingEmbedder(16), clock=clock, zone="UTC") as memory:
             first = memory.remember(importer.read(str(sample)))
             clock.advance(days=1)
             second = memory.remember(importer.read(str(sample)))

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime, timedelta, timezone
 from functools import lru_cache
 from typing import Any
 
@@ -138,9 +138,12 @@ def _counted(text: str) -> tuple[NDArray[np.uint32], NDArray[np.uint8]]:
     return count_terms(extract_terms(text))
 
 
-def sample_node(id_: NodeId, text: str = "", *, minutes: float = 0, **fields: Any) -> Node:
-    """Return an episode some minutes after noon; ``fields`` are those of :class:`~ecphora.model.Node`."""
-    time = NOON + timedelta(minutes=minutes)
+def sample_node(id_: NodeId, text: str = "", *, minutes: float = 0, offset: float = 0, **fields: Any) -> Node:
+    """Return an episode some minutes after noon; ``fields`` are those of :class:`~ecphora.model.Node`.
+
+    It was told where the clock is ``offset`` hours ahead of UTC.
+    """
+    time = (NOON + timedelta(minutes=minutes)).astimezone(timezone(timedelta(hours=offset)))
     return replace(Node(id_, Kind.EPISODE, text or id_, time, NOON), **fields)
 
 

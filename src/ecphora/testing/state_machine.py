@@ -98,6 +98,7 @@ def _make_history_machine() -> Callable[[StoreOpener], Any]:  # noqa: C901  # ma
             {
                 "id_": st.sampled_from([f"m{number}" for number in range(12)]),
                 "minutes": st.sampled_from([0, 0, 1, 30, 59, 61, 200, -45]),
+                "offset": st.sampled_from([0, 0, 13, -3.5]),
                 "speaker": st.sampled_from([None, "Ana", "Ben"]),
                 "session": st.sampled_from([None, "a", "b"]),
                 "document": st.sampled_from([None, None, "d"]),

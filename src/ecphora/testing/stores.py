@@ -96,8 +96,9 @@ class StoreContract:
         """Every field of every part comes back, through ``commit`` and ``changes_since`` alike."""
         mentions = (Interval(NOON - timedelta(days=1), NOON),)
         node = sample_node(
-            "a", "Ça \0 \u2028 你好", minutes=0.001, speaker="Ana", session="s", title="t", source="src", document="d",
-            position=3, valid_from=NOON - timedelta(days=9), valid_to=NOON + timedelta(days=9), trust=0.25,
+            "a", "Ça \0 \u2028 你好", minutes=0.001, offset=13, speaker="Ana", session="s", title="t", source="src",
+            document="d", position=3, trust=0.25,
+            valid_from=NOON - timedelta(days=9), valid_to=NOON + timedelta(days=9),
             metadata={"n": 1, "x": 0.1, "yes": True, "no": None, "text": "ü\0", "list": ["ü", 1, True, None]},
             media=(Media("ü \0.jpg", MediaKind.PICTURE, "你\u2028"), Media("b", MediaKind.SOUND), Media("a")),
         )  # fmt: skip
@@ -110,6 +111,9 @@ class StoreContract:
             written, read = store.commit(SCOPE, batch), store.changes_since(SCOPE, 0)
             for result in (written, read):
                 assert [replace(item, seq=0) for item in result.nodes] == list(batch.nodes)
+                assert [item.happened_at.isoformat() for item in result.nodes] == [
+                    item.happened_at.isoformat() for item in batch.nodes
+                ], "the offset of a time is lost"
                 assert (result.edges, result.validity_ends) == (batch.edges, batch.validity_ends)
                 assert [replace(item, seq=0, nth=0) for item in result.accesses] == list(batch.accesses)
                 analysis, expected = result.analyses["a"], batch.analyses["a"]
@@ -637,7 +641,12 @@ def _write_full_scope(store: Store) -> tuple[Graph, list[UndoBatch], list[Node]]
     """Write two scopes, one with something of everything; return its graph, its undo batches and two of its nodes."""
     edges = (Edge("a", "entity:ana", Link.ABOUT, 0.5, "a"), Edge("b", "entity:ana", Link.MENTIONS))
     end = ValidityEnd("b", NOON + timedelta(days=2), NOON)
-    nodes = (sample_node("gone"), sample_node("a", "of ana", speaker="Ana"), sample_entity("Ana"), sample_node("b"))
+    nodes = (
+        sample_node("gone"),
+        sample_node("a", "of ana", offset=-8, speaker="Ana"),
+        sample_entity("Ana"),
+        sample_node("b"),
+    )
     accesses = (_sample_access("a"), _sample_access("b", 0.5))
     store.commit(SCOPE, sample_batch(*nodes, edges=edges, accesses=accesses, validity_ends=(end,)))
     store.commit(SCOPE, WriteBatch(tombstones=(Tombstone("gone", b"digest"),), cursors={"one": 2}))

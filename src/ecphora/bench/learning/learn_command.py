@@ -201,7 +201,7 @@ def learn(
     with open_embedder(embedder) as model, progress_bar("learning", len(names)) as tick:
         found = examples_by_dataset(names, folders, model, tick)
         if db is not None:
-            with Memory(db, scope=scope, embedder=model) as memory:
+            with Memory(db, scope=scope, embedder=model, zone="UTC") as memory:
                 found[FEEDBACK] = feedback_examples(memory, model)
         _, written, reports = train_weights(
             found,

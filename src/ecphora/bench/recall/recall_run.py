@@ -189,7 +189,7 @@ def temporary_memory(
     with (
         TemporaryDirectory(prefix="ecphora-bench-") as folder,
         Memory(
-            Path(folder, "space.db"), embedder=embedder, extractor=extractor, clock=clock, strategy=strategy
+            Path(folder, "space.db"), embedder=embedder, extractor=extractor, clock=clock, strategy=strategy, zone="UTC"
         ) as memory,
     ):
         reported = 0

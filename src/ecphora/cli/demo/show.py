@@ -85,7 +85,10 @@ def load_questions() -> list[Question]:
 
 def run_demo(context: CommandContext, path: Path | None = None, *, keep: bool = False) -> None:
     """Remember the chat in a new file, ask the questions, and draw what comes back."""
-    with _demo_file(path, keep=keep) as file, Memory(file, embedder=context.settings.make_embedder()) as memory:
+    with (
+        _demo_file(path, keep=keep) as file,
+        Memory(file, embedder=context.settings.make_embedder(), zone=context.settings.zone) as memory,
+    ):
         is_kept = path is not None or keep
         chat = load_conversation()
         started = perf_counter()

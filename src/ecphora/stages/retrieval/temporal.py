@@ -1,24 +1,50 @@
 """Times asked about against times of memories: asked ranges, time mentions, expired facts and their successors."""
 
+from datetime import datetime
+
 import numpy as np
 
-from ...graph import Graph, epoch_seconds
-from ...model import Link, Mask, Query, Rows, Scores
+from ...graph import ALL, Graph, epoch_seconds
+from ...model import Interval, Link, Mask, Query, Rows, Scores
 from ...ports import ActivationPath
+from ...timeparse import from_epoch_seconds, local_seconds, zone_of_minutes
 
 MAX_CHAIN = 8
 """How many supersessions in a row are followed from the oldest fact."""
 
 
+def local_time(graph: Graph, row: int, seconds: float) -> datetime:
+    """The time of seconds since 1970, with the offset at which the memory in a row was told."""
+    return from_epoch_seconds(seconds, zone_of_minutes(int(graph.nodes["offsets"][row])))
+
+
 def is_in_query_time(graph: Graph, query: Query) -> Scores:
-    """1 for each row that happened in, or mentions, a time range the query asks about."""
+    """1 for each row that happened in, or mentions, a time range the query asks about.
+
+    A day is the day of whoever lived it: local time where the question is asked is compared with local time where each
+    memory was told. A range up to now, or from now on, also holds what lies in it as an instant.
+    """
     scores = graph.zeros()
-    mentions, happened = graph.time_mentions, graph.nodes["happened"]
+    if not query.time_ranges:
+        return scores
+    mentions = graph.time_mentions
+    rows, starts, ends = mentions["rows"], mentions["starts"], mentions["ends"]
+    shift = 60.0 * graph.nodes["offsets"][rows]
     for time in query.time_ranges:
-        start, end = epoch_seconds(time.start), epoch_seconds(time.end)
-        scores[mentions["rows"][(mentions["starts"] < end) & (mentions["ends"] > start)]] = 1
-        scores[(happened >= start) & (happened < end)] = 1
+        start, end = local_seconds(time.start), local_seconds(time.end)
+        scores[rows[(starts + shift < end) & (ends + shift > start)]] = 1
+        scores[happened_in(graph, time, query)] = 1
     return scores
+
+
+def happened_in(graph: Graph, time: Interval, query: Query, rows: Rows | slice = ALL) -> Mask:
+    """Which of some rows happened in a time range that a query asks about."""
+    happened = graph.nodes["happened"][rows]
+    local = happened + 60.0 * graph.nodes["offsets"][rows]
+    is_inside = np.logical_and(local >= local_seconds(time.start), local < local_seconds(time.end))
+    if (query.as_of or query.now) in {time.start, time.end}:
+        is_inside |= (happened >= epoch_seconds(time.start)) & (happened < epoch_seconds(time.end))
+    return is_inside
 
 
 def mentions_time(graph: Graph, rows: Rows) -> Mask:

@@ -15,8 +15,8 @@ from ...graph import CachedDerivation, Graph, epoch_seconds
 from ...language.terms import hash_terms
 from ...model import Edge, FactRelation, FactUpdate, Link, Mask, Node, NodeId, Query, Rows, Scores, Validity
 from ...ports import NodeReader
-from ...timeparse import from_epoch_seconds
 from .claim_topic import ClaimTopic
+from .temporal import local_time
 
 TermHashes = frozenset[int]
 """The hashes of some terms."""
@@ -143,8 +143,10 @@ def list_updates(graph: Graph, read: NodeReader, limit: int) -> list[FactUpdate]
         FactUpdate(
             old=nodes[graph.id(int(pairs.old[entry]))],
             new=nodes[graph.id(int(pairs.new[entry]))],
-            valid_from=from_epoch_seconds(float(pairs.valid_from[entry])),
-            valid_to=from_epoch_seconds(float(pairs.valid_to[entry])) if np.isfinite(pairs.valid_to[entry]) else None,
+            valid_from=local_time(graph, int(pairs.new[entry]), float(pairs.valid_from[entry])),
+            valid_to=local_time(graph, int(pairs.new[entry]), float(pairs.valid_to[entry]))
+            if np.isfinite(pairs.valid_to[entry])
+            else None,
             confidence=round(float(pairs.confidence[entry]), 3),
             relation=FactRelation.CONTRADICTS if pairs.is_contradiction[entry] else FactRelation.SUPERSEDES,
         )
@@ -242,7 +244,7 @@ def _validity(graph: Graph, row: int, query: Query, claimed_ends: Sequence[float
         return None
     return Validity(
         is_valid=not superseded_since and end > at,
-        valid_to=None if not np.isfinite(end) else from_epoch_seconds(end),
+        valid_to=None if not np.isfinite(end) else local_time(graph, row, end),
         superseded_by=tuple(sorted(superseded_since, key=lambda successor: superseded_since[successor])),
         contradicted_by=tuple(contradictions),
     )
