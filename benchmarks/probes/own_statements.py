@@ -1,0 +1,93 @@
+"""Probes about what someone said about themselves, told in one wording and asked in another."""
+
+from collections.abc import Iterator
+from itertools import pairwise
+from random import Random
+
+from ecphora.bench.probes.probe import Form, Half, Kind
+
+from .draw import Draw
+from .lists import Lists
+from .voices import about
+from .worlds import ASSISTANT, Draft
+
+TWINS = 8
+"""The questions without answer of a world: those whose answer its partner holds."""
+WAYS = {
+    Form.EPISODES: ("name", "first person"),
+    Form.STRINGS: ("first person",),
+    Form.MESSAGES: ("first person", "the user"),
+    Form.MCP: ("the user", "first person"),
+}
+"""How a person is asked about in each form."""
+FORMS = ("statement", "question", "value")
+
+
+def make(half: Half, worlds: int, rng: Random) -> Iterator[Draft]:
+    """The worlds of this kind, in pairs: what one holds is asked without answer of the other."""
+    lists = Lists(half, ("names", "around", "own"))
+    relations = lists.names("statement")
+    for form in Form:
+        for number in range(0, worlds, 2):
+            user = rng.choice(lists.get("speaker"))
+            pair = [
+                Draft(f"own-statements-{half}-{form}-{number + place}", Kind.OWN_STATEMENTS, form, half, Draw(rng, lists))
+                for place in range(2)
+            ]
+            told = rng.sample(relations, len(relations))
+            parts = told[::2], told[1::2]
+            questions = {
+                (relation, way): _question(relation, way, user, pair[0].draw) for relation in told for way in WAYS[form]
+            }
+            asked: dict[tuple[str, str], str] = {}
+            for draft, part in zip(pair, parts, strict=True):
+                draft.user = user
+                for relation in relations:
+                    gold = tell_state(draft, relation) if relation in part else None
+                    tell_of_others(draft, relation, rng.choice((1, 2)))
+                    for way in WAYS[form] if gold is not None else ():
+                        sort = "changed" if _is_change(draft, gold) else way
+                        asked[relation, way] = draft.ask(sort, questions[relation, way], [gold or 0])
+            for draft, part in zip(pair, reversed(parts), strict=True):
+                for relation in part[:TWINS]:
+                    way = rng.choice(WAYS[form])
+                    draft.ask(way, questions[relation, way], twin_of=asked[relation, way])
+                draft.surround()
+            yield from pair
+
+
+def _question(relation: str, way: str, user: str, draw: Draw) -> str:
+    question = draw.pick(f"{relation} question")
+    if way == "first person":
+        return question
+    return about(question, user if way == "name" else "the user")
+
+
+def _is_change(draft: Draft, key: int | None) -> bool:
+    return key is not None and draft.lines[key].time > draft.now.replace(month=5)
+
+
+def tell_state(draft: Draft, relation: str) -> int:
+    """Tell a state, or a change of it near the end with or without the former one; returns what holds now."""
+    draw = draft.draw
+    old, new = draw.some(f"{relation} value", 2)
+    changes = draw.lists.find(f"{relation} change")
+    if not changes or draw.chance(0.5):
+        return draft.tell(draw.fill(draw.pick(f"{relation} statement"), v=new), draw.rng.uniform(0.05, 0.7))
+    if draw.chance(0.5):
+        draft.tell(draw.fill(draw.pick(f"{relation} statement"), v=old), draw.rng.uniform(0.05, 0.6))
+    return draft.tell(draw.fill(draw.rng.choice(changes), v=new, old=old), draw.rng.uniform(0.88, 1))
+
+
+def tell_of_others(draft: Draft, relation: str, count: int) -> None:
+    """Tell the same of others, or what is no statement about the user."""
+    draw = draft.draw
+    for line in draw.some(f"{relation} other", min(count, len(draw.lists.get(f"{relation} other")))):
+        speaker = ASSISTANT if line.startswith("assistant: ") else draft.user
+        text = draw.fill(line.removeprefix("assistant: "), w=draw.pick(f"{relation} value"))
+        draft.tell(text, draw.rng.uniform(0.1, 1), speaker)
+
+
+def neighbors(people: list[str]) -> list[tuple[str, str]]:
+    """Each person with the next, the last with the first."""
+    return list(pairwise([*people, people[0]]))
