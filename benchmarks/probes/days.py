@@ -35,11 +35,17 @@ class Diary:
     told: dict[date, list[int]] = field(default_factory=dict)
     topics: dict[str, dict[date, int]] = field(default_factory=dict)
     earlier: dict[date, int] = field(default_factory=dict)
+    entries: set[str] = field(default_factory=set)
 
     @property
     def draw(self) -> Draw:
         """The draws of the world."""
         return self.draft.draw
+
+    @property
+    def space(self) -> str:
+        """What stands between two sentences."""
+        return "" if self.draft.language in {"zh", "ja"} else " "
 
     @property
     def now(self) -> datetime:
@@ -49,9 +55,11 @@ class Diary:
     def tell(self, day: date, text: str, hour: int = 20) -> int:
         """Tell something on a day, stating it in the text if the form has no times."""
         if self.draft.form is Form.STRINGS:
-            text = f"{write_day(self.draw.pick('stated'), day, self.draft.language)} {text}"
+            text = f"{write_day(self.draw.pick('stated'), day, self.draft.language)}{self.space}{text}"
         elif self.draft.form is Form.MCP:
-            text = f"{self.draw.lists.get('user')[0]} {text}"
+            text = f"{self.draw.lists.get('user')[0]}{self.space}{text}"
+        if self.draft.language == "es":
+            text = text.replace(" de el ", " del ").replace(" a el ", " al ")
         when = datetime.combine(day, time(hour, self.draw.rng.randrange(60)), UTC)
         return self.draft.tell(text, when)
 
@@ -60,13 +68,10 @@ class Diary:
         while True:
             text = self.draw.fill(self.draw.pick("diary"))
             if self.draw.chance(EXTRAS):
-                space = "" if self.draft.language in {"zh", "ja"} else " "
-                text = f"{text}{space}{self.draw.rng.choice(self.draw.lists.get('extra'))}"
-            if text not in self._entries:
-                self._entries.add(text)
+                text = f"{text}{self.space}{self.draw.rng.choice(self.draw.lists.get('extra'))}"
+            if text not in self.entries:
+                self.entries.add(text)
                 return text
-
-    _entries: set[str] = field(default_factory=set)
 
     def ask(self, sort: str, when: str, gold: list[int], twin_of: str | None = None, topic: str = "") -> str:
         """Ask about a time as the language writes it."""
@@ -147,10 +152,9 @@ def _topic_entry(diary: Diary, topic: str) -> str:
     """An entry about a topic; the same thing may come again, with another second sentence."""
     draw = diary.draw
     text = draw.fill(draw.pick(f"topic {topic} statement"), x=draw.pick(f"topic {topic} x"))
-    space = "" if diary.draft.language in {"zh", "ja"} else " "
-    while text in diary._entries:
-        text = f"{text}{space}{draw.pick('extra')}"
-    diary._entries.add(text)
+    while text in diary.entries:
+        text = f"{text}{diary.space}{draw.pick('extra')}"
+    diary.entries.add(text)
     return text
 
 

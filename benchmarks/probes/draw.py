@@ -30,7 +30,8 @@ class Draw:
 
     def fill(self, template: str, **values: str) -> str:
         """A template with its slots filled: with the values, or else with entries of the section of their name."""
-        return _SLOT.sub(lambda slot: values[slot[1]] if slot[1] in values else self.pick(slot[1]), template)
+        text = _SLOT.sub(lambda slot: values[slot[1]] if slot[1] in values else self.pick(slot[1]), template)
+        return start_upper(text) if template.startswith("<") and not template.startswith("<id>") else text
 
     def some(self, section: str, count: int) -> list[str]:
         """Several different entries of a section."""
@@ -42,6 +43,6 @@ class Draw:
 
 
 def start_upper(text: str) -> str:
-    """A text that starts with a capital letter, if it starts with a word and not with a name in code."""
+    """A text with its first letter as a capital, if its first word is one in small letters."""
     first = text.split(maxsplit=1)[0] if text.split() else ""
     return text[:1].upper() + text[1:] if first.isalpha() and first.islower() else text

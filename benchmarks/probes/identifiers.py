@@ -12,7 +12,7 @@ from .worlds import Draft
 
 ALPHABETS = {
     "#": "0123456789",
-    "@": "0123456789abcdef",
+    "%": "0123456789abcdef",
     "^": "ABCDEFGHJKLMNPRSTUVWXYZ",
     "~": "abcdefghijklmnoprstuvwz",
     "*": "ABCDEFGHJKLMNPRSTUVWXYZ0123456789",
@@ -47,11 +47,10 @@ class Identifier:
             parts = list(self.parts)
             place = draw.rng.choice([place for place, part in enumerate(parts) if part.alphabet or part.section])
             part = parts[place]
-            neighbor = parts[place + 1] if place + 1 < len(parts) else part
             if part.section:
                 parts[place] = Part(draw.rng.choice(draw.lists.get(part.section)), section=part.section)
-            elif neighbor.alphabet == part.alphabet and draw.chance(0.6):
-                parts[place : place + 2] = [neighbor, part]
+            elif [one.alphabet for one in parts[place + 1 : place + 2]] == [part.alphabet] and draw.chance(0.6):
+                parts[place : place + 2] = parts[place + 1], part
             else:
                 parts[place] = Part(draw.rng.choice(part.alphabet), part.alphabet)
             if parts != list(self.parts) and not (parts[0].text == "0" and parts[0].alphabet == ALPHABETS["#"]):
@@ -74,7 +73,7 @@ def draw_identifier(template: str, draw: Draw) -> Identifier:
         parts.append(Part(draw.rng.choice(choices) if alphabet else rest[0], alphabet))
         rest = rest[1:]
     found = Identifier(tuple(parts))
-    needs_letter = "@@@" in template and not any(part.text.isalpha() for part in parts if part.alphabet)
+    needs_letter = "%%%" in template and not any(part.text.isalpha() for part in parts if part.alphabet)
     return draw_identifier(template, draw) if needs_letter else found
 
 
@@ -126,9 +125,7 @@ def _probe_sort(draft: Draft, sort: str) -> None:
 
 def _question(sort: str, identifier: Identifier, draw: Draw) -> str:
     written = str(identifier)
-    return draw.fill(
-        draw.pick(f"{sort} question"), id=other_notation(written, draw) if sort == "phone" else written
-    )
+    return draw.fill(draw.pick(f"{sort} question"), id=other_notation(written, draw) if sort == "phone" else written)
 
 
 def _probe_amounts(draft: Draft) -> None:

@@ -48,8 +48,13 @@ def _probe_series(draft: Draft, name: str) -> tuple[str, str]:
     for day, value in zip(days, values, strict=True):
         text = draw.pick(f"{name} statement").replace("<v>", value)
         if draft.form is Form.STRINGS:
-            text = f"{write_day('<d> <month> <yyyy>', day)}: {text}"
-        keys.append(draft.tell(text if not draft.has_told(text) else f"{text} Again.", FIRST_DAY.replace(hour=19) + (day - FIRST_DAY.date())))
+            text = f"{write_day(draw.pick('stated'), day)} {text}"
+        keys.append(
+            draft.tell(
+                text if not draft.has_told(text) else f"{text} Again.",
+                FIRST_DAY.replace(hour=19) + (day - FIRST_DAY.date()),
+            )
+        )
     asked: list[tuple[str, str]] = []
 
     def ask(what: str, place: int) -> None:
@@ -59,7 +64,7 @@ def _probe_series(draft: Draft, name: str) -> tuple[str, str]:
     if draft.form is not Form.STRINGS:
         ask("latest", -1)
         ask("first", 0)
-    for place in draw.rng.sample(range(1, len(days) - 1), 4 if draft.form is Form.STRINGS else 2):
+    for place in draw.rng.sample(range(1, len(days) - 1), 5 if draft.form is Form.STRINGS else 3):
         ask("dated", place)
     absent = draw.pick(f"{name} dated").replace("<date>", write_day(draw.pick("notation"), gap))
     draft.ask("dated", absent, twin_of=asked[-1][0])

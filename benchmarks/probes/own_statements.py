@@ -1,7 +1,6 @@
 """Probes about what someone said about themselves, told in one wording and asked in another."""
 
 from collections.abc import Iterator
-from itertools import pairwise
 from random import Random
 
 from ecphora.bench.probes.probe import Form, Half, Kind
@@ -20,7 +19,8 @@ WAYS = {
     Form.MCP: ("the user", "first person"),
 }
 """How a person is asked about in each form."""
-FORMS = ("statement", "question", "value")
+CHANGES = 0.5
+"""The part of the states that have changed, of those that can."""
 
 
 def make(half: Half, worlds: int, rng: Random) -> Iterator[Draft]:
@@ -31,7 +31,9 @@ def make(half: Half, worlds: int, rng: Random) -> Iterator[Draft]:
         for number in range(0, worlds, 2):
             user = rng.choice(lists.get("speaker"))
             pair = [
-                Draft(f"own-statements-{half}-{form}-{number + place}", Kind.OWN_STATEMENTS, form, half, Draw(rng, lists))
+                Draft(
+                    f"own-statements-{half}-{form}-{number + place}", Kind.OWN_STATEMENTS, form, half, Draw(rng, lists)
+                )
                 for place in range(2)
             ]
             told = rng.sample(relations, len(relations))
@@ -43,11 +45,13 @@ def make(half: Half, worlds: int, rng: Random) -> Iterator[Draft]:
             for draft, part in zip(pair, parts, strict=True):
                 draft.user = user
                 for relation in relations:
-                    gold = tell_state(draft, relation) if relation in part else None
                     tell_of_others(draft, relation, rng.choice((1, 2)))
-                    for way in WAYS[form] if gold is not None else ():
-                        sort = "changed" if _is_change(draft, gold) else way
-                        asked[relation, way] = draft.ask(sort, questions[relation, way], [gold or 0])
+                for relation in part:
+                    is_change = bool(lists.find(f"{relation} change")) and rng.random() < CHANGES
+                    gold = tell_change(draft, relation) if is_change else tell_state(draft, relation)
+                    for way in WAYS[form]:
+                        sort = "changed" if is_change else way
+                        asked[relation, way] = draft.ask(sort, questions[relation, way], [gold])
             for draft, part in zip(pair, reversed(parts), strict=True):
                 for relation in part[:TWINS]:
                     way = rng.choice(WAYS[form])
@@ -63,20 +67,21 @@ def _question(relation: str, way: str, user: str, draw: Draw) -> str:
     return about(question, user if way == "name" else "the user")
 
 
-def _is_change(draft: Draft, key: int | None) -> bool:
-    return key is not None and draft.lines[key].time > draft.now.replace(month=5)
-
-
 def tell_state(draft: Draft, relation: str) -> int:
-    """Tell a state, or a change of it near the end with or without the former one; returns what holds now."""
+    """Tell a state that never changes; returns its key."""
+    draw = draft.draw
+    template = draw.pick(f"{relation} statement")
+    return draft.tell(draw.fill(template, v=draw.pick(f"{relation} value")), draw.rng.uniform(0.05, 0.7))
+
+
+def tell_change(draft: Draft, relation: str) -> int:
+    """Tell a change near the end, and half the time the former state before; returns the key of what holds now."""
     draw = draft.draw
     old, new = draw.some(f"{relation} value", 2)
-    changes = draw.lists.find(f"{relation} change")
-    if not changes or draw.chance(0.5):
-        return draft.tell(draw.fill(draw.pick(f"{relation} statement"), v=new), draw.rng.uniform(0.05, 0.7))
     if draw.chance(0.5):
         draft.tell(draw.fill(draw.pick(f"{relation} statement"), v=old), draw.rng.uniform(0.05, 0.6))
-    return draft.tell(draw.fill(draw.rng.choice(changes), v=new, old=old), draw.rng.uniform(0.88, 1))
+    change = draw.pick(f"{relation} change")
+    return draft.tell(draw.fill(change, v=new, old=old), draw.rng.uniform(0.88, 1))
 
 
 def tell_of_others(draft: Draft, relation: str, count: int) -> None:
@@ -86,8 +91,3 @@ def tell_of_others(draft: Draft, relation: str, count: int) -> None:
         speaker = ASSISTANT if line.startswith("assistant: ") else draft.user
         text = draw.fill(line.removeprefix("assistant: "), w=draw.pick(f"{relation} value"))
         draft.tell(text, draw.rng.uniform(0.1, 1), speaker)
-
-
-def neighbors(people: list[str]) -> list[tuple[str, str]]:
-    """Each person with the next, the last with the first."""
-    return list(pairwise([*people, people[0]]))

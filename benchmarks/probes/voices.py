@@ -3,22 +3,102 @@
 import re
 
 PAST = frozenset(
-    """beat became began bought broke came did drew drove fell felt finished forgot found gave got grew had heard kept
-    lay left lent let lost made met paid put quit ran read rode said sat saw sent slept sold spent stood stopped strained
-    swam threw told took was went woke won wrote""".split()
+    {
+        "beat",
+        "became",
+        "began",
+        "bought",
+        "broke",
+        "came",
+        "did",
+        "drew",
+        "drove",
+        "fell",
+        "felt",
+        "forgot",
+        "found",
+        "froze",
+        "gave",
+        "got",
+        "grew",
+        "had",
+        "heard",
+        "kept",
+        "lay",
+        "left",
+        "lent",
+        "let",
+        "lost",
+        "made",
+        "met",
+        "paid",
+        "put",
+        "quit",
+        "ran",
+        "read",
+        "rode",
+        "said",
+        "sat",
+        "saw",
+        "sent",
+        "slept",
+        "sold",
+        "spent",
+        "stood",
+        "swam",
+        "threw",
+        "told",
+        "took",
+        "was",
+        "went",
+        "woke",
+        "won",
+        "wrote",
+    }
 )
-MODAL = frozenset("can could may might must shall should used will would".split())
-ADVERBS = frozenset("also already always finally just longer never no now only really still usually".split())
+MODAL = frozenset(
+    {
+        "can",
+        "cannot",
+        "could",
+        "may",
+        "might",
+        "must",
+        "shall",
+        "should",
+        "used",
+        "will",
+        "would",
+    }
+)
+ADVERBS = frozenset(
+    {
+        "also",
+        "already",
+        "always",
+        "finally",
+        "just",
+        "longer",
+        "never",
+        "no",
+        "now",
+        "only",
+        "really",
+        "still",
+        "usually",
+    }
+)
 IRREGULAR = {"am": "is", "have": "has", "do": "does", "go": "goes", "don't": "doesn't", "were": "was", "was": "was"}
 PLURAL = {"am": "are", "was": "were"}
 
-_INVERTED = re.compile(r"\b(am|do|have|did|was|may|should|can)( I| we)\b", re.IGNORECASE)
+_INVERTED = re.compile(r"\b(am|do|have|did|was|may|should|can|could|must|would|might)( I| we)\b", re.IGNORECASE)
 _WORDS = re.compile(
     r"\b(?P<contracted>I'm|I've|I'd|I'll)(?![\w'])"
     r"|\b(?P<subject>I|[Ww]e)(?P<verbs>(?: (?:" + "|".join(sorted(ADVERBS)) + r"))* [a-z']+)?(?![\w'])"
     r"|\b(?P<my>[Mm]y|[Oo]ur)\b|\b(?P<me>me|us)\b|\b(?P<self>myself|ourselves)\b|\b(?P<mine>mine|ours)\b"
 )
 _CONTRACTED = {"I'm": ("is", "are"), "I've": ("has", "have"), "I'd": ("would", "would"), "I'll": ("will", "will")}
+_SENTENCE_START = re.compile(r"(?<=[a-z][.!?] )t(?=he user\b|hey\b|heir\b)")
 _ASKED = re.compile(r"\b(remind|tell) me\b", re.IGNORECASE)
 
 
@@ -41,7 +121,7 @@ def about(text: str, name: str) -> str:
     teller = _Teller(name)
     parts = text.split('"')
     parts[::2] = [teller.tell(part) for part in parts[::2]]
-    whole = '"'.join(parts)
+    whole = _SENTENCE_START.sub(lambda found: found[0].upper(), '"'.join(parts))
     return whole[:1].upper() + whole[1:] if text[:1].isupper() else whole
 
 
@@ -73,10 +153,13 @@ class _Teller:
             *adverbs, verb = (found["verbs"] or "").split() or [""]
             singular, plural = third_person(verb) if verb else "", PLURAL.get(verb, verb)
             return self._first(
-                " ".join(filter(None, (self.name, *adverbs, singular))), " ".join(filter(None, ("they", *adverbs, plural)))
+                " ".join(filter(None, (self.name, *adverbs, singular))),
+                " ".join(filter(None, ("they", *adverbs, plural))),
             )
         if found["my"]:
             return self._first(f"{self.name}'s", "Their" if found["my"][0].isupper() else "their")
         if found["me"]:
             return self._first(self.name, "them")
-        return self._first(f"{self.name}", "themselves" if found["self"] else "theirs")
+        if found["mine"]:
+            return self._first(f"{self.name}'s", "theirs")
+        return self._first(self.name, "themselves")

@@ -1,13 +1,14 @@
 """Probes about who did what to whom, and about whose statement it was."""
 
 from collections.abc import Iterator
+from itertools import pairwise
 from random import Random
 
 from ecphora.bench.probes.probe import Form, Half, Kind
 
 from .draw import Draw
 from .lists import Lists
-from .own_statements import neighbors, tell_of_others, tell_state
+from .own_statements import tell_of_others, tell_state
 from .voices import about
 from .worlds import Draft
 
@@ -45,7 +46,7 @@ def _probe_rings(draft: Draft) -> None:
     for relation in draw.rng.sample(relations, min(RELATIONS, len(relations))):
         *people, stranger = draw.some("person", 4)
         things = _things(relation, draw)
-        edges = neighbors(people)
+        edges = list(pairwise([*people, people[0]]))
         keys = [
             draft.tell(draw.fill(draw.pick(f"{relation} statement"), a=a, b=b, x=thing))
             for (a, b), thing in zip(edges, things, strict=True)

@@ -7,7 +7,7 @@ from itertools import count
 
 from ecphora.bench.probes.probe import Form, Half, Kind, Probe, Told
 
-from .draw import Draw, start_upper
+from .draw import Draw
 from .voices import about
 
 FIRST_DAY = datetime(2026, 2, 2, 8, tzinfo=UTC)
@@ -52,7 +52,7 @@ class Draft:
 
         Raises ``ValueError`` if it was told already.
         """
-        text = self._put(start_upper(text), speaker or self.user)
+        text = self._put(text, speaker or self.user)
         if text in self._texts:
             raise ValueError(f"told twice in {self.name}: {text!r}")
         self._texts.add(text)
@@ -63,10 +63,10 @@ class Draft:
 
     def has_told(self, text: str) -> bool:
         """Whether the user has told this already."""
-        return self._put(start_upper(text), self.user) in self._texts
+        return self._put(text, self.user) in self._texts
 
     def _put(self, text: str, speaker: str) -> str:
-        """The text as it is stored: as a model writes it, and with the name of another speaker, if there is no field."""
+        """The text as it is stored: as a model writes it, and with the name of another speaker in it."""
         if self.form not in {Form.STRINGS, Form.MCP} or self.language != "en":
             return text
         if speaker == ASSISTANT:
@@ -76,7 +76,12 @@ class Draft:
         return about(text, "the user") if self.form is Form.MCP else text
 
     def ask(
-        self, sort: str, question: str, gold: Sequence[int] = (), now: datetime | None = None, twin_of: str | None = None
+        self,
+        sort: str,
+        question: str,
+        gold: Sequence[int] = (),
+        now: datetime | None = None,
+        twin_of: str | None = None,
     ) -> str:
         """Ask a question; without ``gold`` it has no answer. Returns the id of the probe."""
         id_ = f"{self.name}/q{len(self.probes):03}"
@@ -99,7 +104,7 @@ class Draft:
                 self._tell_new("", self.user)
 
     def _tell_new(self, text: str, speaker: str) -> None:
-        while not text or self._put(start_upper(text), speaker) in self._texts:
+        while not text or self._put(text, speaker) in self._texts:
             text, speaker = self.draw.fill(self.draw.pick("around")), self.user
         self.tell(text, speaker=speaker)
 
