@@ -1,6 +1,6 @@
 """Probes about days: a chat of many days and a diary, asked by their days, in seven languages."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from datetime import UTC, date, datetime, time, timedelta
 from itertools import cycle
@@ -22,7 +22,6 @@ TOPIC_DAYS = 13
 """The days on which the diary is about a topic."""
 EXTRAS = 0.5
 """The part of the entries that have a second sentence."""
-Told = Mapping[date, list[int]]
 
 
 @dataclass(slots=True)

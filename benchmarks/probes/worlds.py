@@ -5,7 +5,7 @@ from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from itertools import count
 
-from ecphora.bench.probes.probe import Form, Half, Kind, Probe, Told
+from ecphora.bench.probes.probe import Form, Half, Kind, Probe, ProbeMemory
 
 from .draw import Draw
 from .voices import about
@@ -112,7 +112,9 @@ class Draft:
         """The probes, with the memories in the order of time."""
         ordered = sorted(self.lines, key=lambda line: (line.time, line.key))
         ids = {line.key: f"m{number:03}" for number, line in zip(count(), ordered)}
-        memories = tuple(Told(ids[line.key], line.text, self._speaker(line), self._time(line)) for line in ordered)
+        memories = tuple(
+            ProbeMemory(ids[line.key], line.text, self._speaker(line), self._time(line)) for line in ordered
+        )
         for probe, gold in zip(self.probes, self._golds, strict=True):
             yield replace(probe, memories=memories, gold=frozenset(ids[key] for key in gold))
 

@@ -6,6 +6,9 @@ from datetime import datetime
 from enum import StrEnum
 
 
+GOLDEN_RATIO = (5**0.5 - 1) / 2
+
+
 class Kind(StrEnum):
     """What probes of a kind ask for."""
 
@@ -38,7 +41,7 @@ class Half(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
+class ProbeMemory:
     """A memory of a probe; ``time`` is when it was told, None for a plain string."""
 
     id: str
@@ -62,7 +65,7 @@ class Probe:
     language: str
     form: Form
     half: Half
-    memories: tuple[Told, ...]
+    memories: tuple[ProbeMemory, ...]
     question: str
     now: datetime
     gold: frozenset[str]
@@ -83,7 +86,15 @@ def worlds(probes: Sequence[Probe]) -> dict[str, list[Probe]]:
 
 
 def spread(probes: Sequence[Probe], limit: int | None) -> list[Probe]:
-    """At most ``limit`` of the probes, spread evenly over them; all of them without a limit."""
+    """At most ``limit`` of the probes, in order, spread over them by the golden ratio; all of them without a limit.
+
+    Equal steps would take the same sort of every world.
+    """
     if limit is None or limit >= len(probes):
         return list(probes)
-    return [probes[place * len(probes) // limit] for place in range(limit)]
+    places: dict[int, None] = {}
+    step = 0
+    while len(places) < limit:
+        places[int(step * GOLDEN_RATIO % 1 * len(probes))] = None
+        step += 1
+    return [probes[place] for place in sorted(places)]
