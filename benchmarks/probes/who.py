@@ -18,6 +18,7 @@ SUPPOSED = ("residence", "job", "drink")
 """What the user says beside advice, hearsay, a quotation, a supposition, another person and a former state."""
 RELATIONS = 7
 """The relations of a world, each between three people in a ring."""
+ASKED_OF_TEN = 4
 SPEAKERS = 8
 """The people of whom a world knows what ten people say; the others only appear."""
 
@@ -78,9 +79,11 @@ def _probe_ten(draft: Draft, relation: str) -> None:
     ]
     for name in people[SPEAKERS:]:
         draft.tell(draw.fill(draw.pick("around"), person=people[0]), speaker=name)
-    question = lambda name: about(draw.pick(f"{relation} question"), name)  # noqa: E731
-    asked = [draft.ask("ten people", question(people[place]), [keys[place]]) for place in range(4)]
-    draft.ask("ten people", question(people[-1]), twin_of=asked[0])
+    questions = [
+        about(draw.pick(f"{relation} question"), people[place]) for place in (*range(ASKED_OF_TEN), len(people) - 1)
+    ]
+    asked = [draft.ask("ten people", questions[place], [keys[place]]) for place in range(ASKED_OF_TEN)]
+    draft.ask("ten people", questions[-1], twin_of=asked[0])
 
 
 def _probe_supposed(pair: list[Draft], rng: Random) -> None:

@@ -5,7 +5,6 @@ from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
 
-
 GOLDEN_RATIO = (5**0.5 - 1) / 2
 
 

@@ -93,10 +93,8 @@ def probe_table(figures: Sequence[Figure]) -> Table:
         counts = [str(one.n) if one else "" for one in (cells[0], bands[0])]
         if name != before:
             table.add_section()
-        label = Text(name if name != before else "")
-        table.add_row(
-            *(label, strategy, counts[0], *map(_percent, cells), counts[1], *map(_percent, bands)),
-        )
+        percents = [_percent(one) for one in cells], [_percent(one) for one in bands]
+        table.add_row(Text(name if name != before else ""), strategy, counts[0], *percents[0], counts[1], *percents[1])
         before = name
     return table
 
