@@ -20,6 +20,7 @@ from ..command_options import (
 )
 from ..recall.recall_run import READING_MS
 from .loading import load_maker
+from .mcp_host import STRATEGY, can_host, run_hosted
 from .probe import Form, Half, Kind, Probe, spread
 from .probe_run import ProbeResult, count_steps, run
 from .probe_sets import write_sets
@@ -81,6 +82,9 @@ LEGEND = (
     show_default="an hour",
     help="Milliseconds that reading may take in a recall.",
 )
+@click.option(
+    "--host", "use_host", is_flag=True, help="Ask the probes of form mcp through `ecphora mcp`, a process a world."
+)
 @click.option("--misses", "show_misses", is_flag=True, help="List the questions whose first memory is wrong.")
 @click.option("--write", "folder", type=NEW_FOLDER, help="Write the probes as benchmark sets, and ask nothing.")
 @click.option(
@@ -103,6 +107,7 @@ def probes_command(
     limit: int | None,
     seed: int,
     world_count: int,
+    use_host: bool,
     folder: Path | None,
     source: Path | None,
     **options: Any,
@@ -120,7 +125,9 @@ def probes_command(
         chosen = [
             probe
             for probe in made
-            if (not form_names or probe.form in form_names) and (not languages or probe.language in languages)
+            if (not form_names or probe.form in form_names)
+            and (not languages or probe.language in languages)
+            and (not use_host or can_host(probe))
         ]
         probes += spread(chosen, limit)
     if not probes:
@@ -131,7 +138,7 @@ def probes_command(
         return
     words = {"--kind": kind_names, "--form": form_names, "--language": languages, "--half": [half]}
     words |= {"--seed": [str(seed)], "--worlds": [str(world_count)]}
-    _ask(probes, words, limit, **options)
+    _ask(probes, words, limit, use_host=use_host, **options)
 
 
 def _ask(
@@ -139,6 +146,7 @@ def _ask(
     words: dict[str, Sequence[str]],
     limit: int | None,
     *,
+    use_host: bool,
     strategy_names: Sequence[str],
     by: str | None,
     reading: str,
@@ -155,10 +163,14 @@ def _ask(
     words |= {"--strategy": strategy_names, "--by": [by] if by else []}
     words |= {"--reading": [reading] if reading != Reading.AUTO else []}
     words |= {"--reading-ms": [f"{reading_ms:g}"] if reading_ms != READING_MS else []}
-    command = bench.command_line("probes", words).replace(" --data DATA", "")
+    command = bench.command_line("probes", words).replace(" --data DATA", "") + (" --host" if use_host else "")
     with bench.open_run(command) as (caching_embedder, out, write):
         with progress_bar("probes", count_steps(probes, some)) as tick:
-            results = list(run(probes, some, caching_embedder, tick, reading=Reading(reading), reading_ms=reading_ms))
+            if use_host:
+                names, results = [STRATEGY], list(run_hosted(probes, embedder, tick))
+            else:
+                when = Reading(reading)
+                results = list(run(probes, some, caching_embedder, tick, reading=when, reading_ms=reading_ms))
         figures = measure(results, Grouping(by) if by else None)
         for figure in figures:
             write(figure.to_json_line())
