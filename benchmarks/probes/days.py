@@ -72,10 +72,10 @@ class Diary:
                 self.entries.add(text)
                 return text
 
-    def ask(self, sort: str, when: str, gold: list[int], twin_of: str | None = None, topic: str = "") -> str:
+    def ask(self, sort: str, when: str, gold: list[int], resembles: str | None = None, topic: str = "") -> str:
         """Ask about a time as the language writes it."""
         question = self.draw.pick(f"topic {topic} question" if topic else "question").replace("<when>", when)
-        return self.draft.ask(sort, question[:1].upper() + question[1:], gold, self.now, twin_of)
+        return self.draft.ask(sort, question[:1].upper() + question[1:], gold, self.now, resembles)
 
     def on(self, day: date) -> str:
         """A day in one of the notations."""

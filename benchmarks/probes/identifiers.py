@@ -18,7 +18,7 @@ ALPHABETS = {
     "*": "ABCDEFGHJKLMNPRSTUVWXYZ0123456789",
 }
 SEPARATE_WORDS = ("word", "ext", "surname", "domain")
-TWINS = 0.5
+UNANSWERED = 0.5
 """The part of the sorts of a world that have a question without answer."""
 
 
@@ -119,8 +119,8 @@ def _probe_sort(draft: Draft, sort: str) -> None:
         statement = draw.pick(f"{sort} statement")
         key = draft.tell(draw.fill(statement, id=str(identifier), thing=thing))
         asked.append(draft.ask(sort, _question(sort, identifier, draw), [key]))
-    if draw.chance(TWINS):
-        draft.ask(sort, _question(sort, absent, draw), twin_of=asked[0])
+    if draw.chance(UNANSWERED):
+        draft.ask(sort, _question(sort, absent, draw), resembles=asked[0])
 
 
 def _question(sort: str, identifier: Identifier, draw: Draw) -> str:
@@ -138,4 +138,4 @@ def _probe_amounts(draft: Draft) -> None:
             draft.ask("amount", question.replace("<n>", n), [draft.tell(statement.replace("<n>", n))])
             for statement, question in told
         ]
-        draft.ask("amount", rows[2][1].replace("<n>", n), twin_of=asked[0])
+        draft.ask("amount", rows[2][1].replace("<n>", n), resembles=asked[0])

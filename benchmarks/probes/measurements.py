@@ -33,7 +33,7 @@ def make(half: Half, worlds: int, rng: Random) -> Iterator[Draft]:
                     latest[name] = _probe_series(draft, name)
             for draft, part in zip(pair, (series[SERIES:], series[:-SERIES]), strict=True):
                 for name in part:
-                    draft.ask("not measured", latest[name][1], twin_of=latest[name][0])
+                    draft.ask("not measured", latest[name][1], resembles=latest[name][0])
                 draft.surround()
             yield from pair
 
@@ -67,7 +67,7 @@ def _probe_series(draft: Draft, name: str) -> tuple[str, str]:
     for place in draw.rng.sample(range(1, len(days) - 1), 5 if draft.form is Form.STRINGS else 3):
         ask("dated", place)
     absent = draw.pick(f"{name} dated").replace("<date>", write_day(draw.pick("notation"), gap))
-    draft.ask("dated", absent, twin_of=asked[-1][0])
+    draft.ask("dated", absent, resembles=asked[-1][0])
     return asked[0]
 
 

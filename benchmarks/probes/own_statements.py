@@ -10,7 +10,7 @@ from .lists import Lists
 from .voices import about
 from .worlds import ASSISTANT, Draft
 
-TWINS = 8
+UNANSWERED = 8
 """The questions without answer of a world: those whose answer its partner holds."""
 WAYS = {
     Form.EPISODES: ("name", "first person"),
@@ -53,9 +53,9 @@ def make(half: Half, worlds: int, rng: Random) -> Iterator[Draft]:
                         sort = "changed" if is_change else way
                         asked[relation, way] = draft.ask(sort, questions[relation, way], [gold])
             for draft, part in zip(pair, reversed(parts), strict=True):
-                for relation in part[:TWINS]:
+                for relation in part[:UNANSWERED]:
                     way = rng.choice(WAYS[form])
-                    draft.ask(way, questions[relation, way], twin_of=asked[relation, way])
+                    draft.ask(way, questions[relation, way], resembles=asked[relation, way])
                 draft.surround()
             yield from pair
 

@@ -14,7 +14,7 @@ TIMELESS = ("changed", "withdrawn")
 """The patterns that can be told from the texts alone."""
 TOLD = 13
 """The facts of a world."""
-TWINS = 6
+UNANSWERED = 6
 
 
 def make(half: Half, worlds: int, rng: Random) -> Iterator[Draft]:
@@ -33,9 +33,9 @@ def make(half: Half, worlds: int, rng: Random) -> Iterator[Draft]:
             for draft, part in zip(pair, told, strict=True):
                 asked |= {fact: _probe_fact(draft, fact) for fact in part}
             for draft, part in zip(pair, told, strict=True):
-                for fact in [fact for fact in order if fact not in part][:TWINS]:
+                for fact in [fact for fact in order if fact not in part][:UNANSWERED]:
                     id_, question = asked[fact]
-                    draft.ask("never told", question, twin_of=id_)
+                    draft.ask("never told", question, resembles=id_)
                 draft.surround()
             yield from pair
 

@@ -58,8 +58,8 @@ def _probe_rings(draft: Draft) -> None:
             question = draw.fill(draw.pick(f"{relation} {side}"), a=a, b=b)
             asked.append(draft.ask(relation, question, [keys[place]]))
         side = draw.rng.choice(("of", "to"))
-        twin = draw.fill(draw.pick(f"{relation} {side}"), a=stranger, b=stranger if side == "to" else people[0])
-        draft.ask(relation, twin, twin_of=asked[0])
+        absent = draw.fill(draw.pick(f"{relation} {side}"), a=stranger, b=stranger if side == "to" else people[0])
+        draft.ask(relation, absent, resembles=asked[0])
 
 
 def _things(relation: str, draw: Draw) -> list[str]:
@@ -83,7 +83,7 @@ def _probe_ten(draft: Draft, relation: str) -> None:
         about(draw.pick(f"{relation} question"), people[place]) for place in (*range(ASKED_OF_TEN), len(people) - 1)
     ]
     asked = [draft.ask("ten people", questions[place], [keys[place]]) for place in range(ASKED_OF_TEN)]
-    draft.ask("ten people", questions[-1], twin_of=asked[0])
+    draft.ask("ten people", questions[-1], resembles=asked[0])
 
 
 def _probe_supposed(pair: list[Draft], rng: Random) -> None:
@@ -94,4 +94,4 @@ def _probe_supposed(pair: list[Draft], rng: Random) -> None:
         for draft in pair:
             tell_of_others(draft, relation, 6)
         id_ = holder.ask("supposed", question, [tell_state(holder, relation)])
-        partner.ask("supposed", question, twin_of=id_)
+        partner.ask("supposed", question, resembles=id_)

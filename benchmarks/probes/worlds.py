@@ -81,14 +81,14 @@ class Draft:
         question: str,
         gold: Sequence[int] = (),
         now: datetime | None = None,
-        twin_of: str | None = None,
+        resembles: str | None = None,
     ) -> str:
         """Ask a question; without ``gold`` it has no answer. Returns the id of the probe."""
         id_ = f"{self.name}/q{len(self.probes):03}"
         probe = Probe(
             *(id_, self.name, self.kind, sort, self.language, self.form, self.half, (), question, now or self.now),
             gold=frozenset(),
-            twin_of=twin_of,
+            resembles=resembles,
         )
         self.probes.append(probe)
         self._golds.append(tuple(gold))

@@ -42,7 +42,7 @@ def probe(form: Form) -> Probe:
     return next(one for one in made if one.form is form and one.is_answerable)
 
 
-def test_a_small_run_prints_a_row_for_each_strategy() -> None:
+def test_small_run_prints_a_row_for_each_strategy() -> None:
     result = invoke("--kind", "identifiers", "--limit", "4", "--worlds", "1", "--form", "strings", *EMBEDDER)
     assert result.exit_code == 0, result.output
     rows = [line.split() for line in result.stdout.splitlines()]
@@ -104,7 +104,7 @@ def test_misses_names_what_came_first_instead() -> None:
     assert "  first, evidence " in result.stdout
 
 
-def test_a_process_of_the_server_answers_the_same_probes() -> None:
+def test_process_of_the_server_answers_the_same_probes() -> None:
     result = invoke("--kind", "identifiers", "--worlds", "1", "--limit", "5", "--host", *EMBEDDER)
     assert result.exit_code == 0, result.output
     row = next(line.split() for line in result.stdout.splitlines() if line.split()[:1] == ["identifiers"])
@@ -116,14 +116,14 @@ def test_figures_count_first_hits_and_bands() -> None:
     answerable = probe(Form.STRINGS)
     gold = min(answerable.gold)
     other = next(memory.id for memory in answerable.memories if memory.id != gold)
-    twin = replace(answerable, id="twin", gold=frozenset(), twin_of=answerable.id)
+    absent = replace(answerable, id="absent", gold=frozenset(), resembles=answerable.id)
     results = [
         ProbeResult(answerable, "s", (gold, other), Evidence.NONE),
         ProbeResult(answerable, "s", (other, gold), Evidence.STRONG),
-        ProbeResult(twin, "s", (other,), Evidence.STRONG),
-        ProbeResult(twin, "s", (other,), Evidence.NONE),
-        ProbeResult(twin, "s", (other,), Evidence.NONE),
-        ProbeResult(twin, "s", (other,), Evidence.WEAK),
+        ProbeResult(absent, "s", (other,), Evidence.STRONG),
+        ProbeResult(absent, "s", (other,), Evidence.NONE),
+        ProbeResult(absent, "s", (other,), Evidence.NONE),
+        ProbeResult(absent, "s", (other,), Evidence.WEAK),
     ]
     figures = {(one.dataset, one.category, one.metric, one.k): (one.value, one.n) for one in measure(results)}
     assert figures["who", ALL, Metric.RECALL_ANY, 1] == (0.5, 2)
@@ -136,5 +136,5 @@ def test_figures_count_first_hits_and_bands() -> None:
     assert len(list(misses(results, "s"))) == 1
 
 
-def test_the_package_has_no_probes() -> None:
+def test_package_has_no_probes() -> None:
     assert not any((Path(weights.__file__).parents[1]).rglob("lists/own.txt"))

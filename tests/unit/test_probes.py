@@ -1,4 +1,4 @@
-"""The probes are what they claim to be: known answers, look-alikes, twins without answer, two halves apart."""
+"""The probes are what they claim to be: known answers, look-alikes, questions without answer, two halves apart."""
 
 import os
 import re
@@ -56,14 +56,14 @@ def test_every_kind_has_enough_questions_in_each_half_form_and_world(probes: lis
     assert len(days) == 2 * 7
 
 
-def test_the_seed_alone_decides(probes: list[Probe]) -> None:
+def test_seed_alone_decides(probes: list[Probe]) -> None:
     make = load_maker()
     assert [probe for half in Half for probe in make(Kind, half)] == probes
     assert make([Kind.WHO], Half.TEST, seed=1) != make([Kind.WHO], Half.TEST)
 
 
 @pytest.mark.slow
-def test_the_order_of_sets_does_not_matter() -> None:
+def test_order_of_sets_does_not_matter() -> None:
     code = (
         "from ecphora.bench.probes.loading import load_maker; from ecphora.bench.probes.probe import Half, Kind; "
         "print([(p.question, sorted(p.gold), p.memories) for p in load_maker()(Kind, Half.TEST, worlds=1)])"
@@ -101,12 +101,12 @@ def test_forms_have_the_fields_of_their_form(probes: list[Probe]) -> None:
             ]
 
 
-def test_twins_have_no_answer_and_name_one_that_has(probes: list[Probe]) -> None:
+def test_probes_without_answer_resemble_one_that_has_it(probes: list[Probe]) -> None:
     by_id = {probe.id: probe for probe in probes}
     for probe in probes:
-        assert probe.is_answerable == (probe.twin_of is None)
-        if probe.twin_of is not None:
-            answerable = by_id[probe.twin_of]
+        assert probe.is_answerable == (probe.resembles is None)
+        if probe.resembles is not None:
+            answerable = by_id[probe.resembles]
             assert answerable.is_answerable
             assert (answerable.kind, answerable.form, answerable.half) == (probe.kind, probe.form, probe.half)
 
@@ -144,15 +144,13 @@ def test_halves_share_no_text(probes: list[Probe]) -> None:
     }
     assert not texts[Half.LEARN] & texts[Half.TEST]
     questions = {half: {probe.question for probe in probes if probe.half is half} for half in Half}
-    # only what a language has one word for, in a question of two words, may be the same: there is none
     assert not questions[Half.LEARN] & questions[Half.TEST]
 
 
 def test_some_sorts_are_in_one_half_only(probes: list[Probe]) -> None:
-    for kind in (Kind.IDENTIFIERS, Kind.WHO, Kind.MEASUREMENTS):
+    for kind in (Kind.IDENTIFIERS, Kind.WHO):
         sorts = {half: {probe.sort for probe in probes if (probe.kind, probe.half) == (kind, half)} for half in Half}
-        if kind is not Kind.MEASUREMENTS:
-            assert sorts[Half.TEST] - sorts[Half.LEARN], kind
+        assert sorts[Half.TEST] - sorts[Half.LEARN], kind
 
 
 # ---- answers
@@ -164,7 +162,7 @@ def identifier_probes(probes: list[Probe]) -> Iterator[Probe]:
             yield probe
 
 
-def test_an_identifier_stands_in_its_memory_only_and_that_of_a_twin_in_none(probes: list[Probe]) -> None:
+def test_identifiers_stand_in_their_memory_only_and_those_without_answer_in_none(probes: list[Probe]) -> None:
     checked = 0
     for probe in identifier_probes(probes):
         assert holders(probe, identifier(probe)) == probe.gold, probe
@@ -172,7 +170,7 @@ def test_an_identifier_stands_in_its_memory_only_and_that_of_a_twin_in_none(prob
     assert checked > 300
 
 
-def test_a_phone_number_is_asked_in_another_notation_and_is_that_of_one(probes: list[Probe]) -> None:
+def test_phone_numbers_are_asked_in_another_notation(probes: list[Probe]) -> None:
     asked = [probe for probe in probes if probe.sort == "phone"]
     for probe in asked:
         end = re.sub(r"\D", "", probe.question)[-7:]
@@ -192,7 +190,7 @@ def test_look_alikes_have_the_shape_of_the_asked(probes: list[Probe]) -> None:
                 assert sum(a != b for a, b in zip(one, other, strict=True)) <= 4
 
 
-def test_all_that_was_told_on_a_day_is_right(probes: list[Probe]) -> None:
+def test_days_have_all_their_memories_as_gold(probes: list[Probe]) -> None:
     asked = [probe for probe in probes if probe.kind is Kind.DAYS and probe.sort in DAY_SORTS and probe.gold]
     for probe in asked:
         if probe.form is Form.STRINGS:
@@ -204,8 +202,8 @@ def test_all_that_was_told_on_a_day_is_right(probes: list[Probe]) -> None:
     assert len(asked) > 200
 
 
-def test_a_day_written_in_figures_is_the_day_of_the_gold(probes: list[Probe]) -> None:
-    """A twin's day has no memory; one that was told later has that of the next day."""
+def test_day_in_figures_is_that_of_the_gold(probes: list[Probe]) -> None:
+    """A day without answer has no memory; one that was told later has that of the next day."""
     checked = 0
     for probe in probes:
         found = ISO_DAY.search(probe.question)
@@ -221,7 +219,7 @@ def test_a_day_written_in_figures_is_the_day_of_the_gold(probes: list[Probe]) ->
     assert checked > 30
 
 
-def test_the_newest_of_changed_facts_is_right(probes: list[Probe]) -> None:
+def test_newest_of_changed_facts_is_right(probes: list[Probe]) -> None:
     for probe in probes:
         if probe.kind is Kind.UPDATES and probe.gold and probe.form is not Form.STRINGS:
             (gold,) = probe.gold
@@ -245,7 +243,7 @@ def test_first_and_latest_measurements_are_first_and_latest(probes: list[Probe])
 # ---- loading
 
 
-def test_a_folder_without_probes_is_refused(tmp_path: Path) -> None:
+def test_folder_without_probes_is_refused(tmp_path: Path) -> None:
     with pytest.raises(InvalidInput, match="--probes"):
         load_maker(tmp_path)
 

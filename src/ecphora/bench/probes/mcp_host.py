@@ -1,4 +1,4 @@
-"""Asks probes through a process of `ecphora mcp`, as the host of a model does: lines of JSON-RPC over stdin and stdout."""
+"""Asks probes through a process of `ecphora mcp`, as the host of a model does: JSON-RPC over stdin and stdout."""
 
 import json
 import subprocess

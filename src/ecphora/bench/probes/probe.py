@@ -53,8 +53,8 @@ class ProbeMemory:
 class Probe:
     """A question, asked at ``now``, of ``memories``, which it shares with all probes of its ``world``.
 
-    Any of ``gold`` is right as the first hit; ``gold`` is empty if the memories do not hold the answer. ``twin_of`` is
-    the id of the answerable probe that such a probe resembles.
+    Any of ``gold`` is right as the first hit; ``gold`` is empty if the memories do not hold the answer. ``resembles`` is
+    the id of an answerable probe that such a probe is like.
     """
 
     id: str
@@ -68,7 +68,7 @@ class Probe:
     question: str
     now: datetime
     gold: frozenset[str]
-    twin_of: str | None = None
+    resembles: str | None = None
 
     @property
     def is_answerable(self) -> bool:

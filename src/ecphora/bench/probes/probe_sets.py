@@ -11,7 +11,7 @@ from .probe import Probe, worlds
 def write_sets(probes: Sequence[Probe], folder: Path) -> dict[str, int]:
     """Write a set for each kind and half, as ``probes-days-learn.docs.jsonl`` and ``….questions.jsonl``.
 
-    A world is a space, the sort of a probe its category. Lines also have the ``language``, ``form`` and ``twin_of``,
+    A world is a space, the sort of a probe its category. Lines also have the ``language``, ``form`` and ``resembles``,
     which other commands ignore. Returns the number of questions by the name of the set; raises ``InvalidInput`` if the
     folder cannot be written.
     """
@@ -47,5 +47,5 @@ def _questions(probes: Sequence[Probe]) -> Iterator[Mapping[str, object]]:
             "asked_at": probe.now.isoformat(),
             "language": probe.language,
             "form": probe.form,
-            "twin_of": probe.twin_of,
+            "resembles": probe.resembles,
         }
