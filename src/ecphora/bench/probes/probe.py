@@ -53,8 +53,8 @@ class ProbeMemory:
 class Probe:
     """A question, asked at ``now``, of ``memories``, which it shares with all probes of its ``world``.
 
-    Any of ``gold`` is right as the first hit; ``gold`` is empty if the memories do not hold the answer. ``resembles`` is
-    the id of an answerable probe that such a probe is like.
+    Any of ``gold`` is right as the first hit; ``gold`` is empty if the memories do not hold the answer. Such a probe
+    is like the answerable one whose id is ``resembles``.
     """
 
     id: str
