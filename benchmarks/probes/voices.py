@@ -10,6 +10,7 @@ PAST = frozenset(
         "bought",
         "broke",
         "came",
+        "chose",
         "did",
         "drew",
         "drove",
