@@ -131,8 +131,9 @@ def test_figures_count_first_hits_and_bands() -> None:
     assert figures["who", UNANSWERABLE, Metric.STRONG, None] == (0.25, 4)
     assert figures["who", UNANSWERABLE, Metric.NONE, None] == (0.5, 4)
     assert figures["who", RIGHT_FIRST, Metric.NONE, None] == (1.0, 1)
-    by_sort = {one.dataset for one in measure(results, Grouping.SORT)}
-    assert by_sort == {"who", f"who/{answerable.sort}"}
+    other_strategy = [replace(result, strategy="t") for result in results]
+    rows = dict.fromkeys((one.dataset, one.strategy) for one in measure([*results, *other_strategy], Grouping.SORT))
+    assert list(rows) == [(name, strategy) for name in ("who", f"who/{answerable.sort}") for strategy in "st"]
     assert len(list(misses(results, "s"))) == 1
 
 

@@ -49,8 +49,9 @@ def measure(results: Sequence[ProbeResult], grouping: Grouping | None = None) ->
         names = (kind, f"{kind}/{grouping.of(result.probe)}") if grouping else (kind,)
         for name in names:
             groups.setdefault((name, result.strategy), []).append(result)
-    for (name, strategy), some in sorted(groups.items(), key=lambda item: item[0][0].split("/")[0]):
-        figures += _group_figures(name, strategy, some)
+    order = {name: place for place, name in enumerate(dict.fromkeys(name for name, _ in groups))}
+    for name, strategy in sorted(groups, key=lambda group: (group[0].partition("/")[0], order[group[0]])):
+        figures += _group_figures(name, strategy, groups[name, strategy])
     return figures
 
 
