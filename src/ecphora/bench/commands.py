@@ -32,12 +32,13 @@ from .command_options import (
 from .conversion.dataset_files import Conversion, write_set
 from .conversion.perltqa import MIN_COSINE, convert_perltqa
 from .conversion.smrcs import convert_smrcs
+from .probes.probe_command import probes_command
 from .recall import recall_tables, run_records
 from .recall.recall_run import RunOutcome, count_steps, make_run, run
 from .recall.run_records import Figure, RunRecord
 
 
-@click.group()
+@click.group(commands=[probes_command])
 def bench() -> None:
     """Measure recall on public data sets."""
 

@@ -89,13 +89,13 @@ def write_set(name: str, tasks: Sequence[Task], folder: Path) -> None:
     )
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        _write_lines(folder / f"{name}.docs.jsonl", documents)
-        _write_lines(folder / f"{name}.questions.jsonl", questions)
+        write_lines(folder / f"{name}.docs.jsonl", documents)
+        write_lines(folder / f"{name}.questions.jsonl", questions)
     except OSError as error:
         raise InvalidInput(f"{folder} cannot be written ({error}); choose another folder") from error
 
 
-def _write_lines(path: Path, lines: Iterable[Mapping[str, object]]) -> None:
+def write_lines(path: Path, lines: Iterable[Mapping[str, object]]) -> None:
     """Write JSON lines to a file beside it first, so that no half-written file stands under its name."""
     partial = path.with_name(f"{path.name}.part")
     with partial.open("w", encoding="utf-8") as file:
