@@ -26,8 +26,8 @@ though thought three through tide till time times to today told tomorrow tonight
 turn twelve two um under undo until up us use used van very via visit wait want wanted wants war was wasn't watch water
 way we we'll we're we've week weeks well went were what what's when where where's which while who who's whom whose why
 will win with without woman won won't word work works would wrong year years yes yesterday yet you you'll you're
-you've your yours dad mum sister brother fixed added removed update version build error branch release bug deploy
-naïve fiancé fiancée résumé cliché façade née exposé crème jalapeño soirée
+you've your yours dad mum sister brother fixed added removed update v version build error branch release bug deploy
+naïve fiancé fiancée résumé cliché façade née exposé crème brûlée café cafés jalapeño soirée
 """
 
 OTHER_WORDS = {

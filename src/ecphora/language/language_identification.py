@@ -3,7 +3,6 @@
 A text without evidence, such as a name, a number or code, is not clearly in another language: it counts as English.
 """
 
-import re
 import unicodedata
 from collections import Counter
 from collections.abc import Iterator, Mapping
@@ -19,9 +18,7 @@ _UNSPACED_WEIGHT = 3
 """Latin letters that say about as much as one character of a script without spaces."""
 
 _LETTERS = r"[^\W\d_]+"
-_WORD = lazy_pattern(
-    rf"(?<![\w./@\\#=&?-]){_LETTERS}(?:['’]{_LETTERS})*(?![\w@/\\=(\[-]|[.:]\w)|[.!?…:;\n\"“„«»¿¡(-]"
-)
+_WORD = lazy_pattern(rf"(?<![\w./@\\#=&?-]){_LETTERS}(?:['’]{_LETTERS})*(?![\w@/\\=(\[-]|[.:]\w)|[.!?…:;\n\"“„«»¿¡(-]")
 """A word that is not part of a path, an address or an identifier; or a mark that may begin a sentence."""
 _CAPITAL = r"[^\W\d_a-zß-öø-ÿ]"
 _NAME_PARTICLES = lazy_pattern(
@@ -58,44 +55,49 @@ def _is_mostly_latin(text: str) -> bool:
 def _is_in_another_language(text: str) -> bool:
     """Whether a text in Latin script has more evidence of another language than of English.
 
-    A frequent word is evidence of 2, an accented other word or an inverted mark (as in Spanish) evidence of 1 for any
-    other language.
+    A frequent word is evidence of 2, or 1 where it may begin a name ("Ben Carson"); an accented other word of 1 for any
+    other language, or 2 without English words; an inverted mark (as in Spanish) of twice that. Evidence of 1 more than
+    of English does not suffice.
     """
-    english, languages = _words()
-    english_words, foreign_marks = 0, 0
-    words_of: Counter[str] = Counter()
-    for surface in _sentence_words(text):
+    english_words, languages = _words()
+    english, any_other = 0, 2 * ("¿" in text or "¡" in text)
+    other: Counter[str] = Counter()
+    for surface, may_be_name in _sentence_words(text):
         word = surface.lower()
-        elided = re.match(r"[^']*'", word)
-        known = languages.get(word) or (languages.get(elided[0]) if elided else None)
-        if word in english or (elided and not known and word.endswith(("'s", "n't"))):
-            english_words += 1
-        if known:
-            words_of.update(known)
-        elif surface.islower() and not surface.isascii() and word not in english:
-            foreign_marks += 1
-    foreign_marks += 2 * ("¿" in text or "¡" in text)
-    return 2 * max(words_of.values(), default=0) + foreign_marks > 2 * english_words
+        prefix = word[: word.find("'") + 1]
+        known = languages.get(word) or languages.get(prefix, ())
+        if word in english_words or (not known and word.endswith(("'s", "n't"))):
+            english += 2
+        elif not known and surface.islower() and not surface.isascii():
+            any_other += 1
+        for language in known:
+            other[language] += 1 if may_be_name else 2
+    if not english:
+        any_other *= 2
+    return max(other.values(), default=0) + any_other >= english + 2
 
 
-def _sentence_words(text: str) -> Iterator[str]:
-    """The words of a text, without those in capitals inside a sentence, which may be names."""
-    if not any(map(str.islower, text)):
+def _sentence_words(text: str) -> Iterator[tuple[str, bool]]:
+    """The words of a text, without those in capitals inside a sentence, and whether each may begin a name."""
+    if not any(map(str.islower, text)) and sum(map(str.isalpha, text.split())) > 1:
         text = text.lower()
+    text = _NAME_PARTICLES.sub(r"\1", text)
     begins = True
-    for match in _WORD.finditer(_NAME_PARTICLES.sub(r"\1", text)):
+    for match in _WORD.finditer(text):
         word = match[0].replace("’", "'")
         if not word[0].isalpha():
             begins = True
             continue
-        if begins or word[0].islower() or word == "I" or word.startswith("I'"):
-            yield word
+        if word[0].islower() or word == "I" or word.startswith("I'"):
+            yield word, False
+        elif begins and (not word.isupper() or (len(word) == 1 and text[match.end() : match.end() + 1] != ".")):
+            yield word, text[match.end() + 1 : match.end() + 2].isupper()
         begins = False
 
 
 @cache
 def _words() -> tuple[frozenset[str], Mapping[str, tuple[str, ...]]]:
-    """The frequent words of English, and of each other frequent word the languages."""
+    """The frequent words of English, and of each frequent word of other languages these languages."""
     languages: dict[str, tuple[str, ...]] = {}
     for language, words in OTHER_WORDS.items():
         for word in set(words.split()):
