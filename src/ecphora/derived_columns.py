@@ -70,7 +70,5 @@ def previous_cosines(previous: Rows, vectors: TextVectors, known: PreviousCosine
     current, before = vectors.positions[rows], vectors.positions[previous[rows]]
     has_both = (current >= 0) & (before >= 0)
     cosines[rows] = 0
-    cosines[rows[has_both]] = np.einsum(
-        "ij,ij->i", vectors.values[current[has_both]], vectors.values[before[has_both]]
-    )
+    cosines[rows[has_both]] = np.einsum("ij,ij->i", vectors.values[current[has_both]], vectors.values[before[has_both]])
     return cosines

@@ -201,13 +201,13 @@ class Graph:
     @cached_property
     def previous_cosine(self) -> Scores:
         """The cosine of each row's vector with that of the previous row; 0 where either is missing."""
-        known = self._parent and self._parent.previous_cosines
+        known = None if self._parent is None else self._parent.previous_cosines
         return derived_columns.previous_cosines(self.previous_rows, self.text_vectors(), known)
 
     @cached_property
     def english_previous_cosine(self) -> Scores:
         """The cosine of each row's English vector with that of the previous row; 0 where either is missing."""
-        known = self._parent and self._parent.english_previous_cosines
+        known = None if self._parent is None else self._parent.english_previous_cosines
         return derived_columns.previous_cosines(self.previous_rows, self.text_vectors(use_english=True), known)
 
     @cached_property

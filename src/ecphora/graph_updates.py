@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from itertools import chain
 from types import MappingProxyType
+from typing import Any
 
 import numpy as np
 import numpy.ma  # np.unique imports it when first called: better now than inside the first recall
@@ -198,7 +199,8 @@ def _with_vectors(graph: Graph, added: Mapping[NodeId, Vector], *, use_english: 
         table, column = table.keep(keep), Column(column.view[keep])
     if column.view.shape[1:] != values.shape[1:]:
         column = Column(values[:0])
-    return replace(graph, **{rows_name: table.append(rows=rows), values_name: column.append(values)})
+    changes: dict[str, Any] = {rows_name: table.append(rows=rows), values_name: column.append(values)}
+    return replace(graph, **changes)
 
 
 def _with_edges(graph: Graph, edges: Sequence[Edge]) -> Graph:

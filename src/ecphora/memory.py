@@ -773,6 +773,7 @@ class Memory:
             goal=goal,
             embed_goal=self._query_embedder.goal_vector,
             media=media_query,
+            embed_english=self._scope_writer.english_query_encoder(),
         )
 
     # ---- look up

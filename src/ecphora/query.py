@@ -3,6 +3,7 @@
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
+from functools import partial
 
 import numpy as np
 
@@ -10,6 +11,7 @@ from . import media_spaces
 from .errors import EmbedderMismatch, InvalidText
 from .graph import Graph
 from .language.dates import time_mentions
+from .language.language_identification import is_english
 from .language.name_normalization import entity_id
 from .language.names import names
 from .language.question import topic
@@ -27,6 +29,7 @@ from .model import (
     Vectors,
     When,
 )
+from .parallel import run_both
 from .ports import Embedder, NodeReader, embedder_coverage, similarity_floor
 from .stages.retrieval import relation_names, speakers
 from .validate import check_query, check_question
@@ -78,11 +81,12 @@ def analyze(
     goal: str | None = None,
     embed_goal: Callable[[str], Vector] | None = None,
     media: MediaQuery | None = None,
+    embed_english: Callable[[str], Vector] | None = None,
 ) -> Query:
     """Check, analyze and embed a question, once for everything that uses it.
 
     ``embed`` gives the vectors of a question's texts, ``embed_goal`` that of the goal; neither is called for an empty
-    graph. ``read_nodes`` fetches the memories that may say who "my sister" in a question is; it is not called for other
+    graph. ``embed_english`` gives the English vector of an English question; it is called if the graph has some. ``read_nodes`` fetches the memories that may say who "my sister" in a question is; it is not called for other
     questions. Raises ``InvalidInput`` for an invalid argument, and ``EmbedderMismatch`` if the graph has vectors of
     another length.
     """
@@ -95,7 +99,7 @@ def analyze(
     )
     named = _name_relations(time_and_filter, graph, read_nodes)
     parts = query_parts(named.text, graph)
-    vectors = embed(parts) if len(graph) else None
+    vectors, english_vector = _embed_parts(parts, graph, embed, embed_english)
     stored = graph.vectors.view
     if vectors is not None and len(stored) and stored.shape[1] != vectors.shape[1]:
         raise EmbedderMismatch(
@@ -117,10 +121,26 @@ def analyze(
         named=named,
         media=media,
     )
+    if english_vector is not None and graph.english_vectors.view.shape[1:] == english_vector.shape:
+        query = replace(query, english_vector=english_vector)
     if goal is None:
         return query
     goal_vector = None if embed_goal is None or not len(graph) else embed_goal(goal)
     return replace(query, goal=Goal(goal, goal_vector, embedder_coverage(embedder, goal)))
+
+
+def _embed_parts(
+    parts: QueryParts,
+    graph: Graph,
+    embed: Callable[[QueryParts], Vectors],
+    embed_english: Callable[[str], Vector] | None,
+) -> tuple[Vectors | None, Vector | None]:
+    """The vectors of a question's texts, and its English vector, made at once; None for what is not needed."""
+    if not len(graph):
+        return None, None
+    if embed_english is None or not len(graph.english_vectors) or not is_english(parts.question):
+        return embed(parts), None
+    return run_both(partial(embed, parts), partial(embed_english, parts.question))
 
 
 def _check_goal(goal: object) -> str | None:

@@ -115,9 +115,7 @@ def read_changes(
     return batch, list(dict.fromkeys([*damaged, *damaged_english]))
 
 
-def _read_vectors(
-    found: Sequence[Row], dim: int | None, ids: "_IdLookup"
-) -> tuple[dict[NodeId, Vector], list[NodeId]]:
+def _read_vectors(found: Sequence[Row], dim: int | None, ids: "_IdLookup") -> tuple[dict[NodeId, Vector], list[NodeId]]:
     """The sound vectors by node, and the nodes of the damaged ones; ``dim`` is the right length, if it is known."""
     dim = dim or max((len(value) // 2 for _, value in found if isinstance(value, bytes)), default=0)
     values, sound = row_mapping.blobs_to_vectors([value for _, value in found], dim)
