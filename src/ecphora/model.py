@@ -379,13 +379,13 @@ class WriteBatch(ShortRepr):
     questions that it answered; they need not be named. ``entities`` stay, with the spelling and
     times of a memory that is not forgotten. The ends of validity of the nodes in ``reopened`` are deleted, as what
     superseded them is forgotten. Applied in the order ``tombstones``, ``entities``, ``reopened``, ``nodes``,
-    ``vectors``, ``edges``, ``validity_ends``, ``accesses``.
+    ``vectors``, ``english_vectors``, ``edges``, ``validity_ends``, ``accesses``.
     ``embedder`` names the model that made ``vectors``; ``switch_embedder`` makes it the scope's own, once every episode
-    has its vector. ``english_embedder`` names the model of ``english_vectors``, second vectors of English texts. A
+    has its vector. ``english_embedder`` names the model of ``english_vectors``, the second vectors of English texts. A
     store leaves them out if the scope has some of another model, or vectors of another model than ``embedder``;
-    ``switch_embedder`` deletes those of other models. ``cursors`` say how far each incremental process has come, by its name: the highest ``seq`` it has
-    processed. ``undo_batch`` names the undo batch that the rows belong to; ``undoes`` is the id of the latest undo
-    batch, whose rows are all deleted and whose cursors are set back.
+    ``switch_embedder`` deletes those of another model. ``cursors`` say how far each incremental process has come, by
+    its name: the highest ``seq`` it has processed. ``undo_batch`` names the undo batch that the rows belong to;
+    ``undoes`` is the id of the latest undo batch, whose rows are all deleted and whose cursors are set back.
     ``needs_full_log`` keeps the scope's access log complete from here on; otherwise a store may let old accesses
     expire, and ``retention`` says which are left.
     ``expected_revision`` makes a store refuse the batch with ``StaleWrite`` if the scope has another revision;

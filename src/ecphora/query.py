@@ -86,9 +86,10 @@ def analyze(
     """Check, analyze and embed a question, once for everything that uses it.
 
     ``embed`` gives the vectors of a question's texts, ``embed_goal`` that of the goal; neither is called for an empty
-    graph. ``embed_english`` gives the English vector of an English question; it is called if the graph has some. ``read_nodes`` fetches the memories that may say who "my sister" in a question is; it is not called for other
-    questions. Raises ``InvalidInput`` for an invalid argument, and ``EmbedderMismatch`` if the graph has vectors of
-    another length.
+    graph. ``embed_english`` gives the English vector of a question; it is called for an English question to a graph
+    with English vectors. ``read_nodes`` fetches the memories that may say who "my sister" in a question is; it is not
+    called for other questions. Raises ``InvalidInput`` for an invalid argument, and ``EmbedderMismatch`` if the graph
+    has vectors of another length.
     """
     question, where, event_time, recording_time = check_query(question, where, as_of, known_at, retroactive)
     goal, media = _check_goal(goal), check_media_query(media)
