@@ -1,7 +1,6 @@
 """English vectors: made of English texts alone, beside the vectors of the scope's embedder, and erased with them."""
 
-import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import closing
 from io import StringIO
 from pathlib import Path
@@ -12,16 +11,13 @@ import numpy as np
 import pytest
 
 from ecphora import E5Embedder, Memory, MiniLMEmbedder, clone_scope, rechunk, reembed
-from ecphora.bench.embedding_cache import CachingEmbedder
-from ecphora.cancellation import CallCancelled, Cancellation, check_cancellation
 from ecphora.doctor import examine
 from ecphora.embedders.hashing import HashingEmbedder
-from ecphora.model import Episode, NodeId, Vectors, WriteBatch
-from ecphora.parallel import run_both
+from ecphora.language.chunking import Chunk
+from ecphora.model import Episode, NodeId, Vectors
 from ecphora.ports import Embedder, english_embedder
 from ecphora.stages.retrieval import dense
-from ecphora.stores.sqlite import SQLiteStore
-from ecphora.testing import FakeClock, graph_differences, sample_batch, sample_node
+from ecphora.testing import FakeClock, graph_differences
 
 ENGLISH = Episode("My sister has moved to the town by the river.", id="en", speaker="Ana", session="s")
 NEXT = Episode("She likes the house and the garden there.", id="next", speaker="Ana", session="s")
@@ -107,18 +103,6 @@ def test_only_an_embedder_with_another_one_for_english_has_one() -> None:
         assert english_embedder(alone) is None
 
 
-def test_cache_keeps_english_vectors_in_a_file_of_their_own(tmp_path: Path) -> None:
-    pair = Pair()
-    with CachingEmbedder(pair, tmp_path) as cached:
-        for _ in range(2):
-            second = english_embedder(cached)
-            assert second is not None
-            assert second.name == "english"
-            second.embed(["one"])
-        assert (pair.english_texts, pair.texts) == (["one"], [])
-        assert english_embedder(CachingEmbedder(HashingEmbedder(16), tmp_path)) is None
-
-
 # ---- writing
 
 
@@ -191,9 +175,7 @@ def test_rechunked_text_gets_english_vectors_of_its_new_chunks(path: Path, monke
         assert memory._scope_writer.english_embedder is not None
 
 
-def split(text: str) -> tuple[Any, ...]:
-    from ecphora.language.chunking import Chunk  # noqa: PLC0415
-
+def split(text: str) -> tuple[Chunk, Chunk]:
     return Chunk(0, text[:700]), Chunk(700, text[700:])
 
 
@@ -413,56 +395,3 @@ def test_cosines_with_english_vectors_equal_those_of_a_scope_of_the_english_mode
         dense.pairwise_cosines(ours, rows, rows, use_english=True), dense.pairwise_cosines(theirs, others, others)
     )
     assert not dense.pairwise_cosines(ours, ours.rows(["de"]), rows, use_english=True).any()
-
-
-def test_lone_english_vectors_keep_the_previous_cosines_of_grown_graphs(path: Path) -> None:
-    with closing(SQLiteStore(path)) as store, open_memory(path, HashingEmbedder(16)) as memory:
-        store.commit("default", sample_batch(sample_node("a", speaker="x"), sample_node("b", speaker="x")))
-        cosines = memory.graph().english_previous_cosine
-        assert cosines[1] != 0
-        store.commit("default", sample_batch(sample_node("c", minutes=1, speaker="x")))
-        grown = memory.graph().english_previous_cosine
-        assert grown[:2].tolist() == cosines.tolist()
-        assert grown[2] != 0
-
-
-# ---- two calls at once
-
-
-def test_both_calls_run_at_once_and_the_thread_can_be_cancelled() -> None:
-    met = threading.Barrier(2, timeout=10)
-    assert run_both(lambda: met.wait() >= 0, lambda: met.wait() >= 0) == (True, True)
-    cancellation = Cancellation()
-
-    def cancel_and_check() -> None:
-        cancellation.cancel()
-        check_cancellation()
-
-    with pytest.raises(CallCancelled):
-        cancellation.run(lambda: run_both(lambda: None, cancel_and_check))
-
-
-@pytest.mark.parametrize("fails", [0, 1])
-def test_error_of_either_call_is_raised_when_both_have_ended(fails: int) -> None:
-    ended: list[int] = []
-
-    def call(number: int) -> Callable[[], None]:
-        def run() -> None:
-            ended.append(number)
-            if number == fails:
-                raise ValueError(str(number))
-
-        return run
-
-    with pytest.raises(ValueError, match=str(fails)):
-        run_both(call(0), call(1))
-    assert sorted(ended) == [0, 1]
-
-
-def test_store_needs_the_name_of_the_english_model(path: Path) -> None:
-    from ecphora.errors import StoreError  # noqa: PLC0415
-
-    with closing(SQLiteStore(path)) as store:
-        store.commit("s", sample_batch(sample_node("a")))
-        with pytest.raises(StoreError, match="must name their embedder"):
-            store.commit("s", WriteBatch(english_vectors={"a": np.ones(8, np.float32)}))
