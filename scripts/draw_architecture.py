@@ -58,6 +58,7 @@ ROWS: tuple[tuple[str, tuple[tuple[str, ...], ...]], ...] = (
             (
                 "store_as_query",
                 "query_embedder",
+                "english_vectors",
                 "encode",
                 "query",
                 "feedback",
@@ -90,6 +91,7 @@ ROWS: tuple[tuple[str, tuple[tuple[str, ...], ...]], ...] = (
                 "forget",
                 "graph",
                 "media_spaces",
+                "derived_columns",
                 "columns",
                 "grouping",
                 "model",
@@ -114,6 +116,7 @@ ROWS: tuple[tuple[str, tuple[tuple[str, ...], ...]], ...] = (
                 "text_format",
                 "clock",
                 "cancellation",
+                "parallel",
                 "same_parameters",
                 "llm_usage",
             ),

@@ -41,6 +41,9 @@ os.environ["XDG_CONFIG_HOME"] = os.path.join(tempfile.gettempdir(), "ecphora-tes
 
 
 FORMAT_5 = """
+DROP TABLE english_vector;
+ALTER TABLE scope DROP COLUMN english_embedder;
+ALTER TABLE scope DROP COLUMN english_dim;
 DROP TABLE media_vector;
 ALTER TABLE node DROP COLUMN media;
 ALTER TABLE scope RENAME COLUMN reload_revision TO adopted;

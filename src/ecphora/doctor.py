@@ -3,7 +3,7 @@
 import os
 import stat
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from pathlib import Path
@@ -11,9 +11,10 @@ from pathlib import Path
 import numpy as np
 
 from . import encode
+from .english_vectors import embed_english, with_english_vectors
 from .errors import EcphoraError, EmbedderError, InvalidInput, StoreDamaged, StoreError, StoreReadOnly, UnknownName
 from .model import TextAnalysis, WriteBatch
-from .ports import Embedder
+from .ports import Embedder, english_embedder
 from .stores.repair import FileFormat, RepairStore, StoredScope, read_file_format
 
 LARGE_WAL_BYTES = 64 * 1024 * 1024
@@ -247,16 +248,22 @@ class _Examination:
     def _check_missing_vectors(self, scope: StoredScope) -> Iterator[Finding]:
         """Report texts without a vector of the scope's embedder, or with a damaged one."""
         missing, damaged = self.store.ids_without_vector(scope.name), self.store.ids_with_damaged_vector(scope.name)
-        listed = ", ".join(map(repr, damaged[:MAX_LISTED_ROWS])) + (" ..." if len(damaged) > MAX_LISTED_ROWS else "")
-        ids_by_problem = {
-            f"{len(missing)} texts have no vector of {scope.embedder!r}": missing,
-            f"the vectors of {len(damaged)} texts are not finite, or have a wrong size: {listed}": damaged,
-        }
-        for what, ids in ids_by_problem.items():
+        damaged_english = self.store.ids_with_damaged_english_vector(scope.name)
+        fault = "are not finite, or have a wrong size"
+        problems = (
+            (f"{len(missing)} texts have no vector of {scope.embedder!r}", missing, self._embed),
+            (f"the vectors of {len(damaged)} texts {fault}: {_listed(damaged)}", damaged, self._embed),
+            (
+                f"the English vectors of {len(damaged_english)} texts {fault}: {_listed(damaged_english)}",
+                damaged_english,
+                self._embed_english,
+            ),
+        )
+        for what, ids, embed in problems:
             finding = Finding(Severity.WARNING, f"scope {scope.name!r}: {what}", FIX_COMMAND)
             if ids and self.fix:
                 try:
-                    self._embed(scope, ids)
+                    embed(scope, ids)
                 except (EmbedderError, InvalidInput) as error:
                     finding = replace(finding, hint=str(error))
                 else:
@@ -268,25 +275,37 @@ class _Examination:
         """Report damaged vectors of media, which only the caller can make again."""
         damaged = self.store.ids_with_damaged_media_vector(scope.name)
         if damaged:
-            listed = ", ".join(map(repr, damaged[:MAX_LISTED_ROWS])) + (
-                " ..." if len(damaged) > MAX_LISTED_ROWS else ""
-            )
-            what = f"scope {scope.name!r}: media of {len(damaged)} memories have damaged vectors: {listed}"
+            what = f"scope {scope.name!r}: media of {len(damaged)} memories have damaged vectors: {_listed(damaged)}"
             hint = f"{FIX_COMMAND} deletes them; then remember these memories again, with their vectors"
             yield self._apply_fix(
                 Finding(Severity.WARNING, what, hint), lambda: self.store.delete_damaged_media_vectors(scope.name)
             )
 
-    def _embed(self, scope: StoredScope, node_ids: list[str]) -> None:
+    def _embedder_of(self, scope: StoredScope) -> Embedder:
         if self._make_embedder is None or scope.embedder is None:
             raise UnknownName("no embedder is given; run ecphora doctor --fix with --embedder")
         embedder = self._make_embedder(scope.embedder)
         if embedder.name != scope.embedder:
             raise UnknownName(f"the scope was embedded by {scope.embedder!r}, not {embedder.name!r}; give that one")
+        return embedder
+
+    def _embed(self, scope: StoredScope, node_ids: list[str]) -> None:
+        embedder = self._embedder_of(scope)
         for start in range(0, len(node_ids), BATCH_SIZE):
             nodes = self.store.nodes(scope.name, node_ids[start : start + BATCH_SIZE])
             vectors = encode.embed_nodes(embedder, nodes)
             self.store.commit(scope.name, WriteBatch(vectors=vectors, embedder=scope.embedder))
+        self.store.force_reload()
+
+    def _embed_english(self, scope: StoredScope, node_ids: list[str]) -> None:
+        """Delete English vectors, and make those again that the texts should have."""
+        second = english_embedder(self._embedder_of(scope))
+        self.store.delete_english_vectors(scope.name, node_ids)
+        for start in range(0, len(node_ids), BATCH_SIZE):
+            nodes = self.store.nodes(scope.name, node_ids[start : start + BATCH_SIZE])
+            if vectors := embed_english(second, nodes):
+                batch = with_english_vectors(WriteBatch(embedder=scope.embedder), vectors, second)
+                self.store.commit(scope.name, batch)
         self.store.force_reload()
 
     def _check_unfinished_reembed(self) -> Iterator[Finding]:
@@ -303,6 +322,11 @@ class _Examination:
         except EcphoraError as error:
             return replace(finding, hint=str(error))
         return replace(finding, is_fixed=True)
+
+
+def _listed(ids: Sequence[str]) -> str:
+    """The first of some ids, as a message names them."""
+    return ", ".join(map(repr, ids[:MAX_LISTED_ROWS])) + (" ..." if len(ids) > MAX_LISTED_ROWS else "")
 
 
 def _same_analysis(one: TextAnalysis, other: TextAnalysis) -> bool:

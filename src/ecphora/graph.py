@@ -15,7 +15,9 @@ import numpy as np
 import numpy.ma  # np.unique imports it when first called: better now than inside the first recall
 from numpy.typing import NDArray
 
+from . import derived_columns
 from .columns import Column, InvertedIndex, Table, Values, Vocabulary
+from .derived_columns import PreviousCosines, TextVectors
 from .media_spaces import MediaSpaces, no_media
 from .model import (
     ACCESS_KIND_CODES,
@@ -42,8 +44,6 @@ ALL = slice(None)
 """All entries of a table."""
 DAY = 86_400.0
 """The seconds of a day."""
-SESSION_GAP = 3600.0
-"""Turns of a speaker without a session belong together if at most this many seconds lie between them."""
 
 
 def epoch_seconds(time: datetime) -> float:
@@ -86,11 +86,12 @@ class Graph:
     Tables: ``nodes`` (one entry per row; ``valid_to`` is infinite while open, ``valid_to_recorded_at`` is when that end
     was recorded, ``offsets`` is the offset of ``happened`` from UTC in minutes), ``terms`` (the distinct terms of each
     row), ``identifiers`` (hashes of its identifiers), ``time_mentions`` (the times that each row's text mentions),
-    ``vector_rows`` with ``vectors`` (rows that have a vector), ``edges`` (``provenance`` is the row that supports one,
-    -1 for its own source), ``accesses``. Times are seconds since 1970. Speakers, sessions, documents and sources are
-    codes of the vocabularies ``speakers`` and so on, -1 for none. ``tombstones`` are the ids and digests of forgotten
-    memories. ``media_spaces`` have the vectors of media. ``cursors`` say how far each incremental process has come,
-    ``retention`` what is left of the access log.
+    ``vector_rows`` with ``vectors`` (rows that have a vector), ``english_vector_rows`` with ``english_vectors`` (rows
+    that have an English vector too), ``edges`` (``provenance`` is the row that supports one, -1 for its own source),
+    ``accesses``. Times are seconds since 1970. Speakers, sessions, documents and sources are codes of the vocabularies
+    ``speakers`` and so on, -1 for none. ``tombstones`` are the ids and digests of forgotten memories. ``media_spaces``
+    have the vectors of media. ``cursors`` say how far each incremental process has come, ``retention`` what is left of
+    the access log.
     """
 
     revision: int = 0
@@ -100,6 +101,8 @@ class Graph:
     time_mentions: Table = field(default_factory=lambda: Table.empty(rows="i4", starts="f8", ends="f8"))
     vector_rows: Table = field(default_factory=lambda: Table.empty(rows="i4"))
     vectors: Column = field(default_factory=lambda: Column(np.empty((0, 0), np.float32)))
+    english_vector_rows: Table = field(default_factory=lambda: Table.empty(rows="i4"))
+    english_vectors: Column = field(default_factory=lambda: Column(np.empty((0, 0), np.float32)))
     media_spaces: MediaSpaces = field(default_factory=no_media)
     edges: Table = field(
         default_factory=lambda: Table.empty(src="i4", dst="i4", links="i1", weights="f4", provenance="i4")
@@ -170,20 +173,7 @@ class Graph:
 
         Derived, not stored, so that turns may be backfilled in any order.
         """
-        nodes = self.nodes
-        previous = self.no_rows()
-        sessions, documents, speakers = nodes["sessions"], nodes["documents"], nodes["speakers"]
-        is_loose = (sessions < 0) & (documents < 0)
-        in_stream = self.episodes & ~(is_loose & (speakers < 0))
-        rows = np.flatnonzero(in_stream)
-        stream = np.where(sessions >= 0, 2 * sessions.astype(np.int64), np.where(documents >= 0, 2 * documents + 1, -1))
-        happened = nodes["happened"]
-        order = rows[np.lexsort((rows, happened[rows], stream[rows]))]
-        earlier, later = order[:-1], order[1:]
-        is_adjacent = stream[earlier] == stream[later]
-        is_adjacent &= ~is_loose[later] | (happened[later] - happened[earlier] <= SESSION_GAP)
-        previous[later[is_adjacent]] = earlier[is_adjacent]
-        return previous
+        return derived_columns.previous_rows(self.nodes, self.episodes)
 
     @cached_property
     def next_rows(self) -> Rows:
@@ -196,28 +186,31 @@ class Graph:
     @cached_property
     def vector_positions(self) -> Rows:
         """The position of each row's vector in ``vectors``, -1 for none."""
-        positions = self.no_rows()
-        positions[self.vector_rows["rows"]] = np.arange(len(self.vector_rows))
-        return positions
+        return derived_columns.vector_positions(self.vector_rows["rows"], len(self))
+
+    @cached_property
+    def english_vector_positions(self) -> Rows:
+        """The position of each row's English vector in ``english_vectors``, -1 for none."""
+        return derived_columns.vector_positions(self.english_vector_rows["rows"], len(self))
+
+    def text_vectors(self, *, use_english: bool = False) -> TextVectors:
+        """The vectors of the scope's embedder, or the English ones."""
+        if use_english:
+            rows, values = self.english_vector_rows["rows"], self.english_vectors.view
+            return TextVectors(rows, values, self.english_vector_positions)
+        return TextVectors(self.vector_rows["rows"], self.vectors.view, self.vector_positions)
 
     @cached_property
     def previous_cosine(self) -> Scores:
         """The cosine of each row's vector with that of the previous row; 0 where either is missing."""
-        cosines, start = self.zeros(), 0
-        parent = self._parent
-        changed = self.previous_rows >= 0
-        if parent is not None and parent.previous_rows is not None and parent.previous_cosine is not None:
-            start = len(parent.previous_rows)
-            cosines[:start] = parent.previous_cosine
-            changed[:start] &= parent.previous_rows != self.previous_rows[:start]
-            cosines[:start][self.previous_rows[:start] < 0] = 0
-        rows = np.flatnonzero(changed)
-        current, previous = self.vector_positions[rows], self.vector_positions[self.previous_rows[rows]]
-        has_both = (current >= 0) & (previous >= 0)
-        vectors = self.vectors.view
-        cosines[rows] = 0
-        cosines[rows[has_both]] = np.einsum("ij,ij->i", vectors[current[has_both]], vectors[previous[has_both]])
-        return cosines
+        known = None if self._parent is None else self._parent.previous_cosines
+        return derived_columns.previous_cosines(self.previous_rows, self.text_vectors(), known)
+
+    @cached_property
+    def english_previous_cosine(self) -> Scores:
+        """The cosine of each row's English vector with that of the previous row; 0 where either is missing."""
+        known = None if self._parent is None else self._parent.english_previous_cosines
+        return derived_columns.previous_cosines(self.previous_rows, self.text_vectors(use_english=True), known)
 
     @cached_property
     def mean_length(self) -> float:
@@ -351,21 +344,24 @@ class Graph:
         return edges[is_selected], index[is_selected]
 
     def _columns_to_inherit(self, *, has_same_nodes: bool) -> "_InheritedColumns":
-        computed = self.__dict__
-        has_both = "previous_rows" in computed and "previous_cosine" in computed
         return _InheritedColumns(
             indexes=dict(self._indexes),
             derivations=self._derivations if has_same_nodes else dict(self._derivations),
             log_derivations=dict(self._log_derivations),
             has_same_nodes=has_same_nodes,
-            previous_rows=self.previous_rows if has_both else None,
-            previous_cosine=self.previous_cosine if has_both else None,
+            previous_cosines=self._computed_cosines("previous_cosine"),
+            english_previous_cosines=self._computed_cosines("english_previous_cosine"),
         )
+
+    def _computed_cosines(self, name: str) -> PreviousCosines | None:
+        """A column of cosines with previous rows, if it was computed."""
+        cosines: Scores | None = self.__dict__.get(name)
+        return None if cosines is None else PreviousCosines(self.previous_rows, cosines)
 
 
 NODE_ONLY_PROPERTIES = (
-    "episodes", "episode_count", "previous_rows", "next_rows", "vector_positions", "previous_cosine", "mean_length",
-    "lengths_with_previous",
+    "episodes", "episode_count", "previous_rows", "next_rows", "vector_positions", "previous_cosine",
+    "english_vector_positions", "english_previous_cosine", "mean_length", "lengths_with_previous",
 )  # fmt: skip
 """Derived columns that depend on nodes and vectors only."""
 
@@ -382,8 +378,8 @@ class _InheritedColumns:
     derivations: dict[Hashable, CachedDerivation[Any]]
     log_derivations: dict[Hashable, CachedDerivation[Any]]
     has_same_nodes: bool
-    previous_rows: Rows | None
-    previous_cosine: Scores | None
+    previous_cosines: PreviousCosines | None
+    english_previous_cosines: PreviousCosines | None
 
     def without_log(self) -> "_InheritedColumns":
         """Return the columns that do not depend on the access log."""

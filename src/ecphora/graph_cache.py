@@ -20,6 +20,7 @@ class GraphCache:
         self._lock = threading.Lock()
         self._graph = Graph()
         self.embedder_name: str | None = None
+        self.english_embedder_name: str | None = None
 
     def refresh(self) -> Graph:
         """The graph as of the last commit of any process."""
@@ -35,7 +36,7 @@ class GraphCache:
 
     def _grow(self, batch: WriteBatch) -> Graph:
         if batch.switch_embedder:  # other vectors: nothing of the old ones may stay
-            self._graph = Graph()
+            self._graph, self.english_embedder_name = Graph(), None
             batch = self._store.changes_since(self._scope, 0)
         if batch.revision < self._graph.revision:  # revisions only grow: it is another scope, or none any more
             raise StoreReplaced(
@@ -43,6 +44,7 @@ class GraphCache:
                 "memory and open it again, by the scope's new name"
             )
         self.embedder_name = batch.embedder or self.embedder_name
+        self.english_embedder_name = batch.english_embedder or self.english_embedder_name
         if batch.revision > self._graph.revision:
             self._graph = apply_batch(self._graph, batch)
         return self._graph

@@ -1,8 +1,10 @@
 """Applies a committed write batch to a graph: the next graph, with what was added, ended and forgotten."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from itertools import chain
 from types import MappingProxyType
+from typing import Any
 
 import numpy as np
 import numpy.ma  # np.unique imports it when first called: better now than inside the first recall
@@ -21,10 +23,16 @@ from .model import (
     Kind,
     LogRetention,
     Node,
+    NodeId,
     ValidityEnd,
+    Vector,
     WriteBatch,
 )
 from .timeparse import offset_minutes
+
+_VECTOR_TABLES = ("vector_rows", "vectors")
+_ENGLISH_TABLES = ("english_vector_rows", "english_vectors")
+"""The fields of a graph with the rows of vectors and with the vectors."""
 
 
 def apply_batch(graph: Graph, batch: WriteBatch) -> Graph:
@@ -43,16 +51,22 @@ def apply_batch(graph: Graph, batch: WriteBatch) -> Graph:
         rows = base.rows(node for node in batch.reopened if base.row(node) is not None)
         base = replace(base, nodes=base.nodes.replace(rows, valid_to=np.inf, valid_to_recorded_at=np.inf))
     graph = _with_nodes(base, batch) if batch.nodes else base
-    graph = _with_vectors(graph, batch)
+    graph = _with_vectors(graph, batch.vectors, use_english=False)
+    graph = _with_vectors(graph, batch.english_vectors, use_english=True)
     if batch.media_vectors:
         spaces = media_spaces.with_vectors(graph.media_spaces, batch.media_vectors, graph._row_by_id)
         graph = replace(graph, media_spaces=spaces)
     graph = _with_edges(graph, batch.edges)
     graph = _with_validity_ends(graph, batch.validity_ends)
     graph = _with_accesses(graph, batch)
-    has_late_vectors = len(base) > 0 and any(base.row(node) is not None for node in batch.vectors)
+    has_late_vectors = len(base) > 0 and any(
+        base.row(node) is not None for node in chain(batch.vectors, batch.english_vectors)
+    )
     cursors = MappingProxyType({**base.cursors, **batch.cursors}) if batch.cursors else base.cursors
-    tables = ("nodes", "terms", "identifiers", "time_mentions", "vector_rows", "vectors", "edges")
+    tables = (
+        "nodes", "terms", "identifiers", "time_mentions", "vector_rows", "vectors", "english_vector_rows",
+        "english_vectors", "edges",
+    )  # fmt: skip
     has_same_nodes = all(getattr(graph, name) is getattr(base, name) for name in tables)
     parent = None if has_late_vectors else base._columns_to_inherit(has_same_nodes=has_same_nodes)
     if batch.retention.through_seq > base.retention.through_seq:
@@ -91,6 +105,8 @@ def _forget(graph: Graph, batch: WriteBatch) -> Graph:
         time_mentions=keep_rows(graph.time_mentions, "rows"),
         vector_rows=keep_rows(graph.vector_rows, "rows"),
         vectors=Column(graph.vectors.view[keep[graph.vector_rows["rows"]]]),
+        english_vector_rows=keep_rows(graph.english_vector_rows, "rows"),
+        english_vectors=Column(graph.english_vectors.view[keep[graph.english_vector_rows["rows"]]]),
         media_spaces=media_spaces.keep_rows(graph.media_spaces, keep, new_rows),
         edges=edges.replace(np.arange(len(edges)), provenance=np.where(provenance < 0, -1, new_rows[provenance])),
         accesses=keep_rows(graph.accesses, "rows"),
@@ -173,21 +189,25 @@ def _with_nodes(graph: Graph, batch: WriteBatch) -> Graph:
     )
 
 
-def _with_vectors(graph: Graph, batch: WriteBatch) -> Graph:
+def _with_vectors(graph: Graph, added: Mapping[NodeId, Vector], *, use_english: bool) -> Graph:
+    """Add vectors of known nodes to those of the scope's embedder, or to the English ones."""
     index = graph._row_by_id
-    row_by_id = {node: index[node] for node in batch.vectors if node in index}
+    row_by_id = {node: index[node] for node in added if node in index}
     if not row_by_id:
         return graph
-    values = np.stack([batch.vectors[node] for node in row_by_id])
-    positions = graph.vector_positions[list(row_by_id.values())]
+    rows_name, values_name = _ENGLISH_TABLES if use_english else _VECTOR_TABLES
+    table: Table = getattr(graph, rows_name)
+    column: Column = getattr(graph, values_name)
+    rows, values = list(row_by_id.values()), np.stack([added[node] for node in row_by_id])
+    positions = graph.text_vectors(use_english=use_english).positions[rows]
     if (positions >= 0).any():  # re-embedded
-        keep = np.ones(len(graph.vector_rows), np.bool_)
+        keep = np.ones(len(table), np.bool_)
         keep[positions[positions >= 0]] = False
-        graph = replace(graph, vector_rows=graph.vector_rows.keep(keep), vectors=Column(graph.vectors.view[keep]))
-    vectors = graph.vectors if graph.vectors.view.shape[1:] == values.shape[1:] else Column(values[:0])
-    return replace(
-        graph, vector_rows=graph.vector_rows.append(rows=list(row_by_id.values())), vectors=vectors.append(values)
-    )
+        table, column = table.keep(keep), Column(column.view[keep])
+    if column.view.shape[1:] != values.shape[1:]:
+        column = Column(values[:0])
+    changes: dict[str, Any] = {rows_name: table.append(rows=rows), values_name: column.append(values)}
+    return replace(graph, **changes)
 
 
 def _with_edges(graph: Graph, edges: Sequence[Edge]) -> Graph:

@@ -782,6 +782,7 @@ class Memory:
             embed_goal=self._query_embedder.goal_vector,
             media=media_query,
             zone=self.zone,
+            embed_english=self._scope_writer.english_query_encoder(),
         )
 
     # ---- look up

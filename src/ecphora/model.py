@@ -380,11 +380,13 @@ class WriteBatch(ShortRepr):
     questions that it answered; they need not be named. ``entities`` stay, with the spelling and
     times of a memory that is not forgotten. The ends of validity of the nodes in ``reopened`` are deleted, as what
     superseded them is forgotten. Applied in the order ``tombstones``, ``entities``, ``reopened``, ``nodes``,
-    ``vectors``, ``edges``, ``validity_ends``, ``accesses``.
+    ``vectors``, ``english_vectors``, ``edges``, ``validity_ends``, ``accesses``.
     ``embedder`` names the model that made ``vectors``; ``switch_embedder`` makes it the scope's own, once every episode
-    has its vector. ``cursors`` say how far each incremental process has come, by its name: the highest ``seq`` it has
-    processed. ``undo_batch`` names the undo batch that the rows belong to; ``undoes`` is the id of the latest undo
-    batch, whose rows are all deleted and whose cursors are set back.
+    has its vector. ``english_embedder`` names the model of ``english_vectors``, the second vectors of English texts. A
+    store leaves them out if the scope has some of another model, or vectors of another model than ``embedder``;
+    ``switch_embedder`` deletes those of another model. ``cursors`` say how far each incremental process has come, by
+    its name: the highest ``seq`` it has processed. ``undo_batch`` names the undo batch that the rows belong to;
+    ``undoes`` is the id of the latest undo batch, whose rows are all deleted and whose cursors are set back.
     ``needs_full_log`` keeps the scope's access log complete from here on; otherwise a store may let old accesses
     expire, and ``retention`` says which are left.
     ``expected_revision`` makes a store refuse the batch with ``StaleWrite`` if the scope has another revision;
@@ -396,6 +398,7 @@ class WriteBatch(ShortRepr):
     nodes: tuple[Node, ...] = ()
     analyses: Mapping[NodeId, TextAnalysis] = field(default_factory=dict)
     vectors: Mapping[NodeId, Vector] = field(default_factory=dict)
+    english_vectors: Mapping[NodeId, Vector] = field(default_factory=dict)
     media_vectors: tuple[MediaVector, ...] = ()
     edges: tuple[Edge, ...] = ()
     validity_ends: tuple[ValidityEnd, ...] = ()
@@ -407,6 +410,7 @@ class WriteBatch(ShortRepr):
     undo_batch: UndoBatch | None = None
     undoes: str | None = None
     embedder: str | None = None
+    english_embedder: str | None = None
     switch_embedder: bool = False
     needs_full_log: bool = False
     retention: LogRetention = FULL_LOG
@@ -639,6 +643,7 @@ class Query(ShortRepr):
 
     ``vector`` is ``None`` without an embedder; else ``embedder`` names the model. ``embedder_coverage`` says how
     much (0..1) of the query's language it reads, ``similarity_floor`` at which cosine it finds two texts unrelated.
+    ``english_vector`` is the vector of an English query beside English vectors of memories, else ``None``.
     ``term_hashes`` are the hashes of the content words, in order. ``topic_vector`` is the vector of the topic, without
     the question's form and addressee; ``term_vectors`` has the vector of each term that the topic holds, zeros for the
     others, shape ``(len(term_hashes), dim)``; both may be ``None``. ``entity_ids`` are the ids of the entities that the
@@ -659,6 +664,7 @@ class Query(ShortRepr):
     term_hashes: NDArray[np.uint32] = field(default_factory=lambda: np.zeros(0, np.uint32))
     topic_vector: Vector | None = None
     term_vectors: Vectors | None = None
+    english_vector: Vector | None = None
     entity_ids: tuple[NodeId, ...] = ()
     relation_names: tuple[RelationName, ...] = ()
     named_text: str = ""

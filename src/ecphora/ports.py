@@ -84,6 +84,16 @@ class SimilarityFloorEmbedder(Embedder, Protocol):
         ...
 
 
+@runtime_checkable
+class EnglishPairEmbedder(Embedder, Protocol):
+    """An embedder with a second one, which ranks English texts better. English texts get a vector of each."""
+
+    @property
+    def english_embedder(self) -> Embedder | None:
+        """The embedder of English texts; None if there is none. Making it loads no model."""
+        ...
+
+
 def embedder_coverage(embedder: Embedder, text: str) -> float:
     """How much of a text an embedder can read, in 0..1."""
     return embedder.coverage(text) if isinstance(embedder, CoverageEmbedder) else 1.0
@@ -92,6 +102,12 @@ def embedder_coverage(embedder: Embedder, text: str) -> float:
 def similarity_floor(embedder: Embedder) -> float:
     """The cosine at which an embedder finds two texts unrelated."""
     return float(embedder.similarity_floor) if isinstance(embedder, SimilarityFloorEmbedder) else 0.0
+
+
+def english_embedder(embedder: Embedder) -> Embedder | None:
+    """The second embedder of an embedder, for English texts; None if it has none, or is that model itself."""
+    found = embedder.english_embedder if isinstance(embedder, EnglishPairEmbedder) else None
+    return None if found is None or found.name == embedder.name else found
 
 
 class FactUpdateScorer(Protocol):

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, tzinfo
+from functools import partial
 
 import numpy as np
 
@@ -11,6 +12,7 @@ from .errors import EmbedderMismatch, InvalidText
 from .graph import Graph
 from .language.dates import time_mentions
 from .language.identifier_terms import asked_identifiers, quantity_hashes
+from .language.language_identification import is_english
 from .language.name_normalization import entity_id
 from .language.names import names
 from .language.question import topic
@@ -29,6 +31,7 @@ from .model import (
     Vectors,
     When,
 )
+from .parallel import run_both
 from .ports import Embedder, NodeReader, embedder_coverage, similarity_floor
 from .stages.retrieval import relation_names, speakers
 from .timeparse import in_zone
@@ -82,14 +85,16 @@ def analyze(
     embed_goal: Callable[[str], Vector] | None = None,
     media: MediaQuery | None = None,
     zone: tzinfo = UTC,
+    embed_english: Callable[[str], Vector] | None = None,
 ) -> Query:
     """Check, analyze and embed a question, once for everything that uses it.
 
     ``embed`` gives the vectors of a question's texts, ``embed_goal`` that of the goal; neither is called for an empty
-    graph. ``read_nodes`` fetches the memories that may say who "my sister" in a question is; it is not called for other
-    questions. ``zone`` is that of times without an offset, and of the days that the question names. Raises
-    ``InvalidInput`` for an invalid argument, and ``EmbedderMismatch`` if the graph has vectors of
-    another length.
+    graph. ``embed_english`` gives the English vector of a question; it is called for an English question to a graph
+    with English vectors. ``read_nodes`` fetches the memories that may say who "my sister" in a question is; it is not
+    called for other questions. ``zone`` is that of times without an offset, and of the days that the question names.
+    Raises ``InvalidInput`` for an invalid argument, and ``EmbedderMismatch`` if the graph has vectors of another
+    length.
     """
     question, where, event_time, recording_time = check_query(question, where, as_of, known_at, retroactive, zone=zone)
     event_time = None if event_time is None else in_zone(event_time, zone)
@@ -101,7 +106,7 @@ def analyze(
     )
     named = _name_relations(time_and_filter, graph, read_nodes)
     parts = query_parts(named.text, graph)
-    vectors = embed(parts) if len(graph) else None
+    vectors, english_vector = _embed_parts(parts, graph, embed, embed_english)
     stored = graph.vectors.view
     if vectors is not None and len(stored) and stored.shape[1] != vectors.shape[1]:
         raise EmbedderMismatch(
@@ -124,10 +129,26 @@ def analyze(
         media=media,
         zone=zone,
     )
+    if english_vector is not None and graph.english_vectors.view.shape[1:] == english_vector.shape:
+        query = replace(query, english_vector=english_vector)
     if goal is None:
         return query
     goal_vector = None if embed_goal is None or not len(graph) else embed_goal(goal)
     return replace(query, goal=Goal(goal, goal_vector, embedder_coverage(embedder, goal)))
+
+
+def _embed_parts(
+    parts: QueryParts,
+    graph: Graph,
+    embed: Callable[[QueryParts], Vectors],
+    embed_english: Callable[[str], Vector] | None,
+) -> tuple[Vectors | None, Vector | None]:
+    """The vectors of a question's texts, and its English vector, made at once; None for what is not needed."""
+    if not len(graph):
+        return None, None
+    if embed_english is None or not len(graph.english_vectors) or not is_english(parts.question):
+        return embed(parts), None
+    return run_both(partial(embed, parts), partial(embed_english, parts.question))
 
 
 def _check_goal(goal: object) -> str | None:

@@ -8,13 +8,14 @@ from pathlib import Path
 from . import documents, encode
 from .consolidation.facts.claims import claim_id
 from .embedders.packaged import packaged_embedder
+from .english_vectors import embed_english, with_english_vectors
 from .errors import EmbedderMismatch, StaleWrite, StoreBusy
 from .extractors.rule_extractor import RuleExtractor
 from .graph import Graph
 from .language.chunking import align_chunks
 from .language.statements import statements
 from .model import Node, NodeId
-from .ports import Embedder, Extractor, Progress
+from .ports import Embedder, Extractor, Progress, english_embedder
 from .stores.rechunk_writer import RechunkedDocument
 from .stores.sqlite import SQLiteStore
 from .validate import check_component, check_name, check_progress
@@ -137,6 +138,8 @@ def _build_new_chunks(
 ) -> Iterator[RechunkedDocument]:
     nodes = [node for _, new in diffs for node in new]
     vectors = encode.embed_nodes(embedder, nodes)
+    second = english_embedder(embedder)
+    english_vectors = embed_english(second, nodes)
     extractions = encode.extract(extractor, nodes)
     for old, new in diffs:
         before, after = [node.text for node in old], [node.text for node in new]
@@ -148,6 +151,8 @@ def _build_new_chunks(
             embedder=embedder.name,
             now=new[0].recorded_at,
         )
+        english = {node.id: english_vectors[node.id] for node in new if node.id in english_vectors}
+        batch = with_english_vectors(batch, english, second)
         yield RechunkedDocument(
             old, new, batch, align_chunks(before, after), align_chunks(after, before), _claim_id_lookup(new)
         )

@@ -17,9 +17,9 @@ from .forget import has_content_tombstone, is_date_uncertain, without_date
 from .graph import Graph
 from .graph_updates import apply_batch
 from .media_spaces import vectors_of
-from .model import Edge, Episode, Kind, Link, Mark, Node, NodeId, Rows, ValidityEnd, Vector, WriteBatch
+from .model import Edge, Episode, Kind, Link, Mark, Node, NodeId, Rows, ValidityEnd, WriteBatch
 from .reprs import show
-from .scope_writer import MAX_RETRIES, Classification, ExtractionSource, ScopeWriter, reads_full_log
+from .scope_writer import MAX_RETRIES, Classification, ExtractionSource, ScopeWriter, VectorSource, reads_full_log
 from .stages.retrieval.temporal import local_time
 
 
@@ -31,7 +31,7 @@ def replace_text(
     Returns the memory with the new text, as new, existing or blocked. Raises ``InvalidInput`` for an id that is no
     memory, and ``IdCollision`` if a chunk of the new text would need the id of another memory.
     """
-    vectors: dict[str, Vector] = {}
+    vectors = VectorSource(writer)
     for _ in range(MAX_RETRIES):
         graph = writer.graph()
         old_nodes = writer.store.nodes(writer.scope, documents.node_ids_of(graph, id_))
@@ -77,10 +77,10 @@ def _replacement_batch(
     episode: documents.CheckedEpisode,
     *,
     extractions: ExtractionSource,
-    vectors: dict[str, Vector],
+    vectors: VectorSource,
     now: datetime,
 ) -> WriteBatch:
-    """The batch that forgets the old nodes and writes the new ones; ``vectors`` keeps the vectors of texts."""
+    """The batch that forgets the old nodes and writes the new ones."""
     erasure = erase(old_nodes, graph, partial(writer.store.nodes, writer.scope))
     remaining = apply_batch(graph, replace(erasure, revision=graph.revision + 1))
     occupied_id = documents.find_occupied_id(episode, remaining)
@@ -89,13 +89,10 @@ def _replacement_batch(
     nodes = [replace(node, valid_from=old_nodes[0].valid_from) for node in episode.chunks]
     extracted = extractions.read(nodes)
     embedded = [*nodes, *(one for node in nodes for one in encode.descriptions(node, extracted[node.id]).values())]
-    texts = [encode.indexed_text(node) for node in embedded]
-    new_texts = [text for text in dict.fromkeys(texts) if text not in vectors]
-    vectors.update(zip(new_texts, writer.embed(new_texts), strict=True))
     batch = encode.encode(
         [replace(episode, chunks=tuple(nodes))],
         remaining,
-        vectors={node.id: vectors[text] for node, text in zip(embedded, texts, strict=True)},
+        vectors=vectors.embed(embedded),
         extractions=extracted,
         embedder=writer.embedder.name,
         now=now,
@@ -103,7 +100,7 @@ def _replacement_batch(
     old_rows = graph.rows(node.id for node in old_nodes)
     new_ids = [node.id for node in nodes]
     return replace(
-        batch,
+        vectors.complete(batch),
         tombstones=erasure.tombstones,
         entities=erasure.entities,
         edges=(*batch.edges, *_supersession_edges(graph, old_rows, new_ids)),

@@ -4,14 +4,17 @@ import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
+from functools import partial
 
 from . import documents, encode, media_spaces
 from .cancellation import check_cancellation, current_cancellation
+from .english_vectors import embed_english, english_memories, with_english_vectors
 from .errors import EmbedderMismatch, StaleWrite, StoreBusy
 from .forget import has_content_tombstone, has_memory_tombstone
 from .graph import Graph
 from .graph_cache import GraphCache
 from .model import Access, AccessKind, Extraction, Node, NodeId, Vector, Vectors, WriteBatch
+from .parallel import run_both
 from .ports import (
     Embedder,
     Extractor,
@@ -22,6 +25,7 @@ from .ports import (
     SecondsLeft,
     Store,
     Strategy,
+    english_embedder,
 )
 from .store_as_query import store_accesses, writes_on_store
 
@@ -42,6 +46,33 @@ class ExtractionSource:
         """What the texts of some nodes mention, by the nodes' ids."""
         self._found |= encode.extract(self._extractor, [node for node in nodes if node.id not in self._found])
         return {node.id: self._found[node.id] for node in nodes}
+
+
+class VectorSource:
+    """Has the embedders of a scope embed the texts of nodes, each once, however often their batch is built."""
+
+    def __init__(self, writer: "ScopeWriter") -> None:
+        self._writer = writer
+        self._vectors: dict[NodeId, Vector] = {}
+        self._english_vectors: dict[NodeId, Vector] = {}
+
+    def embed(self, nodes: Sequence[Node]) -> dict[NodeId, Vector]:
+        """The vectors of some nodes, by their ids; their English vectors are made at the same time."""
+        new, second = [node for node in nodes if node.id not in self._vectors], self._writer.english_embedder
+        english = [] if second is None else english_memories(new)
+        embed = partial(self._writer.embed, [encode.indexed_text(node) for node in new])
+        if english:
+            vectors, english_vectors = run_both(embed, partial(embed_english, second, english))
+            self._english_vectors |= english_vectors
+        else:
+            vectors = embed()
+        self._vectors.update(zip((node.id for node in new), vectors, strict=True))
+        return {node.id: self._vectors[node.id] for node in nodes}
+
+    def complete(self, batch: WriteBatch) -> WriteBatch:
+        """A batch of nodes that were embedded, with their English vectors."""
+        found = {node.id: self._english_vectors[node.id] for node in batch.nodes if node.id in self._english_vectors}
+        return with_english_vectors(batch, found, self._writer.english_embedder)
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,8 +184,7 @@ class ScopeWriter:
 
         What is new is decided against the state that the batch is committed to, whoever else writes.
         """
-        extractions = extractions or ExtractionSource(self.extractor)
-        vectors: dict[NodeId, Vector] = {}
+        extractions, vectors = extractions or ExtractionSource(self.extractor), VectorSource(self)
         for _ in range(MAX_RETRIES):
             graph = self.graph()
             found = self._classify(graph, episodes, restore=restore)
@@ -162,10 +192,8 @@ class ScopeWriter:
             described = [
                 one for node in found.new_nodes for one in encode.descriptions(node, extracted[node.id]).values()
             ]
-            nodes = [node for node in (*found.new_nodes, *described) if node.id not in vectors]
-            vectors.update(zip((node.id for node in nodes), self.embed(map(encode.indexed_text, nodes)), strict=True))
-            batch_vectors = {node.id: vectors[node.id] for node in (*found.new_nodes, *described)}
-            batch = self._encode(found, graph, batch_vectors, extracted, now)
+            batch_vectors = vectors.embed([*found.new_nodes, *described])
+            batch = vectors.complete(self._encode(found, graph, batch_vectors, extracted, now))
             if (batch.nodes or batch.accesses) and not self.try_commit(batch):
                 continue
             return (
@@ -188,10 +216,23 @@ class ScopeWriter:
                 return False
         return documents.is_stored(episode, graph, nodes)
 
+    @property
+    def english_embedder(self) -> Embedder | None:
+        """The embedder of English vectors; None if there is none, or if those of the scope are of another model."""
+        found = english_embedder(self.embedder)
+        return None if found is None or self.cache.english_embedder_name not in {None, found.name} else found
+
     def embed(self, texts: Iterable[str], *, is_query: bool = False) -> Vectors:
         """The vectors of texts, ``(texts, dim)``; raises ``WrongVector`` for another shape or values not finite."""
         check_cancellation()
         return encode.embed_texts(self.embedder, texts, is_query=is_query)
+
+    def english_query_encoder(self) -> Callable[[str], Vector] | None:
+        """A function that gives the English vector of a question; None if English vectors cannot be compared."""
+        embedder = self.english_embedder
+        if embedder is None:
+            return None
+        return lambda question: encode.embed_texts(embedder, [question], is_query=True)[0]
 
     def _encode(
         self,

@@ -29,7 +29,9 @@ class Form:
     derived: Mapping[str, tuple[Any, Callable[[Any], Any]]] = field(default_factory=dict)
 
 
-VECTORS = ("vector", "topic_vector", "term_vectors", "term_hashes", "identifiers", "quantities", "media")
+VECTORS = (
+    "vector", "topic_vector", "term_vectors", "english_vector", "term_hashes", "identifiers", "quantities", "media"
+)  # fmt: skip
 """The fields of a query that are not written: arrays and hashes, which only strategies use."""
 DEFAULT_FORM = Form()
 FORMS: Mapping[type, Form] = {

@@ -11,6 +11,7 @@ from ecphora.bench.embedding_cache import CachingEmbedder
 from ecphora.embedders.hashing import HashingEmbedder
 from ecphora.errors import StoreError
 from ecphora.model import Vectors
+from ecphora.ports import english_embedder
 
 
 class Counting(HashingEmbedder):
@@ -20,6 +21,7 @@ class Counting(HashingEmbedder):
         super().__init__(dim)
         self.name = name
         self.embedded: list[str] = []
+        self.english_embedder: Counting | None = None
 
     def embed(self, texts: Sequence[str], /, *, is_query: bool = False) -> Vectors:
         self.embedded += texts
@@ -37,6 +39,21 @@ def test_text_is_embedded_once_by_all_processes(tmp_path: Path) -> None:
         assert other.embedder.embedded == ["four"]
         assert cached.embed([]).shape == (0, 16)
         assert (cached.name, cached.dim, cached.coverage("x")) == ("counting", 16, 1.0)
+
+
+def test_english_vectors_are_cached_in_a_file_of_their_own(tmp_path: Path) -> None:
+    pair, english = Counting("pair"), Counting("english", 8)
+    pair.english_embedder = english
+    with CachingEmbedder(pair, tmp_path) as cached:
+        second = english_embedder(cached)
+        assert second is not None
+        for _ in range(2):
+            assert (second.name, second.embed(["one"]).shape) == ("english", (1, 8))
+    assert (english.embedded, pair.embedded) == (["one"], [])
+    with pytest.raises(StoreError):  # closed with the other
+        second.embed(["two"])
+    with CachingEmbedder(Counting(), tmp_path) as alone:
+        assert english_embedder(alone) is None
 
 
 def test_cache_embeds_more_texts_than_one_query_or_commit_has(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -2,15 +2,18 @@
 
 from dataclasses import replace
 
+import numpy as np
 import pytest
 
 from ecphora.graph import Graph
 from ecphora.graph_updates import apply_batch
 from ecphora.model import Access, AccessKind, Edge, Link, Node, Tombstone, ValidityEnd, WriteBatch
+from ecphora.stages.retrieval import dense
 from ecphora.testing import (
     NOON,
     graph_differences,
     sample_batch,
+    sample_english_vector,
     sample_graph,
     sample_node,
     sample_vector,
@@ -28,6 +31,28 @@ def test_new_vector_of_a_row_replaces_the_old() -> None:
     grown = apply_batch(graph, WriteBatch(vectors={"a": sample_vector("b")}, revision=2))
     assert len(grown.vector_rows) == len(grown.vectors) == 2
     assert grown.previous_cosine[1] == pytest.approx(1, abs=1e-3)
+
+
+def test_new_english_vector_of_a_row_replaces_the_old() -> None:
+    graph = graph_of(sample_node("a", session="s"), sample_node("b", session="s"))
+    assert graph.english_previous_cosine[1] < 0.99
+    assert dense.with_previous_turn(graph, graph.zeros() + 1, use_english=True)[1] > 1
+    late = WriteBatch(english_vectors={"a": sample_english_vector("b")}, revision=2)
+    grown = apply_batch(graph, late)
+    assert len(grown.english_vector_rows) == len(grown.english_vectors) == 2
+    assert grown.english_previous_cosine[1] == pytest.approx(1, abs=1e-3)
+    assert dense.with_previous_turn(grown, grown.zeros() + 1, use_english=True)[1] == pytest.approx(1, abs=1e-3)
+    assert grown.previous_cosine.tolist() == graph.previous_cosine.tolist()
+
+
+def test_grown_graph_takes_over_the_cosines_of_its_parent(monkeypatch: pytest.MonkeyPatch) -> None:
+    graph = graph_of(sample_node("a", session="s"), sample_node("b", session="s"))
+    cosines = graph.english_previous_cosine
+    batch = replace(sample_batch(sample_node("c", session="s", minutes=1, seq=3)), revision=2)
+    with monkeypatch.context() as patch:
+        patch.setattr("ecphora.derived_columns.np.einsum", lambda _, rows, _others: np.full(len(rows), 0.5))
+        grown = apply_batch(graph, batch).english_previous_cosine
+    assert (grown[:2].tolist(), grown[2]) == (cosines.tolist(), 0.5)
 
 
 def test_two_updates_of_one_graph_are_independent() -> None:

@@ -282,7 +282,11 @@ def test_older_file_opens_and_keeps_everything(tmp_path: Path) -> None:
         memory.remember([RAIN, Episode("Ana Silva moved to Porto.", id="ana", speaker="Ana", metadata={"a": 1})])
         memory.recall("Where is Ana?")
     with closing(sqlite3.connect(path)) as db:  # as the versions before media have written it
-        db.executescript("DROP TABLE media_vector; ALTER TABLE node DROP COLUMN media; PRAGMA user_version = 6;")
+        db.executescript(
+            """DROP TABLE english_vector; ALTER TABLE scope DROP COLUMN english_embedder;
+               ALTER TABLE scope DROP COLUMN english_dim;
+               DROP TABLE media_vector; ALTER TABLE node DROP COLUMN media; PRAGMA user_version = 6;"""
+        )
     with Memory(path, embedder=MODEL, clock=FakeClock()) as memory:
         assert graph_differences(memory.graph(), memory.graph()) == []
         assert [stored_node(memory, id_).text for id_ in ("rain", "ana")] == ["It rained.", "Ana Silva moved to Porto."]

@@ -121,12 +121,22 @@ def test_truncated_file_is_damaged(part: float, path: Path) -> None:
         graph_of(path)
 
 
+def test_vectors_need_the_name_of_their_model(two_memories: Path) -> None:
+    with closing(SQLiteStore(two_memories)) as store:
+        vectors = {"a": sample_vector("x")}
+        for batch in (WriteBatch(vectors=vectors), WriteBatch(english_vectors=vectors)):
+            with pytest.raises(StoreError, match="must name their embedder"):
+                store.commit("s", batch)
+
+
 def test_integrity_check_lists_dangling_rows(two_memories: Path) -> None:
     with closing(sqlite3.connect(two_memories)) as db:
         db.execute("DELETE FROM node WHERE id = 'a'")  # without its vector
         db.commit()
     with closing(SQLiteStore(two_memories)) as store:
-        assert list(store.check_integrity()) == ["a row of vector points at a missing node"]
+        assert sorted(store.check_integrity()) == [
+            f"a row of {table} points at a missing node" for table in ("english_vector", "vector")
+        ]
 
 
 # ---- files that others use

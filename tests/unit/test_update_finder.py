@@ -18,7 +18,6 @@ from ecphora.consolidation.facts.judge import GATE_FEATURES, UpdateJudge
 from ecphora.consolidation.facts.update_finder import MIN_CONFIDENCE, MIN_CONFIDENCE_WITH_RULE
 from ecphora.embedders.hashing import HashingEmbedder
 from ecphora.errors import InvalidRecord
-from ecphora.language.terms import is_english
 from ecphora.stages.retrieval.linear import LinearModel
 from ecphora.testing import ConstantScorer, FakeClock
 from ecphora.update_scorers.e5_cross_encoder import E5UpdateScorer
@@ -181,13 +180,6 @@ def test_statement_window_is_centered_in_a_long_text() -> None:
     assert statement in window
     assert len(window) == MAX_WINDOW_CHARS
     assert statement_window(statement, statement) == statement
-
-
-def test_english_is_distinguished_from_similar_languages() -> None:
-    assert is_english("I live in Lisbon. The movers are at our place in Porto now.")
-    assert not is_english("Ich wohne jetzt in Berlin. Seit gestern bin ich in Hamburg, das war ein Umzug!")
-    assert not is_english("Vivo en Madrid. Ahora me mudo a Sevilla con mi hermana.")
-    assert not is_english("我住在里斯本。我搬到波尔图了。")
 
 
 def test_judge_probability_follows_the_log_odds() -> None:

@@ -14,7 +14,7 @@ from platformdirs import user_cache_dir
 
 from ..errors import StoreError
 from ..model import Vector, Vectors
-from ..ports import Embedder, embedder_coverage, similarity_floor
+from ..ports import Embedder, embedder_coverage, english_embedder, similarity_floor
 
 BUSY_TIMEOUT_MS = 60_000
 """Milliseconds to wait for another process that fills the same cache."""
@@ -36,6 +36,9 @@ class CachingEmbedder:
     def __init__(self, embedder: Embedder, folder: Path | None = None) -> None:
         self.embedder = embedder
         folder = Path(user_cache_dir("ecphora"), "embeddings") if folder is None else folder
+        second = english_embedder(embedder)
+        self.english_embedder = None if second is None else CachingEmbedder(second, folder)
+        """The wrapped embedder's embedder of English vectors, with a cache of its own."""
         self.path = folder / f"{quote(embedder.name, safe='')}.db"
         with self._wrap_errors():
             folder.mkdir(parents=True, exist_ok=True)
@@ -56,8 +59,10 @@ class CachingEmbedder:
         self.close()
 
     def close(self) -> None:
-        """Close the file; closing twice is harmless."""
+        """Close the files; closing twice is harmless."""
         self._db.close()
+        if self.english_embedder is not None:
+            self.english_embedder.close()
 
     @property
     def name(self) -> str:

@@ -21,7 +21,11 @@ from .render import progress_bar
 
 @click.command()
 @click.argument("file", default="-", metavar="[FILE|-]", type=HomePath(allow_dash=True))
-@click.option("--vectors", is_flag=True, help="Write the vectors too: a larger file, but import embeds nothing.")
+@click.option(
+    "--vectors",
+    is_flag=True,
+    help="Write the vectors too: a larger file, but import embeds only English texts, for their English vectors.",
+)
 @common_options
 def export(context: CommandContext, *, file: str, vectors: bool) -> None:
     """Write a scope as JSON Lines, to a file or to stdout; nothing is lost."""

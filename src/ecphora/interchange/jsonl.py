@@ -17,9 +17,10 @@ from typing import Any, TextIO
 
 from .. import encode
 from ..cancellation import current_cancellation
+from ..english_vectors import embed_english, with_english_vectors
 from ..errors import StaleWrite, StoreBusy
 from ..model import UNEMBEDDED_KINDS, UNINDEXED_KINDS, NodeId, TransferResult, Vector, WriteBatch
-from ..ports import Embedder, Progress, Store
+from ..ports import Embedder, Progress, Store, english_embedder
 from .import_plan import ImportPlan, plan_import
 from .json_lines import media_vector_to_json, to_json, to_line, vector_to_base64
 from .portions import Portion
@@ -140,7 +141,7 @@ def _portion_batch(portion: Portion, vectors: Mapping[NodeId, Vector], embedder:
     with_vector = [node for node in portion.nodes if node.kind not in UNEMBEDDED_KINDS]
     new = encode.embed_nodes(embedder, [node for node in with_vector if node.id not in vectors])
     all_vectors = {node.id: vectors[node.id] if node.id in vectors else new[node.id] for node in with_vector}
-    return WriteBatch(
+    batch = WriteBatch(
         nodes=tuple(portion.nodes),
         analyses={node.id: encode.analyze(node) for node in portion.nodes if node.kind not in UNINDEXED_KINDS},
         vectors=all_vectors,
@@ -148,6 +149,8 @@ def _portion_batch(portion: Portion, vectors: Mapping[NodeId, Vector], embedder:
         validity_ends=tuple(portion.validity_ends),
         embedder=embedder.name if all_vectors else None,
     )
+    second = english_embedder(embedder)
+    return with_english_vectors(batch, embed_english(second, portion.nodes), second)
 
 
 def _add_counts(result: TransferResult, written: WriteBatch) -> TransferResult:

@@ -47,13 +47,6 @@ STOP_WORDS = frozenset(
 )
 """English words without topical content. Other languages rely on term rarity alone."""
 
-_ENGLISH_FUNCTION_WORDS = frozenset(
-    """
-    the of and is are my with for this that i im ive id it have now at not to we our you your she he they her his was
-    been from by doesnt dont isnt its be will
-    """.split()  # noqa: SIM905
-)
-"""Words frequent in English sentences and rare in other languages."""
 _STOP_CHARS_UNSPACED = frozenset("的了是在吗呢吧啊我你他她它们这那和与及之也都就はがをにのとでもへかねよ")
 
 
@@ -72,12 +65,6 @@ def extract_terms(text: str) -> list[str]:
 def fold_words(text: str) -> list[str]:
     """All words of a text in order, folded and stemmed; a run of a script without spaces is one."""
     return [run if is_unspaced(run) else _stem(run) for run in _runs(text)]
-
-
-def is_english(text: str) -> bool:
-    """Whether a text of at least two sentences is likely English: a tenth of its words are frequent English ones."""
-    runs = _runs(text)
-    return 10 * sum(run in _ENGLISH_FUNCTION_WORDS for run in runs) >= len(runs)
 
 
 def surface_forms(text: str) -> dict[str, str]:

@@ -2,7 +2,7 @@
 
 import gc
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import datetime
 from typing import Any
@@ -43,6 +43,11 @@ def pause_gc() -> Iterator[None]:
             gc.enable()
 
 
+def unchanged(scope: ScopeRow) -> WriteBatch:
+    """The changes of a scope after its latest revision: none."""
+    return WriteBatch(revision=scope.revision, embedder=scope.embedder, english_embedder=scope.english_embedder)
+
+
 def read_changes(
     db: apsw.Connection, scope: ScopeRow, revision: int, keep_last: int
 ) -> tuple[WriteBatch, list[NodeId]]:
@@ -58,6 +63,9 @@ def read_changes(
     vectors = db.execute(
         "SELECT node, value FROM vector WHERE scope = ? AND revision > ? AND model = ? ORDER BY revision, node",
         (*bounds, scope.embedder),
+    ).fetchall()
+    english_vectors = db.execute(
+        "SELECT node, value FROM english_vector WHERE scope = ? AND revision > ? ORDER BY revision, node", bounds
     ).fetchall()
     media_vectors = db.execute(
         """SELECT node, position, model, value FROM media_vector WHERE scope = ? AND revision > ?
@@ -81,12 +89,13 @@ def read_changes(
         "SELECT name, seq FROM cursor WHERE scope = ? AND revision > ? ORDER BY name", bounds
     ).fetchall()
     parse = row_mapping.cached_time_parser()
-    dim = scope.dim or max((len(value) // 2 for _, value in vectors if isinstance(value, bytes)), default=0)
-    values, sound = row_mapping.blobs_to_vectors([value for _, value in vectors], dim)
+    found_vectors, damaged = _read_vectors(vectors, scope.dim, ids)
+    found_english_vectors, damaged_english = _read_vectors(english_vectors, scope.english_dim, ids)
     batch = WriteBatch(
         nodes=nodes,
         analyses={node.id: analysis for node, analysis in analyses if analysis is not None},
-        vectors={ids[seq]: value for (seq, _), value, is_sound in zip(vectors, values, sound, strict=True) if is_sound},
+        vectors=found_vectors,
+        english_vectors=found_english_vectors,
         media_vectors=tuple(_read_media_vectors(media_vectors, ids)),
         edges=tuple(
             Edge(ids[src], ids[dst], _LINK_BY_VALUE[link], weight, provenance)
@@ -97,12 +106,22 @@ def read_changes(
         tombstones=tuple(Tombstone(node, digest) for node, digest in tombstones),
         cursors={str(name): int(seq or 0) for name, seq in cursors},
         embedder=scope.embedder,
+        english_embedder=scope.english_embedder,
         switch_embedder=scope.reload_revision > revision > 0,
         needs_full_log=bool(scope.needs_full_log),
         retention=LogRetention(scope.retention_seq, keep_last) if scope.retention_seq else FULL_LOG,
         revision=scope.revision,
     )
-    return batch, [ids[seq] for (seq, _), is_sound in zip(vectors, sound, strict=True) if not is_sound]
+    return batch, list(dict.fromkeys([*damaged, *damaged_english]))
+
+
+def _read_vectors(found: Sequence[Row], dim: int | None, ids: "_IdLookup") -> tuple[dict[NodeId, Vector], list[NodeId]]:
+    """The sound vectors by node, and the nodes of the damaged ones; ``dim`` is the right length, if it is known."""
+    dim = dim or max((len(value) // 2 for _, value in found if isinstance(value, bytes)), default=0)
+    values, sound = row_mapping.blobs_to_vectors([value for _, value in found], dim)
+    nodes = [ids[seq] for seq, _ in found]
+    vectors = {node: value for node, value, is_sound in zip(nodes, values, sound, strict=True) if is_sound}
+    return vectors, [node for node, is_sound in zip(nodes, sound, strict=True) if not is_sound]
 
 
 def _read_media_vectors(found: Iterable[Any], ids: "_IdLookup") -> Iterator[MediaVector]:

@@ -5,9 +5,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
 import apsw
-import numpy as np
 
-from ..errors import EmbedderMismatch, InvalidInput, StaleWrite, StoreError
+from ..errors import InvalidInput, StaleWrite
 from ..model import (
     ACCESS_KIND_CODES,
     FULL_LOG,
@@ -27,6 +26,7 @@ from ..model import (
 from . import row_mapping
 from .media_writer import write_media_vectors
 from .scope_row import ScopeRow
+from .vector_writer import VectorWriter
 
 FULL_NODE_COLUMNS = ", ".join((*row_mapping.NODE_COLUMNS, *row_mapping.ANALYSIS_COLUMNS))
 KEEP_LAST = 32
@@ -87,25 +87,28 @@ class BatchWriter:
         self._update_entities(batch.entities)
         self._reopen(batch.reopened)
         nodes = self._insert_nodes(batch)
-        embedder, vectors = self._insert_vectors(batch)
+        vector_writer = VectorWriter(self.db, self.scope_name, self.scope, self.revision, self._seq_of)
+        written = vector_writer.write(batch)
+        english = vector_writer.write_english(batch)
         media_vectors = write_media_vectors(self.db, self.scope.key, self.revision, self._seq_of, batch.media_vectors)
         self._insert_edges(batch.edges)
         self._insert_validity_ends(batch.validity_ends)
         accesses = self._insert_accesses(batch.accesses)
         retention = self._update_retention(len(accesses))
         self._upsert_cursors(batch.cursors)
-        if batch.switch_embedder:
-            self._switch_embedder(batch)
+        english_embedder = vector_writer.switch_embedder(batch) if batch.switch_embedder else english.model
         self.db.execute(
             "UPDATE scope SET revision = ?, seq = ? WHERE key = ?", (self.revision, self.seq, self.scope.key)
         )
         return replace(
             batch,
             nodes=nodes,
-            vectors=vectors,
+            vectors=written.vectors,
+            english_vectors=english.vectors,
             media_vectors=media_vectors,
             accesses=accesses,
-            embedder=embedder,
+            embedder=written.model,
+            english_embedder=english_embedder,
             switch_embedder=batch.switch_embedder or must_reload,
             needs_full_log=bool(self.scope.needs_full_log or batch.needs_full_log),
             retention=retention,
@@ -219,33 +222,6 @@ class BatchWriter:
             raise StaleWrite(f"an id of this batch is in scope {self.scope_name!r} already ({error})") from error
         self.seq_by_id.update((node.id, node.seq) for node in numbered)
         return numbered
-
-    def _insert_vectors(self, batch: WriteBatch) -> tuple[str | None, Mapping[NodeId, np.ndarray]]:
-        """Write vectors; return the scope's model and the vectors of that model, as readers will see them."""
-        scope, model = self.scope, batch.embedder
-        if not batch.vectors:
-            return scope.embedder, {}
-        if model is None:
-            raise StoreError("a batch with vectors must name their embedder")
-        current, dim = scope.embedder, len(next(iter(batch.vectors.values())))
-        if current is None:
-            self.db.execute("UPDATE scope SET embedder = ?, dim = ? WHERE key = ?", (model, dim, scope.key))
-            current = model
-        elif current == model:
-            dim = scope.dim or dim
-        elif batch.nodes:
-            raise EmbedderMismatch(
-                f"scope {self.scope_name!r} is now embedded by {current!r}, not {model!r}; open it with that embedder"
-            )
-        ordered = sorted(batch.vectors, key=self._seq_of)  # in the order of reading
-        blobs = {node: row_mapping.vector_to_blob(batch.vectors[node], dim, node) for node in ordered}
-        self.db.executemany(
-            "INSERT OR REPLACE INTO vector VALUES (?, ?, ?, ?, ?)",
-            ((scope.key, model, self._seq_of(node), self.revision, blob) for node, blob in blobs.items()),
-        )
-        if current != model:
-            return current, {}
-        return current, dict(zip(blobs, row_mapping.blobs_to_vectors(list(blobs.values()), dim)[0], strict=True))
 
     def _insert_edges(self, edges: Sequence[Edge]) -> None:
         if self.batch.read_revision is not None:
@@ -365,7 +341,7 @@ class BatchWriter:
             latest = f"the latest is {found[0][0]!r}: undo that first" if found else "there is none"
             raise InvalidInput(f"{batch_id!r} is not the latest batch of scope {self.scope_name!r}; {latest}")
         for _, revision, previous in (row for row in found if row[0] == batch_id):
-            for table in ("vector", "media_vector", "edge", "validity_end", "node", "undo_batch"):
+            for table in ("vector", "english_vector", "media_vector", "edge", "validity_end", "node", "undo_batch"):
                 self.db.execute(f"DELETE FROM {table} WHERE scope = ? AND revision = ?", (key, revision))  # noqa: S608
             for name, seq in json.loads(str(previous)).items():
                 self.db.execute("DELETE FROM cursor WHERE scope = ? AND name = ?", (key, name))
@@ -378,23 +354,3 @@ class BatchWriter:
             return self._seq_of(node) > 0
         except StaleWrite:
             return False
-
-    def _switch_embedder(self, batch: WriteBatch) -> None:
-        key, model = self.scope.key, batch.embedder
-        missing = self.db.execute(
-            """SELECT count(*) FROM vector v WHERE v.scope = ?1 AND v.model = ?2
-               AND NOT EXISTS (SELECT 1 FROM vector w WHERE w.scope = ?1 AND w.model = ?3 AND w.node = v.node)""",
-            (key, self.scope.embedder, model),
-        ).get
-        if missing:
-            raise StoreError(
-                f"{missing} nodes of scope {self.scope_name!r} have no vector of {model!r} yet; embed them first"
-            )
-        dim = self.db.execute(
-            "SELECT length(value) / 2 FROM vector WHERE scope = ? AND model = ? LIMIT 1", (key, model)
-        ).get
-        self.db.execute(
-            "UPDATE scope SET embedder = ?, dim = ?, reload_revision = ? WHERE key = ?",
-            (model, dim, self.revision, key),
-        )
-        self.db.execute("DELETE FROM vector WHERE scope = ? AND model <> ?", (key, model))

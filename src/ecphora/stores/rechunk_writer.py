@@ -17,6 +17,7 @@ from ..model import ACCESS_KIND_CODES, MENTION_LINKS, AccessKind, Link, Mark, No
 from . import row_mapping
 from .batch_writer import FULL_NODE_COLUMNS
 from .scope_row import ScopeRow
+from .vector_writer import VectorWriter
 
 _CHUNK_COLUMNS = ("id", "text", "document", "position", "start", "heading", *row_mapping.ANALYSIS_COLUMNS)
 """The columns in which the chunks of a text differ."""
@@ -308,7 +309,8 @@ class RechunkWriter:
         """Write the vectors of the scope's model; vectors of a model that it is switching to are made again later."""
         model, dim = self._scope.embedder, self._scope.dim
         for seq, node in zip(new, document.new_chunks, strict=True):
-            self._db.execute("DELETE FROM vector WHERE scope = ? AND node = ?", (self._scope_key, seq))
+            for table in ("vector", "english_vector"):
+                self._db.execute(f"DELETE FROM {table} WHERE scope = ? AND node = ?", (self._scope_key, seq))  # noqa: S608
             vector = document.batch.vectors.get(node.id)
             if model is not None and vector is not None:
                 self._db.execute(
@@ -321,6 +323,8 @@ class RechunkWriter:
                         row_mapping.vector_to_blob(vector, dim or len(vector), node.id),
                     ),
                 )
+        seqs = dict(zip((node.id for node in document.new_chunks), new, strict=True))
+        VectorWriter(self._db, "", self._scope, revision, seqs.__getitem__).write_english(document.batch)
 
     def _delete_orphan_entities(self, entities: Iterable[int]) -> None:
         """Delete those entities that nothing mentions any more."""

@@ -1,6 +1,6 @@
 """The SQL of ``ecphora doctor``: finds damage in a memory's file and repairs it."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from io import SEEK_CUR, BytesIO
@@ -19,6 +19,7 @@ from .sqlite import SQLiteStore
 
 _NODE_REFERENCES = {
     "vector": ("node",),
+    "english_vector": ("node",),
     "media_vector": ("node",),
     "edge": ("src", "dst"),
     "validity_end": ("node",),
@@ -222,6 +223,23 @@ class RepairStore(SQLiteStore):
         query = f"""SELECT n.id, s.dim, v.value FROM scope s JOIN node n ON n.scope = s.key
                     JOIN vector v ON v.scope = s.key AND v.model = s.embedder AND v.node = n.seq
                     WHERE s.name = ? AND n.kind NOT IN ({_UNEMBEDDED_KINDS_SQL}) ORDER BY n.seq"""  # noqa: S608
+        return self._ids_of_damaged(query, scope)
+
+    def ids_with_damaged_english_vector(self, scope: str) -> list[NodeId]:
+        """Return the nodes whose English vector has the wrong size or is not finite."""
+        query = """SELECT n.id, s.english_dim, v.value FROM scope s JOIN node n ON n.scope = s.key
+                   JOIN english_vector v ON v.scope = s.key AND v.node = n.seq WHERE s.name = ? ORDER BY n.seq"""
+        return self._ids_of_damaged(query, scope)
+
+    def delete_english_vectors(self, scope: str, ids: Iterable[NodeId]) -> None:
+        """Delete the English vectors of some nodes."""
+        query = """DELETE FROM english_vector WHERE (scope, node) IN
+                   (SELECT n.scope, n.seq FROM node n JOIN scope s ON s.key = n.scope WHERE s.name = ? AND n.id = ?)"""
+        with self._transaction("IMMEDIATE") as db:
+            db.executemany(query, ((scope, id_) for id_ in ids))
+            _force_reload(db)
+
+    def _ids_of_damaged(self, query: str, scope: str) -> list[NodeId]:
         found: list[NodeId] = []
         with self._transaction("DEFERRED") as db:
             stored = db.execute(query, (scope,))

@@ -24,6 +24,8 @@ class ScopeRow:
     sweep_cursor: int = 0
     log_size: int = 0
     log_growth: int = 0
+    english_embedder: str | None = None
+    english_dim: int | None = None
 
 
 _SCOPE_COLUMNS = ", ".join(column.name for column in fields(ScopeRow))

@@ -16,9 +16,9 @@ from ..model import Backup, Mark, Node, NodeId, ScopeInfo, UndoBatch, WriteBatch
 from ..ports import Progress
 from ..reprs import call_repr
 from ..validate import check_count, check_path
-from . import row_mapping, scope_copies
+from . import row_mapping, scope_copies, vector_writer
 from .backup import check_target, copy_database
-from .batch_reader import pause_gc, read_changes
+from .batch_reader import pause_gc, read_changes, unchanged
 from .batch_writer import KEEP_LAST, MIN_LOG_GROWTH, BatchWriter
 from .connection import open_with_files
 from .rechunk_writer import RechunkedDocument, RechunkWriter
@@ -161,7 +161,7 @@ class SQLiteStore:
             known = scope_of(self._open_connection(), scope)
             self._check_not_replaced()
         if known is None or known.revision == revision:
-            return WriteBatch(revision=revision if known else 0, embedder=known.embedder if known else None)
+            return WriteBatch() if known is None else unchanged(known)
         with self._transaction("DEFERRED") as db, pause_gc():
             target = scope_of(db, scope)
             if target is None:
@@ -232,15 +232,15 @@ class SQLiteStore:
 
     def ids_to_reembed(self, scope: str, model: str, /, *, limit: int) -> list[NodeId]:
         """Return up to ``limit`` nodes that have a vector of the scope's model, but none of this model."""
-        query = """SELECT n.id FROM vector v JOIN node n ON n.scope = v.scope AND n.seq = v.node
-                   WHERE v.scope = ?1 AND v.model = ?2
-                     AND NOT EXISTS (SELECT 1 FROM vector w WHERE w.scope = ?1 AND w.model = ?3 AND w.node = v.node)
-                   ORDER BY v.node LIMIT ?4"""
         with self._transaction("DEFERRED") as db:
             target = scope_of(db, scope)
-            if target is None or target.embedder in {None, model}:
-                return []
-            return [str(id_) for (id_,) in db.execute(query, (target.key, target.embedder, model, limit))]
+            return vector_writer.ids_to_reembed(db, target, model, limit) if target else []
+
+    def ids_without_english_vector(self, scope: str, /, *, after_seq: int, limit: int) -> list[NodeId]:
+        """Return up to ``limit`` episodes without an English vector, the first whose ``seq`` is over ``after_seq``."""
+        with self._transaction("DEFERRED") as db:
+            target = scope_of(db, scope)
+            return vector_writer.ids_without_english_vector(db, target, after_seq, limit) if target else []
 
     def document_chunks(self, scope: str, /) -> Mapping[NodeId, Sequence[NodeId]]:
         """Return the ids of the chunks of every chunked text, in their order, by the text's id."""

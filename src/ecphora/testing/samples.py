@@ -36,6 +36,7 @@ from ..ports import Store
 NOON = datetime(2026, 5, 3, 12, tzinfo=UTC)
 """The time of the samples."""
 SAMPLE_EMBEDDER = HashingEmbedder(16)
+SAMPLE_ENGLISH_MODEL = "sample/english"
 """The embedder of the samples."""
 SCOPE = "contract"
 StoreOpener = Callable[[], Store]
@@ -64,11 +65,15 @@ class FakeClock:
 def graph_differences(a: Graph, b: Graph) -> list[str]:
     """Describe the differences between two graphs, column by column and row by row; empty if they are equal."""
     found = [] if a.revision == b.revision else [f"revision: {a.revision} != {b.revision}"]
-    for table in ("nodes", "terms", "identifiers", "time_mentions", "vector_rows", "edges", "accesses"):
+    tables = (
+        "nodes", "terms", "identifiers", "time_mentions", "vector_rows", "english_vector_rows", "edges", "accesses"
+    )
+    for table in tables:
         ours, theirs = getattr(a, table), getattr(b, table)
         for column in ours.names():
             found += _column_differences(f"{table}.{column}", ours[column], theirs[column])
     found += _column_differences("vectors", a.vectors.view, b.vectors.view)
+    found += _column_differences("english_vectors", a.english_vectors.view, b.english_vectors.view)
     found += _media_differences(a, b)
     for vocabulary in ("speakers", "sessions", "documents", "sources"):
         ours, theirs = getattr(a, vocabulary).names, getattr(b, vocabulary).names
@@ -79,9 +84,10 @@ def graph_differences(a: Graph, b: Graph) -> list[str]:
         found.append(f"retention: {a.retention} != {b.retention}")
     if a.cursors != b.cursors:
         found.append(f"cursors: {dict(a.cursors)} != {dict(b.cursors)}")
-    for derived in ("previous_rows", "next_rows", "vector_positions"):
+    for derived in ("previous_rows", "next_rows", "vector_positions", "english_vector_positions"):
         found += _column_differences(derived, getattr(a, derived), getattr(b, derived))
-    found += _column_differences("previous_cosine", a.previous_cosine, b.previous_cosine, tolerance=1e-6)
+    for derived in ("previous_cosine", "english_previous_cosine"):
+        found += _column_differences(derived, getattr(a, derived), getattr(b, derived), tolerance=1e-6)
     for graph, name in ((a, "first"), (b, "second")):
         missing = [node for row, node in enumerate(graph.nodes["ids"]) if graph.row(node) != row]
         found += [f"row(): the {name} graph does not find {missing}"] if missing else []
@@ -120,6 +126,12 @@ def _column_differences(name: str, ours: Any, theirs: Any, *, tolerance: float =
 def sample_vector(text: str) -> Vector:
     """A unit vector of 16 numbers, the same for the same text, that a half-precision number holds exactly enough."""
     return _vector(text).copy()
+
+
+def sample_english_vector(text: str) -> Vector:
+    """A unit vector of 8 numbers, the same for the same text: shorter than those of the scope's embedder."""
+    vector = sample_vector(text)[:8] + np.float32(0.1)
+    return (vector / np.linalg.norm(vector)).astype(np.float16).astype(np.float32)
 
 
 def sample_analysis(text: str, *, time_mentions: Sequence[Interval] = ()) -> TextAnalysis:
@@ -162,14 +174,21 @@ def sample_question_batch(id_: NodeId, *answers: NodeId, used_count: int = 1) ->
 
 
 def sample_batch(*nodes: Node, without_vectors: Iterable[NodeId] = (), **fields: Any) -> WriteBatch:
-    """Return a batch with nodes: episodes have an analysis and, unless in ``without_vectors``, a vector."""
+    """Return a batch with nodes: episodes have an analysis and, unless in ``without_vectors``, a vector.
+
+    Those with an ASCII text have an English vector beside it.
+    """
     episodes = [node for node in nodes if node.kind is Kind.EPISODE]
     excluded = set(without_vectors)
+    embedded = [node for node in episodes if node.id not in excluded]
+    english_vectors = {node.id: sample_english_vector(node.text) for node in embedded if node.text.isascii()}
     batch = WriteBatch(
         nodes=nodes,
         analyses={node.id: sample_analysis(node.text) for node in episodes},
-        vectors={node.id: sample_vector(node.text) for node in episodes if node.id not in excluded},
+        vectors={node.id: sample_vector(node.text) for node in embedded},
+        english_vectors=english_vectors,
         embedder=SAMPLE_EMBEDDER.name,
+        english_embedder=SAMPLE_ENGLISH_MODEL if english_vectors else None,
     )
     return replace(batch, **fields)
 

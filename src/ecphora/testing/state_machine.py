@@ -13,16 +13,18 @@ from ..graph_updates import apply_batch
 from ..model import ACCESS_KINDS, AccessKind, Edge, Kind, Link, Mark, NodeId, Tombstone, ValidityEnd, WriteBatch
 from ..stages.eisa import chronology
 from ..stages.fused import decay
-from ..stages.retrieval import entity_vectors, importance
+from ..stages.retrieval import dense, entity_vectors, importance
 from .samples import (
     NOON,
     SAMPLE_EMBEDDER,
+    SAMPLE_ENGLISH_MODEL,
     SCOPE,
     StoreOpener,
     _load_graph,
     _sample_access,
     graph_differences,
     sample_batch,
+    sample_english_vector,
     sample_entity,
     sample_media_vector,
     sample_node,
@@ -80,7 +82,13 @@ def _assert_derived_columns(graph: Graph) -> None:
         assert marked(graph).tolist() == marked(fresh).tolist()
     settings, now = importance.ImportanceDecay(), NOON.timestamp() + 1e6
     assert importance.importance(graph, settings, now).tolist() == importance.importance(fresh, settings, now).tolist()
-    assert len(graph.previous_cosine) == len(graph)
+    assert len(graph.previous_cosine) == len(graph.english_previous_cosine) == len(graph)
+    for use_english in (False, True):
+        grown_scores, fresh_scores = (
+            dense.with_previous_turn(one, one.zeros() + np.float32(1), use_english=use_english)
+            for one in (graph, fresh)
+        )
+        assert np.allclose(grown_scores, fresh_scores, atol=1e-5)
     for row in range(len(graph)):
         rows = np.array([row])
         assert np.array_equal(graph.edges_from(rows)[0], np.flatnonzero(graph.edges["src"] == row))
@@ -152,6 +160,12 @@ def _make_history_machine() -> Callable[[StoreOpener], Any]:  # noqa: C901  # ma
         def embed_later(self, picks: list[int]) -> None:
             vectors = {id_: sample_vector(f"{id_} again") for id_ in self.pick_ids(picks)}
             self.commit(WriteBatch(vectors=vectors, embedder=SAMPLE_EMBEDDER.name))
+
+        @precondition(lambda self: bool(self.live_ids()))
+        @rule(picks=st.lists(pick, min_size=1, max_size=3))
+        def add_english_vectors(self, picks: list[int]) -> None:
+            vectors = {id_: sample_english_vector(f"{id_} again") for id_ in self.pick_ids(picks)}
+            self.commit(WriteBatch(english_vectors=vectors, english_embedder=SAMPLE_ENGLISH_MODEL))
 
         @precondition(lambda self: bool(self.live_ids()))
         @rule(picks=st.lists(pick, min_size=1, max_size=3), model=st.sampled_from(["clip", "clap"]))

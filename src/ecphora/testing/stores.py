@@ -40,6 +40,7 @@ from ..strategies import BUILT_IN
 from .samples import (
     NOON,
     SAMPLE_EMBEDDER,
+    SAMPLE_ENGLISH_MODEL,
     SCOPE,
     TURNS,
     StoreOpener,
@@ -48,6 +49,7 @@ from .samples import (
     graph_differences,
     sample_analysis,
     sample_batch,
+    sample_english_vector,
     sample_entity,
     sample_media_vector,
     sample_node,
@@ -121,6 +123,7 @@ class StoreContract:
                 assert analysis.term_counts.tolist() == expected.term_counts.tolist()
                 assert (analysis.is_question, analysis.time_mentions) == (True, mentions)
                 assert np.allclose(result.vectors["a"], batch.vectors["a"], atol=1e-3)
+                assert (dict(result.english_vectors), result.english_embedder) == ({}, None)
             assert written.vectors["a"].tolist() == read.vectors["a"].tolist()
             assert store.nodes(SCOPE, ["a"]) == [replace(written.nodes[0], valid_to=NOON + timedelta(days=2))]
 
@@ -144,6 +147,8 @@ class StoreContract:
                 (StaleWrite, sample_batch(good, edges=(Edge("missing", "new", Link.MENTIONS),))),
                 (StaleWrite, sample_batch(good, validity_ends=(ValidityEnd("missing", NOON, NOON),))),
                 (StaleWrite, sample_batch(good, vectors={"missing": sample_vector("x")})),
+                (WrongVector, sample_batch(good, english_vectors={"new": np.ones(3, np.float32)})),
+                (StaleWrite, sample_batch(good, english_vectors={"missing": sample_english_vector("x")})),
                 (StaleWrite, sample_batch(good, media_vectors=(sample_media_vector("missing"),))),
                 (InvalidInput, sample_batch(good, media_vectors=(replace(media, model="clap-2"), media))),
                 (InvalidInput, sample_batch(good, media_vectors=(media, replace(media, position=1, vector=bad)))),
@@ -186,7 +191,7 @@ class StoreContract:
             ]
 
     def test_forgetting_deletes_all_rows_of_a_node(self, locations: Locations) -> None:
-        """Its terms, vector, edges and accesses are deleted; its id and digest stay."""
+        """Its terms, vectors, edges and accesses are deleted; its id and digest stay."""
         with closing(locations()()) as store:
             edges = (Edge("a", "entity:ana", Link.MENTIONS), Edge("b", "entity:ana", Link.MENTIONS))
             accesses = (_sample_access("a"), _sample_access("b"))
@@ -196,9 +201,67 @@ class StoreContract:
             assert [node.id for node in store.nodes(SCOPE, ["a", "b"])] == ["b"]
             graph = _load_graph(store)
             assert [len(graph), len(graph.edges), len(graph.vector_rows)] == [2, 1, 1]
+            assert graph.english_vector_rows["rows"].tolist() == [graph.row("b")]
             assert {access.node for row in range(2) for access in graph.accesses_of(row)} == {"b"}
             assert graph.tombstones == {"a", b"digest"}
             assert graph.speakers.names == ("Ben",)
+            assert self.check_integrity(store) == []
+
+    def test_english_vectors_come_back_beside_the_others(self, locations: Locations) -> None:
+        """They come back through ``commit`` and ``changes_since`` alike; a later one replaces that of its node."""
+        with closing(locations()()) as store:
+            batch = sample_batch(sample_node("a"), sample_node("zh", "你好"), sample_node("b"))
+            early = apply_batch(Graph(), store.commit(SCOPE, batch))
+            assert graph_differences(early, _load_graph(store)) == []
+            assert (early.vectors.view.shape, early.english_vectors.view.shape) == ((3, 16), (2, 8))
+            assert early.english_vector_positions.tolist() == [0, -1, 1]
+            late = {"zh": sample_english_vector("x"), "a": sample_english_vector("y")}
+            written = store.commit(SCOPE, WriteBatch(english_vectors=late, english_embedder=SAMPLE_ENGLISH_MODEL))
+            grown = apply_batch(early, written)
+            assert grown.english_vector_positions.tolist() == [1, 2, 0]
+            assert grown.english_vectors.view[1].tolist() == late["a"].tolist()
+            assert graph_differences(grown, _load_graph(store)) == []
+            assert graph_differences(grown, apply_batch(early, store.changes_since(SCOPE, early.revision))) == []
+            assert self.check_integrity(store) == []
+
+    def test_english_vectors_of_another_model_are_left_out(self, locations: Locations) -> None:
+        """Also those beside the vectors of another embedder than the scope's. All else of the batch is written."""
+        with closing(locations()()) as store:
+            early = apply_batch(Graph(), store.commit(SCOPE, sample_batch(sample_node("a"))))
+            others = (
+                sample_batch(sample_node("b"), english_embedder="another"),
+                WriteBatch(
+                    vectors={"a": sample_vector("x")},
+                    english_vectors={"a": sample_english_vector("x")},
+                    embedder="another",
+                    english_embedder=SAMPLE_ENGLISH_MODEL,
+                ),
+            )
+            for batch in others:
+                written = store.commit(SCOPE, batch)
+                assert (dict(written.english_vectors), written.english_embedder) == ({}, SAMPLE_ENGLISH_MODEL)
+            found = store.changes_since(SCOPE, early.revision)
+            assert (list(found.vectors), dict(found.english_vectors)) == (["b"], {})
+            assert found.english_embedder == SAMPLE_ENGLISH_MODEL
+            assert store.changes_since(SCOPE, found.revision).english_embedder == SAMPLE_ENGLISH_MODEL
+
+    def test_switch_deletes_english_vectors_of_another_model(self, locations: Locations) -> None:
+        """Those of the batch's model stay, whatever the embedder of the scope."""
+        with closing(locations()()) as store:
+            store.commit(SCOPE, sample_batch(sample_node("a")))
+            new = WriteBatch(vectors={"a": sample_vector("x")}, embedder="another")
+            store.commit(SCOPE, new)
+            switch = WriteBatch(embedder="another", english_embedder=SAMPLE_ENGLISH_MODEL, switch_embedder=True)
+            store.commit(SCOPE, switch)
+            found = store.changes_since(SCOPE, 0)
+            assert (found.embedder, found.english_embedder) == ("another", SAMPLE_ENGLISH_MODEL)
+            assert (list(found.vectors), list(found.english_vectors)) == (["a"], ["a"])
+            assert store.commit(SCOPE, replace(switch, english_embedder=None)).english_embedder is None
+            found = store.changes_since(SCOPE, 0)
+            assert (list(found.vectors), dict(found.english_vectors), found.english_embedder) == (["a"], {}, None)
+            late = {"a": np.ones(3, np.float32)}
+            store.commit(SCOPE, WriteBatch(english_vectors=late, english_embedder="longer"))
+            assert _load_graph(store).english_vectors.view.tolist() == [[1, 1, 1]]
             assert self.check_integrity(store) == []
 
     def test_media_vectors_have_a_space_for_each_model(self, locations: Locations) -> None:
@@ -583,7 +646,7 @@ class StoreContract:
             assert {node.id for node in written.nodes} == ids
             assert written.revision == writers * commits
             assert sorted(_seqs(written)) == list(range(1, 2 * writers * commits + 1))
-            assert written.vectors.keys() == ids
+            assert written.vectors.keys() == written.english_vectors.keys() == ids
             assert self.check_integrity(store) == []
 
     def test_killed_process_loses_no_acknowledged_commit(self, locations: Locations) -> None:
@@ -620,6 +683,7 @@ class StoreContract:
         for id_ in episodes:
             expected = _entry_batch(id_)
             assert written.vectors[id_].tolist() == expected.vectors[id_].tolist()
+            assert written.english_vectors[id_].tolist() == expected.english_vectors[id_].tolist()
             assert written.analyses[id_].term_hashes.tolist() == expected.analyses[id_].term_hashes.tolist()
 
 

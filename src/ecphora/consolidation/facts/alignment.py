@@ -3,8 +3,8 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from ...language.language_identification import is_english
 from ...language.statements import ChangeSignal, Statement, has_code
-from ...language.terms import is_english
 from ...text_format import as_message
 from .memory_statements import MemoryStatements
 from .supersession import has_new_content, match_supersession

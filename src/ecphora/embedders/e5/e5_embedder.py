@@ -12,6 +12,7 @@ from ...model import Vectors
 from ...reprs import call_repr
 from .. import onnx_runtime
 from ..encoder_network import HIDDEN_SIZE
+from ..minilm import MiniLMEmbedder
 from .e5_network import share_network
 
 QUERY_PREFIX, PASSAGE_PREFIX = "query: ", "passage: "
@@ -42,6 +43,8 @@ class E5Embedder:
     def __init__(self, *, source: Traversable | None = None) -> None:
         network = self._network = share_network(source)
         self._embed = onnx_runtime.UnbatchedEncoder(lambda: network().embed, self.dim)
+        self.english_embedder = MiniLMEmbedder()
+        """The embedder of the English vectors."""
 
     def __repr__(self) -> str:
         return call_repr("E5Embedder")

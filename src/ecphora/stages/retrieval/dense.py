@@ -5,6 +5,7 @@ from functools import partial
 
 import numpy as np
 
+from ...derived_columns import TextVectors
 from ...graph import Graph
 from ...model import Mask, Query, Rows, Scores, Vector, Vectors
 
@@ -17,13 +18,16 @@ def cosine(graph: Graph, query: Query) -> Scores:
     return cosine_with(graph, query.vector)
 
 
-def cosine_with(graph: Graph, vector: Vector | None) -> Scores:
-    """Cosine of a vector with each row's vector; 0 for rows without one, and everywhere if ``vector`` is None."""
+def cosine_with(graph: Graph, vector: Vector | None, *, use_english: bool = False) -> Scores:
+    """Cosine of a vector with each row's vector; 0 for rows without one, and everywhere if ``vector`` is None.
+
+    With ``use_english`` the rows' vectors are the English ones, here and below.
+    """
     scores = graph.zeros()
-    vectors = graph.vectors.view
-    if vector is not None and len(vectors):
+    stored = graph.text_vectors(use_english=use_english)
+    if vector is not None and len(stored.values):
         # Not vectors @ vector: BLAS starts a second thread for it, which can cost 10 ms on a busy machine.
-        scores[graph.vector_rows["rows"]] = np.einsum("ij,j->i", vectors, vector)
+        scores[stored.rows] = np.einsum("ij,j->i", stored.values, vector)
     return scores
 
 
@@ -41,18 +45,19 @@ def cosines_with(graph: Graph, vectors: Sequence[Vector | None]) -> list[Scores]
     return found
 
 
-def pairwise_cosines(graph: Graph, rows: Rows, others: Rows) -> Scores:
+def pairwise_cosines(graph: Graph, rows: Rows, others: Rows, *, use_english: bool = False) -> Scores:
     """The cosines of some rows with others, shape ``(len(rows), len(others))``; 0 where one has no vector."""
+    stored = graph.text_vectors(use_english=use_english)
     # A matrix product may start a second thread.
-    cosines: Scores = np.vecdot(_row_vectors(graph, rows)[:, None], _row_vectors(graph, others))
+    cosines: Scores = np.vecdot(_row_vectors(stored, rows)[:, None], _row_vectors(stored, others))
     return cosines
 
 
-def _row_vectors(graph: Graph, rows: Rows) -> Vectors:
-    positions, stored = graph.vector_positions[rows], graph.vectors.view
-    if not len(stored):
+def _row_vectors(stored: TextVectors, rows: Rows) -> Vectors:
+    if not len(stored.values):
         return np.zeros((len(rows), 1), np.float32)
-    vectors: Vectors = stored[positions]
+    positions = stored.positions[rows]
+    vectors: Vectors = stored.values[positions]
     vectors[positions < 0] = 0
     return vectors
 
@@ -70,18 +75,22 @@ def confidence(cosines: Scores, query: Query) -> float:
     return float(np.clip(above_floor(cosines, query.similarity_floor).max(initial=0.0), 0, 1))
 
 
-def with_previous_turn(graph: Graph, scores: Scores, *, weight: float = PREVIOUS_TURN_WEIGHT) -> Scores:
+def with_previous_turn(
+    graph: Graph, scores: Scores, *, weight: float = PREVIOUS_TURN_WEIGHT, use_english: bool = False
+) -> Scores:
     """Cosine of the query with each row's vector plus ``weight`` times the vector of the row before it.
 
     Computed from the rows' own cosines: (d_i + s d_p) / |v_i + s v_p|, |v_i + s v_p|² = 1 + s² + 2 s cos(i, p). So no
     second vector is stored, and a turn that is backfilled later changes the context of the turn after it.
     """
-    has_previous, lengths = graph.derive(("context lengths", weight), partial(_context_lengths, weight=weight))
+    key, compute = ("context lengths", weight, use_english), partial(_context_lengths, weight, use_english)
+    has_previous, lengths = graph.derive(key, compute)
     return np.where(has_previous, (scores + weight * scores[graph.previous_rows]) / lengths, scores)
 
 
-def _context_lengths(graph: Graph, _before: object, *, weight: float) -> tuple[Mask, Scores]:
+def _context_lengths(weight: float, use_english: bool, graph: Graph, _before: object) -> tuple[Mask, Scores]:
     """Which rows have a vector, and one before them; and the length of each row's vector with the one before it."""
-    previous, positions = graph.previous_rows, graph.vector_positions
+    previous, positions = graph.previous_rows, graph.text_vectors(use_english=use_english).positions
     has_previous = (previous >= 0) & (positions >= 0) & (positions[previous] >= 0)
-    return has_previous, np.sqrt(1 + weight * weight + 2 * weight * graph.previous_cosine)
+    cosine = graph.english_previous_cosine if use_english else graph.previous_cosine
+    return has_previous, np.sqrt(1 + weight * weight + 2 * weight * cosine)

@@ -1,0 +1,105 @@
+"""Tells whether a text is English or clearly in another language, from frequent words and scripts, for short texts.
+
+A text without evidence, such as a name, a number or code, is not clearly in another language: it counts as English.
+"""
+
+import unicodedata
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from functools import cache, lru_cache
+
+from ..lazy_pattern import lazy_pattern
+from .frequent_words import ENGLISH_WORDS, OTHER_WORDS
+from .scripts import count_unspaced, latin_fraction, stream_safe
+
+MAX_CHARS = 2000
+"""Characters of a text that are read, from its beginning."""
+_UNSPACED_WEIGHT = 3
+"""Latin letters that say about as much as one character of a script without spaces."""
+
+_LETTERS = r"[^\W\d_]+"
+_WORD = lazy_pattern(rf"(?<![\w./@\\#=&?-]){_LETTERS}(?:['’]{_LETTERS})*(?![\w@/\\=(\[-]|[.:]\w)|[.!?…:;\n\"“„«»¿¡(-]")
+"""A word that is not part of a path, an address or an identifier; or a mark that may begin a sentence."""
+_CAPITAL = r"[^\W\d_a-zß-öø-ÿ]"
+_NAME_PARTICLES = lazy_pattern(
+    rf"(\b{_CAPITAL}[\w'’-]* )(?:(?:v[ao]n (?:de[mnr]? )?|de (?:l[ao]s? )?|al|bin|d[aio]s?|de[il]|dell[ao]|e|el|ibn|la|"
+    rf"le|ter|y|zu)\b ?)+(?={_CAPITAL})|\b(?:L[aeo]s?|[DV]an|D[aeiu]|Des|Dos|El|Al|Il|Ang) (?={_CAPITAL})"
+)
+"""Small words of names, as in "Maria de la Cruz" and "Los Angeles"; the word before them is kept."""
+
+
+def is_english(text: str) -> bool:
+    """Whether a text is English, or at least not clearly in another language.
+
+    Not English is a text whose letters are mostly of other scripts than Latin, or that has more frequent words of
+    another language than of English. A name, a number or code alone is English. Only the first ``MAX_CHARS`` characters
+    count.
+    """
+    return _is_english(text[:MAX_CHARS])
+
+
+@lru_cache(maxsize=1 << 10)
+def _is_english(text: str) -> bool:
+    text = unicodedata.normalize("NFC", stream_safe(text))
+    return _is_mostly_latin(text) and not _is_in_another_language(text)
+
+
+def _is_mostly_latin(text: str) -> bool:
+    if text.isascii():
+        return True
+    letters = sum(map(str.isalpha, text))
+    latin = latin_fraction(text) * letters
+    return latin >= letters - latin + (_UNSPACED_WEIGHT - 1) * count_unspaced(text)
+
+
+def _is_in_another_language(text: str) -> bool:
+    """Whether a text in Latin script has more evidence of another language than of English.
+
+    A frequent word is evidence of 2, or 1 where it may begin a name ("Ben Carson"); an accented other word of 1 for any
+    other language, or 2 without English words; an inverted mark (as in Spanish) of twice that. Evidence of 1 more than
+    of English does not suffice.
+    """
+    english_words, languages = _words()
+    english, any_other = 0, 2 * ("¿" in text or "¡" in text)
+    other: Counter[str] = Counter()
+    for surface, may_be_name in _sentence_words(text):
+        word = surface.lower()
+        prefix = word[: word.find("'") + 1]
+        known = languages.get(word) or languages.get(prefix, ())
+        if word in english_words or (not known and word.endswith(("'s", "n't"))):
+            english += 2
+        elif not known and surface.islower() and not surface.isascii():
+            any_other += 1
+        for language in known:
+            other[language] += 1 if may_be_name else 2
+    if not english:
+        any_other *= 2
+    return max(other.values(), default=0) + any_other >= english + 2
+
+
+def _sentence_words(text: str) -> Iterator[tuple[str, bool]]:
+    """The words of a text, without those in capitals inside a sentence, and whether each may begin a name."""
+    if not any(map(str.islower, text)) and sum(map(str.isalpha, text.split())) > 1:
+        text = text.lower()
+    text = _NAME_PARTICLES.sub(r"\1", text)
+    begins = True
+    for match in _WORD.finditer(text):
+        word = match[0].replace("’", "'")
+        if not word[0].isalpha():
+            begins = True
+            continue
+        if word[0].islower() or word == "I" or word.startswith("I'"):
+            yield word, False
+        elif begins and (not word.isupper() or (len(word) == 1 and text[match.end() : match.end() + 1] != ".")):
+            yield word, text[match.end() + 1 : match.end() + 2].isupper()
+        begins = False
+
+
+@cache
+def _words() -> tuple[frozenset[str], Mapping[str, tuple[str, ...]]]:
+    """The frequent words of English, and of each frequent word of other languages these languages."""
+    languages: dict[str, tuple[str, ...]] = {}
+    for language, words in OTHER_WORDS.items():
+        for word in set(words.split()):
+            languages[word] = (*languages.get(word, ()), language)
+    return frozenset(ENGLISH_WORDS.split()), languages
