@@ -1,5 +1,6 @@
 """English vectors: made of English texts alone, beside the vectors of the scope's embedder, and erased with them."""
 
+import shutil
 from collections.abc import Iterator, Sequence
 from contextlib import closing
 from io import StringIO
@@ -36,6 +37,10 @@ class Counting(HashingEmbedder):
     def embed(self, texts: Sequence[str], /, *, is_query: bool = False) -> Vectors:
         self.texts += texts
         return super().embed(texts, is_query=is_query)
+
+
+ALONE = Counting(64, "many languages")
+"""The same embedder without one for English."""
 
 
 class Pair(Counting):
@@ -92,9 +97,6 @@ def without_english_vectors(path: Path) -> None:
         db.execute("DELETE FROM english_vector; UPDATE scope SET english_embedder = NULL, english_dim = NULL")
 
 
-# ---- embedders
-
-
 def test_only_an_embedder_with_another_one_for_english_has_one() -> None:
     second = english_embedder(E5Embedder())
     assert isinstance(second, MiniLMEmbedder)
@@ -142,13 +144,6 @@ def test_replaced_text_gets_the_vectors_of_the_new_one(memory: Memory) -> None:
     assert_right(memory, "de")
 
 
-def test_embedder_without_a_second_one_makes_no_english_vectors(path: Path) -> None:
-    with open_memory(path, HashingEmbedder(64)) as memory:
-        memory.remember([ENGLISH])
-        assert english_ids(memory) == []
-        assert memory.build_query(QUESTION).english_vector is None
-
-
 @pytest.mark.medium
 def test_only_episodes_have_english_vectors(memory: Memory) -> None:
     memory.remember([NEXT])
@@ -166,13 +161,16 @@ def test_rechunked_text_gets_english_vectors_of_its_new_chunks(path: Path, monke
     with monkeypatch.context() as patch, open_memory(path) as memory:
         patch.setattr("ecphora.documents.split_into_chunks", lambda text, **_: split(text))
         memory.remember([Episode(text, id="long")])
+    shutil.copy(path, other := path.with_name("other.db"))
+    assert rechunk(other, embedder=ALONE) == 1  # nothing of the old chunks may stay
+    with open_memory(other, ALONE) as memory:
+        assert english_ids(memory) == []
     without_english_vectors(path)
     assert rechunk(path, embedder=Pair()) == 1
     with open_memory(path) as memory, open_memory(path.with_name("new.db")) as new:
         new.remember([Episode(text, id="long")])
         assert english_ids(memory) == [node.id for node in memory.chunks("long")]
         assert np.array_equal(memory.graph().english_vectors.view, new.graph().english_vectors.view)
-        assert memory._scope_writer.english_embedder is not None
 
 
 def split(text: str) -> tuple[Chunk, Chunk]:
@@ -329,6 +327,9 @@ def test_doctor_makes_damaged_english_vectors_again(memory: Memory, path: Path) 
         assert "en" in {hit.id for hit in damaged.recall(QUESTION)}
     (finding,) = examine(path, fix=False, make_embedder=lambda _name: Pair()).findings
     assert "the English vectors of 1 texts are not finite, or have a wrong size: 'en'" in finding.problem
+    shutil.copy(path, other := path.with_name("other.db"))
+    examine(other, fix=True, make_embedder=lambda _name: ALONE)
+    assert not examine(other, fix=False, make_embedder=lambda _name: ALONE).findings
     assert [one.is_fixed for one in examine(path, fix=True, make_embedder=lambda _name: Pair()).findings] == [True]
     assert not examine(path, fix=False, make_embedder=lambda _name: Pair()).findings
     with open_memory(path) as mended:
@@ -383,6 +384,7 @@ def test_cosines_with_english_vectors_equal_those_of_a_scope_of_the_english_mode
         one.remember([episode for episode in episodes if episode is not GERMAN])
         query, ours, theirs = both.build_query(QUESTION), both.graph(), one.graph()
     assert query.english_vector is not None
+    assert dense.with_previous_turn(ours, dense.cosine(ours, query)).any()  # with the other vectors of the same rows
     rows, others = ours.rows(["en", "next"]), theirs.rows(["en", "next"])
     scores = dense.cosine_with(ours, query.english_vector, use_english=True)
     expected = dense.cosine_with(theirs, query.english_vector)

@@ -16,11 +16,13 @@ import pytest
 from ecphora.embedders.hashing import HashingEmbedder
 from ecphora.errors import StoreBusy, StoreDamaged, StoreError, StoreFull
 from ecphora.graph import Graph
+from ecphora.graph_cache import GraphCache
 from ecphora.graph_updates import apply_batch
 from ecphora.memory import Memory
 from ecphora.model import Tombstone, WriteBatch
 from ecphora.stores.sqlite import SQLiteStore
-from ecphora.testing import graph_differences, sample_batch, sample_entity, sample_node, sample_vector
+from ecphora.testing import SAMPLE_EMBEDDER, graph_differences, sample_batch, sample_entity, sample_node, sample_vector
+from ecphora.testing.samples import SAMPLE_ENGLISH_MODEL
 
 pytestmark = pytest.mark.usefixtures("migrations")
 
@@ -119,6 +121,25 @@ def test_truncated_file_is_damaged(part: float, path: Path) -> None:
     os.truncate(path, int(path.stat().st_size * part))
     with pytest.raises(StoreDamaged, match="restore a copy or an export"):
         graph_of(path)
+
+
+def test_cache_forgets_the_english_model_with_its_vectors(path: Path) -> None:
+    with closing(SQLiteStore(path)) as store:
+        cache = GraphCache(store, "s")
+        cache.apply(store.commit("s", sample_batch(sample_node("a"))))
+        assert cache.english_embedder_name == SAMPLE_ENGLISH_MODEL
+        store.commit("s", WriteBatch(embedder=SAMPLE_EMBEDDER.name, switch_embedder=True))
+        assert len(cache.refresh().english_vectors) == 0
+        assert cache.english_embedder_name is None
+
+
+def test_english_vector_of_another_length_is_not_compared(path: Path) -> None:
+    second, first = HashingEmbedder(32), HashingEmbedder(16)
+    first.english_embedder = second  # type: ignore[attr-defined]
+    with closing(SQLiteStore(path)) as store, Memory(store, embedder=first, reader=None) as memory:
+        store.commit("default", sample_batch(sample_node("a"), english_embedder=second.name))
+        assert memory.graph().english_vectors.view.shape == (1, 8)
+        assert memory.build_query("Where is the river?").english_vector is None
 
 
 def test_vectors_need_the_name_of_their_model(two_memories: Path) -> None:

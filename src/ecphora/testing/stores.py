@@ -207,7 +207,7 @@ class StoreContract:
             assert graph.speakers.names == ("Ben",)
             assert self.check_integrity(store) == []
 
-    def test_english_vectors_come_back_beside_the_others(self, locations: Locations) -> None:
+    def test_english_vectors_come_back_with_the_vectors(self, locations: Locations) -> None:
         """They come back through ``commit`` and ``changes_since`` alike; a later one replaces that of its node."""
         with closing(locations()()) as store:
             batch = sample_batch(sample_node("a"), sample_node("zh", "你好"), sample_node("b"))
