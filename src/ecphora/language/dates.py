@@ -16,7 +16,7 @@ and short names count only where the words around them make them dates. Chinese 
 """
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from datetime import datetime
 from typing import NamedTuple
 
@@ -24,7 +24,11 @@ from ..lazy_pattern import lazy_pattern
 from ..model import Interval
 from . import date_semantics as mean
 from .calendar_arithmetic import day_part
-from .dates_cjk import dates_to_english
+from .dates_cjk import CJK_RULES, has_cjk
+from .dates_english import ENGLISH_RULES, ORDINAL_WORDS
+from .dates_european import ALL_HINTS, EUROPEAN_RULES, HINTS
+from .european_languages import European, european_language, words_of
+from .rewriting import Rewriting
 
 _Match = re.Match[str]
 _Leaf = Callable[[_Match, datetime], Interval | None]
@@ -73,11 +77,20 @@ _SEASON = "(?P<season>spring|summer|autumn|fall|winter)"
 _DAY_PART = "(?P<part>morning|afternoon|evening|night)"
 _YEAR = rf"(?P<year>\d{{4}}|['’]\d\d){_NOT_COUNT}"
 _ITS_YEAR = rf"(?:,? ?(?:of |in )?(?:{_YEAR}|(?P<rel>last|this|next|two) year(?:s (?P<far>ago|from now))?\b))"
-_DAY = rf"(?P<day>\d{{1,2}}){_ORDINAL_SUFFIX}(?: ?(?:-|–|to) ?(?P<until>\d{{1,2}}){_ORDINAL_SUFFIX}(?!\d))?"
+_DAY = (
+    rf"(?P<day>\d{{1,2}}){_ORDINAL_SUFFIX}(?:(?: ?(?:-|–|to|until|till|through) ?|(?<=between\s\d) and |(?<=between\s\d\d) and )"
+    rf"(?:the )?(?P<until>\d{{1,2}}){_ORDINAL_SUFFIX}(?!\d))?"
+)
 _NUMERAL = rf"(?:\d{{1,6}}|(?:a )?couple(?: of)?|(?:a )?few|several|(?:{'|'.join(mean.NUMBER_VALUES)})\b)"
 _COUNT = rf"(?P<low>{_NUMERAL})(?: ?(?:-|–| to | or ) ?(?P<high>{_NUMERAL}))?"
 _UNIT = "(?P<unit>minute|hour|day|night|weekend|week|fortnight|month|year|decade)"
 _RELATIVE_WORD = "(?P<which>last|previous|this past|this last|past|this coming|this|current|next|coming|upcoming)"
+
+
+_NOT_NOUN = (
+    r"(?=\s*(?:[.,;:!?)–—]|$)|\s+(?:i|we|you|he|she|they|it|and|or|but|with|at|in|for|because|when|before|after|to|was|were|"
+    r"is|did|my|our|his|her|their|by|as|so|if|about|from|there|went|had)\b)"
+)
 
 
 def _rule(
@@ -90,6 +103,7 @@ def _rule(
 
 
 _COUNT_RULES = (
+    _rule(rf"{_COUNT} (?P<unit>day|week|fortnight|month|year)s? ago (?:today|to the day)\b", mean.ago_today),
     _rule(rf"{_COUNT} {_UNIT}s? ago\b", mean.ago),
     _rule(rf"{_COUNT} {_UNIT}s? (?:from (?:now|today)|hence)\b", mean.from_now),
     _rule(rf"{_COUNT} {_UNIT}s? (?P<side>before|after) ", modifier=mean.offset_from),
@@ -113,9 +127,11 @@ _RULES: dict[str, tuple[_Rule, ...]] = {
             r"(?P<zone>z|[+-]\d\d:?\d\d)?(?![\d:])",
             mean.instant,
         ),
-        _rule(r"(?P<year>\d{4})(?P<cut>[-/])(?P<month>\d\d?)(?P=cut)(?P<day>\d\d?)(?!\d|[/-]\d)", mean.calendar_date),
+        _rule(r"(?P<year>\d{4})(?P<cut>[-/.])(?P<month>\d\d?)(?P=cut)(?P<day>\d\d?)(?!\d|[/.-]\d)", mean.calendar_date),
         _rule(r"(?P<month>\d\d?)/(?P<day>\d\d?)/(?P<year>\d{4}|\d\d)(?![\d/])", mean.calendar_date),
         _rule(r"(?P<day>\d\d?)\.(?P<month>\d\d?)\.(?P<year>\d{4})(?!\d|\.\d)", mean.calendar_date),
+        _rule(r"(?P<day>\d\d)\.(?P<month>\d\d)\.(?P<year>\d\d)(?!\d|\.\d)", mean.calendar_date),
+        _rule(rf"(?<=on\sthe\s)(?P<day>\d\d?)(?:st|nd|rd|th){_NOT_NOUN}", mean.latest_day_of_month),
         _rule(rf"{_DAY}(?: of)? {_MONTH}{_ITS_YEAR}?", mean.calendar_date),
         _rule(rf"(?P<day>\d\d?){_ORDINAL_SUFFIX} of {_RELATIVE_WORD} month\b", mean.day_of_month),
         _rule(r"(?P<decade>\d{3}0)['’]?s\b", mean.decade),
@@ -206,31 +222,76 @@ _START = lazy_pattern(
     rf"(?:(?<=the\s)(?=['’]?\d)|(?=\d{{1,6}}(?:[-–/.'’a-z]|{_SPACE}[a-z–-])))(?P<digit>['’]?\d)",
     re.IGNORECASE | re.ASCII,
 )
-_HINT = lazy_pattern(
-    r"\d|\b(?:yesterday|today|tomorrow|tonight|days?|nights?|week(?:end)?s?|fortnights?|months?|years?|quarter|decades?|"
-    r"century|morning|afternoon|evening|hours?|minutes?|spring|summer|autumn|fall|winter|[a-z]{3,5}ties|"
-    rf"{_START_WORDS['month']}|{_WEEKDAY_FULL}|mon|tues?|wed|thu(?:rs?)?|fri|sat|sun)\b",
-    re.ASCII,
+_HINTS = frozenset(
+    "yesterday today tomorrow tonight day days night nights week weeks weekend weekends fortnight fortnights month months "
+    "year years quarter decade decades century morning afternoon evening hour hours minute minutes spring summer autumn "
+    "fall winter twenties thirties forties fifties sixties seventies eighties nineties january february march april may "
+    "june july august september october november december jan feb mar apr jun jul aug sep sept oct nov dec monday tuesday "
+    "wednesday thursday friday saturday sunday mon tue tues wed thu thur thurs fri sat sun".split()
 )
+"""The words without which an English text names no time, unless it has a digit."""
+_DIGIT = lazy_pattern(r"\d")
 _DAY_PART_AFTER = _rule(rf" (?:in the |at )?{_DAY_PART}\b").pattern
 _RANGE_JOIN = _rule(r"(?P<tight> ?(?:[-–~〜～到至]|から) ?)| (?P<word>to|until|till|through|and) ").pattern
 _FOUR_DIGITS = lazy_pattern(r"\d{4}")
 
 
+class TimeSpan(NamedTuple):
+    """A time that a text mentions, with the start and the end of its phrase in the text."""
+
+    start: int
+    end: int
+    interval: Interval
+
+
 def time_mentions(text: str, reference_time: datetime) -> tuple[Interval, ...]:
     """The time intervals that a text mentions, each once, in order of appearance, relative to ``reference_time``."""
-    if not text.isascii():
-        text = dates_to_english(text)
-    if not _HINT.search(text.lower()):
+    rewriting = _english_dates(text)
+    found = _find_dates(rewriting.text, reference_time) if rewriting else ()
+    return tuple(dict.fromkeys(date.interval for date in found))
+
+
+def time_spans(text: str, reference_time: datetime) -> tuple[TimeSpan, ...]:
+    """The phrases of time in a text and their intervals, in order of appearance."""
+    rewriting = _english_dates(text)
+    if not rewriting:
         return ()
-    spans: dict[Interval, None] = {}
+    return tuple(
+        TimeSpan(*_trim(text, *rewriting.original_span(date.start, date.end)), date.interval)
+        for date in _find_dates(rewriting.text, reference_time)
+    )
+
+
+def _trim(text: str, start: int, end: int) -> tuple[int, int]:
+    part = text[start:end]
+    return end - len(part.lstrip()), start + len(part.rstrip())
+
+
+def _english_dates(text: str) -> Rewriting | None:
+    """The text with its phrases of time in English; None if it has none."""
+    words, has_digit = words_of(text), _DIGIT.search(text) is not None
+    is_cjk = not text.isascii() and has_cjk(text)
+    if not (has_digit or is_cjk or words & _HINTS or words & ALL_HINTS):
+        return None
+    rewriting = Rewriting(text)
+    if is_cjk:
+        rewriting.apply(CJK_RULES)
+    language = european_language(words, [language for language, hints in HINTS.items() if words & hints])
+    if language in HINTS and (has_digit or words & HINTS[language]):
+        rewriting.apply(EUROPEAN_RULES[language])
+    elif words & ORDINAL_WORDS and language is European.ENGLISH:
+        rewriting.apply(ENGLISH_RULES)
+    return rewriting
+
+
+def _find_dates(text: str, reference_time: datetime) -> Iterator[TimeSpan]:
+    """The dates of an English text."""
     at = 0
     while start := _START.search(text, at):
         found = _parse_range(text, start, reference_time)
         at = found.end if found else start.end()
         if found and found.interval:
-            spans[found.interval] = None
-    return tuple(spans)
+            yield TimeSpan(start.start(), found.end, found.interval)
 
 
 def _parse_range(text: str, start: _Match, reference_time: datetime) -> _ParseResult | None:

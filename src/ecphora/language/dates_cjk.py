@@ -8,11 +8,9 @@ date. 日 and 月 in other words (日本, 个月) are distinguished by the chara
 """
 
 import re
-from collections.abc import Callable
 
 from ..lazy_pattern import lazy_pattern
-
-_Rewrite = Callable[[re.Match[str]], str]
+from .rewriting import RewriteRule
 
 _NUMBER = "(?:[0-9０-９]{1,4}|[〇零一二三四五六七八九十百两兩]{1,5})"
 _DIGITS = {digit: value for value, digit in enumerate("〇一二三四五六七八九")} | {"零": 0, "两": 2, "兩": 2}
@@ -200,7 +198,7 @@ _YEAR = (
 _MONTH = rf"(?P<month>{_NUMBER})月份?(?:の?(?:(?P<day>{_NUMBER})[日号號](?:[（(].曜?日?[)）])?|{_THIRD}))?"
 _PREPOSITION = "(?P<side>以[来來前后後降]|之[前后後]|起(?![来來])|[前后後](?![半期天年])|から(?![^。、\n]{0,16}まで))?"
 
-_RULES: tuple[tuple[re.Pattern[str], _Rewrite], ...] = tuple(
+CJK_RULES: tuple[RewriteRule, ...] = tuple(
     (lazy_pattern(pattern), write)
     for pattern, write in (
         (rf"(?<!\d)(?:二十世[纪紀])?(?P<number>{_NUMBER})年代", _decade),
@@ -223,8 +221,6 @@ _RULES: tuple[tuple[re.Pattern[str], _Rewrite], ...] = tuple(
 _CJK = lazy_pattern("[\u3041-\u9fff]")
 
 
-def dates_to_english(text: str) -> str:
-    """Replace every Chinese or Japanese date in a text by its English form."""
-    for pattern, write in _RULES if _CJK.search(text) else ():
-        text = pattern.sub(write, text)
-    return text
+def has_cjk(text: str) -> bool:
+    """Whether a text has a Chinese or Japanese character."""
+    return _CJK.search(text) is not None

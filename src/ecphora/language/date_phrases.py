@@ -1,0 +1,123 @@
+"""The form in which a European language's phrases of time are described, and how they become rewrite rules.
+
+A phrase is a pattern and the English that it becomes. Upper-case words in a pattern stand for a table of the language:
+``"vor COUNT UNIT"`` becomes ``"{count} {unit}s ago"``. A space matches one to three white space characters.
+"""
+
+import re
+from collections.abc import Mapping
+from typing import NamedTuple
+
+from ..lazy_pattern import lazy_pattern
+from .rewriting import RewriteRule
+
+MONTHS = "January February March April May June July August September October November December".split()
+WEEKDAYS = "Monday Tuesday Wednesday Thursday Friday Saturday Sunday".split()
+ENGLISH_DATE = (
+    rf"(?:the )?(?:(?:early|mid|late|last|this|next|coming|past) [a-zA-Z]|(?:on )?(?:{'|'.join(WEEKDAYS)})\b"
+    rf"|yesterday|today|tomorrow|(?:\d{{1,2}} |in )?(?:{'|'.join(MONTHS)})\b|\d+ [a-z]+ ago\b|(?:in )?\d{{4}}(?![\w.,]?\d))"
+)
+"""What a date looks like that has become English, as far as the words before it need to know."""
+
+_PLACEHOLDER = re.compile("WEEKDAY|DAY2|DAY|MONTHNUMBER|MONTH|YEAR|COUNT2|COUNT|UNIT|REL|PART|THIRD|SEASON|DATE")
+_SPACE = r"(?:\s{1,3})"
+_LOOKBEHIND = re.compile(r"\(\?<[=!][^)]*\)")
+
+
+class DateWords(NamedTuple):
+    """A language's words of time: each table maps a pattern to its English, or to a number."""
+
+    months: Mapping[str, str]
+    weekdays: Mapping[str, str]
+    numbers: Mapping[str, int]
+    days: Mapping[str, int]
+    units: Mapping[str, str]
+    relatives: Mapping[str, str]
+    parts: Mapping[str, str]
+    thirds: Mapping[str, str]
+    seasons: Mapping[str, str]
+    year: str
+    """The pattern of a year after a month, with what joins them."""
+
+
+def english_months(*names: str) -> dict[str, str]:
+    """A table of months from the patterns of the twelve names."""
+    return dict(zip(names, MONTHS, strict=True))
+
+
+def english_weekdays(*names: str) -> dict[str, str]:
+    """A table of weekdays from the patterns of the seven names, from Monday."""
+    return dict(zip(names, WEEKDAYS, strict=True))
+
+
+def rewrite_rules(words: DateWords, phrases: tuple[tuple[str, str], ...]) -> tuple[RewriteRule, ...]:
+    """The rules that rewrite phrases, in their order."""
+    return tuple(_rule(words, pattern, english) for pattern, english in phrases)
+
+
+def _rule(words: DateWords, pattern: str, english: str) -> RewriteRule:
+    def write(match: re.Match[str]) -> str:
+        values = {name: _value(words, name, text) for name, text in match.groupdict("").items()}
+        space = " " if english.endswith(" ") else ""
+        return re.sub(r"\s+", " ", english.format_map(values)).rstrip() + space
+
+    spaced = _LOOKBEHIND.sub(lambda part: part[0].replace(" ", r"\s"), pattern).replace(" ", _SPACE)
+    source = _PLACEHOLDER.sub(lambda name: _group(words, name[0]), spaced)
+    bounded = source if source.startswith("(?<") else rf"(?<![\w-]){source}"
+    return lazy_pattern(rf"{bounded}(?!\w)", re.IGNORECASE), write
+
+
+def _tables(words: DateWords) -> Mapping[str, Mapping[str, str] | Mapping[str, int]]:
+    return {
+        "month": words.months,
+        "weekday": words.weekdays,
+        "unit": words.units,
+        "rel": words.relatives,
+        "part": words.parts,
+        "third": words.thirds,
+        "season": words.seasons,
+    }
+
+
+def _group(words: DateWords, placeholder: str) -> str:
+    name = placeholder.lower()
+    if name in {"day", "day2"}:
+        return rf"(?P<{name}>(?:[12]?\d|0[1-9]|3[01])(?!\d)|{_alternatives(words.days)})"
+    if name in {"count", "count2"}:
+        return rf"(?P<{name}>\d{{1,4}}|{_alternatives(words.numbers)})"
+    if name == "monthnumber":
+        return r"(?P<monthnumber>1[0-2]|0?[1-9])"
+    if name == "year":
+        return words.year.replace(" ", _SPACE)
+    if name == "date":
+        return rf"(?={ENGLISH_DATE})"
+    return f"(?P<{name}>{_alternatives(_tables(words)[name])})"
+
+
+def _alternatives(table: Mapping[str, str] | Mapping[str, int]) -> str:
+    return "|".join(sorted(table, key=len, reverse=True)).replace(" ", _SPACE)
+
+
+def _value(words: DateWords, name: str, text: str) -> str:
+    """The English of a part of a match; the part itself if it has no table."""
+    if not text or text.isdigit():
+        return MONTHS[int(text) - 1] if name == "monthnumber" else _year(text) if name == "year" and text else text
+    if name in {"day", "day2"}:
+        return str(_find(words.days, text))
+    if name in {"count", "count2"}:
+        count = _find(words.numbers, text)
+        return str(count) if count else "a few"
+    table = _tables(words).get(name)
+    return str(_find(table, text)) if table else text
+
+
+def _year(text: str) -> str:
+    return f"'{text}" if len(text) == 2 else text  # noqa: PLR2004
+
+
+def _find(table: Mapping[str, str] | Mapping[str, int], text: str) -> str | int:
+    text = " ".join(text.lower().split())
+    found = table.get(text)
+    if found is None:
+        found = next(value for pattern, value in table.items() if re.fullmatch(pattern, text, re.IGNORECASE))
+    return found

@@ -1,0 +1,44 @@
+"""Rewrites English numbers in words into digits where they are part of a date: "the third of March", "half a year ago"."""
+
+import re
+
+from ..lazy_pattern import lazy_pattern
+from .rewriting import RewriteRule
+
+_UP_TO_NINTH = "first second third fourth fifth sixth seventh eighth ninth".split()
+_ORDINALS = {
+    word: value
+    for value, word in enumerate(
+        (
+            *_UP_TO_NINTH,
+            *"tenth eleventh twelfth thirteenth fourteenth fifteenth sixteenth seventeenth eighteenth nineteenth".split(),
+            "twentieth",
+        ),
+        start=1,
+    )
+}
+_ORDINALS |= {f"twenty-{word}": 20 + value for value, word in enumerate(_UP_TO_NINTH, start=1)}
+_ORDINALS |= {"thirtieth": 30, "thirty-first": 31}
+ORDINAL_WORDS = frozenset(_ORDINALS) | {"half"}
+"""The words without which no rule here applies."""
+
+_ORDINAL = f"(?P<day>{'|'.join(sorted(_ORDINALS, key=len, reverse=True)).replace('-', '[- ]')})"
+_MONTH = (
+    "(?:january|february|march|april|may|june|july|august|september|october|november|december|last month|this month|"
+    "next month)"
+)
+
+
+def _day(match: re.Match[str]) -> str:
+    return f"{_ORDINALS[match['day'].lower().replace(' ', '-')]}th"
+
+
+ENGLISH_RULES: tuple[RewriteRule, ...] = tuple(
+    (lazy_pattern(pattern, re.IGNORECASE), write)
+    for pattern, write in (
+        (rf"\b{_ORDINAL}(?= (?:(?:day )?of )?{_MONTH}\b)", _day),
+        (rf"\b(?P<month>{_MONTH}) (?:the )?{_ORDINAL}\b(?![- ][a-z])", lambda match: f"{match['month']} {_day(match)}"),
+        (rf"(?<=\bon the ){_ORDINAL}\b(?! (?:day|floor|page|line))", _day),
+        (r"\bhalf a year(?= ago\b)", lambda _match: "6 months"),
+    )
+)

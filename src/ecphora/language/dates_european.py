@@ -1,0 +1,53 @@
+"""Rewrites German, Spanish, French and Portuguese phrases of time in place into the English that ``dates`` parses.
+
+It does not interpret dates and needs no reference time; what it does not recognize stays. The phrases of one language
+are read: the one with most of the text's common words. A text without any such word is left to the English grammar.
+
+Conventions: 9/3/2026 is the ninth of March where the text is in one of these languages. A month alone, "segunda" or
+"été" count only beside words that make them dates, a repeated day ("jeden Montag", "los lunes", "le lundi") is none.
+"""
+
+from .dates_french import RULES as FRENCH
+from .dates_german import RULES as GERMAN
+from .dates_portuguese import RULES as PORTUGUESE
+from .dates_spanish import RULES as SPANISH
+from .european_languages import European
+from .rewriting import RewriteRule
+
+EUROPEAN_RULES: dict[European, tuple[RewriteRule, ...]] = {
+    European.GERMAN: GERMAN,
+    European.SPANISH: SPANISH,
+    European.FRENCH: FRENCH,
+    European.PORTUGUESE: PORTUGUESE,
+}
+"""The rewrite rules of each language, in their order."""
+
+HINTS: dict[European, frozenset[str]] = {
+    European.GERMAN: frozenset(
+        "gestern heute morgen vorgestern übermorgen neulich letztens montag dienstag mittwoch donnerstag freitag samstag "
+        "sonnabend sonntag januar jänner februar märz april mai juni juli august september oktober november dezember "
+        "woche wochen wochenende monat monate monaten monats jahr jahre jahren jahres tag tagen tage stunde stunden "
+        "minuten quartal jahrzehnt nacht abend frühling frühjahr sommer herbst winter "
+        "ersten zweiten dritten vierten fünften sechsten siebten achten neunten zehnten elften zwölften dreizehnten "
+        "vierzehnten fünfzehnten sechzehnten siebzehnten achtzehnten neunzehnten zwanzigsten einundzwanzigsten "
+        "zweiundzwanzigsten dreiundzwanzigsten vierundzwanzigsten fünfundzwanzigsten sechsundzwanzigsten "
+        "siebenundzwanzigsten achtundzwanzigsten neunundzwanzigsten dreißigsten einunddreißigsten".split()
+    ),
+    European.SPANISH: frozenset(
+        "ayer hoy anoche anteayer antier mañana lunes martes miércoles jueves viernes sábado domingo enero febrero marzo "
+        "abril mayo junio julio agosto septiembre setiembre octubre noviembre diciembre semana semanas mes meses año años "
+        "día días hora horas minutos trimestre década noche tarde quincena primavera verano otoño invierno".split()
+    ),
+    European.FRENCH: frozenset(
+        "hier demain aujourd lundi mardi mercredi jeudi vendredi samedi dimanche janvier février mars avril mai juin "
+        "juillet août septembre octobre novembre décembre semaine semaines mois an ans année années jour jours heure "
+        "heures minutes trimestre décennie nuit soir matin après week weekend printemps été automne hiver vingt an".split()
+    ),
+    European.PORTUGUESE: frozenset(
+        "ontem hoje amanhã anteontem segunda terça quarta quinta sexta sábado domingo janeiro fevereiro março abril maio "
+        "junho julho agosto setembro outubro novembro dezembro semana semanas mês meses ano anos dia dias hora horas "
+        "minutos trimestre década noite tarde manhã primavera verão outono inverno".split()
+    ),
+}
+"""The words without which a text in a language names no time, unless it has a digit."""
+ALL_HINTS = frozenset().union(*HINTS.values())

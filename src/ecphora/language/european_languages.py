@@ -1,0 +1,69 @@
+"""Tells which of English, German, Spanish, French and Portuguese a text is in, by its commonest words."""
+
+from collections.abc import Collection
+from enum import StrEnum
+
+from ..lazy_pattern import lazy_pattern
+
+
+class European(StrEnum):
+    """A European language whose dates are read."""
+
+    ENGLISH = "en"
+    GERMAN = "de"
+    SPANISH = "es"
+    FRENCH = "fr"
+    PORTUGUESE = "pt"
+
+
+_WORD = lazy_pattern(r"[^\W\d_]+")
+_COMMON_WORDS = {
+    European.ENGLISH: frozenset(
+        "a the of and to in is it you that was for on are with as i his they be at have this from or had by but what we "
+        "can were all your when how an she which do their if will about then them would so these her him has my me did "
+        "does s t m ll ve re am not our who where why he".split()
+    ),
+    European.GERMAN: frozenset(
+        "der die das und ist ich nicht ein eine einen einem einer den dem des mit auf für von zu im wir er sie es war "
+        "habe hat haben wie auch sich noch bei mir mein meine dein am um wann wo wer was an nach aus vom zum zur oder "
+        "aber wenn dass wird werden sind kann dann nur schon sehr hatte waren bin uns ihr ihm vor bis seit hier so "
+        "gestern vorgestern heute übermorgen märz mai letzte letzten letzter letztes nächste nächsten woche wochen "
+        "monat jahr wochenende montag dienstag mittwoch donnerstag freitag samstag sonntag".split()
+    ),
+    European.SPANISH: frozenset(
+        "el los las una un con y en lo del que de la por para se su al es no mi me te qué cómo más pero muy fue era "
+        "está hay como si ha he yo tú nos le les o ya también cuando dónde quién ser son esta este todo a cuál cuándo "
+        "ayer hoy anoche anteayer mañana pasado pasada semana mes año hace marzo mayo lunes martes miércoles jueves "
+        "viernes sábado domingo".split()
+    ),
+    European.FRENCH: frozenset(
+        "le la les un une des et est dans en du de que qui pour pas sur au aux ce cette il elle je tu nous vous on mon "
+        "ma mes son sa ses avec ne se par plus mais ou où j l qu c n ai suis sont était été fait comme y leur a à "
+        "quand quel quelle hier aujourd demain dernier dernière semaine mois année mars août lundi mardi mercredi "
+        "jeudi vendredi samedi dimanche".split()
+    ),
+    European.PORTUGUESE: frozenset(
+        "o os as um uma com e em não na no do da dos das ao à que de para por se sua seu é eu ele ela nós você mais "
+        "mas foi estava muito meu minha quando onde quem são está há nos pelo pela também já ou isso este esta a me "
+        "ontem hoje amanhã anteontem passado passada semana mês ano março maio segunda terça quarta quinta sexta feira "
+        "sábado domingo".split()
+    ),
+}
+
+
+def words_of(text: str) -> set[str]:
+    """The words of a text in lower case, without digits and marks."""
+    return set(_WORD.findall(text.lower()))
+
+
+def european_language(words: set[str], preferred: Collection[European] = ()) -> European | None:
+    """The language with most of a text's words among its commonest ones; None if no word is among them.
+
+    Between languages with equally many, one that is ``preferred`` wins, then the first.
+    """
+    best, best_rank = None, (0, False)
+    for language, common in _COMMON_WORDS.items():
+        rank = (len(words & common), language in preferred)
+        if rank[0] and rank > best_rank:
+            best, best_rank = language, rank
+    return best

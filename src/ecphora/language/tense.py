@@ -1,0 +1,118 @@
+"""Tells whether the words around a date are in the past or the future, in the seven languages whose dates are read."""
+
+import re
+
+from ..lazy_pattern import lazy_pattern
+from .european_languages import European, european_language, words_of
+
+_FUTURE_WORDS = {
+    European.ENGLISH: "will won't shall should gonna wanna plan plans planning hope hopes hoping let's upcoming booked",
+    European.GERMAN: "werde wirst wird werdet wollen will möchte möchten plane planen",
+    European.SPANISH: "quiero queremos quiere pienso pensamos",
+    European.FRENCH: "veux voulons voudrais veut prévoyons prévois",
+    European.PORTUGUESE: "quero queremos quer pretendo pretendemos",
+}
+_PAST_WORDS = {
+    European.ENGLISH: (
+        "was were did didn't had went got came saw made took met said told bought gave found left felt began ran won "
+        "lost ate held kept led wrote sent spent taught thought brought built caught chose drove flew grew heard knew "
+        "paid rode sang slept spoke stood swam threw understood woke wore became been born"
+    ),
+    European.GERMAN: (
+        "war waren warst hatte hatten hattest wurde wurden ging gingen kam kamen gab sah fand bekam musste mussten "
+        "konnte konnten wollte traf rief kaufte sagte machte machten fuhr fuhren blieb schrieb aß lief wusste "
+        "begann verlor gewann dachte brachte nahm hieß lag stand starb"
+    ),
+    European.SPANISH: (
+        "fue fui fuimos fueron era eran estaba estaban estuve estuvo estuvimos estuvieron hice hizo hicimos hicieron "
+        "tuve tuvo tuvimos tuvieron vi vio dije dijo puse puso vine vino di dio quise quiso pude pudo supe había habían "
+        "conocí comí leí corrí dormí salí escribí recibí perdí vendí viví sentí pedí decidí subí aprendí"
+    ),
+    European.FRENCH: "étais était étaient étions avais avait avaient avions fut furent fit eut dit",
+    European.PORTUGUESE: (
+        "foi fui fomos foram era eram estava estavam estive esteve estivemos tive teve tivemos fiz fez fizemos fizeram vi "
+        "viu vimos disse disseram vim veio pude quis conheci comi li corri dormi escrevi recebi perdi vendi bebi saí caí "
+        "ouvi pedi senti decidi subi aprendi"
+    ),
+}
+_FUTURE_PHRASES = {
+    European.ENGLISH: lazy_pattern(r"going to |want(?:s|ing)? to |see you|looking forward|can't wait|'ll "),
+    European.GERMAN: lazy_pattern(r"\bhabe[n]? vor\b|\bfreue mich\b|\bfreuen uns\b|\bhabt ihr vor\b"),
+    European.SPANISH: lazy_pattern(r"\b(?:voy|vas|va|vamos|van) a\b|\b\w{2,}(?:aré|eré|iré|ará|erá|irá|remos|arán|erán|irán)\b"),
+    European.FRENCH: lazy_pattern(
+        r"\b(?:vais|vas|va|allons|allez|vont) \w+(?:er|ir|re)\b|\b\w{2,}(?:erai|irai|erons|irons|eront|iront|drai|drons)\b"
+        r"|\b(?:sera|seront|serai|aura|aurai|fera|ferai|ira)\b"
+    ),
+    European.PORTUGUESE: lazy_pattern(
+        r"\b(?:vou|vais|vai|vamos|vão) \w+r\b|\b\w{2,}(?:arei|erei|irei|ará|erá|irá|aremos|eremos|iremos|arão|erão|irão)\b"
+    ),
+}  # fmt: skip
+_PAST_PHRASES = {
+    European.GERMAN: lazy_pattern(
+        r"\b(?:habe|hab|hat|haben|hast|habt|bin|bist|ist|sind|seid)\b(?=.*?\b(?:\w{0,8}ge(?!h|gen|nau|rade|rn|st)\w{2,}(?:t|en)"
+        r"|\w{2,}iert|(?:be|ver|er|zer|ent|miss|über|unter)\w{3,}(?:t|en))\b)"
+    ),
+    European.SPANISH: lazy_pattern(
+        r"\b(?!qué|porqué|café|bebé|josé|aquí|está|comité|él|sólo|có)\w{2,}(?:é|ó|aste|iste|aron|ieron|aba|aban|ían|íamos)\b"
+        r"|\b(?:he|has|ha|hemos|han|había) \w+(?:ado|ido|to|cho)\b"
+    ),
+    European.FRENCH: lazy_pattern(
+        r"\b(?:ai|as|a|avons|avez|ont|suis|es|est|sommes|êtes|sont)(?:[- ](?:pas|jamais|tous|bien|déjà|tout|beaucoup|nous|"
+        r"vous|je|tu|t-il|t-elle|on|il|elle|ils|elles))*[- ]\w+(?:é|ée|és|ées|i|is|it|ie|u|us|ue|ert|int|ort|ait)\b"
+    ),
+    European.PORTUGUESE: lazy_pattern(
+        r"\b(?!meu|seu|teu|sou\b|vou|estou|dou\b|lei\b|rei\b|sei\b|museu|europeu)\w{2,}(?:ei|ou|aram|eram|iram|ava|avam|iu|eu)\b"
+    ),
+}
+_NOT_PAST = frozenset(
+    "need feed speed seed indeed exceed proceed bleed breed weed deed hundred sacred bed red shed".split()
+)
+_FUTURE = {language: frozenset(words.split()) for language, words in _FUTURE_WORDS.items()}
+_PAST = {language: frozenset(words.split()) for language, words in _PAST_WORDS.items()}
+_FUTURE_CJK = lazy_pattern(
+    "[将將会會](?=[去来來再见見在有和跟到于要])|打算|计划|計畫|准备|つもり|予定|ましょう|でしょう"
+)
+_PAST_CJK = lazy_pattern("[了过過刚剛](?![去来解])|ました|でした|だった|った|んだ")
+_WORD = lazy_pattern("[a-z']+")
+_SENTENCE_END = lazy_pattern(r"[.!?\n。！？]")
+_DATE_WORDS = frozenset("on in last this next the to from of day week month year ago before after since until".split())
+_PRESENT_WORDS = frozenset(
+    "is are am isn't aren't do does don't have has can could would may must ist sind habe haben hat kann ist muss müssen "
+    "es son está están tengo tenemos tiene hay puedo est sont ai avons a peux tenho temos tem há posso é são".split()
+)
+
+
+def tense_around(match: re.Match[str]) -> int:
+    """The tense of the words around a date: past (-1), future (1) or unknown (0).
+
+    A question without a verb that tells asks for the past, unless it is in the present tense.
+    """
+    before, after = (
+        match.string[max(0, match.start() - 120) : match.start()],
+        match.string[match.end() : match.end() + 120],
+    )
+    end = _SENTENCE_END.search(after)
+    sentence = f"{_SENTENCE_END.split(before)[-1]} {after[: end.start()] if end else after}"
+    if found := _tense(sentence):
+        return found
+    if end and end[0] in "?？" and not _PRESENT_WORDS & words_of(sentence):
+        return -1
+    return _tense(f"{before} {after}")
+
+
+def _tense(text: str) -> int:
+    text = text.lower().replace("’", "'")
+    language = european_language(words_of(text) - _DATE_WORDS) or European.ENGLISH
+    words = set(_WORD.findall(text)) if language is European.ENGLISH else words_of(text)
+    is_non_ascii = not text.isascii()
+    if (
+        words & _FUTURE[language]
+        or _FUTURE_PHRASES[language].search(text)
+        or (is_non_ascii and _FUTURE_CJK.search(text))
+    ):
+        return 1
+    if language is European.ENGLISH:
+        is_past = any(word.endswith("ed") and word not in _NOT_PAST for word in words)
+    else:
+        is_past = _PAST_PHRASES[language].search(text) is not None
+    return -1 if words & _PAST[language] or is_past or (is_non_ascii and _PAST_CJK.search(text)) else 0
