@@ -64,7 +64,7 @@ def _rule(words: DateWords, pattern: str, english: str) -> RewriteRule:
     spaced = _LOOKBEHIND.sub(lambda part: part[0].replace(" ", r"\s"), pattern).replace(" ", _SPACE)
     source = _PLACEHOLDER.sub(lambda name: _group(words, name[0]), spaced)
     bounded = source if source.startswith("(?<") else rf"(?<![\w-]){source}"
-    return lazy_pattern(rf"{bounded}(?!\w)", re.IGNORECASE), write
+    return lazy_pattern(bounded if english.endswith(" ") else rf"{bounded}(?!\w)", re.IGNORECASE), write
 
 
 def _tables(words: DateWords) -> Mapping[str, Mapping[str, str] | Mapping[str, int]]:

@@ -25,9 +25,9 @@ from ..model import Interval
 from . import date_semantics as mean
 from .calendar_arithmetic import day_part
 from .dates_cjk import CJK_RULES, has_cjk
-from .dates_english import ENGLISH_RULES, ORDINAL_WORDS
+from .dates_english import ENGLISH_RULES, ORDINAL_DAY, ORDINAL_WORDS
 from .dates_european import ALL_HINTS, EUROPEAN_RULES, HINTS
-from .european_languages import European, european_language, words_of
+from .european_languages import european_language, words_of
 from .rewriting import Rewriting
 
 _Match = re.Match[str]
@@ -131,7 +131,7 @@ _RULES: dict[str, tuple[_Rule, ...]] = {
         _rule(r"(?P<month>\d\d?)/(?P<day>\d\d?)/(?P<year>\d{4}|\d\d)(?![\d/])", mean.calendar_date),
         _rule(r"(?P<day>\d\d?)\.(?P<month>\d\d?)\.(?P<year>\d{4})(?!\d|\.\d)", mean.calendar_date),
         _rule(r"(?P<day>\d\d)\.(?P<month>\d\d)\.(?P<year>\d\d)(?!\d|\.\d)", mean.calendar_date),
-        _rule(rf"(?<=on\sthe\s)(?P<day>\d\d?)(?:st|nd|rd|th){_NOT_NOUN}", mean.latest_day_of_month),
+        _rule(rf"(?<=on\sthe\s)(?P<day>\d\d?)(?:st|nd|rd|th)(?: of the month\b|{_NOT_NOUN})", mean.latest_day_of_month),
         _rule(rf"{_DAY}(?: of)? {_MONTH}{_ITS_YEAR}?", mean.calendar_date),
         _rule(rf"(?P<day>\d\d?){_ORDINAL_SUFFIX} of {_RELATIVE_WORD} month\b", mean.day_of_month),
         _rule(r"(?P<decade>\d{3}0)['’]?s\b", mean.decade),
@@ -271,7 +271,8 @@ def _english_dates(text: str) -> Rewriting | None:
     """The text with its phrases of time in English; None if it has none."""
     words, has_digit = words_of(text), _DIGIT.search(text) is not None
     is_cjk = not text.isascii() and has_cjk(text)
-    if not (has_digit or is_cjk or words & _HINTS or words & ALL_HINTS):
+    has_ordinal = not words.isdisjoint(ORDINAL_WORDS) and ORDINAL_DAY.search(text) is not None
+    if not (has_digit or is_cjk or has_ordinal or words & _HINTS or words & ALL_HINTS):
         return None
     rewriting = Rewriting(text)
     if is_cjk:
@@ -279,7 +280,7 @@ def _english_dates(text: str) -> Rewriting | None:
     language = european_language(words, [language for language, hints in HINTS.items() if words & hints])
     if language in HINTS and (has_digit or words & HINTS[language]):
         rewriting.apply(EUROPEAN_RULES[language])
-    elif words & ORDINAL_WORDS and language is European.ENGLISH:
+    elif has_ordinal:
         rewriting.apply(ENGLISH_RULES)
     return rewriting
 

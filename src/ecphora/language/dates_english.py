@@ -28,6 +28,9 @@ _MONTH = (
     "next month)"
 )
 
+ORDINAL_DAY = lazy_pattern(rf"\bon the {_ORDINAL}\b|\b{_ORDINAL.replace('?P<day>', '?:')} (?:day )?of\b|{_MONTH} (?:the )?[a-z-]{{5,}}|half a", re.IGNORECASE)
+"""Where a rule here may apply."""
+
 
 def _day(match: re.Match[str]) -> str:
     return f"{_ORDINALS[match['day'].lower().replace(' ', '-')]}th"

@@ -36,7 +36,8 @@ HINTS: dict[European, frozenset[str]] = {
     European.SPANISH: frozenset(
         "ayer hoy anoche anteayer antier mañana lunes martes miércoles jueves viernes sábado domingo enero febrero marzo "
         "abril mayo junio julio agosto septiembre setiembre octubre noviembre diciembre semana semanas mes meses año años "
-        "día días hora horas minutos trimestre década noche tarde quincena primavera verano otoño invierno".split()
+        "día días hora horas minutos trimestre década noche tarde quincena veintiuno veintidós veintitrés veinticuatro veinticinco veintiséis "
+        "veintisiete veintiocho veintinueve primavera verano otoño invierno".split()
     ),
     European.FRENCH: frozenset(
         "hier demain aujourd lundi mardi mercredi jeudi vendredi samedi dimanche janvier février mars avril mai juin "

@@ -73,9 +73,9 @@ RULES = rewrite_rules(
         ("(?:le )?WEEKDAY,? (?:le )?(?=(?:\\d{1,2}|\\d?[a-zé-]+(?: et un)?)(?:er)? (?:janv|févr|mars|avr|mai|juin|juil|août|sept|oct|nov|déc)"
          "|\\d{1,2}[/.-]\\d)", "{weekday} "),
         ("(?:le |(?<=du )|(?<=au ))?DAY(?:er)? (?:du mois de )?MONTHYEAR?", "{day} {month} {year}"),
-        ("(?:le )?DAY([./-])MONTHNUMBER\\2(?P<year>\\d{4}|\\d\\d)(?![./\\d])", "{day} {monthnumber} {year}"),
+        ("(?:le )?DAY([./-])MONTHNUMBER\\2(?P<year>\\d{4}|\\d\\d)(?!\\d|[./-]\\d)", "{day} {monthnumber} {year}"),
         ("(?:le |(?<=day ))DAY/MONTHNUMBER(?!/|\\d)", "{day} {monthnumber}"),
-        ("le (?P<day>\\d{1,2}|vingt[- ]et[- ]un|vingt-\\w+)(?=\\s*[.,;:!?)]|\\s*$)(?![.,]\\d)", "on the {day}th"),
+        ("le (?P<day>\\d{1,2}|vingt[- ]et[- ]un|vingt-\\w+)(?=\\s*[.,;:!?)]|\\s*$)(?![.,]\\d)", "on the {day}th of the month"),
         # months
         ("(?:en |au )?(?:mois de |mois d['’])?MONTH (?:dernier|passé)", "last {month}"),
         ("(?:en |au )?(?:mois de |mois d['’])?MONTH (?:prochain|qui vient)", "next {month}"),

@@ -83,9 +83,9 @@ RULES = rewrite_rules(
         ("(?:n?os dias )?DAY ?(?:-|–|a|e) ?DAY2(?: de)? MONTHYEAR?", "{day} to {day2} {month} {year}"),
         ("(?:na |no )?WEEKDAY,? (?:no |dia )*(?=(?:\\d{1,2}|\\w+)º? de [a-z]|\\d{1,2}[/.-]\\d)", "{weekday} "),
         ("(?:em |no |a |ao |o )?(?:dia )?DAY[ºª°]?(?: de)? MONTHYEAR?", "{day} {month} {year}"),
-        ("(?:no |em |dia )*DAY([./-])MONTHNUMBER\\2(?P<year>\\d{4}|\\d\\d)(?![./\\d])", "{day} {monthnumber} {year}"),
+        ("(?:no |em |dia )*DAY([./-])MONTHNUMBER\\2(?P<year>\\d{4}|\\d\\d)(?!\\d|[./-]\\d)", "{day} {monthnumber} {year}"),
         ("(?:(?:no |o |ao )?dia |em |(?<=day ))DAY/MONTHNUMBER(?!/|\\d)", "{day} {monthnumber}"),
-        ("(?:no |o )?dia DAY(?! de | horas)", "on the {day}th"),
+        ("(?:no |o )?dia DAY(?! de | horas)", "on the {day}th of the month"),
         # months
         ("(?:em |no )?(?:mês de )?MONTH (?:passado|último)", "last {month}"),
         ("(?:em |no )?(?:último|passado) (?:mês de )?MONTH", "last {month}"),

@@ -78,10 +78,10 @@ RULES = rewrite_rules(
         ("(?:el |los días )?DAY ?(?:-|–|al|y) ?(?:el )?DAY2(?: de)? MONTHYEAR?", "{day} to {day2} {month} {year}"),
         ("(?:el )?WEEKDAY,? (?:(?:el|día) )*(?=(?:\\d{1,2}|\\w+) de [a-z]|\\d{1,2}[/.-]\\d)", "{weekday} "),
         ("(?:el |(?<=del )|(?<=al ))?(?:día )?DAY[ºª°]?(?: de)? MONTHYEAR?", "{day} {month} {year}"),
-        ("(?:el |día )*DAY([./-])MONTHNUMBER\\2(?P<year>\\d{4}|\\d\\d)(?![./\\d])", "{day} {monthnumber} {year}"),
+        ("(?:el |día )*DAY([./-])MONTHNUMBER\\2(?P<year>\\d{4}|\\d\\d)(?!\\d|[./-]\\d)", "{day} {monthnumber} {year}"),
         ("(?:(?:el |del |al )(?:día )?|(?<=day ))DAY/MONTHNUMBER(?!/|\\d)", "{day} {monthnumber}"),
-        ("(?:el )?día DAY(?! de | horas)", "on the {day}th"),
-        ("el (?P<day>[12]\\d|3[01]|veinti\\w+|treinta(?: y uno)?)(?=\\s*[.,;:!?)]|\\s*$)", "on the {day}th"),
+        ("(?:el )?día DAY(?! de | horas)", "on the {day}th of the month"),
+        ("el (?P<day>[12]\\d|3[01]|veinti\\w+|treinta(?: y uno)?)(?=\\s*[.,;:!?)]|\\s*$)", "on the {day}th of the month"),
         # months
         ("(?:en |el )?(?:el )?(?:mes de )?MONTH (?:pasado)", "last {month}"),
         ("(?:en |el )?(?:el )?pasado (?:mes de )?MONTH", "last {month}"),

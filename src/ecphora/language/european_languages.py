@@ -33,7 +33,7 @@ _COMMON_WORDS = {
     European.SPANISH: frozenset(
         "el los las una un con y en lo del que de la por para se su al es no mi me te qué cómo más pero muy fue era "
         "está hay como si ha he yo tú nos le les o ya también cuando dónde quién ser son esta este todo a cuál cuándo "
-        "ayer hoy anoche anteayer mañana pasado pasada semana mes año hace marzo mayo lunes martes miércoles jueves "
+        "fin ayer hoy anoche anteayer mañana pasado pasada semana mes año hace marzo mayo lunes martes miércoles jueves "
         "viernes sábado domingo".split()
     ),
     European.FRENCH: frozenset(
@@ -45,7 +45,7 @@ _COMMON_WORDS = {
     European.PORTUGUESE: frozenset(
         "o os as um uma com e em não na no do da dos das ao à que de para por se sua seu é eu ele ela nós você mais "
         "mas foi estava muito meu minha quando onde quem são está há nos pelo pela também já ou isso este esta a me "
-        "ontem hoje amanhã anteontem passado passada semana mês ano março maio segunda terça quarta quinta sexta feira "
+        "fim ontem hoje amanhã anteontem passado passada semana mês ano março maio segunda terça quarta quinta sexta feira "
         "sábado domingo".split()
     ),
 }
@@ -61,9 +61,12 @@ def european_language(words: set[str], preferred: Collection[European] = ()) -> 
 
     Between languages with equally many, one that is ``preferred`` wins, then the first.
     """
-    best, best_rank = None, (0, False)
-    for language, common in _COMMON_WORDS.items():
-        rank = (len(words & common), language in preferred)
-        if rank[0] and rank > best_rank:
-            best, best_rank = language, rank
-    return best
+    likely = likely_languages(words)
+    return next((language for language in likely if language in preferred), likely[0] if likely else None)
+
+
+def likely_languages(words: set[str]) -> list[European]:
+    """All languages with the most of a text's words among their commonest ones, of at least one word."""
+    counts = {language: len(words & common) for language, common in _COMMON_WORDS.items()}
+    most = max(counts.values())
+    return [language for language, count in counts.items() if count == most] if most else []

@@ -3,7 +3,7 @@
 import re
 
 from ..lazy_pattern import lazy_pattern
-from .european_languages import European, european_language, words_of
+from .european_languages import European, likely_languages, words_of
 
 _FUTURE_WORDS = {
     European.ENGLISH: "will won't shall should gonna wanna plan plans planning hope hopes hoping let's upcoming booked",
@@ -53,7 +53,7 @@ _PAST_PHRASES = {
         r"|\w{2,}iert|(?:be|ver|er|zer|ent|miss|über|unter)\w{3,}(?:t|en))\b)"
     ),
     European.SPANISH: lazy_pattern(
-        r"\b(?!qué|porqué|café|bebé|josé|aquí|está|comité|él|sólo|có)\w{2,}(?:é|ó|aste|iste|aron|ieron|aba|aban|ían|íamos)\b"
+        r"\b(?!qué|porqué|café|bebé|josé|aquí|está|comité|vamos\b|estamos|damos|podríamos|únimos)\w{2,}(?:é|ó|amos|imos|aste|iste|aron|ieron|aba|aban|ían|íamos)\b"
         r"|\b(?:he|has|ha|hemos|han|había) \w+(?:ado|ido|to|cho)\b"
     ),
     European.FRENCH: lazy_pattern(
@@ -61,7 +61,7 @@ _PAST_PHRASES = {
         r"vous|je|tu|t-il|t-elle|on|il|elle|ils|elles))*[- ]\w+(?:é|ée|és|ées|i|is|it|ie|u|us|ue|ert|int|ort|ait)\b"
     ),
     European.PORTUGUESE: lazy_pattern(
-        r"\b(?!meu|seu|teu|sou\b|vou|estou|dou\b|lei\b|rei\b|sei\b|museu|europeu)\w{2,}(?:ei|ou|aram|eram|iram|ava|avam|iu|eu)\b"
+        r"\b(?!meu|seu|teu|sou\b|vou|estou|dou\b|lei\b|rei\b|sei\b|museu|europeu|vamos\b|estamos|damos)\w{2,}(?:ei|ou|amos|imos|aram|eram|iram|ava|avam|iu|eu)\b"
     ),
 }
 _NOT_PAST = frozenset(
@@ -102,17 +102,23 @@ def tense_around(match: re.Match[str]) -> int:
 
 def _tense(text: str) -> int:
     text = text.lower().replace("’", "'")
-    language = european_language(words_of(text) - _DATE_WORDS) or European.ENGLISH
-    words = set(_WORD.findall(text)) if language is European.ENGLISH else words_of(text)
-    is_non_ascii = not text.isascii()
-    if (
-        words & _FUTURE[language]
-        or _FUTURE_PHRASES[language].search(text)
-        or (is_non_ascii and _FUTURE_CJK.search(text))
-    ):
-        return 1
+    if not text.isascii():
+        if _FUTURE_CJK.search(text):
+            return 1
+        if _PAST_CJK.search(text):
+            return -1
+    words = words_of(text)
+    languages = likely_languages(words - _DATE_WORDS) or tuple(European)
+    return next((tense for language in languages if (tense := _tense_in(language, text, words))), 0)
+
+
+def _tense_in(language: European, text: str, words: set[str]) -> int:
     if language is European.ENGLISH:
-        is_past = any(word.endswith("ed") and word not in _NOT_PAST for word in words)
-    else:
-        is_past = _PAST_PHRASES[language].search(text) is not None
-    return -1 if words & _PAST[language] or is_past or (is_non_ascii and _PAST_CJK.search(text)) else 0
+        words = set(_WORD.findall(text))
+    if words & _FUTURE[language] or _FUTURE_PHRASES[language].search(text):
+        return 1
+    if words & _PAST[language]:
+        return -1
+    if language is European.ENGLISH:
+        return -any(word.endswith("ed") and word not in _NOT_PAST for word in words)
+    return -1 if _PAST_PHRASES[language].search(text) else 0
