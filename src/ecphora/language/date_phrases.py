@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from typing import NamedTuple
 
 from ..lazy_pattern import lazy_pattern
-from .rewriting import RewriteRule
+from .rewriting import RewriteRule, Rewriting
 
 MONTHS = "January February March April May June July August September October November December".split()
 WEEKDAYS = "Monday Tuesday Wednesday Thursday Friday Saturday Sunday".split()
@@ -50,12 +50,36 @@ def english_weekdays(*names: str) -> dict[str, str]:
     return dict(zip(names, WEEKDAYS, strict=True))
 
 
-def rewrite_rules(words: DateWords, phrases: tuple[tuple[str, str], ...]) -> tuple[RewriteRule, ...]:
-    """The rules that rewrite phrases, in their order."""
-    return tuple(_rule(words, pattern, english) for pattern, english in phrases)
+class PhraseRule(NamedTuple):
+    """A rewrite rule and the tables of which it needs a word."""
+
+    rewrite: RewriteRule
+    tables: frozenset[str]
 
 
-def _rule(words: DateWords, pattern: str, english: str) -> RewriteRule:
+class PhraseRules:
+    """The rewrite rules of a language, in their order."""
+
+    def __init__(self, words: DateWords, phrases: tuple[tuple[str, str], ...]) -> None:
+        self._rules = tuple(_rule(words, pattern, english) for pattern, english in phrases)
+        self._has_word = {
+            name: lazy_pattern(_alternatives(table), re.IGNORECASE) for name, table in _tables(words).items()
+        }
+        self._has_word |= {
+            "count": lazy_pattern(rf"\d|{_alternatives(words.numbers)}", re.IGNORECASE),
+            "day": lazy_pattern(rf"\d|{_alternatives(words.days)}", re.IGNORECASE),
+            "monthnumber": lazy_pattern(r"\d"),
+        }
+
+    def apply(self, rewriting: Rewriting) -> None:
+        """Rewrite every phrase of a text; a rule is tried only if the text has words of all its tables."""
+        missing = {name for name, pattern in self._has_word.items() if not pattern.search(rewriting.text)}
+        for rewrite, tables in self._rules:
+            if tables.isdisjoint(missing) and ("date" not in tables or rewriting.is_changed):
+                rewriting.apply((rewrite,))
+
+
+def _rule(words: DateWords, pattern: str, english: str) -> PhraseRule:
     def write(match: re.Match[str]) -> str:
         values = {name: _value(words, name, text) for name, text in match.groupdict("").items()}
         space = " " if english.endswith(" ") else ""
@@ -64,7 +88,9 @@ def _rule(words: DateWords, pattern: str, english: str) -> RewriteRule:
     spaced = _LOOKBEHIND.sub(lambda part: part[0].replace(" ", r"\s"), pattern).replace(" ", _SPACE)
     source = _PLACEHOLDER.sub(lambda name: _group(words, name[0]), spaced)
     bounded = source if source.startswith("(?<") else rf"(?<![\w-]){source}"
-    return lazy_pattern(bounded if english.endswith(" ") else rf"{bounded}(?!\w)", re.IGNORECASE), write
+    source = bounded if english.endswith(" ") else rf"{bounded}(?!\w)"
+    tables = frozenset(name.lower() for name in _PLACEHOLDER.findall(pattern)) | ({"date"} if pattern.startswith("(?<=day") else set())
+    return PhraseRule((lazy_pattern(source, re.IGNORECASE), write), tables - {"year", "part"})
 
 
 def _tables(words: DateWords) -> Mapping[str, Mapping[str, str] | Mapping[str, int]]:

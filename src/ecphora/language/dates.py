@@ -279,7 +279,7 @@ def _english_dates(text: str) -> Rewriting | None:
         rewriting.apply(CJK_RULES)
     language = european_language(words, [language for language, hints in HINTS.items() if words & hints])
     if language in HINTS and (has_digit or words & HINTS[language]):
-        rewriting.apply(EUROPEAN_RULES[language])
+        EUROPEAN_RULES[language].apply(rewriting)
     elif has_ordinal:
         rewriting.apply(ENGLISH_RULES)
     return rewriting

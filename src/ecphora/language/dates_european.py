@@ -7,14 +7,14 @@ Conventions: 9/3/2026 is the ninth of March where the text is in one of these la
 "été" count only beside words that make them dates, a repeated day ("jeden Montag", "los lunes", "le lundi") is none.
 """
 
+from .date_phrases import PhraseRules
 from .dates_french import RULES as FRENCH
 from .dates_german import RULES as GERMAN
 from .dates_portuguese import RULES as PORTUGUESE
 from .dates_spanish import RULES as SPANISH
 from .european_languages import European
-from .rewriting import RewriteRule
 
-EUROPEAN_RULES: dict[European, tuple[RewriteRule, ...]] = {
+EUROPEAN_RULES: dict[European, PhraseRules] = {
     European.GERMAN: GERMAN,
     European.SPANISH: SPANISH,
     European.FRENCH: FRENCH,
@@ -42,7 +42,7 @@ HINTS: dict[European, frozenset[str]] = {
     European.FRENCH: frozenset(
         "hier demain aujourd lundi mardi mercredi jeudi vendredi samedi dimanche janvier février mars avril mai juin "
         "juillet août septembre octobre novembre décembre semaine semaines mois an ans année années jour jours heure "
-        "heures minutes trimestre décennie nuit soir matin après week weekend printemps été automne hiver vingt an".split()
+        "heures minutes trimestre décennie nuit soir matin après week weekend printemps été automne hiver vingt".split()
     ),
     European.PORTUGUESE: frozenset(
         "ontem hoje amanhã anteontem segunda terça quarta quinta sexta sábado domingo janeiro fevereiro março abril maio "

@@ -4,7 +4,7 @@ Conventions: "lundi" is one Monday, "le lundi" every Monday. "Vendredi prochain"
 two weeks, "huit jours" one. "Été" and "mars" count only beside words that make them dates.
 """
 
-from .date_phrases import DateWords, english_months, english_weekdays, rewrite_rules
+from .date_phrases import DateWords, PhraseRules, english_months, english_weekdays
 
 _NUMBERS = {
     word: value
@@ -43,7 +43,7 @@ _ABOUT = "(?:environ |à peu près |presque |près de |plus de |exactement |à p
 _PART = "(?:(?: dans la| au| en)? PART)?"
 _EACH = "(?<!le )(?<!les )(?<!chaque )(?<!du )(?<!un )(?<!des )(?<!de )(?<!au )"
 
-RULES = rewrite_rules(
+RULES = PhraseRules(
     _WORDS,
     (
         (f"il y a {_ABOUT}COUNT UNIT (?:jour pour jour|aujourd['’]hui)", "{count} {unit}s ago today"),

@@ -4,7 +4,7 @@ Conventions: "nächsten Freitag" is in the coming calendar week, "kommenden Frei
 is tomorrow at the start of a sentence alone. A weekday counts with its capital letter.
 """
 
-from .date_phrases import DateWords, english_months, english_weekdays, rewrite_rules
+from .date_phrases import DateWords, PhraseRules, english_months, english_weekdays
 
 _UNITS_TO_TWELVE = "ein zwei drei vier fünf sechs sieben acht neun zehn elf zwölf".split()
 _TEENS = "dreizehn vierzehn fünfzehn sechzehn siebzehn achtzehn neunzehn".split()
@@ -54,7 +54,7 @@ _WORDS = DateWords(
 _ABOUT = "(?:etwa |circa |ca\\. |rund |ungefähr |gut |genau |knapp |über )?"
 _TITLE = "(?<!frau )(?<!herr )(?<!herrn )(?<!jeden )(?<!jedem )(?<!jeder )(?<!familie )"
 
-RULES = rewrite_rules(
+RULES = PhraseRules(
     _WORDS,
     (
         (f"(?:heute|genau|exakt) vor {_ABOUT}COUNT UNIT", "{count} {unit}s ago today"),

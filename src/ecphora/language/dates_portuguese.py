@@ -4,7 +4,7 @@ Conventions: "na próxima sexta" is the next one. "Segunda", "terça" and the li
 "na" where no noun follows. "Tarde" is the afternoon, "à noite" the night.
 """
 
-from .date_phrases import DateWords, english_months, english_weekdays, rewrite_rules
+from .date_phrases import DateWords, PhraseRules, english_months, english_weekdays
 
 _NUMBERS = {
     word: value
@@ -53,7 +53,7 @@ _SHORT_END = (
 )
 _EACH = "(?<!toda )(?<!todo )(?<!cada )(?<!de )(?<!às )(?<!aos )(?<!à )(?<!plácido )(?<!santo )"
 
-RULES = rewrite_rules(
+RULES = PhraseRules(
     _WORDS,
     (
         ("(?:faz|há) (?:hoje|exatamente) COUNT UNIT", "{count} {unit}s ago today"),

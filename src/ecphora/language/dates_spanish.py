@@ -4,7 +4,7 @@ Conventions: "el próximo viernes" is the next one. A weekday counts with an art
 Domingo is none. "Tarde" is the afternoon.
 """
 
-from .date_phrases import DateWords, english_months, english_weekdays, rewrite_rules
+from .date_phrases import DateWords, PhraseRules, english_months, english_weekdays
 
 _NUMBERS = {
     word: value
@@ -45,7 +45,7 @@ _BEFORE = "(?P<rel>pasad[oa]|últim[oa]|próxim[oa]|est[ea])"
 _ABOUT = "(?:unos |unas |casi |aproximadamente |más de |exactamente )?"
 _PART = "(?:(?: por la| en la| de la| a la)? PART)?"
 
-RULES = rewrite_rules(
+RULES = PhraseRules(
     _WORDS,
     (
         ("hoy hace COUNT UNIT", "{count} {unit}s ago today"),

@@ -24,6 +24,11 @@ class Rewriting:
         self.text = text
         self._passes: list[list[_Edit]] = []
 
+    @property
+    def is_changed(self) -> bool:
+        """Whether a rule has matched."""
+        return bool(self._passes)
+
     def apply(self, rules: Iterable[RewriteRule]) -> None:
         """Replace every match of each rule in turn by what the rule writes."""
         for pattern, write in rules:
