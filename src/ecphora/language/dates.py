@@ -270,19 +270,17 @@ def _trim(text: str, start: int, end: int) -> tuple[int, int]:
 def _english_dates(text: str) -> Rewriting | None:
     """The text with its phrases of time in English; None if it has none."""
     words, has_digit = words_of(text), _DIGIT.search(text) is not None
-    is_cjk = not text.isascii() and has_cjk(text)
-    has_ordinal = not words.isdisjoint(ORDINAL_WORDS) and ORDINAL_DAY.search(text) is not None
-    if not (has_digit or is_cjk or has_ordinal or words & _HINTS or words & ALL_HINTS):
-        return None
     rewriting = Rewriting(text)
-    if is_cjk:
+    if not text.isascii() and has_cjk(text):
         rewriting.apply(CJK_RULES)
-    language = european_language(words, [language for language, hints in HINTS.items() if words & hints])
-    if language in HINTS and (has_digit or words & HINTS[language]):
-        EUROPEAN_RULES[language].apply(rewriting)
-    elif has_ordinal:
+    is_other = not words.isdisjoint(ALL_HINTS)
+    if has_digit or is_other:
+        language = european_language(words, [language for language in HINTS if words & HINTS[language]] if is_other else ())
+        if language in HINTS and (has_digit or words & HINTS[language]):
+            EUROPEAN_RULES[language].apply(rewriting)
+    if not rewriting.is_changed and not words.isdisjoint(ORDINAL_WORDS) and ORDINAL_DAY.search(text):
         rewriting.apply(ENGLISH_RULES)
-    return rewriting
+    return rewriting if has_digit or rewriting.is_changed or not words.isdisjoint(_HINTS) else None
 
 
 def _find_dates(text: str, reference_time: datetime) -> Iterator[TimeSpan]:

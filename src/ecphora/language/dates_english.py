@@ -28,7 +28,7 @@ _MONTH = (
     "next month)"
 )
 
-ORDINAL_DAY = lazy_pattern(rf"\bon the {_ORDINAL}\b|\b{_ORDINAL.replace('?P<day>', '?:')} (?:day )?of\b|{_MONTH} (?:the )?[a-z-]{{5,}}|half a", re.IGNORECASE)
+ORDINAL_DAY = lazy_pattern(r"[a-z] of |\bon the |(?:[ly]|uary|[cm]ber|ust|march|june|month) (?:the )?[fsteno]|half a year", re.IGNORECASE)
 """Where a rule here may apply."""
 
 
