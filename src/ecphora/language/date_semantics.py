@@ -18,13 +18,14 @@ from .calendar_arithmetic import (
     month_range,
     nearest_weekday,
     on_date,
+    resolve_recurrence,
     resolve_relative,
     resolve_yearly,
     season_range,
     unit_range,
     unit_start,
 )
-from .tense import tense_around
+from .tense import tense_around, tense_of_clause
 
 _Match = re.Match[str]
 
@@ -130,7 +131,7 @@ def calendar_date(match: _Match, reference_time: datetime) -> Interval | None:
     if month > 12 and "/" in match[0] and "cut" not in parts:
         month, day = day, month
     make = partial(month_range, reference_time, month, day, last or day)
-    return resolve_yearly(make, reference_time, tense_around(match)) if year is None else make(year)
+    return resolve_yearly(make, reference_time, tense_of_clause(match)) if year is None else make(year)
 
 
 def instant(match: _Match, reference_time: datetime) -> Interval:
@@ -260,20 +261,14 @@ def day_of_month(match: _Match, reference_time: datetime) -> Interval:
     return unit_range("day", month.replace(day=int(match["day"])))
 
 
-def latest_day_of_month(match: _Match, reference_time: datetime) -> Interval | None:
-    """Parse "on the 9th": of this month or, if that is still to come, of the latest one before that has the day.
+def nearest_day_of_month(match: _Match, reference_time: datetime) -> Interval | None:
+    """Parse "on the 9th": the latest one begun in the past tense, the first not over in the future, else the nearest."""
+    day = int(match["day"])
 
-    In the future tense, of this month or the first one after that has the day and in which it is not over.
-    """
-    day, step = int(match["day"]), 1 if tense_around(match) > 0 else -1
-    for count in range(3):
-        month = unit_start("month", reference_time, step * count)
-        if not 1 <= day <= (unit_start("month", month, 1) - month).days:
-            continue
-        found = unit_range("day", month.replace(day=day))
-        if (found.end > reference_time) if step > 0 else (found.start <= reference_time):
-            return found
-    return None
+    def in_month(count: int) -> Interval:
+        return unit_range("day", unit_start("month", reference_time, count).replace(day=day))
+
+    return resolve_recurrence(in_month, reference_time, range(-2, 3), tense_of_clause(match))
 
 
 def other_day(_match: _Match, reference_time: datetime) -> Interval:

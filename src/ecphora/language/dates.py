@@ -131,7 +131,7 @@ _RULES: dict[str, tuple[_Rule, ...]] = {
         _rule(r"(?P<month>\d\d?)/(?P<day>\d\d?)/(?P<year>\d{4}|\d\d)(?![\d/])", mean.calendar_date),
         _rule(r"(?P<day>\d\d?)\.(?P<month>\d\d?)\.(?P<year>\d{4})(?!\d|\.\d)", mean.calendar_date),
         _rule(r"(?P<day>\d\d)\.(?P<month>\d\d)\.(?P<year>\d\d)(?!\d|\.\d)", mean.calendar_date),
-        _rule(rf"(?<=on\sthe\s)(?P<day>\d\d?)(?:st|nd|rd|th)(?: of the month\b|{_NOT_NOUN})", mean.latest_day_of_month),
+        _rule(rf"(?<=on\sthe\s)(?P<day>\d\d?)(?:st|nd|rd|th)(?: of the month\b|{_NOT_NOUN})", mean.nearest_day_of_month),
         _rule(rf"{_DAY}(?: of)? {_MONTH}{_ITS_YEAR}?", mean.calendar_date),
         _rule(rf"(?P<day>\d\d?){_ORDINAL_SUFFIX} of {_RELATIVE_WORD} month\b", mean.day_of_month),
         _rule(r"(?P<decade>\d{3}0)['’]?s\b", mean.decade),

@@ -74,6 +74,8 @@ _FUTURE_CJK = lazy_pattern(
 )
 _PAST_CJK = lazy_pattern("[了过過刚剛](?![去来解])|ました|でした|だった|った|んだ")
 _WORD = lazy_pattern("[a-z']+")
+_CONTEXT_CHARS = 120
+_CLAUSE_END = lazy_pattern(r"[.!?\n。！？;:,、，；：()–—]")
 _SENTENCE_END = lazy_pattern(r"[.!?\n。！？]")
 _DATE_WORDS = frozenset("on in last this next the to from of day week month year ago before after since until".split())
 _PRESENT_WORDS = frozenset(
@@ -83,21 +85,40 @@ _PRESENT_WORDS = frozenset(
 
 
 def tense_around(match: re.Match[str]) -> int:
-    """The tense of the words around a date: past (-1), future (1) or unknown (0).
-
-    A question without a verb that tells asks for the past, unless it is in the present tense.
-    """
-    before, after = (
-        match.string[max(0, match.start() - 120) : match.start()],
-        match.string[match.end() : match.end() + 120],
-    )
-    end = _SENTENCE_END.search(after)
-    sentence = f"{_SENTENCE_END.split(before)[-1]} {after[: end.start()] if end else after}"
+    """The tense of the words around a date: past (-1), future (1) or unknown (0)."""
+    before, after = _context(match)
+    sentence = _sentence(before, after)
     if found := _tense(sentence):
         return found
-    if end and end[0] in "?？" and not _PRESENT_WORDS & words_of(sentence):
-        return -1
-    return _tense(f"{before} {after}")
+    return -1 if _asks_for_past(sentence, after) else _tense(f"{before} {after}")
+
+
+def tense_of_clause(match: re.Match[str]) -> int:
+    """The tense of a date's clause, or of its sentence if the clause has no more than one word beside the date.
+
+    This decides on a date without a year, which seldom is the one a year ago because another clause is in the past.
+    """
+    before, after = _context(match)
+    clause = f"{_CLAUSE_END.split(before)[-1]} {_CLAUSE_END.split(after, maxsplit=1)[0]}"
+    sentence = _sentence(before, after)
+    if len(words_of(clause) - _DATE_WORDS) < 2:  # noqa: PLR2004
+        clause = sentence
+    return _tense(clause) or -_asks_for_past(sentence, after)
+
+
+def _context(match: re.Match[str]) -> tuple[str, str]:
+    text = match.string
+    return text[max(0, match.start() - _CONTEXT_CHARS) : match.start()], text[match.end() : match.end() + _CONTEXT_CHARS]
+
+
+def _sentence(before: str, after: str) -> str:
+    return f"{_SENTENCE_END.split(before)[-1]} {_SENTENCE_END.split(after, maxsplit=1)[0]}"
+
+
+def _asks_for_past(sentence: str, after: str) -> bool:
+    """Whether a sentence without a tense is a question that is not in the present tense."""
+    end = _SENTENCE_END.search(after)
+    return end is not None and end[0] in "?？" and _PRESENT_WORDS.isdisjoint(words_of(sentence))
 
 
 def _tense(text: str) -> int:
