@@ -87,7 +87,7 @@ def _rule(words: DateWords, pattern: str, english: str) -> PhraseRule:
 
     spaced = _LOOKBEHIND.sub(lambda part: part[0].replace(" ", r"\s"), pattern).replace(" ", _SPACE)
     source = _PLACEHOLDER.sub(lambda name: _group(words, name[0]), spaced)
-    bounded = source if source.startswith("(?<") else rf"(?<![\w-]){source}"
+    bounded = source if source.startswith("(?<=") else rf"(?<![\w-]){source}"
     source = bounded if english.endswith(" ") else rf"{bounded}(?!\w)"
     tables = frozenset(name.lower() for name in _PLACEHOLDER.findall(pattern)) | ({"date"} if pattern.startswith("(?<=day") else set())
     return PhraseRule((lazy_pattern(source, re.IGNORECASE), write), tables - {"year", "part"})

@@ -271,6 +271,19 @@ def nearest_day_of_month(match: _Match, reference_time: datetime) -> Interval | 
     return resolve_recurrence(in_month, reference_time, range(-2, 3), tense_of_clause(match))
 
 
+def weekday_of_month(match: _Match, reference_time: datetime) -> Interval | None:
+    """Parse "Monday the 9th": of the nearest month in which the 9th is a Monday; None if there is none within a year."""
+    day, weekday = int(match["day"]), _weekday_number(match)
+
+    def in_month(count: int) -> Interval:
+        found = unit_range("day", unit_start("month", reference_time, count).replace(day=day))
+        if found.start.weekday() != weekday:
+            raise ValueError(f"{found.start:%Y-%m-%d} is another weekday")
+        return found
+
+    return resolve_recurrence(in_month, reference_time, range(-12, 13), tense_of_clause(match))
+
+
 def other_day(_match: _Match, reference_time: datetime) -> Interval:
     return unit_range("day", reference_time, -7, -1)
 

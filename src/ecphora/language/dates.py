@@ -160,6 +160,7 @@ _RULES: dict[str, tuple[_Rule, ...]] = {
         _rule(rf"{_WEEKDAY},? (?P<which>){_COUNT} weeks? (?P<side>ago|from now)\b", mean.weekday_of_week),
         _rule(rf"{_WEEKDAY} (?P<side>before|after) ", modifier=mean.adjacent_weekday),
         _rule(rf"{_WEEKDAY},? (?=(?:the )?\d|{_MONTH_NAME.replace('?P<month>', '?:')} \d)", modifier=mean.identity),
+        _rule(rf"{_WEEKDAY},? (?:the )?(?P<day>\d\d?)(?:st|nd|rd|th)\b(?! (?:century|floor))", mean.weekday_of_month),
         _rule(rf"{_WEEKDAY}(?!\w)", mean.bare_weekday, needs_preposition=True),
         _rule(rf"(?P<weekday>(?=(?-i:[MTWFS])){_WEEKDAY_FULL})\b(?! school)", mean.bare_weekday),
     ),

@@ -69,12 +69,13 @@ RULES = PhraseRules(
         # days
         ("(?:du|de) DAY(?:er)? (?:au|à) DAY2 MONTHYEAR?", "from {day} to {day2} {month} {year}"),
         ("entre (?:le )?DAY et (?:le )?DAY2 MONTHYEAR?", "from {day} to {day2} {month} {year}"),
-        ("(?:les |le )?DAY ?(?:-|–|et|au) ?(?:le )?DAY2 MONTHYEAR?", "{day} to {day2} {month} {year}"),
-        ("(?:le )?WEEKDAY,? (?:le )?(?=(?:\\d{1,2}|\\d?[a-zé-]+(?: et un)?)(?:er)? (?:janv|févr|mars|avr|mai|juin|juil|août|sept|oct|nov|déc)"
-         "|\\d{1,2}[/.-]\\d)", "{weekday} "),
+        ("(?:les |le )?DAY ?(?:-|–|au) ?(?:le )?DAY2 MONTHYEAR?", "{day} to {day2} {month} {year}"),
+        ("(?:les |le )?DAY et (?:le )?DAY2 MONTHYEAR?", "{day} {month} {year} and {day2} {month} {year}"),
+        ("(?:le )?WEEKDAY,? (?:le )?(?=DAY(?:er)? MONTH|\\d{1,2}[/.-]\\d)", "{weekday} "),
         ("(?:le |(?<=du )|(?<=au ))?DAY(?:er)? (?:du mois de )?MONTHYEAR?", "{day} {month} {year}"),
         ("(?:le )?DAY([./-])MONTHNUMBER\\2(?P<year>\\d{4}|\\d\\d)(?!\\d|[./-]\\d)", "{day} {monthnumber} {year}"),
         ("(?:le |(?<=day ))DAY/MONTHNUMBER(?!/|\\d)", "{day} {monthnumber}"),
+        ("(?:le |au |du )?WEEKDAY (?P<day>[12]?\\d|3[01])(?!\\d|[.,:/h]\\d| ?h| (?:personnes|heures|euros))", "{weekday} the {day}th"),
         ("le (?P<day>\\d{1,2}|vingt[- ]et[- ]un|vingt-\\w+)(?=\\s*[.,;:!?)]|\\s*$)(?![.,]\\d)", "on the {day}th of the month"),
         # months
         ("(?:en |au )?(?:mois de |mois d['’])?MONTH (?:dernier|passé)", "last {month}"),
@@ -114,7 +115,8 @@ RULES = PhraseRules(
         ("(?:au|à) (?=\\d{1,2} [A-Z])", "to "),
         ("entre(?: le)? DATE(?=[^.!?\\n]{3,30}? (?:et|to) )", "between "),
         ("et (?=(?:le )?\\d{1,2} [A-Z])", "and "),
-        ("(?:depuis|à partir du?)(?: le| la)? DATE", "since "),
+        ("à partir d[ue](?: la)? DATE", " "),
+        ("depuis(?: le| la)? DATE", "since "),
         ("jusqu['’](?:en|à|au)(?: la| le)? DATE", "until "),
         ("avant(?: le| la)? DATE", "before "),
         ("après(?: le| la)? DATE", "after "),

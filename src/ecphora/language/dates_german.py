@@ -78,13 +78,15 @@ RULES = PhraseRules(
         # days
         ("(?:vom? )DAY\\.? (?:bis|-|–) (?:zum )?DAY2\\.? MONTHYEAR?", "from {day} to {day2} {month} {year}"),
         ("zwischen (?:dem )?DAY\\.? und (?:dem )?DAY2\\.? MONTHYEAR?", "from {day} to {day2} {month} {year}"),
-        ("(?:am )?DAY\\.? ?(?:-|–|bis|/|und) ?DAY2\\.? MONTHYEAR?", "{day} to {day2} {month} {year}"),
+        ("(?:am )?DAY\\.? ?(?:-|–|bis|/) ?DAY2\\.? MONTHYEAR?", "{day} to {day2} {month} {year}"),
+        ("(?:am )?DAY\\.? und (?:am )?DAY2\\.? MONTHYEAR?", "{day} {month} {year} and {day2} {month} {year}"),
         ("(?:am |den |der )?WEEKDAY,? (?:(?:den|dem|der) )?(?=\\d{1,2}\\. ?[\\da-zäö])", "{weekday} "),
         ("(?:am |an dem |den |dem |der )?DAY\\.? ?(?:des )?MONTHYEAR?", "{day} {month} {year}"),
         ("(?:am |den |dem |der )?DAY([./-])MONTHNUMBER\\2(?P<year>\\d{4}|\\d\\d)(?!\\d|[./-]\\d)", "{day} {monthnumber} {year}"),
         ("(?:am |den |dem |der |(?<=vom )|(?<=bis )|(?<=zum )|(?<=ab )|(?<=seit )|(?<=day ))DAY\\.MONTHNUMBER\\.?(?!\\.?\\d| ?uhr)",
          "{day} {monthnumber}"),
         ("(?P<day>0[1-9]|[12]\\d|3[01])\\.(?P<monthnumber>0[1-9]|1[0-2])\\.(?!\\d)", "{day} {monthnumber}"),
+        ("(?:am )?WEEKDAY,? (?:den |dem |der )?(?P<day>[12]?\\d|3[01])\\.(?!\\d)", "{weekday} the {day}th"),
         ("am DAY\\.?(?= (?-i:[a-zäöü])|\\s*[.,;:!?)]|\\s*$)(?! uhr)", "on the {day}th of the month"),
         # months
         ("(?:im |in )?(?:monat )?REL MONTH", "{rel} {month}"),

@@ -74,12 +74,13 @@ _FUTURE_CJK = lazy_pattern(
 )
 _PAST_CJK = lazy_pattern("[了过過刚剛](?![去来解])|ました|でした|だった|った|んだ")
 _WORD = lazy_pattern("[a-z']+")
+_SIDES = {"until": 1, "till": 1, "since": -1}
 _CONTEXT_CHARS = 120
 _CLAUSE_END = lazy_pattern(r"[.!?\n。！？;:,、，；：()–—]")
 _SENTENCE_END = lazy_pattern(r"[.!?\n。！？]")
 _DATE_WORDS = frozenset("on in last this next the to from of day week month year ago before after since until".split())
 _PRESENT_WORDS = frozenset(
-    "is are am isn't aren't do does don't have has can could would may must ist sind habe haben hat kann ist muss müssen "
+    "is s re m are am isn't aren't do does don't have has can could would may must ist sind habe haben hat kann ist muss müssen "
     "es son está están tengo tenemos tiene hay puedo est sont ai avons a peux tenho temos tem há posso é são".split()
 )
 
@@ -103,7 +104,9 @@ def tense_of_clause(match: re.Match[str]) -> int:
     sentence = _sentence(before, after)
     if len(words_of(clause) - _DATE_WORDS) < 2:  # noqa: PLR2004
         clause = sentence
-    return _tense(clause) or -_asks_for_past(sentence, after)
+    preposition = before.split()[-1:]
+    side = _SIDES.get(preposition[0].lower(), 0) if preposition else 0
+    return _tense(clause) or side or -_asks_for_past(sentence, after)
 
 
 def _context(match: re.Match[str]) -> tuple[str, str]:
