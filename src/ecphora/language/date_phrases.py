@@ -83,14 +83,14 @@ def _rule(words: DateWords, pattern: str, english: str) -> PhraseRule:
     def write(match: re.Match[str]) -> str:
         values = {name: _value(words, name, text) for name, text in match.groupdict("").items()}
         space = " " if english.endswith(" ") else ""
-        return re.sub(r"\s+", " ", english.format_map(values)).rstrip() + space
+        return re.sub(r"\s+", " ", english.format_map(values)).rstrip().removeprefix(" " if english[0] == "{" else "") + space
 
     spaced = _LOOKBEHIND.sub(lambda part: part[0].replace(" ", r"\s"), pattern).replace(" ", _SPACE)
     source = _PLACEHOLDER.sub(lambda name: _group(words, name[0]), spaced)
     bounded = source if source.startswith("(?<=") else rf"(?<![\w-]){source}"
     source = bounded if english.endswith(" ") else rf"{bounded}(?!\w)"
     tables = frozenset(name.lower() for name in _PLACEHOLDER.findall(pattern)) | ({"date"} if pattern.startswith("(?<=day") else set())
-    return PhraseRule((lazy_pattern(source, re.IGNORECASE), write), tables - {"year", "part"})
+    return PhraseRule((lazy_pattern(source, re.IGNORECASE), write), tables - {"year", "part"} - ({"day"} if "(?:DAY" in pattern else set()))
 
 
 def _tables(words: DateWords) -> Mapping[str, Mapping[str, str] | Mapping[str, int]]:

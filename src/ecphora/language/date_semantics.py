@@ -210,7 +210,10 @@ def second_relative_unit(match: _Match, reference_time: datetime) -> Interval:
 
 
 def relative_day_part(match: _Match, reference_time: datetime) -> Interval:
-    return day_part(match["part"].lower(), unit_range("day", reference_time, _relative_offset(match)))
+    part, offset = match["part"].lower(), _relative_offset(match)
+    if part == "night" and not offset and tense_around(match) < 0:  # "cette nuit il a plu"
+        offset = -1
+    return day_part(part, unit_range("day", reference_time, offset))
 
 
 def relative_weekday(match: _Match, reference_time: datetime) -> Interval:
@@ -281,7 +284,7 @@ def weekday_of_month(match: _Match, reference_time: datetime) -> Interval | None
             raise ValueError(f"{found.start:%Y-%m-%d} is another weekday")
         return found
 
-    return resolve_recurrence(in_month, reference_time, range(-12, 13), tense_of_clause(match))
+    return resolve_recurrence(in_month, reference_time, range(-12, 13), 0)
 
 
 def other_day(_match: _Match, reference_time: datetime) -> Interval:

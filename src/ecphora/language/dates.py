@@ -265,7 +265,7 @@ def time_spans(text: str, reference_time: datetime) -> tuple[TimeSpan, ...]:
 
 def _trim(text: str, start: int, end: int) -> tuple[int, int]:
     part = text[start:end]
-    return end - len(part.lstrip()), start + len(part.rstrip())
+    return end - len(part.lstrip()), start + len(part.rstrip(" .,"))
 
 
 def _english_dates(text: str) -> Rewriting | None:

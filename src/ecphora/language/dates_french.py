@@ -41,7 +41,7 @@ _WORDS = DateWords(
 
 _ABOUT = "(?:environ |à peu près |presque |près de |plus de |exactement |à peine |déjà )?"
 _PART = "(?:(?: dans la| au| en)? PART)?"
-_EACH = "(?<!le )(?<!les )(?<!chaque )(?<!du )(?<!un )(?<!des )(?<!de )(?<!au )"
+_EACH = "(?<!le )(?<!les )(?<!chaque )(?<!du )(?<!un )(?<!des )(?<!de )(?<!au )(?<!premier )(?<!dernier )(?<!deuxième )"
 
 RULES = PhraseRules(
     _WORDS,
@@ -55,7 +55,8 @@ RULES = PhraseRules(
         ("hier", "yesterday"),
         ("ce matin", "this morning"),
         ("cet(?:te)? (?:après-midi|aprèm)", "this afternoon"),
-        ("ce soir|cette nuit(?!-)", "tonight"),
+        ("ce soir", "tonight"),
+        ("cette nuit(?!-)", "this night"),
         ("aujourd['’]hui", "today"),
         ("demain", "tomorrow"),
         ("l['’]autre (?:jour|fois)", "the other day"),
@@ -78,6 +79,8 @@ RULES = PhraseRules(
         ("(?:le |au |du )?WEEKDAY (?P<day>[12]?\\d|3[01])(?!\\d|[.,:/h]\\d| ?h| (?:personnes|heures|euros))", "{weekday} the {day}th"),
         ("le (?P<day>\\d{1,2}|vingt[- ]et[- ]un|vingt-\\w+)(?=\\s*[.,;:!?)]|\\s*$)(?![.,]\\d)", "on the {day}th of the month"),
         # months
+        ("(?:en |au mois de |le )?(?:DAY )?MONTH (?:de )?(?:l['’]an|l['’]année) (?:dernier|dernière|passée?)", "{day} {month} last year"),
+        ("(?:en |au mois de |le )?(?:DAY )?MONTH (?:de )?(?:l['’]an|l['’]année) prochaine?", "{day} {month} next year"),
         ("(?:en |au )?(?:mois de |mois d['’])?MONTH (?:dernier|passé)", "last {month}"),
         ("(?:en |au )?(?:mois de |mois d['’])?MONTH (?:prochain|qui vient)", "next {month}"),
         ("THIRD[- ](?:du mois de |du mois d['’]|de |d['’])?MONTHYEAR?", "{third} {month} {year}"),
@@ -95,8 +98,9 @@ RULES = PhraseRules(
         ("(?:le )?WEEKDAY (?:de )?cette semaine", "{weekday} this week"),
         (f"(?:le )?WEEKDAY (?:dernier|passé){_PART}", "last {weekday} {part}"),
         (f"(?:le )?WEEKDAY (?:prochain|qui vient|en huit){_PART}", "coming {weekday} {part}"),
+        (f"à WEEKDAY(?! )", "coming {weekday}"),
         (f"ce WEEKDAY{_PART}", "this {weekday} {part}"),
-        (f"{_EACH}WEEKDAY{_PART}(?! (?:au|à|saint|gras|des?) )", "on {weekday} {part}"),
+        (f"{_EACH}WEEKDAY{_PART}(?! (?:au|à|saint|gras|des?|du) )", "on {weekday} {part}"),
         # weeks, months and years
         ("(?:l['’]|la )avant-dernière (?P<unit>semaine|année)", "the {unit} before last"),
         ("l['’]avant-dernier (?P<unit>mois|week-end|weekend)", "the {unit} before last"),

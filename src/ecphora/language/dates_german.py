@@ -63,7 +63,8 @@ RULES = PhraseRules(
         ("(?:gestern|letzte|vergangene|vorige) nacht", "last night"),
         ("heute (?:früh|morgen|vormittag)", "this morning"),
         ("heute (?:mittag|nachmittag)", "this afternoon"),
-        ("heute (?:abend|nacht)", "tonight"),
+        ("heute abend", "tonight"),
+        ("heute nacht", "this night"),
         ("gestern", "yesterday"),
         ("heute", "today"),
         ("(?<!heute )(?<![\\w,;] )(?<!\\w)(?-i:Morgen)(?= (?-i:[a-zäöü]))", "tomorrow"),
@@ -76,6 +77,8 @@ RULES = PhraseRules(
         ("(?:(?:in |während )?(?:den|der|die) )?(?:letzten|vergangenen) COUNT UNIT", "the past {count} {unit}s"),
         ("(?:(?:in |während )?(?:den|der|die) )?(?:nächsten|kommenden) COUNT UNIT", "the next {count} {unit}s"),
         # days
+        ("(?:im |am )?(?:DAY\\.? )?MONTH (?:des )?(?:letzten|vergangenen|vorigen) jahres", "{day} {month} last year"),
+        ("(?:im |am )?(?:DAY\\.? )?MONTH (?:des )?(?:nächsten|kommenden) jahres", "{day} {month} next year"),
         ("(?:vom? )DAY\\.? (?:bis|-|–) (?:zum )?DAY2\\.? MONTHYEAR?", "from {day} to {day2} {month} {year}"),
         ("zwischen (?:dem )?DAY\\.? und (?:dem )?DAY2\\.? MONTHYEAR?", "from {day} to {day2} {month} {year}"),
         ("(?:am )?DAY\\.? ?(?:-|–|bis|/) ?DAY2\\.? MONTHYEAR?", "{day} to {day2} {month} {year}"),

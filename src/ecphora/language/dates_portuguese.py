@@ -77,6 +77,8 @@ RULES = PhraseRules(
         ("(?:n?os |n?as )?(?:últim[oa]s|passad[oa]s) COUNT UNIT", "the past {count} {unit}s"),
         ("(?:n?os |n?as )?próxim[oa]s COUNT UNIT", "the next {count} {unit}s"),
         # days
+        ("(?:em |no |a )?(?:dia )?(?:DAY de )?MONTH do ano passado", "{day} {month} last year"),
+        ("(?:em |no |a )?(?:dia )?(?:DAY de )?MONTH do (?:ano que vem|próximo ano)", "{day} {month} next year"),
         ("(?:do?|desde o?) (?:dia )?DAY (?:ao?|até o?) (?:dia )?DAY2(?: de)? MONTHYEAR?",
          "from {day} to {day2} {month} {year}"),
         ("entre (?:os dias |o dia |o )?DAY e (?:o dia |o )?DAY2(?: de)? MONTHYEAR?", "from {day} to {day2} {month} {year}"),

@@ -71,6 +71,8 @@ RULES = PhraseRules(
         ("(?:(?:en |durante )?(?:los|las) )?(?:últim[oa]s|pasad[oa]s) COUNT UNIT", "the past {count} {unit}s"),
         ("(?:(?:en |durante )?(?:los|las) )?próxim[oa]s COUNT UNIT", "the next {count} {unit}s"),
         # days
+        ("(?:en |el )?(?:DAY de )?MONTH (?:del?|el) año (?:pasado|anterior)", "{day} {month} last year"),
+        ("(?:en |el )?(?:DAY de )?MONTH (?:del?|el) (?:año que viene|próximo año|año próximo)", "{day} {month} next year"),
         ("(?:del?|desde el) (?:día )?DAY (?:al?|hasta el) (?:día )?DAY2(?: de)? MONTHYEAR?",
          "from {day} to {day2} {month} {year}"),
         ("entre (?:el |los días )?(?:día )?DAY y (?:el )?(?:día )?DAY2(?: de)? MONTHYEAR?",

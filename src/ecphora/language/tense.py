@@ -111,7 +111,10 @@ def tense_of_clause(match: re.Match[str]) -> int:
 
 def _context(match: re.Match[str]) -> tuple[str, str]:
     text = match.string
-    return text[max(0, match.start() - _CONTEXT_CHARS) : match.start()], text[match.end() : match.end() + _CONTEXT_CHARS]
+    stop = "." if match[0].endswith(".") and text[match.end() : match.end() + 1].isspace() else ""
+    return text[max(0, match.start() - _CONTEXT_CHARS) : match.start()], (
+        stop + text[match.end() : match.end() + _CONTEXT_CHARS]
+    )
 
 
 def _sentence(before: str, after: str) -> str:
